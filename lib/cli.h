@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_CLI_H
+#define GT_CLI_H
+/*
+ * Options and subcommands as tables. The same tables parse the command line, print --help, write bash and zsh completion
+ * (--print-completion) and give the man page its OPTIONS section (--print-man), so that they cannot disagree.
+ *
+ * Global options are taken before and after the subcommand. "--" ends them. Unknown options, missing values and
+ * arguments too many or too few end with exit 64 and one sentence.
+ */
+#include <stdio.h>
+#include "lib/err.h"
+#include "lib/fsroot.h"
+
+enum gt_opt_type {
+	GT_OPT_FLAG,	/* bool * */
+	GT_OPT_STR,	/* const char ** */
+	GT_OPT_LIST,	/* struct gt_strv *, repeatable */
+	GT_OPT_UINT,	/* uint64_t * */
+	GT_OPT_REAL,	/* double * */
+	GT_OPT_SIZE,	/* uint64_t *, bytes */
+	GT_OPT_CHOICE,	/* const char **, one of choices */
+};
+
+struct gt_opt {
+	char short_name;	    /* 0 = none */
+	const char *name;	    /* long name without dashes */
+	const char *arg;	    /* what the value is called in help: "FILE"; NULL for flags */
+	const char *help;	    /* one sentence without full stop, lower case */
+	enum gt_opt_type type;
+	void *dest;
+	const char *const *choices; /* GT_OPT_CHOICE; NULL-terminated */
+};
+
+struct gt_cli;
+struct gt_cmd {
+	const char *name;
+	const char *args;	    /* "[PLAN]" for the usage line; "" for none */
+	const char *summary;	    /* one line */
+	const char *help;	    /* paragraphs for COMMAND --help, or NULL */
+	const struct gt_opt *opts;  /* ends with { 0 }, or NULL */
+	int min_args, max_args;	    /* max -1: any number */
+	bool stop_at_arg;	    /* the first plain argument or "--" ends our options: for `run CMD …` */
+	/* Returns an exit status >= 0, or a negative errno with cli->err filled. */
+	int (*run)(struct gt_cli *cli, int argc, char **argv); /* argv without command and options, NULL-terminated */
+};
+
+struct gt_exit_code {
+	int code;
+	const char *meaning;
+};
+
+struct gt_tool {
+	const char *name;
+	const char *summary;
+	const char *description;	      /* paragraphs for --help */
+	const struct gt_cmd *const *cmds;     /* NULL-terminated */
+	const struct gt_cmd *default_cmd;     /* without a subcommand; NULL: usage error */
+	const struct gt_opt *opts;	      /* of the tool, besides the common ones; ends with { 0 }, or NULL */
+	const struct gt_exit_code *exit_codes; /* ends with meaning NULL; 64 and 70 are added */
+	const char *const *examples;	      /* pairs: command, what it does; NULL-terminated */
+	int default_exit;		      /* exit status for an error that names none, usually 70 */
+};
+
+struct gt_cli {
+	const struct gt_tool *tool;
+	const struct gt_cmd *cmd;
+	struct gt_fsroot *fs; /* --root, opened before the command runs */
+	const char *root;     /* as given, or NULL */
+	bool json, quiet, color;
+	int verbose;
+	struct gt_err err;
+};
+
+/* The whole main(): parse, open the root, dispatch, print the error, return the exit status. */
+int gt_cli_main(const struct gt_tool *tool, int argc, char **argv);
+
+/* Set when SIGINT, SIGTERM or SIGHUP came; long work looks at it and ends in order. gt_cli_main installs the handler;
+ * a second signal kills. */
+extern volatile int gt_interrupted;
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_ERR_H
+#define GT_ERR_H
+/*
+ * The error contract. A function returns 0 (or a count) or a negative errno. The function that decides the error writes
+ * one sentence (what, where, what to do); callers may prefix it on the way up; main prints it once. On failure outputs
+ * are untouched. err may be NULL where a caller does not care for the sentence.
+ */
+#include "lib/util.h"
+
+struct gt_err {
+	int code;	 /* positive errno, 0 = no error */
+	int exit_status; /* documented exit code that main returns; 0 = the tool's default (70) */
+	char msg[1024];
+};
+
+/* Store the sentence, return -code. */
+int gt_fail(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
+/* The same, and main exits with exit_status: gt_fail_exit(err, 3, EPERM, "…"). */
+int gt_fail_exit(struct gt_err *err, int exit_status, int code, const char *fmt, ...) GT_PRINTF(4, 5);
+/* The same with ": " and strerror(code) at the end: for system calls. */
+int gt_fail_errno(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
+/* Put "prefix: " before the sentence already there; returns -err->code. */
+int gt_fail_prefix(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
+void gt_err_clear(struct gt_err *err);
+
+/* Exit codes that all tools share (sysexits). */
+enum { GT_EXIT_OK = 0, GT_EXIT_USAGE = 64, GT_EXIT_INTERNAL = 70 };
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_JSON_H
+#define GT_JSON_H
+/*
+ * The document: a tree of plain values (jansson's json_t). Tools build one, then render it as text, JSON or HTML.
+ * Reading is strict: duplicate keys, trailing text, depth and size bombs are errors with line and column.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include "lib/err.h"
+
+static inline void gt_json_decrefp(json_t **p)
+{
+	json_decref(*p);
+}
+#define gt_auto_json	__attribute__((cleanup(gt_json_decrefp))) json_t
+
+/* A real; NaN and infinities, which JSON lacks, become null. */
+json_t *gt_json_real(double v);
+/* A string; bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
+json_t *gt_json_str(const char *s);
+/* Parse text of len bytes; name is what error sentences call it. Refuses more than 64 MiB or 64 levels. */
+int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, struct gt_err *err);
+/* As the user sees it: indented, keys in order of insertion, reals with 12 significant digits, newline at the end. */
+char *gt_json_text(const json_t *doc);
+void gt_json_print(FILE *out, const json_t *doc);
+
+/* Typed members. The _req forms fail with a sentence naming the key; the others give the default when the key is absent
+ * or null, and fail when it is there with another type. Strings stay owned by the document. */
+int gt_json_req_str(const json_t *o, const char *key, const char **ret, struct gt_err *err);
+int gt_json_req_int(const json_t *o, const char *key, int64_t *ret, struct gt_err *err);
+int gt_json_req_real(const json_t *o, const char *key, double *ret, struct gt_err *err); /* integers count too */
+int gt_json_req_array(const json_t *o, const char *key, json_t **ret, struct gt_err *err);
+int gt_json_req_object(const json_t *o, const char *key, json_t **ret, struct gt_err *err);
+const char *gt_json_get_str(const json_t *o, const char *key, const char *dflt);
+int64_t gt_json_get_int(const json_t *o, const char *key, int64_t dflt);
+double gt_json_get_real(const json_t *o, const char *key, double dflt);
+bool gt_json_get_bool(const json_t *o, const char *key, bool dflt);
+/* The document's "schema" must be want ("gputune-plan/1"); a newer major is its own sentence. */
+int gt_json_check_schema(const json_t *doc, const char *want, const char *name, struct gt_err *err);
+#endif

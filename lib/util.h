@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_UTIL_H
+#define GT_UTIL_H
+/* Small things every file needs: clean-up attributes, array sizes, growing string lists. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define GT_ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define GT_PRINTF(fmt, args)	__attribute__((format(printf, fmt, args)))
+#define GT_MIN(a, b)		((a) < (b) ? (a) : (b))
+#define GT_MAX(a, b)		((a) > (b) ? (a) : (b))
+
+static inline void gt_freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void gt_closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+#define gt_autofree	__attribute__((cleanup(gt_freep)))
+#define gt_autoclose	__attribute__((cleanup(gt_closep)))
+
+/* GT_DEFINE_AUTO(tn_plan, tn_plan_free) lets `gt_auto(tn_plan) *p = NULL;` free itself at the end of its scope. */
+#define GT_DEFINE_AUTO(type, freefn)                                                                                   \
+	static inline void type##_autop(struct type **p)                                                               \
+	{                                                                                                              \
+		freefn(*p);                                                                                            \
+	}                                                                                                              \
+	struct type
+#define gt_auto(type)	__attribute__((cleanup(type##_autop))) struct type
+
+/* Hand the pointer on and forget it here, so that the clean-up attribute does not free it. */
+#define gt_take(p)                                                                                                     \
+	({                                                                                                             \
+		__typeof__(p) gt_taken = (p);                                                                          \
+		(p) = NULL;                                                                                            \
+		gt_taken;                                                                                              \
+	})
+
+/* Memory for small bookkeeping: out of memory ends the process with one sentence (exit 70). Tensors and anything whose
+ * size a user chose are allocated where the failure can be reported. */
+void *gt_xcalloc(size_t n, size_t size);
+void *gt_xrealloc(void *p, size_t size);
+char *gt_xstrdup(const char *s);
+char *gt_xstrndup(const char *s, size_t n);
+char *gt_xasprintf(const char *fmt, ...) GT_PRINTF(1, 2);
+
+/* A growing list of owned strings; v is NULL-terminated once anything was added. */
+struct gt_strv {
+	char **v;
+	size_t n;
+};
+void gt_strv_add(struct gt_strv *sv, const char *s);
+void gt_strv_take(struct gt_strv *sv, char *s); /* takes ownership of s */
+void gt_strv_sort(struct gt_strv *sv);		/* version order: node2 before node10 */
+bool gt_strv_has(const struct gt_strv *sv, const char *s);
+void gt_strv_clear(struct gt_strv *sv);
+#define gt_auto_strv	__attribute__((cleanup(gt_strv_clear))) struct gt_strv
+
+bool gt_starts_with(const char *s, const char *prefix);
+bool gt_ends_with(const char *s, const char *suffix);
+bool gt_streq(const char *a, const char *b); /* NULL equals only NULL */
+char *gt_strip(char *s);		     /* in place; returns the first non-blank */
+uint64_t gt_hash64(const void *data, size_t len, uint64_t seed); /* FNV-1a, for identities; not for security */
+uint32_t gt_crc32c(const void *data, size_t len);		  /* Castagnoli, for records on disk */
+double gt_now_s(void);					     /* CLOCK_MONOTONIC, seconds */
+void gt_format_bytes(char *buf, size_t size, uint64_t bytes);    /* "1.5 GiB" */
+void gt_time_iso8601(char buf[21], int64_t unix_s);		     /* "2026-11-21T03:04:05Z" */
+#endif

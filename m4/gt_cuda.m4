@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# GT_WITH_CUDA: --with-cuda=auto|yes|no|DIR. Finds nvcc, asks it which architectures it can build, and sets NVCC,
+# NVCC_GENCODE, HAVE_CUDA (conditional) and cuda_summary. libcuda itself is never linked: it is opened at run time.
+AC_DEFUN([GT_WITH_CUDA], [
+AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=auto|yes|no|DIR], [build CUDA kernels with the toolkit in DIR @<:@auto@:>@])],
+	[], [with_cuda=auto])
+NVCC=no
+AS_CASE([$with_cuda],
+	[no], [],
+	[yes|auto], [AC_PATH_PROG([NVCC], [nvcc], [no], [$PATH:/usr/local/cuda/bin])],
+	[AC_PATH_PROG([NVCC], [nvcc], [no], [$with_cuda/bin])])
+AS_IF([test "x$NVCC" = xno && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
+	[AC_MSG_ERROR([no nvcc found for --with-cuda=$with_cuda])])
+NVCC_GENCODE=
+AS_IF([test "x$NVCC" != xno], [
+	AC_MSG_CHECKING([which architectures $NVCC builds])
+	gt_archs=`$NVCC --list-gpu-arch 2>/dev/null | $SED -n 's/^compute_\(@<:@0-9@:>@*\)$/\1/p' | sort -n | tr '\n' ' '`
+	for gt_a in $gt_archs; do
+		NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$gt_a,code=sm_$gt_a"
+		gt_last=$gt_a
+	done
+	# the newest as PTX too, so that cards newer than this toolkit still run
+	NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$gt_last,code=compute_$gt_last"
+	AC_MSG_RESULT([$gt_archs])
+	AS_IF([test -z "$gt_archs"], [AC_MSG_ERROR([$NVCC --list-gpu-arch names no architecture])])
+	AC_DEFINE([HAVE_CUDA_KERNELS], [1], [CUDA kernels are built in])
+	cuda_summary="$NVCC (sm_`echo $gt_archs | tr ' ' ','`)"
+], [cuda_summary="no (the backend says so at run time)"])
+AM_CONDITIONAL([HAVE_CUDA], [test "x$NVCC" != xno])
+AC_SUBST([NVCC])
+AC_SUBST([NVCC_GENCODE])
+])
