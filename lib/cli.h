@@ -78,4 +78,6 @@ int gt_cli_main(const struct gt_tool *tool, int argc, char **argv);
 /* Set when SIGINT, SIGTERM or SIGHUP came; long work looks at it and ends in order. gt_cli_main installs the handler;
  * a second signal kills. */
 extern volatile int gt_interrupted;
+/* Give signals back their default meaning; to be called before this process becomes another program. */
+void gt_cli_restore_signals(void);
 #endif

@@ -69,5 +69,5 @@ unsigned gt_fs_mutations(const struct gt_fsroot *fs); /* so far */
 
 /* ---- recording ---- for `gpuprobe capture`: remember every path that is read from now on */
 void gt_fs_record(struct gt_fsroot *fs);
-const struct gt_strv *gt_fs_recorded(const struct gt_fsroot *fs); /* sorted, each once, also those that failed */
+const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs); /* ends it; sorted, each once, also those that failed */
 #endif

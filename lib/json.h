@@ -26,7 +26,7 @@ char *gt_json_text(const json_t *doc);
 void gt_json_print(FILE *out, const json_t *doc);
 
 /* Typed members. The _req forms fail with a sentence naming the key; the others give the default when the key is absent
- * or null, and fail when it is there with another type. Strings stay owned by the document. */
+ * or of another type. Strings stay owned by the document. */
 int gt_json_req_str(const json_t *o, const char *key, const char **ret, struct gt_err *err);
 int gt_json_req_int(const json_t *o, const char *key, int64_t *ret, struct gt_err *err);
 int gt_json_req_real(const json_t *o, const char *key, double *ret, struct gt_err *err); /* integers count too */

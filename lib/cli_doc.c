@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/cli_doc.h"
+#include "lib/table.h"
+
+static const struct gt_exit_code shared_codes[] = {
+	{ GT_EXIT_USAGE, "the command line or an input file is not usable" },
+	{ GT_EXIT_INTERNAL, "internal error" },
+};
+
+/* ---- --help --------------------------------------------------------------------------------------------------- */
+
+static void help_opts(FILE *out, const char *title, const struct gt_opt *o)
+{
+	unsigned width = GT_MIN(gt_term_width(out), 100u);
+
+	if (!o || !o->name)
+		return;
+	fprintf(out, "\n%s\n", title);
+	for (; o->name; o++) {
+		gt_auto_buf left = { 0 };
+
+		if (o->short_name)
+			gt_buf_printf(&left, "  -%c, --%s", o->short_name, o->name);
+		else
+			gt_buf_printf(&left, "      --%s", o->name);
+		if (o->arg)
+			gt_buf_printf(&left, " %s", o->arg);
+		if (left.len < 28) {
+			gt_auto_buf line = { 0 };
+
+			/* first line beside the name, the rest under it */
+			gt_buf_printf(&line, "%-28s%s", left.s, o->help);
+			if (line.len <= width) {
+				fprintf(out, "%s\n", line.s);
+				continue;
+			}
+		}
+		fprintf(out, "%s\n", left.s);
+		gt_print_wrapped(out, o->help, 28, width);
+		if (!strchr(o->help, '\n'))
+			fflush(out);
+	}
+}
+
+static void help_tool(const struct gt_tool *tool, FILE *out)
+{
+	unsigned width = GT_MIN(gt_term_width(out), 100u);
+
+	fprintf(out, "Usage: %s [OPTIONS] %s\n\n", tool->name, tool->default_cmd ? "[COMMAND] [ARGUMENTS]" :
+										     "COMMAND [ARGUMENTS]");
+	gt_print_wrapped(out, tool->description, 0, width);
+	fprintf(out, "\nCommands:\n");
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+		fprintf(out, "  %-13s%s%s\n", (*c)->name, (*c)->summary, *c == tool->default_cmd ? " (default)" : "");
+	if (tool->default_cmd)
+		help_opts(out, "Options of the default command:", tool->default_cmd->opts);
+	help_opts(out, "Options:", tool->opts);
+	help_opts(out, "Common options:", gt_cli_common_opts);
+	fprintf(out, "\nExit status:\n");
+	for (const struct gt_exit_code *e = tool->exit_codes; e && e->meaning; e++)
+		fprintf(out, "  %2d  %s\n", e->code, e->meaning);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_codes); i++)
+		fprintf(out, "  %2d  %s\n", shared_codes[i].code, shared_codes[i].meaning);
+	if (tool->examples && *tool->examples)
+		fprintf(out, "\nExamples:\n");
+	for (const char *const *e = tool->examples; e && *e; e += 2)
+		fprintf(out, "  %s\n      %s\n", e[0], e[1]);
+	fprintf(out, "\nMore: %s COMMAND --help, man %s\n", tool->name, tool->name);
+}
+
+void gt_cli_help(const struct gt_tool *tool, const struct gt_cmd *cmd, FILE *out)
+{
+	unsigned width = GT_MIN(gt_term_width(out), 100u);
+
+	if (!cmd) {
+		help_tool(tool, out);
+		return;
+	}
+	fprintf(out, "Usage: %s %s%s%s%s\n\n", tool->name, cmd->name, cmd->opts && cmd->opts->name ? " [OPTIONS]" : "",
+		*cmd->args ? " " : "", cmd->args);
+	gt_print_wrapped(out, cmd->help ? cmd->help : cmd->summary, 0, width);
+	help_opts(out, "Options:", cmd->opts);
+	help_opts(out, "Options of the tool:", tool->opts);
+	help_opts(out, "Common options:", gt_cli_common_opts);
+}
+
+/* ---- mdoc ----------------------------------------------------------------------------------------------------- */
+
+static void man_text(FILE *out, const char *s)
+{
+	for (bool bol = true; *s; s++) {
+		if (bol && (*s == '.' || *s == '\''))
+			fputs("\\&", out);
+		if (*s == '\\')
+			fputs("\\e", out);
+		else
+			fputc(*s, out);
+		bol = *s == '\n';
+	}
+	fputc('\n', out);
+}
+
+static void man_opts(FILE *out, const struct gt_opt *o)
+{
+	if (!o || !o->name)
+		return;
+	fputs(".Bl -tag -width Ds\n", out);
+	for (; o->name; o++) {
+		fputs(".It ", out);
+		if (o->short_name)
+			fprintf(out, "Fl %c , ", o->short_name);
+		fprintf(out, "Fl Fl %s", o->name);
+		if (o->arg)
+			fprintf(out, " Ar %s", o->arg);
+		fputc('\n', out);
+		man_text(out, o->help);
+	}
+	fputs(".El\n", out);
+}
+
+void gt_cli_man(const struct gt_tool *tool, FILE *out)
+{
+	fputs(".Sh COMMANDS\n.Bl -tag -width Ds\n", out);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+		fprintf(out, ".It Cm %s", (*c)->name);
+		if (*(*c)->args)
+			fprintf(out, " Ar %s", (*c)->args);
+		fputc('\n', out);
+		man_text(out, (*c)->help ? (*c)->help : (*c)->summary);
+		man_opts(out, (*c)->opts);
+	}
+	fputs(".El\n.Sh OPTIONS\n", out);
+	man_opts(out, tool->opts);
+	man_opts(out, gt_cli_common_opts);
+	fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds\n", out);
+	for (const struct gt_exit_code *e = tool->exit_codes; e && e->meaning; e++)
+		fprintf(out, ".It %d\n%s\n", e->code, e->meaning);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_codes); i++)
+		fprintf(out, ".It %d\n%s\n", shared_codes[i].code, shared_codes[i].meaning);
+	fputs(".El\n", out);
+}
+
+/* ---- completion ----------------------------------------------------------------------------------------------- */
+
+static void long_names(FILE *out, const struct gt_opt *o)
+{
+	for (; o && o->name; o++)
+		fprintf(out, "--%s ", o->name);
+}
+
+static void bash_choices(FILE *out, const struct gt_opt *o)
+{
+	for (; o && o->name; o++) {
+		if (o->type == GT_OPT_CHOICE) {
+			fprintf(out, "\t--%s) COMPREPLY=($(compgen -W '", o->name);
+			for (const char *const *c = o->choices; *c; c++)
+				fprintf(out, "%s ", *c);
+			fputs("' -- \"$cur\")); return ;;\n", out);
+		} else if (o->arg && (strstr(o->arg, "FILE") || strstr(o->arg, "DIR"))) {
+			fprintf(out, "\t--%s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", o->name);
+		}
+	}
+}
+
+static void bash(const struct gt_tool *tool, FILE *out)
+{
+	fprintf(out,
+		"# bash completion for %s\n_%s() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
+		"cmd= i\n\tfor ((i = 1; i < COMP_CWORD; i++)); do\n\t\tcase ${COMP_WORDS[i]} in\n\t\t",
+		tool->name, tool->name);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+		fprintf(out, "%s%s", c == tool->cmds ? "" : "|", (*c)->name);
+	fputs(") cmd=${COMP_WORDS[i]}; break ;;\n\t\tesac\n\tdone\n\tcase $prev in\n", out);
+	bash_choices(out, gt_cli_common_opts);
+	bash_choices(out, tool->opts);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+		bash_choices(out, (*c)->opts);
+	fputs("\tesac\n\tlocal words='", out);
+	long_names(out, gt_cli_common_opts);
+	long_names(out, tool->opts);
+	fputs("'\n\tcase $cmd in\n\t'') words+='", out);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+		fprintf(out, "%s ", (*c)->name);
+	if (tool->default_cmd)
+		long_names(out, tool->default_cmd->opts);
+	fputs("' ;;\n", out);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+		fprintf(out, "\t%s) words+='", (*c)->name);
+		long_names(out, (*c)->opts);
+		fputs("' ;;\n", out);
+	}
+	fprintf(out,
+		"\tesac\n\tif [[ $cur == -* || -z $cmd ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n\telse\n"
+		"\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\ncomplete -o filenames -F _%s %s\n",
+		tool->name, tool->name);
+}
+
+/* Text inside '[…]' of a zsh _arguments specification in single quotes. */
+static void zsh_text(FILE *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\'')
+			fputs("'\\''", out);
+		else if (strchr("[]:\\", *s))
+			fprintf(out, "\\%c", *s);
+		else
+			fputc(*s, out);
+	}
+}
+
+static void zsh_opts(FILE *out, const struct gt_opt *o)
+{
+	for (; o && o->name; o++) {
+		fprintf(out, "\t\t'%s--%s%s[", o->type == GT_OPT_LIST ? "*" : "", o->name, o->arg ? "=" : "");
+		zsh_text(out, o->help);
+		fputc(']', out);
+		if (o->type == GT_OPT_CHOICE) {
+			fprintf(out, ":%s:(", o->arg);
+			for (const char *const *c = o->choices; *c; c++)
+				fprintf(out, "%s%s", c == o->choices ? "" : " ", *c);
+			fputc(')', out);
+		} else if (o->arg) {
+			fputc(':', out);
+			zsh_text(out, o->arg);
+			fputs(strstr(o->arg, "FILE") || strstr(o->arg, "DIR") ? ":_files" : ":", out);
+		}
+		fputs("' \\\n", out);
+	}
+}
+
+static void zsh(const struct gt_tool *tool, FILE *out)
+{
+	fprintf(out, "#compdef %s\n_%s() {\n\tlocal -a common=( \\\n", tool->name, tool->name);
+	zsh_opts(out, gt_cli_common_opts);
+	zsh_opts(out, tool->opts);
+	fputs("\t)\n\tlocal -a commands=(\n", out);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+		fprintf(out, "\t\t'%s:", (*c)->name);
+		zsh_text(out, (*c)->summary);
+		fputs("'\n", out);
+	}
+	fputs("\t)\n\tlocal cmd=${words[(r)(", out);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+		fprintf(out, "%s%s", c == tool->cmds ? "" : "|", (*c)->name);
+	fputs(")]}\n\tcase $cmd in\n", out);
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+		fprintf(out, "\t%s) _arguments $common \\\n", (*c)->name);
+		zsh_opts(out, (*c)->opts);
+		fputs("\t\t'*:file:_files' ;;\n", out);
+	}
+	fputs("\t*) _arguments $common \\\n", out);
+	if (tool->default_cmd)
+		zsh_opts(out, tool->default_cmd->opts);
+	fprintf(out, "\t\t'1:command:(($commands))' ;;\n\tesac\n}\n_%s \"$@\"\n", tool->name);
+}
+
+int gt_cli_completion(const struct gt_tool *tool, const char *shell, FILE *out)
+{
+	if (!strcmp(shell, "bash"))
+		bash(tool, out);
+	else if (!strcmp(shell, "zsh"))
+		zsh(tool, out);
+	else
+		return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/buf.h"
+#include "lib/file.h"
+
+int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct gt_err *err)
+{
+	bool std_in = !strcmp(path, "-");
+	gt_autoclose int fd = std_in ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	gt_auto_buf b = { 0 };
+	char chunk[65536];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return gt_fail_errno(err, errno, "cannot open %s", path);
+	if (fstat(fd, &st) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !std_in))
+		return gt_fail(err, EINVAL, "%s is not a regular file", path);
+	if (!std_in)
+		fcntl(fd, F_SETFL, 0); /* a pipe named on the command line may wait for its writer */
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return gt_fail_errno(err, errno, "cannot read %s", path);
+		if (b.len + (size_t)n > max)
+			return gt_fail(err, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
+		gt_buf_add(&b, chunk, (size_t)n);
+	}
+	if (ret_len)
+		*ret_len = b.len;
+	*ret = gt_buf_take(&b);
+	return 0;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err)
+{
+	gt_autofree char *tmp = gt_xasprintf("%s.%d.new", path, (int)getpid());
+	gt_autoclose int fd = -1;
+	int r;
+
+	if (!strcmp(path, "-")) {
+		fflush(stdout);
+		r = write_all(STDOUT_FILENO, data, len);
+		return r < 0 ? gt_fail_errno(err, -r, "cannot write to standard output") : 0;
+	}
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return gt_fail_errno(err, errno, "cannot create %s", path);
+	r = write_all(fd, data, len);
+	if (!r && fsync(fd) < 0)
+		r = -errno;
+	if (!r && rename(tmp, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(tmp);
+		return gt_fail_errno(err, -r, "cannot write %s", path);
+	}
+	return 0;
+}

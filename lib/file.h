@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GT_FILE_H
+#define GT_FILE_H
+/* Files that the user names on the command line: plans, results, reports. (The host's own files go through fsroot.) */
+#include <sys/types.h>
+#include "lib/err.h"
+
+/* The whole of path ("-" is stdin), NUL-terminated, at most max bytes. Only regular files and pipes. */
+int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct gt_err *err);
+/* New content under the final name or nothing at all ("-" writes stdout): temporary file beside it, fsync, rename. */
+int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err);
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "lib/buf.h"
+#include "lib/spawn.h"
+
+#define KILL_AFTER_S	2.0 /* between SIGTERM and SIGKILL */
+
+/* What a child that could not become the program tells its parent. */
+struct failure {
+	int code;
+	char msg[sizeof(((struct gt_err *)0)->msg)];
+};
+
+static _Noreturn void child(struct gt_spawn *s, int out, int errout, int fail_fd)
+{
+	struct gt_err err = { 0 };
+	struct failure f = { 0 };
+	sigset_t none;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), r = 0;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing running */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || (!s->inherit_stderr && dup2(errout, 2) < 0))
+		r = gt_fail_errno(&err, errno, "cannot set up the child's files");
+	if (!r && s->in_child)
+		r = s->in_child(s->arg, &err);
+	if (!s->argv && r >= 0)
+		_exit(r);
+	if (r >= 0) {
+		if (s->envp)
+			environ = (char **)s->envp;
+		execvp(s->argv[0], s->argv);
+		r = gt_fail_errno(&err, errno, "cannot run %s", s->argv[0]);
+	}
+	f.code = -r;
+	memcpy(f.msg, err.msg, sizeof(f.msg));
+	if (write(fail_fd, &f, sizeof(f)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+struct stream {
+	int fd;
+	struct gt_buf buf;
+	size_t max;
+	bool truncated;
+};
+
+static void drain(struct stream *st)
+{
+	char chunk[16384];
+	ssize_t n = read(st->fd, chunk, sizeof(chunk));
+	size_t room;
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		close(st->fd);
+		st->fd = -1;
+		return;
+	}
+	room = st->max - st->buf.len;
+	st->truncated |= (size_t)n > room;
+	gt_buf_add(&st->buf, chunk, GT_MIN((size_t)n, room));
+}
+
+/* Read both streams until they end, the limit passes (-ETIMEDOUT) or the caller cancels (-EINTR). */
+static int collect(struct gt_spawn *s, struct stream st[2], double deadline)
+{
+	while (st[0].fd >= 0 || st[1].fd >= 0) {
+		struct pollfd p[2] = { { .fd = st[0].fd, .events = POLLIN }, { .fd = st[1].fd, .events = POLLIN } };
+		double left = deadline - gt_now_s();
+
+		if (s->cancel && *s->cancel)
+			return -EINTR;
+		if (s->timeout_s > 0 && left <= 0)
+			return -ETIMEDOUT;
+		/* wake often enough to see a cancel or a deadline */
+		poll(p, 2, s->timeout_s > 0 && left < 0.2 ? (int)(left * 1000) + 1 : 200);
+		for (int i = 0; i < 2; i++)
+			if (p[i].revents)
+				drain(&st[i]);
+	}
+	return 0;
+}
+
+/* Wait for the child, ending it if r is already an error or becomes one; returns r. */
+static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
+{
+	double give_up = 0;
+	int status = 0;
+	pid_t got;
+
+	while ((got = wait4(pid, &status, r || s->timeout_s > 0 || s->cancel ? WNOHANG : 0, &s->usage)) != pid) {
+		double now = gt_now_s();
+		struct timespec nap = { .tv_nsec = 5000000 };
+
+		if (got < 0 && errno != EINTR)
+			break;
+		if (!r && s->timeout_s > 0 && now > deadline)
+			r = -ETIMEDOUT;
+		if (!r && s->cancel && *s->cancel)
+			r = -EINTR;
+		if (r && !give_up) {
+			kill(-pid, SIGTERM);
+			give_up = now + KILL_AFTER_S;
+		} else if (r && now > give_up) {
+			kill(-pid, SIGKILL);
+			give_up = now + 1e9;
+		}
+		nanosleep(&nap, NULL);
+	}
+	s->timed_out = r == -ETIMEDOUT;
+	s->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	kill(-pid, SIGKILL); /* what it left behind in its group */
+	return r;
+}
+
+static int make_pipes(int fds[3][2], struct gt_err *err)
+{
+	for (int i = 0; i < 3; i++)
+		if (pipe2(fds[i], O_CLOEXEC) < 0)
+			return gt_fail_errno(err, errno, "cannot make a pipe");
+	return 0;
+}
+
+int gt_spawn(struct gt_spawn *s, struct gt_err *err)
+{
+	int fds[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* stdout, stderr, failure */
+	double start = gt_now_s(), deadline = start + s->timeout_s;
+	size_t max = s->max_output ? s->max_output : 1u << 20;
+	struct failure f = { 0 };
+	struct stream st[2];
+	pid_t pid = -1;
+	int r;
+
+	r = make_pipes(fds, err);
+	fflush(NULL);
+	if (!r && (pid = fork()) < 0)
+		r = gt_fail_errno(err, errno, "cannot start a process");
+	if (pid == 0)
+		child(s, fds[0][1], fds[1][1], fds[2][1]);
+	for (int i = 0; i < 3; i++)
+		if (fds[i][1] >= 0)
+			close(fds[i][1]);
+	if (r < 0) {
+		for (int i = 0; i < 3; i++)
+			if (fds[i][0] >= 0)
+				close(fds[i][0]);
+		return r;
+	}
+	setpgid(pid, pid);
+	st[0] = (struct stream){ .fd = fds[0][0], .max = max };
+	st[1] = (struct stream){ .fd = fds[1][0], .max = max };
+	r = collect(s, st, deadline);
+	for (int i = 0; i < 2; i++)
+		if (st[i].fd >= 0)
+			close(st[i].fd);
+	r = reap(s, pid, r, deadline);
+	s->wall_s = gt_now_s() - start;
+	s->out_len = st[0].buf.len;
+	s->out = gt_buf_take(&st[0].buf);
+	s->errout = gt_buf_take(&st[1].buf);
+	s->truncated = st[0].truncated || st[1].truncated;
+	fcntl(fds[2][0], F_SETFL, O_NONBLOCK); /* a grandchild may still hold the other end */
+	if (read(fds[2][0], &f, sizeof(f)) == (ssize_t)sizeof(f))
+		r = gt_fail(err, f.code, "%s", f.msg);
+	else if (r == -ETIMEDOUT)
+		gt_fail(err, ETIMEDOUT, "%s did not end within %g s", s->argv ? s->argv[0] : "a child process",
+			s->timeout_s);
+	else if (r == -EINTR)
+		gt_fail(err, EINTR, "interrupted");
+	close(fds[2][0]);
+	return r;
+}
+
+void gt_spawn_clear(struct gt_spawn *s)
+{
+	free(s->out);
+	free(s->errout);
+	s->out = s->errout = NULL;
+}
