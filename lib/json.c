@@ -36,7 +36,7 @@ static size_t utf8_len(const unsigned char *p)
 json_t *gt_json_str(const char *s)
 {
 	gt_auto_buf b = { 0 };
-	json_t *j;
+	json_t *j = NULL;
 
 	if (!s)
 		return json_null();
@@ -119,7 +119,7 @@ static int req(const json_t *o, const char *key, unsigned types, const char *wha
 
 int gt_json_req_str(const json_t *o, const char *key, const char **ret, struct gt_err *err)
 {
-	json_t *j;
+	json_t *j = NULL;
 	int r = req(o, key, 1u << JSON_STRING, "a string", &j, err);
 
 	if (r < 0)
@@ -130,7 +130,7 @@ int gt_json_req_str(const json_t *o, const char *key, const char **ret, struct g
 
 int gt_json_req_int(const json_t *o, const char *key, int64_t *ret, struct gt_err *err)
 {
-	json_t *j;
+	json_t *j = NULL;
 	int r = req(o, key, 1u << JSON_INTEGER, "a whole number", &j, err);
 
 	if (r < 0)
@@ -141,7 +141,7 @@ int gt_json_req_int(const json_t *o, const char *key, int64_t *ret, struct gt_er
 
 int gt_json_req_real(const json_t *o, const char *key, double *ret, struct gt_err *err)
 {
-	json_t *j;
+	json_t *j = NULL;
 	int r = req(o, key, 1u << JSON_REAL | 1u << JSON_INTEGER, "a number", &j, err);
 
 	if (r < 0)
