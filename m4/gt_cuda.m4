@@ -29,4 +29,6 @@ AS_IF([test "x$NVCC" != xno], [
 AM_CONDITIONAL([HAVE_CUDA], [test "x$NVCC" != xno])
 AC_SUBST([NVCC])
 AC_SUBST([NVCC_GENCODE])
+CUDA_ARCHS=`echo $gt_archs`
+AC_SUBST([CUDA_ARCHS])
 ])

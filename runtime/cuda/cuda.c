@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/dl.h"
+#include "runtime/cuda/cuda.h"
+#include "runtime/cuda/fatbin.h"
+
+/* The driver API as far as it is used, declared here so that a build without a toolkit compiles the same code.
+ * Names, values and signatures: CUDA Driver API reference, cuda.h. */
+typedef int cu_result;
+typedef int cu_device;
+typedef uint64_t cu_ptr;
+enum {
+	CU_SUCCESS = 0,
+	CU_NO_DEVICE = 100,
+	CU_NO_BINARY_FOR_GPU = 209,
+	CU_SYSTEM_DRIVER_MISMATCH = 803,
+	CU_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+	CU_ATTR_CC_MAJOR = 75,
+	CU_ATTR_CC_MINOR = 76,
+};
+
+struct driver {
+	cu_result (*init)(unsigned);
+	cu_result (*driver_version)(int *);
+	cu_result (*device_count)(int *);
+	cu_result (*device_get)(cu_device *, int);
+	cu_result (*device_name)(char *, int, cu_device);
+	cu_result (*device_memory)(size_t *, cu_device);
+	cu_result (*device_attribute)(int *, int, cu_device);
+	cu_result (*ctx_retain)(void **, cu_device);
+	cu_result (*ctx_release)(cu_device);
+	cu_result (*ctx_set)(void *);
+	cu_result (*ctx_sync)(void);
+	cu_result (*module_load)(void **, const void *);
+	cu_result (*module_unload)(void *);
+	cu_result (*module_function)(void **, void *, const char *);
+	cu_result (*mem_alloc)(cu_ptr *, size_t);
+	cu_result (*mem_free)(cu_ptr);
+	cu_result (*copy_to)(cu_ptr, const void *, size_t);
+	cu_result (*copy_from)(void *, cu_ptr, size_t);
+	cu_result (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+			    void **);
+	cu_result (*error_name)(cu_result, const char **);
+	cu_result (*error_string)(cu_result, const char **);
+};
+
+static const struct gt_dlsym driver_syms[] = {
+	GT_DLSYM(driver, init, cuInit),
+	GT_DLSYM(driver, driver_version, cuDriverGetVersion),
+	GT_DLSYM(driver, device_count, cuDeviceGetCount),
+	GT_DLSYM(driver, device_get, cuDeviceGet),
+	GT_DLSYM(driver, device_name, cuDeviceGetName),
+	GT_DLSYM(driver, device_memory, cuDeviceTotalMem_v2),
+	GT_DLSYM(driver, device_attribute, cuDeviceGetAttribute),
+	GT_DLSYM(driver, ctx_retain, cuDevicePrimaryCtxRetain),
+	GT_DLSYM(driver, ctx_release, cuDevicePrimaryCtxRelease_v2),
+	GT_DLSYM(driver, ctx_set, cuCtxSetCurrent),
+	GT_DLSYM(driver, ctx_sync, cuCtxSynchronize),
+	GT_DLSYM(driver, module_load, cuModuleLoadData),
+	GT_DLSYM(driver, module_unload, cuModuleUnload),
+	GT_DLSYM(driver, module_function, cuModuleGetFunction),
+	GT_DLSYM(driver, mem_alloc, cuMemAlloc_v2),
+	GT_DLSYM(driver, mem_free, cuMemFree_v2),
+	GT_DLSYM(driver, copy_to, cuMemcpyHtoD_v2),
+	GT_DLSYM(driver, copy_from, cuMemcpyDtoH_v2),
+	GT_DLSYM(driver, launch, cuLaunchKernel),
+	GT_DLSYM(driver, error_name, cuGetErrorName),
+	GT_DLSYM(driver, error_string, cuGetErrorString),
+};
+
+struct rt_cuda {
+	struct driver d;
+	void *lib, *ctx, *module;
+	cu_device device;
+	int arch, version;
+	size_t memory_bytes;
+	char name[256];
+};
+
+static const char *remedy(cu_result code)
+{
+	switch (code) {
+	case CU_NO_DEVICE:
+		return "; no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or none is there)";
+	case CU_SYSTEM_DRIVER_MISMATCH:
+		return "; libcuda and the loaded kernel module differ in version: reload the module or reboot";
+	case CU_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+		return "; a cuda-compat libcuda comes first on the library path but this card does not support it";
+	case CU_NO_BINARY_FOR_GPU:
+		return "; this build has no kernels for the card: configure with a toolkit that knows it";
+	default:
+		return "";
+	}
+}
+
+static int check(struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
+{
+	const char *name = NULL, *text = NULL;
+
+	if (code == CU_SUCCESS)
+		return 0;
+	c->d.error_name(code, &name);
+	c->d.error_string(code, &text);
+	return gt_fail(err, ENODEV, "%s failed with CUDA error %d, %s (%s)%s", what, code, name ? name : "unknown",
+		       text ? text : "no text", remedy(code));
+}
+
+static int open_device(struct rt_cuda *c, struct gt_err *err)
+{
+	int n = 0, major = 0, minor = 0, r;
+
+	r = check(c, c->d.init(0), "cuInit", err);
+	if (!r)
+		r = check(c, c->d.driver_version(&c->version), "cuDriverGetVersion", err);
+	if (!r)
+		r = check(c, c->d.device_count(&n), "cuDeviceGetCount", err);
+	if (!r && !n)
+		r = check(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
+	if (!r)
+		r = check(c, c->d.device_get(&c->device, 0), "cuDeviceGet", err);
+	if (!r)
+		r = check(c, c->d.device_name(c->name, sizeof(c->name), c->device), "cuDeviceGetName", err);
+	if (!r)
+		r = check(c, c->d.device_memory(&c->memory_bytes, c->device), "cuDeviceTotalMem", err);
+	if (!r)
+		r = check(c, c->d.device_attribute(&major, CU_ATTR_CC_MAJOR, c->device), "cuDeviceGetAttribute", err);
+	if (!r)
+		r = check(c, c->d.device_attribute(&minor, CU_ATTR_CC_MINOR, c->device), "cuDeviceGetAttribute", err);
+	c->arch = major * 10 + minor;
+	return r;
+}
+
+static int load_kernels(struct rt_cuda *c, struct gt_err *err)
+{
+	int r = check(c, c->d.ctx_retain(&c->ctx, c->device), "cuDevicePrimaryCtxRetain", err);
+
+	if (!r)
+		r = check(c, c->d.ctx_set(c->ctx), "cuCtxSetCurrent", err);
+	if (!r)
+		r = check(c, c->d.module_load(&c->module, rt_fatbin), "cuModuleLoadData", err);
+	return r;
+}
+
+#define SELFTEST_N	4099u /* a prime: no block size divides it */
+
+/* y = 2 x + y on the card, with y poisoned by what must be overwritten; every element compared. */
+static int run_selftest(struct rt_cuda *c, cu_ptr x, cu_ptr y, struct gt_err *err)
+{
+	float hx[SELFTEST_N], hy[SELFTEST_N], a = 2;
+	unsigned n = SELFTEST_N;
+	void *fn, *args[] = { &n, &a, &x, &y };
+	int r;
+
+	for (unsigned i = 0; i < n; i++) {
+		hx[i] = (float)i;
+		hy[i] = (float)(n - i);
+	}
+	r = check(c, c->d.copy_to(x, hx, sizeof(hx)), "cuMemcpyHtoD", err);
+	if (!r)
+		r = check(c, c->d.copy_to(y, hy, sizeof(hy)), "cuMemcpyHtoD", err);
+	if (!r)
+		r = check(c, c->d.module_function(&fn, c->module, "rt_saxpy"), "cuModuleGetFunction", err);
+	if (!r)
+		r = check(c, c->d.launch(fn, 3, 1, 1, 128, 1, 1, 0, NULL, args, NULL), "cuLaunchKernel", err);
+	if (!r)
+		r = check(c, c->d.ctx_sync(), "cuCtxSynchronize", err);
+	if (!r)
+		r = check(c, c->d.copy_from(hy, y, sizeof(hy)), "cuMemcpyDtoH", err);
+	for (unsigned i = 0; !r && i < n; i++)
+		if (hy[i] != (float)(n + i))
+			r = gt_fail(err, EIO, "%s computed a wrong result in the self-test (element %u: %g, not %u)",
+				    c->name, i, (double)hy[i], n + i);
+	return r;
+}
+
+static int selftest(struct rt_cuda *c, struct gt_err *err)
+{
+	size_t bytes = SELFTEST_N * sizeof(float);
+	cu_ptr x = 0, y = 0;
+	int r = check(c, c->d.mem_alloc(&x, bytes), "cuMemAlloc", err);
+
+	if (!r)
+		r = check(c, c->d.mem_alloc(&y, bytes), "cuMemAlloc", err);
+	if (!r)
+		r = run_selftest(c, x, y, err);
+	if (x)
+		c->d.mem_free(x);
+	if (y)
+		c->d.mem_free(y);
+	return r;
+}
+
+int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err)
+{
+	static const char *const names[] = { "libcuda.so.1", NULL };
+	gt_auto(rt_cuda) *c = gt_xcalloc(1, sizeof(*c));
+	int r;
+
+	if (!rt_fatbin_present())
+		return gt_fail(err, ENOSYS, "built without CUDA kernels: configure found no nvcc (--with-cuda=DIR)");
+	r = gt_dl_open(names, driver_syms, GT_ARRAY_SIZE(driver_syms), &c->d, &c->lib, err);
+	if (r < 0)
+		return gt_fail_prefix(err, "no NVIDIA driver library");
+	r = open_device(c, err);
+	if (!r)
+		r = load_kernels(c, err);
+	if (!r)
+		r = selftest(c, err);
+	if (r < 0)
+		return r;
+	*ret = gt_take(c);
+	return 0;
+}
+
+void rt_cuda_close(struct rt_cuda *c)
+{
+	if (!c)
+		return;
+	if (c->module)
+		c->d.module_unload(c->module);
+	if (c->ctx)
+		c->d.ctx_release(c->device);
+	if (c->lib)
+		dlclose(c->lib);
+	free(c);
+}
+
+const char *rt_cuda_built_archs(void)
+{
+	return rt_fatbin_archs();
+}
+
+const char *rt_cuda_name(const struct rt_cuda *c)
+{
+	return c->name;
+}
+
+int rt_cuda_arch(const struct rt_cuda *c)
+{
+	return c->arch;
+}
+
+int rt_cuda_driver_version(const struct rt_cuda *c)
+{
+	return c->version;
+}
+
+uint64_t rt_cuda_memory_bytes(const struct rt_cuda *c)
+{
+	return c->memory_bytes;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CUDA_FATBIN_H
+#define RT_CUDA_FATBIN_H
+#include <stdbool.h>
+
+extern const unsigned char rt_fatbin[]; /* what cuModuleLoadData takes */
+bool rt_fatbin_present(void);
+const char *rt_fatbin_archs(void);
+#endif
