@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_RUNTIME_H
+#define RT_RUNTIME_H
+/*
+ * The training runtime: a small graph compiler.
+ *
+ * A model is declared once as a static graph of tensors (rt_input, rt_param and the ops below). rt_compile turns the graph
+ * into a flat program: fusion, automatic differentiation, placement of the optimizer's updates and a memory plan, all before
+ * the first step. rt_step replays the program: no allocation, no dispatch decisions and no page faults.
+ *
+ *   struct rt_graph *g = rt_graph_new();
+ *   struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(256, 784)), *y = rt_input(g, "y", RT_I32, RT_SHAPE(256));
+ *   struct rt_node *w = rt_param(g, "w", RT_SHAPE(10, 784), RT_INIT_NORMAL(0.02f));
+ *   struct rt_node *loss = rt_cross_entropy(g, rt_linear(g, x, w, NULL), y);
+ *   rt_compile(g, loss, &(struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.01 } }, &p, &err);
+ *   rt_step(p, (const void *[]){ pixels, labels }, &metrics, &err);
+ *
+ * Building never fails half-way: an op that does not fit returns NULL, the graph keeps the first sentence (node and both
+ * shapes), ops on NULL return NULL, and rt_compile reports it.
+ *
+ * Tensors are row-major and contiguous. Shapes are written outermost first: (B,T,C).
+ * One program is used by one thread at a time; it runs OpenMP teams itself.
+ */
+#include "lib/err.h"
+#include "lib/json.h"
+
+enum rt_dtype { RT_F32, RT_I32 };
+const char *rt_dtype_name(enum rt_dtype dtype);
+
+#define RT_MAX_DIMS	4
+struct rt_shape {
+	int n;
+	int64_t d[RT_MAX_DIMS];
+};
+#define RT_SHAPE(...)                                                                                                  \
+	((struct rt_shape){ .n = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), .d = { __VA_ARGS__ } })
+int64_t rt_shape_elements(const struct rt_shape *s);
+/* "(256,784)"; returns buf. */
+const char *rt_shape_format(const struct rt_shape *s, char *buf, size_t size);
+
+/* How a parameter starts. Every element is a function of (seed, parameter, index) alone. */
+enum rt_init_kind { RT_INIT_ZERO, RT_INIT_ONE, RT_INIT_NORMAL_STD, RT_INIT_UNIFORM_BOUND };
+struct rt_init {
+	enum rt_init_kind kind;
+	float scale; /* standard deviation, or bound of the symmetric uniform */
+};
+#define RT_INIT_ZEROS	   ((struct rt_init){ .kind = RT_INIT_ZERO })
+#define RT_INIT_ONES	   ((struct rt_init){ .kind = RT_INIT_ONE })
+#define RT_INIT_NORMAL(s)  ((struct rt_init){ .kind = RT_INIT_NORMAL_STD, .scale = (s) })
+#define RT_INIT_UNIFORM(b) ((struct rt_init){ .kind = RT_INIT_UNIFORM_BOUND, .scale = (b) })
+
+/* ---- the graph ---- */
+struct rt_graph;
+struct rt_node; /* a tensor; owned by its graph */
+struct rt_graph *rt_graph_new(void);
+void rt_graph_free(struct rt_graph *g);
+GT_DEFINE_AUTO(rt_graph, rt_graph_free);
+/* 0, or what went wrong first while building. */
+int rt_graph_error(const struct rt_graph *g, struct gt_err *err);
+const struct rt_shape *rt_node_shape(const struct rt_node *n);
+const char *rt_node_name(const struct rt_node *n);
+
+/* Names must be unique among inputs and parameters. Results of ops are named after the op and may be renamed. */
+struct rt_node *rt_input(struct rt_graph *g, const char *name, enum rt_dtype dtype, struct rt_shape shape);
+struct rt_node *rt_param(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
+struct rt_node *rt_name(struct rt_node *n, const char *name); /* returns n; NULL stays NULL */
+
+/* y (…,N) = x (…,K) w(N,K)^T + b (N); b may be NULL. */
+struct rt_node *rt_linear(struct rt_graph *g, struct rt_node *x, struct rt_node *w, struct rt_node *b);
+/* y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t], P >= T; positions may be NULL. ids outside 0..V-1 are refused by
+ * rt_step. */
+struct rt_node *rt_embedding(struct rt_graph *g, struct rt_node *ids, struct rt_node *table, struct rt_node *positions);
+/* y = (x - mean) / sqrt(var + eps) * gain (C) + bias (C) over the last dimension of x (…,C). */
+struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, struct rt_node *bias, float eps);
+/* y (B,T,C) = softmax(q k^T / sqrt(C/heads), causal) v per head, with qkv (B,T,3C) = q | k | v side by side.
+ * The (B,heads,T,T) scores never exist. */
+struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads);
+/* The tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
+struct rt_node *rt_gelu(struct rt_graph *g, struct rt_node *x);
+struct rt_node *rt_relu(struct rt_graph *g, struct rt_node *x);
+struct rt_node *rt_add(struct rt_graph *g, struct rt_node *a, struct rt_node *b); /* same shapes */
+/* Losses: scalars (1), where rt_compile starts. */
+/* mean over rows of -log softmax(logits (…,V))[targets (…)]. Fused with the linear that makes the logits. */
+struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
+/* sum of a * b over all elements: any output against given weights, for gradient checks. */
+struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
+
+/* The loss by each op's plain definition, in double, one element after the other: what everything else is checked against.
+ * values[i] holds input or parameter i in order of declaration (RT_I32 as doubles). out, if not NULL, receives the elements
+ * of node `watch`. */
+int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
+		 struct gt_err *err);
+int rt_graph_leaves(const struct rt_graph *g); /* inputs and parameters */
+struct rt_node *rt_graph_leaf(const struct rt_graph *g, int i);
+bool rt_node_is_param(const struct rt_node *n);
+enum rt_dtype rt_node_dtype(const struct rt_node *n);
+
+/* ---- compiling ---- */
+enum rt_device { RT_CPU, RT_CUDA };
+enum rt_optimizer_kind { RT_NO_OPTIMIZER, RT_SGD, RT_ADAMW };
+struct rt_optimizer {
+	enum rt_optimizer_kind kind;
+	double lr;
+	double momentum;	       /* SGD */
+	double beta1, beta2, eps;      /* AdamW; 0 means 0.9, 0.999, 1e-8 */
+	double weight_decay;	       /* AdamW: decoupled; SGD: added to the gradient */
+};
+struct rt_options {
+	enum rt_device device;
+	int threads;		      /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
+	uint64_t seed;		      /* of the parameters' start values */
+	struct rt_optimizer optimizer;
+	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory */
+	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB */
+	bool no_fuse;		      /* every op on its own */
+	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
+	bool no_reuse;		      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
+	bool keep_gradients;	      /* rt_gradient() works after a step */
+	bool no_huge_pages;	      /* do not ask for huge pages */
+	bool poison;		      /* fill memory with NaN before it is written: proves the plan; slow */
+	bool profile;		      /* time every call, for rt_program_report */
+};
+struct rt_program;
+/* On failure nothing is left behind: shape errors (-EINVAL), no such backend (-ENOSYS/-ENODEV), more memory than there is
+ * (-ENOMEM, with the size). All memory of the program is mapped, placed and touched here. */
+int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
+	       struct gt_err *err);
+void rt_program_free(struct rt_program *p);
+GT_DEFINE_AUTO(rt_program, rt_program_free);
+
+/* ---- running ---- */
+struct rt_metrics {
+	double loss;
+	int64_t step; /* of this update, from 1 */
+};
+/* inputs[i] holds input i in order of declaration, in its dtype; copied before the step starts. One forward and backward
+ * pass and one update. -EDOM: the loss is not a number; the sentence names the first node that is not finite, and no
+ * parameter was changed. -ERANGE: an id or target outside its table. */
+int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
+/* The forward pass alone: the loss at the present parameters. */
+int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
+void rt_set_lr(struct rt_program *p, double lr);
+
+/* Memory of a tensor inside the program, valid until rt_program_free: parameters always (they may be written between
+ * steps); values only with no_reuse; gradients only with keep_gradients, NULL if the loss does not depend on n. NULL too for
+ * a node that fusion removed. */
+float *rt_value(struct rt_program *p, const struct rt_node *n);
+const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
+int64_t rt_program_parameters(const struct rt_program *p); /* elements of all parameters */
+double rt_program_flops(const struct rt_program *p);	   /* per step: products and sums of the matrix products count, as executed */
+uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is mapped */
+int rt_program_threads(const struct rt_program *p);
+/*
+ * { "device", "isa", "blas", "threads", "pages", "placement", "parameters", "flops_per_step", "bytes_per_step",
+ *   "planned_bytes", "unplanned_bytes" (the same tensors without reuse), "passes": [{ "name", "did" }],
+ *   "warnings": [ … ], "ops": [{ "op", "phase", "calls", "flops", "bytes", "seconds" (per step; only with profile) }] }
+ */
+json_t *rt_program_report(const struct rt_program *p);
+
+/* ---- backends ---- */
+struct rt_backend_info {
+	enum rt_device device;
+	const char *name; /* "cpu", "cuda" */
+	bool available;
+	char reason[512]; /* one sentence if not available */
+};
+/* All backends of this build, always the same list. Returns how many; ret has room for RT_BACKENDS. */
+#define RT_BACKENDS	2
+int rt_backends(struct rt_backend_info ret[RT_BACKENDS]);
+const char *rt_cpu_isa(void);  /* "avx512", "avx2", "sse2", "neon", "generic": what the kernels use on this machine */
+const char *rt_cpu_blas(void); /* "oneDNN 2.6.3" */
+
+/* ---- random numbers ---- Philox 4x32-10: a value is a function of its key and counter, on any number of threads. */
+uint64_t rt_random_u64(uint64_t seed, uint64_t stream, uint64_t index);
+float rt_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
+float rt_random_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* [0,1) */
+
+/* ---- data ---- */
+struct rt_text;
+/* All bytes of a file, or of every regular file of a directory (not below it; links are skipped, names sorted). NULL: the
+ * licences that every Debian host has, /usr/share/common-licenses. Every tenth block of 4096 bytes is held out.
+ * -ENODATA: fewer than min_bytes in either part. */
+int rt_text_open(const char *path, size_t min_bytes, struct rt_text **ret, struct gt_err *err);
+void rt_text_free(struct rt_text *t);
+GT_DEFINE_AUTO(rt_text, rt_text_free);
+size_t rt_text_bytes(const struct rt_text *t, bool held_out);
+/* tokens, targets (batch,seq): windows of consecutive bytes, targets one further. Training windows are drawn by
+ * (seed, index); held-out window i of n_batches batches is always the same. */
+void rt_text_batch(const struct rt_text *t, uint64_t seed, uint64_t index, int64_t batch, int64_t seq, int32_t *tokens,
+		   int32_t *targets);
+void rt_text_held_out(const struct rt_text *t, uint64_t index, uint64_t n_batches, int64_t batch, int64_t seq,
+		      int32_t *tokens, int32_t *targets);
+
+/* ---- models ---- built with the functions above alone */
+struct rt_gpt_config {
+	int64_t batch, seq, layers, width, heads, vocab;
+	int64_t positions; /* rows of the position table; 0: seq */
+};
+/* GPT-2: pre-norm blocks, learnt positions, tied output. Declares inputs "tokens" and "targets" (batch,seq); returns the
+ * loss. */
+struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *c);
+/* sizes[0] inputs, ReLU between layers, sizes[n-1] classes. Declares inputs "x" (batch,sizes[0]) and "y" (batch). */
+struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *sizes, int n);
+#endif
