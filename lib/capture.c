@@ -394,7 +394,7 @@ static void add_file(struct entries *es, const char *path, const char *data, siz
 }
 
 /* What lies at a physical path: directory, content or denial. */
-static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path)
+static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path, bool content)
 {
 	gt_autofree char *data = NULL;
 	struct stat st;
@@ -407,7 +407,7 @@ static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path
 		add_simple(es, "dir  ", path, NULL);
 		return;
 	}
-	if (!S_ISREG(st.st_mode)) { /* a device node: that it is there is what matters */
+	if (!S_ISREG(st.st_mode) || !content) { /* of a device node too, that it is there is what matters */
 		add_file(es, path, "", 0);
 		return;
 	}
@@ -421,7 +421,8 @@ static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path
 /* Follow path as the kernel would, noting each link on the way. */
 static void add_path(struct gt_fsroot *fs, struct entries *es, const char *path)
 {
-	gt_autofree char *rest = gt_xstrdup(path);
+	bool content = *path != '?';
+	gt_autofree char *rest = gt_xstrdup(path + !content);
 	gt_auto_buf at = { 0 };
 	unsigned links = 0;
 
@@ -455,7 +456,7 @@ static void add_path(struct gt_fsroot *fs, struct entries *es, const char *path)
 		at.s[at.len] = '\0';
 	}
 	if (at.len)
-		add_final(fs, es, at.s);
+		add_final(fs, es, at.s, content);
 }
 
 static void add_statvfs(struct gt_fsroot *fs, struct entries *es, const char *fact)
@@ -473,9 +474,14 @@ static void add_statvfs(struct gt_fsroot *fs, struct entries *es, const char *fa
 	add_file(es, fact, text, strlen(text));
 }
 
+/* Of two entries for one path the one with content comes first, and is kept. */
 static int by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
+	const struct entry *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+	size_t n = strlen(x->text), m = strlen(y->text);
+
+	return order ? order : n > m ? -1 : n < m;
 }
 
 void gt_capture_write(struct gt_fsroot *fs, const struct gt_strv *paths, struct gt_buf *out)

@@ -29,7 +29,8 @@ struct gt_capture_deny {
 /* Build the tree in directory dirfd (empty, ours). *ret_deny is a list of n, freed by the caller. */
 int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_capture_deny **ret_deny,
 		      size_t *ret_n_deny, struct gt_err *err);
-/* What lies at the paths, through the door, as a capture: files, the links on the way to them, directories, denials. */
+/* What lies at the paths, through the door, as a capture: files, the links on the way to them, directories, denials. Of a
+ * path with a '?' before it only that it is there, not its content. */
 struct gt_buf;
 void gt_capture_write(struct gt_fsroot *fs, const struct gt_strv *paths, struct gt_buf *out);
 /* Append one made-up file, such as a fact. */

@@ -228,17 +228,18 @@ static int check_denied(const struct gt_fsroot *fs, const char *path)
 	return 0;
 }
 
-static void record(struct gt_fsroot *fs, const char *path)
+/* read: its content was asked for, not only whether it is there or where it leads. */
+static void record(struct gt_fsroot *fs, const char *path, bool read)
 {
 	if (fs->recording)
-		gt_strv_add(&fs->recorded, path);
+		gt_strv_take(&fs->recorded, gt_xasprintf(read ? "%s" : "?%s", path));
 }
 
 static int open_read(struct gt_fsroot *fs, const char *path, int flags)
 {
 	int r;
 
-	record(fs, path);
+	record(fs, path, true);
 	r = check_denied(fs, path);
 	return r < 0 ? r : raw_open(fs, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
 }
@@ -322,7 +323,7 @@ int gt_fs_readlink(struct gt_fsroot *fs, const char *path, char **ret)
 	char target[4096];
 	ssize_t n;
 
-	record(fs, path);
+	record(fs, path, false);
 	fd = raw_open(fs, path, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
@@ -338,7 +339,7 @@ int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret)
 {
 	gt_autoclose int fd = -1;
 
-	record(fs, path);
+	record(fs, path, false);
 	fd = raw_open(fs, path, O_PATH, 0);
 	return fd < 0 ? fd : fd_path(fs, fd, ret);
 }
@@ -373,7 +374,7 @@ int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
 	gt_autoclose int fd = -1;
 	struct stat st;
 
-	record(fs, path);
+	record(fs, path, false);
 	fd = raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
@@ -395,7 +396,7 @@ int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode)
 	gt_autoclose int fd = -1;
 	int r;
 
-	record(fs, path);
+	record(fs, path, false);
 	fd = raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
@@ -439,7 +440,7 @@ int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret)
 	if (fs->live) {
 		gt_autofree char *fact = gt_xasprintf("/.facts/%s", name);
 
-		record(fs, fact);
+		record(fs, fact, true);
 		return statvfs(path, ret) < 0 ? -errno : 0;
 	}
 	r = gt_fs_fact(fs, name, &text, NULL);

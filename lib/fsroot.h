@@ -69,5 +69,7 @@ unsigned gt_fs_mutations(const struct gt_fsroot *fs); /* so far */
 
 /* ---- recording ---- for `gpuprobe capture`: remember every path that is read from now on */
 void gt_fs_record(struct gt_fsroot *fs);
-const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs); /* ends it; sorted, each once, also those that failed */
+/* Ends it: the paths, sorted, each once, also those that failed. A path that was only looked at (stat, link), not read, has
+ * a '?' before it. */
+const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs);
 #endif

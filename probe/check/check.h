@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_CHECK_H
+#define PR_CHECK_H
+/*
+ * A check is a pure function: host in, finding out. The list is in causal order: what a check names in `after` can be
+ * its cause, and if that failed, this finding is folded under it.
+ */
+#include "probe/host.h"
+
+enum pr_result { PR_PASS, PR_SKIP, PR_NOT_KNOWN, PR_WARN, PR_FAIL };
+const char *pr_result_name(enum pr_result r);
+
+struct pr_finding {
+	enum pr_result result;
+	char what[768];	   /* what is seen; one or two sentences */
+	char remedy[1024]; /* the smallest safe thing to do, with Debian's own lines; "" if there is nothing */
+};
+
+struct pr_context {
+	const struct pr_host *host;
+	struct gt_fsroot *fs; /* for the admin's compatibility tables only */
+	bool require_gpu;
+};
+
+struct pr_check {
+	const char *id, *title;
+	const char *const *after; /* NULL-terminated ids, or NULL */
+	const char *story;	  /* for `explain`: why it matters, how it is seen, what to do */
+	const char *messages;	  /* what users meet and search for, one a line, or NULL */
+	void (*run)(const struct pr_context *c, struct pr_finding *f);
+};
+
+extern const struct pr_check *const pr_checks[]; /* NULL-terminated */
+const struct pr_check *pr_check_find(const char *id);
+
+/* To be used by checks: set result and texts. */
+void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
+void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
+
+/* All checks, judged: one per entry of pr_checks. cause is the index of the finding under which it folds, -1 for none. */
+struct pr_judged {
+	const struct pr_check *check;
+	struct pr_finding f;
+	int cause;
+};
+size_t pr_judge(const struct pr_context *c, struct pr_judged **ret); /* the caller frees *ret */
+int pr_exit_code(const struct pr_judged *j, size_t n); /* 0 ok, 1 warning, 2 critical, 3 unknown */
+#endif

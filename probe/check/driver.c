@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the card on the bus to a driver that answers: each link explains the ones after it. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+#include "probe/compat/compat.h"
+
+static const char *release(const struct pr_host *h)
+{
+	return h->kernel.release.v ? h->kernel.release.v : "(unknown)";
+}
+
+static bool loaded(const struct pr_host *h)
+{
+	return h->nvidia.module_version.state == PR_PRESENT;
+}
+
+/* Without a card the checks of the driver have nothing to say. */
+static bool no_gpu(const struct pr_context *c, struct pr_finding *f)
+{
+	if (c->host->n_gpu)
+		return false;
+	pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	return true;
+}
+
+static void gpu_present(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (h->n_gpu) {
+		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
+	} else if (c->require_gpu) {
+		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
+		pr_remedy(f, "Check that the card is seated and powered, that the VM has it passed through, and that it is "
+			     "listed by: lspci -d 10de:");
+	} else {
+		pr_say(f, PR_SKIP, "no NVIDIA GPU on the PCI bus; training runs on the CPUs");
+	}
+}
+const struct pr_check pr_check_gpu_present = {
+	.id = "gpu.present",
+	.title = "an NVIDIA GPU on the PCI bus",
+	.story = "Everything else about the NVIDIA stack follows from a card that the kernel sees on the PCI bus (vendor "
+		 "10de, class 03). A host without one is fine for training on CPUs; with --require-gpu it is a failure.",
+	.run = gpu_present,
+};
+
+static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!c->host->kernel.preempt_rt) {
+		pr_say(f, PR_PASS, "kernel %s is not a PREEMPT_RT kernel", release(c->host));
+		return;
+	}
+	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
+	       "kernel %s is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and training loses throughput",
+	       release(c->host));
+	pr_remedy(f, "Install the ordinary kernel and boot it:\n  apt install linux-image-amd64 linux-headers-amd64\n"
+		     "  apt purge 'linux-image-rt-amd64'; reboot");
+}
+const struct pr_check pr_check_preempt_rt = {
+	.id = "kernel.preempt-rt",
+	.title = "an ordinary kernel, not a real-time one",
+	.story = "NVIDIA's module checks for PREEMPT_RT when it is built and stops; Debian's DKMS packages exclude such "
+		 "kernels, so that no module exists for them. A real-time kernel bounds latency at the price of throughput: "
+		 "it is never the right one for training.",
+	.messages = "The NVIDIA driver does not support real-time kernels\nFailed PREEMPT_RT sanity check",
+	.run = preempt_rt,
+};
+
+static void nouveau(const struct pr_context *c, struct pr_finding *f)
+{
+	if (no_gpu(c, f))
+		return;
+	for (size_t i = 0; i < c->host->n_gpu; i++)
+		if (gt_streq(c->host->gpu[i].pci->driver.v, "nouveau")) {
+			pr_say(f, PR_FAIL, "nouveau drives %s; the NVIDIA module cannot take the card",
+			       c->host->gpu[i].pci->address);
+			pr_remedy(f, "Install Debian's driver, which keeps nouveau away, and reboot:\n"
+				     "  apt install nvidia-driver firmware-misc-nonfree; reboot");
+			return;
+		}
+	pr_say(f, PR_PASS, "nouveau drives none of the GPUs");
+}
+static const char *const after_rt[] = { "kernel.preempt-rt", NULL };
+const struct pr_check pr_check_nouveau = {
+	.id = "driver.nouveau",
+	.title = "nouveau keeps off the cards",
+	.after = after_rt,
+	.story = "The free nouveau driver binds NVIDIA cards early in the boot and cannot compute with CUDA. While it holds a "
+		 "card, the nvidia module finds no device.",
+	.messages = "NVRM: The NVIDIA probe routine was not called for 1 device(s).",
+	.run = nouveau,
+};
+
+static void module_built(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	if (loaded(h)) {
+		pr_say(f, PR_PASS, "the nvidia module is loaded");
+	} else if (h->container.state == PR_PRESENT || h->nvidia.module_file.state == PR_UNKNOWN) {
+		pr_say(f, PR_SKIP, "the modules of kernel %s cannot be seen from here", release(h));
+	} else if (pr_or(h->nvidia.module_file, 0)) {
+		pr_say(f, PR_PASS, "a nvidia module is built for kernel %s", release(h));
+	} else {
+		bool headers = pr_or(h->nvidia.headers, 0), dkms = pr_or(h->nvidia.dkms, 0);
+
+		pr_say(f, PR_FAIL, "no nvidia module is built for the running kernel %s%s", release(h),
+		       !dkms	? "; no driver package is installed" :
+		       !headers ? "; its headers are missing, so DKMS could not build one" :
+				  "; DKMS has the source but has not built it");
+		if (!dkms)
+			pr_remedy(f, "Enable contrib non-free non-free-firmware in apt's sources, then:\n"
+				     "  apt install linux-headers-%s nvidia-driver firmware-misc-nonfree; reboot",
+				  release(h));
+		else
+			pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia", release(h),
+				  release(h));
+	}
+}
+static const char *const after_bus[] = { "kernel.preempt-rt", "driver.nouveau", NULL };
+const struct pr_check pr_check_module_built = {
+	.id = "driver.module-built",
+	.title = "a nvidia module for the running kernel",
+	.after = after_bus,
+	.story = "Debian builds the module on the host by DKMS, once per kernel, and needs that kernel's headers. After a "
+		 "kernel upgrade without headers the old kernel still works and the new one has no module.",
+	.messages = "modprobe: FATAL: Module nvidia not found in directory /lib/modules/",
+	.run = module_built,
+};
+
+static void secure_boot(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	if (loaded(h)) {
+		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
+	} else if (pr_or(h->nvidia.secure_boot, 0) == 1 && pr_or(h->nvidia.module_file, 0) == 1) {
+		pr_say(f, PR_FAIL, "Secure Boot is on and the nvidia module is built but not loaded: its signing key is "
+				   "probably not enrolled");
+		pr_remedy(f, "Enrol DKMS's key; a blue screen asks for the password at the next boot:\n"
+			     "  mokutil --import /var/lib/dkms/mok.pub; reboot");
+	} else {
+		pr_say(f, PR_PASS, "Secure Boot is %s",
+		       pr_or(h->nvidia.secure_boot, 0) ? "on" :
+		       pr_has(h->nvidia.secure_boot)   ? "off" :
+							 "not in use as far as can be seen");
+	}
+}
+static const char *const after_built[] = { "driver.module-built", NULL };
+const struct pr_check pr_check_secure_boot = {
+	.id = "driver.secure-boot",
+	.title = "Secure Boot accepts the module",
+	.after = after_built,
+	.story = "With Secure Boot the kernel loads only modules signed by a key that the firmware knows. DKMS signs with a "
+		 "key of its own, which must be enrolled once with mokutil.",
+	.messages = "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\nRequired key not available",
+	.run = secure_boot,
+};
+
+static void driver_loaded(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	if (loaded(h)) {
+		pr_say(f, PR_PASS, "nvidia %s", h->nvidia.module_version.v);
+	} else if (h->nvidia.module_version.state == PR_ABSENT) {
+		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded");
+		pr_remedy(f, "  modprobe nvidia\nand if that fails, read why in: journalctl -k -b | grep -i nvidia");
+	} else {
+		pr_say(f, PR_NOT_KNOWN, "whether the nvidia module is loaded cannot be read (%s)",
+		       pr_state_name(h->nvidia.module_version.state));
+	}
+}
+static const char *const after_secure[] = { "kernel.preempt-rt", "driver.nouveau", "driver.module-built",
+					    "driver.secure-boot", NULL };
+const struct pr_check pr_check_driver_loaded = {
+	.id = "driver.loaded",
+	.title = "the nvidia module is loaded",
+	.after = after_secure,
+	.story = "A card on the bus without the nvidia module is the most common state of a fresh or freshly upgraded host. "
+		 "The checks before this one name the reason where files can tell it.",
+	.messages = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+		    "NVIDIA driver is installed and running.",
+	.run = driver_loaded,
+};
+
+static void device_nodes(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	struct pr_num node = h->nvidia.device_node;
+
+	if (no_gpu(c, f))
+		return;
+	if (!loaded(h) && h->container.state != PR_PRESENT) {
+		pr_say(f, PR_SKIP, "without the module there are no device nodes");
+	} else if (node.state == PR_PRESENT) {
+		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
+	} else if (node.state == PR_UNREADABLE) {
+		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
+		pr_remedy(f, "  adduser USER video; then log in again");
+	} else if (h->container.state == PR_PRESENT) {
+		pr_say(f, PR_FAIL, "this container (%s) was not given the GPU: /dev/nvidiactl is absent", h->container.v);
+		pr_remedy(f, "Start it with the GPU:  docker run --gpus all …");
+	} else {
+		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
+		pr_remedy(f, "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
+	}
+}
+static const char *const after_loaded[] = { "driver.loaded", NULL };
+const struct pr_check pr_check_device_nodes = {
+	.id = "driver.device-nodes",
+	.title = "the device nodes can be opened",
+	.after = after_loaded,
+	.story = "CUDA talks to the driver through /dev/nvidiactl, /dev/nvidia0 … and /dev/nvidia-uvm. nvidia-modprobe makes "
+		 "them; Debian lets the group video use them; a container must be given them.",
+	.messages = "Failed to initialize NVML: Insufficient Permissions\nFound no NVIDIA driver on your system",
+	.run = device_nodes,
+};
+
+/* Every copy of a driver library that a loader could pick must be of the module's version. */
+static void lib_versions(const struct pr_context *c, struct pr_finding *f)
+{
+	static const char *const driver_libs[] = { "libnvidia-ml.so.1", "libcuda.so.1" };
+	const struct pr_host *h = c->host;
+	size_t compared = 0;
+
+	if (no_gpu(c, f))
+		return;
+	if (!loaded(h)) {
+		pr_say(f, PR_SKIP, "without the module there is nothing to compare with");
+		return;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(driver_libs); i++)
+		for (size_t k = 0;; k++) {
+			const struct pr_lib *l = pr_find_lib(h, driver_libs[i], k);
+
+			if (!l)
+				break;
+			if (!l->version)
+				continue;
+			compared++;
+			if (!strcmp(l->version, h->nvidia.module_version.v))
+				continue;
+			pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
+			       h->nvidia.module_version.v, l->path, l->version);
+			pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
+				     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\n"
+				     "To keep it from happening unattended:  apt-mark hold nvidia-driver");
+			return;
+		}
+	if (compared)
+		pr_say(f, PR_PASS, "module and libraries are of one version, %s", h->nvidia.module_version.v);
+	else
+		pr_say(f, PR_NOT_KNOWN, "no driver library whose name tells its version was found in the usual places");
+}
+const struct pr_check pr_check_lib_versions = {
+	.id = "driver.lib-mismatch",
+	.title = "module and driver libraries are of one version",
+	.after = after_loaded,
+	.story = "The kernel module, libnvidia-ml and libcuda must be of exactly one version. An upgrade replaces the files at "
+		 "once, the loaded module only at the next load. Three file reads decide it, without asking the driver.",
+	.messages = "Failed to initialize NVML: Driver/library version mismatch\nCUDA error 803: system has unsupported "
+		    "display driver / cuda driver combination",
+	.run = lib_versions,
+};
+
+static void nvml(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	switch (h->nvidia.nvml) {
+	case PR_NVML_OK:
+		pr_say(f, PR_PASS, "NVML answers: driver %s", h->nvidia.nvml_driver.v ? h->nvidia.nvml_driver.v : "?");
+		break;
+	case PR_NVML_NO_LIBRARY:
+		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
+		pr_remedy(f, "  apt install libnvidia-ml1 nvidia-smi\nof the module's version%s%s; in a container: "
+			     "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+			  loaded(h) ? ", " : "", loaded(h) ? h->nvidia.module_version.v : "");
+		break;
+	case PR_NVML_TIMEOUT:
+		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvidia.nvml_text ? h->nvidia.nvml_text : "NVML hangs");
+		pr_remedy(f, "Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it "
+			     "(nvidia-smi --gpu-reset -i N) or reboot");
+		break;
+	case PR_NVML_ERROR:
+		pr_say(f, PR_FAIL, "NVML fails with code %d: %s", h->nvidia.nvml_code,
+		       h->nvidia.nvml_text ? h->nvidia.nvml_text : "no text");
+		pr_remedy(f, "Read the kernel's side:  journalctl -k -b | grep -iE 'nvrm|xid'");
+		break;
+	case PR_NVML_NOT_ASKED:
+		pr_say(f, PR_NOT_KNOWN, "NVML was not asked");
+	}
+}
+static const char *const after_libs[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
+const struct pr_check pr_check_nvml = {
+	.id = "nvml.answers",
+	.title = "the driver answers",
+	.after = after_libs,
+	.story = "NVML is the driver's own voice. It is asked in a child process with a time limit, since with a GPU that has "
+		 "fallen off the bus it may never return.",
+	.messages = "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nFailed to initialize NVML: Unknown "
+		    "Error\nUnable to determine the device handle for GPU",
+	.run = nvml,
+};
+
+static void count(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	if (!pr_has(h->nvidia.nvml_count)) {
+		pr_say(f, PR_SKIP, "NVML told no count");
+	} else if (h->nvidia.nvml_count.v == (int64_t)h->n_gpu) {
+		pr_say(f, PR_PASS, "all %zu GPUs on the bus are in the driver's hands", h->n_gpu);
+	} else {
+		pr_say(f, PR_FAIL, "%zu GPUs on the PCI bus, but NVML sees %d", h->n_gpu, (int)h->nvidia.nvml_count.v);
+		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"
+			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");
+	}
+}
+static const char *const after_nvml[] = { "nvml.answers", NULL };
+const struct pr_check pr_check_count = {
+	.id = "gpu.count",
+	.title = "every GPU on the bus is seen by the driver",
+	.after = after_nvml,
+	.story = "A card that fell off the bus, or that the driver could not start, still has its PCI device. Frameworks then "
+		 "silently train on fewer GPUs.",
+	.messages = "NVRM: Xid 79, GPU has fallen off the bus.\nNVRM: rm_init_adapter failed",
+	.run = count,
+};
+
+static void toolkit(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	if (!loaded(h) || !h->nvidia.toolkits.n) {
+		pr_say(f, PR_SKIP, loaded(h) ? "no CUDA toolkit under /usr/local" : "no driver to compare with");
+		return;
+	}
+	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
+		const char *version = strrchr(h->nvidia.toolkits.v[i], '-') + 1;
+		gt_autofree char *least = NULL;
+		struct gt_err err = { 0 };
+		int r = pr_compat_min_driver(c->fs, atoi(version), &least, &err);
+
+		if (r < 0) {
+			pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+			return;
+		}
+		if (!r) {
+			pr_say(f, PR_NOT_KNOWN, "CUDA %s is newer than this program's table; whether driver %s carries it is "
+						"unknown", version, h->nvidia.module_version.v);
+			return;
+		}
+		if (gt_version_cmp(h->nvidia.module_version.v, least) < 0) {
+			pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least,
+			       h->nvidia.module_version.v);
+			pr_remedy(f, "Use a toolkit that the driver carries (Debian: apt install nvidia-cuda-toolkit), or "
+				     "upgrade the driver");
+			return;
+		}
+	}
+	pr_say(f, PR_PASS, "driver %s carries every installed toolkit", h->nvidia.module_version.v);
+}
+const struct pr_check pr_check_toolkit = {
+	.id = "cuda.toolkit",
+	.title = "the driver carries the installed CUDA toolkits",
+	.after = after_loaded,
+	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
+		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed.",
+	.messages = "CUDA error 35: CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your "
+		    "system is too old",
+	.run = toolkit,
+};

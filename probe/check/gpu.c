@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cards and their place in the machine. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+static bool no_gpu(const struct pr_context *c, struct pr_finding *f)
+{
+	if (c->host->n_gpu)
+		return false;
+	pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	return true;
+}
+
+static void numa_node(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	if (h->n_node < 2) {
+		pr_say(f, PR_PASS, "one NUMA node: every GPU is near");
+		return;
+	}
+	for (size_t i = 0; i < h->n_gpu; i++)
+		if (!pr_has(h->gpu[i].pci->numa_node)) {
+			pr_say(f, PR_WARN, "the kernel does not know which of the %zu NUMA nodes GPU %s is next to (numa_node is "
+					   "-1)", h->n_node, h->gpu[i].pci->address);
+			pr_remedy(f, "Mend the firmware or the VM's topology (in libvirt: a pcie-expander-bus with <node>); until "
+				     "then nothing should be bound to a node for this GPU");
+			return;
+		}
+	pr_say(f, PR_PASS, "the node of every GPU is known");
+}
+const struct pr_check pr_check_gpu_node = {
+	.id = "gpu.numa-node",
+	.title = "the NUMA node of every GPU is known",
+	.story = "Copies between host and GPU are fastest from the node whose root port the card hangs on. -1 means that the "
+		 "firmware did not say; some frameworks turn it into node 0, which on a two-socket host is wrong half the "
+		 "time. It is never guessed here.",
+	.messages = "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node",
+	.run = numa_node,
+};
+
+static void pcie_width(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	size_t seen = 0;
+
+	if (no_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_pci *d = h->gpu[i].pci;
+		int64_t can = pr_or(d->max_link_width, 0);
+
+		if (pr_has(d->parent_max_width) && d->parent_max_width.v > 0)
+			can = GT_MIN(can, d->parent_max_width.v);
+		if (!pr_has(d->link_width) || d->link_width.v <= 0 || d->link_width.v > 32 || can <= 0)
+			continue; /* virtual functions say 0 or 255 */
+		seen++;
+		if (d->link_width.v < can) {
+			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although card and slot can do x%d", d->address,
+			       (int)d->link_width.v, (int)can);
+			pr_remedy(f, "Reseat the card or its riser, and look at the slot's bifurcation in the firmware");
+			return;
+		}
+	}
+	pr_say(f, seen ? PR_PASS : PR_SKIP, seen ? "every GPU has the PCIe width that card and slot can do" :
+						   "no link width can be read");
+}
+const struct pr_check pr_check_pcie_width = {
+	.id = "gpu.pcie-width",
+	.title = "the PCIe links have their full width",
+	.story = "The speed of an idle link may drop to save power; its width does not. A link narrower than both ends can do "
+		 "halves every copy between host and GPU.",
+	.messages = "available PCIe bandwidth, limited by",
+	.run = pcie_width,
+};
+
+static void persistence(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++)
+		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
+			pr_say(f, PR_WARN, "persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and "
+					   "forgets its settings");
+			pr_remedy(f, "  apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced");
+			return;
+		}
+	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	       h->nvidia.nvml == PR_NVML_OK ? "persistence mode is on" : "NVML did not answer");
+}
+static const char *const after_nvml[] = { "nvml.answers", NULL };
+const struct pr_check pr_check_persistence = {
+	.id = "gpu.persistence",
+	.title = "the driver stays ready between jobs",
+	.after = after_nvml,
+	.story = "Without a client the driver shuts the GPU down, and the next job waits for it to start. nvidia-persistenced "
+		 "is the supported way to keep it ready.",
+	.messages = "Persistence mode for GPU is disabled.",
+	.run = persistence,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+
+const char *pr_result_name(enum pr_result r)
+{
+	static const char *const name[] = { [PR_PASS] = "pass",
+					    [PR_SKIP] = "skip",
+					    [PR_NOT_KNOWN] = "unknown",
+					    [PR_WARN] = "warn",
+					    [PR_FAIL] = "fail" };
+
+	return name[r];
+}
+
+const struct pr_check *pr_check_find(const char *id)
+{
+	for (size_t i = 0; pr_checks[i]; i++)
+		if (!strcmp(pr_checks[i]->id, id))
+			return pr_checks[i];
+	return NULL;
+}
+
+void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...)
+{
+	va_list ap;
+
+	f->result = result;
+	va_start(ap, fmt);
+	vsnprintf(f->what, sizeof(f->what), fmt, ap);
+	va_end(ap);
+}
+
+void pr_remedy(struct pr_finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->remedy, sizeof(f->remedy), fmt, ap);
+	va_end(ap);
+}
+
+/* The root cause of finding i: the first earlier one it names that is bad itself, or that one's cause. */
+static int find_cause(const struct pr_judged *j, size_t i)
+{
+	for (const char *const *id = j[i].check->after; id && *id; id++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(j[k].check->id, *id) && j[k].f.result >= PR_WARN)
+				return j[k].cause >= 0 ? j[k].cause : (int)k;
+	return -1;
+}
+
+size_t pr_judge(const struct pr_context *c, struct pr_judged **ret)
+{
+	struct pr_judged *j;
+	size_t n = 0;
+
+	while (pr_checks[n])
+		n++;
+	j = gt_xcalloc(n, sizeof(*j));
+	for (size_t i = 0; i < n; i++) {
+		j[i].check = pr_checks[i];
+		j[i].cause = -1;
+		pr_checks[i]->run(c, &j[i].f);
+		if (j[i].f.result >= PR_WARN)
+			j[i].cause = find_cause(j, i);
+	}
+	*ret = j;
+	return n;
+}
+
+int pr_exit_code(const struct pr_judged *j, size_t n)
+{
+	bool seen[PR_FAIL + 1] = { false };
+
+	for (size_t i = 0; i < n; i++)
+		seen[j[i].f.result] = true;
+	return seen[PR_FAIL] ? 2 : seen[PR_WARN] ? 1 : seen[PR_NOT_KNOWN] ? 3 : 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "probe/reading.h"
+
+int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err)
+{
+	static const struct pr_discover_opts defaults = { 0 };
+	struct pr_host *h = gt_xcalloc(1, sizeof(*h));
+
+	if (!opts)
+		opts = &defaults;
+	h->live = gt_fs_is_live(fs);
+	h->identity_parts = json_object();
+	pr_discover_kernel(fs, h);
+	pr_discover_cpu(fs, h);
+	pr_discover_memory(fs, h);
+	pr_discover_numa(fs, h);
+	pr_discover_pci(fs, h);
+	pr_discover_nvidia(fs, h);
+	if (!opts->no_nvml)
+		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
+	pr_discover_devices(fs, h);
+	pr_discover_identity(fs, h);
+	*ret = h;
+	return 0;
+}
+
+void pr_host_free(struct pr_host *h)
+{
+	if (!h)
+		return;
+	for (size_t i = 0; i < h->cpu.n_cpu; i++)
+		gt_set_clear(&h->cpu.cpu[i].siblings);
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_set_clear(&h->node[i].cpus);
+		free(h->node[i].distance);
+	}
+	gt_set_clear(&h->cpu.online);
+	gt_set_clear(&h->cpu.allowed);
+	gt_set_clear(&h->cpu.isolated);
+	gt_set_clear(&h->cpu.efficiency);
+	free(h->cpu.cpu);
+	free(h->node);
+	free(h->pci);
+	free(h->gpu);
+	free(h->nvidia.lib);
+	gt_strv_clear(&h->nvidia.toolkits);
+	free(h->block);
+	free(h->net);
+	free(h->cpufreq);
+	json_decref(h->identity_parts);
+	gt_strv_clear(&h->pool);
+	free(h);
+}
+
+bool pr_cpu_flag(const struct pr_host *h, const char *flag)
+{
+	gt_autofree char *word = gt_xasprintf(" %s ", flag);
+
+	return strstr(h->cpu.flags, word) != NULL;
+}
+
+const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth)
+{
+	for (size_t i = 0; i < h->nvidia.n_lib; i++)
+		if (!strcmp(h->nvidia.lib[i].soname, soname) && nth-- == 0)
+			return &h->nvidia.lib[i];
+	return NULL;
+}
+
+void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret)
+{
+	gt_auto_set taken = { 0 }, first = { 0 };
+
+	for (size_t i = 0; i < h->cpu.n_cpu; i++) {
+		const struct pr_cpu *c = &h->cpu.cpu[i];
+
+		if (!gt_set_has(cpus, (unsigned)c->id) || gt_set_has(&taken, (unsigned)c->id))
+			continue;
+		gt_set_add(&first, (unsigned)c->id);
+		gt_set_or(&taken, &c->siblings);
+	}
+	gt_set_copy(ret, &first);
+}

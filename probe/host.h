@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_HOST_H
+#define PR_HOST_H
+/*
+ * What this host is. Filled once by pr_host_discover, read-only afterwards. Every reading says how it came about:
+ * absent, unreadable, broken and unknown are different answers, and none of them is zero.
+ */
+#include "lib/err.h"
+#include "lib/fsroot.h"
+#include "lib/json.h"
+#include "lib/parse.h"
+
+enum pr_state { PR_UNKNOWN, PR_PRESENT, PR_ABSENT, PR_UNREADABLE, PR_BROKEN };
+struct pr_num {
+	enum pr_state state;
+	int64_t v; /* meaningful only if PR_PRESENT */
+};
+struct pr_str {
+	enum pr_state state;
+	const char *v; /* NULL unless PR_PRESENT */
+};
+static inline bool pr_has(struct pr_num n)
+{
+	return n.state == PR_PRESENT;
+}
+/* The value, or dflt if there is none. */
+static inline int64_t pr_or(struct pr_num n, int64_t dflt)
+{
+	return n.state == PR_PRESENT ? n.v : dflt;
+}
+const char *pr_state_name(enum pr_state s);
+
+struct pr_cpu {
+	int id, core, package, node; /* -1: not known */
+	struct gt_set siblings;	     /* hardware threads of the same core, itself included */
+};
+
+struct pr_node {
+	int id;
+	struct gt_set cpus;
+	struct pr_num mem_bytes;
+	int *distance; /* one per node, in the order of the list; NULL if not known */
+};
+
+struct pr_pci {
+	const char *address; /* "0000:3b:00.0" */
+	unsigned vendor, device, class_code; /* class_code: 24 bits, 0x030200 is a 3D controller */
+	struct pr_str driver;
+	struct pr_num numa_node; /* absent when the kernel says -1 */
+	struct pr_str local_cpulist, link_speed, max_link_speed;
+	struct pr_num link_width, max_link_width, parent_max_width;
+	const char *path; /* in /sys/devices, for the way between two devices */
+};
+
+struct pr_lib {
+	const char *soname;  /* "libcuda.so.1" */
+	const char *path;    /* as the loader finds it */
+	const char *version; /* from the name of the real file, NULL if it has none */
+};
+
+struct pr_gpu {
+	const struct pr_pci *pci;
+	/* from NVML, where it answered */
+	struct pr_str name;
+	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
+};
+
+struct pr_block {
+	const char *name;
+	struct pr_num rotational, read_ahead_kb, size_bytes, numa_node;
+	struct pr_str model, scheduler; /* scheduler: the whole choice line */
+};
+
+struct pr_net {
+	const char *name;
+	struct pr_num speed_mbit, numa_node;
+	struct pr_str driver;
+};
+
+struct pr_cpufreq {
+	const char *policy; /* "policy0" */
+	struct pr_str governor, available;
+};
+
+enum pr_nvml { PR_NVML_NOT_ASKED, PR_NVML_OK, PR_NVML_NO_LIBRARY, PR_NVML_ERROR, PR_NVML_TIMEOUT };
+
+struct pr_host {
+	bool live;
+	struct {
+		struct pr_str release, version, cmdline, arch, boot_id, lockdown;
+		bool preempt_rt;
+	} kernel;
+	struct {
+		struct pr_str id, version_id, codename, pretty;
+	} distro;
+	struct {
+		struct pr_str vendor, model_name, codename, microcode;
+		int family, model, stepping; /* -1: not known */
+		const char *flags; /* " fpu vme … ", with a blank at both ends; "" if not known */
+		struct gt_set online, allowed, isolated, efficiency; /* efficiency: the small cores of a hybrid CPU */
+		struct pr_cpu *cpu;
+		size_t n_cpu;
+		int n_cores, n_packages;	/* online */
+		struct pr_num quota_millicpu;	/* cgroup CPU quota; absent: none */
+		struct pr_num l2_bytes, l3_bytes; /* of one cache */
+	} cpu;
+	struct {
+		struct pr_num total_bytes, available_bytes, swap_total_bytes, shm_bytes, shm_free_bytes, hugepages;
+		struct pr_num memlock_bytes; /* soft limit of this process; INT64_MAX: unlimited */
+		struct pr_str thp_enabled, thp_defrag;
+	} mem;
+	struct pr_node *node;
+	size_t n_node;
+	struct pr_num numa_balancing;
+	struct pr_pci *pci;
+	size_t n_pci;
+	struct pr_gpu *gpu; /* NVIDIA display and 3D controllers, by PCI */
+	size_t n_gpu;
+	struct {
+		struct pr_str module_version; /* of the loaded nvidia module */
+		struct pr_str module_text;    /* /proc/driver/nvidia/version */
+		struct pr_num module_file;    /* 1: a nvidia module lies in /lib/modules of the running kernel */
+		struct pr_num headers;	      /* 1: headers of the running kernel are there, so that DKMS can build */
+		struct pr_num dkms;	      /* 1: Debian's or NVIDIA's DKMS source is installed */
+		struct pr_num secure_boot;    /* 1: on */
+		struct pr_num device_node;    /* 1: /dev/nvidiactl can be opened by this user */
+		struct pr_lib *lib;	      /* libraries of the NVIDIA stack that the loader's cache or known places have */
+		size_t n_lib;
+		struct gt_strv toolkits; /* "/usr/local/cuda-13.0" */
+		enum pr_nvml nvml;
+		int nvml_code;		  /* NVML's own return code */
+		const char *nvml_text;	  /* what went wrong, NULL if nothing */
+		struct pr_num nvml_count; /* GPUs that NVML sees */
+		struct pr_str nvml_driver;
+		struct pr_num cuda_version; /* that the driver carries: 12040 is 12.4 */
+	} nvidia;
+	struct pr_block *block;
+	size_t n_block;
+	struct pr_net *net;
+	size_t n_net;
+	struct pr_cpufreq *cpufreq;
+	size_t n_cpufreq;
+	struct pr_str virt;	 /* "kvm", "vmware" …; absent: bare metal as far as can be seen */
+	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
+	struct pr_str blas;	 /* what libblas.so.3 leads to: "openblas-pthread" … */
+	const char *identity;	 /* 16 hex digits that stay the same on the same machine and differ on another */
+	json_t *identity_parts;	 /* what went into it, by name */
+	struct gt_strv pool;	 /* owner of the strings above */
+};
+
+struct pr_discover_opts {
+	bool no_nvml;		/* do not ask the driver */
+	double nvml_timeout_s;	/* 0: 10 s */
+};
+
+/* Look at everything. Fails only when the host cannot be read at all; what is missing is a reading's state. */
+int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err);
+void pr_host_free(struct pr_host *h);
+GT_DEFINE_AUTO(pr_host, pr_host_free);
+
+bool pr_cpu_flag(const struct pr_host *h, const char *flag);
+const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth);
+/* Physical cores among `cpus`: the first online thread of each. */
+void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret);
+/* The host in a document, member "host" of gpuprobe/1. */
+json_t *pr_host_to_json(const struct pr_host *h);
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processors: what /proc/cpuinfo, sysfs and the cgroup say; libcpuid names the microarchitecture on the live host. */
+#include <libcpuid/libcpuid.h>
+#include <stdio.h>
+#include <string.h>
+#include "probe/reading.h"
+
+#define CPU	"/sys/devices/system/cpu"
+
+/* The value of the first "key : value" line, NULL if there is none. */
+static char *cpuinfo_value(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+		const char *p = line + n;
+
+		if (strncmp(line, key, n))
+			continue;
+		p += strspn(p, " \t");
+		if (*p == ':') {
+			gt_autofree char *v = gt_xstrndup(p + 1, strcspn(p + 1, "\n"));
+
+			return gt_xstrdup(gt_strip(v));
+		}
+	}
+	return NULL;
+}
+
+static int cpuinfo_int(const char *text, const char *key)
+{
+	gt_autofree char *v = cpuinfo_value(text, key);
+	int64_t n;
+
+	return v && !gt_parse_i64(v, &n) && n >= 0 && n < 1 << 20 ? (int)n : -1;
+}
+
+static struct pr_str cpuinfo_str(struct pr_host *h, const char *text, const char *key)
+{
+	char *v = cpuinfo_value(text, key);
+
+	return (struct pr_str){ v ? PR_PRESENT : PR_ABSENT, v ? pr_own(h, v) : NULL };
+}
+
+static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *text = NULL, *flags = NULL;
+
+	/* the first processor says it all; a big host's file is megabytes */
+	if (gt_fs_read_prefix(fs, "/proc/cpuinfo", 65536, &text, NULL) < 0)
+		text = gt_xstrdup("");
+	h->cpu.vendor = cpuinfo_str(h, text, "vendor_id");
+	h->cpu.model_name = cpuinfo_str(h, text, "model name");
+	h->cpu.microcode = cpuinfo_str(h, text, "microcode");
+	h->cpu.family = cpuinfo_int(text, "cpu family");
+	h->cpu.model = cpuinfo_int(text, "model");
+	h->cpu.stepping = cpuinfo_int(text, "stepping");
+	flags = cpuinfo_value(text, "flags");
+	if (!flags)
+		flags = cpuinfo_value(text, "Features"); /* ARM */
+	h->cpu.flags = pr_own(h, flags ? gt_xasprintf(" %s ", flags) : gt_xstrdup(""));
+}
+
+/* A fact in a root that is not live, since it is the processor itself that is asked. */
+static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *fact = NULL;
+	struct cpu_raw_data_t raw;
+	struct cpu_id_t id;
+
+	if (!h->live) {
+		if (gt_fs_fact(fs, "cpu_codename", &fact, NULL) >= 0)
+			h->cpu.codename = pr_text(h, gt_strip(fact));
+		return;
+	}
+	if (cpuid_present() && !cpuid_get_raw_data(&raw) && !cpu_identify(&raw, &id) && *id.cpu_codename)
+		h->cpu.codename = pr_text(h, id.cpu_codename);
+}
+
+static void read_list(struct gt_fsroot *fs, const char *path, struct gt_set *ret)
+{
+	gt_autofree char *line = NULL;
+
+	if (gt_fs_read_line(fs, path, &line) >= 0)
+		gt_parse_cpulist(line, ret);
+}
+
+static int read_small(struct gt_fsroot *fs, int cpu, const char *what)
+{
+	struct pr_num n = pr_read_num(fs, CPU "/cpu%d/topology/%s", cpu, what);
+
+	return pr_has(n) && n.v >= 0 ? (int)n.v : -1;
+}
+
+static void read_topology(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_auto_set packages = { 0 }, firsts = { 0 };
+
+	h->cpu.cpu = gt_xcalloc(gt_set_count(&h->cpu.online), sizeof(*h->cpu.cpu));
+	gt_set_for_each(id, &h->cpu.online) {
+		struct pr_cpu *c = &h->cpu.cpu[h->cpu.n_cpu++];
+		gt_autofree char *path = gt_xasprintf(CPU "/cpu%d/topology/thread_siblings_list", id);
+
+		c->id = id;
+		c->node = -1;
+		c->core = read_small(fs, id, "core_id");
+		c->package = read_small(fs, id, "physical_package_id");
+		read_list(fs, path, &c->siblings);
+		if (!gt_set_has(&c->siblings, (unsigned)id))
+			gt_set_add(&c->siblings, (unsigned)id);
+		if (c->package >= 0)
+			gt_set_add(&packages, (unsigned)c->package);
+	}
+	pr_first_threads(h, &h->cpu.online, &firsts);
+	h->cpu.n_cores = (int)gt_set_count(&firsts);
+	h->cpu.n_packages = GT_MAX(1, (int)gt_set_count(&packages));
+}
+
+/* cpus that this process may use: its affinity, which the cpuset has already cut. */
+static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *text = NULL, *list = NULL;
+
+	if (gt_fs_read_prefix(fs, "/proc/self/status", 65536, &text, NULL) >= 0)
+		list = cpuinfo_value(text, "Cpus_allowed_list");
+	if (!list || gt_parse_cpulist(list, &h->cpu.allowed) < 0 || !gt_set_count(&h->cpu.allowed))
+		gt_set_copy(&h->cpu.allowed, &h->cpu.online);
+	gt_set_and(&h->cpu.allowed, &h->cpu.online);
+}
+
+static struct pr_num quota_v2(struct gt_fsroot *fs, const char *group)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/fs/cgroup%s/cpu.max", group), *line = NULL;
+	uint64_t quota, period;
+	int r = gt_fs_read_line(fs, path, &line);
+
+	if (r < 0)
+		return (struct pr_num){ pr_state_of(r), 0 };
+	if (sscanf(line, "%lu %lu", &quota, &period) == 2 && period)
+		return pr_value((int64_t)(quota * 1000 / period));
+	return (struct pr_num){ PR_ABSENT, 0 }; /* "max 100000" */
+}
+
+static struct pr_num quota_v1(struct gt_fsroot *fs, const char *group)
+{
+	struct pr_num quota = pr_read_num(fs, "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", group),
+		      period = pr_read_num(fs, "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", group);
+
+	if (pr_has(quota) && quota.v > 0 && pr_or(period, 0) > 0)
+		return pr_value(quota.v * 1000 / period.v);
+	return (struct pr_num){ pr_has(quota) ? PR_ABSENT : quota.state, 0 };
+}
+
+/* The tightest quota from group up to the root; group is cut on the way. */
+static void tightest_quota(struct gt_fsroot *fs, struct pr_host *h, char *group, bool v2)
+{
+	for (;;) {
+		char *slash = strrchr(group, '/');
+		struct pr_num q;
+
+		if (!strcmp(group, "/"))
+			*group = '\0';
+		q = v2 ? quota_v2(fs, group) : quota_v1(fs, group);
+		if (pr_has(q) && (!pr_has(h->cpu.quota_millicpu) || q.v < h->cpu.quota_millicpu.v))
+			h->cpu.quota_millicpu = q;
+		if (!slash || !*group)
+			return;
+		*slash = '\0';
+	}
+}
+
+/* Lines are ID:CONTROLLERS:PATH; version 2 has no controllers there. */
+static void read_quota(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+
+	h->cpu.quota_millicpu.state = PR_ABSENT;
+	if (gt_fs_read_prefix(fs, "/proc/self/cgroup", 65536, &text, NULL) < 0)
+		return;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!group || group[1] != '/')
+			continue;
+		*group++ = '\0';
+		controllers++;
+		if (!*controllers || !strcmp(controllers, "cpu") || gt_starts_with(controllers, "cpu,"))
+			tightest_quota(fs, h, group, !*controllers);
+	}
+}
+
+static struct pr_num cache_bytes(struct gt_fsroot *fs, int first_cpu, int level)
+{
+	for (int i = 0; i < 8; i++) {
+		gt_autofree char *path = gt_xasprintf(CPU "/cpu%d/cache/index%d/size", first_cpu, i), *size = NULL;
+		struct pr_num l = pr_read_num(fs, CPU "/cpu%d/cache/index%d/level", first_cpu, i);
+		uint64_t bytes;
+
+		if (!pr_has(l))
+			break;
+		if (l.v == level && gt_fs_read_line(fs, path, &size) >= 0 && !gt_parse_size(size, &bytes))
+			return pr_value((int64_t)bytes);
+	}
+	return (struct pr_num){ PR_ABSENT, 0 };
+}
+
+static void read_cpufreq(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_auto_strv names = { 0 };
+
+	if (gt_fs_list(fs, CPU "/cpufreq", &names) < 0)
+		return;
+	h->cpufreq = gt_xcalloc(names.n, sizeof(*h->cpufreq));
+	for (size_t i = 0; i < names.n; i++) {
+		struct pr_cpufreq *f = &h->cpufreq[h->n_cpufreq];
+
+		if (!gt_starts_with(names.v[i], "policy"))
+			continue;
+		f->policy = pr_keep(h, names.v[i]);
+		f->governor = pr_read_str(h, fs, CPU "/cpufreq/%s/scaling_governor", names.v[i]);
+		f->available = pr_read_str(h, fs, CPU "/cpufreq/%s/scaling_available_governors", names.v[i]);
+		h->n_cpufreq++;
+	}
+}
+
+void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h)
+{
+	int first;
+
+	read_cpuinfo(fs, h);
+	name_microarchitecture(fs, h);
+	read_list(fs, CPU "/online", &h->cpu.online);
+	if (!gt_set_count(&h->cpu.online))
+		gt_set_add(&h->cpu.online, 0);
+	read_topology(fs, h);
+	read_allowed(fs, h);
+	read_list(fs, CPU "/isolated", &h->cpu.isolated);
+	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
+	read_quota(fs, h);
+	first = gt_set_next(&h->cpu.online, -1);
+	h->cpu.l2_bytes = cache_bytes(fs, first, 2);
+	h->cpu.l3_bytes = cache_bytes(fs, first, 3);
+	read_cpufreq(fs, h);
+	h->virt.state = PR_ABSENT;
+	if (pr_cpu_flag(h, "hypervisor"))
+		h->virt = pr_text(h, "virtual machine");
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Disks and network cards; virtual ones are left out. */
+#include <string.h>
+#include "probe/reading.h"
+
+static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
+{
+	struct pr_block *b = &h->block[h->n_block];
+	gt_autofree char *device = gt_xasprintf("/sys/block/%s/device", name);
+	struct pr_num sectors;
+
+	if (!gt_fs_exists(fs, device)) /* loop, ram, zram, dm, md */
+		return;
+	b->name = pr_keep(h, name);
+	b->rotational = pr_read_num(fs, "/sys/block/%s/queue/rotational", name);
+	b->read_ahead_kb = pr_read_num(fs, "/sys/block/%s/queue/read_ahead_kb", name);
+	b->scheduler = pr_read_str(h, fs, "/sys/block/%s/queue/scheduler", name);
+	b->model = pr_read_str(h, fs, "/sys/block/%s/device/model", name);
+	b->numa_node = pr_read_node(fs, "/sys/block/%s/device/numa_node", name);
+	if (b->numa_node.state == PR_ABSENT) /* for NVMe it is the controller's */
+		b->numa_node = pr_read_node(fs, "/sys/block/%s/device/device/numa_node", name);
+	sectors = pr_read_num(fs, "/sys/block/%s/size", name);
+	b->size_bytes = pr_has(sectors) ? pr_value(sectors.v * 512) : sectors;
+	h->n_block++;
+}
+
+static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
+{
+	struct pr_net *n = &h->net[h->n_net];
+	gt_autofree char *device = gt_xasprintf("/sys/class/net/%s/device", name),
+			 *driver = gt_xasprintf("/sys/class/net/%s/device/driver", name), *target = NULL;
+	int r;
+
+	if (!gt_fs_exists(fs, device)) /* lo, bridges, veth */
+		return;
+	n->name = pr_keep(h, name);
+	n->speed_mbit = pr_read_num(fs, "/sys/class/net/%s/speed", name);
+	if (n->speed_mbit.state != PR_PRESENT || n->speed_mbit.v <= 0) /* link down, or a virtual card */
+		n->speed_mbit = (struct pr_num){ PR_UNKNOWN, 0 };
+	n->numa_node = pr_read_node(fs, "/sys/class/net/%s/device/numa_node", name);
+	r = gt_fs_readlink(fs, driver, &target);
+	n->driver = r < 0 ? (struct pr_str){ pr_state_of(r), NULL } :
+			    pr_text(h, strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	h->n_net++;
+}
+
+void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_auto_strv names = { 0 };
+
+	if (gt_fs_list(fs, "/sys/block", &names) >= 0) {
+		h->block = gt_xcalloc(names.n, sizeof(*h->block));
+		for (size_t i = 0; i < names.n; i++)
+			add_block(fs, h, names.v[i]);
+	}
+	if (gt_fs_list(fs, "/sys/class/net", &names) >= 0) {
+		h->net = gt_xcalloc(names.n, sizeof(*h->net));
+		for (size_t i = 0; i < names.n; i++)
+			add_net(fs, h, names.v[i]);
+	}
+}

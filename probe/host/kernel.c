@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel, distribution, virtualisation, container. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/reading.h"
+
+static void os_release(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct {
+		const char *key;
+		struct pr_str *to;
+	} want[] = { { "ID", &h->distro.id },
+		     { "VERSION_ID", &h->distro.version_id },
+		     { "VERSION_CODENAME", &h->distro.codename },
+		     { "PRETTY_NAME", &h->distro.pretty } };
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+	int r = gt_fs_read_prefix(fs, "/etc/os-release", 65536, &text, NULL);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(want); i++)
+		want[i].to->state = r < 0 ? pr_state_of(r) : PR_ABSENT;
+	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *value = strchr(line, '=');
+		size_t n;
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		n = strlen(value);
+		if (n >= 2 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
+			value[n - 1] = '\0';
+			value++;
+		}
+		for (size_t i = 0; i < GT_ARRAY_SIZE(want); i++)
+			if (!strcmp(line, want[i].key))
+				*want[i].to = pr_text(h, value);
+	}
+}
+
+static void find_container(struct gt_fsroot *fs, struct pr_host *h)
+{
+	static const char *const words[] = { "docker", "kubepods", "libpod", "lxc", "machine.slice" };
+	gt_autofree char *cgroup = NULL;
+
+	h->container = pr_read_str(h, fs, "/run/systemd/container");
+	if (h->container.state == PR_PRESENT)
+		return;
+	if (gt_fs_exists(fs, "/.dockerenv")) {
+		h->container = pr_text(h, "docker");
+		return;
+	}
+	if (gt_fs_exists(fs, "/run/.containerenv")) {
+		h->container = pr_text(h, "podman");
+		return;
+	}
+	h->container.state = PR_ABSENT;
+	if (gt_fs_read_prefix(fs, "/proc/1/cgroup", 65536, &cgroup, NULL) < 0)
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(words); i++)
+		if (strstr(cgroup, words[i]))
+			h->container = pr_text(h, words[i]);
+}
+
+static void find_lockdown(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct pr_str line = pr_read_str(h, fs, "/sys/kernel/security/lockdown");
+	const char *open;
+
+	h->kernel.lockdown = line;
+	if (line.v && (open = strchr(line.v, '['))) {
+		gt_autofree char *chosen = gt_xstrndup(open + 1, strcspn(open + 1, "]"));
+
+		h->kernel.lockdown = pr_text(h, chosen);
+	}
+}
+
+void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct pr_num realtime = pr_read_num(fs, "/sys/kernel/realtime");
+
+	h->kernel.release = pr_read_str(h, fs, "/proc/sys/kernel/osrelease");
+	h->kernel.version = pr_read_str(h, fs, "/proc/sys/kernel/version");
+	h->kernel.arch = pr_read_str(h, fs, "/proc/sys/kernel/arch");
+	h->kernel.cmdline = pr_read_str(h, fs, "/proc/cmdline");
+	h->kernel.boot_id = pr_read_str(h, fs, "/proc/sys/kernel/random/boot_id");
+	h->kernel.preempt_rt = pr_or(realtime, 0) == 1 || (h->kernel.version.v && strstr(h->kernel.version.v, "PREEMPT_RT"));
+	find_lockdown(fs, h);
+	os_release(fs, h);
+	find_container(fs, h);
+}

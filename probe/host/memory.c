@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include "probe/reading.h"
+
+/* "MemTotal:  24576 kB" in bytes. */
+static struct pr_num meminfo(const char *text, const char *key, bool kib)
+{
+	const char *at = text;
+	size_t n = strlen(key);
+	long long v;
+
+	if (!text)
+		return (struct pr_num){ PR_UNREADABLE, 0 };
+	while (at && *at && (strncmp(at, key, n) || at[n] != ':')) {
+		at = strchr(at, '\n');
+		at += at != NULL;
+	}
+	if (!at || !*at || sscanf(at + n + 1, "%lld", &v) != 1 || v < 0 || v > INT64_MAX / 1024)
+		return (struct pr_num){ PR_ABSENT, 0 };
+	return pr_value(kib ? v * 1024 : v);
+}
+
+static void read_memlock(struct gt_fsroot *fs, struct pr_host *h)
+{
+	static const char key[] = "Max locked memory";
+	gt_autofree char *text = NULL;
+	char word[32] = "";
+	const char *at;
+	int64_t v;
+	int r = gt_fs_read_prefix(fs, "/proc/self/limits", 65536, &text, NULL);
+
+	h->mem.memlock_bytes.state = r < 0 ? pr_state_of(r) : PR_ABSENT;
+	at = r < 0 ? NULL : strstr(text, key);
+	if (!at || sscanf(at + sizeof(key) - 1, "%31s", word) != 1)
+		return;
+	if (!strcmp(word, "unlimited"))
+		h->mem.memlock_bytes = pr_value(INT64_MAX);
+	else if (!gt_parse_i64(word, &v))
+		h->mem.memlock_bytes = pr_value(v);
+}
+
+/* The word in brackets of a choice file. */
+static struct pr_str chosen(struct pr_host *h, struct gt_fsroot *fs, const char *path)
+{
+	struct pr_str line = pr_read_str(h, fs, "%s", path);
+	const char *open = line.v ? strchr(line.v, '[') : NULL;
+
+	if (open) {
+		gt_autofree char *word = gt_xstrndup(open + 1, strcspn(open + 1, "]"));
+
+		return pr_text(h, word);
+	}
+	return line;
+}
+
+void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *text = NULL;
+	struct statvfs v;
+	int r;
+
+	gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
+	h->mem.total_bytes = meminfo(text, "MemTotal", true);
+	h->mem.available_bytes = meminfo(text, "MemAvailable", true);
+	h->mem.swap_total_bytes = meminfo(text, "SwapTotal", true);
+	h->mem.hugepages = meminfo(text, "HugePages_Total", false);
+	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");
+	h->mem.thp_defrag = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag");
+	read_memlock(fs, h);
+	r = gt_fs_statvfs(fs, "/dev/shm", &v);
+	h->mem.shm_bytes.state = h->mem.shm_free_bytes.state = pr_state_of(r);
+	if (r >= 0) {
+		h->mem.shm_bytes.v = (int64_t)(v.f_blocks * v.f_frsize);
+		h->mem.shm_free_bytes.v = (int64_t)(v.f_bavail * v.f_frsize);
+	}
+}

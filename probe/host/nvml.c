@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVML, asked in a child process with a time limit: with a hung GPU its calls never return, and that must be a finding,
+ * not a hang. The child answers one JSON object, which is also the fact "nvml" of a captured host.
+ */
+#include <errno.h>
+#include <string.h>
+#include "lib/dl.h"
+#include "lib/spawn.h"
+#include "probe/reading.h"
+
+typedef void *nvml_device;
+struct nvml_pci_info {
+	char legacy[16];
+	unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+	char address[32];
+};
+struct nvml_memory {
+	unsigned long long total, free, used;
+};
+struct nvml {
+	int (*init)(void);
+	int (*count)(unsigned *);
+	int (*handle)(unsigned, nvml_device *);
+	int (*name)(nvml_device, char *, unsigned);
+	int (*pci)(nvml_device, struct nvml_pci_info *);
+	int (*memory)(nvml_device, struct nvml_memory *);
+	int (*persistence)(nvml_device, int *);
+	int (*capability)(nvml_device, int *, int *);
+	int (*driver)(char *, unsigned);
+	int (*cuda)(int *);
+	const char *(*text)(int);
+};
+static const struct gt_dlsym syms[] = {
+	GT_DLSYM(nvml, init, nvmlInit_v2),
+	GT_DLSYM(nvml, count, nvmlDeviceGetCount_v2),
+	GT_DLSYM(nvml, handle, nvmlDeviceGetHandleByIndex_v2),
+	GT_DLSYM(nvml, name, nvmlDeviceGetName),
+	GT_DLSYM_OPT(nvml, pci, nvmlDeviceGetPciInfo_v3),
+	GT_DLSYM(nvml, memory, nvmlDeviceGetMemoryInfo),
+	GT_DLSYM(nvml, persistence, nvmlDeviceGetPersistenceMode),
+	GT_DLSYM(nvml, capability, nvmlDeviceGetCudaComputeCapability),
+	GT_DLSYM(nvml, driver, nvmlSystemGetDriverVersion),
+	GT_DLSYM_OPT(nvml, cuda, nvmlSystemGetCudaDriverVersion_v2),
+	GT_DLSYM(nvml, text, nvmlErrorString),
+};
+
+/* ---- in the child --------------------------------------------------------------------------------------------- */
+
+static json_t *ask_device(const struct nvml *n, unsigned i)
+{
+	json_t *d = json_object();
+	struct nvml_pci_info pci = { 0 };
+	struct nvml_memory mem;
+	char name[96] = "";
+	nvml_device dev;
+	int major, minor, on, r = n->handle(i, &dev);
+
+	if (r) {
+		json_object_set_new(d, "error", json_integer(r));
+		return d;
+	}
+	if (!n->name(dev, name, sizeof(name)))
+		json_object_set_new(d, "name", gt_json_str(name));
+	if (n->pci && !n->pci(dev, &pci))
+		json_object_set_new(d, "pci", gt_json_str(pci.address));
+	if (!n->memory(dev, &mem))
+		json_object_set_new(d, "memory_bytes", json_integer((json_int_t)mem.total));
+	if (!n->persistence(dev, &on))
+		json_object_set_new(d, "persistence", json_integer(on));
+	if (!n->capability(dev, &major, &minor))
+		json_object_set_new(d, "arch", json_integer(major * 10 + minor));
+	return d;
+}
+
+static json_t *ask_all(const struct nvml *n)
+{
+	json_t *doc = json_object(), *gpus = json_array();
+	char driver[96] = "";
+	unsigned count = 0;
+	int cuda, r = n->init();
+
+	json_object_set_new(doc, "code", json_integer(r));
+	json_object_set_new(doc, "gpus", gpus);
+	if (r) {
+		json_object_set_new(doc, "error", gt_json_str(n->text(r)));
+		return doc;
+	}
+	if (!n->driver(driver, sizeof(driver)))
+		json_object_set_new(doc, "driver", gt_json_str(driver));
+	if (n->cuda && !n->cuda(&cuda))
+		json_object_set_new(doc, "cuda", json_integer(cuda));
+	if (!n->count(&count))
+		json_object_set_new(doc, "count", json_integer(count));
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(gpus, ask_device(n, i));
+	return doc;
+}
+
+static int child(void *arg, struct gt_err *err)
+{
+	static const char *const names[] = { "libnvidia-ml.so.1", NULL };
+	struct gt_err why = { 0 };
+	struct nvml n = { 0 };
+	json_t *doc;
+	void *handle;
+
+	if (gt_dl_open(names, syms, GT_ARRAY_SIZE(syms), &n, &handle, &why) < 0)
+		doc = json_pack("{s:b,s:s}", "no_library", 1, "error", why.msg);
+	else
+		doc = ask_all(&n);
+	gt_json_print(stdout, doc);
+	fflush(stdout);
+	return 0;
+}
+
+/* ---- in the parent -------------------------------------------------------------------------------------------- */
+
+/* NVML writes "00000000:3B:00.0" where sysfs says "0000:3b:00.0". */
+static bool same_address(const char *nvml, const char *sysfs)
+{
+	size_t n = strlen(nvml), m = strlen(sysfs);
+
+	return n >= m ? !strcasecmp(nvml + n - m, sysfs) : !strcasecmp(nvml, sysfs + m - n);
+}
+
+static void take_device(struct pr_host *h, json_t *d)
+{
+	const char *address = gt_json_get_str(d, "pci", "");
+
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		struct pr_gpu *g = &h->gpu[i];
+
+		if (!*address || !same_address(address, g->pci->address))
+			continue;
+		g->name = pr_text(h, gt_json_get_str(d, "name", NULL));
+		if (json_object_get(d, "memory_bytes"))
+			g->memory_bytes = pr_value(gt_json_get_int(d, "memory_bytes", 0));
+		if (json_object_get(d, "persistence"))
+			g->persistence = pr_value(gt_json_get_int(d, "persistence", 0));
+		if (json_object_get(d, "arch"))
+			g->arch = pr_value(gt_json_get_int(d, "arch", 0));
+	}
+}
+
+static void take_answer(struct pr_host *h, const char *text, size_t len)
+{
+	gt_auto_json *doc = NULL;
+	json_t *gpus, *d;
+	size_t i;
+
+	if (gt_json_parse(text, len, "nvml", &doc, NULL) < 0) {
+		h->nvidia.nvml = PR_NVML_ERROR;
+		h->nvidia.nvml_text = "the child process that asked NVML died";
+		return;
+	}
+	h->nvidia.nvml_text = pr_keep(h, gt_json_get_str(doc, "error", NULL));
+	h->nvidia.nvml_code = (int)gt_json_get_int(doc, "code", 0);
+	h->nvidia.nvml = gt_json_get_bool(doc, "timeout", false)    ? PR_NVML_TIMEOUT :
+			 gt_json_get_bool(doc, "no_library", false) ? PR_NVML_NO_LIBRARY :
+			 h->nvidia.nvml_code			    ? PR_NVML_ERROR :
+								      PR_NVML_OK;
+	h->nvidia.nvml_driver = pr_text(h, gt_json_get_str(doc, "driver", NULL));
+	if (json_object_get(doc, "count"))
+		h->nvidia.nvml_count = pr_value(gt_json_get_int(doc, "count", 0));
+	if (json_object_get(doc, "cuda"))
+		h->nvidia.cuda_version = pr_value(gt_json_get_int(doc, "cuda", 0));
+	gpus = json_object_get(doc, "gpus");
+	json_array_foreach(gpus, i, d)
+		take_device(h, d);
+}
+
+static void ask_in_child(struct pr_host *h, double timeout_s)
+{
+	struct gt_spawn s = { .in_child = child, .timeout_s = timeout_s };
+	int r = gt_spawn(&s, NULL);
+
+	if (r == -ETIMEDOUT) {
+		h->nvidia.nvml = PR_NVML_TIMEOUT;
+		h->nvidia.nvml_text = pr_own(h, gt_xasprintf("NVML gave no answer within %g s", timeout_s));
+	} else {
+		take_answer(h, s.out ? s.out : "", s.out_len);
+	}
+	gt_spawn_clear(&s);
+}
+
+void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
+{
+	gt_autofree char *text = NULL;
+	size_t len;
+
+	if (h->live) {
+		/* nothing to ask where there is neither card, module nor library: saves the child */
+		if (h->n_gpu || h->nvidia.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
+			ask_in_child(h, timeout_s);
+		else
+			h->nvidia.nvml = PR_NVML_NO_LIBRARY;
+	} else if (gt_fs_fact(fs, "nvml", &text, &len) >= 0) {
+		take_answer(h, text, len);
+	}
+}
+
+char *pr_nvml_fact(const struct pr_host *h)
+{
+	gt_auto_json *doc = json_object();
+	json_t *gpus = json_array();
+
+	if (h->nvidia.nvml == PR_NVML_NOT_ASKED)
+		return NULL;
+	json_object_set_new(doc, "code", json_integer(h->nvidia.nvml_code));
+	if (h->nvidia.nvml == PR_NVML_NO_LIBRARY)
+		json_object_set_new(doc, "no_library", json_true());
+	if (h->nvidia.nvml == PR_NVML_TIMEOUT)
+		json_object_set_new(doc, "timeout", json_true());
+	if (h->nvidia.nvml_text)
+		json_object_set_new(doc, "error", gt_json_str(h->nvidia.nvml_text));
+	if (h->nvidia.nvml_driver.v)
+		json_object_set_new(doc, "driver", gt_json_str(h->nvidia.nvml_driver.v));
+	if (pr_has(h->nvidia.nvml_count))
+		json_object_set_new(doc, "count", json_integer(h->nvidia.nvml_count.v));
+	if (pr_has(h->nvidia.cuda_version))
+		json_object_set_new(doc, "cuda", json_integer(h->nvidia.cuda_version.v));
+	json_object_set_new(doc, "gpus", gpus);
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+		json_t *d;
+
+		if (!g->name.v)
+			continue;
+		d = json_pack("{s:o,s:s}", "name", gt_json_str(g->name.v), "pci", g->pci->address);
+		if (pr_has(g->memory_bytes))
+			json_object_set_new(d, "memory_bytes", json_integer(g->memory_bytes.v));
+		if (pr_has(g->persistence))
+			json_object_set_new(d, "persistence", json_integer(g->persistence.v));
+		if (pr_has(g->arch))
+			json_object_set_new(d, "arch", json_integer(g->arch.v));
+		json_array_append_new(gpus, d);
+	}
+	return gt_json_text(doc);
+}

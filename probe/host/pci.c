@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "probe/reading.h"
+
+#define PCI	"/sys/bus/pci/devices"
+
+static unsigned read_hex(struct gt_fsroot *fs, const char *address, const char *what)
+{
+	gt_autofree char *path = gt_xasprintf(PCI "/%s/%s", address, what), *line = NULL;
+	uint64_t v;
+
+	return gt_fs_read_line(fs, path, &line) >= 0 && !gt_parse_hex(line, &v) && v <= UINT32_MAX ? (unsigned)v : 0;
+}
+
+/* The name of the driver that is bound; absent when none is. */
+static struct pr_str read_driver(struct gt_fsroot *fs, struct pr_host *h, const char *address)
+{
+	gt_autofree char *path = gt_xasprintf(PCI "/%s/driver", address), *target = NULL;
+	int r = gt_fs_readlink(fs, path, &target);
+	const char *slash = r < 0 ? NULL : strrchr(target, '/');
+
+	if (r < 0)
+		return (struct pr_str){ pr_state_of(r), NULL };
+	return pr_text(h, slash ? slash + 1 : target);
+}
+
+static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *d)
+{
+	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address);
+	char *real = NULL;
+
+	d->vendor = read_hex(fs, d->address, "vendor");
+	d->device = read_hex(fs, d->address, "device");
+	d->class_code = read_hex(fs, d->address, "class");
+	d->driver = read_driver(fs, h, d->address);
+	d->numa_node = pr_read_node(fs, PCI "/%s/numa_node", d->address);
+	d->local_cpulist = pr_read_str(h, fs, PCI "/%s/local_cpulist", d->address);
+	d->link_speed = pr_read_str(h, fs, PCI "/%s/current_link_speed", d->address);
+	d->max_link_speed = pr_read_str(h, fs, PCI "/%s/max_link_speed", d->address);
+	d->link_width = pr_read_num(fs, PCI "/%s/current_link_width", d->address);
+	d->max_link_width = pr_read_num(fs, PCI "/%s/max_link_width", d->address);
+	if (gt_fs_realpath(fs, link, &real) >= 0) {
+		gt_autofree char *parent = gt_xstrndup(real, (size_t)(strrchr(real, '/') - real));
+
+		d->path = pr_own(h, real);
+		d->parent_max_width = pr_read_num(fs, "%s/max_link_width", parent);
+	} else {
+		d->path = "";
+	}
+}
+
+/* VGA, 3D and other display controllers of NVIDIA. */
+static bool is_nvidia_gpu(const struct pr_pci *d)
+{
+	return d->vendor == 0x10de && d->class_code >> 16 == 3;
+}
+
+void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_auto_strv names = { 0 };
+
+	if (gt_fs_list(fs, PCI, &names) < 0)
+		return;
+	h->pci = gt_xcalloc(names.n, sizeof(*h->pci));
+	h->gpu = gt_xcalloc(names.n, sizeof(*h->gpu));
+	for (size_t i = 0; i < names.n; i++) {
+		struct pr_pci *d = &h->pci[h->n_pci++];
+
+		d->address = pr_keep(h, names.v[i]);
+		read_device(fs, h, d);
+		if (is_nvidia_gpu(d))
+			h->gpu[h->n_gpu++].pci = d;
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_READING_H
+#define PR_READING_H
+/* How a file becomes a reading. Strings belong to the host's pool. */
+#include "probe/host.h"
+
+enum pr_state pr_state_of(int r); /* of a negative errno */
+const char *pr_own(struct pr_host *h, char *s); /* takes ownership */
+const char *pr_keep(struct pr_host *h, const char *s);
+struct pr_str pr_text(struct pr_host *h, const char *s); /* present; NULL: absent */
+struct pr_num pr_value(int64_t v);
+struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(3, 4);
+struct pr_num pr_read_num(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
+/* The same for files in which -1 says "none". */
+struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
+json_t *pr_num_json(struct pr_num n); /* the number, or null when absent, or the state's name */
+json_t *pr_str_json(struct pr_str s);
+
+/* The phases of discovery, in the order of host.c. */
+void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
+void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
+/* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
+char *pr_nvml_fact(const struct pr_host *h);
+/* hwloc's own export of the live host, for captures. The caller frees it. */
+char *pr_hwloc_xml(void);
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report: one document, as JSON or as one screen with the cause first. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/cli.h"
+#include "lib/table.h"
+#include "probe/check/check.h"
+#include "probe/gpuprobe.h"
+
+static const char *verdict_word(int exit_code)
+{
+	static const char *const word[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
+
+	return word[exit_code];
+}
+
+static json_t *finding_json(const struct pr_judged *j, size_t i)
+{
+	json_t *o = json_pack("{s:s, s:s, s:s, s:o}", "id", j[i].check->id, "result", pr_result_name(j[i].f.result), "title",
+			      j[i].check->title, "what", gt_json_str(j[i].f.what));
+
+	json_object_set_new(o, "remedy", *j[i].f.remedy ? gt_json_str(j[i].f.remedy) : json_null());
+	json_object_set_new(o, "cause", j[i].cause >= 0 ? json_string(j[j[i].cause].check->id) : json_null());
+	return o;
+}
+
+/* The finding to mend first: the first failure that nothing explains, else the first such warning. */
+static int first_cause(const struct pr_judged *j, size_t n)
+{
+	for (enum pr_result want = PR_FAIL; want >= PR_WARN; want--)
+		for (size_t i = 0; i < n; i++)
+			if (j[i].f.result == want && j[i].cause < 0)
+				return (int)i;
+	return -1;
+}
+
+static json_t *build(const struct pr_host *h, const struct pr_judged *j, size_t n, int exit_code)
+{
+	json_t *list = json_array();
+	int cause = first_cause(j, n);
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, finding_json(j, i));
+	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "schema", "gpuprobe/1", "verdict", verdict_word(exit_code),
+			 "exit_code", exit_code, "cause", cause >= 0 ? json_string(j[cause].check->id) : json_null(), "checks",
+			 list, "host", pr_host_to_json(h));
+}
+
+/* ---- text ----------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *o, const char *key, const char *dflt)
+{
+	return gt_json_get_str(o, key, dflt);
+}
+
+static void print_host(const json_t *host)
+{
+	const json_t *cpu = json_object_get(host, "cpu"), *mem = json_object_get(host, "memory");
+	size_t nodes = json_array_size(json_object_get(host, "nodes"));
+	int64_t cores = gt_json_get_int(cpu, "cores", 0), cpus = gt_json_get_int(cpu, "cpus", 0);
+	char total[32];
+
+	gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
+	printf("  %s, kernel %s%s%s%s\n", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
+	       text_of(json_object_get(host, "kernel"), "release", "?"), json_is_string(json_object_get(host, "virtual")) ? ", " : "",
+	       text_of(host, "virtual", ""), json_is_string(json_object_get(host, "container")) ? ", container" : "");
+	printf("  %s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory\n", text_of(cpu, "model_name", "unknown CPU"),
+	       text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""), text_of(cpu, "codename", NULL) ? ")" : "",
+	       (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", total);
+}
+
+static void print_gpus(const json_t *host)
+{
+	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus"), *g;
+	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
+	size_t i;
+
+	if (!json_array_size(gpus)) {
+		puts("  no NVIDIA GPU");
+		return;
+	}
+	json_array_foreach(gpus, i, g) {
+		char mem[48] = "";
+		const json_t *bytes = json_object_get(g, "memory_bytes");
+
+		if (json_is_integer(bytes)) {
+			strcpy(mem, ", ");
+			gt_format_bytes(mem + 2, sizeof(mem) - 2, (uint64_t)json_integer_value(bytes));
+		}
+		printf("  GPU %s: %s%s, driver %s\n", text_of(g, "pci", "?"), text_of(g, "name", "NVIDIA GPU"), mem,
+		       text_of(g, "driver", "none"));
+	}
+	if (json_is_string(json_object_get(nv, "module_version"))) {
+		printf("  NVIDIA driver %s", text_of(nv, "module_version", "?"));
+		if (cuda)
+			printf(", which carries CUDA up to %d.%d", (int)(cuda / 1000), (int)(cuda % 1000 / 10));
+		putchar('\n');
+	}
+}
+
+static const char *color_of(const char *result)
+{
+	return !strcmp(result, "fail") ? "red" : !strcmp(result, "warn") ? "yellow" : !strcmp(result, "pass") ? "green" : NULL;
+}
+
+static void print_remedy(const json_t *c, unsigned indent)
+{
+	const char *remedy = text_of(c, "remedy", NULL);
+	gt_autofree char *copy = remedy ? gt_xstrdup(remedy) : NULL;
+	char *save = NULL;
+
+	for (char *line = remedy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		if (*line == ' ') /* a command: to be copied, never wrapped */
+			printf("%*s%s\n", (int)indent, "", line);
+		else
+			gt_print_wrapped(stdout, line, indent, gt_term_width(stdout));
+	}
+}
+
+/* What cause explains, folded to one line each. */
+static void print_consequences(const json_t *checks, const char *cause)
+{
+	const json_t *c;
+	size_t i;
+	bool head = false;
+
+	json_array_foreach(checks, i, c) {
+		if (!gt_streq(text_of(c, "cause", NULL), cause))
+			continue;
+		if (!head)
+			puts("  follows from it:");
+		head = true;
+		printf("    %s: %s\n", text_of(c, "id", ""), text_of(c, "what", ""));
+	}
+}
+
+static void print_problems(const json_t *doc, const char *first)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *c;
+	size_t i;
+
+	/* pass 0: the cause; pass 1: the other problems that nothing explains */
+	for (int pass = 0; pass < 2; pass++)
+		json_array_foreach(checks, i, c) {
+			const char *id = text_of(c, "id", ""), *result = text_of(c, "result", "");
+			bool bad = !strcmp(result, "fail") || !strcmp(result, "warn");
+
+			if (!bad || text_of(c, "cause", NULL) || (gt_streq(id, first) != (pass == 0)))
+				continue;
+			printf("\n%s %s\n", pass ? "Also" : "Cause:", id);
+			gt_print_wrapped(stdout, text_of(c, "what", ""), 2, gt_term_width(stdout));
+			print_consequences(checks, id);
+			if (text_of(c, "remedy", NULL)) {
+				puts("  do:");
+				print_remedy(c, 4);
+			}
+		}
+}
+
+static void print_rest(const json_t *doc, bool all, bool color)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *c;
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i, skipped = 0;
+
+	gt_table_column(t, "CHECK", GT_LEFT);
+	gt_table_column(t, "RESULT", GT_LEFT);
+	gt_table_column(t, "SEEN", GT_WRAP);
+	json_array_foreach(checks, i, c) {
+		const char *result = text_of(c, "result", "");
+
+		if (!all && !strcmp(result, "skip")) {
+			skipped++;
+			continue;
+		}
+		gt_table_row(t);
+		gt_table_cell(t, "%s", text_of(c, "id", ""));
+		gt_table_cell(t, "%s", result);
+		if (color_of(result))
+			gt_table_color(t, color_of(result));
+		gt_table_cell(t, "%s", text_of(c, "what", ""));
+	}
+	putchar('\n');
+	gt_table_print(t, stdout, color);
+	if (skipped)
+		printf("%zu checks do not apply here (--verbose shows them)\n", skipped);
+}
+
+static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
+{
+	const char *first = text_of(doc, "cause", NULL), *verdict = text_of(doc, "verdict", "");
+	const json_t *host = json_object_get(doc, "host");
+
+	printf("gpuprobe: %s%s%s\n", verdict, first ? " - " : "", first ? first : "");
+	if (quiet)
+		return;
+	print_host(host);
+	print_gpus(host);
+	if (first)
+		print_problems(doc, first);
+	print_rest(doc, verbose, color);
+}
+
+static bool require_gpu;
+static const struct gt_opt report_opts[] = {
+	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
+	{ 0 },
+};
+
+static int run_report(struct gt_cli *cli, int argc, char **argv)
+{
+	struct pr_context c = { .fs = cli->fs, .require_gpu = require_gpu };
+	gt_auto(pr_host) *h = NULL;
+	gt_autofree struct pr_judged *j = NULL;
+	gt_auto_json *doc = NULL;
+	int r = pr_host_discover(cli->fs, NULL, &h, &cli->err), code;
+	size_t n;
+
+	if (r < 0)
+		return r;
+	c.host = h;
+	n = pr_judge(&c, &j);
+	code = pr_exit_code(j, n);
+	doc = build(h, j, n, code);
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		print_text(doc, cli->verbose > 0, cli->quiet, cli->color);
+	return code;
+}
+
+const struct gt_cmd pr_cmd_check = {
+	.name = "check",
+	.args = "",
+	.summary = "say what this host is and what is wrong with it",
+	.opts = report_opts,
+	.run = run_report,
+};
+
+/* ---- explain, list -------------------------------------------------------------------------------------------- */
+
+static json_t *check_json(const struct pr_check *k)
+{
+	json_t *after = json_array();
+
+	for (const char *const *a = k->after; a && *a; a++)
+		json_array_append_new(after, json_string(*a));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o}", "id", k->id, "title", k->title, "story", k->story, "messages",
+			 gt_json_str(k->messages), "after", after);
+}
+
+static int run_explain(struct gt_cli *cli, int argc, char **argv)
+{
+	const struct pr_check *k = pr_check_find(argv[0]);
+	unsigned width = gt_term_width(stdout);
+
+	if (!k)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no check '%s'; gpuprobe list names them",
+				    argv[0]);
+	if (cli->json) {
+		gt_auto_json *doc = check_json(k);
+
+		gt_json_print(stdout, doc);
+		return 0;
+	}
+	printf("%s: %s\n\n", k->id, k->title);
+	gt_print_wrapped(stdout, k->story, 2, width);
+	if (k->messages) {
+		puts("\nMessages that lead here:");
+		gt_print_wrapped(stdout, k->messages, 2, width);
+	}
+	if (k->after) {
+		puts("\nCan follow from:");
+		for (const char *const *a = k->after; *a; a++)
+			printf("  %s\n", *a);
+	}
+	return 0;
+}
+
+const struct gt_cmd pr_cmd_explain = {
+	.name = "explain", .args = "ID", .summary = "tell the story of a check", .min_args = 1, .max_args = 1, .run = run_explain
+};
+
+static int run_list(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = json_array();
+	gt_auto(gt_table) *t = gt_table_new();
+
+	gt_table_column(t, "CHECK", GT_LEFT);
+	gt_table_column(t, "WHAT SHOULD BE", GT_WRAP);
+	for (size_t i = 0; pr_checks[i]; i++) {
+		json_array_append_new(doc, check_json(pr_checks[i]));
+		gt_table_row(t);
+		gt_table_cell(t, "%s", pr_checks[i]->id);
+		gt_table_cell(t, "%s", pr_checks[i]->title);
+	}
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		gt_table_print(t, stdout, cli->color);
+	return 0;
+}
+
+const struct gt_cmd pr_cmd_list = { .name = "list", .args = "", .summary = "list the checks", .run = run_list };
