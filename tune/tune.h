@@ -2,120 +2,165 @@
 #ifndef TN_TUNE_H
 #define TN_TUNE_H
 /*
- * Change a host safely: a plan is a document; applying it is a transaction whose old values are on disk before the new
- * ones are in force; undoing it restores only what still holds our value.
+ * gputune changes what can safely be changed, and can always say why, show it first, prove it is still so, and put it
+ * back. The way is always the same: host and profile -> plan (a document) -> journal -> write -> read back.
+ *
+ * All functions return 0 or a negative errno with one sentence in err; outputs are untouched on failure. err->exit_status
+ * carries the documented exit code (enum below) where there is one.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/parse.h"
-#include "probe/host.h"
 
-/* Exit codes of gputune besides the common ones. */
+struct pr_host;
+
+#define TN_PLAN_SCHEMA	 "gputune-plan/1"
+#define TN_REPORT_SCHEMA "gputune-report/1" /* of apply, revert, recover, verify and status */
+#define TN_RUN_SCHEMA	 "gputune-run/1"
+
 enum {
-	TN_EXIT_FAILED = 1,	   /* failed and rolled back */
-	TN_EXIT_REFUSED = 3,
-	TN_EXIT_DRIFT = 4,
-	TN_EXIT_PENDING = 5,	   /* pending reboot */
-	TN_EXIT_INTERRUPTED = 6,   /* an interrupted transaction was found */
+	TN_EXIT_FAILED = 1,	 /* failed and rolled back */
+	TN_EXIT_REFUSED = 3,	 /* nothing was changed: not now, not this plan, not this host */
+	TN_EXIT_DRIFT = 4,	 /* a knob does not hold our value any more, or will not after the next boot */
+	TN_EXIT_PENDING = 5,	 /* the rest happens at the next boot */
+	TN_EXIT_INTERRUPTED = 6, /* a transaction was interrupted: gputune recover */
 };
 
 /* ---- plan ----------------------------------------------------------------------------------------------------- */
 
-enum tn_status { TN_CHANGE, TN_ALREADY, TN_NOT_APPLICABLE };
+/* What was decided for one knob on one device; NULL where there is nothing to say. Strings belong to the plan. */
+enum tn_status {
+	TN_CHANGE,	   /* would be written */
+	TN_ALREADY,	   /* holds a value that is good enough */
+	TN_NOT_APPLICABLE, /* not on this host: never a failure, never drift */
+	TN_SKIPPED,	   /* by choice: by the user, the profile, or because the knob is opt-in */
+	TN_BLOCKED,	   /* should be written and cannot be: unreadable, broken, in the hands of another tuner */
+	TN_ADVICE,	   /* checked and reported only; the lines to do it by hand are in reason */
+};
 
+struct tn_knob;
 struct tn_item {
 	const struct tn_knob *knob;
-	char *path;    /* the kernel file */
-	char *current; /* as read when the plan was made; of a choice file the chosen word */
-	char *wanted;
-	char *reason;
+	char *instance; /* device or policy; NULL for a knob that the host has once */
+	char *path;	/* kernel file, as on the host */
 	enum tn_status status;
-	char *counterpart_path, *counterpart_current; /* the file that the kernel zeroes with this one, or NULL */
-	char *boot_value, *boot_file;		      /* what decides it at the next boot, NULL: the kernel's default */
-	unsigned boot_line;
-};
-
-/* What one program is started with; see tn_run_enter. */
-struct tn_env {
-	char *name, *value;
-	const char *knob;
-	char *why;
-};
-struct tn_run {
-	struct tn_env *env;
-	size_t n_env;
-	struct gt_set cpus;    /* empty: leave as it is */
-	int mem_node;	       /* preferred node, -1: leave as it is */
-	struct gt_strv notes;  /* what was left alone, and why */
+	char *current, *wanted;
+	char *pair_path, *pair_current; /* the counterpart: writing path zeroes it */
+	char *reason;			/* why this status, why this value */
+	char *conflict;			/* another tuner, another sysctl.d file; NULL if none is seen */
+	char *at_boot, *at_boot_by;	/* predicted value after a reboot if the plan is not persisted, and who decides it */
 };
 
 struct tn_plan {
-	char *identity, *profile, *created;
+	char *profile;
+	char *host;    /* identity, struct pr_host */
+	char *boot_id; /* "" if the kernel does not say */
+	char *kernel;
+	bool optional; /* opt-in knobs were taken in */
 	struct tn_item *item;
 	size_t n_item;
-	struct tn_run *run;
 };
+void tn_plan_free(struct tn_plan *plan);
+GT_DEFINE_AUTO(tn_plan, tn_plan_free);
 
 struct tn_plan_opts {
-	const char *profile;	      /* NULL: auto */
-	const struct gt_strv *only;   /* knob ids; empty or NULL: those of the profile */
-	const struct gt_strv *skip;
+	const char *profile;	    /* a name ("train-cpu"), a path, or NULL: the one that fits the host */
+	const struct gt_strv *only; /* knob ids or families ("vm."); NULL or empty: all */
+	const struct gt_strv *skip; /* the same, taken away */
+	bool optional;		    /* take in the opt-in knobs (tag B); naming one in `only` does so too */
 };
-int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *h, const struct tn_plan_opts *opts, struct tn_plan **ret,
+/* Pure but for reading: nothing is written. host may be NULL: then it is discovered without NVML. */
+int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
 		 struct gt_err *err);
-void tn_plan_free(struct tn_plan *p);
-GT_DEFINE_AUTO(tn_plan, tn_plan_free);
-json_t *tn_plan_to_json(const struct tn_plan *p); /* gputune-plan/1 */
-/* A plan from outside: every knob known, every path one that this knob has on this host. name is for sentences. */
-int tn_plan_from_json(const json_t *doc, const char *name, const struct pr_host *h, struct tn_plan **ret,
-		      struct gt_err *err);
-/* Refuse (exit 3) if the plan is for another host or a current value has moved since. */
-int tn_plan_check(struct gt_fsroot *fs, const struct pr_host *h, const struct tn_plan *p, struct gt_err *err);
-size_t tn_plan_changes(const struct tn_plan *p); /* items that apply would write */
+size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
+json_t *tn_plan_to_json(const struct tn_plan *plan);
+/* Strict: unknown knobs, values out of range, control characters and other schemas are refused (exit 3 for a plan that
+ * cannot be this host's, else 64). Paths are never taken from the document. */
+int tn_plan_from_json(const json_t *doc, struct tn_plan **ret, struct gt_err *err);
+/* Is this the host, and are the values still those that the plan saw? Otherwise exit 3 and which one moved. */
+int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err);
+const char *tn_status_name(enum tn_status s);
 
-/* ---- transactions --------------------------------------------------------------------------------------------- */
+/* ---- transaction ---------------------------------------------------------------------------------------------- */
 
-struct tn_txn;
 struct tn_apply_opts {
-	bool persist;	/* also write /etc/sysctl.d and tmpfiles.d, so that it holds after a boot */
-	bool temporary; /* an experiment of this process: stays open until tn_end */
+	bool persist;	/* also for the next boot, in /etc */
+	bool temporary; /* an experiment of this living process: stays open until tn_revert; other processes are refused
+			 * meanwhile; if this one dies, also by kill -9, the next call finds it interrupted */
 };
 /*
- * Write every item to be changed, reading each back; on any failure undo what was done (exit 1). With temporary, *ret_txn
- * must go to tn_end; if this process dies before, the next gputune finds the interrupted transaction and `recover` undoes
- * it. Refuses (exit 3) while another process is at work, and (exit 6) while an interrupted transaction is there.
- * *ret_report (may be NULL): {written: [...]}.
+ * Write the plan's changes, journal first. On failure everything is put back (exit 1). Nothing to do is success and leaves
+ * no trace. *ret_report (may be NULL; set also on a failure that was rolled back) lists per knob what was done; the caller
+ * owns it.
  */
-int tn_apply(struct gt_fsroot *fs, const struct pr_host *h, const struct tn_plan *p, const struct tn_apply_opts *opts,
-	     struct tn_txn **ret_txn, json_t **ret_report, struct gt_err *err);
-/* End an experiment: undo it, drop the lock, free the handle. */
-int tn_end(struct tn_txn *t, json_t **ret_report, struct gt_err *err);
-/* Undo everything that was applied and not yet undone. *ret_report: {restored: [...], left: [...]}; left are files whose
- * value is no longer ours. */
-int tn_revert(struct gt_fsroot *fs, json_t **ret_report, struct gt_err *err);
-/* Undo an interrupted transaction. Returns 0 also when there is none. */
-int tn_recover(struct gt_fsroot *fs, json_t **ret_report, struct gt_err *err);
-/* {state: none|applied|interrupted|busy, values: [{knob, path, old, new, actual}], files: […], boot: same|other} */
-int tn_state(struct gt_fsroot *fs, json_t **ret, struct gt_err *err);
+int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_apply_opts *opts, json_t **ret_report,
+	     struct gt_err *err);
+/*
+ * Put back what is held, newest first, only where the value is still ours. While this process has an experiment open it
+ * ends that and nothing else. Nothing to do is success. *ret_exit is 0, TN_EXIT_DRIFT if someone else's value was left
+ * alone, or TN_EXIT_PENDING if values stay until the next boot.
+ */
+int tn_revert(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
+/* Undo a transaction that was interrupted; ret_exit as above. Success and nothing done if there is none. */
+int tn_recover(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
+/* Per knob held: expected, actual, value after reboot and who decides it. *ret_exit: 0, 4, 5 or 6; reads only. */
+int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
+/* What is held, since when, by whom. *ret_exit: 0, 5 or 6; reads only. */
+int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
 
-/* ---- settings and launching ----------------------------------------------------------------------------------- */
+/* ---- settings, for results ------------------------------------------------------------------------------------ */
 
-/* Every knob's value now, {"vm.swappiness": "60", …}; with several files by path. Also other tuners that are installed. */
-json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *h);
+/* { "knobs": { "vm.swappiness": "60", "block.read_ahead:vda": "128", … }, "tuners": [ "irqbalance", … ],
+ *   "held_by_gputune": [ … ] }: every knob that the host has, whatever its value. host may be NULL. */
+json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host);
 
-struct tn_run_opts {
-	const char *profile;	    /* NULL: auto */
-	const struct gt_strv *only; /* as in tn_plan_opts */
-	const struct gt_strv *skip;
-	const char *command;	    /* argv[0], NULL: not known. Python forks workers: it is not bound by OMP_PROC_BIND */
+/* ---- per run -------------------------------------------------------------------------------------------------- */
+
+enum tn_var_status {
+	TN_VAR_SET,	 /* will be set */
+	TN_VAR_KEPT,	 /* the user has set it: respected */
+	TN_VAR_SKIPPED,	 /* not set; reason says why */
 };
-int tn_run_make(struct gt_fsroot *fs, const struct pr_host *h, const struct tn_run_opts *opts, struct tn_run **ret,
-		struct gt_err *err);
-void tn_run_free(struct tn_run *r);
+struct tn_var {
+	const struct tn_knob *knob;
+	char *name, *value; /* value: what is or would be set; for TN_VAR_KEPT the user's; may be NULL when skipped */
+	char *reason;
+	enum tn_var_status status;
+};
+
+struct tn_run {
+	char *profile;
+	struct tn_var *var;
+	size_t n_var;
+	struct gt_set cpus;	   /* empty: affinity is left as it is */
+	char *cpus_reason;
+	struct gt_set mem_nodes;   /* preferred nodes; empty: memory policy is left as it is */
+	char *mem_reason;
+};
+void tn_run_free(struct tn_run *run);
 GT_DEFINE_AUTO(tn_run, tn_run_free);
-json_t *tn_run_to_json(const struct tn_run *r);
-/* In the process that is about to become the program: affinity, memory policy, environment. What the user has set in the
- * environment is left alone. A kernel that forbids the memory policy is no failure. */
-int tn_run_enter(const struct tn_run *r, struct gt_err *err);
+
+enum tn_program {
+	TN_PROGRAM_AUTO,   /* look at argv[0] */
+	TN_PROGRAM_FORKS,  /* Python and the like: forked workers would inherit a one-core mask from OMP_PROC_BIND */
+	TN_PROGRAM_OPENMP, /* one process with one OpenMP runtime: may be bound */
+};
+struct tn_run_opts {
+	const char *profile;	    /* as in tn_plan_opts */
+	char *const *argv;	    /* the command, for TN_PROGRAM_AUTO; may be NULL */
+	char *const *envp;	    /* the user's environment; NULL: environ */
+	enum tn_program program;
+	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */
+	const struct gt_strv *skip;
+};
+/* What a command should run with on this host. Allocators are tried in a child first; on a root that is not live nothing is
+ * started and the reason says so. host may be NULL. */
+int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_run_opts *opts, struct tn_run **ret,
+		struct gt_err *err);
+/* In the process that is to become the command, before exec: environment, CPUs, memory policy. Only system calls about
+ * ourselves. What the kernel refuses (a container without SYS_NICE, say) is a warning in the log, not a failure. */
+int tn_run_enter(const struct tn_run *run, struct gt_err *err);
+json_t *tn_run_to_json(const struct tn_run *run);
+const char *tn_var_status_name(enum tn_var_status s);
 #endif
