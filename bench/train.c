@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include "bench/bench.h"
+#include "bench/train.h"
+#include "config.h"
+#include "lib/log.h"
+#include "lib/table.h"
+#include "runtime/runtime.h"
+
+#define HELD_OUT_BATCHES	4
+#define DIM_MAX			(UINT64_C(1) << 24)
+
+struct model_default {
+	const char *name, *unit;
+	uint64_t batch, seq, layers, width, heads, vocab, steps, warmup;
+	double lr;
+	bool text; /* reads text unless told otherwise */
+};
+/* gpt2 and mlp are what the PyTorch peer trains; gpt is small enough to learn something in seconds on two cores. */
+static const struct model_default models[] = {
+	{ "gpt2", "tokens", 4, 256, 12, 768, 12, 50257, 8, 2, 1e-4, false },
+	{ "gpt", "tokens", 8, 128, 4, 128, 4, 256, 60, 3, 1e-3, true },
+	{ "mlp", "samples", 256, 1, 0, 0, 0, 0, 50, 3, 0.01, false },
+};
+static const int64_t mlp_sizes[] = { 784, 1024, 1024, 10 };
+
+struct run {
+	struct bn_train_options o; /* with defaults filled in */
+	const struct model_default *model;
+	struct rt_graph *graph;
+	struct rt_program *program;
+	struct rt_text *text;
+	void *input[2];
+	double *step_s;
+	double before, after, loss;
+	long faults;
+};
+
+static void run_clear(struct run *r)
+{
+	rt_program_free(r->program);
+	rt_graph_free(r->graph);
+	rt_text_free(r->text);
+	free(r->input[0]);
+	free(r->input[1]);
+	free(r->step_s);
+}
+
+static bool is_gpt(const struct run *r)
+{
+	return r->model->layers > 0;
+}
+
+static uint64_t or_default(uint64_t given, uint64_t dflt)
+{
+	return given ? given : dflt;
+}
+
+static int usage(struct gt_err *err, const char *what)
+{
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
+}
+
+static int fill_defaults(struct run *r, const struct bn_train_options *o, struct gt_err *err)
+{
+	const struct model_default *m = NULL;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(models); i++)
+		if (gt_streq(o->model, models[i].name))
+			m = &models[i];
+	if (!m)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no model %s: gpt2, gpt and mlp can be trained", o->model);
+	r->model = m;
+	r->o = *o;
+	r->o.batch = or_default(o->batch, m->batch);
+	r->o.seq = or_default(o->seq, m->seq);
+	r->o.layers = or_default(o->layers, m->layers);
+	r->o.width = or_default(o->width, m->width);
+	r->o.heads = or_default(o->heads, m->heads);
+	r->o.vocab = or_default(o->vocab, m->vocab);
+	r->o.steps = or_default(o->steps, m->steps);
+	r->o.ranks = or_default(o->ranks, 1);
+	r->o.seed = or_default(o->seed, 1);
+	r->o.lr = o->lr > 0 ? o->lr : m->lr;
+	if (o->warmup == UINT64_MAX)
+		r->o.warmup = m->warmup;
+	return 0;
+}
+
+static int check_options(const struct run *r, struct gt_err *err)
+{
+	const struct bn_train_options *o = &r->o;
+	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->steps, o->warmup };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
+		if (dims[i] > DIM_MAX)
+			return usage(err, "sizes and step counts end at 16777216");
+	if (o->ranks != 1)
+		return usage(err, "--ranks: this version trains with one rank only");
+	if (o->amp && strcmp(o->amp, "fp32") != 0)
+		return usage(err, "--amp: this version trains in fp32 only");
+	if (o->threads > 4096)
+		return usage(err, "--threads ends at 4096");
+	if (!isfinite(o->lr) || o->lr > 1e6)
+		return usage(err, "--lr must be a learning rate such as 0.001");
+	if (is_gpt(r) && o->width % o->heads)
+		return usage(err, "--width must be a multiple of --heads");
+	if (!is_gpt(r) && (o->layers || o->width || o->heads || o->vocab || o->seq != 1))
+		return usage(err, "mlp is 784-1024-1024-10: it takes no --seq, --layers, --width, --heads or --vocab");
+	if (!is_gpt(r) && o->data)
+		return usage(err, "mlp trains on random samples: it takes no --data");
+	if ((r->model->text || o->data) && o->vocab < 256)
+		return usage(err, "--vocab must be at least 256 to train on bytes of text");
+	return 0;
+}
+
+static struct rt_node *declare(struct run *r)
+{
+	const struct bn_train_options *o = &r->o;
+	struct rt_gpt_config c = {
+		.batch = (int64_t)o->batch,
+		.seq = (int64_t)o->seq,
+		.layers = (int64_t)o->layers,
+		.width = (int64_t)o->width,
+		.heads = (int64_t)o->heads,
+		.vocab = (int64_t)o->vocab,
+		.positions = r->model->text ? 0 : (int64_t)GT_MAX(o->seq, 1024),
+	};
+
+	if (!is_gpt(r))
+		return rt_model_mlp(r->graph, (int64_t)o->batch, mlp_sizes, GT_ARRAY_SIZE(mlp_sizes));
+	return rt_model_gpt(r->graph, &c);
+}
+
+static int build(struct run *r, struct gt_err *err)
+{
+	struct rt_options opt = {
+		.device = gt_streq(r->o.device, "cuda") ? RT_CUDA : RT_CPU,
+		.threads = (int)r->o.threads,
+		.seed = r->o.seed,
+		.memory_limit_bytes = r->o.memory_limit_bytes,
+		.profile = r->o.profile,
+		.optimizer = { .kind = RT_ADAMW, .lr = r->o.lr, .weight_decay = 0.01 },
+	};
+
+	if (!is_gpt(r))
+		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = r->o.lr, .momentum = 0.9 };
+	r->graph = rt_graph_new();
+	return rt_compile(r->graph, declare(r), &opt, &r->program, err);
+}
+
+/* Inputs of their own memory, as a loader would hand them over. */
+static int make_inputs(struct run *r, struct gt_err *err)
+{
+	size_t items = r->o.batch * r->o.seq;
+	int status = 0;
+
+	r->step_s = calloc(r->o.steps, sizeof(double));
+	r->input[0] = calloc(is_gpt(r) ? items : items * 784, 4);
+	r->input[1] = calloc(items, 4);
+	if (!r->step_s || !r->input[0] || !r->input[1])
+		return gt_fail(err, ENOMEM, "no memory for a batch of %zu", items);
+	if (is_gpt(r) && (r->model->text || r->o.data)) {
+		status = rt_text_open(r->o.data, (size_t)r->o.seq + 2, &r->text, err);
+		return status;
+	}
+	for (size_t i = 0; is_gpt(r) && i < items; i++) {
+		((int32_t *)r->input[0])[i] = (int32_t)(rt_random_u64(r->o.seed, 100, i) % r->o.vocab);
+		((int32_t *)r->input[1])[i] = (int32_t)(rt_random_u64(r->o.seed, 101, i) % r->o.vocab);
+	}
+	for (size_t i = 0; !is_gpt(r) && i < items * 784; i++)
+		((float *)r->input[0])[i] = rt_random_normal(r->o.seed, 100, i);
+	for (size_t i = 0; !is_gpt(r) && i < items; i++)
+		((int32_t *)r->input[1])[i] = (int32_t)(rt_random_u64(r->o.seed, 101, i) % 10);
+	return 0;
+}
+
+static int held_out(struct run *r, double *ret, struct gt_err *err)
+{
+	double sum = 0;
+
+	*ret = NAN;
+	if (!r->text)
+		return 0;
+	for (uint64_t i = 0; i < HELD_OUT_BATCHES; i++) {
+		double loss = 0;
+		int status;
+
+		rt_text_held_out(r->text, i, HELD_OUT_BATCHES, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0], r->input[1]);
+		status = rt_eval(r->program, (const void *const *)r->input, &loss, err);
+		if (status)
+			return status;
+		sum += loss;
+	}
+	*ret = sum / HELD_OUT_BATCHES;
+	return 0;
+}
+
+static long minor_faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_minflt;
+}
+
+/* A loss that is no number is a wrong result, not a broken tool. */
+static int wrong(int status, struct gt_err *err)
+{
+	if (status == -EDOM && err)
+		err->exit_status = BN_EXIT_WRONG;
+	return status;
+}
+
+/* Warm-up, then timed steps. Batches are made outside of the timed part, as the peer has them. */
+static int train(struct run *r, struct gt_err *err)
+{
+	uint64_t total = r->o.warmup + r->o.steps;
+	struct rt_metrics m = { 0 };
+
+	for (uint64_t i = 0; i < total; i++) {
+		double t0;
+		int status;
+
+		if (r->text)
+			rt_text_batch(r->text, r->o.seed, i, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0], r->input[1]);
+		if (i == r->o.warmup)
+			r->faults = minor_faults();
+		t0 = gt_now_s();
+		status = rt_step(r->program, (const void *const *)r->input, &m, err);
+		if (status)
+			return wrong(status, err);
+		if (i >= r->o.warmup)
+			r->step_s[i - r->o.warmup] = gt_now_s() - t0;
+		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, m.loss))
+			return gt_fail(err, EINTR, "interrupted after step %" PRIu64, i + 1);
+	}
+	r->faults = minor_faults() - r->faults;
+	r->loss = m.loss;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const double *v, size_t n)
+{
+	gt_autofree double *s = gt_xcalloc(n, sizeof(*s));
+
+	memcpy(s, v, n * sizeof(*s));
+	qsort(s, n, sizeof(*s), by_value);
+	return n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
+}
+
+static void put_real(json_t *doc, const char *key, double v)
+{
+	json_object_set_new(doc, key, gt_json_real(v));
+}
+
+static void put_int(json_t *doc, const char *key, uint64_t v)
+{
+	json_object_set_new(doc, key, json_integer((json_int_t)v));
+}
+
+static void put_times(json_t *doc, const struct run *r)
+{
+	double med = median(r->step_s, r->o.steps);
+	json_t *times = json_array();
+	struct rusage u;
+
+	for (uint64_t i = 0; i < r->o.steps; i++)
+		json_array_append_new(times, gt_json_real(r->step_s[i]));
+	json_object_set_new(doc, "step_s", times);
+	put_real(doc, "median_step_s", med);
+	put_real(doc, "items_per_s", (double)(r->o.batch * r->o.seq) / med);
+	json_object_set_new(doc, "unit", json_string(r->model->unit));
+	getrusage(RUSAGE_SELF, &u);
+	put_int(doc, "max_rss_bytes", (uint64_t)u.ru_maxrss * 1024);
+	put_real(doc, "heldout_loss_before", r->before);
+	put_real(doc, "heldout_loss_after", r->after);
+	json_object_set_new(doc, "void", json_boolean(r->text && !(r->after < r->before)));
+	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
+	put_real(doc, "flops_per_s", rt_program_flops(r->program) / med);
+}
+
+static json_t *document(const struct run *r)
+{
+	static const char *const from_report[] = { "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas",
+						   "isa", "pages", "placement", "passes", "warnings", "ops" };
+	gt_auto_json *report = rt_program_report(r->program);
+	json_t *doc = json_object();
+
+	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
+	json_object_set_new(doc, "model", json_string(r->model->name));
+	json_object_set_new(doc, "device", json_string("cpu"));
+	put_int(doc, "batch", r->o.batch);
+	put_int(doc, "seq", r->o.seq);
+	put_int(doc, "layers", r->o.layers);
+	put_int(doc, "width", r->o.width);
+	put_int(doc, "heads", r->o.heads);
+	put_int(doc, "vocab", r->o.vocab);
+	put_int(doc, "ranks", r->o.ranks);
+	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
+	json_object_set_new(doc, "amp", json_string("fp32"));
+	put_int(doc, "seed", r->o.seed);
+	put_real(doc, "lr", r->o.lr);
+	put_int(doc, "parameters", (uint64_t)rt_program_parameters(r->program));
+	put_real(doc, "loss", r->loss);
+	put_times(doc, r);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(from_report); i++)
+		if (r->o.profile || strcmp(from_report[i], "ops") != 0)
+			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
+	return doc;
+}
+
+int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+{
+	struct run r = { 0 };
+	int status = fill_defaults(&r, o, err);
+
+	if (!status)
+		status = check_options(&r, err);
+	if (!status)
+		status = make_inputs(&r, err);
+	if (!status)
+		status = build(&r, err);
+	if (!status)
+		status = held_out(&r, &r.before, err);
+	if (!status)
+		status = train(&r, err);
+	if (!status)
+		status = held_out(&r, &r.after, err);
+	if (!status)
+		*ret = document(&r);
+	run_clear(&r);
+	return status;
+}

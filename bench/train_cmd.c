@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench train MODEL: the command round bn_train(). */
+#include <stdio.h>
+#include <string.h>
+#include "bench/bench.h"
+#include "bench/train.h"
+#include "lib/log.h"
+#include "lib/parse.h"
+#include "lib/table.h"
+
+static struct bn_train_options options = { .warmup = UINT64_MAX };
+
+static const char *const devices[] = { "cpu", "cuda", NULL };
+static const char *const types[] = { "fp32", "bf16", "fp16", NULL };
+static const struct gt_opt opts[] = {
+	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_UINT, &options.batch },
+	{ 0, "seq", "N", "tokens per sequence", GT_OPT_UINT, &options.seq },
+	{ 0, "layers", "N", "transformer blocks", GT_OPT_UINT, &options.layers },
+	{ 0, "width", "N", "width of the model", GT_OPT_UINT, &options.width },
+	{ 0, "heads", "N", "attention heads", GT_OPT_UINT, &options.heads },
+	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_UINT, &options.vocab },
+	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
+	{ 0, "ranks", "N", "processes that train together; 1 in this version", GT_OPT_UINT, &options.ranks },
+	{ 0, "amp", "TYPE", "type of the products; fp32 in this version", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
+	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
+	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },
+	{ 0, "data", "PATH", "text to train on: a file, or the files of a directory", GT_OPT_STR, &options.data },
+	{ 0, "lr", "RATE", "learning rate", GT_OPT_REAL, &options.lr },
+	{ 0, "seed", "N", "seed of parameters and batches; 0 means 1", GT_OPT_UINT, &options.seed },
+	{ 0, "profile", NULL, "time every op", GT_OPT_FLAG, &options.profile },
+	{ 0 },
+};
+
+/* What the kernel says can be had without swapping; 0, the machine's memory, if it does not say. */
+static uint64_t available_bytes(struct gt_fsroot *fs)
+{
+	gt_autofree char *text = NULL;
+	unsigned long long kib;
+	const char *line;
+
+	if (gt_fs_read(fs, "/proc/meminfo", &text, NULL) < 0)
+		return 0;
+	line = strstr(text, "MemAvailable:");
+	return line && sscanf(line, "MemAvailable: %llu kB", &kib) == 1 ? (uint64_t)kib * 1024 : 0;
+}
+
+static int show_progress(void *arg, uint64_t step, uint64_t total, double loss)
+{
+	const struct gt_cli *cli = arg;
+
+	if (!cli->quiet)
+		gt_progress("training", (double)step, (double)total);
+	return gt_interrupted;
+}
+
+static void print_ops(const json_t *ops, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i;
+	json_t *row;
+
+	gt_table_column(t, "op", GT_LEFT);
+	gt_table_column(t, "phase", GT_LEFT);
+	gt_table_column(t, "calls", GT_RIGHT);
+	gt_table_column(t, "ms/step", GT_RIGHT);
+	gt_table_column(t, "Gflop/s", GT_RIGHT);
+	gt_table_column(t, "GB/s", GT_RIGHT);
+	json_array_foreach(ops, i, row) {
+		double s = gt_json_get_real(row, "seconds", 0), flops = gt_json_get_real(row, "flops", 0);
+
+		gt_table_row(t);
+		gt_table_cell(t, "%s", gt_json_get_str(row, "op", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(row, "phase", ""));
+		gt_table_cell(t, "%lld", (long long)gt_json_get_int(row, "calls", 0));
+		gt_table_cell(t, "%.3f", s * 1e3);
+		gt_table_cell(t, flops > 0 ? "%.1f" : "-", flops / s / 1e9);
+		gt_table_cell(t, "%.1f", gt_json_get_real(row, "bytes", 0) / s / 1e9);
+	}
+	gt_table_print(t, stdout, color);
+}
+
+static void print_warnings(const json_t *doc)
+{
+	json_t *w;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "warnings"), i, w)
+		gt_warn("%s", json_string_value(w));
+}
+
+static void print_text(const json_t *doc, bool color)
+{
+	const char *unit = gt_json_get_str(doc, "unit", "");
+	char planned[32], rss[32];
+
+	gt_format_bytes(planned, sizeof(planned), (uint64_t)gt_json_get_int(doc, "planned_bytes", 0));
+	gt_format_bytes(rss, sizeof(rss), (uint64_t)gt_json_get_int(doc, "max_rss_bytes", 0));
+	printf("model      %s, %lld parameters, batch %lld, seq %lld, seed %lld\n", gt_json_get_str(doc, "model", ""),
+	       (long long)gt_json_get_int(doc, "parameters", 0), (long long)gt_json_get_int(doc, "batch", 0),
+	       (long long)gt_json_get_int(doc, "seq", 0), (long long)gt_json_get_int(doc, "seed", 0));
+	printf("runs on    %s, %s, %s, %lld threads, %s, %s\n", gt_json_get_str(doc, "device", ""),
+	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""), (long long)gt_json_get_int(doc, "threads", 0),
+	       gt_json_get_str(doc, "pages", ""), gt_json_get_str(doc, "placement", ""));
+	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0), unit,
+	       gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
+	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
+	       gt_json_get_real(doc, "minor_faults_per_step", 0));
+	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
+	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
+		printf("held out   %.4f before, %.4f after: %s\n", gt_json_get_real(doc, "heldout_loss_before", 0),
+		       gt_json_get_real(doc, "heldout_loss_after", 0),
+		       gt_json_get_bool(doc, "void", false) ? "it did not fall, the run is void" : "it fell");
+	if (json_object_get(doc, "ops"))
+		print_ops(json_object_get(doc, "ops"), color);
+}
+
+static int run_train(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL;
+	int r = gt_fs_require_live(cli->fs, "training", &cli->err);
+
+	if (r < 0)
+		return r;
+	options.model = argv[0];
+	options.progress = show_progress;
+	options.arg = cli;
+	options.memory_limit_bytes = available_bytes(cli->fs);
+	r = bn_train(&options, &doc, &cli->err);
+	gt_progress_end();
+	if (r < 0)
+		return r;
+	print_warnings(doc);
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		print_text(doc, cli->color);
+	return gt_json_get_bool(doc, "void", false) ? BN_EXIT_WRONG : GT_EXIT_OK;
+}
+
+const struct gt_cmd bn_cmd_train = {
+	.name	  = "train",
+	.args	  = "MODEL",
+	.summary  = "train one model in this process and report its speed",
+	.help	  = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of real text) "
+		    "or mlp (784-1024-1024-10 on random samples). Text comes from --data, or from the licence texts that every Debian "
+		    "host has; one block of 4096 bytes in ten is held out, and a run whose held-out loss did not fall is void "
+		    "(exit status 6).",
+	.opts	  = opts,
+	.min_args = 1,
+	.max_args = 1,
+	.run	  = run_train,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <malloc.h>
+#include <omp.h>
+#include "runtime/cpu/cpu.h"
+
+static rt_kernel *const kernels[RT_N_OPS] = {
+	[RT_OP_LINEAR] = rt_cpu_linear,
+	[RT_OP_LINEAR_BWD_X] = rt_cpu_linear_bwd_x,
+	[RT_OP_LINEAR_BWD_W] = rt_cpu_linear_bwd_w,
+	[RT_OP_EMBEDDING] = rt_cpu_embedding,
+	[RT_OP_EMBEDDING_BWD] = rt_cpu_embedding_bwd,
+	[RT_OP_LAYERNORM] = rt_cpu_layernorm,
+	[RT_OP_ADD_LAYERNORM] = rt_cpu_add_layernorm,
+	[RT_OP_LAYERNORM_BWD] = rt_cpu_layernorm_bwd,
+	[RT_OP_ATTENTION] = rt_cpu_attention,
+	[RT_OP_ATTENTION_BWD] = rt_cpu_attention_bwd,
+	[RT_OP_ACT] = rt_cpu_act,
+	[RT_OP_ACT_BWD] = rt_cpu_act_bwd,
+	[RT_OP_ADD] = rt_cpu_add,
+	[RT_OP_CROSS_ENTROPY] = rt_cpu_cross_entropy,
+	[RT_OP_LINEAR_CROSS_ENTROPY] = rt_cpu_linear_cross_entropy,
+	[RT_OP_DOT] = rt_cpu_dot,
+	[RT_OP_SGD] = rt_cpu_sgd,
+	[RT_OP_ADAMW] = rt_cpu_adamw,
+};
+
+/* The product library allocates packing buffers in every call. Given back to the kernel each time, they cost page faults
+ * in every step; kept by the allocator, none. Other allocators ignore this. */
+static void keep_library_buffers(void)
+{
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	mallopt(M_ARENA_MAX, 1);
+}
+
+int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err)
+{
+	keep_library_buffers();
+	*cpu = (struct rt_cpu){
+		.threads = threads > 0 ? threads : omp_get_max_threads(),
+		.simd = rt_simd_best(),
+		.kernels = kernels,
+	};
+	rt_cpu_enter(cpu);
+	return 0;
+}
+
+void rt_cpu_enter(const struct rt_cpu *cpu)
+{
+	omp_set_dynamic(0);
+	omp_set_num_threads(cpu->threads);
+}
+
+int rt_cpu_team(const struct rt_cpu *cpu, double bytes)
+{
+	return bytes < 1 << 20 ? 1 : cpu->threads;
+}
+
+const char *rt_cpu_isa(void)
+{
+	return rt_simd_best()->name;
+}

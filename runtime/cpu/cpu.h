@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CPU_H
+#define RT_CPU_H
+/* The CPU backend: one kernel per op. Each kernel is an OpenMP team over its rows or columns, or one thread when the work is
+ * smaller than what a team costs. */
+#include "runtime/cpu/simd.h"
+#include "runtime/graph/ir.h"
+
+struct rt_run {
+	bool eval; /* the loss alone: no gradients */
+	bool profiled;
+	const struct rt_optimizer *optimizer;
+	int64_t step; /* from 1 */
+	double correction1, correction2; /* 1 - beta^step */
+};
+struct rt_cpu;
+typedef void rt_kernel(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run);
+struct rt_cpu {
+	int threads;
+	const struct rt_simd *simd;
+	rt_kernel *const *kernels;
+};
+
+/* threads 0: what OpenMP would take. */
+int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err);
+/* Before the calls of a step: the team size for the libraries' own OpenMP regions. */
+void rt_cpu_enter(const struct rt_cpu *cpu);
+const char *rt_cpu_blas_warning(void); /* a harmful mixture of libraries, or NULL */
+
+/* Row-major c (m,n) = alpha op(a) op(b) + beta c; op(a) is (m,k). By the whole team; below 50 us of work by one thread. */
+void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+	     int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+/* The same from inside a parallel region, by the calling thread alone. */
+void rt_gemm_one(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+		 int64_t ldb, float beta, float *c, int64_t ldc);
+
+/* Threads for work that moves so many bytes: 1 below 1 MiB (about 50 us). */
+int rt_cpu_team(const struct rt_cpu *cpu, double bytes);
+/* Part i of n of 0..count, in multiples of unit. */
+static inline void rt_part(int64_t count, int64_t unit, int n, int i, int64_t *lo, int64_t *hi)
+{
+	int64_t units = (count + unit - 1) / unit;
+
+	*lo = GT_MIN(units * i / n * unit, count);
+	*hi = GT_MIN(units * (i + 1) / n * unit, count);
+}
+
+static inline float *rt_f32(const struct rt_node *n)
+{
+	return n ? n->data : NULL;
+}
+
+rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedding, rt_cpu_embedding_bwd, rt_cpu_layernorm,
+	rt_cpu_add_layernorm, rt_cpu_layernorm_bwd, rt_cpu_attention, rt_cpu_attention_bwd, rt_cpu_act, rt_cpu_act_bwd, rt_cpu_add,
+	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_sgd, rt_cpu_adamw;
+/* out (cols) = or += sums over the rows of x (rows,cols), by the team. */
+void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add);
+#endif

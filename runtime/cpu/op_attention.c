@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One head of one batch row is one task of one thread; it works through the queries in blocks of RT_ATTENTION_BLOCK and, for
+ * each, only over the keys up to the block's last query. The products are single-thread calls.
+ */
+#include <math.h>
+#include <omp.h>
+#include "runtime/cpu/cpu.h"
+#include "runtime/graph/attention.h"
+
+struct shape {
+	int64_t batch, len, width, heads, depth, stride; /* stride: between rows of qkv */
+	int64_t ld;					  /* between rows of scores */
+	float scale;
+};
+
+static struct shape shape_of(const struct rt_node *qkv, int heads)
+{
+	struct shape s = {
+		.batch = qkv->shape.d[0],
+		.len = qkv->shape.d[1],
+		.width = qkv->shape.d[2] / 3,
+		.heads = heads,
+		.stride = qkv->shape.d[2],
+	};
+
+	s.depth = s.width / heads;
+	s.ld = (s.len + 15) / 16 * 16;
+	s.scale = 1.0f / sqrtf((float)s.depth);
+	return s;
+}
+
+/* y rows of one head (T,D), strides 3C in, C out */
+static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, const float *q, float *y, float *lse, float *scores)
+{
+	const float *k = q + s->width, *v = k + s->width;
+
+	for (int64_t t = 0; t < s->len; t += RT_ATTENTION_BLOCK) {
+		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = t + rows;
+
+		rt_gemm_one(false, true, rows, keys, s->depth, s->scale, q + t * s->stride, s->stride, k, s->stride, 0, scores,
+			    s->ld);
+		cpu->simd->causal_softmax(scores, s->ld, rows, t + 1, keys, lse ? lse + t : NULL);
+		rt_gemm_one(false, false, rows, s->depth, keys, 1, scores, s->ld, v, s->stride, 0, y + t * s->width, s->width);
+	}
+}
+
+void rt_cpu_attention(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct shape s = shape_of(c->in[0], c->attr.heads);
+	size_t scratch = rt_attention_scratch_floats(c);
+	float *lse = rt_f32(c->out[1]);
+	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		float *scores = rt_f32(c->out[RT_MAX_IO - 1]) + scratch * (size_t)omp_get_thread_num();
+
+#pragma omp for schedule(dynamic)
+		for (int64_t i = 0; i < s.batch * s.heads; i++) {
+			int64_t b = i / s.heads, h = i % s.heads;
+
+			head_fwd(cpu, &s, rt_f32(c->in[0]) + b * s.len * s.stride + h * s.depth,
+				 rt_f32(c->out[0]) + b * s.len * s.width + h * s.depth, lse ? lse + i * s.len : NULL, scores);
+		}
+	}
+}
+
+/* The last block first: it alone meets every key, and so assigns dk and dv; the others add. */
+static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const float *q, const float *y, const float *dy,
+		     const float *lse, float *dq, float *scratch)
+{
+	const float *k = q + s->width, *v = k + s->width;
+	float *dk = dq + s->width, *dv = dk + s->width, beta = 0;
+	float *p = scratch, *dp = p + RT_ATTENTION_BLOCK * s->ld, *d = dp + RT_ATTENTION_BLOCK * s->ld;
+	int64_t last = (s->len - 1) / RT_ATTENTION_BLOCK * RT_ATTENTION_BLOCK;
+
+	for (int64_t t = last; t >= 0; t -= RT_ATTENTION_BLOCK, beta = 1) {
+		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = t + rows;
+		const float *qt = q + t * s->stride, *dyt = dy + t * s->width;
+
+		rt_gemm_one(false, true, rows, keys, s->depth, s->scale, qt, s->stride, k, s->stride, 0, p, s->ld);
+		cpu->simd->causal_probs(p, s->ld, rows, t + 1, keys, lse + t);
+		rt_gemm_one(true, false, keys, s->depth, rows, 1, p, s->ld, dyt, s->width, beta, dv, s->stride);
+		rt_gemm_one(false, true, rows, keys, s->depth, 1, dyt, s->width, v, s->stride, 0, dp, s->ld);
+		cpu->simd->row_dots(d, y + t * s->width, dyt, s->width, rows, s->depth);
+		cpu->simd->softmax_bwd(dp, p, s->ld, rows, keys, d, s->scale);
+		rt_gemm_one(false, false, rows, s->depth, keys, 1, dp, s->ld, k, s->stride, 0, dq + t * s->stride, s->stride);
+		rt_gemm_one(true, false, keys, s->depth, rows, 1, dp, s->ld, qt, s->stride, beta, dk, s->stride);
+	}
+}
+
+void rt_cpu_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct shape s = shape_of(c->in[1], c->attr.heads);
+	size_t scratch = rt_attention_scratch_floats(c);
+	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		float *mine = rt_f32(c->out[RT_MAX_IO - 1]) + scratch * (size_t)omp_get_thread_num();
+
+#pragma omp for schedule(dynamic)
+		for (int64_t i = 0; i < s.batch * s.heads; i++) {
+			int64_t b = i / s.heads, h = i % s.heads;
+			int64_t wide = b * s.len * s.stride + h * s.depth, narrow = b * s.len * s.width + h * s.depth;
+
+			head_bwd(cpu, &s, rt_f32(c->in[1]) + wide, rt_f32(c->in[2]) + narrow, rt_f32(c->in[0]) + narrow,
+				 rt_f32(c->in[3]) + i * s.len, rt_f32(c->out[0]) + wide, mine);
+		}
+	}
+}

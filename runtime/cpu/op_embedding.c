@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <omp.h>
+#include <string.h>
+#include "runtime/cpu/cpu.h"
+
+/* y (B,T,C) = table[ids] + positions[t] */
+void rt_cpu_embedding(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_shape_elements(&c->in[0]->shape), len = c->in[0]->shape.d[1], cols = rt_cols(c->in[1]);
+	const int32_t *ids = c->in[0]->data;
+	const float *table = rt_f32(c->in[1]), *positions = rt_f32(c->in[2]);
+	float *y = rt_f32(c->out[0]);
+	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t i = 0; i < rows; i++) {
+		if (positions)
+			cpu->simd->add(y + i * cols, table + ids[i] * cols, positions + i % len * cols, cols);
+		else
+			memcpy(y + i * cols, table + ids[i] * cols, (size_t)cols * sizeof(float));
+	}
+}
+
+static void clear_rows(float *x, int64_t rows, int64_t cols, int64_t lo, int64_t hi)
+{
+	for (int64_t r = 0; r < rows; r++)
+		memset(x + r * cols + lo, 0, (size_t)(hi - lo) * sizeof(float));
+}
+
+/* Each thread owns columns, so that equal ids meet in one thread and in one order. */
+void rt_cpu_embedding_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_shape_elements(&c->in[1]->shape), len = c->in[1]->shape.d[1], cols = rt_cols(c->in[0]);
+	const int32_t *ids = c->in[1]->data;
+	const float *dy = rt_f32(c->in[0]);
+	float *table = rt_f32(c->out[0]), *positions = rt_f32(c->out[1]);
+	int team = rt_cpu_team(cpu, 20.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(cols, 16, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		if (hi > lo && table && !(c->attr.accumulate & 1))
+			clear_rows(table, c->out[0]->shape.d[0], cols, lo, hi);
+		if (hi > lo && positions && !(c->attr.accumulate & 2))
+			clear_rows(positions, c->out[1]->shape.d[0], cols, lo, hi);
+		for (int64_t i = 0; hi > lo && i < rows; i++) {
+			float *t = table ? table + ids[i] * cols + lo : NULL;
+			float *p = positions ? positions + i % len * cols + lo : NULL;
+
+			if (t)
+				cpu->simd->add(t, t, dy + i * cols + lo, hi - lo);
+			if (p)
+				cpu->simd->add(p, p, dy + i * cols + lo, hi - lo);
+		}
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <omp.h>
+#include "runtime/cpu/cpu.h"
+
+void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add)
+{
+	int team = rt_cpu_team(cpu, 4.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(cols, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->column_sums(out, x, rows, ld, lo, hi, add);
+	}
+}
+
+/* y (M,N) = act(x (M,K) w (N,K)^T + b) */
+void rt_cpu_linear(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t m = rt_rows(c->in[0]), k = rt_cols(c->in[0]), n = rt_cols(c->out[0]);
+	float *y = rt_f32(c->out[0]), *pre = c->out[1] ? rt_f32(c->out[1]) : y;
+	const float *bias = rt_f32(c->in[2]);
+	int team = rt_cpu_team(cpu, 8.0 * (double)m * (double)n);
+
+	rt_gemm(cpu, false, true, m, n, k, 1, rt_f32(c->in[0]), k, rt_f32(c->in[1]), k, 0, pre, n);
+	if (!bias && c->attr.act == RT_ACT_NONE)
+		return;
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(m, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->bias_act(pre + lo * n, y + lo * n, bias, hi - lo, n, c->attr.act);
+	}
+}
+
+/* dx (M,K) = or += dy (M,N) w (N,K) */
+void rt_cpu_linear_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t m = rt_rows(c->in[0]), n = rt_cols(c->in[0]), k = rt_cols(c->in[1]);
+
+	rt_gemm(cpu, false, false, m, k, n, 1, rt_f32(c->in[0]), n, rt_f32(c->in[1]), k, (float)(c->attr.accumulate & 1),
+		rt_f32(c->out[0]), k);
+}
+
+/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy */
+void rt_cpu_linear_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t m = rt_rows(c->in[0]), n = rt_cols(c->in[0]), k = rt_cols(c->in[1]);
+
+	if (c->out[0])
+		rt_gemm(cpu, true, false, n, k, m, 1, rt_f32(c->in[0]), n, rt_f32(c->in[1]), k,
+			(float)(c->attr.accumulate & 1), rt_f32(c->out[0]), k);
+	if (c->out[1])
+		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[0]), m, n, n, c->attr.accumulate & 2);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_SIMD_H
+#define RT_SIMD_H
+/*
+ * Everything round the matrix products, for one thread and a range of rows, columns or elements. One source
+ * (simd_body.h, written with the compiler's vector types) is compiled once per instruction set; the table of the best one
+ * that this machine has is chosen at run time. exp is accurate to 1.5e-7 relative, everything else to a few roundings.
+ */
+#include <stdint.h>
+#include "runtime/graph/ir.h"
+
+struct rt_adamw {
+	float decay;	 /* 1 - lr wd */
+	float beta1, beta2;
+	float step_size; /* lr / (1 - beta1^t) */
+	float scale2;	 /* 1 / sqrt(1 - beta2^t) */
+	float eps;
+};
+struct rt_sgd {
+	float lr, momentum, weight_decay;
+	bool first; /* momentum starts as the gradient */
+};
+
+struct rt_simd {
+	const char *name;
+	/* y (rows,cols) = act(x + bias (cols) or 0); x is left with the bias added if it is not y. */
+	void (*bias_act)(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act);
+	/* dx = or += dy act'(saved): gelu reads its input, relu its output. dx may be dy. */
+	void (*act_bwd)(float *dx, const float *dy, const float *saved, int64_t n, enum rt_act act, bool add);
+	void (*add)(float *y, const float *a, const float *b, int64_t n); /* y may be a or b */
+	/* x = a + b (rows,cols) if b, else x is a and not written; y = layernorm(x); mean and rstd (rows) or NULL. */
+	void (*norm)(float *x, float *y, float *mean, float *rstd, const float *a, const float *b, const float *gain,
+		     const float *bias, float eps, int64_t rows, int64_t cols);
+	/* dx = or += gradient through the norm. dx may be dy. */
+	void (*norm_bwd)(float *dx, const float *dy, const float *x, const float *gain, const float *mean, const float *rstd,
+			 int64_t rows, int64_t cols, bool add);
+	/* Columns c0..c1 of dgain = or += sum over rows of dy (x - mean) rstd, dbias of dy; either may be NULL. */
+	void (*norm_bwd_gain)(float *dgain, float *dbias, const float *dy, const float *x, const float *mean, const float *rstd,
+			      int64_t rows, int64_t cols, int64_t c0, int64_t c1, bool add_gain, bool add_bias);
+	/* Columns c0..c1 of out (cols) = or += sum over rows of x (rows, stride ld). */
+	void (*column_sums)(float *out, const float *x, int64_t rows, int64_t ld, int64_t c0, int64_t c1, bool add);
+	/* Loss of one row of logits (n), after adding bias or NULL. With grad, x becomes (softmax - onehot) scale. */
+	float (*cross_entropy)(float *x, const float *bias, float *grad, int64_t n, int32_t target, float scale);
+	/* Rows r of s (rows, stride ld) have n0 + r scores: softmax in place, zeros behind up to cols, log-sum-exp to lse. */
+	void (*causal_softmax)(float *s, int64_t ld, int64_t rows, int64_t n0, int64_t cols, float *lse);
+	/* The same probabilities again from scores and lse. */
+	void (*causal_probs)(float *s, int64_t ld, int64_t rows, int64_t n0, int64_t cols, const float *lse);
+	/* ds = p (dp - d[r]) scale, in dp. */
+	void (*softmax_bwd)(float *dp, const float *p, int64_t ld, int64_t rows, int64_t cols, const float *d, float scale);
+	/* d[r] = a[r] . b[r], both (rows,cols) with stride ld. */
+	void (*row_dots)(float *d, const float *a, const float *b, int64_t ld, int64_t rows, int64_t cols);
+	void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h);
+	void (*sgd)(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h);
+};
+extern const struct rt_simd rt_simd_avx512, rt_simd_avx2, rt_simd_base;
+const struct rt_simd *rt_simd_best(void);
+#endif

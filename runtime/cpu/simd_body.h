@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of simd.h; RT_W and RT_SIMD_TABLE, RT_SIMD_NAME are set by the file that includes this. */
+#include <math.h>
+#include "runtime/cpu/vec.h"
+
+#define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
+
+/* 0.5 x (1 + tanh(u)) is x / (1 + e^-2u): no cancellation on either side. */
+#define GELU_2K		1.5957691216057308f /* 2 sqrt(2/pi) */
+#define GELU_C		0.044715f
+
+INLINE vf gelu_gate(vf x)
+{
+	return 1.0f / (1.0f + vexp(-GELU_2K * x * (1.0f + GELU_C * x * x)));
+}
+
+INLINE vf act_fwd(vf x, enum rt_act act)
+{
+	if (act == RT_ACT_GELU)
+		return x * gelu_gate(x);
+	if (act == RT_ACT_RELU)
+		return sel(x <= 0.0f, (vf){ 0 }, x); /* NaN stays NaN */
+	return x;
+}
+
+INLINE void bias_act_as(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act)
+{
+	for (int64_t r = 0; r < rows; r++, x += cols, y += cols)
+		EACH(i, cols) {
+			vf v = ldx(x + i, cols - i);
+
+			if (bias)
+				v += ldx(bias + i, cols - i);
+			if (x != y && bias)
+				stx(x + i, v, cols - i);
+			stx(y + i, act_fwd(v, act), cols - i);
+		}
+}
+
+static void bias_act(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act)
+{
+	if (act == RT_ACT_GELU)
+		bias_act_as(x, y, bias, rows, cols, RT_ACT_GELU);
+	else if (act == RT_ACT_RELU)
+		bias_act_as(x, y, bias, rows, cols, RT_ACT_RELU);
+	else
+		bias_act_as(x, y, bias, rows, cols, RT_ACT_NONE);
+}
+
+INLINE vf act_slope(vf saved, enum rt_act act)
+{
+	vf s;
+
+	if (act == RT_ACT_RELU)
+		return sel(saved > 0.0f, splat(1), (vf){ 0 });
+	s = gelu_gate(saved);
+	return s + saved * s * (1.0f - s) * (GELU_2K * (1.0f + 3 * GELU_C * saved * saved));
+}
+
+INLINE void act_bwd_as(float *dx, const float *dy, const float *saved, int64_t n, enum rt_act act, bool add)
+{
+	EACH(i, n) {
+		vf g = ldx(dy + i, n - i) * act_slope(ldx(saved + i, n - i), act);
+
+		stx(dx + i, add ? g + ldx(dx + i, n - i) : g, n - i);
+	}
+}
+
+static void act_bwd(float *dx, const float *dy, const float *saved, int64_t n, enum rt_act act, bool add)
+{
+	if (act == RT_ACT_GELU)
+		act_bwd_as(dx, dy, saved, n, RT_ACT_GELU, add);
+	else
+		act_bwd_as(dx, dy, saved, n, RT_ACT_RELU, add);
+}
+
+static void add(float *y, const float *a, const float *b, int64_t n)
+{
+	EACH(i, n)
+		stx(y + i, ldx(a + i, n - i) + ldx(b + i, n - i), n - i);
+}
+
+/* Mean and 1/sqrt(var + eps) of one row, var from the differences. */
+INLINE void moments(const float *x, int64_t cols, float eps, float *mean, float *rstd)
+{
+	vf s = { 0 }, q = { 0 };
+	int64_t full = cols / W * W;
+	float m, left = 0;
+
+	for (int64_t i = 0; i < full; i += W)
+		s += ld(x + i);
+	m = hsum(s);
+	for (int64_t i = full; i < cols; i++)
+		m += x[i];
+	m /= (float)cols;
+	for (int64_t i = 0; i < full; i += W) {
+		vf d = ld(x + i) - m;
+
+		q += d * d;
+	}
+	for (int64_t i = full; i < cols; i++)
+		left += (x[i] - m) * (x[i] - m);
+	*mean = m;
+	*rstd = 1.0f / sqrtf((hsum(q) + left) / (float)cols + eps);
+}
+
+static void norm(float *x, float *y, float *mean, float *rstd, const float *a, const float *b, const float *gain,
+		 const float *bias, float eps, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++, a += cols, y += cols) {
+		const float *in = a;
+		float m, s;
+
+		if (b) {
+			add(x, a, b + r * cols, cols);
+			in = x;
+			x += cols;
+		}
+		moments(in, cols, eps, &m, &s);
+		EACH(i, cols) {
+			vf v = (ldx(in + i, cols - i) - m) * s;
+
+			stx(y + i, v * ldx(gain + i, cols - i) + ldx(bias + i, cols - i), cols - i);
+		}
+		if (mean)
+			mean[r] = m;
+		if (rstd)
+			rstd[r] = s;
+	}
+}
+
+/* dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gain. */
+static void norm_bwd(float *dx, const float *dy, const float *x, const float *gain, const float *mean, const float *rstd,
+		     int64_t rows, int64_t cols, bool accumulate)
+{
+	for (int64_t r = 0; r < rows; r++, dx += cols, dy += cols, x += cols) {
+		vf sg = { 0 }, sgx = { 0 };
+		float m = mean[r], s = rstd[r], mg, mgx;
+
+		EACH(i, cols) {
+			vf g = ldx(dy + i, cols - i) * ldx(gain + i, cols - i);
+
+			sg += g;
+			sgx += g * ((ldx(x + i, cols - i) - m) * s);
+		}
+		mg = hsum(sg) / (float)cols;
+		mgx = hsum(sgx) / (float)cols;
+		EACH(i, cols) {
+			vf g = ldx(dy + i, cols - i) * ldx(gain + i, cols - i);
+			vf d = (g - mg - (ldx(x + i, cols - i) - m) * s * mgx) * s;
+
+			stx(dx + i, accumulate ? d + ldx(dx + i, cols - i) : d, cols - i);
+		}
+	}
+}
+
+INLINE void put(float *out, int64_t i, int64_t n, vf v, bool accumulate)
+{
+	stx(out + i, accumulate ? v + ldx(out + i, n) : v, n);
+}
+
+static void norm_bwd_gain(float *dgain, float *dbias, const float *dy, const float *x, const float *mean, const float *rstd,
+			  int64_t rows, int64_t cols, int64_t c0, int64_t c1, bool add_gain, bool add_bias)
+{
+	for (int64_t i = c0; i < c1; i += W) {
+		int64_t n = c1 - i;
+		vf g = { 0 }, b = { 0 };
+
+		for (int64_t r = 0; r < rows; r++) {
+			vf d = ldx(dy + r * cols + i, n);
+
+			g += d * ((ldx(x + r * cols + i, n) - mean[r]) * rstd[r]);
+			b += d;
+		}
+		if (dgain)
+			put(dgain, i, n, g, add_gain);
+		if (dbias)
+			put(dbias, i, n, b, add_bias);
+	}
+}
+
+/* Four vectors wide, so that every row gives a whole run of cache lines. */
+static void column_sums(float *out, const float *x, int64_t rows, int64_t ld_x, int64_t c0, int64_t c1, bool accumulate)
+{
+	int64_t i = c0;
+
+	for (; i + 4 * W <= c1; i += 4 * W) {
+		vf a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+
+		for (int64_t r = 0; r < rows; r++) {
+			const float *p = x + r * ld_x + i;
+
+			a += ld(p);
+			b += ld(p + W);
+			c += ld(p + 2 * W);
+			d += ld(p + 3 * W);
+		}
+		put(out, i, W, a, accumulate);
+		put(out, i + W, W, b, accumulate);
+		put(out, i + 2 * W, W, c, accumulate);
+		put(out, i + 3 * W, W, d, accumulate);
+	}
+	for (; i < c1; i += W) {
+		vf a = { 0 };
+
+		for (int64_t r = 0; r < rows; r++)
+			a += ldx(x + r * ld_x + i, c1 - i);
+		put(out, i, c1 - i, a, accumulate);
+	}
+}
+
+INLINE float row_max(const float *x, int64_t n)
+{
+	int64_t full = n / W * W;
+	float m = -INFINITY;
+	vf v = splat(-INFINITY);
+
+	for (int64_t i = 0; i < full; i += W)
+		v = vmax(v, ld(x + i));
+	if (full)
+		m = hmax(v);
+	for (int64_t i = full; i < n; i++)
+		m = x[i] > m ? x[i] : m;
+	return m;
+}
+
+/* Sum of e^(x - max); each to `to` (which may be x) unless that is NULL. */
+INLINE float row_exp(float *to, const float *x, int64_t n, float max)
+{
+	vf s = { 0 };
+	int64_t full = n / W * W;
+	float sum;
+
+	for (int64_t i = 0; i < full; i += W) {
+		vf e = vexp(ld(x + i) - max);
+
+		s += e;
+		if (to)
+			st(to + i, e);
+	}
+	sum = hsum(s);
+	if (full < n) {
+		float t[RT_W];
+		vf e = vexp(ld_n(x + full, n - full) - max);
+
+		st(t, e);
+		for (int64_t i = full; i < n; i++)
+			sum += t[i - full];
+		if (to)
+			st_n(to + full, e, n - full);
+	}
+	return sum;
+}
+
+static float cross_entropy(float *x, const float *bias, float *grad, int64_t n, int32_t target, float scale)
+{
+	float max, sum, own, k;
+
+	if (bias)
+		add(x, x, bias, n);
+	max = row_max(x, n);
+	own = x[target];
+	sum = row_exp(grad, x, n, max);
+	if (grad) {
+		k = scale / sum;
+		EACH(i, n)
+			stx(grad + i, ldx(grad + i, n - i) * k, n - i);
+		grad[target] -= scale;
+	}
+	return logf(sum) + max - own;
+}
+
+static void causal_softmax(float *s, int64_t ld_s, int64_t rows, int64_t n0, int64_t cols, float *lse)
+{
+	for (int64_t r = 0; r < rows; r++, s += ld_s) {
+		int64_t n = n0 + r;
+		float max = row_max(s, n), sum = row_exp(s, s, n, max), k = 1.0f / sum;
+
+		EACH(i, n)
+			stx(s + i, ldx(s + i, n - i) * k, n - i);
+		memset(s + n, 0, (size_t)(cols - n) * sizeof(float));
+		if (lse)
+			lse[r] = max + logf(sum);
+	}
+}
+
+static void causal_probs(float *s, int64_t ld_s, int64_t rows, int64_t n0, int64_t cols, const float *lse)
+{
+	for (int64_t r = 0; r < rows; r++, s += ld_s) {
+		int64_t n = n0 + r;
+
+		EACH(i, n)
+			stx(s + i, vexp(ldx(s + i, n - i) - lse[r]), n - i);
+		memset(s + n, 0, (size_t)(cols - n) * sizeof(float));
+	}
+}
+
+static void softmax_bwd(float *dp, const float *p, int64_t ld_p, int64_t rows, int64_t cols, const float *d, float scale)
+{
+	for (int64_t r = 0; r < rows; r++, dp += ld_p, p += ld_p)
+		EACH(i, cols)
+			stx(dp + i, ldx(p + i, cols - i) * (ldx(dp + i, cols - i) - d[r]) * scale, cols - i);
+}
+
+static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++, a += ld_ab, b += ld_ab) {
+		vf s = { 0 };
+
+		EACH(i, cols)
+			s += ldx(a + i, cols - i) * ldx(b + i, cols - i);
+		d[r] = hsum(s);
+	}
+}
+
+static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h)
+{
+	const float one_beta1 = 1.0f - h->beta1, one_beta2 = 1.0f - h->beta2;
+
+	EACH(i, n) {
+		int64_t k = n - i;
+		vf gi = ldx(g + i, k), mi = ldx(m + i, k), vi_ = ldx(v + i, k);
+
+		mi = mi * h->beta1 + gi * one_beta1;
+		vi_ = vi_ * h->beta2 + gi * gi * one_beta2;
+		stx(m + i, mi, k);
+		stx(v + i, vi_, k);
+		stx(p + i, ldx(p + i, k) * h->decay - h->step_size * mi / (vsqrt(vi_) * h->scale2 + h->eps), k);
+	}
+}
+
+static void sgd(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h)
+{
+	EACH(i, n) {
+		int64_t k = n - i;
+		vf pi = ldx(p + i, k), d = ldx(g + i, k) + h->weight_decay * pi;
+
+		if (momentum) {
+			if (!h->first)
+				d += h->momentum * ldx(momentum + i, k);
+			stx(momentum + i, d, k);
+		}
+		stx(p + i, pi - h->lr * d, k);
+	}
+}
+
+const struct rt_simd RT_SIMD_TABLE = {
+	.name = RT_SIMD_NAME,
+	.bias_act = bias_act,
+	.act_bwd = act_bwd,
+	.add = add,
+	.norm = norm,
+	.norm_bwd = norm_bwd,
+	.norm_bwd_gain = norm_bwd_gain,
+	.column_sums = column_sums,
+	.cross_entropy = cross_entropy,
+	.causal_softmax = causal_softmax,
+	.causal_probs = causal_probs,
+	.softmax_bwd = softmax_bwd,
+	.row_dots = row_dots,
+	.adamw = adamw,
+	.sgd = sgd,
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors of RT_W floats by the compiler's vector extension. No include guard: simd_body.h includes it per instruction set. */
+#include <stdint.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#define W ((int64_t)RT_W)
+#define INLINE static inline __attribute__((always_inline))
+typedef float vf __attribute__((vector_size(4 * RT_W)));
+typedef int32_t vi __attribute__((vector_size(4 * RT_W)));
+typedef float vfu __attribute__((vector_size(4 * RT_W), aligned(4), may_alias));
+
+INLINE vf ld(const float *p)
+{
+	return *(const vfu *)p;
+}
+
+INLINE void st(float *p, vf v)
+{
+	*(vfu *)p = v;
+}
+
+/* The first n < W elements; the others read as zero and are not written. */
+INLINE vf ld_n(const float *p, int64_t n)
+{
+	float t[RT_W] = { 0 };
+
+	memcpy(t, p, (size_t)n * sizeof(float));
+	return ld(t);
+}
+
+INLINE void st_n(float *p, vf v, int64_t n)
+{
+	float t[RT_W];
+
+	st(t, v);
+	memcpy(p, t, (size_t)n * sizeof(float));
+}
+
+INLINE vf ldx(const float *p, int64_t n)
+{
+	return n >= W ? ld(p) : ld_n(p, n);
+}
+
+INLINE void stx(float *p, vf v, int64_t n)
+{
+	if (n >= W)
+		st(p, v);
+	else
+		st_n(p, v, n);
+}
+
+INLINE vf splat(float x)
+{
+	return x - (vf){ 0 };
+}
+
+INLINE vf sel(vi mask, vf a, vf b)
+{
+	return (vf)((mask & (vi)a) | (~mask & (vi)b));
+}
+
+INLINE vf vmax(vf a, vf b)
+{
+	return sel(a > b, a, b);
+}
+
+INLINE vf vmin(vf a, vf b)
+{
+	return sel(a < b, a, b);
+}
+
+INLINE vf vsqrt(vf x)
+{
+#if defined(__x86_64__) && RT_W == 16
+	return (vf)_mm512_sqrt_ps((__m512)x);
+#elif defined(__x86_64__) && RT_W == 8
+	return (vf)_mm256_sqrt_ps((__m256)x);
+#elif defined(__x86_64__) && RT_W == 4
+	return (vf)_mm_sqrt_ps((__m128)x);
+#elif defined(__aarch64__) && RT_W == 4
+	return (vf)vsqrtq_f32((float32x4_t)x);
+#else
+	for (int i = 0; i < RT_W; i++)
+		x[i] = __builtin_sqrtf(x[i]);
+	return x;
+#endif
+}
+
+/* Always the same tree. */
+INLINE float hsum(vf v)
+{
+	float t[RT_W];
+
+	st(t, v);
+	for (int step = RT_W / 2; step; step /= 2)
+		for (int i = 0; i < step; i++)
+			t[i] += t[i + step];
+	return t[0];
+}
+
+INLINE float hmax(vf v)
+{
+	float t[RT_W], m;
+
+	st(t, v);
+	m = t[0];
+	for (int i = 1; i < RT_W; i++)
+		m = t[i] > m ? t[i] : m;
+	return m;
+}
+
+/* e^x = 2^n e^r with |r| <= ln 2 / 2; r in two parts, e^r by a polynomial of degree 6 (minimax, 1e-8). Below -87.3 the
+ * result is the smallest normal number's neighbourhood, above 88.7 the largest; NaN stays NaN. */
+INLINE vf vexp(vf x)
+{
+	const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
+	vf c = sel(x != x, x, vmin(vmax(x, splat(-87.33f)), splat(88.72f)));
+	vf t = c * 1.44269504f + magic, n = t - magic;
+	vf r = c - n * 0.693359375f + n * 2.12194440e-4f, p;
+	/* Half of the exponent twice: 2^128 alone would overflow. */
+	vi half = ((vi)t - (vi)splat(magic)) >> 1, rest = ((vi)t - (vi)splat(magic)) - half;
+
+	p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * (r * r) + r + 1.0f;
+	return p * (vf)((half + 127) << 23) * (vf)((rest + 127) << 23);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <numa.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "lib/parse.h"
+#include "runtime/exec/arena.h"
+
+#define HUGE	(2u << 20)
+
+/* Nodes of the CPUs that we may run on. */
+static struct bitmask *our_nodes(void)
+{
+	struct bitmask *cpus = numa_allocate_cpumask(), *nodes = numa_allocate_nodemask();
+
+	if (numa_sched_getaffinity(0, cpus) < 0)
+		numa_bitmask_setall(cpus);
+	for (unsigned i = 0; i < cpus->size; i++) {
+		int node = numa_bitmask_isbitset(cpus, i) ? numa_node_of_cpu((int)i) : -1;
+
+		if (node >= 0)
+			numa_bitmask_setbit(nodes, (unsigned)node);
+	}
+	numa_free_cpumask(cpus);
+	return nodes;
+}
+
+static void place(struct rt_arena *a)
+{
+	struct bitmask *nodes;
+	gt_auto_set set = { 0 };
+	gt_autofree char *text = NULL;
+
+	snprintf(a->placement, sizeof(a->placement), "first touch");
+	if (numa_available() < 0)
+		return;
+	nodes = our_nodes();
+	for (unsigned i = 0; i < nodes->size; i++)
+		if (numa_bitmask_isbitset(nodes, i))
+			gt_set_add(&set, i);
+	text = gt_set_format(&set);
+	if (gt_set_count(&set) == 1) {
+		numa_tonode_memory(a->base, a->bytes, gt_set_next(&set, -1));
+		snprintf(a->placement, sizeof(a->placement), "node %s", text);
+	} else if (gt_set_count(&set) > 1) {
+		numa_interleave_memory(a->base, a->bytes, nodes);
+		snprintf(a->placement, sizeof(a->placement), "interleaved over nodes %s", text);
+	}
+	numa_free_nodemask(nodes);
+}
+
+int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads, struct gt_err *err)
+{
+	size_t size = (GT_MAX(bytes, 1u) + HUGE - 1) / HUGE * HUGE;
+	char *raw, *base;
+
+	/* Over-map, then give back the ends: the rest starts on a huge page. */
+	raw = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw == MAP_FAILED) {
+		char text[32];
+
+		gt_format_bytes(text, sizeof(text), size);
+		return gt_fail_errno(err, errno, "cannot map %s for the tensors", text);
+	}
+	base = (char *)(((uintptr_t)raw + HUGE - 1) / HUGE * HUGE);
+	if (base > raw)
+		munmap(raw, (size_t)(base - raw));
+	munmap(base + size, (size_t)(raw + HUGE - base));
+	*a = (struct rt_arena){ .base = base, .bytes = size };
+	a->huge_pages = huge_pages && madvise(base, size, MADV_HUGEPAGE) == 0;
+	if (!huge_pages)
+		madvise(base, size, MADV_NOHUGEPAGE);
+	place(a);
+#pragma omp parallel for schedule(static) num_threads(threads)
+	for (size_t i = 0; i < size / 4096; i++)
+		((volatile char *)base)[i * 4096] = 0;
+	return 0;
+}
+
+void rt_arena_unmap(struct rt_arena *a)
+{
+	if (a->base)
+		munmap(a->base, a->bytes);
+	memset(a, 0, sizeof(*a));
+}

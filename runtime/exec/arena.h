@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_ARENA_H
+#define RT_ARENA_H
+/* One mapping that holds all tensors of a program. */
+#include "lib/err.h"
+
+struct rt_arena {
+	char *base;
+	size_t bytes;	       /* what is mapped */
+	bool huge_pages;       /* asked for and granted by madvise */
+	char placement[64];    /* "node 0", "interleaved over nodes 0-1", "first touch" */
+};
+/* Map at least `bytes`, bind it to the NUMA node of the CPUs that this process may use (interleave it when they are on
+ * several), advise huge pages, and touch all of it with `threads` threads. */
+int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads, struct gt_err *err);
+void rt_arena_unmap(struct rt_arena *a);
+#endif

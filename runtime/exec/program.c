@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From graph to program. */
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/cuda/cuda.h"
+#include "runtime/exec/program.h"
+
+static int check_options(const struct rt_options *o, struct gt_err *err)
+{
+	const struct rt_optimizer *z = &o->optimizer;
+
+	if (o->threads < 0 || o->threads > 4096)
+		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
+	if (!isfinite(z->lr) || z->lr < 0 || !isfinite(z->weight_decay) || z->weight_decay < 0)
+		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
+			       z->weight_decay);
+	if (z->momentum < 0 || z->momentum >= 1 || z->beta1 < 0 || z->beta1 >= 1 || z->beta2 < 0 || z->beta2 >= 1 || z->eps < 0)
+		return gt_fail(err, EINVAL, "momentum and betas lie in [0,1), eps is not negative");
+	return 0;
+}
+
+static int check_device(const struct rt_options *o, struct gt_err *err)
+{
+	struct rt_backend_info info[RT_BACKENDS];
+	int n;
+
+	if (o->device == RT_CPU)
+		return 0;
+	n = rt_backends(info);
+	for (int i = 0; i < n; i++)
+		if (info[i].device == o->device && !info[i].available)
+			return gt_fail(err, ENODEV, "no device %s: %s", info[i].name, info[i].reason);
+	return gt_fail(err, ENOSYS, "the cuda device opens, but this build has no training kernels for it: use the CPU");
+}
+
+static int check_loss(const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+{
+	const struct rt_call *maker;
+	int r = rt_graph_error(g, err);
+
+	if (r)
+		return r;
+	if (!loss)
+		return gt_fail(err, EINVAL, "there is no loss to compile");
+	if (loss->graph != g)
+		return gt_fail(err, EINVAL, "%s is of another graph", loss->name);
+	maker = rt_maker(&g->ir, loss);
+	if (!maker || !maker->op->loss)
+		return gt_fail(err, EINVAL, "%s is no loss: programs start from cross_entropy or dot", loss->name);
+	return 0;
+}
+
+static int check_memory(const struct rt_program *p, struct gt_err *err)
+{
+	uint64_t limit = p->opt.memory_limit_bytes, need = p->plan.arena_bytes;
+	char have[32], want[32];
+
+	if (!limit)
+		limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (need <= limit)
+		return 0;
+	gt_format_bytes(want, sizeof(want), need);
+	gt_format_bytes(have, sizeof(have), limit);
+	return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: take a smaller batch or model", want,
+		       have);
+}
+
+static int run_passes(struct rt_program *p, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && rt_passes[i]; i++) {
+		gt_auto_buf did = { 0 };
+
+		r = rt_passes[i]->run(&p->plan, &did, err);
+		if (!r)
+			json_array_append_new(p->passes, json_pack("{s:s, s:s}", "name", rt_passes[i]->name, "did",
+								   did.s ? did.s : "nothing to do"));
+	}
+	return r;
+}
+
+static int build(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+{
+	int r;
+
+	p->plan.opt = &p->opt;
+	rt_ir_copy(&p->plan.ir, &g->ir);
+	p->plan.n_graph_nodes = g->ir.n_nodes;
+	p->plan.loss = p->plan.ir.nodes[loss->id];
+	p->plan.gradient = gt_xcalloc((size_t)g->ir.n_nodes, sizeof(*p->plan.gradient));
+	r = rt_cpu_open(&p->cpu, p->opt.threads, err);
+	if (r)
+		return r;
+	p->plan.threads = p->cpu.threads;
+	r = run_passes(p, err);
+	if (!r)
+		r = check_memory(p, err);
+	if (!r)
+		r = rt_arena_map(&p->arena, p->plan.arena_bytes, !p->opt.no_huge_pages, p->cpu.threads, err);
+	if (r)
+		return r;
+	for (int i = 0; i < p->plan.ir.n_nodes; i++)
+		if (p->plan.ir.nodes[i]->first >= 0)
+			p->plan.ir.nodes[i]->data = p->arena.base + p->plan.ir.nodes[i]->offset;
+	rt_program_init_params(p);
+	return 0;
+}
+
+int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
+	       struct gt_err *err)
+{
+	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
+	struct rt_optimizer *o = &p->opt.optimizer;
+	int r;
+
+	p->opt = *opt;
+	o->beta1 = o->beta1 > 0 ? o->beta1 : 0.9;
+	o->beta2 = o->beta2 > 0 ? o->beta2 : 0.999;
+	o->eps = o->eps > 0 ? o->eps : 1e-8;
+	p->passes = json_array();
+	r = check_options(&p->opt, err);
+	if (!r)
+		r = check_loss(g, loss, err);
+	if (!r)
+		r = check_device(&p->opt, err);
+	if (!r)
+		r = build(p, g, loss, err);
+	if (r)
+		return r;
+	*ret = gt_take(p);
+	return 0;
+}
+
+void rt_program_free(struct rt_program *p)
+{
+	if (!p)
+		return;
+	rt_arena_unmap(&p->arena);
+	rt_ir_clear(&p->plan.ir);
+	free(p->plan.gradient);
+	json_decref(p->passes);
+	free(p);
+}
+
+static void init_param(struct rt_node *n, uint64_t seed, int threads)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	float *w = n->data, scale = n->init.scale;
+	uint64_t stream = (uint64_t)n->id;
+
+	switch (n->init.kind) {
+	case RT_INIT_ZERO:
+	case RT_INIT_ONE:
+		for (int64_t i = 0; i < count; i++)
+			w[i] = n->init.kind == RT_INIT_ONE;
+		break;
+	case RT_INIT_NORMAL_STD:
+#pragma omp parallel for schedule(static) num_threads(threads)
+		for (int64_t i = 0; i < count; i++)
+			w[i] = scale * rt_random_normal(seed, stream, (uint64_t)i);
+		break;
+	case RT_INIT_UNIFORM_BOUND:
+#pragma omp parallel for schedule(static) num_threads(threads)
+		for (int64_t i = 0; i < count; i++)
+			w[i] = scale * (2 * rt_random_uniform(seed, stream, (uint64_t)i) - 1);
+		break;
+	}
+}
+
+void rt_program_init_params(struct rt_program *p)
+{
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->role == RT_ROLE_PARAM)
+			init_param(n, p->opt.seed, p->cpu.threads);
+		else if (n->role == RT_ROLE_STATE)
+			memset(n->data, 0, n->bytes);
+	}
+}
+
+float *rt_value(struct rt_program *p, const struct rt_node *n)
+{
+	struct rt_node *own = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;
+
+	if (!own || own->dtype != RT_F32)
+		return NULL;
+	if (own->role == RT_ROLE_PARAM)
+		return own->data;
+	return p->opt.no_reuse && rt_maker(&p->plan.ir, own) ? own->data : NULL;
+}
+
+const float *rt_gradient(struct rt_program *p, const struct rt_node *n)
+{
+	if (!p->opt.keep_gradients || !n || n->id >= p->plan.n_graph_nodes || !p->plan.gradient[n->id])
+		return NULL;
+	return p->plan.gradient[n->id]->data;
+}
+
+void rt_set_lr(struct rt_program *p, double lr)
+{
+	p->opt.optimizer.lr = lr;
+}
+
+int64_t rt_program_parameters(const struct rt_program *p)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < p->plan.n_graph_nodes; i++)
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM)
+			n += rt_shape_elements(&p->plan.ir.nodes[i]->shape);
+	return n;
+}
+
+uint64_t rt_program_planned_bytes(const struct rt_program *p)
+{
+	return p->arena.bytes;
+}
+
+int rt_program_threads(const struct rt_program *p)
+{
+	return p->cpu.threads;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program is, as a document. */
+#include "runtime/exec/program.h"
+
+static const char *const phase_names[] = { "forward", "backward", "update" };
+
+double rt_program_flops(const struct rt_program *p)
+{
+	double flops = 0;
+
+	for (int i = 0; i < p->plan.ir.n_calls; i++)
+		if (p->plan.ir.calls[i]->op->flops)
+			flops += p->plan.ir.calls[i]->op->flops(p->plan.ir.calls[i]);
+	return flops;
+}
+
+static double call_bytes(const struct rt_program *p)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < p->plan.ir.n_calls; i++)
+		bytes += rt_call_bytes(p->plan.ir.calls[i]);
+	return bytes;
+}
+
+static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phase phase)
+{
+	double flops = 0, bytes = 0, seconds = 0;
+	json_t *row;
+	int n = 0;
+
+	for (int i = 0; i < p->plan.ir.n_calls; i++) {
+		const struct rt_call *c = p->plan.ir.calls[i];
+
+		if (c->op->id != id || c->phase != phase)
+			continue;
+		n++;
+		flops += c->op->flops ? c->op->flops(c) : 0;
+		bytes += rt_call_bytes(c);
+		seconds += c->seconds;
+	}
+	if (!n)
+		return NULL;
+	row = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", rt_ops[id]->name, "phase", phase_names[phase], "calls", n, "flops",
+			gt_json_real(flops), "bytes", gt_json_real(bytes));
+	if (p->opt.profile && p->steps_profiled)
+		json_object_set_new(row, "seconds", gt_json_real(seconds / (double)p->steps_profiled));
+	return row;
+}
+
+static json_t *op_rows(const struct rt_program *p)
+{
+	json_t *rows = json_array();
+
+	for (int phase = RT_PHASE_FORWARD; phase <= RT_PHASE_UPDATE; phase++)
+		for (int id = 0; id < RT_N_OPS; id++) {
+			json_t *row = op_row(p, (enum rt_op_id)id, (enum rt_phase)phase);
+
+			if (row)
+				json_array_append_new(rows, row);
+		}
+	return rows;
+}
+
+json_t *rt_program_report(const struct rt_program *p)
+{
+	json_t *doc = json_object(), *warnings = json_array();
+	const char *warning = rt_cpu_blas_warning();
+
+	json_object_set_new(doc, "device", json_string("cpu"));
+	json_object_set_new(doc, "isa", json_string(rt_cpu_isa()));
+	json_object_set_new(doc, "blas", gt_json_str(rt_cpu_blas()));
+	json_object_set_new(doc, "threads", json_integer(p->cpu.threads));
+	json_object_set_new(doc, "pages", json_string(p->arena.huge_pages ? "huge pages advised" : "small pages"));
+	json_object_set_new(doc, "placement", gt_json_str(p->arena.placement));
+	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
+	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
+	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));
+	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)p->arena.bytes));
+	json_object_set_new(doc, "unplanned_bytes", json_integer((json_int_t)p->plan.unplanned_bytes));
+	json_object_set(doc, "passes", p->passes);
+	if (warning)
+		json_array_append_new(warnings, json_string(warning));
+	json_object_set_new(doc, "warnings", warnings);
+	json_object_set_new(doc, "ops", op_rows(p));
+	return doc;
+}

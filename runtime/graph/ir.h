@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_IR_H
+#define RT_IR_H
+/*
+ * What passes rewrite: tensors (rt_node) and a list of calls in the order in which they run. A call reads in[] and writes
+ * out[]; a slot may be NULL (absent input, output that nobody reads). A node may be written by more than one call: the later
+ * ones add to it (attr.accumulate) or work in place.
+ */
+#include "runtime/runtime.h"
+
+#define RT_MAX_IO	8
+
+enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT, RT_ROLE_SCRATCH };
+
+struct rt_node {
+	int id; /* index in its ir */
+	enum rt_role role;
+	enum rt_dtype dtype;
+	struct rt_shape shape;
+	char *name;
+	struct rt_init init;
+	struct rt_graph *graph;
+	/* memory plan */
+	bool pinned;		 /* lives through the whole program */
+	int first, last;	 /* calls between which it lives; first -1: never */
+	struct rt_node *storage; /* itself, or the node whose memory it takes over */
+	size_t bytes, offset;
+	void *data;
+};
+
+enum rt_act { RT_ACT_NONE, RT_ACT_GELU, RT_ACT_RELU };
+struct rt_attr {
+	enum rt_act act;
+	int heads;
+	float eps;
+	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
+	uint64_t slice_bytes;
+};
+
+enum rt_phase { RT_PHASE_FORWARD, RT_PHASE_BACKWARD, RT_PHASE_UPDATE };
+struct rt_op;
+struct rt_call {
+	const struct rt_op *op;
+	struct rt_node *in[RT_MAX_IO], *out[RT_MAX_IO];
+	struct rt_attr attr;
+	enum rt_phase phase;
+	double seconds; /* with options.profile: summed over steps */
+};
+
+struct rt_ir {
+	struct rt_node **nodes;
+	int n_nodes, cap_nodes;
+	struct rt_call **calls;
+	int n_calls, cap_calls;
+};
+struct rt_graph {
+	struct rt_ir ir;
+	struct gt_err err;
+};
+
+/* ---- ops ---- */
+enum rt_op_id {
+	RT_OP_LINEAR, RT_OP_LINEAR_BWD_X, RT_OP_LINEAR_BWD_W,
+	RT_OP_EMBEDDING, RT_OP_EMBEDDING_BWD,
+	RT_OP_LAYERNORM, RT_OP_ADD_LAYERNORM, RT_OP_LAYERNORM_BWD,
+	RT_OP_ATTENTION, RT_OP_ATTENTION_BWD,
+	RT_OP_ACT, RT_OP_ACT_BWD,
+	RT_OP_ADD,
+	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
+	RT_OP_DOT,
+	RT_OP_SGD, RT_OP_ADAMW,
+	RT_N_OPS,
+};
+struct rt_ad;
+struct rt_op {
+	enum rt_op_id id;
+	const char *name;
+	bool loss;		/* yields the scalar that rt_compile differentiates; leaves its inputs' gradients in its outputs */
+	uint64_t inplace;	/* bit 8*o+i: out[o] may take over the memory of in[i] when in[i] dies here */
+	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
+	/* Check the inputs and make the outputs. NULL for ops that only passes emit. */
+	int (*shape)(struct rt_ir *ir, struct rt_call *c, struct gt_err *err);
+	/* Emit the calls that give the gradients of the inputs (pass/autodiff.h). */
+	void (*gradient)(struct rt_ad *ad, const struct rt_call *c);
+	/* The plain definition, in double. */
+	void (*reference)(const struct rt_call *c, const double *const *in, double *const *out);
+	double (*flops)(const struct rt_call *c);
+	/* Memory wanted only while the call runs; NULL: none. */
+	size_t (*scratch_bytes)(const struct rt_call *c, int threads);
+};
+extern const struct rt_op *const rt_ops[RT_N_OPS];
+
+/* ---- building ---- */
+struct rt_node *rt_ir_node(struct rt_ir *ir, enum rt_role role, enum rt_dtype dtype, const struct rt_shape *shape,
+			   const char *name);
+struct rt_call *rt_ir_call(struct rt_ir *ir, enum rt_op_id op, const struct rt_attr *attr);
+void rt_ir_clear(struct rt_ir *ir);
+/* Copy of src with the same ids. */
+void rt_ir_copy(struct rt_ir *dst, const struct rt_ir *src);
+/* Apply op to in[0..n): the public builders are one line each. NULL and the graph's error when it does not fit. */
+struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_attr *attr, struct rt_node *const *in, int n);
+struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
+bool rt_reads(const struct rt_call *c, const struct rt_node *n);
+bool rt_writes(const struct rt_call *c, const struct rt_node *n);
+/* Bytes that the call reads and writes at least, each tensor once. */
+double rt_call_bytes(const struct rt_call *c);
+
+/* ---- for shape rules ---- */
+/* Product of all dimensions but the last; the last one. */
+int64_t rt_rows(const struct rt_node *n);
+int64_t rt_cols(const struct rt_node *n);
+bool rt_same_shape(const struct rt_node *a, const struct rt_node *b);
+/* "NODE: what OP wants, with both shapes". */
+int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct rt_node *b, const char *want,
+		struct gt_err *err);
+/* Fails unless n is a float tensor. */
+int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err);
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Causal attention: y (B,T,C) per head of width D = C/heads: softmax(q k^T / sqrt(D), keys up to the query) v.
+ * in: qkv (B,T,3C). out: y, and the log-sum-exp of each row of scores (B,heads,T), from which the backward pass rebuilds
+ * the probabilities block by block.
+ */
+#include <errno.h>
+#include <math.h>
+#include "runtime/graph/attention.h"
+#include "runtime/graph/ops.h"
+#include "runtime/pass/autodiff.h"
+
+static int attention_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
+{
+	struct rt_node *qkv = c->in[0];
+	int64_t heads = c->attr.heads, width = rt_cols(qkv) / 3;
+	char s[96];
+	int r = rt_want_float(c, qkv, err);
+
+	if (r)
+		return r;
+	if (qkv->shape.n != 3 || rt_cols(qkv) % 3 || heads < 1 || width % heads)
+		return gt_fail(err, EINVAL, "attention of %s %s with %d heads: it must be (B,T,3C) with C a multiple of heads",
+			       qkv->name, rt_shape_format(&qkv->shape, s, sizeof(s)), c->attr.heads);
+	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &RT_SHAPE(qkv->shape.d[0], qkv->shape.d[1], width), "attention");
+	c->out[1] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &RT_SHAPE(qkv->shape.d[0], heads, qkv->shape.d[1]),
+			       "attention.lse");
+	return 0;
+}
+
+static void attention_gradient(struct rt_ad *ad, const struct rt_call *c)
+{
+	struct rt_call *k;
+
+	if (!rt_ad_wants(ad, c->in[0]))
+		return;
+	k = rt_ad_call(ad, RT_OP_ATTENTION_BWD, &(struct rt_attr){ .heads = c->attr.heads });
+	k->in[0] = rt_ad_get(ad, c->out[0]);
+	k->in[1] = c->in[0];
+	k->in[2] = c->out[0];
+	k->in[3] = c->out[1];
+	rt_ad_into(ad, k, 0, c->in[0]);
+}
+
+/* One query: y (D) over keys 0..t, all strides 3C. */
+static double attend(const double *q, const double *k, const double *v, int64_t t, int64_t depth, int64_t stride, double *y)
+{
+	double max = -INFINITY, sum = 0;
+
+	for (int64_t j = 0; j <= t; j++) {
+		double s = 0;
+
+		for (int64_t d = 0; d < depth; d++)
+			s += q[d] * k[j * stride + d];
+		max = fmax(max, s / sqrt((double)depth));
+	}
+	for (int64_t d = 0; d < depth; d++)
+		y[d] = 0;
+	for (int64_t j = 0; j <= t; j++) {
+		double s = 0, p;
+
+		for (int64_t d = 0; d < depth; d++)
+			s += q[d] * k[j * stride + d];
+		p = exp(s / sqrt((double)depth) - max);
+		sum += p;
+		for (int64_t d = 0; d < depth; d++)
+			y[d] += p * v[j * stride + d];
+	}
+	for (int64_t d = 0; d < depth; d++)
+		y[d] /= sum;
+	return max + log(sum);
+}
+
+static void attention_reference(const struct rt_call *c, const double *const *in, double *const *out)
+{
+	int64_t batch = c->in[0]->shape.d[0], len = c->in[0]->shape.d[1], width = rt_cols(c->out[0]);
+	int64_t heads = c->attr.heads, depth = width / heads, stride = 3 * width;
+
+	for (int64_t b = 0; b < batch; b++)
+		for (int64_t h = 0; h < heads; h++)
+			for (int64_t t = 0; t < len; t++) {
+				const double *k = in[0] + b * len * stride + width + h * depth;
+				const double *q = in[0] + (b * len + t) * stride + h * depth;
+
+				out[1][(b * heads + h) * len + t] =
+					attend(q, k, k + width, t, depth, stride, out[0] + (b * len + t) * width + h * depth);
+			}
+}
+
+/* Scores of one block of queries, twice: probabilities and their gradient; and D per query. */
+size_t rt_attention_scratch_floats(const struct rt_call *c)
+{
+	size_t len = (size_t)c->in[0]->shape.d[1];
+
+	return 2 * RT_ATTENTION_BLOCK * ((len + 15) / 16 * 16) + 64;
+}
+
+static size_t attention_scratch(const struct rt_call *c, int threads)
+{
+	return rt_attention_scratch_floats(c) * sizeof(float) * (size_t)threads;
+}
+
+/* Two products forward, five backward, over the half that causality leaves. */
+static double attention_flops(const struct rt_call *c)
+{
+	double len = (double)c->in[0]->shape.d[1];
+
+	return 2 * 2 * (double)rt_rows(c->in[0]) * (double)rt_cols(c->out[0]) * (len + 1) / 2;
+}
+
+static double attention_bwd_flops(const struct rt_call *c)
+{
+	double len = (double)c->in[0]->shape.d[1];
+
+	return 5 * 2 * (double)rt_shape_elements(&c->in[0]->shape) * (len + 1) / 2;
+}
+
+const struct rt_op rt_op_attention = {
+	.id = RT_OP_ATTENTION,
+	.name = "attention",
+	.shape = attention_shape,
+	.gradient = attention_gradient,
+	.reference = attention_reference,
+	.flops = attention_flops,
+	.scratch_bytes = attention_scratch,
+};
+/* in: dy (B,T,C), qkv, y, lse. out: dqkv (B,T,3C) */
+const struct rt_op rt_op_attention_bwd = {
+	.id = RT_OP_ATTENTION_BWD,
+	.name = "attention_bwd",
+	.flops = attention_bwd_flops,
+	.scratch_bytes = attention_scratch,
+};

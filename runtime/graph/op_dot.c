@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loss (1) = sum of a * b. Its gradients are its own inputs. */
+#include "runtime/graph/ops.h"
+#include "runtime/pass/autodiff.h"
+
+static int dot_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
+{
+	int r = rt_want_float(c, c->in[0], err);
+
+	if (!r)
+		r = rt_want_float(c, c->in[1], err);
+	if (r)
+		return r;
+	if (!rt_same_shape(c->in[0], c->in[1]))
+		return rt_mismatch(c, c->in[0], c->in[1], "the shapes must be the same", err);
+	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &RT_SHAPE(1), "dot");
+	return 0;
+}
+
+static void dot_gradient(struct rt_ad *ad, const struct rt_call *c)
+{
+	rt_ad_share(ad, c->in[0], c->in[1]);
+	rt_ad_share(ad, c->in[1], c->in[0]);
+}
+
+static void dot_reference(const struct rt_call *c, const double *const *in, double *const *out)
+{
+	double s = 0;
+
+	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++)
+		s += in[0][i] * in[1][i];
+	out[0][0] = s;
+}
+
+const struct rt_op rt_op_dot = {
+	.id = RT_OP_DOT,
+	.name = "dot",
+	.loss = true,
+	.shape = dot_shape,
+	.gradient = dot_gradient,
+	.reference = dot_reference,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A perceptron with ReLU between its layers, started like torch's Linear: uniform within 1/sqrt(inputs). */
+#include <math.h>
+#include <stdio.h>
+#include "runtime/runtime.h"
+
+struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *sizes, int n)
+{
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(batch, sizes[0]));
+	struct rt_node *y = rt_input(g, "y", RT_I32, RT_SHAPE(batch));
+
+	for (int i = 0; i + 1 < n; i++) {
+		struct rt_init init = RT_INIT_UNIFORM(1.0f / sqrtf((float)sizes[i]));
+		char w[32], b[32], name[32];
+
+		snprintf(w, sizeof(w), "fc%d.weight", i);
+		snprintf(b, sizeof(b), "fc%d.bias", i);
+		snprintf(name, sizeof(name), "fc%d", i);
+		x = rt_name(rt_linear(g, x, rt_param(g, w, RT_SHAPE(sizes[i + 1], sizes[i]), init),
+				      rt_param(g, b, RT_SHAPE(sizes[i + 1]), init)),
+			    name);
+		if (i + 2 < n)
+			x = rt_relu(g, x);
+	}
+	return rt_name(rt_cross_entropy(g, x, y), "loss");
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where every tensor lies, decided once. A tensor lives from the first call that writes it to the last that touches it;
+ * tensors that live at different times share memory, and an output takes over the memory of an input that dies there when
+ * the op works in place. Inputs, parameters and optimizer state live for ever.
+ */
+#include <string.h>
+#include "runtime/pass/memplan.h"
+#include "runtime/pass/pass.h"
+
+#define ALIGN	64 /* bytes: a cache line, and the widest vector */
+
+static uint64_t aligned(uint64_t bytes)
+{
+	return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static bool forever(const struct rt_plan *p, const struct rt_node *n)
+{
+	return n->pinned || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_STATE || n == p->loss;
+}
+
+static void live_ranges(struct rt_plan *p)
+{
+	for (int i = 0; i < p->ir.n_nodes; i++) {
+		struct rt_node *n = p->ir.nodes[i];
+
+		n->storage = n;
+		n->first = -1;
+		n->bytes = aligned((uint64_t)rt_shape_elements(&n->shape) * 4);
+	}
+	for (int i = 0; i < p->ir.n_calls; i++)
+		for (int k = 0; k < 2 * RT_MAX_IO; k++) {
+			struct rt_call *c = p->ir.calls[i];
+			struct rt_node *n = k < RT_MAX_IO ? c->in[k] : c->out[k - RT_MAX_IO];
+
+			if (!n)
+				continue;
+			if (n->first < 0)
+				n->first = i;
+			n->last = i;
+		}
+	for (int i = 0; i < p->ir.n_nodes; i++)
+		if (forever(p, p->ir.nodes[i])) {
+			p->ir.nodes[i]->first = 0;
+			p->ir.nodes[i]->last = p->ir.n_calls;
+		}
+}
+
+/* out begins at call i, in ends there, and the op allows it: one memory for both, living as long as either. */
+static int take_over(struct rt_plan *p)
+{
+	int taken = 0;
+
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		struct rt_call *c = p->ir.calls[i];
+
+		for (int o = 0; o < RT_MAX_IO; o++)
+			for (int k = 0; k < RT_MAX_IO; k++) {
+				struct rt_node *out = c->out[o], *in = c->in[k];
+
+				if (!(c->op->inplace >> (8 * o + k) & 1) || !out || !in || out == in)
+					continue;
+				if (out->first != i || out->storage != out || forever(p, out) || forever(p, in) ||
+				    in->storage->last != i || out->bytes != in->storage->bytes)
+					continue;
+				out->storage = in->storage;
+				in->storage->last = out->last;
+				taken++;
+			}
+	}
+	return taken;
+}
+
+/* Largest first; equal ones in order of birth. */
+static int by_size(const void *a, const void *b)
+{
+	const struct rt_node *x = *(struct rt_node *const *)a, *y = *(struct rt_node *const *)b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->first != y->first ? x->first - y->first : x->id - y->id;
+}
+
+bool rt_memplan_overlap(const struct rt_node *a, const struct rt_node *b)
+{
+	return a->first <= b->last && b->first <= a->last && a->offset < b->offset + b->bytes &&
+	       b->offset < a->offset + a->bytes;
+}
+
+/* The lowest offset at which n meets none of the placed tensors that live when it does. */
+static void place(struct rt_node *n, struct rt_node **placed, int n_placed, uint64_t base)
+{
+	bool moved = true;
+
+	n->offset = base;
+	while (moved) {
+		moved = false;
+		for (int i = 0; i < n_placed; i++)
+			if (rt_memplan_overlap(n, placed[i])) {
+				n->offset = placed[i]->offset + placed[i]->bytes;
+				moved = true;
+			}
+	}
+}
+
+static void place_all(struct rt_plan *p, struct rt_node **list, int n)
+{
+	uint64_t end = p->pinned_bytes;
+
+	qsort(list, (size_t)n, sizeof(struct rt_node *), by_size);
+	for (int i = 0; i < n; i++) {
+		place(list[i], list, i, p->pinned_bytes);
+		end = GT_MAX(end, list[i]->offset + list[i]->bytes);
+	}
+	p->arena_bytes = end;
+}
+
+static void add_scratch(struct rt_plan *p)
+{
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		struct rt_call *c = p->ir.calls[i];
+		size_t bytes = c->op->scratch_bytes ? c->op->scratch_bytes(c, p->threads) : 0;
+
+		if (bytes)
+			c->out[RT_MAX_IO - 1] = rt_ir_node(&p->ir, RT_ROLE_SCRATCH, RT_F32,
+							   &RT_SHAPE((int64_t)(bytes + 3) / 4), "scratch");
+	}
+}
+
+static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct rt_node **list;
+	int n = 0, taken;
+	char planned[32], plain[32];
+
+	if (p->opt->no_reuse)
+		for (int i = 0; i < p->n_graph_nodes; i++)
+			p->ir.nodes[i]->pinned = true;
+	for (int i = 0; p->opt->keep_gradients && i < p->n_graph_nodes; i++)
+		if (p->gradient[i])
+			p->gradient[i]->pinned = true;
+	add_scratch(p);
+	live_ranges(p);
+	taken = take_over(p);
+	list = gt_xcalloc((size_t)p->ir.n_nodes + 1, sizeof(struct rt_node *));
+	for (int i = 0; i < p->ir.n_nodes; i++) {
+		struct rt_node *t = p->ir.nodes[i];
+
+		if (t->first < 0)
+			continue;
+		p->unplanned_bytes += t->bytes;
+		if (t->storage != t)
+			continue;
+		if (forever(p, t)) {
+			t->offset = p->pinned_bytes;
+			p->pinned_bytes += t->bytes;
+		} else {
+			list[n++] = t;
+		}
+	}
+	place_all(p, list, n);
+	free(list);
+	for (int i = 0; i < p->ir.n_nodes; i++)
+		p->ir.nodes[i]->offset = p->ir.nodes[i]->storage->offset;
+	gt_format_bytes(planned, sizeof(planned), p->arena_bytes);
+	gt_format_bytes(plain, sizeof(plain), p->unplanned_bytes);
+	gt_buf_printf(did, "%s instead of %s, %d tensors in place of another", planned, plain, taken);
+	return 0;
+}
+
+const struct rt_pass rt_pass_memplan = { .name = "memplan", .run = memplan };

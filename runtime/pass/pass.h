@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_PASS_H
+#define RT_PASS_H
+/* Each pass rewrites the program's calls and says in one sentence what it did. */
+#include "lib/buf.h"
+#include "runtime/graph/ir.h"
+
+struct rt_plan {
+	const struct rt_options *opt;
+	struct rt_ir ir;
+	int n_graph_nodes;	    /* ids below are the graph's own */
+	struct rt_node *loss;
+	struct rt_node **gradient;  /* of graph node id, or NULL; filled by autodiff */
+	int threads;
+	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
+};
+struct rt_pass {
+	const char *name;
+	/* Append what it did to `did`; nothing appended: it had nothing to do. */
+	int (*run)(struct rt_plan *p, struct gt_buf *did, struct gt_err *err);
+};
+extern const struct rt_pass *const rt_passes[]; /* in order; NULL-terminated */
+extern const struct rt_pass rt_pass_prune, rt_pass_fuse, rt_pass_autodiff, rt_pass_update, rt_pass_memplan;
+
+/* Take call i out of the list / put c at position i. */
+void rt_plan_remove(struct rt_plan *p, int i);
+void rt_plan_insert(struct rt_plan *p, int i, struct rt_call *c);
+/* How many calls read n, the loss counting as one reader of itself. */
+int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
+bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
+#endif

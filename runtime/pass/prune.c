@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that the loss does not depend on are dropped. */
+#include "runtime/pass/pass.h"
+
+static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	bool *needed = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(*needed));
+	int dropped = 0;
+
+	needed[p->loss->id] = true;
+	for (int i = p->ir.n_calls - 1; i >= 0; i--) {
+		struct rt_call *c = p->ir.calls[i];
+		bool live = false;
+
+		for (int k = 0; k < RT_MAX_IO; k++)
+			live |= c->out[k] && needed[c->out[k]->id];
+		for (int k = 0; live && k < RT_MAX_IO; k++)
+			if (c->in[k])
+				needed[c->in[k]->id] = true;
+		if (!live) {
+			rt_plan_remove(p, i);
+			dropped++;
+		}
+	}
+	free(needed);
+	if (dropped)
+		gt_buf_printf(did, "dropped %d calls that the loss does not depend on", dropped);
+	return 0;
+}
+
+const struct rt_pass rt_pass_prune = { .name = "prune", .run = prune };

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One update per parameter. Each runs as soon as its gradient is complete and nobody reads the old value any more: the
+ * gradient is then still in the cache, and its memory is free for the next one.
+ */
+#include "runtime/pass/pass.h"
+
+static struct rt_node *state(struct rt_plan *p, const struct rt_node *param, const char *what)
+{
+	gt_autofree char *name = gt_xasprintf("%s %s", what, param->name);
+
+	return rt_ir_node(&p->ir, RT_ROLE_STATE, RT_F32, &param->shape, name);
+}
+
+static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, struct rt_node *gradient)
+{
+	const struct rt_optimizer *o = &p->opt->optimizer;
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[o->kind == RT_ADAMW ? RT_OP_ADAMW : RT_OP_SGD];
+	c->phase = RT_PHASE_UPDATE;
+	c->in[0] = gradient;
+	c->out[0] = param;
+	if (o->kind == RT_ADAMW) {
+		c->out[1] = state(p, param, "m");
+		c->out[2] = state(p, param, "v");
+	} else if (o->momentum != 0) {
+		c->out[1] = state(p, param, "momentum");
+	}
+	return c;
+}
+
+/* Behind the last call that touches the gradient or reads the parameter. */
+static int earliest(const struct rt_plan *p, const struct rt_node *param, const struct rt_node *gradient)
+{
+	for (int i = p->ir.n_calls - 1; i >= 0; i--) {
+		const struct rt_call *c = p->ir.calls[i];
+
+		if (rt_reads(c, param) || rt_reads(c, gradient) || rt_writes(c, gradient))
+			return c->phase == RT_PHASE_FORWARD ? -1 : i + 1;
+	}
+	return -1;
+}
+
+/* The first call of the backward pass: nothing is updated before the loss is known to be a number. */
+static int first_backward(const struct rt_plan *p)
+{
+	int i = 0;
+
+	while (i < p->ir.n_calls && p->ir.calls[i]->phase == RT_PHASE_FORWARD)
+		i++;
+	return i;
+}
+
+static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	int n = 0, early = 0;
+
+	if (p->opt->optimizer.kind == RT_NO_OPTIMIZER)
+		return 0;
+	for (int i = 0; i < p->n_graph_nodes; i++) {
+		struct rt_node *param = p->ir.nodes[i], *g = p->gradient[i];
+		int at;
+
+		if (param->role != RT_ROLE_PARAM || !g)
+			continue;
+		at = p->opt->no_early_update ? p->ir.n_calls : earliest(p, param, g);
+		if (at < 0)
+			at = first_backward(p);
+		early += at < p->ir.n_calls;
+		rt_plan_insert(p, at, update_call(p, param, g));
+		n++;
+	}
+	gt_buf_printf(did, "%d updates, %d of them inside the backward pass", n, early);
+	return 0;
+}
+
+const struct rt_pass rt_pass_update = { .name = "update", .run = update };
