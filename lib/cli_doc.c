@@ -89,16 +89,21 @@ void gt_cli_help(const struct gt_tool *tool, const struct gt_cmd *cmd, FILE *out
 
 /* ---- mdoc ----------------------------------------------------------------------------------------------------- */
 
+/* A new sentence begins a new line, as mdoc wants it. */
 static void man_text(FILE *out, const char *s)
 {
-	for (bool bol = true; *s; s++) {
+	bool bol = true;
+
+	for (const char *start = s; *s; s++) {
+		bool ends = *s == ' ' && s > start && s[-1] == '.';
+
 		if (bol && (*s == '.' || *s == '\''))
 			fputs("\\&", out);
 		if (*s == '\\')
 			fputs("\\e", out);
 		else
-			fputc(*s, out);
-		bol = *s == '\n';
+			fputc(ends ? '\n' : *s, out);
+		bol = *s == '\n' || ends;
 	}
 	fputc('\n', out);
 }

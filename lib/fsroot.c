@@ -755,19 +755,13 @@ void gt_fs_record(struct gt_fsroot *fs)
 	fs->recording = true;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs)
 {
 	struct gt_strv *sv = &fs->recorded;
 	size_t kept = 0;
 
 	fs->recording = false;
-	if (sv->n)
-		qsort(sv->v, sv->n, sizeof(*sv->v), by_bytes);
+	gt_strv_sort_bytes(sv);
 	for (size_t i = 0; i < sv->n; i++) {
 		if (kept && !strcmp(sv->v[kept - 1], sv->v[i]))
 			free(sv->v[i]);

@@ -87,6 +87,17 @@ void gt_strv_sort(struct gt_strv *sv)
 		qsort(sv->v, sv->n, sizeof(*sv->v), version_order);
 }
 
+static int byte_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void gt_strv_sort_bytes(struct gt_strv *sv)
+{
+	if (sv->n > 1)
+		qsort(sv->v, sv->n, sizeof(*sv->v), byte_order);
+}
+
 bool gt_strv_has(const struct gt_strv *sv, const char *s)
 {
 	for (size_t i = 0; i < sv->n; i++)

@@ -60,6 +60,7 @@ struct gt_strv {
 void gt_strv_add(struct gt_strv *sv, const char *s);
 void gt_strv_take(struct gt_strv *sv, char *s); /* takes ownership of s */
 void gt_strv_sort(struct gt_strv *sv);		/* version order: node2 before node10 */
+void gt_strv_sort_bytes(struct gt_strv *sv);	/* as strcmp has it: for hexadecimal names and for uniq */
 bool gt_strv_has(const struct gt_strv *sv, const char *s);
 void gt_strv_clear(struct gt_strv *sv);
 #define gt_auto_strv	__attribute__((cleanup(gt_strv_clear))) struct gt_strv

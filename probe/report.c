@@ -131,7 +131,8 @@ static void print_consequences(const json_t *checks, const char *cause)
 		if (!head)
 			puts("  follows from it:");
 		head = true;
-		printf("    %s: %s\n", text_of(c, "id", ""), text_of(c, "what", ""));
+		gt_autofree char *line = gt_xasprintf("%s: %s", text_of(c, "id", ""), text_of(c, "what", ""));
+		gt_print_wrapped(stdout, line, 4, gt_term_width(stdout));
 	}
 }
 

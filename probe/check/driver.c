@@ -172,6 +172,9 @@ static void driver_loaded(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "nvidia %s", h->nvidia.module_version.v);
+	} else if (h->nvidia.module_version.state == PR_ABSENT && h->container.state == PR_PRESENT) {
+		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded on the machine that runs this container");
+		pr_remedy(f, "Run gpuprobe on that machine: a container uses its host's kernel module");
 	} else if (h->nvidia.module_version.state == PR_ABSENT) {
 		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded");
 		pr_remedy(f, "  modprobe nvidia\nand if that fails, read why in: journalctl -k -b | grep -i nvidia");

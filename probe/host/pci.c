@@ -61,6 +61,7 @@ void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h)
 
 	if (gt_fs_list(fs, PCI, &names) < 0)
 		return;
+	gt_strv_sort_bytes(&names); /* addresses are hexadecimal */
 	h->pci = gt_xcalloc(names.n, sizeof(*h->pci));
 	h->gpu = gt_xcalloc(names.n, sizeof(*h->gpu));
 	for (size_t i = 0; i < names.n; i++) {
