@@ -2,42 +2,83 @@
 #ifndef SC_SYSCTL_H
 #define SC_SYSCTL_H
 /*
- * Kernel parameters as files set them at boot. The order is systemd-sysctl's: all *.conf of /etc/sysctl.d, /run/sysctl.d,
- * /usr/local/lib/sysctl.d and /usr/lib/sysctl.d sorted by file name; of one name the first directory counts; a link to
- * /dev/null masks; a later assignment replaces an earlier one; an explicit key beats any glob; "-key" without a value
- * keeps globs off it. /etc/sysctl.conf counts only where a file in these directories is a link to it (Debian 12 ships
- * 99-sysctl.conf; Debian 13 does not).
+ * Kernel parameters: which we know and what they may hold, what the files of sysctl.d say, and which of them decides at
+ * boot. The rules are systemd-sysctl's (sysctl.d(5), checked against the real program by tests/peers):
+ *
+ *   - *.conf of /etc, /run, /usr/local/lib and /usr/lib/sysctl.d, hidden ones left out, in the order of their file NAMES
+ *     whatever the directory; of two with the same name the one in the earlier directory counts and hides the other, also if it is empty or a
+ *     link to /dev/null;
+ *   - a later assignment of the same key replaces an earlier one; an exact key beats a glob, wherever it stands;
+ *     "-key" without a value keeps the key out of globs, "-key = value" only ignores failures;
+ *   - /etc/sysctl.conf itself is read only where a link in sysctl.d leads to it: Debian 12 has 99-sysctl.conf, 13 has not.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
 
+/* ---- keys ---- */
+enum sc_type { SC_INT, SC_VECTOR /* blank-separated integers, all in range */ };
+struct sc_key {
+	const char *name; /* "vm.dirty_ratio" */
+	enum sc_type type;
+	unsigned fields;  /* of a vector */
+	int64_t min, max; /* what the kernel takes */
+	const char *unit;
+	const char *counterpart; /* writing a non-zero value to one zeroes the other; NULL if there is none */
+};
+extern const struct sc_key sc_keys[]; /* ends with name NULL */
+const struct sc_key *sc_key_find(const char *name);
+/* "vm.dirty_ratio" or "net/ipv4/conf/eth0.1/forwarding" as systemd normalises it: slashes; the caller frees it. */
+char *sc_normalize(const char *key);
+/* The kernel file of a key; the caller frees it. */
+char *sc_path(const char *key);
+/* 0, or -EINVAL or -ERANGE and a sentence. A key that is not in the table takes any text without control characters. */
+int sc_check_value(const char *key, const char *value, struct gt_err *err);
+/* Equal as the kernel sees it: blanks between fields and leading zeros do not matter. */
+bool sc_value_equal(const char *a, const char *b);
+
+/* ---- files ---- */
 struct sc_assign {
-	char *key;   /* with dots: "vm.swappiness"; as a glob it may hold * ? [ */
-	char *value; /* NULL: "-key", an exclusion */
-	char *file;  /* where it stands */
+	char *key;   /* normalised, may be a glob */
+	char *value; /* NULL: "-key", kept out of globs */
+	bool ignore_failure, glob;
+	char *file;  /* as listed: "/etc/sysctl.d/99-sysctl.conf" */
 	unsigned line;
-	bool optional; /* "-key = value": a failure is ignored */
 };
-
-struct sc_config {
-	struct sc_assign *v; /* in the order of application, all of them */
-	size_t n;
-	struct gt_strv problems; /* "file:line: sentence", for lines that are no assignment */
+struct sc_problem {
+	char *file;
+	unsigned line; /* 0: the whole file */
+	char *what;
 };
+struct sc_conf {
+	struct gt_strv files;	 /* in the order in which they are read */
+	struct sc_assign *all;	 /* every assignment, in that order */
+	size_t n_all;
+	size_t *effective;	 /* indices into all, as applied: each key once */
+	size_t n_effective;
+	struct sc_problem *problem; /* lines that systemd ignores, files it cannot read */
+	size_t n_problem;
+};
+/* A file that is taken to hold text (NULL: not to be there), to answer "what if". */
+struct sc_overlay {
+	const char *path, *text;
+};
+/* Fails only if a directory that exists cannot be listed. overlay may be NULL. */
+int sc_conf_load(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct sc_conf **ret, struct gt_err *err);
+void sc_conf_free(struct sc_conf *conf);
+GT_DEFINE_AUTO(sc_conf, sc_conf_free);
+/* Which assignment decides the value of key at boot; NULL: no file sets it, the kernel's default stands. Owned by conf. */
+const struct sc_assign *sc_boot_value(const struct sc_conf *conf, const char *key);
 
-int sc_load(struct gt_fsroot *fs, struct sc_config **ret, struct gt_err *err);
-void sc_free(struct sc_config *c);
-GT_DEFINE_AUTO(sc_config, sc_free);
-/* Parse one file's text and append. For sc_load and tests. */
-void sc_parse(struct sc_config *c, const char *text, const char *file);
-
-/* The assignment that decides key at boot, NULL if none does. */
-const struct sc_assign *sc_boot_value(const struct sc_config *c, const char *key);
-
-/* "vm.swappiness" <-> "/proc/sys/vm/swappiness"; the caller frees. A key may also be written with slashes. */
-char *sc_key_path(const char *key);
-char *sc_path_key(const char *path);
-
-/* Keys that no kernel of Debian 12 or newer has, with what became of them; NULL if the key is not known to be dead. */
-const char *sc_dead_key(const char *key);
+/* ---- linter ---- */
+enum sc_severity { SC_NOTE, SC_WARN, SC_BAD };
+struct sc_finding {
+	enum sc_severity severity;
+	char *file;
+	unsigned line;
+	char *what;
+};
+/* Obsolete, unknown, dangerous and never-read assignments in the files. The caller frees with sc_findings_free. */
+size_t sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding **ret);
+void sc_findings_free(struct sc_finding *f, size_t n);
+const char *sc_severity_name(enum sc_severity s);
 #endif

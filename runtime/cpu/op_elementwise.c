@@ -69,6 +69,8 @@ void rt_cpu_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struc
 		.decay = (float)(1 - o->lr * o->weight_decay),
 		.beta1 = (float)o->beta1,
 		.beta2 = (float)o->beta2,
+		.rest1 = (float)(1 - o->beta1),
+		.rest2 = (float)(1 - o->beta2),
 		.step_size = (float)(o->lr / run->correction1),
 		.scale2 = (float)(1 / sqrt(run->correction2)),
 		.eps = (float)o->eps,

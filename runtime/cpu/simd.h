@@ -11,7 +11,7 @@
 
 struct rt_adamw {
 	float decay;	 /* 1 - lr wd */
-	float beta1, beta2;
+	float beta1, beta2, rest1, rest2; /* rest = 1 - beta, rounded once */
 	float step_size; /* lr / (1 - beta1^t) */
 	float scale2;	 /* 1 / sqrt(1 - beta2^t) */
 	float eps;

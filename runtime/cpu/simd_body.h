@@ -315,14 +315,12 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 
 static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h)
 {
-	const float one_beta1 = 1.0f - h->beta1, one_beta2 = 1.0f - h->beta2;
-
 	EACH(i, n) {
 		int64_t k = n - i;
 		vf gi = ldx(g + i, k), mi = ldx(m + i, k), vi_ = ldx(v + i, k);
 
-		mi = mi * h->beta1 + gi * one_beta1;
-		vi_ = vi_ * h->beta2 + gi * gi * one_beta2;
+		mi = mi * h->beta1 + gi * h->rest1;
+		vi_ = vi_ * h->beta2 + gi * gi * h->rest2;
 		stx(m + i, mi, k);
 		stx(v + i, vi_, k);
 		stx(p + i, ldx(p + i, k) * h->decay - h->step_size * mi / (vsqrt(vi_) * h->scale2 + h->eps), k);

@@ -11,36 +11,33 @@ struct scope {
 	char prefix[32];
 };
 
-static struct rt_node *param(const struct scope *s, const char *name, struct rt_shape shape, struct rt_init init)
+static struct rt_node *param(const struct scope *s, const char *layer, const char *name, struct rt_shape shape,
+			     struct rt_init init)
 {
 	char full[64];
 
-	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
+	snprintf(full, sizeof(full), "%s%s.%s", s->prefix, layer, name);
 	return rt_param(s->g, full, shape, init);
 }
 
 static struct rt_node *dense(const struct scope *s, const char *name, struct rt_node *x, int64_t in, int64_t out)
 {
-	char w[24], b[24], y[64];
+	char full[64];
+	struct rt_node *w = param(s, name, "weight", RT_SHAPE(out, in), RT_INIT_NORMAL(STD));
+	struct rt_node *b = param(s, name, "bias", RT_SHAPE(out), RT_INIT_ZEROS);
 
-	snprintf(w, sizeof(w), "%s.weight", name);
-	snprintf(b, sizeof(b), "%s.bias", name);
-	snprintf(y, sizeof(y), "%s%s", s->prefix, name);
-	return rt_name(rt_linear(s->g, x, param(s, w, RT_SHAPE(out, in), RT_INIT_NORMAL(STD)),
-				 param(s, b, RT_SHAPE(out), RT_INIT_ZEROS)),
-		       y);
+	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
+	return rt_name(rt_linear(s->g, x, w, b), full);
 }
 
 static struct rt_node *norm(const struct scope *s, const char *name, struct rt_node *x, int64_t width)
 {
-	char w[24], b[24], y[64];
+	char full[64];
+	struct rt_node *w = param(s, name, "weight", RT_SHAPE(width), RT_INIT_ONES);
+	struct rt_node *b = param(s, name, "bias", RT_SHAPE(width), RT_INIT_ZEROS);
 
-	snprintf(w, sizeof(w), "%s.weight", name);
-	snprintf(b, sizeof(b), "%s.bias", name);
-	snprintf(y, sizeof(y), "%s%s", s->prefix, name);
-	return rt_name(rt_layernorm(s->g, x, param(s, w, RT_SHAPE(width), RT_INIT_ONES),
-				    param(s, b, RT_SHAPE(width), RT_INIT_ZEROS), EPS),
-		       y);
+	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
+	return rt_name(rt_layernorm(s->g, x, w, b, EPS), full);
 }
 
 /* x (B,T,C) -> (B,T,C) */

@@ -11,14 +11,15 @@ struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *s
 
 	for (int i = 0; i + 1 < n; i++) {
 		struct rt_init init = RT_INIT_UNIFORM(1.0f / sqrtf((float)sizes[i]));
-		char w[32], b[32], name[32];
+		struct rt_node *w, *b;
+		char name[32];
 
-		snprintf(w, sizeof(w), "fc%d.weight", i);
-		snprintf(b, sizeof(b), "fc%d.bias", i);
+		snprintf(name, sizeof(name), "fc%d.weight", i);
+		w = rt_param(g, name, RT_SHAPE(sizes[i + 1], sizes[i]), init);
+		snprintf(name, sizeof(name), "fc%d.bias", i);
+		b = rt_param(g, name, RT_SHAPE(sizes[i + 1]), init);
 		snprintf(name, sizeof(name), "fc%d", i);
-		x = rt_name(rt_linear(g, x, rt_param(g, w, RT_SHAPE(sizes[i + 1], sizes[i]), init),
-				      rt_param(g, b, RT_SHAPE(sizes[i + 1]), init)),
-			    name);
+		x = rt_name(rt_linear(g, x, w, b), name);
 		if (i + 2 < n)
 			x = rt_relu(g, x);
 	}

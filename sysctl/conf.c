@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "sysctl/sysctl.h"
+
+static const char *const dirs[] = { "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d" };
+
+/* ---- which files, in which order ------------------------------------------------------------------------------ */
+
+static const char *base_name(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
+}
+
+static bool has_name(const struct gt_strv *files, const char *name)
+{
+	for (size_t i = 0; i < files->n; i++)
+		if (!strcmp(base_name(files->v[i]), name))
+			return true;
+	return false;
+}
+
+static int list_files(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct gt_strv *ret, struct gt_err *err)
+{
+	for (size_t d = 0; d < GT_ARRAY_SIZE(dirs); d++) {
+		gt_auto_strv names = { 0 };
+		int r = gt_fs_list(fs, dirs[d], &names);
+
+		if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+			return gt_fail_errno(err, -r, "cannot list %s", dirs[d]);
+		if (overlay && overlay->text && gt_starts_with(overlay->path, dirs[d]) &&
+		    overlay->path[strlen(dirs[d])] == '/' && !gt_strv_has(&names, base_name(overlay->path)))
+			gt_strv_add(&names, base_name(overlay->path));
+		for (size_t i = 0; i < names.n; i++) {
+			gt_autofree char *path = gt_xasprintf("%s/%s", dirs[d], names.v[i]);
+
+			if (!gt_ends_with(names.v[i], ".conf") || *names.v[i] == '.' || has_name(ret, names.v[i]))
+				continue;
+			if (overlay && !overlay->text && !strcmp(overlay->path, path))
+				continue;
+			gt_strv_add(ret, path);
+		}
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+	return 0;
+}
+
+/* ---- one file ------------------------------------------------------------------------------------------------- */
+
+static void problem(struct sc_conf *c, const char *file, unsigned line, const char *fmt, ...) GT_PRINTF(4, 5);
+static void problem(struct sc_conf *c, const char *file, unsigned line, const char *fmt, ...)
+{
+	char what[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	c->problem = gt_xrealloc(c->problem, (c->n_problem + 1) * sizeof(*c->problem));
+	c->problem[c->n_problem++] = (struct sc_problem){ gt_xstrdup(file), line, gt_xstrdup(what) };
+}
+
+static void add(struct sc_conf *c, const char *file, unsigned line, const char *key, const char *value, bool ignore_failure)
+{
+	struct sc_assign a = { .key = sc_normalize(key), .value = value ? gt_xstrdup(value) : NULL,
+			       .ignore_failure = ignore_failure, .file = gt_xstrdup(file), .line = line };
+
+	a.glob = strpbrk(a.key, "*?[") != NULL;
+	c->all = gt_xrealloc(c->all, (c->n_all + 1) * sizeof(*c->all));
+	c->all[c->n_all++] = a;
+}
+
+static void parse_line(struct sc_conf *c, const char *file, unsigned line_no, char *line)
+{
+	char *p = gt_strip(line), *eq;
+	bool minus;
+
+	if (!*p || strchr("#;", *p))
+		return;
+	eq = strchr(p, '=');
+	minus = *p == '-';
+	if (!eq && !minus) {
+		problem(c, file, line_no, "is no assignment: '%.80s'", p);
+		return;
+	}
+	p += minus;
+	if (eq)
+		*eq = '\0';
+	p = gt_strip(p);
+	if (!*p)
+		problem(c, file, line_no, "has no key before the '='");
+	else
+		add(c, file, line_no, p, eq ? gt_strip(eq + 1) : NULL, minus);
+}
+
+static void parse_text(struct sc_conf *c, const char *file, char *text)
+{
+	unsigned line_no = 0;
+
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		parse_line(c, file, ++line_no, line);
+	}
+}
+
+static void load_file(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct sc_conf *c, const char *file)
+{
+	gt_autofree char *text = NULL, *target = NULL;
+	size_t len;
+	int r;
+
+	if (overlay && overlay->text && !strcmp(overlay->path, file)) {
+		text = gt_xstrdup(overlay->text);
+	} else {
+		if (gt_fs_readlink(fs, file, &target) >= 0 && !strcmp(target, "/dev/null"))
+			return; /* masked */
+		r = gt_fs_read(fs, file, &text, &len);
+		if (r < 0) {
+			problem(c, file, 0, "cannot be read: %s", strerror(-r));
+			return;
+		}
+		if (strlen(text) != len)
+			problem(c, file, 0, "holds a NUL byte; what follows it is not read");
+	}
+	parse_text(c, file, text);
+}
+
+/* ---- what counts ---------------------------------------------------------------------------------------------- */
+
+/* As systemd keeps them: the same value again leaves the first where it stands, another one takes its own place. */
+static void settle(struct sc_conf *c)
+{
+	c->effective = gt_xcalloc(c->n_all + 1, sizeof(*c->effective));
+	for (size_t i = 0; i < c->n_all; i++) {
+		struct sc_assign *a = &c->all[i];
+		size_t k = 0;
+
+		while (k < c->n_effective && strcmp(c->all[c->effective[k]].key, a->key))
+			k++;
+		if (k < c->n_effective && gt_streq(c->all[c->effective[k]].value, a->value)) {
+			c->all[c->effective[k]].ignore_failure |= a->ignore_failure;
+			continue;
+		}
+		if (k < c->n_effective) {
+			memmove(&c->effective[k], &c->effective[k + 1], (c->n_effective - k - 1) * sizeof(*c->effective));
+			c->n_effective--;
+		}
+		c->effective[c->n_effective++] = i;
+	}
+}
+
+int sc_conf_load(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct sc_conf **ret, struct gt_err *err)
+{
+	gt_auto(sc_conf) *c = gt_xcalloc(1, sizeof(*c));
+	int r = list_files(fs, overlay, &c->files, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->files.n; i++)
+		load_file(fs, overlay, c, c->files.v[i]);
+	settle(c);
+	*ret = gt_take(c);
+	return 0;
+}
+
+const struct sc_assign *sc_boot_value(const struct sc_conf *c, const char *key)
+{
+	gt_autofree char *want = sc_normalize(key);
+	const struct sc_assign *by_glob = NULL;
+
+	for (size_t i = 0; i < c->n_effective; i++) {
+		const struct sc_assign *a = &c->all[c->effective[i]];
+
+		if (!strcmp(a->key, want))
+			return a->value ? a : NULL; /* "-key" keeps globs away and sets nothing */
+		/* of several globs that match, each is applied, so the last one stays */
+		if (a->glob && a->value && !fnmatch(a->key, want, FNM_PATHNAME | FNM_PERIOD))
+			by_glob = a;
+	}
+	return by_glob;
+}
+
+void sc_conf_free(struct sc_conf *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n_all; i++) {
+		free(c->all[i].key);
+		free(c->all[i].value);
+		free(c->all[i].file);
+	}
+	for (size_t i = 0; i < c->n_problem; i++) {
+		free(c->problem[i].file);
+		free(c->problem[i].what);
+	}
+	free(c->all);
+	free(c->effective);
+	free(c->problem);
+	gt_strv_clear(&c->files);
+	free(c);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "sysctl/sysctl.h"
+
+/* Ranges are those of kernel/sysctl.c, mm/page-writeback.c and net/core/sysctl_net_core.c, 6.1 to 6.18. */
+const struct sc_key sc_keys[] = {
+	{ "vm.dirty_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_bytes" },
+	{ "vm.dirty_bytes", SC_INT, 1, 0, INT64_MAX, "bytes", "vm.dirty_ratio" },
+	{ "vm.dirty_background_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_background_bytes" },
+	{ "vm.dirty_background_bytes", SC_INT, 1, 0, INT64_MAX, "bytes", "vm.dirty_background_ratio" },
+	{ "vm.swappiness", SC_INT, 1, 0, 200, "", NULL },
+	{ "vm.zone_reclaim_mode", SC_INT, 1, 0, 7, "", NULL },
+	{ "vm.max_map_count", SC_INT, 1, 0, INT32_MAX, "mappings", NULL },
+	{ "vm.min_free_kbytes", SC_INT, 1, 0, INT32_MAX, "KiB", NULL },
+	{ "vm.overcommit_memory", SC_INT, 1, 0, 2, "", NULL },
+	{ "vm.overcommit_ratio", SC_INT, 1, 0, INT32_MAX, "percent", "vm.overcommit_kbytes" },
+	{ "vm.overcommit_kbytes", SC_INT, 1, 0, INT64_MAX, "KiB", "vm.overcommit_ratio" },
+	{ "vm.nr_hugepages", SC_INT, 1, 0, INT32_MAX, "pages", NULL },
+	{ "kernel.numa_balancing", SC_INT, 1, 0, 4, "", NULL },
+	{ "kernel.pid_max", SC_INT, 1, 301, 4194304, "", NULL },
+	{ "kernel.shmmax", SC_INT, 1, 0, INT64_MAX, "bytes", NULL },
+	{ "net.core.rmem_max", SC_INT, 1, 2304, INT32_MAX, "bytes", NULL },
+	{ "net.core.wmem_max", SC_INT, 1, 4608, INT32_MAX, "bytes", NULL },
+	{ "net.core.rmem_default", SC_INT, 1, 2304, INT32_MAX, "bytes", NULL },
+	{ "net.core.wmem_default", SC_INT, 1, 4608, INT32_MAX, "bytes", NULL },
+	{ "net.ipv4.tcp_rmem", SC_VECTOR, 3, 1, INT32_MAX, "bytes", NULL },
+	{ "net.ipv4.tcp_wmem", SC_VECTOR, 3, 1, INT32_MAX, "bytes", NULL },
+	{ 0 },
+};
+
+char *sc_normalize(const char *key)
+{
+	char *s = gt_xstrdup(key), *first = strpbrk(s, "/."), *to = s;
+
+	if (first && *first == '.') /* dots first: dots part, and a slash stands for a dot */
+		for (char *p = first; p; p = strpbrk(p + 1, "/."))
+			*p = *p == '.' ? '/' : '.';
+	for (char *p = s; *p;) { /* no empty and no "." components, none before the first */
+		size_t n = strcspn(p, "/");
+
+		if (n && !(n == 1 && *p == '.')) {
+			if (to != s)
+				*to++ = '/';
+			memmove(to, p, n);
+			to += n;
+		}
+		p += n;
+		p += *p == '/';
+	}
+	*to = '\0';
+	return s;
+}
+
+char *sc_path(const char *key)
+{
+	gt_autofree char *n = sc_normalize(key);
+
+	return gt_xasprintf("/proc/sys/%s", n);
+}
+
+const struct sc_key *sc_key_find(const char *name)
+{
+	gt_autofree char *want = sc_normalize(name);
+
+	for (const struct sc_key *k = sc_keys; k->name; k++) {
+		gt_autofree char *have = sc_normalize(k->name);
+
+		if (!strcmp(have, want))
+			return k;
+	}
+	return NULL;
+}
+
+/* The next blank-separated word of *p, or NULL; *p moves behind it. The caller frees it. */
+static char *next_word(const char **p)
+{
+	const char *start = *p + strspn(*p, " \t\n");
+	size_t n = strcspn(start, " \t\n");
+
+	*p = start + n;
+	return n ? gt_xstrndup(start, n) : NULL;
+}
+
+int sc_check_value(const char *name, const char *value, struct gt_err *err)
+{
+	const struct sc_key *k = sc_key_find(name);
+	const char *p = value;
+	unsigned n = 0;
+
+	for (const char *c = value; *c; c++)
+		if ((unsigned char)*c < ' ' && *c != '\t')
+			return gt_fail(err, EINVAL, "%s: the value holds a control character", name);
+	for (; k; n++) {
+		gt_autofree char *word = next_word(&p);
+		int64_t v;
+
+		if (!word)
+			break;
+		if (gt_parse_i64(word, &v) < 0)
+			return gt_fail(err, EINVAL, "%s takes whole numbers, not '%s'", name, word);
+		if (v < k->min || v > k->max)
+			return gt_fail(err, ERANGE, "%s takes %ld to %ld, not %ld", name, k->min, k->max, v);
+	}
+	if (k && n != k->fields)
+		return gt_fail(err, EINVAL, "%s takes %u number%s, not %u", name, k->fields, k->fields == 1 ? "" : "s", n);
+	return 0;
+}
+
+bool sc_value_equal(const char *a, const char *b)
+{
+	for (;;) {
+		gt_autofree char *x = next_word(&a), *y = next_word(&b);
+		int64_t i, j;
+
+		if (!x || !y)
+			return !x && !y;
+		if (strcmp(x, y) && !(!gt_parse_i64(x, &i) && !gt_parse_i64(y, &j) && i == j))
+			return false;
+	}
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "sysctl/sysctl.h"
+
+/* Keys that old recipes still set, and values that hurt a training host. */
+static const struct {
+	const char *key; /* normalised glob */
+	enum sc_severity severity;
+	const char *value; /* only with this value; NULL: any */
+	const char *what;
+} table[] = {
+	{ "kernel/sched_latency_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
+	{ "kernel/sched_min_granularity_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
+	{ "kernel/sched_wakeup_granularity_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
+	{ "kernel/sched_migration_cost_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
+	{ "kernel/sched_nr_migrate", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
+	{ "kernel/sched_tunable_scaling", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
+	{ "kernel/numa_balancing_scan_*", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
+	{ "net/ipv4/tcp_low_latency", SC_WARN, NULL, "does nothing since Linux 4.14" },
+	{ "net/ipv4/tcp_tw_recycle", SC_WARN, NULL, "dead: gone since Linux 4.12" },
+	{ "vm/overcommit_memory", SC_BAD, "2", "strict overcommit: CUDA reserves far more address space than it uses and fails" },
+	{ "vm/zone_reclaim_mode", SC_WARN, "1", "throws away the page cache that data sets are read from" },
+	{ "vm/swappiness", SC_NOTE, "0", "drops the page cache before any swapping, and runs out of memory earlier" },
+	{ "vm/drop_caches", SC_WARN, NULL, "an action, not a setting: throws the page cache away once at boot" },
+};
+
+struct lint {
+	struct gt_fsroot *fs;
+	struct sc_finding *f;
+	size_t n;
+};
+
+static void say(struct lint *l, enum sc_severity severity, const char *file, unsigned line, char *what)
+{
+	l->f = gt_xrealloc(l->f, (l->n + 1) * sizeof(*l->f));
+	l->f[l->n++] = (struct sc_finding){ severity, gt_xstrdup(file), line, what };
+}
+
+static void lint_known(struct lint *l, const struct sc_assign *a)
+{
+	struct gt_err err = { 0 };
+
+	if (a->value && !a->glob && sc_key_find(a->key) && sc_check_value(a->key, a->value, &err) < 0)
+		say(l, SC_BAD, a->file, a->line, gt_xstrdup(err.msg));
+}
+
+/* Returns whether the table knew it. */
+static bool lint_table(struct lint *l, const struct sc_assign *a)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(table); i++) {
+		if (fnmatch(table[i].key, a->key, 0) || (table[i].value && !gt_streq(table[i].value, a->value)))
+			continue;
+		say(l, table[i].severity, a->file, a->line, gt_xasprintf("%s: %s", a->key, table[i].what));
+		return true;
+	}
+	return false;
+}
+
+/* A key whose file is not there. Those under net/ and fs/nfs come with a module or a device and may come yet. */
+static void lint_missing(struct lint *l, const struct sc_assign *a)
+{
+	static const char *const late[] = { "net/", "fs/nfs", "sunrpc/", "dev/" };
+	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key);
+
+	if (a->glob || !a->value || gt_fs_exists(l->fs, path))
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(late); i++)
+		if (gt_starts_with(a->key, late[i]))
+			return;
+	say(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", a->key));
+}
+
+/* procps reads /etc/sysctl.conf, the boot does so only through a link. */
+static void lint_unread(struct lint *l, const struct sc_conf *conf)
+{
+	gt_autofree char *text = NULL;
+	char *line, *rest;
+	unsigned no = 0;
+
+	for (size_t i = 0; i < conf->files.n; i++) {
+		gt_autofree char *real = NULL;
+
+		if (gt_fs_realpath(l->fs, conf->files.v[i], &real) >= 0 && !strcmp(real, "/etc/sysctl.conf"))
+			return;
+	}
+	if (gt_fs_read(l->fs, "/etc/sysctl.conf", &text, NULL) < 0)
+		return;
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		no++;
+		line = gt_strip(line);
+		if (*line && !strchr("#;", *line) && strchr(line, '='))
+			say(l, SC_WARN, "/etc/sysctl.conf", no,
+			    gt_xasprintf("'%.60s' is not read at boot: nothing in sysctl.d links to this file", line));
+	}
+}
+
+size_t sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding **ret)
+{
+	struct lint l = { .fs = fs };
+
+	for (size_t i = 0; i < conf->n_problem; i++)
+		say(&l, SC_WARN, conf->problem[i].file, conf->problem[i].line, gt_xstrdup(conf->problem[i].what));
+	for (size_t i = 0; i < conf->n_all; i++) {
+		lint_known(&l, &conf->all[i]);
+		if (!lint_table(&l, &conf->all[i]))
+			lint_missing(&l, &conf->all[i]);
+	}
+	lint_unread(&l, conf);
+	*ret = l.f;
+	return l.n;
+}
+
+void sc_findings_free(struct sc_finding *f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(f[i].file);
+		free(f[i].what);
+	}
+	free(f);
+}
+
+const char *sc_severity_name(enum sc_severity s)
+{
+	static const char *const name[] = { [SC_NOTE] = "note", [SC_WARN] = "warning", [SC_BAD] = "bad" };
+
+	return name[s];
+}

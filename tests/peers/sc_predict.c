@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sc_predict ROOT KEY...: per key a line KEY=VALUE, or KEY alone if no file sets it. For systemd_sysctl.py. */
+#include <stdio.h>
+#include "sysctl/sysctl.h"
+
+int main(int argc, char **argv)
+{
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_auto(sc_conf) *conf = NULL;
+	struct gt_err err = { 0 };
+
+	if (argc < 3 || gt_fs_open(argv[1], &fs, &err) < 0 || sc_conf_load(fs, NULL, &conf, &err) < 0) {
+		fprintf(stderr, "sc_predict: %s\n", err.msg);
+		return 64;
+	}
+	for (int i = 2; i < argc; i++) {
+		const struct sc_assign *a = sc_boot_value(conf, argv[i]);
+
+		printf(a ? "%s=%s\n" : "%s\n", argv[i], a ? a->value : "");
+	}
+	return 0;
+}

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The emulation of sysctl.d's precedence against the real systemd-sysctl, on generated sets of files.
+
+Each set is written under the real directories inside a private mount and network namespace (so that only the loopback
+settings of a network that nobody else sees are changed), systemd-sysctl is run, and what the kernel then holds is compared
+with what sc_predict says of the same files. Needs root and systemd-sysctl; says so and is skipped otherwise.
+"""
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+REAL = "/usr/lib/systemd/systemd-sysctl"
+PREDICT = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests/peers/sc_predict")
+SETS = int(os.environ.get("SETS", "240"))
+SEED = int(os.environ.get("SEED", "1"))
+DIRS = ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d"]
+NAMES = ["10-a.conf", "50-b.conf", "50-B.conf", "5-c.conf", "90-gputune.conf", "99-sysctl.conf", "zz.conf", "no-suffix",
+         "x.conf.bak", ".hidden.conf"]
+# names with upper and lower case, numbers of other lengths and dots: where a sort can go wrong
+BASE = "net/ipv4/conf"
+KEYS = {f"{BASE}/{dev}/{leaf}": values for dev in ("lo", "a.b") for leaf, values in (
+    ("rp_filter", "012"), ("arp_ignore", "0123"), ("arp_announce", "012"), ("log_martians", "01"), ("medium_id", "3456789"))}
+UNSET = "unset"
+
+
+def spelled(rng, key):
+    """The same key the ways an admin may write it."""
+    dotted = key.translate(str.maketrans("/.", "./"))
+    return rng.choice([key, dotted, dotted, "/" + key, key.replace("/", "//", 1)])
+
+
+def pattern(rng, key):
+    parts = key.split("/")
+    at = rng.choice([3, 4])
+    parts[at] = rng.choice(["*", parts[at][0] + "*", "?" * len(parts[at]), "[a-z]*"])
+    glob = "/".join(parts)
+    return glob if rng.random() < 0.5 else glob.translate(str.maketrans("/.", "./"))
+
+
+def line(rng):
+    key = rng.choice(list(KEYS))
+    value = rng.choice(KEYS[key])
+    blank = rng.choice(["", " ", "  ", "\t"])
+    kind = rng.random()
+    if kind < 0.55:
+        return f"{blank}{spelled(rng, key)}{blank}={blank}{value}{blank}"
+    if kind < 0.75:
+        leaf = key.rsplit("/", 1)[1]
+        return f"{pattern(rng, key)} = {rng.choice(KEYS[f'{BASE}/lo/{leaf}'])}"
+    if kind < 0.85:
+        return f"-{spelled(rng, key)}"
+    if kind < 0.9:
+        return f"-{spelled(rng, key)} = {value}"
+    return rng.choice(["", "# " + key + " = 1", "; x", "nonsense", "= 5", "no.such.key = 1", f"#{key}=2", "   "])
+
+
+def generate(rng, root):
+    """{path: text}; text None is a link to /dev/null, text beginning with '->' a link."""
+    files = {}
+    for _ in range(rng.randint(1, 7)):
+        path = f"{rng.choice(DIRS)}/{rng.choice(NAMES)}"
+        if rng.random() < 0.12:
+            files[path] = None
+        elif rng.random() < 0.1:
+            files["/etc/sysctl.conf"] = "\n".join(line(rng) for _ in range(3)) + "\n"
+            files[path] = "->/etc/sysctl.conf"
+        else:
+            files[path] = "\n".join(line(rng) for _ in range(rng.randint(0, 6))) + rng.choice(["", "\n"])
+    for path, text in files.items():
+        at = root + path
+        os.makedirs(os.path.dirname(at), exist_ok=True)
+        if text is None:
+            os.symlink("/dev/null", at)
+        elif text.startswith("->"):
+            os.symlink(text[2:], at)
+        else:
+            with open(at, "w") as f:
+                f.write(text)
+    for d in DIRS:
+        os.makedirs(root + d, exist_ok=True)
+    os.makedirs(root + "/proc/sys", exist_ok=True)
+    return files
+
+
+def read(key):
+    with open("/proc/sys/" + key) as f:
+        return f.read().strip()
+
+
+def real(root):
+    """Run in a child that has its own mounts and network; the values afterwards, against a known start."""
+    start = {"rp_filter": "0", "arp_ignore": "8", "arp_announce": "0", "log_martians": "0", "medium_id": "2"}
+    for key in KEYS:
+        with open("/proc/sys/" + key, "w") as f:
+            f.write(start[key.rsplit("/", 1)[1]])
+    for d in DIRS:
+        subprocess.run(["mount", "--bind", root + d, d], check=True)
+    conf = root + "/etc/sysctl.conf"
+    if os.path.exists(conf):
+        subprocess.run(["mount", "--bind", conf, "/etc/sysctl.conf"], check=True)
+    subprocess.run([REAL], stderr=subprocess.DEVNULL)
+    values = {key: read(key) for key in KEYS}
+    if os.path.exists(conf):
+        subprocess.run(["umount", "/etc/sysctl.conf"], check=True)
+    for d in DIRS:
+        subprocess.run(["umount", d], check=True)
+    return values, start
+
+
+def predicted(root):
+    out = subprocess.run([PREDICT, root, *KEYS], check=True, capture_output=True, text=True).stdout
+    return dict((line.split("=", 1) + [UNSET])[:2] for line in out.splitlines())
+
+
+def inside():
+    for kind in ("dummy", "ifb", "bridge", "veth"):  # a device with a dot in its name, of a kind this kernel has
+        subprocess.run(["ip", "link", "add", "a.b", "type", kind], check=False, capture_output=True)
+    if not os.path.isdir(f"/proc/sys/{BASE}/a.b"):
+        for key in [k for k in KEYS if "/a.b/" in k]:
+            del KEYS[key]
+    print(f"1..{SETS}")
+    sys.stdout.flush()
+    for n in range(SETS):
+        rng = random.Random(SEED * 100003 + n)
+        root = tempfile.mkdtemp(prefix="sysctl-")
+        files = generate(rng, root)
+        have, start = real(root)
+        want = predicted(root)
+        bad = [f"{k}: systemd-sysctl {v}, predicted {want[k]}" for k, v in have.items()
+               if v != (start[k.rsplit("/", 1)[1]] if want[k] == UNSET else want[k])]
+        print(f"{'not ok' if bad else 'ok'} {n + 1} set {n} of {len(files)} files")
+        for text in bad + ([f"{p}: {t!r}" for p, t in sorted(files.items())] if bad else []):
+            print("# " + text)
+        shutil.rmtree(root)
+
+
+def main():
+    if "--inside" in sys.argv:
+        return inside()
+    probe = ["unshare", "--mount", "--net", "true"]
+    if os.geteuid() or not os.path.exists(REAL) or subprocess.run(probe, capture_output=True).returncode:
+        print("1..0 # SKIP needs root, namespaces and systemd-sysctl")
+        return 0
+    made = [d for d in DIRS if not os.path.isdir(d)]  # something to mount on
+    for d in made:
+        os.makedirs(d)
+    try:
+        return subprocess.run(["unshare", "--mount", "--net", "--propagation", "private", sys.executable, __file__,
+                               "--inside"]).returncode
+    finally:
+        for d in made:
+            os.rmdir(d)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

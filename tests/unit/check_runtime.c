@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include "tests/unit/check_runtime.h"
+
+void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed)
+{
+	l->n = rt_graph_leaves(g);
+	l->n_inputs = 0;
+	l->value = gt_xcalloc((size_t)l->n + 1, sizeof(*l->value));
+	l->input = gt_xcalloc((size_t)l->n + 1, sizeof(*l->input));
+	for (int i = 0; i < l->n; i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+		size_t count = (size_t)rt_shape_elements(rt_node_shape(n));
+		bool ids = rt_node_dtype(n) == RT_I32;
+		float *f = gt_xcalloc(count, 4);
+
+		l->value[i] = gt_xcalloc(count, sizeof(double));
+		for (size_t k = 0; k < count; k++) {
+			int32_t id = (int32_t)(rt_random_u64(seed, (uint64_t)i, k) % (uint64_t)limit);
+
+			f[k] = rt_random_normal(seed, (uint64_t)i, k) * 0.7f + 0.1f;
+			l->value[i][k] = ids ? (double)id : (double)f[k];
+			if (ids)
+				((int32_t *)(void *)f)[k] = id;
+		}
+		if (rt_node_is_param(n))
+			free(f);
+		else
+			l->input[l->n_inputs++] = f;
+	}
+}
+
+void leaves_free(struct leaves *l)
+{
+	for (int i = 0; i < l->n; i++)
+		free(l->value[i]);
+	for (int i = 0; i < l->n_inputs; i++)
+		free((void *)(uintptr_t)l->input[i]);
+	free(l->value);
+	free(l->input);
+}
+
+void leaves_load(const struct leaves *l, const struct rt_graph *g, struct rt_program *p)
+{
+	for (int i = 0; i < l->n; i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+		int64_t count = rt_shape_elements(rt_node_shape(n));
+		float *w = rt_node_is_param(n) ? rt_value(p, n) : NULL;
+
+		for (int64_t k = 0; w && k < count; k++)
+			w[k] = (float)l->value[i][k];
+	}
+}
+
+int main(void)
+{
+	Suite *s = suite_create("runtime");
+	SRunner *r;
+	int failed;
+
+	suite_add_tcase(s, case_ops());
+	suite_add_tcase(s, case_plan());
+	suite_add_tcase(s, case_simd());
+	suite_add_tcase(s, case_train());
+	suite_add_tcase(s, case_errors());
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_RUNTIME_H
+#define CHECK_RUNTIME_H
+#include <check.h>
+#include "runtime/runtime.h"
+
+TCase *case_ops(void);
+TCase *case_plan(void);
+TCase *case_simd(void);
+TCase *case_train(void);
+TCase *case_errors(void);
+
+/* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
+struct leaves {
+	int n;
+	double **value;	    /* [leaf][element] */
+	const void **input; /* in order of inputs alone, for rt_step */
+	int n_inputs;
+};
+/* Normal values times scale around offset; ids from 0 to limit - 1. */
+void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed);
+void leaves_free(struct leaves *l);
+/* Parameters of p take the values of l. */
+void leaves_load(const struct leaves *l, const struct rt_graph *g, struct rt_program *p);
+#endif

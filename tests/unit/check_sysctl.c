@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promises of sysctl/: the files of sysctl.d decide as systemd lets them, keys are typed, dead lines are found. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/fsroot.h"
+#include "sysctl/sysctl.h"
+
+static char dir[64];
+static struct gt_fsroot *fs;
+
+static void put(const char *path, const char *text)
+{
+	gt_autofree char *parent = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+
+	ck_assert_int_eq(gt_fs_mkdirs(fs, parent, 0755), 0);
+	ck_assert_int_eq(gt_fs_write_atomic(fs, path, text, strlen(text), 0644), 0);
+}
+
+static void put_link(const char *path, const char *target)
+{
+	gt_autofree char *real = gt_xasprintf("%s%s", dir, path);
+
+	put(path, "");
+	ck_assert_int_eq(unlink(real), 0);
+	ck_assert_int_eq(symlink(target, real), 0);
+}
+
+static void set_up(void)
+{
+	gt_autofree char *etc = NULL;
+
+	strcpy(dir, "/tmp/check-sysctl.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	etc = gt_xasprintf("mkdir %s/etc", dir);
+	ck_assert_int_eq(system(etc), 0);
+	ck_assert_int_eq(gt_fs_open(dir, &fs, NULL), 0);
+}
+
+static void tear_down(void)
+{
+	gt_autofree char *rm = gt_xasprintf("rm -r %s", dir);
+
+	gt_fs_close(fs);
+	ck_assert_int_eq(system(rm), 0);
+}
+
+/* "VALUE FILE:LINE", or "-" if no file decides */
+static void expect(const struct sc_overlay *overlay, const char *key, const char *want)
+{
+	gt_auto(sc_conf) *c = NULL;
+	const struct sc_assign *a;
+	char have[256] = "-";
+
+	ck_assert_int_eq(sc_conf_load(fs, overlay, &c, NULL), 0);
+	a = sc_boot_value(c, key);
+	if (a)
+		snprintf(have, sizeof(have), "%s %s:%u", a->value, a->file, a->line);
+	ck_assert_str_eq(have, want);
+}
+
+START_TEST(file_names_order_whatever_the_directory)
+{
+	put("/etc/sysctl.d/10-mine.conf", "vm.swappiness = 1\n");
+	put("/usr/lib/sysctl.d/90-dist.conf", "# dist\nvm.swappiness=2\n");
+	expect(NULL, "vm.swappiness", "2 /usr/lib/sysctl.d/90-dist.conf:2");
+	put("/etc/sysctl.d/90-dist.conf", "kernel.pid_max = 4194304\n");
+	expect(NULL, "vm.swappiness", "1 /etc/sysctl.d/10-mine.conf:1"); /* the same name in /etc hides it whole */
+	put_link("/run/sysctl.d/10-mine.conf", "/dev/null");
+	expect(NULL, "vm.swappiness", "1 /etc/sysctl.d/10-mine.conf:1"); /* /run does not hide /etc */
+	put_link("/etc/sysctl.d/10-mine.conf", "/dev/null");
+	expect(NULL, "vm.swappiness", "-");
+	put("/etc/sysctl.d/.hidden.conf", "vm.swappiness = 7\n");
+	put("/etc/sysctl.d/zz.conf.bak", "vm.swappiness = 8\n");
+	expect(NULL, "vm.swappiness", "-");
+}
+END_TEST
+
+START_TEST(sysctl_conf_counts_only_through_a_link)
+{
+	gt_auto(sc_conf) *c = NULL;
+	struct sc_finding *f;
+	size_t n;
+
+	put("/etc/sysctl.conf", "\nvm.swappiness=3\n");
+	put("/etc/sysctl.d/90-gputune.conf", "vm.swappiness=10\n");
+	expect(NULL, "vm.swappiness", "10 /etc/sysctl.d/90-gputune.conf:1");
+	ck_assert_int_eq(sc_conf_load(fs, NULL, &c, NULL), 0);
+	n = sc_lint(fs, c, &f);
+	ck_assert_str_eq(f[n - 1].file, "/etc/sysctl.conf");
+	ck_assert_uint_eq(f[n - 1].line, 2);
+	sc_findings_free(f, n);
+	put_link("/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf"); /* Debian 12 */
+	expect(NULL, "vm.swappiness", "3 /etc/sysctl.d/99-sysctl.conf:2");
+}
+END_TEST
+
+START_TEST(globs_yield_to_exact_keys_and_to_minus)
+{
+	put("/etc/sysctl.d/10.conf", "net.ipv4.conf.eth0.rp_filter = 2\n");
+	put("/etc/sysctl.d/20.conf", "net.ipv4.conf.*.rp_filter = 1\n-net.ipv4.conf.lo.rp_filter\n");
+	expect(NULL, "net.ipv4.conf.eth0.rp_filter", "2 /etc/sysctl.d/10.conf:1");
+	expect(NULL, "net/ipv4/conf/eth1/rp_filter", "1 /etc/sysctl.d/20.conf:1");
+	expect(NULL, "net.ipv4.conf.lo.rp_filter", "-");
+	expect(NULL, "net.ipv4.conf.eth1.deep.rp_filter", "-"); /* * does not reach over a dot */
+	expect(NULL, "net/ipv4/conf/eth0.1/rp_filter", "1 /etc/sysctl.d/20.conf:1");
+	put("/etc/sysctl.d/30.conf", "-net/ipv4/conf/lo/rp_filter = 0\n");
+	expect(NULL, "net.ipv4.conf.lo.rp_filter", "0 /etc/sysctl.d/30.conf:1"); /* with a value it is an assignment */
+}
+END_TEST
+
+START_TEST(what_if_answers_without_writing)
+{
+	struct sc_overlay with = { "/etc/sysctl.d/90-gputune.conf", "# ours\nvm.swappiness = 10\n" };
+	struct sc_overlay without = { "/etc/sysctl.d/90-gputune.conf", NULL };
+
+	put("/etc/sysctl.d/50-a.conf", "vm.swappiness = 5\n");
+	expect(&with, "vm.swappiness", "10 /etc/sysctl.d/90-gputune.conf:2");
+	expect(NULL, "vm.swappiness", "5 /etc/sysctl.d/50-a.conf:1");
+	put("/etc/sysctl.d/90-gputune.conf", "vm.swappiness = 9\n");
+	expect(&with, "vm.swappiness", "10 /etc/sysctl.d/90-gputune.conf:2");
+	expect(&without, "vm.swappiness", "5 /etc/sysctl.d/50-a.conf:1");
+}
+END_TEST
+
+START_TEST(bad_lines_are_problems_with_file_and_line)
+{
+	gt_auto(sc_conf) *c = NULL;
+
+	put("/etc/sysctl.d/a.conf", "; fine\nnonsense\n = 3\nvm.swappiness =\n");
+	ck_assert_int_eq(gt_fs_mkdirs(fs, "/etc/sysctl.d/dir.conf", 0755), 0);
+	ck_assert_int_eq(sc_conf_load(fs, NULL, &c, NULL), 0);
+	ck_assert_uint_eq(c->n_problem, 3);
+	ck_assert_uint_eq(c->problem[0].line, 2);
+	ck_assert_uint_eq(c->problem[1].line, 3);
+	ck_assert_str_eq(c->problem[2].file, "/etc/sysctl.d/dir.conf");
+	ck_assert_str_eq(sc_boot_value(c, "vm.swappiness")->value, "");
+}
+END_TEST
+
+START_TEST(keys_are_typed)
+{
+	static const struct {
+		const char *key, *value;
+		int r;
+	} t[] = {
+		{ "vm.dirty_ratio", "10", 0 },	       { "vm.dirty_ratio", "101", -ERANGE },
+		{ "vm.dirty_ratio", "-1", -ERANGE },   { "vm.dirty_ratio", "ten", -EINVAL },
+		{ "vm/dirty_ratio", "101", -ERANGE },  { "vm.dirty_ratio", "", -EINVAL },
+		{ "vm.dirty_ratio", "1 2", -EINVAL },  { "net.ipv4.tcp_rmem", "4096\t131072  6291456", 0 },
+		{ "net.ipv4.tcp_rmem", "4096", -EINVAL }, { "net.core.rmem_max", "2147483648", -ERANGE },
+		{ "some.unknown", "any text", 0 },     { "some.unknown", "two\nlines", -EINVAL },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++)
+		ck_assert_msg(sc_check_value(t[i].key, t[i].value, NULL) == t[i].r, "%s = %s", t[i].key, t[i].value);
+	ck_assert(sc_value_equal("4096\t131072 6291456\n", "4096 131072 6291456"));
+	ck_assert(sc_value_equal("010", "10"));
+	ck_assert(!sc_value_equal("10", "0x10"));
+	ck_assert(!sc_value_equal("1 2", "1"));
+	for (const struct sc_key *k = sc_keys; k->name; k++)
+		if (k->counterpart)
+			ck_assert_str_eq(sc_key_find(k->counterpart)->counterpart, k->name);
+}
+END_TEST
+
+START_TEST(the_linter_finds_dead_and_dangerous_keys)
+{
+	gt_auto(sc_conf) *c = NULL;
+	struct sc_finding *f;
+	size_t n;
+
+	put("/proc/sys/vm/overcommit_memory", "0\n");
+	put("/proc/sys/vm/dirty_ratio", "20\n");
+	put("/etc/sysctl.d/a.conf", "kernel.sched_min_granularity_ns = 10000000\n"
+				    "vm.overcommit_memory = 2\n"
+				    "vm.dirty_ratio = 300\n"
+				    "vm.no_such_thing = 1\n"
+				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may come with the device */
+				    "vm.overcommit_memory = 1\n");
+	ck_assert_int_eq(sc_conf_load(fs, NULL, &c, NULL), 0);
+	n = sc_lint(fs, c, &f);
+	ck_assert_uint_eq(n, 4);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_uint_eq(f[i].line, i + 1);
+	ck_assert(strstr(f[0].what, "5.13") && f[0].severity == SC_WARN && f[1].severity == SC_BAD &&
+		  f[2].severity == SC_BAD && f[3].severity == SC_NOTE);
+	sc_findings_free(f, n);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("sysctl");
+	TCase *tc = tcase_create("all");
+	const TTest *const tests[] = {
+		file_names_order_whatever_the_directory,
+		sysctl_conf_counts_only_through_a_link,
+		globs_yield_to_exact_keys_and_to_minus,
+		what_if_answers_without_writing,
+		bad_lines_are_problems_with_file_and_line,
+		keys_are_typed,
+		the_linter_finds_dead_and_dangerous_keys,
+	};
+	SRunner *sr;
+	int failed;
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
+		tcase_add_test(tc, tests[i]);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}

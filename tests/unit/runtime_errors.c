@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What does not fit is refused with one sentence that names it. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "tests/unit/check_runtime.h"
+
+static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)
+{
+	return rt_param(g, name, s, RT_INIT_NORMAL(1));
+}
+
+struct bad_graph {
+	struct rt_node *(*build)(struct rt_graph *g);
+	const char *says;
+};
+
+static struct rt_node *linear_shapes(struct rt_graph *g)
+{
+	return rt_linear(g, p(g, "x", RT_SHAPE(3, 5)), p(g, "w", RT_SHAPE(7, 6)), NULL);
+}
+
+static struct rt_node *bias_shape(struct rt_graph *g)
+{
+	return rt_linear(g, p(g, "x", RT_SHAPE(3, 5)), p(g, "w", RT_SHAPE(7, 5)), p(g, "b", RT_SHAPE(5)));
+}
+
+static struct rt_node *add_shapes(struct rt_graph *g)
+{
+	return rt_add(g, p(g, "left", RT_SHAPE(3, 5)), p(g, "right", RT_SHAPE(5, 3)));
+}
+
+static struct rt_node *target_count(struct rt_graph *g)
+{
+	return rt_cross_entropy(g, p(g, "logits", RT_SHAPE(3, 5)), rt_input(g, "targets", RT_I32, RT_SHAPE(4)));
+}
+
+static struct rt_node *target_type(struct rt_graph *g)
+{
+	return rt_cross_entropy(g, p(g, "logits", RT_SHAPE(3, 5)), rt_input(g, "targets", RT_F32, RT_SHAPE(3)));
+}
+
+static struct rt_node *head_count(struct rt_graph *g)
+{
+	return rt_attention(g, p(g, "qkv", RT_SHAPE(2, 4, 30)), 3);
+}
+
+static struct rt_node *few_positions(struct rt_graph *g)
+{
+	return rt_embedding(g, rt_input(g, "ids", RT_I32, RT_SHAPE(2, 9)), p(g, "table", RT_SHAPE(5, 4)),
+			    p(g, "positions", RT_SHAPE(8, 4)));
+}
+
+static struct rt_node *twice(struct rt_graph *g)
+{
+	p(g, "x", RT_SHAPE(3));
+	return p(g, "x", RT_SHAPE(3));
+}
+
+static struct rt_node *empty(struct rt_graph *g)
+{
+	return p(g, "x", RT_SHAPE(3, 0));
+}
+
+static struct rt_node *huge(struct rt_graph *g)
+{
+	return p(g, "x", RT_SHAPE(INT64_C(1) << 39, INT64_C(1) << 39));
+}
+
+static struct rt_node *no_loss(struct rt_graph *g)
+{
+	return rt_gelu(g, p(g, "x", RT_SHAPE(3)));
+}
+
+/* The first mistake is the one that is told. */
+static struct rt_node *goes_on(struct rt_graph *g)
+{
+	return rt_relu(g, rt_gelu(g, linear_shapes(g)));
+}
+
+static const struct bad_graph bad[] = {
+	{ linear_shapes, "linear of x (3,5) and w (7,6): the weight must be" },
+	{ bias_shape, "linear of w (7,5) and b (5): the bias must" },
+	{ add_shapes, "add of left (3,5) and right (5,3): the shapes must be the same" },
+	{ target_count, "cross_entropy of logits (3,5) and targets (4): there must be one target per row" },
+	{ target_type, "the targets targets are f32, not i32" },
+	{ head_count, "attention of qkv (2,4,30) with 3 heads" },
+	{ few_positions, "embedding of ids (2,9) and positions (8,4)" },
+	{ twice, "x is declared twice" },
+	{ empty, "x: dimension 1 is 0" },
+	{ huge, "x: dimension 1 is 549755813888" },
+	{ no_loss, "gelu is no loss" },
+	{ goes_on, "linear of x (3,5) and w (7,6)" },
+};
+
+START_TEST(misfits_are_named_with_both_shapes)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_program *prog = NULL;
+	struct gt_err err = { 0 };
+	int r = rt_compile(g, bad[_i].build(g), &(struct rt_options){ 0 }, &prog, &err);
+
+	ck_assert_int_lt(r, 0);
+	ck_assert_ptr_null(prog);
+	ck_assert_msg(strstr(err.msg, bad[_i].says) != NULL, "said: %s", err.msg);
+}
+END_TEST
+
+START_TEST(too_much_memory_is_refused_before_the_first_step)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_program *prog = NULL;
+	struct gt_err err = { 0 };
+	struct rt_node *loss = rt_model_mlp(g, 1 << 20, (const int64_t[]){ 784, 1024, 10 }, 3);
+
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .memory_limit_bytes = 1 << 30, .keep_gradients = true }, &prog,
+				    &err), -ENOMEM);
+	ck_assert_msg(strstr(err.msg, "the program needs 11.") && strstr(err.msg, "1.0 GiB may be used"), "said: %s", err.msg);
+	ck_assert_ptr_null(prog);
+}
+END_TEST
+
+static struct rt_program *small_mlp(struct rt_graph *g)
+{
+	struct rt_program *prog = NULL;
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
+
+	ck_assert_int_eq(rt_compile(g, rt_model_mlp(g, 3, (const int64_t[]){ 5, 4, 3 }, 3), &opt, &prog, NULL), 0);
+	return prog;
+}
+
+START_TEST(ids_outside_the_table_are_refused)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = small_mlp(g);
+	float x[15] = { 0 };
+	struct rt_metrics m;
+	struct gt_err err = { 0 };
+
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ x, (int32_t[]){ 0, 3, 1 } }, &m, &err), -ERANGE);
+	ck_assert_msg(strstr(err.msg, "y[1] is 3; linear_cross_entropy takes 0 to 2") != NULL, "said: %s", err.msg);
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ x, (int32_t[]){ 0, 2, -1 } }, &m, &err), -ERANGE);
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ x, (int32_t[]){ 0, 2, 1 } }, &m, &err), 0);
+}
+END_TEST
+
+START_TEST(nan_stops_with_where_and_leaves_parameters)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = small_mlp(g);
+	float x[15] = { 0 }, *w = rt_value(prog, rt_graph_leaf(g, 4)), before[12];
+	int32_t y[3] = { 0, 1, 2 };
+	struct rt_metrics m;
+	struct gt_err err = { 0 };
+
+	ck_assert_str_eq(rt_node_name(rt_graph_leaf(g, 4)), "fc1.weight");
+	memcpy(before, w, sizeof(before));
+	x[7] = NAN;
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ x, y }, &m, &err), -EDOM);
+	ck_assert_msg(strstr(err.msg, "first not finite: x;") != NULL, "said: %s", err.msg);
+	ck_assert(!memcmp(before, w, sizeof(before)));
+	x[7] = 0;
+	w[5] = INFINITY;
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ x, y }, &m, &err), -EDOM);
+	ck_assert_msg(strstr(err.msg, "loss of step 1") && strstr(err.msg, "fc1.weight"), "said: %s", err.msg);
+}
+END_TEST
+
+START_TEST(a_missing_device_says_why)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_backend_info info[RT_BACKENDS];
+	struct rt_program *prog = NULL;
+	struct gt_err err = { 0 };
+	struct rt_node *loss = rt_model_mlp(g, 3, (const int64_t[]){ 5, 4, 3 }, 3);
+
+	ck_assert_int_eq(rt_backends(info), RT_BACKENDS);
+	ck_assert(info[0].available && gt_streq(info[0].name, "cpu"));
+	ck_assert_str_eq(info[1].name, "cuda");
+	ck_assert(info[1].available || info[1].reason[0]);
+	ck_assert_int_lt(rt_compile(g, loss, &(struct rt_options){ .device = RT_CUDA }, &prog, &err), 0);
+	if (!info[1].available)
+		ck_assert_msg(strstr(err.msg, info[1].reason) != NULL, "said: %s", err.msg);
+}
+END_TEST
+
+START_TEST(text_that_is_not_there_or_too_short)
+{
+	struct rt_text *t = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_int_eq(rt_text_open("/nonexistent/text", 10, &t, &err), -ENOENT);
+	ck_assert_msg(strstr(err.msg, "/nonexistent/text") != NULL, "said: %s", err.msg);
+	ck_assert_int_lt(rt_text_open("/dev/null", 10, &t, &err), 0);
+	ck_assert_ptr_null(t);
+}
+END_TEST
+
+TCase *case_errors(void)
+{
+	TCase *t = tcase_create("errors");
+
+	tcase_add_loop_test(t, misfits_are_named_with_both_shapes, 0, GT_ARRAY_SIZE(bad));
+	tcase_add_test(t, too_much_memory_is_refused_before_the_first_step);
+	tcase_add_test(t, ids_outside_the_table_are_refused);
+	tcase_add_test(t, nan_stops_with_where_and_leaves_parameters);
+	tcase_add_test(t, a_missing_device_says_why);
+	tcase_add_test(t, text_that_is_not_there_or_too_short);
+	return t;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory plan and the passes, over random graphs. */
+#include <math.h>
+#include <string.h>
+#include "runtime/exec/program.h"
+#include "runtime/pass/memplan.h"
+#include "tests/unit/check_runtime.h"
+
+#define GRAPHS	60
+#define WIDTH	12
+
+static uint64_t dice(uint64_t seed, uint64_t i, uint64_t sides)
+{
+	return rt_random_u64(seed, 7, i) % sides;
+}
+
+/* A random graph of ops on (2,5,12) tensors, each reading any earlier ones. */
+static struct rt_node *random_graph(struct rt_graph *g, uint64_t seed)
+{
+	struct rt_node *pool[40], *w[3];
+	char name[16];
+	int n = 0;
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "x%d", i);
+		pool[n++] = rt_param(g, name, RT_SHAPE(2, 5, WIDTH), RT_INIT_NORMAL(1));
+		snprintf(name, sizeof(name), "w%d", i);
+		w[i] = rt_param(g, name, RT_SHAPE(WIDTH, WIDTH), RT_INIT_NORMAL(0.3f));
+	}
+	for (uint64_t i = 0; i < 20; i++) {
+		struct rt_node *a = pool[dice(seed, 4 * i, (uint64_t)n)], *b = pool[dice(seed, 4 * i + 1, (uint64_t)n)], *y;
+
+		switch (dice(seed, 4 * i + 2, 5)) {
+		case 0:
+			y = rt_linear(g, a, w[dice(seed, 4 * i + 3, 3)], NULL);
+			break;
+		case 1:
+			y = rt_gelu(g, a);
+			break;
+		case 2:
+			y = rt_relu(g, a);
+			break;
+		case 3:
+			snprintf(name, sizeof(name), "g%d", (int)i);
+			y = rt_param(g, name, RT_SHAPE(WIDTH), RT_INIT_ONES);
+			y = rt_layernorm(g, a, y, y, 1e-5f);
+			break;
+		default:
+			y = rt_add(g, a, b);
+		}
+		pool[n++] = y;
+	}
+	return rt_dot(g, rt_add(g, pool[n - 1], pool[n - 2]), rt_input(g, "weights", RT_F32, RT_SHAPE(2, 5, WIDTH)));
+}
+
+static struct rt_program *compile(const struct rt_graph *g, struct rt_node *loss, struct rt_options opt)
+{
+	struct rt_program *p = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_msg(rt_compile(g, loss, &opt, &p, &err) == 0, "%s", err.msg);
+	return p;
+}
+
+START_TEST(no_two_live_tensors_share_memory)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = random_graph(g, (uint64_t)_i);
+	gt_auto(rt_program) *p = compile(g, loss, (struct rt_options){ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } });
+
+	for (int i = 0; i < p->plan.ir.n_nodes; i++)
+		for (int k = 0; k < i; k++) {
+			const struct rt_node *a = p->plan.ir.nodes[i], *b = p->plan.ir.nodes[k];
+
+			if (a->first < 0 || b->first < 0 || a->storage != a || b->storage != b)
+				continue;
+			ck_assert_msg(!rt_memplan_overlap(a, b), "graph %d: %s and %s overlap", _i, a->name, b->name);
+			ck_assert_uint_le(a->offset + a->bytes, p->arena.bytes);
+		}
+}
+END_TEST
+
+/* Parameters after three steps, bit for bit. */
+static void same_parameters(const struct rt_graph *g, struct rt_program *a, struct rt_program *b, int graph)
+{
+	for (int i = 0; i < rt_graph_leaves(g); i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+		size_t bytes = (size_t)rt_shape_elements(rt_node_shape(n)) * 4;
+
+		if (rt_node_is_param(n))
+			ck_assert_msg(!memcmp(rt_value(a, n), rt_value(b, n), bytes), "graph %d: %s differs", graph,
+				      rt_node_name(n));
+	}
+}
+
+static void three_steps(struct rt_program *p)
+{
+	float weights[2 * 5 * WIDTH];
+	struct rt_metrics m;
+	struct gt_err err = { 0 };
+
+	for (uint64_t i = 0; i < GT_ARRAY_SIZE(weights); i++)
+		weights[i] = rt_random_normal(9, 9, i);
+	for (int i = 0; i < 3; i++)
+		ck_assert_msg(rt_step(p, (const void *[]){ weights }, &m, &err) == 0, "%s", err.msg);
+}
+
+START_TEST(poisoned_memory_gives_the_same_bits)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = random_graph(g, (uint64_t)_i);
+	struct rt_optimizer sgd = { .kind = RT_SGD, .lr = 1e-4, .momentum = 0.9 };
+	gt_auto(rt_program) *plain = compile(g, loss, (struct rt_options){ .optimizer = sgd, .no_reuse = true,
+									     .no_early_update = true, .keep_gradients = true });
+	gt_auto(rt_program) *tight = compile(g, loss, (struct rt_options){ .optimizer = sgd, .poison = true });
+
+	three_steps(plain);
+	three_steps(tight);
+	same_parameters(g, plain, tight, _i);
+	ck_assert_uint_le(tight->plan.arena_bytes, plain->plan.arena_bytes);
+}
+END_TEST
+
+START_TEST(planned_bytes_are_what_is_mapped)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_mlp(g, 64, (const int64_t[]){ 784, 256, 10 }, 3);
+	gt_auto(rt_program) *p = compile(g, loss, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.1 } });
+	gt_auto_json *report = rt_program_report(p);
+
+	ck_assert_uint_eq(rt_program_planned_bytes(p), p->arena.bytes);
+	ck_assert_int_eq(gt_json_get_int(report, "planned_bytes", 0), (int64_t)p->arena.bytes);
+	ck_assert_uint_ge(p->arena.bytes, p->plan.arena_bytes);
+	ck_assert_uint_lt(p->arena.bytes - p->plan.arena_bytes, 2u << 20);
+	/* 2 M K N forward; backward for both weights, and for the input of the second alone. */
+	ck_assert_double_eq(rt_program_flops(p), 2.0 * 64 * (784 * 256 * 2 + 256 * 10 * 3));
+}
+END_TEST
+
+START_TEST(inference_keeps_nothing_for_the_backward_pass)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 64, .layers = 6, .width = 64,
+									 .heads = 2, .vocab = 256 });
+	gt_auto(rt_program) *infer = compile(g, loss, (struct rt_options){ 0 });
+	gt_auto(rt_program) *train = compile(g, loss, (struct rt_options){ .keep_gradients = true });
+	uint64_t forward = infer->plan.arena_bytes - infer->plan.pinned_bytes;
+
+	ck_assert_uint_lt(4 * forward, train->plan.arena_bytes - train->plan.pinned_bytes);
+	ck_assert_double_lt(2.9 * rt_program_flops(infer), rt_program_flops(train));
+}
+END_TEST
+
+TCase *case_plan(void)
+{
+	TCase *t = tcase_create("plan");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, no_two_live_tensors_share_memory, 0, GRAPHS);
+	tcase_add_loop_test(t, poisoned_memory_gives_the_same_bits, 0, GRAPHS);
+	tcase_add_test(t, planned_bytes_are_what_is_mapped);
+	tcase_add_test(t, inference_keeps_nothing_for_the_backward_pass);
+	return t;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each instruction set that this machine has, against libm in double, at sizes that leave tails. */
+#include <math.h>
+#include <string.h>
+#include "runtime/cpu/simd.h"
+#include "tests/unit/check_runtime.h"
+
+static int tables(const struct rt_simd *ret[3])
+{
+	int n = 0;
+
+	ret[n++] = &rt_simd_base;
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		ret[n++] = &rt_simd_avx2;
+	if (rt_simd_best() == &rt_simd_avx512)
+		ret[n++] = &rt_simd_avx512;
+#endif
+	return n;
+}
+
+START_TEST(gelu_follows_libm)
+{
+	const struct rt_simd *s[3];
+	int n = tables(s);
+
+	for (int k = 0; k < n; k++)
+		for (float x = -12; x < 12; x += 0.0037f) {
+			float in = x, out;
+			double u = sqrt(2 / M_PI) * ((double)x + 0.044715 * pow((double)x, 3));
+			/* 0.5 (1 + tanh u) without its cancellation */
+			double want = (double)x / (1 + exp(-2 * u));
+
+			s[k]->bias_act(&in, &out, NULL, 1, 1, RT_ACT_GELU);
+			ck_assert_msg(fabs((double)out - want) <= 2e-6 * fabs(want) + 1e-9, "%s: gelu(%g) is %.9g, not %.9g",
+				      s[k]->name, (double)x, (double)out, want);
+		}
+}
+END_TEST
+
+START_TEST(exp_is_accurate_to_a_part_in_four_million)
+{
+	const struct rt_simd *s[3];
+	int n = tables(s);
+	double worst = 0;
+
+	/* probabilities with a log-sum-exp of 0 are plain exponentials */
+	for (int k = 0; k < n; k++)
+		for (float x = -87; x < 88; x += 0.0113f) {
+			float v = x, zero = 0;
+
+			s[k]->causal_probs(&v, 1, 1, 1, 1, &zero);
+			worst = fmax(worst, fabs((double)v / exp((double)x) - 1));
+		}
+	ck_assert_double_lt(worst, 2.5e-7);
+}
+END_TEST
+
+START_TEST(softmax_survives_extremes_and_keeps_nan)
+{
+	const struct rt_simd *s[3];
+	int n = tables(s);
+
+	for (int k = 0; k < n; k++) {
+		float row[19], lse, loss;
+
+		for (int i = 0; i < 19; i++)
+			row[i] = i == 3 ? 3e4f : -3e4f;
+		s[k]->causal_softmax(row, 19, 1, 19, 19, &lse);
+		ck_assert_float_eq(row[3], 1);
+		ck_assert_float_lt(row[4], 1e-30f);
+		ck_assert_float_eq(lse, 3e4f);
+		for (int i = 0; i < 19; i++)
+			row[i] = -INFINITY;
+		row[18] = 1;
+		s[k]->causal_softmax(row, 19, 1, 19, 19, &lse);
+		ck_assert_float_eq(row[18], 1);
+		for (int i = 0; i < 19; i++)
+			row[i] = i == 7 ? NAN : 1;
+		loss = s[k]->cross_entropy(row, NULL, row, 19, 2, 1);
+		ck_assert(isnan(loss));
+		row[0] = NAN;
+		s[k]->bias_act(row, row, NULL, 1, 1, RT_ACT_RELU);
+		ck_assert(isnan(row[0]));
+	}
+}
+END_TEST
+
+/* Nothing behind the last element is touched. */
+START_TEST(tails_stay_inside)
+{
+	const struct rt_simd *s[3];
+	int n = tables(s);
+
+	for (int k = 0; k < n; k++)
+		for (int len = 1; len < 70; len++) {
+			float a[80], b[80], y[80];
+
+			for (int i = 0; i < 80; i++)
+				a[i] = b[i] = y[i] = (float)i;
+			s[k]->add(y, a, b, len);
+			for (int i = 0; i < 80; i++)
+				ck_assert_float_eq(y[i], (float)(i < len ? 2 * i : i));
+			memcpy(y, a, sizeof(y));
+			s[k]->column_sums(y, a, 1, 80, 2, 2 + len, true);
+			for (int i = 0; i < 80; i++)
+				ck_assert_float_eq(y[i], (float)(i >= 2 && i < 2 + len ? 2 * i : i));
+		}
+}
+END_TEST
+
+TCase *case_simd(void)
+{
+	TCase *t = tcase_create("simd");
+
+	tcase_add_test(t, gelu_follows_libm);
+	tcase_add_test(t, exp_is_accurate_to_a_part_in_four_million);
+	tcase_add_test(t, softmax_survives_extremes_and_keeps_nan);
+	tcase_add_test(t, tails_stay_inside);
+	return t;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Optimizers, determinism, learning, and a step that allocates nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include "tests/unit/check_runtime.h"
+
+#define N	37
+
+/* One parameter whose gradient is whatever the step's input says. */
+static struct rt_program *one_param(struct rt_graph *g, struct rt_optimizer o)
+{
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(N), RT_INIT_NORMAL(1));
+	struct rt_program *p = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_msg(rt_compile(g, rt_dot(g, w, rt_input(g, "gradient", RT_F32, RT_SHAPE(N))),
+				 &(struct rt_options){ .optimizer = o, .seed = 3 }, &p, &err) == 0, "%s", err.msg);
+	return p;
+}
+
+static void step_with(struct rt_program *p, uint64_t t, double gradient[N])
+{
+	float g[N];
+	struct rt_metrics m;
+
+	for (uint64_t i = 0; i < N; i++) {
+		g[i] = rt_random_normal(11, t, i) * (i % 5 ? 1 : 1e-4f);
+		gradient[i] = (double)g[i];
+	}
+	ck_assert_int_eq(rt_step(p, (const void *[]){ g }, &m, NULL), 0);
+	ck_assert_int_eq(m.step, (int64_t)t);
+}
+
+static void compare(struct rt_program *p, const struct rt_node *w, const double *want)
+{
+	for (int i = 0; i < N; i++)
+		ck_assert_double_eq_tol((double)rt_value(p, w)[i], want[i], 3e-6 * fmax(1, fabs(want[i])));
+}
+
+START_TEST(adamw_follows_its_definition)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	const double lr = 1e-2, b1 = 0.9, b2 = 0.999, eps = 1e-8, wd = 0.05;
+	gt_auto(rt_program) *p = one_param(g, (struct rt_optimizer){ .kind = RT_ADAMW, .lr = lr, .weight_decay = wd });
+	const struct rt_node *node = rt_graph_leaf(g, 0);
+	double w[N], m[N] = { 0 }, v[N] = { 0 }, d[N];
+
+	for (int i = 0; i < N; i++)
+		w[i] = (double)rt_value(p, node)[i];
+	for (uint64_t t = 1; t <= 100; t++) {
+		step_with(p, t, d);
+		for (int i = 0; i < N; i++) {
+			w[i] *= 1 - lr * wd;
+			m[i] = b1 * m[i] + (1 - b1) * d[i];
+			v[i] = b2 * v[i] + (1 - b2) * d[i] * d[i];
+			w[i] -= lr * (m[i] / (1 - pow(b1, (double)t))) / (sqrt(v[i] / (1 - pow(b2, (double)t))) + eps);
+		}
+	}
+	compare(p, node, w);
+}
+END_TEST
+
+START_TEST(sgd_follows_its_definition)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	const double lr = 1e-2, momentum = _i ? 0.9 : 0, wd = 0.01;
+	gt_auto(rt_program) *p = one_param(g, (struct rt_optimizer){ .kind = RT_SGD, .lr = lr, .momentum = momentum,
+								     .weight_decay = wd });
+	const struct rt_node *node = rt_graph_leaf(g, 0);
+	double w[N], m[N] = { 0 }, d[N];
+
+	for (int i = 0; i < N; i++)
+		w[i] = (double)rt_value(p, node)[i];
+	for (uint64_t t = 1; t <= 100; t++) {
+		step_with(p, t, d);
+		for (int i = 0; i < N; i++) {
+			m[i] = momentum * m[i] + d[i] + wd * w[i];
+			w[i] -= lr * m[i];
+		}
+	}
+	compare(p, node, w);
+}
+END_TEST
+
+static const struct rt_gpt_config small = { .batch = 4, .seq = 64, .layers = 2, .width = 64, .heads = 4, .vocab = 256 };
+
+struct training {
+	struct rt_graph *g;
+	struct rt_program *p;
+	struct rt_text *text;
+	int32_t tokens[4 * 64], targets[4 * 64];
+};
+
+static void training_start(struct training *t, int threads)
+{
+	struct gt_err err = { 0 };
+	struct rt_options opt = { .threads = threads, .seed = 5, .optimizer = { .kind = RT_ADAMW, .lr = 3e-3, .weight_decay = 0.01 } };
+
+	memset(t, 0, sizeof(*t));
+	t->g = rt_graph_new();
+	ck_assert_msg(rt_compile(t->g, rt_model_gpt(t->g, &small), &opt, &t->p, &err) == 0, "%s", err.msg);
+	ck_assert_msg(rt_text_open(NULL, 4096, &t->text, &err) == 0, "%s", err.msg);
+}
+
+static void training_end(struct training *t)
+{
+	rt_program_free(t->p);
+	rt_graph_free(t->g);
+	rt_text_free(t->text);
+}
+
+static double training_step(struct training *t, uint64_t i)
+{
+	struct rt_metrics m = { 0 };
+	struct gt_err err = { 0 };
+
+	rt_text_batch(t->text, 5, i, small.batch, small.seq, t->tokens, t->targets);
+	ck_assert_msg(rt_step(t->p, (const void *[]){ t->tokens, t->targets }, &m, &err) == 0, "%s", err.msg);
+	return m.loss;
+}
+
+static double held_out(struct training *t)
+{
+	double sum = 0;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		double loss = NAN;
+
+		rt_text_held_out(t->text, i, 4, small.batch, small.seq, t->tokens, t->targets);
+		ck_assert_int_eq(rt_eval(t->p, (const void *[]){ t->tokens, t->targets }, &loss, NULL), 0);
+		sum += loss / 4;
+	}
+	return sum;
+}
+
+START_TEST(two_runs_give_the_same_bits)
+{
+	struct training a, b;
+
+	training_start(&a, 2);
+	training_start(&b, 2);
+	for (uint64_t i = 0; i < 10; i++) {
+		double x = training_step(&a, i), y = training_step(&b, i);
+
+		ck_assert_msg(!memcmp(&x, &y, sizeof(x)), "step %llu: %.17g and %.17g", (unsigned long long)i, x, y);
+	}
+	training_end(&a);
+	training_end(&b);
+}
+END_TEST
+
+START_TEST(evaluation_changes_nothing)
+{
+	struct training a, b;
+
+	training_start(&a, 2);
+	training_start(&b, 2);
+	for (uint64_t i = 0; i < 5; i++) {
+		double x = training_step(&a, i), y;
+
+		held_out(&b);
+		y = training_step(&b, i);
+		ck_assert_msg(!memcmp(&x, &y, sizeof(x)), "step %llu: %.17g and %.17g", (unsigned long long)i, x, y);
+	}
+	training_end(&a);
+	training_end(&b);
+}
+END_TEST
+
+/* The bytes of the licences by their frequency alone cost 3.2 nats; less means that context is used. */
+START_TEST(a_gpt_learns_text_that_it_has_not_seen)
+{
+	struct training t;
+	double before, after;
+
+	training_start(&t, 0);
+	before = held_out(&t);
+	for (uint64_t i = 0; i < 400; i++)
+		training_step(&t, i);
+	after = held_out(&t);
+	ck_assert_double_eq_tol(before, log(256), 0.2);
+	ck_assert_msg(after < 2.85, "held-out loss %.3f before, %.3f after", before, after);
+	training_end(&t);
+}
+END_TEST
+
+static long faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_minflt;
+}
+
+START_TEST(steps_after_the_second_fault_no_page)
+{
+	struct training t;
+	long before, after;
+
+	training_start(&t, 2);
+	for (uint64_t i = 0; i < 3; i++)
+		training_step(&t, i);
+	before = faults();
+	for (uint64_t i = 3; i < 23; i++)
+		training_step(&t, i);
+	after = faults();
+	training_end(&t);
+#ifndef __SANITIZE_ADDRESS__
+	ck_assert_int_le(after - before, 10);
+#endif
+}
+END_TEST
+
+START_TEST(text_parts_do_not_meet)
+{
+	char path[] = "/tmp/check_runtime.XXXXXX";
+	int fd = mkstemp(path);
+	struct rt_text *t = NULL;
+	int32_t tokens[64], targets[64];
+	char block[4096];
+
+	ck_assert_int_ge(fd, 0);
+	for (int i = 0; i < 20; i++) { /* blocks 9 and 19 are held out */
+		memset(block, i % 10 == 9 ? 'h' : 't', sizeof(block));
+		ck_assert_int_eq(write(fd, block, sizeof(block)), sizeof(block));
+	}
+	close(fd);
+	ck_assert_int_eq(rt_text_open(path, 100, &t, NULL), 0);
+	ck_assert_uint_eq(rt_text_bytes(t, false), 18 * 4096);
+	ck_assert_uint_eq(rt_text_bytes(t, true), 2 * 4096);
+	for (uint64_t i = 0; i < 200; i++) {
+		rt_text_batch(t, 1, i, 1, 64, tokens, targets);
+		for (int k = 0; k < 64; k++)
+			ck_assert(tokens[k] == 't' && targets[k] == 't');
+		rt_text_held_out(t, i, 200, 1, 64, tokens, targets);
+		for (int k = 0; k < 64; k++)
+			ck_assert(tokens[k] == 'h' && targets[k] == 'h');
+	}
+	rt_text_free(t);
+	unlink(path);
+}
+END_TEST
+
+/* Known answers of Philox 4x32-10 (Random123 1.14, kat_vectors): first two words. */
+START_TEST(random_numbers_are_philox)
+{
+	ck_assert_uint_eq((uint32_t)rt_random_u64(0, 0, 0), 0x6627e8d5u);
+	ck_assert_uint_eq((uint32_t)(rt_random_u64(0, 0, 0) >> 32), 0xe169c58du);
+	ck_assert_uint_eq((uint32_t)rt_random_u64(UINT64_MAX, UINT64_MAX, UINT64_MAX), 0x408f276du);
+	ck_assert_uint_eq((uint32_t)(rt_random_u64(UINT64_MAX, UINT64_MAX, UINT64_MAX) >> 32), 0x41c83b0eu);
+}
+END_TEST
+
+TCase *case_train(void)
+{
+	TCase *t = tcase_create("train");
+
+	tcase_set_timeout(t, 180);
+	tcase_add_test(t, adamw_follows_its_definition);
+	tcase_add_loop_test(t, sgd_follows_its_definition, 0, 2);
+	tcase_add_test(t, two_runs_give_the_same_bits);
+	tcase_add_test(t, evaluation_changes_nothing);
+	tcase_add_test(t, a_gpt_learns_text_that_it_has_not_seen);
+	tcase_add_test(t, steps_after_the_second_fault_no_page);
+	tcase_add_test(t, text_parts_do_not_meet);
+	tcase_add_test(t, random_numbers_are_philox);
+	return t;
+}
