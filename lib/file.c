@@ -17,9 +17,9 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 	ssize_t n;
 
 	if (fd < 0)
-		return gt_fail_errno(err, errno, "cannot open %s", path);
+		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot open %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !std_in))
-		return gt_fail(err, EINVAL, "%s is not a regular file", path);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not a regular file", path);
 	if (!std_in)
 		fcntl(fd, F_SETFL, 0); /* a pipe named on the command line may wait for its writer */
 	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
@@ -28,7 +28,7 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 		if (n < 0)
 			return gt_fail_errno(err, errno, "cannot read %s", path);
 		if (b.len + (size_t)n > max)
-			return gt_fail(err, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
+			return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
 		gt_buf_add(&b, chunk, (size_t)n);
 	}
 	if (ret_len)
@@ -65,7 +65,7 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 	}
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
-		return gt_fail_errno(err, errno, "cannot create %s", path);
+		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot create %s: %s", path, strerror(errno));
 	r = write_all(fd, data, len);
 	if (!r && fsync(fd) < 0)
 		r = -errno;

@@ -5,6 +5,8 @@
 #include <sys/types.h>
 #include "lib/err.h"
 
+/* A name that cannot be opened or created is the user's to mend: exit status 64. */
+
 /* The whole of path ("-" is stdin), NUL-terminated, at most max bytes. Only regular files and pipes. */
 int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct gt_err *err);
 /* New content under the final name or nothing at all ("-" writes stdout): temporary file beside it, fsync, rename. */

@@ -6,36 +6,34 @@
 #include "lib/parse.h"
 #include "lib/table.h"
 
+struct cell {
+	char *text;
+	const char *color;
+};
 struct gt_table {
-	struct libscols_table *scols;
-	struct libscols_line *line;
-	size_t n_columns, next;
+	const char *head[GT_TABLE_COLUMNS];
+	enum gt_align align[GT_TABLE_COLUMNS];
+	struct cell *cell; /* row after row */
+	size_t n_columns, n_cells;
 };
 
 struct gt_table *gt_table_new(void)
 {
-	struct gt_table *t = gt_xcalloc(1, sizeof(*t));
-
-	t->scols = scols_new_table();
-	if (!t->scols)
-		gt_xrealloc(NULL, SIZE_MAX); /* out of memory, said once, in one place */
-	return t;
+	return gt_xcalloc(1, sizeof(struct gt_table));
 }
 
 void gt_table_column(struct gt_table *t, const char *head, enum gt_align align)
 {
-	static const int flags[] = {
-		[GT_LEFT] = 0, [GT_RIGHT] = SCOLS_FL_RIGHT, [GT_WRAP] = SCOLS_FL_WRAP, [GT_TRUNC] = SCOLS_FL_TRUNC,
-	};
-
-	scols_table_new_column(t->scols, head, align == GT_WRAP || align == GT_TRUNC ? 0.3 : 0, flags[align]);
-	t->n_columns++;
+	if (t->n_columns == GT_TABLE_COLUMNS)
+		return;
+	t->head[t->n_columns] = gt_xstrdup(head);
+	t->align[t->n_columns++] = align;
 }
 
 void gt_table_row(struct gt_table *t)
 {
-	t->line = scols_table_new_line(t->scols, NULL);
-	t->next = 0;
+	while (t->n_columns && t->n_cells % t->n_columns)
+		gt_table_cell(t, "%s", ""); /* complete the row before */
 }
 
 void gt_table_cell(struct gt_table *t, const char *fmt, ...)
@@ -47,16 +45,142 @@ void gt_table_cell(struct gt_table *t, const char *fmt, ...)
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = gt_xstrdup("");
 	va_end(ap);
-	if (scols_line_refer_data(t->line, t->next++, text))
-		free(text);
+	t->cell = gt_xrealloc(t->cell, (t->n_cells + 1) * sizeof(*t->cell));
+	t->cell[t->n_cells++] = (struct cell){ text, NULL };
 }
 
 void gt_table_color(struct gt_table *t, const char *name)
 {
-	struct libscols_cell *cell = scols_line_get_cell(t->line, t->next - 1);
+	if (t->n_cells)
+		t->cell[t->n_cells - 1].color = name;
+}
 
-	if (cell)
-		scols_cell_set_color(cell, name);
+void gt_table_free(struct gt_table *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->n_columns; i++)
+		free((char *)t->head[i]);
+	for (size_t i = 0; i < t->n_cells; i++)
+		free(t->cell[i].text);
+	free(t->cell);
+	free(t);
+}
+
+/* ---- layout --------------------------------------------------------------------------------------------------- */
+
+/* Columns that the UTF-8 text of len bytes takes: one a character, which holds for what we print. */
+static size_t text_width(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static size_t natural_width(const struct gt_table *t, size_t column)
+{
+	size_t width = text_width(t->head[column], strlen(t->head[column]));
+
+	for (size_t i = column; i < t->n_cells; i += t->n_columns)
+		width = GT_MAX(width, text_width(t->cell[i].text, strlen(t->cell[i].text)));
+	return width;
+}
+
+/* What the wrapping columns may take each, so that the table fits. libsmartcols itself would break inside words. */
+static size_t wrap_width(const struct gt_table *t, size_t width)
+{
+	size_t taken = t->n_columns ? t->n_columns - 1 : 0, wrapping = 0;
+
+	for (size_t c = 0; c < t->n_columns; c++) {
+		if (t->align[c] == GT_WRAP)
+			wrapping++;
+		else
+			taken += natural_width(t, c);
+	}
+	if (!wrapping)
+		return width;
+	return taken + 20 * wrapping < width ? (width - taken) / wrapping : 20;
+}
+
+/* Newlines at blanks, in place, so that no line is wider than width if its words allow it. */
+static void break_lines(char *s, size_t width)
+{
+	char *line = s, *blank = NULL;
+
+	for (char *p = s; *p; p++) {
+		if (*p == '\n') {
+			line = p + 1;
+			blank = NULL;
+		} else if (*p == ' ') {
+			if (blank && text_width(line, (size_t)(p - line)) > width) {
+				*blank = '\n';
+				line = blank + 1;
+			}
+			blank = p;
+		}
+	}
+	if (blank && text_width(line, strlen(line)) > width)
+		*blank = '\n';
+}
+
+static struct libscols_table *lay_out(struct gt_table *t, unsigned width, bool color)
+{
+	struct libscols_table *out = scols_new_table();
+	size_t wrap = wrap_width(t, width);
+
+	if (!out)
+		return NULL;
+	for (size_t c = 0; c < t->n_columns; c++) {
+		int flags = t->align[c] == GT_RIGHT ? SCOLS_FL_RIGHT :
+			    t->align[c] == GT_TRUNC ? SCOLS_FL_TRUNC :
+			    t->align[c] == GT_WRAP  ? SCOLS_FL_WRAP :
+						      0;
+		struct libscols_column *col = scols_table_new_column(out, t->head[c], t->align[c] == GT_TRUNC ? 0.3 : 0, flags);
+
+		if (col && t->align[c] == GT_WRAP)
+			scols_column_set_wrapfunc(col, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+	}
+	for (size_t i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns) {
+		struct libscols_line *line = scols_table_new_line(out, NULL);
+
+		for (size_t c = 0; line && c < t->n_columns; c++) {
+			if (t->align[c] == GT_WRAP)
+				break_lines(t->cell[i + c].text, wrap);
+			scols_line_set_data(line, c, t->cell[i + c].text);
+			if (t->cell[i + c].color)
+				scols_cell_set_color(scols_line_get_cell(line, c), t->cell[i + c].color);
+		}
+	}
+	/* as wide as what it goes to, also into a pipe: a report must not change with where it is read */
+	scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS);
+	scols_table_set_termwidth(out, width);
+	scols_table_enable_colors(out, color);
+	return out;
+}
+
+void gt_table_print(struct gt_table *t, FILE *out, bool color)
+{
+	struct libscols_table *table;
+	char *text = NULL;
+
+	gt_table_row(t);
+	table = lay_out(t, gt_term_width(out), color);
+	if (table && !scols_print_table_to_string(table, &text) && text)
+		for (char *line = text, *nl; *line; line = nl + 1) {
+			char *end;
+
+			nl = strchrnul(line, '\n');
+			for (end = nl; end > line && end[-1] == ' '; end--)
+				;
+			fwrite(line, 1, (size_t)(end - line), out);
+			fputc('\n', out);
+			if (!*nl)
+				break;
+		}
+	free(text);
+	scols_unref_table(table);
 }
 
 unsigned gt_term_width(FILE *out)
@@ -70,48 +194,6 @@ unsigned gt_term_width(FILE *out)
 	if (!ioctl(fileno(out), TIOCGWINSZ, &ws) && ws.ws_col >= 20)
 		return ws.ws_col;
 	return 100;
-}
-
-void gt_table_print(struct gt_table *t, FILE *out, bool color)
-{
-	char *text = NULL;
-
-	/* as wide as what it goes to, also into a pipe: a report must not change with where it is read */
-	scols_table_set_termforce(t->scols, SCOLS_TERMFORCE_ALWAYS);
-	scols_table_set_termwidth(t->scols, gt_term_width(out));
-	scols_table_enable_colors(t->scols, color);
-	if (!scols_print_table_to_string(t->scols, &text) && text) {
-		for (char *line = text, *nl; *line; line = nl + 1) {
-			char *end;
-
-			nl = strchrnul(line, '\n');
-			for (end = nl; end > line && end[-1] == ' '; end--)
-				;
-			fwrite(line, 1, (size_t)(end - line), out);
-			fputc('\n', out);
-			if (!*nl)
-				break;
-		}
-	}
-	free(text);
-}
-
-void gt_table_free(struct gt_table *t)
-{
-	if (!t)
-		return;
-	scols_unref_table(t->scols);
-	free(t);
-}
-
-/* Columns that the UTF-8 text of len bytes takes: one a character, which holds for what we print. */
-static size_t text_width(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)s[i] & 0xc0) != 0x80;
-	return n;
 }
 
 void gt_print_wrapped(FILE *out, const char *text, unsigned indent, unsigned width)

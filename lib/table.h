@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include "lib/util.h"
 
-enum gt_align { GT_LEFT, GT_RIGHT, GT_WRAP /* left, breaks into lines */, GT_TRUNC /* left, cut when too narrow */ };
+enum gt_align { GT_LEFT, GT_RIGHT, GT_WRAP /* left, breaks at blanks */, GT_TRUNC /* left, cut when too narrow */ };
+#define GT_TABLE_COLUMNS 40
 struct gt_table;
 struct gt_table *gt_table_new(void);
 void gt_table_column(struct gt_table *t, const char *head, enum gt_align align);

@@ -72,13 +72,15 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
 		gt_strv_add(&paths, also[i]);
 	gt_capture_write(cli->fs, &paths, &out);
+	/* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
+	if (!gt_fs_exists(cli->fs, "/.facts/hwloc.xml"))
+		xml = pr_hwloc_xml(cli->fs);
+	if (xml)
+		gt_capture_file(&out, "/.facts/hwloc.xml", xml, strlen(xml));
 	if (h->live) { /* of a captured host they are files already */
 		nvml = pr_nvml_fact(h);
-		xml = pr_hwloc_xml();
 		if (nvml)
 			gt_capture_file(&out, "/.facts/nvml", nvml, strlen(nvml));
-		if (xml)
-			gt_capture_file(&out, "/.facts/hwloc.xml", xml, strlen(xml));
 		if (h->cpu.codename.v)
 			gt_capture_file(&out, "/.facts/cpu_codename", h->cpu.codename.v, strlen(h->cpu.codename.v));
 	}

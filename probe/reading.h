@@ -28,6 +28,6 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
 /* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
-/* hwloc's own export of the live host, for captures. The caller frees it. */
-char *pr_hwloc_xml(void);
+/* hwloc's own export of the host, for captures; NULL if it finds nothing. The caller frees it. */
+char *pr_hwloc_xml(struct gt_fsroot *fs);
 #endif

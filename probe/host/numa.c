@@ -89,14 +89,13 @@ static int add_nodes(struct gt_fsroot *fs, struct pr_host *h)
 	return h->n_node ? 0 : -1;
 }
 
-char *pr_hwloc_xml(void)
+char *pr_hwloc_xml(struct gt_fsroot *fs)
 {
-	gt_auto(gt_fsroot) *fs = NULL;
 	hwloc_topology_t t;
 	char *buf, *copy = NULL;
 	int len;
 
-	if (gt_fs_open(NULL, &fs, NULL) < 0 || load(fs, &t) < 0)
+	if (load(fs, &t) < 0)
 		return NULL;
 	if (!hwloc_topology_export_xmlbuffer(t, &buf, &len, 0)) {
 		copy = gt_xstrndup(buf, (size_t)len);

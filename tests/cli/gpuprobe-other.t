@@ -1,0 +1,135 @@
+Without a GPU a host is fine, unless one is required.
+
+  $ gpuprobe -q --root $FIXTURES/cpuless-node.host
+  gpuprobe: OK
+  $ gpuprobe -q --require-gpu --root $FIXTURES/cpuless-node.host
+  gpuprobe: CRITICAL - gpu.present
+  [2]
+
+The way between devices; what the kernel does not know is a question mark, never node 0.
+
+  $ gpuprobe topo --root $FIXTURES/server-8gpu.host
+  NODE CPUS         MEMORY TO 0 TO 1
+     0 0-15,32-47  256 GiB   10   21
+     1 16-31,48-63 256 GiB   21   10
+  
+  DEVICE       KIND NODE NEAR CPUS   17:00.0 1f:00.0 27:00.0 2f:00.0 37:00.0 3f:00.0 47:00.0 4f:00.0
+  0000:17:00.0 GPU     0 0-15,32-47  X       NODE    NODE    NODE    SYS     SYS     SYS     SYS
+  0000:1f:00.0 GPU     0 0-15,32-47  NODE    X       NODE    NODE    SYS     SYS     SYS     SYS
+  0000:27:00.0 GPU     0 0-15,32-47  NODE    NODE    X       NODE    SYS     SYS     SYS     SYS
+  0000:2f:00.0 GPU     0 0-15,32-47  NODE    NODE    NODE    X       SYS     SYS     SYS     SYS
+  0000:37:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     X       NODE    NODE    NODE
+  0000:3f:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     NODE    X       NODE    NODE
+  0000:47:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     NODE    NODE    X       NODE
+  0000:4f:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     NODE    NODE    NODE    X
+  X itself, PIX one bridge, PXB several bridges, PHB the host bridge, NODE within the node, SYS between nodes, ? not known
+  $ gpuprobe topo --root $FIXTURES/gpu-lost-and-narrow.host
+  NODE CPUS         MEMORY TO 0 TO 1
+     0 0-15,32-47  256 GiB   10   21
+     1 16-31,48-63 256 GiB   21   10
+  
+  DEVICE       KIND NODE NEAR CPUS 17:00.0 1f:00.0
+  0000:17:00.0 GPU     ? 0-63      X       ?
+  0000:1f:00.0 GPU     ? 0-63      ?       X
+  X itself, PIX one bridge, PXB several bridges, PHB the host bridge, NODE within the node, SYS between nodes, ? not known
+  $ gpuprobe topo --root $FIXTURES/cpuless-node.host
+  NODE CPUS     MEMORY TO 0 TO 12
+     0 0-7    64.0 GiB   10    21
+    12 (none) 96.0 GiB   21    10
+  
+  no GPU, NIC or NVMe on the PCI bus
+
+The document has the cause for monitoring.
+
+  $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
+        2       "cause": "driver.nouveau"
+       17       "cause": null
+        1   "cause": "driver.nouveau",
+        1   "exit_code": 2,
+        1   "schema": "gpuprobe/1",
+        1   "verdict": "CRITICAL",
+
+Every check has its story, and the messages that lead to it.
+
+  $ gpuprobe explain driver.lib-mismatch
+  driver.lib-mismatch: module and driver libraries are of one version
+  
+    The kernel module, libnvidia-ml and libcuda must be of exactly one version. An upgrade replaces
+    the files at once, the loaded module only at the next load. Three file reads decide it, without
+    asking the driver.
+  
+  Messages that lead here:
+    Failed to initialize NVML: Driver/library version mismatch
+    CUDA error 803: system has unsupported display driver / cuda driver combination
+  
+  Can follow from:
+    driver.loaded
+  $ gpuprobe explain no.such
+  gpuprobe: there is no check 'no.such'; gpuprobe list names them
+  [64]
+  $ gpuprobe list | head -4
+  CHECK               WHAT SHOULD BE
+  gpu.present         an NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   an ordinary kernel, not a real-time one
+  driver.nouveau      nouveau keeps off the cards
+
+A capture of a captured host, replayed, gives the same report.
+
+  $ gpuprobe capture copy.host --root $FIXTURES/driver-mismatch.host
+  $ gpuprobe --root $FIXTURES/driver-mismatch.host > one; gpuprobe --root copy.host > two; cmp one two
+
+An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
+
+  $ { cat $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } > cuda13.host
+  $ gpuprobe --root cuda13.host | grep -A2 cuda.toolkit
+  gpuprobe: WARNING - cuda.toolkit
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+  --
+  Cause: cuda.toolkit
+    toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
+    do:
+      Use a toolkit that the driver carries (Debian: apt install nvidia-cuda-toolkit), or upgrade the
+      driver
+  
+  --
+  cuda.toolkit        warn   toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\t13\t550.54\n'; } > override.host
+  $ gpuprobe -q --root override.host
+  gpuprobe: OK
+  $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\tthirteen\n'; } > broken.host
+  $ gpuprobe --root broken.host | grep -A1 cuda.toolkit
+  cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a CUDA major release,\x0aa TAB and a driver version
+  gpu.numa-node       pass    the node of every GPU is known
+
+Bad input is one sentence and exit 64; nothing is written.
+
+  $ gpuprobe --root /nonexistent
+  gpuprobe: cannot open root /nonexistent: No such file or directory
+  [64]
+  $ mkdir empty; gpuprobe --root empty
+  gpuprobe: empty is not a root: it has no proc, sys or etc
+  [64]
+  $ echo hello > not-a-host; gpuprobe --root not-a-host
+  gpuprobe: not-a-host is not a captured host: its first line is not "gpuprobe-capture/1"
+  [64]
+  $ head -c 3000 $FIXTURES/nouveau.host > cut.host; gpuprobe --root cut.host
+  gpuprobe: cut.host:158: the last line has no end; the capture is truncated
+  [64]
+  $ printf 'gpuprobe-capture/1\nfile /etc/../../x\n' > up.host; gpuprobe --root up.host
+  gpuprobe: up.host:2: the path must be absolute, without "." and ".."
+  [64]
+  $ gpuprobe --jsn
+  gpuprobe: unknown option --jsn; did you mean --json? (see 'gpuprobe --help')
+  [64]
+  $ gpuprobe topp
+  gpuprobe: unknown command 'topp'; did you mean topo? (see 'gpuprobe --help')
+  [64]
+  $ gpuprobe capture
+  gpuprobe: capture needs FILE (see 'gpuprobe capture --help')
+  [64]
+  $ gpuprobe capture /nonexistent/dir/file --root $FIXTURES/cpuless-node.host
+  gpuprobe: cannot create /nonexistent/dir/file: No such file or directory
+  [64]

@@ -1,0 +1,360 @@
+Every captured host is judged with the cause that was built into it. Exit codes are those of monitoring plug-ins.
+
+A host without a GPU is no failure; what slows CPU training is said with the line that mends it.
+
+  $ gpuprobe --root $FIXTURES/laptop-no-gpu.host
+  gpuprobe: WARNING - host.blas
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up laptop CPU: 4 cores, 8 CPUs, 1 NUMA node, 16.0 GiB of memory
+    no NVIDIA GPU
+  
+  Cause: host.blas
+    libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for the
+    same cores (PyTorch on two cores: 1.7 to 2.7 times slower)
+    do:
+        apt install libopenblas0-openmp
+        update-alternatives --set libblas.so.3-x86_64-linux-gnu /usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3
+  
+  Also host.governor
+    the CPU frequency governor is powersave (policy0)
+    do:
+      Measure what performance brings here: gputune plan --only cpu.governor
+  
+  CHECK             RESULT SEEN
+  kernel.preempt-rt pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  host.blas         warn   libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own\x0apool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times\x0aslower)
+  host.shm          pass   /dev/shm has 8.0 GiB
+  host.governor     warn   the CPU frequency governor is powersave (policy0)
+  host.cpu-quota    pass   8 of 8 CPUs may be used, without a quota
+  14 checks do not apply here (--verbose shows them)
+  [1]
+
+A healthy server is one screen of facts.
+
+  $ gpuprobe --root $FIXTURES/server-8gpu.host
+  gpuprobe: OK
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:1f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:27:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:2f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:37:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:3f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:47:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   8 NVIDIA GPUs on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built pass   the nvidia module is loaded
+  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
+  driver.loaded       pass   nvidia 550.163.01
+  driver.device-nodes pass   /dev/nvidiactl can be opened
+  driver.lib-mismatch pass   module and libraries are of one version, 550.163.01
+  nvml.answers        pass   NVML answers: driver 550.163.01
+  gpu.count           pass   all 8 GPUs on the bus are in the driver's hands
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  gpu.persistence     pass   persistence mode is on
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.governor       pass   no CPU is held at low frequency
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  2 checks do not apply here (--verbose shows them)
+
+The module is there and not loaded: that is the cause, NVML's failure follows from it.
+
+  $ gpuprobe --root $FIXTURES/driver-not-loaded.host
+  gpuprobe: CRITICAL - driver.loaded
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver none
+  
+  Cause: driver.loaded
+    the nvidia kernel module is not loaded
+    follows from it:
+      nvml.answers: NVML fails with code 9: Driver Not Loaded
+    do:
+        modprobe nvidia
+      and if that fails, read why in: journalctl -k -b | grep -i nvidia
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built pass   a nvidia module is built for kernel 6.1.0-41-amd64
+  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
+  driver.loaded       fail   the nvidia kernel module is not loaded
+  nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  7 checks do not apply here (--verbose shows them)
+  [2]
+
+After a kernel upgrade without headers the missing build is the cause, not the module that cannot load.
+
+  $ gpuprobe --root $FIXTURES/driver-no-headers.host
+  gpuprobe: CRITICAL - driver.module-built
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver none
+  
+  Cause: driver.module-built
+    no nvidia module is built for the running kernel 6.1.0-41-amd64; its headers are missing, so DKMS
+    could not build one
+    follows from it:
+      driver.loaded: the nvidia kernel module is not loaded
+      nvml.answers: NVML fails with code 9: Driver Not Loaded
+    do:
+        apt install linux-headers-6.1.0-41-amd64
+        dkms autoinstall -k 6.1.0-41-amd64
+        modprobe nvidia
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-amd64; its\x0aheaders are missing, so DKMS could not build one
+  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
+  driver.loaded       fail   the nvidia kernel module is not loaded
+  nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  7 checks do not apply here (--verbose shows them)
+  [2]
+
+Module and libraries of two versions: decided from files, with NVML's own failure folded under it.
+
+  $ gpuprobe --root $FIXTURES/driver-mismatch.host
+  gpuprobe: CRITICAL - driver.lib-mismatch
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
+    NVIDIA driver 535.261.03
+  
+  Cause: driver.lib-mismatch
+    the loaded module is 535.261.03 but /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the
+    driver was upgraded under running modules
+    follows from it:
+      nvml.answers: NVML fails with code 18: Driver/library version mismatch
+    do:
+      Stop what uses the GPU and reload the module, or reboot:
+        modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
+      To keep it from happening unattended: apt-mark hold nvidia-driver
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built pass   the nvidia module is loaded
+  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
+  driver.loaded       pass   nvidia 535.261.03
+  driver.device-nodes pass   /dev/nvidiactl can be opened
+  driver.lib-mismatch fail   the loaded module is 535.261.03 but\x0a/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was\x0aupgraded under running modules
+  nvml.answers        fail   NVML fails with code 18: Driver/library version mismatch
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  5 checks do not apply here (--verbose shows them)
+  [2]
+
+nouveau holds the card.
+
+  $ gpuprobe --root $FIXTURES/nouveau.host
+  gpuprobe: CRITICAL - driver.nouveau
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver nouveau
+  
+  Cause: driver.nouveau
+    nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card
+    follows from it:
+      driver.loaded: the nvidia kernel module is not loaded
+      nvml.answers: libnvidia-ml.so.1 cannot be loaded
+    do:
+      Install Debian's driver, which keeps nouveau away, and reboot:
+        apt install nvidia-driver firmware-misc-nonfree; reboot
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      fail   nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card
+  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
+  driver.loaded       fail   the nvidia kernel module is not loaded
+  nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  8 checks do not apply here (--verbose shows them)
+  [2]
+
+A real-time kernel explains why no module could be built.
+
+  $ gpuprobe --root $FIXTURES/preempt-rt.host
+  gpuprobe: CRITICAL - kernel.preempt-rt
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-rt-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver none
+  
+  Cause: kernel.preempt-rt
+    kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and
+    training loses throughput
+    follows from it:
+      driver.module-built: no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no
+      driver package is installed
+      driver.loaded: the nvidia kernel module is not loaded
+      nvml.answers: libnvidia-ml.so.1 cannot be loaded
+    do:
+      Install the ordinary kernel and boot it:
+        apt install linux-image-amd64 linux-headers-amd64
+        apt purge 'linux-image-rt-amd64'; reboot
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   fail   kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module\x0arefuses to build for it, and training loses throughput
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no\x0adriver package is installed
+  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
+  driver.loaded       fail   the nvidia kernel module is not loaded
+  nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  7 checks do not apply here (--verbose shows them)
+  [2]
+
+A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
+
+  $ gpuprobe --root $FIXTURES/gpu-lost-and-narrow.host
+  gpuprobe: CRITICAL - gpu.count
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    GPU 0000:1f:00.0: NVIDIA GPU, driver nvidia
+    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
+  
+  Cause: gpu.count
+    2 GPUs on the PCI bus, but NVML sees 1
+    do:
+      Look for the one that failed: journalctl -k -b | grep -iE 'nvrm|xid|fallen off'
+      A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.
+  
+  Also gpu.numa-node
+    the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is next to (numa_node is -1)
+    do:
+      Mend the firmware or the VM's topology (in libvirt: a pcie-expander-bus with <node>); until then
+      nothing should be bound to a node for this GPU
+  
+  Also gpu.pcie-width
+    GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
+    do:
+      Reseat the card or its riser, and look at the slot's bifurcation in the firmware
+  
+  CHECK               RESULT SEEN
+  gpu.present         pass   2 NVIDIA GPUs on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built pass   the nvidia module is loaded
+  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
+  driver.loaded       pass   nvidia 550.163.01
+  driver.device-nodes pass   /dev/nvidiactl can be opened
+  driver.lib-mismatch pass   module and libraries are of one version, 550.163.01
+  nvml.answers        pass   NVML answers: driver 550.163.01
+  gpu.count           fail   2 GPUs on the PCI bus, but NVML sees 1
+  gpu.numa-node       warn   the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is\x0anext to (numa_node is -1)
+  gpu.pcie-width      warn   GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
+  gpu.persistence     pass   persistence mode is on
+  host.shm            pass   /dev/shm has 256 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
+  3 checks do not apply here (--verbose shows them)
+  [2]
+
+A container that was not given the GPU, with a quota and a small /dev/shm.
+
+  $ gpuprobe --root $FIXTURES/container-cpuset.host
+  gpuprobe: CRITICAL - driver.device-nodes
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, container
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
+    NVIDIA driver 550.163.01
+  
+  Cause: driver.device-nodes
+    this container (docker) was not given the GPU: /dev/nvidiactl is absent
+    follows from it:
+      nvml.answers: libnvidia-ml.so.1 cannot be loaded
+    do:
+      Start it with the GPU: docker run --gpus all …
+  
+  Also host.shm
+    /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory through it
+    do:
+      Start the container with more: docker run --shm-size=16g …
+  
+  Also host.cpu-quota
+    the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs are throttled every period
+    do:
+      Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
+  
+  CHECK               RESULT  SEEN
+  gpu.present         pass    1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   pass    kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.nouveau      pass    nouveau drives none of the GPUs
+  driver.module-built pass    the nvidia module is loaded
+  driver.secure-boot  pass    the module is loaded, so its signature is no obstacle
+  driver.loaded       pass    nvidia 550.163.01
+  driver.device-nodes fail    this container (docker) was not given the GPU: /dev/nvidiactl is absent
+  driver.lib-mismatch unknown no driver library whose name tells its version was found in the usual\x0aplaces
+  nvml.answers        fail    libnvidia-ml.so.1 cannot be loaded
+  gpu.numa-node       pass    the node of every GPU is known
+  gpu.pcie-width      pass    every GPU has the PCIe width that card and slot can do
+  host.shm            warn    /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory\x0athrough it
+  host.numa-balancing pass    automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      warn    the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs\x0aare throttled every period
+  5 checks do not apply here (--verbose shows them)
+  [2]
+
+A node without CPUs, with an id far from the others, is a node.
+
+  $ gpuprobe --root $FIXTURES/cpuless-node.host
+  gpuprobe: OK
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU beside GPU memory: 8 cores, 8 CPUs, 2 NUMA nodes, 160 GiB of memory
+    no NVIDIA GPU
+  
+  CHECK               RESULT SEEN
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  host.shm            pass   /dev/shm has 80.0 GiB
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.cpu-quota      pass   8 of 8 CPUs may be used, without a quota
+  15 checks do not apply here (--verbose shows them)
+
+A captured virtual machine.
+
+  $ gpuprobe --root $FIXTURES/vm-2cpu.host
+  gpuprobe: OK
+    Debian GNU/Linux 12 (bookworm), kernel 6.18.44-fc-v595, virtual machine, container
+    AMD EPYC (EPYC (Milan)): 2 cores, 2 CPUs, 1 NUMA node, 23.5 GiB of memory
+    no NVIDIA GPU
+  
+  CHECK             RESULT SEEN
+  kernel.preempt-rt pass   kernel 6.18.44-fc-v595 is not a PREEMPT_RT kernel
+  host.blas         pass   libblas.so.3 is openblas-openmp
+  host.shm          pass   /dev/shm has 23.5 GiB
+  host.cpu-quota    pass   2 of 2 CPUs may be used, without a quota
+  15 checks do not apply here (--verbose shows them)
