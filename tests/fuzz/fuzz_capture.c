@@ -12,7 +12,7 @@
 #include "lib/fsroot.h"
 #include "tests/fuzz/fuzz.h"
 
-const unsigned fuzz_rounds = 100;
+const unsigned fuzz_rounds = 300;
 
 /* Read all that the root shows below dir; depth bounds links that lead in circles. */
 static void walk(struct gt_fsroot *fs, const char *dir, struct gt_strv *paths, int depth)

@@ -4,7 +4,7 @@
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"
 
-const unsigned fuzz_rounds = 5000;
+const unsigned fuzz_rounds = 20000;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of the tools are the truth: --help, manual pages, completion and the lists of ids must say the same."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import tap
+
+PAGES = {"gpuprobe": "gpuprobe.1", "gputune": "gputune.8", "gpubench": "gpubench.1"}
+# where the ids of a registry come from, and the page that must tell of each
+REGISTRIES = (("gpuprobe", "checks", "gpuprobe-checks.7"), ("gputune", "knobs", "gputune-knobs.7"),
+              ("gpubench", "workloads", "gpubench.1"))
+
+
+def page(name):
+    if not os.path.exists(os.path.join(tap.TOP, "man", name)):
+        return ""
+    with open(os.path.join(tap.TOP, "man", name), encoding="utf-8") as f:
+        return f.read()
+
+
+def options(mdoc):
+    return set(re.findall(r"Fl Fl ([a-z][a-z0-9-]*)", mdoc))
+
+
+def commands(mdoc):
+    return set(re.findall(r"^\.It Cm ([a-z][a-z0-9-]*)", mdoc, re.M))
+
+
+def exit_codes(mdoc):
+    section = re.search(r"^\.Sh EXIT STATUS\n(.*?)(?=^\.Sh |\Z)", mdoc, re.M | re.S)
+    return set(re.findall(r"^\.It (\d+)", section.group(1), re.M)) if section else set()
+
+
+def compare(name, said, true, what):
+    tap.rule(name, [f"missing: {what}{x}" for x in sorted(true - said)] +
+             [f"the tool has no {what}{x}" for x in sorted(said - true)])
+
+
+def manual(tool, truth):
+    mdoc = page(PAGES[tool])
+    compare(f"{PAGES[tool]} names the options of {tool}", options(mdoc), options(truth), "--")
+    compare(f"{PAGES[tool]} names the commands of {tool}", commands(mdoc), commands(truth), "")
+    compare(f"{PAGES[tool]} names the exit codes of {tool}", exit_codes(mdoc), exit_codes(truth), "")
+
+
+def helps(tool, truth):
+    text = tap.run(tool, "--help").stdout
+    bad = [f"not in {tool} --help: {c}" for c in sorted(commands(truth)) if not re.search(rf"^  {c} ", text, re.M)]
+    bad += [f"not in {tool} --help: exit status {c}" for c in sorted(exit_codes(truth), key=int)
+            if not re.search(rf"^ +{c}  ", text, re.M)]
+    for cmd in sorted(commands(truth)):
+        done = tap.run(tool, cmd, "--help")
+        if done.returncode or done.stderr or not done.stdout.startswith(f"Usage: {tool} {cmd}"):
+            bad.append(f"{tool} {cmd} --help: status {done.returncode} {done.stderr}")
+        text += done.stdout
+    bad += [f"in no --help: --{o}" for o in sorted(options(truth)) if f"--{o}" not in text]
+    bad += [f"wider than 100 columns: {line}" for line in text.splitlines() if len(line) > 100 and "http" not in line]
+    tap.rule(f"the --help texts of {tool} name every command, option and exit code", bad)
+
+
+def completed(tool, script, words):
+    """What bash offers after these words."""
+    asked = (f". {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _{tool}; "
+             "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "--norc", "-c", asked.replace("''", "")], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return set(done.stdout.split())
+
+
+def completion(tool, truth):
+    with tempfile.TemporaryDirectory() as scratch:
+        script = os.path.join(scratch, tool)
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(tap.run(tool, "--print-completion", "bash").stdout)
+        offered = completed(tool, script, [tool, '""'])
+        bad = [f"not offered: {c}" for c in sorted(commands(truth) - offered)]
+        for cmd in [None, *sorted(commands(truth))]:
+            offered |= completed(tool, script, [tool, *([cmd] if cmd else []), "--"])
+        bad += [f"not offered: --{o}" for o in sorted(options(truth)) if f"--{o}" not in offered]
+        tap.rule(f"bash completes every command and option of {tool}", bad)
+        name = f"the zsh completion of {tool} is sound"
+        if not shutil.which("zsh"):
+            tap.skip(name, "no zsh here")
+            return
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(tap.run(tool, "--print-completion", "zsh").stdout)
+        done = subprocess.run(["zsh", "-n", script], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              check=False)
+        tap.rule(name, done.stderr.splitlines())
+
+
+def registry(tool, key, name):
+    doc, bad = tap.document(tool, "list")
+    true = {x["id"] for x in doc[key]} if doc else set()
+    said = set(re.findall(r"^\.It (?:Ic|Cm|Li|Sy|Va) ([a-z0-9_.*<>/-]+)", page(name), re.M))
+    if key == "workloads":
+        said &= true    # that page has other lists too
+    bad += [f"not in {name}: {x}" for x in sorted(true - said)]
+    bad += [f"{name} tells of {x}, which {tool} list does not have" for x in sorted(said - true)]
+    tap.rule(f"{name} tells of each of the {key} of {tool}", bad or ([] if true else [f"{tool} list is empty"]))
+    bad = []
+    for x in sorted(true):
+        done = tap.run(tool, "explain", x) if key != "workloads" else None
+        if done and (done.returncode or x not in done.stdout):
+            bad.append(f"{tool} explain {x}: status {done.returncode} {done.stderr.strip()}")
+    if key != "workloads":
+        tap.rule(f"{tool} explains each of its {key}", bad)
+
+
+def lint(name):
+    mandoc = os.environ.get("MANDOC", "mandoc")
+    if not shutil.which(mandoc):
+        tap.skip(f"{name} is clean for mandoc", "no mandoc here")
+        return
+    done = subprocess.run([mandoc, "-Tlint", "-Wwarning", os.path.join(tap.TOP, "man", name)],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    tap.rule(f"{name} is clean for mandoc", done.stdout.splitlines())
+
+
+for each in tap.TOOLS:
+    table = tap.run(each, "--print-man").stdout
+    manual(each, table)
+    helps(each, table)
+    completion(each, table)
+for each in REGISTRIES:
+    registry(*each)
+for each in sorted(os.listdir(os.path.join(tap.TOP, "man"))):
+    if re.search(r"\.[1-8]$", each):
+        lint(each)
+tap.plan()

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every JSON document holds to the schema that is shipped for it: its field "schema" names it (gpuprobe/1 ->
+gpuprobe-1.json). Documents come from this host, from the captured hosts, and from one tiny benchmark."""
+import glob
+import json
+import os
+import tempfile
+
+import tap
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+ROOMS = ("probe", "sysctl", "tune", "bench")
+
+
+def schemas():
+    found = {}
+    for room in ROOMS:
+        for path in glob.glob(os.path.join(tap.TOP, room, "schema", "*.json")):
+            with open(path, encoding="utf-8") as f:
+                found[os.path.basename(path)[:-len(".json")]] = json.load(f)
+    return found
+
+
+def offences(doc, known):
+    name = str(doc.get("schema", "none")).replace("/", "-")
+    if name not in known:
+        return [f"no schema is shipped for {doc.get('schema')}"]
+    check = jsonschema.Draft202012Validator(known[name])
+    return [f"/{'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in check.iter_errors(doc)]
+
+
+def validate(known, tool, *args):
+    doc, bad = tap.document(tool, *args)
+    shown = [os.path.basename(a) if a.startswith("/") else a for a in args]
+    tap.rule(f"{tool} {' '.join(shown)} --json holds to its schema", bad or offences(doc, known))
+
+
+def validate_file(known, name, path, done):
+    try:
+        with open(path, encoding="utf-8") as f:
+            doc = json.load(f)
+    except (OSError, ValueError) as why:
+        tap.rule(name, [str(why), done.stderr.strip()])
+        return
+    tap.rule(name, offences(doc, known))
+
+
+def main():
+    known = schemas()
+    for name, schema in sorted(known.items()):
+        try:
+            jsonschema.Draft202012Validator.check_schema(schema)
+            tap.rule(f"{name}.json is a JSON Schema", [])
+        except jsonschema.SchemaError as why:
+            tap.rule(f"{name}.json is a JSON Schema", [str(why)])
+    hosts = sorted(glob.glob(os.path.join(tap.TOP, "tests", "fixtures", "*.host")))
+    for root in [[]] + [["--root", h] for h in hosts]:
+        for cmd in (["gpuprobe"], ["gpuprobe", "topo"], ["gpuprobe", "list"], ["gputune", "list"], ["gputune", "plan"],
+                    ["gputune", "status"]):
+            validate(known, *cmd, *root)
+    validate(known, "gpubench", "list")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "result.json")
+        done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path)
+        validate_file(known, "a result of gpubench run holds to its schema", path, done)
+
+
+if jsonschema:
+    main()
+else:
+    tap.skip("documents hold to their schemas", "no python3-jsonschema here")
+tap.plan()

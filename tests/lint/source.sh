@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What every source file promises: a licence line, the door, sizes, no leftovers.
+. "$(dirname "$0")/tap.sh"
+cd "$TOP_SRCDIR" || exit 1
+
+code=$(sources .c .h .cu)
+scripts="$(sources .sh .py .am .m4) bootstrap tests/cli/run tests/summary configure.ac $(ls .ci/run 2>/dev/null)"
+
+for f in $code $scripts; do
+	head -n 3 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$f"
+done >"$offences"
+rule 'each source file names its licence'
+
+# The door: whoever opens, lists or changes files by himself is named in door-allowed with the reason.
+calls='\b(fopen|freopen|open|openat|openat2|creat|opendir|fdopendir|scandir|readlink|readlinkat|l?stat|fstatat|statx|statvfs|access|faccessat|unlink|unlinkat|rename|renameat2?|mkdir|mkdirat|mkdtemp|mkstemp|mkostemp|realpath|truncate|chmod|symlink|symlinkat|glob|nftw|getmntent|setmntent)\('
+grep -v '^#' tests/lint/door-allowed | cut -f1 >"$scratch/door"
+# comments and strings are taken away first
+for f in $(printf '%s\n' $code | grep -E '^(lib|probe|sysctl|tune|runtime|bench)/' | grep -vxFf "$scratch/door"); do
+	sed -e 's,"\([^"\\]\|\\.\)*","",g' -e 's,/\*.*\*/,,g' -e 's,//.*,,' -e '/^[[:blank:]]*\/\?\*/d' "$f" |
+		grep -nE "(^|[^._a-zA-Z0-9>])$calls" | sed "s,^,$f:,"
+done >"$offences"
+rule 'files are opened only by those named in door-allowed'
+while read -r f; do
+	[ -e "$f" ] || echo "$f: is not there"
+done <"$scratch/door" >"$offences"
+rule 'door-allowed names only files that exist'
+grep -nE "$calls\"/(proc|sys|etc|dev|run|var)" $code | grep -v -e '^lib/fsroot.c:' -e '^tests/' -e '"/dev/null"' >"$offences"
+rule 'no path of the kernel or of /etc is given to a system call'
+grep -nE '\b(system|popen|execlp|execvp|execvpe|wordexp)\(' $code | grep -v -e '^tests/unit/' -e 'posix_spawn' |
+	grep -vE '^[^:]+:[0-9]+:[[:blank:]]*(/?\*|//)' |
+	grep -v -Ff tests/lint/exec-allowed >"$offences"
+rule 'no shell, and no search along PATH unless named in exec-allowed'
+
+# kernel style: a function's braces stand in the first column
+awk 'FNR == 1 { start = 0 } /^\{/ { start = FNR }
+	/^\}/ && start { if (FNR - start - 1 > 100) print FILENAME ":" start ": " FNR - start - 1 " lines"; start = 0 }' \
+	$(printf '%s\n' $code | grep '\.c$') >"$offences"
+rule 'no function is longer than 100 lines'
+wc -l $(printf '%s\n' $code | grep '\.c$') | awk '$2 != "total" && $1 > 700 { print $2 ": " $1 " lines" }' >"$offences"
+rule 'no .c file is longer than 700 lines'
+awk '{ line = $0; gsub(/\t/, "        ", line) } length(line) > 132 { print FILENAME ":" FNR ": " length(line) " columns" }' $code >"$offences"
+rule 'no line is longer than 132 columns'
+# the words are put together here so that this file does not hold them
+grep -nE "\b(TO""DO|FIX""ME|XX""X|HA""CK)\b" $code $scripts $(sources .md .t .1 .7 .8 .json) >"$offences"
+rule 'nothing is left for later'
+grep -nE '(^|[^A-Za-z0-9_.$}/*-])/(ro''ot|wo''rk|ho''me/[a-z]+)/' $code $scripts $(sources .md .t .1 .7 .8 .json) >"$offences"
+rule 'no path of a developer'"'"'s machine'
+grep -nE '[[:blank:]]+$' $code $scripts $(sources .1 .7 .8) >"$offences"
+rule 'no blanks at the end of a line'
+
+# Lists that must name every file
+for f in $(find tests/cli -name '*.t'; find tests/lint -name '*.sh' ! -name tap.sh -o -name '*.py' ! -name tap.py; find tests/fuzz -name 'fuzz_*.c'); do
+	grep -qF "${f%.c}" tests/Makemodule.am || echo "$f"
+done >"$offences"
+rule 'tests/Makemodule.am names every transcript, lint test and fuzz target'
+for f in $(printf '%s\n' $code | grep -E '^(lib|probe|sysctl|tune|runtime|bench)/'); do
+	cat $(sources Makemodule.am) | grep -qE "(^|[[:blank:]/])$f([[:blank:]]|\$)" || echo "$f"
+done >"$offences"
+rule 'every source file is in a Makemodule.am, and so in the tarball'
+for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$offences"
+rule 'each room has a README'
+plan

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TAP for the lint tests: a rule is a list of lines that break it; it holds when there is none."""
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+TOP = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("TOP_BUILDDIR") or os.getcwd()
+TOOLS = ("gpuprobe", "gputune", "gpubench")
+count, failed = 0, 0
+
+
+def rule(name, offences):
+    global count, failed
+    count += 1
+    print(f"not ok {count} - {name}" if offences else f"ok {count} - {name}")
+    for line in offences[:40]:
+        print(f"#   {line}")
+    failed += bool(offences)
+
+
+def skip(name, reason):
+    global count
+    count += 1
+    print(f"ok {count} - {name} # SKIP {reason}")
+
+
+def plan():
+    print(f"1..{count}")
+    sys.exit(1 if failed or not count else 0)
+
+
+def run(tool, *args, env=None):
+    """The finished process of a built tool; text output, no terminal."""
+    return subprocess.run([os.path.join(BUILD, tool), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300, check=False,
+                          env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100", **(env or {})})
+
+
+def document(tool, *args):
+    """The JSON document a tool prints, or None with the offence."""
+    done = run(tool, *args, "--json")
+    try:
+        return json.loads(done.stdout), []
+    except ValueError as why:
+        return None, [f"{tool} {' '.join(args)} --json: {why}; {done.stderr.strip()}"]
