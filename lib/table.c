@@ -139,8 +139,10 @@ static struct libscols_table *lay_out(struct gt_table *t, unsigned width, bool c
 						      0;
 		struct libscols_column *col = scols_table_new_column(out, t->head[c], t->align[c] == GT_TRUNC ? 0.3 : 0, flags);
 
-		if (col && t->align[c] == GT_WRAP)
+		if (col && t->align[c] == GT_WRAP) {
 			scols_column_set_wrapfunc(col, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+			scols_column_set_safechars(col, "\n");
+		}
 	}
 	for (size_t i = 0; i + t->n_columns <= t->n_cells; i += t->n_columns) {
 		struct libscols_line *line = scols_table_new_line(out, NULL);

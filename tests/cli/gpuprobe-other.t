@@ -101,8 +101,8 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   gpuprobe: OK
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\tthirteen\n'; } > broken.host
   $ gpuprobe --root broken.host | grep -A1 cuda.toolkit
-  cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a CUDA major release,\x0aa TAB and a driver version
-  gpu.numa-node       pass    the node of every GPU is known
+  cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a CUDA major release,
+                              a TAB and a driver version
 
 Bad input is one sentence and exit 64; nothing is written.
 

@@ -22,7 +22,9 @@ A host without a GPU is no failure; what slows CPU training is said with the lin
   
   CHECK             RESULT SEEN
   kernel.preempt-rt pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  host.blas         warn   libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own\x0apool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times\x0aslower)
+  host.blas         warn   libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own
+                           pool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times
+                           slower)
   host.shm          pass   /dev/shm has 8.0 GiB
   host.governor     warn   the CPU frequency governor is powersave (policy0)
   host.cpu-quota    pass   8 of 8 CPUs may be used, without a quota
@@ -60,7 +62,8 @@ A healthy server is one screen of facts.
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   gpu.persistence     pass   persistence mode is on
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.governor       pass   no CPU is held at low frequency
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   2 checks do not apply here (--verbose shows them)
@@ -92,7 +95,8 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   7 checks do not apply here (--verbose shows them)
   [2]
@@ -120,14 +124,16 @@ After a kernel upgrade without headers the missing build is the cause, not the m
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
   driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-amd64; its\x0aheaders are missing, so DKMS could not build one
+  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-amd64; its
+                             headers are missing, so DKMS could not build one
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   7 checks do not apply here (--verbose shows them)
   [2]
@@ -159,12 +165,15 @@ Module and libraries of two versions: decided from files, with NVML's own failur
   driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
   driver.loaded       pass   nvidia 535.261.03
   driver.device-nodes pass   /dev/nvidiactl can be opened
-  driver.lib-mismatch fail   the loaded module is 535.261.03 but\x0a/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was\x0aupgraded under running modules
+  driver.lib-mismatch fail   the loaded module is 535.261.03 but
+                             /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was
+                             upgraded under running modules
   nvml.answers        fail   NVML fails with code 18: Driver/library version mismatch
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   5 checks do not apply here (--verbose shows them)
   [2]
@@ -196,7 +205,8 @@ nouveau holds the card.
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   8 checks do not apply here (--verbose shows them)
   [2]
@@ -224,16 +234,19 @@ A real-time kernel explains why no module could be built.
   
   CHECK               RESULT SEEN
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   fail   kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module\x0arefuses to build for it, and training loses throughput
+  kernel.preempt-rt   fail   kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module
+                             refuses to build for it, and training loses throughput
   driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no\x0adriver package is installed
+  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no
+                             driver package is installed
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   7 checks do not apply here (--verbose shows them)
   [2]
@@ -276,11 +289,13 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
   driver.lib-mismatch pass   module and libraries are of one version, 550.163.01
   nvml.answers        pass   NVML answers: driver 550.163.01
   gpu.count           fail   2 GPUs on the PCI bus, but NVML sees 1
-  gpu.numa-node       warn   the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is\x0anext to (numa_node is -1)
+  gpu.numa-node       warn   the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is
+                             next to (numa_node is -1)
   gpu.pcie-width      warn   GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
   gpu.persistence     pass   persistence mode is on
   host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
   3 checks do not apply here (--verbose shows them)
   [2]
@@ -319,13 +334,17 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
   driver.secure-boot  pass    the module is loaded, so its signature is no obstacle
   driver.loaded       pass    nvidia 550.163.01
   driver.device-nodes fail    this container (docker) was not given the GPU: /dev/nvidiactl is absent
-  driver.lib-mismatch unknown no driver library whose name tells its version was found in the usual\x0aplaces
+  driver.lib-mismatch unknown no driver library whose name tells its version was found in the usual
+                              places
   nvml.answers        fail    libnvidia-ml.so.1 cannot be loaded
   gpu.numa-node       pass    the node of every GPU is known
   gpu.pcie-width      pass    every GPU has the PCIe width that card and slot can do
-  host.shm            warn    /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory\x0athrough it
-  host.numa-balancing pass    automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
-  host.cpu-quota      warn    the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs\x0aare throttled every period
+  host.shm            warn    /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory
+                              through it
+  host.numa-balancing pass    automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                              can measure it off
+  host.cpu-quota      warn    the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs
+                              are throttled every period
   5 checks do not apply here (--verbose shows them)
   [2]
 
@@ -340,7 +359,8 @@ A node without CPUs, with an id far from the others, is a node.
   CHECK               RESULT SEEN
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
   host.shm            pass   /dev/shm has 80.0 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune\x0acan measure it off
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
   host.cpu-quota      pass   8 of 8 CPUs may be used, without a quota
   15 checks do not apply here (--verbose shows them)
 
