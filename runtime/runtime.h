@@ -92,6 +92,7 @@ int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const do
 		 struct gt_err *err);
 int rt_graph_leaves(const struct rt_graph *g); /* inputs and parameters */
 struct rt_node *rt_graph_leaf(const struct rt_graph *g, int i);
+struct rt_node *rt_graph_node(const struct rt_graph *g, const char *name); /* the last of that name, or NULL */
 bool rt_node_is_param(const struct rt_node *n);
 enum rt_dtype rt_node_dtype(const struct rt_node *n);
 

@@ -72,6 +72,14 @@ struct rt_node *rt_graph_leaf(const struct rt_graph *g, int want)
 	return NULL;
 }
 
+struct rt_node *rt_graph_node(const struct rt_graph *g, const char *name)
+{
+	for (int i = g->ir.n_nodes - 1; i >= 0; i--)
+		if (gt_streq(g->ir.nodes[i]->name, name))
+			return g->ir.nodes[i];
+	return NULL;
+}
+
 static struct rt_node *leaf(struct rt_graph *g, enum rt_role role, const char *name, enum rt_dtype dtype,
 			    const struct rt_shape *shape)
 {

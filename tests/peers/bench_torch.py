@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Our training step beside PyTorch's, on the same cores, in interleaved rounds of fresh processes.
+
+Usage: bench_torch.py GPUBENCH [--rounds N] [--jobs a,b,...] [--results DIR] [--python PATH]
+Three arms: gpubench train; PyTorch as Debian starts it; PyTorch at its best here (OpenMP flavour of OpenBLAS instead of the
+pthread one, glibc's malloc told to keep its memory). All get the same number of threads. Results go to DIR/cpu.json (all
+samples) and DIR/cpu.md (made from it); jobs that are not run keep their older rows.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+
+JOBS = {  # name: options that both sides take
+    "gpt2-124m-b4-t64": ["gpt2", "--batch", "4", "--seq", "64", "--steps", "6", "--warmup", "2"],
+    "gpt2-124m-b4-t256": ["gpt2", "--batch", "4", "--seq", "256", "--steps", "3", "--warmup", "1"],
+    "gpt2-6x384-b4-t64": ["gpt2", "--layers", "6", "--width", "384", "--heads", "6", "--batch", "4", "--seq", "64",
+                          "--steps", "12", "--warmup", "3"],
+    "gpt2-6x384-b4-t256": ["gpt2", "--layers", "6", "--width", "384", "--heads", "6", "--batch", "4", "--seq", "256",
+                           "--steps", "6", "--warmup", "2"],
+    "mlp-784-1024-1024-10-b256": ["mlp", "--batch", "256", "--steps", "100", "--warmup", "10"],
+}
+OPENMP_BLAS = f"/usr/lib/{platform.machine()}-linux-gnu/openblas-openmp"
+BEST = {
+    "LD_LIBRARY_PATH": OPENMP_BLAS,
+    "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshold=34359738368:"
+                      "glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1",
+}
+KEEP = ("framework", "items_per_s", "unit", "loss", "step_s", "max_rss_bytes", "minor_faults_per_step", "flops_per_s",
+        "planned_bytes", "blas", "isa")
+
+
+def launch(command, env):
+    done = subprocess.run(command, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+    return {k: v for k, v in json.loads(done.stdout).items() if k in KEEP}
+
+
+def measure(a, name, threads):
+    options = JOBS[name] + ["--threads", str(threads)]
+    peer = [a.python, os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_train.py")] + options
+    arms = {
+        "gputune": ([a.gpubench, "train", *options, "--json", "--quiet"], {}),
+        "torch default": (peer, {}),
+        "torch best": (peer, BEST),
+    }
+    runs = {arm: [] for arm in arms}
+    for i in range(a.rounds):
+        order = list(arms)[i % 3:] + list(arms)[: i % 3]
+        for arm in order:
+            load = os.getloadavg()[0]
+            runs[arm].append({**launch(*arms[arm]), "load_before": load})
+            print(f"{name} round {i + 1} {arm}: {runs[arm][-1]['items_per_s']:.1f} {runs[arm][-1]['unit']}/s", flush=True)
+    return runs
+
+
+def summary(runs):
+    rate = {arm: [r["items_per_s"] for r in rs] for arm, rs in runs.items()}
+    ratio = {arm: statistics.median(o / t for o, t in zip(rate["gputune"], rate[arm])) for arm in rate if arm != "gputune"}
+    return {arm: statistics.median(v) for arm, v in rate.items()}, ratio
+
+
+def default_blas():
+    """The flavour that PyTorch gets when nobody says otherwise: it is what the alternatives point to."""
+    path = os.path.realpath(f"/usr/lib/{platform.machine()}-linux-gnu/libblas.so.3")
+    return os.path.basename(os.path.dirname(path)) if os.path.exists(path) else "unknown"
+
+
+def cpu_name():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def table(results):
+    lines = [
+        "# The training step on CPUs, beside PyTorch", "",
+        "Made by `make bench-torch` from cpu.json, which has every sample. One row is the median over interleaved rounds of",
+        "fresh processes; ratios are medians of the rounds' ratios. \"Best\" PyTorch has the OpenMP flavour of OpenBLAS and glibc's",
+        "malloc told to keep its memory; \"default\" is PyTorch as Debian starts it. FP32 throughout.", "",
+        "| job | ours | best PyTorch | ratio | default PyTorch | ratio | Gflop/s | peak memory, ours / best | faults per step, ours / best |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, r in results.items():
+        rate, ratio = summary(r["runs"])
+        ours, best = r["runs"]["gputune"][-1], r["runs"]["torch best"][-1]
+        lines.append(
+            f"| {name} | {rate['gputune']:.0f} {ours['unit']}/s | {rate['torch best']:.0f} | **{ratio['torch best']:.2f}** "
+            f"| {rate['torch default']:.0f} | {ratio['torch default']:.2f} | {ours['flops_per_s'] / 1e9:.0f} "
+            f"| {ours['max_rss_bytes'] / 2**30:.2f} / {best['max_rss_bytes'] / 2**30:.2f} GiB "
+            f"| {ours['minor_faults_per_step']:.0f} / {best['minor_faults_per_step']:.0f} |")
+    lines += ["", "| job | when | host | threads | rounds | load before, at most | ours | PyTorch, its default BLAS |", "|---|---|---|---|---|---|---|---|"]
+    for name, r in results.items():
+        ours = r["runs"]["gputune"][0]
+        load = max(x["load_before"] for rs in r["runs"].values() for x in rs)
+        lines.append(f"| {name} | {r['date']} | {r['host']} | {r['threads']} | {r['rounds']} | {load:.1f} "
+                     f"| {ours['framework']}, {ours['blas']}, {ours['isa']} | {r['runs']['torch best'][0]['framework']}, {r['torch_default_blas']} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("gpubench")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--jobs", default=",".join(JOBS))
+    p.add_argument("--results", default="bench/results")
+    p.add_argument("--python", default="/usr/bin/python3")
+    a = p.parse_args()
+    if subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
+        print("skipped: no PyTorch")
+        return 77
+    if not os.path.isdir(OPENMP_BLAS):
+        sys.exit(f"no {OPENMP_BLAS}: install libopenblas0-openmp, or PyTorch would not be at its best")
+    unknown = set(a.jobs.split(",")) - set(JOBS)
+    if unknown:
+        sys.exit(f"no job {', '.join(sorted(unknown))}: there are {', '.join(JOBS)}")
+    os.makedirs(a.results, exist_ok=True)
+    path = os.path.join(a.results, "cpu.json")
+    results = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            results = json.load(f)
+    threads = len(os.sched_getaffinity(0))
+    for name in a.jobs.split(","):
+        results[name] = {
+            "date": datetime.date.today().isoformat(), "host": f"{cpu_name()}, {threads} CPUs, Linux {platform.release()}",
+            "torch_default_blas": default_blas(), "threads": threads, "rounds": a.rounds, "command": ["gpubench", "train", *JOBS[name], "--threads", str(threads)],
+            "runs": measure(a, name, threads),
+        }
+        _, ratio = summary(results[name]["runs"])
+        print(f"{name}: {ratio['torch best']:.2f} times the best PyTorch, {ratio['torch default']:.2f} times the default")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({k: results[k] for k in JOBS if k in results}, f, indent=1)
+            f.write("\n")
+        with open(os.path.join(a.results, "cpu.md"), "w", encoding="utf-8") as f:
+            f.write(table({k: results[k] for k in JOBS if k in results}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

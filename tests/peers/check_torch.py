@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hold the runtime to PyTorch: every op forward and backward, optimizers over 100 steps, a GPT and an MLP in training.
+
+Usage: check_torch.py RT_CASE     (RT_CASE: the program tests/peers/rt_case)
+Both sides get the same tensors as raw files. Tolerances are shares of the largest element of each tensor:
+forward 3e-6, gradients 1e-5, optimizers 2e-6 after 100 steps, losses of training 2e-5 at every step. All in float32.
+Exit status 77 where PyTorch is missing.
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import torch
+    import torch.nn.functional as F
+except ImportError as missing:
+    print(f"skipped: no PyTorch ({missing})")
+    sys.exit(77)
+
+FORWARD, GRADIENT, OPTIMIZER, TRAINING = 3e-6, 1e-5, 2e-6, 2e-5
+failures, compared = [], 0
+
+
+def near(what, got, want, tolerance):
+    """Largest difference as a share of the largest element wanted."""
+    global compared
+    compared += 1
+    got, want = np.asarray(got, np.float64).ravel(), np.asarray(want, np.float64).ravel()
+    if got.shape != want.shape or not np.isfinite(got).all():
+        failures.append(f"{what}: {got.shape} finite={np.isfinite(got).all()}, wanted {want.shape}")
+        return
+    worst = np.abs(got - want).max() / max(np.abs(want).max(), 1e-30)
+    if not worst <= tolerance:
+        failures.append(f"{what}: off by {worst:.3g} of its largest element, {tolerance:g} allowed")
+
+
+class Case:
+    """Tensors by name, the graph for rt_case, and where both meet."""
+
+    def __init__(self, name, seed=1):
+        self.name, self.nodes, self.params, self.inputs, self.doc = name, [], {}, {}, {}
+        self.rng = torch.Generator().manual_seed(seed)
+
+    def param(self, name, *shape, scale=0.5, offset=0.0):
+        value = torch.randn(shape, generator=self.rng) * scale + offset
+        return self.declare(name, value)
+
+    def declare(self, name, value):
+        self.params[name] = value.clone().requires_grad_(True)
+        self.nodes.append({"op": "param", "name": name, "shape": list(value.shape)})
+        return self.params[name]
+
+    def input(self, name, value):
+        """value has one tensor per step in front."""
+        kind = "i32" if value.dtype in (torch.int64, torch.int32) else "f32"
+        self.inputs[name] = value
+        self.nodes.append({"op": "input", "name": name, "dtype": kind, "shape": list(value.shape[1:])})
+        return value
+
+    def op(self, op, name, *inputs, **more):
+        self.nodes.append({"op": op, "name": name, "in": list(inputs), **more})
+
+    def files(self, where):
+        for name, value in self.params.items():
+            value.detach().numpy().astype("<f4").tofile(f"{where}/{name}.bin")
+        for name, value in self.inputs.items():
+            value.numpy().astype("<i4" if value.dtype in (torch.int64, torch.int32) else "<f4").tofile(f"{where}/{name}.bin")
+        with open(f"{where}/case.json", "w", encoding="utf-8") as f:
+            json.dump({"nodes": self.nodes, **self.doc}, f)
+
+    def run(self, **doc):
+        """Results of the runtime: file name -> array."""
+        self.doc = doc
+        with tempfile.TemporaryDirectory() as where:
+            self.files(where)
+            subprocess.run([sys.argv[1], where], check=True)
+            results = {"losses": np.fromfile(f"{where}/losses.bin", "<f8")}
+            for entry in os.listdir(where):
+                if entry.endswith((".grad.bin", ".out.bin")):
+                    results[entry[:-4]] = np.fromfile(f"{where}/{entry}", "<f4")
+        return results
+
+    def check_op(self, y, watch="y", loss=None, options=None):
+        """One op: its output y, weighed by random numbers, and all gradients."""
+        if loss is None:
+            weights = self.input("weights", torch.randn((1, *y.shape), generator=self.rng))
+            self.op("dot", "loss", watch, "weights")
+            loss = (y * weights[0]).sum()
+        grads = torch.autograd.grad(loss, list(self.params.values()))
+        for fused in (True, False):
+            label = f"{self.name}{'' if fused else ' unfused'}"
+            got = self.run(loss="loss", steps=1, watch=[watch] if watch else [],
+                           options={"no_fuse": not fused, **(options or {})})
+            near(f"{label} loss", got["losses"], [loss.item()], 1e-5)
+            if watch:
+                near(f"{label} forward", got[f"{watch}.out"], y.detach(), FORWARD)
+            for name, want in zip(self.params, grads):
+                near(f"{label} d {name}", got[f"{name}.grad"], want, GRADIENT)
+
+
+def attend(qkv, heads):
+    b, t, c3 = qkv.shape
+    q, k, v = (x.view(b, t, heads, -1).transpose(1, 2) for x in qkv.split(c3 // 3, 2))
+    mask = torch.triu(torch.ones(t, t, dtype=torch.bool), 1)
+    p = F.softmax(((q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])).masked_fill(mask, float("-inf")), -1)
+    return (p @ v).transpose(1, 2).reshape(b, t, c3 // 3)
+
+
+def ops():
+    c = Case("linear")
+    x, w, b = c.param("x", 6, 37, 129), c.param("w", 77, 129), c.param("b", 77)
+    c.op("linear", "y", "x", "w", "b")
+    c.check_op(F.linear(x, w, b))
+
+    for act, f in (("gelu", lambda v: F.gelu(v, approximate="tanh")), ("relu", F.relu)):
+        c = Case(f"linear {act}")
+        x, w, b = c.param("x", 65, 129), c.param("w", 77, 129), c.param("b", 77)
+        c.op("linear", "z", "x", "w", "b")
+        c.op(act, "y", "z")
+        c.check_op(f(F.linear(x, w, b)))
+        c = Case(act)
+        x = c.param("x", 5, 1001, scale=3)
+        c.op(act, "y", "x")
+        c.check_op(f(x))
+
+    c = Case("embedding")
+    ids = c.input("ids", torch.randint(0, 50, (1, 4, 33), generator=c.rng))
+    table, positions = c.param("table", 50, 65), c.param("positions", 40, 65)
+    c.op("embedding", "y", "ids", "table", "positions")
+    c.check_op(table[ids[0]] + positions[:33])
+
+    c = Case("layernorm")
+    x, gain, bias = c.param("x", 7, 5, 193, scale=2, offset=1), c.param("gain", 193, offset=1), c.param("bias", 193)
+    c.op("layernorm", "y", "x", "gain", "bias", eps=1e-5)
+    c.check_op(F.layer_norm(x, (193,), gain, bias, 1e-5))
+
+    c = Case("residual layernorm")
+    a, b, gain, bias = c.param("a", 35, 65), c.param("b", 35, 65), c.param("gain", 65, offset=1), c.param("bias", 65)
+    c.op("add", "s", "a", "b")
+    c.op("layernorm", "n", "s", "gain", "bias", eps=1e-5)
+    c.op("add", "y", "s", "n")
+    c.check_op(a + b + F.layer_norm(a + b, (65,), gain, bias, 1e-5))
+
+    for b, t, heads, depth in ((2, 64, 4, 16), (3, 77, 3, 17), (1, 200, 2, 64), (2, 1, 1, 8)):
+        c = Case(f"attention {b}x{t} {heads} heads of {depth}")
+        qkv = c.param("qkv", b, t, 3 * heads * depth, scale=1)
+        c.op("attention", "y", "qkv", heads=heads)
+        c.check_op(attend(qkv, heads))
+
+    c = Case("cross entropy")
+    x, y = c.param("x", 33, 1003, scale=3), c.input("targets", torch.randint(0, 1003, (1, 33), generator=c.rng))
+    c.op("cross_entropy", "loss", "x", "targets")
+    c.check_op(None, None, F.cross_entropy(x, y[0]))
+
+    for slice_bytes in (0, 10 * 1008 * 4):
+        c = Case(f"projection, slices of {slice_bytes or 'any'} bytes")
+        x, w, b = c.param("x", 33, 65), c.param("w", 1003, 65), c.param("b", 1003)
+        y = c.input("targets", torch.randint(0, 1003, (1, 33), generator=c.rng))
+        c.op("linear", "logits", "x", "w", "b")
+        c.op("cross_entropy", "loss", "logits", "targets")
+        c.check_op(None, None, F.cross_entropy(F.linear(x, w, b), y[0]), {"logits_slice_bytes": slice_bytes})
+
+
+def optimizers():
+    steps, n = 100, 1003
+    kinds = {
+        "adamw": (lambda p: torch.optim.AdamW([p], lr=1e-3, weight_decay=0.01), {"lr": 1e-3, "weight_decay": 0.01}),
+        "sgd": (lambda p: torch.optim.SGD([p], lr=1e-2, momentum=0.9, weight_decay=1e-3),
+                {"lr": 1e-2, "momentum": 0.9, "weight_decay": 1e-3}),
+    }
+    for kind, (make, settings) in kinds.items():
+        c = Case(kind)
+        p = c.param("p", n)
+        scale = 10.0 ** torch.randint(-6, 2, (n,), generator=c.rng)
+        g = c.input("g", torch.randn(steps, n, generator=c.rng) * scale)
+        c.op("dot", "loss", "p", "g")
+        got = c.run(loss="loss", steps=steps, optimizer={"kind": kind, **settings})
+        opt = make(p)
+        for s in range(steps):
+            p.grad = g[s].clone()
+            opt.step()
+        near(f"{kind} after {steps} steps", got["p.out"], p.detach(), OPTIMIZER)
+
+
+def gpt_loss(p, k, tokens, targets):
+    x = p["wte"][tokens] + p["wpe"][: k["seq"]]
+    norm = lambda v, at: F.layer_norm(v, (k["width"],), p[f"{at}.weight"], p[f"{at}.bias"], 1e-5)
+    dense = lambda v, at: F.linear(v, p[f"{at}.weight"], p[f"{at}.bias"])
+    for i in range(k["layers"]):
+        x = x + dense(attend(dense(norm(x, f"h{i}.ln1"), f"h{i}.qkv"), k["heads"]), f"h{i}.proj")
+        x = x + dense(F.gelu(dense(norm(x, f"h{i}.ln2"), f"h{i}.fc"), approximate="tanh"), f"h{i}.fcproj")
+    logits = F.linear(norm(x, "lnf"), p["wte"])
+    return F.cross_entropy(logits.view(-1, k["vocab"]), targets.reshape(-1))
+
+
+def gpt_params(c, k):
+    w = k["width"]
+    shapes = {"wte": (k["vocab"], w), "wpe": (k["positions"], w)}
+    for i in range(k["layers"]):
+        for at, out, into in ((f"h{i}.qkv", 3 * w, w), (f"h{i}.proj", w, w), (f"h{i}.fc", 4 * w, w), (f"h{i}.fcproj", w, 4 * w)):
+            shapes[f"{at}.weight"], shapes[f"{at}.bias"] = (out, into), (out,)
+    for at in [f"h{i}.ln{j}" for i in range(k["layers"]) for j in (1, 2)] + ["lnf"]:
+        shapes[f"{at}.weight"], shapes[f"{at}.bias"] = (w,), (w,)
+    for name, shape in shapes.items():
+        gain = ".ln" in name and name.endswith("weight") or name == "lnf.weight"
+        value = torch.randn(shape, generator=c.rng) * (0.1 if gain else 0.02) + (1.0 if gain else 0.0)
+        c.params[name] = value.requires_grad_(True)
+
+
+def training(c, loss_of, opt, steps, settings):
+    want = []
+    got = c.run(loss="loss", steps=steps, optimizer=settings)
+    for s in range(steps):
+        opt.zero_grad(set_to_none=True)
+        loss = loss_of(s)
+        loss.backward()
+        opt.step()
+        want.append(loss.item())
+    for s in range(steps):
+        near(f"{c.name} loss at step {s + 1}", got["losses"][s], want[s], TRAINING)
+    print(f"{c.name}: loss {want[0]:.5f} -> {want[-1]:.5f} here, {got['losses'][-1]:.5f} there")
+
+
+def models():
+    steps = 20
+    k = {"batch": 2, "seq": 65, "layers": 3, "width": 96, "heads": 3, "vocab": 517, "positions": 70}
+    c = Case("GPT")
+    gpt_params(c, k)
+    c.nodes = [{"op": "gpt", "name": "loss", **k}]
+    text = torch.randint(0, k["vocab"], (1, k["batch"], k["seq"] + 1), generator=c.rng).repeat(steps, 1, 1)
+    c.inputs = {"tokens": text[:, :, :-1].contiguous(), "targets": text[:, :, 1:].contiguous()}
+    opt = torch.optim.AdamW(c.params.values(), lr=1e-3, weight_decay=0.01)
+    training(c, lambda s: gpt_loss(c.params, k, c.inputs["tokens"][s], c.inputs["targets"][s]), opt, steps,
+             {"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01})
+
+    sizes = [784, 128, 65, 10]
+    c = Case("MLP")
+    for i in range(3):
+        bound = sizes[i] ** -0.5
+        for name, shape in ((f"fc{i}.weight", (sizes[i + 1], sizes[i])), (f"fc{i}.bias", (sizes[i + 1],))):
+            value = (torch.rand(shape, generator=c.rng) * 2 - 1) * bound
+            c.params[name] = value.requires_grad_(True)
+    c.nodes = [{"op": "mlp", "name": "loss", "batch": 64, "shape": sizes}]
+    c.inputs = {"x": torch.randn(1, 64, 784, generator=c.rng).repeat(steps, 1, 1),
+                "y": torch.randint(0, 10, (1, 64), generator=c.rng).repeat(steps, 1)}
+
+    def mlp(s):
+        x = c.inputs["x"][s]
+        for i in range(3):
+            x = F.linear(x, c.params[f"fc{i}.weight"], c.params[f"fc{i}.bias"])
+            x = F.relu(x) if i < 2 else x
+        return F.cross_entropy(x, c.inputs["y"][s])
+
+    training(c, mlp, torch.optim.SGD(c.params.values(), lr=0.05, momentum=0.9), steps,
+             {"kind": "sgd", "lr": 0.05, "momentum": 0.9})
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: check_torch.py RT_CASE")
+    torch.set_num_threads(2)
+    ops()
+    optimizers()
+    models()
+    for line in failures:
+        print(f"FAIL {line}")
+    print(f"PyTorch {torch.__version__}: {compared} comparisons, {len(failures)} outside their tolerance")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rt_case DIR: run the graph that DIR/case.json describes and leave the results in DIR, so that another framework can
+ * compare. Tensors are raw little-endian files named after their node.
+ *
+ *   { "nodes": [ { "op": "input", "name": "x", "dtype": "f32", "shape": [3,5] },
+ *                { "op": "param", "name": "w", "shape": [7,5] },
+ *                { "op": "linear", "name": "y", "in": ["x","w",null] }, … ],
+ *     "loss": "loss", "steps": 1, "watch": ["y"],
+ *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0 },
+ *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0 } }
+ *
+ * Reads NAME.bin for every parameter, and for every input one tensor per step, one behind the other. Writes losses.bin
+ * (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin for every parameter, NAME.out.bin for every
+ * node in "watch".
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/file.h"
+#include "runtime/runtime.h"
+
+#define FILE_MAX	((size_t)1 << 32)
+
+struct test {
+	const char *dir;
+	json_t *doc;
+	struct rt_graph *graph;
+	struct rt_program *program;
+	char *input[16];
+	size_t input_bytes[16]; /* of one step */
+	int n_inputs;
+};
+
+static struct rt_node *find(const struct test *t, const json_t *names, size_t i, struct rt_node **nodes)
+{
+	const char *want = json_string_value(json_array_get(names, i));
+	json_t *row;
+	size_t k;
+
+	json_array_foreach(json_object_get(t->doc, "nodes"), k, row)
+		if (want && gt_streq(gt_json_get_str(row, "name", ""), want))
+			return nodes[k];
+	return NULL;
+}
+
+static struct rt_shape shape_of(const json_t *row)
+{
+	struct rt_shape s = { 0 };
+	json_t *d;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, "shape"), i, d)
+		if (s.n < RT_MAX_DIMS)
+			s.d[s.n++] = json_integer_value(d);
+	return s;
+}
+
+static struct rt_node *model(struct rt_graph *g, const json_t *row)
+{
+	if (gt_streq(gt_json_get_str(row, "op", ""), "mlp")) {
+		struct rt_shape s = shape_of(row);
+
+		return rt_model_mlp(g, gt_json_get_int(row, "batch", 1), s.d, s.n);
+	}
+	return rt_model_gpt(g, &(struct rt_gpt_config){
+		.batch = gt_json_get_int(row, "batch", 1), .seq = gt_json_get_int(row, "seq", 1),
+		.layers = gt_json_get_int(row, "layers", 1), .width = gt_json_get_int(row, "width", 1),
+		.heads = gt_json_get_int(row, "heads", 1), .vocab = gt_json_get_int(row, "vocab", 1),
+		.positions = gt_json_get_int(row, "positions", 0) });
+}
+
+static struct rt_node *apply(struct test *t, const json_t *row, struct rt_node **nodes)
+{
+	const char *op = gt_json_get_str(row, "op", ""), *name = gt_json_get_str(row, "name", "");
+	const json_t *in = json_object_get(row, "in");
+	struct rt_node *a = find(t, in, 0, nodes), *b = find(t, in, 1, nodes), *c = find(t, in, 2, nodes);
+	struct rt_graph *g = t->graph;
+
+	if (gt_streq(op, "input"))
+		return rt_input(g, name, gt_streq(gt_json_get_str(row, "dtype", ""), "i32") ? RT_I32 : RT_F32, shape_of(row));
+	if (gt_streq(op, "param"))
+		return rt_param(g, name, shape_of(row), RT_INIT_ZEROS);
+	if (gt_streq(op, "linear"))
+		return rt_linear(g, a, b, c);
+	if (gt_streq(op, "embedding"))
+		return rt_embedding(g, a, b, c);
+	if (gt_streq(op, "layernorm"))
+		return rt_layernorm(g, a, b, c, (float)gt_json_get_real(row, "eps", 1e-5));
+	if (gt_streq(op, "attention"))
+		return rt_attention(g, a, (int)gt_json_get_int(row, "heads", 1));
+	if (gt_streq(op, "gelu"))
+		return rt_gelu(g, a);
+	if (gt_streq(op, "relu"))
+		return rt_relu(g, a);
+	if (gt_streq(op, "add"))
+		return rt_add(g, a, b);
+	if (gt_streq(op, "cross_entropy"))
+		return rt_cross_entropy(g, a, b);
+	if (gt_streq(op, "dot"))
+		return rt_dot(g, a, b);
+	if (gt_streq(op, "gpt") || gt_streq(op, "mlp"))
+		return model(g, row);
+	return NULL;
+}
+
+static int build(struct test *t, struct gt_err *err)
+{
+	const json_t *list = json_object_get(t->doc, "nodes"), *o = json_object_get(t->doc, "optimizer");
+	const json_t *options = json_object_get(t->doc, "options");
+	gt_autofree struct rt_node **nodes = gt_xcalloc(json_array_size(list) + 1, sizeof(struct rt_node *));
+	const char *kind = gt_json_get_str(o, "kind", ""), *loss = gt_json_get_str(t->doc, "loss", "");
+	struct rt_options opt = {
+		.threads = (int)gt_json_get_int(options, "threads", 0),
+		.no_fuse = gt_json_get_bool(options, "no_fuse", false),
+		.logits_slice_bytes = (uint64_t)gt_json_get_int(options, "logits_slice_bytes", 0),
+		.keep_gradients = true,
+		.no_reuse = true,
+		.optimizer = { .kind = gt_streq(kind, "adamw") ? RT_ADAMW : gt_streq(kind, "sgd") ? RT_SGD : RT_NO_OPTIMIZER,
+			       .lr = gt_json_get_real(o, "lr", 0), .weight_decay = gt_json_get_real(o, "weight_decay", 0),
+			       .momentum = gt_json_get_real(o, "momentum", 0) },
+	};
+	struct rt_node *root = NULL;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *row = json_array_get(list, i);
+
+		nodes[i] = apply(t, row, nodes);
+		if (!nodes[i] && !rt_graph_error(t->graph, NULL))
+			return gt_fail(err, EINVAL, "node %zu: no op %s", i, gt_json_get_str(row, "op", ""));
+		if (gt_streq(gt_json_get_str(row, "name", ""), loss))
+			root = nodes[i];
+		else if (nodes[i] && !gt_streq(gt_json_get_str(row, "op", ""), "input"))
+			rt_name(nodes[i], gt_json_get_str(row, "name", ""));
+	}
+	return rt_compile(t->graph, root, &opt, &t->program, err);
+}
+
+static int load(const struct test *t, const char *name, size_t want, char **ret, size_t *ret_len, struct gt_err *err)
+{
+	gt_autofree char *path = gt_xasprintf("%s/%s.bin", t->dir, name);
+	int r = gt_file_read(path, FILE_MAX, ret, ret_len, err);
+
+	if (!r && (*ret_len < want || *ret_len % want))
+		return gt_fail(err, EINVAL, "%s has %zu bytes, not a multiple of %zu", path, *ret_len, want);
+	return r;
+}
+
+static int load_leaves(struct test *t, int64_t steps, struct gt_err *err)
+{
+	for (int i = 0; i < rt_graph_leaves(t->graph); i++) {
+		const struct rt_node *n = rt_graph_leaf(t->graph, i);
+		size_t bytes = (size_t)rt_shape_elements(rt_node_shape(n)) * 4, len = 0;
+		char *data = NULL;
+		int r = load(t, rt_node_name(n), bytes, &data, &len, err);
+
+		if (r)
+			return r;
+		if (rt_node_is_param(n)) {
+			memcpy(rt_value(t->program, n), data, bytes);
+			free(data);
+		} else if (len != bytes * (size_t)steps || t->n_inputs == (int)GT_ARRAY_SIZE(t->input)) {
+			free(data);
+			return gt_fail(err, EINVAL, "%s: %zu bytes for %lld steps", rt_node_name(n), len, (long long)steps);
+		} else {
+			t->input_bytes[t->n_inputs] = bytes;
+			t->input[t->n_inputs++] = data;
+		}
+	}
+	return 0;
+}
+
+static int save(const struct test *t, const char *name, const char *kind, const void *data, size_t bytes, struct gt_err *err)
+{
+	gt_autofree char *path = gt_xasprintf("%s/%s.%s.bin", t->dir, name, kind);
+
+	return data ? gt_file_write(path, data, bytes, 0644, err) : 0;
+}
+
+static int save_results(const struct test *t, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < rt_graph_leaves(t->graph); i++) {
+		const struct rt_node *n = rt_graph_leaf(t->graph, i);
+		size_t bytes = (size_t)rt_shape_elements(rt_node_shape(n)) * 4;
+
+		if (!rt_node_is_param(n))
+			continue;
+		r = save(t, rt_node_name(n), "grad", rt_gradient(t->program, n), bytes, err);
+		if (!r)
+			r = save(t, rt_node_name(n), "out", rt_value(t->program, n), bytes, err);
+	}
+	return r;
+}
+
+static int save_watched(const struct test *t, struct gt_err *err)
+{
+	const json_t *watch = json_object_get(t->doc, "watch");
+	int r = 0;
+
+	for (size_t i = 0; !r && i < json_array_size(watch); i++) {
+		const char *name = json_string_value(json_array_get(watch, i));
+		const struct rt_node *n = rt_graph_node(t->graph, name);
+
+		if (!n)
+			return gt_fail(err, EINVAL, "no node %s to watch", name);
+		r = save(t, name, "out", rt_value(t->program, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4, err);
+	}
+	return r;
+}
+
+static int run(struct test *t, struct gt_err *err)
+{
+	int64_t steps = gt_json_get_int(t->doc, "steps", 1);
+	gt_autofree double *losses = gt_xcalloc((size_t)steps + 1, sizeof(*losses));
+	gt_autofree char *path = gt_xasprintf("%s/losses.bin", t->dir);
+	int r = load_leaves(t, steps, err);
+
+	for (int64_t s = 0; !r && s < steps; s++) {
+		const void *in[GT_ARRAY_SIZE(t->input)];
+		struct rt_metrics m = { 0 };
+
+		for (int i = 0; i < t->n_inputs; i++)
+			in[i] = t->input[i] + (size_t)s * t->input_bytes[i];
+		r = rt_step(t->program, in, &m, err);
+		losses[s] = m.loss;
+	}
+	if (!r)
+		r = save_results(t, err);
+	if (!r)
+		r = save_watched(t, err);
+	return r ? r : gt_file_write(path, (const char *)losses, (size_t)steps * sizeof(double), 0644, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct test t = { .dir = argv[1], .graph = rt_graph_new() };
+	gt_autofree char *text = NULL, *path = NULL;
+	struct gt_err err = { 0 };
+	size_t len;
+	int r;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: rt_case DIR\n");
+		return 64;
+	}
+	path = gt_xasprintf("%s/case.json", t.dir);
+	r = gt_file_read(path, FILE_MAX, &text, &len, &err);
+	if (!r)
+		r = gt_json_parse(text, len, path, &t.doc, &err);
+	if (!r)
+		r = build(&t, &err);
+	if (!r)
+		r = run(&t, &err);
+	if (r)
+		fprintf(stderr, "rt_case: %s\n", err.msg);
+	rt_program_free(t.program);
+	rt_graph_free(t.graph);
+	json_decref(t.doc);
+	for (int i = 0; i < t.n_inputs; i++)
+		free(t.input[i]);
+	return r ? 1 : 0;
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Train GPT-2 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
+
+The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. Whatever this
+PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile.
+"""
+import argparse
+import json
+import math
+import resource
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.fc, self.fcproj = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def attention(self, x):
+        b, t, c = x.shape
+        q, k, v = (y.view(b, t, self.heads, c // self.heads).transpose(1, 2) for y in self.qkv(x).split(c, 2))
+        if hasattr(F, "scaled_dot_product_attention"):
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            hidden = torch.triu(torch.ones(t, t, dtype=torch.bool), 1)
+            scores = (q @ k.transpose(-2, -1)) / math.sqrt(c // self.heads)
+            y = F.softmax(scores.masked_fill(hidden, float("-inf")), -1) @ v
+        return self.proj(y.transpose(1, 2).reshape(b, t, c))
+
+    def forward(self, x):
+        x = x + self.attention(self.ln1(x))
+        return x + self.fcproj(F.gelu(self.fc(self.ln2(x)), approximate="tanh"))
+
+
+class GPT2(nn.Module):
+    def __init__(self, a):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(a.vocab, a.width), nn.Embedding(max(a.seq, 1024), a.width)
+        self.blocks = nn.ModuleList(Block(a.width, a.heads) for _ in range(a.layers))
+        self.lnf = nn.LayerNorm(a.width)
+        for m in self.modules():
+            if isinstance(m, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(m.weight, std=0.02)
+            if isinstance(m, nn.Linear):
+                nn.init.zeros_(m.bias)
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return F.linear(self.lnf(x), self.wte.weight)
+
+
+def build(a):
+    """Model, batch, targets, optimizer, items per step, their unit."""
+    extra = {"fused": True} if a.fused else {}
+    if a.model == "gpt2":
+        text = torch.randint(0, a.vocab, (a.batch, a.seq + 1))
+        net = GPT2(a)
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, **extra)
+        return net, text[:, :-1].contiguous(), text[:, 1:].contiguous(), opt, a.batch * a.seq, "tokens"
+    net = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
+    opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, **extra)
+    return net, torch.randn(a.batch, 784), torch.randint(0, 10, (a.batch,)), opt, a.batch, "samples"
+
+
+def train(a):
+    torch.manual_seed(a.seed)
+    if a.threads:
+        torch.set_num_threads(a.threads)
+    net, x, y, opt, items, unit = build(a)
+    parameters = sum(p.numel() for p in net.parameters())
+    if a.compile:
+        net = torch.compile(net)
+    times, faults, loss = [], 0, None
+    for step in range(a.warmup + a.steps):
+        if step == a.warmup:
+            faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        t0 = time.perf_counter()
+        out = net(x)
+        loss = F.cross_entropy(out.view(-1, out.shape[-1]), y.view(-1))
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        opt.step()
+        value = float(loss.detach())
+        if step >= a.warmup:
+            times.append(time.perf_counter() - t0)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    median = statistics.median(times)
+    return {
+        "framework": f"torch {torch.__version__}", "model": a.model, "device": "cpu", "batch": a.batch, "seq": a.seq,
+        "ranks": 1, "threads": torch.get_num_threads(), "amp": "fp32", "compile": a.compile, "fused": a.fused,
+        "parameters": parameters, "loss": value, "step_s": times, "median_step_s": median, "items_per_s": items / median,
+        "unit": unit, "max_rss_bytes": usage.ru_maxrss * 1024,
+        "minor_faults_per_step": (usage.ru_minflt - faults) / a.steps,
+    }
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("model", choices=["gpt2", "mlp"])
+    for name, default in (("batch", 0), ("seq", 256), ("layers", 12), ("width", 768), ("heads", 12), ("vocab", 50257),
+                          ("steps", 8), ("warmup", 2), ("threads", 0), ("seed", 1)):
+        p.add_argument(f"--{name}", type=int, default=default)
+    p.add_argument("--compile", action="store_true", help="torch.compile the model")
+    p.add_argument("--fused", action="store_true", help="fused optimizer, where this PyTorch has one for the CPU")
+    a = p.parse_args()
+    a.batch = a.batch or (4 if a.model == "gpt2" else 256)
+    print(json.dumps(train(a)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
