@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A captured host from a stranger, discovered and judged: whatever /proc and /sys say, there is a document, a verdict, and
+ * the same again the second time.
+ */
+#include <string.h>
+#include "lib/json.h"
+#include "probe/check/check.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_root.h"
+
+const unsigned fuzz_rounds = 30;
+
+static char *look(struct gt_fsroot *fs)
+{
+	const struct pr_discover_opts opts = { .no_nvml = true };
+	gt_auto(pr_host) *host = NULL;
+	gt_autofree struct pr_judged *judged = NULL;
+	gt_auto_json *doc = NULL;
+	struct gt_err err = { 0 };
+	struct pr_context c = { .fs = fs };
+	size_t n;
+	int code;
+
+	if (pr_host_discover(fs, &opts, &host, &err) < 0) {
+		FUZZ_ASSERT(!host && err.code > 0 && err.msg[0]);
+		return gt_xstrdup(err.msg);
+	}
+	c.host = host;
+	n = pr_judge(&c, &judged);
+	code = pr_exit_code(judged, n);
+	FUZZ_ASSERT(n && code >= 0 && code <= 3);
+	for (size_t i = 0; i < n; i++)
+		FUZZ_ASSERT(judged[i].cause < (int)n && judged[i].cause != (int)i && judged[i].f.what[0]);
+	doc = pr_host_to_json(host);
+	return gt_json_text(doc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	gt_auto(gt_fsroot) *fs = fuzz_root(data, size);
+	gt_autofree char *once = NULL, *twice = NULL;
+
+	if (!fs)
+		return 0;
+	once = look(fs);
+	twice = look(fs);
+	FUZZ_ASSERT(once && twice && !strcmp(once, twice));
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <unistd.h>
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_root.h"
+
+struct gt_fsroot *fuzz_root(const void *text, size_t len)
+{
+	char dir[] = "/tmp/fuzz-root-XXXXXX";
+	gt_autofree char *file = NULL;
+	struct gt_fsroot *fs = NULL;
+	struct gt_err err = { 0 };
+	int fd;
+
+	FUZZ_ASSERT(mkdtemp(dir));
+	file = gt_xasprintf("%s/input.host", dir);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	FUZZ_ASSERT(fd >= 0 && write(fd, text, len) == (ssize_t)len);
+	close(fd);
+	if (gt_fs_open(file, &fs, &err) < 0)
+		FUZZ_ASSERT(!fs && err.code > 0 && err.msg[0]);
+	unlink(file);
+	FUZZ_ASSERT(!rmdir(dir)); /* nothing else was made beside the file */
+	return fs;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file of sysctl.d that anyone may have written: read, judged, linted. Whatever it says, what is effective is among what
+ * was read, each key once, and every value it gives is text that one line can hold.
+ */
+#include <string.h>
+#include "sysctl/sysctl.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_root.h"
+
+const unsigned fuzz_rounds = 3000;
+
+static const char tree[] =
+	"gpuprobe-capture/1\n"
+	"file /etc/sysctl.d/50-b.conf\n\tvm.swappiness = 10\n\tnet.ipv4.conf.*.rp_filter=2\n\t-net.ipv4.conf.all.rp_filter\n"
+	"file /proc/sys/vm/swappiness\n\t60\n"
+	"file /proc/sys/net/ipv4/conf/all/rp_filter\n\t0\n"
+	"file /proc/sys/net/ipv4/conf/eth0.1/rp_filter\n\t0\n";
+static struct gt_fsroot *fs;
+
+static void close_root(void)
+{
+	gt_fs_close(fs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	gt_autofree char *text = gt_xstrndup((const char *)data, size);
+	const struct sc_overlay overlay[] = { { "/etc/sysctl.d/60-input.conf", text }, { 0 } };
+	gt_auto(sc_conf) *conf = NULL;
+	struct sc_finding *found = NULL;
+	struct gt_err err = { 0 };
+	size_t n;
+
+	if (!fs) {
+		fs = fuzz_root(tree, sizeof(tree) - 1);
+		FUZZ_ASSERT(fs);
+		atexit(close_root);
+	}
+	FUZZ_ASSERT(!sc_conf_load(fs, overlay, &conf, &err));
+	for (size_t i = 0; i < conf->n_all; i++)
+		FUZZ_ASSERT(conf->all[i].key && (!conf->all[i].value || !strchr(conf->all[i].value, '\n')));
+	for (size_t i = 0; i < conf->n_effective; i++) {
+		FUZZ_ASSERT(conf->effective[i] < conf->n_all);
+		for (size_t j = 0; j < i; j++)
+			FUZZ_ASSERT(strcmp(conf->all[conf->effective[i]].key, conf->all[conf->effective[j]].key));
+	}
+	sc_boot_value(conf, "vm.swappiness");
+	n = sc_lint(fs, conf, &found);
+	for (size_t i = 0; i < n; i++)
+		FUZZ_ASSERT(found[i].file && found[i].what);
+	sc_findings_free(found, n);
+	return 0;
+}
