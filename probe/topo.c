@@ -59,10 +59,11 @@ static json_t *devices(const struct pr_host *h)
 
 	for (size_t i = 0; i < h->n_pci; i++) {
 		const struct pr_pci *d = &h->pci[i];
-		json_t *to = json_object();
+		json_t *to;
 
 		if (!kind_of(d))
 			continue;
+		to = json_object();
 		for (size_t k = 0; k < h->n_pci; k++)
 			if (kind_of(&h->pci[k]))
 				json_object_set_new(to, h->pci[k].address, json_string(way(h, d, &h->pci[k])));
