@@ -299,6 +299,7 @@ static json_t *document(const struct run *r)
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 
+	json_object_set_new(doc, "schema", json_string("gpubench-train/1"));
 	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
 	json_object_set_new(doc, "model", json_string(r->model->name));
 	json_object_set_new(doc, "device", json_string("cpu"));

@@ -5,7 +5,7 @@
 #include "lib/cli.h"
 #include "lib/json.h"
 
-/* Zero means the model's own default. */
+/* Zero means the model's own default; for warmup UINT64_MAX does. */
 struct bn_train_options {
 	const char *model;	/* "gpt2", "gpt" (bytes of real text), "mlp" */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
@@ -20,7 +20,8 @@ struct bn_train_options {
 	void *arg;
 };
 /*
- * { "framework", "model", "device", "batch", "seq", "ranks", "threads", "amp", "parameters", "loss" (of the last step),
+ * { "schema": "gpubench-train/1", "framework", "model", "device", "batch", "seq", "ranks", "threads", "amp", "parameters",
+ *   "loss" (of the last step),
  *   "step_s" [ … ] (seconds of each step after the warm-up), "median_step_s", "items_per_s", "unit" ("tokens", "samples"),
  *   "max_rss_bytes", "heldout_loss_before", "heldout_loss_after" (nats per byte; null without text), "void" (text was
  *   trained on and the held-out loss did not fall), "minor_faults_per_step", "flops_per_step", "planned_bytes", "blas",

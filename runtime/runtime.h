@@ -148,7 +148,7 @@ void rt_set_lr(struct rt_program *p, double lr);
 float *rt_value(struct rt_program *p, const struct rt_node *n);
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
 int64_t rt_program_parameters(const struct rt_program *p); /* elements of all parameters */
-double rt_program_flops(const struct rt_program *p);	   /* per step: products and sums of the matrix products count, as executed */
+double rt_program_flops(const struct rt_program *p);	   /* per step, of the matrix products, as executed */
 uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is mapped */
 int rt_program_threads(const struct rt_program *p);
 /*

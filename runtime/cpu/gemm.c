@@ -48,7 +48,8 @@ const char *rt_cpu_blas_warning(void)
 	int (*parallel)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "openblas_get_parallel");
 
 	if (parallel && parallel() == 1)
-		return "OpenBLAS with its own threads (pthread flavour) is loaded beside OpenMP; libopenblas0-openmp shares one team";
+		return "OpenBLAS with its own threads (pthread flavour) is loaded beside OpenMP; libopenblas0-openmp would share "
+		       "one team";
 	return NULL;
 }
 

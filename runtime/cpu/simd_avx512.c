@@ -4,9 +4,9 @@
 
 #if defined(__x86_64__)
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,prefer-vector-width=512"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))), apply_to = function)
 #else
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,prefer-vector-width=512")
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
 #endif
 #define RT_W		16
 #define RT_SIMD_TABLE	rt_simd_avx512

@@ -75,7 +75,7 @@ struct rt_ad;
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
-	bool loss;		/* yields the scalar that rt_compile differentiates; leaves its inputs' gradients in its outputs */
+	bool loss;		/* yields the scalar to differentiate; its other outputs are its inputs' gradients */
 	uint64_t inplace;	/* bit 8*o+i: out[o] may take over the memory of in[i] when in[i] dies here */
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
 	/* Check the inputs and make the outputs. NULL for ops that only passes emit. */

@@ -20,24 +20,28 @@ static struct rt_node *param(const struct scope *s, const char *layer, const cha
 	return rt_param(s->g, full, shape, init);
 }
 
-static struct rt_node *dense(const struct scope *s, const char *name, struct rt_node *x, int64_t in, int64_t out)
+static struct rt_node *named(const struct scope *s, const char *name, struct rt_node *n)
 {
 	char full[64];
+
+	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
+	return rt_name(n, full);
+}
+
+static struct rt_node *dense(const struct scope *s, const char *name, struct rt_node *x, int64_t in, int64_t out)
+{
 	struct rt_node *w = param(s, name, "weight", RT_SHAPE(out, in), RT_INIT_NORMAL(STD));
 	struct rt_node *b = param(s, name, "bias", RT_SHAPE(out), RT_INIT_ZEROS);
 
-	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
-	return rt_name(rt_linear(s->g, x, w, b), full);
+	return named(s, name, rt_linear(s->g, x, w, b));
 }
 
 static struct rt_node *norm(const struct scope *s, const char *name, struct rt_node *x, int64_t width)
 {
-	char full[64];
 	struct rt_node *w = param(s, name, "weight", RT_SHAPE(width), RT_INIT_ONES);
 	struct rt_node *b = param(s, name, "bias", RT_SHAPE(width), RT_INIT_ZEROS);
 
-	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
-	return rt_name(rt_layernorm(s->g, x, w, b, EPS), full);
+	return named(s, name, rt_layernorm(s->g, x, w, b, EPS));
 }
 
 /* x (B,T,C) -> (B,T,C) */
@@ -48,11 +52,10 @@ static struct rt_node *block(struct rt_graph *g, struct rt_node *x, int64_t laye
 
 	snprintf(s.prefix, sizeof(s.prefix), "h%lld.", (long long)layer);
 	y = dense(&s, "qkv", norm(&s, "ln1", x, c), c, 3 * c);
-	y = dense(&s, "proj", rt_attention(g, y, heads), c, c);
-	x = rt_add(g, x, y);
-	y = rt_gelu(g, dense(&s, "fc", norm(&s, "ln2", x, c), c, 4 * c));
-	y = dense(&s, "fcproj", y, 4 * c, c);
-	return rt_add(g, x, y);
+	y = named(&s, "attention", rt_attention(g, y, heads));
+	x = named(&s, "middle", rt_add(g, x, dense(&s, "proj", y, c, c)));
+	y = named(&s, "gelu", rt_gelu(g, dense(&s, "fc", norm(&s, "ln2", x, c), c, 4 * c)));
+	return named(&s, "out", rt_add(g, x, dense(&s, "fcproj", y, 4 * c, c)));
 }
 
 struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *k)

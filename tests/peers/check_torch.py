@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hold the runtime to PyTorch: every op forward and backward, optimizers over 100 steps, a GPT and an MLP in training.
 
-Usage: check_torch.py RT_CASE     (RT_CASE: the program tests/peers/rt_case)
-Both sides get the same tensors as raw files. Tolerances are shares of the largest element of each tensor:
+Usage: check_torch.py [RT_CASE]    (default: $TOP_BUILDDIR/tests/peers/rt_case)
+Prints TAP, one line per op, optimizer and model. Both sides get the same tensors as raw files. Tolerances are shares of the largest element of each tensor:
 forward 3e-6, gradients 1e-5, optimizers 2e-6 after 100 steps, losses of training 2e-5 at every step. All in float32.
 Exit status 77 where PyTorch is missing.
 """
@@ -19,11 +19,23 @@ try:
     import torch
     import torch.nn.functional as F
 except ImportError as missing:
-    print(f"skipped: no PyTorch ({missing})")
+    print(f"1..0 # SKIP no PyTorch ({missing})")
     sys.exit(77)
 
 FORWARD, GRADIENT, OPTIMIZER, TRAINING = 3e-6, 1e-5, 2e-6, 2e-5
-failures, compared = [], 0
+RT_CASE = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests/peers/rt_case")
+failures, compared, points, broken = [], 0, 0, 0
+
+
+def point(name):
+    """One TAP line for everything compared since the last."""
+    global points, broken
+    points += 1
+    broken += bool(failures)
+    print(f"{'not ok' if failures else 'ok'} {points} - {name}", flush=True)
+    for line in failures:
+        print(f"# {line}")
+    failures.clear()
 
 
 def near(what, got, want, tolerance):
@@ -78,7 +90,7 @@ class Case:
         self.doc = doc
         with tempfile.TemporaryDirectory() as where:
             self.files(where)
-            subprocess.run([sys.argv[1], where], check=True)
+            subprocess.run([RT_CASE, where], check=True)
             results = {"losses": np.fromfile(f"{where}/losses.bin", "<f8")}
             for entry in os.listdir(where):
                 if entry.endswith((".grad.bin", ".out.bin")):
@@ -101,6 +113,7 @@ class Case:
                 near(f"{label} forward", got[f"{watch}.out"], y.detach(), FORWARD)
             for name, want in zip(self.params, grads):
                 near(f"{label} d {name}", got[f"{name}.grad"], want, GRADIENT)
+        point(f"{self.name}: forward and backward as in PyTorch")
 
 
 def attend(qkv, heads):
@@ -185,6 +198,7 @@ def optimizers():
             p.grad = g[s].clone()
             opt.step()
         near(f"{kind} after {steps} steps", got["p.out"], p.detach(), OPTIMIZER)
+        point(f"{kind}: {steps} steps as in PyTorch")
 
 
 def gpt_loss(p, k, tokens, targets):
@@ -223,7 +237,8 @@ def training(c, loss_of, opt, steps, settings):
         want.append(loss.item())
     for s in range(steps):
         near(f"{c.name} loss at step {s + 1}", got["losses"][s], want[s], TRAINING)
-    print(f"{c.name}: loss {want[0]:.5f} -> {want[-1]:.5f} here, {got['losses'][-1]:.5f} there")
+    point(f"{c.name}: {steps} steps of training as in PyTorch")
+    print(f"# loss {want[0]:.5f} -> {want[-1]:.5f} there, {got['losses'][-1]:.5f} here")
 
 
 def models():
@@ -261,16 +276,12 @@ def models():
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: check_torch.py RT_CASE")
     torch.set_num_threads(2)
     ops()
     optimizers()
     models()
-    for line in failures:
-        print(f"FAIL {line}")
-    print(f"PyTorch {torch.__version__}: {compared} comparisons, {len(failures)} outside their tolerance")
-    return 1 if failures else 0
+    print(f"1..{points}\n# PyTorch {torch.__version__}, {compared} tensors and losses compared")
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+One training run in this process answers with what it trained, on what, how fast, and whether it learnt.
+
+  $ gpubench train gpt --steps 40 --batch 4 --seq 64 --threads 1 --quiet
+  model      gpt, 834304 parameters, batch 4, seq 64, seed 1
+  runs on    cpu, *, 1 threads, *, * (glob)
+  speed      * tokens/s (median step * ms, * Gflop/s) (glob)
+  memory     * MiB planned, * MiB resident at most, * minor faults per step (glob)
+  loss       [0-9.]+ at the last step (re)
+  held out   5\.[0-9]+ before, 3\.[0-9]+ after: it fell (re)
+
+The same as a document. The same seed gives the same loss, bit for bit.
+
+  $ for i in 1 2; do gpubench train mlp --batch 16 --steps 3 --threads 2 --json --quiet > $i.json; done
+  $ python3 -c 'import json; a, b = (json.load(open(f"{i}.json")) for i in "12"); print(a["loss"] == b["loss"], a["parameters"], a["unit"], len(a["step_s"]), a["void"], a["heldout_loss_after"])'
+  True 1863690 samples 3 False None
+
+A run on text whose held-out loss does not fall is void, not fast.
+
+  $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1
+  held out   * after: it did not fall, the run is void (glob)
+  $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet --json > /dev/null
+  [6]
+
+A loss that is no number ends the run and says where it began.
+
+  $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --quiet
+  gpubench: the loss of step * is *nan; first not finite: *; no parameter was changed (glob)
+  [6]
+
+What cannot be trained is refused before anything starts.
+
+  $ gpubench train gpt3
+  gpubench: no model gpt3: gpt2, gpt and mlp can be trained
+  [64]
+  $ gpubench train gpt --amp bf16
+  gpubench: --amp: this version trains in fp32 only
+  [64]
+  $ gpubench train gpt --ranks 2
+  gpubench: --ranks: this version trains with one rank only
+  [64]
+  $ gpubench train gpt --width 100 --heads 3
+  gpubench: --width must be a multiple of --heads
+  [64]
+  $ gpubench train mlp --seq 5
+  gpubench: mlp is 784-1024-1024-10: it takes no --seq, --layers, --width, --heads or --vocab
+  [64]
+  $ gpubench train gpt2 --batch 4096 --seq 4096
+  gpubench: the program needs * TiB of memory and * may be used: take a smaller batch or model (glob)
+  [70]
+  $ gpubench train gpt --data nowhere
+  gpubench: cannot read text from nowhere: No such file or directory
+  [70]
+  $ echo short > short; gpubench train gpt --data short
+  gpubench: short has too little text: 6 bytes to train on and 0 held out, at least 130 of each are needed
+  [70]
