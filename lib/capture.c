@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include "lib/buf.h"
 #include "lib/capture.h"
+#include "lib/file.h"
 #include "lib/fsroot.h"
 
 #define MAGIC		"gpuprobe-capture/1"
@@ -93,15 +94,7 @@ static int write_content(int dirfd, const char *name, const char *data, size_t l
 
 	if (fd < 0)
 		return -errno;
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return gt_fd_write(fd, data, len);
 }
 
 /* Write out the entry collected so far. */

@@ -37,7 +37,7 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 	return 0;
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int gt_fd_write(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, data, len);
@@ -60,13 +60,13 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 
 	if (!strcmp(path, "-")) {
 		fflush(stdout);
-		r = write_all(STDOUT_FILENO, data, len);
+		r = gt_fd_write(STDOUT_FILENO, data, len);
 		return r < 0 ? gt_fail_errno(err, -r, "cannot write to standard output") : 0;
 	}
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot create %s: %s", path, strerror(errno));
-	r = write_all(fd, data, len);
+	r = gt_fd_write(fd, data, len);
 	if (!r && fsync(fd) < 0)
 		r = -errno;
 	if (!r && rename(tmp, path) < 0)

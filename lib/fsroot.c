@@ -4,29 +4,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include "lib/buf.h"
-#include "lib/capture.h"
 #include "lib/file.h"
-#include "lib/fsroot.h"
+#include "lib/fsroot_priv.h"
 #include "lib/parse.h"
-
-struct gt_fsroot {
-	int dirfd;
-	bool live, readonly, recording;
-	char *where, *dir;
-	char *scratch; /* unpacked capture, removed at close */
-	struct gt_capture_deny *deny;
-	size_t n_deny;
-	struct gt_strv recorded;
-	unsigned mutations, fault_nth;
-	int fault_code;
-	bool fault_persistent;
-};
 
 /* ---- opening and closing ------------------------------------------------------------------------------------- */
 
@@ -171,7 +155,7 @@ int gt_fs_require_live(const struct gt_fsroot *fs, const char *what, struct gt_e
 
 /* ---- resolving ------------------------------------------------------------------------------------------------ */
 
-static int raw_open(const struct gt_fsroot *fs, const char *path, int flags, mode_t mode)
+int gt_fs_raw_open(const struct gt_fsroot *fs, const char *path, int flags, mode_t mode)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
@@ -216,7 +200,7 @@ static int check_denied(const struct gt_fsroot *fs, const char *path)
 
 	if (!fs->n_deny)
 		return 0;
-	fd = raw_open(fs, path, O_PATH, 0);
+	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
 	r = fd_path(fs, fd, &real);
@@ -241,7 +225,7 @@ static int open_read(struct gt_fsroot *fs, const char *path, int flags)
 
 	record(fs, path, true);
 	r = check_denied(fs, path);
-	return r < 0 ? r : raw_open(fs, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
+	return r < 0 ? r : gt_fs_raw_open(fs, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
@@ -324,7 +308,7 @@ int gt_fs_readlink(struct gt_fsroot *fs, const char *path, char **ret)
 	ssize_t n;
 
 	record(fs, path, false);
-	fd = raw_open(fs, path, O_PATH | O_NOFOLLOW, 0);
+	fd = gt_fs_raw_open(fs, path, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
 	n = readlinkat(fd, "", target, sizeof(target) - 1);
@@ -340,7 +324,7 @@ int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret)
 	gt_autoclose int fd = -1;
 
 	record(fs, path, false);
-	fd = raw_open(fs, path, O_PATH, 0);
+	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	return fd < 0 ? fd : fd_path(fs, fd, ret);
 }
 
@@ -375,7 +359,7 @@ int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
 	struct stat st;
 
 	record(fs, path, false);
-	fd = raw_open(fs, path, O_PATH, 0);
+	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -397,7 +381,7 @@ int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode)
 	int r;
 
 	record(fs, path, false);
-	fd = raw_open(fs, path, O_PATH, 0);
+	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
 	r = check_denied(fs, path);
@@ -451,300 +435,6 @@ int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret)
 		return -EINVAL;
 	v.f_frsize = v.f_bsize;
 	*ret = v;
-	return 0;
-}
-
-/* ---- writing -------------------------------------------------------------------------------------------------- */
-
-void gt_fs_fault(struct gt_fsroot *fs, unsigned nth, int code_or_kill, bool persistent)
-{
-	fs->mutations = 0;
-	fs->fault_nth = nth;
-	fs->fault_code = code_or_kill;
-	fs->fault_persistent = persistent;
-}
-
-unsigned gt_fs_mutations(const struct gt_fsroot *fs)
-{
-	return fs->mutations;
-}
-
-/* To be asked before every step that changes the tree. */
-static int mutate(struct gt_fsroot *fs)
-{
-	if (fs->readonly)
-		return -EROFS;
-	fs->mutations++;
-	if (!fs->fault_nth || fs->mutations < fs->fault_nth ||
-	    (fs->mutations > fs->fault_nth && !fs->fault_persistent))
-		return 0;
-	if (fs->fault_code == GT_FS_KILL)
-		raise(SIGKILL);
-	return -fs->fault_code;
-}
-
-/* "always [madvise] never" and "always" -> "[always] madvise never"; -EINVAL if it is no choice; NULL in *ret if the
- * file offers no choices. */
-static int choose(const char *text, const char *value, char **ret)
-{
-	gt_autofree char *copy = gt_xstrdup(text);
-	gt_auto_buf b = { 0 };
-	bool found = false;
-	char *save = NULL;
-
-	*ret = NULL;
-	if (!strchr(text, '[') || !strchr(text, ']'))
-		return 0;
-	for (char *w = strtok_r(copy, " \n", &save); w; w = strtok_r(NULL, " \n", &save)) {
-		size_t len = strlen(w);
-		bool mine;
-
-		if (*w == '[' && len > 1 && w[len - 1] == ']') {
-			w[len - 1] = '\0';
-			w++;
-		}
-		mine = !strcmp(w, value);
-		found |= mine;
-		gt_buf_printf(&b, mine ? "%s[%s]" : "%s%s", b.len ? " " : "", w);
-	}
-	if (!found)
-		return -EINVAL;
-	gt_buf_puts(&b, "\n");
-	*ret = gt_buf_take(&b);
-	return 0;
-}
-
-static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
-{
-	gt_autoclose int fd = raw_open(fs, path, O_WRONLY | O_NOFOLLOW, 0);
-	size_t len = strlen(text);
-
-	if (fd < 0)
-		return fd;
-	if (pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
-		return -errno;
-	return 0;
-}
-
-/* Pairs of which the kernel keeps one: writing a non-zero value to one zeroes the other. */
-static int zero_counterpart(struct gt_fsroot *fs, const char *path, const char *value)
-{
-	static const char *const pair[][2] = {
-		{ "/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_bytes" },
-		{ "/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/dirty_background_bytes" },
-		{ "/proc/sys/vm/overcommit_ratio", "/proc/sys/vm/overcommit_kbytes" },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(pair); i++)
-		for (int k = 0; k < 2; k++)
-			if (!strcmp(path, pair[i][k]) && strcmp(value, "0")) {
-				int r = rewrite(fs, pair[i][!k], "0\n");
-
-				return r == -ENOENT ? 0 : r;
-			}
-	return 0;
-}
-
-/* A root that is not live shows the new value as the kernel would. */
-static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
-{
-	gt_autofree char *old = NULL, *text = NULL;
-	int r;
-
-	r = gt_fs_read(fs, path, &old, NULL);
-	if (r < 0)
-		return r;
-	r = choose(old, value, &text);
-	if (r < 0)
-		return r;
-	if (!text)
-		text = gt_xasprintf("%s\n", value);
-	r = rewrite(fs, path, text);
-	return r < 0 ? r : zero_counterpart(fs, path, value);
-}
-
-int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value)
-{
-	gt_autoclose int fd = -1;
-	size_t len = strlen(value);
-	ssize_t n;
-	int r = mutate(fs);
-
-	if (r < 0)
-		return r;
-	if (!fs->live)
-		return write_made(fs, path, value);
-	fd = raw_open(fs, path, O_WRONLY | O_NOFOLLOW | O_NOCTTY, 0);
-	if (fd < 0)
-		return fd;
-	n = write(fd, value, len);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == len ? 0 : -EIO;
-}
-
-/* Open the directory that holds path; *ret_name is its last component, inside path. */
-static int open_parent(struct gt_fsroot *fs, const char *path, const char **ret_name)
-{
-	const char *slash = strrchr(path, '/');
-	gt_autofree char *dir = NULL;
-
-	if (!slash || !slash[1])
-		return -EINVAL;
-	dir = slash == path ? gt_xstrdup("/") : gt_xstrndup(path, (size_t)(slash - path));
-	*ret_name = slash + 1;
-	return raw_open(fs, dir, O_RDONLY | O_DIRECTORY, 0);
-}
-
-static int write_all(struct gt_fsroot *fs, int fd, const char *data, size_t len)
-{
-	int r = mutate(fs);
-
-	if (r < 0)
-		return r;
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-static int sync_fd(struct gt_fsroot *fs, int fd)
-{
-	int r = mutate(fs);
-
-	return r < 0 ? r : fsync(fd) < 0 ? -errno : 0;
-}
-
-static int fill_and_rename(struct gt_fsroot *fs, int dir, int fd, const char *tmp, const char *name, const char *data,
-			   size_t len, mode_t mode)
-{
-	int r = write_all(fs, fd, data, len);
-
-	if (!r && fchmod(fd, mode) < 0)
-		r = -errno;
-	if (!r)
-		r = sync_fd(fs, fd);
-	if (!r)
-		r = mutate(fs);
-	if (!r && renameat(dir, tmp, dir, name) < 0)
-		r = -errno;
-	if (r < 0)
-		unlinkat(dir, tmp, 0);
-	return r;
-}
-
-int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data, size_t len, mode_t mode)
-{
-	gt_autofree char *tmp = NULL;
-	gt_autoclose int fd = -1;
-	const char *name;
-	int r = mutate(fs);
-	gt_autoclose int dir = r < 0 ? -1 : open_parent(fs, path, &name);
-
-	if (r < 0)
-		return r;
-	if (dir < 0)
-		return dir;
-	/* one fixed name, so that what a power cut leaves is swept away by the next write, not piled up */
-	tmp = gt_xasprintf(".%s.gputune-new", name);
-	unlinkat(dir, tmp, 0);
-	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	r = fill_and_rename(fs, dir, fd, tmp, name, data, len, mode);
-	return r < 0 ? r : sync_fd(fs, dir);
-}
-
-int gt_fs_append_sync(struct gt_fsroot *fs, const char *path, const char *data, size_t len)
-{
-	gt_autoclose int fd = -1;
-	struct stat st;
-	const char *name;
-	int r = mutate(fs);
-	gt_autoclose int dir = r < 0 ? -1 : open_parent(fs, path, &name);
-
-	if (r < 0)
-		return r;
-	if (dir < 0)
-		return dir;
-	fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	r = write_all(fs, fd, data, len);
-	if (!r)
-		r = sync_fd(fs, fd);
-	if (r < 0) { /* a record is there whole or not at all */
-		if (ftruncate(fd, st.st_size) < 0)
-			return r;
-		return r;
-	}
-	return st.st_size ? 0 : sync_fd(fs, dir);
-}
-
-int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode)
-{
-	for (const char *p = path; p;) {
-		const char *name, *next = strchr(p + 1, '/');
-		gt_autofree char *part = next ? gt_xstrndup(path, (size_t)(next - path)) : gt_xstrdup(path);
-		gt_autoclose int there = raw_open(fs, part, O_PATH | O_DIRECTORY, 0);
-		gt_autoclose int dir = -1;
-		int r;
-
-		p = next;
-		if (there >= 0)
-			continue;
-		if (there != -ENOENT)
-			return there;
-		r = mutate(fs);
-		if (r < 0)
-			return r;
-		dir = open_parent(fs, part, &name);
-		if (dir < 0)
-			return dir;
-		if (mkdirat(dir, name, mode) < 0 && errno != EEXIST)
-			return -errno;
-		r = sync_fd(fs, dir);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-int gt_fs_unlink(struct gt_fsroot *fs, const char *path)
-{
-	const char *name;
-	int r = mutate(fs);
-	gt_autoclose int dir = r < 0 ? -1 : open_parent(fs, path, &name);
-
-	if (r < 0)
-		return r;
-	if (dir < 0)
-		return dir;
-	if (unlinkat(dir, name, 0) < 0)
-		return -errno;
-	return sync_fd(fs, dir);
-}
-
-int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd)
-{
-	gt_autoclose int fd = -1;
-
-	if (fs->readonly)
-		return -EROFS;
-	fd = raw_open(fs, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return fd;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	*ret_fd = fd;
-	fd = -1;
 	return 0;
 }
 
