@@ -37,11 +37,20 @@ void gt_fs_close(struct gt_fsroot *fs)
 	free(fs);
 }
 
-static int open_capture(struct gt_fsroot *fs, const char *where, struct gt_err *err)
+/* A captured host is thousands of tiny files that live for milliseconds: in memory where that is possible. */
+static const char *scratch_parent(void)
 {
 	const char *tmp = getenv("TMPDIR");
+
+	if (tmp && *tmp == '/')
+		return tmp;
+	return access("/dev/shm", W_OK | X_OK) < 0 ? "/tmp" : "/dev/shm";
+}
+
+static int open_capture(struct gt_fsroot *fs, const char *where, struct gt_err *err)
+{
 	gt_autofree char *text = NULL;
-	char *dir = gt_xasprintf("%s/gputune-root.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	char *dir = gt_xasprintf("%s/gputune-root.XXXXXX", scratch_parent());
 	size_t len;
 	int r;
 
