@@ -37,9 +37,11 @@ awk 'FNR == 1 { start = 0 } /^\{/ { start = FNR }
 	/^\}/ && start { if (FNR - start - 1 > 100) print FILENAME ":" start ": " FNR - start - 1 " lines"; start = 0 }' \
 	$(printf '%s\n' $code | grep '\.c$') >"$offences"
 rule 'no function is longer than 100 lines'
-wc -l $(printf '%s\n' $code | grep '\.c$') | awk '$2 != "total" && $1 > 700 { print $2 ": " $1 " lines" }' >"$offences"
+wc -l $(printf '%s\n' $code | grep '\.c$' | grep -v '^tests/unit/') | awk '$2 != "total" && $1 > 700 { print $2 ": " $1 " lines" }' >"$offences"
 rule 'no .c file is longer than 700 lines'
-awk '{ line = $0; gsub(/\t/, "        ", line) } length(line) > 132 { print FILENAME ":" FNR ": " length(line) " columns" }' $code >"$offences"
+for f in $code; do
+	expand "$f" | awk -v f="$f" 'length($0) > 132 { print f ":" FNR ": " length($0) " columns" }'
+done >"$offences"
 rule 'no line is longer than 132 columns'
 # the words are put together here so that this file does not hold them
 grep -nE "\b(TO""DO|FIX""ME|XX""X|HA""CK)\b" $code $scripts $(sources .md .t .1 .7 .8 .json) >"$offences"
