@@ -154,22 +154,24 @@ static int build(struct run *r, struct gt_err *err)
 	return rt_compile(r->graph, declare(r), &opt, &r->program, err);
 }
 
+static int open_text(struct run *r, struct gt_err *err)
+{
+	if (!is_gpt(r) || (!r->model->text && !r->o.data))
+		return 0;
+	return rt_text_open(r->o.data, (size_t)r->o.seq + 2, &r->text, err);
+}
+
 /* Inputs of their own memory, as a loader would hand them over. */
 static int make_inputs(struct run *r, struct gt_err *err)
 {
 	size_t items = r->o.batch * r->o.seq;
-	int status = 0;
 
 	r->step_s = calloc(r->o.steps, sizeof(double));
 	r->input[0] = calloc(is_gpt(r) ? items : items * 784, 4);
 	r->input[1] = calloc(items, 4);
 	if (!r->step_s || !r->input[0] || !r->input[1])
 		return gt_fail(err, ENOMEM, "no memory for a batch of %zu", items);
-	if (is_gpt(r) && (r->model->text || r->o.data)) {
-		status = rt_text_open(r->o.data, (size_t)r->o.seq + 2, &r->text, err);
-		return status;
-	}
-	for (size_t i = 0; is_gpt(r) && i < items; i++) {
+	for (size_t i = 0; is_gpt(r) && !r->text && i < items; i++) {
 		((int32_t *)r->input[0])[i] = (int32_t)(rt_random_u64(r->o.seed, 100, i) % r->o.vocab);
 		((int32_t *)r->input[1])[i] = (int32_t)(rt_random_u64(r->o.seed, 101, i) % r->o.vocab);
 	}
@@ -331,9 +333,11 @@ int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 	if (!status)
 		status = check_options(&r, err);
 	if (!status)
-		status = make_inputs(&r, err);
+		status = open_text(&r, err);
 	if (!status)
 		status = build(&r, err);
+	if (!status)
+		status = make_inputs(&r, err);
 	if (!status)
 		status = held_out(&r, &r.before, err);
 	if (!status)

@@ -142,10 +142,10 @@ const struct gt_cmd bn_cmd_train = {
 	.name	  = "train",
 	.args	  = "MODEL",
 	.summary  = "train one model in this process and report its speed",
-	.help	  = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of real "
-		    "text) or mlp (784-1024-1024-10 on random samples). Sizes that are not given are the model's own. Text "
-		    "comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes in ten is held "
-		    "out, and a run whose held-out loss did not fall is void (exit status 6).",
+	.help	  = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of "
+		    "real text) or mlp (784-1024-1024-10 on random samples). Sizes that are not given are the model's own. "
+		    "Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
+		    "in ten is held out, and a run whose held-out loss did not fall is void (exit status 6).",
 	.opts	  = opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -80,6 +80,18 @@ struct rt_node *rt_graph_node(const struct rt_graph *g, const char *name)
 	return NULL;
 }
 
+static bool too_large(const struct rt_shape *s)
+{
+	int64_t elements = 1;
+
+	for (int i = 0; i < s->n; i++) {
+		if (s->d[i] > MAX_ELEMENTS / elements)
+			return true;
+		elements *= s->d[i];
+	}
+	return false;
+}
+
 static struct rt_node *leaf(struct rt_graph *g, enum rt_role role, const char *name, enum rt_dtype dtype,
 			    const struct rt_shape *shape)
 {
@@ -150,6 +162,12 @@ struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_a
 		}
 	if (probe.op->shape(&g->ir, &probe, &g->err) < 0)
 		return NULL;
+	for (int i = 0; i < RT_MAX_IO; i++)
+		if (probe.out[i] && too_large(&probe.out[i]->shape)) {
+			gt_fail(&g->err, EINVAL, "%s of %s: the result would have more than 2^40 elements", probe.op->name,
+				in[0]->name);
+			return NULL;
+		}
 	c = rt_ir_call(&g->ir, op, attr);
 	*c = probe;
 	for (int i = 0; i < RT_MAX_IO; i++)

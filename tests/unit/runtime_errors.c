@@ -67,6 +67,11 @@ static struct rt_node *huge(struct rt_graph *g)
 	return p(g, "x", RT_SHAPE(INT64_C(1) << 39, INT64_C(1) << 39));
 }
 
+static struct rt_node *huge_result(struct rt_graph *g)
+{
+	return rt_linear(g, p(g, "x", RT_SHAPE(1 << 24, 1)), p(g, "w", RT_SHAPE(1 << 24, 1)), NULL);
+}
+
 static struct rt_node *no_loss(struct rt_graph *g)
 {
 	return rt_gelu(g, p(g, "x", RT_SHAPE(3)));
@@ -89,6 +94,7 @@ static const struct bad_graph bad[] = {
 	{ twice, "x is declared twice" },
 	{ empty, "x: dimension 1 is 0" },
 	{ huge, "x: dimension 1 is 549755813888" },
+	{ huge_result, "linear of x: the result would have more than 2^40 elements" },
 	{ no_loss, "gelu is no loss" },
 	{ goes_on, "linear of x (3,5) and w (7,6)" },
 };
