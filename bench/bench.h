@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_BENCH_H
+#define BN_BENCH_H
+/*
+ * gpubench measures the host. The unit of replication is the launch: a fresh process that runs one workload and answers
+ * with one document (gpubench-launch/1) of raw samples. Everything else, the medians, pairs, intervals and verdicts, is
+ * computed from those samples and can be computed again from the saved file.
+ */
+#include "lib/err.h"
+#include "lib/json.h"
+
+struct pr_host;
+struct gt_fsroot;
+
+#define BN_SCHEMA	 "gpubench/1"
+#define BN_LAUNCH_SCHEMA "gpubench-launch/1"
+/* Results of another major are not comparable: raised when a workload or the way of measuring changes meaning. */
+#define BN_SUITE_MAJOR	1
+
+/* Exit codes of gpubench besides the common ones. */
+enum { BN_EXIT_REGRESSION = 1, BN_EXIT_INCONCLUSIVE = 3, BN_EXIT_INCOMPARABLE = 4, BN_EXIT_INVALID = 5, BN_EXIT_WRONG = 6 };
+
+enum bn_direction { BN_LOWER, BN_HIGHER }; /* which way is better */
+enum bn_role {
+	BN_PRIMARY, /* decides the verdict; Holm over these */
+	BN_GUARD,   /* must not get worse; a tail, say */
+	BN_EXPLORE, /* the rest; Benjamini-Hochberg */
+	BN_CONTROL, /* nothing that is tuned should move it: the harness */
+};
+extern const char *const bn_direction_name[];
+extern const char *const bn_role_name[];
+
+/* What a workload is asked to do and what it found; alive during one launch. */
+struct bn_launch {
+	struct gt_fsroot *fs;
+	uint64_t seed;	       /* of the pair: both arms do the same work */
+	uint64_t salt;	       /* of this launch alone */
+	const char *data;      /* --data of the user, or NULL */
+	uint64_t fault;	       /* test seam: GPUBENCH_FAULT; 0 none, 1 spoil the result before it is verified */
+	json_t *metrics;       /* filled by bn_series() */
+	json_t *params;	       /* object: problem sizes; part of the definition */
+	json_t *notes;	       /* object: what is worth knowing but is not the definition (threads, losses) */
+	const char *verify;    /* one sentence: what was checked */
+	char wrong[256];       /* why the result is wrong; "" = verified */
+};
+
+struct bn_workload {
+	const char *id;
+	const char *summary;
+	const char *unit;
+	enum bn_direction direction;
+	enum bn_role role;
+	unsigned version;	   /* raised whenever numbers stop being comparable */
+	double margin;		   /* smallest change that matters, as a share */
+	const char *verifies;	   /* what makes a run void */
+	const char *const *knobs;  /* what should move it; NULL-terminated */
+	double launch_s;	   /* about how long one launch takes: for the plan */
+	bool optional;		   /* not part of the default list */
+	/* NULL: runs anywhere. Otherwise returns NULL when it can run, or why it cannot (one clause, static). */
+	const char *(*unavailable)(struct gt_fsroot *fs);
+	/* Measure. A wrong result is not an error: it is put into l->wrong. */
+	int (*run)(struct bn_launch *l, struct gt_err *err);
+};
+
+/* In the order in which they are listed and, with a coin toss per launch group, run. NULL-terminated. */
+extern const struct bn_workload *const bn_workloads[];
+const struct bn_workload *bn_workload_find(const char *id);
+
+/* One series of samples under the workload's unit, direction, role and margin. suffix "" or ".node0"; the first `warmup`
+ * samples are kept but not used. With tail, the 99th percentile becomes a metric of its own, a guard. role: usually the
+ * workload's. */
+void bn_series(struct bn_launch *l, const struct bn_workload *w, const char *suffix, enum bn_role role,
+	       const double *samples, size_t n, size_t warmup, bool tail);
+#endif

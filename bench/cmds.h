@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_CMDS_H
+#define BN_CMDS_H
+#include "lib/cli.h"
+
+extern const struct gt_cmd bn_cmd_run, bn_cmd_compare, bn_cmd_report;
+#endif

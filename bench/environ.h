@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_ENVIRON_H
+#define BN_ENVIRON_H
+/* What else went on on the host while a launch ran: load, pressure, faults, steal, heat. It explains outliers; it is
+ * never used to remove them. */
+#include "lib/fsroot.h"
+#include "lib/json.h"
+
+struct bn_environ {
+	double load1, psi_cpu, psi_memory, psi_io;		   /* PSI: share of the last 10 s, percent; NaN unknown */
+	double ctxt, steal_s, pgfault, pgmajfault, thp_fault_alloc, thp_collapse, numa_hint_faults, compact_stall;
+	double mem_available_bytes, dirty_bytes, anon_huge_bytes;
+	double temp_c, cpu_mhz;					   /* hottest zone; mean over CPUs */
+};
+void bn_environ_read(struct gt_fsroot *fs, struct bn_environ *ret);
+/* Counters as differences, levels as they were at the end. */
+json_t *bn_environ_json(const struct bn_environ *before, const struct bn_environ *after);
+#endif

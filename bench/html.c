@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "bench/html.h"
+
+static const char css[] =
+	":root{color-scheme:light dark;--bg:#fbfbfa;--fg:#1d2330;--soft:#5a6272;--card:#fff;--line:#dfe2e8;--band:#e9ecf2;"
+	"--a:#3566c4;--b:#c8590b;--better:#14734a;--worse:#b3261e;--same:#46566e;--open:#8a5a00;--aa:#8b93a3;--focus:#3566c4}\n"
+	"@media(prefers-color-scheme:dark){:root{--bg:#14171d;--fg:#e7eaf0;--soft:#a3abba;--card:#1c2028;--line:#343a46;"
+	"--band:#2a303b;--a:#86abff;--b:#ffa35c;--better:#5fd39b;--worse:#ff8a80;--same:#aebbd0;--open:#f0c060;--aa:#8b93a3;"
+	"--focus:#86abff}}\n"
+	"*{box-sizing:border-box}html{-webkit-text-size-adjust:100%}\n"
+	"body{margin:0;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,"
+	"'DejaVu Sans',sans-serif}\n"
+	".skip{position:absolute;left:-9999px}.skip:focus{left:1rem;top:1rem;padding:.5rem 1rem;background:var(--card);"
+	"color:var(--fg);z-index:1}\n"
+	"a{color:var(--a)}:focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
+	"header,main,footer{max-width:72rem;margin:0 auto;padding:0 1rem}\n"
+	"header{padding-top:1.5rem}h1{font-size:1rem;font-weight:600;color:var(--soft);margin:0 0 .75rem}\n"
+	"h2{font-size:1.25rem;margin:2.5rem 0 .5rem}h3{font-size:1.05rem;margin:0 0 .25rem}\n"
+	"p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft)}.num{font-variant-numeric:tabular-nums}\n"
+	".verdict{border-left:.5rem solid var(--v);background:var(--card);padding:1rem 1.25rem;border-radius:.4rem;"
+	"box-shadow:0 0 0 1px var(--line)}\n"
+	".verdict strong{display:block;font-size:1.6rem;line-height:1.2;color:var(--v);letter-spacing:.01em}\n"
+	".verdict p{margin:.35rem 0 0;overflow-wrap:anywhere}\n"
+	".better{--v:var(--better)}.worse,.invalid,.wrong{--v:var(--worse)}.same,.measured{--v:var(--same)}"
+	".inconclusive{--v:var(--open)}\n"
+	"nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:0;margin:1rem 0 0}\n"
+	".scroll{overflow-x:auto}\n"
+	"table{border-collapse:collapse;width:100%;background:var(--card);font-size:.95rem;box-shadow:0 0 0 1px var(--line);"
+	"border-radius:.4rem}\n"
+	"caption{text-align:left;color:var(--soft);padding:.4rem 0;font-size:.9rem}\n"
+	"th,td{padding:.45rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}\n"
+	"tr:last-child>*{border-bottom:0}thead th{color:var(--soft);font-weight:600;font-size:.85rem}\n"
+	"td.r,th.r{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
+	"td.n{white-space:nowrap;font-variant-numeric:tabular-nums}\n"
+	"td.v{color:var(--v);font-weight:600}td.w{overflow-wrap:anywhere}tr.moved td,tr.moved th{font-weight:600}\n"
+	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;overflow-wrap:anywhere}\n"
+	"figure{margin:0;background:var(--card);box-shadow:0 0 0 1px var(--line);border-radius:.4rem;padding:.8rem 1rem}\n"
+	"figcaption{font-size:.85rem;color:var(--soft);margin-top:.4rem}\n"
+	".pair{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,21rem),1fr));margin:.6rem 0 1.6rem}\n"
+	"svg{display:block;width:100%;overflow:visible;font:12px system-ui,'DejaVu Sans',sans-serif}\n"
+	"svg text{fill:var(--fg)}svg .t{fill:var(--soft)}svg .grid{stroke:var(--line)}svg .zero{stroke:var(--soft)}\n"
+	"svg .band{fill:var(--band)}svg .aab{fill:none;stroke:var(--aa);stroke-dasharray:3 2}\n"
+	"svg .A{fill:var(--a);stroke:var(--a)}svg .B{fill:var(--b);stroke:var(--b)}\n"
+	"svg .N{fill:var(--card);stroke:var(--aa);stroke-width:1.5}svg .link{stroke:var(--line);stroke-width:1.5}\n"
+	"svg .ci{stroke:var(--v);stroke-width:3;stroke-linecap:round}svg .pt{fill:var(--v);stroke:var(--v)}"
+	"svg .open{fill:var(--card);stroke:var(--v);stroke-width:2}svg .vt{fill:var(--v);font-weight:600}\n"
+	"svg .meanband{fill:var(--b);opacity:.16}svg .mean{stroke:var(--b);stroke-width:2}\n"
+	"details{margin:.6rem 0}summary{cursor:pointer;padding:.2rem 0}dl{display:grid;grid-template-columns:max-content 1fr;"
+	"gap:.15rem 1rem;margin:.6rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}\n"
+	"footer{padding:2rem 1rem 3rem;color:var(--soft);font-size:.9rem}\n"
+	"@media(max-width:40rem){table.stack thead{position:absolute;left:-9999px}table.stack tr{display:block;"
+	"padding:.5rem .7rem;border-bottom:1px solid var(--line)}table.stack tr:last-child{border-bottom:0}"
+	"table.stack th,table.stack td{display:flex;justify-content:space-between;gap:1rem;border:0;padding:.1rem 0;"
+	"text-align:right;white-space:normal}table.stack th[scope=row]{font-size:1rem}"
+	"table.stack td::before{content:attr(data-h);color:var(--soft);font-weight:400;text-align:left;flex:none}"
+	"dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}.verdict strong{font-size:1.3rem}}\n"
+	"@media print{nav,.skip{display:none}figure{break-inside:avoid}}\n";
+
+void bn_html_open(struct gt_buf *out, const char *title, const char *description)
+{
+	gt_buf_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			 "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+			 "<meta name=\"generator\" content=\"gpubench\">\n"
+			 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+			 "<meta name=\"description\" content=\"");
+	gt_buf_xml(out, description);
+	gt_buf_puts(out, "\">\n<title>");
+	gt_buf_xml(out, title);
+	gt_buf_printf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", css);
+	gt_buf_puts(out, "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n");
+}
+
+void bn_html_close(struct gt_buf *out)
+{
+	gt_buf_puts(out, "</body>\n</html>\n");
+}
+
+void bn_html_section(struct gt_buf *out, const char *id, const char *heading)
+{
+	gt_buf_printf(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
+	gt_buf_xml(out, heading);
+	gt_buf_puts(out, "</h2>\n");
+}
+
+void bn_html_cell(struct gt_buf *out, const char *tag, const char *class_name, const char *text)
+{
+	gt_buf_printf(out, "<%s", tag);
+	if (class_name)
+		gt_buf_printf(out, " class=\"%s\"", class_name);
+	gt_buf_puts(out, ">");
+	gt_buf_xml(out, text);
+	gt_buf_add(out, "</", 2);
+	gt_buf_add(out, tag, strcspn(tag, " "));
+	gt_buf_puts(out, ">");
+}
+
+void bn_html_json(struct gt_buf *out, const char *id, const json_t *doc)
+{
+	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+	gt_buf_printf(out, "<script type=\"application/json\" id=\"%s\">\n", id);
+	for (const char *p = text; p && *p;) {
+		size_t n = strcspn(p, "<");
+
+		gt_buf_add(out, p, n);
+		p += n;
+		if (*p) {
+			gt_buf_puts(out, "\\u003c");
+			p++;
+		}
+	}
+	gt_buf_puts(out, "\n</script>\n");
+}

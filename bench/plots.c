@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/plots.h"
+#include "bench/report.h"
+#include "bench/stats.h"
+
+/* A linear scale from data to percent (horizontal) or pixels (vertical). */
+struct scale {
+	double lo, hi, from, to;
+};
+
+static double at(const struct scale *s, double v)
+{
+	double t = s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : .5;
+
+	return s->from + (s->to - s->from) * fmin(1, fmax(0, t));
+}
+
+/* A step of 1, 2 or 5 times a power of ten that divides the range into about n. */
+static double nice_step(double range, int n)
+{
+	double raw = range / n, mag = pow(10, floor(log10(raw))), f = raw / mag;
+
+	return (f <= 1 ? 1 : f <= 2 ? 2 : f <= 5 ? 5 : 10) * mag;
+}
+
+/* Widen to whole steps, with some air where there is no range at all. */
+static double nice_range(double *lo, double *hi, int n)
+{
+	double step;
+
+	if (!(*hi > *lo)) {
+		double air = fabs(*lo) > 0 ? .01 * fabs(*lo) : 1;
+
+		*lo -= air;
+		*hi += air;
+	}
+	step = nice_step(*hi - *lo, n);
+	*lo = floor(*lo / step) * step;
+	*hi = ceil(*hi / step) * step;
+	return step;
+}
+
+static int step_decimals(double step)
+{
+	return step >= 1 ? 0 : GT_MIN(6, (int)ceil(-log10(step) - 1e-9));
+}
+
+static void svg_open(struct gt_buf *out, const char *kind, unsigned id, double height, const char *title, const char *desc)
+{
+	gt_buf_printf(out, "<svg role=\"img\" height=\"%.0f\" aria-labelledby=\"%s%u-t %s%u-d\"><title id=\"%s%u-t\">", height,
+		      kind, id, kind, id, kind, id);
+	gt_buf_xml(out, title);
+	gt_buf_printf(out, "</title><desc id=\"%s%u-d\">", kind, id);
+	gt_buf_xml(out, desc);
+	gt_buf_puts(out, "</desc>\n");
+}
+
+static void line(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2)
+{
+	gt_buf_printf(out, "<line class=\"%s\" x1=\"%.2f%%\" y1=\"%.1f\" x2=\"%.2f%%\" y2=\"%.1f\"/>\n", cls, x1, y1, x2, y2);
+}
+
+static void band(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2)
+{
+	gt_buf_printf(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>\n", cls,
+		      fmin(x1, x2), fmin(y1, y2), fabs(x2 - x1), fabs(y2 - y1));
+}
+
+static void text(struct gt_buf *out, const char *cls, const char *anchor, double x, double y, const char *s)
+{
+	gt_buf_printf(out, "<text class=\"%s\" text-anchor=\"%s\" x=\"%.2f%%\" y=\"%.1f\">", cls, anchor, x, y);
+	gt_buf_xml(out, s);
+	gt_buf_puts(out, "</text>\n");
+}
+
+/* A mark whose shape says what its colour says: circle, diamond, square, or a triangle pointing right or left. */
+static void mark(struct gt_buf *out, const char *cls, char shape, double x, double y, const char *tip)
+{
+	static const struct {
+		char shape;
+		const char *path;
+	} shapes[] = { { 'o', "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z" }, { 'd', "M0-5.5L5.5 0 0 5.5-5.5 0z" },
+		       { 's', "M-4.5-4.5h9v9h-9z" }, { '>', "M-4.5-6.5L7 0-4.5 6.5z" }, { '<', "M4.5-6.5L-7 0 4.5 6.5z" } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(shapes); i++)
+		if (shapes[i].shape == shape)
+			gt_buf_printf(out,
+				      "<svg x=\"%.2f%%\" y=\"%.1f\" width=\"1\" height=\"1\"><path class=\"%s\" d=\"%s\"><title>", x,
+				      y, cls, shapes[i].path);
+	gt_buf_xml(out, tip);
+	gt_buf_puts(out, "</title></path></svg>\n");
+}
+
+/* ---- forest ---- */
+
+struct effect {
+	const json_t *c;
+	double gain, lo, hi, margin, aa_lo, aa_hi; /* percent, right is better */
+};
+
+static struct effect effect_of(const json_t *c)
+{
+	const json_t *aa = json_object_get(c, "aa");
+	double sign = gt_streq(gt_json_get_str(c, "direction", NULL), "higher") ? 1 : -1;
+	double a = sign * gt_json_get_real(c, "ci_low_pct", NAN), b = sign * gt_json_get_real(c, "ci_high_pct", NAN);
+	double p = sign * gt_json_get_real(aa, "ci_low_pct", NAN), q = sign * gt_json_get_real(aa, "ci_high_pct", NAN);
+
+	return (struct effect){ c, sign * gt_json_get_real(c, "change_pct", NAN), fmin(a, b), fmax(a, b),
+				gt_json_get_real(c, "margin_pct", 0), fmin(p, q), fmax(p, q) };
+}
+
+/* Half-width of the axis: all margins, and intervals up to a few times the usual one; wider ones are cut, with arrows. */
+static double forest_reach(const json_t *list)
+{
+	gt_autofree double *w = gt_xcalloc(json_array_size(list) + 1, sizeof(*w));
+	double margin = 0, widest = 0;
+	size_t n = 0, i;
+	json_t *c;
+
+	json_array_foreach(list, i, c) {
+		struct effect e = effect_of(c);
+		double reach = fmax(fabs(e.lo), fabs(e.hi));
+
+		margin = fmax(margin, e.margin);
+		if (isfinite(reach)) {
+			w[n++] = reach;
+			widest = fmax(widest, reach);
+		}
+	}
+	return n ? fmin(fmin(widest, fmax(3 * bn_median(w, n), 1.5 * margin)), 1e6) * 1.08 + 1e-3 : fmax(1, 1.5 * margin);
+}
+
+static void forest_row(struct gt_buf *out, const struct effect *e, const struct scale *x, double y)
+{
+	const char *v = gt_json_get_str(e->c, "verdict", "inconclusive"), *unit = gt_json_get_str(e->c, "direction", "");
+	gt_autofree char *label = gt_xasprintf("%s", bn_text_metric(e->c).s);
+	gt_autofree char *value = gt_xasprintf("%s %s  %s", bn_text_change(e->c).s, bn_text_interval(e->c).s, v);
+	gt_autofree char *tip = gt_xasprintf("%s: %s, %s is better: %s", label, bn_text_change(e->c).s, unit,
+					     bn_text_verdict(e->c).s);
+
+	gt_buf_printf(out, "<g class=\"%s\">\n",
+		      gt_streq(v, "better") || gt_streq(v, "worse") || gt_streq(v, "same") ? v : "inconclusive");
+	band(out, "band", at(x, -e->margin), y + 8, at(x, e->margin), y + 28);
+	if (isfinite(e->aa_lo) && isfinite(e->aa_hi))
+		band(out, "aab", at(x, e->aa_lo), y + 11, at(x, e->aa_hi), y + 25);
+	line(out, "zero", at(x, 0), y + 6, at(x, 0), y + 30);
+	text(out, "", "start", 0, y, label);
+	text(out, "vt", "end", 100, y, value);
+	if (isfinite(e->lo) && isfinite(e->hi))
+		line(out, "ci", at(x, e->lo), y + 18, at(x, e->hi), y + 18);
+	if (e->hi > x->hi)
+		mark(out, "pt", '>', at(x, x->hi), y + 18, "goes on to the right");
+	if (e->lo < x->lo)
+		mark(out, "pt", '<', at(x, x->lo), y + 18, "goes on to the left");
+	if (isfinite(e->gain))
+		mark(out, gt_streq(v, "inconclusive") ? "open" : "pt",
+		     gt_streq(v, "better") ? '>' : gt_streq(v, "worse") ? '<' : gt_streq(v, "same") ? 's' : 'o',
+		     at(x, e->gain), y + 18, tip);
+	gt_buf_puts(out, "</g>\n");
+}
+
+void bn_plot_forest(const json_t *doc, struct gt_buf *out)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	double reach = forest_reach(list), step = nice_step(reach, 3), bottom = 20 + 52 * (double)json_array_size(list);
+	struct scale x = { -reach, reach, 1, 99 };
+	size_t i;
+
+	svg_open(out, "forest", 0, bottom + 44, "Effects with their intervals",
+		 "One row per metric: the estimated change with its interval, over a band for changes too small to matter and a "
+		 "dashed box for what identical arms differed by. Right is better. The table above has the same numbers.");
+	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
+		gt_autofree char *label = gt_xasprintf("%+.*f %%", step_decimals(step), fabs(v) < step / 2 ? 0 : v);
+
+		line(out, "grid", at(&x, v), 4, at(&x, v), bottom);
+		text(out, "t", at(&x, v) < 5 ? "start" : at(&x, v) > 95 ? "end" : "middle", at(&x, v), bottom + 16,
+		     fabs(v) < step / 2 ? "0" : label);
+	}
+	json_array_foreach(list, i, c) {
+		struct effect e = effect_of(c);
+
+		forest_row(out, &e, &x, 20 + 52 * (double)i);
+	}
+	text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
+	text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
+	gt_buf_puts(out, "</svg>\n");
+}
+
+/* ---- one metric in time ---- */
+
+struct dot {
+	double t_min, v;
+	char kind; /* 'A', 'B', or 'N' for a launch of an A/A pair */
+	long long block;
+};
+
+/* The metric's value in a launch, as the analysis takes it. */
+static double launch_value(const json_t *launch, const char *series, bool tail, bool higher)
+{
+	const json_t *s = json_object_get(json_object_get(launch, "metrics"), series);
+	json_t *samples = json_object_get(s, "samples"), *v;
+	size_t skip = (size_t)GT_MAX(gt_json_get_int(s, "warmup", 0), (int64_t)0), n = 0, i;
+	gt_autofree double *x = gt_xcalloc(json_array_size(samples) + 1, sizeof(*x));
+
+	if (gt_json_get_str(launch, "failure", NULL))
+		return NAN;
+	json_array_foreach(samples, i, v)
+		if (i >= skip)
+			x[n++] = json_is_number(v) ? json_number_value(v) : NAN;
+	return tail ? bn_quantile(x, n, higher ? .01 : .99) : bn_median(x, n);
+}
+
+static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
+{
+	json_t *list = json_object_get(doc, "launches"), *l;
+	const char *metric = gt_json_get_str(c, "metric", "");
+	bool tail = gt_json_get_bool(c, "tail", false), higher = gt_streq(gt_json_get_str(c, "direction", NULL), "higher");
+	gt_autofree char *series = gt_xstrndup(metric, strlen(metric) - (tail && strlen(metric) > 4 ? 4 : 0));
+	struct dot *dot = gt_xcalloc(json_array_size(list) + 1, sizeof(*dot));
+	bool aa_only = gt_streq(gt_json_get_str(json_object_get(doc, "run"), "design", NULL), "aa");
+	size_t n = 0, i;
+
+	json_array_foreach(list, i, l) {
+		double v = launch_value(l, series, tail, higher), t = gt_json_get_real(l, "t_s", NAN) / 60;
+		bool null = gt_streq(gt_json_get_str(l, "kind", NULL), "aa") && !aa_only;
+
+		if (!isfinite(v) || !isfinite(t))
+			continue;
+		dot[n++] = (struct dot){ t, v, null ? 'N' : gt_streq(gt_json_get_str(l, "arm", NULL), "B") ? 'B' : 'A',
+					 gt_json_get_int(l, "block", 0) };
+	}
+	*ret = dot;
+	return n;
+}
+
+/* Axis, grid and labels; the plot's left edge leaves room for the labels above the lines. */
+static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const char *unit, int xdec, double xstep, double ystep,
+		  const char *xname)
+{
+	for (double v = y->lo; v <= y->hi + ystep / 2; v += ystep) {
+		gt_autofree char *label = gt_xasprintf("%.*f%s%s", step_decimals(ystep), fabs(v) < ystep / 2 ? 0 : v,
+						       v + ystep > y->hi + ystep / 2 ? " " : "",
+						       v + ystep > y->hi + ystep / 2 ? unit : "");
+
+		line(out, "grid", 0, at(y, v), 100, at(y, v));
+		text(out, "t", "start", 0, at(y, v) - 3, label);
+	}
+	for (double v = ceil(x->lo / xstep - 1e-9) * xstep; v <= x->hi + 1e-9 && xstep > 0; v += xstep) {
+		gt_autofree char *label = gt_xasprintf("%.*f", xdec, v);
+
+		text(out, "t", "middle", at(x, v), y->from + 16, label);
+	}
+	text(out, "t", "end", 100, y->from + 32, xname);
+}
+
+/* Time and pair numbers grow to the right of the labels. */
+#define LEFT	14.0
+#define RIGHT	98.0
+
+void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct gt_buf *out)
+{
+	gt_autofree struct dot *dot = NULL;
+	size_t n = collect_dots(doc, c, &dot);
+	double lo = INFINITY, hi = -INFINITY, end = 0, ystep, xstep, scale = 1;
+	gt_autofree char *title = gt_xasprintf("%s in the order of measuring", gt_json_get_str(c, "metric", "?"));
+	struct bn_text biggest;
+	const char *unit;
+	struct scale x, y;
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		hi = fmax(hi, dot[i].v);
+	biggest = bn_text_value(hi, gt_json_get_str(c, "unit", ""));
+	unit = strchr(biggest.s, ' ') ? strchr(biggest.s, ' ') + 1 : "";
+	/* the unit that suits the largest value suits them all */
+	for (double s = 1e-9; s < 1e10; s *= 1e3)
+		if (strtod(biggest.s, NULL) > 0 && fabs(hi * s / strtod(biggest.s, NULL) - 1) < .1)
+			scale = s;
+	hi = -INFINITY;
+	for (size_t i = 0; i < n; i++) {
+		dot[i].v *= scale;
+		lo = fmin(lo, dot[i].v);
+		hi = fmax(hi, dot[i].v);
+		end = fmax(end, dot[i].t_min);
+	}
+	ystep = nice_range(&lo, &hi, 4);
+	end = end > 0 ? end : 1;
+	xstep = nice_step(end, 4);
+	x = (struct scale){ 0, end, LEFT, RIGHT };
+	y = (struct scale){ lo, hi, 196, 22 };
+	svg_open(out, "run", id, 236, title,
+		 "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles launches of A/A "
+		 "pairs. Lines join the two launches of a pair. A slope over the whole plot is drift of the host.");
+	frame(out, &x, &y, unit, step_decimals(xstep), xstep, ystep, "minutes");
+	for (size_t i = 0; i + 1 < n; i++)
+		for (size_t k = i + 1; k < n && k < i + 8; k++)
+			if (dot[k].block == dot[i].block)
+				line(out, "link", at(&x, dot[i].t_min), at(&y, dot[i].v), at(&x, dot[k].t_min), at(&y, dot[k].v));
+	for (size_t i = 0; i < n; i++) {
+		char cls[2] = { dot[i].kind, 0 }, tip[96];
+
+		snprintf(tip, sizeof(tip), "pair %lld, %s: %.5g %.20s", dot[i].block + 1,
+			 dot[i].kind == 'N' ? "A/A" : dot[i].kind == 'B' ? "changed" : "baseline", dot[i].v, unit);
+		mark(out, cls, dot[i].kind == 'B' ? 'd' : 'o', at(&x, dot[i].t_min), at(&y, dot[i].v), tip);
+	}
+	gt_buf_puts(out, "</svg>\n");
+}
+
+/* ---- pairs ---- */
+
+static void pair_range(const json_t *list, double *lo, double *hi)
+{
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(list, i, p) {
+		double v = gt_json_get_real(p, "change_pct", NAN);
+
+		if (isfinite(v)) {
+			*lo = fmin(*lo, v);
+			*hi = fmax(*hi, v);
+		}
+	}
+}
+
+static void pair_dots(struct gt_buf *out, const json_t *list, const struct scale *x, const struct scale *y, const char *cls,
+		      char shape)
+{
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(list, i, p) {
+		double v = gt_json_get_real(p, "change_pct", NAN), b = (double)gt_json_get_int(p, "block", 0) + 1;
+		gt_autofree char *tip = gt_xasprintf("pair %.0f: %+.3g %%", b, v);
+
+		if (isfinite(v))
+			mark(out, cls, shape, at(x, b), at(y, v), tip);
+	}
+}
+
+static double last_block(const json_t *list)
+{
+	const json_t *p = json_array_get(list, json_array_size(list) - 1);
+
+	return json_array_size(list) ? (double)gt_json_get_int(p, "block", 0) + 1 : 0;
+}
+
+void bn_plot_pairs(const json_t *doc, const json_t *c, unsigned id, struct gt_buf *out)
+{
+	json_t *pairs = json_object_get(c, "pairs"), *aa = json_object_get(json_object_get(c, "aa"), "pairs");
+	double margin = gt_json_get_real(c, "margin_pct", 1), ci_lo = gt_json_get_real(c, "ci_low_pct", NAN);
+	double ci_hi = gt_json_get_real(c, "ci_high_pct", NAN), est = gt_json_get_real(c, "change_pct", NAN);
+	double lo = fmin(0, -margin), hi = fmax(0, margin), last = fmax(last_block(pairs), last_block(aa)), ystep, xstep;
+	gt_autofree char *title = gt_xasprintf("Change of %s in each pair", gt_json_get_str(c, "metric", "?"));
+	struct scale x, y;
+
+	if (!json_array_size(pairs))
+		return;
+	pair_range(pairs, &lo, &hi);
+	pair_range(aa, &lo, &hi);
+	ystep = nice_range(&lo, &hi, 4);
+	xstep = fmax(1, nice_step(last, 5));
+	x = (struct scale){ 1, fmax(last, 2), LEFT, RIGHT };
+	y = (struct scale){ lo, hi, 196, 22 };
+	svg_open(out, "pairs", id, 236, title,
+		 "Each diamond is the change within one pair, hollow circles are A/A pairs, where nothing was changed. The grey "
+		 "band is the margin; the line and its band are the estimate and its interval.");
+	band(out, "band", 0, at(&y, -margin), 100, at(&y, margin));
+	frame(out, &x, &y, "%", 0, xstep, ystep, "pair");
+	line(out, "zero", 0, at(&y, 0), 100, at(&y, 0));
+	if (isfinite(ci_lo) && isfinite(ci_hi))
+		band(out, "meanband", LEFT - 2, at(&y, ci_lo), 100, at(&y, ci_hi));
+	if (isfinite(est))
+		line(out, "mean", LEFT - 2, at(&y, est), 100, at(&y, est));
+	pair_dots(out, aa, &x, &y, "N", 'o');
+	pair_dots(out, pairs, &x, &y, "B", 'd');
+	gt_buf_puts(out, "</svg>\n");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_REPORT_H
+#define BN_REPORT_H
+/* Renderings of one analysed result document. They compute nothing of their own, so they cannot disagree. */
+#include <stdio.h>
+#include "bench/bench.h"
+#include "lib/buf.h"
+#include "lib/cli.h"
+
+void bn_report_text(const json_t *doc, FILE *out, bool color);
+void bn_report_markdown(const json_t *doc, struct gt_buf *out);
+void bn_report_html(const json_t *doc, struct gt_buf *out);
+
+/* What the renderings share: numbers and sentences as people read them. */
+struct bn_text {
+	char s[192];
+};
+struct bn_text bn_text_value(double v, const char *unit);	 /* "182.4 ms" */
+struct bn_text bn_text_change(const json_t *comparison);	 /* "-2.4 %", digits trimmed to the interval */
+struct bn_text bn_text_interval(const json_t *comparison);	 /* "[-2.9, -1.8]" */
+struct bn_text bn_text_verdict(const json_t *comparison);	 /* "inconclusive: needs 9 more pairs (14 min)" */
+struct bn_text bn_text_design(const json_t *doc);		 /* "9 random pairs + 6 A/A, seed 7" */
+struct bn_text bn_text_aa(const json_t *doc);			 /* "ok: identical arms differ by 0.3 %" */
+struct bn_text bn_text_json(const json_t *value);		 /* a setting's value */
+struct bn_text bn_text_metric(const json_t *comparison);	 /* "train.gpt [P]" */
+/* The answer in one line: "BETTER  train.gpt -2.4 % [-2.9, -1.8], lower is better". */
+void bn_text_headline(const json_t *doc, struct gt_buf *out);
+const char *bn_arm_name(const json_t *doc, bool b); /* "baseline", "tuned", or the files' names */
+#endif

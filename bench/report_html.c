@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+#include "bench/html.h"
+#include "bench/plots.h"
+#include "bench/report.h"
+
+/* Only the verdicts we know become class names. */
+static const char *verdict_class(const char *v)
+{
+	static const char *const known[] = { "better", "worse", "same", "measured", "invalid", "wrong" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
+		if (gt_streq(v, known[i]))
+			return known[i];
+	return "inconclusive";
+}
+
+static void banner(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *run = json_object_get(doc, "run"), *host = json_object_get(doc, "host");
+	gt_auto_buf headline = { 0 };
+	char *rest;
+
+	bn_text_headline(doc, &headline);
+	rest = strstr(headline.s, "  ");
+	if (rest)
+		*rest = '\0';
+	gt_buf_puts(out, "<header>\n<h1>gpubench \xc2\xb7 ");
+	gt_buf_xml(out, gt_json_get_str(host, "cpu", "unknown CPU"));
+	gt_buf_puts(out, " \xc2\xb7 host ");
+	gt_buf_xml(out, gt_json_get_str(host, "identity", "unknown"));
+	gt_buf_puts(out, " \xc2\xb7 ");
+	gt_buf_xml(out, gt_json_get_str(run, "started", "no date"));
+	gt_buf_printf(out, "</h1>\n<div class=\"verdict %s\"><strong>", verdict_class(gt_json_get_str(doc, "verdict", NULL)));
+	gt_buf_xml(out, headline.s);
+	gt_buf_puts(out, "</strong><p>");
+	gt_buf_xml(out, rest ? rest + 2 : "");
+	gt_buf_puts(out, "</p><p class=\"soft\">");
+	gt_buf_xml(out, bn_text_design(doc).s);
+	if (gt_streq(gt_json_get_str(run, "design", NULL), "pairs")) {
+		gt_buf_puts(out, " \xc2\xb7 A/A check: ");
+		gt_buf_xml(out, bn_text_aa(doc).s);
+	}
+	gt_buf_puts(out, "</p></div>\n<nav aria-label=\"Sections\"><ul>"
+			 "<li><a href=\"#results\">Results</a></li><li><a href=\"#changed\">What changed</a></li>"
+			 "<li><a href=\"#plots\">Plots</a></li><li><a href=\"#host\">Host</a></li>"
+			 "<li><a href=\"#method\">How to read this</a></li></ul></nav>\n</header>\n");
+}
+
+/* A data cell that carries its column's name, for the stacked form on narrow screens. */
+static void td(struct gt_buf *out, const char *cls, const char *head, const char *s)
+{
+	gt_buf_printf(out, "<td class=\"%s\" data-h=\"", cls);
+	gt_buf_xml(out, head);
+	gt_buf_puts(out, "\">");
+	gt_buf_xml(out, s);
+	gt_buf_puts(out, "</td>");
+}
+
+static void head_row(struct gt_buf *out, const char *const *names, const char *const *classes, size_t n)
+{
+	gt_buf_puts(out, "<thead><tr>");
+	for (size_t i = 0; i < n; i++) {
+		gt_buf_printf(out, "<th scope=\"col\" class=\"%s\">", classes[i]);
+		gt_buf_xml(out, names[i]);
+		gt_buf_puts(out, "</th>");
+	}
+	gt_buf_puts(out, "</tr></thead>\n<tbody>\n");
+}
+
+static void results(const json_t *doc, struct gt_buf *out)
+{
+	const char *head[] = { "Metric", bn_arm_name(doc, false), bn_arm_name(doc, true), "Change", "95 % interval", "Verdict" };
+	const char *cls[] = { "", "r", "r", "r", "n", "" };
+	json_t *c;
+	size_t i;
+
+	gt_buf_puts(out, "<table class=\"stack\"><caption>Medians of launches; [P] decides the verdict, [G] is a guard that must "
+			 "not get worse, [C] is a control that nothing should move.</caption>\n");
+	head_row(out, head, cls, GT_ARRAY_SIZE(head));
+	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
+		const char *unit = gt_json_get_str(c, "unit", "");
+
+		gt_buf_printf(out, "<tr class=\"%s\">", verdict_class(gt_json_get_str(c, "verdict", NULL)));
+		bn_html_cell(out, "th scope=\"row\"", NULL, bn_text_metric(c).s);
+		td(out, "r", head[1], bn_text_value(gt_json_get_real(c, "a_median", NAN), unit).s);
+		td(out, "r", head[2], bn_text_value(gt_json_get_real(c, "b_median", NAN), unit).s);
+		td(out, "r", head[3], bn_text_change(c).s);
+		td(out, "n", head[4], bn_text_interval(c).s);
+		td(out, "v", head[5], bn_text_verdict(c).s);
+		gt_buf_puts(out, "</tr>\n");
+	}
+	gt_buf_puts(out, "</tbody></table>\n");
+}
+
+static void levels(const json_t *doc, struct gt_buf *out)
+{
+	static const char *const head[] = { "Metric", "Median", "Lowest", "Highest", "Launches" };
+	static const char *const cls[] = { "", "r", "r", "r", "r" };
+	static const char *const key[] = { "median", "low", "high" };
+	json_t *l;
+	size_t i;
+
+	gt_buf_puts(out, "<table class=\"stack\"><caption>One number per launch.</caption>\n");
+	head_row(out, head, cls, GT_ARRAY_SIZE(head));
+	json_array_foreach(json_object_get(doc, "levels"), i, l) {
+		char n[24];
+
+		gt_buf_puts(out, "<tr>");
+		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(l, "metric", "?"));
+		for (size_t k = 0; k < 3; k++) {
+			char v[32];
+
+			snprintf(v, sizeof(v), "%.4g", gt_json_get_real(l, key[k], NAN));
+			td(out, "r", head[k + 1], v);
+		}
+		snprintf(n, sizeof(n), "%lld", (long long)gt_json_get_int(l, "n", 0));
+		td(out, "r", head[4], n);
+		gt_buf_puts(out, "</tr>\n");
+	}
+	gt_buf_puts(out, "</tbody></table>\n");
+}
+
+static void notes(const json_t *doc, struct gt_buf *out)
+{
+	json_t *warnings = json_object_get(doc, "warnings"), *missing = json_object_get(doc, "unavailable"), *w;
+	size_t i;
+
+	if (!json_array_size(warnings) && !json_array_size(missing))
+		return;
+	gt_buf_puts(out, "<h3>Notes</h3>\n<ul>\n");
+	json_array_foreach(missing, i, w) {
+		gt_buf_puts(out, "<li>Not measured: ");
+		gt_buf_xml(out, gt_json_get_str(w, "workload", "?"));
+		gt_buf_puts(out, " (");
+		gt_buf_xml(out, gt_json_get_str(w, "why", "?"));
+		gt_buf_puts(out, ")</li>\n");
+	}
+	json_array_foreach(warnings, i, w) {
+		gt_buf_puts(out, "<li>");
+		gt_buf_xml(out, gt_json_get_str(w, "text", ""));
+		gt_buf_puts(out, " <span class=\"soft\">");
+		gt_buf_xml(out, gt_json_get_str(w, "hint", ""));
+		gt_buf_puts(out, "</span></li>\n");
+	}
+	gt_buf_puts(out, "</ul>\n");
+}
+
+static void change_table(const json_t *list, const char *key, const char *caption, struct gt_buf *out)
+{
+	static const char *const head[] = { "Setting", "From", "To", "How" };
+	static const char *const cls[] = { "", "", "", "" };
+	json_t *k;
+	size_t i;
+
+	gt_buf_puts(out, "<table class=\"stack\"><caption>");
+	gt_buf_xml(out, caption);
+	gt_buf_puts(out, "</caption>\n");
+	head_row(out, head, cls, GT_ARRAY_SIZE(head));
+	json_array_foreach(list, i, k) {
+		gt_buf_puts(out, "<tr>");
+		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, key, "?"));
+		td(out, "w", head[1], bn_text_json(json_object_get(k, "from")).s);
+		td(out, "w", head[2], bn_text_json(json_object_get(k, "to")).s);
+		td(out, "w", head[3], gt_json_get_str(k, "when", ""));
+		gt_buf_puts(out, "</tr>\n");
+	}
+	gt_buf_puts(out, "</tbody></table>\n");
+}
+
+static void changed(const json_t *doc, struct gt_buf *out)
+{
+	json_t *declared = json_object_get(json_object_get(doc, "treatment"), "declared");
+	json_t *others = json_object_get(doc, "confounders");
+
+	bn_html_section(out, "changed", "What changed");
+	if (json_array_size(declared))
+		change_table(declared, "id", "Changed on purpose between the two arms, read back, and put back afterwards.", out);
+	else
+		gt_buf_puts(out, "<p>Nothing was changed on purpose.</p>\n");
+	if (json_array_size(others))
+		change_table(others, "key", "Other differences: what moved cannot be put down to the settings above alone.", out);
+	else
+		gt_buf_puts(out, "<p class=\"soft\">No other difference between the settings of the two arms was seen.</p>\n");
+	gt_buf_puts(out, "</section>\n");
+}
+
+static void plots(const json_t *doc, struct gt_buf *out)
+{
+	json_t *c;
+	size_t i;
+
+	if (!json_array_size(json_object_get(doc, "comparisons")))
+		return;
+	bn_html_section(out, "plots", "Plots");
+	gt_buf_puts(out, "<figure>\n");
+	bn_plot_forest(doc, out);
+	gt_buf_puts(out, "<figcaption>Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: what identical arms "
+			 "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive."
+			 "</figcaption></figure>\n");
+	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
+		gt_buf_puts(out, "<h3 style=\"margin-top:1.4rem\">");
+		gt_buf_xml(out, bn_text_metric(c).s);
+		gt_buf_puts(out, "</h3>\n<div class=\"pair\">\n<figure>\n");
+		bn_plot_run_order(doc, c, (unsigned)i, out);
+		gt_buf_puts(out, "<figcaption>In the order of measuring. \xe2\x97\x8f baseline \xe2\x97\x86 changed \xe2\x97\x8b A/A."
+				 "</figcaption></figure>\n");
+		if (json_array_size(json_object_get(c, "pairs"))) {
+			gt_buf_puts(out, "<figure>\n");
+			bn_plot_pairs(doc, c, (unsigned)i, out);
+			gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and interval.</figcaption>"
+					 "</figure>\n");
+		}
+		gt_buf_puts(out, "</div>\n");
+	}
+	gt_buf_puts(out, "</section>\n");
+}
+
+static void settings_table(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *s = json_object_get(doc, "settings");
+	json_t *a = json_object_get(s, "a"), *b = json_object_get(s, "b"), *v;
+	const char *key;
+
+	if (!json_object_size(a))
+		return;
+	gt_buf_puts(out, "<details><summary>Settings in force during the measurement</summary>\n<div class=\"scroll\"><table><thead>"
+			 "<tr><th scope=\"col\">Setting</th><th scope=\"col\">");
+	gt_buf_xml(out, bn_arm_name(doc, false));
+	gt_buf_puts(out, "</th>");
+	if (b)
+		bn_html_cell(out, "th scope=\"col\"", NULL, bn_arm_name(doc, true));
+	gt_buf_puts(out, "</tr></thead>\n<tbody>\n");
+	json_object_foreach(a, key, v) {
+		json_t *w = json_object_get(b, key);
+
+		gt_buf_puts(out, b && !json_equal(v, w) ? "<tr class=\"moved\">" : "<tr>");
+		bn_html_cell(out, "th scope=\"row\"", NULL, key);
+		bn_html_cell(out, "td", "w", bn_text_json(v).s);
+		if (b)
+			bn_html_cell(out, "td", "w", bn_text_json(w).s);
+		gt_buf_puts(out, "</tr>\n");
+	}
+	gt_buf_puts(out, "</tbody></table></div></details>\n");
+}
+
+static void host(const json_t *doc, struct gt_buf *out)
+{
+	json_t *h = json_object_get(doc, "host"), *v;
+	const char *key;
+
+	bn_html_section(out, "host", "Host");
+	gt_buf_puts(out, "<dl>\n");
+	json_object_foreach(h, key, v) {
+		if (json_is_object(v) || json_is_array(v))
+			continue;
+		bn_html_cell(out, "dt", NULL, key);
+		bn_html_cell(out, "dd", NULL, bn_text_json(v).s);
+		gt_buf_puts(out, "\n");
+	}
+	gt_buf_puts(out, "</dl>\n");
+	settings_table(doc, out);
+	gt_buf_puts(out, "</section>\n");
+}
+
+static void method(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *run = json_object_get(doc, "run");
+	json_t *a;
+	size_t i;
+
+	bn_html_section(out, "method", "How to read this");
+	gt_buf_puts(out,
+		    "<p>A <em>launch</em> is a fresh process that runs one workload; its median step is one number. A <em>pair</em> is "
+		    "one launch before and one after the change, in an order decided by a coin, so that drift of the host cannot "
+		    "favour either side. The change is the mean of the logarithms of the ratios within pairs; its interval comes from "
+		    "turning round the sign-flip randomisation test. Steps within a launch are never counted as independent.</p>\n"
+		    "<p><strong>better</strong> and <strong>worse</strong>: the interval excludes no change, also after paying for the "
+		    "number of metrics, and the estimate reaches the margin. <strong>same</strong>: the whole interval lies inside the "
+		    "margin. <strong>inconclusive</strong>: this session cannot tell, and says how many more pairs it would take. An "
+		    "A/A pair changes nothing; when those differ, the session is invalid and gives no verdict.</p>\n"
+		    "<p>Two saved results are compared without pairs: drift between them is not controlled, so small effects are "
+		    "never called better or worse.</p>\n");
+	gt_buf_puts(out, "<p class=\"soft\">Command: <code>");
+	json_array_foreach(json_object_get(run, "argv"), i, a) {
+		gt_buf_puts(out, i ? " " : "");
+		gt_buf_xml(out, json_is_string(a) ? json_string_value(a) : "?");
+	}
+	gt_buf_puts(out, "</code></p>\n</section>\n");
+}
+
+void bn_report_html(const json_t *doc, struct gt_buf *out)
+{
+	gt_auto_buf headline = { 0 }, title = { 0 };
+
+	bn_text_headline(doc, &headline);
+	gt_buf_printf(&title, "gpubench: %s", headline.s);
+	bn_html_open(out, title.s, headline.s);
+	banner(doc, out);
+	gt_buf_puts(out, "<main id=\"main\">\n");
+	bn_html_section(out, "results", "Results");
+	if (json_array_size(json_object_get(doc, "comparisons")))
+		results(doc, out);
+	else
+		levels(doc, out);
+	notes(doc, out);
+	gt_buf_puts(out, "</section>\n");
+	changed(doc, out);
+	plots(doc, out);
+	host(doc, out);
+	method(doc, out);
+	gt_buf_puts(out, "</main>\n<footer>Made by gpubench. The whole result, with every raw sample, is embedded in this page as "
+			 "JSON (element <code>gpubench-result</code>).</footer>\n");
+	bn_html_json(out, "gpubench-result", doc);
+	bn_html_close(out);
+}

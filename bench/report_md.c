@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include "bench/report.h"
+
+/* Text inside a table cell: a bar would end it, a line break the row; the rest is foreign text. */
+static void cell(struct gt_buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '|' || *s == '<' || *s == '\\' || *s == '`' || *s == '*' || *s == '_' || *s == '[' || *s == ']')
+			gt_buf_add(out, "\\", 1);
+		gt_buf_add(out, *s == '\n' || *s == '\r' ? " " : s, 1);
+	}
+}
+
+static void row(struct gt_buf *out, const char *const *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		gt_buf_puts(out, i ? " | " : "| ");
+		cell(out, cells[i]);
+	}
+	gt_buf_puts(out, " |\n");
+}
+
+static void comparisons(const json_t *doc, struct gt_buf *out)
+{
+	const char *head[] = { "metric", bn_arm_name(doc, false), bn_arm_name(doc, true), "change", "95% CI", "verdict" };
+	json_t *c;
+	size_t i;
+
+	row(out, head, GT_ARRAY_SIZE(head));
+	gt_buf_puts(out, "| --- | ---: | ---: | ---: | --- | --- |\n");
+	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
+		const char *unit = gt_json_get_str(c, "unit", "");
+		struct bn_text text[] = { bn_text_metric(c), bn_text_value(gt_json_get_real(c, "a_median", NAN), unit),
+					  bn_text_value(gt_json_get_real(c, "b_median", NAN), unit), bn_text_change(c),
+					  bn_text_interval(c), bn_text_verdict(c) };
+		const char *cells[GT_ARRAY_SIZE(text)];
+
+		for (size_t k = 0; k < GT_ARRAY_SIZE(text); k++)
+			cells[k] = text[k].s;
+		row(out, cells, GT_ARRAY_SIZE(cells));
+	}
+	gt_buf_puts(out, "\n");
+}
+
+static void levels(const json_t *doc, struct gt_buf *out)
+{
+	const char *head[] = { "metric", "median", "lowest", "highest", "launches" };
+	json_t *l;
+	size_t i;
+
+	row(out, head, GT_ARRAY_SIZE(head));
+	gt_buf_puts(out, "| --- | ---: | ---: | ---: | ---: |\n");
+	json_array_foreach(json_object_get(doc, "levels"), i, l) {
+		char text[4][48];
+		const char *cells[] = { gt_json_get_str(l, "metric", "?"), text[0], text[1], text[2], text[3] };
+
+		snprintf(text[0], sizeof(text[0]), "%.4g", gt_json_get_real(l, "median", NAN));
+		snprintf(text[1], sizeof(text[1]), "%.4g", gt_json_get_real(l, "low", NAN));
+		snprintf(text[2], sizeof(text[2]), "%.4g", gt_json_get_real(l, "high", NAN));
+		snprintf(text[3], sizeof(text[3]), "%lld", (long long)gt_json_get_int(l, "n", 0));
+		row(out, cells, GT_ARRAY_SIZE(cells));
+	}
+	gt_buf_puts(out, "\n");
+}
+
+static void changes(const json_t *list, const char *title, const char *key, struct gt_buf *out)
+{
+	const char *head[] = { title, "from", "to" };
+	json_t *k;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	row(out, head, GT_ARRAY_SIZE(head));
+	gt_buf_puts(out, "| --- | --- | --- |\n");
+	json_array_foreach(list, i, k) {
+		struct bn_text from = bn_text_json(json_object_get(k, "from")), to = bn_text_json(json_object_get(k, "to"));
+		const char *cells[] = { gt_json_get_str(k, key, "?"), from.s, to.s };
+
+		row(out, cells, GT_ARRAY_SIZE(cells));
+	}
+	gt_buf_puts(out, "\n");
+}
+
+void bn_report_markdown(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *host = json_object_get(doc, "host");
+	gt_auto_buf headline = { 0 };
+	json_t *w;
+	size_t i;
+
+	bn_text_headline(doc, &headline);
+	gt_buf_puts(out, "**");
+	cell(out, headline.s);
+	gt_buf_puts(out, "**\n\n");
+	cell(out, gt_json_get_str(host, "cpu", "unknown CPU"));
+	gt_buf_puts(out, ", host ");
+	cell(out, gt_json_get_str(host, "identity", "unknown"));
+	gt_buf_printf(out, ". Design: %s.\n\n", bn_text_design(doc).s);
+	if (json_array_size(json_object_get(doc, "comparisons")))
+		comparisons(doc, out);
+	else
+		levels(doc, out);
+	changes(json_object_get(json_object_get(doc, "treatment"), "declared"), "changed on purpose", "id", out);
+	changes(json_object_get(doc, "confounders"), "other difference", "key", out);
+	json_array_foreach(json_object_get(doc, "warnings"), i, w) {
+		gt_buf_puts(out, "- ");
+		cell(out, gt_json_get_str(w, "text", ""));
+		gt_buf_puts(out, "\n");
+	}
+}

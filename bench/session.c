@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "bench/rng.h"
+#include "bench/session.h"
+#include "lib/log.h"
+
+struct state {
+	const struct bn_session *s;
+	const struct bn_ops *ops;
+	json_t *doc, *run, *launches, *metrics, *confounders;
+	json_t *settings[2];	/* first seen, unchanged and changed */
+	struct bn_rng rng;
+	const char **workload;	/* those still running, in this group's order */
+	size_t n_workloads;
+	bool promote;		/* no workload is primary by itself */
+	size_t promoted;
+	double start_s;
+	int64_t seq, block;
+	size_t launches_total;
+	bool ended;		/* a result was wrong or a setting changed midway */
+};
+
+static bool stopped(const struct state *st)
+{
+	return st->ended || (st->s->stop && *st->s->stop);
+}
+
+static double elapsed(const struct state *st)
+{
+	return st->ops->now_s(st->ops->ctx) - st->start_s;
+}
+
+static void note(struct state *st, const char *code, const char *hint, const char *text)
+{
+	bn_warning(json_object_get(st->run, "notes"), code, hint, "%s", text);
+}
+
+static json_t *find_metric(const struct state *st, const char *id)
+{
+	size_t i;
+	json_t *m;
+
+	json_array_foreach(st->metrics, i, m)
+		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
+			return m;
+	return NULL;
+}
+
+/* Announce a series in doc.metrics when it is first seen. Returns false when its definition differs from then. */
+static bool register_metric(struct state *st, const char *workload, const char *definition, const json_t *series)
+{
+	const char *id = gt_json_get_str(series, "id", ""), *role = gt_json_get_str(series, "role", "explore");
+	json_t *m = find_metric(st, id);
+
+	if (m)
+		return gt_streq(gt_json_get_str(m, "definition", NULL), definition);
+	m = json_copy((json_t *)series);
+	json_object_del(m, "samples");
+	json_object_del(m, "warmup");
+	json_object_set_new(m, "workload", json_string(workload));
+	json_object_set_new(m, "definition", json_string(definition));
+	if (st->promote && st->promoted < 3 && strcmp(role, "control") != 0) {
+		size_t i, same = 0;
+		json_t *other;
+
+		json_array_foreach(st->metrics, i, other)
+			same += gt_streq(gt_json_get_str(other, "workload", NULL), workload);
+		if (!same) {
+			json_object_set_new(m, "role", json_string(bn_role_name[BN_PRIMARY]));
+			st->promoted++;
+		}
+	}
+	json_array_append_new(st->metrics, m);
+	return true;
+}
+
+/* The launch as it is kept: samples by metric, and everything else that its document says. */
+static json_t *launch_record(struct state *st, const char *workload, json_t *launch)
+{
+	json_t *rec = json_object(), *by_id = json_object(), *series, *verify = json_object_get(launch, "verify");
+	const char *definition = gt_json_get_str(launch, "definition", ""), *failure = gt_json_get_str(launch, "failure", NULL);
+	size_t i;
+	static const char *const keep[] = { "wall_s", "params", "notes", "verify", "process", "env", "inside_s" };
+
+	json_array_foreach(json_object_get(launch, "metrics"), i, series) {
+		const char *id = gt_json_get_str(series, "id", "");
+
+		if (!register_metric(st, workload, definition, series) && !failure)
+			failure = "the problem size differs from the first launch";
+		json_object_set_new(by_id, id,
+				    json_pack("{s:I, s:O}", "warmup", (json_int_t)gt_json_get_int(series, "warmup", 0), "samples",
+					      json_object_get(series, "samples")));
+	}
+	json_object_set_new(rec, "workload", json_string(workload));
+	json_object_set_new(rec, "failure", gt_json_str(failure));
+	json_object_set_new(rec, "wrong", gt_json_str(gt_json_get_str(verify, "wrong", NULL)));
+	json_object_set_new(rec, "metrics", by_id);
+	for (i = 0; i < GT_ARRAY_SIZE(keep); i++)
+		if (json_object_get(launch, keep[i]))
+			json_object_set(rec, keep[i], json_object_get(launch, keep[i]));
+	return rec;
+}
+
+static void show_progress(struct state *st, const char *workload, enum bn_kind kind)
+{
+	gt_autofree char *what = gt_xasprintf("measuring: %s %lld, %s", kind == BN_KIND_AB ? "pair" :
+							      kind == BN_KIND_AA	   ? "A/A pair" :
+										     "launch",
+					      (long long)st->block + 1, workload);
+
+	if (!st->s->quiet)
+		gt_progress(what, (double)st->seq, (double)st->launches_total);
+}
+
+static int save(struct state *st, struct gt_err *err)
+{
+	char now[21];
+
+	gt_time_iso8601(now, (int64_t)time(NULL));
+	json_object_set_new(st->run, "ended", json_string(now));
+	json_object_set_new(st->run, "duration_s", gt_json_real(elapsed(st)));
+	return st->ops->save(st->ops->ctx, st->doc, err);
+}
+
+static int one_launch(struct state *st, const char *workload, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
+{
+	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
+	uint64_t seed = gt_hash64(&st->block, sizeof(st->block), st->s->seed) >> 33;
+	uint64_t salt = gt_hash64(&st->seq, sizeof(st->seq), ~st->s->seed) >> 33;
+	gt_auto_json *launch = NULL;
+	double t_s = elapsed(st);
+	json_t *rec;
+	int r;
+
+	show_progress(st, workload, kind);
+	r = st->ops->launch(st->ops->ctx, workload, changed, seed, salt, &launch, err);
+	if (r < 0)
+		return r;
+	rec = launch_record(st, workload, launch);
+	json_object_set_new(rec, "seq", json_integer(st->seq++));
+	json_object_set_new(rec, "block", json_integer(st->block));
+	json_object_set_new(rec, "kind", json_string(bn_kind_name[kind]));
+	json_object_set_new(rec, "arm", json_string(arm == BN_ARM_B ? "B" : "A"));
+	json_object_set_new(rec, "t_s", gt_json_real(t_s));
+	json_array_append_new(st->launches, rec);
+	/* A wrong result makes the session worthless whatever follows. */
+	st->ended |= gt_json_get_str(rec, "wrong", NULL) != NULL;
+	return save(st, err);
+}
+
+static bool declared(const struct state *st, const char *key)
+{
+	json_t *list = json_object_get(json_object_get(st->doc, "treatment"), "declared"), *k;
+	size_t i;
+
+	json_array_foreach(list, i, k)
+		if (gt_streq(gt_json_get_str(k, "id", NULL), key))
+			return true;
+	return false;
+}
+
+static void confounder(struct state *st, const char *key, const json_t *from, const json_t *to, const char *when)
+{
+	json_array_append_new(st->confounders, json_pack("{s:s, s:O, s:O, s:s, s:I}", "key", key, "from", from, "to", to, "when",
+							 when, "block", (json_int_t)st->block));
+}
+
+/* Keys whose value differs; `midway`: the same state at two times, otherwise the two arms. */
+static void differences(struct state *st, json_t *old, json_t *new, bool midway)
+{
+	const char *key;
+	json_t *v, *null = json_null();
+
+	json_object_foreach(new, key, v) {
+		json_t *was = json_object_get(old, key);
+
+		if (!was)
+			was = null;
+		if (json_equal(was, v))
+			continue;
+		if (midway && declared(st, key)) {
+			json_object_set_new(st->run, "invalid",
+					    json_sprintf("%s changed midway, and not by this session", key));
+			st->ended = true;
+		}
+		if (midway || !declared(st, key))
+			confounder(st, key, was, v, midway ? "midway" : "between arms");
+	}
+}
+
+/* After entering an arm: is the host what it was the last time it was in this arm? */
+static void check_settings(struct state *st, bool changed)
+{
+	json_t *now = st->ops->settings(st->ops->ctx, changed);
+
+	if (!st->settings[changed]) {
+		st->settings[changed] = now;
+		json_object_set(json_object_get(st->doc, "settings"), changed ? "b" : "a", now);
+		if (st->settings[0] && st->settings[1])
+			differences(st, st->settings[0], st->settings[1], false);
+		return;
+	}
+	differences(st, st->settings[changed], now, true);
+	if (!json_equal(st->settings[changed], now)) { /* say it once */
+		json_decref(st->settings[changed]);
+		st->settings[changed] = now;
+	} else {
+		json_decref(now);
+	}
+}
+
+static void shuffle(struct state *st)
+{
+	for (size_t i = st->n_workloads; i > 1; i--) {
+		size_t j = (size_t)bn_rng_below(&st->rng, i);
+		const char *t = st->workload[i - 1];
+
+		st->workload[i - 1] = st->workload[j];
+		st->workload[j] = t;
+	}
+}
+
+static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
+{
+	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
+	struct gt_err later = { 0 };
+	int r, r2;
+
+	r = st->ops->enter(st->ops->ctx, changed, err);
+	if (r == 0)
+		check_settings(st, changed);
+	shuffle(st);
+	for (size_t i = 0; i < st->n_workloads && r == 0 && !stopped(st); i++)
+		r = one_launch(st, st->workload[i], kind, arm, err);
+	r2 = st->ops->leave(st->ops->ctx, changed, &later);
+	if (r == 0 && r2 < 0) {
+		if (err)
+			*err = later;
+		r = r2;
+	}
+	return r;
+}
+
+/* A workload that failed in all launches of the first block is left out of the rest, and the result says so. */
+static void drop_hopeless(struct state *st)
+{
+	size_t kept = 0;
+
+	for (size_t w = 0; w < st->n_workloads; w++) {
+		size_t i, failed = 0, all = 0;
+		const char *why = NULL;
+		json_t *rec;
+
+		json_array_foreach(st->launches, i, rec) {
+			if (!gt_streq(gt_json_get_str(rec, "workload", NULL), st->workload[w]))
+				continue;
+			all++;
+			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
+			why = gt_json_get_str(rec, "failure", why);
+		}
+		if (all && failed == all)
+			json_array_append_new(json_object_get(st->doc, "unavailable"),
+					      json_pack("{s:s, s:o}", "workload", st->workload[w], "why", gt_json_str(why)));
+		else
+			st->workload[kept++] = st->workload[w];
+	}
+	if (kept < st->n_workloads) {
+		json_t *list = json_array();
+
+		for (size_t w = 0; w < kept; w++)
+			json_array_append_new(list, json_string(st->workload[w]));
+		json_object_set_new(st->run, "workloads", list);
+	}
+	st->n_workloads = kept;
+}
+
+static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
+{
+	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
+	int r;
+
+	r = run_arm(st, kind, first, err);
+	if (r == 0 && kind != BN_KIND_SINGLE && !stopped(st))
+		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, err);
+	if (r == 0 && st->block == 0 && !stopped(st))
+		drop_hopeless(st);
+	st->block++;
+	return r;
+}
+
+/* The verdict as it stands, from a copy: the document itself stays raw until the end. */
+static bool conclusive(struct state *st)
+{
+	gt_auto_json *copy = json_deep_copy(st->doc);
+	gt_auto(bn_data) *data = NULL;
+	struct bn_limits limits = { .floor = .03 };
+
+	json_object_set_new(json_object_get(copy, "run"), "interrupted", json_false());
+	if (bn_data_from_doc(copy, "session", &data, NULL) < 0)
+		return false;
+	bn_analyze(data, &limits);
+	return !gt_streq(gt_json_get_str(copy, "verdict", NULL), bn_verdict_name[BN_INCONCLUSIVE]);
+}
+
+/* After the pilot: what can be seen, and how long it takes. */
+static void announce(struct state *st)
+{
+	const struct bn_look *last = &st->s->looks[st->s->n_looks - 1];
+	gt_auto_json *copy = json_deep_copy(st->doc);
+	gt_auto(bn_data) *data = NULL;
+	double per_block = elapsed(st) / (double)GT_MAX(st->block, 1), minutes;
+	size_t blocks = last->pairs + st->s->aa_pairs - (size_t)st->block;
+	json_t *plan = json_array();
+
+	minutes = (double)blocks * per_block / 60;
+	if (bn_data_from_doc(copy, "session", &data, NULL) < 0) {
+		json_decref(plan);
+		return;
+	}
+	for (size_t m = 0; m < data->n_metrics; m++) {
+		bn_auto_pairs p = { 0 };
+		double mde;
+
+		if (data->metrics[m].role != BN_PRIMARY)
+			continue;
+		bn_pairs_collect(data, m, BN_KIND_AA, &p);
+		mde = 100 * expm1(bn_mde(bn_sd(p.d, p.n), last->pairs, last->alpha));
+		json_array_append_new(plan, json_pack("{s:s, s:o, s:I, s:o}", "metric", data->metrics[m].id, "mde_pct",
+						      gt_json_real(mde), "pairs", (json_int_t)last->pairs, "minutes",
+						      gt_json_real(minutes)));
+		if (!st->s->quiet && isfinite(mde)) {
+			gt_progress_end();
+			fprintf(stderr, "gpubench: with %zu pairs (%s%.1f min more) changes of about %.1f %% in %s can be seen\n",
+				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes, mde, data->metrics[m].id);
+		}
+	}
+	json_object_set_new(st->run, "plan", plan);
+}
+
+/* A/B blocks up to the next look, with the remaining A/A blocks tossed in among the first ones. */
+static int run_pairs(struct state *st, struct gt_err *err)
+{
+	size_t pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT), aa_left = st->s->aa_pairs - pilot, done = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < pilot && r == 0 && !stopped(st); i++)
+		r = run_block(st, BN_KIND_AA, err);
+	if (r == 0 && !stopped(st) && pilot)
+		announce(st);
+	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st); look++) {
+		size_t want = st->s->looks[look].pairs;
+
+		while (done < want && r == 0 && !stopped(st)) {
+			size_t first = st->s->looks[0].pairs, ab_left = first > done ? first - done : 0;
+
+			if (aa_left && bn_rng_below(&st->rng, aa_left + ab_left) < aa_left) {
+				r = run_block(st, BN_KIND_AA, err);
+				aa_left--;
+				continue;
+			}
+			r = run_block(st, BN_KIND_AB, err);
+			done++;
+		}
+		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && conclusive(st))
+			break;
+	}
+	return r;
+}
+
+static void begin(struct state *st)
+{
+	const struct bn_session *s = st->s;
+	json_t *looks = json_array(), *workloads = json_array();
+	size_t blocks = s->looks[s->n_looks - 1].pairs + (gt_streq(s->design, "pairs") ? s->aa_pairs : 0);
+	char now[21];
+
+	gt_time_iso8601(now, (int64_t)time(NULL));
+	for (size_t i = 0; i < s->n_looks; i++)
+		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)s->looks[i].pairs, "alpha",
+						       s->looks[i].alpha));
+	st->promote = true;
+	for (size_t i = 0; i < s->n_workloads; i++) {
+		const struct bn_workload *w = bn_workload_find(s->workload[i]);
+
+		st->workload[i] = s->workload[i];
+		st->promote &= !w || w->role != BN_PRIMARY;
+		json_array_append_new(workloads, json_string(s->workload[i]));
+	}
+	st->n_workloads = s->n_workloads;
+	st->launches_total = blocks * s->n_workloads * (gt_streq(s->design, "single") ? 1 : 2);
+	st->run = json_object_get(st->doc, "run");
+	json_object_set_new(st->run, "design", json_string(s->design));
+	json_object_set_new(st->run, "seed", json_integer((json_int_t)s->seed));
+	json_object_set_new(st->run, "looks", looks);
+	json_object_set_new(st->run, "workloads", workloads);
+	json_object_set_new(st->run, "started", json_string(now));
+	json_object_set_new(st->run, "interrupted", json_true()); /* until it has ended in order */
+	if (!json_object_get(st->run, "notes"))
+		json_object_set_new(st->run, "notes", json_array());
+	json_object_set_new(st->doc, "settings", json_object());
+	json_object_set_new(st->doc, "confounders", st->confounders = json_array());
+	if (!json_object_get(st->doc, "unavailable"))
+		json_object_set_new(st->doc, "unavailable", json_array());
+	json_object_set_new(st->doc, "metrics", st->metrics = json_array());
+	json_object_set_new(st->doc, "launches", st->launches = json_array());
+	bn_rng_seed(&st->rng, s->seed);
+	st->start_s = st->ops->now_s(st->ops->ctx);
+}
+
+int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err)
+{
+	struct state st = { .s = s, .ops = ops, .doc = doc };
+	double wall0 = (double)time(NULL), drift;
+	size_t n = s->looks[s->n_looks - 1].pairs;
+	int r = 0, r2;
+
+	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
+	begin(&st);
+	if (gt_streq(s->design, "pairs"))
+		r = run_pairs(&st, err);
+	else
+		for (size_t i = 0; i < n && r == 0 && !stopped(&st); i++)
+			r = run_block(&st, gt_streq(s->design, "aa") ? BN_KIND_AA : BN_KIND_SINGLE, err);
+	gt_progress_end();
+	drift = (double)time(NULL) - wall0 - elapsed(&st);
+	if (fabs(drift) > 2 && r == 0)
+		note(&st, "wall-clock", "times within the session come from the monotonic clock",
+		     "the wall clock was set while measuring");
+	if (r == 0 && !(s->stop && *s->stop))
+		json_object_set_new(st.run, "interrupted", json_false());
+	r2 = save(&st, r == 0 ? err : NULL);
+	json_decref(st.settings[0]);
+	json_decref(st.settings[1]);
+	free(st.workload);
+	return r < 0 ? r : r2;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_SESSION_H
+#define BN_SESSION_H
+/*
+ * The schedule: which arm runs when, what is written down, when to stop. It touches the host only through bn_ops, so
+ * that tests can play the host.
+ */
+#include "bench/analyze.h"
+
+struct bn_ops {
+	void *ctx;
+	/* Put the host into the state of the arm and read it back; leave puts it back. changed: false in A/A blocks and in
+	 * arm A, where nothing is touched. */
+	int (*enter)(void *ctx, bool changed, struct gt_err *err);
+	int (*leave)(void *ctx, bool changed, struct gt_err *err);
+	/* One fresh process. *ret_launch is its document, with member "env"; a launch that fails on its own account returns
+	 * 0 and a document with "failure". A negative errno ends the session. */
+	int (*launch)(void *ctx, const char *workload, bool changed, uint64_t seed, uint64_t salt, json_t **ret_launch,
+		      struct gt_err *err);
+	/* The settings in force now: an object of key and value. */
+	json_t *(*settings)(void *ctx, bool changed);
+	int (*save)(void *ctx, const json_t *doc, struct gt_err *err); /* after every launch */
+	double (*now_s)(void *ctx);
+};
+
+struct bn_session {
+	const char *design;	     /* "pairs", "aa" or "single" */
+	const char *const *workload; /* ids */
+	size_t n_workloads;
+	const struct bn_look *looks; /* planned looks; of a single run: one, its number of launches */
+	size_t n_looks;
+	size_t aa_pairs;	     /* A/A pairs to mix in; the first BN_PILOT of them come first */
+	uint64_t seed;
+	bool quiet;
+	const volatile int *stop;    /* non-zero: end in order */
+};
+#define BN_PILOT	3
+
+/* Run it; doc already holds tool, host and treatment. Everything measured is in doc, also when this fails. */
+int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err);
+#endif

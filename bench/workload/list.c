@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/bench.h"
+#include "bench/workload/workloads.h"
+
+const char *const bn_direction_name[] = { [BN_LOWER] = "lower", [BN_HIGHER] = "higher", NULL };
+const char *const bn_role_name[] = { [BN_PRIMARY] = "primary", [BN_GUARD] = "guard", [BN_EXPLORE] = "explore",
+				     [BN_CONTROL] = "control", NULL };
+
+const struct bn_workload *const bn_workloads[] = {
+	&bn_workload_null,
+	&bn_workload_mem_bw,
+	&bn_workload_alloc,
+	&bn_workload_train_gpt,
+	&bn_workload_sim,
+	NULL,
+};
+
+const struct bn_workload *bn_workload_find(const char *id)
+{
+	for (const struct bn_workload *const *w = bn_workloads; *w; w++)
+		if (gt_streq((*w)->id, id))
+			return *w;
+	return NULL;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory bandwidth by the triad a = b + s*c over arrays of four times the last-level caches. One series with the
+ * threads as the environment places them and first touch (what OpenMP and NUMA settings move), and one per NUMA node
+ * with threads and memory bound to it (what the hardware gives). Stores bypass the caches where the processor can, so
+ * that 24 bytes per element is what really moves.
+ */
+#include <errno.h>
+#include <numa.h>
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+#include "bench/workload/workloads.h"
+#include "lib/fsroot.h"
+#include "lib/parse.h"
+
+#define REPS	   14
+#define WARMUP	   2
+#define SCALAR	   3.0
+#define MIN_BYTES  (64u << 20) /* per array */
+#define CPU_DIR	   "/sys/devices/system/cpu"
+
+struct triad {
+	double *a, *b, *c;
+	size_t n; /* elements of each, a multiple of 512 per thread at most 2^40 */
+};
+
+static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *line = NULL;
+	uint64_t bytes;
+
+	return gt_fs_read_line(fs, path, &line) == 0 && gt_parse_size(line, &bytes) == 0 ? bytes : 0;
+}
+
+/* Size of all last-level caches together, each counted once; 0 when the host does not say. */
+static uint64_t llc_bytes(struct gt_fsroot *fs)
+{
+	gt_auto_strv cpus = { 0 }, seen = { 0 };
+	uint64_t total = 0;
+
+	if (gt_fs_list(fs, CPU_DIR, &cpus) < 0)
+		return 0;
+	for (size_t i = 0; i < cpus.n; i++) {
+		uint64_t id;
+
+		if (!gt_starts_with(cpus.v[i], "cpu") || gt_parse_u64(cpus.v[i] + 3, &id) < 0)
+			continue;
+		for (int index = 4; index >= 2; index--) {
+			gt_autofree char *size = gt_xasprintf(CPU_DIR "/%s/cache/index%d/size", cpus.v[i], index);
+			gt_autofree char *list = gt_xasprintf(CPU_DIR "/%s/cache/index%d/shared_cpu_list", cpus.v[i], index);
+			gt_autofree char *shared = NULL;
+
+			if (gt_fs_read_line(fs, list, &shared) < 0)
+				continue;
+			if (!gt_strv_has(&seen, shared)) {
+				gt_strv_add(&seen, shared);
+				total += kib_line(fs, size);
+			}
+			break;
+		}
+	}
+	return total;
+}
+
+static uint64_t available_bytes(struct gt_fsroot *fs)
+{
+	gt_autofree char *text = NULL;
+	unsigned long long kib;
+	const char *p;
+
+	if (gt_fs_read(fs, "/proc/meminfo", &text, NULL) < 0)
+		return 0;
+	p = strstr(text, "MemAvailable:");
+	return p && sscanf(p, "MemAvailable: %llu", &kib) == 1 ? kib << 10 : 0;
+}
+
+/* b + s*c into a, element range of the calling thread. */
+static void triad_range(double *restrict a, const double *restrict b, const double *restrict c, size_t lo, size_t hi)
+{
+	size_t i = lo;
+
+#ifdef __SSE2__
+	const __m128d s = _mm_set1_pd(SCALAR);
+
+	for (; i + 2 <= hi; i += 2)
+		_mm_stream_pd(a + i, _mm_add_pd(_mm_loadu_pd(b + i), _mm_mul_pd(s, _mm_loadu_pd(c + i))));
+	_mm_sfence();
+#endif
+	for (; i < hi; i++)
+		a[i] = b[i] + SCALAR * c[i];
+}
+
+/* The share of thread k of n, on a boundary of 64 elements so that stores are aligned and pages have one owner. */
+static void share(const struct triad *t, int k, int n, size_t *ret_lo, size_t *ret_hi)
+{
+	size_t blocks = t->n / 64;
+
+	*ret_lo = blocks * (size_t)k / (size_t)n * 64;
+	*ret_hi = k + 1 == n ? t->n : blocks * (size_t)(k + 1) / (size_t)n * 64;
+}
+
+/* Threads onto the CPUs of the mask, or left where the environment put them. */
+static void bind_to(const struct bitmask *cpus)
+{
+	if (cpus)
+		numa_sched_setaffinity(0, (struct bitmask *)cpus);
+}
+
+static void measure(const struct triad *t, int threads, const struct bitmask *cpus, double *ret_gbs)
+{
+#pragma omp parallel num_threads(threads)
+	{
+		size_t lo, hi;
+
+		bind_to(cpus);
+		share(t, omp_get_thread_num(), omp_get_num_threads(), &lo, &hi);
+		for (size_t i = lo; i < hi; i++) {
+			t->a[i] = 0;
+			t->b[i] = 1 + (double)(i % 7);
+			t->c[i] = 2;
+		}
+	}
+	for (int rep = 0; rep < REPS; rep++) {
+		double t0 = gt_now_s();
+
+#pragma omp parallel num_threads(threads)
+		{
+			size_t lo, hi;
+
+			share(t, omp_get_thread_num(), omp_get_num_threads(), &lo, &hi);
+			triad_range(t->a, t->b, t->c, lo, hi);
+		}
+		ret_gbs[rep] = 24e-9 * (double)t->n / (gt_now_s() - t0);
+	}
+}
+
+static size_t wrong_elements(const struct triad *t)
+{
+	size_t wrong = 0;
+
+#pragma omp parallel for reduction(+ : wrong)
+	for (size_t i = 0; i < t->n; i++)
+		wrong += t->a[i] != 1 + (double)(i % 7) + SCALAR * 2;
+	return wrong;
+}
+
+/* Three arrays; on `node` when >= 0, else wherever they are first touched. */
+static int triad_map(struct triad *t, uint64_t bytes, int node, struct gt_err *err)
+{
+	double *p = mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return gt_fail_errno(err, errno, "cannot map %llu bytes for the memory bandwidth arrays",
+				     (unsigned long long)(3 * bytes));
+	if (node >= 0)
+		numa_tonode_memory(p, 3 * bytes, node);
+	*t = (struct triad){ .a = p, .b = p + bytes / 8, .c = p + bytes / 4, .n = bytes / 8 };
+	return 0;
+}
+
+static int series(struct bn_launch *l, uint64_t bytes, int node, const struct bitmask *cpus, int threads,
+		  struct gt_err *err)
+{
+	char suffix[32] = "";
+	double gbs[REPS];
+	struct triad t;
+	size_t wrong;
+	int r;
+
+	r = triad_map(&t, bytes, node, err);
+	if (r < 0)
+		return r;
+	measure(&t, threads, cpus, gbs);
+	if (l->fault)
+		t.a[t.n / 2] += 1;
+	wrong = wrong_elements(&t);
+	if (wrong)
+		snprintf(l->wrong, sizeof(l->wrong), "%zu of %zu triad elements are wrong", wrong, t.n);
+	munmap(t.a, 3 * bytes);
+	if (node >= 0)
+		snprintf(suffix, sizeof(suffix), ".node%d", node);
+	bn_series(l, &bn_workload_mem_bw, suffix, BN_EXPLORE, gbs, REPS, WARMUP, false);
+	return 0;
+}
+
+/* One series per node that has both memory and CPUs of ours. */
+static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
+{
+	struct bitmask *cpus = numa_allocate_cpumask(), *mine = numa_allocate_cpumask();
+	int r = 0;
+
+	numa_sched_getaffinity(0, mine);
+	for (int node = 0; node <= numa_max_node() && r == 0; node++) {
+		unsigned threads = 0;
+
+		if (!numa_bitmask_isbitset(numa_all_nodes_ptr, (unsigned)node) || numa_node_to_cpus(node, cpus) < 0)
+			continue;
+		for (unsigned long cpu = 0; cpu < cpus->size; cpu++) {
+			if (!numa_bitmask_isbitset(mine, (unsigned)cpu))
+				numa_bitmask_clearbit(cpus, (unsigned)cpu);
+			threads += numa_bitmask_isbitset(cpus, (unsigned)cpu) != 0;
+		}
+		if (threads)
+			r = series(l, bytes, node, cpus, (int)threads, err);
+	}
+	numa_free_cpumask(cpus);
+	numa_free_cpumask(mine);
+	return r;
+}
+
+static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
+{
+	uint64_t llc = llc_bytes(l->fs), avail = available_bytes(l->fs), bytes;
+	int r;
+
+	bytes = GT_MAX(4 * llc, (uint64_t)MIN_BYTES);
+	if (avail && bytes > avail / 12) /* three arrays, and never more than a quarter of what is free */
+		bytes = avail / 12;
+	bytes = bytes >> 21 << 21; /* whole huge pages: the size is the same from launch to launch */
+	if (avail && bytes < MIN_BYTES)
+		return gt_fail(err, ENOMEM, "only %llu MiB are available, too few for arrays beyond the caches",
+			       (unsigned long long)(avail >> 20));
+	json_object_set_new(l->params, "array_bytes", json_integer((json_int_t)bytes));
+	json_object_set_new(l->notes, "threads", json_integer(omp_get_max_threads()));
+	json_object_set_new(l->notes, "llc_bytes", json_integer((json_int_t)llc));
+	r = series(l, bytes, -1, NULL, omp_get_max_threads(), err);
+	if (r == 0 && numa_available() >= 0)
+		r = per_node(l, bytes, err);
+	return r;
+}
+
+static const char *const knobs[] = { "run.omp.num_threads", "run.omp.places", "run.omp.proc_bind", "run.numa", "thp.enabled",
+				     "kernel.numa_balancing", "cpu.governor", NULL };
+
+const struct bn_workload bn_workload_mem_bw = {
+	.id	   = "mem.bw",
+	.summary   = "memory bandwidth: triad beyond the caches, overall and per NUMA node",
+	.unit	   = "GB/s",
+	.direction = BN_HIGHER,
+	.role	   = BN_EXPLORE,
+	.version   = 1,
+	.margin	   = .02,
+	.verifies  = "every element of the result",
+	.knobs	   = knobs,
+	.launch_s  = 1.5,
+	.run	   = mem_bw_run,
+};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_WORKLOADS_H
+#define BN_WORKLOADS_H
+#include "bench/bench.h"
+
+extern const struct bn_workload bn_workload_null;
+extern const struct bn_workload bn_workload_mem_bw;
+extern const struct bn_workload bn_workload_alloc;
+extern const struct bn_workload bn_workload_train_gpt;
+extern const struct bn_workload bn_workload_sim;
+#endif

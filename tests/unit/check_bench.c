@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include "tests/unit/check_bench.h"
+
+int main(void)
+{
+	Suite *s = suite_create("bench");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	suite_add_tcase(s, bench_stats_case());
+	suite_add_tcase(s, bench_simulation_case());
+	suite_add_tcase(s, bench_data_case());
+	suite_add_tcase(s, bench_session_case());
+	suite_add_tcase(s, bench_report_case());
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

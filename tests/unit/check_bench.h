@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_BENCH_H
+#define CHECK_BENCH_H
+#include <check.h>
+
+TCase *bench_stats_case(void);
+TCase *bench_simulation_case(void);
+TCase *bench_data_case(void);
+TCase *bench_session_case(void);
+TCase *bench_report_case(void);
+#endif
