@@ -4,7 +4,7 @@
 #include "lib/parse.h"
 #include "tests/fuzz/fuzz.h"
 
-const unsigned fuzz_rounds = 20000;
+const unsigned fuzz_rounds = 5000;
 
 static void sets(const char *s)
 {
