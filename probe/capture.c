@@ -11,6 +11,7 @@
 #include "lib/json.h"
 #include "probe/gpuprobe.h"
 #include "probe/reading.h"
+#include "probe/scrub.h"
 
 /* More than discovery reads, so that gputune and gpubench can be tried on a captured host as well. */
 static const char *const also[] = {
@@ -21,42 +22,39 @@ static const char *const also[] = {
 	"/etc/sysctl.conf",		   "/etc/debian_version",		  "/proc/swaps",
 };
 
-/* Host name and machine id, wherever they stand. */
-static void scrub_word(struct gt_buf *b, const char *word, const char *instead)
+static char *machine_id_hash(const struct pr_host *h)
 {
-	gt_auto_buf out = { 0 };
-	const char *at = b->s, *hit;
-	size_t n = strlen(word);
+	const char *hash = gt_json_get_str(h->identity_parts, "machine_id_hash", NULL);
 
-	if (n < 3 || !b->s)
-		return;
-	while ((hit = strstr(at, word))) {
-		gt_buf_add(&out, at, (size_t)(hit - at));
-		gt_buf_puts(&out, instead);
-		at = hit + n;
-	}
-	gt_buf_puts(&out, at);
-	gt_buf_clear(b);
-	*b = out;
-	out = (struct gt_buf){ 0 };
+	return hash ? gt_xstrdup(hash) : NULL;
 }
 
-static void scrub(struct gt_fsroot *fs, struct gt_buf *b)
+/* What is no file, or none that a person could review, as facts. */
+static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
 {
-	gt_autofree char *host = NULL, *machine = NULL, *boot = NULL;
+	const struct {
+		const char *name;
+		char *text;
+	} facts[] = { { "nvml", pr_nvml_fact(h) },
+		      { "cpu_codename", h->cpu.codename.v ? gt_xstrdup(h->cpu.codename.v) : NULL },
+		      { "ldcache", pr_ldcache_fact(h) },
+		      { "ld_library_path", h->nvidia.ld_library_path.v ? gt_xstrdup(h->nvidia.ld_library_path.v) : NULL },
+		      { "machine_id_hash", machine_id_hash(h) },
+		      /* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
+		      { "hwloc.xml", pr_hwloc_xml(fs) } };
 
-	if (gt_fs_read_line(fs, "/proc/sys/kernel/hostname", &host) >= 0 && strlen(host) > 5)
-		scrub_word(b, host, "host");
-	if (gt_fs_read_line(fs, "/etc/machine-id", &machine) >= 0)
-		scrub_word(b, machine, "00000000000000000000000000000000");
-	if (gt_fs_read_line(fs, "/proc/sys/kernel/random/boot_id", &boot) >= 0)
-		scrub_word(b, boot, "00000000-0000-0000-0000-000000000000");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(facts); i++) {
+		gt_autofree char *text = facts[i].text, *path = gt_xasprintf("/.facts/%s", facts[i].name);
+
+		if (text && !gt_fs_exists(fs, path)) /* of a captured host they are files already */
+			gt_capture_file(out, path, text, strlen(text));
+	}
 }
 
 static int run_capture(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto(pr_host) *h = NULL;
-	gt_autofree char *nvml = NULL, *xml = NULL;
+	gt_autofree char *hostname = NULL;
 	gt_auto_buf out = { 0 };
 	gt_auto_strv paths = { 0 };
 	const struct gt_strv *seen;
@@ -68,23 +66,14 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 		return r;
 	seen = gt_fs_recorded(cli->fs);
 	for (size_t i = 0; i < seen->n; i++)
-		gt_strv_add(&paths, seen->v[i]);
+		if (strcmp(seen->v[i], PR_LDCACHE))
+			gt_strv_add(&paths, seen->v[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
 		gt_strv_add(&paths, also[i]);
 	gt_capture_write(cli->fs, &paths, &out);
-	/* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
-	if (!gt_fs_exists(cli->fs, "/.facts/hwloc.xml"))
-		xml = pr_hwloc_xml(cli->fs);
-	if (xml)
-		gt_capture_file(&out, "/.facts/hwloc.xml", xml, strlen(xml));
-	if (h->live) { /* of a captured host they are files already */
-		nvml = pr_nvml_fact(h);
-		if (nvml)
-			gt_capture_file(&out, "/.facts/nvml", nvml, strlen(nvml));
-		if (h->cpu.codename.v)
-			gt_capture_file(&out, "/.facts/cpu_codename", h->cpu.codename.v, strlen(h->cpu.codename.v));
-	}
-	scrub(cli->fs, &out);
+	add_facts(cli->fs, h, &out);
+	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
+	pr_scrub_capture(&out, hostname);
 	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
 }
 
@@ -93,7 +82,8 @@ const struct gt_cmd pr_cmd_capture = {
 	.args = "FILE",
 	.summary = "write this host as one reviewable text file",
 	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to FILE, or to "
-		"standard output for \"-\". Host name, machine id and boot id are scrubbed. Any tool of the suite takes the file "
+		"standard output for \"-\". Host name, machine id, "
+		"serial numbers, UUIDs, MAC addresses and what could be a secret on the kernel command line are scrubbed. Any tool of the suite takes the file "
 		"as --root FILE.",
 	.min_args = 1,
 	.max_args = 1,

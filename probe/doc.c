@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host as plain values. */
+#include <stdio.h>
 #include "probe/reading.h"
+#include "probe/scrub.h"
 
 static json_t *set_json(const struct gt_set *s)
 {
@@ -9,15 +11,51 @@ static json_t *set_json(const struct gt_set *s)
 	return json_string(text);
 }
 
+/* Of the many flags those that decide which kernels a framework picks. */
+static json_t *features_json(const struct pr_host *h)
+{
+	static const char *const worth[] = { "sse4_2",	    "avx",	   "avx2",     "fma",	   "f16c",     "avx512f",
+					     "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_bf16", "amx_int8", "asimd",
+					     "sve",	    "sve2",	   "bf16",     "i8mm" };
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(worth); i++)
+		if (pr_cpu_flag(h, worth[i]))
+			json_array_append_new(list, json_string(worth[i]));
+	return list;
+}
+
+static json_t *cpufreq_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->n_cpufreq; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "policy", h->cpufreq[i].policy, "governor",
+						      pr_str_json(h->cpufreq[i].governor), "available",
+						      pr_str_json(h->cpufreq[i].available)));
+	return list;
+}
+
+static json_t *strv_json(const struct gt_strv *sv)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sv->n; i++)
+		json_array_append_new(list, gt_json_str(sv->v[i]));
+	return list;
+}
+
 static json_t *cpu_json(const struct pr_host *h)
 {
-	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "vendor",
+	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "vendor",
 			 pr_str_json(h->cpu.vendor), "model_name", pr_str_json(h->cpu.model_name), "codename",
 			 pr_str_json(h->cpu.codename), "family", h->cpu.family, "model", h->cpu.model, "stepping",
 			 h->cpu.stepping, "cpus", (json_int_t)h->cpu.n_cpu, "cores", h->cpu.n_cores, "packages",
 			 h->cpu.n_packages, "online", set_json(&h->cpu.online), "allowed", set_json(&h->cpu.allowed),
 			 "isolated", set_json(&h->cpu.isolated), "quota_millicpu", pr_num_json(h->cpu.quota_millicpu),
-			 "l2_bytes", pr_num_json(h->cpu.l2_bytes), "l3_bytes", pr_num_json(h->cpu.l3_bytes));
+			 "efficiency_cores", set_json(&h->cpu.efficiency), "features", features_json(h), "l1d_bytes",
+			 pr_num_json(h->cpu.l1d_bytes), "l2_bytes", pr_num_json(h->cpu.l2_bytes), "l3_bytes",
+			 pr_num_json(h->cpu.l3_bytes), "frequency_policies", cpufreq_json(h));
 }
 
 static json_t *nodes_json(const struct pr_host *h)
@@ -52,13 +90,15 @@ static json_t *gpus_json(const struct pr_host *h)
 		const struct pr_gpu *g = &h->gpu[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci", g->pci->address,
+			list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci", g->pci->address,
 					"device", pci_id(g->pci->device), "driver", pr_str_json(g->pci->driver), "numa_node",
 					pr_num_json(g->pci->numa_node), "local_cpulist", pr_str_json(g->pci->local_cpulist),
 					"link_width", pr_num_json(g->pci->link_width), "link_speed",
 					pr_str_json(g->pci->link_speed), "name", pr_str_json(g->name), "memory_bytes",
 					pr_num_json(g->memory_bytes), "arch", pr_num_json(g->arch), "persistence",
-					pr_num_json(g->persistence)));
+					pr_num_json(g->persistence), "mig", pr_num_json(g->mig), "max_link_width",
+					pr_num_json(g->pci->max_link_width), "iommu_group",
+					pr_num_json(g->pci->iommu_group)));
 	}
 	return list;
 }
@@ -70,17 +110,20 @@ static json_t *nvidia_json(const struct pr_host *h)
 					    [PR_NVML_NO_LIBRARY] = "no library",
 					    [PR_NVML_ERROR] = "error",
 					    [PR_NVML_TIMEOUT] = "timeout" };
-	json_t *libs = json_array(), *toolkits = json_array();
+	json_t *libs = json_array();
 
 	for (size_t i = 0; i < h->nvidia.n_lib; i++)
-		json_array_append_new(libs, json_pack("{s:s, s:s, s:o}", "soname", h->nvidia.lib[i].soname, "path",
-						      h->nvidia.lib[i].path, "version", gt_json_str(h->nvidia.lib[i].version)));
-	for (size_t i = 0; i < h->nvidia.toolkits.n; i++)
-		json_array_append_new(toolkits, json_string(h->nvidia.toolkits.v[i]));
-	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "module_version", pr_str_json(h->nvidia.module_version),
-			 "libraries", libs, "toolkits", toolkits, "nvml", nvml[h->nvidia.nvml], "nvml_text",
-			 gt_json_str(h->nvidia.nvml_text), "nvml_count", pr_num_json(h->nvidia.nvml_count), "cuda_version",
-			 pr_num_json(h->nvidia.cuda_version));
+		json_array_append_new(libs, json_pack("{s:s, s:o, s:o, s:o}", "soname", h->nvidia.lib[i].soname, "path",
+						      gt_json_str(h->nvidia.lib[i].path), "version",
+						      gt_json_str(h->nvidia.lib[i].version), "rule",
+						      gt_json_str(h->nvidia.lib[i].rule)));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "module_version",
+			 pr_str_json(h->nvidia.module_version), "module_file", pr_num_json(h->nvidia.module_file), "headers",
+			 pr_num_json(h->nvidia.headers), "dkms_source", pr_str_json(h->nvidia.dkms_source), "secure_boot",
+			 pr_num_json(h->nvidia.secure_boot), "device_node", pr_num_json(h->nvidia.device_node), "uvm_node",
+			 pr_num_json(h->nvidia.uvm_node), "libraries", libs, "toolkits", strv_json(&h->nvidia.toolkits), "nvml",
+			 nvml[h->nvidia.nvml], "nvml_text", gt_json_str(h->nvidia.nvml_text), "nvml_count",
+			 pr_num_json(h->nvidia.nvml_count), "cuda_version", pr_num_json(h->nvidia.cuda_version));
 }
 
 static json_t *devices_json(const struct pr_host *h)
@@ -102,19 +145,22 @@ static json_t *devices_json(const struct pr_host *h)
 						     pr_str_json(n->driver), "speed_mbit", pr_num_json(n->speed_mbit),
 						     "numa_node", pr_num_json(n->numa_node)));
 	}
-	return json_pack("{s:o, s:o}", "block", block, "net", net);
+	return json_pack("{s:o, s:o, s:o}", "block", block, "net", net, "rdma", strv_json(&h->rdma));
 }
 
 json_t *pr_host_to_json(const struct pr_host *h)
 {
 	json_t *doc = json_object();
+	struct pr_str cmdline = h->kernel.cmdline;
+	gt_autofree char *clean = cmdline.v ? pr_scrub_cmdline(cmdline.v) : NULL;
 
+	cmdline.v = clean; /* reports are pasted into public places */
 	json_object_set_new(doc, "identity", json_string(h->identity));
 	json_object_set_new(doc, "identity_parts", json_deep_copy(h->identity_parts));
 	json_object_set_new(doc, "kernel",
 			    json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "release", pr_str_json(h->kernel.release), "version",
 				      pr_str_json(h->kernel.version), "arch", pr_str_json(h->kernel.arch), "cmdline",
-				      pr_str_json(h->kernel.cmdline), "preempt_rt", h->kernel.preempt_rt, "lockdown",
+				      pr_str_json(cmdline), "preempt_rt", h->kernel.preempt_rt, "lockdown",
 				      pr_str_json(h->kernel.lockdown)));
 	json_object_set_new(doc, "distribution",
 			    json_pack("{s:o, s:o, s:o}", "id", pr_str_json(h->distro.id), "version_id",
@@ -123,11 +169,15 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "container", pr_str_json(h->container));
 	json_object_set_new(doc, "cpu", cpu_json(h));
 	json_object_set_new(doc, "memory",
-			    json_pack("{s:o, s:o, s:o, s:o, s:o}", "total_bytes", pr_num_json(h->mem.total_bytes),
+			    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total_bytes", pr_num_json(h->mem.total_bytes),
 				      "swap_total_bytes", pr_num_json(h->mem.swap_total_bytes), "shm_bytes",
 				      pr_num_json(h->mem.shm_bytes), "thp_enabled", pr_str_json(h->mem.thp_enabled),
-				      "thp_defrag", pr_str_json(h->mem.thp_defrag)));
+				      "thp_defrag", pr_str_json(h->mem.thp_defrag), "hugepages",
+				      pr_num_json(h->mem.hugepages), "memlock_bytes",
+				      pr_or(h->mem.memlock_bytes, 0) == INT64_MAX ? json_string("unlimited") :
+										    pr_num_json(h->mem.memlock_bytes)));
 	json_object_set_new(doc, "nodes", nodes_json(h));
+	json_object_set_new(doc, "contradictions", strv_json(&h->contradictions));
 	json_object_set_new(doc, "gpus", gpus_json(h));
 	json_object_set_new(doc, "nvidia", nvidia_json(h));
 	json_object_set_new(doc, "devices", devices_json(h));

@@ -13,13 +13,16 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	h->identity_parts = json_object();
 	pr_discover_kernel(fs, h);
 	pr_discover_cpu(fs, h);
+	pr_discover_virt(fs, h);
 	pr_discover_memory(fs, h);
 	pr_discover_numa(fs, h);
 	pr_discover_pci(fs, h);
 	pr_discover_nvidia(fs, h);
+	pr_discover_libs(fs, h);
 	if (!opts->no_nvml)
 		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
 	pr_discover_devices(fs, h);
+	pr_find_contradictions(fs, h);
 	pr_discover_identity(fs, h);
 	*ret = h;
 	return 0;
@@ -45,12 +48,23 @@ void pr_host_free(struct pr_host *h)
 	free(h->gpu);
 	free(h->nvidia.lib);
 	gt_strv_clear(&h->nvidia.toolkits);
+	gt_strv_clear(&h->contradictions);
+	gt_strv_clear(&h->rdma);
 	free(h->block);
 	free(h->net);
 	free(h->cpufreq);
 	json_decref(h->identity_parts);
 	gt_strv_clear(&h->pool);
 	free(h);
+}
+
+size_t pr_usable_gpus(const struct pr_host *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_gpu; i++)
+		n += !gt_streq(h->gpu[i].pci->driver.v, "vfio-pci");
+	return n;
 }
 
 bool pr_cpu_flag(const struct pr_host *h, const char *flag)
@@ -66,6 +80,13 @@ const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, si
 		if (!strcmp(h->nvidia.lib[i].soname, soname) && nth-- == 0)
 			return &h->nvidia.lib[i];
 	return NULL;
+}
+
+const struct pr_lib *pr_loaded_lib(const struct pr_host *h, const char *soname)
+{
+	const struct pr_lib *first = pr_find_lib(h, soname, 0);
+
+	return first && first->rule ? first : NULL;
 }
 
 void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret)

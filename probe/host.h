@@ -49,13 +49,16 @@ struct pr_pci {
 	struct pr_num numa_node; /* absent when the kernel says -1 */
 	struct pr_str local_cpulist, link_speed, max_link_speed;
 	struct pr_num link_width, max_link_width, parent_max_width;
+	struct pr_num iommu_group; /* devices of one group cannot be told apart by the IOMMU */
 	const char *path; /* in /sys/devices, for the way between two devices */
 };
 
 struct pr_lib {
 	const char *soname;  /* "libcuda.so.1" */
 	const char *path;    /* as the loader finds it */
+	const char *real;    /* the file behind all links */
 	const char *version; /* from the name of the real file, NULL if it has none */
+	const char *rule;    /* "LD_LIBRARY_PATH", "ld.so.cache", "default"; NULL: on disk, but no loader looks there by itself */
 };
 
 struct pr_gpu {
@@ -63,6 +66,7 @@ struct pr_gpu {
 	/* from NVML, where it answered */
 	struct pr_str name;
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
+	struct pr_num mig;				/* 1: cut into instances */
 };
 
 struct pr_block {
@@ -101,6 +105,7 @@ struct pr_host {
 		struct pr_cpu *cpu;
 		size_t n_cpu;
 		int n_cores, n_packages;	/* online */
+		struct pr_num l1d_bytes;
 		struct pr_num quota_millicpu;	/* cgroup CPU quota; absent: none */
 		struct pr_num l2_bytes, l3_bytes; /* of one cache */
 	} cpu;
@@ -111,6 +116,7 @@ struct pr_host {
 	} mem;
 	struct pr_node *node;
 	size_t n_node;
+	struct gt_strv contradictions; /* where two sources disagree about the topology: one sentence each */
 	struct pr_num numa_balancing;
 	struct pr_pci *pci;
 	size_t n_pci;
@@ -119,13 +125,18 @@ struct pr_host {
 	struct {
 		struct pr_str module_version; /* of the loaded nvidia module */
 		struct pr_str module_text;    /* /proc/driver/nvidia/version */
-		struct pr_num module_file;    /* 1: a nvidia module lies in /lib/modules of the running kernel */
+		struct pr_num module_file;    /* 1: an nvidia module lies in /lib/modules of the running kernel */
 		struct pr_num headers;	      /* 1: headers of the running kernel are there, so that DKMS can build */
 		struct pr_num dkms;	      /* 1: Debian's or NVIDIA's DKMS source is installed */
+		struct pr_str dkms_source;    /* "nvidia-current/550.163.01" */
 		struct pr_num secure_boot;    /* 1: on */
 		struct pr_num device_node;    /* 1: /dev/nvidiactl can be opened by this user */
-		struct pr_lib *lib;	      /* libraries of the NVIDIA stack that the loader's cache or known places have */
+		struct pr_num modprobe;	      /* 1: nvidia-modprobe, which makes device nodes on demand, is installed */
+		struct pr_num uvm_node;	      /* 1: so can /dev/nvidia-uvm, without which CUDA fails with error 999 */
+		struct pr_lib *lib;	      /* libraries of the NVIDIA stack, in the order in which a loader meets them */
 		size_t n_lib;
+		enum pr_state ldcache;	      /* of the loader's cache */
+		struct pr_str ld_library_path;
 		struct gt_strv toolkits; /* "/usr/local/cuda-13.0" */
 		enum pr_nvml nvml;
 		int nvml_code;		  /* NVML's own return code */
@@ -138,9 +149,10 @@ struct pr_host {
 	size_t n_block;
 	struct pr_net *net;
 	size_t n_net;
+	struct gt_strv rdma; /* InfiniBand and RoCE devices: "mlx5_0" */
 	struct pr_cpufreq *cpufreq;
 	size_t n_cpufreq;
-	struct pr_str virt;	 /* "kvm", "vmware" …; absent: bare metal as far as can be seen */
+	struct pr_str virt;	 /* "kvm", "vmware", "wsl", "virtual machine" …; absent: bare metal as far as can be seen */
 	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
 	struct pr_str blas;	 /* what libblas.so.3 leads to: "openblas-pthread" … */
 	const char *identity;	 /* 16 hex digits that stay the same on the same machine and differ on another */
@@ -158,8 +170,11 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 void pr_host_free(struct pr_host *h);
 GT_DEFINE_AUTO(pr_host, pr_host_free);
 
+size_t pr_usable_gpus(const struct pr_host *h); /* GPUs that are not set aside for virtual machines */
 bool pr_cpu_flag(const struct pr_host *h, const char *flag);
 const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth);
+/* The one that a program without RPATH loads, NULL if a loader finds none. */
+const struct pr_lib *pr_loaded_lib(const struct pr_host *h, const char *soname);
 /* Physical cores among `cpus`: the first online thread of each. */
 void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret);
 /* The host in a document, member "host" of gpuprobe/1. */

@@ -19,15 +19,21 @@ json_t *pr_str_json(struct pr_str s);
 /* The phases of discovery, in the order of host.c. */
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h); /* after the processors: their flags say it */
 void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
+void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* after the phases above */
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
 /* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
+#define PR_LDCACHE	"/etc/ld.so.cache"
+/* What the loader's cache says of our libraries, as the fact "ldcache"; NULL if it was not read. The caller frees it. */
+char *pr_ldcache_fact(const struct pr_host *h);
 /* hwloc's own export of the host, for captures; NULL if it finds nothing. The caller frees it. */
 char *pr_hwloc_xml(struct gt_fsroot *fs);
 #endif

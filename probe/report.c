@@ -260,7 +260,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no check '%s'; gpuprobe list names them",
 				    argv[0]);
 	if (cli->json) {
-		gt_auto_json *doc = check_json(k);
+		gt_auto_json *doc = json_pack("{s:s, s:[o]}", "schema", "gpuprobe-list/1", "checks", check_json(k));
 
 		gt_json_print(stdout, doc);
 		return 0;
@@ -285,17 +285,19 @@ const struct gt_cmd pr_cmd_explain = {
 
 static int run_list(struct gt_cli *cli, int argc, char **argv)
 {
-	gt_auto_json *doc = json_array();
+	gt_auto_json *doc = NULL;
 	gt_auto(gt_table) *t = gt_table_new();
+	json_t *list = json_array();
 
 	gt_table_column(t, "CHECK", GT_LEFT);
 	gt_table_column(t, "WHAT SHOULD BE", GT_WRAP);
 	for (size_t i = 0; pr_checks[i]; i++) {
-		json_array_append_new(doc, check_json(pr_checks[i]));
+		json_array_append_new(list, check_json(pr_checks[i]));
 		gt_table_row(t);
 		gt_table_cell(t, "%s", pr_checks[i]->id);
 		gt_table_cell(t, "%s", pr_checks[i]->title);
 	}
+	doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-list/1", "checks", list);
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else

@@ -19,9 +19,9 @@ static bool loaded(const struct pr_host *h)
 /* Without a card the checks of the driver have nothing to say. */
 static bool no_gpu(const struct pr_context *c, struct pr_finding *f)
 {
-	if (c->host->n_gpu)
+	if (pr_usable_gpus(c->host))
 		return false;
-	pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	pr_say(f, PR_SKIP, c->host->n_gpu ? "every GPU belongs to a virtual machine" : "no NVIDIA GPU on this host");
 	return true;
 }
 
@@ -94,6 +94,31 @@ const struct pr_check pr_check_nouveau = {
 	.run = nouveau,
 };
 
+static void vfio(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	size_t given = h->n_gpu - pr_usable_gpus(h);
+
+	if (!h->n_gpu)
+		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	else if (!given)
+		pr_say(f, PR_PASS, "no GPU is set aside for virtual machines");
+	else if (given < h->n_gpu)
+		pr_say(f, PR_PASS, "%zu of %zu GPUs are set aside for virtual machines (vfio-pci)", given, h->n_gpu);
+	else {
+		pr_say(f, PR_WARN, "vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here");
+		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the card's id there, then\n"
+			     "  update-initramfs -u && update-grub; reboot");
+	}
+}
+const struct pr_check pr_check_vfio = {
+	.id = "driver.vfio",
+	.title = "the GPUs are not all set aside for virtual machines",
+	.story = "A card bound to vfio-pci is passed through to a virtual machine, and the NVIDIA module of this host cannot have "
+		 "it. On a host of virtual machines that is what was wanted; on any other it is a left-over.",
+	.run = vfio,
+};
+
 static void module_built(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -105,8 +130,9 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 	} else if (h->container.state == PR_PRESENT || h->nvidia.module_file.state == PR_UNKNOWN) {
 		pr_say(f, PR_SKIP, "the modules of kernel %s cannot be seen from here", release(h));
 	} else if (pr_or(h->nvidia.module_file, 0)) {
-		pr_say(f, PR_PASS, "a nvidia module is built for kernel %s", release(h));
+		pr_say(f, PR_PASS, "an nvidia module is built for kernel %s", release(h));
 	} else {
+		const char *source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "";
 		bool headers = pr_or(h->nvidia.headers, 0), dkms = pr_or(h->nvidia.dkms, 0);
 
 		pr_say(f, PR_FAIL, "no nvidia module is built for the running kernel %s%s", release(h),
@@ -118,20 +144,29 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 				     "  apt install linux-headers-%s nvidia-driver firmware-misc-nonfree; reboot",
 				  release(h));
 		else
-			pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia", release(h),
-				  release(h));
+			pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
+				     "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log",
+				  release(h), release(h), source);
 	}
 }
 static const char *const after_bus[] = { "kernel.preempt-rt", "driver.nouveau", NULL };
 const struct pr_check pr_check_module_built = {
 	.id = "driver.module-built",
-	.title = "a nvidia module for the running kernel",
+	.title = "an nvidia module for the running kernel",
 	.after = after_bus,
 	.story = "Debian builds the module on the host by DKMS, once per kernel, and needs that kernel's headers. After a "
 		 "kernel upgrade without headers the old kernel still works and the new one has no module.",
 	.messages = "modprobe: FATAL: Module nvidia not found in directory /lib/modules/",
 	.run = module_built,
 };
+
+/* Does the kernel refuse modules that nobody signed? */
+static bool signed_only(const struct pr_host *h)
+{
+	const char *lockdown = h->kernel.lockdown.v;
+
+	return pr_or(h->nvidia.secure_boot, 0) == 1 || gt_streq(lockdown, "integrity") || gt_streq(lockdown, "confidentiality");
+}
 
 static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 {
@@ -141,9 +176,9 @@ static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
-	} else if (pr_or(h->nvidia.secure_boot, 0) == 1 && pr_or(h->nvidia.module_file, 0) == 1) {
-		pr_say(f, PR_FAIL, "Secure Boot is on and the nvidia module is built but not loaded: its signing key is "
-				   "probably not enrolled");
+	} else if (signed_only(h) && pr_or(h->nvidia.module_file, 0) == 1) {
+		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: its signing key is probably not enrolled",
+		       pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down");
 		pr_remedy(f, "Enrol DKMS's key; a blue screen asks for the password at the next boot:\n"
 			     "  mokutil --import /var/lib/dkms/mok.pub; reboot");
 	} else {
@@ -229,50 +264,69 @@ const struct pr_check pr_check_device_nodes = {
 	.run = device_nodes,
 };
 
-/* Every copy of a driver library that a loader could pick must be of the module's version. */
+static void uvm(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	bool container = h->container.state == PR_PRESENT;
+
+	if (no_gpu(c, f))
+		return;
+	if (!pr_has(h->nvidia.device_node)) {
+		pr_say(f, PR_SKIP, "/dev/nvidiactl comes first");
+	} else if (pr_has(h->nvidia.uvm_node)) {
+		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
+	} else if (h->nvidia.uvm_node.state == PR_UNREADABLE) {
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is there but this user may not open it");
+		pr_remedy(f, "  adduser USER video; then log in again");
+	} else if (pr_has(h->nvidia.modprobe) && !container) {
+		pr_say(f, PR_PASS, "nvidia-modprobe makes /dev/nvidia-uvm when the first CUDA program asks");
+	} else {
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
+		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start the container anew" :
+					 "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
+	}
+}
+static const char *const after_nodes[] = { "driver.loaded", "driver.device-nodes", NULL };
+const struct pr_check pr_check_uvm = {
+	.id = "driver.uvm",
+	.title = "the unified-memory device is there",
+	.after = after_nodes,
+	.story = "CUDA needs /dev/nvidia-uvm beside the cards' own nodes. nvidia-smi does not: a host on which nvidia-smi works and "
+		 "every CUDA program fails with \"unknown error\" lacks this node, most often in a container or after a suspend.",
+	.messages = "CUDA error 999: unknown error\nCUDA unknown error - this may be due to an incorrectly set up environment",
+	.run = uvm,
+};
+
 static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 {
-	static const char *const driver_libs[] = { "libnvidia-ml.so.1", "libcuda.so.1" };
 	const struct pr_host *h = c->host;
-	size_t compared = 0;
+	const struct pr_lib *l = pr_loaded_lib(h, "libnvidia-ml.so.1");
 
 	if (no_gpu(c, f))
 		return;
 	if (!loaded(h)) {
 		pr_say(f, PR_SKIP, "without the module there is nothing to compare with");
-		return;
+	} else if (!l) {
+		pr_say(f, PR_SKIP, "no loader finds libnvidia-ml.so.1");
+	} else if (!l->version) {
+		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
+	} else if (!strcmp(l->version, h->nvidia.module_version.v)) {
+		pr_say(f, PR_PASS, "module and libnvidia-ml are of one version, %s", l->version);
+	} else {
+		pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
+		       h->nvidia.module_version.v, l->path, l->version);
+		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
+			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\n"
+			     "To keep it from happening unattended:  apt-mark hold nvidia-driver");
 	}
-	for (size_t i = 0; i < GT_ARRAY_SIZE(driver_libs); i++)
-		for (size_t k = 0;; k++) {
-			const struct pr_lib *l = pr_find_lib(h, driver_libs[i], k);
-
-			if (!l)
-				break;
-			if (!l->version)
-				continue;
-			compared++;
-			if (!strcmp(l->version, h->nvidia.module_version.v))
-				continue;
-			pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
-			       h->nvidia.module_version.v, l->path, l->version);
-			pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
-				     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\n"
-				     "To keep it from happening unattended:  apt-mark hold nvidia-driver");
-			return;
-		}
-	if (compared)
-		pr_say(f, PR_PASS, "module and libraries are of one version, %s", h->nvidia.module_version.v);
-	else
-		pr_say(f, PR_NOT_KNOWN, "no driver library whose name tells its version was found in the usual places");
 }
 const struct pr_check pr_check_lib_versions = {
 	.id = "driver.lib-mismatch",
-	.title = "module and driver libraries are of one version",
+	.title = "module and libnvidia-ml are of one version",
 	.after = after_loaded,
 	.story = "The kernel module, libnvidia-ml and libcuda must be of exactly one version. An upgrade replaces the files at "
 		 "once, the loaded module only at the next load. Three file reads decide it, without asking the driver.",
-	.messages = "Failed to initialize NVML: Driver/library version mismatch\nCUDA error 803: system has unsupported "
-		    "display driver / cuda driver combination",
+	.messages = "Failed to initialize NVML: Driver/library version mismatch\nNVRM: API mismatch: the client has the version",
 	.run = lib_versions,
 };
 
@@ -321,15 +375,19 @@ const struct pr_check pr_check_nvml = {
 static void count(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	size_t gpus = pr_usable_gpus(h);
 
 	if (no_gpu(c, f))
 		return;
 	if (!pr_has(h->nvidia.nvml_count)) {
 		pr_say(f, PR_SKIP, "NVML told no count");
-	} else if (h->nvidia.nvml_count.v == (int64_t)h->n_gpu) {
-		pr_say(f, PR_PASS, "all %zu GPUs on the bus are in the driver's hands", h->n_gpu);
+	} else if (h->nvidia.nvml_count.v == (int64_t)gpus) {
+		pr_say(f, PR_PASS, gpus == 1 ? "the GPU on the bus is in the driver's hands" :
+					       "all %zu GPUs on the bus are in the driver's hands", gpus);
+	} else if (h->container.state == PR_PRESENT && h->nvidia.nvml_count.v > 0) {
+		pr_say(f, PR_PASS, "this container was given %d of the %zu GPUs on the bus", (int)h->nvidia.nvml_count.v, gpus);
 	} else {
-		pr_say(f, PR_FAIL, "%zu GPUs on the PCI bus, but NVML sees %d", h->n_gpu, (int)h->nvidia.nvml_count.v);
+		pr_say(f, PR_FAIL, "%zu GPUs on the PCI bus, but NVML sees %d", gpus, (int)h->nvidia.nvml_count.v);
 		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"
 			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");
 	}
@@ -343,50 +401,4 @@ const struct pr_check pr_check_count = {
 		 "silently train on fewer GPUs.",
 	.messages = "NVRM: Xid 79, GPU has fallen off the bus.\nNVRM: rm_init_adapter failed",
 	.run = count,
-};
-
-static void toolkit(const struct pr_context *c, struct pr_finding *f)
-{
-	const struct pr_host *h = c->host;
-
-	if (no_gpu(c, f))
-		return;
-	if (!loaded(h) || !h->nvidia.toolkits.n) {
-		pr_say(f, PR_SKIP, loaded(h) ? "no CUDA toolkit under /usr/local" : "no driver to compare with");
-		return;
-	}
-	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
-		const char *version = strrchr(h->nvidia.toolkits.v[i], '-') + 1;
-		gt_autofree char *least = NULL;
-		struct gt_err err = { 0 };
-		int r = pr_compat_min_driver(c->fs, atoi(version), &least, &err);
-
-		if (r < 0) {
-			pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
-			return;
-		}
-		if (!r) {
-			pr_say(f, PR_NOT_KNOWN, "CUDA %s is newer than this program's table; whether driver %s carries it is "
-						"unknown", version, h->nvidia.module_version.v);
-			return;
-		}
-		if (gt_version_cmp(h->nvidia.module_version.v, least) < 0) {
-			pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least,
-			       h->nvidia.module_version.v);
-			pr_remedy(f, "Use a toolkit that the driver carries (Debian: apt install nvidia-cuda-toolkit), or "
-				     "upgrade the driver");
-			return;
-		}
-	}
-	pr_say(f, PR_PASS, "driver %s carries every installed toolkit", h->nvidia.module_version.v);
-}
-const struct pr_check pr_check_toolkit = {
-	.id = "cuda.toolkit",
-	.title = "the driver carries the installed CUDA toolkits",
-	.after = after_loaded,
-	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
-		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed.",
-	.messages = "CUDA error 35: CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your "
-		    "system is too old",
-	.run = toolkit,
 };

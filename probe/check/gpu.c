@@ -7,9 +7,9 @@
 
 static bool no_gpu(const struct pr_context *c, struct pr_finding *f)
 {
-	if (c->host->n_gpu)
+	if (pr_usable_gpus(c->host))
 		return false;
-	pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	pr_say(f, PR_SKIP, c->host->n_gpu ? "every GPU belongs to a virtual machine" : "no NVIDIA GPU on this host");
 	return true;
 }
 
@@ -41,6 +41,27 @@ const struct pr_check pr_check_gpu_node = {
 		 "time. It is never guessed here.",
 	.messages = "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node",
 	.run = numa_node,
+};
+
+static void topology(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct gt_strv *seen = &c->host->contradictions;
+
+	if (!seen->n) {
+		pr_say(f, PR_PASS, "the kernel and hwloc agree on nodes, CPUs and devices");
+		return;
+	}
+	pr_say(f, PR_WARN, "%s%s", seen->v[0], seen->n > 1 ? " (and more: gpuprobe --json)" : "");
+	pr_remedy(f, "Look at both:  lstopo --no-io; numactl -H\nand update the firmware, or mend the VM's topology. Until then bind "
+		     "nothing to nodes");
+}
+const struct pr_check pr_check_topology = {
+	.id = "host.topology",
+	.title = "the sources of the topology agree",
+	.story = "Which CPUs and devices a NUMA node has is told by sysfs in several places and by hwloc. Firmware that contradicts "
+		 "itself, or a VM that was given half a topology, makes processes run on one node and their memory lie on another, "
+		 "with nothing in any log.",
+	.run = topology,
 };
 
 static void pcie_width(const struct pr_context *c, struct pr_finding *f)

@@ -118,3 +118,103 @@ const struct pr_check pr_check_quota = {
 		 "kernel stops them all for the rest of every 100 ms period once the quota is used.",
 	.run = quota,
 };
+
+static void memory(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	char total[32], gpus[32];
+	int64_t sum = 0;
+
+	if (!pr_has(h->mem.total_bytes)) {
+		pr_say(f, PR_NOT_KNOWN, "how much memory there is cannot be read (%s)", pr_state_name(h->mem.total_bytes.state));
+		return;
+	}
+	for (size_t i = 0; i < h->n_gpu; i++)
+		sum += pr_or(h->gpu[i].memory_bytes, 0);
+	gt_format_bytes(total, sizeof(total), (uint64_t)h->mem.total_bytes.v);
+	gt_format_bytes(gpus, sizeof(gpus), (uint64_t)sum);
+	if (sum / 2 > h->mem.total_bytes.v) {
+		pr_say(f, PR_WARN, "the host has %s of memory, its GPUs have %s", total, gpus);
+		pr_remedy(f, "Load checkpoints with memory mapping (torch.load(…, mmap=True)) and keep pinned buffers and workers few, "
+			     "or add memory");
+	} else if (sum) {
+		pr_say(f, PR_PASS, "%s of memory for %s on the GPUs", total, gpus);
+	} else {
+		pr_say(f, PR_PASS, "%s of memory, %s", total, pr_or(h->mem.swap_total_bytes, 0) ? "with swap" : "no swap");
+	}
+}
+const struct pr_check pr_check_memory = {
+	.id = "host.memory",
+	.title = "the host has at least half as much memory as its GPUs",
+	.story = "A checkpoint passes through host memory on its way to the GPUs, and pinned buffers, data-loader workers and the "
+		 "page cache want their share. A host with much less memory than its GPUs loads and saves large models only piecewise.",
+	.messages = "DataLoader worker is killed by signal: Killed.\nOut of memory: Killed process",
+	.run = memory,
+};
+
+static void memlock(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	char text[32];
+
+	if (!h->rdma.n) {
+		pr_say(f, PR_SKIP, "no InfiniBand or RoCE device");
+	} else if (!pr_has(h->mem.memlock_bytes)) {
+		pr_say(f, PR_NOT_KNOWN, "the limit of locked memory cannot be read (%s)", pr_state_name(h->mem.memlock_bytes.state));
+	} else if (h->mem.memlock_bytes.v == INT64_MAX) {
+		pr_say(f, PR_PASS, "any amount of memory may be locked for %s", h->rdma.v[0]);
+	} else {
+		gt_format_bytes(text, sizeof(text), (uint64_t)h->mem.memlock_bytes.v);
+		pr_say(f, PR_WARN, "only %s may be locked, but %s registers its buffers as locked memory", text, h->rdma.v[0]);
+		pr_remedy(f, h->container.state == PR_PRESENT ?
+				     "Start the container with:  docker run --ulimit memlock=-1 …" :
+				     "Write into /etc/security/limits.d/rdma.conf\n  * - memlock unlimited\nand for services LimitMEMLOCK=infinity, "
+				     "then log in again");
+	}
+}
+const struct pr_check pr_check_memlock = {
+	.id = "host.memlock",
+	.title = "RDMA may lock memory",
+	.story = "An InfiniBand or RoCE card reads and writes memory by itself, so that memory must not move: it is locked, and "
+		 "counts against RLIMIT_MEMLOCK, 8 MiB by default. NCCL then fails on the first large buffer.",
+	.messages = "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\nCall to ibv_create_qp failed",
+	.run = memlock,
+};
+
+static void cpu_features(const struct pr_context *c, struct pr_finding *f)
+{
+	static const struct {
+		const char *flag, *name;
+	} worth[] = { { "avx2", "AVX2" },	     { "avx512f", "AVX-512" },	      { "avx512_vnni", "VNNI" },
+		      { "avx_vnni", "AVX-VNNI" },    { "avx512_bf16", "BF16" },	      { "amx_bf16", "AMX" },
+		      { "asimd", "NEON" },	     { "sve", "SVE" },		      { "bf16", "BF16" } };
+	const struct pr_host *h = c->host;
+	char list[128] = "";
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(worth); i++)
+		if (pr_cpu_flag(h, worth[i].flag)) {
+			size_t n = strlen(list);
+
+			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", worth[i].name);
+		}
+	if (!*h->cpu.flags) {
+		pr_say(f, PR_NOT_KNOWN, "what the CPU can do cannot be read");
+	} else if (pr_cpu_flag(h, "sse2") && !pr_cpu_flag(h, "avx2")) {
+		pr_say(f, PR_WARN, "the CPU %s AVX2: matrix products run several times slower, and some wheels do not start",
+		       h->virt.state == PR_PRESENT ? "of this virtual machine does not show" : "has no");
+		pr_remedy(f, h->virt.state == PR_PRESENT ? "Give the VM the host's CPU (libvirt: <cpu mode='host-passthrough'/>)" :
+							   "Train on another host; this one can still run small models");
+	} else {
+		pr_say(f, PR_PASS, "%s%s", *list ? list : "no vector unit worth naming",
+		       pr_cpu_flag(h, "amx_bf16") || pr_cpu_flag(h, "avx512_bf16") ? ": bfloat16 is fast on the CPU" : "");
+	}
+}
+const struct pr_check pr_check_cpu_features = {
+	.id = "host.cpu-features",
+	.title = "the CPU has the vector units that frameworks want",
+	.story = "Frameworks choose their CPU kernels by what the processor shows: AVX2, AVX-512, AMX on x86, NEON and SVE on ARM. A "
+		 "virtual machine with a generic CPU model hides them. AMX and AVX-512 BF16 make bfloat16 faster than float32; "
+		 "without them it is slower.",
+	.messages = "Illegal instruction (core dumped)\nThis TensorFlow binary is optimized to use available CPU instructions",
+	.run = cpu_features,
+};

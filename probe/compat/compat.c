@@ -1,58 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
 #include "probe/compat/compat.h"
 
-static int parse_row(char *line, size_t line_no, const char *name, uint64_t *ret_major, char **ret_driver,
-		     struct gt_err *err)
-{
-	char *tab = strchr(line, '\t');
+typedef int row_fn(void *arg, const char *key, const char *value); /* 0: go on */
 
-	if (!tab)
-		return gt_fail(err, EINVAL, "%s:%zu: expected a CUDA major release, a TAB and a driver version", name, line_no);
-	*tab = '\0';
-	if (gt_parse_u64(line, ret_major) < 0 || !tab[1] || tab[1 + strspn(tab + 1, "0123456789.")])
-		return gt_fail(err, EINVAL, "%s:%zu: '%s' and '%s' are not a CUDA major release and a driver version", name,
-			       line_no, line, tab + 1);
-	*ret_driver = tab + 1;
+static bool is_made_of(const char *s, const char *chars)
+{
+	return *s && !s[strspn(s, chars)];
+}
+
+/* Every row of text to fn, after all of them were found to be well-formed. */
+static int each_row(const char *text, const char *name, row_fn *fn, void *arg, struct gt_err *err)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		gt_autofree char *copy = gt_xstrdup(text);
+		size_t line_no = 0;
+
+		for (char *line = copy, *next; line && *line; line = next) {
+			char *tab;
+
+			next = strchr(line, '\n');
+			if (next)
+				*next++ = '\0';
+			line_no++;
+			if (*line == '#' || !*line)
+				continue;
+			tab = strchr(line, '\t');
+			if (tab)
+				*tab++ = '\0';
+			if (!tab || !is_made_of(line, "0123456789.") || !is_made_of(tab, "0123456789.,"))
+				return gt_fail(err, EINVAL, "%s:%zu: expected a version, a TAB and versions", name, line_no);
+			if (pass && fn(arg, line, tab))
+				return 0;
+		}
+	}
 	return 0;
 }
 
-int pr_compat_lookup(const char *text, const char *name, int cuda_major, char **ret_driver, struct gt_err *err)
+static int each_table_row(struct gt_fsroot *fs, const struct pr_table *t, row_fn *fn, void *arg, struct gt_err *err)
 {
-	gt_autofree char *copy = gt_xstrdup(text), *found = NULL;
-	size_t line_no = 0;
+	gt_autofree char *path = gt_xasprintf(PR_COMPAT_DIR "/%s", t->name), *text = NULL;
 
-	for (char *line = copy, *next; line && *line; line = next) {
-		uint64_t major = 0;
-		char *driver = NULL;
-		int r;
+	if (gt_fs_read(fs, path, &text, NULL) >= 0)
+		return each_row(text, path, fn, arg, err);
+	return each_row(t->text, t->name, fn, arg, err);
+}
 
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		line_no++;
-		if (*line == '#' || !*line)
-			continue;
-		r = parse_row(line, line_no, name, &major, &driver, err);
-		if (r < 0)
-			return r;
-		if (major == (uint64_t)cuda_major && !found)
-			found = gt_xstrdup(driver);
-	}
-	if (!found)
+struct search {
+	const char *key;
+	char *value;
+};
+
+static int match(void *arg, const char *key, const char *value)
+{
+	struct search *s = arg;
+
+	if (strcmp(key, s->key))
 		return 0;
-	*ret_driver = gt_take(found);
+	s->value = gt_xstrdup(value);
 	return 1;
 }
 
-int pr_compat_min_driver(struct gt_fsroot *fs, int cuda_major, char **ret_driver, struct gt_err *err)
+static int found(int r, struct search *s, char **ret_value)
 {
-	static const char path[] = PR_COMPAT_DIR "/cuda_driver.tsv";
-	gt_autofree char *text = NULL;
+	if (r < 0 || !s->value)
+		return r;
+	*ret_value = s->value;
+	return 1;
+}
 
-	if (gt_fs_read(fs, path, &text, NULL) >= 0)
-		return pr_compat_lookup(text, path, cuda_major, ret_driver, err);
-	return pr_compat_lookup(pr_compat_cuda_driver, "cuda_driver.tsv", cuda_major, ret_driver, err);
+int pr_compat_lookup(const char *text, const char *name, const char *key, char **ret_value, struct gt_err *err)
+{
+	struct search s = { .key = key };
+
+	return found(each_row(text, name, match, &s, err), &s, ret_value);
+}
+
+int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *key, char **ret_value, struct gt_err *err)
+{
+	struct search s = { .key = key };
+
+	return found(each_table_row(fs, t, match, &s, err), &s, ret_value);
+}
+
+/* The first number of a version as a key. */
+static char *first_number(const char *version)
+{
+	return gt_xstrndup(version, strspn(version, "0123456789"));
+}
+
+int pr_compat_min_driver(struct gt_fsroot *fs, const char *cuda, char **ret_driver, struct gt_err *err)
+{
+	gt_autofree char *major = first_number(cuda);
+
+	return pr_compat_get(fs, &pr_cuda_driver, major, ret_driver, err);
+}
+
+int pr_compat_max_cuda(struct gt_fsroot *fs, const char *driver, char **ret_cuda, struct gt_err *err)
+{
+	gt_autofree char *branch = first_number(driver);
+
+	return pr_compat_get(fs, &pr_driver_cuda, branch, ret_cuda, err);
+}
+
+/* ---- wheels --------------------------------------------------------------------------------------------------- */
+
+struct wheel_search {
+	struct gt_fsroot *fs;
+	const char *driver;
+	char first_cuda[16], last_cuda[16]; /* that make code for the GPU; "": not known */
+	struct pr_wheel *w;
+	struct gt_err *err;
+	int failed;
+};
+
+static bool runs(struct wheel_search *s, const char *cuda)
+{
+	gt_autofree char *least = NULL;
+	int r = pr_compat_min_driver(s->fs, cuda, &least, s->err);
+
+	if (r < 0)
+		s->failed = r;
+	if (r <= 0 || gt_version_cmp(s->driver, least) < 0)
+		return false;
+	return !*s->first_cuda || (gt_version_cmp(cuda, s->first_cuda) >= 0 && gt_version_cmp(cuda, s->last_cuda) <= 0);
+}
+
+static void keep(char to[16], const char *from)
+{
+	snprintf(to, 16, "%s", from);
+}
+
+static int take_torch(void *arg, const char *torch, const char *builds)
+{
+	struct wheel_search *s = arg;
+	gt_autofree char *copy = gt_xstrdup(builds);
+	bool newer = gt_version_cmp(torch, s->w->torch) > 0, newest = gt_version_cmp(torch, s->w->newest) > 0;
+	char *save = NULL;
+
+	if (newest)
+		keep(s->w->newest, torch);
+	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
+		if (newest)
+			keep(s->w->newest_cuda, cuda); /* the last one stays */
+		if (!newer || !runs(s, cuda))
+			continue;
+		if (strcmp(s->w->torch, torch) || gt_version_cmp(cuda, s->w->cuda) > 0)
+			keep(s->w->cuda, cuda);
+		keep(s->w->torch, torch);
+	}
+	return s->failed;
+}
+
+int pr_compat_wheel(struct gt_fsroot *fs, const char *driver, int arch, struct pr_wheel *ret, struct gt_err *err)
+{
+	struct pr_wheel w = { .torch = "0", .newest = "0" };
+	struct wheel_search s = { .fs = fs, .driver = driver, .w = &w, .err = err };
+	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
+	int r = arch ? pr_compat_get(fs, &pr_gpu_arch, key, &range, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (r)
+		sscanf(range, "%15[0-9.],%15[0-9.]", s.first_cuda, s.last_cuda);
+	r = each_table_row(fs, &pr_torch_wheel, take_torch, &s, err);
+	if (r < 0 || s.failed)
+		return r < 0 ? r : s.failed;
+	*ret = w;
+	return strcmp(w.torch, "0") != 0;
 }

@@ -1,16 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_COMPAT_H
 #define PR_COMPAT_H
-/* Compatibility facts. Compiled in from *.tsv; a file of the same name in /etc/gputune/compat.d replaces a table. */
+/*
+ * Compatibility facts. Each table is compiled in from NAME.tsv (with source and as-of date); a file of that name in
+ * /etc/gputune/compat.d replaces it whole. A row is a key, a TAB and one or more versions with commas between them. What a
+ * table does not know may be newer than it: unknown, never bad.
+ */
 #include "lib/err.h"
 #include "lib/fsroot.h"
 
 #define PR_COMPAT_DIR	"/etc/gputune/compat.d"
 
-/* Oldest driver for a CUDA major release: 1 and *ret_driver (caller frees), 0 if the table does not know the release
- * (it may be newer than the table: unknown, not bad), or a negative errno with a sentence naming file and line. */
-int pr_compat_min_driver(struct gt_fsroot *fs, int cuda_major, char **ret_driver, struct gt_err *err);
-/* The table itself from text; name is for sentences. Same returns. */
-int pr_compat_lookup(const char *text, const char *name, int cuda_major, char **ret_driver, struct gt_err *err);
-extern const char pr_compat_cuda_driver[]; /* the compiled-in text */
+struct pr_table {
+	const char *name; /* "cuda_driver.tsv" */
+	const char *text; /* the compiled-in rows */
+};
+extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest driver that carries it */
+	pr_driver_cuda,			      /* driver branch -> newest CUDA release it carries */
+	pr_forward_compat,		      /* branch of a cuda-compat libcuda -> driver branches under which it runs */
+	pr_torch_wheel,			      /* PyTorch release -> CUDA releases of its wheels, the default last */
+	pr_gpu_arch;			      /* compute capability x 10 -> first and last CUDA release for it */
+
+/* Value of key: 1 and *ret_value (caller frees), 0 if the table does not know it, or a negative errno with a sentence that
+ * names file and line: the whole table is checked first, so that a broken one decides nothing. */
+int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *key, char **ret_value, struct gt_err *err);
+/* The same from a text; name is for sentences. */
+int pr_compat_lookup(const char *text, const char *name, const char *key, char **ret_value, struct gt_err *err);
+
+/* Oldest driver for a CUDA release "12.4" (its major decides). Returns as pr_compat_get. */
+int pr_compat_min_driver(struct gt_fsroot *fs, const char *cuda, char **ret_driver, struct gt_err *err);
+/* Newest CUDA release that a driver "550.163.01" carries. */
+int pr_compat_max_cuda(struct gt_fsroot *fs, const char *driver, char **ret_cuda, struct gt_err *err);
+
+struct pr_wheel {
+	char torch[16], cuda[16];		  /* the newest PyTorch with a wheel that runs, and the wheel's CUDA */
+	char newest[16], newest_cuda[16];	  /* the newest PyTorch in the table and the CUDA of its default wheel */
+};
+/* Which PyTorch wheel runs on a driver and a GPU (compute capability x 10; 0: not known, any). 1, 0 for none, or negative. */
+int pr_compat_wheel(struct gt_fsroot *fs, const char *driver, int arch, struct pr_wheel *ret, struct gt_err *err);
 #endif

@@ -73,6 +73,10 @@ static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
 			h->cpu.codename = pr_text(h, gt_strip(fact));
 		return;
 	}
+	if (pr_cpu_flag(h, "hypervisor")) { /* shows what model it likes: a name would be a guess */
+		h->cpu.codename.state = PR_UNKNOWN;
+		return;
+	}
 	if (cpuid_present() && !cpuid_get_raw_data(&raw) && !cpu_identify(&raw, &id) && *id.cpu_codename)
 		h->cpu.codename = pr_text(h, id.cpu_codename);
 }
@@ -194,11 +198,14 @@ static struct pr_num cache_bytes(struct gt_fsroot *fs, int first_cpu, int level)
 {
 	for (int i = 0; i < 8; i++) {
 		gt_autofree char *path = gt_xasprintf(CPU "/cpu%d/cache/index%d/size", first_cpu, i), *size = NULL;
+		gt_autofree char *what = gt_xasprintf(CPU "/cpu%d/cache/index%d/type", first_cpu, i), *type = NULL;
 		struct pr_num l = pr_read_num(fs, CPU "/cpu%d/cache/index%d/level", first_cpu, i);
 		uint64_t bytes;
 
 		if (!pr_has(l))
 			break;
+		if (level == 1 && gt_fs_read_line(fs, what, &type) >= 0 && !strcmp(type, "Instruction"))
+			continue;
 		if (l.v == level && gt_fs_read_line(fs, path, &size) >= 0 && !gt_parse_size(size, &bytes))
 			return pr_value((int64_t)bytes);
 	}
@@ -239,10 +246,8 @@ void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h)
 	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
 	read_quota(fs, h);
 	first = gt_set_next(&h->cpu.online, -1);
+	h->cpu.l1d_bytes = cache_bytes(fs, first, 1);
 	h->cpu.l2_bytes = cache_bytes(fs, first, 2);
 	h->cpu.l3_bytes = cache_bytes(fs, first, 3);
 	read_cpufreq(fs, h);
-	h->virt.state = PR_ABSENT;
-	if (pr_cpu_flag(h, "hypervisor"))
-		h->virt = pr_text(h, "virtual machine");
 }

@@ -58,4 +58,12 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 		for (size_t i = 0; i < names.n; i++)
 			add_net(fs, h, names.v[i]);
 	}
+	gt_strv_clear(&names);
+	gt_fs_list(fs, "/sys/class/infiniband", &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("/sys/class/infiniband/%s", names.v[i]);
+
+		if (gt_fs_exists(fs, path)) /* a capture keeps only what was looked at */
+			gt_strv_add(&h->rdma, names.v[i]);
+	}
 }

@@ -28,12 +28,13 @@ void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h)
 	struct pr_str machine = pr_read_str(h, fs, "/etc/machine-id"),
 		      board = pr_read_str(h, fs, "/sys/class/dmi/id/board_name"),
 		      vendor = pr_read_str(h, fs, "/sys/class/dmi/id/sys_vendor");
-	char hash[17];
+	gt_autofree char *fact = NULL;
 	char *text;
 
-	/* the machine id itself is nobody's business; its hash tells two machines apart */
-	snprintf(hash, sizeof(hash), "%016lx", machine.v ? gt_hash64(machine.v, strlen(machine.v), 0) : 0);
-	part(h, "machine_id_hash", machine.v ? json_string(hash) : json_null());
+	/* the machine id itself is nobody's business; its hash tells two machines apart, and a capture keeps it as a fact */
+	if (gt_fs_fact(fs, "machine_id_hash", &fact, NULL) < 0 && machine.v)
+		fact = gt_xasprintf("%016lx", gt_hash64(machine.v, strlen(machine.v), 0));
+	part(h, "machine_id_hash", fact ? gt_json_str(gt_strip(fact)) : json_null());
 	part(h, "board", pr_str_json(board));
 	part(h, "vendor", pr_str_json(vendor));
 	part(h, "cpu", pr_str_json(h->cpu.model_name));

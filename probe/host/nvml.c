@@ -27,6 +27,7 @@ struct nvml {
 	int (*memory)(nvml_device, struct nvml_memory *);
 	int (*persistence)(nvml_device, int *);
 	int (*capability)(nvml_device, int *, int *);
+	int (*mig)(nvml_device, unsigned *, unsigned *);
 	int (*driver)(char *, unsigned);
 	int (*cuda)(int *);
 	const char *(*text)(int);
@@ -40,6 +41,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM(nvml, memory, nvmlDeviceGetMemoryInfo),
 	GT_DLSYM(nvml, persistence, nvmlDeviceGetPersistenceMode),
 	GT_DLSYM(nvml, capability, nvmlDeviceGetCudaComputeCapability),
+	GT_DLSYM_OPT(nvml, mig, nvmlDeviceGetMigMode),
 	GT_DLSYM(nvml, driver, nvmlSystemGetDriverVersion),
 	GT_DLSYM_OPT(nvml, cuda, nvmlSystemGetCudaDriverVersion_v2),
 	GT_DLSYM(nvml, text, nvmlErrorString),
@@ -53,6 +55,7 @@ static json_t *ask_device(const struct nvml *n, unsigned i)
 	struct nvml_pci_info pci = { 0 };
 	struct nvml_memory mem;
 	char name[96] = "";
+	unsigned mig, pending;
 	nvml_device dev;
 	int major, minor, on, r = n->handle(i, &dev);
 
@@ -70,6 +73,8 @@ static json_t *ask_device(const struct nvml *n, unsigned i)
 		json_object_set_new(d, "persistence", json_integer(on));
 	if (!n->capability(dev, &major, &minor))
 		json_object_set_new(d, "arch", json_integer(major * 10 + minor));
+	if (n->mig && !n->mig(dev, &mig, &pending)) /* fails where the card has no such thing */
+		json_object_set_new(d, "mig", json_integer(mig));
 	return d;
 }
 
@@ -140,6 +145,8 @@ static void take_device(struct pr_host *h, json_t *d)
 			g->persistence = pr_value(gt_json_get_int(d, "persistence", 0));
 		if (json_object_get(d, "arch"))
 			g->arch = pr_value(gt_json_get_int(d, "arch", 0));
+		if (json_object_get(d, "mig"))
+			g->mig = pr_value(gt_json_get_int(d, "mig", 0));
 	}
 }
 
@@ -234,6 +241,8 @@ char *pr_nvml_fact(const struct pr_host *h)
 			json_object_set_new(d, "persistence", json_integer(g->persistence.v));
 		if (pr_has(g->arch))
 			json_object_set_new(d, "arch", json_integer(g->arch.v));
+		if (pr_has(g->mig))
+			json_object_set_new(d, "mig", json_integer(g->mig.v));
 		json_array_append_new(gpus, d);
 	}
 	return gt_json_text(doc);

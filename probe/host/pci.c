@@ -24,6 +24,18 @@ static struct pr_str read_driver(struct gt_fsroot *fs, struct pr_host *h, const 
 	return pr_text(h, slash ? slash + 1 : target);
 }
 
+static struct pr_num read_group(struct gt_fsroot *fs, const char *address)
+{
+	gt_autofree char *path = gt_xasprintf(PCI "/%s/iommu_group", address), *target = NULL;
+	int r = gt_fs_readlink(fs, path, &target);
+	const char *slash = r < 0 ? NULL : strrchr(target, '/');
+	int64_t v;
+
+	if (r < 0)
+		return (struct pr_num){ pr_state_of(r), 0 };
+	return gt_parse_i64(slash ? slash + 1 : target, &v) < 0 ? (struct pr_num){ PR_BROKEN, 0 } : pr_value(v);
+}
+
 static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *d)
 {
 	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address);
@@ -39,6 +51,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	d->max_link_speed = pr_read_str(h, fs, PCI "/%s/max_link_speed", d->address);
 	d->link_width = pr_read_num(fs, PCI "/%s/current_link_width", d->address);
 	d->max_link_width = pr_read_num(fs, PCI "/%s/max_link_width", d->address);
+	d->iommu_group = read_group(fs, d->address);
 	if (gt_fs_realpath(fs, link, &real) >= 0) {
 		gt_autofree char *parent = gt_xstrndup(real, (size_t)(strrchr(real, '/') - real));
 

@@ -88,7 +88,7 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
   driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built pass   a nvidia module is built for kernel 6.1.0-41-amd64
+  driver.module-built pass   an nvidia module is built for kernel 6.1.0-41-amd64
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   NVML fails with code 9: Driver Not Loaded

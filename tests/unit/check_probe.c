@@ -12,6 +12,8 @@
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
 #include "probe/host.h"
+#include "probe/host/ldcache.h"
+#include "probe/scrub.h"
 
 static struct gt_fsroot *open_fixture(const char *name)
 {
@@ -134,7 +136,9 @@ START_TEST(each_broken_host_has_its_cause)
 		{ "driver-not-loaded", "driver.loaded", 2 },  { "driver-no-headers", "driver.module-built", 2 },
 		{ "driver-mismatch", "driver.lib-mismatch", 2 }, { "nouveau", "driver.nouveau", 2 },
 		{ "preempt-rt", "kernel.preempt-rt", 2 },     { "gpu-lost-and-narrow", "gpu.count", 2 },
-		{ "container-cpuset", "driver.device-nodes", 2 }, { "cpuless-node", NULL, 0 },
+		{ "container-cpuset", "driver.device-nodes", 2 }, { "secure-boot", "driver.secure-boot", 2 },
+		{ "vfio-all", "driver.vfio", 1 }, { "gpu-hung", "nvml.answers", 2 }, { "compat-older", "cuda.libcuda", 2 },
+		{ "compat-lifts", NULL, 0 }, { "vm-half-topology", "driver.uvm", 2 }, { "cpuless-node", NULL, 0 },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
@@ -191,15 +195,194 @@ START_TEST(compatibility_tables_are_strict_and_newer_is_unknown)
 	char *driver = NULL;
 	struct gt_err err = { 0 };
 
-	ck_assert_int_eq(pr_compat_lookup(pr_compat_cuda_driver, "t", 12, &driver, &err), 1);
+	ck_assert_int_eq(pr_compat_lookup(pr_cuda_driver.text, "t", "12", &driver, &err), 1);
 	ck_assert_str_eq(driver, "525.60.13");
 	free(driver);
 	driver = NULL;
-	ck_assert_int_eq(pr_compat_lookup(pr_compat_cuda_driver, "t", 99, &driver, &err), 0);
+	ck_assert_int_eq(pr_compat_lookup(pr_cuda_driver.text, "t", "99", &driver, &err), 0);
 	ck_assert_ptr_null(driver);
-	ck_assert_int_lt(pr_compat_lookup("12\t1.2\nx\ty\n", "t", 12, &driver, &err), 0);
+	ck_assert_int_lt(pr_compat_lookup("12\t1.2\nx\ty\n", "t", "12", &driver, &err), 0);
 	ck_assert_ptr_nonnull(strstr(err.msg, "t:2:"));
-	ck_assert_int_lt(pr_compat_lookup("12 1.2\n", "t", 12, &driver, &err), 0);
+	ck_assert_int_lt(pr_compat_lookup("12 1.2\n", "t", "12", &driver, &err), 0);
+}
+END_TEST
+
+START_TEST(a_wheel_is_chosen_by_driver_and_card)
+{
+	static const struct {
+		const char *driver;
+		int arch;
+		const char *torch, *cuda; /* NULL: none */
+	} t[] = {
+		{ "580.95.05", 90, "2.14", "13.2" },  /* pip's default runs */
+		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
+		{ "550.163.01", 0, "2.14", "12.6" },
+		{ "580.95.05", 70, "2.14", "12.6" },   /* CUDA 13 makes no code for Volta */
+		{ "570.124.06", 120, "2.11", "12.8" }, /* Blackwell begins with 12.8; later wheels have only 13 and 12.6 */
+		{ "470.256.02", 80, "2.7", "11.8" },
+		{ "390.157", 61, NULL, NULL },
+	};
+	gt_auto(gt_fsroot) *fs = open_text("");
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct gt_err err = { 0 };
+		struct pr_wheel w;
+		int r = pr_compat_wheel(fs, t[i].driver, t[i].arch, &w, &err);
+
+		ck_assert_msg(r == (t[i].torch != NULL), "%s: %d %s", t[i].driver, r, err.msg);
+		if (r)
+			ck_assert_msg(!strcmp(w.torch, t[i].torch) && !strcmp(w.cuda, t[i].cuda), "%s %d: %s with %s", t[i].driver,
+				      t[i].arch, w.torch, w.cuda);
+	}
+}
+END_TEST
+
+START_TEST(every_table_is_well_formed)
+{
+	const struct pr_table *const t[] = { &pr_cuda_driver, &pr_driver_cuda, &pr_forward_compat, &pr_torch_wheel, &pr_gpu_arch };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_autofree char *value = NULL;
+		struct gt_err err = { 0 };
+
+		ck_assert_msg(!pr_compat_lookup(t[i]->text, t[i]->name, "0", &value, &err), "%s", err.msg);
+		ck_assert_msg(strstr(t[i]->text, "# source: ") && strstr(t[i]->text, "# as_of: 20"), "%s", t[i]->name);
+	}
+}
+END_TEST
+
+/* A cache of one 64-bit and one 32-bit library behind an older header. */
+static size_t make_ldcache(unsigned char *out)
+{
+	static const char strings[] = "libcuda.so.1\0/lib/libcuda.so.1\0/lib32/libcuda.so.1";
+#if defined(__aarch64__)
+	const uint32_t native = 0x0a03;
+#else
+	const uint32_t native = 0x0303;
+#endif
+	const uint32_t at = 48 + 2 * 24, entry[2][3] = { { native, at, at + 13 }, { 0x0003, at, at + 31 } };
+	uint32_t n = 2;
+
+	memset(out, 0, 512);
+	memcpy(out, "ld.so-1.7.0", 11);
+	out += 16;
+	memcpy(out, "glibc-ld.so.cache1.1", 20);
+	memcpy(out + 20, &n, 4);
+	for (unsigned i = 0; i < n; i++)
+		memcpy(out + 48 + 24 * i, entry[i], 12);
+	memcpy(out + at, strings, sizeof(strings));
+	return 16 + at + sizeof(strings);
+}
+
+static void join(void *arg, const char *soname, const char *path)
+{
+	gt_buf_printf(arg, "%s=%s ", soname, path);
+}
+
+START_TEST(the_loaders_cache_is_read_and_a_broken_one_is_refused)
+{
+	unsigned char data[512];
+	size_t len = make_ldcache(data);
+	gt_auto_buf seen = { 0 };
+
+	ck_assert_int_eq(pr_ldcache_parse((char *)data, len, join, &seen), 0);
+	ck_assert_str_eq(seen.s, "libcuda.so.1=/lib/libcuda.so.1 ");
+	for (size_t cut = 0; cut < len; cut++) /* a copy of each length, so that a sanitizer sees the end */
+		if (cut < 16 + 48 + 48 + 31) {
+			gt_autofree char *part = gt_xcalloc(cut + 1, 1);
+
+			memcpy(part, data, cut);
+			ck_assert_int_eq(pr_ldcache_parse(part, cut, join, &seen), -EINVAL);
+		}
+	memset(data + 16 + 20, 0xff, 4); /* four thousand million entries */
+	ck_assert_int_eq(pr_ldcache_parse((char *)data, len, join, &seen), -EINVAL);
+}
+END_TEST
+
+START_TEST(the_loaders_first_find_counts)
+{
+	gt_auto(gt_fsroot) *fs = open_fixture("compat-older");
+	gt_auto(pr_host) *h = discover(fs);
+
+	ck_assert_str_eq(pr_loaded_lib(h, "libcuda.so.1")->version, "575.57.08");
+	ck_assert_str_eq(pr_loaded_lib(h, "libcuda.so.1")->rule, "LD_LIBRARY_PATH");
+	ck_assert_str_eq(pr_find_lib(h, "libcuda.so.1", 1)->rule, "ld.so.cache");
+	ck_assert_ptr_null(pr_find_lib(h, "libcuda.so.1", 2));
+	ck_assert_ptr_null(pr_loaded_lib(h, "libcudnn.so.9"));
+}
+END_TEST
+
+START_TEST(what_names_a_machine_is_scrubbed)
+{
+	static const char capture[] =
+		"gpuprobe-capture/1\nbare /etc/machine-id\n\t0123456789abcdef0123456789abcdef\n"
+		"file /etc/sysctl.conf\n\t# of node, not of nodes\n"
+		"file /proc/cmdline\n\troot=UUID=12345678-ABCD-abcd-abcd-123456789abc luks.passphrase=x ip=10.0.0.1 quiet -- --token y\n"
+		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
+		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
+		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
+		"\t    <info name=\"CPUModel\" value=\"C1\"/>\n";
+	static const char *const gone[] = { "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
+					    "aa:bb:cc:dd:ee:ff ", "of node," };
+	static const char *const stays[] = { "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
+					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
+					     "aa:bb:cc:dd:ee:ff:00:11" };
+	gt_auto_buf b = { 0 }, twice = { 0 };
+
+	gt_buf_puts(&b, capture);
+	pr_scrub_capture(&b, "node");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(gone); i++)
+		ck_assert_msg(!strstr(b.s, gone[i]), "%s is still in:\n%s", gone[i], b.s);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(stays); i++)
+		ck_assert_msg(strstr(b.s, stays[i]), "%s was lost from:\n%s", stays[i], b.s);
+	gt_buf_puts(&twice, b.s);
+	pr_scrub_capture(&twice, "node");
+	ck_assert_str_eq(b.s, twice.s);
+}
+END_TEST
+
+START_TEST(sources_that_disagree_are_named)
+{
+	gt_auto(gt_fsroot) *fs = open_fixture("vm-half-topology"), *well = open_fixture("server-8gpu");
+	gt_auto(pr_host) *h = discover(fs), *hw = discover(well);
+
+	ck_assert_uint_eq(h->contradictions.n, 1);
+	ck_assert_ptr_nonnull(strstr(h->contradictions.v[0], "0000:17:00.0 lies on node 1"));
+	ck_assert_uint_eq(hw->contradictions.n, 0);
+}
+END_TEST
+
+START_TEST(a_virtual_machine_is_named_by_its_firmware)
+{
+	static const struct {
+		const char *files, *virt; /* NULL: none */
+	} t[] = {
+		{ "file /proc/cpuinfo\n\tflags\t: fpu\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n", NULL }, /* bare metal */
+		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n", "kvm (Amazon EC2)" },
+		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/product_name\n\tVMware7,1\n", "vmware" },
+		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\n", "virtual machine" },
+		{ "file /proc/sys/kernel/osrelease\n\t5.15.90.1-microsoft-standard-WSL2\n", "wsl" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto(gt_fsroot) *fs = open_text(t[i].files);
+		gt_auto(pr_host) *h = discover(fs);
+
+		ck_assert_msg(gt_streq(h->virt.v, t[i].virt), "%s: %s", t[i].files, h->virt.v ? h->virt.v : "(none)");
+	}
+}
+END_TEST
+
+START_TEST(four_thousand_cpus_are_counted)
+{
+	gt_auto_buf b = { 0 };
+
+	gt_buf_puts(&b, "file /sys/devices/system/cpu/online\n\t0-4095\nfile /proc/self/status\n\tCpus_allowed_list:\t4000-4095\n");
+	gt_auto(gt_fsroot) *fs = open_text(b.s);
+	gt_auto(pr_host) *h = discover(fs);
+
+	ck_assert_uint_eq(h->cpu.n_cpu, 4096);
+	ck_assert_uint_eq(gt_set_count(&h->cpu.allowed), 96);
 }
 END_TEST
 
@@ -256,6 +439,14 @@ int main(void)
 		a_host_without_gpu_is_fine_unless_one_is_required,
 		every_check_is_complete_and_names_known_causes,
 		compatibility_tables_are_strict_and_newer_is_unknown,
+		a_wheel_is_chosen_by_driver_and_card,
+		every_table_is_well_formed,
+		the_loaders_cache_is_read_and_a_broken_one_is_refused,
+		the_loaders_first_find_counts,
+		what_names_a_machine_is_scrubbed,
+		sources_that_disagree_are_named,
+		a_virtual_machine_is_named_by_its_firmware,
+		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		the_identity_stays_and_tells_hosts_apart,
 	};

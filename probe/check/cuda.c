@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the driver to the program: libcuda, toolkits, wheels. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+#include "probe/compat/compat.h"
+
+static const char *const after_loaded[] = { "driver.loaded", NULL };
+static const char *const after_mismatch[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
+
+/* Without a driver there is nothing that could carry CUDA. */
+static bool no_driver(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!pr_usable_gpus(c->host))
+		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	else if (c->host->nvidia.module_version.state != PR_PRESENT)
+		pr_say(f, PR_SKIP, "no driver to compare with");
+	else
+		return false;
+	return true;
+}
+
+/* ---- libcuda -------------------------------------------------------------------------------------------------- */
+
+/* Data-centre cards only: with others the driver refuses forward compatibility (error 804). */
+static bool is_consumer(const struct pr_host *h)
+{
+	for (size_t i = 0; i < h->n_gpu; i++)
+		if (h->gpu[i].name.v && (strstr(h->gpu[i].name.v, "GeForce") || strstr(h->gpu[i].name.v, "TITAN")))
+			return true;
+	return false;
+}
+
+static bool has_version(const char *list, const char *version)
+{
+	gt_autofree char *copy = gt_xstrdup(list);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+		if (!strcmp(w, version))
+			return true;
+	return false;
+}
+
+static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
+{
+	gt_autofree char *dir = gt_xstrdup(l->path);
+
+	*strrchr(dir, '/') = '\0';
+	if (gt_streq(l->rule, "LD_LIBRARY_PATH"))
+		pr_remedy(f, "Take %s out of LD_LIBRARY_PATH", dir);
+	else
+		pr_remedy(f, "Take %s out of the loader's cache:\n  grep -rl %s /etc/ld.so.conf.d\nremove that line, then\n  ldconfig",
+			  dir, dir);
+}
+
+/* A libcuda of a cuda-compat package, newer than the module: allowed on some cards and drivers. */
+static void forward_compat(const struct pr_context *c, struct pr_finding *f, const struct pr_lib *l)
+{
+	const char *module = c->host->nvidia.module_version.v;
+	gt_autofree char *branch = gt_xstrndup(l->version, strcspn(l->version, ".")),
+			 *base = gt_xstrndup(module, strcspn(module, ".")), *bases = NULL;
+	struct gt_err err = { 0 };
+	int r = pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, &err);
+
+	if (is_consumer(c->host)) {
+		pr_say(f, PR_FAIL, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
+		       l->version, module);
+		drop_compat(f, l);
+	} else if (r < 0) {
+		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	} else if (!r) {
+		pr_say(f, PR_NOT_KNOWN, "whether %s (%s) runs on driver %s is unknown: its branch is newer than this program's table",
+		       l->path, l->version, module);
+	} else if (has_version(bases, base)) {
+		pr_say(f, PR_PASS, "%s (%s) lifts driver %s by forward compatibility", l->path, l->version, module);
+	} else {
+		pr_say(f, PR_FAIL, "%s is %s, whose forward compatibility takes drivers of the branches %s, not %s", l->path,
+		       l->version, bases, module);
+		drop_compat(f, l);
+	}
+}
+
+static void libcuda(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *module = h->nvidia.module_version.v;
+
+	if (no_driver(c, f))
+		return;
+	if (!l) {
+		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
+		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility" :
+							       "  apt install libcuda1");
+	} else if (!l->version) {
+		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
+	} else if (!strcmp(l->version, module)) {
+		pr_say(f, PR_PASS, "libcuda is %s, as the module", module);
+	} else if (strstr(l->path, "/compat") && gt_version_cmp(l->version, module) > 0) {
+		forward_compat(c, f, l);
+	} else if (strstr(l->path, "/compat")) {
+		pr_say(f, PR_FAIL, "%s is %s, older than the driver %s: a compat library is for older drivers only", l->path,
+		       l->version, module);
+		drop_compat(f, l);
+	} else {
+		pr_say(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
+		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot; if the file is a stray copy:\n"
+			     "  dpkg -S %s\n  ldconfig -p | grep libcuda.so.1", l->path);
+	}
+}
+const struct pr_check pr_check_libcuda = {
+	.id = "cuda.libcuda",
+	.title = "the libcuda that programs load fits the module",
+	.after = after_mismatch,
+	.story = "libcuda must be of the module's version. What counts is the copy that the loader meets first: LD_LIBRARY_PATH, "
+		 "then its cache, then its own directories. The libcuda of a cuda-compat package may be newer, on data-centre "
+		 "cards and some driver branches only; with an older one, or on a consumer card, CUDA does not start.",
+	.messages = "CUDA error 803: system has unsupported display driver / cuda driver combination\nCUDA error 804: forward "
+		    "compatibility was attempted on non supported HW\nlibcuda.so.1: cannot open shared object file",
+	.run = libcuda,
+};
+
+/* ---- toolkits ------------------------------------------------------------------------------------------------- */
+
+/* The newest CUDA release the driver carries: NVML's own word, else the table's; "" if neither knows. */
+static void max_cuda(const struct pr_context *c, char to[16])
+{
+	gt_autofree char *cuda = NULL;
+	struct pr_num v = c->host->nvidia.cuda_version;
+
+	*to = '\0';
+	if (pr_has(v))
+		snprintf(to, 16, "%d.%d", (int)(v.v / 1000), (int)(v.v % 1000 / 10));
+	else if (pr_compat_max_cuda(c->fs, c->host->nvidia.module_version.v, &cuda, NULL) > 0)
+		snprintf(to, 16, "%s", cuda);
+}
+
+/* One toolkit; false when it settles the finding. */
+static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
+{
+	const char *module = c->host->nvidia.module_version.v;
+	gt_autofree char *least = NULL;
+	struct gt_err err = { 0 };
+	int r = pr_compat_min_driver(c->fs, version, &least, &err);
+
+	if (r < 0)
+		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	else if (!r)
+		pr_say(f, PR_NOT_KNOWN, "CUDA %s is not in this program's table; whether driver %s carries it is unknown", version,
+		       module);
+	if (r <= 0)
+		return false;
+	if (gt_version_cmp(module, least) >= 0)
+		return true;
+	pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least, module);
+	pr_remedy(f, "Use a toolkit that the driver carries (Debian: apt install nvidia-cuda-toolkit), or upgrade the driver");
+	return false;
+}
+
+static void toolkit(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *newer = NULL;
+	char max[16];
+
+	if (no_driver(c, f))
+		return;
+	if (!h->nvidia.toolkits.n) {
+		pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
+		return;
+	}
+	max_cuda(c, max);
+	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
+		const char *version = strrchr(h->nvidia.toolkits.v[i], '-') + 1;
+
+		if (!judge_toolkit(c, f, version))
+			return;
+		if (*max && gt_version_cmp(version, max) > 0)
+			newer = version;
+	}
+	if (newer)
+		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without PTX of its own",
+		       h->nvidia.module_version.v, max, newer);
+	else
+		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", h->nvidia.module_version.v);
+}
+const struct pr_check pr_check_toolkit = {
+	.id = "cuda.toolkit",
+	.title = "the driver carries the installed CUDA toolkits",
+	.after = after_loaded,
+	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
+		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed. Within one major "
+		 "release a newer toolkit runs too, but its PTX does not: such a program must hold code for the card itself.",
+	.messages = "CUDA error 35: CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your "
+		    "system is too old\nCUDA error 222: the provided PTX was compiled with an unsupported toolchain",
+	.run = toolkit,
+};
+
+/* ---- wheels --------------------------------------------------------------------------------------------------- */
+
+static void wheels(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *least = NULL;
+	struct gt_err err = { 0 };
+	struct pr_wheel w;
+	int arch = 0, r;
+
+	if (no_driver(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu && !arch; i++)
+		arch = (int)pr_or(h->gpu[i].arch, 0);
+	r = pr_compat_wheel(c->fs, h->nvidia.module_version.v, arch, &w, &err);
+	if (r < 0) {
+		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	} else if (!r) {
+		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
+		       h->nvidia.module_version.v);
+		pr_remedy(f, "Upgrade the driver:  apt install nvidia-driver");
+	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
+		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
+		       h->nvidia.module_version.v);
+	} else {
+		gt_autofree char *digits = gt_xstrdup(w.cuda);
+
+		memmove(strchr(digits, '.'), strchr(digits, '.') + 1, strlen(strchr(digits, '.')));
+		pr_say(f, PR_PASS, "driver %s carries PyTorch %s with CUDA %s, not pip's default with CUDA %s: pip install torch "
+				   "--index-url https://download.pytorch.org/whl/cu%s", h->nvidia.module_version.v, w.torch, w.cuda,
+		       w.newest_cuda, digits);
+	}
+}
+const struct pr_check pr_check_wheels = {
+	.id = "cuda.wheels",
+	.title = "a PyTorch wheel that this driver carries",
+	.after = after_loaded,
+	.story = "A wheel brings its own CUDA; the driver must carry that. pip's default of today is built with CUDA 13 and needs "
+		 "driver 580, but Debian 12 has 535 and Debian 13 has 550: there the wheel of an older CUDA is the one to take, "
+		 "and nothing is wrong with the driver. Old cards (before Turing) need CUDA 12.6, new ones (Blackwell) 12.8.",
+	.messages = "The NVIDIA driver on your system is too old (found version 12040)\nCUDA error 209: no kernel image is available "
+		    "for execution on the device",
+	.run = wheels,
+};

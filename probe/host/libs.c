@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The libraries of the NVIDIA stack, in the order in which the loader of a program without RPATH looks for them:
+ * LD_LIBRARY_PATH, the loader's cache, its own directories. After them what merely lies on the disk.
+ */
+#include <string.h>
+#include "lib/buf.h"
+#include "probe/host/ldcache.h"
+#include "probe/reading.h"
+
+static const char *const sonames[] = { "libcuda.so.1",	  "libnvidia-ml.so.1", "libcudart.so.11.0", "libcudart.so.12",
+				       "libcudart.so.13", "libcudnn.so.8",     "libcudnn.so.9",	    "libnccl.so.2",
+				       "libcublas.so.11", "libcublas.so.12",   "libcublas.so.13" };
+
+/* The loader's own directories on Debian; the others are known to be used, but no loader looks there by itself. */
+static const char *const default_dirs[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+					    "/usr/lib" };
+static const char *const other_dirs[] = { "/usr/local/nvidia/lib64", "/usr/local/cuda/compat", "/usr/local/cuda/lib64",
+					  "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/wsl/lib", "/usr/local/lib" };
+
+struct libs {
+	struct gt_fsroot *fs;
+	struct pr_host *h;
+	struct gt_strv real; /* of every one found, "SONAME PATH" */
+};
+
+static const char *known(const char *soname)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sonames); i++)
+		if (!strcmp(soname, sonames[i]))
+			return sonames[i];
+	return NULL;
+}
+
+/* "libcuda.so.550.163.01" tells its version; "libcudnn.so.9" does not. */
+static const char *version_in(const char *real)
+{
+	const char *base = strrchr(real, '/'), *so = base ? strstr(base, ".so.") : NULL;
+
+	return so && strchr(so + 4, '.') ? so + 4 : NULL;
+}
+
+static void add(struct libs *l, const char *rule, const char *soname, const char *path)
+{
+	gt_autofree char *real = NULL, *key = NULL;
+	struct pr_lib *lib;
+
+	if (gt_fs_realpath(l->fs, path, &real) < 0)
+		return;
+	key = gt_xasprintf("%s %s", soname, real);
+	if (gt_strv_has(&l->real, key))
+		return; /* the same file by another way */
+	gt_strv_add(&l->real, key);
+	l->h->nvidia.lib = gt_xrealloc(l->h->nvidia.lib, (l->h->nvidia.n_lib + 1) * sizeof(*lib));
+	lib = &l->h->nvidia.lib[l->h->nvidia.n_lib++];
+	lib->soname = soname;
+	lib->path = pr_keep(l->h, path);
+	lib->real = pr_keep(l->h, real);
+	lib->version = pr_keep(l->h, version_in(real));
+	lib->rule = rule;
+}
+
+static void add_dir(struct libs *l, const char *rule, const char *dir)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sonames); i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", dir, sonames[i]);
+
+		add(l, rule, sonames[i], path);
+	}
+}
+
+/* Of a captured host the environment is a fact. */
+static void add_environment(struct libs *l)
+{
+	gt_autofree char *path = NULL;
+	const char *env = l->h->live ? getenv("LD_LIBRARY_PATH") : NULL;
+	char *save = NULL;
+
+	if (env)
+		path = gt_xstrdup(env);
+	else if (gt_fs_fact(l->fs, "ld_library_path", &path, NULL) < 0)
+		return;
+	l->h->nvidia.ld_library_path = pr_text(l->h, gt_strip(path));
+	for (char *dir = strtok_r(path, ":\n", &save); dir; dir = strtok_r(NULL, ":\n", &save))
+		if (*dir == '/')
+			add_dir(l, "LD_LIBRARY_PATH", dir);
+}
+
+static void take_cached(void *arg, const char *soname, const char *path)
+{
+	struct libs *l = arg;
+	const char *name = known(soname);
+
+	if (!name || *path != '/')
+		return;
+	add(l, "ld.so.cache", name, path);
+}
+
+/* A capture keeps of the cache only the lines that matter here: "SONAME PATH". */
+static int add_cached_fact(struct libs *l)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+	int r = gt_fs_fact(l->fs, "ldcache", &text, NULL);
+
+	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *path = strchr(line, ' ');
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		take_cached(l, line, path);
+	}
+	return r;
+}
+
+static void add_cached(struct libs *l)
+{
+	gt_autofree char *data = NULL;
+	size_t len = 0;
+	int r;
+
+	if (add_cached_fact(l) >= 0) {
+		l->h->nvidia.ldcache = PR_PRESENT;
+		return;
+	}
+	r = gt_fs_read(l->fs, PR_LDCACHE, &data, &len);
+	if (r >= 0)
+		r = pr_ldcache_parse(data, len, take_cached, l);
+	l->h->nvidia.ldcache = pr_state_of(r);
+}
+
+void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct libs l = { .fs = fs, .h = h };
+
+	add_environment(&l);
+	add_cached(&l);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(default_dirs); i++)
+		add_dir(&l, "default", default_dirs[i]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(other_dirs); i++)
+		add_dir(&l, NULL, other_dirs[i]);
+	gt_strv_clear(&l.real);
+}
+
+char *pr_ldcache_fact(const struct pr_host *h)
+{
+	struct gt_buf out = { 0 };
+
+	if (h->nvidia.ldcache != PR_PRESENT)
+		return NULL;
+	for (size_t i = 0; i < h->nvidia.n_lib; i++)
+		if (gt_streq(h->nvidia.lib[i].rule, "ld.so.cache"))
+			gt_buf_printf(&out, "%s %s\n", h->nvidia.lib[i].soname, h->nvidia.lib[i].path);
+	return gt_buf_take(&out);
+}
