@@ -47,7 +47,8 @@ static json_t *strv_json(const struct gt_strv *sv)
 
 static json_t *cpu_json(const struct pr_host *h)
 {
-	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "vendor",
+	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "vendor",
 			 pr_str_json(h->cpu.vendor), "model_name", pr_str_json(h->cpu.model_name), "codename",
 			 pr_str_json(h->cpu.codename), "family", h->cpu.family, "model", h->cpu.model, "stepping",
 			 h->cpu.stepping, "cpus", (json_int_t)h->cpu.n_cpu, "cores", h->cpu.n_cores, "packages",
@@ -90,7 +91,9 @@ static json_t *gpus_json(const struct pr_host *h)
 		const struct pr_gpu *g = &h->gpu[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci", g->pci->address,
+			list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+					"pci",
+														  g->pci->address,
 					"device", pci_id(g->pci->device), "driver", pr_str_json(g->pci->driver), "numa_node",
 					pr_num_json(g->pci->numa_node), "local_cpulist", pr_str_json(g->pci->local_cpulist),
 					"link_width", pr_num_json(g->pci->link_width), "link_speed",

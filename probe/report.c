@@ -63,7 +63,8 @@ static void print_host(const json_t *host)
 
 	gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
 	printf("  %s, kernel %s%s%s%s\n", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
-	       text_of(json_object_get(host, "kernel"), "release", "?"), json_is_string(json_object_get(host, "virtual")) ? ", " : "",
+	       text_of(json_object_get(host, "kernel"), "release",
+							"?"), json_is_string(json_object_get(host, "virtual")) ? ", " : "",
 	       text_of(host, "virtual", ""), json_is_string(json_object_get(host, "container")) ? ", container" : "");
 	printf("  %s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory\n", text_of(cpu, "model_name", "unknown CPU"),
 	       text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""), text_of(cpu, "codename", NULL) ? ")" : "",

@@ -51,7 +51,8 @@ static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 	if (gt_streq(l->rule, "LD_LIBRARY_PATH"))
 		pr_remedy(f, "Take %s out of LD_LIBRARY_PATH", dir);
 	else
-		pr_remedy(f, "Take %s out of the loader's cache:\n  grep -rl %s /etc/ld.so.conf.d\nremove that line, then\n  ldconfig",
+		pr_remedy(f, "Take %s out of the loader's cache:\n  grep -rl %s /etc/ld.so.conf.d\nremove that line, "
+			     "then\n  ldconfig",
 			  dir, dir);
 }
 
@@ -71,7 +72,8 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f, con
 	} else if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r) {
-		pr_say(f, PR_NOT_KNOWN, "whether %s (%s) runs on driver %s is unknown: its branch is newer than this program's table",
+		pr_say(f, PR_NOT_KNOWN, "whether %s (%s) runs on driver %s is unknown: its branch is newer than this "
+					"program's table",
 		       l->path, l->version, module);
 	} else if (has_version(bases, base)) {
 		pr_say(f, PR_PASS, "%s (%s) lifts driver %s by forward compatibility", l->path, l->version, module);
@@ -92,7 +94,8 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!l) {
 		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
-		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility" :
+		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with "
+								"NVIDIA_DRIVER_CAPABILITIES=compute,utility" :
 							       "  apt install libcuda1");
 	} else if (!l->version) {
 		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
@@ -181,7 +184,8 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 			newer = version;
 	}
 	if (newer)
-		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without PTX of its own",
+		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without "
+				   "PTX of its own",
 		       h->nvidia.module_version.v, max, newer);
 	else
 		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", h->nvidia.module_version.v);
@@ -238,7 +242,7 @@ const struct pr_check pr_check_wheels = {
 	.story = "A wheel brings its own CUDA; the driver must carry that. pip's default of today is built with CUDA 13 and needs "
 		 "driver 580, but Debian 12 has 535 and Debian 13 has 550: there the wheel of an older CUDA is the one to take, "
 		 "and nothing is wrong with the driver. Old cards (before Turing) need CUDA 12.6, new ones (Blackwell) 12.8.",
-	.messages = "The NVIDIA driver on your system is too old (found version 12040)\nCUDA error 209: no kernel image is available "
-		    "for execution on the device",
+	.messages = "The NVIDIA driver on your system is too old (found version 12040)\nCUDA error 209: no kernel image "
+		    "is available for execution on the device",
 	.run = wheels,
 };

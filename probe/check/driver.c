@@ -107,7 +107,8 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "%zu of %zu GPUs are set aside for virtual machines (vfio-pci)", given, h->n_gpu);
 	else {
 		pr_say(f, PR_WARN, "vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here");
-		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the card's id there, then\n"
+		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the card's "
+			     "id there, then\n"
 			     "  update-initramfs -u && update-grub; reboot");
 	}
 }
@@ -282,7 +283,8 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "nvidia-modprobe makes /dev/nvidia-uvm when the first CUDA program asks");
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
-		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start the container anew" :
+		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start "
+					 "the container anew" :
 					 "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
 	}
 }
@@ -291,8 +293,9 @@ const struct pr_check pr_check_uvm = {
 	.id = "driver.uvm",
 	.title = "the unified-memory device is there",
 	.after = after_nodes,
-	.story = "CUDA needs /dev/nvidia-uvm beside the cards' own nodes. nvidia-smi does not: a host on which nvidia-smi works and "
-		 "every CUDA program fails with \"unknown error\" lacks this node, most often in a container or after a suspend.",
+	.story = "CUDA needs /dev/nvidia-uvm beside the cards' own nodes. nvidia-smi does not: a host on which nvidia-smi "
+		 "works and every CUDA program fails with \"unknown error\" lacks this node, most often in a container or "
+		 "after a suspend.",
 	.messages = "CUDA error 999: unknown error\nCUDA unknown error - this may be due to an incorrectly set up environment",
 	.run = uvm,
 };

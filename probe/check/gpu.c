@@ -52,15 +52,15 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	pr_say(f, PR_WARN, "%s%s", seen->v[0], seen->n > 1 ? " (and more: gpuprobe --json)" : "");
-	pr_remedy(f, "Look at both:  lstopo --no-io; numactl -H\nand update the firmware, or mend the VM's topology. Until then bind "
-		     "nothing to nodes");
+	pr_remedy(f, "Look at both:  lstopo --no-io; numactl -H\nand update the firmware, or mend the VM's topology. "
+		     "Until then bind nothing to nodes");
 }
 const struct pr_check pr_check_topology = {
 	.id = "host.topology",
 	.title = "the sources of the topology agree",
-	.story = "Which CPUs and devices a NUMA node has is told by sysfs in several places and by hwloc. Firmware that contradicts "
-		 "itself, or a VM that was given half a topology, makes processes run on one node and their memory lie on another, "
-		 "with nothing in any log.",
+	.story = "Which CPUs and devices a NUMA node has is told by sysfs in several places and by hwloc. Firmware that "
+		 "contradicts itself, or a VM that was given half a topology, makes processes run on one node and their "
+		 "memory lie on another, with nothing in any log.",
 	.run = topology,
 };
 

@@ -12,8 +12,8 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 	if (!b.v) {
 		pr_say(f, PR_SKIP, "no system-wide BLAS alternative is installed");
 	} else if (!strcmp(b.v, "openblas-pthread")) {
-		pr_say(f, PR_WARN, "libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for the "
-				   "same cores (PyTorch on two cores: 1.7 to 2.7 times slower)");
+		pr_say(f, PR_WARN, "libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool "
+				   "fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower)");
 		pr_remedy(f, "  apt install libopenblas0-openmp\n  update-alternatives --set libblas.so.3-x86_64-linux-gnu "
 			     "/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3");
 	} else {
@@ -135,8 +135,8 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 	gt_format_bytes(gpus, sizeof(gpus), (uint64_t)sum);
 	if (sum / 2 > h->mem.total_bytes.v) {
 		pr_say(f, PR_WARN, "the host has %s of memory, its GPUs have %s", total, gpus);
-		pr_remedy(f, "Load checkpoints with memory mapping (torch.load(…, mmap=True)) and keep pinned buffers and workers few, "
-			     "or add memory");
+		pr_remedy(f, "Load checkpoints with memory mapping (torch.load(…, mmap=True)) and keep pinned buffers and "
+			     "workers few, or add memory");
 	} else if (sum) {
 		pr_say(f, PR_PASS, "%s of memory for %s on the GPUs", total, gpus);
 	} else {
@@ -146,8 +146,9 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_memory = {
 	.id = "host.memory",
 	.title = "the host has at least half as much memory as its GPUs",
-	.story = "A checkpoint passes through host memory on its way to the GPUs, and pinned buffers, data-loader workers and the "
-		 "page cache want their share. A host with much less memory than its GPUs loads and saves large models only piecewise.",
+	.story = "A checkpoint passes through host memory on its way to the GPUs, and pinned buffers, data-loader workers "
+		 "and the page cache want their share. A host with much less memory than its GPUs loads and saves large "
+		 "models only piecewise.",
 	.messages = "DataLoader worker is killed by signal: Killed.\nOut of memory: Killed process",
 	.run = memory,
 };
@@ -160,7 +161,8 @@ static void memlock(const struct pr_context *c, struct pr_finding *f)
 	if (!h->rdma.n) {
 		pr_say(f, PR_SKIP, "no InfiniBand or RoCE device");
 	} else if (!pr_has(h->mem.memlock_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "the limit of locked memory cannot be read (%s)", pr_state_name(h->mem.memlock_bytes.state));
+		pr_say(f, PR_NOT_KNOWN, "the limit of locked memory cannot be read (%s)",
+					pr_state_name(h->mem.memlock_bytes.state));
 	} else if (h->mem.memlock_bytes.v == INT64_MAX) {
 		pr_say(f, PR_PASS, "any amount of memory may be locked for %s", h->rdma.v[0]);
 	} else {
@@ -168,8 +170,8 @@ static void memlock(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_WARN, "only %s may be locked, but %s registers its buffers as locked memory", text, h->rdma.v[0]);
 		pr_remedy(f, h->container.state == PR_PRESENT ?
 				     "Start the container with:  docker run --ulimit memlock=-1 …" :
-				     "Write into /etc/security/limits.d/rdma.conf\n  * - memlock unlimited\nand for services LimitMEMLOCK=infinity, "
-				     "then log in again");
+				     "Write into /etc/security/limits.d/rdma.conf\n  * - memlock unlimited\nand for "
+				     "services LimitMEMLOCK=infinity, then log in again");
 	}
 }
 const struct pr_check pr_check_memlock = {
@@ -212,9 +214,9 @@ static void cpu_features(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_cpu_features = {
 	.id = "host.cpu-features",
 	.title = "the CPU has the vector units that frameworks want",
-	.story = "Frameworks choose their CPU kernels by what the processor shows: AVX2, AVX-512, AMX on x86, NEON and SVE on ARM. A "
-		 "virtual machine with a generic CPU model hides them. AMX and AVX-512 BF16 make bfloat16 faster than float32; "
-		 "without them it is slower.",
+	.story = "Frameworks choose their CPU kernels by what the processor shows: AVX2, AVX-512, AMX on x86, NEON and "
+		 "SVE on ARM. A virtual machine with a generic CPU model hides them. AMX and AVX-512 BF16 make bfloat16 "
+		 "faster than float32; without them it is slower.",
 	.messages = "Illegal instruction (core dumped)\nThis TensorFlow binary is optimized to use available CPU instructions",
 	.run = cpu_features,
 };

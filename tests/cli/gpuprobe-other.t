@@ -43,7 +43,7 @@ The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
         2       "cause": "driver.nouveau"
-       17       "cause": null
+       25       "cause": null
         1   "cause": "driver.nouveau",
         1   "exit_code": 2,
         1   "schema": "gpuprobe/1",
@@ -52,7 +52,7 @@ The document has the cause for monitoring.
 Every check has its story, and the messages that lead to it.
 
   $ gpuprobe explain driver.lib-mismatch
-  driver.lib-mismatch: module and driver libraries are of one version
+  driver.lib-mismatch: module and libnvidia-ml are of one version
   
     The kernel module, libnvidia-ml and libcuda must be of exactly one version. An upgrade replaces
     the files at once, the loaded module only at the next load. Three file reads decide it, without
@@ -60,7 +60,7 @@ Every check has its story, and the messages that lead to it.
   
   Messages that lead here:
     Failed to initialize NVML: Driver/library version mismatch
-    CUDA error 803: system has unsupported display driver / cuda driver combination
+    NVRM: API mismatch: the client has the version
   
   Can follow from:
     driver.loaded
@@ -71,12 +71,38 @@ Every check has its story, and the messages that lead to it.
   CHECK               WHAT SHOULD BE
   gpu.present         an NVIDIA GPU on the PCI bus
   kernel.preempt-rt   an ordinary kernel, not a real-time one
-  driver.nouveau      nouveau keeps off the cards
+  driver.vfio         the GPUs are not all set aside for virtual machines
 
 A capture of a captured host, replayed, gives the same report.
 
   $ gpuprobe capture copy.host --root $FIXTURES/driver-mismatch.host
   $ gpuprobe --root $FIXTURES/driver-mismatch.host > one; gpuprobe --root copy.host > two; cmp one two
+
+A capture of this very host, replayed, gives the same report, to the byte, also as a document.
+
+  $ gpuprobe > live.txt; gpuprobe --json > live.json; gpuprobe capture here.host
+  $ gpuprobe --root here.host > replay.txt; gpuprobe --json --root here.host > replay.json
+  $ cmp live.txt replay.txt
+  $ diff live.json replay.json | grep -v '^[<>-].*link_speed\|^---\|^[0-9,]*c[0-9,]*$' # an idle card may change its speed at any time
+  [1]
+
+It names neither the machine nor a secret; serial numbers that hwloc reads as root are left out too.
+
+  $ cat /etc/machine-id /proc/sys/kernel/random/boot_id 2>/dev/null > ids
+  $ while read -r id; do test -z "$id" || ! grep "$id" here.host; done < ids
+  $ mkdir -p tree/etc tree/proc tree/sys/class/dmi/id; echo SECRET-1234 > tree/sys/class/dmi/id/product_serial
+  $ echo QEMU > tree/sys/class/dmi/id/sys_vendor
+  $ echo 'quiet wifi.password=SECRET root=UUID=7ab5ddea-44c5-4c38-94cf-d9c1e9fa29ba -- --token SECRET' > tree/proc/cmdline
+  $ gpuprobe capture --root tree - | grep -e SECRET -e UUID
+  	quiet wifi.password=[scrubbed] root=UUID=00000000-0000-0000-0000-000000000001 -- [scrubbed]
+  $ gpuprobe --json --root tree | grep cmdline
+        "cmdline": "quiet wifi.password=[scrubbed] root=UUID=00000000-0000-0000-0000-000000000001 -- [scrubbed]",
+
+A container that was given some of the machine's GPUs is whole.
+
+  $ { cat $FIXTURES/server-8gpu.host; printf 'file /run/systemd/container\n\tdocker\n'; } | sed 's/"count": 8/"count": 2/' > two-of-8.host
+  $ gpuprobe --root two-of-8.host | grep gpu.count
+  gpu.count           pass   this container was given 2 of the 8 GPUs on the bus
 
 An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
 
@@ -94,15 +120,15 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   
   --
   cuda.toolkit        warn   toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
+                             with CUDA 13.2: pip install torch --index-url
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\t13\t550.54\n'; } > override.host
   $ gpuprobe -q --root override.host
   gpuprobe: OK
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\tthirteen\n'; } > broken.host
   $ gpuprobe --root broken.host | grep -A1 cuda.toolkit
-  cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a CUDA major release,
-                              a TAB and a driver version
+  cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
+                              versions
 
 Bad input is one sentence and exit 64; nothing is written.
 

@@ -22,13 +22,16 @@ A host without a GPU is no failure; what slows CPU training is said with the lin
   
   CHECK             RESULT SEEN
   kernel.preempt-rt pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  host.topology     pass   the kernel and hwloc agree on nodes, CPUs and devices
+  host.cpu-features pass   AVX2
+  host.memory       pass   16.0 GiB of memory, with swap
   host.blas         warn   libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own
                            pool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times
                            slower)
   host.shm          pass   /dev/shm has 8.0 GiB
   host.governor     warn   the CPU frequency governor is powersave (policy0)
   host.cpu-quota    pass   8 of 8 CPUs may be used, without a quota
-  14 checks do not apply here (--verbose shows them)
+  19 checks do not apply here (--verbose shows them)
   [1]
 
 A healthy server is one screen of facts.
@@ -50,23 +53,32 @@ A healthy server is one screen of facts.
   CHECK               RESULT SEEN
   gpu.present         pass   8 NVIDIA GPUs on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      pass   nouveau drives none of the GPUs
   driver.module-built pass   the nvidia module is loaded
   driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
   driver.loaded       pass   nvidia 550.163.01
   driver.device-nodes pass   /dev/nvidiactl can be opened
-  driver.lib-mismatch pass   module and libraries are of one version, 550.163.01
+  driver.uvm          pass   /dev/nvidia-uvm can be opened
+  driver.lib-mismatch pass   module and libnvidia-ml are of one version, 550.163.01
   nvml.answers        pass   NVML answers: driver 550.163.01
   gpu.count           pass   all 8 GPUs on the bus are in the driver's hands
+  cuda.libcuda        pass   libcuda is 550.163.01, as the module
+  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
+                             with CUDA 13.2: pip install torch --index-url
+                             https://download.pytorch.org/whl/cu126
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
   gpu.persistence     pass   persistence mode is on
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory for 637 GiB on the GPUs
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.governor       pass   no CPU is held at low frequency
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  2 checks do not apply here (--verbose shows them)
+  3 checks do not apply here (--verbose shows them)
 
 The module is there and not loaded: that is the cause, NVML's failure follows from it.
 
@@ -87,18 +99,22 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
   CHECK               RESULT SEEN
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      pass   nouveau drives none of the GPUs
   driver.module-built pass   an nvidia module is built for kernel 6.1.0-41-amd64
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory, no swap
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  7 checks do not apply here (--verbose shows them)
+  11 checks do not apply here (--verbose shows them)
   [2]
 
 After a kernel upgrade without headers the missing build is the cause, not the module that cannot load.
@@ -119,23 +135,28 @@ After a kernel upgrade without headers the missing build is the cause, not the m
         apt install linux-headers-6.1.0-41-amd64
         dkms autoinstall -k 6.1.0-41-amd64
         modprobe nvidia
+      If it does not build, the reason is in: /var/lib/dkms/nvidia-current/550.163.01/build/make.log
   
   CHECK               RESULT SEEN
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      pass   nouveau drives none of the GPUs
   driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-amd64; its
                              headers are missing, so DKMS could not build one
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory, no swap
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  7 checks do not apply here (--verbose shows them)
+  11 checks do not apply here (--verbose shows them)
   [2]
 
 Module and libraries of two versions: decided from files, with NVML's own failure folded under it.
@@ -152,6 +173,8 @@ Module and libraries of two versions: decided from files, with NVML's own failur
     driver was upgraded under running modules
     follows from it:
       nvml.answers: NVML fails with code 18: Driver/library version mismatch
+      cuda.libcuda: a program loads /usr/lib/x86_64-linux-gnu/libcuda.so.1, which is 550.163.01, but
+      the loaded module is 535.261.03
     do:
       Stop what uses the GPU and reload the module, or reboot:
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
@@ -160,22 +183,32 @@ Module and libraries of two versions: decided from files, with NVML's own failur
   CHECK               RESULT SEEN
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      pass   nouveau drives none of the GPUs
   driver.module-built pass   the nvidia module is loaded
   driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
   driver.loaded       pass   nvidia 535.261.03
   driver.device-nodes pass   /dev/nvidiactl can be opened
+  driver.uvm          pass   /dev/nvidia-uvm can be opened
   driver.lib-mismatch fail   the loaded module is 535.261.03 but
                              /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was
                              upgraded under running modules
   nvml.answers        fail   NVML fails with code 18: Driver/library version mismatch
+  cuda.libcuda        fail   a program loads /usr/lib/x86_64-linux-gnu/libcuda.so.1, which is
+                             550.163.01, but the loaded module is 535.261.03
+  cuda.wheels         pass   driver 535.261.03 carries PyTorch 2.14 with CUDA 12.6, not pip's default
+                             with CUDA 13.2: pip install torch --index-url
+                             https://download.pytorch.org/whl/cu126
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory, no swap
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  5 checks do not apply here (--verbose shows them)
+  6 checks do not apply here (--verbose shows them)
   [2]
 
 nouveau holds the card.
@@ -198,17 +231,21 @@ nouveau holds the card.
   CHECK               RESULT SEEN
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      fail   nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory, no swap
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  8 checks do not apply here (--verbose shows them)
+  12 checks do not apply here (--verbose shows them)
   [2]
 
 A real-time kernel explains why no module could be built.
@@ -236,19 +273,23 @@ A real-time kernel explains why no module could be built.
   gpu.present         pass   1 NVIDIA GPU on the PCI bus
   kernel.preempt-rt   fail   kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module
                              refuses to build for it, and training loses throughput
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      pass   nouveau drives none of the GPUs
   driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no
                              driver package is installed
   driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
   driver.loaded       fail   the nvidia kernel module is not loaded
   nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       pass   the node of every GPU is known
   gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory, no swap
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  7 checks do not apply here (--verbose shows them)
+  11 checks do not apply here (--verbose shows them)
   [2]
 
 A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
@@ -281,23 +322,32 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
   CHECK               RESULT SEEN
   gpu.present         pass   2 NVIDIA GPUs on the PCI bus
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
   driver.nouveau      pass   nouveau drives none of the GPUs
   driver.module-built pass   the nvidia module is loaded
   driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
   driver.loaded       pass   nvidia 550.163.01
   driver.device-nodes pass   /dev/nvidiactl can be opened
-  driver.lib-mismatch pass   module and libraries are of one version, 550.163.01
+  driver.uvm          pass   /dev/nvidia-uvm can be opened
+  driver.lib-mismatch pass   module and libnvidia-ml are of one version, 550.163.01
   nvml.answers        pass   NVML answers: driver 550.163.01
   gpu.count           fail   2 GPUs on the PCI bus, but NVML sees 1
+  cuda.libcuda        pass   libcuda is 550.163.01, as the module
+  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
+                             with CUDA 13.2: pip install torch --index-url
+                             https://download.pytorch.org/whl/cu126
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
   gpu.numa-node       warn   the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is
                              next to (numa_node is -1)
   gpu.pcie-width      warn   GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
   gpu.persistence     pass   persistence mode is on
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory for 79.6 GiB on the GPUs
   host.shm            pass   /dev/shm has 256 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  3 checks do not apply here (--verbose shows them)
+  4 checks do not apply here (--verbose shows them)
   [2]
 
 A container that was not given the GPU, with a quota and a small /dev/shm.
@@ -313,6 +363,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
     this container (docker) was not given the GPU: /dev/nvidiactl is absent
     follows from it:
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
+      cuda.libcuda: no loader finds libcuda.so.1: no CUDA program can start
     do:
       Start it with the GPU: docker run --gpus all …
   
@@ -326,26 +377,32 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
     do:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
-  CHECK               RESULT  SEEN
-  gpu.present         pass    1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   pass    kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.nouveau      pass    nouveau drives none of the GPUs
-  driver.module-built pass    the nvidia module is loaded
-  driver.secure-boot  pass    the module is loaded, so its signature is no obstacle
-  driver.loaded       pass    nvidia 550.163.01
-  driver.device-nodes fail    this container (docker) was not given the GPU: /dev/nvidiactl is absent
-  driver.lib-mismatch unknown no driver library whose name tells its version was found in the usual
-                              places
-  nvml.answers        fail    libnvidia-ml.so.1 cannot be loaded
-  gpu.numa-node       pass    the node of every GPU is known
-  gpu.pcie-width      pass    every GPU has the PCIe width that card and slot can do
-  host.shm            warn    /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory
-                              through it
-  host.numa-balancing pass    automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                              can measure it off
-  host.cpu-quota      warn    the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs
-                              are throttled every period
-  5 checks do not apply here (--verbose shows them)
+  CHECK               RESULT SEEN
+  gpu.present         pass   1 NVIDIA GPU on the PCI bus
+  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  driver.vfio         pass   no GPU is set aside for virtual machines
+  driver.nouveau      pass   nouveau drives none of the GPUs
+  driver.module-built pass   the nvidia module is loaded
+  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
+  driver.loaded       pass   nvidia 550.163.01
+  driver.device-nodes fail   this container (docker) was not given the GPU: /dev/nvidiactl is absent
+  nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
+  cuda.libcuda        warn   no loader finds libcuda.so.1: no CUDA program can start
+  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
+                             with CUDA 13.2: pip install torch --index-url
+                             https://download.pytorch.org/whl/cu126
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
+  gpu.numa-node       pass   the node of every GPU is known
+  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
+  host.cpu-features   pass   AVX2
+  host.memory         pass   512 GiB of memory, no swap
+  host.shm            warn   /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory
+                             through it
+  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
+                             can measure it off
+  host.cpu-quota      warn   the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs are
+                             throttled every period
+  8 checks do not apply here (--verbose shows them)
   [2]
 
 A node without CPUs, with an id far from the others, is a node.
@@ -358,23 +415,171 @@ A node without CPUs, with an id far from the others, is a node.
   
   CHECK               RESULT SEEN
   kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
+  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
+  host.cpu-features   pass   AVX2
+  host.memory         pass   160 GiB of memory, no swap
   host.shm            pass   /dev/shm has 80.0 GiB
   host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
                              can measure it off
   host.cpu-quota      pass   8 of 8 CPUs may be used, without a quota
-  15 checks do not apply here (--verbose shows them)
+  20 checks do not apply here (--verbose shows them)
 
 A captured virtual machine.
 
   $ gpuprobe --root $FIXTURES/vm-2cpu.host
   gpuprobe: OK
-    Debian GNU/Linux 12 (bookworm), kernel 6.18.44-fc-v595, virtual machine, container
-    AMD EPYC (EPYC (Milan)): 2 cores, 2 CPUs, 1 NUMA node, 23.5 GiB of memory
+    Debian GNU/Linux 12 (bookworm), kernel 6.18.44, virtual machine, container
+    AMD EPYC: 2 cores, 2 CPUs, 1 NUMA node, 23.5 GiB of memory
     no NVIDIA GPU
   
   CHECK             RESULT SEEN
-  kernel.preempt-rt pass   kernel 6.18.44-fc-v595 is not a PREEMPT_RT kernel
+  kernel.preempt-rt pass   kernel 6.18.44 is not a PREEMPT_RT kernel
+  host.topology     pass   the kernel and hwloc agree on nodes, CPUs and devices
+  host.cpu-features pass   AVX2, AVX-512, VNNI, BF16: bfloat16 is fast on the CPU
+  host.memory       pass   23.5 GiB of memory, no swap
   host.blas         pass   libblas.so.3 is openblas-openmp
   host.shm          pass   /dev/shm has 23.5 GiB
   host.cpu-quota    pass   2 of 2 CPUs may be used, without a quota
-  15 checks do not apply here (--verbose shows them)
+  20 checks do not apply here (--verbose shows them)
+
+Secure Boot with a module that nobody signed: the key is the cause, not the module that is not loaded.
+
+  $ gpuprobe --root $FIXTURES/secure-boot.host | sed '/^CHECK/,$d'
+  gpuprobe: CRITICAL - driver.secure-boot
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver none
+  
+  Cause: driver.secure-boot
+    Secure Boot is on and the nvidia module is built but not loaded: its signing key is probably not
+    enrolled
+    follows from it:
+      driver.loaded: the nvidia kernel module is not loaded
+      nvml.answers: NVML fails with code 9: Driver Not Loaded
+    do:
+      Enrol DKMS's key; a blue screen asks for the password at the next boot:
+        mokutil --import /var/lib/dkms/mok.pub; reboot
+  
+
+Cards that were all given to virtual machines are a warning; nothing else is blamed.
+
+  $ gpuprobe --root $FIXTURES/vfio-all.host | sed '/^CHECK/,$d'
+  gpuprobe: WARNING - driver.vfio
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver vfio-pci
+    GPU 0000:1f:00.0: NVIDIA GPU, driver vfio-pci
+  
+  Cause: driver.vfio
+    vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here
+    do:
+      If that is not meant: grep -rn vfio /etc/modprobe.d /etc/default/grub
+      remove the card's id there, then
+        update-initramfs -u && update-grub; reboot
+  
+
+A driver that never answered is a finding, with the rest of the report whole.
+
+  $ gpuprobe --root $FIXTURES/gpu-hung.host | sed '/^CHECK/,$d'
+  gpuprobe: CRITICAL - nvml.answers
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
+    NVIDIA driver 550.163.01
+  
+  Cause: nvml.answers
+    NVML gave no answer within 10 s: the driver or a GPU hangs
+    do:
+      Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
+      --gpu-reset -i N) or reboot
+  
+
+The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
+
+  $ gpuprobe --root $FIXTURES/compat-older.host | sed '/^CHECK/,$d'
+  gpuprobe: CRITICAL - cuda.libcuda
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, container
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    NVIDIA driver 580.95.05, which carries CUDA up to 13.0
+  
+  Cause: cuda.libcuda
+    /usr/local/cuda/compat/libcuda.so.1 is 575.57.08, older than the driver 580.95.05: a compat
+    library is for older drivers only
+    do:
+      Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
+  
+  $ gpuprobe --root $FIXTURES/compat-lifts.host | grep -A2 '^cuda'
+  cuda.libcuda        pass   /usr/local/cuda/compat/libcuda.so.1 (575.57.08) lifts driver 550.163.01
+                             by forward compatibility
+  cuda.toolkit        pass   driver 550.163.01 carries CUDA 12.4; toolkit 12.9 runs by minor-version
+                             compatibility, without PTX of its own
+  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
+                             with CUDA 13.2: pip install torch --index-url
+                             https://download.pytorch.org/whl/cu126
+
+The same newer libcuda on a consumer card, and one that this program's tables do not know yet.
+
+  $ sed 's/NVIDIA H100 80GB HBM3/NVIDIA GeForce RTX 4090/' $FIXTURES/compat-lifts.host > consumer.host
+  $ gpuprobe --root consumer.host | sed '/^CHECK/,$d'
+  gpuprobe: CRITICAL - cuda.libcuda
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    GPU 0000:17:00.0: NVIDIA GeForce RTX 4090, 79.6 GiB, driver nvidia
+    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
+  
+  Cause: cuda.libcuda
+    /usr/local/cuda/compat/libcuda.so.1 is 575.57.08 for driver 550.163.01: forward compatibility,
+    which consumer cards do not have
+    do:
+      Take /usr/local/cuda/compat out of the loader's cache:
+        grep -rl /usr/local/cuda/compat /etc/ld.so.conf.d
+      remove that line, then
+        ldconfig
+  
+  $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
+  $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.libcuda'
+  gpuprobe: UNKNOWN
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+  --
+  cuda.libcuda        unknown whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver
+                              550.163.01 is unknown: its branch is newer than this program's table
+  cuda.toolkit        pass    driver 550.163.01 carries CUDA 12.4; toolkit 12.9 runs by minor-version
+  $ gpuprobe -q --root newer.host
+  gpuprobe: UNKNOWN
+  [3]
+
+A rented machine with several faults: the one that stops CUDA first, then each of the others.
+
+  $ gpuprobe --root $FIXTURES/vm-half-topology.host | sed '/^CHECK/,$d'
+  gpuprobe: CRITICAL - driver.uvm
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, kvm
+    Made-up generic CPU: 16 cores, 16 CPUs, 2 NUMA nodes, 128 GiB of memory
+    GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
+  
+  Cause: driver.uvm
+    /dev/nvidia-uvm is absent: CUDA cannot start
+    do:
+        apt install nvidia-modprobe && nvidia-modprobe -c 0 -u
+  
+  Also host.topology
+    0000:17:00.0 lies on node 1 (CPUs 8-15), but its local_cpulist is 0-7
+    do:
+      Look at both: lstopo --no-io; numactl -H
+      and update the firmware, or mend the VM's topology. Until then bind nothing to nodes
+  
+  Also host.cpu-features
+    the CPU of this virtual machine does not show AVX2: matrix products run several times slower, and
+    some wheels do not start
+    do:
+      Give the VM the host's CPU (libvirt: <cpu mode='host-passthrough'/>)
+  
+  Also host.memlock
+    only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
+    do:
+      Write into /etc/security/limits.d/rdma.conf
+        * - memlock unlimited
+      and for services LimitMEMLOCK=infinity, then log in again
+  

@@ -317,7 +317,8 @@ START_TEST(what_names_a_machine_is_scrubbed)
 	static const char capture[] =
 		"gpuprobe-capture/1\nbare /etc/machine-id\n\t0123456789abcdef0123456789abcdef\n"
 		"file /etc/sysctl.conf\n\t# of node, not of nodes\n"
-		"file /proc/cmdline\n\troot=UUID=12345678-ABCD-abcd-abcd-123456789abc luks.passphrase=x ip=10.0.0.1 quiet -- --token y\n"
+		"file /proc/cmdline\n\troot=UUID=12345678-ABCD-abcd-abcd-123456789abc luks.passphrase=x ip=10.0.0.1 quiet "
+		"-- --token y\n"
 		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
 		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
 		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
@@ -358,7 +359,10 @@ START_TEST(a_virtual_machine_is_named_by_its_firmware)
 		const char *files, *virt; /* NULL: none */
 	} t[] = {
 		{ "file /proc/cpuinfo\n\tflags\t: fpu\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n", NULL }, /* bare metal */
-		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n", "kvm (Amazon EC2)" },
+		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n",
+		  "kvm "
+														  "(Amazon "
+														  "EC2)" },
 		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/product_name\n\tVMware7,1\n", "vmware" },
 		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\n", "virtual machine" },
 		{ "file /proc/sys/kernel/osrelease\n\t5.15.90.1-microsoft-standard-WSL2\n", "wsl" },
