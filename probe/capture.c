@@ -92,8 +92,8 @@ const struct gt_cmd pr_cmd_capture = {
 	.name = "capture",
 	.args = "FILE",
 	.summary = "write this host as one reviewable text file",
-	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to FILE, or to "
-		"standard output for \"-\". Host name, machine id and boot id are scrubbed. Any tool of the suite takes the file "
+	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to FILE, or "
+		"to standard output for \"-\". Host name, machine id and boot id are scrubbed. Any tool of the suite takes the file "
 		"as --root FILE.",
 	.min_args = 1,
 	.max_args = 1,
