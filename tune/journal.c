@@ -361,6 +361,7 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	r = text ? parse(j, text, len, err) : 0;
 	if (r < 0)
 		return r;
+	j->torn |= text && !len; /* made, and then nothing could be written to it */
 	*ret = gt_take(j);
 	return 0;
 }

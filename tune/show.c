@@ -41,17 +41,30 @@ static void status_cell(struct gt_table *t, const char *word)
 static void plan_row(struct gt_table *t, const json_t *o)
 {
 	gt_autofree char *name = label(o);
-	const json_t *pair = json_object_get(o, "counterpart");
 
 	gt_table_row(t);
 	gt_table_cell(t, "%s", name);
 	status_cell(t, text(o, "status"));
-	if (!strcmp(text(o, "current"), "0") && json_is_object(pair) && strcmp(text(pair, "current"), "0"))
-		gt_table_cell(t, "0 (%s %s)", strrchr(text(pair, "path"), '/') + 1, text(pair, "current"));
-	else
-		gt_table_cell(t, "%s", text(o, "current"));
+	gt_table_cell(t, "%s", text(o, "current"));
 	gt_table_cell(t, "%s", text(o, "wanted"));
 	gt_table_cell(t, "%s", text(o, "reason"));
+}
+
+/* What is worth knowing of a change besides its reason; NULL if nothing. */
+static char *note_of(const json_t *o)
+{
+	const json_t *boot = json_object_get(o, "at_boot"), *pair = json_object_get(o, "counterpart");
+
+	if (strcmp(text(o, "status"), "change"))
+		return NULL;
+	if (*text(o, "conflict"))
+		return gt_xstrdup(text(o, "conflict"));
+	if (!strcmp(text(o, "current"), "0") && json_is_object(pair))
+		return gt_xasprintf("now %s is in force, with %s; the kernel zeroes it", text(pair, "path"), text(pair, "current"));
+	if (json_is_object(boot) && *text(boot, "decided_by"))
+		return gt_xasprintf("%s sets it to %s at boot; what --persist writes comes after it", text(boot, "decided_by"),
+				    text(boot, "value"));
+	return NULL;
 }
 
 static void plan_notes(const json_t *items)
@@ -61,16 +74,8 @@ static void plan_notes(const json_t *items)
 	size_t i;
 
 	json_array_foreach(items, i, o) {
-		const json_t *boot = json_object_get(o, "at_boot");
-		gt_autofree char *name = label(o);
-		bool change = !strcmp(text(o, "status"), "change");
-		gt_autofree char *line = NULL;
+		gt_autofree char *name = label(o), *note = note_of(o), *line = note ? gt_xasprintf("%s: %s", name, note) : NULL;
 
-		if (*text(o, "conflict") && change)
-			line = gt_xasprintf("%s: %s", name, text(o, "conflict"));
-		else if (change && json_is_object(boot) && *text(boot, "decided_by"))
-			line = gt_xasprintf("%s: %s sets it to %s at boot; --persist would come after it", name, text(boot, "decided_by"),
-					    text(boot, "value"));
 		if (!line)
 			continue;
 		if (!head)
@@ -200,32 +205,40 @@ void tn_show_report(const json_t *report, bool color)
 
 /* ---- run ---------------------------------------------------------------------------------------------------------------- */
 
-void tn_show_run(const json_t *run, bool color)
+static void run_line(const char *what, const char *value, const char *reason)
 {
-	const json_t *cpus = json_object_get(run, "cpus"), *memory = json_object_get(run, "memory"), *o;
-	gt_auto(gt_table) *t = gt_table_new();
+	printf("  %s%s\n", what, value);
+	gt_print_wrapped(stdout, reason, 6, gt_term_width(stdout));
+}
+
+static void run_vars(const json_t *vars, const char *head, bool set)
+{
+	const json_t *o;
+	bool any = false;
 	size_t i;
 
-	gt_table_column(t, "WHAT", GT_LEFT);
-	gt_table_column(t, "STATUS", GT_LEFT);
-	gt_table_column(t, "VALUE", GT_WRAP);
-	gt_table_column(t, "WHY", GT_WRAP);
-	gt_table_row(t);
-	gt_table_cell(t, "CPUs");
-	status_cell(t, *text(cpus, "list") ? "set" : "left");
-	gt_table_cell(t, "%s", text(cpus, "list"));
-	gt_table_cell(t, "%s", text(cpus, "reason"));
-	gt_table_row(t);
-	gt_table_cell(t, "memory");
-	status_cell(t, *text(memory, "nodes") ? "set" : "left");
-	gt_table_cell(t, "%s%s", *text(memory, "nodes") ? "preferred node " : "", text(memory, "nodes"));
-	gt_table_cell(t, "%s", text(memory, "reason"));
-	json_array_foreach(json_object_get(run, "environment"), i, o) {
-		gt_table_row(t);
-		gt_table_cell(t, "%s", text(o, "name"));
-		status_cell(t, text(o, "status"));
-		gt_table_cell(t, "%s", text(o, "value"));
-		gt_table_cell(t, "%s", text(o, "reason"));
+	json_array_foreach(vars, i, o) {
+		gt_autofree char *name = NULL;
+
+		if (!strcmp(text(o, "status"), "set") != set)
+			continue;
+		if (!any)
+			printf("\n%s\n", head);
+		any = true;
+		name = gt_xasprintf("%s%s", text(o, "name"), *text(o, "value") ? "=" : "");
+		run_line(name, text(o, "value"), text(o, "reason"));
 	}
-	gt_table_print(t, stdout, color);
+}
+
+void tn_show_run(const json_t *run, bool color)
+{
+	const json_t *cpus = json_object_get(run, "cpus"), *memory = json_object_get(run, "memory");
+	const json_t *vars = json_object_get(run, "environment");
+
+	printf("Profile %s\n", text(run, "profile"));
+	run_line("CPUs ", *text(cpus, "list") ? text(cpus, "list") : "as they are", text(cpus, "reason"));
+	run_line(*text(memory, "nodes") ? "memory preferred from node " : "memory ",
+		 *text(memory, "nodes") ? text(memory, "nodes") : "as it is", text(memory, "reason"));
+	run_vars(vars, "Set", true);
+	run_vars(vars, "Left as it is", false);
 }

@@ -22,8 +22,10 @@ const char *tn_undo_name(enum tn_undo u)
 static enum tn_undo undo_file(struct gt_fsroot *fs, const struct tn_entry *e, char **ret_now, int *ret_code)
 {
 	gt_autofree char *now = NULL;
-	int r = gt_fs_read(fs, e->path, &now, NULL);
+	int r = tn_file_sweep(fs, e->path);
 
+	if (r >= 0)
+		r = gt_fs_read(fs, e->path, &now, NULL);
 	if (r < 0 && r != -ENOENT) {
 		*ret_code = r;
 		return TN_UNDO_FAILED;

@@ -81,3 +81,10 @@ int tn_file_remove(struct gt_fsroot *fs, const char *path)
 {
 	return file_allowed(path) ? gt_fs_unlink(fs, path) : -EPERM;
 }
+
+int tn_file_sweep(struct gt_fsroot *fs, const char *path)
+{
+	int r = file_allowed(path) ? gt_fs_sweep(fs, path) : -EPERM;
+
+	return r == -ENOENT ? 0 : r;
+}

@@ -11,6 +11,8 @@ bool tn_value_equal(const char *a, const char *b);
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value);
 int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text);
 int tn_file_remove(struct gt_fsroot *fs, const char *path);
+/* What a tn_file_write that was cut short has left; nothing there is success. */
+int tn_file_sweep(struct gt_fsroot *fs, const char *path);
 bool tn_path_allowed(const char *path);
 
 /* The files in /etc, by form. */
