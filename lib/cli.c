@@ -63,6 +63,7 @@ void gt_cli_restore_signals(void)
 struct parse {
 	struct gt_cli *cli;
 	const struct gt_cmd *cmd;
+	bool named;  /* the command was written, not taken by default */
 	char **args; /* plain arguments */
 	int n_args;
 };
@@ -251,7 +252,7 @@ static int take_command(struct parse *p, const char *word, bool *was_command)
 	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
 		if (!strcmp((*c)->name, word)) {
 			p->cmd = *c;
-			*was_command = true;
+			p->named = *was_command = true;
 			return 0;
 		}
 		if (edits((*c)->name, word) < distance) {
@@ -315,7 +316,7 @@ static bool answer_about_ourselves(const struct parse *p)
 	const struct gt_tool *tool = p->cli->tool;
 
 	if (help)
-		gt_cli_help(tool, p->cmd == tool->default_cmd ? NULL : p->cmd, stdout);
+		gt_cli_help(tool, p->named ? p->cmd : NULL, stdout);
 	else if (version)
 		printf("%s %s\n", tool->name, PACKAGE_VERSION);
 	else if (completion)

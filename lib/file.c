@@ -28,7 +28,8 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 		if (n < 0)
 			return gt_fail_errno(err, errno, "cannot read %s", path);
 		if (b.len + (size_t)n > max)
-			return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
+			return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path,
+					    max);
 		gt_buf_add(&b, chunk, (size_t)n);
 	}
 	if (ret_len)

@@ -54,6 +54,8 @@ int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value)
 /* New content under the final name, or nothing: temporary file in the same directory, fsync, rename, fsync of the
  * directory. Parents must exist. A final component that is a link is replaced, never followed. */
 int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data, size_t len, mode_t mode);
+/* Remove what a gt_fs_write_atomic of path that was cut short has left beside it; -ENOENT if there is nothing. */
+int gt_fs_sweep(struct gt_fsroot *fs, const char *path);
 int gt_fs_append_sync(struct gt_fsroot *fs, const char *path, const char *data, size_t len); /* create 0600, fsync */
 int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode); /* durable; existing is fine */
 int gt_fs_unlink(struct gt_fsroot *fs, const char *path); /* durable; -ENOENT if it was not there */

@@ -182,6 +182,11 @@ static int fill_and_rename(struct gt_fsroot *fs, int dir, int fd, const char *tm
 	return r;
 }
 
+static char *temp_name(const char *name)
+{
+	return gt_xasprintf(".%s.gputune-new", name);
+}
+
 int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data, size_t len, mode_t mode)
 {
 	gt_autofree char *tmp = NULL;
@@ -195,13 +200,31 @@ int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data,
 	if (dir < 0)
 		return dir;
 	/* one fixed name, so that what a power cut leaves is swept away by the next write, not piled up */
-	tmp = gt_xasprintf(".%s.gputune-new", name);
+	tmp = temp_name(name);
 	unlinkat(dir, tmp, 0);
 	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	r = fill_and_rename(fs, dir, fd, tmp, name, data, len, mode);
 	return r < 0 ? r : sync_fd(fs, dir);
+}
+
+int gt_fs_sweep(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *tmp = NULL;
+	const char *name;
+	gt_autoclose int dir = open_parent(fs, path, &name);
+	int r;
+
+	if (dir < 0)
+		return dir;
+	tmp = temp_name(name);
+	if (faccessat(dir, tmp, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	r = mutate(fs);
+	if (r < 0)
+		return r;
+	return unlinkat(dir, tmp, 0) < 0 ? -errno : sync_fd(fs, dir);
 }
 
 int gt_fs_append_sync(struct gt_fsroot *fs, const char *path, const char *data, size_t len)

@@ -63,8 +63,8 @@ static void print_host(const json_t *host)
 
 	gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
 	printf("  %s, kernel %s%s%s%s\n", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
-	       text_of(json_object_get(host, "kernel"), "release",
-							"?"), json_is_string(json_object_get(host, "virtual")) ? ", " : "",
+	       text_of(json_object_get(host, "kernel"), "release", "?"),
+	       json_is_string(json_object_get(host, "virtual")) ? ", " : "",
 	       text_of(host, "virtual", ""), json_is_string(json_object_get(host, "container")) ? ", container" : "");
 	printf("  %s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory\n", text_of(cpu, "model_name", "unknown CPU"),
 	       text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""), text_of(cpu, "codename", NULL) ? ")" : "",
@@ -261,7 +261,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no check '%s'; gpuprobe list names them",
 				    argv[0]);
 	if (cli->json) {
-		gt_auto_json *doc = json_pack("{s:s, s:[o]}", "schema", "gpuprobe-list/1", "checks", check_json(k));
+		gt_auto_json *doc = json_pack("{s:s, s:[o]}", "schema", "gpuprobe-checks/1", "checks", check_json(k));
 
 		gt_json_print(stdout, doc);
 		return 0;
@@ -286,9 +286,9 @@ const struct gt_cmd pr_cmd_explain = {
 
 static int run_list(struct gt_cli *cli, int argc, char **argv)
 {
-	gt_auto_json *doc = NULL;
-	gt_auto(gt_table) *t = gt_table_new();
 	json_t *list = json_array();
+	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-checks/1", "checks", list);
+	gt_auto(gt_table) *t = gt_table_new();
 
 	gt_table_column(t, "CHECK", GT_LEFT);
 	gt_table_column(t, "WHAT SHOULD BE", GT_WRAP);
@@ -298,7 +298,6 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 		gt_table_cell(t, "%s", pr_checks[i]->id);
 		gt_table_cell(t, "%s", pr_checks[i]->title);
 	}
-	doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-list/1", "checks", list);
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else

@@ -1,63 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_KNOB_H
 #define TN_KNOB_H
-/* What a knob is. One const struct each, in tune/knob/, listed once in knob/list.c. */
+/*
+ * A knob is one const struct in tune/knob/, listed once in tune/knob/list.c. What it wishes is a pure function of the host,
+ * the profile and the value that is there; reading, comparing, writing and undoing are the same code for all.
+ */
+#include "probe/host.h"
 #include "tune/tune.h"
 
 enum tn_effect { TN_NOW, TN_NEW_PROCESS, TN_NEW_DEVICE, TN_REBOOT };
+enum tn_op {
+	TN_SET,	  /* the value itself */
+	TN_RAISE, /* at least; never lowered */
+	TN_LOWER, /* at most; never raised */
+};
+enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* how it is kept for the next boot */
+
+/* Besides struct pr_host: what only tuning asks. Gathered once. */
+struct tn_facts {
+	bool swap_is_zram;
+	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
+};
+void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret);
+void tn_facts_clear(struct tn_facts *f);
+/* "tuned (running)" if this tuner is at work here, else NULL. */
+const char *tn_facts_tuner(const struct tn_facts *f, const char *name);
+
+/* Strict INI, see profile.c. */
+struct tn_setting {
+	const struct tn_knob *knob;
+	char *value; /* "on", "off" or the wanted value */
+	char *where; /* file:line */
+};
+struct tn_profile {
+	char *name, *summary;
+	struct tn_setting *set;
+	size_t n_set;
+};
+/* name NULL or "auto": the one that fits the host. A name with a '/' is a file. */
+int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
+		    struct gt_err *err);
+void tn_profile_free(struct tn_profile *p);
+GT_DEFINE_AUTO(tn_profile, tn_profile_free);
+/* "on", "off", a value, or NULL if the profile does not say. */
+const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k);
 
 struct tn_ctx {
-	struct gt_fsroot *fs;
+	struct gt_fsroot *fs; /* for knobs of a run only: is the file there? */
 	const struct pr_host *host;
-	const char *command; /* for run knobs, may be NULL */
-	bool chosen;	     /* named by the user or the profile, not only on by default */
+	const struct tn_facts *facts;
+	const char *asked; /* the profile's own value for this knob, NULL: derive it from the host */
+	/* of a run */
+	bool chosen; /* named by the user or the profile */
+	char *const *argv;
+	char *const *envp;
+	enum tn_program program;
 };
 
-/* The value a file should have. Pure. */
+/* What a knob wishes: a value, or why it wishes none. */
 struct tn_wish {
-	enum tn_status status; /* TN_CHANGE also when it already has it; the engine compares */
-	char value[64];
-	char reason[256];
+	enum tn_status status; /* TN_CHANGE: value; the engine finds out whether it is there already */
+	char value[128];
+	char reason[512];
+};
+struct tn_now {
+	const char *instance; /* NULL for a knob that the host has once */
+	const char *current;  /* NULL if it cannot be read */
+	const char *pair;     /* value of the counterpart, NULL if there is none */
 };
 
 struct tn_knob {
 	const char *id, *summary;
-	const char *why;      /* evidence: what it is good for, with source */
-	const char *hazard;   /* when it harms */
-	const char *unit;     /* "percent", "bytes", "choice" … */
+	const char *why;       /* evidence: what it is good for */
+	const char *hazard;    /* when it harms */
+	const char *unit;
 	const char *mechanism; /* the measurement that must move if the claim is true */
-	/* A: by default (safe, reversible, derived from this host). B: by choice. R: per run. */
-	char policy;
+	char tag;	       /* A by default, B by choice, C checked and reported only, R per run */
 	enum tn_effect takes_effect;
+	enum tn_op op;
+	enum tn_form form;
+	const char *rivals;    /* tuners that set it too, blank-separated */
 
-	/* of the host (A, B) */
-	const char *key;	 /* of a sysctl; otherwise NULL and targets() names files */
-	void (*targets)(const struct pr_host *h, struct gt_strv *ret);
-	const char *counterpart; /* file that the kernel zeroes when this one is set, or NULL */
-	void (*desired)(const struct tn_ctx *c, const char *path, const char *current, struct tn_wish *w);
+	/* of the host (A, B, C): one of key and path */
+	const char *key;		  /* sysctl */
+	const char *path;		  /* kernel file; %s stands for the instance */
+	const char *const *choices;	  /* values it may have; NULL: a whole number */
+	void (*instances)(const struct pr_host *h, struct gt_strv *ret); /* NULL: once per host */
+	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+	/* the text that keeps it for the next boot, for forms that need more than path and value */
+	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 
-	/* per run (R) */
-	void (*prepare)(const struct tn_ctx *c, struct tn_run *r);
+	/* of a run (R) */
+	void (*prepare)(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r);
 };
-
-extern const struct tn_knob *const tn_knobs[]; /* NULL-terminated */
+extern const struct tn_knob *const tn_knobs[]; /* NULL-terminated, in the order in which they are written */
 const struct tn_knob *tn_knob_find(const char *id);
-void tn_knob_targets(const struct tn_knob *k, const struct pr_host *h, struct gt_strv *ret);
+/* id itself, a family ("vm.") or NULL list: yes. */
+bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list);
+/* Every entry of the list names a knob or a family, else exit 64. */
+int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err);
 const char *tn_effect_name(enum tn_effect e);
+const char *tn_op_name(enum tn_op op);
+char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
+char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
+char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
+/* May this knob hold value? One sentence if not. */
+int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_err *err);
 
-/* To be used by knobs. */
-void tn_want(struct tn_wish *w, const char *reason, const char *fmt, ...) GT_PRINTF(3, 4);
-void tn_skip(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
-/* Raise-only: want v unless current is at least that. */
-void tn_want_at_least(struct tn_wish *w, const char *current, uint64_t v, const char *reason);
-void tn_setenv(struct tn_run *r, const char *knob, const char *why, const char *name, const char *fmt, ...)
-	GT_PRINTF(5, 6);
-void tn_note(struct tn_run *r, const char *fmt, ...) GT_PRINTF(2, 3);
-
-/* Which knobs a profile turns on: *ret_ids in list order. */
-int tn_profile_select(struct gt_fsroot *fs, const char *profile, const struct gt_strv *only, const struct gt_strv *skip,
-		      struct gt_strv *ret_ids, struct gt_err *err);
-
-/* A kernel file's value as it is compared and kept: the chosen word of a choice file, blanks squeezed. */
-int tn_read_value(struct gt_fsroot *fs, const char *path, char **ret);
+/* To be used by desired(). */
+void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
+void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
+/* To be used by prepare(). If the user's environment has the variable it is kept. */
+void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *fmt, ...) GT_PRINTF(6, 7);
+void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
+const char *tn_run_user(const struct tn_ctx *c, const char *name); /* the user's value, NULL if not set */
 #endif

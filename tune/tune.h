@@ -75,8 +75,8 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 		 struct gt_err *err);
 size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
 json_t *tn_plan_to_json(const struct tn_plan *plan);
-/* Strict: unknown knobs, values out of range, control characters and other schemas are refused (exit 3 for a plan that
- * cannot be this host's, else 64). Paths are never taken from the document. */
+/* Strict: unknown knobs, values out of range, control characters, an item twice and other schemas are refused (exit 3).
+ * Paths are never taken from the document. */
 int tn_plan_from_json(const json_t *doc, struct tn_plan **ret, struct gt_err *err);
 /* Is this the host, and are the values still those that the plan saw? Otherwise exit 3 and which one moved. */
 int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err);
@@ -151,6 +151,7 @@ struct tn_run_opts {
 	char *const *argv;	    /* the command, for TN_PROGRAM_AUTO; may be NULL */
 	char *const *envp;	    /* the user's environment; NULL: environ */
 	enum tn_program program;
+	const char *allocator;	    /* "auto", "tcmalloc", "jemalloc" or "mimalloc": preload one; NULL: as the profile says */
 	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */
 	const struct gt_strv *skip;
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_TUNE_H
+#define CHECK_TUNE_H
+/* A captured host as a directory, and a picture of the whole tree to compare. */
+#include <check.h>
+#include "probe/host.h"
+#include "tune/knob.h"
+#include "tune/tune.h"
+
+struct box {
+	char dir[64];
+	struct gt_fsroot *fs;
+};
+/* Unpack fixtures/NAME.host into a new directory. */
+void box_open(struct box *b, const char *name);
+void box_close(struct box *b);
+void box_reopen(struct box *b); /* as another process would: disarms faults */
+void box_put(struct box *b, const char *path, const char *text); /* makes parents */
+void box_remove(struct box *b, const char *path);
+char *box_get(struct box *b, const char *path); /* value as tuning reads it */
+/* Every file, link and directory with its content, but for the state directory. The caller frees it. */
+char *box_picture(struct box *b);
+bool box_has_journal(struct box *b);
+
+/* Plan all, opt-in knobs included; must succeed. */
+struct tn_plan *box_plan(struct box *b);
+struct gt_strv box_fixtures(void); /* names without .host */
+
+TCase *tune_plan_case(void);
+TCase *tune_knob_case(void);
+TCase *tune_txn_case(void);
+TCase *tune_fault_case(void);
+TCase *tune_run_case(void);
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan as a document, bad plans, profiles; and what each knob wishes of which host. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "tests/unit/check_tune.h"
+#include "tune/profile.h"
+#include "tune/value.h"
+
+static struct box b;
+static struct gt_err err;
+
+static void set_up(void)
+{
+	box_open(&b, "cpu-server");
+	gt_err_clear(&err);
+}
+
+static void tear_down(void)
+{
+	box_close(&b);
+}
+
+static const struct tn_item *item(const struct tn_plan *p, const char *id, const char *instance)
+{
+	for (size_t i = 0; i < p->n_item; i++)
+		if (!strcmp(p->item[i].knob->id, id) && (!instance || gt_streq(p->item[i].instance, instance)))
+			return &p->item[i];
+	ck_abort_msg("no %s", id);
+	return NULL;
+}
+
+START_TEST(a_plan_comes_back_from_its_document)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b), *again = NULL;
+	gt_auto_json *doc = tn_plan_to_json(plan), *doc2 = NULL;
+	gt_autofree char *text = gt_json_text(doc), *text2 = NULL;
+
+	ck_assert_msg(tn_plan_from_json(doc, &again, &err) == 0, "%s", err.msg);
+	doc2 = tn_plan_to_json(again);
+	text2 = gt_json_text(doc2);
+	ck_assert_str_eq(text, text2);
+	ck_assert_int_eq(tn_plan_check_host(b.fs, NULL, again, &err), 0);
+	ck_assert_int_eq(tn_apply(b.fs, again, NULL, NULL, &err), 0);
+}
+END_TEST
+
+/* What is put into the first change of a good plan, and what the refusal must say. */
+static const struct {
+	const char *key, *value, *says;
+} hostile[] = {
+	{ "knob", "\"vm.drop_caches\"", "no knob" },
+	{ "knob", "\"run.affinity\"", "no knob" },
+	{ "knob", "\"vm.overcommit_memory\"", "never written" },
+	{ "knob", "7", "knob" },
+	{ "wanted", "\"101\"", "0 to 100" },
+	{ "wanted", "\"-1\"", "0 to 100" },
+	{ "wanted", "\"5\\nvm.x\"", "control" },
+	{ "wanted", "null", "lacks" },
+	{ "wanted", "10", "not text" },
+	{ "wanted", "\"30\"", "would not lower" },
+	{ "instance", "\"../../etc\"", "no device" },
+	{ "status", "\"done\"", "no status" },
+	{ "counterpart", "null", "lacks its counterpart" },
+};
+
+static json_t *first_change(json_t *doc)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "items"), i, o)
+		if (!strcmp(gt_json_get_str(o, "status", ""), "change"))
+			return o;
+	return NULL;
+}
+
+START_TEST(a_hostile_plan_is_refused_with_a_sentence)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b), *bad = NULL;
+	gt_auto_json *doc = tn_plan_to_json(plan);
+
+	json_object_set_new(first_change(doc), hostile[_i].key, json_loads(hostile[_i].value, JSON_DECODE_ANY, NULL));
+	ck_assert_int_lt(tn_plan_from_json(doc, &bad, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_msg(strstr(err.msg, hostile[_i].says) != NULL, "%s", err.msg);
+	ck_assert_ptr_null(bad);
+}
+END_TEST
+
+START_TEST(an_item_twice_and_devices_with_paths_are_refused)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b), *bad = NULL;
+	gt_auto_json *doc = tn_plan_to_json(plan), *other = tn_plan_to_json(plan), *schema = tn_plan_to_json(plan);
+	json_t *o;
+	size_t i;
+
+	json_array_append(json_object_get(doc, "items"), first_change(doc));
+	ck_assert_int_lt(tn_plan_from_json(doc, &bad, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.msg, "twice"));
+	json_array_foreach(json_object_get(other, "items"), i, o)
+		if (!strcmp(gt_json_get_str(o, "knob", ""), "block.read_ahead"))
+			json_object_set_new(o, "instance", json_string("../../../etc"));
+	ck_assert_int_lt(tn_plan_from_json(other, &bad, &err), 0);
+	json_object_set_new(schema, "schema", json_string("gputune-plan/2"));
+	ck_assert_int_lt(tn_plan_from_json(schema, &bad, &err), 0);
+}
+END_TEST
+
+START_TEST(a_plan_of_another_host_or_of_earlier_is_refused)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b);
+
+	free(plan->host);
+	plan->host = gt_xstrdup("0000000000000000");
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "another host"));
+	tn_plan_free(gt_take(plan));
+	plan = box_plan(&b);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "59"), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.msg, "vm.swappiness is 59 now, not 60"));
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "60"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_bytes", "8192"), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "20"), 0);
+	box_remove(&b, "/proc/sys/vm/max_map_count");
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.msg, "has gone"));
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
+START_TEST(opt_in_knobs_wait_to_be_asked)
+{
+	gt_auto(tn_plan) *plan = NULL, *named = NULL, *profile = NULL;
+	gt_auto_strv only = { 0 }, skip = { 0 };
+
+	gt_strv_add(&only, "block.");
+	gt_strv_add(&skip, "block.scheduler");
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, NULL, &plan, &err), 0);
+	ck_assert_int_eq(item(plan, "kernel.numa_balancing", NULL)->status, TN_SKIPPED);
+	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_SKIPPED);
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &only, .skip = &skip }, &named, &err), 0);
+	ck_assert_uint_eq(named->n_item, 4); /* of two disks */
+	ck_assert_int_eq(item(named, "block.scheduler", "sda")->status, TN_SKIPPED);
+	ck_assert_int_eq(item(named, "block.read_ahead", "sda")->status, TN_CHANGE);
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "dataload" }, &profile, &err), 0);
+	ck_assert_int_eq(item(profile, "block.read_ahead", "nvme0n1")->status, TN_CHANGE);
+	ck_assert_int_eq(item(profile, "kernel.numa_balancing", NULL)->status, TN_SKIPPED);
+}
+END_TEST
+
+START_TEST(a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, "/etc/sysctl.conf", "vm.swappiness=50\n");
+	box_put(&b, "/etc/sysctl.d/50-site.conf", "\nvm.max_map_count=70000\n");
+	box_put(&b, "/run/tuned/tuned.pid", "1\n");
+	plan = box_plan(&b);
+	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict, "/etc/sysctl.d/99-sysctl.conf:1 sets it to 50"));
+	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict, "tuned (running)"));
+	ck_assert_str_eq(item(plan, "vm.max_map_count", NULL)->at_boot_by, "/etc/sysctl.d/50-site.conf:2");
+	ck_assert_str_eq(item(plan, "vm.max_map_count", NULL)->at_boot, "70000");
+}
+END_TEST
+
+/* ---- profiles ----------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *text, *says;
+} bad_profiles[] = {
+	{ "vm.swappiness = 1\n", ":1: 'vm.swappiness = 1' stands before any section" },
+	{ "[profile]\nauthor = me\n", ":2: unknown key 'author'" },
+	{ "[knobs]\n\nvm.swapiness = 1\n", ":3: there is no knob 'vm.swapiness'" },
+	{ "[knobs]\nvm.swappiness = 900\n", ":2: vm.swappiness takes 0 to 200" },
+	{ "[knobs]\nvm.swappiness\n", ":2: 'vm.swappiness' has no '='" },
+	{ "[knobs]\nvm.swappiness =\n", ":2: 'vm.swappiness' has no value" },
+	{ "[knobs]\nthp.enabled = sometimes\n", ":2: thp.enabled cannot be 'sometimes'" },
+	{ "[knobs]\nvm.overcommit_memory = 1\n", ":2: vm.overcommit_memory is reported only" },
+	{ "[knobs]\nrun.allocator = ptmalloc\n", ":2: run.allocator cannot be 'ptmalloc'" },
+	{ "[tuning]\n", ":1: unknown section [tuning]" },
+	{ "[profile]\ninherit = site\n", "circle" },
+	{ "[profile]\ninherit = nowhere\n", "no profile 'nowhere'" },
+	{ "[profile]\ninherit = ../../etc/passwd\n", "" },
+};
+
+START_TEST(a_bad_profile_is_refused_with_file_and_line)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, "/etc/gputune/profiles/site.conf", bad_profiles[_i].text);
+	ck_assert_int_lt(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
+	ck_assert_int_eq(err.exit_status, GT_EXIT_USAGE);
+	ck_assert_msg(strstr(err.msg, bad_profiles[_i].says) != NULL, "%s", err.msg);
+}
+END_TEST
+
+START_TEST(an_admins_profile_inherits_and_overrides)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, "/etc/gputune/profiles/site.conf",
+		"# ours\n[profile]\nsummary = site\ninherit = dataload\n[knobs]\nvm.swappiness = 1\nvm.dirty_ratio = off\n"
+		"thp.enabled = madvise\nkernel.numa_balancing = on\n");
+	ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err) == 0, "%s", err.msg);
+	ck_assert_str_eq(item(plan, "vm.swappiness", NULL)->wanted, "1");
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED);
+	ck_assert_int_eq(item(plan, "thp.enabled", NULL)->status, TN_CHANGE);
+	ck_assert_int_eq(item(plan, "kernel.numa_balancing", NULL)->status, TN_CHANGE);
+	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_CHANGE);
+	/* of the same name as one that is built in: the admin's counts */
+	box_put(&b, "/etc/gputune/profiles/default.conf", "[knobs]\nvm.dirty_background_ratio = off\n");
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, NULL, &plan, &err), 0);
+	ck_assert_int_eq(item(plan, "vm.dirty_background_ratio", NULL)->status, TN_SKIPPED);
+}
+END_TEST
+
+START_TEST(every_built_in_profile_is_well_formed)
+{
+	for (const struct tn_builtin_profile *p = tn_builtin_profiles; p->name; p++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = p->name }, &plan, &err) == 0, "%s", err.msg);
+	}
+}
+END_TEST
+
+TCase *tune_plan_case(void)
+{
+	TCase *tc = tcase_create("plan");
+	const TTest *const tests[] = {
+		a_plan_comes_back_from_its_document,
+		an_item_twice_and_devices_with_paths_are_refused,
+		a_plan_of_another_host_or_of_earlier_is_refused,
+		opt_in_knobs_wait_to_be_asked,
+		a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot,
+		an_admins_profile_inherits_and_overrides,
+		every_built_in_profile_is_well_formed,
+	};
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
+		tcase_add_test(tc, tests[i]);
+	tcase_add_loop_test(tc, a_hostile_plan_is_refused_with_a_sentence, 0, GT_ARRAY_SIZE(hostile));
+	tcase_add_loop_test(tc, a_bad_profile_is_refused_with_file_and_line, 0, GT_ARRAY_SIZE(bad_profiles));
+	return tc;
+}
+
+/* ---- knobs: host in, wish out ------------------------------------------------------------------------------------------- */
+
+#define GIB (INT64_C(1) << 30)
+
+struct facts {
+	int64_t memory, swap, mbit;
+	int nodes;
+	bool zram;
+};
+
+static struct tn_wish wish(const char *id, const struct facts *f, const char *current, const char *pair)
+{
+	struct pr_net net = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
+	struct pr_node nodes[4] = { 0 };
+	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = &net, .n_net = 1 };
+	struct tn_facts facts = { .swap_is_zram = f->zram };
+	struct tn_ctx c = { .host = &h, .facts = &facts };
+	struct tn_now now = { .current = current, .pair = pair };
+	struct tn_wish w = { 0 };
+
+	for (int i = 0; i < f->nodes; i++)
+		gt_set_add(&nodes[i].cpus, (unsigned)i);
+	h.mem.total_bytes = (struct pr_num){ PR_PRESENT, f->memory };
+	h.mem.swap_total_bytes = (struct pr_num){ PR_PRESENT, f->swap };
+	tn_knob_find(id)->desired(&c, &now, &w);
+	for (int i = 0; i < f->nodes; i++)
+		gt_set_clear(&nodes[i].cpus);
+	return w;
+}
+
+static const struct {
+	const char *id;
+	struct facts f;
+	const char *current, *pair;
+	enum tn_status status;
+	const char *value;
+} wishes[] = {
+	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "20", "0", TN_CHANGE, "10" },
+	{ "vm.dirty_ratio", { 128 * GIB, .nodes = 1 }, "20", "0", TN_NOT_APPLICABLE, "" },
+	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "0", "8388608", TN_SKIPPED, "" },
+	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "0", "0", TN_BLOCKED, "" },
+	{ "vm.dirty_bytes", { 64 * GIB, .nodes = 1 }, "0", "20", TN_NOT_APPLICABLE, "" },
+	{ "vm.dirty_bytes", { 128 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "8589934592" },
+	{ "vm.dirty_bytes", { 2048 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "17179869184" },
+	{ "vm.dirty_background_bytes", { 2048 * GIB, .nodes = 1 }, "0", "10", TN_CHANGE, "4294967296" },
+	{ "vm.swappiness", { GIB, .nodes = 1 }, "60", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.swappiness", { GIB, GIB, .nodes = 1 }, "60", NULL, TN_CHANGE, "10" },
+	{ "vm.swappiness", { GIB, GIB, .nodes = 1, .zram = true }, "60", NULL, TN_SKIPPED, "" },
+	{ "vm.zone_reclaim_mode", { GIB, .nodes = 1 }, "1", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.zone_reclaim_mode", { GIB, .nodes = 2 }, "1", NULL, TN_CHANGE, "0" },
+	{ "vm.max_map_count", { 4 * GIB, .nodes = 1 }, "65530", NULL, TN_CHANGE, "262144" },
+	{ "vm.max_map_count", { 1024 * GIB, .nodes = 1 }, "65530", NULL, TN_CHANGE, "1048576" },
+	{ "vm.max_map_count", { 65536 * GIB, .nodes = 1 }, "65530", NULL, TN_CHANGE, "4194304" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 1 }, "1", NULL, TN_NOT_APPLICABLE, "" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "1", NULL, TN_CHANGE, "0" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "2", NULL, TN_SKIPPED, "" },
+	{ "net.core.rmem_max", { GIB, .nodes = 1 }, "212992", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 10000 }, "212992", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 25000 }, "212992", NULL, TN_CHANGE, "16777216" },
+	{ "net.core.wmem_max", { GIB, .nodes = 1, .mbit = 200000 }, "212992", NULL, TN_CHANGE, "134217728" },
+	{ "net.core.wmem_max", { GIB, .nodes = 1, .mbit = 800000 }, "212992", NULL, TN_CHANGE, "134217728" },
+	{ "vm.overcommit_memory", { GIB, .nodes = 1 }, "2", NULL, TN_ADVICE, "" },
+	{ "vm.overcommit_memory", { GIB, .nodes = 1 }, "1", NULL, TN_ALREADY, "" },
+	{ "thp.enabled", { GIB, .nodes = 1 }, "never", NULL, TN_CHANGE, "madvise" },
+	{ "thp.enabled", { GIB, .nodes = 1 }, "always", NULL, TN_ALREADY, "" },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "always", NULL, TN_CHANGE, "madvise" },
+};
+
+START_TEST(wishes_follow_from_the_host)
+{
+	struct tn_wish w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
+
+	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
+	ck_assert_str_eq(w.value, wishes[_i].value);
+	ck_assert_str_ne(w.reason, "");
+}
+END_TEST
+
+/* Raise-only and lower-only knobs are content with more, or less. */
+START_TEST(good_values_are_left)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/max_map_count", "1600000"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/net/core/rmem_max", "536870912"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "3"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "1"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/sda/queue/read_ahead_kb", "16384"), 0);
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "vm.max_map_count", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(item(plan, "net.core.rmem_max", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(item(plan, "net.core.wmem_max", NULL)->status, TN_CHANGE);
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(item(plan, "vm.swappiness", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_ALREADY);
+}
+END_TEST
+
+START_TEST(every_knob_says_all_that_a_knob_must)
+{
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		const struct tn_knob *k = tn_knobs[i];
+
+		ck_assert_msg(k->id && k->summary && k->why && k->hazard && k->unit && k->mechanism, "%s", k->id);
+		ck_assert_msg(strchr("ABCR", k->tag) != NULL, "%s", k->id);
+		ck_assert_msg(!k->desired != !k->prepare, "%s has one of desired and prepare", k->id);
+		ck_assert_msg((k->tag == 'R') == !!k->prepare, "%s: R is per run", k->id);
+		ck_assert_msg(k->prepare || !k->key != !k->path, "%s has one of key and path", k->id);
+		ck_assert_msg(k->tag == 'C' || *k->mechanism, "%s names what must move", k->id);
+		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
+		for (size_t n = 0; n < i; n++)
+			ck_assert_str_ne(tn_knobs[n]->id, k->id);
+	}
+}
+END_TEST
+
+TCase *tune_knob_case(void)
+{
+	TCase *tc = tcase_create("knob");
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
+	tcase_add_test(tc, good_values_are_left);
+	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
+	return tc;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The launcher: right on every captured host, respectful of what the user has set. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "tests/unit/check_tune.h"
+
+static struct tn_run *make(const char *host, char *const *argv, char *const *envp, const char *allocator)
+{
+	struct tn_run_opts o = { .argv = argv, .envp = envp, .allocator = allocator };
+	struct tn_run *run = NULL;
+	struct gt_err err = { 0 };
+	struct box b;
+
+	box_open(&b, host);
+	ck_assert_msg(tn_run_make(b.fs, NULL, &o, &run, &err) == 0, "%s", err.msg);
+	box_close(&b);
+	return run;
+}
+
+static const struct tn_var *var(const struct tn_run *r, const char *name)
+{
+	for (size_t i = 0; i < r->n_var; i++)
+		if (!strcmp(r->var[i].name, name))
+			return &r->var[i];
+	return NULL;
+}
+
+static char *no_env[] = { NULL };
+static char *python[] = { "/usr/bin/python3", "train.py", NULL };
+
+static const struct {
+	const char *host;
+	const char *env[3];
+	const char *cpus, *nodes, *threads;
+} cases[] = {
+	{ "laptop-no-gpu", { NULL }, "0-7", "", "4" },
+	{ "cpu-server", { NULL }, "0-15", "", "8" },
+	{ "cpu-server", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "4-7,12-15", "1", "4" },
+	{ "cpu-server", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-1,8-9", "0", "2" },
+	{ "cpu-server", { "LOCAL_RANK=20", "LOCAL_WORLD_SIZE=32" }, "4,12", "1", "1" },
+	{ "cpu-server", { "LOCAL_RANK=9", "LOCAL_WORLD_SIZE=2" }, "0-15", "", "8" }, /* nonsense is not followed */
+	{ "server-8gpu", { NULL }, "0-15,32-47", "0", "16" },
+	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
+	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
+	{ "container-cpuset", { NULL }, "16-19,48-51", "1", "4" },
+	{ "gpu-lost-and-narrow", { NULL }, "", "", "32" }, /* the GPU's node is not known: no guess */
+	{ "cpuless-node", { NULL }, "0-7", "0", "8" },
+};
+
+START_TEST(cpus_memory_and_threads_follow_from_the_host)
+{
+	gt_auto(tn_run) *r = make(cases[_i].host, python, (char *const *)cases[_i].env, NULL);
+	gt_autofree char *cpus = gt_set_format(&r->cpus), *nodes = gt_set_format(&r->mem_nodes);
+
+	ck_assert_str_eq(cpus, cases[_i].cpus);
+	ck_assert_str_eq(nodes, cases[_i].nodes);
+	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, cases[_i].threads);
+	ck_assert_ptr_nonnull(r->cpus_reason);
+	ck_assert_ptr_nonnull(r->mem_reason);
+}
+END_TEST
+
+/* Between them the ranks have every core, and no two ranks the same one. */
+START_TEST(ranks_share_out_the_cores)
+{
+	gt_auto(pr_host) *h = NULL;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
+	for (unsigned n = 1; n <= 16; n++) {
+		gt_auto_set all = { 0 };
+		unsigned sum = 0;
+
+		for (unsigned k = 0; k < n; k++) {
+			gt_autofree char *rank = gt_xasprintf("LOCAL_RANK=%u", k), *size = gt_xasprintf("LOCAL_WORLD_SIZE=%u", n);
+			char *env[] = { rank, size, NULL };
+			gt_auto(tn_run) *r = NULL;
+
+			ck_assert_int_eq(tn_run_make(b.fs, h, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+			sum += gt_set_count(&r->cpus);
+			gt_set_or(&all, &r->cpus);
+		}
+		ck_assert_msg(sum == gt_set_count(&all), "%u ranks share CPUs", n);
+		if (n >= 8)
+			ck_assert_uint_eq(sum, 64);
+	}
+	box_close(&b);
+}
+END_TEST
+
+START_TEST(what_the_user_has_set_is_kept)
+{
+	char *env[] = { "OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/opt/lib",
+			NULL };
+	gt_auto(tn_run) *r = make("cpu-server", python, env, "auto");
+
+	ck_assert_int_eq(var(r, "OMP_NUM_THREADS")->status, TN_VAR_KEPT);
+	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "3");
+	ck_assert_int_eq(var(r, "LD_PRELOAD")->status, TN_VAR_KEPT);
+	ck_assert_int_ne(var(r, "GLIBC_TUNABLES")->status, TN_VAR_SET);
+	/* a search path can be added to; the user's own comes first */
+	ck_assert_int_eq(var(r, "LD_LIBRARY_PATH")->status, TN_VAR_SET);
+	ck_assert_str_eq(var(r, "LD_LIBRARY_PATH")->value, "/opt/lib:/usr/lib/x86_64-linux-gnu/openblas-openmp");
+}
+END_TEST
+
+START_TEST(python_is_never_bound_by_openmp)
+{
+	static char *commands[][2] = { { "python3", NULL }, { "/opt/venv/bin/python3.11", NULL }, { "torchrun", NULL },
+				       { "./train.py", NULL } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(commands); i++) {
+		gt_auto(tn_run) *r = make("cpu-server", commands[i], no_env, NULL);
+
+		ck_assert_int_eq(var(r, "OMP_PROC_BIND")->status, TN_VAR_SKIPPED);
+		ck_assert_ptr_null(var(r, "OMP_PLACES"));
+	}
+}
+END_TEST
+
+START_TEST(an_openmp_program_is_bound_unless_the_user_binds_it)
+{
+	char *gomp[] = { "GOMP_CPU_AFFINITY=0-3", NULL };
+	struct tn_run_opts o = { .envp = no_env, .program = TN_PROGRAM_OPENMP };
+	gt_auto(tn_run) *r = NULL, *by_user = NULL;
+	struct box b;
+
+	box_open(&b, "cpu-server");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	ck_assert_str_eq(var(r, "OMP_PLACES")->value, "cores");
+	ck_assert_str_eq(var(r, "OMP_PROC_BIND")->value, "spread"); /* two nodes */
+	o.envp = gomp;
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &by_user, NULL), 0);
+	ck_assert_int_eq(var(by_user, "OMP_PROC_BIND")->status, TN_VAR_SKIPPED);
+	box_close(&b);
+}
+END_TEST
+
+START_TEST(libraries_are_taken_by_choice_and_by_soname)
+{
+	gt_auto(tn_run) *plain = make("cpu-server", python, no_env, NULL);
+	gt_auto(tn_run) *any = make("cpu-server", python, no_env, "auto");
+	gt_auto(tn_run) *jemalloc = make("cpu-server", python, no_env, "jemalloc");
+	gt_auto(tn_run) *none = make("laptop-no-gpu", python, no_env, "auto");
+
+	ck_assert_int_eq(var(plain, "LD_PRELOAD")->status, TN_VAR_SKIPPED);
+	ck_assert_int_eq(var(plain, "GLIBC_TUNABLES")->status, TN_VAR_SET);
+	ck_assert_str_eq(var(plain, "LD_LIBRARY_PATH")->value, "/usr/lib/x86_64-linux-gnu/openblas-openmp");
+	ck_assert_str_eq(var(any, "LD_PRELOAD")->value, "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4");
+	ck_assert_int_eq(var(any, "GLIBC_TUNABLES")->status, TN_VAR_SKIPPED);
+	ck_assert_str_eq(var(jemalloc, "LD_PRELOAD")->value, "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2");
+	ck_assert_ptr_nonnull(var(jemalloc, "MALLOC_CONF"));
+	ck_assert_int_eq(var(none, "LD_PRELOAD")->status, TN_VAR_SKIPPED);
+	ck_assert_int_eq(var(none, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED); /* openblas-openmp is not there */
+}
+END_TEST
+
+START_TEST(every_captured_host_gets_cpus_it_may_use)
+{
+	gt_auto_strv names = box_fixtures();
+
+	for (size_t i = 0; i < names.n; i++) {
+		gt_auto(tn_run) *r = make(names.v[i], python, no_env, NULL);
+		gt_auto(pr_host) *h = NULL;
+		gt_auto_set in = { 0 };
+		struct box b;
+		uint64_t threads;
+
+		box_open(&b, names.v[i]);
+		ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
+		gt_set_copy(&in, &r->cpus);
+		gt_set_and(&in, &h->cpu.allowed);
+		ck_assert_msg(gt_set_equal(&in, &r->cpus), "%s: CPUs that are not allowed", names.v[i]);
+		ck_assert_int_eq(gt_parse_u64(var(r, "OMP_NUM_THREADS")->value, &threads), 0);
+		ck_assert_msg(threads >= 1 && threads <= gt_set_count(&h->cpu.allowed), "%s: %lu threads", names.v[i], threads);
+		box_close(&b);
+	}
+}
+END_TEST
+
+/* On the machine itself: the mask and the environment are there, and a refused mask is no failure. */
+START_TEST(entering_sets_what_was_computed)
+{
+	gt_auto(gt_fsroot) *live = NULL;
+	gt_auto(tn_run) *r = NULL;
+	struct gt_err err = { 0 };
+	pid_t pid;
+	int st;
+
+	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
+	ck_assert_msg(tn_run_make(live, NULL, &(struct tn_run_opts){ .argv = python, .envp = no_env }, &r, &err) == 0, "%s", err.msg);
+	pid = fork();
+	if (pid == 0) {
+		gt_auto_set have = { 0 };
+		cpu_set_t mask;
+
+		unsetenv("OMP_NUM_THREADS");
+		if (tn_run_enter(r, NULL) < 0 || sched_getaffinity(0, sizeof(mask), &mask) < 0)
+			_exit(1);
+		for (unsigned i = 0; i < CPU_SETSIZE; i++)
+			if (CPU_ISSET(i, &mask))
+				gt_set_add(&have, i);
+		if (gt_set_count(&r->cpus) && !gt_set_equal(&have, &r->cpus))
+			_exit(2);
+		_exit(gt_streq(getenv("OMP_NUM_THREADS"), var(r, "OMP_NUM_THREADS")->value) ? 0 : 3);
+	}
+	waitpid(pid, &st, 0);
+	ck_assert_int_eq(st, 0);
+	gt_set_clear(&r->cpus);
+	gt_set_add(&r->cpus, 4095); /* no such CPU */
+	gt_set_add(&r->mem_nodes, 511);
+	pid = fork();
+	if (pid == 0) {
+		freopen("/dev/null", "w", stderr);
+		_exit(tn_run_enter(r, NULL) < 0);
+	}
+	waitpid(pid, &st, 0);
+	ck_assert_int_eq(st, 0);
+}
+END_TEST
+
+TCase *tune_run_case(void)
+{
+	TCase *tc = tcase_create("run");
+	const TTest *const tests[] = {
+		ranks_share_out_the_cores,
+		what_the_user_has_set_is_kept,
+		python_is_never_bound_by_openmp,
+		an_openmp_program_is_bound_unless_the_user_binds_it,
+		libraries_are_taken_by_choice_and_by_soname,
+		every_captured_host_gets_cpus_it_may_use,
+		entering_sets_what_was_computed,
+	};
+
+	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
+		tcase_add_test(tc, tests[i]);
+	tcase_set_timeout(tc, 120);
+	return tc;
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Apply and revert are each other's inverse; originals are never lost; what others do is respected. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "lib/buf.h"
+#include "tests/unit/check_tune.h"
+#include "tune/journal.h"
+#include "tune/persist.h"
+#include "tune/value.h"
+
+#define SWAPPINESS "/proc/sys/vm/swappiness"
+#define THP	   "/sys/kernel/mm/transparent_hugepage/enabled"
+#define BOOT_ID	   "/proc/sys/kernel/random/boot_id"
+
+static struct box b;
+static char *before;
+static struct gt_err err;
+static int status;
+
+static void set_up(void)
+{
+	box_open(&b, "cpu-server");
+	before = box_picture(&b);
+	gt_err_clear(&err);
+	status = -1;
+}
+
+static void tear_down(void)
+{
+	box_close(&b);
+	free(before);
+}
+
+static void apply(const struct tn_plan_opts *choice, bool persist)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	ck_assert_msg(tn_plan_make(b.fs, NULL, choice, &plan, &err) == 0, "%s", err.msg);
+	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = persist }, NULL, &err) == 0, "%s", err.msg);
+}
+
+static void revert(int want)
+{
+	ck_assert_msg(tn_revert(b.fs, NULL, &status, &err) == 0, "%s", err.msg);
+	ck_assert_int_eq(status, want);
+}
+
+static int verify(void)
+{
+	json_t *report = NULL;
+
+	ck_assert_msg(tn_verify(b.fs, &report, &status, &err) == 0, "%s", err.msg);
+	json_decref(report);
+	return status;
+}
+
+static void expect_before(void)
+{
+	gt_autofree char *now = box_picture(&b);
+
+	ck_assert_str_eq(now, before);
+	ck_assert(!box_has_journal(&b));
+}
+
+static void expect(const char *path, const char *value)
+{
+	gt_autofree char *now = box_get(&b, path);
+
+	ck_assert_str_eq(now, value);
+}
+
+START_TEST(apply_then_revert_is_identity_on_every_captured_host)
+{
+	gt_auto_strv names = box_fixtures();
+
+	ck_assert_uint_gt(names.n, 5);
+	for (size_t i = 0; i < names.n; i++)
+		for (int persist = 0; persist < 2; persist++) {
+			gt_auto(tn_plan) *plan = NULL;
+			gt_autofree char *old = NULL, *middle = NULL, *now = NULL;
+			struct box one;
+			size_t changes;
+
+			box_open(&one, names.v[i]);
+			if (persist) {
+				box_put(&one, "/etc/sysctl.d/README", "");
+				box_put(&one, "/etc/tmpfiles.d/README", "");
+				box_put(&one, "/etc/udev/rules.d/README", "");
+			}
+			old = box_picture(&one);
+			plan = box_plan(&one);
+			changes = tn_plan_changes(plan);
+			gt_err_clear(&err);
+			ck_assert_msg(tn_apply(one.fs, plan, &(struct tn_apply_opts){ .persist = persist }, NULL, &err) == 0, "%s: %s",
+				      names.v[i], err.msg);
+			middle = box_picture(&one);
+			ck_assert_msg(!changes == !strcmp(old, middle), "%s: %zu changes", names.v[i], changes);
+			ck_assert_int_eq(tn_revert(one.fs, NULL, &status, &err), 0);
+			ck_assert_int_eq(status, 0);
+			now = box_picture(&one);
+			ck_assert_msg(!strcmp(old, now), "%s: not as before", names.v[i]);
+			ck_assert(!box_has_journal(&one));
+			box_close(&one);
+		}
+}
+END_TEST
+
+START_TEST(nothing_to_do_leaves_no_trace)
+{
+	gt_auto_strv only = { 0 };
+	struct tn_plan_opts o = { .only = &only };
+
+	gt_strv_add(&only, "vm.overcommit_memory");
+	apply(&o, false);
+	ck_assert(!gt_fs_exists(b.fs, TN_STATE_DIR));
+	revert(0);
+	ck_assert(!gt_fs_exists(b.fs, TN_STATE_DIR));
+	ck_assert_int_eq(verify(), 0);
+}
+END_TEST
+
+START_TEST(a_second_apply_keeps_the_originals)
+{
+	gt_auto_strv vm = { 0 };
+	gt_auto(tn_plan) *plan = NULL;
+	struct tn_plan_opts first = { .only = &vm };
+
+	gt_strv_add(&vm, "vm.");
+	apply(&first, false);
+	expect(SWAPPINESS, "10");
+	apply(NULL, true);
+	apply(NULL, true); /* and a third that has nothing to do */
+	/* a plan that goes further on a knob that is held: its old value is ours, not the host's */
+	plan = box_plan(&b);
+	for (size_t i = 0; i < plan->n_item; i++)
+		if (!strcmp(plan->item[i].knob->id, "vm.swappiness")) {
+			free(plan->item[i].wanted);
+			plan->item[i].wanted = gt_xstrdup("1");
+			plan->item[i].status = TN_CHANGE;
+		}
+	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
+	expect(SWAPPINESS, "1");
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT); /* the file still says 10 */
+	apply(NULL, true);
+	ck_assert_int_eq(verify(), 0);
+	revert(0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(what_a_rival_changed_is_left_alone)
+{
+	apply(NULL, false);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "33"), 0);
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	revert(TN_EXIT_DRIFT);
+	expect(SWAPPINESS, "33");
+	ck_assert(!box_has_journal(&b));
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(a_rival_between_two_applies_is_where_revert_ends)
+{
+	apply(NULL, false);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "90"), 0);
+	apply(NULL, false);
+	expect(SWAPPINESS, "10");
+	revert(TN_EXIT_DRIFT);
+	expect(SWAPPINESS, "90");
+}
+END_TEST
+
+/* Writing one of a pair zeroes the other: the one that was in force is put back, and last. */
+START_TEST(counterparts_come_back)
+{
+	static const char *const hosts[] = { "cpu-server-512g", "cpu-server" };
+	gt_autofree char *old = NULL, *now = NULL;
+	gt_auto(tn_plan) *plan = NULL;
+	struct box big;
+
+	box_open(&big, hosts[0]);
+	old = box_picture(&big);
+	plan = box_plan(&big);
+	ck_assert_int_eq(tn_apply(big.fs, plan, NULL, NULL, &err), 0);
+	now = box_get(&big, "/proc/sys/vm/dirty_ratio");
+	ck_assert_str_eq(now, "0");
+	free(now);
+	now = box_get(&big, "/proc/sys/vm/dirty_bytes");
+	ck_assert_str_eq(now, "17179869184");
+	ck_assert_int_eq(tn_revert(big.fs, NULL, &status, &err), 0);
+	free(now);
+	now = box_picture(&big);
+	ck_assert_str_eq(now, old);
+	box_close(&big);
+}
+END_TEST
+
+START_TEST(a_pair_set_by_a_rival_in_the_other_form_is_left_alone)
+{
+	apply(NULL, false);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_bytes", "104857600"), 0); /* zeroes dirty_ratio */
+	revert(TN_EXIT_DRIFT);
+	expect("/proc/sys/vm/dirty_bytes", "104857600");
+	expect("/proc/sys/vm/dirty_ratio", "0");
+}
+END_TEST
+
+START_TEST(persisted_files_are_ours_whole_and_go_whole)
+{
+	gt_autofree char *text = NULL;
+	struct stat st;
+
+	apply(&(struct tn_plan_opts){ .optional = true }, true);
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_SYSCTL_D_PATH, &text, NULL), 0);
+	ck_assert(tn_persist_is_ours(text));
+	ck_assert_ptr_nonnull(strstr(text, "\nvm.swappiness = 10\n"));
+	ck_assert_int_eq(gt_fs_stat(b.fs, TN_SYSCTL_D_PATH, &st), 0);
+	ck_assert_int_eq(st.st_mode & 0777, 0644);
+	free(gt_take(text));
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_TMPFILES_D_PATH, &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nw /sys/devices/system/cpu/cpufreq/policy0/scaling_governor - - - - performance\n"));
+	free(gt_take(text));
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_UDEV_RULE_PATH, &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"sda\", ATTR{size}==\"3750748848\", ATTR{queue/read_ahead_kb}=\"8192\"\n"));
+	ck_assert_int_eq(verify(), 0);
+	revert(0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(a_file_that_was_edited_is_neither_overwritten_nor_removed)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	apply(NULL, true);
+	box_put(&b, TN_SYSCTL_D_PATH, "# mine now\nvm.swappiness = 42\n");
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	plan = box_plan(&b);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	revert(TN_EXIT_DRIFT);
+	ck_assert(gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	ck_assert(!gt_fs_exists(b.fs, TN_TMPFILES_D_PATH));
+	expect(SWAPPINESS, "60");
+}
+END_TEST
+
+START_TEST(a_later_file_of_the_admin_is_seen_to_win)
+{
+	gt_autofree char *text = NULL;
+	json_t *report = NULL;
+
+	apply(NULL, true);
+	ck_assert_int_eq(verify(), 0);
+	box_put(&b, "/etc/sysctl.conf", "vm.swappiness = 61\n"); /* read through 99-sysctl.conf */
+	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
+	ck_assert_int_eq(status, TN_EXIT_DRIFT);
+	text = gt_json_text(report);
+	ck_assert_ptr_nonnull(strstr(text, "/etc/sysctl.d/99-sysctl.conf:1 sets it to 61"));
+	json_decref(report);
+	/* also the other form of a pair takes its place */
+	box_put(&b, "/etc/sysctl.conf", "vm.dirty_bytes = 1048576\n");
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+}
+END_TEST
+
+static void reboot(const char *id)
+{
+	ck_assert_int_eq(gt_fs_write_value(b.fs, BOOT_ID, id), 0);
+}
+
+START_TEST(after_a_reboot_what_was_not_kept_is_void)
+{
+	apply(NULL, false);
+	reboot("another-boot");
+	ck_assert_int_eq(verify(), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0); /* as the kernel would begin */
+	revert(0);
+	expect(SWAPPINESS, "60");
+}
+END_TEST
+
+START_TEST(after_a_reboot_files_go_and_values_are_pending)
+{
+	apply(NULL, true);
+	reboot("another-boot"); /* values in the tree stay: our files set them again */
+	ck_assert_int_eq(verify(), 0);
+	revert(TN_EXIT_PENDING);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	expect(SWAPPINESS, "10");
+	ck_assert_int_eq(verify(), TN_EXIT_PENDING);
+	reboot("third-boot");
+	ck_assert_int_eq(verify(), 0);
+	revert(0);
+}
+END_TEST
+
+START_TEST(an_experiment_keeps_others_out_and_ends_alone)
+{
+	gt_autofree char *applied = NULL, *now = NULL;
+	gt_auto_strv vm = { 0 };
+	gt_auto(tn_plan) *plan = NULL, *again = NULL;
+	struct tn_plan_opts first = { .only = &vm };
+	pid_t pid;
+	int st;
+
+	gt_strv_add(&vm, "vm.swappiness");
+	apply(&first, false);
+	applied = box_picture(&b);
+	plan = box_plan(&b);
+	ck_assert_int_eq(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .temporary = true }, NULL, &err), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct gt_err e = { 0 };
+		int s;
+
+		_exit(tn_revert(b.fs, NULL, &s, &e) < 0 ? e.exit_status : 99);
+	}
+	waitpid(pid, &st, 0);
+	ck_assert_int_eq(WEXITSTATUS(st), TN_EXIT_REFUSED);
+	again = box_plan(&b);
+	revert(0); /* the experiment */
+	now = box_picture(&b);
+	ck_assert_str_eq(now, applied);
+	expect(SWAPPINESS, "10");
+	revert(0); /* what was applied before */
+	expect_before();
+}
+END_TEST
+
+START_TEST(two_at_once_are_told_apart_by_the_lock)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b);
+	int fd = -1;
+
+	ck_assert_int_eq(tn_journal_lock(b.fs, &fd, &err), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "another gputune"));
+	close(fd);
+	expect_before();
+}
+END_TEST
+
+/* ---- the journal itself ------------------------------------------------------------------------------------------------ */
+
+static void append_raw(const char *text)
+{
+	ck_assert_int_eq(gt_fs_append_sync(b.fs, TN_STATE_DIR "/journal", text, strlen(text)), 0);
+}
+
+START_TEST(a_torn_last_record_is_a_step_that_never_happened)
+{
+	apply(NULL, false);
+	append_raw("0badc0de {\"rec\":\"undo\",\"tx\":");
+	ck_assert_int_eq(verify(), 0);
+	apply(&(struct tn_plan_opts){ .optional = true }, false); /* mends the end before it writes on */
+	revert(0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(damage_in_the_middle_is_one_sentence_and_nothing_changes)
+{
+	gt_autofree char *applied = NULL, *now = NULL;
+	json_t *report = NULL;
+
+	apply(NULL, false);
+	applied = box_picture(&b);
+	append_raw("00000000 {\"rec\":\"commit\",\"tx\":1}\n");
+	append_raw("00000000 {\"rec\":\"commit\",\"tx\":1}\n");
+	ck_assert_int_lt(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_int_lt(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_lt(tn_verify(b.fs, &report, &status, &err), 0);
+	now = box_picture(&b);
+	ck_assert_str_eq(now, applied);
+}
+END_TEST
+
+/* Even a journal with good checksums leads us only to files that we would write ourselves. */
+START_TEST(a_forged_journal_writes_nowhere_else)
+{
+	const char *rec = "{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"x\",\"temporary\":false,\"boot\":\"\"}";
+	const char *evil = "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/etc/passwd\",\"old\":\"x\",\"new\":\"y\"}";
+	gt_auto_buf j = { 0 };
+
+	box_put(&b, "/etc/passwd", "y");
+	gt_buf_printf(&j, "%08x %s\n%08x %s\n", gt_crc32c(rec, strlen(rec)), rec, gt_crc32c(evil, strlen(evil)), evil);
+	gt_buf_printf(&j, "%08x %s\n", gt_crc32c(rec, strlen(rec)), rec);
+	box_put(&b, TN_STATE_DIR "/journal", j.s);
+	ck_assert_int_lt(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	expect("/etc/passwd", "y");
+}
+END_TEST
+
+START_TEST(only_listed_paths_are_written)
+{
+	static const char *const no[] = { "/etc/passwd", "/etc/sysctl.d/90-gputune.conf.bak", "/proc/sys/kernel/core_pattern",
+					  "/proc/sys/vm/../kernel/core_pattern", "/proc/sys/vm/overcommit_memory",
+					  "/sys/block/a/b/queue/read_ahead_kb", "/sys/block/../queue/read_ahead_kb",
+					  "/proc/sys/vm/drop_caches", "" };
+	static const char *const yes[] = { "/proc/sys/vm/dirty_bytes", "/sys/block/nvme0n1/queue/read_ahead_kb", TN_UDEV_RULE_PATH,
+					   "/sys/devices/system/cpu/cpufreq/policy12/scaling_governor", THP };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(no); i++) {
+		ck_assert_msg(!tn_path_allowed(no[i]), "%s", no[i]);
+		ck_assert_int_eq(tn_value_write(b.fs, no[i], "1"), -EPERM);
+		ck_assert_int_eq(tn_file_write(b.fs, no[i], "1"), -EPERM);
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(yes); i++)
+		ck_assert_msg(tn_path_allowed(yes[i]), "%s", yes[i]);
+}
+END_TEST
+
+START_TEST(no_link_of_the_state_or_etc_is_followed_out)
+{
+	gt_autofree char *link = gt_xasprintf("%s%s", b.dir, TN_SYSCTL_D_PATH), *victim = NULL;
+	gt_auto(tn_plan) *plan = box_plan(&b);
+
+	box_put(&b, "/etc/victim", "untouched");
+	ck_assert_int_eq(symlink("/etc/victim", link), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED); /* not ours, by its content */
+	victim = box_get(&b, "/etc/victim");
+	ck_assert_str_eq(victim, "untouched");
+}
+END_TEST
+
+START_TEST(a_knob_that_vanished_is_no_drift)
+{
+	apply(NULL, false);
+	box_remove(&b, SWAPPINESS);
+	ck_assert_int_eq(verify(), 0);
+	revert(0);
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
+TCase *tune_txn_case(void)
+{
+	TCase *tc = tcase_create("txn");
+	const TTest *const tests[] = {
+		apply_then_revert_is_identity_on_every_captured_host,
+		nothing_to_do_leaves_no_trace,
+		a_second_apply_keeps_the_originals,
+		what_a_rival_changed_is_left_alone,
+		a_rival_between_two_applies_is_where_revert_ends,
+		counterparts_come_back,
+		a_pair_set_by_a_rival_in_the_other_form_is_left_alone,
+		persisted_files_are_ours_whole_and_go_whole,
+		a_file_that_was_edited_is_neither_overwritten_nor_removed,
+		a_later_file_of_the_admin_is_seen_to_win,
+		after_a_reboot_what_was_not_kept_is_void,
+		after_a_reboot_files_go_and_values_are_pending,
+		an_experiment_keeps_others_out_and_ends_alone,
+		two_at_once_are_told_apart_by_the_lock,
+		a_torn_last_record_is_a_step_that_never_happened,
+		damage_in_the_middle_is_one_sentence_and_nothing_changes,
+		a_forged_journal_writes_nowhere_else,
+		only_listed_paths_are_written,
+		no_link_of_the_state_or_etc_is_followed_out,
+		a_knob_that_vanished_is_no_drift,
+	};
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
+		tcase_add_test(tc, tests[i]);
+	tcase_set_timeout(tc, 120);
+	return tc;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list, explain, lint: what there is to know without changing anything. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/table.h"
+#include "sysctl/sysctl.h"
+#include "tune/gputune.h"
+#include "tune/persist.h"
+
+/* ---- list --------------------------------------------------------------------------------------------------------- */
+
+static json_t *knob_json(const struct tn_knob *k)
+{
+	const char tag[2] = { k->tag };
+	gt_autofree char *pair = tn_knob_pair_path(k), *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL;
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", k->id, "tag", tag, "summary",
+			 k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "takes_effect",
+			 tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path", gt_json_str(path), "counterpart",
+			 gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)), "measured_by",
+			 gt_json_str(*k->mechanism ? k->mechanism : NULL));
+}
+
+static int run_list(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto(gt_table) *t = NULL;
+
+	if (cli->json) {
+		json_t *list = json_array();
+		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
+
+		for (size_t i = 0; tn_knobs[i]; i++)
+			json_array_append_new(list, knob_json(tn_knobs[i]));
+		gt_json_print(stdout, doc);
+		return 0;
+	}
+	t = gt_table_new();
+	gt_table_column(t, "KNOB", GT_LEFT);
+	gt_table_column(t, "TAG", GT_LEFT);
+	gt_table_column(t, "TAKES EFFECT", GT_LEFT);
+	gt_table_column(t, "WHAT", GT_WRAP);
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		gt_table_row(t);
+		gt_table_cell(t, "%s", tn_knobs[i]->id);
+		gt_table_cell(t, "%c", tn_knobs[i]->tag);
+		gt_table_cell(t, "%s", tn_effect_name(tn_knobs[i]->takes_effect));
+		gt_table_cell(t, "%s", tn_knobs[i]->summary);
+	}
+	gt_table_print(t, stdout, cli->color);
+	puts("\nA by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune run)");
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_list = {
+	.name = "list", .args = "", .summary = "all knobs", .run = run_list,
+};
+
+/* ---- explain ------------------------------------------------------------------------------------------------------- */
+
+static const char *tag_text(char tag)
+{
+	return tag == 'A' ? "A: applied by default" :
+	       tag == 'B' ? "B: applied by choice only (--optional, --only, or a profile)" :
+	       tag == 'C' ? "C: checked and reported, never written" :
+			    "R: set for one run by gputune run";
+}
+
+static void paragraph(const char *head, const char *text)
+{
+	printf("\n%s\n", head);
+	gt_print_wrapped(stdout, text, 2, gt_term_width(stdout));
+}
+
+static void field(const char *name, const char *value)
+{
+	if (value && *value)
+		printf("  %-14s%s\n", name, value);
+}
+
+static void show_knob(const json_t *k, const struct tn_knob *knob)
+{
+	printf("%s: %s\n\n", knob->id, knob->summary);
+	field("policy", tag_text(knob->tag));
+	field("file", gt_json_get_str(k, "path", NULL));
+	field("unit", knob->unit);
+	field("operation", knob->tag == 'R' || knob->tag == 'C' ? NULL :
+			   knob->op == TN_RAISE			  ? "raised only, never lowered" :
+			   knob->op == TN_LOWER			  ? "lowered only, never raised" :
+								    "set");
+	field("takes effect", tn_effect_name(knob->takes_effect));
+	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
+	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
+	field("measured by", gt_json_get_str(k, "measured_by", NULL));
+	paragraph("Why", knob->why);
+	paragraph("Hazard", knob->hazard);
+}
+
+static int show_here(struct gt_cli *cli, const char *id)
+{
+	gt_auto_strv only = { 0 };
+	gt_auto(tn_plan) *plan = NULL;
+	int r;
+
+	gt_strv_add(&only, id);
+	r = tn_plan_make(cli->fs, NULL, &(struct tn_plan_opts){ .only = &only }, &plan, &cli->err);
+	if (r < 0)
+		return r;
+	puts("\nOn this host");
+	for (size_t i = 0; i < plan->n_item; i++) {
+		const struct tn_item *it = &plan->item[i];
+
+		printf("  %s%s%s", it->instance ? it->instance : "", it->instance ? ": " : "", tn_status_name(it->status));
+		if (it->current && it->wanted && it->status == TN_CHANGE)
+			printf(", %s to %s", it->current, it->wanted);
+		else if (it->current)
+			printf(", now %s", it->current);
+		printf("; %s\n", it->reason);
+		if (it->at_boot_by)
+			printf("  after a reboot %s, because of %s\n", it->at_boot, it->at_boot_by);
+	}
+	return 0;
+}
+
+static int run_explain(struct gt_cli *cli, int argc, char **argv)
+{
+	const struct tn_knob *k = tn_knob_find(argv[0]);
+	gt_auto_json *doc = NULL;
+
+	if (!k)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no knob '%.60s'; gputune list shows them", argv[0]);
+	doc = knob_json(k);
+	if (cli->json) {
+		gt_json_print(stdout, doc);
+		return 0;
+	}
+	show_knob(doc, k);
+	return k->desired ? show_here(cli, k->id) : 0;
+}
+
+const struct gt_cmd tn_cmd_explain = {
+	.name = "explain", .args = "ID", .summary = "one knob: why, hazard, and what it is on this host", .min_args = 1,
+	.max_args = 1, .run = run_explain,
+};
+
+/* ---- lint ---------------------------------------------------------------------------------------------------------- */
+
+static void show_findings(const struct sc_finding *f, size_t n, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+
+	gt_table_column(t, "WHERE", GT_LEFT);
+	gt_table_column(t, "SEVERITY", GT_LEFT);
+	gt_table_column(t, "WHAT", GT_WRAP);
+	for (size_t i = 0; i < n; i++) {
+		gt_table_row(t);
+		gt_table_cell(t, f[i].line ? "%s:%u" : "%s", f[i].file, f[i].line);
+		gt_table_cell(t, "%s", sc_severity_name(f[i].severity));
+		if (f[i].severity != SC_NOTE)
+			gt_table_color(t, f[i].severity == SC_BAD ? "red" : "yellow");
+		gt_table_cell(t, "%s", f[i].what);
+	}
+	gt_table_print(t, stdout, color);
+}
+
+static int run_lint(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto(sc_conf) *conf = NULL;
+	struct sc_finding *f = NULL;
+	size_t n;
+	int r = sc_conf_load(cli->fs, NULL, &conf, &cli->err);
+
+	if (r < 0)
+		return r;
+	n = sc_lint(cli->fs, conf, &f);
+	if (cli->json) {
+		json_t *list = json_array();
+		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
+
+		for (size_t i = 0; i < n; i++)
+			json_array_append_new(list, json_pack("{s:o, s:i, s:s, s:o}", "file", gt_json_str(f[i].file), "line",
+							      (int)f[i].line, "severity", sc_severity_name(f[i].severity), "what",
+							      gt_json_str(f[i].what)));
+		gt_json_print(stdout, doc);
+	} else if (n) {
+		show_findings(f, n, cli->color);
+	} else {
+		puts("nothing to complain about in sysctl.d");
+	}
+	sc_findings_free(f, n);
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_lint = {
+	.name = "lint", .args = "", .summary = "dead, dangerous and never-read lines in the host's sysctl files", .run = run_lint,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apply, verify, revert, status, recover. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "tune/gputune.h"
+#include "tune/trust.h"
+
+#define PLAN_MAX	(4u << 20)
+
+static bool persist;
+
+static void show(struct gt_cli *cli, const json_t *report)
+{
+	if (cli->json)
+		gt_json_print(stdout, report);
+	else
+		tn_show_report(report, cli->color);
+}
+
+/* ---- apply ---------------------------------------------------------------------------------------------------------- */
+
+static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
+{
+	gt_autofree char *text = NULL;
+	gt_auto_json *doc = NULL;
+	int r;
+
+	if (tn_opt_profile || tn_opt_only.n || tn_opt_skip.n || tn_opt_optional)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "a saved plan is applied as it is: --profile, --only, --skip and --optional belong to gputune plan");
+	r = tn_trusted_read(cli->fs, path, PLAN_MAX, &text, &cli->err);
+	if (r < 0)
+		return r;
+	r = gt_json_parse(text, strlen(text), path, &doc, &cli->err);
+	if (r < 0) {
+		cli->err.exit_status = TN_EXIT_REFUSED;
+		return r;
+	}
+	return tn_plan_from_json(doc, ret, &cli->err);
+}
+
+static int run_apply(struct gt_cli *cli, int argc, char **argv)
+{
+	struct tn_plan_opts o = tn_choice();
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *report = NULL;
+	int r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
+
+	if (!r)
+		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
+	if (report && r >= 0)
+		show(cli, report);
+	else if (report && cli->json)
+		gt_json_print(stdout, report);
+	return r;
+}
+
+static const struct gt_opt apply_opts[] = {
+	TN_CHOICE_OPTS,
+	{ 0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional },
+	{ 0, "persist", NULL, "keep everything applied for the next boot too, in /etc", GT_OPT_FLAG, &persist },
+	{ 0 },
+};
+const struct gt_cmd tn_cmd_apply = {
+	.name = "apply", .args = "[PLAN]", .summary = "change the host: this plan, or the one that gputune plan shows now",
+	.opts = apply_opts, .max_args = 1, .run = run_apply,
+	.help = "The old values are on disk before the first new one is written. Each is read back; if one fails, all are put back. "
+		"Applying again never loses the values from before the first time.",
+};
+
+/* ---- the others ------------------------------------------------------------------------------------------------------ */
+
+typedef int report_fn(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err);
+
+static int run_report(struct gt_cli *cli, report_fn *fn)
+{
+	gt_auto_json *report = NULL;
+	int status = 0, r = fn(cli->fs, &report, &status, &cli->err);
+
+	if (report)
+		show(cli, report);
+	return r < 0 ? r : status;
+}
+
+static int run_verify(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, tn_verify);
+}
+
+const struct gt_cmd tn_cmd_verify = {
+	.name = "verify", .args = "", .summary = "is what was applied still so, and will it be after a reboot?", .run = run_verify,
+};
+
+static int run_revert(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, tn_revert);
+}
+
+const struct gt_cmd tn_cmd_revert = {
+	.name = "revert", .args = "", .summary = "put back everything that was applied", .run = run_revert,
+	.help = "Newest first, and only where the value is still ours; what someone else has changed since is reported and left alone.",
+};
+
+static int run_status(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, tn_status_report);
+}
+
+const struct gt_cmd tn_cmd_status = {
+	.name = "status", .args = "", .summary = "what is applied, since when, by whom", .run = run_status,
+};
+
+static int run_recover(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, tn_recover);
+}
+
+const struct gt_cmd tn_cmd_recover = {
+	.name = "recover", .args = "", .summary = "put right a transaction that was interrupted", .run = run_recover,
+};

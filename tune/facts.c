@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only tuning asks of a host: kind of swap, and who else turns the same knobs. */
+#include <stdio.h>
+#include <string.h>
+#include "tune/knob.h"
+
+/* Seen as far as files show it: something in /run while it works, or a unit that is enabled. */
+static const struct {
+	const char *name, *running, *unit;
+} tuners[] = {
+	{ "tuned", "/run/tuned/tuned.pid", "multi-user.target.wants/tuned.service" },
+	{ "irqbalance", "/run/irqbalance", "multi-user.target.wants/irqbalance.service" },
+	{ "power-profiles-daemon", NULL, "graphical.target.wants/power-profiles-daemon.service" },
+	{ "tlp", "/run/tlp/last_pwr", "multi-user.target.wants/tlp.service" },
+	{ "numad", "/run/numad.pid", "multi-user.target.wants/numad.service" },
+	{ "bpftune", NULL, "multi-user.target.wants/bpftune.service" },
+	{ "cpufrequtils", NULL, "multi-user.target.wants/cpufrequtils.service" },
+};
+
+static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tuners); i++) {
+		gt_autofree char *unit = gt_xasprintf("/etc/systemd/system/%s", tuners[i].unit), *target = NULL;
+
+		if (tuners[i].running && gt_fs_exists(fs, tuners[i].running))
+			gt_strv_take(ret, gt_xasprintf("%s (running)", tuners[i].name));
+		else if (gt_fs_readlink(fs, unit, &target) >= 0)
+			gt_strv_take(ret, gt_xasprintf("%s (enabled)", tuners[i].name));
+	}
+}
+
+void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	gt_autofree char *swaps = NULL;
+
+	*ret = (struct tn_facts){ 0 };
+	if (gt_fs_read(fs, "/proc/swaps", &swaps, NULL) >= 0)
+		ret->swap_is_zram = strstr(swaps, "/dev/zram") && !strstr(swaps, "/dev/sd") && !strstr(swaps, "/dev/nvme") &&
+				    !strstr(swaps, "/dev/vd") && !strstr(swaps, "file\t");
+	find_tuners(fs, &ret->tuners);
+}
+
+void tn_facts_clear(struct tn_facts *f)
+{
+	gt_strv_clear(&f->tuners);
+}
+
+const char *tn_facts_tuner(const struct tn_facts *f, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < f->tuners.n; i++)
+		if (!strncmp(f->tuners.v[i], name, n) && f->tuners.v[i][n] == ' ')
+			return f->tuners.v[i];
+	return NULL;
+}

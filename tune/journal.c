@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "lib/buf.h"
+#include "tune/journal.h"
+#include "tune/owner.h"
+#include "tune/value.h"
+
+#define JOURNAL_PATH	TN_STATE_DIR "/journal"
+#define LOCK_PATH	TN_STATE_DIR "/lock"
+
+/* ---- life and death ---------------------------------------------------------------------------------------------- */
+
+static void entry_clear(struct tn_entry *e)
+{
+	free(e->knob);
+	free(e->instance);
+	free(e->path);
+	free(e->old);
+	free(e->new_value);
+	free(e->pair_path);
+	free(e->pair_old);
+	free(e->got);
+}
+
+static void tx_clear(struct tn_tx *t)
+{
+	for (size_t i = 0; i < t->n_entry; i++)
+		entry_clear(&t->entry[i]);
+	free(t->entry);
+	free(t->boot_id);
+	free(t->profile);
+	free(t->owner.by);
+}
+
+void tn_journal_free(struct tn_journal *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < j->n_tx; i++)
+		tx_clear(&j->tx[i]);
+	free(j->tx);
+	free(j->boot_id);
+	free(j);
+}
+
+void tn_journal_drop(struct tn_journal *j, size_t i)
+{
+	tx_clear(&j->tx[i]);
+	memmove(&j->tx[i], &j->tx[i + 1], (j->n_tx - i - 1) * sizeof(*j->tx));
+	j->n_tx--;
+}
+
+static struct tn_tx *add_tx(struct tn_journal *j)
+{
+	j->tx = gt_xrealloc(j->tx, (j->n_tx + 1) * sizeof(*j->tx));
+	j->tx[j->n_tx] = (struct tn_tx){ 0 };
+	return &j->tx[j->n_tx++];
+}
+
+struct tn_tx *tn_journal_new_tx(struct tn_journal *j)
+{
+	int64_t id = j->n_tx ? j->tx[j->n_tx - 1].id + 1 : 1;
+	struct tn_tx *t = add_tx(j);
+
+	t->id = id;
+	t->time = time(NULL);
+	t->boot_id = gt_xstrdup(j->boot_id);
+	t->profile = gt_xstrdup("");
+	tn_owner_self(&t->owner);
+	return t;
+}
+
+static char *dup_or_null(const char *s)
+{
+	return s ? gt_xstrdup(s) : NULL;
+}
+
+struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, const char *new_value)
+{
+	struct tn_entry *e;
+
+	t->entry = gt_xrealloc(t->entry, (t->n_entry + 1) * sizeof(*t->entry));
+	e = &t->entry[t->n_entry++];
+	*e = (struct tn_entry){ .path = gt_xstrdup(path), .old = dup_or_null(old), .new_value = dup_or_null(new_value) };
+	return e;
+}
+
+/* ---- records out --------------------------------------------------------------------------------------------------- */
+
+static void add_record(struct gt_buf *b, json_t *rec)
+{
+	char *text = json_dumps(rec, JSON_COMPACT);
+
+	gt_buf_printf(b, "%08x %s\n", gt_crc32c(text, strlen(text)), text);
+	free(text);
+	json_decref(rec);
+}
+
+static json_t *record(const char *what, const struct tn_tx *t)
+{
+	return json_pack("{s:s, s:I}", "rec", what, "tx", (json_int_t)t->id);
+}
+
+static json_t *owned(const char *what, const struct tn_tx *t, const struct tn_owner *o)
+{
+	json_t *rec = record(what, t);
+
+	json_object_set_new(rec, "pid", json_integer(o->pid));
+	json_object_set_new(rec, "start", json_integer(o->start));
+	json_object_set_new(rec, "by", gt_json_str(o->by));
+	return rec;
+}
+
+static void add_got(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
+{
+	json_t *rec = record("got", t);
+
+	json_object_set_new(rec, "path", gt_json_str(e->path));
+	json_object_set_new(rec, "value", gt_json_str(e->got));
+	add_record(b, rec);
+}
+
+static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
+{
+	json_t *rec = record(e->knob ? "write" : "file", t);
+
+	if (e->knob) {
+		json_object_set_new(rec, "knob", gt_json_str(e->knob));
+		json_object_set_new(rec, "instance", gt_json_str(e->instance));
+		json_object_set_new(rec, "pair", gt_json_str(e->pair_path));
+		json_object_set_new(rec, "pair_old", gt_json_str(e->pair_old));
+	}
+	json_object_set_new(rec, "path", gt_json_str(e->path));
+	json_object_set_new(rec, "old", gt_json_str(e->old));
+	json_object_set_new(rec, "new", gt_json_str(e->new_value));
+	add_record(b, rec);
+	if (e->got)
+		add_got(b, t, e);
+}
+
+static void add_begin(struct gt_buf *b, const struct tn_tx *t)
+{
+	json_t *rec = owned("begin", t, &t->owner);
+
+	json_object_set_new(rec, "temporary", json_boolean(t->temporary));
+	json_object_set_new(rec, "boot", gt_json_str(t->boot_id));
+	json_object_set_new(rec, "time", json_integer(t->time));
+	json_object_set_new(rec, "profile", gt_json_str(t->profile));
+	add_record(b, rec);
+	for (size_t i = 0; i < t->n_entry; i++)
+		add_entry(b, t, &t->entry[i]);
+}
+
+static int append(struct gt_fsroot *fs, struct gt_buf *b)
+{
+	int r = gt_fs_append_sync(fs, JOURNAL_PATH, b->s, b->len);
+
+	gt_buf_clear(b);
+	return r;
+}
+
+int tn_journal_begin(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_tx *t)
+{
+	struct gt_buf b = { 0 };
+
+	add_begin(&b, t);
+	return append(fs, &b);
+}
+
+int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e)
+{
+	struct gt_buf b = { 0 };
+
+	add_got(&b, t, e);
+	return append(fs, &b);
+}
+
+int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t)
+{
+	struct gt_buf b = { 0 };
+
+	add_record(&b, record("commit", t));
+	return append(fs, &b);
+}
+
+int tn_journal_undo(struct gt_fsroot *fs, const struct tn_tx *t)
+{
+	struct tn_owner self = { 0 };
+	struct gt_buf b = { 0 };
+
+	tn_owner_self(&self);
+	add_record(&b, owned("undo", t, &self));
+	free(self.by);
+	return append(fs, &b);
+}
+
+int tn_journal_rewrite(struct gt_fsroot *fs, const struct tn_journal *j)
+{
+	gt_auto_buf b = { 0 };
+	int r;
+
+	for (size_t i = 0; i < j->n_tx; i++) {
+		const struct tn_tx *t = &j->tx[i];
+
+		if (tn_tx_seen(j, t) == TN_SEEN_VOID)
+			continue;
+		add_begin(&b, t);
+		if (t->state == TN_TX_COMMITTED || t->state == TN_TX_UNDOING)
+			add_record(&b, record("commit", t));
+		if (t->state == TN_TX_UNDOING)
+			add_record(&b, owned("undo", t, &t->owner));
+		if (t->state == TN_TX_PENDING)
+			add_record(&b, record("pending", t));
+	}
+	if (b.len)
+		return gt_fs_write_atomic(fs, JOURNAL_PATH, b.s, b.len, 0600);
+	r = gt_fs_unlink(fs, JOURNAL_PATH);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* ---- records in ---------------------------------------------------------------------------------------------------- */
+
+static char *text_of(const json_t *rec, const char *key)
+{
+	return dup_or_null(gt_json_get_str(rec, key, NULL));
+}
+
+static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
+{
+	struct tn_tx *t = add_tx(j);
+
+	t->id = id;
+	t->temporary = gt_json_get_bool(rec, "temporary", false);
+	t->boot_id = gt_xstrdup(gt_json_get_str(rec, "boot", ""));
+	t->profile = gt_xstrdup(gt_json_get_str(rec, "profile", ""));
+	t->time = gt_json_get_int(rec, "time", 0);
+	t->owner.pid = gt_json_get_int(rec, "pid", 0);
+	t->owner.start = gt_json_get_int(rec, "start", 0);
+	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+	return 0;
+}
+
+/* Paths come back from a file: only those that we would write ourselves are taken. */
+static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
+{
+	const char *path = gt_json_get_str(rec, "path", ""), *pair = gt_json_get_str(rec, "pair", NULL);
+	struct tn_entry *e;
+
+	if (!tn_path_allowed(path) || (pair && !tn_path_allowed(pair)))
+		return -EBADMSG;
+	e = tn_tx_add(t, path, gt_json_get_str(rec, "old", NULL), gt_json_get_str(rec, "new", NULL));
+	if (is_file)
+		return 0;
+	e->knob = text_of(rec, "knob");
+	e->instance = text_of(rec, "instance");
+	e->pair_path = dup_or_null(pair);
+	e->pair_old = text_of(rec, "pair_old");
+	return e->knob && e->old && e->new_value && !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
+}
+
+static int take_got(struct tn_tx *t, const json_t *rec)
+{
+	const char *path = gt_json_get_str(rec, "path", "");
+
+	for (size_t i = 0; i < t->n_entry; i++)
+		if (!strcmp(t->entry[i].path, path)) {
+			free(t->entry[i].got);
+			t->entry[i].got = text_of(rec, "value");
+			return 0;
+		}
+	return -EBADMSG;
+}
+
+static int take_undo(struct tn_tx *t, const json_t *rec)
+{
+	t->state = TN_TX_UNDOING;
+	t->owner.pid = gt_json_get_int(rec, "pid", 0);
+	t->owner.start = gt_json_get_int(rec, "start", 0);
+	free(t->owner.by);
+	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+	return 0;
+}
+
+static int take_record(struct tn_journal *j, const json_t *rec)
+{
+	const char *what = gt_json_get_str(rec, "rec", "");
+	int64_t id = gt_json_get_int(rec, "tx", -1);
+	struct tn_tx *t = NULL;
+
+	for (size_t i = 0; i < j->n_tx; i++)
+		if (j->tx[i].id == id)
+			t = &j->tx[i];
+	if (!strcmp(what, "begin"))
+		return t || id < 0 ? -EBADMSG : take_begin(j, rec, id);
+	if (!t)
+		return -EBADMSG;
+	if (!strcmp(what, "write") || !strcmp(what, "file"))
+		return take_entry(t, rec, *what == 'f');
+	if (!strcmp(what, "got"))
+		return take_got(t, rec);
+	if (!strcmp(what, "undo"))
+		return take_undo(t, rec);
+	if (!strcmp(what, "commit"))
+		t->state = TN_TX_COMMITTED;
+	else if (!strcmp(what, "pending"))
+		t->state = TN_TX_PENDING;
+	else
+		return -EBADMSG;
+	return 0;
+}
+
+/* -EBADMSG: not "CRC JSON". */
+static int parse_line(const char *line, size_t len, json_t **ret)
+{
+	gt_autofree char *sum = len > 9 ? gt_xstrndup(line, 8) : NULL;
+	uint64_t want;
+
+	if (!sum || line[8] != ' ' || gt_parse_hex(sum, &want) < 0 || want != gt_crc32c(line + 9, len - 9))
+		return -EBADMSG;
+	return gt_json_parse(line + 9, len - 9, "journal", ret, NULL) < 0 ? -EBADMSG : 0;
+}
+
+static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_err *err)
+{
+	unsigned n = 0;
+
+	for (const char *line = text, *end = text + len; line < end; n++) {
+		const char *nl = memchr(line, '\n', (size_t)(end - line));
+		gt_auto_json *rec = NULL;
+		int r = nl ? parse_line(line, (size_t)(nl - line), &rec) : -EBADMSG;
+
+		if (r < 0 && (!nl || nl + 1 == end)) { /* what was being appended when the power went */
+			j->torn = true;
+			return 0;
+		}
+		if (!r)
+			r = take_record(j, rec);
+		if (r < 0)
+			return gt_fail_exit(err, TN_EXIT_REFUSED, EBADMSG,
+					    "record %u of the journal %s is damaged; nothing is changed: restore the old values that "
+					    "it lists by hand, then remove it", n + 1, JOURNAL_PATH);
+		line = nl + 1;
+	}
+	return 0;
+}
+
+int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err)
+{
+	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));
+	gt_autofree char *text = NULL;
+	size_t len = 0;
+	int r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
+
+	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+		return gt_fail_errno(err, -r, "cannot read the journal %s", JOURNAL_PATH);
+	if (gt_fs_read_line(fs, "/proc/sys/kernel/random/boot_id", &j->boot_id) < 0)
+		j->boot_id = gt_xstrdup("");
+	r = text ? parse(j, text, len, err) : 0;
+	if (r < 0)
+		return r;
+	j->torn |= text && !len; /* made, and then nothing could be written to it */
+	*ret = gt_take(j);
+	return 0;
+}
+
+/* ---- what is seen -------------------------------------------------------------------------------------------------- */
+
+bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t)
+{
+	return strcmp(j->boot_id, t->boot_id) != 0;
+}
+
+static bool has_file(const struct tn_tx *t)
+{
+	for (size_t i = 0; i < t->n_entry; i++)
+		if (!t->entry[i].knob)
+			return true;
+	return false;
+}
+
+enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t)
+{
+	if (tn_tx_other_boot(j, t) && (!has_file(t) || t->state == TN_TX_PENDING))
+		return TN_SEEN_VOID;
+	if (t->state == TN_TX_PENDING)
+		return TN_SEEN_PENDING;
+	if (t->state == TN_TX_COMMITTED)
+		return TN_SEEN_HELD;
+	if (tn_tx_other_boot(j, t) || !tn_owner_alive(&t->owner))
+		return TN_SEEN_INTERRUPTED;
+	return t->temporary && tn_owner_is_self(&t->owner) ? TN_SEEN_MINE : TN_SEEN_BUSY;
+}
+
+const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen seen)
+{
+	for (size_t i = 0; i < j->n_tx; i++)
+		if (tn_tx_seen(j, &j->tx[i]) == seen)
+			return &j->tx[i];
+	return NULL;
+}
+
+int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
+{
+	int r = gt_fs_mkdirs(fs, TN_STATE_DIR, 0755);
+
+	if (r >= 0)
+		r = gt_fs_lock(fs, LOCK_PATH, ret_fd);
+	if (r == -EWOULDBLOCK)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
+				    "another gputune is at work (it holds %s): nothing is changed, try again when it is done", LOCK_PATH);
+	if (r < 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed", TN_STATE_DIR,
+				    strerror(-r));
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_JOURNAL_H
+#define TN_JOURNAL_H
+/*
+ * The write-ahead journal, /var/lib/gputune/journal inside the root: one record a line, "CRC32C JSON\n", appended and
+ * fsynced. A transaction is
+ *
+ *   begin   who (pid and its start time), in which boot, for how long
+ *   write   one per kernel file: old value, new value, counterpart's old value    } all durable before
+ *   file    one per file of ours in /etc: old text, new text                      } the first of them happens
+ *   got     the kernel made something else of the value
+ *   commit  everything was written and read back
+ *   undo    who began to put it back
+ *   pending only values of this boot are left, which a reboot ends
+ *
+ * When a transaction is over its records are taken out by writing the file anew, or removing it if nothing is left. What
+ * is in it is therefore always what has to be undone. A torn last line is a step that never happened.
+ */
+#include "tune/knob.h"
+
+struct tn_owner {
+	int64_t pid, start; /* start: clock ticks after boot, tells a pid that was given again */
+	char *by;	    /* name of the program */
+};
+struct tn_entry {
+	char *knob, *instance; /* NULL for a file of ours */
+	char *path, *old, *new_value; /* old NULL: there was no such file; new_value NULL: the file is removed */
+	char *pair_path, *pair_old;
+	char *got;
+};
+enum tn_tx_state { TN_TX_OPEN, TN_TX_COMMITTED, TN_TX_UNDOING, TN_TX_PENDING };
+struct tn_tx {
+	int64_t id, time;
+	bool temporary;
+	enum tn_tx_state state;
+	char *boot_id, *profile;
+	struct tn_owner owner;
+	struct tn_entry *entry;
+	size_t n_entry;
+};
+struct tn_journal {
+	struct tn_tx *tx;
+	size_t n_tx;
+	bool torn;	/* the last line is not whole */
+	char *boot_id;	/* of now */
+};
+
+/* Both empty when there is no journal. -EBADMSG (exit 3) if a record in the middle is damaged. */
+int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err);
+void tn_journal_free(struct tn_journal *j);
+GT_DEFINE_AUTO(tn_journal, tn_journal_free);
+
+/* What a transaction is to the process that looks. */
+enum tn_seen {
+	TN_SEEN_HELD,	     /* applied, in this or an earlier boot */
+	TN_SEEN_MINE,	     /* an experiment of this very process */
+	TN_SEEN_BUSY,	     /* a living process is at it */
+	TN_SEEN_INTERRUPTED, /* its process is gone */
+	TN_SEEN_PENDING,     /* values that stay until the next boot */
+	TN_SEEN_VOID,	     /* nothing of it is left: another boot */
+};
+enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t);
+/* Its kernel values are of another boot: gone, unless a file of ours set them again. */
+bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t);
+/* The first transaction that is seen so, NULL if none. */
+const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen seen);
+
+/* Append records; durable when this returns 0. */
+int tn_journal_begin(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_tx *t);
+int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
+int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t);
+int tn_journal_undo(struct gt_fsroot *fs, const struct tn_tx *t);
+/* The whole file anew, without transactions that are void; removed if none is left. */
+int tn_journal_rewrite(struct gt_fsroot *fs, const struct tn_journal *j);
+/* Take transaction i out of the list in memory. */
+void tn_journal_drop(struct tn_journal *j, size_t i);
+
+/* The state directory and its lock. Exit 3 if another gputune is at work or the directory cannot be written. */
+int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err);
+/* A transaction to be filled: next id, this boot, this process. */
+struct tn_tx *tn_journal_new_tx(struct tn_journal *j);
+struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, const char *new_value);
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All knobs, and what is the same for each of them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "sysctl/sysctl.h"
+#include "tune/knob/list.h"
+
+const struct tn_knob *const tn_knobs[] = {
+	&tn_knob_dirty_ratio,
+	&tn_knob_dirty_background_ratio,
+	&tn_knob_dirty_bytes,
+	&tn_knob_dirty_background_bytes,
+	&tn_knob_swappiness,
+	&tn_knob_zone_reclaim_mode,
+	&tn_knob_max_map_count,
+	&tn_knob_overcommit_memory,
+	&tn_knob_numa_balancing,
+	&tn_knob_rmem_max,
+	&tn_knob_wmem_max,
+	&tn_knob_thp_enabled,
+	&tn_knob_thp_defrag,
+	&tn_knob_scheduler,
+	&tn_knob_read_ahead,
+	&tn_knob_governor,
+	/* per run; CPUs first: threads and memory follow from them */
+	&tn_knob_affinity,
+	&tn_knob_mempolicy,
+	&tn_knob_omp_threads,
+	&tn_knob_omp_bind,
+	&tn_knob_blas,
+	&tn_knob_allocator,
+	&tn_knob_malloc,
+	NULL,
+};
+
+const struct tn_knob *tn_knob_find(const char *id)
+{
+	for (size_t i = 0; tn_knobs[i]; i++)
+		if (!strcmp(tn_knobs[i]->id, id))
+			return tn_knobs[i];
+	return NULL;
+}
+
+static bool names(const char *word, const struct tn_knob *k)
+{
+	return gt_ends_with(word, ".") ? gt_starts_with(k->id, word) : !strcmp(k->id, word);
+}
+
+bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list)
+{
+	if (!list || !list->n)
+		return true;
+	for (size_t i = 0; i < list->n; i++)
+		if (names(list->v[i], k))
+			return true;
+	return false;
+}
+
+int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err)
+{
+	for (size_t i = 0; list && i < list->n; i++) {
+		size_t k = 0;
+
+		while (tn_knobs[k] && !names(list->v[i], tn_knobs[k]))
+			k++;
+		if (!tn_knobs[k])
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s: there is no knob or family '%.60s'; gputune list shows them", option, list->v[i]);
+	}
+	return 0;
+}
+
+const char *tn_effect_name(enum tn_effect e)
+{
+	static const char *const name[] = { [TN_NOW] = "now",
+					    [TN_NEW_PROCESS] = "new processes",
+					    [TN_NEW_DEVICE] = "new devices",
+					    [TN_REBOOT] = "after reboot" };
+
+	return name[e];
+}
+
+const char *tn_op_name(enum tn_op op)
+{
+	static const char *const name[] = { [TN_SET] = "set", [TN_RAISE] = "raise", [TN_LOWER] = "lower" };
+
+	return name[op];
+}
+
+char *tn_knob_path(const struct tn_knob *k, const char *instance)
+{
+	const char *mark;
+
+	if (k->key)
+		return sc_path(k->key);
+	mark = strstr(k->path, "%s");
+	if (!mark)
+		return gt_xstrdup(k->path);
+	return gt_xasprintf("%.*s%s%s", (int)(mark - k->path), k->path, instance ? instance : "", mark + 2);
+}
+
+char *tn_knob_pair_path(const struct tn_knob *k)
+{
+	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+
+	return key && key->counterpart ? sc_path(key->counterpart) : NULL;
+}
+
+char *tn_knob_label(const struct tn_knob *k, const char *instance)
+{
+	return instance ? gt_xasprintf("%s:%s", k->id, instance) : gt_xstrdup(k->id);
+}
+
+int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_err *err)
+{
+	uint64_t v;
+
+	if (k->key)
+		return sc_check_value(k->key, value, err);
+	if (!k->choices) {
+		if (gt_parse_u64(value, &v) < 0 || v > INT32_MAX)
+			return gt_fail(err, EINVAL, "%s takes a whole number, not '%.40s'", k->id, value);
+		return 0;
+	}
+	for (const char *const *c = k->choices; *c; c++)
+		if (!strcmp(*c, value))
+			return 0;
+	return gt_fail(err, EINVAL, "%s cannot be '%.40s'", k->id, value);
+}
+
+/* ---- for desired() ---------------------------------------------------------------------------------------------- */
+
+void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	w->status = TN_CHANGE;
+	snprintf(w->value, sizeof(w->value), "%s", value);
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	va_end(ap);
+}
+
+void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	w->status = TN_CHANGE;
+	snprintf(w->value, sizeof(w->value), "%ld", value);
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	va_end(ap);
+}
+
+void tn_not_applicable(struct tn_wish *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	w->status = TN_NOT_APPLICABLE;
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	va_end(ap);
+}
+
+void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	w->status = status;
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	va_end(ap);
+}

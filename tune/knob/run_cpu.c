@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which CPUs, which memory and how many threads a command gets. Follows from the host and what we are allowed to use. */
+#include <stdio.h>
+#include <string.h>
+#include "tune/knob/list.h"
+#include "tune/program.h"
+
+/* ---- which rank of how many -------------------------------------------------------------------------------------- */
+
+struct rank {
+	unsigned index, count;
+};
+
+/* As torchrun, srun and mpirun say it; alone if nobody does. */
+static struct rank rank_of(const struct tn_ctx *c)
+{
+	static const char *const names[][2] = { { "LOCAL_RANK", "LOCAL_WORLD_SIZE" },
+						{ "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE" },
+						{ "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE" } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++) {
+		const char *index = tn_run_user(c, names[i][0]), *count = tn_run_user(c, names[i][1]);
+		uint64_t a, b;
+
+		if (index && count && !gt_parse_u64(index, &a) && !gt_parse_u64(count, &b) && b <= 4096 && a < b)
+			return (struct rank){ (unsigned)a, (unsigned)b };
+	}
+	return (struct rank){ 0, 1 };
+}
+
+/* ---- CPUs --------------------------------------------------------------------------------------------------------- */
+
+static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
+{
+	for (size_t i = 0; i < h->n_node; i++)
+		if (h->node[i].id == id)
+			return &h->node[i];
+	return NULL;
+}
+
+/* Tasks on isolated CPUs are not balanced: threads that nobody pins would pile up on one of them. Small cores set the pace
+ * of a parallel loop. Neither is taken as long as others are left. */
+static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
+{
+	const struct gt_set *unwanted[] = { &h->cpu.isolated, &h->cpu.efficiency };
+
+	gt_set_copy(ret, &h->cpu.allowed);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(unwanted); i++) {
+		gt_auto_set less = { 0 };
+
+		gt_set_copy(&less, ret);
+		gt_set_for_each(cpu, unwanted[i])
+			gt_set_del(&less, (unsigned)cpu);
+		if (gt_set_count(&less))
+			gt_set_copy(ret, &less);
+	}
+}
+
+/* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where that
+ * would be a guess. */
+static bool choose_pool(const struct tn_ctx *c, struct rank rank, struct gt_set *pool, struct rank *in_pool, char **reason)
+{
+	const struct pr_host *h = c->host;
+	gt_auto_set near = { 0 };
+	const struct pr_node *node;
+	const struct pr_gpu *gpu;
+
+	*in_pool = rank;
+	if (!h->n_gpu || h->n_node < 2) {
+		*reason = gt_xstrdup(gt_set_equal(pool, &h->cpu.allowed) ? "all that are allowed" :
+									   "those allowed, without isolated and small cores");
+		return true;
+	}
+	gpu = &h->gpu[rank.index % h->n_gpu];
+	node = pr_has(gpu->pci->numa_node) ? find_node(h, gpu->pci->numa_node.v) : NULL;
+	if (!node) {
+		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one", gpu->pci->address);
+		return false;
+	}
+	gt_set_copy(&near, &node->cpus);
+	gt_set_and(&near, pool);
+	if (!gt_set_count(&near)) {
+		*reason = gt_xasprintf("none of node %d's CPUs, next to GPU %s, is allowed here: nothing is bound", node->id,
+				       gpu->pci->address);
+		return false;
+	}
+	gt_set_copy(pool, &near);
+	*in_pool = (struct rank){ 0, 0 };
+	for (unsigned r = 0; r < rank.count; r++) { /* those whose GPU lies at the same node */
+		struct pr_num n = h->gpu[r % h->n_gpu].pci->numa_node;
+
+		if (!pr_has(n) || n.v != node->id)
+			continue;
+		in_pool->index += r < rank.index;
+		in_pool->count++;
+	}
+	*reason = gt_xasprintf("node %d, next to GPU %s", node->id, gpu->pci->address);
+	return true;
+}
+
+/* This rank's share of the pool, in whole cores; with more ranks than cores they share one. */
+static void take_share(const struct pr_host *h, struct rank rank, struct gt_set *pool)
+{
+	gt_auto_set first = { 0 }, mine = { 0 };
+	unsigned n, from, to, at = 0;
+
+	pr_first_threads(h, pool, &first);
+	n = gt_set_count(&first);
+	from = rank.count > n ? rank.index % n : rank.index * n / rank.count;
+	to = rank.count > n ? from + 1 : (rank.index + 1) * n / rank.count;
+	for (size_t i = 0; i < h->cpu.n_cpu; i++)
+		if (gt_set_has(&first, (unsigned)h->cpu.cpu[i].id) && at++ >= from && at <= to)
+			gt_set_or(&mine, &h->cpu.cpu[i].siblings);
+	gt_set_and(&mine, pool);
+	gt_set_copy(pool, &mine);
+}
+
+static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	struct rank rank = rank_of(c), in_pool;
+	gt_auto_set pool = { 0 };
+
+	usable_cpus(c->host, &pool);
+	if (!gt_set_count(&pool) || !choose_pool(c, rank, &pool, &in_pool, &r->cpus_reason))
+		return;
+	if (in_pool.count > 1)
+		take_share(c->host, in_pool, &pool);
+	if (rank.count > 1) {
+		char *reason = gt_xasprintf("rank %u of %u: a share of %s", rank.index, rank.count, r->cpus_reason);
+
+		free(r->cpus_reason);
+		r->cpus_reason = reason;
+	}
+	gt_set_copy(&r->cpus, &pool);
+}
+
+const struct tn_knob tn_knob_affinity = {
+	.id = "run.affinity", .summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
+	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on one host that do not "
+	       "share out the cores stand in each other's way.",
+	.hazard = "A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
+	.unit = "CPU list", .mechanism = "train.gpt", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_affinity,
+};
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const struct pr_host *h = c->host;
+	gt_auto_set nodes = { 0 };
+
+	if (h->n_node < 2)
+		r->mem_reason = gt_xstrdup("one NUMA node");
+	else if (!gt_set_count(&r->cpus))
+		r->mem_reason = gt_xstrdup("nothing is bound: memory stays where it is first touched");
+	if (r->mem_reason)
+		return;
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_auto_set both = { 0 };
+
+		gt_set_copy(&both, &h->node[i].cpus);
+		gt_set_and(&both, &r->cpus);
+		if (gt_set_count(&both) && pr_or(h->node[i].mem_bytes, 1) > 0)
+			gt_set_add(&nodes, (unsigned)h->node[i].id);
+	}
+	if (gt_set_count(&nodes) != 1) {
+		r->mem_reason = gt_xstrdup("the CPUs span several nodes: memory stays where it is first touched");
+		return;
+	}
+	gt_set_copy(&r->mem_nodes, &nodes);
+	r->mem_reason = gt_xstrdup("preferred, not strict: a full node falls back to another instead of failing");
+}
+
+const struct tn_knob tn_knob_mempolicy = {
+	.id = "run.mempolicy", .summary = "memory from the node whose CPUs are used, as long as it has any",
+	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first and another one "
+	       "helps out; strict binding, which other launchers use, kills the job when its node is full of page cache.",
+	.hazard = "None known. A container without SYS_NICE may refuse the call: then it is left out, with a message.",
+	.unit = "node list", .mechanism = "mem.bw", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_mempolicy,
+};
+
+/* ---- OpenMP ------------------------------------------------------------------------------------------------------- */
+
+static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
+{
+	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
+}
+
+static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	struct pr_num quota = c->host->cpu.quota_millicpu;
+	gt_auto_set first = { 0 };
+	unsigned cores, n;
+	char text[16];
+
+	pr_first_threads(c->host, cpus_of(c, r), &first);
+	n = cores = GT_MAX(1u, gt_set_count(&first));
+	if (pr_has(quota)) /* more threads than the quota pays for are all stopped together */
+		n = (unsigned)GT_MIN((int64_t)n, GT_MAX(INT64_C(1), quota.v / 1000));
+	snprintf(text, sizeof(text), "%u", n);
+	if (n < cores)
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota pays for %u of %u cores", n, cores);
+	else
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "one per physical core");
+}
+
+const struct tn_knob tn_knob_omp_threads = {
+	.id = "omp.threads", .summary = "OMP_NUM_THREADS: one per physical core that may be used",
+	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the slower one. A "
+	       "cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is throttled. torchrun sets 1.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.", .unit = "threads",
+	.mechanism = "train.gpt", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_omp_threads,
+};
+
+static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_auto_set both = { 0 };
+
+		gt_set_copy(&both, &h->node[i].cpus);
+		gt_set_and(&both, cpus);
+		n += gt_set_count(&both) > 0;
+	}
+	return n;
+}
+
+static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	gt_autofree char *why = NULL;
+	bool spread = nodes_of(c->host, cpus_of(c, r)) > 1;
+
+	if (!tn_program_may_bind(c, &why)) {
+		tn_run_skip(r, k, "OMP_PROC_BIND", "%s", why);
+		return;
+	}
+	if (tn_run_user(c, "GOMP_CPU_AFFINITY") || tn_run_user(c, "KMP_AFFINITY")) {
+		tn_run_skip(r, k, "OMP_PROC_BIND", "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
+		return;
+	}
+	tn_run_set(c, r, k, "OMP_PLACES", "cores", "one place per physical core");
+	tn_run_set(c, r, k, "OMP_PROC_BIND", spread ? "spread" : "close",
+		   spread ? "all nodes' memory is used from the start" : "threads stay beside their caches and first-touched memory");
+}
+
+const struct tn_knob tn_knob_omp_bind = {
+	.id = "omp.bind", .summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
+	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
+	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader workers of Python "
+		  "programs all land on one core (PyTorch issue 101850: ten times slower). Never set for Python, nor for programs that "
+		  "do not name an OpenMP runtime.",
+	.unit = "environment", .mechanism = "mem.bw", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_omp_bind,
+};

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which libraries a command gets: BLAS and allocator. Both are Debian's own files, looked for where Debian puts them. */
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/spawn.h"
+#include "tune/knob/list.h"
+#include "tune/profile.h"
+#include "tune/trust.h"
+
+#define GIB (INT64_C(1) << 30)
+
+/* Debian's directory for libraries of this processor. */
+static const char *multiarch(const struct pr_host *h)
+{
+	static const char *const known[][2] = { { "x86_64", "x86_64-linux-gnu" },
+						{ "aarch64", "aarch64-linux-gnu" },
+						{ "ppc64le", "powerpc64le-linux-gnu" },
+						{ "riscv64", "riscv64-linux-gnu" } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
+		if (gt_streq(h->kernel.arch.v, known[i][0]))
+			return known[i][1];
+	return "x86_64-linux-gnu";
+}
+
+/* Is there a library at path that may be put into every program? If it is there but may not, *ret_why says so. */
+static bool usable(const struct tn_ctx *c, const char *path, const char **ret_why)
+{
+	struct stat st;
+
+	if (gt_fs_stat(c->fs, path, &st) < 0)
+		return false;
+	*ret_why = tn_distrust(c->fs, &st);
+	if (!*ret_why && c->host->live && st.st_uid != 0) /* also where we are not root ourselves */
+		*ret_why = "does not belong to root";
+	return !*ret_why;
+}
+
+/* ---- BLAS --------------------------------------------------------------------------------------------------------- */
+
+/* The directory in which a better libblas.so.3 than the host's choice lies; NULL if there is none. */
+static char *blas_dir(const struct tn_ctx *c, const char **ret_why)
+{
+	gt_autofree char *dir = gt_xasprintf("/usr/lib/%s/openblas-openmp", multiarch(c->host)),
+			 *lib = gt_xasprintf("%s/libblas.so.3", dir);
+
+	return usable(c, lib, ret_why) ? gt_take(dir) : NULL;
+}
+
+static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const char *have = c->host->blas.v, *user = tn_run_user(c, "LD_LIBRARY_PATH"), *why = NULL;
+	gt_autofree char *dir = NULL, *value = NULL;
+
+	if (!have) {
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
+		return;
+	}
+	if (strcmp(have, "openblas-pthread") && strcmp(have, "blas")) {
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be slow", have);
+		return;
+	}
+	dir = blas_dir(c, &why);
+	if (!dir) {
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have, why ? why : "is not installed",
+			    why ? "" : " (apt install libopenblas0-openmp)");
+		return;
+	}
+	value = user && *user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir); /* the user's own libraries come first */
+	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; openblas-openmp shares the threads of OpenMP", have);
+}
+
+const struct tn_knob tn_knob_blas = {
+	.id = "run.blas", .summary = "openblas-openmp where the host's choice is openblas-pthread",
+	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 with two cores "
+	       "PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp.",
+	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.", .unit = "environment",
+	.mechanism = "train.gpt", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_blas,
+};
+
+/* ---- allocators --------------------------------------------------------------------------------------------------- */
+
+static const struct allocator {
+	const char *name, *soname, *package;
+	const char *variable, *value; /* its own setting for large tensors, or NULL */
+} allocators[] = {
+	{ "tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL, NULL },
+	{ "jemalloc", "libjemalloc.so.2", "libjemalloc2", "MALLOC_CONF",
+	  "oversize_threshold:1,background_thread:true,metadata_thp:auto" },
+	{ "mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL },
+	{ "mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL },
+};
+
+bool tn_run_choice_ok(const struct tn_knob *k, const char *value)
+{
+	if (k != &tn_knob_allocator)
+		return false;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++)
+		if (!strcmp(value, allocators[i].name))
+			return true;
+	return false;
+}
+
+static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, const char **ret_why)
+{
+	const char *const dirs[] = { multiarch(c->host), "", "../local/lib" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++) {
+		gt_autofree char *path = i == 2 ? gt_xasprintf("/usr/local/lib/%s", a->soname) :
+						  gt_xasprintf("/usr/lib/%s%s%s", dirs[i], *dirs[i] ? "/" : "", a->soname);
+
+		if (usable(c, path, ret_why))
+			return gt_take(path);
+	}
+	return NULL;
+}
+
+/* Too little static TLS, another processor's file: the loader says so on stderr and goes on without, with status 0. */
+static bool loads(const char *path)
+{
+	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };
+	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 5 };
+	bool ok = gt_spawn(&s, NULL) == 0 && s.status == 0 && (!s.errout || !*s.errout);
+
+	gt_spawn_clear(&s);
+	free(envp[0]);
+	return ok;
+}
+
+static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
+{
+	const char *why = NULL;
+	gt_autofree char *path = find_allocator(c, a, &why);
+
+	if (!path) {
+		if (why)
+			tn_run_skip(r, k, "LD_PRELOAD", "%s %s", a->soname, why);
+		return false;
+	}
+	if (c->host->live && !loads(path)) {
+		tn_run_skip(r, k, "LD_PRELOAD", "%s does not load into a program here", path);
+		return false;
+	}
+	tn_run_set(c, r, k, "LD_PRELOAD", path, "keeps freed memory instead of giving it back to the kernel%s",
+		   c->host->live ? "; loaded in a child first" : "; not tried: this root is not live");
+	if (a->variable)
+		tn_run_set(c, r, k, a->variable, a->value, "its settings for large tensors");
+	return true;
+}
+
+static void prepare_allocator(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const char *package = allocators[0].package;
+
+	if (tn_run_user(c, "LD_PRELOAD")) {
+		tn_run_set(c, r, k, "LD_PRELOAD", "", "set by the user");
+		return;
+	}
+	if (!c->chosen) {
+		tn_run_skip(r, k, "LD_PRELOAD", "by choice only: a profile with run.allocator = on, or --allocator");
+		return;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++) {
+		if (c->asked && strcmp(c->asked, allocators[i].name))
+			continue;
+		package = allocators[i].package;
+		if (try_allocator(c, k, &allocators[i], r))
+			return;
+	}
+	tn_run_skip(r, k, "LD_PRELOAD", "none is installed that can be used; apt install %s", package);
+}
+
+const struct tn_knob tn_knob_allocator = {
+	.id = "run.allocator", .summary = "preload TCMalloc, jemalloc or mimalloc",
+	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks and for page faults "
+	       "on memory that was given back and is needed again. These allocators keep it, per thread.",
+	.hazard = "Resident memory grows, more so with huge pages set to always. Every child inherits it. Clashes with sanitizers; too "
+		  "little static TLS on some builds, which is why it is loaded in a child first.",
+	.unit = "environment", .mechanism = "alloc", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_allocator,
+};
+
+static bool preloads_allocator(const struct tn_run *r)
+{
+	for (size_t i = 0; i < r->n_var; i++)
+		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status != TN_VAR_SKIPPED)
+			return true;
+	return false;
+}
+
+/* Blocks up to a quarter of memory come from the heap, which is trimmed only beyond all of it. */
+static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	int64_t memory = pr_or(c->host->mem.total_bytes, 0), pad = GT_MIN(GIB / 4, memory / 64);
+	bool huge = gt_version_cmp(gnu_get_libc_version(), "2.35") >= 0 && c->host->mem.thp_enabled.v &&
+		    strcmp(c->host->mem.thp_enabled.v, "never");
+	gt_autofree char *value = NULL;
+
+	if (preloads_allocator(r)) {
+		tn_run_skip(r, k, "GLIBC_TUNABLES", "another allocator is preloaded");
+		return;
+	}
+	if (memory < 2 * GIB) {
+		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory none should be kept");
+		return;
+	}
+	value = gt_xasprintf("glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s", memory / 4,
+			     memory, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
+	tn_run_set(c, r, k, "GLIBC_TUNABLES", value, "large tensors are kept between steps instead of unmapped and faulted in again");
+}
+
+const struct tn_knob tn_knob_malloc = {
+	.id = "run.malloc", .summary = "glibc's malloc keeps large blocks, in huge pages",
+	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page faults of memory that it "
+	       "had had a step before. With these thresholds, derived from the size of memory, the blocks stay.",
+	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds up.",
+	.unit = "environment", .mechanism = "alloc", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_malloc,
+};

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan: what each knob wishes, compared with what is there. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "sysctl/sysctl.h"
+#include "tune/persist.h"
+#include "tune/plan.h"
+#include "tune/value.h"
+
+struct make {
+	struct gt_fsroot *fs;
+	const struct pr_host *host;
+	const struct tn_plan_opts *opts;
+	const struct tn_profile *profile;
+	struct tn_facts facts;
+	struct sc_conf *boot;
+	struct tn_plan *plan;
+};
+
+const char *tn_status_name(enum tn_status s)
+{
+	static const char *const name[] = { [TN_CHANGE] = "change",   [TN_ALREADY] = "already", [TN_NOT_APPLICABLE] = "n/a",
+					    [TN_SKIPPED] = "skipped", [TN_BLOCKED] = "blocked", [TN_ADVICE] = "advice" };
+
+	return name[s];
+}
+
+void tn_item_clear(struct tn_item *i)
+{
+	free(i->instance);
+	free(i->path);
+	free(i->current);
+	free(i->wanted);
+	free(i->pair_path);
+	free(i->pair_current);
+	free(i->reason);
+	free(i->conflict);
+	free(i->at_boot);
+	free(i->at_boot_by);
+}
+
+void tn_plan_free(struct tn_plan *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_item; i++)
+		tn_item_clear(&p->item[i]);
+	free(p->item);
+	free(p->profile);
+	free(p->host);
+	free(p->boot_id);
+	free(p->kernel);
+	free(p);
+}
+
+struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance)
+{
+	struct tn_item *i;
+
+	p->item = gt_xrealloc(p->item, (p->n_item + 1) * sizeof(*p->item));
+	i = &p->item[p->n_item++];
+	*i = (struct tn_item){ .knob = k, .instance = instance ? gt_xstrdup(instance) : NULL };
+	i->path = tn_knob_path(k, instance);
+	i->pair_path = tn_knob_pair_path(k);
+	return i;
+}
+
+static void say(struct tn_item *i, enum tn_status status, const char *reason)
+{
+	char *copy = gt_xstrdup(reason); /* reason may be the very one that is replaced */
+
+	free(i->reason);
+	i->reason = copy;
+	i->status = status;
+}
+
+bool tn_item_good(const struct tn_item *i, const char *current)
+{
+	int64_t have, want;
+
+	if (tn_value_equal(current, i->wanted))
+		return true;
+	if (i->knob->op == TN_SET || gt_parse_i64(current, &have) < 0 || gt_parse_i64(i->wanted, &want) < 0)
+		return false;
+	/* of a pair the zero only says that the other one is in force */
+	if (i->pair_current && have == 0 && strcmp(i->pair_current, "0"))
+		return false;
+	return i->knob->op == TN_RAISE ? have >= want : have <= want;
+}
+
+/* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
+static bool read_current(const struct make *m, struct tn_item *i)
+{
+	gt_autofree char *why = NULL;
+	int r = tn_value_read(m->fs, i->path, &i->current);
+
+	if (!r && i->pair_path) {
+		r = tn_value_read(m->fs, i->pair_path, &i->pair_current);
+		if (r == -ENOENT) { /* a kernel without the counterpart has no pair */
+			free(i->pair_path);
+			i->pair_path = NULL;
+			r = 0;
+		}
+	}
+	if (!r)
+		return true;
+	why = gt_xasprintf(r == -ENOENT ? "this host has no %s" : "cannot read %s: %s", i->path, strerror(-r));
+	say(i, r == -ENOENT ? TN_NOT_APPLICABLE : TN_BLOCKED, why);
+	return false;
+}
+
+static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
+{
+	const struct tn_knob *k = i->knob;
+
+	say(i, w->status, w->reason);
+	if (w->status != TN_CHANGE)
+		return;
+	i->wanted = gt_xstrdup(asked ? asked : w->value);
+	if (asked && strcmp(asked, w->value))
+		say(i, TN_CHANGE, "asked for by the profile");
+	if (tn_item_good(i, i->current)) {
+		say(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
+				   k->op == TN_RAISE			 ? "already higher; never lowered" :
+									   "already lower; never raised");
+		return;
+	}
+	if (k->tag == 'B' && !m->opts->optional && !(m->opts->only && m->opts->only->n) && !tn_profile_get(m->profile, k)) {
+		gt_autofree char *why = gt_xasprintf("by choice only (--optional, or --only %s): %s", k->id, i->reason);
+
+		say(i, TN_SKIPPED, why);
+	} else if (!gt_starts_with(i->path, "/proc/sys/net/") && gt_fs_access(m->fs, i->path, F_OK) < 0) {
+		say(i, TN_BLOCKED, "the file is there but cannot be reached");
+	}
+}
+
+/* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
+static void find_conflict(const struct make *m, struct tn_item *i)
+{
+	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : "");
+	gt_auto_buf b = { 0 };
+	char *save = NULL;
+
+	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
+		const char *tuner = tn_facts_tuner(&m->facts, r);
+
+		if (tuner)
+			gt_buf_printf(&b, "%s%s may set it too", b.len ? "; " : "", tuner);
+	}
+	if (i->knob->key && i->wanted) {
+		gt_autofree char *who = tn_persist_beaten_by(m->boot, i->knob, i->wanted);
+
+		if (who)
+			gt_buf_printf(&b, "%s%s", b.len ? "; " : "", who);
+	}
+	if (b.len)
+		i->conflict = gt_buf_take(&b);
+}
+
+static void predict_boot(const struct make *m, struct tn_item *i)
+{
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
+
+	if (!a)
+		return;
+	i->at_boot = gt_xstrdup(a->value);
+	i->at_boot_by = gt_xasprintf("%s:%u", a->file, a->line);
+}
+
+static void consider(const struct make *m, const struct tn_knob *k, const char *instance)
+{
+	const char *asked = tn_profile_get(m->profile, k);
+	struct tn_ctx ctx = { .fs = m->fs, .host = m->host, .facts = &m->facts };
+	struct tn_item *i = tn_plan_add(m->plan, k, instance);
+	struct tn_now now = { .instance = instance };
+	struct tn_wish w = { 0 };
+
+	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k, m->opts->skip)) {
+		say(i, TN_SKIPPED, "left out by --skip");
+		return;
+	}
+	if (gt_streq(asked, "off") && !(m->opts->only && m->opts->only->n)) {
+		say(i, TN_SKIPPED, "the profile leaves it alone");
+		return;
+	}
+	if (!read_current(m, i))
+		return;
+	now.current = i->current;
+	now.pair = i->pair_current;
+	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
+	k->desired(&ctx, &now, &w);
+	apply_wish(m, i, &w, ctx.asked);
+	predict_boot(m, i);
+	find_conflict(m, i);
+}
+
+static void consider_all(const struct make *m)
+{
+	for (size_t n = 0; tn_knobs[n]; n++) {
+		const struct tn_knob *k = tn_knobs[n];
+		gt_auto_strv instances = { 0 };
+
+		if (!k->desired || !tn_knob_selected(k, m->opts->only))
+			continue;
+		if (!k->instances) {
+			consider(m, k, NULL);
+			continue;
+		}
+		k->instances(m->host, &instances);
+		for (size_t i = 0; i < instances.n; i++)
+			consider(m, k, instances.v[i]);
+		if (!instances.n) {
+			struct tn_item *i = tn_plan_add(m->plan, k, NULL);
+
+			say(i, TN_NOT_APPLICABLE, "this host has none");
+		}
+	}
+}
+
+int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
+		struct gt_err *err)
+{
+	struct pr_discover_opts o = { .no_nvml = true };
+	int r = given ? 0 : pr_host_discover(fs, &o, own, err);
+
+	if (r < 0)
+		return r;
+	*ret = given ? given : *own;
+	return 0;
+}
+
+int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
+		 struct gt_err *err)
+{
+	static const struct tn_plan_opts defaults = { 0 };
+	struct make m = { .fs = fs, .opts = opts ? opts : &defaults };
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_profile) *profile = NULL;
+	gt_auto(sc_conf) *boot = NULL;
+	int r = tn_host_get(fs, host, &own, &m.host, err);
+
+	if (r >= 0)
+		r = tn_knob_check_list(m.opts->only, "--only", err);
+	if (r >= 0)
+		r = tn_knob_check_list(m.opts->skip, "--skip", err);
+	if (r >= 0)
+		r = tn_profile_load(fs, m.host, m.opts->profile, &profile, err);
+	if (r >= 0)
+		r = sc_conf_load(fs, NULL, &boot, err);
+	if (r < 0)
+		return r;
+	m.profile = profile;
+	m.boot = boot;
+	m.plan = gt_xcalloc(1, sizeof(*m.plan));
+	m.plan->profile = gt_xstrdup(profile->name);
+	m.plan->host = gt_xstrdup(m.host->identity);
+	m.plan->boot_id = gt_xstrdup(m.host->kernel.boot_id.v ? m.host->kernel.boot_id.v : "");
+	m.plan->kernel = gt_xstrdup(m.host->kernel.release.v ? m.host->kernel.release.v : "");
+	m.plan->optional = m.opts->optional;
+	tn_facts_read(fs, &m.facts);
+	consider_all(&m);
+	tn_facts_clear(&m.facts);
+	*ret = m.plan;
+	return 0;
+}
+
+size_t tn_plan_changes(const struct tn_plan *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_item; i++)
+		n += p->item[i].status == TN_CHANGE;
+	return n;
+}
+
+static int moved(const struct tn_item *i, const char *what, const char *now, struct gt_err *err)
+{
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+
+	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
+			    now, i->current, what);
+}
+
+static bool has_instance(const struct pr_host *host, const struct tn_item *i)
+{
+	gt_auto_strv instances = { 0 };
+
+	if (!i->knob->instances)
+		return !i->instance;
+	i->knob->instances(host, &instances);
+	return i->instance && gt_strv_has(&instances, i->instance);
+}
+
+static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_item *i, struct gt_err *err)
+{
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
+	int r;
+
+	if (!has_instance(host, i))
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
+	r = tn_value_read(fs, i->path, &now);
+	if (r == -ENOENT)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT, "%s has gone: there is no %s any more; make a new plan", label,
+				    i->path);
+	if (r < 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
+	if (!tn_value_equal(now, i->current))
+		return moved(i, "", now, err);
+	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
+		return moved(i, " (its counterpart moved)", now, err);
+	return 0;
+}
+
+int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err)
+{
+	gt_auto(pr_host) *own = NULL;
+	int r = tn_host_get(fs, host, &own, &host, err);
+
+	if (r < 0)
+		return r;
+	if (strcmp(plan->host, host->identity))
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
+				    "the plan is for another host (%s, this one is %s): make one here", plan->host, host->identity);
+	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
+		if (plan->item[i].status == TN_CHANGE)
+			r = check_item(fs, host, &plan->item[i], err);
+	return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_PLAN_H
+#define TN_PLAN_H
+/* What the files of this room share about plans. */
+#include "tune/knob.h"
+
+struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance);
+void tn_item_clear(struct tn_item *i);
+/* Is current good enough for what is wanted? Raise-only and lower-only knobs are content with more, or less. */
+bool tn_item_good(const struct tn_item *i, const char *current);
+/* The host given, or one discovered now (without NVML), which *own then holds. */
+int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
+		struct gt_err *err);
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile says which knobs to turn and, where it wants to, how far:
+ *
+ *   # comment
+ *   [profile]
+ *   summary = one line
+ *   inherit = default
+ *   [knobs]
+ *   vm.swappiness = off        leave it alone
+ *   block.read_ahead = on      take it in although it is opt-in
+ *   thp.enabled = always       this value, if the knob may have it
+ *
+ * Looked for as /etc/gputune/profiles/NAME.conf, then among those that are compiled in (and installed for reading). A name
+ * with a slash is a file. Unknown sections, keys, knobs and values are errors with file and line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "tune/profile.h"
+#include "tune/trust.h"
+
+#define ADMIN_DIR	"/etc/gputune/profiles"
+#define INHERIT_MAX	8
+#define TEXT_MAX	65536
+
+enum section { NO_SECTION, PROFILE, KNOBS };
+struct parse {
+	struct gt_fsroot *fs;
+	struct tn_profile *p;
+	const char *file;
+	unsigned line, depth;
+	enum section section;
+	struct gt_err *err;
+};
+
+static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err);
+
+#define BAD(ps, ...)	bad(ps, gt_xasprintf(__VA_ARGS__))
+static int bad(const struct parse *ps, char *what)
+{
+	int r = gt_fail_exit(ps->err, GT_EXIT_USAGE, EINVAL, "%s:%u: %s", ps->file, ps->line, what);
+
+	free(what);
+	return r;
+}
+
+/* Later lines, and a profile over the one it inherits, win. */
+static void set_knob(struct parse *ps, const struct tn_knob *k, const char *value)
+{
+	struct tn_profile *p = ps->p;
+	size_t i = 0;
+
+	while (i < p->n_set && p->set[i].knob != k)
+		i++;
+	if (i == p->n_set) {
+		p->set = gt_xrealloc(p->set, (p->n_set + 1) * sizeof(*p->set));
+		p->set[p->n_set++] = (struct tn_setting){ .knob = k };
+	}
+	free(p->set[i].value);
+	free(p->set[i].where);
+	p->set[i].value = gt_xstrdup(value);
+	p->set[i].where = gt_xasprintf("%s:%u", ps->file, ps->line);
+}
+
+static int take_knob(struct parse *ps, const char *id, const char *value)
+{
+	const struct tn_knob *k = tn_knob_find(id);
+	struct gt_err err = { 0 };
+
+	if (!k)
+		return BAD(ps, "there is no knob '%.60s'; gputune list shows them", id);
+	if (strcmp(value, "on") && strcmp(value, "off")) {
+		if (k->tag == 'C')
+			return BAD(ps, "%s is reported only; it takes on or off", id);
+		if (k->tag == 'R' ? !tn_run_choice_ok(k, value) : tn_knob_check_value(k, value, &err) < 0)
+			return k->tag == 'R' ? BAD(ps, "%s cannot be '%.40s'", id, value) : BAD(ps, "%s", err.msg);
+	}
+	set_knob(ps, k, value);
+	return 0;
+}
+
+static int take_profile_key(struct parse *ps, const char *key, const char *value)
+{
+	if (!strcmp(key, "summary")) {
+		free(ps->p->summary);
+		ps->p->summary = gt_xstrdup(value);
+		return 0;
+	}
+	if (strcmp(key, "inherit"))
+		return BAD(ps, "unknown key '%.60s'; [profile] has summary and inherit", key);
+	if (ps->depth >= INHERIT_MAX)
+		return BAD(ps, "profiles inherit each other in a circle");
+	return load(ps->fs, ps->p, value, ps->depth + 1, ps->err);
+}
+
+static int take_line(struct parse *ps, char *line)
+{
+	char *s = gt_strip(line), *eq = strchr(s, '='), *key, *value;
+
+	if (!*s || *s == '#' || *s == ';')
+		return 0;
+	if (*s == '[') {
+		ps->section = !strcmp(s, "[profile]") ? PROFILE : !strcmp(s, "[knobs]") ? KNOBS : NO_SECTION;
+		return ps->section ? 0 : BAD(ps, "unknown section %.60s; there are [profile] and [knobs]", s);
+	}
+	if (!ps->section)
+		return BAD(ps, "'%.60s' stands before any section", s);
+	if (!eq)
+		return BAD(ps, "'%.60s' has no '='", s);
+	*eq = '\0';
+	key = gt_strip(s);
+	value = gt_strip(eq + 1);
+	if (!*value)
+		return BAD(ps, "'%.60s' has no value", key);
+	return ps->section == PROFILE ? take_profile_key(ps, key, value) : take_knob(ps, key, value);
+}
+
+static int parse(struct gt_fsroot *fs, struct tn_profile *p, const char *file, const char *text, unsigned depth,
+		 struct gt_err *err)
+{
+	struct parse ps = { .fs = fs, .p = p, .file = file, .depth = depth, .err = err };
+	gt_autofree char *copy = gt_xstrdup(text);
+	char *rest = copy, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		int r;
+
+		ps.line++;
+		r = take_line(&ps, line);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int load_file(struct gt_fsroot *fs, struct tn_profile *p, const char *path, unsigned depth, struct gt_err *err)
+{
+	gt_autofree char *text = NULL;
+	int r = tn_trusted_read(fs, path, TEXT_MAX, &text, err);
+
+	return r < 0 ? r : parse(fs, p, path, text, depth, err);
+}
+
+static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err)
+{
+	gt_autofree char *admin = gt_xasprintf(ADMIN_DIR "/%s.conf", name), *text = NULL;
+	int r;
+
+	if (strchr(name, '/'))
+		return load_file(fs, p, name, depth, err);
+	if (!*name || *name == '.' || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+						     strlen(name))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "'%.60s' is no name of a profile", name);
+	r = tn_trusted_read_host(fs, admin, TEXT_MAX, &text, err);
+	if (r >= 0)
+		return parse(fs, p, admin, text, depth, err);
+	if (r != -ENOENT)
+		return r;
+	for (const struct tn_builtin_profile *b = tn_builtin_profiles; b->name; b++)
+		if (!strcmp(b->name, name)) {
+			gt_autofree char *file = gt_xasprintf("%s.conf", name);
+
+			return parse(fs, p, file, b->text, depth, err);
+		}
+	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no profile '%.60s', neither in " ADMIN_DIR " nor built in", name);
+}
+
+int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
+		    struct gt_err *err)
+{
+	gt_auto(tn_profile) *p = gt_xcalloc(1, sizeof(*p));
+	int r;
+
+	if (!name || !strcmp(name, "auto"))
+		name = host->n_gpu ? "train-gpu" : "train-cpu";
+	p->name = gt_xstrdup(name);
+	r = load(fs, p, name, 0, err);
+	if (r < 0)
+		return r;
+	*ret = gt_take(p);
+	return 0;
+}
+
+void tn_profile_free(struct tn_profile *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_set; i++) {
+		free(p->set[i].value);
+		free(p->set[i].where);
+	}
+	free(p->set);
+	free(p->name);
+	free(p->summary);
+	free(p);
+}
+
+const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k)
+{
+	for (size_t i = 0; i < p->n_set; i++)
+		if (p->set[i].knob == k)
+			return p->set[i].value;
+	return NULL;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_PROFILE_H
+#define TN_PROFILE_H
+#include "tune/knob.h"
+
+/* Those of tune/profiles/, compiled in; ends with name NULL. */
+struct tn_builtin_profile {
+	const char *name, *text;
+};
+extern const struct tn_builtin_profile tn_builtin_profiles[];
+/* May a knob of a run have this value in a profile? */
+bool tn_run_choice_ok(const struct tn_knob *k, const char *value);
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_PROGRAM_H
+#define TN_PROGRAM_H
+#include "tune/knob.h"
+
+/* The file that NAME starts, by PATH of envp; NULL if there is none that may be executed. The caller frees it. */
+char *tn_program_find(const char *name, char *const *envp);
+/* May its OpenMP threads be bound? If not, *ret_why says why (the caller frees it). */
+bool tn_program_may_bind(const struct tn_ctx *c, char **ret_why);
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command should run with, and becoming it. */
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "lib/log.h"
+#include "tune/plan.h"
+
+#ifndef MPOL_PREFERRED_MANY
+#define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */
+#endif
+
+const char *tn_var_status_name(enum tn_var_status s)
+{
+	static const char *const name[] = { [TN_VAR_SET] = "set", [TN_VAR_KEPT] = "kept", [TN_VAR_SKIPPED] = "skipped" };
+
+	return name[s];
+}
+
+/* ---- for prepare() ------------------------------------------------------------------------------------------------ */
+
+const char *tn_run_user(const struct tn_ctx *c, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *e = c->envp; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+static void add_var(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, char *reason,
+		    enum tn_var_status status)
+{
+	r->var = gt_xrealloc(r->var, (r->n_var + 1) * sizeof(*r->var));
+	r->var[r->n_var++] = (struct tn_var){ .knob = k, .name = gt_xstrdup(name), .value = value ? gt_xstrdup(value) : NULL,
+					      .reason = reason, .status = status };
+}
+
+void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *fmt, ...)
+{
+	const char *user = tn_run_user(c, name);
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	/* a value that begins with the user's own adds to it */
+	if (user && !(*user && gt_starts_with(value, user) && value[strlen(user)] == ':'))
+		add_var(r, k, name, user,
+			*value ? gt_xasprintf("set by the user; would be %s", value) : gt_xstrdup("set by the user"), TN_VAR_KEPT);
+	else
+		add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
+}
+
+void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...)
+{
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	add_var(r, k, name, NULL, gt_xstrdup(reason), TN_VAR_SKIPPED);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static void leave_out(struct tn_run *r, const struct tn_knob *k, const char *why)
+{
+	add_var(r, k, k->id, NULL, gt_xstrdup(why), TN_VAR_SKIPPED);
+}
+
+static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_profile *profile, const struct tn_run_opts *o,
+		    struct tn_run *r)
+{
+	const char *asked = tn_profile_get(profile, k);
+	bool named = o->only && o->only->n, by_option = o->allocator && !strcmp(k->id, "run.allocator");
+
+	if (!tn_knob_selected(k, o->only) && !by_option)
+		return;
+	if (o->skip && o->skip->n && tn_knob_selected(k, o->skip)) {
+		leave_out(r, k, "left out by --skip");
+		return;
+	}
+	if (!named && !by_option && gt_streq(asked, "off")) {
+		leave_out(r, k, "the profile leaves it alone");
+		return;
+	}
+	if (by_option)
+		asked = strcmp(o->allocator, "auto") ? o->allocator : "on";
+	c->chosen = named || (asked && strcmp(asked, "off"));
+	c->asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
+	k->prepare(c, k, r);
+}
+
+int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_run_opts *opts, struct tn_run **ret,
+		struct gt_err *err)
+{
+	static const struct tn_run_opts defaults = { 0 };
+	const struct tn_run_opts *o = opts ? opts : &defaults;
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_profile) *profile = NULL;
+	struct tn_facts facts = { 0 };
+	struct tn_ctx c = { .fs = fs, .facts = &facts, .argv = o->argv, .envp = o->envp ? o->envp : environ,
+			    .program = o->program };
+	struct tn_run *r;
+	int e = tn_host_get(fs, host, &own, &c.host, err);
+
+	if (e >= 0)
+		e = tn_knob_check_list(o->only, "--only", err);
+	if (e >= 0)
+		e = tn_knob_check_list(o->skip, "--skip", err);
+	if (e >= 0)
+		e = tn_profile_load(fs, c.host, o->profile, &profile, err);
+	if (e < 0)
+		return e;
+	r = gt_xcalloc(1, sizeof(*r));
+	r->profile = gt_xstrdup(profile->name);
+	for (size_t i = 0; tn_knobs[i]; i++)
+		if (tn_knobs[i]->prepare)
+			prepare(&c, tn_knobs[i], profile, o, r);
+	*ret = r;
+	return 0;
+}
+
+void tn_run_free(struct tn_run *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_var; i++) {
+		free(r->var[i].name);
+		free(r->var[i].value);
+		free(r->var[i].reason);
+	}
+	free(r->var);
+	gt_set_clear(&r->cpus);
+	gt_set_clear(&r->mem_nodes);
+	free(r->cpus_reason);
+	free(r->mem_reason);
+	free(r->profile);
+	free(r);
+}
+
+json_t *tn_run_to_json(const struct tn_run *r)
+{
+	gt_autofree char *cpus = gt_set_format(&r->cpus), *nodes = gt_set_format(&r->mem_nodes);
+	json_t *vars = json_array();
+
+	for (size_t i = 0; i < r->n_var; i++) {
+		const struct tn_var *v = &r->var[i];
+
+		json_array_append_new(vars, json_pack("{s:s, s:s, s:s, s:o, s:o}", "knob", v->knob->id, "name", v->name, "status",
+						      tn_var_status_name(v->status), "value", gt_json_str(v->value), "reason",
+						      gt_json_str(v->reason)));
+	}
+	return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}}", "schema", TN_RUN_SCHEMA, "profile", r->profile,
+			 "environment", vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory", "policy",
+			 *nodes ? "preferred" : "default", "nodes", nodes, "reason", gt_json_str(r->mem_reason));
+}
+
+/* ---- entering ------------------------------------------------------------------------------------------------------ */
+
+static void enter_cpus(const struct gt_set *cpus)
+{
+	size_t size = CPU_ALLOC_SIZE(GT_SET_MAX);
+	cpu_set_t *mask;
+
+	if (!gt_set_count(cpus))
+		return;
+	mask = gt_xcalloc(1, size);
+	gt_set_for_each(cpu, cpus)
+		CPU_SET_S((size_t)cpu, size, mask);
+	if (sched_setaffinity(0, size, mask) < 0) {
+		gt_autofree char *list = gt_set_format(cpus);
+
+		gt_warn("cannot bind to CPUs %s (%s): running on all that are allowed", list, strerror(errno));
+	}
+	free(mask);
+}
+
+static void enter_nodes(const struct gt_set *nodes)
+{
+	unsigned long mask[GT_SET_MAX / 64] = { 0 };
+	unsigned n = gt_set_count(nodes);
+	long r;
+
+	if (!n)
+		return;
+	gt_set_for_each(node, nodes)
+		mask[node / 64] |= 1ul << node % 64;
+	r = syscall(SYS_set_mempolicy, n > 1 ? MPOL_PREFERRED_MANY : MPOL_PREFERRED, mask, 1024ul);
+	if (r < 0)
+		gt_warn("the kernel refuses a memory policy here (%s): memory stays where it is first touched", strerror(errno));
+}
+
+int tn_run_enter(const struct tn_run *r, struct gt_err *err)
+{
+	for (size_t i = 0; i < r->n_var; i++)
+		if (r->var[i].status == TN_VAR_SET && setenv(r->var[i].name, r->var[i].value, 1) < 0)
+			return gt_fail_errno(err, errno, "cannot set %s", r->var[i].name);
+	enter_cpus(&r->cpus);
+	enter_nodes(&r->mem_nodes);
+	return 0;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Documents as people read them. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/table.h"
+#include "tune/gputune.h"
+
+static const char *text(const json_t *o, const char *key)
+{
+	return gt_json_get_str(o, key, "");
+}
+
+static char *label(const json_t *o)
+{
+	const char *instance = gt_json_get_str(o, "instance", NULL);
+
+	return instance ? gt_xasprintf("%s:%s", text(o, "knob"), instance) : gt_xstrdup(text(o, "knob"));
+}
+
+static const char *color_of(const char *word)
+{
+	static const char *const colors[][2] = { { "change", "green" }, { "drift", "red" },	   { "ok", "green" },
+						 { "blocked", "red" },	{ "failed", "red" },	   { "interrupted", "red" },
+						 { "advice", "yellow" }, { "lost at boot", "yellow" } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(colors); i++)
+		if (!strcmp(word, colors[i][0]))
+			return colors[i][1];
+	return NULL;
+}
+
+static void status_cell(struct gt_table *t, const char *word)
+{
+	gt_table_cell(t, "%s", word);
+	if (color_of(word))
+		gt_table_color(t, color_of(word));
+}
+
+/* ---- plan ------------------------------------------------------------------------------------------------------------ */
+
+static void plan_row(struct gt_table *t, const json_t *o)
+{
+	gt_autofree char *name = label(o);
+
+	gt_table_row(t);
+	gt_table_cell(t, "%s", name);
+	status_cell(t, text(o, "status"));
+	gt_table_cell(t, "%s", text(o, "current"));
+	gt_table_cell(t, "%s", text(o, "wanted"));
+	gt_table_cell(t, "%s", text(o, "reason"));
+}
+
+/* What is worth knowing of a change besides its reason; NULL if nothing. */
+static char *note_of(const json_t *o)
+{
+	const json_t *boot = json_object_get(o, "at_boot"), *pair = json_object_get(o, "counterpart");
+
+	if (strcmp(text(o, "status"), "change"))
+		return NULL;
+	if (*text(o, "conflict"))
+		return gt_xstrdup(text(o, "conflict"));
+	if (!strcmp(text(o, "current"), "0") && json_is_object(pair))
+		return gt_xasprintf("now %s is in force, with %s; the kernel zeroes it", text(pair, "path"), text(pair, "current"));
+	if (json_is_object(boot) && *text(boot, "decided_by"))
+		return gt_xasprintf("%s sets it to %s at boot; what --persist writes comes after it", text(boot, "decided_by"),
+				    text(boot, "value"));
+	return NULL;
+}
+
+static void plan_notes(const json_t *items)
+{
+	bool head = false;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(items, i, o) {
+		gt_autofree char *name = label(o), *note = note_of(o), *line = note ? gt_xasprintf("%s: %s", name, note) : NULL;
+
+		if (!line)
+			continue;
+		if (!head)
+			puts("");
+		head = true;
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+}
+
+void tn_show_plan(const json_t *plan, bool color)
+{
+	const json_t *items = json_object_get(plan, "items"), *o;
+	int64_t changes = gt_json_get_int(plan, "changes", 0);
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i;
+
+	gt_table_column(t, "KNOB", GT_LEFT);
+	gt_table_column(t, "STATUS", GT_LEFT);
+	gt_table_column(t, "NOW", GT_RIGHT);
+	gt_table_column(t, "WANTED", GT_RIGHT);
+	gt_table_column(t, "WHY", GT_WRAP);
+	json_array_foreach(items, i, o)
+		plan_row(t, o);
+	gt_table_print(t, stdout, color);
+	plan_notes(items);
+	if (changes)
+		printf("\n%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.\n", changes,
+		       changes == 1 ? "" : "s", text(plan, "profile"));
+	else
+		printf("\nNothing to change, profile %s.\n", text(plan, "profile"));
+}
+
+/* ---- reports ---------------------------------------------------------------------------------------------------------- */
+
+static void report_values(const json_t *report, bool color)
+{
+	const json_t *values = json_object_get(report, "values"), *o;
+	bool verify = !strcmp(text(report, "command"), "verify");
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i;
+
+	if (!json_array_size(values))
+		return;
+	gt_table_column(t, "KNOB", GT_LEFT);
+	gt_table_column(t, "BEFORE", GT_RIGHT);
+	gt_table_column(t, verify ? "EXPECTED" : "OURS", GT_RIGHT);
+	if (verify)
+		gt_table_column(t, "ACTUAL", GT_RIGHT);
+	gt_table_column(t, "RESULT", GT_WRAP);
+	json_array_foreach(values, i, o) {
+		gt_autofree char *name = label(o);
+
+		gt_table_row(t);
+		gt_table_cell(t, "%s", name);
+		gt_table_cell(t, "%s", text(o, "old"));
+		gt_table_cell(t, "%s", text(o, "new"));
+		if (verify)
+			gt_table_cell(t, "%s", text(o, "actual"));
+		if (!verify && *text(o, "actual"))
+			gt_table_cell(t, "%s: now %s, left alone", text(o, "result"), text(o, "actual"));
+		else
+			status_cell(t, text(o, "result"));
+	}
+	gt_table_print(t, stdout, color);
+}
+
+static void report_notes(const json_t *report)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "values"), i, o) {
+		gt_autofree char *name = label(o), *line = gt_xasprintf("%s: %s", name, text(o, "overridden"));
+
+		if (*text(o, "overridden"))
+			gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+	json_array_foreach(json_object_get(report, "files"), i, o)
+		printf("%s: %s\n", text(o, "path"), text(o, "result"));
+}
+
+static void report_transactions(const json_t *report)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "transactions"), i, o)
+		printf("%s since %s%s, profile %s, by %s (process %ld)\n", text(o, "state"), text(o, "since"),
+		       !strcmp(text(o, "boot"), "this") ? "" : ", before the last reboot", text(o, "profile"), text(o, "by"),
+		       gt_json_get_int(o, "pid", 0));
+}
+
+static const char *summary(const json_t *report)
+{
+	static const char *const lines[][3] = {
+		{ "apply", "applied", "Nothing to change." },
+		{ "revert", "reverted", "Nothing is applied." },
+		{ "revert", "pending", "The files are gone; what the last boot set from them stays until the next one." },
+		{ "revert", "partly", "What someone else has changed since was left alone." },
+		{ "recover", "reverted", "Nothing was interrupted." },
+		{ "recover", "pending", "The files are gone; what the last boot set from them stays until the next one." },
+		{ "recover", "partly", "What someone else has changed since was left alone." },
+		{ "verify", "nothing applied", "Nothing is applied." },
+		{ "verify", "pending", "Reverted; some values stay until the next boot." },
+		{ "status", "nothing applied", "Nothing is applied." },
+	};
+	bool empty = !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files"));
+	bool only_if_empty;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(lines); i++) {
+		only_if_empty = !strcmp(lines[i][1], "applied") || !strcmp(lines[i][1], "reverted");
+		if (!strcmp(lines[i][0], text(report, "command")) && !strcmp(lines[i][1], text(report, "result")) &&
+		    (empty || !only_if_empty))
+			return lines[i][2];
+	}
+	return NULL;
+}
+
+void tn_show_report(const json_t *report, bool color)
+{
+	report_transactions(report);
+	report_values(report, color);
+	report_notes(report);
+	if (summary(report))
+		puts(summary(report));
+}
+
+/* ---- run ---------------------------------------------------------------------------------------------------------------- */
+
+static void run_line(const char *what, const char *value, const char *reason)
+{
+	printf("  %s%s\n", what, value);
+	gt_print_wrapped(stdout, reason, 6, gt_term_width(stdout));
+}
+
+static void run_vars(const json_t *vars, const char *head, bool set)
+{
+	const json_t *o;
+	bool any = false;
+	size_t i;
+
+	json_array_foreach(vars, i, o) {
+		gt_autofree char *name = NULL;
+
+		if (!strcmp(text(o, "status"), "set") != set)
+			continue;
+		if (!any)
+			printf("\n%s\n", head);
+		any = true;
+		name = gt_xasprintf("%s%s", text(o, "name"), *text(o, "value") ? "=" : "");
+		run_line(name, text(o, "value"), text(o, "reason"));
+	}
+}
+
+void tn_show_run(const json_t *run, bool color)
+{
+	const json_t *cpus = json_object_get(run, "cpus"), *memory = json_object_get(run, "memory");
+	const json_t *vars = json_object_get(run, "environment");
+
+	printf("Profile %s\n", text(run, "profile"));
+	run_line("CPUs ", *text(cpus, "list") ? text(cpus, "list") : "as they are", text(cpus, "reason"));
+	run_line(*text(memory, "nodes") ? "memory preferred from node " : "memory ",
+		 *text(memory, "nodes") ? text(memory, "nodes") : "as it is", text(memory, "reason"));
+	run_vars(vars, "Set", true);
+	run_vars(vars, "Left as it is", false);
+}

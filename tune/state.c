@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking: is what was applied still so, will it be so after the next boot, and what is held at all. Nothing is written. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "tune/plan.h"
+#include "tune/txn.h"
+#include "tune/value.h"
+
+struct verify {
+	struct gt_fsroot *fs;
+	const struct tn_journal *j;
+	struct sc_conf *boot;
+	json_t *report;
+	size_t drift, boot_drift;
+};
+
+/* The kernel value: "ok", "drift", or "n/a" when the knob has gone. */
+static void verify_value(struct verify *v, const struct tn_entry *e)
+{
+	gt_autofree char *now = NULL;
+	int r = tn_value_read(v->fs, e->path, &now);
+	bool ok = r >= 0 && tn_value_equal(now, e->new_value);
+	json_t *o = tn_report_value(v->report, e, r == -ENOENT ? "n/a" : ok ? "ok" : "drift");
+
+	tn_report_set_str(o, "actual", r < 0 ? strerror(-r) : now);
+	v->drift += r != -ENOENT && !ok;
+}
+
+static bool file_is_held(const struct tn_entry *const *held, size_t n, const char *path)
+{
+	for (size_t i = 0; path && i < n; i++)
+		if (!held[i]->knob && !strcmp(held[i]->path, path))
+			return true;
+	return false;
+}
+
+/* What the next boot will make of a sysctl that is meant to stay, and which line decides it. */
+static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	const struct sc_assign *a;
+	gt_autofree char *by = NULL, *beaten = NULL;
+	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
+
+	if (!k || !k->key)
+		return;
+	a = sc_boot_value(v->boot, k->key);
+	by = a ? gt_xasprintf("%s:%u", a->file, a->line) : NULL;
+	json_object_set_new(o, "at_boot", json_pack("{s:o, s:o}", "value", gt_json_str(a ? a->value : NULL), "decided_by",
+						    gt_json_str(by)));
+	if (!persisted)
+		return;
+	beaten = tn_persist_beaten_by(v->boot, k, e->new_value);
+	if (!beaten && !(a && sc_value_equal(a->value, e->new_value)))
+		beaten = gt_xasprintf("nothing in %s sets it any more", TN_SYSCTL_D_PATH);
+	tn_report_set_str(o, "overridden", beaten);
+	if (beaten && !strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
+		tn_report_set_str(o, "result", "lost at boot");
+		v->boot_drift++;
+	}
+}
+
+static void verify_file(struct verify *v, const struct tn_entry *e)
+{
+	gt_autofree char *now = NULL;
+	int r = gt_fs_read(v->fs, e->path, &now, NULL);
+	bool ok = r >= 0 && gt_streq(now, e->new_value);
+
+	tn_report_value(v->report, e, ok ? "ok" : r == -ENOENT ? "removed" : r < 0 ? strerror(-r) : "changed by someone else");
+	v->drift += !ok;
+}
+
+static void verify_all(struct verify *v)
+{
+	const struct tn_entry **held = NULL;
+	size_t n = tn_held(v->j, &held);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct tn_knob *k = held[i]->knob ? tn_knob_find(held[i]->knob) : NULL;
+
+		if (!held[i]->knob) {
+			verify_file(v, held[i]);
+			continue;
+		}
+		verify_value(v, held[i]);
+		verify_boot(v, held[i], k && file_is_held(held, n, tn_persist_file(k->form)));
+	}
+	free(held);
+}
+
+/* The interrupted or pending state outranks drift: it says what to do first. */
+static int exit_of(const struct tn_journal *j, size_t drift)
+{
+	if (tn_journal_find(j, TN_SEEN_INTERRUPTED))
+		return TN_EXIT_INTERRUPTED;
+	if (drift)
+		return TN_EXIT_DRIFT;
+	return tn_journal_find(j, TN_SEEN_PENDING) ? TN_EXIT_PENDING : 0;
+}
+
+int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
+{
+	gt_auto(tn_journal) *j = NULL;
+	gt_auto(sc_conf) *boot = NULL;
+	struct verify v = { .fs = fs };
+	int r = tn_journal_load(fs, &j, err);
+
+	if (r >= 0)
+		r = tn_txn_check(j, true, err);
+	if (r >= 0)
+		r = sc_conf_load(fs, NULL, &boot, err);
+	if (r < 0)
+		return r;
+	v.j = j;
+	v.boot = boot;
+	v.report = tn_report_new("verify");
+	verify_all(&v);
+	*ret_exit = exit_of(j, v.drift + v.boot_drift);
+	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :
+					      v.boot_drift   ? "lost at boot" :
+					      *ret_exit	     ? "pending" :
+					      json_array_size(json_object_get(v.report, "values")) ? "ok" :
+												     "nothing applied");
+	*ret_report = v.report;
+	return 0;
+}
+
+static const char *seen_name(enum tn_seen s)
+{
+	static const char *const name[] = { [TN_SEEN_HELD] = "applied",	       [TN_SEEN_MINE] = "experiment",
+					    [TN_SEEN_BUSY] = "busy",	       [TN_SEEN_INTERRUPTED] = "interrupted",
+					    [TN_SEEN_PENDING] = "pending reboot", [TN_SEEN_VOID] = "void" };
+
+	return name[s];
+}
+
+static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t, json_t *report)
+{
+	enum tn_seen seen = tn_tx_seen(j, t);
+	char when[21];
+
+	for (size_t i = 0; i < t->n_entry; i++)
+		tn_report_value(report, &t->entry[i], seen_name(seen));
+	gt_time_iso8601(when, t->time);
+	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:s, s:I, s:o}", "id", (json_int_t)t->id, "state", seen_name(seen), "temporary",
+			 t->temporary, "since", when, "profile", t->profile, "boot", tn_tx_other_boot(j, t) ? "earlier" : "this",
+			 "pid", (json_int_t)t->owner.pid, "by", gt_json_str(t->owner.by));
+}
+
+int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
+{
+	static const enum tn_seen order[] = { TN_SEEN_INTERRUPTED, TN_SEEN_BUSY, TN_SEEN_MINE, TN_SEEN_PENDING, TN_SEEN_HELD };
+	gt_auto(tn_journal) *j = NULL;
+	json_t *report, *list;
+	const char *result = "nothing applied";
+	int r = tn_journal_load(fs, &j, err);
+
+	if (r < 0)
+		return r;
+	report = tn_report_new("status");
+	list = json_array();
+	for (size_t i = 0; i < j->n_tx; i++)
+		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID)
+			json_array_append_new(list, tx_json(j, &j->tx[i], report));
+	json_object_set_new(report, "transactions", list);
+	for (size_t i = GT_ARRAY_SIZE(order); i-- > 0;)
+		if (tn_journal_find(j, order[i]))
+			result = seen_name(order[i]);
+	tn_report_set_str(report, "result", result);
+	*ret_exit = exit_of(j, 0);
+	*ret_report = report;
+	return 0;
+}
+
+/* ---- settings, for results ----------------------------------------------------------------------------------------- */
+
+static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_knob *k, const char *instance)
+{
+	gt_autofree char *path = tn_knob_path(k, instance), *label = tn_knob_label(k, instance), *now = NULL;
+
+	if (tn_value_read(fs, path, &now) >= 0)
+		json_object_set_new(knobs, label, gt_json_str(now));
+}
+
+json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
+{
+	json_t *knobs = json_object(), *tuners = json_array(), *mine = json_array();
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_journal) *j = NULL;
+	struct tn_facts facts;
+
+	if (tn_host_get(fs, host, &own, &host, NULL) >= 0)
+		for (size_t n = 0; tn_knobs[n]; n++) {
+			gt_auto_strv instances = { 0 };
+
+			if (!tn_knobs[n]->desired)
+				continue;
+			if (!tn_knobs[n]->instances)
+				add_setting(fs, knobs, tn_knobs[n], NULL);
+			else
+				tn_knobs[n]->instances(host, &instances);
+			for (size_t i = 0; i < instances.n; i++)
+				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
+		}
+	tn_facts_read(fs, &facts);
+	for (size_t i = 0; i < facts.tuners.n; i++)
+		json_array_append_new(tuners, gt_json_str(facts.tuners.v[i]));
+	tn_facts_clear(&facts);
+	if (tn_journal_load(fs, &j, NULL) >= 0)
+		for (size_t i = 0; i < j->n_tx; i++)
+			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID; k++)
+				if (j->tx[i].entry[k].knob)
+					json_array_append_new(mine, gt_json_str(j->tx[i].entry[k].path));
+	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", mine);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/file.h"
+#include "tune/knob.h"
+#include "tune/trust.h"
+
+const char *tn_distrust(const struct gt_fsroot *fs, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "is not a regular file";
+	if (!gt_fs_is_live(fs) || geteuid() != 0)
+		return NULL;
+	if (st->st_uid != 0)
+		return "does not belong to root";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+}
+
+/* What is judged is the open file, so that nobody can put another in its place between looking and reading. */
+static int read_fd(int fd, size_t max, char **ret)
+{
+	gt_auto_buf b = { 0 };
+	char chunk[8192];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (b.len + (size_t)n > max)
+			return -EFBIG;
+		gt_buf_add(&b, chunk, (size_t)n);
+	}
+	if (b.len && memchr(b.s, '\0', b.len))
+		return -EILSEQ;
+	*ret = gt_buf_take(&b);
+	return 0;
+}
+
+/* fs says whether the live host is at stake, from is where the file lies. */
+static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char *path, size_t max, char **ret,
+		       struct gt_err *err)
+{
+	gt_autoclose int fd = gt_fs_open_fd(from, path);
+	const char *why;
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	why = tn_distrust(fs, &st);
+	if (why)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM, "%s %s: not followed", path, why);
+	r = read_fd(fd, max, ret);
+	if (r == -EILSEQ)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EILSEQ, "%s holds a NUL byte: not a text", path);
+	return r;
+}
+
+int tn_trusted_read_host(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err)
+{
+	struct gt_err e = { 0 };
+	int r = read_judged(fs, fs, path, max, ret, &e);
+
+	if (r >= 0 || r == -ENOENT)
+		return r;
+	if (!e.msg[0])
+		gt_fail_exit(&e, GT_EXIT_USAGE, -r, "cannot read %s: %s", path, strerror(-r));
+	if (err)
+		*err = e;
+	return r;
+}
+
+int tn_trusted_read(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err)
+{
+	gt_autofree char *cwd = NULL, *full = NULL;
+	gt_auto(gt_fsroot) *live = NULL;
+	struct gt_err e = { 0 };
+	int r;
+
+	if (!strcmp(path, "-")) {
+		r = gt_file_read(path, max, ret, NULL, err);
+		if (r < 0 && err)
+			err->exit_status = GT_EXIT_USAGE;
+		return r;
+	}
+	cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+	full = cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
+	r = gt_fs_open(NULL, &live, err);
+	if (r < 0)
+		return r;
+	r = read_judged(fs, live, full, max, ret, &e);
+	if (r < 0 && !e.msg[0])
+		gt_fail_exit(&e, GT_EXIT_USAGE, -r, "cannot read %s: %s", path, strerror(-r));
+	if (r < 0 && err)
+		*err = e;
+	return r;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applying: everything that could fail is looked at first; then the journal; then the host. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/cli.h"
+#include "lib/log.h"
+#include "tune/plan.h"
+#include "tune/txn.h"
+#include "tune/value.h"
+
+struct apply {
+	struct gt_fsroot *fs;
+	const struct pr_host *host;
+	const struct tn_plan *plan;
+	const struct tn_apply_opts *opts;
+	struct tn_journal *j;
+	struct tn_tx *t;
+	json_t *report;
+	struct gt_err *err;
+};
+
+/* ---- who else is there ------------------------------------------------------------------------------------------- */
+
+int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
+{
+	const struct tn_tx *busy = tn_journal_find(j, TN_SEEN_BUSY), *cut = tn_journal_find(j, TN_SEEN_INTERRUPTED);
+
+	if (busy)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY, "process %ld (%s) is in the middle of %s: try again when it is done",
+				    busy->owner.pid, busy->owner.by, busy->temporary ? "an experiment" : "a transaction");
+	if (clean && cut)
+		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EAGAIN,
+				    "%s of process %ld (%s) was interrupted and %zu value%s may not be as before: run gputune recover",
+				    cut->temporary ? "an experiment" : "a transaction", cut->owner.pid, cut->owner.by, cut->n_entry,
+				    cut->n_entry == 1 ? "" : "s");
+	return 0;
+}
+
+int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal **ret, struct gt_err *err)
+{
+	gt_auto(tn_journal) *j = NULL;
+	gt_autoclose int fd = -1;
+	int r = tn_journal_lock(fs, &fd, err);
+
+	if (r >= 0)
+		r = tn_journal_load(fs, &j, err);
+	if (r >= 0)
+		r = tn_txn_check(j, clean, err);
+	if (r < 0)
+		return r;
+	if (j->torn || tn_journal_find(j, TN_SEEN_VOID)) {
+		r = tn_journal_rewrite(fs, j);
+		if (r < 0)
+			return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot mend the journal in %s (%s): nothing is changed",
+					    TN_STATE_DIR, strerror(-r));
+		for (size_t i = j->n_tx; i-- > 0;)
+			if (tn_tx_seen(j, &j->tx[i]) == TN_SEEN_VOID)
+				tn_journal_drop(j, i);
+	}
+	*ret_fd = fd;
+	fd = -1;
+	*ret = gt_take(j);
+	return 0;
+}
+
+size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
+{
+	const struct tn_entry **v = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_tx; i++) {
+		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
+			continue;
+		for (size_t k = 0; k < j->tx[i].n_entry; k++) {
+			const struct tn_entry *e = &j->tx[i].entry[k];
+			size_t at = 0;
+
+			while (at < n && strcmp(v[at]->path, e->path))
+				at++;
+			if (at == n)
+				v = gt_xrealloc(v, ++n * sizeof(*v));
+			v[at] = e;
+		}
+	}
+	*ret = v;
+	return n;
+}
+
+/* ---- what will be written ---------------------------------------------------------------------------------------- */
+
+static void add_values(struct apply *a)
+{
+	for (size_t i = 0; i < a->plan->n_item; i++) {
+		const struct tn_item *it = &a->plan->item[i];
+		struct tn_entry *e;
+
+		if (it->status != TN_CHANGE)
+			continue;
+		e = tn_tx_add(a->t, it->path, it->current, it->wanted);
+		e->knob = gt_xstrdup(it->knob->id);
+		e->instance = it->instance ? gt_xstrdup(it->instance) : NULL;
+		if (it->pair_current) {
+			e->pair_path = gt_xstrdup(it->pair_path);
+			e->pair_old = gt_xstrdup(it->pair_current);
+		}
+	}
+}
+
+/* Everything held before and everything of this plan, the newest value of each. The caller frees the array. */
+static size_t to_keep(const struct apply *a, struct tn_keep **ret)
+{
+	const struct tn_entry **held = NULL;
+	size_t n_held = tn_held(a->j, &held), n = 0;
+	struct tn_keep *keep = gt_xcalloc(n_held + a->t->n_entry + 1, sizeof(*keep));
+
+	for (size_t i = 0; i < n_held; i++) {
+		bool again = !held[i]->knob;
+
+		for (size_t k = 0; k < a->t->n_entry; k++)
+			again |= !strcmp(a->t->entry[k].path, held[i]->path);
+		if (!again && tn_knob_find(held[i]->knob))
+			keep[n++] = (struct tn_keep){ tn_knob_find(held[i]->knob), held[i]->instance, held[i]->new_value };
+	}
+	for (size_t k = 0; k < a->t->n_entry; k++)
+		keep[n++] = (struct tn_keep){ tn_knob_find(a->t->entry[k].knob), a->t->entry[k].instance,
+					      a->t->entry[k].new_value };
+	free(held);
+	*ret = keep;
+	return n;
+}
+
+/* The file of one form, if its text is to change. */
+static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *keep, size_t n)
+{
+	gt_autofree char *text = tn_persist_text(a->host, form, keep, n), *old = NULL, *dir = NULL;
+	const char *path = tn_persist_file(form);
+	int r;
+
+	if (!text)
+		return 0;
+	r = gt_fs_read(a->fs, path, &old, NULL);
+	if (r == -ENOENT) {
+		dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+		if (!gt_fs_exists(a->fs, dir))
+			return gt_fail_exit(a->err, TN_EXIT_REFUSED, ENOENT,
+					    "there is no %s here to keep settings for the next boot: nothing is changed; without "
+					    "--persist they hold until then", dir);
+	} else if (r < 0) {
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", path, strerror(-r));
+	} else if (!tn_persist_is_ours(old)) {
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
+				    "%s was changed by someone else and is not overwritten: nothing is changed; move it away first", path);
+	} else if (!strcmp(old, text)) {
+		return 0;
+	}
+	tn_tx_add(a->t, path, old, text);
+	return 0;
+}
+
+static int add_files(struct apply *a)
+{
+	struct tn_keep *keep = NULL;
+	size_t n;
+	int r = 0;
+
+	if (!a->opts->persist)
+		return 0;
+	n = to_keep(a, &keep);
+	for (enum tn_form f = TN_SYSCTL_D; f <= TN_UDEV_RULE && !r; f++)
+		r = add_file(a, f, keep, n);
+	free(keep);
+	return r;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
+
+static int read_back(struct apply *a, struct tn_entry *e)
+{
+	gt_autofree char *got = NULL;
+	int r = tn_value_read(a->fs, e->path, &got);
+
+	if (r < 0)
+		return gt_fail(a->err, -r, "cannot read %s back: %s", e->path, strerror(-r));
+	if (tn_value_equal(got, e->new_value))
+		return 0;
+	e->got = gt_take(got);
+	r = tn_journal_got(a->fs, a->t, e); /* so that it is known for ours even if we die now */
+	if (r < 0)
+		gt_debug("the journal could not note what %s reads: %s", e->path, strerror(-r));
+	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
+}
+
+static int write_entry(struct apply *a, struct tn_entry *e)
+{
+	int r;
+
+	if (gt_interrupted)
+		return gt_fail(a->err, EINTR, "interrupted by a signal");
+	if (!e->knob) {
+		r = tn_file_write(a->fs, e->path, e->new_value);
+		return r < 0 ? gt_fail(a->err, -r, "cannot write %s: %s", e->path, strerror(-r)) : 0;
+	}
+	r = tn_value_write(a->fs, e->path, e->new_value);
+	if (r < 0)
+		return gt_fail(a->err, -r, "cannot set %s to %s: %s", e->path, e->new_value, strerror(-r));
+	return read_back(a, e);
+}
+
+/* Newest first. Those that were never reached hold their old value. */
+static void roll_back(struct apply *a)
+{
+	struct gt_err why = *a->err;
+	size_t failed = 0, i = a->t->n_entry;
+	int r;
+
+	while (i-- > 0) {
+		struct tn_entry *e = &a->t->entry[i];
+		int code = 0;
+		enum tn_undo u = tn_undo_entry(a->fs, e, false, NULL, &code);
+
+		if (u == TN_UNDO_FAILED)
+			gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
+		failed += u == TN_UNDO_FAILED;
+	}
+	if (failed) {
+		gt_fail_exit(a->err, TN_EXIT_INTERRUPTED, why.code,
+			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, failed,
+			     failed == 1 ? "" : "s");
+		return;
+	}
+	tn_journal_drop(a->j, a->j->n_tx - 1);
+	a->t = NULL;
+	r = tn_journal_rewrite(a->fs, a->j);
+	gt_fail_exit(a->err, TN_EXIT_FAILED, why.code, "%s; everything is back as it was%s", why.msg,
+		     r < 0 ? ", but the journal could not be closed: gputune recover will" : "");
+}
+
+static int write_all(struct apply *a)
+{
+	int r = tn_journal_begin(a->fs, a->j, a->t);
+	size_t i = 0;
+
+	if (r < 0) {
+		tn_journal_drop(a->j, a->j->n_tx - 1);
+		a->t = NULL;
+		tn_journal_rewrite(a->fs, a->j); /* in case part of it is there */
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
+				    TN_STATE_DIR, strerror(-r));
+	}
+	while (!r && i < a->t->n_entry)
+		r = write_entry(a, &a->t->entry[i++]);
+	if (!r && !a->opts->temporary) {
+		r = tn_journal_commit(a->fs, a->t);
+		if (r < 0)
+			gt_fail(a->err, -r, "cannot write the journal in %s: %s", TN_STATE_DIR, strerror(-r));
+	}
+	if (r < 0)
+		roll_back(a);
+	return r;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+static void report_all(struct apply *a, bool done)
+{
+	for (size_t i = 0; a->t && i < a->t->n_entry; i++)
+		tn_report_value(a->report, &a->t->entry[i], done ? "written" : "rolled back");
+}
+
+static int apply_locked(struct apply *a)
+{
+	int r = tn_plan_check_host(a->fs, a->host, a->plan, a->err);
+
+	if (r < 0)
+		return r;
+	if (a->opts->temporary && tn_journal_find(a->j, TN_SEEN_MINE))
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY, "this process has an experiment open already: revert it first");
+	a->t = tn_journal_new_tx(a->j);
+	a->t->temporary = a->opts->temporary;
+	free(a->t->profile);
+	a->t->profile = gt_xstrdup(a->plan->profile);
+	add_values(a);
+	r = add_files(a);
+	if (r < 0)
+		return r;
+	if (!a->t->n_entry)
+		return 0;
+	r = write_all(a);
+	report_all(a, r >= 0);
+	return r;
+}
+
+static bool nothing_to_do(const struct tn_plan *plan, const struct tn_apply_opts *opts)
+{
+	return !tn_plan_changes(plan) && !opts->persist;
+}
+
+int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_apply_opts *opts, json_t **ret_report,
+	     struct gt_err *err)
+{
+	static const struct tn_apply_opts defaults = { 0 };
+	struct gt_err scratch = { 0 };
+	struct apply a = { .fs = fs, .plan = plan, .opts = opts ? opts : &defaults, .err = err ? err : &scratch };
+	gt_auto_json *report = tn_report_new("apply");
+	gt_auto(tn_journal) *j = NULL;
+	gt_auto(pr_host) *own = NULL;
+	gt_autoclose int lock = -1;
+	int r = tn_host_get(fs, NULL, &own, &a.host, err);
+
+	if (r >= 0 && a.opts->persist && a.opts->temporary)
+		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "an experiment cannot be persistent");
+	if (r >= 0 && nothing_to_do(plan, a.opts)) { /* leaves no trace; a plan of another host is refused all the same */
+		r = tn_journal_load(fs, &j, a.err);
+		if (r >= 0)
+			r = tn_txn_check(j, true, a.err);
+		if (r >= 0)
+			r = tn_plan_check_host(fs, a.host, plan, a.err);
+	} else if (r >= 0) {
+		r = tn_txn_open(fs, true, &lock, &j, a.err);
+		if (r >= 0) {
+			a.j = j;
+			a.report = report;
+			r = apply_locked(&a);
+		}
+	}
+	tn_report_set_str(report, "result", r >= 0 ? "applied" : "failed");
+	if (r < 0 && a.err->exit_status != TN_EXIT_FAILED)
+		return r;
+	if (ret_report)
+		*ret_report = gt_take(report);
+	return r < 0 ? r : 0;
+}

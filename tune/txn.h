@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_TXN_H
+#define TN_TXN_H
+/* What applying, undoing and looking share. */
+#include "tune/journal.h"
+#include "tune/persist.h"
+
+/* The lock and the journal behind it, mended if its end was torn. Refuses (3) while a living process is at work; with
+ * `clean` also if something was interrupted (6). close(*ret_fd) ends it. */
+int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal **ret, struct gt_err *err);
+/* Exit 6 and the sentence if something was interrupted, 3 if a living process is at work; 0 otherwise. */
+int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err);
+
+/* What is held per knob and device: the newest value of each path, oldest path first. *ret is an array of pointers into j;
+ * the caller frees it. */
+size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret);
+
+enum tn_undo {
+	TN_UNDO_BACK,	  /* holds the old value already */
+	TN_UNDO_RESTORED,
+	TN_UNDO_FOREIGN,  /* someone else's value: left alone */
+	TN_UNDO_GONE,	  /* the knob is not there any more */
+	TN_UNDO_STAYS,	  /* of another boot: stays until the next one */
+	TN_UNDO_FAILED,
+};
+const char *tn_undo_name(enum tn_undo u);
+/* Put one value back, if it is still ours. *ret_now (may be NULL): on TN_UNDO_FOREIGN what is there instead. On
+ * TN_UNDO_FAILED *ret_code is the negative errno. */
+enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, char **ret_now, int *ret_code);
+
+/* Reports. */
+json_t *tn_report_new(const char *command);
+json_t *tn_report_value(json_t *report, const struct tn_entry *e, const char *result);
+void tn_report_set_str(json_t *o, const char *key, const char *value);
+#endif

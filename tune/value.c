@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "sysctl/sysctl.h"
+#include "tune/value.h"
+
+/* A kernel file is allowed if a knob has it, directly or as its counterpart; * is one device's name. */
+static bool kernel_file_allowed(const char *path)
+{
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		gt_autofree char *own = NULL, *pair = NULL;
+
+		if (tn_knobs[i]->tag == 'C' || tn_knobs[i]->tag == 'R')
+			continue;
+		own = tn_knob_path(tn_knobs[i], "*");
+		pair = tn_knob_pair_path(tn_knobs[i]);
+		if (!fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD) || gt_streq(pair, path))
+			return true;
+	}
+	return false;
+}
+
+static bool file_allowed(const char *path)
+{
+	return !strcmp(path, TN_SYSCTL_D_PATH) || !strcmp(path, TN_TMPFILES_D_PATH) || !strcmp(path, TN_UDEV_RULE_PATH);
+}
+
+bool tn_path_allowed(const char *path)
+{
+	return file_allowed(path) || kernel_file_allowed(path);
+}
+
+static char *squeeze(const char *line)
+{
+	gt_auto_buf b = { 0 };
+
+	for (const char *p = line; *p;) {
+		size_t n = strcspn(p, " \t");
+
+		if (n && b.len)
+			gt_buf_puts(&b, " ");
+		gt_buf_add(&b, p, n);
+		p += n;
+		p += strspn(p, " \t");
+	}
+	return gt_buf_take(&b);
+}
+
+int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret)
+{
+	gt_autofree char *line = NULL;
+	const char *open, *close;
+	int r = gt_fs_read_line(fs, path, &line);
+
+	if (r < 0)
+		return r;
+	open = strchr(line, '[');
+	close = open ? strchr(open, ']') : NULL;
+	*ret = close ? gt_xstrndup(open + 1, (size_t)(close - open - 1)) : squeeze(line);
+	return 0;
+}
+
+bool tn_value_equal(const char *a, const char *b)
+{
+	return a && b && sc_value_equal(a, b);
+}
+
+int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value)
+{
+	return kernel_file_allowed(path) ? gt_fs_write_value(fs, path, value) : -EPERM;
+}
+
+int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text)
+{
+	return file_allowed(path) ? gt_fs_write_atomic(fs, path, text, strlen(text), 0644) : -EPERM;
+}
+
+int tn_file_remove(struct gt_fsroot *fs, const char *path)
+{
+	return file_allowed(path) ? gt_fs_unlink(fs, path) : -EPERM;
+}
+
+int tn_file_sweep(struct gt_fsroot *fs, const char *path)
+{
+	int r = file_allowed(path) ? gt_fs_sweep(fs, path) : -EPERM;
+
+	return r == -ENOENT ? 0 : r;
+}
