@@ -138,7 +138,7 @@ static void adjust(struct session *s, const char *family, void (*method)(const d
 
 static const char *zero_variance(const struct session *s, const struct row *r)
 {
-	if (r->sd == 0 && r->n_a >= 2)
+	if (r->sd < 1e-12 && r->n_a >= 2) /* of logs: less is rounding */
 		return "no variation at all from launch to launch: that is not a measured quantity";
 	return NULL;
 }
@@ -197,7 +197,8 @@ static void decide(struct session *s, struct row *r)
 		set_reason(r, "too few launches for an interval");
 	if (s->hold) {
 		r->verdict = BN_INCONCLUSIVE;
-		set_reason(r, s->hold);
+		if (r->n_a && r->n_b)
+			set_reason(r, s->hold);
 	}
 	r->tiny = r->verdict == BN_SAME && (r->e.lo > 0 || r->e.hi < 0);
 }
@@ -259,7 +260,7 @@ static json_t *row_json(const struct session *s, const struct row *r)
 	json_object_set_new(j, "ci_low_pct", gt_json_real(ci ? pct(r->e.lo) : NAN));
 	json_object_set_new(j, "ci_high_pct", gt_json_real(ci ? pct(r->e.hi) : NAN));
 	json_object_set_new(j, "ci_method", json_string(!s->paired ? "welch" : r->e.exact ? "sign-flip, exact" :
-											     "sign-flip, 99999 resamples"));
+											     "sign-flip, resampled"));
 	json_object_set_new(j, "alpha", json_real(s->alpha));
 	json_object_set_new(j, "t_interval", effect_json(&r->t));
 	json_object_set_new(j, "hodges_lehmann_pct", gt_json_real(pct(r->hl)));
@@ -267,6 +268,7 @@ static json_t *row_json(const struct session *s, const struct row *r)
 	json_object_set_new(j, "p_adjusted", gt_json_real(r->p_adj));
 	json_object_set_new(j, "family", json_string(r->family));
 	json_object_set_new(j, "margin_pct", gt_json_real(pct(r->margin)));
+	json_object_set_new(j, "own_margin_pct", json_real(100 * m->margin));
 	json_object_set_new(j, "mde_pct", gt_json_real(pct(bn_mde(r->sd, GT_MIN(r->n_a, r->n_b), s->alpha))));
 	json_object_set_new(j, "verdict", json_string(bn_verdict_name[r->verdict]));
 	json_object_set_new(j, "tiny", json_boolean(r->tiny));

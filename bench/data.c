@@ -61,6 +61,16 @@ static int read_metric(const json_t *j, struct bn_metric *m, struct gt_err *err)
 	return 0;
 }
 
+/* What decides comes first, then its guards; the order in which series were first seen is that of a shuffle. */
+static int cmp_metric(const void *a, const void *b)
+{
+	const struct bn_metric *x = a, *y = b;
+
+	if (x->role != y->role)
+		return x->role > y->role ? 1 : -1;
+	return strcmp(x->id, y->id);
+}
+
 static int read_metrics(struct bn_data *d, struct gt_err *err)
 {
 	json_t *list = NULL, *j;
@@ -92,6 +102,7 @@ static int read_metrics(struct bn_data *d, struct gt_err *err)
 		m[1].tail = true;
 		d->n_metrics++;
 	}
+	qsort(d->metrics, d->n_metrics, sizeof(*d->metrics), cmp_metric);
 	return 0;
 }
 
@@ -147,6 +158,8 @@ static void read_values(const struct bn_data *d, const json_t *series, struct bn
 	}
 }
 
+#define BN_COUNT_MAX	1000000000
+
 static int read_run(const struct bn_data *d, const json_t *j, struct bn_run *run, size_t bad[], struct gt_err *err)
 {
 	const char *kind = gt_json_get_str(j, "kind", NULL), *arm = gt_json_get_str(j, "arm", NULL);
@@ -161,6 +174,8 @@ static int read_run(const struct bn_data *d, const json_t *j, struct bn_run *run
 		return r;
 	if (k < 0 || !arm || (strcmp(arm, "A") != 0 && strcmp(arm, "B") != 0))
 		return gt_fail(err, EINVAL, "\"kind\" must be ab, aa or single, \"arm\" A or B");
+	if (run->seq < 0 || run->seq > BN_COUNT_MAX || run->block < -1 || run->block > BN_COUNT_MAX)
+		return gt_fail(err, ERANGE, "\"seq\" and \"block\" are counts of launches");
 	run->kind = (enum bn_kind)k;
 	run->arm = arm[0] == 'B' ? BN_ARM_B : BN_ARM_A;
 	run->t_s = gt_json_get_real(j, "t_s", NAN);

@@ -18,6 +18,8 @@ static double at(const struct scale *s, double v)
 	return s->from + (s->to - s->from) * fmin(1, fmax(0, t));
 }
 
+#define TICKS_MAX	40 /* on one axis */
+
 /* A step of 1, 2 or 5 times a power of ten that divides the range into about n. */
 static double nice_step(double range, int n)
 {
@@ -240,7 +242,10 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const char *unit, int xdec, double xstep, double ystep,
 		  const char *xname)
 {
-	for (double v = y->lo; v <= y->hi + ystep / 2; v += ystep) {
+	double v = y->lo;
+
+	/* counted, because a step can be too small to move a very large value */
+	for (int i = 0; i < TICKS_MAX && v <= y->hi + ystep / 2; i++, v += ystep) {
 		gt_autofree char *label = gt_xasprintf("%.*f%s%s", step_decimals(ystep), fabs(v) < ystep / 2 ? 0 : v,
 						       v + ystep > y->hi + ystep / 2 ? " " : "",
 						       v + ystep > y->hi + ystep / 2 ? unit : "");
@@ -248,8 +253,9 @@ static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const ch
 		line(out, "grid", 0, at(y, v), 100, at(y, v));
 		text(out, "t", "start", 0, at(y, v) - 3, label);
 	}
-	for (double v = ceil(x->lo / xstep - 1e-9) * xstep; v <= x->hi + 1e-9 && xstep > 0; v += xstep) {
-		gt_autofree char *label = gt_xasprintf("%.*f", xdec, v);
+	v = ceil(x->lo / xstep - 1e-9) * xstep + 0.0;
+	for (int i = 0; i < TICKS_MAX && v <= x->hi + 1e-9 && xstep > 0; i++, v += xstep) {
+		gt_autofree char *label = gt_xasprintf("%.*f", xdec, fabs(v) < xstep / 2 ? 0 : v);
 
 		text(out, "t", "middle", at(x, v), y->from + 16, label);
 	}

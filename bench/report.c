@@ -157,7 +157,8 @@ struct bn_text bn_text_aa(const json_t *doc)
 		}
 		if (gt_streq(gt_json_get_str(c, "role", NULL), "primary") && pct > worst) {
 			worst = pct;
-			snprintf(t.s, sizeof(t.s), "ok (identical arms differ by %.1f %% in %.80s)", pct,
+			snprintf(t.s, sizeof(t.s), "%s (identical arms differ by %.1f %% in %.80s)",
+				 pct < gt_json_get_real(c, "own_margin_pct", 1) ? "ok" : "no bias proven, but noisy", pct,
 				 gt_json_get_str(c, "metric", "?"));
 		}
 	}
@@ -201,12 +202,12 @@ void bn_text_headline(const json_t *doc, struct gt_buf *out)
 	for (size_t i = 0; v[i] && i + 1 < sizeof(word); i++)
 		word[i] = (char)toupper((unsigned char)v[i]);
 	if (why) {
-		gt_buf_printf(out, "%s  %s", gt_streq(v, "wrong") ? "RESULTS WRONG" : gt_streq(v, "invalid") ? "INVALID SESSION" :
+		gt_buf_printf(out, "%s: %s", gt_streq(v, "wrong") ? "RESULTS WRONG" : gt_streq(v, "invalid") ? "INVALID SESSION" :
 										    word, why);
 	} else if (gt_streq(v, "measured")) {
-		gt_buf_printf(out, "MEASURED  one arm; compare it with another result of this host");
+		gt_buf_printf(out, "MEASURED: one arm; compare it with another result of this host");
 	} else {
-		gt_buf_printf(out, "%s  ", word);
+		gt_buf_printf(out, "%s: ", word);
 		if (aa)
 			gt_buf_puts(out, "nothing was changed, so this only shows how well identical arms agree: ");
 		primaries(doc, v, out);

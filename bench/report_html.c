@@ -23,7 +23,7 @@ static void banner(const json_t *doc, struct gt_buf *out)
 	char *rest;
 
 	bn_text_headline(doc, &headline);
-	rest = strstr(headline.s, "  ");
+	rest = strstr(headline.s, ": ");
 	if (rest)
 		*rest = '\0';
 	gt_buf_puts(out, "<header>\n<h1>gpubench \xc2\xb7 ");

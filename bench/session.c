@@ -416,11 +416,12 @@ int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t 
 	struct state st = { .s = s, .ops = ops, .doc = doc };
 	double wall0 = (double)time(NULL), drift;
 	size_t n = s->looks[s->n_looks - 1].pairs;
-	int r = 0, r2;
+	int r, r2;
 
 	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
 	begin(&st);
-	if (gt_streq(s->design, "pairs"))
+	r = save(&st, err); /* a file that cannot be written is better known before than after */
+	if (r == 0 && gt_streq(s->design, "pairs"))
 		r = run_pairs(&st, err);
 	else
 		for (size_t i = 0; i < n && r == 0 && !stopped(&st); i++)

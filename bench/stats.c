@@ -77,7 +77,7 @@ double bn_hodges_lehmann(const double *x, size_t n)
 	gt_autofree double *walsh = NULL;
 	size_t k = 0;
 
-	if (n == 0)
+	if (n == 0 || n > 2000)
 		return NAN;
 	walsh = gt_xcalloc(n * (n + 1) / 2, sizeof(*walsh));
 	for (size_t i = 0; i < n; i++)

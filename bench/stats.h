@@ -17,7 +17,7 @@ double bn_quantile(const double *x, size_t n, double q);
 double bn_median(const double *x, size_t n);
 double bn_mean(const double *x, size_t n);
 double bn_sd(const double *x, size_t n); /* with n-1 */
-/* Median of all Walsh averages (x[i]+x[j])/2, i <= j. */
+/* Median of all Walsh averages (x[i]+x[j])/2, i <= j; NaN beyond 2000 values. */
 double bn_hodges_lehmann(const double *x, size_t n);
 
 /* Student's t with df > 0 degrees of freedom. */
@@ -39,8 +39,8 @@ struct bn_effect {
 };
 
 /* Sign-flip randomisation test of d[0..n-1] and the interval that comes from inverting it. Exact for n <= 20: by
- * Hartigan's theorem the bounds are order statistics of the means of all non-empty subsets. Beyond that 99999 random
- * subsets from the seed. It holds whatever the drift, because the order inside each pair was tossed by us. */
+ * Hartigan's theorem the bounds are order statistics of the means of all non-empty subsets. Beyond that random
+ * subsets from the seed, 99999 of them up to 200 pairs and at least 9999. It holds whatever the drift, because the order inside each pair was tossed by us. */
 #define BN_FLIP_EXACT_MAX	20
 struct bn_effect bn_signflip(const double *d, size_t n, double alpha, uint64_t seed);
 /* Student's interval of the mean of d. */

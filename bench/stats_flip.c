@@ -11,6 +11,7 @@
 #include "lib/util.h"
 
 #define RESAMPLES	99999
+#define WORK_MAX	20000000 /* additions: thousands of pairs need fewer resamples than dozens */
 
 static void swap(double *a, double *b)
 {
@@ -70,11 +71,12 @@ static double *all_means(const double *d, size_t n, size_t *ret_m)
 
 static double *random_means(const double *d, size_t n, uint64_t seed, size_t *ret_m)
 {
-	double *v = gt_xcalloc(RESAMPLES, sizeof(*v));
+	size_t resamples = GT_MIN((size_t)RESAMPLES, GT_MAX((size_t)9999, WORK_MAX / n));
+	double *v = gt_xcalloc(resamples, sizeof(*v));
 	struct bn_rng rng;
 
 	bn_rng_seed(&rng, seed);
-	for (size_t r = 0; r < RESAMPLES; r++) {
+	for (size_t r = 0; r < resamples; r++) {
 		double sum = 0;
 		uint64_t bits = 0;
 		size_t members = 0;
@@ -82,14 +84,13 @@ static double *random_means(const double *d, size_t n, uint64_t seed, size_t *re
 		for (size_t i = 0; i < n; i++) {
 			if (i % 64 == 0)
 				bits = bn_rng_u64(&rng);
-			if (bits >> (i % 64) & 1) {
-				sum += d[i];
-				members++;
-			}
+			sum += d[i] * (double)(bits & 1); /* no branch: it would be mispredicted every other time */
+			members += bits & 1;
+			bits >>= 1;
 		}
 		v[r] = members ? sum / (double)members : bn_mean(d, n);
 	}
-	*ret_m = RESAMPLES;
+	*ret_m = resamples;
 	return v;
 }
 

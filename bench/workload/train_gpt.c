@@ -6,7 +6,7 @@
 #include "bench/train.h"
 #include "bench/workload/workloads.h"
 
-#define STEPS	40
+#define STEPS	60
 #define WARMUP	6
 
 /* Sizes belong to the definition; what the run chose for itself (threads, pages, instruction set) does not. */

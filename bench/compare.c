@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench compare A B, and gpubench report FILE: what saved results say. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/cmds.h"
+#include "bench/report.h"
+#include "bench/result.h"
+
+static struct {
+	struct bn_outputs out;
+	struct gt_strv changed;
+	const char *arm_before, *arm_after;
+	double floor_pct;
+	bool require_conclusive, gate;
+} opt = { .floor_pct = 3 };
+
+static int refuse(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
+static int refuse(struct gt_err *err, const char *fmt, ...)
+{
+	char text[900];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EINVAL, "cannot be compared: %s", text);
+}
+
+static int64_t suite_major(const json_t *doc)
+{
+	return gt_json_get_int(json_object_get(doc, "tool"), "suite_major", -1);
+}
+
+static const json_t *find_metric(const json_t *doc, const char *id)
+{
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
+			return m;
+	return NULL;
+}
+
+/* Same machine, same suite, same definitions: otherwise a difference means nothing. */
+static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
+{
+	gt_auto_buf what = { 0 };
+	size_t i, common = 0;
+	json_t *m;
+
+	if (suite_major(a) != suite_major(b) || suite_major(a) != BN_SUITE_MAJOR)
+		return refuse(err, "made by measuring suites %lld and %lld, this one is %d", (long long)suite_major(a),
+			      (long long)suite_major(b), BN_SUITE_MAJOR);
+	bn_identity_difference(a, b, &what);
+	if (what.len)
+		return refuse(err, "not the same machine: %s", what.s);
+	json_array_foreach(json_object_get(a, "metrics"), i, m) {
+		const char *id = gt_json_get_str(m, "id", "");
+		const json_t *other = find_metric(b, id);
+
+		if (!other)
+			continue;
+		common++;
+		if (!gt_streq(gt_json_get_str(m, "definition", ""), gt_json_get_str(other, "definition", "")))
+			return refuse(err, "%s was measured as \"%.200s\" and as \"%.200s\"", id,
+				      gt_json_get_str(m, "definition", ""), gt_json_get_str(other, "definition", ""));
+	}
+	return common ? 0 : refuse(err, "they have no metric in common");
+}
+
+static bool declared_by_user(const char *key)
+{
+	for (size_t i = 0; i < opt.changed.n; i++) {
+		const char *name = opt.changed.v[i];
+
+		if (strcmp(name, key) == 0 || (gt_ends_with(name, ".") && gt_starts_with(key, name)))
+			return true;
+	}
+	return false;
+}
+
+static void difference(json_t *doc, const char *key, const json_t *from, const json_t *to)
+{
+	json_t *list = declared_by_user(key) ? json_object_get(json_object_get(doc, "treatment"), "declared") :
+					       json_object_get(doc, "confounders");
+	gt_auto_json *null = json_null();
+
+	if (json_equal(from ? from : null, to ? to : null))
+		return;
+	json_array_append_new(list, json_pack("{s:s, s:s, s:O, s:O, s:s}", "id", key, "key", key, "from", from ? from : null, "to",
+					      to ? to : null, "when", "between the files"));
+}
+
+static const json_t *settings_of(const json_t *doc, char arm)
+{
+	const json_t *s = json_object_get(doc, "settings");
+
+	return json_object_get(s, arm == 'B' ? "b" : "a");
+}
+
+/* Every setting, and what of the host may change without its being another one. */
+static void differences(json_t *doc, const json_t *a, const json_t *b)
+{
+	static const char *const host_keys[] = { "kernel", "kernel_cmdline", "microcode", "distribution", "nvidia_driver",
+						 "virtualization", "container", "cpus", "cpus_allowed", "memory_bytes", "gpus" };
+	json_t *sa = json_object_get(json_object_get(doc, "settings"), "a"), *v;
+	json_t *sb = json_object_get(json_object_get(doc, "settings"), "b");
+	const char *key;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(host_keys); i++)
+		difference(doc, host_keys[i], json_object_get(json_object_get(a, "host"), host_keys[i]),
+			   json_object_get(json_object_get(b, "host"), host_keys[i]));
+	difference(doc, "gpubench", json_object_get(json_object_get(a, "tool"), "version"),
+		   json_object_get(json_object_get(b, "tool"), "version"));
+	json_object_foreach(sa, key, v)
+		difference(doc, key, v, json_object_get(sb, key));
+	json_object_foreach(sb, key, v)
+		if (!json_object_get(sa, key))
+			difference(doc, key, NULL, v);
+}
+
+/* The launches of one file that were made in the chosen state, as one arm of the new document. */
+static void take_launches(json_t *doc, const json_t *from, char state, const char *arm)
+{
+	json_t *list = json_object_get(doc, "launches"), *l;
+	size_t i;
+
+	json_array_foreach(json_object_get(from, "launches"), i, l) {
+		const char *kind = gt_json_get_str(l, "kind", ""), *was = gt_json_get_str(l, "arm", "A");
+		bool changed = gt_streq(kind, "ab") && was[0] == 'B';
+		json_t *copy;
+
+		if (changed != (state == 'B'))
+			continue;
+		copy = json_copy(l);
+		json_object_set_new(copy, "kind", json_string("single"));
+		json_object_set_new(copy, "arm", json_string(arm));
+		json_object_set_new(copy, "seq", json_integer((json_int_t)json_array_size(list)));
+		json_array_append_new(list, copy);
+	}
+}
+
+static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
+{
+	json_t *list = json_object_get(doc, "metrics"), *m, *notes = json_object_get(json_object_get(doc, "run"), "notes");
+	size_t i;
+
+	json_array_foreach(json_object_get(a, "metrics"), i, m) {
+		const char *id = gt_json_get_str(m, "id", "");
+
+		if (find_metric(b, id))
+			json_array_append(list, m);
+		else
+			bn_warning(notes, "missing", "left out", "%s was measured in the first file only", id);
+	}
+	json_array_foreach(json_object_get(b, "metrics"), i, m)
+		if (!find_metric(a, gt_json_get_str(m, "id", "")))
+			bn_warning(notes, "missing", "left out", "%s was measured in the second file only",
+				   gt_json_get_str(m, "id", ""));
+}
+
+static json_t *merge(const json_t *a, const json_t *b, char **argv)
+{
+	char before = opt.arm_before ? opt.arm_before[0] : 'A', after = opt.arm_after ? opt.arm_after[0] : 'A';
+	json_t *empty = json_object();
+	const json_t *sa = settings_of(a, before), *sb = settings_of(b, after);
+	json_t *doc = json_pack("{s:s, s:O, s:{s:s, s:[sss], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:s, s:s}, s:{s:O, s:O}, s:[], s:[], "
+				"s:[]}",
+				"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
+				"gpubench", "compare", argv[0], "started",
+				gt_json_get_str(json_object_get(b, "run"), "started", NULL), "notes", "host",
+				json_object_get(b, "host"), "treatment", "declared", "arms", "a", argv[0], "b", argv[1],
+				"settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics", "launches");
+
+	json_decref(empty);
+	if (!doc) /* a file name that is not UTF-8, say */
+		return NULL;
+	json_array_append_new(json_object_get(json_object_get(doc, "run"), "argv"), gt_json_str(argv[1]));
+	take_metrics(doc, a, b);
+	take_launches(doc, a, before, "A");
+	take_launches(doc, b, after, "B");
+	differences(doc, a, b);
+	return doc;
+}
+
+/* Parsed and checked: whatever is wrong with it is said here, with the file's name. */
+static int load(const char *path, json_t **ret, struct gt_err *err)
+{
+	gt_auto(bn_data) *data = NULL;
+	gt_auto_json *doc = NULL;
+	int r;
+
+	r = bn_doc_load(path, &doc, err);
+	if (r == 0)
+		r = bn_data_from_doc(doc, path, &data, err);
+	if (r == 0)
+		*ret = gt_take(doc);
+	return r;
+}
+
+static int analyse_and_publish(struct gt_cli *cli, json_t *doc, const char *name)
+{
+	struct bn_limits limits = { .floor = opt.floor_pct / 100, .require_conclusive = opt.require_conclusive };
+	gt_auto(bn_data) *data = NULL;
+	int r, code;
+
+	r = bn_data_from_doc(doc, name, &data, &cli->err);
+	if (r < 0)
+		return r;
+	code = bn_analyze(data, &limits);
+	r = bn_result_publish(cli, doc, &opt.out);
+	return r < 0 ? r : code;
+}
+
+static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *a = NULL, *b = NULL, *doc = NULL;
+	int r;
+
+	if (!(opt.floor_pct >= 0 && opt.floor_pct < 100))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--floor takes percent below 100");
+	r = load(argv[0], &a, &cli->err);
+	if (r == 0)
+		r = load(argv[1], &b, &cli->err);
+	if (r == 0)
+		r = comparable(a, b, &cli->err);
+	if (r < 0)
+		return r;
+	doc = merge(a, b, argv);
+	if (!doc)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "these two files do not make one result");
+	return analyse_and_publish(cli, doc, "comparison");
+}
+
+static int cmd_report(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL;
+	int r;
+
+	r = load(argv[0], &doc, &cli->err);
+	if (r < 0)
+		return r;
+	r = analyse_and_publish(cli, doc, argv[0]);
+	return r < 0 || opt.gate ? r : 0;
+}
+
+static const char *const arm_names[] = { "A", "B", NULL };
+
+#define OUTPUT_OPTS                                                                                                    \
+	{ 'o', "output", "FILE", "the analysed result as JSON", GT_OPT_STR, &opt.out.json, NULL },                     \
+	{ 0, "html", "FILE", "one page with plots", GT_OPT_STR, &opt.out.html, NULL },                                 \
+	{ 0, "markdown", "FILE", "Markdown, for a ticket", GT_OPT_STR, &opt.out.markdown, NULL }
+
+static const struct gt_opt compare_opts[] = {
+	{ 0, "changed", "KEY", "this setting, or family such as vm., was changed on purpose", GT_OPT_LIST, &opt.changed, NULL },
+	{ 0, "floor", "PERCENT", "smallest effect that two unpaired files may show [3]", GT_OPT_REAL, &opt.floor_pct, NULL },
+	{ 0, "arm-before", "ARM", "of a first file with two arms: A (as the host was) or B (changed) [A]", GT_OPT_CHOICE,
+	  &opt.arm_before, arm_names },
+	{ 0, "arm-after", "ARM", "the same of the second file [A]", GT_OPT_CHOICE, &opt.arm_after, arm_names },
+	{ 0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
+	  &opt.require_conclusive, NULL },
+	OUTPUT_OPTS,
+	{ 0 },
+};
+
+const struct gt_cmd bn_cmd_compare = {
+	.name	  = "compare",
+	.args	  = "BEFORE AFTER",
+	.summary  = "what moved between two saved results, and which settings differ",
+	.help	  = "The two were measured at different times, so drift of the host is not controlled: effects below the floor are "
+		    "never called better or worse. Results of another machine, CPU, GPU, suite or workload definition are "
+		    "refused (exit 4). Every difference that was not named with --changed is listed as a confounder.",
+	.opts	  = compare_opts,
+	.min_args = 2,
+	.max_args = 2,
+	.run	  = cmd_compare,
+};
+
+static const struct gt_opt report_opts[] = {
+	{ 0, "gate", NULL, "exit as run would: 1, 3, 5 or 6", GT_OPT_FLAG, &opt.gate, NULL },
+	{ 0, "require-conclusive", NULL, "with --gate: exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
+	  &opt.require_conclusive, NULL },
+	OUTPUT_OPTS,
+	{ 0 },
+};
+
+const struct gt_cmd bn_cmd_report = {
+	.name	  = "report",
+	.args	  = "FILE",
+	.summary  = "a saved result as a table, a page, Markdown or JSON",
+	.help	  = "Everything is computed again from the raw samples in the file.",
+	.opts	  = report_opts,
+	.min_args = 1,
+	.max_args = 1,
+	.run	  = cmd_report,
+};

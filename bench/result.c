@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include "config.h"
+#include "bench/report.h"
+#include "bench/result.h"
+#include "lib/file.h"
+#include "probe/host.h"
+
+static json_t *text_or_null(struct pr_str s)
+{
+	return gt_json_str(s.v);
+}
+
+/* What people ask about a host first; everything else is gpuprobe's to say. */
+static json_t *host_json(const struct pr_host *h)
+{
+	json_t *j = json_object(), *gpus = json_array();
+
+	json_object_set_new(j, "identity", gt_json_str(h->identity));
+	json_object_set_new(j, "cpu", text_or_null(h->cpu.model_name));
+	json_object_set_new(j, "cpus", json_integer((json_int_t)gt_set_count(&h->cpu.online)));
+	json_object_set_new(j, "cpus_allowed", json_integer((json_int_t)gt_set_count(&h->cpu.allowed)));
+	json_object_set_new(j, "numa_nodes", json_integer((json_int_t)h->n_node));
+	json_object_set_new(j, "memory_bytes", pr_has(h->mem.total_bytes) ? json_integer(h->mem.total_bytes.v) : json_null());
+	json_object_set_new(j, "distribution", text_or_null(h->distro.pretty));
+	json_object_set_new(j, "kernel", text_or_null(h->kernel.release));
+	json_object_set_new(j, "kernel_cmdline", text_or_null(h->kernel.cmdline));
+	json_object_set_new(j, "microcode", text_or_null(h->cpu.microcode));
+	json_object_set_new(j, "virtualization", text_or_null(h->virt));
+	json_object_set_new(j, "container", text_or_null(h->container));
+	json_object_set_new(j, "nvidia_driver", text_or_null(h->nvidia.module_version));
+	for (size_t i = 0; i < h->n_gpu; i++)
+		json_array_append_new(gpus, h->gpu[i].name.v ? gt_json_str(h->gpu[i].name.v) :
+							       gt_json_str(h->gpu[i].pci->address));
+	json_object_set_new(j, "gpus", gpus);
+	json_object_set(j, "identity_parts", h->identity_parts);
+	return j;
+}
+
+json_t *bn_result_new(const struct pr_host *host, char *const *argv)
+{
+	json_t *args = json_array();
+
+	for (; *argv; argv++)
+		json_array_append_new(args, gt_json_str(*argv));
+	return json_pack("{s:s, s:{s:s, s:s, s:i, s:s}, s:{s:o}, s:o, s:{s:[]}, s:{s:s, s:s}}", "schema", BN_SCHEMA, "tool", "name",
+			 "gpubench", "version", PACKAGE_VERSION, "suite_major", BN_SUITE_MAJOR, "compiler", __VERSION__, "run",
+			 "argv", args, "host", host_json(host), "treatment", "declared", "arms", "a", "baseline", "b", "tuned");
+}
+
+void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when)
+{
+	json_array_append_new(json_object_get(json_object_get(doc, "treatment"), "declared"),
+			      json_pack("{s:o, s:o, s:o, s:s}", "id", gt_json_str(id), "from", gt_json_str(from), "to",
+					gt_json_str(to), "when", when));
+}
+
+void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out)
+{
+	json_t *pa = json_object_get(json_object_get(a, "host"), "identity_parts"), *va;
+	json_t *pb = json_object_get(json_object_get(b, "host"), "identity_parts");
+	const char *key;
+
+	json_object_foreach(pa, key, va)
+		if (!json_equal(va, json_object_get(pb, key)))
+			gt_buf_printf(out, "%s%s (%s, %s)", out->len ? ", " : "", key, bn_text_json(va).s,
+				      bn_text_json(json_object_get(pb, key)).s);
+	if (!out->len && !json_equal(json_object_get(json_object_get(a, "host"), "identity"),
+				     json_object_get(json_object_get(b, "host"), "identity")))
+		gt_buf_puts(out, "host identity");
+}
+
+static int write_text(const char *path, struct gt_buf *text, struct gt_err *err)
+{
+	return gt_file_write(path, text->s, text->len, 0644, err);
+}
+
+int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_outputs *out)
+{
+	bool taken = gt_streq(out->json, "-") || gt_streq(out->html, "-") || gt_streq(out->markdown, "-");
+	gt_auto_buf html = { 0 }, markdown = { 0 };
+	int r = 0;
+
+	if (out->json) {
+		gt_autofree char *text = gt_json_text(doc);
+
+		r = gt_file_write(out->json, text, strlen(text), 0644, &cli->err);
+	}
+	if (r == 0 && out->html) {
+		bn_report_html(doc, &html);
+		r = write_text(out->html, &html, &cli->err);
+	}
+	if (r == 0 && out->markdown) {
+		bn_report_markdown(doc, &markdown);
+		r = write_text(out->markdown, &markdown, &cli->err);
+	}
+	if (r < 0 || taken)
+		return r;
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		bn_report_text(doc, stdout, cli->color);
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_RESULT_H
+#define BN_RESULT_H
+/* The frame of a result document, and what becomes of it at the end: files and the table. */
+#include "bench/analyze.h"
+#include "lib/buf.h"
+#include "lib/cli.h"
+
+struct pr_host;
+/* {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}; argc/argv as main had them, NULL-terminated. */
+json_t *bn_result_new(const struct pr_host *host, char *const *argv);
+void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when);
+/* Which identity parts differ, as text; "" if it is the same machine. */
+void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out);
+
+struct bn_outputs {
+	const char *json, *html, *markdown; /* paths, "-" is stdout; NULL: not asked for */
+};
+/* Write the files and, unless stdout is taken by one of them, the table (or with --json the document). */
+int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_outputs *out);
+#endif

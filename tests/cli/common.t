@@ -1,0 +1,67 @@
+Bad command lines of every tool: one sentence on stderr, exit 64, nothing on stdout.
+
+  $ for tool in gpuprobe gputune gpubench; do
+  >   for args in --no-such-option no-such-command --root; do
+  >     $tool $args >out; echo "$? $(wc -c <out)"
+  >   done
+  > done
+  gpuprobe: unknown option --no-such-option (see 'gpuprobe --help')
+  64 0
+  gpuprobe: unknown command 'no-such-command' (see 'gpuprobe --help')
+  64 0
+  gpuprobe: --root needs a value: DIR|FILE (see 'gpuprobe --help')
+  64 0
+  gputune: unknown option --no-such-option (see 'gputune --help')
+  64 0
+  gputune: unknown command 'no-such-command' (see 'gputune --help')
+  64 0
+  gputune: --root needs a value: DIR|FILE (see 'gputune --help')
+  64 0
+  gpubench: unknown option --no-such-option (see 'gpubench --help')
+  64 0
+  gpubench: unknown command 'no-such-command' (see 'gpubench --help')
+  64 0
+  gpubench: --root needs a value: DIR|FILE (see 'gpubench --help')
+  64 0
+
+A root that is none.
+
+  $ for tool in "gpuprobe" "gputune list" "gputune plan" "gputune status"; do
+  >   $tool --root nowhere >out; echo "$? $(wc -c <out)"
+  > done
+  gpuprobe: cannot open root nowhere: No such file or directory
+  64 0
+  gputune: cannot open root nowhere: No such file or directory
+  64 0
+  gputune: cannot open root nowhere: No such file or directory
+  64 0
+  gputune: cannot open root nowhere: No such file or directory
+  64 0
+  $ echo 'not a capture' >junk.host
+  $ for tool in "gpuprobe" "gputune plan"; do $tool --root junk.host >out; echo "$? $(wc -c <out)"; done
+  gpuprobe: junk.host is not a captured host: its first line is not "gpuprobe-capture/1"
+  64 0
+  gputune: junk.host is not a captured host: its first line is not "gpuprobe-capture/1"
+  64 0
+
+An answer that cannot be written is not a success.
+
+  $ for tool in gpuprobe gputune gpubench; do $tool --version >/dev/full; echo $?; done
+  gpuprobe: cannot write to standard output: No space left on device
+  70
+  gputune: cannot write to standard output: No space left on device
+  70
+  gpubench: cannot write to standard output: No space left on device
+  70
+  $ gpuprobe list --json >/dev/full
+  gpuprobe: cannot write to standard output: No space left on device
+  [70]
+
+A root that is not live loads no library of the vendor, starts no program and does not measure.
+
+  $ gpubench run --no-plan --quick --root $FIXTURES/vm-2cpu.host -o result.json
+  gpubench: measuring needs the live host, not --root
+  [64]
+  $ ls
+  junk.host
+  out

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A benchmark result from a stranger: refused with a sentence, or judged and rendered, and no page lets its text out of
+ * its place. */
+#include <math.h>
+#include <string.h>
+#include "bench/analyze.h"
+#include "bench/report.h"
+#include "tests/fuzz/fuzz.h"
+
+const unsigned fuzz_rounds = 2000;
+
+static void renderings(const json_t *doc)
+{
+	gt_auto_buf html = { 0 }, markdown = { 0 };
+	gt_autofree char *text = NULL, *json = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	FUZZ_ASSERT(out);
+	bn_report_text(doc, out, false);
+	fclose(out);
+	bn_report_markdown(doc, &markdown);
+	bn_report_html(doc, &html);
+	json = gt_json_text(doc);
+	FUZZ_ASSERT(text && json && html.len && markdown.len);
+	FUZZ_ASSERT(!strcasestr(html.s, "<img") && !strcasestr(html.s, "<iframe"));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct bn_limits limits = { .floor = .03 };
+	gt_auto_json *doc = NULL;
+	gt_auto(bn_data) *d = NULL;
+	struct gt_err err = { 0 };
+	int code;
+
+	if (gt_json_parse((const char *)data, size, "result", &doc, &err) < 0)
+		return 0;
+	if (bn_data_from_doc(doc, "result", &d, &err) < 0) {
+		FUZZ_ASSERT(!d && err.code > 0 && err.msg[0]);
+		return 0;
+	}
+	code = bn_analyze(d, &limits);
+	FUZZ_ASSERT(code >= 0 && code <= 6 && code != 2);
+	renderings(doc);
+	return 0;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Result documents from elsewhere: what is none is refused with a sentence; what cannot be computed is inconclusive. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench/analyze.h"
+#include "tests/unit/check_bench.h"
+#include "tests/unit/bench_made.h"
+
+static const struct bn_limits limits = { .floor = .03 };
+
+/* ---- documents made for the purpose ---- */
+
+json_t *made_doc(const char *design, size_t pairs)
+{
+	return json_pack("{s:s, s:{s:i}, s:{s:s, s:i, s:[{s:i, s:f}], s:[s], s:b, s:f}, s:{}, s:[{s:s, s:s, s:s, s:s, s:s, s:f, s:b}],"
+			 " s:[]}",
+			 "schema", BN_SCHEMA, "tool", "suite_major", 1, "run", "design", design, "seed", 7, "looks", "pairs",
+			 (int)pairs, "alpha", .05, "workloads", "w", "interrupted", 0, "duration_s", 60.0, "host", "metrics", "id",
+			 "w", "workload", "w", "unit", "s", "direction", "lower", "role", "primary", "margin", .01, "tail", 0,
+			 "launches");
+}
+
+json_t *made_launch(json_t *doc, int block, const char *kind, const char *arm, double value)
+{
+	json_t *list = json_object_get(doc, "launches");
+	int seq = (int)json_array_size(list);
+	json_t *l = json_pack("{s:i, s:i, s:s, s:s, s:s, s:f, s:{s:{s:i, s:[fff]}}}", "seq", seq, "block", block, "kind", kind,
+			      "arm", arm, "workload", "w", "t_s", (double)seq, "metrics", "w", "warmup", 0, "samples", value,
+			      value, value);
+
+	json_array_append_new(list, l);
+	return l;
+}
+
+/* n pairs whose log-ratios scatter a little round ln(1 + effect). */
+json_t *made_pairs(size_t n, size_t n_aa, double effect, double aa_effect)
+{
+	json_t *doc = made_doc("pairs", n);
+
+	for (size_t i = 0; i < n + n_aa; i++) {
+		bool aa = i < n_aa;
+		double noise = 1 + .002 * sin((double)i * 2.3), e = aa ? aa_effect : effect;
+
+		made_launch(doc, (int)i, aa ? "aa" : "ab", "A", .1);
+		made_launch(doc, (int)i, aa ? "aa" : "ab", "B", .1 * (1 + e) * noise);
+	}
+	return doc;
+}
+
+int made_verdict(json_t *doc, const char **ret_verdict, const char **ret_reason)
+{
+	gt_auto(bn_data) *d = NULL;
+	json_t *row;
+	int code;
+
+	ck_assert_int_eq(bn_data_from_doc(doc, "made", &d, NULL), 0);
+	code = bn_analyze(d, &limits);
+	row = json_array_get(json_object_get(doc, "comparisons"), 0);
+	if (ret_verdict)
+		*ret_verdict = gt_json_get_str(row, "verdict", "none");
+	if (ret_reason)
+		*ret_reason = gt_json_get_str(row, "reason", "none");
+	return code;
+}
+
+/* ---- verdicts of whole documents ---- */
+
+static const struct {
+	const char *what;
+	double effect, aa_effect;
+	int code;
+	const char *verdict;
+} whole[] = {
+	{ "2 % slower", .02, 0, BN_EXIT_REGRESSION, "worse" },
+	{ "2 % faster", -.02, 0, 0, "better" },
+	{ "nothing", 0, 0, 0, "same" },
+	{ "identical arms 5 % apart", .02, .05, BN_EXIT_INVALID, "inconclusive" }, /* the margin grows with the noise */
+	{ "identical arms 0.2 % apart", .02, .002, BN_EXIT_REGRESSION, "worse" },
+};
+
+START_TEST(a_document_is_judged)
+{
+	gt_auto_json *doc = made_pairs(9, 6, whole[_i].effect, whole[_i].aa_effect);
+	const char *verdict = NULL;
+
+	ck_assert_msg(made_verdict(doc, &verdict, NULL) == whole[_i].code, "%s", whole[_i].what);
+	if (whole[_i].code != BN_EXIT_INVALID)
+		ck_assert_str_eq(verdict, whole[_i].verdict);
+	else
+		ck_assert_str_eq(gt_json_get_str(doc, "verdict", ""), "invalid");
+}
+END_TEST
+
+START_TEST(a_wrong_result_voids_everything)
+{
+	gt_auto_json *doc = made_pairs(9, 6, -.1, 0);
+
+	json_object_set_new(json_array_get(json_object_get(doc, "launches"), 3), "wrong", json_string("the loss rose"));
+	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_WRONG);
+	ck_assert_str_eq(gt_json_get_str(doc, "verdict_reason", ""), "w: the loss rose");
+}
+END_TEST
+
+START_TEST(a_conclusion_can_be_required)
+{
+	const struct bn_limits strict = { .floor = .03, .require_conclusive = true };
+	gt_auto_json *doc = made_doc("pairs", 9);
+	gt_auto(bn_data) *d = NULL;
+
+	for (int i = 0; i < 9; i++) {
+		made_launch(doc, i, "ab", "A", .1);
+		made_launch(doc, i, "ab", "B", .1 * (1 + .08 * sin(i * 2.3)));
+	}
+	ck_assert_int_eq(made_verdict(doc, NULL, NULL), 0);
+	ck_assert_int_eq(bn_data_from_doc(doc, "made", &d, NULL), 0);
+	ck_assert_int_eq(bn_analyze(d, &strict), BN_EXIT_INCONCLUSIVE);
+	ck_assert_int_gt(gt_json_get_int(json_array_get(json_object_get(doc, "comparisons"), 0), "more", 0), 0);
+}
+END_TEST
+
+/* ---- what cannot be computed is inconclusive, and says why ---- */
+
+static void null_samples(json_t *doc)
+{
+	json_t *s = json_object_get(json_object_get(json_array_get(json_object_get(doc, "launches"), 5), "metrics"), "w");
+
+	json_array_set_new(json_object_get(s, "samples"), 1, json_null());
+}
+
+static void negative_samples(json_t *doc)
+{
+	json_t *s = json_object_get(json_object_get(json_array_get(json_object_get(doc, "launches"), 5), "metrics"), "w");
+
+	json_array_set_new(json_object_get(s, "samples"), 1, json_real(-1));
+}
+
+static void one_arm_fails(json_t *doc)
+{
+	for (size_t i = 1; i < 18; i += 2)
+		json_object_set_new(json_array_get(json_object_get(doc, "launches"), i), "failure", json_string("out of memory"));
+}
+
+static void clock_back(json_t *doc)
+{
+	json_object_set_new(json_array_get(json_object_get(doc, "launches"), 5), "t_s", json_real(1));
+}
+
+static void zero_variance(json_t *doc)
+{
+	json_array_clear(json_object_get(doc, "launches"));
+	for (int i = 0; i < 9; i++) {
+		made_launch(doc, i, "ab", "A", .1);
+		made_launch(doc, i, "ab", "B", .2);
+	}
+}
+
+static void too_early(json_t *doc)
+{
+	json_array_remove(json_object_get(doc, "launches"), 17);
+}
+
+static void interrupted(json_t *doc)
+{
+	json_object_set_new(json_object_get(doc, "run"), "interrupted", json_true());
+	json_array_remove(json_object_get(doc, "launches"), 17);
+}
+
+static void no_launches(json_t *doc)
+{
+	json_array_clear(json_object_get(doc, "launches"));
+}
+
+static const struct {
+	void (*spoil)(json_t *doc);
+	const char *reason; /* part of it */
+	int code;
+} spoiled[] = {
+	{ null_samples, "1 launches before, 0 after|0 launches before, 1 after", 0 },
+	{ negative_samples, "not comparable", 0 },
+	{ one_arm_fails, "no numbers from the changed arm", 0 },
+	{ clock_back, "the clock ran backwards", 0 },
+	{ zero_variance, "no variation at all", 0 },
+	{ too_early, "not at a planned look", 0 },
+	{ interrupted, "interrupted", BN_EXIT_INVALID },
+	{ no_launches, "no numbers", BN_EXIT_INVALID },
+};
+
+static bool one_of(const char *text, const char *parts)
+{
+	gt_autofree char *copy = gt_xstrdup(parts);
+	char *save = NULL;
+
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
+		if (strstr(text, p))
+			return true;
+	return false;
+}
+
+START_TEST(what_cannot_be_computed_is_inconclusive)
+{
+	gt_auto_json *doc = made_pairs(9, 0, -.05, 0);
+	const char *verdict = NULL, *reason = NULL;
+
+	spoiled[_i].spoil(doc);
+	ck_assert_int_eq(made_verdict(doc, &verdict, &reason), spoiled[_i].code);
+	ck_assert_str_eq(verdict, "inconclusive");
+	ck_assert_msg(one_of(reason, spoiled[_i].reason), "%d: %s", _i, reason);
+}
+END_TEST
+
+/* ---- what is no result is refused ---- */
+
+static const struct {
+	const char *text;
+	int exit_status;
+	const char *says;
+} refused[] = {
+	{ "[]", 4, "gpubench/1" },
+	{ "{\"schema\":\"gpubench/2\"}", 4, "newer" },
+	{ "{\"schema\":\"gputune-plan/1\"}", 4, "gpubench/1" },
+	{ "{\"schema\":\"gpubench/1\"}", 64, "\"run\" is missing" },
+	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"}}", 64, "\"metrics\" is missing" },
+	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\",\"looks\":[{\"pairs\":-1}]},\"metrics\":[],\"launches\":[]}", 64,
+	  "no planned look" },
+	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
+	  "\"margin\":7,\"direction\":\"lower\",\"role\":\"primary\"}],\"launches\":[]}",
+	  64, "margin" },
+	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
+	  "\"margin\":0.1,\"direction\":\"sideways\",\"role\":\"primary\"}],\"launches\":[]}",
+	  64, "direction" },
+	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[],\"launches\":[{\"seq\":0,\"block\":0,"
+	  "\"workload\":\"a\",\"kind\":\"xy\",\"arm\":\"A\"}]}",
+	  64, "launches[0]" },
+	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[],\"launches\":{}}", 64, "must be an array" },
+};
+
+START_TEST(what_is_no_result_is_refused)
+{
+	gt_auto_json *doc = NULL;
+	struct gt_err err = { 0 };
+	struct bn_data *d = NULL;
+
+	ck_assert_int_eq(gt_json_parse(refused[_i].text, strlen(refused[_i].text), "it", &doc, &err), 0);
+	ck_assert_int_lt(bn_data_from_doc(doc, "it", &d, &err), 0);
+	ck_assert_ptr_null(d);
+	ck_assert_msg(strstr(err.msg, refused[_i].says) != NULL, "%s", err.msg);
+	ck_assert_int_eq(err.exit_status, refused[_i].exit_status);
+}
+END_TEST
+
+START_TEST(ten_thousand_launches_are_judged)
+{
+	gt_auto_json *doc = made_pairs(5000, 0, .02, 0);
+	const char *verdict = NULL;
+
+	made_verdict(doc, &verdict, NULL);
+	ck_assert_str_eq(verdict, "worse");
+}
+END_TEST
+
+TCase *bench_data_case(void)
+{
+	TCase *tc = tcase_create("documents");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, a_document_is_judged, 0, sizeof(whole) / sizeof(whole[0]));
+	tcase_add_test(tc, a_wrong_result_voids_everything);
+	tcase_add_test(tc, a_conclusion_can_be_required);
+	tcase_add_loop_test(tc, what_cannot_be_computed_is_inconclusive, 0, sizeof(spoiled) / sizeof(spoiled[0]));
+	tcase_add_loop_test(tc, what_is_no_result_is_refused, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(tc, ten_thousand_launches_are_judged);
+	return tc;
+}

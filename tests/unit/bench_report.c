@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Renderings: within the width, with digits the interval supports, and foreign text stays text. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench/report.h"
+#include "tests/unit/bench_made.h"
+#include "tests/unit/check_bench.h"
+
+static const struct {
+	double v;
+	const char *unit, *want;
+} values[] = {
+	{ .18244, "s", "182.4 ms" }, { 1.5, "s", "1.500 s" },	   { .0000123, "s", "12.30 us" }, { 54.69, "ns", "54.69 ns" },
+	{ 658800, "ns", "658.8 us" }, { 341.2, "GB/s", "341.2 GB/s" }, { NAN, "s", "-" },	  { 2e-12, "s", "0.002 ns" },
+};
+
+START_TEST(values_take_the_unit_that_suits_them)
+{
+	ck_assert_str_eq(bn_text_value(values[_i].v, values[_i].unit).s, values[_i].want);
+}
+END_TEST
+
+START_TEST(digits_are_trimmed_to_the_interval)
+{
+	const struct {
+		double change, lo, hi;
+		const char *text, *interval;
+	} t[] = { { -2.412, -2.94, -1.83, "-2.4 %", "[-2.9, -1.8]" },
+		  { 12.3, -15, 40, "+12 %", "[-15, +40]" },
+		  { .0123, -.02, .04, "+0.01 %", "[-0.02, +0.04]" } };
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		gt_auto_json *c = json_pack("{s:f, s:f, s:f}", "change_pct", t[i].change, "ci_low_pct", t[i].lo, "ci_high_pct", t[i].hi);
+
+		ck_assert_str_eq(bn_text_change(c).s, t[i].text);
+		ck_assert_str_eq(bn_text_interval(c).s, t[i].interval);
+	}
+}
+END_TEST
+
+static char *text_of(const json_t *doc)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	bn_report_text(doc, out, false);
+	fclose(out);
+	return text;
+}
+
+START_TEST(the_table_fits_a_hundred_columns_and_ends_with_the_verdict)
+{
+	gt_auto_json *doc = made_pairs(9, 6, -.02, 0);
+	gt_autofree char *text = NULL;
+	char *save = NULL, *last = NULL;
+
+	setenv("COLUMNS", "100", 1);
+	made_verdict(doc, NULL, NULL);
+	text = text_of(doc);
+	ck_assert_ptr_nonnull(strstr(text, "BETTER"));
+	ck_assert_ptr_nonnull(strstr(text, "OTHER differences: none"));
+	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		ck_assert_msg(strlen(l) <= 100, "%s", l);
+		last = l;
+	}
+	ck_assert_int_eq(strncmp(last, "VERDICT: BETTER: w -2.0 %", 25), 0);
+}
+END_TEST
+
+static json_t *hostile(void)
+{
+	static const char evil[] = "</script><img src=x onerror=alert(1)>\"'&|";
+	json_t *doc = made_pairs(9, 6, -.02, 0), *m = json_array_get(json_object_get(doc, "metrics"), 0);
+
+	json_object_set_new(m, "unit", json_string(evil));
+	json_object_set_new(json_object_get(doc, "host"), evil, json_string(evil));
+	json_object_set_new(doc, "arms", json_pack("{s:s, s:s}", "a", evil, "b", evil));
+	json_object_set_new(doc, "confounders", json_pack("[{s:s, s:s, s:s, s:s}]", "key", evil, "from", evil, "to", evil, "when", evil));
+	json_object_set_new(doc, "settings", json_pack("{s:{s:s}, s:{s:s}}", "a", evil, evil, "b", evil, "x"));
+	made_verdict(doc, NULL, NULL);
+	return doc;
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *p = text; (p = strstr(p, what)); p++)
+		n++;
+	return n;
+}
+
+START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
+{
+	gt_auto_json *doc = hostile();
+	gt_auto_buf html = { 0 };
+
+	bn_report_html(doc, &html);
+	ck_assert_ptr_null(strstr(html.s, "<img"));
+	ck_assert_uint_eq(count(html.s, "<script"), 1); /* the data */
+	ck_assert_uint_eq(count(html.s, "</script"), 1);
+	ck_assert_uint_eq(count(html.s, "<svg role="), 3); /* forest, run order, pairs */
+	ck_assert_uint_eq(count(html.s, "<title id="), 3);
+	ck_assert_ptr_null(strstr(html.s, "http:"));
+	ck_assert_ptr_null(strstr(html.s, "https:"));
+}
+END_TEST
+
+START_TEST(the_embedded_data_is_the_document)
+{
+	gt_auto_json *doc = hostile(), *back = NULL;
+	gt_auto_buf html = { 0 };
+	const char *from, *to;
+
+	bn_report_html(doc, &html);
+	from = strchr(strstr(html.s, "id=\"gpubench-result\""), '\n') + 1;
+	to = strstr(from, "</script>");
+	ck_assert_int_eq(gt_json_parse(from, (size_t)(to - from), "page", &back, NULL), 0);
+	ck_assert(json_equal(json_object_get(doc, "host"), json_object_get(back, "host")));
+	ck_assert_uint_eq(json_array_size(json_object_get(back, "launches")), 30);
+}
+END_TEST
+
+START_TEST(markdown_keeps_foreign_text_in_its_cell)
+{
+	gt_auto_json *doc = hostile();
+	gt_auto_buf md = { 0 };
+
+	bn_report_markdown(doc, &md);
+	ck_assert_ptr_null(strstr(md.s, " <img"));
+	ck_assert_ptr_nonnull(strstr(md.s, "\\|"));
+	ck_assert_ptr_nonnull(strstr(md.s, "| w \\[P\\] |"));
+}
+END_TEST
+
+TCase *bench_report_case(void)
+{
+	TCase *tc = tcase_create("reports");
+
+	tcase_add_loop_test(tc, values_take_the_unit_that_suits_them, 0, sizeof(values) / sizeof(values[0]));
+	tcase_add_test(tc, digits_are_trimmed_to_the_interval);
+	tcase_add_test(tc, the_table_fits_a_hundred_columns_and_ends_with_the_verdict);
+	tcase_add_test(tc, a_page_lets_no_foreign_text_out_of_its_place);
+	tcase_add_test(tc, the_embedded_data_is_the_document);
+	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
+	return tc;
+}
