@@ -28,6 +28,16 @@ static const struct {
 	{ "vm/drop_caches", SC_WARN, NULL, "an action, not a setting: throws the page cache away once at boot" },
 };
 
+/* As people write it: dots part, unless a part has a dot of its own. The caller frees it. */
+static char *dotted(const char *key)
+{
+	char *s = gt_xstrdup(key);
+
+	for (char *p = s; *p && !strchr(key, '.'); p++)
+		*p = *p == '/' ? '.' : *p;
+	return s;
+}
+
 struct lint {
 	struct gt_fsroot *fs;
 	struct sc_finding *f;
@@ -44,17 +54,21 @@ static void lint_known(struct lint *l, const struct sc_assign *a)
 {
 	struct gt_err err = { 0 };
 
-	if (a->value && !a->glob && sc_key_find(a->key) && sc_check_value(a->key, a->value, &err) < 0)
+	const struct sc_key *k = a->value && !a->glob ? sc_key_find(a->key) : NULL;
+
+	if (k && sc_check_value(k->name, a->value, &err) < 0)
 		say(l, SC_BAD, a->file, a->line, gt_xstrdup(err.msg));
 }
 
 /* Returns whether the table knew it. */
 static bool lint_table(struct lint *l, const struct sc_assign *a)
 {
+	gt_autofree char *name = dotted(a->key);
+
 	for (size_t i = 0; i < GT_ARRAY_SIZE(table); i++) {
 		if (fnmatch(table[i].key, a->key, 0) || (table[i].value && !gt_streq(table[i].value, a->value)))
 			continue;
-		say(l, table[i].severity, a->file, a->line, gt_xasprintf("%s: %s", a->key, table[i].what));
+		say(l, table[i].severity, a->file, a->line, gt_xasprintf("%s: %s", name, table[i].what));
 		return true;
 	}
 	return false;
@@ -64,14 +78,14 @@ static bool lint_table(struct lint *l, const struct sc_assign *a)
 static void lint_missing(struct lint *l, const struct sc_assign *a)
 {
 	static const char *const late[] = { "net/", "fs/nfs", "sunrpc/", "dev/" };
-	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key);
+	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key), *name = dotted(a->key);
 
 	if (a->glob || !a->value || gt_fs_exists(l->fs, path))
 		return;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(late); i++)
 		if (gt_starts_with(a->key, late[i]))
 			return;
-	say(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", a->key));
+	say(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", name));
 }
 
 /* procps reads /etc/sysctl.conf, the boot does so only through a link. */

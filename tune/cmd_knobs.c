@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "lib/table.h"
 #include "sysctl/sysctl.h"
 #include "tune/gputune.h"
@@ -18,7 +19,7 @@ static json_t *knob_json(const struct tn_knob *k)
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", k->id, "tag", tag, "summary",
 			 k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "takes_effect",
 			 tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path", gt_json_str(path), "counterpart",
-			 gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)), "measured_by",
+			 gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
 			 gt_json_str(*k->mechanism ? k->mechanism : NULL));
 }
 
@@ -91,7 +92,7 @@ static void show_knob(const json_t *k, const struct tn_knob *knob)
 	field("takes effect", tn_effect_name(knob->takes_effect));
 	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
 	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
-	field("measured by", gt_json_get_str(k, "measured_by", NULL));
+	field("must move", gt_json_get_str(k, "mechanism", NULL));
 	paragraph("Why", knob->why);
 	paragraph("Hazard", knob->hazard);
 }
@@ -110,14 +111,17 @@ static int show_here(struct gt_cli *cli, const char *id)
 	for (size_t i = 0; i < plan->n_item; i++) {
 		const struct tn_item *it = &plan->item[i];
 
-		printf("  %s%s%s", it->instance ? it->instance : "", it->instance ? ": " : "", tn_status_name(it->status));
+		gt_auto_buf b = { 0 };
+
+		gt_buf_printf(&b, "%s%s%s", it->instance ? it->instance : "", it->instance ? ": " : "", tn_status_name(it->status));
 		if (it->current && it->wanted && it->status == TN_CHANGE)
-			printf(", %s to %s", it->current, it->wanted);
+			gt_buf_printf(&b, ", %s to %s", it->current, it->wanted);
 		else if (it->current)
-			printf(", now %s", it->current);
-		printf("; %s\n", it->reason);
+			gt_buf_printf(&b, ", now %s", it->current);
+		gt_buf_printf(&b, "; %s", it->reason);
 		if (it->at_boot_by)
-			printf("  after a reboot %s, because of %s\n", it->at_boot, it->at_boot_by);
+			gt_buf_printf(&b, "; after a reboot %s, because of %s", it->at_boot, it->at_boot_by);
+		gt_print_wrapped(stdout, b.s, 2, gt_term_width(stdout));
 	}
 	return 0;
 }
@@ -129,12 +133,12 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 
 	if (!k)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no knob '%.60s'; gputune list shows them", argv[0]);
-	doc = knob_json(k);
+	doc = json_pack("{s:s, s:[o]}", "schema", "gputune-knobs/1", "knobs", knob_json(k));
 	if (cli->json) {
 		gt_json_print(stdout, doc);
 		return 0;
 	}
-	show_knob(doc, k);
+	show_knob(json_array_get(json_object_get(doc, "knobs"), 0), k);
 	return k->desired ? show_here(cli, k->id) : 0;
 }
 

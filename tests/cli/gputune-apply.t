@@ -1,0 +1,198 @@
+Apply, verify, revert: the host is as before.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root
+  $ cp -a root before
+  $ gputune apply --root root
+  KNOB                           BEFORE        OURS RESULT
+  vm.dirty_ratio                     20          10 written
+  vm.dirty_background_ratio          10           5 written
+  vm.swappiness                      60          10 written
+  vm.zone_reclaim_mode                1           0 written
+  vm.max_map_count                65530      262144 written
+  net.core.rmem_max              212992    67108864 written
+  net.core.wmem_max              212992    67108864 written
+  block.scheduler:nvme0n1   mq-deadline        none written
+  block.scheduler:sda              none mq-deadline written
+  cpu.governor:policy0        powersave performance written
+  cpu.governor:policy1        powersave performance written
+  $ gputune verify --root root | tail -3
+  block.scheduler:sda              none mq-deadline mq-deadline ok
+  cpu.governor:policy0        powersave performance performance ok
+  cpu.governor:policy1        powersave performance performance ok
+  $ gputune status --root root | head -1
+  applied since *Z, profile train-cpu, by gputune (process *) (glob)
+  $ cat root/sys/block/nvme0n1/queue/scheduler root/proc/sys/vm/swappiness
+  [none] mq-deadline
+  10
+  $ gputune revert --root root
+  KNOB                           BEFORE        OURS RESULT
+  cpu.governor:policy1        powersave performance restored
+  cpu.governor:policy0        powersave performance restored
+  block.scheduler:sda              none mq-deadline restored
+  block.scheduler:nvme0n1   mq-deadline        none restored
+  net.core.wmem_max              212992    67108864 restored
+  net.core.rmem_max              212992    67108864 restored
+  vm.max_map_count                65530      262144 restored
+  vm.zone_reclaim_mode                1           0 restored
+  vm.swappiness                      60          10 restored
+  vm.dirty_background_ratio          10           5 restored
+  vm.dirty_ratio                     20          10 restored
+  $ diff -r --no-dereference --exclude=var before root
+  $ gputune revert --root root
+  Nothing is applied.
+  $ gputune verify --root root
+  Nothing is applied.
+
+Nothing to do is success, and leaves no trace.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host still
+  $ gputune apply --root still --only vm.swappiness
+  Nothing to change.
+  $ gputune verify --root still; gputune status --root still; gputune revert --root still; gputune recover --root still
+  Nothing is applied.
+  Nothing is applied.
+  Nothing is applied.
+  Nothing was interrupted.
+  $ ls still/var
+  ls: cannot access 'still/var': No such file or directory
+  [2]
+
+Exit 1: a write fails, and everything is put back.
+
+  $ GT_FAULT=9:EIO gputune apply --root root
+  gputune: cannot set /proc/sys/vm/max_map_count to 262144: Input/output error; everything is back as it was
+  [1]
+  $ diff -r --no-dereference --exclude=var before root
+
+Exit 3: refused, nothing is changed. A captured file cannot be written; a full disk keeps no journal.
+
+  $ gputune apply --root $FIXTURES/cpu-server.host
+  gputune: cannot keep a journal in /var/lib/gputune (Read-only file system): nothing is changed
+  [3]
+  $ GT_FAULT=1+:ENOSPC gputune apply --root root
+  gputune: cannot write the journal in /var/lib/gputune (No space left on device): nothing is changed
+  [3]
+  $ diff -r --no-dereference --exclude=var before root
+
+Exit 4: somebody else has changed a knob. It is left alone.
+
+  $ gputune apply --root root --only vm.swappiness >/dev/null
+  $ echo 33 >root/proc/sys/vm/swappiness
+  $ gputune verify --root root
+  KNOB          BEFORE EXPECTED ACTUAL RESULT
+  vm.swappiness     60       10     33 drift
+  [4]
+  $ gputune revert --root root
+  KNOB          BEFORE OURS RESULT
+  vm.swappiness     60   10 changed by someone else: now 33, left alone
+  What someone else has changed since was left alone.
+  [4]
+  $ cat root/proc/sys/vm/swappiness; echo 60 >root/proc/sys/vm/swappiness
+  33
+
+Exit 4 as well: it holds now, but not after the next boot.
+
+  $ gputune apply --root root --only vm. --persist
+  KNOB                      BEFORE   OURS RESULT
+  vm.dirty_ratio                20     10 written
+  vm.dirty_background_ratio     10      5 written
+  vm.swappiness                 60     10 written
+  vm.zone_reclaim_mode           1      0 written
+  vm.max_map_count           65530 262144 written
+  /etc/sysctl.d/90-gputune.conf: written
+  $ cat root/etc/sysctl.d/90-gputune.conf
+  # Written by gputune. Not to be edited: a changed file is neither overwritten nor removed.
+  # checksum: 46783978
+  vm.dirty_ratio = 10
+  vm.dirty_background_ratio = 5
+  vm.swappiness = 10
+  vm.zone_reclaim_mode = 0
+  vm.max_map_count = 262144
+  $ echo 'vm.swappiness = 61' >>root/etc/sysctl.conf
+  $ gputune verify --root root
+  KNOB                      BEFORE EXPECTED ACTUAL RESULT
+  vm.dirty_ratio                20       10     10 ok
+  vm.dirty_background_ratio     10        5      5 ok
+  vm.swappiness                 60       10     10 lost at boot
+  vm.zone_reclaim_mode           1        0      0 ok
+  vm.max_map_count           65530   262144 262144 ok
+    vm.swappiness: /etc/sysctl.d/99-sysctl.conf:3 sets it to 61 and comes after
+    /etc/sysctl.d/90-gputune.conf
+  /etc/sysctl.d/90-gputune.conf: ok
+  [4]
+
+Exit 5: after a reboot the files can be taken away, the values that came from them stay until the next one.
+
+  $ sed -i '$d' root/etc/sysctl.conf
+  $ echo another-boot >root/proc/sys/kernel/random/boot_id
+  $ gputune verify --root root >/dev/null
+  $ gputune status --root root | head -1
+  applied since *Z, before the last reboot, profile train-cpu, by gputune (process *) (glob)
+  $ gputune revert --root root
+  KNOB                      BEFORE   OURS RESULT
+  vm.max_map_count           65530 262144 stays until reboot
+  vm.zone_reclaim_mode           1      0 stays until reboot
+  vm.swappiness                 60     10 stays until reboot
+  vm.dirty_background_ratio     10      5 stays until reboot
+  vm.dirty_ratio                20     10 stays until reboot
+  /etc/sysctl.d/90-gputune.conf: restored
+  The files are gone; what the last boot set from them stays until the next one.
+  [5]
+  $ gputune verify --root root
+  Reverted; some values stay until the next boot.
+  [5]
+  $ ls root/etc/sysctl.d
+  99-sysctl.conf
+  $ echo third-boot >root/proc/sys/kernel/random/boot_id
+  $ gputune verify --root root
+  Nothing is applied.
+
+Exit 6: a process that was killed in the middle is found by every later call, and recover puts it right.
+
+  $ rm -r root; cp -a before root
+  $ (GT_FAULT=12:KILL gputune apply --root root; true) 2>/dev/null
+  $ diff -rq --no-dereference --exclude=var before root
+  Files before/proc/sys/vm/dirty_ratio and root/proc/sys/vm/dirty_ratio differ
+  [1]
+  $ for c in plan apply verify revert; do gputune $c --root root; echo $?; done
+  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  6
+  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  6
+  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  6
+  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  6
+  $ gputune status --root root | head -1
+  interrupted since *Z, profile train-cpu, by gputune (process *) (glob)
+  $ gputune recover --root root | grep -v 'as before'
+  KNOB                           BEFORE        OURS RESULT
+  vm.dirty_ratio                     20          10 restored
+  $ diff -r --no-dereference --exclude=var before root
+  $ gputune recover --root root
+  Nothing was interrupted.
+
+A file that the admin has edited is neither overwritten nor removed.
+
+  $ gputune apply --root root --only vm.swappiness --persist >/dev/null
+  $ echo 'vm.swappiness = 5' >>root/etc/sysctl.d/90-gputune.conf
+  $ gputune apply --root root --only vm.max_map_count --persist
+  gputune: /etc/sysctl.d/90-gputune.conf was changed by someone else and is not overwritten: nothing is changed; move it away first
+  [3]
+  $ gputune revert --root root
+  KNOB          BEFORE OURS RESULT
+  vm.swappiness     60   10 restored
+  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  What someone else has changed since was left alone.
+  [4]
+  $ tail -2 root/etc/sysctl.d/90-gputune.conf
+  vm.swappiness = 10
+  vm.swappiness = 5
+
+A damaged journal is one sentence.
+
+  $ gputune apply --root root --only vm.swappiness >/dev/null
+  $ sed -i '2s/60/61/' root/var/lib/gputune/journal
+  $ gputune revert --root root
+  gputune: record 2 of the journal /var/lib/gputune/journal is damaged; nothing is changed: restore the old values that it lists by hand, then remove it
+  [3]
