@@ -175,10 +175,16 @@ int gt_fs_raw_open(const struct gt_fsroot *fs, const char *path, int flags, mode
 
 	if (*path != '/')
 		return -EINVAL;
-	if (fs->live)
+	if (fs->live) {
 		fd = open(path, flags | O_CLOEXEC, mode);
-	else
+		return fd < 0 ? -errno : (int)fd;
+	}
+	/* any rename anywhere on the machine while a ".." is resolved makes the kernel give up with EAGAIN */
+	for (unsigned tries = 0; tries < 10000; tries++) {
 		fd = syscall(SYS_openat2, fs->dirfd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
 	return fd < 0 ? -errno : (int)fd;
 }
 

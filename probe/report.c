@@ -59,9 +59,10 @@ static void print_host(const json_t *host)
 	const json_t *cpu = json_object_get(host, "cpu"), *mem = json_object_get(host, "memory");
 	size_t nodes = json_array_size(json_object_get(host, "nodes"));
 	int64_t cores = gt_json_get_int(cpu, "cores", 0), cpus = gt_json_get_int(cpu, "cpus", 0);
-	char total[32];
+	char total[32] = "an unknown amount";
 
-	gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
+	if (json_is_integer(json_object_get(mem, "total_bytes")))
+		gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
 	printf("  %s, kernel %s%s%s%s\n", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
 	       text_of(json_object_get(host, "kernel"), "release", "?"),
 	       json_is_string(json_object_get(host, "virtual")) ? ", " : "",

@@ -49,6 +49,10 @@ const struct pr_check pr_check_gpu_present = {
 
 static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 {
+	if (!c->host->kernel.preempt_rt && !c->host->kernel.version.v) {
+		pr_say(f, PR_NOT_KNOWN, "what kernel this is cannot be read (%s)", pr_state_name(c->host->kernel.version.state));
+		return;
+	}
 	if (!c->host->kernel.preempt_rt) {
 		pr_say(f, PR_PASS, "kernel %s is not a PREEMPT_RT kernel", release(c->host));
 		return;

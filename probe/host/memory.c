@@ -4,14 +4,14 @@
 #include "probe/reading.h"
 
 /* "MemTotal:  24576 kB" in bytes. */
-static struct pr_num meminfo(const char *text, const char *key, bool kib)
+static struct pr_num meminfo(const char *text, int error, const char *key, bool kib)
 {
 	const char *at = text;
 	size_t n = strlen(key);
 	long long v;
 
 	if (!text)
-		return (struct pr_num){ PR_UNREADABLE, 0 };
+		return (struct pr_num){ pr_state_of(error), 0 };
 	while (at && *at && (strncmp(at, key, n) || at[n] != ':')) {
 		at = strchr(at, '\n');
 		at += at != NULL;
@@ -60,11 +60,11 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 	struct statvfs v;
 	int r;
 
-	gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
-	h->mem.total_bytes = meminfo(text, "MemTotal", true);
-	h->mem.available_bytes = meminfo(text, "MemAvailable", true);
-	h->mem.swap_total_bytes = meminfo(text, "SwapTotal", true);
-	h->mem.hugepages = meminfo(text, "HugePages_Total", false);
+	r = gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
+	h->mem.total_bytes = meminfo(text, r, "MemTotal", true);
+	h->mem.available_bytes = meminfo(text, r, "MemAvailable", true);
+	h->mem.swap_total_bytes = meminfo(text, r, "SwapTotal", true);
+	h->mem.hugepages = meminfo(text, r, "HugePages_Total", false);
 	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");
 	h->mem.thp_defrag = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag");
 	read_memlock(fs, h);

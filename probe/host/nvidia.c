@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The NVIDIA stack as files tell it: kernel module, device nodes, toolkits. No vendor code runs here. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 	if (gt_fs_list(fs, "/usr/local", &names) < 0)
 		return;
 	for (size_t i = 0; i < names.n; i++)
-		if (gt_starts_with(names.v[i], "cuda-") && is_there(fs, "/usr/local", names.v[i]))
+		if (gt_starts_with(names.v[i], "cuda-") && isdigit((unsigned char)names.v[i][5]) && is_there(fs, "/usr/local", names.v[i]))
 			gt_strv_take(&h->nvidia.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
 }
 

@@ -273,6 +273,46 @@ START_TEST(no_link_leads_out_of_a_root)
 }
 END_TEST
 
+/* Renames without end, until killed. */
+static pid_t start_renaming(const char *root)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		gt_autofree char *a = gt_xasprintf("%s/a", root), *b = gt_xasprintf("%s/b", root);
+
+		close(open(a, O_CREAT | O_WRONLY, 0600));
+		for (;;)
+			if (rename(a, b) < 0)
+				rename(b, a);
+	}
+	return pid;
+}
+
+START_TEST(a_rename_elsewhere_hides_no_file)
+{
+	char *root = new_root();
+	gt_autofree char *link = gt_xasprintf("%s/etc/up", root);
+	gt_auto(gt_fsroot) *fs = NULL;
+	pid_t pid[2];
+	int missed = 0;
+
+	put(root, "/sys/x", "here\n");
+	ck_assert_int_eq(symlink("../etc/../sys/../sys/x", link), 0);
+	ck_assert_int_eq(gt_fs_open(root, &fs, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		pid[i] = start_renaming(root);
+	for (int i = 0; i < 20000; i++)
+		missed += !gt_fs_exists(fs, "/etc/up");
+	for (int i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	ck_assert_int_eq(missed, 0);
+	drop_root(root);
+}
+END_TEST
+
 START_TEST(a_root_that_is_none_is_refused)
 {
 	char dir[] = "/tmp/check_lib.XXXXXX";
@@ -735,6 +775,7 @@ int main(void)
 		members_are_typed,
 		what_json_lacks_becomes_null_and_bad_utf8_is_marked,
 		no_link_leads_out_of_a_root,
+		a_rename_elsewhere_hides_no_file,
 		a_root_that_is_none_is_refused,
 		kernel_files_read_back_as_the_kernel_shows_them,
 		an_atomic_write_is_whole_or_absent_whatever_step_fails,

@@ -121,7 +121,7 @@ START_TEST(absent_unreadable_and_broken_are_different)
 	ck_assert_int_eq(h->kernel.release.state, PR_UNREADABLE);
 	ck_assert_int_eq(h->kernel.version.state, PR_BROKEN);
 	ck_assert_int_eq(h->kernel.cmdline.state, PR_ABSENT);
-	ck_assert_int_eq(h->mem.total_bytes.state, PR_UNREADABLE);
+	ck_assert_int_eq(h->mem.total_bytes.state, PR_ABSENT);
 	ck_assert_int_eq(h->n_node, 1);
 }
 END_TEST
