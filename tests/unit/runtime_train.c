@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizers, determinism, learning, and a step that allocates nothing. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
