@@ -158,8 +158,8 @@ static void needs_more(struct session *s, struct row *r)
 		snprintf(r->reason, sizeof(r->reason), "needs more %s than any session has",
 			 s->paired ? "pairs" : "launches");
 	else if (s->paired && isfinite(s->data->block_s))
-		snprintf(r->reason, sizeof(r->reason), "needs %zu more pair%s (%.0f min)", r->more, r->more == 1 ? "" : "s",
-			 ceil((double)r->more * s->data->block_s / 60));
+		snprintf(r->reason, sizeof(r->reason), "needs %zu more pair%s (%.0f min)", r->more,
+			 r->more == 1 ? "" : "s", ceil((double)r->more * s->data->block_s / 60));
 	else
 		snprintf(r->reason, sizeof(r->reason), "needs %zu more %s%s", r->more, s->paired ? "pair" : "launch",
 			 r->more == 1 ? "" : s->paired ? "s" : "es");
@@ -183,10 +183,11 @@ static void decide(struct session *s, struct row *r)
 		r->margin = fmax(r->margin, log1p(s->limits->floor));
 	r->verdict = BN_INCONCLUSIVE;
 	if (r->n_a == 0 || r->n_b == 0)
-		set_reason(r, p->failed_b > p->failed_a ? "no numbers from the changed arm" : "no numbers from one arm or both");
+		set_reason(r, p->failed_b > p->failed_a ? "no numbers from the changed arm"
+							: "no numbers from one arm or both");
 	else if (p->failed_a != p->failed_b)
-		snprintf(r->reason, sizeof(r->reason), "gave no number in %zu launches before, %zu after: not comparable",
-			 p->failed_a, p->failed_b);
+		snprintf(r->reason, sizeof(r->reason),
+			 "gave no number in %zu launches before, %zu after: not comparable", p->failed_a, p->failed_b);
 	else if (zero)
 		set_reason(r, zero);
 	else
@@ -200,7 +201,8 @@ static void decide(struct session *s, struct row *r)
 		if (r->n_a && r->n_b)
 			set_reason(r, s->hold);
 	}
-	r->tiny = r->verdict == BN_SAME && (r->e.lo > 0 || r->e.hi < 0);
+	/* Of two files drift may be the whole of it, so nothing is called real. */
+	r->tiny = s->paired && r->verdict == BN_SAME && (r->e.lo > 0 || r->e.hi < 0);
 }
 
 /* Identical arms that differ by something that matters: nothing this session says can be trusted. */
@@ -239,8 +241,9 @@ static json_t *pairs_json(const struct bn_pairs *p)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "block", (json_int_t)p->block[i], "t_s",
-						      gt_json_real(p->t_s[i]), "change_pct", gt_json_real(pct(p->d[i]))));
+		json_array_append_new(list,
+				      json_pack("{s:I, s:o, s:o}", "block", (json_int_t)p->block[i], "t_s",
+						gt_json_real(p->t_s[i]), "change_pct", gt_json_real(pct(p->d[i]))));
 	return list;
 }
 
@@ -248,10 +251,10 @@ static json_t *row_json(const struct session *s, const struct row *r)
 {
 	const struct bn_metric *m = r->m;
 	bool ci = isfinite(r->e.lo) && isfinite(r->e.hi);
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "metric", m->id, "workload", m->workload, "unit",
-			      m->unit, "direction", bn_direction_name[m->direction], "role", bn_role_name[m->role], "tail",
-			      m->tail, "n", (json_int_t)GT_MIN(r->n_a, r->n_b), "dropped", (json_int_t)r->pairs.dropped,
-			      "more", (json_int_t)r->more);
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "metric", m->id, "workload", m->workload,
+			      "unit", m->unit, "direction", bn_direction_name[m->direction], "role",
+			      bn_role_name[m->role], "tail", m->tail, "n", (json_int_t)GT_MIN(r->n_a, r->n_b),
+			      "dropped", (json_int_t)r->pairs.dropped, "more", (json_int_t)r->more);
 
 	json_object_set_new(j, "a_median", gt_json_real(r->a_median));
 	json_object_set_new(j, "b_median", gt_json_real(r->b_median));
@@ -296,13 +299,13 @@ static json_t *levels_json(const struct bn_data *d)
 				size_t n = bn_values(d, m, (enum bn_kind)kind, (enum bn_arm)arm, &x);
 
 				if (n)
-					json_array_append_new(
-						list,
-						json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "metric", d->metrics[m].id,
-							  "kind", bn_kind_name[kind], "arm", arm ? "B" : "A", "n",
-							  (json_int_t)n, "median", gt_json_real(bn_median(x, n)), "low",
-							  gt_json_real(bn_quantile(x, n, 0)), "high",
-							  gt_json_real(bn_quantile(x, n, 1))));
+					json_array_append_new(list,
+							      json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "metric",
+									d->metrics[m].id, "kind", bn_kind_name[kind],
+									"arm", arm ? "B" : "A", "n", (json_int_t)n,
+									"median", gt_json_real(bn_median(x, n)), "low",
+									gt_json_real(bn_quantile(x, n, 0)), "high",
+									gt_json_real(bn_quantile(x, n, 1))));
 			}
 	return list;
 }
@@ -325,8 +328,8 @@ static void warn_about_runs(const struct bn_data *d)
 			unsteady += d->runs[i].unsteady;
 		}
 		if (failed)
-			bn_warning(d->warnings, "failed", "its pairs are incomplete", "%s failed in %zu of %zu launches: %s", id,
-				   failed, all, why);
+			bn_warning(d->warnings, "failed", "its pairs are incomplete",
+				   "%s failed in %zu of %zu launches: %s", id, failed, all, why);
 		if (unsteady > all / 2)
 			bn_warning(d->warnings, "unsteady", "its steps had not reached a steady pace; nothing was cut",
 				   "%s: a trend within the launch in %zu of %zu launches", id, unsteady, all);
@@ -394,8 +397,9 @@ static struct outcome conclude(struct session *s)
 	} else if (aa_gate(s, &bad)) {
 		double est = s->kind == BN_KIND_AA ? bad->e.est : bad->aa.est;
 
-		snprintf(o.why, sizeof(o.why), "identical arms differ by %+.1f %% in %s: nothing measured here can be trusted",
-			 pct(est), bad->m->id);
+		snprintf(o.why, sizeof(o.why),
+			 "identical arms differ by %+.1f %% in %s: nothing measured here can be trusted", pct(est),
+			 bad->m->id);
 	} else if (!usable) {
 		snprintf(o.why, sizeof(o.why), "no launch succeeded");
 	} else if (d->interrupted) {
@@ -420,7 +424,8 @@ static void control_alarm(const struct session *s)
 		const struct row *r = &s->row[i];
 
 		if (r->m->role == BN_CONTROL && r->e.p <= .01 && fabs(r->e.est) >= r->margin)
-			bn_warning(s->data->warnings, "control", "something besides the settings changed between the arms",
+			bn_warning(s->data->warnings, "control",
+				   "something besides the settings changed between the arms",
 				   "%s, which no setting should move, moved by %+.1f %%", r->m->id, pct(r->e.est));
 	}
 }

@@ -49,16 +49,18 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 	if (r < 0)
 		return gt_fail_prefix(err, "cannot put the host's settings back (gputune recover can)");
 	if (exit_status == TN_EXIT_DRIFT)
-		return gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
-				    "someone else changed a setting while it was ours; it was left alone (gputune status)");
+		return gt_fail_exit(
+			err, BN_EXIT_INVALID, EBUSY,
+			"someone else changed a setting while it was ours; it was left alone (gputune status)");
 	return 0;
 }
 
 /* Variables that change how a launch runs, besides those that a treatment sets. */
 static bool telling(const char *name)
 {
-	static const char *const stems[] = { "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "DNNL_", "ONEDNN_", "MALLOC_",
-					     "GLIBC_TUNABLES", "LD_PRELOAD", "TCMALLOC_", "CUDA_", "NCCL_", "GPUBENCH_SIM" };
+	static const char *const stems[] = {"OMP_",      "GOMP_",   "KMP_",    "MKL_",           "OPENBLAS_",
+					    "DNNL_",     "ONEDNN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD",
+					    "TCMALLOC_", "CUDA_",   "NCCL_",   "GPUBENCH_SIM"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(stems); i++)
 		if (gt_starts_with(name, stems[i]))
@@ -170,7 +172,8 @@ static char *last_words(const char *errout, int status)
 	for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
 		line = l;
 	if (!line)
-		return status > 128 ? gt_xasprintf("killed by signal %d", status - 128) : gt_xasprintf("exit status %d", status);
+		return status > 128 ? gt_xasprintf("killed by signal %d", status - 128)
+				    : gt_xasprintf("exit status %d", status);
 	for (char *p = line; *p; p++)
 		if (iscntrl((unsigned char)*p))
 			*p = '?';

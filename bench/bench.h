@@ -18,7 +18,13 @@ struct gt_fsroot;
 #define BN_SUITE_MAJOR	1
 
 /* Exit codes of gpubench besides the common ones. */
-enum { BN_EXIT_REGRESSION = 1, BN_EXIT_INCONCLUSIVE = 3, BN_EXIT_INCOMPARABLE = 4, BN_EXIT_INVALID = 5, BN_EXIT_WRONG = 6 };
+enum {
+	BN_EXIT_REGRESSION = 1,
+	BN_EXIT_INCONCLUSIVE = 3,
+	BN_EXIT_INCOMPARABLE = 4,
+	BN_EXIT_INVALID = 5,
+	BN_EXIT_WRONG = 6
+};
 
 enum bn_direction { BN_LOWER, BN_HIGHER }; /* which way is better */
 enum bn_role {
@@ -66,9 +72,9 @@ struct bn_workload {
 extern const struct bn_workload *const bn_workloads[];
 const struct bn_workload *bn_workload_find(const char *id);
 
-/* One series of samples under the workload's unit, direction, role and margin. suffix "" or ".node0"; the first `warmup`
- * samples are kept but not used. With tail, the 99th percentile becomes a metric of its own, a guard. role: usually the
- * workload's. */
+/* One series of samples under the workload's unit, direction, role and margin. suffix "" or ".node0"; the first
+ * `warmup` samples are kept but not used. With tail, the 99th percentile becomes a metric of its own, a guard. role:
+ * usually the workload's. */
 void bn_series(struct bn_launch *l, const struct bn_workload *w, const char *suffix, enum bn_role role,
 	       const double *samples, size_t n, size_t warmup, bool tail);
 #endif

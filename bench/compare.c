@@ -90,8 +90,8 @@ static void difference(json_t *doc, const char *key, const json_t *from, const j
 
 	if (json_equal(from ? from : null, to ? to : null))
 		return;
-	json_array_append_new(list, json_pack("{s:s, s:s, s:O, s:O, s:s}", "id", key, "key", key, "from", from ? from : null, "to",
-					      to ? to : null, "when", "between the files"));
+	json_array_append_new(list, json_pack("{s:s, s:s, s:O, s:O, s:s}", "id", key, "key", key, "from",
+					      from ? from : null, "to", to ? to : null, "when", "between the files"));
 }
 
 static const json_t *settings_of(const json_t *doc, char arm)
@@ -104,8 +104,9 @@ static const json_t *settings_of(const json_t *doc, char arm)
 /* Every setting, and what of the host may change without its being another one. */
 static void differences(json_t *doc, const json_t *a, const json_t *b)
 {
-	static const char *const host_keys[] = { "kernel", "kernel_cmdline", "microcode", "distribution", "nvidia_driver",
-						 "virtualization", "container", "cpus", "cpus_allowed", "memory_bytes", "gpus" };
+	static const char *const host_keys[] = {"kernel",        "kernel_cmdline", "microcode", "distribution",
+						"nvidia_driver", "virtualization", "container", "cpus",
+						"cpus_allowed",  "memory_bytes",   "gpus"};
 	json_t *sa = json_object_get(json_object_get(doc, "settings"), "a"), *v;
 	json_t *sb = json_object_get(json_object_get(doc, "settings"), "b");
 	const char *key;
@@ -145,7 +146,8 @@ static void take_launches(json_t *doc, const json_t *from, char state, const cha
 
 static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
 {
-	json_t *list = json_object_get(doc, "metrics"), *m, *notes = json_object_get(json_object_get(doc, "run"), "notes");
+	json_t *list = json_object_get(doc, "metrics"), *m,
+	       *notes = json_object_get(json_object_get(doc, "run"), "notes");
 	size_t i;
 
 	json_array_foreach(json_object_get(a, "metrics"), i, m) {
@@ -167,13 +169,13 @@ static json_t *merge(const json_t *a, const json_t *b, char **argv)
 	char before = opt.arm_before ? opt.arm_before[0] : 'A', after = opt.arm_after ? opt.arm_after[0] : 'A';
 	json_t *empty = json_object();
 	const json_t *sa = settings_of(a, before), *sb = settings_of(b, after);
-	json_t *doc = json_pack("{s:s, s:O, s:{s:s, s:[sss], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:s, s:s}, s:{s:O, s:O}, s:[], s:[], "
-				"s:[]}",
-				"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
-				"gpubench", "compare", argv[0], "started",
-				gt_json_get_str(json_object_get(b, "run"), "started", NULL), "notes", "host",
-				json_object_get(b, "host"), "treatment", "declared", "arms", "a", argv[0], "b", argv[1],
-				"settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics", "launches");
+	json_t *doc = json_pack(
+		"{s:s, s:O, s:{s:s, s:[sss], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:s, s:s}, s:{s:O, s:O}, s:[], s:[], "
+		"s:[]}",
+		"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
+		"gpubench", "compare", argv[0], "started", gt_json_get_str(json_object_get(b, "run"), "started", NULL),
+		"notes", "host", json_object_get(b, "host"), "treatment", "declared", "arms", "a", argv[0], "b",
+		argv[1], "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics", "launches");
 
 	json_decref(empty);
 	if (!doc) /* a file name that is not UTF-8, say */
@@ -255,28 +257,31 @@ static const char *const arm_names[] = { "A", "B", NULL };
 	{ 0, "markdown", "FILE", "Markdown, for a ticket", GT_OPT_STR, &opt.out.markdown, NULL }
 
 static const struct gt_opt compare_opts[] = {
-	{ 0, "changed", "KEY", "this setting, or family such as vm., was changed on purpose", GT_OPT_LIST, &opt.changed, NULL },
-	{ 0, "floor", "PERCENT", "smallest effect that two unpaired files may show [3]", GT_OPT_REAL, &opt.floor_pct, NULL },
-	{ 0, "arm-before", "ARM", "of a first file with two arms: A (as the host was) or B (changed) [A]", GT_OPT_CHOICE,
-	  &opt.arm_before, arm_names },
-	{ 0, "arm-after", "ARM", "the same of the second file [A]", GT_OPT_CHOICE, &opt.arm_after, arm_names },
-	{ 0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
-	  &opt.require_conclusive, NULL },
+	{0, "changed", "KEY", "this setting, or family such as vm., was changed on purpose", GT_OPT_LIST, &opt.changed,
+	 NULL},
+	{0, "floor", "PERCENT", "smallest effect that two unpaired files may show [3]", GT_OPT_REAL, &opt.floor_pct,
+	 NULL},
+	{0, "arm-before", "ARM", "of a first file with two arms: A (as the host was) or B (changed) [A]", GT_OPT_CHOICE,
+	 &opt.arm_before, arm_names},
+	{0, "arm-after", "ARM", "the same of the second file [A]", GT_OPT_CHOICE, &opt.arm_after, arm_names},
+	{0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
+	 &opt.require_conclusive, NULL},
 	OUTPUT_OPTS,
-	{ 0 },
+	{0},
 };
 
 const struct gt_cmd bn_cmd_compare = {
-	.name	  = "compare",
-	.args	  = "BEFORE AFTER",
-	.summary  = "what moved between two saved results, and which settings differ",
-	.help	  = "The two were measured at different times, so drift of the host is not controlled: effects below the floor are "
-		    "never called better or worse. Results of another machine, CPU, GPU, suite or workload definition are "
-		    "refused (exit 4). Every difference that was not named with --changed is listed as a confounder.",
-	.opts	  = compare_opts,
+	.name = "compare",
+	.args = "BEFORE AFTER",
+	.summary = "what moved between two saved results, and which settings differ",
+	.help = "The two were measured at different times, so drift of the host is not controlled: effects below the "
+		"floor are "
+		"never called better or worse. Results of another machine, CPU, GPU, suite or workload definition are "
+		"refused (exit 4). Every difference that was not named with --changed is listed as a confounder.",
+	.opts = compare_opts,
 	.min_args = 2,
 	.max_args = 2,
-	.run	  = cmd_compare,
+	.run = cmd_compare,
 };
 
 static const struct gt_opt report_opts[] = {

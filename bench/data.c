@@ -50,8 +50,10 @@ static int read_metric(const json_t *j, struct bn_metric *m, struct gt_err *err)
 	if (r < 0)
 		return r;
 	if (d < 0 || ro < 0)
-		return gt_fail(err, EINVAL, "metric %.100s: \"direction\" must be lower or higher, \"role\" primary, guard, "
-			       "explore or control", m->series);
+		return gt_fail(err, EINVAL,
+			       "metric %.100s: \"direction\" must be lower or higher, \"role\" primary, guard, "
+			       "explore or control",
+			       m->series);
 	if (!(m->margin > 0 && m->margin < 1))
 		return gt_fail(err, EINVAL, "metric %.100s: \"margin\" must lie between 0 and 1", m->series);
 	m->direction = (enum bn_direction)d;
@@ -207,8 +209,8 @@ static int read_runs(struct bn_data *d, struct gt_err *err)
 	if (json_array_size(list) > RUNS_MAX)
 		return gt_fail(err, E2BIG, "more than %d launches; that is no result of ours", RUNS_MAX);
 	if (json_array_size(list) * d->n_metrics > VALUES_MAX)
-		return gt_fail(err, E2BIG, "%zu launches of %zu metrics; that is no result of ours", json_array_size(list),
-			       d->n_metrics);
+		return gt_fail(err, E2BIG, "%zu launches of %zu metrics; that is no result of ours",
+			       json_array_size(list), d->n_metrics);
 	d->runs = gt_xcalloc(json_array_size(list) + 1, sizeof(*d->runs));
 	json_array_foreach(list, i, j) {
 		r = read_run(d, j, &d->runs[d->n_runs], bad, err);
@@ -305,6 +307,52 @@ static void keep_notes(struct bn_data *d, const json_t *run)
 	}
 }
 
+static bool is_control(const unsigned char *p)
+{
+	return *p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0);
+}
+
+static int clean_string(json_t *s)
+{
+	const char *text = json_string_value(s);
+	gt_autofree char *copy = NULL;
+	bool dirty = strlen(text) != json_string_length(s);
+
+	for (const char *p = text; *p && !dirty; p++)
+		dirty = is_control((const unsigned char *)p);
+	if (!dirty)
+		return 0;
+	copy = gt_xstrdup(text);
+	for (unsigned char *p = (unsigned char *)copy; *p; p++)
+		if (is_control(p)) {
+			if (*p == 0xc2) /* two bytes: a C1 control */
+				p[1] = '?';
+			*p = '?';
+		}
+	return json_string_set_nocheck(s, copy);
+}
+
+/* Strings will be shown: what a terminal might obey, or would break a line, becomes a question mark. */
+static int clean(json_t *j)
+{
+	json_t *v;
+	const char *key;
+	size_t i;
+	int r = 0;
+
+	if (json_is_string(j))
+		return clean_string(j);
+	json_array_foreach(j, i, v)
+		r = r ? r : clean(v);
+	json_object_foreach(j, key, v) {
+		for (const char *p = key; *p; p++)
+			if (is_control((const unsigned char *)p))
+				return -EINVAL;
+		r = r ? r : clean(v);
+	}
+	return r;
+}
+
 int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err)
 {
 	gt_auto(bn_data) *d = gt_xcalloc(1, sizeof(*d));
@@ -319,7 +367,9 @@ int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct
 	}
 	d->doc = doc;
 	d->warnings = json_array();
-	r = gt_json_req_object(doc, "run", &run, err);
+	r = clean(doc) < 0 ? gt_fail(err, EINVAL, "a member's name holds control characters") : 0;
+	if (r == 0)
+		r = gt_json_req_object(doc, "run", &run, err);
 	if (r == 0)
 		r = gt_json_req_str(run, "design", &d->design, err);
 	if (r == 0)

@@ -7,7 +7,7 @@
 #include "lib/json.h"
 
 struct bn_environ {
-	double load1, psi_cpu, psi_memory, psi_io;		   /* PSI: share of the last 10 s, percent; NaN unknown */
+	double load1, psi_cpu, psi_memory, psi_io; /* PSI: share of the last 10 s, percent; NaN unknown */
 	double ctxt, steal_s, pgfault, pgmajfault, thp_fault_alloc, thp_collapse, numa_hint_faults, compact_stall;
 	double mem_available_bytes, dirty_bytes, anon_huge_bytes;
 	double temp_c, cpu_mhz;					   /* hottest zone; mean over CPUs */

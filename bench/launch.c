@@ -14,10 +14,10 @@ void bn_series(struct bn_launch *l, const struct bn_workload *w, const char *suf
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(raw, gt_json_real(samples[i]));
-	json_array_append_new(l->metrics,
-			      json_pack("{s:s+, s:s, s:s, s:s, s:f, s:b, s:I, s:o}", "id", w->id, suffix, "unit", w->unit,
-					"direction", bn_direction_name[w->direction], "role", bn_role_name[role], "margin",
-					w->margin, "tail", tail, "warmup", (json_int_t)warmup, "samples", raw));
+	json_array_append_new(l->metrics, json_pack("{s:s+, s:s, s:s, s:s, s:f, s:b, s:I, s:o}", "id", w->id, suffix,
+						    "unit", w->unit, "direction", bn_direction_name[w->direction],
+						    "role", bn_role_name[role], "margin", w->margin, "tail", tail,
+						    "warmup", (json_int_t)warmup, "samples", raw));
 }
 
 static double seconds(struct timeval t)
@@ -60,10 +60,10 @@ int bn_launch_run(const struct bn_workload *w, struct bn_launch *l, json_t **ret
 	params = json_dumps(l->params, JSON_COMPACT | JSON_SORT_KEYS);
 	definition = json_sprintf("%s/%u %s", w->id, w->version, params);
 	*ret_doc = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:b, s:s, s:s?}, s:o, s:f}", "schema", BN_LAUNCH_SCHEMA,
-			     "workload", w->id, "definition", definition, "params", l->params, "notes", l->notes, "metrics",
-			     l->metrics, "verify", "ok", l->wrong[0] == '\0', "what", l->verify ? l->verify : w->verifies,
-			     "wrong", l->wrong[0] ? l->wrong : NULL, "process", process_json(), "inside_s",
-			     gt_now_s() - t0);
+			     "workload", w->id, "definition", definition, "params", l->params, "notes", l->notes,
+			     "metrics", l->metrics, "verify", "ok", l->wrong[0] == '\0', "what",
+			     l->verify ? l->verify : w->verifies, "wrong", l->wrong[0] ? l->wrong : NULL, "process",
+			     process_json(), "inside_s", gt_now_s() - t0);
 	return 0;
 }
 
@@ -129,22 +129,23 @@ static int cmd_launch(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt launch_opts[] = {
-	{ 0, "seed", "N", "seed of what the workload does, the same in both arms of a pair", GT_OPT_UINT, &opt.seed, NULL },
-	{ 0, "salt", "N", "seed of this launch alone", GT_OPT_UINT, &opt.salt, NULL },
-	{ 0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &opt.data, NULL },
-	{ 0 },
+	{0, "seed", "N", "seed of what the workload does, the same in both arms of a pair", GT_OPT_UINT, &opt.seed,
+	 NULL},
+	{0, "salt", "N", "seed of this launch alone", GT_OPT_UINT, &opt.salt, NULL},
+	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &opt.data, NULL},
+	{0},
 };
 
 const struct gt_cmd bn_cmd_launch = {
-	.name	  = "launch",
-	.args	  = "WORKLOAD",
-	.summary  = "run one workload once, in this process",
-	.help	  = "What run does again and again, each time in a fresh process. With --json the raw samples are printed "
-		    "(gpubench-launch/1).",
-	.opts	  = launch_opts,
+	.name = "launch",
+	.args = "WORKLOAD",
+	.summary = "run one workload once, in this process",
+	.help = "What run does again and again, each time in a fresh process. With --json the raw samples are printed "
+		"(gpubench-launch/1).",
+	.opts = launch_opts,
 	.min_args = 1,
 	.max_args = 1,
-	.run	  = cmd_launch,
+	.run = cmd_launch,
 };
 
 static json_t *list_doc(struct gt_fsroot *fs)
@@ -157,12 +158,13 @@ static json_t *list_doc(struct gt_fsroot *fs)
 
 		for (const char *const *k = w->knobs; *k; k++)
 			json_array_append_new(knobs, json_string(*k));
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:s, s:o, s:f, s:b, s:s?}", "id", w->id, "summary",
-					w->summary, "unit", w->unit, "direction", bn_direction_name[w->direction], "role",
-					bn_role_name[w->role], "margin", w->margin, "version", (int)w->version, "verifies",
-					w->verifies, "knobs", knobs, "launch_s", w->launch_s, "default", !w->optional,
-					"unavailable", w->unavailable ? w->unavailable(fs) : NULL));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:s, s:o, s:f, s:b, s:s?}",
+						      "id", w->id, "summary", w->summary, "unit", w->unit, "direction",
+						      bn_direction_name[w->direction], "role", bn_role_name[w->role],
+						      "margin", w->margin, "version", (int)w->version, "verifies",
+						      w->verifies, "knobs", knobs, "launch_s", w->launch_s, "default",
+						      !w->optional, "unavailable",
+						      w->unavailable ? w->unavailable(fs) : NULL));
 	}
 	return json_pack("{s:s, s:o}", "schema", "gpubench-list/1", "workloads", list);
 }
@@ -193,7 +195,8 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 		gt_table_cell(t, "%s", gt_json_get_str(w, "unit", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "direction", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "role", ""));
-		gt_table_cell(t, "%s%s%s", gt_json_get_str(w, "summary", ""), why ? "; not here: " : "", why ? why : "");
+		gt_table_cell(t, "%s%s%s", gt_json_get_str(w, "summary", ""), why ? "; not here: " : "",
+			      why ? why : "");
 		gt_table_cell(t, "%s", gt_json_get_str(w, "verifies", ""));
 	}
 	gt_table_print(t, stdout, cli->color);

@@ -31,14 +31,15 @@ static const char *const examples[] = {
 };
 
 static const struct gt_tool tool = {
-	.name	      = "gpubench",
-	.summary      = "measure this host before and after, and say what nobody can tell",
-	.description  = "Runs workloads in fresh processes, in randomised pairs of before and after, and gives one of four "
-			"verdicts with an interval: better, worse, same, or inconclusive with how many more pairs it takes. "
-			"The host's settings are put back whatever happens.",
-	.cmds	      = cmds,
-	.exit_codes   = exit_codes,
-	.examples     = examples,
+	.name = "gpubench",
+	.summary = "measure this host before and after, and say what nobody can tell",
+	.description =
+		"Runs workloads in fresh processes, in randomised pairs of before and after, and gives one of four "
+		"verdicts with an interval: better, worse, same, or inconclusive with how many more pairs it takes. "
+		"The host's settings are put back whatever happens.",
+	.cmds = cmds,
+	.exit_codes = exit_codes,
+	.examples = examples,
 	.default_exit = GT_EXIT_INTERNAL,
 };
 

@@ -50,10 +50,11 @@ static int step_decimals(double step)
 	return step >= 1 ? 0 : GT_MIN(6, (int)ceil(-log10(step) - 1e-9));
 }
 
-static void svg_open(struct gt_buf *out, const char *kind, unsigned id, double height, const char *title, const char *desc)
+static void svg_open(struct gt_buf *out, const char *kind, unsigned id, double height, const char *title,
+		     const char *desc)
 {
-	gt_buf_printf(out, "<svg role=\"img\" height=\"%.0f\" aria-labelledby=\"%s%u-t %s%u-d\"><title id=\"%s%u-t\">", height,
-		      kind, id, kind, id, kind, id);
+	gt_buf_printf(out, "<svg role=\"img\" height=\"%.0f\" aria-labelledby=\"%s%u-t %s%u-d\"><title id=\"%s%u-t\">",
+		      height, kind, id, kind, id, kind, id);
 	gt_buf_xml(out, title);
 	gt_buf_printf(out, "</title><desc id=\"%s%u-d\">", kind, id);
 	gt_buf_xml(out, desc);
@@ -62,7 +63,8 @@ static void svg_open(struct gt_buf *out, const char *kind, unsigned id, double h
 
 static void line(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2)
 {
-	gt_buf_printf(out, "<line class=\"%s\" x1=\"%.2f%%\" y1=\"%.1f\" x2=\"%.2f%%\" y2=\"%.1f\"/>\n", cls, x1, y1, x2, y2);
+	gt_buf_printf(out, "<line class=\"%s\" x1=\"%.2f%%\" y1=\"%.1f\" x2=\"%.2f%%\" y2=\"%.1f\"/>\n", cls, x1, y1,
+		      x2, y2);
 }
 
 static void band(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2)
@@ -84,14 +86,18 @@ static void mark(struct gt_buf *out, const char *cls, char shape, double x, doub
 	static const struct {
 		char shape;
 		const char *path;
-	} shapes[] = { { 'o', "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z" }, { 'd', "M0-5.5L5.5 0 0 5.5-5.5 0z" },
-		       { 's', "M-4.5-4.5h9v9h-9z" }, { '>', "M-4.5-6.5L7 0-4.5 6.5z" }, { '<', "M4.5-6.5L-7 0 4.5 6.5z" } };
+	} shapes[] = {{'o', "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z"},
+		      {'d', "M0-5.5L5.5 0 0 5.5-5.5 0z"},
+		      {'s', "M-4.5-4.5h9v9h-9z"},
+		      {'>', "M-4.5-6.5L7 0-4.5 6.5z"},
+		      {'<', "M4.5-6.5L-7 0 4.5 6.5z"}};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(shapes); i++)
 		if (shapes[i].shape == shape)
 			gt_buf_printf(out,
-				      "<svg x=\"%.2f%%\" y=\"%.1f\" width=\"1\" height=\"1\"><path class=\"%s\" d=\"%s\"><title>", x,
-				      y, cls, shapes[i].path);
+				      "<svg x=\"%.2f%%\" y=\"%.1f\" width=\"1\" height=\"1\"><path class=\"%s\" "
+				      "d=\"%s\"><title>",
+				      x, y, cls, shapes[i].path);
 	gt_buf_xml(out, tip);
 	gt_buf_puts(out, "</title></path></svg>\n");
 }
@@ -114,7 +120,8 @@ static struct effect effect_of(const json_t *c)
 				gt_json_get_real(c, "margin_pct", 0), fmin(p, q), fmax(p, q) };
 }
 
-/* Half-width of the axis: all margins, and intervals up to a few times the usual one; wider ones are cut, with arrows. */
+/* Half-width of the axis: all margins, and intervals up to a few times the usual one; wider ones are cut, with arrows.
+ */
 static double forest_reach(const json_t *list)
 {
 	gt_autofree double *w = gt_xcalloc(json_array_size(list) + 1, sizeof(*w));
@@ -132,12 +139,14 @@ static double forest_reach(const json_t *list)
 			widest = fmax(widest, reach);
 		}
 	}
-	return n ? fmin(fmin(widest, fmax(3 * bn_median(w, n), 1.5 * margin)), 1e6) * 1.08 + 1e-3 : fmax(1, 1.5 * margin);
+	return n ? fmin(fmin(widest, fmax(3 * bn_median(w, n), 1.5 * margin)), 1e6) * 1.08 + 1e-3
+		 : fmax(1, 1.5 * margin);
 }
 
 static void forest_row(struct gt_buf *out, const struct effect *e, const struct scale *x, double y)
 {
-	const char *v = gt_json_get_str(e->c, "verdict", "inconclusive"), *unit = gt_json_get_str(e->c, "direction", "");
+	const char *v = gt_json_get_str(e->c, "verdict", "inconclusive"),
+		   *unit = gt_json_get_str(e->c, "direction", "");
 	gt_autofree char *label = gt_xasprintf("%s", bn_text_metric(e->c).s);
 	gt_autofree char *value = gt_xasprintf("%s %s  %s", bn_text_change(e->c).s, bn_text_interval(e->c).s, v);
 	gt_autofree char *tip = gt_xasprintf("%s: %s, %s is better: %s", label, bn_text_change(e->c).s, unit,
@@ -172,8 +181,10 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 	size_t i;
 
 	svg_open(out, "forest", 0, bottom + 44, "Effects with their intervals",
-		 "One row per metric: the estimated change with its interval, over a band for changes too small to matter and a "
-		 "dashed box for what identical arms differed by. Right is better. The table above has the same numbers.");
+		 "One row per metric: the estimated change with its interval, over a band for changes too small to "
+		 "matter and a "
+		 "dashed box for what identical arms differed by. Right is better. The table above has the same "
+		 "numbers.");
 	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
 		gt_autofree char *label = gt_xasprintf("%+.*f %%", step_decimals(step), fabs(v) < step / 2 ? 0 : v);
 
@@ -219,7 +230,8 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 {
 	json_t *list = json_object_get(doc, "launches"), *l;
 	const char *metric = gt_json_get_str(c, "metric", "");
-	bool tail = gt_json_get_bool(c, "tail", false), higher = gt_streq(gt_json_get_str(c, "direction", NULL), "higher");
+	bool tail = gt_json_get_bool(c, "tail", false),
+	     higher = gt_streq(gt_json_get_str(c, "direction", NULL), "higher");
 	gt_autofree char *series = gt_xstrndup(metric, strlen(metric) - (tail && strlen(metric) > 4 ? 4 : 0));
 	struct dot *dot = gt_xcalloc(json_array_size(list) + 1, sizeof(*dot));
 	bool aa_only = gt_streq(gt_json_get_str(json_object_get(doc, "run"), "design", NULL), "aa");
@@ -239,8 +251,8 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 }
 
 /* Axis, grid and labels; the plot's left edge leaves room for the labels above the lines. */
-static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const char *unit, int xdec, double xstep, double ystep,
-		  const char *xname)
+static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const char *unit, int xdec, double xstep,
+		  double ystep, const char *xname)
 {
 	double v = y->lo;
 
@@ -299,13 +311,15 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 	x = (struct scale){ 0, end, LEFT, RIGHT };
 	y = (struct scale){ lo, hi, 196, 22 };
 	svg_open(out, "run", id, 236, title,
-		 "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles launches of A/A "
+		 "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles "
+		 "launches of A/A "
 		 "pairs. Lines join the two launches of a pair. A slope over the whole plot is drift of the host.");
 	frame(out, &x, &y, unit, step_decimals(xstep), xstep, ystep, "minutes");
 	for (size_t i = 0; i + 1 < n; i++)
 		for (size_t k = i + 1; k < n && k < i + 8; k++)
 			if (dot[k].block == dot[i].block)
-				line(out, "link", at(&x, dot[i].t_min), at(&y, dot[i].v), at(&x, dot[k].t_min), at(&y, dot[k].v));
+				line(out, "link", at(&x, dot[i].t_min), at(&y, dot[i].v), at(&x, dot[k].t_min),
+				     at(&y, dot[k].v));
 	for (size_t i = 0; i < n; i++) {
 		char cls[2] = { dot[i].kind, 0 }, tip[96];
 
@@ -333,8 +347,8 @@ static void pair_range(const json_t *list, double *lo, double *hi)
 	}
 }
 
-static void pair_dots(struct gt_buf *out, const json_t *list, const struct scale *x, const struct scale *y, const char *cls,
-		      char shape)
+static void pair_dots(struct gt_buf *out, const json_t *list, const struct scale *x, const struct scale *y,
+		      const char *cls, char shape)
 {
 	json_t *p;
 	size_t i;
@@ -360,7 +374,8 @@ void bn_plot_pairs(const json_t *doc, const json_t *c, unsigned id, struct gt_bu
 	json_t *pairs = json_object_get(c, "pairs"), *aa = json_object_get(json_object_get(c, "aa"), "pairs");
 	double margin = gt_json_get_real(c, "margin_pct", 1), ci_lo = gt_json_get_real(c, "ci_low_pct", NAN);
 	double ci_hi = gt_json_get_real(c, "ci_high_pct", NAN), est = gt_json_get_real(c, "change_pct", NAN);
-	double lo = fmin(0, -margin), hi = fmax(0, margin), last = fmax(last_block(pairs), last_block(aa)), ystep, xstep;
+	double lo = fmin(0, -margin), hi = fmax(0, margin), last = fmax(last_block(pairs), last_block(aa)), ystep,
+	       xstep;
 	gt_autofree char *title = gt_xasprintf("Change of %s in each pair", gt_json_get_str(c, "metric", "?"));
 	struct scale x, y;
 
@@ -373,7 +388,8 @@ void bn_plot_pairs(const json_t *doc, const json_t *c, unsigned id, struct gt_bu
 	x = (struct scale){ 1, fmax(last, 2), LEFT, RIGHT };
 	y = (struct scale){ lo, hi, 196, 22 };
 	svg_open(out, "pairs", id, 236, title,
-		 "Each diamond is the change within one pair, hollow circles are A/A pairs, where nothing was changed. The grey "
+		 "Each diamond is the change within one pair, hollow circles are A/A pairs, where nothing was changed. "
+		 "The grey "
 		 "band is the margin; the line and its band are the estimate and its interval.");
 	band(out, "band", 0, at(&y, -margin), 100, at(&y, margin));
 	frame(out, &x, &y, "%", 0, xstep, ystep, "pair");

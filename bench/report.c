@@ -25,27 +25,40 @@ struct bn_text bn_text_value(double v, const char *unit)
 			shown = scaled[i].shown;
 			break;
 		}
-	snprintf(t.s, sizeof(t.s), "%.*f %.40s", fabs(v) >= 1000 ? 0 : fabs(v) >= 100 ? 1 : fabs(v) >= 10 ? 2 : 3, v, shown);
+	snprintf(t.s, sizeof(t.s), "%.*f %.40s",
+		 fabs(v) >= 1000  ? 0
+		 : fabs(v) >= 100 ? 1
+		 : fabs(v) >= 10  ? 2
+				  : 3,
+		 v, shown);
 	return t;
 }
 
 /* Decimals that the interval supports: its half-width keeps one digit. */
 static int decimals(const json_t *c)
 {
-	double lo = gt_json_get_real(c, "ci_low_pct", NAN), hi = gt_json_get_real(c, "ci_high_pct", NAN), half = (hi - lo) / 2;
+	double lo = gt_json_get_real(c, "ci_low_pct", NAN), hi = gt_json_get_real(c, "ci_high_pct", NAN),
+	       half = (hi - lo) / 2;
 
 	if (!isfinite(half) || half <= 0)
 		return 1;
 	return half >= 10 ? 0 : half >= .1 ? 1 : half >= .01 ? 2 : 3;
 }
 
+/* Zero for what would be printed as zero: a sign before it says nothing. */
+static double rounded(double v, int d)
+{
+	return fabs(v) < .5 * pow(10, -d) ? 0 : v;
+}
+
 struct bn_text bn_text_change(const json_t *c)
 {
 	double v = gt_json_get_real(c, "change_pct", NAN);
 	struct bn_text t = { "-" };
+	int d = decimals(c);
 
 	if (isfinite(v))
-		snprintf(t.s, sizeof(t.s), "%+.*f %%", decimals(c), v);
+		snprintf(t.s, sizeof(t.s), "%+.*f %%", d, rounded(v, d));
 	return t;
 }
 
@@ -56,7 +69,7 @@ struct bn_text bn_text_interval(const json_t *c)
 	int d = decimals(c);
 
 	if (isfinite(lo) && isfinite(hi))
-		snprintf(t.s, sizeof(t.s), "[%+.*f, %+.*f]", d, lo, d, hi);
+		snprintf(t.s, sizeof(t.s), "[%+.*f, %+.*f]", d, rounded(lo, d), d, rounded(hi, d));
 	return t;
 }
 
@@ -123,7 +136,8 @@ struct bn_text bn_text_design(const json_t *doc)
 {
 	const json_t *run = json_object_get(doc, "run");
 	const char *design = gt_json_get_str(run, "design", "");
-	long long done = (long long)gt_json_get_int(doc, "pairs_done", 0), seed = (long long)gt_json_get_int(run, "seed", 0);
+	long long done = (long long)gt_json_get_int(doc, "pairs_done", 0),
+		  seed = (long long)gt_json_get_int(run, "seed", 0);
 	size_t looks = json_array_size(json_object_get(run, "looks"));
 	struct bn_text t;
 
@@ -158,8 +172,8 @@ struct bn_text bn_text_aa(const json_t *doc)
 		if (gt_streq(gt_json_get_str(c, "role", NULL), "primary") && pct > worst) {
 			worst = pct;
 			snprintf(t.s, sizeof(t.s), "%s (identical arms differ by %.1f %% in %.80s)",
-				 pct < gt_json_get_real(c, "own_margin_pct", 1) ? "ok" : "no bias proven, but noisy", pct,
-				 gt_json_get_str(c, "metric", "?"));
+				 pct < gt_json_get_real(c, "own_margin_pct", 1) ? "ok" : "no bias proven, but noisy",
+				 pct, gt_json_get_str(c, "metric", "?"));
 		}
 	}
 	return t;
@@ -195,15 +209,19 @@ static void primaries(const json_t *doc, const char *verdict, struct gt_buf *out
 
 void bn_text_headline(const json_t *doc, struct gt_buf *out)
 {
-	const char *v = gt_json_get_str(doc, "verdict", "inconclusive"), *why = gt_json_get_str(doc, "verdict_reason", NULL);
+	const char *v = gt_json_get_str(doc, "verdict", "inconclusive"),
+		   *why = gt_json_get_str(doc, "verdict_reason", NULL);
 	bool aa = gt_streq(gt_json_get_str(json_object_get(doc, "run"), "design", NULL), "aa");
 	char word[32] = "";
 
 	for (size_t i = 0; v[i] && i + 1 < sizeof(word); i++)
 		word[i] = (char)toupper((unsigned char)v[i]);
 	if (why) {
-		gt_buf_printf(out, "%s: %s", gt_streq(v, "wrong") ? "RESULTS WRONG" : gt_streq(v, "invalid") ? "INVALID SESSION" :
-										    word, why);
+		gt_buf_printf(out, "%s: %s",
+			      gt_streq(v, "wrong")     ? "RESULTS WRONG"
+			      : gt_streq(v, "invalid") ? "INVALID SESSION"
+						       : word,
+			      why);
 	} else if (gt_streq(v, "measured")) {
 		gt_buf_printf(out, "MEASURED: one arm; compare it with another result of this host");
 	} else {

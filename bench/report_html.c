@@ -32,7 +32,8 @@ static void banner(const json_t *doc, struct gt_buf *out)
 	gt_buf_xml(out, gt_json_get_str(host, "identity", "unknown"));
 	gt_buf_puts(out, " \xc2\xb7 ");
 	gt_buf_xml(out, gt_json_get_str(run, "started", "no date"));
-	gt_buf_printf(out, "</h1>\n<div class=\"verdict %s\"><strong>", verdict_class(gt_json_get_str(doc, "verdict", NULL)));
+	gt_buf_printf(out, "</h1>\n<div class=\"verdict %s\"><strong>",
+		      verdict_class(gt_json_get_str(doc, "verdict", NULL)));
 	gt_buf_xml(out, headline.s);
 	gt_buf_puts(out, "</strong><p>");
 	gt_buf_xml(out, rest ? rest + 2 : "");
@@ -71,12 +72,14 @@ static void head_row(struct gt_buf *out, const char *const *names, const char *c
 
 static void results(const json_t *doc, struct gt_buf *out)
 {
-	const char *head[] = { "Metric", bn_arm_name(doc, false), bn_arm_name(doc, true), "Change", "95 % interval", "Verdict" };
+	const char *head[] = {"Metric", bn_arm_name(doc, false), bn_arm_name(doc, true),
+			      "Change", "95 % interval",         "Verdict"};
 	const char *cls[] = { "", "r", "r", "r", "n", "" };
 	json_t *c;
 	size_t i;
 
-	gt_buf_puts(out, "<table class=\"stack\"><caption>Medians of launches; [P] decides the verdict, [G] is a guard that must "
+	gt_buf_puts(out, "<table class=\"stack\"><caption>Medians of launches; [P] decides the verdict, [G] is a guard "
+			 "that must "
 			 "not get worse, [C] is a control that nothing should move.</caption>\n");
 	head_row(out, head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
@@ -176,13 +179,17 @@ static void changed(const json_t *doc, struct gt_buf *out)
 
 	bn_html_section(out, "changed", "What changed");
 	if (json_array_size(declared))
-		change_table(declared, "id", "Changed on purpose between the two arms, read back, and put back afterwards.", out);
+		change_table(declared, "id",
+			     "Changed on purpose between the two arms, read back, and put back afterwards.", out);
 	else
 		gt_buf_puts(out, "<p>Nothing was changed on purpose.</p>\n");
 	if (json_array_size(others))
-		change_table(others, "key", "Other differences: what moved cannot be put down to the settings above alone.", out);
+		change_table(others, "key",
+			     "Other differences: what moved cannot be put down to the settings above alone.", out);
 	else
-		gt_buf_puts(out, "<p class=\"soft\">No other difference between the settings of the two arms was seen.</p>\n");
+		gt_buf_puts(
+			out,
+			"<p class=\"soft\">No other difference between the settings of the two arms was seen.</p>\n");
 	gt_buf_puts(out, "</section>\n");
 }
 
@@ -196,20 +203,24 @@ static void plots(const json_t *doc, struct gt_buf *out)
 	bn_html_section(out, "plots", "Plots");
 	gt_buf_puts(out, "<figure>\n");
 	bn_plot_forest(doc, out);
-	gt_buf_puts(out, "<figcaption>Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: what identical arms "
-			 "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive."
-			 "</figcaption></figure>\n");
+	gt_buf_puts(out,
+		    "<figcaption>Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: what "
+		    "identical arms "
+		    "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive."
+		    "</figcaption></figure>\n");
 	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
 		gt_buf_puts(out, "<h3 style=\"margin-top:1.4rem\">");
 		gt_buf_xml(out, bn_text_metric(c).s);
 		gt_buf_puts(out, "</h3>\n<div class=\"pair\">\n<figure>\n");
 		bn_plot_run_order(doc, c, (unsigned)i, out);
-		gt_buf_puts(out, "<figcaption>In the order of measuring. \xe2\x97\x8f baseline \xe2\x97\x86 changed \xe2\x97\x8b A/A."
+		gt_buf_puts(out, "<figcaption>In the order of measuring. \xe2\x97\x8f baseline \xe2\x97\x86 changed "
+				 "\xe2\x97\x8b A/A."
 				 "</figcaption></figure>\n");
 		if (json_array_size(json_object_get(c, "pairs"))) {
 			gt_buf_puts(out, "<figure>\n");
 			bn_plot_pairs(doc, c, (unsigned)i, out);
-			gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and interval.</figcaption>"
+			gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and "
+					 "interval.</figcaption>"
 					 "</figure>\n");
 		}
 		gt_buf_puts(out, "</div>\n");
@@ -225,7 +236,8 @@ static void settings_table(const json_t *doc, struct gt_buf *out)
 
 	if (!json_object_size(a))
 		return;
-	gt_buf_puts(out, "<details><summary>Settings in force during the measurement</summary>\n<div class=\"scroll\"><table><thead>"
+	gt_buf_puts(out, "<details><summary>Settings in force during the measurement</summary>\n<div "
+			 "class=\"scroll\"><table><thead>"
 			 "<tr><th scope=\"col\">Setting</th><th scope=\"col\">");
 	gt_buf_xml(out, bn_arm_name(doc, false));
 	gt_buf_puts(out, "</th>");
@@ -272,15 +284,23 @@ static void method(const json_t *doc, struct gt_buf *out)
 
 	bn_html_section(out, "method", "How to read this");
 	gt_buf_puts(out,
-		    "<p>A <em>launch</em> is a fresh process that runs one workload; its median step is one number. A <em>pair</em> is "
-		    "one launch before and one after the change, in an order decided by a coin, so that drift of the host cannot "
-		    "favour either side. The change is the mean of the logarithms of the ratios within pairs; its interval comes from "
-		    "turning round the sign-flip randomisation test. Steps within a launch are never counted as independent.</p>\n"
-		    "<p><strong>better</strong> and <strong>worse</strong>: the interval excludes no change, also after paying for the "
-		    "number of metrics, and the estimate reaches the margin. <strong>same</strong>: the whole interval lies inside the "
-		    "margin. <strong>inconclusive</strong>: this session cannot tell, and says how many more pairs it would take. An "
+		    "<p>A <em>launch</em> is a fresh process that runs one workload; its median step is one number. A "
+		    "<em>pair</em> is "
+		    "one launch before and one after the change, in an order decided by a coin, so that drift of the "
+		    "host cannot "
+		    "favour either side. The change is the mean of the logarithms of the ratios within pairs; its "
+		    "interval comes from "
+		    "turning round the sign-flip randomisation test. Steps within a launch are never counted as "
+		    "independent.</p>\n"
+		    "<p><strong>better</strong> and <strong>worse</strong>: the interval excludes no change, also "
+		    "after paying for the "
+		    "number of metrics, and the estimate reaches the margin. <strong>same</strong>: the whole interval "
+		    "lies inside the "
+		    "margin. <strong>inconclusive</strong>: this session cannot tell, and says how many more pairs it "
+		    "would take. An "
 		    "A/A pair changes nothing; when those differ, the session is invalid and gives no verdict.</p>\n"
-		    "<p>Two saved results are compared without pairs: drift between them is not controlled, so small effects are "
+		    "<p>Two saved results are compared without pairs: drift between them is not controlled, so small "
+		    "effects are "
 		    "never called better or worse.</p>\n");
 	gt_buf_puts(out, "<p class=\"soft\">Command: <code>");
 	json_array_foreach(json_object_get(run, "argv"), i, a) {
@@ -310,7 +330,8 @@ void bn_report_html(const json_t *doc, struct gt_buf *out)
 	plots(doc, out);
 	host(doc, out);
 	method(doc, out);
-	gt_buf_puts(out, "</main>\n<footer>Made by gpubench. The whole result, with every raw sample, is embedded in this page as "
+	gt_buf_puts(out, "</main>\n<footer>Made by gpubench. The whole result, with every raw sample, is embedded in "
+			 "this page as "
 			 "JSON (element <code>gpubench-result</code>).</footer>\n");
 	bn_html_json(out, "gpubench-result", doc);
 	bn_html_close(out);

@@ -6,7 +6,8 @@
 static void cell(struct gt_buf *out, const char *s)
 {
 	for (; *s; s++) {
-		if (*s == '|' || *s == '<' || *s == '\\' || *s == '`' || *s == '*' || *s == '_' || *s == '[' || *s == ']')
+		if (*s == '|' || *s == '<' || *s == '\\' || *s == '`' || *s == '*' || *s == '_' || *s == '[' ||
+		    *s == ']')
 			gt_buf_add(out, "\\", 1);
 		gt_buf_add(out, *s == '\n' || *s == '\r' ? " " : s, 1);
 	}
@@ -23,7 +24,7 @@ static void row(struct gt_buf *out, const char *const *cells, size_t n)
 
 static void comparisons(const json_t *doc, struct gt_buf *out)
 {
-	const char *head[] = { "metric", bn_arm_name(doc, false), bn_arm_name(doc, true), "change", "95% CI", "verdict" };
+	const char *head[] = {"metric", bn_arm_name(doc, false), bn_arm_name(doc, true), "change", "95% CI", "verdict"};
 	json_t *c;
 	size_t i;
 
@@ -75,7 +76,8 @@ static void changes(const json_t *list, const char *title, const char *key, stru
 	row(out, head, GT_ARRAY_SIZE(head));
 	gt_buf_puts(out, "| --- | --- | --- |\n");
 	json_array_foreach(list, i, k) {
-		struct bn_text from = bn_text_json(json_object_get(k, "from")), to = bn_text_json(json_object_get(k, "to"));
+		struct bn_text from = bn_text_json(json_object_get(k, "from")),
+			       to = bn_text_json(json_object_get(k, "to"));
 		const char *cells[] = { gt_json_get_str(k, key, "?"), from.s, to.s };
 
 		row(out, cells, GT_ARRAY_SIZE(cells));

@@ -6,7 +6,10 @@
 
 static const char *verdict_color(const char *v)
 {
-	return gt_streq(v, "better") ? "green" : gt_streq(v, "worse") ? "red" : gt_streq(v, "inconclusive") ? "yellow" : NULL;
+	return gt_streq(v, "better")         ? "green"
+	       : gt_streq(v, "worse")        ? "red"
+	       : gt_streq(v, "inconclusive") ? "yellow"
+					     : NULL;
 }
 
 static void header(const json_t *doc, FILE *out)
@@ -30,7 +33,8 @@ static void settings(const json_t *doc, FILE *out, unsigned width)
 
 	if (gt_streq(gt_json_get_str(json_object_get(doc, "run"), "design", NULL), "single"))
 		return;
-	gt_buf_printf(&line, "changed on purpose: %zu%s", json_array_size(declared), json_array_size(declared) ? ":" : "");
+	gt_buf_printf(&line, "changed on purpose: %zu%s", json_array_size(declared),
+		      json_array_size(declared) ? ":" : "");
 	json_array_foreach(declared, i, k)
 		gt_buf_printf(&line, "%s %s %s -> %s", i ? "," : "", gt_json_get_str(k, "id", "?"),
 			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s);
@@ -112,7 +116,8 @@ static void footer(const json_t *doc, FILE *out, unsigned width)
 	if (json_array_size(json_object_get(doc, "comparisons")))
 		gt_buf_printf(&line, "%lld better, %lld worse, %lld same, %lld inconclusive",
 			      (long long)gt_json_get_int(sum, "better", 0), (long long)gt_json_get_int(sum, "worse", 0),
-			      (long long)gt_json_get_int(sum, "same", 0), (long long)gt_json_get_int(sum, "inconclusive", 0));
+			      (long long)gt_json_get_int(sum, "same", 0),
+			      (long long)gt_json_get_int(sum, "inconclusive", 0));
 	json_array_foreach(list, i, w)
 		gt_buf_printf(&line, "%s%s (%s)", i ? ", " : line.len ? "   not measured: " : "not measured: ",
 			      gt_json_get_str(w, "workload", "?"), gt_json_get_str(w, "why", "?"));
@@ -126,7 +131,7 @@ static void footer(const json_t *doc, FILE *out, unsigned width)
 		gt_print_wrapped(out, line.s, 0, width);
 	}
 	gt_buf_clear(&line);
-	gt_buf_puts(&line, "VERDICT: ");
+	gt_buf_puts(&line, "VERDICT ");
 	bn_text_headline(doc, &line);
 	gt_print_wrapped(out, line.s, 0, width);
 }
@@ -140,7 +145,8 @@ void bn_report_text(const json_t *doc, FILE *out, bool color)
 	fputc('\n', out);
 	if (json_array_size(json_object_get(doc, "comparisons"))) {
 		comparison_table(doc, out, color);
-		fputs("[P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it\n", out);
+		fputs("[P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it\n",
+		      out);
 	} else {
 		level_table(doc, out, color);
 	}

@@ -22,7 +22,8 @@ static json_t *host_json(const struct pr_host *h)
 	json_object_set_new(j, "cpus", json_integer((json_int_t)gt_set_count(&h->cpu.online)));
 	json_object_set_new(j, "cpus_allowed", json_integer((json_int_t)gt_set_count(&h->cpu.allowed)));
 	json_object_set_new(j, "numa_nodes", json_integer((json_int_t)h->n_node));
-	json_object_set_new(j, "memory_bytes", pr_has(h->mem.total_bytes) ? json_integer(h->mem.total_bytes.v) : json_null());
+	json_object_set_new(j, "memory_bytes",
+			    pr_has(h->mem.total_bytes) ? json_integer(h->mem.total_bytes.v) : json_null());
 	json_object_set_new(j, "distribution", text_or_null(h->distro.pretty));
 	json_object_set_new(j, "kernel", text_or_null(h->kernel.release));
 	json_object_set_new(j, "kernel_cmdline", text_or_null(h->kernel.cmdline));
@@ -44,9 +45,10 @@ json_t *bn_result_new(const struct pr_host *host, char *const *argv)
 
 	for (; *argv; argv++)
 		json_array_append_new(args, gt_json_str(*argv));
-	return json_pack("{s:s, s:{s:s, s:s, s:i, s:s}, s:{s:o}, s:o, s:{s:[]}, s:{s:s, s:s}}", "schema", BN_SCHEMA, "tool", "name",
-			 "gpubench", "version", PACKAGE_VERSION, "suite_major", BN_SUITE_MAJOR, "compiler", __VERSION__, "run",
-			 "argv", args, "host", host_json(host), "treatment", "declared", "arms", "a", "baseline", "b", "tuned");
+	return json_pack("{s:s, s:{s:s, s:s, s:i, s:s}, s:{s:o}, s:o, s:{s:[]}, s:{s:s, s:s}}", "schema", BN_SCHEMA,
+			 "tool", "name", "gpubench", "version", PACKAGE_VERSION, "suite_major", BN_SUITE_MAJOR,
+			 "compiler", __VERSION__, "run", "argv", args, "host", host_json(host), "treatment", "declared",
+			 "arms", "a", "baseline", "b", "tuned");
 }
 
 void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when)

@@ -53,7 +53,8 @@ static int choose_workloads(struct gt_fsroot *fs, json_t *doc, struct gt_strv *r
 	json_object_set_new(doc, "unavailable", unavailable);
 	for (char *id = strtok_r(copy, ",", &save); id; id = strtok_r(NULL, ",", &save)) {
 		if (!bn_workload_find(id))
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no workload is called \"%s\"; see gpubench list", id);
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "no workload is called \"%s\"; see gpubench list", id);
 		gt_strv_add(&wanted, id);
 	}
 	for (const struct bn_workload *const *w = bn_workloads; *w; w++) {
@@ -127,9 +128,11 @@ static void preflight(struct gt_fsroot *fs, const struct pr_host *host, json_t *
 	json_object_set_new(json_object_get(doc, "run"), "notes", notes);
 	json_object_set_new(json_object_get(doc, "host"), "load_at_start", gt_json_real(e.load1));
 	if (e.load1 > .5 * (double)GT_MAX(1u, gt_set_count(&host->cpu.allowed)))
-		bn_warning(notes, "load", "others use the CPUs; expect wide intervals", "load was %.1f at the start", e.load1);
+		bn_warning(notes, "load", "others use the CPUs; expect wide intervals", "load was %.1f at the start",
+			   e.load1);
 	if (e.psi_memory > 5)
-		bn_warning(notes, "pressure", "free some memory", "tasks waited for memory %.0f %% of the last 10 s", e.psi_memory);
+		bn_warning(notes, "pressure", "free some memory", "tasks waited for memory %.0f %% of the last 10 s",
+			   e.psi_memory);
 }
 
 static void plan_session(const char *design, size_t declared, struct bn_session *s, struct bn_look *one)
@@ -160,15 +163,17 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 	if (gt_streq(s->design, "aa"))
 		fputs("gpubench: the plan changes nothing on this host: measuring A/A pairs only\n", stderr);
 	else if (declared)
-		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n", declared,
-			declared == 1 ? " differs" : "s differ");
+		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n",
+			declared, declared == 1 ? " differs" : "s differ");
 	fprintf(stderr, "gpubench: %zu workload%s, ", workloads->n, workloads->n == 1 ? "" : "s");
 	if (first == last)
-		fprintf(stderr, "%zu %s, about %.1f min, seed %llu\n", first, arms > 1 ? "pairs of launches" : "launches",
-			(double)first * arms * group / 60, (unsigned long long)s->seed);
+		fprintf(stderr, "%zu %s, about %.1f min, seed %llu\n", first,
+			arms > 1 ? "pairs of launches" : "launches", (double)first * arms * group / 60,
+			(unsigned long long)s->seed);
 	else
 		fprintf(stderr, "%zu to %zu pairs of launches, about %.1f to %.1f min, seed %llu\n", first, last,
-			(double)first * arms * group / 60, (double)last * arms * group / 60, (unsigned long long)s->seed);
+			(double)first * arms * group / 60, (double)last * arms * group / 60,
+			(unsigned long long)s->seed);
 }
 
 /* Analyse what there is, write it, and find the exit status. */
@@ -260,34 +265,40 @@ static int cmd_run(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt run_opts[] = {
-	{ 0, "plan", "FILE", "measure before and after this plan of gputune, and put the host back", GT_OPT_STR, &opt.plan, NULL },
-	{ 0, "no-plan", NULL, "measure the host as it is, for a later compare (the default)", GT_OPT_FLAG, &opt.no_plan, NULL },
-	{ 0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG, &opt.no_env, NULL },
-	{ 0, "env", "NAME=VALUE", "a variable that the changed arm runs with", GT_OPT_LIST, &opt.env, NULL },
-	{ 0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &opt.workloads, NULL },
-	{ 0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_UINT, &opt.pairs, NULL },
-	{ 0, "quick", NULL, "nine pairs and no further looks", GT_OPT_FLAG, &opt.quick, NULL },
-	{ 0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &opt.seed, NULL },
-	{ 0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &opt.data, NULL },
-	{ 0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
-	  &opt.require_conclusive, NULL },
-	{ 'o', "output", "FILE", "the result with every raw sample, as JSON; written after every launch", GT_OPT_STR,
-	  &opt.out.json, NULL },
-	{ 0, "html", "FILE", "the result as one page with plots", GT_OPT_STR, &opt.out.html, NULL },
-	{ 0, "markdown", "FILE", "the result as Markdown", GT_OPT_STR, &opt.out.markdown, NULL },
-	{ 0 },
+	{0, "plan", "FILE", "measure before and after this plan of gputune, and put the host back", GT_OPT_STR,
+	 &opt.plan, NULL},
+	{0, "no-plan", NULL, "measure the host as it is, for a later compare (the default)", GT_OPT_FLAG, &opt.no_plan,
+	 NULL},
+	{0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG, &opt.no_env,
+	 NULL},
+	{0, "env", "NAME=VALUE", "a variable that the changed arm runs with", GT_OPT_LIST, &opt.env, NULL},
+	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &opt.workloads, NULL},
+	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_UINT, &opt.pairs,
+	 NULL},
+	{0, "quick", NULL, "nine pairs and no further looks", GT_OPT_FLAG, &opt.quick, NULL},
+	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &opt.seed, NULL},
+	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &opt.data, NULL},
+	{0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
+	 &opt.require_conclusive, NULL},
+	{'o', "output", "FILE", "the result with every raw sample, as JSON; written after every launch", GT_OPT_STR,
+	 &opt.out.json, NULL},
+	{0, "html", "FILE", "the result as one page with plots", GT_OPT_STR, &opt.out.html, NULL},
+	{0, "markdown", "FILE", "the result as Markdown", GT_OPT_STR, &opt.out.markdown, NULL},
+	{0},
 };
 
 const struct gt_cmd bn_cmd_run = {
-	.name	 = "run",
-	.args	 = "",
+	.name = "run",
+	.args = "",
 	.summary = "measure this host, with a plan before and after it",
-	.help	 = "With --plan or --env two arms are measured in interleaved pairs whose order is tossed by a coin: the host as "
-		   "it is, and the host with the plan applied and the environment of its profile. Every launch is a fresh "
-		   "process. A/A pairs, in which nothing changes, are mixed in; when those differ the session is invalid "
-		   "(exit 5). Without a plan one arm is measured.\n\n"
-		   "The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is kept and "
-		   "the exit status is 5. After a kill -9, gputune recover puts them back.",
-	.opts	 = run_opts,
-	.run	 = cmd_run,
+	.help = "With --plan or --env two arms are measured in interleaved pairs whose order is tossed by a coin: the "
+		"host as "
+		"it is, and the host with the plan applied and the environment of its profile. Every launch is a fresh "
+		"process. A/A pairs, in which nothing changes, are mixed in; when those differ the session is invalid "
+		"(exit 5). Without a plan one arm is measured.\n\n"
+		"The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is "
+		"kept and "
+		"the exit status is 5. After a kill -9, gputune recover puts them back.",
+	.opts = run_opts,
+	.run = cmd_run,
 };

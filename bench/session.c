@@ -82,7 +82,8 @@ static bool register_metric(struct state *st, const char *workload, const char *
 static json_t *launch_record(struct state *st, const char *workload, json_t *launch)
 {
 	json_t *rec = json_object(), *by_id = json_object(), *series, *verify = json_object_get(launch, "verify");
-	const char *definition = gt_json_get_str(launch, "definition", ""), *failure = gt_json_get_str(launch, "failure", NULL);
+	const char *definition = gt_json_get_str(launch, "definition", ""),
+		   *failure = gt_json_get_str(launch, "failure", NULL);
 	size_t i;
 	static const char *const keep[] = { "wall_s", "params", "notes", "verify", "process", "env", "inside_s" };
 
@@ -92,8 +93,8 @@ static json_t *launch_record(struct state *st, const char *workload, json_t *lau
 		if (!register_metric(st, workload, definition, series) && !failure)
 			failure = "the problem size differs from the first launch";
 		json_object_set_new(by_id, id,
-				    json_pack("{s:I, s:O}", "warmup", (json_int_t)gt_json_get_int(series, "warmup", 0), "samples",
-					      json_object_get(series, "samples")));
+				    json_pack("{s:I, s:O}", "warmup", (json_int_t)gt_json_get_int(series, "warmup", 0),
+					      "samples", json_object_get(series, "samples")));
 	}
 	json_object_set_new(rec, "workload", json_string(workload));
 	json_object_set_new(rec, "failure", gt_json_str(failure));
@@ -165,8 +166,8 @@ static bool declared(const struct state *st, const char *key)
 
 static void confounder(struct state *st, const char *key, const json_t *from, const json_t *to, const char *when)
 {
-	json_array_append_new(st->confounders, json_pack("{s:s, s:O, s:O, s:s, s:I}", "key", key, "from", from, "to", to, "when",
-							 when, "block", (json_int_t)st->block));
+	json_array_append_new(st->confounders, json_pack("{s:s, s:O, s:O, s:s, s:I}", "key", key, "from", from, "to",
+							 to, "when", when, "block", (json_int_t)st->block));
 }
 
 /* Keys whose value differs; `midway`: the same state at two times, otherwise the two arms. */
@@ -263,8 +264,9 @@ static void drop_hopeless(struct state *st)
 			why = gt_json_get_str(rec, "failure", why);
 		}
 		if (all && failed == all)
-			json_array_append_new(json_object_get(st->doc, "unavailable"),
-					      json_pack("{s:s, s:o}", "workload", st->workload[w], "why", gt_json_str(why)));
+			json_array_append_new(
+				json_object_get(st->doc, "unavailable"),
+				json_pack("{s:s, s:o}", "workload", st->workload[w], "why", gt_json_str(why)));
 		else
 			st->workload[kept++] = st->workload[w];
 	}
@@ -334,7 +336,9 @@ static void announce(struct state *st)
 						      gt_json_real(minutes)));
 		if (!st->s->quiet && isfinite(mde)) {
 			gt_progress_end();
-			fprintf(stderr, "gpubench: with %zu pairs (%s%.1f min more) changes of about %.1f %% in %s can be seen\n",
+			fprintf(stderr,
+				"gpubench: with %zu pairs (%s%.1f min more) changes of about %.1f %% in %s can be "
+				"seen\n",
 				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes, mde, data->metrics[m].id);
 		}
 	}

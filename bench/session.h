@@ -9,12 +9,12 @@
 
 struct bn_ops {
 	void *ctx;
-	/* Put the host into the state of the arm and read it back; leave puts it back. changed: false in A/A blocks and in
-	 * arm A, where nothing is touched. */
+	/* Put the host into the state of the arm and read it back; leave puts it back. changed: false in A/A blocks and
+	 * in arm A, where nothing is touched. */
 	int (*enter)(void *ctx, bool changed, struct gt_err *err);
 	int (*leave)(void *ctx, bool changed, struct gt_err *err);
-	/* One fresh process. *ret_launch is its document, with member "env"; a launch that fails on its own account returns
-	 * 0 and a document with "failure". A negative errno ends the session. */
+	/* One fresh process. *ret_launch is its document, with member "env"; a launch that fails on its own account
+	 * returns 0 and a document with "failure". A negative errno ends the session. */
 	int (*launch)(void *ctx, const char *workload, bool changed, uint64_t seed, uint64_t salt, json_t **ret_launch,
 		      struct gt_err *err);
 	/* The settings in force now: an object of key and value. */

@@ -40,7 +40,8 @@ struct bn_effect {
 
 /* Sign-flip randomisation test of d[0..n-1] and the interval that comes from inverting it. Exact for n <= 20: by
  * Hartigan's theorem the bounds are order statistics of the means of all non-empty subsets. Beyond that random
- * subsets from the seed, 99999 of them up to 200 pairs and at least 9999. It holds whatever the drift, because the order inside each pair was tossed by us. */
+ * subsets from the seed, 99999 of them up to 200 pairs and at least 9999. It holds whatever the drift, because the
+ * order inside each pair was tossed by us. */
 #define BN_FLIP_EXACT_MAX	20
 struct bn_effect bn_signflip(const double *d, size_t n, double alpha, uint64_t seed);
 /* Student's interval of the mean of d. */

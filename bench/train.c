@@ -74,7 +74,8 @@ static int fill_defaults(struct run *r, const struct bn_train_options *o, struct
 		if (gt_streq(o->model, models[i].name))
 			m = &models[i];
 	if (!m)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no model %s: gpt2, gpt and mlp can be trained", o->model);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no model %s: gpt2, gpt and mlp can be trained",
+				    o->model);
 	r->model = m;
 	r->o = *o;
 	r->o.batch = or_default(o->batch, m->batch);
@@ -193,7 +194,8 @@ static int held_out(struct run *r, double *ret, struct gt_err *err)
 		double loss = 0;
 		int status;
 
-		rt_text_held_out(r->text, i, HELD_OUT_BATCHES, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0], r->input[1]);
+		rt_text_held_out(r->text, i, HELD_OUT_BATCHES, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0],
+				 r->input[1]);
 		status = rt_eval(r->program, (const void *const *)r->input, &loss, err);
 		if (status)
 			return status;
@@ -230,7 +232,8 @@ static int train(struct run *r, struct gt_err *err)
 		int status;
 
 		if (r->text)
-			rt_text_batch(r->text, r->o.seed, i, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0], r->input[1]);
+			rt_text_batch(r->text, r->o.seed, i, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0],
+				      r->input[1]);
 		if (i == r->o.warmup)
 			r->faults = minor_faults();
 		t0 = gt_now_s();
@@ -296,8 +299,9 @@ static void put_times(json_t *doc, const struct run *r)
 
 static json_t *document(const struct run *r)
 {
-	static const char *const from_report[] = { "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas",
-						   "isa", "pages", "placement", "passes", "warnings", "ops" };
+	static const char *const from_report[] = {
+		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa",
+		"pages",          "placement",      "passes",        "warnings",        "ops"};
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 

@@ -100,10 +100,11 @@ static void print_text(const json_t *doc, bool color)
 	       (long long)gt_json_get_int(doc, "parameters", 0), (long long)gt_json_get_int(doc, "batch", 0),
 	       (long long)gt_json_get_int(doc, "seq", 0), (long long)gt_json_get_int(doc, "seed", 0));
 	printf("runs on    %s, %s, %s, %lld threads, %s, %s\n", gt_json_get_str(doc, "device", ""),
-	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""), (long long)gt_json_get_int(doc, "threads", 0),
-	       gt_json_get_str(doc, "pages", ""), gt_json_get_str(doc, "placement", ""));
-	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0), unit,
-	       gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
+	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""),
+	       (long long)gt_json_get_int(doc, "threads", 0), gt_json_get_str(doc, "pages", ""),
+	       gt_json_get_str(doc, "placement", ""));
+	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0),
+	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
 	       gt_json_get_real(doc, "minor_faults_per_step", 0));
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
@@ -139,15 +140,15 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd bn_cmd_train = {
-	.name	  = "train",
-	.args	  = "MODEL",
-	.summary  = "train one model in this process and report its speed",
-	.help	  = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of "
-		    "real text) or mlp (784-1024-1024-10 on random samples). Sizes that are not given are the model's own. "
-		    "Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
-		    "in ten is held out, and a run whose held-out loss did not fall is void (exit status 6).",
-	.opts	  = opts,
+	.name = "train",
+	.args = "MODEL",
+	.summary = "train one model in this process and report its speed",
+	.help = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of "
+		"real text) or mlp (784-1024-1024-10 on random samples). Sizes that are not given are the model's own. "
+		"Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
+		"in ten is held out, and a run whose held-out loss did not fall is void (exit status 6).",
+	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,
-	.run	  = run_train,
+	.run = run_train,
 };

@@ -53,7 +53,8 @@ static uint64_t llc_bytes(struct gt_fsroot *fs)
 			continue;
 		for (int index = 4; index >= 2; index--) {
 			gt_autofree char *size = gt_xasprintf(CPU_DIR "/%s/cache/index%d/size", cpus.v[i], index);
-			gt_autofree char *list = gt_xasprintf(CPU_DIR "/%s/cache/index%d/shared_cpu_list", cpus.v[i], index);
+			gt_autofree char *list =
+				gt_xasprintf(CPU_DIR "/%s/cache/index%d/shared_cpu_list", cpus.v[i], index);
 			gt_autofree char *shared = NULL;
 
 			if (gt_fs_read_line(fs, list, &shared) < 0)
@@ -235,8 +236,8 @@ static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
 	return r;
 }
 
-static const char *const knobs[] = { "run.omp.num_threads", "run.omp.places", "run.omp.proc_bind", "run.numa", "thp.enabled",
-				     "kernel.numa_balancing", "cpu.governor", NULL };
+static const char *const knobs[] = {"run.omp.num_threads", "run.omp.places",        "run.omp.proc_bind", "run.numa",
+				    "thp.enabled",         "kernel.numa_balancing", "cpu.governor",      NULL};
 
 const struct bn_workload bn_workload_mem_bw = {
 	.id	   = "mem.bw",

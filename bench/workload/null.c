@@ -21,7 +21,8 @@ static int null_run(struct bn_launch *l, struct gt_err *err)
 		}
 		ns[b] = (gt_now_s() - t0) / STEPS * 1e9;
 		if (!(ns[b] > 0))
-			snprintf(l->wrong, sizeof(l->wrong), "the monotonic clock stood still over %d readings", 2 * STEPS);
+			snprintf(l->wrong, sizeof(l->wrong), "the monotonic clock stood still over %d readings",
+				 2 * STEPS);
 	}
 	json_object_set_new(l->params, "steps", json_integer(STEPS));
 	bn_series(l, &bn_workload_null, "", BN_CONTROL, ns, BATCHES, 4, false);

@@ -32,16 +32,19 @@ static int sim_parse(const char *text, struct sim *s, struct gt_err *err)
 		bool known = false;
 
 		if (!eq)
-			return gt_fail(err, EINVAL, "GPUBENCH_SIM: \"%s\" is not NAME=NUMBER", item);
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "GPUBENCH_SIM: \"%s\" is not NAME=NUMBER",
+					    item);
 		*eq++ = '\0';
 		for (size_t k = 0; k < GT_ARRAY_SIZE(keys); k++)
 			if (strcmp(item, keys[k].name) == 0)
 				known = gt_parse_double(eq, keys[k].dest) == 0;
 		if (!known)
-			return gt_fail(err, EINVAL, "GPUBENCH_SIM: \"%s=%s\" is not understood", item, eq);
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "GPUBENCH_SIM: \"%s=%s\" is not understood",
+					    item, eq);
 	}
 	if (!(s->step > 0) || !(s->sd >= 0) || !(s->effect > -1))
-		return gt_fail(err, EINVAL, "GPUBENCH_SIM: step > 0, sd >= 0 and effect > -1 are needed");
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "GPUBENCH_SIM: step > 0, sd >= 0 and effect > -1 are needed");
 	return 0;
 }
 

@@ -44,8 +44,8 @@ static int train_gpt_run(struct bn_launch *l, struct gt_err *err)
 	if (l->fault)
 		after = before;
 	if (gt_json_get_bool(doc, "void", true) || !(after < before))
-		snprintf(l->wrong, sizeof(l->wrong), "the held-out loss did not fall (%.4f before, %.4f after): the run is void",
-			 before, after);
+		snprintf(l->wrong, sizeof(l->wrong),
+			 "the held-out loss did not fall (%.4f before, %.4f after): the run is void", before, after);
 	keep(doc, l->params, sizes);
 	json_object_set_new(l->params, "steps", json_integer(STEPS));
 	json_object_set_new(l->params, "data", gt_json_str(l->data ? l->data : "licence texts of this host"));
@@ -54,7 +54,8 @@ static int train_gpt_run(struct bn_launch *l, struct gt_err *err)
 	return 0;
 }
 
-static const char *const knobs[] = { "omp.", "run.", "thp.", "vm.swappiness", "kernel.numa_balancing", "cpu.governor", NULL };
+static const char *const knobs[] = {"omp.",         "run.", "thp.", "vm.swappiness", "kernel.numa_balancing",
+				    "cpu.governor", NULL};
 
 const struct bn_workload bn_workload_train_gpt = {
 	.id	   = "train.gpt",

@@ -1,0 +1,71 @@
+A saved result can be rendered again at any time; everything is computed anew from its raw samples.
+
+  $ gpubench run --workload sim --env GPUBENCH_SIM=effect=.03 --quick --seed 7 --quiet -o r.json > first.txt
+  [1]
+  $ gpubench report r.json > again.txt; cmp first.txt again.txt
+  $ gpubench report r.json --markdown - | grep -v '^- load was'
+  **WORSE: sim +3.0 % \[+2.7, +3.4\], lower is better; sim.p99 +3.0 % \[+2.6, +3.5\], lower is better**
+  
+  *. Design: 9 random pairs + 6 A/A pairs, seed 7. (glob)
+  
+  | metric | baseline | tuned | change | 95% CI | verdict |
+  | --- | ---: | ---: | ---: | --- | --- |
+  | sim \[P\] | 99.97 ms | 103.2 ms | +3.0 % | \[+2.7, +3.4\] | WORSE (p 0.0039 Holm) |
+  | sim.p99 \[G\] | 100.4 ms | 103.6 ms | +3.0 % | \[+2.6, +3.5\] | WORSE (p 0.0039 BH) |
+  
+  | changed on purpose | from | to |
+  | --- | --- | --- |
+  | env.GPUBENCH\_SIM | (none) | effect=.03 |
+  
+  $ gpubench report r.json -o x.json > /dev/null; gpubench report x.json --json | cmp - x.json
+
+As a gate it exits as the run did, from what the samples say and not from what the file claims.
+
+  $ edit() { python3 -c "import json, sys; d = json.load(open('r.json')); $1; json.dump(d, open('x.json', 'w'))"; }
+  $ gpubench report r.json --gate > /dev/null
+  [1]
+  $ edit 'd["verdict"], d["exit_code"] = "better", 0'; gpubench report x.json --gate | tail -2 | head -1
+  VERDICT WORSE: sim +3.0 % [+2.7, +3.4], lower is better; sim.p99 +3.0 % [+2.6, +3.5], lower is
+
+Identical arms that differ by something that matters make the session invalid: exit status 5.
+
+  $ biased='[l["metrics"]["sim"].update(samples=[s * 1.05 for s in l["metrics"]["sim"]["samples"]]) for l in d["launches"] if l["kind"] == "aa" and l["arm"] == "B"]'
+  $ edit "$biased"; gpubench report x.json --gate | grep '^VERDICT'
+  VERDICT INVALID SESSION: identical arms differ by +5.0 % in sim: nothing measured here can be
+  $ edit "$biased"; gpubench report x.json --gate > /dev/null
+  [5]
+
+So does a broken promise of the workload: 6. A clock that ran backwards gives no verdict.
+
+  $ edit 'd["launches"][4]["wrong"] = "bad sum"'; gpubench report x.json --gate > /dev/null
+  [6]
+  $ edit 'd["launches"][9]["t_s"] = 0'; gpubench report x.json --gate --require-conclusive | grep -E '^(note: time|VERDICT)'
+  note: time runs backwards or is missing at launch 9; the order of the launches cannot be trusted
+  VERDICT INCONCLUSIVE: sim +3.0 % [+2.7, +3.4], lower is better: the clock ran backwards
+
+The page is one file, whole, without network or script, and holds the data.
+
+  $ gpubench report r.json --html - > r.html; head -1 r.html; tail -1 r.html; grep -cE 'https?:|src=|@import|url\(' r.html
+  <!DOCTYPE html>
+  </html>
+  0
+  [1]
+  $ python3 - <<'END'
+  > import html.parser, json, re
+  > text = open("r.html", encoding="utf-8").read()
+  > void, stack = {"meta", "link", "br"}, []
+  > class P(html.parser.HTMLParser):
+  >     def handle_starttag(self, tag, attrs):
+  >         if tag not in void: stack.append(tag)
+  >     def handle_startendtag(self, tag, attrs): pass
+  >     def handle_endtag(self, tag): assert stack.pop() == tag, tag
+  > P().feed(text)
+  > data = json.loads(re.search(r'id="gpubench-result">\n(.*)\n</script>', text).group(1))
+  > print(stack, len(data["launches"]), data["verdict"])
+  > END
+  [] 30 worse
+
+Text that a terminal would obey is shown as text.
+
+  $ edit 'd["launches"][0]["failure"] = "\x1b[2J\x07gone"'; gpubench report x.json | grep -a 'note: sim'
+  note: sim failed in 1 of 30 launches: ?[2J?gone; its pairs are incomplete

@@ -1,0 +1,157 @@
+A session measures in pairs and says what it found. The workload sim makes up its step times, so that everything here is
+known beforehand; the seed makes it repeatable. Remarks on the load of this host are taken away.
+
+  $ set -o pipefail; calm() { grep -v '^note: .*others use the CPUs'; }
+  $ sim() { gpubench run --workload sim --seed 7 --quiet "$@" | calm; }
+  $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
+  gpubench  host * (glob)
+  design: 9 random pairs + 6 A/A pairs, seed 7   A/A check: ok (identical arms differ by 0.0 % in sim)
+  changed on purpose: 1: env.GPUBENCH_SIM (none) -> effect=.03
+  OTHER differences: none
+  
+  METRIC      baseline    tuned CHANGE 95% CI       VERDICT
+  sim [P]     99.97 ms 103.2 ms +3.0 % [+2.7, +3.4] WORSE (p 0.0039 Holm)
+  sim.p99 [G] 100.4 ms 103.6 ms +3.0 % [+2.6, +3.5] WORSE (p 0.0039 BH)
+  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  
+  0 better, 2 worse, 0 same, 0 inconclusive
+  VERDICT WORSE: sim +3.0 % [+2.7, +3.4], lower is better; sim.p99 +3.0 % [+2.6, +3.5], lower is
+  better
+  [1]
+
+What got better is exit status 0, and the guard is judged beside it.
+
+  $ sim --env GPUBENCH_SIM=effect=-.02 --quick | tail -7
+  METRIC      baseline    tuned CHANGE 95% CI       VERDICT
+  sim [P]     99.97 ms 98.21 ms -2.0 % [-2.3, -1.6] BETTER (p 0.0039 Holm)
+  sim.p99 [G] 100.4 ms 98.57 ms -2.0 % [-2.4, -1.6] BETTER (p 0.0039 BH)
+  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  
+  2 better, 0 worse, 0 same, 0 inconclusive
+  VERDICT BETTER: sim -2.0 % [-2.3, -1.6], lower is better
+
+"same" means that the whole interval lies inside the margin.
+
+  $ sim --env GPUBENCH_SIM=effect=0 --pairs 24 | grep -E '^(sim|VERDICT)'
+  sim [P]     99.98 ms 100.0 ms +0.0 % [-0.3, +0.3] same (within 1.0 %)
+  sim.p99 [G] 100.4 ms 100.4 ms +0.0 % [-0.3, +0.3] same (within 2.0 %)
+  VERDICT SAME: sim +0.0 % [-0.3, +0.3], lower is better
+
+Noise is inconclusive, with how many pairs an answer would take; asked for a conclusion, that is exit status 3.
+
+  $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick | grep -E '^(sim|VERDICT)'
+  sim [P]     99.97 ms 101.0 ms +0.2 % [-2.1, +2.3] inconclusive: needs 97 more pairs (* min) (glob)
+  sim.p99 [G] 100.4 ms 101.4 ms +0.2 % [-2.1, +2.4] inconclusive: needs 15 more pairs (* min) (glob)
+  VERDICT INCONCLUSIVE: sim +0.2 % [-2.1, +2.3], lower is better: needs 97 more pairs (* min) (glob)
+  $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick --require-conclusive > /dev/null
+  [3]
+
+Without --quick and --pairs it stops at a planned look, as soon as there is an answer.
+
+  $ sim --env GPUBENCH_SIM=effect=-.05 | sed -n 's/ *A.A check.*//; /^design/p'
+  design: 9 random pairs (planned looks) + 6 A/A pairs, seed 7
+  $ sim --env GPUBENCH_SIM=effect=-.01,sd=.02 | sed -n 's/ *A.A check.*//; /^design/p'
+  design: 24 random pairs (planned looks) + 6 A/A pairs, seed 7
+
+A workload whose result is wrong voids the session: exit status 6.
+
+  $ sim --env GPUBENCH_SIM=wrong=1 --quick | grep '^VERDICT'
+  VERDICT RESULTS WRONG: sim: simulated wrong result
+  [6]
+
+Each workload finds its own result wrong when it is.
+
+  $ GPUBENCH_FAULT=verify gpubench launch alloc > /dev/null
+  gpubench: alloc: 1 objects were refused or came back damaged
+  [6]
+  $ GPUBENCH_FAULT=verify gpubench launch mem.bw > /dev/null
+  gpubench: mem.bw: 1 of * triad elements are wrong (glob)
+  [6]
+  $ GPUBENCH_FAULT=verify gpubench launch train.gpt > /dev/null
+  gpubench: train.gpt: the held-out loss did not fall (* before, * after): the run is void (glob)
+  [6]
+
+A workload that fails in one arm only gives no verdict; one that always fails is named, and nothing is left to judge.
+
+  $ sim --env GPUBENCH_SIM=fail=1 --quick | grep -E '^(sim|note|VERDICT)'
+  sim [P]            -     -      - unknown inconclusive: no numbers from the changed arm
+  sim.p99 [G]        -     -      - unknown inconclusive: no numbers from the changed arm
+  note: sim failed in 9 of 30 launches: simulated failure; its pairs are incomplete
+  VERDICT INCONCLUSIVE: sim - unknown, lower is better: no numbers from the changed arm
+  $ GPUBENCH_SIM=fail=1 sim --pairs 3 | tail -2
+  not measured: sim (simulated failure)
+  VERDICT INVALID SESSION: no launch succeeded
+  [5]
+
+^C keeps what was measured, and says so in the file: exit status 5.
+
+  $ timeout --preserve-status -s INT 1 gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
+  gpubench: interrupted; the settings are back, what was measured is in cut.json
+  [5]
+  $ python3 -c 'import json; d = json.load(open("cut.json")); print(len(d["launches"]) > 2, d["run"]["interrupted"], d["verdict"])'
+  True True invalid
+  $ gpubench report cut.json --gate > /dev/null
+  [5]
+
+One arm, for a later compare.
+
+  $ sim --pairs 9 | tail -5
+  METRIC    MEDIAN   LOWEST  HIGHEST LAUNCHES
+  sim     99.77 ms 99.60 ms 100.6 ms        9
+  sim.p99 100.2 ms 99.93 ms 101.1 ms        9
+  
+  VERDICT MEASURED: one arm; compare it with another result of this host
+
+A plan that changes nothing is said to, and identical arms are compared.
+
+  $ gputune plan --only vm.swappiness -o plan.json > /dev/null
+  $ python3 -c 'import json; d = json.load(open("plan.json")); d["items"] = []; json.dump(d, open("none.json", "w"))'
+  $ gpubench run --plan none.json --no-env --workload sim --quick --seed 7 2>&1 | calm | grep -vE '^(gpubench  host|measuring)'
+  gpubench: the plan changes nothing on this host: measuring A/A pairs only
+  gpubench: 1 workload, 9 pairs of launches, about 0.0 min, seed 7
+  design: 9 A/A pairs, nothing changed, seed 7
+  changed on purpose: 0
+  OTHER differences: none
+  
+  METRIC      baseline the same CHANGE 95% CI       VERDICT
+  sim [P]     99.72 ms 99.96 ms +0.3 % [-0.1, +0.8] same (within 1.0 %)
+  sim.p99 [G] 100.1 ms 100.4 ms +0.3 % [-0.2, +0.9] same (within 2.0 %)
+  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  
+  0 better, 0 worse, 2 same, 0 inconclusive
+  VERDICT SAME: nothing was changed, so this only shows how well identical arms agree: sim +0.3 %
+  [-0.1, +0.8], lower is better
+
+A plan for another host is refused: exit status 4.
+
+  $ python3 -c 'import json; d = json.load(open("plan.json")); d["host"] = "0123456789abcdef"; json.dump(d, open("x.json", "w"))'
+  $ gpubench run --plan x.json --workload sim
+  gpubench: the plan is for another host (0123456789abcdef, this one is *): make one here (glob)
+  [4]
+
+What cannot be run is refused before anything is measured.
+
+  $ gpubench run --workload nonsense
+  gpubench: no workload is called "nonsense"; see gpubench list
+  [64]
+  $ gpubench run --plan p --no-plan
+  gpubench: --plan and --no-plan exclude each other
+  [64]
+  $ gpubench run --env novalue
+  gpubench: --env takes NAME=VALUE
+  [64]
+  $ gpubench run --plan nowhere.json
+  gpubench: cannot open nowhere.json: No such file or directory
+  [64]
+  $ echo '{"schema": "gputune-plan/1"' > cut-plan.json; gpubench run --plan cut-plan.json
+  gpubench: cut-plan.json:2:0: not valid JSON: '}' expected near end of file
+  [64]
+  $ gpubench run --workload sim --quiet -o nowhere/out.json
+  gpubench: cannot create nowhere/out.json: No such file or directory
+  [64]
+  $ mkdir -p tree/proc tree/sys tree/etc; gpubench run --root tree --workload sim
+  gpubench: measuring needs the live host, not --root
+  [64]
+  $ GPUBENCH_SIM=effect gpubench launch sim
+  gpubench: GPUBENCH_SIM: "effect" is not NAME=NUMBER
+  [64]
