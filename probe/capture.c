@@ -61,7 +61,7 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	gt_fs_record(cli->fs);
-	r = pr_host_discover(cli->fs, NULL, &h, &cli->err);
+	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;
 	seen = gt_fs_recorded(cli->fs);
@@ -77,6 +77,7 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
 }
 
+static const struct gt_opt capture_opts[] = { PR_OPT_NVML_TIMEOUT, { 0 } };
 const struct gt_cmd pr_cmd_capture = {
 	.name = "capture",
 	.args = "FILE",
@@ -85,6 +86,7 @@ const struct gt_cmd pr_cmd_capture = {
 		"FILE, or to standard output for \"-\". Host name, machine id, serial numbers, UUIDs, MAC addresses and "
 		"what could be a secret on the kernel command line are scrubbed. Any tool of the suite takes the file as "
 		"--root FILE.",
+	.opts = capture_opts,
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_capture,

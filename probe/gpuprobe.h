@@ -4,5 +4,12 @@
 /* The subcommands of gpuprobe. */
 #include "lib/cli.h"
 
+/* --nvml-timeout, for the commands that ask the driver. */
+extern double pr_nvml_timeout_s;
+#define PR_OPT_NVML_TIMEOUT                                                                                            \
+	{ 0, "nvml-timeout", "SECONDS", "give up on a driver that does not answer (10)", GT_OPT_REAL, &pr_nvml_timeout_s }
+struct pr_host;
+int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret);
+
 extern const struct gt_cmd pr_cmd_check, pr_cmd_topo, pr_cmd_capture, pr_cmd_explain, pr_cmd_list;
 #endif

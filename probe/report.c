@@ -206,10 +206,22 @@ static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
 }
 
 static bool require_gpu;
+double pr_nvml_timeout_s;
 static const struct gt_opt report_opts[] = {
 	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
+	PR_OPT_NVML_TIMEOUT,
 	{ 0 },
 };
+
+int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
+{
+	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s };
+
+	if (pr_nvml_timeout_s < 0)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--nvml-timeout needs a time above 0, not %g",
+				    pr_nvml_timeout_s);
+	return pr_host_discover(cli->fs, &opts, ret, &cli->err);
+}
 
 static int run_report(struct gt_cli *cli, int argc, char **argv)
 {
@@ -217,7 +229,7 @@ static int run_report(struct gt_cli *cli, int argc, char **argv)
 	gt_auto(pr_host) *h = NULL;
 	gt_autofree struct pr_judged *j = NULL;
 	gt_auto_json *doc = NULL;
-	int r = pr_host_discover(cli->fs, NULL, &h, &cli->err), code;
+	int r = pr_discover_as_asked(cli, &h), code;
 	size_t n;
 
 	if (r < 0)

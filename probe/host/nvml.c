@@ -209,11 +209,13 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 
 char *pr_nvml_fact(const struct pr_host *h)
 {
-	gt_auto_json *doc = json_object();
-	json_t *gpus = json_array();
+	gt_auto_json *doc = NULL;
+	json_t *gpus;
 
 	if (h->nvidia.nvml == PR_NVML_NOT_ASKED)
 		return NULL;
+	doc = json_object();
+	gpus = json_array();
 	json_object_set_new(doc, "code", json_integer(h->nvidia.nvml_code));
 	if (h->nvidia.nvml == PR_NVML_NO_LIBRARY)
 		json_object_set_new(doc, "no_library", json_true());
