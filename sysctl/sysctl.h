@@ -5,12 +5,13 @@
  * Kernel parameters: which we know and what they may hold, what the files of sysctl.d say, and which of them decides at
  * boot. The rules are systemd-sysctl's (sysctl.d(5), checked against the real program by tests/peers):
  *
- *   - *.conf of /etc, /run, /usr/local/lib and /usr/lib/sysctl.d, hidden ones left out, in the order of their file NAMES
- *     whatever the directory; of two with the same name the one in the earlier directory counts and hides the other, also if it is empty or a
- *     link to /dev/null;
+ *   - *.conf of /etc, /run, /usr/local/lib and /usr/lib/sysctl.d, hidden ones left out, in the order of their file
+ *     NAMES whatever the directory; of two with the same name the one in the earlier directory counts and hides the
+ *     other, also if it is empty or a link to /dev/null;
  *   - a later assignment of the same key replaces an earlier one; an exact key beats a glob, wherever it stands;
  *     "-key" without a value keeps the key out of globs, "-key = value" only ignores failures;
- *   - /etc/sysctl.conf itself is read only where a link in sysctl.d leads to it: Debian 12 has 99-sysctl.conf, 13 has not.
+ *   - /etc/sysctl.conf itself is read only where a link in sysctl.d leads to it: Debian 12 has 99-sysctl.conf, 13 has
+ * not.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
@@ -66,7 +67,8 @@ struct sc_overlay {
 int sc_conf_load(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct sc_conf **ret, struct gt_err *err);
 void sc_conf_free(struct sc_conf *conf);
 GT_DEFINE_AUTO(sc_conf, sc_conf_free);
-/* Which assignment decides the value of key at boot; NULL: no file sets it, the kernel's default stands. Owned by conf. */
+/* Which assignment decides the value of key at boot; NULL: no file sets it, the kernel's default stands. Owned by conf.
+ */
 const struct sc_assign *sc_boot_value(const struct sc_conf *conf, const char *key);
 
 /* ---- linter ---- */

@@ -9,18 +9,20 @@
 #include "tune/gputune.h"
 #include "tune/persist.h"
 
-/* ---- list --------------------------------------------------------------------------------------------------------- */
+/* ---- list ---------------------------------------------------------------------------------------------------------
+ */
 
 static json_t *knob_json(const struct tn_knob *k)
 {
 	const char tag[2] = { k->tag };
-	gt_autofree char *pair = tn_knob_pair_path(k), *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL;
+	gt_autofree char *pair = tn_knob_pair_path(k),
+			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", k->id, "tag", tag, "summary",
-			 k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "takes_effect",
-			 tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path", gt_json_str(path), "counterpart",
-			 gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
-			 gt_json_str(*k->mechanism ? k->mechanism : NULL));
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", k->id, "tag", tag,
+			 "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "takes_effect",
+			 tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path", gt_json_str(path),
+			 "counterpart", gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)),
+			 "mechanism", gt_json_str(*k->mechanism ? k->mechanism : NULL));
 }
 
 static int run_list(struct gt_cli *cli, int argc, char **argv)
@@ -49,7 +51,8 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 		gt_table_cell(t, "%s", tn_knobs[i]->summary);
 	}
 	gt_table_print(t, stdout, cli->color);
-	puts("\nA by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune run)");
+	puts("\nA by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune "
+	     "run)");
 	return 0;
 }
 
@@ -57,7 +60,8 @@ const struct gt_cmd tn_cmd_list = {
 	.name = "list", .args = "", .summary = "all knobs", .run = run_list,
 };
 
-/* ---- explain ------------------------------------------------------------------------------------------------------- */
+/* ---- explain -------------------------------------------------------------------------------------------------------
+ */
 
 static const char *tag_text(char tag)
 {
@@ -113,7 +117,8 @@ static int show_here(struct gt_cli *cli, const char *id)
 
 		gt_auto_buf b = { 0 };
 
-		gt_buf_printf(&b, "%s%s%s", it->instance ? it->instance : "", it->instance ? ": " : "", tn_status_name(it->status));
+		gt_buf_printf(&b, "%s%s%s", it->instance ? it->instance : "", it->instance ? ": " : "",
+			      tn_status_name(it->status));
 		if (it->current && it->wanted && it->status == TN_CHANGE)
 			gt_buf_printf(&b, ", %s to %s", it->current, it->wanted);
 		else if (it->current)
@@ -132,7 +137,8 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 	gt_auto_json *doc = NULL;
 
 	if (!k)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no knob '%.60s'; gputune list shows them", argv[0]);
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "there is no knob '%.60s'; gputune list shows them", argv[0]);
 	doc = json_pack("{s:s, s:[o]}", "schema", "gputune-knobs/1", "knobs", knob_json(k));
 	if (cli->json) {
 		gt_json_print(stdout, doc);
@@ -147,7 +153,8 @@ const struct gt_cmd tn_cmd_explain = {
 	.max_args = 1, .run = run_explain,
 };
 
-/* ---- lint ---------------------------------------------------------------------------------------------------------- */
+/* ---- lint ----------------------------------------------------------------------------------------------------------
+ */
 
 static void show_findings(const struct sc_finding *f, size_t n, bool color)
 {
@@ -182,9 +189,10 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
 
 		for (size_t i = 0; i < n; i++)
-			json_array_append_new(list, json_pack("{s:o, s:i, s:s, s:o}", "file", gt_json_str(f[i].file), "line",
-							      (int)f[i].line, "severity", sc_severity_name(f[i].severity), "what",
-							      gt_json_str(f[i].what)));
+			json_array_append_new(list,
+					      json_pack("{s:o, s:i, s:s, s:o}", "file", gt_json_str(f[i].file), "line",
+							(int)f[i].line, "severity", sc_severity_name(f[i].severity),
+							"what", gt_json_str(f[i].what)));
 		gt_json_print(stdout, doc);
 	} else if (n) {
 		show_findings(f, n, cli->color);
@@ -196,5 +204,8 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd tn_cmd_lint = {
-	.name = "lint", .args = "", .summary = "dead, dangerous and never-read lines in the host's sysctl files", .run = run_lint,
+	.name = "lint",
+	.args = "",
+	.summary = "dead, dangerous and never-read lines in the host's sysctl files",
+	.run = run_lint,
 };

@@ -68,12 +68,17 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
-	{ 0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional },
-	{ 'o', "output", "FILE", "save the plan as JSON, for gputune apply FILE (-: standard output)", GT_OPT_STR, &output },
-	{ 0 },
+	{0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional},
+	{'o', "output", "FILE", "save the plan as JSON, for gputune apply FILE (-: standard output)", GT_OPT_STR,
+	 &output},
+	{0},
 };
 const struct gt_cmd tn_cmd_plan = {
-	.name = "plan", .args = "", .summary = "what would be changed, and why; nothing is written", .opts = opts, .run = run_plan,
-	.help = "For each knob: what it is, what it should be on this host, and the reason. A saved plan can be read, kept and "
-		"applied later; it is refused if the host has changed since.",
+	.name = "plan",
+	.args = "",
+	.summary = "what would be changed, and why; nothing is written",
+	.opts = opts,
+	.run = run_plan,
+	.help = "For each knob: what it is, what it should be on this host, and the reason. A saved plan can be read, "
+		"kept and applied later; it is refused if the host has changed since.",
 };

@@ -50,7 +50,8 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 	int r = 0;
 
 	if (!argc && !print)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)");
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)");
 	if (!print)
 		r = gt_fs_require_live(cli->fs, "running a command", &cli->err);
 	if (r >= 0)
@@ -72,15 +73,18 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
-	{ 0, "print", NULL, "show what would be set, and run nothing", GT_OPT_FLAG, &print_only },
-	{ 0, "allocator", "NAME", "preload an allocator: the first that loads, or this one", GT_OPT_CHOICE, &allocator, allocators },
-	{ 0, "openmp", NULL, "one process with OpenMP threads that forks no workers: bind its threads", GT_OPT_FLAG, &openmp },
-	{ 0 },
+	{0, "print", NULL, "show what would be set, and run nothing", GT_OPT_FLAG, &print_only},
+	{0, "allocator", "NAME", "preload an allocator: the first that loads, or this one", GT_OPT_CHOICE, &allocator,
+	 allocators},
+	{0, "openmp", NULL, "one process with OpenMP threads that forks no workers: bind its threads", GT_OPT_FLAG,
+	 &openmp},
+	{0},
 };
 const struct gt_cmd tn_cmd_run = {
-	.name = "run", .args = "[--] COMMAND [ARGUMENT…]", .summary = "start a command with the CPUs, threads and libraries that fit",
+	.name = "run", .args = "[--] COMMAND [ARGUMENT…]",
+	.summary = "start a command with the CPUs, threads and libraries that fit",
 	.opts = opts, .max_args = -1, .stop_at_arg = true, .run = run_run,
-	.help = "CPUs and memory next to its GPU, one OpenMP thread per physical core, a BLAS that shares those threads, and a malloc that "
-		"keeps large tensors. What the environment sets already is respected. The command takes this process's place; its exit "
-		"status is its own.",
+	.help = "CPUs and memory next to its GPU, one OpenMP thread per physical core, a BLAS that shares those "
+		"threads, and a malloc that keeps large tensors. What the environment sets already is respected. The "
+		"command takes this process's place; its exit status is its own.",
 };

@@ -18,7 +18,8 @@ static void show(struct gt_cli *cli, const json_t *report)
 		tn_show_report(report, cli->color);
 }
 
-/* ---- apply ---------------------------------------------------------------------------------------------------------- */
+/* ---- apply ----------------------------------------------------------------------------------------------------------
+ */
 
 static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
 {
@@ -27,8 +28,10 @@ static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
 	int r;
 
 	if (tn_opt_profile || tn_opt_only.n || tn_opt_skip.n || tn_opt_optional)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "a saved plan is applied as it is: --profile, --only, --skip and --optional belong to gputune plan");
+		return gt_fail_exit(
+			&cli->err, GT_EXIT_USAGE, EINVAL,
+			"a saved plan is applied as it is: --profile, --only, --skip and --optional are for "
+			"gputune plan");
 	r = tn_trusted_read(cli->fs, path, PLAN_MAX, &text, &cli->err);
 	if (r < 0)
 		return r;
@@ -63,13 +66,18 @@ static const struct gt_opt apply_opts[] = {
 	{ 0 },
 };
 const struct gt_cmd tn_cmd_apply = {
-	.name = "apply", .args = "[PLAN]", .summary = "change the host: this plan, or the one that gputune plan shows now",
-	.opts = apply_opts, .max_args = 1, .run = run_apply,
-	.help = "The old values are on disk before the first new one is written. Each is read back; if one fails, all are put back. "
-		"Applying again never loses the values from before the first time.",
+	.name = "apply",
+	.args = "[PLAN]",
+	.summary = "change the host: this plan, or the one that gputune plan shows now",
+	.opts = apply_opts,
+	.max_args = 1,
+	.run = run_apply,
+	.help = "The old values are on disk before the first new one is written. Each is read back; if one fails, all "
+		"are put back. Applying again never loses the values from before the first time.",
 };
 
-/* ---- the others ------------------------------------------------------------------------------------------------------ */
+/* ---- the others
+ * ------------------------------------------------------------------------------------------------------ */
 
 typedef int report_fn(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err);
 
@@ -89,7 +97,10 @@ static int run_verify(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd tn_cmd_verify = {
-	.name = "verify", .args = "", .summary = "is what was applied still so, and will it be after a reboot?", .run = run_verify,
+	.name = "verify",
+	.args = "",
+	.summary = "is what was applied still so, and will it be after a reboot?",
+	.run = run_verify,
 };
 
 static int run_revert(struct gt_cli *cli, int argc, char **argv)
@@ -99,7 +110,8 @@ static int run_revert(struct gt_cli *cli, int argc, char **argv)
 
 const struct gt_cmd tn_cmd_revert = {
 	.name = "revert", .args = "", .summary = "put back everything that was applied", .run = run_revert,
-	.help = "Newest first, and only where the value is still ours; what someone else has changed since is reported and left alone.",
+	.help = "Newest first, and only where the value is still ours; what someone else has changed since is reported "
+		"and left alone.",
 };
 
 static int run_status(struct gt_cli *cli, int argc, char **argv)

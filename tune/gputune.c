@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tune/gputune.h"
 
-static const struct gt_cmd *const cmds[] = { &tn_cmd_plan,   &tn_cmd_apply,   &tn_cmd_verify, &tn_cmd_revert,  &tn_cmd_status,
-					     &tn_cmd_recover, &tn_cmd_run,    &tn_cmd_list,   &tn_cmd_explain, &tn_cmd_lint,
-					     NULL };
+static const struct gt_cmd *const cmds[] = {&tn_cmd_plan,
+					    &tn_cmd_apply,
+					    &tn_cmd_verify,
+					    &tn_cmd_revert,
+					    &tn_cmd_status,
+					    &tn_cmd_recover,
+					    &tn_cmd_run,
+					    &tn_cmd_list,
+					    &tn_cmd_explain,
+					    &tn_cmd_lint,
+					    NULL};
 static const struct gt_exit_code codes[] = {
 	{ 0, "ok, also when there was nothing to do" },
 	{ 1, "failed, and everything is back as it was" },
@@ -25,9 +33,9 @@ static const char *const examples[] = {
 static const struct gt_tool tool = {
 	.name = "gputune",
 	.summary = "tune a deep-learning host, and go back",
-	.description = "Changes kernel settings that help training, each derived from this host and each with its reason and its hazard. "
-		       "What is changed is in a journal before it is changed: gputune revert puts it back, also after a crash. Nothing "
-		       "runs in the background.",
+	.description = "Changes kernel settings that help training, each derived from this host and each with its "
+		       "reason and its hazard. What is changed is in a journal before it is changed: gputune revert "
+		       "puts it back, also after a crash. Nothing runs in the background.",
 	.cmds = cmds,
 	.exit_codes = codes,
 	.examples = examples,

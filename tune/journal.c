@@ -84,11 +84,12 @@ struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, c
 
 	t->entry = gt_xrealloc(t->entry, (t->n_entry + 1) * sizeof(*t->entry));
 	e = &t->entry[t->n_entry++];
-	*e = (struct tn_entry){ .path = gt_xstrdup(path), .old = dup_or_null(old), .new_value = dup_or_null(new_value) };
+	*e = (struct tn_entry){.path = gt_xstrdup(path), .old = dup_or_null(old), .new_value = dup_or_null(new_value)};
 	return e;
 }
 
-/* ---- records out --------------------------------------------------------------------------------------------------- */
+/* ---- records out ---------------------------------------------------------------------------------------------------
+ */
 
 static void add_record(struct gt_buf *b, json_t *rec)
 {
@@ -221,7 +222,8 @@ int tn_journal_rewrite(struct gt_fsroot *fs, const struct tn_journal *j)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* ---- records in ---------------------------------------------------------------------------------------------------- */
+/* ---- records in ----------------------------------------------------------------------------------------------------
+ */
 
 static char *text_of(const json_t *rec, const char *key)
 {
@@ -340,8 +342,8 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 			r = take_record(j, rec);
 		if (r < 0)
 			return gt_fail_exit(err, TN_EXIT_REFUSED, EBADMSG,
-					    "record %u of the journal %s is damaged; nothing is changed: restore the old values that "
-					    "it lists by hand, then remove it", n + 1, JOURNAL_PATH);
+					    "record %u of the journal %s is damaged; nothing is changed: restore the "
+					    "old values that it lists by hand, then remove it", n + 1, JOURNAL_PATH);
 		line = nl + 1;
 	}
 	return 0;
@@ -355,7 +357,8 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	int r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-		return gt_fail_errno(err, -r, "cannot read the journal %s", JOURNAL_PATH);
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s", JOURNAL_PATH,
+				    strerror(-r));
 	if (gt_fs_read_line(fs, "/proc/sys/kernel/random/boot_id", &j->boot_id) < 0)
 		j->boot_id = gt_xstrdup("");
 	r = text ? parse(j, text, len, err) : 0;
@@ -366,7 +369,8 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	return 0;
 }
 
-/* ---- what is seen -------------------------------------------------------------------------------------------------- */
+/* ---- what is seen --------------------------------------------------------------------------------------------------
+ */
 
 bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t)
 {
@@ -409,10 +413,12 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 	if (r >= 0)
 		r = gt_fs_lock(fs, LOCK_PATH, ret_fd);
 	if (r == -EWOULDBLOCK)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
-				    "another gputune is at work (it holds %s): nothing is changed, try again when it is done", LOCK_PATH);
+		return gt_fail_exit(
+			err, TN_EXIT_REFUSED, EBUSY,
+			"another gputune is at work (it holds %s): nothing is changed, try again when it is done",
+			LOCK_PATH);
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed", TN_STATE_DIR,
-				    strerror(-r));
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed",
+				    TN_STATE_DIR, strerror(-r));
 	return 0;
 }

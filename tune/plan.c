@@ -21,8 +21,9 @@ struct make {
 
 const char *tn_status_name(enum tn_status s)
 {
-	static const char *const name[] = { [TN_CHANGE] = "change",   [TN_ALREADY] = "already", [TN_NOT_APPLICABLE] = "n/a",
-					    [TN_SKIPPED] = "skipped", [TN_BLOCKED] = "blocked", [TN_ADVICE] = "advice" };
+	static const char *const name[] = {
+		[TN_CHANGE] = "change",   [TN_ALREADY] = "already", [TN_NOT_APPLICABLE] = "n/a",
+		[TN_SKIPPED] = "skipped", [TN_BLOCKED] = "blocked", [TN_ADVICE] = "advice"};
 
 	return name[s];
 }
@@ -127,7 +128,8 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 									   "already lower; never raised");
 		return;
 	}
-	if (k->tag == 'B' && !m->opts->optional && !(m->opts->only && m->opts->only->n) && !tn_profile_get(m->profile, k)) {
+	if (k->tag == 'B' && !m->opts->optional && !(m->opts->only && m->opts->only->n) &&
+	    !tn_profile_get(m->profile, k)) {
 		gt_autofree char *why = gt_xasprintf("by choice only (--optional, or --only %s): %s", k->id, i->reason);
 
 		say(i, TN_SKIPPED, why);
@@ -231,8 +233,8 @@ int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_hos
 	return 0;
 }
 
-int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
-		 struct gt_err *err)
+int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts,
+		 struct tn_plan **ret, struct gt_err *err)
 {
 	static const struct tn_plan_opts defaults = { 0 };
 	struct make m = { .fs = fs, .opts = opts ? opts : &defaults };
@@ -279,7 +281,8 @@ static int moved(const struct tn_item *i, const char *what, const char *now, str
 {
 	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
 
-	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
+	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
+			    "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
 			    now, i->current, what);
 }
 
@@ -302,8 +305,8 @@ static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const st
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
 	r = tn_value_read(fs, i->path, &now);
 	if (r == -ENOENT)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT, "%s has gone: there is no %s any more; make a new plan", label,
-				    i->path);
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT,
+				    "%s has gone: there is no %s any more; make a new plan", label, i->path);
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
 	if (!tn_value_equal(now, i->current))
@@ -322,7 +325,8 @@ int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const s
 		return r;
 	if (strcmp(plan->host, host->identity))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
-				    "the plan is for another host (%s, this one is %s): make one here", plan->host, host->identity);
+				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
+				    host->identity);
 	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
 		if (plan->item[i].status == TN_CHANGE)
 			r = check_item(fs, host, &plan->item[i], err);

@@ -27,13 +27,17 @@ int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
 	const struct tn_tx *busy = tn_journal_find(j, TN_SEEN_BUSY), *cut = tn_journal_find(j, TN_SEEN_INTERRUPTED);
 
 	if (busy)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY, "process %ld (%s) is in the middle of %s: try again when it is done",
-				    busy->owner.pid, busy->owner.by, busy->temporary ? "an experiment" : "a transaction");
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
+				    "process %ld (%s) is in the middle of %s: try again when it is done",
+				    busy->owner.pid, busy->owner.by,
+				    busy->temporary ? "an experiment" : "a transaction");
 	if (clean && cut)
-		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EAGAIN,
-				    "%s of process %ld (%s) was interrupted and %zu value%s may not be as before: run gputune recover",
-				    cut->temporary ? "an experiment" : "a transaction", cut->owner.pid, cut->owner.by, cut->n_entry,
-				    cut->n_entry == 1 ? "" : "s");
+		return gt_fail_exit(
+			err, TN_EXIT_INTERRUPTED, EAGAIN,
+			"%s of process %ld (%s) was interrupted and %zu value%s may not be as before: run gputune "
+			"recover",
+			cut->temporary ? "an experiment" : "a transaction", cut->owner.pid, cut->owner.by, cut->n_entry,
+			cut->n_entry == 1 ? "" : "s");
 	return 0;
 }
 
@@ -52,8 +56,9 @@ int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal
 	if (j->torn || tn_journal_find(j, TN_SEEN_VOID)) {
 		r = tn_journal_rewrite(fs, j);
 		if (r < 0)
-			return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot mend the journal in %s (%s): nothing is changed",
-					    TN_STATE_DIR, strerror(-r));
+			return gt_fail_exit(err, TN_EXIT_REFUSED, -r,
+					    "cannot mend the journal in %s (%s): nothing is changed", TN_STATE_DIR,
+					    strerror(-r));
 		for (size_t i = j->n_tx; i-- > 0;)
 			if (tn_tx_seen(j, &j->tx[i]) == TN_SEEN_VOID)
 				tn_journal_drop(j, i);
@@ -120,7 +125,8 @@ static size_t to_keep(const struct apply *a, struct tn_keep **ret)
 		for (size_t k = 0; k < a->t->n_entry; k++)
 			again |= !strcmp(a->t->entry[k].path, held[i]->path);
 		if (!again && tn_knob_find(held[i]->knob))
-			keep[n++] = (struct tn_keep){ tn_knob_find(held[i]->knob), held[i]->instance, held[i]->new_value };
+			keep[n++] =
+				(struct tn_keep){tn_knob_find(held[i]->knob), held[i]->instance, held[i]->new_value};
 	}
 	for (size_t k = 0; k < a->t->n_entry; k++)
 		keep[n++] = (struct tn_keep){ tn_knob_find(a->t->entry[k].knob), a->t->entry[k].instance,
@@ -144,13 +150,16 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 		dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
 		if (!gt_fs_exists(a->fs, dir))
 			return gt_fail_exit(a->err, TN_EXIT_REFUSED, ENOENT,
-					    "there is no %s here to keep settings for the next boot: nothing is changed; without "
-					    "--persist they hold until then", dir);
+					    "there is no %s here to keep settings for the next boot: nothing is "
+					    "changed; without --persist they hold until then", dir);
 	} else if (r < 0) {
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", path, strerror(-r));
 	} else if (!tn_persist_is_ours(old)) {
-		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
-				    "%s was changed by someone else and is not overwritten: nothing is changed; move it away first", path);
+		return gt_fail_exit(
+			a->err, TN_EXIT_REFUSED, EEXIST,
+			"%s was changed by someone else and is not overwritten: nothing is changed; move it away "
+			"first",
+			path);
 	} else if (!strcmp(old, text)) {
 		return 0;
 	}
@@ -173,7 +182,8 @@ static int add_files(struct apply *a)
 	return r;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------------------
+ */
 
 static int read_back(struct apply *a, struct tn_entry *e)
 {
@@ -220,7 +230,8 @@ static void roll_back(struct apply *a)
 		enum tn_undo u = tn_undo_entry(a->fs, e, false, NULL, &code);
 
 		if (u == TN_UNDO_FAILED)
-			gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
+			gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing",
+				strerror(-code));
 		failed += u == TN_UNDO_FAILED;
 	}
 	if (failed) {
@@ -245,8 +256,9 @@ static int write_all(struct apply *a)
 		tn_journal_drop(a->j, a->j->n_tx - 1);
 		a->t = NULL;
 		tn_journal_rewrite(a->fs, a->j); /* in case part of it is there */
-		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
-				    TN_STATE_DIR, strerror(-r));
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r,
+				    "cannot write the journal in %s (%s): nothing is changed", TN_STATE_DIR,
+				    strerror(-r));
 	}
 	while (!r && i < a->t->n_entry)
 		r = write_entry(a, &a->t->entry[i++]);
@@ -260,7 +272,8 @@ static int write_all(struct apply *a)
 	return r;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+/* ---- the whole -----------------------------------------------------------------------------------------------------
+ */
 
 static void report_all(struct apply *a, bool done)
 {
@@ -275,7 +288,8 @@ static int apply_locked(struct apply *a)
 	if (r < 0)
 		return r;
 	if (a->opts->temporary && tn_journal_find(a->j, TN_SEEN_MINE))
-		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY, "this process has an experiment open already: revert it first");
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY,
+				    "this process has an experiment open already: revert it first");
 	a->t = tn_journal_new_tx(a->j);
 	a->t->temporary = a->opts->temporary;
 	free(a->t->profile);
@@ -310,7 +324,8 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 
 	if (r >= 0 && a.opts->persist && a.opts->temporary)
 		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "an experiment cannot be persistent");
-	if (r >= 0 && nothing_to_do(plan, a.opts)) { /* leaves no trace; a plan of another host is refused all the same */
+	if (r >= 0 &&
+	    nothing_to_do(plan, a.opts)) { /* leaves no trace; a plan of another host is refused all the same */
 		r = tn_journal_load(fs, &j, a.err);
 		if (r >= 0)
 			r = tn_txn_check(j, true, a.err);

@@ -10,14 +10,19 @@
 const char *tn_undo_name(enum tn_undo u)
 {
 	static const char *const name[] = {
-		[TN_UNDO_BACK] = "as before",	[TN_UNDO_RESTORED] = "restored", [TN_UNDO_FOREIGN] = "changed by someone else",
-		[TN_UNDO_GONE] = "not there any more", [TN_UNDO_STAYS] = "stays until reboot",	 [TN_UNDO_FAILED] = "failed",
+		[TN_UNDO_BACK] = "as before",
+		[TN_UNDO_RESTORED] = "restored",
+		[TN_UNDO_FOREIGN] = "changed by someone else",
+		[TN_UNDO_GONE] = "not there any more",
+		[TN_UNDO_STAYS] = "stays until reboot",
+		[TN_UNDO_FAILED] = "failed",
 	};
 
 	return name[u];
 }
 
-/* ---- one entry ---------------------------------------------------------------------------------------------------- */
+/* ---- one entry ----------------------------------------------------------------------------------------------------
+ */
 
 static enum tn_undo undo_file(struct gt_fsroot *fs, const struct tn_entry *e, char **ret_now, int *ret_code)
 {
@@ -62,7 +67,8 @@ static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 	return tn_value_write(fs, e->path, e->old);
 }
 
-enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, char **ret_now, int *ret_code)
+enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, char **ret_now,
+			   int *ret_code)
 {
 	gt_autofree char *now = NULL;
 	int r;
@@ -95,7 +101,8 @@ enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool 
 	return r < 0 ? TN_UNDO_FAILED : TN_UNDO_RESTORED;
 }
 
-/* ---- transactions ------------------------------------------------------------------------------------------------- */
+/* ---- transactions -------------------------------------------------------------------------------------------------
+ */
 
 struct undo {
 	struct gt_fsroot *fs;
@@ -150,26 +157,32 @@ static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 		if (tn_tx_seen(u->j, &u->j->tx[i]) == seen && seen == TN_SEEN_HELD)
 			r = tn_journal_undo(u->fs, &u->j->tx[i]);
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed", TN_STATE_DIR,
-				    strerror(-r));
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
+				    TN_STATE_DIR, strerror(-r));
 	for (size_t i = u->j->n_tx; i-- > 0;)
 		if (tn_tx_seen(u->j, &u->j->tx[i]) == seen)
 			undo_tx(u, i);
 	if (u->failed)
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
-				    "%zu value%s could not be put back (%s); the others are back, the journal keeps these: mend the cause, "
-				    "then run gputune recover", u->failed, u->failed == 1 ? "" : "s", u->first_failure);
+				    "%zu value%s could not be put back (%s); the others are back, the journal keeps "
+				    "these: mend the cause, then run gputune "
+				    "recover", u->failed, u->failed == 1 ? "" : "s", u->first_failure);
 	r = tn_journal_rewrite(u->fs, u->j);
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, -r,
-				    "everything is back, but the journal in %s could not be closed (%s): run gputune recover",
-				    TN_STATE_DIR, strerror(-r));
+		return gt_fail_exit(
+			err, TN_EXIT_INTERRUPTED, -r,
+			"everything is back, but the journal in %s could not be closed (%s): run gputune recover",
+			TN_STATE_DIR, strerror(-r));
 	return 0;
 }
 
 static int finish(struct undo *u, int r, json_t **ret_report, int *ret_exit)
 {
-	tn_report_set_str(u->report, "result", r < 0 ? "failed" : u->foreign ? "partly" : u->stays ? "pending" : "reverted");
+	tn_report_set_str(u->report, "result",
+			  r < 0        ? "failed"
+			  : u->foreign ? "partly"
+			  : u->stays   ? "pending"
+				       : "reverted");
 	json_object_set_new(u->report, "restored", json_integer((json_int_t)u->restored));
 	json_object_set_new(u->report, "changed_by_others", json_integer((json_int_t)u->foreign));
 	if (ret_report)

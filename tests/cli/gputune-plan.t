@@ -136,7 +136,7 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   gputune: cannot read none.json: No such file or directory
   [64]
   $ gputune apply plan.json --only vm. --root root
-  gputune: a saved plan is applied as it is: --profile, --only, --skip and --optional belong to gputune plan
+  gputune: a saved plan is applied as it is: --profile, --only, --skip and --optional are for gputune plan
   [64]
   $ gputune plan --root root --only vm.swapiness
   gputune: --only: there is no knob or family 'vm.swapiness'; gputune list shows them

@@ -13,12 +13,13 @@ static const struct bn_limits limits = { .floor = .03 };
 
 json_t *made_doc(const char *design, size_t pairs)
 {
-	return json_pack("{s:s, s:{s:i}, s:{s:s, s:i, s:[{s:i, s:f}], s:[s], s:b, s:f}, s:{}, s:[{s:s, s:s, s:s, s:s, s:s, s:f, s:b}],"
+	return json_pack("{s:s, s:{s:i}, s:{s:s, s:i, s:[{s:i, s:f}], s:[s], s:b, s:f}, s:{}, s:[{s:s, s:s, s:s, s:s, "
+			 "s:s, s:f, s:b}],"
 			 " s:[]}",
-			 "schema", BN_SCHEMA, "tool", "suite_major", 1, "run", "design", design, "seed", 7, "looks", "pairs",
-			 (int)pairs, "alpha", .05, "workloads", "w", "interrupted", 0, "duration_s", 60.0, "host", "metrics", "id",
-			 "w", "workload", "w", "unit", "s", "direction", "lower", "role", "primary", "margin", .01, "tail", 0,
-			 "launches");
+			 "schema", BN_SCHEMA, "tool", "suite_major", 1, "run", "design", design, "seed", 7, "looks",
+			 "pairs", (int)pairs, "alpha", .05, "workloads", "w", "interrupted", 0, "duration_s", 60.0,
+			 "host", "metrics", "id", "w", "workload", "w", "unit", "s", "direction", "lower", "role",
+			 "primary", "margin", .01, "tail", 0, "launches");
 }
 
 json_t *made_launch(json_t *doc, int block, const char *kind, const char *arm, double value)
@@ -216,23 +217,28 @@ static const struct {
 	int exit_status;
 	const char *says;
 } refused[] = {
-	{ "[]", 4, "gpubench/1" },
-	{ "{\"schema\":\"gpubench/2\"}", 4, "newer" },
-	{ "{\"schema\":\"gputune-plan/1\"}", 4, "gpubench/1" },
-	{ "{\"schema\":\"gpubench/1\"}", 64, "\"run\" is missing" },
-	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"}}", 64, "\"metrics\" is missing" },
-	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\",\"looks\":[{\"pairs\":-1}]},\"metrics\":[],\"launches\":[]}", 64,
-	  "no planned look" },
-	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
-	  "\"margin\":7,\"direction\":\"lower\",\"role\":\"primary\"}],\"launches\":[]}",
-	  64, "margin" },
-	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
-	  "\"margin\":0.1,\"direction\":\"sideways\",\"role\":\"primary\"}],\"launches\":[]}",
-	  64, "direction" },
-	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[],\"launches\":[{\"seq\":0,\"block\":0,"
-	  "\"workload\":\"a\",\"kind\":\"xy\",\"arm\":\"A\"}]}",
-	  64, "launches[0]" },
-	{ "{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[],\"launches\":{}}", 64, "must be an array" },
+	{"[]", 4, "gpubench/1"},
+	{"{\"schema\":\"gpubench/2\"}", 4, "newer"},
+	{"{\"schema\":\"gputune-plan/1\"}", 4, "gpubench/1"},
+	{"{\"schema\":\"gpubench/1\"}", 64, "\"run\" is missing"},
+	{"{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"}}", 64, "\"metrics\" is missing"},
+	{"{\"schema\":\"gpubench/"
+	 "1\",\"run\":{\"design\":\"pairs\",\"looks\":[{\"pairs\":-1}]},\"metrics\":[],\"launches\":[]}",
+	 64, "no planned look"},
+	{"{\"schema\":\"gpubench/"
+	 "1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
+	 "\"margin\":7,\"direction\":\"lower\",\"role\":\"primary\"}],\"launches\":[]}",
+	 64, "margin"},
+	{"{\"schema\":\"gpubench/"
+	 "1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
+	 "\"margin\":0.1,\"direction\":\"sideways\",\"role\":\"primary\"}],\"launches\":[]}",
+	 64, "direction"},
+	{"{\"schema\":\"gpubench/"
+	 "1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[],\"launches\":[{\"seq\":0,\"block\":0,"
+	 "\"workload\":\"a\",\"kind\":\"xy\",\"arm\":\"A\"}]}",
+	 64, "launches[0]"},
+	{"{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[],\"launches\":{}}", 64,
+	 "must be an array"},
 };
 
 START_TEST(what_is_no_result_is_refused)

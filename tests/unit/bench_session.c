@@ -52,9 +52,10 @@ static int launch(void *ctx, const char *workload, bool changed, uint64_t seed, 
 	if (s->fails_always || (s->fails_changed && changed))
 		*ret = json_pack("{s:s}", "failure", "out of memory");
 	else
-		*ret = json_pack("{s:s, s:{s:b, s:s?}, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:[fff]}]}", "definition", "sim/1",
-				 "verify", "ok", !s->wrong, "wrong", s->wrong && s->launches == 4 ? "bad sum" : NULL, "metrics", "id",
-				 workload, "unit", "s", "direction", "lower", "role", "explore", "margin", .01, "tail", 1, "warmup", 0,
+		*ret = json_pack("{s:s, s:{s:b, s:s?}, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:[fff]}]}", "definition",
+				 "sim/1", "verify", "ok", !s->wrong, "wrong",
+				 s->wrong && s->launches == 4 ? "bad sum" : NULL, "metrics", "id", workload, "unit",
+				 "s", "direction", "lower", "role", "explore", "margin", .01, "tail", 1, "warmup", 0,
 				 "samples", v, v, v);
 	return 0;
 }

@@ -63,11 +63,13 @@ START_TEST(a_failing_step_leaves_the_host_as_before)
 			r = tn_apply(b.fs, plan, mode, NULL, &err);
 			after = box_picture(&b);
 			ck_assert_msg(r < 0, "step %u of %u failed with %d and apply succeeded", n, p.steps, codes[c]);
-			ck_assert_msg(err.exit_status == TN_EXIT_FAILED || err.exit_status == TN_EXIT_REFUSED, "step %u: exit %d (%s)", n,
-				      err.exit_status, err.msg);
-			ck_assert_msg(!strcmp(after, p.before), "step %u, code %d: not as before (%s)", n, codes[c], err.msg);
+			ck_assert_msg(err.exit_status == TN_EXIT_FAILED || err.exit_status == TN_EXIT_REFUSED,
+				      "step %u: exit %d (%s)", n, err.exit_status, err.msg);
+			ck_assert_msg(!strcmp(after, p.before), "step %u, code %d: not as before (%s)", n, codes[c],
+				      err.msg);
 			box_reopen(&b);
-			ck_assert_msg(!box_has_journal(&b), "step %u, code %d: a journal is left (%s)", n, codes[c], err.msg);
+			ck_assert_msg(!box_has_journal(&b), "step %u, code %d: a journal is left "
+							    "(%s)", n, codes[c], err.msg);
 			box_close(&b);
 		}
 	drop_pictures(&p);
@@ -180,7 +182,8 @@ START_TEST(a_process_killed_anywhere_in_apply_is_recovered)
 		if (r < 0)
 			ck_assert_msg(err.exit_status == TN_EXIT_INTERRUPTED, "step %u: %s", n, err.msg);
 		else /* nothing was begun, or the very last step was done: both are whole */
-			ck_assert_msg(!strcmp(after, p.before) || !strcmp(after, p.planned), "step %u: neither before nor planned", n);
+			ck_assert_msg(!strcmp(after, p.before) || !strcmp(after, p.planned),
+				      "step %u: neither before nor planned", n);
 		if (r < 0)
 			recover_with_deaths(&b, p.before, n);
 		box_close(&b);
@@ -277,8 +280,8 @@ START_TEST(a_revert_that_fails_can_be_done_again)
 		ck_assert(WIFEXITED(st));
 		failed = WEXITSTATUS(st) != 0;
 		if (failed)
-			ck_assert_msg(WEXITSTATUS(st) == TN_EXIT_INTERRUPTED || WEXITSTATUS(st) == TN_EXIT_REFUSED, "step %u: %d", n,
-				      WEXITSTATUS(st));
+			ck_assert_msg(WEXITSTATUS(st) == TN_EXIT_INTERRUPTED || WEXITSTATUS(st) == TN_EXIT_REFUSED,
+				      "step %u: %d", n, WEXITSTATUS(st));
 		box_reopen(&b);
 		if (tn_recover(b.fs, NULL, &st, &err) == 0 && box_has_journal(&b))
 			ck_assert_int_eq(tn_revert(b.fs, NULL, &st, &err), 0);

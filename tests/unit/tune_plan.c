@@ -142,7 +142,8 @@ START_TEST(opt_in_knobs_wait_to_be_asked)
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, NULL, &plan, &err), 0);
 	ck_assert_int_eq(item(plan, "kernel.numa_balancing", NULL)->status, TN_SKIPPED);
 	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_SKIPPED);
-	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &only, .skip = &skip }, &named, &err), 0);
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.only = &only, .skip = &skip}, &named, &err),
+			 0);
 	ck_assert_uint_eq(named->n_item, 4); /* of two disks */
 	ck_assert_int_eq(item(named, "block.scheduler", "sda")->status, TN_SKIPPED);
 	ck_assert_int_eq(item(named, "block.read_ahead", "sda")->status, TN_CHANGE);
@@ -160,14 +161,16 @@ START_TEST(a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot)
 	box_put(&b, "/etc/sysctl.d/50-site.conf", "\nvm.max_map_count=70000\n");
 	box_put(&b, "/run/tuned/tuned.pid", "1\n");
 	plan = box_plan(&b);
-	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict, "/etc/sysctl.d/99-sysctl.conf:1 sets it to 50"));
+	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict,
+					  "/etc/sysctl.d/99-sysctl.conf:1 sets it to 50"));
 	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict, "tuned (running)"));
 	ck_assert_str_eq(item(plan, "vm.max_map_count", NULL)->at_boot_by, "/etc/sysctl.d/50-site.conf:2");
 	ck_assert_str_eq(item(plan, "vm.max_map_count", NULL)->at_boot, "70000");
 }
 END_TEST
 
-/* ---- profiles ----------------------------------------------------------------------------------------------------------- */
+/* ---- profiles
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *text, *says;
@@ -203,9 +206,10 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	gt_auto(tn_plan) *plan = NULL;
 
 	box_put(&b, "/etc/gputune/profiles/site.conf",
-		"# ours\n[profile]\nsummary = site\ninherit = dataload\n[knobs]\nvm.swappiness = 1\nvm.dirty_ratio = off\n"
-		"thp.enabled = madvise\nkernel.numa_balancing = on\n");
-	ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err) == 0, "%s", err.msg);
+		"# ours\n[profile]\nsummary = site\ninherit = dataload\n[knobs]\nvm.swappiness = 1\nvm.dirty_ratio = "
+		"off\nthp.enabled = madvise\nkernel.numa_balancing = on\n");
+	ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.profile = "site"}, &plan, &err) == 0, "%s",
+		      err.msg);
 	ck_assert_str_eq(item(plan, "vm.swappiness", NULL)->wanted, "1");
 	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED);
 	ck_assert_int_eq(item(plan, "thp.enabled", NULL)->status, TN_CHANGE);
@@ -223,8 +227,9 @@ START_TEST(every_built_in_profile_is_well_formed)
 {
 	for (const struct tn_builtin_profile *p = tn_builtin_profiles; p->name; p++) {
 		gt_auto(tn_plan) *plan = NULL;
+		struct tn_plan_opts o = { .profile = p->name };
 
-		ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = p->name }, &plan, &err) == 0, "%s", err.msg);
+		ck_assert_msg(tn_plan_make(b.fs, NULL, &o, &plan, &err) == 0, "%s", err.msg);
 	}
 }
 END_TEST
@@ -250,7 +255,8 @@ TCase *tune_plan_case(void)
 	return tc;
 }
 
-/* ---- knobs: host in, wish out ------------------------------------------------------------------------------------------- */
+/* ---- knobs: host in, wish out
+ * ------------------------------------------------------------------------------------------- */
 
 #define GIB (INT64_C(1) << 30)
 

@@ -77,11 +77,13 @@ START_TEST(ranks_share_out_the_cores)
 		unsigned sum = 0;
 
 		for (unsigned k = 0; k < n; k++) {
-			gt_autofree char *rank = gt_xasprintf("LOCAL_RANK=%u", k), *size = gt_xasprintf("LOCAL_WORLD_SIZE=%u", n);
+			gt_autofree char *rank = gt_xasprintf("LOCAL_RANK=%u", k),
+					 *size = gt_xasprintf("LOCAL_WORLD_SIZE=%u", n);
 			char *env[] = { rank, size, NULL };
 			gt_auto(tn_run) *r = NULL;
 
-			ck_assert_int_eq(tn_run_make(b.fs, h, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+			ck_assert_int_eq(
+				tn_run_make(b.fs, h, &(struct tn_run_opts){.argv = python, .envp = env}, &r, NULL), 0);
 			sum += gt_set_count(&r->cpus);
 			gt_set_or(&all, &r->cpus);
 		}
@@ -95,8 +97,8 @@ END_TEST
 
 START_TEST(what_the_user_has_set_is_kept)
 {
-	char *env[] = { "OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/x.so", "LD_LIBRARY_PATH=/opt/lib",
-			NULL };
+	char *env[] = {"OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/x.so",
+		       "LD_LIBRARY_PATH=/opt/lib", NULL};
 	gt_auto(tn_run) *r = make("cpu-server", python, env, "auto");
 
 	ck_assert_int_eq(var(r, "OMP_NUM_THREADS")->status, TN_VAR_KEPT);
@@ -177,7 +179,8 @@ START_TEST(every_captured_host_gets_cpus_it_may_use)
 		gt_set_and(&in, &h->cpu.allowed);
 		ck_assert_msg(gt_set_equal(&in, &r->cpus), "%s: CPUs that are not allowed", names.v[i]);
 		ck_assert_int_eq(gt_parse_u64(var(r, "OMP_NUM_THREADS")->value, &threads), 0);
-		ck_assert_msg(threads >= 1 && threads <= gt_set_count(&h->cpu.allowed), "%s: %lu threads", names.v[i], threads);
+		ck_assert_msg(threads >= 1 && threads <= gt_set_count(&h->cpu.allowed), "%s: %lu threads", names.v[i],
+			      threads);
 		box_close(&b);
 	}
 }
@@ -186,6 +189,7 @@ END_TEST
 /* On the machine itself: the mask and the environment are there, and a refused mask is no failure. */
 START_TEST(entering_sets_what_was_computed)
 {
+	struct tn_run_opts o = { .argv = python, .envp = no_env };
 	gt_auto(gt_fsroot) *live = NULL;
 	gt_auto(tn_run) *r = NULL;
 	struct gt_err err = { 0 };
@@ -193,7 +197,7 @@ START_TEST(entering_sets_what_was_computed)
 	int st;
 
 	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
-	ck_assert_msg(tn_run_make(live, NULL, &(struct tn_run_opts){ .argv = python, .envp = no_env }, &r, &err) == 0, "%s", err.msg);
+	ck_assert_msg(tn_run_make(live, NULL, &o, &r, &err) == 0, "%s", err.msg);
 	pid = fork();
 	if (pid == 0) {
 		gt_auto_set have = { 0 };

@@ -40,7 +40,8 @@ static void apply(const struct tn_plan_opts *choice, bool persist)
 	gt_auto(tn_plan) *plan = NULL;
 
 	ck_assert_msg(tn_plan_make(b.fs, NULL, choice, &plan, &err) == 0, "%s", err.msg);
-	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = persist }, NULL, &err) == 0, "%s", err.msg);
+	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = persist}, NULL, &err) == 0, "%s",
+		      err.msg);
 }
 
 static void revert(int want)
@@ -95,8 +96,9 @@ START_TEST(apply_then_revert_is_identity_on_every_captured_host)
 			plan = box_plan(&one);
 			changes = tn_plan_changes(plan);
 			gt_err_clear(&err);
-			ck_assert_msg(tn_apply(one.fs, plan, &(struct tn_apply_opts){ .persist = persist }, NULL, &err) == 0, "%s: %s",
-				      names.v[i], err.msg);
+			ck_assert_msg(tn_apply(one.fs, plan, &(struct tn_apply_opts){.persist = persist}, NULL, &err) ==
+					      0,
+				      "%s: %s", names.v[i], err.msg);
 			middle = box_picture(&one);
 			ck_assert_msg(!changes == !strcmp(old, middle), "%s: %zu changes", names.v[i], changes);
 			ck_assert_int_eq(tn_revert(one.fs, NULL, &status, &err), 0);
@@ -224,10 +226,12 @@ START_TEST(persisted_files_are_ours_whole_and_go_whole)
 	ck_assert_int_eq(st.st_mode & 0777, 0644);
 	free(gt_take(text));
 	ck_assert_int_eq(gt_fs_read(b.fs, TN_TMPFILES_D_PATH, &text, NULL), 0);
-	ck_assert_ptr_nonnull(strstr(text, "\nw /sys/devices/system/cpu/cpufreq/policy0/scaling_governor - - - - performance\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nw /sys/devices/system/cpu/cpufreq/policy0/scaling_governor - - - - "
+					   "performance\n"));
 	free(gt_take(text));
 	ck_assert_int_eq(gt_fs_read(b.fs, TN_UDEV_RULE_PATH, &text, NULL), 0);
-	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"sda\", ATTR{size}==\"3750748848\", ATTR{queue/read_ahead_kb}=\"8192\"\n"));
+	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"sda\", ATTR{size}==\"3750748848\", "
+					   "ATTR{queue/read_ahead_kb}=\"8192\"\n"));
 	ck_assert_int_eq(verify(), 0);
 	revert(0);
 	expect_before();
@@ -348,7 +352,8 @@ START_TEST(two_at_once_are_told_apart_by_the_lock)
 }
 END_TEST
 
-/* ---- the journal itself ------------------------------------------------------------------------------------------------ */
+/* ---- the journal itself
+ * ------------------------------------------------------------------------------------------------ */
 
 static void append_raw(const char *text)
 {
@@ -387,8 +392,10 @@ END_TEST
 /* Even a journal with good checksums leads us only to files that we would write ourselves. */
 START_TEST(a_forged_journal_writes_nowhere_else)
 {
-	const char *rec = "{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"x\",\"temporary\":false,\"boot\":\"\"}";
-	const char *evil = "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/etc/passwd\",\"old\":\"x\",\"new\":\"y\"}";
+	const char *rec =
+		"{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"x\",\"temporary\":false,\"boot\":\"\"}";
+	const char *evil = "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/etc/passwd\","
+			   "\"old\":\"x\",\"new\":\"y\"}";
 	gt_auto_buf j = { 0 };
 
 	box_put(&b, "/etc/passwd", "y");
@@ -403,12 +410,18 @@ END_TEST
 
 START_TEST(only_listed_paths_are_written)
 {
-	static const char *const no[] = { "/etc/passwd", "/etc/sysctl.d/90-gputune.conf.bak", "/proc/sys/kernel/core_pattern",
-					  "/proc/sys/vm/../kernel/core_pattern", "/proc/sys/vm/overcommit_memory",
-					  "/sys/block/a/b/queue/read_ahead_kb", "/sys/block/../queue/read_ahead_kb",
-					  "/proc/sys/vm/drop_caches", "" };
-	static const char *const yes[] = { "/proc/sys/vm/dirty_bytes", "/sys/block/nvme0n1/queue/read_ahead_kb", TN_UDEV_RULE_PATH,
-					   "/sys/devices/system/cpu/cpufreq/policy12/scaling_governor", THP };
+	static const char *const no[] = {"/etc/passwd",
+					 "/etc/sysctl.d/90-gputune.conf.bak",
+					 "/proc/sys/kernel/core_pattern",
+					 "/proc/sys/vm/../kernel/core_pattern",
+					 "/proc/sys/vm/overcommit_memory",
+					 "/sys/block/a/b/queue/read_ahead_kb",
+					 "/sys/block/../queue/read_ahead_kb",
+					 "/proc/sys/vm/drop_caches",
+					 ""};
+	static const char *const yes[] = {"/proc/sys/vm/dirty_bytes", "/sys/block/nvme0n1/queue/read_ahead_kb",
+					  TN_UDEV_RULE_PATH,
+					  "/sys/devices/system/cpu/cpufreq/policy12/scaling_governor", THP};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(no); i++) {
 		ck_assert_msg(!tn_path_allowed(no[i]), "%s", no[i]);

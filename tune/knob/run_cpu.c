@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs, which memory and how many threads a command gets. Follows from the host and what we are allowed to use. */
+/* Which CPUs, which memory and how many threads a command gets. Follows from the host and what we are allowed to use.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "tune/knob/list.h"
@@ -28,7 +29,8 @@ static struct rank rank_of(const struct tn_ctx *c)
 	return (struct rank){ 0, 1 };
 }
 
-/* ---- CPUs --------------------------------------------------------------------------------------------------------- */
+/* ---- CPUs ---------------------------------------------------------------------------------------------------------
+ */
 
 static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
 {
@@ -38,8 +40,8 @@ static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
 	return NULL;
 }
 
-/* Tasks on isolated CPUs are not balanced: threads that nobody pins would pile up on one of them. Small cores set the pace
- * of a parallel loop. Neither is taken as long as others are left. */
+/* Tasks on isolated CPUs are not balanced: threads that nobody pins would pile up on one of them. Small cores set the
+ * pace of a parallel loop. Neither is taken as long as others are left. */
 static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 {
 	const struct gt_set *unwanted[] = { &h->cpu.isolated, &h->cpu.efficiency };
@@ -56,9 +58,10 @@ static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 	}
 }
 
-/* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where that
- * would be a guess. */
-static bool choose_pool(const struct tn_ctx *c, struct rank rank, struct gt_set *pool, struct rank *in_pool, char **reason)
+/* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where
+ * that would be a guess. */
+static bool choose_pool(const struct tn_ctx *c, struct rank rank, struct gt_set *pool, struct rank *in_pool,
+			char **reason)
 {
 	const struct pr_host *h = c->host;
 	gt_auto_set near = { 0 };
@@ -67,21 +70,23 @@ static bool choose_pool(const struct tn_ctx *c, struct rank rank, struct gt_set 
 
 	*in_pool = rank;
 	if (!h->n_gpu || h->n_node < 2) {
-		*reason = gt_xstrdup(gt_set_equal(pool, &h->cpu.allowed) ? "all that are allowed" :
-									   "those allowed, without isolated and small cores");
+		*reason = gt_xstrdup(gt_set_equal(pool, &h->cpu.allowed)
+					     ? "all that are allowed"
+					     : "those allowed, without isolated and small cores");
 		return true;
 	}
 	gpu = &h->gpu[rank.index % h->n_gpu];
 	node = pr_has(gpu->pci->numa_node) ? find_node(h, gpu->pci->numa_node.v) : NULL;
 	if (!node) {
-		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one", gpu->pci->address);
+		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one",
+				       gpu->pci->address);
 		return false;
 	}
 	gt_set_copy(&near, &node->cpus);
 	gt_set_and(&near, pool);
 	if (!gt_set_count(&near)) {
-		*reason = gt_xasprintf("none of node %d's CPUs, next to GPU %s, is allowed here: nothing is bound", node->id,
-				       gpu->pci->address);
+		*reason = gt_xasprintf("none of node %d's CPUs, next to GPU %s, is allowed here: nothing is bound",
+				       node->id, gpu->pci->address);
 		return false;
 	}
 	gt_set_copy(pool, &near);
@@ -135,14 +140,21 @@ static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, st
 }
 
 const struct tn_knob tn_knob_affinity = {
-	.id = "run.affinity", .summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
-	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on one host that do not "
-	       "share out the cores stand in each other's way.",
-	.hazard = "A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
-	.unit = "CPU list", .mechanism = "train.gpt", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_affinity,
+	.id = "run.affinity",
+	.summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
+	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on "
+	       "one host that do not share out the cores stand in each other's way.",
+	.hazard =
+		"A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
+	.unit = "CPU list",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_affinity,
 };
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------------------
+ */
 
 static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
@@ -172,14 +184,21 @@ static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, s
 }
 
 const struct tn_knob tn_knob_mempolicy = {
-	.id = "run.mempolicy", .summary = "memory from the node whose CPUs are used, as long as it has any",
-	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first and another one "
-	       "helps out; strict binding, which other launchers use, kills the job when its node is full of page cache.",
+	.id = "run.mempolicy",
+	.summary = "memory from the node whose CPUs are used, as long as it has any",
+	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first "
+	       "and another one helps out; strict binding, which other launchers use, kills the job when its node is "
+	       "full of page cache.",
 	.hazard = "None known. A container without SYS_NICE may refuse the call: then it is left out, with a message.",
-	.unit = "node list", .mechanism = "mem.bw", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_mempolicy,
+	.unit = "node list",
+	.mechanism = "mem.bw",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_mempolicy,
 };
 
-/* ---- OpenMP ------------------------------------------------------------------------------------------------------- */
+/* ---- OpenMP -------------------------------------------------------------------------------------------------------
+ */
 
 static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
 {
@@ -205,11 +224,17 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 }
 
 const struct tn_knob tn_knob_omp_threads = {
-	.id = "omp.threads", .summary = "OMP_NUM_THREADS: one per physical core that may be used",
-	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the slower one. A "
-	       "cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is throttled. torchrun sets 1.",
-	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.", .unit = "threads",
-	.mechanism = "train.gpt", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_omp_threads,
+	.id = "omp.threads",
+	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
+	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
+	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
+	       "throttled. torchrun sets 1.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.",
+	.unit = "threads",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_threads,
 };
 
 static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
@@ -236,19 +261,26 @@ static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, st
 		return;
 	}
 	if (tn_run_user(c, "GOMP_CPU_AFFINITY") || tn_run_user(c, "KMP_AFFINITY")) {
-		tn_run_skip(r, k, "OMP_PROC_BIND", "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
+		tn_run_skip(r, k, "OMP_PROC_BIND",
+			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
 		return;
 	}
 	tn_run_set(c, r, k, "OMP_PLACES", "cores", "one place per physical core");
 	tn_run_set(c, r, k, "OMP_PROC_BIND", spread ? "spread" : "close",
-		   spread ? "all nodes' memory is used from the start" : "threads stay beside their caches and first-touched memory");
+		   spread ? "all nodes' memory is used from the start" :
+			    "threads stay beside their caches and first-touched memory");
 }
 
 const struct tn_knob tn_knob_omp_bind = {
-	.id = "omp.bind", .summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
+	.id = "omp.bind",
+	.summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
 	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
-	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader workers of Python "
-		  "programs all land on one core (PyTorch issue 101850: ten times slower). Never set for Python, nor for programs that "
-		  "do not name an OpenMP runtime.",
-	.unit = "environment", .mechanism = "mem.bw", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_omp_bind,
+	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader "
+		  "workers of Python programs all land on one core (PyTorch issue 101850: ten times slower). Never set "
+		  "for Python, nor for programs that do not name an OpenMP runtime.",
+	.unit = "environment",
+	.mechanism = "mem.bw",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_bind,
 };

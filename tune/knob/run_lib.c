@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libraries a command gets: BLAS and allocator. Both are Debian's own files, looked for where Debian puts them. */
+/* Which libraries a command gets: BLAS and allocator. Both are Debian's own files, looked for where Debian puts them.
+ */
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static bool usable(const struct tn_ctx *c, const char *path, const char **ret_wh
 	return !*ret_why;
 }
 
-/* ---- BLAS --------------------------------------------------------------------------------------------------------- */
+/* ---- BLAS ---------------------------------------------------------------------------------------------------------
+ */
 
 /* The directory in which a better libblas.so.3 than the host's choice lies; NULL if there is none. */
 static char *blas_dir(const struct tn_ctx *c, const char **ret_why)
@@ -58,38 +60,50 @@ static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct
 		return;
 	}
 	if (strcmp(have, "openblas-pthread") && strcmp(have, "blas")) {
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be slow", have);
+		tn_run_skip(r, k, "LD_LIBRARY_PATH",
+			    "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be "
+			    "slow",
+			    have);
 		return;
 	}
 	dir = blas_dir(c, &why);
 	if (!dir) {
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have, why ? why : "is not installed",
-			    why ? "" : " (apt install libopenblas0-openmp)");
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have,
+			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
 		return;
 	}
-	value = user && *user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir); /* the user's own libraries come first */
-	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; openblas-openmp shares the threads of OpenMP", have);
+	value = user && *user ? gt_xasprintf("%s:%s", user, dir)
+			      : gt_xstrdup(dir); /* the user's own libraries come first */
+	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value,
+		   "libblas.so.3 is %s; openblas-openmp shares the threads of OpenMP", have);
 }
 
 const struct tn_knob tn_knob_blas = {
-	.id = "run.blas", .summary = "openblas-openmp where the host's choice is openblas-pthread",
-	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 with two cores "
-	       "PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp.",
-	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.", .unit = "environment",
-	.mechanism = "train.gpt", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_blas,
+	.id = "run.blas",
+	.summary = "openblas-openmp where the host's choice is openblas-pthread",
+	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 "
+	       "with two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp.",
+	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.",
+	.unit = "environment",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_blas,
 };
 
-/* ---- allocators --------------------------------------------------------------------------------------------------- */
+/* ---- allocators ---------------------------------------------------------------------------------------------------
+ */
 
 static const struct allocator {
 	const char *name, *soname, *package;
 	const char *variable, *value; /* its own setting for large tensors, or NULL */
 } allocators[] = {
-	{ "tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL, NULL },
-	{ "jemalloc", "libjemalloc.so.2", "libjemalloc2", "MALLOC_CONF",
-	  "oversize_threshold:1,background_thread:true,metadata_thp:auto" },
-	{ "mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL },
-	{ "mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL },
+	{"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL,
+	 NULL},
+	{"jemalloc", "libjemalloc.so.2", "libjemalloc2", "MALLOC_CONF",
+	 "oversize_threshold:1,background_thread:true,metadata_thp:auto"},
+	{"mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL},
+	{"mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL},
 };
 
 bool tn_run_choice_ok(const struct tn_knob *k, const char *value)
@@ -104,11 +118,11 @@ bool tn_run_choice_ok(const struct tn_knob *k, const char *value)
 
 static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, const char **ret_why)
 {
-	const char *const dirs[] = { multiarch(c->host), "", "../local/lib" };
+	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", multiarch(c->host));
+	const char *const dirs[] = { own, "/usr/lib", "/usr/local/lib" };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++) {
-		gt_autofree char *path = i == 2 ? gt_xasprintf("/usr/local/lib/%s", a->soname) :
-						  gt_xasprintf("/usr/lib/%s%s%s", dirs[i], *dirs[i] ? "/" : "", a->soname);
+		gt_autofree char *path = gt_xasprintf("%s/%s", dirs[i], a->soname);
 
 		if (usable(c, path, ret_why))
 			return gt_take(path);
@@ -172,12 +186,18 @@ static void prepare_allocator(const struct tn_ctx *c, const struct tn_knob *k, s
 }
 
 const struct tn_knob tn_knob_allocator = {
-	.id = "run.allocator", .summary = "preload TCMalloc, jemalloc or mimalloc",
-	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks and for page faults "
-	       "on memory that was given back and is needed again. These allocators keep it, per thread.",
-	.hazard = "Resident memory grows, more so with huge pages set to always. Every child inherits it. Clashes with sanitizers; too "
-		  "little static TLS on some builds, which is why it is loaded in a child first.",
-	.unit = "environment", .mechanism = "alloc", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_allocator,
+	.id = "run.allocator",
+	.summary = "preload TCMalloc, jemalloc or mimalloc",
+	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks "
+	       "and for page faults on memory that was given back and is needed again. These allocators keep it, per "
+	       "thread.",
+	.hazard = "Resident memory grows, more so with huge pages set to always. Every child inherits it. Clashes with "
+		  "sanitizers; too little static TLS on some builds, which is why it is loaded in a child first.",
+	.unit = "environment",
+	.mechanism = "alloc",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_allocator,
 };
 
 static bool preloads_allocator(const struct tn_run *r)
@@ -204,15 +224,24 @@ static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, stru
 		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory none should be kept");
 		return;
 	}
-	value = gt_xasprintf("glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s", memory / 4,
-			     memory, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
-	tn_run_set(c, r, k, "GLIBC_TUNABLES", value, "large tensors are kept between steps instead of unmapped and faulted in again");
+	value = gt_xasprintf(
+		"glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s",
+		memory / 4, memory, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
+	tn_run_set(c, r, k, "GLIBC_TUNABLES", value,
+		   "large tensors are kept between steps instead of unmapped and faulted in again");
 }
 
 const struct tn_knob tn_knob_malloc = {
-	.id = "run.malloc", .summary = "glibc's malloc keeps large blocks, in huge pages",
-	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page faults of memory that it "
-	       "had had a step before. With these thresholds, derived from the size of memory, the blocks stay.",
-	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds up.",
-	.unit = "environment", .mechanism = "alloc", .tag = 'R', .takes_effect = TN_NEW_PROCESS, .prepare = prepare_malloc,
+	.id = "run.malloc",
+	.summary = "glibc's malloc keeps large blocks, in huge pages",
+	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
+	       "faults of memory that it had had a step before. With these thresholds, derived from the size of "
+	       "memory, the blocks stay.",
+	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds "
+		  "up.",
+	.unit = "environment",
+	.mechanism = "alloc",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_malloc,
 };

@@ -25,15 +25,23 @@ static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, s
 
 static const char *const thp_enabled_choices[] = { "always", "madvise", "never", NULL };
 const struct tn_knob tn_knob_thp_enabled = {
-	.id = "thp.enabled", .path = "/sys/kernel/mm/transparent_hugepage/enabled",
+	.id = "thp.enabled",
+	.path = "/sys/kernel/mm/transparent_hugepage/enabled",
 	.summary = "huge pages without being asked, on request, or never",
-	.why = "A page of 2 MiB costs one fault and one TLB entry instead of 512. Large arrays gain most. \"madvise\" gives them to "
-	       "programs that ask (PyTorch with THP_MEM_ALLOC_ENABLE=1, glibc with glibc.malloc.hugetlb=1); \"always\" is for programs "
-	       "that do not, and is to be measured.",
-	.hazard = "\"always\" swells resident memory under jemalloc and TCMalloc (jemalloc issue 1127: half as much again). Only new "
-		  "mappings are affected: restart the program.",
-	.unit = "choice", .mechanism = "alloc", .tag = 'B', .takes_effect = TN_NEW_PROCESS, .op = TN_SET, .form = TN_TMPFILES_D,
-	.rivals = "tuned", .choices = thp_enabled_choices, .desired = want_thp_enabled,
+	.why = "A page of 2 MiB costs one fault and one TLB entry instead of 512. Large arrays gain most. \"madvise\" "
+	       "gives them to programs that ask (PyTorch with THP_MEM_ALLOC_ENABLE=1, glibc with "
+	       "glibc.malloc.hugetlb=1); \"always\" is for programs that do not, and is to be measured.",
+	.hazard = "\"always\" swells resident memory under jemalloc and TCMalloc (jemalloc issue 1127: half as much "
+		  "again). Only new mappings are affected: restart the program.",
+	.unit = "choice",
+	.mechanism = "alloc",
+	.tag = 'B',
+	.takes_effect = TN_NEW_PROCESS,
+	.op = TN_SET,
+	.form = TN_TMPFILES_D,
+	.rivals = "tuned",
+	.choices = thp_enabled_choices,
+	.desired = want_thp_enabled,
 };
 
 static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -41,20 +49,30 @@ static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, st
 	if (c->asked)
 		tn_want(w, c->asked, "asked for by the profile");
 	else if (now->current && !strcmp(now->current, "always"))
-		tn_want(w, "madvise", "no program should wait for memory to be compacted that did not ask for huge pages");
+		tn_want(w, "madvise",
+			"no program should wait for memory to be compacted that did not ask for huge pages");
 	else
 		tn_leave(w, TN_ALREADY, "only programs that ask wait for memory to be compacted");
 }
 
 static const char *const thp_defrag_choices[] = { "always", "defer", "defer+madvise", "madvise", "never", NULL };
 const struct tn_knob tn_knob_thp_defrag = {
-	.id = "thp.defrag", .path = "/sys/kernel/mm/transparent_hugepage/defrag",
+	.id = "thp.defrag",
+	.path = "/sys/kernel/mm/transparent_hugepage/defrag",
 	.summary = "who waits for memory to be compacted into huge pages",
-	.why = "With \"always\" every page fault may stop to compact memory: stalls of milliseconds in the middle of a step. With "
-	       "\"defer+madvise\" those who ask wait, and the kernel compacts in the background for the others.",
-	.hazard = "With less compaction fewer huge pages are found once memory is fragmented.", .unit = "choice",
-	.mechanism = "alloc", .tag = 'B', .takes_effect = TN_NOW, .op = TN_SET, .form = TN_TMPFILES_D, .rivals = "tuned",
-	.choices = thp_defrag_choices, .desired = want_thp_defrag,
+	.why = "With \"always\" every page fault may stop to compact memory: stalls of milliseconds in the middle of a "
+	       "step. With \"defer+madvise\" those who ask wait, and the kernel compacts in the background for the "
+	       "others.",
+	.hazard = "With less compaction fewer huge pages are found once memory is fragmented.",
+	.unit = "choice",
+	.mechanism = "alloc",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.form = TN_TMPFILES_D,
+	.rivals = "tuned",
+	.choices = thp_defrag_choices,
+	.desired = want_thp_defrag,
 };
 
 /* ---- disks ------------------------------------------------------------------------------------------------------- */
@@ -80,8 +98,8 @@ static char *udev_line(const struct pr_host *h, const char *disk, const char *at
 
 	if (!b || !pr_has(b->size_bytes))
 		return NULL;
-	return gt_xasprintf("ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"%s\", ATTR{size}==\"%ld\", ATTR{queue/%s}=\"%s\"", disk,
-			    b->size_bytes.v / 512, attribute, value);
+	return gt_xasprintf("ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"%s\", ATTR{size}==\"%ld\", "
+			    "ATTR{queue/%s}=\"%s\"", disk, b->size_bytes.v / 512, attribute, value);
 }
 
 static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -89,7 +107,8 @@ static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, st
 	const struct pr_block *b = find_block(c->host, now->instance);
 	bool spinning = b && pr_or(b->rotational, 0) == 1;
 
-	tn_want_num(w, spinning ? 8192 : 4096, "%s; shards that are read in order keep the disk busy while the step computes",
+	tn_want_num(w, spinning ? 8192 : 4096,
+		    "%s; shards that are read in order keep the disk busy while the step computes",
 		    spinning ? "a spinning disk: fewer seeks between readers" : "no seeks here");
 }
 
@@ -99,13 +118,23 @@ static char *read_ahead_line(const struct pr_host *h, const char *instance, cons
 }
 
 const struct tn_knob tn_knob_read_ahead = {
-	.id = "block.read_ahead", .path = "/sys/block/%s/queue/read_ahead_kb", .instances = all_blocks,
+	.id = "block.read_ahead",
+	.path = "/sys/block/%s/queue/read_ahead_kb",
+	.instances = all_blocks,
 	.summary = "how far ahead of a sequential reader a disk is read",
-	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many small requests. "
-	       "tuned's throughput, accelerator and hpc profiles raise it to 4096.",
-	.hazard = "Data sets of small files in random order read more than they use. No effect on O_DIRECT and GPUDirect Storage.",
-	.unit = "KiB", .mechanism = "file.read_cold", .tag = 'B', .takes_effect = TN_NOW, .op = TN_RAISE, .form = TN_UDEV_RULE,
-	.rivals = "tuned", .desired = want_read_ahead, .boot_line = read_ahead_line,
+	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many "
+	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096.",
+	.hazard = "Data sets of small files in random order read more than they use. No effect on O_DIRECT and "
+		  "GPUDirect Storage.",
+	.unit = "KiB",
+	.mechanism = "file.read_cold",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_UDEV_RULE,
+	.rivals = "tuned",
+	.desired = want_read_ahead,
+	.boot_line = read_ahead_line,
 };
 
 static bool offers(const char *line, const char *word)
@@ -149,16 +178,27 @@ static char *scheduler_line(const struct pr_host *h, const char *instance, const
 
 static const char *const scheduler_choices[] = { "none", "mq-deadline", "kyber", "bfq", NULL };
 const struct tn_knob tn_knob_scheduler = {
-	.id = "block.scheduler", .path = "/sys/block/%s/queue/scheduler", .instances = all_blocks,
+	.id = "block.scheduler",
+	.path = "/sys/block/%s/queue/scheduler",
+	.instances = all_blocks,
 	.summary = "the order in which a disk's requests are served",
-	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a checkpoint's writes "
-	       "otherwise starve the data loader's reads.",
+	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a "
+	       "checkpoint's writes otherwise starve the data loader's reads.",
 	.hazard = "Changing it resets the queue's nr_requests. Desktops with many interactive users may want bfq.",
-	.unit = "choice", .mechanism = "file.read_cold", .tag = 'A', .takes_effect = TN_NOW, .op = TN_SET, .form = TN_UDEV_RULE,
-	.rivals = "tuned", .choices = scheduler_choices, .desired = want_scheduler, .boot_line = scheduler_line,
+	.unit = "choice",
+	.mechanism = "file.read_cold",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.form = TN_UDEV_RULE,
+	.rivals = "tuned",
+	.choices = scheduler_choices,
+	.desired = want_scheduler,
+	.boot_line = scheduler_line,
 };
 
-/* ---- CPU frequency ------------------------------------------------------------------------------------------------ */
+/* ---- CPU frequency ------------------------------------------------------------------------------------------------
+ */
 
 static void all_policies(const struct pr_host *h, struct gt_strv *ret)
 {
@@ -182,12 +222,21 @@ static void want_governor(const struct tn_ctx *c, const struct tn_now *now, stru
 static const char *const governor_choices[] = { "performance", "powersave", "ondemand", "conservative", "schedutil",
 						"userspace", NULL };
 const struct tn_knob tn_knob_governor = {
-	.id = "cpu.governor", .path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor", .instances = all_policies,
+	.id = "cpu.governor",
+	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+	.instances = all_policies,
 	.summary = "how CPU frequency follows the load",
-	.why = "A governor that follows the load is late by milliseconds at the start of each burst; short steps and the launching of "
-	       "GPU kernels feel it. NVIDIA's DGX and tuned's throughput profiles use performance.",
-	.hazard = "Power. On laptops and hosts at their power limit the busy cores lose turbo. With intel_pstate or amd_pstate in active "
-		  "mode the energy preference matters more.",
-	.unit = "choice", .mechanism = "train.gpt", .tag = 'A', .takes_effect = TN_NOW, .op = TN_SET, .form = TN_TMPFILES_D,
-	.rivals = "tuned power-profiles-daemon tlp cpufrequtils", .choices = governor_choices, .desired = want_governor,
+	.why = "A governor that follows the load is late by milliseconds at the start of each burst; short steps and "
+	       "the launching of GPU kernels feel it. NVIDIA's DGX and tuned's throughput profiles use performance.",
+	.hazard = "Power. On laptops and hosts at their power limit the busy cores lose turbo. With intel_pstate or "
+		  "amd_pstate in active mode the energy preference matters more.",
+	.unit = "choice",
+	.mechanism = "train.gpt",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.form = TN_TMPFILES_D,
+	.rivals = "tuned power-profiles-daemon tlp cpufrequtils",
+	.choices = governor_choices,
+	.desired = want_governor,
 };

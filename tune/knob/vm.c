@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory and write-back. Where no other source is named it is Documentation/admin-guide/sysctl/{vm,kernel}.rst of Linux. */
+/* Memory and write-back. Where no other source is named it is Documentation/admin-guide/sysctl/{vm,kernel}.rst of
+ * Linux. */
 #include <string.h>
 #include "tune/knob/list.h"
 
@@ -13,12 +14,15 @@ static int64_t memory(const struct tn_ctx *c)
 
 /* ---- write-back ------------------------------------------------------------------------------------------------ */
 
-#define DIRTY_WHY                                                                                                              \
-	"Beyond this much unwritten data the kernel makes the writer itself wait for the disk (background: starts writing). A "   \
-	"checkpoint larger than that stalls the step that saves it. The percentage is of available memory: on a host with a "     \
+#define DIRTY_WHY                                                                                                      \
+	"Beyond this much unwritten data the kernel makes the writer itself wait for the disk (background: starts "    \
+	"writing). A "                                                                                                 \
+	"checkpoint larger than that stalls the step that saves it. The percentage is of available memory: on a host " \
+	"with a "                                                                                                      \
 	"terabyte the default of 20 is 200 GB, minutes of writing in one go."
-#define DIRTY_HAZARD                                                                                                           \
-	"Too low, and each checkpoint is throttled to the disk's speed; peers point both ways (tuned: 40 for throughput, 10 for " \
+#define DIRTY_HAZARD                                                                                                   \
+	"Too low, and each checkpoint is throttled to the disk's speed; peers point both ways (tuned: 40 for "         \
+	"throughput, 10 for "                                                                                          \
 	"latency). Only lowered here, never raised."
 
 static void ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t percent)
@@ -30,7 +34,8 @@ static void ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wi
 	else if (now->current && now->pair && !strcmp(now->current, "0"))
 		tn_leave(w, TN_BLOCKED, "both forms are 0: that could not be put back, so it is left alone");
 	else
-		tn_want_num(w, percent, "half the kernel's default: writing starts earlier and the stall at the end is shorter");
+		tn_want_num(w, percent,
+			    "half the kernel's default: writing starts earlier and the stall at the end is shorter");
 }
 
 static void want_dirty_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -55,8 +60,8 @@ const struct tn_knob tn_knob_dirty_background_ratio = {
 	.form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_background_ratio,
 };
 
-/* The hard limit is a 16th of what the host has, within what fast local disks write in about five seconds (8 to 16 GiB); the
- * background is a quarter of it. */
+/* The hard limit is a 16th of what the host has, within what fast local disks write in about five seconds (8 to 16
+ * GiB); the background is a quarter of it. */
 static int64_t hard_limit(const struct tn_ctx *c)
 {
 	return GT_MIN(16 * GIB, GT_MAX(8 * GIB, memory(c) / 16 / GIB * GIB));
@@ -83,15 +88,34 @@ static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_
 }
 
 const struct tn_knob tn_knob_dirty_bytes = {
-	.id = "vm.dirty_bytes", .key = "vm.dirty_bytes", .summary = "unwritten data at which writers must wait, large hosts",
-	.why = DIRTY_WHY, .hazard = DIRTY_HAZARD, .unit = "bytes", .mechanism = "file.write_stall", .tag = 'A',
-	.takes_effect = TN_NOW, .op = TN_LOWER, .form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_bytes,
+	.id = "vm.dirty_bytes",
+	.key = "vm.dirty_bytes",
+	.summary = "unwritten data at which writers must wait, large hosts",
+	.why = DIRTY_WHY,
+	.hazard = DIRTY_HAZARD,
+	.unit = "bytes",
+	.mechanism = "file.write_stall",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_dirty_bytes,
 };
 const struct tn_knob tn_knob_dirty_background_bytes = {
-	.id = "vm.dirty_background_bytes", .key = "vm.dirty_background_bytes",
-	.summary = "unwritten data at which the kernel starts writing, large hosts", .why = DIRTY_WHY, .hazard = DIRTY_HAZARD,
-	.unit = "bytes", .mechanism = "file.write_stall", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
-	.form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_background_bytes,
+	.id = "vm.dirty_background_bytes",
+	.key = "vm.dirty_background_bytes",
+	.summary = "unwritten data at which the kernel starts writing, large hosts",
+	.why = DIRTY_WHY,
+	.hazard = DIRTY_HAZARD,
+	.unit = "bytes",
+	.mechanism = "file.write_stall",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_dirty_background_bytes,
 };
 
 /* ---- reclaim --------------------------------------------------------------------------------------------------- */
@@ -107,12 +131,21 @@ static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, st
 }
 
 const struct tn_knob tn_knob_swappiness = {
-	.id = "vm.swappiness", .key = "vm.swappiness", .summary = "how readily a program's memory is swapped out",
-	.why = "A training process touches nearly all its memory in every step; each page swapped out stalls a step to come. tuned's "
-	       "throughput and accelerator profiles use 10.",
-	.hazard = "0 drops the cached data set first and runs out of memory earlier. Hosts that swap to zram want a high value.",
-	.unit = "0 to 200", .mechanism = "train.gpt", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER, .form = TN_SYSCTL_D,
-	.rivals = "tuned", .desired = want_swappiness,
+	.id = "vm.swappiness",
+	.key = "vm.swappiness",
+	.summary = "how readily a program's memory is swapped out",
+	.why = "A training process touches nearly all its memory in every step; each page swapped out stalls a step to "
+	       "come. tuned's throughput and accelerator profiles use 10.",
+	.hazard = "0 drops the cached data set first and runs out of memory earlier. Hosts that swap to zram want a "
+		  "high value.",
+	.unit = "0 to 200",
+	.mechanism = "train.gpt",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_swappiness,
 };
 
 static size_t nodes_with_cpus(const struct pr_host *h)
@@ -135,12 +168,23 @@ static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now
 }
 
 const struct tn_knob tn_knob_numa_balancing = {
-	.id = "kernel.numa_balancing", .key = "kernel.numa_balancing", .summary = "moving pages to the node that uses them",
-	.why = "The kernel takes pages away for a moment to see who touches them. For a job that is bound to its node this is cost "
-	       "without gain: \"if the target workload is already bound to NUMA nodes then this feature should be disabled\".",
-	.hazard = "Programs that are not bound lose: up to 20 % was reported when a profile switched it off for all (tuned pull 283).",
-	.unit = "0 or 1", .mechanism = "mem.bw", .tag = 'B', .takes_effect = TN_NOW, .op = TN_LOWER, .form = TN_SYSCTL_D,
-	.rivals = "tuned numad", .desired = want_numa_balancing,
+	.id = "kernel.numa_balancing",
+	.key = "kernel.numa_balancing",
+	.summary = "moving pages to the node that uses them",
+	.why = "The kernel takes pages away for a moment to see who touches them. For a job that is bound to its node "
+	       "this is cost without gain: \"if the target workload is already bound to NUMA nodes then this feature "
+	       "should be disabled\".",
+	.hazard = "Programs that are not bound lose: up to 20 % was reported when a profile switched it off for all "
+		  "(tuned "
+		  "pull 283).",
+	.unit = "0 or 1",
+	.mechanism = "mem.bw",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned numad",
+	.desired = want_numa_balancing,
 };
 
 static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -152,12 +196,20 @@ static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *
 }
 
 const struct tn_knob tn_knob_zone_reclaim_mode = {
-	.id = "vm.zone_reclaim_mode", .key = "vm.zone_reclaim_mode", .summary = "drop near page cache before using far memory",
-	.why = "With it on, a data set that fits the host's page cache is thrown out as soon as one node is full: \"for workloads that "
-	       "benefit from having their data cached it should be left disabled\".",
+	.id = "vm.zone_reclaim_mode",
+	.key = "vm.zone_reclaim_mode",
+	.summary = "drop near page cache before using far memory",
+	.why = "With it on, a data set that fits the host's page cache is thrown out as soon as one node is full: "
+	       "\"for workloads that benefit from having their data cached it should be left disabled\".",
 	.hazard = "tuned's hpc-compute profile switches it on for programs that fit one node; those may want it.",
-	.unit = "bit mask", .mechanism = "file.read_cold", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
-	.form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_zone_reclaim_mode,
+	.unit = "bit mask",
+	.mechanism = "file.read_cold",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_zone_reclaim_mode,
 };
 
 /* One mapping per MiB of memory, between what large allocators need at all and what is ever useful. */
@@ -169,27 +221,44 @@ static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now,
 }
 
 const struct tn_knob tn_knob_max_map_count = {
-	.id = "vm.max_map_count", .key = "vm.max_map_count", .summary = "memory mappings that one process may have",
-	.why = "Memory-mapped data sets, jemalloc and PyTorch's expandable segments run into the default of 65530; mmap then fails "
-	       "with \"cannot allocate memory\" in the middle of a run. NVIDIA sets it on GB200.",
+	.id = "vm.max_map_count",
+	.key = "vm.max_map_count",
+	.summary = "memory mappings that one process may have",
+	.why = "Memory-mapped data sets, jemalloc and PyTorch's expandable segments run into the default of 65530; "
+	       "mmap then fails with \"cannot allocate memory\" in the middle of a run. NVIDIA sets it on GB200.",
 	.hazard = "None known: a mapping costs about 200 bytes of kernel memory, and only when it is made.",
-	.unit = "mappings", .mechanism = "alloc", .tag = 'A', .takes_effect = TN_NOW, .op = TN_RAISE, .form = TN_SYSCTL_D,
-	.rivals = "tuned", .desired = want_max_map_count,
+	.unit = "mappings",
+	.mechanism = "alloc",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_max_map_count,
 };
 
 static void want_overcommit_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (now->current && !strcmp(now->current, "2"))
-		tn_leave(w, TN_ADVICE, "strict overcommit makes CUDA's large reservations fail; to allow them: sysctl -w "
-				       "vm.overcommit_memory=0, and take the line out of the file in /etc/sysctl.d that sets it");
+		tn_leave(w, TN_ADVICE, "strict overcommit makes CUDA's large reservations fail; to allow them: sysctl "
+				       "-w vm.overcommit_memory=0, and take the line out of the file in /etc/sysctl.d "
+				       "that sets it");
 	else
 		tn_leave(w, TN_ALREADY, "not strict");
 }
 
 const struct tn_knob tn_knob_overcommit_memory = {
-	.id = "vm.overcommit_memory", .key = "vm.overcommit_memory", .summary = "whether reservations count as used memory",
-	.why = "CUDA reserves address space many times larger than it uses. With 2 (strict) such a reservation is refused.",
-	.hazard = "0 and 1 let programs promise themselves more memory than there is. It is the admin's choice: reported, never "
-		  "written.",
-	.unit = "0, 1 or 2", .mechanism = "", .tag = 'C', .takes_effect = TN_NOW, .op = TN_SET, .desired = want_overcommit_memory,
+	.id = "vm.overcommit_memory",
+	.key = "vm.overcommit_memory",
+	.summary = "whether reservations count as used memory",
+	.why = "CUDA reserves address space many times larger than it uses. With 2 (strict) such a reservation is "
+	       "refused.",
+	.hazard = "0 and 1 let programs promise themselves more memory than there is. It is the admin's choice: "
+		  "reported, never written.",
+	.unit = "0, 1 or 2",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_overcommit_memory,
 };
