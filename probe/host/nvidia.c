@@ -21,7 +21,8 @@ static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 	if (gt_fs_list(fs, "/usr/local", &names) < 0)
 		return;
 	for (size_t i = 0; i < names.n; i++)
-		if (gt_starts_with(names.v[i], "cuda-") && isdigit((unsigned char)names.v[i][5]) && is_there(fs, "/usr/local", names.v[i]))
+		if (gt_starts_with(names.v[i], "cuda-") && isdigit((unsigned char)names.v[i][5]) &&
+		    is_there(fs, "/usr/local", names.v[i]))
 			gt_strv_take(&h->nvidia.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
 }
 

@@ -1,27 +1,27 @@
 NVML is asked in a child process: whatever it does, there is a report. Here it is a stand-in that does as it is told.
 
   $ test -e "$BUILDDIR/tests/standin/libnvidia-ml.so.1" || { echo 'the stand-in library is not built'; exit 80; }
-  $ ask() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=$1 gpuprobe --json --nvml-timeout 0.2 > "$1.json"; test $? -le 3 &&
+  $ ask() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=$1 gpuprobe --json --nvml-timeout "${2:-60}" > "$1.json"; test $? -le 3 &&
   >   grep -E '"(nvml|nvml_text|nvml_count|cuda_version)"' "$1.json" | tr -d '\n' | tr -s ' '; echo; }
 
 It answers.
 
   $ ask 0
-  "nvml":"ok","nvml_text":null,"nvml_count":1,"cuda_version":12040
+   "nvml": "ok", "nvml_text": null, "nvml_count": 1, "cuda_version": 12040
 
 It refuses, with its own code and words.
 
   $ ask 18
-  "nvml":"error","nvml_text":"Driver/libraryversionmismatch","nvml_count":"unknown","cuda_version":"unknown"
+   "nvml": "error", "nvml_text": "Driver/library version mismatch", "nvml_count": "unknown", "cuda_version": "unknown"
   $ ask 9
-  "nvml":"error","nvml_text":"DriverNotLoaded","nvml_count":"unknown","cuda_version":"unknown"
+   "nvml": "error", "nvml_text": "Driver Not Loaded", "nvml_count": "unknown", "cuda_version": "unknown"
 
 It never returns, or dies: that is a finding, not a hang, and not the end of gpuprobe.
 
-  $ ask hang
-  "nvml":"timeout","nvml_text":"NVMLgavenoanswerwithin0.2s","nvml_count":"unknown","cuda_version":"unknown"
+  $ ask hang 0.2
+   "nvml": "timeout", "nvml_text": "NVML gave no answer within 0.2 s", "nvml_count": "unknown", "cuda_version": "unknown"
   $ ask crash
-  "nvml":"error","nvml_text":"thechildprocessthataskedNVMLdied","nvml_count":"unknown","cuda_version":"unknown"
+   "nvml": "error", "nvml_text": "the child process that asked NVML died", "nvml_count": "unknown", "cuda_version": "unknown"
 
 A capture keeps the answer, and gives it again.
 
