@@ -133,8 +133,8 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 		gt_autofree char *why = gt_xasprintf("by choice only (--optional, or --only %s): %s", k->id, i->reason);
 
 		say(i, TN_SKIPPED, why);
-	} else if (!gt_starts_with(i->path, "/proc/sys/net/") && gt_fs_access(m->fs, i->path, F_OK) < 0) {
-		say(i, TN_BLOCKED, "the file is there but cannot be reached");
+	} else if (m->host->live && gt_fs_access(m->fs, i->path, W_OK) == -EROFS) {
+		say(i, TN_BLOCKED, "read-only here, as in a container: to be set on the host beneath");
 	}
 }
 
