@@ -6,31 +6,39 @@
 #include "probe/gpuprobe.h"
 #include "probe/reading.h"
 
-/* How the way between two devices is called, in nvidia-smi's words. */
+static size_t count_slashes(const char *s)
+{
+	size_t n = 0;
+
+	for (; (s = strchr(s, '/')); s++)
+		n++;
+	return n;
+}
+
+/*
+ * How the way between two devices is called, in nvidia-smi's words. Where the two paths in /sys/devices part tells how many
+ * bridges lie between them; only between different root complexes the node has to be known.
+ */
 static const char *way(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b)
 {
-	size_t same = 0, bridges = 0;
+	static const char top[] = "/sys/devices/";
+	size_t same = 0, root;
 
 	if (a == b)
 		return "X";
-	if (!pr_has(a->numa_node) || !pr_has(b->numa_node)) {
-		if (h->n_node > 1)
-			return "?"; /* never guessed */
-	} else if (a->numa_node.v != b->numa_node.v) {
-		return "SYS";
-	}
+	if (!gt_starts_with(a->path, top) || !gt_starts_with(b->path, top))
+		return "?";
 	for (size_t i = 0; a->path[i] && a->path[i] == b->path[i]; i++)
 		if (a->path[i] == '/')
 			same = i;
-	if (same <= strlen("/sys/devices"))
-		return "NODE"; /* different root complexes of one node */
-	for (const char *p = a->path + same; (p = strchr(p + 1, '/'));)
-		bridges++;
-	/* the common part ends in the root complex itself: they meet at the host bridge */
-	if (!strchr(a->path + strlen("/sys/devices/"), '/') ||
-	    same == strlen("/sys/devices/") + strcspn(a->path + strlen("/sys/devices/"), "/"))
+	root = strlen(top) + strcspn(a->path + strlen(top), "/"); /* where the root complex's name ends */
+	if (same > root)
+		return GT_MAX(count_slashes(a->path + same), count_slashes(b->path + same)) <= 2 ? "PIX" : "PXB";
+	if (same == root)
 		return "PHB";
-	return bridges <= 1 ? "PIX" : "PXB";
+	if (h->n_node > 1 && (!pr_has(a->numa_node) || !pr_has(b->numa_node)))
+		return "?"; /* never guessed */
+	return h->n_node > 1 && a->numa_node.v != b->numa_node.v ? "SYS" : "NODE";
 }
 
 /* Display and 3D controllers, network and InfiniBand, NVMe. */

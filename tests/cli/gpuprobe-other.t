@@ -39,6 +39,21 @@ The way between devices; what the kernel does not know is a question mark, never
   
   no GPU, NIC or NVMe on the PCI bus
 
+Where two paths part tells the bridges between them, from both ends alike; only between root complexes a node must be known.
+
+  $ gpuprobe topo --root $FIXTURES/pcie-switches.host
+  NODE CPUS        MEMORY TO 0 TO 1
+     0 0-3,8-11  64.0 GiB   10   21
+     1 4-7,12-15 64.0 GiB   21   10
+  
+  DEVICE       KIND NODE NEAR CPUS 19:00.0 1a:00.0 1d:00.0 29:00.0 80:00.0
+  0000:19:00.0 GPU     0 0-3,8-11  X       PIX     PXB     PHB     ?
+  0000:1a:00.0 IB      0 0-3,8-11  PIX     X       PXB     PHB     ?
+  0000:1d:00.0 NIC     0 0-3,8-11  PXB     PXB     X       PHB     ?
+  0000:29:00.0 GPU     0 0-3,8-11  PHB     PHB     PHB     X       ?
+  0000:80:00.0 NVMe    ? 0-15      ?       ?       ?       ?       X
+  X itself, PIX one bridge, PXB several bridges, PHB the host bridge, NODE within the node, SYS between nodes, ? not known
+
 The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
