@@ -164,21 +164,31 @@ static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
 				   gt_json_get_str(m, "id", ""));
 }
 
+/* The file's name without its folders, short enough for a column. */
+static char *short_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	return gt_xasprintf("%s%s", len > 20 ? "..." : "", len > 20 ? name + len - 17 : name);
+}
+
 static json_t *merge(const json_t *a, const json_t *b, char **argv)
 {
 	char before = opt.arm_before ? opt.arm_before[0] : 'A', after = opt.arm_after ? opt.arm_after[0] : 'A';
+	gt_autofree char *name_a = short_name(argv[0]), *name_b = short_name(argv[1]);
 	json_t *empty = json_object();
 	const json_t *sa = settings_of(a, before), *sb = settings_of(b, after);
 	json_t *doc = json_pack(
-		"{s:s, s:O, s:{s:s, s:[sss], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:s, s:s}, s:{s:O, s:O}, s:[], s:[], "
+		"{s:s, s:O, s:{s:s, s:[sso], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:o, s:o}, s:{s:O, s:O}, s:[], s:[], "
 		"s:[]}",
 		"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
-		"gpubench", "compare", argv[0], "started", gt_json_get_str(json_object_get(b, "run"), "started", NULL),
-		"notes", "host", json_object_get(b, "host"), "treatment", "declared", "arms", "a", argv[0], "b",
-		argv[1], "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics", "launches");
+		"gpubench", "compare", gt_json_str(argv[0]), "started", gt_json_get_str(json_object_get(b, "run"), "started", NULL),
+		"notes", "host", json_object_get(b, "host"), "treatment", "declared", "arms", "a", gt_json_str(name_a),
+		"b", gt_json_str(name_b), "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics", "launches");
 
 	json_decref(empty);
-	if (!doc) /* a file name that is not UTF-8, say */
+	if (!doc)
 		return NULL;
 	json_array_append_new(json_object_get(json_object_get(doc, "run"), "argv"), gt_json_str(argv[1]));
 	take_metrics(doc, a, b);

@@ -108,7 +108,7 @@ void bn_html_cell(struct gt_buf *out, const char *tag, const char *class_name, c
 
 void bn_html_json(struct gt_buf *out, const char *id, const json_t *doc)
 {
-	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(8));
 
 	gt_buf_printf(out, "<script type=\"application/json\" id=\"%s\">\n", id);
 	for (const char *p = text; p && *p;) {

@@ -12,16 +12,29 @@ static const char *verdict_color(const char *v)
 					     : NULL;
 }
 
-static void header(const json_t *doc, FILE *out)
+static void header(const json_t *doc, FILE *out, unsigned width)
 {
 	const json_t *run = json_object_get(doc, "run"), *host = json_object_get(doc, "host");
+	gt_auto_buf line = { 0 };
 
-	fprintf(out, "gpubench  host %s  %s  %s\n", gt_json_get_str(host, "identity", "unknown"),
-		gt_json_get_str(host, "cpu", ""), gt_json_get_str(run, "started", ""));
-	fprintf(out, "design: %s", bn_text_design(doc).s);
+	gt_buf_printf(&line, "gpubench, host %s, %s, %s", gt_json_get_str(host, "identity", "unknown"),
+		      gt_json_get_str(host, "cpu", "unknown CPU"), gt_json_get_str(run, "started", "no date"));
+	gt_print_wrapped(out, line.s, 0, width);
+	gt_buf_clear(&line);
+	gt_buf_printf(&line, "design: %s", bn_text_design(doc).s);
 	if (gt_streq(gt_json_get_str(run, "design", NULL), "pairs"))
-		fprintf(out, "   A/A check: %s", bn_text_aa(doc).s);
-	fputc('\n', out);
+		gt_buf_printf(&line, ". A/A check: %s", bn_text_aa(doc).s);
+	gt_print_wrapped(out, line.s, 0, width);
+}
+
+/* A value short enough for a line; the page and the document have all of it. */
+static struct bn_text brief(const json_t *o, const char *key)
+{
+	struct bn_text t = bn_text_json(json_object_get(o, key));
+
+	if (strlen(t.s) > 40)
+		snprintf(t.s + 37, sizeof(t.s) - 37, "...");
+	return t;
 }
 
 static void settings(const json_t *doc, FILE *out, unsigned width)
@@ -37,13 +50,13 @@ static void settings(const json_t *doc, FILE *out, unsigned width)
 		      json_array_size(declared) ? ":" : "");
 	json_array_foreach(declared, i, k)
 		gt_buf_printf(&line, "%s %s %s -> %s", i ? "," : "", gt_json_get_str(k, "id", "?"),
-			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s);
+			      brief(k, "from").s, brief(k, "to").s);
 	gt_print_wrapped(out, line.s, 0, width);
 	gt_buf_clear(&line);
 	gt_buf_printf(&line, "OTHER differences: %s", json_array_size(others) ? "" : "none");
 	json_array_foreach(others, i, k)
 		gt_buf_printf(&line, "%s%s %s -> %s (%s)", i ? ", " : "", gt_json_get_str(k, "key", "?"),
-			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s,
+			      brief(k, "from").s, brief(k, "to").s,
 			      gt_json_get_str(k, "when", "?"));
 	gt_print_wrapped(out, line.s, 0, width);
 }
@@ -140,7 +153,7 @@ void bn_report_text(const json_t *doc, FILE *out, bool color)
 {
 	unsigned width = gt_term_width(out);
 
-	header(doc, out);
+	header(doc, out, width);
 	settings(doc, out, width);
 	fputc('\n', out);
 	if (json_array_size(json_object_get(doc, "comparisons"))) {

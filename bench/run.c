@@ -71,6 +71,19 @@ static int choose_workloads(struct gt_fsroot *fs, json_t *doc, struct gt_strv *r
 	return ret->n ? 0 : usage(err, "none of these workloads can run here; see gpubench list");
 }
 
+/* Left by something that was killed, perhaps by us: the host is not as it was, so nothing measured now means much. */
+static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
+{
+	gt_auto_json *report = NULL;
+	int exit_status = 0, r;
+
+	r = tn_status_report(fs, &report, &exit_status, err);
+	if (r < 0 || exit_status != TN_EXIT_INTERRUPTED)
+		return r;
+	return gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
+			    "a change of settings was interrupted and not put back yet: gputune recover");
+}
+
 static int load_plan(struct gt_fsroot *fs, const struct pr_host *host, struct tn_plan **ret, struct gt_err *err)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -244,6 +257,8 @@ static int cmd_run(struct gt_cli *cli, int argc, char **argv)
 			    0;
 	if (r == 0)
 		r = pr_host_discover(cli->fs, &discover, &host, &cli->err);
+	if (r == 0 && opt.plan)
+		r = check_interrupted(cli->fs, &cli->err);
 	if (r == 0 && opt.plan)
 		r = load_plan(cli->fs, host, &plan, &cli->err);
 	if (r == 0 && plan && !opt.no_env)

@@ -127,8 +127,8 @@ static int alloc_run(struct bn_launch *l, struct gt_err *err)
 	return 0;
 }
 
-static const char *const knobs[] = {"run.malloc",          "thp.enabled",           "thp.defrag",
-				    "run.omp.num_threads", "kernel.numa_balancing", NULL};
+static const char *const knobs[] = { "run.malloc", "run.allocator", "thp.enabled", "thp.defrag",
+				     "omp.threads", "kernel.numa_balancing", NULL };
 
 const struct bn_workload bn_workload_alloc = {
 	.id	   = "alloc",

@@ -3,7 +3,7 @@ Two saved results of one host can be compared, and every difference between them
   $ gpubench run --workload sim --pairs 9 --seed 1 --quiet -o a.json > /dev/null
   $ GPUBENCH_SIM=effect=.1 gpubench run --workload sim --pairs 9 --seed 2 --quiet -o b.json > /dev/null
   $ gpubench compare a.json b.json
-  gpubench  host * (glob)
+  gpubench, host * (glob)
   design: unpaired: drift not controlled
   changed on purpose: 0
   OTHER differences: env.GPUBENCH_SIM (none) -> effect=.1 (between the files)

@@ -4,8 +4,8 @@ known beforehand; the seed makes it repeatable. Remarks on the load of this host
   $ set -o pipefail; calm() { grep -v '^note: .*others use the CPUs'; }
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@" | calm; }
   $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
-  gpubench  host * (glob)
-  design: 9 random pairs + 6 A/A pairs, seed 7   A/A check: ok (identical arms differ by 0.0 % in sim)
+  gpubench, host * (glob)
+  design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
   changed on purpose: 1: env.GPUBENCH_SIM (none) -> effect=.03
   OTHER differences: none
   
@@ -48,9 +48,9 @@ Noise is inconclusive, with how many pairs an answer would take; asked for a con
 
 Without --quick and --pairs it stops at a planned look, as soon as there is an answer.
 
-  $ sim --env GPUBENCH_SIM=effect=-.05 | sed -n 's/ *A.A check.*//; /^design/p'
+  $ sim --env GPUBENCH_SIM=effect=-.05 | sed -n 's/. A.A check.*//; /^design/p'
   design: 9 random pairs (planned looks) + 6 A/A pairs, seed 7
-  $ sim --env GPUBENCH_SIM=effect=-.01,sd=.02 | sed -n 's/ *A.A check.*//; /^design/p'
+  $ sim --env GPUBENCH_SIM=effect=-.01,sd=.02 | sed -n 's/. A.A check.*//; /^design/p'
   design: 24 random pairs (planned looks) + 6 A/A pairs, seed 7
 
 A workload whose result is wrong voids the session: exit status 6.
@@ -106,7 +106,7 @@ A plan that changes nothing is said to, and identical arms are compared.
 
   $ gputune plan --only vm.swappiness -o plan.json > /dev/null
   $ python3 -c 'import json; d = json.load(open("plan.json")); d["items"] = []; json.dump(d, open("none.json", "w"))'
-  $ gpubench run --plan none.json --no-env --workload sim --quick --seed 7 2>&1 | calm | grep -vE '^(gpubench  host|measuring)'
+  $ gpubench run --plan none.json --no-env --workload sim --quick --seed 7 2>&1 | calm | grep -vE '^(gpubench, host|measuring)'
   gpubench: the plan changes nothing on this host: measuring A/A pairs only
   gpubench: 1 workload, 9 pairs of launches, about 0.0 min, seed 7
   design: 9 A/A pairs, nothing changed, seed 7

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "bench/analyze.h"
 #include "tests/unit/check_bench.h"
+#include "tune/knob.h"
 #include "tests/unit/bench_made.h"
 
 static const struct bn_limits limits = { .floor = .03 };
@@ -255,6 +256,19 @@ START_TEST(what_is_no_result_is_refused)
 }
 END_TEST
 
+START_TEST(workloads_name_knobs_that_exist)
+{
+	for (const struct bn_workload *const *w = bn_workloads; *w; w++)
+		for (const char *const *k = (*w)->knobs; *k; k++) {
+			gt_auto_strv list = { 0 };
+			struct gt_err err = { 0 };
+
+			gt_strv_add(&list, *k);
+			ck_assert_msg(tn_knob_check_list(&list, "it", &err) == 0, "%s: %s", (*w)->id, err.msg);
+		}
+}
+END_TEST
+
 START_TEST(ten_thousand_launches_are_judged)
 {
 	gt_auto_json *doc = made_pairs(5000, 0, .02, 0);
@@ -275,6 +289,7 @@ TCase *bench_data_case(void)
 	tcase_add_test(tc, a_conclusion_can_be_required);
 	tcase_add_loop_test(tc, what_cannot_be_computed_is_inconclusive, 0, sizeof(spoiled) / sizeof(spoiled[0]));
 	tcase_add_loop_test(tc, what_is_no_result_is_refused, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_test(tc, workloads_name_knobs_that_exist);
 	tcase_add_test(tc, ten_thousand_launches_are_judged);
 	return tc;
 }
