@@ -185,7 +185,8 @@ static json_t *merge(const json_t *a, const json_t *b, char **argv)
 		"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
 		"gpubench", "compare", gt_json_str(argv[0]), "started", gt_json_get_str(json_object_get(b, "run"), "started", NULL),
 		"notes", "host", json_object_get(b, "host"), "treatment", "declared", "arms", "a", gt_json_str(name_a),
-		"b", gt_json_str(name_b), "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics", "launches");
+		"b", gt_json_str(name_b), "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics",
+		"launches");
 
 	json_decref(empty);
 	if (!doc)

@@ -236,7 +236,8 @@ static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
 	return r;
 }
 
-static const char *const knobs[] = { "omp.", "run.affinity", "run.mempolicy", "thp.enabled", "kernel.numa_balancing", "cpu.governor",
+static const char *const knobs[] = { "omp.", "run.affinity", "run.mempolicy", "thp.enabled", "kernel.numa_balancing",
+				     "cpu.governor",
 				     NULL };
 
 const struct bn_workload bn_workload_mem_bw = {
