@@ -9,6 +9,7 @@
 #include "tune/value.h"
 
 #define JOURNAL_PATH	TN_STATE_DIR "/journal"
+#define BOOT_ID_PATH	"/proc/sys/kernel/random/boot_id"
 #define LOCK_PATH	TN_STATE_DIR "/lock"
 
 /* ---- life and death ---------------------------------------------------------------------------------------------- */
@@ -349,19 +350,33 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 	return 0;
 }
 
+/* Without it nobody can tell values that are ours from those of a kernel that is gone: /proc may not be mounted. */
+static int need_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
+{
+	for (size_t i = 0; i < j->n_tx; i++)
+		if (*j->tx[i].boot_id)
+			return gt_fail_exit(err, TN_EXIT_REFUSED, -why,
+					    "settings are applied, and whether since this boot cannot be read from "
+					    "%s: %s; nothing is changed", BOOT_ID_PATH, strerror(-why));
+	return 0;
+}
+
 int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err)
 {
 	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));
 	gt_autofree char *text = NULL;
 	size_t len = 0;
-	int r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
+	int r = gt_fs_read(fs, JOURNAL_PATH, &text, &len), boot;
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s", JOURNAL_PATH,
 				    strerror(-r));
-	if (gt_fs_read_line(fs, "/proc/sys/kernel/random/boot_id", &j->boot_id) < 0)
+	boot = gt_fs_read_line(fs, BOOT_ID_PATH, &j->boot_id);
+	if (boot < 0)
 		j->boot_id = gt_xstrdup("");
 	r = text ? parse(j, text, len, err) : 0;
+	if (r >= 0 && boot < 0)
+		r = need_boot_id(j, boot, err);
 	if (r < 0)
 		return r;
 	j->torn |= text && !len; /* made, and then nothing could be written to it */

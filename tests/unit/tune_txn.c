@@ -279,6 +279,24 @@ static void reboot(const char *id)
 	ck_assert_int_eq(gt_fs_write_value(b.fs, BOOT_ID, id), 0);
 }
 
+START_TEST(without_a_boot_id_nothing_is_taken_for_undone)
+{
+	gt_autofree char *id = NULL;
+
+	apply(NULL, false);
+	ck_assert_int_eq(gt_fs_read_line(b.fs, BOOT_ID, &id), 0);
+	ck_assert_int_eq(gt_fs_unlink(b.fs, BOOT_ID), 0);
+	ck_assert_int_lt(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, BOOT_ID));
+	expect(SWAPPINESS, "10");
+	gt_err_clear(&err);
+	box_put(&b, BOOT_ID, id);
+	revert(0);
+	expect(SWAPPINESS, "60");
+}
+END_TEST
+
 START_TEST(after_a_reboot_what_was_not_kept_is_void)
 {
 	apply(NULL, false);
@@ -471,6 +489,7 @@ TCase *tune_txn_case(void)
 		persisted_files_are_ours_whole_and_go_whole,
 		a_file_that_was_edited_is_neither_overwritten_nor_removed,
 		a_later_file_of_the_admin_is_seen_to_win,
+		without_a_boot_id_nothing_is_taken_for_undone,
 		after_a_reboot_what_was_not_kept_is_void,
 		after_a_reboot_files_go_and_values_are_pending,
 		an_experiment_keeps_others_out_and_ends_alone,
