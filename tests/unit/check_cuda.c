@@ -97,14 +97,16 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	Suite *s = suite_create("cuda");
-	TCase *tc = tcase_create("all");
+	Suite *s;
+	TCase *tc;
 	SRunner *sr;
 	int failed;
 
 	if (argc > 1)
 		return open_and_tell();
 	self = argv[0];
+	s = suite_create("cuda");
+	tc = tcase_create("all");
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
