@@ -2,6 +2,18 @@
 #include <string.h>
 #include "probe/reading.h"
 
+/* A program that is to be started waits for this: one file for each two CPUs is most of it. */
+static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
+{
+	h->kernel.release = pr_read_str(h, fs, "/proc/sys/kernel/osrelease");
+	h->kernel.arch = pr_read_str(h, fs, "/proc/sys/kernel/arch");
+	pr_launch_cpu(fs, h);
+	pr_launch_memory(fs, h);
+	pr_launch_numa(fs, h);
+	pr_launch_pci(fs, h);
+	pr_discover_blas(fs, h);
+}
+
 int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err)
 {
 	static const struct pr_discover_opts defaults = { 0 };
@@ -11,6 +23,11 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 		opts = &defaults;
 	h->live = gt_fs_is_live(fs);
 	h->identity_parts = json_object();
+	if (opts->launch) {
+		discover_launch(fs, h);
+		*ret = h;
+		return 0;
+	}
 	pr_discover_kernel(fs, h);
 	pr_discover_cpu(fs, h);
 	pr_discover_virt(fs, h);

@@ -162,6 +162,8 @@ struct pr_host {
 
 struct pr_discover_opts {
 	bool no_nvml;		/* do not ask the driver */
+	bool launch;		/* only what a launcher asks, within a millisecond or two: the usable CPUs and their siblings,
+				 * quota, memory, nodes, NVIDIA's GPUs by PCI, BLAS. The rest stays unknown or empty. */
 	double nvml_timeout_s;	/* 0: 10 s */
 };
 

@@ -28,6 +28,12 @@ void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
 void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* after the phases above */
+/* The few that a launcher asks (struct pr_discover_opts). */
+void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h);
+void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h);
+void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h);
+void pr_launch_pci(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
 /* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);

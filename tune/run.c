@@ -111,8 +111,9 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	struct tn_ctx c = { .fs = fs, .facts = &facts, .argv = o->argv, .envp = o->envp ? o->envp : environ,
 			    .program = o->program };
 	struct tn_run *r;
-	int e = tn_host_get(fs, host, &own, &c.host, err);
+	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);
 
+	c.host = host ? host : own;
 	if (e >= 0)
 		e = tn_knob_check_list(o->only, "--only", err);
 	if (e >= 0)

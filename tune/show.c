@@ -205,9 +205,25 @@ void tn_show_report(const json_t *report, bool color)
 
 /* ---- run ---------------------------------------------------------------------------------------------------------------- */
 
+/* A value is cut behind a colon where it does not fit: it is one list, not words. */
 static void run_line(const char *what, const char *value, const char *reason)
 {
-	printf("  %s%s\n", what, value);
+	size_t at = 2 + strlen(what), width = GT_MAX(gt_term_width(stdout), 40u);
+
+	printf("  %s", what);
+	for (const char *p = value; *p;) {
+		size_t n = strcspn(p, ":");
+
+		n += p[n] == ':';
+		if (at + n > width && at > 8) {
+			printf("\n        ");
+			at = 8;
+		}
+		printf("%.*s", (int)n, p);
+		at += n;
+		p += n;
+	}
+	puts("");
 	gt_print_wrapped(stdout, reason, 6, gt_term_width(stdout));
 }
 

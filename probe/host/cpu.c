@@ -89,11 +89,37 @@ static void read_list(struct gt_fsroot *fs, const char *path, struct gt_set *ret
 		gt_parse_cpulist(line, ret);
 }
 
+static void read_siblings(struct gt_fsroot *fs, struct pr_cpu *c)
+{
+	gt_autofree char *path = gt_xasprintf(CPU "/cpu%d/topology/thread_siblings_list", c->id);
+
+	read_list(fs, path, &c->siblings);
+	if (!gt_set_has(&c->siblings, (unsigned)c->id))
+		gt_set_add(&c->siblings, (unsigned)c->id);
+}
+
 static int read_small(struct gt_fsroot *fs, int cpu, const char *what)
 {
 	struct pr_num n = pr_read_num(fs, CPU "/cpu%d/topology/%s", cpu, what);
 
 	return pr_has(n) && n.v >= 0 ? (int)n.v : -1;
+}
+
+/* Siblings name each other: of a core one file is read. */
+static void launch_topology(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct pr_cpu *c;
+
+	h->cpu.cpu = gt_xcalloc(gt_set_count(&h->cpu.online), sizeof(*h->cpu.cpu));
+	gt_set_for_each(id, &h->cpu.online) {
+		c = &h->cpu.cpu[h->cpu.n_cpu++];
+		*c = (struct pr_cpu){ .id = id, .core = -1, .package = -1, .node = -1 };
+		for (size_t i = 0; i + 1 < h->cpu.n_cpu && !gt_set_count(&c->siblings); i++)
+			if (gt_set_has(&h->cpu.cpu[i].siblings, (unsigned)id))
+				gt_set_copy(&c->siblings, &h->cpu.cpu[i].siblings);
+		if (!gt_set_count(&c->siblings))
+			read_siblings(fs, c);
+	}
 }
 
 static void read_topology(struct gt_fsroot *fs, struct pr_host *h)
@@ -103,15 +129,12 @@ static void read_topology(struct gt_fsroot *fs, struct pr_host *h)
 	h->cpu.cpu = gt_xcalloc(gt_set_count(&h->cpu.online), sizeof(*h->cpu.cpu));
 	gt_set_for_each(id, &h->cpu.online) {
 		struct pr_cpu *c = &h->cpu.cpu[h->cpu.n_cpu++];
-		gt_autofree char *path = gt_xasprintf(CPU "/cpu%d/topology/thread_siblings_list", id);
 
 		c->id = id;
 		c->node = -1;
 		c->core = read_small(fs, id, "core_id");
 		c->package = read_small(fs, id, "physical_package_id");
-		read_list(fs, path, &c->siblings);
-		if (!gt_set_has(&c->siblings, (unsigned)id))
-			gt_set_add(&c->siblings, (unsigned)id);
+		read_siblings(fs, c);
 		if (c->package >= 0)
 			gt_set_add(&packages, (unsigned)c->package);
 	}
@@ -231,20 +254,38 @@ static void read_cpufreq(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
+static void read_online(struct gt_fsroot *fs, struct pr_host *h)
+{
+	read_list(fs, CPU "/online", &h->cpu.online);
+	if (!gt_set_count(&h->cpu.online))
+		gt_set_add(&h->cpu.online, 0);
+}
+
+/* Which of them this process may and should use. */
+static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
+{
+	read_allowed(fs, h);
+	read_list(fs, CPU "/isolated", &h->cpu.isolated);
+	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
+	read_quota(fs, h);
+}
+
+void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h)
+{
+	read_online(fs, h);
+	launch_topology(fs, h);
+	read_usable(fs, h);
+}
+
 void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h)
 {
 	int first;
 
 	read_cpuinfo(fs, h);
 	name_microarchitecture(fs, h);
-	read_list(fs, CPU "/online", &h->cpu.online);
-	if (!gt_set_count(&h->cpu.online))
-		gt_set_add(&h->cpu.online, 0);
+	read_online(fs, h);
 	read_topology(fs, h);
-	read_allowed(fs, h);
-	read_list(fs, CPU "/isolated", &h->cpu.isolated);
-	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
-	read_quota(fs, h);
+	read_usable(fs, h);
 	first = gt_set_next(&h->cpu.online, -1);
 	h->cpu.l1d_bytes = cache_bytes(fs, first, 1);
 	h->cpu.l2_bytes = cache_bytes(fs, first, 2);

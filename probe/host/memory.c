@@ -54,18 +54,24 @@ static struct pr_str chosen(struct pr_host *h, struct gt_fsroot *fs, const char 
 	return line;
 }
 
-void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
+void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *text = NULL;
-	struct statvfs v;
-	int r;
+	int r = gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
 
-	r = gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
 	h->mem.total_bytes = meminfo(text, r, "MemTotal", true);
 	h->mem.available_bytes = meminfo(text, r, "MemAvailable", true);
 	h->mem.swap_total_bytes = meminfo(text, r, "SwapTotal", true);
 	h->mem.hugepages = meminfo(text, r, "HugePages_Total", false);
 	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");
+}
+
+void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct statvfs v;
+	int r;
+
+	pr_launch_memory(fs, h);
 	h->mem.thp_defrag = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag");
 	read_memlock(fs, h);
 	r = gt_fs_statvfs(fs, "/dev/shm", &v);

@@ -2,18 +2,41 @@
 /* NUMA nodes by hwloc, on the same root as everything else: live, its own reading of a tree (HWLOC_FSROOT), or the export
  * that a capture keeps. */
 #include <hwloc.h>
+#include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
 
+#define NODE "/sys/devices/system/node"
+
 /* We read PCI ourselves, and vendor plug-ins would open the very libraries whose state is to be diagnosed. */
-static void calm_hwloc(void)
+static const struct {
+	const char *name, *value;
+} calm[] = {
+	{ "HWLOC_COMPONENTS", "-opencl,-gl,-cuda,-nvml,-rsmi,-levelzero,-pci,-xml_libxml" },
+	{ "HWLOC_HIDE_ERRORS", "2" },
+	{ "HWLOC_PLUGINS_BLACKLIST",
+	  "hwloc_opencl,hwloc_gl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,hwloc_levelzero,hwloc_pci,hwloc_xml_libxml" },
+};
+
+/* Returns which of them are ours: what we start later must not find them in its environment. */
+static unsigned calm_hwloc(void)
 {
-	setenv("HWLOC_COMPONENTS", "-opencl,-gl,-cuda,-nvml,-rsmi,-levelzero,-pci,-xml_libxml", 0);
-	setenv("HWLOC_HIDE_ERRORS", "2", 0);
-	setenv("HWLOC_PLUGINS_BLACKLIST", "hwloc_opencl,hwloc_gl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,hwloc_levelzero", 0);
+	unsigned ours = 0;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(calm); i++)
+		if (!getenv(calm[i].name) && setenv(calm[i].name, calm[i].value, 0) == 0)
+			ours |= 1u << i;
+	return ours;
 }
 
-static int load(struct gt_fsroot *fs, hwloc_topology_t *ret)
+static void wake_hwloc(unsigned ours)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(calm); i++)
+		if (ours & 1u << i)
+			unsetenv(calm[i].name);
+}
+
+static int load_calm(struct gt_fsroot *fs, hwloc_topology_t *ret)
 {
 	gt_autofree char *xml = NULL;
 	size_t len = 0;
@@ -21,7 +44,6 @@ static int load(struct gt_fsroot *fs, hwloc_topology_t *ret)
 	bool live = gt_fs_is_live(fs);
 	int r;
 
-	calm_hwloc();
 	if (hwloc_topology_init(&t) < 0)
 		return -1;
 	/* the whole machine, also what our cpuset does not allow */
@@ -40,6 +62,15 @@ static int load(struct gt_fsroot *fs, hwloc_topology_t *ret)
 	}
 	*ret = t;
 	return 0;
+}
+
+static int load(struct gt_fsroot *fs, hwloc_topology_t *ret)
+{
+	unsigned ours = calm_hwloc();
+	int r = load_calm(fs, ret);
+
+	wake_hwloc(ours);
+	return r;
 }
 
 static void copy_cpus(const struct pr_host *h, hwloc_const_cpuset_t from, struct gt_set *to)
@@ -105,15 +136,61 @@ char *pr_hwloc_xml(struct gt_fsroot *fs)
 	return copy;
 }
 
+/* "Node 0 MemTotal:  16777216 kB" */
+static struct pr_num node_memory(struct gt_fsroot *fs, int id)
+{
+	gt_autofree char *path = gt_xasprintf(NODE "/node%d/meminfo", id), *text = NULL;
+	const char *at = gt_fs_read_prefix(fs, path, 4096, &text, NULL) < 0 ? NULL : strstr(text, "MemTotal:");
+	long long kib;
+
+	return at && sscanf(at, "MemTotal: %lld", &kib) == 1 && kib > 0 ? pr_value(kib * 1024) :
+									  (struct pr_num){ PR_UNKNOWN, 0 };
+}
+
+/* The same from the three files per node that hwloc would read too, without the rest of the machine. Its own export, in
+ * a captured host, is preferred where there is one. */
+static int add_nodes_fast(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *xml = NULL, *line = NULL;
+	gt_auto_set nodes = { 0 };
+
+	if (gt_fs_fact(fs, "hwloc.xml", &xml, NULL) >= 0)
+		return add_nodes(fs, h);
+	if (gt_fs_read_line(fs, NODE "/online", &line) < 0 || gt_parse_cpulist(line, &nodes) < 0 || !gt_set_count(&nodes))
+		return -1;
+	h->node = gt_xcalloc(gt_set_count(&nodes), sizeof(*h->node));
+	gt_set_for_each(id, &nodes) {
+		gt_autofree char *path = gt_xasprintf(NODE "/node%d/cpulist", id), *list = NULL;
+		struct pr_node *node = &h->node[h->n_node++];
+
+		*node = (struct pr_node){ .id = id, .mem_bytes = node_memory(fs, id) };
+		if (gt_fs_read_line(fs, path, &list) >= 0)
+			gt_parse_cpulist(list, &node->cpus);
+		gt_set_and(&node->cpus, &h->cpu.online);
+	}
+	return 0;
+}
+
+/* A kernel without NUMA: all memory is one node. */
+static void one_node(struct pr_host *h)
+{
+	free(h->node);
+	h->node = gt_xcalloc(1, sizeof(*h->node));
+	h->n_node = 1;
+	h->node[0].mem_bytes = h->mem.total_bytes;
+	gt_set_copy(&h->node[0].cpus, &h->cpu.online);
+}
+
+void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h)
+{
+	if (add_nodes_fast(fs, h) < 0)
+		one_node(h);
+}
+
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h)
 {
-	if (add_nodes(fs, h) < 0) { /* a kernel without NUMA: all memory is one node */
-		free(h->node);
-		h->node = gt_xcalloc(1, sizeof(*h->node));
-		h->n_node = 1;
-		h->node[0].mem_bytes = h->mem.total_bytes;
-		gt_set_copy(&h->node[0].cpus, &h->cpu.online);
-	}
+	if (add_nodes(fs, h) < 0)
+		one_node(h);
 	for (size_t i = 0; i < h->cpu.n_cpu; i++)
 		for (size_t k = 0; k < h->n_node; k++)
 			if (gt_set_has(&h->node[k].cpus, (unsigned)h->cpu.cpu[i].id))

@@ -110,7 +110,7 @@ static struct pr_num usable(struct gt_fsroot *fs, const char *node)
 }
 
 /* /usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 is "openblas-pthread". */
-static void read_blas(struct gt_fsroot *fs, struct pr_host *h)
+void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h)
 {
 	static const char *const links[] = { "/etc/alternatives/libblas.so.3-x86_64-linux-gnu",
 					     "/etc/alternatives/libblas.so.3-aarch64-linux-gnu" };
@@ -151,5 +151,5 @@ void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
 	else
 		h->nvidia.modprobe.state = PR_ABSENT;
 	find_toolkits(fs, h);
-	read_blas(fs, h);
+	pr_discover_blas(fs, h);
 }

@@ -41,9 +41,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address);
 	char *real = NULL;
 
-	d->vendor = read_hex(fs, d->address, "vendor");
 	d->device = read_hex(fs, d->address, "device");
-	d->class_code = read_hex(fs, d->address, "class");
 	d->driver = read_driver(fs, h, d->address);
 	d->numa_node = pr_read_node(fs, PCI "/%s/numa_node", d->address);
 	d->local_cpulist = pr_read_str(h, fs, PCI "/%s/local_cpulist", d->address);
@@ -68,7 +66,7 @@ static bool is_nvidia_gpu(const struct pr_pci *d)
 	return d->vendor == 0x10de && d->class_code >> 16 == 3;
 }
 
-void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h)
+static void read_all(struct gt_fsroot *fs, struct pr_host *h, bool only_gpus)
 {
 	gt_auto_strv names = { 0 };
 
@@ -78,11 +76,27 @@ void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h)
 	h->pci = gt_xcalloc(names.n, sizeof(*h->pci));
 	h->gpu = gt_xcalloc(names.n, sizeof(*h->gpu));
 	for (size_t i = 0; i < names.n; i++) {
-		struct pr_pci *d = &h->pci[h->n_pci++];
+		struct pr_pci *d = &h->pci[h->n_pci];
 
-		d->address = pr_keep(h, names.v[i]);
+		*d = (struct pr_pci){ .address = pr_keep(h, names.v[i]), .vendor = read_hex(fs, names.v[i], "vendor") };
+		if (only_gpus && d->vendor != 0x10de)
+			continue;
+		d->class_code = read_hex(fs, d->address, "class");
+		if (only_gpus && !is_nvidia_gpu(d))
+			continue;
+		h->n_pci++;
 		read_device(fs, h, d);
 		if (is_nvidia_gpu(d))
 			h->gpu[h->n_gpu++].pci = d;
 	}
+}
+
+void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h)
+{
+	read_all(fs, h, false);
+}
+
+void pr_launch_pci(struct gt_fsroot *fs, struct pr_host *h)
+{
+	read_all(fs, h, true);
 }

@@ -93,6 +93,8 @@ On this host the command takes our place; its exit status is its own.
   $ env OMP_NUM_THREADS=9 gputune run sh -c 'echo $OMP_NUM_THREADS'
   9
   $ echo $$ >pid; sh -c 'echo $$ >pid; exec gputune run -- sh -c "echo \$\$"' | diff - pid
+  $ gputune run -- env | grep HWLOC
+  [1]
   $ gputune run -- no-such-program
   gputune: there is no program 'no-such-program'
   [127]

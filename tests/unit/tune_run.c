@@ -186,6 +186,46 @@ START_TEST(every_captured_host_gets_cpus_it_may_use)
 }
 END_TEST
 
+/* What is read for a launch is a part of the whole, not another opinion. */
+START_TEST(the_launcher_sees_the_same_host)
+{
+	gt_auto_strv names = box_fixtures();
+
+	for (size_t i = 0; i < names.n; i++) {
+		gt_auto(pr_host) *all = NULL, *few = NULL;
+		struct box b;
+
+		box_open(&b, names.v[i]);
+		ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &all, NULL), 0);
+		ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .launch = true }, &few, NULL), 0);
+		ck_assert_uint_eq(few->cpu.n_cpu, all->cpu.n_cpu);
+		for (size_t k = 0; k < all->cpu.n_cpu; k++)
+			ck_assert_msg(gt_set_equal(&few->cpu.cpu[k].siblings, &all->cpu.cpu[k].siblings), "%s: CPU %d", names.v[i],
+				      all->cpu.cpu[k].id);
+		ck_assert(gt_set_equal(&few->cpu.allowed, &all->cpu.allowed));
+		ck_assert(gt_set_equal(&few->cpu.isolated, &all->cpu.isolated));
+		ck_assert(gt_set_equal(&few->cpu.efficiency, &all->cpu.efficiency));
+		ck_assert_int_eq(few->cpu.quota_millicpu.v, all->cpu.quota_millicpu.v);
+		ck_assert_int_eq(few->mem.total_bytes.v, all->mem.total_bytes.v);
+		ck_assert_msg(few->n_node == all->n_node, "%s: %zu nodes, not %zu", names.v[i], few->n_node, all->n_node);
+		for (size_t k = 0; k < all->n_node; k++) {
+			ck_assert_int_eq(few->node[k].id, all->node[k].id);
+			ck_assert_msg(gt_set_equal(&few->node[k].cpus, &all->node[k].cpus), "%s: node %d", names.v[i],
+				      all->node[k].id);
+			ck_assert_int_eq(pr_or(few->node[k].mem_bytes, 0) > 0, pr_or(all->node[k].mem_bytes, 0) > 0);
+		}
+		ck_assert_uint_eq(few->n_gpu, all->n_gpu);
+		for (size_t k = 0; k < all->n_gpu; k++) {
+			ck_assert_str_eq(few->gpu[k].pci->address, all->gpu[k].pci->address);
+			ck_assert_int_eq(few->gpu[k].pci->numa_node.v, all->gpu[k].pci->numa_node.v);
+			ck_assert(gt_streq(few->gpu[k].pci->driver.v, all->gpu[k].pci->driver.v));
+		}
+		ck_assert(gt_streq(few->blas.v, all->blas.v));
+		box_close(&b);
+	}
+}
+END_TEST
+
 /* On the machine itself: the mask and the environment are there, and a refused mask is no failure. */
 START_TEST(entering_sets_what_was_computed)
 {
@@ -238,6 +278,7 @@ TCase *tune_run_case(void)
 		an_openmp_program_is_bound_unless_the_user_binds_it,
 		libraries_are_taken_by_choice_and_by_soname,
 		every_captured_host_gets_cpus_it_may_use,
+		the_launcher_sees_the_same_host,
 		entering_sets_what_was_computed,
 	};
 
