@@ -103,8 +103,6 @@ static int check_options(const struct run *r, struct gt_err *err)
 			return usage(err, "sizes and step counts end at 16777216");
 	if (o->ranks != 1)
 		return usage(err, "--ranks: this version trains with one rank only");
-	if (o->amp && strcmp(o->amp, "fp32") != 0)
-		return usage(err, "--amp: this version trains in fp32 only");
 	if (o->threads > 4096)
 		return usage(err, "--threads ends at 4096");
 	if (!isfinite(o->lr) || o->lr > 1e6)
@@ -138,6 +136,13 @@ static struct rt_node *declare(struct run *r)
 	return rt_model_gpt(r->graph, &c);
 }
 
+static enum rt_dtype amp_type(const char *name)
+{
+	if (gt_streq(name, "bf16"))
+		return RT_BF16;
+	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
+}
+
 static int build(struct run *r, struct gt_err *err)
 {
 	struct rt_options opt = {
@@ -146,6 +151,7 @@ static int build(struct run *r, struct gt_err *err)
 		.seed = r->o.seed,
 		.memory_limit_bytes = r->o.memory_limit_bytes,
 		.profile = r->o.profile,
+		.amp = amp_type(r->o.amp),
 		.optimizer = { .kind = RT_ADAMW, .lr = r->o.lr, .weight_decay = 0.01 },
 	};
 
@@ -317,7 +323,7 @@ static json_t *document(const struct run *r)
 	put_int(doc, "vocab", r->o.vocab);
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
-	json_object_set_new(doc, "amp", json_string("fp32"));
+	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
 	put_int(doc, "seed", r->o.seed);
 	put_real(doc, "lr", r->o.lr);
 	put_int(doc, "parameters", (uint64_t)rt_program_parameters(r->program));

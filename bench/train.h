@@ -9,7 +9,7 @@
 struct bn_train_options {
 	const char *model;	/* "gpt2", "gpt" (bytes of real text), "mlp" */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
-	const char *amp;	/* "fp32"; others are refused; NULL: fp32 */
+	const char *amp;	/* "bf16", "fp16": what products read; NULL: fp32 */
 	const char *data; /* file or directory of text; NULL: gpt reads the licences of this host, gpt2 random tokens */
 	uint64_t batch, seq, layers, width, heads, vocab, threads, ranks, steps, warmup, seed;
 	double lr;

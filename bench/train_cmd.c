@@ -21,7 +21,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_UINT, &options.vocab },
 	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
 	{ 0, "ranks", "N", "processes that train together; 1 in this version", GT_OPT_UINT, &options.ranks },
-	{ 0, "amp", "TYPE", "type of the products; fp32 in this version", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "amp", "TYPE", "type that matrix products read (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
 	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },

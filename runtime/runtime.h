@@ -24,8 +24,10 @@
 #include "lib/err.h"
 #include "lib/json.h"
 
-enum rt_dtype { RT_F32, RT_I32 };
+/* Tensors that a model declares are RT_F32 or RT_I32; the others are made by passes. */
+enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8 };
 const char *rt_dtype_name(enum rt_dtype dtype);
+size_t rt_dtype_bytes(enum rt_dtype dtype);
 
 #define RT_MAX_DIMS	4
 struct rt_shape {
@@ -113,6 +115,7 @@ struct rt_options {
 	struct rt_optimizer optimizer;
 	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory */
 	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB */
+	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off */
 	bool no_fuse;		      /* every op on its own */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
 	bool no_reuse;		      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
@@ -170,6 +173,9 @@ struct rt_backend_info {
 int rt_backends(struct rt_backend_info ret[RT_BACKENDS]);
 const char *rt_cpu_isa(void);  /* "avx512", "avx2", "sse2", "neon", "generic": what the kernels use on this machine */
 const char *rt_cpu_blas(void); /* "oneDNN 2.6.3" */
+/* What multiplies tensors of that type here: "amx", "avx512_bf16", or NULL where the type is only storage and the products
+ * are made in f32. */
+const char *rt_cpu_low_products(enum rt_dtype dtype);
 
 /* ---- random numbers ---- Philox 4x32-10: a value is a function of its key and counter, on any number of threads. */
 uint64_t rt_random_u64(uint64_t seed, uint64_t stream, uint64_t index);

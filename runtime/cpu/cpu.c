@@ -21,6 +21,7 @@ static rt_kernel *const kernels[RT_N_OPS] = {
 	[RT_OP_CROSS_ENTROPY] = rt_cpu_cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = rt_cpu_linear_cross_entropy,
 	[RT_OP_DOT] = rt_cpu_dot,
+	[RT_OP_CAST] = rt_cpu_cast,
 	[RT_OP_SGD] = rt_cpu_sgd,
 	[RT_OP_ADAMW] = rt_cpu_adamw,
 };

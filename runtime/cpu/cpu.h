@@ -34,6 +34,16 @@ void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, i
 void rt_gemm_one(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
 		 int64_t ldb, float beta, float *c, int64_t ldc);
 
+/*
+ * c (m,n) = op(a) op(b) + beta c, beta 0 or 1, where a and b are of that type: f32, or a low type whose products are summed
+ * in f32. scratch: rt_low_scratch_bytes() of the operands.
+ */
+void rt_gemm_any(const struct rt_cpu *cpu, enum rt_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a,
+		 int64_t lda, const void *b, int64_t ldb, float beta, float *c, int64_t ldc, float *scratch);
+/* n elements of f32 to the low type, rounded to nearest even, and back. By the team. */
+void rt_narrow(const struct rt_cpu *cpu, enum rt_dtype dtype, void *to, const float *from, int64_t n);
+void rt_widen(const struct rt_cpu *cpu, enum rt_dtype dtype, float *to, const void *from, int64_t n);
+
 /* Threads for work that moves so many bytes: 1 below 1 MiB (about 50 us). */
 int rt_cpu_team(const struct rt_cpu *cpu, double bytes);
 /* Part i of n of 0..count, in multiples of unit. */
@@ -52,7 +62,7 @@ static inline float *rt_f32(const struct rt_node *n)
 
 rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedding, rt_cpu_embedding_bwd, rt_cpu_layernorm,
 	rt_cpu_add_layernorm, rt_cpu_layernorm_bwd, rt_cpu_attention, rt_cpu_attention_bwd, rt_cpu_act, rt_cpu_act_bwd, rt_cpu_add,
-	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_sgd, rt_cpu_adamw;
+	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_cast, rt_cpu_sgd, rt_cpu_adamw;
 /* out (cols) = or += sums over the rows of x (rows,cols), by the team. */
 void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add);
 #endif

@@ -34,29 +34,48 @@ void rt_cpu_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, con
 	mean_loss(rt_f32(c->out[0]), losses, rows);
 }
 
+/* What one slice of logits becomes: its gradient in the type that the products read. */
+static const void *slice_gradient(const struct rt_cpu *cpu, const struct rt_call *c, float *logits, void *low, int64_t count)
+{
+	if (c->in[0]->dtype == RT_F32)
+		return logits;
+	rt_narrow(cpu, c->in[0]->dtype, low, logits, count);
+	return low;
+}
+
 /* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M), and a slice of logits */
 void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), inner = rt_cols(c->in[0]), cols = c->in[1]->shape.d[0];
 	int64_t ld = rt_cross_entropy_stride(c), slice = rt_cross_entropy_slice(c);
-	const float *x = rt_f32(c->in[0]), *w = rt_f32(c->in[1]), *b = rt_f32(c->in[2]);
+	enum rt_dtype type = c->in[0]->dtype;
+	const char *x = c->in[0]->data, *w = c->in[1]->data;
+	const float *b = rt_f32(c->in[2]);
 	const int32_t *targets = c->in[3]->data;
 	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = 1.0f / (float)rows;
 	float *dx = run->eval ? NULL : rt_f32(c->out[1]), *dw = run->eval ? NULL : rt_f32(c->out[2]);
 	float *db = run->eval ? NULL : rt_f32(c->out[3]);
+	uint16_t *low = (uint16_t *)(void *)(logits + slice * ld);
+	float *widened = (float *)(void *)(low + (slice * ld + 31) / 32 * 32);
 	bool grad = dx || dw || db;
 
 	for (int64_t r = 0; r < rows; r += slice) {
 		int64_t m = GT_MIN(slice, rows - r);
+		const char *xs = x + (size_t)(r * inner) * rt_dtype_bytes(type);
+		const void *d;
 
-		rt_gemm(cpu, false, true, m, cols, inner, 1, x + r * inner, inner, w, inner, 0, logits, ld);
+		rt_gemm_any(cpu, type, false, true, m, cols, inner, xs, inner, w, inner, 0, logits, ld, widened);
 		rows_loss(cpu, logits, ld, b, grad ? logits : NULL, ld, targets + r, losses + r, m, cols, scale);
-		if (dx)
-			rt_gemm(cpu, false, false, m, inner, cols, 1, logits, ld, w, inner, 0, dx + r * inner, inner);
-		if (dw)
-			rt_gemm(cpu, true, false, cols, inner, m, 1, logits, ld, x + r * inner, inner, r > 0, dw, inner);
+		if (!grad)
+			continue;
 		if (db)
 			rt_cpu_column_sums(cpu, db, logits, m, cols, ld, r > 0);
+		d = slice_gradient(cpu, c, logits, low, m * ld);
+		if (dx)
+			rt_gemm_any(cpu, type, false, false, m, inner, cols, d, ld, w, inner, 0, dx + r * inner, inner,
+				    widened);
+		if (dw)
+			rt_gemm_any(cpu, type, true, false, cols, inner, m, d, ld, xs, inner, r > 0, dw, inner, widened);
 	}
 	mean_loss(rt_f32(c->out[0]), losses, rows);
 }

@@ -23,7 +23,8 @@ void rt_cpu_linear(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	const float *bias = rt_f32(c->in[2]);
 	int team = rt_cpu_team(cpu, 8.0 * (double)m * (double)n);
 
-	rt_gemm(cpu, false, true, m, n, k, 1, rt_f32(c->in[0]), k, rt_f32(c->in[1]), k, 0, pre, n);
+	rt_gemm_any(cpu, c->in[0]->dtype, false, true, m, n, k, c->in[0]->data, k, c->in[1]->data, k, 0, pre, n,
+		    rt_f32(c->out[RT_MAX_IO - 1]));
 	if (!bias && c->attr.act == RT_ACT_NONE)
 		return;
 #pragma omp parallel num_threads(team) if (team > 1)
@@ -40,8 +41,8 @@ void rt_cpu_linear_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, cons
 {
 	int64_t m = rt_rows(c->in[0]), n = rt_cols(c->in[0]), k = rt_cols(c->in[1]);
 
-	rt_gemm(cpu, false, false, m, k, n, 1, rt_f32(c->in[0]), n, rt_f32(c->in[1]), k, (float)(c->attr.accumulate & 1),
-		rt_f32(c->out[0]), k);
+	rt_gemm_any(cpu, c->in[0]->dtype, false, false, m, k, n, c->in[0]->data, n, c->in[1]->data, k,
+		    (float)(c->attr.accumulate & 1), rt_f32(c->out[0]), k, rt_f32(c->out[RT_MAX_IO - 1]));
 }
 
 /* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy */
@@ -50,8 +51,8 @@ void rt_cpu_linear_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, cons
 	int64_t m = rt_rows(c->in[0]), n = rt_cols(c->in[0]), k = rt_cols(c->in[1]);
 
 	if (c->out[0])
-		rt_gemm(cpu, true, false, n, k, m, 1, rt_f32(c->in[0]), n, rt_f32(c->in[1]), k,
-			(float)(c->attr.accumulate & 1), rt_f32(c->out[0]), k);
+		rt_gemm_any(cpu, c->in[0]->dtype, true, false, n, k, m, c->in[0]->data, n, c->in[1]->data, k,
+			    (float)(c->attr.accumulate & 1), rt_f32(c->out[0]), k, rt_f32(c->out[RT_MAX_IO - 1]));
 	if (c->out[1])
-		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[0]), m, n, n, c->attr.accumulate & 2);
+		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[2]), m, n, n, c->attr.accumulate & 2);
 }

@@ -49,6 +49,11 @@ struct rt_simd {
 	void (*softmax_bwd)(float *dp, const float *p, int64_t ld, int64_t rows, int64_t cols, const float *d, float scale);
 	/* d[r] = a[r] . b[r], both (rows,cols) with stride ld. */
 	void (*row_dots)(float *d, const float *a, const float *b, int64_t ld, int64_t rows, int64_t cols);
+	/* To a low type, rounded to nearest even, and back. NaN stays NaN, what is too large for f16 becomes infinite. */
+	void (*to_bf16)(uint16_t *y, const float *x, int64_t n);
+	void (*from_bf16)(float *y, const uint16_t *x, int64_t n);
+	void (*to_f16)(uint16_t *y, const float *x, int64_t n);
+	void (*from_f16)(float *y, const uint16_t *x, int64_t n);
 	void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h);
 	void (*sgd)(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h);
 };

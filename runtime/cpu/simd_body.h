@@ -2,6 +2,7 @@
 /* The kernels of simd.h; RT_W and RT_SIMD_TABLE, RT_SIMD_NAME are set by the file that includes this. */
 #include <math.h>
 #include "runtime/cpu/vec.h"
+#include "runtime/cpu/simd_low.h"
 
 #define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
 
@@ -356,6 +357,10 @@ const struct rt_simd RT_SIMD_TABLE = {
 	.causal_probs = causal_probs,
 	.softmax_bwd = softmax_bwd,
 	.row_dots = row_dots,
+	.to_bf16 = to_bf16,
+	.from_bf16 = from_bf16,
+	.to_f16 = to_f16,
+	.from_f16 = from_f16,
 	.adamw = adamw,
 	.sgd = sgd,
 };

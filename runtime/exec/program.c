@@ -12,6 +12,8 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 {
 	const struct rt_optimizer *z = &o->optimizer;
 
+	if (o->amp != RT_F32 && o->amp != RT_BF16 && o->amp != RT_F16)
+		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are possible", rt_dtype_name(o->amp));
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
 	if (!isfinite(z->lr) || z->lr < 0 || !isfinite(z->weight_decay) || z->weight_decay < 0)

@@ -48,7 +48,7 @@ static int load_inputs(struct rt_program *p, const void *const *inputs, struct g
 		struct rt_node *n = p->plan.ir.nodes[i];
 
 		if (n->role == RT_ROLE_INPUT)
-			memcpy(n->data, inputs[k++], (size_t)rt_shape_elements(&n->shape) * 4);
+			memcpy(n->data, inputs[k++], rt_node_bytes(n));
 	}
 	for (int i = 0; !r && i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
 		r = check_ids(p->plan.ir.calls[i], err);

@@ -7,7 +7,18 @@
 
 const char *rt_dtype_name(enum rt_dtype dtype)
 {
-	return dtype == RT_I32 ? "i32" : "f32";
+	static const char *const names[] = {
+		[RT_F32] = "f32", [RT_I32] = "i32", [RT_BF16] = "bf16", [RT_F16] = "f16", [RT_U8] = "u8",
+	};
+
+	return names[dtype];
+}
+
+size_t rt_dtype_bytes(enum rt_dtype dtype)
+{
+	static const size_t bytes[] = { [RT_F32] = 4, [RT_I32] = 4, [RT_BF16] = 2, [RT_F16] = 2, [RT_U8] = 1 };
+
+	return bytes[dtype];
 }
 
 int64_t rt_shape_elements(const struct rt_shape *s)
@@ -124,11 +135,16 @@ double rt_call_bytes(const struct rt_call *c)
 
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		if (c->in[k])
-			bytes += 4.0 * (double)rt_shape_elements(&c->in[k]->shape);
+			bytes += (double)rt_node_bytes(c->in[k]);
 		if (c->out[k] && c->out[k]->role != RT_ROLE_SCRATCH)
-			bytes += 4.0 * (double)rt_shape_elements(&c->out[k]->shape) * (c->attr.accumulate >> k & 1 ? 2 : 1);
+			bytes += (double)rt_node_bytes(c->out[k]) * (c->attr.accumulate >> k & 1 ? 2 : 1);
 	}
 	return bytes;
+}
+
+uint64_t rt_node_bytes(const struct rt_node *n)
+{
+	return (uint64_t)rt_shape_elements(&n->shape) * rt_dtype_bytes(n->dtype);
 }
 
 int64_t rt_cols(const struct rt_node *n)

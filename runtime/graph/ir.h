@@ -68,6 +68,7 @@ enum rt_op_id {
 	RT_OP_ADD,
 	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
 	RT_OP_DOT,
+	RT_OP_CAST,
 	RT_OP_SGD, RT_OP_ADAMW,
 	RT_N_OPS,
 };
@@ -75,6 +76,7 @@ struct rt_ad;
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
+	unsigned low;		/* bit i: with amp, in[i] is read in the low type (pass/amp.c); the results stay f32 */
 	bool loss;		/* yields the scalar to differentiate; its other outputs are its inputs' gradients */
 	uint64_t inplace;	/* bit 8*o+i: out[o] may take over the memory of in[i] when in[i] dies here */
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
@@ -102,8 +104,12 @@ struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_a
 struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
 bool rt_reads(const struct rt_call *c, const struct rt_node *n);
 bool rt_writes(const struct rt_call *c, const struct rt_node *n);
+uint64_t rt_node_bytes(const struct rt_node *n); /* of its elements */
 /* Bytes that the call reads and writes at least, each tensor once. */
 double rt_call_bytes(const struct rt_call *c);
+
+/* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
+size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 
 /* ---- for shape rules ---- */
 /* Product of all dimensions but the last; the last one. */

@@ -83,7 +83,14 @@ int64_t rt_cross_entropy_stride(const struct rt_call *c)
 
 static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)
 {
-	return (size_t)(rt_cross_entropy_slice(c) * rt_cross_entropy_stride(c)) * sizeof(float);
+	size_t logits = (size_t)(rt_cross_entropy_slice(c) * rt_cross_entropy_stride(c));
+
+	if (c->in[0]->dtype == RT_F32)
+		return logits * sizeof(float);
+	/* The logits, their gradient in the low type, and where that is only storage all operands widened. */
+	return logits * (sizeof(float) + 2) + 64 +
+	       (rt_low_scratch_bytes(c->in[0], c->in[1]) ?
+			rt_low_scratch_bytes(c->in[0], c->in[1]) + logits * sizeof(float) : 0);
 }
 
 static double linear_cross_entropy_flops(const struct rt_call *c)
@@ -105,6 +112,7 @@ const struct rt_op rt_op_cross_entropy = {
 const struct rt_op rt_op_linear_cross_entropy = {
 	.id = RT_OP_LINEAR_CROSS_ENTROPY,
 	.name = "linear_cross_entropy",
+	.low = 3,
 	.loss = true,
 	.gradient = linear_cross_entropy_gradient,
 	.flops = linear_cross_entropy_flops,

@@ -53,6 +53,7 @@ static void linear_gradient(struct rt_ad *ad, const struct rt_call *c)
 		k = rt_ad_call(ad, RT_OP_LINEAR_BWD_W, NULL);
 		k->in[0] = pre;
 		k->in[1] = c->in[0];
+		k->in[2] = rt_ad_wants(ad, c->in[2]) ? pre : NULL;
 		rt_ad_into(ad, k, 0, c->in[1]);
 		rt_ad_into(ad, k, 1, c->in[2]);
 	}
@@ -74,6 +75,12 @@ static void linear_reference(const struct rt_call *c, const double *const *in, d
 		}
 }
 
+/* Where the low type is only storage, both operands are widened first. */
+static size_t linear_scratch(const struct rt_call *c, int threads)
+{
+	return rt_low_scratch_bytes(c->in[0], c->in[1]);
+}
+
 static double linear_flops(const struct rt_call *c)
 {
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[0];
@@ -85,7 +92,7 @@ static double linear_bwd_x_flops(const struct rt_call *c)
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[1];
 }
 
-/* in: dy (M,N), x (M,K). out: dw (N,K), db (N) */
+/* in: dy (M,N), x (M,K), dy in f32 for db. out: dw (N,K), db (N) */
 static double linear_bwd_w_flops(const struct rt_call *c)
 {
 	return c->out[0] ? 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)rt_cols(c->in[1]) : 0;
@@ -94,20 +101,26 @@ static double linear_bwd_w_flops(const struct rt_call *c)
 const struct rt_op rt_op_linear = {
 	.id = RT_OP_LINEAR,
 	.name = "linear",
+	.low = 3,
 	.shape = linear_shape,
 	.gradient = linear_gradient,
 	.reference = linear_reference,
 	.flops = linear_flops,
+	.scratch_bytes = linear_scratch,
 };
 const struct rt_op rt_op_linear_bwd_x = {
 	.id = RT_OP_LINEAR_BWD_X,
 	.name = "linear_bwd_x",
+	.low = 3,
 	.accumulates = 1,
 	.flops = linear_bwd_x_flops,
+	.scratch_bytes = linear_scratch,
 };
 const struct rt_op rt_op_linear_bwd_w = {
 	.id = RT_OP_LINEAR_BWD_W,
 	.name = "linear_bwd_w",
+	.low = 3,
 	.accumulates = 3,
 	.flops = linear_bwd_w_flops,
+	.scratch_bytes = linear_scratch,
 };

@@ -19,6 +19,7 @@ const struct rt_op *const rt_ops[RT_N_OPS] = {
 	[RT_OP_CROSS_ENTROPY] = &rt_op_cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = &rt_op_linear_cross_entropy,
 	[RT_OP_DOT] = &rt_op_dot,
+	[RT_OP_CAST] = &rt_op_cast,
 	[RT_OP_SGD] = &rt_op_sgd,
 	[RT_OP_ADAMW] = &rt_op_adamw,
 };

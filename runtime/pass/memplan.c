@@ -27,7 +27,7 @@ static void live_ranges(struct rt_plan *p)
 
 		n->storage = n;
 		n->first = -1;
-		n->bytes = aligned((uint64_t)rt_shape_elements(&n->shape) * 4);
+		n->bytes = aligned(rt_node_bytes(n));
 	}
 	for (int i = 0; i < p->ir.n_calls; i++)
 		for (int k = 0; k < 2 * RT_MAX_IO; k++) {

@@ -14,6 +14,15 @@ The same as a document. The same seed gives the same loss, bit for bit.
   $ python3 -c 'import json; a, b = (json.load(open(f"{i}.json")) for i in "12"); print(a["loss"] == b["loss"], a["parameters"], a["unit"], len(a["step_s"]), a["void"], a["heldout_loss_after"])'
   True 1863690 samples 3 False None
 
+Mixed precision says what multiplies the low type, or that it is only storage.
+
+  $ gpubench train gpt --amp bf16 --steps 20 --batch 2 --seq 32 --json --quiet > bf16.json
+  $ python3 -c 'import json; d = json.load(open("bf16.json")); print(d["amp"], d["heldout_loss_after"] < 5); print([p["did"] for p in d["passes"] if p["name"] == "amp"][0])'
+  bf16 True
+  [0-9]+ products read bf16 after [0-9]+ casts; .* (re)
+  $ gpubench train gpt --amp fp16 --steps 20 --batch 2 --seq 32 --quiet | tail -1
+  held out   5\.[0-9]+ before, [34]\.[0-9]+ after: it fell (re)
+
 A run on text whose held-out loss does not fall is void, not fast.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1
@@ -31,9 +40,6 @@ What cannot be trained is refused before anything starts.
 
   $ gpubench train gpt3
   gpubench: no model gpt3: gpt2, gpt and mlp can be trained
-  [64]
-  $ gpubench train gpt --amp bf16
-  gpubench: --amp: this version trains in fp32 only
   [64]
   $ gpubench train gpt --ranks 2
   gpubench: --ranks: this version trains with one rank only

@@ -9,6 +9,7 @@ TCase *case_plan(void);
 TCase *case_simd(void);
 TCase *case_train(void);
 TCase *case_errors(void);
+TCase *case_amp(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {

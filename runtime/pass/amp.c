@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mixed precision: the operands of matrix products are rounded to the low type, once per tensor and step, and everything else
+ * stays f32: the parameters (the master weights), the sums inside the products, their results, norms, softmax, losses and
+ * updates. Which operands, each op says itself (struct rt_op, low). The backward products read the very tensors that the
+ * forward ones read, so that these are kept in the low type and not in f32.
+ */
+#include "runtime/pass/pass.h"
+
+struct amp {
+	struct rt_plan *plan;
+	struct rt_node **low; /* by id: the present content of that tensor in the low type, or NULL */
+	int n_low, casts;
+};
+
+static struct rt_node *cast(struct amp *a, struct rt_node *n, int at)
+{
+	gt_autofree char *name = gt_xasprintf("%s %s", rt_dtype_name(a->plan->opt->amp), n->name);
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[RT_OP_CAST];
+	c->phase = a->plan->ir.calls[at]->phase;
+	c->in[0] = n;
+	c->out[0] = rt_ir_node(&a->plan->ir, RT_ROLE_VALUE, a->plan->opt->amp, &n->shape, name);
+	rt_plan_insert(a->plan, at, c);
+	a->casts++;
+	return c->out[0];
+}
+
+/* The operands of call `at` in the low type; returns where the call is now. */
+static int lower(struct amp *a, int at)
+{
+	struct rt_call *c = a->plan->ir.calls[at];
+
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->in[k];
+
+		if (!(c->op->low >> k & 1) || !n || n->dtype != RT_F32)
+			continue;
+		if (!a->low[n->id])
+			a->low[n->id] = cast(a, n, at++);
+		c->in[k] = a->low[n->id];
+	}
+	return at;
+}
+
+static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct amp a = { .plan = p, .n_low = p->ir.n_nodes };
+	const char *products;
+	int calls = 0;
+
+	if (p->opt->amp == RT_F32)
+		return 0;
+	a.low = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(struct rt_node *));
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		struct rt_call *c;
+
+		calls += p->ir.calls[i]->op->low != 0;
+		i = lower(&a, i);
+		c = p->ir.calls[i];
+		/* Gradients are added to in place: what was rounded before is old then. */
+		for (int k = 0; k < RT_MAX_IO; k++)
+			if (c->out[k] && c->out[k]->id < a.n_low)
+				a.low[c->out[k]->id] = NULL;
+	}
+	free(a.low);
+	products = rt_cpu_low_products(p->opt->amp);
+	gt_buf_printf(did, "%d products read %s after %d casts; ", calls, rt_dtype_name(p->opt->amp), a.casts);
+	if (products)
+		gt_buf_printf(did, "multiplied by %s, summed in f32", products);
+	else
+		gt_buf_puts(did, "this processor cannot multiply it: storage only, products in f32");
+	return 0;
+}
+
+const struct rt_pass rt_pass_amp = { .name = "amp", .run = amp };
