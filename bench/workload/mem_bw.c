@@ -190,13 +190,33 @@ static int series(struct bn_launch *l, uint64_t bytes, int node, const struct bi
 	return 0;
 }
 
+/*
+ * The CPUs of all our threads together. Not the mask of the calling thread: OMP_PROC_BIND has narrowed that one to its
+ * own place, and a node would be measured with one thread in one arm and with all in the other.
+ */
+static void cpus_of_team(struct bitmask *mine)
+{
+	numa_bitmask_clearall(mine);
+#pragma omp parallel
+	{
+		struct bitmask *own = numa_allocate_cpumask();
+
+		numa_sched_getaffinity(0, own);
+#pragma omp critical
+		for (unsigned long cpu = 0; cpu < own->size; cpu++)
+			if (numa_bitmask_isbitset(own, (unsigned)cpu))
+				numa_bitmask_setbit(mine, (unsigned)cpu);
+		numa_free_cpumask(own);
+	}
+}
+
 /* One series per node that has both memory and CPUs of ours. */
 static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
 {
 	struct bitmask *cpus = numa_allocate_cpumask(), *mine = numa_allocate_cpumask();
 	int r = 0;
 
-	numa_sched_getaffinity(0, mine);
+	cpus_of_team(mine);
 	for (int node = 0; node <= numa_max_node() && r == 0; node++) {
 		unsigned threads = 0;
 
