@@ -234,13 +234,18 @@ static void record(struct gt_fsroot *fs, const char *path, bool read)
 		gt_strv_take(&fs->recorded, gt_xasprintf(read ? "%s" : "?%s", path));
 }
 
-static int open_read(struct gt_fsroot *fs, const char *path, int flags)
+static int open_recorded(struct gt_fsroot *fs, const char *path, int flags, bool content)
 {
 	int r;
 
-	record(fs, path, true);
+	record(fs, path, content);
 	r = check_denied(fs, path);
 	return r < 0 ? r : gt_fs_raw_open(fs, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
+}
+
+static int open_read(struct gt_fsroot *fs, const char *path, int flags)
+{
+	return open_recorded(fs, path, flags, true);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
@@ -410,6 +415,11 @@ int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode)
 int gt_fs_open_fd(struct gt_fsroot *fs, const char *path)
 {
 	return open_read(fs, path, 0);
+}
+
+int gt_fs_open_part(struct gt_fsroot *fs, const char *path)
+{
+	return open_recorded(fs, path, 0, false);
 }
 
 int gt_fs_fact(struct gt_fsroot *fs, const char *name, char **ret, size_t *ret_len)

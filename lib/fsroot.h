@@ -44,6 +44,8 @@ int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret);
 bool gt_fs_exists(struct gt_fsroot *fs, const char *path);
 int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode); /* R_OK|W_OK of the calling user */
 int gt_fs_open_fd(struct gt_fsroot *fs, const char *path); /* O_RDONLY|O_CLOEXEC; returns the fd */
+/* The same for a file of which only parts are read, such as a library: a capture keeps that it is there, not its content. */
+int gt_fs_open_part(struct gt_fsroot *fs, const char *path);
 /* A fact of a root that is not live (text of /.facts/NAME); -ENOENT on a live one. */
 int gt_fs_fact(struct gt_fsroot *fs, const char *name, char **ret, size_t *ret_len);
 

@@ -10,6 +10,7 @@
 #include "lib/file.h"
 #include "lib/json.h"
 #include "probe/gpuprobe.h"
+#include "probe/loader/loader.h"
 #include "probe/reading.h"
 #include "probe/scrub.h"
 
@@ -29,6 +30,37 @@ static char *machine_id_hash(const struct pr_host *h)
 	return hash ? gt_xstrdup(hash) : NULL;
 }
 
+/* Of a library only what a loader reads of it, and of the loader's cache the lines that a search came upon. */
+static void add_elves(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
+{
+	char *name, *text;
+
+	for (size_t i = 0; pr_elves_fact(h->elves, i, &name, &text); i++) {
+		gt_autofree char *n = name, *t = text, *path = n ? gt_xasprintf("/.facts/%s", n) : NULL;
+
+		if (path && !gt_fs_exists(fs, path))
+			gt_capture_file(out, path, t, strlen(t));
+	}
+}
+
+static char *cached_lines(const struct pr_host *h)
+{
+	gt_autofree char *known = pr_ldcache_fact(h), *used = pr_elves_cached(h->elves);
+	struct gt_buf b = { 0 };
+	char *save = NULL;
+
+	if (!known)
+		return NULL;
+	gt_buf_puts(&b, known);
+	for (char *line = used ? strtok_r(used, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		gt_autofree char *whole = gt_xasprintf("%s\n", line);
+
+		if (!strstr(b.s, whole))
+			gt_buf_puts(&b, whole);
+	}
+	return gt_buf_take(&b);
+}
+
 /* What is no file, or none that a person could review, as facts. */
 static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
 {
@@ -37,8 +69,11 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 		char *text;
 	} facts[] = { { "nvml", pr_nvml_fact(h) },
 		      { "cpu_codename", h->cpu.codename.v ? gt_xstrdup(h->cpu.codename.v) : NULL },
-		      { "ldcache", pr_ldcache_fact(h) },
-		      { "ld_library_path", h->nvidia.ld_library_path.v ? gt_xstrdup(h->nvidia.ld_library_path.v) : NULL },
+		      { "ldcache", cached_lines(h) },
+		      { "packages", pr_packages_fact(h) },
+		      { "kernel_log", pr_kernel_log_fact(h) },
+		      { "cuda", pr_cuda_fact(h) },
+		      { "environment", pr_environment_fact(h) },
 		      { "machine_id_hash", machine_id_hash(h) },
 		      /* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
 		      { "hwloc.xml", pr_hwloc_xml(fs) } };
@@ -66,18 +101,19 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 		return r;
 	seen = gt_fs_recorded(cli->fs);
 	for (size_t i = 0; i < seen->n; i++)
-		if (strcmp(seen->v[i], PR_LDCACHE))
+		if (strcmp(seen->v[i], PR_LDCACHE) && strcmp(seen->v[i], PR_DPKG_STATUS))
 			gt_strv_add(&paths, seen->v[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
 		gt_strv_add(&paths, also[i]);
 	gt_capture_write(cli->fs, &paths, &out);
 	add_facts(cli->fs, h, &out);
+	add_elves(cli->fs, h, &out);
 	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
 	pr_scrub_capture(&out, hostname);
 	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
 }
 
-static const struct gt_opt capture_opts[] = { PR_OPT_NVML_TIMEOUT, { 0 } };
+static const struct gt_opt capture_opts[] = { PR_OPT_CUDA, PR_OPT_NVML_TIMEOUT, { 0 } };
 const struct gt_cmd pr_cmd_capture = {
 	.name = "capture",
 	.args = "FILE",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/gpuprobe.h"
 
-static const struct gt_cmd *const cmds[] = { &pr_cmd_check, &pr_cmd_topo, &pr_cmd_capture, &pr_cmd_explain, &pr_cmd_list,
-					     NULL };
+static const struct gt_cmd *const cmds[] = { &pr_cmd_check, &pr_cmd_topo, &pr_cmd_loads, &pr_cmd_capture,
+					     &pr_cmd_explain, &pr_cmd_list, NULL };
 static const struct gt_exit_code codes[] = {
 	{ 0, "all is well (a host without an NVIDIA GPU too, unless --require-gpu)" },
 	{ 1, "warning" },

@@ -8,8 +8,12 @@
 extern double pr_nvml_timeout_s;
 #define PR_OPT_NVML_TIMEOUT                                                                                            \
 	{ 0, "nvml-timeout", "SECONDS", "give up on a driver that does not answer (10)", GT_OPT_REAL, &pr_nvml_timeout_s }
+/* --cuda, for the commands that may start it. */
+extern bool pr_ask_cuda;
+#define PR_OPT_CUDA                                                                                                    \
+	{ 0, "cuda", NULL, "also start CUDA in a child process and report its own answer", GT_OPT_FLAG, &pr_ask_cuda }
 struct pr_host;
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret);
 
-extern const struct gt_cmd pr_cmd_check, pr_cmd_topo, pr_cmd_capture, pr_cmd_explain, pr_cmd_list;
+extern const struct gt_cmd pr_cmd_check, pr_cmd_topo, pr_cmd_capture, pr_cmd_explain, pr_cmd_list, pr_cmd_loads;
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include "probe/host/python.h"
+#include "probe/loader/opens.h"
 #include "probe/reading.h"
 
 /* A program that is to be started waits for this: one file for each two CPUs is most of it. */
@@ -23,6 +25,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 		opts = &defaults;
 	h->live = gt_fs_is_live(fs);
 	h->identity_parts = json_object();
+	pr_discover_environment(fs, h);
 	if (opts->launch) {
 		discover_launch(fs, h);
 		*ret = h;
@@ -36,8 +39,14 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_pci(fs, h);
 	pr_discover_nvidia(fs, h);
 	pr_discover_libs(fs, h);
+	pr_discover_packages(fs, h);
+	pr_discover_fabric(fs, h);
+	pr_discover_kernel_log(fs, h);
+	pr_discover_python(fs, h);
 	if (!opts->no_nvml)
 		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
+	if (opts->cuda || !h->live)
+		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
 	pr_discover_devices(fs, h);
 	pr_find_contradictions(fs, h);
 	pr_discover_identity(fs, h);
@@ -67,6 +76,17 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->nvidia.toolkits);
 	gt_strv_clear(&h->contradictions);
 	gt_strv_clear(&h->rdma);
+	for (size_t i = 0; i < h->n_pyenv; i++)
+		pr_pyenv_clear(&h->pyenv[i]);
+	for (size_t i = 0; i < h->n_imported; i++)
+		pr_loader_free(h->imported[i].loaded);
+	free(h->imported);
+	pr_elves_free(h->elves);
+	free(h->pyenv);
+	gt_strv_clear(&h->environment);
+	free(h->package);
+	free(h->xid);
+	gt_strv_clear(&h->log);
 	free(h->block);
 	free(h->net);
 	free(h->cpufreq);

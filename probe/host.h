@@ -49,6 +49,7 @@ struct pr_pci {
 	struct pr_num numa_node; /* absent when the kernel says -1 */
 	struct pr_str local_cpulist, link_speed, max_link_speed;
 	struct pr_num link_width, max_link_width, parent_max_width;
+	struct pr_num bar1_bytes; /* of the second memory window, the one for the GPU's memory */
 	struct pr_num iommu_group; /* devices of one group cannot be told apart by the IOMMU */
 	const char *path; /* in /sys/devices, for the way between two devices */
 };
@@ -66,7 +67,24 @@ struct pr_gpu {
 	/* from NVML, where it answered */
 	struct pr_str name;
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
-	struct pr_num mig;				/* 1: cut into instances */
+	struct pr_num mig, mig_pending, mig_instances; /* 1: cut into instances, now and after a reset; how many */
+	struct pr_num compute_mode;			/* 0 default, 1 and 3 exclusive, 2 prohibited */
+	struct pr_num bar1_bytes, clock_reasons;	/* NVML's mask of what holds the clocks down */
+	struct pr_num remap_pending, remap_failure, retired_pending;
+	struct pr_num fabric_state;			/* NVML: 0 none, 1 not started, 2 in progress, 3 done */
+	struct pr_num nvlinks, nvlinks_down;
+};
+
+/* A package of the distribution that matters here. */
+struct pr_package {
+	const char *name, *version;
+	bool held;
+};
+
+/* One line of the kernel's log about a GPU error. */
+struct pr_xid {
+	int number;
+	const char *line;
 };
 
 struct pr_block {
@@ -136,7 +154,6 @@ struct pr_host {
 		struct pr_lib *lib;	      /* libraries of the NVIDIA stack, in the order in which a loader meets them */
 		size_t n_lib;
 		enum pr_state ldcache;	      /* of the loader's cache */
-		struct pr_str ld_library_path;
 		struct gt_strv toolkits; /* "/usr/local/cuda-13.0" */
 		enum pr_nvml nvml;
 		int nvml_code;		  /* NVML's own return code */
@@ -144,6 +161,20 @@ struct pr_host {
 		struct pr_num nvml_count; /* GPUs that NVML sees */
 		struct pr_str nvml_driver;
 		struct pr_num cuda_version; /* that the driver carries: 12040 is 12.4 */
+		struct pr_num gpus_lost, gpus_to_reset; /* devices for which NVML says 15 and 16 */
+		struct pr_num p2p_status;   /* NVML's worst answer for a pair of GPUs: 0 is fine */
+		struct pr_num cuda_init;    /* what cuInit answered, if it was asked (--cuda) */
+		const char *cuda_text;	    /* and in words */
+		bool open_module;	    /* the loaded module is the open flavour */
+		struct pr_num hmm;	    /* 1: nvidia_uvm uses the kernel's HMM */
+		struct pr_num peermem;	    /* 1: nvidia_peermem is loaded */
+		struct pr_num fabricmanager; /* 1: its process is there */
+		struct pr_num char_links;   /* 1: /dev/char/195:255 is there, by which systemd's device rules find the nodes */
+		const char *module_path;    /* the module file for the running kernel, NULL if there is none */
+		struct pr_num signature;    /* of it: 1 signed, 0 not */
+		size_t n_switch;	    /* NVSwitches on the bus */
+		const char *next_kernel;    /* newer than the running one and installed; NULL: none */
+		struct pr_num next_module;  /* 1: an nvidia module is built for it */
 	} nvidia;
 	struct pr_block *block;
 	size_t n_block;
@@ -152,9 +183,36 @@ struct pr_host {
 	struct gt_strv rdma; /* InfiniBand and RoCE devices: "mlx5_0" */
 	struct pr_cpufreq *cpufreq;
 	size_t n_cpufreq;
+	struct pr_package *package; /* of dpkg, those that matter here */
+	size_t n_package;
+	enum pr_state packages;	 /* of dpkg's own list */
+	struct pr_str glibc;	 /* "2.36" */
+	struct pr_str gcc;	 /* major version of what gcc leads to: "12" */
+	enum pr_state kernel_log; /* unreadable for most users */
+	struct pr_xid *xid;	 /* in the order of the log */
+	size_t n_xid;
+	struct gt_strv log;	 /* other lines of it that say something about a GPU */
+	struct {
+		struct pr_num on, passthrough; /* 1: an IOMMU translates; 1: not for the host's own devices */
+		size_t split;		/* GPUs, NICs below one switch that lie in groups of their own: the mark of ACS */
+	} iommu;
+	struct {
+		struct pr_num docker, toolkit, configured; /* dockerd; nvidia-ctk; docker or CDI knows the GPUs */
+	} container_runtime;
+	size_t stale_shm;	 /* files that NCCL left in /dev/shm */
 	struct pr_str virt;	 /* "kvm", "vmware", "wsl", "virtual machine" …; absent: bare metal as far as can be seen */
 	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
 	struct pr_str blas;	 /* what libblas.so.3 leads to: "openblas-pthread" … */
+	struct gt_strv environment; /* "NAME=value" of the variables that matter here */
+	struct pr_pyenv *pyenv;	 /* Python environments with something of interest in them (host/python.h) */
+	size_t n_pyenv;
+	struct pr_elves *elves;	 /* ELF files that were looked into (loader/loader.h) */
+	struct pr_imported {
+		const struct pr_import *import;
+		size_t env; /* of pyenv */
+		struct pr_loader *loaded;
+	} *imported; /* what importing the frameworks loads */
+	size_t n_imported;
 	const char *identity;	 /* 16 hex digits that stay the same on the same machine and differ on another */
 	json_t *identity_parts;	 /* what went into it, by name */
 	struct gt_strv pool;	 /* owner of the strings above */
@@ -164,6 +222,7 @@ struct pr_discover_opts {
 	bool no_nvml;		/* do not ask the driver */
 	bool launch;		/* only what a launcher asks, within a millisecond or two: the usable CPUs and their siblings,
 				 * quota, memory, nodes, NVIDIA's GPUs by PCI, BLAS. The rest stays unknown or empty. */
+	bool cuda;		/* ask libcuda to start, too */
 	double nvml_timeout_s;	/* 0: 10 s */
 };
 
@@ -172,6 +231,10 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 void pr_host_free(struct pr_host *h);
 GT_DEFINE_AUTO(pr_host, pr_host_free);
 
+/* The package of that name, NULL if it is not installed or dpkg is not the package manager. */
+const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
+/* A variable of the environment as it was when the host was discovered; NULL: not set. */
+const char *pr_getenv(const struct pr_host *h, const char *name);
 size_t pr_usable_gpus(const struct pr_host *h); /* GPUs that are not set aside for virtual machines */
 bool pr_cpu_flag(const struct pr_host *h, const char *flag);
 const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth);

@@ -17,6 +17,7 @@ json_t *pr_num_json(struct pr_num n); /* the number, or null when absent, or the
 json_t *pr_str_json(struct pr_str s);
 
 /* The phases of discovery, in the order of host.c. */
+void pr_discover_environment(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h); /* after the processors: their flags say it */
@@ -25,7 +26,12 @@ void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the environment */
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
+void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
+void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the NVIDIA stack */
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
 void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* after the phases above */
 /* The few that a launcher asks (struct pr_discover_opts). */
@@ -40,6 +46,14 @@ char *pr_nvml_fact(const struct pr_host *h);
 #define PR_LDCACHE	"/etc/ld.so.cache"
 /* What the loader's cache says of our libraries, as the fact "ldcache"; NULL if it was not read. The caller frees it. */
 char *pr_ldcache_fact(const struct pr_host *h);
+/* The variables that matter, as the fact "environment"; NULL if none is set. The caller frees it. */
+char *pr_environment_fact(const struct pr_host *h);
+#define PR_DPKG_STATUS	"/var/lib/dpkg/status"
+/* The packages that matter, the log lines that matter and CUDA's answer, as the facts "packages", "kernel_log" and "cuda";
+ * NULL where there is nothing to keep. The caller frees them. */
+char *pr_packages_fact(const struct pr_host *h);
+char *pr_kernel_log_fact(const struct pr_host *h);
+char *pr_cuda_fact(const struct pr_host *h);
 /* hwloc's own export of the host, for captures; NULL if it finds nothing. The caller frees it. */
 char *pr_hwloc_xml(struct gt_fsroot *fs);
 #endif

@@ -161,11 +161,11 @@ static void print_problems(const json_t *doc, const char *first)
 		}
 }
 
-static void print_rest(const json_t *doc, bool all, bool color)
+static void print_table(const json_t *checks, bool color)
 {
-	const json_t *checks = json_object_get(doc, "checks"), *c;
 	gt_auto(gt_table) *t = gt_table_new();
-	size_t i, skipped = 0;
+	const json_t *c;
+	size_t i;
 
 	gt_table_column(t, "CHECK", GT_LEFT);
 	gt_table_column(t, "RESULT", GT_LEFT);
@@ -173,10 +173,6 @@ static void print_rest(const json_t *doc, bool all, bool color)
 	json_array_foreach(checks, i, c) {
 		const char *result = text_of(c, "result", "");
 
-		if (!all && !strcmp(result, "skip")) {
-			skipped++;
-			continue;
-		}
 		gt_table_row(t);
 		gt_table_cell(t, "%s", text_of(c, "id", ""));
 		gt_table_cell(t, "%s", result);
@@ -186,8 +182,29 @@ static void print_rest(const json_t *doc, bool all, bool color)
 	}
 	putchar('\n');
 	gt_table_print(t, stdout, color);
-	if (skipped)
-		printf("%zu checks do not apply here (--verbose shows them)\n", skipped);
+}
+
+/* What could not be read, and how many checks found nothing to say: the problems stand above. */
+static void print_rest(const json_t *checks)
+{
+	const json_t *c;
+	size_t i, passed = 0, skipped = 0;
+	bool head = false;
+
+	json_array_foreach(checks, i, c) {
+		const char *result = text_of(c, "result", "");
+		gt_autofree char *line = gt_xasprintf("%s: %s", text_of(c, "id", ""), text_of(c, "what", ""));
+
+		passed += !strcmp(result, "pass");
+		skipped += !strcmp(result, "skip");
+		if (strcmp(result, "unknown"))
+			continue;
+		if (!head)
+			puts("\nNot known:");
+		head = true;
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+	printf("\n%zu checks pass, %zu do not apply here (--verbose shows them)\n", passed, skipped);
 }
 
 static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
@@ -202,20 +219,25 @@ static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
 	print_gpus(host);
 	if (first)
 		print_problems(doc, first);
-	print_rest(doc, verbose, color);
+	if (verbose)
+		print_table(json_object_get(doc, "checks"), color);
+	else
+		print_rest(json_object_get(doc, "checks"));
 }
 
 static bool require_gpu;
 double pr_nvml_timeout_s;
+bool pr_ask_cuda;
 static const struct gt_opt report_opts[] = {
 	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
+	PR_OPT_CUDA,
 	PR_OPT_NVML_TIMEOUT,
 	{ 0 },
 };
 
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 {
-	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s };
+	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s, .cuda = pr_ask_cuda };
 
 	if (pr_nvml_timeout_s < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--nvml-timeout needs a time above 0, not %g",

@@ -246,3 +246,39 @@ const struct pr_check pr_check_wheels = {
 		    "is available for execution on the device",
 	.run = wheels,
 };
+
+/* ---- CUDA itself ---------------------------------------------------------------------------------------------- */
+
+static void cuda_init(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	struct pr_num r = h->nvidia.cuda_init;
+	const char *text = h->nvidia.cuda_text ? h->nvidia.cuda_text : "no text";
+
+	if (r.state == PR_UNKNOWN)
+		pr_say(f, PR_SKIP, "not asked; gpuprobe --cuda starts it");
+	else if (!pr_usable_gpus(h) && r.state != PR_PRESENT)
+		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
+	else if (r.state == PR_ABSENT)
+		pr_say(f, PR_FAIL, "libcuda.so.1 cannot be loaded: %s", text);
+	else if (r.state != PR_PRESENT)
+		pr_say(f, PR_FAIL, "%s", text);
+	else if (r.v)
+		pr_say(f, PR_FAIL, "CUDA does not start: error %d, %s", (int)r.v, text);
+	else
+		pr_say(f, PR_PASS, "CUDA starts");
+	if (f->result == PR_FAIL)
+		pr_remedy(f, "What the checks before this one say comes first; the kernel's side:\n  journalctl -k -b | grep -iE "
+			     "'nvrm|xid|nvidia'");
+}
+static const char *const after_all[] = { "driver.loaded", "driver.device-nodes", "driver.uvm", "driver.lib-mismatch",
+					 "nvml.answers",  "gpu.count",		 "cuda.libcuda", NULL };
+const struct pr_check pr_check_cuda_init = {
+	.id = "cuda.init",
+	.title = "CUDA starts",
+	.after = after_all,
+	.story = "What no file can tell, cuInit does: it is called in a child process with a time limit when --cuda is given, "
+		 "since it may take seconds and makes device nodes. Its error codes have their causes among the other checks.",
+	.messages = "CUDA initialization: Unexpected error from cudaGetDeviceCount()\nRuntimeError: CUDA unknown error",
+	.run = cuda_init,
+};

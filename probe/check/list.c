@@ -15,6 +15,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_nvml,
 	&pr_check_count,
 	&pr_check_libcuda,
+	&pr_check_cuda_init,
 	&pr_check_toolkit,
 	&pr_check_wheels,
 	&pr_check_topology,

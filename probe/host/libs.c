@@ -69,19 +69,13 @@ static void add_dir(struct libs *l, const char *rule, const char *dir)
 	}
 }
 
-/* Of a captured host the environment is a fact. */
 static void add_environment(struct libs *l)
 {
-	gt_autofree char *path = NULL;
-	const char *env = l->h->live ? getenv("LD_LIBRARY_PATH") : NULL;
+	const char *list = pr_getenv(l->h, "LD_LIBRARY_PATH");
+	gt_autofree char *path = list ? gt_xstrdup(list) : NULL;
 	char *save = NULL;
 
-	if (env)
-		path = gt_xstrdup(env);
-	else if (gt_fs_fact(l->fs, "ld_library_path", &path, NULL) < 0)
-		return;
-	l->h->nvidia.ld_library_path = pr_text(l->h, gt_strip(path));
-	for (char *dir = strtok_r(path, ":\n", &save); dir; dir = strtok_r(NULL, ":\n", &save))
+	for (char *dir = path ? strtok_r(path, ":", &save) : NULL; dir; dir = strtok_r(NULL, ":", &save))
 		if (*dir == '/')
 			add_dir(l, "LD_LIBRARY_PATH", dir);
 }

@@ -41,8 +41,34 @@ static bool is_main_module(const char *name)
 	return true;
 }
 
-/* Is an nvidia module built for the kernel that runs? Debian, DKMS and NVIDIA's installer put it in different places. */
-static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release)
+/* The kernel's own mark at the end of a module that was signed; a compressed module does not show it. */
+static struct pr_num read_signature(struct gt_fsroot *fs, const char *path)
+{
+	static const char mark[] = "~Module signature appended~\n";
+	gt_autofree char *name = gt_xasprintf("signature%s", path), *text = NULL;
+	gt_autoclose int fd = -1;
+	char tail[sizeof(mark)] = "";
+	struct stat st;
+
+	for (char *p = name; *p; p++)
+		if (*p == '/')
+			*p = '!';
+	if (gt_fs_fact(fs, name, &text, NULL) >= 0)
+		return pr_value(*text == '1');
+	if (!gt_ends_with(path, ".ko"))
+		return (struct pr_num){ PR_UNKNOWN, 0 };
+	fd = gt_fs_open_part(fs, path);
+	if (fd < 0)
+		return (struct pr_num){ pr_state_of(fd), 0 };
+	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(mark) ||
+	    pread(fd, tail, sizeof(mark) - 1, st.st_size - (off_t)sizeof(mark) + 1) != (ssize_t)sizeof(mark) - 1)
+		return (struct pr_num){ PR_UNKNOWN, 0 };
+	return pr_value(!strcmp(tail, mark));
+}
+
+/* Is an nvidia module built for the kernel? Debian, DKMS and NVIDIA's installer put it in different places. signature: of the
+ * file, may be NULL. */
+static struct pr_num find_module_file(struct gt_fsroot *fs, struct pr_host *h, const char *release, struct pr_num *signature)
 {
 	static const char *const places[] = { "updates/dkms", "updates", "extra", "nvidia", "kernel/drivers/video",
 					      "kernel/nvidia" };
@@ -57,10 +83,37 @@ static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release)
 		if (gt_fs_list(fs, place, &names) < 0)
 			continue;
 		for (size_t k = 0; k < names.n; k++)
-			if (is_main_module(names.v[k]) && is_there(fs, place, names.v[k]))
+			if (is_main_module(names.v[k]) && is_there(fs, place, names.v[k])) {
+				gt_autofree char *path = gt_xasprintf("%s/%s", place, names.v[k]);
+
+				if (signature) {
+					*signature = read_signature(fs, path);
+					h->nvidia.module_path = pr_own(h, gt_take(path));
+				}
 				return pr_value(1);
+			}
 	}
 	return pr_value(0);
+}
+
+/* A newer kernel of the same flavour is what the next boot starts. */
+static void find_next_kernel(struct gt_fsroot *fs, struct pr_host *h, const char *release)
+{
+	gt_auto_strv names = { 0 };
+	const char *flavour = strrchr(release, '-');
+
+	gt_fs_list(fs, "/lib/modules", &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *image = gt_xasprintf("/boot/vmlinuz-%s", names.v[i]), *dir = NULL;
+		const char *last = strrchr(names.v[i], '-');
+
+		dir = gt_xasprintf("/lib/modules/%s", names.v[i]);
+		if (!gt_fs_exists(fs, image) || !gt_fs_exists(fs, dir) || !flavour || !last || strcmp(last, flavour) ||
+		    strverscmp(names.v[i], h->nvidia.next_kernel ? h->nvidia.next_kernel : release) <= 0)
+			continue;
+		h->nvidia.next_kernel = pr_keep(h, names.v[i]);
+		h->nvidia.next_module = find_module_file(fs, h, names.v[i], NULL);
+	}
 }
 
 /* "nvidia-current/550.163.01": the source that DKMS builds from. */
@@ -139,7 +192,8 @@ void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
 
 	h->nvidia.module_version = pr_read_str(h, fs, "/sys/module/nvidia/version");
 	h->nvidia.module_text = pr_read_str(h, fs, "/proc/driver/nvidia/version");
-	h->nvidia.module_file = find_module_file(fs, release);
+	h->nvidia.module_file = find_module_file(fs, h, release, &h->nvidia.signature);
+	find_next_kernel(fs, h, release);
 	h->nvidia.headers = pr_value(gt_fs_exists(fs, build));
 	h->nvidia.dkms_source = find_dkms(fs, h);
 	h->nvidia.dkms = pr_value(h->nvidia.dkms_source.state == PR_PRESENT);

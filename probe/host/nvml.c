@@ -18,6 +18,15 @@ struct nvml_pci_info {
 struct nvml_memory {
 	unsigned long long total, free, used;
 };
+struct nvml_bar1 {
+	unsigned long long total, free, used;
+};
+struct nvml_fabric {
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state;
+};
 struct nvml {
 	int (*init)(void);
 	int (*count)(unsigned *);
@@ -28,6 +37,16 @@ struct nvml {
 	int (*persistence)(nvml_device, int *);
 	int (*capability)(nvml_device, int *, int *);
 	int (*mig)(nvml_device, unsigned *, unsigned *);
+	int (*mig_max)(nvml_device, unsigned *);
+	int (*mig_handle)(nvml_device, unsigned, nvml_device *);
+	int (*compute_mode)(nvml_device, int *);
+	int (*bar1)(nvml_device, struct nvml_bar1 *);
+	int (*clock_reasons)(nvml_device, unsigned long long *);
+	int (*remapped)(nvml_device, unsigned *, unsigned *, unsigned *, unsigned *);
+	int (*retired)(nvml_device, int *);
+	int (*fabric)(nvml_device, struct nvml_fabric *);
+	int (*nvlink)(nvml_device, unsigned, int *);
+	int (*p2p)(nvml_device, nvml_device, int, int *);
 	int (*driver)(char *, unsigned);
 	int (*cuda)(int *);
 	const char *(*text)(int);
@@ -42,12 +61,97 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM(nvml, persistence, nvmlDeviceGetPersistenceMode),
 	GT_DLSYM(nvml, capability, nvmlDeviceGetCudaComputeCapability),
 	GT_DLSYM_OPT(nvml, mig, nvmlDeviceGetMigMode),
+	GT_DLSYM_OPT(nvml, mig_max, nvmlDeviceGetMaxMigDeviceCount),
+	GT_DLSYM_OPT(nvml, mig_handle, nvmlDeviceGetMigDeviceHandleByIndex),
+	GT_DLSYM_OPT(nvml, compute_mode, nvmlDeviceGetComputeMode),
+	GT_DLSYM_OPT(nvml, bar1, nvmlDeviceGetBAR1MemoryInfo),
+	GT_DLSYM_OPT(nvml, clock_reasons, nvmlDeviceGetCurrentClocksThrottleReasons),
+	GT_DLSYM_OPT(nvml, remapped, nvmlDeviceGetRemappedRows),
+	GT_DLSYM_OPT(nvml, retired, nvmlDeviceGetRetiredPagesPendingStatus),
+	GT_DLSYM_OPT(nvml, fabric, nvmlDeviceGetGpuFabricInfo),
+	GT_DLSYM_OPT(nvml, nvlink, nvmlDeviceGetNvLinkState),
+	GT_DLSYM_OPT(nvml, p2p, nvmlDeviceGetP2PStatus),
 	GT_DLSYM(nvml, driver, nvmlSystemGetDriverVersion),
 	GT_DLSYM_OPT(nvml, cuda, nvmlSystemGetCudaDriverVersion_v2),
 	GT_DLSYM(nvml, text, nvmlErrorString),
 };
 
 /* ---- in the child --------------------------------------------------------------------------------------------- */
+
+static void put(json_t *d, const char *key, long long v)
+{
+	json_object_set_new(d, key, json_integer(v));
+}
+
+static unsigned count_instances(const struct nvml *n, nvml_device dev)
+{
+	unsigned most = 0, found = 0;
+	nvml_device instance;
+
+	if (!n->mig_max || !n->mig_handle || n->mig_max(dev, &most))
+		return 0;
+	for (unsigned i = 0; i < most; i++)
+		found += !n->mig_handle(dev, i, &instance);
+	return found;
+}
+
+static void ask_links(const struct nvml *n, nvml_device dev, json_t *d)
+{
+	int links = 0, down = 0, on;
+
+	for (unsigned i = 0; n->nvlink && i < 18; i++)
+		if (!n->nvlink(dev, i, &on)) {
+			links++;
+			down += !on;
+		}
+	if (links) {
+		put(d, "nvlinks", links);
+		put(d, "nvlinks_down", down);
+	}
+}
+
+/* Each fails on cards that have no such thing: then nothing is said. */
+static void ask_health(const struct nvml *n, nvml_device dev, json_t *d)
+{
+	unsigned corrected, uncorrected, pending, failed;
+	struct nvml_fabric fabric = { 0 };
+	unsigned long long reasons;
+	struct nvml_bar1 bar1;
+	int v;
+
+	if (n->compute_mode && !n->compute_mode(dev, &v))
+		put(d, "compute_mode", v);
+	if (n->bar1 && !n->bar1(dev, &bar1))
+		put(d, "bar1_bytes", (long long)bar1.total);
+	if (n->clock_reasons && !n->clock_reasons(dev, &reasons))
+		put(d, "clock_reasons", (long long)reasons);
+	if (n->remapped && !n->remapped(dev, &corrected, &uncorrected, &pending, &failed)) {
+		put(d, "remap_pending", pending);
+		put(d, "remap_failure", failed);
+	}
+	if (n->retired && !n->retired(dev, &v))
+		put(d, "retired_pending", v);
+	if (n->fabric && !n->fabric(dev, &fabric))
+		put(d, "fabric_state", fabric.state);
+	ask_links(n, dev, d);
+}
+
+/* The worst answer for reading from one GPU by another; 0 if all can. */
+static void ask_p2p(const struct nvml *n, unsigned count, json_t *doc)
+{
+	int status, worst = 0;
+	bool asked = false;
+	nvml_device a, b;
+
+	for (unsigned i = 0; n->p2p && i < count; i++)
+		for (unsigned k = i + 1; k < count; k++)
+			if (!n->handle(i, &a) && !n->handle(k, &b) && !n->p2p(a, b, 0, &status)) {
+				worst = GT_MAX(worst, status);
+				asked = true;
+			}
+	if (asked)
+		put(doc, "p2p_status", worst);
+}
 
 static json_t *ask_device(const struct nvml *n, unsigned i)
 {
@@ -73,8 +177,13 @@ static json_t *ask_device(const struct nvml *n, unsigned i)
 		json_object_set_new(d, "persistence", json_integer(on));
 	if (!n->capability(dev, &major, &minor))
 		json_object_set_new(d, "arch", json_integer(major * 10 + minor));
-	if (n->mig && !n->mig(dev, &mig, &pending)) /* fails where the card has no such thing */
-		json_object_set_new(d, "mig", json_integer(mig));
+	if (n->mig && !n->mig(dev, &mig, &pending)) { /* fails where the card has no such thing */
+		put(d, "mig", mig);
+		put(d, "mig_pending", pending);
+		if (mig)
+			put(d, "mig_instances", count_instances(n, dev));
+	}
+	ask_health(n, dev, d);
 	return d;
 }
 
@@ -99,6 +208,7 @@ static json_t *ask_all(const struct nvml *n)
 		json_object_set_new(doc, "count", json_integer(count));
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(gpus, ask_device(n, i));
+	ask_p2p(n, count, doc);
 	return doc;
 }
 
@@ -129,9 +239,32 @@ static bool same_address(const char *nvml, const char *sysfs)
 	return n >= m ? !strcasecmp(nvml + n - m, sysfs) : !strcasecmp(nvml, sysfs + m - n);
 }
 
+/* The numbers of a device: its key in the fact, its place in the host. */
+static const struct {
+	const char *key;
+	size_t offset;
+} numbers[] = {
+#define NUMBER(member)	{ #member, offsetof(struct pr_gpu, member) }
+	NUMBER(memory_bytes),  NUMBER(persistence),   NUMBER(arch),	      NUMBER(mig),	     NUMBER(mig_pending),
+	NUMBER(mig_instances), NUMBER(compute_mode),  NUMBER(bar1_bytes),     NUMBER(clock_reasons), NUMBER(remap_pending),
+	NUMBER(remap_failure), NUMBER(retired_pending), NUMBER(fabric_state), NUMBER(nvlinks),	     NUMBER(nvlinks_down),
+#undef NUMBER
+};
+
+static struct pr_num *number_of(const struct pr_gpu *g, size_t i)
+{
+	return (struct pr_num *)((char *)g + numbers[i].offset);
+}
+
 static void take_device(struct pr_host *h, json_t *d)
 {
 	const char *address = gt_json_get_str(d, "pci", "");
+	int64_t error = gt_json_get_int(d, "error", 0);
+
+	if (error == 15)
+		h->nvidia.gpus_lost = pr_value(pr_or(h->nvidia.gpus_lost, 0) + 1);
+	if (error == 16)
+		h->nvidia.gpus_to_reset = pr_value(pr_or(h->nvidia.gpus_to_reset, 0) + 1);
 
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		struct pr_gpu *g = &h->gpu[i];
@@ -139,14 +272,9 @@ static void take_device(struct pr_host *h, json_t *d)
 		if (!*address || !same_address(address, g->pci->address))
 			continue;
 		g->name = pr_text(h, gt_json_get_str(d, "name", NULL));
-		if (json_object_get(d, "memory_bytes"))
-			g->memory_bytes = pr_value(gt_json_get_int(d, "memory_bytes", 0));
-		if (json_object_get(d, "persistence"))
-			g->persistence = pr_value(gt_json_get_int(d, "persistence", 0));
-		if (json_object_get(d, "arch"))
-			g->arch = pr_value(gt_json_get_int(d, "arch", 0));
-		if (json_object_get(d, "mig"))
-			g->mig = pr_value(gt_json_get_int(d, "mig", 0));
+		for (size_t k = 0; k < GT_ARRAY_SIZE(numbers); k++)
+			if (json_is_integer(json_object_get(d, numbers[k].key)))
+				*number_of(g, k) = pr_value(gt_json_get_int(d, numbers[k].key, 0));
 	}
 }
 
@@ -172,6 +300,8 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 		h->nvidia.nvml_count = pr_value(gt_json_get_int(doc, "count", 0));
 	if (json_object_get(doc, "cuda"))
 		h->nvidia.cuda_version = pr_value(gt_json_get_int(doc, "cuda", 0));
+	if (json_object_get(doc, "p2p_status"))
+		h->nvidia.p2p_status = pr_value(gt_json_get_int(doc, "p2p_status", 0));
 	gpus = json_object_get(doc, "gpus");
 	json_array_foreach(gpus, i, d)
 		take_device(h, d);
@@ -229,6 +359,8 @@ char *pr_nvml_fact(const struct pr_host *h)
 		json_object_set_new(doc, "count", json_integer(h->nvidia.nvml_count.v));
 	if (pr_has(h->nvidia.cuda_version))
 		json_object_set_new(doc, "cuda", json_integer(h->nvidia.cuda_version.v));
+	if (pr_has(h->nvidia.p2p_status))
+		put(doc, "p2p_status", h->nvidia.p2p_status.v);
 	json_object_set_new(doc, "gpus", gpus);
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		const struct pr_gpu *g = &h->gpu[i];
@@ -237,15 +369,14 @@ char *pr_nvml_fact(const struct pr_host *h)
 		if (!g->name.v)
 			continue;
 		d = json_pack("{s:o,s:s}", "name", gt_json_str(g->name.v), "pci", g->pci->address);
-		if (pr_has(g->memory_bytes))
-			json_object_set_new(d, "memory_bytes", json_integer(g->memory_bytes.v));
-		if (pr_has(g->persistence))
-			json_object_set_new(d, "persistence", json_integer(g->persistence.v));
-		if (pr_has(g->arch))
-			json_object_set_new(d, "arch", json_integer(g->arch.v));
-		if (pr_has(g->mig))
-			json_object_set_new(d, "mig", json_integer(g->mig.v));
+		for (size_t k = 0; k < GT_ARRAY_SIZE(numbers); k++)
+			if (pr_has(*number_of(g, k)))
+				put(d, numbers[k].key, number_of(g, k)->v);
 		json_array_append_new(gpus, d);
 	}
+	for (int64_t i = 0; i < pr_or(h->nvidia.gpus_lost, 0); i++)
+		json_array_append_new(gpus, json_pack("{s:i}", "error", 15));
+	for (int64_t i = 0; i < pr_or(h->nvidia.gpus_to_reset, 0); i++)
+		json_array_append_new(gpus, json_pack("{s:i}", "error", 16));
 	return gt_json_text(doc);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
 
@@ -36,6 +37,21 @@ static struct pr_num read_group(struct gt_fsroot *fs, const char *address)
 	return gt_parse_i64(slash ? slash + 1 : target, &v) < 0 ? (struct pr_num){ PR_BROKEN, 0 } : pr_value(v);
 }
 
+/* Line 2 of "resource", "START END FLAGS" in hexadecimal, is the window on a GPU's memory. */
+static struct pr_num read_bar1(struct gt_fsroot *fs, const char *address)
+{
+	gt_autofree char *path = gt_xasprintf(PCI "/%s/resource", address), *text = NULL;
+	unsigned long long start = 0, end = 0;
+	int r = gt_fs_read_prefix(fs, path, 8192, &text, NULL);
+	const char *line = r < 0 ? NULL : strchr(text, '\n');
+
+	if (r < 0)
+		return (struct pr_num){ pr_state_of(r), 0 };
+	if (!line || sscanf(line + 1, "0x%llx 0x%llx", &start, &end) != 2)
+		return (struct pr_num){ PR_BROKEN, 0 };
+	return end > start && end - start < INT64_MAX ? pr_value((int64_t)(end - start) + 1) : (struct pr_num){ PR_ABSENT, 0 };
+}
+
 static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *d)
 {
 	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address);
@@ -50,6 +66,9 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	d->link_width = pr_read_num(fs, PCI "/%s/current_link_width", d->address);
 	d->max_link_width = pr_read_num(fs, PCI "/%s/max_link_width", d->address);
 	d->iommu_group = read_group(fs, d->address);
+	d->bar1_bytes.state = PR_ABSENT;
+	if (d->vendor == 0x10de && d->class_code >> 16 == 3)
+		d->bar1_bytes = read_bar1(fs, d->address);
 	if (gt_fs_realpath(fs, link, &real) >= 0) {
 		gt_autofree char *parent = gt_xstrndup(real, (size_t)(strrchr(real, '/') - real));
 

@@ -58,7 +58,7 @@ The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
         2       "cause": "driver.nouveau"
-       25       "cause": null
+       26       "cause": null
         1   "cause": "driver.nouveau",
         1   "exit_code": 2,
         1   "schema": "gpuprobe/1",
@@ -116,13 +116,13 @@ It names neither the machine nor a secret; serial numbers that hwloc reads as ro
 A container that was given some of the machine's GPUs is whole.
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /run/systemd/container\n\tdocker\n'; } | sed 's/"count": 8/"count": 2/' > two-of-8.host
-  $ gpuprobe --root two-of-8.host | grep gpu.count
+  $ gpuprobe -v --root two-of-8.host | grep gpu.count
   gpu.count           pass   this container was given 2 of the 8 GPUs on the bus
 
 An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } > cuda13.host
-  $ gpuprobe --root cuda13.host | grep -A2 cuda.toolkit
+  $ gpuprobe -v --root cuda13.host | grep -A2 cuda.toolkit
   gpuprobe: WARNING - cuda.toolkit
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
@@ -141,7 +141,7 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   $ gpuprobe -q --root override.host
   gpuprobe: OK
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\tthirteen\n'; } > broken.host
-  $ gpuprobe --root broken.host | grep -A1 cuda.toolkit
+  $ gpuprobe -v --root broken.host | grep -A1 cuda.toolkit
   cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
                               versions
 

@@ -20,18 +20,7 @@ A host without a GPU is no failure; what slows CPU training is said with the lin
     do:
       Measure what performance brings here: gputune plan --only cpu.governor
   
-  CHECK             RESULT SEEN
-  kernel.preempt-rt pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  host.topology     pass   the kernel and hwloc agree on nodes, CPUs and devices
-  host.cpu-features pass   AVX2
-  host.memory       pass   16.0 GiB of memory, with swap
-  host.blas         warn   libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own
-                           pool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times
-                           slower)
-  host.shm          pass   /dev/shm has 8.0 GiB
-  host.governor     warn   the CPU frequency governor is powersave (policy0)
-  host.cpu-quota    pass   8 of 8 CPUs may be used, without a quota
-  19 checks do not apply here (--verbose shows them)
+  6 checks pass, 20 do not apply here (--verbose shows them)
   [1]
 
 A healthy server is one screen of facts.
@@ -50,35 +39,7 @@ A healthy server is one screen of facts.
     GPU 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   8 NVIDIA GPUs on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built pass   the nvidia module is loaded
-  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
-  driver.loaded       pass   nvidia 550.163.01
-  driver.device-nodes pass   /dev/nvidiactl can be opened
-  driver.uvm          pass   /dev/nvidia-uvm can be opened
-  driver.lib-mismatch pass   module and libnvidia-ml are of one version, 550.163.01
-  nvml.answers        pass   NVML answers: driver 550.163.01
-  gpu.count           pass   all 8 GPUs on the bus are in the driver's hands
-  cuda.libcuda        pass   libcuda is 550.163.01, as the module
-  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
-                             with CUDA 13.2: pip install torch --index-url
-                             https://download.pytorch.org/whl/cu126
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  gpu.persistence     pass   persistence mode is on
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory for 637 GiB on the GPUs
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.governor       pass   no CPU is held at low frequency
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  3 checks do not apply here (--verbose shows them)
+  24 checks pass, 4 do not apply here (--verbose shows them)
 
 The module is there and not loaded: that is the cause, NVML's failure follows from it.
 
@@ -96,25 +57,7 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
         modprobe nvidia
       and if that fails, read why in: journalctl -k -b | grep -i nvidia
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built pass   an nvidia module is built for kernel 6.1.0-41-amd64
-  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
-  driver.loaded       fail   the nvidia kernel module is not loaded
-  nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory, no swap
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  11 checks do not apply here (--verbose shows them)
+  14 checks pass, 12 do not apply here (--verbose shows them)
   [2]
 
 After a kernel upgrade without headers the missing build is the cause, not the module that cannot load.
@@ -137,26 +80,7 @@ After a kernel upgrade without headers the missing build is the cause, not the m
         modprobe nvidia
       If it does not build, the reason is in: /var/lib/dkms/nvidia-current/550.163.01/build/make.log
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-amd64; its
-                             headers are missing, so DKMS could not build one
-  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
-  driver.loaded       fail   the nvidia kernel module is not loaded
-  nvml.answers        fail   NVML fails with code 9: Driver Not Loaded
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory, no swap
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  11 checks do not apply here (--verbose shows them)
+  13 checks pass, 12 do not apply here (--verbose shows them)
   [2]
 
 Module and libraries of two versions: decided from files, with NVML's own failure folded under it.
@@ -180,35 +104,7 @@ Module and libraries of two versions: decided from files, with NVML's own failur
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
       To keep it from happening unattended: apt-mark hold nvidia-driver
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built pass   the nvidia module is loaded
-  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
-  driver.loaded       pass   nvidia 535.261.03
-  driver.device-nodes pass   /dev/nvidiactl can be opened
-  driver.uvm          pass   /dev/nvidia-uvm can be opened
-  driver.lib-mismatch fail   the loaded module is 535.261.03 but
-                             /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was
-                             upgraded under running modules
-  nvml.answers        fail   NVML fails with code 18: Driver/library version mismatch
-  cuda.libcuda        fail   a program loads /usr/lib/x86_64-linux-gnu/libcuda.so.1, which is
-                             550.163.01, but the loaded module is 535.261.03
-  cuda.wheels         pass   driver 535.261.03 carries PyTorch 2.14 with CUDA 12.6, not pip's default
-                             with CUDA 13.2: pip install torch --index-url
-                             https://download.pytorch.org/whl/cu126
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory, no swap
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  6 checks do not apply here (--verbose shows them)
+  18 checks pass, 7 do not apply here (--verbose shows them)
   [2]
 
 nouveau holds the card.
@@ -228,24 +124,7 @@ nouveau holds the card.
       Install Debian's driver, which keeps nouveau away, and reboot:
         apt install nvidia-driver firmware-misc-nonfree; reboot
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      fail   nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card
-  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
-  driver.loaded       fail   the nvidia kernel module is not loaded
-  nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory, no swap
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  12 checks do not apply here (--verbose shows them)
+  12 checks pass, 13 do not apply here (--verbose shows them)
   [2]
 
 A real-time kernel explains why no module could be built.
@@ -269,27 +148,7 @@ A real-time kernel explains why no module could be built.
         apt install linux-image-amd64 linux-headers-amd64
         apt purge 'linux-image-rt-amd64'; reboot
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   fail   kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module
-                             refuses to build for it, and training loses throughput
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built fail   no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no
-                             driver package is installed
-  driver.secure-boot  pass   Secure Boot is not in use as far as can be seen
-  driver.loaded       fail   the nvidia kernel module is not loaded
-  nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory, no swap
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  11 checks do not apply here (--verbose shows them)
+  12 checks pass, 12 do not apply here (--verbose shows them)
   [2]
 
 A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
@@ -319,35 +178,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
     do:
       Reseat the card or its riser, and look at the slot's bifurcation in the firmware
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   2 NVIDIA GPUs on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built pass   the nvidia module is loaded
-  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
-  driver.loaded       pass   nvidia 550.163.01
-  driver.device-nodes pass   /dev/nvidiactl can be opened
-  driver.uvm          pass   /dev/nvidia-uvm can be opened
-  driver.lib-mismatch pass   module and libnvidia-ml are of one version, 550.163.01
-  nvml.answers        pass   NVML answers: driver 550.163.01
-  gpu.count           fail   2 GPUs on the PCI bus, but NVML sees 1
-  cuda.libcuda        pass   libcuda is 550.163.01, as the module
-  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
-                             with CUDA 13.2: pip install torch --index-url
-                             https://download.pytorch.org/whl/cu126
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       warn   the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is
-                             next to (numa_node is -1)
-  gpu.pcie-width      warn   GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
-  gpu.persistence     pass   persistence mode is on
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory for 79.6 GiB on the GPUs
-  host.shm            pass   /dev/shm has 256 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   64 of 64 CPUs may be used, without a quota
-  4 checks do not apply here (--verbose shows them)
+  20 checks pass, 5 do not apply here (--verbose shows them)
   [2]
 
 A container that was not given the GPU, with a quota and a small /dev/shm.
@@ -377,32 +208,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
     do:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
-  CHECK               RESULT SEEN
-  gpu.present         pass   1 NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  driver.vfio         pass   no GPU is set aside for virtual machines
-  driver.nouveau      pass   nouveau drives none of the GPUs
-  driver.module-built pass   the nvidia module is loaded
-  driver.secure-boot  pass   the module is loaded, so its signature is no obstacle
-  driver.loaded       pass   nvidia 550.163.01
-  driver.device-nodes fail   this container (docker) was not given the GPU: /dev/nvidiactl is absent
-  nvml.answers        fail   libnvidia-ml.so.1 cannot be loaded
-  cuda.libcuda        warn   no loader finds libcuda.so.1: no CUDA program can start
-  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
-                             with CUDA 13.2: pip install torch --index-url
-                             https://download.pytorch.org/whl/cu126
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  gpu.numa-node       pass   the node of every GPU is known
-  gpu.pcie-width      pass   every GPU has the PCIe width that card and slot can do
-  host.cpu-features   pass   AVX2
-  host.memory         pass   512 GiB of memory, no swap
-  host.shm            warn   /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory
-                             through it
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      warn   the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs are
-                             throttled every period
-  8 checks do not apply here (--verbose shows them)
+  14 checks pass, 9 do not apply here (--verbose shows them)
   [2]
 
 A node without CPUs, with an id far from the others, is a node.
@@ -413,16 +219,7 @@ A node without CPUs, with an id far from the others, is a node.
     Made-up CPU beside GPU memory: 8 cores, 8 CPUs, 2 NUMA nodes, 160 GiB of memory
     no NVIDIA GPU
   
-  CHECK               RESULT SEEN
-  kernel.preempt-rt   pass   kernel 6.1.0-41-amd64 is not a PREEMPT_RT kernel
-  host.topology       pass   the kernel and hwloc agree on nodes, CPUs and devices
-  host.cpu-features   pass   AVX2
-  host.memory         pass   160 GiB of memory, no swap
-  host.shm            pass   /dev/shm has 80.0 GiB
-  host.numa-balancing pass   automatic NUMA balancing is on; for jobs that are bound to nodes gputune
-                             can measure it off
-  host.cpu-quota      pass   8 of 8 CPUs may be used, without a quota
-  20 checks do not apply here (--verbose shows them)
+  7 checks pass, 21 do not apply here (--verbose shows them)
 
 A captured virtual machine.
 
@@ -432,15 +229,7 @@ A captured virtual machine.
     AMD EPYC: 2 cores, 2 CPUs, 1 NUMA node, 23.5 GiB of memory
     no NVIDIA GPU
   
-  CHECK             RESULT SEEN
-  kernel.preempt-rt pass   kernel 6.18.44 is not a PREEMPT_RT kernel
-  host.topology     pass   the kernel and hwloc agree on nodes, CPUs and devices
-  host.cpu-features pass   AVX2, AVX-512, VNNI, BF16: bfloat16 is fast on the CPU
-  host.memory       pass   23.5 GiB of memory, no swap
-  host.blas         pass   libblas.so.3 is openblas-openmp
-  host.shm          pass   /dev/shm has 23.5 GiB
-  host.cpu-quota    pass   2 of 2 CPUs may be used, without a quota
-  20 checks do not apply here (--verbose shows them)
+  7 checks pass, 21 do not apply here (--verbose shows them)
 
 Secure Boot with a module that nobody signed: the key is the cause, not the module that is not loaded.
 
@@ -460,6 +249,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
       Enrol DKMS's key; a blue screen asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
+  13 checks pass, 12 do not apply here (--verbose shows them)
 
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 
@@ -477,6 +267,7 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
       remove the card's id there, then
         update-initramfs -u && update-grub; reboot
   
+  8 checks pass, 19 do not apply here (--verbose shows them)
 
 A driver that never answered is a finding, with the rest of the report whole.
 
@@ -493,6 +284,7 @@ A driver that never answered is a finding, with the rest of the report whole.
       Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
       --gpu-reset -i N) or reboot
   
+  20 checks pass, 7 do not apply here (--verbose shows them)
 
 The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
 
@@ -509,14 +301,9 @@ The libcuda that a loader meets first decides: an image's older copy breaks CUDA
     do:
       Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
   
+  22 checks pass, 5 do not apply here (--verbose shows them)
   $ gpuprobe --root $FIXTURES/compat-lifts.host | grep -A2 '^cuda'
-  cuda.libcuda        pass   /usr/local/cuda/compat/libcuda.so.1 (575.57.08) lifts driver 550.163.01
-                             by forward compatibility
-  cuda.toolkit        pass   driver 550.163.01 carries CUDA 12.4; toolkit 12.9 runs by minor-version
-                             compatibility, without PTX of its own
-  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
-                             with CUDA 13.2: pip install torch --index-url
-                             https://download.pytorch.org/whl/cu126
+  [1]
 
 The same newer libcuda on a consumer card, and one that this program's tables do not know yet.
 
@@ -537,15 +324,16 @@ The same newer libcuda on a consumer card, and one that this program's tables do
       remove that line, then
         ldconfig
   
+  23 checks pass, 4 do not apply here (--verbose shows them)
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
   $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.libcuda'
   gpuprobe: UNKNOWN
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
   --
-  cuda.libcuda        unknown whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver
-                              550.163.01 is unknown: its branch is newer than this program's table
-  cuda.toolkit        pass    driver 550.163.01 carries CUDA 12.4; toolkit 12.9 runs by minor-version
+    cuda.libcuda: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver 550.163.01 is
+    unknown: its branch is newer than this program's table
+  
   $ gpuprobe -q --root newer.host
   gpuprobe: UNKNOWN
   [3]
@@ -583,3 +371,4 @@ A rented machine with several faults: the one that stops CUDA first, then each o
         * - memlock unlimited
       and for services LimitMEMLOCK=infinity, then log in again
   
+  20 checks pass, 4 do not apply here (--verbose shows them)

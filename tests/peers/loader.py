@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprobe loads against the loader of this system: the programs of /usr/bin, made-up trees of libraries with every rule in
+play, and what `import torch` really loads where Debian's python3-torch is installed."""
+import glob
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ.get("TOP_BUILDDIR", ".")
+PROGRAMS = int(os.environ.get("PROGRAMS", "40"))
+TREES = int(os.environ.get("TREES", "30"))
+SEED = int(os.environ.get("SEED", "1"))
+number, failed = 0, 0
+
+
+def tell(name, offences, skipped=None):
+    global number, failed
+    number += 1
+    print(f"{'not ok' if offences else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
+    for line in offences[:20]:
+        print(f"#   {line}")
+    failed += bool(offences)
+
+
+def ours(target, env=None):
+    options = [f"--{o}={(env or {}).get(v, '')}" for o, v in (("library-path", "LD_LIBRARY_PATH"), ("preload", "LD_PRELOAD"))]
+    done = subprocess.run([os.path.join(BUILD, "gpuprobe"), "loads", "--all", "--json", *options, target],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode > 2:
+        raise ValueError(f"{target}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["runs"]
+
+
+def by_name(run):
+    """Names as asked for -> path; None for what is not found."""
+    return {o["name"]: (None if o["broken"] else o["path"]) for o in run["objects"][1:] if not o["opened"]}
+
+
+def loader(program, env=None):
+    """The same by the loader itself; None if it refuses the program."""
+    done = subprocess.run([program], env={**(env or os.environ), "LD_TRACE_LOADED_OBJECTS": "1"}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    found = {}
+    for line in done.stdout.splitlines():
+        m = re.match(r"\s+(\S+) => (not found|/\S+)", line)
+        if m:
+            found[m[1]] = None if m[2] == "not found" else m[2]
+    return None if done.returncode else found
+
+
+def differences(got, true):
+    return [f"{n}: {got.get(n, 'not named')}, the loader takes {true[n]}" for n in true if got.get(n, "-") != true[n]]
+
+
+def system_programs():
+    names = sorted(p for p in glob.glob("/usr/bin/*") + glob.glob("/usr/sbin/*") if not os.stat(p).st_mode & 0o6000)
+    random.Random(SEED).shuffle(names)
+    bad, seen = [], 0
+    for path in names:
+        with open(path, "rb") as f:
+            if f.read(4) != b"\x7fELF" or os.path.basename(path).startswith("python"):
+                continue
+        true = loader(path)
+        if not true:
+            continue    # statically linked
+        seen += 1
+        bad += [f"{path}: {d}" for d in differences(by_name(ours(path)[0]), true)]
+        if seen == PROGRAMS:
+            break
+    tell(f"{seen} programs of this system load what the loader says", bad if seen else ["no program was found"])
+
+
+class Tree:
+    """Libraries l0.so … in directories d0 …, each copy with its own needs and paths, and a program beside them."""
+
+    def __init__(self, rng, top):
+        self.rng, self.top = rng, top
+        self.dirs = [os.path.join(top, f"d{i}") for i in range(4)]
+        self.names = [f"l{i}.so" for i in range(5)]
+        for i, name in reversed(list(enumerate(self.names))):
+            for d in rng.sample(self.dirs, rng.randint(1, 3)):
+                if rng.random() < 0.15:
+                    d = os.path.join(d, "glibc-hwcaps", rng.choice(["x86-64-v2", "x86-64-v3", "x86-64-v4"]))
+                os.makedirs(d, exist_ok=True)
+                self.make(os.path.join(d, name), rng.sample(self.names[i + 1:], rng.randint(0, len(self.names) - i - 1)),
+                          rng.choice([None, name, name, "other-" + name]))
+                if rng.random() < 0.04:
+                    with open(os.path.join(d, name), "w", encoding="ascii") as f:
+                        f.write("no library\n")
+        self.program = os.path.join(top, "program")
+        self.make(self.program, rng.sample(self.names, rng.randint(1, 3)), None)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("LD_")}
+        if rng.random() < 0.6:
+            self.env["LD_LIBRARY_PATH"] = ":".join(rng.sample(self.dirs, rng.randint(1, 2)))
+        if rng.random() < 0.2:
+            self.env["LD_PRELOAD"] = os.path.join(rng.choice(self.dirs), rng.choice(self.names))
+
+    def paths(self):
+        kind = self.rng.choice(["", "--enable-new-dtags", "--disable-new-dtags"])
+        if not kind:
+            return []
+        dirs = self.rng.sample(self.dirs + ["$ORIGIN/../d1", "${ORIGIN}", "$ORIGIN/d2", "/nonexistent/$LIB"], 2)
+        return ["-Wl," + kind, "-Wl,-rpath," + ":".join(dirs)]
+
+    def make(self, path, needs, soname):
+        dummy = os.path.join(self.top, "dummy")
+        os.makedirs(dummy, exist_ok=True)
+        for n in needs:     # linked by name only: what is found at run time is the question
+            stub = os.path.join(dummy, n)
+            if not os.path.exists(stub):
+                subprocess.run(["cc", "-shared", "-nostdlib", "-o", stub, "-Wl,-soname," + n, "-x", "c", "/dev/null"], check=True)
+        kind = ["-shared", "-nostdlib"] if path != self.program_path() else ["-nostdlib", "-Wl,-e0"]
+        cmd = ["cc", *kind, "-o", path, "-x", "c", "/dev/null", *self.paths(), "-Wl,--no-as-needed"]
+        cmd += ["-Wl,-soname," + soname] if soname else []
+        cmd += ["-Wl,-z,nodefaultlib"] if self.rng.random() < 0.1 else []
+        cmd += ["-Wl,--unresolved-symbols=ignore-all", "-x", "none", *(os.path.join(dummy, n) for n in needs)]
+        subprocess.run(cmd, check=True, stderr=subprocess.DEVNULL)
+
+    def program_path(self):
+        return os.path.join(self.top, "program")
+
+
+def made_trees():
+    bad, refused = [], 0
+    for seed in range(SEED, SEED + TREES):
+        with tempfile.TemporaryDirectory() as top:
+            tree = Tree(random.Random(seed), top)
+            true, run = loader(tree.program, tree.env), ours(tree.program, tree.env)[0]
+            if true is None:    # a broken file in the way: we must have seen it too
+                refused += 1
+                if not any(o["broken"] for o in run["objects"]):
+                    bad.append(f"seed {seed}: the loader refuses it, we do not")
+                continue
+            true = {n: p for n, p in true.items() if not n.startswith("/")}
+            bad += [f"seed {seed}: {d}" for d in differences(by_name(run), true)]
+    tell(f"{TREES} made-up trees of libraries load what the loader says ({refused} refused by both)", bad)
+
+
+def import_torch():
+    name = "import torch loads what the loader says"
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "PYTHON"))}
+    done = subprocess.run(["/usr/bin/python3", "-c", "import torch"], env={**env, "LD_DEBUG": "files"},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        tell(name, [], "no python3-torch here")
+        return
+    true = set(re.findall(r"calling init: (/\S+)", done.stderr))
+    runs = [r for r in ours("/usr/bin/python3", env) if r["what"] == "import torch"]
+    got = {o["path"] for o in runs[0]["objects"][1:] if not o["opened"] or o["path"]} if runs else set()
+    tell(f"{name} ({len(got)} objects)", [f"the loader does not take {p}" for p in sorted(got - true) if "/ld-linux" not in p] if got else ["no import"])
+
+
+if sys.platform != "linux" or subprocess.run(["cc", "--version"], stdout=subprocess.DEVNULL, check=False).returncode:
+    tell("made-up trees", [], "no compiler here")
+else:
+    made_trees()
+system_programs()
+import_torch()
+print(f"1..{number}")
+sys.exit(1 if failed else 0)
