@@ -45,6 +45,7 @@ GT_DEFINE_AUTO(tn_profile, tn_profile_free);
 /* "on", "off", a value, or NULL if the profile does not say. */
 const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k);
 
+struct tn_rank;
 struct tn_ctx {
 	struct gt_fsroot *fs; /* for knobs of a run only: is the file there? */
 	const struct pr_host *host;
@@ -55,6 +56,8 @@ struct tn_ctx {
 	char *const *argv;
 	char *const *envp;
 	enum tn_program program;
+	const char *gpus;	    /* struct tn_run_opts */
+	const struct tn_rank *rank; /* given by the caller, NULL: as the environment says */
 };
 
 /* What a knob wishes: a value, or why it wishes none. */
@@ -115,6 +118,12 @@ void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT
 /* To be used by prepare(). If the user's environment has the variable it is kept. */
 void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *fmt, ...) GT_PRINTF(6, 7);
+/* The same for a list that other knobs add to, such as LD_PRELOAD: a value set before stays in it. */
+void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *reason);
+/* The user's own, worth a word. */
+void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+	GT_PRINTF(5, 6);
 void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
 const char *tn_run_user(const struct tn_ctx *c, const char *name); /* the user's value, NULL if not set */
 #endif

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include "lib/log.h"
 #include "tune/plan.h"
+#include "tune/rank.h"
 
 #ifndef MPOL_PREFERRED_MANY
 #define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */
@@ -59,6 +60,35 @@ void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *
 		add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
 }
 
+void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *reason)
+{
+	for (size_t i = 0; i < r->n_var; i++) {
+		struct tn_var *v = &r->var[i];
+		gt_autofree char *old_value = NULL, *old_reason = NULL;
+
+		if (v->status != TN_VAR_SET || strcmp(v->name, name))
+			continue;
+		old_value = v->value;
+		old_reason = v->reason;
+		v->value = gt_xasprintf("%s:%s", old_value, value);
+		v->reason = gt_xasprintf("%s; %s", old_reason, reason);
+		return;
+	}
+	tn_run_set(c, r, k, name, value, "%s", reason);
+}
+
+void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+{
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_KEPT);
+}
+
 void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...)
 {
 	char reason[512];
@@ -81,7 +111,8 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 		    struct tn_run *r)
 {
 	const char *asked = tn_profile_get(profile, k);
-	bool named = o->only && o->only->n, by_option = o->allocator && !strcmp(k->id, "run.allocator");
+	const char *option = !strcmp(k->id, "run.allocator") ? o->allocator : !strcmp(k->id, "omp.runtime") ? o->runtime : NULL;
+	bool named = o->only && o->only->n, by_option = option != NULL;
 
 	if (!tn_knob_selected(k, o->only) && !by_option)
 		return;
@@ -94,8 +125,9 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 		return;
 	}
 	if (by_option)
-		asked = strcmp(o->allocator, "auto") ? o->allocator : "on";
-	c->chosen = named || (asked && strcmp(asked, "off"));
+		asked = strcmp(option, "auto") ? option : "on";
+	/* to look at a family is not to choose what is in it */
+	c->chosen = (o->only && gt_strv_has(o->only, k->id)) || by_option || (asked && strcmp(asked, "off"));
 	c->asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
 	k->prepare(c, k, r);
 }
@@ -109,11 +141,13 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	gt_auto(tn_profile) *profile = NULL;
 	struct tn_facts facts = { 0 };
 	struct tn_ctx c = { .fs = fs, .facts = &facts, .argv = o->argv, .envp = o->envp ? o->envp : environ,
-			    .program = o->program };
+			    .program = o->program, .gpus = o->gpus };
+	struct tn_rank rank = { o->rank, o->ranks, true };
 	struct tn_run *r;
 	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);
 
 	c.host = host ? host : own;
+	c.rank = o->ranks ? &rank : NULL;
 	if (e >= 0)
 		e = tn_knob_check_list(o->only, "--only", err);
 	if (e >= 0)

@@ -246,7 +246,7 @@ static void run_vars(const json_t *vars, const char *head, bool set)
 	}
 }
 
-void tn_show_run(const json_t *run, bool color)
+static void show_rank(const json_t *run)
 {
 	const json_t *cpus = json_object_get(run, "cpus"), *memory = json_object_get(run, "memory");
 	const json_t *vars = json_object_get(run, "environment");
@@ -257,4 +257,17 @@ void tn_show_run(const json_t *run, bool color)
 		 *text(memory, "nodes") ? text(memory, "nodes") : "as it is", text(memory, "reason"));
 	run_vars(vars, "Set", true);
 	run_vars(vars, "Left as it is", false);
+}
+
+void tn_show_run(const json_t *run, bool color)
+{
+	const json_t *ranks = json_object_get(run, "ranks"), *one;
+	size_t i;
+
+	if (!ranks)
+		show_rank(run);
+	json_array_foreach(ranks, i, one) {
+		printf("%sRank %zu of %zu\n", i ? "\n" : "", i, json_array_size(ranks));
+		show_rank(one);
+	}
 }

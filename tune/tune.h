@@ -137,6 +137,7 @@ struct tn_run {
 	char *cpus_reason;
 	struct gt_set mem_nodes;   /* preferred nodes; empty: memory policy is left as it is */
 	char *mem_reason;
+	bool two_pools;		   /* OpenMP's threads run beside those of a BLAS with its own */
 };
 void tn_run_free(struct tn_run *run);
 GT_DEFINE_AUTO(tn_run, tn_run_free);
@@ -151,6 +152,9 @@ struct tn_run_opts {
 	char *const *argv;	    /* the command, for TN_PROGRAM_AUTO; may be NULL */
 	char *const *envp;	    /* the user's environment; NULL: environ */
 	enum tn_program program;
+	const char *gpus;	    /* as CUDA_VISIBLE_DEVICES: the GPUs of ranks 0, 1, …; NULL: as the environment says */
+	unsigned rank, ranks;	    /* one of several that the caller starts itself; ranks 0: as the environment says */
+	const char *runtime;	    /* "libomp" or "libiomp5": preload that OpenMP; NULL: as the profile says */
 	const char *allocator;	    /* "auto", "tcmalloc", "jemalloc" or "mimalloc": preload one; NULL: as the profile says */
 	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */
 	const struct gt_strv *skip;

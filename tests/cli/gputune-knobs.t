@@ -28,8 +28,16 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
                                               on its core
   run.blas                  R   new processes openblas-openmp where the host's choice is
                                               openblas-pthread
+  omp.spin                  R   new processes GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps
+                                              its core busy
   run.allocator             R   new processes preload TCMalloc, jemalloc or mimalloc
   run.malloc                R   new processes glibc's malloc keeps large blocks, in huge pages
+  omp.runtime               R   new processes LLVM's or Intel's OpenMP in place of GNU's
+  cuda.order                R   new processes CUDA numbers the GPUs as nvidia-smi does
+  cuda.segments             R   new processes PyTorch's GPU memory grows in place
+  nccl.ifname               R   new processes NCCL does not try bridges that lead to no other host
+  run.leftovers             R   new processes debugging variables that were left behind are pointed
+                                              out
   
   A by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune run)
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
@@ -42,7 +50,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio
     persisted in  /etc/sysctl.d/90-gputune.conf
-    must move     file.write_stall
+    must move     no workload of gpubench measures it yet
   
   Why
     Beyond this much unwritten data the kernel makes the writer itself wait for the disk (background:
@@ -74,4 +82,9 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]), all(k["why"] and k["hazard"] for k in d["knobs"]))'
-  gputune-knobs/1 23 True
+  gputune-knobs/1 29 True
+
+What a knob says must move is something that gpubench measures.
+
+  $ gputune list --json | python3 -c 'import json, subprocess, sys; have = {w["id"] for w in json.loads(subprocess.run(["gpubench", "list", "--json"], capture_output=True).stdout)["workloads"]}; print({k["mechanism"] for k in json.load(sys.stdin)["knobs"]} - have - {None})'
+  set()

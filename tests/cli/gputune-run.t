@@ -1,6 +1,6 @@
 What a command would be started with. Python forks workers, so its threads are not bound by OpenMP.
 
-  $ gputune run --print --root $FIXTURES/server-8gpu.host -- python3 train.py
+  $ gputune run --print --gpu 0 --root $FIXTURES/server-8gpu.host -- python3 train.py
   Profile train-gpu
     CPUs 0-15,32-47
         node 0, next to GPU 0000:17:00.0
@@ -10,6 +10,13 @@ What a command would be started with. Python forks workers, so its threads are n
   Set
     OMP_NUM_THREADS=16
         one per physical core
+    GOMP_SPINCOUNT=3000
+        32 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
+        and lets it run
+    CUDA_VISIBLE_DEVICES=0
+        asked for by --gpu
+    CUDA_DEVICE_ORDER=PCI_BUS_ID
+        a GPU's number is the same as in nvidia-smi and here
   
   Left as it is
     OMP_PROC_BIND
@@ -20,6 +27,10 @@ What a command would be started with. Python forks workers, so its threads are n
         by choice only: a profile with run.allocator = on, or --allocator
     run.malloc
         the profile leaves it alone
+    PYTORCH_CUDA_ALLOC_CONF
+        by choice only: a profile with cuda.segments = on, or --only
+    NCCL_SOCKET_IFNAME
+        the job does not say that it spans several hosts
   $ LOCAL_RANK=5 LOCAL_WORLD_SIZE=8 gputune run --print --root $FIXTURES/server-8gpu.host -- python3 train.py | head -6
   Profile train-gpu
     CPUs 20-23,52-55
@@ -46,12 +57,21 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
         all nodes' memory is used from the start
     LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp
         libblas.so.3 is openblas-pthread; openblas-openmp shares the threads of OpenMP
+    GOMP_SPINCOUNT=3000
+        16 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
+        and lets it run
     LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
         keeps freed memory instead of giving it back to the kernel; not tried: this root is not live
   
   Left as it is
     GLIBC_TUNABLES
         another allocator is preloaded
+    CUDA_DEVICE_ORDER
+        no GPU that CUDA could use
+    PYTORCH_CUDA_ALLOC_CONF
+        no GPU that CUDA could use
+    NCCL_SOCKET_IFNAME
+        the job does not say that it spans several hosts
   $ OMP_NUM_THREADS=3 LD_LIBRARY_PATH=/opt/lib gputune run --print --root $FIXTURES/cpu-server.host --only omp. --only run.blas
   Profile train-cpu
     CPUs as they are
@@ -60,6 +80,9 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
   Set
     LD_LIBRARY_PATH=/opt/lib:/usr/lib/x86_64-linux-gnu/openblas-openmp
         libblas.so.3 is openblas-pthread; openblas-openmp shares the threads of OpenMP
+    GOMP_SPINCOUNT=3000
+        16 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
+        and lets it run
   
   Left as it is
     OMP_NUM_THREADS=3
@@ -109,3 +132,104 @@ On this host the command takes our place; its exit status is its own.
   [64]
   $ gputune run --only omp.threads --json -- true | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [v["name"] for v in d["environment"]])'
   gputune-run/1 ['OMP_NUM_THREADS']
+
+The same for other launchers: what cannot be said in their words is said to the user.
+
+  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env shell -- python3
+  gputune: warning: a shell cannot set the memory policy (preferred from node 1): start the command with gputune run
+  export OMP_NUM_THREADS='16'
+  export GOMP_SPINCOUNT='3000'
+  export CUDA_VISIBLE_DEVICES='5'
+  export CUDA_DEVICE_ORDER='PCI_BUS_ID'
+  taskset -cp 16-31,48-63 $$ >/dev/null
+  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env systemd -- python3
+  [Service]
+  Environment="OMP_NUM_THREADS=16"
+  Environment="GOMP_SPINCOUNT=3000"
+  Environment="CUDA_VISIBLE_DEVICES=5"
+  Environment="CUDA_DEVICE_ORDER=PCI_BUS_ID"
+  CPUAffinity=16-31,48-63
+  NUMAPolicy=preferred
+  NUMAMask=1
+  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env slurm -- python3
+  gputune: warning: a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind
+  export OMP_NUM_THREADS=16
+  export GOMP_SPINCOUNT=3000
+  export CUDA_VISIBLE_DEVICES=5
+  export CUDA_DEVICE_ORDER=PCI_BUS_ID
+  $ gputune run --root $FIXTURES/cpu-server.host --allocator auto --env docker -- python3
+  gputune: warning: LD_LIBRARY_PATH is left out: it names files of this host, which the image may not have
+  gputune: warning: LD_PRELOAD is left out: it names files of this host, which the image may not have
+  --env
+  OMP_NUM_THREADS=8
+  --env
+  GOMP_SPINCOUNT=3000
+  --cpuset-cpus
+  0-15
+  $ TOKEN='x y' gputune run --only run.leftovers --env shell; gputune run --env shell --json
+  gputune: --env and --json are two forms of the same; choose one
+  [64]
+  $ eval "$(gputune run --only omp.threads --env shell)" && echo "${OMP_NUM_THREADS:+set}"
+  set
+
+Several ranks: the variables of torch.distributed, a share of the CPUs each, the first failure ends the others.
+
+  $ gputune run --ranks 2 --only omp.threads -- sh -c 'echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR ${MASTER_PORT:+port} ${OMP_NUM_THREADS:+threads}' | sort
+  0 0 2 2 127.0.0.1 port threads
+  1 1 2 2 127.0.0.1 port threads
+  $ gputune run --ranks 1 -- sh -c 'echo $RANK of $WORLD_SIZE; exit 3'
+  0 of 1
+  [3]
+  $ gputune run --ranks 3 -- sh -c 'test $RANK = 1 && exit 9; exec sleep 100'
+  gputune: warning: rank 1 ended with status 9: ending the others
+  [9]
+  $ gputune run --ranks 2 -- sh -c 'test $RANK = 1 && kill -9 $$; exec sleep 100'
+  gputune: warning: rank 1 ended with status 137: ending the others
+  [137]
+  $ gputune run --root $FIXTURES/server-8gpu.host --ranks 2 --print --only run. -- python3 x.py
+  Rank 0 of 2
+  Profile train-gpu
+    CPUs 0-7,32-39
+        rank 0 of 2: a share of node 0, next to GPU 0000:17:00.0
+    memory preferred from node 0
+        preferred, not strict: a full node falls back to another instead of failing
+  
+  Set
+    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=137438953472:glibc.malloc.trim_threshold=549755813888:
+          glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
+        large tensors are kept between steps instead of unmapped and faulted in again
+  
+  Left as it is
+    LD_LIBRARY_PATH
+        no libblas.so.3 is installed
+    LD_PRELOAD
+        by choice only: a profile with run.allocator = on, or --allocator
+  
+  Rank 1 of 2
+  Profile train-gpu
+    CPUs 8-15,40-47
+        rank 1 of 2: a share of node 0, next to GPU 0000:1f:00.0
+    memory preferred from node 0
+        preferred, not strict: a full node falls back to another instead of failing
+  
+  Set
+    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=137438953472:glibc.malloc.trim_threshold=549755813888:
+          glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
+        large tensors are kept between steps instead of unmapped and faulted in again
+  
+  Left as it is
+    LD_LIBRARY_PATH
+        no libblas.so.3 is installed
+    LD_PRELOAD
+        by choice only: a profile with run.allocator = on, or --allocator
+  $ gputune run --root $FIXTURES/server-8gpu.host --ranks 2 --json -- python3 x.py | python3 -c 'import json, sys; print([r["cpus"]["list"] for r in json.load(sys.stdin)["ranks"]])'
+  ['0-7,32-39', '8-15,40-47']
+  $ gputune run --ranks 5000 -- true
+  gputune: --ranks takes 1 to 1024
+  [64]
+  $ gputune run --ranks 2 --env shell
+  gputune: --env writes one environment; --ranks has one for each
+  [64]
+  $ gputune run --gpu 'x y' -- true
+  gputune: --gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not 'x y'
+  [64]

@@ -364,7 +364,6 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 		ck_assert_msg(!k->desired != !k->prepare, "%s has one of desired and prepare", k->id);
 		ck_assert_msg((k->tag == 'R') == !!k->prepare, "%s: R is per run", k->id);
 		ck_assert_msg(k->prepare || !k->key != !k->path, "%s has one of key and path", k->id);
-		ck_assert_msg(k->tag == 'C' || *k->mechanism, "%s names what must move", k->id);
 		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
 		for (size_t n = 0; n < i; n++)
 			ck_assert_str_ne(tn_knobs[n]->id, k->id);

@@ -34,7 +34,7 @@ static char *python[] = { "/usr/bin/python3", "train.py", NULL };
 
 static const struct {
 	const char *host;
-	const char *env[3];
+	const char *env[4];
 	const char *cpus, *nodes, *threads;
 } cases[] = {
 	{ "laptop-no-gpu", { NULL }, "0-7", "", "4" },
@@ -43,7 +43,17 @@ static const struct {
 	{ "cpu-server", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-1,8-9", "0", "2" },
 	{ "cpu-server", { "LOCAL_RANK=20", "LOCAL_WORLD_SIZE=32" }, "4,12", "1", "1" },
 	{ "cpu-server", { "LOCAL_RANK=9", "LOCAL_WORLD_SIZE=2" }, "0-15", "", "8" }, /* nonsense is not followed */
-	{ "server-8gpu", { NULL }, "0-15,32-47", "0", "16" },
+	{ "server-8gpu", { NULL }, "", "", "32" }, /* which of eight GPUs on two nodes? no guess */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6" }, "16-31,48-63", "1", "16" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1" }, "0-15,32-47", "0", "16" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=" }, "0-63", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=MIG-1" }, "", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
+	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
+	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
+	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
+	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
 	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
 	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
 	{ "container-cpuset", { NULL }, "16-19,48-51", "1", "4" },
@@ -91,6 +101,159 @@ START_TEST(ranks_share_out_the_cores)
 		if (n >= 8)
 			ck_assert_uint_eq(sum, 64);
 	}
+	box_close(&b);
+}
+END_TEST
+
+/* A launcher is not bound to the first GPU's node, and does not give each of its ranks all the threads. */
+START_TEST(a_launcher_is_left_free)
+{
+	static char *commands[][6] = { { "torchrun", "--nproc_per_node=8", "train.py", NULL },
+				       { "/usr/bin/python3", "-m", "torch.distributed.run", "--nproc-per-node", "8", NULL },
+				       { "mpirun", "-np", "8", "./train", NULL },
+				       { "accelerate", "launch", "train.py", NULL } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(commands); i++) {
+		gt_auto(tn_run) *r = make("server-8gpu", commands[i], no_env, NULL);
+
+		ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
+		ck_assert_uint_eq(gt_set_count(&r->mem_nodes), 0);
+		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "4");
+	}
+}
+END_TEST
+
+START_TEST(a_gpu_is_known_by_its_uuid_too)
+{
+	static const struct {
+		const char *visible, *cpus;
+	} uuids[] = { { "GPU-aaaa-2222", "16-31,48-63" }, { "GPU-aaaa-1", "0-15,32-47" }, { "GPU-aaaa", "" }, { "GPU-", "" },
+		      { "GPU-bbbb", "" } };
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	box_put(&b, "/proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: x\nGPU UUID: \t GPU-aaaa-1111\n");
+	box_put(&b, "/proc/driver/nvidia/gpus/0000:3f:00.0/information", "Model: x\nGPU UUID: \t GPU-aaaa-2222\n");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(uuids); i++) {
+		gt_autofree char *visible = gt_xasprintf("CUDA_VISIBLE_DEVICES=%s", uuids[i].visible), *cpus = NULL;
+		char *env[] = { visible, NULL };
+		gt_auto(tn_run) *r = NULL;
+
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+		cpus = gt_set_format(&r->cpus);
+		ck_assert_msg(!strcmp(cpus, uuids[i].cpus), "%s: %s", uuids[i].visible, cpus);
+	}
+	box_close(&b);
+}
+END_TEST
+
+START_TEST(the_caller_may_say_rank_and_gpu)
+{
+	struct tn_run_opts o = { .argv = python, .envp = no_env, .gpus = "7,2", .ranks = 2 };
+	static const char *const cpus[] = { "16-31,48-63", "0-15,32-47" };
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	for (o.rank = 0; o.rank < 2; o.rank++) {
+		gt_auto(tn_run) *r = NULL;
+		gt_autofree char *have = NULL;
+
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+		have = gt_set_format(&r->cpus);
+		ck_assert_str_eq(have, cpus[o.rank]);
+		ck_assert_str_eq(var(r, "CUDA_VISIBLE_DEVICES")->value, "7,2");
+	}
+	box_close(&b);
+}
+END_TEST
+
+static const struct {
+	const char *host, *env, *name, *value; /* value NULL: skipped */
+} gpu_cases[] = {
+	{ "server-8gpu", "X=1", "CUDA_DEVICE_ORDER", "PCI_BUS_ID" },
+	{ "server-8gpu", "CUDA_VISIBLE_DEVICES=1", "CUDA_DEVICE_ORDER", "PCI_BUS_ID" }, /* all alike: nothing moves */
+	{ "nouveau", "X=1", "CUDA_DEVICE_ORDER", NULL },
+	{ "cpu-server", "X=1", "CUDA_DEVICE_ORDER", NULL },
+	{ "server-8gpu", "X=1", "PYTORCH_CUDA_ALLOC_CONF", NULL },
+	{ "server-8gpu", "SLURM_NNODES=1", "NCCL_SOCKET_IFNAME", NULL },
+	{ "server-8gpu", "SLURM_NNODES=4", "NCCL_SOCKET_IFNAME", "^lo,docker,virbr,br-" },
+	{ "server-8gpu", "OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT", NULL },
+	{ "server-8gpu", "X=1", "GOMP_SPINCOUNT", "3000" },
+	{ "container-cpuset", "X=1", "GOMP_SPINCOUNT", "1000" }, /* a quota */
+};
+
+START_TEST(variables_of_gpus_and_waiting_follow_from_host_and_job)
+{
+	char *env[] = { (char *)gpu_cases[_i].env, NULL };
+	gt_auto(tn_run) *r = NULL;
+	const struct tn_var *v;
+	struct box b;
+
+	box_open(&b, gpu_cases[_i].host);
+	box_put(&b, "/sys/class/net/virbr0/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/br-1f/mtu", "1500\n");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+	v = var(r, gpu_cases[_i].name);
+	ck_assert_ptr_nonnull(v);
+	ck_assert_int_eq(v->status, gpu_cases[_i].value ? TN_VAR_SET : TN_VAR_SKIPPED);
+	ck_assert(gt_streq(v->value, gpu_cases[_i].value));
+	box_close(&b);
+}
+END_TEST
+
+START_TEST(what_debugging_left_behind_is_pointed_out_and_kept)
+{
+	char *env[] = { "CUDA_LAUNCH_BLOCKING=1", "NCCL_DEBUG=WARN", "NCCL_PROTO=Simple", NULL };
+	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL);
+
+	ck_assert_int_eq(var(r, "CUDA_LAUNCH_BLOCKING")->status, TN_VAR_KEPT);
+	ck_assert_int_eq(var(r, "NCCL_PROTO")->status, TN_VAR_KEPT);
+	ck_assert_ptr_null(var(r, "NCCL_DEBUG"));
+}
+END_TEST
+
+/* Where the better BLAS is missing, OpenMP's threads at least do not fight for the cores. */
+START_TEST(the_blas_that_the_loader_would_take_counts)
+{
+	char *own[] = { "LD_LIBRARY_PATH=/opt/blas", NULL };
+	struct tn_run_opts o = { .argv = python, .envp = no_env };
+	gt_auto(tn_run) *without = NULL, *alien = NULL, *openmp = NULL;
+	struct box b;
+
+	box_open(&b, "cpu-server");
+	box_put(&b, "/opt/blas/libblas.so.3", "");
+	o.envp = own;
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &alien, NULL), 0);
+	ck_assert_int_eq(var(alien, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
+	o.envp = no_env;
+	box_remove(&b, "/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &without, NULL), 0);
+	ck_assert_int_eq(var(without, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
+	ck_assert(without->two_pools);
+	ck_assert_ptr_nonnull(strstr(var(without, "GOMP_SPINCOUNT")->reason, "BLAS"));
+	/* the alternative says one thing, the loader's own directory another: the loader is asked */
+	box_put(&b, "/usr/lib/x86_64-linux-gnu/blis-openmp/libblas.so.3", "");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &openmp, NULL), 0);
+	ck_assert_str_eq(var(openmp, "LD_LIBRARY_PATH")->value, "/usr/lib/x86_64-linux-gnu/blis-openmp");
+	ck_assert(!openmp->two_pools);
+	box_close(&b);
+}
+END_TEST
+
+START_TEST(a_runtime_is_preloaded_beside_an_allocator)
+{
+	struct tn_run_opts o = { .argv = python, .envp = no_env, .allocator = "jemalloc", .runtime = "libomp" };
+	gt_auto(tn_run) *both = NULL, *none = NULL;
+	struct box b;
+
+	box_open(&b, "cpu-server");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &none, NULL), 0);
+	ck_assert_ptr_null(var(none, "KMP_BLOCKTIME")); /* not installed */
+	box_put(&b, "/usr/lib/llvm-14/lib/libomp.so.5", "");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &both, NULL), 0);
+	ck_assert_str_eq(var(both, "LD_PRELOAD")->value,
+			 "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:/usr/lib/llvm-14/lib/libomp.so.5");
+	ck_assert_str_eq(var(both, "KMP_BLOCKTIME")->value, "1");
 	box_close(&b);
 }
 END_TEST
@@ -273,6 +436,12 @@ TCase *tune_run_case(void)
 	TCase *tc = tcase_create("run");
 	const TTest *const tests[] = {
 		ranks_share_out_the_cores,
+		a_launcher_is_left_free,
+		a_gpu_is_known_by_its_uuid_too,
+		the_caller_may_say_rank_and_gpu,
+		what_debugging_left_behind_is_pointed_out_and_kept,
+		the_blas_that_the_loader_would_take_counts,
+		a_runtime_is_preloaded_beside_an_allocator,
 		what_the_user_has_set_is_kept,
 		python_is_never_bound_by_openmp,
 		an_openmp_program_is_bound_unless_the_user_binds_it,
@@ -283,6 +452,7 @@ TCase *tune_run_case(void)
 	};
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, variables_of_gpus_and_waiting_follow_from_host_and_job, 0, GT_ARRAY_SIZE(gpu_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);
 	tcase_set_timeout(tc, 120);

@@ -32,8 +32,14 @@ const struct tn_knob *const tn_knobs[] = {
 	&tn_knob_omp_threads,
 	&tn_knob_omp_bind,
 	&tn_knob_blas,
+	&tn_knob_omp_spin, /* follows from the BLAS */
 	&tn_knob_allocator,
 	&tn_knob_malloc,
+	&tn_knob_omp_runtime, /* after malloc, which looks for an allocator in LD_PRELOAD */
+	&tn_knob_cuda_order,
+	&tn_knob_cuda_segments,
+	&tn_knob_nccl_ifname,
+	&tn_knob_leftovers,
 	NULL,
 };
 

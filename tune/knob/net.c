@@ -57,7 +57,7 @@ const struct tn_knob tn_knob_rmem_max = {
 	.why = BUFFER_WHY,
 	.hazard = BUFFER_HAZARD,
 	.unit = "bytes",
-	.mechanism = "net.tcp_stream",
+	.mechanism = "",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -67,6 +67,6 @@ const struct tn_knob tn_knob_rmem_max = {
 };
 const struct tn_knob tn_knob_wmem_max = {
 	.id = "net.core.wmem_max", .key = "net.core.wmem_max", .summary = "largest send buffer a program may ask for",
-	.why = BUFFER_WHY, .hazard = BUFFER_HAZARD, .unit = "bytes", .mechanism = "net.tcp_stream", .tag = 'A',
+	.why = BUFFER_WHY, .hazard = BUFFER_HAZARD, .unit = "bytes", .mechanism = "", .tag = 'A',
 	.takes_effect = TN_NOW, .op = TN_RAISE, .form = TN_SYSCTL_D, .rivals = "tuned bpftune", .desired = want_buffer,
 };

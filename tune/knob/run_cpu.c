@@ -4,30 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/knob/list.h"
-#include "tune/program.h"
-
-/* ---- which rank of how many -------------------------------------------------------------------------------------- */
-
-struct rank {
-	unsigned index, count;
-};
-
-/* As torchrun, srun and mpirun say it; alone if nobody does. */
-static struct rank rank_of(const struct tn_ctx *c)
-{
-	static const char *const names[][2] = { { "LOCAL_RANK", "LOCAL_WORLD_SIZE" },
-						{ "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE" },
-						{ "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE" } };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++) {
-		const char *index = tn_run_user(c, names[i][0]), *count = tn_run_user(c, names[i][1]);
-		uint64_t a, b;
-
-		if (index && count && !gt_parse_u64(index, &a) && !gt_parse_u64(count, &b) && b <= 4096 && a < b)
-			return (struct rank){ (unsigned)a, (unsigned)b };
-	}
-	return (struct rank){ 0, 1 };
-}
+#include "tune/rank.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------
  */
@@ -58,24 +35,52 @@ static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 	}
 }
 
+/* The ranks whose GPU lies at the same node share its CPUs. */
+static struct tn_rank share_of_node(const struct tn_ctx *c, struct tn_rank rank, int node)
+{
+	struct tn_rank in_pool = { 0 };
+
+	for (unsigned r = 0; r < rank.count; r++) {
+		gt_autofree char *why = NULL;
+		const struct pr_gpu *gpu = tn_rank_gpu(c, (struct tn_rank){ r, rank.count, rank.told }, &why);
+
+		if (!gpu || !pr_has(gpu->pci->numa_node) || gpu->pci->numa_node.v != node)
+			continue;
+		in_pool.index += r < rank.index;
+		in_pool.count++;
+	}
+	return in_pool;
+}
+
+static bool all_of(const struct tn_ctx *c, const struct gt_set *pool, char **reason)
+{
+	*reason = gt_xstrdup(gt_set_equal(pool, &c->host->cpu.allowed) ?
+				     "all that are allowed" :
+				     "those allowed, without isolated and small cores");
+	return true;
+}
+
 /* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where
  * that would be a guess. */
-static bool choose_pool(const struct tn_ctx *c, struct rank rank, struct gt_set *pool, struct rank *in_pool,
+static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_set *pool, struct tn_rank *in_pool,
 			char **reason)
 {
 	const struct pr_host *h = c->host;
+	const struct pr_gpu *gpu;
 	gt_auto_set near = { 0 };
 	const struct pr_node *node;
-	const struct pr_gpu *gpu;
 
 	*in_pool = rank;
-	if (!h->n_gpu || h->n_node < 2) {
-		*reason = gt_xstrdup(gt_set_equal(pool, &h->cpu.allowed)
-					     ? "all that are allowed"
-					     : "those allowed, without isolated and small cores");
-		return true;
+	if (h->n_node < 2)
+		return all_of(c, pool, reason);
+	if (tn_rank_launches(c)) {
+		*reason = gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
+				     "start gputune run (torchrun --no-python … gputune run -- python3 …)");
+		return false;
 	}
-	gpu = &h->gpu[rank.index % h->n_gpu];
+	gpu = tn_rank_gpu(c, rank, reason);
+	if (!gpu)
+		return *reason ? false : all_of(c, pool, reason);
 	node = pr_has(gpu->pci->numa_node) ? find_node(h, gpu->pci->numa_node.v) : NULL;
 	if (!node) {
 		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one",
@@ -90,21 +95,13 @@ static bool choose_pool(const struct tn_ctx *c, struct rank rank, struct gt_set 
 		return false;
 	}
 	gt_set_copy(pool, &near);
-	*in_pool = (struct rank){ 0, 0 };
-	for (unsigned r = 0; r < rank.count; r++) { /* those whose GPU lies at the same node */
-		struct pr_num n = h->gpu[r % h->n_gpu].pci->numa_node;
-
-		if (!pr_has(n) || n.v != node->id)
-			continue;
-		in_pool->index += r < rank.index;
-		in_pool->count++;
-	}
+	*in_pool = share_of_node(c, rank, node->id);
 	*reason = gt_xasprintf("node %d, next to GPU %s", node->id, gpu->pci->address);
 	return true;
 }
 
 /* This rank's share of the pool, in whole cores; with more ranks than cores they share one. */
-static void take_share(const struct pr_host *h, struct rank rank, struct gt_set *pool)
+static void take_share(const struct pr_host *h, struct tn_rank rank, struct gt_set *pool)
 {
 	gt_auto_set first = { 0 }, mine = { 0 };
 	unsigned n, from, to, at = 0;
@@ -122,9 +119,11 @@ static void take_share(const struct pr_host *h, struct rank rank, struct gt_set 
 
 static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	struct rank rank = rank_of(c), in_pool;
+	struct tn_rank rank = tn_rank_of(c), in_pool;
 	gt_auto_set pool = { 0 };
 
+	if (c->rank) /* one of several that we start ourselves */
+		rank = *c->rank;
 	usable_cpus(c->host, &pool);
 	if (!gt_set_count(&pool) || !choose_pool(c, rank, &pool, &in_pool, &r->cpus_reason))
 		return;
@@ -195,92 +194,4 @@ const struct tn_knob tn_knob_mempolicy = {
 	.tag = 'R',
 	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_mempolicy,
-};
-
-/* ---- OpenMP -------------------------------------------------------------------------------------------------------
- */
-
-static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
-{
-	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
-}
-
-static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
-{
-	struct pr_num quota = c->host->cpu.quota_millicpu;
-	gt_auto_set first = { 0 };
-	unsigned cores, n;
-	char text[16];
-
-	pr_first_threads(c->host, cpus_of(c, r), &first);
-	n = cores = GT_MAX(1u, gt_set_count(&first));
-	if (pr_has(quota)) /* more threads than the quota pays for are all stopped together */
-		n = (unsigned)GT_MIN((int64_t)n, GT_MAX(INT64_C(1), quota.v / 1000));
-	snprintf(text, sizeof(text), "%u", n);
-	if (n < cores)
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota pays for %u of %u cores", n, cores);
-	else
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "one per physical core");
-}
-
-const struct tn_knob tn_knob_omp_threads = {
-	.id = "omp.threads",
-	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
-	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
-	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
-	       "throttled. torchrun sets 1.",
-	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.",
-	.unit = "threads",
-	.mechanism = "train.gpt",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
-	.prepare = prepare_omp_threads,
-};
-
-static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < h->n_node; i++) {
-		gt_auto_set both = { 0 };
-
-		gt_set_copy(&both, &h->node[i].cpus);
-		gt_set_and(&both, cpus);
-		n += gt_set_count(&both) > 0;
-	}
-	return n;
-}
-
-static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
-{
-	gt_autofree char *why = NULL;
-	bool spread = nodes_of(c->host, cpus_of(c, r)) > 1;
-
-	if (!tn_program_may_bind(c, &why)) {
-		tn_run_skip(r, k, "OMP_PROC_BIND", "%s", why);
-		return;
-	}
-	if (tn_run_user(c, "GOMP_CPU_AFFINITY") || tn_run_user(c, "KMP_AFFINITY")) {
-		tn_run_skip(r, k, "OMP_PROC_BIND",
-			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
-		return;
-	}
-	tn_run_set(c, r, k, "OMP_PLACES", "cores", "one place per physical core");
-	tn_run_set(c, r, k, "OMP_PROC_BIND", spread ? "spread" : "close",
-		   spread ? "all nodes' memory is used from the start" :
-			    "threads stay beside their caches and first-touched memory");
-}
-
-const struct tn_knob tn_knob_omp_bind = {
-	.id = "omp.bind",
-	.summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
-	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
-	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader "
-		  "workers of Python programs all land on one core (PyTorch issue 101850: ten times slower). Never set "
-		  "for Python, nor for programs that do not name an OpenMP runtime.",
-	.unit = "environment",
-	.mechanism = "mem.bw",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
-	.prepare = prepare_omp_bind,
 };

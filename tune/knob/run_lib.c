@@ -6,24 +6,11 @@
 #include <string.h>
 #include "lib/spawn.h"
 #include "tune/knob/list.h"
+#include "tune/loader.h"
 #include "tune/profile.h"
 #include "tune/trust.h"
 
 #define GIB (INT64_C(1) << 30)
-
-/* Debian's directory for libraries of this processor. */
-static const char *multiarch(const struct pr_host *h)
-{
-	static const char *const known[][2] = { { "x86_64", "x86_64-linux-gnu" },
-						{ "aarch64", "aarch64-linux-gnu" },
-						{ "ppc64le", "powerpc64le-linux-gnu" },
-						{ "riscv64", "riscv64-linux-gnu" } };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
-		if (gt_streq(h->kernel.arch.v, known[i][0]))
-			return known[i][1];
-	return "x86_64-linux-gnu";
-}
 
 /* Is there a library at path that may be put into every program? If it is there but may not, *ret_why says so. */
 static bool usable(const struct tn_ctx *c, const char *path, const char **ret_why)
@@ -41,48 +28,95 @@ static bool usable(const struct tn_ctx *c, const char *path, const char **ret_wh
 /* ---- BLAS ---------------------------------------------------------------------------------------------------------
  */
 
-/* The directory in which a better libblas.so.3 than the host's choice lies; NULL if there is none. */
-static char *blas_dir(const struct tn_ctx *c, const char **ret_why)
-{
-	gt_autofree char *dir = gt_xasprintf("/usr/lib/%s/openblas-openmp", multiarch(c->host)),
-			 *lib = gt_xasprintf("%s/libblas.so.3", dir);
+/* Flavours of Debian's packages whose threads are OpenMP's own, best first. */
+static const char *const shared_pool[] = { "openblas-openmp", "blis-openmp" };
 
-	return usable(c, lib, ret_why) ? gt_take(dir) : NULL;
+/* What a file of Debian's is: ".../openblas-pthread/libblas.so.3" is openblas-pthread. Reference BLAS lies in "blas". */
+static char *flavour(const char *path)
+{
+	gt_autofree char *dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	const char *base = strrchr(dir, '/');
+
+	return gt_xstrdup(base ? base + 1 : dir);
+}
+
+/* What the program gets without us. A capture may have kept only the alternative, not the file behind it. */
+static char *blas_now(const struct tn_ctx *c)
+{
+	gt_autofree char *path = tn_loader_find(c, "libblas.so.3");
+
+	if (path)
+		return flavour(path);
+	return c->host->blas.v ? gt_xstrdup(c->host->blas.v) : NULL;
+}
+
+/* The directory in which a better libblas.so.3 lies; NULL if there is none. */
+static char *better_blas(const struct tn_ctx *c, const char **ret_name, const char **ret_why)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_pool); i++) {
+		gt_autofree char *dir = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), shared_pool[i]),
+				 *lib = gt_xasprintf("%s/libblas.so.3", dir);
+
+		if (usable(c, lib, ret_why)) {
+			*ret_name = shared_pool[i];
+			return gt_take(dir);
+		}
+	}
+	return NULL;
+}
+
+/* Does the program, or PyTorch in it, use the host's libblas.so.3, and is that one slow beside OpenMP? */
+static bool needs_other_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r, char **ret_have)
+{
+	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
+
+	if (wheel)
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "%s brings its own BLAS", wheel);
+	else if (!have)
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
+	else if (strcmp(have, "openblas-pthread") && strcmp(have, "blas"))
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be slow",
+			    have);
+	else
+		*ret_have = gt_take(have);
+	return *ret_have != NULL;
 }
 
 static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	const char *have = c->host->blas.v, *user = tn_run_user(c, "LD_LIBRARY_PATH"), *why = NULL;
-	gt_autofree char *dir = NULL, *value = NULL;
+	const char *user = tn_run_user(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
+	gt_autofree char *have = NULL, *dir = NULL, *value = NULL;
 
-	if (!have) {
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
+	if (!needs_other_blas(c, k, r, &have))
 		return;
-	}
-	if (strcmp(have, "openblas-pthread") && strcmp(have, "blas")) {
-		tn_run_skip(r, k, "LD_LIBRARY_PATH",
-			    "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be "
-			    "slow",
-			    have);
-		return;
-	}
-	dir = blas_dir(c, &why);
+	dir = better_blas(c, &name, &why);
 	if (!dir) {
+		r->two_pools = !strcmp(have, "openblas-pthread");
 		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have,
 			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
 		return;
 	}
-	value = user && *user ? gt_xasprintf("%s:%s", user, dir)
-			      : gt_xstrdup(dir); /* the user's own libraries come first */
-	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value,
-		   "libblas.so.3 is %s; openblas-openmp shares the threads of OpenMP", have);
+	if (user && *user) { /* the user's own libraries come first; a BLAS among them is the user's choice */
+		gt_autofree char *own = tn_loader_find(&(struct tn_ctx){ .fs = c->fs, .host = c->host }, "libblas.so.3"),
+				 *seen = tn_loader_find(c, "libblas.so.3");
+
+		if (seen && !gt_streq(own, seen)) {
+			r->two_pools = !strcmp(have, "openblas-pthread");
+			tn_run_skip(r, k, "LD_LIBRARY_PATH", "the user's own path leads to %s", seen);
+			return;
+		}
+	}
+	value = user && *user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir);
+	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s shares the threads of OpenMP", have, name);
 }
 
 const struct tn_knob tn_knob_blas = {
 	.id = "run.blas",
 	.summary = "openblas-openmp where the host's choice is openblas-pthread",
 	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 "
-	       "with two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp.",
+	       "with two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp. Which one "
+	       "a program gets is found as the loader would; for all programs: update-alternatives --config "
+	       "libblas.so.3-x86_64-linux-gnu.",
 	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
@@ -106,8 +140,21 @@ static const struct allocator {
 	{"mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL},
 };
 
+static const struct runtime {
+	const char *name, *soname, *package;
+	const char *dirs[6];
+} runtimes[] = {
+	{"libomp", "libomp.so.5", "libomp5-14 (Debian 13: libomp5-19)",
+	 {"/usr/lib/llvm-14/lib", "/usr/lib/llvm-16/lib", "/usr/lib/llvm-17/lib", "/usr/lib/llvm-18/lib", "/usr/lib/llvm-19/lib"}},
+	{"libiomp5", "libiomp5.so", "intel-oneapi-openmp, from Intel's repository",
+	 {"/opt/intel/oneapi/compiler/latest/lib", "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}},
+};
+
 bool tn_run_choice_ok(const struct tn_knob *k, const char *value)
 {
+	for (size_t i = 0; k == &tn_knob_omp_runtime && i < GT_ARRAY_SIZE(runtimes); i++)
+		if (!strcmp(value, runtimes[i].name))
+			return true;
 	if (k != &tn_knob_allocator)
 		return false;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++)
@@ -118,7 +165,7 @@ bool tn_run_choice_ok(const struct tn_knob *k, const char *value)
 
 static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, const char **ret_why)
 {
-	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", multiarch(c->host));
+	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", tn_multiarch(c->host));
 	const char *const dirs[] = { own, "/usr/lib", "/usr/local/lib" };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++) {
@@ -178,7 +225,7 @@ static void prepare_allocator(const struct tn_ctx *c, const struct tn_knob *k, s
 	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++) {
 		if (c->asked && strcmp(c->asked, allocators[i].name))
 			continue;
-		package = allocators[i].package;
+		package = c->asked ? allocators[i].package : package;
 		if (try_allocator(c, k, &allocators[i], r))
 			return;
 	}
@@ -244,4 +291,58 @@ const struct tn_knob tn_knob_malloc = {
 	.tag = 'R',
 	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_malloc,
+};
+
+/* ---- OpenMP runtime ---------------------------------------------------------------------------------------------- */
+
+static char *find_runtime(const struct tn_ctx *c, const struct runtime *rt, const char **ret_why)
+{
+	gt_autofree char *own = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), rt->soname);
+
+	/* what Debian calls libiomp5.so is LLVM's; Intel's lies in a place of its own */
+	if (!strcmp(rt->name, "libomp") && usable(c, own, ret_why))
+		return gt_take(own);
+	for (size_t i = 0; rt->dirs[i]; i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", rt->dirs[i], rt->soname);
+
+		if (usable(c, path, ret_why))
+			return gt_take(path);
+	}
+	return NULL;
+}
+
+static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const struct runtime *rt = &runtimes[0];
+	gt_autofree char *path = NULL;
+	const char *why = NULL;
+
+	if (!c->chosen) /* nothing to say: a run has the runtime that its program was built with */
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
+		if (gt_streq(c->asked, runtimes[i].name))
+			rt = &runtimes[i];
+	path = find_runtime(c, rt, &why);
+	if (!path || (c->host->live && !loads(path))) {
+		tn_run_skip(r, k, "LD_PRELOAD", "%s %s%s", rt->soname,
+			    path ? "does not load into a program here" : why ? why : "is not installed: apt install ",
+			    path || why ? "" : rt->package);
+		return;
+	}
+	tn_run_add(c, r, k, "LD_PRELOAD", path, "an OpenMP runtime in place of the program's own");
+	tn_run_set(c, r, k, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work, not after 200");
+}
+
+const struct tn_knob tn_knob_omp_runtime = {
+	.id = "omp.runtime",
+	.summary = "LLVM's or Intel's OpenMP in place of GNU's",
+	.why = "libomp and libiomp5 also answer to libgomp's names; their barriers scale better on hosts with many cores. "
+	       "To be measured per program.",
+	.hazard = "Two runtimes in one process end it or start two pools of threads: a program that brings one of its own in "
+		  "a wheel must not get another. Intel's is not free software.",
+	.unit = "environment",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_runtime,
 };

@@ -127,7 +127,7 @@ const struct tn_knob tn_knob_read_ahead = {
 	.hazard = "Data sets of small files in random order read more than they use. No effect on O_DIRECT and "
 		  "GPUDirect Storage.",
 	.unit = "KiB",
-	.mechanism = "file.read_cold",
+	.mechanism = "",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -186,7 +186,7 @@ const struct tn_knob tn_knob_scheduler = {
 	       "checkpoint's writes otherwise starve the data loader's reads.",
 	.hazard = "Changing it resets the queue's nr_requests. Desktops with many interactive users may want bfq.",
 	.unit = "choice",
-	.mechanism = "file.read_cold",
+	.mechanism = "",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,

@@ -50,13 +50,13 @@ static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_
 
 const struct tn_knob tn_knob_dirty_ratio = {
 	.id = "vm.dirty_ratio", .key = "vm.dirty_ratio", .summary = "unwritten data at which writers must wait",
-	.why = DIRTY_WHY, .hazard = DIRTY_HAZARD, .unit = "percent", .mechanism = "file.write_stall", .tag = 'A',
+	.why = DIRTY_WHY, .hazard = DIRTY_HAZARD, .unit = "percent", .mechanism = "", .tag = 'A',
 	.takes_effect = TN_NOW, .op = TN_LOWER, .form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_ratio,
 };
 const struct tn_knob tn_knob_dirty_background_ratio = {
 	.id = "vm.dirty_background_ratio", .key = "vm.dirty_background_ratio",
 	.summary = "unwritten data at which the kernel starts writing", .why = DIRTY_WHY, .hazard = DIRTY_HAZARD,
-	.unit = "percent", .mechanism = "file.write_stall", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
+	.unit = "percent", .mechanism = "", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
 	.form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_background_ratio,
 };
 
@@ -94,7 +94,7 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
-	.mechanism = "file.write_stall",
+	.mechanism = "",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -109,7 +109,7 @@ const struct tn_knob tn_knob_dirty_background_bytes = {
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
-	.mechanism = "file.write_stall",
+	.mechanism = "",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -203,7 +203,7 @@ const struct tn_knob tn_knob_zone_reclaim_mode = {
 	       "\"for workloads that benefit from having their data cached it should be left disabled\".",
 	.hazard = "tuned's hpc-compute profile switches it on for programs that fit one node; those may want it.",
 	.unit = "bit mask",
-	.mechanism = "file.read_cold",
+	.mechanism = "",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenMP: how many threads, where, and how they wait. */
+#include <stdio.h>
+#include <string.h>
+#include "tune/knob/list.h"
+#include "tune/program.h"
+#include "tune/rank.h"
+
+static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
+{
+	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
+}
+
+static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	struct pr_num quota = c->host->cpu.quota_millicpu;
+	unsigned cores, n, ranks = tn_rank_launches(c);
+	gt_auto_set first = {0};
+	char text[16];
+
+	pr_first_threads(c->host, cpus_of(c, r), &first);
+	n = cores = GT_MAX(1u, gt_set_count(&first));
+	if (pr_has(quota)) /* more threads than the quota pays for are all stopped together */
+		n = (unsigned)GT_MIN((int64_t)n, GT_MAX(INT64_C(1), quota.v / 1000));
+	if (ranks > 1)
+		n = GT_MAX(1u, n / ranks);
+	snprintf(text, sizeof(text), "%u", n);
+	if (ranks > 1)
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among the %u ranks that it starts",
+			   cores, ranks);
+	else if (n < cores)
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota pays for %u of %u cores", n, cores);
+	else
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "one per physical core");
+}
+
+const struct tn_knob tn_knob_omp_threads = {
+	.id = "omp.threads",
+	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
+	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
+	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
+	       "throttled. torchrun sets 1.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.",
+	.unit = "threads",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_threads,
+};
+
+static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_auto_set both = {0};
+
+		gt_set_copy(&both, &h->node[i].cpus);
+		gt_set_and(&both, cpus);
+		n += gt_set_count(&both) > 0;
+	}
+	return n;
+}
+
+static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	gt_autofree char *why = NULL;
+	bool spread = nodes_of(c->host, cpus_of(c, r)) > 1;
+
+	if (!tn_program_may_bind(c, &why)) {
+		tn_run_skip(r, k, "OMP_PROC_BIND", "%s", why);
+		return;
+	}
+	if (tn_run_user(c, "GOMP_CPU_AFFINITY") || tn_run_user(c, "KMP_AFFINITY")) {
+		tn_run_skip(r, k, "OMP_PROC_BIND",
+			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
+		return;
+	}
+	tn_run_set(c, r, k, "OMP_PLACES", "cores", "one place per physical core");
+	tn_run_set(c, r, k, "OMP_PROC_BIND", spread ? "spread" : "close",
+		   spread ? "all nodes' memory is used from the start"
+			  : "threads stay beside their caches and first-touched memory");
+}
+
+const struct tn_knob tn_knob_omp_bind = {
+	.id = "omp.bind",
+	.summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
+	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
+	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader "
+		  "workers of Python programs all land on one core (PyTorch issue 101850: ten times slower). Never set "
+		  "for Python, nor for programs that do not name an OpenMP runtime.",
+	.unit = "environment",
+	.mechanism = "mem.bw",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_bind,
+};
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------
+ */
+
+/* libgomp spins 300 000 times before it sleeps, which is milliseconds. Whoever has lost its core to another process for
+ * a moment is waited for by threads that keep the cores busy. Sleeping and waking costs some 50 us (measured, in a
+ * virtual machine), and 3000 times "pause" last about as long: who spins as long as sleeping costs is never more than
+ * twice as slow as the best choice. */
+#define SPINS       "3000"
+#define SPINS_QUOTA "1000"
+
+static bool all_isolated(const struct tn_ctx *c, const struct tn_run *r)
+{
+	gt_auto_set both = {0};
+
+	gt_set_copy(&both, cpus_of(c, r));
+	gt_set_and(&both, &c->host->cpu.isolated);
+	return gt_set_count(&both) && gt_set_equal(&both, cpus_of(c, r));
+}
+
+static void prepare_omp_spin(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const char *policy = tn_run_user(c, "OMP_WAIT_POLICY");
+	unsigned n = gt_set_count(cpus_of(c, r));
+
+	if (policy)
+		tn_run_skip(r, k, "GOMP_SPINCOUNT", "the user has set OMP_WAIT_POLICY=%.20s", policy);
+	else if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
+		tn_run_skip(r, k, "GOMP_SPINCOUNT", "how long a spin lasts is known for x86-64 only");
+	else if (all_isolated(c, r))
+		tn_run_skip(r, k, "GOMP_SPINCOUNT", "the CPUs are isolated: nobody takes them away");
+	else if (pr_has(c->host->cpu.quota_millicpu))
+		tn_run_set(c, r, k, "GOMP_SPINCOUNT", SPINS_QUOTA,
+			   "what is spun is paid from the cgroup's quota of CPU time");
+	else if (r->two_pools)
+		tn_run_set(
+			c, r, k, "GOMP_SPINCOUNT", SPINS,
+			"OpenMP's threads wait beside those of a BLAS with its own: they must give the cores up soon");
+	else
+		tn_run_set(c, r, k, "GOMP_SPINCOUNT", SPINS,
+			   "%u CPU%s that other processes may use too: a thread whose partner has lost its core sleeps "
+			   "soon and lets it run",
+			   n, n == 1 ? "" : "s");
+}
+
+const struct tn_knob tn_knob_omp_spin = {
+	.id = "omp.spin",
+	.summary = "GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps its core busy",
+	.why = "libgomp spins for milliseconds before it sleeps. With one of two cores taken by another process "
+	       "PyTorch "
+	       "trained an MLP at about 1000 samples/s so, and at 5300 to 5900 with 100 to 3000 spins; beside a BLAS "
+	       "with "
+	       "threads of its own at 5300 and 12400. On a quiet host 3000 spins cost nothing that could be measured.",
+	.hazard = "Programs with parallel regions that begin some 0.1 to 3 ms after the last one, on cores that nobody "
+		  "else "
+		  "uses: each then pays a wake-up. libgomp only; LLVM's and Intel's have KMP_BLOCKTIME.",
+	.unit = "environment",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_spin,
+};

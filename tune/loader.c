@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "probe/host/ldcache.h"
+#include "tune/loader.h"
+#include "tune/program.h"
+
+#define CACHE "/etc/ld.so.cache"
+
+const char *tn_multiarch(const struct pr_host *h)
+{
+	static const char *const known[][2] = {{"x86_64", "x86_64-linux-gnu"},
+					       {"aarch64", "aarch64-linux-gnu"},
+					       {"ppc64le", "powerpc64le-linux-gnu"},
+					       {"riscv64", "riscv64-linux-gnu"}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
+		if (gt_streq(h->kernel.arch.v, known[i][0]))
+			return known[i][1];
+	return "x86_64-linux-gnu";
+}
+
+static char *in_dir(const struct tn_ctx *c, const char *dir, const char *soname)
+{
+	gt_autofree char *path = gt_xasprintf("%s/%s", dir, soname);
+	char *real = NULL;
+	struct stat st;
+
+	if (gt_fs_stat(c->fs, path, &st) < 0 || !S_ISREG(st.st_mode) || gt_fs_realpath(c->fs, path, &real) < 0)
+		return NULL;
+	return real;
+}
+
+static char *in_user_path(const struct tn_ctx *c, const char *soname)
+{
+	gt_autofree char *list = gt_xstrdup(tn_run_user(c, "LD_LIBRARY_PATH") ? tn_run_user(c, "LD_LIBRARY_PATH") : "");
+	char *found = NULL, *rest = list, *dir;
+
+	while (!found && (dir = strsep(&rest, ":;")))
+		if (*dir == '/')
+			found = in_dir(c, dir, soname);
+	return found;
+}
+
+struct want {
+	const char *soname;
+	char *path;
+};
+
+static void take(void *arg, const char *soname, const char *path)
+{
+	struct want *w = arg;
+
+	if (!w->path && !strcmp(soname, w->soname) && *path == '/')
+		w->path = gt_xstrdup(path);
+}
+
+static char *in_cache(const struct tn_ctx *c, const char *soname)
+{
+	struct want w = {.soname = soname};
+	gt_autofree char *data = NULL;
+	char *real = NULL;
+	size_t len = 0;
+
+	if (gt_fs_read(c->fs, CACHE, &data, &len) < 0)
+		return NULL;
+	pr_ldcache_parse(data, len, take, &w);
+	if (w.path && gt_fs_realpath(c->fs, w.path, &real) < 0)
+		real = NULL; /* the cache is older than the disk */
+	free(w.path);
+	return real;
+}
+
+char *tn_loader_find(const struct tn_ctx *c, const char *soname)
+{
+	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", tn_multiarch(c->host));
+	const char *const dirs[] = {own, "/usr/lib64", "/usr/lib"};
+	char *found = in_user_path(c, soname);
+
+	if (!found)
+		found = in_cache(c, soname);
+	for (size_t i = 0; !found && i < GT_ARRAY_SIZE(dirs); i++)
+		found = in_dir(c, dirs[i], soname);
+	return found;
+}
+
+/* PREFIX/lib/python3.N/site-packages/torch/lib/libtorch_cpu.so */
+static char *torch_below(struct gt_fsroot *fs, const char *prefix)
+{
+	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix);
+	gt_auto_strv names = {0};
+
+	if (gt_fs_list(fs, lib, &names) < 0)
+		return NULL;
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s/site-packages/torch", lib, names.v[i]),
+				 *so = gt_xasprintf("%s/lib/libtorch_cpu.so", path);
+
+		if (gt_starts_with(names.v[i], "python") && gt_fs_exists(fs, so))
+			return gt_take(path);
+	}
+	return NULL;
+}
+
+char *tn_loader_wheel(const struct tn_ctx *c)
+{
+	gt_autofree char *program = NULL, *config = NULL;
+	gt_auto(gt_fsroot) *live = NULL;
+	char *slash;
+
+	if (!c->host->live || !c->argv || !c->argv[0] || gt_fs_open(NULL, &live, NULL) < 0)
+		return NULL;
+	program = tn_program_find(c->argv[0], c->envp);
+	for (int up = 0; program && up < 2;
+	     up++) { /* PREFIX/bin/python3; a link is not followed: the environment is here */
+		slash = strrchr(program, '/');
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+	}
+	if (!program || !*program)
+		return NULL;
+	config = gt_xasprintf("%s/pyvenv.cfg", program);
+	/* conda has no pyvenv.cfg, and its prefix is no system directory */
+	if (!gt_fs_exists(live, config) && (!strcmp(program, "/usr") || !strcmp(program, "/usr/local")))
+		return NULL;
+	return torch_below(live, program);
+}

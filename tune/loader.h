@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_LOADER_H
+#define TN_LOADER_H
+/* What a program that is to be started would load, without starting it. */
+#include "tune/knob.h"
+
+/* The file behind soname as ld.so finds it for a program without RPATH: LD_LIBRARY_PATH of c's environment, the
+ * loader's cache, its own directories. All links resolved; NULL if it finds none. The caller frees it. */
+char *tn_loader_find(const struct tn_ctx *c, const char *soname);
+/* Debian's directory for libraries of this processor: "x86_64-linux-gnu". */
+const char *tn_multiarch(const struct pr_host *h);
+/* The PyTorch that a Python command of a virtual environment would import, if it is a wheel: those bring a BLAS and an
+ * OpenMP of their own. NULL: none, or Debian's, which uses the host's libraries. The caller frees it. */
+char *tn_loader_wheel(const struct tn_ctx *c);
+#endif

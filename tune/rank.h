@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_RANK_H
+#define TN_RANK_H
+/* Which process of how many this is, and which GPU is its own: as torchrun, srun, mpirun and CUDA's own variables say
+ * it. */
+#include "tune/knob.h"
+
+struct tn_rank {
+	unsigned index, count; /* on this host; 0 of 1 if nobody says */
+	bool told;             /* by a launcher's variables */
+};
+struct tn_rank tn_rank_of(const struct tn_ctx *c);
+/* The processes that this command itself will start, if it is a launcher such as torchrun; 0 if it is none. */
+unsigned tn_rank_launches(const struct tn_ctx *c);
+/* Is the job larger than this host, as far as the launcher's variables say? */
+bool tn_rank_many_hosts(const struct tn_ctx *c);
+
+/* The GPU of one rank, by --gpu, else CUDA_VISIBLE_DEVICES, else the rank itself. NULL: none, or not known; then
+ * *ret_why (the caller frees it) says why. */
+const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why);
+/* GPUs that CUDA can use: not those set aside for virtual machines. nth < 0: how many. */
+const struct pr_gpu *tn_usable_gpu(const struct pr_host *h, size_t nth);
+#endif
