@@ -100,13 +100,23 @@ enum rt_dtype rt_node_dtype(const struct rt_node *n);
 
 /* ---- compiling ---- */
 enum rt_device { RT_CPU, RT_CUDA };
-enum rt_optimizer_kind { RT_NO_OPTIMIZER, RT_SGD, RT_ADAMW };
+/* RT_ADAMW8: AdamW whose m and v are kept in 8 bits per element (Dettmers et al., 8-bit optimizers via block-wise
+ * quantization, 2022): dynamic maps, one absolute maximum per 256 elements; tensors below 4096 elements keep f32. */
+enum rt_optimizer_kind { RT_NO_OPTIMIZER, RT_SGD, RT_ADAM, RT_ADAMW, RT_ADAMW8 };
 struct rt_optimizer {
 	enum rt_optimizer_kind kind;
 	double lr;
 	double momentum;	       /* SGD */
-	double beta1, beta2, eps;      /* AdamW; 0 means 0.9, 0.999, 1e-8 */
-	double weight_decay;	       /* AdamW: decoupled; SGD: added to the gradient */
+	double beta1, beta2, eps;      /* Adam, AdamW; 0 means 0.9, 0.999, 1e-8 */
+	double weight_decay;	       /* AdamW: decoupled; SGD, Adam: added to the gradient */
+};
+/* The dynamic loss scale, with the rules of torch.cuda.amp.GradScaler: an update whose gradients are not all finite is
+ * skipped and the scale multiplied by backoff; after interval updates in a row that were not, it is multiplied by growth. */
+enum rt_scaler_use { RT_SCALER_AUTO, RT_SCALER_ON, RT_SCALER_OFF }; /* AUTO: on with RT_F16 */
+struct rt_scaler {
+	enum rt_scaler_use use;
+	double init, growth, backoff; /* 0 means 65536, 2, 0.5 */
+	int64_t interval;	      /* 0 means 2000 */
 };
 struct rt_options {
 	enum rt_device device;
@@ -115,6 +125,9 @@ struct rt_options {
 	struct rt_optimizer optimizer;
 	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory */
 	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB */
+	int accum;		      /* batches per update, 0 means 1; see rt_step */
+	double clip_norm;	      /* most that the gradients' global 2-norm may be; 0: any */
+	struct rt_scaler scaler;
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off */
 	bool no_fuse;		      /* every op on its own */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
@@ -134,20 +147,33 @@ GT_DEFINE_AUTO(rt_program, rt_program_free);
 
 /* ---- running ---- */
 struct rt_metrics {
-	double loss;
-	int64_t step; /* of this update, from 1 */
+	double loss;	   /* of this batch */
+	int64_t step;	   /* updates so far */
+	bool updated;	   /* this call ended in an update */
+	bool skipped;	   /* it would have, but the gradients were not all finite and the loss scale was lowered */
+	double grad_norm;  /* global 2-norm of the update's gradients before clipping; NAN unless clip_norm or the scaler is on */
+	double loss_scale; /* that this update's gradients were made with; 1 without the scaler */
 };
-/* inputs[i] holds input i in order of declaration, in its dtype; copied before the step starts. One forward and backward
- * pass and one update. -EDOM: the loss is not a number; the sentence names the first node that is not finite, and no
- * parameter was changed. -ERANGE: an id or target outside its table. */
+/*
+ * inputs[i] holds input i in order of declaration, in its dtype; copied before the step starts. One forward and backward
+ * pass, and every options.accum calls one update with the weighted mean of their gradients (rt_set_weight).
+ * -EDOM: the loss is not a number (with the loss scaler: for the 25th update in a row), or a gradient is not and clipping
+ * wants its norm; the sentence names the first node that is not finite, no parameter was changed, and the next call starts a
+ * new update. -ERANGE: an id or target outside its table.
+ */
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
+/* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. */
+void rt_set_weight(struct rt_program *p, double weight);
+/* The loss scaler's state, to be kept beside the parameters: the scale, and for how many updates it has held. */
+void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker);
+void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
 /* The forward pass alone: the loss at the present parameters. */
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 void rt_set_lr(struct rt_program *p, double lr);
 
 /* Memory of a tensor inside the program, valid until rt_program_free: parameters always (they may be written between
- * steps); values only with no_reuse; gradients only with keep_gradients, NULL if the loss does not depend on n. NULL too for
- * a node that fusion removed. */
+ * steps); values only with no_reuse; gradients only with keep_gradients (the sum over the update so far, before its loss
+ * scale is undone and before clipping), NULL if the loss does not depend on n. NULL too for a node that fusion removed. */
 float *rt_value(struct rt_program *p, const struct rt_node *n);
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
 int64_t rt_program_parameters(const struct rt_program *p); /* elements of all parameters */

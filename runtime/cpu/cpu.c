@@ -22,8 +22,12 @@ static rt_kernel *const kernels[RT_N_OPS] = {
 	[RT_OP_LINEAR_CROSS_ENTROPY] = rt_cpu_linear_cross_entropy,
 	[RT_OP_DOT] = rt_cpu_dot,
 	[RT_OP_CAST] = rt_cpu_cast,
+	[RT_OP_SCALE] = rt_cpu_scale,
+	[RT_OP_SUM_UP] = rt_cpu_sum_up,
+	[RT_OP_GRAD_NORM] = rt_cpu_grad_norm,
 	[RT_OP_SGD] = rt_cpu_sgd,
 	[RT_OP_ADAMW] = rt_cpu_adamw,
+	[RT_OP_ADAMW8] = rt_cpu_adamw8,
 };
 
 /* The product library allocates packing buffers in every call. Given back to the kernel each time, they cost page faults

@@ -6,9 +6,18 @@
 #include "runtime/cpu/simd.h"
 #include "runtime/graph/ir.h"
 
+/* What the calls of RT_PHASE_GRADIENT find. */
+struct rt_gradients {
+	double sum_squares;
+	const struct rt_node *not_finite; /* the first gradient that is not, or NULL */
+};
 struct rt_run {
 	bool eval; /* the loss alone: no gradients */
 	bool profiled;
+	bool update;	  /* this batch is the last of its update */
+	float loss_scale; /* losses multiply the gradients that they start with this */
+	float grad_scale; /* updates multiply gradients with this: undoes the loss scale, clips */
+	struct rt_gradients *gradients;
 	const struct rt_optimizer *optimizer;
 	int64_t step; /* from 1 */
 	double correction1, correction2; /* 1 - beta^step */
@@ -62,7 +71,8 @@ static inline float *rt_f32(const struct rt_node *n)
 
 rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedding, rt_cpu_embedding_bwd, rt_cpu_layernorm,
 	rt_cpu_add_layernorm, rt_cpu_layernorm_bwd, rt_cpu_attention, rt_cpu_attention_bwd, rt_cpu_act, rt_cpu_act_bwd, rt_cpu_add,
-	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_cast, rt_cpu_sgd, rt_cpu_adamw;
+	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_cast, rt_cpu_scale, rt_cpu_sum_up,
+	rt_cpu_grad_norm, rt_cpu_sgd, rt_cpu_adamw, rt_cpu_adamw8;
 /* out (cols) = or += sums over the rows of x (rows,cols), by the team. */
 void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add);
 #endif

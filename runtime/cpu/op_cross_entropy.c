@@ -30,7 +30,8 @@ void rt_cpu_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, con
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
 	float *grad = run->eval ? NULL : rt_f32(c->out[1]), *losses = rt_f32(c->out[2]);
 
-	rows_loss(cpu, rt_f32(c->in[0]), cols, NULL, grad, cols, c->in[1]->data, losses, rows, cols, 1.0f / (float)rows);
+	rows_loss(cpu, rt_f32(c->in[0]), cols, NULL, grad, cols, c->in[1]->data, losses, rows, cols,
+		  run->loss_scale / (float)rows);
 	mean_loss(rt_f32(c->out[0]), losses, rows);
 }
 
@@ -52,7 +53,7 @@ void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call 
 	const char *x = c->in[0]->data, *w = c->in[1]->data;
 	const float *b = rt_f32(c->in[2]);
 	const int32_t *targets = c->in[3]->data;
-	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = 1.0f / (float)rows;
+	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = run->loss_scale / (float)rows;
 	float *dx = run->eval ? NULL : rt_f32(c->out[1]), *dw = run->eval ? NULL : rt_f32(c->out[2]);
 	float *db = run->eval ? NULL : rt_f32(c->out[3]);
 	uint16_t *low = (uint16_t *)(void *)(logits + slice * ld);
@@ -69,13 +70,14 @@ void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call 
 		if (!grad)
 			continue;
 		if (db)
-			rt_cpu_column_sums(cpu, db, logits, m, cols, ld, r > 0);
+			rt_cpu_column_sums(cpu, db, logits, m, cols, ld, r > 0 || c->attr.accumulate & 8);
 		d = slice_gradient(cpu, c, logits, low, m * ld);
 		if (dx)
 			rt_gemm_any(cpu, type, false, false, m, inner, cols, d, ld, w, inner, 0, dx + r * inner, inner,
 				    widened);
 		if (dw)
-			rt_gemm_any(cpu, type, true, false, cols, inner, m, d, ld, xs, inner, r > 0, dw, inner, widened);
+			rt_gemm_any(cpu, type, true, false, cols, inner, m, d, ld, xs, inner,
+				    r > 0 || c->attr.accumulate & 4, dw, inner, widened);
 	}
 	mean_loss(rt_f32(c->out[0]), losses, rows);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* add, activations, dot, and the optimizers' updates. */
-#include <math.h>
+/* add, activations, dot. */
 #include <omp.h>
 #include "runtime/cpu/cpu.h"
 
@@ -59,53 +58,4 @@ void rt_cpu_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++)
 		s += (double)a[i] * (double)b[i];
 	*rt_f32(c->out[0]) = (float)s;
-}
-
-/* torch's order: decay the parameter, then m, v, then the step. */
-void rt_cpu_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
-{
-	const struct rt_optimizer *o = run->optimizer;
-	const struct rt_adamw h = {
-		.decay = (float)(1 - o->lr * o->weight_decay),
-		.beta1 = (float)o->beta1,
-		.beta2 = (float)o->beta2,
-		.rest1 = (float)(1 - o->beta1),
-		.rest2 = (float)(1 - o->beta2),
-		.step_size = (float)(o->lr / run->correction1),
-		.scale2 = (float)(1 / sqrt(run->correction2)),
-		.eps = (float)o->eps,
-	};
-	int64_t n = rt_shape_elements(&c->in[0]->shape);
-	int team = rt_cpu_team(cpu, 28.0 * (double)n);
-
-#pragma omp parallel num_threads(team) if (team > 1)
-	{
-		int64_t lo, hi;
-
-		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->adamw(rt_f32(c->out[0]) + lo, rt_f32(c->out[1]) + lo, rt_f32(c->out[2]) + lo, rt_f32(c->in[0]) + lo,
-				 hi - lo, &h);
-	}
-}
-
-void rt_cpu_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
-{
-	const struct rt_optimizer *o = run->optimizer;
-	const struct rt_sgd h = {
-		.lr = (float)o->lr,
-		.momentum = (float)o->momentum,
-		.weight_decay = (float)o->weight_decay,
-		.first = run->step == 1,
-	};
-	int64_t n = rt_shape_elements(&c->in[0]->shape);
-	int team = rt_cpu_team(cpu, 20.0 * (double)n);
-
-#pragma omp parallel num_threads(team) if (team > 1)
-	{
-		int64_t lo, hi;
-		float *m = rt_f32(c->out[1]);
-
-		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->sgd(rt_f32(c->out[0]) + lo, m ? m + lo : NULL, rt_f32(c->in[0]) + lo, hi - lo, &h);
-	}
 }

@@ -7,7 +7,11 @@
  * that this machine has is chosen at run time. exp is accurate to 1.5e-7 relative, everything else to a few roundings.
  */
 #include <stdint.h>
+#include "runtime/cpu/map8.h"
 #include "runtime/graph/ir.h"
+
+/* Few enough that a float sum of their squares is good to 1e-6. */
+#define RT_NORM_CHUNK	INT64_C(4096)
 
 struct rt_adamw {
 	float decay;	 /* 1 - lr wd */
@@ -15,9 +19,11 @@ struct rt_adamw {
 	float step_size; /* lr / (1 - beta1^t) */
 	float scale2;	 /* 1 / sqrt(1 - beta2^t) */
 	float eps;
+	float l2;	  /* added to the gradient, times the parameter */
+	float grad_scale; /* of every gradient, before anything else */
 };
 struct rt_sgd {
-	float lr, momentum, weight_decay;
+	float lr, momentum, weight_decay, grad_scale;
 	bool first; /* momentum starts as the gradient */
 };
 
@@ -54,6 +60,11 @@ struct rt_simd {
 	void (*from_bf16)(float *y, const uint16_t *x, int64_t n);
 	void (*to_f16)(uint16_t *y, const float *x, int64_t n);
 	void (*from_f16)(float *y, const uint16_t *x, int64_t n);
+	/* Sum of the squares of x (n), n <= RT_NORM_CHUNK; false if an element is not finite. */
+	bool (*sum_squares)(const float *x, int64_t n, double *ret);
+	/* AdamW on one block of n <= RT_MAP8_BLOCK elements: m and v are codes of map_m, map_v, times m_max and v_max. */
+	void (*adamw8)(float *p, uint8_t *m, uint8_t *v, float *m_max, float *v_max, const float *g, int64_t n,
+		       const struct rt_adamw *h, const struct rt_map8 *map_m, const struct rt_map8 *map_v);
 	void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h);
 	void (*sgd)(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h);
 };

@@ -314,12 +314,38 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 	}
 }
 
+#include "runtime/cpu/simd_adam8.h"
+
+/* Sum of squares, each lane in its own float; false if anything is not finite. n is at most RT_NORM_CHUNK. */
+static bool sum_squares(const float *x, int64_t n, double *ret)
+{
+	vf s = { 0 };
+	vi bad = { 0 };
+	double sum = 0;
+	bool finite = true;
+
+	EACH(i, n) {
+		vf v = ldx(x + i, n - i);
+
+		s += v * v;
+		bad |= (v - v) != 0.0f;
+	}
+	for (int i = 0; i < RT_W; i++) {
+		sum += (double)s[i];
+		finite &= !bad[i];
+	}
+	*ret = sum;
+	return finite;
+}
+
 static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h)
 {
 	EACH(i, n) {
 		int64_t k = n - i;
-		vf gi = ldx(g + i, k), mi = ldx(m + i, k), vi_ = ldx(v + i, k);
+		vf gi = ldx(g + i, k) * h->grad_scale, mi = ldx(m + i, k), vi_ = ldx(v + i, k);
 
+		if (h->l2 != 0)
+			gi += h->l2 * ldx(p + i, k);
 		mi = mi * h->beta1 + gi * h->rest1;
 		vi_ = vi_ * h->beta2 + gi * gi * h->rest2;
 		stx(m + i, mi, k);
@@ -332,7 +358,7 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 {
 	EACH(i, n) {
 		int64_t k = n - i;
-		vf pi = ldx(p + i, k), d = ldx(g + i, k) + h->weight_decay * pi;
+		vf pi = ldx(p + i, k), d = ldx(g + i, k) * h->grad_scale + h->weight_decay * pi;
 
 		if (momentum) {
 			if (!h->first)
@@ -361,6 +387,8 @@ const struct rt_simd RT_SIMD_TABLE = {
 	.from_bf16 = from_bf16,
 	.to_f16 = to_f16,
 	.from_f16 = from_f16,
+	.sum_squares = sum_squares,
 	.adamw = adamw,
+	.adamw8 = adamw8,
 	.sgd = sgd,
 };

@@ -19,6 +19,10 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 	if (!isfinite(z->lr) || z->lr < 0 || !isfinite(z->weight_decay) || z->weight_decay < 0)
 		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
 			       z->weight_decay);
+	if (o->accum < 0 || o->accum > 1 << 20 || !isfinite(o->clip_norm) || o->clip_norm < 0)
+		return gt_fail(err, EINVAL, "%d batches per update, clipped to %g: neither may be negative", o->accum, o->clip_norm);
+	if (!(o->scaler.growth > 1 && o->scaler.backoff > 0 && o->scaler.backoff < 1 && o->scaler.init > 0 && o->scaler.interval > 0))
+		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
 	if (z->momentum < 0 || z->momentum >= 1 || z->beta1 < 0 || z->beta1 >= 1 || z->beta2 < 0 || z->beta2 >= 1 || z->eps < 0)
 		return gt_fail(err, EINVAL, "momentum and betas lie in [0,1), eps is not negative");
 	return 0;
@@ -98,6 +102,7 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 	if (r)
 		return r;
 	p->plan.threads = p->cpu.threads;
+	p->scale.on = rt_plan_scales_loss(&p->plan);
 	r = run_passes(p, err);
 	if (!r)
 		r = check_memory(p, err);
@@ -117,12 +122,20 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
 {
 	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
 	struct rt_optimizer *o = &p->opt.optimizer;
+	struct rt_scaler *s = &p->opt.scaler;
 	int r;
 
 	p->opt = *opt;
 	o->beta1 = o->beta1 > 0 ? o->beta1 : 0.9;
 	o->beta2 = o->beta2 > 0 ? o->beta2 : 0.999;
 	o->eps = o->eps > 0 ? o->eps : 1e-8;
+	p->opt.accum = p->opt.accum ? p->opt.accum : 1;
+	s->init = s->init != 0 ? s->init : 65536;
+	s->growth = s->growth != 0 ? s->growth : 2;
+	s->backoff = s->backoff != 0 ? s->backoff : 0.5;
+	s->interval = s->interval != 0 ? s->interval : 2000;
+	p->weight = 1;
+	p->scale.scale = (float)s->init;
 	p->passes = json_array();
 	r = check_options(&p->opt, err);
 	if (!r)
@@ -144,6 +157,7 @@ void rt_program_free(struct rt_program *p)
 	rt_arena_unmap(&p->arena);
 	rt_ir_clear(&p->plan.ir);
 	free(p->plan.gradient);
+	free(p->plan.toggles);
 	json_decref(p->passes);
 	free(p);
 }

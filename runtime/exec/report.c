@@ -2,7 +2,7 @@
 /* What a program is, as a document. */
 #include "runtime/exec/program.h"
 
-static const char *const phase_names[] = { "forward", "backward", "update" };
+static const char *const phase_names[] = { "forward", "backward", "gradient", "update" };
 
 double rt_program_flops(const struct rt_program *p)
 {

@@ -7,6 +7,8 @@
 
 /* The first steps fill caches and make the product library compile its kernels. */
 #define PROFILE_SKIP	2
+/* 65536 has then become 2^-9: the scale is not what makes the loss infinite. */
+#define MOST_SKIPPED	24
 
 /* Ids must lie inside the table that they index, targets inside the row that they pick from. */
 static int check_ids(const struct rt_call *c, struct gt_err *err)
@@ -134,28 +136,141 @@ static double forward(struct rt_program *p, const struct rt_run *run, int *ret_n
 	return (double)*(const float *)p->plan.loss->data;
 }
 
-int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
+/* The first batch of an update assigns the gradients, the others add. */
+static void set_accumulate(struct rt_program *p, bool add)
+{
+	for (int i = 0; i < p->plan.n_toggles; i++) {
+		const struct rt_toggle *t = &p->plan.toggles[i];
+
+		t->call->attr.accumulate = (t->call->attr.accumulate & ~(1u << t->slot)) | (unsigned)add << t->slot;
+	}
+}
+
+static void new_update(struct rt_program *p)
+{
+	p->batches = 0;
+	p->weights = 0;
+	p->overflow = false;
+}
+
+/* Calls `next` up to the first of phase `end`; updates only at the end of an update. */
+static int run_until(struct rt_program *p, int next, enum rt_phase end, const struct rt_run *run)
+{
+	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end; next++)
+		if (run->update || p->plan.ir.calls[next]->phase == RT_PHASE_BACKWARD)
+			run_call(p, next, run);
+	return next;
+}
+
+/* torch/amp/grad_scaler.py and AmpKernels.cu, amp_update_scale: the scale is a float, the factors are doubles. */
+static void update_scale(struct rt_program *p, bool skipped)
+{
+	const struct rt_scaler *o = &p->opt.scaler;
+	struct rt_scale *s = &p->scale;
+
+	if (!s->on)
+		return;
+	s->skipped = skipped ? s->skipped + 1 : 0;
+	if (skipped) {
+		s->scale = (float)((double)s->scale * o->backoff);
+		s->tracker = 0;
+	} else if (++s->tracker == o->interval) {
+		float grown = (float)((double)s->scale * o->growth);
+
+		if (isfinite(grown))
+			s->scale = grown;
+		s->tracker = 0;
+	}
+}
+
+/* What all gradients together mean for the update: skipped, clipped, or impossible. */
+static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+{
+	const struct rt_node *bad = run->gradients->not_finite;
+
+	if (!rt_plan_measures_gradients(&p->plan))
+		return 0;
+	m->grad_norm = sqrt(run->gradients->sum_squares) * (double)run->grad_scale;
+	m->skipped = p->scale.on && (bad || p->overflow);
+	if (bad && !p->scale.on)
+		return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)run->step, bad->name);
+	/* torch.nn.utils.clip_grad_norm_ */
+	if (p->opt.clip_norm > 0)
+		run->grad_scale *= (float)fmin(1, p->opt.clip_norm / (m->grad_norm + 1e-6));
+	return 0;
+}
+
+static int finish_update(struct rt_program *p, int next, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+{
+	int r;
+
+	if (!p->overflow)
+		next = run_until(p, next, RT_PHASE_UPDATE, run);
+	r = judge_gradients(p, run, m, err);
+	if (r)
+		return r;
+	if (!m->skipped) {
+		run_until(p, next, (enum rt_phase)-1, run);
+		p->step++;
+	}
+	m->updated = !m->skipped;
+	update_scale(p, m->skipped);
+	return 0;
+}
+
+static void start_run(const struct rt_program *p, struct rt_run *run)
 {
 	const struct rt_optimizer *o = &p->opt.optimizer;
-	struct rt_run run = { .optimizer = o, .step = p->step + 1 };
-	double loss;
+	double scale = p->scale.on ? (double)p->scale.scale : 1;
+
+	run->optimizer = o;
+	run->step = p->step + 1;
+	run->profiled = p->step >= PROFILE_SKIP;
+	run->update = p->batches + 1 == p->opt.accum;
+	/* The loss of each batch is divided by their number, and the rest of the weighted mean is left to the update. */
+	run->loss_scale = (float)(scale * p->weight / p->opt.accum);
+	run->grad_scale = (float)(1 / scale * (p->opt.accum / (p->weights + p->weight)));
+	run->correction1 = 1 - pow(o->beta1, (double)run->step);
+	run->correction2 = 1 - pow(o->beta2, (double)run->step);
+}
+
+/* With the loss scaler a loss that is not finite is one more reason to skip the update, unless it goes on and on. */
+static int bad_loss(struct rt_program *p, const struct rt_run *run, double loss, struct gt_err *err)
+{
+	p->overflow = true;
+	return p->scale.on && p->scale.skipped < MOST_SKIPPED ? 0 : not_finite(p, loss, run->step, err);
+}
+
+int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
+{
+	struct rt_gradients gradients = { 0 };
+	struct rt_run run = { .gradients = &gradients };
+	struct rt_metrics m = { .grad_norm = NAN };
 	int next, r;
 
 	r = load_inputs(p, inputs, err);
 	if (r)
 		return r;
 	rt_cpu_enter(&p->cpu);
-	run.profiled = p->step >= PROFILE_SKIP;
-	run.correction1 = 1 - pow(o->beta1, (double)run.step);
-	run.correction2 = 1 - pow(o->beta2, (double)run.step);
-	loss = forward(p, &run, &next);
-	if (!isfinite(loss))
-		return not_finite(p, loss, run.step, err);
-	for (; next < p->plan.ir.n_calls; next++)
-		run_call(p, next, &run);
-	p->step++;
-	p->steps_profiled += run.profiled;
-	*ret = (struct rt_metrics){ .loss = loss, .step = p->step };
+	start_run(p, &run);
+	set_accumulate(p, p->batches > 0);
+	m.loss_scale = p->scale.on ? (double)p->scale.scale : 1;
+	m.loss = forward(p, &run, &next);
+	if (!isfinite(m.loss))
+		r = bad_loss(p, &run, m.loss, err);
+	else if (!p->overflow)
+		next = run_until(p, next, RT_PHASE_GRADIENT, &run);
+	p->weights += p->weight;
+	p->batches++;
+	if (!r && run.update)
+		r = finish_update(p, next, &run, &m, err);
+	if (r || run.update)
+		new_update(p);
+	if (r)
+		return r;
+	p->steps_profiled += run.profiled && run.update;
+	m.step = p->step;
+	*ret = m;
 	return 0;
 }
 
@@ -174,4 +289,21 @@ int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, s
 		return not_finite(p, loss, p->step, err);
 	*ret_loss = loss;
 	return 0;
+}
+
+void rt_set_weight(struct rt_program *p, double weight)
+{
+	p->weight = weight;
+}
+
+void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker)
+{
+	*ret_scale = (double)p->scale.scale;
+	*ret_tracker = p->scale.tracker;
+}
+
+void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker)
+{
+	p->scale.scale = (float)scale;
+	p->scale.tracker = tracker;
 }

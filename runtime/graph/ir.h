@@ -37,13 +37,15 @@ struct rt_attr {
 	uint64_t slice_bytes;
 };
 
-enum rt_phase { RT_PHASE_FORWARD, RT_PHASE_BACKWARD, RT_PHASE_UPDATE };
+/* GRADIENT: reads the finished gradients of all parameters, once per update, before any of them is used. */
+enum rt_phase { RT_PHASE_FORWARD, RT_PHASE_BACKWARD, RT_PHASE_GRADIENT, RT_PHASE_UPDATE };
 struct rt_op;
 struct rt_call {
 	const struct rt_op *op;
 	struct rt_node *in[RT_MAX_IO], *out[RT_MAX_IO];
 	struct rt_attr attr;
 	enum rt_phase phase;
+	const char *origin; /* name of the forward node whose gradient this call makes, or of the parameter; NULL: forward */
 	double seconds; /* with options.profile: summed over steps */
 };
 
@@ -68,8 +70,8 @@ enum rt_op_id {
 	RT_OP_ADD,
 	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
 	RT_OP_DOT,
-	RT_OP_CAST,
-	RT_OP_SGD, RT_OP_ADAMW,
+	RT_OP_CAST, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
+	RT_OP_SGD, RT_OP_ADAMW, RT_OP_ADAMW8,
 	RT_N_OPS,
 };
 struct rt_ad;

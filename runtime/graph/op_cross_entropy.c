@@ -113,6 +113,7 @@ const struct rt_op rt_op_linear_cross_entropy = {
 	.id = RT_OP_LINEAR_CROSS_ENTROPY,
 	.name = "linear_cross_entropy",
 	.low = 3,
+	.accumulates = 1 << 2 | 1 << 3,
 	.loss = true,
 	.gradient = linear_cross_entropy_gradient,
 	.flops = linear_cross_entropy_flops,

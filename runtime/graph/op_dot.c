@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loss (1) = sum of a * b. Its gradients are its own inputs. */
+/* loss (1) = sum of a * b. Its gradients are its own inputs, times the loss scale. */
 #include "runtime/graph/ops.h"
 #include "runtime/pass/autodiff.h"
 
@@ -19,8 +19,15 @@ static int dot_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 
 static void dot_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
-	rt_ad_share(ad, c->in[0], c->in[1]);
-	rt_ad_share(ad, c->in[1], c->in[0]);
+	for (int i = 0; i < 2; i++) {
+		struct rt_call *k;
+
+		if (!rt_ad_wants(ad, c->in[i]))
+			continue;
+		k = rt_ad_call(ad, RT_OP_SCALE, NULL);
+		k->in[0] = c->in[1 - i];
+		rt_ad_into(ad, k, 0, c->in[i]);
+	}
 }
 
 static void dot_reference(const struct rt_call *c, const double *const *in, double *const *out)

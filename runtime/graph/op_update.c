@@ -1,11 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The optimizers' updates, emitted by pass/update.c, one call per parameter, in place.
- * sgd:   in: gradient. out: parameter, momentum or NULL
- * adamw: in: gradient. out: parameter, m, v
+ * What only passes emit round the gradients and updates.
+ * scale:     y = x times the loss scale. in: x. out: y
+ * sum_up:    y = or += x. in: x. out: y
+ * grad_norm: squares of the gradient into the run's sum, and whether it is finite. in: gradient. out: nothing
+ * The optimizers' updates, one call per parameter, in place:
+ * sgd:    in: gradient. out: parameter, momentum or NULL
+ * adamw:  in: gradient. out: parameter, m, v
+ * adamw8: in: gradient. out: parameter, m and v as codes, and their scales (one per block)
  */
+#include "runtime/cpu/simd.h"
 #include "runtime/graph/ops.h"
 
+const struct rt_op rt_op_scale = {
+	.id = RT_OP_SCALE,
+	.name = "scale",
+	.accumulates = 1,
+};
+const struct rt_op rt_op_sum_up = {
+	.id = RT_OP_SUM_UP,
+	.name = "sum_up",
+	.accumulates = 1,
+};
+
+static size_t grad_norm_scratch(const struct rt_call *c, int threads)
+{
+	return (size_t)((rt_shape_elements(&c->in[0]->shape) + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK) * sizeof(double);
+}
+
+const struct rt_op rt_op_grad_norm = {
+	.id = RT_OP_GRAD_NORM,
+	.name = "grad_norm",
+	.scratch_bytes = grad_norm_scratch,
+};
 const struct rt_op rt_op_sgd = {
 	.id = RT_OP_SGD,
 	.name = "sgd",
@@ -13,4 +40,8 @@ const struct rt_op rt_op_sgd = {
 const struct rt_op rt_op_adamw = {
 	.id = RT_OP_ADAMW,
 	.name = "adamw",
+};
+const struct rt_op rt_op_adamw8 = {
+	.id = RT_OP_ADAMW8,
+	.name = "adamw8",
 };

@@ -20,6 +20,10 @@ const struct rt_op *const rt_ops[RT_N_OPS] = {
 	[RT_OP_LINEAR_CROSS_ENTROPY] = &rt_op_linear_cross_entropy,
 	[RT_OP_DOT] = &rt_op_dot,
 	[RT_OP_CAST] = &rt_op_cast,
+	[RT_OP_SCALE] = &rt_op_scale,
+	[RT_OP_SUM_UP] = &rt_op_sum_up,
+	[RT_OP_GRAD_NORM] = &rt_op_grad_norm,
 	[RT_OP_SGD] = &rt_op_sgd,
 	[RT_OP_ADAMW] = &rt_op_adamw,
+	[RT_OP_ADAMW8] = &rt_op_adamw8,
 };

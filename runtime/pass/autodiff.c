@@ -8,6 +8,7 @@ struct rt_ad {
 	bool *wants;		/* by id of a forward node */
 	struct rt_node **grad;	/* by id of a forward node */
 	int n_forward;
+	const char *origin;	/* what the calls being emitted differentiate */
 };
 
 struct rt_node *rt_ad_get(struct rt_ad *ad, const struct rt_node *n)
@@ -47,6 +48,7 @@ struct rt_call *rt_ad_call(struct rt_ad *ad, enum rt_op_id op, const struct rt_a
 	struct rt_call *c = rt_ir_call(&ad->plan->ir, op, attr);
 
 	c->phase = RT_PHASE_BACKWARD;
+	c->origin = ad->origin;
 	return c;
 }
 
@@ -112,6 +114,7 @@ static void differentiate(struct rt_ad *ad, const struct rt_call *c)
 
 	for (int k = 0; k < RT_MAX_IO; k++)
 		reached |= rt_ad_get(ad, c->out[k]) != NULL;
+	ad->origin = c->out[0]->name;
 	if (reached)
 		c->op->gradient(ad, c);
 	/* What this call made is dealt with: it holds its gradient no longer. */

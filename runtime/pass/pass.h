@@ -5,12 +5,19 @@
 #include "lib/buf.h"
 #include "runtime/graph/ir.h"
 
+/* An output that the first batch of an update assigns and the others add to. */
+struct rt_toggle {
+	struct rt_call *call;
+	int slot;
+};
 struct rt_plan {
 	const struct rt_options *opt;
 	struct rt_ir ir;
 	int n_graph_nodes;	    /* ids below are the graph's own */
 	struct rt_node *loss;
 	struct rt_node **gradient;  /* of graph node id, or NULL; filled by autodiff */
+	struct rt_toggle *toggles;
+	int n_toggles;
 	int threads;
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
 };
@@ -20,7 +27,8 @@ struct rt_pass {
 	int (*run)(struct rt_plan *p, struct gt_buf *did, struct gt_err *err);
 };
 extern const struct rt_pass *const rt_passes[]; /* in order; NULL-terminated */
-extern const struct rt_pass rt_pass_prune, rt_pass_fuse, rt_pass_autodiff, rt_pass_amp, rt_pass_update, rt_pass_memplan;
+extern const struct rt_pass rt_pass_prune, rt_pass_fuse, rt_pass_autodiff, rt_pass_amp,
+	rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_memplan;
 
 /* Take call i out of the list / put c at position i. */
 void rt_plan_remove(struct rt_plan *p, int i);
@@ -28,4 +36,6 @@ void rt_plan_insert(struct rt_plan *p, int i, struct rt_call *c);
 /* How many calls read n, the loss counting as one reader of itself. */
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
+bool rt_plan_scales_loss(const struct rt_plan *p);
+bool rt_plan_measures_gradients(const struct rt_plan *p); /* no update may then run before all gradients are there */
 #endif

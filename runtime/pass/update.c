@@ -3,13 +3,30 @@
  * One update per parameter. Each runs as soon as its gradient is complete and nobody reads the old value any more: the
  * gradient is then still in the cache, and its memory is free for the next one.
  */
+#include "runtime/cpu/map8.h"
 #include "runtime/pass/pass.h"
 
-static struct rt_node *state(struct rt_plan *p, const struct rt_node *param, const char *what)
+/* Tensors smaller than this keep their moments in f32. */
+#define MIN_8BIT	4096
+
+static struct rt_node *state_of(struct rt_plan *p, const struct rt_node *param, const char *what, enum rt_dtype dtype,
+				const struct rt_shape *shape)
 {
 	gt_autofree char *name = gt_xasprintf("%s %s", what, param->name);
 
-	return rt_ir_node(&p->ir, RT_ROLE_STATE, RT_F32, &param->shape, name);
+	return rt_ir_node(&p->ir, RT_ROLE_STATE, dtype, shape, name);
+}
+
+static struct rt_node *state(struct rt_plan *p, const struct rt_node *param, const char *what)
+{
+	return state_of(p, param, what, RT_F32, &param->shape);
+}
+
+static enum rt_op_id update_op(const struct rt_optimizer *o, const struct rt_node *param)
+{
+	if (o->kind == RT_SGD)
+		return RT_OP_SGD;
+	return o->kind == RT_ADAMW8 && rt_shape_elements(&param->shape) >= MIN_8BIT ? RT_OP_ADAMW8 : RT_OP_ADAMW;
 }
 
 static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, struct rt_node *gradient)
@@ -17,13 +34,21 @@ static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, str
 	const struct rt_optimizer *o = &p->opt->optimizer;
 	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
 
-	c->op = rt_ops[o->kind == RT_ADAMW ? RT_OP_ADAMW : RT_OP_SGD];
+	c->op = rt_ops[update_op(o, param)];
 	c->phase = RT_PHASE_UPDATE;
+	c->origin = param->name;
 	c->in[0] = gradient;
 	c->out[0] = param;
-	if (o->kind == RT_ADAMW) {
+	if (c->op->id == RT_OP_ADAMW) {
 		c->out[1] = state(p, param, "m");
 		c->out[2] = state(p, param, "v");
+	} else if (c->op->id == RT_OP_ADAMW8) {
+		struct rt_shape blocks = RT_SHAPE((rt_shape_elements(&param->shape) + RT_MAP8_BLOCK - 1) / RT_MAP8_BLOCK);
+
+		c->out[1] = state_of(p, param, "m", RT_U8, &param->shape);
+		c->out[2] = state_of(p, param, "v", RT_U8, &param->shape);
+		c->out[3] = state_of(p, param, "m scale", RT_F32, &blocks);
+		c->out[4] = state_of(p, param, "v scale", RT_F32, &blocks);
 	} else if (o->momentum != 0) {
 		c->out[1] = state(p, param, "momentum");
 	}
@@ -54,6 +79,7 @@ static int first_backward(const struct rt_plan *p)
 
 static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
+	bool wait = p->opt->no_early_update || rt_plan_measures_gradients(p);
 	int n = 0, early = 0;
 
 	if (p->opt->optimizer.kind == RT_NO_OPTIMIZER)
@@ -64,7 +90,7 @@ static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 
 		if (param->role != RT_ROLE_PARAM || !g)
 			continue;
-		at = p->opt->no_early_update ? p->ir.n_calls : earliest(p, param, g);
+		at = wait ? p->ir.n_calls : earliest(p, param, g);
 		if (at < 0)
 			at = first_backward(p);
 		early += at < p->ir.n_calls;

@@ -64,6 +64,7 @@ int main(void)
 	suite_add_tcase(s, case_train());
 	suite_add_tcase(s, case_errors());
 	suite_add_tcase(s, case_amp());
+	suite_add_tcase(s, case_update());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -10,6 +10,7 @@ TCase *case_simd(void);
 TCase *case_train(void);
 TCase *case_errors(void);
 TCase *case_amp(void);
+TCase *case_update(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {

@@ -199,7 +199,7 @@ static double train_amp(enum rt_dtype amp, bool no_fuse, double *ret_gradient)
 		for (int64_t k = 0; d && k < rt_shape_elements(rt_node_shape(n)); k++)
 			sum += (double)d[k] * (double)d[k];
 	}
-	*ret_gradient = sqrt(sum);
+	*ret_gradient = sqrt(sum) / m.loss_scale;
 	return m.loss;
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradient accumulation: the gradients of all parameters live from batch to batch. The first batch of an update assigns them,
+ * the others add; nothing is zeroed. Which calls change between the two, exec/step.c learns from the list made here.
+ */
+#include "runtime/pass/pass.h"
+
+/* The first call that writes g, and as which output. */
+static int first_writer(const struct rt_plan *p, const struct rt_node *g, int *ret_slot)
+{
+	for (int i = 0; i < p->ir.n_calls; i++)
+		for (int k = 0; k < RT_MAX_IO; k++)
+			if (p->ir.calls[i]->out[k] == g) {
+				*ret_slot = k;
+				return i;
+			}
+	return -1;
+}
+
+static int last_toucher(const struct rt_plan *p, const struct rt_node *g)
+{
+	int i = p->ir.n_calls - 1;
+
+	while (i >= 0 && !rt_writes(p->ir.calls[i], g) && !rt_reads(p->ir.calls[i], g))
+		i--;
+	return i;
+}
+
+/* May the call that assigns g add to what the batch before left there? Not if anybody else reads g as this batch's. */
+static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
+{
+	const struct rt_node *g = p->gradient[param];
+
+	for (int i = 0; i < p->n_graph_nodes; i++)
+		if (i != param && p->gradient[i] == g)
+			return false;
+	for (int i = 0; i < p->ir.n_calls; i++)
+		if (rt_reads(p->ir.calls[i], g))
+			return false;
+	return writer >= 0 && g->role == RT_ROLE_GRADIENT && p->ir.calls[writer]->op->accumulates >> slot & 1;
+}
+
+static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
+{
+	p->toggles = gt_xrealloc(p->toggles, (size_t)(p->n_toggles + 1) * sizeof(*p->toggles));
+	p->toggles[p->n_toggles++] = (struct rt_toggle){ c, slot };
+}
+
+/* A sum of its own, fed once per batch. */
+static void feed_sum(struct rt_plan *p, int param)
+{
+	struct rt_node *g = p->gradient[param];
+	gt_autofree char *name = gt_xasprintf("sum of %s", g->name);
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[RT_OP_SUM_UP];
+	c->phase = RT_PHASE_BACKWARD;
+	c->origin = p->ir.nodes[param]->name;
+	c->in[0] = g;
+	c->out[0] = p->gradient[param] = rt_ir_node(&p->ir, RT_ROLE_GRADIENT, RT_F32, &g->shape, name);
+	rt_plan_insert(p, last_toucher(p, g) + 1, c);
+	add_toggle(p, c, 0);
+}
+
+static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	int in_place = 0, summed = 0;
+
+	if (p->opt->accum < 2 || !rt_plan_trains(p))
+		return 0;
+	for (int i = 0; i < p->n_graph_nodes; i++) {
+		int slot = 0, writer;
+
+		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
+			continue;
+		writer = first_writer(p, p->gradient[i], &slot);
+		if (can_stay(p, i, writer, slot)) {
+			add_toggle(p, p->ir.calls[writer], slot);
+			in_place++;
+		} else {
+			feed_sum(p, i);
+			summed++;
+		}
+		p->gradient[i]->pinned = true;
+	}
+	gt_buf_printf(did, "%d batches per update; %d gradients added to in place, %d by a call", p->opt->accum, in_place, summed);
+	return 0;
+}
+
+const struct rt_pass rt_pass_accumulate = { .name = "accumulate", .run = accumulate };
