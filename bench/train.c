@@ -38,6 +38,8 @@ struct run {
 	void *input[2];
 	double *step_s;
 	double before, after, loss;
+	struct rt_metrics last;
+	uint64_t skipped; /* updates */
 	long faults;
 };
 
@@ -85,6 +87,8 @@ static int fill_defaults(struct run *r, const struct bn_train_options *o, struct
 	r->o.heads = or_default(o->heads, m->heads);
 	r->o.vocab = or_default(o->vocab, m->vocab);
 	r->o.steps = or_default(o->steps, m->steps);
+	r->o.accum = or_default(o->accum, 1);
+	r->o.optimizer = o->optimizer ? o->optimizer : m->layers ? "adamw" : "sgd";
 	r->o.ranks = or_default(o->ranks, 1);
 	r->o.seed = or_default(o->seed, 1);
 	r->o.lr = o->lr > 0 ? o->lr : m->lr;
@@ -96,7 +100,8 @@ static int fill_defaults(struct run *r, const struct bn_train_options *o, struct
 static int check_options(const struct run *r, struct gt_err *err)
 {
 	const struct bn_train_options *o = &r->o;
-	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->steps, o->warmup };
+	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->steps, o->warmup,
+				  o->accum };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i] > DIM_MAX)
@@ -105,6 +110,8 @@ static int check_options(const struct run *r, struct gt_err *err)
 		return usage(err, "--ranks: this version trains with one rank only");
 	if (o->threads > 4096)
 		return usage(err, "--threads ends at 4096");
+	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
+		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
 	if (is_gpt(r) && o->width % o->heads)
@@ -143,6 +150,18 @@ static enum rt_dtype amp_type(const char *name)
 	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
 }
 
+/* With the hyperparameters that the PyTorch peer uses. */
+static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
+{
+	if (gt_streq(o->optimizer, "sgd"))
+		return (struct rt_optimizer){ .kind = RT_SGD, .lr = o->lr, .momentum = 0.9 };
+	if (gt_streq(o->optimizer, "adam"))
+		return (struct rt_optimizer){ .kind = RT_ADAM, .lr = o->lr };
+	return (struct rt_optimizer){ .kind = gt_streq(o->optimizer, "adamw8") ? RT_ADAMW8 : RT_ADAMW,
+				      .lr = o->lr,
+				      .weight_decay = 0.01 };
+}
+
 static int build(struct run *r, struct gt_err *err)
 {
 	struct rt_options opt = {
@@ -152,11 +171,11 @@ static int build(struct run *r, struct gt_err *err)
 		.memory_limit_bytes = r->o.memory_limit_bytes,
 		.profile = r->o.profile,
 		.amp = amp_type(r->o.amp),
-		.optimizer = { .kind = RT_ADAMW, .lr = r->o.lr, .weight_decay = 0.01 },
+		.accum = (int)r->o.accum,
+		.clip_norm = r->o.clip_norm,
+		.optimizer = optimizer_of(&r->o),
 	};
 
-	if (!is_gpt(r))
-		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = r->o.lr, .momentum = 0.9 };
 	r->graph = rt_graph_new();
 	return rt_compile(r->graph, declare(r), &opt, &r->program, err);
 }
@@ -227,32 +246,51 @@ static int wrong(int status, struct gt_err *err)
 	return status;
 }
 
-/* Warm-up, then timed steps. Batches are made outside of the timed part, as the peer has them. */
-static int train(struct run *r, struct gt_err *err)
+/* One update from accum batches; only the runtime's part is timed, batches are made outside, as the peer has them. */
+static int update(struct run *r, uint64_t step, double *ret_s, struct gt_err *err)
 {
-	uint64_t total = r->o.warmup + r->o.steps;
-	struct rt_metrics m = { 0 };
+	double seconds = 0, loss = 0;
 
-	for (uint64_t i = 0; i < total; i++) {
+	for (uint64_t i = 0; i < r->o.accum; i++) {
 		double t0;
 		int status;
 
 		if (r->text)
-			rt_text_batch(r->text, r->o.seed, i, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0],
-				      r->input[1]);
-		if (i == r->o.warmup)
-			r->faults = minor_faults();
+			rt_text_batch(r->text, r->o.seed, step * r->o.accum + i, (int64_t)r->o.batch, (int64_t)r->o.seq,
+				      r->input[0], r->input[1]);
 		t0 = gt_now_s();
-		status = rt_step(r->program, (const void *const *)r->input, &m, err);
+		status = rt_step(r->program, (const void *const *)r->input, &r->last, err);
 		if (status)
 			return wrong(status, err);
+		seconds += gt_now_s() - t0;
+		loss += r->last.loss / (double)r->o.accum;
+	}
+	r->skipped += r->last.skipped;
+	r->loss = loss;
+	*ret_s = seconds;
+	return 0;
+}
+
+/* Warm-up, then timed steps. */
+static int train(struct run *r, struct gt_err *err)
+{
+	uint64_t total = r->o.warmup + r->o.steps;
+
+	for (uint64_t i = 0; i < total; i++) {
+		double seconds;
+		int status;
+
+		if (i == r->o.warmup)
+			r->faults = minor_faults();
+		status = update(r, i, &seconds, err);
+		if (status)
+			return status;
 		if (i >= r->o.warmup)
-			r->step_s[i - r->o.warmup] = gt_now_s() - t0;
-		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, m.loss))
+			r->step_s[i - r->o.warmup] = seconds;
+		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, r->loss))
 			return gt_fail(err, EINTR, "interrupted after step %" PRIu64, i + 1);
 	}
 	r->faults = minor_faults() - r->faults;
-	r->loss = m.loss;
 	return 0;
 }
 
@@ -292,7 +330,7 @@ static void put_times(json_t *doc, const struct run *r)
 		json_array_append_new(times, gt_json_real(r->step_s[i]));
 	json_object_set_new(doc, "step_s", times);
 	put_real(doc, "median_step_s", med);
-	put_real(doc, "items_per_s", (double)(r->o.batch * r->o.seq) / med);
+	put_real(doc, "items_per_s", (double)(r->o.batch * r->o.seq * r->o.accum) / med);
 	json_object_set_new(doc, "unit", json_string(r->model->unit));
 	getrusage(RUSAGE_SELF, &u);
 	put_int(doc, "max_rss_bytes", (uint64_t)u.ru_maxrss * 1024);
@@ -300,7 +338,7 @@ static void put_times(json_t *doc, const struct run *r)
 	put_real(doc, "heldout_loss_after", r->after);
 	json_object_set_new(doc, "void", json_boolean(r->text && !(r->after < r->before)));
 	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
-	put_real(doc, "flops_per_s", rt_program_flops(r->program) / med);
+	put_real(doc, "flops_per_s", rt_program_flops(r->program) * (double)r->o.accum / med);
 }
 
 static json_t *document(const struct run *r)
@@ -324,6 +362,12 @@ static json_t *document(const struct run *r)
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
+	json_object_set_new(doc, "optimizer", json_string(r->o.optimizer));
+	put_int(doc, "accum", r->o.accum);
+	put_real(doc, "clip_norm", r->o.clip_norm > 0 ? r->o.clip_norm : NAN);
+	put_real(doc, "grad_norm", r->last.grad_norm);
+	put_real(doc, "loss_scale", r->last.loss_scale);
+	put_int(doc, "skipped_updates", r->skipped);
 	put_int(doc, "seed", r->o.seed);
 	put_real(doc, "lr", r->o.lr);
 	put_int(doc, "parameters", (uint64_t)rt_program_parameters(r->program));

@@ -11,6 +11,9 @@ struct bn_train_options {
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
 	const char *amp;	/* "bf16", "fp16": what products read; NULL: fp32 */
 	const char *data; /* file or directory of text; NULL: gpt reads the licences of this host, gpt2 random tokens */
+	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
+	uint64_t accum;		/* batches per update */
+	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, threads, ranks, steps, warmup, seed;
 	double lr;
 	bool profile;
@@ -24,7 +27,8 @@ struct bn_train_options {
  * "parameters", "loss" (of the last step), "step_s" [ … ] (seconds of each step after the warm-up), "median_step_s",
  * "items_per_s", "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before", "heldout_loss_after" (nats per
  * byte; null without text), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
- * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "seed", "lr", "passes", "warnings", "ops"
+ * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "optimizer", "accum", "clip_norm", "grad_norm",
+ * "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "ops"
  * (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err);

@@ -12,6 +12,7 @@ static struct bn_train_options options = { .warmup = UINT64_MAX };
 
 static const char *const devices[] = { "cpu", "cuda", NULL };
 static const char *const types[] = { "fp32", "bf16", "fp16", NULL };
+static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_UINT, &options.batch },
 	{ 0, "seq", "N", "tokens per sequence", GT_OPT_UINT, &options.seq },
@@ -22,6 +23,9 @@ static const struct gt_opt opts[] = {
 	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
 	{ 0, "ranks", "N", "processes that train together; 1 in this version", GT_OPT_UINT, &options.ranks },
 	{ 0, "amp", "TYPE", "type that matrix products read (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
+	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_UINT, &options.accum },
+	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
 	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },

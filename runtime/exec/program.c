@@ -11,6 +11,7 @@
 static int check_options(const struct rt_options *o, struct gt_err *err)
 {
 	const struct rt_optimizer *z = &o->optimizer;
+	const struct rt_scaler *s = &o->scaler;
 
 	if (o->amp != RT_F32 && o->amp != RT_BF16 && o->amp != RT_F16)
 		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are possible", rt_dtype_name(o->amp));
@@ -20,8 +21,9 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
 			       z->weight_decay);
 	if (o->accum < 0 || o->accum > 1 << 20 || !isfinite(o->clip_norm) || o->clip_norm < 0)
-		return gt_fail(err, EINVAL, "%d batches per update, clipped to %g: neither may be negative", o->accum, o->clip_norm);
-	if (!(o->scaler.growth > 1 && o->scaler.backoff > 0 && o->scaler.backoff < 1 && o->scaler.init > 0 && o->scaler.interval > 0))
+		return gt_fail(err, EINVAL, "%d batches per update, clipped to %g: neither may be negative", o->accum,
+			       o->clip_norm);
+	if (!(s->growth > 1 && s->backoff > 0 && s->backoff < 1 && s->init > 0 && s->interval > 0))
 		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
 	if (z->momentum < 0 || z->momentum >= 1 || z->beta1 < 0 || z->beta1 >= 1 || z->beta2 < 0 || z->beta2 >= 1 || z->eps < 0)
 		return gt_fail(err, EINVAL, "momentum and betas lie in [0,1), eps is not negative");

@@ -193,7 +193,8 @@ static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	m->grad_norm = sqrt(run->gradients->sum_squares) * (double)run->grad_scale;
 	m->skipped = p->scale.on && (bad || p->overflow);
 	if (bad && !p->scale.on)
-		return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)run->step, bad->name);
+		return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)run->step,
+			       bad->name);
 	/* torch.nn.utils.clip_grad_norm_ */
 	if (p->opt.clip_norm > 0)
 		run->grad_scale *= (float)fmin(1, p->opt.clip_norm / (m->grad_norm + 1e-6));

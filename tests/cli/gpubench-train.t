@@ -23,6 +23,14 @@ Mixed precision says what multiplies the low type, or that it is only storage.
   $ gpubench train gpt --amp fp16 --steps 20 --batch 2 --seq 32 --quiet | tail -1
   held out   5\.[0-9]+ before, [34]\.[0-9]+ after: it fell (re)
 
+Four batches per update, clipped, with 8-bit moments: each says what it did.
+
+  $ gpubench train gpt --accum 4 --clip 0.5 --optimizer adamw8 --steps 10 --batch 2 --seq 32 --json --quiet > accum.json
+  $ python3 -c 'import json; d = json.load(open("accum.json")); print(d["optimizer"], d["accum"], d["clip_norm"], d["grad_norm"] > 0.5, d["skipped_updates"]); [print(p["did"]) for p in d["passes"] if p["name"] in ("accumulate", "gradients")]'
+  adamw8 4 0.5 True 0
+  4 batches per update; 52 gradients added to in place, 0 by a call
+  clipped to a global norm of 0.5
+
 A run on text whose held-out loss does not fall is void, not fast.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1

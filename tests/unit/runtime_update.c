@@ -263,7 +263,8 @@ START_TEST(clipping_is_by_the_global_norm)
 	float before[15];
 	double norm;
 
-	two_params(g, &t, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 1 }, .clip_norm = 0.25, .keep_gradients = true });
+	two_params(g, &t, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 1 }, .clip_norm = 0.25,
+					       .keep_gradients = true });
 	memcpy(before, rt_value(t.p, t.b), sizeof(before));
 	ck_assert_int_eq(rt_step(t.p, (const void *[]){ t.x, t.weights }, &m, NULL), 0);
 	norm = sqrt(squares(t.p, t.a) + squares(t.p, t.b));
