@@ -38,8 +38,11 @@ static const char css[] =
 	"tr:last-child>*{border-bottom:0}thead th{color:var(--soft);font-weight:600;font-size:.85rem}\n"
 	"td.r,th.r{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
 	"td.n{white-space:nowrap;font-variant-numeric:tabular-nums}\n"
-	"table.stack td.w{min-width:5.5rem}td.v{color:var(--v);font-weight:600}td.w{overflow-wrap:anywhere}tr.moved "
+	"td.v{color:var(--v);font-weight:600}td.w{overflow-wrap:anywhere}tr.moved "
 	"td,tr.moved th{font-weight:600}\n"
+	"td span{min-width:0}table.change td.w,table.change th{overflow-wrap:anywhere}\n"
+	"@media(min-width:40.01rem){table.change{table-layout:fixed}table.change .c0{width:27%}"
+	"table.change .c1{width:19%}table.change .c2{width:36%}table.change .c3{width:18%}}\n"
 	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;overflow-wrap:anywhere}\n"
 	"figure{margin:0;background:var(--card);box-shadow:0 0 0 1px var(--line);border-radius:.4rem;padding:.8rem "
 	"1rem}\n"
@@ -63,7 +66,7 @@ static const char css[] =
 	"table.stack th,table.stack td{display:flex;justify-content:space-between;gap:1rem;border:0;padding:.1rem 0;"
 	"text-align:right;white-space:normal}table.stack th[scope=row]{font-size:1rem}"
 	"table.stack td::before{content:attr(data-h);color:var(--soft);font-weight:400;text-align:left;flex:none}"
-	"table.stack td.w{min-width:0}dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}.verdict "
+	"dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}.verdict "
 	"strong{font-size:1.3rem}}\n"
 	"@media print{nav,.skip{display:none}figure{break-inside:avoid}}\n";
 

@@ -54,9 +54,19 @@ static void td(struct gt_buf *out, const char *cls, const char *head, const char
 {
 	gt_buf_printf(out, "<td class=\"%s\" data-h=\"", cls);
 	gt_buf_xml(out, head);
-	gt_buf_puts(out, "\">");
-	gt_buf_xml(out, s);
-	gt_buf_puts(out, "</td>");
+	gt_buf_puts(out, "\"><span>");
+	for (size_t n; *s; s += n) { /* long values may break after their punctuation */
+		char part[256];
+
+		n = strcspn(s, ":,;");
+		n = GT_MIN(n + (s[n] != '\0'), sizeof(part) - 1);
+		memcpy(part, s, n);
+		part[n] = '\0';
+		gt_buf_xml(out, part);
+		if (s[n] && s[n] != ' ' && gt_streq(cls, "w"))
+			gt_buf_puts(out, "<wbr>");
+	}
+	gt_buf_puts(out, "</span></td>");
 }
 
 static void head_row(struct gt_buf *out, const char *const *names, const char *const *classes, size_t n)
@@ -132,7 +142,7 @@ static void notes(const json_t *doc, struct gt_buf *out)
 
 	if (!json_array_size(warnings) && !json_array_size(missing))
 		return;
-	gt_buf_puts(out, "<h3>Notes</h3>\n<ul>\n");
+	gt_buf_puts(out, "<h3 style=\"margin-top:1rem\">Notes</h3>\n<ul>\n");
 	json_array_foreach(missing, i, w) {
 		gt_buf_puts(out, "<li>Not measured: ");
 		gt_buf_xml(out, gt_json_get_str(w, "workload", "?"));
@@ -153,11 +163,11 @@ static void notes(const json_t *doc, struct gt_buf *out)
 static void change_table(const json_t *list, const char *key, const char *caption, struct gt_buf *out)
 {
 	static const char *const head[] = { "Setting", "From", "To", "How" };
-	static const char *const cls[] = { "", "", "", "" };
+	static const char *const cls[] = { "c0", "c1", "c2", "c3" };
 	json_t *k;
 	size_t i;
 
-	gt_buf_puts(out, "<table class=\"stack\"><caption>");
+	gt_buf_puts(out, "<table class=\"stack change\"><caption>");
 	gt_buf_xml(out, caption);
 	gt_buf_puts(out, "</caption>\n");
 	head_row(out, head, cls, GT_ARRAY_SIZE(head));

@@ -27,14 +27,16 @@ static void header(const json_t *doc, FILE *out, unsigned width)
 	gt_print_wrapped(out, line.s, 0, width);
 }
 
-/* A value short enough for a line; the page and the document have all of it. */
-static struct bn_text brief(const json_t *o, const char *key)
+/* One difference a line, in full. */
+static void difference(const json_t *k, const char *id, const char *when, FILE *out, unsigned width)
 {
-	struct bn_text t = bn_text_json(json_object_get(o, key));
+	gt_auto_buf line = { 0 };
 
-	if (strlen(t.s) > 40)
-		snprintf(t.s + 37, sizeof(t.s) - 37, "...");
-	return t;
+	gt_buf_printf(&line, "%s %s -> %s", gt_json_get_str(k, id, "?"), bn_text_json(json_object_get(k, "from")).s,
+		      bn_text_json(json_object_get(k, "to")).s);
+	if (when)
+		gt_buf_printf(&line, " (%s)", when);
+	gt_print_wrapped(out, line.s, 2, width);
 }
 
 static void settings(const json_t *doc, FILE *out, unsigned width)
@@ -48,17 +50,12 @@ static void settings(const json_t *doc, FILE *out, unsigned width)
 		return;
 	gt_buf_printf(&line, "changed on purpose: %zu%s", json_array_size(declared),
 		      json_array_size(declared) ? ":" : "");
+	gt_print_wrapped(out, line.s, 0, width);
 	json_array_foreach(declared, i, k)
-		gt_buf_printf(&line, "%s %s %s -> %s", i ? "," : "", gt_json_get_str(k, "id", "?"),
-			      brief(k, "from").s, brief(k, "to").s);
-	gt_print_wrapped(out, line.s, 0, width);
-	gt_buf_clear(&line);
-	gt_buf_printf(&line, "OTHER differences: %s", json_array_size(others) ? "" : "none");
+		difference(k, "id", NULL, out, width);
+	fprintf(out, "OTHER differences:%s\n", json_array_size(others) ? "" : " none");
 	json_array_foreach(others, i, k)
-		gt_buf_printf(&line, "%s%s %s -> %s (%s)", i ? ", " : "", gt_json_get_str(k, "key", "?"),
-			      brief(k, "from").s, brief(k, "to").s,
-			      gt_json_get_str(k, "when", "?"));
-	gt_print_wrapped(out, line.s, 0, width);
+		difference(k, "key", gt_json_get_str(k, "when", "?"), out, width);
 }
 
 static void comparison_table(const json_t *doc, FILE *out, bool color)
@@ -158,8 +155,10 @@ void bn_report_text(const json_t *doc, FILE *out, bool color)
 	fputc('\n', out);
 	if (json_array_size(json_object_get(doc, "comparisons"))) {
 		comparison_table(doc, out, color);
-		fputs("[P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it\n",
-		      out);
+		gt_print_wrapped(out,
+				 "[P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should "
+				 "move it",
+				 0, width);
 	} else {
 		level_table(doc, out, color);
 	}

@@ -53,7 +53,8 @@ struct bn_effect bn_welch(const double *a, size_t na, const double *b, size_t nb
 void bn_holm(const double *p, size_t n, double *adj);
 void bn_benjamini_hochberg(const double *p, size_t n, double *adj);
 
-/* Smallest log effect that n pairs of standard deviation s show with 80 % power at two-sided alpha. */
+/* Smallest log effect that n pairs of standard deviation s show with 80 % power at two-sided alpha; infinite where the
+ * sign-flip test of n pairs cannot reach alpha at all. */
 double bn_mde(double s, size_t n, double alpha);
 /* Pairs needed to show an effect of that size with 80 % power; at most BN_PAIRS_MAX. */
 #define BN_PAIRS_MAX	9999

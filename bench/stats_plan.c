@@ -61,6 +61,8 @@ double bn_mde(double s, size_t n, double alpha)
 
 	if (n < 2 || !(s >= 0) || isinf(s))
 		return NAN;
+	if (n < 60 && ldexp(2, -(int)n) > alpha) /* no size of effect would do: the sign-flip test cannot reach alpha */
+		return INFINITY;
 	return (bn_t_quantile(1 - alpha / 2, df) + bn_t_quantile(.8, df)) * s / sqrt((double)n);
 }
 
@@ -78,8 +80,5 @@ size_t bn_pairs_needed(double s, double effect, double alpha)
 		else
 			lo = mid + 1;
 	}
-	/* The sign-flip test cannot reach alpha with fewer than this many pairs, whatever the effect. */
-	while (lo < 60 && ldexp(2, -(int)lo) > alpha)
-		lo++;
 	return lo;
 }

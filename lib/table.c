@@ -198,6 +198,19 @@ unsigned gt_term_width(FILE *out)
 	return 100;
 }
 
+/* How much of an overlong word goes into `room` columns: up to its last punctuation there, else as much as fits. */
+static size_t break_word(const char *word, size_t len, size_t room)
+{
+	size_t cut = len, at = 0;
+
+	while (cut > 1 && (text_width(word, cut) > room || (word[cut] & 0xc0) == 0x80))
+		cut--;
+	for (size_t i = 1; i <= cut; i++)
+		if (strchr(":,;/=", word[i - 1]))
+			at = i;
+	return at > cut / 2 ? at : cut;
+}
+
 void gt_print_wrapped(FILE *out, const char *text, unsigned indent, unsigned width)
 {
 	size_t col = 0;
@@ -208,6 +221,13 @@ void gt_print_wrapped(FILE *out, const char *text, unsigned indent, unsigned wid
 		if (col && col + 1 + w > width) {
 			fputc('\n', out);
 			col = 0;
+		}
+		if (!col && indent + w > width && width > indent + 8) {
+			size_t part = break_word(text, len, width - indent);
+
+			fprintf(out, "%*s%.*s\n", (int)indent, "", (int)part, text);
+			text += part;
+			continue;
 		}
 		if (len) {
 			if (col)

@@ -6,12 +6,13 @@ Two saved results of one host can be compared, and every difference between them
   gpubench, host * (glob)
   design: unpaired: drift not controlled
   changed on purpose: 0
-  OTHER differences: env.GPUBENCH_SIM (none) -> effect=.1 (between the files)
+  OTHER differences:
+    env.GPUBENCH_SIM (none) -> effect=.1 (between the files)
   
   METRIC        a.json   b.json  CHANGE 95% CI        VERDICT
   sim [P]     99.74 ms 109.8 ms +10.0 % [+9.7, +10.4] WORSE (p 1.2e-20 Holm)
   sim.p99 [G] 100.2 ms 110.2 ms +10.0 % [+9.6, +10.4] WORSE (p 8.3e-20 BH)
-  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
   0 better, 2 worse, 0 same, 0 inconclusive
   VERDICT WORSE: sim +10.0 % [+9.7, +10.4], lower is better; sim.p99 +10.0 % [+9.6, +10.4], lower is
@@ -20,8 +21,9 @@ Two saved results of one host can be compared, and every difference between them
 
 A change made on purpose is declared, and then is no confounder.
 
-  $ gpubench compare a.json b.json --changed env.GPUBENCH_SIM | sed -n '3,4p'
-  changed on purpose: 1: env.GPUBENCH_SIM (none) -> effect=.1
+  $ gpubench compare a.json b.json --changed env.GPUBENCH_SIM | sed -n '3,5p'
+  changed on purpose: 1:
+    env.GPUBENCH_SIM (none) -> effect=.1
   OTHER differences: none
 
 Below the floor two unpaired files never show an effect, however narrow the interval.

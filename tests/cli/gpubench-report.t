@@ -53,7 +53,7 @@ The page is one file, whole, without network or script, and holds the data.
   $ python3 - <<'END'
   > import html.parser, json, re
   > text = open("r.html", encoding="utf-8").read()
-  > void, stack = {"meta", "link", "br"}, []
+  > void, stack = {"meta", "link", "br", "wbr"}, []
   > class P(html.parser.HTMLParser):
   >     def handle_starttag(self, tag, attrs):
   >         if tag not in void: stack.append(tag)

@@ -6,13 +6,14 @@ known beforehand; the seed makes it repeatable. Remarks on the load of this host
   $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
   gpubench, host * (glob)
   design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
-  changed on purpose: 1: env.GPUBENCH_SIM (none) -> effect=.03
+  changed on purpose: 1:
+    env.GPUBENCH_SIM (none) -> effect=.03
   OTHER differences: none
   
   METRIC      baseline    tuned CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 103.2 ms +3.0 % [+2.7, +3.4] WORSE (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 103.6 ms +3.0 % [+2.6, +3.5] WORSE (p 0.0039 BH)
-  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
   0 better, 2 worse, 0 same, 0 inconclusive
   VERDICT WORSE: sim +3.0 % [+2.7, +3.4], lower is better; sim.p99 +3.0 % [+2.6, +3.5], lower is
@@ -25,7 +26,7 @@ What got better is exit status 0, and the guard is judged beside it.
   METRIC      baseline    tuned CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 98.21 ms -2.0 % [-2.3, -1.6] BETTER (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 98.57 ms -2.0 % [-2.4, -1.6] BETTER (p 0.0039 BH)
-  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
   2 better, 0 worse, 0 same, 0 inconclusive
   VERDICT BETTER: sim -2.0 % [-2.3, -1.6], lower is better
@@ -116,7 +117,7 @@ A plan that changes nothing is said to, and identical arms are compared.
   METRIC      baseline the same CHANGE 95% CI       VERDICT
   sim [P]     99.72 ms 99.96 ms +0.3 % [-0.1, +0.8] same (within 1.0 %)
   sim.p99 [G] 100.1 ms 100.4 ms +0.3 % [-0.2, +0.9] same (within 2.0 %)
-  [P] decides the verdict  [G] guard, must not get worse  [C] control, nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
   0 better, 0 worse, 2 same, 0 inconclusive
   VERDICT SAME: nothing was changed, so this only shows how well identical arms agree: sim +0.3 %
