@@ -52,6 +52,13 @@ enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double 
 	return BN_INCONCLUSIVE;
 }
 
+bool bn_not_worse(bool higher, struct bn_effect e, double margin)
+{
+	double worst = higher ? e.lo : -e.hi; /* the end of the interval on the worse side, as a gain */
+
+	return isfinite(worst) && isfinite(margin) && worst > -margin;
+}
+
 /* What the session as a whole allows: at which alpha we stand, or why no verdict may be given. */
 static void stand(struct session *s)
 {
@@ -275,6 +282,7 @@ static json_t *row_json(const struct session *s, const struct row *r)
 	json_object_set_new(j, "mde_pct", gt_json_real(pct(bn_mde(r->sd, GT_MIN(r->n_a, r->n_b), s->alpha))));
 	json_object_set_new(j, "verdict", json_string(bn_verdict_name[r->verdict]));
 	json_object_set_new(j, "tiny", json_boolean(r->tiny));
+	json_object_set_new(j, "not_worse", json_boolean(!s->hold && bn_not_worse(m->direction == BN_HIGHER, r->e, r->margin)));
 	json_object_set_new(j, "reason", r->reason[0] ? gt_json_str(r->reason) : json_null());
 	json_object_set_new(j, "pairs", pairs_json(&r->pairs));
 	if (s->kind == BN_KIND_AB) {

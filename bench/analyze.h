@@ -16,6 +16,9 @@ extern const char *const bn_verdict_name[];
 /* The rule itself. higher: more is better; est, lo, hi and margin are logs. */
 enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double alpha, double margin);
 
+/* Non-inferiority: is it shown that a guard got worse by less than the margin? */
+bool bn_not_worse(bool higher, struct bn_effect e, double margin);
+
 struct bn_limits {
 	double floor; /* unpaired: no verdict of better or worse below this share; .03 */
 	bool require_conclusive;

@@ -5,7 +5,7 @@
 #include "bench/train.h"
 
 static const struct gt_cmd *const cmds[] = {
-	&bn_cmd_run, &bn_cmd_compare, &bn_cmd_report, &bn_cmd_list, &bn_cmd_train, &bn_cmd_launch, NULL,
+	&bn_cmd_run, &bn_cmd_compare, &bn_cmd_report, &bn_cmd_list, &bn_cmd_train, &bn_cmd_launch, &bn_cmd_selftest, NULL,
 };
 
 static const struct gt_exit_code exit_codes[] = {
@@ -14,7 +14,7 @@ static const struct gt_exit_code exit_codes[] = {
 	{ BN_EXIT_INCONCLUSIVE, "no conclusion, and --require-conclusive was given" },
 	{ BN_EXIT_INCOMPARABLE, "the results cannot be compared: another host, suite or workload definition" },
 	{ BN_EXIT_INVALID, "invalid session: identical arms differed, settings changed midway, or it was interrupted" },
-	{ BN_EXIT_WRONG, "a workload's result was wrong, so its speed means nothing" },
+	{ BN_EXIT_WRONG, "a workload's result was wrong, so its speed means nothing; or the self-test failed" },
 	{ 0, NULL },
 };
 

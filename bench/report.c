@@ -82,6 +82,9 @@ struct bn_text bn_text_verdict(const json_t *c)
 	if (gt_streq(v, "same"))
 		snprintf(t.s, sizeof(t.s), "same (within %.1f %%%s)", margin,
 			 gt_json_get_bool(c, "tiny", false) ? "; real but tiny" : "");
+	else if (gt_streq(v, "inconclusive") && gt_streq(gt_json_get_str(c, "role", NULL), "guard") &&
+		 gt_json_get_bool(c, "not_worse", false))
+		snprintf(t.s, sizeof(t.s), "not worse (by %.1f %% or more)", margin);
 	else if (gt_streq(v, "inconclusive"))
 		snprintf(t.s, sizeof(t.s), "inconclusive: %.150s", reason ? reason : "no interval");
 	else

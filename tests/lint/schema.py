@@ -64,6 +64,7 @@ def main():
                     ["gputune", "status"]):
             validate(known, *cmd, *root)
     validate(known, "gpubench", "list")
+    validate(known, "gpubench", "selftest", "--stats", "--trials", "200")
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "result.json")
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path)

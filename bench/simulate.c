@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/analyze.h"
+#include "bench/rng.h"
+#include "bench/simulate.h"
+
+#define STEPS	     16
+#define STEP_SD	     .01
+#define STEP_AR	     .9 /* steps of one launch are alike: that is why they are not the unit */
+#define PAIRS	     12 /* of the sessions without looks */
+#define PAIRS_MOST   24
+#define MARGIN	     .01
+#define PRIMARIES    3
+#define EXPLORES     10
+
+const struct bn_sim_host bn_sim_hosts[] = {
+	{ "calm", "launches differ by 0.4 %", .004, 0, 0, 0, 0 },
+	{ "drifting", "2 % slower by the end, and wandering by 0.57 % a launch", .004, .02, .0057, 0, 0 },
+	{ "bursty", "one launch in ten is disturbed, by 8 % on average", .004, .005, .001, .1, .08 },
+};
+const size_t bn_n_sim_hosts = GT_ARRAY_SIZE(bn_sim_hosts);
+
+/* A host in the middle of a session. */
+struct sim {
+	const struct bn_sim_host *h;
+	struct bn_rng rng;
+	double walk;
+	size_t launch, launches;
+};
+
+static void begin(struct sim *s, const struct bn_sim_host *h, uint64_t seed, size_t trial, size_t launches)
+{
+	uint64_t key[2] = { seed, trial };
+
+	*s = (struct sim){ .h = h, .launches = launches };
+	bn_rng_seed(&s->rng, gt_hash64(key, sizeof(key), gt_hash64(h->name, strlen(h->name), 7)));
+}
+
+/* Steps of one launch, as times. */
+static void launch_steps(struct sim *s, double effect, double steps[STEPS])
+{
+	double level = effect + s->h->launch_sd * bn_rng_normal(&s->rng), ar = bn_rng_normal(&s->rng);
+
+	s->walk += s->h->walk_sd * bn_rng_normal(&s->rng);
+	level += s->walk + s->h->drift * (double)s->launch++ / (double)s->launches;
+	if (bn_rng_uniform(&s->rng) < s->h->burst_p)
+		level -= s->h->burst * log1p(-bn_rng_uniform(&s->rng));
+	for (int i = 0; i < STEPS; i++) {
+		ar = STEP_AR * ar + sqrt(1 - STEP_AR * STEP_AR) * bn_rng_normal(&s->rng);
+		steps[i] = exp(level + STEP_SD * .2 * ar);
+	}
+}
+
+static double launch(struct sim *s, double effect)
+{
+	double steps[STEPS];
+
+	launch_steps(s, effect, steps);
+	return log(bn_median(steps, STEPS));
+}
+
+/* n pairs in tossed order, as log-ratios. */
+static void pairs(struct sim *s, double effect, size_t n, double *d)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool b_first = bn_rng_u64(&s->rng) >> 63;
+		double first = launch(s, b_first ? effect : 0), second = launch(s, b_first ? 0 : effect);
+
+		d[i] = b_first ? first - second : second - first;
+	}
+}
+
+/* ---- one session each: is the event there? ---- */
+
+struct promise {
+	double effect;
+	bool broken;
+	double margin;
+};
+typedef bool (*event_fn)(struct sim *s, const struct promise *p, uint64_t seed);
+
+/* Does it ever claim a change, at any planned look? */
+static bool claims_at_a_look(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[PAIRS_MOST];
+
+	pairs(s, p->effect, PAIRS_MOST, d);
+	for (size_t k = 0; k < bn_n_looks; k++)
+		if (bn_signflip(d, bn_looks[k].pairs, bn_looks[k].alpha, seed).p <= bn_looks[k].alpha)
+			return true;
+	return false;
+}
+
+/* The verdict of the session as it is given: stop at the first look with an answer. */
+static enum bn_verdict session_verdict(struct sim *s, double effect, uint64_t seed)
+{
+	double d[PAIRS_MOST];
+
+	pairs(s, effect, PAIRS_MOST, d);
+	for (size_t k = 0; k < bn_n_looks; k++) {
+		struct bn_effect e = bn_signflip(d, bn_looks[k].pairs, bn_looks[k].alpha, seed);
+		enum bn_verdict v = bn_decide(false, e, e.p, bn_looks[k].alpha, log1p(MARGIN));
+
+		if (v != BN_INCONCLUSIVE)
+			return v;
+	}
+	return BN_INCONCLUSIVE;
+}
+
+static bool says_better(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	return session_verdict(s, p->effect, seed) == BN_BETTER;
+}
+
+static bool says_same(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	return session_verdict(s, p->effect, seed) == BN_SAME;
+}
+
+static bool claims(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[PAIRS];
+
+	pairs(s, p->effect, PAIRS, d);
+	if (p->broken) { /* every step taken for a measurement of its own */
+		double a[PAIRS * STEPS], b[PAIRS * STEPS];
+
+		for (size_t i = 0; i < PAIRS; i++) {
+			launch_steps(s, 0, a + i * STEPS);
+			launch_steps(s, p->effect, b + i * STEPS);
+		}
+		return bn_welch(a, PAIRS * STEPS, b, PAIRS * STEPS, .05).p <= .05;
+	}
+	return bn_signflip(d, PAIRS, .05, seed).p <= .05;
+}
+
+static bool covers(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[PAIRS];
+	struct bn_effect e;
+
+	pairs(s, p->effect, PAIRS, d);
+	e = bn_signflip(d, PAIRS, .05, seed);
+	return e.lo <= p->effect && p->effect <= e.hi;
+}
+
+/* A guard that is worse by its margin must not pass as "not worse". */
+static bool guard_passes(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[PAIRS];
+
+	pairs(s, p->margin, PAIRS, d);
+	return bn_not_worse(false, bn_signflip(d, PAIRS, .05, seed), p->margin);
+}
+
+static bool aa_fails(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[6];
+
+	pairs(s, 0, 6, d);
+	return bn_signflip(d, 6, .05, seed).p <= .05;
+}
+
+/* Three primary metrics, none of which moves: does any of them pass Holm? */
+static bool holm_claims(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[PAIRS], pv[PRIMARIES];
+	bool any = false;
+
+	for (int m = 0; m < PRIMARIES; m++) {
+		pairs(s, 0, PAIRS, d);
+		pv[m] = bn_signflip(d, PAIRS, .05, seed).p;
+	}
+	bn_holm(pv, PRIMARIES, pv);
+	for (int m = 0; m < PRIMARIES; m++)
+		any |= pv[m] <= .05;
+	return any;
+}
+
+/* Ten metrics of which two really move: is more than none of those that are named a false one? As a rate of sessions it
+ * bounds the rate of discoveries from above only roughly, so the share itself is drawn: a coin with that probability. */
+static bool bh_false_discovery(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double d[PAIRS], pv[EXPLORES];
+	int found = 0, lies = 0;
+
+	for (int m = 0; m < EXPLORES; m++) {
+		pairs(s, m < 2 ? .03 : 0, PAIRS, d);
+		pv[m] = bn_signflip(d, PAIRS, .05, seed).p;
+	}
+	bn_benjamini_hochberg(pv, EXPLORES, pv);
+	for (int m = 0; m < EXPLORES; m++) {
+		found += pv[m] <= .05;
+		lies += m >= 2 && pv[m] <= .05;
+	}
+	return found && bn_rng_uniform(&s->rng) * found < lies;
+}
+
+/* What people do: all of before, then all of after. */
+static bool habit_claims(struct sim *s, const struct promise *p, uint64_t seed)
+{
+	double a[PAIRS], b[PAIRS];
+
+	for (size_t i = 0; i < PAIRS; i++)
+		a[i] = launch(s, 0);
+	for (size_t i = 0; i < PAIRS; i++)
+		b[i] = launch(s, 0);
+	return bn_welch(a, PAIRS, b, PAIRS, .05).p <= .05;
+}
+
+static double rate(const struct bn_sim_host *h, event_fn event, const struct promise *p, uint64_t seed, size_t trials)
+{
+	size_t hits = 0;
+
+#pragma omp parallel for reduction(+ : hits) schedule(dynamic, 4)
+	for (size_t t = 0; t < trials; t++) {
+		struct sim s;
+
+		begin(&s, h, seed, t, 2 * PAIRS_MOST);
+		hits += event(&s, p, seed + t);
+	}
+	return (double)hits / (double)trials;
+}
+
+/* The smallest effect that PAIRS pairs are promised to find, from what a long A/A session of this host scatters. */
+static double promised_mde(const struct bn_sim_host *h, uint64_t seed)
+{
+	double d[400];
+	struct sim s;
+
+	begin(&s, h, seed, SIZE_MAX, GT_ARRAY_SIZE(d) * 2);
+	pairs(&s, 0, GT_ARRAY_SIZE(d), d);
+	return bn_mde(bn_sd(d, GT_ARRAY_SIZE(d)), PAIRS, .05);
+}
+
+size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_result *out)
+{
+	const struct {
+		const char *text;
+		event_fn event;
+		double effect; /* infinite: the promised MDE */
+		enum bn_sim_sense sense;
+		double bound;
+	} promises[] = {
+		{ "false alarms, 12 pairs at 5 %", claims, 0, BN_AT_MOST, .07 },
+		{ "false alarms at any of the planned looks", claims_at_a_look, 0, BN_AT_MOST, .07 },
+		{ "intervals that hold no change", covers, 0, BN_AT_LEAST, .93 },
+		{ "intervals that hold a change of -3 %", covers, -.03, BN_AT_LEAST, .93 },
+		{ "the smallest promised change is found (80 %)", claims, INFINITY, BN_AT_LEAST, .73 },
+		{ "\"same\" of a change as large as the margin", says_same, -MARGIN, BN_AT_MOST, .07 },
+		{ "\"not worse\" of a guard worse by its margin", guard_passes, 0, BN_AT_MOST, .07 },
+		{ "\"better\" where nothing changed", says_better, 0, BN_AT_MOST, .07 },
+		{ "honest sessions that A/A pairs call biased", aa_fails, 0, BN_AT_MOST, .07 },
+		{ "a false claim among three primaries (Holm)", holm_claims, 0, BN_AT_MOST, .07 },
+		{ "false among the claims of ten metrics (BH)", bh_false_discovery, 0, BN_AT_MOST, .07 },
+		{ "for comparison: all before, then all after", habit_claims, 0, BN_AT_MOST, NAN },
+	};
+	size_t n = 0;
+
+	for (size_t h = 0; h < bn_n_sim_hosts; h++) {
+		double mde = promised_mde(&bn_sim_hosts[h], seed);
+
+		for (size_t i = 0; i < GT_ARRAY_SIZE(promises) && n < BN_SIM_RESULTS_MAX; i++) {
+			struct promise p = { isinf(promises[i].effect) ? -mde : promises[i].effect, broken, log1p(.02) };
+			struct bn_sim_result *r = &out[n++];
+
+			*r = (struct bn_sim_result){ .host = bn_sim_hosts[h].name, .bound = promises[i].bound,
+						     .sense = promises[i].sense, .trials = trials };
+			if (isinf(promises[i].effect))
+				snprintf(r->promise, sizeof(r->promise), "a change of %.2f %% is found, promised 80 %%",
+					 -100 * expm1(-mde));
+			else
+				snprintf(r->promise, sizeof(r->promise), "%s", promises[i].text);
+			r->rate = rate(&bn_sim_hosts[h], promises[i].event, &p, seed, trials);
+		}
+	}
+	return n;
+}
+
+bool bn_sim_holds(const struct bn_sim_result *r)
+{
+	if (isnan(r->bound))
+		return true;
+	return r->sense == BN_AT_MOST ? r->rate <= r->bound : r->rate >= r->bound;
+}

@@ -1,0 +1,30 @@
+The statistics prove themselves on simulated hosts whose truth is known: every promise holds, on each of them.
+
+  $ gpubench selftest --stats --trials 300 > out; tail -1 out; grep -c ' ok$' out
+  every promise holds: 300 simulated sessions each, seed 1
+  33
+  $ grep -E '^calm +false alarms' out
+  calm     false alarms, 12 pairs at 5 % * <= 7 % ok (glob)
+  calm     false alarms at any of the planned looks * <= 7 % ok (glob)
+
+What people do, all before and then all after, is shown beside it: on a host that drifts it is wrong most of the time.
+
+  $ awk '/^drifting for comparison/ { print ($9 > 50) }' out
+  1
+
+A checker that cannot fail is none: taking the steps of one process for independent measurements is found out.
+
+  $ GPUBENCH_FAULT=steps gpubench selftest --stats --trials 200 | grep -E 'false alarms, 12 pairs.*BROKEN$' | cut -d' ' -f1
+  gpubench: the statistics do not keep what they promise
+  calm
+  drifting
+  bursty
+  $ GPUBENCH_FAULT=steps gpubench selftest --stats --trials 200 > /dev/null 2>&1
+  [6]
+
+  $ gpubench selftest
+  gpubench: selftest needs to know of what: --stats
+  [64]
+  $ gpubench selftest --stats --trials 10
+  gpubench: --trials takes 200 to 100000: with fewer, chance alone breaks a promise
+  [64]

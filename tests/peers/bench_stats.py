@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench's statistics against SciPy: made-up results go through `gpubench report` and `gpubench compare`, and what comes
+out is computed again by scipy.stats. Skips where Debian's python3-scipy is not installed."""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    from scipy import stats
+except ImportError:
+    print("1..0 # SKIP no python3-scipy here")
+    sys.exit(0)
+
+BUILD = os.environ.get("TOP_BUILDDIR", ".")
+METRICS = ("p1", "p2", "p3", "x1", "x2", "x3", "x4")
+number, failed = 0, 0
+
+
+def tell(name, offences):
+    global number, failed
+    number += 1
+    print(f"{'not ok' if offences else 'ok'} {number} - {name}")
+    for line in offences[:10]:
+        print(f"#   {line}")
+    failed += bool(offences)
+
+
+def document(rng, pairs, design="pairs", scale=.02):
+    doc = {"schema": "gpubench/1", "tool": {"name": "gpubench", "version": "1", "suite_major": 1},
+           "run": {"design": design, "seed": 1, "looks": [{"pairs": pairs, "alpha": .05}], "workloads": list(METRICS),
+                   "interrupted": False, "duration_s": 10, "notes": []},
+           "host": {"identity": "a"}, "treatment": {"declared": []}, "arms": {"a": "a", "b": "b"}, "settings": {},
+           "confounders": [], "metrics": [], "launches": []}
+    for m in METRICS:
+        doc["metrics"].append({"id": m, "workload": m, "unit": "s", "direction": "lower", "tail": False, "margin": .01,
+                               "role": "primary" if m[0] == "p" else "explore", "definition": m})
+    seq = 0
+    for block in range(pairs):
+        for arm in "AB" if design == "pairs" else "A":
+            for m in METRICS:
+                effect = .01 * METRICS.index(m) * (arm == "B")
+                value = math.exp(rng.normal(effect, scale))
+                doc["launches"].append({"seq": seq, "block": block, "kind": "ab" if design == "pairs" else "single",
+                                        "arm": arm, "workload": m, "t_s": seq, "failure": None, "wrong": None,
+                                        "metrics": {m: {"warmup": 0, "samples": [value]}}})
+                seq += 1
+    return doc
+
+
+def logs(doc, metric, arm):
+    return np.log([run["metrics"][metric]["samples"][0] for run in doc["launches"]
+                   if run["workload"] == metric and run["arm"] == arm])
+
+
+def gpubench(*args, files):
+    with tempfile.TemporaryDirectory() as where:
+        paths = []
+        for i, doc in enumerate(files):
+            paths.append(os.path.join(where, f"{i}.json"))
+            with open(paths[-1], "w", encoding="utf-8") as f:
+                json.dump(doc, f)
+        done = subprocess.run([os.path.join(BUILD, "gpubench"), *args, *paths, "--json"], capture_output=True, text=True,
+                              check=False)
+    return json.loads(done.stdout)
+
+
+def close(name, ours, theirs, bad, tol=1e-7):
+    if ours is None or not abs(ours - theirs) <= tol * max(1, abs(theirs)):
+        bad.append(f"{name}: {ours} here, {theirs} by SciPy")
+
+
+def pct(x):
+    return 100 * math.expm1(x)
+
+
+def paired(doc, out, bad):
+    raw = {}
+    for row in out["comparisons"]:
+        m = row["metric"]
+        d = logs(doc, m, "B") - logs(doc, m, "A")
+        test = stats.permutation_test((d,), np.mean, permutation_type="samples", n_resamples=np.inf)
+        raw[m] = test.pvalue
+        close(f"{m} p", row["p"], test.pvalue, bad)
+        close(f"{m} change", row["change_pct"], pct(np.mean(d)), bad)
+        t = stats.ttest_1samp(d, 0)
+        half = stats.t.ppf(.975, len(d) - 1) * stats.sem(d)
+        close(f"{m} t p", row["t_interval"]["p"], t.pvalue, bad)
+        close(f"{m} t low", row["t_interval"]["ci_low_pct"], pct(np.mean(d) - half), bad)
+        close(f"{m} t high", row["t_interval"]["ci_high_pct"], pct(np.mean(d) + half), bad)
+        walsh = [(d[i] + d[j]) / 2 for i in range(len(d)) for j in range(i, len(d))]
+        close(f"{m} Hodges-Lehmann", row["hodges_lehmann_pct"], pct(np.median(walsh)), bad)
+        df = len(d) - 1
+        mde = (stats.t.ppf(.975, df) + stats.t.ppf(.8, df)) * stats.sem(d)
+        close(f"{m} MDE", row["mde_pct"], pct(mde), bad)
+        # The interval is that of the test: at its ends the shifted differences are just not rejected.
+        for end, out_by in (("ci_low_pct", -1e-6), ("ci_high_pct", 1e-6)):
+            at = math.log1p(row[end] / 100)
+            inside = stats.permutation_test((d - at + out_by,), np.mean, permutation_type="samples", n_resamples=np.inf)
+            beyond = stats.permutation_test((d - at - out_by,), np.mean, permutation_type="samples", n_resamples=np.inf)
+            if not inside.pvalue > .05 >= beyond.pvalue:
+                bad.append(f"{m} {end}: p {inside.pvalue} just inside, {beyond.pvalue} just outside")
+    return raw
+
+
+def adjusted(out, raw, bad):
+    """Holm and Benjamini-Hochberg by their definitions (SciPy 1.10 has neither)."""
+    first = sorted(p for m, p in raw.items() if m[0] == "p")
+    rest = sorted(p for m, p in raw.items() if m[0] != "p")
+    for row in out["comparisons"]:
+        p = raw[row["metric"]]
+        if row["family"] == "holm":
+            want = max(min(1, first[k] * (len(first) - k)) for k in range(len(first)) if first[k] <= p)
+        else:
+            want = min(min(1, rest[k] * len(rest) / (k + 1)) for k in range(len(rest)) if rest[k] >= p)
+        close(f"{row['metric']} {row['family']}", row["p_adjusted"], want, bad)
+
+
+def unpaired(a, b, out, bad):
+    for row in out["comparisons"]:
+        x, y = logs(a, row["metric"], "A"), logs(b, row["metric"], "A")
+        close(f"{row['metric']} Welch p", row["p"], stats.ttest_ind(y, x, equal_var=False).pvalue, bad)
+        close(f"{row['metric']} Welch change", row["change_pct"], pct(np.mean(y) - np.mean(x)), bad)
+
+
+def main():
+    rng = np.random.default_rng(5)
+    for pairs in (6, 9, 12):
+        doc = document(rng, pairs)
+        out = gpubench("report", files=[doc])
+        bad = []
+        raw = paired(doc, out, bad)
+        tell(f"{pairs} pairs of {len(METRICS)} metrics: sign-flip test, its interval, t, Hodges-Lehmann, MDE", bad)
+        bad = []
+        adjusted(out, raw, bad)
+        tell(f"{pairs} pairs: Holm on the primaries, Benjamini-Hochberg on the rest", bad)
+    a, b = document(rng, 9, "single"), document(rng, 11, "single", .05)
+    bad = []
+    unpaired(a, b, gpubench("compare", files=[a, b]), bad)
+    tell("two files: Welch's test of log-ratios", bad)
+    print(f"1..{number}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
