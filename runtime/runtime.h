@@ -65,6 +65,8 @@ const char *rt_node_name(const struct rt_node *n);
 /* Names must be unique among inputs and parameters. Results of ops are named after the op and may be renamed. */
 struct rt_node *rt_input(struct rt_graph *g, const char *name, enum rt_dtype dtype, struct rt_shape shape);
 struct rt_node *rt_param(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
+/* What the model keeps beside its parameters and no gradient changes: a batchnorm's running statistics. */
+struct rt_node *rt_buffer(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
 struct rt_node *rt_name(struct rt_node *n, const char *name); /* returns n; NULL stays NULL */
 
 /* y (…,N) = x (…,K) w(N,K)^T + b (N); b may be NULL. */
@@ -79,8 +81,52 @@ struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_no
 struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads);
 /* The tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 struct rt_node *rt_gelu(struct rt_graph *g, struct rt_node *x);
+struct rt_node *rt_gelu_erf(struct rt_graph *g, struct rt_node *x); /* 0.5 x (1 + erf(x / sqrt(2))) */
 struct rt_node *rt_relu(struct rt_graph *g, struct rt_node *x);
-struct rt_node *rt_add(struct rt_graph *g, struct rt_node *a, struct rt_node *b); /* same shapes */
+struct rt_node *rt_silu(struct rt_graph *g, struct rt_node *x); /* x / (1 + e^-x) */
+struct rt_node *rt_tanh(struct rt_graph *g, struct rt_node *x);
+struct rt_node *rt_sigmoid(struct rt_graph *g, struct rt_node *x);
+/* a + b. b has the shape of a, or of a without its first dimensions: it is then added to every part of a. */
+struct rt_node *rt_add(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
+struct rt_node *rt_mul(struct rt_graph *g, struct rt_node *a, struct rt_node *b); /* a * b, same shapes */
+struct rt_node *rt_affine(struct rt_graph *g, struct rt_node *x, float scale, float offset); /* scale x + offset */
+/* Each element is zero with probability rate, else x / (1 - rate); in rt_eval it is x. Which ones is a function of the seed,
+ * the dropout, the step and the element. 0 <= rate < 1. */
+struct rt_node *rt_dropout(struct rt_graph *g, struct rt_node *x, float rate);
+struct rt_node *rt_softmax(struct rt_graph *g, struct rt_node *x); /* over the last dimension */
+/* y = x / sqrt(mean(x^2) + eps) * gain (C) over the last dimension of x (…,C). */
+struct rt_node *rt_rmsnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, float eps);
+/* One dimension (from 0) less; a tensor of one dimension becomes (1). The gradient of a maximum goes to its first place. */
+enum rt_reduction { RT_SUM, RT_MEAN, RT_MAX };
+struct rt_node *rt_reduce(struct rt_graph *g, struct rt_node *x, enum rt_reduction how, int dimension);
+/* The same elements in another shape. */
+struct rt_node *rt_reshape(struct rt_graph *g, struct rt_node *x, struct rt_shape shape);
+/* y (…,M,N) = op(a) op(b) for each of the leading dimensions, which are the same; op(a) is (M,K), op(b) is (K,N), and
+ * ta, tb say that the operand is stored the other way round. */
+struct rt_node *rt_matmul(struct rt_graph *g, struct rt_node *a, bool ta, struct rt_node *b, bool tb);
+/* As rt_attention, every query seeing every key. */
+struct rt_node *rt_attention_full(struct rt_graph *g, struct rt_node *qkv, int heads);
+
+/* ---- images: (N,H,W,C), channels innermost ---- */
+struct rt_conv2d {
+	int stride; /* 0 means 1 */
+	int pad;    /* zeros on each side */
+	int groups; /* 0 means 1 */
+};
+/* y (N,OH,OW,O) = x (N,H,W,C) * w (O,C/groups,KH,KW) + b (O), OH = (H + 2 pad - KH) / stride + 1; b may be NULL. Weights are
+ * in torch's order. */
+struct rt_node *rt_conv2d(struct rt_graph *g, struct rt_node *x, struct rt_node *w, struct rt_node *b, struct rt_conv2d how);
+/* y = (x - mean) / sqrt(var + eps) * gain (C) + bias (C) per channel, over all but the last dimension of x (…,C). rt_step
+ * takes the batch's mean and variance, and moves running_mean and running_var (C) towards them by `momentum` (torch: 0.1)
+ * once the loss is known to be finite; rt_eval takes the running ones. */
+struct rt_node *rt_batchnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, struct rt_node *bias,
+			     struct rt_node *running_mean, struct rt_node *running_var, float eps, float momentum);
+/* Windows of window x window; padding is never the maximum, and counts as zeros in the average. pad <= window / 2. */
+struct rt_node *rt_max_pool(struct rt_graph *g, struct rt_node *x, int window, int stride, int pad);
+struct rt_node *rt_avg_pool(struct rt_graph *g, struct rt_node *x, int window, int stride, int pad);
+/* Zeros before and after the last dimension. */
+struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int after);
+
 /* Losses: scalars (1), where rt_compile starts. */
 /* mean over rows of -log softmax(logits (…,V))[targets (…)]. Fused with the linear that makes the logits. */
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
@@ -88,14 +134,15 @@ struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, str
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
 
 /* The loss by each op's plain definition, in double, one element after the other: what everything else is checked against.
- * values[i] holds input or parameter i in order of declaration (RT_I32 as doubles). out, if not NULL, receives the elements
+ * values[i] holds input, parameter or buffer i in order of declaration (RT_I32 as doubles). out, if not NULL, receives the elements
  * of node `watch`. */
 int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
 		 struct gt_err *err);
-int rt_graph_leaves(const struct rt_graph *g); /* inputs and parameters */
+int rt_graph_leaves(const struct rt_graph *g); /* inputs, parameters and buffers */
 struct rt_node *rt_graph_leaf(const struct rt_graph *g, int i);
 struct rt_node *rt_graph_node(const struct rt_graph *g, const char *name); /* the last of that name, or NULL */
 bool rt_node_is_param(const struct rt_node *n);
+bool rt_node_is_buffer(const struct rt_node *n);
 enum rt_dtype rt_node_dtype(const struct rt_node *n);
 
 /* ---- compiling ---- */
@@ -171,7 +218,7 @@ void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 void rt_set_lr(struct rt_program *p, double lr);
 
-/* Memory of a tensor inside the program, valid until rt_program_free: parameters always (they may be written between
+/* Memory of a tensor inside the program, valid until rt_program_free: parameters and buffers always (they may be written between
  * steps); values only with no_reuse; gradients only with keep_gradients (the sum over the update so far, before its loss
  * scale is undone and before clipping), NULL if the loss does not depend on n. NULL too for a node that fusion removed. */
 float *rt_value(struct rt_program *p, const struct rt_node *n);
@@ -234,4 +281,9 @@ struct rt_gpt_config {
 struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *c);
 /* sizes[0] inputs, ReLU between layers, sizes[n-1] classes. Declares inputs "x" (batch,sizes[0]) and "y" (batch). */
 struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *sizes, int n);
+/* ResNet for small images: 6 n + 2 layers (depth 20, 32, 44, 56, …) of 16, 32, 64 channels, shortcuts without weights.
+ * Declares inputs "x" (batch,size,size,3) and "y" (batch). */
+struct rt_node *rt_model_resnet_small(struct rt_graph *g, int64_t batch, int64_t size, int depth, int64_t classes);
+/* ResNet-50 for large images: bottlenecks of 3, 4, 6, 3; weights named as torchvision names them. Same inputs. */
+struct rt_node *rt_model_resnet50(struct rt_graph *g, int64_t batch, int64_t size, int64_t classes);
 #endif

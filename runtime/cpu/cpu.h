@@ -21,6 +21,8 @@ struct rt_run {
 	const struct rt_optimizer *optimizer;
 	int64_t step; /* from 1 */
 	double correction1, correction2; /* 1 - beta^step */
+	uint64_t seed;
+	int64_t batch; /* from 0: what tells the random numbers of one batch from the next */
 };
 struct rt_cpu;
 typedef void rt_kernel(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run);
@@ -72,7 +74,14 @@ static inline float *rt_f32(const struct rt_node *n)
 rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedding, rt_cpu_embedding_bwd, rt_cpu_layernorm,
 	rt_cpu_add_layernorm, rt_cpu_layernorm_bwd, rt_cpu_attention, rt_cpu_attention_bwd, rt_cpu_act, rt_cpu_act_bwd, rt_cpu_add,
 	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_cast, rt_cpu_scale, rt_cpu_sum_up,
-	rt_cpu_grad_norm, rt_cpu_sgd, rt_cpu_adamw, rt_cpu_adamw8;
+	rt_cpu_grad_norm, rt_cpu_sgd, rt_cpu_adamw, rt_cpu_adamw8,
+	rt_cpu_conv, rt_cpu_conv_bwd_x, rt_cpu_conv_bwd_w, rt_cpu_batchnorm, rt_cpu_batchnorm_bwd, rt_cpu_max_pool,
+	rt_cpu_max_pool_bwd, rt_cpu_avg_pool, rt_cpu_avg_pool_bwd, rt_cpu_pad, rt_cpu_pad_bwd, rt_cpu_reshape, rt_cpu_reduce, rt_cpu_reduce_bwd,
+	rt_cpu_softmax, rt_cpu_softmax_bwd, rt_cpu_rmsnorm, rt_cpu_rmsnorm_bwd, rt_cpu_mul, rt_cpu_affine,
+	rt_cpu_dropout, rt_cpu_matmul;
+/* y (rows,cols) = act(x + bias (cols) or 0), by the team; x is left with the bias added if it is not y. */
+void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols,
+		     enum rt_act act);
 /* out (cols) = or += sums over the rows of x (rows,cols), by the team. */
 void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add);
 #endif

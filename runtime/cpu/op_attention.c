@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One head of one batch row is one task of one thread; it works through the queries in blocks of RT_ATTENTION_BLOCK and, for
- * each, only over the keys up to the block's last query. The products are single-thread calls.
+ * each, if causal, only over the keys up to the block's last query. The products are single-thread calls.
  */
 #include <math.h>
 #include <omp.h>
@@ -12,19 +12,21 @@ struct shape {
 	int64_t batch, len, width, heads, depth, stride; /* stride: between rows of qkv */
 	int64_t ld;					  /* between rows of scores */
 	float scale;
+	bool all_keys;
 };
 
-static struct shape shape_of(const struct rt_node *qkv, int heads)
+static struct shape shape_of(const struct rt_node *qkv, const struct rt_attr *attr)
 {
 	struct shape s = {
 		.batch = qkv->shape.d[0],
 		.len = qkv->shape.d[1],
 		.width = qkv->shape.d[2] / 3,
-		.heads = heads,
+		.heads = attr->heads,
+		.all_keys = attr->all_keys,
 		.stride = qkv->shape.d[2],
 	};
 
-	s.depth = s.width / heads;
+	s.depth = s.width / attr->heads;
 	s.ld = (s.len + 15) / 16 * 16;
 	s.scale = 1.0f / sqrtf((float)s.depth);
 	return s;
@@ -36,18 +38,21 @@ static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	const float *k = q + s->width, *v = k + s->width;
 
 	for (int64_t t = 0; t < s->len; t += RT_ATTENTION_BLOCK) {
-		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = t + rows;
+		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
 
 		rt_gemm_one(false, true, rows, keys, s->depth, s->scale, q + t * s->stride, s->stride, k, s->stride, 0, scores,
 			    s->ld);
-		cpu->simd->causal_softmax(scores, s->ld, rows, t + 1, keys, lse ? lse + t : NULL);
+		if (s->all_keys)
+			cpu->simd->softmax(scores, scores, s->ld, rows, keys, lse ? lse + t : NULL);
+		else
+			cpu->simd->causal_softmax(scores, s->ld, rows, t + 1, keys, lse ? lse + t : NULL);
 		rt_gemm_one(false, false, rows, s->depth, keys, 1, scores, s->ld, v, s->stride, 0, y + t * s->width, s->width);
 	}
 }
 
 void rt_cpu_attention(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	struct shape s = shape_of(c->in[0], c->attr.heads);
+	struct shape s = shape_of(c->in[0], &c->attr);
 	size_t scratch = rt_attention_scratch_floats(c);
 	float *lse = rt_f32(c->out[1]);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
@@ -76,11 +81,14 @@ static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	int64_t last = (s->len - 1) / RT_ATTENTION_BLOCK * RT_ATTENTION_BLOCK;
 
 	for (int64_t t = last; t >= 0; t -= RT_ATTENTION_BLOCK, beta = 1) {
-		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = t + rows;
+		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
 		const float *qt = q + t * s->stride, *dyt = dy + t * s->width;
 
 		rt_gemm_one(false, true, rows, keys, s->depth, s->scale, qt, s->stride, k, s->stride, 0, p, s->ld);
-		cpu->simd->causal_probs(p, s->ld, rows, t + 1, keys, lse + t);
+		if (s->all_keys)
+			cpu->simd->softmax_probs(p, s->ld, rows, keys, lse + t);
+		else
+			cpu->simd->causal_probs(p, s->ld, rows, t + 1, keys, lse + t);
 		rt_gemm_one(true, false, keys, s->depth, rows, 1, p, s->ld, dyt, s->width, beta, dv, s->stride);
 		rt_gemm_one(false, true, rows, keys, s->depth, 1, dyt, s->width, v, s->stride, 0, dp, s->ld);
 		cpu->simd->row_dots(d, y + t * s->width, dyt, s->width, rows, s->depth);
@@ -92,7 +100,7 @@ static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 
 void rt_cpu_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	struct shape s = shape_of(c->in[1], c->attr.heads);
+	struct shape s = shape_of(c->in[1], &c->attr);
 	size_t scratch = rt_attention_scratch_floats(c);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* add, activations, dot. */
 #include <omp.h>
+#include <string.h>
 #include "runtime/cpu/cpu.h"
 
 void rt_cpu_act(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
@@ -35,7 +36,32 @@ void rt_cpu_act_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const str
 	}
 }
 
+/* Element i of a part of b's length: runs that end where a part ends. */
+static void add_parts(const struct rt_simd *simd, float *y, const float *a, const float *b, int64_t part, int64_t lo, int64_t hi)
+{
+	while (lo < hi) {
+		int64_t run = GT_MIN(hi - lo, part - lo % part);
+
+		simd->add(y + lo, a + lo, b + lo % part, run);
+		lo += run;
+	}
+}
+
 void rt_cpu_add(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape), part = rt_shape_elements(&c->in[1]->shape);
+	int team = rt_cpu_team(cpu, 12.0 * (double)n);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		add_parts(cpu->simd, rt_f32(c->out[0]), rt_f32(c->in[0]), rt_f32(c->in[1]), part, lo, hi);
+	}
+}
+
+void rt_cpu_mul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	int team = rt_cpu_team(cpu, 12.0 * (double)n);
@@ -45,8 +71,49 @@ void rt_cpu_add(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 		int64_t lo, hi;
 
 		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->add(rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, rt_f32(c->in[1]) + lo, hi - lo);
+		cpu->simd->mul(rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, rt_f32(c->in[1]) + lo, hi - lo,
+			       c->attr.accumulate & 1);
 	}
+}
+
+void rt_cpu_affine(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	int team = rt_cpu_team(cpu, 8.0 * (double)n);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->affine(rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, c->attr.scale, c->attr.offset, hi - lo,
+				  c->attr.accumulate & 1);
+	}
+}
+
+/* The gradient is the same op on dy: the same elements are dropped again. */
+void rt_cpu_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	uint64_t key = rt_random_u64(run->seed, 0xd0 + (uint64_t)c->attr.stream, (uint64_t)run->batch);
+	double rate = run->eval ? 0 : (double)c->attr.rate;
+	uint32_t limit = (uint32_t)(rate * 4294967296.0);
+	int team = rt_cpu_team(cpu, 8.0 * (double)n);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->dropout(rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, hi - lo, (uint64_t)lo, key, limit,
+				   (float)(1 / (1 - rate)), c->attr.accumulate & 1);
+	}
+}
+
+void rt_cpu_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	if (c->out[0]->data != c->in[0]->data)
+		memcpy(c->out[0]->data, c->in[0]->data, rt_node_bytes(c->in[0]));
 }
 
 /* For checks, not for speed: one thread, in double. */

@@ -15,25 +15,31 @@ void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, in
 	}
 }
 
+void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act)
+{
+	int team = rt_cpu_team(cpu, 8.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(rows, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->bias_act(x + lo * cols, y + lo * cols, bias, hi - lo, cols, act);
+	}
+}
+
 /* y (M,N) = act(x (M,K) w (N,K)^T + b) */
 void rt_cpu_linear(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t m = rt_rows(c->in[0]), k = rt_cols(c->in[0]), n = rt_cols(c->out[0]);
 	float *y = rt_f32(c->out[0]), *pre = c->out[1] ? rt_f32(c->out[1]) : y;
 	const float *bias = rt_f32(c->in[2]);
-	int team = rt_cpu_team(cpu, 8.0 * (double)m * (double)n);
 
 	rt_gemm_any(cpu, c->in[0]->dtype, false, true, m, n, k, c->in[0]->data, k, c->in[1]->data, k, 0, pre, n,
 		    rt_f32(c->out[RT_MAX_IO - 1]));
 	if (!bias && c->attr.act == RT_ACT_NONE)
 		return;
-#pragma omp parallel num_threads(team) if (team > 1)
-	{
-		int64_t lo, hi;
-
-		rt_part(m, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->bias_act(pre + lo * n, y + lo * n, bias, hi - lo, n, c->attr.act);
-	}
+	rt_cpu_bias_act(cpu, pre, y, bias, m, n, c->attr.act);
 }
 
 /* dx (M,K) = or += dy (M,N) w (N,K) */

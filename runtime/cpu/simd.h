@@ -31,7 +31,7 @@ struct rt_simd {
 	const char *name;
 	/* y (rows,cols) = act(x + bias (cols) or 0); x is left with the bias added if it is not y. */
 	void (*bias_act)(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act);
-	/* dx = or += dy act'(saved): gelu reads its input, relu its output. dx may be dy. */
+	/* dx = or += dy act'(saved): rt_act_reads_input() says whether saved is x or y. dx may be dy. */
 	void (*act_bwd)(float *dx, const float *dy, const float *saved, int64_t n, enum rt_act act, bool add);
 	void (*add)(float *y, const float *a, const float *b, int64_t n); /* y may be a or b */
 	/* x = a + b (rows,cols) if b, else x is a and not written; y = layernorm(x); mean and rstd (rows) or NULL. */
@@ -65,6 +65,32 @@ struct rt_simd {
 	/* AdamW on one block of n <= RT_MAP8_BLOCK elements: m and v are codes of map_m, map_v, times m_max and v_max. */
 	void (*adamw8)(float *p, uint8_t *m, uint8_t *v, float *m_max, float *v_max, const float *g, int64_t n,
 		       const struct rt_adamw *h, const struct rt_map8 *map_m, const struct rt_map8 *map_v);
+	/* Per channel of x (rows,cols): sums (2,cols) of x - shift (cols) and of its square. */
+	void (*channel_sums)(double *sums, const float *x, const float *shift, int64_t rows, int64_t cols);
+	/* y = x a + b, + residual or NULL, cut at zero if relu. y may be x or residual. */
+	void (*channel_affine)(float *y, const float *x, const float *residual, const float *a, const float *b, int64_t rows,
+			       int64_t cols, bool relu);
+	/* With g = dy where y > 0 (everywhere if y is NULL): sums (2,cols) of g and of g (x - mean). */
+	void (*channel_bwd_sums)(double *sums, const float *dy, const float *y, const float *x, const float *mean, int64_t rows,
+				 int64_t cols);
+	/* dx = or += g a + x b + k; dres = or += g. Either may be NULL, dx may be dy. */
+	void (*channel_bwd)(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *a,
+			    const float *b, const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres);
+	/* y = softmax of each row of x, both with stride ld; y may be x. Log-sum-exp to lse or NULL. */
+	void (*softmax)(float *y, const float *x, int64_t ld, int64_t rows, int64_t cols, float *lse);
+	void (*softmax_probs)(float *s, int64_t ld, int64_t rows, int64_t cols, const float *lse);
+	/* y = x rstd gain, rstd = 1/sqrt(mean(x^2) + eps) to rstd (rows) or NULL; and its gradients, as norm_bwd*. */
+	void (*rms)(float *y, float *rstd, const float *x, const float *gain, float eps, int64_t rows, int64_t cols);
+	void (*rms_bwd)(float *dx, const float *dy, const float *x, const float *gain, const float *rstd, int64_t rows,
+			int64_t cols, bool add);
+	void (*rms_bwd_gain)(float *dgain, const float *dy, const float *x, const float *rstd, int64_t rows, int64_t cols,
+			     int64_t c0, int64_t c1, bool add);
+	/* y = or += a b; y = or += x scale + offset. */
+	void (*mul)(float *y, const float *a, const float *b, int64_t n, bool add);
+	void (*affine)(float *y, const float *x, float scale, float offset, int64_t n, bool add);
+	/* y = or += x scale, or 0 where the 32 random bits of (key, first + i) are below limit. */
+	void (*dropout)(float *y, const float *x, int64_t n, uint64_t first, uint64_t key, uint32_t limit, float scale,
+			bool add);
 	void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h);
 	void (*sgd)(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h);
 };

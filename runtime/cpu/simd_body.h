@@ -15,10 +15,57 @@ INLINE vf gelu_gate(vf x)
 	return 1.0f / (1.0f + vexp(-GELU_2K * x * (1.0f + GELU_C * x * x)));
 }
 
+INLINE vf sigmoid(vf x)
+{
+	return 1.0f / (1.0f + vexp(-x));
+}
+
+/* Small arguments by an odd polynomial, the others by e^2x: a few roundings everywhere. */
+INLINE vf vtanh(vf x)
+{
+	vf z = x * x, near, far = 1.0f - 2.0f / (1.0f + vexp(2.0f * x));
+
+	near = ((((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z -
+		3.33332819422e-1f) * z * x + x;
+	return sel(z < 0.390625f, near, far);
+}
+
+/* A quotient of polynomials in x^2; beyond 4 it is 1 to all digits. */
+INLINE vf verf(vf x)
+{
+	vf c = sel(x != x, x, vmin(vmax(x, splat(-4.0f)), splat(4.0f))), z = c * c, p, q;
+
+	p = -2.72614225801306e-10f * z + 2.77068142495902e-08f;
+	p = p * z - 2.10102402082508e-06f;
+	p = p * z - 5.69250639462346e-05f;
+	p = p * z - 7.34990630326855e-04f;
+	p = p * z - 2.95459980854025e-03f;
+	p = p * z - 1.60960333262415e-02f;
+	q = -1.45660718464996e-05f * z - 2.13374055278905e-04f;
+	q = q * z - 1.68282697438203e-03f;
+	q = q * z - 7.37332916720468e-03f;
+	q = q * z - 1.42647390514189e-02f;
+	return c * p / q;
+}
+
+/* The normal distribution function. */
+INLINE vf normal_cdf(vf x)
+{
+	return 0.5f + 0.5f * verf(x * 0.70710678f);
+}
+
 INLINE vf act_fwd(vf x, enum rt_act act)
 {
 	if (act == RT_ACT_GELU)
 		return x * gelu_gate(x);
+	if (act == RT_ACT_GELU_ERF)
+		return x * normal_cdf(x);
+	if (act == RT_ACT_SILU)
+		return x * sigmoid(x);
+	if (act == RT_ACT_TANH)
+		return vtanh(x);
+	if (act == RT_ACT_SIGMOID)
+		return sigmoid(x);
 	if (act == RT_ACT_RELU)
 		return sel(x <= 0.0f, (vf){ 0 }, x); /* NaN stays NaN */
 	return x;
@@ -40,12 +87,20 @@ INLINE void bias_act_as(float *x, float *y, const float *bias, int64_t rows, int
 
 static void bias_act(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act)
 {
-	if (act == RT_ACT_GELU)
-		bias_act_as(x, y, bias, rows, cols, RT_ACT_GELU);
-	else if (act == RT_ACT_RELU)
-		bias_act_as(x, y, bias, rows, cols, RT_ACT_RELU);
-	else
-		bias_act_as(x, y, bias, rows, cols, RT_ACT_NONE);
+	switch (act) {
+#define AS(which)                                                                                                      \
+	case which:                                                                                                    \
+		bias_act_as(x, y, bias, rows, cols, which);                                                            \
+		break
+		AS(RT_ACT_NONE);
+		AS(RT_ACT_GELU);
+		AS(RT_ACT_RELU);
+		AS(RT_ACT_GELU_ERF);
+		AS(RT_ACT_SILU);
+		AS(RT_ACT_TANH);
+		AS(RT_ACT_SIGMOID);
+#undef AS
+	}
 }
 
 INLINE vf act_slope(vf saved, enum rt_act act)
@@ -54,6 +109,16 @@ INLINE vf act_slope(vf saved, enum rt_act act)
 
 	if (act == RT_ACT_RELU)
 		return sel(saved > 0.0f, splat(1), (vf){ 0 });
+	if (act == RT_ACT_TANH)
+		return 1.0f - saved * saved;
+	if (act == RT_ACT_SIGMOID)
+		return saved * (1.0f - saved);
+	if (act == RT_ACT_GELU_ERF)
+		return normal_cdf(saved) + saved * 0.39894228f * vexp(-0.5f * saved * saved);
+	if (act == RT_ACT_SILU) {
+		s = sigmoid(saved);
+		return s + saved * s * (1.0f - s);
+	}
 	s = gelu_gate(saved);
 	return s + saved * s * (1.0f - s) * (GELU_2K * (1.0f + 3 * GELU_C * saved * saved));
 }
@@ -69,10 +134,21 @@ INLINE void act_bwd_as(float *dx, const float *dy, const float *saved, int64_t n
 
 static void act_bwd(float *dx, const float *dy, const float *saved, int64_t n, enum rt_act act, bool add)
 {
-	if (act == RT_ACT_GELU)
-		act_bwd_as(dx, dy, saved, n, RT_ACT_GELU, add);
-	else
-		act_bwd_as(dx, dy, saved, n, RT_ACT_RELU, add);
+	switch (act) {
+#define AS(which)                                                                                                      \
+	case which:                                                                                                    \
+		act_bwd_as(dx, dy, saved, n, which, add);                                                              \
+		break
+		AS(RT_ACT_GELU);
+		AS(RT_ACT_RELU);
+		AS(RT_ACT_GELU_ERF);
+		AS(RT_ACT_SILU);
+		AS(RT_ACT_TANH);
+		AS(RT_ACT_SIGMOID);
+#undef AS
+	case RT_ACT_NONE:
+		break;
+	}
 }
 
 static void add(float *y, const float *a, const float *b, int64_t n)
@@ -369,6 +445,8 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 	}
 }
 
+#include "runtime/cpu/simd_nn.h"
+
 const struct rt_simd RT_SIMD_TABLE = {
 	.name = RT_SIMD_NAME,
 	.bias_act = bias_act,
@@ -388,6 +466,18 @@ const struct rt_simd RT_SIMD_TABLE = {
 	.to_f16 = to_f16,
 	.from_f16 = from_f16,
 	.sum_squares = sum_squares,
+	.channel_sums = channel_sums,
+	.channel_affine = channel_affine,
+	.channel_bwd_sums = channel_bwd_sums,
+	.channel_bwd = channel_bwd,
+	.softmax = softmax,
+	.softmax_probs = softmax_probs,
+	.rms = rms,
+	.rms_bwd = rms_bwd,
+	.rms_bwd_gain = rms_bwd_gain,
+	.mul = mul,
+	.affine = affine,
+	.dropout = dropout,
 	.adamw = adamw,
 	.adamw8 = adamw8,
 	.sgd = sgd,

@@ -194,7 +194,7 @@ void rt_program_init_params(struct rt_program *p)
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 
-		if (n->role == RT_ROLE_PARAM)
+		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
 			init_param(n, p->opt.seed, p->cpu.threads);
 		else if (n->role == RT_ROLE_STATE)
 			memset(n->data, 0, n->bytes);
@@ -207,7 +207,7 @@ float *rt_value(struct rt_program *p, const struct rt_node *n)
 
 	if (!own || own->dtype != RT_F32)
 		return NULL;
-	if (own->role == RT_ROLE_PARAM)
+	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER)
 		return own->data;
 	return p->opt.no_reuse && rt_maker(&p->plan.ir, own) ? own->data : NULL;
 }

@@ -225,6 +225,8 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	double scale = p->scale.on ? (double)p->scale.scale : 1;
 
 	run->optimizer = o;
+	run->seed = p->opt.seed;
+	run->batch = p->step * p->opt.accum + p->batches;
 	run->step = p->step + 1;
 	run->profiled = p->step >= PROFILE_SKIP;
 	run->update = p->batches + 1 == p->opt.accum;

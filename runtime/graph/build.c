@@ -45,6 +45,11 @@ bool rt_node_is_param(const struct rt_node *n)
 	return n->role == RT_ROLE_PARAM;
 }
 
+bool rt_node_is_buffer(const struct rt_node *n)
+{
+	return n->role == RT_ROLE_BUFFER;
+}
+
 enum rt_dtype rt_node_dtype(const struct rt_node *n)
 {
 	return n->dtype;
@@ -52,7 +57,7 @@ enum rt_dtype rt_node_dtype(const struct rt_node *n)
 
 static bool is_leaf(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM;
+	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
 }
 
 int rt_graph_leaves(const struct rt_graph *g)
@@ -136,6 +141,15 @@ struct rt_node *rt_param(struct rt_graph *g, const char *name, struct rt_shape s
 	return n;
 }
 
+struct rt_node *rt_buffer(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init)
+{
+	struct rt_node *n = leaf(g, RT_ROLE_BUFFER, name, RT_F32, &shape);
+
+	if (n)
+		n->init = init;
+	return n;
+}
+
 struct rt_node *rt_name(struct rt_node *n, const char *name)
 {
 	if (n) {
@@ -176,8 +190,7 @@ struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_a
 	return c->out[0];
 }
 
-/* Required tensors are not NULL unless an earlier op failed; then the error is there already. */
-static bool missing(struct rt_graph *g, const char *op, struct rt_node *a, struct rt_node *b)
+bool rt_missing(struct rt_graph *g, const char *op, const struct rt_node *a, const struct rt_node *b)
 {
 	if (!g->err.code && (!a || !b))
 		gt_fail(&g->err, EINVAL, "%s of nothing: a tensor is NULL", op);
@@ -186,63 +199,49 @@ static bool missing(struct rt_graph *g, const char *op, struct rt_node *a, struc
 
 struct rt_node *rt_linear(struct rt_graph *g, struct rt_node *x, struct rt_node *w, struct rt_node *b)
 {
-	if (missing(g, "linear", x, w))
+	if (rt_missing(g, "linear", x, w))
 		return NULL;
 	return rt_apply(g, RT_OP_LINEAR, NULL, (struct rt_node *[]){ x, w, b }, 3);
 }
 
 struct rt_node *rt_embedding(struct rt_graph *g, struct rt_node *ids, struct rt_node *table, struct rt_node *positions)
 {
-	if (missing(g, "embedding", ids, table))
+	if (rt_missing(g, "embedding", ids, table))
 		return NULL;
 	return rt_apply(g, RT_OP_EMBEDDING, NULL, (struct rt_node *[]){ ids, table, positions }, 3);
 }
 
 struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, struct rt_node *bias, float eps)
 {
-	if (missing(g, "layernorm", x, gain) || missing(g, "layernorm", bias, bias))
+	if (rt_missing(g, "layernorm", x, gain) || rt_missing(g, "layernorm", bias, bias))
 		return NULL;
 	return rt_apply(g, RT_OP_LAYERNORM, &(struct rt_attr){ .eps = eps }, (struct rt_node *[]){ x, gain, bias }, 3);
 }
 
 struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads)
 {
-	if (missing(g, "attention", qkv, qkv))
+	if (rt_missing(g, "attention", qkv, qkv))
 		return NULL;
 	return rt_apply(g, RT_OP_ATTENTION, &(struct rt_attr){ .heads = heads }, &qkv, 1);
 }
 
-struct rt_node *rt_gelu(struct rt_graph *g, struct rt_node *x)
-{
-	if (missing(g, "gelu", x, x))
-		return NULL;
-	return rt_apply(g, RT_OP_ACT, &(struct rt_attr){ .act = RT_ACT_GELU }, &x, 1);
-}
-
-struct rt_node *rt_relu(struct rt_graph *g, struct rt_node *x)
-{
-	if (missing(g, "relu", x, x))
-		return NULL;
-	return rt_apply(g, RT_OP_ACT, &(struct rt_attr){ .act = RT_ACT_RELU }, &x, 1);
-}
-
 struct rt_node *rt_add(struct rt_graph *g, struct rt_node *a, struct rt_node *b)
 {
-	if (missing(g, "add", a, b))
+	if (rt_missing(g, "add", a, b))
 		return NULL;
 	return rt_apply(g, RT_OP_ADD, NULL, (struct rt_node *[]){ a, b }, 2);
 }
 
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets)
 {
-	if (missing(g, "cross_entropy", logits, targets))
+	if (rt_missing(g, "cross_entropy", logits, targets))
 		return NULL;
 	return rt_apply(g, RT_OP_CROSS_ENTROPY, NULL, (struct rt_node *[]){ logits, targets }, 2);
 }
 
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b)
 {
-	if (missing(g, "dot", a, b))
+	if (rt_missing(g, "dot", a, b))
 		return NULL;
 	return rt_apply(g, RT_OP_DOT, NULL, (struct rt_node *[]){ a, b }, 2);
 }

@@ -10,7 +10,8 @@
 
 #define RT_MAX_IO	8
 
-enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT, RT_ROLE_SCRATCH };
+/* BUFFER: declared by the model and kept, but not trained: the running statistics of a batchnorm. */
+enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_BUFFER, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT, RT_ROLE_SCRATCH };
 
 struct rt_node {
 	int id; /* index in its ir */
@@ -28,11 +29,26 @@ struct rt_node {
 	void *data;
 };
 
-enum rt_act { RT_ACT_NONE, RT_ACT_GELU, RT_ACT_RELU };
+enum rt_act { RT_ACT_NONE, RT_ACT_GELU, RT_ACT_RELU, RT_ACT_GELU_ERF, RT_ACT_SILU, RT_ACT_TANH, RT_ACT_SIGMOID };
+/* Does the derivative of act read its input, or its output? */
+static inline bool rt_act_reads_input(enum rt_act act)
+{
+	return act == RT_ACT_GELU || act == RT_ACT_GELU_ERF || act == RT_ACT_SILU;
+}
+
 struct rt_attr {
 	enum rt_act act;
 	int heads;
+	bool all_keys;		     /* attention: every query sees every key */
 	float eps;
+	int window, stride, pad, groups; /* convolution, pooling */
+	enum rt_reduction reduction;
+	int axis;		     /* of a reduction; -1: all leading dimensions that the result lacks */
+	struct rt_shape shape;	     /* reshape */
+	bool ta, tb;		     /* matmul: transposed operands */
+	float scale, offset;	     /* affine */
+	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
+	int stream;		     /* dropout: its own random numbers */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
 };
@@ -68,6 +84,13 @@ enum rt_op_id {
 	RT_OP_ATTENTION, RT_OP_ATTENTION_BWD,
 	RT_OP_ACT, RT_OP_ACT_BWD,
 	RT_OP_ADD,
+	RT_OP_CONV, RT_OP_CONV_BWD_X, RT_OP_CONV_BWD_W,
+	RT_OP_BATCHNORM, RT_OP_BATCHNORM_BWD,
+	RT_OP_MAX_POOL, RT_OP_MAX_POOL_BWD, RT_OP_AVG_POOL, RT_OP_AVG_POOL_BWD,
+	RT_OP_PAD, RT_OP_PAD_BWD, RT_OP_RESHAPE,
+	RT_OP_REDUCE, RT_OP_REDUCE_BWD, RT_OP_SOFTMAX, RT_OP_SOFTMAX_BWD,
+	RT_OP_RMSNORM, RT_OP_RMSNORM_BWD,
+	RT_OP_MUL, RT_OP_AFFINE, RT_OP_DROPOUT, RT_OP_MATMUL,
 	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
 	RT_OP_DOT,
 	RT_OP_CAST, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
@@ -103,6 +126,8 @@ void rt_ir_clear(struct rt_ir *ir);
 void rt_ir_copy(struct rt_ir *dst, const struct rt_ir *src);
 /* Apply op to in[0..n): the public builders are one line each. NULL and the graph's error when it does not fit. */
 struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_attr *attr, struct rt_node *const *in, int n);
+/* Is a or b NULL? They are not unless an earlier op failed, and then the graph has its error already. */
+bool rt_missing(struct rt_graph *g, const char *op, const struct rt_node *a, const struct rt_node *b);
 struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
 bool rt_reads(const struct rt_call *c, const struct rt_node *n);
 bool rt_writes(const struct rt_call *c, const struct rt_node *n);
@@ -112,6 +137,9 @@ double rt_call_bytes(const struct rt_call *c);
 
 /* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
 size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
+
+/* Bytes for packed weights and patches of a convolution's call. */
+size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads);
 
 /* ---- for shape rules ---- */
 /* Product of all dimensions but the last; the last one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = gelu(x) (tanh form) or relu(x), any shape. */
+/* y = act(x), any shape. */
 #include <math.h>
 #include "runtime/graph/act.h"
 #include "runtime/graph/ops.h"
@@ -14,6 +14,14 @@ double rt_act_reference(enum rt_act act, double x)
 		return 0.5 * x * (1 + tanh(k * (x + 0.044715 * x * x * x)));
 	case RT_ACT_RELU:
 		return x > 0 ? x : 0;
+	case RT_ACT_GELU_ERF:
+		return 0.5 * x * (1 + erf(x / sqrt(2)));
+	case RT_ACT_SILU:
+		return x / (1 + exp(-x));
+	case RT_ACT_TANH:
+		return tanh(x);
+	case RT_ACT_SIGMOID:
+		return 1 / (1 + exp(-x));
 	case RT_ACT_NONE:
 		break;
 	}
@@ -22,15 +30,19 @@ double rt_act_reference(enum rt_act act, double x)
 
 static int act_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
+	static const char *const names[] = {
+		[RT_ACT_NONE] = "identity", [RT_ACT_GELU] = "gelu", [RT_ACT_RELU] = "relu", [RT_ACT_GELU_ERF] = "gelu_erf",
+		[RT_ACT_SILU] = "silu", [RT_ACT_TANH] = "tanh", [RT_ACT_SIGMOID] = "sigmoid",
+	};
 	int r = rt_want_float(c, c->in[0], err);
 
 	if (r)
 		return r;
-	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &c->in[0]->shape, c->attr.act == RT_ACT_GELU ? "gelu" : "relu");
+	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &c->in[0]->shape, names[c->attr.act]);
 	return 0;
 }
 
-/* dx = dy act'(x); relu reads its output, so that its input may be overwritten. */
+/* dx = dy act'(x); what can be had from the output is, so that the input may be overwritten. */
 static void act_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
@@ -39,7 +51,7 @@ static void act_gradient(struct rt_ad *ad, const struct rt_call *c)
 		return;
 	k = rt_ad_call(ad, RT_OP_ACT_BWD, &(struct rt_attr){ .act = c->attr.act });
 	k->in[0] = rt_ad_get(ad, c->out[0]);
-	k->in[1] = c->attr.act == RT_ACT_GELU ? c->in[0] : c->out[0];
+	k->in[1] = rt_act_reads_input(c->attr.act) ? c->in[0] : c->out[0];
 	rt_ad_into(ad, k, 0, c->in[0]);
 }
 

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = a + b, same shapes. */
+/* y = a + b; b has the shape of a, or lacks its first dimensions and is then added to every part. */
+#include <string.h>
 #include "runtime/graph/ops.h"
 #include "runtime/pass/autodiff.h"
+
+static bool is_tail(const struct rt_shape *b, const struct rt_shape *a)
+{
+	return b->n <= a->n && !memcmp(b->d, a->d + a->n - b->n, (size_t)b->n * sizeof(b->d[0]));
+}
 
 static int add_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
@@ -11,8 +17,9 @@ static int add_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 		r = rt_want_float(c, c->in[1], err);
 	if (r)
 		return r;
-	if (!rt_same_shape(c->in[0], c->in[1]))
-		return rt_mismatch(c, c->in[0], c->in[1], "the shapes must be the same", err);
+	if (!is_tail(&c->in[1]->shape, &c->in[0]->shape))
+		return rt_mismatch(c, c->in[0], c->in[1],
+				   "the shapes must be the same, or the second that of the first's last dimensions", err);
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &c->in[0]->shape, "add");
 	return 0;
 }
@@ -22,13 +29,22 @@ static void add_gradient(struct rt_ad *ad, const struct rt_call *c)
 	struct rt_node *dy = rt_ad_get(ad, c->out[0]);
 
 	rt_ad_share(ad, c->in[0], dy);
-	rt_ad_share(ad, c->in[1], dy);
+	if (rt_same_shape(c->in[0], c->in[1])) {
+		rt_ad_share(ad, c->in[1], dy);
+	} else if (rt_ad_wants(ad, c->in[1])) {
+		struct rt_call *k = rt_ad_call(ad, RT_OP_REDUCE, &(struct rt_attr){ .reduction = RT_SUM, .axis = -1 });
+
+		k->in[0] = dy;
+		rt_ad_into(ad, k, 0, c->in[1]);
+	}
 }
 
 static void add_reference(const struct rt_call *c, const double *const *in, double *const *out)
 {
+	int64_t part = rt_shape_elements(&c->in[1]->shape);
+
 	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++)
-		out[0][i] = in[0][i] + in[1][i];
+		out[0][i] = in[0][i] + in[1][i % part];
 }
 
 const struct rt_op rt_op_add = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causal attention: y (B,T,C) per head of width D = C/heads: softmax(q k^T / sqrt(D), keys up to the query) v.
+ * Attention: y (B,T,C) per head of width D = C/heads: softmax(q k^T / sqrt(D)) v over the keys up to the query, or all_keys.
  * in: qkv (B,T,3C). out: y, and the log-sum-exp of each row of scores (B,heads,T), from which the backward pass rebuilds
  * the probabilities block by block.
  */
@@ -34,7 +34,7 @@ static void attention_gradient(struct rt_ad *ad, const struct rt_call *c)
 
 	if (!rt_ad_wants(ad, c->in[0]))
 		return;
-	k = rt_ad_call(ad, RT_OP_ATTENTION_BWD, &(struct rt_attr){ .heads = c->attr.heads });
+	k = rt_ad_call(ad, RT_OP_ATTENTION_BWD, &(struct rt_attr){ .heads = c->attr.heads, .all_keys = c->attr.all_keys });
 	k->in[0] = rt_ad_get(ad, c->out[0]);
 	k->in[1] = c->in[0];
 	k->in[2] = c->out[0];
@@ -83,7 +83,8 @@ static void attention_reference(const struct rt_call *c, const double *const *in
 				const double *q = in[0] + (b * len + t) * stride + h * depth;
 
 				out[1][(b * heads + h) * len + t] =
-					attend(q, k, k + width, t, depth, stride, out[0] + (b * len + t) * width + h * depth);
+					attend(q, k, k + width, c->attr.all_keys ? len - 1 : t, depth, stride,
+					       out[0] + (b * len + t) * width + h * depth);
 			}
 }
 
@@ -100,19 +101,23 @@ static size_t attention_scratch(const struct rt_call *c, int threads)
 	return rt_attention_scratch_floats(c) * sizeof(float) * (size_t)threads;
 }
 
-/* Two products forward, five backward, over the half that causality leaves. */
-static double attention_flops(const struct rt_call *c)
+/* Keys per query, on average. */
+static double mean_keys(const struct rt_call *c)
 {
 	double len = (double)c->in[0]->shape.d[1];
 
-	return 2 * 2 * (double)rt_rows(c->in[0]) * (double)rt_cols(c->out[0]) * (len + 1) / 2;
+	return c->attr.all_keys ? len : (len + 1) / 2;
+}
+
+/* Two products forward, five backward, over the keys that causality leaves. */
+static double attention_flops(const struct rt_call *c)
+{
+	return 2 * 2 * (double)rt_rows(c->in[0]) * (double)rt_cols(c->out[0]) * mean_keys(c);
 }
 
 static double attention_bwd_flops(const struct rt_call *c)
 {
-	double len = (double)c->in[0]->shape.d[1];
-
-	return 5 * 2 * (double)rt_shape_elements(&c->in[0]->shape) * (len + 1) / 2;
+	return 5 * 2 * (double)rt_shape_elements(&c->in[0]->shape) * mean_keys(c);
 }
 
 const struct rt_op rt_op_attention = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * linear: y (M,N) = act(x (M,K) w (N,K)^T + b (N)).
- * in: x, w, b or NULL. out: y, and with gelu also the value before it (M,N), which its derivative needs.
+ * in: x, w, b or NULL. out: y, and with gelu or silu also the value before it (M,N), which its derivative needs.
  */
 #include "runtime/graph/act.h"
 #include "runtime/graph/ops.h"
@@ -26,7 +26,7 @@ static int linear_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 		return rt_mismatch(c, w, b, "the bias must have one element per row of the weight", err);
 	s.d[s.n - 1] = w->shape.d[0];
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &s, "linear");
-	if (c->attr.act == RT_ACT_GELU)
+	if (rt_act_reads_input(c->attr.act))
 		c->out[1] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &s, "linear.pre");
 	return 0;
 }
@@ -40,7 +40,7 @@ static void linear_gradient(struct rt_ad *ad, const struct rt_call *c)
 	if (c->attr.act != RT_ACT_NONE) {
 		k = rt_ad_call(ad, RT_OP_ACT_BWD, &(struct rt_attr){ .act = c->attr.act });
 		k->in[0] = dy;
-		k->in[1] = c->attr.act == RT_ACT_GELU ? c->out[1] : c->out[0];
+		k->in[1] = rt_act_reads_input(c->attr.act) ? c->out[1] : c->out[0];
 		k->out[0] = pre = rt_ad_temp(ad, c->out[0], "dpre");
 	}
 	if (rt_ad_wants(ad, c->in[0])) {

@@ -27,7 +27,7 @@ static bool fuse_act(struct rt_plan *p, int at)
 		return false;
 	linear->attr.act = act->attr.act;
 	linear->out[0] = act->out[0];
-	if (act->attr.act == RT_ACT_GELU)
+	if (rt_act_reads_input(act->attr.act))
 		linear->out[1] = act->in[0];
 	rt_plan_remove(p, at);
 	return true;
@@ -41,6 +41,8 @@ static bool fuse_norm(struct rt_plan *p, int at)
 	if (norm->op->id != RT_OP_LAYERNORM || i < 0)
 		return false;
 	add = p->ir.calls[i];
+	if (!rt_same_shape(add->in[0], add->in[1]))
+		return false;
 	fused = gt_xcalloc(1, sizeof(*fused));
 	*fused = (struct rt_call){
 		.op = rt_ops[RT_OP_ADD_LAYERNORM],

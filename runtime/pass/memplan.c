@@ -17,7 +17,8 @@ static uint64_t aligned(uint64_t bytes)
 
 static bool forever(const struct rt_plan *p, const struct rt_node *n)
 {
-	return n->pinned || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_STATE || n == p->loss;
+	return n->pinned || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
+	       n->role == RT_ROLE_STATE || n == p->loss;
 }
 
 static void live_ranges(struct rt_plan *p)

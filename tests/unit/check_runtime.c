@@ -23,7 +23,7 @@ void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t
 			if (ids)
 				((int32_t *)(void *)f)[k] = id;
 		}
-		if (rt_node_is_param(n))
+		if (rt_node_is_param(n) || rt_node_is_buffer(n))
 			free(f);
 		else
 			l->input[l->n_inputs++] = f;
@@ -59,6 +59,7 @@ int main(void)
 	int failed;
 
 	suite_add_tcase(s, case_ops());
+	suite_add_tcase(s, case_nn());
 	suite_add_tcase(s, case_plan());
 	suite_add_tcase(s, case_simd());
 	suite_add_tcase(s, case_train());

@@ -4,7 +4,17 @@
 #include <check.h>
 #include "runtime/runtime.h"
 
+/* An op: forward against its plain definition in double, gradient against finite differences of that definition. */
+struct op_case {
+	const char *name;
+	struct rt_node *(*build)(struct rt_graph *g, struct rt_node **ret_out); /* loss; and the op's own output or NULL */
+	uint64_t slice_bytes;
+};
+extern const struct op_case nn_cases[];
+extern const int n_nn_cases;
+
 TCase *case_ops(void);
+TCase *case_nn(void);
 TCase *case_plan(void);
 TCase *case_simd(void);
 TCase *case_train(void);

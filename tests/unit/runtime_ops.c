@@ -5,12 +5,6 @@
 
 #define IDS	7 /* ids of all cases are below this */
 
-struct op_case {
-	const char *name;
-	struct rt_node *(*build)(struct rt_graph *g, struct rt_node **ret_out); /* loss; and the op's own output or NULL */
-	uint64_t slice_bytes;
-};
-
 static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)
 {
 	return rt_param(g, name, s, RT_INIT_ZEROS);
@@ -267,32 +261,39 @@ static void check_case(const struct op_case *k, bool fused, bool poison, int thr
 	leaves_free(&l);
 }
 
+/* The cases of this file, then those of runtime_nn.c. */
+static const struct op_case *case_at(int i)
+{
+	return i < (int)GT_ARRAY_SIZE(cases) ? &cases[i] : &nn_cases[i - (int)GT_ARRAY_SIZE(cases)];
+}
+
 START_TEST(fused_matches_definition)
 {
-	check_case(&cases[_i], true, false, 2);
+	check_case(case_at(_i), true, false, 2);
 }
 END_TEST
 
 START_TEST(unfused_matches_definition)
 {
-	check_case(&cases[_i], false, false, 1);
+	check_case(case_at(_i), false, false, 1);
 }
 END_TEST
 
 START_TEST(shared_memory_changes_nothing)
 {
-	check_case(&cases[_i], true, true, 2);
-	check_case(&cases[_i], false, true, 3);
+	check_case(case_at(_i), true, true, 2);
+	check_case(case_at(_i), false, true, 3);
 }
 END_TEST
 
 TCase *case_ops(void)
 {
 	TCase *t = tcase_create("ops");
+	int n = (int)GT_ARRAY_SIZE(cases) + n_nn_cases;
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, fused_matches_definition, 0, GT_ARRAY_SIZE(cases));
-	tcase_add_loop_test(t, unfused_matches_definition, 0, GT_ARRAY_SIZE(cases));
-	tcase_add_loop_test(t, shared_memory_changes_nothing, 0, GT_ARRAY_SIZE(cases));
+	tcase_add_loop_test(t, fused_matches_definition, 0, n);
+	tcase_add_loop_test(t, unfused_matches_definition, 0, n);
+	tcase_add_loop_test(t, shared_memory_changes_nothing, 0, n);
 	return t;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CONV_H
+#define RT_CONV_H
+/* Convolutions of images (N,H,W,C) with weights (O,C/groups,KH,KW), as in torch. */
+#include "runtime/cpu/cpu.h"
+
+enum rt_conv_kind { RT_CONV_FWD, RT_CONV_BWD_X, RT_CONV_BWD_W };
+struct rt_conv {
+	int64_t n, h, w, c;	/* input */
+	int64_t o, oh, ow;	/* output */
+	int64_t kh, kw, stride, pad, groups;
+};
+/* The geometry of a call's input x, weight w and output y. */
+struct rt_conv rt_conv_of(const struct rt_call *c, const struct rt_node *x, const struct rt_node *w, const struct rt_node *y);
+
+/* By oneDNN. Bytes of scratch that it wants, or -1: this build or this library has no fast kernel for the shape. */
+int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
+/* x, w, y: the three tensors, of which kind says which is written. */
+void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, void *scratch);
+
+/* By our own code: rows of patches times weights, image by image. Works for every shape. */
+size_t rt_conv_own_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
+void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, float *scratch);
+#endif

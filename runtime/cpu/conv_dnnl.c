@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolution by oneDNN, whose 2.x and 3.x interfaces meet here. Images stay as they are, the weights are brought into
+ * the order that the kernel wants in scratch memory of the program: the library allocates nothing in a step. A primitive is
+ * made once per shape and kept; compiling the program makes them all.
+ */
+#include "config.h"
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/cpu/conv.h"
+
+#ifdef HAVE_DNNL
+#include <oneapi/dnnl/dnnl.h>
+
+enum { X, W, Y, PACKED, SCRATCH, N_MEMORIES };
+struct key {
+	struct rt_conv shape;
+	int64_t kind, threads;
+};
+struct primitive {
+	struct key key;
+	bool usable;
+	dnnl_primitive_t conv, reorder; /* reorder: of the weights, or NULL where the kernel takes them as they are */
+	dnnl_memory_t memory[N_MEMORIES];
+	size_t packed_bytes, scratch_bytes;
+};
+/* Convolutions of one model: some dozens of shapes, three kinds each. Beyond that the oldest makes room. */
+#define PRIMITIVES	512
+static struct primitive primitives[PRIMITIVES];
+static int n_primitives, next_primitive;
+static dnnl_engine_t engine;
+static dnnl_stream_t stream;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct dims {
+	dnnl_dims_t x, w, y, strides, pads, dilates;
+	int w_dims;
+};
+
+static struct dims dims_of(const struct rt_conv *s)
+{
+	struct dims d = {
+		.x = { s->n, s->c, s->h, s->w },
+		.y = { s->n, s->o, s->oh, s->ow },
+		.w = { s->o, s->c, s->kh, s->kw },
+		.w_dims = 4,
+		.strides = { s->stride, s->stride },
+		.pads = { s->pad, s->pad },
+	};
+
+	if (s->groups > 1) {
+		const dnnl_dims_t w = { s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw };
+
+		memcpy(d.w, w, sizeof(w));
+		d.w_dims = 5;
+	}
+	return d;
+}
+
+/* Padding behind the image: what the last window still wants, which may be less than in front. */
+static void pads_behind(const struct rt_conv *s, dnnl_dims_t ret)
+{
+	ret[0] = (s->oh - 1) * s->stride + s->kh - s->h - s->pad;
+	ret[1] = (s->ow - 1) * s->stride + s->kw - s->w - s->pad;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef dnnl_memory_desc_t layout;
+typedef const_dnnl_memory_desc_t layout_of_pd;
+
+static dnnl_status_t layout_make(layout *ret, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+	return dnnl_memory_desc_create_with_tag(ret, n, dims, dnnl_f32, tag);
+}
+
+static void layout_free(layout l)
+{
+	if (l)
+		dnnl_memory_desc_destroy(l);
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, layout x, layout w, layout y,
+			      const struct dims *d, const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
+{
+	dnnl_primitive_desc_t forward = NULL;
+	dnnl_status_t s = dnnl_convolution_forward_primitive_desc_create(
+		&forward, engine, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL, y, d->strides, d->dilates, d->pads,
+		behind, attr);
+
+	if (s != dnnl_success || kind == RT_CONV_FWD) {
+		*ret = forward;
+		return s;
+	}
+	if (kind == RT_CONV_BWD_X)
+		s = dnnl_convolution_backward_data_primitive_desc_create(ret, engine, dnnl_convolution_direct, x, w, y,
+									 d->strides, d->dilates, d->pads, behind, forward, attr);
+	else
+		s = dnnl_convolution_backward_weights_primitive_desc_create(ret, engine, dnnl_convolution_direct, x, w, NULL, y,
+									    d->strides, d->dilates, d->pads, behind, forward,
+									    attr);
+	dnnl_primitive_desc_destroy(forward);
+	return s;
+}
+
+static dnnl_status_t describe_reorder(dnnl_primitive_desc_t *ret, layout_of_pd from, layout_of_pd to)
+{
+	return dnnl_reorder_primitive_desc_create(ret, from, engine, to, engine, NULL);
+}
+
+static layout_of_pd same(layout l)
+{
+	return l;
+}
+#else
+typedef dnnl_memory_desc_t layout;
+typedef const dnnl_memory_desc_t *layout_of_pd;
+
+static dnnl_status_t layout_make(layout *ret, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+	return dnnl_memory_desc_init_by_tag(ret, n, dims, dnnl_f32, tag);
+}
+
+static void layout_free(layout l)
+{
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, layout x, layout w, layout y,
+			      const struct dims *d, const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
+{
+	dnnl_primitive_desc_t forward = NULL;
+	dnnl_convolution_desc_t desc;
+	dnnl_status_t s = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, &x, &w, NULL,
+							     &y, d->strides, d->pads, behind);
+
+	if (s == dnnl_success)
+		s = dnnl_primitive_desc_create(&forward, &desc, attr, engine, NULL);
+	if (s != dnnl_success || kind == RT_CONV_FWD) {
+		*ret = forward;
+		return s;
+	}
+	if (kind == RT_CONV_BWD_X)
+		s = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &x, &w, &y, d->strides, d->pads,
+							     behind);
+	else
+		s = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &x, &w, NULL, &y, d->strides,
+								d->pads, behind);
+	if (s == dnnl_success)
+		s = dnnl_primitive_desc_create(ret, &desc, attr, engine, forward);
+	dnnl_primitive_desc_destroy(forward);
+	return s;
+}
+
+static dnnl_status_t describe_reorder(dnnl_primitive_desc_t *ret, layout_of_pd from, layout_of_pd to)
+{
+	return dnnl_reorder_primitive_desc_create(ret, from, engine, to, engine, NULL);
+}
+
+static layout_of_pd same(const layout l)
+{
+	static _Thread_local layout kept;
+
+	kept = l;
+	return &kept;
+}
+#endif
+
+static dnnl_status_t memory_make(struct primitive *p, int which, layout_of_pd l)
+{
+	return dnnl_memory_create(&p->memory[which], l, engine, DNNL_MEMORY_NONE);
+}
+
+/* The weights' way between torch's order and the kernel's. */
+static dnnl_status_t make_reorder(struct primitive *p, layout plain, layout_of_pd packed)
+{
+	dnnl_primitive_desc_t pd = NULL;
+	dnnl_status_t s;
+
+	p->packed_bytes = (dnnl_memory_desc_get_size(packed) + 63) / 64 * 64;
+	s = p->key.kind == RT_CONV_BWD_W ? describe_reorder(&pd, packed, same(plain)) :
+					   describe_reorder(&pd, same(plain), packed);
+	if (s == dnnl_success)
+		s = dnnl_primitive_create(&p->reorder, pd);
+	if (pd)
+		dnnl_primitive_desc_destroy(pd);
+	return s == dnnl_success ? memory_make(p, PACKED, packed) : s;
+}
+
+static dnnl_status_t make_memories(struct primitive *p, dnnl_primitive_desc_t pd, layout x, layout w, layout y)
+{
+	layout_of_pd scratch = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0), packed;
+	dnnl_status_t s;
+
+	packed = dnnl_primitive_desc_query_md(
+		pd, p->key.kind == RT_CONV_BWD_W ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+	p->scratch_bytes = dnnl_memory_desc_get_size(scratch);
+	s = memory_make(p, SCRATCH, scratch);
+	s = s == dnnl_success ? memory_make(p, X, same(x)) : s;
+	s = s == dnnl_success ? memory_make(p, Y, same(y)) : s;
+	s = s == dnnl_success ? memory_make(p, W, same(w)) : s;
+	if (s == dnnl_success && !dnnl_memory_desc_equal(packed, same(w)))
+		s = make_reorder(p, w, packed);
+	return s;
+}
+
+/* The library's plain reference is slower than our own code. */
+static bool is_fast(dnnl_primitive_desc_t pd)
+{
+	const char *name = NULL;
+
+	return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && !strstr(name, "ref");
+}
+
+static dnnl_status_t attributes(dnnl_primitive_attr_t *ret)
+{
+	dnnl_status_t s = dnnl_primitive_attr_create(ret);
+
+	return s == dnnl_success ? dnnl_primitive_attr_set_scratchpad_mode(*ret, dnnl_scratchpad_mode_user) : s;
+}
+
+static void make(struct primitive *p)
+{
+	struct dims d = dims_of(&p->key.shape);
+	dnnl_format_tag_t plain = d.w_dims == 5 ? dnnl_goihw : dnnl_oihw;
+	layout x = { 0 }, y = { 0 }, w = { 0 }, any = { 0 };
+	dnnl_primitive_attr_t attr = NULL;
+	dnnl_primitive_desc_t pd = NULL;
+	dnnl_dims_t behind = { 0 };
+	dnnl_status_t s;
+
+	pads_behind(&p->key.shape, behind);
+	s = layout_make(&x, 4, d.x, dnnl_nhwc);
+	s = s == dnnl_success ? layout_make(&y, 4, d.y, dnnl_nhwc) : s;
+	s = s == dnnl_success ? layout_make(&w, d.w_dims, d.w, plain) : s;
+	s = s == dnnl_success ? layout_make(&any, d.w_dims, d.w, dnnl_format_tag_any) : s;
+	s = s == dnnl_success ? attributes(&attr) : s;
+	s = s == dnnl_success ? describe(&pd, (enum rt_conv_kind)p->key.kind, x, any, y, &d, behind, attr) : s;
+	if (s == dnnl_success && is_fast(pd)) {
+		s = make_memories(p, pd, x, w, y);
+		s = s == dnnl_success ? dnnl_primitive_create(&p->conv, pd) : s;
+		p->usable = s == dnnl_success;
+	}
+	if (pd)
+		dnnl_primitive_desc_destroy(pd);
+	if (attr)
+		dnnl_primitive_attr_destroy(attr);
+	layout_free(x);
+	layout_free(y);
+	layout_free(w);
+	layout_free(any);
+}
+
+static void forget(struct primitive *p)
+{
+	if (p->conv)
+		dnnl_primitive_destroy(p->conv);
+	if (p->reorder)
+		dnnl_primitive_destroy(p->reorder);
+	for (int i = 0; i < N_MEMORIES; i++)
+		if (p->memory[i])
+			dnnl_memory_destroy(p->memory[i]);
+	memset(p, 0, sizeof(*p));
+}
+
+static bool open_library(void)
+{
+	if (stream)
+		return true;
+	return dnnl_engine_create(&engine, dnnl_cpu, 0) == dnnl_success &&
+	       dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
+}
+
+static struct primitive *find(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+{
+	struct key key = { .shape = *s, .kind = kind, .threads = threads };
+	struct primitive *p;
+
+	for (int i = 0; i < n_primitives; i++)
+		if (!memcmp(&primitives[i].key, &key, sizeof(key)))
+			return &primitives[i];
+	if (!open_library())
+		return NULL;
+	p = &primitives[next_primitive];
+	next_primitive = (next_primitive + 1) % PRIMITIVES;
+	if (n_primitives < PRIMITIVES)
+		n_primitives++;
+	else
+		forget(p);
+	p->key = key;
+	omp_set_num_threads(threads);
+	make(p);
+	return p;
+}
+
+int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+{
+	const struct primitive *p;
+	int64_t bytes;
+
+	pthread_mutex_lock(&lock);
+	p = find(s, kind, threads);
+	bytes = p && p->usable ? (int64_t)(p->packed_bytes + p->scratch_bytes + 64) : -1;
+	pthread_mutex_unlock(&lock);
+	return bytes;
+}
+
+static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
+{
+	/* Everything was checked when the primitive was made; what is left is a bug. */
+	if (dnnl_primitive_execute(p, stream, n, args) != dnnl_success || dnnl_stream_wait(stream) != dnnl_success)
+		abort();
+}
+
+void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, void *scratch)
+{
+	static const int names[][3] = {
+		[RT_CONV_FWD] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST },
+		[RT_CONV_BWD_X] = { DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST },
+		[RT_CONV_BWD_W] = { DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST },
+	};
+	const int *name = names[kind];
+	struct primitive *p;
+	dnnl_memory_t weights;
+
+	pthread_mutex_lock(&lock);
+	p = find(s, kind, threads);
+	weights = p->reorder ? p->memory[PACKED] : p->memory[W];
+	dnnl_memory_set_data_handle(p->memory[X], x);
+	dnnl_memory_set_data_handle(p->memory[W], w);
+	dnnl_memory_set_data_handle(p->memory[Y], y);
+	dnnl_memory_set_data_handle(p->memory[SCRATCH], (char *)scratch + p->packed_bytes);
+	if (p->reorder) {
+		dnnl_memory_set_data_handle(p->memory[PACKED], scratch);
+		if (kind != RT_CONV_BWD_W)
+			execute(p->reorder,
+				(dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, p->memory[W] }, { DNNL_ARG_TO, weights } }, 2);
+	}
+	execute(p->conv,
+		(dnnl_exec_arg_t[]){ { name[0], p->memory[X] }, { name[1], weights }, { name[2], p->memory[Y] },
+				     { DNNL_ARG_SCRATCHPAD, p->memory[SCRATCH] } }, 4);
+	if (p->reorder && kind == RT_CONV_BWD_W)
+		execute(p->reorder, (dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, weights }, { DNNL_ARG_TO, p->memory[W] } }, 2);
+	pthread_mutex_unlock(&lock);
+}
+#else
+int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+{
+	return -1;
+}
+
+void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, void *scratch)
+{
+	abort(); /* rt_conv_library_scratch() says that nobody comes here */
+}
+#endif

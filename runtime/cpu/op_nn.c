@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax, rmsnorm, reductions and batched products. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include "runtime/cpu/cpu.h"
+#include "runtime/graph/reduce.h"
+
+void rt_cpu_softmax(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(rows, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->softmax(rt_f32(c->out[0]) + lo * cols, rt_f32(c->in[0]) + lo * cols, cols, hi - lo, cols, NULL);
+	}
+}
+
+void rt_cpu_softmax_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t r = 0; r < rows; r++) {
+		const float *dy = rt_f32(c->in[0]) + r * cols, *y = rt_f32(c->in[1]) + r * cols;
+		float *dx = rt_f32(c->out[0]) + r * cols, d;
+
+		cpu->simd->row_dots(&d, dy, y, cols, 1, cols);
+		if (dx != dy)
+			memcpy(dx, dy, (size_t)cols * sizeof(float));
+		cpu->simd->softmax_bwd(dx, y, cols, 1, cols, &d, 1);
+	}
+}
+
+void rt_cpu_rmsnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	int team = rt_cpu_team(cpu, 8.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(rows, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->rms(rt_f32(c->out[0]) + lo * cols, c->out[1] ? rt_f32(c->out[1]) + lo : NULL,
+			       rt_f32(c->in[0]) + lo * cols, rt_f32(c->in[1]), c->attr.eps, hi - lo, cols);
+	}
+}
+
+/* The sums over rows first: dx may take over the memory of dy. */
+void rt_cpu_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *rstd = rt_f32(c->in[3]);
+	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int n = omp_get_num_threads(), i = omp_get_thread_num();
+		int64_t lo, hi;
+
+		rt_part(cols, 16, n, i, &lo, &hi);
+		if (c->out[1])
+			cpu->simd->rms_bwd_gain(rt_f32(c->out[1]), dy, x, rstd, rows, cols, lo, hi, c->attr.accumulate & 2);
+#pragma omp barrier
+		rt_part(rows, 1, n, i, &lo, &hi);
+		if (c->out[0])
+			cpu->simd->rms_bwd(rt_f32(c->out[0]) + lo * cols, dy + lo * cols, x + lo * cols, rt_f32(c->in[2]),
+					   rstd + lo, hi - lo, cols, c->attr.accumulate & 1);
+	}
+}
+
+/* y (inner) of x (n,inner), columns lo..hi. */
+static void reduce_columns(const float *x, float *y, const struct rt_extents *e, enum rt_reduction how, bool add, int64_t lo,
+			   int64_t hi)
+{
+	float scale = how == RT_MEAN ? 1.0f / (float)e->n : 1.0f;
+
+	for (int64_t i = lo; i < hi; i++) {
+		double sum = 0;
+		float max = -INFINITY;
+
+		for (int64_t k = 0; k < e->n; k++) {
+			float v = x[k * e->inner + i];
+
+			sum += (double)v;
+			max = v > max || v != v ? v : max;
+		}
+		y[i] = (how == RT_MAX ? max : (float)sum * scale) + (add ? y[i] : 0);
+	}
+}
+
+void rt_cpu_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct rt_extents e = rt_reduce_extents(c->in[0], c->out[0], &c->attr);
+	int64_t blocks = (e.inner + 63) / 64;
+	int team = rt_cpu_team(cpu, (double)rt_node_bytes(c->in[0]));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t i = 0; i < e.outer * blocks; i++) {
+		int64_t o = i / blocks, lo = i % blocks * 64;
+
+		reduce_columns(rt_f32(c->in[0]) + o * e.n * e.inner, rt_f32(c->out[0]) + o * e.inner, &e, c->attr.reduction,
+			       c->attr.accumulate & 1, lo, GT_MIN(lo + 64, e.inner));
+	}
+}
+
+/* One row of dy spread over the n rows that made it; of a maximum, to the first row that has it. */
+static void spread(const struct rt_call *c, const struct rt_extents *e, int64_t o)
+{
+	const float *dy = rt_f32(c->in[0]) + o * e->inner;
+	const float *x = c->in[1] ? rt_f32(c->in[1]) + o * e->n * e->inner : NULL;
+	const float *y = c->in[2] ? rt_f32(c->in[2]) + o * e->inner : NULL;
+	float *dx = rt_f32(c->out[0]) + o * e->n * e->inner, scale = c->attr.reduction == RT_MEAN ? 1.0f / (float)e->n : 1.0f;
+	bool add = c->attr.accumulate & 1;
+
+	for (int64_t k = 0; k < e->n; k++)
+		for (int64_t i = 0; i < e->inner; i++) {
+			int64_t at = k * e->inner + i;
+			float g = dy[i] * scale;
+
+			if (x && x[at] != y[i])
+				g = 0;
+			for (int64_t b = 0; x && g != 0 && b < k; b++)
+				if (x[b * e->inner + i] == y[i])
+					g = 0;
+			dx[at] = add ? dx[at] + g : g;
+		}
+}
+
+void rt_cpu_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct rt_extents e = rt_reduce_extents(c->out[0], c->in[0], &c->attr);
+	int team = rt_cpu_team(cpu, (double)rt_node_bytes(c->out[0]));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t o = 0; o < e.outer; o++)
+		spread(c, &e, o);
+}
+
+/* One product by the whole team, many by one thread each. */
+void rt_cpu_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	const struct rt_shape *s = &c->in[0]->shape, *t = &c->out[0]->shape;
+	int64_t m = t->d[t->n - 2], n = t->d[t->n - 1], k = s->d[s->n - (c->attr.ta ? 2 : 1)];
+	int64_t batch = rt_shape_elements(t) / (m * n), lda = c->attr.ta ? m : k, ldb = c->attr.tb ? k : n;
+	const float *a = rt_f32(c->in[0]), *b = rt_f32(c->in[1]);
+	float *y = rt_f32(c->out[0]), beta = (float)(c->attr.accumulate & 1);
+	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
+
+	if (batch == 1) {
+		rt_gemm(cpu, c->attr.ta, c->attr.tb, m, n, k, 1, a, lda, b, ldb, beta, y, n);
+		return;
+	}
+#pragma omp parallel for schedule(dynamic) num_threads(team) if (team > 1)
+	for (int64_t i = 0; i < batch; i++)
+		rt_gemm_one(c->attr.ta, c->attr.tb, m, n, k, 1, a + i * m * k, lda, b + i * k * n, ldb, beta, y + i * m * n, n);
+}

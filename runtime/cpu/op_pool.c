@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pooling: one row of output pixels is one task; backward, one image, whose windows may share pixels. */
+#include <omp.h>
+#include <string.h>
+#include "runtime/cpu/cpu.h"
+
+struct pool {
+	int64_t h, w, c, oh, ow;
+	const struct rt_attr *a;
+};
+
+static struct pool pool_of(const struct rt_node *x, const struct rt_node *y, const struct rt_attr *a)
+{
+	return (struct pool){
+		.h = x->shape.d[1], .w = x->shape.d[2], .c = x->shape.d[3], .oh = y->shape.d[1], .ow = y->shape.d[2], .a = a,
+	};
+}
+
+/* Offset of place k of a window in its image, or -1 in the padding. */
+static int64_t pixel(const struct pool *p, int64_t row, int64_t col, int k)
+{
+	int64_t h = row * p->a->stride - p->a->pad + k / p->a->window, w = col * p->a->stride - p->a->pad + k % p->a->window;
+
+	return h < 0 || h >= p->h || w < 0 || w >= p->w ? -1 : (h * p->w + w) * p->c;
+}
+
+static void max_window(const struct pool *p, const float *x, int64_t row, int64_t col, float *y, uint8_t *place)
+{
+	bool first = true;
+
+	for (int k = 0; k < p->a->window * p->a->window; k++) {
+		int64_t at = pixel(p, row, col, k);
+
+		if (at < 0)
+			continue;
+		for (int64_t i = 0; i < p->c; i++)
+			if (first || x[at + i] > y[i] || x[at + i] != x[at + i]) {
+				y[i] = x[at + i];
+				if (place)
+					place[i] = (uint8_t)k;
+			}
+		first = false;
+	}
+}
+
+void rt_cpu_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct pool p = pool_of(c->in[0], c->out[0], &c->attr);
+	int64_t rows = c->out[0]->shape.d[0] * p.oh;
+	const float *x = rt_f32(c->in[0]);
+	float *y = rt_f32(c->out[0]);
+	uint8_t *place = c->out[1] ? c->out[1]->data : NULL;
+	int team = rt_cpu_team(cpu, (double)rt_node_bytes(c->in[0]) + (double)rt_node_bytes(c->out[0]));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t r = 0; r < rows; r++)
+		for (int64_t j = 0; j < p.ow; j++) {
+			int64_t at = (r * p.ow + j) * p.c;
+
+			max_window(&p, x + r / p.oh * p.h * p.w * p.c, r % p.oh, j, y + at, place ? place + at : NULL);
+		}
+}
+
+void rt_cpu_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
+	int64_t images = c->in[0]->shape.d[0], out = p.oh * p.ow * p.c, in = p.h * p.w * p.c;
+	const float *dy = rt_f32(c->in[0]);
+	const uint8_t *place = c->in[1]->data;
+	float *dx = rt_f32(c->out[0]);
+	int team = rt_cpu_team(cpu, (double)rt_node_bytes(c->in[0]) + (double)rt_node_bytes(c->out[0]));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t n = 0; n < images; n++) {
+		if (!(c->attr.accumulate & 1))
+			memset(dx + n * in, 0, (size_t)in * sizeof(float));
+		for (int64_t i = 0; i < out; i++)
+			dx[n * in + pixel(&p, i / p.c / p.ow, i / p.c % p.ow, place[n * out + i]) + i % p.c] += dy[n * out + i];
+	}
+}
+
+/* y = mean of the window, or with dx: each pixel of the window += dy share. */
+static void avg_window(const struct pool *p, float *x, int64_t row, int64_t col, float *y, bool back)
+{
+	float share = 1.0f / (float)(p->a->window * p->a->window);
+
+	if (!back)
+		memset(y, 0, (size_t)p->c * sizeof(float));
+	for (int k = 0; k < p->a->window * p->a->window; k++) {
+		int64_t at = pixel(p, row, col, k);
+
+		for (int64_t i = 0; at >= 0 && i < p->c; i++)
+			if (back)
+				x[at + i] += y[i] * share;
+			else
+				y[i] += x[at + i] * share;
+	}
+}
+
+static void average(const struct rt_cpu *cpu, const struct pool *p, int64_t images, float *x, float *y, bool back, bool add)
+{
+	int64_t in = p->h * p->w * p->c, pixels = p->oh * p->ow;
+	int team = rt_cpu_team(cpu, 4.0 * (double)images * (double)(in + pixels * p->c));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t n = 0; n < images; n++) {
+		if (back && !add)
+			memset(x + n * in, 0, (size_t)in * sizeof(float));
+		for (int64_t i = 0; i < pixels; i++)
+			avg_window(p, x + n * in, i / p->ow, i % p->ow, y + (n * pixels + i) * p->c, back);
+	}
+}
+
+void rt_cpu_avg_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct pool p = pool_of(c->in[0], c->out[0], &c->attr);
+
+	average(cpu, &p, c->in[0]->shape.d[0], rt_f32(c->in[0]), rt_f32(c->out[0]), false, false);
+}
+
+void rt_cpu_avg_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
+
+	average(cpu, &p, c->in[0]->shape.d[0], rt_f32(c->out[0]), rt_f32(c->in[0]), true, c->attr.accumulate & 1);
+}
+
+void rt_cpu_pad(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), from = rt_cols(c->in[0]), to = rt_cols(c->out[0]);
+	const float *x = rt_f32(c->in[0]);
+	float *y = rt_f32(c->out[0]);
+	int team = rt_cpu_team(cpu, 4.0 * (double)rows * (double)(from + to));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t r = 0; r < rows; r++) {
+		memset(y + r * to, 0, (size_t)to * sizeof(float));
+		memcpy(y + r * to + c->attr.window, x + r * from, (size_t)from * sizeof(float));
+	}
+}
+
+void rt_cpu_pad_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), from = rt_cols(c->in[0]), to = rt_cols(c->out[0]);
+	const float *dy = rt_f32(c->in[0]) + c->attr.window;
+	float *dx = rt_f32(c->out[0]);
+	int team = rt_cpu_team(cpu, 4.0 * (double)rows * (double)(from + to));
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t r = 0; r < rows; r++) {
+		if (c->attr.accumulate & 1)
+			cpu->simd->add(dx + r * to, dx + r * to, dy + r * from, to);
+		else
+			memcpy(dx + r * to, dy + r * from, (size_t)to * sizeof(float));
+	}
+}

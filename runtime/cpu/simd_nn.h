@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of simd_body.h: per-channel work of batchnorm, and the smaller ops. */
+
+/* Sums run in float over so many rows, then in double: the error does not grow with the batch. */
+#define SUM_ROWS	64
+
+/* Channels c0..c0+4W or fewer, all rows: sums of v and of v w, where v and w come from one row. */
+struct pair {
+	vf v, w;
+};
+
+INLINE struct pair shifted(const float *x, const float *shift, int64_t n)
+{
+	vf v = ldx(x, n) - ldx(shift, n);
+
+	return (struct pair){ v, v * v };
+}
+
+INLINE void flush(double *sum, vf v, int64_t n)
+{
+	float t[RT_W];
+
+	st(t, v);
+	for (int64_t i = 0; i < W && i < n; i++)
+		sum[i] += (double)t[i];
+}
+
+static void channel_sums(double *sums, const float *x, const float *shift, int64_t rows, int64_t cols)
+{
+	memset(sums, 0, 2 * (size_t)cols * sizeof(double));
+	for (int64_t r0 = 0; r0 < rows; r0 += SUM_ROWS)
+		EACH(i, cols) {
+			const float *p = x + r0 * cols + i;
+			int64_t n = cols - i, count = rows - r0 < SUM_ROWS ? rows - r0 : SUM_ROWS;
+			vf s0 = { 0 }, q0 = { 0 }, s1 = { 0 }, q1 = { 0 };
+			int64_t r = 0;
+
+			for (; r + 1 < count; r += 2) {
+				struct pair a = shifted(p + r * cols, shift + i, n), b = shifted(p + (r + 1) * cols, shift + i, n);
+
+				s0 += a.v;
+				q0 += a.w;
+				s1 += b.v;
+				q1 += b.w;
+			}
+			if (r < count) {
+				struct pair a = shifted(p + r * cols, shift + i, n);
+
+				s0 += a.v;
+				q0 += a.w;
+			}
+			flush(sums + i, s0 + s1, n);
+			flush(sums + cols + i, q0 + q1, n);
+		}
+}
+
+static void channel_affine(float *y, const float *x, const float *residual, const float *a, const float *b, int64_t rows,
+			   int64_t cols, bool relu)
+{
+	for (int64_t r = 0; r < rows; r++, x += cols, y += cols)
+		EACH(i, cols) {
+			int64_t n = cols - i;
+			vf v = ldx(x + i, n) * ldx(a + i, n) + ldx(b + i, n);
+
+			if (residual)
+				v += ldx(residual + r * cols + i, n);
+			stx(y + i, relu ? sel(v <= 0.0f, (vf){ 0 }, v) : v, n);
+		}
+}
+
+/* dy where the activation let it through. */
+INLINE vf behind(const float *dy, const float *y, int64_t at, int64_t n)
+{
+	vf g = ldx(dy + at, n);
+
+	return y ? sel(ldx(y + at, n) > 0.0f, g, (vf){ 0 }) : g;
+}
+
+static void channel_bwd_sums(double *sums, const float *dy, const float *y, const float *x, const float *mean, int64_t rows,
+			     int64_t cols)
+{
+	memset(sums, 0, 2 * (size_t)cols * sizeof(double));
+	for (int64_t r0 = 0; r0 < rows; r0 += SUM_ROWS)
+		EACH(i, cols) {
+			int64_t n = cols - i, count = rows - r0 < SUM_ROWS ? rows - r0 : SUM_ROWS, at = r0 * cols + i, r = 0;
+			vf s0 = { 0 }, q0 = { 0 }, s1 = { 0 }, q1 = { 0 }, m = ldx(mean + i, n);
+
+			for (; r + 1 < count; r += 2, at += 2 * cols) {
+				vf g = behind(dy, y, at, n), h = behind(dy, y, at + cols, n);
+
+				s0 += g;
+				q0 += g * (ldx(x + at, n) - m);
+				s1 += h;
+				q1 += h * (ldx(x + at + cols, n) - m);
+			}
+			if (r < count) {
+				vf g = behind(dy, y, at, n);
+
+				s0 += g;
+				q0 += g * (ldx(x + at, n) - m);
+			}
+			flush(sums + i, s0 + s1, n);
+			flush(sums + cols + i, q0 + q1, n);
+		}
+}
+
+static void channel_bwd(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *a, const float *b,
+			const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres)
+{
+	for (int64_t r = 0; r < rows; r++)
+		EACH(i, cols) {
+			int64_t n = cols - i, at = r * cols + i;
+			vf g = behind(dy, y, at, n);
+
+			if (dres)
+				put(dres, at, n, g, add_dres);
+			if (dx)
+				put(dx, at, n, g * ldx(a + i, n) + ldx(x + at, n) * ldx(b + i, n) + ldx(k + i, n), add_dx);
+		}
+}
+
+/* y = softmax(x) of each row, log-sum-exp to lse unless NULL. */
+static void softmax(float *y, const float *x, int64_t ld_x, int64_t rows, int64_t cols, float *lse)
+{
+	for (int64_t r = 0; r < rows; r++, x += ld_x, y += ld_x) {
+		float max = row_max(x, cols), sum = row_exp(y, x, cols, max), k = 1.0f / sum;
+
+		EACH(i, cols)
+			stx(y + i, ldx(y + i, cols - i) * k, cols - i);
+		if (lse)
+			lse[r] = max + logf(sum);
+	}
+}
+
+/* The same probabilities again from scores and lse, in place. */
+static void softmax_probs(float *s, int64_t ld_s, int64_t rows, int64_t cols, const float *lse)
+{
+	for (int64_t r = 0; r < rows; r++, s += ld_s)
+		EACH(i, cols)
+			stx(s + i, vexp(ldx(s + i, cols - i) - lse[r]), cols - i);
+}
+
+static void rms(float *y, float *rstd, const float *x, const float *gain, float eps, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++, x += cols, y += cols) {
+		vf q = { 0 };
+		float s;
+
+		EACH(i, cols) {
+			vf v = ldx(x + i, cols - i);
+
+			q += v * v;
+		}
+		s = 1.0f / sqrtf(hsum(q) / (float)cols + eps);
+		EACH(i, cols)
+			stx(y + i, ldx(x + i, cols - i) * s * ldx(gain + i, cols - i), cols - i);
+		if (rstd)
+			rstd[r] = s;
+	}
+}
+
+/* dx = rstd (g - x rstd^2 mean(g x)) with g = dy gain. */
+static void rms_bwd(float *dx, const float *dy, const float *x, const float *gain, const float *rstd, int64_t rows, int64_t cols,
+		    bool accumulate)
+{
+	for (int64_t r = 0; r < rows; r++, dx += cols, dy += cols, x += cols) {
+		float s = rstd[r], k;
+		vf sum = { 0 };
+
+		EACH(i, cols)
+			sum += ldx(dy + i, cols - i) * ldx(gain + i, cols - i) * ldx(x + i, cols - i);
+		k = hsum(sum) / (float)cols * s * s;
+		EACH(i, cols) {
+			int64_t n = cols - i;
+
+			put(dx, i, n, (ldx(dy + i, n) * ldx(gain + i, n) - ldx(x + i, n) * k) * s, accumulate);
+		}
+	}
+}
+
+/* Columns c0..c1 of dgain = or += sum over rows of dy x rstd. */
+static void rms_bwd_gain(float *dgain, const float *dy, const float *x, const float *rstd, int64_t rows, int64_t cols, int64_t c0,
+			 int64_t c1, bool accumulate)
+{
+	for (int64_t i = c0; i < c1; i += W) {
+		vf g = { 0 };
+
+		for (int64_t r = 0; r < rows; r++)
+			g += ldx(dy + r * cols + i, c1 - i) * ldx(x + r * cols + i, c1 - i) * rstd[r];
+		put(dgain, i, c1 - i, g, accumulate);
+	}
+}
+
+static void mul(float *y, const float *a, const float *b, int64_t n, bool accumulate)
+{
+	EACH(i, n)
+		put(y, i, n - i, ldx(a + i, n - i) * ldx(b + i, n - i), accumulate);
+}
+
+static void affine(float *y, const float *x, float scale, float offset, int64_t n, bool accumulate)
+{
+	EACH(i, n)
+		put(y, i, n - i, ldx(x + i, n - i) * scale + offset, accumulate);
+}
+
+typedef uint32_t vu __attribute__((vector_size(4 * RT_W)));
+
+/* A well mixing bijection of 32 bits. */
+INLINE vu mix(vu x)
+{
+	x ^= x >> 17;
+	x *= 0xed5ad4bbu;
+	x ^= x >> 11;
+	x *= 0xac4c1b51u;
+	x ^= x >> 15;
+	x *= 0x31848babu;
+	return x ^ x >> 14;
+}
+
+/* Element `first + i` is dropped when its random 32 bits are below `limit`. */
+static void dropout(float *y, const float *x, int64_t n, uint64_t first, uint64_t key, uint32_t limit, float scale,
+		    bool accumulate)
+{
+	vu lane;
+
+	for (uint32_t i = 0; i < RT_W; i++)
+		lane[i] = i;
+	EACH(i, n) {
+		uint64_t at = first + (uint64_t)i;
+		vu r = mix(mix((lane + (uint32_t)at) ^ (uint32_t)key) ^ ((uint32_t)(key >> 32) + (uint32_t)(at >> 32)));
+
+		put(y, i, n - i, sel((vi)(r >= limit), ldx(x + i, n - i) * scale, (vf){ 0 }), accumulate);
+	}
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases for the ops of images and the smaller ones; and what finite differences cannot see of them. */
+#include <math.h>
+#include <string.h>
+#include "tests/unit/check_runtime.h"
+
+static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)
+{
+	return rt_param(g, name, s, RT_INIT_ZEROS);
+}
+
+static struct rt_node *weigh(struct rt_graph *g, struct rt_node *y, struct rt_node **ret_out)
+{
+	*ret_out = y;
+	return rt_dot(g, y, rt_input(g, "weights", RT_F32, *rt_node_shape(y)));
+}
+
+/* One op on one parameter x. */
+#define UNARY(name, shape, expression)                                                                                 \
+	static struct rt_node *name(struct rt_graph *g, struct rt_node **out)                                          \
+	{                                                                                                              \
+		struct rt_node *x = p(g, "x", shape);                                                                  \
+                                                                                                                       \
+		return weigh(g, expression, out);                                                                      \
+	}
+#define S(...)	RT_SHAPE(__VA_ARGS__)
+
+UNARY(gelu_erf, S(67), rt_gelu_erf(g, x))
+UNARY(silu, S(67), rt_silu(g, x))
+UNARY(tanh_, S(67), rt_tanh(g, x))
+UNARY(sigmoid, S(67), rt_sigmoid(g, x))
+UNARY(affine, S(5, 7), rt_affine(g, rt_add(g, x, x), -1.5f, 0.25f))
+UNARY(mul_self, S(5, 7), rt_mul(g, x, rt_mul(g, x, x)))
+UNARY(softmax, S(3, 2, 37), rt_softmax(g, x))
+UNARY(softmax_twice, S(3, 19), rt_add(g, rt_softmax(g, x), x))
+UNARY(sum_first, S(5, 3, 7), rt_reduce(g, x, RT_SUM, 0))
+UNARY(mean_middle, S(5, 3, 70), rt_reduce(g, x, RT_MEAN, 1))
+UNARY(max_last, S(5, 3, 7), rt_reduce(g, x, RT_MAX, 2))
+UNARY(sum_all, S(17), rt_reduce(g, x, RT_SUM, 0))
+UNARY(reshape, S(4, 6), rt_reshape(g, rt_relu(g, x), S(2, 3, 4)))
+UNARY(reshape_kept, S(4, 6), rt_add(g, rt_reshape(g, x, S(24)), rt_reshape(g, rt_silu(g, x), S(24))))
+UNARY(max_pool, S(2, 7, 6, 5), rt_max_pool(g, x, 3, 2, 1))
+UNARY(max_pool_tight, S(2, 4, 4, 17), rt_max_pool(g, x, 2, 2, 0))
+UNARY(avg_pool, S(2, 7, 6, 5), rt_avg_pool(g, x, 3, 2, 1))
+UNARY(subsample, S(2, 5, 6, 3), rt_avg_pool(g, rt_add(g, x, x), 1, 2, 0))
+UNARY(pad, S(3, 4, 5), rt_add(g, rt_pad(g, x, 2, 1), rt_pad(g, rt_tanh(g, x), 0, 3)))
+UNARY(attention_full, S(2, 13, 45), rt_attention_full(g, x, 3))
+UNARY(attention_full_blocks, S(1, 131, 12), rt_attention_full(g, x, 1))
+
+static struct rt_node *mul(struct rt_graph *g, struct rt_node **out)
+{
+	return weigh(g, rt_mul(g, p(g, "a", S(3, 11)), p(g, "b", S(3, 11))), out);
+}
+
+static struct rt_node *add_tail(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *b = p(g, "b", S(5, 7));
+
+	return weigh(g, rt_add(g, rt_add(g, p(g, "a", S(4, 5, 7)), b), rt_silu(g, b)), out);
+}
+
+static struct rt_node *rmsnorm(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *x = p(g, "x", S(3, 2, 37));
+
+	return weigh(g, rt_add(g, rt_rmsnorm(g, x, p(g, "gain", S(37)), 1e-5f), x), out);
+}
+
+static struct rt_node *linear_silu(struct rt_graph *g, struct rt_node **out)
+{
+	return weigh(g, rt_silu(g, rt_linear(g, p(g, "x", S(5, 9)), p(g, "w", S(19, 9)), p(g, "b", S(19)))), out);
+}
+
+static struct rt_node *linear_tanh(struct rt_graph *g, struct rt_node **out)
+{
+	return weigh(g, rt_tanh(g, rt_linear(g, p(g, "x", S(5, 9)), p(g, "w", S(19, 9)), NULL)), out);
+}
+
+/* (3,5) (5,4) in every way of storing them, alone and four times. */
+#define MATMUL(name, ta, tb, ...)                                                                                      \
+	static struct rt_node *name(struct rt_graph *g, struct rt_node **out)                                          \
+	{                                                                                                              \
+		struct rt_node *a = p(g, "a", ta ? S(__VA_ARGS__ 5, 3) : S(__VA_ARGS__ 3, 5));                          \
+		struct rt_node *b = p(g, "b", tb ? S(__VA_ARGS__ 4, 5) : S(__VA_ARGS__ 5, 4));                          \
+                                                                                                                       \
+		return weigh(g, rt_matmul(g, a, ta, b, tb), out);                                                      \
+	}
+#define COMMA	,
+MATMUL(matmul_nn, false, false, )
+MATMUL(matmul_nt, false, true, )
+MATMUL(matmul_tn, true, false, )
+MATMUL(matmul_tt, true, true, )
+MATMUL(matmul_batch_nn, false, false, 2 COMMA 2 COMMA)
+MATMUL(matmul_batch_nt, false, true, 4 COMMA)
+MATMUL(matmul_batch_tn, true, false, 2 COMMA 2 COMMA)
+MATMUL(matmul_batch_tt, true, true, 4 COMMA)
+
+static struct rt_node *conv_of(struct rt_graph *g, struct rt_node **out, struct rt_shape x, struct rt_shape w, struct rt_conv2d how)
+{
+	return weigh(g, rt_conv2d(g, p(g, "x", x), p(g, "w", w), p(g, "b", S(w.d[0])), how), out);
+}
+
+#define CONV(name, x, w, ...)                                                                                          \
+	static struct rt_node *name(struct rt_graph *g, struct rt_node **out)                                          \
+	{                                                                                                              \
+		return conv_of(g, out, x, w, (struct rt_conv2d){ __VA_ARGS__ });                                       \
+	}
+CONV(conv_1x1, S(3, 5, 4, 16), S(32, 16, 1, 1), 0)
+CONV(conv_1x1_stride, S(2, 5, 4, 16), S(16, 16, 1, 1), .stride = 2)
+CONV(conv_3x3, S(3, 6, 5, 16), S(16, 16, 3, 3), .pad = 1)
+CONV(conv_3x3_stride, S(2, 7, 8, 16), S(32, 16, 3, 3), .stride = 2, .pad = 1)
+CONV(conv_7x7, S(2, 11, 9, 3), S(16, 3, 7, 7), .stride = 2, .pad = 3)
+CONV(conv_odd, S(2, 5, 7, 5), S(7, 5, 3, 2), .pad = 1)
+CONV(conv_groups, S(2, 5, 4, 32), S(32, 16, 3, 3), .pad = 1, .groups = 2)
+CONV(conv_groups_odd, S(3, 5, 4, 6), S(9, 2, 3, 3), .pad = 1, .groups = 3)
+CONV(conv_depthwise, S(2, 5, 4, 8), S(8, 1, 3, 3), .pad = 1, .groups = 8)
+
+/* The image is used twice: its gradient is a sum of two. */
+static struct rt_node *conv_shared(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *x = rt_relu(g, p(g, "x", S(2, 4, 4, 16))), *w = p(g, "w", S(16, 16, 3, 3));
+	struct rt_node *y = rt_conv2d(g, x, w, NULL, (struct rt_conv2d){ .pad = 1 });
+
+	return weigh(g, rt_add(g, rt_conv2d(g, y, w, NULL, (struct rt_conv2d){ .pad = 1 }), x), out);
+}
+
+static struct rt_node *norm(struct rt_graph *g, struct rt_node *x, const char *name)
+{
+	static const char *const what[] = { "gain", "bias", "mean", "var" };
+	struct rt_shape s = S(rt_node_shape(x)->d[rt_node_shape(x)->n - 1]);
+	struct rt_node *n[4];
+
+	for (int i = 0; i < 4; i++) {
+		gt_autofree char *full = gt_xasprintf("%s.%s", name, what[i]);
+
+		n[i] = i < 2 ? p(g, full, s) : rt_buffer(g, full, s, RT_INIT_ONES);
+	}
+	return rt_batchnorm(g, x, n[0], n[1], n[2], n[3], 1e-5f, 0.1f);
+}
+
+UNARY(batchnorm, S(3, 4, 5, 19), norm(g, x, "bn"))
+UNARY(batchnorm_rows, S(131, 6), norm(g, x, "bn"))
+UNARY(batchnorm_relu, S(3, 4, 5, 19), rt_relu(g, norm(g, x, "bn")))
+
+/* A block of a residual network, whose input goes on beside it. */
+static struct rt_node *residual_block(struct rt_graph *g, struct rt_node **out)
+{
+	const struct rt_conv2d how = { .pad = 1 };
+	struct rt_node *x = rt_relu(g, p(g, "x", S(2, 5, 4, 16))), *y;
+
+	y = rt_conv2d(g, x, p(g, "w1", S(16, 16, 3, 3)), NULL, how);
+	y = rt_relu(g, norm(g, y, "bn1"));
+	y = rt_conv2d(g, y, p(g, "w2", S(16, 16, 3, 3)), NULL, how);
+	y = rt_relu(g, rt_add(g, x, norm(g, y, "bn2")));
+	return weigh(g, rt_add(g, y, x), out);
+}
+
+const struct op_case nn_cases[] = {
+	{ "gelu_erf", gelu_erf, 0 },
+	{ "silu", silu, 0 },
+	{ "tanh", tanh_, 0 },
+	{ "sigmoid", sigmoid, 0 },
+	{ "linear_silu", linear_silu, 0 },
+	{ "linear_tanh", linear_tanh, 0 },
+	{ "affine", affine, 0 },
+	{ "mul", mul, 0 },
+	{ "mul_self", mul_self, 0 },
+	{ "add_tail", add_tail, 0 },
+	{ "softmax", softmax, 0 },
+	{ "softmax_twice", softmax_twice, 0 },
+	{ "rmsnorm", rmsnorm, 0 },
+	{ "sum_first", sum_first, 0 },
+	{ "mean_middle", mean_middle, 0 },
+	{ "max_last", max_last, 0 },
+	{ "sum_all", sum_all, 0 },
+	{ "reshape", reshape, 0 },
+	{ "reshape_kept", reshape_kept, 0 },
+	{ "matmul_nn", matmul_nn, 0 },
+	{ "matmul_nt", matmul_nt, 0 },
+	{ "matmul_tn", matmul_tn, 0 },
+	{ "matmul_tt", matmul_tt, 0 },
+	{ "matmul_batch_nn", matmul_batch_nn, 0 },
+	{ "matmul_batch_nt", matmul_batch_nt, 0 },
+	{ "matmul_batch_tn", matmul_batch_tn, 0 },
+	{ "matmul_batch_tt", matmul_batch_tt, 0 },
+	{ "attention_full", attention_full, 0 },
+	{ "attention_full_blocks", attention_full_blocks, 0 },
+	{ "max_pool", max_pool, 0 },
+	{ "max_pool_tight", max_pool_tight, 0 },
+	{ "avg_pool", avg_pool, 0 },
+	{ "subsample", subsample, 0 },
+	{ "pad", pad, 0 },
+	{ "conv_1x1", conv_1x1, 0 },
+	{ "conv_1x1_stride", conv_1x1_stride, 0 },
+	{ "conv_3x3", conv_3x3, 0 },
+	{ "conv_3x3_stride", conv_3x3_stride, 0 },
+	{ "conv_7x7", conv_7x7, 0 },
+	{ "conv_odd", conv_odd, 0 },
+	{ "conv_groups", conv_groups, 0 },
+	{ "conv_groups_odd", conv_groups_odd, 0 },
+	{ "conv_depthwise", conv_depthwise, 0 },
+	{ "conv_shared", conv_shared, 0 },
+	{ "batchnorm", batchnorm, 0 },
+	{ "batchnorm_rows", batchnorm_rows, 0 },
+	{ "batchnorm_relu", batchnorm_relu, 0 },
+	{ "residual_block", residual_block, 0 },
+};
+const int n_nn_cases = GT_ARRAY_SIZE(nn_cases);
+
+#define DROP_N	100003
+
+struct dropped {
+	struct rt_graph *g;
+	struct rt_program *prog;
+	struct rt_node *x, *y;
+	float *ones;
+};
+
+static void dropped_open(struct dropped *d, float rate, int threads)
+{
+	struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .threads = threads, .seed = 9 };
+	struct gt_err err = { 0 };
+	struct rt_node *loss;
+
+	d->g = rt_graph_new();
+	d->x = p(d->g, "x", S(DROP_N));
+	d->y = rt_dropout(d->g, d->x, rate);
+	loss = rt_dot(d->g, d->y, rt_input(d->g, "w", RT_F32, S(DROP_N)));
+	ck_assert_msg(rt_compile(d->g, loss, &opt, &d->prog, &err) == 0, "%s", err.msg);
+	d->ones = gt_xcalloc(DROP_N, sizeof(float));
+	for (int i = 0; i < DROP_N; i++)
+		d->ones[i] = rt_value(d->prog, d->x)[i] = 1;
+}
+
+static void dropped_close(struct dropped *d)
+{
+	rt_program_free(d->prog);
+	rt_graph_free(d->g);
+	free(d->ones);
+}
+
+/* Kept elements are scaled, the share that is dropped is the rate, forward and backward drop the same, each step others. */
+START_TEST(dropout_drops_its_share)
+{
+	struct rt_metrics m = { 0 };
+	struct dropped d;
+	int zeros = 0, moved = 0;
+	gt_autofree float *before = gt_xcalloc(DROP_N, sizeof(float));
+
+	dropped_open(&d, 0.25f, 2);
+	ck_assert_int_eq(rt_step(d.prog, (const void *[]){ d.ones }, &m, NULL), 0);
+	memcpy(before, rt_value(d.prog, d.y), DROP_N * sizeof(float));
+	ck_assert_int_eq(rt_step(d.prog, (const void *[]){ d.ones }, &m, NULL), 0);
+	for (int i = 0; i < DROP_N; i++) {
+		float y = rt_value(d.prog, d.y)[i];
+
+		ck_assert(y == 0 || fabsf(y - 4.0f / 3.0f) < 1e-6f);
+		ck_assert(rt_gradient(d.prog, d.x)[i] == y);
+		zeros += y == 0;
+		moved += y != before[i];
+	}
+	/* Five standard deviations of a binomial. */
+	ck_assert_int_lt(abs(zeros - DROP_N / 4), (int)(5 * sqrt(DROP_N * .25 * .75)));
+	ck_assert_int_lt(abs(moved - DROP_N * 3 / 8), (int)(5 * sqrt(DROP_N * .375 * .625)));
+	dropped_close(&d);
+}
+END_TEST
+
+START_TEST(dropout_is_the_same_on_any_threads_and_none_in_eval)
+{
+	struct rt_metrics m = { 0 };
+	struct dropped a, b;
+	double loss = 0;
+
+	dropped_open(&a, 0.5f, 1);
+	dropped_open(&b, 0.5f, 3);
+	ck_assert_int_eq(rt_step(a.prog, (const void *[]){ a.ones }, &m, NULL), 0);
+	ck_assert_int_eq(rt_step(b.prog, (const void *[]){ b.ones }, &m, NULL), 0);
+	ck_assert_mem_eq(rt_value(a.prog, a.y), rt_value(b.prog, b.y), DROP_N * sizeof(float));
+	ck_assert_int_eq(rt_eval(a.prog, (const void *[]){ a.ones }, &loss, NULL), 0);
+	ck_assert_double_eq(loss, DROP_N);
+	dropped_close(&a);
+	dropped_close(&b);
+}
+END_TEST
+
+/* rt_step moves the running statistics as torch does, rt_eval uses them, a step that fails leaves them alone. */
+START_TEST(batchnorm_keeps_running_statistics)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = NULL;
+	struct rt_node *x = rt_input(g, "x", RT_F32, S(4, 1)), *y = norm(g, rt_mul(g, x, p(g, "one", S(4, 1))), "bn");
+	struct rt_node *loss = rt_dot(g, y, rt_input(g, "w", RT_F32, S(4, 1)));
+	struct rt_options opt = { .keep_gradients = true, .no_reuse = true };
+	const float in[4] = { 1, 2, 3, 6 }, w[4] = { 1, 0, 0, 0 }, bad[4] = { 1, 2, NAN, 3 };
+	struct rt_metrics m = { 0 };
+	double got = 0, want;
+	float *mean, *var;
+
+	ck_assert_int_eq(rt_compile(g, loss, &opt, &prog, NULL), 0);
+	mean = rt_value(prog, rt_graph_node(g, "bn.mean"));
+	var = rt_value(prog, rt_graph_node(g, "bn.var"));
+	for (int i = 0; i < 4; i++)
+		rt_value(prog, rt_graph_node(g, "one"))[i] = 1;
+	*rt_value(prog, rt_graph_node(g, "bn.gain")) = 2;
+	*rt_value(prog, rt_graph_node(g, "bn.bias")) = 0.5f;
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ in, w }, &m, NULL), 0);
+	/* Mean 3, sum of squares 14: variance 3.5, unbiased 14/3. */
+	ck_assert_float_eq_tol(*mean, 0.9f * 1 + 0.1f * 3, 1e-6f);
+	ck_assert_float_eq_tol(*var, 0.9f * 1 + 0.1f * 14 / 3, 1e-6f);
+	ck_assert_double_eq_tol(m.loss, 2 * (1 - 3) / sqrt(3.5 + 1e-5) + .5, 1e-5);
+	ck_assert_int_eq(rt_eval(prog, (const void *[]){ in, w }, &got, NULL), 0);
+	want = 2 * (1 - (double)*mean) / sqrt((double)*var + 1e-5) + .5;
+	ck_assert_double_eq_tol(got, want, 1e-5);
+	ck_assert_int_lt(rt_step(prog, (const void *[]){ bad, w }, &m, NULL), 0);
+	ck_assert_float_eq_tol(*mean, 1.2f, 1e-6f);
+}
+END_TEST
+
+struct bad_case {
+	struct rt_node *(*build)(struct rt_graph *g);
+	const char *says;
+};
+
+static struct rt_node *bad_channels(struct rt_graph *g)
+{
+	return rt_conv2d(g, p(g, "x", S(2, 5, 5, 3)), p(g, "w", S(8, 4, 3, 3)), NULL, (struct rt_conv2d){ 0 });
+}
+
+static struct rt_node *bad_kernel(struct rt_graph *g)
+{
+	return rt_conv2d(g, p(g, "x", S(2, 2, 2, 3)), p(g, "w", S(8, 3, 5, 5)), NULL, (struct rt_conv2d){ .pad = 1 });
+}
+
+static struct rt_node *bad_matmul(struct rt_graph *g)
+{
+	return rt_matmul(g, p(g, "a", S(2, 3, 4)), false, p(g, "b", S(2, 5, 6)), false);
+}
+
+static struct rt_node *bad_reshape(struct rt_graph *g)
+{
+	return rt_reshape(g, p(g, "x", S(3, 4)), S(5, 2));
+}
+
+static struct rt_node *bad_dimension(struct rt_graph *g)
+{
+	return rt_reduce(g, p(g, "x", S(3, 4)), RT_SUM, 2);
+}
+
+static struct rt_node *bad_window(struct rt_graph *g)
+{
+	return rt_max_pool(g, p(g, "x", S(1, 2, 2, 3)), 3, 1, 0);
+}
+
+static struct rt_node *bad_rate(struct rt_graph *g)
+{
+	return rt_dropout(g, p(g, "x", S(3)), 1);
+}
+
+static struct rt_node *bad_running(struct rt_graph *g)
+{
+	struct rt_node *c = p(g, "c", S(3));
+
+	return rt_batchnorm(g, p(g, "x", S(4, 3)), c, c, c, c, 1e-5f, 0.1f);
+}
+
+static struct rt_node *bad_tail(struct rt_graph *g)
+{
+	return rt_add(g, p(g, "a", S(3, 4)), p(g, "b", S(3)));
+}
+
+static const struct bad_case bad_cases[] = {
+	{ bad_channels, "conv of x (2,5,5,3) and w (8,4,3,3)" },
+	{ bad_kernel, "larger than the padded image" },
+	{ bad_matmul, "matmul of a (2,3,4) and b (2,5,6)" },
+	{ bad_reshape, "reshape of x (3,4) to (5,2)" },
+	{ bad_dimension, "reduce of x (3,4) over dimension 2" },
+	{ bad_window, "the window of 3 is larger than the padded image" },
+	{ bad_rate, "dropout of x: a rate of 1" },
+	{ bad_running, "c must be a buffer" },
+	{ bad_tail, "add of a (3,4) and b (3)" },
+};
+
+START_TEST(shapes_that_do_not_fit_are_named)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct gt_err err = { 0 };
+
+	ck_assert_ptr_null(bad_cases[_i].build(g));
+	ck_assert_int_lt(rt_graph_error(g, &err), 0);
+	ck_assert_msg(strstr(err.msg, bad_cases[_i].says), "'%s' does not say '%s'", err.msg, bad_cases[_i].says);
+}
+END_TEST
+
+TCase *case_nn(void)
+{
+	TCase *t = tcase_create("nn");
+
+	tcase_add_test(t, dropout_drops_its_share);
+	tcase_add_test(t, dropout_is_the_same_on_any_threads_and_none_in_eval);
+	tcase_add_test(t, batchnorm_keeps_running_statistics);
+	tcase_add_loop_test(t, shapes_that_do_not_fit_are_named, 0, GT_ARRAY_SIZE(bad_cases));
+	return t;
+}
