@@ -76,7 +76,8 @@ rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedd
 	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_cast, rt_cpu_scale, rt_cpu_sum_up,
 	rt_cpu_grad_norm, rt_cpu_sgd, rt_cpu_adamw, rt_cpu_adamw8,
 	rt_cpu_conv, rt_cpu_conv_bwd_x, rt_cpu_conv_bwd_w, rt_cpu_batchnorm, rt_cpu_batchnorm_bwd, rt_cpu_max_pool,
-	rt_cpu_max_pool_bwd, rt_cpu_avg_pool, rt_cpu_avg_pool_bwd, rt_cpu_pad, rt_cpu_pad_bwd, rt_cpu_reshape, rt_cpu_reduce, rt_cpu_reduce_bwd,
+	rt_cpu_max_pool_bwd, rt_cpu_avg_pool, rt_cpu_avg_pool_bwd, rt_cpu_pad,
+	rt_cpu_pad_bwd, rt_cpu_reshape, rt_cpu_reduce, rt_cpu_reduce_bwd,
 	rt_cpu_softmax, rt_cpu_softmax_bwd, rt_cpu_rmsnorm, rt_cpu_rmsnorm_bwd, rt_cpu_mul, rt_cpu_affine,
 	rt_cpu_dropout, rt_cpu_matmul;
 /* y (rows,cols) = act(x + bias (cols) or 0), by the team; x is left with the bias added if it is not y. */
