@@ -60,7 +60,7 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
-		tn_show_plan(doc, cli->color);
+		tn_show_plan(doc, cli->verbose, cli->color);
 	if (output && !cli->quiet && !cli->json)
 		printf("Saved as %s: gputune apply %s\n", output, output);
 	return 0;

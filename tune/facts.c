@@ -29,6 +29,24 @@ static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
 	}
 }
 
+/* The second hexadecimal word of each CPU's line (net/core/net-procfs.c). */
+static int64_t read_dropped(struct gt_fsroot *fs)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+	int64_t sum = 0;
+
+	if (gt_fs_read(fs, "/proc/net/softnet_stat", &text, NULL) < 0)
+		return 0;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned packets, dropped;
+
+		if (sscanf(line, "%x %x", &packets, &dropped) == 2)
+			sum += dropped;
+	}
+	return sum;
+}
+
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	gt_autofree char *swaps = NULL;
@@ -38,6 +56,10 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 		ret->swap_is_zram = strstr(swaps, "/dev/zram") && !strstr(swaps, "/dev/sd") && !strstr(swaps, "/dev/nvme") &&
 				    !strstr(swaps, "/dev/vd") && !strstr(swaps, "file\t");
 	find_tuners(fs, &ret->tuners);
+	ret->virtual_machines = gt_fs_exists(fs, "/run/libvirt/qemu") || gt_fs_exists(fs, "/run/qemu-server");
+	ret->persistenced = gt_fs_exists(fs, "/run/nvidia-persistenced/nvidia-persistenced.pid") ||
+			    gt_fs_exists(fs, "/run/nvidia-persistenced/socket");
+	ret->dropped = read_dropped(fs);
 }
 
 void tn_facts_clear(struct tn_facts *f)

@@ -21,7 +21,7 @@ extern bool tn_opt_optional;
 struct tn_plan_opts tn_choice(void);
 
 /* Rendered for people. */
-void tn_show_plan(const json_t *plan, bool color);
+void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */
 void tn_show_report(const json_t *report, bool color);
 void tn_show_run(const json_t *run, bool color);
 #endif

@@ -19,6 +19,9 @@ enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* how it
 /* Besides struct pr_host: what only tuning asks. Gathered once. */
 struct tn_facts {
 	bool swap_is_zram;
+	bool virtual_machines; /* this host runs some */
+	bool persistenced;     /* nvidia-persistenced is at work */
+	int64_t dropped;       /* packets that found the backlog full since boot; 0: none, or not known */
 	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
 };
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret);
@@ -84,9 +87,11 @@ struct tn_knob {
 	enum tn_form form;
 	const char *rivals;    /* tuners that set it too, blank-separated */
 
-	/* of the host (A, B, C): one of key and path */
+	/* of the host (A, B, C): one of key, path and look */
 	const char *key;		  /* sysctl */
 	const char *path;		  /* kernel file; %s stands for the instance */
+	/* C without a file: what there is, from the host itself; NULL: not on this host. The caller frees it. */
+	char *(*look)(const struct tn_ctx *c);
 	const char *const *choices;	  /* values it may have; NULL: a whole number */
 	void (*instances)(const struct pr_host *h, struct gt_strv *ret); /* NULL: once per host */
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);

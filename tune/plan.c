@@ -95,8 +95,17 @@ bool tn_item_good(const struct tn_item *i, const char *current)
 static bool read_current(const struct make *m, struct tn_item *i)
 {
 	gt_autofree char *why = NULL;
-	int r = tn_value_read(m->fs, i->path, &i->current);
+	int r;
 
+	if (i->knob->look) {
+		const struct tn_ctx c = { .fs = m->fs, .host = m->host, .facts = &m->facts };
+
+		i->current = i->knob->look(&c);
+		if (!i->current)
+			say(i, TN_NOT_APPLICABLE, "not on this host");
+		return i->current;
+	}
+	r = tn_value_read(m->fs, i->path, &i->current);
 	if (!r && i->pair_path) {
 		r = tn_value_read(m->fs, i->pair_path, &i->pair_current);
 		if (r == -ENOENT) { /* a kernel without the counterpart has no pair */
@@ -112,6 +121,20 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	return false;
 }
 
+/* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot. */
+static void heed_boot(const struct make *m, struct tn_item *i)
+{
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
+	int64_t boot, want;
+
+	if (!a || !a->value || i->knob->op == TN_SET || gt_parse_i64(a->value, &boot) < 0 || gt_parse_i64(i->wanted, &want) < 0)
+		return;
+	if (i->knob->op == TN_RAISE ? boot <= want : boot >= want || (i->pair_path && !boot))
+		return;
+	free(i->wanted);
+	i->wanted = gt_xasprintf("%ld", boot);
+}
+
 static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
 {
 	const struct tn_knob *k = i->knob;
@@ -120,6 +143,7 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 	if (w->status != TN_CHANGE)
 		return;
 	i->wanted = gt_xstrdup(asked ? asked : w->value);
+	heed_boot(m, i);
 	if (asked && strcmp(asked, w->value))
 		say(i, TN_CHANGE, "asked for by the profile");
 	if (tn_item_good(i, i->current)) {
@@ -130,7 +154,7 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 	}
 	if (k->tag == 'B' && !m->opts->optional && !(m->opts->only && m->opts->only->n) &&
 	    !tn_profile_get(m->profile, k)) {
-		gt_autofree char *why = gt_xasprintf("by choice only (--optional, or --only %s): %s", k->id, i->reason);
+		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
 
 		say(i, TN_SKIPPED, why);
 	} else if (m->host->live && gt_fs_access(m->fs, i->path, W_OK) == -EROFS) {

@@ -13,8 +13,9 @@ static json_t *item_json(const struct tn_item *i)
 {
 	const struct tn_knob *k = i->knob;
 	const char tag[2] = { k->tag };
-	json_t *o = json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:s, s:s, s:o, s:s, s:s}", "knob", k->id, "instance",
-			      gt_json_str(i->instance), "status", tn_status_name(i->status), "path", i->path, "current",
+	json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:s}", "knob", k->id, "instance",
+			      gt_json_str(i->instance), "status", tn_status_name(i->status), "path", gt_json_str(i->path),
+			      "current",
 			      gt_json_str(i->current), "wanted", gt_json_str(i->wanted), "operation", tn_op_name(k->op), "unit",
 			      k->unit, "reason", gt_json_str(i->reason), "hazard", k->hazard, "tag", tag);
 

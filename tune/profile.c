@@ -173,7 +173,7 @@ int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char
 	int r;
 
 	if (!name || !strcmp(name, "auto"))
-		name = host->n_gpu ? "train-gpu" : "train-cpu";
+		name = pr_usable_gpus(host) ? "train-gpu" : "train-cpu";
 	p->name = gt_xstrdup(name);
 	r = load(fs, p, name, 0, err);
 	if (r < 0)

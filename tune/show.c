@@ -38,18 +38,6 @@ static void status_cell(struct gt_table *t, const char *word)
 
 /* ---- plan ------------------------------------------------------------------------------------------------------------ */
 
-static void plan_row(struct gt_table *t, const json_t *o)
-{
-	gt_autofree char *name = label(o);
-
-	gt_table_row(t);
-	gt_table_cell(t, "%s", name);
-	status_cell(t, text(o, "status"));
-	gt_table_cell(t, "%s", text(o, "current"));
-	gt_table_cell(t, "%s", text(o, "wanted"));
-	gt_table_cell(t, "%s", text(o, "reason"));
-}
-
 /* What is worth knowing of a change besides its reason; NULL if nothing. */
 static char *note_of(const json_t *o)
 {
@@ -67,7 +55,7 @@ static char *note_of(const json_t *o)
 	return NULL;
 }
 
-static void plan_notes(const json_t *items)
+static bool plan_notes(const json_t *items)
 {
 	bool head = false;
 	const json_t *o;
@@ -79,33 +67,77 @@ static void plan_notes(const json_t *items)
 		if (!line)
 			continue;
 		if (!head)
-			puts("");
+			puts("To be known");
 		head = true;
 		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
 	}
+	return head;
 }
 
-void tn_show_plan(const json_t *plan, bool color)
+static void plan_item(const json_t *o)
 {
-	const json_t *items = json_object_get(plan, "items"), *o;
-	int64_t changes = gt_json_get_int(plan, "changes", 0);
-	gt_auto(gt_table) *t = gt_table_new();
-	size_t i;
+	const char *now = text(o, "current"), *wanted = text(o, "wanted");
+	gt_autofree char *name = label(o);
 
-	gt_table_column(t, "KNOB", GT_LEFT);
-	gt_table_column(t, "STATUS", GT_LEFT);
-	gt_table_column(t, "NOW", GT_RIGHT);
-	gt_table_column(t, "WANTED", GT_RIGHT);
-	gt_table_column(t, "WHY", GT_WRAP);
-	json_array_foreach(items, i, o)
-		plan_row(t, o);
-	gt_table_print(t, stdout, color);
-	plan_notes(items);
+	if (*now && *wanted && strcmp(text(o, "status"), "already"))
+		printf("  %s: %s to %s\n", name, now, wanted);
+	else
+		printf("  %s%s%s\n", name, *now ? ": " : "", now);
+	gt_print_wrapped(stdout, text(o, "reason"), 6, gt_term_width(stdout));
+}
+
+/* In the order in which somebody has to think about them. */
+static const struct {
+	const char *status, *head;
+	bool quiet; /* counted only, unless asked for */
+} plan_parts[] = {
+	{ "change", "To be changed", false },
+	{ "blocked", "To be changed, but cannot be", false },
+	{ "advice", "To be done by hand", false },
+	{ "skipped", "Left out (what is by choice only: --optional takes in all, --only KNOB one)", false },
+	{ "already", "Already so", true },
+	{ "n/a", "Not for this host", true },
+};
+
+/* Returns how many it has not shown. */
+static size_t plan_part(const json_t *items, size_t part, bool all, bool color)
+{
+	const json_t *o;
+	size_t n = 0, i;
+
+	json_array_foreach(items, i, o) {
+		if (strcmp(text(o, "status"), plan_parts[part].status))
+			continue;
+		if (plan_parts[part].quiet && !all) {
+			n++;
+			continue;
+		}
+		if (!n++)
+			printf("%s%s%s\n", color ? "\033[1m" : "", plan_parts[part].head, color ? "\033[0m" : "");
+		plan_item(o);
+	}
+	if (n && (all || !plan_parts[part].quiet))
+		puts("");
+	return plan_parts[part].quiet && !all ? n : 0;
+}
+
+void tn_show_plan(const json_t *plan, bool all, bool color)
+{
+	const json_t *items = json_object_get(plan, "items");
+	int64_t changes = gt_json_get_int(plan, "changes", 0);
+	size_t hidden = 0;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(plan_parts); i++)
+		hidden += plan_part(items, i, all || json_array_size(items) == 1, color);
+	if (plan_notes(items))
+		puts("");
+	if (hidden)
+		printf("%zu more %s already so, or not for this host: --verbose.\n", hidden, hidden == 1 ? "is" : "are");
 	if (changes)
-		printf("\n%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.\n", changes,
+		printf("%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.\n", changes,
 		       changes == 1 ? "" : "s", text(plan, "profile"));
 	else
-		printf("\nNothing to change, profile %s.\n", text(plan, "profile"));
+		printf("Nothing to change, profile %s.\n", text(plan, "profile"));
 }
 
 /* ---- reports ---------------------------------------------------------------------------------------------------------- */

@@ -3,40 +3,50 @@ Apply, verify, revert: the host is as before.
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root
   $ cp -a root before
   $ gputune apply --root root
-  KNOB                           BEFORE        OURS RESULT
-  vm.dirty_ratio                     20          10 written
-  vm.dirty_background_ratio          10           5 written
-  vm.swappiness                      60          10 written
-  vm.zone_reclaim_mode                1           0 written
-  vm.max_map_count                65530      262144 written
-  net.core.rmem_max              212992    67108864 written
-  net.core.wmem_max              212992    67108864 written
-  block.scheduler:nvme0n1   mq-deadline        none written
-  block.scheduler:sda              none mq-deadline written
-  cpu.governor:policy0        powersave performance written
-  cpu.governor:policy1        powersave performance written
+  KNOB                               BEFORE        OURS RESULT
+  vm.dirty_ratio                         20          10 written
+  vm.dirty_background_ratio              10           5 written
+  vm.swappiness                          60          10 written
+  vm.zone_reclaim_mode                    1           0 written
+  vm.max_map_count                    65530      262144 written
+  vm.min_free_kbytes                  67584      135168 written
+  kernel.pid_max                      32768     4194304 written
+  fs.inotify.max_user_instances         128        1024 written
+  fs.inotify.max_user_watches         65536      524288 written
+  fs.aio-max-nr                       65536     1048576 written
+  net.core.rmem_max                  212992    67108864 written
+  net.core.wmem_max                  212992    67108864 written
+  block.scheduler:nvme0n1       mq-deadline        none written
+  block.scheduler:sda                  none mq-deadline written
+  cpu.governor:policy0            powersave performance written
+  cpu.governor:policy1            powersave performance written
   $ gputune verify --root root | tail -3
-  block.scheduler:sda              none mq-deadline mq-deadline ok
-  cpu.governor:policy0        powersave performance performance ok
-  cpu.governor:policy1        powersave performance performance ok
+  block.scheduler:sda                  none mq-deadline mq-deadline ok
+  cpu.governor:policy0            powersave performance performance ok
+  cpu.governor:policy1            powersave performance performance ok
   $ gputune status --root root | head -1
   applied since *Z, profile train-cpu, by gputune (process *) (glob)
   $ cat root/sys/block/nvme0n1/queue/scheduler root/proc/sys/vm/swappiness
   [none] mq-deadline
   10
   $ gputune revert --root root
-  KNOB                           BEFORE        OURS RESULT
-  cpu.governor:policy1        powersave performance restored
-  cpu.governor:policy0        powersave performance restored
-  block.scheduler:sda              none mq-deadline restored
-  block.scheduler:nvme0n1   mq-deadline        none restored
-  net.core.wmem_max              212992    67108864 restored
-  net.core.rmem_max              212992    67108864 restored
-  vm.max_map_count                65530      262144 restored
-  vm.zone_reclaim_mode                1           0 restored
-  vm.swappiness                      60          10 restored
-  vm.dirty_background_ratio          10           5 restored
-  vm.dirty_ratio                     20          10 restored
+  KNOB                               BEFORE        OURS RESULT
+  cpu.governor:policy1            powersave performance restored
+  cpu.governor:policy0            powersave performance restored
+  block.scheduler:sda                  none mq-deadline restored
+  block.scheduler:nvme0n1       mq-deadline        none restored
+  net.core.wmem_max                  212992    67108864 restored
+  net.core.rmem_max                  212992    67108864 restored
+  fs.aio-max-nr                       65536     1048576 restored
+  fs.inotify.max_user_watches         65536      524288 restored
+  fs.inotify.max_user_instances         128        1024 restored
+  kernel.pid_max                      32768     4194304 restored
+  vm.min_free_kbytes                  67584      135168 restored
+  vm.max_map_count                    65530      262144 restored
+  vm.zone_reclaim_mode                    1           0 restored
+  vm.swappiness                          60          10 restored
+  vm.dirty_background_ratio              10           5 restored
+  vm.dirty_ratio                         20          10 restored
   $ diff -r --no-dereference --exclude=var before root
   $ gputune revert --root root
   Nothing is applied.
@@ -99,15 +109,17 @@ Exit 4 as well: it holds now, but not after the next boot.
   vm.swappiness                 60     10 written
   vm.zone_reclaim_mode           1      0 written
   vm.max_map_count           65530 262144 written
+  vm.min_free_kbytes         67584 135168 written
   /etc/sysctl.d/90-gputune.conf: written
   $ cat root/etc/sysctl.d/90-gputune.conf
   # Written by gputune. Not to be edited: a changed file is neither overwritten nor removed.
-  # checksum: 46783978
+  # checksum: d848cdfa
   vm.dirty_ratio = 10
   vm.dirty_background_ratio = 5
   vm.swappiness = 10
   vm.zone_reclaim_mode = 0
   vm.max_map_count = 262144
+  vm.min_free_kbytes = 135168
   $ echo 'vm.swappiness = 61' >>root/etc/sysctl.conf
   $ gputune verify --root root
   KNOB                      BEFORE EXPECTED ACTUAL RESULT
@@ -116,6 +128,7 @@ Exit 4 as well: it holds now, but not after the next boot.
   vm.swappiness                 60       10     10 lost at boot
   vm.zone_reclaim_mode           1        0      0 ok
   vm.max_map_count           65530   262144 262144 ok
+  vm.min_free_kbytes         67584   135168 135168 ok
     vm.swappiness: /etc/sysctl.d/99-sysctl.conf:3 sets it to 61 and comes after
     /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
@@ -130,6 +143,7 @@ Exit 5: after a reboot the files can be taken away, the values that came from th
   applied since *Z, before the last reboot, profile train-cpu, by gputune (process *) (glob)
   $ gputune revert --root root
   KNOB                      BEFORE   OURS RESULT
+  vm.min_free_kbytes         67584 135168 stays until reboot
   vm.max_map_count           65530 262144 stays until reboot
   vm.zone_reclaim_mode           1      0 stays until reboot
   vm.swappiness                 60     10 stays until reboot
@@ -155,19 +169,19 @@ Exit 6: a process that was killed in the middle is found by every later call, an
   Files before/proc/sys/vm/dirty_ratio and root/proc/sys/vm/dirty_ratio differ
   [1]
   $ for c in plan apply verify revert; do gputune $c --root root; echo $?; done
-  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
   6
-  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
   6
-  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
   6
-  gputune: a transaction of process * (gputune) was interrupted and 11 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
   6
   $ gputune status --root root | head -1
   interrupted since *Z, profile train-cpu, by gputune (process *) (glob)
   $ gputune recover --root root | grep -v 'as before'
-  KNOB                           BEFORE        OURS RESULT
-  vm.dirty_ratio                     20          10 restored
+  KNOB                               BEFORE        OURS RESULT
+  vm.dirty_ratio                         20          10 restored
   $ diff -r --no-dereference --exclude=var before root
   $ gputune recover --root root
   Nothing was interrupted.

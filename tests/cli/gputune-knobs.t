@@ -1,43 +1,77 @@
 All knobs, and one of them explained: what it is for, when it harms, and what it is on this host.
 
   $ gputune list
-  KNOB                      TAG TAKES EFFECT  WHAT
-  vm.dirty_ratio            A   now           unwritten data at which writers must wait
-  vm.dirty_background_ratio A   now           unwritten data at which the kernel starts writing
-  vm.dirty_bytes            A   now           unwritten data at which writers must wait, large hosts
-  vm.dirty_background_bytes A   now           unwritten data at which the kernel starts writing, large
-                                              hosts
-  vm.swappiness             A   now           how readily a program's memory is swapped out
-  vm.zone_reclaim_mode      A   now           drop near page cache before using far memory
-  vm.max_map_count          A   now           memory mappings that one process may have
-  vm.overcommit_memory      C   now           whether reservations count as used memory
-  kernel.numa_balancing     B   now           moving pages to the node that uses them
-  net.core.rmem_max         A   now           largest receive buffer a program may ask for
-  net.core.wmem_max         A   now           largest send buffer a program may ask for
-  thp.enabled               B   new processes huge pages without being asked, on request, or never
-  thp.defrag                B   now           who waits for memory to be compacted into huge pages
-  block.scheduler           A   now           the order in which a disk's requests are served
-  block.read_ahead          B   now           how far ahead of a sequential reader a disk is read
-  cpu.governor              A   now           how CPU frequency follows the load
-  run.affinity              R   new processes the CPUs a command may use: next to its GPU, no isolated
-                                              ones, no small cores
-  run.mempolicy             R   new processes memory from the node whose CPUs are used, as long as it
-                                              has any
-  omp.threads               R   new processes OMP_NUM_THREADS: one per physical core that may be used
-  omp.bind                  R   new processes OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays
-                                              on its core
-  run.blas                  R   new processes openblas-openmp where the host's choice is
-                                              openblas-pthread
-  omp.spin                  R   new processes GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps
-                                              its core busy
-  run.allocator             R   new processes preload TCMalloc, jemalloc or mimalloc
-  run.malloc                R   new processes glibc's malloc keeps large blocks, in huge pages
-  omp.runtime               R   new processes LLVM's or Intel's OpenMP in place of GNU's
-  cuda.order                R   new processes CUDA numbers the GPUs as nvidia-smi does
-  cuda.segments             R   new processes PyTorch's GPU memory grows in place
-  nccl.ifname               R   new processes NCCL does not try bridges that lead to no other host
-  run.leftovers             R   new processes debugging variables that were left behind are pointed
-                                              out
+  KNOB                          TAG TAKES EFFECT  WHAT
+  vm.dirty_ratio                A   now           unwritten data at which writers must wait
+  vm.dirty_background_ratio     A   now           unwritten data at which the kernel starts writing
+  vm.dirty_bytes                A   now           unwritten data at which writers must wait, large
+                                                  hosts
+  vm.dirty_background_bytes     A   now           unwritten data at which the kernel starts writing,
+                                                  large hosts
+  vm.swappiness                 A   now           how readily a program's memory is swapped out
+  vm.zone_reclaim_mode          A   now           drop near page cache before using far memory
+  vm.max_map_count              A   now           memory mappings that one process may have
+  vm.min_free_kbytes            A   now           memory that is kept free for requests that cannot
+                                                  wait
+  vm.overcommit_memory          C   now           whether reservations count as used memory
+  vm.nr_hugepages               C   now           memory set aside as a pool of huge pages
+  kernel.numa_balancing         B   now           moving pages to the node that uses them
+  kernel.pid_max                A   now           processes and threads that may exist at once
+  kernel.shmmax                 C   now           largest System V shared memory segment
+  kernel.sched_rt_runtime_us    C   now           time per second that real-time threads may take
+  fs.inotify.max_user_instances A   now           programs of one user that may watch files
+  fs.inotify.max_user_watches   A   now           files and directories that one user may watch
+  fs.aio-max-nr                 A   new processes asynchronous reads and writes that may be under way
+  net.core.rmem_max             A   now           largest receive buffer a program may ask for
+  net.core.wmem_max             A   now           largest send buffer a program may ask for
+  net.ipv4.tcp_rmem             B   now           how large TCP's receive buffer may grow
+  net.ipv4.tcp_wmem             B   now           how large TCP's send buffer may grow
+  net.core.netdev_max_backlog   B   now           packets that may wait for a CPU to take them
+  net.ipv4.arp_announce         B   now           which address a port announces
+  net.ipv4.arp_ignore           B   now           for which addresses a port answers
+  nfs.slots                     B   new devices   requests that NFS sends before it waits for answers
+  thp.enabled                   B   new processes huge pages without being asked, on request, or never
+  thp.defrag                    B   now           who waits for memory to be compacted into huge pages
+  thp.shmem                     C   now           huge pages in shared memory
+  ksm.run                       B   now           a kernel thread that merges equal pages
+  block.scheduler               A   now           the order in which a disk's requests are served
+  block.read_ahead              B   now           how far ahead of a sequential reader a disk is read
+  cpu.platform_profile          B   now           what the firmware is asked for: quiet, balanced or
+                                                  fast
+  cpu.governor                  A   now           how CPU frequency follows the load
+  cpu.epp                       B   now           what the processor itself prefers: speed or energy
+  cpu.min_perf                  B   now           lowest frequency that intel_pstate goes to
+  cpu.boost                     B   now           frequencies above the nominal one
+  pcie.aspm                     B   now           whether idle PCIe links fall asleep
+  mem.shm                       C   now           room for shared memory in /dev/shm
+  limits.memlock                C   new processes memory that a process of this user may lock
+  gpu.node                      C   after reboot  whether it is known next to which CPUs each GPU is
+  gpu.persistence               C   now           the driver stays initialised while nobody uses the
+                                                  GPU
+  boot.kernel                   C   after reboot  the kind of kernel
+  boot.isolcpus                 C   after reboot  CPUs that the scheduler leaves out
+  boot.idle                     C   after reboot  what an idle CPU does
+  boot.iommu                    C   after reboot  whether devices' transfers are translated
+  run.affinity                  R   new processes the CPUs a command may use: next to its GPU, no
+                                                  isolated ones, no small cores
+  run.mempolicy                 R   new processes memory from the node whose CPUs are used, as long as
+                                                  it has any
+  omp.threads                   R   new processes OMP_NUM_THREADS: one per physical core that may be
+                                                  used
+  omp.bind                      R   new processes OMP_PLACES and OMP_PROC_BIND: each OpenMP thread
+                                                  stays on its core
+  run.blas                      R   new processes openblas-openmp where the host's choice is
+                                                  openblas-pthread
+  omp.spin                      R   new processes GOMP_SPINCOUNT: how long a waiting OpenMP thread
+                                                  keeps its core busy
+  run.allocator                 R   new processes preload TCMalloc, jemalloc or mimalloc
+  run.malloc                    R   new processes glibc's malloc keeps large blocks, in huge pages
+  omp.runtime                   R   new processes LLVM's or Intel's OpenMP in place of GNU's
+  cuda.order                    R   new processes CUDA numbers the GPUs as nvidia-smi does
+  cuda.segments                 R   new processes PyTorch's GPU memory grows in place
+  nccl.ifname                   R   new processes NCCL does not try bridges that lead to no other host
+  run.leftovers                 R   new processes debugging variables that were left behind are
+                                                  pointed out
   
   A by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune run)
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
@@ -82,7 +116,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]), all(k["why"] and k["hazard"] for k in d["knobs"]))'
-  gputune-knobs/1 29 True
+  gputune-knobs/1 58 True
 
 What a knob says must move is something that gpubench measures.
 

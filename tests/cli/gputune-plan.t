@@ -1,105 +1,146 @@
 A plan says for each knob what is there, what should be, and why. Nothing is written.
 
   $ gputune plan --root $FIXTURES/cpu-server.host
-  KNOB                      STATUS          NOW      WANTED WHY
-  vm.dirty_ratio            change           20          10 half the kernel's default: writing starts
-                                                            earlier and the stall at the end is
-                                                            shorter
-  vm.dirty_background_ratio change           10           5 half the kernel's default: writing starts
-                                                            earlier and the stall at the end is
-                                                            shorter
-  vm.dirty_bytes            n/a               0             below 128 GiB of memory the form in
-                                                            percent is used
-  vm.dirty_background_bytes n/a               0             below 128 GiB of memory the form in
-                                                            percent is used
-  vm.swappiness             change           60          10 a trainer touches all its memory every
-                                                            step; give up cached files first
-  vm.zone_reclaim_mode      change            1           0 use another node's free memory before
-                                                            dropping cached data
-  vm.max_map_count          change        65530      262144 memory-mapped shards and allocators with
-                                                            expandable segments use many mappings
-  vm.overcommit_memory      already           0             not strict
-  kernel.numa_balancing     skipped           1           0 by choice only (--optional, or --only
-                                                            kernel.numa_balancing): only beside
-                                                            binding: start the job with gputune run or
-                                                            in a cpuset
-  net.core.rmem_max         change       212992    67108864 5 ms of eth0 at 100 Gbit/s, for programs
-                                                            that ask for large socket buffers over TCP
-  net.core.wmem_max         change       212992    67108864 5 ms of eth0 at 100 Gbit/s, for programs
-                                                            that ask for large socket buffers over TCP
-  thp.enabled               already      always             programs that ask for huge pages get them
-  thp.defrag                skipped      always     madvise by choice only (--optional, or --only
-                                                            thp.defrag): no program should wait for
-                                                            memory to be compacted that did not ask
-                                                            for huge pages
-  block.scheduler:nvme0n1   change  mq-deadline        none NVMe has its own deep queues; ordering
-                                                            requests in the kernel only costs
-  block.scheduler:sda       change         none mq-deadline readers are served before a checkpoint's
-                                                            writes
-  block.read_ahead:nvme0n1  skipped         128        4096 by choice only (--optional, or --only
-                                                            block.read_ahead): no seeks here; shards
-                                                            that are read in order keep the disk busy
-                                                            while the step computes
-  block.read_ahead:sda      skipped         128        8192 by choice only (--optional, or --only
-                                                            block.read_ahead): a spinning disk: fewer
-                                                            seeks between readers; shards that are
-                                                            read in order keep the disk busy while the
-                                                            step computes
-  cpu.governor:policy0      change    powersave performance no ramp-up at the start of each burst of
-                                                            work
-  cpu.governor:policy1      change    powersave performance no ramp-up at the start of each burst of
-                                                            work
+  To be changed
+    vm.dirty_ratio: 20 to 10
+        half the kernel's default: writing starts earlier and the stall at the end is shorter
+    vm.dirty_background_ratio: 10 to 5
+        half the kernel's default: writing starts earlier and the stall at the end is shorter
+    vm.swappiness: 60 to 10
+        a trainer touches all its memory every step; give up cached files first
+    vm.zone_reclaim_mode: 1 to 0
+        use another node's free memory before dropping cached data
+    vm.max_map_count: 65530 to 262144
+        memory-mapped shards and allocators with expandable segments use many mappings
+    vm.min_free_kbytes: 67584 to 135168
+        network and disk drivers find memory at once when the page cache has filled the rest
+    kernel.pid_max: 32768 to 4194304
+        threads have process ids too: 16 CPUs with loaders, OpenMP and NCCL start many
+    fs.inotify.max_user_instances: 128 to 1024
+        each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone
+    fs.inotify.max_user_watches: 65536 to 524288
+        one per directory that is watched: trees of checkpoints and logs have many
+    fs.aio-max-nr: 65536 to 1048576
+        loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
+    net.core.rmem_max: 212992 to 67108864
+        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+    net.core.wmem_max: 212992 to 67108864
+        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+    block.scheduler:nvme0n1: mq-deadline to none
+        NVMe has its own deep queues; ordering requests in the kernel only costs
+    block.scheduler:sda: none to mq-deadline
+        readers are served before a checkpoint's writes
+    cpu.governor:policy0: powersave to performance
+        no ramp-up at the start of each burst of work
+    cpu.governor:policy1: powersave to performance
+        no ramp-up at the start of each burst of work
   
-  11 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  Left out (what is by choice only: --optional takes in all, --only KNOB one)
+    kernel.numa_balancing: 1 to 0
+        by choice only: only beside binding: start the job with gputune run or in a cpuset
+    net.ipv4.tcp_rmem: 4096 131072 6291456 to 4096 131072 67108864
+        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
+        over TCP
+    net.ipv4.tcp_wmem: 4096 16384 4194304 to 4096 16384 67108864
+        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
+        over TCP
+    net.core.netdev_max_backlog: 1000 to 10000
+        by choice only: 9 packets found it full since the host started
+    net.ipv4.arp_announce: 0 to 2
+        by choice only: 2 fast ports: each answers for its own address only
+    net.ipv4.arp_ignore: 0 to 1
+        by choice only: 2 fast ports: each answers for its own address only
+    nfs.slots: 2 to 128
+        by choice only: so many reads of a data set on NFS are under way at once
+    thp.defrag: always to madvise
+        by choice only: no program should wait for memory to be compacted that did not ask for huge
+        pages
+    ksm.run: 1 to 0
+        by choice only: no virtual machine runs here, and its thread reads through memory all the time
+    block.read_ahead:nvme0n1: 128 to 4096
+        by choice only: no seeks here; shards that are read in order keep the disk busy while the step
+        computes
+    block.read_ahead:sda: 128 to 8192
+        by choice only: a spinning disk: fewer seeks between readers; shards that are read in order
+        keep the disk busy while the step computes
+    cpu.epp:policy0: balance_performance to performance
+        by choice only: the processor's own governor holds its frequency
+    cpu.epp:policy1: balance_performance to performance
+        by choice only: the processor's own governor holds its frequency
+    cpu.min_perf: 30 to 100
+        by choice only: no frequency below the highest that is sustained
+    cpu.boost: 0 to 1
+        by choice only: frequencies above the nominal one are allowed again
+  
+  To be known
+    kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; what --persist
+    writes comes after it
+  
+  18 more are already so, or not for this host: --verbose.
+  16 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 What a large host gets: bytes instead of percent, and buffers that its port can fill.
 
   $ gputune plan --root $FIXTURES/cpu-server-512g.host --only vm. --only net.
-  KNOB                      STATUS     NOW      WANTED WHY
-  vm.dirty_ratio            n/a         20             with 128 GiB of memory or more the form in
-                                                       bytes is used
-  vm.dirty_background_ratio n/a         10             with 128 GiB of memory or more the form in
-                                                       bytes is used
-  vm.dirty_bytes            change       0 17179869184 a few seconds of writing to fast local disks,
-                                                       whatever the size of memory
-  vm.dirty_background_bytes change       0  4294967296 a few seconds of writing to fast local disks,
-                                                       whatever the size of memory
-  vm.swappiness             change      60          10 a trainer touches all its memory every step;
-                                                       give up cached files first
-  vm.zone_reclaim_mode      change       1           0 use another node's free memory before dropping
-                                                       cached data
-  vm.max_map_count          change   65530      524288 memory-mapped shards and allocators with
-                                                       expandable segments use many mappings
-  vm.overcommit_memory      already      0             not strict
-  net.core.rmem_max         change  212992    67108864 5 ms of eth0 at 100 Gbit/s, for programs that
-                                                       ask for large socket buffers over TCP
-  net.core.wmem_max         change  212992    67108864 5 ms of eth0 at 100 Gbit/s, for programs that
-                                                       ask for large socket buffers over TCP
+  To be changed
+    vm.dirty_bytes: 0 to 17179869184
+        a few seconds of writing to fast local disks, whatever the size of memory
+    vm.dirty_background_bytes: 0 to 4294967296
+        a few seconds of writing to fast local disks, whatever the size of memory
+    vm.swappiness: 60 to 10
+        a trainer touches all its memory every step; give up cached files first
+    vm.zone_reclaim_mode: 1 to 0
+        use another node's free memory before dropping cached data
+    vm.max_map_count: 65530 to 524288
+        memory-mapped shards and allocators with expandable segments use many mappings
+    vm.min_free_kbytes: 67584 to 135168
+        network and disk drivers find memory at once when the page cache has filled the rest
+    net.core.rmem_max: 212992 to 67108864
+        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+    net.core.wmem_max: 212992 to 67108864
+        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+    net.ipv4.tcp_rmem: 4096 131072 6291456 to 4096 131072 67108864
+        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+    net.ipv4.tcp_wmem: 4096 16384 4194304 to 4096 16384 67108864
+        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+    net.core.netdev_max_backlog: 1000 to 10000
+        9 packets found it full since the host started
+    net.ipv4.arp_announce: 0 to 2
+        2 fast ports: each answers for its own address only
+    net.ipv4.arp_ignore: 0 to 1
+        2 fast ports: each answers for its own address only
   
+  To be known
     vm.dirty_bytes: now /proc/sys/vm/dirty_ratio is in force, with 20; the kernel zeroes it
     vm.dirty_background_bytes: now /proc/sys/vm/dirty_background_ratio is in force, with 10; the
     kernel zeroes it
   
-  7 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  4 more are already so, or not for this host: --verbose.
+  13 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 Knobs of choice are named when they are asked for.
 
   $ gputune plan --root $FIXTURES/cpu-server.host --only block. --skip block.scheduler
-  KNOB                     STATUS  NOW WANTED WHY
-  block.scheduler:nvme0n1  skipped            left out by --skip
-  block.scheduler:sda      skipped            left out by --skip
-  block.read_ahead:nvme0n1 change  128   4096 no seeks here; shards that are read in order keep the
-                                              disk busy while the step computes
-  block.read_ahead:sda     change  128   8192 a spinning disk: fewer seeks between readers; shards
-                                              that are read in order keep the disk busy while the step
-                                              computes
+  To be changed
+    block.read_ahead:nvme0n1: 128 to 4096
+        no seeks here; shards that are read in order keep the disk busy while the step computes
+    block.read_ahead:sda: 128 to 8192
+        a spinning disk: fewer seeks between readers; shards that are read in order keep the disk busy
+        while the step computes
+  
+  Left out (what is by choice only: --optional takes in all, --only KNOB one)
+    block.scheduler:nvme0n1
+        left out by --skip
+    block.scheduler:sda
+        left out by --skip
   
   2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
   $ gputune plan --root $FIXTURES/cpu-server.host -p huge-pages --only thp.
-  KNOB        STATUS     NOW        WANTED WHY
-  thp.enabled already always        always already so
-  thp.defrag  change  always defer+madvise asked for by the profile
+  To be changed
+    thp.defrag: always to defer+madvise
+        asked for by the profile
   
+  2 more are already so, or not for this host: --verbose.
   1 change, profile huge-pages. Unmeasured on this host; gputune explain KNOB says more.
 
 A saved plan is a document; it holds to its host.
@@ -108,9 +149,9 @@ A saved plan is a document; it holds to its host.
   $ gputune plan --root root -o plan.json | tail -1
   Saved as plan.json: gputune apply plan.json
   $ python3 -c 'import json; p = json.load(open("plan.json")); print(p["schema"], p["changes"], p["profile"])'
-  gputune-plan/1 11 train-cpu
+  gputune-plan/1 16 train-cpu
   $ gputune apply plan.json --root root --quiet | wc -l
-  12
+  17
   $ gputune apply plan.json --root root
   gputune: vm.dirty_ratio is 10 now, not 20 as when the plan was made: make a new plan
   [3]

@@ -263,15 +263,23 @@ TCase *tune_plan_case(void)
 struct facts {
 	int64_t memory, swap, mbit;
 	int nodes;
-	bool zram;
+	bool zram, vms, rt, persistenced;
+	int ports, cpus, gpus, rdma; /* ports: as many of mbit */
+	int64_t dropped, memlock, shm;
+	const char *cmdline, *container, *arch;
+	bool grouped; /* the GPUs are behind an IOMMU */
 };
 
 static struct tn_wish wish(const char *id, const struct facts *f, const char *current, const char *pair)
 {
-	struct pr_net net = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
+	struct pr_net port = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
+	struct pr_net net[2] = { port, port };
 	struct pr_node nodes[4] = { 0 };
-	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = &net, .n_net = 1 };
-	struct tn_facts facts = { .swap_is_zram = f->zram };
+	struct pr_pci pci = { .address = "0000:17:00.0", .iommu_group = { f->grouped ? PR_PRESENT : PR_ABSENT, 1 } };
+	struct pr_gpu gpu = { .pci = &pci };
+	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = net, .n_net = f->ports ? (size_t)f->ports : 1 };
+	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms, .persistenced = f->persistenced,
+				  .dropped = f->dropped };
 	struct tn_ctx c = { .host = &h, .facts = &facts };
 	struct tn_now now = { .current = current, .pair = pair };
 	struct tn_wish w = { 0 };
@@ -280,7 +288,32 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 		gt_set_add(&nodes[i].cpus, (unsigned)i);
 	h.mem.total_bytes = (struct pr_num){ PR_PRESENT, f->memory };
 	h.mem.swap_total_bytes = (struct pr_num){ PR_PRESENT, f->swap };
-	tn_knob_find(id)->desired(&c, &now, &w);
+	h.mem.memlock_bytes = (struct pr_num){ f->memlock ? PR_PRESENT : PR_ABSENT, f->memlock };
+	h.mem.shm_bytes = (struct pr_num){ f->shm ? PR_PRESENT : PR_ABSENT, f->shm };
+	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
+	h.kernel.arch = (struct pr_str){ PR_PRESENT, f->arch ? f->arch : "x86_64" };
+	h.kernel.preempt_rt = f->rt;
+	h.container = (struct pr_str){ f->container ? PR_PRESENT : PR_ABSENT, f->container };
+	h.nvidia.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
+	h.gpu = &gpu;
+	h.n_gpu = f->gpus ? 1 : 0;
+	for (int i = 0; i < f->cpus; i++)
+		gt_set_add(&h.cpu.online, (unsigned)i);
+	if (f->rdma)
+		gt_strv_add(&h.rdma, "mlx5_0");
+	if (tn_knob_find(id)->look) { /* what is there follows from the host too */
+		gt_autofree char *seen = tn_knob_find(id)->look(&c);
+
+		now.current = seen;
+		if (seen)
+			tn_knob_find(id)->desired(&c, &now, &w);
+		else
+			tn_not_applicable(&w, "not on this host");
+	} else {
+		tn_knob_find(id)->desired(&c, &now, &w);
+	}
+	gt_set_clear(&h.cpu.online);
+	gt_strv_clear(&h.rdma);
 	for (int i = 0; i < f->nodes; i++)
 		gt_set_clear(&nodes[i].cpus);
 	return w;
@@ -322,6 +355,58 @@ static const struct {
 	{ "thp.enabled", { GIB, .nodes = 1 }, "never", NULL, TN_CHANGE, "madvise" },
 	{ "thp.enabled", { GIB, .nodes = 1 }, "always", NULL, TN_ALREADY, "" },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "always", NULL, TN_CHANGE, "madvise" },
+	{ "thp.shmem", { GIB, .nodes = 1 }, "never", NULL, TN_ALREADY, "" },
+	{ "thp.shmem", { GIB, .nodes = 1 }, "force", NULL, TN_ADVICE, "" },
+	{ "ksm.run", { GIB, .nodes = 1 }, "1", NULL, TN_CHANGE, "0" },
+	{ "ksm.run", { GIB, .nodes = 1, .vms = true }, "1", NULL, TN_NOT_APPLICABLE, "" },
+	{ "ksm.run", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
+	{ "vm.min_free_kbytes", { 16 * GIB, .nodes = 1 }, "67584", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.min_free_kbytes", { 64 * GIB, .nodes = 1 }, "67584", NULL, TN_CHANGE, "135168" },
+	{ "vm.nr_hugepages", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
+	{ "vm.nr_hugepages", { GIB, .nodes = 1 }, "8192", NULL, TN_ADVICE, "" },
+	{ "kernel.pid_max", { GIB, .nodes = 1, .cpus = 8 }, "32768", NULL, TN_CHANGE, "65536" },
+	{ "kernel.pid_max", { GIB, .nodes = 1, .cpus = 256 }, "32768", NULL, TN_CHANGE, "262144" },
+	{ "kernel.shmmax", { 8 * GIB, .nodes = 1 }, "18446744073692774399", NULL, TN_ALREADY, "" },
+	{ "kernel.shmmax", { 8 * GIB, .nodes = 1 }, "1073741824", NULL, TN_ADVICE, "" },
+	{ "kernel.sched_rt_runtime_us", { GIB, .nodes = 1 }, "-1", NULL, TN_ADVICE, "" },
+	{ "kernel.sched_rt_runtime_us", { GIB, .nodes = 1 }, "950000", NULL, TN_ALREADY, "" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1 }, "4096 131072 6291456", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "4096 131072 6291456", NULL, TN_CHANGE, "4096 131072 16777216" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "1 2 33554432", NULL, TN_CHANGE, "1 2 33554432" },
+	{ "net.ipv4.tcp_wmem", { GIB, .nodes = 1, .mbit = 25000 }, "what", NULL, TN_BLOCKED, "" }, /* no three numbers */
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1 }, "1000", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "1000", NULL, TN_CHANGE, "10000" },
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "200000", NULL, TN_CHANGE, "250000" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000 }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2 }, "0", NULL, TN_CHANGE, "2" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 1000, .ports = 2 }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "pcie.aspm", { GIB, .nodes = 1 }, "powersave", NULL, TN_NOT_APPLICABLE, "" },
+	{ "pcie.aspm", { GIB, .nodes = 1, .gpus = 1 }, "powersave", NULL, TN_CHANGE, "performance" },
+	{ "pcie.aspm", { GIB, .nodes = 1, .gpus = 1 }, "default", NULL, TN_ALREADY, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 32 * GIB }, NULL, NULL, TN_ALREADY, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 64 << 20 }, NULL, NULL, TN_ADVICE, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 64 << 20, .container = "docker" }, NULL, NULL, TN_ADVICE, "" },
+	{ "limits.memlock", { GIB, .nodes = 1, .memlock = 8388608 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "limits.memlock", { GIB, .nodes = 1, .memlock = 8388608, .rdma = 1 }, NULL, NULL, TN_ADVICE, "" },
+	{ "limits.memlock", { GIB, .nodes = 1, .memlock = INT64_MAX, .rdma = 1 }, NULL, NULL, TN_ALREADY, "" },
+	{ "gpu.node", { GIB, .nodes = 2 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "gpu.node", { GIB, .nodes = 2, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .container = "docker" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistenced = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.isolcpus", { GIB, .nodes = 1, .cmdline = "quiet isolcpus=2-31" }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.isolcpus", { GIB, .nodes = 1, .cmdline = "quiet noisolcpus=1" }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "idle=poll quiet" }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1 }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .arch = "aarch64" }, NULL, NULL,
+	  TN_NOT_APPLICABLE, "" },
 };
 
 START_TEST(wishes_follow_from_the_host)
@@ -331,6 +416,21 @@ START_TEST(wishes_follow_from_the_host)
 	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
 	ck_assert_str_eq(w.value, wishes[_i].value);
 	ck_assert_str_ne(w.reason, "");
+}
+END_TEST
+
+/* What a file of the admin's says further in the same direction is not undone by ours at the next boot. */
+START_TEST(the_admins_file_is_not_outdone)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, "/etc/sysctl.d/10-site.conf", "vm.max_map_count = 2000000\nvm.swappiness = 1\nvm.dirty_ratio = 0\n"
+						    "net.core.rmem_max = 1000000\n");
+	plan = box_plan(&b);
+	ck_assert_str_eq(item(plan, "vm.max_map_count", NULL)->wanted, "2000000");
+	ck_assert_str_eq(item(plan, "vm.swappiness", NULL)->wanted, "1");
+	ck_assert_str_eq(item(plan, "vm.dirty_ratio", NULL)->wanted, "10"); /* 0 says only that the bytes are in force */
+	ck_assert_str_eq(item(plan, "net.core.rmem_max", NULL)->wanted, "67108864");
 }
 END_TEST
 
@@ -363,7 +463,8 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 		ck_assert_msg(strchr("ABCR", k->tag) != NULL, "%s", k->id);
 		ck_assert_msg(!k->desired != !k->prepare, "%s has one of desired and prepare", k->id);
 		ck_assert_msg((k->tag == 'R') == !!k->prepare, "%s: R is per run", k->id);
-		ck_assert_msg(k->prepare || !k->key != !k->path, "%s has one of key and path", k->id);
+		ck_assert_msg(k->prepare || !!k->key + !!k->path + !!k->look == 1, "%s has one of key, path and look", k->id);
+		ck_assert_msg(!k->look || k->tag == 'C', "%s has nothing that could be written", k->id);
 		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
 		for (size_t n = 0; n < i; n++)
 			ck_assert_str_ne(tn_knobs[n]->id, k->id);
@@ -378,6 +479,7 @@ TCase *tune_knob_case(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
 	tcase_add_test(tc, good_values_are_left);
+	tcase_add_test(tc, the_admins_file_is_not_outdone);
 	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
 	return tc;
 }

@@ -17,15 +17,45 @@ const struct tn_knob *const tn_knobs[] = {
 	&tn_knob_swappiness,
 	&tn_knob_zone_reclaim_mode,
 	&tn_knob_max_map_count,
+	&tn_knob_min_free_kbytes,
 	&tn_knob_overcommit_memory,
+	&tn_knob_nr_hugepages,
 	&tn_knob_numa_balancing,
+	&tn_knob_pid_max,
+	&tn_knob_shmmax,
+	&tn_knob_rt_runtime,
+	&tn_knob_inotify_instances,
+	&tn_knob_inotify_watches,
+	&tn_knob_aio_max_nr,
 	&tn_knob_rmem_max,
 	&tn_knob_wmem_max,
+	&tn_knob_tcp_rmem,
+	&tn_knob_tcp_wmem,
+	&tn_knob_backlog,
+	&tn_knob_arp_announce,
+	&tn_knob_arp_ignore,
+	&tn_knob_sunrpc,
 	&tn_knob_thp_enabled,
 	&tn_knob_thp_defrag,
-	&tn_knob_scheduler,
+	&tn_knob_thp_shmem,
+	&tn_knob_ksm,
+	&tn_knob_scheduler, /* before whatever else its queue has: changing it resets some of that */
 	&tn_knob_read_ahead,
+	&tn_knob_platform_profile, /* resets preference and governor on some machines */
 	&tn_knob_governor,
+	&tn_knob_epp, /* after the governor, which decides what it may be */
+	&tn_knob_min_perf,
+	&tn_knob_boost,
+	&tn_knob_aspm,
+	/* looked at only */
+	&tn_knob_shm,
+	&tn_knob_memlock,
+	&tn_knob_gpu_node,
+	&tn_knob_persistence,
+	&tn_knob_preempt,
+	&tn_knob_isolcpus,
+	&tn_knob_idle,
+	&tn_knob_iommu,
 	/* per run; CPUs first: threads and memory follow from them */
 	&tn_knob_affinity,
 	&tn_knob_mempolicy,
@@ -103,6 +133,8 @@ char *tn_knob_path(const struct tn_knob *k, const char *instance)
 
 	if (k->key)
 		return sc_path(k->key);
+	if (!k->path)
+		return NULL;
 	mark = strstr(k->path, "%s");
 	if (!mark)
 		return gt_xstrdup(k->path);

@@ -6,12 +6,23 @@
 /* vm.c */
 extern const struct tn_knob tn_knob_dirty_ratio, tn_knob_dirty_background_ratio, tn_knob_dirty_bytes,
 	tn_knob_dirty_background_bytes, tn_knob_swappiness, tn_knob_numa_balancing, tn_knob_zone_reclaim_mode,
-	tn_knob_max_map_count, tn_knob_overcommit_memory;
+	tn_knob_max_map_count, tn_knob_overcommit_memory, tn_knob_min_free_kbytes, tn_knob_nr_hugepages;
+/* kernel.c */
+extern const struct tn_knob tn_knob_pid_max, tn_knob_inotify_instances, tn_knob_inotify_watches, tn_knob_aio_max_nr,
+	tn_knob_shmmax, tn_knob_rt_runtime;
 /* net.c */
-extern const struct tn_knob tn_knob_rmem_max, tn_knob_wmem_max;
+extern const struct tn_knob tn_knob_rmem_max, tn_knob_wmem_max, tn_knob_tcp_rmem, tn_knob_tcp_wmem, tn_knob_backlog,
+	tn_knob_arp_announce, tn_knob_arp_ignore, tn_knob_sunrpc;
 /* sysfs.c */
-extern const struct tn_knob tn_knob_thp_enabled, tn_knob_thp_defrag, tn_knob_read_ahead, tn_knob_scheduler,
-	tn_knob_governor;
+extern const struct tn_knob tn_knob_thp_enabled, tn_knob_thp_defrag, tn_knob_thp_shmem, tn_knob_ksm, tn_knob_read_ahead,
+	tn_knob_scheduler;
+bool tn_offers(const char *line, const char *word); /* is word among the choices "a [b] c"? line may be NULL */
+/* cpu.c */
+extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_knob_boost, tn_knob_platform_profile,
+	tn_knob_aspm;
+/* host.c */
+extern const struct tn_knob tn_knob_isolcpus, tn_knob_iommu, tn_knob_idle, tn_knob_preempt, tn_knob_memlock, tn_knob_shm,
+	tn_knob_persistence, tn_knob_gpu_node;
 /* run_cpu.c */
 extern const struct tn_knob tn_knob_affinity, tn_knob_mempolicy;
 /* run_omp.c */

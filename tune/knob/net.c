@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Socket buffers (Documentation/networking/ip-sysctl.rst and admin-guide/sysctl/net.rst of Linux). */
+#include <stdio.h>
 #include <string.h>
 #include "tune/knob/list.h"
 
-#define FAST_MBIT	25000
+#define FAST_MBIT 25000
 
 /* The fastest Ethernet port; InfiniBand's IP interfaces carry RDMA, which has no socket buffers. */
 static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
@@ -66,7 +67,202 @@ const struct tn_knob tn_knob_rmem_max = {
 	.desired = want_buffer,
 };
 const struct tn_knob tn_knob_wmem_max = {
-	.id = "net.core.wmem_max", .key = "net.core.wmem_max", .summary = "largest send buffer a program may ask for",
-	.why = BUFFER_WHY, .hazard = BUFFER_HAZARD, .unit = "bytes", .mechanism = "", .tag = 'A',
-	.takes_effect = TN_NOW, .op = TN_RAISE, .form = TN_SYSCTL_D, .rivals = "tuned bpftune", .desired = want_buffer,
+	.id = "net.core.wmem_max",
+	.key = "net.core.wmem_max",
+	.summary = "largest send buffer a program may ask for",
+	.why = BUFFER_WHY,
+	.hazard = BUFFER_HAZARD,
+	.unit = "bytes",
+	.mechanism = "",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned bpftune",
+	.desired = want_buffer,
+};
+
+/* ---- TCP's own buffers ---------------------------------------------------------------------------------------------
+ */
+
+/* "min default max": only the last is raised, the others stay. */
+static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	long min, start, max;
+	struct tn_wish third = { 0 };
+
+	want_buffer(c, now, &third);
+	if (third.status != TN_CHANGE)
+		*w = third;
+	else if (!now->current || sscanf(now->current, "%ld %ld %ld", &min, &start, &max) != 3)
+		tn_leave(w, TN_BLOCKED, "it does not hold three numbers");
+	else {
+		gt_autofree char *value = gt_xasprintf("%ld %ld %ld", min, start, GT_MAX(max, atol(third.value)));
+
+		tn_want(w, value, "%s", third.reason);
+	}
+}
+
+#define TCP_MEM_WHY                                                                                                    \
+	"TCP sizes its buffers itself, up to the third number; 6 and 4 MiB fill 10 Gbit/s over 5 ms. A single stream " \
+	"from "                                                                                                        \
+	"NFS or an object store cannot be faster than that. tuned's network-throughput profile raises it to 16 MiB."
+#define TCP_MEM_HAZARD                                                                                                 \
+	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. The "     \
+	"first two "                                                                                                   \
+	"numbers, which every connection gets, are left alone; the third is raised only."
+
+const struct tn_knob tn_knob_tcp_rmem = {
+	.id = "net.ipv4.tcp_rmem",
+	.key = "net.ipv4.tcp_rmem",
+	.summary = "how large TCP's receive buffer may grow",
+	.why = TCP_MEM_WHY,
+	.hazard = TCP_MEM_HAZARD,
+	.unit = "bytes",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned bpftune",
+	.desired = want_tcp_mem,
+};
+const struct tn_knob tn_knob_tcp_wmem = {
+	.id = "net.ipv4.tcp_wmem",
+	.key = "net.ipv4.tcp_wmem",
+	.summary = "how large TCP's send buffer may grow",
+	.why = TCP_MEM_WHY,
+	.hazard = TCP_MEM_HAZARD,
+	.unit = "bytes",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned bpftune",
+	.desired = want_tcp_mem,
+};
+
+/* ---- by evidence, by number of ports -------------------------------------------------------------------------------
+ */
+
+static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t have = 0;
+
+	if (now->current)
+		gt_parse_i64(now->current, &have);
+	if (!c->facts->dropped)
+		tn_not_applicable(w, "no packet was dropped for want of it since the host started");
+	else
+		tn_want_num(w, GT_MAX(INT64_C(10000), GT_MIN(have * 2, INT64_C(250000))),
+			    "%ld packets found it full since the host started", (long)c->facts->dropped);
+}
+
+const struct tn_knob tn_knob_backlog = {
+	.id = "net.core.netdev_max_backlog",
+	.key = "net.core.netdev_max_backlog",
+	.summary = "packets that may wait for a CPU to take them",
+	.why = "When packets arrive faster than a core takes them the rest is dropped and sent again. The kernel "
+	       "counts that "
+	       "(/proc/net/softnet_stat), so it is raised only where it happens.",
+	.hazard = "A longer queue is a longer delay. A drop may also mean that all interrupts land on one core.",
+	.unit = "packets",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned bpftune",
+	.desired = want_backlog,
+};
+
+static size_t fast_ports(const struct pr_host *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_net; i++)
+		n += pr_or(h->net[i].speed_mbit, 0) >= FAST_MBIT;
+	return n;
+}
+
+static void rails(const struct tn_ctx *c, struct tn_wish *w, int64_t value)
+{
+	if (fast_ports(c->host) < 2)
+		tn_not_applicable(w, "fewer than two ports of 25 Gbit/s or more");
+	else
+		tn_want_num(w, value, "%zu fast ports: each answers for its own address only", fast_ports(c->host));
+}
+
+static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	rails(c, w, 2);
+}
+
+static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	rails(c, w, 1);
+}
+
+#define ARP_WHY                                                                                                        \
+	"With several ports in one subnet Linux answers for any address on any port: RoCE connections of different "   \
+	"rails all "                                                                                                   \
+	"end up on one card. NVIDIA's base profile sets it."
+#define ARP_HAZARD                                                                                                     \
+	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers). Only for several rails in one "  \
+	"subnet."
+
+const struct tn_knob tn_knob_arp_announce = {
+	.id = "net.ipv4.arp_announce",
+	.key = "net.ipv4.conf.all.arp_announce",
+	.summary = "which address a port announces",
+	.why = ARP_WHY,
+	.hazard = ARP_HAZARD,
+	.unit = "0 to 2",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_arp_announce,
+};
+const struct tn_knob tn_knob_arp_ignore = {
+	.id = "net.ipv4.arp_ignore",
+	.key = "net.ipv4.conf.all.arp_ignore",
+	.summary = "for which addresses a port answers",
+	.why = ARP_WHY,
+	.hazard = ARP_HAZARD,
+	.unit = "0 to 8",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_arp_ignore,
+};
+
+static void want_sunrpc(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, 128, "so many reads of a data set on NFS are under way at once");
+}
+
+const struct tn_knob tn_knob_sunrpc = {
+	.id = "nfs.slots",
+	.key = "sunrpc.tcp_max_slot_table_entries",
+	.summary = "requests that NFS sends before it waits for answers",
+	.why = "Loader workers that read a data set over NFS wait for each other when too few requests may be under "
+	       "way.",
+	.hazard = "A server for many clients may be overrun. The kernel's own limit is 65536 since 2.6.38: there it is "
+		  "already "
+		  "higher. New mounts only; the key exists once the sunrpc module is loaded.",
+	.unit = "requests",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NEW_DEVICE,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_sunrpc,
 };

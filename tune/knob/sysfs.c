@@ -137,7 +137,7 @@ const struct tn_knob tn_knob_read_ahead = {
 	.boot_line = read_ahead_line,
 };
 
-static bool offers(const char *line, const char *word)
+bool tn_offers(const char *line, const char *word)
 {
 	for (const char *p = line; p && *p;) {
 		size_t n = strcspn(p, " []");
@@ -163,7 +163,7 @@ static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, str
 		return;
 	}
 	want = c->asked ? c->asked : gt_starts_with(now->instance, "nvme") ? "none" : "mq-deadline";
-	if (!offers(line, want))
+	if (!tn_offers(line, want))
 		tn_not_applicable(w, "this kernel does not offer %s for this disk", want);
 	else if (!strcmp(want, "none"))
 		tn_want(w, want, "NVMe has its own deep queues; ordering requests in the kernel only costs");
@@ -197,46 +197,55 @@ const struct tn_knob tn_knob_scheduler = {
 	.boot_line = scheduler_line,
 };
 
-/* ---- CPU frequency ------------------------------------------------------------------------------------------------
- */
+/* ---- merging and shared memory ------------------------------------------------------------------------------------ */
 
-static void all_policies(const struct pr_host *h, struct gt_strv *ret)
+static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	for (size_t i = 0; i < h->n_cpufreq; i++)
-		gt_strv_add(ret, h->cpufreq[i].policy);
-}
-
-static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	const char *want = c->asked ? c->asked : "performance", *available = NULL;
-
-	for (size_t i = 0; i < c->host->n_cpufreq; i++)
-		if (!strcmp(c->host->cpufreq[i].policy, now->instance))
-			available = c->host->cpufreq[i].available.v;
-	if (available && !offers(available, want))
-		tn_not_applicable(w, "this policy does not offer %s", want);
+	if (c->facts->virtual_machines)
+		tn_not_applicable(w, "this host runs virtual machines, which it saves memory");
+	else if (!gt_streq(now->current, "1"))
+		tn_leave(w, TN_ALREADY, "it does not run");
 	else
-		tn_want(w, want, "no ramp-up at the start of each burst of work");
+		tn_want(w, "0", "no virtual machine runs here, and its thread reads through memory all the time");
 }
 
-static const char *const governor_choices[] = { "performance", "powersave", "ondemand", "conservative", "schedutil",
-						"userspace", NULL };
-const struct tn_knob tn_knob_governor = {
-	.id = "cpu.governor",
-	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
-	.instances = all_policies,
-	.summary = "how CPU frequency follows the load",
-	.why = "A governor that follows the load is late by milliseconds at the start of each burst; short steps and "
-	       "the launching of GPU kernels feel it. NVIDIA's DGX and tuned's throughput profiles use performance.",
-	.hazard = "Power. On laptops and hosts at their power limit the busy cores lose turbo. With intel_pstate or "
-		  "amd_pstate in active mode the energy preference matters more.",
+static const char *const ksm_choices[] = { "0", "1", "2", NULL };
+const struct tn_knob tn_knob_ksm = {
+	.id = "ksm.run",
+	.path = "/sys/kernel/mm/ksm/run",
+	.summary = "a kernel thread that merges equal pages",
+	.why = "It is made for hosts of virtual machines. Elsewhere it takes part of a core and memory bandwidth for nothing.",
+	.hazard = "Hosts of virtual machines need the memory that it saves; there it is left alone.",
 	.unit = "choice",
-	.mechanism = "train.gpt",
-	.tag = 'A',
+	.mechanism = "",
+	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
 	.form = TN_TMPFILES_D,
-	.rivals = "tuned power-profiles-daemon tlp cpufrequtils",
-	.choices = governor_choices,
-	.desired = want_governor,
+	.rivals = "tuned ksmtuned",
+	.choices = ksm_choices,
+	.desired = want_ksm,
+};
+
+static void want_thp_shmem(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(now->current, "force") || gt_streq(now->current, "always"))
+		tn_leave(w, TN_ADVICE, "each small tensor that a loader worker passes on takes 2 MiB of /dev/shm; to go back: echo "
+				       "never > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
+	else
+		tn_leave(w, TN_ALREADY, "shared memory is not swollen");
+}
+
+const struct tn_knob tn_knob_thp_shmem = {
+	.id = "thp.shmem",
+	.path = "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
+	.summary = "huge pages in shared memory",
+	.why = "Loader workers hand over batches in /dev/shm, one file per tensor.",
+	.hazard = "Large shared segments may gain from it: reported, never written.",
+	.unit = "choice",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_thp_shmem,
 };

@@ -262,3 +262,60 @@ const struct tn_knob tn_knob_overcommit_memory = {
 	.op = TN_SET,
 	.desired = want_overcommit_memory,
 };
+
+/* ---- reserves ------------------------------------------------------------------------------------------------- */
+
+/* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
+static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (memory(c) < 32 * GIB)
+		tn_not_applicable(w, "with less than 32 GiB of memory the kernel's own reserve is enough");
+	else
+		tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
+			    "network and disk drivers find memory at once when the page cache has filled the rest");
+}
+
+const struct tn_knob tn_knob_min_free_kbytes = {
+	.id = "vm.min_free_kbytes",
+	.key = "vm.min_free_kbytes",
+	.summary = "memory that is kept free for requests that cannot wait",
+	.why = "A host that reads data sets has all its memory in the page cache; a network card's interrupt then finds "
+	       "none, drops packets, and the kernel reclaims in a hurry. NVIDIA and tuned's hpc-compute raise it.",
+	.hazard = "\"Setting this too high will OOM your machine instantly\": never more than half a percent of memory "
+		  "here. Raised only: on large hosts the kernel's own value is higher than what others set.",
+	.unit = "KiB",
+	.mechanism = "",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_min_free,
+};
+
+static void want_hugepages(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t n = 0;
+
+	if (!now->current || gt_parse_i64(now->current, &n) < 0 || !n)
+		tn_leave(w, TN_ALREADY, "no memory is set aside");
+	else
+		tn_leave(w, TN_ADVICE, "%ld pages of 2 MiB (%ld GiB) are set aside, which PyTorch and most trainers never use "
+				       "and the page cache lacks; if no DPDK, SPDK or database needs them: sysctl -w "
+				       "vm.nr_hugepages=0, and take the line out of /etc/sysctl.d", n, n / 512);
+}
+
+const struct tn_knob tn_knob_nr_hugepages = {
+	.id = "vm.nr_hugepages",
+	.key = "vm.nr_hugepages",
+	.summary = "memory set aside as a pool of huge pages",
+	.why = "Recipes set a constant (NVIDIA's inference profile: 16 GiB, whatever the size of the host). Trainers do not "
+	       "use hugetlbfs; transparent huge pages need no pool.",
+	.hazard = "Programs that do use the pool fail without it: reported, never written.",
+	.unit = "pages",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_hugepages,
+};
