@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "bench/bench.h"
+#include "bench/models.h"
 #include "bench/train.h"
 #include "config.h"
 #include "lib/log.h"
@@ -15,23 +16,9 @@
 #define HELD_OUT_BATCHES	4
 #define DIM_MAX			(UINT64_C(1) << 24)
 
-struct model_default {
-	const char *name, *unit;
-	uint64_t batch, seq, layers, width, heads, vocab, steps, warmup;
-	double lr;
-	bool text; /* reads text unless told otherwise */
-};
-/* gpt2 and mlp are what the PyTorch peer trains; gpt is small enough to learn something in seconds on two cores. */
-static const struct model_default models[] = {
-	{ "gpt2", "tokens", 4, 256, 12, 768, 12, 50257, 8, 2, 1e-4, false },
-	{ "gpt", "tokens", 8, 128, 4, 128, 4, 256, 60, 3, 1e-3, true },
-	{ "mlp", "samples", 256, 1, 0, 0, 0, 0, 50, 3, 0.01, false },
-};
-static const int64_t mlp_sizes[] = { 784, 1024, 1024, 10 };
-
 struct run {
 	struct bn_train_options o; /* with defaults filled in */
-	const struct model_default *model;
+	const struct bn_model *model;
 	struct rt_graph *graph;
 	struct rt_program *program;
 	struct rt_text *text;
@@ -53,11 +40,6 @@ static void run_clear(struct run *r)
 	free(r->step_s);
 }
 
-static bool is_gpt(const struct run *r)
-{
-	return r->model->layers > 0;
-}
-
 static uint64_t or_default(uint64_t given, uint64_t dflt)
 {
 	return given ? given : dflt;
@@ -70,25 +52,22 @@ static int usage(struct gt_err *err, const char *what)
 
 static int fill_defaults(struct run *r, const struct bn_train_options *o, struct gt_err *err)
 {
-	const struct model_default *m = NULL;
+	const struct bn_model *m = bn_model_find(o->model, err);
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(models); i++)
-		if (gt_streq(o->model, models[i].name))
-			m = &models[i];
 	if (!m)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no model %s: gpt2, gpt and mlp can be trained",
-				    o->model);
+		return -EINVAL;
 	r->model = m;
 	r->o = *o;
 	r->o.batch = or_default(o->batch, m->batch);
-	r->o.seq = or_default(o->seq, m->seq);
+	r->o.seq = or_default(o->seq, GT_MAX(m->seq, 1));
 	r->o.layers = or_default(o->layers, m->layers);
 	r->o.width = or_default(o->width, m->width);
 	r->o.heads = or_default(o->heads, m->heads);
 	r->o.vocab = or_default(o->vocab, m->vocab);
+	r->o.size = or_default(o->size, m->size);
 	r->o.steps = or_default(o->steps, m->steps);
 	r->o.accum = or_default(o->accum, 1);
-	r->o.optimizer = o->optimizer ? o->optimizer : m->layers ? "adamw" : "sgd";
+	r->o.optimizer = o->optimizer ? o->optimizer : m->optimizer;
 	r->o.ranks = or_default(o->ranks, 1);
 	r->o.seed = or_default(o->seed, 1);
 	r->o.lr = o->lr > 0 ? o->lr : m->lr;
@@ -100,8 +79,8 @@ static int fill_defaults(struct run *r, const struct bn_train_options *o, struct
 static int check_options(const struct run *r, struct gt_err *err)
 {
 	const struct bn_train_options *o = &r->o;
-	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->steps, o->warmup,
-				  o->accum };
+	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->size, o->steps,
+				  o->warmup, o->accum };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i] > DIM_MAX)
@@ -114,33 +93,7 @@ static int check_options(const struct run *r, struct gt_err *err)
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
-	if (is_gpt(r) && o->width % o->heads)
-		return usage(err, "--width must be a multiple of --heads");
-	if (!is_gpt(r) && (o->layers || o->width || o->heads || o->vocab || o->seq != 1))
-		return usage(err, "mlp is 784-1024-1024-10: it takes no --seq, --layers, --width, --heads or --vocab");
-	if (!is_gpt(r) && o->data)
-		return usage(err, "mlp trains on random samples: it takes no --data");
-	if ((r->model->text || o->data) && o->vocab < 256)
-		return usage(err, "--vocab must be at least 256 to train on bytes of text");
-	return 0;
-}
-
-static struct rt_node *declare(struct run *r)
-{
-	const struct bn_train_options *o = &r->o;
-	struct rt_gpt_config c = {
-		.batch = (int64_t)o->batch,
-		.seq = (int64_t)o->seq,
-		.layers = (int64_t)o->layers,
-		.width = (int64_t)o->width,
-		.heads = (int64_t)o->heads,
-		.vocab = (int64_t)o->vocab,
-		.positions = r->model->text ? 0 : (int64_t)GT_MAX(o->seq, 1024),
-	};
-
-	if (!is_gpt(r))
-		return rt_model_mlp(r->graph, (int64_t)o->batch, mlp_sizes, GT_ARRAY_SIZE(mlp_sizes));
-	return rt_model_gpt(r->graph, &c);
+	return bn_model_check(r->model, o, err);
 }
 
 static enum rt_dtype amp_type(const char *name)
@@ -177,34 +130,48 @@ static int build(struct run *r, struct gt_err *err)
 	};
 
 	r->graph = rt_graph_new();
-	return rt_compile(r->graph, declare(r), &opt, &r->program, err);
+	return rt_compile(r->graph, r->model->declare(r->graph, &r->o), &opt, &r->program, err);
 }
 
 static int open_text(struct run *r, struct gt_err *err)
 {
-	if (!is_gpt(r) || (!r->model->text && !r->o.data))
+	if (!r->model->text && !r->o.data)
 		return 0;
 	return rt_text_open(r->o.data, (size_t)r->o.seq + 2, &r->text, err);
+}
+
+/* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
+static void *random_input(const struct run *r, const struct rt_node *n, uint64_t which)
+{
+	size_t count = (size_t)rt_shape_elements(rt_node_shape(n));
+	int32_t *ids = calloc(count, 4);
+	float *x = (float *)(void *)ids;
+	uint64_t limit = r->model->classes ? r->model->classes : r->o.vocab;
+
+	for (size_t i = 0; ids && i < count; i++)
+		if (rt_node_dtype(n) == RT_I32)
+			ids[i] = (int32_t)(rt_random_u64(r->o.seed, 100 + which, i) % limit);
+		else
+			x[i] = rt_random_normal(r->o.seed, 100 + which, i);
+	return ids;
 }
 
 /* Inputs of their own memory, as a loader would hand them over. */
 static int make_inputs(struct run *r, struct gt_err *err)
 {
-	size_t items = r->o.batch * r->o.seq;
+	int k = 0;
 
 	r->step_s = calloc(r->o.steps, sizeof(double));
-	r->input[0] = calloc(is_gpt(r) ? items : items * 784, 4);
-	r->input[1] = calloc(items, 4);
-	if (!r->step_s || !r->input[0] || !r->input[1])
-		return gt_fail(err, ENOMEM, "no memory for a batch of %zu", items);
-	for (size_t i = 0; is_gpt(r) && !r->text && i < items; i++) {
-		((int32_t *)r->input[0])[i] = (int32_t)(rt_random_u64(r->o.seed, 100, i) % r->o.vocab);
-		((int32_t *)r->input[1])[i] = (int32_t)(rt_random_u64(r->o.seed, 101, i) % r->o.vocab);
+	for (int i = 0; i < rt_graph_leaves(r->graph); i++) {
+		const struct rt_node *n = rt_graph_leaf(r->graph, i);
+
+		if (!rt_node_is_param(n) && !rt_node_is_buffer(n) && k < 2) {
+			r->input[k] = random_input(r, n, (uint64_t)k);
+			k++;
+		}
 	}
-	for (size_t i = 0; !is_gpt(r) && i < items * 784; i++)
-		((float *)r->input[0])[i] = rt_random_normal(r->o.seed, 100, i);
-	for (size_t i = 0; !is_gpt(r) && i < items; i++)
-		((int32_t *)r->input[1])[i] = (int32_t)(rt_random_u64(r->o.seed, 101, i) % 10);
+	if (!r->step_s || !r->input[0] || !r->input[1])
+		return gt_fail(err, ENOMEM, "no memory for a batch of %" PRIu64, r->o.batch);
 	return 0;
 }
 
@@ -359,6 +326,7 @@ static json_t *document(const struct run *r)
 	put_int(doc, "width", r->o.width);
 	put_int(doc, "heads", r->o.heads);
 	put_int(doc, "vocab", r->o.vocab);
+	put_int(doc, "size", r->o.size);
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));

@@ -7,14 +7,14 @@
 
 /* Zero means the model's own default; for warmup UINT64_MAX does. */
 struct bn_train_options {
-	const char *model;	/* "gpt2", "gpt" (bytes of real text), "mlp" */
+	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/models.c */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
 	const char *amp;	/* "bf16", "fp16": what products read; NULL: fp32 */
 	const char *data; /* file or directory of text; NULL: gpt reads the licences of this host, gpt2 random tokens */
 	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
 	uint64_t accum;		/* batches per update */
 	double clip_norm;	/* 0: no clipping */
-	uint64_t batch, seq, layers, width, heads, vocab, threads, ranks, steps, warmup, seed;
+	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
 	bool profile;
 	uint64_t memory_limit_bytes;

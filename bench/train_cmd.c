@@ -20,6 +20,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "width", "N", "width of the model", GT_OPT_UINT, &options.width },
 	{ 0, "heads", "N", "attention heads", GT_OPT_UINT, &options.heads },
 	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_UINT, &options.vocab },
+	{ 0, "size", "N", "pixels of an image, each way", GT_OPT_UINT, &options.size },
 	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
 	{ 0, "ranks", "N", "processes that train together; 1 in this version", GT_OPT_UINT, &options.ranks },
 	{ 0, "amp", "TYPE", "type that matrix products read (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
@@ -148,7 +149,8 @@ const struct gt_cmd bn_cmd_train = {
 	.args = "MODEL",
 	.summary = "train one model in this process and report its speed",
 	.help = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of "
-		"real text) or mlp (784-1024-1024-10 on random samples). Sizes that are not given are the model's own. "
+		"real text), bert (BERT base), vit (ViT-S/16), resnet20, resnet50 or mlp (784-1024-1024-10); those without text "
+		"train on random samples. Sizes that are not given are the model's own. "
 		"Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
 		"in ten is held out, and a run whose held-out loss did not fall is void (exit status 6).",
 	.opts = opts,

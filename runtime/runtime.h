@@ -128,7 +128,9 @@ struct rt_node *rt_avg_pool(struct rt_graph *g, struct rt_node *x, int window, i
 struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int after);
 
 /* Losses: scalars (1), where rt_compile starts. */
-/* mean over rows of -log softmax(logits (…,V))[targets (…)]. Fused with the linear that makes the logits. */
+#define RT_IGNORE	(-100) /* a target that does not count, as in torch */
+/* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE. Fused with the linear
+ * that makes the logits. */
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
 /* sum of a * b over all elements: any output against given weights, for gradient checks. */
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
@@ -275,10 +277,21 @@ void rt_text_held_out(const struct rt_text *t, uint64_t index, uint64_t n_batche
 struct rt_gpt_config {
 	int64_t batch, seq, layers, width, heads, vocab;
 	int64_t positions; /* rows of the position table; 0: seq */
+	float dropout;	   /* behind embeddings, attention and mlp; 0: none */
 };
 /* GPT-2: pre-norm blocks, learnt positions, tied output. Declares inputs "tokens" and "targets" (batch,seq); returns the
  * loss. */
 struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *c);
+/* BERT-style encoder with its masked-language loss: post-norm blocks, every token sees all, erf form of gelu. Same inputs; a
+ * target is the token that was masked, or RT_IGNORE. */
+struct rt_node *rt_model_bert(struct rt_graph *g, const struct rt_gpt_config *c);
+struct rt_vit_config {
+	int64_t batch, size, patch, layers, width, heads, classes;
+	float dropout;
+};
+/* Vision transformer over patches of (size,size) images, mean of the tokens classified. Declares inputs "x"
+ * (batch,size,size,3) and "y" (batch). */
+struct rt_node *rt_model_vit(struct rt_graph *g, const struct rt_vit_config *c);
 /* sizes[0] inputs, ReLU between layers, sizes[n-1] classes. Declares inputs "x" (batch,sizes[0]) and "y" (batch). */
 struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *sizes, int n);
 /* ResNet for small images: 6 n + 2 layers (depth 20, 32, 44, 56, …) of 16, 32, 64 channels, shortcuts without weights.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
+#include <string.h>
 #include "runtime/cpu/cpu.h"
 #include "runtime/graph/cross_entropy.h"
 
@@ -10,29 +11,47 @@ static void rows_loss(const struct rt_cpu *cpu, float *logits, int64_t ld, const
 	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
-	for (int64_t r = 0; r < rows; r++)
-		losses[r] = cpu->simd->cross_entropy(logits + r * ld, bias, grad ? grad + r * ld_grad : NULL, cols, targets[r],
-						     scale);
+	for (int64_t r = 0; r < rows; r++) {
+		float *row_grad = grad ? grad + r * ld_grad : NULL;
+
+		if (targets[r] != RT_IGNORE) {
+			losses[r] = cpu->simd->cross_entropy(logits + r * ld, bias, row_grad, cols, targets[r], scale);
+			continue;
+		}
+		losses[r] = 0;
+		if (row_grad)
+			memset(row_grad, 0, (size_t)cols * sizeof(float));
+	}
 }
 
-static void mean_loss(float *loss, const float *losses, int64_t rows)
+static int64_t counted(const int32_t *targets, int64_t rows)
+{
+	int64_t n = 0;
+
+	for (int64_t r = 0; r < rows; r++)
+		n += targets[r] != RT_IGNORE;
+	return n;
+}
+
+/* Over `count` of the rows; the others have no loss. */
+static void mean_loss(float *loss, const float *losses, int64_t rows, int64_t count)
 {
 	double sum = 0;
 
 	for (int64_t r = 0; r < rows; r++)
 		sum += (double)losses[r];
-	*loss = (float)(sum / (double)rows);
+	*loss = (float)(sum / (double)count);
 }
 
 /* in: logits (M,V), targets. out: loss, dlogits (M,V), rows (M) */
 void rt_cpu_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = counted(c->in[1]->data, rows);
 	float *grad = run->eval ? NULL : rt_f32(c->out[1]), *losses = rt_f32(c->out[2]);
 
 	rows_loss(cpu, rt_f32(c->in[0]), cols, NULL, grad, cols, c->in[1]->data, losses, rows, cols,
-		  run->loss_scale / (float)rows);
-	mean_loss(rt_f32(c->out[0]), losses, rows);
+		  run->loss_scale / (float)count);
+	mean_loss(rt_f32(c->out[0]), losses, rows, count);
 }
 
 /* What one slice of logits becomes: its gradient in the type that the products read. */
@@ -53,7 +72,8 @@ void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call 
 	const char *x = c->in[0]->data, *w = c->in[1]->data;
 	const float *b = rt_f32(c->in[2]);
 	const int32_t *targets = c->in[3]->data;
-	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = run->loss_scale / (float)rows;
+	int64_t count = counted(targets, rows);
+	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = run->loss_scale / (float)count;
 	float *dx = run->eval ? NULL : rt_f32(c->out[1]), *dw = run->eval ? NULL : rt_f32(c->out[2]);
 	float *db = run->eval ? NULL : rt_f32(c->out[3]);
 	uint16_t *low = (uint16_t *)(void *)(logits + slice * ld);
@@ -79,5 +99,5 @@ void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call 
 			rt_gemm_any(cpu, type, true, false, cols, inner, m, d, ld, xs, inner,
 				    r > 0 || c->attr.accumulate & 4, dw, inner, widened);
 	}
-	mean_loss(rt_f32(c->out[0]), losses, rows);
+	mean_loss(rt_f32(c->out[0]), losses, rows, count);
 }

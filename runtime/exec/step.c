@@ -15,7 +15,7 @@ static int check_ids(const struct rt_call *c, struct gt_err *err)
 {
 	const struct rt_node *ids = NULL;
 	const int32_t *v;
-	int64_t limit = 0, n;
+	int64_t limit = 0, n, ignored = 0;
 
 	switch (c->op->id) {
 	case RT_OP_EMBEDDING:
@@ -36,9 +36,13 @@ static int check_ids(const struct rt_call *c, struct gt_err *err)
 	v = ids->data;
 	n = rt_shape_elements(&ids->shape);
 	for (int64_t i = 0; i < n; i++)
-		if (v[i] < 0 || v[i] >= limit)
+		if (c->op->loss && v[i] == RT_IGNORE)
+			ignored++;
+		else if (v[i] < 0 || v[i] >= limit)
 			return gt_fail(err, ERANGE, "%s[%lld] is %d; %s takes 0 to %lld", ids->name, (long long)i, v[i],
 				       c->op->name, (long long)limit - 1);
+	if (ignored == n)
+		return gt_fail(err, ERANGE, "%s: every target is ignored, there is no loss", ids->name);
 	return 0;
 }
 

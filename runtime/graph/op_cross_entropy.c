@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cross_entropy: loss (1) = mean over M rows of -log softmax(logits (M,V))[targets (M)]. The gradient with respect to the
- * logits is an output of the forward call, in place where the logits are not needed any more.
+ * cross_entropy: loss (1) = mean over M rows of -log softmax(logits (M,V))[targets (M)], without the rows whose target is
+ * RT_IGNORE. The gradient with respect to the logits is an output of the forward call, in place where the logits are not needed any more.
  * in: logits, targets. out: loss, dlogits, loss of each row (M)
  *
  * linear_cross_entropy (made by fusion): logits = x (M,C) w (V,C)^T + b (V) exist only for a slice of rows at a time; each
@@ -39,12 +39,17 @@ static void cross_entropy_gradient(struct rt_ad *ad, const struct rt_call *c)
 
 static void cross_entropy_reference(const struct rt_call *c, const double *const *in, double *const *out)
 {
-	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = 0;
 
 	out[0][0] = 0;
+	for (int64_t i = 0; i < rows; i++)
+		count += (int64_t)in[1][i] != RT_IGNORE;
 	for (int64_t i = 0; i < rows; i++) {
 		const double *x = in[0] + i * cols;
 		double max = -INFINITY, sum = 0;
+
+		if ((int64_t)in[1][i] == RT_IGNORE)
+			continue;
 
 		for (int64_t j = 0; j < cols; j++)
 			max = fmax(max, x[j]);
@@ -53,8 +58,8 @@ static void cross_entropy_reference(const struct rt_call *c, const double *const
 		out[2][i] = max + log(sum) - x[(int64_t)in[1][i]];
 		for (int64_t j = 0; j < cols; j++)
 			out[1][i * cols + j] =
-				(exp(x[j] - max) / sum - (j == (int64_t)in[1][i])) / (double)rows;
-		out[0][0] += out[2][i] / (double)rows;
+				(exp(x[j] - max) / sum - (j == (int64_t)in[1][i])) / (double)count;
+		out[0][0] += out[2][i] / (double)count;
 	}
 }
 

@@ -38,6 +38,14 @@ A run on text whose held-out loss does not fall is void, not fast.
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet --json > /dev/null
   [6]
 
+Every model takes a step: images and encoders too.
+
+  $ for m in resnet20 vit; do gpubench train $m --batch 2 --size 32 --steps 1 --warmup 0 --json --quiet > $m.json; done
+  $ grep -h '"parameters"' resnet20.json
+    "parameters": 269722,
+  $ gpubench train bert --batch 1 --seq 8 --layers 1 --width 12 --heads 2 --steps 1 --warmup 0 --quiet | grep model
+  model      bert, * parameters, batch 1, seq 8, seed 1 (glob)
+
 A loss that is no number ends the run and says where it began.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --quiet
@@ -47,7 +55,7 @@ A loss that is no number ends the run and says where it began.
 What cannot be trained is refused before anything starts.
 
   $ gpubench train gpt3
-  gpubench: no model gpt3: gpt2, gpt and mlp can be trained
+  gpubench: no model gpt3: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
   $ gpubench train gpt --ranks 2
   gpubench: --ranks: this version trains with one rank only
@@ -56,7 +64,16 @@ What cannot be trained is refused before anything starts.
   gpubench: --width must be a multiple of --heads
   [64]
   $ gpubench train mlp --seq 5
-  gpubench: mlp is 784-1024-1024-10: it takes no --seq, --layers, --width, --heads or --vocab
+  gpubench: mlp takes no --seq
+  [64]
+  $ gpubench train resnet20 --size 5000
+  gpubench: --size lies between 8 and 4096 pixels
+  [64]
+  $ gpubench train vit --size 30
+  gpubench: --size must be a multiple of 16, at most 4096: the model cuts images into such patches
+  [64]
+  $ gpubench train bert --data .
+  gpubench: bert trains on random samples: it takes no --data
   [64]
   $ gpubench train gpt2 --batch 4096 --seq 4096
   gpubench: the program needs * TiB of memory and * may be used: take a smaller batch or model (glob)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases for the ops of images and the smaller ones; and what finite differences cannot see of them. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include "tests/unit/check_runtime.h"
@@ -155,6 +156,25 @@ static struct rt_node *residual_block(struct rt_graph *g, struct rt_node **out)
 	return weigh(g, rt_add(g, y, x), out);
 }
 
+static struct rt_node *resnet(struct rt_graph *g, struct rt_node **out)
+{
+	*out = NULL;
+	return rt_model_resnet_small(g, 3, 8, 8, 7);
+}
+
+static struct rt_node *bert(struct rt_graph *g, struct rt_node **out)
+{
+	*out = NULL;
+	return rt_model_bert(g, &(struct rt_gpt_config){ .batch = 2, .seq = 9, .layers = 2, .width = 12, .heads = 3, .vocab = 7 });
+}
+
+static struct rt_node *vit(struct rt_graph *g, struct rt_node **out)
+{
+	*out = NULL;
+	return rt_model_vit(g, &(struct rt_vit_config){ .batch = 3, .size = 8, .patch = 4, .layers = 2, .width = 12, .heads = 3,
+							.classes = 7 });
+}
+
 const struct op_case nn_cases[] = {
 	{ "gelu_erf", gelu_erf, 0 },
 	{ "silu", silu, 0 },
@@ -204,6 +224,9 @@ const struct op_case nn_cases[] = {
 	{ "batchnorm_rows", batchnorm_rows, 0 },
 	{ "batchnorm_relu", batchnorm_relu, 0 },
 	{ "residual_block", residual_block, 0 },
+	{ "resnet", resnet, 0 },
+	{ "bert", bert, 0 },
+	{ "vit", vit, 0 },
 };
 const int n_nn_cases = GT_ARRAY_SIZE(nn_cases);
 
@@ -317,6 +340,38 @@ START_TEST(batchnorm_keeps_running_statistics)
 }
 END_TEST
 
+/* Rows with RT_IGNORE have neither loss nor gradient, the mean is over the others; nothing but them is no loss. */
+START_TEST(ignored_targets_do_not_count)
+{
+	for (int fused = 0; fused < 2; fused++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *prog = NULL;
+		struct rt_node *x = p(g, "x", S(3, 5)), *w = rt_input(g, "w", RT_F32, S(5, 5));
+		struct rt_node *loss = rt_cross_entropy(g, rt_linear(g, x, w, NULL), rt_input(g, "y", RT_I32, S(3)));
+		struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .no_fuse = !fused };
+		const int32_t y[3] = { 2, RT_IGNORE, 4 }, none[3] = { RT_IGNORE, RT_IGNORE, RT_IGNORE };
+		float eye[25] = { 0 };
+		struct rt_metrics m = { 0 };
+		struct gt_err err = { 0 };
+		double want;
+
+		for (int i = 0; i < 5; i++)
+			eye[6 * i] = 1;
+		ck_assert_int_eq(rt_compile(g, loss, &opt, &prog, NULL), 0);
+		for (int i = 0; i < 15; i++)
+			rt_value(prog, x)[i] = i == 2 || i == 9 ? 1 : i == 14 ? 2 : 0;
+		ck_assert_int_eq(rt_step(prog, (const void *[]){ eye, y }, &m, NULL), 0);
+		want = (log(4 + exp(1)) - 1 + log(4 + exp(2)) - 2) / 2;
+		ck_assert_double_eq_tol(m.loss, want, 1e-6);
+		for (int i = 5; i < 10; i++)
+			ck_assert_float_eq(rt_gradient(prog, x)[i], 0);
+		ck_assert_float_eq_tol(rt_gradient(prog, x)[0], (float)(.5 / (4 + exp(1))), 1e-6f);
+		ck_assert_int_eq(rt_step(prog, (const void *[]){ eye, none }, &m, &err), -ERANGE);
+		ck_assert_ptr_nonnull(strstr(err.msg, "every target is ignored"));
+	}
+}
+END_TEST
+
 struct bad_case {
 	struct rt_node *(*build)(struct rt_graph *g);
 	const char *says;
@@ -399,6 +454,7 @@ TCase *case_nn(void)
 	tcase_add_test(t, dropout_drops_its_share);
 	tcase_add_test(t, dropout_is_the_same_on_any_threads_and_none_in_eval);
 	tcase_add_test(t, batchnorm_keeps_running_statistics);
+	tcase_add_test(t, ignored_targets_do_not_count);
 	tcase_add_loop_test(t, shapes_that_do_not_fit_are_named, 0, GT_ARRAY_SIZE(bad_cases));
 	return t;
 }

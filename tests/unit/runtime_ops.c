@@ -181,10 +181,10 @@ static double reference(const struct rt_graph *g, const struct rt_node *loss, co
 	return v;
 }
 
-/* Central difference of fourth order: error h^4. */
+/* Central difference of fourth order: error h^4. So near that hardly any relu changes sides. */
 static double slope(const struct rt_graph *g, const struct rt_node *loss, const struct leaves *l, double *x)
 {
-	const double h = 2e-4, at = *x;
+	const double h = 2e-6, at = *x;
 	double f[4];
 	const double step[4] = { -2, -1, 1, 2 };
 

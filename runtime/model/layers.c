@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include "runtime/model/layers.h"
+
+struct rt_node *rt_layer_param(const struct rt_scope *s, const char *layer, const char *name, struct rt_shape shape,
+			       struct rt_init init)
+{
+	char full[80];
+
+	snprintf(full, sizeof(full), "%s%s.%s", s->prefix, layer, name);
+	return rt_param(s->g, full, shape, init);
+}
+
+struct rt_node *rt_layer_named(const struct rt_scope *s, const char *name, struct rt_node *n)
+{
+	char full[80];
+
+	snprintf(full, sizeof(full), "%s%s", s->prefix, name);
+	return rt_name(n, full);
+}
+
+struct rt_node *rt_layer_dense(const struct rt_scope *s, const char *name, struct rt_node *x, int64_t in, int64_t out)
+{
+	struct rt_node *w = rt_layer_param(s, name, "weight", RT_SHAPE(out, in), RT_INIT_NORMAL(RT_LAYER_STD));
+	struct rt_node *b = rt_layer_param(s, name, "bias", RT_SHAPE(out), RT_INIT_ZEROS);
+
+	return rt_layer_named(s, name, rt_linear(s->g, x, w, b));
+}
+
+struct rt_node *rt_layer_norm(const struct rt_scope *s, const char *name, struct rt_node *x)
+{
+	struct rt_node *w = rt_layer_param(s, name, "weight", RT_SHAPE(s->width), RT_INIT_ONES);
+	struct rt_node *b = rt_layer_param(s, name, "bias", RT_SHAPE(s->width), RT_INIT_ZEROS);
+
+	return rt_layer_named(s, name, rt_layernorm(s->g, x, w, b, s->eps));
+}
+
+struct rt_node *rt_layer_dropout(const struct rt_scope *s, struct rt_node *x)
+{
+	return s->rate > 0 ? rt_dropout(s->g, x, s->rate) : x;
+}
+
+struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, bool causal)
+{
+	struct rt_node *qkv = rt_layer_dense(s, "qkv", x, s->width, 3 * s->width), *y;
+
+	y = causal ? rt_attention(s->g, qkv, s->heads) : rt_attention_full(s->g, qkv, s->heads);
+	y = rt_layer_dense(s, "proj", rt_layer_named(s, "attention", y), s->width, s->width);
+	return rt_layer_dropout(s, y);
+}
+
+struct rt_node *rt_layer_mlp(const struct rt_scope *s, struct rt_node *x, bool erf)
+{
+	struct rt_node *y = rt_layer_dense(s, "fc", x, s->width, 4 * s->width);
+
+	y = rt_layer_named(s, "gelu", erf ? rt_gelu_erf(s->g, y) : rt_gelu(s->g, y));
+	return rt_layer_dropout(s, rt_layer_dense(s, "fcproj", y, 4 * s->width, s->width));
+}
+
+struct rt_node *rt_layer_block(const struct rt_scope *s, struct rt_node *x, bool causal, bool erf)
+{
+	struct rt_node *y = rt_layer_attention(s, rt_layer_norm(s, "ln1", x), causal);
+
+	x = rt_layer_named(s, "middle", rt_add(s->g, x, y));
+	y = rt_layer_mlp(s, rt_layer_norm(s, "ln2", x), erf);
+	return rt_layer_named(s, "out", rt_add(s->g, x, y));
+}
