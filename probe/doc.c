@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host as plain values. */
 #include <stdio.h>
+#include "probe/host/python.h"
+#include "probe/loader/loader.h"
 #include "probe/reading.h"
 #include "probe/scrub.h"
 
@@ -89,19 +91,19 @@ static json_t *gpus_json(const struct pr_host *h)
 
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		const struct pr_gpu *g = &h->gpu[i];
+		json_t *o;
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-					"pci",
-														  g->pci->address,
-					"device", pci_id(g->pci->device), "driver", pr_str_json(g->pci->driver), "numa_node",
-					pr_num_json(g->pci->numa_node), "local_cpulist", pr_str_json(g->pci->local_cpulist),
-					"link_width", pr_num_json(g->pci->link_width), "link_speed",
-					pr_str_json(g->pci->link_speed), "name", pr_str_json(g->name), "memory_bytes",
-					pr_num_json(g->memory_bytes), "arch", pr_num_json(g->arch), "persistence",
-					pr_num_json(g->persistence), "mig", pr_num_json(g->mig), "max_link_width",
-					pr_num_json(g->pci->max_link_width), "iommu_group",
-					pr_num_json(g->pci->iommu_group)));
+		o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci", g->pci->address, "device",
+			      pci_id(g->pci->device), "driver", pr_str_json(g->pci->driver), "numa_node",
+			      pr_num_json(g->pci->numa_node), "local_cpulist", pr_str_json(g->pci->local_cpulist), "link_width",
+			      pr_num_json(g->pci->link_width), "link_speed", pr_str_json(g->pci->link_speed), "max_link_width",
+			      pr_num_json(g->pci->max_link_width), "iommu_group", pr_num_json(g->pci->iommu_group), "name",
+			      pr_str_json(g->name));
+		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
+			json_object_set_new(o, pr_gpu_numbers[k].key, pr_num_json(*pr_gpu_number(g, k)));
+		if (!pr_has(g->bar1_bytes))
+			json_object_set_new(o, "bar1_bytes", pr_num_json(g->pci->bar1_bytes));
+		json_array_append_new(list, o);
 	}
 	return list;
 }
@@ -113,20 +115,30 @@ static json_t *nvidia_json(const struct pr_host *h)
 					    [PR_NVML_NO_LIBRARY] = "no library",
 					    [PR_NVML_ERROR] = "error",
 					    [PR_NVML_TIMEOUT] = "timeout" };
-	json_t *libs = json_array();
+	json_t *libs = json_array(), *doc;
 
 	for (size_t i = 0; i < h->nvidia.n_lib; i++)
 		json_array_append_new(libs, json_pack("{s:s, s:o, s:o, s:o}", "soname", h->nvidia.lib[i].soname, "path",
 						      gt_json_str(h->nvidia.lib[i].path), "version",
 						      gt_json_str(h->nvidia.lib[i].version), "rule",
 						      gt_json_str(h->nvidia.lib[i].rule)));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "module_version",
+	doc = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "module_version",
 			 pr_str_json(h->nvidia.module_version), "module_file", pr_num_json(h->nvidia.module_file), "headers",
 			 pr_num_json(h->nvidia.headers), "dkms_source", pr_str_json(h->nvidia.dkms_source), "secure_boot",
 			 pr_num_json(h->nvidia.secure_boot), "device_node", pr_num_json(h->nvidia.device_node), "uvm_node",
 			 pr_num_json(h->nvidia.uvm_node), "libraries", libs, "toolkits", strv_json(&h->nvidia.toolkits), "nvml",
 			 nvml[h->nvidia.nvml], "nvml_text", gt_json_str(h->nvidia.nvml_text), "nvml_count",
 			 pr_num_json(h->nvidia.nvml_count), "cuda_version", pr_num_json(h->nvidia.cuda_version));
+	json_object_set_new(doc, "open_module", json_boolean(h->nvidia.open_module));
+	json_object_set_new(doc, "module_path", gt_json_str(h->nvidia.module_path));
+	json_object_set_new(doc, "module_signed", pr_num_json(h->nvidia.signature));
+	json_object_set_new(doc, "next_kernel", gt_json_str(h->nvidia.next_kernel));
+	json_object_set_new(doc, "next_kernel_module", pr_num_json(h->nvidia.next_module));
+	json_object_set_new(doc, "hmm", pr_num_json(h->nvidia.hmm));
+	json_object_set_new(doc, "p2p_status", pr_num_json(h->nvidia.p2p_status));
+	json_object_set_new(doc, "cuda_init", pr_num_json(h->nvidia.cuda_init));
+	json_object_set_new(doc, "cuda_text", gt_json_str(h->nvidia.cuda_text));
+	return doc;
 }
 
 static json_t *devices_json(const struct pr_host *h)
@@ -136,10 +148,11 @@ static json_t *devices_json(const struct pr_host *h)
 	for (size_t i = 0; i < h->n_block; i++) {
 		const struct pr_block *b = &h->block[i];
 
-		json_array_append_new(block, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", b->name, "model",
-						       pr_str_json(b->model), "rotational", pr_num_json(b->rotational),
-						       "read_ahead_kb", pr_num_json(b->read_ahead_kb), "size_bytes",
-						       pr_num_json(b->size_bytes), "numa_node", pr_num_json(b->numa_node)));
+		json_array_append_new(block,
+				      json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", b->name, "model",
+						pr_str_json(b->model), "rotational", pr_num_json(b->rotational),
+						"read_ahead_kb", pr_num_json(b->read_ahead_kb), "size_bytes",
+						pr_num_json(b->size_bytes), "numa_node", pr_num_json(b->numa_node)));
 	}
 	for (size_t i = 0; i < h->n_net; i++) {
 		const struct pr_net *n = &h->net[i];
@@ -149,6 +162,81 @@ static json_t *devices_json(const struct pr_host *h)
 						     "numa_node", pr_num_json(n->numa_node)));
 	}
 	return json_pack("{s:o, s:o, s:o}", "block", block, "net", net, "rdma", strv_json(&h->rdma));
+}
+
+static json_t *packages_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->n_package; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:b}", "name", h->package[i].name, "version",
+						      h->package[i].version, "held", h->package[i].held));
+	return list;
+}
+
+static json_t *log_json(const struct pr_host *h)
+{
+	json_t *xids = json_array();
+
+	for (size_t i = 0; i < h->n_xid; i++)
+		json_array_append_new(
+			xids, json_pack("{s:i, s:o}", "number", h->xid[i].number, "line", gt_json_str(h->xid[i].line)));
+	return json_pack("{s:s, s:o, s:o}", "state", pr_state_name(h->kernel_log), "lines", strv_json(&h->log), "xids",
+			 xids);
+}
+
+static json_t *imports_json(const struct pr_host *h, size_t env)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->n_imported; i++) {
+		const struct pr_imported *im = &h->imported[i];
+		json_t *missing = json_array();
+
+		for (size_t k = 0; k < im->loaded->n; k++)
+			if (!im->loaded->obj[k].elf && !im->loaded->obj[k].opened)
+				json_array_append_new(missing, gt_json_str(im->loaded->obj[k].name));
+		if (im->env == env)
+			json_array_append_new(list, json_pack("{s:s, s:i, s:O}", "module", im->import->module,
+							      "objects", (int)im->loaded->n, "missing", missing));
+		json_decref(missing);
+	}
+	return list;
+}
+
+static json_t *python_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->n_pyenv; i++) {
+		const struct pr_pyenv *e = &h->pyenv[i];
+		json_t *dists = json_array();
+
+		for (size_t k = 0; k < e->n_dist; k++)
+			json_array_append_new(
+				dists, json_pack("{s:s, s:s}", "name", e->dist[k].name, "version", e->dist[k].version));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "prefix", gt_json_str(e->prefix),
+						"python", gt_json_str(e->python), "version", e->version,
+						"distributions", dists, "torch_cuda", gt_json_str(e->torch_cuda),
+						"torch_tag", gt_json_str(e->torch_tag), "imports", imports_json(h, i)));
+	}
+	return list;
+}
+
+static json_t *ways_json(const struct pr_host *h)
+{
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:i}", "iommu", pr_num_json(h->iommu.on), "iommu_passthrough",
+			 pr_num_json(h->iommu.passthrough), "split_groups", (int)h->iommu.split, "peermem",
+			 pr_num_json(h->nvidia.peermem), "fabricmanager", pr_num_json(h->nvidia.fabricmanager),
+			 "switches", (int)h->nvidia.n_switch);
+}
+
+static json_t *runtime_json(const struct pr_host *h)
+{
+	return json_pack("{s:o, s:o, s:o}", "docker", pr_num_json(h->container_runtime.docker), "toolkit",
+			 pr_num_json(h->container_runtime.toolkit), "configured",
+			 pr_num_json(h->container_runtime.configured));
 }
 
 json_t *pr_host_to_json(const struct pr_host *h)
@@ -161,9 +249,9 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "identity", json_string(h->identity));
 	json_object_set_new(doc, "identity_parts", json_deep_copy(h->identity_parts));
 	json_object_set_new(doc, "kernel",
-			    json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "release", pr_str_json(h->kernel.release), "version",
-				      pr_str_json(h->kernel.version), "arch", pr_str_json(h->kernel.arch), "cmdline",
-				      pr_str_json(cmdline), "preempt_rt", h->kernel.preempt_rt, "lockdown",
+			    json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "release", pr_str_json(h->kernel.release),
+				      "version", pr_str_json(h->kernel.version), "arch", pr_str_json(h->kernel.arch),
+				      "cmdline", pr_str_json(cmdline), "preempt_rt", h->kernel.preempt_rt, "lockdown",
 				      pr_str_json(h->kernel.lockdown)));
 	json_object_set_new(doc, "distribution",
 			    json_pack("{s:o, s:o, s:o}", "id", pr_str_json(h->distro.id), "version_id",
@@ -171,19 +259,27 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "virtual", pr_str_json(h->virt));
 	json_object_set_new(doc, "container", pr_str_json(h->container));
 	json_object_set_new(doc, "cpu", cpu_json(h));
-	json_object_set_new(doc, "memory",
-			    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total_bytes", pr_num_json(h->mem.total_bytes),
-				      "swap_total_bytes", pr_num_json(h->mem.swap_total_bytes), "shm_bytes",
-				      pr_num_json(h->mem.shm_bytes), "thp_enabled", pr_str_json(h->mem.thp_enabled),
-				      "thp_defrag", pr_str_json(h->mem.thp_defrag), "hugepages",
-				      pr_num_json(h->mem.hugepages), "memlock_bytes",
-				      pr_or(h->mem.memlock_bytes, 0) == INT64_MAX ? json_string("unlimited") :
-										    pr_num_json(h->mem.memlock_bytes)));
+	json_object_set_new(
+		doc, "memory",
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total_bytes", pr_num_json(h->mem.total_bytes),
+			  "swap_total_bytes", pr_num_json(h->mem.swap_total_bytes), "shm_bytes",
+			  pr_num_json(h->mem.shm_bytes), "thp_enabled", pr_str_json(h->mem.thp_enabled), "thp_defrag",
+			  pr_str_json(h->mem.thp_defrag), "hugepages", pr_num_json(h->mem.hugepages), "memlock_bytes",
+			  pr_or(h->mem.memlock_bytes, 0) == INT64_MAX ? json_string("unlimited")
+								      : pr_num_json(h->mem.memlock_bytes)));
 	json_object_set_new(doc, "nodes", nodes_json(h));
 	json_object_set_new(doc, "contradictions", strv_json(&h->contradictions));
 	json_object_set_new(doc, "gpus", gpus_json(h));
 	json_object_set_new(doc, "nvidia", nvidia_json(h));
 	json_object_set_new(doc, "devices", devices_json(h));
 	json_object_set_new(doc, "blas", pr_str_json(h->blas));
+	json_object_set_new(doc, "glibc", pr_str_json(h->glibc));
+	json_object_set_new(doc, "gcc", pr_str_json(h->gcc));
+	json_object_set_new(doc, "environment", strv_json(&h->environment));
+	json_object_set_new(doc, "packages", packages_json(h));
+	json_object_set_new(doc, "kernel_log", log_json(h));
+	json_object_set_new(doc, "ways", ways_json(h));
+	json_object_set_new(doc, "container_runtime", runtime_json(h));
+	json_object_set_new(doc, "python", python_json(h));
 	return doc;
 }

@@ -37,9 +37,10 @@ static json_t *text_json(const char *s)
 
 static json_t *hit_json(const struct pr_loader *l, const struct pr_hit *h, const char *version)
 {
-	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "path", text_json(h->path), "real", text_json(h->real), "version",
-			 text_json(version), "rule", pr_rule_name(h->rule), "directory", text_json(h->from), "owner",
-			 h->owner >= 0 ? text_json(l->obj[h->owner].name) : json_null(), "broken", text_json(h->broken));
+	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "path", text_json(h->path), "real", text_json(h->real),
+			 "version", text_json(version), "rule", pr_rule_name(h->rule), "directory", text_json(h->from),
+			 "owner", h->owner >= 0 ? text_json(l->obj[h->owner].name) : json_null(), "broken",
+			 text_json(h->broken));
 }
 
 static json_t *object_json(const struct pr_loader *l, const struct pr_pyenv *env, size_t i)
@@ -61,7 +62,8 @@ static json_t *object_json(const struct pr_loader *l, const struct pr_pyenv *env
 	return j;
 }
 
-static void add_run(struct task *t, const char *what, const char *program, const struct pr_pyenv *env, const struct pr_loader *l)
+static void add_run(struct task *t, const char *what, const char *program, const struct pr_pyenv *env,
+		    const struct pr_loader *l)
 {
 	json_t *list = json_array();
 	int code = 0;
@@ -76,9 +78,12 @@ static void add_run(struct task *t, const char *what, const char *program, const
 			code = GT_MAX(code, 1);
 	}
 	t->exit_code = GT_MAX(t->exit_code, code);
-	json_array_append_new(t->runs, json_pack("{s:s, s:s, s:s, s:b, s:o}", "what", what, "program", program, "verdict",
-						 code == 2 ? "CRITICAL" : code ? "WARNING" : "OK", "set_user_id", l->secure,
-						 "objects", list));
+	json_array_append_new(t->runs,
+			      json_pack("{s:s, s:s, s:s, s:b, s:o}", "what", what, "program", program, "verdict",
+					code == 2 ? "CRITICAL"
+					: code    ? "WARNING"
+						  : "OK",
+					"set_user_id", l->secure, "objects", list));
 }
 
 /* ---- what a target is ----------------------------------------------------------------------------------------- */
@@ -118,7 +123,8 @@ static int load_env(struct task *t, const char *prefix)
 
 	if (r < 0)
 		return gt_fail_exit(&t->cli->err, GT_EXIT_USAGE, ENOENT,
-				    "%s is neither a program nor a Python environment (it has no lib/python3.N)", prefix);
+				    "%s is neither a program nor a Python environment (it has no lib/python3.N)",
+				    prefix);
 	if (!env.python) {
 		r = gt_fail_exit(&t->cli->err, GT_EXIT_USAGE, ENOENT, "%s has no bin/python3", prefix);
 	} else {
@@ -149,7 +155,8 @@ static char *interpreter_of(struct gt_fsroot *fs, const char *path)
 /* Where a name without a slash is, in the places a system's PATH has. The caller frees it. */
 static char *find_program(struct gt_fsroot *fs, const char *name)
 {
-	static const char *const dirs[] = { "/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin" };
+	static const char *const dirs[] = {"/usr/local/bin",  "/usr/bin",  "/bin",
+					   "/usr/local/sbin", "/usr/sbin", "/sbin"};
 	char cwd[4096];
 
 	if (*name == '/')
@@ -212,8 +219,8 @@ static void print_how(const json_t *hit)
 	const char *rule = gt_json_get_str(hit, "rule", ""), *dir = gt_json_get_str(hit, "directory", NULL),
 		   *owner = gt_json_get_str(hit, "owner", NULL);
 	const char *base = owner && strrchr(owner, '/') ? strrchr(owner, '/') + 1 : owner;
-	gt_autofree char *text = gt_xasprintf("by %s%s%s%s%s%s", rule, owner ? " of " : "", owner ? base : "", dir ? " (" : "",
-					      dir ? dir : "", dir ? ")" : "");
+	gt_autofree char *text = gt_xasprintf("by %s%s%s%s%s%s", rule, owner ? " of " : "", owner ? base : "",
+					      dir ? " (" : "", dir ? dir : "", dir ? ")" : "");
 
 	gt_print_wrapped(stdout, text, 6, gt_term_width(stdout));
 }
@@ -228,7 +235,8 @@ static void print_object(const json_t *o)
 	size_t i;
 
 	if (!strcmp(gt_json_get_str(o, "rule", ""), "not found")) {
-		printf("  %s: not found, %s by %s\n", name, opened ? "opened at run time" : "needed", base ? base : "?");
+		printf("  %s: not found, %s by %s\n", name, opened ? "opened at run time" : "needed",
+		       base ? base : "?");
 		return;
 	}
 	printf("  %s%s%s%s%s\n", name, version ? " " : "", version ? version : "",
@@ -237,10 +245,12 @@ static void print_object(const json_t *o)
 	print_how(o);
 	if (broken)
 		printf("    the loader gives up here: %s\n", broken);
-	json_array_foreach(hides, i, h) {
+	json_array_foreach(hides, i, h)
+	{
 		const char *other = gt_json_get_str(h, "version", NULL);
 
-		printf("    hides%s%s\n      %s\n", other ? " " : "", other ? other : "", gt_json_get_str(h, "path", ""));
+		printf("    hides%s%s\n      %s\n", other ? " " : "", other ? other : "",
+		       gt_json_get_str(h, "path", ""));
 		print_how(h);
 	}
 }
@@ -254,23 +264,26 @@ static void print_run(const json_t *run)
 	       gt_json_get_str(run, "what", ""));
 	if (gt_json_get_bool(run, "set_user_id", false))
 		puts("  set-user-ID: LD_LIBRARY_PATH and LD_PRELOAD are ignored");
-	json_array_foreach(list, i, o) {
-		bool missing = !strcmp(gt_json_get_str(o, "rule", ""), "not found") || gt_json_get_str(o, "broken", NULL);
+	json_array_foreach(list, i, o)
+	{
+		bool missing =
+			!strcmp(gt_json_get_str(o, "rule", ""), "not found") || gt_json_get_str(o, "broken", NULL);
 
 		if (!show_all && !missing && (!i || !gt_json_get_bool(o, "watched", false)))
 			continue;
 		print_object(o);
 		shown++;
 	}
-	printf("  %zu of %zu objects shown%s\n", shown, json_array_size(list), show_all ? "" : " (--all shows the rest)");
+	printf("  %zu of %zu objects shown%s\n", shown, json_array_size(list),
+	       show_all ? "" : " (--all shows the rest)");
 }
 
 static int run_loads(struct gt_cli *cli, int argc, char **argv)
 {
-	static const struct pr_discover_opts no_nvml = { .no_nvml = true };
+	static const struct pr_discover_opts no_nvml = {.no_nvml = true};
 	gt_auto(pr_host) *h = NULL;
 	gt_auto_json *doc = NULL, *runs = json_array();
-	struct task t = { .cli = cli, .runs = runs };
+	struct task t = {.cli = cli, .runs = runs};
 	const json_t *run;
 	size_t i;
 	int r = pr_host_discover(cli->fs, &no_nvml, &h, &cli->err);
@@ -294,7 +307,8 @@ static int run_loads(struct gt_cli *cli, int argc, char **argv)
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
-		json_array_foreach(runs, i, run) {
+		json_array_foreach(runs, i, run)
+		{
 			if (i)
 				putchar('\n');
 			print_run(run);
@@ -303,20 +317,25 @@ static int run_loads(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt loads_opts[] = {
-	{ 0, "library-path", "LIST", "as if LD_LIBRARY_PATH were this", GT_OPT_STR, &library_path },
-	{ 0, "preload", "LIST", "as if LD_PRELOAD were this", GT_OPT_STR, &preload },
-	{ 'a', "all", NULL, "show every object, not only those of the GPU stack and its like", GT_OPT_FLAG, &show_all },
-	{ 0 },
+	{0, "library-path", "LIST", "as if LD_LIBRARY_PATH were this", GT_OPT_STR, &library_path},
+	{0, "preload", "LIST", "as if LD_PRELOAD were this", GT_OPT_STR, &preload},
+	{'a', "all", NULL, "show every object, not only those of the GPU stack and its like", GT_OPT_FLAG, &show_all},
+	{0},
 };
 const struct gt_cmd pr_cmd_loads = {
 	.name = "loads",
 	.args = "TARGET...",
 	.summary = "say which libraries a program or Python environment loads, and by which rule",
-	.help = "TARGET is a program, a library, a script, or the directory of a Python environment (a venv, a conda environment, "
-		"/usr). What glibc's loader will do is computed from the files: which libcuda, libcudart, libcudnn, libnccl, "
-		"libstdc++ … is found, by which rule (RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default directories), which "
-		"other copies that one hides, and what is missing. Of an environment the imports of torch, tensorflow, jax, "
-		"onnxruntime, cupy and numpy are followed; no Python is run. With --root DIR the program is looked at inside "
+	.help = "TARGET is a program, a library, a script, or the directory of a Python environment (a venv, a conda "
+		"environment, "
+		"/usr). What glibc's loader will do is computed from the files: which libcuda, libcudart, libcudnn, "
+		"libnccl, "
+		"libstdc++ … is found, by which rule (RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default "
+		"directories), which "
+		"other copies that one hides, and what is missing. Of an environment the imports of torch, tensorflow, "
+		"jax, "
+		"onnxruntime, cupy and numpy are followed; no Python is run. With --root DIR the program is looked at "
+		"inside "
 		"an unpacked container image. Ends with 2 if something needed is not found, with 1 if the environment "
 		"(LD_LIBRARY_PATH, LD_PRELOAD) puts another version in place of one that would be found without it.",
 	.opts = loads_opts,

@@ -41,6 +41,14 @@ void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
+/* The numbers of a GPU that NVML tells: its key in the fact and in documents, its place in struct pr_gpu. */
+struct pr_gpu_field {
+	const char *key;
+	size_t offset;
+};
+extern const struct pr_gpu_field pr_gpu_numbers[];
+extern const size_t pr_n_gpu_numbers;
+struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i);
 /* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
 #define PR_LDCACHE	"/etc/ld.so.cache"

@@ -149,9 +149,29 @@ static void scrub_content(struct gt_buf *out, const char *path, const char *line
 	gt_buf_puts(out, "\n");
 }
 
+char *pr_scrub_home(const char *text)
+{
+	static const char home[] = "/home/";
+	struct gt_buf out = { 0 };
+
+	for (const char *p = text; *p;) {
+		const char *at = strstr(p, home), *name = at ? at + strlen(home) : NULL;
+		size_t n = name ? strcspn(name, "/ :;,\"'\\\t\n") : 0;
+
+		if (!at) {
+			gt_buf_puts(&out, p);
+			break;
+		}
+		gt_buf_add(&out, p, (size_t)(name - p));
+		gt_buf_puts(&out, n ? "user" : "");
+		p = name + n;
+	}
+	return gt_buf_take(&out);
+}
+
 void pr_scrub_capture(struct gt_buf *capture, const char *hostname)
 {
-	gt_autofree char *text = gt_buf_take(capture), *path = gt_xstrdup("");
+	gt_autofree char *text = gt_buf_take(capture), *path = gt_xstrdup(""), *home = NULL, *clean = NULL;
 	char *save = NULL;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -168,4 +188,7 @@ void pr_scrub_capture(struct gt_buf *capture, const char *hostname)
 		gt_buf_puts(capture, "\n");
 	}
 	pr_scrub_ids(capture);
+	home = gt_buf_take(capture);
+	clean = pr_scrub_home(home);
+	gt_buf_puts(capture, clean);
 }

@@ -12,6 +12,9 @@ void pr_scrub_ids(struct gt_buf *b);
 /* A kernel command line: values of words that can hold a secret or an address, whatever follows "--", UUIDs, machine ids.
  * The caller frees it. */
 char *pr_scrub_cmdline(const char *line);
+/* The name of a person's directory below /home becomes "user", so that paths of Python environments tell nobody's name. The
+ * caller frees it. */
+char *pr_scrub_home(const char *text);
 /* A whole capture: the above, the machine id, and host name and serial numbers where a file is known to hold them. hostname
  * may be NULL. */
 void pr_scrub_capture(struct gt_buf *capture, const char *hostname);

@@ -37,6 +37,14 @@ const struct pr_check *pr_check_find(const char *id);
 void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
 void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
 
+/* Says skip and returns true where no GPU is there for this host to use. */
+bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f);
+/* The same where the nvidia module is not loaded either: there is no driver to compare with. */
+bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
+/* Compute capability x 10 of a GPU: NVML's word, else by its PCI id; 0: not known. */
+int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
+int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
+
 /* All checks, judged: one per entry of pr_checks. cause is the index of the finding under which it folds, -1 for none. */
 struct pr_judged {
 	const struct pr_check *check;

@@ -2,24 +2,15 @@
 /* From the driver to the program: libcuda, toolkits, wheels. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
+#include "lib/parse.h"
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
+#include "probe/loader/loader.h"
 
 static const char *const after_loaded[] = { "driver.loaded", NULL };
 static const char *const after_mismatch[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
-
-/* Without a driver there is nothing that could carry CUDA. */
-static bool no_driver(const struct pr_context *c, struct pr_finding *f)
-{
-	if (!pr_usable_gpus(c->host))
-		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
-	else if (c->host->nvidia.module_version.state != PR_PRESENT)
-		pr_say(f, PR_SKIP, "no driver to compare with");
-	else
-		return false;
-	return true;
-}
 
 /* ---- libcuda -------------------------------------------------------------------------------------------------- */
 
@@ -56,16 +47,94 @@ static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 			  dir, dir);
 }
 
-/* A libcuda of a cuda-compat package, newer than the module: allowed on some cards and drivers. */
-static void forward_compat(const struct pr_context *c, struct pr_finding *f, const struct pr_lib *l)
+/* A libcuda of a cuda-compat package, newer than the module. */
+static bool lifts(const struct pr_lib *l, const char *module)
 {
-	const char *module = c->host->nvidia.module_version.v;
-	gt_autofree char *branch = gt_xstrndup(l->version, strcspn(l->version, ".")),
-			 *base = gt_xstrndup(module, strcspn(module, ".")), *bases = NULL;
-	struct gt_err err = { 0 };
-	int r = pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, &err);
+	return l->version && strstr(l->path, "/compat") && gt_version_cmp(l->version, module) > 0;
+}
 
-	if (is_consumer(c->host)) {
+static void libcuda(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *module = h->nvidia.module_version.v;
+
+	if (pr_without_driver(c, f))
+		return;
+	if (!l) {
+		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
+		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with "
+								"NVIDIA_DRIVER_CAPABILITIES=compute,utility" :
+							       "  apt install libcuda1");
+	} else if (!l->version) {
+		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
+	} else if (!strcmp(l->version, module)) {
+		pr_say(f, PR_PASS, "libcuda is %s, as the module", module);
+	} else if (lifts(l, module)) {
+		pr_say(f, PR_PASS, "%s is newer than the module, as a cuda-compat library may be", l->path);
+	} else if (strstr(l->path, "/compat")) {
+		pr_say(f, PR_FAIL, "%s is %s, older than the driver %s: a compat library is for older drivers only", l->path,
+		       l->version, module);
+		drop_compat(f, l);
+	} else {
+		pr_say(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
+		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot; if the file is a stray copy:\n"
+			     "  dpkg -S %s\n  ldconfig -p | grep libcuda.so.1", l->path);
+	}
+}
+const struct pr_check pr_check_libcuda = {
+	.id = "cuda.libcuda",
+	.title = "the libcuda that programs load fits the module",
+	.after = after_mismatch,
+	.story = "libcuda must be of the module's version. What counts is the copy that the loader meets first: LD_LIBRARY_PATH, "
+		 "then its cache, then its own directories. The libcuda of a cuda-compat package may be newer; with an older one "
+		 "CUDA does not start.",
+	.messages = "CUDA error 803: system has unsupported display driver / cuda driver combination\nlibcuda.so.1: cannot open "
+		    "shared object file",
+	.run = libcuda,
+};
+
+/* ---- forward compatibility ------------------------------------------------------------------------------------ */
+
+/* The driver branches that the library itself names in its note, "535,550,"; "" if it names none. The caller frees it. */
+static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
+{
+	const struct pr_elf *elf = NULL;
+	gt_auto_json *doc = NULL;
+	struct gt_buf b = { 0 };
+	const json_t *list, *v;
+	size_t i;
+
+	if (!h->elves || pr_elves_get(h->elves, l->path, &elf, NULL) < 0 || !elf->fwd_compat ||
+	    gt_json_parse(elf->fwd_compat, strlen(elf->fwd_compat), "note", &doc, NULL) < 0)
+		return gt_xstrdup("");
+	list = json_object_get(doc, "Driver");
+	json_array_foreach(list, i, v)
+		if (json_is_integer(v))
+			gt_buf_printf(&b, "%s%d", b.len ? "," : "", (int)json_integer_value(v));
+	return gt_buf_take(&b);
+}
+
+static void forward_compat(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *module = h->nvidia.module_version.v;
+	gt_autofree char *branch = NULL, *base = NULL, *bases = NULL;
+	struct gt_err err = { 0 };
+	int r;
+
+	if (pr_without_driver(c, f))
+		return;
+	if (!l || !lifts(l, module)) {
+		pr_say(f, PR_SKIP, "no cuda-compat libcuda lifts the driver");
+		return;
+	}
+	branch = gt_xstrndup(l->version, strcspn(l->version, "."));
+	base = gt_xstrndup(module, strcspn(module, "."));
+	bases = noted_branches(h, l); /* what the file says beats the table */
+	r = *bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, &err);
+	if (is_consumer(h)) {
 		pr_say(f, PR_FAIL, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
 		       l->version, module);
 		drop_compat(f, l);
@@ -83,46 +152,14 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f, con
 		drop_compat(f, l);
 	}
 }
-
-static void libcuda(const struct pr_context *c, struct pr_finding *f)
-{
-	const struct pr_host *h = c->host;
-	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *module = h->nvidia.module_version.v;
-
-	if (no_driver(c, f))
-		return;
-	if (!l) {
-		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
-		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with "
-								"NVIDIA_DRIVER_CAPABILITIES=compute,utility" :
-							       "  apt install libcuda1");
-	} else if (!l->version) {
-		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
-	} else if (!strcmp(l->version, module)) {
-		pr_say(f, PR_PASS, "libcuda is %s, as the module", module);
-	} else if (strstr(l->path, "/compat") && gt_version_cmp(l->version, module) > 0) {
-		forward_compat(c, f, l);
-	} else if (strstr(l->path, "/compat")) {
-		pr_say(f, PR_FAIL, "%s is %s, older than the driver %s: a compat library is for older drivers only", l->path,
-		       l->version, module);
-		drop_compat(f, l);
-	} else {
-		pr_say(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
-		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot; if the file is a stray copy:\n"
-			     "  dpkg -S %s\n  ldconfig -p | grep libcuda.so.1", l->path);
-	}
-}
-const struct pr_check pr_check_libcuda = {
-	.id = "cuda.libcuda",
-	.title = "the libcuda that programs load fits the module",
+const struct pr_check pr_check_forward = {
+	.id = "cuda.forward-compat",
+	.title = "a cuda-compat libcuda suits card and driver",
 	.after = after_mismatch,
-	.story = "libcuda must be of the module's version. What counts is the copy that the loader meets first: LD_LIBRARY_PATH, "
-		 "then its cache, then its own directories. The libcuda of a cuda-compat package may be newer, on data-centre "
-		 "cards and some driver branches only; with an older one, or on a consumer card, CUDA does not start.",
-	.messages = "CUDA error 803: system has unsupported display driver / cuda driver combination\nCUDA error 804: forward "
-		    "compatibility was attempted on non supported HW\nlibcuda.so.1: cannot open shared object file",
-	.run = libcuda,
+	.story = "The cuda-compat packages bring a libcuda newer than the kernel's module. That works on data-centre cards only "
+		 "and on some driver branches; the library names them in a note of its own, or the table does.",
+	.messages = "CUDA error 804: forward compatibility was attempted on non supported HW",
+	.run = forward_compat,
 };
 
 /* ---- toolkits ------------------------------------------------------------------------------------------------- */
@@ -168,7 +205,7 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 	const char *newer = NULL;
 	char max[16];
 
-	if (no_driver(c, f))
+	if (pr_without_driver(c, f))
 		return;
 	if (!h->nvidia.toolkits.n) {
 		pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
@@ -212,7 +249,7 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	struct pr_wheel w;
 	int arch = 0, r;
 
-	if (no_driver(c, f))
+	if (pr_without_driver(c, f))
 		return;
 	for (size_t i = 0; i < h->n_gpu && !arch; i++)
 		arch = (int)pr_or(h->gpu[i].arch, 0);
@@ -272,7 +309,8 @@ static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 			     "'nvrm|xid|nvidia'");
 }
 static const char *const after_all[] = { "driver.loaded", "driver.device-nodes", "driver.uvm", "driver.lib-mismatch",
-					 "nvml.answers",  "gpu.count",		 "cuda.libcuda", NULL };
+					 "nvml.answers",  "gpu.count",		 "cuda.libcuda", "cuda.forward-compat",
+					 "gpu.fabric",	 "cuda.hmm",		 NULL };
 const struct pr_check pr_check_cuda_init = {
 	.id = "cuda.init",
 	.title = "CUDA starts",

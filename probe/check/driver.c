@@ -16,15 +16,6 @@ static bool loaded(const struct pr_host *h)
 	return h->nvidia.module_version.state == PR_PRESENT;
 }
 
-/* Without a card the checks of the driver have nothing to say. */
-static bool no_gpu(const struct pr_context *c, struct pr_finding *f)
-{
-	if (pr_usable_gpus(c->host))
-		return false;
-	pr_say(f, PR_SKIP, c->host->n_gpu ? "every GPU belongs to a virtual machine" : "no NVIDIA GPU on this host");
-	return true;
-}
-
 static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -69,13 +60,14 @@ const struct pr_check pr_check_preempt_rt = {
 	.story = "NVIDIA's module checks for PREEMPT_RT when it is built and stops; Debian's DKMS packages exclude such "
 		 "kernels, so that no module exists for them. A real-time kernel bounds latency at the price of throughput: "
 		 "it is never the right one for training.",
-	.messages = "The NVIDIA driver does not support real-time kernels\nFailed PREEMPT_RT sanity check",
+	.messages = "dkms: skipped by BUILD_EXCLUSIVE\nThe kernel you are installing for is a PREEMPT_RT kernel!\nFailed "
+		    "PREEMPT_RT sanity check. Bailing out!",
 	.run = preempt_rt,
 };
 
 static void nouveau(const struct pr_context *c, struct pr_finding *f)
 {
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		if (gt_streq(c->host->gpu[i].pci->driver.v, "nouveau")) {
@@ -128,7 +120,7 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "the nvidia module is loaded");
@@ -161,7 +153,8 @@ const struct pr_check pr_check_module_built = {
 	.after = after_bus,
 	.story = "Debian builds the module on the host by DKMS, once per kernel, and needs that kernel's headers. After a "
 		 "kernel upgrade without headers the old kernel still works and the new one has no module.",
-	.messages = "modprobe: FATAL: Module nvidia not found in directory /lib/modules/",
+	.messages = "modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/6.1.0-41-amd64\nmodprobe: FATAL: "
+		    "Module nvidia not found in directory /lib/modules/6.1.0-41-amd64",
 	.run = module_built,
 };
 
@@ -177,14 +170,22 @@ static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
 	} else if (signed_only(h) && pr_or(h->nvidia.module_file, 0) == 1) {
-		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: its signing key is probably not enrolled",
-		       pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down");
-		pr_remedy(f, "Enrol DKMS's key; a blue screen asks for the password at the next boot:\n"
+		bool unsigned_file = pr_has(h->nvidia.signature) && !h->nvidia.signature.v;
+
+		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: %s",
+		       pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down",
+		       unsigned_file ? "it is not signed" : "its signing key is probably not enrolled");
+		if (unsigned_file)
+			pr_remedy(f, "Build it anew, which signs it, then enrol DKMS's key; a blue screen asks for the password at "
+				     "the next boot:\n  dkms autoinstall --force -k %s\n"
+				     "  mokutil --import /var/lib/dkms/mok.pub; reboot", release(h));
+		else
+			pr_remedy(f, "Enrol DKMS's key; a blue screen asks for the password at the next boot:\n"
 			     "  mokutil --import /var/lib/dkms/mok.pub; reboot");
 	} else {
 		pr_say(f, PR_PASS, "Secure Boot is %s",
@@ -208,7 +209,7 @@ static void driver_loaded(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "nvidia %s", h->nvidia.module_version.v);
@@ -241,7 +242,7 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	struct pr_num node = h->nvidia.device_node;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (!loaded(h) && h->container.state != PR_PRESENT) {
 		pr_say(f, PR_SKIP, "without the module there are no device nodes");
@@ -251,7 +252,7 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
 		pr_remedy(f, "  adduser USER video; then log in again");
 	} else if (h->container.state == PR_PRESENT) {
-		pr_say(f, PR_FAIL, "this container (%s) was not given the GPU: /dev/nvidiactl is absent", h->container.v);
+		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
 		pr_remedy(f, "Start it with the GPU:  docker run --gpus all …");
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
@@ -259,13 +260,14 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 	}
 }
 static const char *const after_loaded[] = { "driver.loaded", NULL };
+static const char *const after_given[] = { "driver.loaded", "container.devices", "container.lost-gpu", NULL };
 const struct pr_check pr_check_device_nodes = {
 	.id = "driver.device-nodes",
 	.title = "the device nodes can be opened",
-	.after = after_loaded,
+	.after = after_given,
 	.story = "CUDA talks to the driver through /dev/nvidiactl, /dev/nvidia0 … and /dev/nvidia-uvm. nvidia-modprobe makes "
 		 "them; Debian lets the group video use them; a container must be given them.",
-	.messages = "Failed to initialize NVML: Insufficient Permissions\nFound no NVIDIA driver on your system",
+	.messages = "Failed to initialize NVML: Insufficient Permissions\nUnable to determine the device handle for GPU",
 	.run = device_nodes,
 };
 
@@ -274,7 +276,7 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	bool container = h->container.state == PR_PRESENT;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (!pr_has(h->nvidia.device_node)) {
 		pr_say(f, PR_SKIP, "/dev/nvidiactl comes first");
@@ -309,7 +311,7 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libnvidia-ml.so.1");
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (!loaded(h)) {
 		pr_say(f, PR_SKIP, "without the module there is nothing to compare with");
@@ -341,7 +343,7 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	switch (h->nvidia.nvml) {
 	case PR_NVML_OK:
@@ -367,15 +369,16 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_NOT_KNOWN, "NVML was not asked");
 	}
 }
-static const char *const after_libs[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
+static const char *const after_libs[] = { "driver.loaded",	"container.devices",   "driver.device-nodes",
+					  "driver.lib-mismatch", "driver.nvml-library", "container.lost-gpu",
+					  "gpu.lost",		"gpu.gsp",	       NULL };
 const struct pr_check pr_check_nvml = {
 	.id = "nvml.answers",
 	.title = "the driver answers",
 	.after = after_libs,
 	.story = "NVML is the driver's own voice. It is asked in a child process with a time limit, since with a GPU that has "
 		 "fallen off the bus it may never return.",
-	.messages = "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nFailed to initialize NVML: Unknown "
-		    "Error\nUnable to determine the device handle for GPU",
+	.messages = "NVIDIA-SMI has failed\nFailed to initialize NVML",
 	.run = nvml,
 };
 
@@ -384,7 +387,7 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	size_t gpus = pr_usable_gpus(h);
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (!pr_has(h->nvidia.nvml_count)) {
 		pr_say(f, PR_SKIP, "NVML told no count");
@@ -399,7 +402,8 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");
 	}
 }
-static const char *const after_nvml[] = { "nvml.answers", NULL };
+static const char *const after_nvml[] = { "driver.legacy-gpu", "driver.new-gpu", "driver.open-module", "gpu.lost",
+					  "gpu.start",	       "nvml.answers",	 NULL };
 const struct pr_check pr_check_count = {
 	.id = "gpu.count",
 	.title = "every GPU on the bus is seen by the driver",

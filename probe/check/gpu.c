@@ -5,19 +5,11 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
-static bool no_gpu(const struct pr_context *c, struct pr_finding *f)
-{
-	if (pr_usable_gpus(c->host))
-		return false;
-	pr_say(f, PR_SKIP, c->host->n_gpu ? "every GPU belongs to a virtual machine" : "no NVIDIA GPU on this host");
-	return true;
-}
-
 static void numa_node(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	if (h->n_node < 2) {
 		pr_say(f, PR_PASS, "one NUMA node: every GPU is near");
@@ -69,7 +61,7 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	size_t seen = 0;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		const struct pr_pci *d = h->gpu[i].pci;
@@ -103,7 +95,7 @@ static void persistence(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (no_gpu(c, f))
+	if (pr_without_gpu(c, f))
 		return;
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
@@ -124,4 +116,70 @@ const struct pr_check pr_check_persistence = {
 		 "is the supported way to keep it ready.",
 	.messages = "Persistence mode for GPU is disabled.",
 	.run = persistence,
+};
+
+static void compute_mode(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		int64_t mode = pr_or(h->gpu[i].compute_mode, 0);
+
+		if (!mode)
+			continue;
+		pr_say(f, mode == 2 ? PR_FAIL : PR_WARN, "GPU %s %s", h->gpu[i].pci->address,
+		       mode == 2 ? "is in compute mode Prohibited: no program may use it" :
+				   "is in an exclusive compute mode: one process at a time, the next one fails");
+		pr_remedy(f, "  nvidia-smi -c 0");
+		return;
+	}
+	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	       h->nvidia.nvml == PR_NVML_OK ? "every GPU takes any number of programs" : "NVML did not answer");
+}
+const struct pr_check pr_check_compute_mode = {
+	.id = "gpu.compute-mode",
+	.title = "programs may share the GPUs",
+	.after = after_nvml,
+	.story = "In an exclusive compute mode a second process gets an error instead of waiting, which looks like a broken "
+		 "card; in mode Prohibited every process does.",
+	.messages = "CUDA error 46: all CUDA-capable devices are busy or unavailable\nCUDA-capable device(s) is/are busy or "
+		    "unavailable",
+	.run = compute_mode,
+};
+
+static void mig(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+
+		if (pr_has(g->mig_pending) && pr_or(g->mig, 0) != g->mig_pending.v) {
+			pr_say(f, PR_WARN, "MIG of GPU %s is switched %s at its next reset only", g->pci->address,
+			       g->mig_pending.v ? "on" : "off");
+			pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i %zu", i);
+			return;
+		}
+		if (pr_or(g->mig, 0) && pr_has(g->mig_instances) && !g->mig_instances.v) {
+			pr_say(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance: no program can use it", g->pci->address);
+			pr_remedy(f, "Cut it, for example in one piece:\n  nvidia-smi mig -i %zu -cgi 0 -C\nor switch MIG off:\n"
+				     "  nvidia-smi -i %zu -mig 0", i, i);
+			return;
+		}
+	}
+	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	       h->nvidia.nvml == PR_NVML_OK ? "no GPU is cut into instances that are missing" : "NVML did not answer");
+}
+const struct pr_check pr_check_mig = {
+	.id = "gpu.mig",
+	.title = "a GPU in MIG mode has instances",
+	.after = after_nvml,
+	.story = "With MIG a card is cut into instances, and only these can be used: with MIG on and no instance, CUDA finds no "
+		 "device although nvidia-smi shows the card. Switching MIG takes effect at a reset.",
+	.messages = "No CUDA GPUs are available\nNo MIG devices found",
+	.run = mig,
 };

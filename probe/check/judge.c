@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
+#include "probe/compat/compat.h"
 
 const char *pr_result_name(enum pr_result r)
 {
@@ -40,6 +41,38 @@ void pr_remedy(struct pr_finding *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(f->remedy, sizeof(f->remedy), fmt, ap);
 	va_end(ap);
+}
+
+bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f)
+{
+	if (pr_usable_gpus(c->host))
+		return false;
+	pr_say(f, PR_SKIP, c->host->n_gpu ? "every GPU belongs to a virtual machine" : "no NVIDIA GPU on this host");
+	return true;
+}
+
+bool pr_without_driver(const struct pr_context *c, struct pr_finding *f)
+{
+	if (pr_without_gpu(c, f))
+		return true;
+	if (c->host->nvidia.module_version.state == PR_PRESENT)
+		return false;
+	pr_say(f, PR_SKIP, "no driver to compare with");
+	return true;
+}
+
+int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g)
+{
+	struct pr_gpu_kind k;
+
+	if (pr_has(g->arch))
+		return (int)g->arch.v;
+	return pr_compat_gpu(c->fs, g->pci->device, &k, NULL) > 0 ? k.arch : 0;
+}
+
+int pr_branch_of(const char *driver_version)
+{
+	return (int)strtol(driver_version, NULL, 10);
 }
 
 /* The root cause of finding i: the first earlier one it names that is bad itself, or that one's cause. */

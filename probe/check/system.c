@@ -38,6 +38,12 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	gt_format_bytes(text, sizeof(text), (uint64_t)size.v);
+	if (c->host->stale_shm && pr_or(c->host->mem.shm_free_bytes, INT64_MAX) < 1 << 20) {
+		pr_say(f, PR_WARN, "/dev/shm (%s) is full, and holds %zu files that NCCL left there", text, c->host->stale_shm);
+		pr_remedy(f, "When no job runs:  rm /dev/shm/nccl-*%s", c->host->container.state == PR_PRESENT ?
+				     "\nand start the container with more:  docker run --shm-size=16g …" : "");
+		return;
+	}
 	if (size.v >= 1 << 30) {
 		pr_say(f, PR_PASS, "/dev/shm has %s", text);
 		return;
@@ -179,7 +185,8 @@ const struct pr_check pr_check_memlock = {
 	.title = "RDMA may lock memory",
 	.story = "An InfiniBand or RoCE card reads and writes memory by itself, so that memory must not move: it is locked, and "
 		 "counts against RLIMIT_MEMLOCK, 8 MiB by default. NCCL then fails on the first large buffer.",
-	.messages = "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\nCall to ibv_create_qp failed",
+	.messages = "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\nNCCL WARN Call to ibv_create_qp failed "
+		    "with error Cannot allocate memory errno 12",
 	.run = memlock,
 };
 

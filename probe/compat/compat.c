@@ -31,7 +31,7 @@ static int each_row(const char *text, const char *name, row_fn *fn, void *arg, s
 			tab = strchr(line, '\t');
 			if (tab)
 				*tab++ = '\0';
-			if (!tab || !is_made_of(line, "0123456789.") || !is_made_of(tab, "0123456789.,"))
+			if (!tab || !is_made_of(line, "0123456789.+-abcdef") || !is_made_of(tab, "0123456789.,"))
 				return gt_fail(err, EINVAL, "%s:%zu: expected a version, a TAB and versions", name, line_no);
 			if (pass && fn(arg, line, tab))
 				return 0;
@@ -104,6 +104,37 @@ int pr_compat_max_cuda(struct gt_fsroot *fs, const char *driver, char **ret_cuda
 	gt_autofree char *branch = first_number(driver);
 
 	return pr_compat_get(fs, &pr_driver_cuda, branch, ret_cuda, err);
+}
+
+struct gpu_search {
+	unsigned device;
+	struct pr_gpu_kind *kind;
+	bool found;
+};
+
+static int match_gpu(void *arg, const char *key, const char *value)
+{
+	struct gpu_search *s = arg;
+	struct pr_gpu_kind k;
+	unsigned first, last;
+	int open;
+
+	if (sscanf(key, "%x-%x", &first, &last) != 2 || s->device < first || s->device > last)
+		return 0;
+	if (sscanf(value, "%d,%d,%d,%d", &k.arch, &k.first_branch, &k.last_branch, &open) != 4)
+		return 0;
+	k.open_only = open;
+	*s->kind = k;
+	s->found = true;
+	return 1;
+}
+
+int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret, struct gt_err *err)
+{
+	struct gpu_search s = { .device = device, .kind = ret };
+	int r = each_table_row(fs, &pr_gpu_pci, match_gpu, &s, err);
+
+	return r < 0 ? r : s.found;
 }
 
 /* ---- wheels --------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,10 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_driver_cuda,			      /* driver branch -> newest CUDA release it carries */
 	pr_forward_compat,		      /* branch of a cuda-compat libcuda -> driver branches under which it runs */
 	pr_torch_wheel,			      /* PyTorch release -> CUDA releases of its wheels, the default last */
-	pr_gpu_arch;			      /* compute capability x 10 -> first and last CUDA release for it */
+	pr_gpu_arch,			      /* compute capability x 10 -> first and last CUDA release for it */
+	pr_gpu_pci,			      /* PCI device ids -> capability x 10, driver branches, open module only */
+	pr_torch_arch,			      /* PyTorch release + CUDA release of the wheel -> capabilities it holds code for */
+	pr_nvcc_gcc;			      /* CUDA release -> newest gcc that its nvcc accepts */
 
 /* Value of key: 1 and *ret_value (caller frees), 0 if the table does not know it, or a negative errno with a sentence that
  * names file and line: the whole table is checked first, so that a broken one decides nothing. */
@@ -31,6 +34,13 @@ int pr_compat_lookup(const char *text, const char *name, const char *key, char *
 int pr_compat_min_driver(struct gt_fsroot *fs, const char *cuda, char **ret_driver, struct gt_err *err);
 /* Newest CUDA release that a driver "550.163.01" carries. */
 int pr_compat_max_cuda(struct gt_fsroot *fs, const char *driver, char **ret_cuda, struct gt_err *err);
+
+struct pr_gpu_kind {
+	int arch, first_branch, last_branch; /* capability x 10; driver branches, 999: not ended */
+	bool open_only;
+};
+/* What the PCI device id says of an NVIDIA GPU. Returns as pr_compat_get. */
+int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret, struct gt_err *err);
 
 struct pr_wheel {
 	char torch[16], cuda[16];		  /* the newest PyTorch with a wheel that runs, and the wheel's CUDA */

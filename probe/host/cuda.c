@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does CUDA start? Only libcuda itself knows, and cuInit may take seconds, make device nodes and hang: it is asked when the user
- * wants it (--cuda), in a child with a time limit.
+ * Does CUDA start? Only libcuda itself knows, and cuInit may take seconds, make device nodes and hang: it is asked when
+ * the user wants it (--cuda), in a child with a time limit.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,9 +22,9 @@ static const struct gt_dlsym syms[] = {
 
 static int child(void *arg, struct gt_err *err)
 {
-	static const char *const names[] = { "libcuda.so.1", NULL };
-	struct gt_err why = { 0 };
-	struct cuda c = { 0 };
+	static const char *const names[] = {"libcuda.so.1", NULL};
+	struct gt_err why = {0};
+	struct cuda c = {0};
 	const char *text = NULL;
 	gt_auto_json *doc = json_object();
 	void *handle;
@@ -64,7 +64,7 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 
 void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 {
-	struct gt_spawn s = { .in_child = child, .timeout_s = timeout_s };
+	struct gt_spawn s = {.in_child = child, .timeout_s = timeout_s};
 	gt_autofree char *fact = NULL;
 	size_t len;
 

@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the environment that decide what the GPU stack does. Of a captured host they are the fact "environment". */
+/* Variables of the environment that decide what the GPU stack does. Of a captured host they are the fact "environment".
+ */
 #include <string.h>
 #include "lib/buf.h"
 #include "probe/reading.h"
 
 static const char *const names[] = {
-	"CONDA_PREFIX",	      "CUDA_HOME",	  "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "CUDA_VISIBLE_DEVICES",
-	"LD_LIBRARY_PATH",    "LD_PRELOAD",	  "NCCL_IB_DISABLE",	  "NCCL_P2P_DISABLE",	 "NCCL_SHM_DISABLE",
-	"NCCL_SOCKET_IFNAME", "NCCL_TOPO_FILE",	  "NVIDIA_DISABLE_REQUIRE", "NVIDIA_DRIVER_CAPABILITIES",
-	"NVIDIA_REQUIRE_CUDA", "NVIDIA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "VIRTUAL_ENV",
+	"CONDA_PREFIX",
+	"CUDA_HOME",
+	"CUDA_LAUNCH_BLOCKING",
+	"CUDA_MODULE_LOADING",
+	"CUDA_VISIBLE_DEVICES",
+	"LD_LIBRARY_PATH",
+	"LD_PRELOAD",
+	"NCCL_IB_DISABLE",
+	"NCCL_P2P_DISABLE",
+	"NCCL_SHM_DISABLE",
+	"NCCL_SOCKET_IFNAME",
+	"NCCL_TOPO_FILE",
+	"NVIDIA_DISABLE_REQUIRE",
+	"NVIDIA_DRIVER_CAPABILITIES",
+	"NVIDIA_REQUIRE_CUDA",
+	"NVIDIA_VISIBLE_DEVICES",
+	"OMP_NUM_THREADS",
+	"VIRTUAL_ENV",
 };
 
 static void take(struct pr_host *h, const char *name, const char *value)
@@ -61,7 +76,7 @@ const char *pr_getenv(const struct pr_host *h, const char *name)
 
 char *pr_environment_fact(const struct pr_host *h)
 {
-	struct gt_buf b = { 0 };
+	struct gt_buf b = {0};
 
 	for (size_t i = 0; i < h->environment.n; i++)
 		gt_buf_printf(&b, "%s\n", h->environment.v[i]);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies between the GPUs and the world: NVSwitch and its manager, IOMMU and ACS, the container runtime, RDMA's helper. */
+/* What lies between the GPUs and the world: NVSwitch and its manager, IOMMU and ACS, the container runtime, RDMA's
+ * helper. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
 
 static struct pr_num there(struct gt_fsroot *fs, const char *path)
 {
-	return gt_fs_exists(fs, path) ? pr_value(1) : (struct pr_num){ PR_ABSENT, 0 };
+	return gt_fs_exists(fs, path) ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
 }
 
 /* ---- IOMMU ---------------------------------------------------------------------------------------------------- */
@@ -30,7 +31,7 @@ static bool is_peer(const struct pr_pci *d)
 /* Two devices below one switch whose upstream port is the same: "…/0000:17:00.0/0000:18:00.0/0000:19:00.0". */
 static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 {
-	const char *path[2] = { a->path, b->path }, *root = strchr(a->path + GT_MIN(strlen(a->path), 16), '/');
+	const char *path[2] = {a->path, b->path}, *root = strchr(a->path + GT_MIN(strlen(a->path), 16), '/');
 	size_t up[2];
 
 	if (!gt_starts_with(a->path, "/sys/devices/pci") || !gt_starts_with(b->path, "/sys/devices/pci"))
@@ -51,7 +52,7 @@ static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 static void find_iommu(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 	int64_t group = -1;
 
 	gt_fs_list(fs, "/sys/class/iommu", &names);
@@ -71,7 +72,8 @@ static void find_iommu(struct gt_fsroot *fs, struct pr_host *h)
 		if (type.v)
 			h->iommu.passthrough = pr_value(!strcmp(type.v, "identity"));
 	}
-	if (!pr_has(h->iommu.passthrough) && (has_word(cmdline, "iommu=pt") || has_word(cmdline, "iommu.passthrough=1")))
+	if (!pr_has(h->iommu.passthrough) &&
+	    (has_word(cmdline, "iommu=pt") || has_word(cmdline, "iommu.passthrough=1")))
 		h->iommu.passthrough = pr_value(1);
 	for (size_t i = 0; i < h->n_pci; i++)
 		for (size_t k = i + 1; k < h->n_pci; k++) {
@@ -86,7 +88,7 @@ static void find_iommu(struct gt_fsroot *fs, struct pr_host *h)
 
 static bool has_entries(struct gt_fsroot *fs, const char *dir, const char *suffix)
 {
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 
 	gt_fs_list(fs, dir, &names);
 	for (size_t i = 0; i < names.n; i++) {
@@ -118,7 +120,7 @@ static void find_runtime(struct gt_fsroot *fs, struct pr_host *h)
 
 static void count_stale(struct gt_fsroot *fs, struct pr_host *h)
 {
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 
 	gt_fs_list(fs, "/dev/shm", &names);
 	for (size_t i = 0; i < names.n; i++) {
@@ -134,7 +136,7 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 
 	for (size_t i = 0; i < h->n_pci; i++)
 		h->nvidia.n_switch += h->pci[i].vendor == 0x10de && h->pci[i].class_code >> 8 == 0x0680;
-	h->nvidia.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){ hmm.state, 0 };
+	h->nvidia.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){hmm.state, 0};
 	h->nvidia.peermem = there(fs, "/sys/module/nvidia_peermem/version");
 	h->nvidia.fabricmanager = there(fs, "/run/nvidia-fabricmanager/nv-fabricmanager.pid");
 	h->nvidia.char_links = there(fs, "/dev/char/195:255");

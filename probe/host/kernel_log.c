@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel's log says of GPUs. Most users may not read it (kernel.dmesg_restrict): then that is what is said, never
- * "no errors". A captured host has the lines that matter as the fact "kernel_log".
+ * What the kernel's log says of GPUs. Most users may not read it (kernel.dmesg_restrict): then that is what is said,
+ * never "no errors". A captured host has the lines that matter as the fact "kernel_log".
  */
 #include <ctype.h>
 #include <errno.h>
@@ -11,11 +11,17 @@
 #include "lib/parse.h"
 #include "probe/reading.h"
 
-#define MOST_LINES	256 /* a broken GPU can write the same a thousand times */
+#define MOST_LINES 256 /* a broken GPU can write the same a thousand times */
 enum { READ_ALL = 3, SIZE_BUFFER = 10 };
 
-static const char *const words[] = { "NVRM",	       "nvidia:",	     "nvidia_uvm",	 "available PCIe bandwidth",
-				     "unsigned module", "Key was rejected", "no space for", "nvidia-nvswitch" };
+static const char *const words[] = {"NVRM",
+				    "nvidia:",
+				    "nvidia_uvm",
+				    "available PCIe bandwidth",
+				    "unsigned module",
+				    "Key was rejected",
+				    "no space for",
+				    "nvidia-nvswitch"};
 
 static bool matters(const char *line)
 {
@@ -53,7 +59,7 @@ static void take_line(struct pr_host *h, char *line)
 	if (!xid)
 		return;
 	h->xid = gt_xrealloc(h->xid, (h->n_xid + 1) * sizeof(*h->xid));
-	h->xid[h->n_xid++] = (struct pr_xid){ xid, pr_keep(h, line) };
+	h->xid[h->n_xid++] = (struct pr_xid){xid, pr_keep(h, line)};
 }
 
 static int read_live(char **ret)
@@ -90,7 +96,7 @@ void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h)
 
 char *pr_kernel_log_fact(const struct pr_host *h)
 {
-	struct gt_buf b = { 0 };
+	struct gt_buf b = {0};
 
 	if (h->kernel_log != PR_PRESENT)
 		return NULL;

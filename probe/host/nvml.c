@@ -240,20 +240,18 @@ static bool same_address(const char *nvml, const char *sysfs)
 }
 
 /* The numbers of a device: its key in the fact, its place in the host. */
-static const struct {
-	const char *key;
-	size_t offset;
-} numbers[] = {
+const struct pr_gpu_field pr_gpu_numbers[] = {
 #define NUMBER(member)	{ #member, offsetof(struct pr_gpu, member) }
 	NUMBER(memory_bytes),  NUMBER(persistence),   NUMBER(arch),	      NUMBER(mig),	     NUMBER(mig_pending),
 	NUMBER(mig_instances), NUMBER(compute_mode),  NUMBER(bar1_bytes),     NUMBER(clock_reasons), NUMBER(remap_pending),
 	NUMBER(remap_failure), NUMBER(retired_pending), NUMBER(fabric_state), NUMBER(nvlinks),	     NUMBER(nvlinks_down),
 #undef NUMBER
 };
+const size_t pr_n_gpu_numbers = GT_ARRAY_SIZE(pr_gpu_numbers);
 
-static struct pr_num *number_of(const struct pr_gpu *g, size_t i)
+struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i)
 {
-	return (struct pr_num *)((char *)g + numbers[i].offset);
+	return (struct pr_num *)((char *)g + pr_gpu_numbers[i].offset);
 }
 
 static void take_device(struct pr_host *h, json_t *d)
@@ -272,9 +270,9 @@ static void take_device(struct pr_host *h, json_t *d)
 		if (!*address || !same_address(address, g->pci->address))
 			continue;
 		g->name = pr_text(h, gt_json_get_str(d, "name", NULL));
-		for (size_t k = 0; k < GT_ARRAY_SIZE(numbers); k++)
-			if (json_is_integer(json_object_get(d, numbers[k].key)))
-				*number_of(g, k) = pr_value(gt_json_get_int(d, numbers[k].key, 0));
+		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
+			if (json_is_integer(json_object_get(d, pr_gpu_numbers[k].key)))
+				*pr_gpu_number(g, k) = pr_value(gt_json_get_int(d, pr_gpu_numbers[k].key, 0));
 	}
 }
 
@@ -369,9 +367,9 @@ char *pr_nvml_fact(const struct pr_host *h)
 		if (!g->name.v)
 			continue;
 		d = json_pack("{s:o,s:s}", "name", gt_json_str(g->name.v), "pci", g->pci->address);
-		for (size_t k = 0; k < GT_ARRAY_SIZE(numbers); k++)
-			if (pr_has(*number_of(g, k)))
-				put(d, numbers[k].key, number_of(g, k)->v);
+		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
+			if (pr_has(*pr_gpu_number(g, k)))
+				put(d, pr_gpu_numbers[k].key, pr_gpu_number(g, k)->v);
 		json_array_append_new(gpus, d);
 	}
 	for (int64_t i = 0; i < pr_or(h->nvidia.gpus_lost, 0); i++)

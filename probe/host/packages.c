@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dpkg has installed, read from its status file: no dpkg is run. Of some thousand packages the few that matter are kept; a
- * captured host has them as the fact "packages", one "NAME VERSION [hold]" a line.
+ * What dpkg has installed, read from its status file: no dpkg is run. Of some thousand packages the few that matter are
+ * kept; a captured host has them as the fact "packages", one "NAME VERSION [hold]" a line.
  */
 #include <ctype.h>
 #include <string.h>
@@ -9,9 +9,25 @@
 #include "probe/reading.h"
 
 static const char *const prefixes[] = {
-	"nvidia-",  "libnvidia-", "libcuda1",	    "libcudart", "libcudnn", "libnccl", "cuda-",	 "linux-image-",
-	"dkms",	    "docker",	  "containerd",	    "libc6",	 "gcc-1",    "python3-torch", "xserver-xorg-video-nvidia",
-	"libnvsdm", "datacenter-gpu-manager", "unattended-upgrades", "firmware-nvidia",
+	"nvidia-",
+	"libnvidia-",
+	"libcuda1",
+	"libcudart",
+	"libcudnn",
+	"libnccl",
+	"cuda-",
+	"linux-image-",
+	"dkms",
+	"docker",
+	"containerd",
+	"libc6",
+	"gcc-1",
+	"python3-torch",
+	"xserver-xorg-video-nvidia",
+	"libnvsdm",
+	"datacenter-gpu-manager",
+	"unattended-upgrades",
+	"firmware-nvidia",
 };
 
 static bool matters(const char *name)
@@ -36,7 +52,7 @@ static void add(struct pr_host *h, const char *name, const char *version, bool h
 	if (!*name || !*version || !matters(name) || !is_plain(name) || !is_plain(version))
 		return;
 	h->package = gt_xrealloc(h->package, (h->n_package + 1) * sizeof(*h->package));
-	h->package[h->n_package++] = (struct pr_package){ pr_keep(h, name), pr_keep(h, version), held };
+	h->package[h->n_package++] = (struct pr_package){pr_keep(h, name), pr_keep(h, version), held};
 }
 
 /* "Key: value" at the start of a line of the paragraph. */
@@ -99,7 +115,8 @@ static void find_glibc(struct pr_host *h)
 	const struct pr_package *p = pr_find_package(h, "libc6");
 
 	if (p)
-		h->glibc = (struct pr_str){ PR_PRESENT, pr_own(h, gt_xstrndup(p->version, strspn(p->version, "0123456789."))) };
+		h->glibc = (struct pr_str){PR_PRESENT,
+					   pr_own(h, gt_xstrndup(p->version, strspn(p->version, "0123456789.")))};
 }
 
 /* /usr/bin/gcc is a link to gcc-12, on Debian and its like. */
@@ -133,9 +150,10 @@ void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h)
 
 char *pr_packages_fact(const struct pr_host *h)
 {
-	struct gt_buf b = { 0 };
+	struct gt_buf b = {0};
 
 	for (size_t i = 0; i < h->n_package; i++)
-		gt_buf_printf(&b, "%s %s%s\n", h->package[i].name, h->package[i].version, h->package[i].held ? " hold" : "");
+		gt_buf_printf(&b, "%s %s%s\n", h->package[i].name, h->package[i].version,
+			      h->package[i].held ? " hold" : "");
 	return b.len ? gt_buf_take(&b) : NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python environments and what is installed in them, from directories alone. The name of a dist-info directory holds name and
- * version by its specification; what it says is a stranger's text and is taken only if it is made of harmless characters.
+ * Python environments and what is installed in them, from directories alone. The name of a dist-info directory holds
+ * name and version by its specification; what it says is a stranger's text and is taken only if it is made of harmless
+ * characters.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -10,34 +11,59 @@
 #include "probe/loader/opens.h"
 #include "probe/reading.h"
 
-#define MOST_DISTS	4096
+#define MOST_DISTS 4096
 
 const struct pr_import pr_imports[] = {
-	{ "torch", "torch", { "torch/lib/libtorch_global_deps.so", "torch/_C.*.so" }, "libcuda.so.1 libnvidia-ml.so.1" },
-	{ "tensorflow",
-	  "tensorflow",
-	  { "tensorflow/libtensorflow_framework.so.2", "tensorflow/libtensorflow_cc.so.2" },
-	  "libcuda.so.1 libcudart.so.12 libcublas.so.12 libcudnn.so.9 libnccl.so.2" },
-	{ "jax (CUDA 12)",
-	  "jax-cuda12-plugin",
-	  { "jax_plugins/xla_cuda12/xla_cuda_plugin.so" },
-	  "libcuda.so.1 libcudart.so.12 libcublas.so.12 libcudnn.so.9 libnccl.so.2" },
-	{ "jax (CUDA 13)",
-	  "jax-cuda13-plugin",
-	  { "jax_plugins/xla_cuda13/xla_cuda_plugin.so" },
-	  "libcuda.so.1 libcudart.so.13 libcublas.so.13 libcudnn.so.9 libnccl.so.2" },
-	{ "onnxruntime", "onnxruntime-gpu", { "onnxruntime/capi/libonnxruntime_providers_cuda.so" }, "libcuda.so.1" },
-	{ "cupy", "cupy-cuda12x", { "cupy_backends/cuda/api/runtime.*.so" }, "libcuda.so.1" },
-	{ "numpy", "numpy", { "numpy/_core/_multiarray_umath.*.so", "numpy/core/_multiarray_umath.*.so" }, NULL },
-	{ 0 },
+	{"torch", "torch", {"torch/lib/libtorch_global_deps.so", "torch/_C.*.so"}, "libcuda.so.1 libnvidia-ml.so.1"},
+	{"tensorflow",
+	 "tensorflow",
+	 {"tensorflow/libtensorflow_framework.so.2", "tensorflow/libtensorflow_cc.so.2"},
+	 "libcuda.so.1 libcudart.so.12 libcublas.so.12 libcudnn.so.9 libnccl.so.2"},
+	{"jax (CUDA 12)",
+	 "jax-cuda12-plugin",
+	 {"jax_plugins/xla_cuda12/xla_cuda_plugin.so"},
+	 "libcuda.so.1 libcudart.so.12 libcublas.so.12 libcudnn.so.9 libnccl.so.2"},
+	{"jax (CUDA 13)",
+	 "jax-cuda13-plugin",
+	 {"jax_plugins/xla_cuda13/xla_cuda_plugin.so"},
+	 "libcuda.so.1 libcudart.so.13 libcublas.so.13 libcudnn.so.9 libnccl.so.2"},
+	{"onnxruntime", "onnxruntime-gpu", {"onnxruntime/capi/libonnxruntime_providers_cuda.so"}, "libcuda.so.1"},
+	{"cupy", "cupy-cuda12x", {"cupy_backends/cuda/api/runtime.*.so"}, "libcuda.so.1"},
+	{"numpy", "numpy", {"numpy/_core/_multiarray_umath.*.so", "numpy/core/_multiarray_umath.*.so"}, NULL},
+	{0},
 };
 
 /* Names of distributions that say something about the GPU stack; '*' stands for any rest. */
 static const char *const of_interest[] = {
-	"torch",   "torchvision", "torchaudio",	 "triton",     "pytorch-triton", "tensorflow",	"tensorflow-*", "tf-nightly",
-	"jax",	   "jaxlib",	  "jax-cuda*",	 "nvidia-*",   "cupy*",		 "cuda-*",	"numpy",	"onnxruntime*",
-	"vllm",	   "xformers",	  "flash-attn*", "deepspeed",  "bitsandbytes",	 "apex",	"horovod",	"pycuda",
-	"numba",   "mkl",	  "intel-openmp", "lightning", "transformer-engine*",
+	"torch",
+	"torchvision",
+	"torchaudio",
+	"triton",
+	"pytorch-triton",
+	"tensorflow",
+	"tensorflow-*",
+	"tf-nightly",
+	"jax",
+	"jaxlib",
+	"jax-cuda*",
+	"nvidia-*",
+	"cupy*",
+	"cuda-*",
+	"numpy",
+	"onnxruntime*",
+	"vllm",
+	"xformers",
+	"flash-attn*",
+	"deepspeed",
+	"bitsandbytes",
+	"apex",
+	"horovod",
+	"pycuda",
+	"numba",
+	"mkl",
+	"intel-openmp",
+	"lightning",
+	"transformer-engine*",
 };
 
 static bool is_of_interest(const char *name)
@@ -79,7 +105,7 @@ static bool split_name(const char *entry, char **ret_name, char **ret_version)
 
 static void read_site(struct gt_fsroot *fs, struct pr_host *h, const char *site, struct pr_pyenv *e)
 {
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 
 	gt_fs_list(fs, site, &names);
 	for (size_t i = 0; i < names.n && e->n_dist < MOST_DISTS; i++) {
@@ -89,8 +115,8 @@ static void read_site(struct gt_fsroot *fs, struct pr_host *h, const char *site,
 		if (!split_name(names.v[i], &name, &version) || !is_of_interest(name) || !gt_fs_exists(fs, path))
 			continue;
 		e->dist = gt_xrealloc(e->dist, (e->n_dist + 1) * sizeof(*e->dist));
-		e->dist[e->n_dist++] = (struct pr_dist){ pr_own(h, gt_take(name)), pr_own(h, gt_take(version)),
-							 pr_keep(h, site) };
+		e->dist[e->n_dist++] =
+			(struct pr_dist){pr_own(h, gt_take(name)), pr_own(h, gt_take(version)), pr_keep(h, site)};
 	}
 }
 
@@ -112,7 +138,8 @@ static const char *quoted_version(struct pr_host *h, const char *text, const cha
 		at += at != NULL;
 	}
 	at = at ? at + strcspn(at, "'\"\n") : NULL;
-	if (!at || (*at != '\'' && *at != '"') || !strspn(at + 1, "0123456789.") || at[1 + strspn(at + 1, "0123456789.")] != *at)
+	if (!at || (*at != '\'' && *at != '"') || !strspn(at + 1, "0123456789.") ||
+	    at[1 + strspn(at + 1, "0123456789.")] != *at)
 		return NULL;
 	return pr_own(h, gt_xstrndup(at + 1, strspn(at + 1, "0123456789.")));
 }
@@ -156,7 +183,7 @@ static void add_site(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv *e
 /* Debian's own interpreter also looks into dist-packages. */
 static void add_sites(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv *e, const char *lib)
 {
-	static const char *const kinds[] = { "site-packages", "dist-packages" };
+	static const char *const kinds[] = {"site-packages", "dist-packages"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(kinds); i++) {
 		gt_autofree char *site = gt_xasprintf("%s/python%s/%s", lib, e->version, kinds[i]);
@@ -167,7 +194,7 @@ static void add_sites(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv *
 
 static void find_python(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv *e)
 {
-	const char *const names[] = { "python3", "python" };
+	const char *const names[] = {"python3", "python"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(names) && !e->python; i++) {
 		gt_autofree char *path = gt_xasprintf("%s/bin/%s", e->prefix, names[i]);
@@ -179,9 +206,9 @@ static void find_python(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv
 
 int pr_pyenv_read(struct gt_fsroot *fs, struct pr_host *h, const char *prefix, struct pr_pyenv *ret)
 {
-	struct pr_pyenv e = { .prefix = pr_keep(h, prefix) };
+	struct pr_pyenv e = {.prefix = pr_keep(h, prefix)};
 	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix), *python = NULL;
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 
 	if (gt_fs_list(fs, lib, &names) < 0)
 		return -ENOENT;
@@ -217,7 +244,7 @@ static char *find_in(struct gt_fsroot *fs, const char *site, const char *object)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", site, object), *head = NULL;
 	char *star = strchr(path, '*'), *slash;
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 
 	if (!star)
 		return gt_fs_exists(fs, path) ? gt_take(path) : NULL;
@@ -276,14 +303,14 @@ static void follow_import(struct gt_fsroot *fs, struct pr_host *h, size_t env, c
 	if (pr_load_import(fs, h->elves, &h->pyenv[env], im, &opts, &l, NULL) <= 0)
 		return;
 	h->imported = gt_xrealloc(h->imported, (h->n_imported + 1) * sizeof(*h->imported));
-	h->imported[h->n_imported++] = (struct pr_imported){ im, env, l };
+	h->imported[h->n_imported++] = (struct pr_imported){im, env, l};
 }
 
 /* An environment with nothing of interest in it is none of ours. */
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h)
 {
-	static const char *const variables[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
-	static const char *const places[] = { "/usr", "/usr/local", "/opt/conda", "/opt/venv", "/venv" };
+	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+	static const char *const places[] = {"/usr", "/usr/local", "/opt/conda", "/opt/venv", "/venv"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(variables); i++) {
 		const char *prefix = pr_getenv(h, variables[i]);

@@ -6,11 +6,11 @@
 #include "lib/parse.h"
 #include "probe/loader/elf.h"
 
-#define MOST_HEADERS	4096	/* program or section headers; real files have a few dozen */
-#define MOST_DYNAMIC	65536	/* entries */
-#define MOST_NEEDED	4096
-#define LONGEST_STRING	65536
-#define LONGEST_NOTE	65536
+#define MOST_HEADERS   4096  /* program or section headers; real files have a few dozen */
+#define MOST_DYNAMIC   65536 /* entries */
+#define MOST_NEEDED    4096
+#define LONGEST_STRING 65536
+#define LONGEST_NOTE   65536
 
 struct reader {
 	pr_elf_source *source;
@@ -39,9 +39,9 @@ static uint64_t number(const struct reader *r, const unsigned char *p, size_t si
 }
 /* A field of a structure that exists in two widths, from the bytes in buf. */
 #define FIELD(r, buf, type, member)                                                                                    \
-	((r)->wide ? number(r, (buf) + offsetof(Elf64_##type, member), sizeof(((Elf64_##type *)0)->member)) :         \
-		     number(r, (buf) + offsetof(Elf32_##type, member), sizeof(((Elf32_##type *)0)->member)))
-#define SIZE(r, type)	((r)->wide ? sizeof(Elf64_##type) : sizeof(Elf32_##type))
+	((r)->wide ? number(r, (buf) + offsetof(Elf64_##type, member), sizeof(((Elf64_##type *)0)->member))            \
+		   : number(r, (buf) + offsetof(Elf32_##type, member), sizeof(((Elf32_##type *)0)->member)))
+#define SIZE(r, type) ((r)->wide ? sizeof(Elf64_##type) : sizeof(Elf32_##type))
 
 /* ---- headers -------------------------------------------------------------------------------------------------- */
 
@@ -66,12 +66,13 @@ static int read_segments(struct reader *r, uint64_t offset)
 
 static int read_header(struct reader *r, struct pr_elf *e)
 {
-	unsigned char h[sizeof(Elf64_Ehdr)] = { 0 };
+	unsigned char h[sizeof(Elf64_Ehdr)] = {0};
 	uint64_t phoff, phentsize;
 
 	if (r->source(r->arg, 0, h, EI_NIDENT) < 0 || memcmp(h, ELFMAG, SELFMAG))
 		return gt_fail(r->err, ENOEXEC, "%s is not an ELF file", r->name);
-	if ((h[EI_CLASS] != ELFCLASS64 && h[EI_CLASS] != ELFCLASS32) || (h[EI_DATA] != ELFDATA2LSB && h[EI_DATA] != ELFDATA2MSB))
+	if ((h[EI_CLASS] != ELFCLASS64 && h[EI_CLASS] != ELFCLASS32) ||
+	    (h[EI_DATA] != ELFDATA2LSB && h[EI_DATA] != ELFDATA2MSB))
 		return broken(r, "neither 32 nor 64 bits");
 	r->wide = h[EI_CLASS] == ELFCLASS64;
 	r->swap = h[EI_DATA] == ELFDATA2MSB; /* number() counts from the low byte */
@@ -115,7 +116,7 @@ static uint64_t file_offset(const struct reader *r, uint64_t vaddr)
 /* The string at an offset of the file; NULL if it does not end within the file or a sensible length. */
 static char *string_at(struct reader *r, uint64_t offset)
 {
-	gt_auto_buf b = { 0 };
+	gt_auto_buf b = {0};
 	char c[64];
 	size_t step = sizeof(c);
 
@@ -136,9 +137,13 @@ static char *string_at(struct reader *r, uint64_t offset)
 
 /* ---- the dynamic section -------------------------------------------------------------------------------------- */
 
-static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_t strtab, uint64_t strsz, uint64_t value)
+static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_t strtab, uint64_t strsz,
+		       uint64_t value)
 {
-	char **to = tag == DT_SONAME ? &e->soname : tag == DT_RPATH ? &e->rpath : tag == DT_RUNPATH ? &e->runpath : NULL;
+	char **to = tag == DT_SONAME    ? &e->soname
+		    : tag == DT_RPATH   ? &e->rpath
+		    : tag == DT_RUNPATH ? &e->runpath
+					: NULL;
 	char *s;
 
 	if (value >= strsz)
@@ -173,7 +178,7 @@ static int read_entries(struct reader *r, const Elf64_Phdr *p, struct entry **re
 		return broken(r, "its dynamic section lies behind its end");
 	list = gt_xcalloc(GT_MAX(most, 1), sizeof(*list));
 	for (; n < most; n++) {
-		list[n] = (struct entry){ FIELD(r, all + n * size, Dyn, d_tag), FIELD(r, all + n * size, Dyn, d_un) };
+		list[n] = (struct entry){FIELD(r, all + n * size, Dyn, d_tag), FIELD(r, all + n * size, Dyn, d_un)};
 		if (list[n].tag == DT_NULL)
 			break;
 	}
@@ -257,8 +262,8 @@ static void read_note(struct reader *r, struct pr_elf *e)
 
 int pr_elf_read(pr_elf_source *source, void *arg, const char *name, struct pr_elf *ret, struct gt_err *err)
 {
-	struct reader r = { .source = source, .arg = arg, .name = name, .err = err };
-	struct pr_elf e = { 0 };
+	struct reader r = {.source = source, .arg = arg, .name = name, .err = err};
+	struct pr_elf e = {0};
 	const Elf64_Phdr *p;
 	int res = read_header(&r, &e);
 
@@ -285,7 +290,9 @@ static int from_fd(void *arg, uint64_t offset, void *buf, size_t n)
 	size_t got = 0;
 
 	while (got < n) {
-		ssize_t k = offset + got > INT64_MAX ? 0 : pread(*(int *)arg, (char *)buf + got, n - got, (off_t)(offset + got));
+		ssize_t k = offset + got > INT64_MAX
+				    ? 0
+				    : pread(*(int *)arg, (char *)buf + got, n - got, (off_t)(offset + got));
 
 		if (k < 0 && errno != EINTR)
 			return -errno;
@@ -309,7 +316,7 @@ void pr_elf_clear(struct pr_elf *e)
 	free(e->runpath);
 	free(e->fwd_compat);
 	gt_strv_clear(&e->needed);
-	*e = (struct pr_elf){ 0 };
+	*e = (struct pr_elf){0};
 }
 
 /* ---- as text -------------------------------------------------------------------------------------------------- */
@@ -326,7 +333,7 @@ static void put(struct gt_buf *b, const char *key, const char *value)
 
 char *pr_elf_text(const struct pr_elf *e)
 {
-	struct gt_buf b = { 0 };
+	struct gt_buf b = {0};
 
 	gt_buf_printf(&b, "elf%u machine %u type %u%s%s\n", e->bits, e->machine, e->type, e->dynamic ? " dynamic" : "",
 		      e->nodeflib ? " nodeflib" : "");
@@ -375,11 +382,11 @@ static int take_line(char *line, struct pr_elf *e)
 	struct {
 		const char *key;
 		char **to;
-	} keys[] = { { "interp", &e->interp },
-		     { "soname", &e->soname },
-		     { "rpath", &e->rpath },
-		     { "runpath", &e->runpath },
-		     { "fwd_compat", &e->fwd_compat } };
+	} keys[] = {{"interp", &e->interp},
+		    {"soname", &e->soname},
+		    {"rpath", &e->rpath},
+		    {"runpath", &e->runpath},
+		    {"fwd_compat", &e->fwd_compat}};
 	char *value = strchr(line, ' ');
 
 	if (!value)
@@ -400,7 +407,7 @@ static int take_line(char *line, struct pr_elf *e)
 int pr_elf_parse_text(const char *text, struct pr_elf *ret)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
-	struct pr_elf e = { 0 };
+	struct pr_elf e = {0};
 	char *save = NULL, *line = strtok_r(copy, "\n", &save);
 	int r = line ? take_first(line, &e) : -EINVAL;
 

@@ -2,16 +2,17 @@
 #ifndef PR_ELF_H
 #define PR_ELF_H
 /*
- * What the loader and we need of an ELF file: its class and machine, the dynamic section, and the note in which a cuda-compat
- * libcuda says which drivers it lifts. Nothing is mapped and nothing is believed: every offset of the file is checked.
+ * What the loader and we need of an ELF file: its class and machine, the dynamic section, and the note in which a
+ * cuda-compat libcuda says which drivers it lifts. Nothing is mapped and nothing is believed: every offset of the file
+ * is checked.
  */
 #include "lib/err.h"
 #include "lib/util.h"
 
 struct pr_elf {
-	unsigned bits, machine, type; /* 32 or 64; e_machine; e_type */
-	bool dynamic;		      /* has a dynamic section */
-	bool nodeflib;		      /* DF_1_NODEFLIB: neither cache nor default directories */
+	unsigned bits, machine, type;            /* 32 or 64; e_machine; e_type */
+	bool dynamic;                            /* has a dynamic section */
+	bool nodeflib;                           /* DF_1_NODEFLIB: neither cache nor default directories */
 	char *interp, *soname, *rpath, *runpath; /* NULL: none */
 	struct gt_strv needed;
 	char *fwd_compat; /* text of the note .note.cuda.fwd_compatibility, NULL if there is none */

@@ -6,6 +6,7 @@
 #include "probe/host/ldcache.h"
 #include "probe/loader/loader_priv.h"
 #include "probe/reading.h"
+#include "probe/scrub.h"
 
 struct known {
 	char *path; /* with all links resolved */
@@ -33,7 +34,7 @@ static void take_cached(void *arg, const char *soname, const char *path)
 
 	if ((e->n_cache & (e->n_cache - 1)) == 0)
 		e->cache = gt_xrealloc(e->cache, GT_MAX(64, e->n_cache * 2) * sizeof(*e->cache));
-	e->cache[e->n_cache++] = (struct cached){ gt_xstrdup(soname), gt_xstrdup(path), false };
+	e->cache[e->n_cache++] = (struct cached){gt_xstrdup(soname), gt_xstrdup(path), false};
 }
 
 static void read_cache_fact(struct pr_elves *e, char *text)
@@ -82,10 +83,13 @@ void pr_elves_free(struct pr_elves *e)
 	free(e);
 }
 
-/* The name of the fact that stands for a file's content: a file name has at most 255 bytes, a path may have more. */
+/* The name of the fact that stands for a file's content: a file name has at most 255 bytes, a path may have more. It is the
+ * path as a scrubbed capture has it. */
 static char *fact_name(const char *path)
 {
-	return gt_xasprintf("elf/%016lx", gt_hash64(path, strlen(path), 0));
+	gt_autofree char *clean = pr_scrub_home(path);
+
+	return gt_xasprintf("elf/%016lx", gt_hash64(clean, strlen(clean), 0));
 }
 
 static int read_fact(struct pr_elves *e, const char *path, struct pr_elf *ret, struct gt_err *err)
@@ -109,8 +113,8 @@ static void look_into(struct pr_elves *e, struct known *k)
 	if (k->error != -ENOENT)
 		return;
 	fd = gt_fs_open_part(e->fs, k->path);
-	k->error = fd < 0 ? gt_fail(&k->why, -fd, "cannot open %s: %s", k->path, strerror(-fd)) :
-			    pr_elf_read_fd(fd, k->path, &k->elf, &k->why);
+	k->error = fd < 0 ? gt_fail(&k->why, -fd, "cannot open %s: %s", k->path, strerror(-fd))
+			  : pr_elf_read_fd(fd, k->path, &k->elf, &k->why);
 }
 
 int pr_elves_get(struct pr_elves *e, const char *path, const struct pr_elf **ret, struct gt_err *err)
@@ -154,7 +158,7 @@ bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **r
 
 char *pr_elves_cached(const struct pr_elves *e)
 {
-	struct gt_buf b = { 0 };
+	struct gt_buf b = {0};
 
 	for (size_t i = 0; i < e->n_cache; i++)
 		if (e->cache[i].used)

@@ -5,14 +5,14 @@
 #include "probe/loader/loader_priv.h"
 #include "probe/loader/opens.h"
 
-#define MOST_OBJECTS	4096 /* no process has as many; a circle of made-up names must end */
+#define MOST_OBJECTS 4096 /* no process has as many; a circle of made-up names must end */
 
 static struct pr_object *append(struct pr_loader *l, const char *name, int by, bool opened)
 {
 	if ((l->n & (l->n - 1)) == 0)
 		l->obj = gt_xrealloc(l->obj, GT_MAX(16, l->n * 2) * sizeof(*l->obj));
-	l->obj[l->n] = (struct pr_object){ .name = gt_xstrdup(name), .by = by, .opened = opened,
-					   .hit = { .rule = PR_NOT_FOUND, .owner = -1 } };
+	l->obj[l->n] = (struct pr_object){
+		.name = gt_xstrdup(name), .by = by, .opened = opened, .hit = {.rule = PR_NOT_FOUND, .owner = -1}};
 	return &l->obj[l->n++];
 }
 
@@ -76,7 +76,8 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 		return at;
 	}
 	at = n ? -1 : find_object(l, name, false);
-	if (at >= 0) /* missing for another one already; who asks next may have an RPATH that helps, so each search is made */
+	if (at >=
+	    0) /* missing for another one already; who asks next may have an RPATH that helps, so each search is made */
 		return at;
 	o = append(l, name, by, opened);
 	if (!n)
@@ -112,7 +113,7 @@ static void split(const char *list, const char *at, struct gt_strv *to)
 static void add_preloads(struct pr_loader *l, const char *environment)
 {
 	gt_autofree char *file = NULL;
-	gt_auto_strv names = { 0 };
+	gt_auto_strv names = {0};
 
 	if (!l->secure)
 		split(environment, " :", &names);
@@ -142,8 +143,8 @@ static int check_program(const struct pr_elf *elf, const char *path, struct gt_e
 	if (!elf->dynamic)
 		return gt_fail(err, ENOEXEC, "%s is statically linked: it loads no libraries", path);
 	if (elf->interp && strstr(elf->interp, "musl"))
-		return gt_fail(err, ENOTSUP, "%s is linked for musl (%s), whose loader has other rules than glibc's", path,
-			       elf->interp);
+		return gt_fail(err, ENOTSUP, "%s is linked for musl (%s), whose loader has other rules than glibc's",
+			       path, elf->interp);
 	return 0;
 }
 
@@ -168,7 +169,7 @@ int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, cons
 		split(opts->library_path, ":;", &l->library_path);
 	append(l, path, -1, false);
 	l->obj[0].elf = elf;
-	l->obj[0].hit = (struct pr_hit){ .rule = PR_BY_PATH, .path = gt_xstrdup(path), .real = real, .owner = -1 };
+	l->obj[0].hit = (struct pr_hit){.rule = PR_BY_PATH, .path = gt_xstrdup(path), .real = real, .owner = -1};
 	pr_search_prepare(l, elf->bits == 64 && elf->machine == 62 ? opts->cpu_flags : NULL);
 	add_preloads(l, opts->preload);
 	add_needs(l, 0);

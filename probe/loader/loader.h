@@ -2,8 +2,9 @@
 #ifndef PR_LOADER_H
 #define PR_LOADER_H
 /*
- * What glibc's loader will do (ld.so(8); glibc: elf/dl-load.c, elf/dl-deps.c), computed from the files alone: no program is
- * started and no library is opened by the system's loader. A name without a slash is looked for, in this order, in
+ * What glibc's loader will do (ld.so(8); glibc: elf/dl-load.c, elf/dl-deps.c), computed from the files alone: no
+ * program is started and no library is opened by the system's loader. A name without a slash is looked for, in this
+ * order, in
  *
  *   RPATH            of the object that needs it and of those that brought that one in, unless it has a RUNPATH
  *   LD_LIBRARY_PATH  unless the program is set-user-ID
@@ -11,8 +12,8 @@
  *   ld.so.cache      unless the object was linked with -z nodeflib
  *   default          the system's directories
  *
- * and in each directory first in glibc-hwcaps/ for the level of this processor. A file of another class or machine is passed
- * over. An object already loaded under the name, or whose SONAME is the name, serves again.
+ * and in each directory first in glibc-hwcaps/ for the level of this processor. A file of another class or machine is
+ * passed over. An object already loaded under the name, or whose SONAME is the name, serves again.
  */
 #include "probe/host.h"
 #include "probe/loader/elf.h"
@@ -32,26 +33,26 @@ const char *pr_rule_name(enum pr_rule r); /* "LD_LIBRARY_PATH" … */
 struct pr_hit {
 	enum pr_rule rule;
 	char *path, *real; /* as found; with all links resolved */
-	char *from;	   /* the directory's text as it was given ("$ORIGIN/../lib"), NULL for rules without one */
-	int owner;	   /* whose RPATH or RUNPATH it was, -1 for other rules */
-	char *broken;	   /* why the loader gives up at this file instead of passing it over; NULL: it is sound */
+	char *from;        /* the directory's text as it was given ("$ORIGIN/../lib"), NULL for rules without one */
+	int owner;         /* whose RPATH or RUNPATH it was, -1 for other rules */
+	char *broken;      /* why the loader gives up at this file instead of passing it over; NULL: it is sound */
 };
 
 struct pr_object {
-	char *name;	/* as asked for first: "libcudart.so.12" */
+	char *name; /* as asked for first: "libcudart.so.12" */
 	struct pr_hit hit;
-	int by;		/* the object that asked, -1 for the program and preloads */
-	bool opened;	/* by dlopen at run time, not by a DT_NEEDED */
+	int by;                   /* the object that asked, -1 for the program and preloads */
+	bool opened;              /* by dlopen at run time, not by a DT_NEEDED */
 	const struct pr_elf *elf; /* NULL if not found or broken */
-	struct gt_strv aliases;	  /* other names it was asked by */
-	struct pr_hit *hidden;	  /* of a watched library: the other files its search would have come to, in order */
+	struct gt_strv aliases;   /* other names it was asked by */
+	struct pr_hit *hidden;    /* of a watched library: the other files its search would have come to, in order */
 	size_t n_hidden;
 };
 
 struct pr_loader {
 	struct pr_object *obj; /* in load order, the program first; those not found at their place */
 	size_t n;
-	bool secure;		 /* set-user-ID: LD_LIBRARY_PATH is ignored */
+	bool secure; /* set-user-ID: LD_LIBRARY_PATH is ignored */
 	struct gt_strv preload_missing;
 	/* what it works on; not ours */
 	struct gt_fsroot *fs;
@@ -65,22 +66,24 @@ struct pr_elves;
 struct pr_elves *pr_elves_new(struct gt_fsroot *fs);
 void pr_elves_free(struct pr_elves *e);
 GT_DEFINE_AUTO(pr_elves, pr_elves_free);
-/* The file at a path (NULL and -ENOEXEC, -EINVAL, -ENOENT …, if it is none). In a root that is not live a capture's fact
- * stands for the content. */
+/* The file at a path (NULL and -ENOEXEC, -EINVAL, -ENOENT …, if it is none). In a root that is not live a capture's
+ * fact stands for the content. */
 int pr_elves_get(struct pr_elves *e, const char *path, const struct pr_elf **ret, struct gt_err *err);
-/* What was looked into, for captures: name of the fact and its text, by index; false behind the last. The caller frees. */
+/* What was looked into, for captures: name of the fact and its text, by index; false behind the last. The caller frees.
+ */
 bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **ret_text);
 /* Lines "SONAME PATH" of the loader's cache that a search came upon; NULL if none. The caller frees it. */
 char *pr_elves_cached(const struct pr_elves *e);
 
 struct pr_load_opts {
 	const char *library_path, *preload; /* as in the environment; NULL: not set */
-	const char *cpu_flags;		    /* " fpu … ", for glibc-hwcaps */
+	const char *cpu_flags;              /* " fpu … ", for glibc-hwcaps */
 };
 /* Load the program (or library) at path with all it needs. Fails if path itself is no dynamic ELF file. */
 int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, const struct pr_load_opts *opts,
 	    struct pr_loader **ret, struct gt_err *err);
-/* As if object `by` called dlopen(name). Returns the index of the object, or -ENOENT; its own needs are loaded as well. */
+/* As if object `by` called dlopen(name). Returns the index of the object, or -ENOENT; its own needs are loaded as well.
+ */
 int pr_load_more(struct pr_loader *l, const char *name, int by);
 void pr_loader_free(struct pr_loader *l);
 GT_DEFINE_AUTO(pr_loader, pr_loader_free);

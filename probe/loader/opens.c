@@ -9,39 +9,40 @@
 static const struct {
 	const char *stem, *opens;
 } openers[] = {
-	{ "libcudart", "libcuda.so.1" },
-	{ "libcudnn.so.8", "libcudnn_ops_infer.so.8 libcudnn_cnn_infer.so.8" },
-	{ "libcudnn.so.9", "libcudnn_graph.so.9 libcudnn_ops.so.9 libcudnn_cnn.so.9" },
-	{ "libnccl", "libcuda.so.1 libnvidia-ml.so.1" },
+	{"libcudart", "libcuda.so.1"},
+	{"libcudnn.so.8", "libcudnn_ops_infer.so.8 libcudnn_cnn_infer.so.8"},
+	{"libcudnn.so.9", "libcudnn_graph.so.9 libcudnn_ops.so.9 libcudnn_cnn.so.9"},
+	{"libnccl", "libcuda.so.1 libnvidia-ml.so.1"},
 };
 
 /* Libraries worth telling, and the distribution that brings each. */
 static const struct {
 	const char *stem, *dist;
 } watched[] = {
-	{ "libcuda", NULL },
-	{ "libcudart", "nvidia-cuda-runtime" },
-	{ "libcudnn", "nvidia-cudnn" },
-	{ "libnccl", "nvidia-nccl" },
-	{ "libcublas", "nvidia-cublas" },
-	{ "libcublasLt", "nvidia-cublas" },
-	{ "libcufft", "nvidia-cufft" },
-	{ "libcusparse", "nvidia-cusparse" },
-	{ "libnvrtc", "nvidia-cuda-nvrtc" },
-	{ "libnvJitLink", "nvidia-nvjitlink" },
-	{ "libcupti", "nvidia-cuda-cupti" },
-	{ "libnvidia-ml", NULL },
-	{ "libstdc++", NULL },
-	{ "libgomp", NULL },
-	{ "libiomp5", "intel-openmp" },
-	{ "libomp", NULL },
-	{ "libmpi", NULL },
-	{ "libmkl_rt", "mkl" },
-	{ "libblas", NULL },
-	{ "libopenblas", NULL },
+	{"libcuda", NULL},
+	{"libcudart", "nvidia-cuda-runtime"},
+	{"libcudnn", "nvidia-cudnn"},
+	{"libnccl", "nvidia-nccl"},
+	{"libcublas", "nvidia-cublas"},
+	{"libcublasLt", "nvidia-cublas"},
+	{"libcufft", "nvidia-cufft"},
+	{"libcusparse", "nvidia-cusparse"},
+	{"libnvrtc", "nvidia-cuda-nvrtc"},
+	{"libnvJitLink", "nvidia-nvjitlink"},
+	{"libcupti", "nvidia-cuda-cupti"},
+	{"libnvidia-ml", NULL},
+	{"libstdc++", NULL},
+	{"libgomp", NULL},
+	{"libiomp5", "intel-openmp"},
+	{"libomp", NULL},
+	{"libmpi", NULL},
+	{"libmkl_rt", "mkl"},
+	{"libblas", NULL},
+	{"libopenblas", NULL},
 };
 
-/* "libcudart" is the stem of "libcudart.so.12" and of auditwheel's "libcudart-d0da41ae.so.11.0", not of "libcudart2.so". */
+/* "libcudart" is the stem of "libcudart.so.12" and of auditwheel's "libcudart-d0da41ae.so.11.0", not of
+ * "libcudart2.so". */
 static bool has_stem(const char *soname, const char *stem)
 {
 	const char *slash = strrchr(soname, '/');
@@ -120,9 +121,9 @@ void pr_open_known(struct pr_loader *l, const char *names, int by)
 
 struct pr_load_opts pr_load_opts_of(const struct pr_host *h)
 {
-	return (struct pr_load_opts){ .library_path = pr_getenv(h, "LD_LIBRARY_PATH"),
-				      .preload = pr_getenv(h, "LD_PRELOAD"),
-				      .cpu_flags = h->cpu.flags };
+	return (struct pr_load_opts){.library_path = pr_getenv(h, "LD_LIBRARY_PATH"),
+				     .preload = pr_getenv(h, "LD_PRELOAD"),
+				     .cpu_flags = h->cpu.flags};
 }
 
 int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr_pyenv *env, const struct pr_import *im,

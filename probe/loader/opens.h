@@ -5,8 +5,8 @@
 #include "probe/host/python.h"
 #include "probe/loader/loader.h"
 
-/* Follow the dlopen calls that libraries of the GPU stack are known to make; `names` (with blanks between them, or NULL) are
- * opened by object `by` besides. */
+/* Follow the dlopen calls that libraries of the GPU stack are known to make; `names` (with blanks between them, or
+ * NULL) are opened by object `by` besides. */
 void pr_open_known(struct pr_loader *l, const char *names, int by);
 /* As if `import MODULE` ran in the environment: 1, 0 if the module is not there, or a negative errno. */
 int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr_pyenv *env, const struct pr_import *im,

@@ -6,14 +6,10 @@
 
 const char *pr_rule_name(enum pr_rule r)
 {
-	static const char *const name[] = { [PR_BY_PATH] = "path",
-					    [PR_BY_PRELOAD] = "LD_PRELOAD",
-					    [PR_BY_RPATH] = "RPATH",
-					    [PR_BY_LIBRARY_PATH] = "LD_LIBRARY_PATH",
-					    [PR_BY_RUNPATH] = "RUNPATH",
-					    [PR_BY_CACHE] = "ld.so.cache",
-					    [PR_BY_DEFAULT] = "default",
-					    [PR_NOT_FOUND] = "not found" };
+	static const char *const name[] = {[PR_BY_PATH] = "path",       [PR_BY_PRELOAD] = "LD_PRELOAD",
+					   [PR_BY_RPATH] = "RPATH",     [PR_BY_LIBRARY_PATH] = "LD_LIBRARY_PATH",
+					   [PR_BY_RUNPATH] = "RUNPATH", [PR_BY_CACHE] = "ld.so.cache",
+					   [PR_BY_DEFAULT] = "default", [PR_NOT_FOUND] = "not found"};
 
 	return name[r];
 }
@@ -24,11 +20,11 @@ static void find_levels(struct pr_loader *l, const char *flags)
 	static const struct {
 		const char *name, *needs;
 	} levels[] = {
-		{ "x86-64-v2", "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3" },
-		{ "x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave" },
-		{ "x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl" },
+		{"x86-64-v2", "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"},
+		{"x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"},
+		{"x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"},
 	};
-	struct gt_strv up = { 0 };
+	struct gt_strv up = {0};
 
 	for (size_t i = 0; flags && i < GT_ARRAY_SIZE(levels); i++) {
 		gt_autofree char *needs = gt_xstrdup(levels[i].needs);
@@ -52,10 +48,11 @@ static void find_levels(struct pr_loader *l, const char *flags)
 /* Debian's loader is built for its multiarch directories, others for lib64. */
 static void find_system_dirs(struct pr_loader *l)
 {
-	static const char *const triple[] = { "x86_64-linux-gnu", "aarch64-linux-gnu", "powerpc64le-linux-gnu" };
+	static const char *const triple[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "powerpc64le-linux-gnu"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(triple); i++) {
-		gt_autofree char *lib = gt_xasprintf("/lib/%s", triple[i]), *usr = gt_xasprintf("/usr/lib/%s", triple[i]);
+		gt_autofree char *lib = gt_xasprintf("/lib/%s", triple[i]),
+				 *usr = gt_xasprintf("/usr/lib/%s", triple[i]);
 
 		if (l->system_dirs.n || (!gt_fs_exists(l->fs, lib) && !gt_fs_exists(l->fs, usr)))
 			continue;
@@ -106,7 +103,8 @@ char *pr_expand(const struct pr_loader *l, const char *text, int owner)
 
 		if (p[plain] && !plain) {
 			/* for the program the loader asks the kernel, for others it takes the path that it opened */
-			gt_autofree char *origin = owner >= 0 ? dir_of(owner ? l->obj[owner].hit.path : l->obj[0].hit.real) : NULL;
+			gt_autofree char *origin =
+				owner >= 0 ? dir_of(owner ? l->obj[owner].hit.path : l->obj[0].hit.real) : NULL;
 			const char *value = NULL;
 
 			if (origin && (n = token(p + 1, "ORIGIN")))
@@ -149,14 +147,14 @@ void pr_hit_clear(struct pr_hit *h)
 }
 
 /*
- * One file. The loader passes over what cannot be opened or is made for another machine, in silence, but a file that is no
- * ELF file ends the search and the program.
+ * One file. The loader passes over what cannot be opened or is made for another machine, in silence, but a file that is
+ * no ELF file ends the search and the program.
  */
 static void try_file(struct search *s, const char *path, enum pr_rule rule, const char *from, int owner)
 {
 	gt_autofree char *real = NULL;
 	const struct pr_elf *elf;
-	struct gt_err err = { 0 };
+	struct gt_err err = {0};
 	bool broken;
 	int r;
 
@@ -171,12 +169,12 @@ static void try_file(struct search *s, const char *path, enum pr_rule rule, cons
 		if (!strcmp(s->hit[i].real, real))
 			return;
 	s->hit = gt_xrealloc(s->hit, (s->n + 1) * sizeof(*s->hit));
-	s->hit[s->n++] = (struct pr_hit){ .rule = rule,
-					  .path = gt_xstrdup(path),
-					  .real = gt_take(real),
-					  .from = from ? gt_xstrdup(from) : NULL,
-					  .owner = owner,
-					  .broken = broken ? gt_xstrdup(err.msg) : NULL };
+	s->hit[s->n++] = (struct pr_hit){.rule = rule,
+					 .path = gt_xstrdup(path),
+					 .real = gt_take(real),
+					 .from = from ? gt_xstrdup(from) : NULL,
+					 .owner = owner,
+					 .broken = broken ? gt_xstrdup(err.msg) : NULL};
 }
 
 static void try_dir(struct search *s, const char *dir, enum pr_rule rule, const char *from, int owner)
@@ -186,7 +184,8 @@ static void try_dir(struct search *s, const char *dir, enum pr_rule rule, const 
 	while (len > 1 && dir[len - 1] == '/')
 		len--;
 	for (size_t i = 0; i < s->l->hwcaps.n; i++) {
-		gt_autofree char *path = gt_xasprintf("%.*s/glibc-hwcaps/%s/%s", (int)len, dir, s->l->hwcaps.v[i], s->name);
+		gt_autofree char *path =
+			gt_xasprintf("%.*s/glibc-hwcaps/%s/%s", (int)len, dir, s->l->hwcaps.v[i], s->name);
 
 		try_file(s, path, rule, from, owner);
 	}
@@ -195,7 +194,8 @@ static void try_dir(struct search *s, const char *dir, enum pr_rule rule, const 
 	try_file(s, path, rule, from, owner);
 }
 
-/* A list with colons, as RPATH and RUNPATH have it: an empty element is the working directory, which nobody can know here. */
+/* A list with colons, as RPATH and RUNPATH have it: an empty element is the working directory, which nobody can know
+ * here. */
 static void try_list(struct search *s, const char *list, enum pr_rule rule, int owner)
 {
 	gt_autofree char *copy = list ? gt_xstrdup(list) : NULL;
@@ -253,7 +253,7 @@ static void try_cache(struct search *s)
 
 struct pr_hit *pr_search(struct pr_loader *l, const char *name, int by, bool all, size_t *ret_n)
 {
-	struct search s = { .l = l, .name = name, .all = all };
+	struct search s = {.l = l, .name = name, .all = all};
 	const struct pr_elf *asks = by >= 0 ? l->obj[by].elf : NULL;
 
 	if (strchr(name, '/')) {

@@ -7,21 +7,21 @@ NVML is asked in a child process: whatever it does, there is a report. Here it i
 It answers.
 
   $ ask 0
-   "nvml": "ok", "nvml_text": null, "nvml_count": 1, "cuda_version": 12040
+   "nvml": "ok", "nvml_text": null, "nvml_count": 1, "cuda_version": 12040,
 
 It refuses, with its own code and words.
 
   $ ask 18
-   "nvml": "error", "nvml_text": "Driver/library version mismatch", "nvml_count": "unknown", "cuda_version": "unknown"
+   "nvml": "error", "nvml_text": "Driver/library version mismatch", "nvml_count": "unknown", "cuda_version": "unknown",
   $ ask 9
-   "nvml": "error", "nvml_text": "Driver Not Loaded", "nvml_count": "unknown", "cuda_version": "unknown"
+   "nvml": "error", "nvml_text": "Driver Not Loaded", "nvml_count": "unknown", "cuda_version": "unknown",
 
 It never returns, or dies: that is a finding, not a hang, and not the end of gpuprobe.
 
   $ ask hang 0.2
-   "nvml": "timeout", "nvml_text": "NVML gave no answer within 0.2 s", "nvml_count": "unknown", "cuda_version": "unknown"
+   "nvml": "timeout", "nvml_text": "NVML gave no answer within 0.2 s", "nvml_count": "unknown", "cuda_version": "unknown",
   $ ask crash
-   "nvml": "error", "nvml_text": "the child process that asked NVML died", "nvml_count": "unknown", "cuda_version": "unknown"
+   "nvml": "error", "nvml_text": "the child process that asked NVML died", "nvml_count": "unknown", "cuda_version": "unknown",
 
 A capture keeps the answer, and gives it again.
 

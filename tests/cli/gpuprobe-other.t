@@ -58,7 +58,7 @@ The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
         2       "cause": "driver.nouveau"
-       26       "cause": null
+       62       "cause": null
         1   "cause": "driver.nouveau",
         1   "exit_code": 2,
         1   "schema": "gpuprobe/1",
@@ -83,10 +83,10 @@ Every check has its story, and the messages that lead to it.
   gpuprobe: there is no check 'no.such'; gpuprobe list names them
   [64]
   $ gpuprobe list | head -4
-  CHECK               WHAT SHOULD BE
-  gpu.present         an NVIDIA GPU on the PCI bus
-  kernel.preempt-rt   an ordinary kernel, not a real-time one
-  driver.vfio         the GPUs are not all set aside for virtual machines
+  CHECK                WHAT SHOULD BE
+  gpu.present          an NVIDIA GPU on the PCI bus
+  kernel.preempt-rt    an ordinary kernel, not a real-time one
+  driver.vfio          the GPUs are not all set aside for virtual machines
 
 A capture of a captured host, replayed, gives the same report.
 
@@ -117,7 +117,7 @@ A container that was given some of the machine's GPUs is whole.
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /run/systemd/container\n\tdocker\n'; } | sed 's/"count": 8/"count": 2/' > two-of-8.host
   $ gpuprobe -v --root two-of-8.host | grep gpu.count
-  gpu.count           pass   this container was given 2 of the 8 GPUs on the bus
+  gpu.count            pass   this container was given 2 of the 8 GPUs on the bus
 
 An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
 
@@ -134,16 +134,16 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
       driver
   
   --
-  cuda.toolkit        warn   toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
-  cuda.wheels         pass   driver 550.163.01 carries PyTorch 2.14 with CUDA 12.6, not pip's default
-                             with CUDA 13.2: pip install torch --index-url
+  cuda.toolkit         warn   toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
+  cuda.ptx             pass   the driver compiles the PTX of every installed toolkit
+  cuda.host-compiler   skip   gcc is not installed
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\t13\t550.54\n'; } > override.host
   $ gpuprobe -q --root override.host
   gpuprobe: OK
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\tthirteen\n'; } > broken.host
   $ gpuprobe -v --root broken.host | grep -A1 cuda.toolkit
-  cuda.toolkit        unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
-                              versions
+  cuda.toolkit         unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
+                               versions
 
 Bad input is one sentence and exit 64; nothing is written.
 

@@ -136,7 +136,7 @@ START_TEST(each_broken_host_has_its_cause)
 		{ "driver-not-loaded", "driver.loaded", 2 },  { "driver-no-headers", "driver.module-built", 2 },
 		{ "driver-mismatch", "driver.lib-mismatch", 2 }, { "nouveau", "driver.nouveau", 2 },
 		{ "preempt-rt", "kernel.preempt-rt", 2 },     { "gpu-lost-and-narrow", "gpu.count", 2 },
-		{ "container-cpuset", "driver.device-nodes", 2 }, { "secure-boot", "driver.secure-boot", 2 },
+		{ "container-cpuset", "container.devices", 2 }, { "secure-boot", "driver.secure-boot", 2 },
 		{ "vfio-all", "driver.vfio", 1 }, { "gpu-hung", "nvml.answers", 2 }, { "compat-older", "cuda.libcuda", 2 },
 		{ "compat-lifts", NULL, 0 },
 		{ "pcie-switches", NULL, 0 }, { "vm-half-topology", "driver.uvm", 2 }, { "cpuless-node", NULL, 0 },
@@ -240,7 +240,8 @@ END_TEST
 
 START_TEST(every_table_is_well_formed)
 {
-	const struct pr_table *const t[] = { &pr_cuda_driver, &pr_driver_cuda, &pr_forward_compat, &pr_torch_wheel, &pr_gpu_arch };
+	const struct pr_table *const t[] = { &pr_cuda_driver, &pr_driver_cuda, &pr_forward_compat, &pr_torch_wheel, &pr_gpu_arch,
+					      &pr_gpu_pci,     &pr_torch_arch,	&pr_nvcc_gcc };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
 		gt_autofree char *value = NULL;
@@ -321,12 +322,14 @@ START_TEST(what_names_a_machine_is_scrubbed)
 		"file /proc/cmdline\n\troot=UUID=12345678-ABCD-abcd-abcd-123456789abc luks.passphrase=x ip=10.0.0.1 quiet "
 		"-- --token y\n"
 		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
+		"dir  /ho" "me/alice/venv\n"
 		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
 		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
 		"\t    <info name=\"CPUModel\" value=\"C1\"/>\n";
-	static const char *const gone[] = { "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
+	static const char *const gone[] = { "alice", "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
 					    "aa:bb:cc:dd:ee:ff ", "of node," };
-	static const char *const stays[] = { "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
+	static const char *const stays[] = { "me/user/venv\n",
+					     "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
 					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
 					     "aa:bb:cc:dd:ee:ff:00:11" };
 	gt_auto_buf b = { 0 }, twice = { 0 };

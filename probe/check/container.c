@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs in containers: what the runtime, the image and systemd do to them. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+#include "probe/compat/compat.h"
+#include "probe/compat/require.h"
+
+static bool inside(const struct pr_host *h)
+{
+	return h->container.state == PR_PRESENT;
+}
+
+static void runtime(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (inside(h)) {
+		pr_say(f, PR_SKIP, "this is a container itself");
+	} else if (!pr_has(h->container_runtime.docker)) {
+		pr_say(f, PR_SKIP, "no docker on this host");
+	} else if (!pr_has(h->container_runtime.toolkit)) {
+		pr_say(f, PR_WARN,
+		       "docker is here, but nvidia-container-toolkit is not: containers cannot be given a GPU");
+		pr_remedy(f, "From NVIDIA's repository (Debian has no such package):\n  apt install "
+			     "nvidia-container-toolkit\n"
+			     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
+	} else if (!pr_or(h->container_runtime.configured, 0)) {
+		pr_say(f, PR_WARN,
+		       "nvidia-container-toolkit is installed, but docker does not know of it and there is no CDI "
+		       "file");
+		pr_remedy(f, "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
+	} else {
+		pr_say(f, PR_PASS, "docker can give GPUs to containers");
+	}
+}
+const struct pr_check pr_check_runtime = {
+	.id = "container.runtime",
+	.title = "docker can give GPUs to containers",
+	.story = "docker run --gpus needs nvidia-container-toolkit, and docker has to be told of it once.",
+	.messages =
+		"docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+	.run = runtime,
+};
+
+static void devices(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!inside(h)) {
+		pr_say(f, PR_SKIP, "this is no container");
+	} else if (h->nvidia.module_version.state != PR_PRESENT) {
+		pr_say(f, PR_SKIP, "the machine that runs this container has no driver loaded");
+	} else if (h->nvidia.device_node.state == PR_ABSENT) {
+		pr_say(f, PR_FAIL, "this container (%s) was not given the GPU: /dev/nvidiactl is absent",
+		       h->container.v);
+		pr_remedy(f, "Start it with the GPU:  docker run --gpus all …");
+	} else {
+		pr_say(f, PR_PASS, "this container was given the device nodes");
+	}
+}
+static const char *const after_loaded[] = {"driver.loaded", NULL};
+const struct pr_check pr_check_container_devices = {
+	.id = "container.devices",
+	.title = "the container was given the GPU",
+	.after = after_loaded,
+	.story = "A container sees the GPU on the PCI bus and the module in /sys, but uses it only if it was started "
+		 "with the "
+		 "device nodes.",
+	.messages = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
+		    "installed a "
+		    "driver",
+	.run = devices,
+};
+
+static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	bool docker = pr_has(h->container_runtime.docker) && pr_or(h->container_runtime.configured, 0);
+
+	if (pr_without_driver(c, f))
+		return;
+	if (inside(h) && h->nvidia.device_node.state == PR_UNREADABLE && h->nvidia.nvml == PR_NVML_ERROR) {
+		pr_say(f, PR_FAIL,
+		       "the device nodes are in this container, but it may not open them any more: systemd has taken "
+		       "the "
+		       "right away when it reloaded its units");
+		pr_remedy(f, "On the machine that runs it:\n  nvidia-ctk system create-dev-char-symlinks "
+			     "--create-all\nthen start the "
+			     "container anew; or use CDI");
+	} else if (!inside(h) && docker && !pr_has(h->nvidia.char_links)) {
+		pr_say(f, PR_WARN,
+		       "/dev/char has no links to the NVIDIA devices: after the next systemctl daemon-reload running "
+		       "containers lose their GPUs");
+		pr_remedy(f, "  nvidia-ctk system create-dev-char-symlinks --create-all");
+	} else {
+		pr_say(f, inside(h) || docker ? PR_PASS : PR_SKIP,
+		       inside(h) || docker ? "the right to use the devices stays"
+					   : "no container runtime with GPUs here");
+	}
+}
+static const char *const after_devices[] = {"driver.loaded", "container.devices", NULL};
+const struct pr_check pr_check_container_lost = {
+	.id = "container.lost-gpu",
+	.title = "containers keep their GPUs",
+	.after = after_devices,
+	.story =
+		"With the systemd cgroup driver a daemon-reload writes the device rules of running containers anew, "
+		"and devices "
+		"without a link in /dev/char are missing from them: GPUs vanish from a container that worked for days.",
+	.messages = "Failed to initialize NVML: Unknown Error",
+	.run = lost_gpu,
+};
+
+/* "NVIDIA H100" is of the brand nvidia; older names carry theirs. */
+static const char *brand_of(const struct pr_host *h)
+{
+	const char *name = h->n_gpu ? h->gpu[0].name.v : NULL;
+
+	if (!name)
+		return NULL;
+	return strstr(name, "GeForce")  ? "geforce"
+	       : strstr(name, "Quadro") ? "quadro"
+	       : strstr(name, "TITAN")  ? "titan"
+	       : strstr(name, "Tesla")  ? "tesla"
+	       : strstr(name, "RTX")    ? "nvidiartx"
+					: "nvidia";
+}
+
+static void require(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *wants = pr_getenv(h, "NVIDIA_REQUIRE_CUDA");
+	gt_autofree char *cuda = NULL, *why = NULL, *arch = NULL;
+	struct pr_require_facts facts = {0};
+	struct gt_err err = {0};
+	bool unknown = false;
+	int r;
+
+	if (!wants || !*wants) {
+		pr_say(f, PR_SKIP, "no NVIDIA_REQUIRE_CUDA in the environment");
+		return;
+	}
+	if (pr_without_driver(c, f))
+		return;
+	facts.driver = h->nvidia.module_version.v;
+	if (pr_compat_max_cuda(c->fs, facts.driver, &cuda, NULL) > 0)
+		facts.cuda = cuda;
+	if (h->n_gpu && pr_arch_of(c, &h->gpu[0])) {
+		arch = gt_xasprintf("%d.%d", pr_arch_of(c, &h->gpu[0]) / 10, pr_arch_of(c, &h->gpu[0]) % 10);
+		facts.arch = arch;
+	}
+	facts.brand = brand_of(h);
+	r = pr_require(wants, &facts, &why, &unknown, &err);
+	if (r < 0) {
+		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	} else if (unknown) {
+		pr_say(f, PR_NOT_KNOWN, "whether driver %s meets the image's NVIDIA_REQUIRE_CUDA is not known",
+		       facts.driver);
+	} else if (r) {
+		pr_say(f, PR_PASS, "driver %s meets the image's NVIDIA_REQUIRE_CUDA", facts.driver);
+	} else {
+		pr_say(f, PR_FAIL, "the image requires %s and driver %s carries CUDA %s", why ? why : wants,
+		       facts.driver, cuda ? cuda : "of an unknown release");
+		pr_remedy(f, "Use an image of an older CUDA, or upgrade the host's driver. If the image brings a "
+			     "cuda-compat that lifts "
+			     "this driver, start it with  NVIDIA_DISABLE_REQUIRE=1");
+	}
+}
+const struct pr_check pr_check_require = {
+	.id = "container.require",
+	.title = "the driver meets what the image requires",
+	.after = after_loaded,
+	.story = "A CUDA image says in NVIDIA_REQUIRE_CUDA which driver it needs: blanks between alternatives, commas "
+		 "between "
+		 "conditions. The container runtime refuses to start it otherwise.",
+	.messages = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.1, please update your "
+		    "driver to a newer "
+		    "version, or use an earlier cuda container: unknown",
+	.run = require,
+};

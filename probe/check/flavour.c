@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does this card take this driver? By the PCI id, so that it is known before the driver has ever worked. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+#include "probe/compat/compat.h"
+
+/* The version that is loaded, else that of the installed user space or the source that DKMS has. */
+static const char *installed_driver(const struct pr_host *h)
+{
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *slash = h->nvidia.dkms_source.v ? strchr(h->nvidia.dkms_source.v, '/') : NULL;
+
+	if (h->nvidia.module_version.v)
+		return h->nvidia.module_version.v;
+	if (slash)
+		return slash + 1;
+	return l && !strstr(l->path, "/compat") ? l->version : NULL;
+}
+
+/* The first GPU for which the rule says so; kind is what its PCI id tells. */
+static const struct pr_gpu *find_gpu(const struct pr_context *c, bool (*rule)(const struct pr_gpu_kind *k, int branch),
+				     int branch, struct pr_gpu_kind *kind)
+{
+	for (size_t i = 0; i < c->host->n_gpu; i++) {
+		const struct pr_gpu *g = &c->host->gpu[i];
+
+		if (pr_compat_gpu(c->fs, g->pci->device, kind, NULL) > 0 && !gt_streq(g->pci->driver.v, "vfio-pci") &&
+		    rule(kind, branch))
+			return g;
+	}
+	return NULL;
+}
+
+static bool is_legacy(const struct pr_gpu_kind *k, int branch)
+{
+	return branch > k->last_branch;
+}
+
+static bool is_too_new(const struct pr_gpu_kind *k, int branch)
+{
+	return branch < k->first_branch;
+}
+
+static bool is_open_only(const struct pr_gpu_kind *k, int branch)
+{
+	return k->open_only;
+}
+
+static const char *gpu_name(const struct pr_gpu *g, char buf[64])
+{
+	snprintf(buf, 64, "%s (10de:%04x)", g->pci->address, g->pci->device);
+	return buf;
+}
+
+static void legacy(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *driver = installed_driver(c->host);
+	const struct pr_gpu *g;
+	struct pr_gpu_kind k;
+	char name[64];
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!driver) {
+		pr_say(f, PR_SKIP, "no driver is installed");
+		return;
+	}
+	g = find_gpu(c, is_legacy, pr_branch_of(driver), &k);
+	if (!g) {
+		pr_say(f, PR_PASS, "driver %s still has every card", driver);
+		return;
+	}
+	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d; the last branch that drives it is %d, and %s is installed",
+	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
+	pr_remedy(f,
+		  "Install branch %d: Debian has nvidia-tesla-470-driver for Kepler; for 580 take NVIDIA's repository "
+		  "and pin\n"
+		  "the branch:  apt install nvidia-driver-pinning-580",
+		  k.last_branch);
+}
+const struct pr_check pr_check_legacy = {
+	.id = "driver.legacy-gpu",
+	.title = "the driver has not dropped the card",
+	.story = "Each driver branch ends support for old cards: Kepler with 470, Maxwell, Pascal and Volta with 580. "
+		 "A newer "
+		 "driver loads and then ignores the card. What the card is, its PCI id tells.",
+	.messages =
+		"NVRM: The NVIDIA GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",
+	.run = legacy,
+};
+
+static void too_new(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *driver = installed_driver(c->host);
+	const struct pr_gpu *g;
+	struct pr_gpu_kind k;
+	char name[64];
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!driver) {
+		pr_say(f, PR_SKIP, "no driver is installed");
+		return;
+	}
+	g = find_gpu(c, is_too_new, pr_branch_of(driver), &k);
+	if (!g) {
+		pr_say(f, PR_PASS, "no card is newer than driver %s", driver);
+		return;
+	}
+	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d and needs driver branch %d or newer; %s is installed",
+	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.first_branch, driver);
+	pr_remedy(f, "Debian has no such driver yet: add NVIDIA's repository (package cuda-keyring), then\n"
+		     "  apt install nvidia-open");
+}
+const struct pr_check pr_check_too_new = {
+	.id = "driver.new-gpu",
+	.title = "the driver knows the card",
+	.story = "A driver of a branch older than the card finds no device, and nvidia-smi prints \"No devices were "
+		 "found\". "
+		 "Debian 12 has branch 535 and Debian 13 branch 550: neither knows Blackwell (B200, RTX 5090), which "
+		 "needs 570.",
+	.messages = "No devices were found\nNVRM: The NVIDIA GPU is not supported by the driver release",
+	.run = too_new,
+};
+
+static void open_required(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_gpu *g;
+	struct pr_gpu_kind k;
+	char name[64];
+
+	if (pr_without_driver(c, f))
+		return;
+	g = find_gpu(c, is_open_only, 0, &k);
+	if (!h->nvidia.module_text.v) {
+		pr_say(f, g ? PR_NOT_KNOWN : PR_SKIP,
+		       "/proc/driver/nvidia/version is %s, so the module's flavour is not known",
+		       pr_state_name(h->nvidia.module_text.state));
+	} else if (g && !h->nvidia.open_module) {
+		pr_say(f, PR_FAIL, "GPU %s is driven by the open kernel module only, and the proprietary one is loaded",
+		       gpu_name(g, name));
+		pr_remedy(f, "  apt install nvidia-open-kernel-dkms\nfrom the repository that the driver is from; then "
+			     "reboot");
+	} else {
+		pr_say(f, PR_PASS, "the %s module suits the cards", h->nvidia.open_module ? "open" : "proprietary");
+	}
+}
+static const char *const after_new[] = {"driver.new-gpu", NULL};
+const struct pr_check pr_check_open_required = {
+	.id = "driver.open-module",
+	.title = "cards that need the open kernel module have it",
+	.after = after_new,
+	.story = "NVIDIA ships its kernel module in two flavours. Blackwell and later cards are driven by the open one "
+		 "only; "
+		 "with the proprietary one they are seen on the bus and refused.",
+	.messages = "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+	.run = open_required,
+};
+
+static void next_kernel(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!h->nvidia.next_kernel) {
+		pr_say(f, PR_PASS, "no newer kernel waits for the next boot");
+	} else if (pr_or(h->nvidia.next_module, 0)) {
+		pr_say(f, PR_PASS, "kernel %s, which the next boot starts, has its nvidia module",
+		       h->nvidia.next_kernel);
+	} else if (h->nvidia.module_version.state != PR_PRESENT && !pr_or(h->nvidia.module_file, 0)) {
+		pr_say(f, PR_SKIP, "the running kernel has no nvidia module either");
+	} else {
+		pr_say(f, PR_WARN,
+		       "kernel %s is installed and starts at the next boot, but no nvidia module is built for it",
+		       h->nvidia.next_kernel);
+		pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s", h->nvidia.next_kernel,
+			  h->nvidia.next_kernel);
+	}
+}
+const struct pr_check pr_check_next_kernel = {
+	.id = "driver.next-kernel",
+	.title = "the next boot has an nvidia module",
+	.story = "A kernel upgrade waits for the next boot. If DKMS did not build the module for the new kernel, "
+		 "because its "
+		 "headers are missing or it is too new for the driver, the GPUs are gone after that boot. Said before "
+		 "it.",
+	.messages = "modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/",
+	.run = next_kernel,
+};
+
+static void nvml_library(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *any = pr_find_lib(h, "libnvidia-ml.so.1", 0);
+	bool loaded = h->nvidia.module_version.state == PR_PRESENT;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (pr_loaded_lib(h, "libnvidia-ml.so.1")) {
+		pr_say(f, PR_PASS, "a loader finds libnvidia-ml.so.1");
+	} else if (any) {
+		gt_autofree char *dir = gt_xstrndup(any->path, (size_t)(strrchr(any->path, '/') - any->path));
+
+		pr_say(f, PR_FAIL, "%s is there, but no loader looks into %s", any->path, dir);
+		pr_remedy(f, "  echo %s > /etc/ld.so.conf.d/nvidia.conf && ldconfig", dir);
+	} else if (!loaded && !pr_or(h->nvidia.dkms, 0)) {
+		pr_say(f, PR_SKIP, "no driver is installed");
+	} else {
+		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 is not on this %s",
+		       h->container.state == PR_PRESENT ? "container's disk" : "host");
+		if (h->container.state == PR_PRESENT)
+			pr_remedy(f, "Start the container with  NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+		else
+			pr_remedy(f, "Of the module's version%s%s:\n  apt install libnvidia-ml1 nvidia-smi libcuda1",
+				  loaded ? ", " : "", loaded ? h->nvidia.module_version.v : "");
+	}
+}
+static const char *const after_loaded[] = {"driver.loaded", "driver.device-nodes", NULL};
+const struct pr_check pr_check_nvml_library = {
+	.id = "driver.nvml-library",
+	.title = "libnvidia-ml is there",
+	.after = after_loaded,
+	.story = "nvidia-smi and every monitoring tool load libnvidia-ml.so.1. It is a package of its own, and a "
+		 "container gets "
+		 "it only with the utility capability.",
+	.messages = "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
+	.run = nvml_library,
+};

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What NVML and the kernel's log say of the cards' health. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+static const char *const after_loaded[] = {"driver.loaded", NULL};
+static const char *const after_nvml[] = {"driver.loaded", "nvml.answers", NULL};
+
+/* The newest line of the log with one of these numbers; NULL: none. */
+static const struct pr_xid *last_xid(const struct pr_host *h, const int *numbers, size_t n)
+{
+	for (size_t i = h->n_xid; i-- > 0;)
+		for (size_t k = 0; k < n; k++)
+			if (h->xid[i].number == numbers[k])
+				return &h->xid[i];
+	return NULL;
+}
+#define LAST_XID(h, ...) last_xid(h, (const int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+
+/* The first GPU whose number is there and not zero. */
+static const struct pr_gpu *first_with(const struct pr_host *h, size_t offset)
+{
+	for (size_t i = 0; i < h->n_gpu; i++)
+		if (pr_or(*(const struct pr_num *)((const char *)&h->gpu[i] + offset), 0))
+			return &h->gpu[i];
+	return NULL;
+}
+#define FIRST_WITH(h, member) first_with(h, offsetof(struct pr_gpu, member))
+
+/* Nothing bad was seen: a pass, an unknown if the log is closed to this user and NVML silent too. */
+static void all_well(const struct pr_context *c, struct pr_finding *f, const char *what)
+{
+	const struct pr_host *h = c->host;
+
+	if (h->nvidia.nvml == PR_NVML_OK)
+		pr_say(f, PR_PASS, "%s%s", what,
+		       h->kernel_log == PR_PRESENT
+			       ? ""
+			       : " (the kernel's log is not readable; as root it is looked at too)");
+	else
+		pr_say(f, PR_SKIP, "NVML did not answer%s",
+		       h->kernel_log == PR_PRESENT ? "; the kernel's log names nothing" : "");
+}
+
+static void lost(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_xid *x = LAST_XID(h, 79);
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!x && !pr_or(h->nvidia.gpus_lost, 0)) {
+		all_well(c, f, "no GPU has fallen off the bus");
+		return;
+	}
+	if (x)
+		pr_say(f, PR_FAIL, "a GPU has fallen off the bus: %.300s", x->line);
+	else
+		pr_say(f, PR_FAIL, "a GPU has fallen off the bus (NVML: GPU is lost)");
+	pr_remedy(
+		f,
+		"Take the host out of service and power it off and on; if it comes again, look at power cables, riser "
+		"and temperature, then have the card replaced");
+}
+const struct pr_check pr_check_lost = {
+	.id = "gpu.lost",
+	.title = "no GPU has fallen off the bus",
+	.story = "Xid 79: the card no longer answers on PCIe. Power, heat or a bad contact; only a cold start brings "
+		 "it back, "
+		 "and often only for a while.",
+	.messages = "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.\nUnable to determine the device "
+		    "handle for GPU: "
+		    "GPU is lost. Reboot the system to recover this GPU",
+	.run = lost,
+};
+
+static void reset_required(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_xid *x = LAST_XID(h, 154);
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!x && !pr_or(h->nvidia.gpus_to_reset, 0)) {
+		all_well(c, f, "no GPU waits for a reset");
+		return;
+	}
+	pr_say(f, PR_FAIL, "a GPU refuses work until it is reset%s%.300s", x ? ": " : "", x ? x->line : "");
+	pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nor reboot");
+}
+const struct pr_check pr_check_reset = {
+	.id = "gpu.reset",
+	.title = "no GPU waits for a reset",
+	.story = "After a fatal error the driver refuses the card until it is reset: NVML answers code 16, and newer "
+		 "drivers "
+		 "log Xid 154 with the recovery action.",
+	.messages = "GPU requires reset\nNVRM: Xid (PCI:0000:17:00): 154, GPU recovery action changed from 0x0 (None) "
+		    "to 0x1 (GPU "
+		    "Reset Required)",
+	.run = reset_required,
+};
+
+static void init_failed(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = h->log.n; i-- > 0;)
+		if (strstr(h->log.v[i], "RmInitAdapter failed") || strstr(h->log.v[i], "rm_init_adapter failed")) {
+			pr_say(f, PR_FAIL, "the driver could not start a GPU: %.300s", h->log.v[i]);
+			pr_remedy(f, "Power the host off and on; then reseat the card, and see that "
+				     "/lib/firmware/nvidia/ has the "
+				     "GSP firmware of the driver's version");
+			return;
+		}
+	if (h->kernel_log != PR_PRESENT && !pr_has(h->nvidia.nvml_count))
+		pr_say(f, PR_SKIP, "the kernel's log is not readable and NVML told no count");
+	else
+		pr_say(f, PR_PASS, "the driver starts every GPU");
+}
+static const char *const after_kind[] = {"driver.legacy-gpu", "driver.new-gpu", "driver.open-module", NULL};
+const struct pr_check pr_check_init = {
+	.id = "gpu.start",
+	.title = "the driver starts every GPU",
+	.after = after_kind,
+	.story = "The driver loads and a card does not come up: broken hardware, firmware of another version, or too "
+		 "little "
+		 "power. The card stays on the bus and is missing from nvidia-smi.",
+	.messages = "NVRM: GPU 0000:17:00.0: RmInitAdapter failed! (0x26:0x56:1482)\nNVRM: GPU 0000:17:00.0: "
+		    "rm_init_adapter failed, "
+		    "device minor number 0",
+	.run = init_failed,
+};
+
+static void ecc(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_gpu *failed = FIRST_WITH(h, remap_failure), *pending = FIRST_WITH(h, remap_pending);
+	const struct pr_xid *x = LAST_XID(h, 48, 64, 95, 140, 94);
+
+	if (pr_without_gpu(c, f))
+		return;
+	pending = pending ? pending : FIRST_WITH(h, retired_pending);
+	if (failed) {
+		pr_say(f, PR_FAIL, "GPU %s could not map out broken memory: no spare rows are left",
+		       failed->pci->address);
+		pr_remedy(f, "Have the card replaced");
+	} else if (pending) {
+		pr_say(f, PR_WARN, "GPU %s has broken memory that is mapped out at its next reset",
+		       pending->pci->address);
+		pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N");
+	} else if (x) {
+		pr_say(f, x->number == 94 ? PR_WARN : PR_FAIL, "a GPU's memory had errors: %.300s", x->line);
+		pr_remedy(f, x->number == 94 ? "The program that was hit has ended; start it again"
+					     : "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch "
+					       "whether it comes again");
+	} else {
+		all_well(c, f, "no memory errors wait to be dealt with");
+	}
+}
+const struct pr_check pr_check_ecc = {
+	.id = "gpu.ecc",
+	.title = "the GPUs' memory is sound",
+	.after = after_nvml,
+	.story = "ECC finds memory errors. Xid 63 only says that a row was mapped out; 94 ended one program; 48, 64, "
+		 "95 and 140 "
+		 "need a reset; when no spare rows are left the card needs a replacement.",
+	.messages = "NVRM: Xid (PCI:0000:17:00): 48, An uncorrectable double bit error (DBE) has been detected on "
+		    "GPU\nNVRM: Xid "
+		    "(PCI:0000:17:00): 63, Row Remapper\nXid 64: Row remapper failure\nXid 94: Contained memory "
+		    "error\nXid 95: "
+		    "Uncontained memory error\nXid 140: Unrecovered ECC error\nCUDA error: uncorrectable ECC error "
+		    "encountered",
+	.run = ecc,
+};
+
+static void gsp(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_xid *x = LAST_XID(c->host, 119, 120);
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!x) {
+		all_well(c, f, "the GPUs' firmware answers");
+		return;
+	}
+	pr_say(f, PR_FAIL, "the firmware of a GPU hung: %.300s", x->line);
+	pr_remedy(f, "Reset the GPU (nvidia-smi --gpu-reset -i N) or reboot, and take the newest driver of the branch. "
+		     "With the "
+		     "proprietary module before Blackwell NVreg_EnableGpuFirmware=0 does without that firmware");
+}
+const struct pr_check pr_check_gsp = {
+	.id = "gpu.gsp",
+	.title = "the GPUs' firmware answers",
+	.after = after_loaded,
+	.story = "Since Turing a processor on the card, the GSP, does part of the driver's work. When it hangs, calls "
+		 "time out "
+		 "and processes end in state D.",
+	.messages = "NVRM: Xid (PCI:0000:17:00): 119, Timeout after 6s of waiting for RPC response from GPU0 "
+		    "GSP!\nNVRM: Xid "
+		    "(PCI:0000:17:00): 120, GSP Error",
+	.run = gsp,
+};
+
+static void nvlink(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_gpu *g = FIRST_WITH(h, nvlinks_down);
+	const struct pr_xid *x = LAST_XID(h, 74, 137, 144, 145, 146, 147, 148, 149, 150);
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (x) {
+		pr_say(f, PR_FAIL, "NVLink had an error: %.300s", x->line);
+		pr_remedy(f, "Reset the GPUs or reboot; on a host with NVSwitch restart nvidia-fabricmanager. If it "
+			     "comes again, have "
+			     "the link's connector and the card looked at");
+	} else if (g && pr_or(g->nvlinks_down, 0) < pr_or(g->nvlinks, 0)) {
+		pr_say(f, PR_WARN, "%d of %d NVLinks of GPU %s are down", (int)g->nvlinks_down.v, (int)g->nvlinks.v,
+		       g->pci->address);
+		pr_remedy(f, "Compare:  nvidia-smi nvlink --status\nThe bridge or the connector is the first thing to "
+			     "look at");
+	} else {
+		all_well(c, f, "no NVLink reports an error");
+	}
+}
+const struct pr_check pr_check_nvlink = {
+	.id = "gpu.nvlink",
+	.title = "the NVLinks are up",
+	.after = after_nvml,
+	.story = "An NVLink that is down or noisy halves the bandwidth between two cards or ends the job. Xid 74 and "
+		 "144 to 150 "
+		 "tell of it, and NVML the state of each link.",
+	.messages = "NVRM: Xid (PCI:0000:17:00): 74, NVLink: fatal error detected on link\nXid 137: NVLink FLA "
+		    "privilege error\n"
+		    "Xid 145: NVLINK RLW error",
+	.run = nvlink,
+};
+
+static void fabric(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_package *fm = pr_find_package(h, "nvidia-fabricmanager");
+	const char *module = h->nvidia.module_version.v;
+	const struct pr_gpu *waits = NULL;
+
+	if (pr_without_driver(c, f))
+		return;
+	for (size_t i = 0; i < h->n_package && !fm; i++)
+		fm = gt_starts_with(h->package[i].name, "nvidia-fabricmanager") ? &h->package[i] : NULL;
+	for (size_t i = 0; i < h->n_gpu && !waits; i++)
+		if (pr_or(h->gpu[i].fabric_state, 0) == 1 || pr_or(h->gpu[i].fabric_state, 0) == 2)
+			waits = &h->gpu[i];
+	if (!h->nvidia.n_switch && !waits) {
+		pr_say(f, PR_SKIP, "no NVSwitch on this host");
+	} else if (fm && strncmp(fm->version, module, strlen(module))) {
+		pr_say(f, PR_FAIL, "%s is %s, the driver is %s: they must be of the very same version", fm->name,
+		       fm->version, module);
+		pr_remedy(f, "  apt install %s=%s*\n  systemctl restart nvidia-fabricmanager", fm->name, module);
+	} else if (waits || !pr_has(h->nvidia.fabricmanager)) {
+		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch, and nvidia-fabricmanager does not run%s",
+		       fm ? "" : ": it is not installed");
+		pr_remedy(f, "%s%s  systemctl enable --now nvidia-fabricmanager",
+			  fm ? "" : "From NVIDIA's repository, of the driver's version:\n",
+			  fm ? "" : "  apt install nvidia-fabricmanager\n");
+	} else {
+		pr_say(f, PR_PASS, "nvidia-fabricmanager runs");
+	}
+}
+const struct pr_check pr_check_fabric = {
+	.id = "gpu.fabric",
+	.title = "NVSwitch is managed",
+	.after = after_loaded,
+	.story = "GPUs that are joined by NVSwitch start CUDA only after nvidia-fabricmanager has set up the switches, "
+		 "and it must "
+		 "be of exactly the driver's version. Debian does not package it.",
+	.messages = "CUDA error 802: system not yet initialized\ncudaErrorSystemNotReady\nfabric manager NVIDIA GPU "
+		    "driver interface "
+		    "version 535.183.01 don't match with driver version",
+	.run = fabric,
+};
+
+static void throttle(const struct pr_context *c, struct pr_finding *f)
+{
+	static const struct {
+		int64_t bit;
+		const char *what;
+	} reasons[] = {{0x8, "hardware slowdown"}, {0x40, "too hot"}, {0x80, "power brake: the supply cannot deliver"}};
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t k = GT_ARRAY_SIZE(reasons); k-- > 0;)
+		for (size_t i = 0; i < h->n_gpu; i++)
+			if (pr_or(h->gpu[i].clock_reasons, 0) & reasons[k].bit) {
+				pr_say(f, PR_WARN, "the clocks of GPU %s are held down by the hardware: %s",
+				       h->gpu[i].pci->address, reasons[k].what);
+				pr_remedy(f, "Look at fans, inlet temperature and power cables:  nvidia-smi -q -d "
+					     "TEMPERATURE,POWER,PERFORMANCE");
+				return;
+			}
+	all_well(c, f, "no hardware slowdown");
+}
+const struct pr_check pr_check_throttle = {
+	.id = "gpu.throttle",
+	.title = "the hardware does not hold the clocks down",
+	.after = after_nvml,
+	.story = "A card that is too hot, or whose supply cannot deliver, halves its clocks or worse. Software power "
+		 "caps are "
+		 "normal and are not meant here.",
+	.messages = "HW Slowdown : Active\nHW Thermal Slowdown : Active\nHW Power Brake Slowdown : Active",
+	.run = throttle,
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ways between GPUs, network cards and memory: what stands in them. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "lib/parse.h"
+#include "probe/check/list.h"
+
+static bool is_virtual(const struct pr_host *h)
+{
+	return h->virt.state == PR_PRESENT;
+}
+
+static void acs(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (is_virtual(h)) {
+		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
+	} else if (!h->iommu.split) {
+		pr_say(f, PR_PASS, "%s",
+		       pr_or(h->iommu.on, 0) ? "no two devices below one switch are kept apart"
+					     : "without an IOMMU nothing is redirected, as far as can be seen");
+	} else if (strstr(cmdline, "disable_acs_redir") || strstr(cmdline, "config_acs")) {
+		pr_say(f, PR_PASS, "devices below one switch have groups of their own, and the command line sets ACS");
+	} else {
+		pr_say(f, PR_WARN,
+		       "%zu pairs of GPUs and network cards below one PCIe switch are in IOMMU groups of their own: "
+		       "ACS "
+		       "sends what they say to each other up to the root complex and back",
+		       h->iommu.split);
+		pr_remedy(f, "On a host that gives no devices to virtual machines, switch ACS off in the firmware; or "
+			     "see each\n"
+			     "switch port's control word as root:\n  lspci -vvv | grep -E '^[0-9a-f]|ACSCtl'\nand boot "
+			     "with  "
+			     "pci=disable_acs_redir=…");
+	}
+}
+const struct pr_check pr_check_acs = {
+	.id = "pcie.acs",
+	.title = "GPUs below one switch talk directly",
+	.story = "ACS makes a PCIe switch send packets between its ports through the root complex, so that an IOMMU "
+		 "can check "
+		 "them. Peer-to-peer copies then take the long way or hang. The control word itself is for root only; "
+		 "that "
+		 "devices below one switch have IOMMU groups of their own tells the same to everybody.",
+	.messages = "HINT: In many cases this error occurs when ACS is enabled\nNCCL WARN NET/IB : Got completion from "
+		    "peer with "
+		    "status=IBV_WC_RETRY_EXC_ERR",
+	.run = acs,
+};
+
+static void iommu(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (is_virtual(h)) {
+		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
+	} else if (!pr_or(h->iommu.on, 0)) {
+		pr_say(f, PR_PASS, "no IOMMU is in the way");
+	} else if (pr_or(h->iommu.passthrough, 0)) {
+		pr_say(f, PR_PASS, "the IOMMU lets the host's own devices pass");
+	} else if (pr_usable_gpus(h) < 2 && !h->rdma.n) {
+		pr_say(f, PR_PASS, "the IOMMU translates; a single GPU without RDMA does not mind");
+	} else {
+		pr_say(f, PR_WARN,
+		       "the IOMMU translates every access of the host's own devices: copies between GPUs are slow, "
+		       "wrong or "
+		       "hang");
+		pr_remedy(f, "Add  iommu=pt  to GRUB_CMDLINE_LINUX in /etc/default/grub, then\n  update-grub; reboot");
+	}
+}
+const struct pr_check pr_check_iommu = {
+	.id = "pcie.iommu",
+	.title = "the IOMMU lets the host's own devices pass",
+	.story = "On bare metal a translating IOMMU stands between two GPUs that copy directly. With iommu=pt devices "
+		 "of the host "
+		 "itself pass untranslated, and devices of virtual machines are still kept apart.",
+	.messages = "P2P returns wrong data\nNCCL hangs at the first all-reduce\nP2P access is possible but the copied "
+		    "data differs",
+	.run = iommu,
+};
+
+/* "6.1.0-41-amd64" is at least 5.12. */
+static bool has_dmabuf(const struct pr_host *h)
+{
+	return h->kernel.release.v && gt_version_cmp(h->kernel.release.v, "5.12") >= 0 && h->nvidia.open_module;
+}
+
+static void peermem(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_driver(c, f))
+		return;
+	if (!h->rdma.n) {
+		pr_say(f, PR_SKIP, "no InfiniBand or RoCE device");
+	} else if (pr_has(h->nvidia.peermem)) {
+		pr_say(f, PR_PASS, "nvidia_peermem is loaded");
+	} else if (has_dmabuf(h)) {
+		pr_say(f, PR_PASS, "the open module shares its memory by DMA-BUF");
+	} else {
+		pr_say(f, PR_WARN,
+		       "%s cannot reach GPU memory: nvidia_peermem is not loaded and the module does not share it by "
+		       "DMA-BUF",
+		       h->rdma.v[0]);
+		pr_remedy(f, "  modprobe nvidia-current-peermem || modprobe nvidia-peermem\nand for every boot:\n  "
+			     "echo nvidia-peermem "
+			     "> /etc/modules-load.d/nvidia-peermem.conf");
+	}
+}
+static const char *const after_loaded[] = {"driver.loaded", NULL};
+const struct pr_check pr_check_peermem = {
+	.id = "rdma.peermem",
+	.title = "network cards reach GPU memory",
+	.after = after_loaded,
+	.story = "GPUDirect RDMA needs either nvidia_peermem or, from kernel 5.12 on with the open module, DMA-BUF. "
+		 "Without it "
+		 "every message takes a detour through host memory, and NCCL says so only in its debug output.",
+	.messages = "NET/IB : GPU Direct RDMA Disabled\nGPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
+	.run = peermem,
+};
+
+static void bar1(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	size_t seen = 0;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+		int64_t window = pr_or(g->bar1_bytes, pr_or(g->pci->bar1_bytes, 0));
+		char small[32], whole[32];
+
+		if (!window || !pr_has(g->memory_bytes))
+			continue;
+		seen++;
+		/* cards for workstations have 256 MiB unless the firmware resizes it; from 16 GiB of memory on that is
+		 * a brake */
+		if (window >= g->memory_bytes.v / 2 || g->memory_bytes.v < INT64_C(15) << 30)
+			continue;
+		gt_format_bytes(small, sizeof(small), (uint64_t)window);
+		gt_format_bytes(whole, sizeof(whole), (uint64_t)g->memory_bytes.v);
+		pr_say(f, PR_WARN,
+		       "others reach GPU %s through a window of %s onto its %s: peer copies and GPUDirect are small or "
+		       "impossible",
+		       g->pci->address, small, whole);
+		pr_remedy(f, "Switch on \"Above 4G decoding\" and \"Resizable BAR\" in the firmware");
+		return;
+	}
+	pr_say(f, seen ? PR_PASS : PR_SKIP,
+	       seen ? "others reach the whole of each GPU's memory" : "the size of the memory window is not known");
+}
+const struct pr_check pr_check_bar1 = {
+	.id = "gpu.bar1",
+	.title = "the whole of the GPU's memory can be reached from outside",
+	.story = "Other devices reach a GPU's memory through its BAR1. If the firmware maps only 256 MiB of it, "
+		 "GPUDirect RDMA "
+		 "and peer-to-peer copies work on a small part or not at all.",
+	.messages = "BAR 1: no space for\nBAR 1: failed to assign\nNVRM: This PCI I/O region assigned to your NVIDIA "
+		    "device is invalid",
+	.run = bar1,
+};
+
+static void p2p(const struct pr_context *c, struct pr_finding *f)
+{
+	static const char *const why[] = {[1] = "the chipset does not support it",
+					  [2] = "the GPUs do not support it",
+					  [3] = "the way goes through the I/O hub",
+					  [4] = "it is switched off by a registry key",
+					  [5] = "it is not supported"};
+	const struct pr_host *h = c->host;
+	int64_t r = pr_or(h->nvidia.p2p_status, 0);
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!pr_has(h->nvidia.p2p_status))
+		pr_say(f, PR_SKIP, pr_usable_gpus(h) < 2 ? "one GPU" : "NVML does not tell");
+	else if (!r)
+		pr_say(f, PR_PASS, "every GPU reads every other's memory");
+	else
+		pr_say(f, PR_PASS,
+		       "not every GPU reads every other's memory (%s): NCCL goes through host memory, as it must on "
+		       "such "
+		       "cards",
+		       r < (int64_t)GT_ARRAY_SIZE(why) && r > 0 ? why[r] : "NVML does not say why");
+}
+const struct pr_check pr_check_p2p = {
+	.id = "gpu.p2p",
+	.title = "which GPUs copy directly",
+	.after = (const char *const[]){"nvml.answers", NULL},
+	.story = "GeForce cards have no peer-to-peer over PCIe, and no card has it across some chipsets. NCCL then "
+		 "uses shared "
+		 "memory: nothing is broken, and NCCL_P2P_DISABLE=1 changes nothing.",
+	.messages = "P2P/CNS/chipset not supported\nP2P is disabled between connected GPUs\nPeer access is not "
+		    "supported between "
+		    "these two devices",
+	.run = p2p,
+};

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frameworks in Python environments: would they find what they need, and the right one? */
+#include <stdio.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+#include "probe/compat/compat.h"
+#include "probe/host/python.h"
+#include "probe/loader/opens.h"
+
+static bool no_imports(const struct pr_context *c, struct pr_finding *f)
+{
+	if (c->host->n_imported)
+		return false;
+	pr_say(f, PR_SKIP, "no framework in the Python environments that were looked at");
+	return true;
+}
+
+/* "2.9.1+cu126" -> "2.9". */
+static char *release_of(const char *version)
+{
+	size_t n = strspn(version, "0123456789");
+
+	return gt_xstrndup(version, version[n] == '.' ? n + 1 + strspn(version + n + 1, "0123456789") : n);
+}
+
+/* ---- libraries ------------------------------------------------------------------------------------------------ */
+
+static void libraries(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_imports(c, f))
+		return;
+	for (size_t i = 0; i < h->n_imported; i++) {
+		const struct pr_imported *im = &h->imported[i];
+
+		for (size_t k = 0; k < im->loaded->n; k++) {
+			const struct pr_object *o = &im->loaded->obj[k], *by = o->by >= 0 ? &im->loaded->obj[o->by] : o;
+			const char *slash = by->name ? strrchr(by->name, '/') : NULL;
+
+			if (o->elf || o->opened)
+				continue;
+			pr_say(f, PR_FAIL, "import %s in %s fails: %s %s%s, needed by %s", im->import->module,
+			       h->pyenv[im->env].prefix, o->name, o->hit.broken ? "is broken: " : "is not found",
+			       o->hit.broken ? o->hit.broken : "", slash ? slash + 1 : by->name);
+			pr_remedy(f,
+				  "See the whole:  gpuprobe loads %s\nUsually a package of another CUDA release was "
+				  "mixed in; in the "
+				  "environment\n  python3 -m pip install --force-reinstall %s",
+				  h->pyenv[im->env].prefix, im->import->dist);
+			return;
+		}
+	}
+	pr_say(f, PR_PASS, "every library that the frameworks need is found");
+}
+const struct pr_check pr_check_libraries = {
+	.id = "python.libraries",
+	.title = "frameworks find the libraries they need",
+	.story = "A wheel is linked to libraries of one CUDA release by name. If a package of another release replaced "
+		 "them, "
+		 "importing the framework fails. What the loader will do is computed from the files.",
+	.messages =
+		"ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\nImportError: "
+		"libcublas.so.12: cannot open shared object file",
+	.run = libraries,
+};
+
+/* The first loaded library of that stem in any import, and which import; NULL: none. */
+static const struct pr_object *find_loaded(const struct pr_host *h, const char *soname, size_t *at)
+{
+	for (; *at < h->n_imported; ++*at) {
+		int i = pr_loader_find(h->imported[*at].loaded, soname);
+
+		if (i >= 0)
+			return &h->imported[*at].loaded->obj[i];
+	}
+	return NULL;
+}
+
+/* The version of the distribution whose name begins so, in the environment. */
+static const struct pr_dist *find_dist(const struct pr_pyenv *e, const char *prefix)
+{
+	for (size_t i = 0; i < e->n_dist; i++)
+		if (gt_starts_with(e->dist[i].name, prefix))
+			return &e->dist[i];
+	return NULL;
+}
+
+static void unshadow(struct pr_finding *f, const struct pr_object *o)
+{
+	if (o->hit.rule == PR_BY_LIBRARY_PATH)
+		pr_remedy(f, "Take %s out of LD_LIBRARY_PATH (unset it, if nothing else needs it)", o->hit.from);
+	else if (o->hit.rule == PR_BY_PRELOAD)
+		pr_remedy(f, "Take %s out of LD_PRELOAD", o->hit.path);
+	else
+		pr_remedy(f, "See who wins and why:  gpuprobe loads ENVIRONMENT");
+}
+
+/* A library must be at least the one the wheel was built with, within the same major release. */
+static void compare_bundled(const struct pr_context *c, struct pr_finding *f, const char *soname, const char *dist,
+			    const char *what)
+{
+	const struct pr_host *h = c->host;
+	size_t seen = 0;
+
+	for (size_t i = 0; i < h->n_imported; i++) {
+		const struct pr_object *o = find_loaded(h, soname, &i);
+		const struct pr_pyenv *e = o ? &h->pyenv[h->imported[i].env] : NULL;
+		const struct pr_dist *d = e ? find_dist(e, dist) : NULL;
+		gt_autofree char *mine = o ? pr_lib_version(e, o->name, o->hit.real) : NULL;
+
+		if (!d || !mine)
+			continue;
+		seen++;
+		gt_autofree char *have = release_of(mine), *want = release_of(d->version);
+		if (gt_version_cmp(have, want) >= 0 && strtol(have, NULL, 10) == strtol(want, NULL, 10))
+			continue;
+		pr_say(f, PR_FAIL, "import %s in %s gets %s %s from %s (by %s), but was built with %s",
+		       h->imported[i].import->module, e->prefix, what, mine, o->hit.path, pr_rule_name(o->hit.rule),
+		       d->version);
+		unshadow(f, o);
+		return;
+	}
+	pr_say(f, seen ? PR_PASS : PR_SKIP,
+	       seen ? "the frameworks get the %s they bring" : "no framework brings a %s of its own", what);
+}
+
+static void cudnn(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!no_imports(c, f))
+		compare_bundled(c, f, "libcudnn.so.9", "nvidia-cudnn", "cuDNN");
+}
+const struct pr_check pr_check_cudnn = {
+	.id = "python.cudnn",
+	.title = "frameworks get the cuDNN they were built with",
+	.story = "A wheel finds its own cuDNN by a RUNPATH, and LD_LIBRARY_PATH comes before that: an older cuDNN "
+		 "there takes its "
+		 "place. The major release must be the same and the minor one not lower.",
+	.messages = "RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (8, 7, 0) but found "
+		    "runtime version (8, 2, "
+		    "4)\nLoaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0",
+	.run = cudnn,
+};
+
+static void nccl(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_imports(c, f))
+		return;
+	for (size_t i = 0; i < h->n_pyenv; i++) {
+		const struct pr_dist *a = pr_pyenv_dist(&h->pyenv[i], "nvidia-nccl-cu12"),
+				     *b = pr_pyenv_dist(&h->pyenv[i], "nvidia-nccl-cu13");
+
+		if (!a || !b || !strcmp(a->version, b->version))
+			continue;
+		pr_say(f, PR_FAIL,
+		       "%s has nvidia-nccl-cu12 %s and nvidia-nccl-cu13 %s: both write nvidia/nccl/lib/libnccl.so.2, "
+		       "and "
+		       "the last one stays",
+		       h->pyenv[i].prefix, a->version, b->version);
+		pr_remedy(f,
+			  "Keep the frameworks of one CUDA release in this environment, then\n  python3 -m pip install "
+			  "--force-reinstall nvidia-nccl-cu12   (or -cu13)");
+		return;
+	}
+	compare_bundled(c, f, "libnccl.so.2", "nvidia-nccl", "NCCL");
+}
+const struct pr_check pr_check_nccl = {
+	.id = "python.nccl",
+	.title = "frameworks get the NCCL they were built with",
+	.story = "Two wheels of NCCL share one path in site-packages, and Debian's libnccl2 or LD_LIBRARY_PATH can "
+		 "come before "
+		 "either. An older NCCL lacks functions that the framework calls.",
+	.messages = "undefined symbol: ncclCommWindowRegister\nundefined symbol: ncclCommResume\nNCCL WARN Mismatched "
+		    "NCCL version "
+		    "detected",
+	.run = nccl,
+};
+
+/* ---- PyTorch and the driver ----------------------------------------------------------------------------------- */
+
+/* The first environment whose PyTorch says what CUDA it was built with; NULL: none. */
+static const struct pr_pyenv *find_torch(const struct pr_host *h)
+{
+	for (size_t i = 0; i < h->n_pyenv; i++)
+		if (h->pyenv[i].torch_cuda)
+			return &h->pyenv[i];
+	return NULL;
+}
+
+static void torch_driver(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_pyenv *e = find_torch(h);
+	const struct pr_lib *libcuda = pr_loaded_lib(h, "libcuda.so.1");
+	gt_autofree char *least = NULL;
+	struct gt_err err = {0};
+	const char *driver;
+	int r;
+
+	if (pr_without_driver(c, f))
+		return;
+	if (!e) {
+		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
+		return;
+	}
+	/* a cuda-compat libcuda lifts the driver; whether it may is another check's question */
+	driver = libcuda && libcuda->version ? libcuda->version : h->nvidia.module_version.v;
+	r = pr_compat_min_driver(c->fs, e->torch_cuda, &least, &err);
+	if (r < 0)
+		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	else if (!r)
+		pr_say(f, PR_NOT_KNOWN, "CUDA %s of the PyTorch in %s is newer than this program's table",
+		       e->torch_cuda, e->prefix);
+	else if (gt_version_cmp(driver, least) >= 0)
+		pr_say(f, PR_PASS, "driver %s carries CUDA %s of the PyTorch in %s", driver, e->torch_cuda, e->prefix);
+	else
+		pr_say(f, PR_FAIL, "PyTorch in %s was built with CUDA %s, which needs driver %s; this host has %s",
+		       e->prefix, e->torch_cuda, least, driver);
+	if (f->result == PR_FAIL)
+		pr_remedy(f, "Install the wheel that this driver carries:  gpuprobe explain cuda.wheels\nDebian's "
+			     "newest driver:  apt "
+			     "install nvidia-driver");
+}
+static const char *const after_loaded[] = {"driver.loaded", NULL};
+const struct pr_check pr_check_torch_driver = {
+	.id = "python.driver",
+	.title = "the driver carries the installed PyTorch",
+	.after = after_loaded,
+	.story = "A wheel brings its own CUDA, and the driver must be new enough for it: 525 for CUDA 12, 580 for CUDA "
+		 "13. What "
+		 "counts is what the installed wheel says in torch/version.py.",
+	.messages = "CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your system is "
+		    "too old (found "
+		    "version 12040). Please update your GPU driver",
+	.run = torch_driver,
+};
+
+/* Code for 8.0 runs on 8.6 and 8.9, not on 9.0. */
+static bool holds_code(const char *list, int arch)
+{
+	gt_autofree char *copy = gt_xstrdup(list);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+		int sass = atoi(w);
+
+		if (sass / 10 == arch / 10 && sass <= arch)
+			return true;
+	}
+	return false;
+}
+
+static void torch_arch(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_pyenv *e = find_torch(h);
+	const struct pr_dist *d = e ? pr_pyenv_dist(e, "torch") : NULL;
+	gt_autofree char *release = d ? release_of(d->version) : NULL, *key = NULL, *list = NULL;
+	struct gt_err err = {0};
+	int r;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!d) {
+		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
+		return;
+	}
+	key = gt_xasprintf("%s+%s", release, e->torch_cuda);
+	r = pr_compat_get(c->fs, &pr_torch_arch, key, &list, &err);
+	if (r <= 0) {
+		pr_say(f, r < 0 ? PR_NOT_KNOWN : PR_SKIP,
+		       r < 0 ? "%s" : "PyTorch %s with this CUDA is not in this program's table",
+		       r < 0 ? err.msg : release);
+		return;
+	}
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		int arch = pr_arch_of(c, &h->gpu[i]);
+
+		if (!arch || holds_code(list, arch))
+			continue;
+		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s holds no code for GPU %s (capability %d.%d)",
+		       d->version, e->torch_cuda, e->prefix, h->gpu[i].pci->address, arch / 10, arch % 10);
+		pr_remedy(f, arch >= 100 ? "Take a wheel with CUDA 12.8 or newer:\n  pip install torch --index-url "
+					   "https://download.pytorch.org/whl/cu128"
+					 : "Take the wheel with CUDA 12.6:\n  pip install torch --index-url "
+					   "https://download.pytorch.org/whl/cu126");
+		return;
+	}
+	pr_say(f, PR_PASS, "PyTorch %s holds code for these GPUs", d->version);
+}
+const struct pr_check pr_check_torch_arch = {
+	.id = "python.arch",
+	.title = "the installed PyTorch has code for the card",
+	.story = "A wheel holds machine code for a list of capabilities. Code of one runs on the same major capability "
+		 "with an equal "
+		 "or higher minor one, so 8.0 serves 8.6 but not 9.0. CUDA 13 wheels have none for cards before "
+		 "Turing, CUDA 12.6 "
+		 "wheels none for Blackwell.",
+	.messages = "CUDA error: no kernel image is available for execution on the device\nNVIDIA GeForce RTX 5090 "
+		    "with CUDA capability "
+		    "sm_120 is not compatible with the current PyTorch installation",
+	.run = torch_arch,
+};
+
+static void glibc(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	for (size_t i = 0; i < h->n_pyenv; i++) {
+		const char *tag = h->pyenv[i].torch_tag, *at = tag ? strstr(tag, "manylinux_") : NULL;
+		int major, minor;
+		char least[32];
+
+		if (!at || sscanf(at, "manylinux_%d_%d", &major, &minor) != 2 || !h->glibc.v)
+			continue;
+		snprintf(least, sizeof(least), "%d.%d", major, minor);
+		if (gt_version_cmp(h->glibc.v, least) < 0) {
+			pr_say(f, PR_FAIL, "PyTorch in %s is built for glibc %s; this host has %s", h->pyenv[i].prefix,
+			       least, h->glibc.v);
+			pr_remedy(f, "Use a newer Debian or a container of one; or the last wheel for this glibc: "
+				     "torch 2.6");
+			return;
+		}
+		pr_say(f, PR_PASS, "PyTorch in %s is content with glibc %s", h->pyenv[i].prefix, h->glibc.v);
+		return;
+	}
+	pr_say(f, PR_SKIP, "no PyTorch wheel that says which glibc it needs, or that is not known of this host");
+}
+const struct pr_check pr_check_glibc = {
+	.id = "python.glibc",
+	.title = "the C library is new enough for the wheels",
+	.story = "A wheel's tag names the oldest glibc it runs with: manylinux_2_28 since PyTorch 2.7. pip refuses "
+		 "such a wheel on "
+		 "an older system; one that was copied there fails when it is loaded.",
+	.messages = "version `GLIBC_2.28' not found\nERROR: No matching distribution found for torch",
+	.run = glibc,
+};

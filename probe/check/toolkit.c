@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What programs and compilers of a CUDA release meet on this host. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+#include "probe/compat/compat.h"
+
+static const char *toolkit_version(const struct pr_host *h, size_t i)
+{
+	return strrchr(h->nvidia.toolkits.v[i], '-') + 1;
+}
+
+static bool no_toolkit(const struct pr_context *c, struct pr_finding *f)
+{
+	if (c->host->nvidia.toolkits.n)
+		return false;
+	pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
+	return true;
+}
+
+static void ptx(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *driver = l && l->version ? l->version : h->nvidia.module_version.v;
+	gt_autofree char *cuda = NULL;
+
+	if (pr_without_driver(c, f) || no_toolkit(c, f))
+		return;
+	if (pr_compat_max_cuda(c->fs, driver, &cuda, NULL) <= 0) {
+		pr_say(f, PR_NOT_KNOWN, "which CUDA release driver %s carries is not in this program's table", driver);
+		return;
+	}
+	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
+		const char *version = toolkit_version(h, i);
+
+		if (strtol(version, NULL, 10) != strtol(cuda, NULL, 10) || gt_version_cmp(version, cuda) <= 0)
+			continue;
+		pr_say(f, PR_WARN, "toolkit %s makes PTX that driver %s, which carries CUDA %s, cannot compile",
+		       version, driver, cuda);
+		pr_remedy(f,
+			  "Build for the card itself, so that no PTX is needed:\n  nvcc -arch=native\nor use toolkit "
+			  "%s, or a newer "
+			  "driver",
+			  cuda);
+		return;
+	}
+	pr_say(f, PR_PASS, "the driver compiles the PTX of every installed toolkit");
+}
+static const char *const after_toolkit[] = {"driver.loaded", "cuda.toolkit", NULL};
+const struct pr_check pr_check_ptx = {
+	.id = "cuda.ptx",
+	.title = "the driver compiles the PTX that the toolkits make",
+	.after = after_toolkit,
+	.story = "Within a major release programs of a newer toolkit run on an older driver, but only with code for "
+		 "the card "
+		 "itself: the driver's compiler knows no PTX newer than its own CUDA release.",
+	.messages = "CUDA error 222: the provided PTX was compiled with an unsupported "
+		    "toolchain.\nCUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+	.run = ptx,
+};
+
+static void host_compiler(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	bool judged = false;
+
+	if (no_toolkit(c, f))
+		return;
+	if (!h->gcc.v) {
+		pr_say(f, PR_SKIP, "gcc is %s",
+		       h->gcc.state == PR_ABSENT ? "not installed" : "of a version that its name does not tell");
+		return;
+	}
+	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
+		const char *version = toolkit_version(h, i);
+		gt_autofree char *most = NULL;
+		struct gt_err err = {0};
+		int r = pr_compat_get(c->fs, &pr_nvcc_gcc, version, &most, &err);
+
+		if (r < 0) {
+			pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+			return;
+		}
+		judged |= r > 0;
+		if (!r || atoi(h->gcc.v) <= atoi(most))
+			continue;
+		pr_say(f, PR_WARN, "gcc is %s, and nvcc of toolkit %s takes gcc up to %s", h->gcc.v, version, most);
+		pr_remedy(f, "  apt install g++-%s\n  nvcc -ccbin g++-%s …   (or NVCC_CCBIN=g++-%s)", most, most, most);
+		return;
+	}
+	if (judged)
+		pr_say(f, PR_PASS, "nvcc takes gcc %s", h->gcc.v);
+	else
+		pr_say(f, PR_NOT_KNOWN,
+		       "which gcc the installed toolkits take is not in this program's table: they are newer");
+}
+const struct pr_check pr_check_host_compiler = {
+	.id = "cuda.host-compiler",
+	.title = "nvcc accepts the host's compiler",
+	.story = "nvcc refuses a gcc newer than the one it was tested with. Distributions are often ahead of it: "
+		 "Debian 12's gcc 12 "
+		 "is too new for CUDA 11.8, Debian 13's gcc 14 for CUDA 12.4.",
+	.messages = "error: #error -- unsupported GNU version! gcc versions later than 13 are not supported!",
+	.run = host_compiler,
+};
+
+static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_toolkit(c, f))
+		return;
+	if (!h->glibc.v) {
+		pr_say(f, PR_SKIP, "the version of glibc is not known: no dpkg here");
+		return;
+	}
+	for (size_t i = 0; i < h->nvidia.toolkits.n; i++)
+		if (gt_version_cmp(h->glibc.v, "2.41") >= 0 && gt_version_cmp(toolkit_version(h, i), "13.1") < 0) {
+			pr_say(f, PR_WARN,
+			       "glibc %s declares functions that the headers of toolkit %s declare too, in another way",
+			       h->glibc.v, toolkit_version(h, i));
+			pr_remedy(f, "Use toolkit 13.1 or newer, or compile in a container of Debian 12");
+			return;
+		}
+	pr_say(f, PR_PASS, "glibc %s and the toolkits' headers agree", h->glibc.v);
+}
+const struct pr_check pr_check_toolkit_glibc = {
+	.id = "cuda.glibc",
+	.title = "the toolkits' headers agree with glibc's",
+	.story = "glibc 2.41 brought cospi, sinpi and rsqrt, which CUDA's headers up to 13.0 declare without the same "
+		 "exception "
+		 "specification: nothing that includes both compiles.",
+	.messages = "error: exception specification is incompatible with that of previous function \"cospi\"\nerror: "
+		    "exception "
+		    "specification is incompatible with that of previous function \"rsqrt\"",
+	.run = toolkit_glibc,
+};
+
+static void hmm(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	bool fails = pr_or(h->nvidia.cuda_init, 0) == 802;
+
+	if (pr_without_driver(c, f))
+		return;
+	if (h->nvidia.n_switch) {
+		pr_say(f, PR_SKIP, "with NVSwitch error 802 has another cause");
+	} else if (!pr_or(h->nvidia.hmm, 0)) {
+		pr_say(f, PR_PASS, "nvidia_uvm does not use the kernel's HMM");
+	} else if (fails) {
+		pr_say(f, PR_FAIL,
+		       "CUDA answers 802 although there is no NVSwitch, and nvidia_uvm uses the kernel's HMM: the two "
+		       "clash "
+		       "where the kernel's address randomisation leaves too little room");
+		pr_remedy(f, "  echo options nvidia_uvm uvm_disable_hmm=1 > /etc/modprobe.d/nvidia-hmm.conf\n  "
+			     "update-initramfs -u; "
+			     "reboot\nor boot with  nokaslr");
+	} else {
+		pr_say(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
+		       pr_has(h->nvidia.cuda_init) ? " and CUDA starts"
+						   : "; gpuprobe --cuda shows whether CUDA starts with it");
+	}
+}
+const struct pr_check pr_check_hmm = {
+	.id = "cuda.hmm",
+	.title = "HMM does not keep CUDA from starting",
+	.after = (const char *const[]){"driver.loaded", "gpu.fabric", NULL},
+	.story = "CUDA 12.9's and 13.0's release notes tell of it: on hosts without NVSwitch, HMM in nvidia_uvm and "
+		 "the kernel's "
+		 "address randomisation can clash, and CUDA then answers 802, which everywhere else means the fabric "
+		 "manager.",
+	.messages = "CUDA error 802: system not yet initialized",
+	.run = hmm,
+};
+
+/* ---- CUDA_VISIBLE_DEVICES ------------------------------------------------------------------------------------- */
+
+static void visible(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *list = pr_getenv(h, "CUDA_VISIBLE_DEVICES");
+	gt_autofree char *copy = list ? gt_xstrdup(list) : NULL;
+	char *save = NULL, *word;
+	int64_t v, count = pr_or(h->nvidia.nvml_count, (int64_t)pr_usable_gpus(h));
+	int seen = 0;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (!list) {
+		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES is not set: programs see every GPU");
+		return;
+	}
+	for (word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save), seen++) {
+		word = gt_strip(word);
+		if (gt_starts_with(word, "GPU-") || gt_starts_with(word, "MIG-"))
+			continue;
+		if (gt_parse_i64(word, &v) < 0 || v < 0 || v >= count)
+			break; /* CUDA stops at the first that it does not know, and says nothing */
+	}
+	if (!word && seen) {
+		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES shows %d of %d GPUs", seen, (int)count);
+		return;
+	}
+	if (!seen)
+		pr_say(f, PR_FAIL, "CUDA_VISIBLE_DEVICES is \"%.60s\": it hides every GPU", list);
+	else
+		pr_say(f, PR_WARN,
+		       "CUDA_VISIBLE_DEVICES names \"%.40s\", which this host does not have: it and what follows is "
+		       "hidden",
+		       word);
+	pr_remedy(f, "  unset CUDA_VISIBLE_DEVICES\nor name GPUs from 0 to %d", (int)count - 1);
+}
+const struct pr_check pr_check_visible = {
+	.id = "cuda.visible-devices",
+	.title = "the environment does not hide the GPUs",
+	.story = "CUDA_VISIBLE_DEVICES lists the GPUs that a program may see. An empty value hides all of them; at the "
+		 "first "
+		 "number or name that does not exist CUDA stops reading, without a word.",
+	.messages = "CUDA error 100: no CUDA-capable device is detected\nRuntimeError: No CUDA GPUs are available",
+	.run = visible,
+};

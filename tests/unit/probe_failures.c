@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each known way in which the GPU stack fails has a host that was made to fail so: the named check finds it, nothing
+ * earlier is taken for the cause unless it is, and searching the checks for the text that users meet finds it.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/compat/require.h"
+#include "probe/host.h"
+
+struct failure {
+	const char *text; /* what users meet, as they would search for it */
+	const char *fixture, *check;
+	enum pr_result result;
+	const char *cause; /* the check it is folded under, NULL: it is a cause itself */
+};
+
+static const struct failure failures[] = {
+	{"Failed to initialize NVML: Driver/library version mismatch", "driver-mismatch", "driver.lib-mismatch",
+	 PR_FAIL, NULL},
+	{"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "driver-not-loaded",
+	 "driver.loaded", PR_FAIL, NULL},
+	{"NVIDIA-SMI couldn't find libnvidia-ml.so library in your system", "nvml-missing", "driver.nvml-library",
+	 PR_FAIL, NULL},
+	{"NVRM: The NVIDIA probe routine was not called for 1 device(s)", "nouveau", "driver.nouveau", PR_FAIL, NULL},
+	{"", "vfio-all", "driver.vfio", PR_WARN, NULL},
+	{"modprobe: ERROR: could not insert 'nvidia': Key was rejected by service", "secure-boot", "driver.secure-boot",
+	 PR_FAIL, NULL},
+	{"modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/", "driver-no-headers",
+	 "driver.module-built", PR_FAIL, NULL},
+	{"skipped by BUILD_EXCLUSIVE", "preempt-rt", "kernel.preempt-rt", PR_FAIL, NULL},
+	{"is supported through the NVIDIA 470.xx Legacy drivers", "legacy-kepler", "driver.legacy-gpu", PR_FAIL, NULL},
+	{"requires use of the NVIDIA open kernel modules", "blackwell-proprietary", "driver.open-module", PR_FAIL,
+	 NULL},
+	{"No devices were found", "blackwell-on-550", "driver.new-gpu", PR_FAIL, NULL},
+	{"RmInitAdapter failed!", "gpu-start-failed", "gpu.start", PR_FAIL, NULL},
+	{"CUDA driver version is insufficient for CUDA runtime version", "venv-cuda13-on-550", "python.driver", PR_FAIL,
+	 NULL},
+	{"The NVIDIA driver on your system is too old (found version 12040)", "venv-cuda13-on-550", "python.driver",
+	 PR_FAIL, NULL},
+	{"system has unsupported display driver / cuda driver combination", "compat-older", "cuda.libcuda", PR_FAIL,
+	 NULL},
+	{"forward compatibility was attempted on non supported HW", "compat-geforce", "cuda.forward-compat", PR_FAIL,
+	 NULL},
+	{"system not yet initialized", "nvswitch-no-manager", "gpu.fabric", PR_FAIL, NULL},
+	{"don't match with driver version", "nvswitch-manager-version", "gpu.fabric", PR_FAIL, NULL},
+	{"system not yet initialized", "cuda-802-hmm", "cuda.hmm", PR_FAIL, NULL},
+	{"CUDA error 999: unknown error", "uvm-missing", "driver.uvm", PR_FAIL, NULL},
+	{"no CUDA-capable device is detected", "gpus-hidden", "cuda.visible-devices", PR_FAIL, NULL},
+	{"all CUDA-capable devices are busy or unavailable", "compute-prohibited", "gpu.compute-mode", PR_FAIL, NULL},
+	{"no kernel image is available for execution on the device", "venv-no-code-for-volta", "python.arch", PR_FAIL,
+	 NULL},
+	{"the provided PTX was compiled with an unsupported toolchain", "toolkit-newer-ptx", "cuda.ptx", PR_WARN, NULL},
+	{"cuDNN version incompatibility: PyTorch was compiled  against (8, 7, 0) but found runtime version (8, 2, 4)",
+	 "venv-cudnn-shadowed", "python.cudnn", PR_FAIL, NULL},
+	{"undefined symbol: ncclCommWindowRegister", "venv-two-nccl", "python.nccl", PR_FAIL, NULL},
+	{"libcudart.so.12: cannot open shared object file", "venv-libcudart-missing", "python.libraries", PR_FAIL,
+	 NULL},
+	{"unsupported GNU version! gcc versions later than 13 are not supported!", "toolkit-gcc-too-new",
+	 "cuda.host-compiler", PR_WARN, NULL},
+	{"exception specification is incompatible with that of previous function \"cospi\"", "toolkit-glibc-2.41",
+	 "cuda.glibc", PR_WARN, NULL},
+	{"could not select device driver \"\" with capabilities: [[gpu]]", "docker-no-toolkit", "container.runtime",
+	 PR_WARN, NULL},
+	{"Found no NVIDIA driver on your system", "container-cpuset", "container.devices", PR_FAIL, NULL},
+	{"Failed to initialize NVML: Unknown Error", "container-lost-gpu", "container.lost-gpu", PR_FAIL, NULL},
+	{"requirement error: unsatisfied condition: cuda>=13.1, please update your driver", "container-require",
+	 "container.require", PR_FAIL, NULL},
+	{"Insufficient Permissions", "device-permission", "driver.device-nodes", PR_FAIL, NULL},
+	{"Error while creating shared memory segment /dev/shm/nccl-", "container-small-shm", "host.shm", PR_WARN, NULL},
+	{"Call to ibv_create_qp failed", "rdma-memlock", "host.memlock", PR_WARN, NULL},
+	{"79, GPU has fallen off the bus", "gpu-xid-79", "gpu.lost", PR_FAIL, NULL},
+	{"Xid 95: Uncontained memory error", "gpu-ecc", "gpu.ecc", PR_WARN, NULL},
+	{"Xid 64: Row remapper failure", "gpu-no-spare-rows", "gpu.ecc", PR_FAIL, NULL},
+	{"119, Timeout after 6s of waiting for RPC response from GPU0 GSP!", "gpu-gsp-hang", "gpu.gsp", PR_FAIL, NULL},
+	{"74, NVLink: fatal error detected on link", "gpu-nvlink-error", "gpu.nvlink", PR_FAIL, NULL},
+	{"GPU requires reset", "gpu-reset-required", "gpu.reset", PR_FAIL, NULL},
+	{"available PCIe bandwidth, limited by", "pcie-narrow", "gpu.pcie-width", PR_WARN, NULL},
+	{"HINT: In many cases this error occurs when ACS is enabled", "acs-below-switch", "pcie.acs", PR_WARN, NULL},
+	{"P2P returns wrong data", "iommu-translates", "pcie.iommu", PR_WARN, NULL},
+	{"GPU Direct RDMA Disabled", "rdma-no-peermem", "rdma.peermem", PR_WARN, NULL},
+	{"successful NUMA node read from SysFS had negative value (-1)", "vm-numa-unknown", "gpu.numa-node", PR_WARN,
+	 NULL},
+	{"Persistence mode for GPU", "persistence-off", "gpu.persistence", PR_WARN, NULL},
+	{"No CUDA GPUs are available", "mig-no-instance", "gpu.mig", PR_FAIL, NULL},
+	{"BAR 1: no space for", "bar1-small", "gpu.bar1", PR_WARN, NULL},
+	{"P2P/CNS/chipset not supported", "p2p-geforce", "gpu.p2p", PR_PASS, NULL},
+	{"HW Power Brake Slowdown", "gpu-throttled", "gpu.throttle", PR_WARN, NULL},
+	{"", "server-8gpu", "host.numa-balancing", PR_PASS, NULL},
+	{"version `GLIBC_2.28' not found", "venv-glibc-old", "python.glibc", PR_FAIL, NULL},
+	{"", "next-kernel-no-module", "driver.next-kernel", PR_WARN, NULL},
+	/* what follows from a cause is folded under it */
+	{"", "nvml-missing", "nvml.answers", PR_FAIL, "driver.nvml-library"},
+	{"", "legacy-kepler", "gpu.count", PR_FAIL, "driver.legacy-gpu"},
+	{"", "blackwell-on-550", "gpu.count", PR_FAIL, "driver.new-gpu"},
+	{"", "blackwell-proprietary", "gpu.count", PR_FAIL, "driver.open-module"},
+	{"", "gpu-start-failed", "gpu.count", PR_FAIL, "gpu.start"},
+	{"", "cuda-802-hmm", "cuda.init", PR_FAIL, "cuda.hmm"},
+	{"", "uvm-missing", "cuda.init", PR_FAIL, "driver.uvm"},
+	{"", "container-lost-gpu", "nvml.answers", PR_FAIL, "container.lost-gpu"},
+	{"", "device-permission", "nvml.answers", PR_FAIL, "driver.device-nodes"},
+	{"", "gpu-gsp-hang", "nvml.answers", PR_FAIL, "gpu.gsp"},
+	{"", "container-cpuset", "driver.device-nodes", PR_FAIL, "container.devices"},
+};
+
+static size_t judge(const char *fixture, struct gt_fsroot **fs, struct pr_host **h, struct pr_judged **j)
+{
+	const char *dir = getenv("TESTDIR");
+	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", dir ? dir : TESTS_DIR, fixture);
+	struct gt_err err = {0};
+	struct pr_context c;
+
+	ck_assert_msg(!gt_fs_open(path, fs, &err), "%s", err.msg);
+	ck_assert_msg(!pr_host_discover(*fs, NULL, h, &err), "%s", err.msg);
+	c = (struct pr_context){.host = *h, .fs = *fs};
+	return pr_judge(&c, j);
+}
+
+START_TEST(each_known_failure_is_found_with_its_cause)
+{
+	const struct failure *t = &failures[_i];
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_auto(pr_host) *h = NULL;
+	gt_autofree struct pr_judged *j = NULL;
+	size_t n = judge(t->fixture, &fs, &h, &j), at = 0;
+	const char *cause;
+
+	while (at < n && strcmp(j[at].check->id, t->check))
+		at++;
+	ck_assert_msg(at < n, "there is no check %s", t->check);
+	cause = j[at].cause >= 0 ? j[j[at].cause].check->id : NULL;
+	ck_assert_msg(j[at].f.result == t->result, "%s: %s says %s: %s", t->fixture, t->check,
+		      pr_result_name(j[at].f.result), j[at].f.what);
+	ck_assert_msg(gt_streq(cause, t->cause), "%s: %s is laid to %s", t->fixture, t->check,
+		      cause ? cause : "nothing");
+	ck_assert_msg(!*t->text || (j[at].check->messages && strstr(j[at].check->messages, t->text)),
+		      "%s does not name \"%s\"", t->check, t->text);
+	ck_assert_msg(t->result < PR_WARN || *j[at].f.remedy, "%s: %s has no remedy", t->fixture, t->check);
+}
+END_TEST
+
+START_TEST(a_failure_brings_no_false_alarm)
+{
+	const struct failure *t = &failures[_i];
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_auto(pr_host) *h = NULL;
+	gt_autofree struct pr_judged *j = NULL;
+	size_t n = judge(t->fixture, &fs, &h, &j);
+	/* hosts that have a second trouble by their making */
+	static const char *const also[] = {"container-cpuset: host.shm host.cpu-quota",
+					   "rdma-memlock: ",
+					   "vm-half-topology: ",
+					   "gpu-ecc: ",
+					   "rdma-no-peermem: ",
+					   "toolkit-newer-ptx: "};
+
+	for (size_t i = 0; i < n; i++) {
+		bool named = false;
+
+		if (j[i].f.result < PR_WARN || j[i].cause >= 0 || !strcmp(j[i].check->id, t->check) || t->cause ||
+		    t->result < PR_WARN)
+			continue;
+		for (size_t k = 0; k < GT_ARRAY_SIZE(also); k++)
+			named |= gt_starts_with(also[k], t->fixture) && strstr(also[k], j[i].check->id);
+		ck_assert_msg(named, "%s: %s says %s: %s", t->fixture, j[i].check->id, pr_result_name(j[i].f.result),
+			      j[i].f.what);
+	}
+}
+END_TEST
+
+START_TEST(requirements_of_images_are_read_as_the_runtime_does)
+{
+	static const struct pr_require_facts facts = {
+		.cuda = "12.4", .driver = "550.163.01", .arch = "9.0", .brand = "tesla"};
+	static const struct {
+		const char *expression;
+		int r; /* -1: refused; 2: unknown */
+		const char *why;
+	} t[] = {
+		{"", 1, NULL},
+		{"cuda>=12.4", 1, NULL},
+		{"cuda>=12.5", 0, "cuda>=12.5"},
+		{"cuda>=12.8 brand=tesla,driver>=550,driver<551", 1, NULL},
+		{"cuda>=12.8 brand=geforce,driver>=550,driver<551 brand=tesla,driver>=535,driver<536", 0, "cuda>=12.8"},
+		{"driver!=550.163.01", 0, "driver!=550.163.01"},
+		{"arch>=9.0,cuda<13", 1, NULL},
+		{"cuda", -1, NULL},
+		{"cuda=>12", -1, NULL},
+		{"cuda!12", -1, NULL},
+		{"magic>=1", -1, NULL},
+		{"brand>tesla", -1, NULL},
+		{"cuda>=x", -1, NULL},
+	};
+	struct pr_require_facts less = facts;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_autofree char *why = NULL;
+		struct gt_err err = {0};
+		bool unknown = false;
+		int r = pr_require(t[i].expression, &facts, &why, &unknown, &err);
+
+		ck_assert_msg((r < 0 ? -1 : r) == t[i].r && !unknown, "\"%s\": %d %s", t[i].expression, r, err.msg);
+		ck_assert_msg(gt_streq(why, t[i].why), "\"%s\": %s", t[i].expression, why ? why : "(no reason)");
+	}
+	less.brand = NULL;
+	gt_autofree char *why = NULL;
+	bool unknown = false;
+	ck_assert_int_eq(pr_require("cuda>=13 brand=tesla,driver>=550", &less, &why, &unknown, NULL), 0);
+	ck_assert(unknown);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("probe_failures");
+	TCase *tc = tcase_create("all");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_loop_test(tc, each_known_failure_is_found_with_its_cause, 0, (int)GT_ARRAY_SIZE(failures));
+	tcase_add_loop_test(tc, a_failure_brings_no_false_alarm, 0, (int)GT_ARRAY_SIZE(failures));
+	tcase_add_test(tc, requirements_of_images_are_read_as_the_runtime_does);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
