@@ -91,7 +91,7 @@ class Case:
         with tempfile.TemporaryDirectory() as where:
             self.files(where)
             subprocess.run([RT_CASE, where], check=True)
-            results = {"losses": np.fromfile(f"{where}/losses.bin", "<f8")}
+            results = {k: np.fromfile(f"{where}/{k}.bin", "<f8") for k in ("losses", "scales")}
             for entry in os.listdir(where):
                 if entry.endswith((".grad.bin", ".out.bin")):
                     results[entry[:-4]] = np.fromfile(f"{where}/{entry}", "<f4")

@@ -7,11 +7,12 @@
  *                { "op": "param", "name": "w", "shape": [7,5] },
  *                { "op": "linear", "name": "y", "in": ["x","w",null] }, … ],
  *     "loss": "loss", "steps": 1, "watch": ["y"],
- *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0 },
+ *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0, "amp": "bf16", "accum": 1, "clip_norm": 0,
+ *                  "loss_scale": 0 (not 0: the scaler is on and starts there), "scale_interval": 0 },
  *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0 } }
  *
  * Reads NAME.bin for every parameter, and for every input one tensor per step, one behind the other. Writes losses.bin
- * (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin for every parameter, NAME.out.bin for every
+ * and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin for every parameter, NAME.out.bin for every
  * node in "watch".
  */
 #include <errno.h>
@@ -104,6 +105,21 @@ static struct rt_node *apply(struct test *t, const json_t *row, struct rt_node *
 	return NULL;
 }
 
+static enum rt_optimizer_kind optimizer_of(const char *kind)
+{
+	static const char *const names[] = { [RT_SGD] = "sgd", [RT_ADAM] = "adam", [RT_ADAMW] = "adamw", [RT_ADAMW8] = "adamw8" };
+
+	for (size_t i = RT_SGD; i < GT_ARRAY_SIZE(names); i++)
+		if (gt_streq(kind, names[i]))
+			return (enum rt_optimizer_kind)i;
+	return RT_NO_OPTIMIZER;
+}
+
+static enum rt_dtype amp_of(const char *name)
+{
+	return gt_streq(name, "bf16") ? RT_BF16 : gt_streq(name, "f16") ? RT_F16 : RT_F32;
+}
+
 static int build(struct test *t, struct gt_err *err)
 {
 	const json_t *list = json_object_get(t->doc, "nodes"), *o = json_object_get(t->doc, "optimizer");
@@ -116,8 +132,13 @@ static int build(struct test *t, struct gt_err *err)
 		.logits_slice_bytes = (uint64_t)gt_json_get_int(options, "logits_slice_bytes", 0),
 		.keep_gradients = true,
 		.no_reuse = true,
-		.optimizer = { .kind = gt_streq(kind, "adamw") ? RT_ADAMW : gt_streq(kind, "sgd") ? RT_SGD : RT_NO_OPTIMIZER,
-			       .lr = gt_json_get_real(o, "lr", 0), .weight_decay = gt_json_get_real(o, "weight_decay", 0),
+		.amp = amp_of(gt_json_get_str(options, "amp", "")),
+		.accum = (int)gt_json_get_int(options, "accum", 1),
+		.clip_norm = gt_json_get_real(options, "clip_norm", 0),
+		.scaler = { .use = gt_json_get_real(options, "loss_scale", 0) > 0 ? RT_SCALER_ON : RT_SCALER_AUTO,
+			    .init = gt_json_get_real(options, "loss_scale", 0),
+			    .interval = gt_json_get_int(options, "scale_interval", 0) },
+		.optimizer = { .kind = optimizer_of(kind), .lr = gt_json_get_real(o, "lr", 0), .weight_decay = gt_json_get_real(o, "weight_decay", 0),
 			       .momentum = gt_json_get_real(o, "momentum", 0) },
 	};
 	struct rt_node *root = NULL;
@@ -214,7 +235,8 @@ static int run(struct test *t, struct gt_err *err)
 {
 	int64_t steps = gt_json_get_int(t->doc, "steps", 1);
 	gt_autofree double *losses = gt_xcalloc((size_t)steps + 1, sizeof(*losses));
-	gt_autofree char *path = gt_xasprintf("%s/losses.bin", t->dir);
+	gt_autofree double *scales = gt_xcalloc((size_t)steps + 1, sizeof(*scales));
+	gt_autofree char *path = gt_xasprintf("%s/losses.bin", t->dir), *scales_path = gt_xasprintf("%s/scales.bin", t->dir);
 	int r = load_leaves(t, steps, err);
 
 	for (int64_t s = 0; !r && s < steps; s++) {
@@ -225,11 +247,14 @@ static int run(struct test *t, struct gt_err *err)
 			in[i] = t->input[i] + (size_t)s * t->input_bytes[i];
 		r = rt_step(t->program, in, &m, err);
 		losses[s] = m.loss;
+		scales[s] = m.loss_scale;
 	}
 	if (!r)
 		r = save_results(t, err);
 	if (!r)
 		r = save_watched(t, err);
+	if (!r)
+		r = gt_file_write(scales_path, (const char *)scales, (size_t)steps * sizeof(double), 0644, err);
 	return r ? r : gt_file_write(path, (const char *)losses, (size_t)steps * sizeof(double), 0644, err);
 }
 
