@@ -80,7 +80,7 @@ static int check_options(const struct run *r, struct gt_err *err)
 {
 	const struct bn_train_options *o = &r->o;
 	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->size, o->steps,
-				  o->warmup, o->accum };
+				  o->warmup, o->accum, o->checkpoint };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i] > DIM_MAX)
@@ -125,6 +125,8 @@ static int build(struct run *r, struct gt_err *err)
 		.profile = r->o.profile,
 		.amp = amp_type(r->o.amp),
 		.accum = (int)r->o.accum,
+		.checkpoint = (int)r->o.checkpoint,
+		.fit_bytes = r->o.fit_bytes,
 		.clip_norm = r->o.clip_norm,
 		.optimizer = optimizer_of(&r->o),
 	};

@@ -13,6 +13,8 @@ struct bn_train_options {
 	const char *data; /* file or directory of text; NULL: gpt reads the licences of this host, gpt2 random tokens */
 	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
 	uint64_t accum;		/* batches per update */
+	uint64_t checkpoint;	/* segments; 0: none */
+	uint64_t fit_bytes;	/* choose them for this much memory */
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;

@@ -27,6 +27,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
 	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_UINT, &options.accum },
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
+	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
+	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
 	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },

@@ -174,6 +174,9 @@ struct rt_options {
 	struct rt_optimizer optimizer;
 	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory */
 	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB */
+	int checkpoint;		      /* forward pass in so many segments, 2 or more: keep what crosses them (pass/checkpoint.c) */
+	int checkpoint_again;	      /* how many of them, from the first, are made again; 0: all but the last */
+	uint64_t fit_bytes;	      /* choose both, for the least work that needs no more memory than this; 0: off */
 	int accum;		      /* batches per update, 0 means 1; see rt_step */
 	double clip_norm;	      /* most that the gradients' global 2-norm may be; 0: any */
 	struct rt_scaler scaler;
@@ -188,7 +191,7 @@ struct rt_options {
 };
 struct rt_program;
 /* On failure nothing is left behind: shape errors (-EINVAL), no such backend (-ENOSYS/-ENODEV), more memory than there is
- * (-ENOMEM, with the size). All memory of the program is mapped, placed and touched here. */
+ * (-ENOMEM, with the size and what would make it fit). All memory of the program is mapped, placed and touched here. */
 int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
 	       struct gt_err *err);
 void rt_program_free(struct rt_program *p);

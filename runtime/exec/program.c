@@ -4,7 +4,6 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-#include <unistd.h>
 #include "runtime/cuda/cuda.h"
 #include "runtime/exec/program.h"
 
@@ -15,6 +14,9 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 
 	if (o->amp != RT_F32 && o->amp != RT_BF16 && o->amp != RT_F16)
 		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are possible", rt_dtype_name(o->amp));
+	if (o->checkpoint < 0 || o->checkpoint_again < 0)
+		return gt_fail(err, EINVAL, "%d segments, %d of them made again: neither may be negative", o->checkpoint,
+			       o->checkpoint_again);
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
 	if (!isfinite(z->lr) || z->lr < 0 || !isfinite(z->weight_decay) || z->weight_decay < 0)
@@ -61,21 +63,6 @@ static int check_loss(const struct rt_graph *g, const struct rt_node *loss, stru
 	return 0;
 }
 
-static int check_memory(const struct rt_program *p, struct gt_err *err)
-{
-	uint64_t limit = p->opt.memory_limit_bytes, need = p->plan.arena_bytes;
-	char have[32], want[32];
-
-	if (!limit)
-		limit = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	if (need <= limit)
-		return 0;
-	gt_format_bytes(want, sizeof(want), need);
-	gt_format_bytes(have, sizeof(have), limit);
-	return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: take a smaller batch or model", want,
-		       have);
-}
-
 static int run_passes(struct rt_program *p, struct gt_err *err)
 {
 	int r = 0;
@@ -91,27 +78,41 @@ static int run_passes(struct rt_program *p, struct gt_err *err)
 	return r;
 }
 
-static int build(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+static void clear_plan(struct rt_plan *plan)
 {
-	int r;
+	rt_ir_clear(&plan->ir);
+	free(plan->gradient);
+	free(plan->toggles);
+	memset(plan, 0, sizeof(*plan));
+}
 
+int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+{
+	clear_plan(&p->plan);
+	json_array_clear(p->passes);
 	p->plan.opt = &p->opt;
+	p->plan.threads = p->cpu.threads;
 	rt_ir_copy(&p->plan.ir, &g->ir);
 	p->plan.n_graph_nodes = g->ir.n_nodes;
 	p->plan.loss = p->plan.ir.nodes[loss->id];
 	p->plan.gradient = gt_xcalloc((size_t)g->ir.n_nodes, sizeof(*p->plan.gradient));
+	return run_passes(p, err);
+}
+
+static int build(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+{
+	int r;
+
 	r = rt_cpu_open(&p->cpu, p->opt.threads, err);
-	if (r)
-		return r;
-	p->plan.threads = p->cpu.threads;
-	p->scale.on = rt_plan_scales_loss(&p->plan);
-	r = run_passes(p, err);
 	if (!r)
-		r = check_memory(p, err);
+		r = rt_program_plan(p, g, loss, err);
+	if (!r)
+		r = rt_program_fit(p, g, loss, err);
 	if (!r)
 		r = rt_arena_map(&p->arena, p->plan.arena_bytes, !p->opt.no_huge_pages, p->cpu.threads, err);
 	if (r)
 		return r;
+	p->scale.on = rt_plan_scales_loss(&p->plan);
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
 		if (p->plan.ir.nodes[i]->first >= 0)
 			p->plan.ir.nodes[i]->data = p->arena.base + p->plan.ir.nodes[i]->offset;
@@ -157,9 +158,7 @@ void rt_program_free(struct rt_program *p)
 	if (!p)
 		return;
 	rt_arena_unmap(&p->arena);
-	rt_ir_clear(&p->plan.ir);
-	free(p->plan.gradient);
-	free(p->plan.toggles);
+	clear_plan(&p->plan);
 	json_decref(p->passes);
 	free(p);
 }

@@ -27,6 +27,10 @@ struct rt_program {
 	struct rt_scale scale;
 	json_t *passes;
 };
+/* From graph to a program without memory, by the options that p has now; may be done again. */
+int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
+/* See that the plan fits: choose the checkpointing for options.fit_bytes, and refuse what the machine cannot hold. */
+int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
 void rt_program_init_params(struct rt_program *p);
 /* First node that is not finite when the forward pass is run again call by call; NULL if all are. */
 const struct rt_node *rt_program_find_nonfinite(struct rt_program *p);

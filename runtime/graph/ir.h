@@ -62,6 +62,7 @@ struct rt_call {
 	struct rt_attr attr;
 	enum rt_phase phase;
 	const char *origin; /* name of the forward node whose gradient this call makes, or of the parameter; NULL: forward */
+	bool again;	    /* makes once more what a forward call made (pass/checkpoint.c) */
 	double seconds; /* with options.profile: summed over steps */
 };
 

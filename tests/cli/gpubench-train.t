@@ -31,6 +31,16 @@ Four batches per update, clipped, with 8-bit moments: each says what it did.
   4 batches per update; 52 gradients added to in place, 0 by a call
   clipped to a global norm of 0.5
 
+Checkpointing keeps the loss to the last bit; a budget chooses how much of it there is, or says what would fit.
+
+  $ for c in 0 3; do gpubench train gpt --steps 3 --checkpoint $c --threads 2 --json --quiet > c$c.json; done
+  $ gpubench train gpt --steps 3 --fit 16M --threads 2 --json --quiet > fit.json
+  $ python3 -c 'import json; a, b, c = (json.load(open(f)) for f in ("c0.json", "c3.json", "fit.json")); print(a["loss"] == b["loss"] == c["loss"], a["planned_bytes"] > b["planned_bytes"], c["planned_bytes"] <= 16 << 20 < a["planned_bytes"])'
+  True True True
+  $ gpubench train gpt --fit 8M --quiet
+  gpubench: the program needs * MiB of memory and 8.0 MiB may be used: checkpointing in * segments would still need * MiB; take a smaller batch or model (glob)
+  [70]
+
 A run on text whose held-out loss does not fall is void, not fast.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory plan and the passes, over random graphs. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include "runtime/exec/program.h"
 #include "runtime/pass/memplan.h"
 #include "tests/unit/check_runtime.h"
@@ -121,6 +123,128 @@ START_TEST(poisoned_memory_gives_the_same_bits)
 }
 END_TEST
 
+START_TEST(checkpointed_graphs_give_the_same_bits)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = random_graph(g, (uint64_t)_i);
+	struct rt_optimizer sgd = { .kind = RT_SGD, .lr = 1e-4, .momentum = 0.9 };
+	gt_auto(rt_program) *plain = compile(g, loss, (struct rt_options){ .optimizer = sgd });
+	gt_auto(rt_program) *again = compile(g, loss, (struct rt_options){ .optimizer = sgd, .poison = true,
+									     .checkpoint = 2 + _i % 6,
+									     .amp = _i % 10 == 9 ? RT_BF16 : RT_F32 });
+
+	if (_i % 10 == 9) {
+		rt_program_free(plain);
+		plain = compile(g, loss, (struct rt_options){ .optimizer = sgd, .amp = RT_BF16 });
+	}
+	three_steps(plain);
+	three_steps(again);
+	same_parameters(g, plain, again, _i);
+}
+END_TEST
+
+static const struct rt_gpt_config deep = { .batch = 2, .seq = 64, .layers = 8, .width = 64, .heads = 2, .vocab = 256 };
+
+static void train_deep(struct rt_program *p, double losses[4])
+{
+	int32_t tokens[128], targets[128];
+	struct rt_metrics m = { 0 };
+
+	for (uint64_t t = 0; t < 4; t++) {
+		for (uint64_t i = 0; i < 128; i++) {
+			tokens[i] = (int32_t)(rt_random_u64(1, t, i) % 256);
+			targets[i] = (tokens[i] + 1) % 256;
+		}
+		ck_assert_int_eq(rt_step(p, (const void *[]){ tokens, targets }, &m, NULL), 0);
+		losses[t] = m.loss;
+	}
+}
+
+/* 2 to 9 segments, with accumulation and the scaler too: the same bits, less memory, more work. */
+START_TEST(checkpointing_changes_memory_and_work_alone)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_gpt(g, &deep);
+	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .accum = _i % 2 + 1,
+				  .amp = _i % 4 == 3 ? RT_F16 : RT_F32 };
+	gt_auto(rt_program) *plain = compile(g, loss, opt), *again = NULL;
+	double a[4], b[4];
+
+	opt.checkpoint = 2 + _i;
+	again = compile(g, loss, opt);
+	train_deep(plain, a);
+	train_deep(again, b);
+	ck_assert(!memcmp(a, b, sizeof(a)));
+	same_parameters(g, plain, again, _i);
+	ck_assert_uint_lt(again->plan.arena_bytes, plain->plan.arena_bytes);
+	ck_assert_double_gt(rt_program_flops(again), 1.1 * rt_program_flops(plain));
+	ck_assert_double_lt(rt_program_flops(again), 1.4 * rt_program_flops(plain));
+}
+END_TEST
+
+/* Every budget between the least and none is kept, tighter ones with no less work. */
+START_TEST(a_budget_chooses_the_segments)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_gpt(g, &deep);
+	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } };
+	gt_auto(rt_program) *plain = compile(g, loss, opt);
+	double a[4], b[4], work = rt_program_flops(plain);
+	struct rt_program *p = NULL;
+	struct gt_err err = { 0 };
+	int fitted = 0;
+
+	train_deep(plain, a);
+	for (uint64_t budget = plain->plan.arena_bytes;; budget = budget * 97 / 100) {
+		opt.fit_bytes = budget;
+		if (rt_compile(g, loss, &opt, &p, &err) < 0)
+			break;
+		ck_assert_uint_le(p->plan.arena_bytes, budget);
+		ck_assert_double_ge(rt_program_flops(p) * 1.0000001, work);
+		work = rt_program_flops(p);
+		if (fitted++ % 4 == 1) {
+			train_deep(p, b);
+			ck_assert(!memcmp(a, b, sizeof(a)));
+		}
+		rt_program_free(p);
+		p = NULL;
+	}
+	ck_assert_int_ge(fitted, 8);
+	ck_assert_int_eq(err.code, ENOMEM);
+	ck_assert_msg(strstr(err.msg, "segments would still need") != NULL, "said: %s", err.msg);
+	opt.memory_limit_bytes = plain->plan.arena_bytes - 1;
+	opt.fit_bytes = 0;
+	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, &err), -ENOMEM);
+	ck_assert_msg(strstr(err.msg, "segments would need") != NULL, "said: %s", err.msg);
+}
+END_TEST
+
+/* What the report says, seen from outside: the growth of this process, which runs nothing else. */
+START_TEST(the_reported_peak_is_the_measured_one)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_gpt_config k = deep;
+	gt_auto(rt_program) *warm = NULL, *p = NULL;
+	struct rusage before, after;
+	double losses[4];
+
+	warm = compile(g, rt_model_gpt(g, &deep), (struct rt_options){ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } });
+	train_deep(warm, losses);
+	rt_graph_free(g);
+	g = rt_graph_new();
+	k.vocab = 100000;
+	getrusage(RUSAGE_SELF, &before);
+	p = compile(g, rt_model_gpt(g, &k), (struct rt_options){ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 },
+								  .checkpoint = _i });
+	train_deep(p, losses);
+	getrusage(RUSAGE_SELF, &after);
+	ck_assert_msg(fabs((double)(after.ru_maxrss - before.ru_maxrss) * 1024 - (double)rt_program_planned_bytes(p)) <
+			      0.03 * (double)rt_program_planned_bytes(p) + (8 << 20),
+		      "grew by %ld KiB, planned %llu KiB", after.ru_maxrss - before.ru_maxrss,
+		      (unsigned long long)rt_program_planned_bytes(p) / 1024);
+}
+END_TEST
+
 START_TEST(planned_bytes_are_what_is_mapped)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -158,6 +282,12 @@ TCase *case_plan(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, no_two_live_tensors_share_memory, 0, GRAPHS);
 	tcase_add_loop_test(t, poisoned_memory_gives_the_same_bits, 0, GRAPHS);
+	tcase_add_loop_test(t, checkpointed_graphs_give_the_same_bits, 0, GRAPHS);
+	tcase_add_loop_test(t, checkpointing_changes_memory_and_work_alone, 0, 8);
+	tcase_add_test(t, a_budget_chooses_the_segments);
+#ifndef __SANITIZE_ADDRESS__
+	tcase_add_loop_test(t, the_reported_peak_is_the_measured_one, 0, 3);
+#endif
 	tcase_add_test(t, planned_bytes_are_what_is_mapped);
 	tcase_add_test(t, inference_keeps_nothing_for_the_backward_pass);
 	return t;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Into how many segments the forward pass is cut, and how many of them are made again, so that the program fits. */
+#include <errno.h>
+#include <unistd.h>
+#include "lib/parse.h"
+#include "runtime/exec/program.h"
+
+struct search {
+	struct rt_program *p;
+	const struct rt_graph *g;
+	const struct rt_node *loss;
+	uint64_t limit;
+	/* the best so far */
+	int segments, again;
+	double flops;
+	uint64_t bytes;
+	/* what would need least, if nothing fits */
+	int least_segments;
+	uint64_t least_bytes;
+};
+
+static int try(struct search *s, int segments, int again, bool *ret_fits, struct gt_err *err)
+{
+	double flops;
+	int r;
+
+	s->p->opt.checkpoint = segments;
+	s->p->opt.checkpoint_again = again;
+	r = rt_program_plan(s->p, s->g, s->loss, err);
+	if (r)
+		return r;
+	*ret_fits = s->p->plan.arena_bytes <= s->limit;
+	flops = rt_program_flops(s->p);
+	if (s->p->plan.arena_bytes < s->least_bytes) {
+		s->least_bytes = s->p->plan.arena_bytes;
+		s->least_segments = segments;
+	}
+	if (*ret_fits && (!s->segments || flops < s->flops)) {
+		s->segments = segments;
+		s->again = again;
+		s->flops = flops;
+		s->bytes = s->p->plan.arena_bytes;
+	}
+	return 0;
+}
+
+/* For each number of segments the fewest that must be made again, by bisection: making more of them again needs less. */
+static int search(struct search *s, struct gt_err *err)
+{
+	static const int cuts[] = { 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
+	int r = 0;
+
+	s->least_bytes = UINT64_MAX;
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(cuts) && cuts[i] <= s->g->ir.n_calls; i++) {
+		int lo = 1, hi = cuts[i] - 1;
+		bool fits = false;
+
+		r = try(s, cuts[i], hi, &fits, err);
+		while (!r && fits && lo < hi) {
+			int middle = (lo + hi) / 2;
+			bool enough = false;
+
+			r = try(s, cuts[i], middle, &enough, err);
+			lo = enough ? lo : middle + 1;
+			hi = enough ? middle : hi;
+		}
+	}
+	return r;
+}
+
+static int too_much(const struct search *s, uint64_t need, struct gt_err *err)
+{
+	char want[32], have[32], least[32];
+
+	gt_format_bytes(want, sizeof(want), need);
+	gt_format_bytes(have, sizeof(have), s->limit);
+	gt_format_bytes(least, sizeof(least), s->segments ? s->bytes : s->least_bytes);
+	if (s->segments)
+		return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: checkpointing in %d segments "
+			       "would need %s", want, have, s->segments, least);
+	if (s->least_bytes < need)
+		return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: checkpointing in %d segments "
+			       "would still need %s; take a smaller batch or model", want, have, s->least_segments, least);
+	return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: take a smaller batch or model", want,
+		       have);
+}
+
+int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+{
+	uint64_t machine = p->opt.memory_limit_bytes, need = p->plan.arena_bytes;
+	struct search s = { .p = p, .g = g, .loss = loss };
+	bool fits;
+	int r;
+
+	if (!machine)
+		machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	s.limit = p->opt.fit_bytes ? GT_MIN(p->opt.fit_bytes, machine) : machine;
+	if (need <= s.limit)
+		return 0;
+	r = search(&s, err);
+	if (r)
+		return r;
+	if (!p->opt.fit_bytes || !s.segments)
+		return too_much(&s, need, err);
+	return try(&s, s.segments, s.again, &fits, err);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Activation checkpointing. The forward calls are cut into segments where few bytes cross; of a recomputed segment only what
+ * later segments read is kept, and the rest is made again, by copies of the same calls, right before the backward pass first
+ * wants it. The last segment is never recomputed: its backward pass comes next. Copies run the same kernels on the same
+ * values, so that all results stay the same bits.
+ */
+#include <string.h>
+#include "runtime/pass/pass.h"
+
+struct span {
+	int first, end; /* forward calls */
+};
+struct work {
+	struct rt_plan *plan;
+	int n_forward;
+	int *segment;	       /* of each forward call */
+	struct rt_node **copy; /* by node id: what stands for it in the backward pass, or NULL */
+	int n_nodes, copies;
+	double flops;
+};
+
+/* Bytes of values that forward calls before `at` make and calls from `at` on read. */
+static uint64_t crossing_bytes(const struct rt_plan *p, int at, int n_forward)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < at; i++)
+		for (int k = 0; k < RT_MAX_IO; k++) {
+			const struct rt_node *n = p->ir.calls[i]->out[k];
+			bool crosses = false;
+
+			for (int j = at; n && n->role == RT_ROLE_VALUE && j < n_forward && !crosses; j++)
+				crosses = rt_reads(p->ir.calls[j], n);
+			bytes += crosses ? rt_node_bytes(n) : 0;
+		}
+	return bytes;
+}
+
+static double made_bytes(const struct rt_plan *p, int call)
+{
+	double bytes = 0;
+
+	for (int k = 0; k < RT_MAX_IO; k++)
+		if (p->ir.calls[call]->out[k] && p->ir.calls[call]->out[k]->role == RT_ROLE_VALUE)
+			bytes += (double)rt_node_bytes(p->ir.calls[call]->out[k]);
+	return bytes;
+}
+
+/*
+ * Where to cut into n segments of about equal bytes: at the nearest place, within half a segment, where the least crosses.
+ * Returns how many segments there are; first[s] is where segment s starts.
+ */
+static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
+{
+	gt_autofree uint64_t *cross = gt_xcalloc((size_t)n_forward + 1, sizeof(*cross));
+	gt_autofree double *sum = gt_xcalloc((size_t)n_forward + 1, sizeof(*sum));
+	int made = 1;
+
+	for (int i = 0; i < n_forward; i++) {
+		sum[i + 1] = sum[i] + made_bytes(p, i);
+		cross[i] = crossing_bytes(p, i, n_forward);
+	}
+	first[0] = 0;
+	for (int s = 1; s < n; s++) {
+		double at = sum[n_forward] * s / n, reach = sum[n_forward] / n / 2;
+		int best = -1;
+
+		for (int i = first[made - 1] + 1; i < n_forward; i++) {
+			double far = sum[i] > at ? sum[i] - at : at - sum[i];
+			double best_far = best < 0 ? 0 : sum[best] > at ? sum[best] - at : at - sum[best];
+
+			if (far <= reach && (best < 0 || cross[i] < cross[best] || (cross[i] == cross[best] && far < best_far)))
+				best = i;
+		}
+		if (best > 0)
+			first[made++] = best;
+	}
+	return made;
+}
+
+static struct rt_node *copy_node(struct work *w, const struct rt_node *n)
+{
+	gt_autofree char *name = gt_xasprintf("again %s", n->name);
+
+	return rt_ir_node(&w->plan->ir, n->role, n->dtype, &n->shape, name);
+}
+
+/* Which call of the segment makes n? -1: none. */
+static int maker_in(const struct work *w, const struct span *s, const struct rt_node *n)
+{
+	for (int i = s->first; n && i < s->end; i++)
+		if (rt_writes(w->plan->ir.calls[i], n))
+			return i;
+	return -1;
+}
+
+/* Kept anyway: a later segment's forward pass reads it. */
+static bool crosses(const struct work *w, const struct span *s, const struct rt_node *n)
+{
+	for (int i = s->end; i < w->n_forward; i++)
+		if (rt_reads(w->plan->ir.calls[i], n))
+			return true;
+	return false;
+}
+
+/* Mark the calls of the segment that make what the backward pass reads and what these in turn read. */
+static bool find_needed(const struct work *w, const struct span *s, bool *needed)
+{
+	bool any = false;
+
+	for (int i = w->n_forward; i < w->plan->ir.n_calls; i++)
+		for (int k = 0; k < RT_MAX_IO; k++) {
+			const struct rt_node *n = w->plan->ir.calls[i]->in[k];
+			int at = n ? maker_in(w, s, n) : -1;
+
+			if (at >= 0 && !crosses(w, s, n))
+				needed[at] = any = true;
+		}
+	for (int i = s->end - 1; i >= s->first; i--)
+		for (int k = 0; needed[i] && k < RT_MAX_IO; k++) {
+			const struct rt_node *n = w->plan->ir.calls[i]->in[k];
+			int at = n ? maker_in(w, s, n) : -1;
+
+			if (at >= 0 && !crosses(w, s, n))
+				needed[at] = true;
+		}
+	return any;
+}
+
+/* A copy of forward call i: reads copies where there are any, writes new ones. State is written once, by the original. */
+static struct rt_call *copy_call(struct work *w, const struct span *s, int i)
+{
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	*c = *w->plan->ir.calls[i];
+	c->phase = RT_PHASE_BACKWARD;
+	c->origin = c->out[0]->name;
+	c->again = true;
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->out[k];
+
+		if (c->in[k] && w->copy[c->in[k]->id])
+			c->in[k] = w->copy[c->in[k]->id];
+		if (!n)
+			continue;
+		if (n->role == RT_ROLE_STATE || n->role == RT_ROLE_PARAM)
+			c->out[k] = NULL;
+		else
+			c->out[k] = w->copy[n->id] = copy_node(w, n);
+		/* what later segments read exists already; this copy is only written because its call is run */
+		if (n->role == RT_ROLE_VALUE && crosses(w, s, n))
+			w->copy[n->id] = NULL;
+	}
+	w->flops += c->op->flops ? c->op->flops(c) : 0;
+	w->copies++;
+	return c;
+}
+
+/* First backward call that reads what the segment makes and does not keep. */
+static int first_use(const struct work *w, const struct span *s)
+{
+	for (int i = w->n_forward; i < w->plan->ir.n_calls; i++)
+		for (int k = 0; k < RT_MAX_IO; k++) {
+			const struct rt_node *n = w->plan->ir.calls[i]->in[k];
+
+			if (n && maker_in(w, s, n) >= 0 && !crosses(w, s, n))
+				return i;
+		}
+	return -1;
+}
+
+static void recompute(struct work *w, const struct span *s)
+{
+	gt_autofree bool *needed = gt_xcalloc((size_t)w->n_forward, sizeof(*needed));
+	int at;
+
+	if (!find_needed(w, s, needed))
+		return;
+	at = first_use(w, s);
+	memset(w->copy, 0, (size_t)w->n_nodes * sizeof(struct rt_node *));
+	for (int i = s->first; i < s->end; i++)
+		if (needed[i])
+			rt_plan_insert(w->plan, at++, copy_call(w, s, i));
+	for (int i = at; i < w->plan->ir.n_calls; i++)
+		for (int k = 0; k < RT_MAX_IO; k++) {
+			struct rt_node *n = w->plan->ir.calls[i]->in[k];
+
+			if (n && n->id < w->n_nodes && w->copy[n->id])
+				w->plan->ir.calls[i]->in[k] = w->copy[n->id];
+		}
+}
+
+static int checkpoint(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct work w = { .plan = p, .n_nodes = p->ir.n_nodes };
+	gt_autofree int *first = NULL;
+	int segments, again;
+
+	if (p->opt->checkpoint < 2 || !rt_plan_trains(p))
+		return 0;
+	while (w.n_forward < p->ir.n_calls && p->ir.calls[w.n_forward]->phase == RT_PHASE_FORWARD)
+		w.n_forward++;
+	first = gt_xcalloc((size_t)p->opt->checkpoint + 1, sizeof(*first));
+	segments = cut(p, w.n_forward, p->opt->checkpoint, first);
+	first[segments] = w.n_forward;
+	again = p->opt->checkpoint_again ? GT_MIN(p->opt->checkpoint_again, segments - 1) : segments - 1;
+	w.copy = gt_xcalloc((size_t)w.n_nodes, sizeof(struct rt_node *));
+	/* The backward pass meets the last of them first. */
+	for (int s = again - 1; s >= 0; s--)
+		recompute(&w, &(struct span){ first[s], first[s + 1] });
+	free(w.copy);
+	gt_buf_printf(did, "%d of %d segments made again in the backward pass: %d calls, %.1f Gflop more", again, segments,
+		      w.copies, w.flops / 1e9);
+	return 0;
+}
+
+const struct rt_pass rt_pass_checkpoint = { .name = "checkpoint", .run = checkpoint };
