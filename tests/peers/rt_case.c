@@ -12,8 +12,8 @@
  *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0 } }
  *
  * Reads NAME.bin for every parameter, and for every input one tensor per step, one behind the other. Writes losses.bin
- * and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin for every parameter, NAME.out.bin for every
- * node in "watch".
+ * and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin
+ * for every parameter, NAME.out.bin for every node in "watch".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -138,8 +138,8 @@ static int build(struct test *t, struct gt_err *err)
 		.scaler = { .use = gt_json_get_real(options, "loss_scale", 0) > 0 ? RT_SCALER_ON : RT_SCALER_AUTO,
 			    .init = gt_json_get_real(options, "loss_scale", 0),
 			    .interval = gt_json_get_int(options, "scale_interval", 0) },
-		.optimizer = { .kind = optimizer_of(kind), .lr = gt_json_get_real(o, "lr", 0), .weight_decay = gt_json_get_real(o, "weight_decay", 0),
-			       .momentum = gt_json_get_real(o, "momentum", 0) },
+		.optimizer = { .kind = optimizer_of(kind), .lr = gt_json_get_real(o, "lr", 0),
+			       .weight_decay = gt_json_get_real(o, "weight_decay", 0), .momentum = gt_json_get_real(o, "momentum", 0) },
 	};
 	struct rt_node *root = NULL;
 
