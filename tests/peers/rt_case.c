@@ -139,7 +139,8 @@ static int build(struct test *t, struct gt_err *err)
 			    .init = gt_json_get_real(options, "loss_scale", 0),
 			    .interval = gt_json_get_int(options, "scale_interval", 0) },
 		.optimizer = { .kind = optimizer_of(kind), .lr = gt_json_get_real(o, "lr", 0),
-			       .weight_decay = gt_json_get_real(o, "weight_decay", 0), .momentum = gt_json_get_real(o, "momentum", 0) },
+			       .weight_decay = gt_json_get_real(o, "weight_decay", 0),
+			       .momentum = gt_json_get_real(o, "momentum", 0) },
 	};
 	struct rt_node *root = NULL;
 
