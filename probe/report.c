@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/cli.h"
+#include "lib/file.h"
 #include "lib/table.h"
 #include "probe/check/check.h"
 #include "probe/gpuprobe.h"
+#include "probe/render.h"
 
 static const char *verdict_word(int exit_code)
 {
@@ -226,10 +228,14 @@ static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
 }
 
 static bool require_gpu;
+static const char *format, *output;
+static const char *const formats[] = { "text", "json", "line", "markdown", "openmetrics", NULL };
 double pr_nvml_timeout_s;
 bool pr_ask_cuda;
 static const struct gt_opt report_opts[] = {
 	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
+	{ 'f', "format", "FORMAT", "text, json, line (for monitoring), markdown or openmetrics", GT_OPT_CHOICE, &format, formats },
+	{ 'o', "output", "FILE", "write the report to FILE, whole or not at all; not for text", GT_OPT_STR, &output },
 	PR_OPT_CUDA,
 	PR_OPT_NVML_TIMEOUT,
 	{ 0 },
@@ -245,26 +251,54 @@ int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 	return pr_host_discover(cli->fs, &opts, ret, &cli->err);
 }
 
+/* In the form that was asked for; to a file a report for people is never written by mistake. */
+static int put_report(struct gt_cli *cli, const json_t *doc)
+{
+	static const struct {
+		const char *format;
+		void (*render)(const json_t *doc, struct gt_buf *out);
+	} renders[] = { { "line", pr_render_line }, { "markdown", pr_render_markdown }, { "openmetrics", pr_render_metrics } };
+	const char *form = format ? format : cli->json ? "json" : "text";
+	gt_auto_buf out = { 0 };
+
+	if (!strcmp(form, "text")) {
+		print_text(doc, cli->verbose > 0, cli->quiet, cli->color);
+		return 0;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(renders); i++)
+		if (!strcmp(form, renders[i].format))
+			renders[i].render(doc, &out);
+	if (!strcmp(form, "json")) {
+		gt_autofree char *text = gt_json_text(doc);
+
+		gt_buf_puts(&out, text);
+	}
+	if (output)
+		return gt_file_write(output, out.s, out.len, 0644, &cli->err);
+	fwrite(out.s, 1, out.len, stdout);
+	return 0;
+}
+
 static int run_report(struct gt_cli *cli, int argc, char **argv)
 {
 	struct pr_context c = { .fs = cli->fs, .require_gpu = require_gpu };
 	gt_auto(pr_host) *h = NULL;
 	gt_autofree struct pr_judged *j = NULL;
 	gt_auto_json *doc = NULL;
-	int r = pr_discover_as_asked(cli, &h), code;
 	size_t n;
+	int r, code;
 
+	if (output && !cli->json && (!format || !strcmp(format, "text")))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--output needs --format json, line, markdown or openmetrics");
+	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;
 	c.host = h;
 	n = pr_judge(&c, &j);
 	code = pr_exit_code(j, n);
 	doc = build(h, j, n, code);
-	if (cli->json)
-		gt_json_print(stdout, doc);
-	else
-		print_text(doc, cli->verbose > 0, cli->quiet, cli->color);
-	return code;
+	r = put_report(cli, doc);
+	return r < 0 ? r : code;
 }
 
 const struct gt_cmd pr_cmd_check = {

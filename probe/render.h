@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_RENDER_H
+#define PR_RENDER_H
+/* A gpuprobe/1 document in other forms, appended to out. */
+#include "lib/buf.h"
+#include "lib/json.h"
+
+void pr_render_line(const json_t *doc, struct gt_buf *out);	/* one line for monitoring plug-ins */
+void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* to be pasted into an issue */
+void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* for Prometheus: OpenMetrics, gauges only */
+#endif

@@ -1,0 +1,103 @@
+The same report in the forms that other programs read.
+
+One line, as monitoring plug-ins print it, with the exit code they expect.
+
+  $ gpuprobe --format line --root $FIXTURES/driver-not-loaded.host
+  GPUPROBE CRITICAL - driver.loaded: the nvidia kernel module is not loaded | fail=2;;0 warn=0;0 unknown=0 pass=21 gpus=1
+  [2]
+  $ gpuprobe -f line --root $FIXTURES/server-8gpu.host
+  GPUPROBE OK - 42 checks pass, 0 unknown | fail=0;;0 warn=0;0 unknown=0 pass=42 gpus=8
+
+Markdown, to be pasted into an issue: names of strangers cannot break out of it.
+
+  $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 45
+  # gpuprobe: CRITICAL
+  
+  ## Cause: `driver.lib-mismatch`
+  
+  the loaded module is 535.261.03 but /usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was upgraded under running modules
+  
+  - follows: `nvml.answers` NVML fails with code 18: Driver/library version mismatch
+  - follows: `cuda.libcuda` a program loads /usr/lib/x86\_64-linux-gnu/libcuda.so.1, which is 550.163.01, but the loaded module is 535.261.03
+  
+  Stop what uses the GPU and reload the module, or reboot:
+  
+  ```sh
+  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
+  ```
+  
+  To keep it from happening unattended:  apt-mark hold nvidia-driver
+  
+  ## Host
+  
+  |  |  |
+  |---|---|
+  | distribution | Debian GNU/Linux 12 (bookworm) |
+  | kernel | 6.1.0-41-amd64 |
+  | CPU | Made-up CPU, 32 cores, 2 nodes |
+  | NVIDIA driver | 535.261.03 |
+  | GPU 0000:17:00.0 | NVIDIA GPU |
+  
+  ## Checks
+  
+  | check | result | seen |
+  |---|---|---|
+  | `gpu.present` | pass | 1 NVIDIA GPU on the PCI bus |
+  | `kernel.preempt-rt` | pass | kernel 6.1.0-41-amd64 is not a PREEMPT\_RT kernel |
+  | `driver.vfio` | pass | no GPU is set aside for virtual machines |
+  | `driver.nouveau` | pass | nouveau drives none of the GPUs |
+  | `driver.module-built` | pass | the nvidia module is loaded |
+  | `driver.secure-boot` | pass | the module is loaded, so its signature is no obstacle |
+  | `driver.loaded` | pass | nvidia 535.261.03 |
+  | `driver.device-nodes` | pass | /dev/nvidiactl can be opened |
+  | `driver.uvm` | pass | /dev/nvidia-uvm can be opened |
+  | `driver.legacy-gpu` | pass | driver 535.261.03 still has every card |
+  | `driver.new-gpu` | pass | no card is newer than driver 535.261.03 |
+  | `driver.open-module` | pass | the proprietary module suits the cards |
+  | `driver.next-kernel` | pass | no newer kernel waits for the next boot |
+  | `driver.lib-mismatch` | fail | the loaded module is 535.261.03 but /usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was upgraded under running modules |
+
+Metrics for Prometheus, written whole or not at all.
+
+  $ gpuprobe --format openmetrics --root $FIXTURES/gpu-ecc.host -o gpuprobe.prom
+  [1]
+  $ grep -v check_status gpuprobe.prom
+  # HELP gpuprobe_exit_code 0 ok, 1 warning, 2 critical, 3 unknown
+  # TYPE gpuprobe_exit_code gauge
+  gpuprobe_exit_code 1
+  # HELP gpuprobe_cause 1 for the check to mend first
+  # TYPE gpuprobe_cause gauge
+  gpuprobe_cause{check="gpu.ecc"} 1
+  # HELP gpuprobe_gpus NVIDIA GPUs on the PCI bus
+  # TYPE gpuprobe_gpus gauge
+  gpuprobe_gpus 1
+  # HELP gpuprobe_gpu_pcie_link_width lanes in use
+  # TYPE gpuprobe_gpu_pcie_link_width gauge
+  gpuprobe_gpu_pcie_link_width{pci="0000:17:00.0"} 16
+  # HELP gpuprobe_gpu_memory_bytes memory of the GPU
+  # TYPE gpuprobe_gpu_memory_bytes gauge
+  gpuprobe_gpu_memory_bytes{pci="0000:17:00.0"} 85520809984
+  # HELP gpuprobe_gpu_remap_pending 1 if memory is mapped out at the next reset
+  # TYPE gpuprobe_gpu_remap_pending gauge
+  gpuprobe_gpu_remap_pending{pci="0000:17:00.0"} 1
+  # EOF
+  $ grep -c 'check_status{' gpuprobe.prom
+  41
+  $ grep 'gpu.ecc' gpuprobe.prom
+  gpuprobe_check_status{check="gpu.ecc"} 1
+  gpuprobe_cause{check="gpu.ecc"} 1
+  $ if command -v promtool >/dev/null; then promtool check metrics <gpuprobe.prom; fi
+  $ gpuprobe --format openmetrics --root $FIXTURES/gpu-ecc.host -o /nonexistent/gpuprobe.prom
+  gpuprobe: cannot create /nonexistent/gpuprobe.prom: No such file or directory
+  [64]
+
+A report for people is not written to a file by mistake.
+
+  $ gpuprobe -o report.txt --root $FIXTURES/gpu-ecc.host
+  gpuprobe: --output needs --format json, line, markdown or openmetrics
+  [64]
+  $ gpuprobe --format xml --root $FIXTURES/gpu-ecc.host
+  gpuprobe: --format takes one of text, json, line, markdown, openmetrics, not 'xml' (see 'gpuprobe --help')
+  [64]
+  $ ls
+  gpuprobe.prom
