@@ -314,7 +314,7 @@ static json_t *document(const struct run *r)
 {
 	static const char *const from_report[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa",
-		"pages",          "placement",      "passes",        "warnings",        "ops"};
+		"pages",          "placement",      "pages_on_node", "passes",          "warnings", "ops"};
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 

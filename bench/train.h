@@ -29,8 +29,8 @@ struct bn_train_options {
  * "parameters", "loss" (of the last step), "step_s" [ … ] (seconds of each step after the warm-up), "median_step_s",
  * "items_per_s", "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before", "heldout_loss_after" (nats per
  * byte; null without text), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
- * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "optimizer", "accum", "clip_norm", "grad_norm",
- * "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "ops"
+ * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
+ * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "ops"
  * (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err);

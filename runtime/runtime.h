@@ -233,9 +233,10 @@ double rt_program_flops(const struct rt_program *p);	   /* per step, of the matr
 uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is mapped */
 int rt_program_threads(const struct rt_program *p);
 /*
- * { "device", "isa", "blas", "threads", "pages", "placement", "parameters", "flops_per_step", "bytes_per_step",
- *   "planned_bytes", "unplanned_bytes" (the same tensors without reuse), "passes": [{ "name", "did" }],
- *   "warnings": [ … ], "ops": [{ "op", "phase", "calls", "flops", "bytes", "seconds" (per step; only with profile) }] }
+ * { "device", "isa", "blas", "threads", "pages", "placement" (asked for), "pages_on_node": { "0": n, … } (where pages are,
+ *   of those looked at), "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
+ *   tensors without reuse), "passes": [{ "name", "did" }], "warnings": [ … ], "ops": [{ "op", "phase",
+ *   "calls", "flops", "bytes", "seconds" (per step; only with profile) }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
 

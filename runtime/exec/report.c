@@ -62,6 +62,23 @@ static json_t *op_rows(const struct rt_program *p)
 	return rows;
 }
 
+/* { "0": 512, "1": 512 }: pages looked at, by node. */
+static json_t *pages_on_node(const struct rt_arena *a)
+{
+	unsigned on[1024];
+	json_t *o = json_object();
+
+	rt_arena_look(a, on, GT_ARRAY_SIZE(on));
+	for (unsigned i = 0; i < GT_ARRAY_SIZE(on); i++)
+		if (on[i]) {
+			char node[12];
+
+			snprintf(node, sizeof(node), "%u", i);
+			json_object_set_new(o, node, json_integer(on[i]));
+		}
+	return o;
+}
+
 json_t *rt_program_report(const struct rt_program *p)
 {
 	json_t *doc = json_object(), *warnings = json_array();
@@ -73,6 +90,7 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "threads", json_integer(p->cpu.threads));
 	json_object_set_new(doc, "pages", json_string(p->arena.huge_pages ? "huge pages advised" : "small pages"));
 	json_object_set_new(doc, "placement", gt_json_str(p->arena.placement));
+	json_object_set_new(doc, "pages_on_node", pages_on_node(&p->arena));
 	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
 	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
 	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));

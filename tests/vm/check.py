@@ -1,0 +1,631 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""check.py [PART…]: what gputune promises, on a real Debian under systemd. `make check-vm` runs all parts.
+
+TAP on stdout; the last line counts. CUTS=N power cuts (default 36), SEED=N chooses others.
+"""
+
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+import powercut  # noqa: E402
+import vm as machine  # noqa: E402
+from vm import Image, Vm, install, installed  # noqa: E402
+
+CUTS = int(os.environ.get("CUTS") or 36)
+SEED = int(os.environ.get("SEED") or 1)
+# The whole of it that we may touch: kernel values, and what /etc and our state directory hold.
+KERNEL = (
+    "sysctl -a 2>/dev/null | grep -E '^(vm|net\\.core|kernel\\.(numa|sched|perf|nmi|watchdog|pid))' | "
+    "grep -vE 'netdev_rss_key|_reserve_kbytes|stat_refresh';"
+    "grep -H . /sys/kernel/mm/transparent_hugepage/* /sys/block/*/queue/scheduler /sys/block/*/queue/read_ahead_kb "
+    "/sys/block/*/queue/nr_requests /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor 2>/dev/null;"
+)
+FILES = (
+    "find /etc -xdev -type f ! -name '*.cache' ! -name adjtime ! -name machine-id ! -path '/etc/systemd/*' -print0 | "
+    "sort -z | xargs -0 sha256sum; find /etc/systemd -type l | sort"
+)
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.passed = self.failed = self.skipped = 0
+
+    def say(self, text):
+        for line in str(text).splitlines():
+            print(f"# {line}", flush=True)
+
+    def ok(self, name, true, detail=""):
+        self.count += 1
+        self.passed += bool(true)
+        self.failed += not true
+        print(f"{'ok' if true else 'not ok'} {self.count} - {name}", flush=True)
+        if not true:
+            self.say(str(detail)[-3000:])
+        if os.environ.get("TIMES"):
+            self.say(f"{time.monotonic() - START:.0f} s")
+        return bool(true)
+
+    def same(self, name, a, b):
+        left, right = a.splitlines(), b.splitlines()
+        return self.ok(
+            name,
+            a == b,
+            "\n".join(
+                [f"- {x}" for x in left if x not in right][:20] + [f"+ {x}" for x in right if x not in left][:20]
+            ),
+        )
+
+    def skip(self, name, why):
+        self.count += 1
+        self.skipped += 1
+        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
+
+    def end(self):
+        print(f"1..{self.count}")
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        return 1 if self.failed or not self.passed else 0
+
+
+START = time.monotonic()
+tap = Tap()
+
+
+def kernel(vm):
+    return vm.ok(KERNEL + "true")
+
+
+def files(vm):
+    return vm.ok(FILES + "; true")
+
+
+def picture(vm):
+    return kernel(vm) + "----\n" + files(vm)
+
+
+# ---- package -----------------------------------------------------------------------------------------------------------
+
+TREE = (
+    "find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /mnt -o -path /var/log -o "
+    "-path /var/cache -o -path /var/tmp -o -path /root -o -path /var/lib/systemd/timers \\) -prune -o \\( -type f -o -type l \\) "
+    "-print | grep -vE '^/var/lib/dpkg/|^/etc/ld.so.cache|^/var/lib/systemd/random-seed' | sort"
+)
+
+
+def newer(deb, where):
+    """The same package, one version on."""
+    with tempfile.TemporaryDirectory() as scratch:
+        subprocess.run(["dpkg-deb", "-R", deb, scratch + "/x"], check=True)
+        control = scratch + "/x/DEBIAN/control"
+        with open(control, encoding="utf-8") as f:
+            text = re.sub(r"^(Version: .*)$", r"\1+next", f.read(), flags=re.M)
+        with open(control, "w", encoding="utf-8") as f:
+            f.write(text)
+        out = os.path.join(where, os.path.basename(deb).replace("_", "+next_", 1))
+        subprocess.run(
+            ["dpkg-deb", "--root-owner-group", "-b", scratch + "/x", out], check=True, stdout=subprocess.DEVNULL
+        )
+    return out
+
+
+def package_is_sound(image):
+    changes = [n for n in os.listdir(image.path("packages")) if n.endswith(".changes")]
+    if not shutil.which("lintian"):
+        tap.skip("lintian finds nothing wrong with the packages", "no lintian here")
+        return
+    done = subprocess.run(
+        ["lintian", "--allow-root", "-L", ">=warning", image.path("packages/" + changes[0])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    tap.ok(
+        "lintian finds nothing wrong with the packages",
+        not done.stdout and not done.returncode,
+        done.stdout + done.stderr,
+    )
+
+
+def package_install(vm, debs, before):
+    install(vm, debs)
+    tap.same("installing changes no setting", before, kernel(vm))
+    state = vm.sh(
+        "for u in gputune.service gputune-verify.timer gputune-recover.service; do echo $u "
+        "$(systemctl is-enabled $u) $(systemctl is-active $u); done"
+    ).out
+    tap.ok(
+        "only what puts right an interrupted change is enabled",
+        state
+        == "gputune.service disabled inactive\ngputune-verify.timer disabled inactive\ngputune-recover.service enabled inactive\n",
+        state,
+    )
+    out = vm.sh(
+        "systemd-analyze verify --man=no gputune.service gputune-verify.service gputune-verify.timer gputune-recover.service "
+        "gputune@job.service"
+    )
+    tap.ok("systemd finds nothing wrong with the units", out.status == 0 and not out.out.strip(), out.out)
+    for unit, most in (("gputune", 2.4), ("gputune-recover", 2.4), ("gputune-verify", 1.7), ("gputune@job", 3.9)):
+        out = vm.sh(f"systemd-analyze security --no-pager {unit}.service | tail -1").out
+        score = re.search(r"([0-9.]+) \w+", out)
+        tap.ok(f"{unit}.service is exposed by at most {most}", score and float(score.group(1)) <= most, out)
+
+
+def package_service(vm, before):
+    done = vm.sh("systemctl enable --now gputune && gputune status && gputune verify")
+    applied = kernel(vm)
+    tap.ok(
+        "gputune.service applies now",
+        done.status == 0 and applied != before,
+        done.out + vm.sh("journalctl -u gputune").out,
+    )
+    held = vm.json("gputune status --json")["transactions"]
+    vm.reboot()
+    again = vm.json("gputune status --json")["transactions"]
+    tap.same("and at the next boot the same values", applied, kernel(vm))
+    tap.ok("by a transaction of that boot", len(again) == 1 and again[0]["since"] != held[0]["since"], (held, again))
+    order = vm.ok(
+        "systemctl show -P ActiveEnterTimestampMonotonic systemd-sysctl systemd-udev-trigger; "
+        "systemctl show -P ExecMainStartTimestampMonotonic gputune"
+    ).split()
+    tap.ok("after sysctl.d and udev", order[:2] and int(order[-1]) > max(map(int, order[:-1])), order)
+    done = vm.sh("systemctl is-active gputune-verify.timer && systemctl start gputune-verify")
+    tap.ok("verification is scheduled and content", done.status == 0, done.out)
+    vm.ok("sysctl -qw vm.max_map_count=70000")
+    done = vm.sh(
+        "systemctl start gputune-verify; systemctl show -P ExecMainStatus gputune-verify; journalctl -b -u gputune-verify -o cat"
+    )
+    tap.ok(
+        "drift fails its service, with the knob named in the journal",
+        re.search(r"^4$", done.out, re.M) and "vm.max_map_count" in done.out,
+        done.out,
+    )
+    vm.ok(
+        'sysctl -qw vm.max_map_count=$(gputune status --json | python3 -c \'import json, sys; print([v["new"] for v in '
+        'json.load(sys.stdin)["values"] if v["knob"] == "vm.max_map_count"][0])\')'
+    )
+    done = vm.sh("systemctl stop gputune; systemctl is-failed gputune")
+    tap.same("stopping it puts everything back", before, kernel(vm))
+    vm.ok("systemctl disable gputune; systemctl reset-failed; systemctl is-enabled gputune-verify.timer || true")
+
+
+def package_job(vm):
+    vm.ok(
+        "mkdir -p /etc/gputune/jobs; printf '%s\\n' 'COMMAND=/usr/bin/env' 'OF_THE_JOB=yes' >/etc/gputune/jobs/probe.conf"
+    )
+    out = vm.sh(
+        "systemctl start gputune@probe; while systemctl is-active -q gputune@probe; do sleep 1; done; "
+        "journalctl -b -u gputune@probe -o cat"
+    ).out
+    tap.ok(
+        "gputune@NAME runs the job's command as a user of its own, with what suits it here",
+        re.search(r"^OMP_NUM_THREADS=4$", out, re.M)
+        and "OF_THE_JOB=yes" in out
+        and "/var/lib/" in out
+        and not re.search(r"^USER=root$", out, re.M),
+        out,
+    )
+
+
+def part_package(image):
+    """install, units, upgrade, remove, purge"""
+    debs = image.packages()
+    package_is_sound(image)
+    extra = tempfile.mkdtemp(prefix="gputune-next-")
+    next_debs = [newer(d, extra) for d in debs]
+    with Vm(image, shares={"packages": image.path("packages"), "next": extra}) as vm:
+        vm.share()
+        vm.ok("ldconfig")
+        tree, before = vm.ok(TREE), kernel(vm)
+        package_install(vm, debs, before)
+        package_service(vm, before)
+        vm.share()
+        package_job(vm)
+        vm.ok("gputune apply --persist --optional")
+        applied, held = picture(vm), vm.ok("cat /var/lib/gputune/journal")
+        vm.ok("dpkg -i " + " ".join(f"/mnt/next/{os.path.basename(d)}" for d in next_debs))
+        tap.same("an upgrade leaves what is applied", applied, picture(vm))
+        tap.ok(
+            "and the journal as it is",
+            held == vm.ok("cat /var/lib/gputune/journal") and vm.sh("gputune verify").status == 0,
+        )
+        out = vm.ok("dpkg --remove gpubench gputune gpuprobe")
+        tap.same("removing puts everything back", before, kernel(vm))
+        vm.ok("systemctl clean gputune@probe")  # the job's own files are no part of the package
+        vm.ok("dpkg --purge gpubench gputune gpuprobe; ldconfig; systemctl daemon-reload")
+        tap.same("purging leaves nothing", tree, vm.ok(TREE))
+        vm.reboot()
+        tap.same("nor does the next boot know of it", before, kernel(vm))
+        failed = vm.ok("systemctl --failed --no-legend --plain")
+        tap.ok("no unit has failed", not failed.strip(), failed)
+    shutil.rmtree(extra)
+
+
+# ---- reboot ------------------------------------------------------------------------------------------------------------
+
+ADMIN = {
+    "/etc/sysctl.conf": "vm.dirty_ratio = 33\n",
+    "/etc/sysctl.d/50-site.conf": "vm.max_map_count = 99999\n-vm.swappiness\n",
+    "/usr/lib/sysctl.d/95-vendor.conf": "vm.dirty_background_ratio = 7\nnet.core.r?em_max = 300000\n",
+    "/run/sysctl.d/60-gone.conf": "vm.swappiness = 11\n",
+    "/etc/sysctl.d/96-masked.conf": None,
+    "/usr/lib/sysctl.d/96-masked.conf": "vm.overcommit_memory = 1\n",
+}
+
+
+def write_admin(vm):
+    for path, text in ADMIN.items():
+        vm.ok(
+            f"mkdir -p {os.path.dirname(path)}; "
+            + (f"ln -sf /dev/null {path}" if text is None else f"printf '%s' '{text}' >{path}")
+        )
+    vm.ok(
+        "rm -f /run/sysctl.d/60-gone.conf; [ -e /etc/sysctl.d/99-sysctl.conf ] || ln -s ../sysctl.conf /etc/sysctl.d/99-sysctl.conf"
+    )
+
+
+def now(vm, items):
+    """What the kernel says of each knob of a plan: {label: value}."""
+    out = {}
+    for item in items:
+        text = vm.sh(f"cat {item['path']}").out.strip()
+        chosen = re.search(r"\[(.*?)\]", text)
+        out[item["path"]] = " ".join((chosen.group(1) if chosen else text).split())
+    return out
+
+
+def part_reboot(image):
+    """apply, verify, reboot, verify; every prediction against what really is after the reboot"""
+    with Vm(image, installed(image)) as vm:
+        before = picture(vm)
+        write_admin(vm)
+        vm.ok("systemctl restart systemd-sysctl")
+        items = [i for i in vm.json("gputune plan --optional --json")["items"] if i.get("at_boot")]
+        vm.ok("gputune apply --optional")
+        vm.reboot()
+        have = now(vm, items)
+        wrong = [
+            f"{i['path']}: predicted {i['at_boot']}, is {have[i['path']]}"
+            for i in items
+            if i["at_boot"].get("value") and i["at_boot"]["value"] != have[i["path"]]
+        ]
+        tap.ok(
+            f"the values after a reboot are those that the plan predicted ({len(items)} knobs)",
+            items and not wrong,
+            wrong,
+        )
+        tap.ok(
+            "nothing of it is held after the reboot",
+            vm.sh("gputune verify").status == 0 and not vm.json("gputune status --json")["transactions"],
+            vm.sh("gputune status").out,
+        )
+        vm.ok("gputune apply --optional --persist --profile huge-pages")
+        done = vm.sh("gputune verify")
+        tap.ok(
+            "where an admin's later file wins, verify says so, with file and line, before the reboot",
+            done.status == 4
+            and "/etc/sysctl.d/99-sysctl.conf:1" in done.out.replace("\n", " ")
+            or "sysctl.conf:1" in done.out,
+            done.out,
+        )
+        report = vm.json("gputune verify --json")["values"]
+        vm.reboot()
+        wrong = []
+        for v in report:
+            if not v.get("knob"):
+                continue
+            is_now = now(vm, [v])[v["path"]]
+            said = (v.get("at_boot") or {}).get("value") if v.get("at_boot") else v["new"]
+            if said is not None and said != is_now:
+                wrong.append(f"{v['path']}: predicted {said}, is {is_now}")
+        tap.ok(f"and it is so after the reboot ({len(report)} values)", report and not wrong, wrong)
+        for path in ADMIN:
+            vm.ok(f"rm -f {path}")
+        vm.ok("touch /etc/sysctl.conf")
+        vm.reboot()
+        done = vm.sh("gputune verify")
+        tap.ok("without the admin's files everything persisted is so after a reboot", done.status == 0, done.out)
+        done = vm.sh("gputune revert")
+        tap.ok(
+            "reverting in a later boot says that values stay until the next one",
+            done.status == 5,
+            (done.status, done.out),
+        )
+        tap.ok("verify says it too", vm.sh("gputune verify").status == 5)
+        vm.reboot()
+        vm.ok("rm -f /etc/sysctl.conf")
+        tap.same("after that everything is as before", before, picture(vm))
+
+
+# ---- rivals ------------------------------------------------------------------------------------------------------------
+
+RACE = """i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $((70000 + i % 100)) >/proc/sys/vm/max_map_count; done"""
+
+
+def part_rivals(image):
+    """someone else changes a knob before, during and after; tuned and irqbalance beside us"""
+    with Vm(image, installed(image)) as vm:
+        before = picture(vm)
+        vm.ok("gputune plan -o /tmp/plan.json && sysctl -qw vm.dirty_ratio=17")
+        done = vm.sh("gputune apply /tmp/plan.json")
+        tap.ok(
+            "a saved plan is refused when a knob has moved, and the knob is named",
+            done.status == 3 and "vm.dirty_ratio" in done.out,
+            done.out,
+        )
+        vm.ok("sysctl -qw vm.dirty_ratio=20")
+        tap.same("nothing was changed", before, picture(vm))
+        vm.ok("gputune apply --persist && sysctl -qw vm.max_map_count=77777")
+        done = vm.sh("gputune verify")
+        tap.ok("a rival's change afterwards is drift", done.status == 4 and "77777" in done.out, done.out)
+        done = vm.sh("gputune revert")
+        tap.ok(
+            "and is left alone when we go back",
+            done.status == 4 and vm.ok("sysctl -n vm.max_map_count").strip() == "77777",
+            done.out,
+        )
+        vm.ok("sysctl -qw vm.max_map_count=65530")
+        tap.same("all else is as before", before, picture(vm))
+        race(vm, before)
+        beside(vm, before)
+
+
+def race(vm, before):
+    """The rival writes all the time; we win or lose each time, and are whole each time."""
+    statuses, bad = [], []
+    for _ in range(12):
+        rival = vm.begin(RACE)
+        status = vm.sh("gputune apply --only vm.").status
+        vm.ok("touch /tmp/stop")
+        vm.end(rival)
+        statuses.append(status)
+        if status not in (0, 1, 3):
+            bad.append(f"apply ended with {status}")
+        undone = vm.sh("gputune revert")
+        if undone.status not in (0, 4):
+            bad.append(undone.out)
+        vm.ok("rm /tmp/stop; sysctl -qw vm.max_map_count=65530")
+        if picture(vm) != before:
+            bad.append("not as before")
+    tap.ok(f"a rival in the middle of apply: rolled back, refused or applied, never half ({statuses})", not bad, bad)
+
+
+def beside(vm, before):
+    vm.ok("systemctl start irqbalance")
+    done = vm.sh("gputune apply && sleep 12 && gputune verify && gputune revert")
+    tap.ok("irqbalance beside us: applied, verified, reverted", done.status == 0, done.out)
+    vm.ok("systemctl stop irqbalance && systemctl start tuned && tuned-adm profile throughput-performance")
+    theirs = kernel(vm)
+    plan = vm.json("gputune plan --json")
+    named = [i["knob"] for i in plan["items"] if "tuned" in json.dumps([i.get("conflict"), i.get("reason")])]
+    tap.ok("a plan names the knobs that tuned holds", named, plan["items"][:2])
+    vm.ok("gputune apply")
+    tap.ok("what is applied beside tuned holds", vm.sh("gputune verify").status == 0, vm.sh("gputune verify").out)
+    vm.sh("gputune revert")
+    tap.same("and tuned's values are back after a revert", theirs, kernel(vm))
+    vm.ok("tuned-adm off; systemctl stop tuned; rm -rf /etc/tuned/active_profile /etc/tuned/profile_mode")
+    vm.reboot()
+    tap.same("both gone, everything is as before", kernel_of(before), kernel(vm))
+
+
+def kernel_of(text):
+    return text.split("----\n")[0]
+
+
+# ---- power -------------------------------------------------------------------------------------------------------------
+
+APPLY = "gputune apply --persist --optional --profile huge-pages"
+
+
+# Units and drivers that have no part in it; booting is most of the time.
+LEAN = (
+    "systemd.unit=basic.target systemd.wants=qemu-guest-agent.service "
+    + " ".join(
+        f"systemd.mask={u}"
+        for u in (
+            "modprobe@drm.service modprobe@fuse.service modprobe@loop.service modprobe@dm_mod.service modprobe@configfs.service "
+            "modprobe@efi_pstore.service sys-kernel-debug.mount sys-kernel-tracing.mount systemd-binfmt.service"
+        ).split()
+    )
+    + " modprobe.blacklist=drm,psmouse,i2c_i801,lpc_ich,iTCO_wdt,button,loop,dm_mod,fuse,configfs,efi_pstore,e1000e,virtio_net,"
+    "aesni_intel,ghash_clmulni_intel,crct10dif_pclmul,crc32_pclmul,evdev,serio_raw,pcspkr"
+)
+NO_RECOVER = LEAN + " systemd.mask=gputune-recover.service"
+
+
+def logged(image, disk, script, append=LEAN):
+    """Run a script in a machine whose disk's writes are kept: log, first and last entry of it, status and output."""
+    log = image.path("writes.log")
+    with Vm(image, disk, log=log, append=append) as vm:
+        vm.ok("sync; sleep 1; sync")
+        first = len(powercut.entries(log))
+        done = vm.sh(script)
+        last = len(powercut.entries(log))
+    writes = powercut.entries(log)
+    os.unlink(log)
+    return writes, first, last, done
+
+
+def look(image, disk):
+    """Boot it: the picture, and what gputune said on the way. What stays until the next boot is over after that."""
+    with Vm(image, disk, append=LEAN) as vm:
+        said = vm.sh("journalctl -b -u gputune-recover -o cat; gputune verify; echo $?").out
+        status = vm.sh("gputune status --json")
+        if status.status == 5:
+            said += "then the next boot\n"
+            vm.reboot()
+            status = vm.sh("gputune status --json")
+        result = json.loads(status.out)["result"] if status.status in (0, 5) else status.out
+        return f"{picture(vm)}----\ngputune: {result}\n", said
+
+
+class Cuts:
+    """Cut the power in the middle of something, boot, and compare with the two pictures that are right."""
+
+    def __init__(self, image, disk, pictures):
+        self.image, self.disk, self.pictures = image, disk, pictures
+        self.rng = random.Random(SEED)
+
+    def run(self, what, base, log, first, last, n, allowed):
+        places = sorted(self.rng.sample(range(first + 1, last + 1), min(n, last - first)))
+        while len(places) < n:
+            places.append(self.rng.randint(first + 1, last))
+        seen = {}
+        for at in places:
+            with powercut.patched(self.disk, base + powercut.cut(log, at, self.rng)):
+                text, said = look(self.image, self.disk)
+            now = next((k for k in allowed if self.pictures[k] == text), "neither before nor planned")
+            now += ", after one more boot" if "then the next boot" in said else ""
+            seen[now] = seen.get(now, 0) + 1
+            if not tap.ok(
+                f"power cut in {what} after write {at - first} of {last - first}: {now}",
+                not now.startswith("neither"),
+                said,
+            ):
+                for name in allowed:
+                    tap.same(f"against {name}", self.pictures[name], text)
+        tap.say(f"{what}: {seen}")
+
+
+def part_power(image):
+    """the power goes at random moments of apply, revert and recover"""
+    clean = installed(image)
+    disk = image.path("power.raw")
+    shutil.rmtree(disk, ignore_errors=True)
+    machine.call("cp", "--sparse=always", clean, disk)
+    pictures = {"as before": look(image, disk)[0]}
+    log, first, last, done = logged(image, disk, APPLY)
+    tap.ok("apply writes to the disk", done.status == 0 and last - first > 10, done.out)
+    applied = powercut.whole(log[:last])
+    with powercut.patched(disk, applied):
+        pictures["as planned"] = look(image, disk)[0]
+    tap.ok(
+        "what was applied is there when the power goes right after it", pictures["as planned"] != pictures["as before"]
+    )
+    cuts = Cuts(image, disk, pictures)
+    cuts.run("apply", [], log, first, last, CUTS // 3, ["as before", "as planned"])
+    interrupted = powercut.whole(
+        log[: next(i for i in range(first, last) if log[i] and b'"rec":"commit"' in (log[i].data or b""))]
+    )
+    with powercut.patched(disk, applied):
+        undo, first, last, done = logged(image, disk, "gputune revert")
+        tap.ok("revert writes to the disk", done.status == 5 and last - first > 10, (done.status, done.out))
+    cuts.run("revert", applied, undo, first, last, CUTS // 3, ["as planned", "as before"])
+    with powercut.patched(disk, interrupted):
+        # not by the unit, so that the writes of recover itself are known
+        mend, first, last, done = logged(image, disk, "gputune status; echo $?; gputune recover", append=NO_RECOVER)
+        tap.ok(
+            "an apply without its end is found interrupted, and recover writes to the disk",
+            "\n6\n" in done.out and done.status in (0, 5) and last - first > 5,
+            (done.status, done.out),
+        )
+    cuts.run("recover", interrupted, mend, first, last, CUTS - 2 * (CUTS // 3), ["as before"])
+    os.unlink(disk)
+
+
+# ---- topology ----------------------------------------------------------------------------------------------------------
+
+
+def part_topology(image):
+    """gpuprobe and the launcher against a real kernel with two nodes"""
+    with Vm(image, installed(image)) as vm:
+        topo = vm.json("gpuprobe topo --json")
+        nodes = {n["id"]: n for n in topo["nodes"]}
+        truth = {int(n): vm.ok(f"cat /sys/devices/system/node/node{n}/cpulist").strip() for n in (0, 1)}
+        tap.ok(
+            "the nodes and their CPUs are the kernel's",
+            {k: v["cpus"] for k, v in nodes.items()} == truth,
+            topo["nodes"],
+        )
+        where = {d["pci"]: d.get("numa_node") for d in topo["devices"]}
+        true = dict(
+            line.split()
+            for line in vm.ok(
+                "for d in /sys/bus/pci/devices/*; do echo ${d##*/} $(cat $d/numa_node); done"
+            ).splitlines()
+        )
+        wrong = [f"{a}: {n}, the kernel says {true.get(a)}" for a, n in where.items() if str(n) != true.get(a)]
+        tap.ok(
+            "disks and ports lie at the node that the kernel says: node 1",
+            where and not wrong and set(where.values()) == {1},
+            (wrong, where),
+        )
+        for node, cpus in truth.items():
+            done = vm.sh(
+                f"taskset -c {cpus} gputune run -- python3 -c 'import os; print(sorted(os.sched_getaffinity(0)))'; "
+                f"taskset -c {cpus} gputune run -- numactl --show"
+            )
+            tap.ok(
+                f"a program that may use node {node} only is given its memory first",
+                f"preferred node: {node}" in done.out
+                or f"preferred: {node}" in done.out
+                or re.search(rf"policy: preferred[\s\S]*{node}", done.out),
+                done.out,
+            )
+        placement(vm)
+
+
+def placement(vm):
+    """A training process that may use one node has its pages there; one that may use both has them on both."""
+    train = "gpubench train mlp --batch 32 --steps 3 --warmup 1 --json 2>/dev/null"
+    for node, cpus in ((0, "0-1"), (1, "2-3")):
+        doc = vm.json(f"taskset -c {cpus} {train}")
+        tap.ok(
+            f"the tensors of a rank on node {node} lie there",
+            doc["placement"] == f"node {node}"
+            and list(doc["pages_on_node"]) == [str(node)]
+            and sum(doc["pages_on_node"].values()) > 500,
+            doc["pages_on_node"],
+        )
+    doc = vm.json(train)
+    pages = doc["pages_on_node"]
+    tap.ok(
+        "those of a rank on both nodes are shared out",
+        set(pages) == {"0", "1"} and min(pages.values()) * 3 > max(pages.values()),
+        (doc["placement"], pages),
+    )
+
+
+PARTS = {
+    "package": part_package,
+    "reboot": part_reboot,
+    "rivals": part_rivals,
+    "topology": part_topology,
+    "power": part_power,
+}
+
+
+def main():
+    names = sys.argv[1:] or list(PARTS)
+    unknown = [n for n in names if n not in PARTS]
+    if unknown:
+        print(f"check.py: there is no part '{unknown[0]}'; parts: {' '.join(PARTS)}", file=sys.stderr)
+        return 64
+    why = machine.missing()
+    if why:
+        tap.skip("gputune on a real machine", why)
+        print(f"1..1\n0 passed, 0 failed, 1 skipped ({why})")
+        return 77
+    image = Image(os.environ.get("VM_DIR", "vm"), tap.say)
+    for name in names:
+        tap.say(f"{name}: {PARTS[name].__doc__}")
+        try:
+            PARTS[name](image)
+        except machine.Failure as why:
+            tap.ok(f"{name}: the machine does what it is told", False, why)
+        except (OSError, KeyError, ValueError, TypeError) as why:
+            tap.ok(f"{name} runs to its end", False, traceback.format_exc())
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a disk with a volatile cache holds when the power goes.
+
+QEMU's blklogwrites keeps every write and flush of a machine's disk, in the format of the kernel's dm-log-writes. A write
+before the last flush is on the disk; of the writes after it any may be, in any order, and the last of them in part. So each
+cut is a place in the log and a choice, and can be made again.
+"""
+
+import contextlib
+import os
+import struct
+
+MAGIC = 0x6A736677736872
+FLUSH, FUA, DISCARD = 1, 2, 4
+SECTOR = 512
+
+
+class Write:
+    def __init__(self, offset, data):
+        self.offset, self.data = offset, data
+
+
+def entries(path):
+    """The log as a list: a Write, or None for a flush."""
+    out = []
+    with open(path, "rb") as f:
+        magic, _, _, sector = struct.unpack("<QQQI", f.read(28))
+        assert magic == MAGIC, "not a log of writes"
+        at, size = sector, os.path.getsize(path)
+        while at + sector <= size:
+            f.seek(at)
+            where, n, flags, _ = struct.unpack("<QQQQ", f.read(32))
+            if not (where or n or flags):
+                break
+            at += sector
+            if n and flags & DISCARD:
+                out.append(Write(where * sector, None))  # reads as anything; we leave what was there
+            elif n:
+                out.append(Write(where * sector, _at(f, at, n * sector)))
+                at += n * sector
+            if flags & (FLUSH | FUA):
+                out.append(None)
+    return out
+
+
+def _at(f, at, size):
+    f.seek(at)
+    return f.read(size)
+
+
+def whole(log):
+    """All writes: an orderly end."""
+    return [e for e in log if e]
+
+
+def cut(log, at, rng):
+    """The writes that are on the disk when the power goes after entry `at`."""
+    flushed = max((i for i in range(at) if log[i] is None), default=0)
+    kept = [e for e in log[:flushed] if e]
+    loose = [e for e in log[flushed:at] if e]
+    share = rng.choice([0.0, 0.3, 0.7, 1.0])
+    for e in loose:
+        if e.data is None or rng.random() >= share:
+            continue
+        n = len(e.data) // SECTOR
+        if rng.random() < 0.25 and n > 1:  # torn
+            e = Write(e.offset, e.data[: SECTOR * rng.randrange(1, n)])
+        kept.append(e)
+    return kept
+
+
+@contextlib.contextmanager
+def patched(path, writes):
+    """The disk with these writes, in order, for as long as the block lasts."""
+    undo = []
+    with open(path, "r+b", buffering=0) as f:
+
+        def put(offset, data):
+            f.seek(offset)
+            done = 0
+            while done < len(data):
+                done += f.write(data[done:])
+
+        try:
+            for e in writes:
+                if e.data is None:
+                    continue
+                undo.append((e.offset, _at(f, e.offset, len(e.data))))
+                put(e.offset, e.data)
+            yield
+        finally:
+            for offset, data in reversed(undo):
+                put(offset, data)

@@ -1,0 +1,587 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Debian machine of our own: an image made with debootstrap, two NUMA nodes under QEMU, commands through its agent.
+
+    image = Image(directory)
+    with Vm(image, installed(image)) as vm:
+        vm.sh("gputune plan").out
+
+Node 0 has CPUs 0 and 1, node 1 has CPUs 2 and 3 and, behind a PCI bridge of its own, an NVMe disk and two network ports.
+What a machine writes lies in an overlay that is thrown away with it. README.md says how the image is cached.
+"""
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+SUITE = os.environ.get("VM_SUITE", "bookworm")
+MIRROR = os.environ.get("VM_MIRROR", "http://deb.debian.org/debian")
+# kernel and init, the agent, those who tune beside us, and what the tests look with
+PACKAGES = (
+    "systemd systemd-sysv udev dbus kmod linux-image-amd64 initramfs-tools qemu-guest-agent procps iproute2 "
+    "numactl irqbalance tuned python3 ca-certificates"
+).split()
+NEEDED = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-img": "qemu-utils",
+    "debootstrap": "debootstrap",
+    "mke2fs": "e2fsprogs",
+    "dpkg-deb": "dpkg",
+}
+BOOT_S = int(os.environ.get("VM_BOOT_SECONDS", "300"))
+
+
+class Failure(Exception):
+    """What the machine, or making it, answered: one sentence."""
+
+
+def missing():
+    """What is not here, as one sentence; None if all is."""
+    names = [package for program, package in NEEDED.items() if not shutil.which(program)]
+    if names:
+        return "missing: apt-get install --no-install-recommends " + " ".join(names)
+    return None if os.geteuid() == 0 else "only root may make the image (debootstrap)"
+
+
+def call(*args, log=None, **kw):
+    with open(log or os.devnull, "ab") as out:
+        done = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False, **kw)
+    if done.returncode:
+        raise Failure(f"'{' '.join(args)[:200]}' failed with {done.returncode}" + (f"; see {log}" if log else ""))
+
+
+@contextlib.contextmanager
+def mounted(*mounts):
+    """mounts: arguments of mount(8); the last one is where."""
+    done = []
+    try:
+        for each in mounts:
+            os.makedirs(each[-1], exist_ok=True)
+            call("mount", *each)
+            done.append(each[-1])
+        yield
+    finally:
+        for where in reversed(done):
+            subprocess.run(["umount", "-l", where], check=False)
+
+
+@contextlib.contextmanager
+def rooted(root, archives):
+    """A root in which packages can be installed, and nothing is started."""
+    os.makedirs(f"{archives}/partial", exist_ok=True)
+    policy = f"{root}/usr/sbin/policy-rc.d"
+    with mounted(
+        ["-t", "proc", "proc", f"{root}/proc"],
+        ["-t", "sysfs", "-o", "ro", "sys", f"{root}/sys"],
+        ["--bind", archives, f"{root}/var/cache/apt/archives"],
+    ):
+        with open(policy, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexit 101\n")
+        os.chmod(policy, 0o755)
+        shutil.copy("/etc/resolv.conf", f"{root}/etc/resolv.conf")
+        try:
+            yield lambda log, *args: call(
+                "chroot",
+                root,
+                *args,
+                log=log,
+                env={
+                    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                    "HOME": "/root",
+                    "LC_ALL": "C.UTF-8",
+                    "DEBIAN_FRONTEND": "noninteractive",
+                    "DEB_BUILD_OPTIONS": f"nocheck parallel={os.cpu_count()}",
+                },
+            )
+        finally:
+            os.unlink(policy)
+
+
+APT = ("apt-get", "-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "APT::Sandbox::User=root")
+FILES = {
+    "/etc/fstab": "/dev/vda / ext4 errors=remount-ro 0 1\n",
+    "/etc/hostname": "gputune-vm\n",
+    "/etc/machine-id": "",
+    "/etc/initramfs-tools/modules": "virtio_pci\nvirtio_blk\next4\n",
+    "/etc/initramfs-tools/conf.d/vm": "MODULES=list\nRESUME=none\n",
+    # files of the host: src is the source tree, build the build tree, both to be read only
+    "/etc/modules-load.d/vm.conf": "9pnet_virtio\n",
+}
+OFF = (
+    "tuned irqbalance apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer fstrim.timer man-db.timer dpkg-db-backup.timer "
+    "getty@tty1.service serial-getty@ttyS0.service systemd-timesyncd.service e2scrub_reap.service"
+).split()
+
+
+def sources():
+    """What the packages are made from, with a sum of it."""
+    names = subprocess.run(
+        ["git", "-c", f"safe.directory={TOP}", "-C", TOP, "ls-files", "-co", "--exclude-standard", "-z"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split("\0")
+    names = [n for n in names if n and not n.startswith("tests/") or n.startswith("tests/Makemodule.am")]
+    if not names:  # an unpacked tarball
+        names = [os.path.relpath(os.path.join(d, f), TOP) for d, _, fs in os.walk(TOP) for f in fs]
+    total = hashlib.sha256()
+    for name in sorted(names):
+        if os.path.isfile(os.path.join(TOP, name)):
+            with open(os.path.join(TOP, name), "rb") as f:
+                total.update(name.encode() + b"\0" + f.read())
+    return [n for n in names if os.path.lexists(os.path.join(TOP, n))], total.hexdigest()
+
+
+class Image:
+    """What machines start from, made once and kept in a directory: root/ (debootstrap), disk.raw, kernel, initrd, packages/."""
+
+    def __init__(self, where, say=print):
+        self.dir, self.say = where, say
+        self.log = os.path.join(where, "log")
+        os.makedirs(where, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def _once(self, name, make):
+        """Make a file or directory under another name; rename it when it is whole."""
+        path = self.path(name)
+        if not os.path.exists(path):
+            part = path + ".part"
+            if os.path.isdir(part):
+                shutil.rmtree(part)
+            make(part)
+            os.rename(part, path)
+        return path
+
+    def _root(self, part):
+        self.say(f"making a Debian {SUITE} root: a few minutes, once (log: {self.log})")
+        call("debootstrap", "--variant=minbase", SUITE, part, MIRROR, log=self.log)
+        with rooted(part, self.path("archives")) as run:
+            for name, text in FILES.items():
+                os.makedirs(os.path.dirname(part + name), exist_ok=True)
+                with open(part + name, "w", encoding="utf-8") as f:
+                    f.write(text)
+            run(self.log, *APT, "install", *PACKAGES)
+            run(self.log, "systemctl", "disable", *OFF[:2])
+            run(self.log, "systemctl", "mask", *OFF[2:])
+            run(self.log, "systemctl", "enable", "qemu-guest-agent.service")
+        # what boots is not in the file system: QEMU loads it
+        shutil.copy(f"{part}/vmlinuz", self.path("kernel"))
+        shutil.copy(f"{part}/initrd.img", self.path("initrd"))
+
+    def root(self):
+        return self._once("root", self._root)
+
+    def disk(self):
+        """The root as a file system, with what our packages depend on, but without them."""
+        depends = ", ".join(
+            subprocess.run(
+                ["dpkg-deb", "-f", deb, "Depends"], stdout=subprocess.PIPE, text=True, check=True
+            ).stdout.strip()
+            for deb in self.packages()
+        )
+        if not self.fresh("disk.raw", depends):
+            with rooted(self.root(), self.path("archives")) as run:
+                run(self.log, *APT, "satisfy", depends)
+            call(
+                "mke2fs",
+                "-q",
+                "-F",
+                "-t",
+                "ext4",
+                "-E",
+                "lazy_itable_init=0,root_owner=0:0",
+                "-d",
+                self.root(),
+                self.path("disk.raw"),
+                "3G",
+                log=self.log,
+            )
+            self.made("disk.raw", depends)
+        return self.path("disk.raw")
+
+    def fresh(self, name, of):
+        """Is the file there, made of this?"""
+        try:
+            with open(self.path(name + ".of"), encoding="utf-8") as f:
+                return os.path.exists(self.path(name)) and f.read() == of
+        except FileNotFoundError:
+            return False
+
+    def made(self, name, of):
+        with open(self.path(name + ".of"), "w", encoding="utf-8") as f:
+            f.write(of)
+
+    def packages(self):
+        """Our packages, built in a copy of the root from the tree as it is: their paths."""
+        names, total = sources()
+        where = self.path("packages")
+        if not self.fresh("packages", total):
+            self._build(names, where)
+            self.made("packages", total)
+        return [os.path.join(where, n) for n in sorted(os.listdir(where)) if n.endswith(".deb") and "dbgsym" not in n]
+
+    def _build(self, names, where):
+        self.say("building the packages in it")
+        upper, work, at = self.path("build/upper"), self.path("build/work"), self.path("build/root")
+        for each in (upper, work, at):
+            os.makedirs(each, exist_ok=True)
+        with mounted(["-t", "overlay", "overlay", "-o", f"lowerdir={self.root()},upperdir={upper},workdir={work}", at]):
+            with rooted(at, self.path("archives")) as run:
+                shutil.rmtree(f"{at}/src", ignore_errors=True)
+                os.makedirs(f"{at}/src/gputune")
+                tar = subprocess.run(
+                    ["tar", "c", "-C", TOP, "--null", "-T", "-"],
+                    input="\0".join(names).encode(),
+                    stdout=subprocess.PIPE,
+                    check=True,
+                ).stdout
+                subprocess.run(["tar", "x", "-C", f"{at}/src/gputune"], input=tar, check=True)
+                run(self.log, *APT, "install", "build-essential", "fakeroot")
+                run(self.log, *APT, "build-dep", "/src/gputune")
+                run(self.log, "sh", "-c", "cd /src/gputune && dpkg-buildpackage -us -uc -b")
+                shutil.rmtree(where, ignore_errors=True)
+                os.makedirs(where)
+                for name in os.listdir(f"{at}/src"):
+                    if name.endswith((".deb", ".changes", ".buildinfo")):
+                        shutil.copy(f"{at}/src/{name}", where)
+
+
+class Done:
+    def __init__(self, status, out):
+        self.status, self.out = status, out
+
+
+def works(image, accel):
+    """Does a kernel say its first words under this accelerator? /dev/kvm may be there and hang."""
+    image.root()
+    mark = image.path(f"accel-{accel}")
+    if not os.path.exists(mark):
+        try:
+            out = subprocess.run(
+                [
+                    "qemu-system-x86_64",
+                    "-accel",
+                    accel,
+                    "-m",
+                    "512",
+                    "-display",
+                    "none",
+                    "-no-reboot",
+                    "-serial",
+                    "stdio",
+                    "-kernel",
+                    image.path("kernel"),
+                    "-append",
+                    "console=ttyS0 panic=-1",
+                ],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=15,
+                check=False,
+            ).stdout
+        except subprocess.TimeoutExpired as late:
+            out = late.stdout or b""
+        with open(mark, "w", encoding="utf-8") as f:
+            f.write("yes" if b"Linux version" in out else "no")
+    with open(mark, encoding="utf-8") as f:
+        return f.read() == "yes"
+
+
+class Vm:
+    """A running machine. log: a file that gets every write and flush of its disk (read by powercut.py)."""
+
+    def __init__(self, image, disk=None, log=None, shares=None, append=""):
+        self.image = image
+        self.disk = disk or image.disk()
+        self.dir = tempfile.mkdtemp(prefix="gputune-vm-")
+        self.over = os.path.join(self.dir, "over.qcow2")
+        call("qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", os.path.abspath(self.disk), self.over)
+        self.args = self._args(log, shares or {"src": TOP, "packages": image.path("packages")}, append)
+        self.process = self.agent = None
+
+    def _args(self, log, shares, append):
+        accel = "kvm" if works(self.image, "kvm") else "tcg,thread=multi"
+        nvme = os.path.join(self.dir, "nvme.raw")
+        with open(nvme, "wb") as f:
+            f.truncate(64 << 20)
+        over = f"driver=qcow2,node-name=over,discard=unmap,file.driver=file,file.filename={self.over}"
+        args = [
+            "qemu-system-x86_64",
+            "-machine",
+            "q35",
+            "-accel",
+            accel,
+            "-cpu",
+            "max" if "tcg" in accel else "host",
+            "-smp",
+            "4,sockets=2,cores=2",
+            "-m",
+            "2G",
+            "-nodefaults",
+            "-display",
+            "none",
+            "-object",
+            "memory-backend-ram,id=m0,size=1G",
+            "-object",
+            "memory-backend-ram,id=m1,size=1G",
+            "-numa",
+            "node,nodeid=0,cpus=0-1,memdev=m0",
+            "-numa",
+            "node,nodeid=1,cpus=2-3,memdev=m1",
+            "-numa",
+            "dist,src=0,dst=1,val=21",
+            "-device",
+            "pxb-pcie,id=far,bus_nr=128,numa_node=1,bus=pcie.0",
+            "-device",
+            "pcie-root-port,id=far1,bus=far,chassis=1,slot=1",
+            "-device",
+            "pcie-root-port,id=far2,bus=far,chassis=2,slot=2",
+            "-device",
+            "pcie-root-port,id=far3,bus=far,chassis=3,slot=3",
+            "-drive",
+            f"if=none,id=nvm,format=raw,file={nvme}",
+            "-device",
+            "nvme,bus=far1,drive=nvm,serial=vm",
+            "-netdev",
+            "user,id=net,restrict=on",
+            "-device",
+            "e1000e,bus=far2,netdev=net",
+            "-netdev",
+            "user,id=net2,restrict=on",
+            "-device",
+            "virtio-net-pci,bus=far3,netdev=net2",
+            "-device",
+            "virtio-rng-pci,bus=pcie.0",
+            "-blockdev",
+            over,
+            "-device",
+            f"virtio-blk-pci,bus=pcie.0,drive={'logged' if log else 'over'}",
+            "-kernel",
+            self.image.path("kernel"),
+            "-initrd",
+            self.image.path("initrd"),
+            "-append",
+            f"root=/dev/vda ro console=ttyS0 quiet mitigations=off net.ifnames=0 {append}",
+            "-serial",
+            f"file:{self.dir}/console",
+            "-chardev",
+            f"socket,id=agent,path={self.dir}/agent,server=on,wait=off",
+            "-device",
+            "virtio-serial-pci,bus=pcie.0",
+            "-device",
+            "virtserialport,chardev=agent,name=org.qemu.guest_agent.0",
+        ]
+        if log:
+            with open(log, "wb"):
+                pass
+            at = args.index(over) + 1
+            args[at:at] = [
+                "-blockdev",
+                f"driver=blklogwrites,node-name=logged,file=over,log.driver=file,log.filename={log}",
+            ]
+        for tag, path in shares.items():
+            if os.path.isdir(path):
+                args += [
+                    "-fsdev",
+                    f"local,id={tag},path={path},security_model=none,readonly=on",
+                    "-device",
+                    f"virtio-9p-pci,bus=pcie.0,fsdev={tag},mount_tag={tag}",
+                ]
+        self.shares = [t for t, p in shares.items() if os.path.isdir(p)]
+        return args
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *why):
+        self.cut()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    # ---- power ----
+
+    def start(self):
+        self.process = subprocess.Popen(
+            self.args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(f"{self.dir}/qemu.err", "wb")
+        )
+        self._connect()
+        self._settle()
+
+    def _settle(self):
+        """The agent answers early; a test wants the devices there and the units started."""
+        self.sh("systemctl is-system-running --wait; udevadm settle")
+
+    def cut(self):
+        """The plug is pulled."""
+        if self.process:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+        if self.agent:
+            self.agent.close()
+            self.agent = None
+
+    def off(self):
+        """Shut down in order."""
+        self._send("guest-shutdown")
+        try:
+            self.process.wait(BOOT_S)
+        except subprocess.TimeoutExpired as late:
+            raise Failure("the machine does not shut down: " + self.console()) from late
+        self.cut()
+
+    def reboot(self):
+        was = self.boot_id()
+        self._send("guest-shutdown", mode="reboot")
+        deadline = time.monotonic() + BOOT_S
+        while time.monotonic() < deadline:
+            try:
+                self._connect()
+                if self.boot_id() != was:
+                    self._settle()
+                    return
+            except (OSError, Failure):
+                pass
+            time.sleep(0.5)
+        raise Failure("the machine does not come back: " + self.console())
+
+    def console(self):
+        with open(f"{self.dir}/console", "rb") as f:
+            return f.read()[-2000:].decode(errors="replace")
+
+    # ---- agent ----
+
+    def _connect(self):
+        """Until the agent answers, which it does when the machine has booted far enough."""
+        deadline, last = time.monotonic() + BOOT_S, None
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                with open(f"{self.dir}/qemu.err", encoding="utf-8", errors="replace") as f:
+                    raise Failure(f"QEMU ended: {f.read()[:500]}")
+            try:
+                if self.agent:
+                    self.agent.close()
+                self.agent = socket.socket(socket.AF_UNIX)
+                self.agent.settimeout(2)
+                self.agent.connect(f"{self.dir}/agent")
+                number = int(time.monotonic() * 1000)
+                self.agent.sendall(
+                    b"\xff"
+                    + json.dumps({"execute": "guest-sync-delimited", "arguments": {"id": number}}).encode()
+                    + b"\n"
+                )
+                while self._line(b"\xff") is not None:
+                    break
+                if json.loads(self._line(b"\n"))["return"] == number:
+                    self.agent.settimeout(60)
+                    return
+            except (OSError, ValueError, KeyError) as why:
+                last = why
+                time.sleep(0.2)
+        raise Failure(f"the machine does not answer ({last}): {self.console()}")
+
+    def _line(self, end):
+        got = b""
+        while not got.endswith(end):
+            piece = self.agent.recv(1)
+            if not piece:
+                raise OSError("the agent is gone")
+            got += piece
+        return got
+
+    def _send(self, what, **arguments):
+        self.agent.sendall(json.dumps({"execute": what, "arguments": arguments}).encode() + b"\n")
+
+    def ask(self, what, **arguments):
+        self._send(what, **arguments)
+        answer = json.loads(self._line(b"\n"))
+        if "error" in answer:
+            raise Failure(f"{what}: {answer['error'].get('desc')}")
+        return answer["return"]
+
+    def begin(self, script):
+        """Start a shell script; the number to ask for with end()."""
+        return self.ask(
+            "guest-exec",
+            **{
+                "path": "/bin/sh",
+                "arg": ["-c", "exec 2>&1\n" + script],
+                "capture-output": True,
+                "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root", "COLUMNS=100"],
+            },
+        )["pid"]
+
+    def end(self, pid, timeout=300):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            state = self.ask("guest-exec-status", pid=pid)
+            if state["exited"]:
+                out = base64.b64decode(state.get("out-data", "")).decode(errors="replace")
+                return Done(state.get("exitcode", 128 + state.get("signal", 0)), out)
+            time.sleep(0.05)
+        raise Failure("a command of the machine does not end")
+
+    def sh(self, script, timeout=300):
+        """Run a script; its status, and its stdout and stderr as one text."""
+        return self.end(self.begin(script), timeout)
+
+    def ok(self, script, timeout=300):
+        """The output of a script that must succeed."""
+        done = self.sh(script, timeout)
+        if done.status:
+            raise Failure(f"'{script[:120]}' ended with {done.status}: {done.out[-600:]}")
+        return done.out
+
+    def json(self, script):
+        """A document, whatever the exit status."""
+        out = self.sh(script + " 2>/dev/null").out
+        try:
+            return json.loads(out)
+        except ValueError as why:
+            raise Failure(f"'{script[:120]}' printed no JSON: {out[:300]}") from why
+
+    def boot_id(self):
+        return self.ok("cat /proc/sys/kernel/random/boot_id").strip()
+
+    def share(self):
+        """Mount the host's directories under /mnt."""
+        for tag in self.shares:
+            self.ok(f"mkdir -p /mnt/{tag} && mount -t 9p -o trans=virtio,version=9p2000.L,ro {tag} /mnt/{tag}")
+
+    def keep(self, path):
+        """What the disk holds now (the machine is off) as a new image."""
+        call("qemu-img", "convert", "-f", "qcow2", "-O", "raw", self.over, path + ".part")
+        os.rename(path + ".part", path)
+
+
+def install(vm, debs):
+    """Of the host's packages directory, which is mounted in the machine."""
+    return vm.ok(
+        "DEBIAN_FRONTEND=noninteractive dpkg -i " + " ".join(f"/mnt/packages/{os.path.basename(d)}" for d in debs)
+    )
+
+
+def installed(image):
+    """A disk with the packages of the tree as it is, installed in a running machine and shut down in order."""
+    debs, total = image.packages(), sources()[1]
+    if not image.fresh("installed.raw", total):
+        image.say("installing the packages in a machine")
+        with Vm(image) as vm:
+            vm.share()
+            install(vm, debs)
+            vm.off()
+            vm.keep(image.path("installed.raw"))
+        image.made("installed.raw", total)
+    return image.path("installed.raw")
