@@ -16,6 +16,19 @@ static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 	pr_discover_blas(fs, h);
 }
 
+static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const struct pr_discover_opts *opts)
+{
+	pr_discover_libs(fs, h);
+	pr_discover_packages(fs, h);
+	pr_discover_fabric(fs, h);
+	pr_discover_kernel_log(fs, h);
+	pr_discover_python(fs, h);
+	if (!opts->no_nvml)
+		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
+	if (opts->cuda || !h->live)
+		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
+}
+
 int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err)
 {
 	static const struct pr_discover_opts defaults = { 0 };
@@ -38,15 +51,8 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_numa(fs, h);
 	pr_discover_pci(fs, h);
 	pr_discover_nvidia(fs, h);
-	pr_discover_libs(fs, h);
-	pr_discover_packages(fs, h);
-	pr_discover_fabric(fs, h);
-	pr_discover_kernel_log(fs, h);
-	pr_discover_python(fs, h);
-	if (!opts->no_nvml)
-		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
-	if (opts->cuda || !h->live)
-		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
+	if (!opts->hardware)
+		discover_software(fs, h, opts);
 	pr_discover_devices(fs, h);
 	pr_find_contradictions(fs, h);
 	pr_discover_identity(fs, h);

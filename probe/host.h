@@ -222,6 +222,7 @@ struct pr_discover_opts {
 	bool no_nvml;		/* do not ask the driver */
 	bool launch;		/* only what a launcher asks, within a millisecond or two: the usable CPUs and their siblings,
 				 * quota, memory, nodes, NVIDIA's GPUs by PCI, BLAS. The rest stays unknown or empty. */
+	bool hardware;		/* not what is installed: libraries, packages, Python and the kernel's log stay unknown */
 	bool cuda;		/* ask libcuda to start, too */
 	double nvml_timeout_s;	/* 0: 10 s */
 };

@@ -248,7 +248,7 @@ static void consider_all(const struct make *m)
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
 		struct gt_err *err)
 {
-	struct pr_discover_opts o = { .no_nvml = true };
+	struct pr_discover_opts o = { .no_nvml = true, .hardware = true };
 	int r = given ? 0 : pr_host_discover(fs, &o, own, err);
 
 	if (r < 0)
