@@ -118,6 +118,14 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]), all(k["why"] and k["hazard"] for k in d["knobs"]))'
   gputune-knobs/1 58 True
 
+A virtual disk calls itself rotational by default, which says nothing of what lies beneath.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host virtual
+  $ echo 1 > virtual/sys/block/vda/queue/rotational; echo 128 > virtual/sys/block/vda/queue/read_ahead_kb
+  $ gputune explain block.read_ahead --root virtual | tail -2
+    vda: change, 128 to 4096; a virtual disk: what lies beneath is not known; shards that are read in
+    order keep the disk busy while the step computes
+
 What a knob says must move is something that gpubench measures.
 
   $ gputune list --json | python3 -c 'import json, subprocess, sys; have = {w["id"] for w in json.loads(subprocess.run(["gpubench", "list", "--json"], capture_output=True).stdout)["workloads"]}; print({k["mechanism"] for k in json.load(sys.stdin)["knobs"]} - have - {None})'

@@ -102,14 +102,22 @@ static char *udev_line(const struct pr_host *h, const char *disk, const char *at
 			    "ATTR{queue/%s}=\"%s\"", disk, b->size_bytes.v / 512, attribute, value);
 }
 
+/* What it says of itself, rotational by default, is nothing that is known of the disk beneath. */
+static bool is_virtual(const char *disk)
+{
+	return gt_starts_with(disk, "vd") || gt_starts_with(disk, "xvd");
+}
+
 static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	const struct pr_block *b = find_block(c->host, now->instance);
-	bool spinning = b && pr_or(b->rotational, 0) == 1;
+	bool spinning = b && !is_virtual(now->instance) && pr_or(b->rotational, 0) == 1;
 
 	tn_want_num(w, spinning ? 8192 : 4096,
 		    "%s; shards that are read in order keep the disk busy while the step computes",
-		    spinning ? "a spinning disk: fewer seeks between readers" : "no seeks here");
+		    spinning			   ? "a spinning disk: fewer seeks between readers" :
+		    is_virtual(now->instance) ? "a virtual disk: what lies beneath is not known" :
+						     "no seeks here");
 }
 
 static char *read_ahead_line(const struct pr_host *h, const char *instance, const char *value)
@@ -158,7 +166,7 @@ static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, str
 		tn_not_applicable(w, "this disk has no choice of schedulers");
 		return;
 	}
-	if (gt_starts_with(now->instance, "vd") || gt_starts_with(now->instance, "xvd")) {
+	if (is_virtual(now->instance)) {
 		tn_not_applicable(w, "a virtual disk: the host beneath orders the requests");
 		return;
 	}
