@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/analyze.h"
+#include "bench/outlier.h"
 
 #define ALPHA	    .05
 #define AA_PAIRS_MIN 3
@@ -450,6 +451,7 @@ static void write_doc(struct session *s, const struct outcome *o)
 	}
 	json_object_set_new(doc, "levels", levels_json(s->data));
 	json_object_set_new(doc, "comparisons", list);
+	json_object_set_new(doc, "outliers", bn_outliers(s->data));
 	json_object_set_new(doc, "pairs_done", json_integer((json_int_t)s->data->blocks_done));
 	json_object_set(doc, "warnings", s->data->warnings);
 	json_object_set_new(doc, "summary", json_pack("{s:I, s:I, s:I, s:I}", "better", count[BN_BETTER], "worse",

@@ -19,15 +19,34 @@
 
 extern char **environ;
 
+/* The factors of one kind that are on in this arm, by index. */
+static bool is_on(const struct bn_arms *a, bool changed, enum bn_factor_kind kind, size_t index)
+{
+	for (size_t i = 0; i < a->n_factor; i++)
+		if (a->factor[i].kind == kind && a->factor[i].index == index)
+			return a->on[changed][i];
+	return false;
+}
+
 static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 {
 	struct bn_arms *a = ctx;
 	struct tn_apply_opts opts = { .temporary = true };
+	gt_autofree struct tn_item *items = NULL;
+	struct tn_plan part;
 	int r;
 
-	if (!changed || !a->plan || tn_plan_changes(a->plan) == 0)
+	if (!a->plan)
 		return 0;
-	r = tn_apply(a->fs, a->plan, &opts, NULL, err);
+	part = *a->plan; /* a view: the items stay the plan's */
+	part.n_item = 0;
+	part.item = items = gt_xcalloc(a->plan->n_item + 1, sizeof(*items));
+	for (size_t i = 0; i < a->plan->n_item; i++)
+		if (is_on(a, changed, BN_FACTOR_ITEM, i))
+			items[part.n_item++] = a->plan->item[i];
+	if (!part.n_item)
+		return 0;
+	r = tn_apply(a->fs, &part, &opts, NULL, err);
 	if (r < 0) {
 		if (err)
 			err->exit_status = BN_EXIT_INVALID;
@@ -59,7 +78,7 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 static bool telling(const char *name)
 {
 	static const char *const stems[] = {"OMP_",      "GOMP_",   "KMP_",    "MKL_",           "OPENBLAS_",
-					    "DNNL_",     "ONEDNN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD",
+					    "DNNL_",     "ONEDNN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_LIBRARY_PATH",
 					    "TCMALLOC_", "CUDA_",   "NCCL_",   "GPUBENCH_SIM"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(stems); i++)
@@ -109,21 +128,21 @@ static json_t *arms_settings(void *ctx, bool changed)
 	for (char **e = environ; *e; e++)
 		if (telling(*e))
 			set_env(flat, *e);
-	if (!changed)
-		return flat;
-	for (size_t i = 0; a->run && i < a->run->n_var; i++)
-		if (a->run->var[i].status == TN_VAR_SET) {
-			gt_autofree char *pair = gt_xasprintf("%s=%s", a->run->var[i].name, a->run->var[i].value);
+	for (size_t i = 0; i < a->n_factor; i++) {
+		const struct bn_factor *f = &a->factor[i];
 
-			set_env(flat, pair);
-		}
-	if (a->run && gt_set_count(&a->run->cpus)) {
-		gt_autofree char *theirs = gt_set_format(&a->run->cpus);
-
-		json_object_set_new(flat, "run.cpus", json_string(theirs));
+		if (!a->on[changed][i])
+			continue;
+		if (f->kind == BN_FACTOR_VAR || f->kind == BN_FACTOR_ENV || f->kind == BN_FACTOR_CPUS)
+			json_object_set_new(flat, f->id, gt_json_str(f->to));
 	}
-	for (size_t i = 0; a->env && i < a->env->n; i++)
-		set_env(flat, a->env->v[i]);
+	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* what differs from block to block by design */
+		const struct bn_factor *f = &a->factor[i];
+		const char *now = gt_json_get_str(flat, f->id, NULL);
+
+		if (gt_streq(now, a->on[changed][i] ? f->to : f->from))
+			json_object_set_new(flat, f->id, json_string("as designed"));
+	}
 	return flat;
 }
 
@@ -133,7 +152,26 @@ struct child {
 	uint64_t salt;
 };
 
-/* In the launch's process, before it becomes gpubench again. */
+/* The part of the run's environment and placement that is on. */
+static int enter_run(const struct bn_arms *a, bool changed, struct gt_err *err)
+{
+	struct tn_run part = *a->run; /* a view */
+	gt_autofree struct tn_var *var = gt_xcalloc(part.n_var + 1, sizeof(*var));
+
+	for (size_t i = 0; i < part.n_var; i++) {
+		var[i] = a->run->var[i];
+		if (var[i].status == TN_VAR_SET && !is_on(a, changed, BN_FACTOR_VAR, i))
+			var[i].status = TN_VAR_SKIPPED;
+	}
+	part.var = var;
+	if (!is_on(a, changed, BN_FACTOR_CPUS, 0))
+		part.cpus = (struct gt_set){ 0 };
+	if (!is_on(a, changed, BN_FACTOR_NODES, 0))
+		part.mem_nodes = (struct gt_set){ 0 };
+	return tn_run_enter(&part, err);
+}
+
+/* In the launch's process, before it becomes gpubench again, or the user's command. */
 static int enter_child(void *arg, struct gt_err *err)
 {
 	struct child *c = arg;
@@ -149,15 +187,13 @@ static int enter_child(void *arg, struct gt_err *err)
 	memset(pad, 'x', len);
 	pad[len] = '\0';
 	setenv("GPUBENCH_PAD", pad, 1);
-	if (!c->changed)
-		return 0;
 	if (c->arms->run)
-		r = tn_run_enter(c->arms->run, err);
+		r = enter_run(c->arms, c->changed, err);
 	for (size_t i = 0; r >= 0 && c->arms->env && i < c->arms->env->n; i++) {
 		const char *pair = c->arms->env->v[i], *eq = strchr(pair, '=');
 		gt_autofree char *name = gt_xstrndup(pair, (size_t)(eq - pair));
 
-		if (setenv(name, eq + 1, 1) < 0)
+		if (is_on(c->arms, c->changed, BN_FACTOR_ENV, i) && setenv(name, eq + 1, 1) < 0)
 			r = gt_fail_errno(err, errno, "cannot set %s", name);
 	}
 	return r < 0 ? r : 0;
@@ -200,6 +236,18 @@ static json_t *launch_document(const struct gt_spawn *sp)
 	return json_incref(doc);
 }
 
+/* What a finished process makes of the launch. */
+static json_t *outcome(struct bn_arms *a, const struct gt_spawn *sp, bool own, int r)
+{
+	if (r == -ETIMEDOUT)
+		return failed(sp, "did not end in time");
+	if (r == -EINTR) /* what this launch measured is lost; the session ends in order */
+		return failed(sp, "interrupted");
+	if (!own)
+		return launch_document(sp);
+	return sp->status ? failed(sp, NULL) : bn_command_document(a->command, sp);
+}
+
 static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t seed, uint64_t salt, json_t **ret,
 		       struct gt_err *err)
 {
@@ -210,27 +258,28 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	gt_autofree char *salt_text = gt_xasprintf("%llu", (unsigned long long)salt);
 	char *argv[] = { a->exe, "launch", (char *)workload, "--json", "--seed", seed_text, "--salt", salt_text,
 			 a->data ? "--data" : NULL, (char *)a->data, NULL };
-	struct gt_spawn sp = { .argv = argv, .timeout_s = 60 + 40 * w->launch_s, .max_output = 8u << 20,
-			       .in_child = enter_child, .arg = &c, .cancel = &gt_interrupted };
+	bool own = !w->run;
+	struct gt_spawn sp = { .argv = own ? a->command->argv : argv, .in_child = enter_child, .arg = &c,
+			       .timeout_s = own ? a->command->timeout_s : 60 + 40 * w->launch_s,
+			       .max_output = own ? BN_COMMAND_OUTPUT_MAX : 8u << 20, .cancel = &gt_interrupted };
 	struct bn_environ before, after;
 	json_t *doc;
 	int r;
 
+	if (own)
+		bn_command_begin(a->command);
 	bn_environ_read(a->fs, &before);
 	r = gt_spawn(&sp, err);
 	bn_environ_read(a->fs, &after);
-	if (r == -ETIMEDOUT) {
-		gt_err_clear(err);
-		doc = failed(&sp, "did not end in time");
-	} else if (r == -EINTR) { /* what this launch measured is lost; the session ends in order */
-		gt_err_clear(err);
-		doc = failed(&sp, "interrupted");
-	} else if (r < 0) {
+	if (r < 0 && r != -ETIMEDOUT && r != -EINTR) {
 		gt_spawn_clear(&sp);
+		if (own && err)
+			err->exit_status = GT_EXIT_USAGE;
 		return gt_fail_prefix(err, "%s", workload);
-	} else {
-		doc = launch_document(&sp);
 	}
+	if (r < 0)
+		gt_err_clear(err);
+	doc = outcome(a, &sp, own, r);
 	json_object_set_new(doc, "wall_s", gt_json_real(sp.wall_s));
 	json_object_set_new(doc, "env", bn_environ_json(&before, &after));
 	gt_spawn_clear(&sp);
@@ -245,7 +294,7 @@ static int arms_save(void *ctx, const json_t *doc, struct gt_err *err)
 
 	if (!a->out || gt_streq(a->out, "-"))
 		return 0;
-	text = gt_json_text(doc);
+	text = gt_json_text(a->whole ? a->whole : doc);
 	return gt_file_write(a->out, text, strlen(text), 0644, err);
 }
 
@@ -254,73 +303,108 @@ static double arms_now_s(void *ctx)
 	return gt_now_s();
 }
 
-void bn_arms_ops(struct bn_arms *arms, struct bn_ops *ret)
+static void arms_block(void *ctx, int64_t block)
 {
-	*ret = (struct bn_ops){ .ctx = arms, .enter = arms_enter, .leave = arms_leave, .launch = arms_launch,
-				.settings = arms_settings, .save = arms_save, .now_s = arms_now_s };
+	struct bn_arms *a = ctx;
+
+	if (a->next_block)
+		a->next_block(a, block);
 }
 
-static size_t declare_plan(const struct tn_plan *plan, json_t *doc)
+void bn_arms_ops(struct bn_arms *arms, struct bn_ops *ret)
 {
-	size_t n = 0;
+	*ret = (struct bn_ops){ .ctx = arms, .block = arms_block, .enter = arms_enter, .leave = arms_leave,
+				.launch = arms_launch, .settings = arms_settings, .save = arms_save,
+				.now_s = arms_now_s };
+}
 
-	for (size_t i = 0; i < plan->n_item; i++) {
-		const struct tn_item *item = &plan->item[i];
+static void add_factor(struct bn_arms *a, enum bn_factor_kind kind, size_t index, const char *id, const char *from,
+		       const char *to, const char *when, const struct tn_knob *knob)
+{
+	a->factor = gt_xrealloc(a->factor, (a->n_factor + 1) * sizeof(*a->factor));
+	a->factor[a->n_factor++] = (struct bn_factor){ kind, index, gt_xstrdup(id), from ? gt_xstrdup(from) : NULL,
+						       to ? gt_xstrdup(to) : NULL, when, knob };
+}
+
+static void plan_factors(struct bn_arms *a)
+{
+	for (size_t i = 0; a->plan && i < a->plan->n_item; i++) {
+		const struct tn_item *item = &a->plan->item[i];
 		gt_autofree char *label = NULL;
 
 		if (item->status != TN_CHANGE)
 			continue;
 		label = tn_knob_label(item->knob, item->instance);
-		bn_declare(doc, label, item->current, item->wanted, tn_effect_name(item->knob->takes_effect));
-		n++;
+		add_factor(a, BN_FACTOR_ITEM, i, label, item->current, item->wanted,
+			   tn_effect_name(item->knob->takes_effect), item->knob);
 	}
-	return n;
 }
 
-static size_t declare_run(const struct tn_run *run, json_t *doc)
+static void run_factors(struct bn_arms *a)
 {
-	size_t n = 0;
+	const struct tn_run *run = a->run;
 
-	for (size_t i = 0; i < run->n_var; i++) {
+	for (size_t i = 0; run && i < run->n_var; i++) {
 		const struct tn_var *v = &run->var[i];
 		gt_autofree char *id = gt_xasprintf("env.%s", v->name);
 
-		if (v->status != TN_VAR_SET)
-			continue;
-		bn_declare(doc, id, getenv(v->name), v->value, "environment of the run");
-		n++;
+		if (v->status == TN_VAR_SET)
+			add_factor(a, BN_FACTOR_VAR, i, id, getenv(v->name), v->value, "environment of the run", v->knob);
 	}
-	if (gt_set_count(&run->cpus)) {
+	if (run && gt_set_count(&run->cpus)) {
 		gt_autofree char *cpus = gt_set_format(&run->cpus), *was = affinity();
 
-		if (!gt_streq(cpus, was)) {
-			bn_declare(doc, "run.cpus", was, cpus, "affinity of the run");
-			n++;
-		}
+		if (!gt_streq(cpus, was))
+			add_factor(a, BN_FACTOR_CPUS, 0, "run.cpus", was, cpus, "affinity of the run", NULL);
 	}
-	if (gt_set_count(&run->mem_nodes)) {
+	if (run && gt_set_count(&run->mem_nodes)) {
 		gt_autofree char *nodes = gt_set_format(&run->mem_nodes);
 
-		bn_declare(doc, "run.mem_nodes", NULL, nodes, "memory policy of the run");
-		n++;
+		add_factor(a, BN_FACTOR_NODES, 0, "run.mem_nodes", NULL, nodes, "memory policy of the run", NULL);
 	}
-	return n;
+}
+
+void bn_arms_init(struct bn_arms *a)
+{
+	plan_factors(a);
+	run_factors(a);
+	for (size_t i = 0; a->env && i < a->env->n; i++) {
+		const char *pair = a->env->v[i], *eq = strchr(pair, '=');
+		gt_autofree char *name = gt_xstrndup(pair, (size_t)(eq - pair));
+		gt_autofree char *id = gt_xasprintf("env.%s", name);
+
+		add_factor(a, BN_FACTOR_ENV, i, id, getenv(name), eq + 1, "environment of the run", NULL);
+	}
+	a->on[0] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
+	a->on[1] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
+	memset(a->on[1], true, a->n_factor * sizeof(bool));
+}
+
+void bn_arms_clear(struct bn_arms *a)
+{
+	for (size_t i = 0; i < a->n_factor; i++) {
+		free(a->factor[i].id);
+		free(a->factor[i].from);
+		free(a->factor[i].to);
+	}
+	free(a->factor);
+	free(a->on[0]);
+	free(a->on[1]);
+	a->factor = NULL;
+	a->n_factor = 0;
+	a->on[0] = a->on[1] = NULL;
 }
 
 size_t bn_arms_declare(const struct bn_arms *a, json_t *doc)
 {
 	size_t n = 0;
 
-	if (a->plan)
-		n += declare_plan(a->plan, doc);
-	if (a->run)
-		n += declare_run(a->run, doc);
-	for (size_t i = 0; a->env && i < a->env->n; i++) {
-		const char *pair = a->env->v[i], *eq = strchr(pair, '=');
-		gt_autofree char *name = gt_xstrndup(pair, (size_t)(eq - pair));
-		gt_autofree char *id = gt_xasprintf("env.%s", name);
+	for (size_t i = 0; i < a->n_factor; i++) {
+		const struct bn_factor *f = &a->factor[i];
 
-		bn_declare(doc, id, getenv(name), eq + 1, "environment of the run");
+		if (a->on[0][i] == a->on[1][i])
+			continue;
+		bn_declare(doc, f->id, a->on[0][i] ? f->to : f->from, a->on[0][i] ? f->from : f->to, f->when);
 		n++;
 	}
 	return n;

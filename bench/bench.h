@@ -64,7 +64,7 @@ struct bn_workload {
 	bool optional;		   /* not part of the default list */
 	/* NULL: runs anywhere. Otherwise returns NULL when it can run, or why it cannot (one clause, static). */
 	const char *(*unavailable)(struct gt_fsroot *fs);
-	/* Measure. A wrong result is not an error: it is put into l->wrong. */
+	/* Measure. A wrong result is not an error: it is put into l->wrong. NULL: the session starts it by itself. */
 	int (*run)(struct bn_launch *l, struct gt_err *err);
 };
 

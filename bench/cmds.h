@@ -3,5 +3,5 @@
 #define BN_CMDS_H
 #include "lib/cli.h"
 
-extern const struct gt_cmd bn_cmd_run, bn_cmd_compare, bn_cmd_report, bn_cmd_selftest;
+extern const struct gt_cmd bn_cmd_run, bn_cmd_compare, bn_cmd_report, bn_cmd_selftest, bn_cmd_ab, bn_cmd_resume;
 #endif

@@ -423,6 +423,17 @@ int bn_doc_load(const char *path, json_t **ret, struct gt_err *err)
 	return r;
 }
 
+size_t bn_warmup_of(const json_t *series)
+{
+	json_t *list = json_object_get(series, "samples"), *v;
+	size_t n = json_array_size(list), i;
+	gt_autofree double *x = gt_xcalloc(n + 1, sizeof(*x));
+
+	json_array_foreach(list, i, v)
+		x[i] = json_is_number(v) ? json_number_value(v) : NAN;
+	return bn_warmup(x, n);
+}
+
 /* One launch per arm of a block. */
 struct cell {
 	int64_t block;

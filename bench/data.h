@@ -59,6 +59,9 @@ GT_DEFINE_AUTO(bn_data, bn_data_free);
 int bn_doc_load(const char *path, json_t **ret, struct gt_err *err);
 void bn_warning(json_t *warnings, const char *code, const char *hint, const char *fmt, ...) GT_PRINTF(4, 5);
 
+/* Samples at the start of a series {samples} that are not like its second half. */
+size_t bn_warmup_of(const json_t *series);
+
 /* Log-ratios ln(B/A) of one metric over the blocks of one kind, in the order in which they ran. */
 struct bn_pairs {
 	double *d, *a, *b, *t_s;

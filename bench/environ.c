@@ -3,8 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/klog.h>
 #include "bench/environ.h"
 #include "lib/parse.h"
+
+#define KLOG_READ_ALL	3
+#define KLOG_SIZE	10
+#define KLOG_WARNING	4
 
 /* The number after `key` at the start of a line; NaN if there is none. */
 static double keyed(const char *text, const char *key)
@@ -30,10 +35,11 @@ static void read_stat(struct gt_fsroot *fs, struct bn_environ *e)
 	gt_autofree char *text = NULL;
 	double steal;
 
-	e->ctxt = e->steal_s = NAN;
+	e->ctxt = e->steal_s = e->interrupts = NAN;
 	if (gt_fs_read(fs, "/proc/stat", &text, NULL) < 0)
 		return;
 	e->ctxt = keyed(text, "ctxt ");
+	e->interrupts = keyed(text, "intr ");
 	if (sscanf(text, "cpu %*f %*f %*f %*f %*f %*f %*f %lf", &steal) == 1)
 		e->steal_s = steal / (double)sysconf(_SC_CLK_TCK);
 }
@@ -86,6 +92,50 @@ static void read_heat(struct gt_fsroot *fs, struct bn_environ *e)
 		e->cpu_mhz = sum / n;
 }
 
+static double read_throttled(struct gt_fsroot *fs)
+{
+	gt_auto_strv cpus = { 0 };
+	double sum = NAN;
+	int64_t v;
+
+	if (gt_fs_list(fs, "/sys/devices/system/cpu", &cpus) < 0)
+		return NAN;
+	for (size_t i = 0; i < cpus.n; i++) {
+		gt_autofree char *path = gt_xasprintf(
+			"/sys/devices/system/cpu/%s/thermal_throttle/package_throttle_count", cpus.v[i]);
+
+		if (gt_starts_with(cpus.v[i], "cpu") && gt_fs_read_i64(fs, path, &v) == 0)
+			sum = fmax(isnan(sum) ? 0 : sum, (double)v); /* each CPU counts for its package */
+	}
+	return sum;
+}
+
+/* Walk the kernel's log: the last time stamp, and the first warning or worse after since_s. "<4>[ 12.345678] text" */
+static double walk_kernel_log(double since_s, char *first, size_t size)
+{
+	int len = klogctl(KLOG_SIZE, NULL, 0);
+	gt_autofree char *text = gt_xcalloc(1, GT_MAX(len, 0) + (size_t)1);
+	double last = NAN, stamp;
+	unsigned level;
+
+	if (len <= 0 || klogctl(KLOG_READ_ALL, text, len) < 0) /* not ours to read: no cause from there */
+		return NAN;
+	for (char *p = text, *next; p && *p; p = next) {
+		const char *body;
+
+		next = strchr(p, '\n');
+		if (next)
+			*next++ = '\0';
+		if (sscanf(p, "<%u>[%lf]", &level, &stamp) != 2)
+			continue;
+		last = stamp;
+		body = strchr(p, ']');
+		if (first && !first[0] && stamp > since_s && (level & 7) <= KLOG_WARNING && body)
+			snprintf(first, size, "%s", body + 1 + (body[1] == ' '));
+	}
+	return last;
+}
+
 void bn_environ_read(struct gt_fsroot *fs, struct bn_environ *ret)
 {
 	gt_autofree char *load = NULL;
@@ -99,6 +149,8 @@ void bn_environ_read(struct gt_fsroot *fs, struct bn_environ *ret)
 	read_stat(fs, ret);
 	read_memory(fs, ret);
 	read_heat(fs, ret);
+	ret->throttled = read_throttled(fs);
+	ret->kernel_log_s = walk_kernel_log(INFINITY, NULL, 0);
 }
 
 json_t *bn_environ_json(const struct bn_environ *b, const struct bn_environ *a)
@@ -124,11 +176,19 @@ json_t *bn_environ_json(const struct bn_environ *b, const struct bn_environ *a)
 		{ "anon_huge_bytes", a->anon_huge_bytes },
 		{ "temp_c", a->temp_c },
 		{ "cpu_mhz", a->cpu_mhz },
+		{ "interrupts", a->interrupts - b->interrupts },
+		{ "throttled", a->throttled - b->throttled },
 	};
 	json_t *j = json_object();
+	char line[200] = "";
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(field); i++)
 		if (isfinite(field[i].v)) /* what this host does not say is left out */
 			json_object_set_new(j, field[i].name, json_real(field[i].v));
+	if (isfinite(b->kernel_log_s) && a->kernel_log_s > b->kernel_log_s) {
+		walk_kernel_log(b->kernel_log_s, line, sizeof(line));
+		if (line[0])
+			json_object_set_new(j, "kernel_log", gt_json_str(line));
+	}
 	return j;
 }

@@ -96,6 +96,17 @@ struct bn_text bn_text_verdict(const json_t *c)
 	return t;
 }
 
+struct bn_text bn_text_outlier(const json_t *o)
+{
+	const char *cause = gt_json_get_str(o, "cause", NULL);
+	struct bn_text t;
+
+	snprintf(t.s, sizeof(t.s), "launch %lld (%.8s), %.60s %+.0f %%: %.100s", (long long)gt_json_get_int(o, "seq", 0),
+		 gt_json_get_str(o, "arm", "?"), gt_json_get_str(o, "metric", "?"),
+		 gt_json_get_real(o, "deviation_pct", NAN), cause ? cause : "nothing else stood out on the host");
+	return t;
+}
+
 struct bn_text bn_text_metric(const json_t *c)
 {
 	const char *role = gt_json_get_str(c, "role", "explore");

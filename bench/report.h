@@ -22,6 +22,7 @@ struct bn_text bn_text_verdict(const json_t *comparison);	 /* "inconclusive: nee
 struct bn_text bn_text_design(const json_t *doc);		 /* "9 random pairs + 6 A/A, seed 7" */
 struct bn_text bn_text_aa(const json_t *doc);			 /* "ok: identical arms differ by 0.3 %" */
 struct bn_text bn_text_json(const json_t *value);		 /* a setting's value */
+struct bn_text bn_text_outlier(const json_t *outlier);		 /* "launch 7 (A): sim +12 %, other tasks ran" */
 struct bn_text bn_text_metric(const json_t *comparison);	 /* "train.gpt [P]" */
 /* The answer in one line: "BETTER: train.gpt -2.4 % [-2.9, -1.8], lower is better". */
 void bn_text_headline(const json_t *doc, struct gt_buf *out);

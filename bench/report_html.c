@@ -138,9 +138,10 @@ static void levels(const json_t *doc, struct gt_buf *out)
 static void notes(const json_t *doc, struct gt_buf *out)
 {
 	json_t *warnings = json_object_get(doc, "warnings"), *missing = json_object_get(doc, "unavailable"), *w;
+	json_t *outliers = json_object_get(doc, "outliers");
 	size_t i;
 
-	if (!json_array_size(warnings) && !json_array_size(missing))
+	if (!json_array_size(warnings) && !json_array_size(missing) && !json_array_size(outliers))
 		return;
 	gt_buf_puts(out, "<h3 style=\"margin-top:1rem\">Notes</h3>\n<ul>\n");
 	json_array_foreach(missing, i, w) {
@@ -156,6 +157,11 @@ static void notes(const json_t *doc, struct gt_buf *out)
 		gt_buf_puts(out, " <span class=\"soft\">");
 		gt_buf_xml(out, gt_json_get_str(w, "hint", ""));
 		gt_buf_puts(out, "</span></li>\n");
+	}
+	json_array_foreach(outliers, i, w) {
+		gt_buf_puts(out, "<li>Far from the others, and kept: ");
+		gt_buf_xml(out, bn_text_outlier(w).s);
+		gt_buf_puts(out, "</li>\n");
 	}
 	gt_buf_puts(out, "</ul>\n");
 }

@@ -116,6 +116,24 @@ static void level_table(const json_t *doc, FILE *out, bool color)
 	gt_table_print(t, out, color);
 }
 
+/* The farthest few; all of them are in the document and on the page. */
+static void outliers(const json_t *doc, FILE *out, unsigned width)
+{
+	json_t *list = json_object_get(doc, "outliers"), *o;
+	gt_auto_buf line = { 0 };
+	size_t i;
+
+	json_array_foreach(list, i, o) {
+		if (i == 3) {
+			fprintf(out, "far from the others: %zu more\n", json_array_size(list) - i);
+			break;
+		}
+		gt_buf_clear(&line);
+		gt_buf_printf(&line, "far from the others: %s", bn_text_outlier(o).s);
+		gt_print_wrapped(out, line.s, 0, width);
+	}
+}
+
 static void footer(const json_t *doc, FILE *out, unsigned width)
 {
 	const json_t *sum = json_object_get(doc, "summary");
@@ -140,6 +158,7 @@ static void footer(const json_t *doc, FILE *out, unsigned width)
 		gt_buf_printf(&line, "note: %s%s%s", gt_json_get_str(w, "text", ""), hint[0] ? "; " : "", hint);
 		gt_print_wrapped(out, line.s, 0, width);
 	}
+	outliers(doc, out, width);
 	gt_buf_clear(&line);
 	gt_buf_puts(&line, "VERDICT ");
 	bn_text_headline(doc, &line);

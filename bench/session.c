@@ -21,6 +21,8 @@ struct state {
 	double start_s;
 	int64_t seq, block;
 	size_t launches_total;
+	int64_t replay;		/* blocks that an earlier part of this session has measured */
+	double before_s;	/* and how long it took */
 	bool ended;		/* a result was wrong or a setting changed midway */
 };
 
@@ -31,7 +33,7 @@ static bool stopped(const struct state *st)
 
 static double elapsed(const struct state *st)
 {
-	return st->ops->now_s(st->ops->ctx) - st->start_s;
+	return st->before_s + st->ops->now_s(st->ops->ctx) - st->start_s;
 }
 
 static void note(struct state *st, const char *code, const char *hint, const char *text)
@@ -93,7 +95,9 @@ static json_t *launch_record(struct state *st, const char *workload, json_t *lau
 		if (!register_metric(st, workload, definition, series) && !failure)
 			failure = "the problem size differs from the first launch";
 		json_object_set_new(by_id, id,
-				    json_pack("{s:I, s:O}", "warmup", (json_int_t)gt_json_get_int(series, "warmup", 0),
+				    json_pack("{s:I, s:O}", "warmup",
+					      (json_int_t)gt_json_get_int(find_metric(st, id), "warmup",
+									  gt_json_get_int(series, "warmup", 0)),
 					      "samples", json_object_get(series, "samples")));
 	}
 	json_object_set_new(rec, "workload", json_string(workload));
@@ -246,6 +250,41 @@ static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, struct 
 	return r;
 }
 
+/* How many samples at the start of a launch are warm-up is decided once, by what was measured so far, and for all launches of
+ * both arms alike: a cut that each launch chose for itself could favour one arm. */
+static void freeze_warmup(struct state *st)
+{
+	size_t i, k;
+	json_t *m, *rec;
+
+	json_array_foreach(st->metrics, i, m) {
+		const char *id = gt_json_get_str(m, "id", "");
+		gt_autofree double *starts = gt_xcalloc(json_array_size(st->launches) + 1, sizeof(*starts));
+		size_t n = 0, most;
+
+		if (!gt_json_get_bool(m, "warmup_auto", false) || json_object_get(m, "warmup"))
+			continue;
+		json_array_foreach(st->launches, k, rec)
+			if (json_object_get(json_object_get(rec, "metrics"), id))
+				starts[n++] = (double)bn_warmup_of(json_object_get(json_object_get(rec, "metrics"), id));
+		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* one launch that stumbled says little */
+		json_object_set_new(m, "warmup", json_integer((json_int_t)most));
+		json_array_foreach(st->launches, k, rec) {
+			json_t *series = json_object_get(json_object_get(rec, "metrics"), id);
+
+			if (series)
+				json_object_set_new(series, "warmup", json_integer((json_int_t)most));
+		}
+	}
+}
+
+static bool is_command(const char *id)
+{
+	const struct bn_workload *w = bn_workload_find(id);
+
+	return w && !w->run;
+}
+
 /* A workload that failed in all launches of the first block is left out of the rest, and the result says so. */
 static void drop_hopeless(struct state *st)
 {
@@ -263,6 +302,13 @@ static void drop_hopeless(struct state *st)
 			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
 			why = gt_json_get_str(rec, "failure", why);
 		}
+		if (all && failed == all && is_command(st->workload[w])) { /* what the user asked about: nothing else matters */
+			json_object_set_new(st->run, "invalid", json_sprintf("the command: %s", why ? why : "no launch succeeded"));
+			st->ended = true;
+			return;
+		}
+		if (all && failed == all && st->replay)
+			continue;
 		if (all && failed == all)
 			json_array_append_new(
 				json_object_get(st->doc, "unavailable"),
@@ -285,6 +331,16 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
 	int r;
 
+	if (st->block < st->replay) { /* measured before: only the coins are tossed again */
+		shuffle(st);
+		if (kind != BN_KIND_SINGLE)
+			shuffle(st);
+		if (st->block++ == 0)
+			drop_hopeless(st);
+		return 0;
+	}
+	if (st->ops->block)
+		st->ops->block(st->ops->ctx, st->block);
 	r = run_arm(st, kind, first, err);
 	if (r == 0 && kind != BN_KIND_SINGLE && !stopped(st))
 		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, err);
@@ -353,8 +409,11 @@ static int run_pairs(struct state *st, struct gt_err *err)
 
 	for (size_t i = 0; i < pilot && r == 0 && !stopped(st); i++)
 		r = run_block(st, BN_KIND_AA, err);
-	if (r == 0 && !stopped(st) && pilot)
-		announce(st);
+	if (r == 0 && !stopped(st) && pilot) {
+		freeze_warmup(st);
+		if (st->block >= st->replay)
+			announce(st);
+	}
 	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st); look++) {
 		size_t want = st->s->looks[look].pairs;
 
@@ -369,10 +428,55 @@ static int run_pairs(struct state *st, struct gt_err *err)
 			r = run_block(st, BN_KIND_AB, err);
 			done++;
 		}
-		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && conclusive(st))
+		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
 			break;
 	}
 	return r;
+}
+
+/* Launches of the last block, if it is not whole, are measured again: a pair belongs together in time. */
+static void drop_partial_block(struct state *st)
+{
+	size_t want = json_array_size(json_object_get(st->run, "workloads")), have = 0, n;
+	int64_t last = -1;
+	json_t *rec;
+
+	want *= gt_streq(st->s->design, "single") ? 1 : 2;
+	json_array_foreach(st->launches, n, rec)
+		last = GT_MAX(last, gt_json_get_int(rec, "block", -1));
+	json_array_foreach(st->launches, n, rec)
+		have += gt_json_get_int(rec, "block", -1) == last &&
+			!gt_streq(gt_json_get_str(rec, "failure", NULL), "interrupted");
+	st->replay = last + 1;
+	if (have >= want)
+		return;
+	st->replay = last;
+	for (n = json_array_size(st->launches); n-- > 0;)
+		if (gt_json_get_int(json_array_get(st->launches, n), "block", -1) == last)
+			json_array_remove(st->launches, n);
+}
+
+/* Go on with a session that was interrupted: its document holds all that was measured. */
+static void take_up(struct state *st)
+{
+	json_t *settings = json_object_get(st->doc, "settings"), *rec;
+	size_t i;
+
+	st->confounders = json_object_get(st->doc, "confounders");
+	st->metrics = json_object_get(st->doc, "metrics");
+	st->launches = json_object_get(st->doc, "launches");
+	st->settings[0] = json_incref(json_object_get(settings, "a"));
+	st->settings[1] = json_incref(json_object_get(settings, "b"));
+	st->promote = false; /* the metrics are known */
+	drop_partial_block(st);
+	json_array_foreach(st->launches, i, rec) {
+		st->seq = GT_MAX(st->seq, gt_json_get_int(rec, "seq", 0) + 1);
+		st->before_s = fmax(st->before_s,
+				    gt_json_get_real(rec, "t_s", 0) + gt_json_get_real(rec, "wall_s", 0));
+	}
+	json_object_del(st->run, "invalid");
+	note(st, "resumed", "the host may have drifted in between; pairs were not torn apart",
+	     "the session was interrupted and taken up again");
 }
 
 static void begin(struct state *st)
@@ -397,6 +501,14 @@ static void begin(struct state *st)
 	st->n_workloads = s->n_workloads;
 	st->launches_total = blocks * s->n_workloads * (gt_streq(s->design, "single") ? 1 : 2);
 	st->run = json_object_get(st->doc, "run");
+	bn_rng_seed(&st->rng, s->seed);
+	st->start_s = st->ops->now_s(st->ops->ctx);
+	if (s->resume) {
+		json_decref(looks);
+		json_decref(workloads);
+		take_up(st);
+		return;
+	}
 	json_object_set_new(st->run, "design", json_string(s->design));
 	json_object_set_new(st->run, "seed", json_integer((json_int_t)s->seed));
 	json_object_set_new(st->run, "looks", looks);
@@ -411,8 +523,6 @@ static void begin(struct state *st)
 		json_object_set_new(st->doc, "unavailable", json_array());
 	json_object_set_new(st->doc, "metrics", st->metrics = json_array());
 	json_object_set_new(st->doc, "launches", st->launches = json_array());
-	bn_rng_seed(&st->rng, s->seed);
-	st->start_s = st->ops->now_s(st->ops->ctx);
 }
 
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err)
@@ -431,7 +541,8 @@ int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t 
 		for (size_t i = 0; i < n && r == 0 && !stopped(&st); i++)
 			r = run_block(&st, gt_streq(s->design, "aa") ? BN_KIND_AA : BN_KIND_SINGLE, err);
 	gt_progress_end();
-	drift = (double)time(NULL) - wall0 - elapsed(&st);
+	freeze_warmup(&st);
+	drift = (double)time(NULL) - wall0 - (elapsed(&st) - st.before_s);
 	if (fabs(drift) > 2 && r == 0)
 		note(&st, "wall-clock", "times within the session come from the monotonic clock",
 		     "the wall clock was set while measuring");

@@ -9,6 +9,7 @@
 
 struct bn_ops {
 	void *ctx;
+	void (*block)(void *ctx, int64_t block); /* a block begins; NULL: of no interest */
 	/* Put the host into the state of the arm and read it back; leave puts it back. changed: false in A/A blocks and
 	 * in arm A, where nothing is touched. */
 	int (*enter)(void *ctx, bool changed, struct gt_err *err);
@@ -31,6 +32,7 @@ struct bn_session {
 	size_t n_looks;
 	size_t aa_pairs;	     /* A/A pairs to mix in; the first BN_PILOT of them come first */
 	uint64_t seed;
+	bool resume;		     /* doc holds the beginning of this very session */
 	bool quiet;
 	const volatile int *stop;    /* non-zero: end in order */
 };

@@ -198,6 +198,23 @@ struct bn_trend bn_trend(const double *x, size_t n)
 	return ret;
 }
 
+size_t bn_warmup(const double *x, size_t n)
+{
+	const double *half = x + n / 2;
+	size_t m = n - n / 2;
+	double iqr, lo, hi;
+
+	if (n < 8 || !all_finite(x, n))
+		return 0;
+	iqr = bn_quantile(half, m, .75) - bn_quantile(half, m, .25);
+	lo = bn_quantile(half, m, .02) - iqr;
+	hi = bn_quantile(half, m, .98) + iqr;
+	for (size_t k = 0; k < n / 2; k++)
+		if (x[k] >= lo && x[k] <= hi && x[k + 1] >= lo && x[k + 1] <= hi)
+			return k;
+	return n / 2;
+}
+
 struct bn_effect bn_t_effect(const double *d, size_t n, double alpha)
 {
 	struct bn_effect e = { .est = NAN, .lo = -INFINITY, .hi = INFINITY, .p = NAN, .n = n };

@@ -31,6 +31,10 @@ struct bn_trend {
 };
 struct bn_trend bn_trend(const double *x, size_t n);
 
+/* Samples at the start that are unlike the second half: the first two in a row that lie within its range (2 % to 98 %,
+ * widened by its interquartile range) end the warm-up. At most half; 0 below 8 samples. */
+size_t bn_warmup(const double *x, size_t n);
+
 struct bn_effect {
 	double est, lo, hi; /* interval at 1 - alpha; infinite where n cannot carry that level */
 	double p;	    /* two-sided, for "no effect" */

@@ -11,6 +11,7 @@ const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_mem_bw,
 	&bn_workload_alloc,
 	&bn_workload_train_gpt,
+	&bn_workload_cmd,
 	&bn_workload_sim,
 	NULL,
 };

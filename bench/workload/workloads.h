@@ -8,4 +8,5 @@ extern const struct bn_workload bn_workload_mem_bw;
 extern const struct bn_workload bn_workload_alloc;
 extern const struct bn_workload bn_workload_train_gpt;
 extern const struct bn_workload bn_workload_sim;
+extern const struct bn_workload bn_workload_cmd;
 #endif

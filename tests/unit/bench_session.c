@@ -88,7 +88,7 @@ static json_t *play(struct stage *st, const struct bn_look *looks, size_t n_look
 	static const char *const ids[] = { "one", "two" };
 	struct bn_session s = { .design = "pairs", .workload = ids, .n_workloads = 2, .looks = looks, .n_looks = n_looks,
 				.aa_pairs = 6, .seed = 11, .quiet = true, .stop = &st->stop };
-	struct bn_ops ops = { st, enter, leave, launch, settings, save, now_s };
+	struct bn_ops ops = { st, NULL, enter, leave, launch, settings, save, now_s };
 	json_t *doc = json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool", "suite_major", 1, "run",
 				"host", "treatment", "declared", "id", "vm.swappiness");
 	int r;

@@ -158,6 +158,22 @@ START_TEST(a_trend_within_a_launch_is_seen)
 }
 END_TEST
 
+START_TEST(a_slow_start_is_found_and_no_more_than_that)
+{
+	double x[24];
+
+	for (int i = 0; i < 24; i++)
+		x[i] = (i < 5 ? 3 : 1) * (1 + .01 * sin(i * 2.3));
+	ck_assert_uint_eq(bn_warmup(x, 24), 5);
+	ck_assert_uint_eq(bn_warmup(x + 5, 19), 0);
+	ck_assert_uint_eq(bn_warmup(x, 7), 0); /* too few to tell */
+	for (int i = 0; i < 24; i++)
+		x[i] = 24 - i; /* never steady: the first within the widened range of the second half */
+	ck_assert_uint_eq(bn_warmup(x, 24), 7);
+	ck_assert_uint_eq(bn_warmup((double[]){ 9, 9, 9, 9, 1, 1, 1, NAN }, 8), 0);
+}
+END_TEST
+
 static const struct {
 	const char *what;
 	bool higher;
@@ -200,6 +216,7 @@ TCase *bench_stats_case(void)
 	tcase_add_test(tc, many_tests_are_paid_for);
 	tcase_add_test(tc, planning_numbers_are_those_of_the_t_test);
 	tcase_add_test(tc, a_trend_within_a_launch_is_seen);
+	tcase_add_test(tc, a_slow_start_is_found_and_no_more_than_that);
 	tcase_add_loop_test(tc, the_rule_gives_four_verdicts, 0, sizeof(rule) / sizeof(rule[0]));
 	return tc;
 }

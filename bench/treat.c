@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/environ.h"
+#include "bench/treat.h"
+#include "lib/file.h"
+#include "tune/knob.h"
+
+#define PLAN_MAX	(4u << 20)
+#define PAIRS_MAX	1000
+
+static int usage(struct gt_err *err, const char *what)
+{
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
+}
+
+int bn_request_check(struct bn_request *q, struct gt_err *err)
+{
+	if (q->plan && q->no_plan)
+		return usage(err, "--plan and --no-plan exclude each other");
+	if (q->plan && q->knobs.n)
+		return usage(err, "--plan and --knob exclude each other");
+	if (q->no_env && !q->plan)
+		return usage(err, "--no-env only makes sense with --plan");
+	if (q->pairs > PAIRS_MAX)
+		return usage(err, "--pairs takes at most 1000");
+	for (size_t i = 0; i < q->env.n; i++)
+		if (!strchr(q->env.v[i], '=') || q->env.v[i][0] == '=')
+			return usage(err, "--env takes NAME=VALUE");
+	if (!q->command.argv && (q->command.spec || q->command.unit || q->command.better))
+		return usage(err, "--metric, --unit and --better are about a command: gpubench run [options] -- CMD");
+	return bn_command_check(&q->command, err);
+}
+
+/* Ids of the workloads to run, in list order; what cannot run here goes into doc.unavailable. */
+static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
+{
+	const struct bn_request *q = s->q;
+	gt_autofree char *copy = gt_xstrdup(q->workloads ? q->workloads : "");
+	json_t *unavailable = json_array();
+	gt_auto_strv wanted = { 0 };
+	char *save = NULL;
+
+	json_object_set_new(s->doc, "unavailable", unavailable);
+	if (q->command.argv) {
+		gt_strv_add(&wanted, "cmd");
+		if (!q->workloads)
+			gt_strv_add(&wanted, "null"); /* a control costs nothing */
+	}
+	for (char *id = strtok_r(copy, ",", &save); id; id = strtok_r(NULL, ",", &save)) {
+		if (!bn_workload_find(id))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "no workload is called \"%s\"; see gpubench list", id);
+		gt_strv_add(&wanted, id);
+	}
+	for (const struct bn_workload *const *w = bn_workloads; *w; w++) {
+		const char *why;
+
+		if (wanted.n ? !gt_strv_has(&wanted, (*w)->id) : (*w)->optional)
+			continue;
+		why = (*w)->unavailable && ((*w)->run || !q->command.argv) ? (*w)->unavailable(fs) : NULL;
+		if (why)
+			json_array_append_new(unavailable, json_pack("{s:s, s:s}", "workload", (*w)->id, "why", why));
+		else
+			gt_strv_add(&s->workloads, (*w)->id);
+	}
+	return s->workloads.n ? 0 : usage(err, "none of these workloads can run here; see gpubench list");
+}
+
+/* Left by something that was killed, perhaps by us: the host is not as it was, so nothing measured now means much. */
+static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
+{
+	gt_auto_json *report = NULL;
+	int exit_status = 0, r;
+
+	r = tn_status_report(fs, &report, &exit_status, err);
+	if (r < 0 || exit_status != TN_EXIT_INTERRUPTED)
+		return r;
+	return gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
+			    "a change of settings was interrupted and not put back yet: gputune recover");
+}
+
+/* gputune's own exit codes mean other things here. */
+static int as(struct gt_err *err, int exit_status, int r)
+{
+	if (r < 0 && err)
+		err->exit_status = exit_status;
+	return r;
+}
+
+static int read_plan(const char *path, json_t **ret, struct gt_err *err)
+{
+	gt_autofree char *text = NULL;
+	size_t len = 0;
+	int r = gt_file_read(path, PLAN_MAX, &text, &len, err);
+
+	return r == 0 ? gt_json_parse(text, len, path, ret, err) : r;
+}
+
+/* One item of a plan, made to want what the user named instead of what the host would need. */
+static int want_value(json_t *doc, const char *id, const char *value, struct gt_err *err)
+{
+	json_t *list = json_object_get(doc, "items"), *item;
+	size_t i, found = 0;
+
+	json_array_foreach(list, i, item) {
+		if (!gt_streq(gt_json_get_str(item, "knob", NULL), id) ||
+		    gt_streq(gt_json_get_str(item, "status", NULL), "n/a"))
+			continue;
+		found++;
+		if (gt_streq(gt_json_get_str(item, "current", NULL), value)) {
+			json_object_set_new(item, "status", json_string("already"));
+			continue;
+		}
+		json_object_set_new(item, "wanted", json_string(value));
+		json_object_set_new(item, "status", json_string("change"));
+		json_object_set_new(item, "reason", json_string("asked for on the command line"));
+	}
+	return found ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "--knob %s: this host does not have it", id);
+}
+
+/* --knob ID or ID=VALUE, several: a plan of these alone. */
+static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
+{
+	const struct gt_strv *knobs = &s->q->knobs;
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_strv only = { 0 };
+	json_t *doc;
+	int r;
+
+	for (size_t i = 0; i < knobs->n; i++) {
+		const char *eq = strchr(knobs->v[i], '=');
+
+		gt_strv_take(&only, eq ? gt_xstrndup(knobs->v[i], (size_t)(eq - knobs->v[i])) : gt_xstrdup(knobs->v[i]));
+	}
+	r = as(err, GT_EXIT_USAGE, tn_knob_check_list(&only, "--knob", err));
+	if (r == 0)
+		r = tn_plan_make(fs, s->host, &(struct tn_plan_opts){ .only = &only, .optional = true }, &plan, err);
+	if (r < 0)
+		return r;
+	doc = tn_plan_to_json(plan);
+	for (size_t i = 0; i < knobs->n && r == 0; i++)
+		if (strchr(knobs->v[i], '='))
+			r = want_value(doc, only.v[i], strchr(knobs->v[i], '=') + 1, err);
+	if (r < 0) {
+		json_decref(doc);
+		return r;
+	}
+	*ret = doc;
+	return 0;
+}
+
+static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
+{
+	struct bn_request *q = s->q;
+	gt_auto_json *doc = NULL;
+	int r;
+
+	if (q->plan_doc)
+		doc = json_incref(q->plan_doc);
+	else if (q->knobs.n)
+		r = knob_plan(s, fs, &doc, err);
+	else
+		r = as(err, GT_EXIT_USAGE, read_plan(q->plan, &doc, err));
+	if (!doc)
+		return r;
+	r = as(err, GT_EXIT_USAGE, tn_plan_from_json(doc, &s->plan, err));
+	return r < 0 ? r : as(err, BN_EXIT_INCOMPARABLE, tn_plan_check_host(fs, s->host, s->plan, err));
+}
+
+/* --library FILE is preloaded, --library DIR is searched first; what the environment has stays behind it. */
+static int add_libraries(struct bn_request *q, struct gt_err *err)
+{
+	for (size_t i = 0; i < q->libraries.n; i++) {
+		const char *path = q->libraries.v[i];
+		bool file = strstr(path, ".so") != NULL;
+		const char *name = file ? "LD_PRELOAD" : "LD_LIBRARY_PATH", *was = getenv(name);
+
+		if (path[0] != '/' || strchr(path, ':'))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "--library %s: an absolute path of a library or of a folder is needed", path);
+		gt_strv_take(&q->env, gt_xasprintf("%s=%s%s%s", name, path, was && *was ? ":" : "", was ? was : ""));
+	}
+	gt_strv_clear(&q->libraries);
+	return 0;
+}
+
+static void command_line(struct gt_fsroot *fs, struct gt_strv *ret)
+{
+	gt_autofree char *text = NULL;
+	size_t len = 0;
+
+	if (gt_fs_read(fs, "/proc/self/cmdline", &text, &len) == 0)
+		for (size_t i = 0; i < len; i += strlen(text + i) + 1)
+			gt_strv_add(ret, text + i);
+	if (!ret->n)
+		gt_strv_add(ret, "gpubench");
+}
+
+/* What makes any measurement here doubtful from the start. */
+static void preflight(struct gt_fsroot *fs, const struct pr_host *host, json_t *doc)
+{
+	json_t *notes = json_array();
+	struct bn_environ e;
+
+	bn_environ_read(fs, &e);
+	json_object_set_new(json_object_get(doc, "run"), "notes", notes);
+	json_object_set_new(json_object_get(doc, "host"), "load_at_start", gt_json_real(e.load1));
+	if (e.load1 > .5 * (double)GT_MAX(1u, gt_set_count(&host->cpu.allowed)))
+		bn_warning(notes, "load", "others use the CPUs; expect wide intervals", "load was %.1f at the start",
+			   e.load1);
+	if (e.psi_memory > 5)
+		bn_warning(notes, "pressure", "free some memory", "tasks waited for memory %.0f %% of the last 10 s",
+			   e.psi_memory);
+}
+
+int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
+{
+	struct pr_discover_opts discover = { .nvml_timeout_s = 5 };
+	bool planned = q->plan || q->plan_doc || q->knobs.n;
+	gt_auto_strv command = { 0 };
+	int r;
+
+	*s = (struct bn_stage){ .q = q };
+	if (gt_fs_require_live(cli->fs, "measuring", &cli->err) < 0)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "measuring needs the live host, not --root");
+	r = gt_fs_readlink(cli->fs, "/proc/self/exe", &s->exe) < 0 ?
+		    gt_fail(&cli->err, ENOENT, "cannot find out where this program lies") :
+		    0;
+	if (r == 0)
+		r = pr_host_discover(cli->fs, &discover, &s->host, &cli->err);
+	if (r == 0)
+		r = add_libraries(q, &cli->err);
+	if (r == 0 && planned)
+		r = check_interrupted(cli->fs, &cli->err);
+	if (r == 0 && planned)
+		r = load_plan(s, cli->fs, &cli->err);
+	if (r == 0 && s->plan && !q->no_env && !q->knobs.n) {
+		struct tn_run_opts o = { .profile = s->plan->profile, .argv = q->command.argv,
+					 .program = q->command.argv ? TN_PROGRAM_AUTO : TN_PROGRAM_OPENMP };
+
+		r = tn_run_make(cli->fs, s->host, &o, &s->run, &cli->err);
+	}
+	if (r < 0)
+		return r;
+	command_line(cli->fs, &command);
+	s->doc = bn_result_new(s->host, command.v);
+	r = choose_workloads(s, cli->fs, &cli->err);
+	if (r < 0)
+		return r;
+	preflight(cli->fs, s->host, s->doc);
+	s->arms = (struct bn_arms){ .fs = cli->fs, .host = s->host, .plan = s->plan, .run = s->run, .env = &q->env,
+				    .command = &q->command, .exe = s->exe, .data = q->data, .out = q->out.json };
+	bn_arms_init(&s->arms);
+	return 0;
+}
+
+void bn_stage_close(struct bn_stage *s)
+{
+	bn_arms_clear(&s->arms);
+	bn_command_clear(&s->q->command);
+	gt_strv_clear(&s->workloads);
+	tn_run_free(s->run);
+	tn_plan_free(s->plan);
+	pr_host_free(s->host);
+	json_decref(s->doc);
+	free(s->exe);
+}
+
+static json_t *strings(char *const *v, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, gt_json_str(v[i]));
+	return list;
+}
+
+void bn_stage_remember(const struct bn_stage *s, size_t aa_pairs)
+{
+	const struct bn_request *q = s->q;
+
+	json_object_set_new(json_object_get(s->doc, "run"), "resume",
+			    json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:I}", "plan",
+				      s->plan ? tn_plan_to_json(s->plan) : json_null(), "no_env",
+				      q->no_env || q->knobs.n > 0, "env", strings(q->env.v, q->env.n), "workloads",
+				      strings(s->workloads.v, s->workloads.n), "data", gt_json_str(q->data), "command",
+				      q->command.argv ? bn_command_to_json(&q->command) : json_null(), "aa_pairs",
+				      (json_int_t)aa_pairs));
+}
+
+static int recall_strings(const json_t *o, const char *key, struct gt_strv *ret, struct gt_err *err)
+{
+	json_t *list = NULL, *v;
+	size_t i;
+	int r = gt_json_req_array(o, key, &list, err);
+
+	json_array_foreach(list, i, v) {
+		if (!json_is_string(v))
+			return gt_fail(err, EINVAL, "\"%s\" is no list of strings", key);
+		gt_strv_add(ret, json_string_value(v));
+	}
+	return r;
+}
+
+int bn_request_recall(const json_t *doc, struct bn_request *q, struct gt_strv *argv, struct gt_err *err)
+{
+	json_t *o = NULL, *cmd, *plan;
+	gt_auto_strv ids = { 0 };
+	gt_auto_buf list = { 0 };
+	int r;
+
+	r = gt_json_req_object(json_object_get(doc, "run"), "resume", &o, err);
+	if (r == 0)
+		r = recall_strings(o, "env", &q->env, err);
+	if (r == 0)
+		r = recall_strings(o, "workloads", &ids, err);
+	cmd = json_object_get(o, "command");
+	if (r == 0 && json_is_object(cmd))
+		r = recall_strings(cmd, "argv", argv, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ids.n; i++)
+		if (!gt_streq(ids.v[i], "cmd"))
+			gt_buf_printf(&list, "%s%s", list.len ? "," : "", ids.v[i]);
+	q->workloads = list.len || argv->n ? gt_buf_take(&list) : NULL; /* "": the command alone */
+	plan = json_object_get(o, "plan");
+	q->plan_doc = json_is_object(plan) ? plan : NULL;
+	q->no_env = gt_json_get_bool(o, "no_env", false);
+	q->data = gt_json_get_str(o, "data", NULL);
+	q->seed = (uint64_t)gt_json_get_int(json_object_get(doc, "run"), "seed", 0);
+	if (argv->n) {
+		int64_t warmup = gt_json_get_int(cmd, "warmup", -1);
+
+		q->command.argv = argv->v;
+		q->command.spec = gt_json_get_str(cmd, "metric", NULL);
+		q->command.unit = gt_json_get_str(cmd, "unit", NULL);
+		q->command.better = gt_json_get_str(cmd, "better", NULL);
+		q->command.margin_pct = gt_json_get_real(cmd, "margin_pct", 1);
+		q->command.timeout_s = gt_json_get_real(cmd, "timeout_s", 0);
+		q->command.warmup = warmup < 0 ? UINT64_MAX : (uint64_t)warmup;
+	}
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user's own command. It is started by the session itself (bench/command.c); here is what is said about it. */
+#include "bench/workload/workloads.h"
+
+static const char *cmd_unavailable(struct gt_fsroot *fs)
+{
+	return "needs a command: gpubench run -- CMD";
+}
+
+static const char *const knobs[] = { NULL };
+
+const struct bn_workload bn_workload_cmd = {
+	.id	     = "cmd",
+	.summary     = "your own command: its wall time, or what it prints or writes about itself (--metric)",
+	.unit	     = "s",
+	.direction   = BN_LOWER,
+	.role	     = BN_PRIMARY,
+	.version     = 1,
+	.margin	     = .01,
+	.verifies    = "the command ends with exit status 0",
+	.knobs	     = knobs,
+	.launch_s    = 0,
+	.optional    = true,
+	.unavailable = cmd_unavailable,
+};

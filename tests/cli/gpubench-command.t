@@ -1,0 +1,140 @@
+A command of the user's is a workload like ours. This one prints its steps in three ways, with three slow ones at first; what
+it makes up depends on nothing but its own place in the session, so that everything here is known beforehand.
+
+  $ set -o pipefail; calm() { grep -v '^note: .*others use the CPUs' | grep -v '^gpubench, host'; }
+  $ cat > train.py <<'END'
+  > import json, os, random
+  > n = int(open("n").read()) if os.path.exists("n") else 0
+  > open("n", "w").write(str(n + 1))
+  > rng, slow, out = random.Random(n), 1 + float(os.environ.get("SLOW", "0")), open("steps.txt", "w")
+  > for i in range(30):
+  >     t = .01 * slow * (1 + .002 * rng.gauss(0, 1)) * (3 if i < 3 else 1)
+  >     print(f"step {i}: {t * 1000:.4f} ms/step")
+  >     print(json.dumps({"step": i, "perf": {"s": t, "odd": "x"}}))
+  >     print(t, file=out)
+  > END
+  $ ab() { rm -f n; gpubench ab --env SLOW=.02 --seed 3 --quiet "$@" | calm; }
+  $ ab --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms -o regex.json -- python3 train.py | grep -v '^better'
+  design: 9 random pairs + 6 A/A pairs, seed 3. A/A check: ok (identical arms differ by 0.0 % in cmd)
+  changed on purpose: 1:
+    env.SLOW (none) -> .02
+  OTHER differences: none
+  
+  METRIC      baseline * (glob)
+  cmd [P]     10.00 ms 10.20 ms * WORSE (p 0.0039 Holm) (glob)
+  cmd.p99 [G] 10.0* ms 10.24 ms * (glob)
+  null [C] * same (within 5.0 %) (glob)
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
+  
+  * inconclusive (glob)
+  VERDICT WORSE: cmd +* lower is better* (glob)
+  [1]
+
+The slow start is found by the pilot and left out of all launches alike.
+
+  $ python3 - <<'END'
+  > import json
+  > d = json.load(open("regex.json"))
+  > runs = [l["metrics"]["cmd"] for l in d["launches"] if l["workload"] == "cmd"]
+  > print({r["warmup"] for r in runs}, {len(r["samples"]) for r in runs})
+  > END
+  {3} {30}
+
+The same from lines of JSON and from a file; a rate is better when it is higher.
+
+  $ ab --pairs 6 --metric json:perf.s --unit s -- python3 train.py | grep '^cmd .P'
+  cmd [P]     10.00 ms 10.20 ms * (glob)
+  [1]
+  $ ab --pairs 6 --metric file:steps.txt --unit items/s --better higher -- python3 train.py | grep '^VERDICT'
+  VERDICT BETTER: cmd +* higher is better (glob)
+
+Its wall time needs no help, and a library is a treatment too.
+
+  $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 'on purpose' wall.txt
+  changed on purpose: 1:
+    env.LD_LIBRARY_PATH (none) -> /nowhere/lib
+  $ python3 -c 'import json; d = json.load(open("wall.json")); print([(m["unit"], m["role"]) for m in d["metrics"] if m["id"] == "cmd"])'
+  [('s', 'primary')]
+
+A metric that matches nothing, one that is no number, and a file that is an old one are said to be, and there is no verdict.
+
+  $ ab --pairs 2 --metric 'regex:nothing ([0-9]+)' -- python3 train.py | tail -2
+  VERDICT INVALID SESSION: the command: --metric regex:nothing ([0-9]+) matched nothing in what it
+  printed
+  [5]
+  $ ab --pairs 2 --metric json:perf.odd -- python3 train.py | tail -1
+  VERDICT INVALID SESSION: the command: --metric json:perf.odd found 30 places, none of them a number
+  [5]
+  $ ab --pairs 2 --metric file:steps.txt -- true | tail -1
+  VERDICT INVALID SESSION: the command: steps.txt was not written anew by this launch
+  [5]
+  $ ab --pairs 2 -- sh -c 'echo no memory left >&2; exit 3' | tail -1
+  VERDICT INVALID SESSION: the command: no memory left
+  [5]
+
+A number that is none of this world, and a command that fails in one arm only, give no verdict.
+
+  $ ab --pairs 6 --metric 'regex:is (.*)' -- sh -c 'test -z "$SLOW" && echo is 1.0$RANDOM || echo is nan' | grep '^VERDICT'
+  VERDICT INCONCLUSIVE: cmd - unknown, lower is better: no numbers from the changed arm
+  $ ab --pairs 6 -- sh -c 'test -z "$SLOW"' | grep '^VERDICT'
+  VERDICT INCONCLUSIVE: cmd - unknown, lower is better: no numbers from the changed arm
+
+What was measured survives kill -9, and resume goes on as if nothing had happened: the same order, no pair torn apart.
+
+  $ rm -f n; timeout --foreground -s KILL 1.5 gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
+  [137]
+  $ gpubench resume cut.json --quiet | grep -E '^VERDICT'
+  VERDICT WORSE: cmd +* (glob)
+  [1]
+  $ python3 - <<'END'
+  > import json
+  > order = [[(l["block"], l["kind"], l["arm"], l["workload"]) for l in json.load(open(f))["launches"]] for f in ("cut.json", "regex.json")]
+  > print(order[0] == order[1], len(order[0]))
+  > END
+  True 60
+  $ gpubench resume cut.json
+  gpubench: cut.json: this session ended in order; nothing is left to do
+  [64]
+  $ python3 -c 'import json; d = json.load(open("cut.json")); d["run"]["interrupted"] = True; d["host"]["kernel"] = "5.4"; json.dump(d, open("old.json", "w"))'
+  $ gpubench resume old.json
+  gpubench: it was begun under another kernel (5.4)
+  [4]
+
+A launch far from the others is named with what else went on, and kept.
+
+  $ python3 - <<'END'
+  > import json
+  > d = json.load(open("regex.json"))
+  > l = [l for l in d["launches"] if l["workload"] == "cmd"][20]
+  > l["metrics"]["cmd"]["samples"] = [s * 1.3 for s in l["metrics"]["cmd"]["samples"]]
+  > for k in d["launches"]: k["env"] = {"steal_s": 0, "interrupts": 100}
+  > l["env"] = {"steal_s": .4, "interrupts": 120}
+  > json.dump(d, open("far.json", "w"))
+  > END
+  $ gpubench report far.json | grep -A1 '^far from'
+  far from the others: launch * cmd +30 %: the hypervisor took the CPU away: 0.4 s, usually 0 (glob)
+  VERDICT * (glob)
+
+What cannot be meant is refused before anything runs.
+
+  $ gpubench ab -- true
+  gpubench: what differs between A and B? --plan, --knob, --env or --library says it
+  [64]
+  $ gpubench run --metric 'regex:[' -- true
+  gpubench: --metric regex:[: * (glob)
+  [64]
+  $ gpubench run --metric 'regex:steps' -- true
+  gpubench: --metric regex:steps: the pattern needs exactly one group in parentheses, round the number
+  [64]
+  $ gpubench run --metric speed -- true
+  gpubench: --metric speed: it is wall, regex:PATTERN, json:KEY or file:PATH
+  [64]
+  $ gpubench run --metric wall
+  gpubench: --metric, --unit and --better are about a command: gpubench run [options] -- CMD
+  [64]
+  $ gpubench run --quiet -- nowhere/nonesuch > /dev/null
+  gpubench: cmd: cannot run nowhere/nonesuch: No such file or directory
+  [64]
+  $ gpubench ab --knob vm.nonsense -- true
+  gpubench: --knob: * (glob)
+  [64]
