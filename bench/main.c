@@ -2,6 +2,7 @@
 #include "bench/bench.h"
 #include "bench/cmds.h"
 #include "bench/launch.h"
+#include "bench/spin.h"
 #include "bench/train.h"
 
 static const struct gt_cmd *const cmds[] = {
@@ -46,5 +47,8 @@ static const struct gt_tool tool = {
 
 int main(int argc, char **argv)
 {
+	for (int i = 1; i < argc; i++)
+		if (gt_streq(argv[i], "train"))
+			bn_spin_bound(argv);
 	return gt_cli_main(&tool, argc, argv);
 }

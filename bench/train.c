@@ -7,8 +7,10 @@
 #include <sys/resource.h>
 #include "bench/bench.h"
 #include "bench/models.h"
+#include "bench/spin.h"
 #include "bench/train.h"
 #include "config.h"
+#include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
 #include "runtime/runtime.h"
@@ -26,6 +28,8 @@ struct run {
 	double *step_s;
 	double before, after, loss;
 	struct rt_metrics last;
+	struct rt_peaks peaks;
+	uint64_t rss_bytes;
 	uint64_t skipped; /* updates */
 	long faults;
 };
@@ -124,6 +128,8 @@ static int build(struct run *r, struct gt_err *err)
 		.memory_limit_bytes = r->o.memory_limit_bytes,
 		.profile = r->o.profile,
 		.amp = amp_type(r->o.amp),
+		.trace = r->o.trace != NULL,
+		.anomaly = r->o.anomaly,
 		.accum = (int)r->o.accum,
 		.checkpoint = (int)r->o.checkpoint,
 		.fit_bytes = r->o.fit_bytes,
@@ -205,6 +211,14 @@ static long minor_faults(void)
 
 	getrusage(RUSAGE_SELF, &u);
 	return u.ru_minflt;
+}
+
+static uint64_t resident_bytes(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (uint64_t)u.ru_maxrss * 1024;
 }
 
 /* A loss that is no number is a wrong result, not a broken tool. */
@@ -293,7 +307,6 @@ static void put_times(json_t *doc, const struct run *r)
 {
 	double med = median(r->step_s, r->o.steps);
 	json_t *times = json_array();
-	struct rusage u;
 
 	for (uint64_t i = 0; i < r->o.steps; i++)
 		json_array_append_new(times, gt_json_real(r->step_s[i]));
@@ -301,13 +314,44 @@ static void put_times(json_t *doc, const struct run *r)
 	put_real(doc, "median_step_s", med);
 	put_real(doc, "items_per_s", (double)(r->o.batch * r->o.seq * r->o.accum) / med);
 	json_object_set_new(doc, "unit", json_string(r->model->unit));
-	getrusage(RUSAGE_SELF, &u);
-	put_int(doc, "max_rss_bytes", (uint64_t)u.ru_maxrss * 1024);
+	put_int(doc, "max_rss_bytes", r->rss_bytes);
 	put_real(doc, "heldout_loss_before", r->before);
 	put_real(doc, "heldout_loss_after", r->after);
 	json_object_set_new(doc, "void", json_boolean(r->text && !(r->after < r->before)));
 	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
 	put_real(doc, "flops_per_s", rt_program_flops(r->program) * (double)r->o.accum / med);
+}
+
+/* What share of the host's best each row reached: the longer of the time that its flops and its bytes need at least, over
+ * the time that it took. */
+static void put_peaks(json_t *doc, const struct rt_peaks *k)
+{
+	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
+	json_t *row;
+	size_t i;
+
+	json_object_set_new(doc, "peaks",
+			    json_pack("{s:o, s:o, s:o}", "flops_per_s", gt_json_real(k->flops_per_s), "bf16_flops_per_s",
+				      gt_json_real(k->bf16_flops_per_s), "bytes_per_s", gt_json_real(k->bytes_per_s)));
+	json_array_foreach(json_object_get(doc, "ops"), i, row) {
+		double flops = gt_json_get_real(row, "flops", 0), low = gt_json_get_real(row, "low_flops", 0);
+		double least = fmax((flops - low) / k->flops_per_s + low / low_peak,
+				    gt_json_get_real(row, "bytes", 0) / k->bytes_per_s);
+
+		put_real(row, "of_peak", least / gt_json_get_real(row, "seconds", NAN));
+	}
+}
+
+static int write_trace(const struct run *r, struct gt_err *err)
+{
+	gt_auto_json *trace = NULL;
+	gt_autofree char *text = NULL;
+
+	if (!r->o.trace)
+		return 0;
+	trace = rt_program_trace(r->program);
+	text = gt_json_text(trace);
+	return gt_file_write(r->o.trace, text, strlen(text), 0644, err);
 }
 
 static json_t *document(const struct run *r)
@@ -317,6 +361,7 @@ static json_t *document(const struct run *r)
 		"pages",          "placement",      "pages_on_node", "passes",          "warnings", "ops"};
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
+	gt_autofree char *spin = NULL;
 
 	json_object_set_new(doc, "schema", json_string("gpubench-train/1"));
 	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
@@ -332,6 +377,8 @@ static json_t *document(const struct run *r)
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
+	spin = bn_spin_text();
+	json_object_set_new(doc, "spin", gt_json_str(spin));
 	json_object_set_new(doc, "optimizer", json_string(r->o.optimizer));
 	put_int(doc, "accum", r->o.accum);
 	put_real(doc, "clip_norm", r->o.clip_norm > 0 ? r->o.clip_norm : NAN);
@@ -346,6 +393,8 @@ static json_t *document(const struct run *r)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(from_report); i++)
 		if (r->o.profile || strcmp(from_report[i], "ops") != 0)
 			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
+	if (r->o.profile)
+		put_peaks(doc, &r->peaks);
 	return doc;
 }
 
@@ -368,6 +417,11 @@ int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 		status = train(&r, err);
 	if (!status)
 		status = held_out(&r, &r.after, err);
+	if (!status)
+		status = write_trace(&r, err);
+	r.rss_bytes = resident_bytes();
+	if (!status && r.o.profile)
+		status = rt_measure_peaks((int)r.o.threads, &r.peaks, err);
 	if (!status)
 		*ret = document(&r);
 	run_clear(&r);

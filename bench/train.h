@@ -18,7 +18,9 @@ struct bn_train_options {
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
-	bool profile;
+	bool profile;		/* time every op, beside what this host can do at best */
+	bool anomaly;		/* look at everything that is written */
+	const char *trace;	/* write a Chrome trace of the last steps there */
 	uint64_t memory_limit_bytes;
 	/* Called after each step, may be NULL; a non-zero answer ends the run with -EINTR. */
 	int (*progress)(void *arg, uint64_t step, uint64_t total, double loss);
@@ -30,8 +32,8 @@ struct bn_train_options {
  * "items_per_s", "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before", "heldout_loss_after" (nats per
  * byte; null without text), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
  * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
- * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "ops"
- * (with profile) } -EINVAL with exit status 64 for options that make no sense.
+ * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "spin",
+ * "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
 

@@ -35,7 +35,9 @@ static const struct gt_opt opts[] = {
 	{ 0, "data", "PATH", "text to train on: a file, or the files of a directory", GT_OPT_STR, &options.data },
 	{ 0, "lr", "RATE", "learning rate", GT_OPT_REAL, &options.lr },
 	{ 0, "seed", "N", "seed of parameters and batches; 0 means 1", GT_OPT_UINT, &options.seed },
-	{ 0, "profile", NULL, "time every op", GT_OPT_FLAG, &options.profile },
+	{ 0, "profile", NULL, "time every op, beside what this host can do at best", GT_OPT_FLAG, &options.profile },
+	{ 0, "trace", "FILE", "the last steps as a trace for Chrome or Perfetto", GT_OPT_STR, &options.trace },
+	{ 0, "anomaly", NULL, "stop at the first value that is not finite and name its op", GT_OPT_FLAG, &options.anomaly },
 	{ 0 },
 };
 
@@ -73,6 +75,7 @@ static void print_ops(const json_t *ops, bool color)
 	gt_table_column(t, "ms/step", GT_RIGHT);
 	gt_table_column(t, "Gflop/s", GT_RIGHT);
 	gt_table_column(t, "GB/s", GT_RIGHT);
+	gt_table_column(t, "of peak", GT_RIGHT);
 	json_array_foreach(ops, i, row) {
 		double s = gt_json_get_real(row, "seconds", 0), flops = gt_json_get_real(row, "flops", 0);
 
@@ -83,6 +86,7 @@ static void print_ops(const json_t *ops, bool color)
 		gt_table_cell(t, "%.3f", s * 1e3);
 		gt_table_cell(t, flops > 0 ? "%.1f" : "-", flops / s / 1e9);
 		gt_table_cell(t, "%.1f", gt_json_get_real(row, "bytes", 0) / s / 1e9);
+		gt_table_cell(t, "%.0f %%", 100 * gt_json_get_real(row, "of_peak", 0));
 	}
 	gt_table_print(t, stdout, color);
 }
@@ -94,6 +98,20 @@ static void print_warnings(const json_t *doc)
 
 	json_array_foreach(json_object_get(doc, "warnings"), i, w)
 		gt_warn("%s", json_string_value(w));
+}
+
+/* What was switched on, in the words of the passes that do it. */
+static void print_techniques(const json_t *passes)
+{
+	static const char *const techniques[] = { "amp", "checkpoint", "accumulate", "gradients" };
+	json_t *pass;
+	size_t i;
+
+	json_array_foreach(passes, i, pass)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(techniques); k++)
+			if (gt_streq(gt_json_get_str(pass, "name", ""), techniques[k]) &&
+			    !gt_streq(gt_json_get_str(pass, "did", ""), "nothing to do"))
+				printf("%-10s %s\n", techniques[k], gt_json_get_str(pass, "did", ""));
 }
 
 static void print_text(const json_t *doc, bool color)
@@ -110,6 +128,8 @@ static void print_text(const json_t *doc, bool color)
 	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""),
 	       (long long)gt_json_get_int(doc, "threads", 0), gt_json_get_str(doc, "pages", ""),
 	       gt_json_get_str(doc, "placement", ""));
+	printf("spinning   %s\n", gt_json_get_str(doc, "spin", ""));
+	print_techniques(json_object_get(doc, "passes"));
 	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0),
 	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
@@ -119,6 +139,13 @@ static void print_text(const json_t *doc, bool color)
 		printf("held out   %.4f before, %.4f after: %s\n", gt_json_get_real(doc, "heldout_loss_before", 0),
 		       gt_json_get_real(doc, "heldout_loss_after", 0),
 		       gt_json_get_bool(doc, "void", false) ? "it did not fall, the run is void" : "it fell");
+	if (json_object_get(doc, "peaks")) {
+		const json_t *peaks = json_object_get(doc, "peaks");
+
+		printf("host peak  %.1f Gflop/s in f32, %.1f in bf16, %.1f GB/s; above 100 %% comes from caches\n",
+		       gt_json_get_real(peaks, "flops_per_s", 0) / 1e9, gt_json_get_real(peaks, "bf16_flops_per_s", 0) / 1e9,
+		       gt_json_get_real(peaks, "bytes_per_s", 0) / 1e9);
+	}
 	if (json_object_get(doc, "ops"))
 		print_ops(json_object_get(doc, "ops"), color);
 }

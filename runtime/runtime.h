@@ -188,6 +188,8 @@ struct rt_options {
 	bool no_huge_pages;	      /* do not ask for huge pages */
 	bool poison;		      /* fill memory with NaN before it is written: proves the plan; slow */
 	bool profile;		      /* time every call, for rt_program_report */
+	bool trace;		      /* and keep when each call of the last steps ran, for rt_program_trace */
+	bool anomaly;		      /* look at what every call writes: rt_step names the first that is not finite; slow */
 };
 struct rt_program;
 /* On failure nothing is left behind: shape errors (-EINVAL), no such backend (-ENOSYS/-ENODEV), more memory than there is
@@ -236,9 +238,20 @@ int rt_program_threads(const struct rt_program *p);
  * { "device", "isa", "blas", "threads", "pages", "placement" (asked for), "pages_on_node": { "0": n, … } (where pages are,
  *   of those looked at), "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
  *   tensors without reuse), "passes": [{ "name", "did" }], "warnings": [ … ], "ops": [{ "op", "phase",
- *   "calls", "flops", "bytes", "seconds" (per step; only with profile) }] }
+ *   "calls", "flops", "low_flops" (of products in the low
+ *   type), "bytes", "seconds" (per step; only with profile) }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
+/* With options.trace: the last steps (RT_TRACE_EVENTS calls) in Chrome's trace format, for chrome://tracing or Perfetto: one
+ * event per call with its tensors, flops and bytes, and the bytes that are live at each as a counter. */
+#define RT_TRACE_EVENTS	65536
+json_t *rt_program_trace(const struct rt_program *p);
+/* What this machine can do with that many threads, measured now in a fraction of a second: the best of a few products of
+ * 1536 x 1536 (flop/s in f32; in bf16, or 0 where that is only storage) and of passes over 192 MiB (bytes/s). */
+struct rt_peaks {
+	double flops_per_s, bf16_flops_per_s, bytes_per_s;
+};
+int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 
 /* ---- backends ---- */
 struct rt_backend_info {

@@ -116,6 +116,8 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
 		if (p->plan.ir.nodes[i]->first >= 0)
 			p->plan.ir.nodes[i]->data = p->arena.base + p->plan.ir.nodes[i]->offset;
+	if (p->opt.trace)
+		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	rt_program_init_params(p);
 	return 0;
 }
@@ -158,6 +160,7 @@ void rt_program_free(struct rt_program *p)
 	if (!p)
 		return;
 	rt_arena_unmap(&p->arena);
+	free(p->events);
 	clear_plan(&p->plan);
 	json_decref(p->passes);
 	free(p);

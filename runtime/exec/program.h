@@ -12,6 +12,11 @@ struct rt_scale {
 	int64_t tracker; /* updates in a row that were not skipped */
 	int skipped;	 /* in a row */
 };
+struct rt_event {
+	int call;
+	int64_t step;
+	double start, end; /* seconds, monotonic */
+};
 struct rt_program {
 	struct rt_options opt;
 	struct rt_plan plan;
@@ -25,6 +30,10 @@ struct rt_program {
 	double weights;	     /* of those so far */
 	bool overflow;	     /* a loss was not finite */
 	struct rt_scale scale;
+	struct rt_event *events; /* options.trace: the last RT_TRACE_EVENTS */
+	int64_t n_events;	 /* so far */
+	const struct rt_call *anomaly; /* options.anomaly: what wrote something that is not finite */
+	const struct rt_node *anomaly_node;
 	json_t *passes;
 };
 /* From graph to a program without memory, by the options that p has now; may be done again. */

@@ -78,20 +78,6 @@ static void poison_outputs(struct rt_program *p, int i)
 	}
 }
 
-static void run_call(struct rt_program *p, int i, const struct rt_run *run)
-{
-	struct rt_call *c = p->plan.ir.calls[i];
-	double t0 = 0;
-
-	if (p->opt.poison)
-		poison_outputs(p, i);
-	if (p->opt.profile)
-		t0 = gt_now_s();
-	p->cpu.kernels[c->op->id](&p->cpu, c, run);
-	if (p->opt.profile && run->profiled)
-		c->seconds += gt_now_s() - t0;
-}
-
 static bool finite_node(const struct rt_node *n)
 {
 	const float *x = n->data;
@@ -100,6 +86,44 @@ static bool finite_node(const struct rt_node *n)
 		if (!isfinite(x[i]))
 			return false;
 	return true;
+}
+
+/* The first thing that is not finite, and who wrote it. */
+static void look_at_outputs(struct rt_program *p, const struct rt_call *c)
+{
+	for (int k = 0; k < RT_MAX_IO && !p->anomaly; k++)
+		if (c->out[k] && c->out[k]->dtype == RT_F32 && c->out[k]->role != RT_ROLE_SCRATCH && !finite_node(c->out[k])) {
+			p->anomaly = c;
+			p->anomaly_node = c->out[k];
+		}
+}
+
+static void note_time(struct rt_program *p, struct rt_call *c, int i, const struct rt_run *run, double start)
+{
+	double end = gt_now_s();
+
+	if (run->profiled)
+		c->seconds += end - start;
+	if (p->events)
+		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){ i, run->step, start, end };
+}
+
+static void run_call(struct rt_program *p, int i, const struct rt_run *run)
+{
+	struct rt_call *c = p->plan.ir.calls[i];
+	bool timed = p->opt.profile || p->opt.trace;
+	double t0 = 0;
+
+	if (p->opt.poison)
+		poison_outputs(p, i);
+	if (timed)
+		t0 = gt_now_s();
+	p->cpu.kernels[c->op->id](&p->cpu, c, run);
+	if (timed)
+		note_time(p, c, i, run, t0);
+	/* gradients that overflow are the loss scaler's business */
+	if (p->opt.anomaly && (c->phase == RT_PHASE_FORWARD || (c->phase == RT_PHASE_BACKWARD && !p->scale.on)))
+		look_at_outputs(p, c);
 }
 
 const struct rt_node *rt_program_find_nonfinite(struct rt_program *p)
@@ -160,7 +184,7 @@ static void new_update(struct rt_program *p)
 /* Calls `next` up to the first of phase `end`; updates only at the end of an update. */
 static int run_until(struct rt_program *p, int next, enum rt_phase end, const struct rt_run *run)
 {
-	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end; next++)
+	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end && !p->anomaly; next++)
 		if (run->update || p->plan.ir.calls[next]->phase == RT_PHASE_BACKWARD)
 			run_call(p, next, run);
 	return next;
@@ -248,6 +272,20 @@ static int bad_loss(struct rt_program *p, const struct rt_run *run, double loss,
 	return p->scale.on && p->scale.skipped < MOST_SKIPPED ? 0 : not_finite(p, loss, run->step, err);
 }
 
+/* options.anomaly: what wrote it, and in a backward pass of which forward node. */
+static int found_anomaly(struct rt_program *p, int64_t step, struct gt_err *err)
+{
+	const struct rt_call *c = p->anomaly;
+	const char *node = p->anomaly_node->name;
+
+	p->anomaly = NULL;
+	if (c->phase == RT_PHASE_FORWARD)
+		return gt_fail(err, EDOM, "step %lld: %s wrote %s, which is not finite; no parameter was changed", (long long)step,
+			       c->op->name, node);
+	return gt_fail(err, EDOM, "step %lld: %s, in the backward pass of %s, wrote %s, which is not finite; no parameter was "
+		       "changed", (long long)step, c->op->name, c->origin ? c->origin : "the loss", node);
+}
+
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
 {
 	struct rt_gradients gradients = { 0 };
@@ -263,10 +301,14 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	set_accumulate(p, p->batches > 0);
 	m.loss_scale = p->scale.on ? (double)p->scale.scale : 1;
 	m.loss = forward(p, &run, &next);
-	if (!isfinite(m.loss))
+	if (p->anomaly)
+		r = found_anomaly(p, run.step, err);
+	else if (!isfinite(m.loss))
 		r = bad_loss(p, &run, m.loss, err);
 	else if (!p->overflow)
 		next = run_until(p, next, RT_PHASE_GRADIENT, &run);
+	if (!r && p->anomaly)
+		r = found_anomaly(p, run.step, err);
 	p->weights += p->weight;
 	p->batches++;
 	if (!r && run.update)
@@ -292,6 +334,8 @@ int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, s
 		return r;
 	rt_cpu_enter(&p->cpu);
 	loss = forward(p, &run, &next);
+	if (p->anomaly)
+		return found_anomaly(p, p->step, err);
 	if (!isfinite(loss))
 		return not_finite(p, loss, p->step, err);
 	*ret_loss = loss;

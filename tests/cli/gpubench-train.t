@@ -3,6 +3,7 @@ One training run in this process answers with what it trained, on what, how fast
   $ gpubench train gpt --steps 40 --batch 4 --seq 64 --threads 1 --quiet
   model      gpt, 834304 parameters, batch 4, seq 64, seed 1
   runs on    cpu, *, 1 threads, *, * (glob)
+  spinning   bounded to 1000 rounds by gpubench
   speed      * tokens/s (median step * ms, * Gflop/s) (glob)
   memory     * MiB planned, * MiB resident at most, * minor faults per step (glob)
   loss       [0-9.]+ at the last step (re)
@@ -41,6 +42,11 @@ Checkpointing keeps the loss to the last bit; a budget chooses how much of it th
   gpubench: the program needs * MiB of memory and 8.0 MiB may be used: checkpointing in * segments would still need * MiB; take a smaller batch or model (glob)
   [70]
 
+How OpenMP waits is bounded unless the user has said how.
+
+  $ OMP_WAIT_POLICY=passive gpubench train mlp --batch 8 --steps 1 --quiet | grep spinning
+  spinning   as OMP_WAIT_POLICY=passive says
+
 A run on text whose held-out loss does not fall is void, not fast.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1
@@ -61,6 +67,19 @@ A loss that is no number ends the run and says where it began.
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --quiet
   gpubench: the loss of step * is *nan; first not finite: *; no parameter was changed (glob)
   [6]
+
+The debug switch names the op and the forward node whose gradient it made.
+
+  $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --anomaly --quiet
+  gpubench: step *: * wrote *, which is not finite; no parameter was changed (glob)
+  [6]
+
+The profile is set against what this host can do; the trace opens in Chrome and has memory as a counter.
+
+  $ gpubench train mlp --batch 32 --steps 4 --profile --trace trace.json --json --quiet > profile.json
+  $ python3 -c 'import json; d = json.load(open("profile.json")); t = json.load(open("trace.json"))["traceEvents"]; print(all(r["of_peak"] > 0 for r in d["ops"]), d["peaks"]["flops_per_s"] > 1e9); x = [e for e in t if e["ph"] == "X"]; m = [e["args"]["bytes"] for e in t if e["ph"] == "C"]; print(len({e["args"]["step"] for e in x}), {e["cat"] for e in x} == {"forward", "backward", "update"}, 0 < max(m) <= d["planned_bytes"])'
+  True True
+  7 True True
 
 What cannot be trained is refused before anything starts.
 

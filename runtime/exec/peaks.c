@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine can do at best: the yardstick of profiles and of bench/results. */
+#include <math.h>
+#include <omp.h>
+#include "runtime/exec/program.h"
+
+#define SIDE	INT64_C(1536)
+#define TRIAD	(INT64_C(16) << 20) /* floats per array: three arrays, beyond any cache */
+#define ROUNDS	5
+
+/* a, b (SIDE,SIDE) of that type, f32 results to c. */
+static double best_product(const struct rt_cpu *cpu, enum rt_dtype dtype, const void *a, const void *b, float *c)
+{
+	double best = INFINITY;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double t0 = gt_now_s();
+
+		rt_gemm_any(cpu, dtype, false, true, SIDE, SIDE, SIDE, a, SIDE, b, SIDE, 0, c, SIDE, NULL);
+		best = fmin(best, gt_now_s() - t0);
+	}
+	return 2.0 * (double)(SIDE * SIDE * SIDE) / best;
+}
+
+/* c = a + b: 12 bytes per element, what the write fetches first not counted. */
+static double best_pass(const struct rt_cpu *cpu, float *memory)
+{
+	double best = INFINITY;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double t0 = gt_now_s();
+
+#pragma omp parallel num_threads(cpu->threads)
+		{
+			int64_t lo, hi;
+
+			rt_part(TRIAD, 1024, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+			cpu->simd->add(memory + 2 * TRIAD + lo, memory + lo, memory + TRIAD + lo, hi - lo);
+		}
+		best = fmin(best, gt_now_s() - t0);
+	}
+	return 12.0 * (double)TRIAD / best;
+}
+
+int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err)
+{
+	struct rt_arena arena = { 0 };
+	struct rt_cpu cpu;
+	const int64_t square = SIDE * SIDE;
+	float *memory, *low;
+	int r;
+
+	r = rt_cpu_open(&cpu, threads, err);
+	if (!r)
+		r = rt_arena_map(&arena, (size_t)(3 * TRIAD) * sizeof(float), true, cpu.threads, err);
+	if (r)
+		return r;
+	memory = (float *)(void *)arena.base;
+	low = memory + 2 * square;
+	for (int64_t i = 0; i < 2 * square; i++)
+		memory[i] = 0.5f + (float)(i % 97) / 97;
+	*ret = (struct rt_peaks){ .flops_per_s = best_product(&cpu, RT_F32, memory, memory + square, low) };
+	if (rt_cpu_low_products(RT_BF16)) {
+		rt_narrow(&cpu, RT_BF16, low, memory, 2 * square);
+		ret->bf16_flops_per_s = best_product(&cpu, RT_BF16, low, (uint16_t *)(void *)low + square, low + square);
+	}
+	ret->bytes_per_s = best_pass(&cpu, memory);
+	rt_arena_unmap(&arena);
+	return 0;
+}
