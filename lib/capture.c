@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include "lib/buf.h"
 #include "lib/capture.h"
-#include "lib/file.h"
 #include "lib/fsroot.h"
 
 #define MAGIC		"gpuprobe-capture/1"
@@ -23,49 +19,18 @@ enum kind { KIND_NONE, KIND_DIR, KIND_LINK, KIND_DENY, KIND_FILE, KIND_BARE, KIN
 struct unpack {
 	const char *name; /* of the capture, for sentences */
 	size_t line_no, n_entries;
-	int rootfd;
+	struct gt_tree *tree;
 	struct gt_err *err;
 	/* the entry that is being collected */
 	enum kind kind;
 	char *path;
+	int deny;
 	struct gt_buf content;
-	/* result */
-	struct gt_capture_deny *deny;
-	size_t n_deny;
 };
 
 static int bad(struct unpack *u, const char *what)
 {
 	return gt_fail(u->err, EINVAL, "%s:%zu: %s", u->name, u->line_no, what);
-}
-
-static int open_under(int rootfd, const char *path, uint64_t flags, uint64_t mode)
-{
-	/* the tree is ours and so far only what this capture made: a path through a link is never canonical */
-	struct open_how how = { .flags = flags | O_CLOEXEC, .mode = mode, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-	long fd = syscall(SYS_openat2, rootfd, *path ? path : ".", &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* Open the directory at path (relative, "" is the root), making what is missing. */
-static int open_dir(int rootfd, const char *path)
-{
-	int fd = open_under(rootfd, path, O_PATH | O_DIRECTORY, 0);
-	gt_autofree char *parent = NULL;
-	gt_autoclose int up = -1;
-	const char *slash;
-
-	if (fd != -ENOENT)
-		return fd;
-	slash = strrchr(path, '/');
-	parent = slash ? gt_xstrndup(path, (size_t)(slash - path)) : gt_xstrdup("");
-	up = open_dir(rootfd, parent);
-	if (up < 0)
-		return up;
-	if (mkdirat(up, slash ? slash + 1 : path, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	return open_under(rootfd, path, O_PATH | O_DIRECTORY, 0);
 }
 
 static int hex_decode(struct gt_buf *b)
@@ -88,22 +53,14 @@ static int hex_decode(struct gt_buf *b)
 	return 0;
 }
 
-static int write_content(int dirfd, const char *name, const char *data, size_t len)
-{
-	gt_autoclose int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return -errno;
-	return gt_fd_write(fd, data, len);
-}
-
-/* Write out the entry collected so far. */
+/* Put the entry collected so far into the tree. */
 static int flush_entry(struct unpack *u)
 {
+	static const mode_t modes[] = { [KIND_DIR] = S_IFDIR | 0755,  [KIND_LINK] = S_IFLNK | 0777, [KIND_DENY] = S_IFREG | 0644,
+					[KIND_FILE] = S_IFREG | 0644, [KIND_BARE] = S_IFREG | 0644, [KIND_HEX] = S_IFREG | 0644 };
 	enum kind kind = u->kind;
-	const char *slash, *name, *data;
-	gt_autofree char *path = gt_take(u->path), *parent = NULL;
-	gt_autoclose int dir = -1;
+	gt_autofree char *path = gt_take(u->path);
+	size_t len;
 	int r;
 
 	u->kind = KIND_NONE;
@@ -113,20 +70,10 @@ static int flush_entry(struct unpack *u)
 		u->content.len--; /* its last line has no newline */
 	if (kind == KIND_HEX && hex_decode(&u->content) < 0)
 		return bad(u, "hex digits expected, in pairs");
-	slash = strrchr(path, '/');
-	name = slash + 1;
-	parent = gt_xstrndup(path + 1, slash == path ? 0 : (size_t)(slash - path - 1));
-	dir = open_dir(u->rootfd, kind == KIND_DIR ? path + 1 : parent);
-	if (dir < 0)
-		return gt_fail(u->err, -dir, "%s:%zu: cannot make %s: %s", u->name, u->line_no, path, strerror(-dir));
-	data = u->content.s ? u->content.s : "";
-	if (kind == KIND_DIR)
-		r = 0;
-	else if (kind == KIND_LINK)
-		r = symlinkat(data, dir, name) < 0 ? -errno : 0;
-	else
-		r = write_content(dir, name, data, kind == KIND_DENY ? 0 : u->content.len);
-	gt_buf_clear(&u->content);
+	if (u->content.s)
+		u->content.s[u->content.len] = '\0';
+	len = u->content.len;
+	r = gt_tree_add(u->tree, path, modes[kind], gt_buf_take(&u->content), len, kind == KIND_DENY ? u->deny : 0);
 	if (r < 0)
 		return gt_fail(u->err, -r, "%s:%zu: cannot make %s: %s", u->name, u->line_no, path, strerror(-r));
 	return 0;
@@ -185,8 +132,7 @@ static int start_deny(struct unpack *u, const char *code_name)
 
 	if (!code)
 		return bad(u, "deny needs the name of an error, such as EACCES");
-	u->deny = gt_xrealloc(u->deny, (u->n_deny + 1) * sizeof(*u->deny));
-	u->deny[u->n_deny++] = (struct gt_capture_deny){ gt_xstrdup(u->path), code };
+	u->deny = code;
 	return 0;
 }
 
@@ -268,10 +214,10 @@ static int take_lines(struct unpack *u, char *text, size_t len)
 	return flush_entry(u);
 }
 
-int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_capture_deny **ret_deny,
-		      size_t *ret_n_deny, struct gt_err *err)
+int gt_capture_parse(const char *text, size_t len, const char *name, struct gt_tree **ret, struct gt_err *err)
 {
-	struct unpack u = { .name = name, .rootfd = dirfd, .err = err };
+	gt_auto(gt_tree) *tree = gt_tree_new();
+	struct unpack u = { .name = name, .tree = tree, .err = err };
 	gt_autofree char *copy = gt_xcalloc(len + 1, 1);
 	int r;
 
@@ -279,15 +225,22 @@ int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd,
 	r = take_lines(&u, copy, len);
 	free(u.path);
 	gt_buf_clear(&u.content);
-	if (r < 0) {
-		for (size_t i = 0; i < u.n_deny; i++)
-			free(u.deny[i].path);
-		free(u.deny);
+	if (r < 0)
 		return r;
-	}
-	*ret_deny = u.deny;
-	*ret_n_deny = u.n_deny;
+	*ret = gt_take(tree);
 	return 0;
+}
+
+int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_err *err)
+{
+	gt_auto(gt_tree) *tree = NULL;
+	gt_autofree char *at = NULL;
+	int r = gt_capture_parse(text, len, name, &tree, err);
+
+	if (r < 0)
+		return r;
+	r = gt_tree_write(tree, dirfd, &at);
+	return r < 0 ? gt_fail(err, -r, "%s: cannot make %s: %s", name, at, strerror(-r)) : 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */

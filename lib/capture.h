@@ -20,15 +20,13 @@
  * "." and "..": anything else is refused with its line number.
  */
 #include "lib/err.h"
+#include "lib/fstree.h"
 
 struct gt_fsroot;
-struct gt_capture_deny {
-	char *path;
-	int code; /* positive errno */
-};
-/* Build the tree in directory dirfd (empty, ours). *ret_deny is a list of n, freed by the caller. */
-int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_capture_deny **ret_deny,
-		      size_t *ret_n_deny, struct gt_err *err);
+/* The capture as a tree in memory (lib/fstree.h). */
+int gt_capture_parse(const char *text, size_t len, const char *name, struct gt_tree **ret, struct gt_err *err);
+/* The same as files below dirfd (empty, ours); what the capture denies is an empty file there. */
+int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_err *err);
 /* What lies at the paths, through the door, as a capture: files, the links on the way to them, directories, denials. Of a
  * path with a '?' before it only that it is there, not its content. */
 struct gt_buf;

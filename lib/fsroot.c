@@ -2,10 +2,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include "lib/buf.h"
 #include "lib/file.h"
@@ -14,63 +14,29 @@
 
 /* ---- opening and closing ------------------------------------------------------------------------------------- */
 
-static int rm_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 void gt_fs_close(struct gt_fsroot *fs)
 {
 	if (!fs)
 		return;
 	if (fs->dirfd >= 0)
 		close(fs->dirfd);
-	if (fs->scratch)
-		nftw(fs->scratch, rm_one, 16, FTW_DEPTH | FTW_PHYS);
-	for (size_t i = 0; i < fs->n_deny; i++)
-		free(fs->deny[i].path);
-	free(fs->deny);
+	gt_tree_free(fs->tree);
 	gt_strv_clear(&fs->recorded);
-	free(fs->scratch);
 	free(fs->where);
 	free(fs->dir);
 	free(fs);
 }
 
-/* A captured host is thousands of tiny files that live for milliseconds: in memory where that is possible. */
-static const char *scratch_parent(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	if (tmp && *tmp == '/')
-		return tmp;
-	return access("/dev/shm", W_OK | X_OK) < 0 ? "/tmp" : "/dev/shm";
-}
-
 static int open_capture(struct gt_fsroot *fs, const char *where, struct gt_err *err)
 {
 	gt_autofree char *text = NULL;
-	char *dir = gt_xasprintf("%s/gputune-root.XXXXXX", scratch_parent());
 	size_t len;
-	int r;
+	int r = gt_file_read(where, 4 * GT_FS_MAX, &text, &len, err);
 
-	r = gt_file_read(where, 4 * GT_FS_MAX, &text, &len, err);
-	if (r < 0) {
-		free(dir);
+	if (r < 0)
 		return r;
-	}
-	if (!mkdtemp(dir)) {
-		r = gt_fail_errno(err, errno, "cannot unpack %s under %s", where, dir);
-		free(dir);
-		return r;
-	}
-	fs->scratch = dir;
 	fs->readonly = true;
-	fs->dir = gt_xstrdup(dir);
-	fs->dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fs->dirfd < 0)
-		return gt_fail_errno(err, errno, "cannot open %s", dir);
-	return gt_capture_unpack(text, len, where, fs->dirfd, &fs->deny, &fs->n_deny, err);
+	return gt_capture_parse(text, len, where, &fs->tree, err);
 }
 
 /* A directory that holds none of what a host has is a slip of the pen, not a root. */
@@ -207,23 +173,29 @@ static int fd_path(const struct gt_fsroot *fs, int fd, char **ret)
 }
 
 /* What a capture noted as unreadable stays unreadable, whoever replays it. */
-static int check_denied(const struct gt_fsroot *fs, const char *path)
+static int find_node(const struct gt_fsroot *fs, const char *path, bool follow, bool content, const struct gt_tree_node **ret)
 {
+	int r = gt_tree_find(fs->tree, path, follow, ret);
+
+	return r < 0 ? r : content ? -(*ret)->deny : 0;
+}
+
+int gt_fs_raw_find(const struct gt_fsroot *fs, const char *path, bool *ret_dir)
+{
+	const struct gt_tree_node *n;
 	gt_autoclose int fd = -1;
-	gt_autofree char *real = NULL;
+	struct stat st;
 	int r;
 
-	if (!fs->n_deny)
-		return 0;
+	if (fs->tree) {
+		r = find_node(fs, path, true, false, &n);
+		*ret_dir = !r && S_ISDIR(n->mode);
+		return r;
+	}
 	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
-	r = fd_path(fs, fd, &real);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < fs->n_deny; i++)
-		if (!strcmp(fs->deny[i].path, real))
-			return -fs->deny[i].code;
+	*ret_dir = !fstat(fd, &st) && S_ISDIR(st.st_mode);
 	return 0;
 }
 
@@ -236,16 +208,39 @@ static void record(struct gt_fsroot *fs, const char *path, bool read)
 
 static int open_recorded(struct gt_fsroot *fs, const char *path, int flags, bool content)
 {
-	int r;
-
 	record(fs, path, content);
-	r = check_denied(fs, path);
-	return r < 0 ? r : gt_fs_raw_open(fs, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
+	return gt_fs_raw_open(fs, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
 }
 
 static int open_read(struct gt_fsroot *fs, const char *path, int flags)
 {
 	return open_recorded(fs, path, flags, true);
+}
+
+/* A file of a captured host where the caller wants a descriptor. */
+static int open_node(struct gt_fsroot *fs, const char *path, bool content)
+{
+	const struct gt_tree_node *n;
+	gt_autoclose int fd = -1;
+	int r;
+
+	record(fs, path, content);
+	r = find_node(fs, path, true, true, &n);
+	if (r < 0)
+		return r;
+	if (!S_ISREG(n->mode))
+		return -EISDIR;
+	fd = memfd_create("capture", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = gt_fd_write(fd, n->data, n->len);
+	if (r < 0)
+		return r;
+	if (fchmod(fd, n->mode & 07777) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	r = fd;
+	fd = -1;
+	return r;
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
@@ -275,11 +270,36 @@ static int read_fd(int fd, size_t max, bool whole, char **ret, size_t *ret_len)
 	return 0;
 }
 
+static int read_node(struct gt_fsroot *fs, const char *path, size_t max, bool whole, char **ret, size_t *ret_len)
+{
+	const struct gt_tree_node *n;
+	size_t len;
+	int r;
+
+	record(fs, path, true);
+	r = find_node(fs, path, true, true, &n);
+	if (r < 0)
+		return r;
+	if (!S_ISREG(n->mode))
+		return -EISDIR;
+	if (whole && n->len > max)
+		return -EFBIG;
+	len = GT_MIN(n->len, max);
+	*ret = gt_xcalloc(len + 1, 1);
+	memcpy(*ret, n->data, len);
+	if (ret_len)
+		*ret_len = len;
+	return 0;
+}
+
 static int read_path(struct gt_fsroot *fs, const char *path, size_t max, bool whole, char **ret, size_t *ret_len)
 {
-	gt_autoclose int fd = open_read(fs, path, 0);
+	gt_autoclose int fd = -1;
 	struct stat st;
 
+	if (fs->tree)
+		return read_node(fs, path, max, whole, ret, ret_len);
+	fd = open_read(fs, path, 0);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -323,11 +343,21 @@ int gt_fs_read_i64(struct gt_fsroot *fs, const char *path, int64_t *ret)
 
 int gt_fs_readlink(struct gt_fsroot *fs, const char *path, char **ret)
 {
+	const struct gt_tree_node *node;
 	gt_autoclose int fd = -1;
 	char target[4096];
 	ssize_t n;
+	int r;
 
 	record(fs, path, false);
+	if (fs->tree) {
+		r = find_node(fs, path, false, false, &node);
+		if (!r && !S_ISLNK(node->mode))
+			r = -EINVAL;
+		if (!r)
+			*ret = gt_xstrdup(node->data);
+		return r;
+	}
 	fd = gt_fs_raw_open(fs, path, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
@@ -341,18 +371,41 @@ int gt_fs_readlink(struct gt_fsroot *fs, const char *path, char **ret)
 
 int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret)
 {
+	const struct gt_tree_node *node;
 	gt_autoclose int fd = -1;
+	int r;
 
 	record(fs, path, false);
+	if (fs->tree) {
+		r = find_node(fs, path, true, false, &node);
+		if (!r)
+			*ret = gt_tree_path(node);
+		return r;
+	}
 	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	return fd < 0 ? fd : fd_path(fs, fd, ret);
 }
 
-int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
+static int list_node(struct gt_fsroot *fs, const char *dir, struct gt_strv *names)
 {
-	gt_auto_strv names = { 0 };
-	struct dirent *e;
+	const struct gt_tree_node *n;
+	int r;
+
+	record(fs, dir, true);
+	r = find_node(fs, dir, true, true, &n);
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(n->mode))
+		return -ENOTDIR;
+	for (n = n->child; n; n = n->next)
+		gt_strv_add(names, n->name);
+	return 0;
+}
+
+static int list_dir(struct gt_fsroot *fs, const char *dir, struct gt_strv *names)
+{
 	int fd = open_read(fs, dir, O_DIRECTORY);
+	struct dirent *e;
 	DIR *d;
 
 	if (fd < 0)
@@ -364,8 +417,18 @@ int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
 	}
 	while ((e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			gt_strv_add(&names, e->d_name);
+			gt_strv_add(names, e->d_name);
 	closedir(d);
+	return 0;
+}
+
+int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
+{
+	gt_auto_strv names = { 0 };
+	int r = fs->tree ? list_node(fs, dir, &names) : list_dir(fs, dir, &names);
+
+	if (r < 0)
+		return r;
 	gt_strv_sort(&names);
 	gt_strv_clear(ret);
 	*ret = names;
@@ -375,10 +438,21 @@ int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
 
 int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
 {
+	const struct gt_tree_node *node;
 	gt_autoclose int fd = -1;
-	struct stat st;
+	struct stat st = { 0 };
+	int r;
 
 	record(fs, path, false);
+	if (fs->tree) {
+		r = find_node(fs, path, true, false, &node);
+		if (r < 0)
+			return r;
+		st.st_mode = node->mode;
+		st.st_size = (off_t)node->len;
+		*ret = st;
+		return 0;
+	}
 	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
@@ -397,29 +471,29 @@ bool gt_fs_exists(struct gt_fsroot *fs, const char *path)
 
 int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode)
 {
+	const struct gt_tree_node *node;
 	gt_autoclose int fd = -1;
 	int r;
 
 	record(fs, path, false);
+	if (fs->tree) {
+		r = find_node(fs, path, true, true, &node);
+		return r < 0 ? r : mode & W_OK ? -EROFS : 0;
+	}
 	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	if (fd < 0)
 		return fd;
-	r = check_denied(fs, path);
-	if (r < 0)
-		return r;
-	if (fs->readonly && mode & W_OK)
-		return -EROFS;
 	return faccessat(fd, "", mode, AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
 int gt_fs_open_fd(struct gt_fsroot *fs, const char *path)
 {
-	return open_read(fs, path, 0);
+	return fs->tree ? open_node(fs, path, true) : open_read(fs, path, 0);
 }
 
 int gt_fs_open_part(struct gt_fsroot *fs, const char *path)
 {
-	return open_recorded(fs, path, 0, false);
+	return fs->tree ? open_node(fs, path, false) : open_recorded(fs, path, 0, false);
 }
 
 int gt_fs_fact(struct gt_fsroot *fs, const char *name, char **ret, size_t *ret_len)

@@ -7,7 +7,7 @@
  *
  *   live       "/"                      reads and writes the machine
  *   directory  --root DIR               a made or unpacked tree; may be written
- *   capture    --root NAME.host         one text file (lib/capture.h), unpacked to a private directory; read-only
+ *   capture    --root NAME.host         one text file (lib/capture.h), held in memory (lib/fstree.h); read-only
  *
  * A root that is not live refuses to spawn, to schedule and to load vendor libraries (gt_fs_require_live). What those
  * would have said lies in the tree as a fact: the file /.facts/NAME.
@@ -27,7 +27,7 @@ void gt_fs_close(struct gt_fsroot *fs);
 GT_DEFINE_AUTO(gt_fsroot, gt_fs_close);
 bool gt_fs_is_live(const struct gt_fsroot *fs);
 const char *gt_fs_where(const struct gt_fsroot *fs); /* as the user named it, "/" if live */
-const char *gt_fs_dir(const struct gt_fsroot *fs);   /* the directory that stands for "/" (for hwloc) */
+const char *gt_fs_dir(const struct gt_fsroot *fs); /* the directory that stands for "/" (for hwloc); NULL: a captured host */
 int gt_fs_require_live(const struct gt_fsroot *fs, const char *what, struct gt_err *err);
 
 /* ---- reading ---- */

@@ -213,7 +213,7 @@ int gt_fs_sweep(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *tmp = NULL;
 	const char *name;
-	gt_autoclose int dir = open_parent(fs, path, &name);
+	gt_autoclose int dir = fs->tree ? -ENOENT : open_parent(fs, path, &name); /* nobody writes into a captured host */
 	int r;
 
 	if (dir < 0)
@@ -258,15 +258,15 @@ int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode)
 	for (const char *p = path; p;) {
 		const char *name, *next = strchr(p + 1, '/');
 		gt_autofree char *part = next ? gt_xstrndup(path, (size_t)(next - path)) : gt_xstrdup(path);
-		gt_autoclose int there = gt_fs_raw_open(fs, part, O_PATH | O_DIRECTORY, 0);
 		gt_autoclose int dir = -1;
-		int r;
+		bool is_dir;
+		int r = gt_fs_raw_find(fs, part, &is_dir);
 
 		p = next;
-		if (there >= 0)
+		if (!r && is_dir)
 			continue;
-		if (there != -ENOENT)
-			return there;
+		if (r != -ENOENT)
+			return r < 0 ? r : -ENOTDIR;
 		r = mutate(fs);
 		if (r < 0)
 			return r;

@@ -289,7 +289,8 @@ static int run_report(struct gt_cli *cli, int argc, char **argv)
 	int r, code;
 
 	if (output && !cli->json && (!format || !strcmp(format, "text")))
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--output needs --format json, line, markdown or openmetrics");
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "--output needs --format json, line, markdown or openmetrics");
 	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;

@@ -38,6 +38,7 @@ static void wake_hwloc(unsigned ours)
 
 static int load_calm(struct gt_fsroot *fs, hwloc_topology_t *ret)
 {
+	const char *dir = gt_fs_dir(fs);
 	gt_autofree char *xml = NULL;
 	size_t len = 0;
 	hwloc_topology_t t;
@@ -51,7 +52,7 @@ static int load_calm(struct gt_fsroot *fs, hwloc_topology_t *ret)
 	if (!live && gt_fs_fact(fs, "hwloc.xml", &xml, &len) >= 0)
 		r = hwloc_topology_set_xmlbuffer(t, xml, (int)len + 1);
 	else
-		r = live ? 0 : setenv("HWLOC_FSROOT", gt_fs_dir(fs), 1);
+		r = live ? 0 : dir ? setenv("HWLOC_FSROOT", dir, 1) : -1;
 	if (!r)
 		r = hwloc_topology_load(t);
 	if (!live)
@@ -147,7 +148,30 @@ static struct pr_num node_memory(struct gt_fsroot *fs, int id)
 									  (struct pr_num){ PR_UNKNOWN, 0 };
 }
 
-/* The same from the three files per node that hwloc would read too, without the rest of the machine. Its own export, in
+/* The kernel's own row of the distance table. */
+static void read_distance(struct gt_fsroot *fs, struct pr_node *node, size_t n)
+{
+	gt_autofree char *path = gt_xasprintf(NODE "/node%d/distance", node->id), *line = NULL;
+	char *save = NULL;
+	size_t at = 0;
+
+	if (gt_fs_read_line(fs, path, &line) < 0)
+		return;
+	node->distance = gt_xcalloc(n, sizeof(int));
+	for (char *w = strtok_r(line, " ", &save); w && at < n; w = strtok_r(NULL, " ", &save)) {
+		int64_t v;
+
+		if (gt_parse_i64(w, &v) < 0 || v <= 0 || v > 65535)
+			break;
+		node->distance[at++] = (int)v;
+	}
+	if (at == n)
+		return;
+	free(node->distance);
+	node->distance = NULL;
+}
+
+/* The same from the four files per node that hwloc would read too, without the rest of the machine. Its own export, in
  * a captured host, is preferred where there is one. */
 static int add_nodes_fast(struct gt_fsroot *fs, struct pr_host *h)
 {
@@ -167,6 +191,7 @@ static int add_nodes_fast(struct gt_fsroot *fs, struct pr_host *h)
 		if (gt_fs_read_line(fs, path, &list) >= 0)
 			gt_parse_cpulist(list, &node->cpus);
 		gt_set_and(&node->cpus, &h->cpu.online);
+		read_distance(fs, node, gt_set_count(&nodes));
 	}
 	return 0;
 }
@@ -189,7 +214,7 @@ void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h)
 
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h)
 {
-	if (add_nodes(fs, h) < 0)
+	if (gt_fs_dir(fs) ? add_nodes(fs, h) < 0 : add_nodes_fast(fs, h) < 0)
 		one_node(h);
 	for (size_t i = 0; i < h->cpu.n_cpu; i++)
 		for (size_t k = 0; k < h->n_node; k++)
