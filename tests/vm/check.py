@@ -5,12 +5,12 @@
 TAP on stdout; the last line counts. CUTS=N power cuts (default 36), SEED=N chooses others.
 """
 
-import contextlib
 import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -238,9 +238,9 @@ def part_package(image):
             "and the journal as it is",
             held == vm.ok("cat /var/lib/gputune/journal") and vm.sh("gputune verify").status == 0,
         )
-        out = vm.ok("dpkg --remove gpubench gputune gpuprobe")
-        tap.same("removing puts everything back", before, kernel(vm))
         vm.ok("systemctl clean gputune@probe")  # the job's own files are no part of the package
+        vm.ok("dpkg --remove gpubench gputune gpuprobe")
+        tap.same("removing puts everything back", before, kernel(vm))
         vm.ok("dpkg --purge gpubench gputune gpuprobe; ldconfig; systemctl daemon-reload")
         tap.same("purging leaves nothing", tree, vm.ok(TREE))
         vm.reboot()
@@ -622,10 +622,11 @@ def main():
             PARTS[name](image)
         except machine.Failure as why:
             tap.ok(f"{name}: the machine does what it is told", False, why)
-        except (OSError, KeyError, ValueError, TypeError) as why:
+        except (OSError, KeyError, ValueError, TypeError):
             tap.ok(f"{name} runs to its end", False, traceback.format_exc())
     return tap.end()
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that mounts and machines end in order
     sys.exit(main())

@@ -11,13 +11,13 @@ What a machine writes lies in an overlay that is thrown away with it. README.md 
 
 import base64
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -258,6 +258,11 @@ class Image:
                         shutil.copy(f"{at}/src/{name}", where)
 
 
+def die_with_us():
+    """In the child before exec: a machine does not outlive the test, however that ends (prctl PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 class Done:
     def __init__(self, status, out):
         self.status, self.out = status, out
@@ -413,9 +418,10 @@ class Vm:
     # ---- power ----
 
     def start(self):
-        self.process = subprocess.Popen(
-            self.args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(f"{self.dir}/qemu.err", "wb")
-        )
+        with open(f"{self.dir}/qemu.err", "wb") as err:
+            self.process = subprocess.Popen(
+                self.args, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err, preexec_fn=die_with_us
+            )
         self._connect()
         self._settle()
 
