@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cross_entropy: loss (1) = mean over M rows of -log softmax(logits (M,V))[targets (M)], without the rows whose target is
- * RT_IGNORE. The gradient with respect to the logits is an output of the forward call, in place where the logits are not needed any more.
+ * RT_IGNORE. The gradient with respect to the logits is an output of the forward call, in place where
+ * the logits are not needed any more.
  * in: logits, targets. out: loss, dlogits, loss of each row (M)
  *
  * linear_cross_entropy (made by fusion): logits = x (M,C) w (V,C)^T + b (V) exist only for a slice of rows at a time; each

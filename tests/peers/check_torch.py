@@ -22,7 +22,7 @@ except ImportError as missing:
     print(f"1..0 # SKIP no PyTorch ({missing})")
     sys.exit(77)
 
-FORWARD, GRADIENT, OPTIMIZER, TRAINING = 3e-6, 1e-5, 2e-6, 2e-5
+FORWARD, GRADIENT, OPTIMIZER, TRAINING, RESNET = 3e-6, 1e-5, 2e-6, 2e-5, 2e-2
 RT_CASE = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests/peers/rt_case")
 failures, compared, points, broken = [], 0, 0, 0
 
@@ -67,6 +67,15 @@ class Case:
         self.nodes.append({"op": "param", "name": name, "shape": list(value.shape)})
         return self.params[name]
 
+    def buffer(self, name, value):
+        self.params[name] = value.clone()
+        self.nodes.append({"op": "buffer", "name": name, "shape": list(value.shape)})
+        return self.params[name]
+
+    def image(self, name, *shape, **more):
+        """A parameter (N,H,W,C) as torch sees it, (N,C,H,W)."""
+        return self.param(name, *shape, **more).permute(0, 3, 1, 2)
+
     def input(self, name, value):
         """value has one tensor per step in front."""
         kind = "i32" if value.dtype in (torch.int64, torch.int32) else "f32"
@@ -103,7 +112,8 @@ class Case:
             weights = self.input("weights", torch.randn((1, *y.shape), generator=self.rng))
             self.op("dot", "loss", watch, "weights")
             loss = (y * weights[0]).sum()
-        grads = torch.autograd.grad(loss, list(self.params.values()))
+        trained = {name: p for name, p in self.params.items() if p.requires_grad}
+        grads = torch.autograd.grad(loss, list(trained.values()))
         for fused in (True, False):
             label = f"{self.name}{'' if fused else ' unfused'}"
             got = self.run(loss="loss", steps=1, watch=[watch] if watch else [],
@@ -111,15 +121,15 @@ class Case:
             near(f"{label} loss", got["losses"], [loss.item()], 1e-5)
             if watch:
                 near(f"{label} forward", got[f"{watch}.out"], y.detach(), FORWARD)
-            for name, want in zip(self.params, grads):
+            for name, want in zip(trained, grads):
                 near(f"{label} d {name}", got[f"{name}.grad"], want, GRADIENT)
         point(f"{self.name}: forward and backward as in PyTorch")
 
 
-def attend(qkv, heads):
+def attend(qkv, heads, causal=True):
     b, t, c3 = qkv.shape
     q, k, v = (x.view(b, t, heads, -1).transpose(1, 2) for x in qkv.split(c3 // 3, 2))
-    mask = torch.triu(torch.ones(t, t, dtype=torch.bool), 1)
+    mask = torch.triu(torch.ones(t, t, dtype=torch.bool), 1) & causal
     p = F.softmax(((q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])).masked_fill(mask, float("-inf")), -1)
     return (p @ v).transpose(1, 2).reshape(b, t, c3 // 3)
 
@@ -179,6 +189,92 @@ def ops():
         c.check_op(None, None, F.cross_entropy(F.linear(x, w, b), y[0]), {"logits_slice_bytes": slice_bytes})
 
 
+def small_ops():
+    for act, f in (("gelu_erf", F.gelu), ("silu", F.silu), ("tanh", torch.tanh), ("sigmoid", torch.sigmoid)):
+        c = Case(act)
+        x = c.param("x", 5, 1001, scale=3)
+        c.op(act, "y", "x")
+        c.check_op(f(x))
+
+    c = Case("softmax")
+    x = c.param("x", 7, 5, 193, scale=3)
+    c.op("softmax", "y", "x")
+    c.check_op(F.softmax(x, -1))
+
+    c = Case("rmsnorm")
+    x, gain = c.param("x", 7, 5, 193, scale=2, offset=1), c.param("gain", 193, offset=1)
+    c.op("rmsnorm", "y", "x", "gain", eps=1e-5)
+    c.check_op(x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * gain)
+
+    for how in ("sum", "mean", "max"):
+        for dimension in range(3):
+            c = Case(f"{how} over dimension {dimension}")
+            x = c.param("x", 6, 35, 97)
+            c.op(how, "y", "x", dimension=dimension)
+            c.check_op(getattr(torch, "amax" if how == "max" else how)(x, dimension))
+
+    c = Case("add of a row to each, mul")
+    a, b = c.param("a", 9, 35, 65), c.param("b", 35, 65)
+    c.op("add", "s", "a", "b")
+    c.op("mul", "y", "s", "a")
+    c.check_op((a + b) * a)
+
+    for batch in ((), (5,), (3, 4)):
+        for ta in (False, True):
+            for tb in (False, True):
+                c = Case(f"matmul {len(batch)} leading, {'T' if ta else 'N'}{'T' if tb else 'N'}")
+                a = c.param("a", *batch, *((65, 37) if ta else (37, 65)))
+                b = c.param("b", *batch, *((29, 65) if tb else (65, 29)))
+                c.op("matmul", "y", "a", "b", ta=ta, tb=tb)
+                c.check_op((a.transpose(-2, -1) if ta else a) @ (b.transpose(-2, -1) if tb else b))
+
+    for b, t, heads, depth in ((2, 64, 4, 16), (3, 77, 3, 17), (1, 200, 2, 64), (2, 1, 1, 8)):
+        c = Case(f"full attention {b}x{t} {heads} heads of {depth}")
+        qkv = c.param("qkv", b, t, 3 * heads * depth, scale=1)
+        c.op("attention_full", "y", "qkv", heads=heads)
+        c.check_op(attend(qkv, heads, causal=False))
+
+    c = Case("cross entropy with ignored targets")
+    x, y = c.param("x", 33, 1003, scale=3), torch.randint(0, 1003, (1, 33), generator=c.rng)
+    y[0, ::3] = -100
+    c.input("targets", y)
+    c.op("cross_entropy", "loss", "x", "targets")
+    c.check_op(None, None, F.cross_entropy(x, y[0]))
+
+
+def last(y):
+    """(N,C,H,W) as the runtime stores it."""
+    return y.permute(0, 2, 3, 1)
+
+
+def image_ops():
+    for n, size, cin, cout, kernel, stride, pad, groups in (
+            (4, 9, 16, 32, 1, 1, 0, 1), (4, 9, 16, 32, 1, 2, 0, 1), (4, 9, 16, 16, 3, 1, 1, 1), (3, 16, 32, 64, 3, 2, 1, 1),
+            (2, 21, 3, 16, 7, 2, 3, 1), (3, 8, 5, 7, 3, 1, 1, 1), (2, 8, 32, 32, 3, 1, 1, 2), (2, 8, 12, 18, 3, 2, 1, 3),
+            (2, 8, 16, 16, 3, 1, 1, 16), (2, 16, 3, 24, 8, 8, 0, 1)):
+        c = Case(f"conv {kernel}x{kernel} {cin} to {cout} channels, stride {stride}, pad {pad}, {groups} groups")
+        x, w, b = c.image("x", n, size, size + 1, cin), c.param("w", cout, cin // groups, kernel, kernel), c.param("b", cout)
+        c.op("conv", "y", "x", "w", "b", stride=stride, pad=pad, groups=groups)
+        c.check_op(last(F.conv2d(x, w, b, stride, pad, 1, groups)))
+
+    for window, stride, pad in ((2, 2, 0), (3, 2, 1), (1, 2, 0)):
+        for how, f in (("max_pool", F.max_pool2d), ("avg_pool", F.avg_pool2d)):
+            c = Case(f"{how} {window}, stride {stride}, pad {pad}")
+            x = c.image("x", 3, 9, 10, 21)
+            c.op(how, "y", "x", window=window, stride=stride, pad=pad)
+            c.check_op(last(f(x, window, stride, pad)))
+
+    for relu in (False, True):
+        c = Case(f"batchnorm{' relu' if relu else ''}")
+        x, gain, bias = c.image("x", 5, 7, 9, 35, offset=2), c.param("gain", 35, offset=1), c.param("bias", 35)
+        mean, var = c.buffer("mean", torch.zeros(35)), c.buffer("var", torch.ones(35))
+        c.op("batchnorm", "n" if relu else "y", "x", "gain", "bias", "mean", "var", eps=1e-5, momentum=0.1)
+        if relu:
+            c.op("relu", "y", "n")
+        y = F.batch_norm(x, mean.clone(), var.clone(), gain, bias, True, 0.1, 1e-5)
+        c.check_op(last(F.relu(y) if relu else y))
+
+
 def optimizers():
     steps, n = 100, 1003
     kinds = {
@@ -226,7 +322,7 @@ def gpt_params(c, k):
         c.params[name] = value.requires_grad_(True)
 
 
-def training(c, loss_of, opt, steps, settings):
+def training(c, loss_of, opt, steps, settings, tolerance=TRAINING):
     want = []
     got = c.run(loss="loss", steps=steps, optimizer=settings)
     for s in range(steps):
@@ -236,23 +332,88 @@ def training(c, loss_of, opt, steps, settings):
         opt.step()
         want.append(loss.item())
     for s in range(steps):
-        near(f"{c.name} loss at step {s + 1}", got["losses"][s], want[s], TRAINING)
+        near(f"{c.name} loss at step {s + 1}", got["losses"][s], want[s], tolerance)
+    for name in c.params:
+        if "running" in name:
+            near(f"{c.name} {name}", got[f"{name}.out"], c.params[name], tolerance)
     point(f"{c.name}: {steps} steps of training as in PyTorch")
-    print(f"# loss {want[0]:.5f} -> {want[-1]:.5f} there, {got['losses'][-1]:.5f} here")
+    worst = max(abs(g - w) / max(abs(w), 1e-9) for g, w in zip(got["losses"], want))
+    print(f"# loss {want[0]:.5f} -> {want[-1]:.5f} there, {got['losses'][-1]:.5f} here; apart by {worst:.2g} at most")
+
+
+def batch_norm(c, x, name):
+    p = c.params
+    return F.batch_norm(x, p[f"{name}.running_mean"], p[f"{name}.running_var"], p[f"{name}.weight"], p[f"{name}.bias"],
+                        True, 0.1, 1e-5)
+
+
+def resnet_params(c, depth, classes):
+    def conv(name, out, into):
+        c.params[f"{name}.weight"] = (torch.randn(out, into, 3, 3, generator=c.rng) * (2 / (9 * out)) ** 0.5).requires_grad_(True)
+
+    def norm(name, width):
+        c.params[f"{name}.weight"] = (1 + 0.1 * torch.randn(width, generator=c.rng)).requires_grad_(True)
+        c.params[f"{name}.bias"] = (0.1 * torch.randn(width, generator=c.rng)).requires_grad_(True)
+        c.params[f"{name}.running_mean"], c.params[f"{name}.running_var"] = torch.zeros(width), torch.ones(width)
+
+    conv("conv1", 16, 3), norm("bn1", 16)
+    into = 16
+    for stage in range(3):
+        for i in range((depth - 2) // 6):
+            out, at = 16 << stage, f"layer{stage + 1}.{i}"
+            conv(f"{at}.conv1", out, into), norm(f"{at}.bn1", out), conv(f"{at}.conv2", out, out), norm(f"{at}.bn2", out)
+            into = out
+    c.params["fc.weight"] = (torch.randn(classes, 64, generator=c.rng) * 0.1).requires_grad_(True)
+    c.params["fc.bias"] = torch.zeros(classes, requires_grad=True)
+
+
+def resnet_loss(c, depth, x, y):
+    p, into = c.params, 16
+    x = F.relu(batch_norm(c, F.conv2d(x.permute(0, 3, 1, 2), p["conv1.weight"], None, 1, 1), "bn1"))
+    for stage in range(3):
+        for i in range((depth - 2) // 6):
+            out, at = 16 << stage, f"layer{stage + 1}.{i}"
+            stride = 1 if out == into else 2
+            z = F.relu(batch_norm(c, F.conv2d(x, p[f"{at}.conv1.weight"], None, stride, 1), f"{at}.bn1"))
+            z = batch_norm(c, F.conv2d(z, p[f"{at}.conv2.weight"], None, 1, 1), f"{at}.bn2")
+            if stride == 2:
+                x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, (out - into) // 2, (out - into) // 2))
+            x, into = F.relu(x + z), out
+    return F.cross_entropy(F.linear(x.mean((2, 3)), p["fc.weight"], p["fc.bias"]), y)
+
+
+def learnt_params(c):
+    return [p for p in c.params.values() if p.requires_grad]
+
+
+def resnet(steps):
+    """Ten batches in turn, from the same weights; and the running statistics at the end."""
+    batch, size, classes = 16, 16, 10
+    c = Case("ResNet-20")
+    resnet_params(c, 20, classes)
+    c.nodes = [{"op": "resnet", "name": "loss", "batch": batch, "size": size, "depth": 20, "classes": classes}]
+    c.inputs = {"x": torch.randn(10, batch, size, size, 3, generator=c.rng).repeat(steps // 10, 1, 1, 1, 1),
+                "y": torch.randint(0, classes, (10, batch), generator=c.rng).repeat(steps // 10, 1)}
+    training(c, lambda s: resnet_loss(c, 20, c.inputs["x"][s], c.inputs["y"][s]),
+             torch.optim.SGD(learnt_params(c), lr=0.002, momentum=0.9), steps, {"kind": "sgd", "lr": 0.002, "momentum": 0.9},
+             RESNET)
 
 
 def models():
-    steps = 20
+    steps = 200
     k = {"batch": 2, "seq": 65, "layers": 3, "width": 96, "heads": 3, "vocab": 517, "positions": 70}
     c = Case("GPT")
     gpt_params(c, k)
     c.nodes = [{"op": "gpt", "name": "loss", **k}]
-    text = torch.randint(0, k["vocab"], (1, k["batch"], k["seq"] + 1), generator=c.rng).repeat(steps, 1, 1)
+    text = torch.randint(0, k["vocab"], (10, k["batch"], k["seq"] + 1), generator=c.rng).repeat(steps // 10, 1, 1)
     c.inputs = {"tokens": text[:, :, :-1].contiguous(), "targets": text[:, :, 1:].contiguous()}
     opt = torch.optim.AdamW(c.params.values(), lr=1e-3, weight_decay=0.01)
     training(c, lambda s: gpt_loss(c.params, k, c.inputs["tokens"][s], c.inputs["targets"][s]), opt, steps,
              {"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01})
 
+    resnet(200)
+
+    steps = 20
     sizes = [784, 128, 65, 10]
     c = Case("MLP")
     for i in range(3):
@@ -278,6 +439,8 @@ def models():
 def main():
     torch.set_num_threads(2)
     ops()
+    small_ops()
+    image_ops()
     optimizers()
     models()
     print(f"1..{points}\n# PyTorch {torch.__version__}, {compared} tensors and losses compared")

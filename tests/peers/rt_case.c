@@ -5,15 +5,16 @@
  *
  *   { "nodes": [ { "op": "input", "name": "x", "dtype": "f32", "shape": [3,5] },
  *                { "op": "param", "name": "w", "shape": [7,5] },
+ *                { "op": "buffer", "name": "mean", "shape": [7] },
  *                { "op": "linear", "name": "y", "in": ["x","w",null] }, … ],
  *     "loss": "loss", "steps": 1, "watch": ["y"],
  *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0, "amp": "bf16", "accum": 1, "clip_norm": 0,
  *                  "loss_scale": 0 (not 0: the scaler is on and starts there), "scale_interval": 0 },
  *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0 } }
  *
- * Reads NAME.bin for every parameter, and for every input one tensor per step, one behind the other. Writes losses.bin
- * and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin
- * for every parameter, NAME.out.bin for every node in "watch".
+ * Reads NAME.bin for every parameter and buffer, and for every input one tensor per step, one behind the other. Writes
+ * losses.bin and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin
+ * for every parameter, NAME.out.bin for every buffer and every node in "watch".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,52 +58,122 @@ static struct rt_shape shape_of(const json_t *row)
 	return s;
 }
 
+static int64_t number(const json_t *row, const char *name)
+{
+	return gt_json_get_int(row, name, 0);
+}
+
 static struct rt_node *model(struct rt_graph *g, const json_t *row)
 {
-	if (gt_streq(gt_json_get_str(row, "op", ""), "mlp")) {
-		struct rt_shape s = shape_of(row);
+	const char *op = gt_json_get_str(row, "op", "");
+	struct rt_gpt_config c = {
+		.batch = number(row, "batch"), .seq = number(row, "seq"), .layers = number(row, "layers"),
+		.width = number(row, "width"), .heads = number(row, "heads"), .vocab = number(row, "vocab"),
+		.positions = number(row, "positions"),
+	};
+	struct rt_shape s = shape_of(row);
 
-		return rt_model_mlp(g, gt_json_get_int(row, "batch", 1), s.d, s.n);
-	}
-	return rt_model_gpt(g, &(struct rt_gpt_config){
-		.batch = gt_json_get_int(row, "batch", 1), .seq = gt_json_get_int(row, "seq", 1),
-		.layers = gt_json_get_int(row, "layers", 1), .width = gt_json_get_int(row, "width", 1),
-		.heads = gt_json_get_int(row, "heads", 1), .vocab = gt_json_get_int(row, "vocab", 1),
-		.positions = gt_json_get_int(row, "positions", 0) });
+	if (gt_streq(op, "mlp"))
+		return rt_model_mlp(g, c.batch, s.d, s.n);
+	if (gt_streq(op, "resnet"))
+		return rt_model_resnet_small(g, c.batch, number(row, "size"), (int)number(row, "depth"), number(row, "classes"));
+	if (gt_streq(op, "bert"))
+		return rt_model_bert(g, &c);
+	if (gt_streq(op, "vit"))
+		return rt_model_vit(g, &(struct rt_vit_config){
+			.batch = c.batch, .size = number(row, "size"), .patch = number(row, "patch"), .layers = c.layers,
+			.width = c.width, .heads = c.heads, .classes = number(row, "classes") });
+	return gt_streq(op, "gpt") ? rt_model_gpt(g, &c) : NULL;
 }
+
+/* The call of an op with its inputs and the numbers of its row. */
+struct op_row {
+	struct rt_graph *g;
+	struct rt_node *in[5];
+	const json_t *row;
+};
+
+static int count(const struct op_row *o, const char *name)
+{
+	return (int)number(o->row, name);
+}
+
+static float real(const struct op_row *o, const char *name)
+{
+	return (float)gt_json_get_real(o->row, name, 0);
+}
+
+static bool flag(const struct op_row *o, const char *name)
+{
+	return gt_json_get_bool(o->row, name, false);
+}
+
+#define OP(name, call)                                                                                                 \
+	static struct rt_node *op_##name(const struct op_row *o)                                                       \
+	{                                                                                                              \
+		struct rt_graph *g = o->g;                                                                             \
+		struct rt_node *a = o->in[0], *b = o->in[1], *c = o->in[2];                                            \
+                                                                                                                       \
+		(void)b;                                                                                               \
+		(void)c;                                                                                               \
+		return call;                                                                                           \
+	}
+OP(linear, rt_linear(g, a, b, c))
+OP(embedding, rt_embedding(g, a, b, c))
+OP(layernorm, rt_layernorm(g, a, b, c, real(o, "eps")))
+OP(rmsnorm, rt_rmsnorm(g, a, b, real(o, "eps")))
+OP(batchnorm, rt_batchnorm(g, a, b, c, o->in[3], o->in[4], real(o, "eps"), real(o, "momentum")))
+OP(attention, rt_attention(g, a, count(o, "heads")))
+OP(attention_full, rt_attention_full(g, a, count(o, "heads")))
+OP(gelu, rt_gelu(g, a))
+OP(gelu_erf, rt_gelu_erf(g, a))
+OP(relu, rt_relu(g, a))
+OP(silu, rt_silu(g, a))
+OP(tanh, rt_tanh(g, a))
+OP(sigmoid, rt_sigmoid(g, a))
+OP(softmax, rt_softmax(g, a))
+OP(add, rt_add(g, a, b))
+OP(mul, rt_mul(g, a, b))
+OP(sum, rt_reduce(g, a, RT_SUM, count(o, "dimension")))
+OP(mean, rt_reduce(g, a, RT_MEAN, count(o, "dimension")))
+OP(max, rt_reduce(g, a, RT_MAX, count(o, "dimension")))
+OP(matmul, rt_matmul(g, a, flag(o, "ta"), b, flag(o, "tb")))
+OP(conv, rt_conv2d(g, a, b, c, (struct rt_conv2d){ count(o, "stride"), count(o, "pad"), count(o, "groups") }))
+OP(max_pool, rt_max_pool(g, a, count(o, "window"), count(o, "stride"), count(o, "pad")))
+OP(avg_pool, rt_avg_pool(g, a, count(o, "window"), count(o, "stride"), count(o, "pad")))
+OP(cross_entropy, rt_cross_entropy(g, a, b))
+OP(dot, rt_dot(g, a, b))
+
+static const struct {
+	const char *name;
+	struct rt_node *(*make)(const struct op_row *o);
+} ops[] = {
+#define NAMED(name)	{ #name, op_##name }
+	NAMED(linear), NAMED(embedding), NAMED(layernorm), NAMED(rmsnorm), NAMED(batchnorm), NAMED(attention),
+	NAMED(attention_full), NAMED(gelu), NAMED(gelu_erf), NAMED(relu), NAMED(silu), NAMED(tanh), NAMED(sigmoid),
+	NAMED(softmax), NAMED(add), NAMED(mul), NAMED(sum), NAMED(mean), NAMED(max), NAMED(matmul), NAMED(conv),
+	NAMED(max_pool), NAMED(avg_pool), NAMED(cross_entropy), NAMED(dot),
+};
 
 static struct rt_node *apply(struct test *t, const json_t *row, struct rt_node **nodes)
 {
 	const char *op = gt_json_get_str(row, "op", ""), *name = gt_json_get_str(row, "name", "");
 	const json_t *in = json_object_get(row, "in");
-	struct rt_node *a = find(t, in, 0, nodes), *b = find(t, in, 1, nodes), *c = find(t, in, 2, nodes);
-	struct rt_graph *g = t->graph;
+	struct op_row o = { .g = t->graph, .row = row };
 
 	if (gt_streq(op, "input"))
-		return rt_input(g, name, gt_streq(gt_json_get_str(row, "dtype", ""), "i32") ? RT_I32 : RT_F32, shape_of(row));
+		return rt_input(t->graph, name, gt_streq(gt_json_get_str(row, "dtype", ""), "i32") ? RT_I32 : RT_F32,
+				shape_of(row));
 	if (gt_streq(op, "param"))
-		return rt_param(g, name, shape_of(row), RT_INIT_ZEROS);
-	if (gt_streq(op, "linear"))
-		return rt_linear(g, a, b, c);
-	if (gt_streq(op, "embedding"))
-		return rt_embedding(g, a, b, c);
-	if (gt_streq(op, "layernorm"))
-		return rt_layernorm(g, a, b, c, (float)gt_json_get_real(row, "eps", 1e-5));
-	if (gt_streq(op, "attention"))
-		return rt_attention(g, a, (int)gt_json_get_int(row, "heads", 1));
-	if (gt_streq(op, "gelu"))
-		return rt_gelu(g, a);
-	if (gt_streq(op, "relu"))
-		return rt_relu(g, a);
-	if (gt_streq(op, "add"))
-		return rt_add(g, a, b);
-	if (gt_streq(op, "cross_entropy"))
-		return rt_cross_entropy(g, a, b);
-	if (gt_streq(op, "dot"))
-		return rt_dot(g, a, b);
-	if (gt_streq(op, "gpt") || gt_streq(op, "mlp"))
-		return model(g, row);
-	return NULL;
+		return rt_param(t->graph, name, shape_of(row), RT_INIT_ZEROS);
+	if (gt_streq(op, "buffer"))
+		return rt_buffer(t->graph, name, shape_of(row), RT_INIT_ZEROS);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(o.in); i++)
+		o.in[i] = find(t, in, i, nodes);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(ops); i++)
+		if (gt_streq(op, ops[i].name))
+			return ops[i].make(&o);
+	return model(t->graph, row);
 }
 
 static enum rt_optimizer_kind optimizer_of(const char *kind)
@@ -178,7 +249,7 @@ static int load_leaves(struct test *t, int64_t steps, struct gt_err *err)
 
 		if (r)
 			return r;
-		if (rt_node_is_param(n)) {
+		if (rt_node_is_param(n) || rt_node_is_buffer(n)) {
 			memcpy(rt_value(t->program, n), data, bytes);
 			free(data);
 		} else if (len != bytes * (size_t)steps || t->n_inputs == (int)GT_ARRAY_SIZE(t->input)) {
@@ -207,7 +278,7 @@ static int save_results(const struct test *t, struct gt_err *err)
 		const struct rt_node *n = rt_graph_leaf(t->graph, i);
 		size_t bytes = (size_t)rt_shape_elements(rt_node_shape(n)) * 4;
 
-		if (!rt_node_is_param(n))
+		if (!rt_node_is_param(n) && !rt_node_is_buffer(n))
 			continue;
 		r = save(t, rt_node_name(n), "grad", rt_gradient(t->program, n), bytes, err);
 		if (!r)
