@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Train GPT-2 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
+"""Train GPT-2, ResNet-20 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
 
 The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. Whatever this
-PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile.
+PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile, --channels-last.
 """
 import argparse
 import json
@@ -60,6 +60,32 @@ class GPT2(nn.Module):
         return F.linear(self.lnf(x), self.wte.weight)
 
 
+class Residual(nn.Module):
+    def __init__(self, into, out, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(into, out, 3, stride, 1, bias=False), nn.BatchNorm2d(out)
+        self.conv2, self.bn2 = nn.Conv2d(out, out, 3, 1, 1, bias=False), nn.BatchNorm2d(out)
+        self.stride, self.more = stride, out - into
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        if self.stride != 1:
+            x = F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, self.more // 2, self.more - self.more // 2))
+        return F.relu(x + y)
+
+
+class ResNet20(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
+        widths = [16] * 4 + [32] * 3 + [64] * 3
+        self.layers = nn.Sequential(*(Residual(i, o, 1 if i == o else 2) for i, o in zip(widths, widths[1:])))
+        self.fc = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.fc(self.layers(F.relu(self.bn1(self.conv1(x)))).mean((2, 3)))
+
+
 def build(a):
     """Model, batch, targets, optimizer, items per step, their unit."""
     extra = {"fused": True} if a.fused else {}
@@ -68,6 +94,12 @@ def build(a):
         net = GPT2(a)
         opt = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, **extra)
         return net, text[:, :-1].contiguous(), text[:, 1:].contiguous(), opt, a.batch * a.seq, "tokens"
+    if a.model == "resnet20":
+        layout = torch.channels_last if a.channels_last else torch.contiguous_format
+        net = ResNet20().to(memory_format=layout)
+        opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, **extra)
+        x = torch.randn(a.batch, 3, 32, 32).to(memory_format=layout)
+        return net, x, torch.randint(0, 10, (a.batch,)), opt, a.batch, "samples"
     net = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
     opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, **extra)
     return net, torch.randn(a.batch, 784), torch.randint(0, 10, (a.batch,)), opt, a.batch, "samples"
@@ -107,14 +139,15 @@ def train(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("model", choices=["gpt2", "mlp"])
+    p.add_argument("model", choices=["gpt2", "resnet20", "mlp"])
     for name, default in (("batch", 0), ("seq", 256), ("layers", 12), ("width", 768), ("heads", 12), ("vocab", 50257),
                           ("steps", 8), ("warmup", 2), ("threads", 0), ("seed", 1)):
         p.add_argument(f"--{name}", type=int, default=default)
     p.add_argument("--compile", action="store_true", help="torch.compile the model")
     p.add_argument("--fused", action="store_true", help="fused optimizer, where this PyTorch has one for the CPU")
+    p.add_argument("--channels-last", action="store_true", help="images with their channels innermost")
     a = p.parse_args()
-    a.batch = a.batch or (4 if a.model == "gpt2" else 256)
+    a.batch = a.batch or {"gpt2": 4, "resnet20": 64, "mlp": 256}[a.model]
     print(json.dumps(train(a)), flush=True)
 
 
