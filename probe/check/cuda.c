@@ -96,7 +96,7 @@ const struct pr_check pr_check_libcuda = {
 
 /* ---- forward compatibility ------------------------------------------------------------------------------------ */
 
-/* The driver branches that the library itself names in its note, "535,550,"; "" if it names none. The caller frees it. */
+/* The driver branches that the library itself names in its note, "535,550"; NULL if it names none. The caller frees it. */
 static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 {
 	const struct pr_elf *elf = NULL;
@@ -107,12 +107,12 @@ static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 
 	if (!h->elves || pr_elves_get(h->elves, l->path, &elf, NULL) < 0 || !elf->fwd_compat ||
 	    gt_json_parse(elf->fwd_compat, strlen(elf->fwd_compat), "note", &doc, NULL) < 0)
-		return gt_xstrdup("");
+		return NULL;
 	list = json_object_get(doc, "Driver");
 	json_array_foreach(list, i, v)
 		if (json_is_integer(v))
 			gt_buf_printf(&b, "%s%d", b.len ? "," : "", (int)json_integer_value(v));
-	return gt_buf_take(&b);
+	return b.len ? gt_buf_take(&b) : NULL;
 }
 
 static void forward_compat(const struct pr_context *c, struct pr_finding *f)
@@ -133,7 +133,7 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 	branch = gt_xstrndup(l->version, strcspn(l->version, "."));
 	base = gt_xstrndup(module, strcspn(module, "."));
 	bases = noted_branches(h, l); /* what the file says beats the table */
-	r = *bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, &err);
+	r = bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, &err);
 	if (is_consumer(h)) {
 		pr_say(f, PR_FAIL, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
 		       l->version, module);

@@ -206,7 +206,9 @@ static void cpu_features(const struct pr_context *c, struct pr_finding *f)
 
 			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", worth[i].name);
 		}
-	if (!*h->cpu.flags) {
+	if (!*h->cpu.flags && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64") && strcmp(h->kernel.arch.v, "aarch64")) {
+		pr_say(f, PR_SKIP, "%s does not list its features", h->kernel.arch.v);
+	} else if (!*h->cpu.flags) {
 		pr_say(f, PR_NOT_KNOWN, "what the CPU can do cannot be read");
 	} else if (pr_cpu_flag(h, "sse2") && !pr_cpu_flag(h, "avx2")) {
 		pr_say(f, PR_WARN, "the CPU %s AVX2: matrix products run several times slower, and some wheels do not start",

@@ -138,7 +138,9 @@ START_TEST(each_broken_host_has_its_cause)
 		{ "preempt-rt", "kernel.preempt-rt", 2 },     { "gpu-lost-and-narrow", "gpu.count", 2 },
 		{ "container-cpuset", "container.devices", 2 }, { "secure-boot", "driver.secure-boot", 2 },
 		{ "vfio-all", "driver.vfio", 1 }, { "gpu-hung", "nvml.answers", 2 }, { "compat-older", "cuda.libcuda", 2 },
-		{ "compat-lifts", NULL, 0 },
+		{ "compat-lifts", NULL, 0 }, { "compat-note", NULL, 0 }, { "nvswitch-8gpu", NULL, 0 },
+		{ "epyc-nps4", NULL, 0 }, { "xeon-uneven-snc", NULL, 0 }, { "offline-cpus", NULL, 0 }, { "hybrid-laptop", NULL, 0 },
+		{ "arm-server", NULL, 0 }, { "power9-gpu-nodes", NULL, 0 },
 		{ "pcie-switches", NULL, 0 }, { "vm-half-topology", "driver.uvm", 2 }, { "cpuless-node", NULL, 0 },
 	};
 
@@ -421,6 +423,32 @@ START_TEST(hostile_kernel_files_do_no_harm)
 }
 END_TEST
 
+START_TEST(machines_of_every_kind_are_read)
+{
+	static const struct {
+		const char *fixture;
+		size_t cpus, nodes;
+		int last_node, packages;
+		unsigned efficiency;
+	} t[] = {
+		{ "epyc-nps4", 128, 8, 7, 8, 0 },     { "xeon-uneven-snc", 52, 3, 2, 3, 0 },  { "offline-cpus", 5, 1, 0, 1, 0 },
+		{ "hybrid-laptop", 16, 1, 0, 1, 8 },  { "arm-server", 128, 2, 1, 2, 0 },      { "power9-gpu-nodes", 64, 6, 255, 2, 0 },
+		{ "cpuless-node", 8, 2, 12, 1, 0 },   { "nvswitch-8gpu", 64, 2, 1, 2, 0 },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto(gt_fsroot) *fs = open_fixture(t[i].fixture);
+		gt_auto(pr_host) *h = discover(fs);
+
+		ck_assert_msg(h->cpu.n_cpu == t[i].cpus && h->n_node == t[i].nodes && h->cpu.n_packages == t[i].packages,
+			      "%s: %zu CPUs, %zu nodes, %d packages", t[i].fixture, h->cpu.n_cpu, h->n_node, h->cpu.n_packages);
+		ck_assert_int_eq(h->node[h->n_node - 1].id, t[i].last_node);
+		ck_assert_uint_eq(gt_set_count(&h->cpu.efficiency), t[i].efficiency);
+		ck_assert_msg(h->n_node < 2 || (h->node[0].distance && h->node[0].distance[1] == 21), "%s: distance", t[i].fixture);
+	}
+}
+END_TEST
+
 START_TEST(the_identity_stays_and_tells_hosts_apart)
 {
 	gt_auto(gt_fsroot) *a = open_fixture("server-8gpu"), *b = open_fixture("server-8gpu"), *c = open_fixture("nouveau");
@@ -456,6 +484,7 @@ int main(void)
 		a_virtual_machine_is_named_by_its_firmware,
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
+		machines_of_every_kind_are_read,
 		the_identity_stays_and_tells_hosts_apart,
 	};
 
