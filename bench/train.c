@@ -107,6 +107,34 @@ static enum rt_dtype amp_type(const char *name)
 	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
 }
 
+/* Switch off what --without names. */
+static int leave_out(const char *list, struct rt_options *opt, struct gt_err *err)
+{
+	const struct {
+		const char *name;
+		bool *off;
+	} switches[] = {
+		{ "fuse", &opt->no_fuse },	   { "reuse", &opt->no_reuse },
+		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
+		{ "huge-pages", &opt->no_huge_pages },
+	};
+
+	for (size_t len; list && *list; list += len + (list[len] == ',')) {
+		size_t i = 0;
+
+		len = strcspn(list, ",");
+		while (i < GT_ARRAY_SIZE(switches) &&
+		       (strlen(switches[i].name) != len || strncmp(switches[i].name, list, len) != 0))
+			i++;
+		if (i == GT_ARRAY_SIZE(switches))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "--without %.*s: fuse, reuse, assign, early-update and huge-pages can be left out",
+					    (int)len, list);
+		*switches[i].off = true;
+	}
+	return 0;
+}
+
 /* With the hyperparameters that the PyTorch peer uses. */
 static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
 {
@@ -136,7 +164,10 @@ static int build(struct run *r, struct gt_err *err)
 		.clip_norm = r->o.clip_norm,
 		.optimizer = optimizer_of(&r->o),
 	};
+	int status = leave_out(r->o.without, &opt, err);
 
+	if (status)
+		return status;
 	r->graph = rt_graph_new();
 	return rt_compile(r->graph, r->model->declare(r->graph, &r->o), &opt, &r->program, err);
 }

@@ -18,6 +18,7 @@ struct bn_train_options {
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
+	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages */
 	bool profile;		/* time every op, beside what this host can do at best */
 	bool anomaly;		/* look at everything that is written */
 	const char *trace;	/* write a Chrome trace of the last steps there */

@@ -29,6 +29,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
 	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
 	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
+	{ 0, "without", "LIST", "leave out of: fuse, reuse, assign, early-update, huge-pages", GT_OPT_STR, &options.without },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
 	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },

@@ -182,6 +182,7 @@ struct rt_options {
 	struct rt_scaler scaler;
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off */
 	bool no_fuse;		      /* every op on its own */
+	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
 	bool no_reuse;		      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
 	bool keep_gradients;	      /* rt_gradient() works after a step */

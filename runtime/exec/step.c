@@ -174,6 +174,14 @@ static void set_accumulate(struct rt_program *p, bool add)
 	}
 }
 
+/* options.zero_gradients: what other frameworks do, kept to show what it costs. */
+static void clear_gradients(const struct rt_program *p)
+{
+	for (int i = 0; i < p->plan.n_graph_nodes; i++)
+		if (p->plan.gradient[i] && p->plan.gradient[i]->pinned)
+			memset(p->plan.gradient[i]->data, 0, rt_node_bytes(p->plan.gradient[i]));
+}
+
 static void new_update(struct rt_program *p)
 {
 	p->batches = 0;
@@ -298,7 +306,9 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 		return r;
 	rt_cpu_enter(&p->cpu);
 	start_run(p, &run);
-	set_accumulate(p, p->batches > 0);
+	set_accumulate(p, p->batches > 0 || p->opt.zero_gradients);
+	if (p->opt.zero_gradients && !p->batches)
+		clear_gradients(p);
 	m.loss_scale = p->scale.on ? (double)p->scale.scale : 1;
 	m.loss = forward(p, &run, &next);
 	if (p->anomaly)

@@ -66,7 +66,7 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int in_place = 0, summed = 0;
 
-	if (p->opt->accum < 2 || !rt_plan_trains(p))
+	if ((p->opt->accum < 2 && !p->opt->zero_gradients) || !rt_plan_trains(p))
 		return 0;
 	for (int i = 0; i < p->n_graph_nodes; i++) {
 		int slot = 0, writer;
@@ -83,7 +83,11 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		}
 		p->gradient[i]->pinned = true;
 	}
-	gt_buf_printf(did, "%d batches per update; %d gradients added to in place, %d by a call", p->opt->accum, in_place, summed);
+	if (p->opt->zero_gradients)
+		gt_buf_printf(did, "%d gradients cleared for each update", in_place + summed);
+	else
+		gt_buf_printf(did, "%d batches per update; %d gradients added to in place, %d by a call", p->opt->accum, in_place,
+			      summed);
 	return 0;
 }
 

@@ -68,6 +68,17 @@ A loss that is no number ends the run and says where it began.
   gpubench: the loss of step * is *nan; first not finite: *; no parameter was changed (glob)
   [6]
 
+Each technique can be left out; the loss stays what it was.
+
+  $ gpubench train gpt --steps 2 --without fuse,reuse,assign,early-update,huge-pages --threads 2 --json --quiet > without.json
+  $ gpubench train gpt --steps 2 --threads 2 --json --quiet > with.json
+  $ python3 -c 'import json; a, b = (json.load(open(f)) for f in ("with.json", "without.json")); print(abs(a["loss"] - b["loss"]) < 1e-3, a["planned_bytes"] < b["planned_bytes"], b["pages"]); print([p["did"] for p in b["passes"] if p["name"] == "accumulate"][0])'
+  True True small pages
+  52 gradients cleared for each update
+  $ gpubench train gpt --without fuse,magic
+  gpubench: --without magic: fuse, reuse, assign, early-update and huge-pages can be left out
+  [64]
+
 The debug switch names the op and the forward node whose gradient it made.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --anomaly --quiet

@@ -109,6 +109,8 @@ def table(results):
 
 
 def main():
+    import bench_runtime  # it knows the whole of cpu.md, and imports this file
+
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("gpubench")
     p.add_argument("--rounds", type=int, default=3)
@@ -142,8 +144,7 @@ def main():
         with open(path, "w", encoding="utf-8") as f:
             json.dump({k: results[k] for k in JOBS if k in results}, f, indent=1)
             f.write("\n")
-        with open(os.path.join(a.results, "cpu.md"), "w", encoding="utf-8") as f:
-            f.write(table({k: results[k] for k in JOBS if k in results}))
+        bench_runtime.render(a.results)
     return 0
 
 

@@ -167,7 +167,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
 	gt_auto(rt_graph) *ga = rt_graph_new(), *gb = rt_graph_new();
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, .no_fuse = _i == 1,
 				  .no_early_update = _i == 2, .clip_norm = _i == 3 ? 0.5 : 0, .poison = _i == 0,
-				  .amp = _i == 4 ? RT_BF16 : RT_F32 };
+				  .amp = _i == 4 ? RT_BF16 : RT_F32, .zero_gradients = _i == 5 };
 	gt_auto(rt_program) *a = gpt(ga, 8, opt), *b = NULL;
 	int32_t tokens[8 * 16], targets[8 * 16];
 	struct rt_metrics m = { 0 };
@@ -369,7 +369,7 @@ TCase *case_update(void)
 	tcase_add_test(t, adam_follows_its_definition);
 	tcase_add_test(t, the_8bit_maps_are_the_published_ones);
 	tcase_add_test(t, adamw8_follows_its_definition);
-	tcase_add_loop_test(t, accumulated_batches_are_one_large_batch, 0, 5);
+	tcase_add_loop_test(t, accumulated_batches_are_one_large_batch, 0, 6);
 	tcase_add_test(t, batches_count_by_their_weight);
 	tcase_add_test(t, clipping_is_by_the_global_norm);
 	tcase_add_test(t, a_gradient_that_is_not_finite_stops_clipping);
