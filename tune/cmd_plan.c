@@ -11,6 +11,7 @@ const char *tn_opt_profile;
 struct gt_strv tn_opt_only, tn_opt_skip;
 bool tn_opt_optional;
 static const char *output;
+static bool as_diff;
 
 struct tn_plan_opts tn_choice(void)
 {
@@ -59,6 +60,8 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 	}
 	if (cli->json)
 		gt_json_print(stdout, doc);
+	else if (as_diff)
+		tn_show_plan_diff(doc, cli->color);
 	else
 		tn_show_plan(doc, cli->verbose, cli->color);
 	if (output && !cli->quiet && !cli->json)
@@ -69,6 +72,7 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
 	{0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional},
+	{0, "diff", NULL, "only what would change, as a diff", GT_OPT_FLAG, &as_diff},
 	{'o', "output", "FILE", "save the plan as JSON, for gputune apply FILE (-: standard output)", GT_OPT_STR,
 	 &output},
 	{0},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/gputune.h"
+#include "tune/history.h"
 #include "tune/trust.h"
 
 #define PLAN_MAX	(4u << 20)
@@ -53,6 +54,8 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 	if (!r)
 		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
 	if (report && r >= 0)
+		tn_history_add(cli->fs, report, plan->profile);
+	if (report && r >= 0)
 		show(cli, report);
 	else if (report && cli->json)
 		gt_json_print(stdout, report);
@@ -81,11 +84,13 @@ const struct gt_cmd tn_cmd_apply = {
 
 typedef int report_fn(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err);
 
-static int run_report(struct gt_cli *cli, report_fn *fn)
+static int run_report(struct gt_cli *cli, report_fn *fn, bool changes)
 {
 	gt_auto_json *report = NULL;
 	int status = 0, r = fn(cli->fs, &report, &status, &cli->err);
 
+	if (report && changes)
+		tn_history_add(cli->fs, report, NULL);
 	if (report)
 		show(cli, report);
 	return r < 0 ? r : status;
@@ -93,7 +98,7 @@ static int run_report(struct gt_cli *cli, report_fn *fn)
 
 static int run_verify(struct gt_cli *cli, int argc, char **argv)
 {
-	return run_report(cli, tn_verify);
+	return run_report(cli, tn_verify, false);
 }
 
 const struct gt_cmd tn_cmd_verify = {
@@ -105,7 +110,7 @@ const struct gt_cmd tn_cmd_verify = {
 
 static int run_revert(struct gt_cli *cli, int argc, char **argv)
 {
-	return run_report(cli, tn_revert);
+	return run_report(cli, tn_revert, true);
 }
 
 const struct gt_cmd tn_cmd_revert = {
@@ -116,7 +121,7 @@ const struct gt_cmd tn_cmd_revert = {
 
 static int run_status(struct gt_cli *cli, int argc, char **argv)
 {
-	return run_report(cli, tn_status_report);
+	return run_report(cli, tn_status_report, false);
 }
 
 const struct gt_cmd tn_cmd_status = {
@@ -125,9 +130,33 @@ const struct gt_cmd tn_cmd_status = {
 
 static int run_recover(struct gt_cli *cli, int argc, char **argv)
 {
-	return run_report(cli, tn_recover);
+	return run_report(cli, tn_recover, true);
 }
 
 const struct gt_cmd tn_cmd_recover = {
 	.name = "recover", .args = "", .summary = "put right a transaction that was interrupted", .run = run_recover,
+};
+
+/* ---- history ------------------------------------------------------------------------------------------------------ */
+
+static int run_history(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL;
+	int r = tn_history_load(cli->fs, &doc, &cli->err);
+
+	if (r < 0)
+		return r;
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		tn_show_history(doc, cli->verbose, cli->color);
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_history = {
+	.name = "history",
+	.args = "",
+	.summary = "what was applied and put back here, and when",
+	.run = run_history,
+	.help = "Oldest first; with --verbose each value. It is kept for people: nothing is undone from it.",
 };

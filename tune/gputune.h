@@ -7,7 +7,8 @@
 
 extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* cmd_knobs.c */
 extern const struct gt_cmd tn_cmd_plan;							 /* cmd_plan.c */
-extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_status, tn_cmd_recover; /* cmd_txn.c */
+extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_status, tn_cmd_recover,
+	tn_cmd_history; /* cmd_txn.c */
 extern const struct gt_cmd tn_cmd_run;							 /* cmd_run.c */
 
 /* The options that choose knobs, shared by plan and apply. */
@@ -22,6 +23,8 @@ struct tn_plan_opts tn_choice(void);
 
 /* Rendered for people. */
 void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */
+void tn_show_plan_diff(const json_t *plan, bool color);
 void tn_show_report(const json_t *report, bool color);
+void tn_show_history(const json_t *doc, bool values, bool color);
 void tn_show_run(const json_t *run, bool color);
 #endif

@@ -246,13 +246,22 @@ static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 	return 0;
 }
 
+/* A kernel file of a knob that this version lacks: kept, so that it can be told, and never written (value.c). */
+static bool was_a_knob(const json_t *rec, const char *path)
+{
+	const char *knob = gt_json_get_str(rec, "knob", NULL);
+
+	return knob && !tn_knob_find(knob) && (gt_starts_with(path, "/proc/sys/") || gt_starts_with(path, "/sys/")) &&
+	       !strstr(path, "/../") && !gt_ends_with(path, "/..");
+}
+
 /* Paths come back from a file: only those that we would write ourselves are taken. */
 static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 {
 	const char *path = gt_json_get_str(rec, "path", ""), *pair = gt_json_get_str(rec, "pair", NULL);
 	struct tn_entry *e;
 
-	if (!tn_path_allowed(path) || (pair && !tn_path_allowed(pair)))
+	if ((!tn_path_allowed(path) || (pair && !tn_path_allowed(pair))) && (is_file || !was_a_knob(rec, path)))
 		return -EBADMSG;
 	e = tn_tx_add(t, path, gt_json_get_str(rec, "old", NULL), gt_json_get_str(rec, "new", NULL));
 	if (is_file)

@@ -140,6 +140,32 @@ void tn_show_plan(const json_t *plan, bool all, bool color)
 		printf("Nothing to change, profile %s.\n", text(plan, "profile"));
 }
 
+static void diff_line(char sign, const char *name, const char *value, bool color)
+{
+	printf("%s%c%s = %s%s\n", !color ? "" : sign == '-' ? "\033[31m" : "\033[32m", sign, name, value, color ? "\033[0m" : "");
+}
+
+/* For people and for patch-minded tools; nothing at all if nothing would change, as diff does it. */
+void tn_show_plan_diff(const json_t *plan, bool color)
+{
+	bool head = false;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(plan, "items"), i, o) {
+		gt_autofree char *name = label(o);
+
+		if (strcmp(text(o, "status"), "change"))
+			continue;
+		if (!head)
+			printf("--- this host now\n+++ profile %s\n", text(plan, "profile"));
+		head = true;
+		printf("@@ %s\n", text(o, "path"));
+		diff_line('-', name, text(o, "current"), color);
+		diff_line('+', name, text(o, "wanted"), color);
+	}
+}
+
 /* ---- reports ---------------------------------------------------------------------------------------------------------- */
 
 static void report_values(const json_t *report, bool color)
@@ -233,6 +259,44 @@ void tn_show_report(const json_t *report, bool color)
 	report_notes(report);
 	if (summary(report))
 		puts(summary(report));
+}
+
+/* ---- history ---- */
+
+/* Putting back goes the other way. */
+static void history_values(const json_t *record)
+{
+	bool there = !strcmp(text(record, "command"), "apply");
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(record, "values"), i, o) {
+		gt_autofree char *name = label(o);
+
+		printf("    %s: %s, %s to %s\n", name, text(o, "result"), text(o, there ? "old" : "new"),
+		       text(o, there ? "new" : "old"));
+	}
+}
+
+void tn_show_history(const json_t *doc, bool values, bool color)
+{
+	const json_t *records = json_object_get(doc, "records"), *o;
+	int64_t damaged = gt_json_get_int(doc, "damaged", 0);
+	size_t i;
+
+	json_array_foreach(records, i, o) {
+		size_t n = json_array_size(json_object_get(o, "values"));
+
+		printf("%s  %s%s%s: %s, %zu value%s%s%s\n", text(o, "time"), text(o, "command"), *text(o, "profile") ? " " : "",
+		       text(o, "profile"), text(o, "result"), n, n == 1 ? "" : "s", *text(o, "user") ? ", by " : "",
+		       text(o, "user"));
+		if (values)
+			history_values(o);
+	}
+	if (!json_array_size(records))
+		puts("Nothing was ever applied here.");
+	if (damaged)
+		printf("%ld line%s of it cannot be read.\n", damaged, damaged == 1 ? "" : "s");
 }
 
 /* ---- run ---------------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@ const char *tn_undo_name(enum tn_undo u)
 		[TN_UNDO_BACK] = "as before",
 		[TN_UNDO_RESTORED] = "restored",
 		[TN_UNDO_FOREIGN] = "changed by someone else",
+		[TN_UNDO_UNKNOWN] = "unknown to this version, left alone",
 		[TN_UNDO_GONE] = "not there any more",
 		[TN_UNDO_STAYS] = "stays until reboot",
 		[TN_UNDO_FAILED] = "failed",
@@ -75,6 +76,8 @@ enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool 
 
 	if (!e->knob)
 		return undo_file(fs, e, ret_now, ret_code);
+	if (!tn_path_allowed(e->path))
+		return TN_UNDO_UNKNOWN;
 	r = tn_value_read(fs, e->path, &now);
 	if (r == -ENOENT)
 		return TN_UNDO_GONE;
@@ -122,7 +125,7 @@ static void undo_one(struct undo *u, const struct tn_entry *e, bool other_boot)
 	if (now)
 		tn_report_set_str(line, "actual", now);
 	u->restored += r == TN_UNDO_RESTORED;
-	u->foreign += r == TN_UNDO_FOREIGN;
+	u->foreign += r == TN_UNDO_FOREIGN || r == TN_UNDO_UNKNOWN;
 	u->stays += r == TN_UNDO_STAYS;
 	if (r == TN_UNDO_FAILED && !u->failed++)
 		snprintf(u->first_failure, sizeof(u->first_failure), "%s: %s", e->path, strerror(-code));

@@ -210,3 +210,21 @@ A damaged journal is one sentence.
   $ gputune revert --root root
   gputune: record 2 of the journal /var/lib/gputune/journal is damaged; nothing is changed: restore the old values that it lists by hand, then remove it
   [3]
+
+What was done here stays to be read. Looking leaves no trace.
+
+  $ rm -rf root && $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root && gputune history --root root
+  Nothing was ever applied here.
+  $ export USER=admin; unset SUDO_USER; gputune apply --root root --only vm.swappiness -q >out
+  $ gputune verify --root root >out && gputune revert --root root >out
+  $ gputune history --root root --verbose | sed 's/^20[0-9T:-]*Z/WHEN/'
+  WHEN  apply train-cpu: applied, 1 value, by admin
+      vm.swappiness: written, 60 to 10
+  WHEN  revert: reverted, 1 value, by admin
+      vm.swappiness: restored, 10 to 60
+  $ echo garbage >>root/var/lib/gputune/history; gputune history --root root | sed 's/^20[0-9T:-]*Z/WHEN/'
+  WHEN  apply train-cpu: applied, 1 value, by admin
+  WHEN  revert: reverted, 1 value, by admin
+  1 line of it cannot be read.
+  $ gputune history --root root --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [r["command"] for r in d["records"]], d["damaged"])'
+  gputune-history/1 ['apply', 'revert'] 1

@@ -204,3 +204,28 @@ Dead and dangerous lines in the admin's own files are found with file and line.
   /etc/sysctl.d/60-old.conf:2 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
                                        address space than it uses and fails
   /etc/sysctl.d/60-old.conf:3 bad      vm.dirty_ratio takes 0 to 100, not 300
+
+The same as a diff, which says nothing where nothing would change.
+
+  $ gputune plan --root $FIXTURES/cpu-server.host --only vm. --diff
+  --- this host now
+  +++ profile train-cpu
+  @@ /proc/sys/vm/dirty_ratio
+  -vm.dirty_ratio = 20
+  +vm.dirty_ratio = 10
+  @@ /proc/sys/vm/dirty_background_ratio
+  -vm.dirty_background_ratio = 10
+  +vm.dirty_background_ratio = 5
+  @@ /proc/sys/vm/swappiness
+  -vm.swappiness = 60
+  +vm.swappiness = 10
+  @@ /proc/sys/vm/zone_reclaim_mode
+  -vm.zone_reclaim_mode = 1
+  +vm.zone_reclaim_mode = 0
+  @@ /proc/sys/vm/max_map_count
+  -vm.max_map_count = 65530
+  +vm.max_map_count = 262144
+  @@ /proc/sys/vm/min_free_kbytes
+  -vm.min_free_kbytes = 67584
+  +vm.min_free_kbytes = 135168
+  $ gputune plan --root $FIXTURES/laptop-no-gpu.host --only vm.zone_reclaim_mode --diff

@@ -4,8 +4,8 @@
 
 Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH]
 The same command in four arms: as a user types it; under gputune run; under torch.backends.xeon.run_cpu (one instance on all
-cores); under numactl. Nothing else is set. A second part times what a launch costs: 1000 times `gputune run -- true`, `numactl true`
-and `true`. Results go to DIR/effect.json (all samples) and DIR/effect.md (made from it).
+cores); under numactl. Nothing else is set. A second part times what a launch costs: 1000 times `gputune run -- true`,
+`numactl true` and `true`. Results go to DIR/effect.json (all samples) and DIR/effect.md (made from it).
 
 The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3 (update-alternatives
 --auto libblas.so.3-x86_64-linux-gnu, with libopenblas0-pthread installed). Which one was there is part of the result.
@@ -116,9 +116,10 @@ def text(results):
     lines = [
         "# What `gputune run` makes of a PyTorch program", "",
         "Made by `make bench-effect` from effect.json, which has every sample. The same command in each arm, nothing else set;",
-        "medians over interleaved rounds of fresh processes; a ratio is the median of the rounds' ratios, above 1 where gputune run",
-        "is faster.", "",
-        "| job | arm | threads | median | gputune run is … times as fast | loss | load before, at most |", "|---|---|---|---|---|---|---|",
+        "medians over interleaved rounds of fresh processes; a ratio is the median of the rounds' ratios, above 1 where gputune",
+        "run is faster.", "",
+        "| job | arm | threads | median | gputune run is … times as fast | loss | load before, at most |",
+        "|---|---|---|---|---|---|---|",
     ]
     for job, r in results["jobs"].items():
         ratio = ratios(r["runs"])

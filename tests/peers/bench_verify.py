@@ -54,9 +54,11 @@ def main():
     with open(os.path.join(a.results, "verify.json"), "w", encoding="utf-8") as f:
         json.dump({"host": os.path.basename(a.host), "seconds": times}, f)
         f.write("\n")
+    why = [] if tuned else ["tuned was not running: it is left out.", ""]
     lines = ["# How long plan and verify take", "",
              "Made by `make bench-verify` from verify.json: interleaved rounds of fresh processes.", "",
-             f"The captured host is {os.path.basename(a.host)}.", "", *([] if tuned else ["tuned was not running: it is left out.", ""]), "| command | median ms | fastest ms | rounds |", "|---|---|---|---|"]
+             f"The captured host is {os.path.basename(a.host)}.", "", *why,
+             "| command | median ms | fastest ms | rounds |", "|---|---|---|---|"]
     for name, v in times.items():
         lines.append(f"| {name} | {statistics.median(v) * 1e3:.1f} | {min(v) * 1e3:.1f} | {len(v)} |")
     with open(os.path.join(a.results, "verify.md"), "w", encoding="utf-8") as f:

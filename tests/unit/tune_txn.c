@@ -426,6 +426,40 @@ START_TEST(a_forged_journal_writes_nowhere_else)
 }
 END_TEST
 
+static void put_record(struct gt_buf *j, const char *rec)
+{
+	gt_buf_printf(j, "%08x %s\n", gt_crc32c(rec, strlen(rec)), rec);
+}
+
+/* A newer or older gputune knew a knob that this one lacks: its value is told, never written, and the rest goes on. */
+START_TEST(a_knob_of_another_version_is_no_damage)
+{
+	gt_auto_buf j = { 0 };
+	json_t *report = NULL;
+	gt_autofree char *text = NULL;
+
+	put_record(&j, "{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"gputune\",\"temporary\":false,"
+		       "\"boot\":\"11111111-2222-3333-4444-555555555555\",\"time\":1,\"profile\":\"x\"}");
+	put_record(&j, "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.gone\",\"path\":\"/proc/sys/vm/gone\",\"old\":\"1\","
+		       "\"new\":\"2\"}");
+	put_record(&j, "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/proc/sys/vm/swappiness\","
+		       "\"old\":\"60\",\"new\":\"10\"}");
+	put_record(&j, "{\"rec\":\"commit\",\"tx\":1}");
+	box_put(&b, TN_STATE_DIR "/journal", j.s);
+	box_put(&b, "/proc/sys/vm/gone", "2\n");
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "10"), 0);
+	ck_assert_int_eq(verify(), 0);
+	ck_assert_msg(tn_revert(b.fs, &report, &status, &err) == 0, "%s", err.msg);
+	text = gt_json_text(report);
+	json_decref(report);
+	ck_assert_ptr_nonnull(strstr(text, "unknown to this version"));
+	ck_assert_int_eq(status, TN_EXIT_DRIFT);
+	expect("/proc/sys/vm/gone", "2");
+	expect("/proc/sys/vm/swappiness", "60");
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
 START_TEST(only_listed_paths_are_written)
 {
 	static const char *const no[] = {"/etc/passwd",
@@ -497,6 +531,7 @@ TCase *tune_txn_case(void)
 		a_torn_last_record_is_a_step_that_never_happened,
 		damage_in_the_middle_is_one_sentence_and_nothing_changes,
 		a_forged_journal_writes_nowhere_else,
+		a_knob_of_another_version_is_no_damage,
 		only_listed_paths_are_written,
 		no_link_of_the_state_or_etc_is_followed_out,
 		a_knob_that_vanished_is_no_drift,
