@@ -13,9 +13,11 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
+#include "runtime/comm/comm.h"
 #include "runtime/runtime.h"
 
 #define HELD_OUT_BATCHES	4
+#define BALANCE_RUNS		6 /* the first warms up */
 #define DIM_MAX			(UINT64_C(1) << 24)
 
 struct run {
@@ -24,9 +26,13 @@ struct run {
 	struct rt_graph *graph;
 	struct rt_program *program;
 	struct rt_text *text;
-	void *input[2];
+	struct rt_comm *comm; /* NULL: alone */
+	uint64_t rows, first_row, all_rows; /* of a batch: ours, where they begin, those of all ranks */
+	void *input[2];	      /* of all ranks */
+	size_t row_elements[2];
 	double *step_s;
 	double before, after, loss;
+	json_t *ranks; /* what was measured over all of them */
 	struct rt_metrics last;
 	struct rt_peaks peaks;
 	uint64_t rss_bytes;
@@ -42,6 +48,7 @@ static void run_clear(struct run *r)
 	free(r->input[0]);
 	free(r->input[1]);
 	free(r->step_s);
+	json_decref(r->ranks);
 }
 
 static uint64_t or_default(uint64_t given, uint64_t dflt)
@@ -89,8 +96,16 @@ static int check_options(const struct run *r, struct gt_err *err)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i] > DIM_MAX)
 			return usage(err, "sizes and step counts end at 16777216");
-	if (o->ranks != 1)
-		return usage(err, "--ranks: this version trains with one rank only");
+	if (o->ranks > RT_MAX_RANKS)
+		return usage(err, "--ranks ends at 64");
+	if (o->ranks == 1 && (o->compress || o->balance || o->no_overlap || o->powersgd_rank))
+		return usage(err, "--compress, --powersgd-rank, --balance and --no-overlap are for --ranks of 2 and more");
+	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
+		return usage(err, "--powersgd-rank goes with --compress powersgd");
+	if (o->powersgd_rank > 64)
+		return usage(err, "--powersgd-rank ends at 64");
+	if (o->compress_after > DIM_MAX)
+		return usage(err, "sizes and step counts end at 16777216");
 	if (o->threads > 4096)
 		return usage(err, "--threads ends at 4096");
 	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
@@ -147,8 +162,21 @@ static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
 				      .weight_decay = 0.01 };
 }
 
+static struct rt_ddp_options ddp_options(const struct run *r)
+{
+	return (struct rt_ddp_options){
+		.comm = r->comm,
+		.weight = (double)r->rows / (double)r->all_rows,
+		.no_overlap = r->o.no_overlap,
+		.compress = bn_train_compress(r->o.compress),
+		.powersgd_rank = (int)r->o.powersgd_rank,
+		.compress_after = (int64_t)r->o.compress_after,
+	};
+}
+
 static int build(struct run *r, struct gt_err *err)
 {
+	struct bn_train_options ours = r->o;
 	struct rt_options opt = {
 		.device = gt_streq(r->o.device, "cuda") ? RT_CUDA : RT_CPU,
 		.threads = (int)r->o.threads,
@@ -163,13 +191,18 @@ static int build(struct run *r, struct gt_err *err)
 		.fit_bytes = r->o.fit_bytes,
 		.clip_norm = r->o.clip_norm,
 		.optimizer = optimizer_of(&r->o),
+		.ddp = ddp_options(r),
 	};
 	int status = leave_out(r->o.without, &opt, err);
 
 	if (status)
 		return status;
+	ours.batch = r->rows;
+	rt_program_free(r->program);
+	r->program = NULL;
+	rt_graph_free(r->graph);
 	r->graph = rt_graph_new();
-	return rt_compile(r->graph, r->model->declare(r->graph, &r->o), &opt, &r->program, err);
+	return rt_compile(r->graph, r->model->declare(r->graph, &ours), &opt, &r->program, err);
 }
 
 static int open_text(struct run *r, struct gt_err *err)
@@ -182,7 +215,7 @@ static int open_text(struct run *r, struct gt_err *err)
 /* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
 static void *random_input(const struct run *r, const struct rt_node *n, uint64_t which)
 {
-	size_t count = (size_t)rt_shape_elements(rt_node_shape(n));
+	size_t count = r->row_elements[which] * r->all_rows;
 	int32_t *ids = calloc(count, 4);
 	float *x = (float *)(void *)ids;
 	uint64_t limit = r->model->classes ? r->model->classes : r->o.vocab;
@@ -205,6 +238,7 @@ static int make_inputs(struct run *r, struct gt_err *err)
 		const struct rt_node *n = rt_graph_leaf(r->graph, i);
 
 		if (!rt_node_is_param(n) && !rt_node_is_buffer(n) && k < 2) {
+			r->row_elements[k] = (size_t)rt_shape_elements(rt_node_shape(n)) / r->rows;
 			r->input[k] = random_input(r, n, (uint64_t)k);
 			k++;
 		}
@@ -214,18 +248,27 @@ static int make_inputs(struct run *r, struct gt_err *err)
 	return 0;
 }
 
+/* The batch of all ranks is the same as that of one rank with as many rows; each takes its part of it. */
+static const void *const *our_rows(const struct run *r, const void *ret[2])
+{
+	for (int k = 0; k < 2; k++)
+		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
+	return ret;
+}
+
+/* With ranks, the first one alone: the parameters are the same everywhere. */
 static int held_out(struct run *r, double *ret, struct gt_err *err)
 {
 	double sum = 0;
 
 	*ret = NAN;
-	if (!r->text)
+	if (!r->text || (r->comm && rt_comm_rank(r->comm) > 0))
 		return 0;
 	for (uint64_t i = 0; i < HELD_OUT_BATCHES; i++) {
 		double loss = 0;
 		int status;
 
-		rt_text_held_out(r->text, i, HELD_OUT_BATCHES, (int64_t)r->o.batch, (int64_t)r->o.seq, r->input[0],
+		rt_text_held_out(r->text, i, HELD_OUT_BATCHES, (int64_t)r->rows, (int64_t)r->o.seq, r->input[0],
 				 r->input[1]);
 		status = rt_eval(r->program, (const void *const *)r->input, &loss, err);
 		if (status)
@@ -234,6 +277,33 @@ static int held_out(struct run *r, double *ret, struct gt_err *err)
 	}
 	*ret = sum / HELD_OUT_BATCHES;
 	return 0;
+}
+
+/* Rows in proportion to how fast each rank goes forward while the others do the same. */
+static int balance(struct run *r, struct gt_err *err)
+{
+	const void *input[2];
+	double best = INFINITY, loss;
+	uint64_t rows[RT_MAX_RANKS];
+	int status = 0;
+
+	if (r->text)
+		rt_text_batch(r->text, r->o.seed, 0, (int64_t)r->all_rows, (int64_t)r->o.seq, r->input[0], r->input[1]);
+	for (int i = 0; !status && i < BALANCE_RUNS; i++) {
+		double t0 = gt_now_s();
+
+		status = rt_eval(r->program, our_rows(r, input), &loss, err);
+		best = i ? fmin(best, gt_now_s() - t0) : best;
+	}
+	if (!status)
+		status = bn_train_split(r->comm, (double)r->rows / best, r->all_rows, rows, err);
+	if (status)
+		return status;
+	r->first_row = 0;
+	for (int i = 0; i < rt_comm_rank(r->comm); i++)
+		r->first_row += rows[i];
+	r->rows = rows[rt_comm_rank(r->comm)];
+	return build(r, err);
 }
 
 static long minor_faults(void)
@@ -266,14 +336,15 @@ static int update(struct run *r, uint64_t step, double *ret_s, struct gt_err *er
 	double seconds = 0, loss = 0;
 
 	for (uint64_t i = 0; i < r->o.accum; i++) {
+		const void *input[2];
 		double t0;
 		int status;
 
 		if (r->text)
-			rt_text_batch(r->text, r->o.seed, step * r->o.accum + i, (int64_t)r->o.batch, (int64_t)r->o.seq,
+			rt_text_batch(r->text, r->o.seed, step * r->o.accum + i, (int64_t)r->all_rows, (int64_t)r->o.seq,
 				      r->input[0], r->input[1]);
 		t0 = gt_now_s();
-		status = rt_step(r->program, (const void *const *)r->input, &r->last, err);
+		status = rt_step(r->program, our_rows(r, input), &r->last, err);
 		if (status)
 			return wrong(status, err);
 		seconds += gt_now_s() - t0;
@@ -343,7 +414,7 @@ static void put_times(json_t *doc, const struct run *r)
 		json_array_append_new(times, gt_json_real(r->step_s[i]));
 	json_object_set_new(doc, "step_s", times);
 	put_real(doc, "median_step_s", med);
-	put_real(doc, "items_per_s", (double)(r->o.batch * r->o.seq * r->o.accum) / med);
+	put_real(doc, "items_per_s", (double)(r->all_rows * r->o.seq * r->o.accum) / med);
 	json_object_set_new(doc, "unit", json_string(r->model->unit));
 	put_int(doc, "max_rss_bytes", r->rss_bytes);
 	put_real(doc, "heldout_loss_before", r->before);
@@ -389,7 +460,7 @@ static json_t *document(const struct run *r)
 {
 	static const char *const from_report[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa",
-		"pages",          "placement",      "pages_on_node", "passes",          "warnings", "ops"};
+		"pages",          "placement",      "pages_on_node", "passes",          "ddp",      "warnings", "ops"};
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;
@@ -426,35 +497,52 @@ static json_t *document(const struct run *r)
 			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
 	if (r->o.profile)
 		put_peaks(doc, &r->peaks);
+	if (r->ranks)
+		json_object_update(json_object_get(doc, "ddp"), r->ranks);
 	return doc;
 }
 
-int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
 {
 	struct run r = { 0 };
-	int status = fill_defaults(&r, o, err);
+	int status = fill_defaults(&r, o, err), rank = comm ? rt_comm_rank(comm) : 0;
 
 	if (!status)
 		status = check_options(&r, err);
+	if (!status && r.o.ranks > 1 && !comm)
+		return bn_train_ranks(&r.o, ret, err);
+	r.comm = comm;
+	r.rows = r.o.batch;
+	r.all_rows = r.o.batch * r.o.ranks;
+	r.first_row = r.rows * (uint64_t)rank;
 	if (!status)
 		status = open_text(&r, err);
 	if (!status)
 		status = build(&r, err);
 	if (!status)
 		status = make_inputs(&r, err);
+	if (!status && r.o.balance)
+		status = balance(&r, err);
 	if (!status)
 		status = held_out(&r, &r.before, err);
 	if (!status)
 		status = train(&r, err);
 	if (!status)
 		status = held_out(&r, &r.after, err);
+	if (!status && comm)
+		status = bn_train_measure_ranks(comm, r.rows, &r.ranks, err);
 	if (!status)
-		status = write_trace(&r, err);
+		status = rank ? 0 : write_trace(&r, err);
 	r.rss_bytes = resident_bytes();
-	if (!status && r.o.profile)
+	if (!status && r.o.profile && !rank)
 		status = rt_measure_peaks((int)r.o.threads, &r.peaks, err);
 	if (!status)
 		*ret = document(&r);
 	run_clear(&r);
 	return status;
+}
+
+int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+{
+	return bn_train_rank(o, NULL, ret, err);
 }

@@ -22,6 +22,9 @@ struct bn_train_options {
 	bool profile;		/* time every op, beside what this host can do at best */
 	bool anomaly;		/* look at everything that is written */
 	const char *trace;	/* write a Chrome trace of the last steps there */
+	const char *compress;	/* NULL: gradients travel as they are */
+	uint64_t powersgd_rank, compress_after;
+	bool balance, no_overlap, no_pin; /* with ranks */
 	uint64_t memory_limit_bytes;
 	/* Called after each step, may be NULL; a non-zero answer ends the run with -EINTR. */
 	int (*progress)(void *arg, uint64_t step, uint64_t total, double loss);
@@ -37,6 +40,17 @@ struct bn_train_options {
  * "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
+
+/* One rank's part of it; comm NULL: alone. */
+struct rt_comm;
+int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err);
+/* o->ranks processes; what rank 0 says. */
+int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
+int bn_train_compress(const char *name); /* enum rt_compress */
+/* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
+int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);
+/* { "rows": [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }. Collective. */
+int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struct gt_err *err);
 
 extern const struct gt_cmd bn_cmd_train;
 #endif

@@ -13,6 +13,7 @@ static struct bn_train_options options = { .warmup = UINT64_MAX };
 static const char *const devices[] = { "cpu", "cuda", NULL };
 static const char *const types[] = { "fp32", "bf16", "fp16", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
+static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_UINT, &options.batch },
 	{ 0, "seq", "N", "tokens per sequence", GT_OPT_UINT, &options.seq },
@@ -22,7 +23,13 @@ static const struct gt_opt opts[] = {
 	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_UINT, &options.vocab },
 	{ 0, "size", "N", "pixels of an image, each way", GT_OPT_UINT, &options.size },
 	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
-	{ 0, "ranks", "N", "processes that train together; 1 in this version", GT_OPT_UINT, &options.ranks },
+	{ 0, "ranks", "N", "processes that train together, each on its own batch", GT_OPT_UINT, &options.ranks },
+	{ 0, "compress", "HOW", "how gradients travel between ranks", GT_OPT_CHOICE, &options.compress, codings },
+	{ 0, "powersgd-rank", "N", "rank of PowerSGD's factors (default: 1)", GT_OPT_UINT, &options.powersgd_rank },
+	{ 0, "compress-after", "N", "updates before the first compressed one", GT_OPT_UINT, &options.compress_after },
+	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance },
+	{ 0, "no-overlap", NULL, "reduce gradients after the backward pass only", GT_OPT_FLAG, &options.no_overlap },
+	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
 	{ 0, "amp", "TYPE", "type that matrix products read (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
 	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_UINT, &options.accum },
@@ -115,6 +122,21 @@ static void print_techniques(const json_t *passes)
 				printf("%-10s %s\n", techniques[k], gt_json_get_str(pass, "did", ""));
 }
 
+static void print_ranks(const json_t *doc, const json_t *ddp)
+{
+	double raw = gt_json_get_real(ddp, "raw_bytes_per_step", 0), sent = gt_json_get_real(ddp, "sent_bytes_per_step", 0);
+	json_t *rows;
+	size_t i;
+
+	printf("ranks      %lld over %s, rows", (long long)gt_json_get_int(doc, "ranks", 0), gt_json_get_str(ddp, "transport", ""));
+	json_array_foreach(json_object_get(ddp, "rows"), i, rows)
+		printf(" %lld", (long long)json_integer_value(rows));
+	printf(", waited %.2f ms per step, %.0f %% done in time\n", gt_json_get_real(ddp, "waited_s_per_step", 0) * 1e3,
+	       gt_json_get_real(ddp, "overlapped", 0) * 100);
+	if (strcmp(gt_json_get_str(ddp, "compress", "none"), "none") != 0)
+		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
+}
+
 static void print_text(const json_t *doc, bool color)
 {
 	const char *unit = gt_json_get_str(doc, "unit", "");
@@ -136,6 +158,8 @@ static void print_text(const json_t *doc, bool color)
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
 	       gt_json_get_real(doc, "minor_faults_per_step", 0));
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
+	if (json_object_get(doc, "ddp"))
+		print_ranks(doc, json_object_get(doc, "ddp"));
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
 		printf("held out   %.4f before, %.4f after: %s\n", gt_json_get_real(doc, "heldout_loss_before", 0),
 		       gt_json_get_real(doc, "heldout_loss_after", 0),
@@ -182,7 +206,9 @@ const struct gt_cmd bn_cmd_train = {
 		"real text), bert (BERT base), vit (ViT-S/16), resnet20, resnet50 or mlp (784-1024-1024-10); those without text "
 		"train on random samples. Sizes that are not given are the model's own. "
 		"Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
-		"in ten is held out, and a run whose held-out loss did not fall is void (exit status 6).",
+		"in ten is held out, and a run whose held-out loss did not fall is void (exit status 6). "
+		"With --ranks the batch is that of each rank; gradients are averaged over shared memory while the "
+		"backward pass goes on, and --threads counts those of one rank.",
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,

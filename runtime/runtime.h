@@ -167,6 +167,19 @@ struct rt_scaler {
 	double init, growth, backoff; /* 0 means 65536, 2, 0.5 */
 	int64_t interval;	      /* 0 means 2000 */
 };
+/* Several ranks (runtime/comm/comm.h): the same program in each, on its own batch; gradients are averaged over the ranks. */
+enum rt_compress { RT_COMPRESS_NONE, RT_COMPRESS_FP16, RT_COMPRESS_BF16, RT_COMPRESS_INT8, RT_COMPRESS_POWERSGD,
+		   RT_COMPRESS_ONEBIT };
+struct rt_comm;
+struct rt_ddp_options {
+	struct rt_comm *comm;	      /* NULL: one rank */
+	double weight;		      /* this rank's share of the rows of all ranks; the shares add up to 1; 0: equal shares */
+	uint64_t first_bucket_bytes, bucket_bytes; /* 0: 1 MiB and 25 MiB */
+	bool no_overlap;	      /* wait for all buckets at the end of the backward pass */
+	enum rt_compress compress;    /* how gradients travel; comm/codec.h */
+	int powersgd_rank;	      /* 0: 1 */
+	int64_t compress_after;	      /* updates before the first compressed one */
+};
 struct rt_options {
 	enum rt_device device;
 	int threads;		      /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
@@ -180,6 +193,7 @@ struct rt_options {
 	int accum;		      /* batches per update, 0 means 1; see rt_step */
 	double clip_norm;	      /* most that the gradients' global 2-norm may be; 0: any */
 	struct rt_scaler scaler;
+	struct rt_ddp_options ddp;
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off */
 	bool no_fuse;		      /* every op on its own */
 	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
@@ -202,7 +216,7 @@ GT_DEFINE_AUTO(rt_program, rt_program_free);
 
 /* ---- running ---- */
 struct rt_metrics {
-	double loss;	   /* of this batch */
+	double loss;	   /* of this batch; with ranks, of an update: over the batches of all ranks */
 	int64_t step;	   /* updates so far */
 	bool updated;	   /* this call ended in an update */
 	bool skipped;	   /* it would have, but the gradients were not all finite and the loss scale was lowered */

@@ -29,6 +29,9 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
 	if (z->momentum < 0 || z->momentum >= 1 || z->beta1 < 0 || z->beta1 >= 1 || z->beta2 < 0 || z->beta2 >= 1 || z->eps < 0)
 		return gt_fail(err, EINVAL, "momentum and betas lie in [0,1), eps is not negative");
+	if (o->ddp.compress < RT_COMPRESS_NONE || o->ddp.compress > RT_COMPRESS_ONEBIT || o->ddp.powersgd_rank < 0 ||
+	    o->ddp.powersgd_rank > 64 || o->ddp.compress_after < 0)
+		return gt_fail(err, EINVAL, "PowerSGD takes rank 1 to 64, and compression starts after no fewer than 0 updates");
 	return 0;
 }
 
@@ -83,6 +86,11 @@ static void clear_plan(struct rt_plan *plan)
 	rt_ir_clear(&plan->ir);
 	free(plan->gradient);
 	free(plan->toggles);
+	for (int i = 0; i < plan->n_buckets; i++) {
+		free(plan->buckets[i].gradient);
+		free(plan->buckets[i].at);
+	}
+	free(plan->buckets);
 	memset(plan, 0, sizeof(*plan));
 }
 
@@ -113,9 +121,16 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 	if (r)
 		return r;
 	p->scale.on = rt_plan_scales_loss(&p->plan);
-	for (int i = 0; i < p->plan.ir.n_nodes; i++)
-		if (p->plan.ir.nodes[i]->first >= 0)
-			p->plan.ir.nodes[i]->data = p->arena.base + p->plan.ir.nodes[i]->offset;
+	if (p->opt.ddp.comm)
+		r = rt_ddp_new(p->opt.ddp.comm, &p->opt, &p->cpu, p->plan.buckets, p->plan.n_buckets, &p->ddp, err);
+	if (r)
+		return r;
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->first >= 0)
+			n->data = (n->shared ? rt_ddp_base(p->ddp) : p->arena.base) + n->offset;
+	}
 	if (p->opt.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	rt_program_init_params(p);
@@ -135,6 +150,7 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
 	o->beta2 = o->beta2 > 0 ? o->beta2 : 0.999;
 	o->eps = o->eps > 0 ? o->eps : 1e-8;
 	p->opt.accum = p->opt.accum ? p->opt.accum : 1;
+	p->opt.ddp.powersgd_rank = p->opt.ddp.powersgd_rank ? p->opt.ddp.powersgd_rank : 1;
 	s->init = s->init != 0 ? s->init : 65536;
 	s->growth = s->growth != 0 ? s->growth : 2;
 	s->backoff = s->backoff != 0 ? s->backoff : 0.5;
@@ -159,6 +175,7 @@ void rt_program_free(struct rt_program *p)
 {
 	if (!p)
 		return;
+	rt_ddp_free(p->ddp);
 	rt_arena_unmap(&p->arena);
 	free(p->events);
 	clear_plan(&p->plan);

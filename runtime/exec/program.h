@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_PROGRAM_H
 #define RT_PROGRAM_H
+#include "runtime/comm/ddp.h"
 #include "runtime/cpu/cpu.h"
 #include "runtime/exec/arena.h"
 #include "runtime/pass/pass.h"
@@ -34,6 +35,9 @@ struct rt_program {
 	int64_t n_events;	 /* so far */
 	const struct rt_call *anomaly; /* options.anomaly: what wrote something that is not finite */
 	const struct rt_node *anomaly_node;
+	struct rt_ddp *ddp;  /* NULL: one rank */
+	int ddp_status;	     /* first failure of a reduction in this step */
+	struct gt_err ddp_err;
 	json_t *passes;
 };
 /* From graph to a program without memory, by the options that p has now; may be done again. */

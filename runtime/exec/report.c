@@ -99,6 +99,8 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)p->arena.bytes));
 	json_object_set_new(doc, "unplanned_bytes", json_integer((json_int_t)p->plan.unplanned_bytes));
 	json_object_set(doc, "passes", p->passes);
+	if (p->ddp)
+		json_object_set_new(doc, "ddp", rt_ddp_report(p->ddp));
 	if (warning)
 		json_array_append_new(warnings, json_string(warning));
 	json_object_set_new(doc, "warnings", warnings);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/comm/ddp.h"
 #include "runtime/exec/program.h"
 
 /* The first steps fill caches and make the product library compile its kernels. */
@@ -118,7 +119,14 @@ static void run_call(struct rt_program *p, int i, const struct rt_run *run)
 		poison_outputs(p, i);
 	if (timed)
 		t0 = gt_now_s();
-	p->cpu.kernels[c->op->id](&p->cpu, c, run);
+	if (c->op->id == RT_OP_BUCKET_START)
+		p->ddp_status = rt_ddp_start(p->ddp, c->attr.bucket, run->step, &p->ddp_err);
+	else if (c->op->id == RT_OP_BUCKET_WAIT)
+		p->ddp_status = rt_ddp_wait(p->ddp, c->attr.bucket, &p->ddp_err);
+	else
+		p->cpu.kernels[c->op->id](&p->cpu, c, run);
+	if (p->ddp && run->update && !p->ddp_status)
+		p->ddp_status = rt_ddp_poll(p->ddp, &p->ddp_err);
 	if (timed)
 		note_time(p, c, i, run, t0);
 	/* gradients that overflow are the loss scaler's business */
@@ -192,7 +200,7 @@ static void new_update(struct rt_program *p)
 /* Calls `next` up to the first of phase `end`; updates only at the end of an update. */
 static int run_until(struct rt_program *p, int next, enum rt_phase end, const struct rt_run *run)
 {
-	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end && !p->anomaly; next++)
+	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end && !p->anomaly && !p->ddp_status; next++)
 		if (run->update || p->plan.ir.calls[next]->phase == RT_PHASE_BACKWARD)
 			run_call(p, next, run);
 	return next;
@@ -237,17 +245,42 @@ static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	return 0;
 }
 
+static int reduction_failed(const struct rt_program *p, struct gt_err *err)
+{
+	if (p->ddp_status && err)
+		*err = p->ddp_err;
+	return p->ddp_status;
+}
+
+/* The weighted mean over the ranks. */
+static int reduced_loss(struct rt_program *p, struct rt_metrics *m, struct gt_err *err)
+{
+	int r = reduction_failed(p, err);
+
+	if (!r)
+		r = rt_ddp_loss(p->ddp, &m->loss, err);
+	if (!r)
+		p->overflow |= !isfinite(m->loss);
+	return r;
+}
+
 static int finish_update(struct rt_program *p, int next, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
 	int r;
 
-	if (!p->overflow)
+	/* with other ranks a loss that is not finite is known to all of them by now, and has spread through the gradients */
+	r = p->ddp ? reduced_loss(p, m, err) : 0;
+	if (r)
+		return r;
+	if (!p->overflow || p->ddp)
 		next = run_until(p, next, RT_PHASE_UPDATE, run);
 	r = judge_gradients(p, run, m, err);
 	if (r)
 		return r;
 	if (!m->skipped) {
 		run_until(p, next, (enum rt_phase)-1, run);
+		if (p->ddp_status)
+			return reduction_failed(p, err);
 		p->step++;
 	}
 	m->updated = !m->skipped;
@@ -261,7 +294,8 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	double scale = p->scale.on ? (double)p->scale.scale : 1;
 
 	run->optimizer = o;
-	run->seed = p->opt.seed;
+	/* what is drawn during a step (dropout) differs between the ranks */
+	run->seed = p->opt.seed + (p->ddp ? (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 32 : 0);
 	run->batch = p->step * p->opt.accum + p->batches;
 	run->step = p->step + 1;
 	run->profiled = p->step >= PROFILE_SKIP;
@@ -315,7 +349,10 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 		r = found_anomaly(p, run.step, err);
 	else if (!isfinite(m.loss))
 		r = bad_loss(p, &run, m.loss, err);
-	else if (!p->overflow)
+	p->ddp_status = 0;
+	if (!r && p->ddp && run.update)
+		r = rt_ddp_put_loss(p->ddp, m.loss, err);
+	if (!r && (!p->overflow || p->ddp))
 		next = run_until(p, next, RT_PHASE_GRADIENT, &run);
 	if (!r && p->anomaly)
 		r = found_anomaly(p, run.step, err);

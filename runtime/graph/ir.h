@@ -25,6 +25,7 @@ struct rt_node {
 	bool pinned;		 /* lives through the whole program */
 	int first, last;	 /* calls between which it lives; first -1: never */
 	struct rt_node *storage; /* itself, or the node whose memory it takes over */
+	bool shared;		 /* lies in the window that ranks share, not in the arena */
 	size_t bytes, offset;
 	void *data;
 };
@@ -49,6 +50,7 @@ struct rt_attr {
 	float scale, offset;	     /* affine */
 	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
 	int stream;		     /* dropout: its own random numbers */
+	int bucket;		     /* of gradients: which */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
 };
@@ -96,6 +98,7 @@ enum rt_op_id {
 	RT_OP_DOT,
 	RT_OP_CAST, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
 	RT_OP_SGD, RT_OP_ADAMW, RT_OP_ADAMW8,
+	RT_OP_BUCKET_START, RT_OP_BUCKET_WAIT,
 	RT_N_OPS,
 };
 struct rt_ad;

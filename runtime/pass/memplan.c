@@ -17,7 +17,7 @@ static uint64_t aligned(uint64_t bytes)
 
 static bool forever(const struct rt_plan *p, const struct rt_node *n)
 {
-	return n->pinned || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
+	return n->pinned || n->shared || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
 	       n->role == RT_ROLE_STATE || n == p->loss;
 }
 
@@ -148,7 +148,7 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *t = p->ir.nodes[i];
 
-		if (t->first < 0)
+		if (t->first < 0 || t->shared)
 			continue;
 		p->unplanned_bytes += t->bytes;
 		if (t->storage != t)
@@ -163,7 +163,8 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	place_all(p, list, n);
 	free(list);
 	for (int i = 0; i < p->ir.n_nodes; i++)
-		p->ir.nodes[i]->offset = p->ir.nodes[i]->storage->offset;
+		if (!p->ir.nodes[i]->shared)
+			p->ir.nodes[i]->offset = p->ir.nodes[i]->storage->offset;
 	gt_format_bytes(planned, sizeof(planned), p->arena_bytes);
 	gt_format_bytes(plain, sizeof(plain), p->unplanned_bytes);
 	gt_buf_printf(did, "%s instead of %s, %d tensors in place of another", planned, plain, taken);

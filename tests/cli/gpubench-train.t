@@ -47,6 +47,26 @@ How OpenMP waits is bounded unless the user has said how.
   $ OMP_WAIT_POLICY=passive gpubench train mlp --batch 8 --steps 1 --quiet | grep spinning
   spinning   as OMP_WAIT_POLICY=passive says
 
+Ranks together train as one rank with the batch of all of them, whatever part of it each takes.
+
+  $ gpubench train gpt --batch 4 --seq 32 --steps 10 --threads 1 --json --quiet > one.json
+  $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --json --quiet > two.json
+  $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --balance --json --quiet > split.json
+  $ python3 -c 'import json; a, b, c = (json.load(open(f)) for f in ("one.json", "two.json", "split.json")); print(abs(a["loss"] - b["loss"]) < 1e-4, abs(a["loss"] - c["loss"]) < 1e-4, b["ddp"]["rows"], sum(c["ddp"]["rows"]))'
+  True True [2, 2] 4
+
+What compression does to the loss is seen beside what it saves.
+
+  $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --compress fp16 --quiet | grep -e ranks -e compress
+  ranks      2 over shm, rows 2 2, waited * ms per step, * done in time (glob)
+  compress   fp16: 50.0 % of the bytes
+
+A rank that fails ends the run, and is named.
+
+  $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --ranks 2 --quiet
+  gpubench: rank *: the loss of step * is *nan; first not finite: *; no parameter was changed (glob)
+  [6]
+
 A run on text whose held-out loss does not fall is void, not fast.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1
@@ -97,8 +117,14 @@ What cannot be trained is refused before anything starts.
   $ gpubench train gpt3
   gpubench: no model gpt3: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
-  $ gpubench train gpt --ranks 2
-  gpubench: --ranks: this version trains with one rank only
+  $ gpubench train gpt --ranks 65
+  gpubench: --ranks ends at 64
+  [64]
+  $ gpubench train gpt --compress fp16
+  gpubench: --compress, --powersgd-rank, --balance and --no-overlap are for --ranks of 2 and more
+  [64]
+  $ gpubench train gpt --ranks 2 --powersgd-rank 2
+  gpubench: --powersgd-rank goes with --compress powersgd
   [64]
   $ gpubench train gpt --width 100 --heads 3
   gpubench: --width must be a multiple of --heads

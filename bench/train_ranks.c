@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench train --ranks N: the same run in N processes, their split, and how fast they reduce. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/train.h"
+#include "runtime/comm/comm.h"
+#include "runtime/runtime.h"
+
+#define ROUNDS	15
+
+int bn_train_compress(const char *name)
+{
+	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
+
+	for (size_t i = 0; name && i < GT_ARRAY_SIZE(names); i++)
+		if (gt_streq(name, names[i]))
+			return (int)i;
+	return RT_COMPRESS_NONE;
+}
+
+/* Everybody gets one row and the whole part of his share of the rest; what remains goes to the largest fractions. */
+int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS], sum = 0;
+	int size = rt_comm_size(c), r = rt_comm_gather(c, speed, of, err);
+	uint64_t given = 0, free_rows = all - (uint64_t)size;
+
+	if (r)
+		return r;
+	for (int i = 0; i < size; i++)
+		sum += of[i];
+	for (int i = 0; i < size; i++) {
+		double share = (double)free_rows * of[i] / sum;
+
+		rows[i] = 1 + (uint64_t)share;
+		of[i] = share - floor(share);
+		given += rows[i];
+	}
+	for (; given < all; given++) {
+		int best = 0;
+
+		for (int i = 1; i < size; i++)
+			best = of[i] > of[best] ? i : best;
+		rows[best]++;
+		of[best] = -1;
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int reduce_time(struct rt_coll *k, double *ret, struct gt_err *err)
+{
+	double s[ROUNDS], all[RT_MAX_RANKS];
+
+	for (int i = -2; i < ROUNDS; i++) {
+		int r = rt_comm_gather(k->window->comm, 0, all, err);
+		double t0 = gt_now_s();
+
+		if (!r)
+			r = rt_coll_start(k, err);
+		if (!r)
+			r = rt_coll_wait(k, err);
+		if (r)
+			return r;
+		if (i >= 0)
+			s[i] = gt_now_s() - t0;
+	}
+	qsort(s, ROUNDS, sizeof(*s), by_value);
+	*ret = s[ROUNDS / 2];
+	return 0;
+}
+
+static int measure(struct rt_comm *c, struct rt_window *w, json_t *doc, struct gt_err *err)
+{
+	static const int64_t floats[] = { 1 << 18, 1 << 20, 6553600 };
+	json_t *times = json_object();
+
+	json_object_set_new(doc, "allreduce_median_s_by_bytes", times);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(floats); i++) {
+		struct rt_coll k = { .kind = RT_ALLREDUCE, .window = w, .n = floats[i], .threads = GT_MAX(rt_comm_cpus(c), 1) };
+		char name[32];
+		double s = 0;
+		int r = rt_coll_init(&k, err);
+
+		if (!r)
+			r = reduce_time(&k, &s, err);
+		rt_coll_clear(&k);
+		if (r)
+			return r;
+		snprintf(name, sizeof(name), "%lld", (long long)floats[i] * 4);
+		json_object_set_new(times, name, gt_json_real(s));
+	}
+	return 0;
+}
+
+int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struct gt_err *err)
+{
+	struct rt_window w = { 0 };
+	double of[RT_MAX_RANKS];
+	json_t *doc = json_object(), *list = json_array();
+	int r = rt_comm_gather(c, (double)rows, of, err);
+
+	json_object_set_new(doc, "rows", list);
+	for (int i = 0; !r && i < rt_comm_size(c); i++)
+		json_array_append_new(list, json_integer((json_int_t)of[i]));
+	if (!r)
+		r = rt_window_map(c, 6553600 * sizeof(float), true, &w, err);
+	if (!r) {
+		r = measure(c, &w, doc, err);
+		rt_window_unmap(&w);
+	}
+	if (r)
+		json_decref(doc);
+	else
+		*ret = doc;
+	return r;
+}
+
+static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	struct bn_train_options o = *(const struct bn_train_options *)arg;
+	gt_auto_json *doc = NULL;
+	int r;
+
+	if (rt_comm_rank(c) > 0)
+		o.progress = NULL;
+	if (!o.threads && rt_comm_cpus(c) && !getenv("OMP_NUM_THREADS"))
+		o.threads = (uint64_t)rt_comm_cpus(c);
+	o.memory_limit_bytes /= (uint64_t)rt_comm_size(c);
+	r = bn_train_rank(&o, c, &doc, err);
+	if (!r && rt_comm_rank(c) == 0) {
+		gt_autofree char *text = gt_json_text(doc);
+
+		rt_comm_answer(c, text);
+	}
+	return r;
+}
+
+int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+{
+	struct rt_group g = { .ranks = (int)o->ranks, .no_pin = o->no_pin };
+	struct bn_train_options copy = *o;
+	int r = rt_group_run(&g, one_rank, &copy, err);
+
+	if (!r)
+		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", ret, err);
+	free(g.answer);
+	return r;
+}

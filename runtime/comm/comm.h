@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_COMM_H
+#define RT_COMM_H
+/*
+ * Ranks: processes that train one model together.
+ *
+ * rt_group_run forks them and watches over them; each gets its end of the group, a struct rt_comm. Collectives are started,
+ * polled and waited for; in between the rank computes. Over shared memory nothing is copied: the buffers lie in windows that
+ * all ranks map, and the reduction is one pass over them. Over MPI the same calls go to the library.
+ *
+ * All ranks make the same calls in the same order. One thread of a rank calls.
+ */
+#include "lib/err.h"
+
+#define RT_MAX_RANKS	64
+
+struct rt_comm;
+int rt_comm_rank(const struct rt_comm *c);
+int rt_comm_size(const struct rt_comm *c);
+const char *rt_comm_transport(const struct rt_comm *c); /* "shm", "mpi" */
+int rt_comm_nodes(const struct rt_comm *c);		/* NUMA nodes that the ranks are on */
+/* "CPUs 0-3 of node 0": where this rank was put; "" when nobody put it. */
+const char *rt_comm_place(const struct rt_comm *c);
+int rt_comm_cpus(const struct rt_comm *c); /* CPUs that this rank has for itself; 0: not placed */
+/* A rank waits so long for another before it gives up with the name of the one that is missing. Default 300 s. */
+void rt_comm_set_timeout(struct rt_comm *c, double seconds);
+
+/* Memory of the same size in every rank, for buffers of collectives. Collective. `base` is this rank's own. */
+struct rt_window {
+	struct rt_comm *comm;
+	size_t bytes;
+	char *base, *peer[RT_MAX_RANKS]; /* peer[rank]; NULL over MPI, base at our own */
+	bool huge_pages;
+};
+int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err);
+void rt_window_unmap(struct rt_window *w);
+
+enum rt_coll_kind {
+	RT_ALLREDUCE, /* float x[n] at `offset` = sum over ranks of weight[rank] * x; bit-equal in all ranks */
+	RT_ALLTOALL,  /* `bytes` for rank i at offset + i*bytes; rt_coll_from(i) is what rank i had for us */
+	RT_ALLGATHER, /* `bytes` at offset; rt_coll_from(i) is what rank i had */
+};
+/* A collective over one place of a window, to be started again and again. */
+struct rt_coll {
+	enum rt_coll_kind kind;
+	struct rt_window *window;
+	size_t offset;
+	int64_t n;    /* floats, ALLREDUCE */
+	size_t bytes; /* per rank, the others */
+	int threads;  /* team that sums; 0: 1 */
+	/* private */
+	int channel, stage;
+	uint32_t generation;
+	void *request, *received;
+};
+/* Give `k` (kind, window, offset, n or bytes filled in) its channel. Collective. */
+int rt_coll_init(struct rt_coll *k, struct gt_err *err);
+void rt_coll_clear(struct rt_coll *k);
+/* What this rank has is in place. Does not wait. Until it is done the rank touches the buffer no more. */
+int rt_coll_start(struct rt_coll *k, struct gt_err *err);
+/* 1: done; 0: not yet. Does this rank's share of the work as soon as the others are ready. */
+int rt_coll_poll(struct rt_coll *k, struct gt_err *err);
+/* Until done. -ECONNRESET: a rank died, the sentence names it. -ETIMEDOUT: one did not come, named too. */
+int rt_coll_wait(struct rt_coll *k, struct gt_err *err);
+const void *rt_coll_from(const struct rt_coll *k, int rank);
+
+/* Weights of ALLREDUCE for all ranks; they must add up to 1. Default 1/size each. Collective. */
+int rt_comm_set_weight(struct rt_comm *c, double weight, struct gt_err *err);
+double rt_comm_weight(const struct rt_comm *c, int rank);
+/* Everybody's value, in order of ranks; blocking, for set-up. Collective. */
+int rt_comm_gather(struct rt_comm *c, double mine, double ret[RT_MAX_RANKS], struct gt_err *err);
+/* Fails in every rank unless all ranks gave the same value; `what` is named. Collective. */
+int rt_comm_agree(struct rt_comm *c, uint64_t value, const char *what, struct gt_err *err);
+
+/* ---- ranks of this host ---- */
+struct rt_group {
+	int ranks;
+	bool no_pin;	 /* leave the ranks where the scheduler puts them */
+	const int *node; /* NUMA node of each rank, for tests; NULL: as the CPUs say */
+	double grace_s;	 /* from the first failure to SIGKILL for the others; 0: 2 s */
+	char *answer;	 /* out: what rank 0 gave to rt_comm_answer(), or NULL; the caller frees it */
+};
+typedef int rt_rank_main(struct rt_comm *c, void *arg, struct gt_err *err);
+/* Fork the ranks, run fn in each, wait for all. 0 when all returned 0; else the error of the first that failed, with its name
+ * ("rank 1: …"); the others are ended. Must be called before this process has run an OpenMP team: a forked child has none.
+ * Each rank is bound to its share of the CPUs that this process may use, node by node. */
+int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err *err);
+void rt_comm_answer(struct rt_comm *c, const char *text);
+
+/* ---- ranks that mpirun started ---- */
+/* Open the MPI library (OpenMPI's interface) and join MPI_COMM_WORLD. -ENOENT: no library. */
+int rt_comm_mpi(struct rt_comm **ret, struct gt_err *err);
+void rt_comm_free(struct rt_comm *c);
+GT_DEFINE_AUTO(rt_comm, rt_comm_free);
+/* After an error over MPI: end all ranks. Does not return when the transport is MPI. */
+void rt_comm_abort(struct rt_comm *c, int status);
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "runtime/comm/codec.h"
+#include "runtime/comm/ddp.h"
+
+enum stage { IDLE, RAW, GOING_OUT, COMING_BACK, POWERSGD, DONE };
+
+struct bucket {
+	const struct rt_bucket *b;
+	enum stage stage;
+	uint64_t key;
+	struct rt_coll raw;
+	/* with a codec: segments go out, their sums come back */
+	int64_t segment; /* floats; the last may be shorter */
+	uint64_t out_at, back_at;
+	size_t segment_bytes;
+	struct rt_coll out, back;
+	float *lost, *lost_sum; /* error feedback: of the bucket, of our segment's sum */
+	struct rt_powersgd *powersgd;
+};
+
+struct rt_ddp {
+	struct rt_comm *comm;
+	const struct rt_codec *codec;
+	enum rt_compress compress;
+	int64_t compress_after;
+	struct rt_window window;
+	struct bucket *list;
+	int n, n_started;
+	struct rt_coll loss;
+	float *scratch; /* one segment, decoded; then its sum */
+	int64_t steps, started, overlapped;
+	double waited_s;
+};
+
+static uint64_t lines(uint64_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
+/* Where everything lies in the window; all ranks compute the same. */
+static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
+{
+	uint64_t end = lines(sizeof(float));
+
+	for (int i = 0; i < d->n; i++)
+		end = GT_MAX(end, lines(d->list[i].b->offset + (uint64_t)d->list[i].b->floats * sizeof(float)));
+	d->loss.offset = end;
+	end += 64;
+	for (int i = 0; i < d->n; i++) {
+		struct bucket *x = &d->list[i];
+		int64_t size = rt_comm_size(d->comm);
+
+		x->out_at = end;
+		if (d->codec) {
+			x->segment = ((x->b->floats + size - 1) / size + 511) / 512 * 512;
+			x->segment_bytes = lines(d->codec->bytes(x->segment));
+			x->back_at = end + x->segment_bytes * (uint64_t)size;
+			end = x->back_at + x->segment_bytes;
+		} else if (d->compress == RT_COMPRESS_POWERSGD) {
+			end += (uint64_t)rt_powersgd_floats(x->b, opt->ddp.powersgd_rank) * sizeof(float);
+		}
+	}
+	return end;
+}
+
+static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+{
+	int r;
+
+	x->out = (struct rt_coll){ .kind = RT_ALLTOALL, .window = &d->window, .offset = x->out_at, .bytes = x->segment_bytes };
+	x->back = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->window, .offset = x->back_at, .bytes = x->segment_bytes };
+	r = rt_coll_init(&x->out, err);
+	if (!r)
+		r = rt_coll_init(&x->back, err);
+	if (r || !d->codec->feedback)
+		return r;
+	x->lost = calloc((size_t)x->b->floats, sizeof(float));
+	x->lost_sum = calloc((size_t)x->segment, sizeof(float));
+	if (!x->lost || !x->lost_sum)
+		return gt_fail(err, ENOMEM, "no memory for the error feedback of %lld gradients", (long long)x->b->floats);
+	return 0;
+}
+
+static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_options *opt, const struct rt_cpu *cpu,
+		       struct gt_err *err)
+{
+	int r;
+
+	x->raw = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = x->b->offset, .n = x->b->floats,
+				   .threads = cpu->threads };
+	r = rt_coll_init(&x->raw, err);
+	if (!r && d->codec)
+		r = open_codec(d, x, err);
+	if (!r && d->compress == RT_COMPRESS_POWERSGD)
+		r = rt_powersgd_new(x->b, opt->ddp.powersgd_rank, &d->window, x->out_at, opt->seed, cpu, &x->powersgd, err);
+	return r;
+}
+
+static int agree(struct rt_ddp *d, struct gt_err *err)
+{
+	uint64_t hash = (uint64_t)d->compress;
+
+	for (int i = 0; i < d->n; i++)
+		hash = gt_hash64(&d->list[i].b->floats, sizeof(int64_t), hash);
+	return rt_comm_agree(d->comm, hash, "the buckets of gradients", err);
+}
+
+int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct rt_cpu *cpu, const struct rt_bucket *buckets,
+	       int n, struct rt_ddp **ret, struct gt_err *err)
+{
+	struct rt_ddp *d = gt_xcalloc(1, sizeof(*d));
+	int64_t largest = 1;
+	int r;
+
+	d->comm = comm;
+	d->compress = opt->ddp.compress;
+	d->codec = rt_codec_find(d->compress);
+	d->compress_after = opt->ddp.compress_after;
+	d->list = gt_xcalloc((size_t)n + 1, sizeof(*d->list));
+	d->n = n;
+	for (int i = 0; i < n; i++)
+		d->list[i].b = &buckets[i];
+	r = agree(d, err);
+	if (!r)
+		r = rt_comm_set_weight(comm, opt->ddp.weight, err);
+	if (!r)
+		r = rt_window_map(comm, lay_out(d, opt), !opt->no_huge_pages, &d->window, err);
+	d->loss = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = d->loss.offset, .n = 1 };
+	if (!r)
+		r = rt_coll_init(&d->loss, err);
+	for (int i = 0; !r && i < n; i++) {
+		r = open_bucket(d, &d->list[i], opt, cpu, err);
+		largest = GT_MAX(largest, d->list[i].segment);
+	}
+	if (!r) {
+		d->scratch = calloc((size_t)largest * 2, sizeof(float));
+		r = d->scratch ? 0 : gt_fail(err, ENOMEM, "no memory for a segment of %lld gradients", (long long)largest);
+	}
+	if (r)
+		rt_ddp_free(d);
+	else
+		*ret = d;
+	return r;
+}
+
+void rt_ddp_free(struct rt_ddp *d)
+{
+	if (!d)
+		return;
+	for (int i = 0; i < d->n; i++) {
+		struct bucket *x = &d->list[i];
+
+		rt_coll_clear(&x->raw);
+		rt_coll_clear(&x->out);
+		rt_coll_clear(&x->back);
+		rt_powersgd_free(x->powersgd);
+		free(x->lost);
+		free(x->lost_sum);
+	}
+	rt_coll_clear(&d->loss);
+	if (d->window.comm)
+		rt_window_unmap(&d->window);
+	free(d->list);
+	free(d->scratch);
+	free(d);
+}
+
+char *rt_ddp_base(struct rt_ddp *d)
+{
+	return d->window.base;
+}
+
+int rt_ddp_put_loss(struct rt_ddp *d, double loss, struct gt_err *err)
+{
+	*(float *)(void *)(d->window.base + d->loss.offset) = (float)loss;
+	return rt_coll_start(&d->loss, err);
+}
+
+int rt_ddp_loss(struct rt_ddp *d, double *ret, struct gt_err *err)
+{
+	int r = rt_coll_wait(&d->loss, err);
+
+	if (!r)
+		*ret = (double)*(const float *)(const void *)(d->window.base + d->loss.offset);
+	return r;
+}
+
+/* ---- with a codec ---- */
+
+static int64_t segment_floats(const struct bucket *x, int i)
+{
+	return GT_MAX(GT_MIN((i + 1) * x->segment, x->b->floats) - i * x->segment, 0);
+}
+
+static float *gradient(const struct rt_ddp *d, const struct bucket *x)
+{
+	return (float *)(void *)(d->window.base + x->b->offset);
+}
+
+/* x (n) with feedback becomes what is sent; what the coding loses of it is kept in lost. */
+static void send_segment(const struct rt_codec *codec, const float *x, int64_t n, float scale, uint64_t key, void *out,
+			 float *lost, float *scratch)
+{
+	codec->encode(x, n, scale, key, out);
+	if (!lost)
+		return;
+	codec->decode(out, n, scratch);
+	for (int64_t i = 0; i < n; i++)
+		lost[i] = isfinite(x[i] - scratch[i]) ? x[i] - scratch[i] : 0;
+}
+
+/* Weighted, so that the sum over the ranks is the mean. */
+static int go_out(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+{
+	int rank = rt_comm_rank(d->comm);
+	float *g = gradient(d, x), w = (float)rt_comm_weight(d->comm, rank), scale = 0;
+
+	for (int64_t i = 0; i < x->b->floats; i++)
+		g[i] = g[i] * w + (x->lost ? x->lost[i] : 0);
+	if (d->codec->scale)
+		scale = d->codec->scale(g, x->b->floats);
+	for (int s = 0; s < rt_comm_size(d->comm); s++)
+		send_segment(d->codec, g + s * x->segment, segment_floats(x, s), scale,
+			     x->key ^ ((uint64_t)rank << 48 | (uint64_t)s << 40),
+			     d->window.base + x->out_at + (size_t)s * x->segment_bytes,
+			     x->lost ? x->lost + s * x->segment : NULL, d->scratch);
+	x->stage = GOING_OUT;
+	return rt_coll_start(&x->out, err);
+}
+
+static int come_back(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+{
+	int rank = rt_comm_rank(d->comm);
+	int64_t n = segment_floats(x, rank);
+	float *part = d->scratch, *sum = d->scratch + x->segment;
+
+	for (int64_t i = 0; i < n; i++)
+		sum[i] = x->lost_sum ? x->lost_sum[i] : 0;
+	for (int k = 0; k < rt_comm_size(d->comm); k++) {
+		d->codec->decode(rt_coll_from(&x->out, k), n, part);
+		for (int64_t i = 0; i < n; i++)
+			sum[i] += part[i];
+	}
+	send_segment(d->codec, sum, n, d->codec->scale ? d->codec->scale(sum, n) : 0, x->key ^ (uint64_t)(rank + 1) << 56,
+		     d->window.base + x->back_at, x->lost_sum, part);
+	x->stage = COMING_BACK;
+	return rt_coll_start(&x->back, err);
+}
+
+static void have_all(struct rt_ddp *d, struct bucket *x)
+{
+	for (int s = 0; s < rt_comm_size(d->comm); s++)
+		if (segment_floats(x, s))
+			d->codec->decode(rt_coll_from(&x->back, s), segment_floats(x, s), gradient(d, x) + s * x->segment);
+}
+
+/* ---- a bucket's way ---- */
+
+int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
+{
+	struct bucket *x = &d->list[bucket];
+
+	d->steps += bucket == 0;
+	d->started++;
+	d->n_started = bucket + 1;
+	x->key = (uint64_t)step << 16 | (uint64_t)bucket;
+	if (d->compress != RT_COMPRESS_NONE && step > d->compress_after) {
+		if (d->codec)
+			return go_out(d, x, err);
+		x->stage = POWERSGD;
+		return rt_powersgd_start(x->powersgd, gradient(d, x), err);
+	}
+	x->stage = RAW;
+	return rt_coll_start(&x->raw, err);
+}
+
+static int on(struct rt_coll *k, bool wait, struct gt_err *err)
+{
+	int r = wait ? rt_coll_wait(k, err) : rt_coll_poll(k, err);
+
+	return wait && r == 0 ? 1 : r;
+}
+
+/* 1: done, 0: not yet. */
+static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err *err)
+{
+	int r = 1;
+
+	if (x->stage == RAW)
+		r = on(&x->raw, wait, err);
+	if (x->stage == POWERSGD)
+		r = rt_powersgd_poll(x->powersgd, wait, err);
+	if (x->stage == GOING_OUT) {
+		r = on(&x->out, wait, err);
+		if (r > 0)
+			r = come_back(d, x, err) < 0 ? -EIO : 1;
+	}
+	if (r > 0 && x->stage == COMING_BACK) {
+		r = on(&x->back, wait, err);
+		if (r > 0)
+			have_all(d, x);
+	}
+	if (r > 0)
+		x->stage = DONE;
+	return r;
+}
+
+int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err)
+{
+	for (int i = 0; i < d->n_started; i++) {
+		int r;
+
+		if (d->list[i].stage == IDLE || d->list[i].stage == DONE)
+			continue;
+		r = advance(d, &d->list[i], false, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err)
+{
+	struct bucket *x = &d->list[bucket];
+	double t0;
+	int r;
+
+	if (x->stage == DONE) {
+		d->overlapped++;
+		x->stage = IDLE;
+		return 0;
+	}
+	t0 = gt_now_s();
+	r = advance(d, x, true, err);
+	d->waited_s += gt_now_s() - t0;
+	x->stage = IDLE;
+	return r < 0 ? r : 0;
+}
+
+static double sent_bytes(const struct rt_ddp *d, const struct bucket *x)
+{
+	int size = rt_comm_size(d->comm);
+
+	if (d->codec)
+		return (double)x->segment_bytes * (size - 1) * 2;
+	if (x->powersgd)
+		return (double)rt_powersgd_sent_floats(x->powersgd) * 4 * 2 * (size - 1) / size;
+	return (double)x->b->floats * 4 * 2 * (size - 1) / size;
+}
+
+json_t *rt_ddp_report(const struct rt_ddp *d)
+{
+	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
+	json_t *doc = json_object(), *buckets = json_array();
+	double sent = 0, raw = 0;
+	int size = rt_comm_size(d->comm);
+
+	for (int i = 0; i < d->n; i++) {
+		json_array_append_new(buckets, json_integer((json_int_t)d->list[i].b->floats * 4));
+		sent += sent_bytes(d, &d->list[i]);
+		raw += (double)d->list[i].b->floats * 4 * 2 * (size - 1) / size;
+	}
+	json_object_set_new(doc, "transport", json_string(rt_comm_transport(d->comm)));
+	json_object_set_new(doc, "nodes", json_integer(rt_comm_nodes(d->comm)));
+	json_object_set_new(doc, "place", gt_json_str(rt_comm_place(d->comm)));
+	json_object_set_new(doc, "weight", gt_json_real(rt_comm_weight(d->comm, rt_comm_rank(d->comm))));
+	json_object_set_new(doc, "bucket_bytes", buckets);
+	json_object_set_new(doc, "compress", json_string(names[d->compress]));
+	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(sent));
+	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));
+	json_object_set_new(doc, "waited_s_per_step", gt_json_real(d->steps ? d->waited_s / (double)d->steps : 0));
+	json_object_set_new(doc, "overlapped", gt_json_real(d->started ? (double)d->overlapped / (double)d->started : 0));
+	return doc;
+}

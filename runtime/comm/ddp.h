@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_DDP_H
+#define RT_DDP_H
+/*
+ * The gradients of one program, reduced over its ranks bucket by bucket while the backward pass goes on. The gradients lie in
+ * the window that the ranks share: nothing is copied into buckets. No thread of its own: the rank does its share of the sum
+ * between two calls of the program as soon as the others are ready, so that ranks with one core each lose no time slice.
+ */
+#include "runtime/comm/comm.h"
+#include "runtime/cpu/cpu.h"
+
+/* Made by the pass (pass/bucket.c). Gradient i lies at `at[i]` floats in the bucket. */
+struct rt_bucket {
+	struct rt_node **gradient;
+	int64_t *at;
+	int n;
+	int64_t floats;
+	uint64_t offset; /* bytes, in the window */
+};
+
+struct rt_ddp;
+int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct rt_cpu *cpu, const struct rt_bucket *buckets,
+	       int n, struct rt_ddp **ret, struct gt_err *err);
+void rt_ddp_free(struct rt_ddp *d);
+char *rt_ddp_base(struct rt_ddp *d);
+/* The loss of this rank; rt_ddp_loss() is the weighted mean over all, when all buckets are waited for. */
+int rt_ddp_put_loss(struct rt_ddp *d, double loss, struct gt_err *err);
+int rt_ddp_loss(struct rt_ddp *d, double *ret, struct gt_err *err);
+int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err);
+int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err);
+int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err);
+/* { "transport", "ranks", "nodes", "weight", "buckets": [bytes …], "compress", "bytes_per_step", "raw_bytes_per_step",
+ *   "waited_s_per_step", "overlapped" (share of the buckets done before they were waited for) } */
+json_t *rt_ddp_report(const struct rt_ddp *d);
+
+/* ---- PowerSGD (Vogels et al. 2019, algorithm 1), per bucket ---- */
+struct rt_powersgd;
+/* Floats that the bucket needs in the window. */
+int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank);
+int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, uint64_t offset, uint64_t seed,
+		    const struct rt_cpu *cpu, struct rt_powersgd **ret, struct gt_err *err);
+void rt_powersgd_free(struct rt_powersgd *p);
+/* gradient: the bucket's floats. start, then poll until 1 (or wait). */
+int rt_powersgd_start(struct rt_powersgd *p, float *gradient, struct gt_err *err);
+int rt_powersgd_poll(struct rt_powersgd *p, bool wait, struct gt_err *err);
+int64_t rt_powersgd_sent_floats(const struct rt_powersgd *p);
+#endif

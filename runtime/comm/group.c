@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks of one host: a parent that watches, and one process per rank. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <numa.h>
+#include <omp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "lib/file.h"
+#include "lib/parse.h"
+#include "runtime/comm/comm_priv.h"
+
+#define GRACE_S		2.0
+#define TIMEOUT_S	300.0
+
+/* What a rank sends before it ends; its answer follows. */
+struct message {
+	uint64_t answer_bytes;
+	struct gt_err err;
+};
+
+struct child {
+	pid_t pid;
+	int fd; /* of the pipe that it answers through; -1: ended */
+	struct gt_buf got;
+	cpu_set_t cpus;
+	int node, n_cpus;
+};
+
+struct group {
+	struct rt_group *g;
+	struct rt_shm *shm;
+	size_t shm_bytes;
+	int memory[RT_MAX_RANKS];
+	struct child child[RT_MAX_RANKS];
+	int nodes;
+	bool shared_cpus;
+	double kill_at; /* 0: nobody failed yet */
+	struct gt_err first;
+};
+
+/* ---- where the ranks go ---- */
+
+struct cpu {
+	int id, node;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct cpu *x = a, *y = b;
+
+	return x->node != y->node ? x->node - y->node : x->id - y->id;
+}
+
+/* Neighbouring CPUs, node by node; with fewer CPUs than ranks several ranks share one. */
+static int share_cpus(struct group *p, struct gt_err *err)
+{
+	struct cpu list[CPU_SETSIZE];
+	cpu_set_t all;
+	int n = 0, seen[RT_MAX_RANKS] = { 0 };
+
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &all)) {
+			int node = numa_available() < 0 ? 0 : numa_node_of_cpu(i);
+
+			list[n++] = (struct cpu){ i, node < 0 ? 0 : node };
+		}
+	qsort(list, (size_t)n, sizeof(*list), by_node);
+	p->shared_cpus = n < p->g->ranks;
+	for (int r = 0; r < p->g->ranks; r++) {
+		struct child *c = &p->child[r];
+		int lo = n * r / p->g->ranks, hi = GT_MAX(n * (r + 1) / p->g->ranks, lo + 1);
+
+		CPU_ZERO(&c->cpus);
+		for (int i = lo; i < hi; i++)
+			CPU_SET(list[i].id, &c->cpus);
+		c->n_cpus = hi - lo;
+		c->node = p->g->node ? p->g->node[r] : list[lo].node;
+	}
+	/* nodes are numbered 0, 1 … in order of appearance */
+	for (int r = 0; r < p->g->ranks; r++) {
+		int node = p->child[r].node, i = 0;
+
+		while (i < p->nodes && seen[i] != node)
+			i++;
+		if (i == p->nodes)
+			seen[p->nodes++] = node;
+	}
+	return 0;
+}
+
+static int node_index(const struct group *p, int rank)
+{
+	int index = 0;
+
+	for (int i = 0; i < p->g->ranks; i++) {
+		bool first = true;
+
+		if (p->child[i].node == p->child[rank].node)
+			return index;
+		for (int k = 0; k < i; k++)
+			first &= p->child[k].node != p->child[i].node;
+		index += first;
+	}
+	return index;
+}
+
+/* ---- in the child ---- */
+
+/* OpenMP may have fixed its places before the fork (OMP_PROC_BIND), for all ranks the same: each thread is put anew. */
+static void bind_threads(const cpu_set_t *cpus, int n)
+{
+	omp_set_num_threads(n);
+#pragma omp parallel num_threads(n)
+	sched_setaffinity(0, sizeof(*cpus), cpus);
+}
+
+static void describe_place(struct rt_comm *c, const struct child *me)
+{
+	gt_auto_set set = { 0 };
+	gt_autofree char *text = NULL;
+
+	for (unsigned i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &me->cpus))
+			gt_set_add(&set, i);
+	text = gt_set_format(&set);
+	snprintf(c->place, sizeof(c->place), "CPU %.60s of node %d", text, me->node);
+}
+
+static void put(struct rt_comm *c, const struct group *p)
+{
+	const struct child *me = &p->child[c->rank];
+
+	if (p->g->no_pin)
+		return;
+	sched_setaffinity(0, sizeof(me->cpus), &me->cpus);
+	bind_threads(&me->cpus, getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : me->n_cpus);
+	c->cpus = me->n_cpus;
+	describe_place(c, me);
+}
+
+static struct rt_comm *join(const struct group *p, int rank, int answer_fd)
+{
+	struct rt_comm *c = gt_xcalloc(1, sizeof(*c));
+
+	c->transport = &rt_transport_shm;
+	c->rank = rank;
+	c->size = p->g->ranks;
+	c->nodes = p->nodes;
+	c->timeout_s = TIMEOUT_S;
+	c->spin = !p->shared_cpus;
+	c->shm = p->shm;
+	c->answer_fd = answer_fd;
+	for (int i = 0; i < c->size; i++) {
+		c->node[i] = node_index(p, i);
+		c->weight[i] = 1.0f / (float)c->size;
+		c->fd[i] = p->memory[i];
+	}
+	return c;
+}
+
+static struct gt_buf answer;
+
+void rt_comm_answer(struct rt_comm *c, const char *text)
+{
+	if (c->rank == 0)
+		gt_buf_puts(&answer, text);
+}
+
+_Noreturn static void be_rank(struct group *p, int rank, int fd, rt_rank_main *fn, void *arg)
+{
+	struct rt_comm *c = join(p, rank, fd);
+	struct message m = { 0 };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	put(c, p);
+	if (fn(c, arg, &m.err) >= 0)
+		gt_err_clear(&m.err);
+	else if (!m.err.code)
+		gt_fail(&m.err, EIO, "it failed and did not say why");
+	m.answer_bytes = answer.len;
+	rt_comm_free(c);
+	if (gt_fd_write(fd, (const char *)&m, sizeof(m)) == 0)
+		gt_fd_write(fd, answer.s, answer.len);
+	_exit(0);
+}
+
+/* ---- in the parent ---- */
+
+static void fail_group(struct group *p, int rank, const struct gt_err *e)
+{
+	if (p->kill_at > 0)
+		return;
+	p->kill_at = gt_now_s() + (p->g->grace_s > 0 ? p->g->grace_s : GRACE_S);
+	p->first = *e;
+	snprintf(p->shm->why, sizeof(p->shm->why), "%.255s", e->msg);
+	if (rank >= 0)
+		gt_fail_prefix(&p->first, "rank %d", rank);
+	atomic_store(&p->shm->dead, rank >= 0 ? rank + 1 : -1);
+	atomic_fetch_add(&p->shm->bell, 1);
+	syscall(SYS_futex, &p->shm->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The pipe is closed: the rank has ended, in order or not. */
+static void reap(struct group *p, int rank)
+{
+	struct child *c = &p->child[rank];
+	const struct message *m = (const struct message *)(const void *)c->got.s;
+	struct gt_err e = { 0 };
+	int status = 0;
+
+	close(c->fd);
+	c->fd = -1;
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->pid = 0;
+	if (WIFSIGNALED(status))
+		gt_fail(&e, ECHILD, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) || c->got.len < sizeof(*m) || c->got.len != sizeof(*m) + m->answer_bytes)
+		gt_fail(&e, ECHILD, "ended with status %d in the middle of its work", WEXITSTATUS(status));
+	else if (m->err.code)
+		e = m->err;
+	if (e.code)
+		fail_group(p, rank, &e);
+}
+
+static void read_some(struct group *p, int rank)
+{
+	struct child *c = &p->child[rank];
+	char buf[65536];
+	ssize_t n = read(c->fd, buf, sizeof(buf));
+
+	if (n > 0)
+		gt_buf_add(&c->got, buf, (size_t)n);
+	else if (n == 0 || errno != EINTR)
+		reap(p, rank);
+}
+
+static void kill_rest(struct group *p)
+{
+	for (int r = 0; r < p->g->ranks; r++)
+		if (p->child[r].pid > 0)
+			kill(p->child[r].pid, SIGKILL);
+}
+
+static void watch(struct group *p)
+{
+	for (;;) {
+		struct pollfd fds[RT_MAX_RANKS];
+		int rank[RT_MAX_RANKS], n = 0;
+
+		for (int r = 0; r < p->g->ranks; r++)
+			if (p->child[r].fd >= 0) {
+				fds[n] = (struct pollfd){ .fd = p->child[r].fd, .events = POLLIN };
+				rank[n++] = r;
+			}
+		if (!n)
+			return;
+		if (gt_interrupted && !(p->kill_at > 0)) {
+			struct gt_err e = { 0 };
+
+			gt_fail(&e, EINTR, "interrupted");
+			fail_group(p, -1, &e);
+		}
+		if (p->kill_at > 0 && gt_now_s() > p->kill_at)
+			kill_rest(p);
+		if (poll(fds, (nfds_t)n, 100) <= 0)
+			continue;
+		for (int i = 0; i < n; i++)
+			if (fds[i].revents)
+				read_some(p, rank[i]);
+	}
+}
+
+static int start_rank(struct group *p, int rank, rt_rank_main *fn, void *arg, struct gt_err *err)
+{
+	int fd[2];
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return gt_fail_errno(err, errno, "cannot make a pipe for rank %d", rank);
+	p->child[rank].pid = fork();
+	if (p->child[rank].pid == 0) {
+		/* a peer's end in here would hide its death from the parent */
+		for (int r = 0; r <= rank; r++)
+			if (p->child[r].fd >= 0)
+				close(p->child[r].fd);
+		close(fd[0]);
+		be_rank(p, rank, fd[1], fn, arg);
+	}
+	close(fd[1]);
+	if (p->child[rank].pid < 0) {
+		close(fd[0]);
+		return gt_fail_errno(err, errno, "cannot start rank %d", rank);
+	}
+	p->child[rank].fd = fd[0];
+	return 0;
+}
+
+static int prepare(struct group *p, struct gt_err *err)
+{
+	p->shm_bytes = sizeof(*p->shm) + (size_t)p->g->ranks * sizeof(struct rt_shm_rank);
+	p->shm = mmap(NULL, p->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->shm == MAP_FAILED) {
+		p->shm = NULL;
+		return gt_fail_errno(err, errno, "cannot map memory for %d ranks", p->g->ranks);
+	}
+	for (int r = 0; r < p->g->ranks; r++) {
+		p->memory[r] = memfd_create("gputune-rank", MFD_CLOEXEC);
+		if (p->memory[r] < 0)
+			return gt_fail_errno(err, errno, "cannot make shared memory for rank %d", r);
+	}
+	return share_cpus(p, err);
+}
+
+static void clear(struct group *p)
+{
+	for (int r = 0; r < p->g->ranks; r++) {
+		gt_buf_clear(&p->child[r].got);
+		if (p->memory[r] >= 0)
+			close(p->memory[r]);
+	}
+	if (p->shm)
+		munmap(p->shm, p->shm_bytes);
+	free(p);
+}
+
+int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err *err)
+{
+	struct group *p;
+	int r;
+
+	if (g->ranks < 1 || g->ranks > RT_MAX_RANKS)
+		return gt_fail(err, EINVAL, "%d ranks: 1 to %d are possible", g->ranks, RT_MAX_RANKS);
+	p = gt_xcalloc(1, sizeof(*p));
+	p->g = g;
+	for (int i = 0; i < RT_MAX_RANKS; i++)
+		p->memory[i] = p->child[i].fd = -1;
+	r = prepare(p, err);
+	fflush(NULL);
+	for (int i = 0; !r && i < g->ranks; i++) {
+		r = start_rank(p, i, fn, arg, err);
+		if (r)
+			kill_rest(p);
+	}
+	watch(p);
+	if (!r && p->kill_at > 0) {
+		r = -p->first.code;
+		if (err)
+			*err = p->first;
+	} else if (!r && p->child[0].got.len > sizeof(struct message)) {
+		g->answer = gt_xstrndup(p->child[0].got.s + sizeof(struct message),
+					p->child[0].got.len - sizeof(struct message));
+	}
+	clear(p);
+	return r;
+}

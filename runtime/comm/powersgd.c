@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PowerSGD: a gradient matrix M (n,m) plus what was lost before travels as P (n,r) and Q (m,r):
+ *   P = M Q; mean over ranks; columns of P made orthonormal; Q = M^T P; mean over ranks; M' = P Q^T; lost = M - M'
+ * Q of one step starts the next. Vectors, and matrices for which it would not pay, travel as they are, beside P.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "runtime/comm/ddp.h"
+
+#define MIN_RATE	2 /* compress only if the factors are smaller than this part of the matrix: torch's default */
+
+struct matrix {
+	int64_t n, m, r; /* r 0: travels as it is, n floats */
+	int64_t at;	 /* in the bucket */
+	int64_t p, q;	 /* floats into the areas of P and Q */
+	float *lost, *whole; /* (n,m) */
+};
+struct rt_powersgd {
+	const struct rt_cpu *cpu;
+	struct matrix *list;
+	int count, stage;
+	float *gradient, *p, *q;
+	struct rt_coll reduce_p, reduce_q;
+};
+
+static struct matrix shape_of(const struct rt_node *n, int rank)
+{
+	struct matrix x = { .n = rt_shape_elements(&n->shape) };
+	int64_t rows = n->shape.d[0], cols = n->shape.n > 1 ? x.n / rows : 1, r = GT_MIN(GT_MIN(rows, cols), rank);
+
+	if (n->shape.n > 1 && (rows + cols) * r * MIN_RATE < rows * cols)
+		x = (struct matrix){ .n = rows, .m = cols, .r = r };
+	return x;
+}
+
+static void sizes(const struct rt_bucket *b, int rank, int64_t *ret_p, int64_t *ret_q)
+{
+	*ret_p = *ret_q = 0;
+	for (int i = 0; i < b->n; i++) {
+		struct matrix x = shape_of(b->gradient[i], rank);
+
+		*ret_p += x.n * GT_MAX(x.r, 1);
+		*ret_q += x.m * x.r;
+	}
+}
+
+static int64_t lines(int64_t floats)
+{
+	return (floats + 15) / 16 * 16;
+}
+
+int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank)
+{
+	int64_t p, q;
+
+	sizes(b, rank, &p, &q);
+	return lines(p) + lines(GT_MAX(q, 1));
+}
+
+static int add_matrix(struct rt_powersgd *s, struct matrix *x, uint64_t seed, struct gt_err *err)
+{
+	if (!x->r)
+		return 0;
+	x->lost = calloc((size_t)(x->n * x->m), sizeof(float));
+	x->whole = calloc((size_t)(x->n * x->m), sizeof(float));
+	if (!x->lost || !x->whole)
+		return gt_fail(err, ENOMEM, "no memory for the feedback of a gradient of %lld floats", (long long)(x->n * x->m));
+	for (int64_t i = 0; i < x->m * x->r; i++)
+		s->q[x->q + i] = rt_random_normal(seed, 4000 + (uint64_t)x->at, (uint64_t)i);
+	return 0;
+}
+
+int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, uint64_t offset, uint64_t seed,
+		    const struct rt_cpu *cpu, struct rt_powersgd **ret, struct gt_err *err)
+{
+	struct rt_powersgd *s = gt_xcalloc(1, sizeof(*s));
+	int64_t p = 0, q = 0;
+	int r = 0;
+
+	s->cpu = cpu;
+	s->list = gt_xcalloc((size_t)b->n, sizeof(*s->list));
+	s->count = b->n;
+	sizes(b, rank, &p, &q);
+	s->p = (float *)(void *)(w->base + offset);
+	s->q = s->p + lines(p);
+	s->reduce_p = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = w, .offset = offset, .n = p };
+	s->reduce_q = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = w, .offset = offset + (size_t)lines(p) * 4,
+					.n = GT_MAX(q, 1) };
+	p = q = 0;
+	for (int i = 0; !r && i < b->n; i++) {
+		s->list[i] = shape_of(b->gradient[i], rank);
+		s->list[i].at = b->at[i];
+		s->list[i].p = p;
+		s->list[i].q = q;
+		p += s->list[i].n * GT_MAX(s->list[i].r, 1);
+		q += s->list[i].m * s->list[i].r;
+		r = add_matrix(s, &s->list[i], seed, err);
+	}
+	if (!r)
+		r = rt_coll_init(&s->reduce_p, err);
+	if (!r)
+		r = rt_coll_init(&s->reduce_q, err);
+	if (r)
+		rt_powersgd_free(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void rt_powersgd_free(struct rt_powersgd *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < s->count; i++) {
+		free(s->list[i].lost);
+		free(s->list[i].whole);
+	}
+	rt_coll_clear(&s->reduce_p);
+	rt_coll_clear(&s->reduce_q);
+	free(s->list);
+	free(s);
+}
+
+/* Gram-Schmidt over the columns of p (n,r); a column that vanishes stays zero. */
+static void orthonormal(float *p, int64_t n, int64_t r)
+{
+	for (int64_t c = 0; c < r; c++) {
+		double norm = 0;
+
+		for (int64_t d = 0; d < c; d++) {
+			double dot = 0;
+
+			for (int64_t i = 0; i < n; i++)
+				dot += (double)p[i * r + c] * (double)p[i * r + d];
+			for (int64_t i = 0; i < n; i++)
+				p[i * r + c] -= (float)dot * p[i * r + d];
+		}
+		for (int64_t i = 0; i < n; i++)
+			norm += (double)p[i * r + c] * (double)p[i * r + c];
+		norm = sqrt(norm);
+		for (int64_t i = 0; i < n; i++)
+			p[i * r + c] = norm > 0 ? (float)((double)p[i * r + c] / norm) : 0;
+	}
+}
+
+int rt_powersgd_start(struct rt_powersgd *s, float *gradient, struct gt_err *err)
+{
+	s->gradient = gradient;
+	s->stage = 1;
+	for (int k = 0; k < s->count; k++) {
+		struct matrix *x = &s->list[k];
+		const float *g = gradient + x->at;
+
+		if (!x->r) {
+			memcpy(s->p + x->p, g, (size_t)x->n * sizeof(float));
+			continue;
+		}
+		for (int64_t i = 0; i < x->n * x->m; i++)
+			x->whole[i] = x->lost[i] + g[i];
+		rt_gemm(s->cpu, false, false, x->n, x->r, x->m, 1, x->whole, x->m, s->q + x->q, x->r, 0, s->p + x->p, x->r);
+	}
+	return rt_coll_start(&s->reduce_p, err);
+}
+
+static int have_p(struct rt_powersgd *s, struct gt_err *err)
+{
+	for (int k = 0; k < s->count; k++) {
+		struct matrix *x = &s->list[k];
+
+		if (!x->r) {
+			memcpy(s->gradient + x->at, s->p + x->p, (size_t)x->n * sizeof(float));
+			continue;
+		}
+		orthonormal(s->p + x->p, x->n, x->r);
+		rt_gemm(s->cpu, true, false, x->m, x->r, x->n, 1, x->whole, x->m, s->p + x->p, x->r, 0, s->q + x->q, x->r);
+	}
+	s->stage = 2;
+	return rt_coll_start(&s->reduce_q, err);
+}
+
+static void have_q(struct rt_powersgd *s)
+{
+	for (int k = 0; k < s->count; k++) {
+		struct matrix *x = &s->list[k];
+		float *g = s->gradient + x->at;
+
+		if (!x->r)
+			continue;
+		rt_gemm(s->cpu, false, true, x->n, x->m, x->r, 1, s->p + x->p, x->r, s->q + x->q, x->r, 0, g, x->m);
+		for (int64_t i = 0; i < x->n * x->m; i++)
+			x->lost[i] = x->whole[i] - g[i];
+	}
+	s->stage = 0;
+}
+
+int rt_powersgd_poll(struct rt_powersgd *s, bool wait, struct gt_err *err)
+{
+	if (s->stage == 1) {
+		int r = wait ? rt_coll_wait(&s->reduce_p, err) : rt_coll_poll(&s->reduce_p, err);
+
+		if (r < 0 || (!wait && r == 0))
+			return r;
+		r = have_p(s, err);
+		if (r < 0)
+			return r;
+	}
+	if (s->stage == 2) {
+		int r = wait ? rt_coll_wait(&s->reduce_q, err) : rt_coll_poll(&s->reduce_q, err);
+
+		if (r < 0 || (!wait && r == 0))
+			return r;
+		have_q(s);
+	}
+	return 1;
+}
+
+int64_t rt_powersgd_sent_floats(const struct rt_powersgd *s)
+{
+	return s->reduce_p.n + s->reduce_q.n;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives between processes of one host. A rank's window is memory that all ranks map; a rank says how far it is with a
+ * collective by one number, seq[channel], that it alone writes; everybody else reads.
+ *
+ * allreduce, one node:  1 mine is in place | 2 my segment is summed and written into all windows | all at 2: done
+ * allreduce, nodes:     1 | 2 my segment is summed over my node, into my window | 3 my part of it is summed over the nodes and
+ *                       written to my likes there | 4 my segment is whole | 5 I copied the others' segments from my node
+ *                       So each byte crosses between nodes once in each direction, whatever the number of ranks per node.
+ * alltoall, allgather:  1 mine is in place: the others read it there
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <numa.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "runtime/comm/comm_priv.h"
+
+#define HUGE	((size_t)2 << 20)
+#define SPINS	4000 /* about 20 us: less than sleeping and waking costs */
+#define STAGES	16u
+
+static void ring(struct rt_shm *s)
+{
+	atomic_fetch_add(&s->bell, 1);
+	if (atomic_load(&s->sleepers))
+		syscall(SYS_futex, &s->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void arrive(struct rt_coll *k, int stage)
+{
+	struct rt_comm *c = k->window->comm;
+
+	k->stage = stage;
+	atomic_store_explicit(&c->shm->rank[c->rank].seq[k->channel], k->generation * STAGES + (uint32_t)stage,
+			      memory_order_release);
+	ring(c->shm);
+}
+
+static bool reached(const struct rt_coll *k, int rank, int stage)
+{
+	uint32_t seq = atomic_load_explicit(&k->window->comm->shm->rank[rank].seq[k->channel], memory_order_acquire);
+
+	return (int32_t)(seq - (k->generation * STAGES + (uint32_t)stage)) >= 0;
+}
+
+/* First of the team that has not reached the stage, -1 if all have. team NULL: all ranks. */
+static int missing(const struct rt_coll *k, const struct rt_team *team, int stage)
+{
+	int n = team ? team->n : k->window->comm->size;
+
+	for (int i = 0; i < n; i++) {
+		int rank = team ? team->rank[i] : i;
+
+		if (!reached(k, rank, stage))
+			return rank;
+	}
+	return -1;
+}
+
+static int check_dead(const struct rt_comm *c, struct gt_err *err)
+{
+	int dead = atomic_load(&c->shm->dead);
+
+	if (!dead)
+		return 0;
+	if (dead < 0)
+		return gt_fail(err, EINTR, "interrupted");
+	return gt_fail(err, ECONNRESET, "rank %d is gone: %s", dead - 1, c->shm->why);
+}
+
+/* ---- windows: memory of each rank's file descriptor, placed by its owner ---- */
+
+static size_t window_size(const struct rt_window *w)
+{
+	return (w->bytes + HUGE - 1) / HUGE * HUGE;
+}
+
+static void touch_own(struct rt_window *w)
+{
+	int node = numa_available() < 0 ? -1 : numa_preferred();
+
+	if (w->huge_pages)
+		w->huge_pages = madvise(w->base, window_size(w), MADV_HUGEPAGE) == 0;
+	if (node >= 0)
+		numa_tonode_memory(w->base, window_size(w), node);
+	memset(w->base, 0, window_size(w));
+}
+
+static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
+{
+	size_t size = window_size(w), at = c->fd_bytes;
+	double all[RT_MAX_RANKS];
+	int r = 0;
+
+	if (ftruncate(c->fd[c->rank], (off_t)(at + size)) < 0)
+		r = gt_fail_errno(err, errno, "cannot get %zu bytes of shared memory for rank %d", size, c->rank);
+	if (!r)
+		r = rt_comm_gather(c, 0, all, err);
+	for (int i = 0; !r && i < c->size; i++) {
+		/* rounded up so that every window starts on a huge page of its file */
+		void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd[i], (off_t)at);
+
+		if (p == MAP_FAILED)
+			r = gt_fail_errno(err, errno, "cannot map %zu bytes of rank %d", size, i);
+		else
+			w->peer[i] = p;
+	}
+	w->base = w->peer[c->rank];
+	if (r) {
+		c->transport->unmap(w);
+		return r;
+	}
+	touch_own(w);
+	c->fd_bytes = at + size;
+	r = rt_comm_gather(c, 0, all, err);
+	if (r)
+		c->transport->unmap(w);
+	/* the others' pages are there now: map them in at once, not at the first reduction */
+	for (int i = 0; !r && i < c->size; i++)
+		for (size_t page = 0; page < size; page += 4096)
+			(void)*(volatile char *)(w->peer[i] + page);
+	return r;
+}
+
+static void shm_unmap(struct rt_window *w)
+{
+	for (int i = 0; i < w->comm->size; i++)
+		if (w->peer[i])
+			munmap(w->peer[i], window_size(w));
+}
+
+/* ---- collectives ---- */
+
+static float *at_rank(const struct rt_coll *k, int rank)
+{
+	return (float *)(void *)(k->window->peer[rank] + k->offset);
+}
+
+/* Part i of m of lo..hi, in cache lines. */
+static void part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to)
+{
+	int64_t lines = (hi - lo + 15) / 16;
+
+	*from = GT_MIN(lo + lines * i / m * 16, hi);
+	*to = GT_MIN(lo + lines * (i + 1) / m * 16, hi);
+}
+
+static int flat(struct rt_coll *k)
+{
+	const struct rt_comm *c = k->window->comm;
+
+	if (k->stage == 1) {
+		float *x[RT_MAX_RANKS];
+		int64_t lo, hi;
+
+		if (missing(k, NULL, 1) >= 0)
+			return 0;
+		for (int i = 0; i < c->size; i++)
+			x[i] = at_rank(k, i);
+		part(0, k->n, c->size, c->rank, &lo, &hi);
+		rt_sum_ranks(x, c->size, x, c->weight, c->size, lo, hi, k->threads);
+		arrive(k, 2);
+	}
+	return missing(k, NULL, 2) < 0;
+}
+
+static void sum_node(struct rt_coll *k, const struct rt_team *team)
+{
+	const struct rt_comm *c = k->window->comm;
+	float *x[RT_MAX_RANKS], *out = at_rank(k, c->rank), w[RT_MAX_RANKS];
+	int64_t lo, hi;
+
+	for (int i = 0; i < team->n; i++) {
+		x[i] = at_rank(k, team->rank[i]);
+		w[i] = c->weight[team->rank[i]];
+	}
+	part(0, k->n, team->n, team->me, &lo, &hi);
+	rt_sum_ranks(&out, 1, x, w, team->n, lo, hi, k->threads);
+}
+
+static void sum_cross(struct rt_coll *k, const struct rt_team *node, const struct rt_team *cross)
+{
+	float *x[RT_MAX_RANKS], one[RT_MAX_RANKS];
+	int64_t lo, hi, from, to;
+
+	for (int i = 0; i < cross->n; i++) {
+		x[i] = at_rank(k, cross->rank[i]);
+		one[i] = 1;
+	}
+	part(0, k->n, node->n, node->me, &lo, &hi);
+	part(lo, hi, cross->n, cross->me, &from, &to);
+	rt_sum_ranks(x, cross->n, x, one, cross->n, from, to, k->threads);
+}
+
+static void copy_node(struct rt_coll *k, const struct rt_team *node)
+{
+	float *mine = at_rank(k, k->window->comm->rank);
+
+	for (int i = 0; i < node->n; i++) {
+		int64_t lo, hi;
+
+		part(0, k->n, node->n, i, &lo, &hi);
+		if (i != node->me)
+			memcpy(mine + lo, at_rank(k, node->rank[i]) + lo, (size_t)(hi - lo) * sizeof(float));
+	}
+}
+
+static int hierarchical(struct rt_coll *k)
+{
+	struct rt_team node, cross;
+
+	rt_comm_node_team(k->window->comm, &node);
+	rt_comm_cross_team(k->window->comm, &cross);
+	if (k->stage == 1 && missing(k, &node, 1) < 0) {
+		sum_node(k, &node);
+		arrive(k, 2);
+	}
+	if (k->stage == 2 && missing(k, &cross, 2) < 0) {
+		sum_cross(k, &node, &cross);
+		arrive(k, 3);
+	}
+	if (k->stage == 3 && missing(k, &cross, 3) < 0)
+		arrive(k, 4);
+	/* a neighbour's own segment may be overwritten by my copy only when all have summed */
+	if (k->stage == 4 && missing(k, &node, 4) < 0) {
+		copy_node(k, &node);
+		arrive(k, 5);
+	}
+	return k->stage == 5 && missing(k, &node, 5) < 0;
+}
+
+static int shm_start(struct rt_coll *k, struct gt_err *err)
+{
+	arrive(k, 1);
+	return 0;
+}
+
+static int poll_once(struct rt_coll *k)
+{
+	if (k->kind != RT_ALLREDUCE)
+		return missing(k, NULL, 1) < 0;
+	return rt_comm_is_hierarchical(k->window->comm) ? hierarchical(k) : flat(k);
+}
+
+static int shm_poll(struct rt_coll *k, struct gt_err *err)
+{
+	int r = check_dead(k->window->comm, err);
+
+	return r ? r : poll_once(k);
+}
+
+static int who_is_late(const struct rt_coll *k)
+{
+	for (int stage = 1; stage <= 5; stage++) {
+		int rank = missing(k, NULL, stage);
+
+		if (rank >= 0)
+			return rank;
+	}
+	return 0;
+}
+
+static void sleep_on(struct rt_shm *s, uint32_t seen)
+{
+	struct timespec wait = { .tv_nsec = 100000000 };
+
+	syscall(SYS_futex, &s->bell, FUTEX_WAIT, seen, &wait, NULL, 0);
+}
+
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
+
+/* Until done(arg): spin a little where every rank has a CPU, then sleep until somebody arrives somewhere. */
+static int wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err)
+{
+	double until = gt_now_s() + c->timeout_s;
+	int r = 0;
+
+	for (int i = 0; c->spin && i < SPINS; i++) {
+		if (done(arg))
+			return 0;
+		pause_cpu();
+	}
+	atomic_fetch_add(&c->shm->sleepers, 1);
+	while (!r) {
+		uint32_t seen = atomic_load(&c->shm->bell);
+
+		if (done(arg))
+			break;
+		r = check_dead(c, err);
+		if (!r && gt_now_s() > until)
+			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", late(arg), c->timeout_s);
+		if (!r)
+			sleep_on(c->shm, seen);
+	}
+	atomic_fetch_sub(&c->shm->sleepers, 1);
+	return r;
+}
+
+static int coll_done(void *arg)
+{
+	return poll_once(arg);
+}
+
+static int coll_late(void *arg)
+{
+	return who_is_late(arg);
+}
+
+static int shm_wait(struct rt_coll *k, struct gt_err *err)
+{
+	return wait_until(k->window->comm, coll_done, k, coll_late, err);
+}
+
+static const void *shm_from(const struct rt_coll *k, int rank)
+{
+	const struct rt_comm *c = k->window->comm;
+	size_t mine = k->kind == RT_ALLTOALL ? (size_t)c->rank * k->bytes : 0;
+
+	return k->window->peer[rank] + k->offset + mine;
+}
+
+/* ---- one number from everybody ---- */
+
+static int gather_late(void *arg)
+{
+	const struct rt_comm *c = arg;
+
+	for (int i = 0; i < c->size; i++)
+		if ((int32_t)(atomic_load(&c->shm->rank[i].gathered) - c->gather_generation) < 0)
+			return i;
+	return -1;
+}
+
+static int gather_done(void *arg)
+{
+	return gather_late(arg) < 0;
+}
+
+/* Two boxes in turn: nobody fills a box again before all have read it, for that takes a gather in between. */
+static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+{
+	uint32_t g = ++c->gather_generation;
+	int r;
+
+	c->shm->rank[c->rank].mail[g % 2] = mine;
+	atomic_store(&c->shm->rank[c->rank].gathered, g);
+	ring(c->shm);
+	r = wait_until(c, gather_done, c, gather_late, err);
+	for (int i = 0; !r && i < c->size; i++)
+		ret[i] = c->shm->rank[i].mail[g % 2];
+	return r;
+}
+
+const struct rt_transport rt_transport_shm = {
+	.name = "shm",
+	.map = shm_map,
+	.unmap = shm_unmap,
+	.start = shm_start,
+	.poll = shm_poll,
+	.wait = shm_wait,
+	.from = shm_from,
+	.gather = shm_gather,
+};

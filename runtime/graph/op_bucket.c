@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Emitted by pass/bucket.c and run by comm/ddp.c: the reduction of bucket attr.bucket over the ranks begins; is waited for. */
+#include "runtime/graph/ops.h"
+
+const struct rt_op rt_op_bucket_start = {
+	.id = RT_OP_BUCKET_START,
+	.name = "bucket_start",
+};
+const struct rt_op rt_op_bucket_wait = {
+	.id = RT_OP_BUCKET_WAIT,
+	.name = "bucket_wait",
+};

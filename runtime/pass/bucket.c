@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradients of several ranks: cut into buckets in the order in which the backward pass completes them, the first small so that
+ * the reduction starts early. A bucket is closed when it has reached its size, as torch does it. Each is started behind the
+ * last call of the backward pass that touches one of its gradients; it is waited for, and its parameters updated, only when the
+ * next one has been started: the backward pass goes on meanwhile.
+ */
+#include <string.h>
+#include "runtime/comm/ddp.h"
+#include "runtime/pass/pass.h"
+
+#define FIRST_BYTES	(UINT64_C(1) << 20)
+#define BUCKET_BYTES	(UINT64_C(25) << 20)
+
+struct ready {
+	struct rt_node *gradient;
+	int at; /* last call of the backward pass that touches it */
+};
+
+static int by_readiness(const void *a, const void *b)
+{
+	const struct ready *x = a, *y = b;
+
+	return x->at != y->at ? x->at - y->at : x->gradient->id - y->gradient->id;
+}
+
+static int last_touch(const struct rt_plan *p, const struct rt_node *n)
+{
+	for (int i = p->ir.n_calls - 1; i >= 0; i--)
+		if (p->ir.calls[i]->phase <= RT_PHASE_BACKWARD && (rt_reads(p->ir.calls[i], n) || rt_writes(p->ir.calls[i], n)))
+			return i;
+	return 0;
+}
+
+static int find_gradients(const struct rt_plan *p, struct ready *list)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n_graph_nodes; i++) {
+		struct rt_node *g = p->ir.nodes[i]->role == RT_ROLE_PARAM ? p->gradient[i] : NULL;
+		bool known = !g;
+
+		for (int k = 0; !known && k < n; k++)
+			known = list[k].gradient == g;
+		if (!known)
+			list[n++] = (struct ready){ g, last_touch(p, g) };
+	}
+	qsort(list, (size_t)n, sizeof(*list), by_readiness);
+	return n;
+}
+
+static struct rt_bucket *add_bucket(struct rt_plan *p, int most)
+{
+	struct rt_bucket *b;
+
+	p->buckets = gt_xrealloc(p->buckets, (size_t)(p->n_buckets + 1) * sizeof(*b));
+	b = &p->buckets[p->n_buckets++];
+	*b = (struct rt_bucket){ .offset = p->window_bytes };
+	b->gradient = gt_xcalloc((size_t)most, sizeof(*b->gradient));
+	b->at = gt_xcalloc((size_t)most, sizeof(*b->at));
+	return b;
+}
+
+static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
+{
+	const struct rt_ddp_options *o = &p->opt->ddp;
+	uint64_t limit = o->first_bucket_bytes ? o->first_bucket_bytes : FIRST_BYTES;
+	struct rt_bucket *b = NULL;
+
+	for (int i = 0; i < n; i++) {
+		struct rt_node *g = list[i].gradient;
+
+		if (!b)
+			b = add_bucket(p, n - i);
+		g->shared = true;
+		g->offset = p->window_bytes;
+		b->gradient[b->n] = g;
+		b->at[b->n++] = (int64_t)(g->offset - b->offset) / 4;
+		p->window_bytes += ((uint64_t)rt_shape_elements(&g->shape) * 4 + 63) / 64 * 64;
+		b->floats = (int64_t)(p->window_bytes - b->offset) / 4;
+		if ((uint64_t)b->floats * 4 >= limit) {
+			b = NULL;
+			limit = o->bucket_bytes ? o->bucket_bytes : BUCKET_BYTES;
+		}
+	}
+}
+
+static struct rt_call *bucket_call(enum rt_op_id op, int bucket)
+{
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[op];
+	c->phase = RT_PHASE_UPDATE; /* once per update, not once per batch */
+	c->attr.bucket = bucket;
+	return c;
+}
+
+static bool touches(const struct rt_call *c, const struct rt_bucket *b)
+{
+	for (int i = 0; i < b->n; i++)
+		if (rt_reads(c, b->gradient[i]) || rt_writes(c, b->gradient[i]))
+			return true;
+	return false;
+}
+
+/* Take out the calls that update from this bucket, in their order. */
+static int take_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_call **ret)
+{
+	int n = 0, kept = 0;
+
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		struct rt_call *c = p->ir.calls[i];
+
+		if (c->phase == RT_PHASE_UPDATE && touches(c, b))
+			ret[n++] = c;
+		else
+			p->ir.calls[kept++] = c;
+	}
+	p->ir.n_calls = kept;
+	return n;
+}
+
+static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
+{
+	int at = 0;
+
+	for (int i = 0; i < b->n; i++)
+		at = GT_MAX(at, last_touch(p, b->gradient[i]) + 1);
+	while (at < p->ir.n_calls && p->ir.calls[at]->op->id == RT_OP_BUCKET_START)
+		at++; /* buckets that are complete at the same time start in their order */
+	return at;
+}
+
+static int position_of(const struct rt_plan *p, int bucket)
+{
+	int i = 0;
+
+	while (i < p->ir.n_calls && !(p->ir.calls[i]->op->id == RT_OP_BUCKET_START && p->ir.calls[i]->attr.bucket == bucket))
+		i++;
+	return i;
+}
+
+/* No sooner than the next bucket's start, nor before the last call that still reads an old parameter. */
+static int update_position(const struct rt_plan *p, int bucket, struct rt_call *const *updates, int n)
+{
+	int at = bucket + 1 < p->n_buckets && !p->opt->ddp.no_overlap ? position_of(p, bucket + 1) + 1 : p->ir.n_calls;
+
+	for (int i = p->ir.n_calls - 1; i >= at; i--)
+		for (int k = 0; k < n; k++)
+			for (int o = 0; o < RT_MAX_IO; o++)
+				if (updates[k]->out[o] && rt_reads(p->ir.calls[i], updates[k]->out[o]))
+					return i + 1;
+	return at;
+}
+
+static void insert_all_waits(struct rt_plan *p)
+{
+	int at = 0;
+
+	for (int k = 0; k < p->n_buckets; k++)
+		at = GT_MAX(at, position_of(p, k) + 1);
+	for (int k = 0; k < p->n_buckets; k++)
+		rt_plan_insert(p, at + k, bucket_call(RT_OP_BUCKET_WAIT, k));
+}
+
+static void insert_waits_and_updates(struct rt_plan *p)
+{
+	struct rt_call **updates = gt_xcalloc((size_t)p->ir.n_calls + 1, sizeof(*updates));
+
+	for (int k = 0; k < p->n_buckets; k++) {
+		int n = take_updates(p, &p->buckets[k], updates), at;
+
+		at = update_position(p, k, updates, n);
+		rt_plan_insert(p, at, bucket_call(RT_OP_BUCKET_WAIT, k));
+		for (int i = 0; i < n; i++)
+			rt_plan_insert(p, at + 1 + i, updates[i]);
+	}
+	free(updates);
+}
+
+static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct ready *list;
+	char bytes[32];
+	int n;
+
+	if (!p->opt->ddp.comm)
+		return 0;
+	list = gt_xcalloc((size_t)p->n_graph_nodes + 1, sizeof(*list));
+	n = find_gradients(p, list);
+	fill_buckets(p, list, n);
+	free(list);
+	for (int k = 0; k < p->n_buckets; k++)
+		rt_plan_insert(p, start_position(p, &p->buckets[k]), bucket_call(RT_OP_BUCKET_START, k));
+	if (rt_plan_measures_gradients(p))
+		insert_all_waits(p);
+	else
+		insert_waits_and_updates(p);
+	gt_format_bytes(bytes, sizeof(bytes), p->window_bytes);
+	gt_buf_printf(did, "%d gradients, %s, in %d buckets", n, bytes, p->n_buckets);
+	return 0;
+}
+
+const struct rt_pass rt_pass_bucket = { .name = "bucket", .run = bucket };
