@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/gpuprobe.h"
 
-static const struct gt_cmd *const cmds[] = { &pr_cmd_check, &pr_cmd_topo, &pr_cmd_loads, &pr_cmd_capture,
-					     &pr_cmd_explain, &pr_cmd_list, NULL };
+static const struct gt_cmd *const cmds[] = {&pr_cmd_check,   &pr_cmd_topo,      &pr_cmd_loads,
+					    &pr_cmd_can,     &pr_cmd_recommend, &pr_cmd_capture,
+					    &pr_cmd_explain, &pr_cmd_list,      NULL};
 static const struct gt_exit_code codes[] = {
-	{ 0, "all is well (a host without an NVIDIA GPU too, unless --require-gpu)" },
-	{ 1, "warning" },
-	{ 2, "critical" },
-	{ 3, "unknown: something could not be read" },
-	{ 0 },
+	{0, "all is well (a host without an NVIDIA GPU too, unless --require-gpu)"},
+	{1, "warning"},
+	{2, "critical"},
+	{3, "unknown: something could not be read"},
+	{0},
 };
 static const char *const examples[] = {
 	"gpuprobe", "what is this host, and what is the first thing to mend",

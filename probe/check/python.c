@@ -17,14 +17,6 @@ static bool no_imports(const struct pr_context *c, struct pr_finding *f)
 	return true;
 }
 
-/* "2.9.1+cu126" -> "2.9". */
-static char *release_of(const char *version)
-{
-	size_t n = strspn(version, "0123456789");
-
-	return gt_xstrndup(version, version[n] == '.' ? n + 1 + strspn(version + n + 1, "0123456789") : n);
-}
-
 /* ---- libraries ------------------------------------------------------------------------------------------------ */
 
 static void libraries(const struct pr_context *c, struct pr_finding *f)
@@ -114,7 +106,7 @@ static void compare_bundled(const struct pr_context *c, struct pr_finding *f, co
 		if (!d || !mine)
 			continue;
 		seen++;
-		gt_autofree char *have = release_of(mine), *want = release_of(d->version);
+		gt_autofree char *have = pr_release_of(mine), *want = pr_release_of(d->version);
 		if (gt_version_cmp(have, want) >= 0 && strtol(have, NULL, 10) == strtol(want, NULL, 10))
 			continue;
 		pr_say(f, PR_FAIL, "import %s in %s gets %s %s from %s (by %s), but was built with %s",
@@ -239,27 +231,12 @@ const struct pr_check pr_check_torch_driver = {
 	.run = torch_driver,
 };
 
-/* Code for 8.0 runs on 8.6 and 8.9, not on 9.0. */
-static bool holds_code(const char *list, int arch)
-{
-	gt_autofree char *copy = gt_xstrdup(list);
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
-		int sass = atoi(w);
-
-		if (sass / 10 == arch / 10 && sass <= arch)
-			return true;
-	}
-	return false;
-}
-
 static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_pyenv *e = find_torch(h);
 	const struct pr_dist *d = e ? pr_pyenv_dist(e, "torch") : NULL;
-	gt_autofree char *release = d ? release_of(d->version) : NULL, *key = NULL, *list = NULL;
+	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *key = NULL, *list = NULL;
 	struct gt_err err = {0};
 	int r;
 
@@ -280,7 +257,7 @@ static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		int arch = pr_arch_of(c, &h->gpu[i]);
 
-		if (!arch || holds_code(list, arch))
+		if (!arch || pr_holds_code(list, arch))
 			continue;
 		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s holds no code for GPU %s (capability %d.%d)",
 		       d->version, e->torch_cuda, e->prefix, h->gpu[i].pci->address, arch / 10, arch % 10);

@@ -137,6 +137,24 @@ int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret
 	return r < 0 ? r : s.found;
 }
 
+bool pr_holds_code(const char *list, int arch)
+{
+	gt_autofree char *copy = gt_xstrdup(list);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+		if (atoi(w) / 10 == arch / 10 && atoi(w) <= arch)
+			return true;
+	return false;
+}
+
+char *pr_release_of(const char *version)
+{
+	size_t n = strspn(version, "0123456789");
+
+	return gt_xstrndup(version, version[n] == '.' ? n + 1 + strspn(version + n + 1, "0123456789") : n);
+}
+
 /* ---- wheels --------------------------------------------------------------------------------------------------- */
 
 struct wheel_search {

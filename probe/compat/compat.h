@@ -22,6 +22,9 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_gpu_arch,			      /* compute capability x 10 -> first and last CUDA release for it */
 	pr_gpu_pci,			      /* PCI device ids -> capability x 10, driver branches, open module only */
 	pr_torch_arch,			      /* PyTorch release + CUDA release of the wheel -> capabilities it holds code for */
+	pr_tensorflow_cuda,		      /* TensorFlow release -> CUDA release of its wheels */
+	pr_jax_cuda,			      /* JAX release -> CUDA releases of its plug-ins */
+	pr_debian_driver,		      /* Debian release -> the driver that it packages */
 	pr_nvcc_gcc;			      /* CUDA release -> newest gcc that its nvcc accepts */
 
 /* Value of key: 1 and *ret_value (caller frees), 0 if the table does not know it, or a negative errno with a sentence that
@@ -41,6 +44,10 @@ struct pr_gpu_kind {
 };
 /* What the PCI device id says of an NVIDIA GPU. Returns as pr_compat_get. */
 int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret, struct gt_err *err);
+
+/* Is one of the comma-separated capabilities (x 10) code that runs on the card? Of the same major, with a minor not above. */
+bool pr_holds_code(const char *list, int arch);
+char *pr_release_of(const char *version); /* "2.9.1+cu126" -> "2.9"; the caller frees it */
 
 struct pr_wheel {
 	char torch[16], cuda[16];		  /* the newest PyTorch with a wheel that runs, and the wheel's CUDA */

@@ -326,7 +326,7 @@ The same newer libcuda on a consumer card, and one that this program's tables do
       remove that line, then
         ldconfig
   
-  43 checks pass, 20 do not apply here (--verbose shows them)
+  44 checks pass, 19 do not apply here (--verbose shows them)
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
   $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.forward-compat'
   gpuprobe: UNKNOWN

@@ -65,6 +65,8 @@ def main():
             continue
         for cmd in (["gpuprobe", "topo"], ["gpuprobe", "list"], ["gputune", "list"], ["gputune", "plan"], ["gputune", "status"]):
             validate(known, *cmd, *root)
+    validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
+    validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
     validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.TOP, "tests/fixtures/venv-cudnn-shadowed.host"))
     validate(known, "gpubench", "list")
     validate(known, "gpubench", "selftest", "--stats", "--trials", "200")

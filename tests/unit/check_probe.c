@@ -243,7 +243,8 @@ END_TEST
 START_TEST(every_table_is_well_formed)
 {
 	const struct pr_table *const t[] = { &pr_cuda_driver, &pr_driver_cuda, &pr_forward_compat, &pr_torch_wheel, &pr_gpu_arch,
-					      &pr_gpu_pci,     &pr_torch_arch,	&pr_nvcc_gcc };
+					      &pr_gpu_pci,     &pr_torch_arch,	&pr_nvcc_gcc,
+					      &pr_tensorflow_cuda, &pr_jax_cuda, &pr_debian_driver };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
 		gt_autofree char *value = NULL;
@@ -431,17 +432,20 @@ START_TEST(machines_of_every_kind_are_read)
 		int last_node, packages;
 		unsigned efficiency;
 	} t[] = {
-		{ "epyc-nps4", 128, 8, 7, 8, 0 },     { "xeon-uneven-snc", 52, 3, 2, 3, 0 },  { "offline-cpus", 5, 1, 0, 1, 0 },
-		{ "hybrid-laptop", 16, 1, 0, 1, 8 },  { "arm-server", 128, 2, 1, 2, 0 },      { "power9-gpu-nodes", 64, 6, 255, 2, 0 },
-		{ "cpuless-node", 8, 2, 12, 1, 0 },   { "nvswitch-8gpu", 64, 2, 1, 2, 0 },
+		{"epyc-nps4", 128, 8, 7, 8, 0},   {"xeon-uneven-snc", 52, 3, 2, 3, 0},
+		{"offline-cpus", 5, 1, 0, 1, 0},  {"hybrid-laptop", 16, 1, 0, 1, 8},
+		{"arm-server", 128, 2, 1, 2, 0},  {"power9-gpu-nodes", 64, 6, 255, 2, 0},
+		{"cpuless-node", 8, 2, 12, 1, 0}, {"nvswitch-8gpu", 64, 2, 1, 2, 0},
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
 		gt_auto(gt_fsroot) *fs = open_fixture(t[i].fixture);
 		gt_auto(pr_host) *h = discover(fs);
 
-		ck_assert_msg(h->cpu.n_cpu == t[i].cpus && h->n_node == t[i].nodes && h->cpu.n_packages == t[i].packages,
-			      "%s: %zu CPUs, %zu nodes, %d packages", t[i].fixture, h->cpu.n_cpu, h->n_node, h->cpu.n_packages);
+		ck_assert_msg(h->cpu.n_cpu == t[i].cpus && h->n_node == t[i].nodes &&
+				      h->cpu.n_packages == t[i].packages,
+			      "%s: %zu CPUs, %zu nodes, %d packages", t[i].fixture, h->cpu.n_cpu, h->n_node,
+			      h->cpu.n_packages);
 		ck_assert_int_eq(h->node[h->n_node - 1].id, t[i].last_node);
 		ck_assert_uint_eq(gt_set_count(&h->cpu.efficiency), t[i].efficiency);
 		ck_assert_msg(h->n_node < 2 || (h->node[0].distance && h->node[0].distance[1] == 21), "%s: distance", t[i].fixture);

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuprobe can: would it work on this host? Asked before anything is installed; each reason has its source. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "lib/table.h"
+#include "probe/check/check.h"
+#include "probe/compat/compat.h"
+#include "probe/compat/require.h"
+#include "probe/gpuprobe.h"
+
+enum answer { YES, NO, UNKNOWN };
+static const char *const words[] = {"yes", "no", "unknown"};
+
+struct question {
+	const struct pr_context *c;
+	struct gt_err *err;
+	json_t *reasons;
+	enum answer worst;
+};
+
+static void GT_PRINTF(4, 5) reason(struct question *q, enum answer a, const char *source, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(q->reasons, json_pack("{s:s, s:o, s:s}", "holds", words[a], "what", gt_json_str(text),
+						    "source", source));
+	if (a == NO || (a == UNKNOWN && q->worst == YES))
+		q->worst = a;
+}
+
+/* ---- reasons -------------------------------------------------------------------------------------------------- */
+
+static void judge_driver(struct question *q, const char *cuda)
+{
+	const struct pr_host *h = q->c->host;
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *driver = l && l->version && strstr(l->path, "/compat") ? l->version : h->nvidia.module_version.v;
+	gt_autofree char *least = NULL;
+	struct pr_gpu_kind k;
+	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
+
+	for (size_t i = 0; driver && i < h->n_gpu; i++)
+		if (pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0 &&
+		    (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
+			reason(q, NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
+			       h->gpu[i].pci->address, k.first_branch, k.last_branch, driver);
+	if (!pr_usable_gpus(h))
+		reason(q, NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
+	else if (!driver)
+		reason(q, NO, "this host", "no NVIDIA driver is loaded");
+	else if (r <= 0)
+		reason(q, UNKNOWN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
+	else if (gt_version_cmp(driver, least) >= 0)
+		reason(q, YES, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
+	else
+		reason(q, NO, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
+}
+
+static void judge_arch(struct question *q, const char *torch, const char *cuda)
+{
+	const struct pr_host *h = q->c->host;
+	gt_autofree char *key = gt_xasprintf("%s+%s", torch, cuda), *list = NULL;
+	int r = pr_compat_get(q->c->fs, &pr_torch_arch, key, &list, q->err);
+
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		int arch = pr_arch_of(q->c, &h->gpu[i]);
+
+		if (r <= 0 || !arch)
+			reason(q, UNKNOWN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
+			       h->gpu[i].pci->address);
+		else
+			reason(q, pr_holds_code(list, arch) ? YES : NO, "torch_arch.tsv",
+			       "it holds code for the capabilities %s; GPU %s has %d", list, h->gpu[i].pci->address, arch);
+		return; /* hosts have one kind of GPU; the checks look at each */
+	}
+}
+
+static void judge_glibc(struct question *q, const char *torch)
+{
+	const char *least = gt_version_cmp(torch, "2.7") >= 0 ? "2.28" : "2.17", *have = q->c->host->glibc.v;
+
+	if (!have)
+		reason(q, UNKNOWN, "this host", "the wheel needs glibc %s; which one is here is not known (no dpkg)",
+		       least);
+	else
+		reason(q, gt_version_cmp(have, least) >= 0 ? YES : NO, "wheel tags on PyPI",
+		       "the wheel needs glibc %s; this host has %s", least, have);
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------ */
+
+static char *last_of(const char *list)
+{
+	const char *comma = strrchr(list, ',');
+
+	return gt_xstrdup(comma ? comma + 1 : list);
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	gt_autofree char *copy = gt_xstrdup(list);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+		if (!strcmp(w, word))
+			return true;
+	return false;
+}
+
+/* "cu126" -> "12.6". */
+static char *cuda_of_tag(const char *tag)
+{
+	size_t n = strlen(tag);
+
+	if (!gt_starts_with(tag, "cu") || n < 5 || tag[2 + strspn(tag + 2, "0123456789")])
+		return NULL;
+	return gt_xasprintf("%.*s.%s", (int)n - 3, tag + 2, tag + n - 1);
+}
+
+static int ask_torch(struct question *q, const char *version)
+{
+	const char *plus = strchr(version, '+');
+	gt_autofree char *release = pr_release_of(version), *builds = NULL, *cuda = plus ? cuda_of_tag(plus + 1) : NULL;
+	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, release, &builds, q->err);
+
+	if (plus && !strcmp(plus, "+cpu")) {
+		reason(q, YES, "PyTorch", "the wheel for CPUs needs no driver");
+		judge_glibc(q, release);
+		return 0;
+	}
+	if (plus && !cuda)
+		return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
+				    "'%s' names no CUDA build: expected something like +cu126 or +cpu", plus);
+	if (r < 0)
+		return r;
+	if (!r) {
+		reason(q, UNKNOWN, "torch_wheel.tsv", "PyTorch %s is not in this program's table; it may be newer",
+		       release);
+		if (!cuda)
+			return 0;
+	} else if (!cuda) {
+		cuda = last_of(builds);
+		reason(q, YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
+		       cuda);
+	} else {
+		reason(q, has_word(builds, cuda) ? YES : NO, "torch_wheel.tsv", "PyTorch %s is built with CUDA %s",
+		       release, builds);
+	}
+	judge_driver(q, cuda);
+	judge_arch(q, release, cuda);
+	judge_glibc(q, release);
+	return 0;
+}
+
+static int ask_cuda(struct question *q, const char *version)
+{
+	const struct pr_host *h = q->c->host;
+	const char *driver = h->nvidia.module_version.v;
+	gt_autofree char *release = pr_release_of(version), *most = NULL, *gcc = NULL;
+
+	judge_driver(q, release);
+	if (driver && pr_compat_max_cuda(q->c->fs, driver, &most, NULL) > 0 && gt_version_cmp(release, most) > 0 &&
+	    strtol(release, NULL, 10) == strtol(most, NULL, 10))
+		reason(q, YES, "driver_cuda.tsv",
+		       "driver %s carries CUDA %s: programs run, but PTX of %s does not compile on it", driver, most,
+		       release);
+	if (h->gcc.v && pr_compat_get(q->c->fs, &pr_nvcc_gcc, release, &gcc, NULL) > 0)
+		reason(q, YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s%s", gcc, h->gcc.v,
+		       atoi(h->gcc.v) > atoi(gcc) ? ", so compile with -ccbin g++-" : "",
+		       atoi(h->gcc.v) > atoi(gcc) ? gcc : "");
+	return 0;
+}
+
+/* A framework of which the table knows the CUDA releases: one that the driver carries is enough. */
+static int ask_framework(struct question *q, const struct pr_table *table, const char *name, const char *version)
+{
+	gt_autofree char *release = pr_release_of(version), *builds = NULL, *copy = NULL;
+	int r = pr_compat_get(q->c->fs, table, release, &builds, q->err);
+	char *save = NULL;
+
+	if (r < 0)
+		return r;
+	if (!r) {
+		reason(q, UNKNOWN, table->name, "%s %s is not in this program's table; it may be newer", name, release);
+		return 0;
+	}
+	reason(q, YES, table->name, "%s %s is built with CUDA %s", name, release, builds);
+	copy = gt_xstrdup(builds);
+	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
+		struct question one = {.c = q->c, .err = q->err, .reasons = json_array()};
+
+		judge_driver(&one, cuda);
+		if (one.worst == YES || !*save) { /* the oldest that runs, or the last word */
+			json_array_extend(q->reasons, one.reasons);
+			q->worst = one.worst == YES ? q->worst : one.worst;
+		}
+		json_decref(one.reasons);
+		if (one.worst == YES)
+			break;
+	}
+	return 0;
+}
+
+static int ask_image(struct question *q, const char *expression)
+{
+	const struct pr_host *h = q->c->host;
+	const char *driver = h->nvidia.module_version.v;
+	gt_autofree char *cuda = NULL, *why = NULL, *arch = NULL;
+	struct pr_require_facts facts = {.driver = driver};
+	bool unknown = false;
+	int r;
+
+	if (driver && pr_compat_max_cuda(q->c->fs, driver, &cuda, NULL) > 0)
+		facts.cuda = cuda;
+	if (h->n_gpu && pr_arch_of(q->c, &h->gpu[0])) {
+		arch = gt_xasprintf("%d.%d", pr_arch_of(q->c, &h->gpu[0]) / 10, pr_arch_of(q->c, &h->gpu[0]) % 10);
+		facts.arch = arch;
+	}
+	r = pr_require(expression, &facts, &why, &unknown, q->err);
+	if (r < 0) {
+		q->err->exit_status = GT_EXIT_USAGE;
+		return r;
+	}
+	if (!driver)
+		reason(q, NO, "this host", "no NVIDIA driver is loaded");
+	else if (unknown)
+		reason(q, UNKNOWN, "driver_cuda.tsv",
+		       "it hangs on the card's brand or on a release that is newer than this program's tables");
+	else
+		reason(q, r ? YES : NO, "driver_cuda.tsv", "driver %s carries CUDA %s%s%s", driver,
+		       cuda ? cuda : "of an unknown release", r ? "" : "; not met: ",
+		       r     ? ""
+		       : why ? why
+			     : expression);
+	return 0;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------- */
+
+static int ask(struct question *q, const char *what)
+{
+	static const struct {
+		const char *name;
+		const struct pr_table *table;
+	} frameworks[] = {{"tensorflow", &pr_tensorflow_cuda}, {"jax", &pr_jax_cuda}};
+	const char *eq = strstr(what, "=="), *version = eq ? eq + 2 : "";
+
+	if (eq && isdigit((unsigned char)*version)) {
+		if (gt_starts_with(what, "torch=="))
+			return ask_torch(q, version);
+		if (gt_starts_with(what, "cuda=="))
+			return ask_cuda(q, version);
+		for (size_t i = 0; i < GT_ARRAY_SIZE(frameworks); i++)
+			if ((size_t)(eq - what) == strlen(frameworks[i].name) &&
+			    gt_starts_with(what, frameworks[i].name))
+				return ask_framework(q, frameworks[i].table, frameworks[i].name, version);
+	} else if (!eq && strpbrk(what, "<>=")) {
+		return ask_image(q, what);
+	}
+	return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
+			    "cannot say about '%s': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, "
+			    "jax==0.12, or an "
+			    "image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8'",
+			    what);
+}
+
+static void print_answer(const json_t *a)
+{
+	const json_t *list = json_object_get(a, "reasons"), *r;
+	size_t i;
+
+	printf("%s: %s\n", gt_json_get_str(a, "what", ""), gt_json_get_str(a, "answer", ""));
+	json_array_foreach(list, i, r)
+	{
+		gt_autofree char *line = gt_xasprintf("%s: %s (%s)", gt_json_get_str(r, "holds", ""),
+						      gt_json_get_str(r, "what", ""), gt_json_get_str(r, "source", ""));
+
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+}
+
+static int run_can(struct gt_cli *cli, int argc, char **argv)
+{
+	static const int codes[] = {[YES] = 0, [NO] = 2, [UNKNOWN] = 3};
+	struct pr_context c = {.fs = cli->fs};
+	gt_auto(pr_host) *h = NULL;
+	json_t *answers = json_array(), *a;
+	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-can/1", "answers", answers);
+	enum answer worst = YES;
+	size_t i;
+	int r = pr_host_discover(cli->fs, &(const struct pr_discover_opts){.no_nvml = gt_fs_is_live(cli->fs)}, &h,
+				 &cli->err);
+
+	c.host = h;
+	for (int k = 0; r >= 0 && k < argc; k++) {
+		struct question q = {.c = &c, .err = &cli->err, .reasons = json_array()};
+
+		r = ask(&q, argv[k]);
+		json_array_append_new(answers, json_pack("{s:o, s:s, s:o}", "what", gt_json_str(argv[k]), "answer",
+							 words[q.worst], "reasons", q.reasons));
+		worst = q.worst == NO || worst == NO ? NO : GT_MAX(q.worst, worst);
+	}
+	if (r < 0)
+		return r;
+	json_object_set_new(doc, "exit_code", json_integer(codes[worst]));
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		json_array_foreach(answers, i, a) print_answer(a);
+	return codes[worst];
+}
+
+const struct gt_cmd pr_cmd_can = {
+	.name = "can",
+	.args = "WHAT...",
+	.summary = "say whether a framework, CUDA release or image would work on this host",
+	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, or an image's "
+		"NVIDIA_REQUIRE_CUDA expression such as 'cuda>=12.8 brand=tesla,driver>=535'. Nothing is installed or "
+		"started: "
+		"driver, cards and C library of this host are held against the compatibility tables, and each reason "
+		"names its "
+		"source. Ends with 0 for yes, 2 for no, 3 for unknown; of several questions the worst.",
+	.min_args = 1,
+	.max_args = -1,
+	.run = run_can,
+};

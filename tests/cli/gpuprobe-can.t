@@ -1,0 +1,122 @@
+Would it work? Asked before anything is installed; each reason names its source.
+
+pip's default needs a newer driver than Debian has; the wheel of an older CUDA runs.
+
+  $ gpuprobe can torch==2.14 --root $FIXTURES/server-8gpu.host
+  torch==2.14: no
+    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.2 (torch_wheel.tsv)
+    no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
+    yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
+    (torch_arch.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  [2]
+  $ gpuprobe can torch==2.14+cu126 --root $FIXTURES/server-8gpu.host
+  torch==2.14+cu126: yes
+    yes: PyTorch 2.14 is built with CUDA 12.6,13.0,13.2 (torch_wheel.tsv)
+    yes: CUDA 12.6 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
+    (torch_arch.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+
+A wheel without code for the card, a card that is newer than the wheel.
+
+  $ gpuprobe can torch==2.11+cu130 torch==2.11+cu126 --root $FIXTURES/venv-no-code-for-volta.host
+  torch==2.11+cu130: no
+    yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
+    yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
+    no: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 70
+    (torch_arch.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  torch==2.11+cu126: yes
+    yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
+    yes: CUDA 12.6 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
+    yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 70
+    (torch_arch.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  [2]
+
+What the tables do not know is unknown, never bad; a build that was never published is a no.
+
+  $ gpuprobe can torch==9.9 --root $FIXTURES/server-8gpu.host
+  torch==9.9: unknown
+    unknown: PyTorch 9.9 is not in this program's table; it may be newer (torch_wheel.tsv)
+  [3]
+  $ gpuprobe can torch==2.14+cu124 --root $FIXTURES/server-8gpu.host | head -n 2
+  torch==2.14+cu124: no
+    no: PyTorch 2.14 is built with CUDA 12.6,13.0,13.2 (torch_wheel.tsv)
+  $ gpuprobe can cuda==99.1 --root $FIXTURES/server-8gpu.host
+  cuda==99.1: unknown
+    unknown: CUDA 99.1 is newer than this program's table (cuda_driver.tsv)
+  [3]
+
+Other frameworks, toolkits and images.
+
+  $ gpuprobe can cuda==12.8 tensorflow==2.20 jax==0.12 --root $FIXTURES/toolkit-gcc-too-new.host
+  cuda==12.8: yes
+    yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    yes: driver 550.163.01 carries CUDA 12.4: programs run, but PTX of 12.8 does not compile on it
+    (driver_cuda.tsv)
+    yes: its nvcc takes gcc up to 14; this host has 14 (nvcc_gcc.tsv)
+  tensorflow==2.20: yes
+    yes: tensorflow 2.20 is built with CUDA 12.5 (tensorflow_cuda.tsv)
+    yes: CUDA 12.5 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+  jax==0.12: yes
+    yes: jax 0.12 is built with CUDA 12.0,13.0 (jax_cuda.tsv)
+    yes: CUDA 12.0 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+  $ gpuprobe can 'cuda>=12.8 driver>=550,driver<551' --root $FIXTURES/server-8gpu.host
+  cuda>=12.8 driver>=550,driver<551: yes
+    yes: driver 550.163.01 carries CUDA 12.4 (driver_cuda.tsv)
+  $ gpuprobe can 'cuda>=13.1' --root $FIXTURES/server-8gpu.host
+  cuda>=13.1: no
+    no: driver 550.163.01 carries CUDA 12.4; not met: cuda>=13.1 (driver_cuda.tsv)
+  [2]
+  $ gpuprobe can torch==2.14 --root $FIXTURES/nouveau.host
+  torch==2.14: no
+    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.2 (torch_wheel.tsv)
+    no: no NVIDIA driver is loaded (this host)
+    yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
+    (torch_arch.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  [2]
+  $ gpuprobe can torch==2.14+cpu --root $FIXTURES/laptop-no-gpu.host
+  torch==2.14+cpu: yes
+    yes: the wheel for CPUs needs no driver (PyTorch)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+
+A question that it cannot answer is refused with what it can.
+
+  $ gpuprobe can pytorch
+  gpuprobe: cannot say about 'pytorch': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, or an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8'
+  [64]
+  $ gpuprobe can 'cuda=>12' --root $FIXTURES/server-8gpu.host
+  gpuprobe: "cuda=>12" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
+  [64]
+  $ gpuprobe can torch==2.14+rocm6 --root $FIXTURES/server-8gpu.host
+  gpuprobe: '+rocm6' names no CUDA build: expected something like +cu126 or +cpu
+  [64]
+
+The exact lines for a host, Debian's own packages first.
+
+  $ gpuprobe recommend --root $FIXTURES/server-8gpu.host
+  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  2. only if PyTorch 2.14 with CUDA 13.2 is needed: driver 580.65.06 or newer:
+       # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+       apt install nvidia-open
+       reboot
+  $ gpuprobe recommend --root $FIXTURES/nouveau.host | head -n 4
+  1. Debian 12 packages driver 535.261.03, which drives this card:
+       # contrib non-free non-free-firmware in apt's sources
+       apt install linux-headers-6.1.0-41-amd64 nvidia-driver firmware-misc-nonfree
+       reboot
+  $ gpuprobe recommend --root $FIXTURES/blackwell-on-550.host
+  1. Debian's driver is older than this card:
+       # NVIDIA's repository: package cuda-keyring of this release
+       apt install nvidia-open
+       reboot
+  $ gpuprobe recommend --root $FIXTURES/laptop-no-gpu.host
+  1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
+       python3 -m venv venv && . venv/bin/activate
+       pip install torch --index-url https://download.pytorch.org/whl/cpu
+       # or Debian's own: apt install python3-torch
