@@ -348,7 +348,11 @@ def part_reboot(image):
 
 # ---- rivals ------------------------------------------------------------------------------------------------------------
 
-RACE = """i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $((70000 + i % 100)) >/proc/sys/vm/max_map_count; done"""
+# One rival writes all the time, another waits for our value and writes at once, into the moment before it is read back.
+RACES = (
+    """i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $((70000 + i % 100)) >/proc/sys/vm/max_map_count; done""",
+    """while [ ! -e /tmp/stop ]; do read v </proc/sys/vm/max_map_count; [ $v = 65530 ] || echo 77777 >/proc/sys/vm/max_map_count; done""",
+)
 
 
 def part_rivals(image):
@@ -380,10 +384,10 @@ def part_rivals(image):
 
 
 def race(vm, before):
-    """The rival writes all the time; we win or lose each time, and are whole each time."""
+    """We win or lose each time, and are whole each time."""
     statuses, bad = [], []
-    for _ in range(12):
-        rival = vm.begin(RACE)
+    for n in range(16):
+        rival = vm.begin(RACES[n % 4 > 0])
         status = vm.sh("gputune apply --only vm.").status
         vm.ok("touch /tmp/stop")
         vm.end(rival)
