@@ -37,7 +37,7 @@ struct bn_arms {
 	bool *on[2];		    /* per factor: is it on in the unchanged, in the changed arm? */
 	/* of a designed experiment: the arms of each block, NULL otherwise */
 	void (*next_block)(struct bn_arms *arms, int64_t block);
-	const void *design;
+	const void *design, *rows;
 };
 /* Find the factors; all are off in the unchanged arm and on in the changed one. */
 void bn_arms_init(struct bn_arms *arms);

@@ -2,11 +2,12 @@
 #include "bench/bench.h"
 #include "bench/cmds.h"
 #include "bench/launch.h"
+#include "bench/prove.h"
 #include "bench/spin.h"
 #include "bench/train.h"
 
 static const struct gt_cmd *const cmds[] = {
-	&bn_cmd_run,  &bn_cmd_ab,    &bn_cmd_resume,   &bn_cmd_compare, &bn_cmd_report,
+	&bn_cmd_run,  &bn_cmd_ab,    &bn_cmd_resume,  &bn_cmd_prove, &bn_cmd_compare, &bn_cmd_report,
 	&bn_cmd_list, &bn_cmd_train, &bn_cmd_launch, &bn_cmd_selftest, NULL,
 };
 

@@ -10,6 +10,7 @@
 #define PLAN_MAX	(4u << 20)
 
 static bool persist;
+static const char *only_proven;
 
 static void show(struct gt_cli *cli, const json_t *report)
 {
@@ -49,7 +50,14 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 	struct tn_plan_opts o = tn_choice();
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_json *report = NULL;
-	int r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
+	int r;
+
+	if (argc && only_proven)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "a receipt is applied by itself: no PLAN beside --only-proven");
+	if (only_proven)
+		r = tn_plan_proven(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
+	else
+		r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
 
 	if (!r)
 		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
@@ -65,6 +73,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 static const struct gt_opt apply_opts[] = {
 	TN_CHOICE_OPTS,
 	{ 0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional },
+	{ 0, "only-proven", "RECEIPT", "only what gpubench prove found to help on this host", GT_OPT_STR, &only_proven },
 	{ 0, "persist", NULL, "keep everything applied for the next boot too, in /etc", GT_OPT_FLAG, &persist },
 	{ 0 },
 };

@@ -74,6 +74,11 @@ def main():
         path = os.path.join(scratch, "result.json")
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path)
         validate_file(known, "a result of gpubench run holds to its schema", path, done)
+        receipt = os.path.join(scratch, "receipt.json")
+        done = tap.run("gpubench", "prove", "--workload", "sim", "--env", "GPUBENCH_SIM=effect=-.05", "--quick", "-o", path,
+                       "--receipt", receipt)
+        validate_file(known, "a proof of gpubench prove holds to its schema", path, done)
+        validate_file(known, "its receipt holds to its schema", receipt, done)
 
 
 if jsonschema:

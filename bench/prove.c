@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The phases of gpubench prove: what is compared with what, and what follows from it. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/design.h"
+#include "bench/prove.h"
+#include "lib/log.h"
+#include "tune/knob.h"
+
+#define ALPHA      .05
+#define AA_PAIRS   6
+#define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
+#define SPARE      10
+
+/* ---- one phase: a session of its own, kept whole in the document ---- */
+
+struct phase {
+	const char *name;
+	const char *what;     /* the change it is about, or NULL */
+	const char *workload; /* this one alone; NULL: those of the request */
+	size_t pairs, aa_pairs;
+	bool looks;
+	const struct bn_design *design;
+};
+
+static void by_design(struct bn_arms *arms, int64_t block)
+{
+	const struct bn_prove *p = arms->design;
+	const struct bn_design *d = arms->rows;
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		for (size_t i = 0; i < p->proof[k].n; i++) {
+			bool on = d->sign[(size_t)block * d->factors + k] > 0;
+
+			arms->on[1][p->proof[k].factor[i]] = on;
+			arms->on[0][p->proof[k].factor[i]] = !on;
+		}
+}
+
+static json_t *phase_frame(const struct bn_prove *p, const struct phase *ph)
+{
+	json_t *doc = json_deep_copy(p->stage->doc);
+
+	json_object_set_new(doc, "phase", json_pack("{s:s, s:s?}", "name", ph->name, "change", ph->what));
+	return doc;
+}
+
+/* Run it and analyse it. *ret is borrowed from p->doc. Returns the exit code of the analysis, or a negative errno. */
+static int run_phase(struct bn_prove *p, const struct phase *ph, json_t **ret)
+{
+	struct bn_arms *arms = &p->stage->arms;
+	const char *one[] = {ph->workload, NULL};
+	struct bn_look fixed = {ph->pairs, ALPHA};
+	struct bn_session s = {.design = "pairs",
+			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
+			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
+			       .looks = ph->looks ? bn_looks : &fixed,
+			       .n_looks = ph->looks ? bn_n_looks : 1,
+			       .aa_pairs = ph->aa_pairs,
+			       .quiet = p->cli->quiet,
+			       .stop = &gt_interrupted,
+			       .seed = gt_hash64(ph->name, strlen(ph->name),
+						 p->seed + json_array_size(json_object_get(p->doc, "phases"))) %
+				       1000000};
+	struct bn_limits limits = {.floor = .03};
+	gt_auto(bn_data) *data = NULL;
+	json_t *doc = phase_frame(p, ph);
+	struct bn_ops ops;
+	int r;
+
+	arms->design = ph->design ? p : NULL;
+	arms->rows = ph->design;
+	arms->next_block = ph->design ? by_design : NULL;
+	if (!ph->design)
+		bn_arms_declare(arms, doc);
+	arms->whole = p->doc;
+	json_array_append_new(json_object_get(p->doc, "phases"), doc);
+	bn_arms_ops(arms, &ops);
+	r = bn_session_run(&s, &ops, doc, &p->cli->err);
+	if (r < 0)
+		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(p->cli->err.msg));
+	if (r == 0)
+		r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
+	if (r < 0)
+		return r;
+	*ret = doc;
+	r = bn_analyze(data, &limits);
+	return ph->design && !data->interrupted && r != BN_EXIT_WRONG &&
+			       !gt_json_get_str(json_object_get(doc, "run"), "invalid", NULL)
+		       ? 0
+		       : r;
+}
+
+/* ---- reading a phase ---- */
+
+static const json_t *row_of(const json_t *doc, const char *metric)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	json_array_foreach(list, i, c) if (metric ? gt_streq(gt_json_get_str(c, "metric", NULL), metric)
+						  : gt_streq(gt_json_get_str(c, "role", NULL), "primary")) return c;
+	return NULL;
+}
+
+static double log_of(const json_t *row, const char *key)
+{
+	return log1p(gt_json_get_real(row, key, NAN) / 100);
+}
+
+static struct bn_effect effect_of(const json_t *row)
+{
+	return (struct bn_effect){.est = log_of(row, "change_pct"),
+				  .lo = log_of(row, "ci_low_pct"),
+				  .hi = log_of(row, "ci_high_pct"),
+				  .p = gt_json_get_real(row, "p", NAN),
+				  .n = (size_t)gt_json_get_int(row, "n", 0)};
+}
+
+static bool any_guard_worse(const json_t *doc)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	json_array_foreach(list, i, c)
+	{
+		const char *role = gt_json_get_str(c, "role", "");
+
+		if ((gt_streq(role, "guard") || gt_streq(role, "primary")) &&
+		    gt_streq(gt_json_get_str(c, "verdict", NULL), "worse"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_better(const json_t *doc)
+{
+	return gt_streq(gt_json_get_str(doc, "verdict", NULL), "better");
+}
+
+/* ---- the states of the host ---- */
+
+static void all(struct bn_prove *p, int arm, bool on)
+{
+	memset(p->stage->arms.on[arm], on, p->stage->arms.n_factor * sizeof(bool));
+}
+
+static void set(struct bn_prove *p, int arm, const struct bn_proof *f, bool on)
+{
+	for (size_t i = 0; i < f->n; i++)
+		p->stage->arms.on[arm][f->factor[i]] = on;
+}
+
+static void kept(struct bn_prove *p, int arm)
+{
+	all(p, arm, false);
+	for (size_t k = 0; k < p->n_proof; k++)
+		set(p, arm, &p->proof[k], p->proof[k].kept);
+}
+
+static const char *name_of(const struct bn_prove *p, const struct bn_proof *f)
+{
+	const struct bn_factor *first = &p->stage->arms.factor[f->factor[0]];
+
+	return f->n > 1 && first->knob ? first->knob->id : first->id;
+}
+
+/* Instances of one knob belong together. */
+static void make_groups(struct bn_prove *p)
+{
+	const struct bn_arms *a = &p->stage->arms;
+
+	p->proof = gt_xcalloc(a->n_factor + 1, sizeof(*p->proof));
+	for (size_t i = 0; i < a->n_factor; i++) {
+		struct bn_proof *f = NULL;
+
+		for (size_t k = 0; k < p->n_proof; k++) {
+			const struct bn_factor *first = &a->factor[p->proof[k].factor[0]];
+
+			if (a->factor[i].kind == BN_FACTOR_ITEM && first->kind == BN_FACTOR_ITEM &&
+			    first->knob == a->factor[i].knob)
+				f = &p->proof[k];
+		}
+		if (!f) {
+			f = &p->proof[p->n_proof++];
+			f->loss = f->alone = (struct bn_effect){NAN, -INFINITY, INFINITY, NAN, 0, false};
+			f->moved = -1;
+			f->method = "not measured";
+		}
+		f->factor = gt_xrealloc(f->factor, (f->n + 1) * sizeof(*f->factor));
+		f->factor[f->n++] = i;
+	}
+}
+
+/* ---- the phases ---- */
+
+static int total(struct bn_prove *p)
+{
+	struct phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = AA_PAIRS, .looks = p->looks};
+	const json_t *row;
+	json_t *doc = NULL;
+	int r;
+
+	all(p, 0, false);
+	all(p, 1, true);
+	r = run_phase(p, &ph, &doc);
+	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
+		return r;
+	row = row_of(doc, NULL);
+	if (!row)
+		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
+				    "no primary metric was measured: nothing can be proved");
+	p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
+	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
+	p->margin = log_of(row, "margin_pct");
+	return 0;
+}
+
+/* Among all the others and by itself. */
+static int one_by_one(struct bn_prove *p, struct bn_proof *f)
+{
+	struct phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs};
+	json_t *doc = NULL;
+	int r;
+
+	all(p, 0, true);
+	set(p, 0, f, false);
+	all(p, 1, true);
+	r = run_phase(p, &ph, &doc);
+	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
+		return r;
+	f->loss = effect_of(row_of(doc, p->metric));
+	f->guard_worse = any_guard_worse(doc);
+	f->method = "leave-one-out";
+	if (p->n_proof == 1) { /* it would be the same comparison again */
+		f->alone = f->loss;
+		return 0;
+	}
+	ph.name = "add-one";
+	all(p, 0, false);
+	all(p, 1, false);
+	set(p, 1, f, true);
+	r = run_phase(p, &ph, &doc);
+	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
+		return r;
+	f->alone = effect_of(row_of(doc, p->metric));
+	return 0;
+}
+
+static int all_at_once(struct bn_prove *p)
+{
+	gt_autofree struct bn_effect *e = gt_xcalloc(p->n_proof + 1, sizeof(*e));
+	gt_auto(bn_data) *data = NULL;
+	gt_autofree size_t *row = NULL;
+	struct bn_design d;
+	struct phase ph = {.name = "design", .design = &d};
+	bn_auto_pairs pairs = {0};
+	struct bn_rng rng;
+	json_t *doc = NULL;
+	int r;
+
+	bn_rng_seed(&rng, p->seed);
+	bn_design_make(p->n_proof, SPARE, &rng, &d);
+	ph.pairs = d.rows;
+	r = run_phase(p, &ph, &doc);
+	if (r == 0)
+		r = bn_data_from_doc(doc, "design", &data, &p->cli->err);
+	for (size_t m = 0; r == 0 && m < data->n_metrics; m++)
+		if (gt_streq(data->metrics[m].id, p->metric))
+			bn_pairs_collect(data, m, BN_KIND_AB, &pairs);
+	row = gt_xcalloc(pairs.n + 1, sizeof(*row));
+	for (size_t i = 0; i < pairs.n; i++)
+		row[i] = (size_t)pairs.block[i];
+	bn_design_fit(&d, pairs.d, row, pairs.n, ALPHA, e);
+	for (size_t k = 0; k < p->n_proof && r == 0; k++) {
+		p->proof[k].loss = e[k];
+		p->proof[k].method = "fold-over design";
+	}
+	/* Its two arms are mixtures: what they differ by means nothing by itself. */
+	if (doc) {
+		json_object_set_new(doc, "comparisons", json_array());
+		json_object_set_new(doc, "verdict", json_string("measured"));
+	}
+	bn_design_clear(&d);
+	return r;
+}
+
+static void judge(struct bn_prove *p)
+{
+	gt_autofree double *pv = gt_xcalloc(p->n_proof + 1, sizeof(*pv));
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		pv[k] = p->proof[k].loss.p;
+	bn_holm(pv, p->n_proof, pv);
+	for (size_t k = 0; k < p->n_proof; k++) {
+		struct bn_proof *f = &p->proof[k];
+
+		f->p_adj = pv[k];
+		f->verdict = bn_decide(p->higher, f->loss, pv[k], ALPHA, p->margin);
+		f->kept = !f->guard_worse &&
+			  (f->verdict == BN_BETTER || (p->keep_inconclusive && f->verdict == BN_INCONCLUSIVE));
+	}
+}
+
+/* A group that moved is split: each instance by itself, among all the others. */
+static int split_groups(struct bn_prove *p)
+{
+	size_t n = p->n_proof;
+	int r = 0;
+
+	for (size_t k = 0; k < n && r == 0; k++) {
+		struct bn_proof group = p->proof[k];
+
+		if (group.n < 2 || group.verdict == BN_SAME || !isfinite(group.loss.est))
+			continue;
+		p->proof = gt_xrealloc(p->proof, (p->n_proof + group.n) * sizeof(*p->proof));
+		for (size_t i = 0; i < group.n && r == 0; i++) {
+			struct bn_proof *f = i ? &p->proof[p->n_proof++] : &p->proof[k];
+
+			*f = group;
+			f->factor = gt_xcalloc(1, sizeof(size_t));
+			f->factor[0] = group.factor[i];
+			f->n = 1;
+			r = one_by_one(p, f);
+		}
+		free(group.factor);
+	}
+	if (p->n_proof > n && r == 0)
+		judge(p);
+	return r;
+}
+
+/* Does what it claims to act on move with it? */
+static int mechanisms(struct bn_prove *p)
+{
+	for (size_t k = 0; k < p->n_proof; k++) {
+		struct bn_proof *f = &p->proof[k];
+		const struct tn_knob *knob = p->stage->arms.factor[f->factor[0]].knob;
+		const struct bn_workload *w = knob && knob->mechanism[0] ? bn_workload_find(knob->mechanism) : NULL;
+		struct phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = 9};
+		json_t *doc = NULL, *c;
+		size_t i;
+		int r;
+
+		if (!f->kept || !w || !w->run || (w->unavailable && w->unavailable(p->cli->fs)))
+			continue;
+		ph.workload = w->id;
+		kept(p, 0);
+		kept(p, 1);
+		set(p, 0, f, false);
+		r = run_phase(p, &ph, &doc);
+		if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
+			return r;
+		f->moved = 0;
+		json_array_foreach(json_object_get(doc, "comparisons"), i, c) f->moved |=
+			gt_json_get_real(c, "p_adjusted", 1) <= ALPHA;
+	}
+	return 0;
+}
+
+/* Only what is seen again in new data counts: the estimates that chose it flatter it. */
+static int confirm(struct bn_prove *p)
+{
+	struct phase ph = {.name = "confirm", .pairs = p->pairs, .looks = p->looks};
+	size_t n = 0;
+	json_t *doc = NULL;
+	int r;
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		n += p->proof[k].kept;
+	if (!n)
+		return 0;
+	all(p, 0, false);
+	kept(p, 1);
+	r = run_phase(p, &ph, &doc);
+	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
+		return r;
+	json_object_set_new(p->doc, "confirmed", json_boolean(is_better(doc)));
+	json_object_set_new(p->doc, "confirm", json_deep_copy(row_of(doc, p->metric)));
+	if (n == p->n_proof)
+		return 0;
+	ph = (struct phase){.name = "kept against all", .pairs = p->pairs};
+	all(p, 0, true);
+	r = run_phase(p, &ph, &doc);
+	if (r >= 0 && r < BN_EXIT_INCOMPARABLE) {
+		struct bn_effect e = effect_of(row_of(doc, p->metric));
+
+		json_object_set_new(p->doc, "as_good_as_all", json_boolean(bn_not_worse(p->higher, e, p->margin)));
+		r = 0;
+	}
+	return r < 0 || r >= BN_EXIT_INCOMPARABLE ? r : 0;
+}
+
+static void say_plan(const struct bn_prove *p)
+{
+	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs, each = 2 * p->n_proof * p->pairs,
+	       order = 2;
+
+	while (order < p->n_proof + 1)
+		order *= 2;
+	if (p->n_proof == 1)
+		each = p->pairs;
+	else if (p->n_proof > ONE_BY_ONE)
+		each = (p->n_proof + SPARE + order - 1) / order * order;
+	if (!p->cli->quiet)
+		fprintf(stderr,
+			"gpubench: %zu changes, %s: at most %zu pairs of launches, then up to %zu for each that is "
+			"kept, "
+			"seed %llu\n",
+			p->n_proof, p->n_proof > ONE_BY_ONE ? "all at once in a fold-over design" : "one by one",
+			2 * decide + AA_PAIRS + each + p->pairs, (size_t)9, (unsigned long long)p->seed);
+}
+
+int bn_prove_run(struct bn_prove *p)
+{
+	int r;
+
+	make_groups(p);
+	say_plan(p);
+	json_object_set_new(p->doc, "confirmed", json_false());
+	r = total(p);
+	if (r == 0 && p->n_proof > ONE_BY_ONE)
+		r = all_at_once(p);
+	for (size_t k = 0; k < p->n_proof && r == 0 && p->n_proof <= ONE_BY_ONE; k++)
+		r = one_by_one(p, &p->proof[k]);
+	if (r == 0) {
+		judge(p);
+		r = split_groups(p);
+	}
+	if (r == 0)
+		r = mechanisms(p);
+	return r == 0 ? confirm(p) : r;
+}
+
+void bn_prove_clear(struct bn_prove *p)
+{
+	for (size_t k = 0; k < p->n_proof; k++)
+		free(p->proof[k].factor);
+	free(p->proof);
+	free(p->metric);
+	json_decref(p->doc);
+}

@@ -1,0 +1,99 @@
+Which of the changes help? The workload is a command whose step really takes 5 % less with FAST and 3 % more with SLOW; OTHER
+does nothing. Only what helps is kept, and it is confirmed on fresh data.
+
+  $ cat > step.sh <<'END'
+  > awk -v fast="$FAST" -v slow="$SLOW" -v seed="$RANDOM$$" 'BEGIN { srand(seed); for (i = 0; i < 9; i++)
+  >   printf "t %.7f\n", .1 * (fast ? .95 : 1) * (slow ? 1.03 : 1) * (1 + .002 * (rand() - .5)) }'
+  > END
+  $ prove() { gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s "$@" -- bash step.sh; }
+  $ prove --env FAST=1 --env SLOW=1 --env OTHER=1 --seed 5 -o all.json --receipt receipt.json
+  CHANGE                 EFFECT * KEPT MECHANISM (glob)
+  env.FAST (none) -> 1  * better  yes  names none (glob)
+  env.SLOW (none) -> 1  * worse   no   names none (glob)
+  env.OTHER (none) -> 1 * same    no   names none (glob)
+  
+  cmd, lower is better. PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
+
+The receipt says of each change its effect with an interval, how it was found, and how to put it back; the document has every
+phase.
+
+  $ python3 - <<'END'
+  > import json
+  > d, r = json.load(open("all.json")), json.load(open("receipt.json"))
+  > print([p["phase"]["name"] for p in d["phases"]])
+  > for k in r["knobs"]:
+  >     e = k["effect"]
+  >     print(k["id"], k["method"], round(e["change_pct"]), e["ci_low_pct"] < e["change_pct"] < e["ci_high_pct"], e["n"], k["revert"])
+  > print(r["confirmed"], round(r["confirm"]["change_pct"]), r["as_good_as_all"])
+  > END
+  ['total', 'leave-one-out', 'add-one', 'leave-one-out', 'add-one', 'leave-one-out', 'add-one', 'confirm', 'kept against all']
+  env.FAST leave-one-out -5 True 9 unset FAST
+  env.SLOW leave-one-out 3 True 9 unset SLOW
+  env.OTHER leave-one-out 0 True 9 unset OTHER
+  True -5 True
+
+Beyond six changes all of them are measured at once, each launch informing each change; placebos are not kept.
+
+  $ for i in 1 2 3 4 5 6 7 8; do set -- "$@" --env P$i=1; done
+  $ prove "$@" --env FAST=1 --env SLOW=1 --seed 6 -o ten.json --receipt ten-receipt.json > ten.txt; grep -c ' no  ' ten.txt; grep -E 'FAST|SLOW|PROVED' ten.txt
+  9
+  env.FAST (none) -> 1 * better  yes  names none (glob)
+  env.SLOW (none) -> 1 * worse   no   names none (glob)
+  cmd, lower is better. PROVED: 1 of 10 changes help, confirmed on fresh data: * (glob)
+  $ python3 -c 'import json; d = json.load(open("ten.json")); print([(p["phase"]["name"], p["run"]["looks"][0]["pairs"]) for p in d["phases"]])'
+  [('total', 9), ('design', 32), ('confirm', 9), ('kept against all', 9)]
+
+Where nothing helps that is the answer.
+
+  $ prove --env OTHER=1 --seed 7 | tail -1
+  cmd, lower is better. PROVED: nothing here helps this workload; leave the host as it is
+
+A receipt is for this host under this kernel and driver, and for 90 days. Only knobs of the host are applied from it.
+
+  $ edit() { python3 -c "import json, sys; d = json.load(open('receipt.json')); $1; json.dump(d, open('x.json', 'w'))"; }
+  $ edit 'd["knobs"] = []'; gputune apply --only-proven x.json
+  Nothing to change.
+  $ edit 'd["host"] = "0123456789abcdef"'; gputune apply --only-proven x.json
+  gputune: x.json was measured on another host (0123456789abcdef, this one is *): prove it here (glob)
+  [3]
+  $ edit 'd["kernel"] = "5.4.0"'; gputune apply --only-proven x.json
+  gputune: x.json was measured under kernel 5.4.0, this is *: prove it again (glob)
+  [3]
+  $ edit 'd["nvidia_driver"] = "999.1"'; gputune apply --only-proven x.json
+  gputune: x.json was measured with NVIDIA driver 999.1, this is *: prove it again (glob)
+  [3]
+  $ edit 'd["created_unix"] -= 100 * 86400'; gputune apply --only-proven x.json
+  gputune: x.json is 100 days old; what helps may have changed: prove it again
+  [3]
+  $ edit 'd["confirmed"] = False'; gputune apply --only-proven x.json
+  gputune: x.json proves nothing: no change was confirmed on fresh data
+  [3]
+  $ edit 'd["schema"] = "gpubench-receipt/2"'; gputune apply --only-proven x.json
+  gputune: x.json: * (glob)
+  [3]
+  $ gputune apply --only-proven receipt.json plan.json
+  gputune: a receipt is applied by itself: no PLAN beside --only-proven
+  [64]
+
+What was proved is what is written, here on a tree; all else of the profile is left alone.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune plan --root root --json > plan.json
+  $ edit 'p = json.load(open("plan.json")); d.update(host=p["host"], kernel=p["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="400000")]'
+  $ gputune apply --root root --only-proven x.json
+  KNOB             BEFORE   OURS RESULT
+  vm.max_map_count  * 400000 written (glob)
+  $ gputune revert --root root | tail -1
+  vm.max_map_count  * 400000 restored (glob)
+  $ edit 'd.update(host=json.load(open("plan.json"))["host"], kernel=json.load(open("plan.json"))["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="-7; reboot")]'
+  $ gputune apply --root root --only-proven x.json
+  gputune: * (glob)
+  [3]
+
+What cannot prove anything is refused before it is measured.
+
+  $ gpubench prove --env A=1 --pairs 5 -- true
+  gpubench: --pairs takes 9 or more: fewer cannot prove several changes
+  [64]
+  $ gpubench prove --env A=1 --quiet --quick -- false
+  gpubench: total: the command: exit status 1; nothing is proved
+  [5]
