@@ -127,6 +127,24 @@ struct rt_node *rt_avg_pool(struct rt_graph *g, struct rt_node *x, int window, i
 /* Zeros before and after the last dimension. */
 struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int after);
 
+/*
+ * An op of your own, of f32 tensors: one const struct, which must outlive its graphs; runtime/example/user_gelu.c is one.
+ * shapes[i] is that of input i, shapes[inputs] that of the result. The functions may run OpenMP teams of `threads`.
+ */
+#define RT_USER_INPUTS	4
+struct rt_user_op {
+	const char *name;
+	int inputs; /* 1 to RT_USER_INPUTS */
+	/* The result's shape, or a negative errno with its sentence. NULL: that of the first input. */
+	int (*shape)(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err);
+	void (*forward)(const float *const *in, float *y, const struct rt_shape *shapes, int threads);
+	/* Assign dx[i] of each input from dy; dx[i] is NULL where nobody wants it. NULL: the op has no gradient. */
+	void (*backward)(const float *const *in, const float *y, const float *dy, float *const *dx,
+			 const struct rt_shape *shapes, int threads);
+	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes); /* the plain definition */
+};
+struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in);
+
 /* Losses: scalars (1), where rt_compile starts. */
 #define RT_IGNORE	(-100) /* a target that does not count, as in torch */
 /* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE. Fused with the linear
@@ -243,6 +261,7 @@ void rt_set_lr(struct rt_program *p, double lr);
 /* Memory of a tensor inside the program, valid until rt_program_free: parameters and buffers always (they may be written between
  * steps); values only with no_reuse; gradients only with keep_gradients (the sum over the update so far, before its loss
  * scale is undone and before clipping), NULL if the loss does not depend on n. NULL too for a node that fusion removed. */
+/* A program without optimizer and gradients looks at its parameters anew after each rt_value() of one of them. */
 float *rt_value(struct rt_program *p, const struct rt_node *n);
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
 int64_t rt_program_parameters(const struct rt_program *p); /* elements of all parameters */

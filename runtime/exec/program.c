@@ -134,6 +134,7 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 	if (p->opt.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	rt_program_init_params(p);
+	p->stale = true;
 	return 0;
 }
 
@@ -226,8 +227,10 @@ float *rt_value(struct rt_program *p, const struct rt_node *n)
 
 	if (!own || own->dtype != RT_F32)
 		return NULL;
-	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER)
+	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER) {
+		p->stale = true;
 		return own->data;
+	}
 	return p->opt.no_reuse && rt_maker(&p->plan.ir, own) ? own->data : NULL;
 }
 

@@ -23,6 +23,7 @@ struct rt_program {
 	struct rt_plan plan;
 	struct rt_arena arena;
 	struct rt_cpu cpu;
+	bool stale; /* parameters may have changed since the calls that run once ran */
 	int64_t step;
 	int64_t steps_profiled;
 	/* the update under way */

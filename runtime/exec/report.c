@@ -26,6 +26,7 @@ static double call_bytes(const struct rt_program *p)
 static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phase phase)
 {
 	double flops = 0, low = 0, bytes = 0, seconds = 0;
+	const char *name = rt_ops[id]->name;
 	json_t *row;
 	int n = 0;
 
@@ -35,6 +36,7 @@ static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phas
 		if (c->op->id != id || c->phase != phase)
 			continue;
 		n++;
+		name = c->attr.user ? c->attr.user->name : name;
 		flops += c->op->flops ? c->op->flops(c) : 0;
 		low += c->op->flops && c->op->low && c->in[0]->dtype != RT_F32 ? c->op->flops(c) : 0;
 		bytes += rt_call_bytes(c);
@@ -42,7 +44,7 @@ static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phas
 	}
 	if (!n)
 		return NULL;
-	row = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", rt_ops[id]->name, "phase", phase_names[phase], "calls", n, "flops",
+	row = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", name, "phase", phase_names[phase], "calls", n, "flops",
 			gt_json_real(flops), "bytes", gt_json_real(bytes));
 	json_object_set_new(row, "low_flops", gt_json_real(low));
 	if (p->opt.profile && p->steps_profiled)

@@ -167,7 +167,9 @@ static double forward(struct rt_program *p, const struct rt_run *run, int *ret_n
 	if (p->opt.poison)
 		poison((float *)(p->arena.base + p->plan.pinned_bytes), p->plan.arena_bytes - p->plan.pinned_bytes);
 	for (; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
-		run_call(p, i, run);
+		if (!p->plan.ir.calls[i]->once || p->stale)
+			run_call(p, i, run);
+	p->stale = false;
 	*ret_next = i;
 	return (double)*(const float *)p->plan.loss->data;
 }
@@ -297,6 +299,7 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	/* what is drawn during a step (dropout) differs between the ranks */
 	run->seed = p->opt.seed + (p->ddp ? (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 32 : 0);
 	run->batch = p->step * p->opt.accum + p->batches;
+	run->eval = !rt_plan_trains(&p->plan);
 	run->step = p->step + 1;
 	run->profiled = p->step >= PROFILE_SKIP;
 	run->update = p->batches + 1 == p->opt.accum;

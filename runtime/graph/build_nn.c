@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public builders of images and of the smaller ops. */
+#include <errno.h>
 #include "runtime/graph/ir.h"
 
 static struct rt_node *unary(struct rt_graph *g, enum rt_op_id op, const char *name, struct rt_node *x, const struct rt_attr *attr)
@@ -122,4 +123,19 @@ struct rt_node *rt_batchnorm(struct rt_graph *g, struct rt_node *x, struct rt_no
 		return NULL;
 	return rt_apply(g, RT_OP_BATCHNORM, &(struct rt_attr){ .eps = eps, .rate = momentum },
 			(struct rt_node *[]){ x, gain, bias, running_mean, running_var }, 5);
+}
+
+struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in)
+{
+	if (g->err.code)
+		return NULL;
+	if (op->inputs < 1 || op->inputs > RT_USER_INPUTS || !op->forward || !op->reference) {
+		gt_fail(&g->err, EINVAL, "op %s: it has %d inputs (1 to %d are possible), and needs forward and reference",
+			op->name, op->inputs, RT_USER_INPUTS);
+		return NULL;
+	}
+	for (int i = 0; i < op->inputs; i++)
+		if (rt_missing(g, op->name, in[i], in[i]))
+			return NULL;
+	return rt_apply(g, RT_OP_USER, &(struct rt_attr){ .user = op }, in, op->inputs);
 }

@@ -51,6 +51,7 @@ struct rt_attr {
 	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
 	int stream;		     /* dropout: its own random numbers */
 	int bucket;		     /* of gradients: which */
+	const struct rt_user_op *user;
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
 };
@@ -65,6 +66,7 @@ struct rt_call {
 	enum rt_phase phase;
 	const char *origin; /* name of the forward node whose gradient this call makes, or of the parameter; NULL: forward */
 	bool again;	    /* makes once more what a forward call made (pass/checkpoint.c) */
+	bool once; /* of parameters alone: runs when these may have changed, its results stay */
 	double seconds; /* with options.profile: summed over steps */
 };
 
@@ -94,6 +96,7 @@ enum rt_op_id {
 	RT_OP_REDUCE, RT_OP_REDUCE_BWD, RT_OP_SOFTMAX, RT_OP_SOFTMAX_BWD,
 	RT_OP_RMSNORM, RT_OP_RMSNORM_BWD,
 	RT_OP_MUL, RT_OP_AFFINE, RT_OP_DROPOUT, RT_OP_MATMUL,
+	RT_OP_USER, RT_OP_USER_BWD, RT_OP_FOLD,
 	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
 	RT_OP_DOT,
 	RT_OP_CAST, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,

@@ -156,6 +156,56 @@ static struct rt_node *residual_block(struct rt_graph *g, struct rt_node **out)
 	return weigh(g, rt_add(g, y, x), out);
 }
 
+/* y (M) = a (M,N) b (N): two inputs of different shapes, a result of a third. */
+static int times_shape(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err)
+{
+	if (shapes[0].n != 2 || shapes[1].n != 1 || shapes[0].d[1] != shapes[1].d[0])
+		return gt_fail(err, EINVAL, "times wants (M,N) and (N)");
+	*ret = RT_SHAPE(shapes[0].d[0]);
+	return 0;
+}
+
+static void times_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+{
+	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
+		y[i] = 0;
+		for (int64_t j = 0; j < shapes[0].d[1]; j++)
+			y[i] += in[0][i * shapes[0].d[1] + j] * in[1][j];
+	}
+}
+
+static void times_backward(const float *const *in, const float *y, const float *dy, float *const *dx,
+			   const struct rt_shape *shapes, int threads)
+{
+	int64_t m = shapes[0].d[0], n = shapes[0].d[1];
+
+	for (int64_t i = 0; dx[0] && i < m * n; i++)
+		dx[0][i] = dy[i / n] * in[1][i % n];
+	for (int64_t j = 0; dx[1] && j < n; j++) {
+		dx[1][j] = 0;
+		for (int64_t i = 0; i < m; i++)
+			dx[1][j] += dy[i] * in[0][i * n + j];
+	}
+}
+
+static void times_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+{
+	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
+		y[i] = 0;
+		for (int64_t j = 0; j < shapes[0].d[1]; j++)
+			y[i] += in[0][i * shapes[0].d[1] + j] * in[1][j];
+	}
+}
+
+static const struct rt_user_op times = { "times", 2, times_shape, times_forward, times_backward, times_reference };
+
+static struct rt_node *user(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *b = p(g, "b", S(7)), *in[2] = { rt_relu(g, p(g, "a", S(7, 7))), b };
+
+	return weigh(g, rt_add(g, rt_user(g, &times, in), b), out);
+}
+
 static struct rt_node *resnet(struct rt_graph *g, struct rt_node **out)
 {
 	*out = NULL;
@@ -224,6 +274,7 @@ const struct op_case nn_cases[] = {
 	{ "batchnorm_rows", batchnorm_rows, 0 },
 	{ "batchnorm_relu", batchnorm_relu, 0 },
 	{ "residual_block", residual_block, 0 },
+	{ "user", user, 0 },
 	{ "resnet", resnet, 0 },
 	{ "bert", bert, 0 },
 	{ "vit", vit, 0 },
@@ -337,6 +388,59 @@ START_TEST(batchnorm_keeps_running_statistics)
 	ck_assert_double_eq_tol(got, want, 1e-5);
 	ck_assert_int_lt(rt_step(prog, (const void *[]){ bad, w }, &m, NULL), 0);
 	ck_assert_float_eq_tol(*mean, 1.2f, 1e-6f);
+}
+END_TEST
+
+/* A bias before a batchnorm is left out of the product and still counts in the running mean; what an inference program makes
+ * of all that, with the batchnorm folded into the product, is what rt_eval of the training program gives. */
+START_TEST(batchnorm_folds_for_inference)
+{
+	double loss[3];
+	float running[2][16];
+
+	for (int mode = 0; mode < 3; mode++) { /* plain, trained with fusion, inference */
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *prog = NULL;
+		gt_auto_json *report = NULL;
+		gt_autofree char *text = NULL;
+		struct rt_node *x = rt_input(g, "x", RT_F32, S(3, 5, 5, 16)), *y;
+		struct rt_options opt = { .keep_gradients = mode < 2, .no_fuse = mode == 0, .no_reuse = true };
+		struct rt_metrics m = { 0 };
+		struct leaves l;
+
+		y = rt_conv2d(g, x, p(g, "w", S(16, 16, 3, 3)), p(g, "b", S(16)), (struct rt_conv2d){ .pad = 1 });
+		y = rt_relu(g, norm(g, y, "bn"));
+		y = rt_dot(g, y, rt_input(g, "weights", RT_F32, S(3, 5, 5, 16)));
+		ck_assert_int_eq(rt_compile(g, y, &opt, &prog, NULL), 0);
+		leaves_make(&l, g, 7, 5);
+		leaves_load(&l, g, prog);
+		for (int i = 0; mode < 2 && i < 3; i++)
+			ck_assert_int_eq(rt_step(prog, l.input, &m, NULL), 0);
+		for (int i = 0; i < 16; i++)
+			if (mode < 2)
+				running[mode][i] = rt_value(prog, rt_graph_node(g, "bn.mean"))[i];
+			else
+				rt_value(prog, rt_graph_node(g, "bn.mean"))[i] = running[1][i];
+		for (int i = 0; i < 16; i++)
+			rt_value(prog, rt_graph_node(g, "bn.var"))[i] = 0.5f + 0.1f * (float)i;
+		ck_assert_int_eq(rt_eval(prog, l.input, &loss[mode], NULL), 0);
+		report = rt_program_report(prog);
+		text = json_dumps(report, 0);
+		ck_assert_int_eq(mode == 2, strstr(text, "1 batchnorms folded into the products before them, 1 relus") != NULL);
+		ck_assert_int_eq(mode == 1, strstr(text, "1 biases before them left out") != NULL);
+		/* What is made once is made again when a parameter may have changed. */
+		for (int i = 0; i < 16; i++)
+			rt_value(prog, rt_graph_node(g, "bn.gain"))[i] = 0;
+		for (int i = 0; i < 16; i++)
+			rt_value(prog, rt_graph_node(g, "bn.bias"))[i] = -1;
+		ck_assert_int_eq(rt_eval(prog, l.input, &m.loss, NULL), 0);
+		ck_assert_double_eq(m.loss, 0);
+		leaves_free(&l);
+	}
+	ck_assert_double_eq_tol(loss[1], loss[0], 1e-4 * fabs(loss[0]));
+	ck_assert_double_eq_tol(loss[2], loss[0], 1e-4 * fabs(loss[0]));
+	for (int i = 0; i < 16; i++)
+		ck_assert_float_eq_tol(running[0][i], running[1][i], 1e-5f);
 }
 END_TEST
 
@@ -454,6 +558,7 @@ TCase *case_nn(void)
 	tcase_add_test(t, dropout_drops_its_share);
 	tcase_add_test(t, dropout_is_the_same_on_any_threads_and_none_in_eval);
 	tcase_add_test(t, batchnorm_keeps_running_statistics);
+	tcase_add_test(t, batchnorm_folds_for_inference);
 	tcase_add_test(t, ignored_targets_do_not_count);
 	tcase_add_loop_test(t, shapes_that_do_not_fit_are_named, 0, GT_ARRAY_SIZE(bad_cases));
 	return t;
