@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's own NVIDIA user space (non-free) unpacked into a root: real libraries with real version strings, and a real NVML
+that says that no driver is loaded. Downloads by an apt of its own that changes nothing of this host; needs the network, and is
+therefore no part of `make check`: make check-nvidia, or DEBS=DIRECTORY with SUITE/*.deb already there."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ.get("TOP_BUILDDIR", ".")
+TOOL = os.path.abspath(os.path.join(BUILD, "gpuprobe"))
+MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+PACKAGES = ["libnvidia-ml1", "nvidia-smi", "libcuda1"]
+VERSIONS = {"bookworm": ("535.", "12.2"), "trixie": ("550.", "12.4")}
+number, failed = 0, 0
+
+
+def tell(name, offences, skipped=None):
+    global number, failed
+    number += 1
+    print(f"{'not ok' if offences else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
+    for line in offences:
+        print(f"#   {line}")
+    failed += bool(offences)
+
+
+def apt(state, suite):
+    for d in ("lists/partial", "cache/archives/partial", "etc"):
+        os.makedirs(os.path.join(state, d))
+    with open(os.path.join(state, "status"), "w", encoding="ascii"):
+        pass
+    with open(os.path.join(state, "etc/sources.list"), "w", encoding="ascii") as f:
+        f.write(f"deb [signed-by={KEYS}] {MIRROR} {suite} main contrib non-free non-free-firmware\n")
+    return ["apt-get", "-qq", "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}/cache", "-o",
+            f"Dir::Etc::SourceList={state}/etc/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null", "-o",
+            f"Dir::State::status={state}/status", "-o", "Acquire::Languages=none"]
+
+
+def debs(suite, scratch):
+    given = os.environ.get("DEBS")
+    if given:
+        return [p for p in glob.glob(os.path.join(given, suite, "*.deb")) if os.path.basename(p).split("_")[0] in PACKAGES]
+    cmd, place = apt(os.path.join(scratch, "apt-" + suite), suite), os.path.join(scratch, "debs-" + suite)
+    os.makedirs(place)
+    for more in (["update"], ["download", *PACKAGES]):
+        if subprocess.run(cmd + more, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+            return []
+    return glob.glob(os.path.join(place, "*.deb"))
+
+
+def make_root(root, packages):
+    for p in packages:
+        subprocess.run(["dpkg-deb", "-x", p, root], check=True)
+    lib = os.path.join(root, "usr/lib/x86_64-linux-gnu")
+    for real in glob.glob(os.path.join(lib, "nvidia/current/*.so.1")):     # what Debian's alternatives do when configured
+        link = os.path.join(lib, os.path.basename(real))
+        if not os.path.lexists(link):
+            os.symlink("nvidia/current/" + os.path.basename(real), link)
+    for path, text in {"proc/sys/kernel/osrelease": "6.1.0-41-amd64\n", "etc/os-release": "ID=debian\nPRETTY_NAME=Debian\n",
+                       "etc/ld.so.conf": "/usr/lib/x86_64-linux-gnu\n", "proc/sys/kernel/version": "#1 SMP\n"}.items():
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), "w", encoding="ascii") as f:
+            f.write(text)
+    subprocess.run(["/sbin/ldconfig", "-r", root], stderr=subprocess.DEVNULL, check=False)
+
+
+def report(*args, env=None):
+    done = subprocess.run([TOOL, "--json", *args], env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, check=False)
+    return json.loads(done.stdout)
+
+
+def suite(name, scratch):
+    branch, _ = VERSIONS[name]
+    found = debs(name, scratch)
+    if len(found) < len(PACKAGES):
+        tell(f"{name}: the real libraries are read", [], "Debian's non-free packages cannot be downloaded")
+        return
+    root = os.path.join(scratch, name)
+    make_root(root, found)
+    libs = {l["soname"]: l for l in report("--root", root)["host"]["nvidia"]["libraries"]}
+    bad = [f"{so}: {libs.get(so)}" for so in ("libcuda.so.1", "libnvidia-ml.so.1")
+           if not str(libs.get(so, {}).get("version")).startswith(branch) or libs[so]["rule"] != "ld.so.cache"]
+    tell(f"{name}: libcuda and libnvidia-ml are found by the loader's cache and tell their versions", bad)
+    done = subprocess.run([TOOL, "loads", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "--json", "--root", root],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    objects = json.loads(done.stdout)["runs"][0]["objects"]
+    tell(f"{name}: the needs of the real libcuda are read", [] if any(o["name"] == "libc.so.6" for o in objects) else [str(objects)])
+    if os.path.exists("/sys/module/nvidia"):
+        tell(f"{name}: the real NVML says that no driver is loaded", [], "a driver is loaded here")
+        return
+    place = os.path.dirname(os.path.realpath(os.path.join(root, "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1")))
+    nv = report(env={"LD_LIBRARY_PATH": place})["host"]["nvidia"]
+    tell(f"{name}: the real NVML says that no driver is loaded", [] if nv["nvml"] == "error" and nv["nvml_text"] == "Driver Not Loaded"
+         else [f"{nv['nvml']}: {nv['nvml_text']}"])
+
+
+with tempfile.TemporaryDirectory() as top:
+    for each in VERSIONS:
+        suite(each, top)
+print(f"1..{number}")
+sys.exit(1 if failed else 0)
