@@ -18,6 +18,9 @@
 
 #define HELD_OUT_BATCHES	4
 #define BALANCE_RUNS		6 /* the first warms up */
+/* Plain evaluations make about 1 Gflop/s: minutes. A share of the largest gradient beyond which it is wrong, not f32. */
+#define GRADIENT_CHECK_FLOPS	1e11
+#define GRADIENT_CHECK_OFF	1e-3
 #define DIM_MAX			(UINT64_C(1) << 24)
 
 struct run {
@@ -35,6 +38,7 @@ struct run {
 	json_t *ranks; /* what was measured over all of them */
 	struct rt_metrics last;
 	struct rt_peaks peaks;
+	struct rt_gradient_check checked;
 	uint64_t rss_bytes;
 	uint64_t skipped; /* updates */
 	long faults;
@@ -91,7 +95,7 @@ static int check_options(const struct run *r, struct gt_err *err)
 {
 	const struct bn_train_options *o = &r->o;
 	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->size, o->steps,
-				  o->warmup, o->accum, o->checkpoint };
+				  o->warmup, o->accum, o->checkpoint, o->check_gradients };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i] > DIM_MAX)
@@ -254,6 +258,39 @@ static const void *const *our_rows(const struct run *r, const void *ret[2])
 	for (int k = 0; k < 2; k++)
 		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
 	return ret;
+}
+
+/* Before training, on the first batch: what the program calls the gradient is one. */
+static int check_gradients(struct run *r, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_options opt = { .threads = (int)r->o.threads, .seed = r->o.seed, .keep_gradients = true };
+	struct bn_train_options ours = r->o;
+	const void *rows[2];
+	struct rt_node *loss;
+	int status;
+
+	if (!r->o.check_gradients)
+		return 0;
+	if (rt_program_flops(r->program) * (double)r->o.check_gradients > GRADIENT_CHECK_FLOPS)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--check-gradients: the plain definition of this model would take too long; take smaller "
+				    "sizes or fewer elements");
+	if (r->text)
+		rt_text_batch(r->text, r->o.seed, 0, (int64_t)r->all_rows, (int64_t)r->o.seq, r->input[0],
+			      r->input[1]);
+	ours.batch = r->rows;
+	loss = r->model->declare(g, &ours);
+	status = rt_compile(g, loss, &opt, &p, err);
+	if (!status)
+		status = rt_check_gradients(g, loss, p, our_rows(r, rows), (int)r->o.check_gradients, &r->checked, err);
+	if (!status && r->checked.worst > GRADIENT_CHECK_OFF)
+		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM, "the gradient of %s[%lld] is %g; differences say %g",
+				    rt_node_name(r->checked.node), (long long)r->checked.element, r->checked.got,
+				    r->checked.numeric);
+	r->checked.node = NULL;
+	return status;
 }
 
 /* With ranks, the first one alone: the parameters are the same everywhere. */
@@ -499,6 +536,9 @@ static json_t *document(const struct run *r)
 		put_peaks(doc, &r->peaks);
 	if (r->ranks)
 		json_object_update(json_object_get(doc, "ddp"), r->ranks);
+	if (r->o.check_gradients)
+		json_object_set_new(doc, "gradient_check", json_pack("{s:i, s:o}", "checked", r->checked.checked, "worst",
+								     gt_json_real(r->checked.worst)));
 	return doc;
 }
 
@@ -523,6 +563,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = make_inputs(&r, err);
 	if (!status && r.o.balance)
 		status = balance(&r, err);
+	if (!status)
+		status = check_gradients(&r, err);
 	if (!status)
 		status = held_out(&r, &r.before, err);
 	if (!status)

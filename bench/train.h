@@ -20,6 +20,7 @@ struct bn_train_options {
 	double lr;
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages */
 	bool profile;		/* time every op, beside what this host can do at best */
+	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
 	bool anomaly;		/* look at everything that is written */
 	const char *trace;	/* write a Chrome trace of the last steps there */
 	const char *compress;	/* NULL: gradients travel as they are */

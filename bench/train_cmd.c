@@ -45,6 +45,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "seed", "N", "seed of parameters and batches; 0 means 1", GT_OPT_UINT, &options.seed },
 	{ 0, "profile", NULL, "time every op, beside what this host can do at best", GT_OPT_FLAG, &options.profile },
 	{ 0, "trace", "FILE", "the last steps as a trace for Chrome or Perfetto", GT_OPT_STR, &options.trace },
+	{ 0, "check-gradients", "N", "first check N elements of the gradient by differences", GT_OPT_UINT,
+	  &options.check_gradients },
 	{ 0, "anomaly", NULL, "stop at the first value that is not finite and name its op", GT_OPT_FLAG, &options.anomaly },
 	{ 0 },
 };
@@ -157,6 +159,10 @@ static void print_text(const json_t *doc, bool color)
 	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
 	       gt_json_get_real(doc, "minor_faults_per_step", 0));
+	if (json_is_object(json_object_get(doc, "gradient_check")))
+		printf("gradients  %lld elements checked by differences, off by %.2g of the largest at most\n",
+		       (long long)gt_json_get_int(json_object_get(doc, "gradient_check"), "checked", 0),
+		       gt_json_get_real(json_object_get(doc, "gradient_check"), "worst", 0));
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
 	if (json_object_get(doc, "ddp"))
 		print_ranks(doc, json_object_get(doc, "ddp"));

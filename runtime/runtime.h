@@ -276,6 +276,17 @@ int rt_program_threads(const struct rt_program *p);
  *   type), "bytes", "seconds" (per step; only with profile) }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
+/* One step of p (keep_gradients, no optimizer) on inputs, and of its gradients `samples` elements, drawn from all parameters in
+ * turn, against central differences of rt_reference(). That is slow: two plain evaluations of the graph per sample. */
+struct rt_gradient_check {
+	int checked;
+	double worst; /* largest difference, as a share of its tensor's largest gradient */
+	const struct rt_node *node; /* where; NULL if nothing was checked or nothing differs */
+	int64_t element;
+	double got, numeric;
+};
+int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, struct rt_program *p, const void *const *inputs,
+		       int samples, struct rt_gradient_check *ret, struct gt_err *err);
 /* With options.trace: the last steps (RT_TRACE_EVENTS calls) in Chrome's trace format, for chrome://tracing or Perfetto: one
  * event per call with its tensors, flops and bytes, and the bytes that are live at each as a counter. */
 #define RT_TRACE_EVENTS	65536

@@ -99,6 +99,14 @@ Each technique can be left out; the loss stays what it was.
   gpubench: --without magic: fuse, reuse, assign, early-update and huge-pages can be left out
   [64]
 
+Gradients can be checked against differences of the plain definition, on sizes that allow it.
+
+  $ gpubench train gpt --batch 1 --seq 8 --layers 1 --width 16 --heads 2 --steps 1 --lr 0.01 --check-gradients 40 --quiet | grep gradients
+  gradients  40 elements checked by differences, off by [0-9.e-]+ of the largest at most (re)
+  $ gpubench train gpt2 --batch 1 --seq 8 --check-gradients 100 --quiet
+  gpubench: --check-gradients: the plain definition of this model would take too long; take smaller sizes or fewer elements
+  [64]
+
 The debug switch names the op and the forward node whose gradient it made.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --anomaly --quiet

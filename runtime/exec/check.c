@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's gradients against finite differences of the graph's plain definition in double. */
+#include <errno.h>
+#include <math.h>
+#include "runtime/exec/program.h"
+
+#define STEP	1e-5 /* of the difference, times the parameter's size */
+
+struct checked {
+	const struct rt_graph *g;
+	const struct rt_node *loss;
+	double **values; /* of each leaf, as rt_reference takes them */
+	int n;
+};
+
+static double *leaf_values(struct rt_program *p, const struct rt_node *n, const void *input)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	const void *from = n->role == RT_ROLE_INPUT ? input : rt_value(p, n);
+	double *v = gt_xcalloc((size_t)count, sizeof(*v));
+
+	for (int64_t i = 0; i < count; i++)
+		v[i] = n->dtype == RT_I32 ? (double)((const int32_t *)from)[i] : (double)((const float *)from)[i];
+	return v;
+}
+
+static int difference(const struct checked *c, int leaf, int64_t element, double *ret, struct gt_err *err)
+{
+	double *x = &c->values[leaf][element], old = *x, h = STEP * fmax(fabs(old), 0.01), above = 0, below = 0;
+	int r;
+
+	*x = old + h;
+	r = rt_reference(c->g, c->loss, (const double *const *)c->values, &above, err);
+	*x = old - h;
+	if (!r)
+		r = rt_reference(c->g, c->loss, (const double *const *)c->values, &below, err);
+	*x = old;
+	*ret = (above - below) / (2 * h);
+	return r;
+}
+
+static double largest(const float *x, int64_t n)
+{
+	double most = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		most = fmax(most, fabs((double)x[i]));
+	return most;
+}
+
+/* Element `sample` of the check: parameters in turn, elements drawn by its number. */
+static int check_one(const struct checked *c, struct rt_program *p, int leaf, uint64_t sample, struct rt_gradient_check *ret,
+		     struct gt_err *err)
+{
+	const struct rt_node *n = rt_graph_leaf(c->g, leaf);
+	int64_t count = rt_shape_elements(&n->shape), element = (int64_t)(rt_random_u64(1, 2, sample) % (uint64_t)count);
+	const float *d = rt_gradient(p, n);
+	double numeric = 0, off;
+	int r = difference(c, leaf, element, &numeric, err);
+
+	if (r)
+		return r;
+	off = fabs((double)d[element] - numeric) / fmax(fmax(largest(d, count), fabs(numeric)), 1e-8);
+	ret->checked++;
+	if (!(off <= ret->worst)) {
+		ret->worst = off;
+		ret->element = element;
+		ret->node = n;
+		ret->got = (double)d[element];
+		ret->numeric = numeric;
+	}
+	return 0;
+}
+
+int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, struct rt_program *p, const void *const *inputs,
+		       int samples, struct rt_gradient_check *ret, struct gt_err *err)
+{
+	struct checked c = { .g = g, .loss = loss, .n = rt_graph_leaves(g) };
+	struct rt_metrics m;
+	int input = 0, r;
+
+	if (!p->opt.keep_gradients || p->opt.optimizer.kind != RT_NO_OPTIMIZER)
+		return gt_fail(err, EINVAL, "gradients are checked with keep_gradients and no optimizer");
+	*ret = (struct rt_gradient_check){ .worst = 0 };
+	r = rt_step(p, inputs, &m, err);
+	if (r)
+		return r;
+	c.values = gt_xcalloc((size_t)c.n + 1, sizeof(*c.values));
+	for (int i = 0; i < c.n; i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+
+		c.values[i] = leaf_values(p, n, n->role == RT_ROLE_INPUT ? inputs[input++] : NULL);
+	}
+	for (int i = 0, leaf = 0, idle = 0; !r && i < samples && idle <= c.n; leaf = (leaf + 1) % c.n) {
+		idle++;
+		if (!rt_node_is_param(rt_graph_leaf(g, leaf)) || !rt_gradient(p, rt_graph_leaf(g, leaf)))
+			continue;
+		r = check_one(&c, p, leaf, (uint64_t)i++, ret, err);
+		idle = 0;
+	}
+	for (int i = 0; i < c.n; i++)
+		free(c.values[i]);
+	free(c.values);
+	return r;
+}
