@@ -10,11 +10,14 @@
  *     "loss": "loss", "steps": 1, "watch": ["y"],
  *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0, "amp": "bf16", "accum": 1, "clip_norm": 0,
  *                  "loss_scale": 0 (not 0: the scaler is on and starts there), "scale_interval": 0 },
+ *     "eval": 0 (batches),
  *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0 } }
  *
  * Reads NAME.bin for every parameter and buffer, and for every input one tensor per step, one behind the other. Writes
  * losses.bin and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin
  * for every parameter, NAME.out.bin for every buffer and every node in "watch".
+ * With "eval", that many batches of every input are read from NAME.eval.bin after the last step, rt_eval runs each, and
+ * WATCH.eval.out.bin receives the first watched node of all of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -330,6 +333,48 @@ static int run(struct test *t, struct gt_err *err)
 	return r ? r : gt_file_write(path, (const char *)losses, (size_t)steps * sizeof(double), 0644, err);
 }
 
+/* The first watched node for batches that were not trained on. */
+static int evaluate(const struct test *t, struct gt_err *err)
+{
+	const char *name = json_string_value(json_array_get(json_object_get(t->doc, "watch"), 0));
+	size_t batches = (size_t)gt_json_get_int(t->doc, "eval", 0), bytes;
+	const struct rt_node *watched = name ? rt_graph_node(t->graph, name) : NULL;
+	gt_autofree char *out = NULL;
+	char *input[GT_ARRAY_SIZE(t->input)] = { NULL };
+	int r = 0, k = 0;
+
+	if (!batches)
+		return 0;
+	if (!watched || !rt_value(t->program, watched))
+		return gt_fail(err, EINVAL, "eval wants a node to watch that the program keeps");
+	bytes = (size_t)rt_shape_elements(rt_node_shape(watched)) * 4;
+	out = gt_xcalloc(batches, bytes);
+	for (int i = 0; !r && i < rt_graph_leaves(t->graph); i++) {
+		const struct rt_node *n = rt_graph_leaf(t->graph, i);
+		gt_autofree char *file = gt_xasprintf("%s.eval", rt_node_name(n));
+		size_t len = 0;
+
+		if (rt_node_is_param(n) || rt_node_is_buffer(n))
+			continue;
+		r = load(t, file, t->input_bytes[k], &input[k], &len, err);
+		if (!r && len != batches * t->input_bytes[k])
+			r = gt_fail(err, EINVAL, "%s: %zu bytes for %zu batches", file, len, batches);
+		k++;
+	}
+	for (size_t b = 0; !r && b < batches; b++) {
+		const void *in[GT_ARRAY_SIZE(input)];
+		double loss;
+
+		for (int i = 0; i < k; i++)
+			in[i] = input[i] + b * t->input_bytes[i];
+		r = rt_eval(t->program, in, &loss, err);
+		memcpy(out + b * bytes, rt_value(t->program, watched), bytes);
+	}
+	for (int i = 0; i < k; i++)
+		free(input[i]);
+	return r ? r : save(t, name, "eval.out", out, batches * bytes, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct test t = { .dir = argv[1], .graph = rt_graph_new() };
@@ -350,6 +395,8 @@ int main(int argc, char **argv)
 		r = build(&t, &err);
 	if (!r)
 		r = run(&t, &err);
+	if (!r)
+		r = evaluate(&t, &err);
 	if (r)
 		fprintf(stderr, "rt_case: %s\n", err.msg);
 	rt_program_free(t.program);
