@@ -113,7 +113,7 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
 }
 
-static const struct gt_opt capture_opts[] = { PR_OPT_CUDA, PR_OPT_NVML_TIMEOUT, { 0 } };
+static const struct gt_opt capture_opts[] = { PR_OPT_CUDA, PR_OPT_DATA, PR_OPT_NVML_TIMEOUT, { 0 } };
 const struct gt_cmd pr_cmd_capture = {
 	.name = "capture",
 	.args = "FILE",

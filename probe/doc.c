@@ -279,6 +279,12 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "packages", packages_json(h));
 	json_object_set_new(doc, "kernel_log", log_json(h));
 	json_object_set_new(doc, "ways", ways_json(h));
+	json_object_set_new(doc, "data",
+			    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "path", gt_json_str(h->data.path), "mount",
+				      gt_json_str(h->data.mount), "fstype", gt_json_str(h->data.fstype), "source",
+				      gt_json_str(h->data.source), "disk",
+				      h->data.disk ? json_string(h->data.disk->name) : json_null(), "free_bytes",
+				      pr_num_json(h->data.free_bytes)));
 	json_object_set_new(doc, "container_runtime", runtime_json(h));
 	json_object_set_new(doc, "python", python_json(h));
 	return doc;

@@ -12,6 +12,10 @@ extern double pr_nvml_timeout_s;
 extern bool pr_ask_cuda;
 #define PR_OPT_CUDA                                                                                                    \
 	{ 0, "cuda", NULL, "also start CUDA in a child process and report its own answer", GT_OPT_FLAG, &pr_ask_cuda }
+/* --data, for the commands that look at a data set's disk. */
+extern const char *pr_data_dir;
+#define PR_OPT_DATA                                                                                                    \
+	{ 0, "data", "DIR", "also look at the disk behind the data set in DIR", GT_OPT_STR, &pr_data_dir }
 struct pr_host;
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret);
 

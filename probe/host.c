@@ -54,6 +54,8 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	if (!opts->hardware)
 		discover_software(fs, h, opts);
 	pr_discover_devices(fs, h);
+	if (opts->data)
+		pr_discover_data(fs, h, opts->data);
 	pr_find_contradictions(fs, h);
 	pr_discover_identity(fs, h);
 	*ret = h;

@@ -199,6 +199,13 @@ struct pr_host {
 	struct {
 		struct pr_num docker, toolkit, configured; /* dockerd; nvidia-ctk; docker or CDI knows the GPUs */
 	} container_runtime;
+	struct {
+		const char *path;     /* as asked for with --data; NULL: not asked */
+		enum pr_state state;
+		const char *mount, *fstype, *source; /* NULL: not known */
+		const struct pr_block *disk; /* behind it, NULL if there is none to be seen */
+		struct pr_num free_bytes;
+	} data;
 	size_t stale_shm;	 /* files that NCCL left in /dev/shm */
 	struct pr_str virt;	 /* "kvm", "vmware", "wsl", "virtual machine" …; absent: bare metal as far as can be seen */
 	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
@@ -224,6 +231,7 @@ struct pr_discover_opts {
 				 * quota, memory, nodes, NVIDIA's GPUs by PCI, BLAS. The rest stays unknown or empty. */
 	bool hardware;		/* not what is installed: libraries, packages, Python and the kernel's log stay unknown */
 	bool cuda;		/* ask libcuda to start, too */
+	const char *data;	/* a directory to look at, NULL for none */
 	double nvml_timeout_s;	/* 0: 10 s */
 };
 

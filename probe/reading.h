@@ -30,6 +30,7 @@ void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the e
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir); /* after the disks */
 void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the NVIDIA stack */
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);

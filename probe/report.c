@@ -232,19 +232,23 @@ static const char *format, *output;
 static const char *const formats[] = { "text", "json", "line", "markdown", "openmetrics", NULL };
 double pr_nvml_timeout_s;
 bool pr_ask_cuda;
+const char *pr_data_dir;
 static const struct gt_opt report_opts[] = {
 	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
 	{ 'f', "format", "FORMAT", "text, json, line (for monitoring), markdown or openmetrics", GT_OPT_CHOICE, &format, formats },
 	{ 'o', "output", "FILE", "write the report to FILE, whole or not at all; not for text", GT_OPT_STR, &output },
 	PR_OPT_CUDA,
+	PR_OPT_DATA,
 	PR_OPT_NVML_TIMEOUT,
 	{ 0 },
 };
 
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 {
-	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s, .cuda = pr_ask_cuda };
+	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s, .cuda = pr_ask_cuda, .data = pr_data_dir };
 
+	if (pr_data_dir && *pr_data_dir != '/')
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--data needs an absolute path, not '%s'", pr_data_dir);
 	if (pr_nvml_timeout_s < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--nvml-timeout needs a time above 0, not %g",
 				    pr_nvml_timeout_s);

@@ -62,6 +62,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_memory,
 	&pr_check_blas,
 	&pr_check_shm,
+	&pr_check_data,
 	&pr_check_memlock,
 	&pr_check_balancing,
 	&pr_check_governor,

@@ -9,11 +9,11 @@ extern const struct pr_check pr_check_gpu_present, pr_check_preempt_rt, pr_check
 	pr_check_count, pr_check_toolkit, pr_check_gpu_node, pr_check_pcie_width, pr_check_persistence, pr_check_blas,
 	pr_check_shm, pr_check_balancing, pr_check_governor, pr_check_quota, pr_check_vfio, pr_check_uvm,
 	pr_check_libcuda, pr_check_wheels, pr_check_topology, pr_check_memory, pr_check_memlock, pr_check_cpu_features,
-	pr_check_cuda_init, pr_check_acs, pr_check_bar1, pr_check_compute_mode, pr_check_container_devices,
-	pr_check_container_lost, pr_check_cudnn, pr_check_ecc, pr_check_fabric, pr_check_forward, pr_check_glibc,
-	pr_check_gsp, pr_check_hmm, pr_check_host_compiler, pr_check_init, pr_check_iommu, pr_check_legacy,
-	pr_check_libraries, pr_check_lost, pr_check_mig, pr_check_nccl, pr_check_next_kernel, pr_check_nvlink,
-	pr_check_nvml_library, pr_check_open_required, pr_check_p2p, pr_check_peermem, pr_check_ptx, pr_check_require,
-	pr_check_reset, pr_check_runtime, pr_check_throttle, pr_check_too_new, pr_check_toolkit_glibc,
-	pr_check_torch_arch, pr_check_torch_driver, pr_check_visible;
+	pr_check_cuda_init, pr_check_data, pr_check_acs, pr_check_bar1, pr_check_compute_mode,
+	pr_check_container_devices, pr_check_container_lost, pr_check_cudnn, pr_check_ecc, pr_check_fabric,
+	pr_check_forward, pr_check_glibc, pr_check_gsp, pr_check_hmm, pr_check_host_compiler, pr_check_init,
+	pr_check_iommu, pr_check_legacy, pr_check_libraries, pr_check_lost, pr_check_mig, pr_check_nccl,
+	pr_check_next_kernel, pr_check_nvlink, pr_check_nvml_library, pr_check_open_required, pr_check_p2p,
+	pr_check_peermem, pr_check_ptx, pr_check_require, pr_check_reset, pr_check_runtime, pr_check_throttle,
+	pr_check_too_new, pr_check_toolkit_glibc, pr_check_torch_arch, pr_check_torch_driver, pr_check_visible;
 #endif

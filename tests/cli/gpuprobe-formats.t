@@ -101,3 +101,20 @@ A report for people is not written to a file by mistake.
   [64]
   $ ls
   gpuprobe.prom
+
+What a data set lies on: NVMe, a spinning disk, the network, a container's layer.
+
+  $ for d in near 'spinning disk' far layer none; do gpuprobe -v --data "/data/$d" --root $FIXTURES/data-sets.host | grep -A1 '^host.data'; done
+  host.data            pass   /data/near lies on nvme0n1 (NVMe, ext4), 763 GiB free, read-ahead 128
+                              KiB
+  host.data            warn   /data/spinning disk lies on the spinning disk sda (xfs): shuffled reads
+                              wait for its head
+  host.data            warn   /data/far lies on /data/far (nfs4), a network file system: every epoch
+                              reads it over the network
+  host.data            warn   /data/layer lies on /data/layer (overlay), the container's own layer:
+                              slow, and gone with the container
+  host.data            unknown what /data/none lies on cannot be read (absent)
+  host.memlock         skip    no InfiniBand or RoCE device
+  $ gpuprobe --data here
+  gpuprobe: --data needs an absolute path, not 'here'
+  [64]
