@@ -6,7 +6,7 @@
 #include <string.h>
 #include "sysctl/sysctl.h"
 
-static const char *const dirs[] = { "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d" };
+static const char *const parents[] = { "/etc", "/run", "/usr/local/lib", "/usr/lib" };
 
 /* ---- which files, in which order ------------------------------------------------------------------------------ */
 
@@ -28,19 +28,20 @@ static bool has_name(const struct gt_strv *files, const char *name)
 	return false;
 }
 
-static int list_files(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct gt_strv *ret, struct gt_err *err)
+int sc_dropins(struct gt_fsroot *fs, const char *kind, const struct sc_overlay *overlay, struct gt_strv *ret, struct gt_err *err)
 {
-	for (size_t d = 0; d < GT_ARRAY_SIZE(dirs); d++) {
+	for (size_t d = 0; d < GT_ARRAY_SIZE(parents); d++) {
+		gt_autofree char *dir = gt_xasprintf("%s/%s", parents[d], kind);
 		gt_auto_strv names = { 0 };
-		int r = gt_fs_list(fs, dirs[d], &names);
+		int r = gt_fs_list(fs, dir, &names);
 
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-			return gt_fail_errno(err, -r, "cannot list %s", dirs[d]);
-		if (overlay && overlay->text && gt_starts_with(overlay->path, dirs[d]) &&
-		    overlay->path[strlen(dirs[d])] == '/' && !gt_strv_has(&names, base_name(overlay->path)))
+			return gt_fail_errno(err, -r, "cannot list %s", dir);
+		if (overlay && overlay->text && gt_starts_with(overlay->path, dir) && overlay->path[strlen(dir)] == '/' &&
+		    !gt_strv_has(&names, base_name(overlay->path)))
 			gt_strv_add(&names, base_name(overlay->path));
 		for (size_t i = 0; i < names.n; i++) {
-			gt_autofree char *path = gt_xasprintf("%s/%s", dirs[d], names.v[i]);
+			gt_autofree char *path = gt_xasprintf("%s/%s", dir, names.v[i]);
 
 			if (!gt_ends_with(names.v[i], ".conf") || *names.v[i] == '.' || has_name(ret, names.v[i]))
 				continue;
@@ -163,7 +164,7 @@ static void settle(struct sc_conf *c)
 int sc_conf_load(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct sc_conf **ret, struct gt_err *err)
 {
 	gt_auto(sc_conf) *c = gt_xcalloc(1, sizeof(*c));
-	int r = list_files(fs, overlay, &c->files, err);
+	int r = sc_dropins(fs, "sysctl.d", overlay, &c->files, err);
 
 	if (r < 0)
 		return r;

@@ -74,3 +74,68 @@ char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_knob *k, 
 				    key->counterpart, TN_SYSCTL_D_PATH);
 	return NULL;
 }
+
+bool tn_persist_before_ours(const char *file)
+{
+	gt_autofree char *name = gt_xstrdup(strrchr(file, '/'));
+	char *colon = strrchr(name, ':');
+
+	if (colon)
+		*colon = '\0';
+	return strcmp(name, strrchr(TN_TMPFILES_D_PATH, '/')) < 0;
+}
+
+/* "w /sys/… - - - - VALUE", also w!, w+ and the like; the argument is the rest of the line. */
+static void take_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, unsigned no)
+{
+	char *save = NULL, *type = strtok_r(line, " \t", &save), *path = strtok_r(NULL, " \t", &save);
+
+	if (!type || *type != 'w' || !path || tn_tmpfiles_find(t, path))
+		return;
+	for (int skip = 0; skip < 4; skip++) /* mode, user, group, age */
+		if (!strtok_r(NULL, " \t", &save))
+			return;
+	t->line = gt_xrealloc(t->line, (t->n + 1) * sizeof(*t->line));
+	t->line[t->n++] = (struct tn_tmpfile){ gt_xstrdup(path), gt_xstrdup(save ? gt_strip(save) : ""),
+					       gt_xasprintf("%s:%u", file, no) };
+}
+
+void tn_tmpfiles_load(struct gt_fsroot *fs, struct tn_tmpfiles *ret)
+{
+	gt_auto_strv files = { 0 };
+
+	*ret = (struct tn_tmpfiles){ 0 };
+	sc_dropins(fs, "tmpfiles.d", NULL, &files, NULL);
+	for (size_t i = 0; i < files.n; i++) {
+		gt_autofree char *text = NULL;
+		unsigned n = 0;
+
+		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0) /* masked, or not for us to read */
+			continue;
+		for (char *line = text, *next; line; line = next) {
+			next = strchr(line, '\n');
+			if (next)
+				*next++ = '\0';
+			take_tmpfile(ret, line, files.v[i], ++n);
+		}
+	}
+}
+
+void tn_tmpfiles_clear(struct tn_tmpfiles *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->line[i].path);
+		free(t->line[i].value);
+		free(t->line[i].by);
+	}
+	free(t->line);
+	*t = (struct tn_tmpfiles){ 0 };
+}
+
+const struct tn_tmpfile *tn_tmpfiles_find(const struct tn_tmpfiles *t, const char *path)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(t->line[i].path, path))
+			return &t->line[i];
+	return NULL;
+}

@@ -16,6 +16,7 @@ struct make {
 	const struct tn_profile *profile;
 	struct tn_facts facts;
 	struct sc_conf *boot;
+	struct tn_tmpfiles tmpfiles;
 	struct tn_plan *plan;
 };
 
@@ -181,6 +182,10 @@ static void find_conflict(const struct make *m, struct tn_item *i)
 		if (who)
 			gt_buf_printf(&b, "%s%s", b.len ? "; " : "", who);
 	}
+	if (i->knob->form == TN_TMPFILES_D && i->at_boot_by && !tn_value_equal(i->at_boot, i->wanted) &&
+	    !gt_starts_with(i->at_boot_by, TN_TMPFILES_D_PATH ":") && tn_persist_before_ours(i->at_boot_by))
+		gt_buf_printf(&b, "%s%s sets it to %s, and of two lines for one path the first counts", b.len ? "; " : "",
+			      i->at_boot_by, i->at_boot);
 	if (b.len)
 		i->conflict = gt_buf_take(&b);
 }
@@ -188,7 +193,12 @@ static void find_conflict(const struct make *m, struct tn_item *i)
 static void predict_boot(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
+	const struct tn_tmpfile *t = i->knob->form == TN_TMPFILES_D ? tn_tmpfiles_find(&m->tmpfiles, i->path) : NULL;
 
+	if (t) {
+		i->at_boot = gt_xstrdup(t->value);
+		i->at_boot_by = gt_xstrdup(t->by);
+	}
 	if (!a)
 		return;
 	i->at_boot = gt_xstrdup(a->value);
@@ -286,7 +296,9 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 	m.plan->kernel = gt_xstrdup(m.host->kernel.release.v ? m.host->kernel.release.v : "");
 	m.plan->optional = m.opts->optional;
 	tn_facts_read(fs, &m.facts);
+	tn_tmpfiles_load(fs, &m.tmpfiles);
 	consider_all(&m);
+	tn_tmpfiles_clear(&m.tmpfiles);
 	tn_facts_clear(&m.facts);
 	*ret = m.plan;
 	return 0;

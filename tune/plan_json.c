@@ -26,9 +26,10 @@ static json_t *item_json(const struct tn_item *i)
 						      json_null());
 	json_object_set_new(o, "conflict", gt_json_str(i->conflict));
 	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(k->form)));
-	json_object_set_new(o, "at_boot", k->key ? json_pack("{s:o, s:o}", "value", gt_json_str(i->at_boot), "decided_by",
-							     gt_json_str(i->at_boot_by)) :
-						   json_null());
+	json_object_set_new(o, "at_boot", k->key || k->form == TN_TMPFILES_D ?
+						  json_pack("{s:o, s:o}", "value", gt_json_str(i->at_boot), "decided_by",
+							    gt_json_str(i->at_boot_by)) :
+						  json_null());
 	json_object_set_new(o, "evidence", json_null()); /* filled by gpubench prove: unmeasured on this host so far */
 	return o;
 }

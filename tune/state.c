@@ -11,6 +11,7 @@ struct verify {
 	struct gt_fsroot *fs;
 	const struct tn_journal *j;
 	struct sc_conf *boot;
+	struct tn_tmpfiles tmpfiles;
 	json_t *report;
 	size_t drift, boot_drift;
 };
@@ -35,6 +36,25 @@ static bool file_is_held(const struct tn_entry *const *held, size_t n, const cha
 	return false;
 }
 
+/* The same of a value that systemd-tmpfiles writes. */
+static void verify_tmpfiles(struct verify *v, const struct tn_entry *e, json_t *o, bool persisted)
+{
+	const struct tn_tmpfile *t = tn_tmpfiles_find(&v->tmpfiles, e->path);
+	const char *value = t ? t->value : NULL, *by = t ? t->by : NULL;
+	gt_autofree char *beaten = NULL;
+
+	json_object_set_new(o, "at_boot", json_pack("{s:o, s:o}", "value", gt_json_str(value), "decided_by", gt_json_str(by)));
+	if (!persisted || tn_value_equal(value, e->new_value))
+		return;
+	beaten = by ? gt_xasprintf("%s sets it to %s, and of two lines for one path the first counts", by, value) :
+		      gt_xasprintf("nothing in %s sets it any more", TN_TMPFILES_D_PATH);
+	tn_report_set_str(o, "overridden", beaten);
+	if (!strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
+		tn_report_set_str(o, "result", "lost at boot");
+		v->boot_drift++;
+	}
+}
+
 /* What the next boot will make of a sysctl that is meant to stay, and which line decides it. */
 static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
 {
@@ -43,6 +63,8 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	gt_autofree char *by = NULL, *beaten = NULL;
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
 
+	if (k && k->form == TN_TMPFILES_D)
+		verify_tmpfiles(v, e, o, persisted);
 	if (!k || !k->key)
 		return;
 	a = sc_boot_value(v->boot, k->key);
@@ -115,7 +137,9 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	v.j = j;
 	v.boot = boot;
 	v.report = tn_report_new("verify");
+	tn_tmpfiles_load(fs, &v.tmpfiles);
 	verify_all(&v);
+	tn_tmpfiles_clear(&v.tmpfiles);
 	*ret_exit = exit_of(j, v.drift + v.boot_drift);
 	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :
 					      v.boot_drift   ? "lost at boot" :

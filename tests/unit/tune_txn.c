@@ -279,6 +279,32 @@ static void reboot(const char *id)
 	ck_assert_int_eq(gt_fs_write_value(b.fs, BOOT_ID, id), 0);
 }
 
+/* Of two lines for one path systemd-tmpfiles takes the first (252: "Duplicate line for path, ignoring"). */
+START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
+{
+	const char *path = "/sys/kernel/mm/transparent_hugepage/defrag";
+	gt_auto_strv only = { 0 };
+	gt_auto(tn_plan) *plan = NULL;
+	gt_autofree char *line = gt_xasprintf("# site\nw! %s - - - - always\n", path);
+
+	gt_strv_add(&only, "thp.defrag");
+	box_put(&b, "/usr/lib/tmpfiles.d/95-late.conf", line);
+	apply(&(struct tn_plan_opts){ .only = &only }, true);
+	ck_assert_int_eq(verify(), 0); /* ours comes first */
+	box_put(&b, "/usr/lib/tmpfiles.d/50-early.conf", line);
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	box_put(&b, "/etc/tmpfiles.d/50-early.conf", "# masked by the admin\n");
+	ck_assert_int_eq(verify(), 0);
+	box_remove(&b, "/etc/tmpfiles.d/50-early.conf");
+	revert(0);
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &only }, &plan, &err), 0);
+	ck_assert_str_eq(plan->item[0].at_boot, "always");
+	ck_assert_str_eq(plan->item[0].at_boot_by, "/usr/lib/tmpfiles.d/50-early.conf:2");
+	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "50-early.conf:2"));
+	gt_strv_clear(&only);
+}
+END_TEST
+
 START_TEST(without_a_boot_id_nothing_is_taken_for_undone)
 {
 	gt_autofree char *id = NULL;
@@ -531,6 +557,7 @@ TCase *tune_txn_case(void)
 		a_torn_last_record_is_a_step_that_never_happened,
 		damage_in_the_middle_is_one_sentence_and_nothing_changes,
 		a_forged_journal_writes_nowhere_else,
+		an_earlier_file_of_tmpfiles_is_seen_to_win,
 		a_knob_of_another_version_is_no_damage,
 		only_listed_paths_are_written,
 		no_link_of_the_state_or_etc_is_followed_out,
