@@ -81,7 +81,7 @@ A number that is none of this world, and a command that fails in one arm only, g
 
 What was measured survives kill -9, and resume goes on as if nothing had happened: the same order, no pair torn apart.
 
-  $ rm -f n; timeout --foreground -s KILL 1.5 gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
+  $ rm -f n; $TESTDIR/cli/strike KILL cut.json '"t_s"' 5 -- gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
   [137]
   $ gpubench resume cut.json --quiet | grep -E '^VERDICT'
   VERDICT WORSE: cmd +* (glob)

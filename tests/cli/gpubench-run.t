@@ -86,7 +86,7 @@ A workload that fails in one arm only gives no verdict; one that always fails is
 
 ^C keeps what was measured, and says so in the file: exit status 5.
 
-  $ timeout --foreground --preserve-status -s INT 1 gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
+  $ $TESTDIR/cli/strike INT cut.json '"t_s"' 3 -- gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
   gpubench: interrupted; the settings are back, what was measured is in cut.json; go on with: gpubench resume cut.json
   [5]
   $ python3 -c 'import json; d = json.load(open("cut.json")); print(len(d["launches"]) > 2, d["run"]["interrupted"], d["verdict"])'
