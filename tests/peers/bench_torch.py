@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our training step beside PyTorch's, on the same cores, in interleaved rounds of fresh processes.
 
-Usage: bench_torch.py GPUBENCH [--rounds N] [--jobs a,b,...] [--results DIR] [--python PATH]
+Usage: bench_torch.py GPUBENCH [--rounds N] [--jobs a,b,...] [--results DIR] [--python PATH] [--newest PATH]
 Three arms: gpubench train; PyTorch as Debian starts it; PyTorch at its best here (OpenMP flavour of OpenBLAS instead of the
 pthread one, glibc's malloc told to keep its memory, images with their channels innermost). All get the same number of threads. Results go to DIR/cpu.json (all
 samples) and DIR/cpu.md (made from it); jobs that are not run keep their older rows.
+--newest names the Python of another environment with a newer PyTorch: two more arms, without and with torch.compile, both
+with everything else that makes it fast here.
 """
 import argparse
 import datetime
@@ -52,9 +54,13 @@ def measure(a, name, threads):
         "torch default": (peer, {}),
         "torch best": (peer + BEST_OPTIONS.get(JOBS[name][0], []), BEST),
     }
+    if a.newest:
+        newest = [a.newest, *arms["torch best"][0][1:], "--fused"]
+        arms["torch newest"] = (newest, BEST)
+        arms["torch compile"] = ([*newest, "--compile"], BEST)
     runs = {arm: [] for arm in arms}
     for i in range(a.rounds):
-        order = list(arms)[i % 3:] + list(arms)[: i % 3]
+        order = list(arms)[i % len(arms):] + list(arms)[: i % len(arms)]
         for arm in order:
             load = os.getloadavg()[0]
             runs[arm].append({**launch(*arms[arm]), "load_before": load})
@@ -99,6 +105,14 @@ def table(results):
             f"| {rate['torch default']:.0f} | {ratio['torch default']:.2f} | {ours['flops_per_s'] / 1e9:.0f} "
             f"| {ours['max_rss_bytes'] / 2**30:.2f} / {best['max_rss_bytes'] / 2**30:.2f} GiB "
             f"| {ours['minor_faults_per_step']:.0f} / {best['minor_faults_per_step']:.0f} |")
+    newer = {name: r["runs"] for name, r in results.items() if "torch compile" in r["runs"]}
+    if newer:
+        lines += ["", "| job | ours | newest PyTorch | ratio | with torch.compile | ratio | version |", "|---|---|---|---|---|---|---|"]
+    for name, runs in newer.items():
+        rate, ratio = summary(runs)
+        lines.append(f"| {name} | {rate['gputune']:.0f} {runs['gputune'][-1]['unit']}/s | {rate['torch newest']:.0f} "
+                     f"| **{ratio['torch newest']:.2f}** | {rate['torch compile']:.0f} | **{ratio['torch compile']:.2f}** "
+                     f"| {runs['torch compile'][0]['framework']} |")
     lines += ["", "| job | when | host | threads | rounds | load before, at most | ours | PyTorch, its default BLAS |", "|---|---|---|---|---|---|---|---|"]
     for name, r in results.items():
         ours = r["runs"]["gputune"][0]
@@ -117,6 +131,7 @@ def main():
     p.add_argument("--jobs", default=",".join(JOBS))
     p.add_argument("--results", default="bench/results")
     p.add_argument("--python", default="/usr/bin/python3")
+    p.add_argument("--newest", help="a Python whose PyTorch is newer")
     a = p.parse_args()
     if subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
         print("skipped: no PyTorch")
