@@ -256,7 +256,6 @@ ADMIN = {
     "/etc/sysctl.conf": "vm.dirty_ratio = 33\n",
     "/etc/sysctl.d/50-site.conf": "vm.max_map_count = 99999\n-vm.swappiness\n",
     "/usr/lib/sysctl.d/95-vendor.conf": "vm.dirty_background_ratio = 7\nnet.core.r?em_max = 300000\n",
-    "/run/sysctl.d/60-gone.conf": "vm.swappiness = 11\n",
     "/etc/sysctl.d/96-masked.conf": None,
     "/usr/lib/sysctl.d/96-masked.conf": "vm.overcommit_memory = 1\n",
 }
@@ -268,9 +267,7 @@ def write_admin(vm):
             f"mkdir -p {os.path.dirname(path)}; "
             + (f"ln -sf /dev/null {path}" if text is None else f"printf '%s' '{text}' >{path}")
         )
-    vm.ok(
-        "rm -f /run/sysctl.d/60-gone.conf; [ -e /etc/sysctl.d/99-sysctl.conf ] || ln -s ../sysctl.conf /etc/sysctl.d/99-sysctl.conf"
-    )
+    vm.ok("[ -e /etc/sysctl.d/99-sysctl.conf ] || ln -s ../sysctl.conf /etc/sysctl.d/99-sysctl.conf")
 
 
 def now(vm, items):

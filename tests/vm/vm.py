@@ -38,7 +38,7 @@ NEEDED = {
     "mke2fs": "e2fsprogs",
     "dpkg-deb": "dpkg",
 }
-BOOT_S = int(os.environ.get("VM_BOOT_SECONDS", "300"))
+BOOT_S = int(os.environ.get("VM_BOOT_SECONDS", "600"))
 
 
 class Failure(Exception):
@@ -304,6 +304,20 @@ def works(image, accel):
         return f.read() == "yes"
 
 
+# Two nodes; what is behind the bridge "far" lies at node 1.
+HARDWARE = """qemu-system-x86_64 -machine q35 -nodefaults -display none -m 2G -smp 4,sockets=2,cores=2
+    -object memory-backend-ram,id=m0,size=1G -numa node,nodeid=0,cpus=0-1,memdev=m0
+    -object memory-backend-ram,id=m1,size=1G -numa node,nodeid=1,cpus=2-3,memdev=m1 -numa dist,src=0,dst=1,val=21
+    -device pxb-pcie,id=far,bus_nr=128,numa_node=1,bus=pcie.0
+    -device pcie-root-port,id=far1,bus=far,chassis=1,slot=1
+    -device pcie-root-port,id=far2,bus=far,chassis=2,slot=2
+    -device pcie-root-port,id=far3,bus=far,chassis=3,slot=3
+    -netdev user,id=net1,restrict=on -device e1000e,bus=far2,netdev=net1
+    -netdev user,id=net2,restrict=on -device virtio-net-pci,bus=far3,netdev=net2
+    -device virtio-rng-pci,bus=pcie.0 -device virtio-serial-pci,bus=pcie.0"""
+COMMAND_LINE = "root=/dev/vda ro console=ttyS0 quiet mitigations=off no_timer_check nowatchdog net.ifnames=0"
+
+
 class Vm:
     """A running machine. log: a file that gets every write and flush of its disk (read by powercut.py)."""
 
@@ -318,93 +332,26 @@ class Vm:
 
     def _args(self, log, shares, append):
         accel = "kvm" if works(self.image, "kvm") else "tcg,thread=multi"
-        nvme = os.path.join(self.dir, "nvme.raw")
-        with open(nvme, "wb") as f:
+        with open(f"{self.dir}/nvme.raw", "wb") as f:
             f.truncate(64 << 20)
-        over = f"driver=qcow2,node-name=over,discard=unmap,file.driver=file,file.filename={self.over}"
-        args = [
-            "qemu-system-x86_64",
-            "-machine",
-            "q35",
-            "-accel",
-            accel,
-            "-cpu",
-            "max" if "tcg" in accel else "host",
-            "-smp",
-            "4,sockets=2,cores=2",
-            "-m",
-            "2G",
-            "-nodefaults",
-            "-display",
-            "none",
-            "-object",
-            "memory-backend-ram,id=m0,size=1G",
-            "-object",
-            "memory-backend-ram,id=m1,size=1G",
-            "-numa",
-            "node,nodeid=0,cpus=0-1,memdev=m0",
-            "-numa",
-            "node,nodeid=1,cpus=2-3,memdev=m1",
-            "-numa",
-            "dist,src=0,dst=1,val=21",
-            "-device",
-            "pxb-pcie,id=far,bus_nr=128,numa_node=1,bus=pcie.0",
-            "-device",
-            "pcie-root-port,id=far1,bus=far,chassis=1,slot=1",
-            "-device",
-            "pcie-root-port,id=far2,bus=far,chassis=2,slot=2",
-            "-device",
-            "pcie-root-port,id=far3,bus=far,chassis=3,slot=3",
-            "-drive",
-            f"if=none,id=nvm,format=raw,file={nvme}",
-            "-device",
-            "nvme,bus=far1,drive=nvm,serial=vm",
-            "-netdev",
-            "user,id=net,restrict=on",
-            "-device",
-            "e1000e,bus=far2,netdev=net",
-            "-netdev",
-            "user,id=net2,restrict=on",
-            "-device",
-            "virtio-net-pci,bus=far3,netdev=net2",
-            "-device",
-            "virtio-rng-pci,bus=pcie.0",
-            "-blockdev",
-            over,
-            "-device",
-            f"virtio-blk-pci,bus=pcie.0,drive={'logged' if log else 'over'}",
-            "-kernel",
-            self.image.path("kernel"),
-            "-initrd",
-            self.image.path("initrd"),
-            "-append",
-            f"root=/dev/vda ro console=ttyS0 quiet mitigations=off net.ifnames=0 {append}",
-            "-serial",
-            f"file:{self.dir}/console",
-            "-chardev",
-            f"socket,id=agent,path={self.dir}/agent,server=on,wait=off",
-            "-device",
-            "virtio-serial-pci,bus=pcie.0",
-            "-device",
-            "virtserialport,chardev=agent,name=org.qemu.guest_agent.0",
-        ]
+        args = HARDWARE.split()
+        args += ["-accel", accel, "-cpu", "host" if accel == "kvm" else "max"]
+        args += ["-drive", f"if=none,id=nvm,format=raw,file={self.dir}/nvme.raw"]
+        args += ["-device", "nvme,bus=far1,drive=nvm,serial=vm"]
+        args += ["-blockdev", f"driver=qcow2,node-name=over,discard=unmap,file.driver=file,file.filename={self.over}"]
         if log:
             with open(log, "wb"):
                 pass
-            at = args.index(over) + 1
-            args[at:at] = [
-                "-blockdev",
-                f"driver=blklogwrites,node-name=logged,file=over,log.driver=file,log.filename={log}",
-            ]
-        for tag, path in shares.items():
-            if os.path.isdir(path):
-                args += [
-                    "-fsdev",
-                    f"local,id={tag},path={path},security_model=none,readonly=on",
-                    "-device",
-                    f"virtio-9p-pci,bus=pcie.0,fsdev={tag},mount_tag={tag}",
-                ]
-        self.shares = [t for t, p in shares.items() if os.path.isdir(p)]
+            args += ["-blockdev", f"driver=blklogwrites,node-name=log,file=over,log.driver=file,log.filename={log}"]
+        args += ["-device", f"virtio-blk-pci,bus=pcie.0,drive={'log' if log else 'over'}"]
+        args += ["-kernel", self.image.path("kernel"), "-initrd", self.image.path("initrd")]
+        args += ["-append", f"{COMMAND_LINE} {append}", "-serial", f"file:{self.dir}/console"]
+        args += ["-chardev", f"socket,id=agent,path={self.dir}/agent,server=on,wait=off"]
+        args += ["-device", "virtserialport,chardev=agent,name=org.qemu.guest_agent.0"]
+        self.shares = [tag for tag, path in shares.items() if os.path.isdir(path)]
+        for tag in self.shares:
+            args += ["-fsdev", f"local,id={tag},path={shares[tag]},security_model=none,readonly=on"]
+            args += ["-device", f"virtio-9p-pci,bus=pcie.0,fsdev={tag},mount_tag={tag}"]
         return args
 
     def __enter__(self):
