@@ -53,7 +53,8 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	if (argc && only_proven)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "a receipt is applied by itself: no PLAN beside --only-proven");
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "a receipt is applied by itself: no PLAN beside --only-proven");
 	if (only_proven)
 		r = tn_plan_proven(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
 	else
