@@ -41,6 +41,7 @@ struct run {
 	struct rt_gradient_check checked;
 	uint64_t rss_bytes;
 	uint64_t skipped; /* updates */
+	uint64_t ticket;  /* updates done before, by the checkpoint */
 	long faults;
 };
 
@@ -110,6 +111,8 @@ static int check_options(const struct run *r, struct gt_err *err)
 		return usage(err, "--powersgd-rank ends at 64");
 	if (o->compress_after > DIM_MAX)
 		return usage(err, "sizes and step counts end at 16777216");
+	if (o->save_every && !o->save)
+		return usage(err, "--save-every goes with --save");
 	if (o->threads > 4096)
 		return usage(err, "--threads ends at 4096");
 	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
@@ -393,6 +396,14 @@ static int update(struct run *r, uint64_t step, double *ret_s, struct gt_err *er
 	return 0;
 }
 
+/* Ranks hold the same parameters: the first one writes them. */
+static int save(const struct run *r, uint64_t done, bool last, struct gt_err *err)
+{
+	if (!r->o.save || (r->comm && rt_comm_rank(r->comm) > 0) || !(last || (r->o.save_every && done % r->o.save_every == 0)))
+		return 0;
+	return rt_save(r->program, r->o.save, r->ticket + done, err);
+}
+
 /* Warm-up, then timed steps. */
 static int train(struct run *r, struct gt_err *err)
 {
@@ -404,7 +415,9 @@ static int train(struct run *r, struct gt_err *err)
 
 		if (i == r->o.warmup)
 			r->faults = minor_faults();
-		status = update(r, i, &seconds, err);
+		status = update(r, r->ticket + i, &seconds, err);
+		if (!status)
+			status = save(r, i + 1, i + 1 == total, err);
 		if (status)
 			return status;
 		if (i >= r->o.warmup)
@@ -563,6 +576,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = make_inputs(&r, err);
 	if (!status && r.o.balance)
 		status = balance(&r, err);
+	if (!status && r.o.resume)
+		status = rt_load(r.program, r.o.resume, &r.ticket, err);
 	if (!status)
 		status = check_gradients(&r, err);
 	if (!status)

@@ -23,6 +23,8 @@ struct bn_train_options {
 	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
 	bool anomaly;		/* look at everything that is written */
 	const char *trace;	/* write a Chrome trace of the last steps there */
+	const char *save, *resume; /* checkpoints, or NULL */
+	uint64_t save_every;	/* updates; 0: at the end only */
 	const char *compress;	/* NULL: gradients travel as they are */
 	uint64_t powersgd_rank, compress_after;
 	bool balance, no_overlap, no_pin; /* with ranks */

@@ -298,6 +298,14 @@ struct rt_peaks {
 };
 int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 
+/* ---- checkpoints ---- */
+/* Parameters, buffers, optimizer state and loss scale as one safetensors file, written whole or not at all, and durable.
+ * ticket: where the caller stands in its data, given back by rt_load. */
+int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
+/* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). -EBADMSG: not a sound
+ * safetensors file; -EINVAL: of another model; both leave the program as it was. */
+int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
+
 /* ---- backends ---- */
 struct rt_backend_info {
 	enum rt_device device;

@@ -61,6 +61,23 @@ What compression does to the loss is seen beside what it saves.
   ranks      2 over shm, rows 2 2, waited * ms per step, * done in time (glob)
   compress   fp16: 50.0 % of the bytes
 
+A checkpoint carries everything that the next step depends on; a file of something else changes nothing.
+
+  $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 4 --json --quiet > whole.json
+  $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 2 --save half.safetensors --quiet > /dev/null
+  $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 2 --resume half.safetensors --json --quiet > rest.json
+  $ python3 -c 'import json; print(json.load(open("whole.json"))["loss"] == json.load(open("rest.json"))["loss"])'
+  True
+  $ gpubench train gpt --width 64 --resume half.safetensors --quiet
+  gpubench: half.safetensors: tensor wte has another shape or type than the program's F32 (256,64)
+  [70]
+  $ gpubench train gpt --resume whole.json --quiet
+  gpubench: whole.json is no safetensors file: its header would take * bytes (glob)
+  [70]
+  $ gpubench train gpt --save-every 5
+  gpubench: --save-every goes with --save
+  [64]
+
 A rank that fails ends the run, and is named.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --ranks 2 --quiet
