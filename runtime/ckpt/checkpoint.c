@@ -29,7 +29,11 @@ static char *name_of(const struct rt_node *n)
 
 static const char *dtype_of(const struct rt_node *n)
 {
-	return n->dtype == RT_U8 ? "U8" : n->dtype == RT_I32 ? "I32" : n->dtype == RT_BF16 ? "BF16" : n->dtype == RT_F16 ? "F16" : "F32";
+	static const char *const names[] = {
+		[RT_F32] = "F32", [RT_I32] = "I32", [RT_BF16] = "BF16", [RT_F16] = "F16", [RT_U8] = "U8",
+	};
+
+	return names[n->dtype];
 }
 
 static json_t *metadata(const struct rt_program *p, uint64_t ticket)

@@ -119,8 +119,9 @@ static int check_places(const char *file, const struct rt_safetensors *s, uint64
 		end = s->tensor[i].end;
 	}
 	if (end != data_bytes)
-		return gt_fail(err, EBADMSG, "%s: the tensors take %llu bytes and the file has %llu for them: it is cut or has a tail",
-			       file, (unsigned long long)end, (unsigned long long)data_bytes);
+		return gt_fail(err, EBADMSG,
+			       "%s: the tensors take %llu bytes and the file has %llu for them: it is cut or has a tail", file,
+			       (unsigned long long)end, (unsigned long long)data_bytes);
 	return 0;
 }
 
