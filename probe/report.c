@@ -74,26 +74,46 @@ static void print_host(const json_t *host)
 	       (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", total);
 }
 
+/* Name, memory and driver of a card; the caller frees it. */
+static char *gpu_kind(const json_t *gpu)
+{
+	const json_t *bytes = json_object_get(gpu, "memory_bytes");
+	char mem[48] = "";
+
+	if (json_is_integer(bytes)) {
+		strcpy(mem, ", ");
+		gt_format_bytes(mem + 2, sizeof(mem) - 2, (uint64_t)json_integer_value(bytes));
+	}
+	return gt_xasprintf("%s%s, driver %s", text_of(gpu, "name", "NVIDIA GPU"), mem, text_of(gpu, "driver", "none"));
+}
+
 static void print_gpus(const json_t *host)
 {
-	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus"), *g;
+	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus");
 	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
-	size_t i;
+	size_t i = 0;
 
 	if (!json_array_size(gpus)) {
 		puts("  no NVIDIA GPU");
 		return;
 	}
-	json_array_foreach(gpus, i, g) {
-		char mem[48] = "";
-		const json_t *bytes = json_object_get(g, "memory_bytes");
+	while (i < json_array_size(gpus)) { /* cards alike are one line */
+		const json_t *first = json_array_get(gpus, i);
+		gt_autofree char *what = gpu_kind(first);
+		size_t n = 1;
 
-		if (json_is_integer(bytes)) {
-			strcpy(mem, ", ");
-			gt_format_bytes(mem + 2, sizeof(mem) - 2, (uint64_t)json_integer_value(bytes));
+		for (; i + n < json_array_size(gpus); n++) {
+			gt_autofree char *next = gpu_kind(json_array_get(gpus, i + n));
+
+			if (strcmp(what, next))
+				break;
 		}
-		printf("  GPU %s: %s%s, driver %s\n", text_of(g, "pci", "?"), text_of(g, "name", "NVIDIA GPU"), mem,
-		       text_of(g, "driver", "none"));
+		if (n == 1)
+			printf("  GPU %s: %s\n", text_of(first, "pci", "?"), what);
+		else
+			printf("  %zu GPUs, %s to %s: %s\n", n, text_of(first, "pci", "?"),
+			       text_of(json_array_get(gpus, i + n - 1), "pci", "?"), what);
+		i += n;
 	}
 	if (json_is_string(json_object_get(nv, "module_version"))) {
 		printf("  NVIDIA driver %s", text_of(nv, "module_version", "?"));

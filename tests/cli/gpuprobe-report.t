@@ -29,14 +29,7 @@ A healthy server is one screen of facts.
   gpuprobe: OK
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
-    GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:1f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:27:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:2f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:37:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:3f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:47:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    GPU 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
   42 checks pass, 23 do not apply here (--verbose shows them)
@@ -259,8 +252,7 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
   gpuprobe: WARNING - driver.vfio
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
-    GPU 0000:17:00.0: NVIDIA GPU, driver vfio-pci
-    GPU 0000:1f:00.0: NVIDIA GPU, driver vfio-pci
+    2 GPUs, 0000:17:00.0 to 0000:1f:00.0: NVIDIA GPU, driver vfio-pci
   
   Cause: driver.vfio
     vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here
