@@ -9,4 +9,7 @@ extern const struct bn_workload bn_workload_alloc;
 extern const struct bn_workload bn_workload_train_gpt;
 extern const struct bn_workload bn_workload_sim;
 extern const struct bn_workload bn_workload_cmd;
+extern const struct bn_workload bn_workload_fault;
+extern const struct bn_workload bn_workload_wake;
+extern const struct bn_workload bn_workload_tcp;
 #endif

@@ -68,6 +68,13 @@ Each workload finds its own result wrong when it is.
   $ GPUBENCH_FAULT=verify gpubench launch mem.bw > /dev/null
   gpubench: mem.bw: 1 of * triad elements are wrong (glob)
   [6]
+  $ for w in mem.fault sync.wake tcp.stream; do GPUBENCH_FAULT=verify gpubench launch $w > /dev/null || echo $?; done
+  gpubench: mem.fault: fresh memory was not zero in 1 places
+  6
+  gpubench: sync.wake: the token came back 20001 times, not 20000
+  6
+  gpubench: tcp.stream: 402653184 bytes came through, 1 of them damaged
+  6
   $ GPUBENCH_FAULT=verify gpubench launch train.gpt > /dev/null
   gpubench: train.gpt: the held-out loss did not fall (* before, * after): the run is void (glob)
   [6]
