@@ -193,6 +193,7 @@ static int build(struct run *r, struct gt_err *err)
 		.amp = amp_type(r->o.amp),
 		.trace = r->o.trace != NULL,
 		.anomaly = r->o.anomaly,
+		.tf32 = gt_streq(r->o.amp, "tf32"),
 		.accum = (int)r->o.accum,
 		.checkpoint = (int)r->o.checkpoint,
 		.fit_bytes = r->o.fit_bytes,
@@ -518,7 +519,7 @@ static json_t *document(const struct run *r)
 	json_object_set_new(doc, "schema", json_string("gpubench-train/1"));
 	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
 	json_object_set_new(doc, "model", json_string(r->model->name));
-	json_object_set_new(doc, "device", json_string("cpu"));
+	json_object_set(doc, "device", json_object_get(report, "device"));
 	put_int(doc, "batch", r->o.batch);
 	put_int(doc, "seq", r->o.seq);
 	put_int(doc, "layers", r->o.layers);

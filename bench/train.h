@@ -9,7 +9,7 @@
 struct bn_train_options {
 	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/models.c */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
-	const char *amp;	/* "bf16", "fp16": what products read; NULL: fp32 */
+	const char *amp;	/* "tf32" (cuda), "bf16", "fp16": what products read; NULL: fp32 */
 	const char *data; /* file or directory of text; NULL: gpt reads the licences of this host, gpt2 random tokens */
 	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
 	uint64_t accum;		/* batches per update */
@@ -55,5 +55,5 @@ int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows
 /* { "rows": [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }. Collective. */
 int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struct gt_err *err);
 
-extern const struct gt_cmd bn_cmd_train;
+extern const struct gt_cmd bn_cmd_train, bn_cmd_check_device;
 #endif

@@ -11,7 +11,7 @@
 static struct bn_train_options options = { .warmup = UINT64_MAX };
 
 static const char *const devices[] = { "cpu", "cuda", NULL };
-static const char *const types[] = { "fp32", "bf16", "fp16", NULL };
+static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const struct gt_opt opts[] = {
@@ -33,7 +33,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance },
 	{ 0, "no-overlap", NULL, "reduce gradients after the backward pass only", GT_OPT_FLAG, &options.no_overlap },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
-	{ 0, "amp", "TYPE", "type that matrix products read (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "amp", "TYPE", "type that matrix products read; tf32: cuda only (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
 	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_UINT, &options.accum },
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
@@ -194,7 +194,8 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	options.model = argv[0];
 	options.progress = show_progress;
 	options.arg = cli;
-	options.memory_limit_bytes = available_bytes(cli->fs);
+	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
+		options.memory_limit_bytes = available_bytes(cli->fs);
 	r = bn_train(&options, &doc, &cli->err);
 	gt_progress_end();
 	if (r < 0)

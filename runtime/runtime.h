@@ -212,7 +212,9 @@ struct rt_options {
 	double clip_norm;	      /* most that the gradients' global 2-norm may be; 0: any */
 	struct rt_scaler scaler;
 	struct rt_ddp_options ddp;
-	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off */
+	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA,
+				       * RT_BF16 is the type of all tensors between the ops, see pass/narrow.c */
+	bool tf32;		      /* RT_CUDA: products of f32 tensors round their operands to TF32 */
 	bool no_fuse;		      /* every op on its own */
 	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
@@ -262,8 +264,12 @@ void rt_set_lr(struct rt_program *p, double lr);
  * steps); values only with no_reuse; gradients only with keep_gradients (the sum over the update so far, before its loss
  * scale is undone and before clipping), NULL if the loss does not depend on n. NULL too for a node that fusion removed. */
 /* A program without optimizer and gradients looks at its parameters anew after each rt_value() of one of them. */
-float *rt_value(struct rt_program *p, const struct rt_node *n);
+float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on other devices than the CPU */
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
+/* The same by copy, on every device: elements of n as float; waits for the device. -EINVAL: not kept. */
+int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
+int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
+int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *in, struct gt_err *err);
 int64_t rt_program_parameters(const struct rt_program *p); /* elements of all parameters */
 double rt_program_flops(const struct rt_program *p);	   /* per step, of the matrix products, as executed */
 uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is mapped */

@@ -108,8 +108,11 @@ static void sync_directory(const char *path)
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
 {
 	gt_autofree char *temporary = gt_xasprintf("%s.%ld.new", path, (long)getpid());
-	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644), r;
+	int fd, r;
 
+	if (p->cuda)
+		return gt_fail(err, ENOSYS, "%s: checkpoints are written from the CPU's memory; the cuda device has none yet", path);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return gt_fail_errno(err, errno, "cannot write %s", path);
 	r = write_all(p, fd, ticket);
@@ -207,8 +210,11 @@ int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct
 {
 	struct rt_safetensors s = { 0 };
 	struct mapped f = { 0 };
-	int r = map_file(path, &f, err);
+	int r;
 
+	if (p->cuda)
+		return gt_fail(err, ENOSYS, "%s: checkpoints are read into the CPU's memory; the cuda device takes none yet", path);
+	r = map_file(path, &f, err);
 	if (r)
 		return r;
 	r = rt_safetensors_parse(f.bytes, f.len, f.len, path, &s, err);

@@ -4,81 +4,57 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/dl.h"
-#include "runtime/cuda/cuda.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/cuda/fatbin.h"
 
-/* The driver API as far as it is used, declared here so that a build without a toolkit compiles the same code.
- * Names, values and signatures: CUDA Driver API reference, cuda.h. */
-typedef int cu_result;
-typedef int cu_device;
-typedef uint64_t cu_ptr;
-enum {
-	CU_SUCCESS = 0,
-	CU_NO_DEVICE = 100,
-	CU_NO_BINARY_FOR_GPU = 209,
-	CU_SYSTEM_DRIVER_MISMATCH = 803,
-	CU_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
-	CU_ATTR_CC_MAJOR = 75,
-	CU_ATTR_CC_MINOR = 76,
-};
-
-struct driver {
-	cu_result (*init)(unsigned);
-	cu_result (*driver_version)(int *);
-	cu_result (*device_count)(int *);
-	cu_result (*device_get)(cu_device *, int);
-	cu_result (*device_name)(char *, int, cu_device);
-	cu_result (*device_memory)(size_t *, cu_device);
-	cu_result (*device_attribute)(int *, int, cu_device);
-	cu_result (*ctx_retain)(void **, cu_device);
-	cu_result (*ctx_release)(cu_device);
-	cu_result (*ctx_set)(void *);
-	cu_result (*ctx_sync)(void);
-	cu_result (*module_load)(void **, const void *);
-	cu_result (*module_unload)(void *);
-	cu_result (*module_function)(void **, void *, const char *);
-	cu_result (*mem_alloc)(cu_ptr *, size_t);
-	cu_result (*mem_free)(cu_ptr);
-	cu_result (*copy_to)(cu_ptr, const void *, size_t);
-	cu_result (*copy_from)(void *, cu_ptr, size_t);
-	cu_result (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-			    void **);
-	cu_result (*error_name)(cu_result, const char **);
-	cu_result (*error_string)(cu_result, const char **);
-};
-
 static const struct gt_dlsym driver_syms[] = {
-	GT_DLSYM(driver, init, cuInit),
-	GT_DLSYM(driver, driver_version, cuDriverGetVersion),
-	GT_DLSYM(driver, device_count, cuDeviceGetCount),
-	GT_DLSYM(driver, device_get, cuDeviceGet),
-	GT_DLSYM(driver, device_name, cuDeviceGetName),
-	GT_DLSYM(driver, device_memory, cuDeviceTotalMem_v2),
-	GT_DLSYM(driver, device_attribute, cuDeviceGetAttribute),
-	GT_DLSYM(driver, ctx_retain, cuDevicePrimaryCtxRetain),
-	GT_DLSYM(driver, ctx_release, cuDevicePrimaryCtxRelease_v2),
-	GT_DLSYM(driver, ctx_set, cuCtxSetCurrent),
-	GT_DLSYM(driver, ctx_sync, cuCtxSynchronize),
-	GT_DLSYM(driver, module_load, cuModuleLoadData),
-	GT_DLSYM(driver, module_unload, cuModuleUnload),
-	GT_DLSYM(driver, module_function, cuModuleGetFunction),
-	GT_DLSYM(driver, mem_alloc, cuMemAlloc_v2),
-	GT_DLSYM(driver, mem_free, cuMemFree_v2),
-	GT_DLSYM(driver, copy_to, cuMemcpyHtoD_v2),
-	GT_DLSYM(driver, copy_from, cuMemcpyDtoH_v2),
-	GT_DLSYM(driver, launch, cuLaunchKernel),
-	GT_DLSYM(driver, error_name, cuGetErrorName),
-	GT_DLSYM(driver, error_string, cuGetErrorString),
+	GT_DLSYM(rt_driver, init, cuInit),
+	GT_DLSYM(rt_driver, driver_version, cuDriverGetVersion),
+	GT_DLSYM(rt_driver, device_count, cuDeviceGetCount),
+	GT_DLSYM(rt_driver, device_get, cuDeviceGet),
+	GT_DLSYM(rt_driver, device_name, cuDeviceGetName),
+	GT_DLSYM(rt_driver, device_memory, cuDeviceTotalMem_v2),
+	GT_DLSYM(rt_driver, device_attribute, cuDeviceGetAttribute),
+	GT_DLSYM(rt_driver, ctx_retain, cuDevicePrimaryCtxRetain),
+	GT_DLSYM(rt_driver, ctx_release, cuDevicePrimaryCtxRelease_v2),
+	GT_DLSYM(rt_driver, ctx_set, cuCtxSetCurrent),
+	GT_DLSYM(rt_driver, ctx_sync, cuCtxSynchronize),
+	GT_DLSYM(rt_driver, module_load, cuModuleLoadData),
+	GT_DLSYM(rt_driver, module_unload, cuModuleUnload),
+	GT_DLSYM(rt_driver, module_function, cuModuleGetFunction),
+	GT_DLSYM(rt_driver, mem_alloc, cuMemAlloc_v2),
+	GT_DLSYM(rt_driver, mem_free, cuMemFree_v2),
+	GT_DLSYM(rt_driver, copy_to, cuMemcpyHtoD_v2),
+	GT_DLSYM(rt_driver, copy_from, cuMemcpyDtoH_v2),
+	GT_DLSYM(rt_driver, launch, cuLaunchKernel),
+	GT_DLSYM(rt_driver, function_attribute, cuFuncSetAttribute),
+	GT_DLSYM(rt_driver, mem_info, cuMemGetInfo_v2),
+	GT_DLSYM(rt_driver, host_alloc, cuMemHostAlloc),
+	GT_DLSYM(rt_driver, host_free, cuMemFreeHost),
+	GT_DLSYM(rt_driver, copy_to_async, cuMemcpyHtoDAsync_v2),
+	GT_DLSYM(rt_driver, copy_from_async, cuMemcpyDtoHAsync_v2),
+	GT_DLSYM(rt_driver, copy_async, cuMemcpyDtoDAsync_v2),
+	GT_DLSYM(rt_driver, fill_async, cuMemsetD8Async),
+	GT_DLSYM(rt_driver, stream_create, cuStreamCreate),
+	GT_DLSYM(rt_driver, stream_destroy, cuStreamDestroy_v2),
+	GT_DLSYM(rt_driver, stream_sync, cuStreamSynchronize),
+	GT_DLSYM(rt_driver, stream_wait, cuStreamWaitEvent),
+	GT_DLSYM(rt_driver, event_create, cuEventCreate),
+	GT_DLSYM(rt_driver, event_destroy, cuEventDestroy_v2),
+	GT_DLSYM(rt_driver, event_record, cuEventRecord),
+	GT_DLSYM(rt_driver, event_sync, cuEventSynchronize),
+	GT_DLSYM(rt_driver, event_elapsed, cuEventElapsedTime),
+	GT_DLSYM(rt_driver, capture_begin, cuStreamBeginCapture_v2),
+	GT_DLSYM(rt_driver, capture_end, cuStreamEndCapture),
+	GT_DLSYM(rt_driver, graph_instantiate, cuGraphInstantiateWithFlags),
+	GT_DLSYM(rt_driver, graph_launch, cuGraphLaunch),
+	GT_DLSYM(rt_driver, graph_exec_destroy, cuGraphExecDestroy),
+	GT_DLSYM(rt_driver, graph_destroy, cuGraphDestroy),
+	GT_DLSYM(rt_driver, error_name, cuGetErrorName),
+	GT_DLSYM(rt_driver, error_string, cuGetErrorString),
 };
 
-struct rt_cuda {
-	struct driver d;
-	void *lib, *ctx, *module;
-	cu_device device;
-	int arch, version;
-	size_t memory_bytes;
-	char name[256];
-};
+static const char *const kernel_names[RT_N_KERNELS] = { RT_KERNEL_NAMES };
 
 static const char *remedy(cu_result code)
 {
@@ -89,6 +65,13 @@ static const char *remedy(cu_result code)
 		return "; libcuda and the loaded kernel module differ in version: reload the module or reboot";
 	case CU_COMPAT_NOT_SUPPORTED_ON_DEVICE:
 		return "; a cuda-compat libcuda comes first on the library path but this card does not support it";
+	case CU_OUT_OF_MEMORY:
+		return "; the card's memory is full: take a smaller batch or model, or end what else uses it";
+	case CU_ECC_UNCORRECTABLE:
+		return "; the card's memory is damaged: see gpuprobe and the kernel log";
+	case CU_ILLEGAL_ADDRESS:
+	case CU_LAUNCH_FAILED:
+		return "; the work of this process on the card is lost; the kernel log says whether the card is, too";
 	case CU_NO_BINARY_FOR_GPU:
 		return "; this build has no kernels for the card: configure with a toolkit that knows it";
 	default:
@@ -96,7 +79,7 @@ static const char *remedy(cu_result code)
 	}
 }
 
-static int check(struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
+int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
 {
 	const char *name = NULL, *text = NULL;
 
@@ -104,43 +87,50 @@ static int check(struct rt_cuda *c, cu_result code, const char *what, struct gt_
 		return 0;
 	c->d.error_name(code, &name);
 	c->d.error_string(code, &text);
-	return gt_fail(err, ENODEV, "%s failed with CUDA error %d, %s (%s)%s", what, code, name ? name : "unknown",
-		       text ? text : "no text", remedy(code));
+	return gt_fail(err, code == CU_OUT_OF_MEMORY ? ENOMEM : ENODEV, "%s failed with CUDA error %d, %s (%s)%s",
+		       what, code, name ? name : "unknown", text ? text : "no text", remedy(code));
 }
 
 static int open_device(struct rt_cuda *c, struct gt_err *err)
 {
 	int n = 0, major = 0, minor = 0, r;
 
-	r = check(c, c->d.init(0), "cuInit", err);
+	r = rt_cuda_check(c, c->d.init(0), "cuInit", err);
 	if (!r)
-		r = check(c, c->d.driver_version(&c->version), "cuDriverGetVersion", err);
+		r = rt_cuda_check(c, c->d.driver_version(&c->version), "cuDriverGetVersion", err);
 	if (!r)
-		r = check(c, c->d.device_count(&n), "cuDeviceGetCount", err);
+		r = rt_cuda_check(c, c->d.device_count(&n), "cuDeviceGetCount", err);
 	if (!r && !n)
-		r = check(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
+		r = rt_cuda_check(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
 	if (!r)
-		r = check(c, c->d.device_get(&c->device, 0), "cuDeviceGet", err);
+		r = rt_cuda_check(c, c->d.device_get(&c->device, 0), "cuDeviceGet", err);
 	if (!r)
-		r = check(c, c->d.device_name(c->name, sizeof(c->name), c->device), "cuDeviceGetName", err);
+		r = rt_cuda_check(c, c->d.device_name(c->name, sizeof(c->name), c->device), "cuDeviceGetName", err);
 	if (!r)
-		r = check(c, c->d.device_memory(&c->memory_bytes, c->device), "cuDeviceTotalMem", err);
+		r = rt_cuda_check(c, c->d.device_memory(&c->memory_bytes, c->device), "cuDeviceTotalMem", err);
 	if (!r)
-		r = check(c, c->d.device_attribute(&major, CU_ATTR_CC_MAJOR, c->device), "cuDeviceGetAttribute", err);
+		r = rt_cuda_check(c, c->d.device_attribute(&major, CU_ATTR_CC_MAJOR, c->device), "cuDeviceGetAttribute", err);
 	if (!r)
-		r = check(c, c->d.device_attribute(&minor, CU_ATTR_CC_MINOR, c->device), "cuDeviceGetAttribute", err);
+		r = rt_cuda_check(c, c->d.device_attribute(&minor, CU_ATTR_CC_MINOR, c->device), "cuDeviceGetAttribute", err);
+	if (!r)
+		r = rt_cuda_check(c, c->d.device_attribute(&c->sms, CU_ATTR_SMS, c->device), "cuDeviceGetAttribute", err);
+	if (!r)
+		r = rt_cuda_check(c, c->d.device_attribute(&c->max_shared, CU_ATTR_MAX_SHARED_OPTIN, c->device),
+				  "cuDeviceGetAttribute", err);
 	c->arch = major * 10 + minor;
 	return r;
 }
 
 static int load_kernels(struct rt_cuda *c, struct gt_err *err)
 {
-	int r = check(c, c->d.ctx_retain(&c->ctx, c->device), "cuDevicePrimaryCtxRetain", err);
+	int r = rt_cuda_check(c, c->d.ctx_retain(&c->ctx, c->device), "cuDevicePrimaryCtxRetain", err);
 
 	if (!r)
-		r = check(c, c->d.ctx_set(c->ctx), "cuCtxSetCurrent", err);
+		r = rt_cuda_check(c, c->d.ctx_set(c->ctx), "cuCtxSetCurrent", err);
 	if (!r)
-		r = check(c, c->d.module_load(&c->module, rt_fatbin), "cuModuleLoadData", err);
+		r = rt_cuda_check(c, c->d.module_load(&c->module, rt_fatbin), "cuModuleLoadData", err);
+	for (int i = 0; !r && i < RT_N_KERNELS; i++)
+		r = rt_cuda_check(c, c->d.module_function(&c->fn[i], c->module, kernel_names[i]), kernel_names[i], err);
 	return r;
 }
 
@@ -151,24 +141,23 @@ static int run_selftest(struct rt_cuda *c, cu_ptr x, cu_ptr y, struct gt_err *er
 {
 	float hx[SELFTEST_N], hy[SELFTEST_N], a = 2;
 	unsigned n = SELFTEST_N;
-	void *fn, *args[] = { &n, &a, &x, &y };
+	void *args[] = { &n, &a, &x, &y };
 	int r;
 
 	for (unsigned i = 0; i < n; i++) {
 		hx[i] = (float)i;
 		hy[i] = (float)(n - i);
 	}
-	r = check(c, c->d.copy_to(x, hx, sizeof(hx)), "cuMemcpyHtoD", err);
+	r = rt_cuda_check(c, c->d.copy_to(x, hx, sizeof(hx)), "cuMemcpyHtoD", err);
 	if (!r)
-		r = check(c, c->d.copy_to(y, hy, sizeof(hy)), "cuMemcpyHtoD", err);
+		r = rt_cuda_check(c, c->d.copy_to(y, hy, sizeof(hy)), "cuMemcpyHtoD", err);
 	if (!r)
-		r = check(c, c->d.module_function(&fn, c->module, "rt_saxpy"), "cuModuleGetFunction", err);
+		r = rt_cuda_check(c, c->d.launch(c->fn[RT_K_saxpy], 3, 1, 1, 128, 1, 1, 0, NULL, args, NULL),
+				  "cuLaunchKernel", err);
 	if (!r)
-		r = check(c, c->d.launch(fn, 3, 1, 1, 128, 1, 1, 0, NULL, args, NULL), "cuLaunchKernel", err);
+		r = rt_cuda_check(c, c->d.ctx_sync(), "cuCtxSynchronize", err);
 	if (!r)
-		r = check(c, c->d.ctx_sync(), "cuCtxSynchronize", err);
-	if (!r)
-		r = check(c, c->d.copy_from(hy, y, sizeof(hy)), "cuMemcpyDtoH", err);
+		r = rt_cuda_check(c, c->d.copy_from(hy, y, sizeof(hy)), "cuMemcpyDtoH", err);
 	for (unsigned i = 0; !r && i < n; i++)
 		if (hy[i] != (float)(n + i))
 			r = gt_fail(err, EIO, "%s computed a wrong result in the self-test (element %u: %g, not %u)",
@@ -180,10 +169,10 @@ static int selftest(struct rt_cuda *c, struct gt_err *err)
 {
 	size_t bytes = SELFTEST_N * sizeof(float);
 	cu_ptr x = 0, y = 0;
-	int r = check(c, c->d.mem_alloc(&x, bytes), "cuMemAlloc", err);
+	int r = rt_cuda_check(c, c->d.mem_alloc(&x, bytes), "cuMemAlloc", err);
 
 	if (!r)
-		r = check(c, c->d.mem_alloc(&y, bytes), "cuMemAlloc", err);
+		r = rt_cuda_check(c, c->d.mem_alloc(&y, bytes), "cuMemAlloc", err);
 	if (!r)
 		r = run_selftest(c, x, y, err);
 	if (x)

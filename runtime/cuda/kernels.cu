@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device code, compiled to one fatbin for every architecture that the toolkit knows and embedded (runtime/cuda/fatbin.c).
- * C linkage, so that the driver API finds each by its plain name. */
+/* All device code, compiled to one fatbin for every architecture that the toolkit knows and embedded (fatbin.c).
+ * C linkage, so that the driver API finds each by its plain name; the list of names is kernels.h. */
+#include "runtime/cuda/kernel/attention.cuh"
+#include "runtime/cuda/kernel/elementwise.cuh"
+#include "runtime/cuda/kernel/embedding.cuh"
+#include "runtime/cuda/kernel/loss.cuh"
+#include "runtime/cuda/kernel/norm.cuh"
+#include "runtime/cuda/kernel/reduce.cuh"
+#include "runtime/cuda/kernel/update.cuh"
 
 /* y (n) = a x (n) + y (n); grid-stride, any grid. The self-test of rt_cuda_open. */
-extern "C" __global__ void rt_saxpy(unsigned n, float a, const float *__restrict__ x, float *__restrict__ y)
+RT_KERNEL rt_saxpy(unsigned n, float a, const float *__restrict__ x, float *__restrict__ y)
 {
 	for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
 		y[i] = a * x[i] + y[i];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-#include "runtime/cuda/cuda.h"
+#include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 
 static int check_options(const struct rt_options *o, struct gt_err *err)
@@ -37,16 +37,43 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 
 static int check_device(const struct rt_options *o, struct gt_err *err)
 {
-	struct rt_backend_info info[RT_BACKENDS];
-	int n;
+	if (o->device == RT_CUDA && o->amp == RT_F16)
+		return gt_fail(err, ENOSYS, "the cuda device trains in f32, tf32 and bf16, not in f16: bf16 is as fast there");
+	if (o->device == RT_CUDA && (o->accum > 1 || o->clip_norm > 0 || o->scaler.use == RT_SCALER_ON))
+		return gt_fail(err, ENOSYS, "the cuda device updates after every batch, without clipping or loss scale: "
+					    "accum, clip_norm and the scaler are the CPU's");
+	if (o->device == RT_CUDA && (o->ddp.comm || o->zero_gradients))
+		return gt_fail(err, ENOSYS, "the cuda device trains one rank and assigns gradients: ranks and zero_gradients are "
+					    "the CPU's");
+	if (o->device == RT_CUDA && (o->trace || o->anomaly))
+		return gt_fail(err, ENOSYS, "the cuda device times its calls with profile; trace and anomaly are the CPU's");
+	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)
+		return gt_fail(err, ENOSYS, "the cuda device has sgd, adam and adamw, not adamw8");
+	if (o->device == RT_CPU && o->tf32)
+		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
+	return 0;
+}
 
-	if (o->device == RT_CPU)
+/* Logits of a whole slice are one product; a card wants few and large ones. */
+#define CUDA_LOGITS_SLICE	(UINT64_C(4) << 30)
+#define CUDA_ALIGN		256
+
+static int open_device(struct rt_program *p, struct gt_err *err)
+{
+	int r;
+
+	if (p->opt.device == RT_CPU)
 		return 0;
-	n = rt_backends(info);
-	for (int i = 0; i < n; i++)
-		if (info[i].device == o->device && !info[i].available)
-			return gt_fail(err, ENODEV, "no device %s: %s", info[i].name, info[i].reason);
-	return gt_fail(err, ENOSYS, "the cuda device opens, but this build has no training kernels for it: use the CPU");
+	r = rt_engine_open(p, err);
+	if (r)
+		return r;
+	r = rt_engine_limit_memory(p, err);
+	if (r)
+		return r;
+	p->opt.no_early_update = true; /* one launch updates all tensors */
+	if (!p->opt.logits_slice_bytes)
+		p->opt.logits_slice_bytes = CUDA_LOGITS_SLICE;
+	return 0;
 }
 
 static int check_loss(const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
@@ -91,6 +118,7 @@ static void clear_plan(struct rt_plan *plan)
 		free(plan->buckets[i].at);
 	}
 	free(plan->buckets);
+	free(plan->low);
 	memset(plan, 0, sizeof(*plan));
 }
 
@@ -100,6 +128,10 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	json_array_clear(p->passes);
 	p->plan.opt = &p->opt;
 	p->plan.threads = p->cpu.threads;
+	if (p->cuda) {
+		p->plan.align = CUDA_ALIGN;
+		p->plan.scratch = rt_engine_scratch;
+	}
 	rt_ir_copy(&p->plan.ir, &g->ir);
 	p->plan.n_graph_nodes = g->ir.n_nodes;
 	p->plan.loss = p->plan.ir.nodes[loss->id];
@@ -113,9 +145,13 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 
 	r = rt_cpu_open(&p->cpu, p->opt.threads, err);
 	if (!r)
+		r = open_device(p, err);
+	if (!r)
 		r = rt_program_plan(p, g, loss, err);
 	if (!r)
 		r = rt_program_fit(p, g, loss, err);
+	if (!r && p->cuda)
+		return rt_engine_build(p, err);
 	if (!r)
 		r = rt_arena_map(&p->arena, p->plan.arena_bytes, !p->opt.no_huge_pages, p->cpu.threads, err);
 	if (r)
@@ -177,6 +213,7 @@ void rt_program_free(struct rt_program *p)
 	if (!p)
 		return;
 	rt_ddp_free(p->ddp);
+	rt_engine_free(p->cuda);
 	rt_arena_unmap(&p->arena);
 	free(p->events);
 	clear_plan(&p->plan);
@@ -184,10 +221,10 @@ void rt_program_free(struct rt_program *p)
 	free(p);
 }
 
-static void init_param(struct rt_node *n, uint64_t seed, int threads)
+void rt_program_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads)
 {
 	int64_t count = rt_shape_elements(&n->shape);
-	float *w = n->data, scale = n->init.scale;
+	float scale = n->init.scale;
 	uint64_t stream = (uint64_t)n->id;
 
 	switch (n->init.kind) {
@@ -215,28 +252,74 @@ void rt_program_init_params(struct rt_program *p)
 		struct rt_node *n = p->plan.ir.nodes[i];
 
 		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
-			init_param(n, p->opt.seed, p->cpu.threads);
+			rt_program_init_param(n, n->data, p->opt.seed, p->cpu.threads);
 		else if (n->role == RT_ROLE_STATE)
 			memset(n->data, 0, n->bytes);
 	}
 }
 
-float *rt_value(struct rt_program *p, const struct rt_node *n)
+/* The program's tensor that n stands for, if it holds floats that may be seen after a step. */
+static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 {
 	struct rt_node *own = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;
 
-	if (!own || own->dtype != RT_F32)
+	if (!own || (own->dtype != RT_F32 && own->dtype != RT_BF16) || !own->data)
 		return NULL;
-	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER) {
+	return own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER ||
+			       (p->opt.no_reuse && rt_maker(&p->plan.ir, own)) ?
+		       own :
+		       NULL;
+}
+
+float *rt_value(struct rt_program *p, const struct rt_node *n)
+{
+	struct rt_node *own = visible(p, n);
+
+	if (!own || p->cuda || own->dtype != RT_F32)
+		return NULL;
+	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER)
 		p->stale = true;
-		return own->data;
-	}
-	return p->opt.no_reuse && rt_maker(&p->plan.ir, own) ? own->data : NULL;
+	return own->data;
+}
+
+static int read_node(struct rt_program *p, const struct rt_node *own, const char *what, float *out, struct gt_err *err)
+{
+	if (!own)
+		return gt_fail(err, EINVAL, "the program does not keep that %s", what);
+	if (p->cuda)
+		return rt_engine_read(p, own, out, err);
+	memcpy(out, own->data, rt_node_bytes(own));
+	return 0;
+}
+
+int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
+{
+	return read_node(p, visible(p, n), "value", out, err);
+}
+
+int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
+{
+	bool kept = p->opt.keep_gradients && n && n->id < p->plan.n_graph_nodes;
+
+	return read_node(p, kept ? p->plan.gradient[n->id] : NULL, "gradient", out, err);
+}
+
+int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *in, struct gt_err *err)
+{
+	struct rt_node *own = visible(p, n);
+
+	if (!own || own->role != RT_ROLE_PARAM)
+		return gt_fail(err, EINVAL, "that is no parameter of the program");
+	if (p->cuda)
+		return rt_engine_write(p, own, in, err);
+	p->stale = true;
+	memcpy(own->data, in, rt_node_bytes(own));
+	return 0;
 }
 
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n)
 {
-	if (!p->opt.keep_gradients || !n || n->id >= p->plan.n_graph_nodes || !p->plan.gradient[n->id])
+	if (p->cuda || !p->opt.keep_gradients || !n || n->id >= p->plan.n_graph_nodes || !p->plan.gradient[n->id])
 		return NULL;
 	return p->plan.gradient[n->id]->data;
 }
@@ -258,7 +341,7 @@ int64_t rt_program_parameters(const struct rt_program *p)
 
 uint64_t rt_program_planned_bytes(const struct rt_program *p)
 {
-	return p->arena.bytes;
+	return p->cuda ? rt_engine_bytes(p->cuda) : p->arena.bytes;
 }
 
 int rt_program_threads(const struct rt_program *p)

@@ -18,6 +18,7 @@ struct rt_event {
 	int64_t step;
 	double start, end; /* seconds, monotonic */
 };
+struct rt_engine;
 struct rt_program {
 	struct rt_options opt;
 	struct rt_plan plan;
@@ -40,12 +41,16 @@ struct rt_program {
 	int ddp_status;	     /* first failure of a reduction in this step */
 	struct gt_err ddp_err;
 	json_t *passes;
+	struct rt_engine *cuda; /* NULL: the CPU runs the program */
+	unsigned cuda_runs;
 };
 /* From graph to a program without memory, by the options that p has now; may be done again. */
 int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
 /* See that the plan fits: choose the checkpointing for options.fit_bytes, and refuse what the machine cannot hold. */
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
 void rt_program_init_params(struct rt_program *p);
+/* Start values of parameter n into w. */
+void rt_program_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads);
 /* First node that is not finite when the forward pass is run again call by call; NULL if all are. */
 const struct rt_node *rt_program_find_nonfinite(struct rt_program *p);
 #endif

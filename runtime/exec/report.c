@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program is, as a document. */
-#include "runtime/exec/program.h"
+#include "runtime/cuda/engine.h"
 
 static const char *const phase_names[] = { "forward", "backward", "gradient", "update" };
 
@@ -107,5 +107,7 @@ json_t *rt_program_report(const struct rt_program *p)
 		json_array_append_new(warnings, json_string(warning));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "ops", op_rows(p));
+	if (p->cuda)
+		rt_engine_report(p, doc);
 	return doc;
 }

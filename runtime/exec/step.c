@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/comm/ddp.h"
-#include "runtime/exec/program.h"
+#include "runtime/cuda/engine.h"
 
 /* The first steps fill caches and make the product library compile its kernels. */
 #define PROFILE_SKIP	2
@@ -12,10 +12,10 @@
 #define MOST_SKIPPED	24
 
 /* Ids must lie inside the table that they index, targets inside the row that they pick from. */
-static int check_ids(const struct rt_call *c, struct gt_err *err)
+static int check_ids(const struct rt_program *p, const struct rt_call *c, const void *const *inputs, struct gt_err *err)
 {
 	const struct rt_node *ids = NULL;
-	const int32_t *v;
+	const int32_t *v = NULL;
 	int64_t limit = 0, n, ignored = 0;
 
 	switch (c->op->id) {
@@ -34,7 +34,11 @@ static int check_ids(const struct rt_call *c, struct gt_err *err)
 	default:
 		return 0;
 	}
-	v = ids->data;
+	for (int i = 0, k = 0; i < p->plan.n_graph_nodes; i++) {
+		if (p->plan.ir.nodes[i] == ids)
+			v = inputs[k];
+		k += p->plan.ir.nodes[i]->role == RT_ROLE_INPUT;
+	}
 	n = rt_shape_elements(&ids->shape);
 	for (int64_t i = 0; i < n; i++)
 		if (c->op->loss && v[i] == RT_IGNORE)
@@ -42,14 +46,26 @@ static int check_ids(const struct rt_call *c, struct gt_err *err)
 		else if (v[i] < 0 || v[i] >= limit)
 			return gt_fail(err, ERANGE, "%s[%lld] is %d; %s takes 0 to %lld", ids->name, (long long)i, v[i],
 				       c->op->name, (long long)limit - 1);
+	if (ignored && p->cuda)
+		return gt_fail(err, ENOSYS, "%s: %lld targets are ignored; the cuda device takes the mean over all of them",
+			       ids->name, (long long)ignored);
 	if (ignored == n)
 		return gt_fail(err, ERANGE, "%s: every target is ignored, there is no loss", ids->name);
 	return 0;
 }
 
-static int load_inputs(struct rt_program *p, const void *const *inputs, struct gt_err *err)
+static int check_inputs(const struct rt_program *p, const void *const *inputs, struct gt_err *err)
 {
-	int k = 0, r = 0;
+	int r = 0;
+
+	for (int i = 0; !r && i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
+		r = check_ids(p, p->plan.ir.calls[i], inputs, err);
+	return r;
+}
+
+static void load_inputs(struct rt_program *p, const void *const *inputs)
+{
+	int k = 0;
 
 	for (int i = 0; i < p->plan.n_graph_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
@@ -57,9 +73,6 @@ static int load_inputs(struct rt_program *p, const void *const *inputs, struct g
 		if (n->role == RT_ROLE_INPUT)
 			memcpy(n->data, inputs[k++], rt_node_bytes(n));
 	}
-	for (int i = 0; !r && i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
-		r = check_ids(p->plan.ir.calls[i], err);
-	return r;
 }
 
 static void poison(float *x, size_t bytes)
@@ -338,9 +351,12 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	struct rt_metrics m = { .grad_norm = NAN };
 	int next, r;
 
-	r = load_inputs(p, inputs, err);
+	r = check_inputs(p, inputs, err);
 	if (r)
 		return r;
+	if (p->cuda)
+		return rt_engine_step(p, inputs, ret, err);
+	load_inputs(p, inputs);
 	rt_cpu_enter(&p->cpu);
 	start_run(p, &run);
 	set_accumulate(p, p->batches > 0 || p->opt.zero_gradients);
@@ -379,9 +395,12 @@ int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, s
 	double loss;
 	int next, r;
 
-	r = load_inputs(p, inputs, err);
+	r = check_inputs(p, inputs, err);
 	if (r)
 		return r;
+	if (p->cuda)
+		return rt_engine_eval(p, inputs, ret_loss, err);
+	load_inputs(p, inputs);
 	rt_cpu_enter(&p->cpu);
 	loss = forward(p, &run, &next);
 	if (p->anomaly)

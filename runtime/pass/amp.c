@@ -50,7 +50,7 @@ static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	const char *products;
 	int calls = 0;
 
-	if (p->opt->amp == RT_F32)
+	if (p->opt->amp == RT_F32 || p->opt->device == RT_CUDA) /* there: pass/narrow.c */
 		return 0;
 	a.low = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(struct rt_node *));
 	for (int i = 0; i < p->ir.n_calls; i++) {

@@ -10,9 +10,11 @@
 
 #define ALIGN	64 /* bytes: a cache line, and the widest vector */
 
-static uint64_t aligned(uint64_t bytes)
+static uint64_t aligned(const struct rt_plan *p, uint64_t bytes)
 {
-	return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+	uint64_t align = p->align ? p->align : ALIGN;
+
+	return (bytes + align - 1) / align * align;
 }
 
 static bool forever(const struct rt_plan *p, const struct rt_node *n)
@@ -28,7 +30,7 @@ static void live_ranges(struct rt_plan *p)
 
 		n->storage = n;
 		n->first = -1;
-		n->bytes = aligned(rt_node_bytes(n));
+		n->bytes = aligned(p, rt_node_bytes(n));
 	}
 	for (int i = 0; i < p->ir.n_calls; i++)
 		for (int k = 0; k < 2 * RT_MAX_IO; k++) {
@@ -121,7 +123,8 @@ static void add_scratch(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
-		size_t bytes = c->op->scratch_bytes ? c->op->scratch_bytes(c, p->threads) : 0;
+		size_t (*scratch)(const struct rt_call *, int) = p->scratch ? p->scratch : c->op->scratch_bytes;
+		size_t bytes = scratch ? scratch(c, p->threads) : 0;
 
 		if (bytes)
 			c->out[RT_MAX_IO - 1] = rt_ir_node(&p->ir, RT_ROLE_SCRATCH, RT_F32,

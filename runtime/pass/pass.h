@@ -24,6 +24,10 @@ struct rt_plan {
 	uint64_t window_bytes;
 	int threads;
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
+	uint64_t align;		    /* of tensors, in bytes; 0: 64 */
+	/* The device's own idea of a call's scratch memory; NULL: the op's (for the CPU). */
+	size_t (*scratch)(const struct rt_call *c, int threads);
+	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */
 };
 struct rt_pass {
 	const char *name;
@@ -32,13 +36,15 @@ struct rt_pass {
 };
 extern const struct rt_pass *const rt_passes[]; /* in order; NULL-terminated */
 extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_pass_fuse, rt_pass_autodiff, rt_pass_amp,
-	rt_pass_checkpoint, rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_bucket, rt_pass_memplan;
+	rt_pass_checkpoint, rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_narrow, rt_pass_bucket, rt_pass_memplan;
 
 /* Take call i out of the list / put c at position i. */
 void rt_plan_remove(struct rt_plan *p, int i);
 void rt_plan_insert(struct rt_plan *p, int i, struct rt_call *c);
 /* How many calls read n, the loss counting as one reader of itself. */
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
+/* The bf16 copy that products read instead of parameter n, or NULL. */
+struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
 bool rt_plan_scales_loss(const struct rt_plan *p);
 bool rt_plan_measures_gradients(const struct rt_plan *p); /* no update may then run before all gradients are there */

@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code;
- * STANDIN_WRONG=1 makes the launch compute a wrong element; STANDIN_DEVICES=N sets the device count (1).
- * "Device" memory is host memory; the only kernel it can execute is rt_saxpy.
+ * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code, and
+ * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
+ * the device count (1); STANDIN_MEMORY=N the bytes of device memory.
+ *
+ * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). Streams are queues that run as
+ * late as they may: what is enqueued happens when somebody waits for it, so that a missing event or wait shows.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "standin.h"
 
 static int verdict(const char *call)
 {
 	const char *spec = getenv("STANDIN_FAIL");
 	size_t n = strlen(call);
+	static unsigned calls;
+	int code;
+	unsigned spared = 0;
 
-	return spec && !strncmp(spec, call, n) && spec[n] == ':' ? atoi(spec + n + 1) : 0;
+	if (!spec || strncmp(spec, call, n) || spec[n] != ':' || sscanf(spec + n + 1, "%d:%u", &code, &spared) < 1)
+		return 0;
+	return calls++ < spared ? 0 : code;
+}
+
+static size_t memory_limit(void)
+{
+	const char *s = getenv("STANDIN_MEMORY");
+
+	return s ? strtoull(s, NULL, 10) : (size_t)1 << 34;
 }
 
 int cuInit(unsigned flags)
@@ -50,13 +67,13 @@ int cuDeviceGetName(char *name, int len, int dev)
 
 int cuDeviceTotalMem_v2(size_t *bytes, int dev)
 {
-	*bytes = (size_t)(dev + 1) << 34;
+	*bytes = memory_limit() + ((size_t)dev << 34);
 	return 0;
 }
 
 int cuDeviceGetAttribute(int *v, int attr, int dev)
 {
-	*v = attr == 75 ? 9 : dev;
+	*v = attr == 75 ? 9 : attr == 16 ? 4 : attr == 97 ? 227 << 10 : dev;
 	return verdict("cuDeviceGetAttribute");
 }
 
@@ -78,11 +95,6 @@ int cuCtxSetCurrent(void *ctx)
 	return ctx ? 0 : 201;
 }
 
-int cuCtxSynchronize(void)
-{
-	return verdict("cuCtxSynchronize");
-}
-
 int cuModuleLoadData(void **module, const void *image)
 {
 	static const unsigned char magic[] = { 0x50, 0xed, 0x55, 0xba }; /* a fatbin begins so */
@@ -98,52 +110,421 @@ int cuModuleUnload(void *module)
 
 int cuModuleGetFunction(void **fn, void *module, const char *name)
 {
-	*fn = module;
-	return strcmp(name, "rt_saxpy") ? 500 : verdict("cuModuleGetFunction");
+	*fn = (void *)(uintptr_t)emu_find(name);
+	return *fn && module ? verdict("cuModuleGetFunction") : 500;
 }
+
+int cuFuncSetAttribute(void *fn, int attribute, int value)
+{
+	return fn && attribute == 8 && value <= 227 << 10 ? verdict("cuFuncSetAttribute") : 1;
+}
+
+/* ---- memory ---- */
+static size_t allocated;
 
 int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 {
 	int r = verdict("cuMemAlloc");
+	size_t size = (bytes + 511) / 256 * 256;
+	char *p;
 
-	if (!r)
-		*ptr = (uintptr_t)calloc(1, bytes);
-	return r;
+	if (r)
+		return r;
+	if (allocated + size > memory_limit())
+		return 2;
+	p = aligned_alloc(256, size);
+	memcpy(p, &size, sizeof(size));
+	memset(p + 256, 0xff, size - 256);
+	allocated += size;
+	*ptr = (uintptr_t)p + 256;
+	return 0;
 }
 
 int cuMemFree_v2(uint64_t ptr)
 {
-	free((void *)(uintptr_t)ptr);
+	char *p = (char *)(uintptr_t)ptr - 256;
+	size_t size;
+
+	memcpy(&size, p, sizeof(size));
+	allocated -= size;
+	free(p);
 	return 0;
+}
+
+int cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+	*total = memory_limit();
+	*available = *total - allocated;
+	return verdict("cuMemGetInfo");
+}
+
+int cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
+{
+	*p = calloc(1, bytes ? bytes : 1);
+	return flags ? 1 : verdict("cuMemHostAlloc");
+}
+
+int cuMemFreeHost(void *p)
+{
+	free(p);
+	return 0;
+}
+
+/* ---- streams: queues of work ---- */
+struct work {
+	struct work *next;
+	void (*run)(void *data);
+	size_t size;
+	char data[];
+};
+struct stream {
+	struct stream *next;
+	struct work *head, **tail;
+	unsigned long enqueued, done;
+	struct graph *captures;
+	struct stream *self; /* a stream, and not something else */
+};
+struct graph {
+	struct work *head, **tail;
+};
+struct event {
+	struct stream *stream;
+	unsigned long upto;
+	double at;
+};
+static struct stream *streams;
+static int failed; /* sticky, as the driver's own */
+
+static void run_one(struct stream *s)
+{
+	struct work *w = s->head;
+
+	s->head = w->next;
+	if (!s->head)
+		s->tail = &s->head;
+	s->done++;
+	w->run(w->data);
+	free(w);
+}
+
+static void drain(struct stream *s, unsigned long upto)
+{
+	while (s->head && s->done < upto)
+		run_one(s);
+}
+
+static void drain_all(void)
+{
+	for (struct stream *s = streams; s; s = s->next)
+		drain(s, (unsigned long)-1);
+}
+
+int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size)
+{
+	struct stream *s = stream;
+	struct work *w;
+
+	if (!s) {
+		drain_all();
+		run((void *)(uintptr_t)data);
+		return failed;
+	}
+	w = malloc(sizeof(*w) + size);
+	*w = (struct work){ .run = run, .size = size };
+	memcpy(w->data, data, size);
+	if (s->captures) {
+		*s->captures->tail = w;
+		s->captures->tail = &w->next;
+		return 0;
+	}
+	*s->tail = w;
+	s->tail = &w->next;
+	s->enqueued++;
+	return failed;
+}
+
+int cuStreamCreate(void **stream, unsigned flags)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+
+	s->tail = &s->head;
+	s->next = streams;
+	streams = *stream = s->self = s;
+	return flags > 1 ? 1 : verdict("cuStreamCreate");
+}
+
+int cuStreamDestroy_v2(void *stream)
+{
+	struct stream *s = stream, **p = &streams;
+
+	drain(s, (unsigned long)-1);
+	while (*p != s)
+		p = &(*p)->next;
+	*p = s->next;
+	free(s);
+	return 0;
+}
+
+int cuStreamSynchronize(void *stream)
+{
+	int r = verdict("cuStreamSynchronize");
+
+	if (stream)
+		drain(stream, (unsigned long)-1);
+	else
+		drain_all();
+	return r ? r : failed;
+}
+
+int cuCtxSynchronize(void)
+{
+	int r = verdict("cuCtxSynchronize");
+
+	drain_all();
+	return r ? r : failed;
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+	*event = calloc(1, sizeof(struct event));
+	return flags & ~3u ? 1 : verdict("cuEventCreate");
+}
+
+int cuEventDestroy_v2(void *event)
+{
+	free(event);
+	return 0;
+}
+
+static void stamp(void *data)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	(*(struct event **)data)->at = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+	struct event *e = event;
+	int r = standin_enqueue(stream, stamp, &e, sizeof(struct event *));
+
+	e->stream = stream;
+	e->upto = e->stream ? e->stream->enqueued : 0;
+	return r ? r : verdict("cuEventRecord");
+}
+
+static void wait_event(struct event *e)
+{
+	if (e->stream)
+		drain(e->stream, e->upto);
+}
+
+int cuEventSynchronize(void *event)
+{
+	int r = verdict("cuEventSynchronize");
+
+	wait_event(event);
+	return r ? r : failed;
+}
+
+int cuEventElapsedTime(float *ms, void *from, void *to)
+{
+	*ms = (float)(((struct event *)to)->at - ((struct event *)from)->at);
+	return verdict("cuEventElapsedTime");
+}
+
+static void wait_in_stream(void *data)
+{
+	struct event *e = data;
+
+	wait_event(e);
+}
+
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+	return flags ? 1 : standin_enqueue(stream, wait_in_stream, event, sizeof(struct event));
+}
+
+/* ---- copies ---- */
+struct copy {
+	char *to;
+	const char *from;
+	size_t bytes;
+	unsigned char fill;
+};
+
+static void do_copy(void *data)
+{
+	const struct copy *c = data;
+
+	if (c->from)
+		memmove(c->to, c->from, c->bytes);
+	else
+		memset(c->to, c->fill, c->bytes);
+}
+
+static int copy(void *stream, uint64_t to, uint64_t from, size_t bytes)
+{
+	struct copy c = { (char *)(uintptr_t)to, (const char *)(uintptr_t)from, bytes, 0 };
+
+	return standin_enqueue(stream, do_copy, &c, sizeof(c));
 }
 
 int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes)
 {
-	memcpy((void *)(uintptr_t)dst, src, bytes);
-	return 0;
+	int r = verdict("cuMemcpyHtoD");
+
+	return r ? r : copy(NULL, dst, (uintptr_t)src, bytes);
 }
 
 int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes)
 {
-	memcpy(dst, (const void *)(uintptr_t)src, bytes);
-	return 0;
+	int r = verdict("cuMemcpyDtoH");
+
+	return r ? r : copy(NULL, (uintptr_t)dst, src, bytes);
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t dst, const void *src, size_t bytes, void *stream)
+{
+	int r = verdict("cuMemcpyHtoDAsync");
+
+	return r ? r : copy(stream, dst, (uintptr_t)src, bytes);
+}
+
+int cuMemcpyDtoHAsync_v2(void *dst, uint64_t src, size_t bytes, void *stream)
+{
+	int r = verdict("cuMemcpyDtoHAsync");
+
+	return r ? r : copy(stream, (uintptr_t)dst, src, bytes);
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t bytes, void *stream)
+{
+	int r = verdict("cuMemcpyDtoDAsync");
+
+	return r ? r : copy(stream, dst, src, bytes);
+}
+
+int cuMemsetD8Async(uint64_t dst, unsigned char value, size_t bytes, void *stream)
+{
+	struct copy c = { (char *)(uintptr_t)dst, NULL, bytes, value };
+	int r = verdict("cuMemsetD8Async");
+
+	return r ? r : standin_enqueue(stream, do_copy, &c, sizeof(c));
+}
+
+/* ---- launches ---- */
+#define ARGS_MAX 256
+struct launch {
+	const struct emu_kernel *kernel;
+	unsigned grid[3], block[3];
+	size_t shared;
+	char args[ARGS_MAX];
+};
+
+static void do_launch(void *data)
+{
+	struct launch *l = data;
+	void *args[32];
+	size_t at = 0;
+
+	for (size_t i = 0; i < l->kernel->n_args; i++) {
+		args[i] = l->args + at;
+		at += (l->kernel->sizes[i] + 7) / 8 * 8;
+	}
+	if (emu_run(l->kernel, l->grid, l->block, l->shared, args))
+		failed = 719;
+	if (getenv("STANDIN_WRONG") && !strcmp(l->kernel->name, "rt_saxpy"))
+		(*(float **)args[3])[*(unsigned *)args[0] - 1] += 1;
 }
 
 int cuLaunchKernel(void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
 		   void *stream, void **args, void **extra)
 {
-	unsigned n = *(unsigned *)args[0];
-	float a = *(float *)args[1];
-	const float *x = (const float *)(uintptr_t)*(uint64_t *)args[2];
-	float *y = (float *)(uintptr_t)*(uint64_t *)args[3];
+	struct launch l = { fn, { gx, gy, gz }, { bx, by, bz }, shared, { 0 } };
+	size_t at = 0;
+	int r = verdict("cuLaunchKernel");
 
-	if (!fn || !gx || gy != 1 || gz != 1 || !bx || by != 1 || bz != 1 || shared || stream || extra)
+	if (r)
+		return r;
+	if (!fn || !gx || !gy || gy > 65535 || gz != 1 || !bx || !by || bz != 1 || bx * by > 1024 || extra)
 		return 1;
-	for (unsigned i = 0; i < n; i++)
-		y[i] += a * x[i];
-	if (getenv("STANDIN_WRONG"))
-		y[n - 1] += 1;
-	return verdict("cuLaunchKernel");
+	for (size_t i = 0; i < l.kernel->n_args; i++) {
+		if (at + l.kernel->sizes[i] > ARGS_MAX)
+			return 1;
+		memcpy(l.args + at, args[i], l.kernel->sizes[i]);
+		at += (l.kernel->sizes[i] + 7) / 8 * 8;
+	}
+	return standin_enqueue(stream, do_launch, &l, sizeof(l));
+}
+
+/* ---- graphs ---- */
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	struct stream *s = stream;
+
+	if (!s || s->captures || mode > 2)
+		return 1;
+	s->captures = calloc(1, sizeof(struct graph));
+	s->captures->tail = &s->captures->head;
+	return verdict("cuStreamBeginCapture");
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+	struct stream *s = stream;
+
+	*graph = s->captures;
+	s->captures = NULL;
+	return *graph ? verdict("cuStreamEndCapture") : 1;
+}
+
+static void free_graph(struct graph *g)
+{
+	for (struct work *w = g->head, *next; w; w = next) {
+		next = w->next;
+		free(w);
+	}
+	free(g);
+}
+
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
+{
+	struct graph *g = calloc(1, sizeof(*g));
+
+	g->tail = &g->head;
+	for (struct work *w = ((struct graph *)graph)->head; w; w = w->next) {
+		struct work *c = malloc(sizeof(*c) + w->size);
+
+		memcpy(c, w, sizeof(*c) + w->size);
+		c->next = NULL;
+		*g->tail = c;
+		g->tail = &c->next;
+	}
+	*exec = g;
+	return flags ? 1 : verdict("cuGraphInstantiate");
+}
+
+int cuGraphLaunch(void *exec, void *stream)
+{
+	int r = verdict("cuGraphLaunch");
+
+	for (struct work *w = ((struct graph *)exec)->head; w && !r; w = w->next)
+		r = standin_enqueue(stream, w->run, w->data, w->size);
+	return r;
+}
+
+int cuGraphExecDestroy(void *exec)
+{
+	free_graph(exec);
+	return 0;
+}
+
+int cuGraphDestroy(void *graph)
+{
+	free_graph(graph);
+	return 0;
 }
 
 int cuGetErrorName(int code, const char **name)

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: whatever is missing between this program and a GPU, one sentence names it. Each case opens the device in a
- * process of its own whose libcuda.so.1 is the stand-in. */
+/*
+ * Promises: whatever is missing between this program and a GPU, one sentence names it; every kernel computes what the
+ * CPU computes, eagerly and captured; what fails in a step ends in one sentence. Each case opens the device in a
+ * process of its own whose libcuda.so.1 and libcublasLt.so.12 are the stand-ins, which run the kernels' own sources on
+ * the CPU.
+ */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/spawn.h"
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/selfcheck.h"
 
 static const char *self;
 
@@ -16,13 +22,13 @@ struct result {
 };
 
 /* Run this program again with one more variable and the stand-in's directory first on the library path. */
-static struct result open_with(const char *var, const char *dir)
+static struct result run_with(const char *what, const char *var, const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("LD_LIBRARY_PATH=%s", dir);
-	char *argv[] = { (char *)self, "open", NULL }, *envp[] = { path, (char *)var, NULL };
-	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 60 };
-	struct result res = { -1, "" };
-	struct gt_err err = { 0 };
+	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[] = {path, (char *)var, NULL};
+	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 300};
+	struct result res = {-1, ""};
+	struct gt_err err = {0};
 
 	ck_assert_msg(!gt_spawn(&s, &err), "%s", err.msg);
 	res.status = s.status;
@@ -31,10 +37,15 @@ static struct result open_with(const char *var, const char *dir)
 	return res;
 }
 
+static struct result open_with(const char *var, const char *dir)
+{
+	return run_with("open", var, dir);
+}
+
 static int open_and_tell(void)
 {
 	gt_auto(rt_cuda) *c = NULL;
-	struct gt_err err = { 0 };
+	struct gt_err err = {0};
 
 	if (rt_cuda_open(&c, &err) < 0) {
 		puts(err.msg);
@@ -42,6 +53,55 @@ static int open_and_tell(void)
 	}
 	printf("%s sm_%d CUDA %d\n", rt_cuda_name(c), rt_cuda_arch(c), rt_cuda_driver_version(c));
 	return 0;
+}
+
+static int check_and_tell(enum rt_check_type type)
+{
+	gt_auto_json *rows = json_array();
+	struct gt_err err = {0};
+	json_t *row;
+	size_t i;
+	int r = rt_cuda_selfcheck(type, 7, rows, &err);
+
+	json_array_foreach(rows, i, row) if (!gt_json_get_bool(row, "ok", false))
+		printf("%s %s: %g\n", gt_json_get_str(row, "case", ""), gt_json_get_str(row, "tensor", ""),
+		       gt_json_get_real(row, "error", -1));
+	if (r < 0)
+		puts(err.msg);
+	else
+		printf("%zu compared, %d wrong\n", json_array_size(rows), r);
+	return r != 0;
+}
+
+/* A small perceptron for some steps; the third batch's loss is infinite. Says what happened to its first weight. */
+static int train_and_tell(void)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *loss = rt_model_mlp(g, 4, (const int64_t[]){3, 5, 2}, 3);
+	const struct rt_options o = {.device = RT_CUDA, .optimizer = {.kind = RT_SGD, .lr = 0.1}};
+	float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, before[15] = {0}, after[15] = {0};
+	int32_t y[4] = {0, 1, 1, 0};
+	struct gt_err err = {0};
+	struct rt_metrics m = {0};
+	int r = rt_compile(g, loss, &o, &p, &err);
+
+	for (int i = 0; !r && i < 4; i++) {
+		r = rt_read_value(p, rt_graph_leaf(g, 2), before, &err);
+		x[5] = i == 2 ? HUGE_VALF : 6;
+		y[3] = i == 3 ? 2 : 0;
+		if (!r)
+			r = rt_step(p, (const void *const[]){x, y}, &m, &err);
+		if (r == -EDOM || r == -ERANGE) {
+			puts(err.msg);
+			r = rt_read_value(p, rt_graph_leaf(g, 2), after, &err);
+			puts(memcmp(before, after, sizeof(before)) ? "changed" : "unchanged");
+		}
+	}
+	if (r)
+		puts(err.msg);
+	printf("%lld steps\n", (long long)m.step);
+	return r != 0;
 }
 
 static bool built(void)
@@ -54,8 +114,8 @@ START_TEST(a_build_without_kernels_says_so)
 	struct result r = open_with(NULL, STANDIN_DIR);
 
 	ck_assert_int_eq(r.status, built() ? 0 : 1);
-	ck_assert_msg(strstr(r.out, built() ? "Stand-in GPU 0 sm_90 CUDA 12040" : "built without CUDA kernels") != NULL, "%s",
-		      r.out);
+	ck_assert_msg(strstr(r.out, built() ? "Stand-in GPU 0 sm_90 CUDA 12040" : "built without CUDA kernels") != NULL,
+		      "%s", r.out);
 }
 END_TEST
 
@@ -64,16 +124,16 @@ START_TEST(each_documented_failure_has_its_sentence)
 	static const struct {
 		const char *var, *says;
 	} t[] = {
-		{ "STANDIN_FAIL=cuInit:100", "cuInit failed with CUDA error 100, CUDA_ERROR_NO_DEVICE" },
-		{ "STANDIN_FAIL=cuInit:803", "reload the module or reboot" },
-		{ "STANDIN_FAIL=cuInit:804", "cuda-compat" },
-		{ "STANDIN_DEVICES=0", "no GPU is visible" },
-		{ "STANDIN_FAIL=cuDevicePrimaryCtxRetain:2", "cuDevicePrimaryCtxRetain failed with CUDA error 2" },
-		{ "STANDIN_FAIL=cuModuleLoadData:209", "no kernels for the card" },
-		{ "STANDIN_FAIL=cuMemAlloc:2", "cuMemAlloc failed" },
-		{ "STANDIN_FAIL=cuLaunchKernel:719", "cuLaunchKernel failed with CUDA error 719" },
-		{ "STANDIN_FAIL=cuCtxSynchronize:700", "cuCtxSynchronize failed" },
-		{ "STANDIN_WRONG=1", "wrong result in the self-test (element 4098" },
+		{"STANDIN_FAIL=cuInit:100", "cuInit failed with CUDA error 100, CUDA_ERROR_NO_DEVICE"},
+		{"STANDIN_FAIL=cuInit:803", "reload the module or reboot"},
+		{"STANDIN_FAIL=cuInit:804", "cuda-compat"},
+		{"STANDIN_DEVICES=0", "no GPU is visible"},
+		{"STANDIN_FAIL=cuDevicePrimaryCtxRetain:2", "cuDevicePrimaryCtxRetain failed with CUDA error 2"},
+		{"STANDIN_FAIL=cuModuleLoadData:209", "no kernels for the card"},
+		{"STANDIN_FAIL=cuMemAlloc:2", "cuMemAlloc failed"},
+		{"STANDIN_FAIL=cuLaunchKernel:719", "cuLaunchKernel failed with CUDA error 719"},
+		{"STANDIN_FAIL=cuCtxSynchronize:700", "cuCtxSynchronize failed"},
+		{"STANDIN_WRONG=1", "wrong result in the self-test (element 4098"},
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
@@ -82,6 +142,52 @@ START_TEST(each_documented_failure_has_its_sentence)
 		ck_assert_int_eq(r.status, 1);
 		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var, r.out);
 	}
+}
+END_TEST
+
+START_TEST(every_op_matches_the_cpu)
+{
+	static const char *const how[] = {"f32", "bf16", "bf16"};
+	struct result r = run_with(how[_i], _i < 2 ? NULL : "STANDIN_LT_PLAIN=1", STANDIN_DIR);
+
+	ck_assert_msg(!r.status && strstr(r.out, " compared, 0 wrong"), "%s: %s", how[_i], r.out);
+}
+END_TEST
+
+START_TEST(a_failure_in_a_step_is_one_sentence)
+{
+	static const struct {
+		const char *var, *says;
+	} t[] = {
+		{"STANDIN_FAIL=cuGraphLaunch:719:3", "cuGraphLaunch failed with CUDA error 719"},
+		{"STANDIN_FAIL=cuEventSynchronize:700:3", "cuEventSynchronize failed with CUDA error 700"},
+		{"STANDIN_FAIL=cuStreamEndCapture:900", "cuStreamEndCapture failed with CUDA error 900"},
+		{"STANDIN_FAIL=cuMemHostAlloc:2", "cuMemHostAlloc failed with CUDA error 2"},
+		{"STANDIN_FAIL=cuMemcpyHtoDAsync:214:1", "the card's memory is damaged"},
+		{"STANDIN_MEMORY=1000000", "may be used: take a smaller batch or model"},
+		{"STANDIN_LT_VERSION=130000", "cuBLASLt 130000 is made for CUDA 13 and this driver carries CUDA 12.4"},
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct result r = run_with("train", t[i].var, STANDIN_DIR);
+
+		ck_assert_int_eq(r.status, 1);
+		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var, r.out);
+	}
+}
+END_TEST
+
+START_TEST(a_loss_that_is_no_number_changes_no_parameter)
+{
+	struct result r = run_with("train", NULL, STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "the loss of step 3 is ") &&
+			      strstr(r.out, "first not finite: x; no parameter was changed\nunchanged"),
+		      "%s", r.out);
+	ck_assert_msg(strstr(r.out, "y[3] is 2; cross_entropy takes 0 to 1\nunchanged") ||
+			      strstr(r.out, "y[3] is 2; linear_cross_entropy takes 0 to 1\nunchanged"),
+		      "%s", r.out);
+	ck_assert_msg(strstr(r.out, "2 steps") != NULL, "%s", r.out);
 }
 END_TEST
 
@@ -102,8 +208,12 @@ int main(int argc, char **argv)
 	SRunner *sr;
 	int failed;
 
-	if (argc > 1)
+	if (argc > 1 && gt_streq(argv[1], "open"))
 		return open_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "train"))
+		return train_and_tell();
+	if (argc > 1)
+		return check_and_tell(gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 : RT_CHECK_F32);
 	self = argv[0];
 	s = suite_create("cuda");
 	tc = tcase_create("all");
@@ -111,8 +221,11 @@ int main(int argc, char **argv)
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
+		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 3);
+		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
+		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
 	}
-	tcase_set_timeout(tc, 120);
+	tcase_set_timeout(tc, 300);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CUDA_DRIVER_H
+#define RT_CUDA_DRIVER_H
+/* The driver API as far as it is used, declared here so that a build without a toolkit compiles the same code.
+ * Names, values and signatures: CUDA Driver API reference, cuda.h. */
+#include "lib/err.h"
+#include "runtime/cuda/cuda.h"
+#include "runtime/cuda/kernels.h"
+
+typedef int cu_result;
+typedef int cu_device;
+typedef uint64_t cu_ptr;
+typedef void *cu_stream;
+typedef void *cu_event;
+enum {
+	CU_SUCCESS = 0,
+	CU_OUT_OF_MEMORY = 2,
+	CU_NO_DEVICE = 100,
+	CU_NO_BINARY_FOR_GPU = 209,
+	CU_ECC_UNCORRECTABLE = 214,
+	CU_NOT_FOUND = 500,
+	CU_ILLEGAL_ADDRESS = 700,
+	CU_LAUNCH_FAILED = 719,
+	CU_SYSTEM_DRIVER_MISMATCH = 803,
+	CU_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+	CU_ATTR_SMS = 16,
+	CU_ATTR_CC_MAJOR = 75,
+	CU_ATTR_CC_MINOR = 76,
+	CU_ATTR_MAX_SHARED_OPTIN = 97,
+	CU_FUNC_ATTR_DYNAMIC_SHARED = 8,
+	CU_STREAM_NON_BLOCKING = 1,
+	CU_EVENT_DEFAULT = 0,
+	CU_EVENT_DISABLE_TIMING = 2,
+	CU_CAPTURE_THREAD_LOCAL = 1,
+};
+
+struct rt_driver {
+	cu_result (*init)(unsigned);
+	cu_result (*driver_version)(int *);
+	cu_result (*device_count)(int *);
+	cu_result (*device_get)(cu_device *, int);
+	cu_result (*device_name)(char *, int, cu_device);
+	cu_result (*device_memory)(size_t *, cu_device);
+	cu_result (*device_attribute)(int *, int, cu_device);
+	cu_result (*ctx_retain)(void **, cu_device);
+	cu_result (*ctx_release)(cu_device);
+	cu_result (*ctx_set)(void *);
+	cu_result (*ctx_sync)(void);
+	cu_result (*module_load)(void **, const void *);
+	cu_result (*module_unload)(void *);
+	cu_result (*module_function)(void **, void *, const char *);
+	cu_result (*function_attribute)(void *, int, int);
+	cu_result (*mem_alloc)(cu_ptr *, size_t);
+	cu_result (*mem_free)(cu_ptr);
+	cu_result (*mem_info)(size_t *, size_t *);
+	cu_result (*host_alloc)(void **, size_t, unsigned);
+	cu_result (*host_free)(void *);
+	cu_result (*copy_to)(cu_ptr, const void *, size_t);
+	cu_result (*copy_from)(void *, cu_ptr, size_t);
+	cu_result (*copy_to_async)(cu_ptr, const void *, size_t, cu_stream);
+	cu_result (*copy_from_async)(void *, cu_ptr, size_t, cu_stream);
+	cu_result (*copy_async)(cu_ptr, cu_ptr, size_t, cu_stream);
+	cu_result (*fill_async)(cu_ptr, unsigned char, size_t, cu_stream);
+	cu_result (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu_stream, void **,
+			    void **);
+	cu_result (*stream_create)(cu_stream *, unsigned);
+	cu_result (*stream_destroy)(cu_stream);
+	cu_result (*stream_sync)(cu_stream);
+	cu_result (*stream_wait)(cu_stream, cu_event, unsigned);
+	cu_result (*event_create)(cu_event *, unsigned);
+	cu_result (*event_destroy)(cu_event);
+	cu_result (*event_record)(cu_event, cu_stream);
+	cu_result (*event_sync)(cu_event);
+	cu_result (*event_elapsed)(float *, cu_event, cu_event);
+	cu_result (*capture_begin)(cu_stream, int);
+	cu_result (*capture_end)(cu_stream, void **);
+	cu_result (*graph_instantiate)(void **, void *, unsigned long long);
+	cu_result (*graph_launch)(void *, cu_stream);
+	cu_result (*graph_exec_destroy)(void *);
+	cu_result (*graph_destroy)(void *);
+	cu_result (*error_name)(cu_result, const char **);
+	cu_result (*error_string)(cu_result, const char **);
+};
+
+struct rt_cuda {
+	struct rt_driver d;
+	void *lib, *ctx, *module;
+	cu_device device;
+	int arch, version, sms;
+	int max_shared; /* bytes of shared memory that one block can have */
+	size_t memory_bytes;
+	char name[256];
+	void *fn[RT_N_KERNELS];
+};
+
+/* 0, or -ENODEV (-ENOMEM for lack of memory) and a sentence with the call, the code, its name, and what to do. */
+int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err);
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CUDA_ENGINE_H
+#define RT_CUDA_ENGINE_H
+/*
+ * A program on a CUDA device. The plan, the calls and their order are the CPU's; here are the memory (one allocation), the
+ * launches, and two captured graphs that a step replays: forward, and backward with the update. The host waits for the loss
+ * alone, while the backward pass runs; inputs are copied from pinned memory on a stream of their own meanwhile.
+ */
+#include "runtime/exec/program.h"
+
+struct rt_engine;
+
+/* Before the passes: open the device and its libraries. */
+int rt_engine_open(struct rt_program *p, struct gt_err *err);
+/* Lowers the options' memory limit to what a plan may take of what the card has free. */
+int rt_engine_limit_memory(struct rt_program *p, struct gt_err *err);
+/* Behind the passes: allocate, start the parameters, choose algorithms by timing, capture the step. -ENOSYS names the first
+ * op, type or shape that the device has no kernel for; -ENOMEM says how much was wanted and is free. */
+int rt_engine_build(struct rt_program *p, struct gt_err *err);
+void rt_engine_free(struct rt_engine *e);
+
+int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
+int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
+/* Elements of n as float, from or to the device; waits for it. */
+int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
+int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err);
+/* Adds what is particular to the device. */
+void rt_engine_report(const struct rt_program *p, json_t *doc);
+uint64_t rt_engine_bytes(const struct rt_engine *e); /* allocated on the device */
+/* Memory that a call wants while it runs: struct rt_plan, scratch. */
+size_t rt_engine_scratch(const struct rt_call *c, int threads);
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Causal attention over tiles: qkv (B,T,3C) = q | k | v side by side, heads of `depth` columns. The (T,T) scores exist one
+ * tile at a time in shared memory. Arithmetic is float; this is the path for float tensors and for cards and libraries
+ * without a fused attention of their own.
+ *
+ * Blocks of 256 threads as 16 x 16; a thread owns TB/16 rows and every 16th column. Grid: (tiles of T, B * heads).
+ * DP: depth rounded up to a multiple of 16; columns behind depth are zero.
+ */
+#include "common.cuh"
+
+struct attention_shape {
+	int len, heads, depth;
+	float scale; /* 1 / sqrt(depth) */
+};
+
+/* Rows row0 … of one head into tile (TB, DP+1); rows behind len are zero. stride: elements between rows. */
+template <class T, int DP, int TB>
+RT_DEVICE void load_tile(float *tile, const T *base, int64_t stride, int row0, const struct attention_shape &s)
+{
+	for (int i = threadIdx.x; i < TB * DP; i += 256) {
+		int r = i / DP, c = i % DP;
+		bool there = row0 + r < s.len && c < s.depth;
+
+		tile[r * (DP + 1) + c] = there ? as_float(base[(int64_t)(row0 + r) * stride + c]) : 0;
+	}
+}
+
+/* out[i][j] = sum over d of a[ty R + i][d] b[tx + 16 j][d] */
+template <int DP, int R> RT_DEVICE void products(float (&out)[R][R], const float *a, const float *b)
+{
+	int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+
+	for (int i = 0; i < R; i++)
+		for (int j = 0; j < R; j++)
+			out[i][j] = 0;
+	for (int d = 0; d < DP; d++) {
+		float u[R], v[R];
+
+		for (int i = 0; i < R; i++) {
+			u[i] = a[(ty * R + i) * (DP + 1) + d];
+			v[i] = b[(tx + 16 * i) * (DP + 1) + d];
+		}
+		for (int i = 0; i < R; i++)
+			for (int j = 0; j < R; j++)
+				out[i][j] += u[i] * v[j];
+	}
+}
+
+/* out[i][e] += sum over k of w[ty R + i][k] x[k][tx + 16 e]; turned: w[k][ty R + i] */
+template <int DP, int TB, int R, int E>
+RT_DEVICE void weighted(float (&out)[R][E], const float *w, const float *x, bool turned)
+{
+	int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+
+	for (int k = 0; k < TB; k++) {
+		float u[R];
+
+		for (int i = 0; i < R; i++)
+			u[i] = turned ? w[k * (TB + 1) + ty * R + i] : w[(ty * R + i) * (TB + 1) + k];
+		for (int e = 0; e < E; e++) {
+			float v = x[k * (DP + 1) + tx + 16 * e];
+
+			for (int i = 0; i < R; i++)
+				out[i][e] += u[i] * v;
+		}
+	}
+}
+
+/* The 16 threads of a row agree. */
+RT_DEVICE float row_max(float x)
+{
+	for (int o = 8; o; o >>= 1)
+		x = fmaxf(x, __shfl_xor_sync(FULL, x, o));
+	return x;
+}
+
+RT_DEVICE float row_sum(float x)
+{
+	for (int o = 8; o; o >>= 1)
+		x += __shfl_xor_sync(FULL, x, o);
+	return x;
+}
+
+template <class T, int DP, int TB>
+RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct attention_shape s)
+{
+	constexpr int R = TB / 16, E = DP / 16;
+	RT_DYNAMIC_SHARED(q);
+	float *kv = q + TB * (DP + 1), *p = kv + TB * (DP + 1);
+	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * TB;
+	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width;
+	const T *base = qkv + batch * s.len * stride + head * s.depth;
+	int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+	float m[R], l[R], o[R][E] = {}, t[R][R];
+
+	for (int i = 0; i < R; i++) {
+		m[i] = -INFINITY;
+		l[i] = 0;
+	}
+	load_tile<T, DP, TB>(q, base, stride, q0, s);
+	for (int k0 = 0; k0 <= q0 && k0 < s.len; k0 += TB) {
+		__syncthreads();
+		load_tile<T, DP, TB>(kv, base + width, stride, k0, s);
+		__syncthreads();
+		products<DP, R>(t, q, kv);
+		for (int i = 0; i < R; i++) {
+			int row = q0 + ty * R + i;
+			float top = m[i], sum = 0, shrink;
+
+			for (int j = 0; j < R; j++) {
+				int key = k0 + tx + 16 * j;
+
+				t[i][j] = key <= row && key < s.len ? t[i][j] * s.scale : -INFINITY;
+				top = fmaxf(top, t[i][j]);
+			}
+			top = row_max(top);
+			shrink = expf(m[i] - top);
+			for (int j = 0; j < R; j++) {
+				float e = expf(t[i][j] - top);
+
+				sum += e;
+				p[(ty * R + i) * (TB + 1) + tx + 16 * j] = e;
+			}
+			l[i] = l[i] * shrink + row_sum(sum);
+			m[i] = top;
+			for (int e = 0; e < E; e++)
+				o[i][e] *= shrink;
+		}
+		__syncthreads();
+		load_tile<T, DP, TB>(kv, base + 2 * width, stride, k0, s);
+		__syncthreads();
+		weighted<DP, TB, R, E>(o, p, kv, false);
+	}
+	for (int i = 0; i < R; i++) {
+		int row = q0 + ty * R + i;
+
+		if (row >= s.len)
+			continue;
+		for (int e = 0; e < E; e++)
+			if (tx + 16 * e < s.depth)
+				assign(y[(batch * s.len + row) * width + head * s.depth + tx + 16 * e], o[i][e] / l[i]);
+		if (!tx && lse)
+			lse[(int64_t)blockIdx.y * s.len + row] = m[i] + logf(l[i]);
+	}
+}
+
+/* delta (B,heads,T) = dy . y per head. One warp per (row, head). */
+template <class T>
+RT_DEVICE void attention_delta_body(float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape s)
+{
+	int64_t i = (int64_t)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5), row = i / s.heads;
+	int head = (int)(i % s.heads);
+	float sum = 0;
+
+	if (row >= rows)
+		return;
+	for (int d = threadIdx.x & 31; d < s.depth; d += 32) {
+		int64_t at = (row * s.heads + head) * s.depth + d;
+
+		sum += as_float(dy[at]) * as_float(y[at]);
+	}
+	sum = warp_sum(sum);
+	if (!(threadIdx.x & 31))
+		delta[(row / s.len * s.heads + head) * s.len + row % s.len] = sum;
+}
+
+/* Probabilities and score gradients of one tile: queries from q0, keys from k0, in shared memory. */
+template <int DP, int TB>
+RT_DEVICE void score_gradients(float *p, float *ds, const float *q, const float *k, const float *v, const float *dy,
+			       const float *lse, const float *delta, int q0, int k0, const struct attention_shape &s)
+{
+	constexpr int R = TB / 16;
+	int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+	float t[R][R], dp[R][R];
+
+	products<DP, R>(t, q, k);
+	products<DP, R>(dp, dy, v);
+	for (int i = 0; i < R; i++) {
+		int row = q0 + ty * R + i;
+
+		for (int j = 0; j < R; j++) {
+			int key = k0 + tx + 16 * j, at = (ty * R + i) * (TB + 1) + tx + 16 * j;
+			bool there = row < s.len && key <= row;
+			float w = there ? expf(t[i][j] * s.scale - lse[row]) : 0;
+
+			p[at] = w;
+			ds[at] = there ? w * (dp[i][j] - delta[row]) * s.scale : 0;
+		}
+	}
+}
+
+template <class T, int DP, int TB, int R, int E>
+RT_DEVICE void store_tile(T *out, int64_t stride, int row0, const float (&x)[R][E], const struct attention_shape &s)
+{
+	int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
+
+	for (int i = 0; i < R; i++)
+		for (int e = 0; e < E; e++)
+			if (row0 + ty * R + i < s.len && tx + 16 * e < s.depth)
+				assign(out[(int64_t)(row0 + ty * R + i) * stride + tx + 16 * e], x[i][e]);
+}
+
+/* One tile of keys against all queries from it on: dk, dv. */
+template <class T, int DP, int TB>
+RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
+				  const struct attention_shape s)
+{
+	constexpr int R = TB / 16, E = DP / 16, TILE = TB * (DP + 1);
+	RT_DYNAMIC_SHARED(k);
+	float *v = k + TILE, *q = v + TILE, *g = q + TILE, *p = g + TILE, *ds = p + TB * (TB + 1);
+	int width = s.heads * s.depth, head = blockIdx.y % s.heads, k0 = blockIdx.x * TB;
+	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
+	const T *base = qkv + at, *dbase = dy + batch * s.len * width + head * s.depth;
+	float dk[R][E] = {}, dv[R][E] = {};
+
+	load_tile<T, DP, TB>(k, base + width, stride, k0, s);
+	load_tile<T, DP, TB>(v, base + 2 * width, stride, k0, s);
+	for (int q0 = k0; q0 < s.len; q0 += TB) {
+		__syncthreads();
+		load_tile<T, DP, TB>(q, base, stride, q0, s);
+		load_tile<T, DP, TB>(g, dbase, width, q0, s);
+		__syncthreads();
+		score_gradients<DP, TB>(p, ds, q, k, v, g, lse + (int64_t)blockIdx.y * s.len,
+					delta + (int64_t)blockIdx.y * s.len, q0, k0, s);
+		__syncthreads();
+		weighted<DP, TB, R, E>(dv, p, g, true);
+		weighted<DP, TB, R, E>(dk, ds, q, true);
+	}
+	store_tile<T, DP, TB>(dqkv + at + width, stride, k0, dk, s);
+	store_tile<T, DP, TB>(dqkv + at + 2 * width, stride, k0, dv, s);
+}
+
+/* One tile of queries against all keys up to it: dq. */
+template <class T, int DP, int TB>
+RT_DEVICE void attention_dq_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
+				 const struct attention_shape s)
+{
+	constexpr int R = TB / 16, E = DP / 16, TILE = TB * (DP + 1);
+	RT_DYNAMIC_SHARED(k);
+	float *v = k + TILE, *q = v + TILE, *g = q + TILE, *p = g + TILE, *ds = p + TB * (TB + 1);
+	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * TB;
+	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
+	const T *base = qkv + at, *dbase = dy + batch * s.len * width + head * s.depth;
+	float dq[R][E] = {};
+
+	load_tile<T, DP, TB>(q, base, stride, q0, s);
+	load_tile<T, DP, TB>(g, dbase, width, q0, s);
+	for (int k0 = 0; k0 <= q0; k0 += TB) {
+		__syncthreads();
+		load_tile<T, DP, TB>(k, base + width, stride, k0, s);
+		load_tile<T, DP, TB>(v, base + 2 * width, stride, k0, s);
+		__syncthreads();
+		score_gradients<DP, TB>(p, ds, q, k, v, g, lse + (int64_t)blockIdx.y * s.len,
+					delta + (int64_t)blockIdx.y * s.len, q0, k0, s);
+		__syncthreads();
+		weighted<DP, TB, R, E>(dq, ds, k, false);
+	}
+	store_tile<T, DP, TB>(dqkv + at, stride, q0, dq, s);
+}
+
+/*
+ * Forward tiles are 64 rows up to depth 64, 32 above. Shared: (2 TB (DP+1) + TB (TB+1)) floats forward,
+ * (4 TB (DP+1) + 2 TB (TB+1)) backward with TB 32.
+ */
+#define ATTENTION(T, NAME, DP, TB)                                                                                        \
+	RT_KERNEL rt_attention_##NAME##_##DP(T *y, float *lse, const T *qkv, const struct attention_shape s)               \
+	{                                                                                                                  \
+		attention_body<T, DP, TB>(y, lse, qkv, s);                                                                 \
+	}                                                                                                                  \
+	RT_KERNEL rt_attention_dkv_##NAME##_##DP(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta, \
+						 const struct attention_shape s)                                           \
+	{                                                                                                                  \
+		attention_dkv_body<T, DP, 32>(dqkv, dy, qkv, lse, delta, s);                                               \
+	}                                                                                                                  \
+	RT_KERNEL rt_attention_dq_##NAME##_##DP(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,  \
+						const struct attention_shape s)                                            \
+	{                                                                                                                  \
+		attention_dq_body<T, DP, 32>(dqkv, dy, qkv, lse, delta, s);                                                \
+	}
+ATTENTION(float, f32, 16, 64)
+ATTENTION(float, f32, 64, 64)
+ATTENTION(float, f32, 128, 32)
+ATTENTION(bf16, bf16, 16, 64)
+ATTENTION(bf16, bf16, 64, 64)
+ATTENTION(bf16, bf16, 128, 32)
+
+RT_KERNEL rt_attention_delta_f32(float *delta, const float *dy, const float *y, int64_t rows, const struct attention_shape s)
+{
+	attention_delta_body(delta, dy, y, rows, s);
+}
+RT_KERNEL rt_attention_delta_bf16(float *delta, const bf16 *dy, const bf16 *y, int64_t rows, const struct attention_shape s)
+{
+	attention_delta_body(delta, dy, y, rows, s);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_KERNEL_COMMON_CUH
+#define RT_KERNEL_COMMON_CUH
+/*
+ * What the kernels share: types, 16-byte accesses, reductions. A tensor's element is float or bf16; arithmetic is float.
+ * The same sources are compiled as C++ by the tests (tests/standin/emulate.h), which run them thread by thread.
+ */
+#ifdef RT_EMULATE
+#include "emulate.h"
+#else
+#include <cuda_bf16.h>
+#include <stdint.h>
+extern __shared__ __align__(16) float rt_dynamic_shared[];
+#define RT_DYNAMIC_SHARED(name)	float *name = rt_dynamic_shared
+#endif
+
+#define RT_KERNEL extern "C" __global__ void
+#define RT_DEVICE static __device__ __forceinline__
+#define FULL	  0xffffffffu
+
+typedef __nv_bfloat16 bf16;
+
+RT_DEVICE float as_float(float x)
+{
+	return x;
+}
+
+RT_DEVICE float as_float(bf16 x)
+{
+	return __bfloat162float(x);
+}
+
+RT_DEVICE void assign(float &out, float x)
+{
+	out = x;
+}
+
+/* Nearest, ties to even; NaN stays NaN. */
+RT_DEVICE void assign(bf16 &out, float x)
+{
+	out = __float2bfloat16(x);
+}
+
+/* N elements in one access; the address is a multiple of their size. */
+template <class T, int N> struct alignas(N * sizeof(T)) pack {
+	T v[N];
+};
+template <class T> struct wide {
+	static constexpr int n = 16 / sizeof(T);
+};
+
+template <int N, class T> RT_DEVICE void get(float *out, const T *p)
+{
+	pack<T, N> t = *reinterpret_cast<const pack<T, N> *>(p);
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		out[i] = as_float(t.v[i]);
+}
+
+template <int N, class T> RT_DEVICE void put(T *p, const float *in)
+{
+	pack<T, N> t;
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		assign(t.v[i], in[i]);
+	*reinterpret_cast<pack<T, N> *>(p) = t;
+}
+
+RT_DEVICE float warp_sum(float x)
+{
+#pragma unroll
+	for (int o = 16; o; o >>= 1)
+		x += __shfl_xor_sync(FULL, x, o);
+	return x;
+}
+
+RT_DEVICE float warp_max(float x)
+{
+#pragma unroll
+	for (int o = 16; o; o >>= 1)
+		x = fmaxf(x, __shfl_xor_sync(FULL, x, o));
+	return x;
+}
+
+/* Sum over the block, the same bits in every thread. sh has 32 floats; the block is whole warps. */
+RT_DEVICE float block_sum(float x, float *sh)
+{
+	unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+
+	x = warp_sum(x);
+	__syncthreads();
+	if (!lane)
+		sh[warp] = x;
+	__syncthreads();
+	return warp_sum(lane < warps ? sh[lane] : 0);
+}
+
+RT_DEVICE float block_max(float x, float *sh)
+{
+	unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+
+	x = warp_max(x);
+	__syncthreads();
+	if (!lane)
+		sh[warp] = x;
+	__syncthreads();
+	return warp_max(lane < warps ? sh[lane] : -INFINITY);
+}
+
+RT_DEVICE int64_t global_thread(void)
+{
+	return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+RT_DEVICE int64_t global_threads(void)
+{
+	return (int64_t)gridDim.x * blockDim.x;
+}
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One element after the other: sums, activations, conversions. Any grid; tensors start on 16 bytes. */
+#include "common.cuh"
+
+enum { ACT_NONE, ACT_GELU, ACT_RELU }; /* enum rt_act */
+
+/* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+RT_DEVICE float gelu(float x)
+{
+	return 0.5f * x * (1 + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
+RT_DEVICE float dgelu(float x)
+{
+	float t = tanhf(0.79788456f * (x + 0.044715f * x * x * x));
+
+	return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.79788456f * (1 + 3 * 0.044715f * x * x);
+}
+
+/* A value that is no number stays one. */
+RT_DEVICE float act(int kind, float x)
+{
+	return kind == ACT_GELU ? gelu(x) : kind == ACT_RELU ? (x < 0 ? 0 : x) : x;
+}
+
+/* seen: the input of gelu, the output of relu. */
+RT_DEVICE float dact(int kind, float seen)
+{
+	return kind == ACT_GELU ? dgelu(seen) : seen > 0 ? 1.0f : 0.0f;
+}
+
+template <class T> RT_DEVICE void act_body(int64_t n, int kind, const T *x, T *y)
+{
+	constexpr int W = wide<T>::n;
+	float v[W];
+
+	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
+		get<W>(v, x + i * W);
+		for (int k = 0; k < W; k++)
+			v[k] = act(kind, v[k]);
+		put<W>(y + i * W, v);
+	}
+	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
+		assign(y[i], act(kind, as_float(x[i])));
+}
+
+/* y (n) = act(x (n)) */
+RT_KERNEL rt_act_f32(int64_t n, int kind, const float *x, float *y)
+{
+	act_body(n, kind, x, y);
+}
+RT_KERNEL rt_act_bf16(int64_t n, int kind, const bf16 *x, bf16 *y)
+{
+	act_body(n, kind, x, y);
+}
+
+template <class T> RT_DEVICE void act_bwd_body(int64_t n, int kind, const T *dy, const T *seen, T *dx, int add)
+{
+	constexpr int W = wide<T>::n;
+	float a[W], b[W], c[W];
+
+	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
+		get<W>(a, dy + i * W);
+		get<W>(b, seen + i * W);
+		if (add)
+			get<W>(c, dx + i * W);
+		for (int k = 0; k < W; k++)
+			a[k] = a[k] * dact(kind, b[k]) + (add ? c[k] : 0);
+		put<W>(dx + i * W, a);
+	}
+	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
+		assign(dx[i], as_float(dy[i]) * dact(kind, as_float(seen[i])) + (add ? as_float(dx[i]) : 0));
+}
+
+/* dx (n) = or += dy (n) act'(seen (n)) */
+RT_KERNEL rt_act_bwd_f32(int64_t n, int kind, const float *dy, const float *seen, float *dx, int add)
+{
+	act_bwd_body(n, kind, dy, seen, dx, add);
+}
+RT_KERNEL rt_act_bwd_bf16(int64_t n, int kind, const bf16 *dy, const bf16 *seen, bf16 *dx, int add)
+{
+	act_bwd_body(n, kind, dy, seen, dx, add);
+}
+
+template <class T> RT_DEVICE void add_body(int64_t n, const T *a, const T *b, T *y)
+{
+	constexpr int W = wide<T>::n;
+	float u[W], v[W];
+
+	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
+		get<W>(u, a + i * W);
+		get<W>(v, b + i * W);
+		for (int k = 0; k < W; k++)
+			u[k] += v[k];
+		put<W>(y + i * W, u);
+	}
+	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
+		assign(y[i], as_float(a[i]) + as_float(b[i]));
+}
+
+/* y (n) = a (n) + b (n) */
+RT_KERNEL rt_add_f32(int64_t n, const float *a, const float *b, float *y)
+{
+	add_body(n, a, b, y);
+}
+RT_KERNEL rt_add_bf16(int64_t n, const bf16 *a, const bf16 *b, bf16 *y)
+{
+	add_body(n, a, b, y);
+}
+
+template <class T, int W>
+RT_DEVICE void bias_act_part(int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y)
+{
+	float v[W], b[W];
+
+	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
+		get<W>(v, x + i * W);
+		if (bias)
+			get<W>(b, bias + i * W % cols);
+		for (int k = 0; bias && k < W; k++)
+			v[k] += b[k];
+		if (pre)
+			put<W>(pre + i * W, v);
+		for (int k = 0; k < W; k++)
+			v[k] = act(kind, v[k]);
+		put<W>(y + i * W, v);
+	}
+}
+
+template <class T>
+RT_DEVICE void bias_act_body(int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y)
+{
+	if (cols % wide<T>::n == 0)
+		bias_act_part<T, wide<T>::n>(n, cols, kind, x, bias, pre, y);
+	else
+		bias_act_part<T, 1>(n, cols, kind, x, bias, pre, y);
+}
+
+/* y (n/cols,cols) = act(x + bias (cols)); the value before it into pre. bias and pre may be NULL, x may be pre or y. */
+RT_KERNEL rt_bias_act_f32(int64_t n, int64_t cols, int kind, const float *x, const float *bias, float *pre, float *y)
+{
+	bias_act_body(n, cols, kind, x, bias, pre, y);
+}
+RT_KERNEL rt_bias_act_bf16(int64_t n, int64_t cols, int kind, const bf16 *x, const bf16 *bias, bf16 *pre, bf16 *y)
+{
+	bias_act_body(n, cols, kind, x, bias, pre, y);
+}
+
+/* out (n) = in (n) in the other type */
+RT_KERNEL rt_narrow(int64_t n, const float *in, bf16 *out)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		assign(out[i], in[i]);
+}
+RT_KERNEL rt_widen(int64_t n, const bf16 *in, float *out)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		out[i] = as_float(in[i]);
+}

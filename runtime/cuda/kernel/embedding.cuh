@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Table look-up and its gradient. The gradient needs all places of each id in a fixed order without atomics on floats: the
+ * places are counted, put into their id's segment in any order, and ranked there; then each row of the table is one sum.
+ */
+#include "common.cuh"
+
+template <class T, int W>
+RT_DEVICE void embed(T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols)
+{
+	int64_t per_row = cols / W;
+	float v[W], w[W];
+
+	for (int64_t i = global_thread(); i < rows * per_row; i += global_threads()) {
+		int64_t row = i / per_row, c = i % per_row * W;
+
+		get<W>(v, table + (int64_t)ids[row] * cols + c);
+		if (positions)
+			get<W>(w, positions + row % len * cols + c);
+		for (int k = 0; positions && k < W; k++)
+			v[k] += w[k];
+		put<W>(y + row * cols + c, v);
+	}
+}
+
+template <class T>
+RT_DEVICE void embed_body(T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols)
+{
+	if (cols % wide<T>::n == 0)
+		embed<T, wide<T>::n>(y, ids, table, positions, rows, len, cols);
+	else
+		embed<T, 1>(y, ids, table, positions, rows, len, cols);
+}
+
+/* y (rows,C) = table[ids (rows)] + positions[row % len]; positions may be NULL */
+RT_KERNEL rt_embedding_f32(float *y, const int *ids, const float *table, const float *positions, int64_t rows, int len,
+			   int cols)
+{
+	embed_body(y, ids, table, positions, rows, len, cols);
+}
+RT_KERNEL rt_embedding_bf16(bf16 *y, const int *ids, const bf16 *table, const bf16 *positions, int64_t rows, int len,
+			    int cols)
+{
+	embed_body(y, ids, table, positions, rows, len, cols);
+}
+
+/* count (V), zero before: how often each id is there */
+RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		atomicAdd(&count[ids[i]], 1);
+}
+
+/* start (V+1) = exclusive sums of count (V); count becomes a copy of start. One block of 1024. */
+RT_KERNEL rt_ids_start(int *start, int *count, int v)
+{
+	__shared__ int sh[1024];
+	int per = (v + 1023) / 1024, lo = threadIdx.x * per, hi = lo + per < v ? lo + per : v, sum = 0;
+
+	for (int i = lo; i < hi; i++)
+		sum += count[i];
+	sh[threadIdx.x] = sum;
+	__syncthreads();
+	for (int o = 1; o < 1024; o <<= 1) {
+		int below = threadIdx.x >= (unsigned)o ? sh[threadIdx.x - o] : 0;
+
+		__syncthreads();
+		sh[threadIdx.x] += below;
+		__syncthreads();
+	}
+	sum = sh[threadIdx.x] - sum;
+	for (int i = lo; i < hi; i++) {
+		int n = count[i];
+
+		start[i] = sum;
+		count[i] = sum;
+		sum += n;
+	}
+	if (threadIdx.x == 1023)
+		start[v] = sh[1023];
+}
+
+/* place (n): the places of each id, in its segment, in any order. cursor starts as a copy of start. */
+RT_KERNEL rt_ids_fill(int *place, int *cursor, const int *ids, int64_t n)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		place[atomicAdd(&cursor[ids[i]], 1)] = (int)i;
+}
+
+/* sorted (n): the same with each segment in ascending order */
+RT_KERNEL rt_ids_rank(int *sorted, const int *place, const int *start, const int *ids, int64_t n)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads()) {
+		int mine = place[i], id = ids[mine], rank = 0;
+
+		for (int k = start[id]; k < start[id + 1]; k++)
+			rank += place[k] < mine;
+		sorted[start[id] + rank] = mine;
+	}
+}
+
+/* One block per row of the table: threadIdx.y shares the places, threadIdx.x the columns. */
+template <class T, int W>
+RT_DEVICE void embed_bwd(float *table, const T *dy, const int *start, const int *sorted, int cols, int add, float *sh)
+{
+	int id = blockIdx.x, lo = start[id], hi = start[id + 1];
+	int64_t row = (int64_t)id * cols;
+	float v[W], sum[W];
+
+	for (int c0 = 0; c0 < cols; c0 += blockDim.x * W) {
+		int c = c0 + threadIdx.x * W;
+
+		for (int k = 0; k < W; k++)
+			sum[k] = 0;
+		for (int p = lo + threadIdx.y; c < cols && p < hi; p += blockDim.y) {
+			get<W>(v, dy + (int64_t)sorted[p] * cols + c);
+			for (int k = 0; k < W; k++)
+				sum[k] += v[k];
+		}
+		__syncthreads();
+		for (int k = 0; k < W; k++)
+			sh[(threadIdx.y * blockDim.x + threadIdx.x) * W + k] = sum[k];
+		__syncthreads();
+		if (threadIdx.y || c >= cols || (lo == hi && add))
+			continue;
+		for (int y = 1; y < (int)blockDim.y; y++)
+			for (int k = 0; k < W; k++)
+				sum[k] += sh[(y * blockDim.x + threadIdx.x) * W + k];
+		for (int k = 0; k < W; k++)
+			table[row + c + k] = sum[k] + (add ? table[row + c + k] : 0);
+	}
+}
+
+/* table (V,C) = or += sums of dy (rows,C) over the places of each id. Grid V; shared: threads * 16 bytes / element floats. */
+RT_KERNEL rt_embedding_bwd_f32(float *table, const float *dy, const int *start, const int *sorted, int cols, int add)
+{
+	RT_DYNAMIC_SHARED(sh);
+
+	if (cols % 4 == 0)
+		embed_bwd<float, 4>(table, dy, start, sorted, cols, add, sh);
+	else
+		embed_bwd<float, 1>(table, dy, start, sorted, cols, add, sh);
+}
+RT_KERNEL rt_embedding_bwd_bf16(float *table, const bf16 *dy, const int *start, const int *sorted, int cols, int add)
+{
+	RT_DYNAMIC_SHARED(sh);
+
+	if (cols % 8 == 0)
+		embed_bwd<bf16, 8>(table, dy, start, sorted, cols, add, sh);
+	else
+		embed_bwd<bf16, 1>(table, dy, start, sorted, cols, add, sh);
+}
+
+template <class T>
+RT_DEVICE void positions_bwd(float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add)
+{
+	for (int64_t i = global_thread(); i < rows * cols; i += global_threads()) {
+		int64_t t = i / cols;
+		float s = 0;
+
+		for (int b = 0; t < len && b < batch; b++)
+			s += as_float(dy[(int64_t)b * len * cols + i]);
+		if (t < len || !add)
+			positions[i] = s + (add ? positions[i] : 0);
+	}
+}
+
+/* positions (rows,C) = or += sums of dy (batch,len,C) over the batch; rows behind len are zero */
+RT_KERNEL rt_positions_bwd_f32(float *positions, const float *dy, int batch, int len, int64_t rows, int cols, int add)
+{
+	positions_bwd(positions, dy, batch, len, rows, cols, add);
+}
+RT_KERNEL rt_positions_bwd_bf16(float *positions, const bf16 *dy, int batch, int len, int64_t rows, int cols, int add)
+{
+	positions_bwd(positions, dy, batch, len, rows, cols, add);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer normalisation over the last dimension. */
+#include "common.cuh"
+
+/* One warp per row. x may be a (no b) or take over a's memory: a thread reads back only what it wrote itself. */
+template <class T, int W>
+RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
+			float eps, int64_t row, int cols)
+{
+	int lane = threadIdx.x & 31;
+	float v[W], w[W], sum = 0, var = 0, m, r;
+	const T *seen = b ? x : a;
+
+	for (int c = lane * W; c < cols; c += 32 * W) {
+		get<W>(v, a + row * cols + c);
+		if (b) {
+			get<W>(w, b + row * cols + c);
+			for (int k = 0; k < W; k++)
+				v[k] += w[k];
+			put<W>(x + row * cols + c, v);
+			get<W>(v, x + row * cols + c);
+		}
+		for (int k = 0; k < W; k++)
+			sum += v[k];
+	}
+	m = warp_sum(sum) / (float)cols;
+	for (int c = lane * W; c < cols; c += 32 * W) {
+		get<W>(v, seen + row * cols + c);
+		for (int k = 0; k < W; k++)
+			var += (v[k] - m) * (v[k] - m);
+	}
+	r = 1 / sqrtf(warp_sum(var) / (float)cols + eps);
+	for (int c = lane * W; c < cols; c += 32 * W) {
+		get<W>(v, seen + row * cols + c);
+		for (int k = 0; k < W; k++)
+			v[k] = (v[k] - m) * r * gain[c + k] + bias[c + k];
+		put<W>(y + row * cols + c, v);
+	}
+	if (!lane && mean)
+		mean[row] = m;
+	if (!lane && rstd)
+		rstd[row] = r;
+}
+
+template <class T>
+RT_DEVICE void norm_body(T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
+			 float eps, int64_t rows, int cols)
+{
+	int64_t row = (int64_t)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+
+	if (row >= rows)
+		return;
+	if (cols % wide<T>::n == 0)
+		norm_row<T, wide<T>::n>(x, y, mean, rstd, a, b, gain, bias, eps, row, cols);
+	else
+		norm_row<T, 1>(x, y, mean, rstd, a, b, gain, bias, eps, row, cols);
+}
+
+/* x (M,C) = a + b if b; y = (x - mean) rstd gain (C) + bias (C); mean, rstd (M) or NULL */
+RT_KERNEL rt_norm_f32(float *x, float *y, float *mean, float *rstd, const float *a, const float *b, const float *gain,
+		      const float *bias, float eps, int64_t rows, int cols)
+{
+	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
+}
+RT_KERNEL rt_norm_bf16(bf16 *x, bf16 *y, float *mean, float *rstd, const bf16 *a, const bf16 *b, const float *gain,
+		       const float *bias, float eps, int64_t rows, int cols)
+{
+	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
+}
+
+/* Rows row0, row0 + step, …: each column belongs to one thread, so sums over rows need no other thread. */
+template <class T, int W>
+RT_DEVICE void norm_bwd_rows(T *dx, float *sums, const T *dy, const T *x, const float *gain, const float *mean,
+			     const float *rstd, int64_t rows, int cols, int add, float *sh)
+{
+	float g[W], v[W], old[W];
+
+	for (int c = threadIdx.x; c < 2 * cols; c += blockDim.x)
+		sums[c] = 0;
+	__syncthreads();
+	for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+		float m = mean[row], r = rstd[row], s1 = 0, s2 = 0;
+
+		for (int c = threadIdx.x * W; c < cols; c += blockDim.x * W) {
+			get<W>(g, dy + row * cols + c);
+			get<W>(v, x + row * cols + c);
+			for (int k = 0; k < W; k++) {
+				s1 += g[k] * gain[c + k];
+				s2 += g[k] * gain[c + k] * (v[k] - m) * r;
+			}
+		}
+		s1 = block_sum(s1, sh) / (float)cols;
+		s2 = block_sum(s2, sh) / (float)cols;
+		for (int c = threadIdx.x * W; c < cols; c += blockDim.x * W) {
+			get<W>(g, dy + row * cols + c);
+			get<W>(v, x + row * cols + c);
+			if (dx && add)
+				get<W>(old, dx + row * cols + c);
+			for (int k = 0; k < W; k++) {
+				float hat = (v[k] - m) * r;
+
+				sums[c + k] += g[k] * hat;
+				sums[cols + c + k] += g[k];
+				v[k] = r * (g[k] * gain[c + k] - s1 - hat * s2) + (dx && add ? old[k] : 0);
+			}
+			if (dx)
+				put<W>(dx + row * cols + c, v);
+		}
+	}
+}
+
+template <class T>
+RT_DEVICE void norm_bwd_body(T *dx, float *part, const T *dy, const T *x, const float *gain, const float *mean,
+			     const float *rstd, int64_t rows, int cols, int add)
+{
+	RT_DYNAMIC_SHARED(sums); /* 2 cols, then 32 */
+	float *sh = sums + 2 * cols;
+
+	if (cols % wide<T>::n == 0)
+		norm_bwd_rows<T, wide<T>::n>(dx, sums, dy, x, gain, mean, rstd, rows, cols, add, sh);
+	else
+		norm_bwd_rows<T, 1>(dx, sums, dy, x, gain, mean, rstd, rows, cols, add, sh);
+	__syncthreads();
+	for (int c = threadIdx.x; part && c < 2 * cols; c += blockDim.x)
+		part[(int64_t)blockIdx.x * 2 * cols + c] = sums[c];
+}
+
+/* dx (M,C) = or +=; part (blocks, 2C): each block's sums for gain, then for bias. dx may be dy. Shared: 2C+32 floats. */
+RT_KERNEL rt_norm_bwd_f32(float *dx, float *part, const float *dy, const float *x, const float *gain, const float *mean,
+			  const float *rstd, int64_t rows, int cols, int add)
+{
+	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
+}
+RT_KERNEL rt_norm_bwd_bf16(bf16 *dx, float *part, const bf16 *dy, const bf16 *x, const float *gain, const float *mean,
+			   const float *rstd, int64_t rows, int cols, int add)
+{
+	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums in a fixed order: parts per block, then the parts. Blocks are 32 x 8 threads unless said otherwise. */
+#include "common.cuh"
+
+template <class T, int W> RT_DEVICE void column_sums(float *part, const T *x, int64_t ld, int64_t rows, int cols)
+{
+	__shared__ float sh[8][32 * 8];
+	int c = (blockIdx.x * 32 + threadIdx.x) * W;
+	float sum[W] = {}, v[W];
+	int64_t per = (rows + gridDim.y - 1) / gridDim.y, lo = per * blockIdx.y, hi = lo + per < rows ? lo + per : rows;
+
+	for (int64_t r = lo + threadIdx.y; c < cols && r < hi; r += 8) {
+		get<W>(v, x + r * ld + c);
+		for (int k = 0; k < W; k++)
+			sum[k] += v[k];
+	}
+	for (int k = 0; k < W; k++)
+		sh[threadIdx.y][threadIdx.x * W + k] = sum[k];
+	__syncthreads();
+	if (threadIdx.y)
+		return;
+	for (int k = 0; k < W && c + k < cols; k++) {
+		float s = 0;
+
+		for (int y = 0; y < 8; y++)
+			s += sh[y][threadIdx.x * W + k];
+		part[(int64_t)blockIdx.y * cols + c + k] = s;
+	}
+}
+
+/* part (gridDim.y, cols) = sums over equal shares of the rows of x (rows,cols), ld elements apart. W = 1 if cols or ld is not
+ * a multiple of 16 bytes. */
+RT_KERNEL rt_column_sums_f32(float *part, const float *x, int64_t ld, int64_t rows, int cols, int w)
+{
+	if (w > 1)
+		column_sums<float, 4>(part, x, ld, rows, cols);
+	else
+		column_sums<float, 1>(part, x, ld, rows, cols);
+}
+RT_KERNEL rt_column_sums_bf16(float *part, const bf16 *x, int64_t ld, int64_t rows, int cols, int w)
+{
+	if (w > 1)
+		column_sums<bf16, 8>(part, x, ld, rows, cols);
+	else
+		column_sums<bf16, 1>(part, x, ld, rows, cols);
+}
+
+/* out (cols) = or += sum over parts of part (parts,stride) */
+RT_KERNEL rt_fold(float *out, const float *part, int parts, int stride, int cols, int add)
+{
+	__shared__ float sh[8][32];
+	int c = blockIdx.x * 32 + threadIdx.x;
+	float s = 0;
+
+	for (int p = threadIdx.y; c < cols && p < parts; p += 8)
+		s += part[(int64_t)p * stride + c];
+	sh[threadIdx.y][threadIdx.x] = s;
+	__syncthreads();
+	if (threadIdx.y || c >= cols)
+		return;
+	s = 0;
+	for (int y = 0; y < 8; y++)
+		s += sh[y][threadIdx.x];
+	out[c] = s + (add ? out[c] : 0);
+}
+
+/* Sum over the block (1024 threads) in double, thread 0 has it. */
+RT_DEVICE double block_sum_double(double x)
+{
+	__shared__ double sh[1024];
+
+	sh[threadIdx.x] = x;
+	for (unsigned o = 512; o; o >>= 1) {
+		__syncthreads();
+		if (threadIdx.x < o)
+			sh[threadIdx.x] += sh[threadIdx.x + o];
+	}
+	return sh[0];
+}
+
+template <class T> RT_DEVICE void dot_body(float *out, const T *a, const T *b, int64_t n)
+{
+	double s = 0;
+
+	for (int64_t i = threadIdx.x; i < n; i += 1024)
+		s += (double)as_float(a[i]) * (double)as_float(b[i]);
+	s = block_sum_double(s);
+	if (!threadIdx.x)
+		*out = (float)s;
+}
+
+/* out (1) = sum of a b; one block of 1024: for checks, not for speed */
+RT_KERNEL rt_dot_f32(float *out, const float *a, const float *b, int64_t n)
+{
+	dot_body(out, a, b, n);
+}
+RT_KERNEL rt_dot_bf16(float *out, const bf16 *a, const bf16 *b, int64_t n)
+{
+	dot_body(out, a, b, n);
+}
+
+/* out (1) = mean of x (n); one block of 1024 */
+RT_KERNEL rt_mean(float *out, const float *x, int64_t n)
+{
+	double s = 0;
+
+	for (int64_t i = threadIdx.x; i < n; i += 1024)
+		s += (double)x[i];
+	s = block_sum_double(s);
+	if (!threadIdx.x)
+		*out = (float)(s / (double)n);
+}

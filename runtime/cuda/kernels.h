@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CUDA_KERNELS_H
+#define RT_CUDA_KERNELS_H
+/* Every kernel of kernel/ by name; T kernels exist for float and bf16. The host finds them by this list, and so do the
+ * tests that run them on the CPU. */
+#define RT_KERNELS_PLAIN(X)                                                                                            \
+	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(sgd)
+#define RT_KERNELS_TYPED(X)                                                                                            \
+	X(act) X(act_bwd) X(add) X(bias_act) X(norm) X(norm_bwd) X(column_sums) X(dot) X(embedding) X(embedding_bwd)   \
+	X(positions_bwd) X(cross_entropy) X(attention_delta)
+/* By padded depth: 16, 64, 128. */
+#define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
+
+enum rt_kernel_id {
+#define X(n)	RT_K_##n,
+	RT_KERNELS_PLAIN(X)
+#undef X
+#define X(n)	RT_K_##n, RT_K_##n##_bf16,
+	RT_KERNELS_TYPED(X)
+#undef X
+#define X(n)                                                                                                           \
+	RT_K_##n, RT_K_##n##_bf16, RT_K_##n##_64, RT_K_##n##_64_bf16, RT_K_##n##_128, RT_K_##n##_128_bf16,
+	RT_KERNELS_ATTENTION(X)
+#undef X
+	RT_N_KERNELS,
+};
+
+#define RT_KERNEL_NAME_PLAIN(n)	    "rt_" #n,
+#define RT_KERNEL_NAME_TYPED(n)	    "rt_" #n "_f32", "rt_" #n "_bf16",
+#define RT_KERNEL_NAME_ATTENTION(n)                                                                                    \
+	"rt_" #n "_f32_16", "rt_" #n "_bf16_16", "rt_" #n "_f32_64", "rt_" #n "_bf16_64", "rt_" #n "_f32_128",         \
+		"rt_" #n "_bf16_128",
+/* In the order of enum rt_kernel_id. */
+#define RT_KERNEL_NAMES                                                                                                \
+	RT_KERNELS_PLAIN(RT_KERNEL_NAME_PLAIN) RT_KERNELS_TYPED(RT_KERNEL_NAME_TYPED)                                  \
+	RT_KERNELS_ATTENTION(RT_KERNEL_NAME_ATTENTION)
+#endif

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One launcher per op: shapes to grids. */
+#include <errno.h>
+#include <math.h>
+#include "runtime/cuda/launch.h"
+#include "runtime/graph/cross_entropy.h"
+
+#define THREADS	       256
+#define NORM_BLOCKS    528 /* of layernorm_bwd: each leaves one row of partial sums */
+#define COLUMN_PARTS   64  /* of a column sum */
+#define GRID_Y_MAX     65535
+
+void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
+{
+	if (!r || e->r)
+		return;
+	e->r = r;
+	e->err = *err;
+}
+
+void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsigned bx, unsigned by, size_t shared, void **args)
+{
+	struct gt_err err = { 0 };
+
+	if (e->r)
+		return;
+	rt_launch_result(e,
+			 rt_cuda_check(e->dev,
+				       e->dev->d.launch(e->dev->fn[kernel], gx, gy, 1, bx, by, 1, (unsigned)shared, e->stream,
+							args, NULL),
+				       "cuLaunchKernel", &err),
+			 &err);
+}
+
+static bool narrow(const struct rt_node *n)
+{
+	return n->dtype == RT_BF16;
+}
+
+/* Kernels of both types stand side by side. */
+static int typed(int kernel, const struct rt_node *n)
+{
+	return kernel + narrow(n);
+}
+
+static int width(const struct rt_node *n) /* elements in 16 bytes */
+{
+	return narrow(n) ? 8 : 4;
+}
+
+static unsigned grid(const struct rt_engine *e, int64_t items)
+{
+	return (unsigned)GT_MAX(1, GT_MIN((items + THREADS - 1) / THREADS, (int64_t)e->dev->sms * 16));
+}
+
+static bool accumulates(const struct rt_call *c, int slot)
+{
+	return c->attr.accumulate >> slot & 1;
+}
+
+static cu_ptr scratch(const struct rt_call *c)
+{
+	return rt_at(c->out[RT_MAX_IO - 1]);
+}
+
+/* ---- products ---- */
+/* False if the library cannot do it in one go. */
+static bool gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a)
+{
+	struct rt_gemm with = *g;
+	struct gt_err err = { 0 };
+	int r;
+
+	if (e->r)
+		return true;
+	with.tf32 = e->tf32;
+	r = rt_blas_gemm(e->blas, &with, a, e->stream, e->tuning, &err);
+	if (r == -ENOTSUP && g->epilogue != RT_EPI_NONE)
+		return false;
+	rt_launch_result(e, r, &err);
+	return true;
+}
+
+/* out (cols) = or += column sums of x (rows,cols), ld elements apart; part: COLUMN_PARTS rows */
+static void column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows,
+			int64_t cols64, bool add64, cu_ptr part)
+{
+	int w = cols64 % width(type) || ld % width(type) ? 1 : width(type), cols = (int)cols64, add = add64;
+	int parts = (int)GT_MAX(1, GT_MIN(COLUMN_PARTS, rows / 32)), stride = cols;
+	unsigned gx = (unsigned)((cols + 32 * w - 1) / (32 * w));
+
+	RT_LAUNCH(e, typed(RT_K_column_sums, type), gx, parts, 32, 8, 0, &part, &x, &ld, &rows, &cols, &w);
+	RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &out, &part, &parts, &stride, &cols, &add);
+}
+
+static void bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x,
+		     cu_ptr bias, cu_ptr pre, cu_ptr y)
+{
+	int64_t n = rows * cols;
+
+	RT_LAUNCH(e, typed(RT_K_bias_act, type), grid(e, n / 4), 1, THREADS, 1, 0, &n, &cols, &kind, &x, &bias, &pre, &y);
+}
+
+/* y (M,N) = act(x (M,K) w (N,K)^T + b (N)); pre (M,N) */
+static void linear(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0], *y = c->out[0];
+	int64_t m = rt_rows(x), k = rt_cols(x), n = rt_cols(y);
+	struct rt_gemm g = { .tb = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .ab = x->dtype, .c = y->dtype };
+	struct rt_gemm_args a = { .a = rt_at(x), .b = rt_at(c->in[1]), .c = rt_at(y), .bias = rt_at(c->in[2]),
+				  .aux = rt_at(c->out[1]) };
+	bool wants = a.bias || c->attr.act != RT_ACT_NONE;
+	cu_ptr plain;
+
+	g.bias = a.bias != 0;
+	g.aux = a.aux != 0;
+	/* The library's gelu is an approximation that float results would show, and wants rows of 16 bytes. */
+	if (c->attr.act == RT_ACT_NONE && a.bias)
+		g.epilogue = RT_EPI_BIAS;
+	else if (c->attr.act == RT_ACT_RELU)
+		g.epilogue = RT_EPI_RELU;
+	else if (c->attr.act == RT_ACT_GELU && narrow(y) && n % 8 == 0)
+		g.epilogue = RT_EPI_GELU;
+	if ((g.epilogue != RT_EPI_NONE || !wants) && gemm(e, &g, &a))
+		return;
+	g.epilogue = RT_EPI_NONE;
+	g.bias = g.aux = false;
+	plain = a.aux ? a.aux : a.c;
+	gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain });
+	bias_act(e, y, m, n, (int)c->attr.act, plain, a.bias, a.aux, a.c);
+}
+
+/* dx (M,K) = or += dy (M,N) w (N,K) */
+static void linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *dy = c->in[0], *w = c->in[1];
+	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(w);
+	struct rt_gemm g = { .m = m, .n = k, .k = n, .lda = n, .ldb = k, .ldc = k, .ab = dy->dtype, .c = c->out[0]->dtype,
+			     .beta = accumulates(c, 0) };
+
+	gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]) });
+}
+
+/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy */
+static void linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *dy = c->in[0], *x = c->in[1];
+	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(x);
+	struct rt_gemm g = { .ta = true, .m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .ab = dy->dtype,
+			     .c = c->out[0] ? c->out[0]->dtype : RT_F32, .beta = accumulates(c, 0) };
+	struct rt_gemm_args a = { .a = rt_at(dy), .b = rt_at(x), .c = rt_at(c->out[0]), .bias = rt_at(c->out[1]) };
+
+	if (a.c && a.bias && !accumulates(c, 1)) {
+		g.epilogue = RT_EPI_BGRAD;
+		if (gemm(e, &g, &a))
+			return;
+		g.epilogue = RT_EPI_NONE;
+	}
+	if (a.c)
+		gemm(e, &g, &a);
+	if (a.bias)
+		column_sums(e, a.bias, a.a, dy, n, m, n, accumulates(c, 1), scratch(c));
+}
+
+/* ---- embedding ---- */
+static void embedding(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *y = c->out[0];
+	int64_t rows = rt_rows(y);
+	int len = (int)c->in[0]->shape.d[1], cols = (int)rt_cols(y);
+	cu_ptr out = rt_at(y), ids = rt_at(c->in[0]), table = rt_at(c->in[1]), pos = rt_at(c->in[2]);
+
+	RT_LAUNCH(e, typed(RT_K_embedding, y), grid(e, rows * cols / 4), 1, THREADS, 1, 0, &out, &ids, &table, &pos, &rows,
+		  &len, &cols);
+}
+
+/* Places of each id, sorted: count, start (V+1), place, sorted in the scratch memory. */
+static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr count, cu_ptr start, cu_ptr place,
+		     cu_ptr sorted)
+{
+	struct gt_err err = { 0 };
+
+	if (!e->r)
+		rt_launch_result(e,
+				 rt_cuda_check(e->dev, e->dev->d.fill_async(count, 0, (size_t)v * 4, e->stream),
+					       "cuMemsetD8Async", &err),
+				 &err);
+	RT_LAUNCH(e, RT_K_ids_count, grid(e, n), 1, THREADS, 1, 0, &count, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_start, 1, 1, 1024, 1, 0, &start, &count, &v);
+	RT_LAUNCH(e, RT_K_ids_fill, grid(e, n), 1, THREADS, 1, 0, &place, &count, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_rank, grid(e, n), 1, THREADS, 1, 0, &sorted, &place, &start, &ids, &n);
+}
+
+static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *dy = c->in[0], *ids = c->in[1];
+	int64_t n = rt_shape_elements(&ids->shape);
+	int cols = (int)rt_cols(dy), len = (int)ids->shape.d[1], batch = (int)ids->shape.d[0], w = width(dy), add;
+	cu_ptr g = rt_at(dy), table = rt_at(c->out[0]), pos = rt_at(c->out[1]), id = rt_at(ids);
+
+	if (table) {
+		int v = (int)c->out[0]->shape.d[0], bx, by;
+		cu_ptr count = scratch(c), start = count + 4 * (cu_ptr)v, place = start + 4 * (cu_ptr)(v + 1);
+		cu_ptr sorted = place + 4 * (cu_ptr)n;
+
+		w = cols % w ? 1 : w;
+		bx = GT_MIN(256, (cols / w + 31) / 32 * 32);
+		bx = GT_MAX(bx, 32);
+		by = 512 / bx;
+		add = accumulates(c, 0);
+		sort_ids(e, id, n, v, count, start, place, sorted);
+		RT_LAUNCH(e, typed(RT_K_embedding_bwd, dy), v, 1, bx, by, (size_t)(bx * by * w) * 4, &table, &g, &start, &sorted,
+			  &cols, &add);
+	}
+	if (pos) {
+		int64_t rows = c->out[1]->shape.d[0];
+
+		add = accumulates(c, 1);
+		RT_LAUNCH(e, typed(RT_K_positions_bwd, dy), grid(e, rows * cols), 1, THREADS, 1, 0, &pos, &g, &batch, &len,
+			  &rows, &cols, &add);
+	}
+}
+
+/* ---- norms ---- */
+static void norm(struct rt_engine *e, const struct rt_call *c, const struct rt_node *b, struct rt_node *const *gain,
+		 const struct rt_node *sum, struct rt_node *const *out)
+{
+	const struct rt_node *a = c->in[0];
+	int64_t rows = rt_rows(a);
+	int cols = (int)rt_cols(a);
+	float eps = c->attr.eps;
+	cu_ptr x = rt_at(sum), y = rt_at(out[0]), mean = rt_at(out[1]), rstd = rt_at(out[2]), pa = rt_at(a), pb = rt_at(b);
+	cu_ptr pg = rt_at(gain[0]), bias = rt_at(gain[1]);
+
+	RT_LAUNCH(e, typed(RT_K_norm, a), (rows + 3) / 4, 1, 128, 1, 0, &x, &y, &mean, &rstd, &pa, &pb, &pg, &bias, &eps,
+		  &rows, &cols);
+}
+
+static void layernorm(struct rt_engine *e, const struct rt_call *c)
+{
+	norm(e, c, NULL, c->in + 1, NULL, c->out);
+}
+
+static void add_layernorm(struct rt_engine *e, const struct rt_call *c)
+{
+	norm(e, c, c->in[1], c->in + 2, c->out[0], c->out + 1);
+}
+
+static size_t norm_shared(const struct rt_node *x)
+{
+	return (2 * (size_t)rt_cols(x) + 32) * 4;
+}
+
+static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[1];
+	int64_t rows = rt_rows(x);
+	int cols = (int)rt_cols(x), w = cols % width(x) ? 1 : width(x), add = accumulates(c, 0), stride = 2 * cols;
+	int blocks = (int)GT_MIN(rows, NORM_BLOCKS), threads = GT_MIN(256, (cols / w + 31) / 32 * 32);
+	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(c->in[3]), rstd = rt_at(c->in[4]);
+	cu_ptr dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]), dbias = rt_at(c->out[2]), part = scratch(c);
+	cu_ptr bias_part = part + 4 * (cu_ptr)cols;
+
+	RT_LAUNCH(e, typed(RT_K_norm_bwd, x), blocks, 1, GT_MAX(32, threads), 1, norm_shared(x), &dx, &part, &dy, &px, &gain,
+		  &mean, &rstd, &rows, &cols, &add);
+	add = accumulates(c, 1);
+	if (dgain)
+		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &dgain, &part, &blocks, &stride, &cols, &add);
+	add = accumulates(c, 2);
+	if (dbias)
+		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &dbias, &bias_part, &blocks, &stride, &cols, &add);
+}
+
+/* ---- attention ---- */
+struct attention_shape { /* kernel/attention.cuh */
+	int len, heads, depth;
+	float scale;
+};
+
+static int depth_index(int depth) /* of the kernels for 16, 64, 128 */
+{
+	return depth <= 16 ? 0 : depth <= 64 ? 1 : 2;
+}
+
+static int padded_depth(int depth)
+{
+	return depth <= 16 ? 16 : depth <= 64 ? 64 : 128;
+}
+
+static struct attention_shape attention_shape(const struct rt_call *c, const struct rt_node *qkv)
+{
+	int depth = (int)(rt_cols(qkv) / 3 / c->attr.heads);
+
+	return (struct attention_shape){ .len = (int)qkv->shape.d[1], .heads = c->attr.heads, .depth = depth,
+					 .scale = 1 / sqrtf((float)depth) };
+}
+
+static size_t attention_shared(int depth, bool backward)
+{
+	int dp = padded_depth(depth), tb = backward || dp > 64 ? 32 : 64;
+
+	return (size_t)((backward ? 4 : 2) * tb * (dp + 1) + (backward ? 2 : 1) * tb * (tb + 1)) * 4;
+}
+
+static int attention_tiles(int len, int depth, bool backward)
+{
+	int tb = backward || padded_depth(depth) > 64 ? 32 : 64;
+
+	return (len + tb - 1) / tb;
+}
+
+static void attention(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *qkv = c->in[0];
+	struct attention_shape s = attention_shape(c, qkv);
+	int64_t batch = qkv->shape.d[0], rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
+
+	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
+		cu_ptr y = rt_at(c->out[0]) + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr lse = c->out[1] ? rt_at(c->out[1]) + (cu_ptr)(b * s.heads * s.len * 4) : 0;
+
+		RT_LAUNCH(e, typed(RT_K_attention + 2 * depth_index(s.depth), qkv), attention_tiles(s.len, s.depth, false),
+			  GT_MIN(most, batch - b) * s.heads, 256, 1, attention_shared(s.depth, false), &y, &lse, &x, &s);
+	}
+}
+
+static void attention_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *qkv = c->in[1];
+	struct attention_shape s = attention_shape(c, qkv);
+	int64_t batch = qkv->shape.d[0], rows = rt_rows(qkv), warps = rows * s.heads;
+	int64_t rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
+	cu_ptr all_delta = scratch(c), all_dy = rt_at(c->in[0]), all_y = rt_at(c->in[2]);
+
+	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (warps + 3) / 4, 1, 128, 1, 0, &all_delta, &all_dy, &all_y, &rows, &s);
+	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
+		cu_ptr dy = all_dy + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr dx = rt_at(c->out[0]) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr lse = rt_at(c->in[3]) + (cu_ptr)(b * s.heads * s.len * 4);
+		cu_ptr delta = all_delta + (cu_ptr)(b * s.heads * s.len * 4);
+		int64_t gy = GT_MIN(most, batch - b) * s.heads;
+
+		RT_LAUNCH(e, typed(RT_K_attention_dkv + 2 * depth_index(s.depth), qkv), attention_tiles(s.len, s.depth, true), gy,
+			  256, 1, attention_shared(s.depth, true), &dx, &dy, &x, &lse, &delta, &s);
+		RT_LAUNCH(e, typed(RT_K_attention_dq + 2 * depth_index(s.depth), qkv), attention_tiles(s.len, s.depth, true), gy,
+			  256, 1, attention_shared(s.depth, true), &dx, &dy, &x, &lse, &delta, &s);
+	}
+}
+
+/* ---- elementwise ---- */
+static void act(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	int kind = (int)c->attr.act;
+	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, typed(RT_K_act, c->in[0]), grid(e, n / 4), 1, THREADS, 1, 0, &n, &kind, &x, &y);
+}
+
+static void act_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	int kind = (int)c->attr.act, add = accumulates(c, 0);
+	cu_ptr dy = rt_at(c->in[0]), seen = rt_at(c->in[1]), dx = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, typed(RT_K_act_bwd, c->in[0]), grid(e, n / 4), 1, THREADS, 1, 0, &n, &kind, &dy, &seen, &dx, &add);
+}
+
+static void add(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	cu_ptr a = rt_at(c->in[0]), b = rt_at(c->in[1]), y = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, typed(RT_K_add, c->in[0]), grid(e, n / 4), 1, THREADS, 1, 0, &n, &a, &b, &y);
+}
+
+static void cast(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, narrow(c->out[0]) ? RT_K_narrow : RT_K_widen, grid(e, n), 1, THREADS, 1, 0, &n, &x, &y);
+}
+
+/* The loss scale is 1 here: the device has no type that needs one. */
+static void scale(struct rt_engine *e, const struct rt_call *c)
+{
+	struct gt_err err = { 0 };
+
+	if (!e->r)
+		rt_launch_result(e,
+				 rt_cuda_check(e->dev,
+					       e->dev->d.copy_async(rt_at(c->out[0]), rt_at(c->in[0]), rt_node_bytes(c->in[0]),
+								    e->stream),
+					       "cuMemcpyDtoDAsync", &err),
+				 &err);
+}
+
+/* ---- losses ---- */
+static void dot(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	cu_ptr a = rt_at(c->in[0]), b = rt_at(c->in[1]), y = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, typed(RT_K_dot, c->in[0]), 1, 1, 1024, 1, 0, &y, &a, &b, &n);
+}
+
+static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr logits, int64_t ld, cu_ptr bias, cu_ptr grad,
+		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, float scale)
+{
+	unsigned threads = cols > 8192 ? 1024 : cols > 1024 ? 256 : 128;
+
+	RT_LAUNCH(e, typed(RT_K_cross_entropy, type), rows, 1, threads, 1, 0, &logits, &ld, &bias, &grad, &ldg, &targets, &losses,
+		  &rows, &cols, &scale);
+}
+
+static void mean_loss(struct rt_engine *e, cu_ptr loss, cu_ptr losses, int64_t rows)
+{
+	RT_LAUNCH(e, RT_K_mean, 1, 1, 1024, 1, 0, &loss, &losses, &rows);
+}
+
+static void cross_entropy(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0];
+	int64_t rows = rt_rows(x), cols = rt_cols(x);
+
+	rows_loss(e, x, rt_at(x), cols, 0, e->eval ? 0 : rt_at(c->out[1]), cols, rt_at(c->in[1]), rt_at(c->out[2]), rows,
+		  (int)cols, 1.0f / (float)rows);
+	mean_loss(e, rt_at(c->out[0]), rt_at(c->out[2]), rows);
+}
+
+static size_t logits_bytes(const struct rt_call *c)
+{
+	size_t bytes = (size_t)(rt_cross_entropy_slice(c) * rt_cross_entropy_stride(c)) * rt_dtype_bytes(c->in[0]->dtype);
+
+	return (bytes + 255) / 256 * 256;
+}
+
+/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M), and a slice of logits */
+static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0];
+	int64_t rows = rt_rows(x), k = rt_cols(x), v = c->in[1]->shape.d[0], ld = rt_cross_entropy_stride(c);
+	int64_t slice = rt_cross_entropy_slice(c);
+	size_t size = rt_dtype_bytes(x->dtype);
+	cu_ptr logits = scratch(c), part = logits + logits_bytes(c), w = rt_at(c->in[1]), losses = rt_at(c->out[4]);
+	cu_ptr dx = e->eval ? 0 : rt_at(c->out[1]), dw = e->eval ? 0 : rt_at(c->out[2]), db = e->eval ? 0 : rt_at(c->out[3]);
+
+	for (int64_t r = 0; r < rows; r += slice) {
+		int64_t m = GT_MIN(slice, rows - r);
+		cu_ptr xs = rt_at(x) + (cu_ptr)(r * k) * size, dxs = dx + (cu_ptr)(r * k) * size;
+		struct rt_gemm to_logits = { .tb = true, .m = m, .n = v, .k = k, .lda = k, .ldb = k, .ldc = ld, .ab = x->dtype,
+					     .c = x->dtype };
+		struct rt_gemm to_dx = { .m = m, .n = k, .k = v, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype, .c = x->dtype };
+		struct rt_gemm to_dw = { .ta = true, .m = v, .n = k, .k = m, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype,
+					 .c = RT_F32, .beta = r > 0 };
+
+		gemm(e, &to_logits, &(struct rt_gemm_args){ .a = xs, .b = w, .c = logits });
+		rows_loss(e, x, logits, ld, rt_at(c->in[2]), dx || dw || db ? logits : 0, ld, rt_at(c->in[3]) + (cu_ptr)r * 4,
+			  losses + (cu_ptr)r * 4, m, (int)v, 1.0f / (float)rows);
+		if (dx)
+			gemm(e, &to_dx, &(struct rt_gemm_args){ .a = logits, .b = w, .c = dxs });
+		if (dw)
+			gemm(e, &to_dw, &(struct rt_gemm_args){ .a = logits, .b = xs, .c = dw });
+		if (db)
+			column_sums(e, db, logits, x, ld, m, v, r > 0, part);
+	}
+	mean_loss(e, rt_at(c->out[0]), losses, rows);
+}
+
+rt_launcher *const rt_launchers[RT_N_OPS] = {
+	[RT_OP_LINEAR] = linear,
+	[RT_OP_LINEAR_BWD_X] = linear_bwd_x,
+	[RT_OP_LINEAR_BWD_W] = linear_bwd_w,
+	[RT_OP_EMBEDDING] = embedding,
+	[RT_OP_EMBEDDING_BWD] = embedding_bwd,
+	[RT_OP_LAYERNORM] = layernorm,
+	[RT_OP_ADD_LAYERNORM] = add_layernorm,
+	[RT_OP_LAYERNORM_BWD] = layernorm_bwd,
+	[RT_OP_ATTENTION] = attention,
+	[RT_OP_ATTENTION_BWD] = attention_bwd,
+	[RT_OP_ACT] = act,
+	[RT_OP_ACT_BWD] = act_bwd,
+	[RT_OP_ADD] = add,
+	[RT_OP_CAST] = cast,
+	[RT_OP_SCALE] = scale,
+	[RT_OP_CROSS_ENTROPY] = cross_entropy,
+	[RT_OP_LINEAR_CROSS_ENTROPY] = linear_cross_entropy,
+	[RT_OP_DOT] = dot,
+};
+
+static bool is_update(const struct rt_call *c)
+{
+	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW;
+}
+
+const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c)
+{
+	size_t most = (size_t)e->dev->max_shared;
+
+	if (!rt_launchers[c->op->id] && !is_update(c))
+		return "the device has no kernel for it";
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		const struct rt_node *n = c->in[k] ? c->in[k] : c->out[k];
+
+		if (n && n->role != RT_ROLE_SCRATCH && (rt_cols(n) > INT32_MAX / 2 || n->shape.d[0] > INT32_MAX / 2))
+			return "a dimension is beyond 2^30";
+	}
+	switch (c->op->id) {
+	case RT_OP_ACT:
+	case RT_OP_ACT_BWD:
+	case RT_OP_LINEAR:
+		return c->attr.act > RT_ACT_RELU ? "the device knows gelu (tanh form) and relu" : NULL;
+	case RT_OP_LAYERNORM_BWD:
+		return norm_shared(c->in[1]) > most ? "a row does not fit into the card's shared memory" : NULL;
+	case RT_OP_ATTENTION:
+	case RT_OP_ATTENTION_BWD: {
+		int depth = attention_shape(c, c->in[c->op->id == RT_OP_ATTENTION_BWD]).depth;
+
+		if (c->attr.all_keys)
+			return "the device has causal attention";
+		if (depth > 128)
+			return "heads are wider than 128";
+		return attention_shared(depth, c->op->id == RT_OP_ATTENTION_BWD) > most ?
+			       "a tile of its heads does not fit into the card's shared memory" :
+			       NULL;
+	}
+	default:
+		return NULL;
+	}
+}
+
+size_t rt_engine_scratch(const struct rt_call *c, int threads)
+{
+	switch (c->op->id) {
+	case RT_OP_LINEAR_BWD_W:
+		return c->out[1] ? (size_t)rt_cols(c->in[0]) * COLUMN_PARTS * 4 : 0;
+	case RT_OP_LAYERNORM_BWD:
+		return (size_t)GT_MIN(rt_rows(c->in[1]), NORM_BLOCKS) * 2 * (size_t)rt_cols(c->in[1]) * 4;
+	case RT_OP_EMBEDDING_BWD:
+		return c->out[0] ? (size_t)(2 * c->out[0]->shape.d[0] + 1 + 2 * rt_shape_elements(&c->in[1]->shape)) * 4 : 0;
+	case RT_OP_ATTENTION_BWD:
+		return (size_t)(rt_rows(c->in[1]) * c->attr.heads) * 4;
+	case RT_OP_LINEAR_CROSS_ENTROPY:
+		return logits_bytes(c) + (c->out[3] ? (size_t)c->in[1]->shape.d[0] * COLUMN_PARTS * 4 : 0);
+	default:
+		return 0;
+	}
+}

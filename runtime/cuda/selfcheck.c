@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "runtime/cuda/selfcheck.h"
+
+/* Relative 2-norm that rounding explains, and how far one element may be off in units of the root mean square. */
+static const struct {
+	const char *name;
+	enum rt_dtype amp;
+	bool tf32;
+	double norm, worst;
+} types[RT_N_CHECK_TYPES] = {
+	[RT_CHECK_F32] = { "f32", RT_F32, false, 2e-5, 4e-4 },
+	[RT_CHECK_TF32] = { "tf32", RT_F32, true, 3e-3, 3e-2 },
+	[RT_CHECK_BF16] = { "bf16", RT_BF16, false, 2e-2, 2e-1 },
+};
+
+const char *rt_check_type_name(enum rt_check_type t)
+{
+	return types[t].name;
+}
+
+/* ---- the cases ---- */
+#define WEIGHT(std) RT_INIT_NORMAL(std)
+
+static struct rt_node *param(struct rt_graph *g, const char *name, struct rt_shape s)
+{
+	return rt_param(g, name, s, WEIGHT(1));
+}
+
+/* Any output against given weights. */
+static struct rt_node *weighed(struct rt_graph *g, struct rt_node *y)
+{
+	return y ? rt_dot(g, y, rt_input(g, "weights", RT_F32, *rt_node_shape(y))) : NULL;
+}
+
+static struct rt_node *linear_of(struct rt_graph *g, int64_t m, int64_t k, int64_t n, int act, bool bias)
+{
+	struct rt_node *b = bias ? param(g, "b", RT_SHAPE(n)) : NULL;
+	struct rt_node *y = rt_linear(g, param(g, "x", RT_SHAPE(m, k)), rt_param(g, "w", RT_SHAPE(n, k), WEIGHT(0.3f)), b);
+
+	return weighed(g, act == 1 ? rt_gelu(g, y) : act == 2 ? rt_relu(g, y) : y);
+}
+
+static struct rt_node *linear_odd(struct rt_graph *g)
+{
+	return linear_of(g, 37, 19, 23, 0, true);
+}
+static struct rt_node *linear_even(struct rt_graph *g)
+{
+	return linear_of(g, 64, 32, 48, 0, true);
+}
+static struct rt_node *linear_plain(struct rt_graph *g)
+{
+	return linear_of(g, 40, 24, 16, 0, false);
+}
+static struct rt_node *linear_gelu(struct rt_graph *g)
+{
+	return linear_of(g, 33, 24, 40, 1, true);
+}
+static struct rt_node *linear_gelu_odd(struct rt_graph *g)
+{
+	return linear_of(g, 21, 11, 13, 1, true);
+}
+static struct rt_node *linear_relu(struct rt_graph *g)
+{
+	return linear_of(g, 48, 17, 32, 2, true);
+}
+
+static struct rt_node *embed(struct rt_graph *g, int64_t v, int64_t c, bool positions)
+{
+	struct rt_node *ids = rt_input(g, "ids", RT_I32, RT_SHAPE(3, 17));
+	struct rt_node *pos = positions ? param(g, "positions", RT_SHAPE(29, c)) : NULL;
+
+	return weighed(g, rt_embedding(g, ids, param(g, "table", RT_SHAPE(v, c)), pos));
+}
+static struct rt_node *embedding_odd(struct rt_graph *g)
+{
+	return embed(g, 7, 33, true);
+}
+static struct rt_node *embedding_even(struct rt_graph *g)
+{
+	return embed(g, 101, 64, true);
+}
+static struct rt_node *embedding_alone(struct rt_graph *g)
+{
+	return embed(g, 1030, 40, false);
+}
+
+static struct rt_node *norm_of(struct rt_graph *g, int64_t m, int64_t c, bool sum)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(m, c));
+
+	if (sum)
+		x = rt_add(g, x, param(g, "residual", RT_SHAPE(m, c)));
+	x = rt_layernorm(g, x, param(g, "gain", RT_SHAPE(c)), param(g, "bias", RT_SHAPE(c)), 1e-5f);
+	return weighed(g, x);
+}
+static struct rt_node *norm_odd(struct rt_graph *g)
+{
+	return norm_of(g, 13, 37, false);
+}
+static struct rt_node *norm_even(struct rt_graph *g)
+{
+	return norm_of(g, 601, 96, false);
+}
+static struct rt_node *norm_sum(struct rt_graph *g)
+{
+	return norm_of(g, 29, 768, true);
+}
+
+static struct rt_node *attend(struct rt_graph *g, int64_t b, int64_t t, int64_t c, int heads)
+{
+	return weighed(g, rt_attention(g, param(g, "qkv", RT_SHAPE(b, t, 3 * c)), heads));
+}
+static struct rt_node *attention_odd(struct rt_graph *g)
+{
+	return attend(g, 2, 37, 15, 3);
+}
+static struct rt_node *attention_64(struct rt_graph *g)
+{
+	return attend(g, 2, 130, 128, 2);
+}
+static struct rt_node *attention_long(struct rt_graph *g)
+{
+	return attend(g, 1, 256, 64, 1);
+}
+static struct rt_node *attention_48(struct rt_graph *g)
+{
+	return attend(g, 1, 65, 48, 1);
+}
+static struct rt_node *attention_100(struct rt_graph *g)
+{
+	return attend(g, 1, 70, 100, 1);
+}
+
+static struct rt_node *gelu_alone(struct rt_graph *g)
+{
+	return weighed(g, rt_gelu(g, param(g, "x", RT_SHAPE(7, 131))));
+}
+static struct rt_node *relu_alone(struct rt_graph *g)
+{
+	return weighed(g, rt_relu(g, param(g, "x", RT_SHAPE(9, 64))));
+}
+static struct rt_node *add_twice(struct rt_graph *g)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(5, 43));
+
+	return weighed(g, rt_add(g, rt_gelu(g, x), rt_add(g, x, param(g, "y", RT_SHAPE(5, 43)))));
+}
+
+static struct rt_node *entropy_of(struct rt_graph *g, int64_t m, int64_t k, int64_t v, bool projected)
+{
+	struct rt_node *targets = rt_input(g, "ids", RT_I32, RT_SHAPE(m));
+	struct rt_node *x = param(g, "x", RT_SHAPE(m, k));
+
+	if (projected)
+		x = rt_linear(g, x, param(g, "w", RT_SHAPE(v, k)), v % 2 ? param(g, "b", RT_SHAPE(v)) : NULL);
+	return rt_cross_entropy(g, x, targets);
+}
+static struct rt_node *entropy_odd(struct rt_graph *g)
+{
+	return entropy_of(g, 19, 57, 57, false);
+}
+static struct rt_node *entropy_even(struct rt_graph *g)
+{
+	return entropy_of(g, 33, 1096, 1096, false);
+}
+static struct rt_node *entropy_linear(struct rt_graph *g)
+{
+	return entropy_of(g, 50, 24, 101, true);
+}
+static struct rt_node *entropy_slices(struct rt_graph *g)
+{
+	return entropy_of(g, 300, 16, 1000, true); /* several slices: see options */
+}
+
+static struct rt_node *gpt(struct rt_graph *g)
+{
+	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 24, .layers = 2, .width = 48, .heads = 3,
+							.vocab = 61 });
+}
+static struct rt_node *mlp(struct rt_graph *g)
+{
+	return rt_model_mlp(g, 32, (const int64_t[]){ 17, 40, 24, 10 }, 4);
+}
+
+static const struct op_case {
+	const char *name;
+	struct rt_node *(*build)(struct rt_graph *g);
+	int ids;   /* ids lie below this; 0: there are none */
+	bool kink; /* a value on the other side of zero after rounding changes a gradient by all of itself */
+	int steps; /* train so many steps and compare the losses; 0: compare all gradients of one step */
+} cases[] = {
+	{ "linear", linear_odd, 0, false, 0 },
+	{ "linear.even", linear_even, 0, false, 0 },
+	{ "linear.plain", linear_plain, 0, false, 0 },
+	{ "linear.gelu", linear_gelu, 0, false, 0 },
+	{ "linear.gelu.odd", linear_gelu_odd, 0, false, 0 },
+	{ "linear.relu", linear_relu, 0, true, 0 },
+	{ "embedding", embedding_odd, 7, false, 0 },
+	{ "embedding.even", embedding_even, 101, false, 0 },
+	{ "embedding.alone", embedding_alone, 1030, false, 0 },
+	{ "layernorm", norm_odd, 0, false, 0 },
+	{ "layernorm.even", norm_even, 0, false, 0 },
+	{ "layernorm.sum", norm_sum, 0, false, 0 },
+	{ "attention", attention_odd, 0, false, 0 },
+	{ "attention.64", attention_64, 0, false, 0 },
+	{ "attention.long", attention_long, 0, false, 0 },
+	{ "attention.48", attention_48, 0, false, 0 },
+	{ "attention.100", attention_100, 0, false, 0 },
+	{ "gelu", gelu_alone, 0, false, 0 },
+	{ "relu", relu_alone, 0, true, 0 },
+	{ "add", add_twice, 0, false, 0 },
+	{ "cross_entropy", entropy_odd, 57, false, 0 },
+	{ "cross_entropy.even", entropy_even, 1000, false, 0 },
+	{ "cross_entropy.linear", entropy_linear, 101, false, 0 },
+	{ "cross_entropy.slices", entropy_slices, 1000, false, 0 },
+	{ "gpt", gpt, 61, false, 8 },
+	{ "mlp", mlp, 10, true, 8 },
+};
+
+/* ---- running one ---- */
+struct bench {
+	const struct op_case *c;
+	enum rt_check_type type;
+	uint64_t seed;
+	json_t *rows;
+	struct rt_graph *g;
+	struct rt_node *loss;
+	void *inputs[4];
+	int failed;
+};
+
+static void make_inputs(struct bench *b)
+{
+	for (int i = 0, k = 0; i < rt_graph_leaves(b->g); i++) {
+		const struct rt_node *n = rt_graph_leaf(b->g, i);
+		int64_t count = rt_shape_elements(rt_node_shape(n));
+		uint32_t *x;
+
+		if (rt_node_is_param(n))
+			continue;
+		x = b->inputs[k++] = gt_xcalloc((size_t)count, 4);
+		for (int64_t j = 0; j < count; j++) {
+			float f = rt_random_normal(b->seed, 1000 + (uint64_t)i, (uint64_t)j);
+
+			if (rt_node_dtype(n) == RT_I32)
+				x[j] = (uint32_t)(rt_random_u64(b->seed, 1000 + (uint64_t)i, (uint64_t)j) % (uint64_t)b->c->ids);
+			else
+				memcpy(&x[j], &f, sizeof(f));
+		}
+	}
+}
+
+static int compile(struct bench *b, enum rt_device device, bool plain, struct rt_program **ret, struct gt_err *err)
+{
+	struct rt_options o = {
+		.device = device,
+		.seed = b->seed,
+		.keep_gradients = !b->c->steps,
+		.poison = !plain,
+		.no_reuse = !plain,
+		.logits_slice_bytes = 256 << 10,
+	};
+
+	if (b->c->steps)
+		o.optimizer = gt_streq(b->c->name, "mlp") ?
+				      (struct rt_optimizer){ .kind = RT_SGD, .lr = 0.05, .momentum = 0.9, .weight_decay = 1e-3 } :
+				      (struct rt_optimizer){ .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 };
+	if (device == RT_CUDA) {
+		o.amp = types[b->type].amp;
+		o.tf32 = types[b->type].tf32;
+	}
+	return rt_compile(b->g, b->loss, &o, ret, err);
+}
+
+static void compare(struct bench *b, const char *tensor, const float *want, const float *got, int64_t n)
+{
+	double diff = 0, size = 0, worst = 0, rms, error, limit;
+	bool ok;
+
+	for (int64_t i = 0; i < n; i++) {
+		double d = (double)got[i] - (double)want[i];
+
+		diff += d * d;
+		size += (double)want[i] * (double)want[i];
+		worst = isfinite(d) ? fmax(worst, fabs(d)) : INFINITY;
+	}
+	rms = sqrt(size / (double)n);
+	error = size > 0 ? sqrt(diff / size) : sqrt(diff);
+	worst = rms > 0 ? worst / rms : worst;
+	limit = types[b->type].norm * (b->c->kink ? 10 : 1);
+	ok = error <= limit && (b->c->kink || worst <= types[b->type].worst);
+	b->failed += !ok;
+	json_array_append_new(b->rows,
+			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:f, s:b}", "case", b->c->name, "type", types[b->type].name,
+					"tensor", tensor, "error", gt_json_real(error), "worst", gt_json_real(worst), "limit",
+					limit, "ok", ok));
+}
+
+/* Same bits, whatever the type. */
+static void compare_bits(struct bench *b, const char *tensor, const float *want, const float *got, int64_t n)
+{
+	int64_t differ = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		differ += memcmp(&want[i], &got[i], sizeof(float)) != 0;
+	b->failed += differ != 0;
+	json_array_append_new(b->rows, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "case", b->c->name, "type",
+						 types[b->type].name, "tensor", tensor, "error", (double)differ / (double)n,
+						 "worst", 0.0, "limit", 0.0, "ok", !differ));
+}
+
+static int read_gradients(struct bench *b, struct rt_program *p, float **ret, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < rt_graph_leaves(b->g); i++) {
+		struct rt_node *n = rt_graph_leaf(b->g, i);
+
+		if (!rt_node_is_param(n))
+			continue;
+		ret[i] = gt_xcalloc((size_t)rt_shape_elements(rt_node_shape(n)), sizeof(float));
+		r = rt_read_gradient(p, n, ret[i], err);
+	}
+	return r;
+}
+
+enum { CPU, EAGER, CAPTURED, N_RUNS };
+
+static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err *err)
+{
+	float *grad[N_RUNS][8] = { 0 }, loss[N_RUNS];
+	int r = 0;
+
+	for (int k = 0; !r && k < N_RUNS; k++) {
+		struct rt_metrics m = { 0 };
+
+		r = rt_step(p[k], (const void *const *)b->inputs, &m, err);
+		loss[k] = (float)m.loss;
+		if (!r)
+			r = read_gradients(b, p[k], grad[k], err);
+	}
+	for (int i = 0; !r && i < rt_graph_leaves(b->g); i++) {
+		const struct rt_node *n = rt_graph_leaf(b->g, i);
+		int64_t count = rt_shape_elements(rt_node_shape(n));
+		gt_autofree char *same = gt_xasprintf("d %s, captured", rt_node_name(n));
+		gt_autofree char *name = gt_xasprintf("d %s", rt_node_name(n));
+
+		if (!grad[CPU][i])
+			continue;
+		compare(b, name, grad[CPU][i], grad[EAGER][i], count);
+		compare_bits(b, same, grad[EAGER][i], grad[CAPTURED][i], count);
+	}
+	/* a sum over weights of both signs cancels: no relative error to speak of beside its gradients' */
+	if (!r && b->c->ids && gt_streq(rt_node_name(b->loss), "cross_entropy"))
+		compare(b, "loss", &loss[CPU], &loss[EAGER], 1);
+	if (!r)
+		compare_bits(b, "loss, captured", &loss[EAGER], &loss[CAPTURED], 1);
+	for (int k = 0; k < N_RUNS; k++)
+		for (int i = 0; i < 8; i++)
+			free(grad[k][i]);
+	return r;
+}
+
+static int check_training(struct bench *b, struct rt_program **p, struct gt_err *err)
+{
+	float loss[N_RUNS][16];
+	int r = 0;
+
+	for (int k = 0; !r && k < N_RUNS; k++)
+		for (int i = 0; !r && i < b->c->steps; i++) {
+			struct rt_metrics m = { 0 };
+
+			r = rt_step(p[k], (const void *const *)b->inputs, &m, err);
+			loss[k][i] = (float)m.loss;
+		}
+	if (r)
+		return r;
+	compare(b, "losses", loss[CPU], loss[EAGER], b->c->steps);
+	compare_bits(b, "losses, captured", loss[EAGER], loss[CAPTURED], b->c->steps);
+	return 0;
+}
+
+static int check_case(struct bench *b, struct gt_err *err)
+{
+	struct rt_program *p[N_RUNS] = { 0 };
+	int r;
+
+	b->g = rt_graph_new();
+	b->loss = b->c->build(b->g);
+	make_inputs(b);
+	r = compile(b, RT_CPU, false, &p[CPU], err);
+	if (!r)
+		r = compile(b, RT_CUDA, false, &p[EAGER], err);
+	if (!r)
+		r = compile(b, RT_CUDA, true, &p[CAPTURED], err);
+	if (!r)
+		r = b->c->steps ? check_training(b, p, err) : check_gradients(b, p, err);
+	for (int k = 0; k < N_RUNS; k++)
+		rt_program_free(p[k]);
+	rt_graph_free(b->g);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(b->inputs); i++) {
+		free(b->inputs[i]);
+		b->inputs[i] = NULL;
+	}
+	if (r)
+		gt_fail_prefix(err, "%s in %s", b->c->name, types[b->type].name);
+	return r;
+}
+
+int rt_cuda_selfcheck(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err)
+{
+	struct bench b = { .type = type, .seed = seed, .rows = rows };
+	int r = 0;
+
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(cases); i++) {
+		b.c = &cases[i];
+		r = check_case(&b, err);
+	}
+	return r ? r : b.failed;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CUDA_SELFCHECK_H
+#define RT_CUDA_SELFCHECK_H
+/*
+ * The device against the CPU: every op forward and backward on random input of odd and of even sizes, outputs poisoned
+ * first; then the same with memory reused and the step captured, which must give the same bits; then short training runs.
+ */
+#include "lib/json.h"
+#include "runtime/runtime.h"
+
+enum rt_check_type { RT_CHECK_F32, RT_CHECK_TF32, RT_CHECK_BF16, RT_N_CHECK_TYPES };
+const char *rt_check_type_name(enum rt_check_type t);
+
+/*
+ * rows: array of { "case", "type", "tensor", "error" (relative 2-norm), "worst" (largest error in units of the tensor's root
+ * mean square), "limit", "ok" }, one per compared tensor, added to. Returns how many failed, or a
+ * negative errno when the device cannot be used at all. seed chooses the numbers.
+ */
+int rt_cuda_selfcheck(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
+#endif

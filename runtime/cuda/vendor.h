@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_CUDA_VENDOR_H
+#define RT_CUDA_VENDOR_H
+/* NVIDIA's libraries beside the driver, wherever this host has them. */
+#include "lib/dl.h"
+
+/*
+ * Open the first of `names` (file names, newest first) that loads: as the loader finds it, in the toolkit ($CUDA_HOME,
+ * /usr/local/cuda), or among the wheels of the Python environment in use ($VIRTUAL_ENV, or that of python3 on PATH).
+ * -ENOENT names what was looked for and where.
+ */
+int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t n_syms, void *table, void **ret_handle,
+		   struct gt_err *err);
+#endif

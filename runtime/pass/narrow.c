@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bf16 on the CUDA device: every tensor between the ops is bf16, not only the operands of products, because a step there is
+ * bound by how many bytes it moves. Parameters stay f32; the products read copies that each update writes beside them.
+ * Gradients of parameters, statistics of norms, losses and all sums stay f32.
+ */
+#include "runtime/pass/pass.h"
+
+/* Slots that are f32 whatever the tensors between the ops are. */
+static const struct {
+	unsigned in, out;
+} f32_slots[RT_N_OPS] = {
+	[RT_OP_LINEAR_BWD_W] = { .out = 3 },
+	[RT_OP_EMBEDDING_BWD] = { .out = 3 },
+	[RT_OP_LAYERNORM] = { .in = 6, .out = 6 },
+	[RT_OP_ADD_LAYERNORM] = { .in = 12, .out = 12 },
+	[RT_OP_LAYERNORM_BWD] = { .in = 28, .out = 6 },
+	[RT_OP_ATTENTION] = { .out = 2 },
+	[RT_OP_ATTENTION_BWD] = { .in = 8 },
+	[RT_OP_CROSS_ENTROPY] = { .out = 5 },
+	[RT_OP_LINEAR_CROSS_ENTROPY] = { .out = 29 },
+	[RT_OP_DOT] = { .out = 1 },
+};
+
+struct narrow {
+	struct rt_plan *plan;
+	int tensors, copies, casts;
+};
+
+static bool leaf(const struct rt_node *n)
+{
+	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_STATE;
+}
+
+static struct rt_node *new_node(struct narrow *a, enum rt_role role, enum rt_dtype type, const struct rt_node *like)
+{
+	gt_autofree char *name = gt_xasprintf("%s %s", rt_dtype_name(type), like->name);
+
+	return rt_ir_node(&a->plan->ir, role, type, &like->shape, name);
+}
+
+static struct rt_node *cast(struct narrow *a, struct rt_node *n, enum rt_dtype type, int at)
+{
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[RT_OP_CAST];
+	c->phase = a->plan->ir.calls[at]->phase;
+	c->in[0] = n;
+	c->out[0] = new_node(a, RT_ROLE_VALUE, type, n);
+	rt_plan_insert(a->plan, at, c);
+	a->casts++;
+	return c->out[0];
+}
+
+/* The bf16 copy of a parameter, or of an input from its first reader on. */
+static struct rt_node *low_copy(struct narrow *a, struct rt_node *n, int at)
+{
+	struct rt_node **low = &a->plan->low[n->id];
+
+	if (!*low && n->role == RT_ROLE_PARAM) {
+		*low = new_node(a, RT_ROLE_STATE, RT_BF16, n);
+		a->copies++;
+	} else if (!*low) {
+		*low = cast(a, n, RT_BF16, at);
+	}
+	return *low;
+}
+
+/* The result of adding up gradients of parameters, and only that, is f32 without being in an f32 slot. */
+static bool adds_f32(const struct rt_call *c)
+{
+	return c->op->id == RT_OP_ADD && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
+}
+
+static void set_outputs(struct narrow *a, const struct rt_call *c)
+{
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->out[k];
+
+		if (!n || leaf(n) || n->role == RT_ROLE_SCRATCH || n->dtype != RT_F32 || f32_slots[c->op->id].out >> k & 1 ||
+		    adds_f32(c) || n == a->plan->loss)
+			continue;
+		if (c->attr.accumulate >> k & 1) /* its first writer decided */
+			continue;
+		n->dtype = RT_BF16;
+		a->tensors++;
+	}
+}
+
+/* Inputs of call `at` in the type that the call wants; returns where the call is now. */
+static int set_inputs(struct narrow *a, int at)
+{
+	struct rt_call *c = a->plan->ir.calls[at];
+	bool f32 = adds_f32(c);
+
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->in[k];
+		enum rt_dtype want = f32 || f32_slots[c->op->id].in >> k & 1 ? RT_F32 : RT_BF16;
+		int before = a->plan->ir.n_calls;
+
+		if (!n || n->dtype == RT_I32 || n->dtype == want)
+			continue;
+		c->in[k] = leaf(n) && want == RT_BF16 ? low_copy(a, n, at) : cast(a, n, want, at);
+		at += a->plan->ir.n_calls - before;
+	}
+	return at;
+}
+
+static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct narrow a = { .plan = p };
+
+	if (p->opt->device != RT_CUDA || p->opt->amp != RT_BF16)
+		return 0;
+	p->low = gt_xcalloc((size_t)p->n_graph_nodes, sizeof(*p->low));
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		if (p->ir.calls[i]->phase == RT_PHASE_UPDATE)
+			continue;
+		i = set_inputs(&a, i);
+		set_outputs(&a, p->ir.calls[i]);
+	}
+	gt_buf_printf(did, "%d tensors in bf16, %d copies of parameters beside their f32 values, %d casts", a.tensors, a.copies,
+		      a.casts);
+	return 0;
+}
+
+const struct rt_pass rt_pass_narrow = { .name = "narrow", .run = narrow };
+
+struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n)
+{
+	return p->low && n->id < p->n_graph_nodes ? p->low[n->id] : NULL;
+}

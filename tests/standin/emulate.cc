@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fibers for the threads of one block, and the registry of kernels: the sources of runtime/cuda/kernel compiled as C++. */
+#include <cstdio>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <tuple>
+#include <utility>
+#include <vector>
+#define RT_EMULATE 1
+#include "runtime/cuda/kernels.cu"
+#include "runtime/cuda/kernels.h"
+
+emu_dim threadIdx, blockIdx, blockDim, gridDim;
+char *emu_shared;
+
+#define STACK	   (128u << 10)
+#define SHARED_MAX (227u << 10)
+
+#ifdef __x86_64__
+typedef void *context;
+extern "C" void emu_switch(context *from, context *to);
+__asm__(".text\n.globl emu_switch\n.type emu_switch,@function\nemu_switch:\n"
+	"push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+	"mov %rsp,(%rdi)\nmov (%rsi),%rsp\n"
+	"pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n");
+static void context_make(context *c, char *stack, void (*entry)(void))
+{
+	void **sp = reinterpret_cast<void **>(stack + STACK);
+
+	*--sp = nullptr; /* keeps the stack aligned as after a call */
+	*--sp = reinterpret_cast<void *>(entry);
+	for (int i = 0; i < 6; i++)
+		*--sp = nullptr;
+	*c = sp;
+}
+#else
+#include <ucontext.h>
+typedef ucontext_t context;
+static void emu_switch(context *from, context *to)
+{
+	swapcontext(from, to);
+}
+static void context_make(context *c, char *stack, void (*entry)(void))
+{
+	getcontext(c);
+	c->uc_stack.ss_sp = stack;
+	c->uc_stack.ss_size = STACK;
+	c->uc_link = nullptr;
+	makecontext(c, entry, 0);
+}
+#endif
+
+struct barrier {
+	unsigned arrived, round;
+};
+struct fiber {
+	context ctx;
+	emu_dim tid;
+	bool done;
+	const unsigned *round; /* waits until this differs from seen */
+	unsigned seen, parity;
+};
+static struct {
+	std::vector<fiber> fibers;
+	std::vector<char *> stacks;
+	std::vector<barrier> warps;
+	std::vector<uint64_t> slots; /* [parity][thread] */
+	barrier block;
+	unsigned live, current;
+	context scheduler;
+	const emu_kernel *kernel;
+	void **args;
+} e;
+
+static void wait_for(barrier *b, unsigned expected)
+{
+	fiber *f = &e.fibers[e.current];
+
+	if (++b->arrived >= expected) {
+		b->arrived = 0;
+		b->round++;
+		return;
+	}
+	f->round = &b->round;
+	f->seen = b->round;
+	emu_switch(&f->ctx, &e.scheduler);
+}
+
+void emu_block_barrier(void)
+{
+	wait_for(&e.block, e.live);
+}
+
+uint64_t emu_exchange(unsigned mask, uint64_t mine, int lane_xor)
+{
+	unsigned i = e.current, n = (unsigned)e.fibers.size();
+	unsigned p = e.fibers[i].parity ^= 1;
+
+	e.slots[p * n + i] = mine;
+	wait_for(&e.warps[i / 32], (unsigned)__builtin_popcount(mask));
+	return e.slots[p * n + (i / 32 * 32 | ((i % 32) ^ (unsigned)lane_xor))];
+}
+
+static void fiber_main(void)
+{
+	fiber *f = &e.fibers[e.current];
+
+	e.kernel->call(e.args);
+	f->done = true;
+	e.live--;
+	if (e.block.arrived && e.block.arrived >= e.live) { /* those who left count as arrived */
+		e.block.arrived = 0;
+		e.block.round++;
+	}
+	emu_switch(&f->ctx, &e.scheduler);
+	abort();
+}
+
+static int run_block(bool descending)
+{
+	unsigned n = (unsigned)e.fibers.size();
+	bool moved = true;
+
+	e.block = {};
+	e.live = n;
+	for (barrier &w : e.warps)
+		w = {};
+	for (unsigned i = 0; i < n; i++) {
+		fiber *f = &e.fibers[i];
+
+		f->done = false;
+		f->round = nullptr;
+		f->parity = 0;
+		context_make(&f->ctx, e.stacks[i], fiber_main);
+	}
+	while (moved && e.live) {
+		moved = false;
+		for (unsigned k = 0; k < n; k++) {
+			fiber *f = &e.fibers[descending ? n - 1 - k : k];
+
+			if (f->done || (f->round && *f->round == f->seen))
+				continue;
+			f->round = nullptr;
+			e.current = descending ? n - 1 - k : k;
+			threadIdx = f->tid;
+			emu_switch(&e.scheduler, &f->ctx);
+			moved = true;
+		}
+	}
+	return e.live != 0;
+}
+
+static void prepare(const unsigned block[3])
+{
+	unsigned n = block[0] * block[1] * block[2];
+
+	e.fibers.resize(n);
+	e.warps.resize((n + 31) / 32);
+	e.slots.resize(2 * ((n + 31) / 32 * 32));
+	while (e.stacks.size() < n)
+		e.stacks.push_back((char *)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	for (unsigned i = 0; i < n; i++)
+		e.fibers[i].tid = { i % block[0], i / block[0] % block[1], i / block[0] / block[1] };
+	if (!emu_shared)
+		emu_shared = (char *)aligned_alloc(1024, SHARED_MAX);
+}
+
+int emu_run(const emu_kernel *k, const unsigned grid[3], const unsigned block[3], size_t shared, void **args)
+{
+	if (shared > SHARED_MAX)
+		return 1;
+	prepare(block);
+	e.kernel = k;
+	e.args = args;
+	blockDim = { block[0], block[1], block[2] };
+	gridDim = { grid[0], grid[1], grid[2] };
+	for (unsigned z = 0; z < grid[2]; z++)
+		for (unsigned y = 0; y < grid[1]; y++)
+			for (unsigned x = 0; x < grid[0]; x++) {
+				blockIdx = { x, y, z };
+				memset(emu_shared, 0xff, shared);
+				if (run_block((x + y) % 2)) {
+					fprintf(stderr, "%s: block (%u,%u): a barrier that not every thread reaches\n", k->name, x,
+						y);
+					return 1;
+				}
+			}
+	return 0;
+}
+
+template <class... A, size_t... I> static void apply(void (*fn)(A...), void **args, std::index_sequence<I...>)
+{
+	fn(*static_cast<std::remove_const_t<A> *>(args[I])...);
+}
+
+template <class F, F fn> struct kernel_of;
+template <class... A, void (*fn)(A...)> struct kernel_of<void (*)(A...), fn> {
+	static constexpr size_t sizes[] = { sizeof(A)... };
+	static void call(void **args)
+	{
+		apply(fn, args, std::index_sequence_for<A...>());
+	}
+	static constexpr emu_kernel entry(const char *name)
+	{
+		return { name, call, sizeof...(A), sizes };
+	}
+};
+#define ENTRY(n)   kernel_of<decltype(&rt_##n), &rt_##n>::entry("rt_" #n),
+#define TYPED(n)   ENTRY(n##_f32) ENTRY(n##_bf16)
+#define DEPTHS(n)  ENTRY(n##_f32_16) ENTRY(n##_bf16_16) ENTRY(n##_f32_64) ENTRY(n##_bf16_64) ENTRY(n##_f32_128) ENTRY(n##_bf16_128)
+
+static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) };
+
+const emu_kernel *emu_find(const char *name)
+{
+	for (const emu_kernel &k : kernels)
+		if (!strcmp(k.name, name))
+			return &k;
+	return nullptr;
+}

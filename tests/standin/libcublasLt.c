@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuBLASLt for tests on hosts without a GPU: the calls that runtime/cuda/blas.c makes, by the documented meaning of
+ * their descriptors, in plain loops on the stand-in driver's streams. Refuses what the real library refuses as far as
+ * documented: odd auxiliary rows, and STANDIN_LT_PLAIN=1 every fused epilogue. STANDIN_LT_VERSION sets the version.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "standin.h"
+
+enum {
+	NOT_SUPPORTED = 15,
+	INVALID = 7,
+	EPI_RELU = 2,
+	EPI_BIAS = 4,
+	EPI_GELU = 32,
+	EPI_DGELU = 64,
+	EPI_AUX = 128,
+	EPI_BGRADB = 512
+};
+
+struct desc {
+	int transa, transb;
+	unsigned epilogue;
+	void *bias, *aux;
+	int64_t aux_ld;
+};
+struct layout {
+	int type;
+	uint64_t rows, cols;
+	int64_t ld;
+};
+struct job {
+	struct desc d;
+	struct layout a, b, c;
+	float alpha, beta;
+	const void *pa, *pb;
+	void *pc;
+};
+struct heuristic {
+	uint64_t algo[8];
+	size_t workspace;
+	int state;
+	float waves;
+	int reserved[4];
+};
+
+int cublasLtCreate(void **h)
+{
+	*h = malloc(1);
+	return 0;
+}
+
+int cublasLtDestroy(void *h)
+{
+	free(h);
+	return 0;
+}
+
+size_t cublasLtGetVersion(void)
+{
+	const char *s = getenv("STANDIN_LT_VERSION");
+
+	return s ? strtoull(s, NULL, 10) : 120400;
+}
+
+size_t cublasLtGetCudartVersion(void)
+{
+	return cublasLtGetVersion() / 10000 * 1000;
+}
+
+int cublasLtMatmulDescCreate(void **d, int compute, int scale)
+{
+	*d = calloc(1, sizeof(struct desc));
+	((struct desc *)*d)->epilogue = 1;
+	return (compute == 68 || compute == 77) && !scale ? 0 : INVALID;
+}
+
+int cublasLtMatmulDescDestroy(void *d)
+{
+	free(d);
+	return 0;
+}
+
+int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value, size_t size)
+{
+	struct desc *d = desc;
+	static const struct {
+		int attribute;
+		size_t size, offset;
+	} known[] = {
+		{3, 4, offsetof(struct desc, transa)},   {4, 4, offsetof(struct desc, transb)},
+		{7, 4, offsetof(struct desc, epilogue)}, {8, 8, offsetof(struct desc, bias)},
+		{11, 8, offsetof(struct desc, aux)},     {12, 8, offsetof(struct desc, aux_ld)},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].attribute == attribute && known[i].size == size) {
+			memcpy((char *)d + known[i].offset, value, size);
+			return 0;
+		}
+	return INVALID;
+}
+
+int cublasLtMatrixLayoutCreate(void **l, int type, uint64_t rows, uint64_t cols, int64_t ld)
+{
+	struct layout *x = *l = calloc(1, sizeof(*x));
+
+	*x = (struct layout){type, rows, cols, ld};
+	return (type == 0 || type == 14) && ld >= (int64_t)rows ? 0 : INVALID;
+}
+
+int cublasLtMatrixLayoutDestroy(void *l)
+{
+	free(l);
+	return 0;
+}
+
+int cublasLtMatmulPreferenceCreate(void **p)
+{
+	*p = malloc(1);
+	return 0;
+}
+
+int cublasLtMatmulPreferenceDestroy(void *p)
+{
+	free(p);
+	return 0;
+}
+
+int cublasLtMatmulPreferenceSetAttribute(void *p, int attribute, const void *value, size_t size)
+{
+	return p && value && ((attribute == 1 && size == 8) || (attribute >= 5 && attribute <= 8 && size == 4))
+		       ? 0
+		       : INVALID;
+}
+
+int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *c, void *d, void *pref, int wanted,
+				   struct heuristic *list, int *found)
+{
+	const struct desc *x = desc;
+	const struct layout *lc = c;
+
+	*found = 0;
+	if (!h || !a || !b || c != d || !pref)
+		return INVALID;
+	if (x->epilogue != 1 && getenv("STANDIN_LT_PLAIN"))
+		return NOT_SUPPORTED;
+	if (x->epilogue & EPI_AUX && (x->aux_ld % 8 || !lc->type))
+		return NOT_SUPPORTED;
+	*found = wanted < 3 ? wanted : 3;
+	for (int i = 0; i < *found; i++)
+		list[i] = (struct heuristic){.algo = {0x57a2d, (uint64_t)i}, .workspace = (size_t)i << 20};
+	return 0;
+}
+
+static float load(const void *p, int type, int64_t i)
+{
+	float f;
+
+	if (type == 14) {
+		uint32_t u = (uint32_t)((const uint16_t *)p)[i] << 16;
+
+		memcpy(&f, &u, sizeof(f));
+		return f;
+	}
+	return ((const float *)p)[i];
+}
+
+static void store(void *p, int type, int64_t i, float f)
+{
+	uint32_t u;
+
+	if (type != 14) {
+		((float *)p)[i] = f;
+		return;
+	}
+	memcpy(&u, &f, sizeof(u));
+	((uint16_t *)p)[i] = f != f ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static float epilogue(const struct job *j, float x, int64_t row, int64_t col)
+{
+	const float k = 0.79788456f;
+
+	if (j->d.epilogue & EPI_BIAS)
+		x += load(j->d.bias, j->c.type, row);
+	if (j->d.epilogue & EPI_DGELU) {
+		float v = load(j->d.aux, j->c.type, col * j->d.aux_ld + row),
+		      t = tanhf(k * (v + 0.044715f * v * v * v));
+
+		return x * (0.5f * (1 + t) + 0.5f * v * (1 - t * t) * k * (1 + 3 * 0.044715f * v * v));
+	}
+	if (j->d.epilogue & EPI_AUX)
+		store(j->d.aux, j->c.type, col * j->d.aux_ld + row, x);
+	if (j->d.epilogue & EPI_GELU)
+		x = 0.5f * x * (1 + tanhf(k * (x + 0.044715f * x * x * x)));
+	if (j->d.epilogue & EPI_RELU)
+		x = x < 0 ? 0 : x;
+	return x;
+}
+
+static void multiply(void *data)
+{
+	const struct job *j = data;
+	int64_t n = (int64_t)(j->d.transa ? j->a.rows : j->a.cols);
+
+	for (int64_t col = 0; col < (int64_t)j->c.cols; col++) {
+		for (int64_t row = 0; row < (int64_t)j->c.rows; row++) {
+			int64_t at = col * j->c.ld + row;
+			double s = 0;
+
+			for (int64_t k = 0; k < n; k++)
+				s += (double)load(j->pa, j->a.type,
+						  j->d.transa ? row * j->a.ld + k : k * j->a.ld + row) *
+				     (double)load(j->pb, j->b.type,
+						  j->d.transb ? k * j->b.ld + col : col * j->b.ld + k);
+			s = j->alpha * s + (j->beta != 0 ? j->beta * load(j->pc, j->c.type, at) : 0);
+			store(j->pc, j->c.type, at, epilogue(j, (float)s, row, col));
+		}
+		if (j->d.epilogue & EPI_BGRADB) {
+			double s = 0;
+
+			for (int64_t k = 0; k < n; k++)
+				s += (double)load(j->pb, j->b.type,
+						  j->d.transb ? k * j->b.ld + col : col * j->b.ld + k);
+			store(j->d.bias, j->c.type, col, (float)s);
+		}
+	}
+}
+
+int cublasLtMatmul(void *h, void *desc, const float *alpha, const void *a, void *la, const void *b, void *lb,
+		   const float *beta, const void *c, void *lc, void *d, void *ld, const uint64_t *algo, void *workspace,
+		   size_t bytes, void *stream)
+{
+	struct job j = {*(struct desc *)desc,
+			*(struct layout *)la,
+			*(struct layout *)lb,
+			*(struct layout *)lc,
+			*alpha,
+			*beta,
+			a,
+			b,
+			d};
+	uint64_t k = j.d.transa ? j.a.rows : j.a.cols;
+
+	if (!h || c != d || lc != ld || algo[0] != 0x57a2d || (algo[1] && !workspace) || bytes != algo[1] << 20)
+		return INVALID;
+	if ((j.d.transa ? j.a.cols : j.a.rows) != j.c.rows || (j.d.transb ? j.b.rows : j.b.cols) != j.c.cols ||
+	    (j.d.transb ? j.b.cols : j.b.rows) != k || j.a.type != j.b.type)
+		return INVALID;
+	return standin_enqueue(stream, multiply, &j, sizeof(j)) ? 14 : 0;
+}
+
+const char *cublasLtGetStatusName(int status)
+{
+	return status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+	       : status == INVALID     ? "CUBLAS_STATUS_INVALID_VALUE"
+				       : "status";
+}

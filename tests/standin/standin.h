@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STANDIN_H
+#define STANDIN_H
+/* Between the stand-in libraries: kernels by name (emulate.cc), work on streams (libcuda.c). */
+#include <stddef.h>
+
+struct emu_kernel {
+	const char *name;
+	void (*call)(void **args);
+	size_t n_args;
+	const size_t *sizes;
+};
+#ifdef __cplusplus
+extern "C" {
+#endif
+const struct emu_kernel *emu_find(const char *name);
+/* 0, or 1: a barrier that not every thread of the block reached. */
+int emu_run(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], size_t shared, void **args);
+/* Run run(copy of data) when the stream's turn comes. */
+int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size);
+#ifdef __cplusplus
+}
+#endif
+#endif
