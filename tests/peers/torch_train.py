@@ -110,6 +110,7 @@ def train(a):
     if a.threads:
         torch.set_num_threads(a.threads)
     net, x, y, opt, items, unit = build(a)
+    net, x, y = net.to(a.device), x.to(a.device), y.to(a.device)
     parameters = sum(p.numel() for p in net.parameters())
     if a.compile:
         net = torch.compile(net)
@@ -118,8 +119,9 @@ def train(a):
         if step == a.warmup:
             faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         t0 = time.perf_counter()
-        out = net(x)
-        loss = F.cross_entropy(out.view(-1, out.shape[-1]), y.view(-1))
+        with torch.autocast(a.device, torch.bfloat16, enabled=a.amp == "bf16"):
+            out = net(x)
+            loss = F.cross_entropy(out.view(-1, out.shape[-1]), y.view(-1))
         opt.zero_grad(set_to_none=True)
         loss.backward()
         opt.step()
@@ -129,8 +131,8 @@ def train(a):
     usage = resource.getrusage(resource.RUSAGE_SELF)
     median = statistics.median(times)
     return {
-        "framework": f"torch {torch.__version__}", "model": a.model, "device": "cpu", "batch": a.batch, "seq": a.seq,
-        "ranks": 1, "threads": torch.get_num_threads(), "amp": "fp32", "compile": a.compile, "fused": a.fused,
+        "framework": f"torch {torch.__version__}", "model": a.model, "device": a.device, "batch": a.batch, "seq": a.seq,
+        "ranks": 1, "threads": torch.get_num_threads(), "amp": a.amp or "fp32", "compile": a.compile, "fused": a.fused,
         "parameters": parameters, "loss": value, "step_s": times, "median_step_s": median, "items_per_s": items / median,
         "unit": unit, "max_rss_bytes": usage.ru_maxrss * 1024,
         "minor_faults_per_step": (usage.ru_minflt - faults) / a.steps,
@@ -143,6 +145,8 @@ def main():
     for name, default in (("batch", 0), ("seq", 256), ("layers", 12), ("width", 768), ("heads", 12), ("vocab", 50257),
                           ("steps", 8), ("warmup", 2), ("threads", 0), ("seed", 1)):
         p.add_argument(f"--{name}", type=int, default=default)
+    p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    p.add_argument("--amp", choices=["bf16"], help="autocast")
     p.add_argument("--compile", action="store_true", help="torch.compile the model")
     p.add_argument("--fused", action="store_true", help="fused optimizer, where this PyTorch has one for the CPU")
     p.add_argument("--channels-last", action="store_true", help="images with their channels innermost")

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that a GPU is needed for, in one command: build (or unpack a build), check every op against the CPU, train beside
+# PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own.
+#
+#   bench/gpu.sh                    on the machine with the card
+#   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
+#                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+fail() { echo "gpu.sh: $*" >&2; exit 1; }
+
+pack() {
+	local build=$1 file=$2 dir
+	dir=$(mktemp -d) || exit 1
+	mkdir "$dir/lib"
+	for tool in gpubench gpuprobe; do
+		[ -x "$build/$tool" ] || fail "$build/$tool is missing: build first"
+		cp "$build/$tool" "$dir/" && strip "$dir/$tool"
+	done
+	# all but the C library itself, which must be the other machine's
+	ldd "$build/gpubench" "$build/gpuprobe" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+		grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$dir/lib/"
+	tar -C "$dir" -cJf "$file" . && ls -l "$file"
+	rm -rf "$dir"
+}
+
+if [ "${1:-}" = pack ]; then
+	[ $# -eq 3 ] || fail "usage: gpu.sh pack BUILD FILE"
+	pack "$2" "$3"
+	exit
+fi
+
+OUT=${OUT:-$PWD/gpu-results}
+work=$(mktemp -d) || exit 1
+mkdir -p "$OUT"
+trap 'rm -rf "$work"' EXIT
+
+# ---- a program to run ----
+if [ -n "${GPUTUNE_BUILD:-}" ]; then
+	tar -C "$work" -xJf "$GPUTUNE_BUILD" || fail "cannot unpack $GPUTUNE_BUILD"
+else
+	missing=
+	for tool in gcc g++ make autoreconf pkg-config nvcc; do
+		PATH=$PATH:/usr/local/cuda/bin command -v "$tool" >/dev/null || missing="$missing $tool"
+	done
+	[ -z "$missing" ] || fail "missing:$missing; install them, or carry a build: GPUTUNE_BUILD=FILE made by gpu.sh pack"
+	cp -r "$top" "$work/src" && cd "$work/src" && autoreconf -fi >/dev/null 2>&1 && ./configure -q >"$OUT/configure.log" 2>&1 &&
+		make -j"$(nproc)" gpubench gpuprobe >"$OUT/make.log" 2>&1 || fail "the build failed: $OUT/configure.log, $OUT/make.log"
+	cp gpubench gpuprobe "$work/"
+	cd "$work" || exit 1
+fi
+gpubench=$work/gpubench
+# NVIDIA's libraries stay where gpubench finds them
+[ -d "$work/lib" ] && export LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export XDG_CACHE_HOME=$work/cache
+
+# ---- what is here ----
+command -v nvidia-smi >/dev/null || echo "gpu.sh: no nvidia-smi: clocks and temperature are not recorded" >&2
+look() { nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_event_reasons.active \
+	--format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; }
+timeout 60 "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
+
+# ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----
+: >"$OUT/jobs.txt"
+failed=0
+job() {
+	local name=$1 limit=$2 start status
+	shift 2
+	start=$(date +%s)
+	timeout "$limit" "$@" >"$OUT/$name.json" 2>"$OUT/$name.log"
+	status=$?
+	[ $status -eq 0 ] || failed=$((failed + 1))
+	printf '%s\texit %d\t%d s\t%s\t%s\n' "$name" $status $(($(date +%s) - start)) "$(look)" "$*" | tee -a "$OUT/jobs.txt"
+}
+
+job check 120 "$gpubench" check-device --json
+[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
+
+python=$(command -v python3)
+torch() {
+	[ -n "$python" ] && "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null
+}
+train() { # name, seconds, options of both
+	local name=$1 limit=$2
+	shift 2
+	job "ours-$name" "$limit" "$gpubench" train "$@" --device cuda --json --quiet
+}
+peer() {
+	local name=$1 limit=$2
+	shift 2
+	torch && job "torch-$name" "$limit" "$python" "$top/tests/peers/torch_train.py" "$@" --device cuda
+}
+train gpt 60 gpt --steps 100
+train gpt-bf16 60 gpt --amp bf16 --steps 100
+train gpt2-b4 60 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
+train gpt2-b64 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
+train gpt2-profile 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile
+train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
+peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
+peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
+if command -v compute-sanitizer >/dev/null; then
+	job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
+fi
+echo "gpu.sh: $failed jobs failed; results in $OUT"
+[ $failed -eq 0 ]
