@@ -111,7 +111,7 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 	int fd, r;
 
 	if (p->cuda)
-		return gt_fail(err, ENOSYS, "%s: checkpoints are written from the CPU's memory; the cuda device has none yet", path);
+		return gt_fail(err, ENOSYS, "%s: checkpoints are written from the CPU's memory, not from the cuda device", path);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return gt_fail_errno(err, errno, "cannot write %s", path);

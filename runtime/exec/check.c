@@ -82,7 +82,7 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 	if (!p->opt.keep_gradients || p->opt.optimizer.kind != RT_NO_OPTIMIZER)
 		return gt_fail(err, EINVAL, "gradients are checked with keep_gradients and no optimizer");
 	if (p->cuda)
-		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; gpubench check-device compares a card with it");
+		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; see gpubench check-device");
 	*ret = (struct rt_gradient_check){ .worst = 0 };
 	r = rt_step(p, inputs, &m, err);
 	if (r)
