@@ -60,7 +60,7 @@ static int wake_run(struct bn_launch *l, struct gt_err *err)
 	return 0;
 }
 
-static const char *const knobs[] = { "cpu.governor", "cpu.", "run.cpus", NULL };
+static const char *const knobs[] = { "cpu.governor", "cpu.", "run.affinity", NULL };
 
 const struct bn_workload bn_workload_wake = {
 	.id	   = "sync.wake",
