@@ -160,19 +160,33 @@ char *pr_release_of(const char *version)
 struct wheel_search {
 	struct gt_fsroot *fs;
 	const char *driver;
+	int arch;
 	char first_cuda[16], last_cuda[16]; /* that make code for the GPU; "": not known */
 	struct pr_wheel *w;
 	struct gt_err *err;
 	int failed;
 };
 
-static bool runs(struct wheel_search *s, const char *cuda)
+/* The wheel of this CUDA has code for the card, as far as the table knows it. */
+static bool has_code(struct wheel_search *s, const char *torch, const char *cuda)
+{
+	gt_autofree char *key = gt_xasprintf("%s+%s", torch, cuda), *list = NULL;
+	int r = s->arch ? pr_compat_get(s->fs, &pr_torch_arch, key, &list, s->err) : 0;
+
+	if (r < 0)
+		s->failed = r;
+	return r <= 0 || pr_holds_code(list, s->arch);
+}
+
+static bool runs(struct wheel_search *s, const char *torch, const char *cuda)
 {
 	gt_autofree char *least = NULL;
 	int r = pr_compat_min_driver(s->fs, cuda, &least, s->err);
 
 	if (r < 0)
 		s->failed = r;
+	if (r > 0 && !has_code(s, torch, cuda))
+		return false;
 	if (r <= 0 || gt_version_cmp(s->driver, least) < 0)
 		return false;
 	return !*s->first_cuda || (gt_version_cmp(cuda, s->first_cuda) >= 0 && gt_version_cmp(cuda, s->last_cuda) <= 0);
@@ -195,7 +209,7 @@ static int take_torch(void *arg, const char *torch, const char *builds)
 	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
 		if (newest)
 			keep(s->w->newest_cuda, cuda); /* the last one stays */
-		if (!newer || !runs(s, cuda))
+		if (!newer || !runs(s, torch, cuda))
 			continue;
 		if (strcmp(s->w->torch, torch) || gt_version_cmp(cuda, s->w->cuda) > 0)
 			keep(s->w->cuda, cuda);
@@ -207,7 +221,7 @@ static int take_torch(void *arg, const char *torch, const char *builds)
 int pr_compat_wheel(struct gt_fsroot *fs, const char *driver, int arch, struct pr_wheel *ret, struct gt_err *err)
 {
 	struct pr_wheel w = { .torch = "0", .newest = "0" };
-	struct wheel_search s = { .fs = fs, .driver = driver, .w = &w, .err = err };
+	struct wheel_search s = { .fs = fs, .driver = driver, .arch = arch, .w = &w, .err = err };
 	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
 	int r = arch ? pr_compat_get(fs, &pr_gpu_arch, key, &range, err) : 0;
 

@@ -108,13 +108,25 @@ The exact lines for a host, Debian's own packages first.
   $ gpuprobe recommend --root $FIXTURES/nouveau.host | head -n 4
   1. Debian 12 packages driver 535.261.03, which drives this card:
        # contrib non-free non-free-firmware in apt's sources
-       apt install linux-headers-6.1.0-41-amd64 nvidia-driver firmware-misc-nonfree
-       reboot
+       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpuprobe recommend --root $FIXTURES/blackwell-on-550.host
   1. Debian's driver is older than this card:
        # NVIDIA's repository: package cuda-keyring of this release
        apt install nvidia-open
        reboot
+
+An old card gets the branch that still drives it, and the newest wheel that still holds code for it.
+
+  $ gpuprobe recommend --root $FIXTURES/legacy-kepler.host
+  1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
+       # contrib non-free non-free-firmware in apt's sources
+       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+         nvidia-tesla-470-driver
+       reboot
+  2. PyTorch 2.0 with CUDA 11.8 is the newest that driver 470 and this card carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.0.*' --index-url https://download.pytorch.org/whl/cu118
   $ gpuprobe recommend --root $FIXTURES/laptop-no-gpu.host
   1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate

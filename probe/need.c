@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "probe/need.h"
+
+static json_t *step(const char *why, char *lines)
+{
+	json_t *o = json_pack("{s:o, s:o}", "why", gt_json_str(why), "lines", gt_json_str(lines));
+
+	free(lines);
+	return o;
+}
+
+/* ---- driver ---------------------------------------------------------------------------------------------------------- */
+
+void pr_driver_need_clear(struct pr_driver_need *n)
+{
+	free(n->version);
+	free(n->packages);
+	free(n->why);
+	*n = (struct pr_driver_need){0};
+}
+
+/* What all cards have in common; false if one of them is not in the table. */
+static bool common_kind(const struct pr_context *c, unsigned device, struct pr_gpu_kind *ret)
+{
+	*ret = (struct pr_gpu_kind){.last_branch = 999};
+	if (device)
+		return pr_compat_gpu(c->fs, device, ret, NULL) > 0;
+	for (size_t i = 0; i < c->host->n_gpu; i++) {
+		struct pr_gpu_kind k;
+
+		if (gt_streq(c->host->gpu[i].pci->driver.v, "vfio-pci"))
+			continue;
+		if (pr_compat_gpu(c->fs, c->host->gpu[i].pci->device, &k, NULL) <= 0)
+			return false;
+		ret->arch = ret->arch ? GT_MIN(ret->arch, k.arch) : k.arch;
+		ret->first_branch = GT_MAX(ret->first_branch, k.first_branch);
+		ret->last_branch = GT_MIN(ret->last_branch, k.last_branch);
+		ret->open_only |= k.open_only;
+	}
+	return true;
+}
+
+static bool within(const char *driver, const struct pr_gpu_kind *k)
+{
+	return driver && pr_branch_of(driver) >= k->first_branch && pr_branch_of(driver) <= k->last_branch;
+}
+
+/* The newest branch that Debian packages beside its own and that drives the cards; 0: none. */
+static int legacy_branch(const struct pr_context *c, const struct pr_gpu_kind *k)
+{
+	gt_autofree char *list = NULL;
+	char *save = NULL;
+	int best = 0;
+
+	if (!c->host->distro.version_id.v ||
+	    pr_compat_get(c->fs, &pr_debian_legacy, c->host->distro.version_id.v, &list, NULL) <= 0)
+		return 0;
+	for (char *b = strtok_r(list, ",", &save); b; b = strtok_r(NULL, ",", &save))
+		if (within(b, k) && pr_branch_of(b) > best)
+			best = pr_branch_of(b);
+	return best;
+}
+
+static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
+{
+	int legacy = legacy_branch(c, &n->kind);
+
+	if (legacy) {
+		n->way = PR_DRIVER_LEGACY;
+		n->version = gt_xasprintf("%d", legacy);
+		n->packages = gt_xasprintf("nvidia-tesla-%d-driver", legacy);
+		n->why = gt_xasprintf("this card is supported up to branch %d, and Debian %s packages branch %d beside its own",
+				      n->kind.last_branch, c->host->distro.version_id.v, legacy);
+		return;
+	}
+	n->way = n->kind.last_branch >= 580 ? PR_DRIVER_NVIDIA : PR_DRIVER_NONE;
+	n->why = gt_xasprintf("this card is supported up to branch %d, which is older than any that Debian %s packages",
+			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
+}
+
+void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *debian = packaged ? gt_xstrdup(packaged) : NULL;
+	const char *release = h->distro.version_id.v ? h->distro.version_id.v : "?", *loaded = h->nvidia.module_version.v;
+
+	*n = (struct pr_driver_need){0};
+	if (!device && !pr_usable_gpus(h)) {
+		n->way = PR_DRIVER_NO_GPU;
+		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
+		return;
+	}
+	n->known = common_kind(c, device, &n->kind);
+	if (!device && loaded && (!n->known || within(loaded, &n->kind))) {
+		n->way = PR_DRIVER_FITS;
+		n->version = gt_xstrdup(loaded);
+		n->why = gt_xasprintf("driver %s is loaded", loaded);
+		return;
+	}
+	if (!debian && gt_streq(h->distro.id.v, "debian") && h->distro.version_id.v)
+		pr_compat_get(c->fs, &pr_debian_driver, release, &debian, NULL);
+	if (n->known && n->kind.first_branch > n->kind.last_branch) {
+		n->way = PR_DRIVER_NONE;
+		n->why = gt_xasprintf("one card needs branch %d or newer and another is supported up to %d: no driver "
+				      "drives both",
+				      n->kind.first_branch, n->kind.last_branch);
+	} else if (n->known && within(debian, &n->kind) && !n->kind.open_only) {
+		n->way = PR_DRIVER_DEBIAN;
+		n->packages = gt_xstrdup(PR_DEBIAN_DRIVER);
+		n->why = gt_xasprintf("Debian %s packages driver %s, which drives this card", release, debian);
+		n->version = gt_take(debian);
+	} else if (n->known && debian && pr_branch_of(debian) > n->kind.last_branch) {
+		older_branch(c, n);
+	} else {
+		n->way = PR_DRIVER_NVIDIA;
+		n->why = gt_xstrdup(!n->known ? "this card is not in this program's table: it may be newer" :
+				    debian    ? "Debian's driver is older than this card" :
+						"this distribution's driver is not known here");
+	}
+}
+
+json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
+{
+	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : "amd64";
+
+	switch (n->way) {
+	case PR_DRIVER_NO_GPU:
+	case PR_DRIVER_FITS:
+		return NULL;
+	case PR_DRIVER_DEBIAN:
+	case PR_DRIVER_LEGACY:
+		return step(n->why, gt_xasprintf("# contrib non-free non-free-firmware in apt's sources\n"
+						 "apt install --no-install-recommends linux-headers-%s \\\n  %s\nreboot",
+						 release, n->packages));
+	case PR_DRIVER_NVIDIA:
+		return step(n->why, gt_xasprintf("# NVIDIA's repository: package cuda-keyring of this release\napt install %s\n"
+						 "reboot", n->known && n->kind.arch < 75 ? "cuda-drivers-580" : "nvidia-open"));
+	case PR_DRIVER_NONE:
+		break;
+	}
+	return step(n->why, gt_xstrdup("# no package drives it: take the card out, or train on the CPU"));
+}
+
+/* ---- wheels ---------------------------------------------------------------------------------------------------------- */
+
+#define VENV "python3 -m venv venv && . venv/bin/activate\n"
+
+/* CUDA "12.6" is the index cu126. */
+static char *wheel_lines(const char *torch, const char *cuda)
+{
+	gt_autofree char *digits = gt_xstrdup(cuda);
+	char *dot = strchr(digits, '.');
+
+	if (dot)
+		memmove(dot, dot + 1, strlen(dot));
+	return gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/cu%s", torch, digits);
+}
+
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, json_t *steps, struct gt_err *err)
+{
+	int arch = n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
+	const char *driver = n->version;
+	gt_autofree char *least = NULL, *why = NULL, *lift = NULL;
+	struct pr_wheel w;
+	int r;
+
+	if (n->way == PR_DRIVER_NO_GPU) {
+		json_array_append_new(steps, step("no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
+						  gt_xstrdup(VENV "pip install torch --index-url "
+							     "https://download.pytorch.org/whl/cpu\n"
+							     "# or Debian's own: apt install python3-torch")));
+		return 0;
+	}
+	if (!driver)
+		return 0;
+	r = pr_compat_wheel(c->fs, driver, arch, &w, err);
+	if (r < 0)
+		return r;
+	if (r) {
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry", w.torch, w.cuda,
+				   driver);
+		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
+	}
+	if (r && !strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda))
+		return 0;
+	if (pr_compat_min_driver(c->fs, w.newest_cuda, &least, NULL) > 0 && gt_version_cmp(driver, least) < 0 &&
+	    pr_branch_of(least) <= n->kind.last_branch) {
+		lift = gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", w.newest, w.newest_cuda,
+				    least);
+		json_array_append_new(steps, step(lift, gt_xstrdup("# NVIDIA's repository (package cuda-keyring); replaces "
+								   "Debian's driver whole\napt install nvidia-open\nreboot")));
+	}
+	return 0;
+}

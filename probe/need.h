@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_NEED_H
+#define PR_NEED_H
+/*
+ * What this host needs to train: which driver for its cards and where it comes from, and which wheels run on it. The one
+ * judgement behind gpuprobe recommend and gputune provision; pure but for the compatibility tables.
+ */
+#include "probe/check/check.h"
+#include "probe/compat/compat.h"
+
+/* Debian's packages for computing, without a display: module source, libcuda, NVML, nvidia-smi, device nodes and the
+ * daemon that keeps the cards awake. */
+#define PR_DEBIAN_DRIVER                                                                                               \
+	"nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced"
+
+enum pr_driver_way {
+	PR_DRIVER_NO_GPU, /* no NVIDIA GPU that this host may use */
+	PR_DRIVER_FITS,	  /* the loaded one drives the cards */
+	PR_DRIVER_DEBIAN, /* Debian's drives them */
+	PR_DRIVER_LEGACY, /* an older branch, which Debian packages beside its own */
+	PR_DRIVER_NVIDIA, /* newer than Debian's: NVIDIA's repository */
+	PR_DRIVER_NONE,	  /* nothing that is packaged drives them */
+};
+struct pr_driver_need {
+	enum pr_driver_way way;
+	struct pr_gpu_kind kind; /* what all cards have in common: branches from first_branch to last_branch */
+	bool known;		 /* the table knows each card */
+	char *version;		 /* that is there or would be; NULL: not known */
+	char *packages;		 /* blanks between them; NULL: none to install */
+	char *why;		 /* one sentence without full stop */
+};
+void pr_driver_need_clear(struct pr_driver_need *n);
+/* packaged: the driver that apt's lists offer from Debian, NULL: as the table of Debian releases says. device: judge for a
+ * card of this PCI device id in place of those that are there; 0: those that are there. */
+void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *ret);
+/* The same as a step for people: { why, lines }; NULL where nothing is to be done. */
+json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n);
+
+/* Add the steps { why, lines } for PyTorch in a virtual environment: on the driver that is there or would be, or for the CPU.
+ * Nothing is added where the driver's version is not known. */
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, json_t *steps, struct gt_err *err);
+#endif
