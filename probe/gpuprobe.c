@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe/gpuprobe.h"
 
-static const struct gt_cmd *const cmds[] = {&pr_cmd_check,   &pr_cmd_topo,      &pr_cmd_loads,
+static const struct gt_cmd *const cmds[] = {&pr_cmd_check,   &pr_cmd_topo,      &pr_cmd_watch,   &pr_cmd_loads,
 					    &pr_cmd_can,     &pr_cmd_recommend, &pr_cmd_capture,
 					    &pr_cmd_explain, &pr_cmd_list,      NULL};
 static const struct gt_exit_code codes[] = {

@@ -15,6 +15,7 @@ except ImportError:
     jsonschema = None
 
 ROOMS = ("probe", "sysctl", "tune", "bench")
+STANDIN = {"LD_LIBRARY_PATH": os.path.join(tap.BUILD, "tests", "standin"), "STANDIN_GPUS": "2"}
 
 
 def schemas():
@@ -68,6 +69,9 @@ def main():
     validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
     validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
     validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.TOP, "tests/fixtures/venv-cudnn-shadowed.host"))
+    watched = tap.run("gpuprobe", "watch", "-n", "3", "-i", "0.1", "--json", env=STANDIN).stdout.splitlines()
+    tap.rule("each line of gpuprobe watch --json holds to its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +
+             [o for line in watched for o in offences(json.loads(line), known)])
     validate(known, "gpubench", "list")
     validate(known, "gpubench", "selftest", "--stats", "--trials", "200")
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An NVML for tests on hosts without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …), "hang" makes it
- * never return, "crash" makes it die; otherwise there is one card.
+ * An NVML for tests on hosts without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …), "hang"
+ * makes it never return, "crash" makes it die; "hang-later", "crash-later" and "lost-later" let the third question
+ * about a card's load do so (lost: NVML's 15). There are STANDIN_GPUS cards (1), which compute STANDIN_COMPUTE percent
+ * of the time (97); with STANDIN_LINKS=N each has N NVLinks to an NVSwitch, or with STANDIN_LINKS=-N N of them to the
+ * next card.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct pci_info {
@@ -32,7 +36,10 @@ int nvmlInit_v2(void)
 
 const char *nvmlErrorString(int code)
 {
-	return code == 9 ? "Driver Not Loaded" : code == 18 ? "Driver/library version mismatch" : "Unknown Error";
+	return code == 9    ? "Driver Not Loaded"
+	       : code == 15 ? "GPU is lost"
+	       : code == 18 ? "Driver/library version mismatch"
+			    : "Unknown Error";
 }
 
 int nvmlSystemGetDriverVersion(char *to, unsigned n)
@@ -47,18 +54,30 @@ int nvmlSystemGetCudaDriverVersion_v2(int *v)
 	return 0;
 }
 
+static int setting(const char *name, int otherwise)
+{
+	const char *v = getenv(name);
+
+	return v ? atoi(v) : otherwise;
+}
+
+static char card[64];
+
+static int number(void *dev)
+{
+	return (int)((char *)dev - card);
+}
+
 int nvmlDeviceGetCount_v2(unsigned *n)
 {
-	*n = 1;
+	*n = (unsigned)setting("STANDIN_GPUS", 1);
 	return 0;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **dev)
 {
-	static char card;
-
-	*dev = &card;
-	return i ? 2 : 0;
+	*dev = &card[i % sizeof(card)];
+	return i >= (unsigned)setting("STANDIN_GPUS", 1) ? 2 : 0;
 }
 
 int nvmlDeviceGetName(void *dev, char *to, unsigned n)
@@ -70,8 +89,7 @@ int nvmlDeviceGetName(void *dev, char *to, unsigned n)
 
 int nvmlDeviceGetPciInfo_v3(void *dev, struct pci_info *info)
 {
-	(void)dev;
-	snprintf(info->address, sizeof(info->address), "00000000:17:00.0");
+	snprintf(info->address, sizeof(info->address), "00000000:%02X:00.0", 0x17 + 8 * number(dev));
 	return 0;
 }
 
@@ -79,6 +97,8 @@ int nvmlDeviceGetMemoryInfo(void *dev, struct memory *m)
 {
 	(void)dev;
 	m->total = 85520809984ull;
+	m->used = 64ull << 30;
+	m->free = m->total - m->used;
 	return 0;
 }
 
@@ -95,4 +115,169 @@ int nvmlDeviceGetCudaComputeCapability(void *dev, int *major, int *minor)
 	*major = 9;
 	*minor = 0;
 	return 0;
+}
+
+/* ---- its load ---- */
+
+struct utilization {
+	unsigned gpu, memory;
+};
+int nvmlDeviceGetUtilizationRates(void *dev, struct utilization *use)
+{
+	const char *how = getenv("STANDIN_NVML") ? getenv("STANDIN_NVML") : "";
+	static int asked;
+
+	(void)dev;
+	if (++asked >= 3 && !strcmp(how, "hang-later"))
+		for (;;)
+			pause();
+	if (asked >= 3 && !strcmp(how, "crash-later"))
+		kill(getpid(), SIGKILL);
+	if (asked >= 3 && !strcmp(how, "lost-later"))
+		return 15;
+	use->gpu = (unsigned)setting("STANDIN_COMPUTE", 97);
+	use->memory = use->gpu / 2;
+	return 0;
+}
+
+/* nvmlFieldValue_t */
+struct field {
+	unsigned id, scope;
+	long long timestamp, latency;
+	int type, code;
+	union {
+		unsigned u;
+		unsigned long long ull;
+	} value;
+};
+/* 50 GB/s from the host, 2 GB/s to it, since the machine was started. */
+int nvmlDeviceGetFieldValues(void *dev, int n, struct field *f)
+{
+	struct timespec now;
+
+	(void)dev;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (int i = 0; i < n; i++) {
+		double rate = f[i].id == 197 ? 2e9 : f[i].id == 198 ? 50e9 : 0;
+
+		f[i].code = rate > 0 ? 0 : 3;
+		f[i].type = 3;
+		f[i].value.ull = (unsigned long long)(rate * ((double)now.tv_sec + (double)now.tv_nsec / 1e9));
+	}
+	return 0;
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(void *dev, unsigned *v)
+{
+	(void)dev;
+	*v = 5;
+	return 0;
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void *dev, unsigned *v)
+{
+	(void)dev;
+	*v = 16;
+	return 0;
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void *dev, unsigned *v)
+{
+	return nvmlDeviceGetCurrPcieLinkGeneration(dev, v);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void *dev, unsigned *v)
+{
+	return nvmlDeviceGetCurrPcieLinkWidth(dev, v);
+}
+
+int nvmlDeviceGetClockInfo(void *dev, int type, unsigned *mhz)
+{
+	(void)dev;
+	*mhz = type == 2 ? 2619 : 1755;
+	return 0;
+}
+
+int nvmlDeviceGetMaxClockInfo(void *dev, int type, unsigned *mhz)
+{
+	(void)dev;
+	*mhz = type == 2 ? 2619 : 1980;
+	return 0;
+}
+
+int nvmlDeviceGetPowerUsage(void *dev, unsigned *milliwatts)
+{
+	(void)dev;
+	*milliwatts = 612500;
+	return 0;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void *dev, unsigned *milliwatts)
+{
+	(void)dev;
+	*milliwatts = 700000;
+	return 0;
+}
+
+int nvmlDeviceGetTemperature(void *dev, int sensor, unsigned *celsius)
+{
+	(void)dev;
+	*celsius = 64;
+	return sensor ? 2 : 0;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *dev, unsigned long long *reasons)
+{
+	(void)dev;
+	*reasons = 0x4;
+	return 0;
+}
+
+/* ---- its ways ---- */
+
+int nvmlDeviceGetNvLinkState(void *dev, unsigned link, int *on)
+{
+	(void)dev;
+	*on = 1;
+	return link < (unsigned)abs(setting("STANDIN_LINKS", 0)) ? 0 : 3;
+}
+
+int nvmlDeviceGetNvLinkRemoteDeviceType(void *dev, unsigned link, int *type)
+{
+	int on;
+
+	*type = setting("STANDIN_LINKS", 0) < 0 ? 0 : 2;
+	return nvmlDeviceGetNvLinkState(dev, link, &on);
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *dev, unsigned link, struct pci_info *info)
+{
+	int on, next = (number(dev) + 1) % setting("STANDIN_GPUS", 1);
+
+	if (setting("STANDIN_LINKS", 0) < 0)
+		snprintf(info->address, sizeof(info->address), "00000000:%02X:00.0", 0x17 + 8 * next);
+	else
+		snprintf(info->address, sizeof(info->address), "00000000:%02X:00.0", 7 + (int)link % 4);
+	return nvmlDeviceGetNvLinkState(dev, link, &on);
+}
+
+/* Four cards to a node; NVML's 40 is NODE, 50 is SYS. */
+int nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, int *level)
+{
+	*level = number(a) / 4 == number(b) / 4 ? 40 : 50;
+	return 0;
+}
+
+int nvmlDeviceGetCpuAffinity(void *dev, unsigned n, unsigned long *set)
+{
+	memset(set, 0, n * sizeof(*set));
+	set[0] = number(dev) / 4 ? 0xffff0000ul : 0xfffful;
+	return 0;
+}
+
+int nvmlDeviceGetMemoryAffinity(void *dev, unsigned n, unsigned long *set, int scope)
+{
+	memset(set, 0, n * sizeof(*set));
+	set[0] = 1ul << number(dev) / 4;
+	return scope ? 3 : 0;
 }
