@@ -101,7 +101,7 @@ START_TEST(each_pattern_is_seen_where_it_is_and_only_there)
 		{"gpu0.pcie_tx_bytes_per_s=23500000000", ""},
 		{"gpu0.pcie_width=4", "pcie.narrow"},
 		{"gpu0.pcie_gen=3", "pcie.narrow"},
-		{"gpu0.pcie_gen=1 gpu0.compute_percent=20 gpu1.compute_percent=20",
+		{"gpu0.pcie_gen=3 gpu0.compute_percent=20 gpu1.compute_percent=20",
 		 ""}, /* an idle card slows its link down */
 		{"gpu0.compute_percent=70 gpu1.compute_percent=70 allowed_cpu_percent=95", "loader.cpu"},
 		{"gpu0.compute_percent=70 gpu1.compute_percent=70 pressure.cpu_some_percent=40", "loader.cpu"},
