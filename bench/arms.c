@@ -7,6 +7,7 @@
 #include <string.h>
 #include "bench/arms.h"
 #include "bench/environ.h"
+#include "bench/guard.h"
 #include "bench/result.h"
 #include "bench/rng.h"
 #include "lib/cli.h"
@@ -46,6 +47,9 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 			items[part.n_item++] = a->plan->item[i];
 	if (!part.n_item)
 		return 0;
+	r = bn_guard_start(a->fs, err);
+	if (r < 0)
+		return r;
 	r = tn_apply(a->fs, &part, &opts, NULL, err);
 	if (r < 0) {
 		if (err)

@@ -6,139 +6,11 @@
 #include <string.h>
 #include "bench/design.h"
 #include "bench/prove.h"
-#include "lib/log.h"
 #include "tune/knob.h"
 
-#define ALPHA      .05
 #define AA_PAIRS   6
 #define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
 #define SPARE      10
-
-/* ---- one phase: a session of its own, kept whole in the document ---- */
-
-struct phase {
-	const char *name;
-	const char *what;     /* the change it is about, or NULL */
-	const char *workload; /* this one alone; NULL: those of the request */
-	size_t pairs, aa_pairs;
-	bool looks;
-	const struct bn_design *design;
-};
-
-static void by_design(struct bn_arms *arms, int64_t block)
-{
-	const struct bn_prove *p = arms->design;
-	const struct bn_design *d = arms->rows;
-
-	for (size_t k = 0; k < p->n_proof; k++)
-		for (size_t i = 0; i < p->proof[k].n; i++) {
-			bool on = d->sign[(size_t)block * d->factors + k] > 0;
-
-			arms->on[1][p->proof[k].factor[i]] = on;
-			arms->on[0][p->proof[k].factor[i]] = !on;
-		}
-}
-
-static json_t *phase_frame(const struct bn_prove *p, const struct phase *ph)
-{
-	json_t *doc = json_deep_copy(p->stage->doc);
-
-	json_object_set_new(doc, "phase", json_pack("{s:s, s:s?}", "name", ph->name, "change", ph->what));
-	return doc;
-}
-
-/* Run it and analyse it. *ret is borrowed from p->doc. Returns the exit code of the analysis, or a negative errno. */
-static int run_phase(struct bn_prove *p, const struct phase *ph, json_t **ret)
-{
-	struct bn_arms *arms = &p->stage->arms;
-	const char *one[] = {ph->workload, NULL};
-	struct bn_look fixed = {ph->pairs, ALPHA};
-	struct bn_session s = {.design = "pairs",
-			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
-			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
-			       .looks = ph->looks ? bn_looks : &fixed,
-			       .n_looks = ph->looks ? bn_n_looks : 1,
-			       .aa_pairs = ph->aa_pairs,
-			       .quiet = p->cli->quiet,
-			       .stop = &gt_interrupted,
-			       .seed = gt_hash64(ph->name, strlen(ph->name),
-						 p->seed + json_array_size(json_object_get(p->doc, "phases"))) %
-				       1000000};
-	struct bn_limits limits = {.floor = .03};
-	gt_auto(bn_data) *data = NULL;
-	json_t *doc = phase_frame(p, ph);
-	struct bn_ops ops;
-	int r;
-
-	arms->design = ph->design ? p : NULL;
-	arms->rows = ph->design;
-	arms->next_block = ph->design ? by_design : NULL;
-	if (!ph->design)
-		bn_arms_declare(arms, doc);
-	arms->whole = p->doc;
-	json_array_append_new(json_object_get(p->doc, "phases"), doc);
-	bn_arms_ops(arms, &ops);
-	r = bn_session_run(&s, &ops, doc, &p->cli->err);
-	if (r < 0)
-		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(p->cli->err.msg));
-	if (r == 0)
-		r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
-	if (r < 0)
-		return r;
-	*ret = doc;
-	r = bn_analyze(data, &limits);
-	return ph->design && !data->interrupted && r != BN_EXIT_WRONG &&
-			       !gt_json_get_str(json_object_get(doc, "run"), "invalid", NULL)
-		       ? 0
-		       : r;
-}
-
-/* ---- reading a phase ---- */
-
-static const json_t *row_of(const json_t *doc, const char *metric)
-{
-	json_t *list = json_object_get(doc, "comparisons"), *c;
-	size_t i;
-
-	json_array_foreach(list, i, c) if (metric ? gt_streq(gt_json_get_str(c, "metric", NULL), metric)
-						  : gt_streq(gt_json_get_str(c, "role", NULL), "primary")) return c;
-	return NULL;
-}
-
-static double log_of(const json_t *row, const char *key)
-{
-	return log1p(gt_json_get_real(row, key, NAN) / 100);
-}
-
-static struct bn_effect effect_of(const json_t *row)
-{
-	return (struct bn_effect){.est = log_of(row, "change_pct"),
-				  .lo = log_of(row, "ci_low_pct"),
-				  .hi = log_of(row, "ci_high_pct"),
-				  .p = gt_json_get_real(row, "p", NAN),
-				  .n = (size_t)gt_json_get_int(row, "n", 0)};
-}
-
-static bool any_guard_worse(const json_t *doc)
-{
-	json_t *list = json_object_get(doc, "comparisons"), *c;
-	size_t i;
-
-	json_array_foreach(list, i, c)
-	{
-		const char *role = gt_json_get_str(c, "role", "");
-
-		if ((gt_streq(role, "guard") || gt_streq(role, "primary")) &&
-		    gt_streq(gt_json_get_str(c, "verdict", NULL), "worse"))
-			return true;
-	}
-	return false;
-}
-
-static bool is_better(const json_t *doc)
-{
-	return gt_streq(gt_json_get_str(doc, "verdict", NULL), "better");
-}
 
 /* ---- the states of the host ---- */
 
@@ -198,41 +70,41 @@ static void make_groups(struct bn_prove *p)
 
 static int total(struct bn_prove *p)
 {
-	struct phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = AA_PAIRS, .looks = p->looks};
+	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = AA_PAIRS, .looks = p->looks};
 	const json_t *row;
 	json_t *doc = NULL;
 	int r;
 
 	all(p, 0, false);
 	all(p, 1, true);
-	r = run_phase(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	row = row_of(doc, NULL);
+	row = bn_phase_row(doc, NULL);
 	if (!row)
 		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
 				    "no primary metric was measured: nothing can be proved");
 	p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
 	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
-	p->margin = log_of(row, "margin_pct");
+	p->margin = bn_phase_log(row, "margin_pct");
 	return 0;
 }
 
 /* Among all the others and by itself. */
 static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 {
-	struct phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs};
+	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs};
 	json_t *doc = NULL;
 	int r;
 
 	all(p, 0, true);
 	set(p, 0, f, false);
 	all(p, 1, true);
-	r = run_phase(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	f->loss = effect_of(row_of(doc, p->metric));
-	f->guard_worse = any_guard_worse(doc);
+	f->loss = bn_phase_effect(bn_phase_row(doc, p->metric));
+	f->guard_worse = bn_phase_guard_worse(doc);
 	f->method = "leave-one-out";
 	if (p->n_proof == 1) { /* it would be the same comparison again */
 		f->alone = f->loss;
@@ -242,10 +114,10 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	all(p, 0, false);
 	all(p, 1, false);
 	set(p, 1, f, true);
-	r = run_phase(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	f->alone = effect_of(row_of(doc, p->metric));
+	f->alone = bn_phase_effect(bn_phase_row(doc, p->metric));
 	return 0;
 }
 
@@ -255,7 +127,7 @@ static int all_at_once(struct bn_prove *p)
 	gt_auto(bn_data) *data = NULL;
 	gt_autofree size_t *row = NULL;
 	struct bn_design d;
-	struct phase ph = {.name = "design", .design = &d};
+	struct bn_phase ph = {.name = "design", .design = &d};
 	bn_auto_pairs pairs = {0};
 	struct bn_rng rng;
 	json_t *doc = NULL;
@@ -264,7 +136,7 @@ static int all_at_once(struct bn_prove *p)
 	bn_rng_seed(&rng, p->seed);
 	bn_design_make(p->n_proof, SPARE, &rng, &d);
 	ph.pairs = d.rows;
-	r = run_phase(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &doc);
 	if (r == 0)
 		r = bn_data_from_doc(doc, "design", &data, &p->cli->err);
 	for (size_t m = 0; r == 0 && m < data->n_metrics; m++)
@@ -273,7 +145,7 @@ static int all_at_once(struct bn_prove *p)
 	row = gt_xcalloc(pairs.n + 1, sizeof(*row));
 	for (size_t i = 0; i < pairs.n; i++)
 		row[i] = (size_t)pairs.block[i];
-	bn_design_fit(&d, pairs.d, row, pairs.n, ALPHA, e);
+	bn_design_fit(&d, pairs.d, row, pairs.n, BN_PROVE_ALPHA, e);
 	for (size_t k = 0; k < p->n_proof && r == 0; k++) {
 		p->proof[k].loss = e[k];
 		p->proof[k].method = "fold-over design";
@@ -298,7 +170,7 @@ static void judge(struct bn_prove *p)
 		struct bn_proof *f = &p->proof[k];
 
 		f->p_adj = pv[k];
-		f->verdict = bn_decide(p->higher, f->loss, pv[k], ALPHA, p->margin);
+		f->verdict = bn_decide(p->higher, f->loss, pv[k], BN_PROVE_ALPHA, p->margin);
 		f->kept = !f->guard_worse &&
 			  (f->verdict == BN_BETTER || (p->keep_inconclusive && f->verdict == BN_INCONCLUSIVE));
 	}
@@ -339,7 +211,7 @@ static int mechanisms(struct bn_prove *p)
 		struct bn_proof *f = &p->proof[k];
 		const struct tn_knob *knob = p->stage->arms.factor[f->factor[0]].knob;
 		const struct bn_workload *w = knob && knob->mechanism[0] ? bn_workload_find(knob->mechanism) : NULL;
-		struct phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = 9};
+		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = 9};
 		json_t *doc = NULL, *c;
 		size_t i;
 		int r;
@@ -350,12 +222,12 @@ static int mechanisms(struct bn_prove *p)
 		kept(p, 0);
 		kept(p, 1);
 		set(p, 0, f, false);
-		r = run_phase(p, &ph, &doc);
+		r = bn_phase_run(p, &ph, &doc);
 		if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 			return r;
 		f->moved = 0;
 		json_array_foreach(json_object_get(doc, "comparisons"), i, c) f->moved |=
-			gt_json_get_real(c, "p_adjusted", 1) <= ALPHA;
+			gt_json_get_real(c, "p_adjusted", 1) <= BN_PROVE_ALPHA;
 	}
 	return 0;
 }
@@ -363,7 +235,7 @@ static int mechanisms(struct bn_prove *p)
 /* Only what is seen again in new data counts: the estimates that chose it flatter it. */
 static int confirm(struct bn_prove *p)
 {
-	struct phase ph = {.name = "confirm", .pairs = p->pairs, .looks = p->looks};
+	struct bn_phase ph = {.name = "confirm", .pairs = p->pairs, .looks = p->looks};
 	size_t n = 0;
 	json_t *doc = NULL;
 	int r;
@@ -374,18 +246,19 @@ static int confirm(struct bn_prove *p)
 		return 0;
 	all(p, 0, false);
 	kept(p, 1);
-	r = run_phase(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	json_object_set_new(p->doc, "confirmed", json_boolean(is_better(doc)));
-	json_object_set_new(p->doc, "confirm", json_deep_copy(row_of(doc, p->metric)));
+	json_object_set_new(p->doc, "confirmed",
+			    json_boolean(gt_streq(gt_json_get_str(doc, "verdict", NULL), "better")));
+	json_object_set_new(p->doc, "confirm", json_deep_copy(bn_phase_row(doc, p->metric)));
 	if (n == p->n_proof)
 		return 0;
-	ph = (struct phase){.name = "kept against all", .pairs = p->pairs};
+	ph = (struct bn_phase){.name = "kept against all", .pairs = p->pairs};
 	all(p, 0, true);
-	r = run_phase(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &doc);
 	if (r >= 0 && r < BN_EXIT_INCOMPARABLE) {
-		struct bn_effect e = effect_of(row_of(doc, p->metric));
+		struct bn_effect e = bn_phase_effect(bn_phase_row(doc, p->metric));
 
 		json_object_set_new(p->doc, "as_good_as_all", json_boolean(bn_not_worse(p->higher, e, p->margin)));
 		r = 0;

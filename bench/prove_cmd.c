@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench prove: the command, the receipt, and how it is shown. */
+/* gpubench prove: the command, and taking it up again. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,153 +19,6 @@ static struct {
 	const char *receipt;
 	bool keep_inconclusive;
 } opt;
-
-static json_t *effect_json(const struct bn_effect *e)
-{
-	if (!isfinite(e->est))
-		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "change_pct", gt_json_real(100 * expm1(e->est)), "ci_low_pct",
-			 gt_json_real(isfinite(e->lo) ? 100 * expm1(e->lo) : NAN), "ci_high_pct",
-			 gt_json_real(isfinite(e->hi) ? 100 * expm1(e->hi) : NAN), "p", gt_json_real(e->p), "n",
-			 (json_int_t)e->n);
-}
-
-/* Alone it does something else than among the others: their intervals do not touch. */
-static bool interacts(const struct bn_proof *f)
-{
-	return isfinite(f->alone.lo) && isfinite(f->loss.lo) && (f->alone.lo > f->loss.hi || f->alone.hi < f->loss.lo);
-}
-
-/* A line to paste that puts it back, whatever became of gputune. */
-static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
-{
-	if (f->kind == BN_FACTOR_ITEM)
-		return gt_xasprintf("echo '%s' > %s", f->from ? f->from : "", s->plan->item[f->index].path);
-	if (f->kind == BN_FACTOR_CPUS || f->kind == BN_FACTOR_NODES)
-		return gt_xstrdup("start the command without gputune run");
-	return f->from ? gt_xasprintf("export %s='%s'", f->id + 4, f->from) : gt_xasprintf("unset %s", f->id + 4);
-}
-
-static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof, const struct bn_factor *f)
-{
-	static const char *const kind[] = {"knob", "variable", "cpus", "memory", "variable"};
-	const struct bn_stage *s = p->stage;
-	gt_autofree char *revert = revert_line(s, f);
-	bool item = f->kind == BN_FACTOR_ITEM;
-	const char *mechanism = f->knob && f->knob->mechanism[0] ? f->knob->mechanism : NULL;
-	json_t *j =
-		json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:b, s:o}", "id", f->id,
-			  "kind", kind[f->kind], "knob", f->knob ? f->knob->id : NULL, "instance",
-			  item ? s->plan->item[f->index].instance : NULL, "from", gt_json_str(f->from), "to",
-			  gt_json_str(f->to), "effect", effect_json(&proof->loss), "alone", effect_json(&proof->alone),
-			  "p_adjusted", gt_json_real(proof->p_adj), "method", proof->method, "verdict",
-			  bn_verdict_name[proof->verdict], "kept", proof->kept, "guard_worse", proof->guard_worse,
-			  "interacts", interacts(proof), "revert", gt_json_str(revert));
-
-	json_object_set_new(j, "mechanism",
-			    json_pack("{s:s?, s:s}", "metric", mechanism, "moved",
-				      proof->moved > 0    ? "yes"
-				      : proof->moved == 0 ? "unexplained"
-				      : mechanism         ? "not looked at"
-							  : "names none"));
-	return j;
-}
-
-/* What the plan wants and no session can toggle: it is named, not silently left out. */
-static json_t *not_measured(const struct bn_stage *s)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; s->plan && i < s->plan->n_item; i++) {
-		const struct tn_item *item = &s->plan->item[i];
-		gt_autofree char *label = tn_knob_label(item->knob, item->instance);
-
-		if (item->status == TN_BLOCKED || item->status == TN_ADVICE)
-			json_array_append_new(list,
-					      json_pack("{s:s, s:o}", "id", label, "why", gt_json_str(item->reason)));
-	}
-	return list;
-}
-
-json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile)
-{
-	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run");
-	char now[21];
-
-	gt_time_iso8601(now, (int64_t)time(NULL));
-	for (size_t k = 0; k < p->n_proof; k++)
-		for (size_t i = 0; i < p->proof[k].n; i++)
-			json_array_append_new(
-				knobs, knob_json(p, &p->proof[k], &p->stage->arms.factor[p->proof[k].factor[i]]));
-	return json_pack(
-		"{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:o, s:O}",
-		"schema", BN_RECEIPT_SCHEMA, "created", now, "created_unix", (json_int_t)time(NULL), "seed",
-		(json_int_t)p->seed, "host", host->identity, "cpu", host->cpu.model_name.v, "kernel",
-		host->kernel.release.v, "nvidia_driver", host->nvidia.module_version.v, "profile", profile, "direction",
-		p->higher ? "higher" : "lower", "metric", gt_json_str(p->metric), "confirmed",
-		json_object_get(p->doc, "confirmed"), "confirm", json_object_get(p->doc, "confirm"), "as_good_as_all",
-		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "not_measured", not_measured(p->stage),
-		"argv", json_object_get(run, "argv"));
-}
-
-void bn_prove_text(const json_t *receipt, FILE *out, bool color)
-{
-	json_t *knobs = json_object_get(receipt, "knobs"), *k, *confirm = json_object_get(receipt, "confirm");
-	unsigned width = gt_term_width(out);
-	gt_auto(gt_table) *t = gt_table_new();
-	gt_auto_buf line = {0};
-	size_t i, n = 0;
-
-	gt_table_column(t, "CHANGE", GT_WRAP);
-	gt_table_column(t, "EFFECT", GT_RIGHT);
-	gt_table_column(t, "95% CI", GT_LEFT);
-	gt_table_column(t, "VERDICT", GT_LEFT);
-	gt_table_column(t, "KEPT", GT_LEFT);
-	gt_table_column(t, "MECHANISM", GT_WRAP);
-	json_array_foreach(knobs, i, k)
-	{
-		const json_t *e = json_object_get(k, "effect"), *m = json_object_get(k, "mechanism");
-		bool kept = gt_json_get_bool(k, "kept", false);
-
-		n += kept;
-		gt_table_row(t);
-		gt_table_cell(t, "%s %s -> %s", gt_json_get_str(k, "id", "?"),
-			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s);
-		gt_table_cell(t, "%s", bn_text_change(e).s);
-		gt_table_cell(t, "%s", bn_text_interval(e).s);
-		gt_table_cell(t, "%s%s%s", gt_json_get_str(k, "verdict", "?"),
-			      gt_json_get_bool(k, "guard_worse", false) &&
-					      !gt_streq(gt_json_get_str(k, "verdict", NULL), "worse")
-				      ? ", a guard is worse"
-				      : "",
-			      gt_json_get_bool(k, "interacts", false) ? ", other alone" : "");
-		gt_table_cell(t, "%s", kept ? "yes" : "no");
-		gt_table_color(t, kept ? "green" : "yellow");
-		gt_table_cell(t, "%s", gt_json_get_str(m, "moved", ""));
-	}
-	gt_table_print(t, out, color);
-	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
-	{
-		gt_buf_clear(&line);
-		gt_buf_printf(&line, "not measured: %s: %s", gt_json_get_str(k, "id", "?"),
-			      gt_json_get_str(k, "why", ""));
-		gt_print_wrapped(out, line.s, 0, width);
-	}
-	gt_buf_clear(&line);
-	gt_buf_printf(&line, "\n%s, %s is better. ", gt_json_get_str(receipt, "metric", "nothing"),
-		      gt_json_get_str(receipt, "direction", "lower"));
-	if (!n)
-		gt_buf_puts(&line, "PROVED: nothing here helps this workload; leave the host as it is");
-	else if (gt_json_get_bool(receipt, "confirmed", false))
-		gt_buf_printf(&line, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", n,
-			      json_array_size(knobs), bn_text_change(confirm).s, bn_text_interval(confirm).s);
-	else
-		gt_buf_printf(
-			&line,
-			"NOT CONFIRMED: %zu of %zu changes seemed to help, and fresh data did not bear it out: %s %s",
-			n, json_array_size(knobs), bn_text_change(confirm).s, bn_text_interval(confirm).s);
-	gt_print_wrapped(out, line.s, 0, width);
-}
 
 static int write_json(const char *path, const json_t *doc, struct gt_err *err)
 {
@@ -224,6 +77,48 @@ static int ask_profile(struct gt_cli *cli, json_t **ret)
 	return 0;
 }
 
+/* What the session is about, so that it can be taken up: resume asks the host for the same changes again. */
+static json_t *changes_json(const struct bn_arms *a)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->n_factor; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "id", a->factor[i].id, "from",
+						      gt_json_str(a->factor[i].from), "to",
+						      gt_json_str(a->factor[i].to)));
+	return list;
+}
+
+static void remember(const struct bn_prove *p)
+{
+	json_t *run = json_object_get(p->doc, "run");
+
+	bn_stage_remember(p->stage, 0);
+	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
+	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* once is enough: not in each phase */
+	json_object_set_new(run, "prove",
+			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o}", "seed", (json_int_t)p->seed, "pairs",
+				      (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
+				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "changes",
+				      changes_json(&p->stage->arms)));
+}
+
+static int finish(struct gt_cli *cli, struct bn_prove *p)
+{
+	int r = bn_prove_run(p);
+
+	if (r > 0)
+		r = say_why(cli, p, r);
+	else if (r < 0 && !cli->err.exit_status)
+		cli->err.exit_status = BN_EXIT_INVALID;
+	r = publish(cli, p, r);
+	if (gt_interrupted && req.out.json && !gt_streq(req.out.json, "-"))
+		fprintf(stderr, "gpubench: interrupted; the settings are back, go on with: gpubench resume %s\n",
+			req.out.json);
+	bn_prove_clear(p);
+	return r;
+}
+
 static int prove(struct gt_cli *cli, struct bn_stage *stage)
 {
 	struct bn_prove p = {.cli = cli,
@@ -232,22 +127,16 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage)
 			     .looks = !req.pairs && !req.quick,
 			     .keep_inconclusive = opt.keep_inconclusive,
 			     .seed = req.seed ? req.seed : (uint64_t)time(NULL) % 1000000};
-	int r;
 
 	if (!stage->arms.n_factor)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ENODATA,
 				    "this host is already as the profile wants it: there is nothing to prove");
-	p.doc = json_pack("{s:s, s:O, s:O, s:O, s:[]}", "schema", BN_PROVE_SCHEMA, "tool",
-			  json_object_get(stage->doc, "tool"), "run", json_object_get(stage->doc, "run"), "host",
-			  json_object_get(stage->doc, "host"), "phases");
-	r = bn_prove_run(&p);
-	if (r > 0)
-		r = say_why(cli, &p, r);
-	else if (r < 0 && !cli->err.exit_status)
-		cli->err.exit_status = BN_EXIT_INVALID;
-	r = publish(cli, &p, r);
-	bn_prove_clear(&p);
-	return r;
+	p.doc = json_pack("{s:s, s:O, s:o, s:O, s:b, s:[]}", "schema", BN_PROVE_SCHEMA, "tool",
+			  json_object_get(stage->doc, "tool"), "run",
+			  json_deep_copy(json_object_get(stage->doc, "run")), "host",
+			  json_object_get(stage->doc, "host"), "interrupted", true, "phases");
+	remember(&p);
+	return finish(cli, &p);
 }
 
 static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
@@ -270,6 +159,101 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	r = bn_stage_open(cli, &req, &stage);
 	if (r == 0)
 		r = prove(cli, &stage);
+	bn_stage_close(&stage);
+	return r;
+}
+
+/* ---- resume ---- */
+
+/* The saved session, checked: it is foreign input. */
+static int recall(struct bn_prove *p, const char *path, struct gt_strv *argv, struct gt_err *err)
+{
+	json_t *run = json_object_get(p->doc, "run"), *o = NULL, *list;
+	int64_t pairs = 0, seed = 0;
+	int r;
+
+	r = gt_json_req_object(run, "prove", &o, err);
+	if (r == 0)
+		r = gt_json_req_int(o, "pairs", &pairs, err);
+	if (r == 0)
+		r = gt_json_req_int(o, "seed", &seed, err);
+	if (r == 0)
+		r = gt_json_req_array(o, "changes", &list, err);
+	if (r == 0)
+		r = gt_json_req_array(p->doc, "phases", &list, err);
+	if (r == 0)
+		r = bn_request_recall(p->doc, &req, argv, err);
+	if (r == 0 && (pairs < 9 || pairs > 1000))
+		r = gt_fail(err, ERANGE, "\"pairs\" is %lld", (long long)pairs);
+	if (r == 0)
+		r = bn_request_check(&req, err);
+	if (r < 0) {
+		if (err)
+			err->exit_status = GT_EXIT_USAGE;
+		return gt_fail_prefix(err, "%s cannot be taken up again", path);
+	}
+	p->pairs = (size_t)pairs;
+	p->seed = (uint64_t)seed;
+	p->looks = gt_json_get_bool(o, "looks", false);
+	p->keep_inconclusive = gt_json_get_bool(o, "keep_inconclusive", false);
+	opt.receipt = gt_json_get_str(o, "receipt", NULL);
+	return 0;
+}
+
+/* The same machine, kernel and changes from the same values: otherwise its halves do not belong together. */
+static int check_same(struct bn_prove *p, struct gt_err *err)
+{
+	json_t *was = json_object_get(json_object_get(json_object_get(p->doc, "run"), "prove"), "changes"), *w, *n;
+	gt_auto_json *now = changes_json(&p->stage->arms);
+	int r = bn_same_host(p->doc, p->stage->doc, err);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	if (json_array_size(was) != json_array_size(now))
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+				    "it was begun with %zu changes, now the host has %zu to make",
+				    json_array_size(was), json_array_size(now));
+	json_array_foreach(was, i, w)
+	{
+		n = json_array_get(now, i);
+		if (!json_equal(w, n))
+			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+					    "it was begun with %s from %s to %s, now that is %s from %s to %s",
+					    gt_json_get_str(w, "id", "?"), bn_text_json(json_object_get(w, "from")).s,
+					    bn_text_json(json_object_get(w, "to")).s, gt_json_get_str(n, "id", "?"),
+					    bn_text_json(json_object_get(n, "from")).s,
+					    bn_text_json(json_object_get(n, "to")).s);
+	}
+	return 0;
+}
+
+int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out)
+{
+	struct bn_prove p = {.cli = cli, .doc = json_incref(doc)};
+	gt_auto_strv command = {0};
+	struct bn_stage stage = {0};
+	int r;
+
+	if (!gt_json_get_bool(doc, "interrupted", true)) {
+		json_decref(doc);
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY,
+				    "%s: this session ended in order; nothing is left to do", path);
+	}
+	r = recall(&p, path, &command, &cli->err);
+	if (r < 0) {
+		bn_prove_clear(&p);
+		return r;
+	}
+	req.out.json = out ? out : path;
+	p.stage = &stage;
+	r = bn_stage_open(cli, &req, &stage);
+	if (r == 0)
+		r = check_same(&p, &cli->err);
+	if (r == 0)
+		r = finish(cli, &p);
+	else
+		bn_prove_clear(&p);
 	bn_stage_close(&stage);
 	return r;
 }
@@ -321,7 +305,8 @@ const struct gt_cmd bn_cmd_prove = {
 		"What is kept is confirmed on fresh data, and only that estimate is the result; the metric that a "
 		"change "
 		"claims to act on must move, or its gain is called unexplained.\n\n"
-		"The host ends as it began. Someone else changing a setting midway ends the session (exit 5). A "
+		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
+		"gpubench resume FILE goes on where it was. Someone else changing a setting midway ends the session (exit 5). A "
 		"workload "
 		"is one of ours or the command after --, as for run. The receipt names host, kernel and driver: "
 		"gputune apply --only-proven refuses any other.",

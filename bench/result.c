@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "config.h"
@@ -71,6 +72,20 @@ void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out
 	if (!out->len && !json_equal(json_object_get(json_object_get(a, "host"), "identity"),
 				     json_object_get(json_object_get(b, "host"), "identity")))
 		gt_buf_puts(out, "host identity");
+}
+
+int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
+{
+	const json_t *a = json_object_get(old, "host"), *b = json_object_get(now, "host");
+	gt_auto_buf what = { 0 };
+
+	bn_identity_difference(old, now, &what);
+	if (what.len)
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun on another machine: %s differ", what.s);
+	if (!json_equal(json_object_get(a, "kernel"), json_object_get(b, "kernel")))
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun under another kernel (%s)",
+				    gt_json_get_str(a, "kernel", "unknown"));
+	return 0;
 }
 
 static int write_text(const char *path, struct gt_buf *text, struct gt_err *err)

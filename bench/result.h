@@ -12,6 +12,8 @@ json_t *bn_result_new(const struct pr_host *host, char *const *argv);
 void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when);
 /* Which identity parts differ, as text; "" if it is the same machine. */
 void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out);
+/* The same machine and the same kernel (else exit 4); everything else is noticed as a difference of settings. */
+int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err);
 
 struct bn_outputs {
 	const char *json, *html, *markdown; /* paths, "-" is stdout; NULL: not asked for */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "bench/cmds.h"
+#include "bench/prove.h"
 #include "bench/treat.h"
 #include "lib/log.h"
 
@@ -192,8 +193,8 @@ const struct gt_cmd bn_cmd_run = {
 		"the numbers it writes to a file; samples at the start that are unlike the rest are left out of all "
 		"launches alike.\n\n"
 		"The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is "
-		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9, gputune recover puts them "
-		"back.",
+		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
+		"back; where that was killed too, gputune recover does.",
 	.opts = run_opts,
 	.max_args = -1,
 	.stop_at_arg = true,
@@ -214,21 +215,6 @@ const struct gt_cmd bn_cmd_ab = {
 };
 
 /* ---- resume ---- */
-
-/* The same machine and the same kernel; everything else is noticed as a difference of settings. */
-static int check_same_host(const json_t *old, const json_t *now, struct gt_err *err)
-{
-	const json_t *a = json_object_get(old, "host"), *b = json_object_get(now, "host");
-	gt_auto_buf what = { 0 };
-
-	bn_identity_difference(old, now, &what);
-	if (what.len)
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun on another machine: %s differ", what.s);
-	if (!json_equal(json_object_get(a, "kernel"), json_object_get(b, "kernel")))
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun under another kernel (%s)",
-				    gt_json_get_str(a, "kernel", "unknown"));
-	return 0;
-}
 
 static int read_looks(const json_t *run, struct bn_look *looks, size_t max, size_t *ret_n)
 {
@@ -260,6 +246,15 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	return finish(cli, stage->q, doc, bn_session_run(&s, &ops, doc, &cli->err));
 }
 
+static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
+{
+	if (req.out.html || req.out.markdown || req.require_conclusive)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "%s is a session of prove: it has a receipt, and no --html, --markdown or "
+				    "--require-conclusive", path);
+	return bn_prove_resume(cli, doc, path, req.out.json);
+}
+
 static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto(bn_data) *data = NULL;
@@ -269,6 +264,8 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	r = bn_doc_load(argv[0], &doc, &cli->err);
+	if (r == 0 && gt_streq(gt_json_get_str(doc, "schema", NULL), BN_PROVE_SCHEMA))
+		return resume_prove(cli, doc, argv[0]);
 	if (r == 0)
 		r = bn_data_from_doc(doc, argv[0], &data, &cli->err);
 	if (r < 0)
@@ -283,7 +280,7 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 	req.out.json = req.out.json ? req.out.json : argv[0];
 	r = bn_stage_open(cli, &req, &stage);
 	if (r == 0)
-		r = check_same_host(doc, stage.doc, &cli->err);
+		r = bn_same_host(doc, stage.doc, &cli->err);
 	if (r == 0)
 		r = go_on(cli, &stage, doc);
 	bn_stage_close(&stage);
@@ -300,7 +297,7 @@ static const struct gt_opt resume_opts[] = {
 const struct gt_cmd bn_cmd_resume = {
 	.name = "resume",
 	.args = "FILE",
-	.summary = "go on with a session that was interrupted",
+	.summary = "go on with a session of run, ab or prove that was interrupted",
 	.help = "The coins of the same seed are tossed again, whole pairs are kept, and a pair that was torn apart is "
 		"measured again. Another machine or kernel is refused (exit 4). The result is written to FILE unless -o "
 		"names another.",

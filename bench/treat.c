@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "bench/environ.h"
 #include "bench/treat.h"
 #include "lib/file.h"
@@ -22,7 +23,7 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 		return usage(err, "--plan and --no-plan exclude each other");
 	if (q->plan && q->knobs.n)
 		return usage(err, "--plan and --knob exclude each other");
-	if (q->no_env && !q->plan)
+	if (q->no_env && !q->plan && !q->plan_doc)
 		return usage(err, "--no-env only makes sense with --plan");
 	if (q->pairs > PAIRS_MAX)
 		return usage(err, "--pairs takes at most 1000");
@@ -72,12 +73,16 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 /* Left by something that was killed, perhaps by us: the host is not as it was, so nothing measured now means much. */
 static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 {
-	gt_auto_json *report = NULL;
-	int exit_status = 0, r;
+	struct timespec nap = { .tv_nsec = 100000000 };
 
-	r = tn_status_report(fs, &report, &exit_status, err);
-	if (r < 0 || exit_status != TN_EXIT_INTERRUPTED)
-		return r;
+	for (int i = 0; i < 20; i++) { /* the guard of one that was killed just now may be at it */
+		gt_auto_json *report = NULL;
+		int exit_status = 0, r = tn_status_report(fs, &report, &exit_status, err);
+
+		if (r < 0 || exit_status != TN_EXIT_INTERRUPTED)
+			return r;
+		nanosleep(&nap, NULL);
+	}
 	return gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
 			    "a change of settings was interrupted and not put back yet: gputune recover");
 }

@@ -76,7 +76,7 @@ A number that is none of this world, and a command that fails in one arm only, g
 
   $ ab --pairs 6 --metric 'regex:is (.*)' -- sh -c 'test -z "$SLOW" && echo is 1.0$RANDOM || echo is nan' | grep '^VERDICT'
   VERDICT INCONCLUSIVE: cmd - unknown, lower is better: no numbers from the changed arm
-  $ ab --pairs 6 -- sh -c 'test -z "$SLOW"' | grep '^VERDICT'
+  $ ab --pairs 6 -- sh -c 'sleep .15; test -z "$SLOW"' | grep '^VERDICT'
   VERDICT INCONCLUSIVE: cmd - unknown, lower is better: no numbers from the changed arm
 
 What was measured survives kill -9, and resume goes on as if nothing had happened: the same order, no pair torn apart.

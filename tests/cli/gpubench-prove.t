@@ -89,6 +89,61 @@ What was proved is what is written, here on a tree; all else of the profile is l
   gputune: * (glob)
   [3]
 
+Killed in the middle of any phase, it goes on as if nothing had happened: the same phases, launches and coins.
+
+  $ again() { for n in 30 80 139 160; do $TESTDIR/cli/strike KILL $1 '"t_s"' $n -- gpubench resume $1 --quiet > /dev/null; echo $?; done; }
+  $ sim() { gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 "$@"; }
+  $ sim -o straight.json --receipt straight-receipt.json | grep -o 'PROVED: 1 of 3'
+  PROVED: 1 of 3
+  $ $TESTDIR/cli/strike KILL killed.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o killed.json --receipt killed-receipt.json; again killed.json
+  137
+  137
+  137
+  137
+  $ gpubench resume killed.json --quiet | grep -o 'PROVED: 1 of 3'
+  PROVED: 1 of 3
+  $ python3 - <<'END'
+  > import json
+  > def order(name):
+  >     return [(p["phase"]["name"], p["phase"]["change"], [(l["seq"], l["block"], l["kind"], l["arm"]) for l in p["launches"]]) for p in json.load(open(name))["phases"]]
+  > def kept(name):
+  >     return [(k["id"], k["kept"]) for k in json.load(open(name))["knobs"]]
+  > print([p[:2] for p in order("killed.json")] == [p[:2] for p in order("straight.json")], sum(len(p[2]) for p in order("killed.json")))
+  > print([[l[1:] for l in p[2]] for p in order("killed.json")] == [[l[1:] for l in p[2]] for p in order("straight.json")])
+  > print(kept("killed-receipt.json") == kept("straight-receipt.json"))
+  > END
+  True 174
+  True
+  True
+  $ gpubench resume killed.json
+  gpubench: killed.json: this session ended in order; nothing is left to do
+  [64]
+
+A saved session is foreign input: what does not belong together is refused, and so is another host.
+
+  $ half() { python3 -c "import json; d = json.load(open('killed.json')); d['interrupted'] = True; $1; json.dump(d, open('y.json', 'w'))"; gpubench resume y.json --quiet; }
+  $ half 'd["phases"][1]["phase"]["name"] = "confirm"'
+  gpubench: phase 2 of the saved session is "confirm" and should be "leave-one-out": it was edited, or written by another version
+  [5]
+  $ half 'd["host"]["kernel"] = "5.4"'
+  gpubench: it was begun under another kernel (5.4)
+  [4]
+  $ half 'd["run"]["prove"]["changes"][1]["from"] = "7"'
+  gpubench: it was begun with env.OTHER from 7 to 1, now that is env.OTHER from (none) to 1
+  [4]
+  $ half 'd["run"]["prove"]["pairs"] = 10**9'
+  gpubench: y.json cannot be taken up again: "pairs" is 1000000000
+  [64]
+  $ half 'del d["run"]["prove"]'
+  gpubench: y.json cannot be taken up again: * (glob)
+  [64]
+  $ half 'd["phases"] = 7'
+  gpubench: y.json cannot be taken up again: * (glob)
+  [64]
+  $ gpubench resume killed.json --html x.html
+  gpubench: killed.json is a session of prove: it has a receipt, and no --html, --markdown or --require-conclusive
+  [64]
+
 What cannot prove anything is refused before it is measured.
 
   $ gpubench prove --env A=1 --pairs 5 -- true

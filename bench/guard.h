@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_GUARD_H
+#define BN_GUARD_H
+/* A second process that does nothing but wait for the end of this one. If that left an experiment of its own open, because
+ * it was killed in the middle of an arm, the guard puts the settings back, as gputune recover would. */
+#include "lib/err.h"
+
+struct gt_fsroot;
+/* Start it, once per process; before the first setting is changed. Fails only where processes cannot be made. */
+int bn_guard_start(struct gt_fsroot *live, struct gt_err *err);
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One phase of gpubench prove: a session of its own, kept whole in the document, so that a later process can go on where
+ * this one was killed: what is whole is read again, what is not is resumed, what is missing is measured. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "bench/prove.h"
+#include "lib/log.h"
+
+/* ---- running ---- */
+
+static void by_design(struct bn_arms *arms, int64_t block)
+{
+	const struct bn_prove *p = arms->design;
+	const struct bn_design *d = arms->rows;
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		for (size_t i = 0; i < p->proof[k].n; i++) {
+			bool on = d->sign[(size_t)block * d->factors + k] > 0;
+
+			arms->on[1][p->proof[k].factor[i]] = on;
+			arms->on[0][p->proof[k].factor[i]] = !on;
+		}
+}
+
+static json_t *phase_frame(const struct bn_prove *p, const struct bn_phase *ph)
+{
+	json_t *doc = json_deep_copy(p->stage->doc);
+
+	json_object_set_new(doc, "phase", json_pack("{s:s, s:s?}", "name", ph->name, "change", ph->what));
+	return doc;
+}
+
+/* The document of the phase that comes now: as an earlier part of this session left it, or a new one. */
+static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t **ret, bool *begun)
+{
+	json_t *phases = json_object_get(p->doc, "phases"), *was = json_array_get(phases, p->next_phase);
+	const json_t *name = json_object_get(was, "phase");
+
+	*begun = was != NULL;
+	*ret = was;
+	if (!was) {
+		*ret = phase_frame(p, ph);
+		json_array_append_new(phases, *ret);
+	} else if (!gt_streq(gt_json_get_str(name, "name", NULL), ph->name) ||
+		   !gt_streq(gt_json_get_str(name, "change", NULL), ph->what)) {
+		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, EINVAL,
+				    "phase %zu of the saved session is \"%s\" and should be \"%s\": it was edited, or "
+				    "written by another version",
+				    p->next_phase + 1, gt_json_get_str(name, "name", "?"), ph->name);
+	}
+	p->next_phase++;
+	return 0;
+}
+
+/* Did it end in order, so that nothing is left to measure? A verdict of "invalid" is an end too. */
+static bool whole(const json_t *doc)
+{
+	return !gt_json_get_bool(json_object_get(doc, "run"), "interrupted", true);
+}
+
+static int measure(struct bn_prove *p, const struct bn_phase *ph, json_t *doc, bool begun)
+{
+	struct bn_arms *arms = &p->stage->arms;
+	const char *one[] = {ph->workload, NULL};
+	struct bn_look fixed = {ph->pairs, BN_PROVE_ALPHA};
+	struct bn_session s = {.design = "pairs",
+			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
+			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
+			       .looks = ph->looks ? bn_looks : &fixed,
+			       .n_looks = ph->looks ? bn_n_looks : 1,
+			       .aa_pairs = ph->aa_pairs,
+			       .quiet = p->cli->quiet,
+			       .resume = begun,
+			       .stop = &gt_interrupted,
+			       .seed = gt_hash64(ph->name, strlen(ph->name), p->seed + p->next_phase - 1) % 1000000};
+	struct bn_ops ops;
+	int r;
+
+	arms->design = ph->design ? p : NULL;
+	arms->rows = ph->design;
+	arms->next_block = ph->design ? by_design : NULL;
+	if (!ph->design && !begun)
+		bn_arms_declare(arms, doc);
+	arms->whole = p->doc;
+	bn_arms_ops(arms, &ops);
+	r = bn_session_run(&s, &ops, doc, &p->cli->err);
+	if (r < 0)
+		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(p->cli->err.msg));
+	return r;
+}
+
+int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret)
+{
+	struct bn_limits limits = {.floor = .03};
+	gt_auto(bn_data) *data = NULL;
+	json_t *doc = NULL;
+	bool begun;
+	int r;
+
+	r = phase_document(p, ph, &doc, &begun);
+	if (r == 0 && !(begun && whole(doc)))
+		r = measure(p, ph, doc, begun);
+	if (r == 0)
+		r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
+	if (r < 0)
+		return r;
+	*ret = doc;
+	r = bn_analyze(data, &limits);
+	return ph->design && !data->interrupted && r != BN_EXIT_WRONG &&
+			       !gt_json_get_str(json_object_get(doc, "run"), "invalid", NULL)
+		       ? 0
+		       : r;
+}
+
+/* ---- reading ---- */
+
+const json_t *bn_phase_row(const json_t *doc, const char *metric)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	json_array_foreach(list, i, c) if (metric ? gt_streq(gt_json_get_str(c, "metric", NULL), metric)
+						  : gt_streq(gt_json_get_str(c, "role", NULL), "primary")) return c;
+	return NULL;
+}
+
+double bn_phase_log(const json_t *row, const char *key)
+{
+	return log1p(gt_json_get_real(row, key, NAN) / 100);
+}
+
+struct bn_effect bn_phase_effect(const json_t *row)
+{
+	return (struct bn_effect){.est = bn_phase_log(row, "change_pct"),
+				  .lo = bn_phase_log(row, "ci_low_pct"),
+				  .hi = bn_phase_log(row, "ci_high_pct"),
+				  .p = gt_json_get_real(row, "p", NAN),
+				  .n = (size_t)gt_json_get_int(row, "n", 0)};
+}
+
+bool bn_phase_guard_worse(const json_t *doc)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	json_array_foreach(list, i, c)
+	{
+		const char *role = gt_json_get_str(c, "role", "");
+
+		if ((gt_streq(role, "guard") || gt_streq(role, "primary")) &&
+		    gt_streq(gt_json_get_str(c, "verdict", NULL), "worse"))
+			return true;
+	}
+	return false;
+}

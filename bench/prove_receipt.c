@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a session of gpubench prove found, as the receipt that gputune takes, and as a table. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "bench/prove.h"
+#include "lib/log.h"
+#include "lib/table.h"
+#include "tune/knob.h"
+
+static json_t *effect_json(const struct bn_effect *e)
+{
+	if (!isfinite(e->est))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "change_pct", gt_json_real(100 * expm1(e->est)), "ci_low_pct",
+			 gt_json_real(isfinite(e->lo) ? 100 * expm1(e->lo) : NAN), "ci_high_pct",
+			 gt_json_real(isfinite(e->hi) ? 100 * expm1(e->hi) : NAN), "p", gt_json_real(e->p), "n",
+			 (json_int_t)e->n);
+}
+
+/* Alone it does something else than among the others: their intervals do not touch. */
+static bool interacts(const struct bn_proof *f)
+{
+	return isfinite(f->alone.lo) && isfinite(f->loss.lo) && (f->alone.lo > f->loss.hi || f->alone.hi < f->loss.lo);
+}
+
+/* A line to paste that puts it back, whatever became of gputune. */
+static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
+{
+	if (f->kind == BN_FACTOR_ITEM)
+		return gt_xasprintf("echo '%s' > %s", f->from ? f->from : "", s->plan->item[f->index].path);
+	if (f->kind == BN_FACTOR_CPUS || f->kind == BN_FACTOR_NODES)
+		return gt_xstrdup("start the command without gputune run");
+	return f->from ? gt_xasprintf("export %s='%s'", f->id + 4, f->from) : gt_xasprintf("unset %s", f->id + 4);
+}
+
+static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof, const struct bn_factor *f)
+{
+	static const char *const kind[] = {"knob", "variable", "cpus", "memory", "variable"};
+	const struct bn_stage *s = p->stage;
+	gt_autofree char *revert = revert_line(s, f);
+	bool item = f->kind == BN_FACTOR_ITEM;
+	const char *mechanism = f->knob && f->knob->mechanism[0] ? f->knob->mechanism : NULL;
+	json_t *j =
+		json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:b, s:o}", "id", f->id,
+			  "kind", kind[f->kind], "knob", f->knob ? f->knob->id : NULL, "instance",
+			  item ? s->plan->item[f->index].instance : NULL, "from", gt_json_str(f->from), "to",
+			  gt_json_str(f->to), "effect", effect_json(&proof->loss), "alone", effect_json(&proof->alone),
+			  "p_adjusted", gt_json_real(proof->p_adj), "method", proof->method, "verdict",
+			  bn_verdict_name[proof->verdict], "kept", proof->kept, "guard_worse", proof->guard_worse,
+			  "interacts", interacts(proof), "revert", gt_json_str(revert));
+
+	json_object_set_new(j, "mechanism",
+			    json_pack("{s:s?, s:s}", "metric", mechanism, "moved",
+				      proof->moved > 0    ? "yes"
+				      : proof->moved == 0 ? "unexplained"
+				      : mechanism         ? "not looked at"
+							  : "names none"));
+	return j;
+}
+
+/* What the plan wants and no session can toggle: it is named, not silently left out. */
+static json_t *not_measured(const struct bn_stage *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; s->plan && i < s->plan->n_item; i++) {
+		const struct tn_item *item = &s->plan->item[i];
+		gt_autofree char *label = tn_knob_label(item->knob, item->instance);
+
+		if (item->status == TN_BLOCKED || item->status == TN_ADVICE)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:o}", "id", label, "why", gt_json_str(item->reason)));
+	}
+	return list;
+}
+
+json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile)
+{
+	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run");
+	char now[21];
+
+	gt_time_iso8601(now, (int64_t)time(NULL));
+	for (size_t k = 0; k < p->n_proof; k++)
+		for (size_t i = 0; i < p->proof[k].n; i++)
+			json_array_append_new(
+				knobs, knob_json(p, &p->proof[k], &p->stage->arms.factor[p->proof[k].factor[i]]));
+	return json_pack(
+		"{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:o, s:O}",
+		"schema", BN_RECEIPT_SCHEMA, "created", now, "created_unix", (json_int_t)time(NULL), "seed",
+		(json_int_t)p->seed, "host", host->identity, "cpu", host->cpu.model_name.v, "kernel",
+		host->kernel.release.v, "nvidia_driver", host->nvidia.module_version.v, "profile", profile, "direction",
+		p->higher ? "higher" : "lower", "metric", gt_json_str(p->metric), "confirmed",
+		json_object_get(p->doc, "confirmed"), "confirm", json_object_get(p->doc, "confirm"), "as_good_as_all",
+		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "not_measured", not_measured(p->stage),
+		"argv", json_object_get(run, "argv"));
+}
+
+void bn_prove_text(const json_t *receipt, FILE *out, bool color)
+{
+	json_t *knobs = json_object_get(receipt, "knobs"), *k, *confirm = json_object_get(receipt, "confirm");
+	unsigned width = gt_term_width(out);
+	gt_auto(gt_table) *t = gt_table_new();
+	gt_auto_buf line = {0};
+	size_t i, n = 0;
+
+	gt_table_column(t, "CHANGE", GT_WRAP);
+	gt_table_column(t, "EFFECT", GT_RIGHT);
+	gt_table_column(t, "95% CI", GT_LEFT);
+	gt_table_column(t, "VERDICT", GT_LEFT);
+	gt_table_column(t, "KEPT", GT_LEFT);
+	gt_table_column(t, "MECHANISM", GT_WRAP);
+	json_array_foreach(knobs, i, k)
+	{
+		const json_t *e = json_object_get(k, "effect"), *m = json_object_get(k, "mechanism");
+		bool kept = gt_json_get_bool(k, "kept", false);
+
+		n += kept;
+		gt_table_row(t);
+		gt_table_cell(t, "%s %s -> %s", gt_json_get_str(k, "id", "?"),
+			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s);
+		gt_table_cell(t, "%s", bn_text_change(e).s);
+		gt_table_cell(t, "%s", bn_text_interval(e).s);
+		gt_table_cell(t, "%s%s%s", gt_json_get_str(k, "verdict", "?"),
+			      gt_json_get_bool(k, "guard_worse", false) &&
+					      !gt_streq(gt_json_get_str(k, "verdict", NULL), "worse")
+				      ? ", a guard is worse"
+				      : "",
+			      gt_json_get_bool(k, "interacts", false) ? ", other alone" : "");
+		gt_table_cell(t, "%s", kept ? "yes" : "no");
+		gt_table_color(t, kept ? "green" : "yellow");
+		gt_table_cell(t, "%s", gt_json_get_str(m, "moved", ""));
+	}
+	gt_table_print(t, out, color);
+	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
+	{
+		gt_buf_clear(&line);
+		gt_buf_printf(&line, "not measured: %s: %s", gt_json_get_str(k, "id", "?"),
+			      gt_json_get_str(k, "why", ""));
+		gt_print_wrapped(out, line.s, 0, width);
+	}
+	gt_buf_clear(&line);
+	gt_buf_printf(&line, "\n%s, %s is better. ", gt_json_get_str(receipt, "metric", "nothing"),
+		      gt_json_get_str(receipt, "direction", "lower"));
+	if (!n)
+		gt_buf_puts(&line, "PROVED: nothing here helps this workload; leave the host as it is");
+	else if (gt_json_get_bool(receipt, "confirmed", false))
+		gt_buf_printf(&line, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", n,
+			      json_array_size(knobs), bn_text_change(confirm).s, bn_text_interval(confirm).s);
+	else
+		gt_buf_printf(
+			&line,
+			"NOT CONFIRMED: %zu of %zu changes seemed to help, and fresh data did not bear it out: %s %s",
+			n, json_array_size(knobs), bn_text_change(confirm).s, bn_text_interval(confirm).s);
+	gt_print_wrapped(out, line.s, 0, width);
+}
