@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All device code, compiled to one fatbin for every architecture that the toolkit knows and embedded (fatbin.c).
  * C linkage, so that the driver API finds each by its plain name; the list of names is kernels.h. */
-#include "runtime/cuda/kernel/attention.cuh"
+#include "runtime/cuda/kernel/attention_tensor.cuh"
 #include "runtime/cuda/kernel/elementwise.cuh"
 #include "runtime/cuda/kernel/embedding.cuh"
 #include "runtime/cuda/kernel/loss.cuh"

@@ -10,6 +10,8 @@
 	X(positions_bwd) X(cross_entropy) X(attention_delta)
 /* By padded depth: 16, 64, 128. */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
+/* By padded depth: 64, 128; bf16, from sm_80 on. */
+#define RT_KERNELS_TENSOR(X)	X(attention_tensor) X(attention_dkv_tensor) X(attention_dq_tensor)
 
 enum rt_kernel_id {
 #define X(n)	RT_K_##n,
@@ -22,6 +24,9 @@ enum rt_kernel_id {
 	RT_K_##n, RT_K_##n##_bf16, RT_K_##n##_64, RT_K_##n##_64_bf16, RT_K_##n##_128, RT_K_##n##_128_bf16,
 	RT_KERNELS_ATTENTION(X)
 #undef X
+#define X(n)	RT_K_##n, RT_K_##n##_128,
+	RT_KERNELS_TENSOR(X)
+#undef X
 	RT_N_KERNELS,
 };
 
@@ -30,8 +35,9 @@ enum rt_kernel_id {
 #define RT_KERNEL_NAME_ATTENTION(n)                                                                                    \
 	"rt_" #n "_f32_16", "rt_" #n "_bf16_16", "rt_" #n "_f32_64", "rt_" #n "_bf16_64", "rt_" #n "_f32_128",         \
 		"rt_" #n "_bf16_128",
+#define RT_KERNEL_NAME_TENSOR(n)    "rt_" #n "_64", "rt_" #n "_128",
 /* In the order of enum rt_kernel_id. */
 #define RT_KERNEL_NAMES                                                                                                \
 	RT_KERNELS_PLAIN(RT_KERNEL_NAME_PLAIN) RT_KERNELS_TYPED(RT_KERNEL_NAME_TYPED)                                  \
-	RT_KERNELS_ATTENTION(RT_KERNEL_NAME_ATTENTION)
+	RT_KERNELS_ATTENTION(RT_KERNEL_NAME_ATTENTION) RT_KERNELS_TENSOR(RT_KERNEL_NAME_TENSOR)
 #endif

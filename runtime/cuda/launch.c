@@ -295,6 +295,20 @@ static struct attention_shape attention_shape(const struct rt_call *c, const str
 					 .scale = 1 / sqrtf((float)depth) };
 }
 
+/* Tensor cores multiply bf16 from sm_80 on; they want rows in pieces of 16 bytes. A few columns are not worth their 64. */
+static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, int depth)
+{
+	return narrow(qkv) && e->dev->arch >= 80 && depth % 8 == 0 && depth > 16;
+}
+
+/* kernel/attention_tensor.cuh: tiles of bf16, and two floats for each streamed row backward */
+static size_t tensor_shared(int depth, bool backward)
+{
+	size_t dp = (size_t)(depth <= 64 ? 64 : 128), streamed = backward && dp > 64 ? 32 : 64;
+
+	return backward ? 2 * 64 * dp * 2 + 2 * (2 * streamed * dp * 2 + 8 * streamed) : (128 + 4 * streamed) * dp * 2;
+}
+
 static size_t attention_shared(int depth, bool backward)
 {
 	int dp = padded_depth(depth), tb = backward || dp > 64 ? 32 : 64;
@@ -319,8 +333,13 @@ static void attention(struct rt_engine *e, const struct rt_call *c)
 		cu_ptr y = rt_at(c->out[0]) + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
 		cu_ptr lse = c->out[1] ? rt_at(c->out[1]) + (cu_ptr)(b * s.heads * s.len * 4) : 0;
 
-		RT_LAUNCH(e, typed(RT_K_attention + 2 * depth_index(s.depth), qkv), attention_tiles(s.len, s.depth, false),
-			  GT_MIN(most, batch - b) * s.heads, 256, 1, attention_shared(s.depth, false), &y, &lse, &x, &s);
+		if (by_tensor(e, qkv, s.depth))
+			RT_LAUNCH(e, RT_K_attention_tensor + (s.depth > 64), (s.len + 127) / 128,
+				  GT_MIN(most, batch - b) * s.heads, 256, 1, tensor_shared(s.depth, false), &y, &lse, &x, &s);
+		else
+			RT_LAUNCH(e, typed(RT_K_attention + 2 * depth_index(s.depth), qkv),
+				  attention_tiles(s.len, s.depth, false), GT_MIN(most, batch - b) * s.heads, 256, 1,
+				  attention_shared(s.depth, false), &y, &lse, &x, &s);
 	}
 }
 
@@ -339,11 +358,16 @@ static void attention_bwd(struct rt_engine *e, const struct rt_call *c)
 		cu_ptr lse = rt_at(c->in[3]) + (cu_ptr)(b * s.heads * s.len * 4);
 		cu_ptr delta = all_delta + (cu_ptr)(b * s.heads * s.len * 4);
 		int64_t gy = GT_MIN(most, batch - b) * s.heads;
+		bool tensor = by_tensor(e, qkv, s.depth);
+		int tiles = tensor ? (s.len + 63) / 64 : attention_tiles(s.len, s.depth, true), threads = tensor ? 128 : 256;
+		int dkv = tensor ? RT_K_attention_dkv_tensor + (s.depth > 64) :
+				   typed(RT_K_attention_dkv + 2 * depth_index(s.depth), qkv);
+		int dq = tensor ? RT_K_attention_dq_tensor + (s.depth > 64) :
+				  typed(RT_K_attention_dq + 2 * depth_index(s.depth), qkv);
+		size_t shared = tensor ? tensor_shared(s.depth, true) : attention_shared(s.depth, true);
 
-		RT_LAUNCH(e, typed(RT_K_attention_dkv + 2 * depth_index(s.depth), qkv), attention_tiles(s.len, s.depth, true), gy,
-			  256, 1, attention_shared(s.depth, true), &dx, &dy, &x, &lse, &delta, &s);
-		RT_LAUNCH(e, typed(RT_K_attention_dq + 2 * depth_index(s.depth), qkv), attention_tiles(s.len, s.depth, true), gy,
-			  256, 1, attention_shared(s.depth, true), &dx, &dy, &x, &lse, &delta, &s);
+		RT_LAUNCH(e, dkv, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
+		RT_LAUNCH(e, dq, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
 	}
 }
 
@@ -521,7 +545,8 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 			return "the device has causal attention";
 		if (depth > 128)
 			return "heads are wider than 128";
-		return attention_shared(depth, c->op->id == RT_OP_ATTENTION_BWD) > most ?
+		return (by_tensor(e, c->in[c->op->id == RT_OP_ATTENTION_BWD], depth) ? tensor_shared : attention_shared)(
+			       depth, c->op->id == RT_OP_ATTENTION_BWD) > most ?
 			       "a tile of its heads does not fit into the card's shared memory" :
 			       NULL;
 	}

@@ -136,6 +136,19 @@ static struct rt_node *attention_100(struct rt_graph *g)
 	return attend(g, 1, 70, 100, 1);
 }
 
+static struct rt_node *attention_72(struct rt_graph *g)
+{
+	return attend(g, 2, 140, 144, 2);
+}
+static struct rt_node *attention_128(struct rt_graph *g)
+{
+	return attend(g, 1, 77, 256, 2);
+}
+static struct rt_node *attention_24(struct rt_graph *g)
+{
+	return attend(g, 2, 9, 72, 3);
+}
+
 static struct rt_node *gelu_alone(struct rt_graph *g)
 {
 	return weighed(g, rt_gelu(g, param(g, "x", RT_SHAPE(7, 131))));
@@ -211,6 +224,9 @@ static const struct op_case {
 	{ "attention.long", attention_long, 0, false, 0 },
 	{ "attention.48", attention_48, 0, false, 0 },
 	{ "attention.100", attention_100, 0, false, 0 },
+	{ "attention.72", attention_72, 0, false, 0 },
+	{ "attention.128", attention_128, 0, false, 0 },
+	{ "attention.24", attention_24, 0, false, 0 },
 	{ "gelu", gelu_alone, 0, false, 0 },
 	{ "relu", relu_alone, 0, true, 0 },
 	{ "add", add_twice, 0, false, 0 },

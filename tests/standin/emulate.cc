@@ -2,6 +2,7 @@
 /* Fibers for the threads of one block, and the registry of kernels: the sources of runtime/cuda/kernel compiled as C++. */
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <sys/mman.h>
 #include <tuple>
 #include <utility>
@@ -50,6 +51,10 @@ static void context_make(context *c, char *stack, void (*entry)(void))
 }
 #endif
 
+struct emu_copy {
+	void *to;
+	const void *from;
+};
 struct barrier {
 	unsigned arrived, round;
 };
@@ -59,18 +64,25 @@ struct fiber {
 	bool done;
 	const unsigned *round; /* waits until this differs from seen */
 	unsigned seen, parity;
+	std::deque<std::vector<emu_copy>> copies; /* groups, the last one open */
 };
 static struct {
 	std::vector<fiber> fibers;
 	std::vector<char *> stacks;
 	std::vector<barrier> warps;
-	std::vector<uint64_t> slots; /* [parity][thread] */
+	std::vector<emu_words> slots; /* [parity][thread] */
 	barrier block;
 	unsigned live, current;
 	context scheduler;
 	const emu_kernel *kernel;
 	void **args;
 } e;
+
+static void emu_fault(const char *what)
+{
+	fprintf(stderr, "%s, block (%u,%u), thread %u: %s\n", e.kernel->name, blockIdx.x, blockIdx.y, e.current, what);
+	abort();
+}
 
 static void wait_for(barrier *b, unsigned expected)
 {
@@ -91,14 +103,88 @@ void emu_block_barrier(void)
 	wait_for(&e.block, e.live);
 }
 
-uint64_t emu_exchange(unsigned mask, uint64_t mine, int lane_xor)
+const emu_words *emu_share(unsigned mask, const emu_words &mine)
 {
-	unsigned i = e.current, n = (unsigned)e.fibers.size();
+	unsigned i = e.current, n = (unsigned)e.slots.size() / 2;
 	unsigned p = e.fibers[i].parity ^= 1;
 
 	e.slots[p * n + i] = mine;
 	wait_for(&e.warps[i / 32], (unsigned)__builtin_popcount(mask));
-	return e.slots[p * n + (i / 32 * 32 | ((i % 32) ^ (unsigned)lane_xor))];
+	return &e.slots[p * n + i / 32 * 32];
+}
+
+/* ---- tensor cores ---- */
+static float half_of(uint32_t both, unsigned which)
+{
+	return __bfloat162float({ (uint16_t)(both >> 16 * which) });
+}
+
+void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+	unsigned lane = e.current % 32, group = lane / 4, quad = lane % 4;
+	const emu_words *all = emu_share(FULL, { { a[0] | (uint64_t)a[1] << 32, a[2] | (uint64_t)a[3] << 32,
+						   b0 | (uint64_t)b1 << 32 } });
+
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned k = 0; k < 16; k++) {
+			unsigned col = 2 * quad + i % 2, at = k % 8 / 2;
+			uint32_t left = (uint32_t)(all[4 * group + at].w[k / 8] >> 32 * (i / 2));
+			uint32_t right = (uint32_t)(all[4 * col + at].w[2] >> 32 * (k / 8));
+
+			c[i] += half_of(left, k % 2) * half_of(right, k % 2);
+		}
+}
+
+static void load_matrices(uint32_t (&r)[4], const bf16 *row, bool turned)
+{
+	unsigned lane = e.current % 32, group = lane / 4, quad = lane % 4;
+	const emu_words *all = emu_share(FULL, { { (uint64_t)(uintptr_t)row, 0, 0 } });
+
+	if ((uintptr_t)row % 16)
+		emu_fault("ldmatrix from an address that is no multiple of 16");
+	for (unsigned i = 0; i < 4; i++) {
+		r[i] = 0;
+		for (unsigned j = 0; j < 2; j++) {
+			unsigned from = turned ? 2 * quad + j : group, col = turned ? group : 2 * quad + j;
+			const bf16 *x = (const bf16 *)(uintptr_t)all[8 * i + from].w[0];
+
+			r[i] |= (uint32_t)x[col].bits << 16 * j;
+		}
+	}
+}
+
+void tensor_load(uint32_t (&r)[4], const bf16 *row)
+{
+	load_matrices(r, row, false);
+}
+
+void tensor_load_turned(uint32_t (&r)[4], const bf16 *row)
+{
+	load_matrices(r, row, true);
+}
+
+void copy_start(void *shared, const void *global, bool there)
+{
+	if ((uintptr_t)shared % 16 || (uintptr_t)global % 16)
+		emu_fault("cp.async with an address that is no multiple of 16");
+	e.fibers[e.current].copies.back().push_back({ shared, there ? global : nullptr });
+}
+
+void copy_commit(void)
+{
+	e.fibers[e.current].copies.emplace_back();
+}
+
+void emu_copy_wait(size_t late)
+{
+	std::deque<std::vector<emu_copy>> &groups = e.fibers[e.current].copies;
+
+	for (; groups.size() > late + 1; groups.pop_front())
+		for (const emu_copy &c : groups.front())
+			if (c.from)
+				memcpy(c.to, c.from, 16);
+			else
+				memset(c.to, 0, 16);
 }
 
 static void fiber_main(void)
@@ -131,6 +217,7 @@ static int run_block(bool descending)
 		f->done = false;
 		f->round = nullptr;
 		f->parity = 0;
+		f->copies.assign(1, {});
 		context_make(&f->ctx, e.stacks[i], fiber_main);
 	}
 	while (moved && e.live) {
@@ -208,8 +295,9 @@ template <class... A, void (*fn)(A...)> struct kernel_of<void (*)(A...), fn> {
 #define ENTRY(n)   kernel_of<decltype(&rt_##n), &rt_##n>::entry("rt_" #n),
 #define TYPED(n)   ENTRY(n##_f32) ENTRY(n##_bf16)
 #define DEPTHS(n)  ENTRY(n##_f32_16) ENTRY(n##_bf16_16) ENTRY(n##_f32_64) ENTRY(n##_bf16_64) ENTRY(n##_f32_128) ENTRY(n##_bf16_128)
+#define TENSOR_DEPTHS(n) ENTRY(n##_64) ENTRY(n##_128)
 
-static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) };
+static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) RT_KERNELS_TENSOR(TENSOR_DEPTHS) };
 
 const emu_kernel *emu_find(const char *name)
 {

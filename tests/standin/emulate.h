@@ -17,6 +17,7 @@
 #define __device__
 #define __shared__	static
 #define __forceinline__ inline
+#define __launch_bounds__(...)
 
 struct emu_dim {
 	unsigned x, y, z;
@@ -26,7 +27,11 @@ extern char *emu_shared;
 #define RT_DYNAMIC_SHARED(name)	float *name = reinterpret_cast<float *>(emu_shared)
 
 void emu_block_barrier(void);
-uint64_t emu_exchange(unsigned mask, uint64_t mine, int lane_xor);
+/* What the lanes of this warp brought; until this lane's next call but one. */
+struct emu_words {
+	uint64_t w[3];
+};
+const emu_words *emu_share(unsigned mask, const emu_words &mine);
 
 static inline void __syncthreads(void)
 {
@@ -35,12 +40,17 @@ static inline void __syncthreads(void)
 
 static inline float __shfl_xor_sync(unsigned mask, float x, int o)
 {
-	uint64_t bits = 0;
+	unsigned lane = (threadIdx.x + blockDim.x * threadIdx.y) % 32;
+	emu_words mine = {};
 
-	memcpy(&bits, &x, sizeof(x));
-	bits = emu_exchange(mask, bits, o);
-	memcpy(&x, &bits, sizeof(x));
+	memcpy(mine.w, &x, sizeof(x));
+	memcpy(&x, emu_share(mask, mine)[lane ^ (unsigned)o].w, sizeof(x));
 	return x;
+}
+
+static inline void __syncwarp(void)
+{
+	emu_share(0xffffffffu, {});
 }
 
 static inline int atomicAdd(int *p, int v)
@@ -75,5 +85,22 @@ static inline __nv_bfloat16 __float2bfloat16(float f)
 }
 
 using std::isfinite;
+
+/* ---- runtime/cuda/kernel/tensor.cuh, by the definition of the instructions ---- */
+void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
+void tensor_load(uint32_t (&r)[4], const __nv_bfloat16 *row);
+void tensor_load_turned(uint32_t (&r)[4], const __nv_bfloat16 *row);
+/* A copy happens when it is waited for and not before. */
+void copy_start(void *shared, const void *global, bool there);
+void copy_commit(void);
+void emu_copy_wait(size_t late);
+template <int LATE> static inline void copy_wait(void)
+{
+	emu_copy_wait(LATE);
+}
+static inline float exp2_fast(float x)
+{
+	return exp2f(x);
+}
 
 #endif

@@ -15,7 +15,8 @@ extern __shared__ __align__(16) float rt_dynamic_shared[];
 #endif
 
 #define RT_KERNEL extern "C" __global__ void
-#define RT_DEVICE static __device__ __forceinline__
+#define RT_DEVICE static RT_MEMBER
+#define RT_MEMBER __device__ __forceinline__
 #define FULL	  0xffffffffu
 
 typedef __nv_bfloat16 bf16;

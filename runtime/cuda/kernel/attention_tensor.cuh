@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Causal attention of bf16 by tensor cores (Dao, FlashAttention-2): the same interface and the same meaning as the kernels
+ * of attention.cuh. Depth is a multiple of 8, so that a row's 16-byte pieces are aligned; columns behind it are zero.
+ *
+ * A warp owns 16 rows; what it multiplies with is streamed through shared memory in tiles, the next one on its way while this
+ * one is used. Row r of a tile has its 16-byte piece p at p ^ (r % 8): eight rows of a column then lie in different banks.
+ * Backward runs twice, once by keys and once by queries: 7 products instead of 5, but no atomic sum, so that results are the
+ * same bits each time.
+ */
+#include "attention.cuh"
+#include "tensor.cuh"
+
+#ifdef RT_HAVE_TENSOR
+template <int DP> RT_DEVICE int tile_at(int row, int piece) /* elements */
+{
+	return row * DP + ((piece ^ (row & 7)) << 3);
+}
+
+/* Rows row0 … of one head into a tile of ROWS; not waited for. */
+template <int DP, int ROWS>
+RT_DEVICE void tile_start(bf16 *tile, const bf16 *base, int64_t stride, int row0, const struct attention_shape &s)
+{
+	constexpr int PIECES = DP / 8;
+
+	for (int i = threadIdx.x; i < ROWS * PIECES; i += blockDim.x) {
+		int r = i / PIECES, p = i % PIECES;
+		bool there = row0 + r < s.len && 8 * p < s.depth;
+
+		copy_start(tile + tile_at<DP>(r, p), there ? base + (int64_t)(row0 + r) * stride + 8 * p : base, there);
+	}
+}
+
+/* Rows first … first + 15, columns 16 k …: as a */
+template <int DP> RT_DEVICE void tile_rows(uint32_t (&a)[4], const bf16 *tile, int first, int k)
+{
+	int lane = threadIdx.x & 31;
+
+	tensor_load(a, tile + tile_at<DP>(first + (lane & 15), 2 * k + (lane >> 4)));
+}
+
+/* The same of a tile that is multiplied turned, x y^T: b of rows first … +7 in b[0], b[1], of the next 8 in b[2], b[3] */
+template <int DP> RT_DEVICE void tile_turned(uint32_t (&b)[4], const bf16 *tile, int first, int k)
+{
+	int lane = threadIdx.x & 31;
+
+	tensor_load(b, tile + tile_at<DP>(first + (lane & 7) + (lane >> 4 << 3), 2 * k + (lane >> 3 & 1)));
+}
+
+/* The same of a tile that is multiplied as it is, x y: rows 16 k …, columns 16 n …: of 8 columns in b[0], b[1], of the next 8
+ * in b[2], b[3] */
+template <int DP> RT_DEVICE void tile_straight(uint32_t (&b)[4], const bf16 *tile, int k, int n)
+{
+	int lane = threadIdx.x & 31;
+
+	tensor_load_turned(b, tile + tile_at<DP>(16 * k + (lane & 15), 2 * n + (lane >> 4)));
+}
+
+/* out (16, 8 N) = x y^T; x: this warp's 16 rows of a tile from `first` on */
+template <int DP, int N> RT_DEVICE void scores_of(float (&out)[N][4], const bf16 *x, int first, const bf16 *y)
+{
+#pragma unroll
+	for (int n = 0; n < N; n++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			out[n][i] = 0;
+#pragma unroll
+	for (int k = 0; k < DP / 16; k++) {
+		uint32_t a[4];
+
+		tile_rows<DP>(a, x, first, k);
+#pragma unroll
+		for (int n = 0; n < N; n += 2) {
+			uint32_t b[4];
+
+			tile_turned<DP>(b, y, 8 * n, k);
+			tensor_mma(out[n], a, b[0], b[1]);
+			tensor_mma(out[n + 1], a, b[2], b[3]);
+		}
+	}
+}
+
+/* out (16, DP) += w y, w (16, 8 N) rounded to bf16 */
+template <int DP, int N> RT_DEVICE void weigh(float (&out)[DP / 8][4], const float (&w)[N][4], const bf16 *y)
+{
+#pragma unroll
+	for (int k = 0; k < N / 2; k++) {
+		const uint32_t a[4] = { pack_bf16(w[2 * k][0], w[2 * k][1]), pack_bf16(w[2 * k][2], w[2 * k][3]),
+					pack_bf16(w[2 * k + 1][0], w[2 * k + 1][1]),
+					pack_bf16(w[2 * k + 1][2], w[2 * k + 1][3]) };
+
+#pragma unroll
+		for (int n = 0; n < DP / 16; n++) {
+			uint32_t b[4];
+
+			tile_straight<DP>(b, y, k, n);
+			tensor_mma(out[2 * n], a, b[0], b[1]);
+			tensor_mma(out[2 * n + 1], a, b[2], b[3]);
+		}
+	}
+}
+
+/* This warp's 16 rows, each times its factor, to memory by way of its own rows of a tile that nobody reads any more. */
+template <int DP>
+RT_DEVICE void store_rows(bf16 *out, int64_t stride, int row0, bf16 *tile, int first, const float (&x)[DP / 8][4],
+			  const float (&factor)[2], const struct attention_shape &s)
+{
+	int lane = threadIdx.x & 31, group = lane >> 2, quad = lane & 3;
+
+	__syncwarp();
+#pragma unroll
+	for (int n = 0; n < DP / 8; n++)
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			uint32_t both = pack_bf16(x[n][2 * h] * factor[h], x[n][2 * h + 1] * factor[h]);
+
+			memcpy(tile + tile_at<DP>(first + group + 8 * h, n) + 2 * quad, &both, sizeof(both));
+		}
+	__syncwarp();
+	for (int i = lane; i < 16 * (DP / 8); i += 32) {
+		int r = i / (DP / 8), p = i % (DP / 8);
+
+		if (row0 + first + r < s.len && 8 * p < s.depth)
+			*reinterpret_cast<pack<bf16, 8> *>(out + (int64_t)(row0 + first + r) * stride + 8 * p) =
+				*reinterpret_cast<const pack<bf16, 8> *>(tile + tile_at<DP>(first + r, p));
+	}
+}
+
+RT_DEVICE float quad_max(float x)
+{
+	x = fmaxf(x, __shfl_xor_sync(FULL, x, 1));
+	return fmaxf(x, __shfl_xor_sync(FULL, x, 2));
+}
+
+RT_DEVICE float quad_sum(float x)
+{
+	x += __shfl_xor_sync(FULL, x, 1);
+	return x + __shfl_xor_sync(FULL, x, 2);
+}
+
+#define LOG2E 1.44269504f
+#define LN2   0.69314718f
+
+/* One tile of scores into the running maximum (in bits), the running sum of this lane, and o; t becomes the weights. */
+template <int DP, int N>
+RT_DEVICE void soften(float (&t)[N][4], float (&m)[2], float (&l)[2], float (&o)[DP / 8][4], float bits)
+{
+#pragma unroll
+	for (int h = 0; h < 2; h++) {
+		float top = m[h], shrink;
+
+#pragma unroll
+		for (int n = 0; n < N; n++)
+			top = fmaxf(top, fmaxf(t[n][2 * h], t[n][2 * h + 1]) * bits);
+		top = quad_max(top);
+		shrink = exp2_fast(m[h] - top);
+		m[h] = top;
+		l[h] *= shrink;
+#pragma unroll
+		for (int n = 0; n < N; n++)
+#pragma unroll
+			for (int j = 2 * h; j < 2 * h + 2; j++) {
+				t[n][j] = exp2_fast(t[n][j] * bits - top);
+				l[h] += t[n][j];
+			}
+#pragma unroll
+		for (int n = 0; n < DP / 8; n++) {
+			o[n][2 * h] *= shrink;
+			o[n][2 * h + 1] *= shrink;
+		}
+	}
+}
+
+/* Blocks of 8 warps: 128 queries against tiles of 64 keys. The first tile holds each query's first key, so that no row is
+ * ever without one and no maximum minus infinity. */
+template <int DP> RT_DEVICE void attention_tensor_body(bf16 *y, float *lse, const bf16 *qkv, const struct attention_shape s)
+{
+	constexpr int BM = 128, BN = 64, N = BN / 8;
+	RT_DYNAMIC_SHARED(shared);
+	bf16 *q = reinterpret_cast<bf16 *>(shared), *kv = q + BM * DP; /* k, v, k, v */
+	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * BM;
+	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width;
+	const bf16 *base = qkv + batch * s.len * stride + head * s.depth;
+	int first = (threadIdx.x >> 5) * 16, lane = threadIdx.x & 31, row = q0 + first + (lane >> 2), quad = lane & 3;
+	int end = q0 + BM < s.len ? q0 + BM : s.len, tiles = (end + BN - 1) / BN;
+	float m[2] = { -INFINITY, -INFINITY }, l[2] = { 0, 0 }, o[DP / 8][4] = {}, factor[2];
+
+	tile_start<DP, BM>(q, base, stride, q0, s);
+	tile_start<DP, BN>(kv, base + width, stride, 0, s);
+	tile_start<DP, BN>(kv + BN * DP, base + 2 * width, stride, 0, s);
+	copy_commit();
+	for (int i = 0; i < tiles; i++) {
+		bf16 *k = kv + (i & 1) * 2 * BN * DP, *next = kv + (~i & 1) * 2 * BN * DP;
+		int k0 = i * BN;
+		float t[N][4];
+
+		if (i + 1 < tiles) {
+			tile_start<DP, BN>(next, base + width, stride, k0 + BN, s);
+			tile_start<DP, BN>(next + BN * DP, base + 2 * width, stride, k0 + BN, s);
+		}
+		copy_commit();
+		copy_wait<1>();
+		__syncthreads();
+		if (k0 <= q0 + first + 15) {
+			scores_of<DP, N>(t, q, first, k);
+			if (k0 + BN - 1 > q0 + first)
+#pragma unroll
+				for (int n = 0; n < N; n++)
+#pragma unroll
+					for (int j = 0; j < 4; j++)
+						if (k0 + 8 * n + 2 * quad + (j & 1) > row + 8 * (j >> 1))
+							t[n][j] = -INFINITY;
+			soften<DP, N>(t, m, l, o, s.scale * LOG2E);
+			weigh<DP, N>(o, t, k + BN * DP);
+		}
+		__syncthreads();
+	}
+#pragma unroll
+	for (int h = 0; h < 2; h++) {
+		l[h] = quad_sum(l[h]);
+		factor[h] = 1 / l[h];
+		if (!quad && lse && row + 8 * h < s.len)
+			lse[(int64_t)blockIdx.y * s.len + row + 8 * h] = (m[h] + log2f(l[h])) * LN2;
+	}
+	store_rows<DP>(y + batch * s.len * width + head * s.depth, width, q0, q, first, o, factor, s);
+}
+
+/*
+ * Backward of one tile of BM rows x, a warp 16 of them, against all tiles of BN rows y that meet it:
+ *   by queries: x0 = q, x1 = dy, y0 = k, y1 = v:  dq = ds k
+ *   by keys:    x0 = k, x1 = v, y0 = q, y1 = dy:  dk = ds^T q, dv = p^T dy
+ * with p = exp(scale q k^T - lse), ds = scale p (dy v^T - delta). lse and delta belong to queries.
+ */
+template <int DP, bool KEYS> struct backward {
+	static constexpr int BM = 64, BN = DP > 64 ? 32 : 64, N = BN / 8;
+	const bf16 *x[2], *y[2];
+	int64_t x_stride[2], y_stride[2];
+	const float *lse, *delta; /* of this head */
+	int row0, row;		  /* of the block, of this lane */
+
+	/* Tile of y into a stage: two tiles, then lse and delta of its rows */
+	RT_MEMBER void start(bf16 *stage, int at, const struct attention_shape &s) const
+	{
+		float *per_row = reinterpret_cast<float *>(stage + 2 * BN * DP);
+
+		tile_start<DP, BN>(stage, y[0], y_stride[0], at, s);
+		tile_start<DP, BN>(stage + BN * DP, y[1], y_stride[1], at, s);
+		if (KEYS && threadIdx.x < BN) {
+			bool there = at + (int)threadIdx.x < s.len;
+
+			per_row[threadIdx.x] = there ? lse[at + threadIdx.x] * LOG2E : INFINITY;
+			per_row[BN + threadIdx.x] = there ? delta[at + threadIdx.x] : 0;
+		}
+	}
+
+	/* Scores t and dp of a tile to weights and their gradients. A pair that is not there has weight 0. */
+	RT_MEMBER void gradients(float (&t)[N][4], float (&dp)[N][4], const float (&own_lse)[2], const float (&own_delta)[2],
+				 const bf16 *stage, int at, const struct attention_shape &s) const
+	{
+		const float *per_row = reinterpret_cast<const float *>(stage + 2 * BN * DP);
+		int quad = threadIdx.x & 3;
+		float bits = s.scale * LOG2E;
+
+#pragma unroll
+		for (int n = 0; n < N; n++)
+#pragma unroll
+			for (int j = 0; j < 4; j++) {
+				int col = 8 * n + 2 * quad + (j & 1), mine = row + 8 * (j >> 1);
+				float top = KEYS ? per_row[col] : own_lse[j >> 1];
+				float mean = KEYS ? per_row[BN + col] : own_delta[j >> 1];
+				bool there = KEYS ? mine <= at + col : at + col <= mine;
+				float w = there ? exp2_fast(t[n][j] * bits - top) : 0;
+
+				t[n][j] = w;
+				dp[n][j] = w * (dp[n][j] - mean) * s.scale;
+			}
+	}
+
+	RT_MEMBER void run(bf16 *x_tiles, float (&out)[DP / 8][4], float (&out2)[DP / 8][4], const struct attention_shape &s) const
+	{
+		constexpr int STAGE = 2 * BN * DP + 4 * BN; /* in bf16: two tiles and two floats for each row */
+		bf16 *stages = x_tiles + 2 * BM * DP;
+		int first = (threadIdx.x >> 5) * 16, end = KEYS ? s.len : row0 + BM < s.len ? row0 + BM : s.len;
+		int from = KEYS ? row0 / BN : 0, to = (end + BN - 1) / BN;
+		float own_lse[2], own_delta[2];
+
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			bool there = !KEYS && row + 8 * h < s.len;
+
+			own_lse[h] = there ? lse[row + 8 * h] * LOG2E : INFINITY;
+			own_delta[h] = there ? delta[row + 8 * h] : 0;
+		}
+		tile_start<DP, BM>(x_tiles, x[0], x_stride[0], row0, s);
+		tile_start<DP, BM>(x_tiles + BM * DP, x[1], x_stride[1], row0, s);
+		start(stages + (from & 1) * STAGE, from * BN, s);
+		copy_commit();
+		for (int i = from; i < to; i++) {
+			bf16 *stage = stages + (i & 1) * STAGE;
+			int at = i * BN;
+			float t[N][4], dp[N][4];
+
+			if (i + 1 < to)
+				start(stages + (~i & 1) * STAGE, at + BN, s);
+			copy_commit();
+			copy_wait<1>();
+			__syncthreads();
+			if (KEYS ? at + BN - 1 >= row0 + first : at <= row0 + first + 15) {
+				scores_of<DP, N>(t, x_tiles, first, stage);
+				scores_of<DP, N>(dp, x_tiles + BM * DP, first, stage + BN * DP);
+				gradients(t, dp, own_lse, own_delta, stage, at, s);
+				weigh<DP, N>(out, dp, stage);
+				if (KEYS)
+					weigh<DP, N>(out2, t, stage + BN * DP);
+			}
+			__syncthreads();
+		}
+	}
+};
+
+template <int DP>
+RT_DEVICE void attention_dq_tensor_body(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse, const float *delta,
+					const struct attention_shape s)
+{
+	typedef backward<DP, false> pass;
+	RT_DYNAMIC_SHARED(shared);
+	bf16 *tiles = reinterpret_cast<bf16 *>(shared);
+	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * pass::BM;
+	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
+	const bf16 *base = qkv + at;
+	int first = (threadIdx.x >> 5) * 16;
+	const float one[2] = { 1, 1 };
+	float dq[DP / 8][4] = {};
+	const pass b = { { base, dy + batch * s.len * width + head * s.depth },
+			 { base + width, base + 2 * width },
+			 { stride, width },
+			 { stride, stride },
+			 lse + (int64_t)blockIdx.y * s.len,
+			 delta + (int64_t)blockIdx.y * s.len,
+			 q0,
+			 q0 + first + (int)(threadIdx.x & 31) / 4 };
+
+	b.run(tiles, dq, dq, s);
+	store_rows<DP>(dqkv + at, stride, q0, tiles, first, dq, one, s);
+}
+
+template <int DP>
+RT_DEVICE void attention_dkv_tensor_body(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse, const float *delta,
+					 const struct attention_shape s)
+{
+	typedef backward<DP, true> pass;
+	RT_DYNAMIC_SHARED(shared);
+	bf16 *tiles = reinterpret_cast<bf16 *>(shared);
+	int width = s.heads * s.depth, head = blockIdx.y % s.heads, k0 = blockIdx.x * pass::BM;
+	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
+	const bf16 *base = qkv + at;
+	int first = (threadIdx.x >> 5) * 16;
+	const float one[2] = { 1, 1 };
+	float dk[DP / 8][4] = {}, dv[DP / 8][4] = {};
+	const pass b = { { base + width, base + 2 * width },
+			 { base, dy + batch * s.len * width + head * s.depth },
+			 { stride, stride },
+			 { stride, width },
+			 lse + (int64_t)blockIdx.y * s.len,
+			 delta + (int64_t)blockIdx.y * s.len,
+			 k0,
+			 k0 + first + (int)(threadIdx.x & 31) / 4 };
+
+	b.run(tiles, dk, dv, s);
+	store_rows<DP>(dqkv + at + width, stride, k0, tiles, first, dk, one, s);
+	store_rows<DP>(dqkv + at + 2 * width, stride, k0, tiles, first, dv, one, s);
+}
+#define TENSOR(call)	call
+#else
+#define TENSOR(call)	__trap() /* the host asks for the architecture first */
+#endif
+
+#define ATTENTION_TENSOR(DP)                                                                                              \
+	RT_KERNEL __launch_bounds__(256, DP > 64 ? 1 : 2)                                                                  \
+		rt_attention_tensor_##DP(bf16 *y, float *lse, const bf16 *qkv, const struct attention_shape s)             \
+	{                                                                                                                  \
+		TENSOR(attention_tensor_body<DP>(y, lse, qkv, s));                                                         \
+	}                                                                                                                  \
+	RT_KERNEL __launch_bounds__(128)                                                                                   \
+		rt_attention_dkv_tensor_##DP(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse,                \
+					     const float *delta, const struct attention_shape s)                           \
+	{                                                                                                                  \
+		TENSOR(attention_dkv_tensor_body<DP>(dqkv, dy, qkv, lse, delta, s));                                       \
+	}                                                                                                                  \
+	RT_KERNEL __launch_bounds__(128)                                                                                   \
+		rt_attention_dq_tensor_##DP(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse,                 \
+					    const float *delta, const struct attention_shape s)                            \
+	{                                                                                                                  \
+		TENSOR(attention_dq_tensor_body<DP>(dqkv, dy, qkv, lse, delta, s));                                        \
+	}
+ATTENTION_TENSOR(64)
+ATTENTION_TENSOR(128)
