@@ -169,6 +169,36 @@ static json_t *list_doc(struct gt_fsroot *fs)
 	return json_pack("{s:s, s:o}", "schema", "gpubench-list/1", "workloads", list);
 }
 
+/* One workload in full. */
+static int show_one(const json_t *doc, const char *id, struct gt_err *err)
+{
+	json_t *w, *k;
+	size_t i, n;
+
+	json_array_foreach(json_object_get(doc, "workloads"), i, w) {
+		const char *why = gt_json_get_str(w, "unavailable", NULL);
+
+		if (!gt_streq(gt_json_get_str(w, "id", NULL), id))
+			continue;
+		printf("%s: %s\n", id, gt_json_get_str(w, "summary", ""));
+		printf("  unit      %s, %s is better; a change below %.3g %% does not matter\n", gt_json_get_str(w, "unit", ""),
+		       gt_json_get_str(w, "direction", ""), 100 * gt_json_get_real(w, "margin", NAN));
+		printf("  role      %s; %s the default list; definition %lld\n", gt_json_get_str(w, "role", ""),
+		       gt_json_get_bool(w, "default", false) ? "in" : "not in",
+		       (long long)gt_json_get_int(w, "version", 0));
+		printf("  verifies  %s\n", gt_json_get_str(w, "verifies", ""));
+		printf("  knobs     ");
+		json_array_foreach(json_object_get(w, "knobs"), n, k)
+			printf("%s%s%s", n ? ", " : "", json_string_value(k), gt_ends_with(json_string_value(k), ".") ? "*" : "");
+		printf("%s\n  a launch  about %.3g s\n", n ? " should move it" : "none should move it",
+		       gt_json_get_real(w, "launch_s", NAN));
+		if (why)
+			printf("  not here  %s\n", why);
+		return 0;
+	}
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no workload is called \"%s\"; see gpubench list", id);
+}
+
 static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto_json *doc = list_doc(cli->fs);
@@ -180,6 +210,8 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 		gt_json_print(stdout, doc);
 		return 0;
 	}
+	if (argc)
+		return show_one(doc, argv[0], &cli->err);
 	t = gt_table_new();
 	gt_table_column(t, "WORKLOAD", GT_LEFT);
 	gt_table_column(t, "UNIT", GT_LEFT);
@@ -205,7 +237,8 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 
 const struct gt_cmd bn_cmd_list = {
 	.name	 = "list",
-	.args	 = "",
-	.summary = "the workloads, what each verifies, and which cannot run here and why",
+	.args	 = "[WORKLOAD]",
+	.summary = "the workloads, what each verifies, and which cannot run here; or one of them in full",
+	.max_args = 1,
 	.run	 = cmd_list,
 };

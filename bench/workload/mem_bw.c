@@ -8,78 +8,24 @@
 #include <errno.h>
 #include <numa.h>
 #include <omp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+#include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
-#include "lib/fsroot.h"
-#include "lib/parse.h"
 
 #define REPS	   14
 #define WARMUP	   2
 #define SCALAR	   3.0
 #define MIN_BYTES  (64u << 20) /* per array */
-#define CPU_DIR	   "/sys/devices/system/cpu"
 
 struct triad {
 	double *a, *b, *c;
 	size_t n; /* elements of each, a multiple of 512 per thread at most 2^40 */
 };
-
-static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
-{
-	gt_autofree char *line = NULL;
-	uint64_t bytes;
-
-	return gt_fs_read_line(fs, path, &line) == 0 && gt_parse_size(line, &bytes) == 0 ? bytes : 0;
-}
-
-/* Size of all last-level caches together, each counted once; 0 when the host does not say. */
-static uint64_t llc_bytes(struct gt_fsroot *fs)
-{
-	gt_auto_strv cpus = { 0 }, seen = { 0 };
-	uint64_t total = 0;
-
-	if (gt_fs_list(fs, CPU_DIR, &cpus) < 0)
-		return 0;
-	for (size_t i = 0; i < cpus.n; i++) {
-		uint64_t id;
-
-		if (!gt_starts_with(cpus.v[i], "cpu") || gt_parse_u64(cpus.v[i] + 3, &id) < 0)
-			continue;
-		for (int index = 4; index >= 2; index--) {
-			gt_autofree char *size = gt_xasprintf(CPU_DIR "/%s/cache/index%d/size", cpus.v[i], index);
-			gt_autofree char *list =
-				gt_xasprintf(CPU_DIR "/%s/cache/index%d/shared_cpu_list", cpus.v[i], index);
-			gt_autofree char *shared = NULL;
-
-			if (gt_fs_read_line(fs, list, &shared) < 0)
-				continue;
-			if (!gt_strv_has(&seen, shared)) {
-				gt_strv_add(&seen, shared);
-				total += kib_line(fs, size);
-			}
-			break;
-		}
-	}
-	return total;
-}
-
-static uint64_t available_bytes(struct gt_fsroot *fs)
-{
-	gt_autofree char *text = NULL;
-	unsigned long long kib;
-	const char *p;
-
-	if (gt_fs_read(fs, "/proc/meminfo", &text, NULL) < 0)
-		return 0;
-	p = strstr(text, "MemAvailable:");
-	return p && sscanf(p, "MemAvailable: %llu", &kib) == 1 ? kib << 10 : 0;
-}
 
 /* b + s*c into a, element range of the calling thread. */
 static void triad_range(double *restrict a, const double *restrict b, const double *restrict c, size_t lo, size_t hi)
@@ -190,54 +136,32 @@ static int series(struct bn_launch *l, uint64_t bytes, int node, const struct bi
 	return 0;
 }
 
-/*
- * The CPUs of all our threads together. Not the mask of the calling thread: OMP_PROC_BIND has narrowed that one to its
- * own place, and a node would be measured with one thread in one arm and with all in the other.
- */
-static void cpus_of_team(struct bitmask *mine)
-{
-	numa_bitmask_clearall(mine);
-#pragma omp parallel
-	{
-		struct bitmask *own = numa_allocate_cpumask();
-
-		numa_sched_getaffinity(0, own);
-#pragma omp critical
-		for (unsigned long cpu = 0; cpu < own->size; cpu++)
-			if (numa_bitmask_isbitset(own, (unsigned)cpu))
-				numa_bitmask_setbit(mine, (unsigned)cpu);
-		numa_free_cpumask(own);
-	}
-}
-
 /* One series per node that has both memory and CPUs of ours. */
 static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
 {
-	struct bitmask *cpus = numa_allocate_cpumask(), *mine = numa_allocate_cpumask();
+	struct bitmask *cpus = numa_allocate_cpumask();
+	struct bn_node_pairs pairs;
 	int r = 0;
 
-	cpus_of_team(mine);
-	for (int node = 0; node <= numa_max_node() && r == 0; node++) {
-		unsigned threads = 0;
+	bn_node_pairs(&pairs);
+	for (size_t i = 0; i < pairs.n && r == 0; i++) {
+		const struct bn_node_pair *p = &pairs.v[i];
 
-		if (!numa_bitmask_isbitset(numa_all_nodes_ptr, (unsigned)node) || numa_node_to_cpus(node, cpus) < 0)
+		if (p->cpu_node != p->mem_node)
 			continue;
-		for (unsigned long cpu = 0; cpu < cpus->size; cpu++) {
-			if (!numa_bitmask_isbitset(mine, (unsigned)cpu))
-				numa_bitmask_clearbit(cpus, (unsigned)cpu);
-			threads += numa_bitmask_isbitset(cpus, (unsigned)cpu) != 0;
-		}
-		if (threads)
-			r = series(l, bytes, node, cpus, (int)threads, err);
+		numa_bitmask_clearall(cpus);
+		for (size_t k = 0; k < p->n_cpu; k++)
+			numa_bitmask_setbit(cpus, (unsigned)p->cpu[k]);
+		r = series(l, bytes, p->mem_node, cpus, (int)p->n_cpu, err);
 	}
 	numa_free_cpumask(cpus);
-	numa_free_cpumask(mine);
+	bn_node_pairs_clear(&pairs);
 	return r;
 }
 
 static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
 {
-	uint64_t llc = llc_bytes(l->fs), avail = available_bytes(l->fs), bytes;
+	uint64_t llc = bn_llc_bytes(l->fs), avail = bn_available_bytes(l->fs), bytes;
 	int r;
 
 	bytes = GT_MAX(4 * llc, (uint64_t)MIN_BYTES);

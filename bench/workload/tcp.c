@@ -10,10 +10,24 @@
 #include <sys/socket.h>
 #include "bench/workload/workloads.h"
 
-#define ROUNDS	24
-#define WARMUP	4
-#define CHUNK	((size_t)256 << 10)
-#define CHUNKS	64 /* per round: 16 MiB */
+#define ROUNDS	  24
+#define WARMUP	  4
+#define CHUNK_MAX ((size_t)4 << 20)
+#define ROUND	  ((size_t)16 << 20)
+
+/* What the program hands over at a time, and the socket buffers it asks for: 0 leaves them to the kernel's own growing
+ * (net.ipv4.tcp_rmem and tcp_wmem), others are cut to net.core.rmem_max and wmem_max. */
+static const struct variant {
+	const char *suffix;
+	size_t chunk;
+	int buffer;
+} variants[] = {
+	{ "", 256 << 10, 0 },
+	{ ".send4k", 4 << 10, 0 },
+	{ ".send4m", 4 << 20, 0 },
+	{ ".buffer64k", 256 << 10, 64 << 10 },
+	{ ".buffer4m", 256 << 10, 4 << 20 },
+};
 
 struct stream {
 	int fd;
@@ -24,23 +38,32 @@ struct stream {
 static void *receive(void *arg)
 {
 	struct stream *s = arg;
-	gt_autofree unsigned char *buf = gt_xcalloc(1, CHUNK);
+	gt_autofree unsigned char *buf = gt_xcalloc(1, CHUNK_MAX);
 	ssize_t n;
 
 	/* every round is acknowledged by one byte, so that its end is the arrival and not the last send */
-	while (s->bytes < (size_t)ROUNDS * CHUNKS * CHUNK && (n = recv(s->fd, buf, CHUNK, 0)) > 0) {
-		size_t before = s->bytes / (CHUNKS * CHUNK);
+	while (s->bytes < ROUNDS * ROUND && (n = recv(s->fd, buf, CHUNK_MAX, 0)) > 0) {
+		size_t before = s->bytes / ROUND;
 
 		for (ssize_t i = 0; i < n; i++)
 			s->damaged += buf[i] != 0x5a;
 		s->bytes += (size_t)n;
-		if (s->bytes / (CHUNKS * CHUNK) != before && send(s->fd, "k", 1, 0) != 1)
+		if (s->bytes / ROUND != before && send(s->fd, "k", 1, 0) != 1)
 			break;
 	}
 	return NULL;
 }
 
-static int connect_pair(int *ret_a, int *ret_b, struct gt_err *err)
+/* Before the connection is made: the window is agreed upon then. */
+static void ask_for_buffers(int fd, int bytes)
+{
+	if (bytes) {
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	}
+}
+
+static int connect_pair(int buffer, int *ret_a, int *ret_b, struct gt_err *err)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	gt_autoclose int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -48,6 +71,8 @@ static int connect_pair(int *ret_a, int *ret_b, struct gt_err *err)
 	socklen_t len = sizeof(addr);
 	int b;
 
+	ask_for_buffers(door, buffer);
+	ask_for_buffers(a, buffer);
 	if (door < 0 || a < 0 || bind(door, (struct sockaddr *)&addr, len) < 0 || listen(door, 1) < 0 ||
 	    getsockname(door, (struct sockaddr *)&addr, &len) < 0 || connect(a, (struct sockaddr *)&addr, len) < 0)
 		return gt_fail_errno(err, errno, "cannot connect over the loopback device");
@@ -60,12 +85,12 @@ static int connect_pair(int *ret_a, int *ret_b, struct gt_err *err)
 	return 0;
 }
 
-static int send_round(int fd, const unsigned char *buf, struct gt_err *err)
+static int send_round(int fd, const unsigned char *buf, size_t chunk, struct gt_err *err)
 {
 	char ack;
 
-	for (size_t sent = 0; sent < CHUNKS * CHUNK;) {
-		ssize_t n = send(fd, buf, GT_MIN(CHUNK, CHUNKS * CHUNK - sent), MSG_NOSIGNAL);
+	for (size_t sent = 0; sent < ROUND;) {
+		ssize_t n = send(fd, buf, GT_MIN(chunk, ROUND - sent), MSG_NOSIGNAL);
 
 		if (n < 0)
 			return gt_fail_errno(err, errno, "cannot send over the loopback device");
@@ -74,18 +99,26 @@ static int send_round(int fd, const unsigned char *buf, struct gt_err *err)
 	return recv(fd, &ack, 1, MSG_WAITALL) == 1 ? 0 : gt_fail(err, EIO, "the stream ended early");
 }
 
-static int tcp_run(struct bn_launch *l, struct gt_err *err)
+static void note_granted(struct bn_launch *l, const struct variant *v, int fd)
 {
-	gt_autofree unsigned char *buf = gt_xcalloc(1, CHUNK);
+	gt_autofree char *name = gt_xasprintf("granted_bytes%s", v->suffix);
+	int granted = 0;
+	socklen_t len = sizeof(granted);
+
+	if (v->buffer && getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &granted, &len) == 0)
+		json_object_set_new(l->notes, name, json_integer(granted));
+}
+
+static int one_stream(struct bn_launch *l, const struct variant *v, const unsigned char *buf, struct gt_err *err)
+{
 	gt_autoclose int a = -1, b = -1;
 	struct stream s = { 0 };
 	double rate[ROUNDS];
 	pthread_t thread;
-	int r = connect_pair(&a, &b, err);
+	int r = connect_pair(v->buffer, &a, &b, err);
 
 	if (r < 0)
 		return r;
-	memset(buf, 0x5a, CHUNK);
 	s.fd = b;
 	r = pthread_create(&thread, NULL, receive, &s);
 	if (r)
@@ -93,34 +126,46 @@ static int tcp_run(struct bn_launch *l, struct gt_err *err)
 	for (int i = 0; i < ROUNDS && r == 0; i++) {
 		double t0 = gt_now_s();
 
-		r = send_round(a, buf, err);
-		rate[i] = (double)(CHUNKS * CHUNK) / (gt_now_s() - t0) / 1e9;
+		r = send_round(a, buf, v->chunk, err);
+		rate[i] = (double)ROUND / (gt_now_s() - t0) / 1e9;
 	}
+	note_granted(l, v, a);
 	shutdown(a, SHUT_RDWR);
 	pthread_join(thread, NULL);
 	if (r < 0)
 		return r;
-	if (s.bytes != (size_t)ROUNDS * CHUNKS * CHUNK || s.damaged + l->fault)
+	if (s.bytes != ROUNDS * ROUND || s.damaged + l->fault)
 		snprintf(l->wrong, sizeof(l->wrong), "%zu bytes came through, %llu of them damaged", s.bytes,
 			 (unsigned long long)(s.damaged + l->fault));
-	json_object_set_new(l->params, "round_bytes", json_integer((json_int_t)(CHUNKS * CHUNK)));
-	bn_series(l, &bn_workload_tcp, "", BN_EXPLORE, rate, ROUNDS, WARMUP, false);
+	bn_series(l, &bn_workload_tcp, v->suffix, BN_EXPLORE, rate, ROUNDS, WARMUP, false);
 	return 0;
+}
+
+static int tcp_run(struct bn_launch *l, struct gt_err *err)
+{
+	gt_autofree unsigned char *buf = gt_xcalloc(1, CHUNK_MAX);
+	int r = 0;
+
+	memset(buf, 0x5a, CHUNK_MAX);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(variants) && !r; i++)
+		r = one_stream(l, &variants[i], buf, err);
+	json_object_set_new(l->params, "round_bytes", json_integer((json_int_t)ROUND));
+	return r;
 }
 
 static const char *const knobs[] = { "net.", "cpu.governor", NULL };
 
 const struct bn_workload bn_workload_tcp = {
 	.id	   = "tcp.stream",
-	.summary   = "one TCP stream over the loopback device",
+	.summary   = "one TCP stream over the loopback device, by what is sent at a time and by socket buffer",
 	.unit	   = "GB/s",
 	.direction = BN_HIGHER,
 	.role	   = BN_EXPLORE,
-	.version   = 1,
+	.version   = 2,
 	.margin	   = .03,
 	.verifies  = "every byte arrives as it was sent",
 	.knobs	   = knobs,
-	.launch_s  = .6,
+	.launch_s  = 2.5,
 	.optional  = true,
 	.run	   = tcp_run,
 };

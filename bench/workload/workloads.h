@@ -5,11 +5,22 @@
 
 extern const struct bn_workload bn_workload_null;
 extern const struct bn_workload bn_workload_mem_bw;
+extern const struct bn_workload bn_workload_mem_matrix;
+extern const struct bn_workload bn_workload_mem_latency;
 extern const struct bn_workload bn_workload_alloc;
-extern const struct bn_workload bn_workload_train_gpt;
-extern const struct bn_workload bn_workload_sim;
-extern const struct bn_workload bn_workload_cmd;
 extern const struct bn_workload bn_workload_fault;
 extern const struct bn_workload bn_workload_wake;
+extern const struct bn_workload bn_workload_barrier;
+extern const struct bn_workload bn_workload_spawn;
+extern const struct bn_workload bn_workload_file_read;
+extern const struct bn_workload bn_workload_file_write;
 extern const struct bn_workload bn_workload_tcp;
+extern const struct bn_workload bn_workload_allreduce;
+extern const struct bn_workload bn_workload_train_gpt;
+extern const struct bn_workload bn_workload_train_resnet;
+extern const struct bn_workload bn_workload_train_mlp;
+extern const struct bn_workload bn_workload_train_ddp;
+extern const struct bn_workload bn_workload_train_gpu;
+extern const struct bn_workload bn_workload_cmd;
+extern const struct bn_workload bn_workload_sim;
 #endif

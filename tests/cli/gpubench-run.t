@@ -68,16 +68,53 @@ Each workload finds its own result wrong when it is.
   $ GPUBENCH_FAULT=verify gpubench launch mem.bw > /dev/null
   gpubench: mem.bw: 1 of * triad elements are wrong (glob)
   [6]
-  $ for w in mem.fault sync.wake tcp.stream; do GPUBENCH_FAULT=verify gpubench launch $w > /dev/null || echo $?; done
+  $ export GPUBENCH_SCRATCH=$HOME
+  $ for w in mem.fault mem.matrix mem.latency sync.wake sync.barrier proc.spawn file.read file.writeback tcp.stream comm.allreduce; do GPUBENCH_FAULT=verify gpubench launch $w > /dev/null || echo $?; done
   gpubench: mem.fault: fresh memory was not zero in 1 places
+  6
+  gpubench: mem.matrix: 10 of 10 sums over the memory of node * are wrong (glob)
+  6
+  gpubench: mem.latency: the chain of node * did not visit each line once (glob)
   6
   gpubench: sync.wake: the token came back 20001 times, not 20000
   6
+  gpubench: sync.barrier: 1 times a thread left a barrier before another had come
+  6
+  gpubench: proc.spawn: 1 children did not do what they were started for
+  6
+  gpubench: file.read: 262144 blocks of 4 KiB came back other than they were written
+  6
+  gpubench: file.writeback: 32000 blocks of 4 KiB came back other than they were written
+  6
   gpubench: tcp.stream: 402653184 bytes came through, 1 of them damaged
+  6
+  gpubench: comm.allreduce: * elements are not the mean of what the ranks had (glob)
+  6
+  $ for w in train.mlp train.ddp; do GPUBENCH_FAULT=verify gpubench launch $w > /dev/null || echo $?; done
+  gpubench: train.mlp: the loss came to 2.3026, and guessing has 2.3026: the run is void
+  6
+  gpubench: train.ddp: the held-out loss did not fall (* before, * after): the run is void (glob)
   6
   $ GPUBENCH_FAULT=verify gpubench launch train.gpt > /dev/null
   gpubench: train.gpt: the held-out loss did not fall (* before, * after): the run is void (glob)
   [6]
+
+Files are written where GPUBENCH_SCRATCH says, without a name, and one that cannot be made is said.
+
+  $ ls
+  $ GPUBENCH_SCRATCH=nowhere gpubench launch file.read
+  gpubench: cannot make a scratch file: No such file or directory (GPUBENCH_SCRATCH names another folder)
+  [64]
+  $ gpubench list sync.barrier
+  sync.barrier: one OpenMP barrier of all threads
+    unit      ns, lower is better; a change below 3 % does not matter
+    role      explore; not in the default list; definition 1
+    verifies  no thread leaves before all have come
+    knobs     omp.*, cpu.governor, cpu.*, run.affinity should move it
+    a launch  about 0.5 s
+  $ gpubench list sync.nothing
+  gpubench: no workload is called "sync.nothing"; see gpubench list
+  [64]
 
 A workload that fails in one arm only gives no verdict; one that always fails is named, and nothing is left to judge.
 

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradients averaged between ranks, as a step of data-parallel training does it, over shared memory with the runtime's own
+ * collectives. What is counted is the bandwidth of a bus that
+ * would carry it, 2 (n - 1) / n of the bytes in the time of the slowest rank, so that numbers of other counts of ranks and of
+ * nccl-tests can stand beside it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/workload/workloads.h"
+#include "runtime/comm/comm.h"
+
+#define ROUNDS	  24
+#define WARMUP	  4
+#define RANKS_MAX 8
+
+static const struct {
+	const char *suffix;
+	int64_t floats;
+	int repeat; /* reductions in one sample, so that it lasts long enough for the clock */
+} sizes[] = {
+	{ ".64k", 16 << 10, 20 },
+	{ ".1m", 256 << 10, 5 },
+	{ ".25m", 6400 << 10, 1 },
+};
+
+struct job {
+	struct bn_launch *l;
+	uint64_t seed;
+	bool fault;
+};
+
+/* Small whole numbers: their mean over a power of two of ranks, and their weighted sum over any number of them within
+ * rounding, is known. */
+static float element(uint64_t seed, int rank, int64_t i)
+{
+	return (float)((((uint64_t)i * 2654435761u + seed) >> 8 & 63) + (uint64_t)rank);
+}
+
+static void fill(float *x, int64_t n, uint64_t seed, int rank)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = element(seed, rank, i);
+}
+
+static double wrong_elements(const float *x, int64_t n, uint64_t seed, int ranks)
+{
+	double wrong = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		wrong += !(fabs((double)x[i] - ((double)element(seed, 0, i) + (ranks - 1) / 2.0)) < 1e-4 * 128);
+	return wrong;
+}
+
+static int slowest(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS];
+	int r = rt_comm_gather(c, mine, of, err);
+
+	*ret = 0;
+	for (int i = 0; i < rt_comm_size(c) && !r; i++)
+		*ret = fmax(*ret, of[i]);
+	return r;
+}
+
+/* One sample: the ranks start together and the slowest one counts. */
+static int sample(struct rt_comm *c, struct rt_coll *k, int repeat, double *ret, struct gt_err *err)
+{
+	double unused, t0;
+	int r = slowest(c, 0, &unused, err);
+
+	t0 = gt_now_s();
+	for (int i = 0; i < repeat && !r; i++) {
+		r = rt_coll_start(k, err);
+		if (!r)
+			r = rt_coll_wait(k, err);
+	}
+	return r ? r : slowest(c, (gt_now_s() - t0) / repeat, ret, err);
+}
+
+static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const struct job *job, double *gbs, double *wrong,
+		    struct gt_err *err)
+{
+	struct rt_coll k = { .kind = RT_ALLREDUCE, .window = w, .n = sizes[which].floats,
+			     .threads = GT_MAX(rt_comm_cpus(c), 1) };
+	int n = rt_comm_size(c), r = rt_coll_init(&k, err);
+	float *x = (float *)w->base;
+	double bad = 0, s = 0;
+
+	for (int i = 0; i < ROUNDS && !r; i++) {
+		if (i == 0)
+			fill(x, k.n, job->seed, rt_comm_rank(c));
+		r = sample(c, &k, i ? sizes[which].repeat : 1, &s, err);
+		gbs[i] = 2.0 * (n - 1) / n * (double)k.n * 4 / s / 1e9;
+		if (i == 0 && job->fault && rt_comm_rank(c) == 0)
+			x[k.n / 2] += 1;
+		if (i == 0 && !r) /* later rounds average what is already the mean */
+			bad = wrong_elements(x, k.n, job->seed, n);
+	}
+	rt_coll_clear(&k);
+	for (int i = 0; i < n && !r; i += n) {
+		double of[RT_MAX_RANKS];
+
+		r = rt_comm_gather(c, bad, of, err);
+		for (int rank = 0; rank < n && !r; rank++)
+			*wrong += of[rank];
+	}
+	return r;
+}
+
+/* { "ranks", "transport", "wrong", ".64k": [GB/s …], … } */
+static int measure(struct rt_comm *c, const struct job *job, json_t **ret, struct gt_err *err)
+{
+	gt_auto_json *doc = json_object();
+	struct rt_window w = { 0 };
+	double gbs[ROUNDS], wrong = 0;
+	int r = rt_window_map(c, (size_t)sizes[GT_ARRAY_SIZE(sizes) - 1].floats * 4, true, &w, err);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes) && !r; i++) {
+		json_t *list = json_array();
+
+		r = one_size(c, &w, i, job, gbs, &wrong, err);
+		for (int k = 0; k < ROUNDS && !r; k++)
+			json_array_append_new(list, gt_json_real(gbs[k]));
+		json_object_set_new(doc, sizes[i].suffix, list);
+	}
+	rt_window_unmap(&w);
+	if (r)
+		return r;
+	json_object_set_new(doc, "ranks", json_integer(rt_comm_size(c)));
+	json_object_set_new(doc, "transport", json_string(rt_comm_transport(c)));
+	json_object_set_new(doc, "wrong", json_real(wrong));
+	*ret = gt_take(doc);
+	return 0;
+}
+
+static int shm_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	gt_auto_json *doc = NULL;
+	int r = measure(c, arg, &doc, err);
+
+	if (!r && rt_comm_rank(c) == 0) {
+		gt_autofree char *text = json_dumps(doc, JSON_COMPACT);
+
+		rt_comm_answer(c, text);
+	}
+	return r;
+}
+
+/* What the ranks found, as the series of a workload. */
+static int publish(struct bn_launch *l, const struct bn_workload *w, const json_t *doc, struct gt_err *err)
+{
+	double wrong = gt_json_get_real(doc, "wrong", NAN);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++) {
+		json_t *list = json_object_get(doc, sizes[i].suffix), *v;
+		double gbs[ROUNDS];
+		size_t k, n = 0;
+
+		json_array_foreach(list, k, v)
+			if (n < ROUNDS)
+				gbs[n++] = json_number_value(v);
+		if (n != ROUNDS)
+			return gt_fail(err, EBADMSG, "the ranks answered with %zu samples, not %d", n, ROUNDS);
+		bn_series(l, w, sizes[i].suffix, BN_EXPLORE, gbs, n, WARMUP, false);
+	}
+	if (!(wrong == 0))
+		snprintf(l->wrong, sizeof(l->wrong), "%.0f elements are not the mean of what the ranks had", wrong);
+	json_object_set(l->params, "ranks", json_object_get(doc, "ranks"));
+	json_object_set(l->notes, "transport", json_object_get(doc, "transport"));
+	return 0;
+}
+
+static int allreduce_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct job job = { .l = l, .seed = l->seed, .fault = l->fault };
+	struct rt_group g = { .ranks = 2 };
+	gt_auto_json *doc = NULL;
+	cpu_set_t mine;
+	int r;
+
+	if (sched_getaffinity(0, sizeof(mine), &mine) == 0)
+		g.ranks = GT_MAX(2, GT_MIN(CPU_COUNT(&mine), RANKS_MAX));
+	r = rt_group_run(&g, shm_rank, &job, err);
+	if (!r)
+		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", &doc, err);
+	free(g.answer);
+	return r ? r : publish(l, &bn_workload_allreduce, doc, err);
+}
+
+static const char *const knobs[] = { "run.affinity", "cpu.governor", "thp.", "mem.shm", NULL };
+
+const struct bn_workload bn_workload_allreduce = {
+	.id	   = "comm.allreduce",
+	.summary   = "gradients averaged between ranks over shared memory, by size",
+	.unit	   = "GB/s",
+	.direction = BN_HIGHER,
+	.role	   = BN_EXPLORE,
+	.version   = 1,
+	.margin	   = .03,
+	.verifies  = "each rank holds the mean of all",
+	.knobs	   = knobs,
+	.launch_s  = 1.5,
+	.optional  = true,
+	.run	   = allreduce_run,
+};

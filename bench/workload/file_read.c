@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a file from its beginning to its end: from the disk through the page cache (cold: read-ahead is felt), from the
+ * disk past the page cache (direct), and from the page cache (warm). What the disk gives is measured only where the pages
+ * could really be dropped: a file system that lives in memory, or one that refuses O_DIRECT, has no such series.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "bench/workload/scratch.h"
+#include "bench/workload/workloads.h"
+
+#define BYTES	((size_t)256 << 20)
+#define CHUNK	((size_t)1 << 20)
+#define SAMPLES	16 /* of each series: BYTES / SAMPLES each */
+#define WARMUP	1
+
+struct file {
+	int fd;
+	unsigned char *buf; /* CHUNK, aligned for O_DIRECT */
+	uint64_t seed;
+	size_t wrong;
+};
+
+static int write_file(const struct file *f, struct gt_err *err)
+{
+	for (size_t at = 0; at < BYTES; at += CHUNK) {
+		bn_scratch_fill(f->buf, CHUNK, at / 4096, f->seed);
+		if (bn_scratch_write(f->fd, f->buf, CHUNK, (off_t)at) < 0)
+			return gt_fail_errno(err, errno, "cannot write %zu MiB to the scratch file", BYTES >> 20);
+	}
+	if (fsync(f->fd) < 0)
+		return gt_fail_errno(err, errno, "cannot sync the scratch file");
+	return 0;
+}
+
+/* Only the reads are timed; what they brought is checked between them. */
+static int read_series(struct file *f, double *gbs, struct gt_err *err)
+{
+	for (size_t s = 0; s < SAMPLES; s++) {
+		double seconds = 0;
+
+		for (size_t at = s * (BYTES / SAMPLES); at < (s + 1) * (BYTES / SAMPLES); at += CHUNK) {
+			for (size_t done = 0; done < CHUNK;) {
+				double t0 = gt_now_s();
+				ssize_t n = pread(f->fd, f->buf + done, CHUNK - done, (off_t)(at + done));
+
+				seconds += gt_now_s() - t0;
+				if (n < 0 && errno == EINTR)
+					continue;
+				if (n <= 0)
+					return gt_fail_errno(err, n ? errno : EIO, "cannot read the scratch file");
+				done += (size_t)n;
+			}
+			f->wrong += bn_scratch_wrong(f->buf, CHUNK, at / 4096, f->seed);
+		}
+		gbs[s] = (double)(BYTES / SAMPLES) / seconds / 1e9;
+	}
+	return 0;
+}
+
+/* Share of the file's pages that lie in the page cache; 1 when that cannot be told. */
+static double cached(int fd)
+{
+	gt_autofree unsigned char *vec = gt_xcalloc(BYTES / 4096, 1);
+	void *p = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	size_t n = 0, pages = BYTES / (size_t)sysconf(_SC_PAGESIZE);
+
+	if (p == MAP_FAILED || mincore(p, BYTES, vec) < 0)
+		n = pages;
+	else
+		for (size_t i = 0; i < pages; i++)
+			n += vec[i] & 1;
+	if (p != MAP_FAILED)
+		munmap(p, BYTES);
+	return (double)n / (double)pages;
+}
+
+static bool drop(int fd)
+{
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	return cached(fd) < .01;
+}
+
+static int measure(struct bn_launch *l, struct file *f, struct gt_err *err)
+{
+	int flags = fcntl(f->fd, F_GETFL), r = 0;
+	bool cold = drop(f->fd), direct = cold && fcntl(f->fd, F_SETFL, flags | O_DIRECT) == 0;
+	double gbs[SAMPLES];
+
+	json_object_set_new(l->notes, "cold", json_boolean(cold));
+	json_object_set_new(l->notes, "direct", json_boolean(direct));
+	if (direct) {
+		r = read_series(f, gbs, err);
+		fcntl(f->fd, F_SETFL, flags);
+		if (r)
+			return r;
+		bn_series(l, &bn_workload_file_read, ".direct", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
+	}
+	if (cold) {
+		posix_fadvise(f->fd, 0, 0, POSIX_FADV_NORMAL);
+		drop(f->fd);
+		r = read_series(f, gbs, err);
+		if (r)
+			return r;
+		bn_series(l, &bn_workload_file_read, ".cold", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
+	}
+	r = read_series(f, gbs, err); /* into the cache, wherever it was */
+	if (!r)
+		r = read_series(f, gbs, err);
+	if (!r)
+		bn_series(l, &bn_workload_file_read, ".warm", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
+	return r;
+}
+
+static int file_read_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct file f = { .fd = bn_scratch_open(err), .seed = l->seed };
+	int r;
+
+	if (f.fd < 0)
+		return f.fd;
+	f.buf = aligned_alloc(4096, CHUNK);
+	r = f.buf ? write_file(&f, err) : gt_fail(err, ENOMEM, "no memory for the buffer");
+	f.seed += l->fault;
+	if (!r)
+		r = measure(l, &f, err);
+	bn_scratch_note(l, f.fd);
+	close(f.fd);
+	free(f.buf);
+	if (r)
+		return r;
+	if (f.wrong)
+		snprintf(l->wrong, sizeof(l->wrong), "%zu blocks of 4 KiB came back other than they were written", f.wrong);
+	json_object_set_new(l->params, "bytes", json_integer((json_int_t)BYTES));
+	json_object_set_new(l->params, "chunk_bytes", json_integer((json_int_t)CHUNK));
+	return 0;
+}
+
+static const char *const knobs[] = { "block.read_ahead", "block.scheduler", "vm.min_free_kbytes", NULL };
+
+const struct bn_workload bn_workload_file_read = {
+	.id	   = "file.read",
+	.summary   = "a file read in order: through the page cache from the disk, past it, and from the page cache",
+	.unit	   = "GB/s",
+	.direction = BN_HIGHER,
+	.role	   = BN_EXPLORE,
+	.version   = 1,
+	.margin	   = .03,
+	.verifies  = "every word that is read is the one that was written",
+	.knobs	   = knobs,
+	.launch_s  = 4,
+	.optional  = true,
+	.run	   = file_read_run,
+};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <numa.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "bench/workload/node.h"
+#include "lib/fsroot.h"
+#include "lib/parse.h"
+
+#define CPU_DIR	"/sys/devices/system/cpu"
+
+static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *line = NULL;
+	uint64_t bytes;
+
+	return gt_fs_read_line(fs, path, &line) == 0 && gt_parse_size(line, &bytes) == 0 ? bytes : 0;
+}
+
+uint64_t bn_llc_bytes(struct gt_fsroot *fs)
+{
+	gt_auto_strv cpus = { 0 }, seen = { 0 };
+	uint64_t total = 0;
+
+	if (gt_fs_list(fs, CPU_DIR, &cpus) < 0)
+		return 0;
+	for (size_t i = 0; i < cpus.n; i++) {
+		uint64_t id;
+
+		if (!gt_starts_with(cpus.v[i], "cpu") || gt_parse_u64(cpus.v[i] + 3, &id) < 0)
+			continue;
+		for (int index = 4; index >= 2; index--) {
+			gt_autofree char *size = gt_xasprintf(CPU_DIR "/%s/cache/index%d/size", cpus.v[i], index);
+			gt_autofree char *list =
+				gt_xasprintf(CPU_DIR "/%s/cache/index%d/shared_cpu_list", cpus.v[i], index);
+			gt_autofree char *shared = NULL;
+
+			if (gt_fs_read_line(fs, list, &shared) < 0)
+				continue;
+			if (!gt_strv_has(&seen, shared)) {
+				gt_strv_add(&seen, shared);
+				total += kib_line(fs, size);
+			}
+			break;
+		}
+	}
+	return total;
+}
+
+uint64_t bn_available_bytes(struct gt_fsroot *fs)
+{
+	gt_autofree char *text = NULL;
+	unsigned long long kib;
+	const char *p;
+
+	if (gt_fs_read(fs, "/proc/meminfo", &text, NULL) < 0)
+		return 0;
+	p = strstr(text, "MemAvailable:");
+	return p && sscanf(p, "MemAvailable: %llu", &kib) == 1 ? kib << 10 : 0;
+}
+
+/* The CPUs of one node that this process may use; all of them for node -1. */
+static size_t cpus_of(int node, const cpu_set_t *mine, int **ret)
+{
+	struct bitmask *of_node = node < 0 ? NULL : numa_allocate_cpumask();
+	int *list = gt_xcalloc(CPU_SETSIZE, sizeof(*list));
+	size_t n = 0;
+
+	if (!of_node || numa_node_to_cpus(node, of_node) == 0)
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (CPU_ISSET(cpu, mine) && (!of_node || numa_bitmask_isbitset(of_node, (unsigned)cpu)))
+				list[n++] = cpu;
+	if (of_node)
+		numa_free_cpumask(of_node);
+	*ret = list;
+	return n;
+}
+
+static void add(struct bn_node_pairs *p, int cpu_node, int mem_node, const cpu_set_t *mine)
+{
+	struct bn_node_pair pair = { .cpu_node = GT_MAX(cpu_node, 0), .mem_node = mem_node };
+
+	pair.n_cpu = cpus_of(cpu_node, mine, &pair.cpu);
+	if (!pair.n_cpu) {
+		free(pair.cpu);
+		return;
+	}
+	p->v = gt_xrealloc(p->v, (p->n + 1) * sizeof(*p->v));
+	p->v[p->n++] = pair;
+}
+
+/* Of all our threads together, not of the calling one: OMP_PROC_BIND has narrowed that one to its own place, and a node
+ * would be measured with one thread in one arm and with all in the other. */
+static void cpus_of_team(cpu_set_t *mine)
+{
+	CPU_ZERO(mine);
+#pragma omp parallel
+	{
+		cpu_set_t own;
+
+		CPU_ZERO(&own);
+		if (sched_getaffinity(0, sizeof(own), &own) < 0)
+			CPU_SET(0, &own);
+#pragma omp critical
+		CPU_OR(mine, mine, &own);
+	}
+}
+
+void bn_node_pairs(struct bn_node_pairs *ret)
+{
+	cpu_set_t mine;
+
+	*ret = (struct bn_node_pairs){ 0 };
+	cpus_of_team(&mine);
+	if (numa_available() < 0) {
+		add(ret, -1, 0, &mine);
+		return;
+	}
+	for (int c = 0; c <= numa_max_node(); c++)
+		for (int m = 0; m <= numa_max_node(); m++)
+			if (numa_bitmask_isbitset(numa_all_nodes_ptr, (unsigned)m) &&
+			    numa_bitmask_isbitset(numa_get_mems_allowed(), (unsigned)m))
+				add(ret, c, m, &mine);
+}
+
+void bn_node_pairs_clear(struct bn_node_pairs *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->v[i].cpu);
+	free(p->v);
+	*p = (struct bn_node_pairs){ 0 };
+}
+
+void *bn_node_map(size_t bytes, int node, bool huge)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (huge)
+		madvise(p, bytes, MADV_HUGEPAGE);
+	if (numa_available() >= 0)
+		numa_tonode_memory(p, bytes, node);
+	return p;
+}
+
+void bn_bind_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}

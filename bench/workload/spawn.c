@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting processes, as data loaders and launchers do: a fork of a process that holds memory (its page tables are copied:
+ * huge pages make that cheap), and the start of a small program. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "bench/workload/workloads.h"
+
+#define ROUNDS	30
+#define WARMUP	4
+#define HELD	((size_t)256 << 20)
+#define PROGRAM	"/bin/true"
+#define STATUS	42
+
+static int reap(pid_t pid, int *ret_status, struct gt_err *err)
+{
+	pid_t got;
+
+	do
+		got = waitpid(pid, ret_status, 0);
+	while (got < 0 && errno == EINTR);
+	return got == pid ? 0 : gt_fail_errno(err, errno, "cannot wait for a child");
+}
+
+/* The child sees the parent's memory, changes its own copy and says so with its status. */
+static int fork_once(unsigned char *held, uint64_t *bad, struct gt_err *err)
+{
+	pid_t pid = fork();
+	int status = 0, r;
+
+	if (pid < 0)
+		return gt_fail_errno(err, errno, "cannot fork");
+	if (pid == 0) {
+		bool ok = held[HELD / 2] == 7;
+
+		held[HELD / 2] = 9;
+		_exit(ok ? STATUS : 1);
+	}
+	r = reap(pid, &status, err);
+	*bad += !WIFEXITED(status) || WEXITSTATUS(status) != STATUS || held[HELD / 2] != 7;
+	return r;
+}
+
+static int exec_once(uint64_t *bad, struct gt_err *err)
+{
+	char *argv[] = { (char *)PROGRAM, NULL };
+	int status = 0, r;
+	pid_t pid;
+
+	r = posix_spawn(&pid, PROGRAM, NULL, NULL, argv, environ);
+	if (r)
+		return gt_fail_errno(err, r, "cannot start " PROGRAM);
+	r = reap(pid, &status, err);
+	*bad += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+	return r;
+}
+
+static int spawn_run(struct bn_launch *l, struct gt_err *err)
+{
+	unsigned char *held = mmap(NULL, HELD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double fork_ns[ROUNDS], exec_ns[ROUNDS];
+	uint64_t bad = l->fault;
+	int r = 0;
+
+	if (held == MAP_FAILED)
+		return gt_fail_errno(err, errno, "cannot map %zu MiB", HELD >> 20);
+	memset(held, 7, HELD);
+	for (int i = 0; i < ROUNDS && !r; i++) {
+		double t0 = gt_now_s(), t1;
+
+		r = fork_once(held, &bad, err);
+		t1 = gt_now_s();
+		fork_ns[i] = (t1 - t0) * 1e9;
+		if (!r)
+			r = exec_once(&bad, err);
+		exec_ns[i] = (gt_now_s() - t1) * 1e9;
+	}
+	munmap(held, HELD);
+	if (r)
+		return r;
+	if (bad)
+		snprintf(l->wrong, sizeof(l->wrong), "%llu children did not do what they were started for",
+			 (unsigned long long)bad);
+	json_object_set_new(l->params, "held_bytes", json_integer((json_int_t)HELD));
+	bn_series(l, &bn_workload_spawn, ".fork", BN_EXPLORE, fork_ns, ROUNDS, WARMUP, false);
+	bn_series(l, &bn_workload_spawn, ".exec", BN_EXPLORE, exec_ns, ROUNDS, WARMUP, false);
+	return 0;
+}
+
+static const char *const knobs[] = { "thp.enabled", "vm.overcommit_memory", "cpu.governor", NULL };
+
+const struct bn_workload bn_workload_spawn = {
+	.id	   = "proc.spawn",
+	.summary   = "fork of a process that holds 256 MiB, and start of a small program, each until it has ended",
+	.unit	   = "ns",
+	.direction = BN_LOWER,
+	.role	   = BN_EXPLORE,
+	.version   = 1,
+	.margin	   = .03,
+	.verifies  = "each child saw the memory, changed only its own, and ended as it should",
+	.knobs	   = knobs,
+	.launch_s  = .7,
+	.optional  = true,
+	.run	   = spawn_run,
+};

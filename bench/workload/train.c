@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Training steps. What learns the bytes of real text must really have learned: the loss on text that it has not seen falls.
+ * What trains on random samples must do better on them than guessing does. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/train.h"
+#include "bench/workload/workloads.h"
+#include "lib/fsroot.h"
+#include "runtime/runtime.h"
+
+#define WARMUP	6
+
+/* Sizes belong to the definition; what the run chose for itself (threads, pages, instruction set) does not. */
+static void keep(const json_t *from, json_t *to, const char *const *names)
+{
+	for (; *names; names++)
+		if (json_object_get(from, *names))
+			json_object_set(to, *names, json_object_get(from, *names));
+}
+
+/* guess: the loss of a model that has learned nothing; 0 for text, where the held-out loss is the witness. */
+static void verify(struct bn_launch *l, const json_t *doc, double guess)
+{
+	double before = gt_json_get_real(doc, "heldout_loss_before", NAN), loss = gt_json_get_real(doc, "loss", NAN);
+	double after = gt_json_get_real(doc, "heldout_loss_after", NAN);
+
+	if (l->fault) {
+		after = before;
+		loss = guess;
+	}
+	if (guess > 0 && !(loss < guess))
+		snprintf(l->wrong, sizeof(l->wrong), "the loss came to %.4f, and guessing has %.4f: the run is void", loss,
+			 guess);
+	else if (guess == 0 && (gt_json_get_bool(doc, "void", true) || !(after < before)))
+		snprintf(l->wrong, sizeof(l->wrong),
+			 "the held-out loss did not fall (%.4f before, %.4f after): the run is void", before, after);
+}
+
+static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_train_options *o, enum bn_role role, double guess,
+		 struct gt_err *err)
+{
+	static const char *const sizes[] = { "model", "batch", "seq", "parameters", "amp", "device", "lr", NULL };
+	static const char *const chosen[] = { "threads", "blas", "isa", "pages", "placement", "heldout_loss_before",
+					      "heldout_loss_after", "loss", "items_per_s", "max_rss_bytes", "planned_bytes",
+					      "minor_faults_per_step", "warnings", NULL };
+	gt_autofree double *step_s = gt_xcalloc(o->steps + WARMUP, sizeof(*step_s));
+	uint64_t timed = o->steps;
+	gt_auto_json *doc = NULL;
+	size_t n = 0, i;
+	json_t *v;
+	int r;
+
+	/* The seed of the pair: both arms train on the same batches from the same parameters. */
+	o->seed = 1 + l->seed % 1000000;
+	o->steps += WARMUP;
+	o->warmup = 0;
+	r = bn_train(o, &doc, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(doc, "step_s"), i, v)
+		if (n < timed + WARMUP)
+			step_s[n++] = json_number_value(v);
+	verify(l, doc, guess);
+	keep(doc, l->params, sizes);
+	json_object_set_new(l->params, "steps", json_integer((json_int_t)timed));
+	if (guess == 0)
+		json_object_set_new(l->params, "data", gt_json_str(o->data ? o->data : "licence texts of this host"));
+	if (o->ranks > 1)
+		json_object_set_new(l->params, "ranks", json_integer((json_int_t)o->ranks));
+	keep(doc, l->notes, chosen);
+	bn_series(l, w, "", role, step_s, n, WARMUP, true);
+	return 0;
+}
+
+static int gpt_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct bn_train_options o = { .model = "gpt", .data = l->data, .steps = 60 };
+
+	return train(l, &bn_workload_train_gpt, &o, BN_PRIMARY, 0, err);
+}
+
+static int ddp_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct bn_train_options o = { .model = "gpt", .data = l->data, .ranks = 2, .steps = 40 };
+
+	return train(l, &bn_workload_train_ddp, &o, BN_EXPLORE, 0, err);
+}
+
+/* Ten classes of random samples, the same ones in every step. */
+static int resnet_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct bn_train_options o = { .model = "resnet20", .batch = 32, .steps = 16 };
+
+	return train(l, &bn_workload_train_resnet, &o, BN_EXPLORE, log(10), err);
+}
+
+static int mlp_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct bn_train_options o = { .model = "mlp", .steps = 60 };
+
+	return train(l, &bn_workload_train_mlp, &o, BN_EXPLORE, log(10), err);
+}
+
+static int gpu_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct bn_train_options o = { .model = "gpt", .data = l->data, .device = "cuda", .steps = 120 };
+
+	return train(l, &bn_workload_train_gpu, &o, BN_EXPLORE, 0, err);
+}
+
+static const char *no_cuda(struct gt_fsroot *fs)
+{
+	static struct rt_backend_info backend[RT_BACKENDS];
+	int n;
+
+	if (!gt_fs_is_live(fs))
+		return "a captured host has no device to run on";
+	n = rt_backends(backend);
+	for (int i = 0; i < n; i++)
+		if (gt_streq(backend[i].name, "cuda"))
+			return backend[i].available ? NULL : backend[i].reason;
+	return "this build knows no CUDA devices";
+}
+
+static const char *const knobs[] = { "omp.", "run.", "thp.", "vm.swappiness", "kernel.numa_balancing", "cpu.governor", NULL };
+static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.governor", NULL };
+
+#define TRAIN(name, id_, role_, version_, summary_, verifies_, knobs_, seconds, optional_, why_, run_)                         \
+	const struct bn_workload bn_workload_train_##name = {                                                                  \
+		.id = id_, .summary = summary_, .unit = "s", .direction = BN_LOWER, .role = role_, .version = version_,        \
+		.margin = .01, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = optional_,             \
+		.unavailable = why_, .run = run_ }
+#define HELD_OUT "the loss on held-out text falls"
+#define GUESS	 "the loss falls below that of guessing"
+
+TRAIN(gpt, "train.gpt", BN_PRIMARY, 1, "one training step of a small GPT on the bytes of real text", HELD_OUT, knobs, 3, false,
+      NULL, gpt_run);
+TRAIN(resnet, "train.resnet", BN_EXPLORE, 1, "one training step of ResNet-20 on random images", GUESS, knobs, 4, true, NULL,
+      resnet_run);
+TRAIN(mlp, "train.mlp", BN_EXPLORE, 1, "one training step of a 784-1024-1024-10 network on random samples", GUESS, knobs, 2,
+      true, NULL, mlp_run);
+TRAIN(ddp, "train.ddp", BN_EXPLORE, 1, "one training step of two ranks that average their gradients over shared memory",
+      HELD_OUT, knobs, 5, true, NULL, ddp_run);
+TRAIN(gpu, "train.gpu", BN_EXPLORE, 1, "one training step of a small GPT on the first CUDA device", HELD_OUT, gpu_knobs, 5, true,
+      no_cuda, gpu_run);
