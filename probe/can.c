@@ -10,35 +10,31 @@
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
 #include "probe/compat/require.h"
+#include "probe/can_priv.h"
 #include "probe/gpuprobe.h"
 
-enum answer { YES, NO, UNKNOWN };
 static const char *const words[] = {"yes", "no", "unknown"};
 
-struct question {
-	const struct pr_context *c;
-	struct gt_err *err;
-	json_t *reasons;
-	enum answer worst;
-};
+/* ---- reasons -------------------------------------------------------------------------------------------------- */
 
-static void GT_PRINTF(4, 5) reason(struct question *q, enum answer a, const char *source, const char *fmt, ...)
+void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...)
 {
-	char text[512];
+	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(q->reasons, json_pack("{s:s, s:o, s:s}", "holds", words[a], "what", gt_json_str(text),
-						    "source", source));
-	if (a == NO || (a == UNKNOWN && q->worst == YES))
+	for (char *p = text; *p; p++) /* some of it comes out of strangers' files */
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	json_array_append_new(q->reasons, json_pack("{s:s, s:o, s:o}", "holds", words[a], "what", gt_json_str(text),
+						    "source", gt_json_str(source)));
+	if (a == PR_NO || (a == PR_OPEN && q->worst == PR_YES))
 		q->worst = a;
 }
 
-/* ---- reasons -------------------------------------------------------------------------------------------------- */
-
-static void judge_driver(struct question *q, const char *cuda)
+void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
@@ -50,21 +46,21 @@ static void judge_driver(struct question *q, const char *cuda)
 	for (size_t i = 0; driver && i < h->n_gpu; i++)
 		if (pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0 &&
 		    (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
-			reason(q, NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
+			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
 			       h->gpu[i].pci->address, k.first_branch, k.last_branch, driver);
 	if (!pr_usable_gpus(h))
-		reason(q, NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
+		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
 	else if (!driver)
-		reason(q, NO, "this host", "no NVIDIA driver is loaded");
+		pr_can_reason(q, PR_NO, "this host", "no NVIDIA driver is loaded");
 	else if (r <= 0)
-		reason(q, UNKNOWN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
+		pr_can_reason(q, PR_OPEN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
 	else if (gt_version_cmp(driver, least) >= 0)
-		reason(q, YES, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
+		pr_can_reason(q, PR_YES, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
 	else
-		reason(q, NO, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
+		pr_can_reason(q, PR_NO, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
 }
 
-static void judge_arch(struct question *q, const char *torch, const char *cuda)
+static void judge_arch(struct pr_question *q, const char *torch, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
 	gt_autofree char *key = gt_xasprintf("%s+%s", torch, cuda), *list = NULL;
@@ -74,24 +70,24 @@ static void judge_arch(struct question *q, const char *torch, const char *cuda)
 		int arch = pr_arch_of(q->c, &h->gpu[i]);
 
 		if (r <= 0 || !arch)
-			reason(q, UNKNOWN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
+			pr_can_reason(q, PR_OPEN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
 			       h->gpu[i].pci->address);
 		else
-			reason(q, pr_holds_code(list, arch) ? YES : NO, "torch_arch.tsv",
+			pr_can_reason(q, pr_holds_code(list, arch) ? PR_YES : PR_NO, "torch_arch.tsv",
 			       "it holds code for the capabilities %s; GPU %s has %d", list, h->gpu[i].pci->address, arch);
 		return; /* hosts have one kind of GPU; the checks look at each */
 	}
 }
 
-static void judge_glibc(struct question *q, const char *torch)
+static void judge_glibc(struct pr_question *q, const char *torch)
 {
 	const char *least = gt_version_cmp(torch, "2.7") >= 0 ? "2.28" : "2.17", *have = q->c->host->glibc.v;
 
 	if (!have)
-		reason(q, UNKNOWN, "this host", "the wheel needs glibc %s; which one is here is not known (no dpkg)",
+		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; which one is here is not known (no dpkg)",
 		       least);
 	else
-		reason(q, gt_version_cmp(have, least) >= 0 ? YES : NO, "wheel tags on PyPI",
+		pr_can_reason(q, gt_version_cmp(have, least) >= 0 ? PR_YES : PR_NO, "wheel tags on PyPI",
 		       "the wheel needs glibc %s; this host has %s", least, have);
 }
 
@@ -125,14 +121,14 @@ static char *cuda_of_tag(const char *tag)
 	return gt_xasprintf("%.*s.%s", (int)n - 3, tag + 2, tag + n - 1);
 }
 
-static int ask_torch(struct question *q, const char *version)
+static int ask_torch(struct pr_question *q, const char *version)
 {
 	const char *plus = strchr(version, '+');
 	gt_autofree char *release = pr_release_of(version), *builds = NULL, *cuda = plus ? cuda_of_tag(plus + 1) : NULL;
 	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, release, &builds, q->err);
 
 	if (plus && !strcmp(plus, "+cpu")) {
-		reason(q, YES, "PyTorch", "the wheel for CPUs needs no driver");
+		pr_can_reason(q, PR_YES, "PyTorch", "the wheel for CPUs needs no driver");
 		judge_glibc(q, release);
 		return 0;
 	}
@@ -142,45 +138,45 @@ static int ask_torch(struct question *q, const char *version)
 	if (r < 0)
 		return r;
 	if (!r) {
-		reason(q, UNKNOWN, "torch_wheel.tsv", "PyTorch %s is not in this program's table; it may be newer",
+		pr_can_reason(q, PR_OPEN, "torch_wheel.tsv", "PyTorch %s is not in this program's table; it may be newer",
 		       release);
 		if (!cuda)
 			return 0;
 	} else if (!cuda) {
 		cuda = last_of(builds);
-		reason(q, YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
 		       cuda);
 	} else {
-		reason(q, has_word(builds, cuda) ? YES : NO, "torch_wheel.tsv", "PyTorch %s is built with CUDA %s",
+		pr_can_reason(q, has_word(builds, cuda) ? PR_YES : PR_NO, "torch_wheel.tsv", "PyTorch %s is built with CUDA %s",
 		       release, builds);
 	}
-	judge_driver(q, cuda);
+	pr_can_driver(q, cuda);
 	judge_arch(q, release, cuda);
 	judge_glibc(q, release);
 	return 0;
 }
 
-static int ask_cuda(struct question *q, const char *version)
+static int ask_cuda(struct pr_question *q, const char *version)
 {
 	const struct pr_host *h = q->c->host;
 	const char *driver = h->nvidia.module_version.v;
 	gt_autofree char *release = pr_release_of(version), *most = NULL, *gcc = NULL;
 
-	judge_driver(q, release);
+	pr_can_driver(q, release);
 	if (driver && pr_compat_max_cuda(q->c->fs, driver, &most, NULL) > 0 && gt_version_cmp(release, most) > 0 &&
 	    strtol(release, NULL, 10) == strtol(most, NULL, 10))
-		reason(q, YES, "driver_cuda.tsv",
+		pr_can_reason(q, PR_YES, "driver_cuda.tsv",
 		       "driver %s carries CUDA %s: programs run, but PTX of %s does not compile on it", driver, most,
 		       release);
 	if (h->gcc.v && pr_compat_get(q->c->fs, &pr_nvcc_gcc, release, &gcc, NULL) > 0)
-		reason(q, YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s%s", gcc, h->gcc.v,
+		pr_can_reason(q, PR_YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s%s", gcc, h->gcc.v,
 		       atoi(h->gcc.v) > atoi(gcc) ? ", so compile with -ccbin g++-" : "",
 		       atoi(h->gcc.v) > atoi(gcc) ? gcc : "");
 	return 0;
 }
 
 /* A framework of which the table knows the CUDA releases: one that the driver carries is enough. */
-static int ask_framework(struct question *q, const struct pr_table *table, const char *name, const char *version)
+static int ask_framework(struct pr_question *q, const struct pr_table *table, const char *name, const char *version)
 {
 	gt_autofree char *release = pr_release_of(version), *builds = NULL, *copy = NULL;
 	int r = pr_compat_get(q->c->fs, table, release, &builds, q->err);
@@ -189,27 +185,27 @@ static int ask_framework(struct question *q, const struct pr_table *table, const
 	if (r < 0)
 		return r;
 	if (!r) {
-		reason(q, UNKNOWN, table->name, "%s %s is not in this program's table; it may be newer", name, release);
+		pr_can_reason(q, PR_OPEN, table->name, "%s %s is not in this program's table; it may be newer", name, release);
 		return 0;
 	}
-	reason(q, YES, table->name, "%s %s is built with CUDA %s", name, release, builds);
+	pr_can_reason(q, PR_YES, table->name, "%s %s is built with CUDA %s", name, release, builds);
 	copy = gt_xstrdup(builds);
 	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
-		struct question one = {.c = q->c, .err = q->err, .reasons = json_array()};
+		struct pr_question one = {.c = q->c, .err = q->err, .reasons = json_array()};
 
-		judge_driver(&one, cuda);
-		if (one.worst == YES || !*save) { /* the oldest that runs, or the last word */
+		pr_can_driver(&one, cuda);
+		if (one.worst == PR_YES || !*save) { /* the oldest that runs, or the last word */
 			json_array_extend(q->reasons, one.reasons);
-			q->worst = one.worst == YES ? q->worst : one.worst;
+			q->worst = one.worst == PR_YES ? q->worst : one.worst;
 		}
 		json_decref(one.reasons);
-		if (one.worst == YES)
+		if (one.worst == PR_YES)
 			break;
 	}
 	return 0;
 }
 
-static int ask_image(struct question *q, const char *expression)
+int pr_can_image(struct pr_question *q, const char *expression)
 {
 	const struct pr_host *h = q->c->host;
 	const char *driver = h->nvidia.module_version.v;
@@ -230,12 +226,12 @@ static int ask_image(struct question *q, const char *expression)
 		return r;
 	}
 	if (!driver)
-		reason(q, NO, "this host", "no NVIDIA driver is loaded");
+		pr_can_reason(q, PR_NO, "this host", "no NVIDIA driver is loaded");
 	else if (unknown)
-		reason(q, UNKNOWN, "driver_cuda.tsv",
+		pr_can_reason(q, PR_OPEN, "driver_cuda.tsv",
 		       "it hangs on the card's brand or on a release that is newer than this program's tables");
 	else
-		reason(q, r ? YES : NO, "driver_cuda.tsv", "driver %s carries CUDA %s%s%s", driver,
+		pr_can_reason(q, r ? PR_YES : PR_NO, "driver_cuda.tsv", "driver %s carries CUDA %s%s%s", driver,
 		       cuda ? cuda : "of an unknown release", r ? "" : "; not met: ",
 		       r     ? ""
 		       : why ? why
@@ -245,13 +241,16 @@ static int ask_image(struct question *q, const char *expression)
 
 /* ---- the command ---------------------------------------------------------------------------------------------- */
 
-static int ask(struct question *q, const char *what)
+static int ask(struct pr_question *q, const char *what)
 {
 	static const struct {
 		const char *name;
 		const struct pr_table *table;
 	} frameworks[] = {{"tensorflow", &pr_tensorflow_cuda}, {"jax", &pr_jax_cuda}};
 	const char *eq = strstr(what, "=="), *version = eq ? eq + 2 : "";
+
+	if (!strpbrk(what, "<>=") && (strchr(what, '/') || gt_ends_with(what, ".whl") || !strcmp(what, ".")))
+		return pr_can_disk(q, what);
 
 	if (eq && isdigit((unsigned char)*version)) {
 		if (gt_starts_with(what, "torch=="))
@@ -263,12 +262,13 @@ static int ask(struct question *q, const char *what)
 			    gt_starts_with(what, frameworks[i].name))
 				return ask_framework(q, frameworks[i].table, frameworks[i].name, version);
 	} else if (!eq && strpbrk(what, "<>=")) {
-		return ask_image(q, what);
+		return pr_can_image(q, what);
 	}
 	return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
 			    "cannot say about '%s': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, "
-			    "jax==0.12, or an "
-			    "image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8'",
+			    "jax==0.12, an "
+			    "image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or something on disk: NAME.whl, ./venv, "
+			    "./image",
 			    what);
 }
 
@@ -289,24 +289,24 @@ static void print_answer(const json_t *a)
 
 static int run_can(struct gt_cli *cli, int argc, char **argv)
 {
-	static const int codes[] = {[YES] = 0, [NO] = 2, [UNKNOWN] = 3};
+	static const int codes[] = {[PR_YES] = 0, [PR_NO] = 2, [PR_OPEN] = 3};
 	struct pr_context c = {.fs = cli->fs};
 	gt_auto(pr_host) *h = NULL;
 	json_t *answers = json_array(), *a;
 	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-can/1", "answers", answers);
-	enum answer worst = YES;
+	enum pr_answer worst = PR_YES;
 	size_t i;
 	int r = pr_host_discover(cli->fs, &(const struct pr_discover_opts){.no_nvml = gt_fs_is_live(cli->fs)}, &h,
 				 &cli->err);
 
 	c.host = h;
 	for (int k = 0; r >= 0 && k < argc; k++) {
-		struct question q = {.c = &c, .err = &cli->err, .reasons = json_array()};
+		struct pr_question q = {.c = &c, .host = h, .err = &cli->err, .reasons = json_array()};
 
 		r = ask(&q, argv[k]);
 		json_array_append_new(answers, json_pack("{s:o, s:s, s:o}", "what", gt_json_str(argv[k]), "answer",
 							 words[q.worst], "reasons", q.reasons));
-		worst = q.worst == NO || worst == NO ? NO : GT_MAX(q.worst, worst);
+		worst = q.worst == PR_NO || worst == PR_NO ? PR_NO : GT_MAX(q.worst, worst);
 	}
 	if (r < 0)
 		return r;
@@ -321,13 +321,14 @@ static int run_can(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd pr_cmd_can = {
 	.name = "can",
 	.args = "WHAT...",
-	.summary = "say whether a framework, CUDA release or image would work on this host",
+	.summary = "say whether a framework, wheel, environment or image would work on this host",
 	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, or an image's "
-		"NVIDIA_REQUIRE_CUDA expression such as 'cuda>=12.8 brand=tesla,driver>=535'. Nothing is installed or "
-		"started: "
-		"driver, cards and C library of this host are held against the compatibility tables, and each reason "
-		"names its "
-		"source. Ends with 0 for yes, 2 for no, 3 for unknown; of several questions the worst.",
+		"NVIDIA_REQUIRE_CUDA expression such as 'cuda>=12.8 brand=tesla,driver>=535'; or a path: a wheel (NAME.whl), "
+		"a Python environment, an unpacked container image (its root or an OCI bundle), looked for in --root "
+		"first, then here. Nothing is installed, unpacked or started: driver, cards, C library and Python of this "
+		"host are held against the compatibility tables, and of things on disk against their tags, requirements, "
+		"libraries and the capabilities for which these hold GPU code. Each reason names its source. Ends with 0 "
+		"for yes, 2 for no, 3 for unknown; of several questions the worst.",
 	.min_args = 1,
 	.max_args = -1,
 	.run = run_can,

@@ -230,32 +230,41 @@ static char *object_in(const char *data, size_t n)
 	return close ? gt_xstrndup(open, (size_t)(close - open) + 1) : NULL;
 }
 
-static void read_note(struct reader *r, struct pr_elf *e)
+/* Where the section of that name lies: 0, or -ENOENT, also for a stripped section table: that is nothing wrong. */
+static int find_section(struct reader *r, const char *want, uint64_t *ret_offset, uint64_t *ret_size)
 {
 	unsigned char s[sizeof(Elf64_Shdr)];
 	uint64_t names;
 
 	if (!r->shnum || r->shnum > MOST_HEADERS || r->shentsize != SIZE(r, Shdr) || r->shstrndx >= r->shnum ||
 	    r->source(r->arg, r->shoff + (uint64_t)r->shstrndx * r->shentsize, s, SIZE(r, Shdr)) < 0)
-		return; /* a stripped section table is nothing wrong */
+		return -ENOENT;
 	names = FIELD(r, s, Shdr, sh_offset);
-	for (unsigned i = 0; i < r->shnum && !e->fwd_compat; i++) {
-		gt_autofree char *name = NULL, *data = NULL;
-		uint64_t offset, size;
+	for (unsigned i = 0; i < r->shnum; i++) {
+		gt_autofree char *name = NULL;
 
 		if (r->source(r->arg, r->shoff + (uint64_t)i * r->shentsize, s, SIZE(r, Shdr)) < 0)
-			return;
-		if (FIELD(r, s, Shdr, sh_type) != SHT_NOTE)
-			continue;
-		offset = FIELD(r, s, Shdr, sh_offset);
-		size = FIELD(r, s, Shdr, sh_size);
+			return -ENOENT;
 		name = string_at(r, names + FIELD(r, s, Shdr, sh_name));
-		if (!gt_streq(name, ".note.cuda.fwd_compatibility") || size > LONGEST_NOTE)
+		if (!gt_streq(name, want))
 			continue;
-		data = gt_xcalloc(size + 1, 1);
-		if (r->source(r->arg, offset, data, size) >= 0)
-			e->fwd_compat = object_in(data, size);
+		*ret_offset = FIELD(r, s, Shdr, sh_offset);
+		*ret_size = FIELD(r, s, Shdr, sh_size);
+		return 0;
 	}
+	return -ENOENT;
+}
+
+static void read_note(struct reader *r, struct pr_elf *e)
+{
+	gt_autofree char *data = NULL;
+	uint64_t offset, size;
+
+	if (find_section(r, ".note.cuda.fwd_compatibility", &offset, &size) < 0 || size > LONGEST_NOTE)
+		return;
+	data = gt_xcalloc(size + 1, 1);
+	if (r->source(r->arg, offset, data, size) >= 0)
+		e->fwd_compat = object_in(data, size);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------ */
@@ -306,6 +315,18 @@ static int from_fd(void *arg, uint64_t offset, void *buf, size_t n)
 int pr_elf_read_fd(int fd, const char *name, struct pr_elf *ret, struct gt_err *err)
 {
 	return pr_elf_read(from_fd, &fd, name, ret, err);
+}
+
+int pr_elf_section_fd(int fd, const char *section, uint64_t *ret_offset, uint64_t *ret_size, struct gt_err *err)
+{
+	struct reader r = {.source = from_fd, .arg = &fd, .name = section, .err = err};
+	struct pr_elf e = {0};
+	int res = read_header(&r, &e);
+
+	if (!res)
+		res = find_section(&r, section, ret_offset, ret_size);
+	free(r.ph);
+	return res;
 }
 
 void pr_elf_clear(struct pr_elf *e)

@@ -24,6 +24,8 @@ typedef int pr_elf_source(void *arg, uint64_t offset, void *buf, size_t n);
 /* Read it through source; name is for sentences. -ENOEXEC: not an ELF file; -EINVAL: a broken one. */
 int pr_elf_read(pr_elf_source *source, void *arg, const char *name, struct pr_elf *ret, struct gt_err *err);
 int pr_elf_read_fd(int fd, const char *name, struct pr_elf *ret, struct gt_err *err);
+/* Where the section of that name lies in the file. -ENOENT: it has none; -ENOEXEC, -EINVAL as above. */
+int pr_elf_section_fd(int fd, const char *section, uint64_t *ret_offset, uint64_t *ret_size, struct gt_err *err);
 /* As text, one "key value" a line, for a captured host; and back (-EINVAL on anything else). */
 char *pr_elf_text(const struct pr_elf *e);
 int pr_elf_parse_text(const char *text, struct pr_elf *ret);

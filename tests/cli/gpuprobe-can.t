@@ -86,7 +86,7 @@ Other frameworks, toolkits and images.
 A question that it cannot answer is refused with what it can.
 
   $ gpuprobe can pytorch
-  gpuprobe: cannot say about 'pytorch': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, or an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8'
+  gpuprobe: cannot say about 'pytorch': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or something on disk: NAME.whl, ./venv, ./image
   [64]
   $ gpuprobe can 'cuda=>12' --root $FIXTURES/server-8gpu.host
   gpuprobe: "cuda=>12" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
