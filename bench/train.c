@@ -374,7 +374,7 @@ static int wrong(int status, struct gt_err *err)
 /* One update from accum batches; only the runtime's part is timed, batches are made outside, as the peer has them. */
 static int update(struct run *r, uint64_t step, double *ret_s, struct gt_err *err)
 {
-	double seconds = 0, loss = 0;
+	double seconds = 0;
 
 	for (uint64_t i = 0; i < r->o.accum; i++) {
 		const void *input[2];
@@ -389,10 +389,9 @@ static int update(struct run *r, uint64_t step, double *ret_s, struct gt_err *er
 		if (status)
 			return wrong(status, err);
 		seconds += gt_now_s() - t0;
-		loss += r->last.loss / (double)r->o.accum;
 	}
 	r->skipped += r->last.skipped;
-	r->loss = loss;
+	r->loss = r->last.update_loss;
 	*ret_s = seconds;
 	return 0;
 }
@@ -594,7 +593,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	r.rss_bytes = resident_bytes();
 	if (!status && r.o.profile && !rank)
 		status = rt_measure_peaks((int)r.o.threads, &r.peaks, err);
-	if (!status)
+	if (!status && !rank)
 		*ret = document(&r);
 	run_clear(&r);
 	return status;
@@ -602,5 +601,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
+	if (rt_mpi_started())
+		return bn_train_mpi(o, ret, err);
 	return bn_train_rank(o, NULL, ret, err);
 }

@@ -200,6 +200,8 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	gt_progress_end();
 	if (r < 0)
 		return r;
+	if (!doc) /* a rank that mpirun started: the first one says it all */
+		return GT_EXIT_OK;
 	print_warnings(doc);
 	if (cli->json)
 		gt_json_print(stdout, doc);
@@ -218,7 +220,8 @@ const struct gt_cmd bn_cmd_train = {
 		"Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
 		"in ten is held out, and a run whose held-out loss did not fall is void (exit status 6). "
 		"With --ranks the batch is that of each rank; gradients are averaged over shared memory while the "
-		"backward pass goes on, and --threads counts those of one rank.",
+		"backward pass goes on, and --threads counts those of one rank. OpenMPI's mpirun may start the ranks instead, "
+		"on one host or on several: mpirun -np 4 gpubench train gpt2.",
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,

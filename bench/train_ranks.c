@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubench train --ranks N: the same run in N processes, their split, and how fast they reduce. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "bench/train.h"
+#include "lib/log.h"
 #include "runtime/comm/comm.h"
 #include "runtime/runtime.h"
 
@@ -123,19 +125,24 @@ int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struc
 	return r;
 }
 
-static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+static int part(struct rt_comm *c, const struct bn_train_options *all, json_t **ret, struct gt_err *err)
 {
-	struct bn_train_options o = *(const struct bn_train_options *)arg;
-	gt_auto_json *doc = NULL;
-	int r;
+	struct bn_train_options o = *all;
 
 	if (rt_comm_rank(c) > 0)
 		o.progress = NULL;
 	if (!o.threads && rt_comm_cpus(c) && !getenv("OMP_NUM_THREADS"))
 		o.threads = (uint64_t)rt_comm_cpus(c);
-	o.memory_limit_bytes /= (uint64_t)rt_comm_size(c);
-	r = bn_train_rank(&o, c, &doc, err);
-	if (!r && rt_comm_rank(c) == 0) {
+	o.memory_limit_bytes /= (uint64_t)rt_comm_size(rt_comm_local(c));
+	return bn_train_rank(&o, c, ret, err);
+}
+
+static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	gt_auto_json *doc = NULL;
+	int r = part(c, arg, &doc, err);
+
+	if (!r && doc) {
 		gt_autofree char *text = gt_json_text(doc);
 
 		rt_comm_answer(c, text);
@@ -153,4 +160,35 @@ int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err
 		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", ret, err);
 	free(g.answer);
 	return r;
+}
+
+/* mpirun ends the other ranks when one calls it off; the sentence is printed here, for nobody returns to main. */
+_Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
+{
+	if (c)
+		gt_fail_prefix(err, "rank %d%s%s", rt_comm_rank(c), *rt_comm_place(c) ? ", " : "", rt_comm_place(c));
+	gt_progress_end();
+	gt_log(GT_LOG_ERROR, "%s", err->msg);
+	fflush(NULL);
+	rt_comm_abort(c, err->exit_status ? err->exit_status : GT_EXIT_INTERNAL);
+}
+
+int bn_train_mpi(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+{
+	struct bn_train_options mine = *o;
+	struct gt_err why = { 0 };
+	struct rt_comm *c = NULL;
+	int r;
+
+	if (o->ranks)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: mpirun has started the ranks, it says how many");
+	r = rt_comm_mpi(o->no_pin, &c, &why);
+	if (!r) {
+		mine.ranks = (uint64_t)rt_comm_size(c);
+		r = part(c, &mine, ret, &why);
+	}
+	if (r)
+		call_off(c, &why);
+	rt_comm_free(c);
+	return 0;
 }

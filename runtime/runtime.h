@@ -236,7 +236,8 @@ GT_DEFINE_AUTO(rt_program, rt_program_free);
 
 /* ---- running ---- */
 struct rt_metrics {
-	double loss;	   /* of this batch; with ranks, of an update: over the batches of all ranks */
+	double loss;	   /* of this batch; in a call that ends an update, the weighted mean over the batches of all ranks */
+	double update_loss; /* weighted mean over the batches of the update so far; in the call that ends it, over all ranks */
 	int64_t step;	   /* updates so far */
 	bool updated;	   /* this call ended in an update */
 	bool skipped;	   /* it would have, but the gradients were not all finite and the loss scale was lowered */

@@ -24,6 +24,21 @@ int rt_comm_nodes(const struct rt_comm *c)
 	return c->nodes;
 }
 
+int rt_comm_hosts(const struct rt_comm *c)
+{
+	return GT_MAX(c->hosts, 1);
+}
+
+struct rt_comm *rt_comm_local(struct rt_comm *c)
+{
+	return c->local ? c->local : c;
+}
+
+struct rt_comm *rt_comm_across(struct rt_comm *c)
+{
+	return c->across;
+}
+
 const char *rt_comm_place(const struct rt_comm *c)
 {
 	return c->place;
@@ -37,6 +52,10 @@ int rt_comm_cpus(const struct rt_comm *c)
 void rt_comm_set_timeout(struct rt_comm *c, double seconds)
 {
 	c->timeout_s = seconds;
+	if (c->local)
+		c->local->timeout_s = c->flat->timeout_s = seconds;
+	if (c->across)
+		c->across->timeout_s = seconds;
 }
 
 int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err)
@@ -58,11 +77,25 @@ void rt_window_unmap(struct rt_window *w)
 	w->base = NULL;
 }
 
+struct rt_window rt_window_local(const struct rt_window *w)
+{
+	return w->local ? *w->local : *w;
+}
+
+struct rt_window rt_window_across(const struct rt_window *w)
+{
+	struct rt_window view = *w;
+
+	view.comm = w->comm->across;
+	view.local = NULL;
+	return view;
+}
+
 int rt_coll_init(struct rt_coll *k, struct gt_err *err)
 {
 	struct rt_comm *c = k->window->comm;
-	size_t bytes = k->kind == RT_ALLREDUCE ? (size_t)k->n * sizeof(float)
-					       : k->bytes * (k->kind == RT_ALLTOALL ? (size_t)c->size : 1);
+	bool exchange = k->kind == RT_ALLTOALL || k->kind == RT_ALLGATHER;
+	size_t bytes = exchange ? k->bytes * (k->kind == RT_ALLTOALL ? (size_t)c->size : 1) : (size_t)k->n * sizeof(float);
 
 	if (k->offset > k->window->bytes || bytes > k->window->bytes - k->offset)
 		return gt_fail(err, EINVAL, "a collective of %zu bytes at %zu does not fit its window of %zu", bytes, k->offset,
@@ -136,6 +169,8 @@ int rt_comm_set_weight(struct rt_comm *c, double weight, struct gt_err *err)
 		return gt_fail(err, EINVAL, "the weights of %d ranks add up to %g, not to 1", c->size, sum);
 	for (int i = 0; i < c->size; i++)
 		c->weight[i] = (float)all[i];
+	for (int i = 0; c->local && i < c->local->size; i++)
+		c->local->weight[i] = (float)all[c->local->world[i]];
 	return 0;
 }
 
@@ -178,19 +213,4 @@ bool rt_comm_is_hierarchical(const struct rt_comm *c)
 		if (count[i] != count[0])
 			return false;
 	return c->nodes > 1;
-}
-
-void rt_comm_free(struct rt_comm *c)
-{
-	if (!c)
-		return;
-	if (c->transport->free)
-		c->transport->free(c);
-	free(c);
-}
-
-void rt_comm_abort(struct rt_comm *c, int status)
-{
-	if (c->transport->abort)
-		c->transport->abort(c, status);
 }

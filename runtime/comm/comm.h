@@ -6,7 +6,8 @@
  *
  * rt_group_run forks them and watches over them; each gets its end of the group, a struct rt_comm. Collectives are started,
  * polled and waited for; in between the rank computes. Over shared memory nothing is copied: the buffers lie in windows that
- * all ranks map, and the reduction is one pass over them. Over MPI the same calls go to the library.
+ * all ranks map, and the reduction is one pass over them. Over several hosts the
+ * ranks of each sum over shared memory, and the first of each host exchanges the sums by MPI.
  *
  * All ranks make the same calls in the same order. One thread of a rank calls.
  */
@@ -18,7 +19,12 @@ struct rt_comm;
 int rt_comm_rank(const struct rt_comm *c);
 int rt_comm_size(const struct rt_comm *c);
 const char *rt_comm_transport(const struct rt_comm *c); /* "shm", "mpi" */
-int rt_comm_nodes(const struct rt_comm *c);		/* NUMA nodes that the ranks are on */
+int rt_comm_nodes(const struct rt_comm *c);		/* NUMA nodes that the ranks are on, over all hosts */
+int rt_comm_hosts(const struct rt_comm *c);
+/* The ranks of this host; c itself where there is one host. */
+struct rt_comm *rt_comm_local(struct rt_comm *c);
+/* One rank of each host, in order of hosts, its weights all 1; NULL in the other ranks, and where there is one host. */
+struct rt_comm *rt_comm_across(struct rt_comm *c);
 /* "CPUs 0-3 of node 0": where this rank was put; "" when nobody put it. */
 const char *rt_comm_place(const struct rt_comm *c);
 int rt_comm_cpus(const struct rt_comm *c); /* CPUs that this rank has for itself; 0: not placed */
@@ -29,23 +35,31 @@ void rt_comm_set_timeout(struct rt_comm *c, double seconds);
 struct rt_window {
 	struct rt_comm *comm;
 	size_t bytes;
-	char *base, *peer[RT_MAX_RANKS]; /* peer[rank]; NULL over MPI, base at our own */
+	char *base, *peer[RT_MAX_RANKS]; /* peer[rank], base at our own; NULL for ranks of other hosts */
 	bool huge_pages;
+	struct rt_window *local; /* private: over MPI, that of the ranks of this host */
 };
 int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err);
 void rt_window_unmap(struct rt_window *w);
+/* The same memory of ours as a window of rt_comm_local(), or of rt_comm_across(), for collectives among these ranks alone.
+ * Valid as long as w is; not unmapped. */
+struct rt_window rt_window_local(const struct rt_window *w);
+struct rt_window rt_window_across(const struct rt_window *w);
 
 enum rt_coll_kind {
 	RT_ALLREDUCE, /* float x[n] at `offset` = sum over ranks of weight[rank] * x; bit-equal in all ranks */
 	RT_ALLTOALL,  /* `bytes` for rank i at offset + i*bytes; rt_coll_from(i) is what rank i had for us */
 	RT_ALLGATHER, /* `bytes` at offset; rt_coll_from(i) is what rank i had */
+	/* Among the ranks of one host, rt_comm_local(), before and after something between hosts: */
+	RT_HOST_SUM,   /* float x[n] of rank 0 = sum over ranks of weight[rank] * x; done in rank 0 when it is there */
+	RT_HOST_SHARE, /* float x[n] of rank 0 to all; done in rank 0 when all have it */
 };
 /* A collective over one place of a window, to be started again and again. */
 struct rt_coll {
 	enum rt_coll_kind kind;
 	struct rt_window *window;
 	size_t offset;
-	int64_t n;    /* floats, ALLREDUCE */
+	int64_t n;    /* floats, ALLREDUCE and HOST_ */
 	size_t bytes; /* per rank, the others */
 	int threads;  /* team that sums; 0: 1 */
 	/* private */
@@ -88,10 +102,13 @@ int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err 
 void rt_comm_answer(struct rt_comm *c, const char *text);
 
 /* ---- ranks that mpirun started ---- */
-/* Open the MPI library (OpenMPI's interface) and join MPI_COMM_WORLD. -ENOENT: no library. */
-int rt_comm_mpi(struct rt_comm **ret, struct gt_err *err);
+/* OpenMPI's mpirun started this process. */
+bool rt_mpi_started(void);
+/* Open OpenMPI and join MPI_COMM_WORLD; with one host the result is a group over shared memory, MPI only brought it together.
+ * Binds each rank to its share of the CPUs if mpirun has not, unless no_pin. -ENOENT: no library. Once per process. */
+int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err);
 void rt_comm_free(struct rt_comm *c);
 GT_DEFINE_AUTO(rt_comm, rt_comm_free);
-/* After an error over MPI: end all ranks. Does not return when the transport is MPI. */
-void rt_comm_abort(struct rt_comm *c, int status);
+/* After an error in a rank that mpirun started: end all ranks. */
+_Noreturn void rt_comm_abort(struct rt_comm *c, int status);
 #endif

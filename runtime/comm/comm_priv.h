@@ -2,6 +2,7 @@
 #ifndef RT_COMM_PRIV_H
 #define RT_COMM_PRIV_H
 /* What a transport is, and what the ranks of one host share. */
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 #include "runtime/comm/comm.h"
@@ -19,10 +20,11 @@ struct rt_transport {
 	int (*wait)(struct rt_coll *k, struct gt_err *err);
 	const void *(*from)(const struct rt_coll *k, int rank);
 	int (*gather)(struct rt_comm *c, double mine, double *ret, struct gt_err *err);
-	void (*free)(struct rt_comm *c);
-	void (*abort)(struct rt_comm *c, int status);
 };
-extern const struct rt_transport rt_transport_shm, rt_transport_mpi;
+/* shm: the ranks of one host. mpi_flat: every rank is elsewhere. mpi: hosts with several ranks each, made of the other two. */
+extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_transport_mpi;
+
+#define RT_TIMEOUT_S	300.0 /* that a rank waits for another, unless it is told otherwise */
 
 /* Each rank writes its own; a cache line apart. seq[channel] = generation * 16 + stage. */
 struct rt_shm_rank {
@@ -42,7 +44,7 @@ struct rt_shm {
 
 struct rt_comm {
 	const struct rt_transport *transport;
-	int rank, size, nodes, cpus;
+	int rank, size, nodes, hosts, cpus;
 	int node[RT_MAX_RANKS]; /* 0..nodes-1 */
 	float weight[RT_MAX_RANKS];
 	double timeout_s;
@@ -55,9 +57,47 @@ struct rt_comm {
 	size_t fd_bytes;
 	uint32_t gather_generation;
 	int answer_fd;
+	/* mpi_flat: what to call, and with what */
+	const struct rt_mpi_lib *lib;
+	void *mpi_comm;
 	/* mpi */
-	struct rt_mpi *mpi;
+	struct rt_comm *local;	/* ranks of this host, over shm */
+	struct rt_comm *across; /* the first rank of each host; NULL in the others */
+	struct rt_comm *flat;	/* all ranks */
+	int host[RT_MAX_RANKS];	 /* of each rank */
+	int world[RT_MAX_RANKS]; /* rank in the world of each rank of ours */
 };
+
+/* Where a rank of this host is put. */
+struct rt_place {
+	cpu_set_t cpus;
+	int node, n_cpus;
+};
+/* Neighbouring CPUs of those that we may use, node by node; with fewer CPUs than ranks several share one: *ret_shared. */
+int rt_place_all(int ranks, struct rt_place *ret, bool *ret_shared, struct gt_err *err);
+/* Where we are. */
+int rt_place_now(struct rt_place *ret, struct gt_err *err);
+/* Bind this process and its OpenMP threads there. */
+void rt_place_put(struct rt_comm *c, const struct rt_place *p);
+/* ret[i]: index of node[i] in order of appearance. Returns how many there are. */
+int rt_place_index(const int *node, int ranks, int *ret);
+
+/* Ranks of one host without a common parent: memory passed from the first to the others over a socket named after `key`, which
+ * all got from the first beforehand. Two calls, so that the first can listen before the key travels. */
+int rt_local_listen(uint64_t key, int *ret_fd, struct gt_err *err);
+int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm **ret, struct gt_err *err);
+void rt_local_leave(struct rt_comm *c);
+
+#define RT_SPINS	4000 /* about 20 us: less than sleeping and waking costs */
+static inline void rt_pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#endif
+}
+
+/* Part i of m of lo..hi, in cache lines. */
+void rt_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to);
 
 /* Members of the rank's node, and where it stands among them. */
 struct rt_team {

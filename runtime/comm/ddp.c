@@ -5,13 +5,16 @@
 #include "runtime/comm/codec.h"
 #include "runtime/comm/ddp.h"
 
-enum stage { IDLE, RAW, GOING_OUT, COMING_BACK, POWERSGD, DONE };
+#define LOSSES	4
+
+enum stage { IDLE, RAW, UP, GOING_OUT, COMING_BACK, DOWN, POWERSGD, DONE };
 
 struct bucket {
 	const struct rt_bucket *b;
 	enum stage stage;
 	uint64_t key;
 	struct rt_coll raw;
+	struct rt_coll up, down; /* with a codec and several hosts: to and from the rank that codes */
 	/* with a codec: segments go out, their sums come back */
 	int64_t segment; /* floats; the last may be shorter */
 	uint64_t out_at, back_at;
@@ -24,9 +27,13 @@ struct bucket {
 struct rt_ddp {
 	struct rt_comm *comm;
 	const struct rt_codec *codec;
+	/* Who exchanges what is coded: all ranks, or one of each host after its ranks have summed as they are, which costs
+	 * less than coding does. NULL in a rank that leaves it to another. */
+	struct rt_comm *coders;
+	int n_coders;
 	enum rt_compress compress;
 	int64_t compress_after;
-	struct rt_window window;
+	struct rt_window window, local, coded; /* the same memory for all ranks, those of the host, those that code */
 	struct bucket *list;
 	int n, n_started;
 	struct rt_coll loss;
@@ -43,7 +50,7 @@ static uint64_t lines(uint64_t bytes)
 /* Where everything lies in the window; all ranks compute the same. */
 static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 {
-	uint64_t end = lines(sizeof(float));
+	uint64_t end = lines(LOSSES * sizeof(float));
 
 	for (int i = 0; i < d->n; i++)
 		end = GT_MAX(end, lines(d->list[i].b->offset + (uint64_t)d->list[i].b->floats * sizeof(float)));
@@ -51,7 +58,7 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 	end += 64;
 	for (int i = 0; i < d->n; i++) {
 		struct bucket *x = &d->list[i];
-		int64_t size = rt_comm_size(d->comm);
+		int64_t size = d->n_coders;
 
 		x->out_at = end;
 		if (d->codec) {
@@ -68,10 +75,21 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 
 static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
-	int r;
+	int r = 0;
 
-	x->out = (struct rt_coll){ .kind = RT_ALLTOALL, .window = &d->window, .offset = x->out_at, .bytes = x->segment_bytes };
-	x->back = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->window, .offset = x->back_at, .bytes = x->segment_bytes };
+	x->out = (struct rt_coll){ .kind = RT_ALLTOALL, .window = &d->coded, .offset = x->out_at, .bytes = x->segment_bytes };
+	x->back = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->coded, .offset = x->back_at, .bytes = x->segment_bytes };
+	if (rt_comm_hosts(d->comm) > 1) {
+		x->up = x->down = x->raw;
+		x->up.window = x->down.window = &d->local;
+		x->up.kind = RT_HOST_SUM;
+		x->down.kind = RT_HOST_SHARE;
+		r = rt_coll_init(&x->up, err);
+		if (!r)
+			r = rt_coll_init(&x->down, err);
+	}
+	if (r || !d->coders)
+		return r;
 	r = rt_coll_init(&x->out, err);
 	if (!r)
 		r = rt_coll_init(&x->back, err);
@@ -119,6 +137,8 @@ int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct 
 	d->compress = opt->ddp.compress;
 	d->codec = rt_codec_find(d->compress);
 	d->compress_after = opt->ddp.compress_after;
+	d->coders = rt_comm_hosts(comm) > 1 ? rt_comm_across(comm) : comm;
+	d->n_coders = rt_comm_hosts(comm) > 1 ? rt_comm_hosts(comm) : rt_comm_size(comm);
 	d->list = gt_xcalloc((size_t)n + 1, sizeof(*d->list));
 	d->n = n;
 	for (int i = 0; i < n; i++)
@@ -128,7 +148,11 @@ int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct 
 		r = rt_comm_set_weight(comm, opt->ddp.weight, err);
 	if (!r)
 		r = rt_window_map(comm, lay_out(d, opt), !opt->no_huge_pages, &d->window, err);
-	d->loss = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = d->loss.offset, .n = 1 };
+	if (!r) {
+		d->local = rt_window_local(&d->window);
+		d->coded = rt_comm_hosts(comm) > 1 ? rt_window_across(&d->window) : d->window;
+	}
+	d->loss = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = d->loss.offset, .n = LOSSES };
 	if (!r)
 		r = rt_coll_init(&d->loss, err);
 	for (int i = 0; !r && i < n; i++) {
@@ -154,6 +178,8 @@ void rt_ddp_free(struct rt_ddp *d)
 		struct bucket *x = &d->list[i];
 
 		rt_coll_clear(&x->raw);
+		rt_coll_clear(&x->up);
+		rt_coll_clear(&x->down);
 		rt_coll_clear(&x->out);
 		rt_coll_clear(&x->back);
 		rt_powersgd_free(x->powersgd);
@@ -173,18 +199,30 @@ char *rt_ddp_base(struct rt_ddp *d)
 	return d->window.base;
 }
 
-int rt_ddp_put_loss(struct rt_ddp *d, double loss, struct gt_err *err)
+static float *loss_at(const struct rt_ddp *d)
 {
-	*(float *)(void *)(d->window.base + d->loss.offset) = (float)loss;
+	return (float *)(void *)(d->window.base + d->loss.offset);
+}
+
+int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_err *err)
+{
+	float *x = loss_at(d);
+
+	x[0] = (float)(mine->batch * mine->weight);
+	x[1] = (float)mine->weight;
+	x[2] = (float)(mine->update * mine->weights);
+	x[3] = (float)mine->weights;
 	return rt_coll_start(&d->loss, err);
 }
 
-int rt_ddp_loss(struct rt_ddp *d, double *ret, struct gt_err *err)
+int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err)
 {
+	const float *x = loss_at(d);
 	int r = rt_coll_wait(&d->loss, err);
 
 	if (!r)
-		*ret = (double)*(const float *)(const void *)(d->window.base + d->loss.offset);
+		*ret = (struct rt_losses){ .batch = (double)(x[0] / x[1]), .weight = (double)x[1],
+					   .update = (double)(x[2] / x[3]), .weights = (double)x[3] };
 	return r;
 }
 
@@ -212,17 +250,17 @@ static void send_segment(const struct rt_codec *codec, const float *x, int64_t n
 		lost[i] = isfinite(x[i] - scratch[i]) ? x[i] - scratch[i] : 0;
 }
 
-/* Weighted, so that the sum over the ranks is the mean. */
+/* Weighted, so that the sum over the ranks is the mean; the sum over a host is weighted already. */
 static int go_out(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
-	int rank = rt_comm_rank(d->comm);
-	float *g = gradient(d, x), w = (float)rt_comm_weight(d->comm, rank), scale = 0;
+	int rank = rt_comm_rank(d->coders);
+	float *g = gradient(d, x), w = (float)rt_comm_weight(d->coders, rank), scale = 0;
 
 	for (int64_t i = 0; i < x->b->floats; i++)
 		g[i] = g[i] * w + (x->lost ? x->lost[i] : 0);
 	if (d->codec->scale)
 		scale = d->codec->scale(g, x->b->floats);
-	for (int s = 0; s < rt_comm_size(d->comm); s++)
+	for (int s = 0; s < d->n_coders; s++)
 		send_segment(d->codec, g + s * x->segment, segment_floats(x, s), scale,
 			     x->key ^ ((uint64_t)rank << 48 | (uint64_t)s << 40),
 			     d->window.base + x->out_at + (size_t)s * x->segment_bytes,
@@ -233,13 +271,13 @@ static int go_out(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 
 static int come_back(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
-	int rank = rt_comm_rank(d->comm);
+	int rank = rt_comm_rank(d->coders);
 	int64_t n = segment_floats(x, rank);
 	float *part = d->scratch, *sum = d->scratch + x->segment;
 
 	for (int64_t i = 0; i < n; i++)
 		sum[i] = x->lost_sum ? x->lost_sum[i] : 0;
-	for (int k = 0; k < rt_comm_size(d->comm); k++) {
+	for (int k = 0; k < d->n_coders; k++) {
 		d->codec->decode(rt_coll_from(&x->out, k), n, part);
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += part[i];
@@ -252,7 +290,7 @@ static int come_back(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 
 static void have_all(struct rt_ddp *d, struct bucket *x)
 {
-	for (int s = 0; s < rt_comm_size(d->comm); s++)
+	for (int s = 0; s < d->n_coders; s++)
 		if (segment_floats(x, s))
 			d->codec->decode(rt_coll_from(&x->back, s), segment_floats(x, s), gradient(d, x) + s * x->segment);
 }
@@ -268,6 +306,10 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 	d->n_started = bucket + 1;
 	x->key = (uint64_t)step << 16 | (uint64_t)bucket;
 	if (d->compress != RT_COMPRESS_NONE && step > d->compress_after) {
+		if (d->codec && rt_comm_hosts(d->comm) > 1) {
+			x->stage = UP;
+			return rt_coll_start(&x->up, err);
+		}
 		if (d->codec)
 			return go_out(d, x, err);
 		x->stage = POWERSGD;
@@ -284,6 +326,17 @@ static int on(struct rt_coll *k, bool wait, struct gt_err *err)
 	return wait && r == 0 ? 1 : r;
 }
 
+static int go_down(struct bucket *x, struct gt_err *err)
+{
+	x->stage = DOWN;
+	return rt_coll_start(&x->down, err);
+}
+
+static int have_host_sum(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+{
+	return d->coders ? go_out(d, x, err) : go_down(x, err);
+}
+
 /* 1: done, 0: not yet. */
 static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err *err)
 {
@@ -293,7 +346,12 @@ static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err 
 		r = on(&x->raw, wait, err);
 	if (x->stage == POWERSGD)
 		r = rt_powersgd_poll(x->powersgd, wait, err);
-	if (x->stage == GOING_OUT) {
+	if (x->stage == UP) {
+		r = on(&x->up, wait, err);
+		if (r > 0)
+			r = have_host_sum(d, x, err) < 0 ? -EIO : 1;
+	}
+	if (r > 0 && x->stage == GOING_OUT) {
 		r = on(&x->out, wait, err);
 		if (r > 0)
 			r = come_back(d, x, err) < 0 ? -EIO : 1;
@@ -302,7 +360,11 @@ static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err 
 		r = on(&x->back, wait, err);
 		if (r > 0)
 			have_all(d, x);
+		if (r > 0 && rt_comm_hosts(d->comm) > 1)
+			r = go_down(x, err) < 0 ? -EIO : 1;
 	}
+	if (r > 0 && x->stage == DOWN)
+		r = on(&x->down, wait, err);
 	if (r > 0)
 		x->stage = DONE;
 	return r;
@@ -342,7 +404,7 @@ int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err)
 
 static double sent_bytes(const struct rt_ddp *d, const struct bucket *x)
 {
-	int size = rt_comm_size(d->comm);
+	int size = d->n_coders;
 
 	if (d->codec)
 		return (double)x->segment_bytes * (size - 1) * 2;
@@ -356,7 +418,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
 	json_t *doc = json_object(), *buckets = json_array();
 	double sent = 0, raw = 0;
-	int size = rt_comm_size(d->comm);
+	int size = d->n_coders;
 
 	for (int i = 0; i < d->n; i++) {
 		json_array_append_new(buckets, json_integer((json_int_t)d->list[i].b->floats * 4));
@@ -364,6 +426,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 		raw += (double)d->list[i].b->floats * 4 * 2 * (size - 1) / size;
 	}
 	json_object_set_new(doc, "transport", json_string(rt_comm_transport(d->comm)));
+	json_object_set_new(doc, "hosts", json_integer(rt_comm_hosts(d->comm)));
 	json_object_set_new(doc, "nodes", json_integer(rt_comm_nodes(d->comm)));
 	json_object_set_new(doc, "place", gt_json_str(rt_comm_place(d->comm)));
 	json_object_set_new(doc, "weight", gt_json_real(rt_comm_weight(d->comm, rt_comm_rank(d->comm))));

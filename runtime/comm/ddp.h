@@ -23,13 +23,19 @@ int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct 
 	       int n, struct rt_ddp **ret, struct gt_err *err);
 void rt_ddp_free(struct rt_ddp *d);
 char *rt_ddp_base(struct rt_ddp *d);
-/* The loss of this rank; rt_ddp_loss() is the weighted mean over all, when all buckets are waited for. */
-int rt_ddp_put_loss(struct rt_ddp *d, double loss, struct gt_err *err);
-int rt_ddp_loss(struct rt_ddp *d, double *ret, struct gt_err *err);
+/* What ranks say of an update before its backward pass, and the weighted means that come back. */
+struct rt_losses {
+	double batch, weight;	/* of the last batch */
+	double update, weights; /* mean over the batches of the update, and their weights together */
+};
+/* A reduction of its own, begun before the backward pass: it costs nobody a wait. Weights come back as the mean that the weights
+ * of the ranks make of them. */
+int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_err *err);
+int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err);
 int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err);
 int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err);
 int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err);
-/* { "transport", "ranks", "nodes", "weight", "buckets": [bytes …], "compress", "bytes_per_step", "raw_bytes_per_step",
+/* { "transport", "hosts", "nodes", "weight", "buckets": [bytes …], "compress", "bytes_per_step", "raw_bytes_per_step",
  *   "waited_s_per_step", "overlapped" (share of the buckets done before they were waited for) } */
 json_t *rt_ddp_report(const struct rt_ddp *d);
 

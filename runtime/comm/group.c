@@ -4,10 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <numa.h>
-#include <omp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +15,9 @@
 #include "lib/buf.h"
 #include "lib/cli.h"
 #include "lib/file.h"
-#include "lib/parse.h"
 #include "runtime/comm/comm_priv.h"
 
 #define GRACE_S		2.0
-#define TIMEOUT_S	300.0
 
 /* What a rank sends before it ends; its answer follows. */
 struct message {
@@ -34,8 +29,7 @@ struct child {
 	pid_t pid;
 	int fd; /* of the pipe that it answers through; -1: ended */
 	struct gt_buf got;
-	cpu_set_t cpus;
-	int node, n_cpus;
+	struct rt_place place;
 };
 
 struct group {
@@ -44,113 +38,13 @@ struct group {
 	size_t shm_bytes;
 	int memory[RT_MAX_RANKS];
 	struct child child[RT_MAX_RANKS];
-	int nodes;
+	int nodes, node[RT_MAX_RANKS]; /* of each rank, numbered in order of appearance */
 	bool shared_cpus;
 	double kill_at; /* 0: nobody failed yet */
 	struct gt_err first;
 };
 
-/* ---- where the ranks go ---- */
-
-struct cpu {
-	int id, node;
-};
-
-static int by_node(const void *a, const void *b)
-{
-	const struct cpu *x = a, *y = b;
-
-	return x->node != y->node ? x->node - y->node : x->id - y->id;
-}
-
-/* Neighbouring CPUs, node by node; with fewer CPUs than ranks several ranks share one. */
-static int share_cpus(struct group *p, struct gt_err *err)
-{
-	struct cpu list[CPU_SETSIZE];
-	cpu_set_t all;
-	int n = 0, seen[RT_MAX_RANKS] = { 0 };
-
-	if (sched_getaffinity(0, sizeof(all), &all) < 0)
-		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &all)) {
-			int node = numa_available() < 0 ? 0 : numa_node_of_cpu(i);
-
-			list[n++] = (struct cpu){ i, node < 0 ? 0 : node };
-		}
-	qsort(list, (size_t)n, sizeof(*list), by_node);
-	p->shared_cpus = n < p->g->ranks;
-	for (int r = 0; r < p->g->ranks; r++) {
-		struct child *c = &p->child[r];
-		int lo = n * r / p->g->ranks, hi = GT_MAX(n * (r + 1) / p->g->ranks, lo + 1);
-
-		CPU_ZERO(&c->cpus);
-		for (int i = lo; i < hi; i++)
-			CPU_SET(list[i].id, &c->cpus);
-		c->n_cpus = hi - lo;
-		c->node = p->g->node ? p->g->node[r] : list[lo].node;
-	}
-	/* nodes are numbered 0, 1 … in order of appearance */
-	for (int r = 0; r < p->g->ranks; r++) {
-		int node = p->child[r].node, i = 0;
-
-		while (i < p->nodes && seen[i] != node)
-			i++;
-		if (i == p->nodes)
-			seen[p->nodes++] = node;
-	}
-	return 0;
-}
-
-static int node_index(const struct group *p, int rank)
-{
-	int index = 0;
-
-	for (int i = 0; i < p->g->ranks; i++) {
-		bool first = true;
-
-		if (p->child[i].node == p->child[rank].node)
-			return index;
-		for (int k = 0; k < i; k++)
-			first &= p->child[k].node != p->child[i].node;
-		index += first;
-	}
-	return index;
-}
-
 /* ---- in the child ---- */
-
-/* OpenMP may have fixed its places before the fork (OMP_PROC_BIND), for all ranks the same: each thread is put anew. */
-static void bind_threads(const cpu_set_t *cpus, int n)
-{
-	omp_set_num_threads(n);
-#pragma omp parallel num_threads(n)
-	sched_setaffinity(0, sizeof(*cpus), cpus);
-}
-
-static void describe_place(struct rt_comm *c, const struct child *me)
-{
-	gt_auto_set set = { 0 };
-	gt_autofree char *text = NULL;
-
-	for (unsigned i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &me->cpus))
-			gt_set_add(&set, i);
-	text = gt_set_format(&set);
-	snprintf(c->place, sizeof(c->place), "CPU %.60s of node %d", text, me->node);
-}
-
-static void put(struct rt_comm *c, const struct group *p)
-{
-	const struct child *me = &p->child[c->rank];
-
-	if (p->g->no_pin)
-		return;
-	sched_setaffinity(0, sizeof(me->cpus), &me->cpus);
-	bind_threads(&me->cpus, getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : me->n_cpus);
-	c->cpus = me->n_cpus;
-	describe_place(c, me);
-}
 
 static struct rt_comm *join(const struct group *p, int rank, int answer_fd)
 {
@@ -160,12 +54,14 @@ static struct rt_comm *join(const struct group *p, int rank, int answer_fd)
 	c->rank = rank;
 	c->size = p->g->ranks;
 	c->nodes = p->nodes;
-	c->timeout_s = TIMEOUT_S;
+	c->hosts = 1;
+	c->timeout_s = RT_TIMEOUT_S;
 	c->spin = !p->shared_cpus;
 	c->shm = p->shm;
 	c->answer_fd = answer_fd;
 	for (int i = 0; i < c->size; i++) {
-		c->node[i] = node_index(p, i);
+		c->node[i] = p->node[i];
+		c->world[i] = i;
 		c->weight[i] = 1.0f / (float)c->size;
 		c->fd[i] = p->memory[i];
 	}
@@ -186,7 +82,8 @@ _Noreturn static void be_rank(struct group *p, int rank, int fd, rt_rank_main *f
 	struct message m = { 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	put(c, p);
+	if (!p->g->no_pin)
+		rt_place_put(c, &p->child[rank].place);
 	if (fn(c, arg, &m.err) >= 0)
 		gt_err_clear(&m.err);
 	else if (!m.err.code)
@@ -309,6 +206,22 @@ static int start_rank(struct group *p, int rank, rt_rank_main *fn, void *arg, st
 	return 0;
 }
 
+static int place(struct group *p, struct gt_err *err)
+{
+	struct rt_place all[RT_MAX_RANKS];
+	int node[RT_MAX_RANKS], r = rt_place_all(p->g->ranks, all, &p->shared_cpus, err);
+
+	for (int i = 0; !r && i < p->g->ranks; i++) {
+		p->child[i].place = all[i];
+		if (p->g->node)
+			p->child[i].place.node = p->g->node[i];
+		node[i] = p->child[i].place.node;
+	}
+	if (!r)
+		p->nodes = rt_place_index(node, p->g->ranks, p->node);
+	return r;
+}
+
 static int prepare(struct group *p, struct gt_err *err)
 {
 	p->shm_bytes = sizeof(*p->shm) + (size_t)p->g->ranks * sizeof(struct rt_shm_rank);
@@ -322,7 +235,7 @@ static int prepare(struct group *p, struct gt_err *err)
 		if (p->memory[r] < 0)
 			return gt_fail_errno(err, errno, "cannot make shared memory for rank %d", r);
 	}
-	return share_cpus(p, err);
+	return place(p, err);
 }
 
 static void clear(struct group *p)

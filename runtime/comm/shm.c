@@ -8,6 +8,8 @@
  *                       written to my likes there | 4 my segment is whole | 5 I copied the others' segments from my node
  *                       So each byte crosses between nodes once in each direction, whatever the number of ranks per node.
  * alltoall, allgather:  1 mine is in place: the others read it there
+ * host_sum:             1 | 2 my segment is summed into rank 0's window | rank 0 waits for all at 2
+ * host_share:           2 rank 0: it is in place | 2 the others: I copied it | rank 0 waits for all at 2
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -20,7 +22,6 @@
 #include "runtime/comm/comm_priv.h"
 
 #define HUGE	((size_t)2 << 20)
-#define SPINS	4000 /* about 20 us: less than sleeping and waking costs */
 #define STAGES	16u
 
 static void ring(struct rt_shm *s)
@@ -140,8 +141,7 @@ static float *at_rank(const struct rt_coll *k, int rank)
 	return (float *)(void *)(k->window->peer[rank] + k->offset);
 }
 
-/* Part i of m of lo..hi, in cache lines. */
-static void part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to)
+void rt_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to)
 {
 	int64_t lines = (hi - lo + 15) / 16;
 
@@ -161,7 +161,7 @@ static int flat(struct rt_coll *k)
 			return 0;
 		for (int i = 0; i < c->size; i++)
 			x[i] = at_rank(k, i);
-		part(0, k->n, c->size, c->rank, &lo, &hi);
+		rt_part(0, k->n, c->size, c->rank, &lo, &hi);
 		rt_sum_ranks(x, c->size, x, c->weight, c->size, lo, hi, k->threads);
 		arrive(k, 2);
 	}
@@ -178,7 +178,7 @@ static void sum_node(struct rt_coll *k, const struct rt_team *team)
 		x[i] = at_rank(k, team->rank[i]);
 		w[i] = c->weight[team->rank[i]];
 	}
-	part(0, k->n, team->n, team->me, &lo, &hi);
+	rt_part(0, k->n, team->n, team->me, &lo, &hi);
 	rt_sum_ranks(&out, 1, x, w, team->n, lo, hi, k->threads);
 }
 
@@ -191,8 +191,8 @@ static void sum_cross(struct rt_coll *k, const struct rt_team *node, const struc
 		x[i] = at_rank(k, cross->rank[i]);
 		one[i] = 1;
 	}
-	part(0, k->n, node->n, node->me, &lo, &hi);
-	part(lo, hi, cross->n, cross->me, &from, &to);
+	rt_part(0, k->n, node->n, node->me, &lo, &hi);
+	rt_part(lo, hi, cross->n, cross->me, &from, &to);
 	rt_sum_ranks(x, cross->n, x, one, cross->n, from, to, k->threads);
 }
 
@@ -203,7 +203,7 @@ static void copy_node(struct rt_coll *k, const struct rt_team *node)
 	for (int i = 0; i < node->n; i++) {
 		int64_t lo, hi;
 
-		part(0, k->n, node->n, i, &lo, &hi);
+		rt_part(0, k->n, node->n, i, &lo, &hi);
 		if (i != node->me)
 			memcpy(mine + lo, at_rank(k, node->rank[i]) + lo, (size_t)(hi - lo) * sizeof(float));
 	}
@@ -233,14 +233,50 @@ static int hierarchical(struct rt_coll *k)
 	return k->stage == 5 && missing(k, &node, 5) < 0;
 }
 
+static int host_sum(struct rt_coll *k)
+{
+	const struct rt_comm *c = k->window->comm;
+
+	if (k->stage == 1) {
+		float *x[RT_MAX_RANKS];
+		int64_t lo, hi;
+
+		if (missing(k, NULL, 1) >= 0)
+			return 0;
+		for (int i = 0; i < c->size; i++)
+			x[i] = at_rank(k, i);
+		rt_part(0, k->n, c->size, c->rank, &lo, &hi);
+		rt_sum_ranks(x, 1, x, c->weight, c->size, lo, hi, k->threads);
+		arrive(k, 2);
+	}
+	return c->rank > 0 || missing(k, NULL, 2) < 0;
+}
+
+static int host_share(struct rt_coll *k)
+{
+	const struct rt_comm *c = k->window->comm;
+
+	if (c->rank == 0)
+		return missing(k, NULL, 2) < 0;
+	if (k->stage == 1 && reached(k, 0, 2)) {
+		memcpy(at_rank(k, c->rank), at_rank(k, 0), (size_t)k->n * sizeof(float));
+		arrive(k, 2);
+	}
+	return k->stage == 2;
+}
+
 static int shm_start(struct rt_coll *k, struct gt_err *err)
 {
-	arrive(k, 1);
+	arrive(k, k->kind == RT_HOST_SHARE && k->window->comm->rank == 0 ? 2 : 1);
 	return 0;
 }
 
 static int poll_once(struct rt_coll *k)
 {
+	if (k->kind == RT_HOST_SUM)
+		return host_sum(k);
+	if (k->kind == RT_HOST_SHARE)
+		return host_share(k);
 	if (k->kind != RT_ALLREDUCE)
 		return missing(k, NULL, 1) < 0;
 	return rt_comm_is_hierarchical(k->window->comm) ? hierarchical(k) : flat(k);
@@ -271,23 +307,16 @@ static void sleep_on(struct rt_shm *s, uint32_t seen)
 	syscall(SYS_futex, &s->bell, FUTEX_WAIT, seen, &wait, NULL, 0);
 }
 
-static void pause_cpu(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#endif
-}
-
 /* Until done(arg): spin a little where every rank has a CPU, then sleep until somebody arrives somewhere. */
 static int wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err)
 {
 	double until = gt_now_s() + c->timeout_s;
 	int r = 0;
 
-	for (int i = 0; c->spin && i < SPINS; i++) {
+	for (int i = 0; c->spin && i < RT_SPINS; i++) {
 		if (done(arg))
 			return 0;
-		pause_cpu();
+		rt_pause_cpu();
 	}
 	atomic_fetch_add(&c->shm->sleepers, 1);
 	while (!r) {
@@ -297,7 +326,7 @@ static int wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int 
 			break;
 		r = check_dead(c, err);
 		if (!r && gt_now_s() > until)
-			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", late(arg), c->timeout_s);
+			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", c->world[late(arg)], c->timeout_s);
 		if (!r)
 			sleep_on(c->shm, seen);
 	}

@@ -251,6 +251,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_me
 	p->steps_profiled += timed;
 	*ret = (struct rt_metrics){
 		.loss = (double)*e->loss,
+		.update_loss = (double)*e->loss,
 		.step = step,
 		.updated = true,
 		.grad_norm = NAN,

@@ -31,6 +31,9 @@ struct rt_program {
 	int batches;	     /* of it so far */
 	double weight;	     /* of the next batch */
 	double weights;	     /* of those so far */
+	double weighted_loss; /* theirs, times their weights */
+	bool reduced;	     /* losses has what all ranks' come to */
+	struct rt_losses losses;
 	bool overflow;	     /* a loss was not finite */
 	struct rt_scale scale;
 	struct rt_event *events; /* options.trace: the last RT_TRACE_EVENTS */

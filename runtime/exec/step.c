@@ -122,7 +122,27 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
 		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){ i, run->step, start, end };
 }
 
-static void run_call(struct rt_program *p, int i, const struct rt_run *run)
+/* What the ranks' losses and weights come to, once per update: the reduction began before the backward pass, and a bucket that
+ * is complete says that every rank has come that far. The gradients are divided by the weights of all ranks' batches. */
+static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *err)
+{
+	double loss_scale = p->scale.on ? (double)p->scale.scale : 1;
+	int r = p->reduced ? 0 : rt_ddp_losses(p->ddp, &p->losses, err);
+
+	if (!r && !p->reduced)
+		run->grad_scale = (float)(1 / loss_scale * p->opt.accum / p->losses.weights);
+	p->reduced |= !r;
+	return r;
+}
+
+static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
+{
+	int r = rt_ddp_wait(p->ddp, bucket, err);
+
+	return r ? r : have_losses(p, run, err);
+}
+
+static void run_call(struct rt_program *p, int i, struct rt_run *run)
 {
 	struct rt_call *c = p->plan.ir.calls[i];
 	bool timed = p->opt.profile || p->opt.trace;
@@ -135,7 +155,7 @@ static void run_call(struct rt_program *p, int i, const struct rt_run *run)
 	if (c->op->id == RT_OP_BUCKET_START)
 		p->ddp_status = rt_ddp_start(p->ddp, c->attr.bucket, run->step, &p->ddp_err);
 	else if (c->op->id == RT_OP_BUCKET_WAIT)
-		p->ddp_status = rt_ddp_wait(p->ddp, c->attr.bucket, &p->ddp_err);
+		p->ddp_status = wait_for_bucket(p, c->attr.bucket, run, &p->ddp_err);
 	else
 		p->cpu.kernels[c->op->id](&p->cpu, c, run);
 	if (p->ddp && run->update && !p->ddp_status)
@@ -173,7 +193,7 @@ static int not_finite(struct rt_program *p, double loss, int64_t step, struct gt
 }
 
 /* Forward pass; *ret_next is the first call behind it. */
-static double forward(struct rt_program *p, const struct rt_run *run, int *ret_next)
+static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 {
 	int i = 0;
 
@@ -208,12 +228,12 @@ static void clear_gradients(const struct rt_program *p)
 static void new_update(struct rt_program *p)
 {
 	p->batches = 0;
-	p->weights = 0;
-	p->overflow = false;
+	p->weights = p->weighted_loss = 0;
+	p->overflow = p->reduced = false;
 }
 
 /* Calls `next` up to the first of phase `end`; updates only at the end of an update. */
-static int run_until(struct rt_program *p, int next, enum rt_phase end, const struct rt_run *run)
+static int run_until(struct rt_program *p, int next, enum rt_phase end, struct rt_run *run)
 {
 	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end && !p->anomaly && !p->ddp_status; next++)
 		if (run->update || p->plan.ir.calls[next]->phase == RT_PHASE_BACKWARD)
@@ -267,16 +287,19 @@ static int reduction_failed(const struct rt_program *p, struct gt_err *err)
 	return p->ddp_status;
 }
 
-/* The weighted mean over the ranks. */
-static int reduced_loss(struct rt_program *p, struct rt_metrics *m, struct gt_err *err)
+/* The weighted means over the ranks. */
+static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
 	int r = reduction_failed(p, err);
 
 	if (!r)
-		r = rt_ddp_loss(p->ddp, &m->loss, err);
-	if (!r)
-		p->overflow |= !isfinite(m->loss);
-	return r;
+		r = have_losses(p, run, err);
+	if (r)
+		return r;
+	m->loss = p->losses.batch;
+	m->update_loss = p->losses.update;
+	p->overflow |= !isfinite(m->update_loss);
+	return 0;
 }
 
 static int finish_update(struct rt_program *p, int next, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
@@ -284,7 +307,7 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 	int r;
 
 	/* with other ranks a loss that is not finite is known to all of them by now, and has spread through the gradients */
-	r = p->ddp ? reduced_loss(p, m, err) : 0;
+	r = p->ddp ? reduced_loss(p, run, m, err) : 0;
 	if (r)
 		return r;
 	if (!p->overflow || p->ddp)
@@ -364,18 +387,21 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 		clear_gradients(p);
 	m.loss_scale = p->scale.on ? (double)p->scale.scale : 1;
 	m.loss = forward(p, &run, &next);
+	p->weights += p->weight;
+	p->weighted_loss += p->weight * m.loss;
+	m.update_loss = p->weighted_loss / p->weights;
 	if (p->anomaly)
 		r = found_anomaly(p, run.step, err);
 	else if (!isfinite(m.loss))
 		r = bad_loss(p, &run, m.loss, err);
 	p->ddp_status = 0;
 	if (!r && p->ddp && run.update)
-		r = rt_ddp_put_loss(p->ddp, m.loss, err);
+		r = rt_ddp_put_losses(p->ddp, &(struct rt_losses){ .batch = m.loss, .weight = p->weight,
+								   .update = m.update_loss, .weights = p->weights }, err);
 	if (!r && (!p->overflow || p->ddp))
 		next = run_until(p, next, RT_PHASE_GRADIENT, &run);
 	if (!r && p->anomaly)
 		r = found_anomaly(p, run.step, err);
-	p->weights += p->weight;
 	p->batches++;
 	if (!r && run.update)
 		r = finish_update(p, next, &run, &m, err);

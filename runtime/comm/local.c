@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks of one host that were not forked by one parent of ours: the first makes the memory that rt_group_run() would have made
+ * and hands it to the others over a socket. The socket's name is in no file system and known only to who was told the key;
+ * what comes from another user is turned away.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "runtime/comm/comm_priv.h"
+
+#define PATIENCE_S	60
+
+static socklen_t address(uint64_t key, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	/* the leading zero byte takes it out of the file system */
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			   (size_t)snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "gputune-%016llx",
+					    (unsigned long long)key));
+}
+
+int rt_local_listen(uint64_t key, int *ret_fd, struct gt_err *err)
+{
+	struct sockaddr_un to;
+	socklen_t len = address(key, &to);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r = 0;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&to, len) < 0 || listen(fd, RT_MAX_RANKS) < 0)
+		r = gt_fail_errno(err, errno, "cannot make a socket for the ranks of this host");
+	if (r && fd >= 0)
+		close(fd);
+	if (!r)
+		*ret_fd = fd;
+	return r;
+}
+
+union fds {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(sizeof(int) * (RT_MAX_RANKS + 1))];
+};
+
+static struct msghdr message(union fds *u, struct iovec *one, int n)
+{
+	return (struct msghdr){ .msg_iov = one, .msg_iovlen = 1, .msg_control = u,
+				.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n) };
+}
+
+static int give(int fd, const int *fds, int n, struct gt_err *err)
+{
+	char byte = 0;
+	struct iovec one = { &byte, 1 };
+	union fds u = { 0 };
+	struct msghdr m = message(&u, &one, n);
+
+	u.head.cmsg_level = SOL_SOCKET;
+	u.head.cmsg_type = SCM_RIGHTS;
+	u.head.cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
+	memcpy(CMSG_DATA(&u.head), fds, sizeof(int) * (size_t)n);
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == 1 ? 0 : gt_fail_errno(err, errno, "cannot hand memory to a rank of this host");
+}
+
+static bool is_ours(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
+}
+
+/* To every other rank that comes. */
+static int give_all(int listener, const int *fds, int n, int others, struct gt_err *err)
+{
+	double until = gt_now_s() + PATIENCE_S;
+	int r = 0;
+
+	while (!r && others) {
+		struct pollfd p = { .fd = listener, .events = POLLIN };
+		int left_ms = (int)((until - gt_now_s()) * 1000), fd;
+
+		if (left_ms <= 0)
+			return gt_fail(err, ETIMEDOUT, "%d ranks of this host have not come for %d s", others, PATIENCE_S);
+		if (poll(&p, 1, left_ms) <= 0)
+			continue;
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (is_ours(fd)) {
+			r = give(fd, fds, n, err);
+			others--;
+		}
+		close(fd);
+	}
+	return r;
+}
+
+static int take(uint64_t key, int *fds, int n, struct gt_err *err)
+{
+	struct sockaddr_un to;
+	socklen_t len = address(key, &to);
+	char byte;
+	struct iovec one = { &byte, 1 };
+	union fds u = { 0 };
+	struct msghdr m = message(&u, &one, n);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r = 0;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, len) < 0)
+		r = gt_fail_errno(err, errno, "cannot reach the first rank of this host");
+	else if (!is_ours(fd))
+		r = gt_fail(err, EPERM, "the first rank of this host is another user's");
+	else if (recvmsg(fd, &m, MSG_CMSG_CLOEXEC) != 1 || u.head.cmsg_len != CMSG_LEN(sizeof(int) * (size_t)n))
+		r = gt_fail(err, EPROTO, "the first rank of this host handed over no memory");
+	else
+		memcpy(fds, CMSG_DATA(&u.head), sizeof(int) * (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+static int make(int *fds, int n, size_t shm_bytes, struct gt_err *err)
+{
+	for (int i = 0; i < n; i++) {
+		fds[i] = memfd_create("gputune-rank", MFD_CLOEXEC);
+		if (fds[i] < 0 || (i == 0 && ftruncate(fds[i], (off_t)shm_bytes) < 0))
+			return gt_fail_errno(err, errno, "cannot make shared memory for %d ranks", n - 1);
+	}
+	return 0;
+}
+
+static size_t shm_size(int size)
+{
+	return sizeof(struct rt_shm) + (size_t)size * sizeof(struct rt_shm_rank);
+}
+
+static struct rt_comm *member(int rank, int size, const int *fds, struct rt_shm *shm)
+{
+	struct rt_comm *c = gt_xcalloc(1, sizeof(*c));
+
+	c->transport = &rt_transport_shm;
+	c->rank = rank;
+	c->size = size;
+	c->nodes = c->hosts = 1;
+	c->timeout_s = RT_TIMEOUT_S;
+	c->shm = shm;
+	for (int i = 0; i < size; i++) {
+		c->fd[i] = fds[i + 1];
+		c->weight[i] = 1.0f / (float)size;
+		c->world[i] = i;
+	}
+	return c;
+}
+
+int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm **ret, struct gt_err *err)
+{
+	int fds[RT_MAX_RANKS + 1], n = size + 1, r;
+	void *shm = MAP_FAILED;
+
+	for (int i = 0; i < n; i++)
+		fds[i] = -1;
+	r = rank ? take(key, fds, n, err) : make(fds, n, shm_size(size), err);
+	if (!r && !rank)
+		r = give_all(listener, fds, n, size - 1, err);
+	if (!r) {
+		shm = mmap(NULL, shm_size(size), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+		if (shm == MAP_FAILED)
+			r = gt_fail_errno(err, errno, "cannot map memory for %d ranks", size);
+	}
+	for (int i = 0; i < n; i++)
+		if (fds[i] >= 0 && (r || i == 0))
+			close(fds[i]);
+	if (!r)
+		*ret = member(rank, size, fds, shm);
+	return r;
+}
+
+void rt_local_leave(struct rt_comm *c)
+{
+	munmap(c->shm, shm_size(c->size));
+	for (int i = 0; i < c->size; i++)
+		close(c->fd[i]);
+	free(c);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks that mpirun started, on one host or on several. Those of a host share memory; the first of each host exchanges with its
+ * likes by MPI, so that each byte leaves a host once, however many ranks it has. On one host what comes back is the group over
+ * shared memory itself.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "lib/log.h"
+#include "runtime/comm/comm_priv.h"
+#include "runtime/comm/mpi_lib.h"
+
+/* ---- joining ---- */
+
+static struct rt_comm *flat_comm(const struct rt_mpi_lib *lib, rt_mpi_comm comm)
+{
+	struct rt_comm *c = gt_xcalloc(1, sizeof(*c));
+
+	c->transport = &rt_transport_mpi_flat;
+	c->lib = lib;
+	c->mpi_comm = comm;
+	c->timeout_s = RT_TIMEOUT_S;
+	lib->comm_rank(comm, &c->rank);
+	lib->comm_size(comm, &c->size);
+	c->hosts = c->nodes = c->size;
+	for (int i = 0; i < c->size && i < RT_MAX_RANKS; i++) {
+		c->weight[i] = 1.0f / (float)c->size;
+		c->world[i] = i;
+	}
+	return c;
+}
+
+static int gather_ints(struct rt_comm *c, int mine, int *ret, struct gt_err *err)
+{
+	double all[RT_MAX_RANKS];
+	int r = rt_comm_gather(c, mine, all, err);
+
+	for (int i = 0; !r && i < c->size; i++)
+		ret[i] = (int)all[i];
+	return r;
+}
+
+/* The group over shared memory of those ranks that MPI says are on this host. */
+static int join_host(struct rt_comm *world, struct rt_comm **ret, struct gt_err *err)
+{
+	const struct rt_mpi_lib *lib = world->lib;
+	uint64_t key = 0;
+	rt_mpi_comm here;
+	int rank, size, fd = -1, r = 0, at[RT_MAX_RANKS];
+
+	lib->comm_split_type(world->mpi_comm, RT_MPI_SHARED, world->rank, lib->no_info, &here);
+	lib->comm_rank(here, &rank);
+	lib->comm_size(here, &size);
+	if (rank == 0) {
+		if (getrandom(&key, sizeof(key), 0) != sizeof(key))
+			r = gt_fail_errno(err, errno, "cannot get a random number");
+		if (!r)
+			r = rt_local_listen(key, &fd, err);
+		key = r ? 0 : key;
+	}
+	lib->bcast(&key, sizeof(key), lib->byte, 0, here);
+	lib->comm_free(&here);
+	if (!r && !key)
+		r = gt_fail(err, ECONNREFUSED, "the first rank of this host could not begin");
+	if (!r)
+		r = rt_local_join(fd, key, rank, size, ret, err);
+	if (fd >= 0)
+		close(fd);
+	if (!r)
+		r = gather_ints(*ret, world->rank, at, err);
+	for (int i = 0; !r && i < size; i++)
+		(*ret)->world[i] = at[i];
+	return r;
+}
+
+/* Where mpirun has bound the ranks it stays so; where all may run everywhere each gets its share. */
+static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
+{
+	struct rt_place all[RT_MAX_RANKS], now;
+	int where[RT_MAX_RANKS], node[RT_MAX_RANKS], r = rt_place_now(&now, err);
+	bool same = true, apart = true, shared = false;
+
+	if (!r)
+		r = gather_ints(local, (int)(gt_hash64(&now.cpus, sizeof(now.cpus), 0) & 0x7fffffff), where, err);
+	for (int i = 1; !r && i < local->size; i++) {
+		same &= where[i] == where[0];
+		for (int k = 0; k < i; k++)
+			apart &= where[i] != where[k];
+	}
+	if (!r && same && !no_pin) {
+		r = rt_place_all(local->size, all, &shared, err);
+		now = r ? now : all[local->rank];
+		apart = !shared;
+	}
+	if (!r)
+		r = gather_ints(local, now.node, node, err);
+	if (r)
+		return r;
+	local->nodes = rt_place_index(node, local->size, local->node);
+	local->spin = apart;
+	if (!no_pin)
+		rt_place_put(local, &now);
+	return 0;
+}
+
+/* host[] of all ranks, and how many there are; nodes over all of them. */
+static int count_hosts(struct rt_comm *c, struct gt_err *err)
+{
+	int first[RT_MAX_RANKS], nodes[RT_MAX_RANKS], r = gather_ints(c->flat, c->local->world[0], first, err);
+
+	if (!r)
+		r = gather_ints(c->flat, c->local->rank ? 0 : c->local->nodes, nodes, err);
+	if (r)
+		return r;
+	c->hosts = rt_place_index(first, c->size, c->host);
+	c->nodes = 0;
+	for (int i = 0; i < c->size; i++)
+		c->nodes += nodes[i];
+	return 0;
+}
+
+static struct rt_comm *between_hosts(const struct rt_comm *c)
+{
+	const struct rt_mpi_lib *lib = c->lib;
+	bool first = c->local->rank == 0;
+	struct rt_comm *across;
+	rt_mpi_comm comm;
+
+	lib->comm_split(c->mpi_comm, first ? 0 : RT_MPI_UNDEFINED, c->rank, &comm);
+	if (!first)
+		return NULL;
+	across = flat_comm(lib, comm);
+	for (int i = 0, at = 0; i < c->size; i++) {
+		bool seen = false;
+
+		for (int k = 0; k < i; k++)
+			seen |= c->host[k] == c->host[i];
+		if (!seen)
+			across->world[at++] = i;
+	}
+	/* what they sum is weighted already */
+	for (int i = 0; i < across->size; i++)
+		across->weight[i] = 1;
+	across->spin = c->local->spin;
+	return across;
+}
+
+static int several_hosts(struct rt_comm *c, struct gt_err *err)
+{
+	char name[RT_MPI_NAME_MAX];
+	int len = 0;
+
+	c->across = between_hosts(c);
+	c->cpus = c->local->cpus;
+	c->spin = c->flat->spin = c->local->spin;
+	c->lib->processor_name(name, &len);
+	snprintf(c->place, sizeof(c->place), "%.50s%s%.*s", c->local->place, *c->local->place ? " of " : "",
+		 GT_MIN(len, 40), name);
+	return 0;
+}
+
+bool rt_mpi_started(void)
+{
+	return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+}
+
+int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err)
+{
+	const struct rt_mpi_lib *lib;
+	struct rt_comm *c;
+	int level = 0, r = rt_mpi_lib_open(&lib, err);
+
+	if (r)
+		return r;
+	lib->init_thread(NULL, NULL, RT_MPI_FUNNELED, &level);
+	c = flat_comm(lib, lib->world);
+	if (c->size > RT_MAX_RANKS || level < RT_MPI_FUNNELED)
+		r = gt_fail(err, EINVAL, "mpirun started %d ranks: at most %d, and an OpenMPI with threads, will do", c->size,
+			    RT_MAX_RANKS);
+	if (r)
+		return r; /* the process ends: the library cannot be joined twice */
+	c->flat = flat_comm(lib, lib->world);
+	c->transport = &rt_transport_mpi;
+	r = join_host(c->flat, &c->local, err);
+	if (!r)
+		r = place(c->local, no_pin, err);
+	if (!r)
+		r = count_hosts(c, err);
+	if (!r && c->hosts > 1)
+		r = several_hosts(c, err);
+	if (!r && c->hosts == 1) {
+		c->local->lib = lib;
+		free(c->flat);
+		*ret = c->local;
+		free(c);
+		return 0;
+	}
+	if (!r)
+		*ret = c;
+	return r;
+}
+
+void rt_comm_free(struct rt_comm *c)
+{
+	const struct rt_mpi_lib *lib = c ? c->lib : NULL;
+
+	if (!c)
+		return;
+	if (c->local) {
+		rt_local_leave(c->local);
+		free(c->across);
+		free(c->flat);
+		free(c);
+	} else if (lib) {
+		rt_local_leave(c);
+	} else {
+		free(c);
+	}
+	if (lib)
+		lib->finalize();
+}
+
+void rt_comm_abort(struct rt_comm *c, int status)
+{
+	if (c && c->lib)
+		c->lib->abort(c->lib->world, status);
+	_exit(status);
+}
+
+/* ---- collectives: up to the first rank of the host, across, down again ---- */
+
+struct parts {
+	struct rt_window here, there; /* views */
+	struct rt_coll up, across, down;
+	enum { UP, ACROSS, DOWN, DONE } stage;
+};
+
+static struct parts *of(const struct rt_coll *k)
+{
+	return k->request;
+}
+
+static int mpi_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
+{
+	int r;
+
+	w->local = gt_xcalloc(1, sizeof(*w->local));
+	r = rt_window_map(c->local, w->bytes, w->huge_pages, w->local, err);
+	if (r) {
+		free(w->local);
+		w->local = NULL;
+		return r;
+	}
+	w->huge_pages = w->local->huge_pages;
+	w->base = w->local->base;
+	for (int i = 0; i < c->local->size; i++)
+		w->peer[c->local->world[i]] = w->local->peer[i];
+	return 0;
+}
+
+static void mpi_unmap(struct rt_window *w)
+{
+	rt_window_unmap(w->local);
+	free(w->local);
+	w->local = NULL;
+}
+
+static int mpi_init(struct rt_coll *k, struct gt_err *err)
+{
+	struct rt_comm *c = k->window->comm;
+	struct parts *p = gt_xcalloc(1, sizeof(*p));
+	int r = 0;
+
+	k->request = p;
+	p->here = rt_window_local(k->window);
+	p->there = rt_window_across(k->window);
+	p->up = p->across = p->down = (struct rt_coll){ .kind = k->kind, .offset = k->offset, .n = k->n, .bytes = k->bytes,
+							.threads = k->threads };
+	p->up.window = p->down.window = &p->here;
+	p->across.window = &p->there;
+	p->up.kind = RT_HOST_SUM;
+	p->down.kind = RT_HOST_SHARE;
+	if (k->kind != RT_ALLREDUCE) {
+		p->there.comm = c->flat;
+		return rt_coll_init(&p->across, err);
+	}
+	r = rt_coll_init(&p->up, err);
+	if (!r)
+		r = rt_coll_init(&p->down, err);
+	if (!r && c->across)
+		r = rt_coll_init(&p->across, err);
+	return r;
+}
+
+static void mpi_clear(struct rt_coll *k)
+{
+	if (of(k) && of(k)->across.request)
+		rt_coll_clear(&of(k)->across);
+	free(of(k));
+	k->request = NULL;
+}
+
+static int mpi_start(struct rt_coll *k, struct gt_err *err)
+{
+	struct parts *p = of(k);
+
+	p->stage = k->kind == RT_ALLREDUCE ? UP : ACROSS;
+	return rt_coll_start(p->stage == UP ? &p->up : &p->across, err);
+}
+
+/* The part that is under way is done: begin the next. */
+static int next(struct rt_coll *k, struct gt_err *err)
+{
+	struct parts *p = of(k);
+
+	if (k->kind != RT_ALLREDUCE || p->stage == DOWN) {
+		p->stage = DONE;
+		return 0;
+	}
+	if (p->stage == UP && k->window->comm->across) {
+		p->stage = ACROSS;
+		return rt_coll_start(&p->across, err);
+	}
+	p->stage = DOWN;
+	return rt_coll_start(&p->down, err);
+}
+
+static struct rt_coll *under_way(struct parts *p)
+{
+	return p->stage == UP ? &p->up : p->stage == ACROSS ? &p->across : &p->down;
+}
+
+static int mpi_poll(struct rt_coll *k, struct gt_err *err)
+{
+	struct parts *p = of(k);
+
+	while (p->stage != DONE) {
+		int r = rt_coll_poll(under_way(p), err);
+
+		if (r > 0)
+			r = next(k, err) < 0 ? -EIO : 1;
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}
+
+static int mpi_wait(struct rt_coll *k, struct gt_err *err)
+{
+	struct parts *p = of(k);
+	int r = 0;
+
+	while (!r && p->stage != DONE) {
+		r = rt_coll_wait(under_way(p), err);
+		if (!r)
+			r = next(k, err);
+	}
+	return r;
+}
+
+static const void *mpi_from(const struct rt_coll *k, int rank)
+{
+	return rt_coll_from(&of(k)->across, rank);
+}
+
+static int mpi_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+{
+	return rt_comm_gather(c->flat, mine, ret, err);
+}
+
+const struct rt_transport rt_transport_mpi = {
+	.name = "mpi",
+	.map = mpi_map,
+	.unmap = mpi_unmap,
+	.init = mpi_init,
+	.clear = mpi_clear,
+	.start = mpi_start,
+	.poll = mpi_poll,
+	.wait = mpi_wait,
+	.from = mpi_from,
+	.gather = mpi_gather,
+};

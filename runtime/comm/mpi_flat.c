@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives between ranks that share nothing, over point-to-point messages: the library's own are free to sum in an order
+ * that differs between ranks, and make no progress of their own either.
+ *
+ * allreduce:            1 my part of everybody's floats comes to me, the others' parts of mine go to them
+ *                       2 the sum of my part, in order of ranks, goes to all, theirs come
+ * alltoall, allgather:  1
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "runtime/comm/comm_priv.h"
+#include "runtime/comm/mpi_lib.h"
+
+/* OpenMPI looks at its sockets at every eighth call only (opal_progress). */
+#define LOOKS	8
+
+struct flat {
+	rt_mpi_request *open; /* [2*size]: of what goes to rank i, of what comes from it */
+};
+
+static struct flat *of(const struct rt_coll *k)
+{
+	return k->request;
+}
+
+static int flat_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
+{
+	void *p = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return gt_fail_errno(err, errno, "cannot map %zu bytes", w->bytes);
+	w->huge_pages = w->huge_pages && madvise(p, w->bytes, MADV_HUGEPAGE) == 0;
+	w->base = w->peer[c->rank] = p;
+	return 0;
+}
+
+static void flat_unmap(struct rt_window *w)
+{
+	munmap(w->base, w->bytes);
+}
+
+/* What one rank sends to one other at most. */
+static size_t largest(const struct rt_coll *k)
+{
+	if (k->kind != RT_ALLREDUCE)
+		return k->bytes;
+	return (size_t)(k->n / k->window->comm->size + 32) * sizeof(float);
+}
+
+static int flat_init(struct rt_coll *k, struct gt_err *err)
+{
+	size_t size = (size_t)k->window->comm->size;
+	struct flat *f;
+
+	if (largest(k) > INT_MAX)
+		return gt_fail(err, EFBIG, "%zu bytes from rank to rank are more than a message can hold", largest(k));
+	f = gt_xcalloc(1, sizeof(*f));
+	f->open = gt_xcalloc(2 * size, sizeof(*f->open));
+	k->request = f;
+	k->received = malloc(GT_MAX(size * largest(k), 1u));
+	return k->received ? 0 : gt_fail(err, ENOMEM, "no memory for %zu bytes of %zu ranks", largest(k), size);
+}
+
+static void flat_clear(struct rt_coll *k)
+{
+	if (of(k))
+		free(of(k)->open);
+	free(k->request);
+	free(k->received);
+	k->request = k->received = NULL;
+}
+
+static char *mine(const struct rt_coll *k)
+{
+	return k->window->base + k->offset;
+}
+
+static char *received(const struct rt_coll *k, int rank)
+{
+	return (char *)k->received + (size_t)rank * largest(k);
+}
+
+/* Part of rank `rank` in bytes: where, how many. */
+static size_t part_of(const struct rt_coll *k, int rank, size_t *ret)
+{
+	int64_t lo, hi;
+
+	rt_part(0, k->n, k->window->comm->size, rank, &lo, &hi);
+	*ret = (size_t)(hi - lo) * sizeof(float);
+	return (size_t)lo * sizeof(float);
+}
+
+static void post(struct rt_coll *k, int rank, const void *out, size_t n_out, void *in, size_t n_in)
+{
+	const struct rt_comm *c = k->window->comm;
+	int tag = k->channel * 2 + k->stage - 1;
+
+	/* an error ends the job with the library's own words */
+	c->lib->irecv(in, (int)n_in, c->lib->byte, rank, tag, c->mpi_comm, &of(k)->open[2 * rank + 1]);
+	c->lib->isend(out, (int)n_out, c->lib->byte, rank, tag, c->mpi_comm, &of(k)->open[2 * rank]);
+}
+
+static int flat_start(struct rt_coll *k, struct gt_err *err)
+{
+	const struct rt_comm *c = k->window->comm;
+	size_t ours = 0, theirs = 0;
+
+	k->stage = 1;
+	if (k->kind == RT_ALLREDUCE)
+		part_of(k, c->rank, &ours);
+	for (int i = 0; i < c->size; i++) {
+		if (i == c->rank)
+			continue;
+		if (k->kind == RT_ALLREDUCE) {
+			size_t at = part_of(k, i, &theirs);
+
+			post(k, i, mine(k) + at, theirs, received(k, i), ours);
+		} else {
+			size_t at = k->kind == RT_ALLTOALL ? (size_t)i * k->bytes : 0;
+
+			post(k, i, mine(k) + at, k->bytes, received(k, i), k->bytes);
+		}
+	}
+	return 0;
+}
+
+/* First rank with which something is under way, -1: none. */
+static int open_with(const struct rt_coll *k)
+{
+	const struct rt_comm *c = k->window->comm;
+
+	for (int i = 0; i < 2 * c->size; i++) {
+		int done = 1;
+
+		if (i / 2 != c->rank)
+			c->lib->test(&of(k)->open[i], &done, NULL);
+		for (int more = LOOKS; !done && more > 0; more--)
+			c->lib->test(&of(k)->open[i], &done, NULL);
+		if (!done)
+			return i / 2;
+	}
+	return -1;
+}
+
+static void sum_mine(struct rt_coll *k)
+{
+	const struct rt_comm *c = k->window->comm;
+	float *x[RT_MAX_RANKS], *out;
+	size_t bytes = 0, at = part_of(k, c->rank, &bytes);
+
+	for (int i = 0; i < c->size; i++)
+		x[i] = (float *)(void *)(i == c->rank ? mine(k) + at : received(k, i));
+	out = x[c->rank];
+	rt_sum_ranks(&out, 1, x, c->weight, c->size, 0, (int64_t)(bytes / sizeof(float)), k->threads);
+	k->stage = 2;
+	for (int i = 0; i < c->size; i++) {
+		size_t theirs = 0, to = part_of(k, i, &theirs);
+
+		if (i != c->rank)
+			post(k, i, out, bytes, mine(k) + to, theirs);
+	}
+}
+
+static int flat_poll(struct rt_coll *k, struct gt_err *err)
+{
+	if (open_with(k) >= 0)
+		return 0;
+	if (k->kind != RT_ALLREDUCE || k->stage == 2)
+		return 1;
+	sum_mine(k);
+	return open_with(k) < 0;
+}
+
+/* Spin a little where every rank has a CPU, then look every few microseconds: nobody rings. */
+static int flat_wait(struct rt_coll *k, struct gt_err *err)
+{
+	const struct rt_comm *c = k->window->comm;
+	double until = gt_now_s() + c->timeout_s;
+
+	for (int round = 0;; round++) {
+		int r = flat_poll(k, err);
+
+		if (r)
+			return r < 0 ? r : 0;
+		if (c->spin && round < RT_SPINS) {
+			rt_pause_cpu();
+			continue;
+		}
+		if (gt_now_s() > until)
+			return gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", c->world[GT_MAX(open_with(k), 0)],
+				       c->timeout_s);
+		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+	}
+}
+
+static const void *flat_from(const struct rt_coll *k, int rank)
+{
+	if (rank != k->window->comm->rank)
+		return received(k, rank);
+	return mine(k) + (k->kind == RT_ALLTOALL ? (size_t)rank * k->bytes : 0);
+}
+
+static int flat_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+{
+	double until = gt_now_s() + c->timeout_s;
+	rt_mpi_request open;
+	int done = 0;
+
+	c->lib->iallgather(&mine, 1, c->lib->real, ret, 1, c->lib->real, c->mpi_comm, &open);
+	for (;;) {
+		c->lib->test(&open, &done, NULL);
+		if (done)
+			return 0;
+		/* who is missing cannot be told from outside; mpirun names those that died */
+		if (gt_now_s() > until)
+			return gt_fail(err, ETIMEDOUT, "a rank has not come for %g s", c->timeout_s);
+		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+	}
+}
+
+const struct rt_transport rt_transport_mpi_flat = {
+	.name = "mpi",
+	.map = flat_map,
+	.unmap = flat_unmap,
+	.init = flat_init,
+	.clear = flat_clear,
+	.start = flat_start,
+	.poll = flat_poll,
+	.wait = flat_wait,
+	.from = flat_from,
+	.gather = flat_gather,
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which CPUs the ranks of this host get. */
+#include <errno.h>
+#include <numa.h>
+#include <omp.h>
+#include <stdio.h>
+#include "lib/parse.h"
+#include "runtime/comm/comm_priv.h"
+
+struct cpu {
+	int id, node;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct cpu *x = a, *y = b;
+
+	return x->node != y->node ? x->node - y->node : x->id - y->id;
+}
+
+static int node_of(int cpu)
+{
+	int node = numa_available() < 0 ? 0 : numa_node_of_cpu(cpu);
+
+	return node < 0 ? 0 : node;
+}
+
+int rt_place_all(int ranks, struct rt_place *ret, bool *ret_shared, struct gt_err *err)
+{
+	struct cpu list[CPU_SETSIZE];
+	cpu_set_t all;
+	int n = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &all))
+			list[n++] = (struct cpu){ i, node_of(i) };
+	qsort(list, (size_t)n, sizeof(*list), by_node);
+	*ret_shared = n < ranks;
+	for (int r = 0; r < ranks; r++) {
+		int lo = n * r / ranks, hi = GT_MAX(n * (r + 1) / ranks, lo + 1);
+
+		CPU_ZERO(&ret[r].cpus);
+		for (int i = lo; i < hi; i++)
+			CPU_SET(list[i].id, &ret[r].cpus);
+		ret[r].n_cpus = hi - lo;
+		ret[r].node = list[lo].node;
+	}
+	return 0;
+}
+
+int rt_place_now(struct rt_place *ret, struct gt_err *err)
+{
+	struct rt_place p = { 0 };
+
+	if (sched_getaffinity(0, sizeof(p.cpus), &p.cpus) < 0)
+		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
+	p.n_cpus = CPU_COUNT(&p.cpus);
+	for (int i = CPU_SETSIZE - 1; i >= 0; i--)
+		p.node = CPU_ISSET(i, &p.cpus) ? node_of(i) : p.node;
+	*ret = p;
+	return 0;
+}
+
+int rt_place_index(const int *node, int ranks, int *ret)
+{
+	int nodes = 0;
+
+	for (int i = 0; i < ranks; i++) {
+		int k = 0;
+
+		while (k < i && node[k] != node[i])
+			k++;
+		ret[i] = k < i ? ret[k] : nodes++;
+	}
+	return nodes;
+}
+
+/* OpenMP may have fixed its places before the rank was put (OMP_PROC_BIND), for all ranks the same: each thread is put anew. */
+static void bind_threads(const cpu_set_t *cpus, int n)
+{
+	omp_set_num_threads(n);
+#pragma omp parallel num_threads(n)
+	sched_setaffinity(0, sizeof(*cpus), cpus);
+}
+
+void rt_place_put(struct rt_comm *c, const struct rt_place *p)
+{
+	gt_auto_set set = { 0 };
+	gt_autofree char *text = NULL;
+
+	sched_setaffinity(0, sizeof(p->cpus), &p->cpus);
+	bind_threads(&p->cpus, getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : p->n_cpus);
+	c->cpus = p->n_cpus;
+	for (unsigned i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &p->cpus))
+			gt_set_add(&set, i);
+	text = gt_set_format(&set);
+	snprintf(c->place, sizeof(c->place), "CPU %.60s of node %d", text, p->node);
+}
