@@ -75,6 +75,10 @@ def main():
     validate(known, "gpubench", "list")
     validate(known, "gpubench", "selftest", "--stats", "--trials", "200")
     with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "ladder.json")
+        tiny = [f"--train={w}" for w in ("--batch", "4", "--steps", "1", "--warmup", "1")]
+        done = tap.run("gpubench", "ladder", "precision", "--model", "mlp", "--rounds", "1", "-o", path, *tiny)
+        validate_file(known, "a measured ladder holds to its schema", path, done)
         path = os.path.join(scratch, "result.json")
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path)
         validate_file(known, "a result of gpubench run holds to its schema", path, done)

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What each technique of the runtime is worth on this host, how far the rest is from the host's limit, and what is left when
-another process takes a core.
+"""How far the runtime is from this host's limit, and what is left when another process takes a core.
 
-Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts ladder,stolen,limit] [--models gpt2-6x384,...] [--results DIR]
-The ladder starts with everything off and adds one technique per rung; rungs run in interleaved rounds of fresh processes.
-Samples go to DIR/ladder.json; DIR/cpu.md is made from that and from bench_torch.py's cpu.json. Parts that are not run keep
+Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts stolen,limit] [--results DIR]
+Samples go to DIR/runtime.json; DIR/cpu.md is made from that and from bench_torch.py's cpu.json. Parts that are not run keep
 their older figures. Wants a quiet host.
 """
 import argparse
@@ -26,36 +24,6 @@ MODELS = {
     "resnet20": ["resnet20", "--batch", "64", "--steps", "20", "--warmup", "3"],
     "mlp": ["mlp", "--batch", "256", "--steps", "60", "--warmup", "10"],
 }
-LADDER_MODELS = ("gpt2-6x384", "resnet20", "mlp")
-OFF = ["threads", "huge-pages", "assign", "fuse", "reuse", "early-update"]  # what the baseline lacks, in the order it comes back
-WORDS = {
-    "threads": "all threads", "huge-pages": "huge pages", "assign": "gradients assigned, not cleared and added to",
-    "fuse": "fusion", "reuse": "memory planned", "early-update": "updates inside the backward pass",
-}
-EXTRA = [  # on top of everything before; the last ones trade speed for memory
-    ("bf16 products", ["--amp", "bf16"]),
-    ("8-bit moments", ["--optimizer", "adamw8"]),
-    ("checkpointing, 4 segments", ["--checkpoint", "4"]),
-]
-MANY = [("4 batches per update", ["--accum", "4"]), ("clipping by global norm", ["--clip", "1"])]
-
-
-def rungs(model, threads):
-    """[(what was added, options)], cumulative."""
-    made = []
-    for i in range(len(OFF) + 1):
-        without = [name for name in OFF[i:] if name != "threads"]
-        options = ["--threads", "1" if i == 0 else str(threads)] + (["--without", ",".join(without)] if without else [])
-        made.append((f"+ {WORDS[OFF[i - 1]]}" if i else "baseline: one thread, everything off", options))
-    more = []
-    for name, options in EXTRA:
-        if name.startswith("8-bit") and not model.startswith("gpt2"):
-            continue  # the others train with SGD
-        more += options
-        made.append((f"+ {name}", ["--threads", str(threads)] + more))
-    for name, options in MANY:
-        made.append((f"all before bf16, and {name}", ["--threads", str(threads)] + options))
-    return made
 
 
 def launch(gpubench, model, options, env=None):
@@ -67,26 +35,6 @@ def launch(gpubench, model, options, env=None):
     keep = ("items_per_s", "unit", "planned_bytes", "max_rss_bytes", "median_step_s", "flops_per_step", "parameters", "peaks",
             "optimizer", "accum", "loss")
     return {k: doc[k] for k in keep if k in doc}
-
-
-def interleaved(gpubench, rounds, arms):
-    """arms: name -> (model, options, env). Returns name -> runs."""
-    runs = {name: [] for name in arms}
-    names = list(arms)
-    for i in range(rounds):
-        for name in names[i % len(names):] + names[: i % len(names)]:
-            runs[name].append(launch(gpubench, *arms[name]))
-            print(f"round {i + 1} {name}: {runs[name][-1]['items_per_s']:.1f} {runs[name][-1]['unit']}/s", flush=True)
-    return runs
-
-
-def ladder(a, threads):
-    result = {}
-    for model in a.models.split(","):
-        steps = rungs(model, threads)
-        runs = interleaved(a.gpubench, a.rounds, {name: (model, options) for name, options in steps})
-        result[model] = [{"rung": name, "options": options, "runs": runs[name]} for name, options in steps]
-    return result
 
 
 class Taken:
@@ -133,20 +81,6 @@ def median(runs, key):
     return statistics.median(r[key] for r in runs)
 
 
-def ladder_lines(data):
-    lines = ["", "## The ladder", "",
-             "One technique added per rung, everything before kept; medians of interleaved rounds, beside the baseline.", ""]
-    for model, steps in data["ladder"].items():
-        base = median(steps[0]["runs"], "items_per_s")
-        lines += [f"### {model}", "", f"`gpubench train {' '.join(MODELS[model])}`", "",
-                  "| rung | " + steps[0]["runs"][0]["unit"] + "/s | speed-up | planned memory |", "|---|---|---|---|"]
-        for s in steps:
-            rate = median(s["runs"], "items_per_s")
-            lines.append(f"| {s['rung']} | {rate:.0f} | {rate / base:.2f} | {median(s['runs'], 'planned_bytes') / 2**20:.0f} MiB |")
-        lines.append("")
-    return lines
-
-
 def stolen_lines(data):
     lines = ["", "## One core taken by another process", "",
              "A process that never sleeps sits on one of the cores. What is left of the undisturbed speed, with OpenMP's spinning",
@@ -187,14 +121,14 @@ def load(results, name):
 
 def render(results):
     """DIR/cpu.md from everything that has been measured."""
-    beside, data = load(results, "cpu.json"), load(results, "ladder.json")
+    beside, data = load(results, "cpu.json"), load(results, "runtime.json")
     text = bench_torch.table({k: beside[k] for k in bench_torch.JOBS if k in beside}).splitlines()
-    for part, lines in (("limit", limit_lines), ("ladder", ladder_lines), ("stolen", stolen_lines)):
+    for part, lines in (("limit", limit_lines), ("stolen", stolen_lines)):
         if part in data:
             text += lines(data)
     if data:
         text += ["", f"The parts below the first table: {data['date']}, {data['host']}, {data['rounds']} rounds, load before "
-                 f"{data['load_before']:.1f}. Made by `make bench-runtime` from ladder.json, which has every run."]
+                 f"{data['load_before']:.1f}. Made by `make bench-runtime` from runtime.json, which has every run."]
     with open(os.path.join(results, "cpu.md"), "w", encoding="utf-8") as f:
         f.write("\n".join(text) + "\n")
 
@@ -203,23 +137,22 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("gpubench")
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--parts", default="limit,ladder,stolen")
-    p.add_argument("--models", default=",".join(LADDER_MODELS), help="of the ladder")
+    p.add_argument("--parts", default="limit,stolen")
     p.add_argument("--results", default="bench/results")
     a = p.parse_args()
-    parts = {"limit": limit, "ladder": ladder, "stolen": stolen}
+    parts = {"limit": limit, "stolen": stolen}
     for given, known in ((a.parts, parts), (a.models, MODELS)):
         unknown = set(given.split(",")) - set(known)
         if unknown:
             sys.exit(f"no {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     os.makedirs(a.results, exist_ok=True)
-    data = load(a.results, "ladder.json")
+    data = load(a.results, "runtime.json")
     threads = len(os.sched_getaffinity(0))
     data.update(date=datetime.date.today().isoformat(), rounds=a.rounds, load_before=os.getloadavg()[0],
                 host=f"{bench_torch.cpu_name()}, {threads} CPUs, Linux {os.uname().release}")
     for part in a.parts.split(","):
         data[part] = parts[part](a, threads)
-        with open(os.path.join(a.results, "ladder.json"), "w", encoding="utf-8") as f:
+        with open(os.path.join(a.results, "runtime.json"), "w", encoding="utf-8") as f:
             json.dump(data, f, indent=1)
             f.write("\n")
         render(a.results)

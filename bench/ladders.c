@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each ladder climbs. A new one is one table here and one line in the list. */
+#include "bench/ladder.h"
+
+#define SMALL_GPT2 "gpt2", "--layers", "6", "--width", "384", "--heads", "6"
+
+static const struct bn_rung precision[] = {
+	{ .name = "FP32" },
+	{ .name = "TF32", .options = { "--amp", "tf32" }, .gpu_only = true },
+	{ .name = "AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = "AMP, fp16 with loss scaling", .options = { "--amp", "fp16" } },
+	{ .name = NULL },
+};
+
+static const struct bn_rung techniques[] = {
+	{ .name = "one thread, everything off",
+	  .options = { "--threads", "1", "--without", "huge-pages,assign,fuse,reuse,early-update" } },
+	{ .name = "+ all threads", .options = { "--without", "huge-pages,assign,fuse,reuse,early-update" } },
+	{ .name = "+ huge pages", .options = { "--without", "assign,fuse,reuse,early-update" } },
+	{ .name = "+ gradients assigned, not cleared and added to", .options = { "--without", "fuse,reuse,early-update" } },
+	{ .name = "+ fusion", .options = { "--without", "reuse,early-update" } },
+	{ .name = "+ memory planned", .options = { "--without", "early-update" } },
+	{ .name = "+ updates inside the backward pass" },
+	{ .name = "+ AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = "+ 8-bit moments", .options = { "--amp", "bf16", "--optimizer", "adamw8" } },
+	{ .name = "+ checkpointing, 4 segments",
+	  .options = { "--amp", "bf16", "--optimizer", "adamw8", "--checkpoint", "4" } },
+	{ .name = NULL },
+};
+
+static const struct bn_rung ranks[] = {
+	{ .name = "ranks, gradients reduced once backward has ended",
+	  .options = { "--ranks", "@ranks", "--batch", "@share", "--no-overlap" } },
+	{ .name = "DDP: buckets reduced during backward", .options = { "--ranks", "@ranks", "--batch", "@share" } },
+	{ .name = "DDP, gradients travel as bf16",
+	  .options = { "--ranks", "@ranks", "--batch", "@share", "--compress", "bf16" } },
+	{ .name = "DDP, PowerSGD of rank 1",
+	  .options = { "--ranks", "@ranks", "--batch", "@share", "--compress", "powersgd" } },
+	{ .name = "one process with all threads, for comparison" },
+	{ .name = NULL },
+};
+
+static const struct bn_rung accumulation[] = {
+	{ .name = "naive: each small batch is reduced and updated",
+	  .options = { "--ranks", "@ranks", "--batch", "2", "--no-overlap" } },
+	{ .name = "the same, overlapped", .options = { "--ranks", "@ranks", "--batch", "2" } },
+	{ .name = "4 batches per update: reduced once",
+	  .options = { "--ranks", "@ranks", "--batch", "2", "--accum", "4" } },
+	{ .name = "4 batches per update, AMP bf16",
+	  .options = { "--ranks", "@ranks", "--batch", "2", "--accum", "4", "--amp", "bf16" } },
+	{ .name = "one batch of four times the size, for its memory", .options = { "--ranks", "@ranks", "--batch", "8" } },
+	{ .name = NULL },
+};
+
+const struct bn_ladder bn_ladders[] = {
+	{ .id = "precision", .title = "FP32 to AMP", .rung = precision,
+	  .what = "Only the type that matrix products read differs.",
+	  .train = { SMALL_GPT2, "--batch", "4", "--seq", "256", "--steps", "5", "--warmup", "2" } },
+	{ .id = "techniques", .title = "Everything off to everything on", .rung = techniques,
+	  .what = "One technique added per rung, everything before kept; the last two trade speed for memory.",
+	  .train = { SMALL_GPT2, "--batch", "4", "--seq", "256", "--steps", "5", "--warmup", "2" } },
+	{ .id = "ranks", .title = "Data-parallel to DDP, overlapped and compressed", .rung = ranks, .batch = 16,
+	  .what = "The same batch over all ranks together; what differs is when and how gradients travel.",
+	  .train = { "gpt", "--batch", "16", "--steps", "24", "--warmup", "4" } },
+	{ .id = "accumulation", .title = "Gradient accumulation, naive to once per update", .rung = accumulation,
+	  .what = "Small batches as memory allows them; what differs is how often gradients are reduced and applied.",
+	  .train = { "gpt", "--steps", "24", "--warmup", "4" } },
+	{ .id = NULL },
+};

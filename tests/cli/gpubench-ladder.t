@@ -1,0 +1,63 @@
+A ladder is measured in tossed rounds of fresh processes; six rounds carry an interval.
+
+  $ set -o pipefail; tiny="--train=--batch --train=8 --train=--steps --train=2 --train=--warmup --train=1"
+  $ gpubench ladder precision --model mlp $tiny --rounds 6 --seed 5 -q -o l.json --markdown l.md --html l.html |
+  >   sed -E "1s/.*; (6 rounds[^;]*).*/\1/; /^load/d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//"
+  6 rounds in tossed order, seed 5
+  
+  FP32 to AMP (precision)
+  Only the type that matrix products read differs.
+  RUNG SAMPLES/S SPEED-UP 95% CI PLANNED PEAK
+  FP32
+  AMP, bf16
+  AMP, fp16 with loss scaling
+  
+  PLANNED: tensors of one rank. PEAK: resident memory of one rank at most.
+  $ python3 -c '
+  > import json; d = json.load(open("l.json")); l, = d["ladders"]
+  > print(d["schema"], l["id"], l["unit"], [r["name"] for r in l["rungs"]])
+  > for r in l["rungs"]: print(len(r["launches"]), sorted(x["round"] for x in r["launches"]), r["speedup_low"] <= r["speedup"] <= r["speedup_high"])
+  > print(l["rungs"][0]["speedup"], " ".join(l["rungs"][1]["command"]))'
+  gpubench-ladder/1 precision samples ['FP32', 'AMP, bf16', 'AMP, fp16 with loss scaling']
+  6 [0, 1, 2, 3, 4, 5] True
+  6 [0, 1, 2, 3, 4, 5] True
+  6 [0, 1, 2, 3, 4, 5] True
+  1.0 gpubench train mlp --batch 8 --steps 2 --warmup 1 --amp bf16
+  $ grep -c '^| ' l.md; grep -cE '\[[0-9.]+, [0-9.]+\\\]' l.md
+  5
+  2
+  $ grep -oE '<(script|link|img)[ >]' l.html | sort | uniq -c; grep -c 'class="whisker"' l.html
+        1 <script 
+  2
+
+Fewer rounds say what an interval needs; the words after --train come before those of the rung.
+
+  $ gpubench ladder precision --model mlp $tiny --rounds 1 -q | grep -c 'needs 6 rounds'
+  2
+
+A rung that fails is named, and so is a run that learned nothing.
+
+  $ gpubench ladder precision --model mlp --train=--layers --train=3 --rounds 1 -q | grep -c 'FP32: mlp takes no --layers'
+  1
+  [5]
+  $ gpubench ladder precision --model gpt $tiny --train=--lr --train=1e-30 --rounds 1 -q | grep -o 'FP32: the held-out'
+  FP32: the held-out
+  [6]
+
+Bad words are refused.
+
+  $ gpubench ladder nonsense
+  gpubench: no ladder is called "nonsense": precision, techniques, ranks and accumulation are
+  [64]
+  $ gpubench ladder --rounds 500
+  gpubench: --rounds takes at most 200
+  [64]
+  $ gpubench ladder --ranks 65
+  gpubench: --ranks takes at most 64
+  [64]
+  $ mkdir -p tree/proc tree/sys tree/etc; gpubench ladder --root tree
+  gpubench: measuring needs the live host; it cannot be done in the root tree
+  [64]
+  $ gpubench ladder precision --model mlp $tiny --rounds 1 -q -o nowhere/l.json
+  gpubench: cannot create nowhere/l.json: No such file or directory
+  [64]
