@@ -9,6 +9,7 @@
 #include "probe/check/check.h"
 #include "probe/gpuprobe.h"
 #include "probe/render.h"
+#include "probe/report.h"
 
 static const char *verdict_word(int exit_code)
 {
@@ -248,7 +249,8 @@ static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
 }
 
 static bool require_gpu;
-static const char *format, *output;
+static const char *format, *output, *baseline;
+static struct gt_strv allow;
 static const char *const formats[] = { "text", "json", "line", "markdown", "openmetrics", NULL };
 double pr_nvml_timeout_s;
 bool pr_ask_cuda;
@@ -257,6 +259,8 @@ static const struct gt_opt report_opts[] = {
 	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
 	{ 'f', "format", "FORMAT", "text, json, line (for monitoring), markdown or openmetrics", GT_OPT_CHOICE, &format, formats },
 	{ 'o', "output", "FILE", "write the report to FILE, whole or not at all; not for text", GT_OPT_STR, &output },
+	{ 0, "baseline", "FILE", "compare with what the host should be: a capture, a report or expectations", GT_OPT_STR, &baseline },
+	{ 0, "allow", "PATH", "with --baseline: a value that may differ, * for anything (repeatable)", GT_OPT_LIST, &allow },
 	PR_OPT_CUDA,
 	PR_OPT_DATA,
 	PR_OPT_NVML_TIMEOUT,
@@ -285,13 +289,17 @@ static int put_report(struct gt_cli *cli, const json_t *doc)
 	const char *form = format ? format : cli->json ? "json" : "text";
 	gt_auto_buf out = { 0 };
 
+	if (!strcmp(form, "text") && baseline) {
+		pr_baseline_print(doc, cli->quiet);
+		return 0;
+	}
 	if (!strcmp(form, "text")) {
 		print_text(doc, cli->verbose > 0, cli->quiet, cli->color);
 		return 0;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(renders); i++)
 		if (!strcmp(form, renders[i].format))
-			renders[i].render(doc, &out);
+			(baseline ? pr_baseline_line : renders[i].render)(doc, &out);
 	if (!strcmp(form, "json")) {
 		gt_autofree char *text = gt_json_text(doc);
 
@@ -300,6 +308,34 @@ static int put_report(struct gt_cli *cli, const json_t *doc)
 	if (output)
 		return gt_file_write(output, out.s, out.len, 0644, &cli->err);
 	fwrite(out.s, 1, out.len, stdout);
+	return 0;
+}
+
+int pr_report_of(struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
+{
+	struct pr_context c = { .fs = fs };
+	gt_auto(pr_host) *h = NULL;
+	gt_autofree struct pr_judged *j = NULL;
+	size_t n;
+	int r = pr_host_discover(fs, &(const struct pr_discover_opts){ 0 }, &h, err);
+
+	if (r < 0)
+		return r;
+	c.host = h;
+	n = pr_judge(&c, &j);
+	*ret = build(h, j, n, pr_exit_code(j, n));
+	return 0;
+}
+
+static int check_options(struct gt_cli *cli)
+{
+	if (output && !cli->json && (!format || !strcmp(format, "text")))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "--output needs --format json, line, markdown or openmetrics");
+	if (allow.n && !baseline)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--allow needs --baseline");
+	if (baseline && format && (!strcmp(format, "markdown") || !strcmp(format, "openmetrics")))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--baseline is given as text, json or line");
 	return 0;
 }
 
@@ -312,9 +348,9 @@ static int run_report(struct gt_cli *cli, int argc, char **argv)
 	size_t n;
 	int r, code;
 
-	if (output && !cli->json && (!format || !strcmp(format, "text")))
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "--output needs --format json, line, markdown or openmetrics");
+	r = check_options(cli);
+	if (r < 0)
+		return r;
 	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;
@@ -322,6 +358,16 @@ static int run_report(struct gt_cli *cli, int argc, char **argv)
 	n = pr_judge(&c, &j);
 	code = pr_exit_code(j, n);
 	doc = build(h, j, n, code);
+	if (baseline) {
+		json_t *compared = NULL;
+
+		r = pr_baseline_compare(doc, baseline, &allow, &compared, &cli->err);
+		if (r < 0)
+			return r;
+		json_decref(doc);
+		doc = compared;
+		code = (int)gt_json_get_int(doc, "exit_code", 3);
+	}
 	r = put_report(cli, doc);
 	return r < 0 ? r : code;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_BASELINE_PRIV_H
+#define PR_BASELINE_PRIV_H
+#include "probe/baseline/baseline.h"
+
+enum pr_grade { PR_GRADE_SAME, PR_GRADE_WARNING, PR_GRADE_CRITICAL, PR_GRADE_UNKNOWN };
+
+struct pr_comparison {
+	struct pr_values here;
+	const struct gt_strv *allow;
+	json_t *differences, *allowed;
+	size_t compared, counts[4];
+};
+
+void pr_baseline_start(struct pr_comparison *c, const json_t *here, const struct gt_strv *allow);
+/* One difference; here or expected NULL: it is not there. */
+void pr_baseline_differ(struct pr_comparison *c, enum pr_grade g, const char *path, const char *here,
+			const char *expected);
+/* The document; frees what the comparison holds. */
+json_t *pr_baseline_finish(struct pr_comparison *c, const char *kind);
+enum pr_grade pr_grade_of_check(const char *result);
+/* Is less of that value broken hardware? */
+bool pr_is_hardware(const char *path);
+#endif

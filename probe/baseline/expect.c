@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "probe/baseline/baseline.h"
+#include "probe/baseline/baseline_priv.h"
+
+/* ---- against expectations ------------------------------------------------------------------------------------- */
+
+struct expectation {
+	char *path, *value;
+	const char *op;
+};
+
+static int parse_expectation(char *line, struct expectation *ret)
+{
+	static const char *const operators[] = {">=", "<=", "!=", "=", ">", "<"};
+	char *at = strpbrk(line, "<>=!");
+
+	*ret = (struct expectation){0};
+	for (size_t i = 0; at && i < GT_ARRAY_SIZE(operators) && !ret->op; i++)
+		if (gt_starts_with(at, operators[i]))
+			ret->op = operators[i];
+	if (!ret->op)
+		return -EINVAL;
+	ret->value = gt_strip(at + strlen(ret->op));
+	*at = '\0';
+	ret->path = gt_strip(line);
+	return *ret->path && *ret->value && !strpbrk(ret->path, " \t") ? 0 : -EINVAL;
+}
+
+/* 1 met, 0 not, -EINVAL: the two cannot be ordered. */
+static int meets(const struct pr_value *v, const struct expectation *e)
+{
+	double x = strtod(v->text, NULL), y;
+	uint64_t bytes;
+
+	if (!strcmp(e->op, "=") || !strcmp(e->op, "!="))
+		return pr_glob(e->value, v->text) == (*e->op == '=');
+	if (gt_parse_double(e->value, &y) < 0) {
+		if (gt_parse_size(e->value, &bytes) < 0) {
+			int order = gt_version_cmp(v->text, e->value);
+
+			if (!strchr("0123456789", *v->text) || !strchr("0123456789", *e->value))
+				return -EINVAL;
+			return *e->op == '>' ? order > 0 || (e->op[1] && !order) : order < 0 || (e->op[1] && !order);
+		}
+		y = (double)bytes;
+	}
+	if (!v->number) {
+		int order = gt_version_cmp(v->text, e->value);
+
+		return *e->op == '>' ? order > 0 || (e->op[1] && !order) : order < 0 || (e->op[1] && !order);
+	}
+	return *e->op == '>' ? x > y || (e->op[1] && x == y) : x < y || (e->op[1] && x == y);
+}
+
+/* "gpus[*].name" where no GPU is there at all is a missing device; "gpsu" is a mistake in the file. */
+static bool is_known_list(const struct pr_values *v, const char *path)
+{
+	gt_autofree char *list = gt_xstrndup(path, strcspn(path, "["));
+
+	return strchr(path, '[') && pr_values_find(v, list);
+}
+
+static int expect(struct pr_comparison *c, const struct expectation *e, const char *where, unsigned line,
+		  struct gt_err *err)
+{
+	gt_autofree char *expected =
+		gt_xasprintf("%s%s%s", strcmp(e->op, "=") ? e->op : "", strcmp(e->op, "=") ? " " : "", e->value);
+	enum pr_grade g = pr_is_hardware(e->path) || pr_glob("gpus*", e->path) ? PR_GRADE_CRITICAL : PR_GRADE_WARNING;
+	size_t seen = 0;
+
+	for (size_t i = 0; i < c->here.n; i++) {
+		const struct pr_value *v = &c->here.v[i];
+		int met;
+
+		if (!pr_glob(e->path, v->path) || (strchr(e->path, '*') && v->count))
+			continue;
+		seen++;
+		c->compared++;
+		met = v->state ? 0 : meets(v, e);
+		if (met < 0)
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s:%u: %s is '%s', which is not more or less than '%s'", where, line,
+					    v->path, v->text, e->value);
+		if (!met)
+			pr_baseline_differ(c, v->state ? PR_GRADE_UNKNOWN : g, v->path, v->text, expected);
+	}
+	if (!seen && !is_known_list(&c->here, e->path))
+		return gt_fail_exit(
+			err, GT_EXIT_USAGE, EINVAL,
+			"%s:%u: no report has a value '%s'; gpuprobe --json shows what it has, under \"host\"", where,
+			line, e->path);
+	if (!seen)
+		pr_baseline_differ(c, g, e->path, NULL, expected);
+	return 0;
+}
+
+struct ini {
+	struct pr_comparison *c;
+	struct gt_strv *allow;
+	const char *name;
+	enum { TOP, EXPECT, ALLOW } section;
+	bool apply;           /* the second time: [allow] may stand below [expect] */
+	struct gt_strv named; /* paths of which something is expected */
+};
+
+static int take_line(struct ini *ini, char *line, unsigned number, struct gt_err *err)
+{
+	gt_autofree char *whole = gt_xstrdup(line);
+	struct expectation e;
+
+	if (!*line || *line == '#')
+		return 0;
+	if (*line == '[') {
+		ini->section = !strcmp(line, "[expect]") ? EXPECT : !strcmp(line, "[allow]") ? ALLOW : TOP;
+		return ini->section ? 0
+				    : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+						   "%s:%u: the sections are [expect] and [allow], not %.80s", ini->name,
+						   number, line);
+	}
+	if (ini->section == ALLOW && !strpbrk(line, " \t=")) {
+		if (!ini->apply)
+			gt_strv_add(ini->allow, line);
+		return 0;
+	}
+	if (ini->section != EXPECT || parse_expectation(line, &e) < 0)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s:%u: expected %s, not '%.80s'", ini->name, number,
+				    ini->section == ALLOW    ? "the pattern of a path"
+				    : ini->section == EXPECT ? "PATH OPERATOR VALUE with one of = != >= <= > <"
+							     : "a section, [expect] or [allow]",
+				    whole);
+	gt_strv_add(&ini->named, e.path);
+	return ini->apply ? expect(ini->c, &e, ini->name, number, err) : 0;
+}
+
+static int take_lines(struct ini *ini, const char *text, struct gt_err *err)
+{
+	unsigned number = 1;
+	int r = 0;
+
+	ini->section = TOP;
+	for (text += strcspn(text, "\n"); r >= 0 && *text; text += strcspn(text, "\n")) {
+		gt_autofree char *line = gt_xstrndup(text + 1, strcspn(text + 1, "\n"));
+
+		text++;
+		r = take_line(ini, gt_strip(line), ++number, err);
+	}
+	return r;
+}
+
+static bool is_named(const struct ini *ini, const char *path)
+{
+	for (size_t i = 0; i < ini->named.n; i++)
+		if (pr_glob(ini->named.v[i], path))
+			return true;
+	return false;
+}
+
+int pr_baseline_expect(const json_t *report, const char *text, const char *name, const struct gt_strv *allow,
+		       json_t **ret, struct gt_err *err)
+{
+	struct pr_comparison c;
+	gt_auto_strv all = {0};
+	gt_auto_json *doc = NULL;
+	struct ini ini = {.c = &c, .allow = &all, .name = name};
+	int r;
+
+	for (size_t i = 0; i < allow->n; i++)
+		gt_strv_add(&all, allow->v[i]);
+	pr_baseline_start(&c, report, &all);
+	r = take_lines(&ini, text, err);
+	ini.apply = true;
+	if (r >= 0)
+		r = take_lines(&ini, text, err);
+	for (size_t i = 0; r >= 0 && i < c.here.n;
+	     i++) { /* a finding is none that anybody expects, unless he says so */
+		const char *path = c.here.v[i].path;
+		enum pr_grade g = gt_starts_with(path, "check.") ? pr_grade_of_check(c.here.v[i].text) : PR_GRADE_SAME;
+
+		if ((g == PR_GRADE_WARNING || g == PR_GRADE_CRITICAL) && !is_named(&ini, path))
+			pr_baseline_differ(&c, g, c.here.v[i].path, c.here.v[i].text, "pass");
+	}
+	gt_strv_clear(&ini.named);
+	doc = pr_baseline_finish(&c, "expectations");
+	if (r >= 0)
+		*ret = gt_take(doc);
+	return r;
+}

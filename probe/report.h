@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_REPORT_H
+#define PR_REPORT_H
+/* The report as a document, and its comparison with a baseline. */
+#include "lib/buf.h"
+#include "lib/fsroot.h"
+#include "lib/json.h"
+
+/* gpuprobe/1 of a host that is not this one. */
+int pr_report_of(struct gt_fsroot *fs, json_t **ret, struct gt_err *err);
+/* gpuprobe-baseline/1: a report against the baseline in a file ("-": standard input), whichever kind it is. */
+int pr_baseline_compare(const json_t *here, const char *name, const struct gt_strv *allow, json_t **ret,
+			struct gt_err *err);
+void pr_baseline_line(const json_t *doc, struct gt_buf *out);
+void pr_baseline_print(const json_t *doc, bool quiet);
+#endif
