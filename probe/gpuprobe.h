@@ -8,6 +8,9 @@
 extern double pr_nvml_timeout_s;
 #define PR_OPT_NVML_TIMEOUT                                                                                            \
 	{ 0, "nvml-timeout", "SECONDS", "give up on a driver that does not answer (10)", GT_OPT_REAL, &pr_nvml_timeout_s }
+/* --no-nvml, for the same. */
+extern bool pr_no_nvml;
+#define PR_OPT_NO_NVML { 0, "no-nvml", NULL, "do not ask the driver", GT_OPT_FLAG, &pr_no_nvml }
 /* --cuda, for the commands that may start it. */
 extern bool pr_ask_cuda;
 #define PR_OPT_CUDA                                                                                                    \

@@ -77,6 +77,10 @@ void pr_host_free(struct pr_host *h)
 	gt_set_clear(&h->cpu.isolated);
 	gt_set_clear(&h->cpu.efficiency);
 	free(h->cpu.cpu);
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		free(h->gpu[i].nvlink);
+		free(h->gpu[i].ancestor);
+	}
 	free(h->node);
 	free(h->pci);
 	free(h->gpu);
@@ -84,6 +88,7 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->nvidia.toolkits);
 	gt_strv_clear(&h->contradictions);
 	gt_strv_clear(&h->rdma);
+	gt_strv_clear(&h->rdma_pci);
 	for (size_t i = 0; i < h->n_pyenv; i++)
 		pr_pyenv_clear(&h->pyenv[i]);
 	for (size_t i = 0; i < h->n_imported; i++)

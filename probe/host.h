@@ -47,10 +47,11 @@ struct pr_pci {
 	unsigned vendor, device, class_code; /* class_code: 24 bits, 0x030200 is a 3D controller */
 	struct pr_str driver;
 	struct pr_num numa_node; /* absent when the kernel says -1 */
-	struct pr_str local_cpulist, link_speed, max_link_speed;
+	struct pr_str local_cpulist, link_speed, max_link_speed, parent_max_speed;
 	struct pr_num link_width, max_link_width, parent_max_width;
 	struct pr_num bar1_bytes; /* of the second memory window, the one for the GPU's memory */
 	struct pr_num iommu_group; /* devices of one group cannot be told apart by the IOMMU */
+	bool virtual_function; /* a part of another function that is here, too (SR-IOV) */
 	const char *path; /* in /sys/devices, for the way between two devices */
 };
 
@@ -73,6 +74,18 @@ struct pr_gpu {
 	struct pr_num remap_pending, remap_failure, retired_pending;
 	struct pr_num fabric_state;			/* NVML: 0 none, 1 not started, 2 in progress, 3 done */
 	struct pr_num nvlinks, nvlinks_down;
+	struct pr_num index;				/* NVML's, by which programs name it */
+	struct pr_str cpu_affinity, memory_affinity;	/* lists of CPUs and nodes that NVML calls near */
+	struct pr_nvlink {
+		const char *to, *kind; /* address of the other end; "gpu", "switch", "npu" or "unknown" */
+		int links;	       /* that are up */
+	} *nvlink;
+	size_t n_nvlink;
+	struct pr_ancestor {
+		const char *to; /* another GPU */
+		int level;	/* NVML: 0 same board, 10 PIX, 20 PXB, 30 PHB, 40 NODE, 50 SYS */
+	} *ancestor;
+	size_t n_ancestor;
 };
 
 /* A package of the distribution that matters here. */
@@ -88,13 +101,13 @@ struct pr_xid {
 };
 
 struct pr_block {
-	const char *name;
+	const char *name, *pci; /* pci: address of its controller, NULL if it has none */
 	struct pr_num rotational, read_ahead_kb, size_bytes, numa_node;
 	struct pr_str model, scheduler; /* scheduler: the whole choice line */
 };
 
 struct pr_net {
-	const char *name;
+	const char *name, *pci; /* pci: its address, NULL if it is on another bus */
 	struct pr_num speed_mbit, numa_node;
 	struct pr_str driver;
 };
@@ -180,7 +193,8 @@ struct pr_host {
 	size_t n_block;
 	struct pr_net *net;
 	size_t n_net;
-	struct gt_strv rdma; /* InfiniBand and RoCE devices: "mlx5_0" */
+	struct gt_strv rdma;	 /* InfiniBand and RoCE devices: "mlx5_0" */
+	struct gt_strv rdma_pci; /* their addresses, in the same order; "" if not known */
 	struct pr_cpufreq *cpufreq;
 	size_t n_cpufreq;
 	struct pr_package *package; /* of dpkg, those that matter here */

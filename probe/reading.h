@@ -50,6 +50,10 @@ struct pr_gpu_field {
 extern const struct pr_gpu_field pr_gpu_numbers[];
 extern const size_t pr_n_gpu_numbers;
 struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i);
+/* NVML's answer to everything that discovery asks, from the library itself: only for a child that may hang or die. */
+json_t *pr_nvml_ask(void);
+/* NVML's "00000000:3B:00.0" as sysfs writes it, in place: "0000:3b:00.0". size: of the buffer. */
+void pr_sysfs_address(char *address, size_t size);
 /* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
 #define PR_LDCACHE	"/etc/ld.so.cache"

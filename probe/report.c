@@ -253,7 +253,7 @@ static const char *format, *output, *baseline;
 static struct gt_strv allow;
 static const char *const formats[] = { "text", "json", "line", "markdown", "openmetrics", NULL };
 double pr_nvml_timeout_s;
-bool pr_ask_cuda;
+bool pr_no_nvml, pr_ask_cuda;
 const char *pr_data_dir;
 static const struct gt_opt report_opts[] = {
 	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
@@ -264,13 +264,14 @@ static const struct gt_opt report_opts[] = {
 	{ 0, "allow", "PATH", "with --baseline: a value that may differ, * for anything (repeatable)", GT_OPT_LIST, &allow },
 	PR_OPT_CUDA,
 	PR_OPT_DATA,
+	PR_OPT_NO_NVML,
 	PR_OPT_NVML_TIMEOUT,
 	{ 0 },
 };
 
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 {
-	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s, .cuda = pr_ask_cuda, .data = pr_data_dir };
+	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s, .cuda = pr_ask_cuda, .data = pr_data_dir, .no_nvml = pr_no_nvml };
 
 	if (pr_data_dir && *pr_data_dir != '/')
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--data needs an absolute path, not '%s'", pr_data_dir);

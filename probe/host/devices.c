@@ -3,6 +3,23 @@
 #include <string.h>
 #include "probe/reading.h"
 
+/* The address of the PCI device that a link leads to, through or to the end; NULL if there is none on the way. */
+static const char *pci_behind(struct gt_fsroot *fs, struct pr_host *h, const char *link)
+{
+	gt_autofree char *real = NULL;
+	const char *found = NULL;
+
+	if (gt_fs_realpath(fs, link, &real) < 0)
+		return NULL;
+	for (size_t i = 0; i < h->n_pci; i++) {
+		const char *at = strstr(real, h->pci[i].address);
+
+		if (at && at[-1] == '/' && (at[12] == '/' || !at[12]) && (!found || strstr(at, found) == NULL))
+			found = h->pci[i].address;
+	}
+	return found;
+}
+
 static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	struct pr_block *b = &h->block[h->n_block];
@@ -19,6 +36,7 @@ static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	b->numa_node = pr_read_node(fs, "/sys/block/%s/device/numa_node", name);
 	if (b->numa_node.state == PR_ABSENT) /* for NVMe it is the controller's */
 		b->numa_node = pr_read_node(fs, "/sys/block/%s/device/device/numa_node", name);
+	b->pci = pci_behind(fs, h, device);
 	sectors = pr_read_num(fs, "/sys/block/%s/size", name);
 	b->size_bytes = pr_has(sectors) ? pr_value(sectors.v * 512) : sectors;
 	h->n_block++;
@@ -34,6 +52,7 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	if (!gt_fs_exists(fs, device)) /* lo, bridges, veth */
 		return;
 	n->name = pr_keep(h, name);
+	n->pci = pci_behind(fs, h, device);
 	n->speed_mbit = pr_read_num(fs, "/sys/class/net/%s/speed", name);
 	if (n->speed_mbit.state != PR_PRESENT || n->speed_mbit.v <= 0) /* link down, or a virtual card */
 		n->speed_mbit = (struct pr_num){ PR_UNKNOWN, 0 };
@@ -63,7 +82,12 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *path = gt_xasprintf("/sys/class/infiniband/%s", names.v[i]);
 
-		if (gt_fs_exists(fs, path)) /* a capture keeps only what was looked at */
+		if (gt_fs_exists(fs, path)) { /* a capture keeps only what was looked at */
+			gt_autofree char *device = gt_xasprintf("%s/device", path);
+			const char *pci = pci_behind(fs, h, device);
+
 			gt_strv_add(&h->rdma, names.v[i]);
+			gt_strv_add(&h->rdma_pci, pci ? pci : "");
+		}
 	}
 }

@@ -46,6 +46,11 @@ struct nvml {
 	int (*retired)(nvml_device, int *);
 	int (*fabric)(nvml_device, struct nvml_fabric *);
 	int (*nvlink)(nvml_device, unsigned, int *);
+	int (*nvlink_kind)(nvml_device, unsigned, int *);
+	int (*nvlink_to)(nvml_device, unsigned, struct nvml_pci_info *);
+	int (*ancestor)(nvml_device, nvml_device, int *);
+	int (*cpu_affinity)(nvml_device, unsigned, unsigned long *);
+	int (*memory_affinity)(nvml_device, unsigned, unsigned long *, int);
 	int (*p2p)(nvml_device, nvml_device, int, int *);
 	int (*driver)(char *, unsigned);
 	int (*cuda)(int *);
@@ -70,6 +75,11 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(nvml, retired, nvmlDeviceGetRetiredPagesPendingStatus),
 	GT_DLSYM_OPT(nvml, fabric, nvmlDeviceGetGpuFabricInfo),
 	GT_DLSYM_OPT(nvml, nvlink, nvmlDeviceGetNvLinkState),
+	GT_DLSYM_OPT(nvml, nvlink_kind, nvmlDeviceGetNvLinkRemoteDeviceType),
+	GT_DLSYM_OPT(nvml, nvlink_to, nvmlDeviceGetNvLinkRemotePciInfo_v2),
+	GT_DLSYM_OPT(nvml, ancestor, nvmlDeviceGetTopologyCommonAncestor),
+	GT_DLSYM_OPT(nvml, cpu_affinity, nvmlDeviceGetCpuAffinity),
+	GT_DLSYM_OPT(nvml, memory_affinity, nvmlDeviceGetMemoryAffinity),
 	GT_DLSYM_OPT(nvml, p2p, nvmlDeviceGetP2PStatus),
 	GT_DLSYM(nvml, driver, nvmlSystemGetDriverVersion),
 	GT_DLSYM_OPT(nvml, cuda, nvmlSystemGetCudaDriverVersion_v2),
@@ -95,19 +105,85 @@ static unsigned count_instances(const struct nvml *n, nvml_device dev)
 	return found;
 }
 
+/* One more link that leads there. */
+static void count_link(const struct nvml *n, nvml_device dev, unsigned i, json_t *list)
+{
+	static const char *const kinds[] = { "gpu", "npu", "switch" };
+	struct nvml_pci_info pci = { 0 };
+	const char *kind = "unknown";
+	json_t *l;
+	size_t k;
+	int type;
+
+	if (n->nvlink_kind && !n->nvlink_kind(dev, i, &type) && type >= 0 && type < (int)GT_ARRAY_SIZE(kinds))
+		kind = kinds[type];
+	if (n->nvlink_to && !n->nvlink_to(dev, i, &pci))
+		pr_sysfs_address(pci.address, sizeof(pci.address));
+	json_array_foreach(list, k, l)
+		if (!strcmp(gt_json_get_str(l, "to", ""), pci.address) && !strcmp(gt_json_get_str(l, "kind", ""), kind)) {
+			put(l, "links", gt_json_get_int(l, "links", 0) + 1);
+			return;
+		}
+	json_array_append_new(list, json_pack("{s:o, s:s, s:i}", "to", gt_json_str(pci.address), "kind", kind, "links", 1));
+}
+
 static void ask_links(const struct nvml *n, nvml_device dev, json_t *d)
 {
+	json_t *list = json_array();
 	int links = 0, down = 0, on;
 
 	for (unsigned i = 0; n->nvlink && i < 18; i++)
 		if (!n->nvlink(dev, i, &on)) {
 			links++;
 			down += !on;
+			if (on)
+				count_link(n, dev, i, list);
 		}
 	if (links) {
 		put(d, "nvlinks", links);
 		put(d, "nvlinks_down", down);
+		json_object_set(d, "nvlink", list);
 	}
+	json_decref(list);
+}
+
+/* A mask of NVML's as a list: "0-15,32-47". */
+static json_t *list_of(const unsigned long *mask, size_t n)
+{
+	gt_auto_set set = { 0 };
+	gt_autofree char *text = NULL;
+
+	for (size_t i = 0; i < n * 8 * sizeof(*mask); i++)
+		if (mask[i / (8 * sizeof(*mask))] >> i % (8 * sizeof(*mask)) & 1)
+			gt_set_add(&set, (unsigned)i);
+	text = gt_set_format(&set);
+	return gt_json_str(text);
+}
+
+/* Where NVML sees the card: its CPUs, its node, and how far the other cards are. */
+static void ask_place(const struct nvml *n, nvml_device dev, unsigned i, unsigned count, json_t *d)
+{
+	unsigned long cpus[64] = { 0 }, nodes[16] = { 0 };
+	json_t *ancestors = json_array();
+
+	put(d, "index", i);
+	if (n->cpu_affinity && !n->cpu_affinity(dev, GT_ARRAY_SIZE(cpus), cpus))
+		json_object_set_new(d, "cpu_affinity", list_of(cpus, GT_ARRAY_SIZE(cpus)));
+	if (n->memory_affinity && !n->memory_affinity(dev, GT_ARRAY_SIZE(nodes), nodes, 0))
+		json_object_set_new(d, "memory_affinity", list_of(nodes, GT_ARRAY_SIZE(nodes)));
+	for (unsigned k = 0; n->ancestor && n->pci && k < count; k++) {
+		struct nvml_pci_info pci = { 0 };
+		nvml_device other;
+		int level;
+
+		if (k == i || n->handle(k, &other) || n->pci(other, &pci) || n->ancestor(dev, other, &level))
+			continue;
+		pr_sysfs_address(pci.address, sizeof(pci.address));
+		json_array_append_new(ancestors, json_pack("{s:o, s:i}", "to", gt_json_str(pci.address), "level", level));
+	}
+	if (json_array_size(ancestors))
+		json_object_set(d, "ancestors", ancestors);
+	json_decref(ancestors);
 }
 
 /* Each fails on cards that have no such thing: then nothing is said. */
@@ -153,7 +229,7 @@ static void ask_p2p(const struct nvml *n, unsigned count, json_t *doc)
 		put(doc, "p2p_status", worst);
 }
 
-static json_t *ask_device(const struct nvml *n, unsigned i)
+static json_t *ask_device(const struct nvml *n, unsigned i, unsigned count)
 {
 	json_t *d = json_object();
 	struct nvml_pci_info pci = { 0 };
@@ -184,6 +260,7 @@ static json_t *ask_device(const struct nvml *n, unsigned i)
 			put(d, "mig_instances", count_instances(n, dev));
 	}
 	ask_health(n, dev, d);
+	ask_place(n, dev, i, count, d);
 	return d;
 }
 
@@ -207,23 +284,27 @@ static json_t *ask_all(const struct nvml *n)
 	if (!n->count(&count))
 		json_object_set_new(doc, "count", json_integer(count));
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(gpus, ask_device(n, i));
+		json_array_append_new(gpus, ask_device(n, i, count));
 	ask_p2p(n, count, doc);
 	return doc;
 }
 
-static int child(void *arg, struct gt_err *err)
+json_t *pr_nvml_ask(void)
 {
 	static const char *const names[] = { "libnvidia-ml.so.1", NULL };
 	struct gt_err why = { 0 };
 	struct nvml n = { 0 };
-	json_t *doc;
 	void *handle;
 
 	if (gt_dl_open(names, syms, GT_ARRAY_SIZE(syms), &n, &handle, &why) < 0)
-		doc = json_pack("{s:b,s:s}", "no_library", 1, "error", why.msg);
-	else
-		doc = ask_all(&n);
+		return json_pack("{s:b,s:s}", "no_library", 1, "error", why.msg);
+	return ask_all(&n);
+}
+
+static int child(void *arg, struct gt_err *err)
+{
+	gt_auto_json *doc = pr_nvml_ask();
+
 	gt_json_print(stdout, doc);
 	fflush(stdout);
 	return 0;
@@ -239,12 +320,24 @@ static bool same_address(const char *nvml, const char *sysfs)
 	return n >= m ? !strcasecmp(nvml + n - m, sysfs) : !strcasecmp(nvml, sysfs + m - n);
 }
 
+void pr_sysfs_address(char *address, size_t size)
+{
+	size_t len = strnlen(address, size - 1);
+
+	address[len] = '\0';
+	for (char *p = address; *p; p++)
+		*p = *p >= 'A' && *p <= 'F' ? (char)(*p + 'a' - 'A') : *p;
+	if (len == 16 && !strncmp(address, "0000", 4))
+		memmove(address, address + 4, 13);
+}
+
 /* The numbers of a device: its key in the fact, its place in the host. */
 const struct pr_gpu_field pr_gpu_numbers[] = {
 #define NUMBER(member)	{ #member, offsetof(struct pr_gpu, member) }
 	NUMBER(memory_bytes),  NUMBER(persistence),   NUMBER(arch),	      NUMBER(mig),	     NUMBER(mig_pending),
 	NUMBER(mig_instances), NUMBER(compute_mode),  NUMBER(bar1_bytes),     NUMBER(clock_reasons), NUMBER(remap_pending),
 	NUMBER(remap_failure), NUMBER(retired_pending), NUMBER(fabric_state), NUMBER(nvlinks),	     NUMBER(nvlinks_down),
+	NUMBER(index),
 #undef NUMBER
 };
 const size_t pr_n_gpu_numbers = GT_ARRAY_SIZE(pr_gpu_numbers);
@@ -252,6 +345,31 @@ const size_t pr_n_gpu_numbers = GT_ARRAY_SIZE(pr_gpu_numbers);
 struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i)
 {
 	return (struct pr_num *)((char *)g + pr_gpu_numbers[i].offset);
+}
+
+#define ENDS_MAX 512 /* of links and of cards, whatever a captured host says */
+
+static void take_ways(struct pr_host *h, struct pr_gpu *g, const json_t *d)
+{
+	const json_t *links = json_object_get(d, "nvlink"), *ancestors = json_object_get(d, "ancestors"), *l;
+	size_t i;
+
+	if (g->nvlink || g->ancestor) /* told twice */
+		return;
+	g->nvlink = gt_xcalloc(GT_MIN(json_array_size(links), ENDS_MAX) + 1, sizeof(*g->nvlink));
+	g->ancestor = gt_xcalloc(GT_MIN(json_array_size(ancestors), ENDS_MAX) + 1, sizeof(*g->ancestor));
+	json_array_foreach(links, i, l)
+		if (g->n_nvlink < ENDS_MAX)
+			g->nvlink[g->n_nvlink++] =
+				(struct pr_nvlink){ .to = pr_keep(h, gt_json_get_str(l, "to", "")),
+						    .kind = pr_keep(h, gt_json_get_str(l, "kind", "unknown")),
+						    .links = (int)GT_MIN(GT_MAX(gt_json_get_int(l, "links", 0), 0), 64) };
+	json_array_foreach(ancestors, i, l)
+		if (g->n_ancestor < ENDS_MAX)
+			g->ancestor[g->n_ancestor++] = (struct pr_ancestor){ .to = pr_keep(h, gt_json_get_str(l, "to", "")),
+									     .level = (int)gt_json_get_int(l, "level", -1) };
+	g->cpu_affinity = pr_text(h, gt_json_get_str(d, "cpu_affinity", NULL));
+	g->memory_affinity = pr_text(h, gt_json_get_str(d, "memory_affinity", NULL));
 }
 
 static void take_device(struct pr_host *h, json_t *d)
@@ -270,6 +388,7 @@ static void take_device(struct pr_host *h, json_t *d)
 		if (!*address || !same_address(address, g->pci->address))
 			continue;
 		g->name = pr_text(h, gt_json_get_str(d, "name", NULL));
+		take_ways(h, g, d);
 		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
 			if (json_is_integer(json_object_get(d, pr_gpu_numbers[k].key)))
 				*pr_gpu_number(g, k) = pr_value(gt_json_get_int(d, pr_gpu_numbers[k].key, 0));
@@ -335,6 +454,28 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	}
 }
 
+static void put_ways(const struct pr_gpu *g, json_t *d)
+{
+	json_t *links = json_array(), *ancestors = json_array();
+
+	for (size_t i = 0; i < g->n_nvlink; i++)
+		json_array_append_new(links, json_pack("{s:s, s:s, s:i}", "to", g->nvlink[i].to, "kind", g->nvlink[i].kind, "links",
+						       g->nvlink[i].links));
+	for (size_t i = 0; i < g->n_ancestor; i++)
+		json_array_append_new(ancestors,
+				      json_pack("{s:s, s:i}", "to", g->ancestor[i].to, "level", g->ancestor[i].level));
+	if (g->n_nvlink)
+		json_object_set(d, "nvlink", links);
+	if (g->n_ancestor)
+		json_object_set(d, "ancestors", ancestors);
+	json_decref(links);
+	json_decref(ancestors);
+	if (g->cpu_affinity.v)
+		json_object_set_new(d, "cpu_affinity", gt_json_str(g->cpu_affinity.v));
+	if (g->memory_affinity.v)
+		json_object_set_new(d, "memory_affinity", gt_json_str(g->memory_affinity.v));
+}
+
 char *pr_nvml_fact(const struct pr_host *h)
 {
 	gt_auto_json *doc = NULL;
@@ -370,6 +511,7 @@ char *pr_nvml_fact(const struct pr_host *h)
 		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
 			if (pr_has(*pr_gpu_number(g, k)))
 				put(d, pr_gpu_numbers[k].key, pr_gpu_number(g, k)->v);
+		put_ways(g, d);
 		json_array_append_new(gpus, d);
 	}
 	for (int64_t i = 0; i < pr_or(h->nvidia.gpus_lost, 0); i++)

@@ -54,7 +54,7 @@ static struct pr_num read_bar1(struct gt_fsroot *fs, const char *address)
 
 static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *d)
 {
-	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address);
+	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address), *physical = gt_xasprintf("%s/physfn", link);
 	char *real = NULL;
 
 	d->device = read_hex(fs, d->address, "device");
@@ -65,6 +65,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	d->max_link_speed = pr_read_str(h, fs, PCI "/%s/max_link_speed", d->address);
 	d->link_width = pr_read_num(fs, PCI "/%s/current_link_width", d->address);
 	d->max_link_width = pr_read_num(fs, PCI "/%s/max_link_width", d->address);
+	d->virtual_function = gt_fs_exists(fs, physical);
 	d->iommu_group = read_group(fs, d->address);
 	d->bar1_bytes.state = PR_ABSENT;
 	if (d->vendor == 0x10de && d->class_code >> 16 == 3)
@@ -74,6 +75,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 
 		d->path = pr_own(h, real);
 		d->parent_max_width = pr_read_num(fs, "%s/max_link_width", parent);
+		d->parent_max_speed = pr_read_str(h, fs, "%s/max_link_speed", parent);
 	} else {
 		d->path = "";
 	}

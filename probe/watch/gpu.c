@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/dl.h"
+#include "probe/reading.h"
 #include "probe/watch/watch.h"
 
 typedef void *nvml_device;
@@ -201,13 +202,8 @@ static json_t *ask_gpu(struct state *s, unsigned i)
 		return d;
 	}
 	if (n->pci && !n->pci(dev, &pci)) {
-		size_t len = strnlen(pci.address, sizeof(pci.address));
-		char *p = pci.address + (len > 12 ? len - 12 : 0); /* "00000000:3B:00.0" as sysfs has it */
-
-		pci.address[GT_MIN(len, sizeof(pci.address) - 1)] = '\0';
-		for (char *q = p; *q; q++)
-			*q = *q >= 'A' && *q <= 'F' ? (char)(*q + 32) : *q;
-		json_object_set_new(d, "pci", gt_json_str(p));
+		pr_sysfs_address(pci.address, sizeof(pci.address));
+		json_object_set_new(d, "pci", gt_json_str(pci.address));
 	}
 	if (n->name && !n->name(dev, name, sizeof(name)))
 		json_object_set_new(d, "name", gt_json_str(name));

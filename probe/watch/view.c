@@ -167,7 +167,7 @@ static void print_sample(FILE *out, const json_t *sample, unsigned width, bool c
 	const json_t *gpus = json_object_get(sample, "gpus"), *patterns = json_object_get(sample, "patterns"), *p;
 	size_t i;
 
-	fprintf(out, "gpuprobe watch, %s UTC, ^C ends it with a summary\n\n", clock_of(sample));
+	fprintf(out, "gpuprobe watch, %s, ^C ends it with a summary\n\n", clock_of(sample));
 	if (json_array_size(gpus))
 		print_cards(out, gpus, color);
 	else

@@ -6,54 +6,6 @@ Without a GPU a host is fine, unless one is required.
   gpuprobe: CRITICAL - gpu.present
   [2]
 
-The way between devices; what the kernel does not know is a question mark, never node 0.
-
-  $ gpuprobe topo --root $FIXTURES/server-8gpu.host
-  NODE CPUS         MEMORY TO 0 TO 1
-     0 0-15,32-47  256 GiB   10   21
-     1 16-31,48-63 256 GiB   21   10
-  
-  DEVICE       KIND NODE NEAR CPUS   17:00.0 1f:00.0 27:00.0 2f:00.0 37:00.0 3f:00.0 47:00.0 4f:00.0
-  0000:17:00.0 GPU     0 0-15,32-47  X       NODE    NODE    NODE    SYS     SYS     SYS     SYS
-  0000:1f:00.0 GPU     0 0-15,32-47  NODE    X       NODE    NODE    SYS     SYS     SYS     SYS
-  0000:27:00.0 GPU     0 0-15,32-47  NODE    NODE    X       NODE    SYS     SYS     SYS     SYS
-  0000:2f:00.0 GPU     0 0-15,32-47  NODE    NODE    NODE    X       SYS     SYS     SYS     SYS
-  0000:37:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     X       NODE    NODE    NODE
-  0000:3f:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     NODE    X       NODE    NODE
-  0000:47:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     NODE    NODE    X       NODE
-  0000:4f:00.0 GPU     1 16-31,48-63 SYS     SYS     SYS     SYS     NODE    NODE    NODE    X
-  X itself, PIX one bridge, PXB several bridges, PHB the host bridge, NODE within the node, SYS between nodes, ? not known
-  $ gpuprobe topo --root $FIXTURES/gpu-lost-and-narrow.host
-  NODE CPUS         MEMORY TO 0 TO 1
-     0 0-15,32-47  256 GiB   10   21
-     1 16-31,48-63 256 GiB   21   10
-  
-  DEVICE       KIND NODE NEAR CPUS 17:00.0 1f:00.0
-  0000:17:00.0 GPU     ? 0-63      X       ?
-  0000:1f:00.0 GPU     ? 0-63      ?       X
-  X itself, PIX one bridge, PXB several bridges, PHB the host bridge, NODE within the node, SYS between nodes, ? not known
-  $ gpuprobe topo --root $FIXTURES/cpuless-node.host
-  NODE CPUS     MEMORY TO 0 TO 12
-     0 0-7    64.0 GiB   10    21
-    12 (none) 96.0 GiB   21    10
-  
-  no GPU, NIC or NVMe on the PCI bus
-
-Where two paths part tells the bridges between them, from both ends alike; only between root complexes a node must be known.
-
-  $ gpuprobe topo --root $FIXTURES/pcie-switches.host
-  NODE CPUS        MEMORY TO 0 TO 1
-     0 0-3,8-11  64.0 GiB   10   21
-     1 4-7,12-15 64.0 GiB   21   10
-  
-  DEVICE       KIND NODE NEAR CPUS 19:00.0 1a:00.0 1d:00.0 29:00.0 80:00.0
-  0000:19:00.0 GPU     0 0-3,8-11  X       PIX     PXB     PHB     ?
-  0000:1a:00.0 IB      0 0-3,8-11  PIX     X       PXB     PHB     ?
-  0000:1d:00.0 NIC     0 0-3,8-11  PXB     PXB     X       PHB     ?
-  0000:29:00.0 GPU     0 0-3,8-11  PHB     PHB     PHB     X       ?
-  0000:80:00.0 NVMe    ? 0-15      ?       ?       ?       ?       X
-  X itself, PIX one bridge, PXB several bridges, PHB the host bridge, NODE within the node, SYS between nodes, ? not known
-
 The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c

@@ -39,7 +39,7 @@ def main(tool, fixtures):
         seconds, kib = run([tool])
         ours.append(seconds)
         memory = max(memory, kib)
-        no_nvml.append(run([tool, "topo"])[0])      # the same discovery without asking NVML
+        no_nvml.append(run([tool, "--no-nvml"])[0])
         if has_peer and i < 5:
             theirs.append(run(peer)[0])
     print(f"gpuprobe                    {median(ours) * 1000:8.1f} ms  ({spread(ours)}), {memory / 1024:.1f} MiB resident")

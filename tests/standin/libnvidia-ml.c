@@ -271,7 +271,7 @@ int nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, int *level)
 int nvmlDeviceGetCpuAffinity(void *dev, unsigned n, unsigned long *set)
 {
 	memset(set, 0, n * sizeof(*set));
-	set[0] = number(dev) / 4 ? 0xffff0000ul : 0xfffful;
+	set[0] = number(dev) / 4 ? 0xffff0000ffff0000ul : 0x0000ffff0000fffful;
 	return 0;
 }
 

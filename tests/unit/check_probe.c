@@ -2,6 +2,7 @@
 /* Promises of probe/: readings keep absent, unreadable and broken apart; every made-up host is judged with the cause that
  * was built into it; hostile content of kernel files never crashes and never makes a wrong "ok". */
 #include <check.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include "probe/compat/compat.h"
 #include "probe/host.h"
 #include "probe/host/ldcache.h"
+#include "probe/reading.h"
 #include "probe/scrub.h"
+#include "probe/topo/topo.h"
 
 static struct gt_fsroot *open_fixture(const char *name)
 {
@@ -453,6 +456,63 @@ START_TEST(machines_of_every_kind_are_read)
 }
 END_TEST
 
+/* The captured server with other answers of NVML. */
+static struct gt_fsroot *with_nvml(const json_t *answer)
+{
+	const char *dir = getenv("TESTDIR");
+	gt_autofree char *path = gt_xasprintf("%s/fixtures/server-8gpu.host", dir ? dir : TESTS_DIR), *text = NULL,
+			 *fact = json_dumps(answer, JSON_COMPACT), *all = NULL;
+	static const char head[] = "file /.facts/nvml\n\t";
+	char *at, *end;
+
+	ck_assert(!gt_file_read(path, 1u << 24, &text, NULL, NULL));
+	at = strstr(text, head);
+	ck_assert_ptr_nonnull(at);
+	end = strchr(at + strlen(head), '\n');
+	*at = '\0';
+	all = gt_xasprintf("%s%s%s%s", strchr(text, '\n') + 1, head, fact, end);
+	return open_text(all);
+}
+
+START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
+{
+	static const struct {
+		const char *links, *way, *far; /* of the first card to the next, and to the last */
+	} t[] = { { "18", "NV18", "NV18" }, { "-4", "NV4", "SYS" }, { "0", "NODE", "SYS" } };
+	gt_autofree char *lib = gt_xasprintf("%s/tests/standin/libnvidia-ml.so.1",
+					     getenv("TOP_BUILDDIR") ? getenv("TOP_BUILDDIR") : ".");
+	void *handle = dlopen(lib, RTLD_NOW | RTLD_GLOBAL); /* so that its name finds it */
+
+	ck_assert_msg(handle != NULL, "%s", dlerror());
+	setenv("STANDIN_GPUS", "8", 1);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto_json *answer = NULL, *doc = NULL, *kept = NULL;
+		gt_autofree char *fact = NULL;
+		const json_t *edges;
+
+		setenv("STANDIN_LINKS", t[i].links, 1);
+		answer = pr_nvml_ask();
+		gt_auto(gt_fsroot) *fs = with_nvml(answer);
+		gt_auto(pr_host) *h = discover(fs);
+
+		doc = pr_topo_json(h);
+		edges = json_object_get(doc, "edges");
+		ck_assert_uint_eq(json_array_size(json_object_get(doc, "contradictions")), 0);
+		ck_assert_str_eq(gt_json_get_str(json_array_get(edges, 0), "way", ""), t[i].way);
+		ck_assert_str_eq(gt_json_get_str(json_array_get(edges, 5), "way", ""), t[i].far);
+		ck_assert_str_eq(gt_json_get_str(json_array_get(edges, 5), "pcie", ""), "SYS");
+		fact = pr_nvml_fact(h);
+		ck_assert(!gt_json_parse(fact, strlen(fact), "fact", &kept, NULL));
+		gt_auto(gt_fsroot) *again = with_nvml(kept);
+		gt_auto(pr_host) *same = discover(again);
+		gt_auto_json *twice = pr_topo_json(same);
+
+		ck_assert(json_equal(doc, twice));
+	}
+	dlclose(handle);
+}
+END_TEST
+
 START_TEST(the_identity_stays_and_tells_hosts_apart)
 {
 	gt_auto(gt_fsroot) *a = open_fixture("server-8gpu"), *b = open_fixture("server-8gpu"), *c = open_fixture("nouveau");
@@ -489,6 +549,7 @@ int main(void)
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		machines_of_every_kind_are_read,
+		nvml_tells_ways_and_a_capture_keeps_them,
 		the_identity_stays_and_tells_hosts_apart,
 	};
 
