@@ -271,7 +271,10 @@ static const struct gt_opt report_opts[] = {
 
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 {
-	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s, .cuda = pr_ask_cuda, .data = pr_data_dir, .no_nvml = pr_no_nvml };
+	const struct pr_discover_opts opts = { .nvml_timeout_s = pr_nvml_timeout_s,
+					       .cuda = pr_ask_cuda,
+					       .data = pr_data_dir,
+					       .no_nvml = pr_no_nvml };
 
 	if (pr_data_dir && *pr_data_dir != '/')
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--data needs an absolute path, not '%s'", pr_data_dir);
