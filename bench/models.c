@@ -116,9 +116,9 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s takes no --%s", m->name, sizes[i].option);
 	if (m->heads && o->width % o->heads)
 		return misfit(err, "--width must be a multiple of --heads");
-	if (!m->tokens && o->data)
+	if (!m->tokens && !m->classes && o->data)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s trains on random samples: it takes no --data", m->name);
-	if ((m->text || o->data) && o->vocab < 256)
+	if (m->text && !o->data && o->vocab < 256)
 		return misfit(err, "--vocab must be at least 256 to train on bytes of text");
 	if (m->declare == vit && (o->size % PATCH || o->size > 4096))
 		return misfit(err, "--size must be a multiple of 16, at most 4096: the model cuts images into such patches");

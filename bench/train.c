@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "bench/bench.h"
+#include "bench/feed.h"
 #include "bench/models.h"
 #include "bench/spin.h"
 #include "bench/train.h"
@@ -28,7 +29,7 @@ struct run {
 	const struct bn_model *model;
 	struct rt_graph *graph;
 	struct rt_program *program;
-	struct rt_text *text;
+	struct bn_feed feed;
 	struct rt_comm *comm; /* NULL: alone */
 	uint64_t rows, first_row, all_rows; /* of a batch: ours, where they begin, those of all ranks */
 	void *input[2];	      /* of all ranks */
@@ -49,7 +50,7 @@ static void run_clear(struct run *r)
 {
 	rt_program_free(r->program);
 	rt_graph_free(r->graph);
-	rt_text_free(r->text);
+	bn_feed_close(&r->feed);
 	free(r->input[0]);
 	free(r->input[1]);
 	free(r->step_s);
@@ -111,6 +112,8 @@ static int check_options(const struct run *r, struct gt_err *err)
 		return usage(err, "--powersgd-rank ends at 64");
 	if (o->compress_after > DIM_MAX)
 		return usage(err, "sizes and step counts end at 16777216");
+	if (!bn_feed_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
+		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
 	if (o->save_every && !o->save)
 		return usage(err, "--save-every goes with --save");
 	if (o->threads > 4096)
@@ -130,15 +133,17 @@ static enum rt_dtype amp_type(const char *name)
 }
 
 /* Switch off what --without names. */
-static int leave_out(const char *list, struct rt_options *opt, struct gt_err *err)
+static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
 {
+	const char *list = o->without;
 	const struct {
 		const char *name;
 		bool *off;
 	} switches[] = {
 		{ "fuse", &opt->no_fuse },	   { "reuse", &opt->no_reuse },
 		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
-		{ "huge-pages", &opt->no_huge_pages },
+		{ "huge-pages", &opt->no_huge_pages }, { "persistent", &o->restart_workers },
+		{ "zero-copy", &o->copy_batches },
 	};
 
 	for (size_t len; list && *list; list += len + (list[len] == ',')) {
@@ -150,8 +155,8 @@ static int leave_out(const char *list, struct rt_options *opt, struct gt_err *er
 			i++;
 		if (i == GT_ARRAY_SIZE(switches))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--without %.*s: fuse, reuse, assign, early-update and huge-pages can be left out",
-					    (int)len, list);
+					    "--without %.*s: fuse, reuse, assign, early-update, huge-pages, persistent and "
+					    "zero-copy can be left out", (int)len, list);
 		*switches[i].off = true;
 	}
 	return 0;
@@ -201,10 +206,11 @@ static int build(struct run *r, struct gt_err *err)
 		.optimizer = optimizer_of(&r->o),
 		.ddp = ddp_options(r),
 	};
-	int status = leave_out(r->o.without, &opt, err);
+	int status = leave_out(&r->o, &opt, err);
 
 	if (status)
 		return status;
+	r->o.no_huge_pages = opt.no_huge_pages;
 	ours.batch = r->rows;
 	rt_program_free(r->program);
 	r->program = NULL;
@@ -213,11 +219,12 @@ static int build(struct run *r, struct gt_err *err)
 	return rt_compile(r->graph, r->model->declare(r->graph, &ours), &opt, &r->program, err);
 }
 
-static int open_text(struct run *r, struct gt_err *err)
+/* The loader, where the checkpoint left it. */
+static int open_feed(struct run *r, struct gt_err *err)
 {
-	if (!r->model->text && !r->o.data)
+	if (!bn_feed_wanted(r->model, &r->o))
 		return 0;
-	return rt_text_open(r->o.data, (size_t)r->o.seq + 2, &r->text, err);
+	return bn_feed_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, r->ticket * r->o.accum, err);
 }
 
 /* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
@@ -264,7 +271,7 @@ static const void *const *our_rows(const struct run *r, const void *ret[2])
 	return ret;
 }
 
-/* Before training, on the first batch: what the program calls the gradient is one. */
+/* Before training, on random inputs: what the program calls the gradient is one. */
 static int check_gradients(struct run *r, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -281,9 +288,6 @@ static int check_gradients(struct run *r, struct gt_err *err)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--check-gradients: the plain definition of this model would take too long; take smaller "
 				    "sizes or fewer elements");
-	if (r->text)
-		rt_text_batch(r->text, r->o.seed, 0, (int64_t)r->all_rows, (int64_t)r->o.seq, r->input[0],
-			      r->input[1]);
 	ours.batch = r->rows;
 	loss = r->model->declare(g, &ours);
 	status = rt_compile(g, loss, &opt, &p, err);
@@ -297,27 +301,29 @@ static int check_gradients(struct run *r, struct gt_err *err)
 	return status;
 }
 
-/* With ranks, the first one alone: the parameters are the same everywhere. */
+/* The same batches each time. With ranks, the first one alone: the parameters are the same everywhere. */
 static int held_out(struct run *r, double *ret, struct gt_err *err)
 {
+	gt_auto(rt_loader) *l = NULL;
 	double sum = 0;
+	int status;
 
 	*ret = NAN;
-	if (!r->text || (r->comm && rt_comm_rank(r->comm) > 0))
+	if (!r->feed.train || (r->comm && rt_comm_rank(r->comm) > 0))
 		return 0;
-	for (uint64_t i = 0; i < HELD_OUT_BATCHES; i++) {
+	status = bn_feed_held_out(r->model, &r->o, r->rows, &l, err);
+	for (uint64_t i = 0; !status && i < HELD_OUT_BATCHES; i++) {
+		struct rt_batch b;
 		double loss = 0;
-		int status;
 
-		rt_text_held_out(r->text, i, HELD_OUT_BATCHES, (int64_t)r->rows, (int64_t)r->o.seq, r->input[0],
-				 r->input[1]);
-		status = rt_eval(r->program, (const void *const *)r->input, &loss, err);
-		if (status)
-			return status;
+		status = rt_loader_next(l, &b, err);
+		if (!status)
+			status = rt_eval(r->program, (const void *[]){ b.x, b.y }, &loss, err);
 		sum += loss;
 	}
-	*ret = sum / HELD_OUT_BATCHES;
-	return 0;
+	if (!status)
+		*ret = sum / HELD_OUT_BATCHES;
+	return status;
 }
 
 /* Rows in proportion to how fast each rank goes forward while the others do the same. */
@@ -328,8 +334,6 @@ static int balance(struct run *r, struct gt_err *err)
 	uint64_t rows[RT_MAX_RANKS];
 	int status = 0;
 
-	if (r->text)
-		rt_text_batch(r->text, r->o.seed, 0, (int64_t)r->all_rows, (int64_t)r->o.seq, r->input[0], r->input[1]);
 	for (int i = 0; !status && i < BALANCE_RUNS; i++) {
 		double t0 = gt_now_s();
 
@@ -371,23 +375,37 @@ static int wrong(int status, struct gt_err *err)
 	return status;
 }
 
-/* One update from accum batches; only the runtime's part is timed, batches are made outside, as the peer has them. */
-static int update(struct run *r, uint64_t step, double *ret_s, struct gt_err *err)
+static int next_input(struct run *r, const void *input[2], struct gt_err *err)
+{
+	struct rt_batch b;
+	int status;
+
+	if (!r->feed.train) {
+		our_rows(r, input);
+		return 0;
+	}
+	status = rt_loader_next(r->feed.train, &b, err);
+	if (!status) {
+		input[0] = b.x;
+		input[1] = b.y;
+	}
+	return status;
+}
+
+/* One update from accum batches; only the runtime's part is timed, what the loader makes wait is told apart. */
+static int update(struct run *r, double *ret_s, struct gt_err *err)
 {
 	double seconds = 0;
 
 	for (uint64_t i = 0; i < r->o.accum; i++) {
 		const void *input[2];
-		double t0;
-		int status;
+		int status = next_input(r, input, err);
+		double t0 = gt_now_s();
 
-		if (r->text)
-			rt_text_batch(r->text, r->o.seed, step * r->o.accum + i, (int64_t)r->all_rows, (int64_t)r->o.seq,
-				      r->input[0], r->input[1]);
-		t0 = gt_now_s();
-		status = rt_step(r->program, our_rows(r, input), &r->last, err);
+		if (!status)
+			status = wrong(rt_step(r->program, input, &r->last, err), err);
 		if (status)
-			return wrong(status, err);
+			return status;
 		seconds += gt_now_s() - t0;
 	}
 	r->skipped += r->last.skipped;
@@ -413,19 +431,24 @@ static int train(struct run *r, struct gt_err *err)
 		double seconds;
 		int status;
 
-		if (i == r->o.warmup)
+		if (i == r->o.warmup) {
 			r->faults = minor_faults();
-		status = update(r, r->ticket + i, &seconds, err);
+			r->feed.wait_before = r->feed.train ? rt_loader_wait_s(r->feed.train) : 0;
+		}
+		status = update(r, &seconds, err);
 		if (!status)
 			status = save(r, i + 1, i + 1 == total, err);
 		if (status)
 			return status;
-		if (i >= r->o.warmup)
+		if (i >= r->o.warmup) {
 			r->step_s[i - r->o.warmup] = seconds;
+			r->feed.step_s += seconds;
+		}
 		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, r->loss))
 			return gt_fail(err, EINTR, "interrupted after step %" PRIu64, i + 1);
 	}
 	r->faults = minor_faults() - r->faults;
+	r->feed.wait_s = r->feed.train ? rt_loader_wait_s(r->feed.train) - r->feed.wait_before : 0;
 	return 0;
 }
 
@@ -469,7 +492,7 @@ static void put_times(json_t *doc, const struct run *r)
 	put_int(doc, "max_rss_bytes", r->rss_bytes);
 	put_real(doc, "heldout_loss_before", r->before);
 	put_real(doc, "heldout_loss_after", r->after);
-	json_object_set_new(doc, "void", json_boolean(r->text && !(r->after < r->before)));
+	json_object_set_new(doc, "void", json_boolean(r->feed.train && r->model->tokens && !(r->after < r->before)));
 	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
 	put_real(doc, "flops_per_s", rt_program_flops(r->program) * (double)r->o.accum / med);
 }
@@ -545,6 +568,8 @@ static json_t *document(const struct run *r)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(from_report); i++)
 		if (r->o.profile || strcmp(from_report[i], "ops") != 0)
 			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
+	json_object_set_new(doc, "data", bn_feed_report(&r->feed, (double)(r->all_rows * r->o.seq * r->o.accum * r->o.steps),
+							json_object_get(doc, "warnings")));
 	if (r->o.profile)
 		put_peaks(doc, &r->peaks);
 	if (r->ranks)
@@ -569,8 +594,6 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	r.all_rows = r.o.batch * r.o.ranks;
 	r.first_row = r.rows * (uint64_t)rank;
 	if (!status)
-		status = open_text(&r, err);
-	if (!status)
 		status = build(&r, err);
 	if (!status)
 		status = make_inputs(&r, err);
@@ -580,6 +603,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = rt_load(r.program, r.o.resume, &r.ticket, err);
 	if (!status)
 		status = check_gradients(&r, err);
+	if (!status)
+		status = open_feed(&r, err);
 	if (!status)
 		status = held_out(&r, &r.before, err);
 	if (!status)

@@ -10,7 +10,14 @@ struct bn_train_options {
 	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/models.c */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
 	const char *amp;	/* "tf32" (cuda), "bf16", "fp16": what products read; NULL: fp32 */
-	const char *data; /* file or directory of text; NULL: gpt reads the licences of this host, gpt2 random tokens */
+	const char *data; /* runtime/data/loader.h; NULL: gpt reads the licences of this host, the others random numbers */
+	const char *tokens;	/* "u16", "u32": ids of token files without a header */
+	const char *augment;	/* "flip", "crop" */
+	uint64_t workers;	/* of the loader; 0: none, UINT64_MAX: one for four training threads */
+	uint64_t prefetch;	/* batches; 0: 4 */
+	uint64_t cache_bytes;
+	uint64_t max_corrupt;	/* UINT64_MAX: 100 */
+	bool restart_workers, copy_batches, no_huge_pages; /* by `without` */
 	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
 	uint64_t accum;		/* batches per update */
 	uint64_t checkpoint;	/* segments; 0: none */
@@ -18,7 +25,8 @@ struct bn_train_options {
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
-	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages */
+	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
+				 * persistent, zero-copy */
 	bool profile;		/* time every op, beside what this host can do at best */
 	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
 	bool anomaly;		/* look at everything that is written */
@@ -37,7 +45,8 @@ struct bn_train_options {
  * { "schema": "gpubench-train/1", "framework", "model", "device", "batch", "seq", "ranks", "threads", "amp",
  * "parameters", "loss" (of the last step), "step_s" [ … ] (seconds of each step after the warm-up), "median_step_s",
  * "items_per_s", "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before", "heldout_loss_after" (nats per
- * byte; null without text), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
+ * token or sample; null without data), "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
+ * null), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
  * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
  * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "spin",
  * "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.

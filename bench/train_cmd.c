@@ -8,11 +8,13 @@
 #include "lib/parse.h"
 #include "lib/table.h"
 
-static struct bn_train_options options = { .warmup = UINT64_MAX };
+static struct bn_train_options options = { .warmup = UINT64_MAX, .workers = UINT64_MAX, .max_corrupt = UINT64_MAX };
 
 static const char *const devices[] = { "cpu", "cuda", NULL };
 static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
+static const char *const augments[] = { "none", "flip", "crop", NULL };
+static const char *const ids[] = { "u16", "u32", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_UINT, &options.batch },
@@ -39,11 +41,19 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
 	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
 	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
-	{ 0, "without", "LIST", "leave out of: fuse, reuse, assign, early-update, huge-pages", GT_OPT_STR, &options.without },
+	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy", GT_OPT_STR,
+	  &options.without },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
 	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },
-	{ 0, "data", "PATH", "text to train on: a file, or the files of a directory", GT_OPT_STR, &options.data },
+	{ 0, "data", "PATH", "what to train on: text, token files, image directories, tar shards", GT_OPT_STR, &options.data },
+	{ 0, "tokens", "TYPE", "ids of token files without a header (default: u16)", GT_OPT_CHOICE, &options.tokens, ids },
+	{ 0, "augment", "HOW", "what is done to images: mirrored, or cropped and mirrored", GT_OPT_CHOICE, &options.augment,
+	  augments },
+	{ 0, "workers", "N", "threads of the loader; 0: none (default: one for 4 threads)", GT_OPT_UINT, &options.workers },
+	{ 0, "prefetch", "N", "batches made ahead (default: 4)", GT_OPT_UINT, &options.prefetch },
+	{ 0, "cache", "SIZE", "memory for decoded images, such as 2G (default: none)", GT_OPT_SIZE, &options.cache_bytes },
+	{ 0, "max-corrupt", "N", "unusable samples before giving up (default: 100)", GT_OPT_UINT, &options.max_corrupt },
 	{ 0, "lr", "RATE", "learning rate", GT_OPT_REAL, &options.lr },
 	{ 0, "seed", "N", "seed of parameters and batches; 0 means 1", GT_OPT_UINT, &options.seed },
 	{ 0, "profile", NULL, "time every op, beside what this host can do at best", GT_OPT_FLAG, &options.profile },
@@ -142,6 +152,24 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
 }
 
+static void print_data(const json_t *data, const char *unit)
+{
+	const json_t *cache = json_object_get(data, "cache");
+	char used[32];
+
+	printf("data       %s, %lld samples, %lld workers, %lld batches ahead\n", gt_json_get_str(data, "kind", ""),
+	       (long long)gt_json_get_int(data, "samples", 0), (long long)gt_json_get_int(data, "workers", 0),
+	       (long long)gt_json_get_int(data, "prefetch", 0));
+	printf("data wait  %.1f %% of the time, %.1f %s/s with it\n", gt_json_get_real(data, "wait_share", 0) * 100,
+	       gt_json_get_real(data, "items_per_s", 0), unit);
+	if (!json_is_object(cache))
+		return;
+	gt_format_bytes(used, sizeof(used), (uint64_t)gt_json_get_int(cache, "used_bytes", 0));
+	printf("cache      %lld images in %s, %lld of %lld asked for were there\n", (long long)gt_json_get_int(cache, "images", 0),
+	       used, (long long)gt_json_get_int(cache, "hits", 0),
+	       (long long)(gt_json_get_int(cache, "hits", 0) + gt_json_get_int(cache, "misses", 0)));
+}
+
 static void print_text(const json_t *doc, bool color)
 {
 	const char *unit = gt_json_get_str(doc, "unit", "");
@@ -166,6 +194,8 @@ static void print_text(const json_t *doc, bool color)
 		printf("gradients  %lld elements checked by differences, off by %.2g of the largest at most\n",
 		       (long long)gt_json_get_int(json_object_get(doc, "gradient_check"), "checked", 0),
 		       gt_json_get_real(json_object_get(doc, "gradient_check"), "worst", 0));
+	if (json_is_object(json_object_get(doc, "data")))
+		print_data(json_object_get(doc, "data"), unit);
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
 	if (json_object_get(doc, "ddp"))
 		print_ranks(doc, json_object_get(doc, "ddp"));
@@ -214,14 +244,19 @@ const struct gt_cmd bn_cmd_train = {
 	.name = "train",
 	.args = "MODEL",
 	.summary = "train one model in this process and report its speed",
-	.help = "MODEL is gpt2 (GPT-2 124M on random tokens unless --data is given), gpt (a small GPT on the bytes of "
-		"real text), bert (BERT base), vit (ViT-S/16), resnet20, resnet50 or mlp (784-1024-1024-10); those without text "
-		"train on random samples. Sizes that are not given are the model's own. "
-		"Text comes from --data, or from the licence texts that every Debian host has; one block of 4096 bytes "
-		"in ten is held out, and a run whose held-out loss did not fall is void (exit status 6). "
-		"With --ranks the batch is that of each rank; gradients are averaged over shared memory while the "
-		"backward pass goes on, and --threads counts those of one rank. OpenMPI's mpirun may start the ranks instead, "
-		"on one host or on several: mpirun -np 4 gpubench train gpt2.",
+	.help = "MODEL is gpt2 (GPT-2 124M), gpt (a small GPT on the bytes of real text), bert (BERT base), vit "
+		"(ViT-S/16), resnet20, resnet50 or mlp (784-1024-1024-10); without --data all but gpt train on "
+		"random numbers. Sizes that are not given are the model's own. --data is a file or a directory, or "
+		"a list in braces such as shard-{000..127}.tar. gpt and gpt2 read text as bytes, and token files "
+		"(.bin: llm.c's, or u16 ids and nothing else, as nanoGPT has them). resnet20, resnet50, vit and mlp"
+		" read directories with one directory of JPEG and PNG files per class, and tar shards in the "
+		"WebDataset layout (KEY.jpg or KEY.png, with KEY.cls or KEY.json). What a batch holds follows from "
+		"the seed and its number alone, so that --resume goes on exactly; samples that cannot be used are "
+		"counted and named. Without --data, gpt reads the licence texts that every Debian host has. One "
+		"sample in ten is held out, and a run on text whose held-out loss did not fall is void (exit status"
+		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory while "
+		"the backward pass goes on, and --threads counts those of one rank. OpenMPI's "
+		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2.",
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,

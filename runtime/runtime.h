@@ -334,21 +334,7 @@ uint64_t rt_random_u64(uint64_t seed, uint64_t stream, uint64_t index);
 float rt_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 float rt_random_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* [0,1) */
 
-/* ---- data ---- */
-struct rt_text;
-/* All bytes of a file, or of every regular file of a directory (not below it; links are skipped, names sorted). NULL: the
- * licences that every Debian host has, /usr/share/common-licenses. Every tenth block of 4096 bytes is held out.
- * -ENODATA: fewer than min_bytes in either part. */
-int rt_text_open(const char *path, size_t min_bytes, struct rt_text **ret, struct gt_err *err);
-void rt_text_free(struct rt_text *t);
-GT_DEFINE_AUTO(rt_text, rt_text_free);
-size_t rt_text_bytes(const struct rt_text *t, bool held_out);
-/* tokens, targets (batch,seq): windows of consecutive bytes, targets one further. Training windows are drawn by
- * (seed, index); held-out window i of n_batches batches is always the same. */
-void rt_text_batch(const struct rt_text *t, uint64_t seed, uint64_t index, int64_t batch, int64_t seq, int32_t *tokens,
-		   int32_t *targets);
-void rt_text_held_out(const struct rt_text *t, uint64_t index, uint64_t n_batches, int64_t batch, int64_t seq,
-		      int32_t *tokens, int32_t *targets);
+/* ---- data ---- runtime/data/loader.h */
 
 /* ---- models ---- built with the functions above alone */
 struct rt_gpt_config {

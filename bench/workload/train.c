@@ -55,6 +55,7 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 	o->seed = 1 + l->seed % 1000000;
 	o->steps += WARMUP;
 	o->warmup = 0;
+	o->workers = 1; /* whatever the threads of an arm: the same work */
 	r = bn_train(o, &doc, err);
 	if (r < 0)
 		return r;
@@ -134,13 +135,13 @@ static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.g
 #define HELD_OUT "the loss on held-out text falls"
 #define GUESS	 "the loss falls below that of guessing"
 
-TRAIN(gpt, "train.gpt", BN_PRIMARY, 1, "one training step of a small GPT on the bytes of real text", HELD_OUT, knobs, 3, false,
+TRAIN(gpt, "train.gpt", BN_PRIMARY, 2, "one training step of a small GPT on the bytes of real text", HELD_OUT, knobs, 3, false,
       NULL, gpt_run);
 TRAIN(resnet, "train.resnet", BN_EXPLORE, 1, "one training step of ResNet-20 on random images", GUESS, knobs, 4, true, NULL,
       resnet_run);
 TRAIN(mlp, "train.mlp", BN_EXPLORE, 1, "one training step of a 784-1024-1024-10 network on random samples", GUESS, knobs, 2,
       true, NULL, mlp_run);
-TRAIN(ddp, "train.ddp", BN_EXPLORE, 1, "one training step of two ranks that average their gradients over shared memory",
+TRAIN(ddp, "train.ddp", BN_EXPLORE, 2, "one training step of two ranks that average their gradients over shared memory",
       HELD_OUT, knobs, 5, true, NULL, ddp_run);
 TRAIN(gpu, "train.gpu", BN_EXPLORE, 1, "one training step of a small GPT on the first CUDA device", HELD_OUT, gpu_knobs, 5, true,
       no_cuda, gpu_run);

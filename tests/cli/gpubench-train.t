@@ -6,6 +6,8 @@ One training run in this process answers with what it trained, on what, how fast
   spinning   bounded to 1000 rounds by gpubench
   speed      * tokens/s (median step * ms, * Gflop/s) (glob)
   memory     * MiB planned, * MiB resident at most, * minor faults per step (glob)
+  data       text, * samples, 1 workers, 4 batches ahead (glob)
+  data wait  * % of the time, * tokens/s with it (glob)
   loss       [0-9.]+ at the last step (re)
   held out   5\.[0-9]+ before, 3\.[0-9]+ after: it fell (re)
 
@@ -113,7 +115,7 @@ Each technique can be left out; the loss stays what it was.
   True True small pages
   52 gradients cleared for each update
   $ gpubench train gpt --without fuse,magic
-  gpubench: --without magic: fuse, reuse, assign, early-update and huge-pages can be left out
+  gpubench: --without magic: fuse, reuse, assign, early-update, huge-pages, persistent and zero-copy can be left out
   [64]
 
 Gradients can be checked against differences of the plain definition, on sizes that allow it.
@@ -166,12 +168,18 @@ What cannot be trained is refused before anything starts.
   $ gpubench train bert --data .
   gpubench: bert trains on random samples: it takes no --data
   [64]
+  $ gpubench train gpt --data . --augment crop --quiet
+  gpubench: --augment is for images: gpt reads tokens
+  [64]
+  $ gpubench train mlp --cache 1M
+  gpubench: --cache, --augment, --tokens and --prefetch go with --data
+  [64]
   $ gpubench train gpt2 --batch 4096 --seq 4096
   gpubench: the program needs * TiB of memory and * may be used: checkpointing in * segments would still need * TiB; take a smaller batch or model (glob)
   [70]
   $ gpubench train gpt --data nowhere
-  gpubench: cannot read text from nowhere: No such file or directory
-  [70]
+  gpubench: cannot read data from nowhere: No such file or directory
+  [64]
   $ echo short > short; gpubench train gpt --data short
-  gpubench: short has too little text: 6 bytes to train on and 0 held out, at least 130 of each are needed
+  gpubench: short has too little text: 6 tokens, and 10 windows of 128 and one more are needed
   [70]

@@ -190,18 +190,6 @@ START_TEST(a_missing_device_says_why)
 }
 END_TEST
 
-START_TEST(text_that_is_not_there_or_too_short)
-{
-	struct rt_text *t = NULL;
-	struct gt_err err = { 0 };
-
-	ck_assert_int_eq(rt_text_open("/nonexistent/text", 10, &t, &err), -ENOENT);
-	ck_assert_msg(strstr(err.msg, "/nonexistent/text") != NULL, "said: %s", err.msg);
-	ck_assert_int_lt(rt_text_open("/dev/null", 10, &t, &err), 0);
-	ck_assert_ptr_null(t);
-}
-END_TEST
-
 TCase *case_errors(void)
 {
 	TCase *t = tcase_create("errors");
@@ -211,6 +199,5 @@ TCase *case_errors(void)
 	tcase_add_test(t, ids_outside_the_table_are_refused);
 	tcase_add_test(t, nan_stops_with_where_and_leaves_parameters);
 	tcase_add_test(t, a_missing_device_says_why);
-	tcase_add_test(t, text_that_is_not_there_or_too_short);
 	return t;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "runtime/data/loader.h"
 #include "tests/unit/check_runtime.h"
 
 #define N	37
@@ -95,8 +96,7 @@ static const struct rt_gpt_config small = { .batch = 4, .seq = 64, .layers = 2, 
 struct training {
 	struct rt_graph *g;
 	struct rt_program *p;
-	struct rt_text *text;
-	int32_t tokens[4 * 64], targets[4 * 64];
+	struct rt_loader *text;
 };
 
 static void training_start(struct training *t, int threads)
@@ -104,41 +104,49 @@ static void training_start(struct training *t, int threads)
 	struct gt_err err = { 0 };
 	struct rt_options opt = { .threads = threads, .seed = 5,
 				  .optimizer = { .kind = RT_ADAMW, .lr = 3e-3, .weight_decay = 0.01 } };
+	struct rt_loader_options text = { .part = RT_PART_TRAIN, .rows = small.batch, .seq = small.seq, .seed = 5, .workers = 1,
+					  .prefetch = 2 };
 
 	memset(t, 0, sizeof(*t));
 	t->g = rt_graph_new();
 	ck_assert_msg(rt_compile(t->g, rt_model_gpt(t->g, &small), &opt, &t->p, &err) == 0, "%s", err.msg);
-	ck_assert_msg(rt_text_open(NULL, 4096, &t->text, &err) == 0, "%s", err.msg);
+	ck_assert_msg(rt_loader_open(&text, &t->text, &err) == 0, "%s", err.msg);
 }
 
 static void training_end(struct training *t)
 {
 	rt_program_free(t->p);
 	rt_graph_free(t->g);
-	rt_text_free(t->text);
+	rt_loader_close(t->text);
 }
 
 static double training_step(struct training *t, uint64_t i)
 {
 	struct rt_metrics m = { 0 };
 	struct gt_err err = { 0 };
+	struct rt_batch b;
 
-	rt_text_batch(t->text, 5, i, small.batch, small.seq, t->tokens, t->targets);
-	ck_assert_msg(rt_step(t->p, (const void *[]){ t->tokens, t->targets }, &m, &err) == 0, "%s", err.msg);
+	ck_assert_msg(rt_loader_next(t->text, &b, &err) == 0 && b.ticket == i, "%s", err.msg);
+	ck_assert_msg(rt_step(t->p, (const void *[]){ b.x, b.y }, &m, &err) == 0, "%s", err.msg);
 	return m.loss;
 }
 
 static double held_out(struct training *t)
 {
+	struct rt_loader_options text = { .part = RT_PART_HELD_OUT, .rows = small.batch, .seq = small.seq, .seed = 1 };
+	struct rt_loader *held = NULL;
 	double sum = 0;
 
+	ck_assert_int_eq(rt_loader_open(&text, &held, NULL), 0);
 	for (uint64_t i = 0; i < 4; i++) {
+		struct rt_batch b;
 		double loss = NAN;
 
-		rt_text_held_out(t->text, i, 4, small.batch, small.seq, t->tokens, t->targets);
-		ck_assert_int_eq(rt_eval(t->p, (const void *[]){ t->tokens, t->targets }, &loss, NULL), 0);
+		ck_assert_int_eq(rt_loader_next(held, &b, NULL), 0);
+		ck_assert_int_eq(rt_eval(t->p, (const void *[]){ b.x, b.y }, &loss, NULL), 0);
 		sum += loss / 4;
 	}
+	rt_loader_close(held);
 	return sum;
 }
 
@@ -222,36 +230,6 @@ START_TEST(steps_after_the_second_fault_no_page)
 }
 END_TEST
 
-START_TEST(text_parts_do_not_meet)
-{
-	char path[] = "/tmp/check_runtime.XXXXXX";
-	int fd = mkstemp(path);
-	struct rt_text *t = NULL;
-	int32_t tokens[64], targets[64];
-	char block[4096];
-
-	ck_assert_int_ge(fd, 0);
-	for (int i = 0; i < 20; i++) { /* blocks 9 and 19 are held out */
-		memset(block, i % 10 == 9 ? 'h' : 't', sizeof(block));
-		ck_assert_int_eq(write(fd, block, sizeof(block)), sizeof(block));
-	}
-	close(fd);
-	ck_assert_int_eq(rt_text_open(path, 100, &t, NULL), 0);
-	ck_assert_uint_eq(rt_text_bytes(t, false), 18 * 4096);
-	ck_assert_uint_eq(rt_text_bytes(t, true), 2 * 4096);
-	for (uint64_t i = 0; i < 200; i++) {
-		rt_text_batch(t, 1, i, 1, 64, tokens, targets);
-		for (int k = 0; k < 64; k++)
-			ck_assert(tokens[k] == 't' && targets[k] == 't');
-		rt_text_held_out(t, i, 200, 1, 64, tokens, targets);
-		for (int k = 0; k < 64; k++)
-			ck_assert(tokens[k] == 'h' && targets[k] == 'h');
-	}
-	rt_text_free(t);
-	unlink(path);
-}
-END_TEST
-
 /* Known answers of Philox 4x32-10 (Random123 1.14, kat_vectors): first two words. */
 START_TEST(random_numbers_are_philox)
 {
@@ -273,7 +251,6 @@ TCase *case_train(void)
 	tcase_add_test(t, evaluation_changes_nothing);
 	tcase_add_test(t, a_gpt_learns_text_that_it_has_not_seen);
 	tcase_add_test(t, steps_after_the_second_fault_no_page);
-	tcase_add_test(t, text_parts_do_not_meet);
 	tcase_add_test(t, random_numbers_are_philox);
 	return t;
 }

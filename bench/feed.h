@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_FEED_H
+#define BN_FEED_H
+/* What a training run is fed with. */
+#include "bench/models.h"
+#include "runtime/data/loader.h"
+
+struct bn_feed {
+	struct rt_loader *train; /* NULL: random numbers */
+	double wait_before;		    /* until the timed steps began */
+	double wait_s, step_s;		    /* of the timed steps */
+};
+#define BN_LOADER_BOUND	.05 /* share of the time beyond which a run waits for its data */
+
+/* Whether the model reads data at all: told to, or by itself. */
+bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o);
+/* The batches of rows `first_row` … of all_rows, from ticket `start` on. threads: of the training team, near which the workers
+ * run. -EINVAL: data of another kind than the model reads. */
+int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
+		 uint64_t all_rows, uint64_t first_row, uint64_t start, struct gt_err *err);
+/* The part that is held out, from its beginning. */
+int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
+		     struct gt_err *err);
+void bn_feed_close(struct bn_feed *f);
+/* "data" of the document, and sentences into warnings; items: per timed step. */
+json_t *bn_feed_report(const struct bn_feed *f, double items, json_t *warnings);
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in a batch: which samples, in which order, and what stands in for those that cannot be used. */
+#include <errno.h>
+#include <inttypes.h>
+#include "runtime/data/image.h"
+#include "runtime/data/loader_priv.h"
+
+/* Sample i of our part, among all. */
+static uint64_t sample_of(const struct rt_loader *l, uint64_t i)
+{
+	if (l->o.part == RT_PART_TRAIN)
+		return i / (RT_EVERY - 1) * RT_EVERY + i % (RT_EVERY - 1);
+	return l->o.part == RT_PART_HELD_OUT ? i * RT_EVERY + RT_EVERY - 1 : i;
+}
+
+/* Count it once, name the first of them; -EBADMSG when there are too many. */
+static int note_corrupt(struct rt_loader *l, uint64_t sample, const struct gt_err *why, struct gt_err *err)
+{
+	struct rt_corrupt *c = &l->corrupt;
+	uint64_t bit = UINT64_C(1) << sample % 64, count;
+	gt_autofree char *where = NULL;
+
+	if (atomic_fetch_or(&c->known[sample / 64], bit) & bit)
+		return 0;
+	count = atomic_fetch_add(&c->count, 1) + 1;
+	where = l->source->ops->where(l->source, sample);
+	pthread_mutex_lock(&c->lock);
+	if (json_array_size(c->named) < RT_CORRUPT_NAMED)
+		json_array_append_new(c->named, json_pack("{s:o, s:o}", "where", gt_json_str(where), "reason",
+							  gt_json_str(why->msg)));
+	pthread_mutex_unlock(&c->lock);
+	if (count > l->o.max_corrupt)
+		return gt_fail(err, EBADMSG,
+			       "%" PRIu64 " unusable samples, more than the %" PRIu64 " allowed; the last one is %s: %s", count,
+			       l->o.max_corrupt, where, why->msg);
+	return 0;
+}
+
+/* A sample that cannot be used is replaced by the one behind it in the part's own order: the same one in every run. What was
+ * found before does not count: a crop may leave a damaged part out, and a run that starts here knows nothing of it. */
+static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uint64_t i, void *x, int32_t *y,
+		   struct gt_err *err)
+{
+	for (uint64_t tries = 0; tries < l->n; tries++, i = (i + 1) % l->n) {
+		uint64_t sample = sample_of(l, i);
+		struct gt_err why = { 0 };
+		int r;
+
+		if (l->source->ops->tokens)
+			return l->source->ops->tokens(l->source, sample, x, y, err);
+		r = rt_image_sample(l, &w->scratch, epoch, sample, x, y, &why);
+		if (r == -EBADMSG) {
+			r = note_corrupt(l, sample, &why, err);
+			if (r)
+				return r;
+			continue;
+		}
+		if (r)
+			gt_fail(err, -r, "%s", why.msg);
+		return r;
+	}
+	return gt_fail(err, EBADMSG, "%s: not one sample can be used", l->o.path);
+}
+
+void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket)
+{
+	struct rt_slot *s = &l->slot[ticket % l->ring.n];
+	uint64_t at = ticket * (uint64_t)l->o.all_rows + (uint64_t)l->o.first_row;
+
+	s->epoch = at / l->n;
+	s->status = l->source->ops->check ? l->source->ops->check(l->source, &s->err) : 0;
+	for (int64_t b = 0; !s->status && b < l->o.rows; b++, at++) {
+		uint64_t epoch = at / l->n, i = at % l->n;
+
+		if (!l->o.in_order)
+			i = rt_order(l->o.seed, epoch, l->n, i);
+		s->status = one_row(l, w, epoch, i, s->x + (size_t)b * l->row_x, s->y + (size_t)b * l->row_y / sizeof(*s->y),
+				    &s->err);
+	}
+}
+
+uint64_t rt_loader_epoch_end(const struct rt_loader *l, uint64_t ticket)
+{
+	uint64_t all = (uint64_t)l->o.all_rows, epoch = ticket * all / l->n;
+
+	return GT_MAX(((epoch + 1) * l->n + all - 1) / all, ticket + 1);
+}

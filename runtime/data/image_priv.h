@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_IMAGE_PRIV_H
+#define RT_IMAGE_PRIV_H
+#include "runtime/data/image.h"
+
+#define RT_CODECS	2
+
+struct rt_image_scratch {
+	void *codec[RT_CODECS];
+	unsigned char *pixels;
+	size_t pixels_cap;
+	unsigned char *small; /* (size,size,3) */
+	float *line;	      /* one row of sums, 4 floats per pixel */
+	size_t line_cap;      /* pixels */
+	float *weight;	      /* of one axis's results */
+	size_t weight_cap;
+	int32_t *from;	      /* first tap and number of taps of each result, both axes */
+	int64_t size;
+};
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_LOADER_PRIV_H
+#define RT_LOADER_PRIV_H
+#include <pthread.h>
+#include "runtime/data/ring.h"
+#include "runtime/data/source.h"
+#include "runtime/exec/arena.h"
+
+#define RT_CORRUPT_NAMED	32 /* unusable samples that the report names */
+#define RT_EVERY		10 /* one sample in so many is held out */
+
+struct rt_worker {
+	struct rt_loader *loader;
+	pthread_t thread;
+	struct rt_scratch scratch;
+	_Atomic uint64_t work_ns;
+};
+struct rt_slot {
+	char *x;
+	int32_t *y;
+	uint64_t epoch;
+	int status; /* of making it */
+	struct gt_err err;
+};
+struct rt_corrupt {
+	pthread_mutex_t lock; /* taken for an unusable sample only */
+	_Atomic uint64_t count;
+	_Atomic uint64_t *known; /* one bit per sample: counted */
+	json_t *named;
+};
+struct rt_loader {
+	struct rt_loader_options o; /* with defaults filled in; path is our copy */
+	struct gt_set cpus;
+	struct rt_source *source;
+	struct rt_image_cache *cache;
+	uint64_t n;	      /* samples of our part */
+	size_t row_x, row_y;  /* bytes */
+	struct rt_ring ring;
+	struct rt_arena arena;
+	struct rt_slot *slot;
+	struct rt_worker *worker; /* one at least: the reader's own with 0 workers */
+	int running;	      /* threads */
+	bool pinned, held;    /* held: the reader has a batch */
+	uint64_t ticket;      /* of the reader's next batch */
+	uint64_t waits, wait_ns, epoch;
+	char *copy;	      /* of the last batch, with copy_batches */
+	struct rt_corrupt corrupt;
+};
+/* Batch `ticket` into its slot. */
+void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket);
+/* Threads up to limit; joins them. */
+int rt_loader_start(struct rt_loader *l, struct gt_err *err);
+void rt_loader_join(struct rt_loader *l);
+uint64_t rt_loader_epoch_end(const struct rt_loader *l, uint64_t ticket); /* first ticket of the next epoch */
+uint64_t rt_now_ns(void);
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows of consecutive ids from mapped files: text as bytes, and token files. A token file is llm.c's (256 words of header:
+ * magic, version, tokens; then u16 for GPT-2 or u32 for Llama 3), or ids and nothing else, as nanoGPT writes them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "runtime/data/files.h"
+#include "runtime/data/source.h"
+#include "runtime/data/tokens.h"
+
+#define HEADER_WORDS	256
+#define MAGIC_U16	20240520u
+#define MAGIC_U32	20240801u
+
+struct file {
+	struct rt_map map;
+	char *path;
+	struct rt_token_file head;
+	uint64_t first; /* sample */
+};
+struct tokens {
+	struct rt_source base;
+	struct file *file;
+	size_t n;
+	int64_t seq, vocab;
+};
+
+static uint32_t word(const unsigned char *p, int i)
+{
+	return (uint32_t)p[4 * i] | (uint32_t)p[4 * i + 1] << 8 | (uint32_t)p[4 * i + 2] << 16 | (uint32_t)p[4 * i + 3] << 24;
+}
+
+static int ids_alone(uint64_t len, int bytes, const char *name, struct rt_token_file *ret, struct gt_err *err)
+{
+	if (len % (uint64_t)bytes)
+		return gt_fail(err, EBADMSG, "%s: %" PRIu64 " bytes are no whole number of u%d ids", name, len, 8 * bytes);
+	*ret = (struct rt_token_file){ .bytes = bytes, .at = 0, .tokens = len / (uint64_t)bytes };
+	return 0;
+}
+
+int rt_token_file_parse(const unsigned char *p, uint64_t have, uint64_t len, enum rt_token_type type, const char *name,
+			struct rt_token_file *ret, struct gt_err *err)
+{
+	uint32_t magic = have >= 12 ? word(p, 0) : 0, version = have >= 12 ? word(p, 1) : 0;
+	int bytes = magic == MAGIC_U32 ? 4 : 2;
+	uint64_t tokens;
+
+	if (magic != MAGIC_U16 && magic != MAGIC_U32)
+		return ids_alone(len, type == RT_TOKEN_U32 ? 4 : 2, name, ret, err);
+	if (version != (magic == MAGIC_U32 ? 7u : 1u))
+		return gt_fail(err, EBADMSG, "%s: a token file of version %u, which nobody writes", name, version);
+	if (type != RT_TOKEN_AUTO && (type == RT_TOKEN_U32) != (bytes == 4))
+		return gt_fail(err, EINVAL, "%s: its header says u%d ids, not u%d", name, 8 * bytes,
+			       type == RT_TOKEN_U32 ? 32 : 16);
+	tokens = word(p, 2);
+	if (len < 4 * HEADER_WORDS || tokens > (len - 4 * HEADER_WORDS) / (uint64_t)bytes)
+		return gt_fail(err, EBADMSG,
+			       "%s is cut short: its header promises %" PRIu64 " tokens, its %" PRIu64 " bytes hold fewer", name,
+			       tokens, len);
+	*ret = (struct rt_token_file){ .bytes = bytes, .at = 4 * HEADER_WORDS, .tokens = tokens };
+	return 0;
+}
+
+static void tokens_free(struct rt_source *s)
+{
+	struct tokens *t = (struct tokens *)s;
+
+	for (size_t i = 0; i < t->n; i++) {
+		rt_file_unmap(&t->file[i].map);
+		free(t->file[i].path);
+	}
+	free(t->file);
+	free(t);
+}
+
+static const struct file *file_of(const struct tokens *t, uint64_t i)
+{
+	size_t lo = 0, hi = t->n;
+
+	while (hi - lo > 1) {
+		size_t mid = (lo + hi) / 2;
+
+		if (t->file[mid].first <= i)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &t->file[lo];
+}
+
+static char *tokens_where(const struct rt_source *s, uint64_t i)
+{
+	const struct tokens *t = (const struct tokens *)s;
+	const struct file *f = file_of(t, i);
+
+	return gt_xasprintf("%s: token %" PRIu64, f->path, (i - f->first) * (uint64_t)t->seq);
+}
+
+/* seq + 1 ids -> x, y; returns the largest, as unsigned. */
+#define WIDEN(type)                                                            \
+	static uint32_t widen_##type(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y) \
+	{                                                                      \
+		const type *restrict p = from;                                 \
+		uint32_t top = 0;                                              \
+                                                                               \
+		for (int64_t i = 0; i < seq; i++) {                            \
+			uint32_t v = p[i];                                     \
+                                                                               \
+			x[i] = (int32_t)v;                                     \
+			top = v > top ? v : top;                               \
+		}                                                              \
+		memcpy(y, x + 1, (size_t)(seq - 1) * sizeof(*y));              \
+		y[seq - 1] = (int32_t)p[seq];                                  \
+		return p[seq] > top ? p[seq] : top;                            \
+	}
+WIDEN(uint8_t)
+WIDEN(uint16_t)
+WIDEN(uint32_t)
+
+static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int32_t *y, struct gt_err *err)
+{
+	const struct tokens *t = (const struct tokens *)s;
+	const struct file *f = file_of(t, i);
+	uint64_t at = (i - f->first) * (uint64_t)t->seq;
+	const unsigned char *p = f->map.bytes + f->head.at + at * (uint64_t)f->head.bytes;
+	uint32_t top = f->head.bytes == 1 ? widen_uint8_t(p, t->seq, x, y) :
+		       f->head.bytes == 2 ? widen_uint16_t(p, t->seq, x, y) : widen_uint32_t(p, t->seq, x, y);
+
+	if (t->vocab && top >= (uint64_t)t->vocab)
+		return gt_fail(err, ERANGE,
+			       "%s: a token from %" PRIu64 " on is %u, but the vocabulary has %lld: are the ids really u%d?",
+			       f->path, at, top, (long long)t->vocab, 8 * f->head.bytes);
+	return 0;
+}
+
+static int tokens_check(const struct rt_source *s, struct gt_err *err)
+{
+	const struct tokens *t = (const struct tokens *)s;
+	int r = 0;
+
+	/* One mapped file at a time may be cut off below us; asking them all costs more than the batch when there are many. */
+	for (size_t i = 0; !r && i < GT_MIN(t->n, 8u); i++)
+		r = rt_map_check(&t->file[i].map, t->file[i].path, err);
+	return r;
+}
+
+static const struct rt_source_ops tokens_ops = {
+	.name = "tokens", .tokens = tokens_window, .check = tokens_check, .where = tokens_where, .free = tokens_free,
+};
+
+int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
+		     struct gt_err *err)
+{
+	struct tokens *t = gt_xcalloc(1, sizeof(*t));
+	uint64_t all = 0;
+	int r = 0;
+
+	t->base = (struct rt_source){ .ops = &tokens_ops, .kind = text ? RT_DATA_TEXT : RT_DATA_TOKENS, .files = files->n };
+	t->seq = o->seq;
+	t->vocab = o->vocab;
+	t->file = gt_xcalloc(files->n + 1, sizeof(*t->file));
+	for (size_t i = 0; !r && i < files->n; i++) {
+		struct file *f = &t->file[i];
+
+		r = rt_file_map(files->v[i], &f->map, err);
+		if (r)
+			break;
+		t->n++;
+		f->path = gt_xstrdup(files->v[i]);
+		f->first = t->base.n;
+		if (text)
+			f->head = (struct rt_token_file){ .bytes = 1, .tokens = f->map.len };
+		else
+			r = rt_token_file_parse(f->map.bytes, f->map.len, f->map.len, o->token_type, f->path, &f->head, err);
+		/* the last window needs one id more, for its last target */
+		t->base.n += !r && f->head.tokens ? (f->head.tokens - 1) / (uint64_t)t->seq : 0;
+		t->base.bytes += f->map.len;
+		all += r ? 0 : f->head.tokens;
+	}
+	if (!r && t->base.n < 10)
+		r = gt_fail(err, ENODATA, "%s has too %s: %" PRIu64 " tokens, and 10 windows of %lld and one more are needed",
+			    o->path ? o->path : RT_DEFAULT_TEXT, text ? "little text" : "few tokens", all, (long long)t->seq);
+	if (r)
+		tokens_free(&t->base);
+	else
+		*ret = &t->base;
+	return r;
+}

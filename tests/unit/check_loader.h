@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_LOADER_H
+#define CHECK_LOADER_H
+#include <check.h>
+#include "runtime/data/loader.h"
+
+/* A file below the test's directory, made anew; returns its path, valid for 32 further calls. */
+const char *made(const char *name, const void *bytes, size_t len);
+const char *made_path(const char *name);
+struct rt_loader *opened(const struct rt_loader_options *o);
+/* The batches of a loader, one after the other: a copy of x and y of `n` of them, to be freed. */
+char *batches(const struct rt_loader_options *o, int n, size_t *ret_len);
+/* Fails, with a sentence that holds `part`. */
+void refused(const struct rt_loader_options *o, int code, const char *part);
+
+TCase *case_images(void);
+#endif
