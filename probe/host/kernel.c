@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel, distribution, virtualisation, container. */
+/* Kernel, distribution, container. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
@@ -72,34 +72,6 @@ static void find_lockdown(struct gt_fsroot *fs, struct pr_host *h)
 
 		h->kernel.lockdown = pr_text(h, chosen);
 	}
-}
-
-/* Who runs the virtual machine, by what the firmware calls itself. */
-void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
-{
-	static const struct {
-		const char *word, *name;
-	} makers[] = { { "QEMU", "kvm" },	   { "KVM", "kvm" },	     { "Amazon EC2", "kvm (Amazon EC2)" },
-		       { "Google", "kvm (Google)" }, { "OpenStack", "kvm (OpenStack)" }, { "VMware", "vmware" },
-		       { "innotek", "virtualbox" },  { "Xen", "xen" },	     { "Microsoft", "hyper-v" },
-		       { "Parallels", "parallels" } };
-	struct pr_str vendor = pr_read_str(h, fs, "/sys/class/dmi/id/sys_vendor"),
-		      product = pr_read_str(h, fs, "/sys/class/dmi/id/product_name"),
-		      type = pr_read_str(h, fs, "/sys/hypervisor/type");
-
-	h->virt.state = PR_ABSENT;
-	if (h->kernel.release.v && (strstr(h->kernel.release.v, "microsoft") || strstr(h->kernel.release.v, "WSL"))) {
-		h->virt = pr_text(h, "wsl");
-		return;
-	}
-	if (!pr_cpu_flag(h, "hypervisor"))
-		return;
-	h->virt = pr_text(h, type.v && *type.v ? type.v : "virtual machine");
-	for (size_t i = 0; i < GT_ARRAY_SIZE(makers); i++)
-		if ((vendor.v && strstr(vendor.v, makers[i].word)) || (product.v && strstr(product.v, makers[i].word))) {
-			h->virt = pr_text(h, makers[i].name);
-			return;
-		}
 }
 
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h)

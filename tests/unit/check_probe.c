@@ -363,18 +363,32 @@ START_TEST(sources_that_disagree_are_named)
 }
 END_TEST
 
-START_TEST(a_virtual_machine_is_named_by_its_firmware)
+START_TEST(a_virtual_machine_is_named_as_far_as_it_is_known)
 {
 	static const struct {
 		const char *files, *virt; /* NULL: none */
 	} t[] = {
-		{ "file /proc/cpuinfo\n\tflags\t: fpu\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n", NULL }, /* bare metal */
-		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n",
-		  "kvm "
-														  "(Amazon "
-														  "EC2)" },
-		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\nfile /sys/class/dmi/id/product_name\n\tVMware7,1\n", "vmware" },
-		{ "file /proc/cpuinfo\n\tflags\t: hypervisor\n", "virtual machine" },
+#define GUEST "file /proc/cpuinfo\n\tflags\t: hypervisor\n"
+#define SIGNED(by) GUEST "file /.facts/hypervisor\n\t" by "\n"
+#define MAKER(name) "file /sys/class/dmi/id/sys_vendor\n\t" name "\n"
+		{ "file /proc/cpuinfo\n\tflags\t: fpu\n" MAKER("Amazon EC2"), NULL }, /* bare metal of a cloud */
+		{ SIGNED("KVMKVMKVM") MAKER("QEMU"), "kvm" },
+		{ SIGNED("TCGTCGTCGTCG") MAKER("QEMU"), "qemu (tcg)" },
+		{ GUEST MAKER("QEMU"), "qemu" }, /* with KVM or without: nobody says */
+		{ GUEST MAKER("QEMU") "file /sys/devices/system/clocksource/clocksource0/available_clocksource\n\tkvm-clock tsc\n",
+		  "kvm" },
+		{ SIGNED("KVMKVMKVM") MAKER("Amazon EC2"), "kvm (Amazon EC2)" },
+		{ SIGNED("XenVMMXenVMM") MAKER("Xen"), "xen" },
+		{ GUEST MAKER("Amazon EC2"), "Amazon EC2" },
+		{ GUEST "file /sys/hypervisor/type\n\txen\n" MAKER("Amazon EC2"), "xen (Amazon EC2)" },
+		{ GUEST "file /sys/class/dmi/id/product_name\n\tVMware7,1\n", "vmware" },
+		{ SIGNED("Microsoft Hv"), "hyper-v" },
+		{ SIGNED("Something"), "virtual machine" },
+		{ GUEST, "virtual machine" },
+		{ "file /proc/sys/kernel/arch\n\taarch64\n" MAKER("QEMU"), "qemu" }, /* no flag tells guests there */
+		{ "file /proc/sys/kernel/arch\n\taarch64\nfile /sys/class/dmi/id/product_name\n\tc7g.metal\n" MAKER("Amazon EC2"),
+		  NULL },
+		{ "file /proc/sys/kernel/arch\n\taarch64\n" MAKER("Made-up maker"), NULL },
 		{ "file /proc/sys/kernel/osrelease\n\t5.15.90.1-microsoft-standard-WSL2\n", "wsl" },
 	};
 
@@ -545,7 +559,7 @@ int main(void)
 		the_loaders_first_find_counts,
 		what_names_a_machine_is_scrubbed,
 		sources_that_disagree_are_named,
-		a_virtual_machine_is_named_by_its_firmware,
+		a_virtual_machine_is_named_as_far_as_it_is_known,
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		machines_of_every_kind_are_read,

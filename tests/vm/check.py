@@ -570,6 +570,8 @@ def part_topology(image):
                 or re.search(rf"policy: preferred[\s\S]*{node}", done.out),
                 done.out,
             )
+        said, known = vm.json("gpuprobe --json")["host"]["virtual"], vm.sh("systemd-detect-virt").out.strip()
+        tap.ok("the hypervisor is the one that systemd knows", said.split()[0] == known, (said, known))
         placement(vm)
 
 
