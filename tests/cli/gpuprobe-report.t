@@ -336,7 +336,7 @@ A rented machine with several faults: the one that stops CUDA first, then each o
 
   $ gpuprobe --root $FIXTURES/vm-half-topology.host | sed '/^CHECK/,$d'
   gpuprobe: CRITICAL - driver.uvm
-    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, kvm
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, qemu
     Made-up generic CPU: 16 cores, 16 CPUs, 2 NUMA nodes, 128 GiB of memory
     GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
