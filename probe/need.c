@@ -130,9 +130,10 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		return NULL;
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
-		return step(n->why, gt_xasprintf("# contrib non-free non-free-firmware in apt's sources\n"
-						 "apt install --no-install-recommends linux-headers-%s \\\n  %s\nreboot",
-						 release, n->packages));
+		return step(n->why,
+			    gt_xasprintf("# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
+					 "apt install --no-install-recommends linux-headers-%s \\\n  %s\nreboot",
+					 release, n->packages));
 	case PR_DRIVER_NVIDIA:
 		return step(n->why, gt_xasprintf("# NVIDIA's repository: package cuda-keyring of this release\napt install %s\n"
 						 "reboot", n->known && n->kind.arch < 75 ? "cuda-drivers-580" : "nvidia-open"));
@@ -157,11 +158,11 @@ static char *wheel_lines(const char *torch, const char *cuda)
 	return gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/cu%s", torch, digits);
 }
 
-int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, json_t *steps, struct gt_err *err)
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)
 {
 	int arch = n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
 	const char *driver = n->version;
-	gt_autofree char *least = NULL, *why = NULL, *lift = NULL;
+	gt_autofree char *least = NULL, *why = NULL, *only = NULL;
 	struct pr_wheel w;
 	int r;
 
@@ -182,13 +183,13 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, j
 				   driver);
 		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
 	}
-	if (r && !strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda))
+	if (!lift || (r && !strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)))
 		return 0;
 	if (pr_compat_min_driver(c->fs, w.newest_cuda, &least, NULL) > 0 && gt_version_cmp(driver, least) < 0 &&
 	    pr_branch_of(least) <= n->kind.last_branch) {
-		lift = gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", w.newest, w.newest_cuda,
+		only = gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", w.newest, w.newest_cuda,
 				    least);
-		json_array_append_new(steps, step(lift, gt_xstrdup("# NVIDIA's repository (package cuda-keyring); replaces "
+		json_array_append_new(steps, step(only, gt_xstrdup("# NVIDIA's repository (package cuda-keyring); replaces "
 								   "Debian's driver whole\napt install nvidia-open\nreboot")));
 	}
 	return 0;

@@ -37,6 +37,7 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n);
 
 /* Add the steps { why, lines } for PyTorch in a virtual environment: on the driver that is there or would be, or for the CPU.
- * Nothing is added where the driver's version is not known. */
-int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, json_t *steps, struct gt_err *err);
+ * Nothing is added where the driver's version is not known. lift: also the smallest change of driver that gives the newest
+ * one. */
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err);
 #endif

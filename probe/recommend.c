@@ -40,7 +40,7 @@ static int run_recommend(struct gt_cli *cli, int argc, char **argv)
 	driver = pr_driver_step(&c, &need);
 	if (driver)
 		json_array_append_new(steps, driver);
-	r = pr_wheel_steps(&c, &need, steps, &cli->err);
+	r = pr_wheel_steps(&c, &need, true, steps, &cli->err);
 	pr_driver_need_clear(&need);
 	if (r < 0)
 		return r;

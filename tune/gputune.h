@@ -10,6 +10,7 @@ extern const struct gt_cmd tn_cmd_plan;							 /* cmd_plan.c */
 extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_status, tn_cmd_recover,
 	tn_cmd_history; /* cmd_txn.c */
 extern const struct gt_cmd tn_cmd_run;							 /* cmd_run.c */
+extern const struct gt_cmd tn_cmd_provision;						 /* cmd_provision.c */
 
 /* The options that choose knobs, shared by plan and apply. */
 extern const char *tn_opt_profile;

@@ -107,7 +107,7 @@ The exact lines for a host, Debian's own packages first.
        reboot
   $ gpuprobe recommend --root $FIXTURES/nouveau.host | head -n 4
   1. Debian 12 packages driver 535.261.03, which drives this card:
-       # contrib non-free non-free-firmware in apt's sources
+       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpuprobe recommend --root $FIXTURES/blackwell-on-550.host
@@ -120,7 +120,7 @@ An old card gets the branch that still drives it, and the newest wheel that stil
 
   $ gpuprobe recommend --root $FIXTURES/legacy-kepler.host
   1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
-       # contrib non-free non-free-firmware in apt's sources
+       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-driver
        reboot

@@ -64,7 +64,8 @@ def main():
         validate(known, "gpuprobe", *root)
         if i % 7:   # the reports differ most; of the others a sample tells the same
             continue
-        for cmd in (["gpuprobe", "topo"], ["gpuprobe", "list"], ["gputune", "list"], ["gputune", "plan"], ["gputune", "status"]):
+        for cmd in (["gpuprobe", "topo"], ["gpuprobe", "list"], ["gputune", "list"], ["gputune", "plan"], ["gputune", "status"],
+                    ["gputune", "provision", "plan"], ["gputune", "provision", "revert", "--dry-run"]):
             validate(known, *cmd, *root)
     validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
     validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))

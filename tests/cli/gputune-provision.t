@@ -1,0 +1,367 @@
+What a host lacks to train, judged on what lies on its disk: apt's lists are Debian's own, cut to the packages that matter.
+
+  $ gpu() {  # gpu HOST RELEASE [COMPONENTS]: a directory with that host, its dpkg and its sources
+  >   rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/$1.host root; mkdir -p root/var/lib/apt/lists root/etc/apt/sources.list.d
+  >   mkdir -p root/var/lib/dpkg/updates root/usr root/var/cache/apt; cp $FIXTURES/apt/$2/* root/var/lib/apt/lists/
+  >   printf 'Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1.21.22\nInstalled-Size: 6000\n\nPackage: libgomp1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 12.2.0-14+deb12u1\nInstalled-Size: 300\n\n' > root/var/lib/dpkg/status
+  >   echo "deb http://deb.debian.org/debian $2 ${3:-main contrib non-free non-free-firmware}" > root/etc/apt/sources.list
+  >   mkdir -p root/var/lib/apt/lists; printf 'Package: linux-headers-6.1.0-41-amd64\nVersion: 6.1.158-1\nInstalled-Size: 4210\nArchitecture: amd64\nSize: 1456000\n' > root/var/lib/apt/lists/deb.debian.org_debian_dists_${2}-updates_main_binary-amd64_Packages
+  > }
+  $ plan() { gputune provision plan --root root "$@"; }
+  $ refused() { plan "$@" | sed -n '/^Refused/,/^$/p'; }
+
+A fresh host with a card: the driver that stable and its security updates have, never the older one of backports.
+
+  $ gpu nouveau bookworm
+  $ plan
+  Lacking
+    driver: Debian 12 packages driver 535.309.01, which drives this card
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+    headers: DKMS builds the driver's module with them, now and for each kernel to come
+        linux-headers-6.1.0-41-amd64
+    dkms: builds the module anew when the kernel changes
+        dkms
+    persistenced: keeps the card awake: without it each first call waits a second or more
+        nvidia-persistenced
+    tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
+        libtcmalloc-minimal4
+    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+        libopenblas0-openmp
+    numactl: looks at and binds memory and CPUs by hand
+        numactl
+    hwloc: lstopo shows which GPU, NIC and disk are next to which CPUs
+        hwloc-nox
+    venv: wheels go into a user's environment, never into the system
+        python3-venv
+  
+  13 packages at least: 55.0 MiB to download, 150 MiB on disk
+    nvidia-kernel-dkms 535.309.01-0+deb12u1, 71.3 MiB, bookworm-security/non-free
+    libcuda1 535.309.01-0+deb12u1, 28.2 MiB, bookworm-security/non-free
+    libnvidia-ml1 535.309.01-0+deb12u1, 2.1 MiB, bookworm-security/non-free
+    nvidia-smi 535.309.01-0+deb12u1, 881 KiB, bookworm-security/non-free
+    nvidia-modprobe 535.309.01-0+deb12u1, 66.0 KiB, bookworm-security/contrib
+    nvidia-persistenced 535.171.04-1~deb12u1, 91.0 KiB, bookworm/contrib
+    linux-headers-6.1.0-41-amd64 6.1.158-1, 4.1 MiB, bookworm-updates/main
+    dkms 3.0.10-8+deb12u1, 186 KiB, bookworm/main
+    libtcmalloc-minimal4 2.10-1, 382 KiB, bookworm/main
+    libopenblas0-openmp 0.3.21+ds-4, 42.3 MiB, bookworm/main
+    numactl 2.0.16-1, 137 KiB, bookworm/main
+    hwloc-nox 2.9.0-1, 590 KiB, bookworm/main
+    python3-venv 3.11.2-1+b1, 6.0 KiB, bookworm/main
+  
+  What apply runs, or you by hand:
+    apt-get install --no-install-recommends nvidia-kernel-dkms=535.309.01-0+deb12u1 \
+        libcuda1=535.309.01-0+deb12u1 libnvidia-ml1=535.309.01-0+deb12u1 \
+        nvidia-smi=535.309.01-0+deb12u1 nvidia-modprobe=535.309.01-0+deb12u1 \
+        nvidia-persistenced=535.171.04-1~deb12u1 linux-headers-6.1.0-41-amd64=6.1.158-1 \
+        dkms=3.0.10-8+deb12u1 libtcmalloc-minimal4=2.10-1 libopenblas0-openmp=0.3.21+ds-4 \
+        numactl=2.0.16-1 hwloc-nox=2.9.0-1 python3-venv=3.11.2-1+b1
+    apt-mark hold nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi
+    reboot
+  
+  Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
+  Note: the driver's packages are put on hold: an upgrade under a loaded module breaks NVML until a
+  reboot. Take security updates by hand: apt-mark unhold, apt upgrade, reboot; --no-hold leaves that
+  to apt.
+  
+  As the user who trains, never as root:
+    PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.309.01 and this card carry:
+      python3 -m venv venv && . venv/bin/activate
+      pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  $ plan -v | sed -n '/^Already/,/^Note/p'
+  Already so, or not for this host
+    openmp: libgomp1 12.2.0-14+deb12u1
+  
+  By choice (--with PART)
+    compiler: torch.compile builds C++ on this host, and Triton a small C module
+    toolkit: only to compile CUDA programs: wheels bring the libraries that they need
+    cudnn: only for programs that are not wheels
+    nccl: only for programs that are not wheels
+    jemalloc: another allocator for gputune run --allocator
+    libomp: another runtime for gputune run --openmp-runtime
+  
+  13 packages at least: 55.0 MiB to download, 150 MiB on disk
+    nvidia-kernel-dkms 535.309.01-0+deb12u1, 71.3 MiB, bookworm-security/non-free
+    libcuda1 535.309.01-0+deb12u1, 28.2 MiB, bookworm-security/non-free
+    libnvidia-ml1 535.309.01-0+deb12u1, 2.1 MiB, bookworm-security/non-free
+    nvidia-smi 535.309.01-0+deb12u1, 881 KiB, bookworm-security/non-free
+    nvidia-modprobe 535.309.01-0+deb12u1, 66.0 KiB, bookworm-security/contrib
+    nvidia-persistenced 535.171.04-1~deb12u1, 91.0 KiB, bookworm/contrib
+    linux-headers-6.1.0-41-amd64 6.1.158-1, 4.1 MiB, bookworm-updates/main
+    dkms 3.0.10-8+deb12u1, 186 KiB, bookworm/main
+    libtcmalloc-minimal4 2.10-1, 382 KiB, bookworm/main
+    libopenblas0-openmp 0.3.21+ds-4, 42.3 MiB, bookworm/main
+    numactl 2.0.16-1, 137 KiB, bookworm/main
+    hwloc-nox 2.9.0-1, 590 KiB, bookworm/main
+    python3-venv 3.11.2-1+b1, 6.0 KiB, bookworm/main
+  
+  What apply runs, or you by hand:
+    apt-get install --no-install-recommends nvidia-kernel-dkms=535.309.01-0+deb12u1 \
+        libcuda1=535.309.01-0+deb12u1 libnvidia-ml1=535.309.01-0+deb12u1 \
+        nvidia-smi=535.309.01-0+deb12u1 nvidia-modprobe=535.309.01-0+deb12u1 \
+        nvidia-persistenced=535.171.04-1~deb12u1 linux-headers-6.1.0-41-amd64=6.1.158-1 \
+        dkms=3.0.10-8+deb12u1 libtcmalloc-minimal4=2.10-1 libopenblas0-openmp=0.3.21+ds-4 \
+        numactl=2.0.16-1 hwloc-nox=2.9.0-1 python3-venv=3.11.2-1+b1
+    apt-mark hold nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi
+    reboot
+  
+  Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
+
+A host without a GPU; Debian 13 calls TCMalloc by another name.
+
+  $ gpu cpu-server trixie; sed -i s/12/13/ root/etc/os-release
+  $ plan
+  Lacking
+    tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
+        libtcmalloc-minimal4t64
+    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+        libopenblas0-openmp
+    numactl: looks at and binds memory and CPUs by hand
+        numactl
+    hwloc: lstopo shows which GPU, NIC and disk are next to which CPUs
+        hwloc-nox
+    venv: wheels go into a user's environment, never into the system
+        python3-venv
+  
+  5 packages at least: 6.8 MiB to download, 46.8 MiB on disk
+    libtcmalloc-minimal4t64 2.16-1, 374 KiB, trixie/main
+    libopenblas0-openmp 0.3.29+ds-3, 45.6 MiB, trixie/main
+    numactl 2.0.19-1, 145 KiB, trixie/main
+    hwloc-nox 2.12.0-4, 659 KiB, trixie/main
+    python3-venv 3.13.5-1, 6.0 KiB, trixie/main
+  
+  What apply runs, or you by hand:
+    apt-get install --no-install-recommends libtcmalloc-minimal4t64=2.16-1 \
+        libopenblas0-openmp=0.3.29+ds-3 numactl=2.0.19-1 hwloc-nox=2.12.0-4 python3-venv=3.13.5-1
+  
+  Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
+  
+  As the user who trains, never as root:
+    no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
+      python3 -m venv venv && . venv/bin/activate
+      pip install torch --index-url https://download.pytorch.org/whl/cpu
+      # or Debian's own: apt install python3-torch
+
+Parts by choice, and parts left out.
+
+  $ gpu nouveau bookworm
+  $ plan --skip driver --skip headers --skip dkms --skip persistenced --with compiler --with nccl --with cudnn | head -n 20
+  Lacking
+    tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
+        libtcmalloc-minimal4
+    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+        libopenblas0-openmp
+    numactl: looks at and binds memory and CPUs by hand
+        numactl
+    hwloc: lstopo shows which GPU, NIC and disk are next to which CPUs
+        hwloc-nox
+    venv: wheels go into a user's environment, never into the system
+        python3-venv
+    compiler: torch.compile builds C++ on this host, and Triton a small C module
+        g++
+    cudnn: Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be
+    simulated or taken back: the wheels bring their own, or add NVIDIA's repository
+    nccl: no source of apt has libnccl2; Debian's component contrib may
+  
+  6 packages at least: 6.7 MiB to download, 43.4 MiB on disk
+    libtcmalloc-minimal4 2.10-1, 382 KiB, bookworm/main
+    libopenblas0-openmp 0.3.21+ds-4, 42.3 MiB, bookworm/main
+  $ plan --with mpi
+  gputune: there is no part mpi: gputune provision plan --verbose names them
+  [64]
+  $ plan --gpu 10de:2330
+  gputune: --gpu takes the card's PCI device id in hexadecimal, as lspci -nn shows it (10de:2330 is 2330)
+  [64]
+  $ gputune provision look --root root
+  gputune: provision is followed by plan, apply [PLAN] or revert, not by 'look'
+  [64]
+
+For an image that another machine boots, from a host without a card.
+
+  $ gpu cpu-server bookworm; plan --gpu 2330 | head -n 6
+  Lacking
+    driver: Debian 12 packages driver 535.309.01, which drives this card
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+    headers: for an image: those of the kernel that it will boot
+        DKMS builds the driver's module with them, now and for each kernel to come
+
+Nothing is started for a host that is not the live one, and nothing is changed.
+
+  $ gputune provision apply --root root
+  gputune: install packages needs the live host; it cannot be done in the root root
+  [3]
+  $ gputune provision revert --root root
+  gputune: install packages needs the live host; it cannot be done in the root root
+  [3]
+  $ gputune provision revert --dry-run --root root
+  Nothing was installed by gputune.
+
+The plan is a document, saved as the settings' plan is.
+
+  $ plan -o plan.json | tail -n 1
+  Saved as plan.json: gputune provision apply plan.json
+  $ python3 -c 'import json; d = json.load(open("plan.json")); print(d["schema"], d["requested"], d["simulated"])'
+  gputune-provision/1 ['libtcmalloc-minimal4', 'libopenblas0-openmp', 'numactl', 'hwloc-nox', 'python3-venv'] False
+
+Refused: components that apt's sources lack, with the line that each has to become. Both forms of sources are known.
+
+  $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*
+  $ refused
+  Refused
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
+    apt's sources do not have.
+        in /etc/apt/sources.list, line 1:
+          deb http://deb.debian.org/debian bookworm main contrib non-free non-free-firmware
+        apt-get update
+  
+  $ rm root/etc/apt/sources.list; cat > root/etc/apt/sources.list.d/debian.sources <<END
+  > # Debian
+  > Types: deb deb-src
+  > URIs: http://deb.debian.org/debian
+  > Suites: bookworm bookworm-updates
+  > Components: main
+  > Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+  > 
+  > Types: deb
+  > URIs: http://deb.debian.org/debian-security
+  > Suites: bookworm-security
+  > Components: main contrib
+  > 
+  > Enabled: no
+  > Types: deb
+  > URIs: https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/
+  > Suites: /
+  > END
+  $ refused; plan > answer.txt
+  Refused
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
+    apt's sources do not have.
+        in /etc/apt/sources.list.d/debian.sources, line 5:
+          Components: main contrib non-free non-free-firmware
+        in /etc/apt/sources.list.d/debian.sources, line 11:
+          Components: main contrib non-free non-free-firmware
+        apt-get update
+  
+  [3]
+
+Refused: two repositories with a driver.
+
+  $ gpu nouveau bookworm; echo 'deb [signed-by=/usr/share/keyrings/cuda.gpg] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
+  $ refused
+  Refused
+    two-repositories: two repositories have a driver, Debian's non-free (/etc/apt/sources.list:1) and
+    NVIDIA's (/etc/apt/sources.list.d/cuda.list:1): packages of one name and other versions would be
+    mixed.
+        disable one of the two lines, then apt-get update
+  
+
+Only NVIDIA's repository: the driver is its own, the branch that drives the card.
+
+  $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free*; cp -r root/etc/apt/sources.list keep; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
+  $ printf 'Package: nvidia-open\nVersion: 580.95.05-1\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n' > root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages
+  $ plan | sed -n '2,4p'
+    driver: NVIDIA's repository, which is among apt's sources, has nvidia-open 580.95.05-1
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-open
+
+Refused: a card that is newer than Debian's driver, or older than all that Debian has.
+
+  $ gpu blackwell-on-550 bookworm; refused
+  Refused
+    nvidia-repository: Debian's driver is older than this card, and only NVIDIA's own repository may
+    have one for it, which is not among apt's sources.
+        add NVIDIA's repository (package cuda-keyring of this release) and take non-free out of
+        Debian's lines, then apt-get update
+  
+  $ gpu legacy-kepler bookworm; plan | sed -n '2,4p'
+    driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-tesla-470-driver
+  $ gpu legacy-kepler trixie; sed -i 's/12/13/; s/bookworm/trixie/' root/etc/os-release; refused
+  Refused
+    no-driver: this card is supported up to branch 470, which is older than any that Debian 13
+    packages.
+        train on the CPU (--skip driver), or take the card out
+  
+
+Refused: a real-time kernel, a driver of NVIDIA's .run file, Secure Boot without an enrolled key.
+
+  $ gpu preempt-rt bookworm; rm -f root/sys/module/nvidia/version; refused --skip headers
+  Refused
+    rt-kernel: kernel 6.1.0-41-rt-amd64 is PREEMPT_RT, for which NVIDIA's module refuses to build.
+        apt-get install linux-image-amd64, boot that kernel, and plan again
+  
+  $ gpu nouveau bookworm; mkdir -p root/usr/bin; touch root/usr/bin/nvidia-uninstall; refused
+  Refused
+    run-file: a driver was installed here by NVIDIA's .run file (/usr/bin/nvidia-uninstall is there):
+    packages would overwrite half of it.
+        nvidia-uninstall, reboot, and plan again
+  
+  $ gpu secure-boot bookworm; refused
+  Refused
+    secure-boot: Secure Boot is on and DKMS's signing key is not enrolled: the module would be built
+    and not be loaded, and the installed driver takes nouveau away.
+        apt-get install dkms mokutil openssl && dkms generate_mok
+        mokutil --import /var/lib/dkms/mok.pub
+        reboot; a blue screen asks for the password; then plan again. Or turn Secure Boot off
+  
+
+A key that the firmware's shim has enrolled is no obstacle.
+
+  $ mkdir -p root/var/lib/dkms root/sys/firmware/efi/efivars; printf 'a\001key' > root/var/lib/dkms/mok.pub
+  $ printf 'xx\000\000yya\001keyzz' > root/sys/firmware/efi/efivars/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23
+  $ refused; plan | grep -c 'is enrolled'
+  1
+
+Refused: no headers for the running kernel; a driver of backports older than stable's.
+
+  $ gpu nouveau bookworm; rm root/var/lib/apt/lists/*bookworm-updates*; refused
+  Refused
+    no-headers: no source of apt has linux-headers-6.1.0-41-amd64, the headers of the running kernel,
+    so DKMS could not build the module.
+        apt-get update, then apt-get install linux-image-amd64, boot that kernel, and plan again
+  
+  $ gpu nouveau bookworm; printf 'Package: libcuda1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.216.03-2~bpo12+1\n\n' >> root/var/lib/extra
+  $ cat root/var/lib/extra >> root/var/lib/dpkg/status; refused
+  Refused
+    old-backports: libcuda1 would be of backports, 535.216.03-2~bpo12+1, which is older than stable's
+    535.309.01-0+deb12u1: the rest of the driver would not fit it.
+        apt-get install libcuda1/bookworm-security, and take the pin on backports away
+  
+
+Refused: dpkg was interrupted, or its list cannot be read.
+
+  $ gpu nouveau bookworm; sed -i 's/ok installed/ok half-configured/' root/var/lib/dpkg/status; refused
+  Refused
+    dpkg-broken: dpkg was interrupted: package dpkg is half-configured (install ok).
+        dpkg --configure -a && apt-get -f install
+  
+  $ gpu nouveau bookworm; touch root/var/lib/dpkg/updates/0001; refused
+  Refused
+    dpkg-broken: dpkg was interrupted: /var/lib/dpkg/updates holds what dpkg was doing when it was
+    ended.
+        dpkg --configure -a && apt-get -f install
+  
+
+A container uses the driver of the machine that runs it.
+
+  $ gpu nouveau bookworm; mkdir -p root/run/systemd; echo docker > root/run/systemd/container; plan | sed -n 2,5p
+    tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
+        libtcmalloc-minimal4
+    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+        libopenblas0-openmp
+
+Lists that lie: names and numbers that no package can have are left out, and nothing else is.
+
+  $ gpu cpu-server bookworm; printf 'Package: libtcmalloc-minimal4\nVersion: 9;rm -rf\nArchitecture: amd64\nSize: 1\n\nPackage: libtcmalloc-minimal4\nVersion: 99\nArchitecture: amd64\nSize: -1\n\nPackage: libtcmalloc-minimal4\nVersion: 99\nArchitecture: arm64\nSize: 1\n' > root/var/lib/apt/lists/evil_debian_dists_bookworm_main_binary-amd64_Packages
+  $ plan | grep 'libtcmalloc-minimal4 '
+    libtcmalloc-minimal4 2.10-1, 382 KiB, bookworm/main
+
+The record of what was installed is not followed when it is damaged.
+
+  $ mkdir -p root/var/lib/gputune; echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "-oDebug=1", "version": "1" } ] }' > root/var/lib/gputune/provision
+  $ gputune provision revert --dry-run --root root
+  gputune: the record of what was installed, /var/lib/gputune/provision, is damaged: nothing is changed. Take the packages that it lists away by hand, then remove it
+  [3]

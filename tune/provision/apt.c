@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apt-get and apt-mark, run with fixed options, a clean environment and no shell. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include "lib/buf.h"
+#include "lib/log.h"
+#include "lib/spawn.h"
+#include "tune/provision/provision.h"
+
+/* A question would wait for ever on /dev/null: the files of the admin stay as they are. */
+static const char *const options[] = {
+	"-q",
+	"-y",
+	"-o",
+	"Dpkg::Use-Pty=0",
+	"-o",
+	"APT::Color=0",
+	"-o",
+	"APT::Get::Show-User-Simulation-Note=0",
+	"-o",
+	"DPkg::Lock::Timeout=60",
+	"-o",
+	"APT::Get::AutomaticRemove=0",
+	"-o",
+	"Dpkg::Options::=--force-confdef",
+	"-o",
+	"Dpkg::Options::=--force-confold",
+	"--no-install-recommends",
+};
+static char *const environment[] = {
+	"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+	"LC_ALL=C.UTF-8",
+	"HOME=/",
+	"TERM=dumb",
+	"DEBIAN_FRONTEND=noninteractive",
+	"APT_LISTCHANGES_FRONTEND=none",
+	"NEEDRESTART_MODE=l",
+	NULL,
+};
+
+/* dpkg must come to its end even if we are killed: half an installation is worse than one too many. */
+static int outlive_us(void *arg, struct gt_err *err)
+{
+	prctl(PR_SET_PDEATHSIG, 0);
+	return 0;
+}
+
+/* apt's own first "E: …", else the last line that it wrote. */
+static char *first_error(const char *text)
+{
+	const char *e = gt_starts_with(text, "E: ") ? text : strstr(text, "\nE: "), *last = text;
+
+	if (e) {
+		e += *e == '\n' ? 4 : 3;
+		return gt_xstrndup(e, strcspn(e, "\n"));
+	}
+	for (const char *p = text; *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : p + strlen(p))
+		if (*p != '\n')
+			last = p;
+	return gt_xstrndup(last, strcspn(last, "\n"));
+}
+
+/* What only answers (out is set) ends with us; what changes the host does not. */
+static int run(const struct gt_strv *argv, double timeout_s, char **out, struct gt_err *err)
+{
+	struct gt_spawn s = {.argv = argv->v,
+			     .envp = environment,
+			     .timeout_s = timeout_s,
+			     .max_output = 32u << 20,
+			     .in_child = out ? NULL : outlive_us};
+	int r = gt_spawn(&s, err);
+
+	if (!r && s.status) {
+		gt_autofree char *why = first_error(s.errout);
+
+		r = gt_fail(err, EIO, "%s", *why ? why : "apt-get says no reason");
+	}
+	if (!r && out)
+		*out = gt_take(s.out);
+	for (char *p = s.out, *line; p && (line = strsep(&p, "\n"));)
+		gt_debug("%s", line);
+	gt_spawn_clear(&s);
+	return r;
+}
+
+int tn_apt_get(const char *const *args, const struct gt_strv *packages, double timeout_s, char **out,
+	       struct gt_err *err)
+{
+	gt_auto_strv argv = {0};
+
+	gt_strv_add(&argv, "/usr/bin/apt-get");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
+		gt_strv_add(&argv, options[i]);
+	for (size_t i = 0; args[i]; i++)
+		gt_strv_add(&argv, args[i]);
+	gt_strv_add(&argv, "--");
+	for (size_t i = 0; i < packages->n; i++)
+		gt_strv_add(&argv, packages->v[i]);
+	return run(&argv, timeout_s, out, err);
+}
+
+int tn_apt_mark(const char *mark, const struct gt_strv *packages, struct gt_err *err)
+{
+	gt_auto_strv argv = {0};
+
+	if (!packages->n)
+		return 0;
+	gt_strv_add(&argv, "/usr/bin/apt-mark");
+	gt_strv_add(&argv, mark);
+	for (size_t i = 0; i < packages->n; i++)
+		gt_strv_add(&argv, packages->v[i]);
+	return run(&argv, 120, NULL, err);
+}
+
+/* ---- what -s prints
+ * --------------------------------------------------------------------------------------------------- */
+
+void tn_apt_result_clear(struct tn_apt_result *r)
+{
+	for (size_t i = 0; i < r->n_move; i++) {
+		free(r->move[i].name);
+		free(r->move[i].arch);
+		free(r->move[i].version);
+		free(r->move[i].old);
+		free(r->move[i].from);
+	}
+	free(r->move);
+	gt_strv_clear(&r->removals);
+	*r = (struct tn_apt_result){0};
+}
+
+/* "Inst NAME [OLD] (NEW FROM, FROM [ARCH]) [NAME:ARCH …]": each step once, the configuration follows. */
+static void take_inst(char *rest, struct tn_apt_result *ret)
+{
+	char *name = strsep(&rest, " "), *old = NULL, *version, *arch, *colon;
+	struct tn_move *m;
+
+	if (rest && *rest == '[') {
+		old = rest + 1;
+		rest = strchr(rest, ']');
+		if (!rest)
+			return;
+		*rest++ = '\0';
+		rest += *rest == ' ';
+	}
+	if (!rest || *rest != '(')
+		return;
+	rest++;
+	rest[strcspn(rest, ")")] = '\0';
+	version = strsep(&rest, " ");
+	arch = rest ? strrchr(rest, '[') : NULL;
+	if (arch)
+		arch[strcspn(arch, "]")] = '\0';
+	colon = strchr(name, ':');
+	if (colon)
+		*colon = '\0';
+	if (!tn_deb_is_name(name) || !tn_deb_is_version(version) || (old && !tn_deb_is_version(old)))
+		return;
+	ret->move = gt_xrealloc(ret->move, (ret->n_move + 1) * sizeof(*ret->move));
+	m = &ret->move[ret->n_move++];
+	*m = (struct tn_move){.name = gt_xstrdup(name),
+			      .arch = gt_xstrdup(arch ? arch + 1 : ""),
+			      .version = gt_xstrdup(version),
+			      .old = old ? gt_xstrdup(old) : NULL};
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct tn_move *)a)->name, ((const struct tn_move *)b)->name);
+}
+
+void tn_apt_parse(char *text, struct tn_apt_result *ret)
+{
+	char *p = text, *line;
+
+	*ret = (struct tn_apt_result){0};
+	while ((line = strsep(&p, "\n"))) {
+		if (gt_starts_with(line, "Inst ")) {
+			take_inst(line + 5, ret);
+		} else if (gt_starts_with(line, "Remv ") || gt_starts_with(line, "Purg ")) {
+			line += 5;
+			line[strcspn(line, " :")] = '\0';
+			if (tn_deb_is_name(line))
+				gt_strv_add(&ret->removals, line);
+		}
+	}
+	if (ret->n_move)
+		qsort(ret->move, ret->n_move, sizeof(*ret->move), by_name);
+}

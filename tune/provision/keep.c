@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of ours is by now someone else's too, and so has to stay. */
+#include <ctype.h>
+#include <string.h>
+#include "tune/provision/remove.h"
+
+struct keep {
+	struct gt_fsroot *fs;
+	const struct tn_dpkg *dpkg;
+	const struct tn_record *record;
+	char **reason; /* per package of the record */
+};
+
+/* ---- who depends on it ------------------------------------------------------------------------------------------------ */
+
+/* Its place in the record, if it would go; -1: it stays, or is not ours. */
+static int going(const struct keep *k, const char *name)
+{
+	for (size_t i = 0; i < k->record->n; i++)
+		if (!strcmp(k->record->package[i].name, name))
+			return k->reason[i] ? -1 : (int)i;
+	return -1;
+}
+
+/* "libfoo (= 1), mail-transport-agent": is `name` among them? */
+static bool lists(const char *provides, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = provides; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		p += strspn(p, " ");
+		if (!strncmp(p, name, n) && (!p[n] || strchr(" ,(", p[n])))
+			return true;
+	}
+	return false;
+}
+
+/* Who of the installed serves `name`: staying true if one does that stays; else *ret_going one that would go. */
+static bool served(const struct keep *k, const char *name, int *ret_going)
+{
+	for (size_t i = 0; i < k->dpkg->n; i++) {
+		const struct tn_deb *d = &k->dpkg->deb[i];
+		int g;
+
+		if (!d->installed || (strcmp(d->name, name) && !(d->provides && lists(d->provides, name))))
+			continue;
+		g = going(k, d->name);
+		if (g < 0)
+			return true;
+		*ret_going = g;
+	}
+	return false;
+}
+
+/* One clause, "a (>= 1) | b:any": the package of ours without which it would not be met, -1 if it would be. */
+static int clause_needs(const struct keep *k, char *clause)
+{
+	char *save = NULL;
+	int needs = -1;
+
+	for (char *alt = strtok_r(clause, "|", &save); alt; alt = strtok_r(NULL, "|", &save)) {
+		alt += strspn(alt, " ");
+		alt[strcspn(alt, " (:[<")] = '\0';
+		if (*alt && served(k, alt, &needs))
+			return -1;
+	}
+	return needs;
+}
+
+/* One round: what a package that stays depends on stays. True if something was found. */
+static bool round_of_dependencies(struct keep *k)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < k->dpkg->n; i++) {
+		const struct tn_deb *d = &k->dpkg->deb[i];
+		gt_autofree char *copy = NULL;
+		char *save = NULL;
+
+		if (!d->installed || !d->depends || going(k, d->name) >= 0)
+			continue;
+		copy = gt_xstrdup(d->depends);
+		for (char *c = strtok_r(copy, ",", &save); c; c = strtok_r(NULL, ",", &save)) {
+			int needs = clause_needs(k, c);
+
+			if (needs < 0)
+				continue;
+			k->reason[needs] = gt_xasprintf("%s depends on it", d->name);
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* ---- who uses it ------------------------------------------------------------------------------------------------------ */
+
+static int read_files(const struct keep *k, const struct tn_deb *d, char **ret)
+{
+	gt_autofree char *plain = gt_xasprintf("/var/lib/dpkg/info/%s.list", d->name),
+			 *multi = gt_xasprintf("/var/lib/dpkg/info/%s:%s.list", d->name, d->arch);
+	int r = gt_fs_read(k->fs, multi, ret, NULL);
+
+	return r < 0 ? gt_fs_read(k->fs, plain, ret, NULL) : r;
+}
+
+/* Does this process have one of the shared libraries open? */
+static bool maps_one(const char *maps, const char *files)
+{
+	for (const char *f = files; f && *f; f = strchr(f, '\n') ? strchr(f, '\n') + 1 : NULL) {
+		gt_autofree char *path = gt_xstrndup(f, strcspn(f, "\n"));
+
+		if (strstr(path, ".so") && strstr(maps, path))
+			return true;
+	}
+	return false;
+}
+
+/* A process of a container, or of a root below this one, has files of its own behind the same names. */
+static bool has_our_root(const struct keep *k, const char *pid)
+{
+	gt_autofree char *root = gt_xasprintf("/proc/%s/root", pid);
+	struct stat its, ours;
+
+	return gt_fs_stat(k->fs, root, &its) >= 0 && gt_fs_stat(k->fs, "/", &ours) >= 0 && its.st_dev == ours.st_dev &&
+	       its.st_ino == ours.st_ino;
+}
+
+static void look_at_process(struct keep *k, const char *pid, char *const *files)
+{
+	gt_autofree char *maps_path = gt_xasprintf("/proc/%s/maps", pid), *comm_path = gt_xasprintf("/proc/%s/comm", pid),
+			 *maps = NULL, *comm = NULL;
+
+	if (!has_our_root(k, pid) || gt_fs_read(k->fs, maps_path, &maps, NULL) < 0)
+		return;
+	for (size_t i = 0; i < k->record->n; i++) {
+		if (k->reason[i] || !files[i] || !maps_one(maps, files[i]))
+			continue;
+		if (!comm && gt_fs_read_line(k->fs, comm_path, &comm) < 0)
+			comm = gt_xstrdup("?");
+		k->reason[i] = gt_xasprintf("process %s (%s) uses it", pid, comm);
+	}
+}
+
+static void used_by_processes(struct keep *k)
+{
+	char **files = gt_xcalloc(k->record->n + 1, sizeof(*files));
+	gt_auto_strv pids = {0};
+
+	for (size_t i = 0; i < k->record->n; i++) {
+		const struct tn_deb *d = tn_dpkg_find(k->dpkg, k->record->package[i].name);
+
+		if (d && d->installed)
+			read_files(k, d, &files[i]);
+	}
+	gt_fs_list(k->fs, "/proc", &pids);
+	for (size_t i = 0; i < pids.n; i++)
+		if (isdigit((unsigned char)*pids.v[i]))
+			look_at_process(k, pids.v[i], files);
+	for (size_t i = 0; i < k->record->n; i++)
+		free(files[i]);
+	free(files);
+}
+
+/* ---- together --------------------------------------------------------------------------------------------------------- */
+
+static void marked_since(struct keep *k)
+{
+	int64_t uses = 0;
+	bool module = gt_fs_read_i64(k->fs, "/sys/module/nvidia/refcnt", &uses) >= 0 && uses > 0;
+
+	for (size_t i = 0; i < k->record->n; i++) {
+		const struct tn_recorded *p = &k->record->package[i];
+		const struct tn_deb *d = tn_dpkg_find(k->dpkg, p->name);
+
+		if (!d || !d->installed)
+			continue;
+		if (d->held && !p->held)
+			k->reason[i] = gt_xstrdup("someone has put it on hold since");
+		else if (!d->automatic && !p->requested)
+			k->reason[i] = gt_xstrdup("someone has marked it as wanted since (apt-mark manual, or installed by name)");
+		else if (module && p->held)
+			k->reason[i] = gt_xasprintf("the nvidia module is in use (%lld users)", (long long)uses);
+	}
+}
+
+char **tn_remove_reasons(struct gt_fsroot *fs, const struct tn_dpkg *dpkg, const struct tn_record *record)
+{
+	struct keep k = {.fs = fs, .dpkg = dpkg, .record = record,
+			 .reason = gt_xcalloc(record->n + 1, sizeof(char *))};
+
+	if (record->state == TN_RECORD_DONE) { /* what was interrupted was never used, nor marked as it would be */
+		marked_since(&k);
+		used_by_processes(&k);
+	}
+	while (round_of_dependencies(&k))
+		;
+	return k.reason;
+}

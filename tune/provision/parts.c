@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a host needs to train, one struct for each part. */
+#include <ctype.h>
+#include <string.h>
+#include "tune/provision/provision.h"
+
+static const char *running(const struct tn_prov *p)
+{
+	return p->host->kernel.release.v ? p->host->kernel.release.v : "";
+}
+
+static void add_words(struct gt_strv *to, const char *words)
+{
+	gt_autofree char *copy = gt_xstrdup(words);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		gt_strv_add(to, w);
+}
+
+/* ---- driver ----------------------------------------------------------------------------------------------------------- */
+
+/* From NVIDIA's repository, where the admin has chosen it: the open module for all that it drives. */
+static const char *nvidia_packages(const struct tn_prov *p)
+{
+	if (p->driver.known && p->driver.kind.last_branch == 580)
+		return "cuda-drivers-580";
+	return p->driver.known && p->driver.kind.arch < 75 ? "cuda-drivers" : "nvidia-open";
+}
+
+static void by_nvidia(struct tn_prov *p, const struct tn_offer *o, char **reason)
+{
+	free(*reason);
+	*reason = gt_xasprintf("NVIDIA's repository, which is among apt's sources, has %s %s", o->name, o->version);
+	free(p->driver.version);
+	p->driver.version = gt_xstrndup(o->version, strspn(o->version, "0123456789."));
+}
+
+static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packages, char **reason)
+{
+	const struct pr_driver_need *n = &p->driver;
+	const struct tn_offer *nvidia = tn_offer_best(&p->offers, nvidia_packages(p), TN_NVIDIA);
+	gt_auto_strv wanted = {0};
+
+	*reason = gt_xstrdup(n->why);
+	if (n->way == PR_DRIVER_NO_GPU)
+		return TN_PART_NOT_HERE;
+	if (n->way == PR_DRIVER_FITS)
+		return TN_PART_PRESENT;
+	if (p->host->container.state == PR_PRESENT && !p->opts.gpu) {
+		free(*reason);
+		*reason = gt_xstrdup("a container uses the driver of the machine that runs it");
+		return TN_PART_NOT_HERE;
+	}
+	if (n->way == PR_DRIVER_NONE)
+		return TN_PART_ABSENT;
+	if (nvidia)
+		by_nvidia(p, nvidia, reason);
+	add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? nvidia_packages(p) : n->packages);
+	for (size_t i = 0; i < wanted.n; i++)
+		if (!tn_dpkg_has(&p->dpkg, wanted.v[i]))
+			gt_strv_add(packages, wanted.v[i]);
+	if (!packages->n) {
+		free(*reason);
+		*reason = gt_xstrdup("its packages are installed, but it is not loaded: gpuprobe says why");
+		return TN_PART_PRESENT;
+	}
+	return TN_PART_LACKING;
+}
+
+/* The flavours of kernel whose next version comes by itself: linux-image-amd64 asks for linux-headers-amd64. */
+static void follow_images(const struct tn_prov *p, struct gt_strv *packages)
+{
+	for (size_t i = 0; i < p->dpkg.n; i++) {
+		const char *name = p->dpkg.deb[i].name;
+		gt_autofree char *headers = NULL;
+
+		if (!p->dpkg.deb[i].installed || !gt_starts_with(name, "linux-image-") || isdigit((unsigned char)name[12]) ||
+		    strstr(name, "-dbg"))
+			continue;
+		headers = gt_xasprintf("linux-headers-%s", name + 12);
+		if (!tn_dpkg_has(&p->dpkg, headers) && !gt_strv_has(packages, headers))
+			gt_strv_add(packages, headers);
+	}
+}
+
+/* DKMS builds the module on this host, once for each kernel that has its headers. */
+static enum tn_part_status look_headers(struct tn_prov *p, struct gt_strv *packages, char **reason)
+{
+	gt_autofree char *own = gt_xasprintf("linux-headers-%s", running(p));
+	bool image = p->opts.gpu != 0, built = pr_or(p->host->nvidia.headers, 0) == 1;
+
+	if (!p->opts.gpu && (p->driver.way == PR_DRIVER_NO_GPU || p->host->container.state == PR_PRESENT)) {
+		*reason = gt_xstrdup("no kernel module has to be built here");
+		return TN_PART_NOT_HERE;
+	}
+	follow_images(p, packages);
+	if (image) {
+		gt_autofree char *any = gt_xasprintf("linux-headers-%s", *p->dpkg.arch ? p->dpkg.arch : "amd64");
+
+		if (!packages->n && !tn_dpkg_has(&p->dpkg, any))
+			gt_strv_add(packages, any);
+		*reason = gt_xstrdup("for an image: those of the kernel that it will boot");
+	} else if (!built && !tn_dpkg_has(&p->dpkg, own)) {
+		gt_strv_add(packages, own);
+	}
+	return packages->n ? TN_PART_LACKING : TN_PART_PRESENT;
+}
+
+static enum tn_part_status look_cudnn(struct tn_prov *p, struct gt_strv *packages, char **reason)
+{
+	static const char *const nvidia[] = {"libcudnn9-cuda-13", "libcudnn9-cuda-12", "libcudnn8"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(nvidia); i++) {
+		if (tn_dpkg_has(&p->dpkg, nvidia[i]))
+			return TN_PART_PRESENT;
+		if (tn_offer_best(&p->offers, nvidia[i], TN_NVIDIA)) {
+			gt_strv_add(packages, nvidia[i]);
+			return TN_PART_LACKING;
+		}
+	}
+	if (tn_dpkg_has(&p->dpkg, "nvidia-cudnn"))
+		return TN_PART_PRESENT;
+	*reason = gt_xstrdup("Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be simulated or "
+			     "taken back: the wheels bring their own, or add NVIDIA's repository");
+	return TN_PART_ABSENT;
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------------- */
+
+#define ANY(...) (const char *const[]){__VA_ARGS__, NULL}
+const struct tn_part tn_parts[] = {
+	{
+		.id = "driver",
+		.summary = "NVIDIA driver",
+		.why = "CUDA programs reach the GPU through it; without a display's packages",
+		.gpu = true,
+		.component = "non-free",
+		.look = look_driver,
+	},
+	{
+		.id = "headers",
+		.summary = "kernel headers",
+		.why = "DKMS builds the driver's module with them, now and for each kernel to come",
+		.gpu = true,
+		.look = look_headers,
+	},
+	{
+		.id = "dkms",
+		.summary = "DKMS",
+		.why = "builds the module anew when the kernel changes",
+		.gpu = true,
+		.beside_driver = true,
+		.any = ANY("dkms"),
+	},
+	{
+		.id = "persistenced",
+		.summary = "persistence daemon",
+		.why = "keeps the card awake: without it each first call waits a second or more",
+		.gpu = true,
+		.beside_driver = true,
+		.component = "contrib",
+		.any = ANY("nvidia-persistenced"),
+	},
+	{
+		.id = "tcmalloc",
+		.summary = "TCMalloc",
+		.why = "a malloc that keeps the memory of large tensors; gputune run preloads it",
+		.any = ANY("libtcmalloc-minimal4t64", "libtcmalloc-minimal4"),
+	},
+	{
+		.id = "openmp",
+		.summary = "OpenMP runtime",
+		.why = "the threads of PyTorch's CPU side, BLAS and gpubench",
+		.any = ANY("libgomp1"),
+	},
+	{
+		.id = "blas",
+		.summary = "BLAS on OpenMP",
+		.why = "one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower",
+		.any = ANY("libopenblas0-openmp"),
+	},
+	{
+		.id = "numactl",
+		.summary = "numactl",
+		.why = "looks at and binds memory and CPUs by hand",
+		.any = ANY("numactl"),
+	},
+	{
+		.id = "hwloc",
+		.summary = "hwloc's tools",
+		.why = "lstopo shows which GPU, NIC and disk are next to which CPUs",
+		.any = ANY("hwloc-nox", "hwloc"),
+	},
+	{
+		.id = "venv",
+		.summary = "Python environments",
+		.why = "wheels go into a user's environment, never into the system",
+		.any = ANY("python3-venv"),
+	},
+	{
+		.id = "compiler",
+		.summary = "compiler for torch.compile",
+		.why = "torch.compile builds C++ on this host, and Triton a small C module",
+		.optional = true,
+		.any = ANY("g++"),
+	},
+	{
+		.id = "toolkit",
+		.summary = "CUDA toolkit",
+		.why = "only to compile CUDA programs: wheels bring the libraries that they need",
+		.optional = true,
+		.gpu = true,
+		.component = "non-free",
+		.any = ANY("nvidia-cuda-toolkit"),
+	},
+	{
+		.id = "cudnn",
+		.summary = "cuDNN",
+		.why = "only for programs that are not wheels",
+		.optional = true,
+		.gpu = true,
+		.look = look_cudnn,
+	},
+	{
+		.id = "nccl",
+		.summary = "NCCL",
+		.why = "only for programs that are not wheels",
+		.optional = true,
+		.gpu = true,
+		.component = "contrib",
+		.any = ANY("libnccl2"),
+	},
+	{
+		.id = "jemalloc",
+		.summary = "jemalloc",
+		.why = "another allocator for gputune run --allocator",
+		.optional = true,
+		.any = ANY("libjemalloc2"),
+	},
+	{
+		.id = "libomp",
+		.summary = "LLVM's OpenMP",
+		.why = "another runtime for gputune run --openmp-runtime",
+		.optional = true,
+		.any = ANY("libomp5"),
+	},
+	{0},
+};
+
+const struct tn_part *tn_part_find(const char *id)
+{
+	for (const struct tn_part *t = tn_parts; t->id; t++)
+		if (!strcmp(t->id, id))
+			return t;
+	return NULL;
+}
+
+/* ---- judged ----------------------------------------------------------------------------------------------------------- */
+
+static enum tn_part_status look_any(struct tn_prov *p, const struct tn_part *t, struct gt_strv *packages, char **reason)
+{
+	for (size_t i = 0; t->any[i]; i++) {
+		const struct tn_deb *deb = tn_dpkg_find(&p->dpkg, t->any[i]);
+
+		if (deb && deb->installed) {
+			*reason = gt_xasprintf("%s %s", deb->name, deb->version);
+			return TN_PART_PRESENT;
+		}
+	}
+	for (size_t i = 0; t->any[i]; i++)
+		if (tn_offer_best(&p->offers, t->any[i], TN_NVIDIA)) {
+			gt_strv_add(packages, t->any[i]);
+			return TN_PART_LACKING;
+		}
+	if (!p->offers.lists && !gt_fs_is_live(p->fs)) {
+		/* of the packages with these names a captured host says whether they are there, of others nothing */
+		if (t->beside_driver) {
+			gt_strv_add(packages, t->any[0]);
+			return TN_PART_LACKING;
+		}
+		*reason = gt_xstrdup("this captured host does not say");
+		return TN_PART_UNKNOWN;
+	}
+	*reason = t->component ? gt_xasprintf("no source of apt has %s; Debian's component %s may", t->any[0], t->component) :
+				 gt_xasprintf("no source of apt has %s", t->any[0]);
+	return TN_PART_ABSENT;
+}
+
+static enum tn_part_status judge(struct tn_prov *p, const struct tn_part *t, struct gt_strv *packages, char **reason)
+{
+	bool asked = p->opts.with && gt_strv_has(p->opts.with, t->id);
+
+	if (p->opts.skip && gt_strv_has(p->opts.skip, t->id))
+		return TN_PART_SKIPPED;
+	if (t->gpu && !p->opts.gpu && p->driver.way == PR_DRIVER_NO_GPU && !(t->optional && asked)) {
+		*reason = gt_xstrdup(p->driver.why);
+		return TN_PART_NOT_HERE;
+	}
+	if (t->gpu && !t->optional && p->host->container.state == PR_PRESENT && !p->opts.gpu) {
+		*reason = gt_xstrdup("a container uses the driver of the machine that runs it");
+		return TN_PART_NOT_HERE;
+	}
+	if (t->optional && !asked)
+		return TN_PART_BY_CHOICE;
+	if (t->beside_driver && p->driver.way == PR_DRIVER_FITS && !tn_dpkg_has(&p->dpkg, "libcuda1")) {
+		*reason = gt_xstrdup("the driver here is not of Debian's packages");
+		return TN_PART_NOT_HERE;
+	}
+	return t->look ? t->look(p, packages, reason) : look_any(p, t, packages, reason);
+}
+
+void tn_prov_parts(struct tn_prov *p)
+{
+	size_t n = 0;
+
+	while (tn_parts[n].id)
+		n++;
+	p->status = gt_xcalloc(n, sizeof(*p->status));
+	p->reason = gt_xcalloc(n, sizeof(*p->reason));
+	p->packages = gt_xcalloc(n, sizeof(*p->packages));
+	for (size_t i = 0; i < n; i++) {
+		p->status[i] = judge(p, &tn_parts[i], &p->packages[i], &p->reason[i]);
+		if (p->status[i] != TN_PART_LACKING)
+			gt_strv_clear(&p->packages[i]);
+		for (size_t k = 0; k < p->packages[i].n; k++)
+			if (!gt_strv_has(&p->requested, p->packages[i].v[k]))
+				gt_strv_add(&p->requested, p->packages[i].v[k]);
+	}
+}
+
+bool tn_prov_wants_driver(const struct tn_prov *p)
+{
+	/* the driver is the first part */
+	return p->status[0] == TN_PART_LACKING || p->status[0] == TN_PART_ABSENT;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apt's sources, in both of their forms, and what is on offer from them. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/spawn.h"
+#include "tune/provision/deb.h"
+
+#define SOURCES_LIST "/etc/apt/sources.list"
+#define SOURCES_DIR  "/etc/apt/sources.list.d"
+#define LISTS_DIR    "/var/lib/apt/lists"
+
+/* ---- sources ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_debian_component(const char *components)
+{
+	static const char *const own[] = {"main", "contrib", "non-free", "non-free-firmware"};
+	size_t n = strcspn(components, " ");
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(own); i++)
+		if (strlen(own[i]) == n && !strncmp(own[i], components, n))
+			return true;
+	return false;
+}
+
+/* Third parties call their archives /debian too, but have other components. */
+static enum tn_origin origin_of(const char *uri, const char *suite, const char *components)
+{
+	if (strstr(uri, "developer.download.nvidia.com/compute/cuda") || strstr(uri, "developer.download.nvidia.cn/compute/cuda"))
+		return TN_NVIDIA;
+	if (!is_debian_component(components))
+		return TN_OTHER;
+	if (gt_ends_with(suite, "-backports") || gt_ends_with(suite, "-backports-sloppy"))
+		return TN_BACKPORTS;
+	if (strstr(uri, "/debian-security") || strstr(uri, "security.debian.org"))
+		return TN_SECURITY;
+	if (gt_ends_with(uri, "/debian") || gt_ends_with(uri, "/debian/") || strstr(uri, "snapshot.debian.org/archive/debian/"))
+		return TN_DEBIAN;
+	return TN_OTHER;
+}
+
+static void add_source(struct tn_sources *s, const char *file, unsigned line, bool deb822, const char *uri, const char *suite,
+		       const char *components)
+{
+	s->source = gt_xrealloc(s->source, (s->n + 1) * sizeof(*s->source));
+	s->source[s->n++] = (struct tn_source){.file = gt_xstrdup(file), .line = line, .deb822 = deb822,
+					       .uri = gt_xstrdup(uri), .suite = gt_xstrdup(suite),
+					       .components = gt_xstrdup(components), .origin = origin_of(uri, suite, components)};
+}
+
+/* "deb [arch=amd64 signed-by=…] URI SUITE COMPONENT…" */
+static void one_line(const char *file, unsigned number, char *line, struct tn_sources *ret)
+{
+	char *save = NULL, *word, *uri, *suite;
+	gt_auto_buf rest = {0};
+
+	line[strcspn(line, "#")] = '\0';
+	word = strtok_r(line, " \t", &save);
+	if (!word || strcmp(word, "deb"))
+		return;
+	save += strspn(save, " \t");
+	if (*save == '[') {
+		char *close = strchr(save, ']');
+
+		if (!close)
+			return;
+		save = close + 1;
+	}
+	uri = strtok_r(NULL, " \t", &save);
+	suite = strtok_r(NULL, " \t", &save);
+	if (!uri || !suite)
+		return;
+	while ((word = strtok_r(NULL, " \t", &save)))
+		gt_buf_printf(&rest, "%s%s", rest.len ? " " : "", word);
+	add_source(ret, file, number, false, uri, suite, rest.s ? rest.s : "");
+}
+
+struct deb822 {
+	const char *file;
+	struct tn_sources *ret;
+	const char *text; /* the whole, for line numbers; unchanged */
+	const char *base; /* where the copy that is cut into paragraphs begins */
+};
+
+static unsigned line_of(const struct deb822 *d, const char *paragraph, const char *key)
+{
+	const char *start = d->text + (paragraph - d->base), *end = strstr(start, "\n\n"), *at = start;
+	unsigned n = 1;
+
+	for (const char *p = start; p && (!end || p < end); p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+		if (!strncasecmp(p, key, strlen(key)))
+			at = p;
+	for (const char *p = d->text; p < at; p++)
+		n += *p == '\n';
+	return n;
+}
+
+static int take_deb822(void *arg, char *p)
+{
+	struct deb822 *d = arg;
+	gt_autofree char *types = tn_deb_field(p, "Types"), *uris = tn_deb_field(p, "URIs"), *suites = tn_deb_field(p, "Suites"),
+			 *components = tn_deb_field(p, "Components"), *enabled = tn_deb_field(p, "Enabled");
+	unsigned line = line_of(d, p, "Components");
+	char *save_types = NULL, *save_uri = NULL;
+	bool binary = false;
+
+	if (!types || !uris || !suites || gt_streq(enabled, "no") || gt_streq(enabled, "false"))
+		return 0;
+	for (char *t = strtok_r(types, " ", &save_types); t; t = strtok_r(NULL, " ", &save_types))
+		binary |= !strcmp(t, "deb");
+	for (char *uri = strtok_r(uris, " ", &save_uri); binary && uri; uri = strtok_r(NULL, " ", &save_uri)) {
+		gt_autofree char *copy = gt_xstrdup(suites);
+		char *save = NULL;
+
+		for (char *suite = strtok_r(copy, " ", &save); suite; suite = strtok_r(NULL, " ", &save))
+			add_source(d->ret, d->file, line, true, uri, suite, components ? components : "");
+	}
+	return 0;
+}
+
+void tn_sources_parse(const char *file, bool deb822, char *text, struct tn_sources *ret)
+{
+	char *save = NULL;
+	unsigned n = 0;
+
+	if (deb822) {
+		gt_autofree char *copy = gt_xstrdup(text);
+		struct deb822 d = {.file = file, .ret = ret, .text = copy, .base = text};
+
+		tn_deb_paragraphs_text(text, take_deb822, &d);
+		return;
+	}
+	for (char *line = text; line; line = save) {
+		save = strchr(line, '\n');
+		if (save)
+			*save++ = '\0';
+		one_line(file, ++n, line, ret);
+	}
+}
+
+static void load_file(struct gt_fsroot *fs, const char *path, struct tn_sources *ret)
+{
+	gt_autofree char *text = NULL;
+
+	if (gt_fs_read(fs, path, &text, NULL) >= 0)
+		tn_sources_parse(path, gt_ends_with(path, ".sources"), text, ret);
+}
+
+void tn_sources_load(struct gt_fsroot *fs, struct tn_sources *ret)
+{
+	gt_auto_strv names = {0};
+
+	*ret = (struct tn_sources){0};
+	load_file(fs, SOURCES_LIST, ret);
+	if (gt_fs_list(fs, SOURCES_DIR, &names) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf(SOURCES_DIR "/%s", names.v[i]);
+
+		if (gt_ends_with(path, ".list") || gt_ends_with(path, ".sources"))
+			load_file(fs, path, ret);
+	}
+}
+
+void tn_sources_clear(struct tn_sources *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->source[i].file);
+		free(s->source[i].uri);
+		free(s->source[i].suite);
+		free(s->source[i].components);
+	}
+	free(s->source);
+	*s = (struct tn_sources){0};
+}
+
+bool tn_source_has(const struct tn_source *s, const char *component)
+{
+	gt_autofree char *copy = gt_xstrdup(s->components);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		if (!strcmp(w, component))
+			return true;
+	return false;
+}
+
+/* ---- offers ----------------------------------------------------------------------------------------------------------- */
+
+struct offers {
+	struct tn_offers *ret;
+	const struct gt_strv *names;
+	const char *arch;
+	char *suite, *component;
+	enum tn_origin origin;
+};
+
+static int take_offer(void *arg, char *p)
+{
+	struct offers *o = arg;
+	gt_autofree char *name = NULL, *version = NULL, *arch = NULL, *size = NULL, *installed = NULL;
+	uint64_t bytes = 0, kib = 0;
+
+	if (strncmp(p, "Package: ", 9)) {
+		name = tn_deb_field(p, "Package");
+	} else {
+		name = gt_xstrndup(p + 9, strcspn(p + 9, "\n")); /* as in all of Debian's lists: the quick way */
+	}
+	if (!name || !gt_strv_has(o->names, name) || !tn_deb_is_name(name))
+		return 0;
+	version = tn_deb_field(p, "Version");
+	arch = tn_deb_field(p, "Architecture");
+	size = tn_deb_field(p, "Size");
+	installed = tn_deb_field(p, "Installed-Size");
+	if (!version || !tn_deb_is_version(version) || !arch || (strcmp(arch, "all") && *o->arch && strcmp(arch, o->arch)))
+		return 0;
+	if ((size && gt_parse_u64(size, &bytes)) || (installed && gt_parse_u64(installed, &kib)) || kib > UINT64_MAX / 1024)
+		return 0;
+	o->ret->offer = gt_xrealloc(o->ret->offer, (o->ret->n + 1) * sizeof(*o->ret->offer));
+	o->ret->offer[o->ret->n++] = (struct tn_offer){.name = gt_take(name), .version = gt_take(version), .arch = gt_take(arch),
+						       .suite = gt_xstrdup(o->suite), .component = gt_xstrdup(o->component),
+						       .origin = o->origin, .download_bytes = bytes, .installed_bytes = kib * 1024};
+	return 0;
+}
+
+/* "deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages": false for a list of another architecture. */
+static bool name_parts(struct offers *o, const char *file)
+{
+	gt_autofree char *uri = gt_xstrdup(file);
+	char *dists = strstr(uri, "_dists_"), *binary = strstr(uri, "_binary-"), *last;
+
+	o->suite = o->component = NULL;
+	if (!dists || !binary || binary < dists) {
+		for (char *c = uri; *c; c++)
+			*c = *c == '_' ? '/' : *c;
+		o->suite = gt_xstrdup("");
+		o->component = gt_xstrdup("");
+		o->origin = origin_of(uri, "", "");
+		return true;
+	}
+	if (*o->arch && (strncmp(binary + 8, o->arch, strlen(o->arch)) || binary[8 + strlen(o->arch)] != '_'))
+		return false;
+	*dists = *binary = '\0';
+	last = strrchr(dists + 7, '_');
+	o->component = gt_xstrdup(last ? last + 1 : "");
+	if (last)
+		*last = '\0';
+	for (char *c = uri; *c; c++)
+		*c = *c == '_' ? '/' : *c;
+	o->suite = gt_xstrdup(dists + 7);
+	o->origin = origin_of(uri, o->suite, o->component);
+	return true;
+}
+
+/* A list that apt keeps compressed: apt itself has the tool for it. */
+static int read_compressed(struct gt_fsroot *fs, const char *path, struct offers *o)
+{
+	char *argv[] = {"/usr/lib/apt/apt-helper", "cat-file", (char *)path, NULL};
+	char *envp[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", NULL};
+	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 60, .max_output = 256u << 20};
+	int r;
+
+	if (!gt_fs_is_live(fs))
+		return -EOPNOTSUPP;
+	r = gt_spawn(&s, NULL);
+	if (!r && (s.status || s.truncated || s.out_len != strlen(s.out)))
+		r = -EBADMSG;
+	if (!r)
+		r = tn_deb_paragraphs_text(s.out, take_offer, o);
+	gt_spawn_clear(&s);
+	return r;
+}
+
+static void read_list(struct gt_fsroot *fs, const char *name, struct offers *o)
+{
+	gt_autofree char *path = gt_xasprintf(LISTS_DIR "/%s", name);
+	bool plain = gt_ends_with(name, "_Packages");
+	struct stat st;
+	int r;
+
+	if (!plain && !strstr(name, "_Packages."))
+		return;
+	if (!name_parts(o, name))
+		goto out;
+	r = plain ? tn_deb_paragraphs(fs, path, take_offer, o) : read_compressed(fs, path, o);
+	if (r < 0 && !o->ret->unreadable)
+		o->ret->unreadable = gt_xasprintf("%s: %s", path, strerror(-r));
+	if (r >= 0)
+		o->ret->lists++;
+	if (gt_fs_stat(fs, path, &st) >= 0)
+		o->ret->newest = GT_MAX(o->ret->newest, (int64_t)st.st_mtime);
+out:
+	free(o->suite);
+	free(o->component);
+}
+
+void tn_offers_load(struct gt_fsroot *fs, const char *arch, const struct gt_strv *names, struct tn_offers *ret)
+{
+	struct offers o = {.ret = ret, .names = names, .arch = arch};
+	gt_auto_strv files = {0};
+
+	*ret = (struct tn_offers){0};
+	if (gt_fs_list(fs, LISTS_DIR, &files) < 0)
+		return;
+	for (size_t i = 0; i < files.n; i++)
+		read_list(fs, files.v[i], &o);
+}
+
+void tn_offers_clear(struct tn_offers *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		free(o->offer[i].name);
+		free(o->offer[i].version);
+		free(o->offer[i].arch);
+		free(o->offer[i].suite);
+		free(o->offer[i].component);
+	}
+	free(o->offer);
+	free(o->unreadable);
+	*o = (struct tn_offers){0};
+}
+
+/* Backports are never taken without being asked for: apt gives them priority 100. */
+const struct tn_offer *tn_offer_best(const struct tn_offers *o, const char *name, enum tn_origin at_most)
+{
+	const struct tn_offer *best = NULL;
+
+	for (size_t i = 0; i < o->n; i++)
+		if (!strcmp(o->offer[i].name, name) && o->offer[i].origin != TN_BACKPORTS && o->offer[i].origin <= at_most &&
+		    (!best || tn_deb_version_cmp(o->offer[i].version, best->version) > 0))
+			best = &o->offer[i];
+	return best;
+}
+
+const struct tn_offer *tn_offer_exact(const struct tn_offers *o, const char *name, const char *version)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (!strcmp(o->offer[i].name, name) && !strcmp(o->offer[i].version, version))
+			return &o->offer[i];
+	return NULL;
+}
