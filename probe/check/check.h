@@ -33,6 +33,10 @@ struct pr_check {
 extern const struct pr_check *const pr_checks[]; /* NULL-terminated */
 const struct pr_check *pr_check_find(const char *id);
 
+/* The checks that tell of a message as somebody pastes it (a log line, the end of a trace), the best first; how many. */
+#define PR_SEARCH_MOST 4
+size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MOST]);
+
 /* To be used by checks: set result and texts. */
 void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
 void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);

@@ -170,6 +170,41 @@ START_TEST(a_failure_brings_no_false_alarm)
 }
 END_TEST
 
+static bool leads_to(const char *text, const char *check)
+{
+	const struct pr_check *found[PR_SEARCH_MOST];
+	size_t n = pr_check_search(text, found);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(found[i]->id, check))
+			return true;
+	return false;
+}
+
+/* As an administrator pastes it: alone, or with a time stamp and in the middle of other lines. */
+START_TEST(the_message_leads_to_its_check)
+{
+	const struct failure *f = &failures[_i];
+	gt_autofree char *pasted = gt_xasprintf("[Sat Nov 21 03:00:07 2026] %s\n  File \"train.py\", line 3, in <module>", f->text);
+
+	if (!*f->text)
+		return;
+	ck_assert_msg(leads_to(f->text, f->check), "\"%s\" does not lead to %s", f->text, f->check);
+	ck_assert_msg(leads_to(pasted, f->check), "\"%s\" does not lead to %s", pasted, f->check);
+}
+END_TEST
+
+START_TEST(what_is_no_message_leads_nowhere)
+{
+	static const char *const other[] = {"", "the", "error", "12", "Hello world, how are you today", "import numpy as np",
+					    "\xff\xfe \x01", "no.such.check"};
+	const struct pr_check *found[PR_SEARCH_MOST];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(other); i++)
+		ck_assert_msg(!pr_check_search(other[i], found), "\"%s\": %s", other[i], found[0]->id);
+}
+END_TEST
+
 START_TEST(requirements_of_images_are_read_as_the_runtime_does)
 {
 	static const struct pr_require_facts facts = {
@@ -221,6 +256,8 @@ int main(void)
 
 	tcase_add_loop_test(tc, each_known_failure_is_found_with_its_cause, 0, (int)GT_ARRAY_SIZE(failures));
 	tcase_add_loop_test(tc, a_failure_brings_no_false_alarm, 0, (int)GT_ARRAY_SIZE(failures));
+	tcase_add_loop_test(tc, the_message_leads_to_its_check, 0, (int)GT_ARRAY_SIZE(failures));
+	tcase_add_test(tc, what_is_no_message_leads_nowhere);
 	tcase_add_test(tc, requirements_of_images_are_read_as_the_runtime_does);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
