@@ -35,6 +35,12 @@ static void print_story(const struct pr_check *k)
 	}
 }
 
+/* "driver.lib-mismacth" is a name misspelt, no message. */
+static bool looks_like_id(int argc, const char *word)
+{
+	return argc == 1 && strchr(word, '.') && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.-")];
+}
+
 /* An id, or a message as it was met: quoted or not. */
 static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
@@ -45,7 +51,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 
 	for (int i = 0; i < argc; i++)
 		gt_buf_printf(&text, "%s%s", i ? " " : "", argv[i]);
-	if (!n)
+	if (!n && !looks_like_id(argc, argv[0]))
 		n = pr_check_search(text.s ? text.s : "", found);
 	if (!n)
 		return gt_fail_exit(

@@ -32,14 +32,8 @@ Every check has its story, and the messages that lead to it.
   Can follow from:
     driver.loaded
   $ gpuprobe explain no.such
-  python.libraries: frameworks find the libraries they need
-  
-    A wheel is linked to libraries of one CUDA release by name. If a package of another release
-    replaced them, importing the framework fails. What the loader will do is computed from the files.
-  
-  Messages that lead here:
-    ImportError: libcudart.so.12: cannot open shared object file: No such file or directory
-    ImportError: libcublas.so.12: cannot open shared object file
+  gpuprobe: there is no check 'no.such', and none tells of such a message; gpuprobe list names them
+  [64]
   $ gpuprobe explain 'RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver' | head -n 1
   python.driver: the driver carries the installed PyTorch
   $ gpuprobe explain '[ 1234.5678] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.' | head -n 1
