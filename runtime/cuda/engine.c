@@ -25,6 +25,8 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 		r = rt_engine_check(e, d->event_create(&e->copied[i], CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
 	if (!r)
 		r = rt_engine_check(e, d->event_create(&e->loss_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
+	if (!r)
+		r = rt_engine_check(e, d->event_create(&e->norm_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
 	return r;
 }
 
@@ -55,16 +57,22 @@ void rt_engine_free(struct rt_engine *e)
 	d = &e->dev->d;
 	d->ctx_set(e->dev->ctx);
 	d->ctx_sync();
-	if (e->forward)
-		d->graph_exec_destroy(e->forward);
-	if (e->backward)
-		d->graph_exec_destroy(e->backward);
+	for (int i = 0; i < 4; i++) {
+		if (i < 2 && e->forward[i])
+			d->graph_exec_destroy(e->forward[i]);
+		if (e->backward[i / 2][i % 2])
+			d->graph_exec_destroy(e->backward[i / 2][i % 2]);
+	}
+	if (e->update)
+		d->graph_exec_destroy(e->update);
 	rt_blas_close(e->blas);
 	for (int i = 0; i < 2; i++)
 		if (e->copied[i])
 			d->event_destroy(e->copied[i]);
 	if (e->loss_ready)
 		d->event_destroy(e->loss_ready);
+	if (e->norm_ready)
+		d->event_destroy(e->norm_ready);
 	if (e->stream)
 		d->stream_destroy(e->stream);
 	if (e->copy)
@@ -111,6 +119,16 @@ static uint64_t table_bytes(const struct update_group *g)
 	       rt_engine_aligned((uint64_t)g->n_chunks * sizeof(struct rt_update_chunk));
 }
 
+/* Norm, factor, and a partial sum for each chunk. */
+static uint64_t norm_bytes(const struct rt_engine *e)
+{
+	uint64_t chunks = 0;
+
+	for (int i = 0; i < e->n_groups; i++)
+		chunks += (uint64_t)e->groups[i].n_chunks;
+	return rt_engine_aligned((2 + chunks) * sizeof(float));
+}
+
 static uint64_t count_inputs(const struct rt_program *p)
 {
 	uint64_t bytes = 0;
@@ -149,14 +167,14 @@ static int allocate(struct rt_program *p, struct gt_err *err)
 	int r;
 
 	e->input_bytes = input;
-	e->bytes = arena + RT_BLAS_WORKSPACE + 2 * input + RT_ENGINE_ALIGN;
+	e->bytes = arena + RT_BLAS_WORKSPACE + 2 * input + RT_ENGINE_ALIGN + norm_bytes(e);
 	for (int i = 0; i < e->n_groups; i++)
 		e->bytes += table_bytes(&e->groups[i]);
 	r = fits(p, e->bytes, err);
 	if (!r)
 		r = rt_engine_check(e, d->mem_alloc(&e->base, e->bytes), "cuMemAlloc", err);
 	if (!r)
-		r = rt_engine_check(e, d->host_alloc((void **)&pinned, 2 * input + 2 * RT_ENGINE_ALIGN, 0),
+		r = rt_engine_check(e, d->host_alloc((void **)&pinned, 2 * input + 3 * RT_ENGINE_ALIGN, 0),
 				    "cuMemHostAlloc", err);
 	if (r)
 		return r;
@@ -164,12 +182,15 @@ static int allocate(struct rt_program *p, struct gt_err *err)
 	e->pinned[1] = pinned + input;
 	e->loss = (float *)(pinned + 2 * input);
 	e->steps = (struct rt_update_step *)(pinned + 2 * input + RT_ENGINE_ALIGN);
+	e->norm_out = (float *)(pinned + 2 * input + 2 * RT_ENGINE_ALIGN);
 	rt_blas_set_workspace(e->blas, e->base + at);
 	at += RT_BLAS_WORKSPACE;
 	for (int i = 0; i < 2; i++, at += input)
 		e->staging[i] = e->base + at;
 	e->step = e->base + at;
 	at += RT_ENGINE_ALIGN;
+	e->norm = e->base + at;
+	at += norm_bytes(e);
 	for (int i = 0; i < e->n_groups; i++) {
 		struct update_group *g = &e->groups[i];
 
@@ -298,7 +319,7 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 }
 
 /* ---- building ---- */
-static int capture(struct rt_program *p, int from, int to, void **ret, struct gt_err *err)
+static int capture(struct rt_program *p, int from, int to, bool no_updates, void **ret, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
@@ -308,7 +329,7 @@ static int capture(struct rt_program *p, int from, int to, void **ret, struct gt
 
 	if (r)
 		return r;
-	r = rt_launch_calls(p, from, to, false, err);
+	r = rt_launch_calls(p, from, to, (struct rt_launch_how){.no_updates = no_updates}, err);
 	end = d->capture_end(e->stream, &graph);
 	if (!r)
 		r = rt_engine_check(e, end, "cuStreamEndCapture", err);
@@ -319,10 +340,31 @@ static int capture(struct rt_program *p, int from, int to, void **ret, struct gt
 	return r;
 }
 
+static int capture_all(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	int n = p->plan.ir.n_calls, r = 0;
+
+	for (int batch = 0; !r && batch < GT_MIN(p->opt.accum, 3); batch++) {
+		int add = batch > 0, last = batch + 1 == GT_MIN(p->opt.accum, 3);
+
+		rt_plan_set_accumulate(&p->plan, add);
+		if (!e->forward[add])
+			r = capture(p, 0, e->n_forward, false, &e->forward[add], err);
+		if (!r && e->n_forward < e->n_backward)
+			r = capture(p, e->n_forward, e->n_backward, !last, &e->backward[add][last], err);
+	}
+	rt_plan_set_accumulate(&p->plan, false);
+	if (!r && e->n_measure < n)
+		r = capture(p, e->n_measure, n, false, &e->update, err);
+	return r;
+}
+
 /* Plausible numbers everywhere, as floats and as bf16: zeros would make products look faster than they are. */
 static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 {
 	enum { WORDS = 1 << 20 };
+	const struct rt_update_step step = {.loss_scale = 1, .grad_scale = 1};
 	gt_autofree uint32_t *pattern = gt_xcalloc(WORDS, sizeof(*pattern));
 	struct rt_engine *e = p->cuda;
 	size_t bytes = p->plan.arena_bytes, have;
@@ -352,8 +394,7 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 					    "cuMemsetD8Async", err);
 	}
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.fill_async(e->step, 0, RT_ENGINE_ALIGN, e->stream), "cuMemsetD8Async",
-				    err);
+		r = rt_engine_check(e, e->dev->d.copy_to(e->step, &step, sizeof(step)), "cuMemcpyHtoD", err);
 	return r;
 }
 
@@ -381,6 +422,12 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		return r;
 	while (e->n_forward < n && p->plan.ir.calls[e->n_forward]->phase == RT_PHASE_FORWARD)
 		e->n_forward++;
+	for (e->n_backward = e->n_forward; e->n_backward < n; e->n_backward++)
+		if (p->plan.ir.calls[e->n_backward]->phase == RT_PHASE_GRADIENT)
+			break;
+	for (e->n_measure = e->n_backward; e->n_measure < n; e->n_measure++)
+		if (p->plan.ir.calls[e->n_measure]->phase != RT_PHASE_GRADIENT)
+			break;
 	find_groups(p);
 	r = allocate(p, err);
 	for (int i = 0; !r && i < e->n_groups; i++)
@@ -390,18 +437,15 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	/* Every kernel and product once, eagerly: loaded, and chosen by timing. */
 	e->tuning = true;
 	if (!r)
-		r = rt_launch_calls(p, 0, n, false, err);
+		r = rt_launch_calls(p, 0, n, (struct rt_launch_how){0}, err);
 	if (!r)
 		r = rt_engine_check(e, d->stream_sync(e->stream), "cuStreamSynchronize", err);
 	e->tuning = false;
 	if (!r)
 		r = start_parameters(p, err);
 	t0 = gt_now_s();
-	if (!r && !p->opt.poison && !p->opt.profile) {
-		r = capture(p, 0, e->n_forward, &e->forward, err);
-		if (!r && e->n_forward < n)
-			r = capture(p, e->n_forward, n, &e->backward, err);
-	}
+	if (!r && !p->opt.poison && !p->opt.profile)
+		r = capture_all(p, err);
 	e->capture_s = gt_now_s() - t0;
 	return r;
 }
@@ -429,5 +473,5 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));
 	json_object_set_new(doc, "products",
 			    json_pack("{s:i, s:i, s:i}", "timed", timed, "from_disk", cached, "guessed", guessed));
-	json_object_set_new(doc, "graphs", json_boolean(e->forward != NULL));
+	json_object_set_new(doc, "graphs", json_boolean(e->forward[0] != NULL));
 }

@@ -3,8 +3,9 @@
 #define RT_CUDA_ENGINE_H
 /*
  * A program on a CUDA device. The plan, the calls and their order are the CPU's; here are the memory (one allocation), the
- * launches, and two captured graphs that a step replays: forward, and backward with the update. The host waits for the loss
- * alone, while the backward pass runs; inputs are copied from pinned memory on a stream of their own meanwhile.
+ * launches, and the captured graphs that a step replays: forward, and backward with the update. The host waits for the loss
+ * alone, while the backward pass runs, and when clipping for the norm, while the update runs; inputs are copied from pinned
+ * memory on a stream of their own meanwhile.
  */
 #include "runtime/exec/program.h"
 
@@ -19,7 +20,9 @@ int rt_engine_limit_memory(struct rt_program *p, struct gt_err *err);
 int rt_engine_build(struct rt_program *p, struct gt_err *err);
 void rt_engine_free(struct rt_engine *e);
 
-int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
+/* One batch, and the update if it is the last of one; advances p->step. */
+int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct rt_run *run, struct rt_metrics *ret,
+		   struct gt_err *err);
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 /* Elements of n as float, from or to the device; waits for it. */
 int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);

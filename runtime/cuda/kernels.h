@@ -4,10 +4,11 @@
 /* Every kernel of kernel/ by name; T kernels exist for float and bf16. The host finds them by this list, and so do the
  * tests that run them on the CPU. */
 #define RT_KERNELS_PLAIN(X)                                                                                            \
-	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(sgd)
+	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(sgd) \
+	X(squares) X(clip)
 #define RT_KERNELS_TYPED(X)                                                                                            \
 	X(act) X(act_bwd) X(add) X(bias_act) X(norm) X(norm_bwd) X(column_sums) X(dot) X(embedding) X(embedding_bwd)   \
-	X(positions_bwd) X(cross_entropy) X(attention_delta)
+	X(positions_bwd) X(cross_entropy) X(scale) X(sum_up) X(attention_delta)
 /* By padded depth: 16, 64, 128. */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
 /* By padded depth: 64, 128; bf16, from sm_80 on. */

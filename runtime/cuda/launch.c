@@ -406,18 +406,21 @@ static void cast(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, narrow(c->out[0]) ? RT_K_narrow : RT_K_widen, grid(e, n), 1, THREADS, 1, 0, &n, &x, &y);
 }
 
-/* The loss scale is 1 here: the device has no type that needs one. */
 static void scale(struct rt_engine *e, const struct rt_call *c)
 {
-	struct gt_err err = { 0 };
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]), step = e->step;
 
-	if (!e->r)
-		rt_launch_result(e,
-				 rt_cuda_check(e->dev,
-					       e->dev->d.copy_async(rt_at(c->out[0]), rt_at(c->in[0]), rt_node_bytes(c->in[0]),
-								    e->stream),
-					       "cuMemcpyDtoDAsync", &err),
-				 &err);
+	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n), 1, THREADS, 1, 0, &n, &x, &y, &step);
+}
+
+static void sum_up(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
+	int add = accumulates(c, 0);
+
+	RT_LAUNCH(e, typed(RT_K_sum_up, c->in[0]), grid(e, n), 1, THREADS, 1, 0, &n, &x, &y, &add);
 }
 
 /* ---- losses ---- */
@@ -433,9 +436,10 @@ static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr lo
 		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, float scale)
 {
 	unsigned threads = cols > 8192 ? 1024 : cols > 1024 ? 256 : 128;
+	cu_ptr step = e->step;
 
 	RT_LAUNCH(e, typed(RT_K_cross_entropy, type), rows, 1, threads, 1, 0, &logits, &ld, &bias, &grad, &ldg, &targets, &losses,
-		  &rows, &cols, &scale);
+		  &rows, &cols, &scale, &step);
 }
 
 static void mean_loss(struct rt_engine *e, cu_ptr loss, cu_ptr losses, int64_t rows)
@@ -477,7 +481,7 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 					     .c = x->dtype };
 		struct rt_gemm to_dx = { .m = m, .n = k, .k = v, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype, .c = x->dtype };
 		struct rt_gemm to_dw = { .ta = true, .m = v, .n = k, .k = m, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype,
-					 .c = RT_F32, .beta = r > 0 };
+					 .c = RT_F32, .beta = r > 0 || accumulates(c, 2) };
 
 		gemm(e, &to_logits, &(struct rt_gemm_args){ .a = xs, .b = w, .c = logits });
 		rows_loss(e, x, logits, ld, rt_at(c->in[2]), dx || dw || db ? logits : 0, ld, rt_at(c->in[3]) + (cu_ptr)r * 4,
@@ -487,7 +491,7 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 		if (dw)
 			gemm(e, &to_dw, &(struct rt_gemm_args){ .a = logits, .b = xs, .c = dw });
 		if (db)
-			column_sums(e, db, logits, x, ld, m, v, r > 0, part);
+			column_sums(e, db, logits, x, ld, m, v, r > 0 || accumulates(c, 3), part);
 	}
 	mean_loss(e, rt_at(c->out[0]), losses, rows);
 }
@@ -508,21 +512,23 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_ADD] = add,
 	[RT_OP_CAST] = cast,
 	[RT_OP_SCALE] = scale,
+	[RT_OP_SUM_UP] = sum_up,
 	[RT_OP_CROSS_ENTROPY] = cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = linear_cross_entropy,
 	[RT_OP_DOT] = dot,
 };
 
-static bool is_update(const struct rt_call *c)
+/* What works on all tensors in one launch: replay.c */
+static bool is_together(const struct rt_call *c)
 {
-	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW;
+	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW || c->op->id == RT_OP_GRAD_NORM;
 }
 
 const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c)
 {
 	size_t most = (size_t)e->dev->max_shared;
 
-	if (!rt_launchers[c->op->id] && !is_update(c))
+	if (!rt_launchers[c->op->id] && !is_together(c))
 		return "the device has no kernel for it";
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		const struct rt_node *n = c->in[k] ? c->in[k] : c->out[k];

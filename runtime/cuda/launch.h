@@ -36,8 +36,17 @@ struct rt_engine {
 	cu_ptr step;
 	struct update_group *groups;
 	int n_groups;
-	void *forward, *backward; /* captured */
-	int n_forward;		  /* calls */
+	cu_ptr norm; /* two floats, then one partial sum of squares for each chunk; kernel/update.cuh */
+	float *norm_out; /* pinned */
+	cu_event norm_ready;
+
+	/* The calls are forward [0,n_forward), backward with what may be updated early [n_forward,n_backward), what looks at all
+	 * gradients [n_backward,n_measure), and the updates behind it. Captured: the first batch of an update assigns gradients,
+	 * the others add; the last one updates. */
+	int n_forward, n_backward, n_measure;
+	void *forward[2];     /* [adds] */
+	void *backward[2][2]; /* [adds][updates] */
+	void *update;
 	double capture_s;
 };
 
@@ -55,7 +64,10 @@ void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsign
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err);
 
 /* Calls [from, to) one after the other; timed: each between two events, into its seconds. */
-int rt_launch_calls(struct rt_program *p, int from, int to, bool timed, struct gt_err *err);
+struct rt_launch_how {
+	bool timed, no_updates;
+};
+int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
 
 #define RT_ENGINE_ALIGN	256
 static inline uint64_t rt_engine_aligned(uint64_t bytes)

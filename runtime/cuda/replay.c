@@ -11,8 +11,25 @@ static void update(struct rt_program *p, const struct update_group *g)
 	struct rt_engine *e = p->cuda;
 	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_ADAMW ? RT_K_adamw : RT_K_sgd;
 	cu_ptr tensors = g->tensors, chunks = g->chunks, step = e->step, loss = rt_at(p->plan.loss);
+	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
 
-	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss);
+	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm);
+}
+
+/* The norm of all gradients, by the tables of the updates. */
+static void measure(struct rt_engine *e)
+{
+	cu_ptr norm = e->norm, part = norm + 2 * sizeof(float), at = part, step = e->step;
+	int n = 0;
+
+	for (int i = 0; i < e->n_groups; i++) {
+		struct update_group *g = &e->groups[i];
+
+		RT_LAUNCH(e, RT_K_squares, g->n_chunks, 1, 256, 1, 0, &at, &g->tensors, &g->chunks);
+		at += (cu_ptr)g->n_chunks * sizeof(float);
+		n += g->n_chunks;
+	}
+	RT_LAUNCH(e, RT_K_clip, 1, 1, 1024, 1, 0, &norm, &part, &n, &step);
 }
 
 /* What call i writes first has no content yet, unless it took over an input's memory. */
@@ -39,6 +56,11 @@ static void launch_call(struct rt_program *p, int i)
 
 	if (p->opt.poison && !rt_is_update(c))
 		poison_outputs(p, i);
+	if (c->phase == RT_PHASE_GRADIENT) {
+		if (i == e->n_backward)
+			measure(e);
+		return;
+	}
 	if (!rt_is_update(c)) {
 		rt_launchers[c->op->id](e, c);
 		return;
@@ -48,27 +70,29 @@ static void launch_call(struct rt_program *p, int i)
 			update(p, &e->groups[g]);
 }
 
-int rt_launch_calls(struct rt_program *p, int from, int to, bool timed, struct gt_err *err)
+int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
 	cu_event before = NULL, after = NULL;
 	int r = 0;
 
-	if (timed)
+	if (how.timed)
 		r = rt_engine_check(e, d->event_create(&before, CU_EVENT_DEFAULT), "cuEventCreate", err);
-	if (timed && !r)
+	if (how.timed && !r)
 		r = rt_engine_check(e, d->event_create(&after, CU_EVENT_DEFAULT), "cuEventCreate", err);
 	for (int i = from; !r && i < to; i++) {
 		float ms = 0;
 
-		if (timed)
+		if (how.no_updates && rt_is_update(p->plan.ir.calls[i]))
+			continue;
+		if (how.timed)
 			d->event_record(before, e->stream);
 		launch_call(p, i);
 		r = e->r;
 		if (r && err)
 			*err = e->err;
-		if (!timed || r)
+		if (!how.timed || r)
 			continue;
 		d->event_record(after, e->stream);
 		r = rt_engine_check(e, d->event_sync(after), "cuEventSynchronize", err);
@@ -132,8 +156,18 @@ static int poison_arena(struct rt_program *p, struct gt_err *err)
 			       "cuMemsetD8Async", err);
 }
 
-/* Enqueue the forward pass and the way of its loss to the host. */
-static int enqueue_forward(struct rt_program *p, const void *const *inputs, bool timed, struct gt_err *err)
+static int replay(struct rt_program *p, void *graph, int from, int to, struct rt_launch_how how, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+
+	if (graph)
+		return rt_engine_check(e, e->dev->d.graph_launch(graph, e->stream), "cuGraphLaunch", err);
+	return rt_launch_calls(p, from, to, how, err);
+}
+
+/* Enqueue the forward pass and the way of its loss to the host. step: what the kernels read there; pinned. */
+static int enqueue_forward(struct rt_program *p, const void *const *inputs, const struct rt_update_step *step, bool timed,
+			   struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
@@ -143,10 +177,11 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, bool
 		r = load(p, inputs, (int)(p->cuda_runs++ & 1), err);
 	if (!r && p->opt.poison)
 		r = poison_arena(p, err);
-	if (!r && e->forward && !e->eval)
-		r = rt_engine_check(e, d->graph_launch(e->forward, e->stream), "cuGraphLaunch", err);
-	else if (!r)
-		r = rt_launch_calls(p, 0, e->n_forward, timed, err);
+	if (!r && step)
+		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
+	if (!r)
+		r = replay(p, e->eval ? NULL : e->forward[p->batches > 0], 0, e->n_forward,
+			   (struct rt_launch_how){.timed = timed}, err);
 	if (!r)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, rt_at(p->plan.loss), sizeof(float), e->stream),
 				    "cuMemcpyDtoHAsync", err);
@@ -155,41 +190,47 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, bool
 	return r;
 }
 
-static void fill_step(struct rt_update_step *s, const struct rt_optimizer *o, int64_t step)
+static void fill_step(struct rt_update_step *s, const struct rt_program *p, const struct rt_run *run)
 {
-	double correction1 = 1 - pow(o->beta1, (double)step), correction2 = 1 - pow(o->beta2, (double)step);
+	const struct rt_optimizer *o = run->optimizer;
 
 	*s = (struct rt_update_step){
+		.loss_scale = run->loss_scale,
+		.grad_scale = run->grad_scale,
+		.clip = (float)p->opt.clip_norm,
 		.lr = (float)o->lr,
 		.momentum = (float)o->momentum,
 		.weight_decay = (float)o->weight_decay,
-		.first = step == 1,
+		.first = run->step == 1,
 		.decay = o->kind == RT_ADAMW ? (float)(1 - o->lr * o->weight_decay) : 1,
 		.l2 = o->kind == RT_ADAMW ? 0 : (float)o->weight_decay,
 		.beta1 = (float)o->beta1,
 		.beta2 = (float)o->beta2,
 		.rest1 = (float)(1 - o->beta1),
 		.rest2 = (float)(1 - o->beta2),
-		.step_size = (float)(o->lr / correction1),
-		.scale2 = (float)(1 / sqrt(correction2)),
+		.step_size = (float)(o->lr / run->correction1),
+		.scale2 = (float)(1 / sqrt(run->correction2)),
 		.eps = (float)o->eps,
 	};
 }
 
-static int enqueue_backward(struct rt_program *p, int64_t step, bool timed, struct gt_err *err)
+static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool timed, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
-	struct rt_update_step *s = &e->steps[step & 1];
-	int r;
+	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update};
+	int n = p->plan.ir.n_calls, r;
 
-	fill_step(s, &p->opt.optimizer, step);
-	r = rt_engine_check(e, d->copy_to_async(e->step, s, sizeof(*s), e->stream), "cuMemcpyHtoDAsync", err);
-	if (!r && e->backward)
-		r = rt_engine_check(e, d->graph_launch(e->backward, e->stream), "cuGraphLaunch", err);
-	else if (!r)
-		r = rt_launch_calls(p, e->n_forward, p->plan.ir.n_calls, timed, err);
-	return r;
+	r = replay(p, e->backward[p->batches > 0][run->update], e->n_forward, e->n_backward, how, err);
+	if (r || !run->update || e->n_backward == n)
+		return r;
+	r = rt_launch_calls(p, e->n_backward, e->n_measure, how, err);
+	if (!r)
+		r = rt_engine_check(e, d->copy_from_async(e->norm_out, e->norm, sizeof(float), e->stream),
+				    "cuMemcpyDtoHAsync", err);
+	if (!r)
+		r = rt_engine_check(e, d->event_record(e->norm_ready, e->stream), "cuEventRecord", err);
+	return r ? r : replay(p, e->update, e->n_measure, n, how, err);
 }
 
 static bool finite_node(struct rt_program *p, const struct rt_node *n)
@@ -232,31 +273,46 @@ static int not_finite(struct rt_program *p, double loss, int64_t step, struct gt
 		       (long long)step, loss, bad ? bad->name : p->plan.loss->name);
 }
 
-int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
+/* The updates saw it too and did nothing. */
+static int bad_gradient(struct rt_program *p, int64_t step, struct gt_err *err)
+{
+	const struct rt_node *bad = NULL;
+
+	for (int i = 0; !bad && i < p->plan.n_graph_nodes; i++)
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM && p->plan.gradient[i] && !finite_node(p, p->plan.gradient[i]))
+			bad = p->plan.gradient[i];
+	return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)step,
+		       bad ? bad->name : "the norm of the gradients");
+}
+
+int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct rt_run *run, struct rt_metrics *ret,
+		   struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
-	int64_t step = p->step + 1;
-	bool timed = p->opt.profile && p->step >= 2;
-	int r = enqueue_forward(p, inputs, timed, err);
+	struct rt_update_step *step = &e->steps[p->cuda_runs & 1];
+	bool timed = p->opt.profile && run->profiled, measures = run->update && rt_plan_measures_gradients(&p->plan);
+	int r;
 
+	fill_step(step, p, run);
+	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that were not captured */
+	r = enqueue_forward(p, inputs, step, timed, err);
 	if (!r)
-		r = enqueue_backward(p, step, timed, err);
+		r = enqueue_backward(p, run, timed, err);
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.event_sync(e->loss_ready), "cuEventSynchronize", err);
+	if (!r && !isfinite(*e->loss))
+		return not_finite(p, (double)*e->loss, run->step, err);
+	if (!r && measures)
+		r = rt_engine_check(e, e->dev->d.event_sync(e->norm_ready), "cuEventSynchronize", err);
 	if (r)
 		return r;
-	if (!isfinite(*e->loss))
-		return not_finite(p, (double)*e->loss, step, err);
-	p->step = step;
-	p->steps_profiled += timed;
-	*ret = (struct rt_metrics){
-		.loss = (double)*e->loss,
-		.update_loss = (double)*e->loss,
-		.step = step,
-		.updated = true,
-		.grad_norm = NAN,
-		.loss_scale = 1,
-	};
+	if (measures && !isfinite(*e->norm_out))
+		return bad_gradient(p, run->step, err);
+	p->step += run->update;
+	ret->loss = (double)*e->loss;
+	ret->updated = run->update;
+	if (measures)
+		ret->grad_norm = (double)*e->norm_out;
 	return 0;
 }
 
@@ -266,7 +322,7 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 	int r;
 
 	e->eval = true;
-	r = enqueue_forward(p, inputs, false, err);
+	r = enqueue_forward(p, inputs, NULL, false, err);
 	e->eval = false;
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.event_sync(e->loss_ready), "cuEventSynchronize", err);

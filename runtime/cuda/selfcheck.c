@@ -206,6 +206,8 @@ static const struct op_case {
 	int ids;   /* ids lie below this; 0: there are none */
 	bool kink; /* a value on the other side of zero after rounding changes a gradient by all of itself */
 	int steps; /* train so many steps and compare the losses; 0: compare all gradients of one step */
+	int accum;
+	double clip; /* struct rt_options */
 } cases[] = {
 	{ "linear", linear_odd, 0, false, 0 },
 	{ "linear.even", linear_even, 0, false, 0 },
@@ -235,7 +237,10 @@ static const struct op_case {
 	{ "cross_entropy.linear", entropy_linear, 101, false, 0 },
 	{ "cross_entropy.slices", entropy_slices, 1000, false, 0 },
 	{ "gpt", gpt, 61, false, 8 },
+	{ "gpt.accum", gpt, 61, false, 9, .accum = 3 },
+	{ "gpt.clip", gpt, 61, false, 8, .accum = 2, .clip = 0.05 },
 	{ "mlp", mlp, 10, true, 8 },
+	{ "mlp.clip", mlp, 10, true, 8, .clip = 0.1 },
 };
 
 /* ---- running one ---- */
@@ -280,10 +285,12 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 		.poison = !plain,
 		.no_reuse = !plain,
 		.logits_slice_bytes = 256 << 10,
+		.accum = b->c->accum,
+		.clip_norm = b->c->clip,
 	};
 
 	if (b->c->steps)
-		o.optimizer = gt_streq(b->c->name, "mlp") ?
+		o.optimizer = !strncmp(b->c->name, "mlp", 3) ?
 				      (struct rt_optimizer){ .kind = RT_SGD, .lr = 0.05, .momentum = 0.9, .weight_decay = 1e-3 } :
 				      (struct rt_optimizer){ .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 };
 	if (device == RT_CUDA) {
@@ -384,20 +391,28 @@ static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err
 
 static int check_training(struct bench *b, struct rt_program **p, struct gt_err *err)
 {
-	float loss[N_RUNS][16];
-	int r = 0;
+	float loss[N_RUNS][16], norm[N_RUNS][16];
+	int r = 0, norms = 0;
 
-	for (int k = 0; !r && k < N_RUNS; k++)
+	for (int k = 0; !r && k < N_RUNS; k++) {
+		norms = 0;
 		for (int i = 0; !r && i < b->c->steps; i++) {
-			struct rt_metrics m = { 0 };
+			struct rt_metrics m = { .grad_norm = NAN };
 
 			r = rt_step(p[k], (const void *const *)b->inputs, &m, err);
 			loss[k][i] = (float)m.loss;
+			if (!isnan(m.grad_norm))
+				norm[k][norms++] = (float)m.grad_norm;
 		}
+	}
 	if (r)
 		return r;
 	compare(b, "losses", loss[CPU], loss[EAGER], b->c->steps);
 	compare_bits(b, "losses, captured", loss[EAGER], loss[CAPTURED], b->c->steps);
+	if (norms) {
+		compare(b, "norms", norm[CPU], norm[EAGER], norms);
+		compare_bits(b, "norms, captured", norm[EAGER], norm[CAPTURED], norms);
+	}
 	return 0;
 }
 

@@ -17,6 +17,9 @@ struct rt_update_chunk {
 	int32_t tensor, pad;
 };
 struct rt_update_step {
+	float loss_scale; /* losses multiply the gradients that they start with by this, */
+	float grad_scale; /* and updates by that */
+	float clip;	  /* global norm that gradients are clipped to; 0: not */
 	float lr, momentum, weight_decay, first;	   /* sgd */
 	float decay, beta1, beta2, rest1, rest2, step_size, scale2, eps, l2; /* adam, adamw */
 };

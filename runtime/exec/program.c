@@ -39,9 +39,9 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 {
 	if (o->device == RT_CUDA && o->amp == RT_F16)
 		return gt_fail(err, ENOSYS, "the cuda device trains in f32, tf32 and bf16, not in f16: bf16 is as fast there");
-	if (o->device == RT_CUDA && (o->accum > 1 || o->clip_norm > 0 || o->scaler.use == RT_SCALER_ON))
-		return gt_fail(err, ENOSYS, "the cuda device updates after every batch, without clipping or loss scale: "
-					    "accum, clip_norm and the scaler are the CPU's");
+	if (o->device == RT_CUDA && o->scaler.use == RT_SCALER_ON)
+		return gt_fail(err, ENOSYS, "the cuda device trains in bf16 and f32, which need no loss scale: the scaler is "
+					    "the CPU's");
 	if (o->device == RT_CUDA && (o->ddp.comm || o->zero_gradients))
 		return gt_fail(err, ENOSYS, "the cuda device trains one rank and assigns gradients: ranks and zero_gradients are "
 					    "the CPU's");

@@ -207,16 +207,6 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 	return (double)*(const float *)p->plan.loss->data;
 }
 
-/* The first batch of an update assigns the gradients, the others add. */
-static void set_accumulate(struct rt_program *p, bool add)
-{
-	for (int i = 0; i < p->plan.n_toggles; i++) {
-		const struct rt_toggle *t = &p->plan.toggles[i];
-
-		t->call->attr.accumulate = (t->call->attr.accumulate & ~(1u << t->slot)) | (unsigned)add << t->slot;
-	}
-}
-
 /* options.zero_gradients: what other frameworks do, kept to show what it costs. */
 static void clear_gradients(const struct rt_program *p)
 {
@@ -367,44 +357,65 @@ static int found_anomaly(struct rt_program *p, int64_t step, struct gt_err *err)
 		       "changed", (long long)step, c->op->name, c->origin ? c->origin : "the loss", node);
 }
 
+/* Into the weighted mean of the update under way. */
+static void count_loss(struct rt_program *p, struct rt_metrics *m)
+{
+	p->weights += p->weight;
+	p->weighted_loss += p->weight * m->loss;
+	m->update_loss = p->weighted_loss / p->weights;
+}
+
+static int cuda_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m,
+		     struct gt_err *err)
+{
+	int r = rt_engine_step(p, inputs, run, m, err);
+
+	if (!r)
+		count_loss(p, m);
+	return r;
+}
+
+static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m,
+		    struct gt_err *err)
+{
+	int next, r = 0;
+
+	load_inputs(p, inputs);
+	rt_cpu_enter(&p->cpu);
+	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.zero_gradients);
+	if (p->opt.zero_gradients && !p->batches)
+		clear_gradients(p);
+	m->loss = forward(p, run, &next);
+	count_loss(p, m);
+	if (p->anomaly)
+		r = found_anomaly(p, run->step, err);
+	else if (!isfinite(m->loss))
+		r = bad_loss(p, run, m->loss, err);
+	p->ddp_status = 0;
+	if (!r && p->ddp && run->update)
+		r = rt_ddp_put_losses(p->ddp, &(struct rt_losses){ .batch = m->loss, .weight = p->weight,
+								   .update = m->update_loss, .weights = p->weights }, err);
+	if (!r && (!p->overflow || p->ddp))
+		next = run_until(p, next, RT_PHASE_GRADIENT, run);
+	if (!r && p->anomaly)
+		r = found_anomaly(p, run->step, err);
+	return !r && run->update ? finish_update(p, next, run, m, err) : r;
+}
+
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
 {
 	struct rt_gradients gradients = { 0 };
 	struct rt_run run = { .gradients = &gradients };
 	struct rt_metrics m = { .grad_norm = NAN };
-	int next, r;
+	int r;
 
 	r = check_inputs(p, inputs, err);
 	if (r)
 		return r;
-	if (p->cuda)
-		return rt_engine_step(p, inputs, ret, err);
-	load_inputs(p, inputs);
-	rt_cpu_enter(&p->cpu);
 	start_run(p, &run);
-	set_accumulate(p, p->batches > 0 || p->opt.zero_gradients);
-	if (p->opt.zero_gradients && !p->batches)
-		clear_gradients(p);
 	m.loss_scale = p->scale.on ? (double)p->scale.scale : 1;
-	m.loss = forward(p, &run, &next);
-	p->weights += p->weight;
-	p->weighted_loss += p->weight * m.loss;
-	m.update_loss = p->weighted_loss / p->weights;
-	if (p->anomaly)
-		r = found_anomaly(p, run.step, err);
-	else if (!isfinite(m.loss))
-		r = bad_loss(p, &run, m.loss, err);
-	p->ddp_status = 0;
-	if (!r && p->ddp && run.update)
-		r = rt_ddp_put_losses(p->ddp, &(struct rt_losses){ .batch = m.loss, .weight = p->weight,
-								   .update = m.update_loss, .weights = p->weights }, err);
-	if (!r && (!p->overflow || p->ddp))
-		next = run_until(p, next, RT_PHASE_GRADIENT, &run);
-	if (!r && p->anomaly)
-		r = found_anomaly(p, run.step, err);
+	r = p->cuda ? cuda_step(p, inputs, &run, &m, err) : cpu_step(p, inputs, &run, &m, err);
 	p->batches++;
-	if (!r && run.update)
-		r = finish_update(p, next, &run, &m, err);
 	if (r || run.update)
 		new_update(p);
 	if (r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradient accumulation: the gradients of all parameters live from batch to batch. The first batch of an update assigns them,
- * the others add; nothing is zeroed. Which calls change between the two, exec/step.c learns from the list made here.
+ * the others add; nothing is zeroed. Which calls change between the two is in the list made here.
  */
 #include "runtime/pass/pass.h"
 
@@ -60,6 +60,15 @@ static void feed_sum(struct rt_plan *p, int param)
 	c->out[0] = p->gradient[param] = rt_ir_node(&p->ir, RT_ROLE_GRADIENT, RT_F32, &g->shape, name);
 	rt_plan_insert(p, last_toucher(p, g) + 1, c);
 	add_toggle(p, c, 0);
+}
+
+void rt_plan_set_accumulate(struct rt_plan *p, bool add)
+{
+	for (int i = 0; i < p->n_toggles; i++) {
+		const struct rt_toggle *t = &p->toggles[i];
+
+		t->call->attr.accumulate = (t->call->attr.accumulate & ~(1u << t->slot)) | (unsigned)add << t->slot;
+	}
 }
 
 static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)

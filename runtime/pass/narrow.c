@@ -20,6 +20,7 @@ static const struct {
 	[RT_OP_CROSS_ENTROPY] = { .out = 5 },
 	[RT_OP_LINEAR_CROSS_ENTROPY] = { .out = 29 },
 	[RT_OP_DOT] = { .out = 1 },
+	[RT_OP_SUM_UP] = { .out = 1 },
 };
 
 struct narrow {
@@ -91,7 +92,7 @@ static void set_outputs(struct narrow *a, const struct rt_call *c)
 static int set_inputs(struct narrow *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
-	bool f32 = adds_f32(c);
+	bool f32 = adds_f32(c) || (c->op->id == RT_OP_SUM_UP && c->in[0]->dtype == RT_F32);
 
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->in[k];
@@ -114,7 +115,7 @@ static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		return 0;
 	p->low = gt_xcalloc((size_t)p->n_graph_nodes, sizeof(*p->low));
 	for (int i = 0; i < p->ir.n_calls; i++) {
-		if (p->ir.calls[i]->phase == RT_PHASE_UPDATE)
+		if (p->ir.calls[i]->phase >= RT_PHASE_GRADIENT)
 			continue;
 		i = set_inputs(&a, i);
 		set_outputs(&a, p->ir.calls[i]);

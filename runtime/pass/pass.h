@@ -45,6 +45,8 @@ void rt_plan_insert(struct rt_plan *p, int i, struct rt_call *c);
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
 /* The bf16 copy that products read instead of parameter n, or NULL. */
 struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
+/* The first batch of an update assigns the gradients, the others add. */
+void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
 bool rt_plan_scales_loss(const struct rt_plan *p);
 bool rt_plan_measures_gradients(const struct rt_plan *p); /* no update may then run before all gradients are there */

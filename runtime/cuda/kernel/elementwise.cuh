@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One element after the other: sums, activations, conversions. Any grid; tensors start on 16 bytes. */
 #include "common.cuh"
+#include "runtime/cuda/update.h"
 
 enum { ACT_NONE, ACT_GELU, ACT_RELU }; /* enum rt_act */
 
@@ -156,4 +157,34 @@ RT_KERNEL rt_widen(int64_t n, const bf16 *in, float *out)
 {
 	for (int64_t i = global_thread(); i < n; i += global_threads())
 		out[i] = as_float(in[i]);
+}
+
+/* y (n) = x times the loss scale */
+template <class T> RT_DEVICE void scale_body(int64_t n, const T *x, T *y, const struct rt_update_step *step)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		assign(y[i], as_float(x[i]) * step->loss_scale);
+}
+RT_KERNEL rt_scale_f32(int64_t n, const float *x, float *y, const struct rt_update_step *step)
+{
+	scale_body(n, x, y, step);
+}
+RT_KERNEL rt_scale_bf16(int64_t n, const bf16 *x, bf16 *y, const struct rt_update_step *step)
+{
+	scale_body(n, x, y, step);
+}
+
+/* y (n) = or += x */
+template <class T> RT_DEVICE void sum_up_body(int64_t n, const T *x, float *y, int add)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		y[i] = as_float(x[i]) + (add ? y[i] : 0);
+}
+RT_KERNEL rt_sum_up_f32(int64_t n, const float *x, float *y, int add)
+{
+	sum_up_body(n, x, y, add);
+}
+RT_KERNEL rt_sum_up_bf16(int64_t n, const bf16 *x, float *y, int add)
+{
+	sum_up_body(n, x, y, add);
 }

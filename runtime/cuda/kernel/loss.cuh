@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cross entropy of rows of logits and its gradient, in place. */
 #include "common.cuh"
+#include "runtime/cuda/update.h"
 
 /*
  * One block per row, last row first: the rows that the product wrote last are still in the cache. Maximum and sum in one
@@ -58,14 +59,16 @@ RT_DEVICE void cross_entropy_body(const T *logits, int64_t ld, const T *bias, T 
 					cols, scale, sh);
 }
 
-/* losses (rows); grad (rows,cols) = scale * (softmax(logits + bias) - target), NULL or in place. Grid: rows. */
+/* losses (rows); grad (rows,cols) = scale * loss scale * (softmax(logits + bias) - target), NULL or in place. Grid: rows. */
 RT_KERNEL rt_cross_entropy_f32(const float *logits, int64_t ld, const float *bias, float *grad, int64_t ldg,
-			       const int *targets, float *losses, int64_t rows, int cols, float scale)
+			       const int *targets, float *losses, int64_t rows, int cols, float scale,
+			       const struct rt_update_step *step)
 {
-	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, scale);
+	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, scale * step->loss_scale);
 }
 RT_KERNEL rt_cross_entropy_bf16(const bf16 *logits, int64_t ld, const bf16 *bias, bf16 *grad, int64_t ldg,
-				const int *targets, float *losses, int64_t rows, int cols, float scale)
+				const int *targets, float *losses, int64_t rows, int cols, float scale,
+			       const struct rt_update_step *step)
 {
-	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, scale);
+	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, scale * step->loss_scale);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_KERNEL_REDUCE_CUH
+#define RT_KERNEL_REDUCE_CUH
 /* Sums in a fixed order: parts per block, then the parts. Blocks are 32 x 8 threads unless said otherwise. */
 #include "common.cuh"
 
@@ -110,3 +112,4 @@ RT_KERNEL rt_mean(float *out, const float *x, int64_t n)
 	if (!threadIdx.x)
 		*out = (float)(s / (double)n);
 }
+#endif
