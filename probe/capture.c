@@ -75,6 +75,7 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 		      { "kernel_log", pr_kernel_log_fact(h) },
 		      { "cuda", pr_cuda_fact(h) },
 		      { "environment", pr_environment_fact(h) },
+		      { "ethtool", pr_ethtool_fact(h) },
 		      { "machine_id_hash", machine_id_hash(h) },
 		      /* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
 		      { "hwloc.xml", pr_hwloc_xml(fs) } };

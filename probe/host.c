@@ -101,6 +101,8 @@ void pr_host_free(struct pr_host *h)
 	free(h->xid);
 	gt_strv_clear(&h->log);
 	free(h->block);
+	for (size_t i = 0; i < h->n_net; i++)
+		gt_strv_clear(&h->net[i].irqs);
 	free(h->net);
 	free(h->cpufreq);
 	json_decref(h->identity_parts);

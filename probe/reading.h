@@ -67,6 +67,9 @@ char *pr_environment_fact(const struct pr_host *h);
 char *pr_packages_fact(const struct pr_host *h);
 char *pr_kernel_log_fact(const struct pr_host *h);
 char *pr_cuda_fact(const struct pr_host *h);
+/* Rings and queues of a network card; and of all of them, as the fact "ethtool". */
+void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n);
+char *pr_ethtool_fact(const struct pr_host *h);
 /* hwloc's own export of the host, for captures; NULL if it finds nothing. The caller frees it. */
 char *pr_hwloc_xml(struct gt_fsroot *fs);
 #endif

@@ -25,6 +25,20 @@ static json_t *knob_json(const struct tn_knob *k)
 			 "mechanism", gt_json_str(*k->mechanism ? k->mechanism : NULL));
 }
 
+static json_t *setting_json(const struct tn_setting_known *s)
+{
+	return json_pack("{s:s, s:o, s:o}", "name", s->name, "knob", gt_json_str(s->knob), "why_not", gt_json_str(s->why));
+}
+
+static json_t *settings_json(void)
+{
+	json_t *list = json_array();
+
+	for (const struct tn_setting_known *s = tn_settings_known; s->name; s++)
+		json_array_append_new(list, setting_json(s));
+	return list;
+}
+
 static int run_list(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto(gt_table) *t = NULL;
@@ -35,6 +49,7 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 
 		for (size_t i = 0; tn_knobs[i]; i++)
 			json_array_append_new(list, knob_json(tn_knobs[i]));
+		json_object_set_new(doc, "settings", settings_json());
 		gt_json_print(stdout, doc);
 		return 0;
 	}
@@ -101,6 +116,13 @@ static void show_knob(const json_t *k, const struct tn_knob *knob)
 	paragraph("Hazard", knob->hazard);
 }
 
+static bool alike(const struct tn_item *a, const struct tn_item *b)
+{
+	return a->status == b->status && gt_streq(a->reason, b->reason) && gt_streq(a->at_boot_by, b->at_boot_by) &&
+	       (gt_streq(a->current, b->current) || (!a->current && !b->current)) &&
+	       (gt_streq(a->wanted, b->wanted) || (!a->wanted && !b->wanted));
+}
+
 static int show_here(struct gt_cli *cli, const char *id)
 {
 	gt_auto_strv only = { 0 };
@@ -112,13 +134,18 @@ static int show_here(struct gt_cli *cli, const char *id)
 	if (r < 0)
 		return r;
 	puts("\nOn this host");
-	for (size_t i = 0; i < plan->n_item; i++) {
+	for (size_t i = 0, more; i < plan->n_item; i += more + 1) {
 		const struct tn_item *it = &plan->item[i];
 
 		gt_auto_buf b = { 0 };
 
-		gt_buf_printf(&b, "%s%s%s", it->instance ? it->instance : "", it->instance ? ": " : "",
-			      tn_status_name(it->status));
+		for (more = 0; i + more + 1 < plan->n_item && alike(it, &plan->item[i + more + 1]);)
+			more++;
+		if (it->instance)
+			gt_buf_puts(&b, it->instance);
+		if (more)
+			gt_buf_printf(&b, " and %zu alike", more);
+		gt_buf_printf(&b, "%s%s", it->instance ? ": " : "", tn_status_name(it->status));
 		if (it->current && it->wanted && it->status == TN_CHANGE)
 			gt_buf_printf(&b, ", %s to %s", it->current, it->wanted);
 		else if (it->current)
@@ -131,11 +158,27 @@ static int show_here(struct gt_cli *cli, const char *id)
 	return 0;
 }
 
+/* Known, and left alone. */
+static int explain_setting(struct gt_cli *cli, const struct tn_setting_known *s)
+{
+	gt_auto_json *doc = json_pack("{s:s, s:[], s:[o]}", "schema", "gputune-knobs/1", "knobs", "settings", setting_json(s));
+	gt_autofree char *line = gt_xasprintf("%s is left alone: %s.", s->name, s->why);
+
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		gt_print_wrapped(stdout, line, 0, gt_term_width(stdout));
+	return 0;
+}
+
 static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
-	const struct tn_knob *k = tn_knob_find(argv[0]);
+	const struct tn_setting_known *s = tn_setting_find(argv[0]);
+	const struct tn_knob *k = tn_knob_find(s && s->knob ? s->knob : argv[0]);
 	gt_auto_json *doc = NULL;
 
+	if (!k && s)
+		return explain_setting(cli, s);
 	if (!k)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "there is no knob '%.60s'; gputune list shows them", argv[0]);
@@ -144,13 +187,19 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 		gt_json_print(stdout, doc);
 		return 0;
 	}
+	if (s)
+		printf("%s is this knob:\n\n", s->name);
 	show_knob(json_array_get(json_object_get(doc, "knobs"), 0), k);
 	return k->desired ? show_here(cli, k->id) : 0;
 }
 
 const struct gt_cmd tn_cmd_explain = {
-	.name = "explain", .args = "ID", .summary = "one knob: why, hazard, and what it is on this host", .min_args = 1,
-	.max_args = 1, .run = run_explain,
+	.name = "explain",
+	.args = "ID",
+	.summary = "one knob: why, hazard, and what it is on this host; or why there is none",
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_explain,
 };
 
 /* ---- lint ----------------------------------------------------------------------------------------------------------

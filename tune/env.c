@@ -28,6 +28,8 @@ static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 			quoted(b, run->var[i].value);
 			gt_buf_puts(b, "\n");
 		}
+	if (run->files)
+		gt_buf_printf(b, "ulimit -Sn %ld\n", (long)run->files);
 	if (*cpus)
 		gt_buf_printf(b, "taskset -cp %s $$ >/dev/null\n", cpus);
 	if (*nodes)
@@ -51,6 +53,8 @@ static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus
 		}
 		gt_buf_puts(b, "\"\n");
 	}
+	if (run->files)
+		gt_buf_printf(b, "LimitNOFILE=%ld\n", (long)run->files);
 	if (*cpus)
 		gt_buf_printf(b, "CPUAffinity=%s\n", cpus);
 	if (*nodes)

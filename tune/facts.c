@@ -29,27 +29,37 @@ static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
 	}
 }
 
-/* The second hexadecimal word of each CPU's line (net/core/net-procfs.c). */
-static int64_t read_dropped(struct gt_fsroot *fs)
+/* The second and third hexadecimal word of each CPU's line (net/core/net-procfs.c). */
+static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	gt_autofree char *text = NULL;
 	char *save = NULL;
-	int64_t sum = 0;
 
 	if (gt_fs_read(fs, "/proc/net/softnet_stat", &text, NULL) < 0)
-		return 0;
+		return;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		unsigned packets, dropped;
+		unsigned packets, dropped, squeezed;
 
-		if (sscanf(line, "%x %x", &packets, &dropped) == 2)
-			sum += dropped;
+		if (sscanf(line, "%x %x %x", &packets, &dropped, &squeezed) != 3)
+			continue;
+		ret->dropped += dropped;
+		ret->squeezed += squeezed;
 	}
-	return sum;
+}
+
+static void read_idle(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	for (; ret->n_idle < GT_ARRAY_SIZE(ret->idle_us); ret->n_idle++) {
+		gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu0/cpuidle/state%zu/latency", ret->n_idle);
+
+		if (gt_fs_read_i64(fs, path, &ret->idle_us[ret->n_idle]) < 0)
+			return;
+	}
 }
 
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 {
-	gt_autofree char *swaps = NULL;
+	gt_autofree char *swaps = NULL, *vendor = NULL;
 
 	*ret = (struct tn_facts){ 0 };
 	if (gt_fs_read(fs, "/proc/swaps", &swaps, NULL) >= 0)
@@ -59,7 +69,10 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 	ret->virtual_machines = gt_fs_exists(fs, "/run/libvirt/qemu") || gt_fs_exists(fs, "/run/qemu-server");
 	ret->persistenced = gt_fs_exists(fs, "/run/nvidia-persistenced/nvidia-persistenced.pid") ||
 			    gt_fs_exists(fs, "/run/nvidia-persistenced/socket");
-	ret->dropped = read_dropped(fs);
+	read_softnet(fs, ret);
+	read_idle(fs, ret);
+	if (gt_fs_read_line(fs, "/sys/class/dmi/id/sys_vendor", &vendor) >= 0)
+		ret->amazon = !strcmp(vendor, "Amazon EC2");
 }
 
 void tn_facts_clear(struct tn_facts *f)

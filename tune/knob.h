@@ -22,6 +22,10 @@ struct tn_facts {
 	bool virtual_machines; /* this host runs some */
 	bool persistenced;     /* nvidia-persistenced is at work */
 	int64_t dropped;       /* packets that found the backlog full since boot; 0: none, or not known */
+	int64_t squeezed;      /* times that a CPU ran out of its share before all waiting packets were taken */
+	int64_t idle_us[16];   /* time to leave each idle state of the first CPU, in the kernel's order */
+	size_t n_idle;
+	bool amazon;	       /* a virtual machine of EC2 */
 	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
 };
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret);
@@ -92,8 +96,10 @@ struct tn_knob {
 	const char *path;		  /* kernel file; %s stands for the instance */
 	/* C without a file: what there is, from the host itself; NULL: not on this host. The caller frees it. */
 	char *(*look)(const struct tn_ctx *c);
-	const char *const *choices;	  /* values it may have; NULL: a whole number */
-	void (*instances)(const struct pr_host *h, struct gt_strv *ret); /* NULL: once per host */
+	const char *const *choices;	  /* values it may have; NULL: a whole number, or as cpu_list says */
+	bool cpu_list;			  /* the value is a list of CPUs */
+	/* on which devices there is one; NULL: once per host */
+	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 	/* the text that keeps it for the next boot, for forms that need more than path and value */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
@@ -101,6 +107,12 @@ struct tn_knob {
 	/* of a run (R) */
 	void (*prepare)(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r);
 };
+/* What others turn, under the name that they use: the knob it is here, or why there is none. */
+struct tn_setting_known {
+	const char *name, *knob, *why; /* one of knob and why */
+};
+extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL */
+const struct tn_setting_known *tn_setting_find(const char *name);
 extern const struct tn_knob *const tn_knobs[]; /* NULL-terminated, in the order in which they are written */
 const struct tn_knob *tn_knob_find(const char *id);
 /* id itself, a family ("vm.") or NULL list: yes. */

@@ -244,7 +244,7 @@ static void consider_all(const struct make *m)
 			consider(m, k, NULL);
 			continue;
 		}
-		k->instances(m->host, &instances);
+		k->instances(m->fs, m->host, &instances);
 		for (size_t i = 0; i < instances.n; i++)
 			consider(m, k, instances.v[i]);
 		if (!instances.n) {
@@ -322,13 +322,13 @@ static int moved(const struct tn_item *i, const char *what, const char *now, str
 			    now, i->current, what);
 }
 
-static bool has_instance(const struct pr_host *host, const struct tn_item *i)
+static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_item *i)
 {
 	gt_auto_strv instances = { 0 };
 
 	if (!i->knob->instances)
 		return !i->instance;
-	i->knob->instances(host, &instances);
+	i->knob->instances(fs, host, &instances);
 	return i->instance && gt_strv_has(&instances, i->instance);
 }
 
@@ -337,7 +337,7 @@ static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const st
 	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
 	int r;
 
-	if (!has_instance(host, i))
+	if (!has_instance(fs, host, i))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
 	r = tn_value_read(fs, i->path, &now);
 	if (r == -ENOENT)

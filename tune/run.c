@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include "lib/log.h"
 #include "tune/plan.h"
@@ -179,6 +180,7 @@ void tn_run_free(struct tn_run *r)
 	gt_set_clear(&r->mem_nodes);
 	free(r->cpus_reason);
 	free(r->mem_reason);
+	free(r->files_reason);
 	free(r->profile);
 	free(r);
 }
@@ -195,9 +197,10 @@ json_t *tn_run_to_json(const struct tn_run *r)
 						      tn_var_status_name(v->status), "value", gt_json_str(v->value), "reason",
 						      gt_json_str(v->reason)));
 	}
-	return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}}", "schema", TN_RUN_SCHEMA, "profile", r->profile,
-			 "environment", vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory", "policy",
-			 *nodes ? "preferred" : "default", "nodes", nodes, "reason", gt_json_str(r->mem_reason));
+	return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}, s:{s:o, s:o}}", "schema", TN_RUN_SCHEMA, "profile",
+			 r->profile, "environment", vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory",
+			 "policy", *nodes ? "preferred" : "default", "nodes", nodes, "reason", gt_json_str(r->mem_reason), "files",
+			 "limit", r->files ? json_integer(r->files) : json_null(), "reason", gt_json_str(r->files_reason));
 }
 
 /* ---- entering ------------------------------------------------------------------------------------------------------ */
@@ -235,6 +238,18 @@ static void enter_nodes(const struct gt_set *nodes)
 		gt_warn("the kernel refuses a memory policy here (%s): memory stays where it is first touched", strerror(errno));
 }
 
+/* Only ever raised, and only as far as every process may by itself. */
+static void enter_files(int64_t files)
+{
+	struct rlimit l;
+
+	if (!files || getrlimit(RLIMIT_NOFILE, &l) < 0 || (rlim_t)files <= l.rlim_cur)
+		return;
+	l.rlim_cur = GT_MIN((rlim_t)files, l.rlim_max);
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+		gt_warn("cannot raise the limit of open files to %ld (%s)", (long)files, strerror(errno));
+}
+
 int tn_run_enter(const struct tn_run *r, struct gt_err *err)
 {
 	for (size_t i = 0; i < r->n_var; i++)
@@ -242,5 +257,6 @@ int tn_run_enter(const struct tn_run *r, struct gt_err *err)
 			return gt_fail_errno(err, errno, "cannot set %s", r->var[i].name);
 	enter_cpus(&r->cpus);
 	enter_nodes(&r->mem_nodes);
+	enter_files(r->files);
 	return 0;
 }

@@ -17,6 +17,30 @@ static char *label(const json_t *o)
 	return instance ? gt_xasprintf("%s:%s", text(o, "knob"), instance) : gt_xstrdup(text(o, "knob"));
 }
 
+/* How many items right after this one say the same of the same knob on other devices. */
+static size_t followers(const json_t *items, size_t at)
+{
+	static const char *const same[] = { "knob", "status", "current", "wanted", "reason", "conflict" };
+	const json_t *first = json_array_get(items, at), *o;
+	size_t n = 0;
+
+	while ((o = json_array_get(items, at + n + 1))) {
+		for (size_t i = 0; i < GT_ARRAY_SIZE(same); i++)
+			if (!json_equal(json_object_get(o, same[i]), json_object_get(first, same[i])))
+				return n;
+		n++;
+	}
+	return n;
+}
+
+/* "cpu.governor:policy0", or "cpu.governor:policy0 and 63 alike". The caller frees it. */
+static char *group_label(const json_t *o, size_t more)
+{
+	gt_autofree char *one = label(o);
+
+	return more ? gt_xasprintf("%s and %zu alike", one, more) : gt_take(one);
+}
+
 static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = { { "change", "green" }, { "drift", "red" },	   { "ok", "green" },
@@ -62,8 +86,11 @@ static bool plan_notes(const json_t *items)
 	size_t i;
 
 	json_array_foreach(items, i, o) {
-		gt_autofree char *name = label(o), *note = note_of(o), *line = note ? gt_xasprintf("%s: %s", name, note) : NULL;
+		size_t more = followers(items, i);
+		gt_autofree char *name = group_label(o, more), *note = note_of(o),
+				 *line = note ? gt_xasprintf("%s: %s", name, note) : NULL;
 
+		i += more;
 		if (!line)
 			continue;
 		if (!head)
@@ -74,10 +101,10 @@ static bool plan_notes(const json_t *items)
 	return head;
 }
 
-static void plan_item(const json_t *o)
+static void plan_item(const json_t *o, size_t more)
 {
 	const char *now = text(o, "current"), *wanted = text(o, "wanted");
-	gt_autofree char *name = label(o);
+	gt_autofree char *name = group_label(o, more);
 
 	if (*now && *wanted && strcmp(text(o, "status"), "already"))
 		printf("  %s: %s to %s\n", name, now, wanted);
@@ -106,6 +133,8 @@ static size_t plan_part(const json_t *items, size_t part, bool all, bool color)
 	size_t n = 0, i;
 
 	json_array_foreach(items, i, o) {
+		size_t more;
+
 		if (strcmp(text(o, "status"), plan_parts[part].status))
 			continue;
 		if (plan_parts[part].quiet && !all) {
@@ -114,7 +143,9 @@ static size_t plan_part(const json_t *items, size_t part, bool all, bool color)
 		}
 		if (!n++)
 			printf("%s%s%s\n", color ? "\033[1m" : "", plan_parts[part].head, color ? "\033[0m" : "");
-		plan_item(o);
+		more = followers(items, i);
+		plan_item(o, more);
+		i += more;
 	}
 	if (n && (all || !plan_parts[part].quiet))
 		puts("");
@@ -351,6 +382,12 @@ static void show_rank(const json_t *run)
 	run_line("CPUs ", *text(cpus, "list") ? text(cpus, "list") : "as they are", text(cpus, "reason"));
 	run_line(*text(memory, "nodes") ? "memory preferred from node " : "memory ",
 		 *text(memory, "nodes") ? text(memory, "nodes") : "as it is", text(memory, "reason"));
+	if (json_is_integer(json_object_get(json_object_get(run, "files"), "limit"))) {
+		gt_autofree char *limit =
+			gt_xasprintf("%ld", (long)json_integer_value(json_object_get(json_object_get(run, "files"), "limit")));
+
+		run_line("open files up to ", limit, text(json_object_get(run, "files"), "reason"));
+	}
 	run_vars(vars, "Set", true);
 	run_vars(vars, "Left as it is", false);
 }

@@ -223,7 +223,7 @@ json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 			if (!tn_knobs[n]->instances)
 				add_setting(fs, knobs, tn_knobs[n], NULL);
 			else
-				tn_knobs[n]->instances(host, &instances);
+				tn_knobs[n]->instances(fs, host, &instances);
 			for (size_t i = 0; i < instances.n; i++)
 				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
 		}

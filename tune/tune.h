@@ -141,6 +141,8 @@ struct tn_run {
 	char *cpus_reason;
 	struct gt_set mem_nodes;   /* preferred nodes; empty: memory policy is left as it is */
 	char *mem_reason;
+	int64_t files;		   /* soft limit of open files; 0: left as it is */
+	char *files_reason;
 	bool two_pools;		   /* OpenMP's threads run beside those of a BLAS with its own */
 };
 void tn_run_free(struct tn_run *run);

@@ -46,7 +46,8 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	struct pr_net *n = &h->net[h->n_net];
 	gt_autofree char *device = gt_xasprintf("/sys/class/net/%s/device", name),
-			 *driver = gt_xasprintf("/sys/class/net/%s/device/driver", name), *target = NULL;
+			 *driver = gt_xasprintf("/sys/class/net/%s/device/driver", name),
+			 *irqs = gt_xasprintf("/sys/class/net/%s/device/msi_irqs", name), *target = NULL;
 	int r;
 
 	if (!gt_fs_exists(fs, device)) /* lo, bridges, veth */
@@ -60,6 +61,11 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	r = gt_fs_readlink(fs, driver, &target);
 	n->driver = r < 0 ? (struct pr_str){ pr_state_of(r), NULL } :
 			    pr_text(h, strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	n->mtu = pr_read_num(fs, "/sys/class/net/%s/mtu", name);
+	n->missed = pr_read_num(fs, "/sys/class/net/%s/statistics/rx_missed_errors", name);
+	if (n->pci)
+		gt_fs_list(fs, irqs, &n->irqs);
+	pr_read_ethtool(fs, n);
 	h->n_net++;
 }
 

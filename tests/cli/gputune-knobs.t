@@ -19,17 +19,24 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   kernel.pid_max                A   now           processes and threads that may exist at once
   kernel.shmmax                 C   now           largest System V shared memory segment
   kernel.sched_rt_runtime_us    C   now           time per second that real-time threads may take
+  kernel.nmi_watchdog           B   now           an interrupt per CPU that finds a hanging kernel
   fs.inotify.max_user_instances A   now           programs of one user that may watch files
   fs.inotify.max_user_watches   A   now           files and directories that one user may watch
   fs.aio-max-nr                 A   new processes asynchronous reads and writes that may be under way
+  fs.file-max                   A   now           files that all programs together may have open
   net.core.rmem_max             A   now           largest receive buffer a program may ask for
   net.core.wmem_max             A   now           largest send buffer a program may ask for
   net.ipv4.tcp_rmem             B   now           how large TCP's receive buffer may grow
   net.ipv4.tcp_wmem             B   now           how large TCP's send buffer may grow
   net.core.netdev_max_backlog   B   now           packets that may wait for a CPU to take them
+  net.core.netdev_budget        B   now           packets that a CPU takes before it lets others run
   net.ipv4.arp_announce         B   now           which address a port announces
   net.ipv4.arp_ignore           B   now           for which addresses a port answers
   nfs.slots                     B   new devices   requests that NFS sends before it waits for answers
+  net.core.rmem_default         C   now           receive buffer of sockets whose program asks for
+                                                  none
+  net.core.busy_read            C   now           whether readers of sockets spin before they sleep
+  net.ipv4.tcp_timestamps       C   now           whether TCP's packets carry the time
   thp.enabled                   B   new processes huge pages without being asked, on request, or never
   thp.defrag                    B   now           who waits for memory to be compacted into huge pages
   thp.shmem                     C   now           huge pages in shared memory
@@ -41,21 +48,43 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   cpu.governor                  A   now           how CPU frequency follows the load
   cpu.epp                       B   now           what the processor itself prefers: speed or energy
   cpu.min_perf                  B   now           lowest frequency that intel_pstate goes to
+  cpu.epb                       B   now           what Intel processors weigh: speed (0) or energy
+                                                  (15)
   cpu.boost                     B   now           frequencies above the nominal one
+  cpu.idle_latency              B   now           how long an idle CPU may take to wake
   pcie.aspm                     B   now           whether idle PCIe links fall asleep
+  irq.affinity                  B   now           fast network ports interrupt the CPUs of their own
+                                                  node
   mem.shm                       C   now           room for shared memory in /dev/shm
   limits.memlock                C   new processes memory that a process of this user may lock
+  limits.nofile                 C   new processes files that a process of this user may have open
+  irq.balance                   C   now           whether irqbalance moves interrupts about
+  nic.rings                     C   now           buffers in which a network card lays down what
+                                                  arrives
+  nic.queues                    C   now           queues of a fast network card against the cores near
+                                                  it
+  nic.mtu                       C   now           size of the frames of fast network ports
+  pcie.acs                      C   after reboot  whether switches send neighbours' transfers by way
+                                                  of the root
+  pcie.read_request             C   now           how much a fast network card asks for at once
+  nvme.io_timeout               C   after reboot  how long a request to an NVMe disk may take
   gpu.node                      C   after reboot  whether it is known next to which CPUs each GPU is
   gpu.persistence               C   now           the driver stays initialised while nobody uses the
                                                   GPU
+  gpu.driver_options            C   after reboot  options of NVIDIA's module that recipes hand on and
+                                                  that do harm
+  nccl.conf                     C   new processes what /etc/nccl.conf sets for every job of the host
   boot.kernel                   C   after reboot  the kind of kernel
   boot.isolcpus                 C   after reboot  CPUs that the scheduler leaves out
   boot.idle                     C   after reboot  what an idle CPU does
+  boot.preempt                  C   after reboot  how readily the kernel interrupts its own work
+  boot.init_on_free             C   after reboot  clearing memory when it is freed
   boot.iommu                    C   after reboot  whether devices' transfers are translated
   run.affinity                  R   new processes the CPUs a command may use: next to its GPU, no
                                                   isolated ones, no small cores
   run.mempolicy                 R   new processes memory from the node whose CPUs are used, as long as
                                                   it has any
+  run.files                     R   new processes as many open files as the user may have
   omp.threads                   R   new processes OMP_NUM_THREADS: one per physical core that may be
                                                   used
   omp.bind                      R   new processes OMP_PLACES and OMP_PROC_BIND: each OpenMP thread
@@ -112,11 +141,20 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     must move     alloc
   
   Why
+  $ gputune explain vm.drop_caches
+  vm.drop_caches is left alone: an action, not a setting: it throws away the data set that is being
+  read.
+  $ gputune explain GLIBC_TUNABLES | head -3
+  GLIBC_TUNABLES is this knob:
+  
+  run.malloc: glibc's malloc keeps large blocks, in huge pages
+  $ gputune explain vm.drop_caches --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"])'
+  [{'name': 'vm.drop_caches', 'knob': None, 'why_not': 'an action, not a setting: it throws away the data set that is being read'}]
   $ gputune explain nonsense
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]), all(k["why"] and k["hazard"] for k in d["knobs"]))'
-  gputune-knobs/1 58 True
+  gputune-knobs/1 80 True
 
 A virtual disk calls itself rotational by default, which says nothing of what lies beneath.
 

@@ -30,9 +30,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
         NVMe has its own deep queues; ordering requests in the kernel only costs
     block.scheduler:sda: none to mq-deadline
         readers are served before a checkpoint's writes
-    cpu.governor:policy0: powersave to performance
-        no ramp-up at the start of each burst of work
-    cpu.governor:policy1: powersave to performance
+    cpu.governor:policy0 and 1 alike: powersave to performance
         no ramp-up at the start of each burst of work
   
   Left out (what is by choice only: --optional takes in all, --only KNOB one)
@@ -63,9 +61,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
     block.read_ahead:sda: 128 to 8192
         by choice only: a spinning disk: fewer seeks between readers; shards that are read in order
         keep the disk busy while the step computes
-    cpu.epp:policy0: balance_performance to performance
-        by choice only: the processor's own governor holds its frequency
-    cpu.epp:policy1: balance_performance to performance
+    cpu.epp:policy0 and 1 alike: balance_performance to performance
         by choice only: the processor's own governor holds its frequency
     cpu.min_perf: 30 to 100
         by choice only: no frequency below the highest that is sustained
@@ -76,7 +72,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
     kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; what --persist
     writes comes after it
   
-  18 more are already so, or not for this host: --verbose.
+  39 more are already so, or not for this host: --verbose.
   16 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 What a large host gets: bytes instead of percent, and buffers that its port can fill.
@@ -115,7 +111,7 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
     vm.dirty_background_bytes: now /proc/sys/vm/dirty_background_ratio is in force, with 10; the
     kernel zeroes it
   
-  4 more are already so, or not for this host: --verbose.
+  8 more are already so, or not for this host: --verbose.
   13 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 Knobs of choice are named when they are asked for.
@@ -129,9 +125,7 @@ Knobs of choice are named when they are asked for.
         while the step computes
   
   Left out (what is by choice only: --optional takes in all, --only KNOB one)
-    block.scheduler:nvme0n1
-        left out by --skip
-    block.scheduler:sda
+    block.scheduler:nvme0n1 and 1 alike
         left out by --skip
   
   2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.

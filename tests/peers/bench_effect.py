@@ -2,20 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `gputune run` makes of a PyTorch program, beside the plain call and other launchers, in interleaved rounds.
 
-Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH]
+Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH] [--blas stock|as-is]
 The same command in four arms: as a user types it; under gputune run; under torch.backends.xeon.run_cpu (one instance on all
 cores); under numactl. Nothing else is set. A second part times what a launch costs: 1000 times `gputune run -- true`,
 `numactl true` and `true`. Results go to DIR/effect.json (all samples) and DIR/effect.md (made from it).
 
-The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3 (update-alternatives
---auto libblas.so.3-x86_64-linux-gnu, with libopenblas0-pthread installed). Which one was there is part of the result.
+The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3: Debian gives it the highest
+priority. Where libopenblas0-pthread is installed and another one is chosen, it is chosen for the time of the measurement (as root) and
+the host's own choice is put back, whatever ends it. --blas as-is measures the host as it is. Which one was there is part of the result.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -104,6 +107,52 @@ def default_blas():
     return os.path.basename(os.path.dirname(path)) if os.path.exists(path) else "unknown"
 
 
+class Alternative:
+    """One of Debian's choices of a library; what was chosen before is put back."""
+
+    def __init__(self, soname):
+        self.name = f"{soname}-{platform.machine()}-linux-gnu"
+        self.file = f"/usr/lib/{platform.machine()}-linux-gnu/openblas-pthread/{soname}"
+        done = subprocess.run(["update-alternatives", "--query", self.name], stdout=subprocess.PIPE, text=True)
+        said = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+        self.status, self.value = said.get("Status"), said.get("Value")
+
+    def call(self, *args):
+        subprocess.run(["update-alternatives", *args], check=True, stdout=subprocess.DEVNULL)
+
+    def choose(self):
+        if self.value != self.file:
+            self.call("--set", self.name, self.file)
+
+    def restore(self):
+        if self.status == "auto":
+            self.call("--auto", self.name)
+        elif self.value != self.file:
+            self.call("--set", self.name, self.value)
+
+
+@contextlib.contextmanager
+def stock_blas(wanted):
+    """openblas-pthread for the time being; one sentence where that cannot be had."""
+    if not wanted or default_blas() == "openblas-pthread":
+        yield
+        return
+    both = [Alternative("libblas.so.3"), Alternative("liblapack.so.3")]
+    if not all(os.path.exists(each.file) for each in both):
+        sys.exit("the stock BLAS is not here: apt install libopenblas0-pthread, or measure the host as it is with --blas as-is")
+    if os.geteuid():
+        sys.exit("only root can choose the stock BLAS (update-alternatives); --blas as-is measures the host as it is")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    try:
+        for each in both:
+            each.choose()
+        yield
+    finally:
+        for each in both:
+            each.restore()
+
+
 def cpu_name():
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         for line in f:
@@ -148,8 +197,14 @@ def main():
     p.add_argument("--launches", type=int, default=1000)
     p.add_argument("--results", default="bench/results")
     p.add_argument("--python", default="/usr/bin/python3")
+    p.add_argument("--blas", choices=("stock", "as-is"), default="stock", help="what libblas.so.3 is meanwhile")
     a = p.parse_args()
     a.gputune = os.path.abspath(a.gputune)
+    with stock_blas(a.blas == "stock" and a.python == "/usr/bin/python3"):
+        return run(a)
+
+
+def run(a):
     if subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
         print("skipped: no PyTorch")
         return 77

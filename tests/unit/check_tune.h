@@ -31,4 +31,6 @@ TCase *tune_knob_case(void);
 TCase *tune_txn_case(void);
 TCase *tune_fault_case(void);
 TCase *tune_run_case(void);
+TCase *tune_device_case(void);
+TCase *tune_invariant_case(void);
 #endif

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The launcher: right on every captured host, respectful of what the user has set. */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include "tests/unit/check_tune.h"
 
@@ -423,11 +428,71 @@ START_TEST(entering_sets_what_was_computed)
 	gt_set_add(&r->mem_nodes, 511);
 	pid = fork();
 	if (pid == 0) {
-		freopen("/dev/null", "w", stderr);
+		close(STDERR_FILENO);
 		_exit(tn_run_enter(r, NULL) < 0);
 	}
 	waitpid(pid, &st, 0);
 	ck_assert_int_eq(st, 0);
+}
+END_TEST
+
+/* As Docker's default filter does without SYS_NICE. */
+static bool refuse_mempolicy(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { GT_ARRAY_SIZE(code), code };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+START_TEST(a_container_that_refuses_memory_policies_is_no_failure)
+{
+	pid_t pid = fork();
+	int st;
+
+	if (pid == 0) {
+		struct tn_run r = { 0 };
+
+		gt_set_add(&r.mem_nodes, 0);
+		if (!refuse_mempolicy())
+			_exit(77);
+		if (syscall(SYS_set_mempolicy, 0, NULL, 0ul) == 0)
+			_exit(2); /* the filter does not hold */
+		close(STDERR_FILENO);
+		_exit(tn_run_enter(&r, NULL) < 0);
+	}
+	waitpid(pid, &st, 0);
+	ck_assert(WIFEXITED(st) && (WEXITSTATUS(st) == 0 || WEXITSTATUS(st) == 77));
+}
+END_TEST
+
+START_TEST(open_files_are_raised_as_far_as_they_may_be)
+{
+	static const struct {
+		const char *text;
+		int64_t want;
+	} limits[] = { { "Max open files            1024                 524288               files\n", 524288 },
+		      { "Max open files            1024                 2000000              files\n", 1048576 },
+		      { "Max open files            4096                 4096                 files\n", 0 },
+		      { "Max open files            unlimited            unlimited            files\n", 0 },
+		      { "Max locked memory         1                    2                    bytes\n", 0 } };
+	struct box b;
+
+	box_open(&b, "cpu-server");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(limits); i++) {
+		gt_auto(tn_run) *r = NULL;
+
+		box_put(&b, "/proc/self/limits", limits[i].text);
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = no_env }, &r, NULL), 0);
+		ck_assert_int_eq(r->files, limits[i].want);
+		ck_assert_ptr_nonnull(r->files_reason);
+	}
+	box_close(&b);
 }
 END_TEST
 
@@ -449,6 +514,8 @@ TCase *tune_run_case(void)
 		every_captured_host_gets_cpus_it_may_use,
 		the_launcher_sees_the_same_host,
 		entering_sets_what_was_computed,
+		a_container_that_refuses_memory_policies_is_no_failure,
+		open_files_are_raised_as_far_as_they_may_be,
 	};
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));

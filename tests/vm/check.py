@@ -238,7 +238,7 @@ def part_package(image):
             "and the journal as it is",
             held == vm.ok("cat /var/lib/gputune/journal") and vm.sh("gputune verify").status == 0,
         )
-        vm.ok("systemctl clean gputune@probe")  # the job's own files are no part of the package
+        vm.ok("systemctl clean --what=state gputune@probe")  # the job's own files are no part of the package
         vm.ok("dpkg --remove gpubench gputune gpuprobe")
         tap.same("removing puts everything back", before, kernel(vm))
         vm.ok("dpkg --purge gpubench gputune gpuprobe; ldconfig; systemctl daemon-reload")

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU frequency and power. Every value is read per policy first, so that going back is not a guess. */
+/* CPU frequency, idle states and power. Every value is read per policy first, so that going back is not a guess. */
 #include <string.h>
 #include "tune/knob/list.h"
 
 /* ---- CPU frequency ------------------------------------------------------------------------------------------------
  */
 
-static void all_policies(const struct pr_host *h, struct gt_strv *ret)
+static void all_policies(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
 {
 	for (size_t i = 0; i < h->n_cpufreq; i++)
 		gt_strv_add(ret, h->cpufreq[i].policy);
@@ -170,4 +170,104 @@ const struct tn_knob tn_knob_aspm = {
 	.rivals = "tuned tlp",
 	.choices = aspm_choices,
 	.desired = want_aspm,
+};
+
+/* ---- per CPU -------------------------------------------------------------------------------------------------------
+ */
+
+/* All CPUs that have the file; the first one stands for the others. */
+static void cpus_with(struct gt_fsroot *fs, const struct pr_host *h, const char *file, struct gt_strv *ret)
+{
+	gt_autofree char *first =
+		gt_xasprintf("/sys/devices/system/cpu/cpu%d/power/%s", gt_set_next(&h->cpu.online, -1), file);
+
+	if (!gt_fs_exists(fs, first))
+		return;
+	gt_set_for_each(cpu, &h->cpu.online) gt_strv_take(ret, gt_xasprintf("cpu%d", cpu));
+}
+
+static void cpus_with_bias(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
+{
+	cpus_with(fs, h, "energy_perf_bias", ret);
+}
+
+static void want_epb(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, 0, "the processor weighs speed above energy");
+}
+
+const struct tn_knob tn_knob_epb = {
+	.id = "cpu.epb",
+	.path = "/sys/devices/system/cpu/%s/power/energy_perf_bias",
+	.instances = cpus_with_bias,
+	.summary = "what Intel processors weigh: speed (0) or energy (15)",
+	.why = "Where the processor has no energy preference of its own (cpu.epp) this decides how soon it clocks up, "
+	       "and "
+	       "how it clocks what lies outside the cores: memory controller and mesh. tuned's throughput profile sets "
+	       "0.",
+	.hazard = "Power, also when idle.",
+	.unit = "0 to 15",
+	.mechanism = "train.gpt",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_TMPFILES_D,
+	.rivals = "tuned power-profiles-daemon tlp",
+	.desired = want_epb,
+};
+
+static void cpus_with_latency(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
+{
+	cpus_with(fs, h, "pm_qos_resume_latency_us", ret);
+}
+
+/* What waking a thread costs without any idle state is some 5 us; ten times that is what a collective feels. */
+#define IDLE_US 50
+
+/* The deepest state that is left soon enough. 0 would mean no limit, and no state but spinning none to sleep in. */
+static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t deepest = 0, best = 0, have = 0;
+
+	for (size_t i = 0; i < c->facts->n_idle; i++) {
+		int64_t us = c->facts->idle_us[i];
+
+		deepest = GT_MAX(deepest, us);
+		if (us <= IDLE_US)
+			best = GT_MAX(best, us);
+	}
+	if (!c->facts->n_idle)
+		tn_not_applicable(w, "the kernel knows no idle states of this processor");
+	else if (deepest <= IDLE_US)
+		tn_not_applicable(w, "the deepest idle state is left after %ld us", deepest);
+	else if (!best)
+		tn_not_applicable(w, "no idle state is left within %d us: CPUs would spin", IDLE_US);
+	else if (gt_streq(now->current, "n/a") ||
+		 (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best))
+		tn_leave(w, TN_ALREADY, "somebody limits it to that or less");
+	else
+		tn_want_num(w, best, "the deepest idle state is left after %ld us; those within %d us stay", deepest,
+			    IDLE_US);
+}
+
+const struct tn_knob tn_knob_idle_latency = {
+	.id = "cpu.idle_latency",
+	.path = "/sys/devices/system/cpu/%s/power/pm_qos_resume_latency_us",
+	.instances = cpus_with_latency,
+	.summary = "how long an idle CPU may take to wake",
+	.why = "Threads that wait for each other, for a GPU or for the network sleep for less than a millisecond; a "
+	       "CPU in "
+	       "a deep state is late by 100 us and more each time. The shallow states stay, so that idle CPUs still "
+	       "rest.",
+	.hazard = "Power, and turbo: the busy cores clock highest while the others sleep deeply. Nothing to be gained "
+		  "where "
+		  "the GPUs set the pace. To be measured on the host.",
+	.unit = "us",
+	.mechanism = "sync.wake",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.form = TN_TMPFILES_D,
+	.rivals = "tuned",
+	.desired = want_idle_latency,
 };

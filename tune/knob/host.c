@@ -172,8 +172,124 @@ const struct tn_knob tn_knob_preempt = {
 	.desired = want_preempt,
 };
 
+static char *look_preemption(const struct tn_ctx *c)
+{
+	return word_or_unset(c, "preempt=");
+}
+
+static void want_preemption(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (strcmp(now->current, "preempt=full"))
+		tn_leave(w, TN_ALREADY, "the kernel interrupts its own work only where it is meant to");
+	else
+		tn_leave(w, TN_ADVICE,
+			 "preempt=full is for desktops: the kernel interrupts its own work for any thread that "
+			 "wakes; " GRUB_HOW);
+}
+
+const struct tn_knob tn_knob_preemption = {
+	.id = "boot.preempt",
+	.look = look_preemption,
+	.summary = "how readily the kernel interrupts its own work",
+	.why = "Debian's kernels decide at boot. Throughput wants preempt=none or Debian's own choice; NVIDIA's Grace "
+	       "guide sets "
+	       "none.",
+	.hazard = "Hosts with a desktop want it: reported, never written.",
+	.unit = "kernel command line",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_REBOOT,
+	.op = TN_SET,
+	.desired = want_preemption,
+};
+
+static char *look_init_on_free(const struct tn_ctx *c)
+{
+	return word_or_unset(c, "init_on_free=");
+}
+
+static void want_init_on_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (strcmp(now->current, "init_on_free=1"))
+		tn_leave(w, TN_ALREADY, "freed memory is not cleared a second time");
+	else
+		tn_leave(w, TN_ADVICE,
+			 "every page is cleared when it is freed and again when it is used; it is a hardening, so for "
+			 "hosts of one's own only: " GRUB_HOW);
+}
+
+const struct tn_knob tn_knob_init_on_free = {
+	.id = "boot.init_on_free",
+	.look = look_init_on_free,
+	.summary = "clearing memory when it is freed",
+	.why = "Loaders and page cache free gigabytes a second, and all of it is written once more. NVIDIA's profiles "
+	       "switch it "
+	       "off; Debian does not switch it on.",
+	.hazard = "It keeps secrets out of freed memory: reported, never written. init_on_alloc, which Debian does "
+		  "switch on, "
+		  "costs a program's pages nothing, since those are cleared anyway: left alone.",
+	.unit = "kernel command line",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_REBOOT,
+	.op = TN_SET,
+	.desired = want_init_on_free,
+};
+
 /* ---- limits -------------------------------------------------------------------------------------------------------
  */
+
+/* "Max open files            1024                 524288               files", soft and hard. */
+bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard)
+{
+	gt_autofree char *text = NULL;
+	const char *line;
+
+	if (gt_fs_read(c->fs, "/proc/self/limits", &text, NULL) < 0)
+		return false;
+	line = strstr(text, "Max open files");
+	return line && sscanf(line, "Max open files %ld %ld", ret_soft, ret_hard) == 2;
+}
+
+static char *look_nofile(const struct tn_ctx *c)
+{
+	int64_t soft, hard;
+
+	return tn_open_files(c, &soft, &hard) ? gt_xasprintf("%ld, can be raised to %ld", soft, hard) : NULL;
+}
+
+static void want_nofile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t soft = 0, hard = 0;
+
+	tn_open_files(c, &soft, &hard);
+	if (hard >= 65536)
+		tn_leave(w, TN_ALREADY, "a program may raise it far enough, and gputune run does");
+	else
+		tn_leave(w, TN_ADVICE,
+			 "loader workers pass each tensor as an open file and fail with \"too many open files\": echo "
+			 "'* - nofile "
+			 "1048576' > /etc/security/limits.d/90-files.conf (at the next login); for services: "
+			 "LimitNOFILE=1048576 in a "
+			 "drop-in; for containers: --ulimit nofile=1048576");
+}
+
+const struct tn_knob tn_knob_nofile = {
+	.id = "limits.nofile",
+	.look = look_nofile,
+	.summary = "files that a process of this user may have open",
+	.why = "PyTorch's loader workers hand over each tensor as a file descriptor: with a batch of many small "
+	       "tensors and a few "
+	       "batches ahead, thousands.",
+	.hazard = "Old programs that close every possible descriptor at their start take longer. Reported, never "
+		  "written.",
+	.unit = "files",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NEW_PROCESS,
+	.op = TN_SET,
+	.desired = want_nofile,
+};
 
 static char *look_memlock(const struct tn_ctx *c)
 {
@@ -329,4 +445,105 @@ const struct tn_knob tn_knob_gpu_node = {
 	.takes_effect = TN_REBOOT,
 	.op = TN_SET,
 	.desired = want_gpu_node,
+};
+
+/* ---- others' files -------------------------------------------------------------------------------------------------
+ */
+
+#define NCCL_CONF "/etc/nccl.conf"
+
+/* The first line "NAME=VALUE" that was left behind, as "NAME=VALUE (line 3)"; "" if there is none. */
+static char *look_nccl_conf(const struct tn_ctx *c)
+{
+	gt_autofree char *text = NULL;
+	unsigned n = 0;
+
+	if (gt_fs_read(c->fs, NCCL_CONF, &text, NULL) < 0)
+		return NULL;
+	for (char *line = text, *next; line; line = next) {
+		char *value;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		n++;
+		line = gt_strip(line);
+		value = strchr(line, '=');
+		if (*line == '#' || !value)
+			continue;
+		*value++ = '\0';
+		line = gt_strip(line);
+		value = gt_strip(value);
+		if (tn_leftover(line, value))
+			return gt_xasprintf("%.40s=%.40s (line %u)", line, value, n);
+	}
+	return gt_xstrdup("nothing left behind");
+}
+
+static void want_nccl_conf(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	gt_autofree char *name = gt_xstrndup(now->current, strcspn(now->current, "=")),
+			 *value = gt_xstrndup(now->current + strlen(name) + 1,
+					      strcspn(now->current + strlen(name) + 1, " "));
+	const char *cost = strchr(now->current, '=') ? tn_leftover(name, value) : NULL;
+
+	if (!cost)
+		tn_leave(w, TN_ALREADY, "nothing in " NCCL_CONF " that was meant for debugging only");
+	else
+		tn_leave(w, TN_ADVICE, "every job of this host has it: %s; take the line out of " NCCL_CONF, cost);
+}
+
+const struct tn_knob tn_knob_nccl_conf = {
+	.id = "nccl.conf",
+	.look = look_nccl_conf,
+	.summary = "what " NCCL_CONF " sets for every job of the host",
+	.why = "NCCL reads it before the environment. What was put there to find an error once slows down or breaks "
+	       "all jobs.",
+	.hazard = "Some clouds and clusters need what they wrote there: reported, never changed.",
+	.unit = "lines",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NEW_PROCESS,
+	.op = TN_SET,
+	.desired = want_nccl_conf,
+};
+
+#define NVME_TIMEOUT "/sys/module/nvme_core/parameters/io_timeout"
+
+static char *look_nvme_timeout(const struct tn_ctx *c)
+{
+	char *line = NULL;
+
+	return gt_fs_read_line(c->fs, NVME_TIMEOUT, &line) < 0 ? NULL : line;
+}
+
+static void want_nvme_timeout(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	uint64_t seconds = 0;
+
+	if (!c->facts->amazon)
+		tn_not_applicable(w, "only for EC2, whose disks are behind a network: elsewhere it hides dead disks");
+	else if (!gt_parse_u64(now->current, &seconds) && seconds >= 4294967295u)
+		tn_leave(w, TN_ALREADY, "as EC2 asks for");
+	else
+		tn_leave(w, TN_ADVICE,
+			 "an EBS volume that stalls for longer fails for good instead of coming back: echo 'options "
+			 "nvme_core "
+			 "io_timeout=4294967295' > /etc/modprobe.d/nvme-ebs.conf; update-initramfs -u; reboot");
+}
+
+const struct tn_knob tn_knob_nvme_timeout = {
+	.id = "nvme.io_timeout",
+	.look = look_nvme_timeout,
+	.summary = "how long a request to an NVMe disk may take",
+	.why = "On EC2 the NVMe disks are network volumes; Amazon's guide wants the longest timeout, so that a "
+	       "checkpoint survives "
+	       "a stall of the network.",
+	.hazard = "With real disks a dead one is noticed never. Reported, never written.",
+	.unit = "s",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_REBOOT,
+	.op = TN_SET,
+	.desired = want_nvme_timeout,
 };

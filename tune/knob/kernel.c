@@ -4,6 +4,12 @@
 #include <string.h>
 #include "tune/knob/list.h"
 
+/* A file of 16 KiB each would fill memory: more than that cannot be of use. */
+static int64_t memory_pages(const struct tn_ctx *c)
+{
+	return pr_or(c->host->mem.total_bytes, 0) >> 14;
+}
+
 /* As tuned: 1024 per CPU. */
 static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -153,4 +159,55 @@ const struct tn_knob tn_knob_rt_runtime = {
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
 	.desired = want_rt_runtime,
+};
+
+static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, GT_MAX(INT64_C(1048576), memory_pages(c)),
+		    "ranks, loader workers and memory-mapped shards of all users together");
+}
+
+const struct tn_knob tn_knob_file_max = {
+	.id = "fs.file-max",
+	.key = "fs.file-max",
+	.summary = "files that all programs together may have open",
+	.why = "systemd lifts it at boot; recipes that \"raise\" it to a constant lower it, and hosts without systemd "
+	       "have "
+	       "a tenth of memory's worth. Beyond it every program on the host fails with \"too many open files in "
+	       "system\".",
+	.hazard = "None known: memory is taken only for files that are open. Raised only.",
+	.unit = "files",
+	.mechanism = "",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_file_max,
+};
+
+static void want_nmi_watchdog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (c->host->virt.state == PR_PRESENT)
+		tn_not_applicable(w, "a virtual machine: it has no counter of its own to give");
+	else
+		tn_want_num(w, 0, "a hardware counter is free for profilers, and no CPU is interrupted by it");
+}
+
+const struct tn_knob tn_knob_nmi_watchdog = {
+	.id = "kernel.nmi_watchdog",
+	.key = "kernel.nmi_watchdog",
+	.summary = "an interrupt per CPU that finds a hanging kernel",
+	.why = "It takes one of the few hardware counters of each CPU, which perf, likwid and nsys then lack, and "
+	       "interrupts "
+	       "each busy CPU every ten seconds. tuned's latency profiles switch it off.",
+	.hazard = "A kernel that hangs with interrupts off says nothing any more: off while profiling, not for good.",
+	.unit = "0 or 1",
+	.mechanism = "",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.desired = want_nmi_watchdog,
 };

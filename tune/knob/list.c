@@ -24,17 +24,23 @@ const struct tn_knob *const tn_knobs[] = {
 	&tn_knob_pid_max,
 	&tn_knob_shmmax,
 	&tn_knob_rt_runtime,
+	&tn_knob_nmi_watchdog,
 	&tn_knob_inotify_instances,
 	&tn_knob_inotify_watches,
 	&tn_knob_aio_max_nr,
+	&tn_knob_file_max,
 	&tn_knob_rmem_max,
 	&tn_knob_wmem_max,
 	&tn_knob_tcp_rmem,
 	&tn_knob_tcp_wmem,
 	&tn_knob_backlog,
+	&tn_knob_budget,
 	&tn_knob_arp_announce,
 	&tn_knob_arp_ignore,
 	&tn_knob_sunrpc,
+	&tn_knob_rmem_default,
+	&tn_knob_busy_read,
+	&tn_knob_tcp_timestamps,
 	&tn_knob_thp_enabled,
 	&tn_knob_thp_defrag,
 	&tn_knob_thp_shmem,
@@ -45,20 +51,36 @@ const struct tn_knob *const tn_knobs[] = {
 	&tn_knob_governor,
 	&tn_knob_epp, /* after the governor, which decides what it may be */
 	&tn_knob_min_perf,
+	&tn_knob_epb,
 	&tn_knob_boost,
+	&tn_knob_idle_latency,
 	&tn_knob_aspm,
+	&tn_knob_irq_affinity,
 	/* looked at only */
 	&tn_knob_shm,
 	&tn_knob_memlock,
+	&tn_knob_nofile,
+	&tn_knob_irq_balance,
+	&tn_knob_nic_rings,
+	&tn_knob_nic_queues,
+	&tn_knob_nic_mtu,
+	&tn_knob_acs,
+	&tn_knob_mrrs,
+	&tn_knob_nvme_timeout,
 	&tn_knob_gpu_node,
 	&tn_knob_persistence,
+	&tn_knob_driver_options,
+	&tn_knob_nccl_conf,
 	&tn_knob_preempt,
 	&tn_knob_isolcpus,
 	&tn_knob_idle,
+	&tn_knob_preemption,
+	&tn_knob_init_on_free,
 	&tn_knob_iommu,
 	/* per run; CPUs first: threads and memory follow from them */
 	&tn_knob_affinity,
 	&tn_knob_mempolicy,
+	&tn_knob_files,
 	&tn_knob_omp_threads,
 	&tn_knob_omp_bind,
 	&tn_knob_blas,
@@ -159,6 +181,13 @@ int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_er
 
 	if (k->key)
 		return sc_check_value(k->key, value, err);
+	if (k->cpu_list) {
+		gt_auto_set cpus = { 0 };
+
+		if (gt_parse_cpulist(value, &cpus) < 0 || !gt_set_count(&cpus))
+			return gt_fail(err, EINVAL, "%s takes a list of CPUs such as 0-7,16, not '%.40s'", k->id, value);
+		return 0;
+	}
 	if (!k->choices) {
 		if (gt_parse_u64(value, &v) < 0 || v > INT32_MAX)
 			return gt_fail(err, EINVAL, "%s takes a whole number, not '%.40s'", k->id, value);

@@ -9,26 +9,36 @@ extern const struct tn_knob tn_knob_dirty_ratio, tn_knob_dirty_background_ratio,
 	tn_knob_max_map_count, tn_knob_overcommit_memory, tn_knob_min_free_kbytes, tn_knob_nr_hugepages;
 /* kernel.c */
 extern const struct tn_knob tn_knob_pid_max, tn_knob_inotify_instances, tn_knob_inotify_watches, tn_knob_aio_max_nr,
-	tn_knob_shmmax, tn_knob_rt_runtime;
+	tn_knob_shmmax, tn_knob_rt_runtime, tn_knob_file_max, tn_knob_nmi_watchdog;
 /* net.c */
 extern const struct tn_knob tn_knob_rmem_max, tn_knob_wmem_max, tn_knob_tcp_rmem, tn_knob_tcp_wmem, tn_knob_backlog,
-	tn_knob_arp_announce, tn_knob_arp_ignore, tn_knob_sunrpc;
+	tn_knob_budget, tn_knob_arp_announce, tn_knob_arp_ignore, tn_knob_sunrpc, tn_knob_rmem_default, tn_knob_busy_read,
+	tn_knob_tcp_timestamps;
+bool tn_is_fast(const struct pr_net *n); /* an Ethernet port of 25 Gbit/s or more */
 /* sysfs.c */
 extern const struct tn_knob tn_knob_thp_enabled, tn_knob_thp_defrag, tn_knob_thp_shmem, tn_knob_ksm, tn_knob_read_ahead,
 	tn_knob_scheduler;
 bool tn_offers(const char *line, const char *word); /* is word among the choices "a [b] c"? line may be NULL */
 /* cpu.c */
 extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_knob_boost, tn_knob_platform_profile,
-	tn_knob_aspm;
+	tn_knob_aspm, tn_knob_epb, tn_knob_idle_latency;
+/* card.c */
+extern const struct tn_knob tn_knob_irq_affinity, tn_knob_irq_balance, tn_knob_nic_rings, tn_knob_nic_queues, tn_knob_nic_mtu;
+/* pcie.c */
+extern const struct tn_knob tn_knob_acs, tn_knob_mrrs, tn_knob_driver_options;
 /* host.c */
 extern const struct tn_knob tn_knob_isolcpus, tn_knob_iommu, tn_knob_idle, tn_knob_preempt, tn_knob_memlock, tn_knob_shm,
-	tn_knob_persistence, tn_knob_gpu_node;
+	tn_knob_persistence, tn_knob_gpu_node, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile, tn_knob_nccl_conf,
+	tn_knob_nvme_timeout;
+bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard); /* limits of this process */
 /* run_cpu.c */
-extern const struct tn_knob tn_knob_affinity, tn_knob_mempolicy;
+extern const struct tn_knob tn_knob_affinity, tn_knob_mempolicy, tn_knob_files;
 /* run_omp.c */
 extern const struct tn_knob tn_knob_omp_threads, tn_knob_omp_bind, tn_knob_omp_spin;
 /* run_gpu.c */
 extern const struct tn_knob tn_knob_cuda_order, tn_knob_cuda_segments, tn_knob_nccl_ifname, tn_knob_leftovers;
+/* What a variable that was left behind costs, NULL if it is none of those. */
+const char *tn_leftover(const char *name, const char *value);
 /* run_lib.c */
 extern const struct tn_knob tn_knob_blas, tn_knob_allocator, tn_knob_malloc, tn_knob_omp_runtime;
 #endif

@@ -6,6 +6,11 @@
 
 #define FAST_MBIT 25000
 
+bool tn_is_fast(const struct pr_net *n)
+{
+	return pr_or(n->speed_mbit, 0) >= FAST_MBIT && !gt_starts_with(n->name, "ib");
+}
+
 /* The fastest Ethernet port; InfiniBand's IP interfaces carry RDMA, which has no socket buffers. */
 static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 {
@@ -89,7 +94,7 @@ const struct tn_knob tn_knob_wmem_max = {
 static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	long min, start, max;
-	struct tn_wish third = { 0 };
+	struct tn_wish third = {0};
 
 	want_buffer(c, now, &third);
 	if (third.status != TN_CHANGE)
@@ -175,6 +180,40 @@ const struct tn_knob tn_knob_backlog = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.desired = want_backlog,
+};
+
+static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t have = 0;
+
+	if (now->current)
+		gt_parse_i64(now->current, &have);
+	if (!c->facts->squeezed)
+		tn_not_applicable(w, "no CPU has stopped before all packets were taken since the host started");
+	else
+		tn_want_num(w, GT_MAX(INT64_C(600), GT_MIN(have * 2, INT64_C(2400))),
+			    "%ld times a CPU stopped with packets still waiting since the host started",
+			    (long)c->facts->squeezed);
+}
+
+const struct tn_knob tn_knob_budget = {
+	.id = "net.core.netdev_budget",
+	.key = "net.core.netdev_budget",
+	.summary = "packets that a CPU takes before it lets others run",
+	.why = "A CPU that has taken its share stops although packets wait, and comes back later. The kernel counts "
+	       "that "
+	       "(/proc/net/softnet_stat), so it is raised only where it happens.",
+	.hazard = "The programs on that CPU wait longer. Time is limited as well (net.core.netdev_budget_usecs): where "
+		  "that "
+		  "is what ran out, more packets change nothing.",
+	.unit = "packets",
+	.mechanism = "tcp.stream",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned bpftune",
+	.desired = want_budget,
 };
 
 static size_t fast_ports(const struct pr_host *h)
@@ -265,4 +304,90 @@ const struct tn_knob tn_knob_sunrpc = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.desired = want_sunrpc,
+};
+
+/* ---- looked at only ------------------------------------------------------------------------------------------------
+ */
+
+static void want_rmem_default(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t have = 0;
+
+	if (now->current && !gt_parse_i64(now->current, &have) && have > 4 << 20)
+		tn_leave(w, TN_ADVICE,
+			 "every UDP and Unix socket of the host may take that much: set net.core.rmem_max instead and "
+			 "take "
+			 "this line, and that of wmem_default, out of the file in /etc/sysctl.d");
+	else
+		tn_leave(w, TN_ALREADY, "programs that need more ask for it");
+}
+
+const struct tn_knob tn_knob_rmem_default = {
+	.id = "net.core.rmem_default",
+	.key = "net.core.rmem_default",
+	.summary = "receive buffer of sockets whose program asks for none",
+	.why = "Recipes, NVIDIA's multi-node profile among them, raise it to 128 MiB together with the maximum. TCP "
+	       "does not use "
+	       "it; everything else does.",
+	.hazard = "It is the admin's choice: reported, never written.",
+	.unit = "bytes",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_rmem_default,
+};
+
+static void want_busy_read(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (now->current && strcmp(now->current, "0"))
+		tn_leave(w, TN_ADVICE,
+			 "each reader spins for up to %s us, on cores that loader workers need: sysctl -w "
+			 "net.core.busy_read=0 net.core.busy_poll=0, and take the lines out of the file in "
+			 "/etc/sysctl.d",
+			 now->current);
+	else
+		tn_leave(w, TN_ALREADY, "readers sleep until something comes");
+}
+
+const struct tn_knob tn_knob_busy_read = {
+	.id = "net.core.busy_read",
+	.key = "net.core.busy_read",
+	.summary = "whether readers of sockets spin before they sleep",
+	.why = "tuned's hpc-compute profile sets 50: a little less latency for programs that do nothing else, and "
+	       "cores kept busy "
+	       "that loaders and OpenMP need.",
+	.hazard = "It is the admin's choice: reported, never written.",
+	.unit = "us",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_busy_read,
+};
+
+static void want_tcp_timestamps(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (now->current && !strcmp(now->current, "0"))
+		tn_leave(w, TN_ADVICE,
+			 "a fast stream cannot tell old packets from new ones and misjudges delays: sysctl -w "
+			 "net.ipv4.tcp_timestamps=1, and take the line out of the file in /etc/sysctl.d");
+	else
+		tn_leave(w, TN_ALREADY, "TCP measures delays and tells old packets from new ones");
+}
+
+const struct tn_knob tn_knob_tcp_timestamps = {
+	.id = "net.ipv4.tcp_timestamps",
+	.key = "net.ipv4.tcp_timestamps",
+	.summary = "whether TCP's packets carry the time",
+	.why = "Recipes of 2006 (mlnx-tools' sysctl_perf_tuning) switch it off to save 12 bytes; at 10 Gbit/s and more "
+	       "the numbers "
+	       "of a stream come round within seconds, and only the time tells them apart.",
+	.hazard = "It is the admin's choice: reported, never written.",
+	.unit = "0, 1 or 2",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_tcp_timestamps,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs, which memory and how many threads a command gets. Follows from the host and what we are allowed to use.
+/* Which CPUs, which memory and how many files a command gets. Follows from the host and what we are allowed to use.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,15 +21,14 @@ static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
  * pace of a parallel loop. Neither is taken as long as others are left. */
 static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 {
-	const struct gt_set *unwanted[] = { &h->cpu.isolated, &h->cpu.efficiency };
+	const struct gt_set *unwanted[] = {&h->cpu.isolated, &h->cpu.efficiency};
 
 	gt_set_copy(ret, &h->cpu.allowed);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(unwanted); i++) {
-		gt_auto_set less = { 0 };
+		gt_auto_set less = {0};
 
 		gt_set_copy(&less, ret);
-		gt_set_for_each(cpu, unwanted[i])
-			gt_set_del(&less, (unsigned)cpu);
+		gt_set_for_each(cpu, unwanted[i]) gt_set_del(&less, (unsigned)cpu);
 		if (gt_set_count(&less))
 			gt_set_copy(ret, &less);
 	}
@@ -38,11 +37,11 @@ static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 /* The ranks whose GPU lies at the same node share its CPUs. */
 static struct tn_rank share_of_node(const struct tn_ctx *c, struct tn_rank rank, int node)
 {
-	struct tn_rank in_pool = { 0 };
+	struct tn_rank in_pool = {0};
 
 	for (unsigned r = 0; r < rank.count; r++) {
 		gt_autofree char *why = NULL;
-		const struct pr_gpu *gpu = tn_rank_gpu(c, (struct tn_rank){ r, rank.count, rank.told }, &why);
+		const struct pr_gpu *gpu = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told}, &why);
 
 		if (!gpu || !pr_has(gpu->pci->numa_node) || gpu->pci->numa_node.v != node)
 			continue;
@@ -54,9 +53,9 @@ static struct tn_rank share_of_node(const struct tn_ctx *c, struct tn_rank rank,
 
 static bool all_of(const struct tn_ctx *c, const struct gt_set *pool, char **reason)
 {
-	*reason = gt_xstrdup(gt_set_equal(pool, &c->host->cpu.allowed) ?
-				     "all that are allowed" :
-				     "those allowed, without isolated and small cores");
+	*reason = gt_xstrdup(gt_set_equal(pool, &c->host->cpu.allowed)
+				     ? "all that are allowed"
+				     : "those allowed, without isolated and small cores");
 	return true;
 }
 
@@ -67,15 +66,16 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 {
 	const struct pr_host *h = c->host;
 	const struct pr_gpu *gpu;
-	gt_auto_set near = { 0 };
+	gt_auto_set near = {0};
 	const struct pr_node *node;
 
 	*in_pool = rank;
 	if (h->n_node < 2)
 		return all_of(c, pool, reason);
 	if (tn_rank_launches(c)) {
-		*reason = gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
-				     "start gputune run (torchrun --no-python … gputune run -- python3 …)");
+		*reason =
+			gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
+				   "start gputune run (torchrun --no-python … gputune run -- python3 …)");
 		return false;
 	}
 	gpu = tn_rank_gpu(c, rank, reason);
@@ -103,7 +103,7 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 /* This rank's share of the pool, in whole cores; with more ranks than cores they share one. */
 static void take_share(const struct pr_host *h, struct tn_rank rank, struct gt_set *pool)
 {
-	gt_auto_set first = { 0 }, mine = { 0 };
+	gt_auto_set first = {0}, mine = {0};
 	unsigned n, from, to, at = 0;
 
 	pr_first_threads(h, pool, &first);
@@ -120,7 +120,7 @@ static void take_share(const struct pr_host *h, struct tn_rank rank, struct gt_s
 static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	struct tn_rank rank = tn_rank_of(c), in_pool;
-	gt_auto_set pool = { 0 };
+	gt_auto_set pool = {0};
 
 	if (c->rank) /* one of several that we start ourselves */
 		rank = *c->rank;
@@ -158,7 +158,7 @@ const struct tn_knob tn_knob_affinity = {
 static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const struct pr_host *h = c->host;
-	gt_auto_set nodes = { 0 };
+	gt_auto_set nodes = {0};
 
 	if (h->n_node < 2)
 		r->mem_reason = gt_xstrdup("one NUMA node");
@@ -167,7 +167,7 @@ static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, s
 	if (r->mem_reason)
 		return;
 	for (size_t i = 0; i < h->n_node; i++) {
-		gt_auto_set both = { 0 };
+		gt_auto_set both = {0};
 
 		gt_set_copy(&both, &h->node[i].cpus);
 		gt_set_and(&both, &r->cpus);
@@ -194,4 +194,43 @@ const struct tn_knob tn_knob_mempolicy = {
 	.tag = 'R',
 	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_mempolicy,
+};
+
+/* ---- open files ----------------------------------------------------------------------------------------------------
+ */
+
+/* More than any job needs, and what programs that look at every possible descriptor still do in a moment. */
+#define FILES_MAX INT64_C(1048576)
+
+static void prepare_files(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	int64_t soft, hard;
+
+	if (!tn_open_files(c, &soft, &hard))
+		r->files_reason = gt_xstrdup("the limit is not known");
+	else if (soft >= hard || soft >= FILES_MAX)
+		r->files_reason = gt_xstrdup("as high as it may be");
+	else {
+		r->files = GT_MIN(hard, FILES_MAX);
+		r->files_reason =
+			gt_xasprintf("instead of %ld: loader workers hand over tensors as open files", (long)soft);
+	}
+}
+
+const struct tn_knob tn_knob_files = {
+	.id = "run.files",
+	.summary = "as many open files as the user may have",
+	.why = "systemd and Debian start programs with 1024 open files, for the sake of old ones that use select(), "
+	       "and allow "
+	       "half a million. PyTorch's loader workers hand over each tensor as a file descriptor: with batches of "
+	       "many "
+	       "tensors they die with \"too many open files\" or \"received 0 items of ancdata\".",
+	.hazard = "A program that calls select() with more than 1024 files open breaks; before, it would have been "
+		  "refused the "
+		  "file.",
+	.unit = "files",
+	.mechanism = "",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_files,
 };

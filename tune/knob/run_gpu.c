@@ -139,14 +139,24 @@ static const struct {
 	{"NCCL_BUFFSIZE", NULL, "pins what was right for an older NCCL"},
 	{"MALLOC_CHECK_", NULL, "glibc checks each block: for debugging only"},
 	{"MALLOC_PERTURB_", NULL, "glibc fills each block: for debugging only"},
+	{"MKL_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in MKL: another number there is another pool of threads"},
+	{"OPENBLAS_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in OpenBLAS: another number there is another pool of threads"},
 };
+
+const char *tn_leftover(const char *name, const char *value)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++)
+		if (!strcmp(name, leftovers[i].name) && (!leftovers[i].value || !strcmp(value, leftovers[i].value)))
+			return leftovers[i].cost;
+	return NULL;
+}
 
 static void prepare_leftovers(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++) {
 		const char *user = tn_run_user(c, leftovers[i].name);
 
-		if (user && (!leftovers[i].value || !strcmp(user, leftovers[i].value)))
+		if (user && tn_leftover(leftovers[i].name, user) == leftovers[i].cost)
 			tn_run_keep(r, k, leftovers[i].name, user, "set by the user: %s", leftovers[i].cost);
 	}
 }

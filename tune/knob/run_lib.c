@@ -283,7 +283,8 @@ const struct tn_knob tn_knob_malloc = {
 	.summary = "glibc's malloc keeps large blocks, in huge pages",
 	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
 	       "faults of memory that it had had a step before. With these thresholds, derived from the size of "
-	       "memory, the blocks stay.",
+	       "memory, the blocks stay. PyTorch's THP_MEM_ALLOC_ENABLE=1 asks for huge pages for its tensors only; this does "
+	       "for all of the program.",
 	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds "
 		  "up.",
 	.unit = "environment",

@@ -85,7 +85,7 @@ static const struct pr_block *find_block(const struct pr_host *h, const char *na
 	return NULL;
 }
 
-static void all_blocks(const struct pr_host *h, struct gt_strv *ret)
+static void all_blocks(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
 {
 	for (size_t i = 0; i < h->n_block; i++)
 		gt_strv_add(ret, h->block[i].name);

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Knobs of devices: network cards, PCIe bridges and idle states, on captured hosts to which such devices were added. */
+#include <linux/pci_regs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "tests/unit/check_tune.h"
+
+#define CARD   "/sys/devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0"
+#define CONFIG 4096
+
+static struct box b;
+
+static void set_up(void)
+{
+	box_open(&b, "server-8gpu");
+}
+
+static void tear_down(void)
+{
+	box_close(&b);
+}
+
+static void put_link(const char *path, const char *target)
+{
+	gt_autofree char *parent = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path)),
+			 *full = gt_xasprintf("%s%s", b.dir, path);
+
+	ck_assert_int_eq(gt_fs_mkdirs(b.fs, parent, 0755), 0);
+	ck_assert_int_eq(symlink(target, full), 0);
+}
+
+/* A port of 100 Gbit/s at node 1 with two interrupts. */
+static void add_port(void)
+{
+	box_put(&b, CARD "/vendor", "0x15b3\n");
+	box_put(&b, CARD "/class", "0x020000\n");
+	box_put(&b, CARD "/numa_node", "1\n");
+	box_put(&b, CARD "/msi_irqs/200", "msix\n");
+	box_put(&b, CARD "/msi_irqs/201", "msix\n");
+	box_put(&b, CARD "/msi_irqs/202", "msix\n"); /* has no file in /proc/irq: nobody uses it */
+	put_link("/sys/bus/pci/devices/0000:c1:00.0", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
+	box_put(&b, "/sys/class/net/eth9/speed", "100000\n");
+	box_put(&b, "/sys/class/net/eth9/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/eth9/statistics/rx_missed_errors", "7\n");
+	put_link("/sys/class/net/eth9/device", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
+	box_put(&b, "/.facts/ethtool", "eth9 ring 1024 of 8192 queues 4 of 63\nlong ring 1\n");
+	box_put(&b, "/proc/irq/200/smp_affinity_list", "0-63\n");
+	box_put(&b, "/proc/irq/201/smp_affinity_list", "0-63\n");
+}
+
+/* What the plan says of the knob (and device). */
+static struct tn_item *item(struct tn_plan *plan, const char *id, const char *instance)
+{
+	for (size_t i = 0; i < plan->n_item; i++)
+		if (!strcmp(plan->item[i].knob->id, id) && (!instance || gt_streq(plan->item[i].instance, instance)))
+			return &plan->item[i];
+	ck_abort_msg("no %s", id);
+	return NULL;
+}
+
+START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
+{
+	gt_auto(tn_plan) *plan = NULL, *with = NULL, *bad = NULL;
+	gt_autofree char *before = NULL, *after = NULL, *there = NULL;
+	gt_auto_json *doc = NULL;
+	struct gt_err err = { 0 };
+	json_t *o;
+	size_t i;
+
+	add_port();
+	before = box_picture(&b);
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "irq.affinity", "200")->status, TN_CHANGE);
+	ck_assert_str_eq(item(plan, "irq.affinity", "201")->wanted, "16-31,48-63");
+	ck_assert_int_eq(item(plan, "irq.balance", NULL)->status, TN_ALREADY);
+	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
+	there = box_get(&b, "/proc/irq/200/smp_affinity_list");
+	ck_assert_str_eq(there, "16-31,48-63");
+	ck_assert_int_eq(tn_revert(b.fs, NULL, NULL, &err), 0);
+	after = box_picture(&b);
+	ck_assert_str_eq(before, after);
+	/* a plan that a hand has changed */
+	doc = tn_plan_to_json(plan);
+	json_array_foreach(json_object_get(doc, "items"), i, o)
+		if (!strcmp(gt_json_get_str(o, "knob", ""), "irq.affinity"))
+			json_object_set_new(o, "wanted", json_string("0-3; reboot"));
+	ck_assert_int_lt(tn_plan_from_json(doc, &bad, &err), 0);
+	ck_assert_ptr_nonnull(strstr(err.msg, "list of CPUs"));
+	put_link("/etc/systemd/system/multi-user.target.wants/irqbalance.service", "/lib/systemd/system/irqbalance.service");
+	with = box_plan(&b);
+	ck_assert_int_eq(item(with, "irq.affinity", "200")->status, TN_SKIPPED);
+	ck_assert_int_eq(item(with, "irq.balance", NULL)->status, TN_ADVICE);
+}
+END_TEST
+
+START_TEST(a_port_whose_node_is_not_known_keeps_its_interrupts)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	add_port();
+	box_put(&b, CARD "/numa_node", "-1\n");
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "irq.affinity", "200")->status, TN_SKIPPED);
+}
+END_TEST
+
+START_TEST(buffers_queues_and_frames_are_reported_where_they_fall_short)
+{
+	gt_auto(tn_plan) *plan = NULL, *fine = NULL;
+
+	add_port();
+	plan = box_plan(&b);
+	ck_assert_str_eq(item(plan, "nic.rings", NULL)->current, "eth9 1024 of 8192");
+	ck_assert_ptr_nonnull(strstr(item(plan, "nic.rings", NULL)->reason, "ethtool -G eth9 rx 8192"));
+	ck_assert_ptr_nonnull(strstr(item(plan, "nic.queues", NULL)->reason, "ethtool -L eth9 combined 16")); /* of 16 cores */
+	ck_assert_int_eq(item(plan, "nic.mtu", NULL)->status, TN_ADVICE);
+	box_put(&b, "/sys/class/net/eth9/statistics/rx_missed_errors", "0\n");
+	box_put(&b, "/sys/class/net/eth9/mtu", "9000\n");
+	box_put(&b, "/.facts/ethtool", "eth9 ring 1024 of 8192 queues 16 of 63\n");
+	fine = box_plan(&b);
+	ck_assert_int_eq(item(fine, "nic.rings", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(item(fine, "nic.queues", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(item(fine, "nic.mtu", NULL)->status, TN_ALREADY);
+}
+END_TEST
+
+/* ---- configuration space ------------------------------------------------------------------------------------------- */
+
+static void put_word(char *c, size_t at, unsigned v)
+{
+	c[at] = (char)v;
+	c[at + 1] = (char)(v >> 8);
+}
+
+/* PCI Express at 0x60 with the given device control, ACS at 0x100 with the given control; len as the reader may see. */
+static void put_config(const char *path, unsigned devctl, unsigned acs, size_t len)
+{
+	char c[CONFIG] = { 0 };
+	gt_autofree char *file = gt_xasprintf("%s/config", path);
+
+	put_word(c, PCI_CAPABILITY_LIST, 0x40);
+	put_word(c, 0x40, 0x60 << 8 | PCI_CAP_ID_PM);
+	put_word(c, 0x60, PCI_CAP_ID_EXP);
+	put_word(c, 0x60 + PCI_EXP_DEVCTL, devctl);
+	put_word(c, 0x100, PCI_EXT_CAP_ID_ERR);
+	put_word(c, 0x102, 0x140 << 4 | 1);
+	put_word(c, 0x140, PCI_EXT_CAP_ID_ACS);
+	put_word(c, 0x142, 1);
+	put_word(c, 0x140 + PCI_ACS_CTRL, acs);
+	ck_assert_int_eq(gt_fs_mkdirs(b.fs, path, 0755), 0);
+	ck_assert_int_eq(gt_fs_write_atomic(b.fs, file, c, len, 0644), 0);
+}
+
+#define BRIDGE "/sys/devices/pci0000:16/0000:16:01.0"
+
+/* All GPUs below one bridge each. */
+static void add_bridges(unsigned acs, size_t len)
+{
+	gt_auto(pr_host) *h = NULL;
+
+	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .hardware = true, .no_nvml = true }, &h, NULL), 0);
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		gt_autofree char *link = gt_xasprintf("%s/sys/bus/pci/devices/%s", b.dir, h->gpu[i].pci->address),
+				 *moved = gt_xasprintf("/sys/devices/pci0000:16/0000:16:0%zu.0/%s", i + 1, h->gpu[i].pci->address),
+				 *parent = gt_xstrndup(moved, (size_t)(strrchr(moved, '/') - moved)),
+				 *bridge = gt_xasprintf("/sys/bus/pci/devices/%s", strrchr(parent, '/') + 1),
+				 *to = gt_xasprintf("%s%s", b.dir, moved), *from = gt_xasprintf("%s%s", b.dir, h->gpu[i].pci->path),
+				 *up = gt_xasprintf("../../..%s", moved + 4), *up_bridge = gt_xasprintf("../../..%s", parent + 4);
+
+		put_config(parent, 0, acs, len);
+		ck_assert_int_eq(rename(from, to), 0);
+		ck_assert_int_eq(unlink(link), 0);
+		ck_assert_int_eq(symlink(up, link), 0);
+		put_link(bridge, up_bridge);
+		box_put(&b, gt_xasprintf("%s/class", parent), "0x060400\n");
+	}
+}
+
+START_TEST(bridges_that_redirect_are_named_to_root)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	const struct tn_item *i;
+
+	add_bridges(PCI_ACS_SV | PCI_ACS_RR, CONFIG);
+	plan = box_plan(&b);
+	i = item(plan, "pcie.acs", NULL);
+	ck_assert_str_eq(i->current, "8 bridges redirect");
+	ck_assert_ptr_nonnull(strstr(i->reason, "setpci -s 0000:16:01.0 ECAP_ACS+6.w=0:1d"));
+	ck_assert_ptr_nonnull(strstr(i->reason, "disable_acs_redir=0000:16:01.0\\;0000:16:02.0"));
+	ck_assert_ptr_nonnull(strstr(i->reason, "update-grub")); /* the sentence came to its end */
+}
+END_TEST
+
+START_TEST(bridges_that_do_not_redirect_are_fine_and_unreadable_ones_unknown)
+{
+	gt_auto(tn_plan) *plan = NULL, *blind = NULL;
+
+	add_bridges(0, CONFIG);
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ALREADY);
+	for (int i = 1; i <= 8; i++) {
+		gt_autofree char *path = gt_xasprintf("/sys/devices/pci0000:16/0000:16:0%d.0", i);
+
+		put_config(path, 0, PCI_ACS_RR, 64); /* what a user who is not root reads */
+	}
+	blind = box_plan(&b);
+	ck_assert_int_eq(item(blind, "pcie.acs", NULL)->status, TN_SKIPPED);
+}
+END_TEST
+
+START_TEST(a_card_that_asks_for_little_at_once_is_reported)
+{
+	static const struct {
+		unsigned devctl;
+		size_t len;
+		enum tn_status status;
+		const char *current;
+	} cases[] = { { 2 << 12, CONFIG, TN_ADVICE, "eth9 512" },
+		      { 5 << 12, CONFIG, TN_ALREADY, "eth9 4096" },
+		      { 5 << 12, 64, TN_NOT_APPLICABLE, NULL } };
+
+	add_port();
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		put_config(CARD, cases[i].devctl, 0, cases[i].len);
+		plan = box_plan(&b);
+		ck_assert_int_eq(item(plan, "pcie.read_request", NULL)->status, cases[i].status);
+		ck_assert(gt_streq(item(plan, "pcie.read_request", NULL)->current, cases[i].current));
+	}
+}
+END_TEST
+
+/* A list of capabilities that runs in a circle, one that points outside, a file of no length. */
+START_TEST(a_hostile_configuration_space_ends)
+{
+	gt_auto(tn_plan) *circle = NULL, *outside = NULL, *empty = NULL;
+	char c[CONFIG];
+
+	add_port();
+	memset(c, 0x40, sizeof(c));
+	ck_assert_int_eq(gt_fs_write_atomic(b.fs, CARD "/config", c, sizeof(c), 0644), 0);
+	circle = box_plan(&b);
+	memset(c, 0xff, sizeof(c));
+	ck_assert_int_eq(gt_fs_write_atomic(b.fs, CARD "/config", c, sizeof(c), 0644), 0);
+	outside = box_plan(&b);
+	ck_assert_int_eq(gt_fs_write_atomic(b.fs, CARD "/config", c, 0, 0644), 0);
+	empty = box_plan(&b);
+	ck_assert_int_eq(item(circle, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
+	ck_assert_int_eq(item(outside, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
+	ck_assert_int_eq(item(empty, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
+}
+END_TEST
+
+START_TEST(options_of_the_driver_that_do_harm_are_reported)
+{
+	static const struct {
+		const char *params, *says;
+	} cases[] = {
+		{ "EnablePCIERelaxedOrderingMode: 0\nRegistryDwords: \"\"\nEnableStreamMemOPs: 0\n", NULL },
+		{ "ResmanDebugLevel: 4294967295\nEnablePCIERelaxedOrderingMode: 1\n", "relaxed ordering" },
+		{ "RegistryDwords: \"ForceP2P=17;Other=1\"\n", "wrong data" },
+		{ "RegistryDwords: \"Other=1\"\n", NULL },
+		{ "", NULL },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+		const struct tn_item *it;
+
+		box_put(&b, "/proc/driver/nvidia/params", cases[i].params);
+		plan = box_plan(&b);
+		it = item(plan, "gpu.driver_options", NULL);
+		ck_assert_int_eq(it->status, cases[i].says ? TN_ADVICE : TN_ALREADY);
+		ck_assert(!cases[i].says || strstr(it->reason, cases[i].says));
+	}
+}
+END_TEST
+
+/* ---- idle states ---------------------------------------------------------------------------------------------------- */
+
+START_TEST(idle_states_that_take_long_to_leave_are_the_only_ones_closed)
+{
+	static const struct {
+		int us[5]; /* ends with -1 */
+		const char *now;
+		enum tn_status status;
+		const char *want;
+	} cases[] = {
+		{ { 0, 2, 10, 133, -1 }, "0", TN_CHANGE, "10" },
+		{ { 0, 1, -1 }, "0", TN_NOT_APPLICABLE, NULL },
+		{ { 0, 800, -1 }, "0", TN_NOT_APPLICABLE, NULL }, /* would only spin */
+		{ { 0, 2, 10, 133, -1 }, "n/a", TN_ALREADY, NULL },
+		{ { 0, 2, 10, 133, -1 }, "5", TN_ALREADY, NULL },
+		{ { 0, 2, 10, 133, -1 }, "99", TN_CHANGE, "10" },
+		{ { -1 }, "0", TN_NOT_APPLICABLE, NULL },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+		const struct tn_item *it;
+
+		tear_down();
+		set_up();
+		for (int cpu = 0; cpu < 64; cpu++) {
+			gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu%d/power/pm_qos_resume_latency_us", cpu);
+
+			box_put(&b, path, cases[i].now);
+		}
+		for (int s = 0; cases[i].us[s] >= 0; s++) {
+			gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu0/cpuidle/state%d/latency", s),
+					 *us = gt_xasprintf("%d\n", cases[i].us[s]);
+
+			box_put(&b, path, us);
+		}
+		plan = box_plan(&b);
+		it = item(plan, "cpu.idle_latency", "cpu63");
+		ck_assert_msg(it->status == cases[i].status, "%zu: %s", i, it->reason);
+		ck_assert(!cases[i].want || gt_streq(it->wanted, cases[i].want));
+	}
+}
+END_TEST
+
+/* ---- lines for hands ------------------------------------------------------------------------------------------------ */
+
+START_TEST(lines_for_the_boot_loader_add_and_never_replace)
+{
+	static const char *const at = "GRUB_CMDLINE_LINUX_DEFAULT=\"";
+
+	for (size_t k = 0; k < 2; k++) {
+		gt_auto(tn_plan) *plan = NULL;
+		size_t seen = 0;
+
+		tear_down();
+		box_open(&b, k ? "iommu-translates" : "server-8gpu");
+		if (!k)
+			add_bridges(PCI_ACS_RR, CONFIG);
+		plan = box_plan(&b);
+		for (size_t i = 0; i < plan->n_item; i++) {
+			const char *line = plan->item[i].status == TN_ADVICE ? strstr(plan->item[i].reason, at) : NULL;
+
+			if (!line)
+				continue;
+			seen++;
+			ck_assert_msg(gt_starts_with(line + strlen(at), "$GRUB_CMDLINE_LINUX_DEFAULT "), "%s", line);
+		}
+		ck_assert_uint_gt(seen, 0);
+	}
+}
+END_TEST
+
+START_TEST(what_nccl_conf_holds_for_debugging_is_named_with_its_line)
+{
+	gt_auto(tn_plan) *bad = NULL, *good = NULL;
+
+	box_put(&b, "/etc/nccl.conf", "# ours\nNCCL_SOCKET_IFNAME=eth0\n NCCL_DEBUG = TRACE \n");
+	bad = box_plan(&b);
+	ck_assert_int_eq(item(bad, "nccl.conf", NULL)->status, TN_ADVICE);
+	ck_assert_str_eq(item(bad, "nccl.conf", NULL)->current, "NCCL_DEBUG=TRACE (line 3)");
+	box_put(&b, "/etc/nccl.conf", "#NCCL_DEBUG=TRACE\nNCCL_DEBUG=WARN\n\n=\n");
+	good = box_plan(&b);
+	ck_assert_int_eq(item(good, "nccl.conf", NULL)->status, TN_ALREADY);
+}
+END_TEST
+
+TCase *tune_device_case(void)
+{
+	TCase *t = tcase_create("devices");
+
+	tcase_set_timeout(t, 60);
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
+	tcase_add_test(t, a_port_whose_node_is_not_known_keeps_its_interrupts);
+	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);
+	tcase_add_test(t, bridges_that_redirect_are_named_to_root);
+	tcase_add_test(t, bridges_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
+	tcase_add_test(t, a_card_that_asks_for_little_at_once_is_reported);
+	tcase_add_test(t, a_hostile_configuration_space_ends);
+	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);
+	tcase_add_test(t, idle_states_that_take_long_to_leave_are_the_only_ones_closed);
+	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
+	tcase_add_test(t, what_nccl_conf_holds_for_debugging_is_named_with_its_line);
+	return t;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What PCIe devices are configured to, read from their configuration space: for root only, and never written. Offsets
+ * are those of the PCI Express Base Specification (linux/pci_regs.h). */
+#include <linux/pci_regs.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "tune/knob/list.h"
+
+#define CONFIG_MAX 4096
+#define CAP_STEPS  96 /* a list that is longer is a loop */
+#define MRRS_GOOD  4096
+
+struct config {
+	char *data;
+	size_t len; /* 64 for those who are not root */
+};
+
+static unsigned word(const struct config *c, size_t at)
+{
+	return at + 2 <= c->len ? (unsigned char)c->data[at] | (unsigned)(unsigned char)c->data[at + 1] << 8 : 0;
+}
+
+static bool read_config(struct gt_fsroot *fs, const char *address, struct config *ret)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/bus/pci/devices/%s/config", address);
+
+	return gt_fs_read_prefix(fs, path, CONFIG_MAX, &ret->data, &ret->len) >= 0;
+}
+
+/* Offset of a capability, 0 if the device has none or may not be read that far. */
+static size_t find_cap(const struct config *c, unsigned id)
+{
+	size_t at = word(c, PCI_CAPABILITY_LIST) & 0xfc;
+
+	for (int i = 0; at && i < CAP_STEPS; i++) {
+		unsigned head = word(c, at);
+
+		if ((head & 0xff) == id)
+			return at;
+		at = head >> 8 & 0xfc;
+	}
+	return 0;
+}
+
+static size_t find_ext_cap(const struct config *c, unsigned id)
+{
+	size_t at = PCI_CFG_SPACE_SIZE;
+
+	for (int i = 0; at >= PCI_CFG_SPACE_SIZE && i < CAP_STEPS; i++) {
+		if (word(c, at) == id)
+			return at;
+		at = word(c, at + 2) >> 4 & 0xffc;
+	}
+	return 0;
+}
+
+/* ---- ACS ----------------------------------------------------------------------------------------------------------
+ */
+
+#define ACS_REDIRECT (PCI_ACS_SV | PCI_ACS_RR | PCI_ACS_CR)
+
+static bool looks_like_address(const char *s)
+{
+	unsigned a, b, c, d;
+	int n = 0;
+
+	return sscanf(s, "%4x:%2x:%2x.%1x%n", &a, &b, &c, &d, &n) == 4 && !s[n];
+}
+
+/* The bridges above a device: the components of "/sys/devices/pci0000:16/0000:16:00.0/0000:17:00.0" before the last. */
+static void add_bridges(const char *path, struct gt_strv *ret)
+{
+	gt_autofree char *copy = gt_xstrdup(path);
+	char *last = strrchr(copy, '/'), *save = NULL;
+
+	if (!last)
+		return;
+	*last = '\0';
+	for (char *p = strtok_r(copy, "/", &save); p; p = strtok_r(NULL, "/", &save))
+		if (looks_like_address(p) && !gt_strv_has(ret, p))
+			gt_strv_add(ret, p);
+}
+
+/* Bridges between the GPUs, and between them and RDMA cards, that send what is for a neighbour up to the root. Returns
+ * how many could be read so far. */
+static size_t redirecting(const struct tn_ctx *c, struct gt_strv *ret)
+{
+	gt_auto_strv bridges = {0};
+	size_t seen = 0;
+
+	for (size_t i = 0; i < c->host->n_gpu; i++)
+		add_bridges(c->host->gpu[i].pci->path, &bridges);
+	for (size_t i = 0; i < bridges.n; i++) {
+		struct config conf = {0};
+		size_t at;
+
+		if (!read_config(c->fs, bridges.v[i], &conf))
+			continue;
+		at = find_ext_cap(&conf, PCI_EXT_CAP_ID_ACS);
+		seen += conf.len > PCI_CFG_SPACE_SIZE;
+		if (at && word(&conf, at + PCI_ACS_CTRL) & ACS_REDIRECT)
+			gt_strv_add(ret, bridges.v[i]);
+		free(conf.data);
+	}
+	return seen;
+}
+
+static char *look_acs(const struct tn_ctx *c)
+{
+	gt_auto_strv on = {0};
+	size_t seen;
+
+	if (pr_usable_gpus(c->host) + c->host->rdma.n < 2 || !pr_usable_gpus(c->host))
+		return NULL;
+	seen = redirecting(c, &on);
+	if (on.n)
+		return gt_xasprintf("%zu bridges redirect", on.n);
+	return gt_xstrdup(seen ? "no bridge redirects" : c->host->iommu.split ? "groups are split" : "not to be read");
+}
+
+static void advise_acs(const struct tn_ctx *c, struct tn_wish *w)
+{
+	gt_auto_strv on = {0};
+	gt_auto_buf now = {0}, boot = {0};
+	size_t shown;
+
+	redirecting(c, &on);
+	shown = GT_MIN(on.n, (size_t)4); /* the sentence has to end; the rest are named by the next plan */
+	for (size_t i = 0; i < shown; i++) {
+		gt_buf_printf(&now, "setpci -s %s ECAP_ACS+6.w=0:1d; ", on.v[i]);
+		gt_buf_printf(&boot, "%s%s", i ? "\\;" : "", on.v[i]);
+	}
+	tn_leave(w, TN_ADVICE,
+		 "transfers between neighbours go up to the root and back%s: %sfor good GRUB_CMDLINE_LINUX_DEFAULT="
+		 "\"$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=%s\" in /etc/default/grub.d/50-acs.cfg, "
+		 "update-grub",
+		 on.n > shown ? " (the first four)" : "", now.s, boot.s);
+}
+
+static void want_acs(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (c->host->virt.state == PR_PRESENT)
+		tn_not_applicable(w, "a virtual machine: its host decides, and needs it");
+	else if (gt_starts_with(now->current, "no bridge"))
+		tn_leave(w, TN_ALREADY, "GPUs and cards below one switch talk straight to each other");
+	else if (gt_starts_with(now->current, "not "))
+		tn_leave(w, TN_SKIPPED, "only root can read the bridges' configuration");
+	else if (gt_starts_with(now->current, "groups"))
+		tn_leave(w, TN_ADVICE,
+			 "devices below one switch lie in IOMMU groups of their own, the mark of ACS; as root gputune "
+			 "names the "
+			 "bridges: gputune explain pcie.acs");
+	else
+		advise_acs(c, w);
+}
+
+const struct tn_knob tn_knob_acs = {
+	.id = "pcie.acs",
+	.look = look_acs,
+	.summary = "whether switches send neighbours' transfers by way of the root",
+	.why = "With access control a PCIe switch sends what one GPU writes to another, or to a network card beside "
+	       "it, up to "
+	       "the processor and back: half the speed, and NCCL and GPUDirect may refuse. NCCL's and GPUDirect "
+	       "Storage's "
+	       "guides want it off on the bridges between them.",
+	.hazard = "It is what keeps devices apart that are lent to virtual machines; there it has to stay on. Only for "
+		  "the "
+		  "bridges above GPUs: other guides switch it off everywhere. Reported, never written.",
+	.unit = "bridges",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_REBOOT,
+	.op = TN_SET,
+	.desired = want_acs,
+};
+
+/* ---- read requests -------------------------------------------------------------------------------------------------
+ */
+
+/* Bytes that the device may ask for at once; 0: not known. */
+static unsigned read_request(const struct tn_ctx *c, const char *address)
+{
+	struct config conf = {0};
+	unsigned bytes = 0;
+	size_t at;
+
+	if (!address || !read_config(c->fs, address, &conf))
+		return 0;
+	at = find_cap(&conf, PCI_CAP_ID_EXP);
+	if (at && at + PCI_EXP_DEVCTL + 2 <= conf.len)
+		bytes = 128u << (word(&conf, at + PCI_EXP_DEVCTL) >> 12 & 7);
+	free(conf.data);
+	return bytes;
+}
+
+static char *look_mrrs(const struct tn_ctx *c)
+{
+	gt_auto_buf b = {0};
+
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+		unsigned bytes = tn_is_fast(n) || gt_starts_with(n->name, "ib") ? read_request(c, n->pci) : 0;
+
+		if (bytes)
+			gt_buf_printf(&b, "%s%s %u", b.len ? ", " : "", n->name, bytes);
+	}
+	return b.len ? gt_buf_take(&b) : NULL;
+}
+
+static void want_mrrs(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+		unsigned bytes = tn_is_fast(n) || gt_starts_with(n->name, "ib") ? read_request(c, n->pci) : 0;
+
+		if (!bytes || bytes >= MRRS_GOOD)
+			continue;
+		tn_leave(w, TN_ADVICE,
+			 "%s asks for %u bytes at a time: better set in the firmware (PCIe maximum read request 4096); "
+			 "until the next "
+			 "reset: setpci -s %s CAP_EXP+8.w=5000:7000",
+			 n->name, bytes, n->pci);
+		return;
+	}
+	tn_leave(w, TN_ALREADY, "4096 bytes or more at a time");
+}
+
+const struct tn_knob tn_knob_mrrs = {
+	.id = "pcie.read_request",
+	.look = look_mrrs,
+	.summary = "how much a fast network card asks for at once",
+	.why = "A card that sends reads memory in pieces of this size and waits for each; with 512 bytes 100 Gbit/s "
+	       "are hard to "
+	       "reach. mlnx_tune reports less than 4096.",
+	.hazard = "A wrong bit in the register hangs the device, and a reset undoes it: reported, never written.",
+	.unit = "bytes",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_NOW,
+	.op = TN_SET,
+	.desired = want_mrrs,
+};
+
+/* ---- the driver's own options --------------------------------------------------------------------------------------
+ */
+
+#define NVIDIA_PARAMS "/proc/driver/nvidia/params"
+
+/* Options of the NVIDIA module that recipes set and that do harm; value NULL: any but 0 or empty. */
+static const struct {
+	const char *name, *value, *cost;
+} options[] = {
+	{"EnablePCIERelaxedOrderingMode", "1",
+	 "forces relaxed ordering on every device, validated for few platforms (AMD Rome and "
+	 "Milan with several roots): elsewhere data may be read before it is there"},
+	{"EnableStreamMemOPs", NULL, "switches on what the driver leaves off as unsafe"},
+	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support: wrong data"},
+};
+
+/* The option's value in "Name: value" lines, NULL if it is not there. The caller frees it. */
+static char *param(const char *text, const char *name)
+{
+	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+		if (gt_starts_with(line, name) && line[strlen(name)] == ':') {
+			const char *v = line + strlen(name) + 1;
+
+			v += strspn(v, " \t");
+			return gt_xstrndup(v, strcspn(v, "\n"));
+		}
+	return NULL;
+}
+
+static bool harmful(const char *text, size_t i)
+{
+	gt_autofree char *v = param(text, options[i].name);
+
+	if (!v || !*v || !strcmp(v, "0") || !strcmp(v, "\"\""))
+		return false;
+	return !options[i].value || strstr(v, options[i].value);
+}
+
+static char *look_options(const struct tn_ctx *c)
+{
+	gt_autofree char *text = NULL;
+	gt_auto_buf b = {0};
+
+	if (gt_fs_read(c->fs, NVIDIA_PARAMS, &text, NULL) < 0)
+		return NULL;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
+		if (harmful(text, i))
+			gt_buf_printf(&b, "%s%s", b.len ? ", " : "", options[i].name);
+	return b.len ? gt_buf_take(&b) : gt_xstrdup("none that matters");
+}
+
+static void want_options(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
+		if (gt_starts_with(now->current, options[i].name)) {
+			tn_leave(
+				w, TN_ADVICE,
+				"NVreg_%s %s; take it out of /etc/modprobe.d (grep -rl NVreg_%s /etc/modprobe.d), then "
+				"update-initramfs -u and reboot",
+				options[i].name, options[i].cost, options[i].name);
+			return;
+		}
+	tn_leave(w, TN_ALREADY, "the driver's own defaults, as far as they matter");
+}
+
+const struct tn_knob tn_knob_driver_options = {
+	.id = "gpu.driver_options",
+	.look = look_options,
+	.summary = "options of NVIDIA's module that recipes hand on and that do harm",
+	.why = "NVreg_EnablePCIERelaxedOrderingMode, NVreg_EnableStreamMemOPs and ForceP2P are found in scripts for "
+	       "other "
+	       "machines; they stay in /etc/modprobe.d for ever.",
+	.hazard = "Somebody may have validated them for this platform: reported, never written.",
+	.unit = "options",
+	.mechanism = "",
+	.tag = 'C',
+	.takes_effect = TN_REBOOT,
+	.op = TN_SET,
+	.desired = want_options,
+};
