@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""monitoring.py: the recipes of probe/README.md, taken from there, run by the real programs where they are installed."""
+import glob
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
+FIXTURES = os.path.join(tap.TOP, "tests", "fixtures")
+GPUPROBE = os.path.join(tap.BUILD, "gpuprobe")
+
+
+def recipes():
+    """The indented blocks of the README, each by the text before it."""
+    with open(os.path.join(tap.TOP, "probe", "README.md"), encoding="utf-8") as f:
+        text = f.read().split("## Recipes for monitoring")[1]
+    blocks, prose, inside = {}, "", False
+    for line in text.splitlines():
+        if line.startswith("    "):
+            inside = True
+            blocks[prose] = blocks.get(prose, "") + line[4:] + "\n"
+        elif line:
+            prose = line if inside else f"{prose} {line}"
+            inside = False
+    return blocks
+
+
+def recipe(blocks, word):
+    found = [b for prose, b in blocks.items() if word in prose]
+    if len(found) != 1:
+        raise KeyError(f"{len(found)} recipes for {word}")
+    return found[0]
+
+
+def run(*cmd, **kw):
+    return subprocess.run(cmd, stdin=kw.pop("stdin", subprocess.DEVNULL), capture_output=True, text=True, timeout=120, check=False, **kw)
+
+
+def host(directory, fixture):
+    """A directory for PATH in which gpuprobe is that captured host's."""
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, "gpuprobe")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nexec {GPUPROBE} --root {FIXTURES}/{fixture}.host "$@"\n')
+    os.chmod(path, 0o755)
+    return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+def script(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def have(name, *programs):
+    """True if all are here; else the rule is skipped with the reason."""
+    missing = [p for p in programs if not shutil.which(p)]
+    if missing:
+        tap.skip(name, f"no {missing[0]} here")
+    return not missing
+
+
+# ---- Prometheus ------------------------------------------------------------------------------------------------------
+
+
+def metrics():
+    name = "promtool accepts the metrics of every captured host"
+    if not have(name, "promtool"):
+        return
+    bad = []
+    for path in sorted(glob.glob(f"{FIXTURES}/*.host")):
+        out = run(GPUPROBE, "-f", "openmetrics", "--root", path).stdout
+        done = subprocess.run(["promtool", "check", "metrics"], input=out, capture_output=True, text=True, check=False)
+        if done.returncode:
+            bad += [f"{os.path.basename(path)}: {done.stderr.strip()[:200]}"]
+    tap.rule(name, bad)
+
+
+def rules(scratch, blocks):
+    name = "Prometheus takes the rules, and they fire for a critical host and for no other"
+    if not have(name, "promtool"):
+        return
+    with open(f"{scratch}/gpuprobe.rules.yml", "w", encoding="utf-8") as f:
+        f.write(recipe(blocks, "gpuprobe.rules.yml"))
+    series = []
+    for instance, fixture in (("sick", "driver-mismatch"), ("well", "server-8gpu")):
+        for line in run(GPUPROBE, "-f", "openmetrics", "--root", f"{FIXTURES}/{fixture}.host").stdout.splitlines():
+            m = re.fullmatch(r"(gpuprobe_exit_code|gpuprobe_cause)(?:\{(.*)\})? (\S+)", line)
+            if m:
+                labels = ",".join(x for x in (m[2], f'instance="{instance}"') if x)
+                series.append({"series": f"{m[1]}{{{labels}}}", "values": f"{m[3]}x10"})
+    test = {"rule_files": ["gpuprobe.rules.yml"], "evaluation_interval": "1m", "tests": [
+        {"interval": "1m", "input_series": series, "alert_rule_test": [
+            {"eval_time": "5m", "alertname": "GPUHostCritical", "exp_alerts": [
+                {"exp_labels": {"instance": "sick", "check": "driver.lib-mismatch"}, "exp_annotations": {
+                    "summary": "driver.lib-mismatch on sick: gpuprobe explain driver.lib-mismatch"}}]}]}]}
+    with open(f"{scratch}/test.yml", "w", encoding="utf-8") as f:
+        json.dump(test, f)
+    done = run("promtool", "test", "rules", "test.yml", cwd=scratch)
+    tap.rule(name, [] if done.returncode == 0 else (done.stdout + done.stderr).splitlines())
+
+
+def scrape(port, tries=50):
+    for _ in range(tries):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                return answer.read().decode()
+        except OSError:
+            time.sleep(0.1)
+    return ""
+
+
+def exporter(scratch, blocks):
+    name = "node_exporter shows what gpuprobe wrote"
+    if not have(name, "prometheus-node-exporter"):
+        return
+    folder = f"{scratch}/textfile"
+    os.mkdir(folder)
+    env = host(f"{scratch}/sick", "gpu-ecc")
+    for word in ("node_exporter's textfile", "the load, as a service"):
+        line = recipe(blocks, word).replace("/var/lib/prometheus/node-exporter", folder)
+        run("sh", "-c", line.replace("watch -i 15", "watch -i 0.1 -n 3"), env=env)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    with subprocess.Popen(["prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{port}", "--collector.disable-defaults",
+                           "--collector.textfile", f"--collector.textfile.directory={folder}"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            page = scrape(port)
+            want = ["gpuprobe_exit_code 1", 'gpuprobe_cause{check="gpu.ecc"} 1', 'gpuprobe_watch_node_memory_size_bytes{node="0"}',
+                    "node_textfile_scrape_error 0"]
+            tap.rule(name, [f"not there: {w}" for w in want if w not in page])
+            with subprocess.Popen([GPUPROBE, "watch", "-i", "0.1", "-n", "30", "-f", "openmetrics", "-o", f"{folder}/gpuprobe-watch.prom"],
+                                  stdout=subprocess.DEVNULL) as writer:
+                torn, looks = [], 0
+                while writer.poll() is None:
+                    page = scrape(port)
+                    looks += 1
+                    torn += [] if "node_textfile_scrape_error 0" in page and "gpuprobe_watch_node_memory_size_bytes" in page else [page[-300:]]
+            tap.rule("it never sees half a file while gpuprobe watch writes", torn or ([] if looks > 5 else [f"{looks} looks"]))
+        finally:
+            server.terminate()
+
+
+# ---- schedulers ------------------------------------------------------------------------------------------------------
+
+def health(scratch, blocks):
+    """The recipe with a scontrol that notes what it is told: always possible."""
+    text = recipe(blocks, "HealthCheckProgram")
+    bad = []
+    for fixture, drained in (("driver-mismatch", True), ("gpu-ecc", False), ("server-8gpu", False)):
+        folder = f"{scratch}/slurm-{fixture}"
+        env = {**host(folder, fixture), "SLURMD_NODENAME": "n1"}
+        script(f"{folder}/scontrol", f'#!/bin/sh\nprintf "%s\\n" "$@" > {folder}/told\n')
+        done = run(script(f"{folder}/health", text), env=env)
+        told = open(f"{folder}/told", encoding="utf-8").read() if os.path.exists(f"{folder}/told") else ""
+        if done.returncode or bool(told) != drained or (drained and "reason=GPUPROBE CRITICAL - driver.lib-mismatch" not in told):
+            bad.append(f"{fixture}: {done.returncode} {told!r}")
+        done = run(script(f"{folder}/prolog", recipe(blocks, "`Prolog`")), env=env)
+        if bool(done.returncode) != drained or ("driver.lib-mismatch" in done.stderr) != drained:
+            bad.append(f"{fixture}: prolog {done.returncode} {done.stderr}")
+    tap.rule("Slurm's health check drains a critical node and no other, the prolog fails there", bad)
+
+
+def detector(scratch, blocks):
+    config = json.loads(recipe(blocks, "gpuprobe-npd.json"))
+    bad = [f"rule {r['reason']}: its condition is not declared" for r in config["rules"]
+           if r["type"] == "permanent" and r["condition"] not in [c["type"] for c in config["conditions"]]]
+    path = script(f"{scratch}/npd", recipe(blocks, "/usr/local/bin/gpuprobe-npd`:"))
+    for fixture, code in (("server-8gpu", 0), ("gpu-ecc", 0), ("driver-mismatch", 1)):
+        done = run(path, env=host(f"{scratch}/npd-{fixture}", fixture))
+        if done.returncode != code or not done.stdout.startswith("GPUPROBE ") or "|" in done.stdout:
+            bad.append(f"{fixture}: {done.returncode} {done.stdout}")
+    tap.rule("the plug-in of node-problem-detector says 0, 1 or else unknown", bad)
+
+
+def ansible(scratch, blocks):
+    name = "Ansible's play tells a critical host from a well one"
+    if not have(name, "ansible-playbook"):
+        return
+    with open(f"{scratch}/gpuprobe.yml", "w", encoding="utf-8") as f:
+        f.write(recipe(blocks, "Ansible, `gpuprobe.yml`"))
+    bad = []
+    for fixture, fails, word in (("server-8gpu", False, '"OK"'), ("gpu-ecc", False, "WARNING"), ("driver-mismatch", True, "CRITICAL")):
+        env = {**host(f"{scratch}/ansible-{fixture}", fixture), "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_REMOTE_TEMP": scratch,
+               "HOME": scratch, "LC_ALL": "C.UTF-8"}
+        done = run("ansible-playbook", "-i", "localhost,", "-c", "local", "gpuprobe.yml", cwd=scratch, env=env)
+        if bool(done.returncode) != fails or word not in done.stdout:
+            bad += [f"{fixture}: {done.returncode}", *(done.stdout + done.stderr).splitlines()[-12:]]
+    tap.rule(name, bad)
+
+
+def main():
+    blocks = recipes()
+    with tempfile.TemporaryDirectory() as scratch:
+        metrics()
+        rules(scratch, blocks)
+        exporter(scratch, blocks)
+        health(scratch, blocks)
+        detector(scratch, blocks)
+        ansible(scratch, blocks)
+    tap.plan()
+
+
+main()
