@@ -18,7 +18,7 @@
 #include "lib/spawn.h"
 #include "probe/host.h"
 
-#define ROUNDS	   7
+#define ROUNDS     7
 #define ROUNDS_MAX 200
 #define RUNGS_MAX  16
 #define ARGS_MAX   64
@@ -56,7 +56,9 @@ static uint64_t ranks(void)
 /* A word of a table as it is handed to gpubench train. */
 static char *word_of(const struct bn_ladder *l, const char *w)
 {
-	unsigned long long n = gt_streq(w, "@ranks") ? ranks() : gt_streq(w, "@cpus") ? cpus() : GT_MAX(1, l->batch / ranks());
+	unsigned long long n = gt_streq(w, "@ranks")  ? ranks()
+			       : gt_streq(w, "@cpus") ? cpus()
+						      : GT_MAX(1, l->batch / ranks());
 
 	return w[0] == '@' ? gt_xasprintf("%llu", n) : gt_xstrdup(w);
 }
@@ -70,8 +72,8 @@ static void add_words(struct gt_strv *argv, const struct bn_ladder *l, const cha
 	}
 }
 
-/* train MODEL …: the ladder's sizes, or with --model that model's own; then what the user adds, then the rung. Of an option
- * given twice the last counts. */
+/* train MODEL …: the ladder's sizes, or with --model that model's own; then what the user adds, then the rung. Of an
+ * option given twice the last counts. */
 static void command(struct gt_strv *argv, const struct bn_ladder *l, const struct bn_rung *rung)
 {
 	gt_strv_add(argv, "train");
@@ -90,10 +92,10 @@ static void command(struct gt_strv *argv, const struct bn_ladder *l, const struc
 
 static json_t *outcome(const struct gt_spawn *sp, struct climb *c)
 {
-	static const char *const keep[] = { "items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads" };
+	static const char *const keep[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads"};
 	gt_auto_json *doc = NULL;
 	json_t *launch = json_object();
-	struct gt_err err = { 0 };
+	struct gt_err err = {0};
 	const char *why = NULL;
 
 	if (sp->status != 0 && sp->status != BN_EXIT_WRONG)
@@ -116,17 +118,16 @@ static json_t *outcome(const struct gt_spawn *sp, struct climb *c)
 static int launch(struct climb *c, json_t *rung, uint64_t round, struct gt_err *err)
 {
 	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)(1 + round));
-	const char *head[] = { c->exe }, *tail[] = { "--seed", seed, "--json", "--quiet" };
+	const char *head[] = {c->exe}, *tail[] = {"--seed", seed, "--json", "--quiet"};
 	char *argv[ARGS_MAX];
-	struct gt_spawn sp = { .argv = argv, .timeout_s = 1800, .max_output = 8u << 20, .cancel = &gt_interrupted };
+	struct gt_spawn sp = {.argv = argv, .timeout_s = 1800, .max_output = 8u << 20, .cancel = &gt_interrupted};
 	json_t *words = json_object_get(rung, "command"), *w, *result;
 	size_t i, n = 0;
 	int r;
 
 	argv[n++] = (char *)head[0];
-	json_array_foreach(words, i, w)
-		if (i > 0 && n < ARGS_MAX - GT_ARRAY_SIZE(tail) - 1)
-			argv[n++] = (char *)json_string_value(w);
+	json_array_foreach(words, i, w) if (i > 0 && n < ARGS_MAX - GT_ARRAY_SIZE(tail) - 1) argv[n++] =
+		(char *)json_string_value(w);
 	for (i = 0; i < GT_ARRAY_SIZE(tail); i++)
 		argv[n++] = (char *)tail[i];
 	argv[n] = NULL;
@@ -150,7 +151,7 @@ static json_t *ladder_json(const struct bn_ladder *l)
 
 	for (const struct bn_rung *rung = l->rung; rung->name; rung++) {
 		json_t *words = json_array();
-		gt_auto_strv argv = { 0 };
+		gt_auto_strv argv = {0};
 
 		if (rung->gpu_only && !gt_streq(opt.device, "cuda"))
 			continue;
@@ -158,7 +159,8 @@ static json_t *ladder_json(const struct bn_ladder *l)
 		json_array_append_new(words, json_string("gpubench"));
 		for (size_t i = 0; i < argv.n; i++)
 			json_array_append_new(words, gt_json_str(argv.v[i]));
-		json_array_append_new(rungs, json_pack("{s:s, s:o, s:[]}", "name", rung->name, "command", words, "launches"));
+		json_array_append_new(rungs,
+				      json_pack("{s:s, s:o, s:[]}", "name", rung->name, "command", words, "launches"));
 	}
 	return json_pack("{s:s, s:s, s:s, s:o}", "id", l->id, "title", l->title, "what", l->what, "rungs", rungs);
 }
@@ -188,8 +190,9 @@ static int one_round(struct climb *c, json_t *ladder, uint64_t round)
 	}
 	for (size_t i = 0; i < n && !r && !gt_interrupted; i++) {
 		json_t *rung = json_array_get(rungs, order[i]);
-		gt_autofree char *what = gt_xasprintf("round %llu, %s: %s", (unsigned long long)round + 1,
-						      gt_json_get_str(ladder, "id", ""), gt_json_get_str(rung, "name", ""));
+		gt_autofree char *what =
+			gt_xasprintf("round %llu, %s: %s", (unsigned long long)round + 1,
+				     gt_json_get_str(ladder, "id", ""), gt_json_get_str(rung, "name", ""));
 
 		if (!c->cli->quiet)
 			gt_progress(what, (double)c->done++, (double)c->total);
@@ -210,10 +213,10 @@ static int climb(struct climb *c)
 	size_t i;
 	int r = 0;
 
-	json_array_foreach(ladders, i, l)
-		c->total += json_array_size(json_object_get(l, "rungs")) * opt.rounds;
+	json_array_foreach(ladders, i, l) c->total += json_array_size(json_object_get(l, "rungs")) * opt.rounds;
 	for (uint64_t round = 0; round < opt.rounds && !r && !gt_interrupted; round++)
-		json_array_foreach(ladders, i, l) {
+		json_array_foreach(ladders, i, l)
+		{
 			r = r ? r : one_round(c, l, round);
 			if (gt_interrupted)
 				break;
@@ -230,9 +233,9 @@ static double of_round(const json_t *rung, int64_t round, const char *key)
 	json_t *l;
 	size_t i;
 
-	json_array_foreach(json_object_get(rung, "launches"), i, l)
-		if (gt_json_get_int(l, "round", -1) == round && !gt_json_get_str(l, "failure", NULL))
-			return gt_json_get_real(l, key, NAN);
+	json_array_foreach(json_object_get(rung, "launches"), i,
+			   l) if (gt_json_get_int(l, "round", -1) == round &&
+				  !gt_json_get_str(l, "failure", NULL)) return gt_json_get_real(l, key, NAN);
 	return NAN;
 }
 
@@ -242,7 +245,8 @@ static double median_of(const json_t *rung, const char *key)
 	size_t i, n = 0;
 	json_t *l;
 
-	json_array_foreach(json_object_get(rung, "launches"), i, l) {
+	json_array_foreach(json_object_get(rung, "launches"), i, l)
+	{
 		double v = gt_json_get_str(l, "failure", NULL) ? NAN : gt_json_get_real(l, key, NAN);
 
 		if (isfinite(v) && n < ROUNDS_MAX)
@@ -253,7 +257,7 @@ static double median_of(const json_t *rung, const char *key)
 
 static void compare(json_t *rung, const json_t *base, int64_t rounds, uint64_t seed)
 {
-	double d[ROUNDS_MAX] = { 0 };
+	double d[ROUNDS_MAX] = {0};
 	struct bn_effect e;
 	size_t n = 0;
 
@@ -272,15 +276,17 @@ static void compare(json_t *rung, const json_t *base, int64_t rounds, uint64_t s
 
 void bn_ladder_analyze(json_t *doc)
 {
-	static const char *const levels[] = { "items_per_s", "planned_bytes", "max_rss_bytes" };
+	static const char *const levels[] = {"items_per_s", "planned_bytes", "max_rss_bytes"};
 	const json_t *run = json_object_get(doc, "run");
 	json_t *l, *rung;
 	size_t i, k;
 
-	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+	{
 		json_t *rungs = json_object_get(l, "rungs");
 
-		json_array_foreach(rungs, k, rung) {
+		json_array_foreach(rungs, k, rung)
+		{
 			for (size_t m = 0; m < GT_ARRAY_SIZE(levels); m++)
 				json_object_set_new(rung, levels[m], gt_json_real(median_of(rung, levels[m])));
 			compare(rung, json_array_get(rungs, 0), gt_json_get_int(run, "rounds", 0),
@@ -301,9 +307,10 @@ static int choose(struct climb *c, int argc, char **argv)
 		while (l->id && strcmp(l->id, argv[i]) != 0)
 			l++;
 		if (!l->id)
-			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL,
-					    "no ladder is called \"%s\": precision, techniques, ranks and accumulation are",
-					    argv[i]);
+			return gt_fail_exit(
+				&c->cli->err, GT_EXIT_USAGE, EINVAL,
+				"no ladder is called \"%s\": precision, techniques, ranks and accumulation are",
+				argv[i]);
 		json_array_append_new(ladders, ladder_json(l));
 	}
 	for (const struct bn_ladder *l = bn_ladders; !argc && l->id; l++)
@@ -324,8 +331,8 @@ static int check_options(struct gt_err *err)
 
 static json_t *new_document(struct gt_cli *cli, struct gt_err *err)
 {
-	struct pr_discover_opts discover = { .nvml_timeout_s = 5 };
-	char *const none[] = { NULL };
+	struct pr_discover_opts discover = {.nvml_timeout_s = 5};
+	char *const none[] = {NULL};
 	gt_auto_json *frame = NULL;
 	struct pr_host *host = NULL;
 	struct bn_environ e;
@@ -349,7 +356,7 @@ static json_t *new_document(struct gt_cli *cli, struct gt_err *err)
 static int publish(struct gt_cli *cli, const json_t *doc)
 {
 	bool taken = gt_streq(opt.out.json, "-") || gt_streq(opt.out.html, "-") || gt_streq(opt.out.markdown, "-");
-	gt_auto_buf html = { 0 }, markdown = { 0 };
+	gt_auto_buf html = {0}, markdown = {0};
 	gt_autofree char *text = gt_json_text(doc);
 	int r = 0;
 
@@ -375,14 +382,14 @@ static size_t failures(const json_t *doc)
 
 	json_array_foreach(json_object_get(doc, "ladders"), i, l)
 		json_array_foreach(json_object_get(l, "rungs"), k, rung)
-			json_array_foreach(json_object_get(rung, "launches"), m, run)
-				n += gt_json_get_str(run, "failure", NULL) != NULL;
+			json_array_foreach(json_object_get(rung, "launches"), m, run) n +=
+		gt_json_get_str(run, "failure", NULL) != NULL;
 	return n;
 }
 
 static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 {
-	struct climb c = { .cli = cli };
+	struct climb c = {.cli = cli};
 	double t0 = gt_now_s();
 	int r = check_options(&cli->err);
 
@@ -413,28 +420,34 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 	return r;
 }
 
-static const char *const devices[] = { "cpu", "cuda", NULL };
+static const char *const devices[] = {"cpu", "cuda", NULL};
 static const struct gt_opt opts[] = {
-	{ 0, "model", "NAME", "climb with this model and its own sizes (see gpubench train)", GT_OPT_STR, &opt.model, NULL },
-	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &opt.device, devices },
-	{ 0, "train", "WORD", "hand this on to every gpubench train: --train=--steps --train=3", GT_OPT_LIST, &opt.train, NULL },
-	{ 0, "rounds", "N", "launches of each rung; an interval needs six [7]", GT_OPT_UINT, &opt.rounds, NULL },
-	{ 0, "ranks", "N", "processes where a rung uses several [the CPUs, at most 4]", GT_OPT_UINT, &opt.ranks, NULL },
-	{ 0, "seed", "N", "seed of the order; without it one is drawn and recorded", GT_OPT_UINT, &opt.seed, NULL },
-	{ 'o', "output", "FILE", "every launch as JSON; written after each", GT_OPT_STR, &opt.out.json, NULL },
-	{ 0, "html", "FILE", "one page with bars", GT_OPT_STR, &opt.out.html, NULL },
-	{ 0, "markdown", "FILE", "the tables as Markdown", GT_OPT_STR, &opt.out.markdown, NULL },
-	{ 0 },
+	{0, "model", "NAME", "climb with this model and its own sizes (see gpubench train)", GT_OPT_STR, &opt.model,
+	 NULL},
+	{0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &opt.device, devices},
+	{0, "train", "WORD", "hand this on to every gpubench train: --train=--steps --train=3", GT_OPT_LIST, &opt.train,
+	 NULL},
+	{0, "rounds", "N", "launches of each rung; an interval needs six [7]", GT_OPT_UINT, &opt.rounds, NULL},
+	{0, "ranks", "N", "processes where a rung uses several [the CPUs, at most 4]", GT_OPT_UINT, &opt.ranks, NULL},
+	{0, "seed", "N", "seed of the order; without it one is drawn and recorded", GT_OPT_UINT, &opt.seed, NULL},
+	{'o', "output", "FILE", "every launch as JSON; written after each", GT_OPT_STR, &opt.out.json, NULL},
+	{0, "html", "FILE", "one page with bars", GT_OPT_STR, &opt.out.html, NULL},
+	{0, "markdown", "FILE", "the tables as Markdown", GT_OPT_STR, &opt.out.markdown, NULL},
+	{0},
 };
 
 const struct gt_cmd bn_cmd_ladder = {
 	.name = "ladder",
 	.args = "[LADDER...]",
 	.summary = "what each technique brings here: speed, speed-up and memory, rung by rung",
-	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), ranks (data-parallel "
-		"to DDP, overlapped and compressed) and accumulation (naive to once per update); without a name all of them.\n\n"
-		"Each launch is a fresh gpubench train. Rounds go through all rungs in an order decided by a coin; a speed-up is "
-		"the mean ratio to the first rung within rounds, with its 95 % interval from the sign-flip randomisation test. "
+	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), ranks "
+		"(data-parallel "
+		"to DDP, overlapped and compressed) and accumulation (naive to once per update); without a name all of "
+		"them.\n\n"
+		"Each launch is a fresh gpubench train. Rounds go through all rungs in an order decided by a coin; a "
+		"speed-up is "
+		"the mean ratio to the first rung within rounds, with its 95 % interval from the sign-flip "
+		"randomisation test. "
 		"A rung that failed is named (exit 5), and so is one whose loss did not fall (exit 6).",
 	.opts = opts,
 	.max_args = -1,

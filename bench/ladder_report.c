@@ -12,16 +12,15 @@ static const char *failure_of(const json_t *rung)
 	json_t *l;
 	size_t i;
 
-	json_array_foreach(json_object_get(rung, "launches"), i, l)
-		if (gt_json_get_str(l, "failure", NULL))
-			return gt_json_get_str(l, "failure", NULL);
+	json_array_foreach(json_object_get(rung, "launches"), i,
+			   l) if (gt_json_get_str(l, "failure", NULL)) return gt_json_get_str(l, "failure", NULL);
 	return NULL;
 }
 
 static struct bn_text rate(const json_t *rung)
 {
 	double v = gt_json_get_real(rung, "items_per_s", NAN);
-	struct bn_text t = { "-" };
+	struct bn_text t = {"-"};
 
 	if (isfinite(v))
 		snprintf(t.s, sizeof(t.s), "%.*f", v < 10 ? 2 : v < 100 ? 1 : 0, v);
@@ -39,7 +38,7 @@ static int decimals(const json_t *rung)
 static struct bn_text speedup(const json_t *rung)
 {
 	double v = gt_json_get_real(rung, "speedup", NAN);
-	struct bn_text t = { "-" };
+	struct bn_text t = {"-"};
 
 	if (isfinite(v))
 		snprintf(t.s, sizeof(t.s), "%.*f", decimals(rung), v);
@@ -49,7 +48,7 @@ static struct bn_text speedup(const json_t *rung)
 static struct bn_text interval(const json_t *rung, bool first)
 {
 	double lo = gt_json_get_real(rung, "speedup_low", NAN), hi = gt_json_get_real(rung, "speedup_high", NAN);
-	struct bn_text t = { "" };
+	struct bn_text t = {""};
 	int d = decimals(rung);
 
 	if (first)
@@ -64,7 +63,7 @@ static struct bn_text interval(const json_t *rung, bool first)
 static struct bn_text bytes(const json_t *rung, const char *key)
 {
 	double v = gt_json_get_real(rung, key, NAN);
-	struct bn_text t = { "-" };
+	struct bn_text t = {"-"};
 
 	if (isfinite(v) && v >= 0)
 		gt_format_bytes(t.s, sizeof(t.s), (uint64_t)v);
@@ -80,7 +79,8 @@ static void heading(const json_t *doc, struct gt_buf *out)
 		      gt_json_get_str(host, "identity", "unknown"), gt_json_get_str(run, "started", "no date"),
 		      (long long)gt_json_get_int(run, "rounds", 0), (long long)gt_json_get_int(run, "seed", 0));
 	if (gt_json_get_real(run, "load_at_start", 0) > .5)
-		gt_buf_printf(out, "; load %.1f at the start: others used the CPUs", gt_json_get_real(run, "load_at_start", 0));
+		gt_buf_printf(out, "; load %.1f at the start: others used the CPUs",
+			      gt_json_get_real(run, "load_at_start", 0));
 }
 
 static void ladder_table(const json_t *l, FILE *out, bool color)
@@ -98,7 +98,8 @@ static void ladder_table(const json_t *l, FILE *out, bool color)
 	gt_table_column(t, "95% CI", GT_LEFT);
 	gt_table_column(t, "PLANNED", GT_RIGHT);
 	gt_table_column(t, "PEAK", GT_RIGHT);
-	json_array_foreach(json_object_get(l, "rungs"), i, rung) {
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+	{
 		const char *why = failure_of(rung);
 
 		gt_table_row(t);
@@ -115,13 +116,14 @@ static void ladder_table(const json_t *l, FILE *out, bool color)
 void bn_ladder_text(const json_t *doc, FILE *out, bool color)
 {
 	unsigned width = gt_term_width(out);
-	gt_auto_buf head = { 0 };
+	gt_auto_buf head = {0};
 	json_t *l;
 	size_t i;
 
 	heading(doc, &head);
 	gt_print_wrapped(out, head.s, 0, width);
-	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+	{
 		fprintf(out, "\n%s (%s)\n", gt_json_get_str(l, "title", "?"), gt_json_get_str(l, "id", "?"));
 		gt_print_wrapped(out, gt_json_get_str(l, "what", ""), 0, width);
 		ladder_table(l, out, color);
@@ -151,23 +153,28 @@ static void md(struct gt_buf *out, const char *s)
 void bn_ladder_markdown(const json_t *doc, struct gt_buf *out)
 {
 	json_t *l, *rung;
-	gt_auto_buf head = { 0 };
+	gt_auto_buf head = {0};
 	size_t i, k;
 
 	heading(doc, &head);
 	gt_buf_puts(out, "# What each technique brings\n\n");
 	md(out, head.s);
-	gt_buf_puts(out, ". Made by `gpubench ladder`. A speed-up is the mean ratio to the first rung within rounds, with its "
-			 "95 % interval from the sign-flip test; planned and peak memory are those of one rank.\n");
-	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+	gt_buf_puts(
+		out,
+		". Made by `gpubench ladder`. A speed-up is the mean ratio to the first rung within rounds, with its "
+		"95 % interval from the sign-flip test; planned and peak memory are those of one rank.\n");
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+	{
 		gt_buf_puts(out, "\n## ");
 		md(out, gt_json_get_str(l, "title", "?"));
 		gt_buf_puts(out, "\n\n");
 		md(out, gt_json_get_str(l, "what", ""));
 		gt_buf_puts(out, "\n\n| rung | ");
 		md(out, gt_json_get_str(l, "unit", "items"));
-		gt_buf_puts(out, "/s | speed-up | 95 % CI | planned | peak |\n| --- | ---: | ---: | --- | ---: | ---: |\n");
-		json_array_foreach(json_object_get(l, "rungs"), k, rung) {
+		gt_buf_puts(out,
+			    "/s | speed-up | 95 % CI | planned | peak |\n| --- | ---: | ---: | --- | ---: | ---: |\n");
+		json_array_foreach(json_object_get(l, "rungs"), k, rung)
+		{
 			const char *why = failure_of(rung);
 
 			gt_buf_puts(out, "| ");
@@ -178,7 +185,8 @@ void bn_ladder_markdown(const json_t *doc, struct gt_buf *out)
 			}
 			gt_buf_printf(out, " | %s | %s | ", rate(rung).s, speedup(rung).s);
 			md(out, interval(rung, k == 0).s);
-			gt_buf_printf(out, " | %s | %s |\n", bytes(rung, "planned_bytes").s, bytes(rung, "max_rss_bytes").s);
+			gt_buf_printf(out, " | %s | %s |\n", bytes(rung, "planned_bytes").s,
+				      bytes(rung, "max_rss_bytes").s);
 		}
 		gt_buf_puts(out, "\n`");
 		command_text(json_array_get(json_object_get(l, "rungs"), 0), out);
@@ -189,8 +197,8 @@ void bn_ladder_markdown(const json_t *doc, struct gt_buf *out)
 /* ---- the page ---- */
 
 #define BAR_FROM 0.0
-#define BAR_TO	 78.0
-#define ROW	 46
+#define BAR_TO   78.0
+#define ROW      46
 
 static double longest(const json_t *l)
 {
@@ -198,7 +206,8 @@ static double longest(const json_t *l)
 	json_t *rung;
 	size_t i;
 
-	json_array_foreach(json_object_get(l, "rungs"), i, rung) {
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+	{
 		double v = gt_json_get_real(rung, "speedup", 0), hi = gt_json_get_real(rung, "speedup_high", 0);
 
 		most = fmax(most, fmax(v, isfinite(hi) ? hi : 0));
@@ -219,11 +228,11 @@ static void bar(const json_t *rung, bool first, double scale, double y, struct g
 		gt_buf_printf(out, "<text class=\"t\" x=\"0\" y=\"%.0f\">failed</text>\n", y + 34);
 		return;
 	}
-	gt_buf_printf(out, "<rect class=\"%c\" x=\"0\" y=\"%.0f\" width=\"%.2f%%\" height=\"16\"/>\n", first ? 'A' : 'B', y + 20,
-		      BAR_FROM + v * scale);
+	gt_buf_printf(out, "<rect class=\"%c\" x=\"0\" y=\"%.0f\" width=\"%.2f%%\" height=\"16\"/>\n",
+		      first ? 'A' : 'B', y + 20, BAR_FROM + v * scale);
 	if (!first && isfinite(lo) && isfinite(hi))
-		gt_buf_printf(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.0f\" y2=\"%.0f\"/>\n", lo * scale,
-			      hi * scale, y + 28, y + 28);
+		gt_buf_printf(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.0f\" y2=\"%.0f\"/>\n",
+			      lo * scale, hi * scale, y + 28, y + 28);
 	label = gt_xasprintf("%s x", speedup(rung).s);
 	gt_buf_printf(out, "<text class=\"t\" x=\"%.2f%%\" dx=\"8\" y=\"%.0f\">%s</text>\n",
 		      fmax(v, !first && isfinite(hi) ? hi : 0) * scale, y + 33, label);
@@ -239,16 +248,18 @@ static void bars(const json_t *l, size_t id, struct gt_buf *out)
 		      json_array_size(rungs) * ROW + 4, id, id);
 	gt_buf_printf(out, "<title id=\"bars%zu-t\">", id);
 	gt_buf_xml(out, gt_json_get_str(l, "title", "?"));
-	gt_buf_printf(out, "</title><desc id=\"bars%zu-d\">The longer the bar, the faster; the thin line is the 95 %% interval. "
-		      "The numbers are in the table below.</desc>\n", id);
-	json_array_foreach(rungs, k, rung)
-		bar(rung, k == 0, scale, (double)k * ROW, out);
+	gt_buf_printf(
+		out,
+		"</title><desc id=\"bars%zu-d\">The longer the bar, the faster; the thin line is the 95 %% interval. "
+		"The numbers are in the table below.</desc>\n",
+		id);
+	json_array_foreach(rungs, k, rung) bar(rung, k == 0, scale, (double)k * ROW, out);
 	gt_buf_puts(out, "</svg></figure>\n");
 }
 
 static void page_table(const json_t *l, struct gt_buf *out)
 {
-	static const char *const heads[] = { "speed-up", "95 % interval", "planned", "peak" };
+	static const char *const heads[] = {"speed-up", "95 % interval", "planned", "peak"};
 	json_t *rung;
 	size_t k;
 
@@ -259,9 +270,10 @@ static void page_table(const json_t *l, struct gt_buf *out)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(heads); i++)
 		gt_buf_printf(out, "<th scope=\"col\" class=\"r\">%s</th>", heads[i]);
 	gt_buf_puts(out, "</tr></thead><tbody>\n");
-	json_array_foreach(json_object_get(l, "rungs"), k, rung) {
-		const struct bn_text cell[] = { rate(rung), speedup(rung), interval(rung, k == 0), bytes(rung, "planned_bytes"),
-						bytes(rung, "max_rss_bytes") };
+	json_array_foreach(json_object_get(l, "rungs"), k, rung)
+	{
+		const struct bn_text cell[] = {rate(rung), speedup(rung), interval(rung, k == 0),
+					       bytes(rung, "planned_bytes"), bytes(rung, "max_rss_bytes")};
 		gt_autofree char *why = failure_of(rung) ? gt_xasprintf(": %s", failure_of(rung)) : gt_xstrdup("");
 		gt_autofree char *name = gt_xasprintf("%s%s", gt_json_get_str(rung, "name", "?"), why);
 
@@ -283,8 +295,9 @@ static void commands(const json_t *l, struct gt_buf *out)
 	size_t k;
 
 	gt_buf_puts(out, "<details><summary>Commands</summary>\n");
-	json_array_foreach(json_object_get(l, "rungs"), k, rung) {
-		gt_auto_buf text = { 0 };
+	json_array_foreach(json_object_get(l, "rungs"), k, rung)
+	{
+		gt_auto_buf text = {0};
 
 		command_text(rung, &text);
 		gt_buf_puts(out, "<p><code>");
@@ -296,7 +309,7 @@ static void commands(const json_t *l, struct gt_buf *out)
 
 void bn_ladder_html(const json_t *doc, struct gt_buf *out)
 {
-	gt_auto_buf head = { 0 };
+	gt_auto_buf head = {0};
 	json_t *l;
 	size_t i;
 
@@ -305,7 +318,8 @@ void bn_ladder_html(const json_t *doc, struct gt_buf *out)
 	gt_buf_puts(out, "<header><h1>What each technique brings</h1>\n<p class=\"soft\">");
 	gt_buf_xml(out, head.s);
 	gt_buf_puts(out, "</p></header>\n<main id=\"main\">\n");
-	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+	{
 		gt_autofree char *id = gt_xasprintf("ladder%zu", i);
 
 		bn_html_section(out, id, gt_json_get_str(l, "title", "?"));
@@ -318,11 +332,13 @@ void bn_ladder_html(const json_t *doc, struct gt_buf *out)
 		gt_buf_puts(out, "</section>\n");
 	}
 	bn_html_section(out, "method", "How to read this");
-	gt_buf_puts(out, "<p>Each launch is a fresh process. Rounds go through all rungs in an order decided by a coin; a "
-			 "speed-up is the mean ratio to the first rung within rounds, its interval comes from the sign-flip "
-			 "randomisation test. Planned memory is that of one rank's tensors, peak what one rank had resident at most.</p>\n</section>\n</main>\n"
-			 "<footer>Made by gpubench. Every launch is embedded in this page as JSON (element "
-			 "<code>gpubench-result</code>).</footer>\n");
+	gt_buf_puts(out,
+		    "<p>Each launch is a fresh process. Rounds go through all rungs in an order decided by a coin; a "
+		    "speed-up is the mean ratio to the first rung within rounds, its interval comes from the sign-flip "
+		    "randomisation test. Planned memory is that of one rank's tensors, peak what one rank had resident "
+		    "at most.</p>\n</section>\n</main>\n"
+		    "<footer>Made by gpubench. Every launch is embedded in this page as JSON (element "
+		    "<code>gpubench-result</code>).</footer>\n");
 	bn_html_json(out, "gpubench-result", doc);
 	bn_html_close(out);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include "config.h"
 #include "bench/report.h"
 #include "bench/result.h"
@@ -86,6 +87,42 @@ int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
 		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun under another kernel (%s)",
 				    gt_json_get_str(a, "kernel", "unknown"));
 	return 0;
+}
+
+static const char *rank_of_process(void)
+{
+	static const char *const names[] = { "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
+		if (getenv(names[i]))
+			return getenv(names[i]);
+	return "0";
+}
+
+static const char *expanded(const char *path)
+{
+	gt_auto_buf text = { 0 };
+	struct utsname u;
+
+	if (!path || !strchr(path, '%') || uname(&u) < 0)
+		return path;
+	for (const char *p = path; *p; p++) {
+		if (p[0] == '%' && p[1] == 'h')
+			gt_buf_puts(&text, u.nodename);
+		else if (p[0] == '%' && p[1] == 'r')
+			gt_buf_puts(&text, rank_of_process());
+		else
+			gt_buf_add(&text, p, 1);
+		p += p[0] == '%' && (p[1] == 'h' || p[1] == 'r');
+	}
+	return gt_buf_take(&text);
+}
+
+void bn_outputs_expand(struct bn_outputs *out)
+{
+	out->json = expanded(out->json);
+	out->html = expanded(out->html);
+	out->markdown = expanded(out->markdown);
 }
 
 static int write_text(const char *path, struct gt_buf *text, struct gt_err *err)

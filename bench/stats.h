@@ -64,6 +64,24 @@ double bn_mde(double s, size_t n, double alpha);
 #define BN_PAIRS_MAX	9999
 size_t bn_pairs_needed(double s, double effect, double alpha);
 
+/* Median and scale (1.4826 times the median absolute deviation) of x; NaN without values. */
+struct bn_robust {
+	double center, scale;
+};
+struct bn_robust bn_robust(const double *x, size_t n);
+/* How many scales from the median one of n values of a normal population must lie to be called an outlier, when `tests`
+ * values are looked at and a false alarm among all of them may have probability alpha. The scale is itself an estimate of
+ * few values: Student's t, with the degrees of freedom that a median absolute deviation is worth. */
+double bn_outlier_critical(size_t n, size_t tests, double alpha);
+
+/* Change points of a series, by E-divisive (Matteson and James 2014) with alpha 1: the place that maximises the energy
+ * distance between both sides, kept when a permutation test within its segment says so, then both sides again. Segments
+ * have at least BN_SEGMENT_MIN values. Fills at (ascending; first index of the new segment) with at most max; returns how
+ * many. Values must be finite, n at most BN_HISTORY_MAX. */
+#define BN_SEGMENT_MIN 4
+#define BN_HISTORY_MAX 1000
+size_t bn_change_points(const double *x, size_t n, double alpha, uint64_t seed, size_t *at, size_t max);
+
 /* Planned looks and the alpha each may spend (sum .05). */
 struct bn_look {
 	size_t pairs;

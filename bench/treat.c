@@ -19,6 +19,7 @@ static int usage(struct gt_err *err, const char *what)
 
 int bn_request_check(struct bn_request *q, struct gt_err *err)
 {
+	bn_outputs_expand(&q->out);
 	if (q->plan && q->no_plan)
 		return usage(err, "--plan and --no-plan exclude each other");
 	if (q->plan && q->knobs.n)

@@ -8,4 +8,5 @@ TCase *bench_simulation_case(void);
 TCase *bench_data_case(void);
 TCase *bench_session_case(void);
 TCase *bench_report_case(void);
+TCase *bench_many_case(void);
 #endif

@@ -1,0 +1,109 @@
+Many hosts, made by the tool's own simulation: two of sixteen are unlike the others, one of them for a setting.
+
+  $ night() { GPUBENCH_SIM=$1 gpubench run --workload sim --pairs 6 --seed $2 -q -o $3 > /dev/null; }
+  $ dress() { python3 -c '
+  > import json, sys
+  > path, host, started, *settings = sys.argv[1:]
+  > d = json.load(open(path)); s = d["settings"]["a"]
+  > d["host"].update(identity=host, identity_parts={}, cpu="Some CPU"); d["run"]["started"] = started
+  > s.pop("env.GPUBENCH_SIM", None); s.update(x.split("=", 1) for x in ["kernel.numa_balancing=0", *settings])
+  > json.dump(d, open(path, "w"))' "$@"; }
+  $ mkdir fleet; for i in $(seq 1 16); do
+  >   case $i in 7) e=.04 n=1;; 11) e=.05 n=0;; *) e=0 n=0;; esac
+  >   night effect=$e,sd=.002 $i fleet/h$i.json; dress fleet/h$i.json id$i 2026-11-20 kernel.numa_balancing=$n own.serial=$i
+  > done
+  $ gpubench fleet fleet
+  16 hosts
+  
+  METRIC  HOSTS   MEDIAN SPREAD OUTLIERS
+  sim        16 99.96 ms  0.0 % h11 +5.1 %, h7 +3.9 %
+  sim.p99    16 100.3 ms  0.0 % h11 +5.1 %, h7 +4.0 %
+  
+  h11: sim 105.1 ms where 99.96 ms is usual, +5.1 % (WORSE, 15 scales out)
+    no recorded setting differs from the others: look at the hardware
+  h7: sim 103.9 ms where 99.96 ms is usual, +3.9 % (WORSE, 12 scales out)
+    kernel.numa_balancing 1 here, 0 on 100 % of the others
+  h11: sim.p99 105.4 ms where 100.3 ms is usual, +5.1 % (WORSE, 7 scales out)
+    no recorded setting differs from the others: look at the hardware
+  h7: sim.p99 104.4 ms where 100.3 ms is usual, +4.0 % (WORSE, 6 scales out)
+    kernel.numa_balancing 1 here, 0 on 100 % of the others
+  VERDICT WORSE: there are hosts that the others leave behind
+  [1]
+  $ gpubench fleet fleet/h[1-6].json --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["hosts"]), d["outliers"], d["verdict"])'
+  gpubench-fleet/1 6 [] same
+
+Three hosts are too few; asked for a conclusion, that is exit status 3. Another processor is another class.
+
+  $ gpubench fleet fleet/h[1-3].json | tail -1
+  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  $ gpubench fleet fleet/h[1-3].json --require-conclusive > /dev/null
+  [3]
+  $ sed 's/Some CPU/Another CPU/' fleet/h7.json > other.json; gpubench fleet fleet/h[1-6].json other.json | grep -E '^(sim|VERDICT)'
+  sim         6 99.91 ms  0.0 % none
+  sim.p99     6 100.3 ms  0.0 % none
+  sim         1 103.9 ms  0.0 % too few hosts to judge
+  sim.p99     1 104.4 ms  0.0 % too few hosts to judge
+  VERDICT SAME: no host is unlike the others
+
+An older result of the same machine, and a session that was cut short, are left out and named.
+
+  $ cp fleet/h1.json old.json; dress old.json id1 2026-11-01; sed 's/"interrupted": false/"interrupted": true/' fleet/h2.json > cut.json
+  $ gpubench fleet fleet/h[1-6].json old.json cut.json | grep -E '^(note|VERDICT)'
+  note: old: a newer result of the same machine is there; left out
+  note: cut: its session was interrupted; left out
+  VERDICT SAME: no host is unlike the others
+
+One host through twenty nights: it grew slower with the thirteenth, when a setting was changed.
+
+  $ mkdir nights; for i in $(seq 10 29); do
+  >   e=0 n=0; [ $i -ge 22 ] && e=.03 n=1
+  >   night effect=$e,sd=.004 $i nights/n$i.json; dress nights/n$i.json id1 2026-11-${i}T03:00:00Z kernel.numa_balancing=$n
+  > done
+  $ gpubench history nights
+  20 results of host id1
+  
+  METRIC  RESULTS   NEWEST CHANGES
+  sim          20 103.0 ms +3.0 % at n22
+  sim.p99      20 103.4 ms +3.0 % at n22
+  
+  since 2026-11-22T03:00:00Z (n22): sim +3.0 % WORSE, 100.1 ms before, 103.1 ms after
+    changed then: kernel.numa_balancing 0 -> 1
+  since 2026-11-22T03:00:00Z (n22): sim.p99 +3.0 % WORSE, 100.5 ms before, 103.5 ms after
+    changed then: kernel.numa_balancing 0 -> 1
+  VERDICT WORSE: the newest change of a primary or guard metric is for the worse
+  [1]
+  $ gpubench history nights --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], d["results"], [(c["metric"], c["result"], c["verdict"]) for c in d["changes"]], d["exit_code"])'
+  gpubench-history/1 20 [('sim', 'n22', 'worse'), ('sim.p99', 'n22', 'worse')] 1
+  $ gpubench history nights/n1*.json nights/n20.json nights/n21.json | tail -1
+  VERDICT SAME: the newest state of what counts is not worse than the one before
+  $ gpubench history nights/n1[0-4].json --require-conclusive | tail -1; echo ${PIPESTATUS[0]}
+  VERDICT INCONCLUSIVE: a history is judged from eight results on
+  3
+
+Results of several machines are refused, unless one is picked; what is no result is named.
+
+  $ gpubench history nights fleet/h2.json
+  gpubench: results of several machines (id1 and id2): --host picks one, gpubench fleet compares them
+  [4]
+  $ gpubench history nights/n1*.json fleet/h2.json --host id1 | grep -E '^(note|VERDICT)'
+  note: h2: of another machine; left out
+  VERDICT SAME: the newest state of what counts is not worse than the one before
+  $ mkdir empty; gpubench fleet empty
+  gpubench: empty holds no results (*.json)
+  [64]
+  $ gpubench fleet nowhere.json
+  gpubench: cannot open nowhere.json: No such file or directory
+  [64]
+  $ echo '{"schema": "gpubench/2"}' > new.json; gpubench fleet fleet/h1.json new.json
+  gpubench: new.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  [4]
+  $ gpubench history new.json -o nowhere/x
+  gpubench: new.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  [4]
+
+On a cluster each process writes its own file: %h is the host, %r the rank that srun or mpirun gave.
+
+  $ SLURM_PROCID=3 gpubench run --workload sim --pairs 3 -q -o rank-%r.json > /dev/null; OMPI_COMM_WORLD_RANK=1 gpubench run --workload sim --pairs 3 -q -o %h-%r.json > /dev/null
+  $ ls | sed "s/^$(uname -n)-/HOST-/" | grep -E "^(rank|HOST)" | LC_ALL=C sort
+  HOST-1.json
+  rank-3.json
