@@ -223,7 +223,7 @@ struct pr_host {
 		struct pr_num free_bytes;
 	} data;
 	size_t stale_shm;	 /* files that NCCL left in /dev/shm */
-	struct pr_str virt;	 /* "kvm", "qemu (tcg)", "vmware", "wsl", "virtual machine" …; absent: bare metal, as far as is seen */
+	struct pr_str virt;	 /* "kvm", "qemu (tcg)", "wsl", "virtual machine" …; absent: bare metal, as far as is seen */
 	struct pr_str hypervisor; /* its signature in CPUID: "KVMKVMKVM"; absent: none, or it was not asked */
 	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
 	struct pr_str blas;	 /* what libblas.so.3 leads to: "openblas-pthread" … */
