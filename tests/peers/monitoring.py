@@ -174,6 +174,103 @@ def health(scratch, blocks):
     tap.rule("Slurm's health check drains a critical node and no other, the prolog fails there", bad)
 
 
+SLURM = """ClusterName=madeup
+SlurmctldHost={node}(127.0.0.1)
+AuthType=auth/none
+CredType=cred/none
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+StateSaveLocation={dir}
+SlurmdSpoolDir={dir}
+SlurmctldPidFile={dir}/ctl.pid
+SlurmdPidFile={dir}/d.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+ReturnToService=1
+{more}
+NodeName={node} NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
+PartitionName=all Nodes={node} Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def free_ports(n):
+    """Ports that nobody has now."""
+    held = [socket.socket() for _ in range(n)]
+    for s in held:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in held]
+    for s in held:
+        s.close()
+    return ports
+
+
+def slurm(folder, more, ask):
+    """What ask() says once a cluster of one node, with these lines in its configuration, has given it an answer."""
+    node = socket.gethostname().split(".")[0]
+    with open(f"{folder}/slurm.conf", "w", encoding="utf-8") as f:
+        f.write(SLURM.format(node=node, user="root", ports=free_ports(2), dir=folder, more=more))
+    env = {**os.environ, "SLURM_CONF": f"{folder}/slurm.conf"}
+    daemons = []
+    try:
+        for cmd in (["slurmctld", "-D", "-c"], ["slurmd", "-D", "-N", node]):
+            with open(f"{folder}/{cmd[0]}.log", "w", encoding="utf-8") as log:
+                daemons.append(subprocess.Popen(cmd, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+        for _ in range(60):
+            time.sleep(0.5)
+            said = ask(env)
+            if said:
+                return said
+        return run("sinfo", "-N", "-h", "-o", "%T %E", env=env).stdout
+    finally:
+        for d in daemons:
+            d.terminate()
+        for d in daemons:
+            d.wait(timeout=30)
+
+
+def state(env):
+    return run("sinfo", "-N", "-h", "-o", "%T %E", env=env).stdout.strip()
+
+
+def real_slurm(scratch, blocks):
+    names = ("slurmd drains a critical node by the health check, with the reason", "and leaves a well one alone",
+             "the prolog keeps a job off a critical node")
+    if os.geteuid() or not all(map(shutil.which, ("slurmctld", "slurmd", "srun"))):
+        for name in names:
+            tap.skip(name, "no slurmd here, or not root")
+        return
+    said = []
+    for fixture, conf, word in (("driver-mismatch", "HealthCheckProgram={}\nHealthCheckInterval=1", "HealthCheckProgram"),
+                                ("server-8gpu", "HealthCheckProgram={}\nHealthCheckInterval=1", "HealthCheckProgram"),
+                                ("driver-mismatch", "Prolog={}", "`Prolog`")):
+        folder = f"{scratch}/real-{len(said)}"
+        host(folder, fixture)
+        first, rest = recipe(blocks, word).split("\n", 1)
+        path = script(f"{folder}/recipe", f"{first}\nPATH={folder}:$PATH; export PATH SLURM_CONF={folder}/slurm.conf\ndate >> {folder}/ran\n{rest}")
+
+        def drained(env):
+            now = state(env)
+            return now if "drain" in now else ""
+
+        def checked_often(env, folder=folder):
+            ran = os.path.exists(f"{folder}/ran") and open(f"{folder}/ran", encoding="utf-8").read().count("\n") >= 3
+            return state(env) if ran else ""
+
+        def after_job(env):
+            if "idle" in state(env):
+                run("timeout", "5", "srun", "-Q", "true", env=env)
+            return drained(env)
+
+        said.append(slurm(folder, conf.format(path), (drained, checked_often, after_job)[len(said)]))
+    tap.rule(names[0], [] if said[0].startswith("drained GPUPROBE CRITICAL - driver.lib-mismatch") else [said[0]])
+    tap.rule(names[1], [] if said[1] == "idle none" else [said[1]])
+    tap.rule(names[2], [] if re.match("drain.*(Prolog error|prolog)", said[2]) else [said[2]])
+
+
 def detector(scratch, blocks):
     config = json.loads(recipe(blocks, "gpuprobe-npd.json"))
     bad = [f"rule {r['reason']}: its condition is not declared" for r in config["rules"]
@@ -209,6 +306,7 @@ def main():
         rules(scratch, blocks)
         exporter(scratch, blocks)
         health(scratch, blocks)
+        real_slurm(scratch, blocks)
         detector(scratch, blocks)
         ansible(scratch, blocks)
     tap.plan()
