@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the README and the rooms' READMEs show of a tool is what it prints: each excerpt "$ TOOL … --root tests/fixtures/…" is run
+on that captured host and compared. What was measured on a machine of its own cannot be run again; it has no --root. Every
+command that is shown, run or not, is one that the tool has."""
+import glob
+import os
+import re
+import shlex
+
+import tap
+
+
+def excerpts(text):
+    """(command, output) of each indented block's commands."""
+    found, lines = [], text.splitlines()
+    for i, line in enumerate(lines):
+        if not line.startswith("    $ "):
+            continue
+        out = []
+        for following in lines[i + 1:]:
+            if following.startswith("    $ ") or (following and not following.startswith("    ")):
+                break
+            out.append(following[4:])
+        while out and not out[-1]:
+            out.pop()
+        found.append((line[6:], out))
+    return found
+
+
+def compare(page, command, shown):
+    words = shlex.split(command)
+    words = [os.path.join(tap.TOP, w) if w.startswith("tests/fixtures/") else w for w in words]
+    done = tap.run(words[0], *words[1:])
+    got = (done.stdout + done.stderr).replace(tap.TOP + "/", "").rstrip("\n").split("\n")
+    shown_, got = [s.rstrip() for s in shown], [g.rstrip() for g in got]
+    bad = [f"shown:   {s}\n#   printed: {g}" for s, g in zip(shown_, got) if s != g]
+    if len(shown_) != len(got):
+        bad.append(f"{len(shown_)} lines are shown and {len(got)} printed")
+    tap.rule(f"{page}: {command[:70]}", bad[:6])
+
+
+def commands_of(tool):
+    return set(re.findall(r"^\.It Cm ([a-z][a-z0-9-]*)", tap.run(tool, "--print-man").stdout, re.M))
+
+
+def named(page, text, known):
+    """`gputune plan …` in running text: the word after the tool is a command of it."""
+    bad = []
+    for tool, word in re.findall(r"[`$] ?(gpuprobe|gputune|gpubench) ([a-z][a-z-]*)\b", text):
+        if word not in known[tool]:
+            bad.append(f"{tool} {word}")
+    tap.rule(f"{page} names only commands that there are", sorted(set(bad)))
+
+
+def main():
+    known = {t: commands_of(t) for t in tap.TOOLS}
+    pages = ["README.md", *sorted(glob.glob("*/README.md", root_dir=tap.TOP))]
+    for page in pages:
+        with open(os.path.join(tap.TOP, page), encoding="utf-8") as f:
+            text = f.read()
+        named(page, text, known)
+        for command, shown in excerpts(text):
+            if "--root tests/fixtures/" in command and command.split()[0] in tap.TOOLS and not re.search(r"[|<>;&]", command):
+                compare(page, command, shown)
+
+
+main()
+tap.plan()
