@@ -18,6 +18,7 @@ const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_spawn,
 	&bn_workload_file_read,
 	&bn_workload_file_write,
+	&bn_workload_data_load,
 	&bn_workload_tcp,
 	&bn_workload_allreduce,
 	&bn_workload_train_gpt,

@@ -14,6 +14,7 @@ extern const struct bn_workload bn_workload_barrier;
 extern const struct bn_workload bn_workload_spawn;
 extern const struct bn_workload bn_workload_file_read;
 extern const struct bn_workload bn_workload_file_write;
+extern const struct bn_workload bn_workload_data_load;
 extern const struct bn_workload bn_workload_tcp;
 extern const struct bn_workload bn_workload_allreduce;
 extern const struct bn_workload bn_workload_train_gpt;

@@ -41,9 +41,10 @@ static int note_corrupt(struct rt_loader *l, uint64_t sample, const struct gt_er
 static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uint64_t i, void *x, int32_t *y,
 		   struct gt_err *err)
 {
+	struct gt_err why = { 0 };
+
 	for (uint64_t tries = 0; tries < l->n; tries++, i = (i + 1) % l->n) {
 		uint64_t sample = sample_of(l, i);
-		struct gt_err why = { 0 };
 		int r;
 
 		if (l->source->ops->tokens)
@@ -59,7 +60,7 @@ static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uin
 			gt_fail(err, -r, "%s", why.msg);
 		return r;
 	}
-	return gt_fail(err, EBADMSG, "%s: not one sample can be used", l->o.path);
+	return gt_fail(err, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
 }
 
 void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket)

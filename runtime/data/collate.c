@@ -6,6 +6,7 @@
 
 static void interleaved(const unsigned char *restrict in, size_t n, float scale, float offset, float *restrict out)
 {
+#pragma omp simd
 	for (size_t i = 0; i < n; i++)
 		out[i] = (float)in[i] * scale + offset;
 }

@@ -9,6 +9,7 @@
 #include "runtime/data/image_priv.h"
 
 typedef float v4 __attribute__((vector_size(16)));
+typedef int32_t i4 __attribute__((vector_size(16)));
 
 /* Pixels that one of n results of `length` pixels may count, at most. */
 static int taps_of(double length, int64_t n)
@@ -43,18 +44,55 @@ static void axis(double lo, double hi, uint32_t length, int64_t n, float *weight
 	}
 }
 
-/* line (4 n) = sum of taps rows of 4 n bytes, each with its weight. */
-static void sum_rows(const unsigned char *restrict p, size_t stride, size_t n, const float *w, int taps, float *restrict line)
+/* line (n) = sum of taps rows of n bytes, each with its weight; two rows at a time, so that the line is moved less often. */
+static inline __attribute__((always_inline)) void sum_rows(const unsigned char *restrict p, size_t stride, size_t n,
+							   const float *w, int taps, float *restrict line)
 {
-	for (size_t i = 0; i < n; i++)
-		line[i] = w[0] * (float)p[i];
-	for (int k = 1; k < taps; k++) {
-		const unsigned char *restrict row = p + (size_t)k * stride;
-		float weight = w[k];
+	int k = taps % 2;
 
+	if (k) {
+#pragma omp simd
 		for (size_t i = 0; i < n; i++)
-			line[i] += weight * (float)row[i];
+			line[i] = w[0] * (float)p[i];
 	}
+	for (; k < taps; k += 2) {
+		const unsigned char *restrict a = p + (size_t)k * stride, *restrict b = a + stride;
+		float wa = w[k], wb = w[k + 1];
+
+		if (k)
+#pragma omp simd
+			for (size_t i = 0; i < n; i++)
+				line[i] += wa * (float)a[i] + wb * (float)b[i];
+		else
+#pragma omp simd
+			for (size_t i = 0; i < n; i++)
+				line[i] = wa * (float)a[i] + wb * (float)b[i];
+	}
+}
+
+/* The same sums, to the bit, with wider registers: no fused multiply-add. */
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static void sum_rows_avx2(const unsigned char *p, size_t stride, size_t n, const float *w,
+							  int taps, float *line)
+{
+	sum_rows(p, stride, n, w, taps, line);
+}
+#endif
+
+static void sum_rows_plain(const unsigned char *p, size_t stride, size_t n, const float *w, int taps, float *line)
+{
+	sum_rows(p, stride, n, w, taps, line);
+}
+
+typedef void sum_rows_fn(const unsigned char *p, size_t stride, size_t n, const float *w, int taps, float *line);
+
+static sum_rows_fn *best_sum_rows(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		return sum_rows_avx2;
+#endif
+	return sum_rows_plain;
 }
 
 static void sum_pixels(const float *line, int32_t x0, const float *weight, int most, const int32_t *from, int64_t n,
@@ -64,11 +102,13 @@ static void sum_pixels(const float *line, int32_t x0, const float *weight, int m
 		const v4 *p = (const v4 *)(const void *)(line + 4 * (from[2 * i] - x0));
 		const float *w = weight + (size_t)i * (size_t)most;
 		v4 sum = { .5f, .5f, .5f, .5f };
+		i4 whole;
 
 		for (int k = 0; k < from[2 * i + 1]; k++)
 			sum += w[k] * p[k];
+		whole = __builtin_convertvector(sum, i4);
 		for (int c = 0; c < 3; c++)
-			out[3 * i + c] = (unsigned char)sum[c];
+			out[3 * i + c] = (unsigned char)whole[c];
 	}
 }
 
@@ -102,6 +142,7 @@ int rt_image_resize(const struct rt_pixels *p, const struct rt_box *box, int64_t
 	double kx = (double)p->w / p->full_w, ky = (double)p->h / p->full_h;
 	int most_down = taps_of((box->y1 - box->y0) * ky, size), most = taps_of((box->x1 - box->x0) * kx, size);
 	int32_t *down = s->from, *across = s->from + 2 * size, x0, x1;
+	sum_rows_fn *sum = best_sum_rows();
 	float *weight;
 
 	if (p->w == size && p->h == size && box->x0 == 0 && box->y0 == 0 && box->x1 == p->full_w && box->y1 == p->full_h) {
@@ -120,7 +161,7 @@ int rt_image_resize(const struct rt_pixels *p, const struct rt_box *box, int64_t
 	for (int64_t i = 0; i < size; i++) {
 		const unsigned char *from = p->p + ((size_t)down[2 * i] * p->w + (size_t)x0) * 4;
 
-		sum_rows(from, (size_t)p->w * 4, (size_t)(x1 - x0) * 4, s->weight + (size_t)i * (size_t)most_down, down[2 * i + 1],
+		sum(from, (size_t)p->w * 4, (size_t)(x1 - x0) * 4, s->weight + (size_t)i * (size_t)most_down, down[2 * i + 1],
 			 s->line);
 		sum_pixels(s->line, x0, weight, most, across, size, out + 3 * i * size);
 	}

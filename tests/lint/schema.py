@@ -74,6 +74,7 @@ def main():
     tap.rule("each line of gpuprobe watch --json holds to its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +
              [o for line in watched for o in offences(json.loads(line), known)])
     validate(known, "gpubench", "list")
+    validate(known, "gpubench", "data", "--batches", "3", "--quiet")
     validate(known, "gpubench", "selftest", "--stats", "--trials", "200")
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "ladder.json")

@@ -1,0 +1,57 @@
+Data is read as training would read it: the licence texts that every Debian host has, unless told otherwise.
+
+  $ gpubench data --batches 20 --seq 128
+  data       text, * samples in * files, * KiB (glob)
+  loader     1 workers, 4 batches of 16 ahead, * pages (glob)
+  speed      [0-9]+ tokens/s \(20 batches in [0-9.]+ s, .*/s handed over\) (re)
+  unusable   0 samples
+
+Token files: llm.c's with its header, or ids and nothing else.
+
+  $ python3 -c 'import struct; f = open("a.bin", "wb"); f.write(struct.pack("<256i", 20240520, 1, 20000, *[0] * 253)); f.write(bytes(40000))'
+  $ python3 -c 'open("b.bin", "wb").write(bytes(80000))'
+  $ gpubench data a.bin --seq 100 | head -1
+  data       tokens, 199 samples in 1 files, 40.1 KiB
+  $ gpubench data b.bin --seq 100 --tokens u32 | head -1
+  data       tokens, 199 samples in 1 files, 78.1 KiB
+  $ gpubench data '{a,b}.bin'
+  gpubench: {a,b}.bin: braces hold a range of at most 100000 numbers, as in shard-{000..127}.tar
+  [70]
+  $ head -c 30000 a.bin > cut.bin; gpubench data cut.bin
+  gpubench: cut.bin is cut short: its header promises 20000 tokens, its 30000 bytes hold fewer
+  [70]
+
+A shard is read up to where it is damaged, and what cannot be used is named.
+
+  $ python3 -c 'import tarfile, io
+  > t = tarfile.open("s.tar", "w")
+  > for n, d in (("1.jpg", b"no picture"), ("1.cls", b"3"), ("2.png", b"short"), ("3.jpg", b"")):
+  >     i = tarfile.TarInfo(n); i.size = len(d); t.addfile(i, io.BytesIO(d))
+  > t.close()'
+  $ gpubench data s.tar --size 8
+  gpubench: s.tar: not one sample can be used; the last one: * (glob)
+  [70]
+  $ gpubench data s.tar --size 8 --max-corrupt 1 --in-order
+  gpubench: 2 unusable samples, more than the 1 allowed; the last one is s.tar: 2 at 2560: it has no label: neither .cls nor "label" in .json
+  [70]
+  $ head -c 700 s.tar > none.tar; gpubench data none.tar
+  gpubench: none.tar: not one sample can be used; the last one: it has no label: neither .cls nor "label" in .json
+  [70]
+  $ echo 'this is no tar' > no.tar; gpubench data no.tar
+  gpubench: no.tar at 0: it ends early, within a header
+  [70]
+
+Options that make no sense.
+
+  $ gpubench data --workers 5000
+  gpubench: the loader has 0 to 1024 workers
+  [64]
+  $ gpubench data --without sleep
+  gpubench: --without sleep: huge-pages, persistent and zero-copy can be left out
+  [64]
+  $ gpubench data nowhere
+  gpubench: cannot read data from nowhere: No such file or directory
+  [64]
+  $ mkdir -p tree/proc tree/sys tree/etc; gpubench data --root tree
+  gpubench: * (glob)
+  [*] (glob)
