@@ -170,7 +170,8 @@ static void print_text(const json_t *doc)
 	if (json_is_object(cache)) {
 		gt_format_bytes(bytes, sizeof(bytes), (uint64_t)gt_json_get_int(cache, "used_bytes", 0));
 		printf("cache      %lld images in %s, %lld hits, %lld misses\n",
-		       (long long)gt_json_get_int(cache, "images", 0), bytes, (long long)gt_json_get_int(cache, "hits", 0), (long long)gt_json_get_int(cache, "misses", 0));
+		       (long long)gt_json_get_int(cache, "images", 0), bytes,
+		       (long long)gt_json_get_int(cache, "hits", 0), (long long)gt_json_get_int(cache, "misses", 0));
 	}
 	json_array_foreach(json_object_get(doc, "truncated"), i, v)
 		printf("cut short  %s\n", json_string_value(v));
