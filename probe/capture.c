@@ -71,6 +71,7 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 		      { "cpu_codename", h->cpu.codename.v ? gt_xstrdup(h->cpu.codename.v) : NULL },
 		      { "hypervisor", h->hypervisor.v ? gt_xstrdup(h->hypervisor.v) : NULL },
 		      { "ldcache", cached_lines(h) },
+		      { "acs", pr_acs_fact(h) },
 		      { "packages", pr_packages_fact(h) },
 		      { "kernel_log", pr_kernel_log_fact(h) },
 		      { "cuda", pr_cuda_fact(h) },

@@ -169,8 +169,23 @@ static json_t *packages_json(const struct pr_host *h)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < h->n_package; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:b}", "name", h->package[i].name, "version",
-						      h->package[i].version, "held", h->package[i].held));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:o}", "name", h->package[i].name, "version",
+						      h->package[i].version, "held", h->package[i].held, "candidate",
+						      gt_json_str(h->package[i].candidate)));
+	return list;
+}
+
+static json_t *kernels_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->n_kernels; i++) {
+		const struct pr_kernel *k = &h->kernels[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", k->release, "module",
+						      pr_num_json(k->module), "headers", pr_num_json(k->headers), "dkms",
+						      pr_num_json(k->dkms), "build_log", gt_json_str(k->build_log)));
+	}
 	return list;
 }
 
@@ -226,10 +241,11 @@ static json_t *python_json(const struct pr_host *h)
 
 static json_t *ways_json(const struct pr_host *h)
 {
-	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:i}", "iommu", pr_num_json(h->iommu.on), "iommu_passthrough",
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:o}", "iommu", pr_num_json(h->iommu.on), "iommu_passthrough",
 			 pr_num_json(h->iommu.passthrough), "split_groups", (int)h->iommu.split, "peermem",
 			 pr_num_json(h->nvidia.peermem), "fabricmanager", pr_num_json(h->nvidia.fabricmanager),
-			 "switches", (int)h->nvidia.n_switch);
+			 "switches", (int)h->nvidia.n_switch, "acs_ports", pr_num_json(h->iommu.acs_ports), "acs_redirect",
+			 strv_json(&h->iommu.acs_redirect));
 }
 
 static json_t *runtime_json(const struct pr_host *h)
@@ -276,6 +292,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "glibc", pr_str_json(h->glibc));
 	json_object_set_new(doc, "gcc", pr_str_json(h->gcc));
 	json_object_set_new(doc, "environment", strv_json(&h->environment));
+	json_object_set_new(doc, "kernels", kernels_json(h));
 	json_object_set_new(doc, "packages", packages_json(h));
 	json_object_set_new(doc, "kernel_log", log_json(h));
 	json_object_set_new(doc, "ways", ways_json(h));

@@ -20,7 +20,9 @@ static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const str
 {
 	pr_discover_libs(fs, h);
 	pr_discover_packages(fs, h);
+	pr_discover_upgrades(fs, h);
 	pr_discover_fabric(fs, h);
+	pr_discover_acs(fs, h);
 	pr_discover_kernel_log(fs, h);
 	pr_discover_python(fs, h);
 	if (!opts->no_nvml)
@@ -98,6 +100,9 @@ void pr_host_free(struct pr_host *h)
 	free(h->pyenv);
 	gt_strv_clear(&h->environment);
 	free(h->package);
+	free(h->kernels);
+	gt_strv_clear(&h->iommu.acs_words);
+	gt_strv_clear(&h->iommu.acs_redirect);
 	free(h->xid);
 	gt_strv_clear(&h->log);
 	free(h->block);

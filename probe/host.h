@@ -91,7 +91,17 @@ struct pr_gpu {
 /* A package of the distribution that matters here. */
 struct pr_package {
 	const char *name, *version;
+	const char *candidate; /* newer in apt's lists; NULL: none, or it is no driver's */
 	bool held;
+};
+
+/* An installed kernel, and whether the GPUs work under it. */
+struct pr_kernel {
+	const char *release;
+	struct pr_num module;  /* 1: an nvidia module lies in its directory */
+	struct pr_num headers; /* 1: its headers are there */
+	struct pr_num dkms;    /* 1: DKMS has built the module for it; absent: there is no DKMS source */
+	const char *build_log; /* of DKMS' last build, where that brought no module; NULL: none */
 };
 
 /* One line of the kernel's log about a GPU error. */
@@ -199,6 +209,8 @@ struct pr_host {
 	struct gt_strv rdma_pci; /* their addresses, in the same order; "" if not known */
 	struct pr_cpufreq *cpufreq;
 	size_t n_cpufreq;
+	struct pr_kernel *kernels; /* installed, the oldest first */
+	size_t n_kernels;
 	struct pr_package *package; /* of dpkg, those that matter here */
 	size_t n_package;
 	enum pr_state packages;	 /* of dpkg's own list */
@@ -210,6 +222,9 @@ struct pr_host {
 	struct gt_strv log;	 /* other lines of it that say something about a GPU */
 	struct {
 		struct pr_num on, passthrough; /* 1: an IOMMU translates; 1: not for the host's own devices */
+		struct pr_num acs_ports; /* switch ports above GPUs and NICs whose control word was read; else why not */
+		struct gt_strv acs_words;	/* "0000:18:00.0 001d" */
+		struct gt_strv acs_redirect; /* those that send packets between devices to the root complex */
 		size_t split;		/* GPUs, NICs below one switch that lie in groups of their own: the mark of ACS */
 	} iommu;
 	struct {

@@ -33,6 +33,14 @@ void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir); /* after the disks */
 void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the NVIDIA stack */
+void pr_discover_acs(struct gt_fsroot *fs, struct pr_host *h); /* after PCI */
+/* The ports' control words as the fact "acs", NULL if none was read. The caller frees it. */
+char *pr_acs_fact(const struct pr_host *h);
+void pr_discover_upgrades(struct gt_fsroot *fs, struct pr_host *h); /* after the packages */
+void pr_add_kernel(struct gt_fsroot *fs, struct pr_host *h, const char *release, struct pr_num module);
+bool pr_is_driver_package(const char *name);
+/* Debian package versions, as dpkg orders them: <0, 0, >0. */
+int pr_deb_version_cmp(const char *a, const char *b);
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
 void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* after the phases above */
 /* The few that a launcher asks (struct pr_discover_opts). */

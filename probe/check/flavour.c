@@ -4,6 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
+#include "probe/reading.h"
 #include "probe/compat/compat.h"
 
 /* The version that is loaded, else that of the installed user space or the source that DKMS has. */
@@ -160,6 +161,29 @@ const struct pr_check pr_check_open_required = {
 	.run = open_required,
 };
 
+static const struct pr_kernel *find_kernel(const struct pr_host *h, const char *release)
+{
+	for (size_t i = 0; i < h->n_kernels; i++)
+		if (!strcmp(h->kernels[i].release, release))
+			return &h->kernels[i];
+	return NULL;
+}
+
+static void no_module(const struct pr_host *h, struct pr_finding *f)
+{
+	const struct pr_kernel *k = find_kernel(h, h->nvidia.next_kernel);
+	const char *why = k && k->headers.v == 0 ? ": its headers are not installed"
+			  : k && k->build_log    ? ": DKMS tried and failed"
+						 : "";
+
+	pr_say(f, PR_WARN, "kernel %s is installed and starts at the next boot, but no nvidia module is built for it%s",
+	       h->nvidia.next_kernel, why);
+	pr_remedy(f, "%s%s%s  apt install linux-headers-%s\n  dkms autoinstall -k %s",
+		  k && k->headers.v && k->build_log ? "The end of the log says why:\n  tail " : "",
+		  k && k->headers.v && k->build_log ? k->build_log : "", k && k->headers.v && k->build_log ? "\n" : "",
+		  h->nvidia.next_kernel, h->nvidia.next_kernel);
+}
+
 static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -174,11 +198,7 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 	} else if (h->nvidia.module_version.state != PR_PRESENT && !pr_or(h->nvidia.module_file, 0)) {
 		pr_say(f, PR_SKIP, "the running kernel has no nvidia module either");
 	} else {
-		pr_say(f, PR_WARN,
-		       "kernel %s is installed and starts at the next boot, but no nvidia module is built for it",
-		       h->nvidia.next_kernel);
-		pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s", h->nvidia.next_kernel,
-			  h->nvidia.next_kernel);
+		no_module(h, f);
 	}
 }
 const struct pr_check pr_check_next_kernel = {
@@ -190,6 +210,69 @@ const struct pr_check pr_check_next_kernel = {
 		 "it.",
 	.messages = "modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/",
 	.run = next_kernel,
+};
+
+/* The driver package whose upgrade would change what programs load; NULL: none waits. */
+static const struct pr_package *waiting(const struct pr_host *h, bool *ret_any)
+{
+	const struct pr_package *found = NULL;
+
+	*ret_any = false;
+	for (size_t i = 0; i < h->n_package; i++) {
+		if (!pr_is_driver_package(h->package[i].name))
+			continue;
+		*ret_any = true;
+		if (h->package[i].candidate && !h->package[i].held && !found)
+			found = &h->package[i];
+	}
+	return found;
+}
+
+static void upgrade(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *module = h->nvidia.module_version.v,
+		   *built = h->nvidia.dkms_source.v ? strchr(h->nvidia.dkms_source.v, '/') : NULL;
+	const struct pr_package *p;
+	const struct pr_lib *lib;
+	bool any;
+
+	if (pr_without_driver(c, f))
+		return;
+	p = waiting(h, &any);
+	lib = pr_loaded_lib(h, "libnvidia-ml.so.1");
+	if (built && lib && gt_streq(lib->version, built + 1) && strcmp(built + 1, module)) {
+		pr_say(f, PR_SKIP, "the upgrade has come already; driver.lib-mismatch tells of it");
+	} else if (built && strcmp(built + 1, module)) {
+		pr_say(f, PR_WARN, "the loaded module is %s, but DKMS builds %s: the next boot changes the driver",
+		       module, built + 1);
+		pr_remedy(f, "Reboot at a time of your choice, before something else does.");
+	} else if (!any) {
+		pr_say(f, PR_SKIP, "the driver is none of this distribution's packages");
+	} else if (p && pr_find_package(h, "unattended-upgrades")) {
+		pr_say(f, PR_WARN,
+		       "apt's lists have %s %s (installed: %s), and unattended-upgrades may install it under running "
+		       "programs: new "
+		       "ones then fail until the module is loaded again",
+		       p->name, p->candidate, p->version);
+		pr_remedy(f, "Upgrade and reboot at a time of your choice; until then:\n  apt-mark hold %s", p->name);
+	} else if (p) {
+		pr_say(f, PR_PASS, "apt's lists have %s %s (installed: %s); nothing installs it by itself", p->name,
+		       p->candidate, p->version);
+	} else {
+		pr_say(f, PR_PASS, "no newer driver waits in apt's lists");
+	}
+}
+const struct pr_check pr_check_upgrade = {
+	.id = "driver.upgrade",
+	.title = "no driver upgrade comes by surprise",
+	.after = (const char *const[]){"driver.loaded", NULL},
+	.story = "An upgrade replaces the libraries at once and the loaded module only at the next boot; in between "
+		 "every new "
+		 "program fails. unattended-upgrades does it at night. dpkg's status and apt's lists on disk say what "
+		 "waits; "
+		 "neither is run.",
+	.run = upgrade,
 };
 
 static void nvml_library(const struct pr_context *c, struct pr_finding *f)

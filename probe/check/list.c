@@ -18,6 +18,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_open_required,
 	&pr_check_next_kernel,
 	&pr_check_lib_versions,
+	&pr_check_upgrade,
 	&pr_check_nvml_library,
 	&pr_check_lost,
 	&pr_check_gsp,

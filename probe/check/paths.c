@@ -2,6 +2,7 @@
 /* The ways between GPUs, network cards and memory: what stands in them. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "probe/check/check.h"
 #include "lib/parse.h"
 #include "probe/check/list.h"
@@ -9,6 +10,31 @@
 static bool is_virtual(const struct pr_host *h)
 {
 	return h->virt.state == PR_PRESENT;
+}
+
+/* Root has read the control words of the switch ports: that settles it. */
+static void acs_words(const struct pr_host *h, struct pr_finding *f)
+{
+	gt_auto_buf ports = {0}, lines = {0};
+
+	for (size_t i = 0; i < h->iommu.acs_redirect.n && i < 8; i++) {
+		gt_buf_printf(&ports, "%s%s", i ? ", " : "", h->iommu.acs_redirect.v[i]);
+		gt_buf_printf(&lines, "  setpci -s %s ECAP_ACS+6.w=0000\n", h->iommu.acs_redirect.v[i]);
+	}
+	if (!ports.len) {
+		pr_say(f, PR_PASS, "none of the %d switch ports above GPUs and network cards redirects",
+		       (int)h->iommu.acs_ports.v);
+		return;
+	}
+	pr_say(f, PR_WARN,
+	       "ACS of the switch ports %s%s sends what GPUs and network cards say to each other up to the root "
+	       "complex and back",
+	       ports.s, h->iommu.acs_redirect.n > 8 ? " and more" : "");
+	pr_remedy(
+		f,
+		"On a host that gives no devices to virtual machines, switch ACS off in the firmware, or at every boot "
+		"as root:\n%s",
+		lines.s);
 }
 
 static void acs(const struct pr_context *c, struct pr_finding *f)
@@ -20,6 +46,8 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (is_virtual(h)) {
 		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
+	} else if (pr_has(h->iommu.acs_ports)) {
+		acs_words(h, f);
 	} else if (!h->iommu.split) {
 		pr_say(f, PR_PASS, "%s",
 		       pr_or(h->iommu.on, 0) ? "no two devices below one switch are kept apart"
@@ -44,9 +72,9 @@ const struct pr_check pr_check_acs = {
 	.title = "GPUs below one switch talk directly",
 	.story = "ACS makes a PCIe switch send packets between its ports through the root complex, so that an IOMMU "
 		 "can check "
-		 "them. Peer-to-peer copies then take the long way or hang. The control word itself is for root only; "
-		 "that "
-		 "devices below one switch have IOMMU groups of their own tells the same to everybody.",
+		 "them. Peer-to-peer copies then take the long way or hang. Root reads the control words of the switch "
+		 "ports themselves; to everybody else devices below one switch that have IOMMU groups of their own "
+		 "tell the same.",
 	.messages = "HINT: In many cases this error occurs when ACS is enabled\nNCCL WARN NET/IB : Got completion from "
 		    "peer with "
 		    "status=IBV_WC_RETRY_EXC_ERR",

@@ -96,8 +96,8 @@ static struct pr_num find_module_file(struct gt_fsroot *fs, struct pr_host *h, c
 	return pr_value(0);
 }
 
-/* A newer kernel of the same flavour is what the next boot starts. */
-static void find_next_kernel(struct gt_fsroot *fs, struct pr_host *h, const char *release)
+/* Every installed kernel; a newer one of the same flavour is what the next boot starts. */
+static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *release)
 {
 	gt_auto_strv names = { 0 };
 	const char *flavour = strrchr(release, '-');
@@ -106,13 +106,19 @@ static void find_next_kernel(struct gt_fsroot *fs, struct pr_host *h, const char
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *image = gt_xasprintf("/boot/vmlinuz-%s", names.v[i]), *dir = NULL;
 		const char *last = strrchr(names.v[i], '-');
+		bool running = !strcmp(names.v[i], release);
+		struct pr_num module;
 
 		dir = gt_xasprintf("/lib/modules/%s", names.v[i]);
-		if (!gt_fs_exists(fs, image) || !gt_fs_exists(fs, dir) || !flavour || !last || strcmp(last, flavour) ||
+		if ((!running && !gt_fs_exists(fs, image)) || !gt_fs_exists(fs, dir))
+			continue;
+		module = running ? h->nvidia.module_file : find_module_file(fs, h, names.v[i], NULL);
+		pr_add_kernel(fs, h, names.v[i], module);
+		if (!flavour || !last || strcmp(last, flavour) ||
 		    strverscmp(names.v[i], h->nvidia.next_kernel ? h->nvidia.next_kernel : release) <= 0)
 			continue;
 		h->nvidia.next_kernel = pr_keep(h, names.v[i]);
-		h->nvidia.next_module = find_module_file(fs, h, names.v[i], NULL);
+		h->nvidia.next_module = module;
 	}
 }
 
@@ -193,9 +199,9 @@ void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
 	h->nvidia.module_version = pr_read_str(h, fs, "/sys/module/nvidia/version");
 	h->nvidia.module_text = pr_read_str(h, fs, "/proc/driver/nvidia/version");
 	h->nvidia.module_file = find_module_file(fs, h, release, &h->nvidia.signature);
-	find_next_kernel(fs, h, release);
 	h->nvidia.headers = pr_value(gt_fs_exists(fs, build));
 	h->nvidia.dkms_source = find_dkms(fs, h);
+	find_kernels(fs, h, release);
 	h->nvidia.dkms = pr_value(h->nvidia.dkms_source.state == PR_PRESENT);
 	h->nvidia.secure_boot = read_secure_boot(fs);
 	h->nvidia.device_node = usable(fs, "/dev/nvidiactl");

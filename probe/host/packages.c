@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What dpkg has installed, read from its status file: no dpkg is run. Of some thousand packages the few that matter are
- * kept; a captured host has them as the fact "packages", one "NAME VERSION [hold]" a line.
+ * kept; a captured host has them as the fact "packages", one "NAME VERSION [hold] [newer VERSION]" a
+ * line.
  */
 #include <ctype.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static void add(struct pr_host *h, const char *name, const char *version, bool h
 	if (!*name || !*version || !matters(name) || !is_plain(name) || !is_plain(version))
 		return;
 	h->package = gt_xrealloc(h->package, (h->n_package + 1) * sizeof(*h->package));
-	h->package[h->n_package++] = (struct pr_package){pr_keep(h, name), pr_keep(h, version), held};
+	h->package[h->n_package++] = (struct pr_package){
+		.name = pr_keep(h, name), .version = pr_keep(h, version), .held = held};
 }
 
 /* "Key: value" at the start of a line of the paragraph. */
@@ -94,10 +96,17 @@ static void read_fact(struct pr_host *h, char *text)
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *words = NULL, *name = strtok_r(line, " ", &words), *version = strtok_r(NULL, " ", &words),
-		     *hold = strtok_r(NULL, " ", &words);
+		     *more = strtok_r(NULL, " ", &words);
+		bool held = gt_streq(more, "hold");
+		size_t before = h->n_package;
 
 		if (version)
-			add(h, name, version, gt_streq(hold, "hold"));
+			add(h, name, version, held);
+		if (held)
+			more = strtok_r(NULL, " ", &words);
+		more = gt_streq(more, "newer") ? strtok_r(NULL, " ", &words) : NULL;
+		if (more && h->n_package > before && is_plain(more))
+			h->package[before].candidate = pr_keep(h, more);
 	}
 }
 
@@ -153,7 +162,8 @@ char *pr_packages_fact(const struct pr_host *h)
 	struct gt_buf b = {0};
 
 	for (size_t i = 0; i < h->n_package; i++)
-		gt_buf_printf(&b, "%s %s%s\n", h->package[i].name, h->package[i].version,
-			      h->package[i].held ? " hold" : "");
+		gt_buf_printf(&b, "%s %s%s%s%s\n", h->package[i].name, h->package[i].version,
+			      h->package[i].held ? " hold" : "", h->package[i].candidate ? " newer " : "",
+			      h->package[i].candidate ? h->package[i].candidate : "");
 	return b.len ? gt_buf_take(&b) : NULL;
 }

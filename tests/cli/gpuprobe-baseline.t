@@ -6,7 +6,7 @@ The same host has no difference; one that lost cards and a link's width has, har
   $ gpuprobe --root F/server-8gpu.host --baseline F/server-8gpu.host
   gpuprobe: OK - 0 differences from the baseline
   
-  269 values compared
+  277 values compared
   $ gpuprobe --root F/gpu-lost-and-narrow.host --baseline F/server-8gpu.host
   gpuprobe: CRITICAL - 24 differences from the baseline
   
@@ -40,17 +40,17 @@ The same host has no difference; one that lost cards and a link's width has, har
     gpus[0000:1f:00.0].name is unknown, should be NVIDIA H100 80GB HBM3
     gpus[0000:1f:00.0].persistence is unknown, should be 1
   
-  169 values compared
+  177 values compared
   [2]
   $ gpuprobe --root F/gpu-lost-and-narrow.host --baseline F/server-8gpu.host --format line
-  GPUPROBE CRITICAL - 24 differences from the baseline, among them: check.gpu.count is fail, should be pass | differences=24 allowed=0 compared=169
+  GPUPROBE CRITICAL - 24 differences from the baseline, among them: check.gpu.count is fail, should be pass | differences=24 allowed=0 compared=177
   [2]
   $ gpuprobe --json --root F/server-8gpu.host > golden.json
   $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --quiet
   gpuprobe: CRITICAL - 23 differences from the baseline
   [2]
   $ gpuprobe --root F/server-8gpu.host --baseline - < golden.json -f line
-  GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=269
+  GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=277
 
 What is allowed to differ is listed and does not count; an accepted warning of the baseline is none.
 
@@ -82,9 +82,9 @@ What is allowed to differ is listed and does not count; an accepted warning of t
     nvidia.nvml is error, should be ok
     nvidia.nvml_count is unknown, should be 8
   
-  156 values compared
+  164 values compared
   $ gpuprobe --root F/persistence-off.host --baseline F/persistence-off.host -f line; gpuprobe -q --root F/persistence-off.host
-  GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=156
+  GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=164
   gpuprobe: WARNING - gpu.persistence
   [1]
 

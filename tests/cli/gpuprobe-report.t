@@ -20,7 +20,7 @@ A host without a GPU is no failure; what slows CPU training is said with the lin
     do:
       Measure what performance brings here: gputune plan --only cpu.governor
   
-  6 checks pass, 57 do not apply here (--verbose shows them)
+  6 checks pass, 58 do not apply here (--verbose shows them)
   [1]
 
 A healthy server is one screen of facts.
@@ -32,7 +32,7 @@ A healthy server is one screen of facts.
     8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  42 checks pass, 23 do not apply here (--verbose shows them)
+  42 checks pass, 24 do not apply here (--verbose shows them)
 
 The module is there and not loaded: that is the cause, NVML's failure follows from it.
 
@@ -50,7 +50,7 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
         modprobe nvidia
       and if that fails, read why in: journalctl -k -b | grep -i nvidia
   
-  21 checks pass, 42 do not apply here (--verbose shows them)
+  21 checks pass, 43 do not apply here (--verbose shows them)
   [2]
 
 After a kernel upgrade without headers the missing build is the cause, not the module that cannot load.
@@ -73,7 +73,7 @@ After a kernel upgrade without headers the missing build is the cause, not the m
         modprobe nvidia
       If it does not build, the reason is in: /var/lib/dkms/nvidia-current/550.163.01/build/make.log
   
-  20 checks pass, 42 do not apply here (--verbose shows them)
+  20 checks pass, 43 do not apply here (--verbose shows them)
   [2]
 
 Module and libraries of two versions: decided from files, with NVML's own failure folded under it.
@@ -97,7 +97,7 @@ Module and libraries of two versions: decided from files, with NVML's own failur
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
       To keep it from happening unattended: apt-mark hold nvidia-driver
   
-  27 checks pass, 35 do not apply here (--verbose shows them)
+  27 checks pass, 36 do not apply here (--verbose shows them)
   [2]
 
 nouveau holds the card.
@@ -117,7 +117,7 @@ nouveau holds the card.
       Install Debian's driver, which keeps nouveau away, and reboot:
         apt install nvidia-driver firmware-misc-nonfree; reboot
   
-  16 checks pass, 46 do not apply here (--verbose shows them)
+  16 checks pass, 47 do not apply here (--verbose shows them)
   [2]
 
 A real-time kernel explains why no module could be built.
@@ -141,7 +141,7 @@ A real-time kernel explains why no module could be built.
         apt install linux-image-amd64 linux-headers-amd64
         apt purge 'linux-image-rt-amd64'; reboot
   
-  16 checks pass, 45 do not apply here (--verbose shows them)
+  16 checks pass, 46 do not apply here (--verbose shows them)
   [2]
 
 A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
@@ -171,7 +171,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
     do:
       Reseat the card or its riser, and look at the slot's bifurcation in the firmware
   
-  38 checks pass, 24 do not apply here (--verbose shows them)
+  38 checks pass, 25 do not apply here (--verbose shows them)
   [2]
 
 A container that was not given the GPU, with a quota and a small /dev/shm.
@@ -203,7 +203,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
     do:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
-  22 checks pass, 36 do not apply here (--verbose shows them)
+  22 checks pass, 37 do not apply here (--verbose shows them)
   [2]
 
 A node without CPUs, with an id far from the others, is a node.
@@ -214,7 +214,7 @@ A node without CPUs, with an id far from the others, is a node.
     Made-up CPU beside GPU memory: 8 cores, 8 CPUs, 2 NUMA nodes, 160 GiB of memory
     no NVIDIA GPU
   
-  7 checks pass, 58 do not apply here (--verbose shows them)
+  7 checks pass, 59 do not apply here (--verbose shows them)
 
 A captured virtual machine.
 
@@ -224,7 +224,7 @@ A captured virtual machine.
     AMD EPYC: 2 cores, 2 CPUs, 1 NUMA node, 23.5 GiB of memory
     no NVIDIA GPU
   
-  7 checks pass, 58 do not apply here (--verbose shows them)
+  7 checks pass, 59 do not apply here (--verbose shows them)
 
 Secure Boot with a module that nobody signed: the key is the cause, not the module that is not loaded.
 
@@ -244,7 +244,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
       Enrol DKMS's key; a blue screen asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
-  20 checks pass, 42 do not apply here (--verbose shows them)
+  20 checks pass, 43 do not apply here (--verbose shows them)
 
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 
@@ -261,7 +261,7 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
       remove the card's id there, then
         update-initramfs -u && update-grub; reboot
   
-  8 checks pass, 56 do not apply here (--verbose shows them)
+  8 checks pass, 57 do not apply here (--verbose shows them)
 
 A driver that never answered is a finding, with the rest of the report whole.
 
@@ -278,7 +278,7 @@ A driver that never answered is a finding, with the rest of the report whole.
       Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
       --gpu-reset -i N) or reboot
   
-  29 checks pass, 35 do not apply here (--verbose shows them)
+  29 checks pass, 36 do not apply here (--verbose shows them)
 
 The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
 
@@ -295,7 +295,7 @@ The libcuda that a loader meets first decides: an image's older copy breaks CUDA
     do:
       Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
   
-  42 checks pass, 22 do not apply here (--verbose shows them)
+  42 checks pass, 23 do not apply here (--verbose shows them)
   $ gpuprobe --root $FIXTURES/compat-lifts.host | grep -A2 '^cuda'
   [1]
 
@@ -318,7 +318,7 @@ The same newer libcuda on a consumer card, and one that this program's tables do
       remove that line, then
         ldconfig
   
-  44 checks pass, 20 do not apply here (--verbose shows them)
+  44 checks pass, 21 do not apply here (--verbose shows them)
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
   $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.forward-compat'
   gpuprobe: UNKNOWN
@@ -373,4 +373,39 @@ A rented machine with several faults: the one that stops CUDA first, then each o
         * - memlock unlimited
       and for services LimitMEMLOCK=infinity, then log in again
   
-  36 checks pass, 24 do not apply here (--verbose shows them)
+  36 checks pass, 25 do not apply here (--verbose shows them)
+
+What waits for the next boot or the next night: apt's lists on disk are read, apt is not run.
+
+  $ { sed 's/unattended-upgrades.*/unattended-upgrades 2.9/; s/ newer .*//; s/ hold//' $FIXTURES/driver-upgrade-waits.host
+  > echo 'file /var/lib/apt/lists/deb.debian.org_debian_dists_bookworm_non-free_binary-amd64_Packages'
+  > printf '\t%s\n' 'Package: libcuda1' 'Version: 550.163.01-2' '' 'Package: nvidia-kernel-dkms' 'Version: 550.163.01-2~bpo1' '' \
+  >   'Package: nvidia-kernel-dkms' 'Architecture: amd64' 'Version: 550.163.01-2+deb12u1'; } > waits.host
+  $ gpuprobe --root waits.host | sed -n '/^Cause/,/^$/p'
+  Cause: driver.upgrade
+    apt's lists have nvidia-kernel-dkms 550.163.01-2+deb12u1 (installed: 550.163.01-2), and
+    unattended-upgrades may install it under running programs: new ones then fail until the module is
+    loaded again
+    do:
+      Upgrade and reboot at a time of your choice; until then:
+        apt-mark hold nvidia-kernel-dkms
+  
+  $ gpuprobe --root $FIXTURES/next-kernel-build-failed.host | sed -n '/^Cause/,/^$/p'
+  Cause: driver.next-kernel
+    kernel 6.12.0-1-amd64 is installed and starts at the next boot, but no nvidia module is built for
+    it: DKMS tried and failed
+    do:
+      The end of the log says why:
+        tail /var/lib/dkms/nvidia-current/550.163.01/build/make.log
+        apt install linux-headers-6.12.0-1-amd64
+        dkms autoinstall -k 6.12.0-1-amd64
+  
+  $ gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Cause/,/^$/p'
+  Cause: pcie.acs
+    ACS of the switch ports 0000:18:00.0 sends what GPUs and network cards say to each other up to the
+    root complex and back
+    do:
+      On a host that gives no devices to virtual machines, switch ACS off in the firmware, or at every
+      boot as root:
+        setpci -s 0000:18:00.0 ECAP_ACS+6.w=0000
+  

@@ -537,6 +537,26 @@ START_TEST(the_identity_stays_and_tells_hosts_apart)
 }
 END_TEST
 
+/* The answers are dpkg's (dpkg --compare-versions). */
+START_TEST(package_versions_are_ordered_as_dpkg_has_it)
+{
+	static const struct {
+		const char *a, *b;
+		int r;
+	} t[] = {{"1.0", "1.0", 0},		   {"1.0~rc1", "1.0", -1},	     {"1.0-1", "1.0-1+deb12u1", -1},
+		 {"1:0.1", "9.9", 1},		   {"550.163.01-2", "550.163.01-10", -1}, {"1.0-1~bpo12+1", "1.0-1", -1},
+		 {"2.0a", "2.0", 1},		   {"2.0+b", "2.0a", 1},	     {"0:1.0", "1.0-0", 0},
+		 {"580.65.06-1", "580.105.08-1", -1}, {"1.2-3-1", "1.2-3-2", -1}, {"1.0-", "1.0", 0}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		int r = pr_deb_version_cmp(t[i].a, t[i].b), back = pr_deb_version_cmp(t[i].b, t[i].a);
+
+		ck_assert_msg((r > 0) - (r < 0) == t[i].r && (back > 0) - (back < 0) == -t[i].r, "%s and %s: %d", t[i].a,
+			      t[i].b, r);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("probe");
@@ -568,7 +588,8 @@ int main(void)
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
-		tcase_add_test(tc, tests[i]);
+		tcase_add_test(tc, package_versions_are_ordered_as_dpkg_has_it);
+	tcase_add_test(tc, tests[i]);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

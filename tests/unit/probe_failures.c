@@ -91,6 +91,10 @@ static const struct failure failures[] = {
 	{"", "server-8gpu", "host.numa-balancing", PR_PASS, NULL},
 	{"version `GLIBC_2.28' not found", "venv-glibc-old", "python.glibc", PR_FAIL, NULL},
 	{"", "next-kernel-no-module", "driver.next-kernel", PR_WARN, NULL},
+	{"", "next-kernel-build-failed", "driver.next-kernel", PR_WARN, NULL},
+	{"", "driver-upgrade-waits", "driver.upgrade", PR_WARN, NULL},
+	{"", "driver-reboot-waits", "driver.upgrade", PR_WARN, NULL},
+	{"", "acs-control-words", "pcie.acs", PR_WARN, NULL},
 	/* what follows from a cause is folded under it */
 	{"", "nvml-missing", "nvml.answers", PR_FAIL, "driver.nvml-library"},
 	{"", "legacy-kepler", "gpu.count", PR_FAIL, "driver.legacy-gpu"},
