@@ -532,8 +532,8 @@ static int write_trace(const struct run *r, struct gt_err *err)
 static json_t *document(const struct run *r)
 {
 	static const char *const from_report[] = {
-		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa",
-		"pages",          "placement",      "pages_on_node", "passes",          "ddp",      "warnings", "ops"};
+		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
+		"pages_on_node", "pages_by_kind", "threads_on_node", "passes", "ddp", "warnings", "ops" };
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;
@@ -612,7 +612,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (!status)
 		status = held_out(&r, &r.after, err);
 	if (!status && comm)
-		status = bn_train_measure_ranks(comm, r.rows, &r.ranks, err);
+		status = bn_train_measure_ranks(comm, r.program, r.rows, &r.ranks, err);
 	if (!status)
 		status = rank ? 0 : write_trace(&r, err);
 	r.rss_bytes = resident_bytes();

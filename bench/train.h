@@ -64,8 +64,10 @@ int bn_train_mpi(const struct bn_train_options *o, json_t **ret, struct gt_err *
 int bn_train_compress(const char *name); /* enum rt_compress */
 /* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);
-/* { "rows": [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }. Collective. */
-int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struct gt_err *err);
+/* { "rows", "home_node", "pages_at_home" (share): [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }.
+ * Collective. */
+struct rt_program;
+int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64_t rows, json_t **ret, struct gt_err *err);
 
 extern const struct gt_cmd bn_cmd_train, bn_cmd_check_device;
 #endif

@@ -170,6 +170,48 @@ static void print_data(const json_t *data, const char *unit)
 	       (long long)(gt_json_get_int(cache, "hits", 0) + gt_json_get_int(cache, "misses", 0)));
 }
 
+/* "weights 100 % on 0; activations 50 % on 0, 50 % on 1": where the kernel says that they are. */
+static void print_pages(const json_t *doc)
+{
+	const json_t *kinds = json_object_get(doc, "pages_by_kind");
+	const char *kind, *node, *comma = "";
+	json_t *on, *n;
+
+	if (!kinds)
+		return;
+	printf("on node    ");
+	json_object_foreach((json_t *)kinds, kind, on) {
+		json_int_t all = 0;
+
+		json_object_foreach(on, node, n)
+			all += json_integer_value(n);
+		if (!all)
+			continue;
+		printf("%s%s", comma, kind);
+		json_object_foreach(on, node, n) {
+			if (json_integer_value(n) == all)
+				printf(" %s", node);
+			else
+				printf(" %s (%.0f %%)", node, 100 * (double)json_integer_value(n) / (double)all);
+		}
+		comma = ", ";
+	}
+	printf("%s\n", *comma ? "" : "the kernel does not say");
+}
+
+static void print_homes(const json_t *ddp)
+{
+	const json_t *home = json_object_get(ddp, "home_node"), *share = json_object_get(ddp, "pages_at_home");
+
+	if (!json_is_real(json_array_get(home, 0)) || !json_is_real(json_array_get(share, 0)))
+		return;
+	printf("homes     ");
+	for (size_t i = 0; i < json_array_size(home); i++)
+		printf("%s rank %zu node %.0f (%.0f %% of its pages)", i ? "," : "", i, json_real_value(json_array_get(home, i)),
+		       100 * json_real_value(json_array_get(share, i)));
+	printf("\n");
+}
+
 static void print_text(const json_t *doc, bool color)
 {
 	const char *unit = gt_json_get_str(doc, "unit", "");
@@ -184,6 +226,7 @@ static void print_text(const json_t *doc, bool color)
 	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""),
 	       (long long)gt_json_get_int(doc, "threads", 0), gt_json_get_str(doc, "pages", ""),
 	       gt_json_get_str(doc, "placement", ""));
+	print_pages(doc);
 	printf("spinning   %s\n", gt_json_get_str(doc, "spin", ""));
 	print_techniques(json_object_get(doc, "passes"));
 	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0),
@@ -197,8 +240,10 @@ static void print_text(const json_t *doc, bool color)
 	if (json_is_object(json_object_get(doc, "data")))
 		print_data(json_object_get(doc, "data"), unit);
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
-	if (json_object_get(doc, "ddp"))
+	if (json_object_get(doc, "ddp")) {
 		print_ranks(doc, json_object_get(doc, "ddp"));
+		print_homes(json_object_get(doc, "ddp"));
+	}
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
 		printf("held out   %.4f before, %.4f after: %s\n", gt_json_get_real(doc, "heldout_loss_before", 0),
 		       gt_json_get_real(doc, "heldout_loss_after", 0),

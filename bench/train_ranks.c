@@ -102,7 +102,20 @@ static int measure(struct rt_comm *c, struct rt_window *w, json_t *doc, struct g
 	return 0;
 }
 
-int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struct gt_err *err)
+/* doc[key]: everybody's value, null for NAN. */
+static int put_all(struct rt_comm *c, double mine, const char *key, json_t *doc, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS];
+	json_t *list = json_array();
+	int r = rt_comm_gather(c, mine, of, err);
+
+	for (int i = 0; !r && i < rt_comm_size(c); i++)
+		json_array_append_new(list, gt_json_real(of[i]));
+	json_object_set_new(doc, key, list);
+	return r;
+}
+
+int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64_t rows, json_t **ret, struct gt_err *err)
 {
 	struct rt_window w = { 0 };
 	double of[RT_MAX_RANKS];
@@ -112,6 +125,10 @@ int bn_train_measure_ranks(struct rt_comm *c, uint64_t rows, json_t **ret, struc
 	json_object_set_new(doc, "rows", list);
 	for (int i = 0; !r && i < rt_comm_size(c); i++)
 		json_array_append_new(list, json_integer((json_int_t)of[i]));
+	if (!r)
+		r = put_all(c, rt_comm_home(c) < 0 ? NAN : rt_comm_home(c), "home_node", doc, err);
+	if (!r)
+		r = put_all(c, rt_program_pages_at(p, rt_comm_home(c)), "pages_at_home", doc, err);
 	if (!r)
 		r = rt_window_map(c, 6553600 * sizeof(float), true, &w, err);
 	if (!r) {

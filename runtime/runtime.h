@@ -277,12 +277,16 @@ uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is
 int rt_program_threads(const struct rt_program *p);
 /*
  * { "device", "isa", "blas", "threads", "pages", "placement" (asked for), "pages_on_node": { "0": n, … } (where pages are,
- *   of those looked at), "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
+ *   of those looked at), "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" } and
+ *   "threads_on_node": { "0": n } (both on the CPU only),
+ *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
  *   tensors without reuse), "passes": [{ "name", "did" }], "warnings": [ … ], "ops": [{ "op", "phase",
  *   "calls", "flops", "low_flops" (of products in the low
  *   type), "bytes", "seconds" (per step; only with profile) }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
+/* Share of the tensors' pages that lie on a NUMA node, 0 to 1, as the kernel says; NAN if it does not. */
+double rt_program_pages_at(const struct rt_program *p, int node);
 /* One step of p (keep_gradients, no optimizer) on inputs, and of its gradients `samples` elements, drawn from all parameters in
  * turn, against central differences of rt_reference(). That is slow: two plain evaluations of the graph per sample. */
 struct rt_gradient_check {

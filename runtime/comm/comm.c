@@ -49,6 +49,11 @@ int rt_comm_cpus(const struct rt_comm *c)
 	return c->cpus;
 }
 
+int rt_comm_home(const struct rt_comm *c)
+{
+	return c->local ? c->local->home : c->home;
+}
+
 void rt_comm_set_timeout(struct rt_comm *c, double seconds)
 {
 	c->timeout_s = seconds;

@@ -28,6 +28,7 @@ struct rt_comm *rt_comm_across(struct rt_comm *c);
 /* "CPUs 0-3 of node 0": where this rank was put; "" when nobody put it. */
 const char *rt_comm_place(const struct rt_comm *c);
 int rt_comm_cpus(const struct rt_comm *c); /* CPUs that this rank has for itself; 0: not placed */
+int rt_comm_home(const struct rt_comm *c); /* NUMA node of these; -1: not placed */
 /* A rank waits so long for another before it gives up with the name of the one that is missing. Default 300 s. */
 void rt_comm_set_timeout(struct rt_comm *c, double seconds);
 

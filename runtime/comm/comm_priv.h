@@ -44,7 +44,7 @@ struct rt_shm {
 
 struct rt_comm {
 	const struct rt_transport *transport;
-	int rank, size, nodes, hosts, cpus;
+	int rank, size, nodes, hosts, cpus, home;
 	int node[RT_MAX_RANKS]; /* 0..nodes-1 */
 	float weight[RT_MAX_RANKS];
 	double timeout_s;

@@ -56,6 +56,7 @@ static struct rt_comm *join(const struct group *p, int rank, int answer_fd)
 	c->nodes = p->nodes;
 	c->hosts = 1;
 	c->timeout_s = RT_TIMEOUT_S;
+	c->home = -1;
 	c->spin = !p->shared_cpus;
 	c->shm = p->shm;
 	c->answer_fd = answer_fd;

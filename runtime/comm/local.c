@@ -146,6 +146,7 @@ static struct rt_comm *member(int rank, int size, const int *fds, struct rt_shm 
 	c->size = size;
 	c->nodes = c->hosts = 1;
 	c->timeout_s = RT_TIMEOUT_S;
+	c->home = -1;
 	c->shm = shm;
 	for (int i = 0; i < size; i++) {
 		c->fd[i] = fds[i + 1];

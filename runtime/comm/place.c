@@ -93,6 +93,7 @@ void rt_place_put(struct rt_comm *c, const struct rt_place *p)
 	sched_setaffinity(0, sizeof(p->cpus), &p->cpus);
 	bind_threads(&p->cpus, getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : p->n_cpus);
 	c->cpus = p->n_cpus;
+	c->home = p->node;
 	for (unsigned i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &p->cpus))
 			gt_set_add(&set, i);

@@ -80,9 +80,10 @@ static size_t window_size(const struct rt_window *w)
 	return (w->bytes + HUGE - 1) / HUGE * HUGE;
 }
 
+/* On the node of our CPUs; without one, where the thread that touches it runs. */
 static void touch_own(struct rt_window *w)
 {
-	int node = numa_available() < 0 ? -1 : numa_preferred();
+	int node = numa_available() < 0 ? -1 : w->comm->home;
 
 	if (w->huge_pages)
 		w->huge_pages = madvise(w->base, window_size(w), MADV_HUGEPAGE) == 0;

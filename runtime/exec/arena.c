@@ -79,18 +79,17 @@ int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads,
 	return 0;
 }
 
-unsigned rt_arena_look(const struct rt_arena *a, unsigned *ret, unsigned n_node)
+unsigned rt_memory_look(const void *base, size_t bytes, unsigned *ret, unsigned n_node)
 {
-	enum { LOOK = 1024, PAGE = 4096 };
-	size_t pages = a->bytes / PAGE, n = GT_MIN(pages, (size_t)LOOK);
-	void *at[LOOK];
-	int status[LOOK];
+	enum { PAGE = 4096 };
+	size_t pages = GT_MAX(bytes / PAGE, (size_t)1), n = GT_MIN(pages, (size_t)RT_LOOK);
+	void *at[RT_LOOK];
+	int status[RT_LOOK];
 	unsigned seen = 0;
 
-	memset(ret, 0, n_node * sizeof(*ret));
 	for (size_t i = 0; i < n; i++)
-		at[i] = a->base + i * pages / n * PAGE;
-	if (!n || numa_available() < 0 || numa_move_pages(0, n, at, NULL, status, 0) < 0)
+		at[i] = (void *)(((uintptr_t)base & ~(uintptr_t)(PAGE - 1)) + i * pages / n * PAGE);
+	if (!bytes || numa_available() < 0 || numa_move_pages(0, n, at, NULL, status, 0) < 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (status[i] >= 0 && (unsigned)status[i] < n_node) {

@@ -13,8 +13,9 @@ struct rt_arena {
 /* Map at least `bytes`, bind it to the NUMA node of the CPUs that this process may use (interleave it when they are on
  * several), advise huge pages, and touch all of it with `threads` threads. */
 int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads, struct gt_err *err);
-/* Where its pages lie now, as the kernel says: ret[n] of those looked at (1024 at most, evenly spread) are on node n. Returns
- * how many were looked at; 0 if the kernel does not say. */
-unsigned rt_arena_look(const struct rt_arena *a, unsigned *ret, unsigned n_node);
+/* Where pages lie now, as the kernel says (move_pages): of those looked at, RT_LOOK at most and evenly spread over the memory,
+ * ret[n] more are on node n. Returns how many were looked at; 0 if the kernel does not say. */
+#define RT_LOOK	1024
+unsigned rt_memory_look(const void *base, size_t bytes, unsigned *ret, unsigned n_node);
 void rt_arena_unmap(struct rt_arena *a);
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program is, as a document. */
+#include <math.h>
+#include <sched.h>
 #include "runtime/cuda/engine.h"
 
 static const char *const phase_names[] = { "forward", "backward", "gradient", "update" };
@@ -66,14 +68,14 @@ static json_t *op_rows(const struct rt_program *p)
 	return rows;
 }
 
-/* { "0": 512, "1": 512 }: pages looked at, by node. */
-static json_t *pages_on_node(const struct rt_arena *a)
+#define NODES	1024
+
+/* { "0": 512, "1": 512 } */
+static json_t *by_node(const unsigned *on)
 {
-	unsigned on[1024];
 	json_t *o = json_object();
 
-	rt_arena_look(a, on, GT_ARRAY_SIZE(on));
-	for (unsigned i = 0; i < GT_ARRAY_SIZE(on); i++)
+	for (unsigned i = 0; i < NODES; i++)
 		if (on[i]) {
 			char node[12];
 
@@ -81,6 +83,69 @@ static json_t *pages_on_node(const struct rt_arena *a)
 			json_object_set_new(o, node, json_integer(on[i]));
 		}
 	return o;
+}
+
+static json_t *pages_on_node(const struct rt_arena *a)
+{
+	unsigned on[NODES] = { 0 };
+
+	rt_memory_look(a->base, a->bytes, on, NODES);
+	return by_node(on);
+}
+
+static const char *kind_of(const struct rt_node *n)
+{
+	if (n->shared || n->role == RT_ROLE_GRADIENT)
+		return "gradients";
+	if (n->role == RT_ROLE_PARAM)
+		return "weights";
+	return n->role == RT_ROLE_STATE ? "optimizer" : "activations";
+}
+
+/* { "weights": { "0": 300 }, … }: the same by what lies there. */
+static json_t *pages_by_kind(const struct rt_program *p)
+{
+	static const char *const kinds[] = { "weights", "activations", "gradients", "optimizer" };
+	json_t *doc = json_object();
+
+	for (size_t k = 0; k < GT_ARRAY_SIZE(kinds); k++) {
+		unsigned on[NODES] = { 0 };
+
+		for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+			const struct rt_node *n = p->plan.ir.nodes[i];
+
+			if (n->data && n->first >= 0 && n->storage == n && gt_streq(kind_of(n), kinds[k]))
+				rt_memory_look(n->data, n->bytes, on, NODES);
+		}
+		json_object_set_new(doc, kinds[k], by_node(on));
+	}
+	return doc;
+}
+
+/* { "0": 2 }: on which nodes the threads of the team run at this moment. */
+static json_t *threads_on_node(const struct rt_program *p)
+{
+	unsigned on[NODES] = { 0 };
+
+#pragma omp parallel num_threads(p->cpu.threads)
+	{
+		unsigned cpu = 0, node = 0;
+
+		if (getcpu(&cpu, &node) == 0 && node < NODES) {
+#pragma omp atomic
+			on[node]++;
+		}
+	}
+	return by_node(on);
+}
+
+double rt_program_pages_at(const struct rt_program *p, int node)
+{
+	unsigned on[NODES] = { 0 }, seen = rt_memory_look(p->arena.base, p->arena.bytes, on, NODES);
+
+	if (p->ddp)
+		seen += rt_memory_look(rt_ddp_base(p->ddp), p->plan.window_bytes, on, NODES);
+	return seen && node >= 0 && node < NODES ? (double)on[node] / seen : NAN;
 }
 
 json_t *rt_program_report(const struct rt_program *p)
@@ -95,6 +160,10 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "pages", json_string(p->arena.huge_pages ? "huge pages advised" : "small pages"));
 	json_object_set_new(doc, "placement", gt_json_str(p->arena.placement));
 	json_object_set_new(doc, "pages_on_node", pages_on_node(&p->arena));
+	if (!p->cuda) {
+		json_object_set_new(doc, "pages_by_kind", pages_by_kind(p));
+		json_object_set_new(doc, "threads_on_node", threads_on_node(p));
+	}
 	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
 	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
 	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));

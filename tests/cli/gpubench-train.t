@@ -3,6 +3,7 @@ One training run in this process answers with what it trained, on what, how fast
   $ gpubench train gpt --steps 40 --batch 4 --seq 64 --threads 1 --quiet
   model      gpt, 834304 parameters, batch 4, seq 64, seed 1
   runs on    cpu, *, 1 threads, *, * (glob)
+  on node    * (glob)
   spinning   bounded to 1000 rounds by gpubench
   speed      * tokens/s (median step * ms, * Gflop/s) (glob)
   memory     * MiB planned, * MiB resident at most, * minor faults per step (glob)
@@ -56,6 +57,13 @@ Ranks together train as one rank with the batch of all of them, whatever part of
   $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --balance --json --quiet > split.json
   $ python3 -c 'import json; a, b, c = (json.load(open(f)) for f in ("one.json", "two.json", "split.json")); print(abs(a["loss"] - b["loss"]) < 1e-4, abs(a["loss"] - c["loss"]) < 1e-4, b["ddp"]["rows"], sum(c["ddp"]["rows"]))'
   True True [2, 2] 4
+
+Each rank says on which node it lives and how much of its memory is there; one that nobody placed says nothing of it.
+
+  $ gpubench train mlp --batch 4 --steps 1 --ranks 2 --json --quiet > placed.json
+  $ gpubench train mlp --batch 4 --steps 1 --ranks 2 --no-pin --json --quiet > free.json
+  $ python3 -c 'import json; a, b = (json.load(open(f))["ddp"] for f in ("placed.json", "free.json")); print(len(a["home_node"]), all(s is None or s > 0.99 for s in a["pages_at_home"]), b["home_node"])'
+  2 True [None, None]
 
 What compression does to the loss is seen beside what it saves.
 
@@ -120,7 +128,7 @@ Each technique can be left out; the loss stays what it was.
 
 Gradients can be checked against differences of the plain definition, on sizes that allow it.
 
-  $ gpubench train gpt --batch 1 --seq 8 --layers 1 --width 16 --heads 2 --steps 1 --lr 0.01 --check-gradients 40 --quiet | grep gradients
+  $ gpubench train gpt --batch 1 --seq 8 --layers 1 --width 16 --heads 2 --steps 1 --lr 0.01 --check-gradients 40 --quiet | grep ^gradients
   gradients  40 elements checked by differences, off by [0-9.e-]+ of the largest at most (re)
   $ gpubench train gpt2 --batch 1 --seq 8 --check-gradients 100 --quiet
   gpubench: --check-gradients: the plain definition of this model would take too long; take smaller sizes or fewer elements

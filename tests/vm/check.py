@@ -573,6 +573,7 @@ def part_topology(image):
         said, known = vm.json("gpuprobe --json")["host"]["virtual"], vm.sh("systemd-detect-virt").out.strip()
         tap.ok("the hypervisor is the one that systemd knows", said.split()[0] == known, (said, known))
         placement(vm)
+        ranks(vm)
 
 
 def placement(vm):
@@ -594,6 +595,33 @@ def placement(vm):
         set(pages) == {"0", "1"} and min(pages.values()) * 3 > max(pages.values()),
         (doc["placement"], pages),
     )
+
+
+def ranks(vm):
+    """Each rank's threads and pages are on its node, and in a cpuset on the node that the set has."""
+    train = "gpubench train mlp --batch 32 --steps 3 --warmup 1 --ranks 2 --json 2>/dev/null"
+    doc = vm.json(train)
+    tap.ok(
+        "two ranks: one per node, its pages and threads there",
+        doc["ddp"]["nodes"] == 2
+        and doc["ddp"]["home_node"] == [0, 1]
+        and min(doc["ddp"]["pages_at_home"]) > 0.99
+        and list(doc["threads_on_node"]) == ["0"],
+        (doc["ddp"], doc["threads_on_node"]),
+    )
+    for how in (
+        "taskset -c 2-3 ",
+        "systemd-run -q --wait --pipe -p AllowedCPUs=2-3 -p AllowedMemoryNodes=1 ",
+    ):
+        doc = vm.json(f"{how}{train}")
+        tap.ok(
+            f"ranks that may use node 1 only ({how.split()[0]}): all of both is there",
+            doc["ddp"]["home_node"] == [1, 1]
+            and doc["ddp"]["pages_at_home"] == [1, 1]
+            and list(doc["threads_on_node"]) == ["1"]
+            and all(list(on) == ["1"] for on in doc["pages_by_kind"].values() if on),
+            (doc["ddp"], doc["threads_on_node"], doc["pages_by_kind"]),
+        )
 
 
 PARTS = {
