@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the runtime is from this host's limit, and what is left when another process takes a core.
 
-Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts stolen,limit] [--results DIR]
+Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts stolen,limit] [--results DIR] [--resume]
 Samples go to DIR/runtime.json; DIR/cpu.md is made from that and from bench_torch.py's cpu.json. Parts that are not run keep
-their older figures. Wants a quiet host.
+their older figures. What has been measured is written after every model; --resume leaves out what this very program measured on
+this host today with as many rounds. Wants a quiet host: about two minutes for each part on two cores.
 """
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import statistics
@@ -24,6 +26,7 @@ MODELS = {
     "resnet20": ["resnet20", "--batch", "64", "--steps", "20", "--warmup", "3"],
     "mlp": ["mlp", "--batch", "256", "--steps", "60", "--warmup", "10"],
 }
+STOLEN = {"mlp": [], "gpt2-6x384": ["--steps", "3", "--warmup", "1"]}  # without the core a step may take many times as long
 
 
 def launch(gpubench, model, options, env=None):
@@ -52,29 +55,25 @@ class Taken:
         self.process.wait()
 
 
-def stolen(a, threads):
+def stolen(a, threads, model):
     """Undisturbed and beside one busy process, with bounded spinning and with libgomp's own (active waiting)."""
     cpu = max(os.sched_getaffinity(0))
-    result = {}
-    for model in ("mlp", "gpt2-6x384"):
-        arms = {name: (model, ["--threads", str(threads)], env) for name, env in
-                (("as gpubench sets it", {}), ("as libgomp starts", {"GOMP_SPINCOUNT": "300000"}))}
-        runs = {f"{k}, {w}": [] for k in arms for w in ("undisturbed", "one core taken")}
-        for _ in range(a.rounds):
-            for k, arm in arms.items():
-                runs[f"{k}, undisturbed"].append(launch(a.gpubench, *arm))
-                with Taken(cpu):
-                    runs[f"{k}, one core taken"].append(launch(a.gpubench, *arm))
-                print(f"{model} {k}: {runs[f'{k}, undisturbed'][-1]['items_per_s']:.1f}, with a core taken "
-                      f"{runs[f'{k}, one core taken'][-1]['items_per_s']:.1f}", flush=True)
-        result[model] = runs
-    return result
+    arms = {name: (model, ["--threads", str(threads), *STOLEN[model]], env) for name, env in
+            (("as gpubench sets it", {}), ("as libgomp starts", {"GOMP_SPINCOUNT": "300000"}))}
+    runs = {f"{k}, {w}": [] for k in arms for w in ("undisturbed", "one core taken")}
+    for _ in range(a.rounds):
+        for k, arm in arms.items():
+            runs[f"{k}, undisturbed"].append(launch(a.gpubench, *arm))
+            with Taken(cpu):
+                runs[f"{k}, one core taken"].append(launch(a.gpubench, *arm))
+            print(f"{model} {k}: {runs[f'{k}, undisturbed'][-1]['items_per_s']:.1f}, with a core taken "
+                  f"{runs[f'{k}, one core taken'][-1]['items_per_s']:.1f}", flush=True)
+    return runs
 
 
-def limit(a, threads):
+def limit(a, threads, model):
     """The least time that a step's flops and its optimizer's bytes need, over the time it took; f32."""
-    return {model: [launch(a.gpubench, model, ["--threads", str(threads), "--profile"]) for _ in range(a.rounds)]
-            for model in MODELS}
+    return [launch(a.gpubench, model, ["--threads", str(threads), "--profile"]) for _ in range(a.rounds)]
 
 
 def median(runs, key):
@@ -133,29 +132,46 @@ def render(results):
         f.write("\n".join(text) + "\n")
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("gpubench")
-    p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--parts", default="limit,stolen")
-    p.add_argument("--results", default="bench/results")
-    a = p.parse_args()
-    parts = {"limit": limit, "stolen": stolen}
-    for given, known in ((a.parts, parts), (a.models, MODELS)):
-        unknown = set(given.split(",")) - set(known)
-        if unknown:
-            sys.exit(f"no {', '.join(sorted(unknown))}: there are {', '.join(known)}")
-    os.makedirs(a.results, exist_ok=True)
-    data = load(a.results, "runtime.json")
-    threads = len(os.sched_getaffinity(0))
-    data.update(date=datetime.date.today().isoformat(), rounds=a.rounds, load_before=os.getloadavg()[0],
-                host=f"{bench_torch.cpu_name()}, {threads} CPUs, Linux {os.uname().release}")
-    for part in a.parts.split(","):
-        data[part] = parts[part](a, threads)
+PARTS = {"limit": (limit, MODELS), "stolen": (stolen, STOLEN)}
+
+
+def measure(a, data, part, stamp, threads):
+    """Each model of a part, written as soon as it is there; data["done"] says with what it was measured."""
+    run, models = PARTS[part]
+    for model in models:
+        if a.resume and data["done"].get(f"{part} {model}") == stamp:
+            print(f"{part} {model}: measured before")
+            continue
+        data.setdefault(part, {})[model] = run(a, threads, model)
+        data["done"][f"{part} {model}"] = stamp
         with open(os.path.join(a.results, "runtime.json"), "w", encoding="utf-8") as f:
             json.dump(data, f, indent=1)
             f.write("\n")
         render(a.results)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("gpubench")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--parts", default=",".join(PARTS))
+    p.add_argument("--results", default="bench/results")
+    p.add_argument("--resume", action="store_true", help="only what is missing")
+    a = p.parse_args()
+    unknown = set(a.parts.split(",")) - set(PARTS)
+    if unknown:
+        sys.exit(f"no {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
+    os.makedirs(a.results, exist_ok=True)
+    data = load(a.results, "runtime.json")
+    data.setdefault("done", {})
+    threads = len(os.sched_getaffinity(0))
+    data.update(date=datetime.date.today().isoformat(), rounds=a.rounds, load_before=os.getloadavg()[0],
+                host=f"{bench_torch.cpu_name()}, {threads} CPUs, Linux {os.uname().release}")
+    with open(a.gpubench, "rb") as f:
+        program = hashlib.sha256(f.read()).hexdigest()[:16]
+    stamp = f"{data['date']}, {data['host']}, {a.rounds} rounds, {program}"
+    for part in a.parts.split(","):
+        measure(a, data, part, stamp, threads)
     return 0
 
 
