@@ -159,6 +159,7 @@ int main(void)
 	suite_add_tcase(s, tune_run_case());
 	suite_add_tcase(s, tune_device_case());
 	suite_add_tcase(s, tune_invariant_case());
+	suite_add_tcase(s, tune_provision_case());
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -33,4 +33,5 @@ TCase *tune_fault_case(void);
 TCase *tune_run_case(void);
 TCase *tune_device_case(void);
 TCase *tune_invariant_case(void);
+TCase *tune_provision_case(void);
 #endif

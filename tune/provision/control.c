@@ -15,8 +15,10 @@ static int give(struct gt_buf *b, bool last, tn_paragraph_fn *fn, void *arg)
 	int r = 0;
 
 	while (p && *p && r >= 0) {
-		char *end = strstr(p, "\n\n");
+		char *end;
 
+		p += strspn(p, "\n"); /* more than one empty line */
+		end = strstr(p, "\n\n");
 		if (!end && !last)
 			break;
 		if (end)
@@ -37,8 +39,10 @@ int tn_deb_paragraphs_text(char *text, tn_paragraph_fn *fn, void *arg)
 	int r = 0;
 
 	for (char *p = text; p && *p && r >= 0;) {
-		char *end = strstr(p, "\n\n");
+		char *end;
 
+		p += strspn(p, "\n");
+		end = strstr(p, "\n\n");
 		if (end)
 			*end = '\0';
 		if (*p)

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Provisioning: versions in dpkg's order, what apt prints, and what must stay because others use it. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "lib/spawn.h"
+#include "tests/unit/check_tune.h"
+#include "tune/provision/remove.h"
+
+static int sign(int x)
+{
+	return (x > 0) - (x < 0);
+}
+
+/* In rising order, by dpkg --compare-versions; each is compared with each. */
+static const char *const rising[] = {
+	"0~~", "0~", "0", "0.0~rc1-1", "0.9", "1.0~rc1-1", "1.0~rc1-1+b1", "1.0-1~bpo12+1", "1.0-1", "1.0-1+b1", "1.0-1+deb12u1",
+	"1.0-1.1", "1.0-2", "1.0-10", "1.0+dfsg-1", "1.0.1-1", "1.9-1", "1.10-1", "535.216.03-2~bpo12+1", "535.261.03-1",
+	"535.309.01-0+deb12u1", "550.163.01-2", "1:0.1", "1:14.0-55.7~deb12u1", "1:19.0-63", "2:0~",
+};
+
+START_TEST(versions_are_in_dpkgs_order)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(rising); i++)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(rising); k++)
+			ck_assert_msg(sign(tn_deb_version_cmp(rising[i], rising[k])) == sign((int)i - (int)k), "%s and %s",
+				      rising[i], rising[k]);
+	ck_assert_int_eq(tn_deb_version_cmp("1.0-0", "1.0"), 0);
+	ck_assert_int_eq(tn_deb_version_cmp("0:1.00", "1.0"), 0);
+}
+END_TEST
+
+/* The table above, asked of dpkg itself where it is there. */
+START_TEST(dpkg_agrees)
+{
+	if (access("/usr/bin/dpkg", X_OK))
+		return;
+	for (size_t i = 1; i < GT_ARRAY_SIZE(rising); i++) {
+		char *argv[] = {"/usr/bin/dpkg", "--compare-versions", (char *)rising[i - 1], "lt", (char *)rising[i], NULL};
+		struct gt_spawn s = {.argv = argv};
+
+		ck_assert_int_eq(gt_spawn(&s, NULL), 0);
+		ck_assert_msg(s.status == 0, "%s is not before %s", rising[i - 1], rising[i]);
+		gt_spawn_clear(&s);
+	}
+}
+END_TEST
+
+START_TEST(what_apt_simulates_is_read_whole)
+{
+	char text[] = "Reading package lists...\n"
+		      "Inst libc6 [2.36-9] (2.36-10 Debian:12.1/stable, Debian-Security:12/stable-security [amd64]) []\n"
+		      "Inst numactl (2.0.16-1 Debian:12.1/stable [amd64])\n"
+		      "Inst a=b (1 Debian [all])\nInst cut [1\nInst (2)\n"
+		      "Remv perl [5.36.0-7] [a:amd64 ]\nPurg bash:amd64 [1]\nConf numactl (2.0.16-1 Debian:12.1/stable [amd64])\n";
+	struct tn_apt_result r;
+
+	tn_apt_parse(text, &r);
+	ck_assert_uint_eq(r.n_move, 2);
+	ck_assert_str_eq(r.move[0].name, "libc6");
+	ck_assert_str_eq(r.move[0].old, "2.36-9");
+	ck_assert_str_eq(r.move[0].version, "2.36-10");
+	ck_assert_str_eq(r.move[0].arch, "amd64");
+	ck_assert_str_eq(r.move[1].name, "numactl");
+	ck_assert_ptr_null(r.move[1].old);
+	ck_assert_uint_eq(r.removals.n, 2);
+	ck_assert_str_eq(r.removals.v[0], "perl");
+	ck_assert_str_eq(r.removals.v[1], "bash");
+	tn_apt_result_clear(&r);
+}
+END_TEST
+
+/* ---- what stays -------------------------------------------------------------------------------------------------------- */
+
+#define PACKAGE(name, more) "Package: " name "\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n" more "\n\n"
+static const char *const kept[][4] = {
+	/* packages of others, ours (each in the record), the one asked for, its reason; NULL: it may go */
+	{PACKAGE("app", "Depends: libx (>= 1), libc"), PACKAGE("libx", ""), "libx", "app depends on it"},
+	{PACKAGE("app", "Pre-Depends: libx:any"), PACKAGE("libx", ""), "libx", "app depends on it"},
+	{PACKAGE("app", "Depends: liby | libx"), PACKAGE("libx", ""), "libx", "app depends on it"},
+	{PACKAGE("app", "Depends: liby | libx") PACKAGE("liby", ""), PACKAGE("libx", ""), "libx", NULL},
+	{PACKAGE("app", "Depends: blas"), PACKAGE("libx", "Provides: lapack, blas (= 3)"), "libx", "app depends on it"},
+	{PACKAGE("app", "Depends: blas") PACKAGE("liby", "Provides: blas"), PACKAGE("libx", "Provides: blas"), "libx", NULL},
+	{PACKAGE("app", "Recommends: libx\nSuggests: libx"), PACKAGE("libx", ""), "libx", NULL},
+	{PACKAGE("app", "Depends: libxx"), PACKAGE("libx", ""), "libx", NULL},
+	{PACKAGE("app", "Depends: libx"), PACKAGE("libx", "Depends: libdeep") PACKAGE("libdeep", ""), "libdeep",
+	 "libx depends on it"},
+	{"", PACKAGE("libx", "Depends: libdeep") PACKAGE("libdeep", ""), "libdeep", NULL},
+	{"", "Package: libx\nStatus: hold ok installed\nArchitecture: amd64\nVersion: 1\n\n", "libx",
+	 "someone has put it on hold since"},
+};
+
+static struct box b;
+
+static int add_name(void *arg, char *paragraph)
+{
+	gt_autofree char *name = tn_deb_field(paragraph, "Package");
+
+	tn_record_add(arg, name, "1")->requested = true;
+	return 0;
+}
+
+START_TEST(what_others_use_stays)
+{
+	gt_autofree char *status = gt_xasprintf("%s%s", kept[_i][0], kept[_i][1]), *ours = gt_xstrdup(kept[_i][1]);
+	struct tn_record record = {.state = TN_RECORD_DONE};
+	struct tn_dpkg dpkg;
+	char **reason;
+
+	box_open(&b, "cpu-server");
+	box_put(&b, "/var/lib/dpkg/status", status);
+	tn_dpkg_load(b.fs, NULL, &dpkg);
+	tn_deb_paragraphs_text(ours, add_name, &record);
+	reason = tn_remove_reasons(b.fs, &dpkg, &record);
+	for (size_t i = 0; i < record.n; i++) {
+		if (!strcmp(record.package[i].name, kept[_i][2]))
+			ck_assert_msg(gt_streq(reason[i], kept[_i][3]), "%s: %s", kept[_i][2], reason[i] ? reason[i] : "goes");
+		free(reason[i]);
+	}
+	free(reason);
+	tn_record_clear(&record);
+	tn_dpkg_clear(&dpkg);
+	box_close(&b);
+}
+END_TEST
+
+/* What was interrupted was asked for by nobody: only what others depend on stays. */
+START_TEST(an_open_record_asks_for_no_marks)
+{
+	struct tn_record record = {.state = TN_RECORD_OPEN};
+	struct tn_dpkg dpkg;
+	char **reason;
+
+	box_open(&b, "cpu-server");
+	box_put(&b, "/var/lib/dpkg/status", PACKAGE("libx", ""));
+	tn_dpkg_load(b.fs, NULL, &dpkg);
+	tn_record_add(&record, "libx", "1");
+	reason = tn_remove_reasons(b.fs, &dpkg, &record);
+	ck_assert_ptr_null(reason[0]);
+	free(reason);
+	record.state = TN_RECORD_DONE;
+	reason = tn_remove_reasons(b.fs, &dpkg, &record);
+	ck_assert_ptr_nonnull(reason[0]);
+	free(reason[0]);
+	free(reason);
+	tn_record_clear(&record);
+	tn_dpkg_clear(&dpkg);
+	box_close(&b);
+}
+END_TEST
+
+START_TEST(the_record_comes_back_and_goes_when_it_is_empty)
+{
+	struct tn_record record = {.state = TN_RECORD_OPEN}, again;
+	struct gt_err err = {0};
+	struct tn_recorded *p;
+
+	box_open(&b, "cpu-server");
+	ck_assert_int_eq(gt_fs_mkdirs(b.fs, "/var/lib/gputune", 0755), 0);
+	p = tn_record_add(&record, "libx", "1:2-3");
+	p->held = p->had_config = true;
+	ck_assert_int_eq(tn_record_save(b.fs, &record, &err), 0);
+	ck_assert_int_eq(tn_record_load(b.fs, &again, &err), 0);
+	ck_assert(again.state == TN_RECORD_OPEN && again.n == 1 && again.package[0].held && again.package[0].had_config);
+	ck_assert_str_eq(again.package[0].version, "1:2-3");
+	tn_record_clear(&again);
+	tn_record_clear(&record);
+	ck_assert_int_eq(tn_record_save(b.fs, &record, &err), 0);
+	ck_assert(!gt_fs_exists(b.fs, "/var/lib/gputune/provision"));
+	box_close(&b);
+}
+END_TEST
+
+TCase *tune_provision_case(void)
+{
+	TCase *tc = tcase_create("provision");
+
+	tcase_add_test(tc, versions_are_in_dpkgs_order);
+	tcase_add_test(tc, dpkg_agrees);
+	tcase_add_test(tc, what_apt_simulates_is_read_whole);
+	tcase_add_loop_test(tc, what_others_use_stays, 0, GT_ARRAY_SIZE(kept));
+	tcase_add_test(tc, an_open_record_asks_for_no_marks);
+	tcase_add_test(tc, the_record_comes_back_and_goes_when_it_is_empty);
+	return tc;
+}
