@@ -574,6 +574,7 @@ def part_topology(image):
         tap.ok("the hypervisor is the one that systemd knows", said.split()[0] == known, (said, known))
         placement(vm)
         ranks(vm)
+        launched(vm)
 
 
 def placement(vm):
@@ -621,6 +622,52 @@ def ranks(vm):
             and list(doc["threads_on_node"]) == ["1"]
             and all(list(on) == ["1"] for on in doc["pages_by_kind"].values() if on),
             (doc["ddp"], doc["threads_on_node"], doc["pages_by_kind"]),
+        )
+
+
+# What a rank is, from the inside: the CPUs that it may use, and the node of each page of 64 MiB that it has touched.
+RANK = """
+import mmap, os
+block = mmap.mmap(-1, 64 << 20)
+block.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, len(block), 4096):
+    block[at] = 1
+pages = {}
+for line in open("/proc/self/numa_maps"):
+    words = line.split()
+    if "anon=16384" in words:
+        for w in words:
+            if w[0] == "N" and "=" in w:
+                pages[w[1:w.index("=")]] = int(w.split("=")[1])
+print("rank", os.environ["LOCAL_RANK"], sorted(os.sched_getaffinity(0)), pages, flush=True)
+"""
+
+
+def launched(vm):
+    """gputune run --ranks: each rank's CPUs and pages lie at one node, and no two ranks share a CPU."""
+    vm.ok(f"cat >/tmp/rank.py <<'EOF'\n{RANK}\nEOF")
+    node = {0: [0, 1], 1: [2, 3]}
+    for prefix, count, where in (
+        ("", 2, {0: ([0, 1], 0), 1: ([2, 3], 1)}),
+        ("", 4, {k: ([k], k // 2) for k in range(4)}),
+        ("taskset -c 2,3 ", 2, {0: ([2], 1), 1: ([3], 1)}),
+        ("systemd-run -q --pipe --wait -p AllowedCPUs=2-3 ", 2, {0: ([2], 1), 1: ([3], 1)}),
+    ):
+        done = vm.sh(f"{prefix}/usr/sbin/gputune run --ranks {count} -- python3 /tmp/rank.py")
+        seen = {}
+        for rank, cpus, pages in re.findall(r"^rank (\d+) (\[.*?\]) (\{.*?\})$", done.out, re.M):
+            seen[int(rank)] = (json.loads(cpus), json.loads(pages.replace("'", '"')))
+        right = set(seen) == set(where) and all(
+            seen[r][0] == cpus
+            and set(cpus) <= set(node[n])
+            and seen[r][1].get(str(n), 0) > 0.99 * sum(seen[r][1].values()) > 0
+            for r, (cpus, n) in where.items()
+        )
+        tap.ok(
+            f"{count} ranks{prefix and ', on node 1 only (' + prefix.split()[0] + '),'} have CPUs of their own and their pages "
+            "beside them",
+            right,
+            (seen, done.out),
         )
 
 
