@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include "probe/host/ldcache.h"
+#include "probe/loader/loader.h"
 #include "tune/loader.h"
 #include "tune/program.h"
-
-#define CACHE "/etc/ld.so.cache"
 
 const char *tn_multiarch(const struct pr_host *h)
 {
@@ -19,68 +17,12 @@ const char *tn_multiarch(const struct pr_host *h)
 	return "x86_64-linux-gnu";
 }
 
-static char *in_dir(const struct tn_ctx *c, const char *dir, const char *soname)
-{
-	gt_autofree char *path = gt_xasprintf("%s/%s", dir, soname);
-	char *real = NULL;
-	struct stat st;
-
-	if (gt_fs_stat(c->fs, path, &st) < 0 || !S_ISREG(st.st_mode) || gt_fs_realpath(c->fs, path, &real) < 0)
-		return NULL;
-	return real;
-}
-
-static char *in_user_path(const struct tn_ctx *c, const char *soname)
-{
-	gt_autofree char *list = gt_xstrdup(tn_run_user(c, "LD_LIBRARY_PATH") ? tn_run_user(c, "LD_LIBRARY_PATH") : "");
-	char *found = NULL, *rest = list, *dir;
-
-	while (!found && (dir = strsep(&rest, ":;")))
-		if (*dir == '/')
-			found = in_dir(c, dir, soname);
-	return found;
-}
-
-struct want {
-	const char *soname;
-	char *path;
-};
-
-static void take(void *arg, const char *soname, const char *path)
-{
-	struct want *w = arg;
-
-	if (!w->path && !strcmp(soname, w->soname) && *path == '/')
-		w->path = gt_xstrdup(path);
-}
-
-static char *in_cache(const struct tn_ctx *c, const char *soname)
-{
-	struct want w = {.soname = soname};
-	gt_autofree char *data = NULL;
-	char *real = NULL;
-	size_t len = 0;
-
-	if (gt_fs_read(c->fs, CACHE, &data, &len) < 0)
-		return NULL;
-	pr_ldcache_parse(data, len, take, &w);
-	if (w.path && gt_fs_realpath(c->fs, w.path, &real) < 0)
-		real = NULL; /* the cache is older than the disk */
-	free(w.path);
-	return real;
-}
-
 char *tn_loader_find(const struct tn_ctx *c, const char *soname)
 {
-	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", tn_multiarch(c->host));
-	const char *const dirs[] = {own, "/usr/lib64", "/usr/lib"};
-	char *found = in_user_path(c, soname);
+	const struct pr_load_opts opts = {.library_path = tn_run_user(c, "LD_LIBRARY_PATH"), .cpu_flags = c->host->cpu.flags};
+	gt_auto(pr_elves) *elves = pr_elves_new(c->fs);
 
-	if (!found)
-		found = in_cache(c, soname);
-	for (size_t i = 0; !found && i < GT_ARRAY_SIZE(dirs); i++)
-		found = in_dir(c, dirs[i], soname);
-	return found;
+	return pr_load_find(c->fs, elves, soname, &opts);
 }
 
 /* PREFIX/lib/python3.N/site-packages/torch/lib/libtorch_cpu.so */

@@ -4,8 +4,8 @@
 /* What a program that is to be started would load, without starting it. */
 #include "tune/knob.h"
 
-/* The file behind soname as ld.so finds it for a program without RPATH: LD_LIBRARY_PATH of c's environment, the
- * loader's cache, its own directories. All links resolved; NULL if it finds none. The caller frees it. */
+/* The file behind soname as ld.so finds it for a program without RPATH, started with c's environment (pr_load_find). All links
+ * resolved; NULL if it finds none. The caller frees it. */
 char *tn_loader_find(const struct tn_ctx *c, const char *soname);
 /* Debian's directory for libraries of this processor: "x86_64-linux-gnu". */
 const char *tn_multiarch(const struct pr_host *h);

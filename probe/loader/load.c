@@ -177,6 +177,28 @@ int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, cons
 	return 0;
 }
 
+char *pr_load_find(struct gt_fsroot *fs, struct pr_elves *elves, const char *soname, const struct pr_load_opts *opts)
+{
+	struct pr_loader l = {.fs = fs, .elves = elves};
+	struct pr_hit *hit;
+	char *real = NULL;
+	size_t n;
+
+	split(opts->library_path, ":;", &l.library_path);
+	pr_search_prepare(&l, opts->cpu_flags);
+	hit = pr_search(&l, soname, -1, false, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!i)
+			real = gt_xstrdup(hit[i].real);
+		pr_hit_clear(&hit[i]);
+	}
+	free(hit);
+	gt_strv_clear(&l.library_path);
+	gt_strv_clear(&l.hwcaps);
+	gt_strv_clear(&l.system_dirs);
+	return real;
+}
+
 int pr_load_more(struct pr_loader *l, const char *name, int by)
 {
 	size_t before = l->n;

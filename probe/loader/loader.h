@@ -85,6 +85,9 @@ int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, cons
 /* As if object `by` called dlopen(name). Returns the index of the object, or -ENOENT; its own needs are loaded as well.
  */
 int pr_load_more(struct pr_loader *l, const char *name, int by);
+/* The file that a program without RPATH and RUNPATH gets for a library, all links resolved, also where that file is broken and
+ * the program would end; NULL if there is none. The caller frees it. */
+char *pr_load_find(struct gt_fsroot *fs, struct pr_elves *elves, const char *soname, const struct pr_load_opts *opts);
 void pr_loader_free(struct pr_loader *l);
 GT_DEFINE_AUTO(pr_loader, pr_loader_free);
 /* The loaded object whose name, SONAME or alias is name, -1 if none. */

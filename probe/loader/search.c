@@ -111,7 +111,7 @@ char *pr_expand(const struct pr_loader *l, const char *text, int owner)
 				value = origin;
 			else if ((n = token(p + 1, "LIB")))
 				value = lib;
-			else if ((n = token(p + 1, "PLATFORM")))
+			else if (l->n && (n = token(p + 1, "PLATFORM")))
 				value = l->obj[0].elf->machine == 62 ? "x86_64" : "aarch64";
 			else
 				return NULL;
