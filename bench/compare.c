@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/cmds.h"
+#include "bench/export.h"
+#include "bench/prove.h"
 #include "bench/report.h"
 #include "bench/result.h"
+#include "lib/file.h"
 
 static struct {
 	struct bn_outputs out;
@@ -248,11 +251,52 @@ static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 	return analyse_and_publish(cli, doc, "comparison");
 }
 
-static int cmd_report(struct gt_cli *cli, int argc, char **argv)
+static int write_buf(const char *path, const struct gt_buf *text, struct gt_err *err)
 {
-	gt_auto_json *doc = NULL;
+	return path ? gt_file_write(path, text->s, text->len, 0644, err) : 0;
+}
+
+/* A receipt, or a whole session of prove that holds one. */
+static int report_receipt(struct gt_cli *cli, const json_t *receipt)
+{
+	gt_auto_buf html = { 0 }, metrics = { 0 };
 	int r;
 
+	if (opt.out.markdown || opt.out.trace)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "a receipt has no Markdown and no trace: --html, --openmetrics or -o");
+	bn_prove_html(receipt, &html);
+	bn_openmetrics(receipt, &metrics);
+	r = write_buf(opt.out.html, &html, &cli->err);
+	if (r == 0)
+		r = write_buf(opt.out.openmetrics, &metrics, &cli->err);
+	if (r == 0 && opt.out.json) {
+		gt_autofree char *text = gt_json_text(receipt);
+
+		r = gt_file_write(opt.out.json, text, strlen(text), 0644, &cli->err);
+	}
+	if (r < 0 || bn_outputs_take_stdout(&opt.out))
+		return r;
+	if (cli->json)
+		gt_json_print(stdout, receipt);
+	else
+		bn_prove_text(receipt, stdout, cli->color);
+	return 0;
+}
+
+static int cmd_report(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL, *any = NULL;
+	const char *schema;
+	int r;
+
+	r = bn_doc_load(argv[0], &any, &cli->err);
+	if (r < 0)
+		return r;
+	schema = gt_json_get_str(any, "schema", "");
+	if (gt_streq(schema, BN_RECEIPT_SCHEMA))
+		return report_receipt(cli, any);
+	if (gt_streq(schema, BN_PROVE_SCHEMA) && json_is_object(json_object_get(any, "receipt")))
+		return report_receipt(cli, json_object_get(any, "receipt"));
 	r = load(argv[0], &doc, &cli->err);
 	if (r < 0)
 		return r;
@@ -265,7 +309,10 @@ static const char *const arm_names[] = { "A", "B", NULL };
 #define OUTPUT_OPTS                                                                                                    \
 	{ 'o', "output", "FILE", "the analysed result as JSON", GT_OPT_STR, &opt.out.json, NULL },                     \
 	{ 0, "html", "FILE", "one page with plots", GT_OPT_STR, &opt.out.html, NULL },                                 \
-	{ 0, "markdown", "FILE", "Markdown, for a ticket", GT_OPT_STR, &opt.out.markdown, NULL }
+	{ 0, "markdown", "FILE", "Markdown, for a ticket", GT_OPT_STR, &opt.out.markdown, NULL },                    \
+	{0, "openmetrics", "FILE", "levels, effects and verdicts for Prometheus' textfile collector", GT_OPT_STR,      \
+	 &opt.out.openmetrics, NULL},                                                                                   \
+	{0, "trace", "FILE", "the session as a trace for Chrome or Perfetto", GT_OPT_STR, &opt.out.trace, NULL}
 
 static const struct gt_opt compare_opts[] = {
 	{0, "changed", "KEY", "this setting, or family such as vm., was changed on purpose", GT_OPT_LIST, &opt.changed,
@@ -306,8 +353,9 @@ static const struct gt_opt report_opts[] = {
 const struct gt_cmd bn_cmd_report = {
 	.name	  = "report",
 	.args	  = "FILE",
-	.summary  = "a saved result as a table, a page, Markdown or JSON",
-	.help	  = "Everything is computed again from the raw samples in the file.",
+	.summary  = "a saved result, or a receipt of prove, as a table, a page or for other programs",
+	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove wrote, "
+		    "becomes a page with --html: the verdict, every change with its interval, its mechanism and how to take it back.",
 	.opts	  = report_opts,
 	.min_args = 1,
 	.max_args = 1,

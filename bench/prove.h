@@ -44,6 +44,7 @@ struct bn_prove {
 /* All phases; those that doc already holds are not measured again. Returns an exit status, or a negative errno. */
 int bn_prove_run(struct bn_prove *p);
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile);
+void bn_prove_html(const json_t *receipt, struct gt_buf *out);
 void bn_prove_text(const json_t *receipt, FILE *out, bool color);
 void bn_prove_clear(struct bn_prove *p);
 /* Take up the session that doc (of file path) holds; out: where it goes on, NULL: path. */

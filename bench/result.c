@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include "config.h"
+#include "bench/export.h"
 #include "bench/report.h"
 #include "bench/result.h"
 #include "lib/file.h"
@@ -123,6 +124,8 @@ void bn_outputs_expand(struct bn_outputs *out)
 	out->json = expanded(out->json);
 	out->html = expanded(out->html);
 	out->markdown = expanded(out->markdown);
+	out->openmetrics = expanded(out->openmetrics);
+	out->trace = expanded(out->trace);
 }
 
 static int write_text(const char *path, struct gt_buf *text, struct gt_err *err)
@@ -130,9 +133,35 @@ static int write_text(const char *path, struct gt_buf *text, struct gt_err *err)
 	return gt_file_write(path, text->s, text->len, 0644, err);
 }
 
+static int write_openmetrics(const char *path, const json_t *doc, struct gt_err *err)
+{
+	gt_auto_buf text = { 0 };
+
+	bn_openmetrics(doc, &text);
+	return write_text(path, &text, err);
+}
+
+static int write_trace(const char *path, const json_t *doc, struct gt_err *err)
+{
+	gt_auto_json *trace = bn_chrome_trace(doc);
+	gt_autofree char *text = gt_json_text(trace);
+
+	return gt_file_write(path, text, strlen(text), 0644, err);
+}
+
+bool bn_outputs_take_stdout(const struct bn_outputs *out)
+{
+	const char *const paths[] = { out->json, out->html, out->markdown, out->openmetrics, out->trace };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(paths); i++)
+		if (gt_streq(paths[i], "-"))
+			return true;
+	return false;
+}
+
 int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_outputs *out)
 {
-	bool taken = gt_streq(out->json, "-") || gt_streq(out->html, "-") || gt_streq(out->markdown, "-");
+	bool taken = bn_outputs_take_stdout(out);
 	gt_auto_buf html = { 0 }, markdown = { 0 };
 	int r = 0;
 
@@ -149,6 +178,10 @@ int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_out
 		bn_report_markdown(doc, &markdown);
 		r = write_text(out->markdown, &markdown, &cli->err);
 	}
+	if (r == 0 && out->openmetrics)
+		r = write_openmetrics(out->openmetrics, doc, &cli->err);
+	if (r == 0 && out->trace)
+		r = write_trace(out->trace, doc, &cli->err);
 	if (r < 0 || taken)
 		return r;
 	if (cli->json)

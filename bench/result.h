@@ -16,11 +16,12 @@ void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out
 int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err);
 
 struct bn_outputs {
-	const char *json, *html, *markdown; /* paths, "-" is stdout; NULL: not asked for */
+	const char *json, *html, *markdown, *openmetrics, *trace; /* paths, "-" is stdout; NULL: not asked for */
 };
 /* In every path %h becomes this host's name and %r the rank that srun or mpirun gave this process (0 without), so that each
  * process of a cluster writes its own file. The new paths live as long as the program. */
 void bn_outputs_expand(struct bn_outputs *out);
+bool bn_outputs_take_stdout(const struct bn_outputs *out); /* one of them is "-" */
 /* Write the files and, unless stdout is taken by one of them, the table (or with --json the document). */
 int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_outputs *out);
 #endif

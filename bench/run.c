@@ -137,7 +137,10 @@ static int cmd_ab(struct gt_cli *cli, int argc, char **argv)
 	{'o', "output", "FILE", "the result with every raw sample, as JSON; written after every launch", GT_OPT_STR,   \
 	 &req.out.json, NULL},                                                                                         \
 	{0, "html", "FILE", "the result as one page with plots", GT_OPT_STR, &req.out.html, NULL},                     \
-	{0, "markdown", "FILE", "the result as Markdown", GT_OPT_STR, &req.out.markdown, NULL}
+	{0, "markdown", "FILE", "the result as Markdown", GT_OPT_STR, &req.out.markdown, NULL},                    \
+	{0, "openmetrics", "FILE", "levels, effects and verdicts for Prometheus' textfile collector", GT_OPT_STR,      \
+	 &req.out.openmetrics, NULL},                                                                                   \
+	{0, "trace", "FILE", "the session as a trace for Chrome or Perfetto", GT_OPT_STR, &req.out.trace, NULL}
 
 static const char *const better[] = { "lower", "higher", NULL };
 

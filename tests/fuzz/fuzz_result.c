@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "bench/analyze.h"
+#include "bench/export.h"
 #include "bench/report.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -11,7 +12,8 @@ const unsigned fuzz_rounds = 2000;
 
 static void renderings(const json_t *doc)
 {
-	gt_auto_buf html = { 0 }, markdown = { 0 };
+	gt_auto_buf html = { 0 }, markdown = { 0 }, metrics = { 0 };
+	gt_auto_json *trace = bn_chrome_trace(doc);
 	gt_autofree char *text = NULL, *json = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -21,8 +23,10 @@ static void renderings(const json_t *doc)
 	fclose(out);
 	bn_report_markdown(doc, &markdown);
 	bn_report_html(doc, &html);
+	bn_openmetrics(doc, &metrics);
 	json = gt_json_text(doc);
-	FUZZ_ASSERT(text && json && html.len && markdown.len);
+	FUZZ_ASSERT(text && json && html.len && markdown.len && trace);
+	FUZZ_ASSERT(gt_ends_with(metrics.s, "\n# EOF\n"));
 	FUZZ_ASSERT(!strcasestr(html.s, "<img") && !strcasestr(html.s, "<iframe"));
 }
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A receipt as a page: the verdict, every change with its interval, why it works, and how to take it back. */
+#include <math.h>
+#include <string.h>
+#include "bench/html.h"
+#include "bench/plots.h"
+#include "bench/prove.h"
+#include "bench/report.h"
+
+static void headline(const json_t *receipt, struct gt_buf *word, struct gt_buf *rest, const char **cls)
+{
+	json_t *knobs = json_object_get(receipt, "knobs"), *k;
+	const json_t *confirm = json_object_get(receipt, "confirm");
+	size_t i, kept = 0;
+
+	json_array_foreach(knobs, i, k) kept += gt_json_get_bool(k, "kept", false);
+	*cls = !kept ? "same" : gt_json_get_bool(receipt, "confirmed", false) ? "better" : "inconclusive";
+	gt_buf_puts(word, !kept ? "NOTHING HELPS" : gt_streq(*cls, "better") ? "PROVED" : "NOT CONFIRMED");
+	if (!kept)
+		gt_buf_puts(rest, "No change here helps this workload; leave the host as it is.");
+	else
+		gt_buf_printf(
+			rest, "%zu of %zu changes %s: %s %s on %s, where %s is better.", kept, json_array_size(knobs),
+			gt_streq(*cls, "better") ? "help, confirmed on fresh data"
+						 : "seemed to help, and fresh data did not bear it out",
+			bn_text_change(confirm).s, bn_text_interval(confirm).s,
+			gt_json_get_str(receipt, "metric", "nothing"), gt_json_get_str(receipt, "direction", "lower"));
+}
+
+/* The effects of the changes in the form that the forest plot draws: one comparison each. */
+static json_t *as_comparisons(const json_t *receipt)
+{
+	double margin = gt_json_get_real(json_object_get(receipt, "confirm"), "margin_pct", 1);
+	json_t *list = json_array(), *k;
+	size_t i;
+
+	json_array_foreach(json_object_get(receipt, "knobs"), i, k)
+	{
+		json_t *c = json_object();
+
+		json_object_update(c, json_object_get(k, "effect"));
+		json_object_set_new(c, "metric", gt_json_str(gt_json_get_str(k, "id", "?")));
+		json_object_set_new(c, "role", json_string("explore"));
+		json_object_set_new(c, "unit", json_string(""));
+		json_object_set_new(c, "margin_pct", gt_json_real(margin));
+		json_object_set(c, "direction", json_object_get(receipt, "direction"));
+		json_object_set(c, "verdict", json_object_get(k, "verdict"));
+		json_array_append_new(list, c);
+	}
+	return json_pack("{s:o}", "comparisons", list);
+}
+
+static void cell(struct gt_buf *out, const char *cls, const char *head, const char *text)
+{
+	gt_buf_printf(out, "<td class=\"%s\" data-h=\"%s\"><span>", cls, head);
+	gt_buf_xml(out, text);
+	gt_buf_puts(out, "</span></td>");
+}
+
+static const char *verdict_word(const json_t *k)
+{
+	static const char *const known[] = {"better", "worse", "same", "inconclusive"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
+		if (gt_streq(gt_json_get_str(k, "verdict", NULL), known[i]))
+			return known[i];
+	return "inconclusive";
+}
+
+static void change_row(const json_t *k, struct gt_buf *out)
+{
+	const json_t *e = json_object_get(k, "effect"), *m = json_object_get(k, "mechanism");
+	const char *metric = gt_json_get_str(m, "metric", NULL);
+	gt_autofree char *to = gt_xasprintf("%s \xe2\x86\x92 %s", bn_text_json(json_object_get(k, "from")).s,
+					    bn_text_json(json_object_get(k, "to")).s);
+	gt_autofree char *why =
+		gt_xasprintf("%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
+	gt_autofree char *verdict = gt_xasprintf("v %s", verdict_word(k));
+
+	gt_buf_puts(out, "<tr>");
+	bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, "id", "?"));
+	cell(out, "w", "change", to);
+	cell(out, "r", "effect", bn_text_change(e).s);
+	cell(out, "n", "95 % interval", bn_text_interval(e).s);
+	cell(out, verdict, "verdict", verdict_word(k));
+	cell(out, "", "kept", gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
+	cell(out, "w", "mechanism", why);
+	gt_buf_puts(out, "<td class=\"w\" data-h=\"take it back\"><code>");
+	gt_buf_xml(out, gt_json_get_str(k, "revert", ""));
+	gt_buf_puts(out, "</code></td></tr>\n");
+}
+
+static void changes(const json_t *receipt, struct gt_buf *out)
+{
+	static const char *const heads[] = {"setting", "change", "effect",           "95 % interval",
+					    "verdict", "kept",   "mechanism metric", "take it back"};
+	json_t *k;
+	size_t i;
+
+	gt_buf_puts(out, "<div class=\"scroll\"><table class=\"stack\"><thead><tr>");
+	for (i = 0; i < GT_ARRAY_SIZE(heads); i++)
+		gt_buf_printf(out, "<th scope=\"col\">%s</th>", heads[i]);
+	gt_buf_puts(out, "</tr></thead><tbody>\n");
+	json_array_foreach(json_object_get(receipt, "knobs"), i, k) change_row(k, out);
+	gt_buf_puts(out, "</tbody></table></div>\n");
+	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
+	{
+		gt_buf_puts(out, i ? "" : "<p>Not measured:</p>\n<dl>\n");
+		gt_buf_puts(out, "<dt>");
+		gt_buf_xml(out, gt_json_get_str(k, "id", "?"));
+		gt_buf_puts(out, "</dt><dd>");
+		gt_buf_xml(out, gt_json_get_str(k, "why", ""));
+		gt_buf_puts(out, "</dd>\n");
+	}
+	gt_buf_puts(out, i ? "</dl>\n" : "");
+}
+
+static void facts(const json_t *receipt, struct gt_buf *out)
+{
+	static const char *const keys[] = {"host", "cpu", "kernel", "nvidia_driver", "profile", "created", "seed"};
+
+	gt_buf_puts(out, "<dl>\n");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++) {
+		gt_buf_printf(out, "<dt>%s</dt><dd>", keys[i]);
+		gt_buf_xml(out, bn_text_json(json_object_get(receipt, keys[i])).s);
+		gt_buf_puts(out, "</dd>\n");
+	}
+	gt_buf_puts(out, "</dl>\n");
+}
+
+void bn_prove_html(const json_t *receipt, struct gt_buf *out)
+{
+	gt_auto_json *effects = as_comparisons(receipt);
+	gt_auto_buf word = {0}, rest = {0}, title = {0};
+	const char *cls;
+
+	headline(receipt, &word, &rest, &cls);
+	gt_buf_printf(&title, "gpubench prove: %s", word.s);
+	bn_html_open(out, title.s, rest.s);
+	gt_buf_puts(out, "<header>\n<h1>gpubench prove \xc2\xb7 host ");
+	gt_buf_xml(out, gt_json_get_str(receipt, "host", "unknown"));
+	gt_buf_printf(out, "</h1>\n<div class=\"verdict %s\"><strong>%s</strong><p>", cls, word.s);
+	gt_buf_xml(out, rest.s);
+	gt_buf_puts(out,
+		    "</p></div>\n<nav aria-label=\"Sections\"><ul><li><a href=\"#changes\">Every change</a></li>"
+		    "<li><a href=\"#plot\">Effects</a></li><li><a href=\"#host\">Host</a></li>"
+		    "<li><a href=\"#method\">How to read this</a></li></ul></nav>\n</header>\n<main id=\"main\">\n");
+	bn_html_section(out, "changes", "Every change");
+	changes(receipt, out);
+	gt_buf_puts(out, "</section>\n");
+	bn_html_section(out, "plot", "Effects");
+	gt_buf_puts(out, "<figure>");
+	bn_plot_forest(effects, out);
+	gt_buf_puts(out, "</figure>\n</section>\n");
+	bn_html_section(out, "host", "Host");
+	facts(receipt, out);
+	gt_buf_puts(out, "</section>\n");
+	bn_html_section(out, "method", "How to read this");
+	gt_buf_puts(out, "<p>An effect is what turning the change on does while all others are on, measured in "
+			 "interleaved pairs. A "
+			 "change is kept when it is better and no guard is worse; what was kept is measured again on "
+			 "fresh data, and "
+			 "only that estimate stands above. The mechanism metric is what the change claims to act on: "
+			 "when it did not "
+			 "move, the gain is called unexplained. gputune apply --only-proven takes the receipt on this "
+			 "host, kernel "
+			 "and driver alone.</p>\n</section>\n</main>\n<footer>Made by gpubench. The receipt is "
+			 "embedded in this page "
+			 "as JSON (element <code>gpubench-result</code>).</footer>\n");
+	bn_html_json(out, "gpubench-result", receipt);
+	bn_html_close(out);
+}
