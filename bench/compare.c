@@ -263,7 +263,8 @@ static int report_receipt(struct gt_cli *cli, const json_t *receipt)
 	int r;
 
 	if (opt.out.markdown || opt.out.trace)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "a receipt has no Markdown and no trace: --html, --openmetrics or -o");
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "a receipt has no Markdown and no trace: --html, --openmetrics or -o");
 	bn_prove_html(receipt, &html);
 	bn_openmetrics(receipt, &metrics);
 	r = write_buf(opt.out.html, &html, &cli->err);
@@ -354,8 +355,8 @@ const struct gt_cmd bn_cmd_report = {
 	.name	  = "report",
 	.args	  = "FILE",
 	.summary  = "a saved result, or a receipt of prove, as a table, a page or for other programs",
-	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove wrote, "
-		    "becomes a page with --html: the verdict, every change with its interval, its mechanism and how to take it back.",
+	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove "
+		    "wrote, becomes a page with --html: the verdict, every change with its interval, its mechanism and how to take it back.",
 	.opts	  = report_opts,
 	.min_args = 1,
 	.max_args = 1,
