@@ -356,7 +356,8 @@ const struct gt_cmd bn_cmd_report = {
 	.args	  = "FILE",
 	.summary  = "a saved result, or a receipt of prove, as a table, a page or for other programs",
 	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove "
-		    "wrote, becomes a page with --html: the verdict, every change with its interval, its mechanism and how to take it back.",
+		    "wrote, becomes a page with --html: the verdict, every change with its interval, its mechanism and how to "
+		    "take it back.",
 	.opts	  = report_opts,
 	.min_args = 1,
 	.max_args = 1,
