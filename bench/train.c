@@ -15,6 +15,7 @@
 #include "lib/log.h"
 #include "lib/table.h"
 #include "runtime/comm/comm.h"
+#include "runtime/cuda/meter.h"
 #include "runtime/runtime.h"
 
 #define HELD_OUT_BATCHES	4
@@ -497,7 +498,8 @@ static void put_times(json_t *doc, const struct run *r)
 	put_real(doc, "flops_per_s", rt_program_flops(r->program) * (double)r->o.accum / med);
 }
 
-/* What share of the host's best each row reached: the longer of the time that its flops and its bytes need at least, over
+/* What share of the best that was measured here the step reached (MFU: its flops alone, against products of its type), and
+ * each row: the longer of the time that its flops and its bytes need at least, over
  * the time that it took. */
 static void put_peaks(json_t *doc, const struct rt_peaks *k)
 {
@@ -508,6 +510,8 @@ static void put_peaks(json_t *doc, const struct rt_peaks *k)
 	json_object_set_new(doc, "peaks",
 			    json_pack("{s:o, s:o, s:o}", "flops_per_s", gt_json_real(k->flops_per_s), "bf16_flops_per_s",
 				      gt_json_real(k->bf16_flops_per_s), "bytes_per_s", gt_json_real(k->bytes_per_s)));
+	put_real(doc, "mfu", gt_json_get_real(doc, "flops_per_s", NAN) /
+				     (gt_streq(gt_json_get_str(doc, "amp", ""), "bf16") ? low_peak : k->flops_per_s));
 	json_array_foreach(json_object_get(doc, "ops"), i, row) {
 		double flops = gt_json_get_real(row, "flops", 0), low = gt_json_get_real(row, "low_flops", 0);
 		double least = fmax((flops - low) / k->flops_per_s + low / low_peak,
@@ -570,7 +574,7 @@ static json_t *document(const struct run *r)
 			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
 	json_object_set_new(doc, "data", bn_feed_report(&r->feed, (double)(r->all_rows * r->o.seq * r->o.accum * r->o.steps),
 							json_object_get(doc, "warnings")));
-	if (r->o.profile)
+	if (r->peaks.flops_per_s > 0)
 		put_peaks(doc, &r->peaks);
 	if (r->ranks)
 		json_object_update(json_object_get(doc, "ddp"), r->ranks);
@@ -616,8 +620,9 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (!status)
 		status = rank ? 0 : write_trace(&r, err);
 	r.rss_bytes = resident_bytes();
-	if (!status && r.o.profile && !rank)
-		status = rt_measure_peaks((int)r.o.threads, &r.peaks, err);
+	if (!status && (r.o.profile || gt_streq(r.o.device, "cuda")) && !rank)
+		status = gt_streq(r.o.device, "cuda") ? rt_meter_peaks(gt_streq(r.o.amp, "tf32"), &r.peaks, err) :
+							rt_measure_peaks((int)r.o.threads, &r.peaks, err);
 	if (!status && !rank)
 		*ret = document(&r);
 	run_clear(&r);

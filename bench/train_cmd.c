@@ -251,9 +251,11 @@ static void print_text(const json_t *doc, bool color)
 	if (json_object_get(doc, "peaks")) {
 		const json_t *peaks = json_object_get(doc, "peaks");
 
-		printf("host peak  %.1f Gflop/s in f32, %.1f in bf16, %.1f GB/s; above 100 %% comes from caches\n",
+		printf("peak here  %.1f Gflop/s in f32, %.1f in bf16, %.1f GB/s; above 100 %% comes from caches\n",
 		       gt_json_get_real(peaks, "flops_per_s", 0) / 1e9, gt_json_get_real(peaks, "bf16_flops_per_s", 0) / 1e9,
 		       gt_json_get_real(peaks, "bytes_per_s", 0) / 1e9);
+		printf("MFU        %.1f %% of the measured peak of products in %s\n", 100 * gt_json_get_real(doc, "mfu", 0),
+		       gt_json_get_str(doc, "amp", ""));
 	}
 	if (json_object_get(doc, "ops"))
 		print_ops(json_object_get(doc, "ops"), color);

@@ -110,20 +110,6 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 	return train(l, &bn_workload_train_gpu, &o, BN_EXPLORE, 0, err);
 }
 
-static const char *no_cuda(struct gt_fsroot *fs)
-{
-	static struct rt_backend_info backend[RT_BACKENDS];
-	int n;
-
-	if (!gt_fs_is_live(fs))
-		return "a captured host has no device to run on";
-	n = rt_backends(backend);
-	for (int i = 0; i < n; i++)
-		if (gt_streq(backend[i].name, "cuda"))
-			return backend[i].available ? NULL : backend[i].reason;
-	return "this build knows no CUDA devices";
-}
-
 static const char *const knobs[] = { "omp.", "run.", "thp.", "vm.swappiness", "kernel.numa_balancing", "cpu.governor", NULL };
 static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.governor", NULL };
 
@@ -144,4 +130,4 @@ TRAIN(mlp, "train.mlp", BN_EXPLORE, 1, "one training step of a 784-1024-1024-10 
 TRAIN(ddp, "train.ddp", BN_EXPLORE, 2, "one training step of two ranks that average their gradients over shared memory",
       HELD_OUT, knobs, 5, true, NULL, ddp_run);
 TRAIN(gpu, "train.gpu", BN_EXPLORE, 1, "one training step of a small GPT on the first CUDA device", HELD_OUT, gpu_knobs, 5, true,
-      no_cuda, gpu_run);
+      bn_no_cuda, gpu_run);

@@ -22,6 +22,12 @@ extern const struct bn_workload bn_workload_train_resnet;
 extern const struct bn_workload bn_workload_train_mlp;
 extern const struct bn_workload bn_workload_train_ddp;
 extern const struct bn_workload bn_workload_train_gpu;
+extern const struct bn_workload bn_workload_gpu_copy;
+extern const struct bn_workload bn_workload_gpu_launch;
+extern const struct bn_workload bn_workload_gpu_gemm;
 extern const struct bn_workload bn_workload_cmd;
 extern const struct bn_workload bn_workload_sim;
+
+/* NULL, or why there is no CUDA device to run on. */
+const char *bn_no_cuda(struct gt_fsroot *fs);
 #endif

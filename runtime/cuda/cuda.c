@@ -31,6 +31,8 @@ static const struct gt_dlsym driver_syms[] = {
 	GT_DLSYM(rt_driver, mem_info, cuMemGetInfo_v2),
 	GT_DLSYM(rt_driver, host_alloc, cuMemHostAlloc),
 	GT_DLSYM(rt_driver, host_free, cuMemFreeHost),
+	GT_DLSYM(rt_driver, host_register, cuMemHostRegister_v2),
+	GT_DLSYM(rt_driver, host_unregister, cuMemHostUnregister),
 	GT_DLSYM(rt_driver, copy_to_async, cuMemcpyHtoDAsync_v2),
 	GT_DLSYM(rt_driver, copy_from_async, cuMemcpyDtoHAsync_v2),
 	GT_DLSYM(rt_driver, copy_async, cuMemcpyDtoDAsync_v2),

@@ -55,6 +55,8 @@ struct rt_driver {
 	cu_result (*mem_info)(size_t *, size_t *);
 	cu_result (*host_alloc)(void **, size_t, unsigned);
 	cu_result (*host_free)(void *);
+	cu_result (*host_register)(void *, size_t, unsigned);
+	cu_result (*host_unregister)(void *);
 	cu_result (*copy_to)(cu_ptr, const void *, size_t);
 	cu_result (*copy_from)(void *, cu_ptr, size_t);
 	cu_result (*copy_to_async)(cu_ptr, const void *, size_t, cu_stream);

@@ -294,7 +294,8 @@ template <class... A, void (*fn)(A...)> struct kernel_of<void (*)(A...), fn> {
 };
 #define ENTRY(n)   kernel_of<decltype(&rt_##n), &rt_##n>::entry("rt_" #n),
 #define TYPED(n)   ENTRY(n##_f32) ENTRY(n##_bf16)
-#define DEPTHS(n)  ENTRY(n##_f32_16) ENTRY(n##_bf16_16) ENTRY(n##_f32_64) ENTRY(n##_bf16_64) ENTRY(n##_f32_128) ENTRY(n##_bf16_128)
+#define DEPTHS(n)  \
+	ENTRY(n##_f32_16) ENTRY(n##_bf16_16) ENTRY(n##_f32_64) ENTRY(n##_bf16_64) ENTRY(n##_f32_128) ENTRY(n##_bf16_128)
 #define TENSOR_DEPTHS(n) ENTRY(n##_64) ENTRY(n##_128)
 
 static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) RT_KERNELS_TENSOR(TENSOR_DEPTHS) };

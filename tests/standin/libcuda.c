@@ -170,6 +170,16 @@ int cuMemFreeHost(void *p)
 	return 0;
 }
 
+int cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags)
+{
+	return flags || !p || !bytes ? 1 : verdict("cuMemHostRegister");
+}
+
+int cuMemHostUnregister(void *p)
+{
+	return p ? 0 : 1;
+}
+
 /* ---- streams: queues of work ---- */
 struct work {
 	struct work *next;

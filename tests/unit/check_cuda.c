@@ -12,6 +12,7 @@
 #include <string.h>
 #include "lib/spawn.h"
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/meter.h"
 #include "runtime/cuda/selfcheck.h"
 
 static const char *self;
@@ -104,6 +105,41 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
+/* Copies, launches and products of a meter, right and spoilt. */
+static int measure_and_tell(void)
+{
+	gt_auto(rt_meter) *m = NULL;
+	gt_autofree char *host = gt_xcalloc(1, 1 << 16);
+	struct gt_err err = {0};
+	struct rt_peaks peaks = {0};
+	double x[2];
+	int r = rt_meter_open(&m, &err), good = 0;
+
+	if (!r)
+		r = rt_meter_pin(m, host, 1 << 16, &err);
+	for (int spoil = 0; !r && spoil < 2; spoil++) {
+		for (int kind = 0; kind < 6; kind++) {
+			int is = rt_meter_copy(m, (enum rt_meter_copy)(kind % 3), host, 1 << 16, kind < 3, spoil, 2, x, &err);
+
+			good += is == (spoil ? -EIO : 0) && x[1] > 0;
+		}
+		for (int kind = 0; kind < 3; kind++)
+			good += rt_meter_launch(m, (enum rt_meter_launch)kind, 50, spoil, x, &err) == (spoil ? -EIO : 0);
+		for (int kind = 0; kind < 3; kind++)
+			good += rt_meter_product(m, kind ? RT_F32 : RT_BF16, kind == 1, 136, spoil, 2, x, &err) ==
+				(spoil ? -EIO : 0);
+	}
+	if (!r)
+		rt_meter_unpin(m, host);
+	if (!r)
+		r = rt_meter_peaks(true, &peaks, &err);
+	if (r)
+		puts(err.msg);
+	printf("%d of 24 as they should be; peaks %s\n", good,
+	       peaks.flops_per_s > 0 && peaks.bf16_flops_per_s > 0 && peaks.bytes_per_s > 0 ? "measured" : "missing");
+	return r != 0;
+}
+
 static bool built(void)
 {
 	return *rt_cuda_built_archs();
@@ -191,6 +227,16 @@ START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 }
 END_TEST
 
+START_TEST(what_is_measured_is_looked_at)
+{
+	struct result r = run_with("measure", "STANDIN_MEMORY=400000000", STANDIN_DIR);
+
+	ck_assert_msg(!r.status && strstr(r.out, "24 of 24 as they should be; peaks measured"), "%s", r.out);
+	r = run_with("measure", "STANDIN_FAIL=cuMemHostRegister:2", STANDIN_DIR);
+	ck_assert_msg(r.status && strstr(r.out, "cuMemHostRegister failed with CUDA error 2"), "%s", r.out);
+}
+END_TEST
+
 START_TEST(no_driver_library_is_its_own_answer)
 {
 	struct result r = open_with(NULL, "/nonexistent");
@@ -212,6 +258,8 @@ int main(int argc, char **argv)
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "measure"))
+		return measure_and_tell();
 	if (argc > 1)
 		return check_and_tell(gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 : RT_CHECK_F32);
 	self = argv[0];
@@ -222,6 +270,7 @@ int main(int argc, char **argv)
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 3);
+		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
 	}

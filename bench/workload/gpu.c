@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first CUDA device and the link to it: copies from each NUMA node, launches, matrix products. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include "bench/workload/node.h"
+#include "bench/workload/workloads.h"
+#include "lib/fsroot.h"
+#include "runtime/cuda/meter.h"
+
+#define REPS	  20
+#define WARMUP	  4
+#define MAX_BYTES ((size_t)256 << 20)
+#define LAUNCHES  1000
+
+const char *bn_no_cuda(struct gt_fsroot *fs)
+{
+	static struct rt_backend_info backend[RT_BACKENDS];
+	int n;
+
+	if (!gt_fs_is_live(fs))
+		return "a captured host has no device to run on";
+	n = rt_backends(backend);
+	for (int i = 0; i < n; i++)
+		if (gt_streq(backend[i].name, "cuda"))
+			return backend[i].available ? NULL : backend[i].reason;
+	return "this build knows no CUDA devices";
+}
+
+/* A result that is wrong voids the run; all else ends it. */
+static int judge(struct bn_launch *l, int r, struct gt_err *err)
+{
+	if (r != -EIO)
+		return r;
+	snprintf(l->wrong, sizeof(l->wrong), "%.250s", err->msg);
+	return 0;
+}
+
+/* ---- copies ---- */
+struct copies {
+	struct rt_meter *meter;
+	size_t bytes;
+};
+
+static void publish_copy(struct bn_launch *l, const char *suffix, const struct copies *c, const double *s)
+{
+	double gbs[REPS];
+
+	for (int i = 0; i < REPS; i++)
+		gbs[i] = (double)c->bytes / s[i] / 1e9;
+	bn_series(l, &bn_workload_gpu_copy, suffix, BN_EXPLORE, gbs, REPS, WARMUP, false);
+}
+
+/* Both ways from fresh memory of that node. */
+static int copies_of(struct bn_launch *l, const struct copies *c, int node, const char *name, bool pinned, struct gt_err *err)
+{
+	static const char *const ways[] = { "to", "from" };
+	void *host = bn_node_map(c->bytes, node, false);
+	double s[REPS];
+	int r = 0;
+
+	if (!host)
+		return gt_fail_errno(err, errno, "cannot map %zu MiB", c->bytes >> 20);
+	for (size_t i = 0; i < c->bytes; i += 4096)
+		((volatile char *)host)[i] = 0;
+	if (pinned)
+		r = rt_meter_pin(c->meter, host, c->bytes, err);
+	for (int way = RT_COPY_TO; !r && way <= RT_COPY_FROM; way++) {
+		gt_autofree char *suffix = gt_xasprintf(".%s.%s", ways[way], name);
+
+		r = rt_meter_copy(c->meter, (enum rt_meter_copy)way, host, c->bytes, pinned, l->fault != 0, REPS, s, err);
+		if (!r)
+			publish_copy(l, suffix, c, s);
+	}
+	if (pinned)
+		rt_meter_unpin(c->meter, host);
+	munmap(host, c->bytes);
+	return r;
+}
+
+static int within(struct bn_launch *l, const struct copies *c, struct gt_err *err)
+{
+	gt_autofree char *host = gt_xcalloc(1, c->bytes);
+	double s[REPS];
+	int r = rt_meter_copy(c->meter, RT_COPY_WITHIN, host, c->bytes, false, l->fault != 0, REPS, s, err);
+
+	if (r)
+		return r;
+	for (int i = 0; i < REPS; i++)
+		s[i] /= 2; /* read and written */
+	publish_copy(l, ".within", c, s);
+	return 0;
+}
+
+static bool seen(const struct bn_node_pairs *pairs, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (pairs->v[k].mem_node == pairs->v[i].mem_node)
+			return true;
+	return false;
+}
+
+static int copy_run(struct bn_launch *l, struct gt_err *err)
+{
+	gt_auto(rt_meter) *meter = NULL;
+	struct copies c;
+	struct bn_node_pairs pairs;
+	int r = rt_meter_open(&meter, err);
+
+	if (r)
+		return r;
+	c = (struct copies){ .meter = meter, .bytes = (size_t)GT_MIN(rt_meter_free_bytes(meter) / 16, (uint64_t)MAX_BYTES) };
+	c.bytes = c.bytes >> 21 << 21;
+	if (!c.bytes)
+		return gt_fail(err, ENOMEM, "%s has too little free memory to copy anything that says something",
+			       rt_meter_card(meter));
+	json_object_set_new(l->params, "bytes", json_integer((json_int_t)c.bytes));
+	json_object_set_new(l->notes, "card", gt_json_str(rt_meter_card(meter)));
+	bn_node_pairs(&pairs);
+	for (size_t i = 0; !r && i < pairs.n; i++) {
+		gt_autofree char *name = gt_xasprintf("pinned.node%d", pairs.v[i].mem_node);
+
+		if (!seen(&pairs, i))
+			r = copies_of(l, &c, pairs.v[i].mem_node, name, true, err);
+	}
+	if (!r)
+		r = copies_of(l, &c, pairs.v[0].mem_node, "pageable", false, err);
+	bn_node_pairs_clear(&pairs);
+	if (!r)
+		r = within(l, &c, err);
+	return judge(l, r, err);
+}
+
+/* ---- launches ---- */
+static int launch_run(struct bn_launch *l, struct gt_err *err)
+{
+	static const struct {
+		const char *suffix;
+		enum rt_meter_launch kind;
+	} ways[] = { { ".alone", RT_LAUNCH_ALONE }, { ".row", RT_LAUNCH_ROW }, { ".graph", RT_LAUNCH_GRAPH } };
+	gt_auto(rt_meter) *meter = NULL;
+	double us[REPS];
+	int r = rt_meter_open(&meter, err);
+
+	json_object_set_new(l->params, "launches", json_integer(LAUNCHES));
+	for (size_t w = 0; !r && w < GT_ARRAY_SIZE(ways); w++) {
+		for (int i = 0; !r && i < REPS; i++) {
+			r = rt_meter_launch(meter, ways[w].kind, LAUNCHES, l->fault != 0, &us[i], err);
+			us[i] *= 1e6;
+		}
+		if (!r)
+			bn_series(l, &bn_workload_gpu_launch, ways[w].suffix, BN_EXPLORE, us, REPS, WARMUP, false);
+	}
+	return judge(l, r, err);
+}
+
+/* ---- products ---- */
+static int gemm_run(struct bn_launch *l, struct gt_err *err)
+{
+	static const struct {
+		const char *suffix;
+		enum rt_dtype type;
+		bool tf32;
+	} types[] = { { ".bf16", RT_BF16, false }, { ".tf32", RT_F32, true }, { ".f32", RT_F32, false } };
+	gt_auto(rt_meter) *meter = NULL;
+	double rate[REPS];
+	int r = rt_meter_open(&meter, err);
+
+	for (size_t t = 0; !r && t < GT_ARRAY_SIZE(types); t++) {
+		int64_t side = rt_meter_side(meter);
+
+		json_object_set_new(l->params, "side", json_integer(side));
+		r = rt_meter_product(meter, types[t].type, types[t].tf32, side, l->fault != 0, REPS, rate, err);
+		for (int i = 0; i < REPS; i++)
+			rate[i] /= 1e12;
+		if (!r)
+			bn_series(l, &bn_workload_gpu_gemm, types[t].suffix, BN_EXPLORE, rate, REPS, WARMUP, false);
+	}
+	return judge(l, r, err);
+}
+
+static const char *const link_knobs[] = { "run.affinity", "kernel.numa_balancing", "gpu.", "cpu.governor", NULL };
+static const char *const card_knobs[] = { "gpu.", "cuda.", NULL };
+
+#define GPU(name, id_, summary_, unit_, direction_, verifies_, knobs_, seconds, run_)                                          \
+	const struct bn_workload bn_workload_gpu_##name = {                                                                    \
+		.id = id_, .summary = summary_, .unit = unit_, .direction = direction_, .role = BN_EXPLORE, .version = 1,      \
+		.margin = .03, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = true,                  \
+		.unavailable = bn_no_cuda, .run = run_ }
+
+GPU(copy, "gpu.copy", "copies between the host's memory and the first CUDA device, and within it", "GB/s", BN_HIGHER,
+    "every byte that was copied last", link_knobs, 4, copy_run);
+GPU(launch, "gpu.launch", "the smallest kernel: waited for, in a row, as a captured graph", "us", BN_LOWER,
+    "each launch counts once", link_knobs, 2, launch_run);
+GPU(gemm, "gpu.gemm", "large matrix products by cuBLASLt on the first CUDA device", "Tflop/s", BN_HIGHER,
+    "24 elements against sums in double", card_knobs, 3, gemm_run);
