@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debian's control format and version order. */
+/* Debian's control format, and what names and versions may be made of. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -119,64 +119,4 @@ bool tn_deb_is_version(const char *s)
 		if (!isalnum((unsigned char)*s) && !strchr("+-.:~", *s))
 			return false;
 	return true;
-}
-
-/* dpkg's order of one character: '~' before the end, the end before letters, letters before the rest. */
-static int order(int c)
-{
-	if (isdigit(c) || !c)
-		return 0;
-	return isalpha(c) ? c : c == '~' ? -1 : c + 256;
-}
-
-/* One part of a version, up to `end`: text and numbers in turn. */
-static int part_cmp(const char *a, const char *a_end, const char *b, const char *b_end)
-{
-	while (a < a_end || b < b_end) {
-		int first = 0;
-
-		while ((a < a_end && !isdigit((unsigned char)*a)) || (b < b_end && !isdigit((unsigned char)*b))) {
-			int ac = a < a_end ? order((unsigned char)*a) : 0, bc = b < b_end ? order((unsigned char)*b) : 0;
-
-			if (ac != bc)
-				return ac - bc;
-			a += a < a_end;
-			b += b < b_end;
-		}
-		while (a < a_end && *a == '0')
-			a++;
-		while (b < b_end && *b == '0')
-			b++;
-		for (; a < a_end && b < b_end && isdigit((unsigned char)*a) && isdigit((unsigned char)*b); a++, b++)
-			if (!first)
-				first = *a - *b;
-		if (a < a_end && isdigit((unsigned char)*a))
-			return 1;
-		if (b < b_end && isdigit((unsigned char)*b))
-			return -1;
-		if (first)
-			return first;
-	}
-	return 0;
-}
-
-int tn_deb_version_cmp(const char *a, const char *b)
-{
-	const char *a_colon = strchr(a, ':'), *b_colon = strchr(b, ':'), *a_dash, *b_dash, *end;
-	long a_epoch = a_colon ? strtol(a, NULL, 10) : 0, b_epoch = b_colon ? strtol(b, NULL, 10) : 0;
-	int r;
-
-	if (a_epoch != b_epoch)
-		return a_epoch < b_epoch ? -1 : 1;
-	a = a_colon ? a_colon + 1 : a;
-	b = b_colon ? b_colon + 1 : b;
-	a_dash = strrchr(a, '-');
-	b_dash = strrchr(b, '-');
-	end = b_dash ? b_dash : b + strlen(b);
-	r = part_cmp(a, a_dash ? a_dash : a + strlen(a), b, end);
-	if (r)
-		return r;
-	a = a_dash ? a_dash + 1 : "";
-	b = b_dash ? b_dash + 1 : "";
-	return part_cmp(a, a + strlen(a), b, b + strlen(b));
 }

@@ -5,7 +5,7 @@
  * What apt and dpkg have on disk, read through the door and never by running them: what is installed, where packages come
  * from, and what is on offer. Text of a stranger: names and versions that Debian's policy would not allow are left out.
  */
-#include "probe/host.h"
+#include "probe/reading.h" /* pr_deb_version_cmp */
 
 /* ---- control files ---- */
 /* For each paragraph of a file of any length; the text is NUL-terminated and may be changed. A negative answer ends it. */
@@ -14,8 +14,6 @@ int tn_deb_paragraphs(struct gt_fsroot *fs, const char *path, tn_paragraph_fn *f
 int tn_deb_paragraphs_text(char *text, tn_paragraph_fn *fn, void *arg);
 /* The value of "Key: value", continuation lines joined by blanks; NULL if there is none. The caller frees it. */
 char *tn_deb_field(const char *paragraph, const char *key);
-/* As dpkg compares versions: epoch, upstream, revision; '~' before everything. <0, 0, >0. */
-int tn_deb_version_cmp(const char *a, const char *b);
 bool tn_deb_is_name(const char *s);
 bool tn_deb_is_version(const char *s);
 

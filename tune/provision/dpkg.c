@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
 #include "tune/provision/deb.h"
 
 #define EXTENDED_STATES "/var/lib/apt/extended_states"

@@ -184,14 +184,7 @@ static json_t *packages_array(const struct tn_prov *p)
 /* Module and libraries must be of one version: what of them is new is held together. */
 static bool is_driver_package(const char *name)
 {
-	static const char *const starts[] = {"nvidia-kernel-dkms", "nvidia-open", "cuda-drivers", "nvidia-tesla-", "libcuda1",
-					     "libnvidia-ml1", "nvidia-smi", "nvidia-driver", "nvidia-kernel-support",
-					     "firmware-nvidia-gsp"};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(starts); i++)
-		if (gt_starts_with(name, starts[i]))
-			return true;
-	return false;
+	return pr_is_driver_package(name) || !strcmp(name, "nvidia-smi") || gt_starts_with(name, "firmware-nvidia-gsp");
 }
 
 static void to_hold(const struct tn_prov *p, struct gt_strv *ret)

@@ -167,7 +167,7 @@ static bool old_backports(struct tn_prov *p, struct gt_buf *what, struct gt_buf 
 		if (!bpo || !stable)
 			continue;
 		bpo = here && here->installed ? here->version : bpo;
-		if (tn_deb_version_cmp(bpo, stable->version) >= 0)
+		if (pr_deb_version_cmp(bpo, stable->version) >= 0)
 			continue;
 		gt_buf_printf(what,
 			      "%s would be of backports, %s, which is older than stable's %s: the rest of the driver "

@@ -328,7 +328,7 @@ const struct tn_offer *tn_offer_best(const struct tn_offers *o, const char *name
 
 	for (size_t i = 0; i < o->n; i++)
 		if (!strcmp(o->offer[i].name, name) && o->offer[i].origin != TN_BACKPORTS && o->offer[i].origin <= at_most &&
-		    (!best || tn_deb_version_cmp(o->offer[i].version, best->version) > 0))
+		    (!best || pr_deb_version_cmp(o->offer[i].version, best->version) > 0))
 			best = &o->offer[i];
 	return best;
 }
