@@ -122,8 +122,8 @@ const struct gt_cmd pr_cmd_capture = {
 	.args = "FILE",
 	.summary = "write this host as one reviewable text file",
 	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to "
-		"FILE, or to standard output for \"-\". Host name, machine id, serial numbers, UUIDs, MAC addresses, names of "
-		"home directories and "
+		"FILE, or to standard output for \"-\". Host name, machine id, serial numbers, UUIDs, MAC addresses (also in "
+		"names of ports), names of home directories and "
 		"what could be a secret on the kernel command line are scrubbed. Any tool of the suite takes the file as "
 		"--root FILE.",
 	.opts = capture_opts,

@@ -118,6 +118,7 @@ struct pr_block {
 
 struct pr_net {
 	const char *name, *pci; /* pci: its address, NULL if it is on another bus */
+	const char *shown;	/* the name in documents: without the MAC address that it may be made of */
 	struct pr_num speed_mbit, numa_node, mtu, missed; /* missed: frames that found no buffer since the link came up */
 	struct pr_str driver;
 	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* as ethtool -g and -l show them */

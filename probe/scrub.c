@@ -25,9 +25,18 @@ static unsigned number_of(struct gt_strv *seen, const char *word, size_t len)
 	return (unsigned)seen->n;
 }
 
+/* A port that is named after its MAC address: "enx78e7d1ea46da", "wlx…". */
+static size_t fits_port(const char *s)
+{
+	bool prefix = (!strncmp(s, "en", 2) || !strncmp(s, "wl", 2) || !strncmp(s, "ww", 2)) && s[2] == 'x';
+	size_t n = prefix ? fits(s + 3, "xxxxxxxxxxxx") : 0;
+
+	return n ? n + 3 : 0;
+}
+
 void pr_scrub_ids(struct gt_buf *b)
 {
-	gt_auto_strv uuids = { 0 }, macs = { 0 };
+	gt_auto_strv uuids = { 0 }, macs = { 0 }, ports = { 0 };
 	struct gt_buf out = { 0 };
 	char before = ' ';
 
@@ -44,6 +53,8 @@ void pr_scrub_ids(struct gt_buf *b)
 			unsigned k = number_of(&macs, p, n);
 
 			gt_buf_printf(&out, "02:00:00:00:%02x:%02x", k >> 8 & 0xff, k & 0xff);
+		} else if (at_word && (n = fits_port(p))) {
+			gt_buf_printf(&out, "%.3s02%010x", p, number_of(&ports, p + 3, n - 3));
 		} else {
 			n = 1;
 			gt_buf_add(&out, p, 1);

@@ -7,7 +7,7 @@
  */
 #include "lib/buf.h"
 
-/* UUIDs (also GPU-… and those in paths) and MAC addresses, anywhere in the text. */
+/* UUIDs (also GPU-… and those in paths), MAC addresses and ports that are named after theirs, anywhere in the text. */
 void pr_scrub_ids(struct gt_buf *b);
 /* A kernel command line: values of words that can hold a secret or an address, whatever follows "--", UUIDs, machine ids.
  * The caller frees it. */

@@ -2,6 +2,7 @@
 /* Disks and network cards; virtual ones are left out. */
 #include <string.h>
 #include "probe/reading.h"
+#include "probe/scrub.h"
 
 /* The address of the PCI device that a link leads to, through or to the end; NULL if there is none on the way. */
 static const char *pci_behind(struct gt_fsroot *fs, struct pr_host *h, const char *link)
@@ -69,6 +70,21 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	h->n_net++;
 }
 
+/* All together, so that two ports stay two ports. */
+static void name_ports(struct pr_host *h)
+{
+	gt_auto_buf all = { 0 };
+	char *save = NULL, *name;
+
+	for (size_t i = 0; i < h->n_net; i++)
+		gt_buf_printf(&all, "%s\n", h->net[i].name);
+	if (all.s)
+		pr_scrub_ids(&all);
+	name = all.s ? strtok_r(all.s, "\n", &save) : NULL;
+	for (size_t i = 0; i < h->n_net; i++, name = name ? strtok_r(NULL, "\n", &save) : NULL)
+		h->net[i].shown = name ? pr_keep(h, name) : h->net[i].name;
+}
+
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_auto_strv names = { 0 };
@@ -83,6 +99,7 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 		for (size_t i = 0; i < names.n; i++)
 			add_net(fs, h, names.v[i]);
 	}
+	name_ports(h);
 	gt_strv_clear(&names);
 	gt_fs_list(fs, "/sys/class/infiniband", &names);
 	for (size_t i = 0; i < names.n; i++) {

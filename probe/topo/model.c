@@ -160,7 +160,7 @@ static json_t *names_json(const struct pr_host *h, const struct pr_pci *d)
 			json_array_append_new(list, gt_json_str(h->rdma.v[i]));
 	for (size_t i = 0; i < h->n_net; i++)
 		if (gt_streq(h->net[i].pci, d->address))
-			json_array_append_new(list, gt_json_str(h->net[i].name));
+			json_array_append_new(list, gt_json_str(h->net[i].shown));
 	for (size_t i = 0; i < h->n_block; i++)
 		if (gt_streq(h->block[i].pci, d->address))
 			json_array_append_new(list, gt_json_str(h->block[i].name));

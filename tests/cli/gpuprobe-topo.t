@@ -225,6 +225,13 @@ A capture has all of it: hwloc's export, NVML's ways, the system's names. Replay
 
   $ gpuprobe capture copy.host --root $FIXTURES/two-node-bad-link.host
   $ for o in --json --svg=- --nccl-xml=- -v; do gpuprobe topo $o --root $FIXTURES/two-node-bad-link.host > one; gpuprobe topo $o --root copy.host > two; cmp one two; done
+  $ sed 's/ib0/enx78e7d1ea46da/g; s/ib1/enx0011aabbccdd/g' $FIXTURES/two-node-bad-link.host > named.host; gpuprobe capture copy.host --root named.host
+  $ grep -c '78e7d1ea46da\|0011aabbccdd' copy.host; grep -c enx02000000000[12] copy.host
+  0
+  6
+  $ gpuprobe --json --root named.host > one; gpuprobe --json --root copy.host > two; grep -o 'enx[0-9a-f]*' two | sort -u; cmp one two
+  enx020000000001
+  enx020000000002
   $ gpuprobe topo --json > live; gpuprobe capture here.host; gpuprobe topo --json --root here.host > replay; diff live replay | grep -v gt_per_s | grep '^[<>]'
   [1]
   $ grep -c '^file /.facts/hwloc.xml' here.host

@@ -329,12 +329,17 @@ START_TEST(what_names_a_machine_is_scrubbed)
 		"-- --token y\n"
 		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
 		"dir  /ho" "me/alice/venv\n"
+		"link /sys/class/net/enx0011aabbccdd ../../devices/net/enx0011aabbccdd\n"
+		"dir  /sys/class/net/wlx78e7d1ea46da\ndir  /sys/class/net/enxeno1\n"
 		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
 		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
 		"\t    <info name=\"CPUModel\" value=\"C1\"/>\n";
-	static const char *const gone[] = { "alice", "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
+	static const char *const gone[] = { "0011aabbccdd", "78e7d1ea46da",
+					    "alice", "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
 					    "aa:bb:cc:dd:ee:ff ", "of node," };
-	static const char *const stays[] = { "me/user/venv\n",
+	static const char *const stays[] = { "net/enx020000000001 ../../devices/net/enx020000000001\n", "wlx020000000002",
+					     "enxeno1",
+					     "me/user/venv\n",
 					     "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
 					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
 					     "aa:bb:cc:dd:ee:ff:00:11" };
