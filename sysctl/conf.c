@@ -28,13 +28,17 @@ static bool has_name(const struct gt_strv *files, const char *name)
 	return false;
 }
 
-int sc_dropins(struct gt_fsroot *fs, const char *kind, const struct sc_overlay *overlay, struct gt_strv *ret, struct gt_err *err)
+int sc_dropins(struct gt_fsroot *fs, const char *kind, enum sc_when when, const struct sc_overlay *overlay, struct gt_strv *ret,
+	       struct gt_err *err)
 {
 	for (size_t d = 0; d < GT_ARRAY_SIZE(parents); d++) {
 		gt_autofree char *dir = gt_xasprintf("%s/%s", parents[d], kind);
 		gt_auto_strv names = { 0 };
-		int r = gt_fs_list(fs, dir, &names);
+		int r;
 
+		if (when == SC_NEXT_BOOT && !strcmp(parents[d], "/run"))
+			continue;
+		r = gt_fs_list(fs, dir, &names);
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 			return gt_fail_errno(err, -r, "cannot list %s", dir);
 		if (overlay && overlay->text && gt_starts_with(overlay->path, dir) && overlay->path[strlen(dir)] == '/' &&
@@ -161,10 +165,11 @@ static void settle(struct sc_conf *c)
 	}
 }
 
-int sc_conf_load(struct gt_fsroot *fs, const struct sc_overlay *overlay, struct sc_conf **ret, struct gt_err *err)
+int sc_conf_load(struct gt_fsroot *fs, enum sc_when when, const struct sc_overlay *overlay, struct sc_conf **ret,
+		 struct gt_err *err)
 {
 	gt_auto(sc_conf) *c = gt_xcalloc(1, sizeof(*c));
-	int r = sc_dropins(fs, "sysctl.d", overlay, &c->files, err);
+	int r = sc_dropins(fs, "sysctl.d", when, overlay, &c->files, err);
 
 	if (r < 0)
 		return r;

@@ -112,10 +112,20 @@ static void lint_unread(struct lint *l, const struct sc_conf *conf)
 	}
 }
 
+/* What is in force now and will not be. */
+static void lint_run(struct lint *l, const struct sc_conf *conf)
+{
+	for (size_t i = 0; i < conf->files.n; i++)
+		if (gt_starts_with(conf->files.v[i], "/run/"))
+			say(l, SC_NOTE, conf->files.v[i], 0,
+			    gt_xstrdup("gone at the next boot unless somebody writes it again: what it sets, and what it hides"));
+}
+
 size_t sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding **ret)
 {
 	struct lint l = { .fs = fs };
 
+	lint_run(&l, conf);
 	for (size_t i = 0; i < conf->n_problem; i++)
 		say(&l, SC_WARN, conf->problem[i].file, conf->problem[i].line, gt_xstrdup(conf->problem[i].what));
 	for (size_t i = 0; i < conf->n_all; i++) {

@@ -228,7 +228,7 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	gt_auto(sc_conf) *conf = NULL;
 	struct sc_finding *f = NULL;
 	size_t n;
-	int r = sc_conf_load(cli->fs, NULL, &conf, &cli->err);
+	int r = sc_conf_load(cli->fs, SC_NOW, NULL, &conf, &cli->err);
 
 	if (r < 0)
 		return r;

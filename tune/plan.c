@@ -284,7 +284,7 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 	if (r >= 0)
 		r = tn_profile_load(fs, m.host, m.opts->profile, &profile, err);
 	if (r >= 0)
-		r = sc_conf_load(fs, NULL, &boot, err);
+		r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &boot, err);
 	if (r < 0)
 		return r;
 	m.profile = profile;

@@ -131,7 +131,7 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	if (r >= 0)
 		r = tn_txn_check(j, true, err);
 	if (r >= 0)
-		r = sc_conf_load(fs, NULL, &boot, err);
+		r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &boot, err);
 	if (r < 0)
 		return r;
 	v.j = j;

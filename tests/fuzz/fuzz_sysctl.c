@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_ASSERT(fs);
 		atexit(close_root);
 	}
-	FUZZ_ASSERT(!sc_conf_load(fs, overlay, &conf, &err));
+	FUZZ_ASSERT(!sc_conf_load(fs, SC_NOW, overlay, &conf, &err));
 	for (size_t i = 0; i < conf->n_all; i++)
 		FUZZ_ASSERT(conf->all[i].key && (!conf->all[i].value || !strchr(conf->all[i].value, '\n')));
 	for (size_t i = 0; i < conf->n_effective; i++) {

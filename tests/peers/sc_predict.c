@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sc_predict ROOT KEY...: per key a line KEY=VALUE, or KEY alone if no file sets it. For systemd_sysctl.py. */
+/* sc_predict now|next-boot ROOT KEY...: per key a line KEY=VALUE, or KEY alone if no file sets it. For systemd_sysctl.py. */
 #include <stdio.h>
+#include <string.h>
 #include "sysctl/sysctl.h"
 
 int main(int argc, char **argv)
@@ -9,11 +10,13 @@ int main(int argc, char **argv)
 	gt_auto(sc_conf) *conf = NULL;
 	struct gt_err err = { 0 };
 
-	if (argc < 3 || gt_fs_open(argv[1], &fs, &err) < 0 || sc_conf_load(fs, NULL, &conf, &err) < 0) {
+	enum sc_when when = argc > 1 && !strcmp(argv[1], "next-boot") ? SC_NEXT_BOOT : SC_NOW;
+
+	if (argc < 4 || gt_fs_open(argv[2], &fs, &err) < 0 || sc_conf_load(fs, when, NULL, &conf, &err) < 0) {
 		fprintf(stderr, "sc_predict: %s\n", err.msg);
 		return 64;
 	}
-	for (int i = 2; i < argc; i++) {
+	for (int i = 3; i < argc; i++) {
 		const struct sc_assign *a = sc_boot_value(conf, argv[i]);
 
 		printf(a ? "%s=%s\n" : "%s\n", argv[i], a ? a->value : "");

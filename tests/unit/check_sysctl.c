@@ -53,7 +53,7 @@ static void expect(const struct sc_overlay *overlay, const char *key, const char
 	const struct sc_assign *a;
 	char have[256] = "-";
 
-	ck_assert_int_eq(sc_conf_load(fs, overlay, &c, NULL), 0);
+	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, overlay, &c, NULL), 0);
 	a = sc_boot_value(c, key);
 	if (a)
 		snprintf(have, sizeof(have), "%s %s:%u", a->value, a->file, a->line);
@@ -86,13 +86,36 @@ START_TEST(sysctl_conf_counts_only_through_a_link)
 	put("/etc/sysctl.conf", "\nvm.swappiness=3\n");
 	put("/etc/sysctl.d/90-gputune.conf", "vm.swappiness=10\n");
 	expect(NULL, "vm.swappiness", "10 /etc/sysctl.d/90-gputune.conf:1");
-	ck_assert_int_eq(sc_conf_load(fs, NULL, &c, NULL), 0);
+	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
 	n = sc_lint(fs, c, &f);
 	ck_assert_str_eq(f[n - 1].file, "/etc/sysctl.conf");
 	ck_assert_uint_eq(f[n - 1].line, 2);
 	sc_findings_free(f, n);
 	put_link("/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf"); /* Debian 12 */
 	expect(NULL, "vm.swappiness", "3 /etc/sysctl.d/99-sysctl.conf:2");
+}
+END_TEST
+
+START_TEST(what_lies_in_run_counts_until_the_next_boot)
+{
+	gt_auto(sc_conf) *next = NULL, *now = NULL;
+	struct sc_finding *f;
+	size_t n;
+
+	put("/run/sysctl.d/50-cloud.conf", "vm.swappiness = 1\nvm.dirty_ratio = 5\n");
+	put("/usr/lib/sysctl.d/50-cloud.conf", "vm.swappiness = 2\n"); /* hidden for now */
+	expect(NULL, "vm.swappiness", "1 /run/sysctl.d/50-cloud.conf:1");
+	ck_assert_int_eq(sc_conf_load(fs, SC_NEXT_BOOT, NULL, &next, NULL), 0);
+	ck_assert_str_eq(sc_boot_value(next, "vm.swappiness")->value, "2");
+	ck_assert_ptr_null(sc_boot_value(next, "vm.dirty_ratio"));
+	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &now, NULL), 0);
+	n = sc_lint(fs, now, &f);
+	ck_assert_uint_ge(n, 1);
+	ck_assert_str_eq(f[0].file, "/run/sysctl.d/50-cloud.conf");
+	ck_assert_ptr_nonnull(strstr(f[0].what, "next boot"));
+	for (size_t i = 1; i < n; i++)
+		ck_assert_ptr_null(strstr(f[i].what, "next boot")); /* once per file */
+	sc_findings_free(f, n);
 }
 END_TEST
 
@@ -130,7 +153,7 @@ START_TEST(bad_lines_are_problems_with_file_and_line)
 
 	put("/etc/sysctl.d/a.conf", "; fine\nnonsense\n = 3\nvm.swappiness =\n");
 	ck_assert_int_eq(gt_fs_mkdirs(fs, "/etc/sysctl.d/dir.conf", 0755), 0);
-	ck_assert_int_eq(sc_conf_load(fs, NULL, &c, NULL), 0);
+	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
 	ck_assert_uint_eq(c->n_problem, 3);
 	ck_assert_uint_eq(c->problem[0].line, 2);
 	ck_assert_uint_eq(c->problem[1].line, 3);
@@ -179,7 +202,7 @@ START_TEST(the_linter_finds_dead_and_dangerous_keys)
 				    "vm.no_such_thing = 1\n"
 				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may come with the device */
 				    "vm.overcommit_memory = 1\n");
-	ck_assert_int_eq(sc_conf_load(fs, NULL, &c, NULL), 0);
+	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
 	n = sc_lint(fs, c, &f);
 	ck_assert_uint_eq(n, 4);
 	for (unsigned i = 0; i < 4; i++)
@@ -197,6 +220,7 @@ int main(void)
 	const TTest *const tests[] = {
 		file_names_order_whatever_the_directory,
 		sysctl_conf_counts_only_through_a_link,
+		what_lies_in_run_counts_until_the_next_boot,
 		globs_yield_to_exact_keys_and_to_minus,
 		what_if_answers_without_writing,
 		bad_lines_are_problems_with_file_and_line,
