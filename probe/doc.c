@@ -292,6 +292,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "glibc", pr_str_json(h->glibc));
 	json_object_set_new(doc, "gcc", pr_str_json(h->gcc));
 	json_object_set_new(doc, "environment", strv_json(&h->environment));
+	json_object_set_new(doc, "pci_unreadable", json_integer((json_int_t)h->pci_unreadable));
 	json_object_set_new(doc, "kernels", kernels_json(h));
 	json_object_set_new(doc, "packages", packages_json(h));
 	json_object_set_new(doc, "kernel_log", log_json(h));

@@ -164,6 +164,7 @@ struct pr_host {
 	struct pr_num numa_balancing;
 	struct pr_pci *pci;
 	size_t n_pci;
+	size_t pci_unreadable; /* devices that may not be looked at; the whole bus counts one */
 	struct pr_gpu *gpu; /* NVIDIA display and 3D controllers, by PCI */
 	size_t n_gpu;
 	struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report: one document, as JSON or as one screen with the cause first. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/cli.h"
@@ -57,6 +58,17 @@ static const char *text_of(const json_t *o, const char *key, const char *dflt)
 	return gt_json_get_str(o, key, dflt);
 }
 
+static void GT_PRINTF(1, 2) print_line(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+}
+
 static void print_host(const json_t *host)
 {
 	const json_t *cpu = json_object_get(host, "cpu"), *mem = json_object_get(host, "memory");
@@ -66,13 +78,13 @@ static void print_host(const json_t *host)
 
 	if (json_is_integer(json_object_get(mem, "total_bytes")))
 		gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
-	printf("  %s, kernel %s%s%s%s\n", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
-	       text_of(json_object_get(host, "kernel"), "release", "?"),
-	       json_is_string(json_object_get(host, "virtual")) ? ", " : "",
-	       text_of(host, "virtual", ""), json_is_string(json_object_get(host, "container")) ? ", container" : "");
-	printf("  %s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory\n", text_of(cpu, "model_name", "unknown CPU"),
-	       text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""), text_of(cpu, "codename", NULL) ? ")" : "",
-	       (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", total);
+	print_line("%s, kernel %s%s%s%s", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
+		   text_of(json_object_get(host, "kernel"), "release", "?"),
+		   json_is_string(json_object_get(host, "virtual")) ? ", " : "", text_of(host, "virtual", ""),
+		   json_is_string(json_object_get(host, "container")) ? ", container" : "");
+	print_line("%s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory", text_of(cpu, "model_name", "unknown CPU"),
+		   text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""),
+		   text_of(cpu, "codename", NULL) ? ")" : "", (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", total);
 }
 
 /* Name, memory and driver of a card; the caller frees it. */
@@ -95,7 +107,8 @@ static void print_gpus(const json_t *host)
 	size_t i = 0;
 
 	if (!json_array_size(gpus)) {
-		puts("  no NVIDIA GPU");
+		puts(gt_json_get_int(host, "pci_unreadable", 0) ? "  whether there is an NVIDIA GPU is not known"
+								: "  no NVIDIA GPU");
 		return;
 	}
 	while (i < json_array_size(gpus)) { /* cards alike are one line */
@@ -110,9 +123,9 @@ static void print_gpus(const json_t *host)
 				break;
 		}
 		if (n == 1)
-			printf("  GPU %s: %s\n", text_of(first, "pci", "?"), what);
+			print_line("GPU %s: %s", text_of(first, "pci", "?"), what);
 		else
-			printf("  %zu GPUs, %s to %s: %s\n", n, text_of(first, "pci", "?"),
+			print_line("%zu GPUs, %s to %s: %s", n, text_of(first, "pci", "?"),
 			       text_of(json_array_get(gpus, i + n - 1), "pci", "?"), what);
 		i += n;
 	}

@@ -22,6 +22,8 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 
 	if (h->n_gpu) {
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
+	} else if (h->pci_unreadable) {
+		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; whether there is an NVIDIA GPU is not known");
 	} else if (c->require_gpu) {
 		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
 		pr_remedy(f, "Check that the card is seated and powered, that the VM has it passed through, and that it is "

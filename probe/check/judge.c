@@ -47,7 +47,9 @@ bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f)
 {
 	if (pr_usable_gpus(c->host))
 		return false;
-	pr_say(f, PR_SKIP, c->host->n_gpu ? "every GPU belongs to a virtual machine" : "no NVIDIA GPU on this host");
+	pr_say(f, PR_SKIP, c->host->n_gpu		? "every GPU belongs to a virtual machine"
+			   : c->host->pci_unreadable	? "whether there is an NVIDIA GPU is not known"
+							: "no NVIDIA GPU on this host");
 	return true;
 }
 

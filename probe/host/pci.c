@@ -13,6 +13,15 @@ static unsigned read_hex(struct gt_fsroot *fs, const char *address, const char *
 	return gt_fs_read_line(fs, path, &line) >= 0 && !gt_parse_hex(line, &v) && v <= UINT32_MAX ? (unsigned)v : 0;
 }
 
+/* May this user not see what the device is? */
+static bool is_hidden(struct gt_fsroot *fs, const char *address)
+{
+	gt_autofree char *path = gt_xasprintf(PCI "/%s/vendor", address), *line = NULL;
+	int r = gt_fs_read_line(fs, path, &line);
+
+	return r < 0 && pr_state_of(r) == PR_UNREADABLE;
+}
+
 /* The name of the driver that is bound; absent when none is. */
 static struct pr_str read_driver(struct gt_fsroot *fs, struct pr_host *h, const char *address)
 {
@@ -91,8 +100,12 @@ static void read_all(struct gt_fsroot *fs, struct pr_host *h, bool only_gpus)
 {
 	gt_auto_strv names = { 0 };
 
-	if (gt_fs_list(fs, PCI, &names) < 0)
+	int r = gt_fs_list(fs, PCI, &names);
+
+	if (r < 0) {
+		h->pci_unreadable = pr_state_of(r) == PR_UNREADABLE;
 		return;
+	}
 	gt_strv_sort_bytes(&names); /* addresses are hexadecimal */
 	h->pci = gt_xcalloc(names.n, sizeof(*h->pci));
 	h->gpu = gt_xcalloc(names.n, sizeof(*h->gpu));
@@ -100,6 +113,7 @@ static void read_all(struct gt_fsroot *fs, struct pr_host *h, bool only_gpus)
 		struct pr_pci *d = &h->pci[h->n_pci];
 
 		*d = (struct pr_pci){ .address = pr_keep(h, names.v[i]), .vendor = read_hex(fs, names.v[i], "vendor") };
+		h->pci_unreadable += !d->vendor && is_hidden(fs, d->address);
 		if (only_gpus && d->vendor != 0x10de)
 			continue;
 		d->class_code = read_hex(fs, d->address, "class");

@@ -1,0 +1,69 @@
+Bad input of every kind: a finding or one sentence; never a crash, never a wrong "ok".
+
+No permission anywhere: a host on which every file is denied is unknown, not well.
+
+  $ sed -n 's/^\(file\|bare\|hex \) *\([^ ]*\).*/deny \2 EACCES/p; /^link /p; /^dir /p' $FIXTURES/server-8gpu.host | grep -v /.facts/ | sed '1i gpuprobe-capture/1' > denied.host
+  $ gpuprobe --root denied.host; gpuprobe --root denied.host --require-gpu -q; echo "ends with $?"
+  gpuprobe: WARNING - host.shm
+    unknown distribution, kernel ?
+    unknown CPU: 1 core, 1 CPU, 1 NUMA node, an unknown amount of memory
+    whether there is an NVIDIA GPU is not known
+  
+  Cause: host.shm
+    /dev/shm is absent
+  
+  Not known:
+    gpu.present: the PCI bus cannot be read; whether there is an NVIDIA GPU is not known
+    kernel.preempt-rt: what kernel this is cannot be read (unreadable)
+    host.cpu-features: what the CPU can do cannot be read
+    host.memory: how much memory there is cannot be read (unreadable)
+  
+  3 checks pass, 58 do not apply here (--verbose shows them)
+  gpuprobe: WARNING - host.shm
+  ends with 1
+
+A processor description of one line of a megabyte, 4096 processors in one mask, and cyclic links in /sys.
+
+  $ mkdir -p big/proc/sys/kernel big/sys/devices/system/cpu big/sys/devices/system/node/node0 big/sys/bus/pci/devices big/sys/class/net big/etc
+  $ echo 6.1.0-41-amd64 > big/proc/sys/kernel/osrelease
+  $ python3 -c 'print("processor\t: 0\nflags\t\t: " + "x" * (1 << 20) + " avx2\nmodel name\t: " + "y" * (1 << 20))' > big/proc/cpuinfo
+  $ echo 0-4095 > big/sys/devices/system/cpu/online; echo 0-4095 > big/sys/devices/system/node/node0/cpulist
+  $ python3 -c 'print(",".join(["ffffffff"] * 128))' > big/sys/devices/system/node/node0/cpumap; echo 0 > big/sys/devices/system/node/online
+  $ ln -s 0000:01:00.0 big/sys/bus/pci/devices/0000:00:00.0; ln -s 0000:00:00.0 big/sys/bus/pci/devices/0000:01:00.0; ln -s . big/sys/class/net/eth0
+  $ ln -s ../../../../sys big/sys/devices/system/node/node0/loop
+  $ timeout 20 gpuprobe --root big > out 2> err; echo "ends with $?"; sed -n 1,4p out | cut -c 1-60; wc -l < err
+  ends with 1
+  gpuprobe: WARNING - host.topology
+    unknown distribution, kernel 6.1.0-41-amd64
+    unknown CPU: 4096 cores, 4096 CPUs, 1 NUMA node, an unknow
+    no NVIDIA GPU
+  0
+  $ timeout 20 gpuprobe topo --root big | head -n 3 | cut -c 1-70
+  NODE CPUS MEMORY TO 0
+     0 0-1       ?   10
+  
+
+Lines that have no end, numbers that are none, nodes that are not there.
+
+  $ echo 0-99999999999 > big/sys/devices/system/cpu/online; echo 7-2,x > big/sys/devices/system/node/node0/cpulist; head -c 300 /dev/zero > big/proc/meminfo
+  $ timeout 20 gpuprobe --root big > out 2> err; echo "ends with $?"; grep -c . err
+  ends with 1
+  0
+  [1]
+
+A library that is cut off, one that is empty, one that is a link to itself.
+
+  $ mkdir -p venv/bin; head -c 3000 /bin/sh > venv/bin/python3; chmod +x venv/bin/python3
+  $ gpuprobe loads $PWD/venv/bin/python3 2>&1 | cut -c 1-90
+  gpuprobe: $HOME/venv/bin/python3 is a broken ELF file: its dynamic sec
+  $ : > empty; gpuprobe loads ./empty; ln -s me me; gpuprobe loads ./me
+  gpuprobe: $HOME/empty is not an ELF file
+  gpuprobe: cannot open $HOME/me: Too many levels of symbolic links
+  [64]
+
+Every captured host fits a terminal of 80 columns, but for commands, which are to be copied whole.
+
+  $ for f in $FIXTURES/*.host; do for c in check topo 'can torch==2.14 cuda==13.0' recommend; do
+  >   COLUMNS=80 gpuprobe $c --root $f 2>&1 | awk -v f="${f##*/} $c" 'length($0) > 80 && !/^     / { print f ": " $0 }'; done; done
+  $ COLUMNS=80 gpuprobe --root $FIXTURES/gpu-lost-and-narrow.host --baseline $FIXTURES/server-8gpu.host | awk 'length($0) > 80'
+  $ gpuprobe list > out; for id in $(awk 'NR > 1 && /^[a-z]/ { print $1 }' out); do COLUMNS=80 gpuprobe explain $id | awk -v id=$id 'length($0) > 80 { print id ": " $0 }'; done
