@@ -24,7 +24,7 @@
 #define ARGS_MAX   64
 
 static struct {
-	const char *model, *device;
+	const char *model, *device, *data;
 	struct gt_strv train;
 	struct bn_outputs out;
 	uint64_t rounds, ranks, seed;
@@ -72,10 +72,17 @@ static void add_words(struct gt_strv *argv, const struct bn_ladder *l, const cha
 	}
 }
 
-/* train MODEL …: the ladder's sizes, or with --model that model's own; then what the user adds, then the rung. Of an
- * option given twice the last counts. */
+/* data PATH …, or train MODEL …: the ladder's sizes, or with --model that model's own; then what the user adds, then the
+ * rung. Of an option given twice the last counts. */
 static void command(struct gt_strv *argv, const struct bn_ladder *l, const struct bn_rung *rung)
 {
+	if (l->data) {
+		gt_strv_add(argv, "data");
+		gt_strv_add(argv, opt.data);
+		add_words(argv, l, l->train);
+		add_words(argv, l, rung->options);
+		return;
+	}
 	gt_strv_add(argv, "train");
 	if (opt.model)
 		gt_strv_add(argv, opt.model);
@@ -309,12 +316,16 @@ static int choose(struct climb *c, int argc, char **argv)
 		if (!l->id)
 			return gt_fail_exit(
 				&c->cli->err, GT_EXIT_USAGE, EINVAL,
-				"no ladder is called \"%s\": precision, techniques, ranks and accumulation are",
+				"no ladder is called \"%s\": precision, techniques, ranks, accumulation and data are",
 				argv[i]);
+		if (l->data && !opt.data)
+			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL,
+					    "the ladder %s needs --data: directories or tar shards of images, token files", l->id);
 		json_array_append_new(ladders, ladder_json(l));
 	}
 	for (const struct bn_ladder *l = bn_ladders; !argc && l->id; l++)
-		json_array_append_new(ladders, ladder_json(l));
+		if (!l->data || opt.data)
+			json_array_append_new(ladders, ladder_json(l));
 	return 0;
 }
 
@@ -424,6 +435,7 @@ static const char *const devices[] = {"cpu", "cuda", NULL};
 static const struct gt_opt opts[] = {
 	{0, "model", "NAME", "climb with this model and its own sizes (see gpubench train)", GT_OPT_STR, &opt.model,
 	 NULL},
+	{0, "data", "PATH", "what the ladder data reads (see gpubench data)", GT_OPT_STR, &opt.data, NULL},
 	{0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &opt.device, devices},
 	{0, "train", "WORD", "hand this on to every gpubench train: --train=--steps --train=3", GT_OPT_LIST, &opt.train,
 	 NULL},
@@ -441,13 +453,11 @@ const struct gt_cmd bn_cmd_ladder = {
 	.args = "[LADDER...]",
 	.summary = "what each technique brings here: speed, speed-up and memory, rung by rung",
 	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), ranks "
-		"(data-parallel "
-		"to DDP, overlapped and compressed) and accumulation (naive to once per update); without a name all of "
-		"them.\n\n"
-		"Each launch is a fresh gpubench train. Rounds go through all rungs in an order decided by a coin; a "
-		"speed-up is "
-		"the mean ratio to the first rung within rounds, with its 95 % interval from the sign-flip "
-		"randomisation test. "
+		"(data-parallel to DDP, overlapped and compressed), accumulation (naive to once per update) and, with --data, "
+		"data (one thread to workers and a cache); without a name all of them.\n\n"
+		"Each launch is a fresh gpubench train, or gpubench data. Rounds go through all rungs in an order decided by "
+		"a coin; a speed-up is the mean ratio to the first rung within rounds, with its 95 % interval from the "
+		"sign-flip randomisation test. "
 		"A rung that failed is named (exit 5), and so is one whose loss did not fall (exit 6).",
 	.opts = opts,
 	.max_args = -1,

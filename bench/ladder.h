@@ -16,8 +16,8 @@
 
 struct bn_rung {
 	const char *name;
-	/* Words after `gpubench train MODEL`, and instead of the ladder's own where both say the same option. "@ranks" is the
-	 * number of ranks, "@cpus" of CPUs, "@share" the ladder's batch divided by the ranks. */
+	/* Words after `gpubench train MODEL` or `gpubench data PATH`, and instead of the ladder's own where both say the
+	 * same option. "@ranks" is the number of ranks, "@cpus" of CPUs, "@share" the ladder's batch divided by the ranks. */
 	const char *options[BN_LADDER_WORDS];
 	bool gpu_only;
 };
@@ -26,6 +26,7 @@ struct bn_ladder {
 	const char *what; /* what the rungs differ by, and what stays the same; one sentence */
 	const char *train[BN_LADDER_WORDS]; /* the model and its sizes */
 	uint64_t batch;			    /* of all ranks together, where @share is used */
+	bool data; /* climbs with `gpubench data` on what --data names, not with gpubench train */
 	const struct bn_rung *rung;	    /* ends with a rung without a name; the first is what the others are compared with */
 };
 extern const struct bn_ladder bn_ladders[]; /* ends with one without an id */

@@ -52,6 +52,23 @@ static const struct bn_rung accumulation[] = {
 	{ .name = NULL },
 };
 
+/* What a framework's loader does is left in first, and taken away rung by rung. */
+static const struct bn_rung data[] = {
+	{ .name = "naive: read when asked, each batch copied",
+	  .options = { "--workers", "0", "--without", "zero-copy,persistent,huge-pages" } },
+	{ .name = "+ workers, started anew each epoch",
+	  .options = { "--workers", "@cpus", "--prefetch", "1", "--without", "zero-copy,persistent,huge-pages" } },
+	{ .name = "+ 8 batches made ahead",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "zero-copy,persistent,huge-pages" } },
+	{ .name = "+ persistent workers",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "zero-copy,huge-pages" } },
+	{ .name = "+ batches not copied",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "huge-pages" } },
+	{ .name = "+ huge pages", .options = { "--workers", "@cpus", "--prefetch", "8" } },
+	{ .name = "+ cache of decoded images", .options = { "--workers", "@cpus", "--prefetch", "8", "--cache", "4G" } },
+	{ .name = NULL },
+};
+
 const struct bn_ladder bn_ladders[] = {
 	{ .id = "precision", .title = "FP32 to AMP", .rung = precision,
 	  .what = "Only the type that matrix products read differs.",
@@ -65,5 +82,8 @@ const struct bn_ladder bn_ladders[] = {
 	{ .id = "accumulation", .title = "Gradient accumulation, naive to once per update", .rung = accumulation,
 	  .what = "Small batches as memory allows them; what differs is how often gradients are reduced and applied.",
 	  .train = { "gpt", "--steps", "24", "--warmup", "4" } },
+	{ .id = "data", .title = "Data loading, naive to cached", .rung = data, .data = true,
+	  .what = "Four epochs of the same data without a model; what differs is who makes batches, when, and where they lie.",
+	  .train = { "--epochs", "4" } },
 	{ .id = NULL },
 };

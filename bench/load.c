@@ -64,7 +64,7 @@ int bn_load(const struct bn_load_options *given, json_t **ret, struct gt_err *er
 	if (r)
 		return r;
 	if (!o.batches)
-		o.batches = (rt_loader_samples(l) + (uint64_t)o.loader.rows - 1) / (uint64_t)o.loader.rows;
+		o.batches = (rt_loader_samples(l) * GT_MAX(o.epochs, 1u) + (uint64_t)o.loader.rows - 1) / (uint64_t)o.loader.rows;
 	total = o.warmup + o.batches;
 	for (uint64_t i = 0; i < total; i++) {
 		struct rt_batch b;
@@ -84,7 +84,7 @@ int bn_load(const struct bn_load_options *given, json_t **ret, struct gt_err *er
 /* ---- the command ---- */
 
 static struct {
-	uint64_t batch, seq, size, workers, prefetch, cache, batches, warmup, seed, max_corrupt;
+	uint64_t batch, seq, size, workers, prefetch, cache, batches, epochs, warmup, seed, max_corrupt;
 	const char *tokens, *augment, *kind, *without;
 	bool in_order;
 } opt = { .workers = 1, .prefetch = 4, .max_corrupt = UINT64_MAX };
@@ -103,7 +103,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "max-corrupt", "N", "unusable samples before giving up (default: any number)", GT_OPT_UINT, &opt.max_corrupt },
 	{ 0, "without", "LIST", "huge-pages, persistent, zero-copy", GT_OPT_STR, &opt.without },
 	{ 0, "in-order", NULL, "not shuffled", GT_OPT_FLAG, &opt.in_order },
-	{ 0, "batches", "N", "timed batches (default: each sample once)", GT_OPT_UINT, &opt.batches },
+	{ 0, "epochs", "N", "how often each sample is read (default: 1)", GT_OPT_UINT, &opt.epochs },
+	{ 0, "batches", "N", "timed batches, instead of whole epochs", GT_OPT_UINT, &opt.batches },
 	{ 0, "warmup", "N", "batches before the timed ones", GT_OPT_UINT, &opt.warmup },
 	{ 0, "seed", "N", "seed of the order", GT_OPT_UINT, &opt.seed },
 	{ 0 },
@@ -182,7 +183,9 @@ static void print_text(const json_t *doc)
 
 static int run_data(struct gt_cli *cli, int argc, char **argv)
 {
-	struct bn_load_options o = { .batches = opt.batches, .warmup = opt.warmup, .progress = show_progress, .arg = cli };
+	struct bn_load_options o = { .batches = opt.batches,
+				     .epochs = GT_MIN(opt.epochs, 1u << 20),
+				     .warmup = opt.warmup, .progress = show_progress, .arg = cli };
 	gt_auto_json *doc = NULL;
 	int r = gt_fs_require_live(cli->fs, "reading data", &cli->err);
 

@@ -9,7 +9,8 @@
 
 struct bn_load_options {
 	struct rt_loader_options loader; /* rows 0: 64, or 16 of tokens; seq and size 0: 1024 and 224 */
-	uint64_t batches; /* 0: as many as hold each sample once */
+	uint64_t batches; /* 0: as many as hold each sample `epochs` times */
+	uint64_t epochs;  /* 0: 1 */
 	uint64_t warmup;  /* batches before the timed ones */
 	/* Called after each batch, may be NULL; a non-zero answer ends the run with -EINTR. */
 	int (*progress)(void *arg, uint64_t batch, uint64_t total);

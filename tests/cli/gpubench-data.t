@@ -41,6 +41,12 @@ A shard is read up to where it is damaged, and what cannot be used is named.
   gpubench: no.tar at 0: it ends early, within a header
   [70]
 
+What a loader's parts are worth, rung by rung.
+
+  $ gpubench ladder data --data a.bin --rounds 1 --seed 3 -q -o l.json > /dev/null
+  $ python3 -c 'import json; l = json.load(open("l.json"))["ladders"][0]; print(l["id"], l["unit"], len(l["rungs"]), l["rungs"][1]["command"][:3], all(r["items_per_s"] > 0 for r in l["rungs"]))'
+  data tokens 7 ['gpubench', 'data', 'a.bin'] True
+
 Options that make no sense.
 
   $ gpubench data --workers 5000

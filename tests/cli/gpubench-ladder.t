@@ -47,7 +47,10 @@ A rung that fails is named, and so is a run that learned nothing.
 Bad words are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder is called "nonsense": precision, techniques, ranks and accumulation are
+  gpubench: no ladder is called "nonsense": precision, techniques, ranks, accumulation and data are
+  [64]
+  $ gpubench ladder data
+  gpubench: the ladder data needs --data: directories or tar shards of images, token files
   [64]
   $ gpubench ladder --rounds 500
   gpubench: --rounds takes at most 200
