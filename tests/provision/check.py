@@ -51,6 +51,7 @@ class Root:
         self.mount("-t", "sysfs", "-o", "ro", "sys", f"{self.mnt}/sys")
         self.mount("--bind", "/dev", f"{self.mnt}/dev")
         shutil.copy("/etc/resolv.conf", f"{self.mnt}/etc/resolv.conf")
+        self.put("/etc/hosts", "127.0.0.1 localhost\n")  # netbase makes it where it is missing
         self.put("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)
         self.take_tool()
 
