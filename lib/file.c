@@ -53,10 +53,20 @@ int gt_fd_write(int fd, const char *data, size_t len)
 	return 0;
 }
 
+/* A device or pipe that the user named, /dev/null say, is written to: a new file in its place would take it from everyone. */
+static int write_through(const char *path, const char *data, size_t len, struct gt_err *err)
+{
+	gt_autoclose int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int r = fd < 0 ? -errno : gt_fd_write(fd, data, len);
+
+	return r < 0 ? gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
 int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err)
 {
 	gt_autofree char *tmp = gt_xasprintf("%s.%d.new", path, (int)getpid());
 	gt_autoclose int fd = -1;
+	struct stat st;
 	int r;
 
 	if (!strcmp(path, "-")) {
@@ -64,6 +74,8 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 		r = gt_fd_write(STDOUT_FILENO, data, len);
 		return r < 0 ? gt_fail_errno(err, -r, "cannot write to standard output") : 0;
 	}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return write_through(path, data, len, err);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot create %s: %s", path, strerror(errno));

@@ -9,7 +9,8 @@
 
 /* The whole of path ("-" is stdin), NUL-terminated, at most max bytes. Only regular files and pipes. */
 int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct gt_err *err);
-/* New content under the final name or nothing at all ("-" writes stdout): temporary file beside it, fsync, rename. */
+/* New content under the final name or nothing at all ("-" writes stdout): temporary file beside it, fsync, rename. A
+ * device or pipe is written to and stays what it is. */
 int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err);
 /* All of data to fd, whatever write(2) takes at a time. */
 int gt_fd_write(int fd, const char *data, size_t len);

@@ -223,3 +223,12 @@ The same as a diff, which says nothing where nothing would change.
   -vm.min_free_kbytes = 67584
   +vm.min_free_kbytes = 135168
   $ gputune plan --root $FIXTURES/laptop-no-gpu.host --only vm.zone_reclaim_mode --diff
+
+A pipe or device that is named for the answer is written to, and stays what it is: /dev/null is everyone's.
+
+  $ mkfifo pipe; cat pipe > got & gputune plan --root $FIXTURES/cpu-server.host -o pipe > said.txt; wait; test -p pipe && head -n 1 got
+  {
+  $ gputune plan --root $FIXTURES/cpu-server.host -o /dev/null > said.txt; test -c /dev/null
+  $ gputune plan --root $FIXTURES/cpu-server.host -o . > said.txt
+  gputune: cannot write .: Is a directory
+  [64]
