@@ -123,8 +123,21 @@ static void print_ways(const json_t *list, bool color)
 
 static void print_doubts(const json_t *doc)
 {
-	const json_t *list = json_object_get(doc, "contradictions"), *c;
+	const json_t *list = json_object_get(doc, "contradictions"), *nvml = json_object_get(doc, "nvml"), *c, *d;
+	const char *state = gt_json_get_str(nvml, "state", "ok");
+	bool cards = false;
 	size_t i;
+
+	json_array_foreach(json_object_get(doc, "devices"), i, d)
+		cards |= !strcmp(gt_json_get_str(d, "kind", ""), "GPU");
+	if (cards && strcmp(state, "ok")) {
+		gt_autofree char *why = gt_xasprintf("NVML: %s%s%s: NVLinks are not known", state,
+						     gt_json_get_str(nvml, "text", NULL) ? ", " : "",
+						     gt_json_get_str(nvml, "text", ""));
+
+		putchar('\n');
+		gt_print_wrapped(stdout, why, 0, gt_term_width(stdout));
+	}
 
 	if (json_array_size(list))
 		puts("\nSources that disagree:");

@@ -352,6 +352,18 @@ static json_t *cpu_json(const struct pr_host *h)
 			 h->cpu.family, "model", h->cpu.model, "online", (int)gt_set_count(&h->cpu.online));
 }
 
+/* Without NVML's answer NVLinks are not known, which is not the same as none. */
+static json_t *nvml_json(const struct pr_host *h)
+{
+	static const char *const state[] = {[PR_NVML_NOT_ASKED] = "not asked",
+					    [PR_NVML_OK] = "ok",
+					    [PR_NVML_NO_LIBRARY] = "no library",
+					    [PR_NVML_ERROR] = "error",
+					    [PR_NVML_TIMEOUT] = "timeout"};
+
+	return json_pack("{s:s, s:o}", "state", state[h->nvidia.nvml], "text", gt_json_str(h->nvidia.nvml_text));
+}
+
 json_t *pr_topo_json(const struct pr_host *h)
 {
 	struct topo t = {.h = h, .contradictions = json_array()};
@@ -368,6 +380,7 @@ json_t *pr_topo_json(const struct pr_host *h)
 	doc = json_pack("{s:s, s:o, s:O, s:o, s:o, s:o, s:i, s:o}", "schema", "gpuprobe-topo/1", "cpu", cpu_json(h),
 			"nodes", json_object_get(host, "nodes"), "devices", devices, "bridges", bridges_json(h),
 			"edges", edges, "nvswitches", (int)h->nvidia.n_switch, "contradictions", t.contradictions);
+	json_object_set_new(doc, "nvml", nvml_json(h));
 	json_decref(host);
 	free(t.device);
 	return doc;

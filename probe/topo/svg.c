@@ -11,7 +11,7 @@
 enum {
 	ROW = 46, /* height of a device with its gap */
 	BOX = 36, /* height of a box */
-	TOP = 74,
+	TOP = 82,
 	NODE_X = 16,
 	NODE_W = 190,
 	TREE_X = 250,
@@ -387,6 +387,19 @@ static int put_doubts(struct drawing *d, int y)
 	return y;
 }
 
+/* A drawing without NVLinks must not be taken for a host without any. */
+static void put_unknown(struct drawing *d)
+{
+	const char *state = gt_json_get_str(json_object_get(d->doc, "nvml"), "state", "ok");
+	gt_autofree char *text = gt_xasprintf("NVLinks are not known: NVML %s", state);
+
+	for (size_t i = 0; strcmp(state, "ok") && i < d->n_row; i++)
+		if (!strcmp(gt_json_get_str(d->row[i].device, "kind", ""), "GPU")) {
+			put_text(d, NODE_X, 65, "soft small", "start", text);
+			return;
+		}
+}
+
 static void describe(struct gt_buf *out, const json_t *doc, int bad)
 {
 	const json_t *devices = json_object_get(doc, "devices"), *d;
@@ -446,6 +459,7 @@ void pr_topo_svg(const json_t *doc, struct gt_buf *out)
 	put_text(&d, NODE_X, 50, d.bad ? "bad" : "soft", "start",
 		 d.bad ? "! marks a link that is narrower or slower than both of its ends can"
 		       : "every link does what it can, as far as is known");
+	put_unknown(&d);
 	gt_buf_puts(out, body.s ? body.s : "");
 	gt_buf_puts(out, "</svg>\n");
 	gt_buf_clear(&body);

@@ -129,6 +129,15 @@ a node that only NVML knows is NVML's.
   Sources that disagree:
     GPU0 to GPU2 is SYS by the numa nodes, NODE for NVML
 
+A driver that does not answer leaves NVLinks not known, and it says so.
+
+  $ gpuprobe topo --root $FIXTURES/gpu-hung.host | tail -n 5
+  GPU0 X
+  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
+  between host bridges of one node, SYS between nodes, ? not known
+  
+  NVML: timeout, NVML gave no answer within 10 s: NVLinks are not known
+
 Each way says where it is from.
 
   $ gpuprobe topo --json --root $FIXTURES/two-node-bad-link.host > doc
@@ -154,6 +163,8 @@ A drawing, for those who see it and those who hear it: well-formed, the bad link
   img | Made-up two-socket CPU: nodes, devices and links | 2 NUMA nodes, 8 devices. Links that could do more: GPU2 x8 of x16; IB1 8 of 16 GT/s.
   2 ['! marks a link that is narrower or slower than both of its ends can', '! x8 of x16', '! 8 of 16 GT/s']
   True True
+  $ gpuprobe topo --svg - --root $FIXTURES/gpu-hung.host | grep -o 'NVLinks are not known: NVML timeout'
+  NVLinks are not known: NVML timeout
   $ gpuprobe topo --svg - --root $FIXTURES/nvswitch-8gpu.host | grep -o '18 links\|4 NVSwitches' | sort | uniq -c
         8 18 links
         1 4 NVSwitches
