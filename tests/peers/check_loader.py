@@ -209,6 +209,17 @@ def training(folder):
          f"at most {wanted} is demanded", "" if doc["heldout_loss_after"] <= wanted and doc["data"]["cache"]["hits"] else "too much")
 
 
+def bound(folder):
+    """Large photographs for a small model, made when they are asked for: the run says that it waits."""
+    path = os.path.join(folder, "photos.tar")
+    photo = encoded(picture(), format="JPEG", quality=90)
+    write_shard(path, [(f"{i:03d}", {"jpg": photo, "cls": b"1"}) for i in range(64)])
+    doc = train("mlp", "--data", path, "--batch", "32", "--steps", "3", "--warmup", "1", "--workers", "0", "--threads", "1")
+    said = [w for w in doc["warnings"] if "waits for its data" in w and "--workers" in w]
+    rule("a run that its loader holds back says so, and what to try",
+         "" if doc["data"]["loader_bound"] and said and doc["data"]["items_per_s"] < doc["items_per_s"] else str(doc["data"]))
+
+
 def main():
     if not os.path.exists(f"{DATA}/images/china.jpg"):
         print("1..0 # SKIP no images of scikit-learn (python3-sklearn)")
@@ -223,7 +234,7 @@ def main():
                 print(f"1..0 # SKIP {str(why).strip()}")
                 return 77
             raise
-        for part in (pixels, interlaced, writers, damage, training):
+        for part in (pixels, interlaced, writers, damage, bound, training):
             part(folder)
     print(f"1..{number}")
     return 1 if failed else 0
