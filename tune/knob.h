@@ -135,6 +135,9 @@ void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT
 /* To be used by prepare(). If the user's environment has the variable it is kept. */
 void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *fmt, ...) GT_PRINTF(6, 7);
+/* The same where what is there is not the user's but a launcher's own: it is replaced. */
+void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+	GT_PRINTF(5, 6);
 /* The same for a list that other knobs add to, such as LD_PRELOAD: a value set before stays in it. */
 void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *reason);

@@ -79,6 +79,17 @@ void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *
 	tn_run_set(c, r, k, name, value, "%s", reason);
 }
 
+void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+{
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
+}
+
 void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
 {
 	char reason[512];

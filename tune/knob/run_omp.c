@@ -2,6 +2,7 @@
 /* OpenMP: how many threads, where, and how they wait. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "tune/knob/list.h"
 #include "tune/program.h"
 #include "tune/rank.h"
@@ -9,6 +10,23 @@
 static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
 {
 	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
+}
+
+/* torchrun sets 1 where its own user has said nothing. What that user has said is in the environment with which torchrun, our
+ * parent, was started; it does not change when the program sets a variable. */
+static bool set_by_torchrun(const struct tn_ctx *c)
+{
+	gt_autofree char *path = gt_xasprintf("/proc/%d/environ", (int)getppid()), *text = NULL;
+	const char *name = "OMP_NUM_THREADS=";
+	size_t len = 0;
+
+	if (!c->host->live || !tn_run_user(c, "TORCHELASTIC_RUN_ID") || !gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") ||
+	    gt_fs_read(c->fs, path, &text, &len) < 0 || !len)
+		return false;
+	for (const char *p = text; p < text + len; p += strlen(p) + 1)
+		if (gt_starts_with(p, name))
+			return false;
+	return true;
 }
 
 static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
@@ -25,7 +43,10 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 	if (ranks > 1)
 		n = GT_MAX(1u, n / ranks);
 	snprintf(text, sizeof(text), "%u", n);
-	if (ranks > 1)
+	if (set_by_torchrun(c))
+		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
+			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank");
+	else if (ranks > 1)
 		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among the %u ranks that it starts",
 			   cores, ranks);
 	else if (n < cores)
@@ -39,7 +60,7 @@ const struct tn_knob tn_knob_omp_threads = {
 	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
 	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
 	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
-	       "throttled. torchrun sets 1.",
+	       "throttled. torchrun sets 1 when nobody has said; that is replaced.",
 	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.",
 	.unit = "threads",
 	.mechanism = "train.gpt",

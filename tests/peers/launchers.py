@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gputune run under real launchers: torchrun (CPU, gloo) and mpirun, and with the variables that srun sets.
+
+Each rank says which CPUs and threads it has; together they have every core once. Launchers that are not installed are skipped:
+TORCHRUN names torchrun where it is not on PATH.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+GPUTUNE = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "gputune")
+# what a rank is: printed as one line, whole
+RANK = """
+import json, os, sys
+line = {"rank": os.environ.get("LOCAL_RANK") or os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") or os.environ.get("SLURM_LOCALID"),
+        "cpus": sorted(os.sched_getaffinity(0)), "threads": os.environ.get("OMP_NUM_THREADS"), "pid": os.getpid()}
+if "gloo" in sys.argv:
+    import torch, torch.distributed as dist
+    dist.init_process_group("gloo")
+    t = torch.ones(1) * (dist.get_rank() + 1)
+    dist.all_reduce(t)
+    line["sum"] = t.item()
+    line["torch_threads"] = torch.get_num_threads()
+os.write(1, (json.dumps(line) + chr(10)).encode())
+"""
+count = failed = 0
+
+
+def ok(name, true, detail=""):
+    global count, failed
+    count += 1
+    failed += not true
+    print(f"{'ok' if true else 'not ok'} {count} - {name}", flush=True)
+    if not true:
+        print("# " + str(detail)[-1500:].replace("\n", "\n# "), flush=True)
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print(f"ok {count} - {name} # SKIP {why}", flush=True)
+
+
+def launch(command, env=None):
+    """Lines of the ranks, and what was said."""
+    ours = ("OMP_", "GOMP_", "SLURM_", "OMPI_", "LOCAL_", "RANK", "WORLD_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    done = subprocess.run(command, env={**clean, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=120, check=False)
+    lines = [json.loads(x[x.index("{"):]) for x in done.stdout.splitlines() if '{"rank"' in x]
+    return sorted(lines, key=lambda x: int(x["rank"])), f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
+
+
+def apart(ranks, n):
+    cpus = [c for r in ranks for c in r["cpus"]]
+    return len(ranks) == n and len(cpus) == len(set(cpus)) and set(cpus) <= os.sched_getaffinity(0)
+
+
+def torchrun(script, n):
+    name = f"torchrun starts {n} ranks by gputune run: each has its own CPUs and threads, and gloo adds up"
+    program = os.environ.get("TORCHRUN") or shutil.which("torchrun")
+    if not program:
+        skip(name, "no torchrun here")
+        return
+    python = os.path.join(os.path.dirname(program), "python3")
+    run = [GPUTUNE, "run", "--", python, script, "gloo"]
+    ranks, said = launch([program, "--standalone", f"--nproc-per-node={n}", "--no-python", *run])
+    share = max(1, len(os.sched_getaffinity(0)) // n)
+    ok(name, apart(ranks, n) and all(r["sum"] == n * (n + 1) / 2 and 1 <= int(r["threads"]) <= share for r in ranks), said)
+    for env, status in (({}, "set"), ({"OMP_NUM_THREADS": "1"}, "kept")):
+        with tempfile.TemporaryDirectory() as logs:
+            shown = os.path.join(logs, "show")  # torchrun would take --print for an option of its own
+            with open(shown, "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\nexec {os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\n")
+            os.chmod(shown, 0o755)
+            launch([program, "--standalone", f"--nproc-per-node={n}", "--log-dir", logs, "--redirects", "3", "--no-python",
+                    shown], env)
+            docs = [os.path.join(d, f) for d, _, names in os.walk(logs) for f in names if f == "stdout.log"]
+            seen = []
+            for path in docs:
+                with open(path, encoding="utf-8") as f:
+                    seen += [v["status"] for v in json.load(f)["environment"] if v["name"] == "OMP_NUM_THREADS"]
+        ok(f"OMP_NUM_THREADS=1 under torchrun is {'the user' if env else 'torchrun'}'s own: {status}", seen == [status] * n,
+           (seen, docs))
+    ranks, said = launch([GPUTUNE, "run", "--", program, "--standalone", f"--nproc-per-node={n}", script, "gloo"])
+    ok("torchrun under gputune run is left free, with the cores shared out as threads",
+       len(ranks) == n and all(1 <= int(r["threads"]) <= share for r in ranks) and
+       all(set(r["cpus"]) == os.sched_getaffinity(0) for r in ranks), said)
+
+
+def mpirun(script, n):
+    name = f"mpirun starts {n} ranks by gputune run: each has its own CPUs and threads"
+    if not shutil.which("mpirun"):
+        skip(name, "no mpirun here")
+        return
+    options = ["--oversubscribe", "--bind-to", "none"] + (["--allow-run-as-root"] if not os.geteuid() else [])
+    ranks, said = launch(["mpirun", *options, "-np", str(n), GPUTUNE, "run", "--", sys.executable, script])
+    ok(name, apart(ranks, n) and all(int(r["threads"]) >= 1 for r in ranks), said)
+
+
+def srun(script, n):
+    """srun itself needs a cluster; what a task sees of it is its variables."""
+    ranks, said = [], ""
+    for i in range(n):
+        got, text = launch([GPUTUNE, "run", "--", sys.executable, script],
+                           {"SLURM_LOCALID": str(i), "SLURM_STEP_TASKS_PER_NODE": f"{n}(x2)", "SLURM_NNODES": "2",
+                            "SLURM_PROCID": str(i), "SLURM_NTASKS": str(2 * n)})
+        ranks += got
+        said += text
+    ok(f"with srun's variables the {n} tasks of a node share out its CPUs", apart(ranks, n), said)
+
+
+def main():
+    cpus = len(os.sched_getaffinity(0))
+    if cpus < 2:
+        print("1..0 # SKIP one CPU cannot be shared out")
+        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        script = os.path.join(scratch, "rank.py")
+        with open(script, "w", encoding="ascii") as f:
+            f.write(RANK)
+        ranks, said = launch([GPUTUNE, "run", "--ranks", "2", "--", sys.executable, script])
+        ok("gputune run --ranks 2: each rank has its own CPUs", apart(ranks, 2), said)
+        torchrun(script, 2)
+        mpirun(script, 2)
+        srun(script, 2)
+    print(f"1..{count}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
