@@ -268,28 +268,51 @@ static void put_memory(struct gt_buf *b, const json_t *nodes)
 		gt_buf_printf(b, ", memory %.0f%%", 100 * (1 - GT_MIN(left / total, 1)));
 }
 
-/* What the sample before had and this one has not, or the other way round. */
-static void say_changes(struct pr_watch_view *v, const json_t *sample, const json_t *of, const json_t *against,
-			const char *word)
+static const json_t *find_pattern(const json_t *list, const json_t *like)
 {
-	const json_t *p, *q;
-	size_t i, k;
+	const json_t *p;
+	size_t i;
 
-	json_array_foreach(of, i, p)
-	{
-		bool there = false;
+	json_array_foreach(list, i, p) if (gt_streq(gt_json_get_str(p, "id", ""), gt_json_get_str(like, "id", "")) &&
+					   gt_streq(gt_json_get_str(p, "subject", ""),
+						    gt_json_get_str(like, "subject", ""))) return p;
+	return NULL;
+}
 
-		json_array_foreach(against, k, q) there |=
-			gt_streq(gt_json_get_str(p, "id", ""), gt_json_get_str(q, "id", "")) &&
-			gt_streq(gt_json_get_str(p, "subject", ""), gt_json_get_str(q, "subject", ""));
-		if (!there) {
-			gt_autofree char *line =
-				gt_xasprintf("%s %s %s, %s%s%s", clock_of(sample), word, gt_json_get_str(p, "id", ""),
-					     gt_json_get_str(p, "subject", ""), *word == 'b' ? ": " : "",
-					     *word == 'b' ? gt_json_get_str(p, "what", "") : "");
+static void say(struct pr_watch_view *v, const json_t *sample, const char *word, const json_t *pattern,
+		const char *what)
+{
+	gt_autofree char *line =
+		gt_xasprintf("%s %s %s, %s%s%s", clock_of(sample), word, gt_json_get_str(pattern, "id", ""),
+			     gt_json_get_str(pattern, "subject", ""), *what ? ": " : "", what);
 
-			gt_print_wrapped(v->out, line, 0, gt_term_width(v->out));
+	gt_print_wrapped(v->out, line, 0, gt_term_width(v->out));
+}
+
+/* What begins at once; what ends when it was away for a whole window, so that one that comes and goes fills no log. */
+static void say_changes(struct pr_watch_view *v, const json_t *sample, const json_t *patterns)
+{
+	json_t *said = v->said ? v->said : json_array(), *p;
+
+	v->said = said;
+	for (size_t i = json_array_size(said); i-- > 0;) {
+		int64_t absent;
+
+		p = json_array_get(said, i);
+		absent = find_pattern(patterns, p) ? 0 : gt_json_get_int(p, "absent", 0) + 1;
+		json_object_set_new(p, "absent", json_integer(absent));
+		if (absent == PR_WATCH_WINDOW) {
+			say(v, sample, "ends", p, "");
+			json_array_remove(said, i);
 		}
+	}
+	for (size_t i = 0; i < json_array_size(patterns); i++) {
+		p = json_array_get(patterns, i);
+		if (find_pattern(said, p))
+			continue;
+		say(v, sample, "begins", p, gt_json_get_str(p, "what", ""));
+		json_array_append_new(said, json_pack("{s:o, s:o}", "id", gt_json_str(gt_json_get_str(p, "id", "")),
+						      "subject", gt_json_str(gt_json_get_str(p, "subject", ""))));
 	}
 }
 
@@ -318,10 +341,7 @@ void pr_watch_line(struct pr_watch_view *v, const json_t *sample)
 	put_memory(&b, nodes);
 	if (!v->quiet)
 		fprintf(v->out, "%s %s\n", clock_of(sample), b.s ? b.s : "");
-	say_changes(v, sample, v->before, patterns, "ends");
-	say_changes(v, sample, patterns, v->before, "begins");
-	json_decref(v->before);
-	v->before = json_incref((json_t *)patterns);
+	say_changes(v, sample, patterns);
 	fflush(v->out);
 }
 

@@ -62,7 +62,7 @@ struct pr_watch_view {
 	FILE *out;
 	bool color, quiet;
 	unsigned drawn; /* lines of the last drawing, for drawing over it */
-	json_t *before; /* patterns of the sample before, for saying what begins and what ends */
+	json_t *said; /* patterns that were said to begin: [{id, subject, absent}], absent: for how many samples now */
 };
 void pr_watch_draw(struct pr_watch_view *v, const json_t *sample); /* on a terminal, over the last one */
 void pr_watch_line(struct pr_watch_view *v, const json_t *sample); /* one line, and what begins or ends */

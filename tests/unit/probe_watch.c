@@ -159,6 +159,29 @@ START_TEST(one_quiet_second_is_no_pattern)
 }
 END_TEST
 
+START_TEST(one_that_comes_and_goes_fills_no_log)
+{
+	gt_auto(pr_session) *s = pr_session_new();
+	gt_autofree char *text = NULL;
+	size_t size, begins = 0, ends = 0;
+	struct pr_watch_view v = {.out = open_memstream(&text, &size), .quiet = true};
+
+	for (int i = 0; i < 60; i++) { /* in 40 looks the card is lost every other time, then no more */
+		gt_auto_json *one = sample(i < 40 && i % 2 ? "gpu1.error=\"lost\"" : "");
+
+		pr_session_add(s, one);
+		pr_watch_line(&v, one);
+	}
+	json_decref(v.said);
+	fclose(v.out);
+	for (const char *p = text; (p = strstr(p, "begins gpu.lost")); p++)
+		begins++;
+	for (const char *p = text; (p = strstr(p, "ends gpu.lost")); p++)
+		ends++;
+	ck_assert_msg(begins == 1 && ends == 1, "%s", text);
+}
+END_TEST
+
 static void write_file(const char *dir, const char *path, const char *text)
 {
 	gt_autofree char *whole = gt_xasprintf("%s%s", dir, path);
@@ -259,7 +282,7 @@ START_TEST(a_strangers_recording_does_no_harm)
 	summary = pr_session_summary(s);
 	ck_assert_ptr_nonnull(summary);
 	pr_watch_summary(&v, summary);
-	json_decref(v.before);
+	json_decref(v.said);
 	fclose(v.out);
 }
 END_TEST
@@ -273,6 +296,7 @@ int main(void)
 
 	tcase_add_test(tc, each_pattern_is_seen_where_it_is_and_only_there);
 	tcase_add_test(tc, one_quiet_second_is_no_pattern);
+	tcase_add_test(tc, one_that_comes_and_goes_fills_no_log);
 	tcase_add_test(tc, counters_become_shares_of_the_time_between);
 	tcase_add_test(tc, a_strangers_recording_does_no_harm);
 	tcase_set_timeout(tc, 60);
