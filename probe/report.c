@@ -84,7 +84,8 @@ static void print_host(const json_t *host)
 		   json_is_string(json_object_get(host, "container")) ? ", container" : "");
 	print_line("%s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory", text_of(cpu, "model_name", "unknown CPU"),
 		   text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""),
-		   text_of(cpu, "codename", NULL) ? ")" : "", (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", total);
+		   text_of(cpu, "codename", NULL) ? ")" : "", (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s",
+		   nodes, nodes == 1 ? "" : "s", total);
 }
 
 /* Name, memory and driver of a card; the caller frees it. */
