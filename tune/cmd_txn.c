@@ -5,6 +5,7 @@
 #include <string.h>
 #include "tune/gputune.h"
 #include "tune/history.h"
+#include "tune/provision/provision.h"
 #include "tune/trust.h"
 
 #define PLAN_MAX	(4u << 20)
@@ -129,9 +130,20 @@ const struct gt_cmd tn_cmd_revert = {
 		"and left alone.",
 };
 
+/* Settings, and the packages that gputune provision has installed. */
+static int status_of_all(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err)
+{
+	int r = tn_status_report(fs, ret, ret_exit, err);
+	json_t *packages = r < 0 ? NULL : tn_provision_held(fs);
+
+	if (packages)
+		json_object_set_new(*ret, "provisioned", packages);
+	return r;
+}
+
 static int run_status(struct gt_cli *cli, int argc, char **argv)
 {
-	return run_report(cli, tn_status_report, false);
+	return run_report(cli, status_of_all, false);
 }
 
 const struct gt_cmd tn_cmd_status = {

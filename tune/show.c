@@ -283,6 +283,17 @@ static const char *summary(const json_t *report)
 	return NULL;
 }
 
+/* What is held besides settings. */
+static void report_provisioned(const json_t *report)
+{
+	const json_t *packages = json_object_get(report, "provisioned");
+	size_t n = json_array_size(packages);
+
+	if (n)
+		printf("%zu package%s of gputune provision: gputune provision revert --dry-run names %s.\n", n, n == 1 ? "" : "s",
+		       n == 1 ? "it" : "them");
+}
+
 void tn_show_report(const json_t *report, bool color)
 {
 	report_transactions(report);
@@ -290,6 +301,7 @@ void tn_show_report(const json_t *report, bool color)
 	report_notes(report);
 	if (summary(report))
 		puts(summary(report));
+	report_provisioned(report);
 }
 
 /* ---- history ---- */
@@ -297,7 +309,7 @@ void tn_show_report(const json_t *report, bool color)
 /* Putting back goes the other way. */
 static void history_values(const json_t *record)
 {
-	bool there = !strcmp(text(record, "command"), "apply");
+	bool there = !strcmp(text(record, "command"), "apply") || gt_starts_with(text(record, "command"), "provision");
 	const json_t *o;
 	size_t i;
 
@@ -316,10 +328,11 @@ void tn_show_history(const json_t *doc, bool values, bool color)
 	size_t i;
 
 	json_array_foreach(records, i, o) {
+		const char *what = gt_starts_with(text(o, "command"), "provision") ? "package" : "value";
 		size_t n = json_array_size(json_object_get(o, "values"));
 
-		printf("%s  %s%s%s: %s, %zu value%s%s%s\n", text(o, "time"), text(o, "command"), *text(o, "profile") ? " " : "",
-		       text(o, "profile"), text(o, "result"), n, n == 1 ? "" : "s", *text(o, "user") ? ", by " : "",
+		printf("%s  %s%s%s: %s, %zu %s%s%s%s\n", text(o, "time"), text(o, "command"), *text(o, "profile") ? " " : "",
+		       text(o, "profile"), text(o, "result"), n, what, n == 1 ? "" : "s", *text(o, "user") ? ", by " : "",
 		       text(o, "user"));
 		if (values)
 			history_values(o);

@@ -365,3 +365,27 @@ The record of what was installed is not followed when it is damaged.
   $ gputune provision revert --dry-run --root root
   gputune: the record of what was installed, /var/lib/gputune/provision, is damaged: nothing is changed. Take the packages that it lists away by hand, then remove it
   [3]
+
+Status names what is installed by us; history tells it apart from settings.
+
+  $ echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "numactl", "version": "2.0.16-1", "held": false }, { "name": "libnuma1", "version": "2.0.16-1" } ] }' > root/var/lib/gputune/provision
+  $ gputune status --root root
+  Nothing is applied.
+  2 packages of gputune provision: gputune provision revert --dry-run names them.
+  $ gputune status --root root --json | grep -A 3 provisioned
+    "provisioned": [
+      {
+        "name": "numactl",
+        "version": "2.0.16-1",
+  $ printf 'Package: numactl\nStatus: install ok installed\nVersion: 2.0.16-1\nArchitecture: amd64\nDepends: libnuma1 (>= 2.0.11)\n\nPackage: libnuma1\nStatus: install ok installed\nVersion: 2.0.16-1\nArchitecture: amd64\n\n' >> root/var/lib/dpkg/status
+  $ printf 'Package: libnuma1\nArchitecture: amd64\nAuto-Installed: 1\n\n' > root/var/lib/apt/extended_states
+  $ gputune provision revert --dry-run --root root
+    numactl 2.0.16-1: kept, someone has marked it as wanted since (apt-mark manual, or installed by
+    name)
+    libnuma1 2.0.16-1: kept, numactl depends on it
+  2 packages: kept.
+  [4]
+  $ echo '{"time":"2026-11-21T12:00:00Z","command":"provision apply","result":"installed","profile":null,"user":"root","values":[{"knob":"package","instance":"numactl","old":"none","new":"2.0.16-1","result":"installed"}],"files":[]}' > root/var/lib/gputune/history
+  $ gputune history --root root -v
+  2026-11-21T12:00:00Z  provision apply: installed, 1 package, by root
+      package:numactl: installed, none to 2.0.16-1

@@ -287,10 +287,11 @@ def check_interrupted(root):
 
 
 def check_refusals(root):
-    lists = root.mnt + "/var/lib/apt/lists"
-    os.rename(lists, lists + ".away")
+    lists = "/var/lib/apt/lists"
+    root.must("mv", lists, lists + ".away")
     refusal(root, "no lists", "no-lists")
-    os.rename(lists + ".away", lists)
+    root.must("rm", "-rf", lists)
+    root.must("mv", lists + ".away", lists)
     path = root.mnt + "/var/lib/dpkg/status"
     with open(path, encoding="utf-8") as f:
         text = f.read()
@@ -304,6 +305,7 @@ def check_refusals(root):
     refusal(root, "apt finds no way", "apt")
     os.unlink(root.mnt + "/etc/apt/preferences.d/test")
     root.must("apt-get", "-qq", "-y", "purge", "libjemalloc2")
+    root.must("mkdir", "-p", "/var/lib/gputune")
     with subprocess.Popen(["flock", root.mnt + "/var/lib/gputune/lock", "sleep", "30"]) as p:
         time.sleep(.5)
         done = root.apply(*LIGHT)

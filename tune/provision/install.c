@@ -202,11 +202,14 @@ static void note_history(struct gt_fsroot *fs, const json_t *report)
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(json_object_get(report, "packages"), i, o) json_array_append_new(
-		json_object_get(doc, "values"),
-		json_pack("{s:s, s:s, s:s, s:s, s:s}", "knob", "package", "instance", gt_json_get_str(o, "name", ""),
-			  "old", gt_json_get_str(o, "old", "none"), "new", gt_json_get_str(o, "version", "none"),
-			  "result", gt_json_get_str(o, "result", "")));
+	json_array_foreach(json_object_get(report, "packages"), i, o) {
+		const char *old = gt_json_get_str(o, "old", "none"), *result = gt_json_get_str(o, "result", "");
+		const char *now = !strcmp(result, "kept") ? old : gt_json_get_str(o, "version", "none");
+
+		json_array_append_new(json_object_get(doc, "values"),
+				      json_pack("{s:s, s:s, s:s, s:s, s:s}", "knob", "package", "instance",
+						gt_json_get_str(o, "name", ""), "old", old, "new", now, "result", result));
+	}
 	tn_history_add(fs, doc, NULL);
 }
 

@@ -150,9 +150,9 @@ static int revert(struct gt_fsroot *fs, bool dry, json_t *report, int *ret_exit,
 		}
 	}
 	if (!r && !dry)
-		tn_provision_report_end(fs, report, kept ? "partly removed" : "removed");
+		tn_provision_report_end(fs, report, kept ? go.n ? "partly removed" : "kept" : "removed");
 	else if (!r)
-		json_object_set_new(report, "result", json_string("would be removed"));
+		json_object_set_new(report, "result", json_string(go.n ? "would be removed" : "kept"));
 	*ret_exit = kept ? TN_EXIT_DRIFT : 0;
 	tn_record_clear(&rec);
 	return r;
