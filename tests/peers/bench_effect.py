@@ -3,13 +3,15 @@
 """What `gputune run` makes of a PyTorch program, beside the plain call and other launchers, in interleaved rounds.
 
 Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH] [--blas stock|as-is]
-The same command in four arms: as a user types it; under gputune run; under torch.backends.xeon.run_cpu (one instance on all
-cores); under numactl. Nothing else is set. A second part times what a launch costs: 1000 times `gputune run -- true`,
-`numactl true` and `true`. Results go to DIR/effect.json (all samples) and DIR/effect.md (made from it).
+The same command in several arms: as a user types it; under gputune run; under torch.backends.xeon.run_cpu (one instance on all
+cores); under numactl; and, where PyTorch takes fewer threads than the kernel shows cores, with all of them. Nothing else is
+set. A second part times what a launch costs: 1000 times `gputune run -- true`, `numactl true` and `true`. Results go to
+DIR/effect.json (all samples) and DIR/effect.md (made from it).
 
-The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3: Debian gives it the highest
-priority. Where libopenblas0-pthread is installed and another one is chosen, it is chosen for the time of the measurement (as root) and
-the host's own choice is put back, whatever ends it. --blas as-is measures the host as it is. Which one was there is part of the result.
+The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3: Debian gives it the
+highest priority. Where libopenblas0-pthread is installed and another one is chosen, it is chosen for the time of the
+measurement (as root) and the host's own choice is put back, whatever ends it. --blas as-is measures the host as it is. Which
+one was there is part of the result.
 """
 import argparse
 import contextlib
@@ -48,6 +50,9 @@ def arms(a, job):
     if not has.returncode and shutil.which("numactl"):
         found["run_cpu"] = [a.python, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1", "--ncores_per_instance",
                             str(physical_cores()), TRAIN, *JOBS[job]]
+    seen = subprocess.run([a.python, "-c", "import torch; print(torch.get_num_threads())"], stdout=subprocess.PIPE, text=True)
+    if seen.stdout.strip() != str(physical_cores()):  # virtual processors that call themselves threads of one core
+        found["plain, all cores"] = ["env", f"OMP_NUM_THREADS={physical_cores()}", *plain]
     if shutil.which("numactl"):
         found["numactl"] = ["numactl", "--cpunodebind=0", "--localalloc", *plain]
     return found

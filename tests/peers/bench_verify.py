@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long plan and verify take, beside `tuned-adm verify`, in interleaved rounds.
+"""How long plan and verify take, beside `tuned-adm verify`, and what a launch costs, in interleaved rounds.
 
-Usage: bench_verify.py GPUTUNE UNPACK HOST [--rounds N] [--results DIR]
+Usage: bench_verify.py GPUTUNE UNPACK HOST [--rounds N] [--launches N] [--results DIR]
 HOST is a captured host; UNPACK makes a tree of it, on which plan, and verify with everything applied, are timed. tuned has to be
 running with a profile (tuned-adm profile throughput-performance); where it is not, it is left out and the result says so.
 """
@@ -15,6 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
+
+sys.dont_write_bytecode = True
+import bench_effect  # noqa: E402
 
 
 def timed(command, ok):
@@ -32,6 +36,7 @@ def main():
     p.add_argument("unpack")
     p.add_argument("host")
     p.add_argument("--rounds", type=int, default=30)
+    p.add_argument("--launches", type=int, default=1000)
     p.add_argument("--results", default="bench/results")
     a = p.parse_args()
     tuned = shutil.which("tuned-adm") and not subprocess.run(["tuned-adm", "active"], stdout=subprocess.DEVNULL,
@@ -50,9 +55,11 @@ def main():
         for _ in range(a.rounds):
             for name, (command, ok) in commands.items():
                 times[name].append(timed(command, ok))
+    a.gputune = os.path.abspath(a.gputune)
+    launched = bench_effect.launches(types.SimpleNamespace(gputune=a.gputune), a.launches)
     os.makedirs(a.results, exist_ok=True)
     with open(os.path.join(a.results, "verify.json"), "w", encoding="utf-8") as f:
-        json.dump({"host": os.path.basename(a.host), "seconds": times}, f)
+        json.dump({"host": os.path.basename(a.host), "seconds": times, "launch_s": launched}, f)
         f.write("\n")
     why = [] if tuned else ["tuned was not running: it is left out.", ""]
     lines = ["# How long plan and verify take", "",
@@ -61,6 +68,10 @@ def main():
              "| command | median ms | fastest ms | rounds |", "|---|---|---|---|"]
     for name, v in times.items():
         lines.append(f"| {name} | {statistics.median(v) * 1e3:.1f} | {min(v) * 1e3:.1f} | {len(v)} |")
+    base = statistics.median(launched["true"])
+    lines += ["", f"{a.launches} launches, interleaved: medians above a plain call of `true`.", "",
+              "| launcher | ms above |", "|---|---|"]
+    lines += [f"| {k} | {(statistics.median(v) - base) * 1e3:.2f} |" for k, v in launched.items() if k != "true"]
     with open(os.path.join(a.results, "verify.md"), "w", encoding="utf-8") as f:
         f.write("\n".join(lines) + "\n")
     print("\n".join(lines))
