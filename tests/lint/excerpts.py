@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the README and the rooms' READMEs show of a tool is what it prints: each excerpt "$ TOOL … --root tests/fixtures/…" is run
 on that captured host and compared. What was measured on a machine of its own cannot be run again; it has no --root. Every
-command that is shown, run or not, is one that the tool has."""
+command that is shown, run or not, is one that the tool has. BLESS=1 rewrites the excerpts."""
 import glob
 import os
 import re
@@ -28,16 +28,34 @@ def excerpts(text):
     return found
 
 
-def compare(page, command, shown):
+def printed(command):
     words = shlex.split(command)
     words = [os.path.join(tap.TOP, w) if w.startswith("tests/fixtures/") else w for w in words]
     done = tap.run(words[0], *words[1:])
-    got = (done.stdout + done.stderr).replace(tap.TOP + "/", "").rstrip("\n").split("\n")
-    shown_, got = [s.rstrip() for s in shown], [g.rstrip() for g in got]
+    text = (done.stdout + done.stderr).replace(tap.TOP + "/", "")
+    return [line.rstrip() for line in text.rstrip("\n").split("\n")]
+
+
+def compare(page, command, shown):
+    shown_, got = [s.rstrip() for s in shown], printed(command)
+    if os.environ.get("BLESS") == "1" and shown_ != got:
+        bless(page, command, shown, got)
+        shown_ = got
     bad = [f"shown:   {s}\n#   printed: {g}" for s, g in zip(shown_, got) if s != g]
     if len(shown_) != len(got):
         bad.append(f"{len(shown_)} lines are shown and {len(got)} printed")
     tap.rule(f"{page}: {command[:70]}", bad[:6])
+
+
+def bless(page, command, shown, got):
+    path = os.path.join(tap.TOP, page)
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    block = ["    $ " + command]
+    old, new = ("\n".join(block + [("    " + x).rstrip() for x in lines]) for lines in (shown, got))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text.replace(old, new))
+    print(f"# rewritten: {page}: {command}")
 
 
 def commands_of(tool):
