@@ -98,26 +98,37 @@ static char *tokens_where(const struct rt_source *s, uint64_t i)
 	return gt_xasprintf("%s: token %" PRIu64, f->path, (i - f->first) * (uint64_t)t->seq);
 }
 
-/* seq + 1 ids -> x, y; returns the largest, as unsigned. */
-#define WIDEN(type)                                                            \
-	static uint32_t widen_##type(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y) \
-	{                                                                      \
-		const type *restrict p = from;                                 \
-		uint32_t top = 0;                                              \
-                                                                               \
-		for (int64_t i = 0; i < seq; i++) {                            \
-			uint32_t v = p[i];                                     \
-                                                                               \
-			x[i] = (int32_t)v;                                     \
-			top = v > top ? v : top;                               \
-		}                                                              \
-		memcpy(y, x + 1, (size_t)(seq - 1) * sizeof(*y));              \
-		y[seq - 1] = (int32_t)p[seq];                                  \
-		return p[seq] > top ? p[seq] : top;                            \
+/* seq + 1 ids -> x, y; returns the largest. It is looked for among the ids as they are stored: more of them fit a register. */
+typedef uint32_t widen_fn(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y);
+#define WIDEN(type, isa, target)                                                                                       \
+	target static uint32_t widen_##type##_##isa(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y) \
+	{                                                                                                              \
+		const type *restrict p = from;                                                                         \
+		type top = p[seq];                                                                                     \
+                                                                                                                       \
+		_Pragma("omp simd reduction(max : top)") for (int64_t i = 0; i < seq; i++) top = p[i] > top ? p[i] : top; \
+		_Pragma("omp simd") for (int64_t i = 0; i < seq; i++) x[i] = (int32_t)p[i];                            \
+		_Pragma("omp simd") for (int64_t i = 0; i < seq; i++) y[i] = (int32_t)p[i + 1];                        \
+		return top;                                                                                            \
 	}
-WIDEN(uint8_t)
-WIDEN(uint16_t)
-WIDEN(uint32_t)
+WIDEN(uint8_t, plain, )
+WIDEN(uint16_t, plain, )
+WIDEN(uint32_t, plain, )
+#ifdef __x86_64__
+#define AVX2 __attribute__((target("avx2")))
+WIDEN(uint8_t, avx2, AVX2)
+WIDEN(uint16_t, avx2, AVX2)
+WIDEN(uint32_t, avx2, AVX2)
+#endif
+
+static widen_fn *widen_for(int bytes)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		return bytes == 1 ? widen_uint8_t_avx2 : bytes == 2 ? widen_uint16_t_avx2 : widen_uint32_t_avx2;
+#endif
+	return bytes == 1 ? widen_uint8_t_plain : bytes == 2 ? widen_uint16_t_plain : widen_uint32_t_plain;
+}
 
 static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int32_t *y, struct gt_err *err)
 {
@@ -125,8 +136,7 @@ static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int3
 	const struct file *f = file_of(t, i);
 	uint64_t at = (i - f->first) * (uint64_t)t->seq;
 	const unsigned char *p = f->map.bytes + f->head.at + at * (uint64_t)f->head.bytes;
-	uint32_t top = f->head.bytes == 1 ? widen_uint8_t(p, t->seq, x, y) :
-		       f->head.bytes == 2 ? widen_uint16_t(p, t->seq, x, y) : widen_uint32_t(p, t->seq, x, y);
+	uint32_t top = widen_for(f->head.bytes)(p, t->seq, x, y);
 
 	if (t->vocab && top >= (uint64_t)t->vocab)
 		return gt_fail(err, ERANGE,

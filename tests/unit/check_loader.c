@@ -377,7 +377,7 @@ START_TEST(no_ticket_is_lost)
 	o.prefetch = 1;
 	o.in_order = true;
 	l = opened(&o);
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 6000; i++) {
 		struct rt_batch b;
 
 		ck_assert_int_eq(rt_loader_next(l, &b, NULL), 0);
