@@ -628,17 +628,15 @@ def ranks(vm):
 # What a rank is, from the inside: the CPUs that it may use, and the node of each page of 64 MiB that it has touched.
 RANK = """
 import mmap, os
-block = mmap.mmap(-1, 64 << 20)
+block = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 block.madvise(mmap.MADV_NOHUGEPAGE)
 for at in range(0, len(block), 4096):
     block[at] = 1
 pages = {}
 for line in open("/proc/self/numa_maps"):
-    words = line.split()
-    if "anon=16384" in words:
-        for w in words:
-            if w[0] == "N" and "=" in w:
-                pages[w[1:w.index("=")]] = int(w.split("=")[1])
+    said = dict(w.split("=") for w in line.split() if "=" in w)
+    if int(said.get("anon", 0)) >= 16384:  # it may have grown together with its neighbours
+        pages = {k[1:]: int(v) for k, v in said.items() if k[0] == "N"}
 print("rank", os.environ["LOCAL_RANK"], sorted(os.sched_getaffinity(0)), pages, flush=True)
 """
 

@@ -25,6 +25,10 @@ static bool usable(const struct tn_ctx *c, const char *path, const char **ret_wh
 	return !*ret_why;
 }
 
+/* In the same rounds as those of omp.spin (run_omp.c): 793 samples/s where PyTorch and openblas-pthread each had two threads for
+ * the two CPUs, 3713 under gputune run; 3453 where PyTorch took one thread because the virtual processors call themselves
+ * threads of one core, and so left the CPUs to BLAS. */
+
 /* ---- BLAS ---------------------------------------------------------------------------------------------------------
  */
 

@@ -123,7 +123,8 @@ const struct tn_knob tn_knob_omp_bind = {
 /* libgomp spins 300 000 times before it sleeps, which is milliseconds. Whoever has lost its core to another process for
  * a moment is waited for by threads that keep the cores busy. Sleeping and waking costs some 50 us (measured, in a
  * virtual machine), and 3000 times "pause" last about as long: who spins as long as sleeping costs is never more than
- * twice as slow as the best choice. */
+ * twice as slow as the best choice. Four interleaved rounds of PyTorch's MLP on two CPUs with eight other threads running:
+ * 3713 samples/s with 3000 spins, 3530 with none, 1572 with 30 000, 1072 with libgomp's own 300 000. */
 #define SPINS       "3000"
 #define SPINS_QUOTA "1000"
 
