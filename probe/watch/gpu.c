@@ -84,10 +84,10 @@ struct state {
 	bool opened, started;
 	struct load n;
 	char why[256]; /* the library did not open */
-	struct {
-		unsigned long long tx, rx;
-		double at_s; /* 0: no counters yet */
-	} before[GPUS_MAX];
+	struct counter {
+		unsigned long long bytes;
+		double at_s;   /* 0: not read yet */
+	} before[GPUS_MAX][2]; /* sent, received */
 };
 
 void *pr_watch_serve_state(void)
@@ -120,26 +120,25 @@ static json_t *reason_names(unsigned long long mask)
 	return list;
 }
 
-/* Counters of bytes since R550 and Hopper; a counter of 32 bits runs over several times a second and is of no use. */
+/* Counters of bytes since R550 and Hopper, with the time at which they were read; a counter of 32 bits runs over
+ * several times a second and is of no use. */
 static bool ask_counters(struct state *s, unsigned i, nvml_device dev, json_t *d)
 {
+	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
 	struct field f[2] = {{.id = FIELD_PCIE_TX_BYTES}, {.id = FIELD_PCIE_RX_BYTES}};
-	unsigned long long tx, rx;
-	double now = gt_now_s(), past;
 
 	if (!s->n.fields || s->n.fields(dev, 2, f) || f[0].code || f[1].code || f[0].type == TYPE_UNSIGNED_INT ||
 	    f[1].type == TYPE_UNSIGNED_INT)
 		return false;
-	tx = f[0].value.ull;
-	rx = f[1].value.ull;
-	past = now - s->before[i].at_s;
-	if (s->before[i].at_s > 0 && past > 0 && tx >= s->before[i].tx && rx >= s->before[i].rx) {
-		put(d, "pcie_tx_bytes_per_s", (long long)((double)(tx - s->before[i].tx) / past));
-		put(d, "pcie_rx_bytes_per_s", (long long)((double)(rx - s->before[i].rx) / past));
+	for (int k = 0; k < 2; k++) {
+		struct counter *before = &s->before[i][k],
+			       now = {.bytes = f[k].value.ull,
+				      .at_s = f[k].timestamp_us > 0 ? (double)f[k].timestamp_us / 1e6 : gt_now_s()};
+
+		if (before->at_s > 0 && now.at_s > before->at_s && now.bytes >= before->bytes)
+			put(d, way[k], (long long)((double)(now.bytes - before->bytes) / (now.at_s - before->at_s)));
+		*before = now;
 	}
-	s->before[i].tx = tx;
-	s->before[i].rx = rx;
-	s->before[i].at_s = now;
 	return true;
 }
 

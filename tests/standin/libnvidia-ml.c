@@ -158,11 +158,12 @@ int nvmlDeviceGetFieldValues(void *dev, int n, struct field *f)
 	(void)dev;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	for (int i = 0; i < n; i++) {
-		double rate = f[i].id == 197 ? 2e9 : f[i].id == 198 ? 50e9 : 0;
+		unsigned long long per_us = f[i].id == 197 ? 2000 : f[i].id == 198 ? 50000 : 0;
 
-		f[i].code = rate > 0 ? 0 : 3;
+		f[i].code = per_us ? 0 : 3;
 		f[i].type = 3;
-		f[i].value.ull = (unsigned long long)(rate * ((double)now.tv_sec + (double)now.tv_nsec / 1e9));
+		f[i].timestamp = now.tv_sec * 1000000ll + now.tv_nsec / 1000;
+		f[i].value.ull = per_us * (unsigned long long)f[i].timestamp;
 	}
 	return 0;
 }
