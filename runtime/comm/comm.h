@@ -101,6 +101,9 @@ typedef int rt_rank_main(struct rt_comm *c, void *arg, struct gt_err *err);
  * Each rank is bound to its share of the CPUs that this process may use, node by node. */
 int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err *err);
 void rt_comm_answer(struct rt_comm *c, const char *text);
+/* The same ranks as threads of this process, bound nowhere, for tools that look into one process: ThreadSanitizer, valgrind. A
+ * rank that fails ends the others; nobody can be killed. */
+int rt_group_threads(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err *err);
 
 /* ---- ranks that mpirun started ---- */
 /* OpenMPI's mpirun started this process. */

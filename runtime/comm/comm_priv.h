@@ -53,6 +53,13 @@ struct rt_comm {
 	int next_channel;
 	/* shm */
 	struct rt_shm *shm;
+	/* Ranks are threads: a window is mapped once, its address is told, and it stays until the last of them has ended. */
+	bool one_process;
+	struct rt_kept {
+		struct rt_kept *next;
+		void *base;
+		size_t bytes;
+	} *kept;
 	int fd[RT_MAX_RANKS]; /* memory of each rank's windows */
 	size_t fd_bytes;
 	uint32_t gather_generation;

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <omp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -278,6 +280,84 @@ int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err 
 		g->answer = gt_xstrndup(p->child[0].got.s + sizeof(struct message),
 					p->child[0].got.len - sizeof(struct message));
 	}
+	clear(p);
+	return r;
+}
+
+/* ---- as threads ---- */
+
+struct thread {
+	struct group *p;
+	struct rt_comm *c;
+	int rank, status;
+	rt_rank_main *fn;
+	void *arg;
+	struct gt_err err;
+	pthread_t id;
+};
+
+static void *be_thread(void *arg)
+{
+	struct thread *t = arg;
+	t->c->one_process = true;
+	t->c->spin = false;
+	omp_set_num_threads(1);
+	t->status = t->fn(t->c, t->arg, &t->err);
+	if (t->status < 0) {
+		int none = 0;
+
+		atomic_compare_exchange_strong(&t->p->shm->dead, &none, t->rank + 1);
+	}
+	return NULL;
+}
+
+static void end_thread(struct thread *t)
+{
+	for (struct rt_kept *k = t->c->kept, *next; k; k = next) {
+		next = k->next;
+		if (k->base)
+			munmap(k->base, k->bytes);
+		free(k);
+	}
+	free(t->c);
+}
+
+int rt_group_threads(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err *err)
+{
+	struct group *p = gt_xcalloc(1, sizeof(*p));
+	struct thread all[RT_MAX_RANKS];
+	int r, started = 0, first = -1;
+
+	p->g = g;
+	for (int i = 0; i < RT_MAX_RANKS; i++)
+		p->memory[i] = p->child[i].fd = -1;
+	r = prepare(p, err);
+	for (; !r && started < g->ranks; started++) {
+		all[started] = (struct thread){ .p = p, .c = join(p, started, -1), .rank = started, .fn = fn, .arg = arg };
+		r = -pthread_create(&all[started].id, NULL, be_thread, &all[started]);
+		if (r) {
+			atomic_store(&p->shm->dead, -1);
+			gt_fail_errno(err, -r, "cannot start rank %d", started);
+			end_thread(&all[started]);
+			break;
+		}
+	}
+	for (int i = 0; i < started; i++) {
+		pthread_join(all[i].id, NULL);
+		if (all[i].status < 0 && (first < 0 || all[first].status == -ECONNRESET))
+			first = i;
+	}
+	for (int i = 0; i < started; i++)
+		end_thread(&all[i]);
+	if (!r && first >= 0) {
+		r = all[first].status;
+		if (err)
+			*err = all[first].err;
+		gt_fail_prefix(err, "rank %d", first);
+	}
+	if (!r && answer.len)
+		g->answer = gt_xstrndup(answer.s, answer.len);
+	gt_buf_clear(&answer);
 	clear(p);
 	return r;
 }

@@ -92,6 +92,43 @@ static void touch_own(struct rt_window *w)
 	memset(w->base, 0, window_size(w));
 }
 
+/* Rounded up so that every window starts on a huge page of its file. */
+static int map_rank(struct rt_window *w, int rank, size_t at, struct gt_err *err)
+{
+	void *p = mmap(NULL, window_size(w), PROT_READ | PROT_WRITE, MAP_SHARED, w->comm->fd[rank], (off_t)at);
+
+	if (p == MAP_FAILED)
+		return gt_fail_errno(err, errno, "cannot map %zu bytes of rank %d", window_size(w), rank);
+	w->peer[rank] = p;
+	return 0;
+}
+
+static int map_all(struct rt_window *w, size_t at, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < w->comm->size; i++)
+		r = map_rank(w, i, at, err);
+	return r;
+}
+
+static int map_once(struct rt_window *w, size_t at, struct gt_err *err)
+{
+	struct rt_comm *c = w->comm;
+	struct rt_kept *kept = gt_xcalloc(1, sizeof(*kept));
+	double all[RT_MAX_RANKS];
+	int r = map_rank(w, c->rank, at, err);
+
+	*kept = (struct rt_kept){ .next = c->kept, .base = w->peer[c->rank], .bytes = window_size(w) };
+	c->kept = kept;
+	/* user addresses have 47 bits, a double holds 53 */
+	if (!r)
+		r = rt_comm_gather(c, (double)(uintptr_t)w->peer[c->rank], all, err);
+	for (int i = 0; !r && i < c->size; i++)
+		w->peer[i] = (char *)(uintptr_t)all[i];
+	return r;
+}
+
 static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 {
 	size_t size = window_size(w), at = c->fd_bytes;
@@ -102,15 +139,8 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 		r = gt_fail_errno(err, errno, "cannot get %zu bytes of shared memory for rank %d", size, c->rank);
 	if (!r)
 		r = rt_comm_gather(c, 0, all, err);
-	for (int i = 0; !r && i < c->size; i++) {
-		/* rounded up so that every window starts on a huge page of its file */
-		void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd[i], (off_t)at);
-
-		if (p == MAP_FAILED)
-			r = gt_fail_errno(err, errno, "cannot map %zu bytes of rank %d", size, i);
-		else
-			w->peer[i] = p;
-	}
+	if (!r)
+		r = c->one_process ? map_once(w, at, err) : map_all(w, at, err);
 	w->base = w->peer[c->rank];
 	if (r) {
 		c->transport->unmap(w);
@@ -122,7 +152,7 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 	if (r)
 		c->transport->unmap(w);
 	/* the others' pages are there now: map them in at once, not at the first reduction */
-	for (int i = 0; !r && i < c->size; i++)
+	for (int i = 0; !r && !c->one_process && i < c->size; i++)
 		for (size_t page = 0; page < size; page += 4096)
 			(void)*(volatile char *)(w->peer[i] + page);
 	return r;
@@ -131,7 +161,7 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 static void shm_unmap(struct rt_window *w)
 {
 	for (int i = 0; i < w->comm->size; i++)
-		if (w->peer[i])
+		if (w->peer[i] && !w->comm->one_process)
 			munmap(w->peer[i], window_size(w));
 }
 

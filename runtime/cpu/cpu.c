@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include "runtime/cpu/cpu.h"
 
 static rt_kernel *const kernels[RT_N_OPS] = {
@@ -59,11 +60,10 @@ static rt_kernel *const kernels[RT_N_OPS] = {
  * in every step; kept by the allocator, none. Other allocators ignore this. */
 static void keep_library_buffers(void)
 {
-	static bool done;
+	static atomic_flag done = ATOMIC_FLAG_INIT;
 
-	if (done)
+	if (atomic_flag_test_and_set(&done))
 		return;
-	done = true;
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	mallopt(M_ARENA_MAX, 1);

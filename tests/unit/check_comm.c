@@ -191,6 +191,14 @@ static int train(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
+/* The same with a job of its own for each rank. */
+static int train_mine(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	struct job *all = arg;
+
+	return train(c, &all[rt_comm_rank(c)], err);
+}
+
 /* The losses of a run by so many ranks; the parameters are the same bits in all of them. */
 static void losses(struct job j, int ranks, double ret[STEPS])
 {
@@ -522,7 +530,42 @@ static int under_mpirun(void)
 	return 0;
 }
 
-int main(void)
+/* ---- as threads of one process: make check-tsan, make check-valgrind ---- */
+
+static int in_one_process(void)
+{
+	static const struct together quick[] = {
+		{ "sgd", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+		{ "many buckets, 4 ranks", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
+						      .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
+		{ "fp16", { .opt = { .ddp = { .compress = RT_COMPRESS_FP16 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+		{ "int8", { .opt = { .ddp = { .compress = RT_COMPRESS_INT8 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 4 },
+		{ "powersgd", { .opt = { .ddp = { .compress = RT_COMPRESS_POWERSGD }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+		{ "onebit", { .opt = { .ddp = { .compress = RT_COMPRESS_ONEBIT }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+	};
+	struct gt_err err = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(layouts); i++)
+		r = rt_group_threads(&(struct rt_group){ .ranks = layouts[i].ranks, .node = layouts[i].node }, sums, NULL, &err);
+	if (!r)
+		r = rt_group_threads(&(struct rt_group){ .ranks = 3 }, exchanges, NULL, &err);
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(quick); i++) {
+		struct job j[4] = { quick[i].job, quick[i].job, quick[i].job, quick[i].job };
+		struct rt_group g = { .ranks = quick[i].ranks };
+
+		r = rt_group_threads(&g, train_mine, j, &err);
+		free(g.answer);
+		printf("%s %s\n", r ? "not ok" : "ok", quick[i].what);
+	}
+	if (!r && (rt_group_threads(&(struct rt_group){ .ranks = 2 }, disagree, NULL, &err) != -EINVAL))
+		r = gt_fail(&err, EPROTO, "ranks with different programs went on");
+	else if (r)
+		fprintf(stderr, "check_comm: %s\n", err.msg);
+	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
 {
 	Suite *s = suite_create("comm");
 	TCase *t = tcase_create("ranks");
@@ -531,6 +574,8 @@ int main(void)
 
 	if (rt_mpi_started())
 		return under_mpirun();
+	if (argc > 1 && gt_streq(argv[1], "--one-process"))
+		return in_one_process();
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, allreduce_is_the_weighted_sum_on_any_layout, 0, GT_ARRAY_SIZE(layouts));
 	tcase_add_test(t, every_rank_gets_what_the_others_have_for_it);
