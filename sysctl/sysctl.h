@@ -71,7 +71,8 @@ enum sc_when { SC_NOW, SC_NEXT_BOOT };
 int sc_dropins(struct gt_fsroot *fs, const char *kind, enum sc_when when, const struct sc_overlay *overlay,
 	       struct gt_strv *ret, struct gt_err *err);
 /* Fails only if a directory that exists cannot be listed. overlay may be NULL. */
-int sc_conf_load(struct gt_fsroot *fs, enum sc_when when, const struct sc_overlay *overlay, struct sc_conf **ret, struct gt_err *err);
+int sc_conf_load(struct gt_fsroot *fs, enum sc_when when, const struct sc_overlay *overlay, struct sc_conf **ret,
+		 struct gt_err *err);
 void sc_conf_free(struct sc_conf *conf);
 GT_DEFINE_AUTO(sc_conf, sc_conf_free);
 /* Which assignment decides the value of key at boot; NULL: no file sets it, the kernel's default stands. Owned by conf.
