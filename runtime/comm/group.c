@@ -216,9 +216,8 @@ static int place(struct group *p, struct gt_err *err)
 
 	for (int i = 0; !r && i < p->g->ranks; i++) {
 		p->child[i].place = all[i];
-		if (p->g->node)
-			p->child[i].place.node = p->g->node[i];
-		node[i] = p->child[i].place.node;
+		/* memory goes to the real node whatever a test says */
+		node[i] = p->g->node ? p->g->node[i] : all[i].node;
 	}
 	if (!r)
 		p->nodes = rt_place_index(node, p->g->ranks, p->node);

@@ -246,6 +246,19 @@ START_TEST(ranks_together_equal_one_rank)
 }
 END_TEST
 
+START_TEST(the_same_run_gives_the_same_bits)
+{
+	struct job j = { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .accum = 2,
+				  .ddp = { .bucket_bytes = 5000, .compress = (enum rt_compress)_i } } };
+	double once[STEPS], again[STEPS];
+
+	losses(j, 4, once);
+	losses(j, 4, again);
+	for (int i = 1; i < STEPS; i += 2)
+		ck_assert_double_eq(once[i], again[i]);
+}
+END_TEST
+
 START_TEST(every_compression_trains)
 {
 	static const enum rt_compress all[] = { RT_COMPRESS_FP16, RT_COMPRESS_BF16, RT_COMPRESS_INT8, RT_COMPRESS_POWERSGD,
@@ -540,8 +553,10 @@ static int in_one_process(void)
 						      .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
 		{ "fp16", { .opt = { .ddp = { .compress = RT_COMPRESS_FP16 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
 		{ "int8", { .opt = { .ddp = { .compress = RT_COMPRESS_INT8 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 4 },
-		{ "powersgd", { .opt = { .ddp = { .compress = RT_COMPRESS_POWERSGD }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
-		{ "onebit", { .opt = { .ddp = { .compress = RT_COMPRESS_ONEBIT }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+		{ "powersgd", { .opt = { .ddp = { .compress = RT_COMPRESS_POWERSGD },
+					 .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+		{ "onebit", { .opt = { .ddp = { .compress = RT_COMPRESS_ONEBIT },
+				       .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
 	};
 	struct gt_err err = { 0 };
 	int r = 0;
@@ -580,6 +595,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(t, allreduce_is_the_weighted_sum_on_any_layout, 0, GT_ARRAY_SIZE(layouts));
 	tcase_add_test(t, every_rank_gets_what_the_others_have_for_it);
 	tcase_add_loop_test(t, ranks_together_equal_one_rank, 0, GT_ARRAY_SIZE(together));
+	tcase_add_loop_test(t, the_same_run_gives_the_same_bits, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
 	tcase_add_loop_test(t, every_compression_trains, 0, 5);
 	tcase_add_loop_test(t, compression_follows_its_publication, 0, 6);
 	tcase_add_test(t, int8_is_right_on_average);
