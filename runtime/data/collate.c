@@ -11,11 +11,19 @@ static void interleaved(const unsigned char *restrict in, size_t n, float scale,
 		out[i] = (float)in[i] * scale + offset;
 }
 
+/* Turned round as bytes, then as any other row. */
 static void mirrored_row(const unsigned char *in, int64_t size, float scale, float offset, float *restrict out)
 {
-	for (int64_t x = 0; x < size; x++)
-		for (int64_t c = 0; c < 3; c++)
-			out[3 * x + c] = (float)in[3 * (size - 1 - x) + c] * scale + offset;
+	unsigned char turned[3 * RT_IMAGE_SIDE_MAX];
+
+	for (int64_t x = 0; x < size; x++) {
+		const unsigned char *p = in + 3 * (size - 1 - x);
+
+		turned[3 * x] = p[0];
+		turned[3 * x + 1] = p[1];
+		turned[3 * x + 2] = p[2];
+	}
+	interleaved(turned, (size_t)(3 * size), scale, offset, out);
 }
 
 static void one_plane(const unsigned char *in, int64_t size, bool mirrored, int64_t c, float scale, float offset,

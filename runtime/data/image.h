@@ -4,6 +4,7 @@
 /* From an encoded image to a row of a batch: decode -> crop and resize -> mirror and normalise. */
 #include "runtime/data/source.h"
 
+#define RT_IMAGE_SIDE_MAX 4096 /* of a result */
 #define RT_PIXELS_MAX	(UINT64_C(1) << 27) /* that a header may claim */
 
 struct rt_box {

@@ -129,7 +129,7 @@ static int check_options(const struct rt_loader_options *o, struct gt_err *err)
 
 static int check_images(const struct rt_loader_options *o, struct gt_err *err)
 {
-	if (o->size < 1 || o->size > 4096)
+	if (o->size < 1 || o->size > RT_IMAGE_SIDE_MAX)
 		return usage(err, "images have 1 to 4096 pixels each way");
 	if (o->channels != 1 && o->channels != 3)
 		return usage(err, "images have 1 channel or 3");
