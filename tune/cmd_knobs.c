@@ -18,11 +18,11 @@ static json_t *knob_json(const struct tn_knob *k)
 	gt_autofree char *pair = tn_knob_pair_path(k),
 			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", k->id, "tag", tag,
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag", tag,
 			 "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "takes_effect",
 			 tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path", gt_json_str(path),
 			 "counterpart", gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)),
-			 "mechanism", gt_json_str(*k->mechanism ? k->mechanism : NULL));
+			 "mechanism", gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved);
 }
 
 static json_t *setting_json(const struct tn_setting_known *s)
@@ -111,7 +111,8 @@ static void show_knob(const json_t *k, const struct tn_knob *knob)
 	field("takes effect", tn_effect_name(knob->takes_effect));
 	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
 	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
-	field("must move", gt_json_get_str(k, "mechanism", knob->tag == 'C' ? NULL : "no workload of gpubench measures it yet"));
+	field("must move", gt_json_get_str(k, "mechanism", NULL));
+	field("not measured", knob->unmoved);
 	paragraph("Why", knob->why);
 	paragraph("Hazard", knob->hazard);
 }

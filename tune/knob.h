@@ -84,7 +84,8 @@ struct tn_knob {
 	const char *why;       /* evidence: what it is good for */
 	const char *hazard;    /* when it harms */
 	const char *unit;
-	const char *mechanism; /* the measurement that must move if the claim is true */
+	const char *mechanism; /* the measurement that must move if the claim is true; "" if there is none, */
+	const char *unmoved;   /* and then why no workload shows it; NULL for those that are only checked (C) */
 	char tag;	       /* A by default, B by choice, C checked and reported only, R per run */
 	enum tn_effect takes_effect;
 	enum tn_op op;

@@ -106,6 +106,16 @@ static int take_item(const json_t *doc, struct tn_item *i, struct gt_err *err)
 	return 0;
 }
 
+int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, struct tn_plan *plan,
+			 struct gt_err *err)
+{
+	int r = check_receipt(doc, path, host, err);
+
+	for (size_t i = 0; r == 0 && i < plan->n_item; i++)
+		r = take_item(doc, &plan->item[i], err);
+	return r;
+}
+
 int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, const char *path,
 		   struct tn_plan **ret, struct gt_err *err)
 {
@@ -122,13 +132,11 @@ int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struc
 	r = gt_json_parse(text, strlen(text), path, &doc, err);
 	if (r == 0)
 		r = tn_host_get(fs, host, &own, &host, err);
-	if (r == 0)
-		r = check_receipt(doc, path, host, err);
 	o.optional = true; /* who proved it has chosen it */
 	if (r == 0)
 		r = tn_plan_make(fs, host, &o, &plan, err);
-	for (size_t i = 0; r == 0 && i < plan->n_item; i++)
-		r = take_item(doc, &plan->item[i], err);
+	if (r == 0)
+		r = tn_plan_take_receipt(doc, path, host, plan, err);
 	if (r < 0) {
 		if (err)
 			err->exit_status = TN_EXIT_REFUSED;

@@ -110,7 +110,7 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 	return train(l, &bn_workload_train_gpu, &o, BN_EXPLORE, 0, err);
 }
 
-static const char *const knobs[] = { "omp.", "run.", "thp.", "vm.swappiness", "kernel.numa_balancing", "cpu.governor", NULL };
+static const char *const knobs[] = { "omp.", "run.", "thp.", "kernel.numa_balancing", "cpu.", NULL };
 static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.governor", NULL };
 
 #define TRAIN(name, id_, role_, version_, summary_, verifies_, knobs_, seconds, optional_, why_, run_)                         \

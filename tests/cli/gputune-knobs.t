@@ -113,7 +113,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio
     persisted in  /etc/sysctl.d/90-gputune.conf
-    must move     no workload of gpubench measures it yet
+    must move     file.writeback
   
   Why
     Beyond this much unwritten data the kernel makes the writer itself wait for the disk (background:
@@ -164,7 +164,20 @@ A virtual disk calls itself rotational by default, which says nothing of what li
     vda: change, 128 to 4096; a virtual disk: what lies beneath is not known; shards that are read in
     order keep the disk busy while the step computes
 
-What a knob says must move is something that gpubench measures.
+What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
+and moves none says why.
 
-  $ gputune list --json | python3 -c 'import json, subprocess, sys; have = {w["id"] for w in json.loads(subprocess.run(["gpubench", "list", "--json"], capture_output=True).stdout)["workloads"]}; print({k["mechanism"] for k in json.load(sys.stdin)["knobs"]} - have - {None})'
+  $ python3 - <<'END'
+  > import json, subprocess
+  > def ask(*argv): return json.loads(subprocess.run(argv, capture_output=True).stdout)
+  > knobs = ask("gputune", "list", "--json")["knobs"]
+  > moves = {w["id"]: w["knobs"] for w in ask("gpubench", "list", "--json")["workloads"]}
+  > print({k["mechanism"] for k in knobs} - set(moves) - {None})
+  > print([k["id"] for k in knobs if k["mechanism"] and not any(k["id"] == m or m.endswith(".") and k["id"].startswith(m) for m in moves[k["mechanism"]])])
+  > print([k["id"] for k in knobs if k["tag"] != "C" and bool(k["mechanism"]) == bool(k["unmoved"])])
+  > print([(w, m) for w in moves for m in moves[w] if not any(k["id"] == m or m.endswith(".") and k["id"].startswith(m) for k in knobs)])
+  > END
   set()
+  []
+  []
+  []

@@ -50,13 +50,13 @@ static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_
 
 const struct tn_knob tn_knob_dirty_ratio = {
 	.id = "vm.dirty_ratio", .key = "vm.dirty_ratio", .summary = "unwritten data at which writers must wait",
-	.why = DIRTY_WHY, .hazard = DIRTY_HAZARD, .unit = "percent", .mechanism = "", .tag = 'A',
+	.why = DIRTY_WHY, .hazard = DIRTY_HAZARD, .unit = "percent", .mechanism = "file.writeback", .tag = 'A',
 	.takes_effect = TN_NOW, .op = TN_LOWER, .form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_ratio,
 };
 const struct tn_knob tn_knob_dirty_background_ratio = {
 	.id = "vm.dirty_background_ratio", .key = "vm.dirty_background_ratio",
 	.summary = "unwritten data at which the kernel starts writing", .why = DIRTY_WHY, .hazard = DIRTY_HAZARD,
-	.unit = "percent", .mechanism = "", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
+	.unit = "percent", .mechanism = "file.writeback", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
 	.form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_background_ratio,
 };
 
@@ -94,7 +94,7 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
-	.mechanism = "",
+	.mechanism = "file.writeback",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -109,7 +109,7 @@ const struct tn_knob tn_knob_dirty_background_bytes = {
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
-	.mechanism = "",
+	.mechanism = "file.writeback",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -139,7 +139,8 @@ const struct tn_knob tn_knob_swappiness = {
 	.hazard = "0 drops the cached data set first and runs out of memory earlier. Hosts that swap to zram want a "
 		  "high value.",
 	.unit = "0 to 200",
-	.mechanism = "train.gpt",
+	.mechanism = "",
+	.unmoved = "shows only when memory runs short, which no workload brings about",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -204,6 +205,7 @@ const struct tn_knob tn_knob_zone_reclaim_mode = {
 	.hazard = "tuned's hpc-compute profile switches it on for programs that fit one node; those may want it.",
 	.unit = "bit mask",
 	.mechanism = "",
+	.unmoved = "shows only when a node's memory is full, which no workload brings about",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -228,7 +230,8 @@ const struct tn_knob tn_knob_max_map_count = {
 	       "mmap then fails with \"cannot allocate memory\" in the middle of a run. NVIDIA sets it on GB200.",
 	.hazard = "None known: a mapping costs about 200 bytes of kernel memory, and only when it is made.",
 	.unit = "mappings",
-	.mechanism = "alloc",
+	.mechanism = "",
+	.unmoved = "a limit: what runs into it fails, nothing gets faster",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -285,6 +288,7 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 		  "here. Raised only: on large hosts the kernel's own value is higher than what others set.",
 	.unit = "KiB",
 	.mechanism = "",
+	.unmoved = "shows only when memory runs short, which no workload brings about",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
