@@ -327,7 +327,7 @@ static void add_factor(struct bn_arms *a, enum bn_factor_kind kind, size_t index
 {
 	a->factor = gt_xrealloc(a->factor, (a->n_factor + 1) * sizeof(*a->factor));
 	a->factor[a->n_factor++] = (struct bn_factor){ kind, index, gt_xstrdup(id), from ? gt_xstrdup(from) : NULL,
-						       to ? gt_xstrdup(to) : NULL, when, knob };
+						       to ? gt_xstrdup(to) : NULL, when, knob, false };
 }
 
 static void plan_factors(struct bn_arms *a)

@@ -8,7 +8,7 @@
 #include "tune/tune.h"
 
 /* One thing that can be switched by itself: a setting of the host, a variable or the placement of the run, or a variable of
- * the user's. */
+ * the user's */
 enum bn_factor_kind { BN_FACTOR_ITEM, BN_FACTOR_VAR, BN_FACTOR_CPUS, BN_FACTOR_NODES, BN_FACTOR_ENV };
 struct bn_factor {
 	enum bn_factor_kind kind;
@@ -17,6 +17,7 @@ struct bn_factor {
 	char *from, *to;  /* NULL: not set */
 	const char *when; /* it takes effect */
 	const struct tn_knob *knob; /* NULL: the user's own */
+	bool out;		    /* no value of it won its race: it is no change */
 };
 
 struct bn_arms {

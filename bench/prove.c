@@ -11,12 +11,14 @@
 #define AA_PAIRS   6
 #define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
 #define SPARE      10
+#define MECHANISM_PAIRS 9
 
 /* ---- the states of the host ---- */
 
 static void all(struct bn_prove *p, int arm, bool on)
 {
-	memset(p->stage->arms.on[arm], on, p->stage->arms.n_factor * sizeof(bool));
+	for (size_t i = 0; i < p->stage->arms.n_factor; i++)
+		p->stage->arms.on[arm][i] = on && !p->stage->arms.factor[i].out;
 }
 
 static void set(struct bn_prove *p, int arm, const struct bn_proof *f, bool on)
@@ -48,6 +50,8 @@ static void make_groups(struct bn_prove *p)
 	for (size_t i = 0; i < a->n_factor; i++) {
 		struct bn_proof *f = NULL;
 
+		if (a->factor[i].out)
+			continue;
 		for (size_t k = 0; k < p->n_proof; k++) {
 			const struct bn_factor *first = &a->factor[p->proof[k].factor[0]];
 
@@ -68,10 +72,72 @@ static void make_groups(struct bn_prove *p)
 
 /* ---- the phases ---- */
 
+int bn_prove_metric(struct bn_prove *p, const json_t *doc)
+{
+	const json_t *row = bn_phase_row(doc, p->metric);
+
+	if (!row)
+		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
+				    "no primary metric was measured: nothing can be proved");
+	if (!p->metric)
+		p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
+	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
+	p->margin = bn_phase_log(row, "margin_pct"); /* of the latest: with A/A pairs it is what this session can see */
+	return 0;
+}
+
+static bool designed(const struct bn_prove *p)
+{
+	return p->n_proof > ONE_BY_ONE;
+}
+
+/* Pairs of launches at most, after the total effect: each change, the confirmation, what is kept against all. */
+static size_t pairs_left(const struct bn_prove *p)
+{
+	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs, each = 2 * p->n_proof * p->pairs, order = 2;
+
+	while (order < p->n_proof + 1)
+		order *= 2;
+	if (p->n_proof == 1)
+		each = p->pairs;
+	else if (designed(p))
+		each = (p->n_proof + SPARE + order - 1) / order * order;
+	return each + decide + p->pairs;
+}
+
+static void say_plan(const struct bn_prove *p)
+{
+	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs;
+	size_t pairs = bn_races_pairs(p->races, p->n_races) + decide + AA_PAIRS + pairs_left(p);
+
+	json_object_set_new(p->doc, "plan", json_pack("{s:I}", "pairs", (json_int_t)pairs));
+	if (!p->cli->quiet)
+		fprintf(stderr,
+			"gpubench: %zu changes, %s: at most %zu pairs of launches, then up to %zu for each that is kept, seed "
+			"%llu\n",
+			p->n_proof, designed(p) ? "all at once in a fold-over design" : "one by one", pairs,
+			(size_t)MECHANISM_PAIRS,
+			(unsigned long long)p->seed);
+}
+
+/* Once the total has shown how long a pair takes here. */
+static void say_minutes(const struct bn_prove *p, const json_t *total)
+{
+	double s = gt_json_get_real(json_object_get(total, "run"), "duration_s", NAN);
+	const json_t *list = json_object_get(total, "launches");
+	int64_t blocks = gt_json_get_int(json_array_get(list, json_array_size(list) - 1), "block", -1) + 1;
+	double minutes = s / (double)blocks * (double)pairs_left(p) / 60;
+
+	if (blocks < 1 || !isfinite(minutes))
+		return;
+	json_object_set_new(json_object_get(p->doc, "plan"), "minutes_left", gt_json_real(minutes));
+	if (!p->cli->quiet)
+		fprintf(stderr, "gpubench: what follows takes at most %zu pairs, about %.1f min\n", pairs_left(p), minutes);
+}
+
 static int total(struct bn_prove *p)
 {
 	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = AA_PAIRS, .looks = p->looks};
-	const json_t *row;
 	json_t *doc = NULL;
 	int r;
 
@@ -80,14 +146,8 @@ static int total(struct bn_prove *p)
 	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	row = bn_phase_row(doc, NULL);
-	if (!row)
-		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
-				    "no primary metric was measured: nothing can be proved");
-	p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
-	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
-	p->margin = bn_phase_log(row, "margin_pct");
-	return 0;
+	say_minutes(p, doc);
+	return bn_prove_metric(p, doc);
 }
 
 /* Among all the others and by itself. */
@@ -211,7 +271,7 @@ static int mechanisms(struct bn_prove *p)
 		struct bn_proof *f = &p->proof[k];
 		const struct tn_knob *knob = p->stage->arms.factor[f->factor[0]].knob;
 		const struct bn_workload *w = knob && knob->mechanism[0] ? bn_workload_find(knob->mechanism) : NULL;
-		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = 9};
+		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = MECHANISM_PAIRS};
 		json_t *doc = NULL, *c;
 		size_t i;
 		int r;
@@ -266,37 +326,35 @@ static int confirm(struct bn_prove *p)
 	return r < 0 || r >= BN_EXIT_INCOMPARABLE ? r : 0;
 }
 
-static void say_plan(const struct bn_prove *p)
+static void clear_groups(struct bn_prove *p)
 {
-	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs, each = 2 * p->n_proof * p->pairs,
-	       order = 2;
-
-	while (order < p->n_proof + 1)
-		order *= 2;
-	if (p->n_proof == 1)
-		each = p->pairs;
-	else if (p->n_proof > ONE_BY_ONE)
-		each = (p->n_proof + SPARE + order - 1) / order * order;
-	if (!p->cli->quiet)
-		fprintf(stderr,
-			"gpubench: %zu changes, %s: at most %zu pairs of launches, then up to %zu for each that is "
-			"kept, "
-			"seed %llu\n",
-			p->n_proof, p->n_proof > ONE_BY_ONE ? "all at once in a fold-over design" : "one by one",
-			2 * decide + AA_PAIRS + each + p->pairs, (size_t)9, (unsigned long long)p->seed);
+	for (size_t k = 0; k < p->n_proof; k++)
+		free(p->proof[k].factor);
+	free(p->proof);
+	p->proof = NULL;
+	p->n_proof = 0;
 }
 
 int bn_prove_run(struct bn_prove *p)
 {
 	int r;
 
+	json_object_set_new(p->doc, "confirmed", json_false());
 	make_groups(p);
 	say_plan(p);
-	json_object_set_new(p->doc, "confirmed", json_false());
+	if (p->n_races) {
+		r = bn_races_run(p);
+		if (r)
+			return r;
+		clear_groups(p);
+		make_groups(p);
+		if (!p->n_proof) /* the host's own values won all of them */
+			return 0;
+	}
 	r = total(p);
-	if (r == 0 && p->n_proof > ONE_BY_ONE)
+	if (r == 0 && designed(p))
 		r = all_at_once(p);
-	for (size_t k = 0; k < p->n_proof && r == 0 && p->n_proof <= ONE_BY_ONE; k++)
+	for (size_t k = 0; k < p->n_proof && r == 0 && !designed(p); k++)
 		r = one_by_one(p, &p->proof[k]);
 	if (r == 0) {
 		judge(p);
@@ -309,9 +367,8 @@ int bn_prove_run(struct bn_prove *p)
 
 void bn_prove_clear(struct bn_prove *p)
 {
-	for (size_t k = 0; k < p->n_proof; k++)
-		free(p->proof[k].factor);
-	free(p->proof);
+	clear_groups(p);
+	bn_races_free(p->races, p->n_races);
 	free(p->metric);
 	json_decref(p->doc);
 }

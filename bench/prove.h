@@ -25,6 +25,12 @@ struct bn_proof {
 	int moved; /* its mechanism: 1 yes, 0 no, -1 there is none or it was not looked at */
 };
 
+/* A setting with several values, of which one at most is worth proving. */
+struct bn_race {
+	char *id; /* of a knob, or env.NAME */
+	struct gt_strv values;
+};
+
 struct bn_prove {
 	struct gt_cli *cli;
 	struct bn_stage *stage;
@@ -34,6 +40,8 @@ struct bn_prove {
 	bool keep_inconclusive;
 	json_t *doc;	      /* gpubench-prove/1 */
 	size_t next_phase;    /* in doc.phases: those before it are whole */
+	struct bn_race *races;
+	size_t n_races;
 	struct bn_proof *proof;
 	size_t n_proof;
 	/* of the metric that decides */
@@ -46,10 +54,26 @@ int bn_prove_run(struct bn_prove *p);
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile);
 void bn_prove_html(const json_t *receipt, struct gt_buf *out);
 void bn_prove_text(const json_t *receipt, FILE *out, bool color);
+json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; null if there is none */
+/* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
+int bn_prove_metric(struct bn_prove *p, const json_t *doc);
 void bn_prove_clear(struct bn_prove *p);
 /* Take up the session that doc (of file path) holds; out: where it goes on, NULL: path. */
 int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out);
 extern const struct gt_cmd bn_cmd_prove;
+
+/* ---- races (prove_race.c) ---- */
+
+/* "ID=VALUE,VALUE": checked against this host; q gets the change with the first value. Frees with bn_races_free also when
+ * this fails. */
+int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_request *q, struct bn_race **ret, size_t *ret_n,
+		   struct gt_err *err);
+json_t *bn_races_json(const struct bn_race *races, size_t n);
+int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, struct gt_err *err);
+void bn_races_free(struct bn_race *races, size_t n);
+size_t bn_races_pairs(const struct bn_race *races, size_t n); /* of launches, in all rounds */
+/* Run them; each change then has the value that won, or is none. doc.races says how. As bn_phase_run(). */
+int bn_races_run(struct bn_prove *p);
 
 /* ---- one phase (prove_phase.c): the arms are what stage->arms.on says, or what the design says block by block ---- */
 

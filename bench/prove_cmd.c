@@ -18,6 +18,7 @@ static struct bn_request req = {.command = {.margin_pct = 1, .warmup = UINT64_MA
 static struct {
 	const char *receipt;
 	bool keep_inconclusive;
+	struct gt_strv races;
 } opt;
 
 static int write_json(const char *path, const json_t *doc, struct gt_err *err)
@@ -97,10 +98,10 @@ static void remember(const struct bn_prove *p)
 	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
 	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* once is enough: not in each phase */
 	json_object_set_new(run, "prove",
-			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o}", "seed", (json_int_t)p->seed, "pairs",
+			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o}", "seed", (json_int_t)p->seed, "pairs",
 				      (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
 				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "changes",
-				      changes_json(&p->stage->arms)));
+				      changes_json(&p->stage->arms), "races", bn_races_json(p->races, p->n_races)));
 }
 
 static int finish(struct gt_cli *cli, struct bn_prove *p)
@@ -119,10 +120,12 @@ static int finish(struct gt_cli *cli, struct bn_prove *p)
 	return r;
 }
 
-static int prove(struct gt_cli *cli, struct bn_stage *stage)
+static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **races, size_t n_races)
 {
 	struct bn_prove p = {.cli = cli,
 			     .stage = stage,
+			     .races = *races,
+			     .n_races = n_races,
 			     .pairs = req.pairs ? req.pairs : PAIRS,
 			     .looks = !req.pairs && !req.quick,
 			     .keep_inconclusive = opt.keep_inconclusive,
@@ -136,13 +139,16 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage)
 			  json_deep_copy(json_object_get(stage->doc, "run")), "host",
 			  json_object_get(stage->doc, "host"), "interrupted", true, "phases");
 	remember(&p);
+	*races = NULL; /* they go with p */
 	return finish(cli, &p);
 }
 
 static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto_json *plan = NULL;
+	struct bn_race *races = NULL;
 	struct bn_stage stage;
+	size_t n_races = 0;
 	int r;
 
 	req.command.argv = argc ? argv : NULL;
@@ -151,14 +157,20 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	if (req.pairs && req.pairs < 9)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ERANGE,
 				    "--pairs takes 9 or more: fewer cannot prove several changes");
-	r = bn_request_check(&req, &cli->err);
+	r = bn_races_parse(cli->fs, &opt.races, &req, &races, &n_races, &cli->err);
+	if (r == 0)
+		r = bn_request_check(&req, &cli->err);
 	if (r == 0)
 		r = ask_profile(cli, &plan);
-	if (r < 0)
+	if (r < 0) {
+		bn_races_free(races, n_races);
 		return r;
+	}
 	r = bn_stage_open(cli, &req, &stage);
 	if (r == 0)
-		r = prove(cli, &stage);
+		r = prove(cli, &stage, &races, n_races);
+	if (races)
+		bn_races_free(races, n_races);
 	bn_stage_close(&stage);
 	return r;
 }
@@ -185,6 +197,8 @@ static int recall(struct bn_prove *p, const char *path, struct gt_strv *argv, st
 		r = bn_request_recall(p->doc, &req, argv, err);
 	if (r == 0 && (pairs < 9 || pairs > 1000))
 		r = gt_fail(err, ERANGE, "\"pairs\" is %lld", (long long)pairs);
+	if (r == 0)
+		r = bn_races_recall(json_object_get(o, "races"), &p->races, &p->n_races, err);
 	if (r == 0)
 		r = bn_request_check(&req, err);
 	if (r < 0) {
@@ -266,6 +280,8 @@ static const struct gt_opt prove_opts[] = {
 	 NULL},
 	{0, "knob", "ID[=VALUE]", "prove this knob, with its own value or this one", GT_OPT_LIST, &req.knobs, NULL},
 	{0, "env", "NAME=VALUE", "prove this variable", GT_OPT_LIST, &req.env, NULL},
+	{0, "race", "ID=VALUE,VALUE,...", "find the best value of this knob, or of env.NAME, then prove it", GT_OPT_LIST,
+	 &opt.races, NULL},
 	{0, "library", "PATH", "prove this library, or folder of libraries", GT_OPT_LIST, &req.libraries, NULL},
 	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads, NULL},
 	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,
@@ -305,6 +321,9 @@ const struct gt_cmd bn_cmd_prove = {
 		"What is kept is confirmed on fresh data, and only that estimate is the result; the metric that a "
 		"change "
 		"claims to act on must move, or its gain is called unexplained.\n\n"
+		"--race is for settings with many values: each value runs in pairs against the host's own, the better half "
+		"goes on with twice the pairs, and the winner is a change like the others. A number of threads, ranks or "
+		"prefetched batches is raced as a variable that the command reads: --race env.RANKS=1,2,4.\n\n"
 		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
 		"gpubench resume FILE goes on where it was. Someone else changing a setting midway ends the session (exit 5). A "
 		"workload "

@@ -9,7 +9,7 @@
 #include "lib/table.h"
 #include "tune/knob.h"
 
-static json_t *effect_json(const struct bn_effect *e)
+json_t *bn_effect_json(const struct bn_effect *e)
 {
 	if (!isfinite(e->est))
 		return json_null();
@@ -46,13 +46,14 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 		json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:b, s:o}", "id", f->id,
 			  "kind", kind[f->kind], "knob", f->knob ? f->knob->id : NULL, "instance",
 			  item ? s->plan->item[f->index].instance : NULL, "from", gt_json_str(f->from), "to",
-			  gt_json_str(f->to), "effect", effect_json(&proof->loss), "alone", effect_json(&proof->alone),
+			  gt_json_str(f->to), "effect", bn_effect_json(&proof->loss), "alone", bn_effect_json(&proof->alone),
 			  "p_adjusted", gt_json_real(proof->p_adj), "method", proof->method, "verdict",
 			  bn_verdict_name[proof->verdict], "kept", proof->kept, "guard_worse", proof->guard_worse,
 			  "interacts", interacts(proof), "revert", gt_json_str(revert));
 
 	json_object_set_new(j, "mechanism",
-			    json_pack("{s:s?, s:s}", "metric", mechanism, "moved",
+			    json_pack("{s:s?, s:s?, s:s}", "metric", mechanism, "why_none",
+				      f->knob ? f->knob->unmoved : NULL, "moved",
 				      proof->moved > 0    ? "yes"
 				      : proof->moved == 0 ? "unexplained"
 				      : mechanism         ? "not looked at"
@@ -87,14 +88,39 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 			json_array_append_new(
 				knobs, knob_json(p, &p->proof[k], &p->stage->arms.factor[p->proof[k].factor[i]]));
 	return json_pack(
-		"{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:o, s:O}",
+		"{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:O*, s:o, s:O}",
 		"schema", BN_RECEIPT_SCHEMA, "created", now, "created_unix", (json_int_t)time(NULL), "seed",
 		(json_int_t)p->seed, "host", host->identity, "cpu", host->cpu.model_name.v, "kernel",
 		host->kernel.release.v, "nvidia_driver", host->nvidia.module_version.v, "profile", profile, "direction",
 		p->higher ? "higher" : "lower", "metric", gt_json_str(p->metric), "confirmed",
 		json_object_get(p->doc, "confirmed"), "confirm", json_object_get(p->doc, "confirm"), "as_good_as_all",
-		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "not_measured", not_measured(p->stage),
+		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "races",
+		json_object_get(p->doc, "races"), "not_measured", not_measured(p->stage),
 		"argv", json_object_get(run, "argv"));
+}
+
+/* The last word on each value: how it did in the round in which it ran last. */
+static void race_text(const json_t *race, FILE *out, unsigned width)
+{
+	json_t *heats = json_object_get(race, "heats"), *h;
+	const char *winner = gt_json_get_str(race, "winner", NULL);
+	gt_auto_buf line = {0};
+	size_t i, k;
+
+	gt_buf_printf(&line, "race of %s:", gt_json_get_str(race, "id", "?"));
+	json_array_foreach(heats, i, h)
+	{
+		bool again = false;
+
+		for (k = i + 1; k < json_array_size(heats); k++)
+			again |= json_equal(json_object_get(h, "value"), json_object_get(json_array_get(heats, k), "value"));
+		if (!again)
+			gt_buf_printf(&line, " %s %s%s", gt_json_get_str(h, "value", "?"),
+				      bn_text_change(json_object_get(h, "effect")).s,
+				      i + 1 < json_array_size(heats) ? "," : "");
+	}
+	gt_buf_printf(&line, winner ? "; %s is proved above" : "; none was better than the host's own value", winner);
+	gt_print_wrapped(out, line.s, 0, width);
 }
 
 void bn_prove_text(const json_t *receipt, FILE *out, bool color)
@@ -132,7 +158,9 @@ void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 		gt_table_color(t, kept ? "green" : "yellow");
 		gt_table_cell(t, "%s", gt_json_get_str(m, "moved", ""));
 	}
-	gt_table_print(t, out, color);
+	if (json_array_size(knobs))
+		gt_table_print(t, out, color);
+	json_array_foreach(json_object_get(receipt, "races"), i, k) race_text(k, out, width);
 	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
 	{
 		gt_buf_clear(&line);

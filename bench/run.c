@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubench run, ab and resume: measure before and after, in pairs. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,8 @@
 #include "lib/log.h"
 
 #define AA_PAIRS	6
+#define LIMIT_LEAST_S	300 /* and never less than this times the plan: */
+#define LIMIT_FACTOR	2
 
 static struct bn_request req = { .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
 
@@ -29,6 +32,24 @@ static void plan_session(const struct bn_request *q, const char *design, size_t 
 	s->seed = q->seed ? q->seed : (uint64_t)time(NULL) % 1000000;
 }
 
+/* A host that others use may take many times as long as planned: that is bounded, unless the user said how many pairs. */
+static double time_limit(const struct bn_request *q, const struct bn_session *s, const struct gt_strv *workloads)
+{
+	size_t most = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
+	double group = 0;
+
+	if (q->minutes > 0 || q->pairs)
+		return 60 * q->minutes;
+	for (size_t i = 0; i < workloads->n; i++) {
+		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
+
+		if (!w->run) /* nobody knows how long a command takes */
+			return 0;
+		group += w->launch_s;
+	}
+	return fmax(LIMIT_LEAST_S, LIMIT_FACTOR * group * (double)most * (gt_streq(s->design, "single") ? 1 : 2));
+}
+
 static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struct gt_strv *workloads, size_t declared)
 {
 	size_t first = s->looks[0].pairs + s->aa_pairs, last = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
@@ -46,6 +67,9 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 	else if (declared)
 		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n",
 			declared, declared == 1 ? " differs" : "s differ");
+	if (s->limit_s > 0)
+		fprintf(stderr, "gpubench: ends after %.0f min at the latest, with what was measured until then\n",
+			fmax(1, s->limit_s / 60));
 	fprintf(stderr, "gpubench: %zu workload%s, ", workloads->n, workloads->n == 1 ? "" : "s");
 	if (own) { /* how long the command takes is known after the pilot */
 		fprintf(stderr, "%zu", first);
@@ -101,6 +125,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	struct bn_ops ops;
 
 	plan_session(q, !treated ? "single" : declared ? "pairs" : "aa", declared, &s, &one);
+	s.limit_s = time_limit(q, &s, &stage->workloads);
 	say_plan(cli, &s, &stage->workloads, declared);
 	if (gt_streq(s.design, "aa"))
 		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
@@ -170,6 +195,8 @@ static const char *const better[] = { "lower", "higher", NULL };
 	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_UINT, &req.pairs,   \
 	 NULL},                                                                                                        \
 	{0, "quick", NULL, "nine pairs and no further looks", GT_OPT_FLAG, &req.quick, NULL},                          \
+	{0, "minutes", "N", "end after this long with what was measured; without it and --pairs twice the plan", GT_OPT_REAL, \
+	 &req.minutes, NULL},                                                                                          \
 	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed,      \
 	 NULL},                                                                                                        \
 	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},                   \

@@ -8,6 +8,8 @@
 #include "bench/session.h"
 #include "lib/log.h"
 
+#define ENOUGH	3 /* launches of one arm, whatever the time: fewer have no spread */
+
 struct state {
 	const struct bn_session *s;
 	const struct bn_ops *ops;
@@ -29,6 +31,13 @@ struct state {
 static bool stopped(const struct state *st)
 {
 	return st->ended || (st->s->stop && *st->s->stop);
+}
+
+/* Time decides here, never the numbers: what was measured until then may be judged. */
+static bool late(const struct state *st)
+{
+	return st->s->limit_s > 0 && st->block >= st->replay &&
+	       st->before_s + st->ops->now_s(st->ops->ctx) - st->start_s > st->s->limit_s;
 }
 
 static double elapsed(const struct state *st)
@@ -401,9 +410,30 @@ static void announce(struct state *st)
 	json_object_set_new(st->run, "plan", plan);
 }
 
+/* The time is up: the next look, with what it may spend, is taken now. It sees less than planned, so it spends less. */
+static void cut_looks(struct state *st, size_t done)
+{
+	json_t *looks;
+	size_t i = 0;
+
+	note(st, "time-limit", "measure when the host is quiet, or allow more time with --minutes",
+	     "the time was up before all planned pairs were measured");
+	if (!done)
+		return;
+	looks = json_array();
+	for (; i < st->s->n_looks && st->s->looks[i].pairs <= done; i++)
+		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)st->s->looks[i].pairs, "alpha",
+						       st->s->looks[i].alpha));
+	if (i < st->s->n_looks && (!i || st->s->looks[i - 1].pairs < done))
+		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)done, "alpha",
+						       st->s->looks[i].alpha));
+	json_object_set_new(st->run, "looks", looks);
+}
+
 /* A/B blocks up to the next look, with the remaining A/A blocks tossed in among the first ones. */
 static int run_pairs(struct state *st, struct gt_err *err)
 {
+	size_t last = st->s->looks[st->s->n_looks - 1].pairs;
 	size_t pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT), aa_left = st->s->aa_pairs - pilot, done = 0;
 	int r = 0;
 
@@ -414,10 +444,10 @@ static int run_pairs(struct state *st, struct gt_err *err)
 		if (st->block >= st->replay)
 			announce(st);
 	}
-	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st); look++) {
+	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st) && !late(st); look++) {
 		size_t want = st->s->looks[look].pairs;
 
-		while (done < want && r == 0 && !stopped(st)) {
+		while (done < want && r == 0 && !stopped(st) && !late(st)) {
 			size_t first = st->s->looks[0].pairs, ab_left = first > done ? first - done : 0;
 
 			if (aa_left && bn_rng_below(&st->rng, aa_left + ab_left) < aa_left) {
@@ -431,6 +461,8 @@ static int run_pairs(struct state *st, struct gt_err *err)
 		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
 			break;
 	}
+	if (r == 0 && !stopped(st) && late(st) && done < last)
+		cut_looks(st, done);
 	return r;
 }
 
@@ -538,7 +570,7 @@ int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t 
 	if (r == 0 && gt_streq(s->design, "pairs"))
 		r = run_pairs(&st, err);
 	else
-		for (size_t i = 0; i < n && r == 0 && !stopped(&st); i++)
+		for (size_t i = 0; i < n && r == 0 && !stopped(&st) && !(i >= ENOUGH && late(&st)); i++)
 			r = run_block(&st, gt_streq(s->design, "aa") ? BN_KIND_AA : BN_KIND_SINGLE, err);
 	gt_progress_end();
 	freeze_warmup(&st);

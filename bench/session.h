@@ -33,6 +33,7 @@ struct bn_session {
 	size_t aa_pairs;	     /* A/A pairs to mix in; the first BN_PILOT of them come first */
 	uint64_t seed;
 	bool resume;		     /* doc holds the beginning of this very session */
+	double limit_s;		     /* end in order after the block in which this passes; 0: none. Its looks are cut to size */
 	bool quiet;
 	const volatile int *stop;    /* non-zero: end in order */
 };

@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/busy.h"
 #include "bench/environ.h"
 #include "bench/treat.h"
+#include "lib/cli.h"
 #include "lib/file.h"
 #include "tune/knob.h"
 
 #define PLAN_MAX	(4u << 20)
 #define PAIRS_MAX	1000
+#define BUSY_LOOK_S	.3
+#define BUSY_SHARE	.1
 
 static int usage(struct gt_err *err, const char *what)
 {
@@ -26,6 +30,8 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 		return usage(err, "--plan and --knob exclude each other");
 	if (q->no_env && !q->plan && !q->plan_doc)
 		return usage(err, "--no-env only makes sense with --plan");
+	if (!(q->minutes >= 0))
+		return usage(err, "--minutes takes a number of minutes");
 	if (q->pairs > PAIRS_MAX)
 		return usage(err, "--pairs takes at most 1000");
 	for (size_t i = 0; i < q->env.n; i++)
@@ -205,8 +211,29 @@ static void command_line(struct gt_fsroot *fs, struct gt_strv *ret)
 		gt_strv_add(ret, "gpubench");
 }
 
+/* A tenth of the CPUs in other hands widens every interval; said before the waiting begins, with whose hands. */
+static void warn_busy(struct gt_fsroot *fs, bool quiet, json_t *doc)
+{
+	gt_auto_buf who = { 0 };
+	json_t *top = json_array();
+	struct bn_busy b;
+
+	bn_busy_read(fs, BUSY_LOOK_S, &b);
+	for (size_t i = 0; i < BN_BUSY_TOP && b.of[i] > 0; i++) {
+		json_array_append_new(top, json_pack("{s:o, s:f}", "name", gt_json_str(b.name[i]), "cpu_pct", 100 * b.of[i]));
+		if (b.of[i] >= .01)
+			gt_buf_printf(&who, "%s%s %.0f %%", who.len ? ", " : " (", b.name[i], 100 * b.of[i]);
+	}
+	json_object_set_new(json_object_get(doc, "host"), "busy_at_start",
+			    json_pack("{s:o, s:o}", "cpu_pct", gt_json_real(100 * b.share), "top", top));
+	if (b.share > BUSY_SHARE && !quiet)
+		fprintf(stderr, "gpubench: host busy: %.0f %% of the CPUs is used by others%s%s; stop them, or measure when they "
+			"are done: until then expect wide intervals and \"inconclusive\"\n", 100 * b.share, who.len ? who.s : "",
+			who.len ? ")" : "");
+}
+
 /* What makes any measurement here doubtful from the start. */
-static void preflight(struct gt_fsroot *fs, const struct pr_host *host, json_t *doc)
+static void preflight(struct gt_fsroot *fs, const struct pr_host *host, bool quiet, json_t *doc)
 {
 	json_t *notes = json_array();
 	struct bn_environ e;
@@ -220,6 +247,7 @@ static void preflight(struct gt_fsroot *fs, const struct pr_host *host, json_t *
 	if (e.psi_memory > 5)
 		bn_warning(notes, "pressure", "free some memory", "tasks waited for memory %.0f %% of the last 10 s",
 			   e.psi_memory);
+	warn_busy(fs, quiet, doc);
 }
 
 int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
@@ -256,7 +284,7 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 	r = choose_workloads(s, cli->fs, &cli->err);
 	if (r < 0)
 		return r;
-	preflight(cli->fs, s->host, s->doc);
+	preflight(cli->fs, s->host, cli->quiet, s->doc);
 	s->arms = (struct bn_arms){ .fs = cli->fs, .host = s->host, .plan = s->plan, .run = s->run, .env = &q->env,
 				    .command = &q->command, .exe = s->exe, .data = q->data, .out = q->out.json };
 	bn_arms_init(&s->arms);

@@ -13,6 +13,7 @@ struct bn_request {
 	struct bn_outputs out;
 	uint64_t pairs, seed;
 	bool no_plan, no_env, quick, require_conclusive;
+	double minutes; /* 0: none was given */
 	json_t *plan_doc; /* a saved plan instead of a file, when resuming */
 };
 

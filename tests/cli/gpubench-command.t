@@ -96,7 +96,7 @@ What was measured survives kill -9, and resume goes on as if nothing had happene
   gpubench: cut.json: this session ended in order; nothing is left to do
   [64]
   $ python3 -c 'import json; d = json.load(open("cut.json")); d["run"]["interrupted"] = True; d["host"]["kernel"] = "5.4"; json.dump(d, open("old.json", "w"))'
-  $ gpubench resume old.json
+  $ gpubench resume old.json --quiet
   gpubench: it was begun under another kernel (5.4)
   [4]
 
@@ -114,6 +114,21 @@ A launch far from the others is named with what else went on, and kept.
   $ gpubench report far.json | grep -A1 '^far from'
   far from the others: launch * cmd +30 %: the hypervisor took the CPU away: 0.4 s, usually 0 (glob)
   VERDICT * (glob)
+
+A session is bounded: when the time is up, what was measured is judged at the look that it has reached; what that cannot tell
+stays open. The document says who else used the CPUs.
+
+  $ sim() { gpubench run --workload sim --seed 7 --quiet "$@"; }
+  $ sim --env GPUBENCH_SIM=effect=-.05 --pairs 400 --minutes .02 -o late.json | grep -E '^(note: the time|VERDICT)'
+  note: the time was up before all planned pairs were measured; measure when the host is quiet, or
+  VERDICT BETTER: sim -* (glob)
+  $ sim --env GPUBENCH_SIM=effect=-.05 --minutes .0001 | grep '^VERDICT'
+  VERDICT INCONCLUSIVE: * (glob)
+  $ python3 -c 'import json; d = json.load(open("late.json")); r, b = d["run"], d["host"]["busy_at_start"]; print(r["looks"][-1]["pairs"] == d["pairs_done"] < 400, 0 <= b["cpu_pct"] <= 100, len(b["top"]) <= 3)'
+  True True True
+  $ sim --minutes -1
+  gpubench: --minutes takes a number of minutes
+  [64]
 
 What cannot be meant is refused before anything runs.
 

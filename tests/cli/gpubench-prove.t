@@ -144,6 +144,43 @@ A saved session is foreign input: what does not belong together is refused, and 
   gpubench: killed.json is a session of prove: it has a receipt, and no --html, --markdown or --require-conclusive
   [64]
 
+Of several values the best is found by pairs against the host's own, half of them after half, and then proved like any other
+change; a race that none of them wins changes nothing.
+
+  $ cat > ranks.sh <<'END'
+  > awk -v n="${RANKS:-1}" -v seed="$RANDOM$$" 'BEGIN { srand(seed); s[1] = 1; s[2] = .95; s[3] = .97; s[4] = .9; s[8] = 1.1; s[16] = 1.2
+  >   for (i = 0; i < 9; i++) printf "t %.7f\n", .1 * s[n] * (1 + .002 * (rand() - .5)) }'
+  > END
+  $ race() { gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s "$@" -- bash ranks.sh; }
+  $ race --race env.RANKS=1,2,3,4,8,16 --seed 3 -o race.json --receipt race-receipt.json | tr '\n' ' ' | grep -oE 'better +yes|race of.*above|PROVED: 1 of 1'
+  better  yes
+  race of env.RANKS: 1 *, 8 *, 16 *, 3 *, 4 *, 2 *; 4 is proved above (glob)
+  PROVED: 1 of 1
+  $ python3 - <<'END'
+  > import json
+  > r = json.load(open("race-receipt.json"))["races"][0]
+  > print([(h["round"], h["pairs"]) for h in r["heats"]], r["winner"])
+  > print([sorted(h["value"] for h in r["heats"] if h["round"] == n) for n in (1, 2, 3)])
+  > END
+  [(1, 4), (1, 4), (1, 4), (1, 4), (1, 4), (1, 4), (2, 8), (2, 8), (2, 8), (3, 16), (3, 16)] 4
+  [['1', '16', '2', '3', '4', '8'], ['2', '3', '4'], ['2', '4']]
+  $ race --race env.RANKS=8,16 --seed 3
+  race of env.RANKS: 8 * %, 16 * %; none was better than the host's own value (glob)
+  
+  cmd, lower is better. PROVED: nothing here helps this workload; leave the host as it is
+  $ gpubench prove --race vm.max_map_count=1,x -- true
+  gpubench: vm.max_map_count takes whole numbers, not 'x'
+  [64]
+  $ gpubench prove --race vm.x=1,2 -- true
+  gpubench: --race vm.x=1,2: it is no knob of gputune (gputune list), and no env.NAME
+  [64]
+  $ gpubench prove --race env.X=1 -- true
+  gpubench: --race env.X=1: 2 to 16 values other than the host's own are needed; for one there is --knob or --env
+  [64]
+  $ gpubench prove --race nonsense -- true
+  gpubench: --race nonsense: ID=VALUE,VALUE,... is needed
+  [64]
+
 What cannot prove anything is refused before it is measured.
 
   $ gpubench prove --env A=1 --pairs 5 -- true

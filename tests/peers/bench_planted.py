@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does gpubench find what is known to be there? Effects planted on this host, placebos, and sixteen changes in one session.
+
+Usage: bench_planted.py GPUBENCH [--sessions N] [--parts a,b] [--results DIR]
+The workload is real work: each step hashes 64 KiB a hundred times, and PLANT=N makes it N times more, so a step does exactly
+N per cent more work. Other variables do nothing. Three parts:
+  effects   N sessions of `gpubench ab` for 1, 2 and 5 per cent each: how many found it, how often did the interval hold the
+            truth, and how many had to by the power that each session had stated for itself after its pilot (80 % at its MDE)
+  placebos  one session of `gpubench prove` over twenty changes that do nothing: at most one may seem to do something
+  sixteen   one session of `gpubench prove` over sixteen changes, four of which do something, and what the plan had said
+Results go to DIR/planted.json (everything) and DIR/planted.md (made from it). Ends with 1 when a promise is broken.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+STEP = """
+import hashlib, os, time
+piece = bytes(65536)
+work = 100 + int(os.environ.get("PLANT", "0")) + int(os.environ.get("MORE", "0")) - int(os.environ.get("LESS", "0"))
+for _ in range(%d):
+    start = time.perf_counter()
+    digest = hashlib.sha256()
+    for _ in range(work):
+        digest.update(piece)
+    digest.digest()
+    print("step %%.9f" %% (time.perf_counter() - start))
+"""
+STEPS = 25
+COMMON = ["--metric", "regex:step ([0-9.]+)", "--unit", "s", "--margin", "0.5"]
+
+
+def gpubench(a, *args):
+    """One session; its document, what it said on stderr, its exit status, seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        step = os.path.join(folder, "step.py")
+        with open(step, "w", encoding="ascii") as f:
+            f.write(STEP % STEPS)
+        start = time.monotonic()
+        done = subprocess.run([a.gpubench, *args, *COMMON, "-o", out, "--", sys.executable, "-I", "-S", step],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        took = time.monotonic() - start
+        with open(out, encoding="utf-8") as f:
+            return json.load(f), done.stderr, done.returncode, took
+
+
+def primary(doc):
+    return next(c for c in doc["comparisons"] if c["metric"] == "cmd")
+
+
+def effects(a):
+    rows = []
+    for pct in (1, 2, 5):
+        sessions = []
+        for n in range(a.sessions):
+            doc, _, code, took = gpubench(a, "ab", "--env", f"PLANT={pct}", "--seed", str(100 * pct + n))
+            c = primary(doc)
+            plan = [p["mde_pct"] for p in doc["run"].get("plan", []) if p["metric"] == "cmd"]
+            sessions.append({"verdict": doc["verdict"], "exit": code, "change_pct": c["change_pct"], "p": c["p"], "n": c["n"],
+                             "ci": [c["ci_low_pct"], c["ci_high_pct"]], "mde_pct": plan[0] if plan else None, "seconds": took})
+            say(f"{pct} %: {doc['verdict']} {c['change_pct']}")
+        real = [s for s in sessions if s["verdict"] != "invalid"]
+        entitled = [s for s in real if s["mde_pct"] is not None and s["mde_pct"] <= pct]
+        rows.append({
+            "planted_pct": pct, "sessions": sessions, "valid": len(real),
+            "found": sum(s["verdict"] == "worse" for s in real),
+            "wrong_way": sum(s["verdict"] == "better" for s in real),
+            "entitled": len(entitled), "entitled_found": sum(s["verdict"] == "worse" for s in entitled),
+            "covered": sum(s["ci"][0] is not None and s["ci"][0] <= pct <= s["ci"][1] for s in real),
+            "median_pct": sorted(s["change_pct"] for s in real)[len(real) // 2] if real else None,
+        })
+    return rows
+
+
+def least(n, p):
+    """The number of n that a chance of p reaches with 99.9 %: fewer is a broken promise, not bad luck."""
+    total, k = 0.0, -1
+    while total < 0.001:
+        k += 1
+        c = 1.0
+        for i in range(k):
+            c = c * (n - i) / (i + 1)
+        total += c * p**k * (1 - p) ** (n - k)
+    return k
+
+
+def session(a, seed, *args):
+    doc, talk, code, took = gpubench(a, "prove", "--seed", str(seed), *args)
+    done = sum(len({l["block"] for l in p["launches"]}) for p in doc["phases"] if p["phase"]["name"] != "mechanism")
+    planned = re.search(r"at most (\d+) pairs of", talk)
+    minutes = re.search(r"what follows takes at most \d+ pairs, about ([0-9.]+) min", talk)
+    receipt = doc["receipt"]
+    return {
+        "exit": code, "seconds": took, "pairs": done, "planned_pairs": int(planned.group(1)) if planned else None,
+        "minutes_planned_after_total": float(minutes.group(1)) if minutes else None, "confirmed": receipt["confirmed"],
+        "confirm": receipt.get("confirm"),
+        "changes": [{k: c[k] for k in ("id", "verdict", "kept", "effect", "p_adjusted")} for c in receipt["knobs"]],
+    }
+
+
+def placebos(a):
+    args = [x for i in range(20) for x in ("--env", f"PLACEBO{i}=1")]
+    return session(a, 11, *args)
+
+
+def sixteen(a):
+    args = [x for i in range(12) for x in ("--env", f"PLACEBO{i}=1")]
+    return session(a, 12, "--env", "LESS=5", "--env", "MORE=5", "--env", "PLANT=2", "--env", "NOTHING=1", *args)
+
+
+def say(text):
+    print(f"bench_planted: {text}", file=sys.stderr, flush=True)
+
+
+def broken(doc):
+    bad = []
+    for r in doc.get("effects", []):
+        n, pct = r["valid"], r["planted_pct"]
+        if r["entitled_found"] < least(r["entitled"], .8):
+            bad.append(f"{pct} %: {r['entitled_found']} of {r['entitled']} sessions with the power to see it saw it")
+        if r["covered"] < least(n, .93):
+            bad.append(f"{pct} %: {r['covered']} of {n} intervals hold the truth")
+        if r["wrong_way"]:
+            bad.append(f"{pct} %: {r['wrong_way']} sessions call it better")
+    p = doc.get("placebos")
+    if p and p["exit"] == 0 and sum(c["verdict"] in ("better", "worse") for c in p["changes"]) > 1:
+        bad.append("more than one of twenty placebos seems to do something")
+    s = doc.get("sixteen")
+    if s and s["exit"] == 0:
+        if {c["id"] for c in s["changes"] if c["kept"]} != {"env.LESS"}:
+            bad.append("not exactly the one that helps was kept of sixteen")
+        if s["planned_pairs"] is None or s["pairs"] > s["planned_pairs"]:
+            bad.append(f"sixteen took {s['pairs']} pairs, {s['planned_pairs']} were planned")
+    bad += [f"{name}: the session was not valid" for name in ("placebos", "sixteen") if doc.get(name, {}).get("exit", 0) != 0]
+    return bad
+
+
+def markdown(doc):
+    out = ["<!-- made by `make bench-planted`; planted.json has every session -->", "# Planted effects", "",
+           f"{doc['host']}, load {doc['load'][0]:.1f} to {doc['load'][1]:.1f}, {doc['date']}. Each step does exactly so much more "
+           "work than before.", ""]
+    if "effects" in doc:
+        out += ["| planted | sessions | called worse | had the power (MDE) | of these, found | intervals that hold it | median found |",
+                "|--:|--:|--:|--:|--:|--:|--:|"]
+        out += [f"| {r['planted_pct']} % | {r['valid']} | {r['found']} | {r['entitled']} | {r['entitled_found']} | {r['covered']} | "
+                f"{r['median_pct']:+.2f} % |" for r in doc["effects"] if r["valid"]]
+        out.append("")
+    for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of which do something")):
+        if name in doc:
+            s = doc[name]
+            out += [f"## {title}", "", f"{s['pairs']} pairs of {s['planned_pairs']} planned, {s['seconds'] / 60:.1f} min.", "",
+                    "| change | effect | 95 % | verdict | kept |", "|---|--:|---|---|---|"]
+            for c in s["changes"]:
+                e = c["effect"] or {}
+                if name == "placebos" or not c["id"].startswith("env.PLACEBO") or c["verdict"] in ("better", "worse"):
+                    out.append(f"| {c['id']} | {e.get('change_pct', float('nan')):+.2f} % | [{e.get('ci_low_pct')}, "
+                               f"{e.get('ci_high_pct')}] | {c['verdict']} | {'yes' if c['kept'] else 'no'} |")
+            out.append("")
+    out += [f"Broken promises: {'; '.join(doc['broken']) or 'none'}.", ""]
+    return "\n".join(out)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("gpubench")
+    p.add_argument("--sessions", type=int, default=10, help="per effect")
+    p.add_argument("--parts", default="effects,placebos,sixteen")
+    p.add_argument("--results", default=".")
+    a = p.parse_args()
+    a.gpubench = os.path.abspath(a.gpubench)
+    doc = {"date": datetime.date.today().isoformat(), "host": f"{os.cpu_count()} CPUs, {platform.release()}",
+           "load": [os.getloadavg()[0]], "steps": STEPS}
+    for part in a.parts.split(","):
+        say(part)
+        doc[part] = {"effects": effects, "placebos": placebos, "sixteen": sixteen}[part](a)
+    doc["load"].append(os.getloadavg()[0])
+    doc["broken"] = broken(doc)
+    os.makedirs(a.results, exist_ok=True)
+    with open(os.path.join(a.results, "planted.json"), "w", encoding="utf-8") as f:
+        json.dump(doc, f, indent=1)
+        f.write("\n")
+    text = markdown(doc)
+    with open(os.path.join(a.results, "planted.md"), "w", encoding="utf-8") as f:
+        f.write(text)
+    print(text)
+    return 1 if doc["broken"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
