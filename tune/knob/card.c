@@ -85,6 +85,7 @@ const struct tn_knob tn_knob_irq_affinity = {
 		  "it anew.",
 	.unit = "CPU list",
 	.mechanism = "",
+	.unmoved = "needs a network card at work; bring your own command",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,

@@ -230,6 +230,7 @@ const struct tn_knob tn_knob_files = {
 		  "file.",
 	.unit = "files",
 	.mechanism = "",
+	.unmoved = "a limit: what runs into it fails, nothing gets faster",
 	.tag = 'R',
 	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_files,
