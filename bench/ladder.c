@@ -157,11 +157,12 @@ static json_t *ladder_json(const struct bn_ladder *l)
 	json_t *rungs = json_array();
 
 	for (const struct bn_rung *rung = l->rung; rung->name; rung++) {
-		json_t *words = json_array();
+		json_t *words;
 		gt_auto_strv argv = {0};
 
 		if (rung->gpu_only && !gt_streq(opt.device, "cuda"))
 			continue;
+		words = json_array();
 		command(&argv, l, rung);
 		json_array_append_new(words, json_string("gpubench"));
 		for (size_t i = 0; i < argv.n; i++)

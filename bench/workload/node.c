@@ -109,6 +109,7 @@ static void cpus_of_team(cpu_set_t *mine)
 
 void bn_node_pairs(struct bn_node_pairs *ret)
 {
+	struct bitmask *allowed;
 	cpu_set_t mine;
 
 	*ret = (struct bn_node_pairs){ 0 };
@@ -117,11 +118,12 @@ void bn_node_pairs(struct bn_node_pairs *ret)
 		add(ret, -1, 0, &mine);
 		return;
 	}
+	allowed = numa_get_mems_allowed();
 	for (int c = 0; c <= numa_max_node(); c++)
 		for (int m = 0; m <= numa_max_node(); m++)
-			if (numa_bitmask_isbitset(numa_all_nodes_ptr, (unsigned)m) &&
-			    numa_bitmask_isbitset(numa_get_mems_allowed(), (unsigned)m))
+			if (numa_bitmask_isbitset(numa_all_nodes_ptr, (unsigned)m) && numa_bitmask_isbitset(allowed, (unsigned)m))
 				add(ret, c, m, &mine);
+	numa_bitmask_free(allowed);
 }
 
 void bn_node_pairs_clear(struct bn_node_pairs *p)
