@@ -448,6 +448,8 @@ static int train(struct run *r, struct gt_err *err)
 		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, r->loss))
 			return gt_fail(err, EINTR, "interrupted after step %" PRIu64, i + 1);
 	}
+	if (rt_wait(r->program, err) < 0)
+		return -ENODEV;
 	r->faults = minor_faults() - r->faults;
 	r->feed.wait_s = r->feed.train ? rt_loader_wait_s(r->feed.train) - r->feed.wait_before : 0;
 	return 0;

@@ -146,8 +146,10 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 	printf("ranks      %lld over %s, rows", (long long)gt_json_get_int(doc, "ranks", 0), gt_json_get_str(ddp, "transport", ""));
 	json_array_foreach(json_object_get(ddp, "rows"), i, rows)
 		printf(" %lld", (long long)json_integer_value(rows));
-	printf(", waited %.2f ms per step, %.0f %% done in time\n", gt_json_get_real(ddp, "waited_s_per_step", 0) * 1e3,
-	       gt_json_get_real(ddp, "overlapped", 0) * 100);
+	if (json_object_get(ddp, "overlapped"))
+		printf(", waited %.2f ms per step, %.0f %% done in time", gt_json_get_real(ddp, "waited_s_per_step", 0) * 1e3,
+		       gt_json_get_real(ddp, "overlapped", 0) * 100);
+	putchar('\n');
 	if (strcmp(gt_json_get_str(ddp, "compress", "none"), "none") != 0)
 		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
 }
@@ -302,7 +304,8 @@ const struct gt_cmd bn_cmd_train = {
 		"counted and named. Without --data, gpt reads the licence texts that every Debian host has. One "
 		"sample in ten is held out, and a run on text whose held-out loss did not fall is void (exit status"
 		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory while "
-		"the backward pass goes on, and --threads counts those of one rank. OpenMPI's "
+		"the backward pass goes on, and --threads counts those of one rank. With --device cuda "
+		"each rank has a device of its own and NCCL carries the gradients. OpenMPI's "
 		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2.",
 	.opts = opts,
 	.min_args = 1,

@@ -257,6 +257,8 @@ void rt_set_weight(struct rt_program *p, double weight);
 /* The loss scaler's state, to be kept beside the parameters: the scale, and for how many updates it has held. */
 void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker);
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
+/* Until all that was asked for is done: a device returns from rt_step() when it knows the loss and updates behind it. */
+int rt_wait(struct rt_program *p, struct gt_err *err);
 /* The forward pass alone: the loss at the present parameters. */
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 void rt_set_lr(struct rt_program *p, double lr);

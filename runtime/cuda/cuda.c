@@ -93,7 +93,7 @@ int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, str
 		       what, code, name ? name : "unknown", text ? text : "no text", remedy(code));
 }
 
-static int open_device(struct rt_cuda *c, struct gt_err *err)
+static int open_device(struct rt_cuda *c, int index, int hosts, struct gt_err *err)
 {
 	int n = 0, major = 0, minor = 0, r;
 
@@ -104,8 +104,11 @@ static int open_device(struct rt_cuda *c, struct gt_err *err)
 		r = rt_cuda_check(c, c->d.device_count(&n), "cuDeviceGetCount", err);
 	if (!r && !n)
 		r = rt_cuda_check(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
+	if (!r && index >= n && hosts == 1)
+		r = gt_fail(err, ENODEV, "rank %d has no device of its own, %d %s visible: take no more ranks than devices", index,
+			    n, n == 1 ? "is" : "are");
 	if (!r)
-		r = rt_cuda_check(c, c->d.device_get(&c->device, 0), "cuDeviceGet", err);
+		r = rt_cuda_check(c, c->d.device_get(&c->device, hosts > 1 ? index % n : index), "cuDeviceGet", err);
 	if (!r)
 		r = rt_cuda_check(c, c->d.device_name(c->name, sizeof(c->name), c->device), "cuDeviceGetName", err);
 	if (!r)
@@ -186,6 +189,11 @@ static int selftest(struct rt_cuda *c, struct gt_err *err)
 
 int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err)
 {
+	return rt_cuda_open_rank(0, 1, ret, err);
+}
+
+int rt_cuda_open_rank(int rank, int hosts, struct rt_cuda **ret, struct gt_err *err)
+{
 	static const char *const names[] = { "libcuda.so.1", NULL };
 	gt_auto(rt_cuda) *c = gt_xcalloc(1, sizeof(*c));
 	int r;
@@ -195,7 +203,7 @@ int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err)
 	r = gt_dl_open(names, driver_syms, GT_ARRAY_SIZE(driver_syms), &c->d, &c->lib, err);
 	if (r < 0)
 		return gt_fail_prefix(err, "no NVIDIA driver library");
-	r = open_device(c, err);
+	r = open_device(c, rank, hosts, err);
 	if (!r)
 		r = load_kernels(c, err);
 	if (!r)

@@ -20,6 +20,8 @@ const char *rt_cuda_built_archs(void);
  * May take seconds; with a hung driver it may never return: callers that only want to know call it in a child.
  */
 int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err);
+/* The same of the device of a rank: the one of that index, counted anew where ranks are on several hosts. */
+int rt_cuda_open_rank(int rank, int hosts, struct rt_cuda **ret, struct gt_err *err);
 void rt_cuda_close(struct rt_cuda *c);
 GT_DEFINE_AUTO(rt_cuda, rt_cuda_close);
 

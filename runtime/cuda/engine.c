@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/comm/ddp.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/nccl.h"
 #include "runtime/cuda/update.h"
 
 /* ---- opening ---- */
@@ -10,13 +12,18 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda = gt_xcalloc(1, sizeof(*e));
 	const struct rt_driver *d;
-	int r = rt_cuda_open(&e->dev, err);
+	struct rt_comm *group = p->opt.ddp.comm;
+	int r = rt_cuda_open_rank(group ? rt_comm_rank(group) : 0, group ? rt_comm_hosts(group) : 1, &e->dev, err);
 
 	if (r)
 		return gt_fail_prefix(err, "no device cuda");
 	d = &e->dev->d;
 	e->tf32 = p->opt.tf32;
 	r = rt_blas_open(e->dev, &e->blas, err);
+	if (!r && group)
+		r = rt_nccl_open(group, &e->nccl, err);
+	if (!r && group)
+		r = rt_engine_check(e, d->stream_create(&e->reduce, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
 	if (!r)
 		r = rt_engine_check(e, d->stream_create(&e->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
 	if (!r)
@@ -66,6 +73,17 @@ void rt_engine_free(struct rt_engine *e)
 	if (e->update)
 		d->graph_exec_destroy(e->update);
 	rt_blas_close(e->blas);
+	rt_nccl_close(e->nccl);
+	for (int i = 0; i < e->n_buckets; i++) {
+		if (e->ready[i])
+			d->event_destroy(e->ready[i]);
+		if (e->reduced[i])
+			d->event_destroy(e->reduced[i]);
+	}
+	free(e->ready);
+	free(e->reduced);
+	if (e->reduce)
+		d->stream_destroy(e->reduce);
 	for (int i = 0; i < 2; i++)
 		if (e->copied[i])
 			d->event_destroy(e->copied[i]);
@@ -167,7 +185,8 @@ static int allocate(struct rt_program *p, struct gt_err *err)
 	int r;
 
 	e->input_bytes = input;
-	e->bytes = arena + RT_BLAS_WORKSPACE + 2 * input + RT_ENGINE_ALIGN + norm_bytes(e);
+	e->bytes = arena + RT_BLAS_WORKSPACE + 2 * input + RT_ENGINE_ALIGN + norm_bytes(e) + RT_ENGINE_ALIGN +
+		   rt_engine_aligned(p->plan.window_bytes);
 	for (int i = 0; i < e->n_groups; i++)
 		e->bytes += table_bytes(&e->groups[i]);
 	r = fits(p, e->bytes, err);
@@ -191,6 +210,10 @@ static int allocate(struct rt_program *p, struct gt_err *err)
 	at += RT_ENGINE_ALIGN;
 	e->norm = e->base + at;
 	at += norm_bytes(e);
+	e->loss_mean = e->base + at;
+	at += RT_ENGINE_ALIGN;
+	e->window = e->base + at;
+	at += rt_engine_aligned(p->plan.window_bytes);
 	for (int i = 0; i < e->n_groups; i++) {
 		struct update_group *g = &e->groups[i];
 
@@ -202,9 +225,35 @@ static int allocate(struct rt_program *p, struct gt_err *err)
 		struct rt_node *n = p->plan.ir.nodes[i];
 
 		if (n->first >= 0)
-			n->data = (void *)(uintptr_t)(e->base + n->offset);
+			n->data = (void *)(uintptr_t)((n->shared ? e->window : e->base) + n->offset);
 	}
 	return 0;
+}
+
+/* What NCCL sums is float. */
+static int open_buckets(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	const struct rt_driver *d = &e->dev->d;
+	int n = p->plan.n_buckets, r = 0;
+
+	e->ready = gt_xcalloc((size_t)n + 1, sizeof(*e->ready));
+	e->reduced = gt_xcalloc((size_t)n + 1, sizeof(*e->reduced));
+	for (e->n_buckets = 0; !r && e->n_buckets < n; e->n_buckets++) {
+		const struct rt_bucket *b = &p->plan.buckets[e->n_buckets];
+
+		for (int i = 0; !r && i < b->n; i++)
+			if (b->gradient[i]->dtype != RT_F32)
+				r = gt_fail(err, ENOSYS, "%s is %s; ranks on cuda devices reduce f32", b->gradient[i]->name,
+					    rt_dtype_name(b->gradient[i]->dtype));
+		if (!r)
+			r = rt_engine_check(e, d->event_create(&e->ready[e->n_buckets], CU_EVENT_DISABLE_TIMING),
+					    "cuEventCreate", err);
+		if (!r)
+			r = rt_engine_check(e, d->event_create(&e->reduced[e->n_buckets], CU_EVENT_DISABLE_TIMING),
+					    "cuEventCreate", err);
+	}
+	return r;
 }
 
 static int fill_group(struct rt_program *p, const struct update_group *g, struct gt_err *err)
@@ -429,7 +478,9 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		if (p->plan.ir.calls[e->n_measure]->phase != RT_PHASE_GRADIENT)
 			break;
 	find_groups(p);
-	r = allocate(p, err);
+	r = open_buckets(p, err);
+	if (!r)
+		r = allocate(p, err);
 	for (int i = 0; !r && i < e->n_groups; i++)
 		r = fill_group(p, &e->groups[i], err);
 	if (!r)
@@ -455,6 +506,23 @@ uint64_t rt_engine_bytes(const struct rt_engine *e)
 	return e->bytes;
 }
 
+static json_t *ranks_report(const struct rt_program *p)
+{
+	struct rt_comm *group = p->opt.ddp.comm;
+	json_t *buckets = json_array();
+	double bytes = 0, size = rt_comm_size(group);
+
+	for (int i = 0; i < p->plan.n_buckets; i++) {
+		json_array_append_new(buckets, json_integer((json_int_t)p->plan.buckets[i].floats * 4));
+		bytes += (double)p->plan.buckets[i].floats * 4;
+	}
+	bytes *= 2 * (size - 1) / size;
+	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:s, s:f, s:f}", "transport", "nccl", "version",
+			 rt_nccl_version(p->cuda->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group), "place",
+			 rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress", "none",
+			 "sent_bytes_per_step", bytes, "raw_bytes_per_step", bytes);
+}
+
 void rt_engine_report(const struct rt_program *p, json_t *doc)
 {
 	const struct rt_engine *e = p->cuda;
@@ -473,5 +541,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));
 	json_object_set_new(doc, "products",
 			    json_pack("{s:i, s:i, s:i}", "timed", timed, "from_disk", cached, "guessed", guessed));
+	if (e->nccl)
+		json_object_set_new(doc, "ddp", ranks_report(p));
 	json_object_set_new(doc, "graphs", json_boolean(e->forward[0] != NULL));
 }

@@ -23,6 +23,7 @@ void rt_engine_free(struct rt_engine *e);
 /* One batch, and the update if it is the last of one; advances p->step. */
 int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct rt_run *run, struct rt_metrics *ret,
 		   struct gt_err *err);
+int rt_engine_wait(struct rt_program *p, struct gt_err *err);
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 /* Elements of n as float, from or to the device; waits for it. */
 int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);

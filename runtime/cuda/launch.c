@@ -521,7 +521,8 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 /* What works on all tensors in one launch: replay.c */
 static bool is_together(const struct rt_call *c)
 {
-	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW || c->op->id == RT_OP_GRAD_NORM;
+	return rt_is_update(c) || c->op->id == RT_OP_GRAD_NORM || c->op->id == RT_OP_BUCKET_START ||
+	       c->op->id == RT_OP_BUCKET_WAIT;
 }
 
 const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c)

@@ -36,6 +36,13 @@ struct rt_engine {
 	cu_ptr step;
 	struct update_group *groups;
 	int n_groups;
+	/* With ranks: gradients lie in buckets, which their own stream reduces while the backward pass goes on. */
+	struct rt_nccl *nccl;
+	cu_stream reduce;
+	cu_event *ready, *reduced; /* per bucket */
+	int n_buckets;
+	cu_ptr window, loss_mean;
+
 	cu_ptr norm; /* two floats, then one partial sum of squares for each chunk; kernel/update.cuh */
 	float *norm_out; /* pinned */
 	cu_event norm_ready;
@@ -82,7 +89,13 @@ static inline int rt_engine_check(const struct rt_engine *e, cu_result code, con
 
 static inline bool rt_is_update(const struct rt_call *c)
 {
-	return c->phase == RT_PHASE_UPDATE;
+	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW;
+}
+
+/* The loss that decides: the mean over the ranks. */
+static inline cu_ptr rt_engine_loss(const struct rt_program *p)
+{
+	return p->cuda->nccl ? p->cuda->loss_mean : (cu_ptr)(uintptr_t)p->plan.loss->data;
 }
 
 static inline cu_ptr rt_at(const struct rt_node *n)

@@ -3,14 +3,16 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/comm/ddp.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/nccl.h"
 #include "runtime/cuda/update.h"
 
 static void update(struct rt_program *p, const struct update_group *g)
 {
 	struct rt_engine *e = p->cuda;
 	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_ADAMW ? RT_K_adamw : RT_K_sgd;
-	cu_ptr tensors = g->tensors, chunks = g->chunks, step = e->step, loss = rt_at(p->plan.loss);
+	cu_ptr tensors = g->tensors, chunks = g->chunks, step = e->step, loss = rt_engine_loss(p);
 	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
 
 	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm);
@@ -49,6 +51,36 @@ static void poison_outputs(struct rt_program *p, int i)
 	}
 }
 
+/* What this stream has done so far is there for the other. */
+static int follow(struct rt_engine *e, cu_event event, cu_stream from, cu_stream to, struct gt_err *err)
+{
+	int r = rt_engine_check(e, e->dev->d.event_record(event, from), "cuEventRecord", err);
+
+	return r ? r : rt_engine_check(e, e->dev->d.stream_wait(to, event, 0), "cuStreamWaitEvent", err);
+}
+
+static void start_bucket(struct rt_program *p, int k)
+{
+	struct rt_engine *e = p->cuda;
+	const struct rt_bucket *b = &p->plan.buckets[k];
+	struct gt_err err = {0};
+	int r = follow(e, e->ready[k], e->stream, e->reduce, &err);
+
+	if (!r)
+		r = rt_nccl_mean(e->nccl, e->window + b->offset, e->window + b->offset, b->floats, e->reduce, &err);
+	if (!r)
+		r = rt_engine_check(e, e->dev->d.event_record(e->reduced[k], e->reduce), "cuEventRecord", &err);
+	rt_launch_result(e, r, &err);
+}
+
+static void wait_for_bucket(struct rt_engine *e, int k)
+{
+	struct gt_err err = {0};
+
+	rt_launch_result(e, rt_engine_check(e, e->dev->d.stream_wait(e->stream, e->reduced[k], 0), "cuStreamWaitEvent", &err),
+			 &err);
+}
+
 static void launch_call(struct rt_program *p, int i)
 {
 	const struct rt_call *c = p->plan.ir.calls[i];
@@ -56,6 +88,13 @@ static void launch_call(struct rt_program *p, int i)
 
 	if (p->opt.poison && !rt_is_update(c))
 		poison_outputs(p, i);
+	if (c->op->id == RT_OP_BUCKET_START || c->op->id == RT_OP_BUCKET_WAIT) {
+		if (c->op->id == RT_OP_BUCKET_START && !e->r)
+			start_bucket(p, c->attr.bucket);
+		else if (!e->r)
+			wait_for_bucket(e, c->attr.bucket);
+		return;
+	}
 	if (c->phase == RT_PHASE_GRADIENT) {
 		if (i == e->n_backward)
 			measure(e);
@@ -84,7 +123,7 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 	for (int i = from; !r && i < to; i++) {
 		float ms = 0;
 
-		if (how.no_updates && rt_is_update(p->plan.ir.calls[i]))
+		if (how.no_updates && p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE)
 			continue;
 		if (how.timed)
 			d->event_record(before, e->stream);
@@ -182,9 +221,11 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	if (!r)
 		r = replay(p, e->eval ? NULL : e->forward[p->batches > 0], 0, e->n_forward,
 			   (struct rt_launch_how){.timed = timed}, err);
+	if (!r && e->nccl && !e->eval)
+		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
 	if (!r)
-		r = rt_engine_check(e, d->copy_from_async(e->loss, rt_at(p->plan.loss), sizeof(float), e->stream),
-				    "cuMemcpyDtoHAsync", err);
+		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
+							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
 	if (!r)
 		r = rt_engine_check(e, d->event_record(e->loss_ready, e->stream), "cuEventRecord", err);
 	return r;
@@ -314,6 +355,14 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	if (measures)
 		ret->grad_norm = (double)*e->norm_out;
 	return 0;
+}
+
+int rt_engine_wait(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
+
+	return r ? r : rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
 }
 
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+#include "runtime/comm/comm.h"
 #include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 
@@ -42,9 +43,13 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 	if (o->device == RT_CUDA && o->scaler.use == RT_SCALER_ON)
 		return gt_fail(err, ENOSYS, "the cuda device trains in bf16 and f32, which need no loss scale: the scaler is "
 					    "the CPU's");
-	if (o->device == RT_CUDA && (o->ddp.comm || o->zero_gradients))
-		return gt_fail(err, ENOSYS, "the cuda device trains one rank and assigns gradients: ranks and zero_gradients are "
-					    "the CPU's");
+	if (o->device == RT_CUDA && o->zero_gradients)
+		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
+	if (o->device == RT_CUDA && o->ddp.comm &&
+	    (o->ddp.compress != RT_COMPRESS_NONE ||
+	     (o->ddp.weight > 0 && fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)))
+		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and exchange plain gradients: compression and "
+					    "weights are the CPU's");
 	if (o->device == RT_CUDA && (o->trace || o->anomaly))
 		return gt_fail(err, ENOSYS, "the cuda device times its calls with profile; trace and anomaly are the CPU's");
 	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)

@@ -323,7 +323,7 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 
 	run->optimizer = o;
 	/* what is drawn during a step (dropout) differs between the ranks */
-	run->seed = p->opt.seed + (p->ddp ? (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 32 : 0);
+	run->seed = p->opt.seed + (p->opt.ddp.comm ? (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 32 : 0);
 	run->batch = p->step * p->opt.accum + p->batches;
 	run->eval = !rt_plan_trains(&p->plan);
 	run->step = p->step + 1;
@@ -424,6 +424,11 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	m.step = p->step;
 	*ret = m;
 	return 0;
+}
+
+int rt_wait(struct rt_program *p, struct gt_err *err)
+{
+	return p->cuda ? rt_engine_wait(p, err) : 0;
 }
 
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)

@@ -7,6 +7,7 @@
  * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). Streams are queues that run as
  * late as they may: what is enqueued happens when somebody waits for it, so that a missing event or wait shows.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,8 @@ struct stream {
 	struct work *head, **tail;
 	unsigned long enqueued, done;
 	struct graph *captures;
+	bool joined;		/* the capture began on another stream */
+	unsigned long captured, rejoined; /* work of a joined stream, and how much of it the others have waited for */
 	struct stream *self; /* a stream, and not something else */
 };
 struct graph {
@@ -201,6 +204,7 @@ struct event {
 	struct stream *stream;
 	unsigned long upto;
 	double at;
+	struct graph *graph; /* recorded while this was captured */
 };
 static struct stream *streams;
 static int failed; /* sticky, as the driver's own */
@@ -245,6 +249,7 @@ int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t 
 	if (s->captures) {
 		*s->captures->tail = w;
 		s->captures->tail = &w->next;
+		s->captured++;
 		return 0;
 	}
 	*s->tail = w;
@@ -320,7 +325,8 @@ int cuEventRecord(void *event, void *stream)
 	int r = standin_enqueue(stream, stamp, &e, sizeof(struct event *));
 
 	e->stream = stream;
-	e->upto = e->stream ? e->stream->enqueued : 0;
+	e->graph = e->stream ? e->stream->captures : NULL;
+	e->upto = !e->stream ? 0 : e->graph ? e->stream->captured : e->stream->enqueued;
 	return r ? r : verdict("cuEventRecord");
 }
 
@@ -351,8 +357,24 @@ static void wait_in_stream(void *data)
 	wait_event(e);
 }
 
+/* A stream that waits for what is captured is captured too. All of it is one list in the order of the calls. */
+static int wait_in_capture(struct stream *s, struct event *e)
+{
+	if (s->captures && s->captures != e->graph)
+		return 902; /* CUDA_ERROR_STREAM_CAPTURE_MERGE */
+	s->joined |= !s->captures;
+	s->captures = e->graph;
+	if (e->stream->joined && e->upto > e->stream->rejoined)
+		e->stream->rejoined = e->upto;
+	return 0;
+}
+
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
+	struct event *e = event;
+
+	if (e->graph && e->stream->captures == e->graph)
+		return flags ? 1 : wait_in_capture(stream, e);
 	return flags ? 1 : standin_enqueue(stream, wait_in_stream, event, sizeof(struct event));
 }
 
@@ -484,9 +506,19 @@ int cuStreamBeginCapture_v2(void *stream, int mode)
 int cuStreamEndCapture(void *stream, void **graph)
 {
 	struct stream *s = stream;
+	bool loose = false;
 
 	*graph = s->captures;
-	s->captures = NULL;
+	for (struct stream *other = streams; *graph && other; other = other->next) {
+		if (other->captures != *graph)
+			continue;
+		loose |= other->joined && other->rejoined < other->captured;
+		other->captures = NULL;
+		other->joined = false;
+		other->captured = other->rejoined = 0;
+	}
+	if (loose)
+		return 904; /* CUDA_ERROR_STREAM_CAPTURE_UNJOINED */
 	return *graph ? verdict("cuStreamEndCapture") : 1;
 }
 
