@@ -167,14 +167,15 @@ static void add_bridges(unsigned acs, size_t len)
 				 *parent = gt_xstrndup(moved, (size_t)(strrchr(moved, '/') - moved)),
 				 *bridge = gt_xasprintf("/sys/bus/pci/devices/%s", strrchr(parent, '/') + 1),
 				 *to = gt_xasprintf("%s%s", b.dir, moved), *from = gt_xasprintf("%s%s", b.dir, h->gpu[i].pci->path),
-				 *up = gt_xasprintf("../../..%s", moved + 4), *up_bridge = gt_xasprintf("../../..%s", parent + 4);
+				 *up = gt_xasprintf("../../..%s", moved + 4), *up_bridge = gt_xasprintf("../../..%s", parent + 4),
+				 *class = gt_xasprintf("%s/class", parent);
 
 		put_config(parent, 0, acs, len);
 		ck_assert_int_eq(rename(from, to), 0);
 		ck_assert_int_eq(unlink(link), 0);
 		ck_assert_int_eq(symlink(up, link), 0);
 		put_link(bridge, up_bridge);
-		box_put(&b, gt_xasprintf("%s/class", parent), "0x060400\n");
+		box_put(&b, class, "0x060400\n");
 	}
 }
 

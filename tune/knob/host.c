@@ -482,11 +482,14 @@ static char *look_nccl_conf(const struct tn_ctx *c)
 
 static void want_nccl_conf(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	gt_autofree char *name = gt_xstrndup(now->current, strcspn(now->current, "=")),
-			 *value = gt_xstrndup(now->current + strlen(name) + 1,
-					      strcspn(now->current + strlen(name) + 1, " "));
-	const char *cost = strchr(now->current, '=') ? tn_leftover(name, value) : NULL;
+	gt_autofree char *name = gt_xstrndup(now->current, strcspn(now->current, " "));
+	char *value = strchr(name, '=');
+	const char *cost = NULL;
 
+	if (value) {
+		*value++ = '\0';
+		cost = tn_leftover(name, value);
+	}
 	if (!cost)
 		tn_leave(w, TN_ALREADY, "nothing in " NCCL_CONF " that was meant for debugging only");
 	else
