@@ -96,9 +96,12 @@ train gpt-bf16 60 gpt --amp bf16 --steps 100
 train gpt2-b4 60 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
 train gpt2-b64 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 train gpt2-profile 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile
+train gpt-accum 60 gpt --amp bf16 --steps 40 --accum 4 --clip 1
+train gpt-rank 60 gpt --amp bf16 --steps 40 --ranks 1
 train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
 peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
+job workloads 120 "$gpubench" run --workload gpu.copy,gpu.launch,gpu.gemm --pairs 3 --quiet -o "$OUT/workloads-result.json"
 if command -v compute-sanitizer >/dev/null; then
 	job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
 fi
