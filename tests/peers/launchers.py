@@ -68,7 +68,7 @@ def torchrun(script, n):
         return
     python = os.path.join(os.path.dirname(program), "python3")
     run = [GPUTUNE, "run", "--", python, script, "gloo"]
-    ranks, said = launch([program, "--standalone", f"--nproc-per-node={n}", "--no-python", *run])
+    ranks, said = launch([program, "--standalone", f"--nproc_per_node={n}", "--no_python", *run])
     share = max(1, len(os.sched_getaffinity(0)) // n)
     ok(name, apart(ranks, n) and all(r["sum"] == n * (n + 1) / 2 and 1 <= int(r["threads"]) <= share for r in ranks), said)
     for env, status in (({}, "set"), ({"OMP_NUM_THREADS": "1"}, "kept")):
@@ -77,7 +77,7 @@ def torchrun(script, n):
             with open(shown, "w", encoding="utf-8") as f:
                 f.write(f"#!/bin/sh\nexec {os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\n")
             os.chmod(shown, 0o755)
-            launch([program, "--standalone", f"--nproc-per-node={n}", "--log-dir", logs, "--redirects", "3", "--no-python",
+            launch([program, "--standalone", f"--nproc_per_node={n}", "--log-dir", logs, "--redirects", "3", "--no_python",
                     shown], env)
             docs = [os.path.join(d, f) for d, _, names in os.walk(logs) for f in names if f == "stdout.log"]
             seen = []
@@ -86,7 +86,7 @@ def torchrun(script, n):
                     seen += [v["status"] for v in json.load(f)["environment"] if v["name"] == "OMP_NUM_THREADS"]
         ok(f"OMP_NUM_THREADS=1 under torchrun is {'the user' if env else 'torchrun'}'s own: {status}", seen == [status] * n,
            (seen, docs))
-    ranks, said = launch([GPUTUNE, "run", "--", program, "--standalone", f"--nproc-per-node={n}", script, "gloo"])
+    ranks, said = launch([GPUTUNE, "run", "--", program, "--standalone", f"--nproc_per_node={n}", script, "gloo"])
     ok("torchrun under gputune run is left free, with the cores shared out as threads",
        len(ranks) == n and all(1 <= int(r["threads"]) <= share for r in ranks) and
        all(set(r["cpus"]) == os.sched_getaffinity(0) for r in ranks), said)
