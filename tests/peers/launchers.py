@@ -66,6 +66,10 @@ def torchrun(script, n):
     if not program:
         skip(name, "no torchrun here")
         return
+    # Debian 12's PyTorch 1.13 is older than its Python: its torchrun starts nothing
+    if subprocess.run([program, "--standalone", "--nproc_per_node=1", "--no_python", "true"], capture_output=True).returncode:
+        skip(name, f"{program} cannot start even true")
+        return
     python = os.path.join(os.path.dirname(program), "python3")
     run = [GPUTUNE, "run", "--", python, script, "gloo"]
     ranks, said = launch([program, "--standalone", f"--nproc_per_node={n}", "--no_python", *run])
@@ -77,7 +81,7 @@ def torchrun(script, n):
             with open(shown, "w", encoding="utf-8") as f:
                 f.write(f"#!/bin/sh\nexec {os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\n")
             os.chmod(shown, 0o755)
-            launch([program, "--standalone", f"--nproc_per_node={n}", "--log-dir", logs, "--redirects", "3", "--no_python",
+            launch([program, "--standalone", f"--nproc_per_node={n}", "--log_dir", logs, "--redirects", "3", "--no_python",
                     shown], env)
             docs = [os.path.join(d, f) for d, _, names in os.walk(logs) for f in names if f == "stdout.log"]
             seen = []
