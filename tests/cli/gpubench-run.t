@@ -1,7 +1,7 @@
 A session measures in pairs and says what it found. The workload sim makes up its step times, so that everything here is
 known beforehand; the seed makes it repeatable. Remarks on the load of this host are taken away.
 
-  $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs|^gpubench: host busy'; }
+  $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs|^gpubench: (host busy|ends after)'; }
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@" | calm; }
   $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
   gpubench, host * (glob)
