@@ -89,13 +89,13 @@ static void take(struct pr_host *h, const char *address, unsigned control)
 
 static void take_fact(struct pr_host *h, const char *text)
 {
-	char address[32];
-	unsigned control;
+	char address[32], digits[5];
 	int used;
 
-	for (; sscanf(text, "%31s %4x%n", address, &control, &used) == 2; text += used)
+	/* digits by themselves: %x would take a sign too, and give back more than 16 bits */
+	for (; sscanf(text, "%31s %4[0-9a-f]%n", address, digits, &used) == 2; text += used)
 		if (!address[strspn(address, "0123456789abcdef:.")])
-			take(h, address, control);
+			take(h, address, (unsigned)strtoul(digits, NULL, 16));
 }
 
 void pr_discover_acs(struct gt_fsroot *fs, struct pr_host *h)

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
 
 struct gt_fsroot *fuzz_root(const void *text, size_t len)
 {
-	char dir[] = "/tmp/fuzz-root-XXXXXX";
+	/* in memory where there is some: thousands are made and removed */
+	char dir[32];
 	gt_autofree char *file = NULL;
 	struct gt_fsroot *fs = NULL;
 	struct gt_err err = { 0 };
 	int fd;
 
+	strcpy(dir, access("/dev/shm", W_OK) ? "/tmp/fuzz-root-XXXXXX" : "/dev/shm/fuzz-root-XXXXXX");
 	FUZZ_ASSERT(mkdtemp(dir));
 	file = gt_xasprintf("%s/input.host", dir);
 	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

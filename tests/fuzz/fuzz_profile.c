@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile of the admin: refused with file, line and what is wrong, exit 64; or taken, and then each knob is set once, to a
+ * value that it may have, from a line that is there, and a plan can be made of it.
+ */
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/capture.h"
+#include "probe/host.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_root.h"
+#include "tune/profile.h"
+
+const unsigned fuzz_rounds = 1000;
+
+#define PATH "/etc/gputune/profiles/input.conf"
+
+static size_t lines(const uint8_t *data, size_t size)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < size; i++)
+		n += data[i] == '\n';
+	return n;
+}
+
+static void judge_setting(const struct tn_profile *p, size_t i, size_t n_lines)
+{
+	const struct tn_setting *s = &p->set[i];
+	const char *colon = strrchr(s->where, ':');
+	size_t line = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	struct gt_err err = {0};
+
+	FUZZ_ASSERT(s->knob && *s->value && line > 0);
+	if (gt_starts_with(s->where, PATH ":"))
+		FUZZ_ASSERT(line <= n_lines);
+	for (size_t k = 0; k < i; k++)
+		FUZZ_ASSERT(p->set[k].knob != s->knob);
+	FUZZ_ASSERT(tn_profile_get(p, s->knob) == s->value);
+	if (!strcmp(s->value, "on") || !strcmp(s->value, "off"))
+		return;
+	FUZZ_ASSERT(s->knob->tag != 'C');
+	FUZZ_ASSERT(s->knob->tag == 'R' ? tn_run_choice_ok(s->knob, s->value) :
+					  tn_knob_check_value(s->knob, s->value, &err) >= 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct pr_host *host; /* a profile has no part in what the host is */
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_auto(tn_profile) *p = NULL;
+	gt_auto(tn_plan) *plan = NULL;
+	struct gt_err err = {0};
+	gt_auto_buf b = {0};
+
+	gt_buf_puts(&b, "gpuprobe-capture/1\n");
+	gt_capture_file(&b, PATH, (const char *)data, size);
+	gt_capture_file(&b, "/proc/sys/vm/swappiness", "60\n", 3);
+	fs = fuzz_root(b.s, b.len);
+	FUZZ_ASSERT(fs && (host || pr_host_discover(fs, &(struct pr_discover_opts){0}, &host, &err) >= 0));
+	if (tn_profile_load(fs, host, "input", &p, &err) < 0) {
+		FUZZ_ASSERT(!p && err.msg[0] && (err.exit_status == GT_EXIT_USAGE || err.exit_status == TN_EXIT_REFUSED));
+		return 0;
+	}
+	for (size_t i = 0; i < p->n_set; i++)
+		judge_setting(p, i, lines(data, size));
+	FUZZ_ASSERT(tn_plan_make(fs, host, &(struct tn_plan_opts){.profile = "input"}, &plan, &err) >= 0);
+	FUZZ_ASSERT(tn_plan_changes(plan) <= plan->n_item);
+	return 0;
+}
