@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubench check-device: the card's arithmetic against the CPU's. */
+#include <errno.h>
 #include <stdio.h>
 #include "bench/bench.h"
 #include "bench/train.h"
 #include "lib/log.h"
 #include "lib/table.h"
+#include "runtime/comm/comm.h"
 #include "runtime/cuda/selfcheck.h"
 
-static uint64_t seed = 1;
+static uint64_t seed = 1, ranks;
 static const char *only;
 static const char *const type_names[] = { "f32", "tf32", "bf16", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "type", "TYPE", "only f32, tf32 or bf16", GT_OPT_CHOICE, &only, type_names },
+	{ 0, "ranks", "N", "train with N ranks too, a device each, by NCCL", GT_OPT_UINT, &ranks },
 	{ 0, "seed", "N", "seed of the numbers", GT_OPT_UINT, &seed },
 	{ 0 },
 };
@@ -46,10 +49,12 @@ static void print_rows(const json_t *rows, bool all, bool color)
 
 static int check_types(json_t *rows, int *ret_failed, struct gt_err *err)
 {
-	*ret_failed = 0;
-	for (int t = 0; t < RT_N_CHECK_TYPES; t++) {
-		int r;
+	int r = ranks ? rt_cuda_selfcheck_ranks((int)ranks, seed ? seed : 1, rows, err) : 0;
 
+	if (r < 0)
+		return r;
+	*ret_failed = r;
+	for (int t = 0; t < RT_N_CHECK_TYPES; t++) {
 		if (only && !gt_streq(only, rt_check_type_name((enum rt_check_type)t)))
 			continue;
 		r = rt_cuda_selfcheck((enum rt_check_type)t, seed ? seed : 1, rows, err);
@@ -71,6 +76,8 @@ static int run_check_device(struct gt_cli *cli, int argc, char **argv)
 	json_object_set_new(doc, "rows", rows);
 	if (r < 0)
 		return r;
+	if (ranks > RT_MAX_RANKS)
+		return gt_fail(&cli->err, EINVAL, "--ranks takes 1 to %d", RT_MAX_RANKS);
 	r = check_types(rows, &failed, &cli->err);
 	if (r < 0)
 		return r;
@@ -92,7 +99,8 @@ const struct gt_cmd bn_cmd_check_device = {
 	.summary = "compare the GPU's results with the CPU's, op by op",
 	.help = "Every op of the training runtime, forward and backward, runs on the first CUDA device and on the CPU with "
 		"the same random numbers, odd and even sizes, in each type; outputs are poisoned first. Then the same as a "
-		"captured graph with memory reused, which must give the same bits, and short training runs. Exit status 6 if "
+		"captured graph with memory reused, which must give the same bits, and short training runs. With --ranks "
+		"several devices, or one with a communicator of its own, train together first. Exit status 6 if "
 		"a result is outside what rounding explains; -v shows all.",
 	.opts = opts,
 	.run = run_check_device,

@@ -74,7 +74,7 @@ job() {
 	printf '%s\texit %d\t%d s\t%s\t%s\n' "$name" $status $(($(date +%s) - start)) "$(look)" "$*" | tee -a "$OUT/jobs.txt"
 }
 
-job check 120 "$gpubench" check-device --json
+job check 120 "$gpubench" check-device --ranks 1 --json
 [ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
 
 python=$(command -v python3)
@@ -97,7 +97,6 @@ train gpt2-b4 60 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
 train gpt2-b64 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 train gpt2-profile 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile
 train gpt-accum 60 gpt --amp bf16 --steps 40 --accum 4 --clip 1
-train gpt-rank 60 gpt --amp bf16 --steps 40 --ranks 1
 train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
 peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused

@@ -300,7 +300,8 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 	return rt_compile(b->g, b->loss, &o, ret, err);
 }
 
-static void compare(struct bench *b, const char *tensor, const float *want, const float *got, int64_t n)
+bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, const char *tensor, const float *want,
+		      const float *got, int64_t n, json_t *rows)
 {
 	double diff = 0, size = 0, worst = 0, rms, error, limit;
 	bool ok;
@@ -315,13 +316,17 @@ static void compare(struct bench *b, const char *tensor, const float *want, cons
 	rms = sqrt(size / (double)n);
 	error = size > 0 ? sqrt(diff / size) : sqrt(diff);
 	worst = rms > 0 ? worst / rms : worst;
-	limit = types[b->type].norm * (b->c->kink ? 10 : 1);
-	ok = error <= limit && (b->c->kink || worst <= types[b->type].worst);
-	b->failed += !ok;
-	json_array_append_new(b->rows,
-			      json_pack("{s:s, s:s, s:s, s:o, s:o, s:f, s:b}", "case", b->c->name, "type", types[b->type].name,
-					"tensor", tensor, "error", gt_json_real(error), "worst", gt_json_real(worst), "limit",
-					limit, "ok", ok));
+	limit = types[type].norm * (kink ? 10 : 1);
+	ok = error <= limit && (kink || worst <= types[type].worst);
+	json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:o, s:o, s:f, s:b}", "case", name, "type", types[type].name,
+					      "tensor", tensor, "error", gt_json_real(error), "worst", gt_json_real(worst),
+					      "limit", limit, "ok", ok));
+	return ok;
+}
+
+static void compare(struct bench *b, const char *tensor, const float *want, const float *got, int64_t n)
+{
+	b->failed += !rt_check_compare(b->type, b->c->name, b->c->kink, tensor, want, got, n, b->rows);
 }
 
 /* Same bits, whatever the type. */

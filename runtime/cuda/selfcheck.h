@@ -17,4 +17,13 @@ const char *rt_check_type_name(enum rt_check_type t);
  * negative errno when the device cannot be used at all. seed chooses the numbers.
  */
 int rt_cuda_selfcheck(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
+/*
+ * So many ranks, a device each, in f32 and bf16, against one program on the CPU; a single rank has a real communicator too.
+ * Forks: before the process has opened a device or run an OpenMP team. Rows and result as above.
+ */
+int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
+
+/* One row, of the case `name`; kink: a value on the other side of zero changes a gradient by all of itself. Is it right? */
+bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, const char *tensor, const float *want,
+		      const float *got, int64_t n, json_t *rows);
 #endif
