@@ -286,21 +286,18 @@ static int report_receipt(struct gt_cli *cli, const json_t *receipt)
 
 static int cmd_report(struct gt_cli *cli, int argc, char **argv)
 {
-	gt_auto_json *doc = NULL, *any = NULL;
+	gt_auto_json *doc = NULL;
 	const char *schema;
 	int r;
 
-	r = bn_doc_load(argv[0], &any, &cli->err);
+	r = bn_doc_load(argv[0], &doc, &cli->err);
 	if (r < 0)
 		return r;
-	schema = gt_json_get_str(any, "schema", "");
+	schema = gt_json_get_str(doc, "schema", "");
 	if (gt_streq(schema, BN_RECEIPT_SCHEMA))
-		return report_receipt(cli, any);
-	if (gt_streq(schema, BN_PROVE_SCHEMA) && json_is_object(json_object_get(any, "receipt")))
-		return report_receipt(cli, json_object_get(any, "receipt"));
-	r = load(argv[0], &doc, &cli->err);
-	if (r < 0)
-		return r;
+		return report_receipt(cli, doc);
+	if (gt_streq(schema, BN_PROVE_SCHEMA) && json_is_object(json_object_get(doc, "receipt")))
+		return report_receipt(cli, json_object_get(doc, "receipt"));
 	r = analyse_and_publish(cli, doc, argv[0]);
 	return r < 0 || opt.gate ? r : 0;
 }

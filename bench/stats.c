@@ -22,29 +22,81 @@ static bool all_finite(const double *x, size_t n)
 	return true;
 }
 
-static double *sorted(const double *x, size_t n)
+static double *copied(const double *x, size_t n)
 {
 	double *v = gt_xcalloc(n, sizeof(*v));
 
 	memcpy(v, x, n * sizeof(*v));
+	return v;
+}
+
+static double *sorted(const double *x, size_t n)
+{
+	double *v = copied(x, n);
+
 	qsort(v, n, sizeof(*v), cmp_double);
 	return v;
+}
+
+static void swap(double *a, double *b)
+{
+	double t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* Hoare's selection with median of three. */
+double bn_select(double *v, size_t n, size_t k)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (hi > lo) {
+		size_t i = lo, j = hi, mid = lo + (hi - lo) / 2;
+		double pivot;
+
+		if (v[mid] < v[lo])
+			swap(&v[mid], &v[lo]);
+		if (v[hi] < v[lo])
+			swap(&v[hi], &v[lo]);
+		if (v[hi] < v[mid])
+			swap(&v[hi], &v[mid]);
+		pivot = v[mid];
+		for (;;) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			swap(&v[i++], &v[j--]);
+		}
+		if (k <= j)
+			hi = j;
+		else
+			lo = j + 1;
+	}
+	return v[k];
 }
 
 double bn_quantile(const double *x, size_t n, double q)
 {
 	gt_autofree double *v = NULL;
-	double pos;
+	double pos, at, next;
 	size_t i;
 
 	if (n == 0 || !(q >= 0 && q <= 1) || !all_finite(x, n))
 		return NAN;
-	v = sorted(x, n);
+	v = copied(x, n);
 	pos = q * (double)(n - 1);
 	i = (size_t)pos;
+	at = bn_select(v, n, i);
 	if (i + 1 >= n)
-		return v[n - 1];
-	return v[i] + (pos - (double)i) * (v[i + 1] - v[i]);
+		return at;
+	next = v[i + 1]; /* the smallest of those that selection left behind */
+	for (size_t k = i + 2; k < n; k++)
+		next = fmin(next, v[k]);
+	return at + (pos - (double)i) * (next - at);
 }
 
 double bn_median(const double *x, size_t n)

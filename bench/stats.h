@@ -14,6 +14,8 @@
 
 /* Quantile by linear interpolation between order statistics (type 7, as R and NumPy do by default). */
 double bn_quantile(const double *x, size_t n, double q);
+/* k-th smallest, from 0, of v[0..n-1], n > k; reorders v: nothing before place k is larger, nothing behind it smaller. */
+double bn_select(double *v, size_t n, size_t k);
 double bn_median(const double *x, size_t n);
 double bn_mean(const double *x, size_t n);
 double bn_sd(const double *x, size_t n); /* with n-1 */

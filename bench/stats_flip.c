@@ -11,48 +11,8 @@
 #include "lib/util.h"
 
 #define RESAMPLES	99999
+#define LANES		4 /* subset_sums() names them */
 #define WORK_MAX	20000000 /* additions: thousands of pairs need fewer resamples than dozens */
-
-static void swap(double *a, double *b)
-{
-	double t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-/* k-th smallest (from 0) of v[0..n-1], which is reordered: Hoare's selection with median of three. */
-static double select_kth(double *v, size_t n, size_t k)
-{
-	size_t lo = 0, hi = n - 1;
-
-	while (hi > lo) {
-		size_t i = lo, j = hi, mid = lo + (hi - lo) / 2;
-		double pivot;
-
-		if (v[mid] < v[lo])
-			swap(&v[mid], &v[lo]);
-		if (v[hi] < v[lo])
-			swap(&v[hi], &v[lo]);
-		if (v[hi] < v[mid])
-			swap(&v[hi], &v[mid]);
-		pivot = v[mid];
-		for (;;) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&v[i++], &v[j--]);
-		}
-		if (k <= j)
-			hi = j;
-		else
-			lo = j + 1;
-	}
-	return v[k];
-}
 
 /* Means of all 2^n - 1 non-empty subsets. */
 static double *all_means(const double *d, size_t n, size_t *ret_m)
@@ -69,26 +29,49 @@ static double *all_means(const double *d, size_t n, size_t *ret_m)
 	return v;
 }
 
+typedef uint64_t bits_t __attribute__((vector_size(LANES * sizeof(uint64_t))));
+typedef double sums_t __attribute__((vector_size(LANES * sizeof(double))));
+
+/* Sums over LANES subsets at once, a bit of each for every value. Each is added up in its own order, so that the lanes
+ * change no sum. A value that is left out is masked to zero: a branch would be mispredicted every other time. */
+static void subset_sums(const double *d, size_t n, const uint64_t *in, size_t words, double ret[LANES])
+{
+	sums_t sum = { 0 };
+
+	for (size_t w = 0; w < words; w++) {
+		bits_t bits = { in[w], in[words + w], in[2 * words + w], in[3 * words + w] };
+
+		for (size_t i = 64 * w; i < GT_MIN(n, 64 * (w + 1)); i++) {
+			sums_t all = { d[i], d[i], d[i], d[i] };
+
+			sum += (sums_t)((bits_t)all & -(bits & 1));
+			bits >>= 1;
+		}
+	}
+	for (size_t l = 0; l < LANES; l++)
+		ret[l] = sum[l];
+}
+
 static double *random_means(const double *d, size_t n, uint64_t seed, size_t *ret_m)
 {
-	size_t resamples = GT_MIN((size_t)RESAMPLES, GT_MAX((size_t)9999, WORK_MAX / n));
-	double *v = gt_xcalloc(resamples, sizeof(*v));
+	size_t resamples = GT_MIN((size_t)RESAMPLES, GT_MAX((size_t)9999, WORK_MAX / n)), words = (n + 63) / 64;
+	gt_autofree uint64_t *in = gt_xcalloc(LANES * words, sizeof(*in));
+	double *v = gt_xcalloc(resamples, sizeof(*v)), mean = bn_mean(d, n);
+	uint64_t tail = n % 64 ? (UINT64_C(1) << n % 64) - 1 : UINT64_MAX; /* of the last word, what stands for values */
 	struct bn_rng rng;
 
 	bn_rng_seed(&rng, seed);
-	for (size_t r = 0; r < resamples; r++) {
-		double sum = 0;
-		uint64_t bits = 0;
-		size_t members = 0;
+	for (size_t r = 0; r < resamples; r += LANES) {
+		size_t members[LANES] = { 0 };
+		double sum[LANES];
 
-		for (size_t i = 0; i < n; i++) {
-			if (i % 64 == 0)
-				bits = bn_rng_u64(&rng);
-			sum += d[i] * (double)(bits & 1); /* no branch: it would be mispredicted every other time */
-			members += bits & 1;
-			bits >>= 1;
+		for (size_t i = 0; i < LANES * words; i++) {
+			in[i] = bn_rng_u64(&rng) & (i % words == words - 1 ? tail : UINT64_MAX);
+			members[i / words] += (size_t)__builtin_popcountll(in[i]);
 		}
-		v[r] = members ? sum / (double)members : bn_mean(d, n);
+		subset_sums(d, n, in, words, sum);
+		for (size_t l = 0; l < LANES && r + l < resamples; l++)
+			v[r + l] = members[l] ? sum[l] / (double)members[l] : mean;
 	}
 	*ret_m = resamples;
 	return v;
@@ -120,7 +103,7 @@ struct bn_effect bn_signflip(const double *d, size_t n, double alpha, uint64_t s
 	k = (size_t)(alpha / 2 * ((double)m + 1) + 1e-9);
 	if (k == 0)
 		return e;
-	e.lo = select_kth(v, m, k - 1);
-	e.hi = select_kth(v, m, m - k);
+	e.lo = bn_select(v, m, k - 1);
+	e.hi = bn_select(v, m, m - k);
 	return e;
 }

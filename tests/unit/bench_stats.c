@@ -24,6 +24,67 @@ START_TEST(quantiles_interpolate_as_numpy_does)
 }
 END_TEST
 
+START_TEST(selection_finds_what_sorting_would)
+{
+	struct bn_rng rng;
+
+	bn_rng_seed(&rng, 11);
+	for (size_t n = 1; n <= 40; n++)
+		for (size_t k = 0; k < n; k++) {
+			double v[40], got;
+			size_t below = 0, equal = 0;
+
+			for (size_t i = 0; i < n; i++)
+				v[i] = (double)bn_rng_below(&rng, 1 + n / 2); /* with ties */
+			got = bn_select(v, n, k);
+			for (size_t i = 0; i < n; i++) {
+				below += v[i] < got;
+				equal += v[i] == got;
+				ck_assert(i < k ? v[i] <= got : v[i] >= got);
+			}
+			ck_assert(below <= k && k < below + equal);
+		}
+}
+END_TEST
+
+/* One subset after the other, one value after the other. */
+static double flip_p_one_by_one(const double *d, size_t n, size_t resamples, uint64_t seed)
+{
+	size_t below = 0, above = 0;
+	struct bn_rng rng;
+
+	bn_rng_seed(&rng, seed);
+	for (size_t r = 0; r < resamples; r++) {
+		double sum = 0;
+		uint64_t bits = 0;
+
+		for (size_t i = 0; i < n; i++, bits >>= 1) {
+			if (i % 64 == 0)
+				bits = bn_rng_u64(&rng);
+			sum += bits & 1 ? d[i] : 0;
+		}
+		below += sum <= 0;
+		above += sum >= 0;
+	}
+	return 2 * (1 + (double)(below < above ? below : above)) / ((double)resamples + 1);
+}
+
+START_TEST(resampled_sign_flip_is_the_same_in_lanes_as_one_by_one)
+{
+	static const size_t sizes[] = { 21, 63, 64, 65, 128, 200 };
+	struct bn_rng rng;
+
+	bn_rng_seed(&rng, 3);
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		double d[200];
+
+		for (size_t i = 0; i < sizes[s]; i++)
+			d[i] = .1 + bn_rng_normal(&rng);
+		ck_assert_double_eq(bn_signflip(d, sizes[s], .05, 9).p, flip_p_one_by_one(d, sizes[s], 99999, 9));
+	}
+}
+END_TEST
+
 START_TEST(students_t_has_its_known_quantiles)
 {
 	ck_assert_double_eq_tol(bn_t_quantile(.975, 9), 2.262157162798205, 1e-9);
@@ -207,6 +268,8 @@ TCase *bench_stats_case(void)
 	TCase *tc = tcase_create("statistics");
 
 	tcase_add_test(tc, quantiles_interpolate_as_numpy_does);
+	tcase_add_test(tc, selection_finds_what_sorting_would);
+	tcase_add_test(tc, resampled_sign_flip_is_the_same_in_lanes_as_one_by_one);
 	tcase_add_test(tc, students_t_has_its_known_quantiles);
 	tcase_add_test(tc, sign_flip_gives_the_brute_force_p_and_interval);
 	tcase_add_test(tc, sign_flip_has_the_smallest_p_that_n_allows);
