@@ -22,7 +22,7 @@ struct row {
 	double hl, sd, p_adj, margin, aa_p_adj; /* margin: log */
 	const char *family;
 	enum bn_verdict verdict;
-	bool aa_bad, tiny;
+	bool aa_bad, tiny, unfit; /* unfit: its numbers carry no claim at all, not even "not worse" */
 	size_t more;
 	char reason[256];
 };
@@ -190,6 +190,7 @@ static void decide(struct session *s, struct row *r)
 	if (!s->paired)
 		r->margin = fmax(r->margin, log1p(s->limits->floor));
 	r->verdict = BN_INCONCLUSIVE;
+	r->unfit = s->hold || r->n_a == 0 || r->n_b == 0 || p->failed_a != p->failed_b || zero;
 	if (r->n_a == 0 || r->n_b == 0)
 		set_reason(r, p->failed_b > p->failed_a ? "no numbers from the changed arm"
 							: "no numbers from one arm or both");
@@ -283,7 +284,7 @@ static json_t *row_json(const struct session *s, const struct row *r)
 	json_object_set_new(j, "mde_pct", gt_json_real(pct(bn_mde(r->sd, GT_MIN(r->n_a, r->n_b), s->alpha))));
 	json_object_set_new(j, "verdict", json_string(bn_verdict_name[r->verdict]));
 	json_object_set_new(j, "tiny", json_boolean(r->tiny));
-	json_object_set_new(j, "not_worse", json_boolean(!s->hold && bn_not_worse(m->direction == BN_HIGHER, r->e, r->margin)));
+	json_object_set_new(j, "not_worse", json_boolean(!r->unfit && bn_not_worse(m->direction == BN_HIGHER, r->e, r->margin)));
 	json_object_set_new(j, "reason", r->reason[0] ? gt_json_str(r->reason) : json_null());
 	json_object_set_new(j, "pairs", pairs_json(&r->pairs));
 	if (s->kind == BN_KIND_AB) {

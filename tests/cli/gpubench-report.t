@@ -43,6 +43,33 @@ So does a broken promise of the workload: 6. A clock that ran backwards gives no
   note: time runs backwards or is missing at launch 9; the order of the launches cannot be trusted
   VERDICT INCONCLUSIVE: sim +3.0 % [+2.7, +3.4], lower is better: the clock ran backwards
 
+Nor do samples that never vary: a counter or a constant was read, not a measured quantity. The guard passes no more than the rest.
+
+  $ edit '[l["metrics"]["sim"].update(samples=[.1] * 32) for l in d["launches"]]'; gpubench report x.json --gate --require-conclusive > out.txt
+  [3]
+  $ grep -E '^(sim|VERDICT)' out.txt
+  sim [P]     100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: no variation at all from launch to
+  sim.p99 [G] 100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: no variation at all from launch to
+  VERDICT INCONCLUSIVE: sim +0.0 % [+0.0, +0.0], lower is better: no variation at all from launch to
+
+A file that was cut, is empty, comes from a newer version, or holds what is no number, is refused with the place.
+
+  $ head -c 40000 r.json > x.json; gpubench report x.json
+  gpubench: x.json:*: not valid JSON: * (glob)
+  [64]
+  $ : > x.json; gpubench report x.json
+  gpubench: x.json:1:0: not valid JSON: '[' or '{' expected near end of file
+  [64]
+  $ edit 'd["schema"] = "gpubench/2"'; gpubench report x.json
+  gpubench: x.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  [4]
+  $ edit 'd["launches"][0]["metrics"]["sim"]["samples"][3] = float("nan")'; gpubench report x.json
+  gpubench: x.json:1:*: not valid JSON: invalid token near 'NaN' (glob)
+  [64]
+  $ edit 'd["launches"][0]["metrics"]["sim"]["samples"][3] = 12345.25'; sed -i 's/12345.25/1e999/' x.json; gpubench report x.json
+  gpubench: x.json:1:*: not valid JSON: real number overflow near '1e999' (glob)
+  [64]
+
 The page is one file, whole, without network or script, and holds the data.
 
   $ gpubench report r.json --html - > r.html; head -1 r.html; tail -1 r.html; grep -cE 'https?:|src=|@import|url\(' r.html

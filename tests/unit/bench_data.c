@@ -157,6 +157,20 @@ static void zero_variance(json_t *doc)
 	}
 }
 
+static void no_variance_no_change(json_t *doc)
+{
+	json_array_clear(json_object_get(doc, "launches"));
+	for (int i = 0; i < 9; i++) {
+		made_launch(doc, i, "ab", "A", .1);
+		made_launch(doc, i, "ab", "B", .1);
+	}
+}
+
+static void clock_missing(json_t *doc)
+{
+	json_object_set_new(json_array_get(json_object_get(doc, "launches"), 5), "t_s", json_null());
+}
+
 static void too_early(json_t *doc)
 {
 	json_array_remove(json_object_get(doc, "launches"), 17);
@@ -182,7 +196,9 @@ static const struct {
 	{ negative_samples, "not comparable", 0 },
 	{ one_arm_fails, "no numbers from the changed arm", 0 },
 	{ clock_back, "the clock ran backwards", 0 },
+	{ clock_missing, "the clock ran backwards", 0 },
 	{ zero_variance, "no variation at all", 0 },
+	{ no_variance_no_change, "no variation at all", 0 },
 	{ too_early, "not at a planned look", 0 },
 	{ interrupted, "interrupted", BN_EXIT_INVALID },
 	{ no_launches, "no numbers", BN_EXIT_INVALID },
@@ -208,6 +224,8 @@ START_TEST(what_cannot_be_computed_is_inconclusive)
 	ck_assert_int_eq(made_verdict(doc, &verdict, &reason), spoiled[_i].code);
 	ck_assert_str_eq(verdict, "inconclusive");
 	ck_assert_msg(one_of(reason, spoiled[_i].reason), "%d: %s", _i, reason);
+	/* nor does it pass as a guard */
+	ck_assert(!gt_json_get_bool(json_array_get(json_object_get(doc, "comparisons"), 0), "not_worse", true));
 }
 END_TEST
 
