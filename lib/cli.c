@@ -8,6 +8,7 @@
 #include "lib/cli_doc.h"
 #include "lib/log.h"
 #include "lib/parse.h"
+#include "lib/priv.h"
 
 volatile int gt_interrupted;
 
@@ -353,6 +354,16 @@ static int run_command(struct parse *p)
 	return p->cmd->run(cli, p->n_args, p->args);
 }
 
+/* Neither the environment nor a path that the caller names could be trusted. */
+static int refuse_borrowed(struct gt_cli *cli)
+{
+	if (!gt_priv_borrowed())
+		return 0;
+	return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EPERM,
+			    "this program was given privileges that whoever starts it may lack (setuid, setgid or file "
+			    "capabilities): it is not made for that and does nothing; use sudo in their place");
+}
+
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 {
 	struct gt_cli cli = { .tool = tool };
@@ -361,7 +372,9 @@ int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 
 	install_signals();
 	gt_log_init(tool->name, GT_LOG_WARN);
-	r = parse_args(&p, argv);
+	r = refuse_borrowed(&cli);
+	if (!r)
+		r = parse_args(&p, argv);
 	if (!r)
 		r = answer_about_ourselves(&p) ? 0 : run_command(&p);
 	gt_progress_end();

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apply, verify, revert, status, recover. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/log.h"
+#include "lib/priv.h"
 #include "tune/gputune.h"
 #include "tune/history.h"
 #include "tune/provision/provision.h"
@@ -19,6 +22,18 @@ static void show(struct gt_cli *cli, const json_t *report)
 		gt_json_print(stdout, report);
 	else
 		tn_show_report(report, cli->color);
+}
+
+/* Root that changes a live host keeps what the files of the kernel ask for, and no more. A plan and a profile were read
+ * before or are root's own. */
+static void narrow(const struct gt_cli *cli)
+{
+	/* the PCI configuration space and kernel.numa_balancing; another's /proc entry, if they are hidden; the kernel's log */
+	uint64_t caps = GT_CAP(CAP_SYS_ADMIN) | GT_CAP(CAP_SYS_PTRACE) | GT_CAP(CAP_SYSLOG);
+	int r = gt_fs_is_live(cli->fs) && geteuid() == 0 ? gt_priv_keep(caps) : 0;
+
+	if (r < 0)
+		gt_warn("capabilities that are not needed could not be given away: %s", strerror(-r));
 }
 
 /* ---- apply ----------------------------------------------------------------------------------------------------------
@@ -61,6 +76,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 	else
 		r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
 
+	narrow(cli);
 	if (!r)
 		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
 	if (report && r >= 0)
@@ -98,8 +114,11 @@ typedef int report_fn(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct 
 static int run_report(struct gt_cli *cli, report_fn *fn, bool changes)
 {
 	gt_auto_json *report = NULL;
-	int status = 0, r = fn(cli->fs, &report, &status, &cli->err);
+	int status = 0, r;
 
+	if (changes)
+		narrow(cli);
+	r = fn(cli->fs, &report, &status, &cli->err);
 	if (report && changes)
 		tn_history_add(cli->fs, report, NULL);
 	if (report)

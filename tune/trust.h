@@ -15,4 +15,7 @@ int tn_trusted_read(struct gt_fsroot *fs, const char *path, size_t max, char **r
 int tn_trusted_read_host(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err);
 /* NULL, or why this file must not be followed (static text). */
 const char *tn_distrust(const struct gt_fsroot *fs, const struct stat *st);
+/* NULL, or why a file that is opened by this path, later and by others, might be another one by then: a directory on the way
+ * to it, by its name or by its links, is not root's alone (static text). */
+const char *tn_distrust_way(struct gt_fsroot *fs, const char *path);
 #endif

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/parse.h"
+#include "lib/priv.h"
 #include "lib/spawn.h"
 #include "lib/table.h"
 
@@ -596,6 +598,32 @@ START_TEST(a_function_can_run_in_a_child)
 }
 END_TEST
 
+static int keep_one(void *arg, struct gt_err *err)
+{
+	return gt_priv_keep(GT_CAP(CAP_SYSLOG));
+}
+
+START_TEST(a_program_that_is_started_gets_no_capability_back)
+{
+	char *argv[] = {"grep", "-E", "^(Cap(Prm|Eff|Inh|Amb)|NoNewPrivs):", "/proc/self/status", NULL};
+	struct gt_spawn s = {.argv = argv, .in_child = keep_one, .timeout_s = 10};
+	char *save = NULL, name[16];
+	unsigned long long v;
+	unsigned lines = 0;
+
+	ck_assert_int_eq(gt_spawn(&s, NULL), 0);
+	for (char *line = strtok_r(s.out, "\n", &save); line; line = strtok_r(NULL, "\n", &save), lines++) {
+		ck_assert_int_eq(sscanf(line, "%15[^:]: %llx", name, &v), 2);
+		if (strcmp(name, "NoNewPrivs"))
+			ck_assert_msg(!(v & ~GT_CAP(CAP_SYSLOG)), "%s", line);
+		else
+			ck_assert_uint_eq(v, 1);
+	}
+	ck_assert_uint_eq(lines, 5);
+	gt_spawn_clear(&s);
+}
+END_TEST
+
 START_TEST(a_library_that_is_not_there_says_so)
 {
 	struct {
@@ -787,6 +815,7 @@ int main(void)
 		recording_remembers_every_path_once,
 		children_answer_fail_and_end_in_time,
 		a_function_can_run_in_a_child,
+		a_program_that_is_started_gets_no_capability_back,
 		a_library_that_is_not_there_says_so,
 		options_stand_before_and_after_the_command,
 		bad_command_lines_end_with_64,

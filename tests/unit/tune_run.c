@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "tests/unit/check_tune.h"
+#include "tune/trust.h"
 
 static struct tn_run *make(const char *host, char *const *argv, char *const *envp, const char *allocator)
 {
@@ -496,10 +497,42 @@ START_TEST(open_files_are_raised_as_far_as_they_may_be)
 }
 END_TEST
 
+/* As the loader will open it: by its path, when we are long gone. */
+START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
+{
+	char dir[] = "/tmp/gputune-way-XXXXXX";
+	gt_autofree char *open = NULL, *lib = NULL, *link = NULL;
+	gt_auto(gt_fsroot) *live = NULL;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	open = gt_xasprintf("%s/open", dir);
+	lib = gt_xasprintf("%s/open/lib.so", dir);
+	link = gt_xasprintf("%s/lib.so", dir);
+	ck_assert_int_eq(mkdir(open, 0755), 0);
+	ck_assert_int_eq(mknod(lib, S_IFREG | 0644, 0), 0);
+	ck_assert_int_eq(symlink("open/lib.so", link), 0);
+	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
+	if (geteuid() == 0)
+		ck_assert_ptr_null(tn_distrust_way(live, lib));
+	else
+		ck_assert_ptr_nonnull(strstr(tn_distrust_way(live, lib), "does not belong to root"));
+	ck_assert_int_eq(chmod(open, 0775), 0);
+	ck_assert_ptr_nonnull(tn_distrust_way(live, lib));
+	ck_assert_ptr_nonnull(tn_distrust_way(live, link)); /* the way of its link */
+	ck_assert_ptr_null(tn_distrust_way(live, "/bin/true"));
+	ck_assert_ptr_nonnull(tn_distrust_way(live, "lib.so"));
+	unlink(link);
+	unlink(lib);
+	rmdir(open);
+	rmdir(dir);
+}
+END_TEST
+
 TCase *tune_run_case(void)
 {
 	TCase *tc = tcase_create("run");
 	const TTest *const tests[] = {
+		what_is_preloaded_lies_where_only_root_can_put_files,
 		ranks_share_out_the_cores,
 		a_launcher_is_left_free,
 		a_gpu_is_known_by_its_uuid_too,

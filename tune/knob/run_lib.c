@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/priv.h"
 #include "lib/spawn.h"
 #include "tune/knob/list.h"
 #include "tune/loader.h"
@@ -22,6 +23,8 @@ static bool usable(const struct tn_ctx *c, const char *path, const char **ret_wh
 	*ret_why = tn_distrust(c->fs, &st);
 	if (!*ret_why && c->host->live && st.st_uid != 0) /* also where we are not root ourselves */
 		*ret_why = "does not belong to root";
+	if (!*ret_why && c->host->live)
+		*ret_why = tn_distrust_way(c->fs, path);
 	return !*ret_why;
 }
 
@@ -181,11 +184,19 @@ static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, c
 	return NULL;
 }
 
+/* It runs the library's own start-up code, for which nobody has asked yet: it needs no privilege. */
+static int give_all_away(void *arg, struct gt_err *err)
+{
+	int r = gt_priv_keep(0);
+
+	return r < 0 ? gt_fail(err, -r, "cannot give capabilities away") : 0;
+}
+
 /* Too little static TLS, another processor's file: the loader says so on stderr and goes on without, with status 0. */
 static bool loads(const char *path)
 {
 	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };
-	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 5 };
+	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 5, .in_child = give_all_away };
 	bool ok = gt_spawn(&s, NULL) == 0 && s.status == 0 && (!s.errout || !*s.errout);
 
 	gt_spawn_clear(&s);

@@ -1,0 +1,26 @@
+What whoever starts a program does not have, the program does not take: neither of the three runs setuid or setgid.
+
+  $ [ $(id -u) = 0 ] || { echo 'only root can make a setuid program'; exit 80; }
+  $ for p in gpuprobe gputune gpubench; do cp $BUILDDIR/$p . && chown nobody $p && chmod u+s $p; done
+  $ for p in ./gpuprobe ./gputune ./gpubench; do $p --version; echo "[$?]"; done
+  gpuprobe: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
+  [64]
+  gputune: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
+  [64]
+  gpubench: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
+  [64]
+  $ chown root:nogroup gputune; chmod u-s,g+s gputune; ./gputune run -- true
+  gputune: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
+  [64]
+  $ chmod g-s gputune; ./gputune run -- echo as ever
+  as ever
+
+Putting back what is not there changes nothing, and needs little: of root's capabilities three are kept for files of the
+kernel, and nothing that is started could have others.
+
+  $ strace -qq -o /dev/null true || { echo 'nothing can be traced here'; exit 80; }
+  $ [ ! -e /var/lib/gputune/journal ] || { echo 'this host is tuned'; exit 80; }
+  $ strace -f -qq -o trace gputune recover >/dev/null 2>&1; grep -o 'PR_SET_NO_NEW_PRIVS, 1' trace
+  PR_SET_NO_NEW_PRIVS, 1
+  $ grep capset trace | grep -o 'CAP_[A-Z_]*' | grep -vxE 'CAP_SYS_(ADMIN|PTRACE)|CAP_SYSLOG'
+  [1]
