@@ -68,14 +68,24 @@ static int choose(const char *text, const char *value, char **ret)
 	return 0;
 }
 
+/* The new value is there in one write, as the kernel's would be, whenever this process is killed: over a longer one with empty
+ * lines behind it, which are then cut off. */
 static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 {
 	gt_autoclose int fd = gt_fs_raw_open(fs, path, O_WRONLY | O_NOFOLLOW, 0);
-	size_t len = strlen(text);
+	gt_autofree char *whole = NULL;
+	size_t len = strlen(text), most;
+	struct stat st;
 
 	if (fd < 0)
 		return fd;
-	if (pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	most = GT_MAX(len, (size_t)st.st_size);
+	whole = gt_xcalloc(1, most + 1);
+	memset(whole, '\n', most);
+	memcpy(whole, text, len);
+	if (pwrite(fd, whole, most, 0) != (ssize_t)most || ftruncate(fd, (off_t)len) < 0)
 		return -errno;
 	return 0;
 }

@@ -35,7 +35,8 @@ def call(root, *args):
 
 
 def picture(root):
-    """Every file with its content, but for the lock and the directory that holds it."""
+    """Every file with its content, but for the lock and the directory that holds it. Empty lines at the end of what stands
+    for the kernel's files may be there: a directory cannot shorten a file in the same go as it writes it."""
     out = {}
     for where, _, names in os.walk(root):
         for name in names:
@@ -45,7 +46,7 @@ def picture(root):
                 out[inside] = os.readlink(path).encode()
             elif not inside.startswith(STATE):
                 with open(path, "rb") as f:
-                    out[inside] = f.read()
+                    out[inside] = f.read().rstrip(b"\n") if inside.startswith(("proc/", "sys/")) else f.read()
     return out
 
 
@@ -55,7 +56,7 @@ def put_back(root, want):
         os.unlink(os.path.join(root, path))
     for path in (p for p in want if now.get(p) != want[p]):
         with open(os.path.join(root, path), "wb") as f:
-            f.write(want[path])
+            f.write(want[path] + (b"\n" if path.startswith(("proc/", "sys/")) else b""))
     shutil.rmtree(os.path.join(root, STATE), ignore_errors=True)
 
 
@@ -98,9 +99,12 @@ class Walk:
         now = picture(self.root)
         held = now == self.planned and self.planned != self.before
         if done.returncode or status.returncode or (not held and now != self.before):
+            differ = sorted(k for k in now.keys() | self.before.keys() if now.get(k) != self.before.get(k))
             self.bad.append(
-                f"{what}: recover {done.returncode}, status {status.returncode}, "
-                f"{sorted(k for k in now.keys() | self.before.keys() if now.get(k) != self.before.get(k))[:5]} {done.stdout}"
+                f"{what}: recover {done.returncode}, status {status.returncode}; "
+                + "; ".join(f"{k} is {now.get(k)!r}, was {self.before.get(k)!r}" for k in differ[:3])
+                + "\n"
+                + "\n".join(x for x in done.stdout.split("\n") if "as before" not in x)
             )
             put_back(self.root, self.before)
             return False
@@ -131,7 +135,7 @@ def main():
         f"1..1\n{'ok' if ok else 'not ok'} 1 - {dead} times kill -9 in apply, revert and recover: as before or as planned each time"
     )
     for line in walk.bad:
-        print("# " + line.replace("\n", " ")[:500])
+        print("# " + line.replace("\n", "\n# ")[:2000])
     return 0 if ok else 1
 
 
