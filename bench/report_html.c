@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
+#include "bench/heat.h"
 #include "bench/html.h"
 #include "bench/plots.h"
 #include "bench/report.h"
@@ -44,8 +45,12 @@ static void banner(const json_t *doc, struct gt_buf *out)
 		gt_buf_xml(out, bn_text_aa(doc).s);
 	}
 	gt_buf_puts(out, "</p></div>\n<nav aria-label=\"Sections\"><ul>"
-			 "<li><a href=\"#results\">Results</a></li><li><a href=\"#changed\">What changed</a></li>"
-			 "<li><a href=\"#plots\">Plots</a></li><li><a href=\"#host\">Host</a></li>"
+			 "<li><a href=\"#results\">Results</a></li><li><a href=\"#changed\">What changed</a></li>");
+	if (json_array_size(json_object_get(doc, "comparisons")))
+		gt_buf_puts(out, "<li><a href=\"#plots\">Plots</a></li>");
+	if (bn_heat_any(doc))
+		gt_buf_puts(out, "<li><a href=\"#nodes\">By node</a></li>");
+	gt_buf_puts(out, "<li><a href=\"#host\">Host</a></li>"
 			 "<li><a href=\"#method\">How to read this</a></li></ul></nav>\n</header>\n");
 }
 
@@ -244,6 +249,15 @@ static void plots(const json_t *doc, struct gt_buf *out)
 	gt_buf_puts(out, "</section>\n");
 }
 
+static void by_node(const json_t *doc, struct gt_buf *out)
+{
+	if (!bn_heat_any(doc))
+		return;
+	bn_html_section(out, "nodes", "By node");
+	bn_heat_tables(doc, out);
+	gt_buf_puts(out, "</section>\n");
+}
+
 static void settings_table(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *s = json_object_get(doc, "settings");
@@ -344,6 +358,7 @@ void bn_report_html(const json_t *doc, struct gt_buf *out)
 	gt_buf_puts(out, "</section>\n");
 	changed(doc, out);
 	plots(doc, out);
+	by_node(doc, out);
 	host(doc, out);
 	method(doc, out);
 	gt_buf_puts(out, "</main>\n<footer>Made by gpubench. The whole result, with every raw sample, is embedded in "

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/heat.h"
 #include "bench/report.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
@@ -127,6 +128,44 @@ START_TEST(the_embedded_data_is_the_document)
 }
 END_TEST
 
+static json_t *by_node(size_t nodes, const char *unit)
+{
+	json_t *doc = json_pack("{s:{s:s}, s:[], s:[]}", "run", "design", "single", "metrics", "levels");
+
+	for (size_t cpu = 0; cpu < nodes; cpu++)
+		for (size_t mem = 0; mem < nodes; mem++) {
+			gt_autofree char *id = gt_xasprintf("w.cpu%zu-mem%zu", cpu, 2 * mem);
+			double v = cpu == mem ? 100 : 40 + (double)cpu;
+
+			if (cpu == 1 && mem == 0)
+				continue; /* a cell that was not measured */
+			json_array_append_new(json_object_get(doc, "metrics"),
+					      json_pack("{s:s, s:s, s:s}", "id", id, "unit", unit, "direction", "higher"));
+			json_array_append_new(json_object_get(doc, "levels"),
+					      json_pack("{s:s, s:s, s:s, s:f}", "metric", id, "kind", "single", "arm", "A",
+							"median", v));
+		}
+	return doc;
+}
+
+START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
+{
+	gt_auto_json *doc = by_node(2, "GB/s"), *lone = by_node(1, "GB/s"), *evil = by_node(2, "<img>");
+	gt_auto_buf html = { 0 }, none = { 0 };
+
+	ck_assert(bn_heat_any(doc) && !bn_heat_any(lone));
+	bn_heat_tables(doc, &html);
+	ck_assert_uint_eq(count(html.s, "<table"), 1);
+	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">node 1</th>"), 1);
+	ck_assert_uint_eq(count(html.s, "memory of node 2</th>"), 1);
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h0\">100.0 GB/s<br>best</td>"), 2);
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h4\">40.00 GB/s<br>2.50\xc3\x97</td>"), 1);
+	ck_assert_uint_eq(count(html.s, "not measured</td>"), 1);
+	bn_heat_tables(evil, &none);
+	ck_assert_ptr_null(strstr(none.s, "<img"));
+}
+END_TEST
+
 START_TEST(markdown_keeps_foreign_text_in_its_cell)
 {
 	gt_auto_json *doc = hostile();
@@ -148,6 +187,7 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, the_table_fits_a_hundred_columns_and_ends_with_the_verdict);
 	tcase_add_test(tc, a_page_lets_no_foreign_text_out_of_its_place);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
+	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
 	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
 	return tc;
 }
