@@ -59,6 +59,7 @@ static const char css[] =
 	"svg .N{fill:var(--card);stroke:var(--aa);stroke-width:1.5}svg .link{stroke:var(--line);stroke-width:1.5}\n"
 	"svg .ci{stroke:var(--v);stroke-width:3;stroke-linecap:round}svg .pt{fill:var(--v);stroke:var(--v)}"
 	"svg .open{fill:var(--card);stroke:var(--v);stroke-width:2}svg .vt{fill:var(--v);font-weight:600}\n"
+	"svg .strip{fill:none;stroke:var(--soft);stroke-width:1.5}.heat th.r{white-space:normal}\n"
 	"svg .whisker{stroke:var(--fg);stroke-width:2}\n"
 	"svg .meanband{fill:var(--b);opacity:.16}svg .mean{stroke:var(--b);stroke-width:2}\n"
 	"details{margin:.6rem 0}summary{cursor:pointer;padding:.2rem "

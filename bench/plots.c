@@ -278,13 +278,100 @@ static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const ch
 #define LEFT	14.0
 #define RIGHT	98.0
 
+/* ---- what the host did meanwhile ---- */
+
+#define STRIP_POINTS 120
+#define STRIP_HEIGHT 56
+
+struct strip {
+	const char *key, *name, *unit;
+	bool high_is_bad;
+	double v[STRIP_POINTS], lo, hi; /* the worst in each share of the time; NaN: nothing was read */
+};
+
+/* Strips of which at least two points are known. */
+static size_t read_strips(const json_t *doc, double end_min, struct strip strip[2])
+{
+	static const struct strip known[] = {{"temp_c", "hottest zone", "\xc2\xb0""C", true, {0}, 0, 0},
+					     {"cpu_mhz", "mean clock of the CPUs", "MHz", false, {0}, 0, 0}};
+	size_t n = 0;
+
+	for (size_t k = 0; k < GT_ARRAY_SIZE(known); k++) {
+		struct strip *s = &strip[n];
+		size_t i, points = 0;
+		json_t *l;
+
+		*s = known[k];
+		s->lo = INFINITY;
+		s->hi = -INFINITY;
+		for (i = 0; i < STRIP_POINTS; i++)
+			s->v[i] = NAN;
+		json_array_foreach(json_object_get(doc, "launches"), i, l) {
+			double v = gt_json_get_real(json_object_get(l, "env"), s->key, NAN);
+			double t = gt_json_get_real(l, "t_s", NAN) / 60;
+			double *bin;
+
+			if (!isfinite(v) || !(fabs(v) < 1e7) || !(t >= 0 && t <= end_min))
+				continue;
+			bin = &s->v[(size_t)(t / end_min * (STRIP_POINTS - 1))];
+			points += isnan(*bin);
+			*bin = isnan(*bin) ? v : s->high_is_bad ? fmax(*bin, v) : fmin(*bin, v);
+			s->lo = fmin(s->lo, v);
+			s->hi = fmax(s->hi, v);
+		}
+		n += points >= 2;
+	}
+	return n;
+}
+
+static char *strip_label(const struct strip *s)
+{
+	return gt_xasprintf("%s: %.0f to %.0f %s", s->name, s->lo, s->hi, s->unit);
+}
+
+static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
+{
+	/* at least a tenth of the value high, so that nothing is made of small changes */
+	double span = fmax(fmax(s->hi - s->lo, .1 * fabs(s->hi)), 1e-9), from = (s->lo + s->hi) / 2 - span / 2;
+	gt_autofree char *label = strip_label(s);
+
+	text(out, "t", "start", 0, top + 12, label);
+	gt_buf_printf(out,
+		      "<svg x=\"%.0f%%\" y=\"%.1f\" width=\"%.0f%%\" style=\"width:%.0f%%\" height=\"28\" viewBox=\"0 0 1000 100\" "
+		      "preserveAspectRatio=\"none\"><polyline class=\"strip\" vector-effect=\"non-scaling-stroke\" points=\"",
+		      LEFT, top + 20, RIGHT - LEFT, RIGHT - LEFT); /* twice: browsers differ in which of them rules */
+	for (size_t i = 0; i < STRIP_POINTS; i++)
+		if (!isnan(s->v[i]))
+			gt_buf_printf(out, "%.0f,%.0f ", 1000.0 * (double)i / (STRIP_POINTS - 1),
+				      100 - 100 * (s->v[i] - from) / span);
+	gt_buf_puts(out, "\"/></svg>\n");
+}
+
+static void open_run_order(struct gt_buf *out, unsigned id, const char *metric, const struct strip *strip, size_t strips)
+{
+	gt_autofree char *title = gt_xasprintf("%s in the order of measuring", metric);
+	gt_auto_buf desc = { 0 };
+
+	gt_buf_puts(&desc, "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles "
+			   "launches of A/A pairs. Lines join the two launches of a pair. A slope over the whole plot is "
+			   "drift of the host.");
+	for (size_t i = 0; i < strips; i++) {
+		gt_autofree char *label = strip_label(&strip[i]);
+
+		gt_buf_printf(&desc, "%s%s", i ? "; " : " Strips beneath, over the same time: ", label);
+	}
+	svg_open(out, "run", id, 236 + STRIP_HEIGHT * (double)strips, title, desc.s);
+	for (size_t i = 0; i < strips; i++)
+		draw_strip(out, &strip[i], 236 + STRIP_HEIGHT * (double)i);
+}
+
 void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct gt_buf *out)
 {
 	gt_autofree struct dot *dot = NULL;
 	size_t n = collect_dots(doc, c, &dot);
 	double lo = INFINITY, hi = -INFINITY, end = 0, ystep, xstep, scale = 1;
-	gt_autofree char *title = gt_xasprintf("%s in the order of measuring", gt_json_get_str(c, "metric", "?"));
 	struct bn_text biggest;
+	struct strip strip[2];
 	const char *unit;
 	struct scale x, y;
 
@@ -310,10 +397,7 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 	xstep = nice_step(end, 4);
 	x = (struct scale){ 0, end, LEFT, RIGHT };
 	y = (struct scale){ lo, hi, 196, 22 };
-	svg_open(out, "run", id, 236, title,
-		 "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles "
-		 "launches of A/A "
-		 "pairs. Lines join the two launches of a pair. A slope over the whole plot is drift of the host.");
+	open_run_order(out, id, gt_json_get_str(c, "metric", "?"), strip, read_strips(doc, end, strip));
 	frame(out, &x, &y, unit, step_decimals(xstep), xstep, ystep, "minutes");
 	for (size_t i = 0; i + 1 < n; i++)
 		for (size_t k = i + 1; k < n && k < i + 8; k++)

@@ -128,6 +128,26 @@ START_TEST(the_embedded_data_is_the_document)
 }
 END_TEST
 
+START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known)
+{
+	gt_auto_json *doc = made_pairs(9, 6, -.02, 0);
+	gt_auto_buf bare = { 0 }, with = { 0 };
+	json_t *l;
+	size_t i;
+
+	made_verdict(doc, NULL, NULL);
+	bn_report_html(doc, &bare);
+	ck_assert_uint_eq(count(bare.s, "class=\"strip\""), 0);
+	json_array_foreach(json_object_get(doc, "launches"), i, l)
+		json_object_set_new(l, "env", json_pack("{s:f, s:o}", "temp_c", 61. + (double)i, "cpu_mhz",
+							gt_json_real(i == 4 ? 1e300 : i ? NAN : 2400.)));
+	bn_report_html(doc, &with);
+	ck_assert_uint_eq(count(with.s, "class=\"strip\""), 1); /* one known clock makes no line */
+	ck_assert_uint_eq(count(with.s, "hottest zone: 61 to 90 \xc2\xb0""C"), 2); /* seen, and described */
+	ck_assert_uint_eq(count(with.s, "mean clock"), 0);
+}
+END_TEST
+
 static json_t *by_node(size_t nodes, const char *unit)
 {
 	json_t *doc = json_pack("{s:{s:s}, s:[], s:[]}", "run", "design", "single", "metrics", "levels");
@@ -187,6 +207,7 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, the_table_fits_a_hundred_columns_and_ends_with_the_verdict);
 	tcase_add_test(tc, a_page_lets_no_foreign_text_out_of_its_place);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
+	tcase_add_test(tc, heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known);
 	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
 	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
 	return tc;
