@@ -436,7 +436,7 @@ int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret)
 	return 0;
 }
 
-int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
+static int stat_path(struct gt_fsroot *fs, const char *path, bool follow, struct stat *ret)
 {
 	const struct gt_tree_node *node;
 	gt_autoclose int fd = -1;
@@ -445,7 +445,7 @@ int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
 
 	record(fs, path, false);
 	if (fs->tree) {
-		r = find_node(fs, path, true, false, &node);
+		r = find_node(fs, path, follow, false, &node);
 		if (r < 0)
 			return r;
 		st.st_mode = node->mode;
@@ -453,13 +453,23 @@ int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
 		*ret = st;
 		return 0;
 	}
-	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
+	fd = gt_fs_raw_open(fs, path, O_PATH | (follow ? 0 : O_NOFOLLOW), 0);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	*ret = st;
 	return 0;
+}
+
+int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret)
+{
+	return stat_path(fs, path, true, ret);
+}
+
+int gt_fs_lstat(struct gt_fsroot *fs, const char *path, struct stat *ret)
+{
+	return stat_path(fs, path, false, ret);
 }
 
 bool gt_fs_exists(struct gt_fsroot *fs, const char *path)

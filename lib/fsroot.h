@@ -40,6 +40,7 @@ int gt_fs_readlink(struct gt_fsroot *fs, const char *path, char **ret);
 int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret); /* all links resolved, inside the root */
 int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret); /* sorted, without . and .. */
 int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret); /* follows links inside the root */
+int gt_fs_lstat(struct gt_fsroot *fs, const char *path, struct stat *ret); /* of a link at the end the link itself */
 int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret);
 bool gt_fs_exists(struct gt_fsroot *fs, const char *path);
 int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode); /* R_OK|W_OK of the calling user */

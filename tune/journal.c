@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "lib/buf.h"
 #include "tune/journal.h"
 #include "tune/owner.h"
@@ -359,6 +360,37 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 	return 0;
 }
 
+/* Who can write there decides what is put back: only root, or whoever runs this in a tree of his own. */
+static const char *distrust(const struct stat *st)
+{
+	if (S_ISLNK(st->st_mode))
+		return "is a link";
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return "belongs to another user";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others" : NULL;
+}
+
+static int check_place(struct gt_fsroot *fs, struct gt_err *err)
+{
+	const char *why, *what = TN_STATE_DIR;
+	struct stat st;
+
+	if (!gt_fs_dir(fs) || gt_fs_lstat(fs, TN_STATE_DIR, &st) < 0) /* a captured host has no owners */
+		return 0;
+	why = distrust(&st);
+	if (!why && gt_fs_lstat(fs, JOURNAL_PATH, &st) >= 0) {
+		what = JOURNAL_PATH;
+		why = distrust(&st);
+		if (!why && S_ISREG(st.st_mode) && st.st_nlink > 1)
+			why = "has a second name elsewhere";
+	}
+	if (!why)
+		return 0;
+	return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
+			    "%s %s: what is there is not believed, and nothing is changed; find out who made it, then put "
+			    "its owner and mode right or move it away", what, why);
+}
+
 /* Without it nobody can tell values that are ours from those of a kernel that is gone: /proc may not be mounted. */
 static int need_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
 {
@@ -375,8 +407,11 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));
 	gt_autofree char *text = NULL;
 	size_t len = 0;
-	int r = gt_fs_read(fs, JOURNAL_PATH, &text, &len), boot;
+	int r = check_place(fs, err), boot;
 
+	if (r < 0)
+		return r;
+	r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s", JOURNAL_PATH,
 				    strerror(-r));
@@ -430,10 +465,21 @@ const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen see
 	return NULL;
 }
 
+/* What lies above it is everyone's to read. */
+static int make_place(struct gt_fsroot *fs)
+{
+	int r = gt_fs_mkdirs(fs, "/var/lib", 0755);
+
+	return r < 0 ? r : gt_fs_mkdirs(fs, TN_STATE_DIR, 0700);
+}
+
 int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 {
-	int r = gt_fs_mkdirs(fs, TN_STATE_DIR, 0755);
+	int r = check_place(fs, err);
 
+	if (r < 0)
+		return r;
+	r = make_place(fs);
 	if (r >= 0)
 		r = gt_fs_lock(fs, LOCK_PATH, ret_fd);
 	if (r == -EWOULDBLOCK)

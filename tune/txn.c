@@ -141,10 +141,15 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 {
 	gt_autofree char *text = tn_persist_text(a->host, form, keep, n), *old = NULL, *dir = NULL;
 	const char *path = tn_persist_file(form);
+	struct stat st;
 	int r;
 
 	if (!text)
 		return 0;
+	if (gt_fs_lstat(a->fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) /* going back would leave a file in its place */
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
+				    "%s is a link, which is neither followed nor replaced: nothing is changed; move it away "
+				    "first", path);
 	r = gt_fs_read(a->fs, path, &old, NULL);
 	if (r == -ENOENT) {
 		dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));

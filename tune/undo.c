@@ -28,8 +28,14 @@ const char *tn_undo_name(enum tn_undo u)
 static enum tn_undo undo_file(struct gt_fsroot *fs, const struct tn_entry *e, char **ret_now, int *ret_code)
 {
 	gt_autofree char *now = NULL;
+	struct stat st;
 	int r = tn_file_sweep(fs, e->path);
 
+	if (r >= 0 && gt_fs_lstat(fs, e->path, &st) >= 0 && S_ISLNK(st.st_mode)) {
+		if (ret_now)
+			*ret_now = gt_xstrdup("a link");
+		return TN_UNDO_FOREIGN;
+	}
 	if (r >= 0)
 		r = gt_fs_read(fs, e->path, &now, NULL);
 	if (r < 0 && r != -ENOENT) {

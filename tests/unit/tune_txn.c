@@ -525,6 +525,106 @@ START_TEST(no_link_of_the_state_or_etc_is_followed_out)
 }
 END_TEST
 
+static void expect_mode(const char *path, unsigned mode)
+{
+	struct stat st;
+
+	ck_assert_int_eq(gt_fs_lstat(b.fs, path, &st), 0);
+	ck_assert_msg((st.st_mode & 07777) == mode, "%s has mode %o", path, st.st_mode & 07777);
+}
+
+START_TEST(what_is_kept_is_the_owners_alone)
+{
+	mode_t old = umask(0);
+
+	apply(NULL, true);
+	umask(old);
+	expect_mode(TN_STATE_DIR, 0700);
+	expect_mode("/var/lib", 0755);
+	expect_mode(TN_STATE_DIR "/journal", 0600);
+	expect_mode(TN_STATE_DIR "/lock", 0600);
+	expect_mode(TN_SYSCTL_D_PATH, 0644);
+}
+END_TEST
+
+/* Applied, then not believed: neither verified nor put back, and nothing more is applied. */
+static void expect_disbelief(const char *why)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b);
+
+	gt_err_clear(&err);
+	ck_assert_int_lt(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, why), "%s", err.msg);
+	gt_err_clear(&err);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, why), "%s", err.msg);
+	gt_err_clear(&err);
+	expect(SWAPPINESS, "10");
+}
+
+START_TEST(a_state_that_others_could_have_written_is_not_believed)
+{
+	gt_autofree char *dir = gt_xasprintf("%s" TN_STATE_DIR, b.dir), *journal = gt_xasprintf("%s/journal", dir),
+			 *aside = gt_xasprintf("%s/aside", b.dir);
+
+	apply(NULL, false);
+	ck_assert_int_eq(chmod(dir, 0770), 0);
+	expect_disbelief("can be written by others");
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(chmod(journal, 0602), 0);
+	expect_disbelief("journal can be written by others");
+	ck_assert_int_eq(chmod(journal, 0600), 0);
+	ck_assert_int_eq(link(journal, aside), 0);
+	expect_disbelief("journal has a second name");
+	ck_assert_int_eq(unlink(journal), 0);
+	ck_assert_int_eq(symlink("/aside", journal), 0);
+	expect_disbelief("journal is a link");
+	ck_assert_int_eq(rename(aside, journal), 0);
+	ck_assert_int_eq(rename(dir, aside), 0);
+	ck_assert_int_eq(symlink("/aside", dir), 0);
+	expect_disbelief("gputune is a link");
+	ck_assert_int_eq(unlink(dir), 0);
+	ck_assert_int_eq(rename(aside, dir), 0);
+	if (geteuid() == 0) {
+		ck_assert_int_eq(chown(dir, 65534, 65534), 0);
+		expect_disbelief("gputune belongs to another user");
+		ck_assert_int_eq(chown(dir, 0, 0), 0);
+	}
+	revert(0);
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
+/* A second name of our file keeps what it had; a link that has taken its place is someone else's, and so is a dangling one. */
+START_TEST(other_names_of_what_is_kept_for_boot_are_left_alone)
+{
+	gt_autofree char *file = gt_xasprintf("%s%s", b.dir, TN_SYSCTL_D_PATH), *aside = gt_xasprintf("%s/etc/aside", b.dir),
+			 *kept = NULL, *after = NULL, *target = NULL;
+	gt_auto(tn_plan) *plan = NULL;
+
+	apply(NULL, true);
+	kept = box_get(&b, TN_SYSCTL_D_PATH);
+	ck_assert_int_eq(rename(file, aside), 0);
+	ck_assert_int_eq(symlink("/etc/aside", file), 0);
+	revert(TN_EXIT_DRIFT);
+	ck_assert_int_eq(gt_fs_readlink(b.fs, TN_SYSCTL_D_PATH, &target), 0);
+	ck_assert_str_eq(target, "/etc/aside");
+	plan = box_plan(&b);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, "is a link"), "%s", err.msg);
+	ck_assert_int_eq(unlink(aside), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	ck_assert_int_eq(unlink(file), 0);
+	gt_err_clear(&err);
+	apply(NULL, true);
+	ck_assert_int_eq(link(file, aside), 0);
+	ck_assert_msg(tn_revert(b.fs, NULL, &status, &err) == 0 && !status, "%s", err.msg);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	after = box_get(&b, "/etc/aside");
+	ck_assert_str_eq(after, kept);
+}
+END_TEST
+
 START_TEST(a_knob_that_vanished_is_no_drift)
 {
 	apply(NULL, false);
@@ -560,6 +660,9 @@ TCase *tune_txn_case(void)
 		an_earlier_file_of_tmpfiles_is_seen_to_win,
 		a_knob_of_another_version_is_no_damage,
 		only_listed_paths_are_written,
+		what_is_kept_is_the_owners_alone,
+		a_state_that_others_could_have_written_is_not_believed,
+		other_names_of_what_is_kept_for_boot_are_left_alone,
 		no_link_of_the_state_or_etc_is_followed_out,
 		a_knob_that_vanished_is_no_drift,
 	};
