@@ -413,8 +413,8 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 		return r;
 	r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s", JOURNAL_PATH,
-				    strerror(-r));
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s%s", JOURNAL_PATH,
+				    strerror(-r), r == -EACCES ? "; it is root's: sudo gputune status" : "");
 	boot = gt_fs_read_line(fs, BOOT_ID_PATH, &j->boot_id);
 	if (boot < 0)
 		j->boot_id = gt_xstrdup("");
