@@ -18,7 +18,8 @@ BUILD = os.environ.get("TOP_BUILDDIR", ".")
 TOOL = os.path.abspath(os.path.join(BUILD, "gpuprobe"))
 LD = "/lib64/ld-linux-x86-64.so.2"
 WANTED = ["nvidia-cuda-runtime-cu11==11.8.89", "nvidia-cuda-runtime-cu12==12.1.105", "nvidia-cuda-runtime-cu12==12.9.79",
-          "nvidia-nvjitlink-cu12==12.9.86", "nvidia-cusparse-cu12==12.5.10.65", "nvidia-nccl-cu12"]
+          "nvidia-nvjitlink-cu12==12.9.86", "nvidia-cusparse-cu12==12.5.10.65", "nvidia-nccl-cu12==2.21.5",
+          "nvidia-nccl-cu12", "nvidia-cudnn-cu12==9.1.0.70", "nvidia-cudnn-cu12==9.8.0.87"]
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "PYTHON"))}
 number, failed = 0, 0
 
