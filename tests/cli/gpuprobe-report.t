@@ -378,7 +378,7 @@ A rented machine with several faults: the one that stops CUDA first, then each o
 What waits for the next boot or the next night: apt's lists on disk are read, apt is not run.
 
   $ { sed 's/unattended-upgrades.*/unattended-upgrades 2.9/; s/ newer .*//; s/ hold//' $FIXTURES/driver-upgrade-waits.host
-  > echo 'file /var/lib/apt/lists/deb.debian.org_debian_dists_bookworm_non-free_binary-amd64_Packages'
+  > echo 'file /var/lib/apt/lists/mirror.example_debian_dists_bookworm_non-free_binary-amd64_Packages'
   > printf '\t%s\n' 'Package: libcuda1' 'Version: 550.163.01-2' '' 'Package: nvidia-kernel-dkms' 'Version: 550.163.01-2~bpo1' '' \
   >   'Package: nvidia-kernel-dkms' 'Architecture: amd64' 'Version: 550.163.01-2+deb12u1'; } > waits.host
   $ gpuprobe --root waits.host | sed -n '/^Cause/,/^$/p'

@@ -4,8 +4,8 @@ What a host lacks to train, judged on what lies on its disk: apt's lists are Deb
   >   rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/$1.host root; mkdir -p root/var/lib/apt/lists root/etc/apt/sources.list.d
   >   mkdir -p root/var/lib/dpkg/updates root/usr root/var/cache/apt; cp $FIXTURES/apt/$2/* root/var/lib/apt/lists/
   >   printf 'Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1.21.22\nInstalled-Size: 6000\n\nPackage: libgomp1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 12.2.0-14+deb12u1\nInstalled-Size: 300\n\n' > root/var/lib/dpkg/status
-  >   echo "deb http://deb.debian.org/debian $2 ${3:-main contrib non-free non-free-firmware}" > root/etc/apt/sources.list
-  >   mkdir -p root/var/lib/apt/lists; printf 'Package: linux-headers-6.1.0-41-amd64\nVersion: 6.1.158-1\nInstalled-Size: 4210\nArchitecture: amd64\nSize: 1456000\n' > root/var/lib/apt/lists/deb.debian.org_debian_dists_${2}-updates_main_binary-amd64_Packages
+  >   echo "deb http://mirror.example/debian $2 ${3:-main contrib non-free non-free-firmware}" > root/etc/apt/sources.list
+  >   mkdir -p root/var/lib/apt/lists; printf 'Package: linux-headers-6.1.0-41-amd64\nVersion: 6.1.158-1\nInstalled-Size: 4210\nArchitecture: amd64\nSize: 1456000\n' > root/var/lib/apt/lists/mirror.example_debian_dists_${2}-updates_main_binary-amd64_Packages
   > }
   $ plan() { gputune provision plan --root root "$@"; }
   $ refused() { plan "$@" | sed -n '/^Refused/,/^$/p'; }
@@ -213,19 +213,19 @@ Refused: components that apt's sources lack, with the line that each has to beco
     components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
     apt's sources do not have.
         in /etc/apt/sources.list, line 1:
-          deb http://deb.debian.org/debian bookworm main contrib non-free non-free-firmware
+          deb http://mirror.example/debian bookworm main contrib non-free non-free-firmware
         apt-get update
   
   $ rm root/etc/apt/sources.list; cat > root/etc/apt/sources.list.d/debian.sources <<END
   > # Debian
   > Types: deb deb-src
-  > URIs: http://deb.debian.org/debian
+  > URIs: http://mirror.example/debian
   > Suites: bookworm bookworm-updates
   > Components: main
   > Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
   > 
   > Types: deb
-  > URIs: http://deb.debian.org/debian-security
+  > URIs: http://mirror.example/debian-security
   > Suites: bookworm-security
   > Components: main contrib
   > 

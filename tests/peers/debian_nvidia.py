@@ -12,7 +12,8 @@ import tempfile
 
 BUILD = os.environ.get("TOP_BUILDDIR", ".")
 TOOL = os.path.abspath(os.path.join(BUILD, "gpuprobe"))
-MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import mirror  # noqa: E402
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ["libnvidia-ml1", "nvidia-smi", "libcuda1"]
 VERSIONS = {"bookworm": ("535.", "12.2"), "trixie": ("550.", "12.4")}
@@ -34,7 +35,7 @@ def apt(state, suite):
     with open(os.path.join(state, "status"), "w", encoding="ascii"):
         pass
     with open(os.path.join(state, "etc/sources.list"), "w", encoding="ascii") as f:
-        f.write(f"deb [signed-by={KEYS}] {MIRROR} {suite} main contrib non-free non-free-firmware\n")
+        f.write(f"deb [signed-by={KEYS}] {mirror.archive()} {suite} main contrib non-free non-free-firmware\n")
     return ["apt-get", "-qq", "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}/cache", "-o",
             f"Dir::Etc::SourceList={state}/etc/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null", "-o",
             f"Dir::State::status={state}/status", "-o", "Acquire::Languages=none"]

@@ -16,7 +16,8 @@ import time
 RELEASES = os.environ.get("RELEASES", "bookworm trixie").split()
 GIVEN = dict(x.split("=", 1) for x in os.environ.get("PROVISION_ROOTS", "").split())
 DRIVER = os.environ.get("PROVISION_DRIVER") == "1"
-MIRROR = "http://deb.debian.org/debian"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import mirror  # noqa: E402
 LIGHT = ["--with", "jemalloc"]
 number = failures = 0
 
@@ -57,7 +58,7 @@ class Root:
 
     def bootstrap(self, scratch):
         base = os.path.join(scratch, f"{self.release}-base")
-        subprocess.run(["debootstrap", "--variant=minbase", self.release, base, MIRROR], check=True,
+        subprocess.run(["debootstrap", "--variant=minbase", self.release, base, mirror.archive()], check=True,
                        stdout=subprocess.DEVNULL)
         return base
 
@@ -107,7 +108,7 @@ class Root:
     def sources(self, components, suites=("", "-security")):
         lines = []
         for s in suites:
-            uri = "http://deb.debian.org/debian-security" if s == "-security" else MIRROR
+            uri = mirror.archive() + (s if s == "-security" else "")
             lines.append(f"deb {uri} {self.release}{s} {components}\n")
         self.put("/etc/apt/sources.list", "".join(lines))
 

@@ -19,13 +19,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 SUITE = os.environ.get("VM_SUITE", "bookworm")
-MIRROR = os.environ.get("VM_MIRROR", "http://deb.debian.org/debian")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import mirror  # noqa: E402
 # kernel and init, the agent, those who tune beside us, and what the tests look with
 PACKAGES = (
     "systemd systemd-sysv udev dbus kmod linux-image-amd64 initramfs-tools qemu-guest-agent procps iproute2 "
@@ -166,7 +168,7 @@ class Image:
 
     def _root(self, part):
         self.say(f"making a Debian {SUITE} root: a few minutes, once (log: {self.log})")
-        call("debootstrap", "--variant=minbase", SUITE, part, MIRROR, log=self.log)
+        call("debootstrap", "--variant=minbase", SUITE, part, os.environ.get("VM_MIRROR") or mirror.archive(), log=self.log)
         with rooted(part, self.path("archives")) as run:
             for name, text in FILES.items():
                 os.makedirs(os.path.dirname(part + name), exist_ok=True)

@@ -33,9 +33,9 @@ static enum tn_origin origin_of(const char *uri, const char *suite, const char *
 		return TN_OTHER;
 	if (gt_ends_with(suite, "-backports") || gt_ends_with(suite, "-backports-sloppy"))
 		return TN_BACKPORTS;
-	if (strstr(uri, "/debian-security") || strstr(uri, "security.debian.org"))
+	if (strstr(uri, "/debian-security") || gt_ends_with(suite, "-security"))
 		return TN_SECURITY;
-	if (gt_ends_with(uri, "/debian") || gt_ends_with(uri, "/debian/") || strstr(uri, "snapshot.debian.org/archive/debian/"))
+	if (gt_ends_with(uri, "/debian") || gt_ends_with(uri, "/debian/") || strstr(uri, "/archive/debian/"))
 		return TN_DEBIAN;
 	return TN_OTHER;
 }
@@ -224,7 +224,7 @@ static int take_offer(void *arg, char *p)
 	return 0;
 }
 
-/* "deb.debian.org_debian_dists_bookworm_main_binary-amd64_Packages": false for a list of another architecture. */
+/* "mirror.example_debian_dists_bookworm_main_binary-amd64_Packages": false for a list of another architecture. */
 static bool name_parts(struct offers *o, const char *file)
 {
 	gt_autofree char *uri = gt_xstrdup(file);
