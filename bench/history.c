@@ -6,7 +6,6 @@
 #include <string.h>
 #include "bench/fleet.h"
 #include "bench/report.h"
-#include "lib/file.h"
 #include "lib/table.h"
 
 #define ALPHA       .05 /* for one false alarm in all metrics together */
@@ -312,7 +311,7 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 {
 	bn_auto_saved set = {0};
 	gt_auto_json *doc = NULL;
-	int r = bn_saved_load(argv, &set, &cli->err), code;
+	int r = bn_saved_load(argv, &set, &cli->err);
 
 	if (r == 0)
 		r = only_one(&set, &cli->err);
@@ -321,19 +320,7 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 	doc = bn_history_judge(&set, opt.seed);
 	if (opt.host)
 		json_object_set_new(doc, "host", gt_json_str(opt.host));
-	code = (int)gt_json_get_int(doc, "exit_code", 0);
-	if (opt.out) {
-		gt_autofree char *text = gt_json_text(doc);
-
-		r = gt_file_write(opt.out, text, strlen(text), 0644, &cli->err);
-		if (r < 0)
-			return r;
-	}
-	if (cli->json)
-		gt_json_print(stdout, doc);
-	else if (!gt_streq(opt.out, "-"))
-		print(doc, cli->color);
-	return code == BN_EXIT_INCONCLUSIVE && !opt.require_conclusive ? 0 : code;
+	return bn_saved_publish(cli, doc, opt.out, opt.require_conclusive, print);
 }
 
 static const struct gt_opt opts[] = {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "bench/saved.h"
+#include "lib/file.h"
 
 static const char *const host_facts[] = {"kernel",        "kernel_cmdline", "microcode",    "distribution",
 					 "nvidia_driver", "virtualization", "cpus_allowed", "memory_bytes",
@@ -179,4 +180,23 @@ bool bn_saved_moves(const char *workload, const char *key)
 		if (gt_streq(*k, key) || (gt_ends_with(*k, ".") && gt_starts_with(key, *k)))
 			return true;
 	return false;
+}
+
+int bn_saved_publish(struct gt_cli *cli, const json_t *doc, const char *out, bool require_conclusive,
+		     void (*print)(const json_t *doc, bool color))
+{
+	int code = (int)gt_json_get_int(doc, "exit_code", 0);
+
+	if (out) {
+		gt_autofree char *text = gt_json_text(doc);
+		int r = gt_file_write(out, text, strlen(text), 0644, &cli->err);
+
+		if (r < 0)
+			return r;
+	}
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else if (!gt_streq(out, "-"))
+		print(doc, cli->color);
+	return code == BN_EXIT_INCONCLUSIVE && !require_conclusive ? 0 : code;
 }
