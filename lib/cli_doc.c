@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/cli_doc.h"
@@ -45,6 +46,31 @@ static void help_opts(FILE *out, const char *title, const struct gt_opt *o)
 	}
 }
 
+/* A name, and beside it text that goes on beneath itself. */
+static void help_line(FILE *out, const char *name, const char *text, unsigned indent, unsigned width)
+{
+	char *lines = NULL;
+	size_t len;
+	FILE *m = open_memstream(&lines, &len);
+
+	if (!m)
+		return;
+	gt_print_wrapped(m, text, indent, width);
+	if (!fclose(m) && len >= indent)
+		fprintf(out, "%-*s%s", (int)indent, name, lines + indent);
+	free(lines);
+}
+
+static void help_codes(FILE *out, const struct gt_exit_code *e, size_t n, unsigned width)
+{
+	for (; e && n && e->meaning; e++, n--) {
+		char code[16];
+
+		snprintf(code, sizeof(code), "  %2d", e->code);
+		help_line(out, code, e->meaning, 6, width);
+	}
+}
+
 static void help_tool(const struct gt_tool *tool, FILE *out)
 {
 	unsigned width = GT_MIN(gt_term_width(out), 100u);
@@ -53,17 +79,19 @@ static void help_tool(const struct gt_tool *tool, FILE *out)
 										     "COMMAND [ARGUMENTS]");
 	gt_print_wrapped(out, tool->description, 0, width);
 	fprintf(out, "\nCommands:\n");
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
-		fprintf(out, "  %-13s%s%s\n", (*c)->name, (*c)->summary, *c == tool->default_cmd ? " (default)" : "");
+	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+		gt_autofree char *name = gt_xasprintf("  %s", (*c)->name),
+				 *text = gt_xasprintf("%s%s", (*c)->summary, *c == tool->default_cmd ? " (default)" : "");
+
+		help_line(out, name, text, 15, width);
+	}
 	if (tool->default_cmd)
 		help_opts(out, "Options of the default command:", tool->default_cmd->opts);
 	help_opts(out, "Options:", tool->opts);
 	help_opts(out, "Common options:", gt_cli_common_opts);
 	fprintf(out, "\nExit status:\n");
-	for (const struct gt_exit_code *e = tool->exit_codes; e && e->meaning; e++)
-		fprintf(out, "  %2d  %s\n", e->code, e->meaning);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_codes); i++)
-		fprintf(out, "  %2d  %s\n", shared_codes[i].code, shared_codes[i].meaning);
+	help_codes(out, tool->exit_codes, SIZE_MAX, width);
+	help_codes(out, shared_codes, GT_ARRAY_SIZE(shared_codes), width);
 	if (tool->examples && *tool->examples)
 		fprintf(out, "\nExamples:\n");
 	for (const char *const *e = tool->examples; e && *e; e += 2)
