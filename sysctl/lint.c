@@ -38,58 +38,52 @@ static char *dotted(const char *key)
 	return s;
 }
 
-struct lint {
-	struct gt_fsroot *fs;
-	struct sc_finding *f;
-	size_t n;
-};
-
-static void say(struct lint *l, enum sc_severity severity, const char *file, unsigned line, char *what)
+void sc_find(struct sc_findings *l, enum sc_severity severity, const char *file, unsigned line, char *what)
 {
 	l->f = gt_xrealloc(l->f, (l->n + 1) * sizeof(*l->f));
 	l->f[l->n++] = (struct sc_finding){ severity, gt_xstrdup(file), line, what };
 }
 
-static void lint_known(struct lint *l, const struct sc_assign *a)
+static void lint_known(struct sc_findings *l, const struct sc_assign *a)
 {
 	struct gt_err err = { 0 };
 
 	const struct sc_key *k = a->value && !a->glob ? sc_key_find(a->key) : NULL;
 
 	if (k && sc_check_value(k->name, a->value, &err) < 0)
-		say(l, SC_BAD, a->file, a->line, gt_xstrdup(err.msg));
+		sc_find(l, SC_BAD, a->file, a->line, gt_xstrdup(err.msg));
 }
 
 /* Returns whether the table knew it. */
-static bool lint_table(struct lint *l, const struct sc_assign *a)
+static bool lint_table(struct sc_findings *l, const struct sc_assign *a)
 {
 	gt_autofree char *name = dotted(a->key);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(table); i++) {
 		if (fnmatch(table[i].key, a->key, 0) || (table[i].value && !gt_streq(table[i].value, a->value)))
 			continue;
-		say(l, table[i].severity, a->file, a->line, gt_xasprintf("%s: %s", name, table[i].what));
+		sc_find(l, table[i].severity, a->file, a->line, gt_xasprintf("%s: %s", name, table[i].what));
 		return true;
 	}
 	return false;
 }
 
 /* A key whose file is not there. Those under net/ and fs/nfs come with a module or a device and may come yet. */
-static void lint_missing(struct lint *l, const struct sc_assign *a)
+static void lint_missing(struct gt_fsroot *fs, struct sc_findings *l, const struct sc_assign *a)
 {
 	static const char *const late[] = { "net/", "fs/nfs", "sunrpc/", "dev/" };
 	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key), *name = dotted(a->key);
 
-	if (a->glob || !a->value || gt_fs_exists(l->fs, path))
+	if (a->glob || !a->value || gt_fs_exists(fs, path))
 		return;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(late); i++)
 		if (gt_starts_with(a->key, late[i]))
 			return;
-	say(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", name));
+	sc_find(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", name));
 }
 
 /* procps reads /etc/sysctl.conf, the boot does so only through a link. */
-static void lint_unread(struct lint *l, const struct sc_conf *conf)
+static void lint_unread(struct gt_fsroot *fs, struct sc_findings *l, const struct sc_conf *conf)
 {
 	gt_autofree char *text = NULL;
 	char *line, *rest;
@@ -98,53 +92,82 @@ static void lint_unread(struct lint *l, const struct sc_conf *conf)
 	for (size_t i = 0; i < conf->files.n; i++) {
 		gt_autofree char *real = NULL;
 
-		if (gt_fs_realpath(l->fs, conf->files.v[i], &real) >= 0 && !strcmp(real, "/etc/sysctl.conf"))
+		if (gt_fs_realpath(fs, conf->files.v[i], &real) >= 0 && !strcmp(real, "/etc/sysctl.conf"))
 			return;
 	}
-	if (gt_fs_read(l->fs, "/etc/sysctl.conf", &text, NULL) < 0)
+	if (gt_fs_read(fs, "/etc/sysctl.conf", &text, NULL) < 0)
 		return;
 	for (rest = text; (line = strsep(&rest, "\n"));) {
 		no++;
 		line = gt_strip(line);
 		if (*line && !strchr("#;", *line) && strchr(line, '='))
-			say(l, SC_WARN, "/etc/sysctl.conf", no,
+			sc_find(l, SC_WARN, "/etc/sysctl.conf", no,
 			    gt_xasprintf("'%.60s' is not read at boot: nothing in sysctl.d links to this file", line));
 	}
 }
 
 /* What is in force now and will not be. */
-static void lint_run(struct lint *l, const struct sc_conf *conf)
+static void lint_run(struct sc_findings *l, const struct sc_conf *conf)
 {
 	for (size_t i = 0; i < conf->files.n; i++)
 		if (gt_starts_with(conf->files.v[i], "/run/"))
-			say(l, SC_NOTE, conf->files.v[i], 0,
+			sc_find(l, SC_NOTE, conf->files.v[i], 0,
 			    gt_xstrdup("gone at the next boot unless somebody writes it again: what it sets, and what it hides"));
 }
 
-size_t sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding **ret)
+/* A line of the admin's that another one makes void: by setting the same key later, or by writing its counterpart, which takes
+ * its place in the kernel. That a file of /etc replaces what the distribution ships is what it is there for. */
+static void lint_beaten(struct sc_findings *l, const struct sc_conf *conf, size_t i)
 {
-	struct lint l = { .fs = fs };
+	const struct sc_assign *a = &conf->all[i];
+	const struct sc_key *k = a->glob ? NULL : sc_key_find(a->key);
+	gt_autofree char *pair = k && k->counterpart ? sc_normalize(k->counterpart) : NULL, *name = dotted(a->key);
 
-	lint_run(&l, conf);
-	for (size_t i = 0; i < conf->n_problem; i++)
-		say(&l, SC_WARN, conf->problem[i].file, conf->problem[i].line, gt_xstrdup(conf->problem[i].what));
-	for (size_t i = 0; i < conf->n_all; i++) {
-		lint_known(&l, &conf->all[i]);
-		if (!lint_table(&l, &conf->all[i]))
-			lint_missing(&l, &conf->all[i]);
+	if (!a->value || gt_starts_with(a->file, "/usr/"))
+		return;
+	for (size_t j = conf->n_all; j-- > i + 1;) {
+		const struct sc_assign *b = &conf->all[j];
+
+		if (!b->value)
+			continue;
+		if (!strcmp(b->key, a->key)) {
+			if (!sc_value_equal(a->value, b->value))
+				sc_find(l, SC_WARN, a->file, a->line,
+					gt_xasprintf("%s = %.60s: not so, %s:%u sets it to %.60s later", name, a->value, b->file,
+						     b->line, b->value));
+			return;
+		}
+		if (gt_streq(pair, b->key) && strcmp(a->value, "0") && strcmp(b->value, "0")) {
+			sc_find(l, SC_WARN, a->file, a->line,
+				gt_xasprintf("%s: not so, %s:%u sets %s later, which takes its place", name, b->file, b->line,
+					     k->counterpart));
+			return;
+		}
 	}
-	lint_unread(&l, conf);
-	*ret = l.f;
-	return l.n;
 }
 
-void sc_findings_free(struct sc_finding *f, size_t n)
+void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_findings *l)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(f[i].file);
-		free(f[i].what);
+	lint_run(l, conf);
+	for (size_t i = 0; i < conf->n_problem; i++)
+		sc_find(l, SC_WARN, conf->problem[i].file, conf->problem[i].line, gt_xstrdup(conf->problem[i].what));
+	for (size_t i = 0; i < conf->n_all; i++) {
+		lint_known(l, &conf->all[i]);
+		if (!lint_table(l, &conf->all[i]))
+			lint_missing(fs, l, &conf->all[i]);
+		lint_beaten(l, conf, i);
 	}
-	free(f);
+	lint_unread(fs, l, conf);
+}
+
+void sc_findings_clear(struct sc_findings *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->f[i].file);
+		free(l->f[i].what);
+	}
+	free(l->f);
+	*l = (struct sc_findings){ 0 };
 }
 
 const char *sc_severity_name(enum sc_severity s)

@@ -87,8 +87,15 @@ struct sc_finding {
 	unsigned line;
 	char *what;
 };
-/* Obsolete, unknown, dangerous and never-read assignments in the files. The caller frees with sc_findings_free. */
-size_t sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding **ret);
-void sc_findings_free(struct sc_finding *f, size_t n);
+struct sc_findings {
+	struct sc_finding *f;
+	size_t n;
+};
+/* Add one; file is copied, what is taken. */
+void sc_find(struct sc_findings *l, enum sc_severity severity, const char *file, unsigned line, char *what);
+void sc_findings_clear(struct sc_findings *l);
+#define sc_auto_findings	__attribute__((cleanup(sc_findings_clear))) struct sc_findings
+/* Add obsolete, unknown, dangerous, contradicted and never-read assignments in the files. */
+void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_findings *ret);
 const char *sc_severity_name(enum sc_severity s);
 #endif

@@ -7,6 +7,7 @@
 #include "lib/table.h"
 #include "sysctl/sysctl.h"
 #include "tune/gputune.h"
+#include "tune/lint/lint.h"
 #include "tune/persist.h"
 
 /* ---- list ---------------------------------------------------------------------------------------------------------
@@ -66,8 +67,9 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 		gt_table_cell(t, "%s", tn_knobs[i]->summary);
 	}
 	gt_table_print(t, stdout, cli->color);
-	puts("\nA by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune "
-	     "run)");
+	puts("");
+	gt_print_wrapped(stdout, "A by default, B by choice (--optional or --only), C checked and reported only, R per run "
+			 "(gputune run)", 0, gt_term_width(stdout));
 	return 0;
 }
 
@@ -224,38 +226,46 @@ static void show_findings(const struct sc_finding *f, size_t n, bool color)
 	gt_table_print(t, stdout, color);
 }
 
+static json_t *findings_json(const struct sc_findings *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		json_array_append_new(list, json_pack("{s:o, s:i, s:s, s:o}", "file", gt_json_str(l->f[i].file), "line",
+						      (int)l->f[i].line, "severity", sc_severity_name(l->f[i].severity), "what",
+						      gt_json_str(l->f[i].what)));
+	return json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
+}
+
 static int run_lint(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto(sc_conf) *conf = NULL;
-	struct sc_finding *f = NULL;
-	size_t n;
+	sc_auto_findings found = { 0 };
 	int r = sc_conf_load(cli->fs, SC_NOW, NULL, &conf, &cli->err);
 
 	if (r < 0)
 		return r;
-	n = sc_lint(cli->fs, conf, &f);
+	sc_lint(cli->fs, conf, &found);
+	tn_lint_modprobe(cli->fs, &found);
+	tn_lint_grub(cli->fs, &found);
 	if (cli->json) {
-		json_t *list = json_array();
-		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
+		gt_auto_json *doc = findings_json(&found);
 
-		for (size_t i = 0; i < n; i++)
-			json_array_append_new(list,
-					      json_pack("{s:o, s:i, s:s, s:o}", "file", gt_json_str(f[i].file), "line",
-							(int)f[i].line, "severity", sc_severity_name(f[i].severity),
-							"what", gt_json_str(f[i].what)));
 		gt_json_print(stdout, doc);
-	} else if (n) {
-		show_findings(f, n, cli->color);
+	} else if (found.n) {
+		show_findings(found.f, found.n, cli->color);
 	} else {
-		puts("nothing to complain about in sysctl.d");
+		puts("nothing to complain about in sysctl.d, modprobe.d and /etc/default/grub");
 	}
-	sc_findings_free(f, n);
 	return 0;
 }
 
 const struct gt_cmd tn_cmd_lint = {
 	.name = "lint",
 	.args = "",
-	.summary = "dead, dangerous and never-read lines in the host's sysctl files",
+	.summary = "dead, dangerous and contradictory lines in sysctl.d, modprobe.d and /etc/default/grub",
 	.run = run_lint,
+	.help = "Each with its file and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
+		"has no such parameter, if another one replaces it, if nobody reads its file, or if its module is never loaded or "
+		"is built in. What waits for update-grub, update-initramfs or a reboot is a note.",
 };

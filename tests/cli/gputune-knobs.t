@@ -102,7 +102,8 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   run.leftovers                 R   new processes debugging variables that were left behind are
                                                   pointed out
   
-  A by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune run)
+  A by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune
+  run)
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
   vm.dirty_bytes: unwritten data at which writers must wait, large hosts
   

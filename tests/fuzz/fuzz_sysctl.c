@@ -28,9 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_autofree char *text = gt_xstrndup((const char *)data, size);
 	const struct sc_overlay overlay[] = { { "/etc/sysctl.d/60-input.conf", text }, { 0 } };
 	gt_auto(sc_conf) *conf = NULL;
-	struct sc_finding *found = NULL;
+	sc_auto_findings found = { 0 };
 	struct gt_err err = { 0 };
-	size_t n;
 
 	if (!fs) {
 		fs = fuzz_root(tree, sizeof(tree) - 1);
@@ -46,9 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_ASSERT(strcmp(conf->all[conf->effective[i]].key, conf->all[conf->effective[j]].key));
 	}
 	sc_boot_value(conf, "vm.swappiness");
-	n = sc_lint(fs, conf, &found);
-	for (size_t i = 0; i < n; i++)
-		FUZZ_ASSERT(found[i].file && found[i].what);
-	sc_findings_free(found, n);
+	sc_lint(fs, conf, &found);
+	for (size_t i = 0; i < found.n; i++)
+		FUZZ_ASSERT(found.f[i].file && found.f[i].what);
 	return 0;
 }

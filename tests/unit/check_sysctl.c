@@ -80,17 +80,15 @@ END_TEST
 START_TEST(sysctl_conf_counts_only_through_a_link)
 {
 	gt_auto(sc_conf) *c = NULL;
-	struct sc_finding *f;
-	size_t n;
+	sc_auto_findings l = { 0 };
 
 	put("/etc/sysctl.conf", "\nvm.swappiness=3\n");
 	put("/etc/sysctl.d/90-gputune.conf", "vm.swappiness=10\n");
 	expect(NULL, "vm.swappiness", "10 /etc/sysctl.d/90-gputune.conf:1");
 	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
-	n = sc_lint(fs, c, &f);
-	ck_assert_str_eq(f[n - 1].file, "/etc/sysctl.conf");
-	ck_assert_uint_eq(f[n - 1].line, 2);
-	sc_findings_free(f, n);
+	sc_lint(fs, c, &l);
+	ck_assert_str_eq(l.f[l.n - 1].file, "/etc/sysctl.conf");
+	ck_assert_uint_eq(l.f[l.n - 1].line, 2);
 	put_link("/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf"); /* Debian 12 */
 	expect(NULL, "vm.swappiness", "3 /etc/sysctl.d/99-sysctl.conf:2");
 }
@@ -99,8 +97,7 @@ END_TEST
 START_TEST(what_lies_in_run_counts_until_the_next_boot)
 {
 	gt_auto(sc_conf) *next = NULL, *now = NULL;
-	struct sc_finding *f;
-	size_t n;
+	sc_auto_findings l = { 0 };
 
 	put("/run/sysctl.d/50-cloud.conf", "vm.swappiness = 1\nvm.dirty_ratio = 5\n");
 	put("/usr/lib/sysctl.d/50-cloud.conf", "vm.swappiness = 2\n"); /* hidden for now */
@@ -109,13 +106,12 @@ START_TEST(what_lies_in_run_counts_until_the_next_boot)
 	ck_assert_str_eq(sc_boot_value(next, "vm.swappiness")->value, "2");
 	ck_assert_ptr_null(sc_boot_value(next, "vm.dirty_ratio"));
 	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &now, NULL), 0);
-	n = sc_lint(fs, now, &f);
-	ck_assert_uint_ge(n, 1);
-	ck_assert_str_eq(f[0].file, "/run/sysctl.d/50-cloud.conf");
-	ck_assert_ptr_nonnull(strstr(f[0].what, "next boot"));
-	for (size_t i = 1; i < n; i++)
-		ck_assert_ptr_null(strstr(f[i].what, "next boot")); /* once per file */
-	sc_findings_free(f, n);
+	sc_lint(fs, now, &l);
+	ck_assert_uint_ge(l.n, 1);
+	ck_assert_str_eq(l.f[0].file, "/run/sysctl.d/50-cloud.conf");
+	ck_assert_ptr_nonnull(strstr(l.f[0].what, "next boot"));
+	for (size_t i = 1; i < l.n; i++)
+		ck_assert_ptr_null(strstr(l.f[i].what, "next boot")); /* once per file */
 }
 END_TEST
 
@@ -191,8 +187,7 @@ END_TEST
 START_TEST(the_linter_finds_dead_and_dangerous_keys)
 {
 	gt_auto(sc_conf) *c = NULL;
-	struct sc_finding *f;
-	size_t n;
+	sc_auto_findings l = { 0 };
 
 	put("/proc/sys/vm/overcommit_memory", "0\n");
 	put("/proc/sys/vm/dirty_ratio", "20\n");
@@ -203,13 +198,12 @@ START_TEST(the_linter_finds_dead_and_dangerous_keys)
 				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may come with the device */
 				    "vm.overcommit_memory = 1\n");
 	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
-	n = sc_lint(fs, c, &f);
-	ck_assert_uint_eq(n, 4);
-	for (unsigned i = 0; i < 4; i++)
-		ck_assert_uint_eq(f[i].line, i + 1);
-	ck_assert(strstr(f[0].what, "5.13") && f[0].severity == SC_WARN && f[1].severity == SC_BAD &&
-		  f[2].severity == SC_BAD && f[3].severity == SC_NOTE);
-	sc_findings_free(f, n);
+	sc_lint(fs, c, &l);
+	ck_assert_uint_eq(l.n, 5);
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_uint_eq(l.f[i].line, i < 2 ? i + 1 : i);
+	ck_assert(strstr(l.f[0].what, "5.13") && l.f[0].severity == SC_WARN && l.f[1].severity == SC_BAD &&
+		  strstr(l.f[2].what, "a.conf:6 sets it to 1 later") && l.f[3].severity == SC_BAD && l.f[4].severity == SC_NOTE);
 }
 END_TEST
 

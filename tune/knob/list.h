@@ -26,6 +26,11 @@ extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_
 extern const struct tn_knob tn_knob_irq_affinity, tn_knob_irq_balance, tn_knob_nic_rings, tn_knob_nic_queues, tn_knob_nic_mtu;
 /* pcie.c */
 extern const struct tn_knob tn_knob_acs, tn_knob_mrrs, tn_knob_driver_options;
+#define TN_NVIDIA_PARAMS "/proc/driver/nvidia/params"
+/* The value in its "Name: value" lines (Name as after NVreg_), NULL if it is not there. The caller frees it. */
+char *tn_driver_param(const char *text, const char *name);
+/* What an option of NVIDIA's module with this value costs, NULL if nothing is known against it. */
+const char *tn_driver_option_cost(const char *name, const char *value);
 /* host.c */
 extern const struct tn_knob tn_knob_isolcpus, tn_knob_iommu, tn_knob_idle, tn_knob_preempt, tn_knob_memlock, tn_knob_shm,
 	tn_knob_persistence, tn_knob_gpu_node, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile, tn_knob_nccl_conf,

@@ -245,7 +245,6 @@ const struct tn_knob tn_knob_mrrs = {
 /* ---- the driver's own options --------------------------------------------------------------------------------------
  */
 
-#define NVIDIA_PARAMS "/proc/driver/nvidia/params"
 
 /* Options of the NVIDIA module that recipes set and that do harm; value NULL: any but 0 or empty. */
 static const struct {
@@ -258,8 +257,7 @@ static const struct {
 	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support: wrong data"},
 };
 
-/* The option's value in "Name: value" lines, NULL if it is not there. The caller frees it. */
-static char *param(const char *text, const char *name)
+char *tn_driver_param(const char *text, const char *name)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
 		if (gt_starts_with(line, name) && line[strlen(name)] == ':') {
@@ -271,13 +269,26 @@ static char *param(const char *text, const char *name)
 	return NULL;
 }
 
+static bool harms(size_t i, const char *value)
+{
+	if (!value || !*value || !strcmp(value, "0") || !strcmp(value, "\"\""))
+		return false;
+	return !options[i].value || strstr(value, options[i].value);
+}
+
+const char *tn_driver_option_cost(const char *name, const char *value)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
+		if (!strcmp(options[i].name, name) && harms(i, value))
+			return options[i].cost;
+	return NULL;
+}
+
 static bool harmful(const char *text, size_t i)
 {
-	gt_autofree char *v = param(text, options[i].name);
+	gt_autofree char *v = tn_driver_param(text, options[i].name);
 
-	if (!v || !*v || !strcmp(v, "0") || !strcmp(v, "\"\""))
-		return false;
-	return !options[i].value || strstr(v, options[i].value);
+	return harms(i, v);
 }
 
 static char *look_options(const struct tn_ctx *c)
@@ -285,7 +296,7 @@ static char *look_options(const struct tn_ctx *c)
 	gt_autofree char *text = NULL;
 	gt_auto_buf b = {0};
 
-	if (gt_fs_read(c->fs, NVIDIA_PARAMS, &text, NULL) < 0)
+	if (gt_fs_read(c->fs, TN_NVIDIA_PARAMS, &text, NULL) < 0)
 		return NULL;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
 		if (harmful(text, i))

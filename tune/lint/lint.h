@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_LINT_H
+#define TN_LINT_H
+/*
+ * Lines of the admin's own that do nothing, contradict each other or harm, besides those of sysctl.d (sysctl/lint.c):
+ * what modprobe and GRUB read. They are judged as those two read them, and what only a shell could know is not judged.
+ */
+#include "sysctl/sysctl.h"
+
+/* modprobe.d(5): *.conf of /etc, /run, /usr/local/lib and /usr/lib in the order of their names; all options of a module
+ * are one line to the kernel, of which the last value of a name counts; what is built into the kernel gets none. */
+void tn_lint_modprobe(struct gt_fsroot *fs, struct sc_findings *ret);
+/* /etc/default/grub, then /etc/default/grub.d/NAME.cfg, read by sh when grub-mkconfig runs. */
+void tn_lint_grub(struct gt_fsroot *fs, struct sc_findings *ret);
+
+/* A file in dir whose name lacks the suffix: nobody reads it. What dpkg and editors leave behind is not meant to be
+ * read. */
+void tn_lint_unread(struct gt_fsroot *fs, const char *dir, const char *suffix, const char *reader,
+		    struct sc_findings *ret);
+#endif
