@@ -12,10 +12,6 @@
 #define CAUSES_MAX 4
 #define USUAL      .6 /* share of the others that must agree on a value for it to be the usual one */
 
-static struct {
-	const char *out;
-	bool require_conclusive;
-} opt;
 
 /* ---- one metric of one class ---- */
 
@@ -317,6 +313,20 @@ static void print_table(const json_t *doc, bool color)
 	gt_table_print(t, stdout, color);
 }
 
+struct bn_text bn_fleet_headline(const json_t *doc)
+{
+	struct bn_text t;
+
+	snprintf(t.s, sizeof(t.s), "%s",
+		 gt_streq(gt_json_get_str(doc, "verdict", NULL), "inconclusive")
+			 ? "INCONCLUSIVE: a class of hosts is judged from four on"
+		 : !json_array_size(json_object_get(doc, "outliers")) ? "SAME: no host is unlike the others"
+		 : gt_json_get_int(doc, "exit_code", 0) == BN_EXIT_REGRESSION
+			 ? "WORSE: there are hosts that the others leave behind"
+			 : "SAME: outliers, but none for the worse");
+	return t;
+}
+
 static void print(const json_t *doc, bool color)
 {
 	unsigned width = gt_term_width(stdout);
@@ -330,15 +340,10 @@ static void print(const json_t *doc, bool color)
 	json_array_foreach(json_object_get(doc, "outliers"), i, o) print_outlier(o, width);
 	json_array_foreach(json_object_get(doc, "warnings"), i, o)
 		printf("note: %s; %s\n", gt_json_get_str(o, "text", ""), gt_json_get_str(o, "hint", ""));
-	if (!json_array_size(json_object_get(doc, "outliers")))
-		puts(gt_streq(gt_json_get_str(doc, "verdict", NULL), "inconclusive")
-			     ? "VERDICT INCONCLUSIVE: a class of hosts is judged from four on"
-			     : "VERDICT SAME: no host is unlike the others");
-	else
-		printf("VERDICT %s\n", gt_json_get_int(doc, "exit_code", 0) == BN_EXIT_REGRESSION
-					       ? "WORSE: there are hosts that the others leave behind"
-					       : "SAME: outliers, but none for the worse");
+	printf("VERDICT %s\n", bn_fleet_headline(doc).s);
 }
+
+static struct bn_judgement judgement = {.print = print, .page = bn_fleet_html};
 
 static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
 {
@@ -349,13 +354,14 @@ static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
 	if (r < 0)
 		return r;
 	doc = bn_fleet_judge(&set);
-	return bn_saved_publish(cli, doc, opt.out, opt.require_conclusive, print);
+	return bn_saved_publish(cli, doc, &judgement);
 }
 
 static const struct gt_opt opts[] = {
 	{0, "require-conclusive", NULL, "exit 3 when no class has hosts enough to judge", GT_OPT_FLAG,
-	 &opt.require_conclusive, NULL},
-	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &opt.out, NULL},
+	 &judgement.require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &judgement.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot", GT_OPT_STR, &judgement.html, NULL},
 	{0},
 };
 

@@ -13,6 +13,7 @@
  *
  * The probable cause is what differs: settings that the workload says should move it come first.
  */
+#include "bench/report.h"
 #include "bench/saved.h"
 #include "lib/cli.h"
 
@@ -25,6 +26,13 @@
 json_t *bn_fleet_judge(const struct bn_saved_set *set);
 /* {schema, host, results, metrics, changes, warnings, verdict, exit_code}; the set is of one host. */
 json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed);
+
+/* The answer in one line: "WORSE: there are hosts that the others leave behind". */
+struct bn_text bn_fleet_headline(const json_t *doc);
+struct bn_text bn_history_headline(const json_t *doc);
+/* The judgement as a page (fleet_html.c, history_html.c). */
+void bn_fleet_html(const json_t *doc, struct gt_buf *out);
+void bn_history_html(const json_t *doc, struct gt_buf *out);
 
 extern const struct gt_cmd bn_cmd_fleet, bn_cmd_history;
 #endif

@@ -14,8 +14,7 @@
 #define RESULTS_MIN (2 * BN_SEGMENT_MIN)
 
 static struct {
-	const char *out, *host;
-	bool require_conclusive;
+	const char *host;
 	uint64_t seed;
 } opt = {.seed = 1};
 
@@ -239,6 +238,18 @@ static void print_change(const json_t *c, unsigned width)
 				 width);
 }
 
+struct bn_text bn_history_headline(const json_t *doc)
+{
+	int64_t code = gt_json_get_int(doc, "exit_code", 0);
+	struct bn_text t;
+
+	snprintf(t.s, sizeof(t.s), "%s",
+		 code == BN_EXIT_REGRESSION     ? "WORSE: the newest change of a primary or guard metric is for the worse"
+		 : code == BN_EXIT_INCONCLUSIVE ? "INCONCLUSIVE: a history is judged from eight results on"
+						: "SAME: the newest state of what counts is not worse than the one before");
+	return t;
+}
+
 static void print(const json_t *doc, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
@@ -278,12 +289,10 @@ static void print(const json_t *doc, bool color)
 	json_array_foreach(json_object_get(doc, "changes"), k, c) print_change(c, width);
 	json_array_foreach(json_object_get(doc, "warnings"), k, c)
 		printf("note: %s; %s\n", gt_json_get_str(c, "text", ""), gt_json_get_str(c, "hint", ""));
-	k = (size_t)gt_json_get_int(doc, "exit_code", 0);
-	puts(k == BN_EXIT_REGRESSION ? "VERDICT WORSE: the newest change of a primary or guard metric is for the worse"
-	     : k == BN_EXIT_INCONCLUSIVE
-		     ? "VERDICT INCONCLUSIVE: a history is judged from eight results on"
-		     : "VERDICT SAME: the newest state of what counts is not worse than the one before");
+	printf("VERDICT %s\n", bn_history_headline(doc).s);
 }
+
+static struct bn_judgement judgement = {.print = print, .page = bn_history_html};
 
 /* One host: the one that was asked for, or the only one. */
 static int only_one(struct bn_saved_set *set, struct gt_err *err)
@@ -320,15 +329,16 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 	doc = bn_history_judge(&set, opt.seed);
 	if (opt.host)
 		json_object_set_new(doc, "host", gt_json_str(opt.host));
-	return bn_saved_publish(cli, doc, opt.out, opt.require_conclusive, print);
+	return bn_saved_publish(cli, doc, &judgement);
 }
 
 static const struct gt_opt opts[] = {
 	{0, "host", "IDENTITY", "of results of several machines, look at this one's", GT_OPT_STR, &opt.host, NULL},
 	{0, "seed", "N", "seed of the permutation tests [1]", GT_OPT_UINT, &opt.seed, NULL},
 	{0, "require-conclusive", NULL, "exit 3 when there are fewer than eight results", GT_OPT_FLAG,
-	 &opt.require_conclusive, NULL},
-	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &opt.out, NULL},
+	 &judgement.require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &judgement.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &judgement.html, NULL},
 	{0},
 };
 

@@ -29,7 +29,7 @@ static const char css[] =
 	".better{--v:var(--better)}.worse,.invalid,.wrong{--v:var(--worse)}.same,.measured{--v:var(--same)}"
 	".inconclusive{--v:var(--open)}\n"
 	"nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:0;margin:1rem 0 0}\n"
-	".scroll{overflow-x:auto}\n"
+	".scroll{overflow-x:auto;padding:1px}\n"
 	"table{border-collapse:collapse;width:100%;background:var(--card);font-size:.95rem;box-shadow:0 0 0 1px "
 	"var(--line);"
 	"border-radius:.4rem}\n"
@@ -60,7 +60,9 @@ static const char css[] =
 	"svg .ci{stroke:var(--v);stroke-width:3;stroke-linecap:round}svg .pt{fill:var(--v);stroke:var(--v)}"
 	"svg .open{fill:var(--card);stroke:var(--v);stroke-width:2}svg .vt{fill:var(--v);font-weight:600}\n"
 	"svg .strip{fill:none;stroke:var(--soft);stroke-width:1.5}.heat th.r{white-space:normal}\n"
-	"svg .whisker{stroke:var(--fg);stroke-width:2}\n"
+	"svg .whisker,svg .median{stroke:var(--fg);stroke-width:2}svg .hist{stroke:none;opacity:.75}"
+	"svg .seg{stroke:var(--fg);stroke-width:2;fill:none}svg .cut{stroke:var(--open);stroke-width:2;stroke-dasharray:5 3}\n"
+	"td ul{margin:0;padding-left:1.1rem}ul.notes{padding-left:1.2rem}\n"
 	"svg .meanband{fill:var(--b);opacity:.16}svg .mean{stroke:var(--b);stroke-width:2}\n"
 	"details{margin:.6rem 0}summary{cursor:pointer;padding:.2rem "
 	"0}dl{display:grid;grid-template-columns:max-content 1fr;"
@@ -71,7 +73,7 @@ static const char css[] =
 	"table.stack th,table.stack td{display:flex;justify-content:space-between;gap:1rem;border:0;padding:.1rem 0;"
 	"text-align:right;white-space:normal}table.stack th[scope=row]{font-size:1rem;text-align:left}"
 	"table.stack td::before{content:attr(data-h);color:var(--soft);font-weight:400;text-align:left;flex:none}"
-	"dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}.verdict "
+	"table.stack td ul{list-style:none;padding:0}dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}.verdict "
 	"strong{font-size:1.3rem}}\n"
 	"@media print{nav,.skip{display:none}figure{break-inside:avoid}}\n";
 
@@ -95,6 +97,30 @@ void bn_html_close(struct gt_buf *out)
 	gt_buf_puts(out, "</body>\n</html>\n");
 }
 
+void bn_html_verdict(struct gt_buf *out, const char *class_name, const char *headline, const char *soft)
+{
+	const char *rest = strstr(headline, ": ");
+	gt_autofree char *word = gt_xstrndup(headline, rest ? (size_t)(rest - headline) : strlen(headline));
+
+	gt_buf_printf(out, "<div class=\"verdict %s\"><strong>", class_name);
+	gt_buf_xml(out, word);
+	gt_buf_puts(out, "</strong><p>");
+	gt_buf_xml(out, rest ? rest + 2 : "");
+	if (soft) {
+		gt_buf_puts(out, "</p><p class=\"soft\">");
+		gt_buf_xml(out, soft);
+	}
+	gt_buf_puts(out, "</p></div>\n");
+}
+
+void bn_html_nav(struct gt_buf *out, const char *const *section)
+{
+	gt_buf_puts(out, "<nav aria-label=\"Sections\"><ul>");
+	for (; section[0]; section += 2)
+		gt_buf_printf(out, "<li><a href=\"#%s\">%s</a></li>", section[0], section[1]);
+	gt_buf_puts(out, "</ul></nav>\n");
+}
+
 void bn_html_section(struct gt_buf *out, const char *id, const char *heading)
 {
 	gt_buf_printf(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
@@ -112,6 +138,57 @@ void bn_html_cell(struct gt_buf *out, const char *tag, const char *class_name, c
 	gt_buf_add(out, "</", 2);
 	gt_buf_add(out, tag, strcspn(tag, " "));
 	gt_buf_puts(out, ">");
+}
+
+void bn_html_data(struct gt_buf *out, const char *class_name, const char *head, const char *text)
+{
+	gt_buf_printf(out, "<td class=\"%s\" data-h=\"", class_name);
+	gt_buf_xml(out, head);
+	gt_buf_puts(out, "\"><span>");
+	for (size_t n; *text; text += n) { /* long values may break after their punctuation */
+		char part[256];
+
+		n = strcspn(text, ":,;");
+		n = GT_MIN(n + (text[n] != '\0'), sizeof(part) - 1);
+		memcpy(part, text, n);
+		part[n] = '\0';
+		gt_buf_xml(out, part);
+		if (text[n] && text[n] != ' ' && gt_streq(class_name, "w"))
+			gt_buf_puts(out, "<wbr>");
+	}
+	gt_buf_puts(out, "</span></td>");
+}
+
+void bn_html_table(struct gt_buf *out, const char *class_name, const char *caption, const char *const *heads,
+		   const char *const *classes, size_t n)
+{
+	gt_buf_printf(out, "<table class=\"%s\"><caption>", class_name);
+	gt_buf_xml(out, caption);
+	gt_buf_puts(out, "</caption>\n<thead><tr>");
+	for (size_t i = 0; i < n; i++) {
+		gt_buf_printf(out, "<th scope=\"col\" class=\"%s\">", classes[i]);
+		gt_buf_xml(out, heads[i]);
+		gt_buf_puts(out, "</th>");
+	}
+	gt_buf_puts(out, "</tr></thead>\n<tbody>\n");
+}
+
+void bn_html_notes(struct gt_buf *out, const json_t *warnings)
+{
+	json_t *w;
+	size_t i;
+
+	if (!json_array_size(warnings))
+		return;
+	gt_buf_puts(out, "<ul class=\"notes\">\n");
+	json_array_foreach(warnings, i, w) {
+		gt_buf_puts(out, "<li>");
+		gt_buf_xml(out, gt_json_get_str(w, "text", ""));
+		gt_buf_puts(out, " <span class=\"soft\">");
+		gt_buf_xml(out, gt_json_get_str(w, "hint", ""));
+		gt_buf_puts(out, "</span></li>\n");
+	}
+	gt_buf_puts(out, "</ul>\n");
 }
 
 void bn_html_json(struct gt_buf *out, const char *id, const json_t *doc)

@@ -259,17 +259,14 @@ static void bars(const json_t *l, size_t id, struct gt_buf *out)
 
 static void page_table(const json_t *l, struct gt_buf *out)
 {
-	static const char *const heads[] = {"speed-up", "95 % interval", "planned", "peak"};
+	gt_autofree char *per_second = gt_xasprintf("%s/s", gt_json_get_str(l, "unit", "items"));
+	const char *const heads[] = {"rung", per_second, "speed-up", "95 % interval", "planned", "peak"};
+	static const char *const cls[] = {"", "r", "r", "r", "r", "r"};
 	json_t *rung;
 	size_t k;
 
-	gt_buf_puts(out, "<div class=\"scroll\"><table class=\"stack\"><thead><tr><th scope=\"col\">rung</th>"
-			 "<th scope=\"col\" class=\"r\">");
-	gt_buf_xml(out, gt_json_get_str(l, "unit", "items"));
-	gt_buf_puts(out, "/s</th>");
-	for (size_t i = 0; i < GT_ARRAY_SIZE(heads); i++)
-		gt_buf_printf(out, "<th scope=\"col\" class=\"r\">%s</th>", heads[i]);
-	gt_buf_puts(out, "</tr></thead><tbody>\n");
+	gt_buf_puts(out, "<div class=\"scroll\">");
+	bn_html_table(out, "stack", "Medians of launches; memory is that of one rank.", heads, cls, GT_ARRAY_SIZE(heads));
 	json_array_foreach(json_object_get(l, "rungs"), k, rung)
 	{
 		const struct bn_text cell[] = {rate(rung), speedup(rung), interval(rung, k == 0),
@@ -279,11 +276,8 @@ static void page_table(const json_t *l, struct gt_buf *out)
 
 		gt_buf_puts(out, "<tr>");
 		bn_html_cell(out, "th scope=\"row\"", NULL, name);
-		for (size_t i = 0; i < GT_ARRAY_SIZE(cell); i++) {
-			gt_buf_printf(out, "<td class=\"r\" data-h=\"%s\">", i ? heads[i - 1] : "per second");
-			gt_buf_xml(out, cell[i].s);
-			gt_buf_puts(out, "</td>");
-		}
+		for (size_t i = 0; i < GT_ARRAY_SIZE(cell); i++)
+			bn_html_data(out, "r", heads[i + 1], cell[i].s);
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table></div>\n");

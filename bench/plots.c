@@ -5,102 +5,7 @@
 #include "bench/plots.h"
 #include "bench/report.h"
 #include "bench/stats.h"
-
-/* A linear scale from data to percent (horizontal) or pixels (vertical). */
-struct scale {
-	double lo, hi, from, to;
-};
-
-static double at(const struct scale *s, double v)
-{
-	double t = s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : .5;
-
-	return s->from + (s->to - s->from) * fmin(1, fmax(0, t));
-}
-
-#define TICKS_MAX	40 /* on one axis */
-
-/* A step of 1, 2 or 5 times a power of ten that divides the range into about n. */
-static double nice_step(double range, int n)
-{
-	double raw = range / n, mag = pow(10, floor(log10(raw))), f = raw / mag;
-
-	return (f <= 1 ? 1 : f <= 2 ? 2 : f <= 5 ? 5 : 10) * mag;
-}
-
-/* Widen to whole steps, with some air where there is no range at all. */
-static double nice_range(double *lo, double *hi, int n)
-{
-	double step;
-
-	if (!(*hi > *lo)) {
-		double air = fabs(*lo) > 0 ? .01 * fabs(*lo) : 1;
-
-		*lo -= air;
-		*hi += air;
-	}
-	step = nice_step(*hi - *lo, n);
-	*lo = floor(*lo / step) * step;
-	*hi = ceil(*hi / step) * step;
-	return step;
-}
-
-static int step_decimals(double step)
-{
-	return step >= 1 ? 0 : GT_MIN(6, (int)ceil(-log10(step) - 1e-9));
-}
-
-static void svg_open(struct gt_buf *out, const char *kind, unsigned id, double height, const char *title,
-		     const char *desc)
-{
-	gt_buf_printf(out, "<svg role=\"img\" height=\"%.0f\" aria-labelledby=\"%s%u-t %s%u-d\"><title id=\"%s%u-t\">",
-		      height, kind, id, kind, id, kind, id);
-	gt_buf_xml(out, title);
-	gt_buf_printf(out, "</title><desc id=\"%s%u-d\">", kind, id);
-	gt_buf_xml(out, desc);
-	gt_buf_puts(out, "</desc>\n");
-}
-
-static void line(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2)
-{
-	gt_buf_printf(out, "<line class=\"%s\" x1=\"%.2f%%\" y1=\"%.1f\" x2=\"%.2f%%\" y2=\"%.1f\"/>\n", cls, x1, y1,
-		      x2, y2);
-}
-
-static void band(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2)
-{
-	gt_buf_printf(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>\n", cls,
-		      fmin(x1, x2), fmin(y1, y2), fabs(x2 - x1), fabs(y2 - y1));
-}
-
-static void text(struct gt_buf *out, const char *cls, const char *anchor, double x, double y, const char *s)
-{
-	gt_buf_printf(out, "<text class=\"%s\" text-anchor=\"%s\" x=\"%.2f%%\" y=\"%.1f\">", cls, anchor, x, y);
-	gt_buf_xml(out, s);
-	gt_buf_puts(out, "</text>\n");
-}
-
-/* A mark whose shape says what its colour says: circle, diamond, square, or a triangle pointing right or left. */
-static void mark(struct gt_buf *out, const char *cls, char shape, double x, double y, const char *tip)
-{
-	static const struct {
-		char shape;
-		const char *path;
-	} shapes[] = {{'o', "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z"},
-		      {'d', "M0-5.5L5.5 0 0 5.5-5.5 0z"},
-		      {'s', "M-4.5-4.5h9v9h-9z"},
-		      {'>', "M-4.5-6.5L7 0-4.5 6.5z"},
-		      {'<', "M4.5-6.5L-7 0 4.5 6.5z"}};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(shapes); i++)
-		if (shapes[i].shape == shape)
-			gt_buf_printf(out,
-				      "<svg x=\"%.2f%%\" y=\"%.1f\" width=\"1\" height=\"1\"><path class=\"%s\" "
-				      "d=\"%s\"><title>",
-				      x, y, cls, shapes[i].path);
-	gt_buf_xml(out, tip);
-	gt_buf_puts(out, "</title></path></svg>\n");
-}
+#include "bench/svg.h"
 
 /* ---- forest ---- */
 
@@ -143,7 +48,7 @@ static double forest_reach(const json_t *list)
 		 : fmax(1, 1.5 * margin);
 }
 
-static void forest_row(struct gt_buf *out, const struct effect *e, const struct scale *x, double y)
+static void forest_row(struct gt_buf *out, const struct effect *e, const struct bn_scale *x, double y)
 {
 	const char *v = gt_json_get_str(e->c, "verdict", "inconclusive"),
 		   *unit = gt_json_get_str(e->c, "direction", "");
@@ -154,42 +59,42 @@ static void forest_row(struct gt_buf *out, const struct effect *e, const struct 
 
 	gt_buf_printf(out, "<g class=\"%s\">\n",
 		      gt_streq(v, "better") || gt_streq(v, "worse") || gt_streq(v, "same") ? v : "inconclusive");
-	band(out, "band", at(x, -e->margin), y + 8, at(x, e->margin), y + 28);
+	bn_svg_band(out, "band", bn_scale_at(x, -e->margin), y + 8, bn_scale_at(x, e->margin), y + 28);
 	if (isfinite(e->aa_lo) && isfinite(e->aa_hi))
-		band(out, "aab", at(x, e->aa_lo), y + 11, at(x, e->aa_hi), y + 25);
-	line(out, "zero", at(x, 0), y + 6, at(x, 0), y + 30);
-	text(out, "", "start", 0, y, label);
-	text(out, "vt", "end", 100, y, value);
+		bn_svg_band(out, "aab", bn_scale_at(x, e->aa_lo), y + 11, bn_scale_at(x, e->aa_hi), y + 25);
+	bn_svg_line(out, "zero", bn_scale_at(x, 0), y + 6, bn_scale_at(x, 0), y + 30);
+	bn_svg_text(out, "", "start", 0, y, label);
+	bn_svg_text(out, "vt", "end", 100, y, value);
 	if (isfinite(e->lo) && isfinite(e->hi))
-		line(out, "ci", at(x, e->lo), y + 18, at(x, e->hi), y + 18);
+		bn_svg_line(out, "ci", bn_scale_at(x, e->lo), y + 18, bn_scale_at(x, e->hi), y + 18);
 	if (e->hi > x->hi)
-		mark(out, "pt", '>', at(x, x->hi), y + 18, "goes on to the right");
+		bn_svg_mark(out, "pt", '>', bn_scale_at(x, x->hi), y + 18, "goes on to the right");
 	if (e->lo < x->lo)
-		mark(out, "pt", '<', at(x, x->lo), y + 18, "goes on to the left");
+		bn_svg_mark(out, "pt", '<', bn_scale_at(x, x->lo), y + 18, "goes on to the left");
 	if (isfinite(e->gain))
-		mark(out, gt_streq(v, "inconclusive") ? "open" : "pt",
+		bn_svg_mark(out, gt_streq(v, "inconclusive") ? "open" : "pt",
 		     gt_streq(v, "better") ? '>' : gt_streq(v, "worse") ? '<' : gt_streq(v, "same") ? 's' : 'o',
-		     at(x, e->gain), y + 18, tip);
+		     bn_scale_at(x, e->gain), y + 18, tip);
 	gt_buf_puts(out, "</g>\n");
 }
 
 void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 {
 	json_t *list = json_object_get(doc, "comparisons"), *c;
-	double reach = forest_reach(list), step = nice_step(reach, 3), bottom = 20 + 52 * (double)json_array_size(list);
-	struct scale x = { -reach, reach, 1, 99 };
+	double reach = forest_reach(list), step = bn_nice_step(reach, 3), bottom = 20 + 52 * (double)json_array_size(list);
+	struct bn_scale x = { -reach, reach, 1, 99 };
 	size_t i;
 
-	svg_open(out, "forest", 0, bottom + 44, "Effects with their intervals",
+	bn_svg_open(out, "forest", 0, bottom + 44, "Effects with their intervals",
 		 "One row per metric: the estimated change with its interval, over a band for changes too small to "
 		 "matter and a "
 		 "dashed box for what identical arms differed by. Right is better. The table above has the same "
 		 "numbers.");
 	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
-		gt_autofree char *label = gt_xasprintf("%+.*f %%", step_decimals(step), fabs(v) < step / 2 ? 0 : v);
+		gt_autofree char *label = gt_xasprintf("%+.*f %%", bn_step_decimals(step), fabs(v) < step / 2 ? 0 : v);
 
-		line(out, "grid", at(&x, v), 4, at(&x, v), bottom);
-		text(out, "t", at(&x, v) < 5 ? "start" : at(&x, v) > 95 ? "end" : "middle", at(&x, v), bottom + 16,
+		bn_svg_line(out, "grid", bn_scale_at(&x, v), 4, bn_scale_at(&x, v), bottom);
+		bn_svg_text(out, "t", bn_scale_at(&x, v) < 5 ? "start" : bn_scale_at(&x, v) > 95 ? "end" : "middle", bn_scale_at(&x, v), bottom + 16,
 		     fabs(v) < step / 2 ? "0" : label);
 	}
 	json_array_foreach(list, i, c) {
@@ -197,8 +102,8 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 
 		forest_row(out, &e, &x, 20 + 52 * (double)i);
 	}
-	text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
-	text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
+	bn_svg_text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
+	bn_svg_text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
 	gt_buf_puts(out, "</svg>\n");
 }
 
@@ -249,34 +154,6 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 	*ret = dot;
 	return n;
 }
-
-/* Axis, grid and labels; the plot's left edge leaves room for the labels above the lines. */
-static void frame(struct gt_buf *out, struct scale *x, struct scale *y, const char *unit, int xdec, double xstep,
-		  double ystep, const char *xname)
-{
-	double v = y->lo;
-
-	/* counted, because a step can be too small to move a very large value */
-	for (int i = 0; i < TICKS_MAX && v <= y->hi + ystep / 2; i++, v += ystep) {
-		gt_autofree char *label = gt_xasprintf("%.*f%s%s", step_decimals(ystep), fabs(v) < ystep / 2 ? 0 : v,
-						       v + ystep > y->hi + ystep / 2 ? " " : "",
-						       v + ystep > y->hi + ystep / 2 ? unit : "");
-
-		line(out, "grid", 0, at(y, v), 100, at(y, v));
-		text(out, "t", "start", 0, at(y, v) - 3, label);
-	}
-	v = ceil(x->lo / xstep - 1e-9) * xstep + 0.0;
-	for (int i = 0; i < TICKS_MAX && v <= x->hi + 1e-9 && xstep > 0; i++, v += xstep) {
-		gt_autofree char *label = gt_xasprintf("%.*f", xdec, fabs(v) < xstep / 2 ? 0 : v);
-
-		text(out, "t", "middle", at(x, v), y->from + 16, label);
-	}
-	text(out, "t", "end", 100, y->from + 32, xname);
-}
-
-/* Time and pair numbers grow to the right of the labels. */
-#define LEFT	14.0
-#define RIGHT	98.0
 
 /* ---- what the host did meanwhile ---- */
 
@@ -335,11 +212,11 @@ static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 	double span = fmax(fmax(s->hi - s->lo, .1 * fabs(s->hi)), 1e-9), from = (s->lo + s->hi) / 2 - span / 2;
 	gt_autofree char *label = strip_label(s);
 
-	text(out, "t", "start", 0, top + 12, label);
+	bn_svg_text(out, "t", "start", 0, top + 12, label);
 	gt_buf_printf(out,
 		      "<svg x=\"%.0f%%\" y=\"%.1f\" width=\"%.0f%%\" style=\"width:%.0f%%\" height=\"28\" viewBox=\"0 0 1000 100\" "
 		      "preserveAspectRatio=\"none\"><polyline class=\"strip\" vector-effect=\"non-scaling-stroke\" points=\"",
-		      LEFT, top + 20, RIGHT - LEFT, RIGHT - LEFT); /* twice: browsers differ in which of them rules */
+		      BN_SVG_LEFT, top + 20, BN_SVG_RIGHT - BN_SVG_LEFT, BN_SVG_RIGHT - BN_SVG_LEFT); /* twice: browsers differ in which of them rules */
 	for (size_t i = 0; i < STRIP_POINTS; i++)
 		if (!isnan(s->v[i]))
 			gt_buf_printf(out, "%.0f,%.0f ", 1000.0 * (double)i / (STRIP_POINTS - 1),
@@ -360,7 +237,7 @@ static void open_run_order(struct gt_buf *out, unsigned id, const char *metric, 
 
 		gt_buf_printf(&desc, "%s%s", i ? "; " : " Strips beneath, over the same time: ", label);
 	}
-	svg_open(out, "run", id, 236 + STRIP_HEIGHT * (double)strips, title, desc.s);
+	bn_svg_open(out, "run", id, 236 + STRIP_HEIGHT * (double)strips, title, desc.s);
 	for (size_t i = 0; i < strips; i++)
 		draw_strip(out, &strip[i], 236 + STRIP_HEIGHT * (double)i);
 }
@@ -369,22 +246,16 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 {
 	gt_autofree struct dot *dot = NULL;
 	size_t n = collect_dots(doc, c, &dot);
-	double lo = INFINITY, hi = -INFINITY, end = 0, ystep, xstep, scale = 1;
-	struct bn_text biggest;
+	double lo = INFINITY, hi = -INFINITY, end = 0, ystep, xstep, scale;
 	struct strip strip[2];
 	const char *unit;
-	struct scale x, y;
+	struct bn_scale x, y;
 
 	if (!n)
 		return;
 	for (size_t i = 0; i < n; i++)
 		hi = fmax(hi, dot[i].v);
-	biggest = bn_text_value(hi, gt_json_get_str(c, "unit", ""));
-	unit = strchr(biggest.s, ' ') ? strchr(biggest.s, ' ') + 1 : "";
-	/* the unit that suits the largest value suits them all */
-	for (double s = 1e-9; s < 1e10; s *= 1e3)
-		if (strtod(biggest.s, NULL) > 0 && fabs(hi * s / strtod(biggest.s, NULL) - 1) < .1)
-			scale = s;
+	scale = bn_text_scale(hi, gt_json_get_str(c, "unit", ""), &unit); /* what suits the largest suits them all */
 	hi = -INFINITY;
 	for (size_t i = 0; i < n; i++) {
 		dot[i].v *= scale;
@@ -392,24 +263,24 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 		hi = fmax(hi, dot[i].v);
 		end = fmax(end, dot[i].t_min);
 	}
-	ystep = nice_range(&lo, &hi, 4);
+	ystep = bn_nice_range(&lo, &hi, 4);
 	end = end > 0 ? end : 1;
-	xstep = nice_step(end, 4);
-	x = (struct scale){ 0, end, LEFT, RIGHT };
-	y = (struct scale){ lo, hi, 196, 22 };
+	xstep = bn_nice_step(end, 4);
+	x = (struct bn_scale){ 0, end, BN_SVG_LEFT, BN_SVG_RIGHT };
+	y = (struct bn_scale){ lo, hi, 196, 22 };
 	open_run_order(out, id, gt_json_get_str(c, "metric", "?"), strip, read_strips(doc, end, strip));
-	frame(out, &x, &y, unit, step_decimals(xstep), xstep, ystep, "minutes");
+	bn_svg_frame(out, &x, &y, unit, bn_step_decimals(xstep), xstep, ystep, "minutes");
 	for (size_t i = 0; i + 1 < n; i++)
 		for (size_t k = i + 1; k < n && k < i + 8; k++)
 			if (dot[k].block == dot[i].block)
-				line(out, "link", at(&x, dot[i].t_min), at(&y, dot[i].v), at(&x, dot[k].t_min),
-				     at(&y, dot[k].v));
+				bn_svg_line(out, "link", bn_scale_at(&x, dot[i].t_min), bn_scale_at(&y, dot[i].v), bn_scale_at(&x, dot[k].t_min),
+				     bn_scale_at(&y, dot[k].v));
 	for (size_t i = 0; i < n; i++) {
 		char cls[2] = { dot[i].kind, 0 }, tip[96];
 
 		snprintf(tip, sizeof(tip), "pair %lld, %s: %.5g %.20s", dot[i].block + 1,
 			 dot[i].kind == 'N' ? "A/A" : dot[i].kind == 'B' ? "changed" : "baseline", dot[i].v, unit);
-		mark(out, cls, dot[i].kind == 'B' ? 'd' : 'o', at(&x, dot[i].t_min), at(&y, dot[i].v), tip);
+		bn_svg_mark(out, cls, dot[i].kind == 'B' ? 'd' : 'o', bn_scale_at(&x, dot[i].t_min), bn_scale_at(&y, dot[i].v), tip);
 	}
 	gt_buf_puts(out, "</svg>\n");
 }
@@ -431,7 +302,7 @@ static void pair_range(const json_t *list, double *lo, double *hi)
 	}
 }
 
-static void pair_dots(struct gt_buf *out, const json_t *list, const struct scale *x, const struct scale *y,
+static void pair_dots(struct gt_buf *out, const json_t *list, const struct bn_scale *x, const struct bn_scale *y,
 		      const char *cls, char shape)
 {
 	json_t *p;
@@ -442,7 +313,7 @@ static void pair_dots(struct gt_buf *out, const json_t *list, const struct scale
 		gt_autofree char *tip = gt_xasprintf("pair %.0f: %+.3g %%", b, v);
 
 		if (isfinite(v))
-			mark(out, cls, shape, at(x, b), at(y, v), tip);
+			bn_svg_mark(out, cls, shape, bn_scale_at(x, b), bn_scale_at(y, v), tip);
 	}
 }
 
@@ -461,27 +332,27 @@ void bn_plot_pairs(const json_t *doc, const json_t *c, unsigned id, struct gt_bu
 	double lo = fmin(0, -margin), hi = fmax(0, margin), last = fmax(last_block(pairs), last_block(aa)), ystep,
 	       xstep;
 	gt_autofree char *title = gt_xasprintf("Change of %s in each pair", gt_json_get_str(c, "metric", "?"));
-	struct scale x, y;
+	struct bn_scale x, y;
 
 	if (!json_array_size(pairs))
 		return;
 	pair_range(pairs, &lo, &hi);
 	pair_range(aa, &lo, &hi);
-	ystep = nice_range(&lo, &hi, 4);
-	xstep = fmax(1, nice_step(last, 5));
-	x = (struct scale){ 1, fmax(last, 2), LEFT, RIGHT };
-	y = (struct scale){ lo, hi, 196, 22 };
-	svg_open(out, "pairs", id, 236, title,
+	ystep = bn_nice_range(&lo, &hi, 4);
+	xstep = fmax(1, bn_nice_step(last, 5));
+	x = (struct bn_scale){ 1, fmax(last, 2), BN_SVG_LEFT, BN_SVG_RIGHT };
+	y = (struct bn_scale){ lo, hi, 196, 22 };
+	bn_svg_open(out, "pairs", id, 236, title,
 		 "Each diamond is the change within one pair, hollow circles are A/A pairs, where nothing was changed. "
 		 "The grey "
 		 "band is the margin; the line and its band are the estimate and its interval.");
-	band(out, "band", 0, at(&y, -margin), 100, at(&y, margin));
-	frame(out, &x, &y, "%", 0, xstep, ystep, "pair");
-	line(out, "zero", 0, at(&y, 0), 100, at(&y, 0));
+	bn_svg_band(out, "band", 0, bn_scale_at(&y, -margin), 100, bn_scale_at(&y, margin));
+	bn_svg_frame(out, &x, &y, "%", 0, xstep, ystep, "pair");
+	bn_svg_line(out, "zero", 0, bn_scale_at(&y, 0), 100, bn_scale_at(&y, 0));
 	if (isfinite(ci_lo) && isfinite(ci_hi))
-		band(out, "meanband", LEFT - 2, at(&y, ci_lo), 100, at(&y, ci_hi));
+		bn_svg_band(out, "meanband", BN_SVG_LEFT - 2, bn_scale_at(&y, ci_lo), 100, bn_scale_at(&y, ci_hi));
 	if (isfinite(est))
-		line(out, "mean", LEFT - 2, at(&y, est), 100, at(&y, est));
+		bn_svg_line(out, "mean", BN_SVG_LEFT - 2, bn_scale_at(&y, est), 100, bn_scale_at(&y, est));
 	pair_dots(out, aa, &x, &y, "N", 'o');
 	pair_dots(out, pairs, &x, &y, "B", 'd');
 	gt_buf_puts(out, "</svg>\n");

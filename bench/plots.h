@@ -2,8 +2,7 @@
 #ifndef BN_PLOTS_H
 #define BN_PLOTS_H
 /*
- * Plots as inline SVG. Horizontal positions are percentages and heights pixels, so that a plot fills its place at any
- * width and its text keeps its size. Arms differ by colour and by shape. Each has a title and a description.
+ * The plots of a result, drawn with svg.h. Arms differ by colour and by shape. Each has a title and a description.
  */
 #include "lib/buf.h"
 #include "lib/json.h"
@@ -14,4 +13,6 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out);
 void bn_plot_run_order(const json_t *doc, const json_t *comparison, unsigned id, struct gt_buf *out);
 /* The change in each pair, A/A pairs beside them. */
 void bn_plot_pairs(const json_t *doc, const json_t *comparison, unsigned id, struct gt_buf *out);
+/* Histograms of all samples of one of doc.metrics, arm under arm (spread.c). False: there are none. */
+bool bn_plot_spread(const json_t *doc, const json_t *metric, unsigned id, struct gt_buf *out);
 #endif

@@ -7,24 +7,25 @@
 #include "bench/prove.h"
 #include "bench/report.h"
 
-static void headline(const json_t *receipt, struct gt_buf *word, struct gt_buf *rest, const char **cls)
+/* "PROVED: 2 of 5 changes help, confirmed on fresh data: ..."; returns its colour. */
+static const char *headline(const json_t *receipt, struct gt_buf *out)
 {
 	json_t *knobs = json_object_get(receipt, "knobs"), *k;
 	const json_t *confirm = json_object_get(receipt, "confirm");
+	bool confirmed = gt_json_get_bool(receipt, "confirmed", false);
 	size_t i, kept = 0;
 
 	json_array_foreach(knobs, i, k) kept += gt_json_get_bool(k, "kept", false);
-	*cls = !kept ? "same" : gt_json_get_bool(receipt, "confirmed", false) ? "better" : "inconclusive";
-	gt_buf_puts(word, !kept ? "NOTHING HELPS" : gt_streq(*cls, "better") ? "PROVED" : "NOT CONFIRMED");
-	if (!kept)
-		gt_buf_puts(rest, "No change here helps this workload; leave the host as it is.");
-	else
-		gt_buf_printf(
-			rest, "%zu of %zu changes %s: %s %s on %s, where %s is better.", kept, json_array_size(knobs),
-			gt_streq(*cls, "better") ? "help, confirmed on fresh data"
-						 : "seemed to help, and fresh data did not bear it out",
-			bn_text_change(confirm).s, bn_text_interval(confirm).s,
-			gt_json_get_str(receipt, "metric", "nothing"), gt_json_get_str(receipt, "direction", "lower"));
+	if (!kept) {
+		gt_buf_puts(out, "NOTHING HELPS: no change here helps this workload; leave the host as it is.");
+		return "same";
+	}
+	gt_buf_printf(out, "%s: %zu of %zu changes %s: %s %s on %s, where %s is better.", confirmed ? "PROVED" : "NOT CONFIRMED", kept,
+		      json_array_size(knobs),
+		      confirmed ? "help, confirmed on fresh data" : "seemed to help, and fresh data did not bear it out",
+		      bn_text_change(confirm).s, bn_text_interval(confirm).s, gt_json_get_str(receipt, "metric", "nothing"),
+		      gt_json_get_str(receipt, "direction", "lower"));
+	return confirmed ? "better" : "inconclusive";
 }
 
 /* The effects of the changes in the form that the forest plot draws: one comparison each. */
@@ -50,13 +51,6 @@ static json_t *as_comparisons(const json_t *receipt)
 	return json_pack("{s:o}", "comparisons", list);
 }
 
-static void cell(struct gt_buf *out, const char *cls, const char *head, const char *text)
-{
-	gt_buf_printf(out, "<td class=\"%s\" data-h=\"%s\"><span>", cls, head);
-	gt_buf_xml(out, text);
-	gt_buf_puts(out, "</span></td>");
-}
-
 static const char *verdict_word(const json_t *k)
 {
 	static const char *const known[] = {"better", "worse", "same", "inconclusive"};
@@ -79,12 +73,12 @@ static void change_row(const json_t *k, struct gt_buf *out)
 
 	gt_buf_puts(out, "<tr>");
 	bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, "id", "?"));
-	cell(out, "w", "change", to);
-	cell(out, "r", "effect", bn_text_change(e).s);
-	cell(out, "n", "95 % interval", bn_text_interval(e).s);
-	cell(out, verdict, "verdict", verdict_word(k));
-	cell(out, "", "kept", gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
-	cell(out, "w", "mechanism", why);
+	bn_html_data(out, "w", "change", to);
+	bn_html_data(out, "r", "effect", bn_text_change(e).s);
+	bn_html_data(out, "n", "95 % interval", bn_text_interval(e).s);
+	bn_html_data(out, verdict, "verdict", verdict_word(k));
+	bn_html_data(out, "", "kept", gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
+	bn_html_data(out, "w", "mechanism", why);
 	gt_buf_puts(out, "<td class=\"w\" data-h=\"take it back\"><code>");
 	gt_buf_xml(out, gt_json_get_str(k, "revert", ""));
 	gt_buf_puts(out, "</code></td></tr>\n");
@@ -94,13 +88,12 @@ static void changes(const json_t *receipt, struct gt_buf *out)
 {
 	static const char *const heads[] = {"setting", "change", "effect",           "95 % interval",
 					    "verdict", "kept",   "mechanism metric", "take it back"};
+	static const char *const cls[] = {"", "", "r", "n", "", "", "", ""};
 	json_t *k;
 	size_t i;
 
-	gt_buf_puts(out, "<div class=\"scroll\"><table class=\"stack\"><thead><tr>");
-	for (i = 0; i < GT_ARRAY_SIZE(heads); i++)
-		gt_buf_printf(out, "<th scope=\"col\">%s</th>", heads[i]);
-	gt_buf_puts(out, "</tr></thead><tbody>\n");
+	gt_buf_puts(out, "<div class=\"scroll\">");
+	bn_html_table(out, "stack", "What turning the change on does while all others are on.", heads, cls, GT_ARRAY_SIZE(heads));
 	json_array_foreach(json_object_get(receipt, "knobs"), i, k) change_row(k, out);
 	gt_buf_puts(out, "</tbody></table></div>\n");
 	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
@@ -128,23 +121,23 @@ static void facts(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "</dl>\n");
 }
 
+static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "host", "Host", "method", "How to read this",
+				       NULL};
+
 void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 {
 	gt_auto_json *effects = as_comparisons(receipt);
-	gt_auto_buf word = {0}, rest = {0}, title = {0};
-	const char *cls;
+	gt_auto_buf answer = {0}, title = {0};
+	const char *cls = headline(receipt, &answer);
 
-	headline(receipt, &word, &rest, &cls);
-	gt_buf_printf(&title, "gpubench prove: %s", word.s);
-	bn_html_open(out, title.s, rest.s);
+	gt_buf_printf(&title, "gpubench prove: %.*s", (int)strcspn(answer.s, ":"), answer.s);
+	bn_html_open(out, title.s, answer.s);
 	gt_buf_puts(out, "<header>\n<h1>gpubench prove \xc2\xb7 host ");
 	gt_buf_xml(out, gt_json_get_str(receipt, "host", "unknown"));
-	gt_buf_printf(out, "</h1>\n<div class=\"verdict %s\"><strong>%s</strong><p>", cls, word.s);
-	gt_buf_xml(out, rest.s);
-	gt_buf_puts(out,
-		    "</p></div>\n<nav aria-label=\"Sections\"><ul><li><a href=\"#changes\">Every change</a></li>"
-		    "<li><a href=\"#plot\">Effects</a></li><li><a href=\"#host\">Host</a></li>"
-		    "<li><a href=\"#method\">How to read this</a></li></ul></nav>\n</header>\n<main id=\"main\">\n");
+	gt_buf_puts(out, "</h1>\n");
+	bn_html_verdict(out, cls, answer.s, NULL);
+	bn_html_nav(out, sections);
+	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	bn_html_section(out, "changes", "Every change");
 	changes(receipt, out);
 	gt_buf_puts(out, "</section>\n");

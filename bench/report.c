@@ -12,19 +12,25 @@ static const struct {
 	{ "ns", "s", 1e-9 }, { "ns", "ms", 1e-6 }, { "ns", "us", 1e-3 }, { "ns", "ns", 1 },
 };
 
+double bn_text_scale(double v, const char *unit, const char **ret_shown)
+{
+	*ret_shown = unit;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(scaled); i++)
+		if (gt_streq(unit, scaled[i].unit) && (fabs(v * scaled[i].scale) >= 1 || scaled[i].shown[0] == 'n')) {
+			*ret_shown = scaled[i].shown;
+			return scaled[i].scale;
+		}
+	return 1;
+}
+
 struct bn_text bn_text_value(double v, const char *unit)
 {
 	struct bn_text t = { "-" };
-	const char *shown = unit;
+	const char *shown;
 
 	if (!isfinite(v))
 		return t;
-	for (size_t i = 0; i < GT_ARRAY_SIZE(scaled); i++)
-		if (gt_streq(unit, scaled[i].unit) && (fabs(v * scaled[i].scale) >= 1 || scaled[i].shown[0] == 'n')) {
-			v *= scaled[i].scale;
-			shown = scaled[i].shown;
-			break;
-		}
+	v *= bn_text_scale(v, unit, &shown);
 	snprintf(t.s, sizeof(t.s), "%.*f %.40s",
 		 fabs(v) >= 1000  ? 0
 		 : fabs(v) >= 100 ? 1
@@ -32,6 +38,21 @@ struct bn_text bn_text_value(double v, const char *unit)
 				  : 3,
 		 v, shown);
 	return t;
+}
+
+struct bn_text bn_text_level(const json_t *doc, const json_t *level, const char *key)
+{
+	const char *id = gt_json_get_str(level, "metric", "?"), *unit = "";
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "metrics"), i, m) {
+		const char *series = gt_json_get_str(m, "id", "");
+
+		if (gt_streq(id, series) || (gt_starts_with(id, series) && gt_streq(id + strlen(series), ".p99")))
+			unit = gt_json_get_str(m, "unit", unit);
+	}
+	return bn_text_value(gt_json_get_real(level, key, NAN), unit);
 }
 
 /* Decimals that the interval supports: its half-width keeps one digit. */
@@ -49,6 +70,15 @@ static int decimals(const json_t *c)
 static double rounded(double v, int d)
 {
 	return fabs(v) < .5 * pow(10, -d) ? 0 : v;
+}
+
+struct bn_text bn_text_percent(double v)
+{
+	struct bn_text t = { "-" };
+
+	if (isfinite(v))
+		snprintf(t.s, sizeof(t.s), "%+.1f %%", rounded(v, 1));
+	return t;
 }
 
 struct bn_text bn_text_change(const json_t *c)

@@ -20,69 +20,33 @@ static const char *verdict_class(const char *v)
 static void banner(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *run = json_object_get(doc, "run"), *host = json_object_get(doc, "host");
-	gt_auto_buf headline = { 0 };
-	char *rest;
+	gt_auto_buf headline = { 0 }, soft = { 0 };
+	const char *section[16];
+	size_t n = 0;
 
 	bn_text_headline(doc, &headline);
-	rest = strstr(headline.s, ": ");
-	if (rest)
-		*rest = '\0';
+	gt_buf_puts(&soft, bn_text_design(doc).s);
+	if (gt_streq(gt_json_get_str(run, "design", NULL), "pairs"))
+		gt_buf_printf(&soft, " \xc2\xb7 A/A check: %s", bn_text_aa(doc).s);
 	gt_buf_puts(out, "<header>\n<h1>gpubench \xc2\xb7 ");
 	gt_buf_xml(out, gt_json_get_str(host, "cpu", "unknown CPU"));
 	gt_buf_puts(out, " \xc2\xb7 host ");
 	gt_buf_xml(out, gt_json_get_str(host, "identity", "unknown"));
 	gt_buf_puts(out, " \xc2\xb7 ");
 	gt_buf_xml(out, gt_json_get_str(run, "started", "no date"));
-	gt_buf_printf(out, "</h1>\n<div class=\"verdict %s\"><strong>",
-		      verdict_class(gt_json_get_str(doc, "verdict", NULL)));
-	gt_buf_xml(out, headline.s);
-	gt_buf_puts(out, "</strong><p>");
-	gt_buf_xml(out, rest ? rest + 2 : "");
-	gt_buf_puts(out, "</p><p class=\"soft\">");
-	gt_buf_xml(out, bn_text_design(doc).s);
-	if (gt_streq(gt_json_get_str(run, "design", NULL), "pairs")) {
-		gt_buf_puts(out, " \xc2\xb7 A/A check: ");
-		gt_buf_xml(out, bn_text_aa(doc).s);
-	}
-	gt_buf_puts(out, "</p></div>\n<nav aria-label=\"Sections\"><ul>"
-			 "<li><a href=\"#results\">Results</a></li><li><a href=\"#changed\">What changed</a></li>");
-	if (json_array_size(json_object_get(doc, "comparisons")))
-		gt_buf_puts(out, "<li><a href=\"#plots\">Plots</a></li>");
+	gt_buf_puts(out, "</h1>\n");
+	bn_html_verdict(out, verdict_class(gt_json_get_str(doc, "verdict", NULL)), headline.s, soft.s);
+	section[n++] = "results", section[n++] = "Results";
+	section[n++] = "changed", section[n++] = "What changed";
+	if (json_array_size(json_object_get(doc, "metrics")))
+		section[n++] = "plots", section[n++] = "Plots";
 	if (bn_heat_any(doc))
-		gt_buf_puts(out, "<li><a href=\"#nodes\">By node</a></li>");
-	gt_buf_puts(out, "<li><a href=\"#host\">Host</a></li>"
-			 "<li><a href=\"#method\">How to read this</a></li></ul></nav>\n</header>\n");
-}
-
-/* A data cell that carries its column's name, for the stacked form on narrow screens. */
-static void td(struct gt_buf *out, const char *cls, const char *head, const char *s)
-{
-	gt_buf_printf(out, "<td class=\"%s\" data-h=\"", cls);
-	gt_buf_xml(out, head);
-	gt_buf_puts(out, "\"><span>");
-	for (size_t n; *s; s += n) { /* long values may break after their punctuation */
-		char part[256];
-
-		n = strcspn(s, ":,;");
-		n = GT_MIN(n + (s[n] != '\0'), sizeof(part) - 1);
-		memcpy(part, s, n);
-		part[n] = '\0';
-		gt_buf_xml(out, part);
-		if (s[n] && s[n] != ' ' && gt_streq(cls, "w"))
-			gt_buf_puts(out, "<wbr>");
-	}
-	gt_buf_puts(out, "</span></td>");
-}
-
-static void head_row(struct gt_buf *out, const char *const *names, const char *const *classes, size_t n)
-{
-	gt_buf_puts(out, "<thead><tr>");
-	for (size_t i = 0; i < n; i++) {
-		gt_buf_printf(out, "<th scope=\"col\" class=\"%s\">", classes[i]);
-		gt_buf_xml(out, names[i]);
-		gt_buf_puts(out, "</th>");
-	}
-	gt_buf_puts(out, "</tr></thead>\n<tbody>\n");
+		section[n++] = "nodes", section[n++] = "By node";
+	section[n++] = "host", section[n++] = "Host";
+	section[n++] = "method", section[n++] = "How to read this";
+	section[n] = NULL;
+	bn_html_nav(out, section);
+	gt_buf_puts(out, "</header>\n");
 }
 
 static void results(const json_t *doc, struct gt_buf *out)
@@ -93,20 +57,18 @@ static void results(const json_t *doc, struct gt_buf *out)
 	json_t *c;
 	size_t i;
 
-	gt_buf_puts(out, "<table class=\"stack\"><caption>Medians of launches; [P] decides the verdict, [G] is a guard "
-			 "that must "
-			 "not get worse, [C] is a control that nothing should move.</caption>\n");
-	head_row(out, head, cls, GT_ARRAY_SIZE(head));
+	bn_html_table(out, "stack", "Medians of launches; [P] decides the verdict, [G] is a guard that must not get worse, [C] is "
+		      "a control that nothing should move.", head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
 		const char *unit = gt_json_get_str(c, "unit", "");
 
 		gt_buf_printf(out, "<tr class=\"%s\">", verdict_class(gt_json_get_str(c, "verdict", NULL)));
 		bn_html_cell(out, "th scope=\"row\"", NULL, bn_text_metric(c).s);
-		td(out, "r", head[1], bn_text_value(gt_json_get_real(c, "a_median", NAN), unit).s);
-		td(out, "r", head[2], bn_text_value(gt_json_get_real(c, "b_median", NAN), unit).s);
-		td(out, "r", head[3], bn_text_change(c).s);
-		td(out, "n", head[4], bn_text_interval(c).s);
-		td(out, "v", head[5], bn_text_verdict(c).s);
+		bn_html_data(out, "r", head[1], bn_text_value(gt_json_get_real(c, "a_median", NAN), unit).s);
+		bn_html_data(out, "r", head[2], bn_text_value(gt_json_get_real(c, "b_median", NAN), unit).s);
+		bn_html_data(out, "r", head[3], bn_text_change(c).s);
+		bn_html_data(out, "n", head[4], bn_text_interval(c).s);
+		bn_html_data(out, "v", head[5], bn_text_verdict(c).s);
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table>\n");
@@ -120,21 +82,17 @@ static void levels(const json_t *doc, struct gt_buf *out)
 	json_t *l;
 	size_t i;
 
-	gt_buf_puts(out, "<table class=\"stack\"><caption>One number per launch.</caption>\n");
-	head_row(out, head, cls, GT_ARRAY_SIZE(head));
+	bn_html_table(out, "stack", "One number per launch.", head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(json_object_get(doc, "levels"), i, l) {
 		char n[24];
 
 		gt_buf_puts(out, "<tr>");
 		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(l, "metric", "?"));
 		for (size_t k = 0; k < 3; k++) {
-			char v[32];
-
-			snprintf(v, sizeof(v), "%.4g", gt_json_get_real(l, key[k], NAN));
-			td(out, "r", head[k + 1], v);
+			bn_html_data(out, "r", head[k + 1], bn_text_level(doc, l, key[k]).s);
 		}
 		snprintf(n, sizeof(n), "%lld", (long long)gt_json_get_int(l, "n", 0));
-		td(out, "r", head[4], n);
+		bn_html_data(out, "r", head[4], n);
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table>\n");
@@ -148,20 +106,17 @@ static void notes(const json_t *doc, struct gt_buf *out)
 
 	if (!json_array_size(warnings) && !json_array_size(missing) && !json_array_size(outliers))
 		return;
-	gt_buf_puts(out, "<h3 style=\"margin-top:1rem\">Notes</h3>\n<ul>\n");
+	gt_buf_puts(out, "<h3 style=\"margin-top:1rem\">Notes</h3>\n");
+	bn_html_notes(out, warnings);
+	if (json_array_size(missing) + json_array_size(outliers) == 0)
+		return;
+	gt_buf_puts(out, "<ul class=\"notes\">\n");
 	json_array_foreach(missing, i, w) {
 		gt_buf_puts(out, "<li>Not measured: ");
 		gt_buf_xml(out, gt_json_get_str(w, "workload", "?"));
 		gt_buf_puts(out, " (");
 		gt_buf_xml(out, gt_json_get_str(w, "why", "?"));
 		gt_buf_puts(out, ")</li>\n");
-	}
-	json_array_foreach(warnings, i, w) {
-		gt_buf_puts(out, "<li>");
-		gt_buf_xml(out, gt_json_get_str(w, "text", ""));
-		gt_buf_puts(out, " <span class=\"soft\">");
-		gt_buf_xml(out, gt_json_get_str(w, "hint", ""));
-		gt_buf_puts(out, "</span></li>\n");
 	}
 	json_array_foreach(outliers, i, w) {
 		gt_buf_puts(out, "<li>Far from the others, and kept: ");
@@ -178,16 +133,13 @@ static void change_table(const json_t *list, const char *key, const char *captio
 	json_t *k;
 	size_t i;
 
-	gt_buf_puts(out, "<table class=\"stack change\"><caption>");
-	gt_buf_xml(out, caption);
-	gt_buf_puts(out, "</caption>\n");
-	head_row(out, head, cls, GT_ARRAY_SIZE(head));
+	bn_html_table(out, "stack change", caption, head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(list, i, k) {
 		gt_buf_puts(out, "<tr>");
 		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, key, "?"));
-		td(out, "w", head[1], bn_text_json(json_object_get(k, "from")).s);
-		td(out, "w", head[2], bn_text_json(json_object_get(k, "to")).s);
-		td(out, "w", head[3], gt_json_get_str(k, "when", ""));
+		bn_html_data(out, "w", head[1], bn_text_json(json_object_get(k, "from")).s);
+		bn_html_data(out, "w", head[2], bn_text_json(json_object_get(k, "to")).s);
+		bn_html_data(out, "w", head[3], gt_json_get_str(k, "when", ""));
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table>\n");
@@ -214,38 +166,73 @@ static void changed(const json_t *doc, struct gt_buf *out)
 	gt_buf_puts(out, "</section>\n");
 }
 
-static void plots(const json_t *doc, struct gt_buf *out)
+static void forest(const json_t *doc, struct gt_buf *out)
 {
-	json_t *c;
-	size_t i;
-
-	if (!json_array_size(json_object_get(doc, "comparisons")))
-		return;
-	bn_html_section(out, "plots", "Plots");
 	gt_buf_puts(out, "<figure>\n");
 	bn_plot_forest(doc, out);
-	gt_buf_puts(out,
-		    "<figcaption>Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: what "
-		    "identical arms "
-		    "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive."
-		    "</figcaption></figure>\n");
-	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
-		gt_buf_puts(out, "<h3 style=\"margin-top:1.4rem\">");
-		gt_buf_xml(out, bn_text_metric(c).s);
-		gt_buf_puts(out, "</h3>\n<div class=\"pair\">\n<figure>\n");
-		bn_plot_run_order(doc, c, (unsigned)i, out);
-		gt_buf_puts(out, "<figcaption>In the order of measuring. \xe2\x97\x8f baseline \xe2\x97\x86 changed "
-				 "\xe2\x97\x8b A/A."
-				 "</figcaption></figure>\n");
-		if (json_array_size(json_object_get(c, "pairs"))) {
-			gt_buf_puts(out, "<figure>\n");
-			bn_plot_pairs(doc, c, (unsigned)i, out);
-			gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and "
-					 "interval.</figcaption>"
-					 "</figure>\n");
-		}
-		gt_buf_puts(out, "</div>\n");
+	gt_buf_puts(out, "<figcaption>Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: what identical arms "
+			 "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive."
+			 "</figcaption></figure>\n");
+}
+
+/* The series of that id; NULL for a tail, which is computed from another one's samples. */
+static const json_t *series_of(const json_t *doc, const char *id)
+{
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
+			return m;
+	return NULL;
+}
+
+/* c: a comparison, or what names a metric where nothing is compared. */
+static void plots_of(const json_t *doc, const json_t *c, unsigned id, struct gt_buf *out)
+{
+	const json_t *series = series_of(doc, gt_json_get_str(c, "metric", ""));
+	bool two = json_array_size(json_object_get(c, "pairs")) > 0;
+	gt_auto_buf spread = {0};
+
+	gt_buf_puts(out, "<h3 style=\"margin-top:1.4rem\">");
+	gt_buf_xml(out, bn_text_metric(c).s);
+	gt_buf_puts(out, "</h3>\n<div class=\"pair\">\n<figure>\n");
+	bn_plot_run_order(doc, c, id, out);
+	gt_buf_printf(out, "<figcaption>In the order of measuring.%s</figcaption></figure>\n",
+		      two ? " \xe2\x97\x8f baseline \xe2\x97\x86 changed \xe2\x97\x8b A/A." : "");
+	if (two) {
+		gt_buf_puts(out, "<figure>\n");
+		bn_plot_pairs(doc, c, id, out);
+		gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and interval.</figcaption></figure>\n");
 	}
+	if (series && bn_plot_spread(doc, series, id, &spread)) {
+		gt_buf_puts(out, "<figure>\n");
+		gt_buf_puts(out, spread.s);
+		gt_buf_puts(out, "<figcaption>Spread of all samples after warm-up; the upright line is the median. Samples within a "
+				 "launch are not independent: no verdict comes from them.</figcaption></figure>\n");
+	}
+	gt_buf_puts(out, "</div>\n");
+}
+
+static void plots(const json_t *doc, struct gt_buf *out)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	if (!json_array_size(json_object_get(doc, "metrics")))
+		return;
+	bn_html_section(out, "plots", "Plots");
+	if (json_array_size(list))
+		forest(doc, out);
+	json_array_foreach(list, i, c)
+		plots_of(doc, c, (unsigned)i, out);
+	if (!json_array_size(list))
+		json_array_foreach(json_object_get(doc, "metrics"), i, c) {
+			gt_auto_json *one = json_copy(c);
+
+			json_object_set(one, "metric", json_object_get(c, "id"));
+			plots_of(doc, one, (unsigned)i, out);
+		}
 	gt_buf_puts(out, "</section>\n");
 }
 
@@ -267,7 +254,7 @@ static void settings_table(const json_t *doc, struct gt_buf *out)
 	if (!json_object_size(a))
 		return;
 	gt_buf_puts(out, "<details><summary>Settings in force during the measurement</summary>\n<div "
-			 "class=\"scroll\"><table><thead>"
+			 "class=\"scroll\"><table><caption>As read in each arm; what differs is bold.</caption><thead>"
 			 "<tr><th scope=\"col\">Setting</th><th scope=\"col\">");
 	gt_buf_xml(out, bn_arm_name(doc, false));
 	gt_buf_puts(out, "</th>");
@@ -298,7 +285,10 @@ static void host(const json_t *doc, struct gt_buf *out)
 		if (json_is_object(v) || json_is_array(v))
 			continue;
 		bn_html_cell(out, "dt", NULL, key);
-		bn_html_cell(out, "dd", NULL, bn_text_json(v).s);
+		if (gt_ends_with(key, "_bytes") && json_is_number(v))
+			gt_buf_printf(out, "<dd>%.1f GiB</dd>", json_number_value(v) / (1 << 30));
+		else
+			bn_html_cell(out, "dd", NULL, bn_text_json(v).s);
 		gt_buf_puts(out, "\n");
 	}
 	gt_buf_puts(out, "</dl>\n");

@@ -53,13 +53,12 @@ static void levels(const json_t *doc, struct gt_buf *out)
 	row(out, head, GT_ARRAY_SIZE(head));
 	gt_buf_puts(out, "| --- | ---: | ---: | ---: | ---: |\n");
 	json_array_foreach(json_object_get(doc, "levels"), i, l) {
-		char text[4][48];
-		const char *cells[] = { gt_json_get_str(l, "metric", "?"), text[0], text[1], text[2], text[3] };
+		struct bn_text median = bn_text_level(doc, l, "median"), low = bn_text_level(doc, l, "low"),
+			       high = bn_text_level(doc, l, "high");
+		char n[24];
+		const char *cells[] = { gt_json_get_str(l, "metric", "?"), median.s, low.s, high.s, n };
 
-		snprintf(text[0], sizeof(text[0]), "%.4g", gt_json_get_real(l, "median", NAN));
-		snprintf(text[1], sizeof(text[1]), "%.4g", gt_json_get_real(l, "low", NAN));
-		snprintf(text[2], sizeof(text[2]), "%.4g", gt_json_get_real(l, "high", NAN));
-		snprintf(text[3], sizeof(text[3]), "%lld", (long long)gt_json_get_int(l, "n", 0));
+		snprintf(n, sizeof(n), "%lld", (long long)gt_json_get_int(l, "n", 0));
 		row(out, cells, GT_ARRAY_SIZE(cells));
 	}
 	gt_buf_puts(out, "\n");

@@ -89,8 +89,8 @@ static void comparison_table(const json_t *doc, FILE *out, bool color)
 static void level_table(const json_t *doc, FILE *out, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
-	json_t *l, *m;
-	size_t i, k;
+	json_t *l;
+	size_t i;
 
 	gt_table_column(t, "METRIC", GT_LEFT);
 	gt_table_column(t, "MEDIAN", GT_RIGHT);
@@ -98,19 +98,11 @@ static void level_table(const json_t *doc, FILE *out, bool color)
 	gt_table_column(t, "HIGHEST", GT_RIGHT);
 	gt_table_column(t, "LAUNCHES", GT_RIGHT);
 	json_array_foreach(json_object_get(doc, "levels"), i, l) {
-		const char *id = gt_json_get_str(l, "metric", "?"), *unit = "";
-
-		json_array_foreach(json_object_get(doc, "metrics"), k, m) {
-			const char *series = gt_json_get_str(m, "id", "");
-
-			if (gt_starts_with(id, series))
-				unit = gt_json_get_str(m, "unit", unit);
-		}
 		gt_table_row(t);
-		gt_table_cell(t, "%s", id);
-		gt_table_cell(t, "%s", bn_text_value(gt_json_get_real(l, "median", NAN), unit).s);
-		gt_table_cell(t, "%s", bn_text_value(gt_json_get_real(l, "low", NAN), unit).s);
-		gt_table_cell(t, "%s", bn_text_value(gt_json_get_real(l, "high", NAN), unit).s);
+		gt_table_cell(t, "%s", gt_json_get_str(l, "metric", "?"));
+		gt_table_cell(t, "%s", bn_text_level(doc, l, "median").s);
+		gt_table_cell(t, "%s", bn_text_level(doc, l, "low").s);
+		gt_table_cell(t, "%s", bn_text_level(doc, l, "high").s);
 		gt_table_cell(t, "%lld", (long long)gt_json_get_int(l, "n", 0));
 	}
 	gt_table_print(t, out, color);

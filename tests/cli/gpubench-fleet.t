@@ -32,6 +32,21 @@ Many hosts, made by the tool's own simulation: two of sixteen are unlike the oth
   $ gpubench fleet fleet/h[1-6].json --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["hosts"]), d["outliers"], d["verdict"])'
   gpubench-fleet/1 6 [] same
 
+As a page: the verdict first, nothing that runs or is fetched, the judgement inside.
+
+  $ gpubench fleet fleet --html fleet.html > /dev/null; grep -oE '^<title>.*</title>|<strong>[A-Z]+</strong>|<script[^>]*>|https?:' fleet.html
+  <title>gpubench fleet: WORSE</title>
+  <strong>WORSE</strong>
+  <script type="application/json" id="gpubench-result">
+  $ grep -c 'data-h="Verdict"><span>WORSE' fleet.html; grep -o 'numa_balancing</code>: 1 here, 0 on 100 % of the others' fleet.html | head -1
+  4
+  numa_balancing</code>: 1 here, 0 on 100 % of the others
+  $ sed -n '/id="gpubench-result"/,/<.script>/p' fleet.html | sed '1d;$d' | python3 -c 'import json, sys; print(json.load(sys.stdin)["verdict"])'
+  worse
+  $ gpubench fleet fleet --html nowhere/x.html
+  gpubench: cannot create nowhere/x.html: No such file or directory
+  [64]
+
 Three hosts are too few; asked for a conclusion, that is exit status 3. Another processor is another class.
 
   $ gpubench fleet fleet/h[1-3].json | tail -1
@@ -79,6 +94,11 @@ One host through twenty nights: it grew slower with the thirteenth, when a setti
   $ gpubench history nights/n1[0-4].json --require-conclusive | tail -1; echo ${PIPESTATUS[0]}
   VERDICT INCONCLUSIVE: a history is judged from eight results on
   3
+
+  $ gpubench history nights --html history.html > /dev/null; grep -oE '^<title>.*</title>|<strong>[A-Z]+</strong>|https?:' history.html; grep -c 'class="cut"' history.html
+  <title>gpubench history: WORSE</title>
+  <strong>WORSE</strong>
+  2
 
 Results of several machines are refused, unless one is picked; what is no result is named.
 
