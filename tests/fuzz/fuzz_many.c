@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	gt_auto_json *doc = NULL, *fleet = NULL, *history = NULL;
 	bn_auto_saved set = { 0 };
+	gt_auto_buf page = { 0 };
 	struct gt_err err = { 0 };
 	json_t *one;
 	size_t i;
@@ -39,5 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(json_is_array(json_object_get(fleet, "outliers")) && json_is_array(json_object_get(history, "changes")));
 	for (i = 0; i < json_array_size(json_object_get(fleet, "metrics")); i++)
 		FUZZ_ASSERT(json_is_object(json_array_get(json_object_get(fleet, "metrics"), i)));
+	bn_fleet_html(fleet, &page);
+	bn_history_html(history, &page);
+	FUZZ_ASSERT(page.len > 0);
 	return 0;
 }

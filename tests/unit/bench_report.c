@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/heat.h"
+#include "bench/fleet.h"
+#include "bench/plots.h"
 #include "bench/report.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
@@ -106,10 +108,56 @@ START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
 	ck_assert_ptr_null(strstr(html.s, "<img"));
 	ck_assert_uint_eq(count(html.s, "<script"), 1); /* the data */
 	ck_assert_uint_eq(count(html.s, "</script"), 1);
-	ck_assert_uint_eq(count(html.s, "<svg role="), 3); /* forest, run order, pairs */
-	ck_assert_uint_eq(count(html.s, "<title id="), 3);
+	ck_assert_uint_eq(count(html.s, "<svg role="), 4); /* forest, run order, pairs, spread */
+	ck_assert_uint_eq(count(html.s, "<title id="), 4);
 	ck_assert_ptr_null(strstr(html.s, "http:"));
 	ck_assert_ptr_null(strstr(html.s, "https:"));
+}
+END_TEST
+
+START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
+{
+	bn_auto_saved set = { 0 };
+	gt_auto_json *fleet = NULL, *history = NULL;
+	struct gt_buf page[2] = { { 0 }, { 0 } };
+
+	for (int i = 0; i < 9; i++) {
+		gt_auto_json *doc = hostile();
+		gt_autofree char *path = gt_xasprintf("x/<script>%d</script>.json", i);
+
+		json_object_set_new(json_object_get(doc, "host"), "identity", json_sprintf("</script><img %d>", i));
+		json_object_set_new(json_object_get(doc, "host"), "cpu", json_string("<b onclick=x>"));
+		json_object_set_new(json_object_get(doc, "run"), "interrupted", json_false());
+		ck_assert_int_eq(bn_saved_add(&set, path, doc, NULL), 0);
+	}
+	fleet = bn_fleet_judge(&set);
+	history = bn_history_judge(&set, 1);
+	bn_fleet_html(fleet, &page[0]);
+	bn_history_html(history, &page[1]);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(count(page[i].s, "<script"), 1);
+		ck_assert_uint_eq(count(page[i].s, "</script"), 1);
+		ck_assert_ptr_null(strstr(page[i].s, "<img"));
+		ck_assert_ptr_null(strstr(page[i].s, "<b "));
+		ck_assert_uint_ge(count(page[i].s, "<svg role="), 1);
+		gt_buf_clear(&page[i]);
+	}
+}
+END_TEST
+
+/* Every sample after warm-up is in the picture or counted as left out, and the two arms share one scale. */
+START_TEST(the_spread_shows_all_samples_of_both_arms)
+{
+	gt_auto_json *doc = made_pairs(9, 6, -.02, 0);
+	json_t *metric = json_array_get(json_object_get(doc, "metrics"), 0);
+	gt_auto_buf svg = { 0 }, none = { 0 };
+
+	ck_assert(bn_plot_spread(doc, metric, 0, &svg));
+	ck_assert_uint_eq(count(svg.s, " hist\""), 2);
+	ck_assert_uint_eq(count(svg.s, "class=\"median\""), 2);
+	json_object_set_new(doc, "launches", json_array());
+	ck_assert(!bn_plot_spread(doc, metric, 0, &none));
+	ck_assert_uint_eq(none.len, 0);
 }
 END_TEST
 
@@ -206,6 +254,8 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, digits_are_trimmed_to_the_interval);
 	tcase_add_test(tc, the_table_fits_a_hundred_columns_and_ends_with_the_verdict);
 	tcase_add_test(tc, a_page_lets_no_foreign_text_out_of_its_place);
+	tcase_add_test(tc, pages_of_many_results_let_no_foreign_text_out_either);
+	tcase_add_test(tc, the_spread_shows_all_samples_of_both_arms);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
 	tcase_add_test(tc, heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known);
 	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
