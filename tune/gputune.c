@@ -17,7 +17,7 @@ static const struct gt_cmd *const cmds[] = {&tn_cmd_plan,
 static const struct gt_exit_code codes[] = {
 	{ 0, "ok, also when there was nothing to do" },
 	{ 1, "failed, and everything is back as it was" },
-	{ 3, "refused: nothing was changed" },
+	{ 3, "refused: nothing was changed; verify, status: not root, so not all of it is known" },
 	{ 4, "drift: a knob does not hold our value, or will not after the next boot" },
 	{ 5, "pending: values stay until the next boot" },
 	{ 6, "an interrupted transaction was found: gputune recover" },

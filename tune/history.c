@@ -96,7 +96,8 @@ int tn_history_load(struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
 		json_decref(records);
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", PATH, strerror(-r));
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s%s", PATH, strerror(-r),
+				    r == -EACCES ? "; it is root's: sudo gputune history" : "");
 	}
 	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
 		json_t *rec = NULL;

@@ -414,7 +414,7 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s%s", JOURNAL_PATH,
-				    strerror(-r), r == -EACCES ? "; it is root's: sudo gputune status" : "");
+				    strerror(-r), r == -EACCES ? "; it is root's: use sudo" : "");
 	boot = gt_fs_read_line(fs, BOOT_ID_PATH, &j->boot_id);
 	if (boot < 0)
 		j->boot_id = gt_xstrdup("");
@@ -488,7 +488,8 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 			"another gputune is at work (it holds %s): nothing is changed, try again when it is done",
 			LOCK_PATH);
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed",
-				    TN_STATE_DIR, strerror(-r));
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed%s",
+				    TN_STATE_DIR, strerror(-r),
+				    r == -EACCES && geteuid() ? "; that is root's to do: use sudo" : "");
 	return 0;
 }

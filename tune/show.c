@@ -219,7 +219,7 @@ static void report_values(const json_t *report, bool color)
 
 		gt_table_row(t);
 		gt_table_cell(t, "%s", name);
-		gt_table_cell(t, "%s", text(o, "old"));
+		gt_table_cell(t, "%s", gt_json_get_str(o, "old", "?"));
 		gt_table_cell(t, "%s", text(o, "new"));
 		if (verify)
 			gt_table_cell(t, "%s", text(o, "actual"));
@@ -283,6 +283,21 @@ static const char *summary(const json_t *report)
 	return NULL;
 }
 
+/* Who may not read the journal knows what is in /etc, and has to know that this is not all. */
+static void report_part(const json_t *report)
+{
+	bool none = !json_array_size(json_object_get(report, "files"));
+	gt_autofree char *line = NULL;
+
+	if (!*text(report, "journal"))
+		return;
+	line = gt_xasprintf("%s What holds until the next boot only, and whether anything was interrupted, is in the journal, "
+			    "which is root's to read: sudo gputune %s",
+			    none ? "Nothing of gputune's is kept in /etc." : "This is what gputune keeps in /etc.",
+			    text(report, "command"));
+	gt_print_wrapped(stdout, line, 0, gt_term_width(stdout));
+}
+
 /* What is held besides settings. */
 static void report_provisioned(const json_t *report)
 {
@@ -301,6 +316,7 @@ void tn_show_report(const json_t *report, bool color)
 	report_notes(report);
 	if (summary(report))
 		puts(summary(report));
+	report_part(report);
 	report_provisioned(report);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking: is what was applied still so, will it be so after the next boot, and what is held at all. Nothing is written. */
+/* Looking: is what was applied still so, will it be so after the next boot, and what is held at all. Nothing is written. Who may
+ * not read the journal is told what the files of ours in /etc say, and that this is not all. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,13 +112,30 @@ static void verify_all(struct verify *v)
 	free(held);
 }
 
+/* *ret_all: whether this is all there is to know. */
+static int load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, struct gt_err *err)
+{
+	int r = tn_journal_load(fs, ret, err);
+
+	*ret_all = r != -EACCES;
+	return *ret_all ? r : tn_kept_load(fs, ret, err);
+}
+
+static void say_part(json_t *report, bool all)
+{
+	if (!all)
+		tn_report_set_str(report, "journal", "not readable");
+}
+
 /* The interrupted or pending state outranks drift: it says what to do first. */
-static int exit_of(const struct tn_journal *j, size_t drift)
+static int exit_of(const struct tn_journal *j, size_t drift, bool all)
 {
 	if (tn_journal_find(j, TN_SEEN_INTERRUPTED))
 		return TN_EXIT_INTERRUPTED;
 	if (drift)
 		return TN_EXIT_DRIFT;
+	if (!all)
+		return TN_EXIT_REFUSED;
 	return tn_journal_find(j, TN_SEEN_PENDING) ? TN_EXIT_PENDING : 0;
 }
 
@@ -126,7 +144,8 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	gt_auto(tn_journal) *j = NULL;
 	gt_auto(sc_conf) *boot = NULL;
 	struct verify v = { .fs = fs };
-	int r = tn_journal_load(fs, &j, err);
+	bool all;
+	int r = load(fs, &j, &all, err);
 
 	if (r >= 0)
 		r = tn_txn_check(j, true, err);
@@ -140,9 +159,11 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	tn_tmpfiles_load(fs, &v.tmpfiles);
 	verify_all(&v);
 	tn_tmpfiles_clear(&v.tmpfiles);
-	*ret_exit = exit_of(j, v.drift + v.boot_drift);
+	*ret_exit = exit_of(j, v.drift + v.boot_drift, all);
+	say_part(v.report, all);
 	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :
 					      v.boot_drift   ? "lost at boot" :
+					      !all	     ? "not known" :
 					      *ret_exit	     ? "pending" :
 					      json_array_size(json_object_get(v.report, "values")) ? "ok" :
 												     "nothing applied");
@@ -159,13 +180,17 @@ static const char *seen_name(enum tn_seen s)
 	return name[s];
 }
 
-static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t, json_t *report)
+static void add_values(const struct tn_tx *t, json_t *report, const char *result)
+{
+	for (size_t i = 0; i < t->n_entry; i++)
+		tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
+}
+
+static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
 {
 	enum tn_seen seen = tn_tx_seen(j, t);
 	char when[21];
 
-	for (size_t i = 0; i < t->n_entry; i++)
-		tn_report_value(report, &t->entry[i], seen_name(seen));
 	gt_time_iso8601(when, t->time);
 	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:s, s:I, s:o}", "id", (json_int_t)t->id, "state", seen_name(seen), "temporary",
 			 t->temporary, "since", when, "profile", t->profile, "boot", tn_tx_other_boot(j, t) ? "earlier" : "this",
@@ -178,21 +203,29 @@ int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, s
 	gt_auto(tn_journal) *j = NULL;
 	json_t *report, *list;
 	const char *result = "nothing applied";
-	int r = tn_journal_load(fs, &j, err);
+	bool all;
+	int r = load(fs, &j, &all, err);
 
 	if (r < 0)
 		return r;
 	report = tn_report_new("status");
 	list = json_array();
-	for (size_t i = 0; i < j->n_tx; i++)
-		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID)
-			json_array_append_new(list, tx_json(j, &j->tx[i], report));
+	for (size_t i = 0; i < j->n_tx; i++) {
+		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+
+		if (seen == TN_SEEN_VOID)
+			continue;
+		add_values(&j->tx[i], report, all ? seen_name(seen) : "kept");
+		if (all)
+			json_array_append_new(list, tx_json(j, &j->tx[i]));
+	}
 	json_object_set_new(report, "transactions", list);
 	for (size_t i = GT_ARRAY_SIZE(order); i-- > 0;)
 		if (tn_journal_find(j, order[i]))
 			result = seen_name(order[i]);
-	tn_report_set_str(report, "result", result);
-	*ret_exit = exit_of(j, 0);
+	tn_report_set_str(report, "result", all ? result : "not known");
+	say_part(report, all);
+	*ret_exit = exit_of(j, 0, all);
 	*ret_report = report;
 	return 0;
 }

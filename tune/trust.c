@@ -85,7 +85,9 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return -errno;
 	why = tn_distrust(fs, &st);
 	if (why)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM, "%s %s: not followed", path, why);
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
+				    "%s %s: not followed; once it has been read and found good: chown root: and chmod go-w it",
+				    path, why);
 	r = read_fd(fd, max, ret);
 	if (r == -EILSEQ)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EILSEQ, "%s holds a NUL byte: not a text", path);

@@ -15,6 +15,10 @@ int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err);
  * the caller frees it. */
 size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret);
 
+/* What those who may not read the journal can be told: the same as one transaction, made of the files of ours in /etc, which
+ * are everybody's to read. Old values are not known (NULL); a file that was edited since has no new_value. */
+int tn_kept_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err);
+
 enum tn_undo {
 	TN_UNDO_BACK,	  /* holds the old value already */
 	TN_UNDO_RESTORED,

@@ -228,3 +228,65 @@ What was done here stays to be read. Looking leaves no trace.
   1 line of it cannot be read.
   $ gputune history --root root --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [r["command"] for r in d["records"]], d["damaged"])'
   gputune-history/1 ['apply', 'revert'] 1
+
+Who may not read the journal is told what the files in /etc say, and that this is not all: exit 3, or 4 if that is drift.
+
+  $ cd "$HOME"; rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune apply -q --root root --persist --only vm.swappiness --only vm.dirty_ratio --only cpu.governor --only block.read_ahead >/dev/null
+  $ { echo gpuprobe-capture/1; echo 'deny /var/lib/gputune/journal EACCES'; for f in etc/sysctl.d/90-gputune.conf etc/tmpfiles.d/90-gputune.conf etc/udev/rules.d/90-gputune.rules proc/sys/vm/swappiness proc/sys/vm/dirty_ratio sys/devices/system/cpu/cpufreq/policy0/scaling_governor; do echo "file /$f"; sed 's/^/\t/' root/$f; done; } >seen.host
+  $ gputune status --root seen.host
+  KNOB                 BEFORE        OURS RESULT
+  vm.dirty_ratio            ?          10 kept
+  vm.swappiness             ?          10 kept
+  cpu.governor:policy0      ? performance kept
+  cpu.governor:policy1      ? performance kept
+  /etc/sysctl.d/90-gputune.conf: kept
+  /etc/tmpfiles.d/90-gputune.conf: kept
+  /etc/udev/rules.d/90-gputune.rules: kept
+  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
+  interrupted, is in the journal, which is root's to read: sudo gputune status
+  [3]
+  $ gputune verify --root seen.host
+  KNOB                 BEFORE    EXPECTED                    ACTUAL RESULT
+  vm.dirty_ratio            ?          10                        10 ok
+  vm.swappiness             ?          10                        10 ok
+  cpu.governor:policy0      ? performance               performance ok
+  cpu.governor:policy1      ? performance No such file or directory n/a
+  /etc/sysctl.d/90-gputune.conf: ok
+  /etc/tmpfiles.d/90-gputune.conf: ok
+  /etc/udev/rules.d/90-gputune.rules: ok
+  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
+  interrupted, is in the journal, which is root's to read: sudo gputune verify
+  [3]
+  $ sed -i '/proc.sys.vm.dirty_ratio/{n;s/10/40/}' seen.host; gputune verify --root seen.host --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["result"], d["journal"], [(v["knob"], v["old"], v["new"], v["actual"]) for v in d["values"] if v["result"] == "drift"])'; gputune verify --root seen.host >/dev/null
+  drift not readable [('vm.dirty_ratio', None, '10', '40')]
+  [4]
+  $ sed -i 's/^\tvm.swappiness = 10/\tvm.swappiness = 11/' seen.host; gputune verify --root seen.host; gputune status --root seen.host
+  KNOB                 BEFORE    EXPECTED                    ACTUAL RESULT
+  cpu.governor:policy0      ? performance               performance ok
+  cpu.governor:policy1      ? performance No such file or directory n/a
+  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  /etc/tmpfiles.d/90-gputune.conf: ok
+  /etc/udev/rules.d/90-gputune.rules: ok
+  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
+  interrupted, is in the journal, which is root's to read: sudo gputune verify
+  KNOB                 BEFORE        OURS RESULT
+  cpu.governor:policy0      ? performance kept
+  cpu.governor:policy1      ? performance kept
+  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  /etc/tmpfiles.d/90-gputune.conf: kept
+  /etc/udev/rules.d/90-gputune.rules: kept
+  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
+  interrupted, is in the journal, which is root's to read: sudo gputune status
+  [3]
+  $ printf 'gpuprobe-capture/1\ndeny /var/lib/gputune/journal EACCES\ndeny /var/lib/gputune/history EACCES\n' >bare.host
+  $ for c in status verify history revert; do gputune $c --root bare.host; echo $?; done
+  Nothing of gputune's is kept in /etc. What holds until the next boot only, and whether anything was
+  interrupted, is in the journal, which is root's to read: sudo gputune status
+  3
+  Nothing of gputune's is kept in /etc. What holds until the next boot only, and whether anything was
+  interrupted, is in the journal, which is root's to read: sudo gputune verify
+  3
+  gputune: cannot read /var/lib/gputune/history: Permission denied; it is root's: sudo gputune history
+  3
+  gputune: cannot read the journal /var/lib/gputune/journal: Permission denied; it is root's: use sudo
+  3
