@@ -147,7 +147,7 @@ struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct 
 
 /* Losses: scalars (1), where rt_compile starts. */
 #define RT_IGNORE	(-100) /* a target that does not count, as in torch */
-/* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE. Fused with the linear
+/* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE (padding). Fused with the linear
  * that makes the logits. */
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
 /* sum of a * b over all elements: any output against given weights, for gradient checks. */
@@ -231,6 +231,16 @@ struct rt_program;
  * (-ENOMEM, with the size and what would make it fit). All memory of the program is mapped, placed and touched here. */
 int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
 	       struct gt_err *err);
+/*
+ * The same model for batches of n shapes: graphs that declare the same tensors in the same order and differ in the shapes of
+ * their inputs (its sequence length, its rows). Each batch runs calls of its own shape; parameters, optimizer state and memory are
+ * one: the memory is that of the largest shape, and no later batch allocates any. The CPU only.
+ */
+int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
+		      struct rt_program **ret, struct gt_err *err);
+/* The shape of the next batches, 0 to n - 1; after compiling it is 0. Also what rt_program_flops() and rt_value() of a result
+ * then speak of. Within one update batches of different shapes may follow each other. */
+void rt_use_shape(struct rt_program *p, int shape);
 void rt_program_free(struct rt_program *p);
 GT_DEFINE_AUTO(rt_program, rt_program_free);
 
@@ -252,7 +262,8 @@ struct rt_metrics {
  * new update. -ERANGE: an id or target outside its table.
  */
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
-/* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. */
+/* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. A batch that
+ * counts 0 may consist of padding alone. */
 void rt_set_weight(struct rt_program *p, double weight);
 /* The loss scaler's state, to be kept beside the parameters: the scale, and for how many updates it has held. */
 void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker);
@@ -282,9 +293,10 @@ int rt_program_threads(const struct rt_program *p);
  *   of those looked at), "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" } and
  *   "threads_on_node": { "0": n } (both on the CPU only),
  *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
- *   tensors without reuse), "passes": [{ "name", "did" }], "warnings": [ … ], "ops": [{ "op", "phase",
+ *   tensors without reuse), "passes": [{ "name", "did" }] (of the first shape), "shapes": [{ "planned_bytes",
+ *   "flops_per_step" }] (with several), "warnings": [ … ], "ops": [{ "op", "phase",
  *   "calls", "flops", "low_flops" (of products in the low
- *   type), "bytes", "seconds" (per step; only with profile) }] }
+ *   type), "bytes", "seconds" (per step, the mean over those of all shapes; only with profile) }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
 /* Share of the tensors' pages that lie on a NUMA node, 0 to 1, as the kernel says; NAN if it does not. */

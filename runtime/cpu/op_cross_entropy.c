@@ -24,13 +24,14 @@ static void rows_loss(const struct rt_cpu *cpu, float *logits, int64_t ld, const
 	}
 }
 
+/* At least 1: a batch of padding alone has the loss 0. */
 static int64_t counted(const int32_t *targets, int64_t rows)
 {
 	int64_t n = 0;
 
 	for (int64_t r = 0; r < rows; r++)
 		n += targets[r] != RT_IGNORE;
-	return n;
+	return GT_MAX(n, 1);
 }
 
 /* Over `count` of the rows; the others have no loss. */

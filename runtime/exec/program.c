@@ -107,13 +107,13 @@ static int run_passes(struct rt_program *p, struct gt_err *err)
 
 		r = rt_passes[i]->run(&p->plan, &did, err);
 		if (!r)
-			json_array_append_new(p->passes, json_pack("{s:s, s:s}", "name", rt_passes[i]->name, "did",
-								   did.s ? did.s : "nothing to do"));
+			json_array_append_new(p->plan.did, json_pack("{s:s, s:s}", "name", rt_passes[i]->name, "did",
+								     did.s ? did.s : "nothing to do"));
 	}
 	return r;
 }
 
-static void clear_plan(struct rt_plan *plan)
+void rt_plan_clear(struct rt_plan *plan)
 {
 	rt_ir_clear(&plan->ir);
 	free(plan->gradient);
@@ -124,13 +124,14 @@ static void clear_plan(struct rt_plan *plan)
 	}
 	free(plan->buckets);
 	free(plan->low);
+	json_decref(plan->did);
 	memset(plan, 0, sizeof(*plan));
 }
 
 int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
 {
-	clear_plan(&p->plan);
-	json_array_clear(p->passes);
+	rt_plan_clear(&p->plan);
+	p->plan.did = json_array();
 	p->plan.opt = &p->opt;
 	p->plan.threads = p->cpu.threads;
 	if (p->cuda) {
@@ -144,7 +145,18 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	return run_passes(p, err);
 }
 
-static int build(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+static void set_addresses(struct rt_program *p, struct rt_plan *plan)
+{
+	for (int i = 0; i < plan->ir.n_nodes; i++) {
+		struct rt_node *n = plan->ir.nodes[i];
+
+		if (n->first >= 0)
+			n->data = (n->shared ? rt_ddp_base(p->ddp) : p->arena.base) + n->offset;
+	}
+}
+
+static int build(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int shapes,
+		 struct gt_err *err)
 {
 	int r;
 
@@ -152,13 +164,11 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 	if (!r)
 		r = open_device(p, err);
 	if (!r)
-		r = rt_program_plan(p, g, loss, err);
-	if (!r)
-		r = rt_program_fit(p, g, loss, err);
+		r = rt_program_plan_shapes(p, g, loss, shapes, err);
 	if (!r && p->cuda)
 		return rt_engine_build(p, err);
 	if (!r)
-		r = rt_arena_map(&p->arena, p->plan.arena_bytes, !p->opt.no_huge_pages, p->cpu.threads, err);
+		r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.no_huge_pages, p->cpu.threads, err);
 	if (r)
 		return r;
 	p->scale.on = rt_plan_scales_loss(&p->plan);
@@ -166,12 +176,8 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 		r = rt_ddp_new(p->opt.ddp.comm, &p->opt, &p->cpu, p->plan.buckets, p->plan.n_buckets, &p->ddp, err);
 	if (r)
 		return r;
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		struct rt_node *n = p->plan.ir.nodes[i];
-
-		if (n->first >= 0)
-			n->data = (n->shared ? rt_ddp_base(p->ddp) : p->arena.base) + n->offset;
-	}
+	for (int i = 0; i < p->n_shapes; i++)
+		set_addresses(p, &p->shapes[i]);
 	if (p->opt.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	rt_program_init_params(p);
@@ -179,13 +185,13 @@ static int build(struct rt_program *p, const struct rt_graph *g, const struct rt
 	return 0;
 }
 
-int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
-	       struct gt_err *err)
+int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
+		      struct rt_program **ret, struct gt_err *err)
 {
 	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
 	struct rt_optimizer *o = &p->opt.optimizer;
 	struct rt_scaler *s = &p->opt.scaler;
-	int r;
+	int r = n < 1 ? gt_fail(err, EINVAL, "a program has one batch shape at least") : 0;
 
 	p->opt = *opt;
 	o->beta1 = o->beta1 > 0 ? o->beta1 : 0.9;
@@ -199,18 +205,26 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
 	s->interval = s->interval != 0 ? s->interval : 2000;
 	p->weight = 1;
 	p->scale.scale = (float)s->init;
-	p->passes = json_array();
-	r = check_options(&p->opt, err);
 	if (!r)
-		r = check_loss(g, loss, err);
+		r = check_options(&p->opt, err);
+	for (int i = 0; !r && i < n; i++)
+		r = check_loss(g[i], loss[i], err);
 	if (!r)
 		r = check_device(&p->opt, err);
+	if (!r && n > 1 && p->opt.device == RT_CUDA)
+		r = gt_fail(err, ENOSYS, "the cuda device runs batches of one shape: several are the CPU's");
 	if (!r)
-		r = build(p, g, loss, err);
+		r = build(p, g, loss, n, err);
 	if (r)
 		return r;
 	*ret = gt_take(p);
 	return 0;
+}
+
+int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
+	       struct gt_err *err)
+{
+	return rt_compile_shapes(&g, &loss, 1, opt, ret, err);
 }
 
 void rt_program_free(struct rt_program *p)
@@ -221,8 +235,11 @@ void rt_program_free(struct rt_program *p)
 	rt_engine_free(p->cuda);
 	rt_arena_unmap(&p->arena);
 	free(p->events);
-	clear_plan(&p->plan);
-	json_decref(p->passes);
+	if (!p->n_shapes || p->plan.ir.nodes != p->shapes[p->shape].ir.nodes)
+		rt_plan_clear(&p->plan); /* one that was not finished */
+	for (int i = 0; i < p->n_shapes; i++)
+		rt_plan_clear(&p->shapes[i]);
+	free(p->shapes);
 	free(p);
 }
 

@@ -14,19 +14,20 @@ struct rt_scale {
 	int skipped;	 /* in a row */
 };
 struct rt_event {
-	int call;
+	int shape, call;
 	int64_t step;
 	double start, end; /* seconds, monotonic */
 };
 struct rt_engine;
 struct rt_program {
 	struct rt_options opt;
-	struct rt_plan plan;
+	struct rt_plan plan;	/* of the batch shape in use: the same pointers as shapes[shape] */
+	struct rt_plan *shapes; /* one plan per batch shape, all in one arena */
+	int n_shapes, shape;
 	struct rt_arena arena;
 	struct rt_cpu cpu;
 	bool stale; /* parameters may have changed since the calls that run once ran */
 	int64_t step;
-	int64_t steps_profiled;
 	/* the update under way */
 	int batches;	     /* of it so far */
 	double weight;	     /* of the next batch */
@@ -43,7 +44,6 @@ struct rt_program {
 	struct rt_ddp *ddp;  /* NULL: one rank */
 	int ddp_status;	     /* first failure of a reduction in this step */
 	struct gt_err ddp_err;
-	json_t *passes;
 	struct rt_engine *cuda; /* NULL: the CPU runs the program */
 	unsigned cuda_runs;
 };
@@ -51,6 +51,11 @@ struct rt_program {
 int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
 /* See that the plan fits: choose the checkpointing for options.fit_bytes, and refuse what the machine cannot hold. */
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
+/* All plans of a program, the first one in use; and the memory that holds each of them. */
+int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int n,
+			   struct gt_err *err);
+uint64_t rt_program_arena_bytes(const struct rt_program *p);
+void rt_plan_clear(struct rt_plan *plan);
 void rt_program_init_params(struct rt_program *p);
 /* Start values of parameter n into w. */
 void rt_program_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads);

@@ -6,14 +6,19 @@
 
 static const char *const phase_names[] = { "forward", "backward", "gradient", "update" };
 
-double rt_program_flops(const struct rt_program *p)
+static double plan_flops(const struct rt_plan *plan)
 {
 	double flops = 0;
 
-	for (int i = 0; i < p->plan.ir.n_calls; i++)
-		if (p->plan.ir.calls[i]->op->flops)
-			flops += p->plan.ir.calls[i]->op->flops(p->plan.ir.calls[i]);
+	for (int i = 0; i < plan->ir.n_calls; i++)
+		if (plan->ir.calls[i]->op->flops)
+			flops += plan->ir.calls[i]->op->flops(plan->ir.calls[i]);
 	return flops;
+}
+
+double rt_program_flops(const struct rt_program *p)
+{
+	return plan_flops(&p->plan);
 }
 
 static double call_bytes(const struct rt_program *p)
@@ -25,33 +30,58 @@ static double call_bytes(const struct rt_program *p)
 	return bytes;
 }
 
-static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phase phase)
+static int64_t steps_profiled(const struct rt_program *p)
 {
-	double flops = 0, low = 0, bytes = 0, seconds = 0;
-	const char *name = rt_ops[id]->name;
-	json_t *row;
-	int n = 0;
+	int64_t n = 0;
 
-	for (int i = 0; i < p->plan.ir.n_calls; i++) {
-		const struct rt_call *c = p->plan.ir.calls[i];
+	for (int s = 0; s < p->n_shapes; s++)
+		n += p->shapes[s].steps_profiled;
+	return n;
+}
+
+struct row {
+	const char *name;
+	int calls; /* of the shape in use */
+	double flops, low, bytes, seconds;
+};
+
+/* What the calls of one op come to in one plan, times the share of the steps that ran it. */
+static void add_calls(const struct rt_plan *plan, enum rt_op_id id, enum rt_phase phase, double share, struct row *ret)
+{
+	for (int i = 0; i < plan->ir.n_calls; i++) {
+		const struct rt_call *c = plan->ir.calls[i];
+		double flops = c->op->flops ? c->op->flops(c) : 0;
 
 		if (c->op->id != id || c->phase != phase)
 			continue;
-		n++;
-		name = c->attr.user ? c->attr.user->name : name;
-		flops += c->op->flops ? c->op->flops(c) : 0;
-		low += c->op->flops && c->op->low && c->in[0]->dtype != RT_F32 ? c->op->flops(c) : 0;
-		bytes += rt_call_bytes(c);
-		seconds += c->seconds;
+		ret->calls++;
+		ret->name = c->attr.user ? c->attr.user->name : ret->name;
+		ret->flops += share * flops;
+		ret->low += c->op->low && c->in[0]->dtype != RT_F32 ? share * flops : 0;
+		ret->bytes += share * rt_call_bytes(c);
+		ret->seconds += c->seconds;
 	}
-	if (!n)
+}
+
+/* Per step: the mean over the steps of all shapes. */
+static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phase phase)
+{
+	double steps = (double)steps_profiled(p);
+	struct row row = { .name = rt_ops[id]->name };
+	json_t *doc;
+
+	for (int s = 0; s < p->n_shapes; s++) {
+		row.calls = 0;
+		add_calls(&p->shapes[s], id, phase, steps > 0 ? (double)p->shapes[s].steps_profiled / steps : s == p->shape, &row);
+	}
+	if (!row.calls)
 		return NULL;
-	row = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", name, "phase", phase_names[phase], "calls", n, "flops",
-			gt_json_real(flops), "bytes", gt_json_real(bytes));
-	json_object_set_new(row, "low_flops", gt_json_real(low));
-	if (p->opt.profile && p->steps_profiled)
-		json_object_set_new(row, "seconds", gt_json_real(seconds / (double)p->steps_profiled));
-	return row;
+	doc = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", row.name, "phase", phase_names[phase], "calls", row.calls, "flops",
+			gt_json_real(row.flops), "bytes", gt_json_real(row.bytes));
+	json_object_set_new(doc, "low_flops", gt_json_real(row.low));
+	if (p->opt.profile && steps > 0)
+		json_object_set_new(doc, "seconds", gt_json_real(row.seconds / steps));
+	return doc;
 }
 
 static json_t *op_rows(const struct rt_program *p)
@@ -148,6 +178,17 @@ double rt_program_pages_at(const struct rt_program *p, int node)
 	return seen && node >= 0 && node < NODES ? (double)on[node] / seen : NAN;
 }
 
+/* [{ "planned_bytes", "flops_per_step" }]: what each batch shape would need by itself. */
+static json_t *shapes(const struct rt_program *p)
+{
+	json_t *list = json_array();
+
+	for (int s = 0; s < p->n_shapes; s++)
+		json_array_append_new(list, json_pack("{s:I, s:o}", "planned_bytes", (json_int_t)p->shapes[s].arena_bytes,
+						      "flops_per_step", gt_json_real(plan_flops(&p->shapes[s]))));
+	return list;
+}
+
 json_t *rt_program_report(const struct rt_program *p)
 {
 	json_t *doc = json_object(), *warnings = json_array();
@@ -169,7 +210,9 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)p->arena.bytes));
 	json_object_set_new(doc, "unplanned_bytes", json_integer((json_int_t)p->plan.unplanned_bytes));
-	json_object_set(doc, "passes", p->passes);
+	json_object_set(doc, "passes", p->shapes[0].did);
+	if (p->n_shapes > 1)
+		json_object_set_new(doc, "shapes", shapes(p));
 	if (p->ddp)
 		json_object_set_new(doc, "ddp", rt_ddp_report(p->ddp));
 	if (warning)

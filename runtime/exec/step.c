@@ -49,7 +49,7 @@ static int check_ids(const struct rt_program *p, const struct rt_call *c, const 
 	if (ignored && p->cuda)
 		return gt_fail(err, ENOSYS, "%s: %lld targets are ignored; the cuda device takes the mean over all of them",
 			       ids->name, (long long)ignored);
-	if (ignored == n)
+	if (ignored == n && p->weight > 0)
 		return gt_fail(err, ERANGE, "%s: every target is ignored, there is no loss", ids->name);
 	return 0;
 }
@@ -119,7 +119,7 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
 	if (run->profiled)
 		c->seconds += end - start;
 	if (p->events)
-		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){ i, run->step, start, end };
+		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){ p->shape, i, run->step, start, end };
 }
 
 /* What the ranks' losses and weights come to, once per update: the reduction began before the backward pass, and a bucket that
@@ -362,7 +362,7 @@ static void count_loss(struct rt_program *p, struct rt_metrics *m)
 {
 	p->weights += p->weight;
 	p->weighted_loss += p->weight * m->loss;
-	m->update_loss = p->weighted_loss / p->weights;
+	m->update_loss = p->weights > 0 ? p->weighted_loss / p->weights : 0;
 }
 
 static int cuda_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m,
@@ -420,7 +420,7 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 		new_update(p);
 	if (r)
 		return r;
-	p->steps_profiled += run.profiled && run.update;
+	p->shapes[p->shape].steps_profiled += run.profiled && run.update;
 	m.step = p->step;
 	*ret = m;
 	return 0;

@@ -5,17 +5,30 @@
 static const char *const phases[] = { "forward", "backward", "gradient", "update" };
 
 /* Bytes of all tensors that live while call i runs. */
-static uint64_t live_bytes(const struct rt_program *p, int i)
+static uint64_t live_bytes(const struct rt_plan *p, int i)
 {
-	uint64_t bytes = p->plan.pinned_bytes;
+	uint64_t bytes = p->pinned_bytes;
 
-	for (int k = 0; k < p->plan.ir.n_nodes; k++) {
-		const struct rt_node *n = p->plan.ir.nodes[k];
+	for (int k = 0; k < p->ir.n_nodes; k++) {
+		const struct rt_node *n = p->ir.nodes[k];
 
-		if (n->storage == n && n->first >= 0 && n->first <= i && i <= n->last && n->offset >= p->plan.pinned_bytes)
+		if (n->storage == n && n->first >= 0 && n->first <= i && i <= n->last && n->offset >= p->pinned_bytes)
 			bytes += n->bytes;
 	}
 	return bytes;
+}
+
+/* For each shape and call; to be freed with its rows. */
+static uint64_t **all_live_bytes(const struct rt_program *p)
+{
+	uint64_t **live = gt_xcalloc((size_t)p->n_shapes, sizeof(*live));
+
+	for (int s = 0; s < p->n_shapes; s++) {
+		live[s] = gt_xcalloc((size_t)p->shapes[s].ir.n_calls + 1, sizeof(**live));
+		for (int i = 0; i < p->shapes[s].ir.n_calls; i++)
+			live[s][i] = live_bytes(&p->shapes[s], i);
+	}
+	return live;
 }
 
 static json_t *metadata(const char *what, const char *name)
@@ -25,7 +38,7 @@ static json_t *metadata(const char *what, const char *name)
 
 static json_t *call_event(const struct rt_program *p, const struct rt_event *e, double t0)
 {
-	const struct rt_call *c = p->plan.ir.calls[e->call];
+	const struct rt_call *c = p->shapes[e->shape].ir.calls[e->call];
 	json_t *args = json_object();
 
 	for (int k = 0; k < RT_MAX_IO; k++)
@@ -44,12 +57,10 @@ static json_t *call_event(const struct rt_program *p, const struct rt_event *e, 
 json_t *rt_program_trace(const struct rt_program *p)
 {
 	int64_t first = GT_MAX(0, p->n_events - RT_TRACE_EVENTS);
-	gt_autofree uint64_t *live = gt_xcalloc((size_t)p->plan.ir.n_calls + 1, sizeof(*live));
+	uint64_t **live = all_live_bytes(p);
 	json_t *events = json_array();
 	double t0 = p->n_events ? p->events[first % RT_TRACE_EVENTS].start : 0;
 
-	for (int i = 0; i < p->plan.ir.n_calls; i++)
-		live[i] = live_bytes(p, i);
 	json_array_append_new(events, metadata("process_name", "gpubench"));
 	json_array_append_new(events, metadata("thread_name", "calls, each by the whole team"));
 	for (int64_t i = first; i < p->n_events; i++) {
@@ -58,7 +69,10 @@ json_t *rt_program_trace(const struct rt_program *p)
 		json_array_append_new(events, call_event(p, e, t0));
 		json_array_append_new(events, json_pack("{s:s, s:s, s:f, s:i, s:{s:I}}", "ph", "C", "name", "live bytes", "ts",
 							(e->start - t0) * 1e6, "pid", 1, "args", "bytes",
-							(json_int_t)live[e->call]));
+							(json_int_t)live[e->shape][e->call]));
 	}
+	for (int s = 0; s < p->n_shapes; s++)
+		free(live[s]);
+	free(live);
 	return json_pack("{s:s, s:o}", "displayTimeUnit", "ms", "traceEvents", events);
 }

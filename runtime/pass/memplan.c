@@ -23,6 +23,12 @@ static bool forever(const struct rt_plan *p, const struct rt_node *n)
 	       n->role == RT_ROLE_STATE || n == p->loss;
 }
 
+bool rt_plan_keeps(const struct rt_plan *p, const struct rt_node *n)
+{
+	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE ||
+	       (n->role == RT_ROLE_GRADIENT && n->pinned);
+}
+
 static void live_ranges(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_nodes; i++) {
@@ -119,6 +125,20 @@ static void place_all(struct rt_plan *p, struct rt_node **list, int n)
 	p->arena_bytes = end;
 }
 
+/* Those that live for ever, one behind the other. What a program keeps from batch to batch comes first and in an order that no
+ * shape of a batch changes: it then lies at the same place in the plan of every shape. */
+static void pin(struct rt_plan *p, bool kept)
+{
+	for (int i = 0; i < p->ir.n_nodes; i++) {
+		struct rt_node *t = p->ir.nodes[i];
+
+		if (t->first < 0 || t->shared || t->storage != t || !forever(p, t) || rt_plan_keeps(p, t) != kept)
+			continue;
+		t->offset = p->pinned_bytes;
+		p->pinned_bytes += t->bytes;
+	}
+}
+
 static void add_scratch(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_calls; i++) {
@@ -148,20 +168,16 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	live_ranges(p);
 	taken = take_over(p);
 	list = gt_xcalloc((size_t)p->ir.n_nodes + 1, sizeof(struct rt_node *));
+	pin(p, true);
+	pin(p, false);
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *t = p->ir.nodes[i];
 
 		if (t->first < 0 || t->shared)
 			continue;
 		p->unplanned_bytes += t->bytes;
-		if (t->storage != t)
-			continue;
-		if (forever(p, t)) {
-			t->offset = p->pinned_bytes;
-			p->pinned_bytes += t->bytes;
-		} else {
+		if (t->storage == t && !forever(p, t))
 			list[n++] = t;
-		}
 	}
 	place_all(p, list, n);
 	free(list);

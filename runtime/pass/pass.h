@@ -28,6 +28,8 @@ struct rt_plan {
 	/* The device's own idea of a call's scratch memory; NULL: the op's (for the CPU). */
 	size_t (*scratch)(const struct rt_call *c, int threads);
 	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */
+	json_t *did;		    /* [{ "name", "did" }]: what each pass said */
+	int64_t steps_profiled;
 };
 struct rt_pass {
 	const char *name;
@@ -48,6 +50,8 @@ struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
 /* The first batch of an update assigns the gradients, the others add. */
 void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
+/* Does n hold more than one batch's numbers: a parameter, a buffer, optimizer state, a sum of gradients? */
+bool rt_plan_keeps(const struct rt_plan *p, const struct rt_node *n);
 bool rt_plan_scales_loss(const struct rt_plan *p);
 bool rt_plan_measures_gradients(const struct rt_plan *p); /* no update may then run before all gradients are there */
 #endif

@@ -21,6 +21,7 @@ TCase *case_train(void);
 TCase *case_errors(void);
 TCase *case_amp(void);
 TCase *case_update(void);
+TCase *case_shapes(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One program for batches of several shapes. Each shape has a graph and a plan of its own, so that a short batch runs short
+ * calls; all plans lie in one arena that is as large as the largest needs, and what is kept from batch to batch (parameters,
+ * buffers, optimizer state, sums of gradients) lies at the same place in each of them (pass/memplan.c). Which plan runs is one
+ * copy of a struct.
+ */
+#include <errno.h>
+#include <string.h>
+#include "runtime/exec/program.h"
+
+static bool is_leaf(const struct rt_node *n)
+{
+	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
+}
+
+static int differ(const struct rt_node *a, const struct rt_node *b, struct gt_err *err)
+{
+	char sa[96], sb[96];
+
+	return gt_fail(err, EINVAL, "%s %s in one graph of the program and %s %s in another: only the shapes of inputs, and what "
+		       "follows from them, may differ", a->name, rt_shape_format(&a->shape, sa, sizeof(sa)), b->name,
+		       rt_shape_format(&b->shape, sb, sizeof(sb)));
+}
+
+/* The same declarations in the same order: a node then has the same number in both. */
+static int same_model(const struct rt_graph *a, const struct rt_graph *b, struct gt_err *err)
+{
+	if (a->ir.n_nodes != b->ir.n_nodes || a->ir.n_calls != b->ir.n_calls)
+		return gt_fail(err, EINVAL, "one graph of the program has %d tensors, another %d: they must be one model",
+			       a->ir.n_nodes, b->ir.n_nodes);
+	for (int i = 0; i < a->ir.n_nodes; i++) {
+		const struct rt_node *x = a->ir.nodes[i], *y = b->ir.nodes[i];
+
+		if (x->role != y->role || x->dtype != y->dtype ||
+		    (is_leaf(x) && (!gt_streq(x->name, y->name) || (x->role != RT_ROLE_INPUT && !rt_same_shape(x, y)))))
+			return differ(x, y, err);
+	}
+	return 0;
+}
+
+static const struct rt_node *next_kept(const struct rt_plan *p, int *at)
+{
+	while (*at < p->ir.n_nodes) {
+		const struct rt_node *n = p->ir.nodes[(*at)++];
+
+		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(p, n)))
+			return n;
+	}
+	return NULL;
+}
+
+/* The plans agree on where the things lie that they share. */
+static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct gt_err *err)
+{
+	const struct rt_node *x, *y;
+	int i = 0, k = 0;
+
+	do {
+		x = next_kept(a, &i);
+		y = next_kept(b, &k);
+		if (!x != !y || (x && (x->offset != y->offset || x->bytes != y->bytes || x->shared != y->shared)))
+			return gt_fail(err, EINVAL, "%s is kept from batch to batch, and the plans of two batch shapes do not agree "
+				       "on its place", x ? x->name : y->name);
+	} while (x);
+	return 0;
+}
+
+static int plan_one(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+{
+	int segments = p->opt.checkpoint, again = p->opt.checkpoint_again;
+	int r = rt_program_plan(p, g, loss, err);
+
+	if (!r)
+		r = rt_program_fit(p, g, loss, err);
+	p->opt.checkpoint = segments; /* what fits is chosen for each shape by itself */
+	p->opt.checkpoint_again = again;
+	return r;
+}
+
+int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int n,
+			   struct gt_err *err)
+{
+	int r = 0;
+
+	p->shapes = gt_xcalloc((size_t)n, sizeof(*p->shapes));
+	for (int i = 0; !r && i < n; i++) {
+		r = i ? same_model(g[0], g[i], err) : 0;
+		if (!r)
+			r = plan_one(p, g[i], loss[i], err);
+		if (r)
+			return r;
+		p->shapes[p->n_shapes++] = p->plan;
+		memset(&p->plan, 0, sizeof(p->plan));
+		r = i ? same_memory(&p->shapes[0], &p->shapes[i], err) : 0;
+	}
+	if (!r)
+		p->plan = p->shapes[0];
+	return r;
+}
+
+uint64_t rt_program_arena_bytes(const struct rt_program *p)
+{
+	uint64_t most = 0;
+
+	for (int i = 0; i < p->n_shapes; i++)
+		most = GT_MAX(most, p->shapes[i].arena_bytes);
+	return most;
+}
+
+void rt_use_shape(struct rt_program *p, int shape)
+{
+	if (shape == p->shape)
+		return;
+	p->shape = shape;
+	p->plan = p->shapes[shape];
+	p->stale = true; /* what is made once lies where another shape has worked */
+}
