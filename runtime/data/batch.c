@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include "runtime/data/image.h"
 #include "runtime/data/loader_priv.h"
+#include "runtime/runtime.h"
 
 /* Sample i of our part, among all. */
 static uint64_t sample_of(const struct rt_loader *l, uint64_t i)
@@ -63,13 +64,58 @@ static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uin
 	return gt_fail(err, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
 }
 
+/* Row `at` of all rows that the batches of length k have in this epoch; behind the last document there is padding alone. */
+static int document_row(struct rt_loader *l, int k, uint64_t epoch, uint64_t at, int32_t *x, int32_t *y, uint64_t *tokens,
+			struct gt_err *err)
+{
+	const struct rt_lengths *all = l->source->lengths;
+	uint64_t n = all->of[k].documents, found = 0;
+	int r = 0;
+
+	if (at >= n) {
+		for (int64_t i = 0; i < all->of[k].width; i++) {
+			x[i] = 0;
+			y[i] = RT_IGNORE;
+		}
+		return 0;
+	}
+	if (!l->o.in_order)
+		at = rt_order(l->o.seed + (uint64_t)k + 1, epoch, n, at);
+	r = l->source->ops->document(l->source, all->first[k] + at, all->of[k].width, x, y, &found, err);
+	*tokens += found;
+	return r;
+}
+
+static void fill_documents(struct rt_loader *l, struct rt_slot *s, uint64_t ticket)
+{
+	const struct rt_lengths *all = l->source->lengths;
+	uint64_t ranks = (uint64_t)(l->o.all_rows / l->o.rows), rank = (uint64_t)(l->o.first_row / l->o.rows), batch;
+	uint64_t epoch = ticket / all->batches, i = ticket % all->batches;
+	const struct rt_length *k;
+
+	if (!l->o.in_order)
+		i = rt_order(l->o.seed, epoch, all->batches, i);
+	s->epoch = epoch;
+	s->length = rt_lengths_find(all, i, &batch);
+	s->tokens = 0;
+	k = &all->of[s->length];
+	for (int64_t b = 0; !s->status && b < k->rows; b++)
+		/* ranks take turns, so that padding at the end is shared out */
+		s->status = document_row(l, s->length, epoch, (batch * (uint64_t)k->rows + (uint64_t)b) * ranks + rank,
+					 (int32_t *)(void *)s->x + b * k->width, s->y + b * k->width, &s->tokens, &s->err);
+}
+
 void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket)
 {
 	struct rt_slot *s = &l->slot[ticket % l->ring.n];
 	uint64_t at = ticket * (uint64_t)l->o.all_rows + (uint64_t)l->o.first_row;
 
-	s->epoch = at / l->n;
 	s->status = l->source->ops->check ? l->source->ops->check(l->source, &s->err) : 0;
+	if (l->source->lengths) {
+		fill_documents(l, s, ticket);
+		return;
+	}
+	s->epoch = at / l->n;
 	for (int64_t b = 0; !s->status && b < l->o.rows; b++, at++) {
 		uint64_t epoch = at / l->n, i = at % l->n;
 
@@ -84,5 +130,7 @@ uint64_t rt_loader_epoch_end(const struct rt_loader *l, uint64_t ticket)
 {
 	uint64_t all = (uint64_t)l->o.all_rows, epoch = ticket * all / l->n;
 
+	if (l->source->lengths)
+		return (ticket / l->source->lengths->batches + 1) * l->source->lengths->batches;
 	return GT_MAX(((epoch + 1) * l->n + all - 1) / all, ticket + 1);
 }

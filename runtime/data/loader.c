@@ -122,6 +122,12 @@ static int check_options(const struct rt_loader_options *o, struct gt_err *err)
 		return usage(err, "the loader has 0 to 1024 workers");
 	if (o->prefetch < 0 || o->prefetch > PREFETCH_MAX)
 		return usage(err, "the loader makes 0 to 65536 batches ahead");
+	if (o->documents.end && (o->all_rows % o->rows || o->first_row % o->rows))
+		return usage(err, "batches of documents are dealt out to ranks in equal parts");
+	if (o->lengths < 0 || o->lengths > RT_LENGTHS_MAX || o->token_budget < 0 || o->token_budget > DIM_MAX * 64)
+		return usage(err, "documents are padded to 1 to 32 lengths, in batches of up to 2^30 tokens");
+	if (!o->documents.end && (o->lengths || o->token_budget))
+		return usage(err, "lengths and a token budget are for documents");
 	if (o->start > UINT64_MAX / 2 / (uint64_t)DIM_MAX)
 		return usage(err, "the loader cannot start that far on");
 	return 0;
@@ -155,8 +161,12 @@ static int open_source(struct rt_loader *l, struct gt_err *err)
 	if (!r && kind != RT_DATA_FOLDER)
 		r = rt_files_list(o->path ? o->path : RT_DEFAULT_TEXT,
 				  kind == RT_DATA_SHARDS ? tar : kind == RT_DATA_TOKENS ? bin : NULL, &files, err);
+	if (!r && o->documents.end && (kind == RT_DATA_SHARDS || kind == RT_DATA_FOLDER))
+		r = usage(err, "documents are of text and token files, not of images");
 	if (r)
 		return r;
+	if (o->documents.end)
+		return rt_source_documents(o, &files, kind == RT_DATA_TEXT, &l->source, err);
 	if (kind == RT_DATA_FOLDER)
 		return rt_source_folder(o, o->path, &l->source, err);
 	if (kind == RT_DATA_SHARDS)
@@ -164,7 +174,18 @@ static int open_source(struct rt_loader *l, struct gt_err *err)
 	return rt_source_tokens(o, &files, kind == RT_DATA_TEXT, &l->source, err);
 }
 
-/* How many of the samples are ours, and how large a row is. */
+/* Documents: the rows and the width of a batch are those of its length. */
+static void measure_documents(struct rt_loader *l)
+{
+	const struct rt_lengths *k = l->source->lengths;
+
+	l->row_x = l->row_y = (size_t)k->of[k->n - 1].width * sizeof(int32_t);
+	for (int i = 0; i < k->n; i++)
+		l->batch_x = GT_MAX(l->batch_x, (size_t)(k->of[i].rows * k->of[i].width) * sizeof(int32_t));
+	l->batch_y = l->batch_x;
+}
+
+/* How many of the samples are ours, how large a row is, and a batch. */
 static int measure(struct rt_loader *l, struct gt_err *err)
 {
 	uint64_t n = l->source->n, held = n / RT_EVERY;
@@ -173,6 +194,10 @@ static int measure(struct rt_loader *l, struct gt_err *err)
 	if (!l->n)
 		return gt_fail(err, ENODATA, "%s has %llu samples: of every 10 one is held out, none is left", l->o.path,
 			       (unsigned long long)n);
+	if (l->source->lengths) {
+		measure_documents(l);
+		return 0;
+	}
 	if (l->source->ops->tokens) {
 		l->row_x = (size_t)l->o.seq * sizeof(int32_t);
 		l->row_y = l->row_x;
@@ -180,6 +205,8 @@ static int measure(struct rt_loader *l, struct gt_err *err)
 		l->row_x = (size_t)(l->o.size * l->o.size * l->o.channels) * sizeof(float);
 		l->row_y = sizeof(int32_t);
 	}
+	l->batch_x = (size_t)l->o.rows * l->row_x;
+	l->batch_y = (size_t)l->o.rows * l->row_y;
 	return 0;
 }
 
@@ -190,7 +217,7 @@ static size_t to_page(size_t n)
 
 static int make_ring(struct rt_loader *l, struct gt_err *err)
 {
-	size_t x = to_page((size_t)l->o.rows * l->row_x), y = to_page((size_t)l->o.rows * l->row_y);
+	size_t x = to_page(l->batch_x), y = to_page(l->batch_y);
 	uint32_t slots = (uint32_t)l->o.prefetch + 1; /* and the one that the reader holds */
 	int r;
 
@@ -217,7 +244,7 @@ static int make_workers(struct rt_loader *l, struct gt_err *err)
 	l->worker = gt_xcalloc((size_t)n, sizeof(*l->worker));
 	for (int i = 0; !r && i < n; i++) {
 		l->worker[i].loader = l;
-		if (!l->source->ops->tokens)
+		if (l->source->ops->image)
 			r = rt_image_scratch_new(&l->o, &l->worker[i].scratch.image, err);
 	}
 	return r ? r : rt_loader_start(l, err);
@@ -256,7 +283,7 @@ int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, st
 		r = open_source(l, err);
 	if (!r)
 		r = measure(l, err);
-	if (!r && !l->source->ops->tokens) {
+	if (!r && l->source->ops->image) {
 		l->corrupt.known = gt_xcalloc(l->source->n / 64 + 1, sizeof(*l->corrupt.known));
 		r = rt_image_cache_new(&l->o, l->source->n, &l->cache, err);
 	}
@@ -333,7 +360,7 @@ static int get_ready(struct rt_loader *l, struct gt_err *err)
 /* As a framework hands it over: in memory of its own, new each time. */
 static int copy_batch(struct rt_loader *l, struct rt_batch *b, struct gt_err *err)
 {
-	size_t x = (size_t)l->o.rows * l->row_x, y = (size_t)l->o.rows * l->row_y;
+	size_t x = l->batch_x, y = l->batch_y;
 	uint64_t t0 = rt_now_ns();
 
 	free(l->copy);
@@ -366,6 +393,11 @@ int rt_loader_next(struct rt_loader *l, struct rt_batch *ret, struct gt_err *err
 		return gt_fail_exit(err, s->err.exit_status, -s->status, "%s", s->err.msg);
 	}
 	l->epoch = s->epoch;
-	*ret = (struct rt_batch){ .x = s->x, .y = s->y, .ticket = l->ticket++, .epoch = s->epoch };
+	*ret = (struct rt_batch){ .x = s->x, .y = s->y, .ticket = l->ticket++, .epoch = s->epoch, .length = s->length,
+				  .tokens = s->tokens };
+	if (l->source->lengths) {
+		l->tokens += s->tokens;
+		l->padded += (uint64_t)(l->source->lengths->of[s->length].rows * l->source->lengths->of[s->length].width);
+	}
 	return l->o.copy_batches ? copy_batch(l, ret, err) : 0;
 }

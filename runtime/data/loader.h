@@ -35,6 +35,27 @@ enum rt_token_type { RT_TOKEN_AUTO, RT_TOKEN_U16, RT_TOKEN_U32 }; /* AUTO: by th
 enum rt_augment { RT_AUGMENT_NONE, RT_AUGMENT_FLIP, RT_AUGMENT_CROP };
 enum rt_part { RT_PART_ALL, RT_PART_TRAIN, RT_PART_HELD_OUT }; /* every tenth sample is held out */
 
+/*
+ * Samples that are documents of their own length instead of windows of a stream: each is padded to one of a few lengths (ids 0,
+ * targets RT_IGNORE), documents longer than seq are cut, and nothing crosses from one into the next.
+ */
+enum rt_document_end {
+	RT_DOCUMENTS_NONE,	/* windows */
+	RT_DOCUMENTS_FILE,	/* a file is a document */
+	RT_DOCUMENTS_LINE,	/* text */
+	RT_DOCUMENTS_PARAGRAPH, /* text: ended by an empty line */
+	RT_DOCUMENTS_TOKEN,	/* ended by that id, "end of text", say */
+};
+struct rt_documents {
+	enum rt_document_end end;
+	uint32_t token;
+};
+#define RT_LENGTHS_MAX	32
+struct rt_length {
+	int64_t width, rows; /* of its batches: x, y (rows,width) */
+	uint64_t documents, batches; /* of an epoch */
+};
+
 struct rt_loader_options {
 	const char *path; /* NULL: the licence texts that every Debian host has */
 	enum rt_data_kind kind;
@@ -46,6 +67,9 @@ struct rt_loader_options {
 	int64_t seq;
 	int64_t vocab;		  /* ids from here on are refused; 0: any */
 	enum rt_token_type token_type;
+	struct rt_documents documents; /* rows and all_rows are then the most that a batch has, and first_row tells ranks apart */
+	int lengths;		  /* that documents are padded to, chosen so that little is padding; 0: one */
+	int64_t token_budget;	  /* most that rows * width may be, and rows says nothing; 0: rows of every length */
 	/* shards, folder: x (rows,size,size,channels) f32, (v / 255 - mean) / std; y (rows) i32 */
 	int64_t size, channels;	  /* channels 1 (luma) or 3; 0: 3 */
 	int64_t classes;	  /* a label from here on makes a sample unusable; 0: any */
@@ -76,6 +100,8 @@ struct rt_batch {
 	const void *x;
 	const int32_t *y;
 	uint64_t ticket, epoch; /* epoch of its first row */
+	int length;	    /* of documents: which of rt_loader_lengths(); rows beyond the last document are all padding */
+	uint64_t tokens;    /* of documents: targets that count */
 };
 
 struct rt_loader;
@@ -89,13 +115,17 @@ GT_DEFINE_AUTO(rt_loader, rt_loader_close);
 int rt_loader_next(struct rt_loader *l, struct rt_batch *ret, struct gt_err *err);
 uint64_t rt_loader_samples(const struct rt_loader *l); /* of the part that is read */
 enum rt_data_kind rt_loader_kind(const struct rt_loader *l);
-size_t rt_loader_row_bytes(const struct rt_loader *l); /* of x */
+size_t rt_loader_row_bytes(const struct rt_loader *l); /* of x; of documents: of the longest */
+/* The shapes that batches of documents have, by width; returns how many, 0 where all samples have the same length. */
+int rt_loader_lengths(const struct rt_loader *l, const struct rt_length **ret);
 double rt_loader_wait_s(const struct rt_loader *l); /* that the reader has waited so far, or with 0 workers worked */
 /*
  * { "path", "kind", "samples", "files", "bytes", "workers", "prefetch", "cpus", "buffer_bytes", "pages", "batches", "epoch",
  *   "wait_s", "waits" (batches that were not ready), "work_s" (of all workers), "corrupt": { "count", "samples": [{ "where",
  *   "reason" }] (the first 32) }, "cache": { "bytes", "used_bytes", "images", "hits", "misses" } or null,
- *   "truncated": [ … ] (shards that end early) }
+ *   "truncated": [ … ] (shards that end early), "documents": { "tokens" (of an epoch), "skipped" (too short), "lengths": [{ "width",
+ *   "rows", "documents", "batches" }], "padding_share", "padding_share_one_length" (if all were as long as the longest),
+ *   "tokens_read", "tokens_read_padded" } or null }
  */
 json_t *rt_loader_report(const struct rt_loader *l);
 

@@ -2,6 +2,7 @@
 #ifndef RT_LOADER_PRIV_H
 #define RT_LOADER_PRIV_H
 #include <pthread.h>
+#include "runtime/data/lengths.h"
 #include "runtime/data/ring.h"
 #include "runtime/data/source.h"
 #include "runtime/exec/arena.h"
@@ -19,6 +20,8 @@ struct rt_slot {
 	char *x;
 	int32_t *y;
 	uint64_t epoch;
+	int length; /* of documents */
+	uint64_t tokens;
 	int status; /* of making it */
 	struct gt_err err;
 };
@@ -35,6 +38,8 @@ struct rt_loader {
 	struct rt_image_cache *cache;
 	uint64_t n;	      /* samples of our part */
 	size_t row_x, row_y;  /* bytes */
+	size_t batch_x, batch_y; /* the most that one has */
+	uint64_t tokens, padded; /* of documents: given to the reader */
 	struct rt_ring ring;
 	struct rt_arena arena;
 	struct rt_slot *slot;

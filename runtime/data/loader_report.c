@@ -18,6 +18,12 @@ size_t rt_loader_row_bytes(const struct rt_loader *l)
 	return l->row_x;
 }
 
+int rt_loader_lengths(const struct rt_loader *l, const struct rt_length **ret)
+{
+	*ret = l->source->lengths ? l->source->lengths->of : NULL;
+	return l->source->lengths ? l->source->lengths->n : 0;
+}
+
 double rt_loader_wait_s(const struct rt_loader *l)
 {
 	return (double)l->wait_ns * 1e-9;
@@ -26,6 +32,42 @@ double rt_loader_wait_s(const struct rt_loader *l)
 static void put(json_t *doc, const char *key, uint64_t v)
 {
 	json_object_set_new(doc, key, json_integer((json_int_t)v));
+}
+
+/* Share of an epoch's positions that are padding, empty rows included; width 0: of each length its own. */
+static double padding_share(const struct rt_lengths *l, uint64_t ranks, int64_t width)
+{
+	double all = 0;
+
+	for (int k = 0; k < l->n; k++)
+		all += width ? (double)l->of[k].documents * (double)width :
+			       (double)l->of[k].batches * (double)(l->of[k].rows * l->of[k].width) * (double)ranks;
+	return 1 - (double)l->tokens / all;
+}
+
+static json_t *documents_report(const struct rt_loader *l)
+{
+	const struct rt_lengths *all = l->source->lengths;
+	json_t *doc, *list = json_array();
+
+	if (!all) {
+		json_decref(list);
+		return json_null();
+	}
+	doc = json_object();
+	put(doc, "tokens", all->tokens);
+	put(doc, "skipped", all->skipped);
+	for (int k = 0; k < all->n; k++)
+		json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I}", "width", (json_int_t)all->of[k].width, "rows",
+						      (json_int_t)all->of[k].rows, "documents", (json_int_t)all->of[k].documents,
+						      "batches", (json_int_t)all->of[k].batches));
+	json_object_set_new(doc, "lengths", list);
+	json_object_set_new(doc, "padding_share",
+			    gt_json_real(padding_share(all, (uint64_t)(l->o.all_rows / l->o.rows), 0)));
+	json_object_set_new(doc, "padding_share_one_length", gt_json_real(padding_share(all, 1, all->of[all->n - 1].width)));
+	put(doc, "tokens_read", l->tokens);
+	put(doc, "tokens_read_padded", l->padded);
+	return doc;
 }
 
 json_t *rt_loader_report(const struct rt_loader *l)
@@ -59,5 +101,6 @@ json_t *rt_loader_report(const struct rt_loader *l)
 	json_object_set_new(doc, "corrupt", corrupt);
 	json_object_set_new(doc, "cache", rt_image_cache_report(l->cache));
 	json_object_set(doc, "truncated", l->source->truncated ? l->source->truncated : json_null());
+	json_object_set_new(doc, "documents", documents_report(l));
 	return doc;
 }

@@ -7,6 +7,7 @@
  */
 #include "runtime/data/loader.h"
 
+struct rt_lengths;
 struct rt_source;
 /* A worker's memory: grows to the largest sample, and is then reused. */
 struct rt_scratch {
@@ -18,11 +19,14 @@ int rt_scratch_bytes(struct rt_scratch *w, size_t n, struct gt_err *err);
 
 struct rt_source_ops {
 	const char *name;
-	/* x, y: seq ids each. NULL: a source of images. */
+	/* x, y: seq ids each. */
 	int (*tokens)(const struct rt_source *s, uint64_t i, int32_t *x, int32_t *y, struct gt_err *err);
+	/* Document i: its ids, x and y filled up to width. NULL: samples have one length. */
+	int (*document)(const struct rt_source *s, uint64_t i, int64_t width, int32_t *x, int32_t *y, uint64_t *ret_tokens,
+			struct gt_err *err);
 	/* Before a batch: the files are still what they were. May be NULL. */
 	int (*check)(const struct rt_source *s, struct gt_err *err);
-	/* The encoded image into w->bytes. -EBADMSG: this sample is unusable. */
+	/* NULL: a source of tokens. The encoded image into w->bytes. -EBADMSG: this sample is unusable. */
 	int (*image)(const struct rt_source *s, uint64_t i, struct rt_scratch *w, size_t *ret_len, int64_t *ret_label,
 		     struct gt_err *err);
 	/* "shard.tar: KEY at 10240"; the caller frees it. */
@@ -36,11 +40,14 @@ struct rt_source {
 	uint64_t files;
 	uint64_t bytes; /* of all files */
 	json_t *truncated; /* shards that end early: sentences */
+	struct rt_lengths *lengths; /* of documents, grouped by them */
 };
 void rt_source_free(struct rt_source *s);
 
 int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
 		     struct gt_err *err);
+int rt_source_documents(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
+			struct gt_err *err);
 int rt_source_shards(const struct rt_loader_options *o, const struct gt_strv *files, struct rt_source **ret, struct gt_err *err);
 int rt_source_folder(const struct rt_loader_options *o, const char *path, struct rt_source **ret, struct gt_err *err);
 #endif

@@ -6,26 +6,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "runtime/data/files.h"
-#include "runtime/data/source.h"
 #include "runtime/data/tokens.h"
 
 #define HEADER_WORDS	256
 #define MAGIC_U16	20240520u
 #define MAGIC_U32	20240801u
-
-struct file {
-	struct rt_map map;
-	char *path;
-	struct rt_token_file head;
-	uint64_t first; /* sample */
-};
-struct tokens {
-	struct rt_source base;
-	struct file *file;
-	size_t n;
-	int64_t seq, vocab;
-};
 
 static uint32_t word(const unsigned char *p, int i)
 {
@@ -63,19 +48,21 @@ int rt_token_file_parse(const unsigned char *p, uint64_t have, uint64_t len, enu
 	return 0;
 }
 
-static void tokens_free(struct rt_source *s)
+void rt_tokens_free(struct rt_source *s)
 {
-	struct tokens *t = (struct tokens *)s;
+	struct rt_tokens *t = (struct rt_tokens *)s;
 
 	for (size_t i = 0; i < t->n; i++) {
 		rt_file_unmap(&t->file[i].map);
 		free(t->file[i].path);
 	}
 	free(t->file);
+	free(t->sample);
+	free(t->base.lengths);
 	free(t);
 }
 
-static const struct file *file_of(const struct tokens *t, uint64_t i)
+const struct rt_token_map *rt_tokens_file(const struct rt_tokens *t, uint64_t i)
 {
 	size_t lo = 0, hi = t->n;
 
@@ -92,8 +79,8 @@ static const struct file *file_of(const struct tokens *t, uint64_t i)
 
 static char *tokens_where(const struct rt_source *s, uint64_t i)
 {
-	const struct tokens *t = (const struct tokens *)s;
-	const struct file *f = file_of(t, i);
+	const struct rt_tokens *t = (const struct rt_tokens *)s;
+	const struct rt_token_map *f = rt_tokens_file(t, i);
 
 	return gt_xasprintf("%s: token %" PRIu64, f->path, (i - f->first) * (uint64_t)t->seq);
 }
@@ -130,13 +117,11 @@ static widen_fn *widen_for(int bytes)
 	return bytes == 1 ? widen_uint8_t_plain : bytes == 2 ? widen_uint16_t_plain : widen_uint32_t_plain;
 }
 
-static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int32_t *y, struct gt_err *err)
+int rt_tokens_take(const struct rt_tokens *t, const struct rt_token_map *f, uint64_t at, int64_t seq, int32_t *x, int32_t *y,
+		   struct gt_err *err)
 {
-	const struct tokens *t = (const struct tokens *)s;
-	const struct file *f = file_of(t, i);
-	uint64_t at = (i - f->first) * (uint64_t)t->seq;
 	const unsigned char *p = f->map.bytes + f->head.at + at * (uint64_t)f->head.bytes;
-	uint32_t top = widen_for(f->head.bytes)(p, t->seq, x, y);
+	uint32_t top = widen_for(f->head.bytes)(p, seq, x, y);
 
 	if (t->vocab && top >= (uint64_t)t->vocab)
 		return gt_fail(err, ERANGE,
@@ -145,9 +130,17 @@ static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int3
 	return 0;
 }
 
-static int tokens_check(const struct rt_source *s, struct gt_err *err)
+static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int32_t *y, struct gt_err *err)
 {
-	const struct tokens *t = (const struct tokens *)s;
+	const struct rt_tokens *t = (const struct rt_tokens *)s;
+	const struct rt_token_map *f = rt_tokens_file(t, i);
+
+	return rt_tokens_take(t, f, (i - f->first) * (uint64_t)t->seq, t->seq, x, y, err);
+}
+
+int rt_tokens_check(const struct rt_source *s, struct gt_err *err)
+{
+	const struct rt_tokens *t = (const struct rt_tokens *)s;
 	int r = 0;
 
 	/* One mapped file at a time may be cut off below us; asking them all costs more than the batch when there are many. */
@@ -157,43 +150,63 @@ static int tokens_check(const struct rt_source *s, struct gt_err *err)
 }
 
 static const struct rt_source_ops tokens_ops = {
-	.name = "tokens", .tokens = tokens_window, .check = tokens_check, .where = tokens_where, .free = tokens_free,
+	.name = "tokens", .tokens = tokens_window, .check = rt_tokens_check, .where = tokens_where, .free = rt_tokens_free,
 };
 
-int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
-		     struct gt_err *err)
+int rt_tokens_open(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_tokens **ret,
+		   struct gt_err *err)
 {
-	struct tokens *t = gt_xcalloc(1, sizeof(*t));
-	uint64_t all = 0;
+	struct rt_tokens *t = gt_xcalloc(1, sizeof(*t));
 	int r = 0;
 
-	t->base = (struct rt_source){ .ops = &tokens_ops, .kind = text ? RT_DATA_TEXT : RT_DATA_TOKENS, .files = files->n };
+	t->base = (struct rt_source){ .kind = text ? RT_DATA_TEXT : RT_DATA_TOKENS, .files = files->n };
 	t->seq = o->seq;
 	t->vocab = o->vocab;
 	t->file = gt_xcalloc(files->n + 1, sizeof(*t->file));
 	for (size_t i = 0; !r && i < files->n; i++) {
-		struct file *f = &t->file[i];
+		struct rt_token_map *f = &t->file[i];
 
 		r = rt_file_map(files->v[i], &f->map, err);
 		if (r)
 			break;
 		t->n++;
 		f->path = gt_xstrdup(files->v[i]);
-		f->first = t->base.n;
 		if (text)
 			f->head = (struct rt_token_file){ .bytes = 1, .tokens = f->map.len };
 		else
 			r = rt_token_file_parse(f->map.bytes, f->map.len, f->map.len, o->token_type, f->path, &f->head, err);
-		/* the last window needs one id more, for its last target */
-		t->base.n += !r && f->head.tokens ? (f->head.tokens - 1) / (uint64_t)t->seq : 0;
 		t->base.bytes += f->map.len;
-		all += r ? 0 : f->head.tokens;
+		t->tokens += r ? 0 : f->head.tokens;
 	}
-	if (!r && t->base.n < 10)
-		r = gt_fail(err, ENODATA, "%s has too %s: %" PRIu64 " tokens, and 10 windows of %lld and one more are needed",
-			    o->path ? o->path : RT_DEFAULT_TEXT, text ? "little text" : "few tokens", all, (long long)t->seq);
 	if (r)
-		tokens_free(&t->base);
+		rt_tokens_free(&t->base);
+	else
+		*ret = t;
+	return r;
+}
+
+int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
+		     struct gt_err *err)
+{
+	struct rt_tokens *t = NULL;
+	int r = rt_tokens_open(o, files, text, &t, err);
+
+	if (r)
+		return r;
+	t->base.ops = &tokens_ops;
+	for (size_t i = 0; i < t->n; i++) {
+		struct rt_token_map *f = &t->file[i];
+
+		f->first = t->base.n;
+		/* the last window needs one id more, for its last target */
+		t->base.n += f->head.tokens ? (f->head.tokens - 1) / (uint64_t)t->seq : 0;
+	}
+	if (t->base.n < 10)
+		r = gt_fail(err, ENODATA, "%s has too %s: %" PRIu64 " tokens, and 10 windows of %lld and one more are needed",
+			    o->path ? o->path : RT_DEFAULT_TEXT, text ? "little text" : "few tokens", t->tokens,
+			    (long long)t->seq);
+	if (r)
+		rt_tokens_free(&t->base);
 	else
 		*ret = &t->base;
 	return r;

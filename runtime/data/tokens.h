@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_TOKENS_H
 #define RT_TOKENS_H
-#include "runtime/data/loader.h"
+#include "runtime/data/files.h"
+#include "runtime/data/source.h"
 
 struct rt_token_file {
 	int bytes;	 /* of an id: 1, 2, 4 */
@@ -12,4 +13,35 @@ struct rt_token_file {
  * than asked for. What it returns lies within the file. */
 int rt_token_file_parse(const unsigned char *p, uint64_t have, uint64_t len, enum rt_token_type type, const char *name,
 			struct rt_token_file *ret, struct gt_err *err);
+
+/* Mapped files of ids, one behind the other. */
+struct rt_token_map {
+	struct rt_map map;
+	char *path;
+	struct rt_token_file head;
+	uint64_t first; /* window, or token of all files */
+};
+struct rt_tokens {
+	struct rt_source base;
+	struct rt_token_map *file;
+	size_t n;
+	int64_t seq, vocab;
+	uint64_t tokens; /* of all files */
+	/* of documents: documents.c */
+	uint64_t *sample;
+};
+/* Maps the files; windows and documents are left to the caller. */
+int rt_tokens_open(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_tokens **ret,
+		   struct gt_err *err);
+void rt_tokens_free(struct rt_source *s);
+const struct rt_token_map *rt_tokens_file(const struct rt_tokens *t, uint64_t i); /* the last whose first is not above i */
+/* The files are still what they were. */
+int rt_tokens_check(const struct rt_source *s, struct gt_err *err);
+/* seq + 1 ids -> x and, one further, y; -ERANGE: one is not in the vocabulary. at: of the first, in its file. */
+int rt_tokens_take(const struct rt_tokens *t, const struct rt_token_map *f, uint64_t at, int64_t seq, int32_t *x, int32_t *y,
+		   struct gt_err *err);
+
+/* Where the document that begins at id `at` of `tokens` ids ends, its end mark included; and where the next one begins. */
+uint64_t rt_document_end(const unsigned char *p, int bytes, uint64_t tokens, uint64_t at, const struct rt_documents *how,
+			 uint64_t *ret_next);
 #endif

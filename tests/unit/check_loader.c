@@ -452,6 +452,7 @@ static Suite *suite(void)
 	suite_add_tcase(s, k);
 	suite_add_tcase(s, r);
 	suite_add_tcase(s, case_images());
+	suite_add_tcase(s, case_documents());
 	return s;
 }
 

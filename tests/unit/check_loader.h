@@ -14,4 +14,5 @@ char *batches(const struct rt_loader_options *o, int n, size_t *ret_len);
 void refused(const struct rt_loader_options *o, int code, const char *part);
 
 TCase *case_images(void);
+TCase *case_documents(void);
 #endif
