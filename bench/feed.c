@@ -60,10 +60,37 @@ static enum rt_token_type type_of(const char *name)
 	return gt_streq(name, "u32") ? RT_TOKEN_U32 : gt_streq(name, "u16") ? RT_TOKEN_U16 : RT_TOKEN_AUTO;
 }
 
+int bn_feed_documents(const char *text, struct rt_documents *ret, struct gt_err *err)
+{
+	static const char *const names[] = { [RT_DOCUMENTS_FILE] = "file", [RT_DOCUMENTS_LINE] = "line",
+					     [RT_DOCUMENTS_PARAGRAPH] = "paragraph" };
+	uint64_t id;
+
+	*ret = (struct rt_documents){ RT_DOCUMENTS_NONE, 0 };
+	for (size_t i = RT_DOCUMENTS_FILE; text && i < GT_ARRAY_SIZE(names); i++)
+		if (gt_streq(text, names[i]))
+			ret->end = (enum rt_document_end)i;
+	if (!text || ret->end)
+		return 0;
+	if (gt_parse_u64(text, &id) < 0 || id > UINT32_MAX)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--documents %s: a document ends with its line, paragraph or file, or with the id of a token "
+				    "such as 50256", text);
+	*ret = (struct rt_documents){ RT_DOCUMENTS_TOKEN, (uint32_t)id };
+	return 0;
+}
+
+int bn_feed_shapes(const struct bn_feed *f, const struct rt_length **ret)
+{
+	return f->train ? rt_loader_lengths(f->train, ret) : 0;
+}
+
 static struct rt_loader_options options_of(const struct bn_model *m, const struct bn_train_options *o)
 {
 	return (struct rt_loader_options){
 		.path = o->data,
+		.lengths = o->documents ? (int)GT_MIN(o->buckets ? o->buckets : BN_BUCKETS, RT_LENGTHS_MAX + 1) : 0,
+		.token_budget = (int64_t)o->token_budget,
 		.seq = (int64_t)o->seq,
 		.vocab = (int64_t)o->vocab,
 		.token_type = type_of(o->tokens),
@@ -83,6 +110,8 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 	gt_auto_set cpus = { 0 };
 	int r = kind_of(m, o, &l.kind, err);
 
+	if (!r)
+		r = bn_feed_documents(o->documents, &l.documents, err);
 	if (r)
 		return r;
 	if (o->augment && m->tokens)
@@ -109,7 +138,10 @@ int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o,
 		     struct gt_err *err)
 {
 	struct rt_loader_options l = options_of(m, o);
+	int r = bn_feed_documents(o->documents, &l.documents, err);
 
+	if (r)
+		return r;
 	l.part = RT_PART_HELD_OUT;
 	l.rows = (int64_t)rows;
 	l.seed = HELD_OUT_SEED;
@@ -157,10 +189,28 @@ json_t *bn_feed_report(const struct bn_feed *f, double items, json_t *warnings)
 	json_object_set_new(doc, "wait_share", gt_json_real(share));
 	json_object_set_new(doc, "items_per_s", gt_json_real(items / all));
 	json_object_set_new(doc, "loader_bound", json_boolean(share > BN_LOADER_BOUND));
+	if (json_is_object(json_object_get(doc, "documents"))) {
+		json_t *docs = json_object_get(doc, "documents");
+
+		json_object_set_new(docs, "tokens_per_s", gt_json_real(f->tokens / f->step_s));
+		json_object_set_new(docs, "padded_tokens_per_s", gt_json_real(f->padded / f->step_s));
+	}
 	warn_of_samples(doc, warnings);
 	if (share > BN_LOADER_BOUND)
 		add_warning(warnings,
 			    gt_xasprintf("the run waits for its data %.0f %% of the time: try more --workers, --prefetch%s",
 					 share * 100, rt_loader_kind(f->train) >= RT_DATA_SHARDS ? " or --cache" : ""));
 	return doc;
+}
+
+void bn_print_documents(const json_t *docs)
+{
+	const json_t *lengths = json_object_get(docs, "lengths"), *shortest = json_array_get(lengths, 0);
+	const json_t *longest = json_array_get(lengths, json_array_size(lengths) - 1);
+
+	printf("lengths    %zu: batches of %lld x %lld to %lld x %lld tokens\n", json_array_size(lengths),
+	       (long long)gt_json_get_int(shortest, "rows", 0), (long long)gt_json_get_int(shortest, "width", 0),
+	       (long long)gt_json_get_int(longest, "rows", 0), (long long)gt_json_get_int(longest, "width", 0));
+	printf("padding    %.1f %% of the positions, %.1f %% if all were of one length\n",
+	       100 * gt_json_get_real(docs, "padding_share", 0), 100 * gt_json_get_real(docs, "padding_share_one_length", 0));
 }

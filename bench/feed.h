@@ -9,7 +9,10 @@ struct bn_feed {
 	struct rt_loader *train; /* NULL: random numbers */
 	double wait_before;		    /* until the timed steps began */
 	double wait_s, step_s;		    /* of the timed steps */
+	/* of the timed steps, of all ranks, where batches differ: tokens that count, and with padding; what was computed */
+	double tokens, padded, flops;
 };
+#define BN_BUCKETS	8   /* lengths that documents are padded to */
 #define BN_LOADER_BOUND	.05 /* share of the time beyond which a run waits for its data */
 
 /* Whether the model reads data at all: told to, or by itself. */
@@ -21,6 +24,12 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 /* The part that is held out, from its beginning. */
 int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
 		     struct gt_err *err);
+/* The shapes that batches have, if samples are documents; how many, else 0. */
+int bn_feed_shapes(const struct bn_feed *f, const struct rt_length **ret);
+/* "line", "paragraph", "file" or the id of a token; NULL: no documents. */
+int bn_feed_documents(const char *text, struct rt_documents *ret, struct gt_err *err);
+/* Two lines of text: the lengths, and how much is padding. */
+void bn_print_documents(const json_t *docs);
 void bn_feed_close(struct bn_feed *f);
 /* "data" of the document, and sentences into warnings; items: per timed step. */
 json_t *bn_feed_report(const struct bn_feed *f, double items, json_t *warnings);

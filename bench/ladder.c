@@ -317,7 +317,7 @@ static int choose(struct climb *c, int argc, char **argv)
 		if (!l->id)
 			return gt_fail_exit(
 				&c->cli->err, GT_EXIT_USAGE, EINVAL,
-				"no ladder is called \"%s\": precision, techniques, ranks, accumulation and data are",
+				"no ladder is called \"%s\": precision, techniques, ranks, accumulation, lengths and data are",
 				argv[i]);
 		if (l->data && !opt.data)
 			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL,
@@ -454,8 +454,9 @@ const struct gt_cmd bn_cmd_ladder = {
 	.args = "[LADDER...]",
 	.summary = "what each technique brings here: speed, speed-up and memory, rung by rung",
 	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), ranks "
-		"(data-parallel to DDP, overlapped and compressed), accumulation (naive to once per update) and, with --data, "
-		"data (one thread to workers and a cache); without a name all of them.\n\n"
+		"(data-parallel to DDP, overlapped and compressed), accumulation (naive to once per update), "
+		"lengths (documents padded to the longest, grouped, in a token budget) and, with --data, data (one thread to "
+		"workers and a cache); without a name all of them.\n\n"
 		"Each launch is a fresh gpubench train, or gpubench data. Rounds go through all rungs in an order decided by "
 		"a coin; a speed-up is the mean ratio to the first rung within rounds, with its 95 % interval from the "
 		"sign-flip randomisation test. "

@@ -69,6 +69,15 @@ static const struct bn_rung data[] = {
 	{ .name = NULL },
 };
 
+/* What a loader that knows nothing of lengths does comes first: everything as long as the longest. */
+static const struct bn_rung lengths[] = {
+	{ .name = "naive: every document padded to the longest", .options = { "--batch", "16", "--buckets", "1" } },
+	{ .name = "+ grouped by length, 8 lengths", .options = { "--batch", "16", "--buckets", "8" } },
+	{ .name = "+ a token budget: short documents in larger batches",
+	  .options = { "--buckets", "8", "--token-budget", "4096" } },
+	{ .name = NULL },
+};
+
 const struct bn_ladder bn_ladders[] = {
 	{ .id = "precision", .title = "FP32 to AMP", .rung = precision,
 	  .what = "Only the type that matrix products read differs.",
@@ -82,6 +91,9 @@ const struct bn_ladder bn_ladders[] = {
 	{ .id = "accumulation", .title = "Gradient accumulation, naive to once per update", .rung = accumulation,
 	  .what = "Small batches as memory allows them; what differs is how often gradients are reduced and applied.",
 	  .train = { "gpt", "--steps", "24", "--warmup", "4" } },
+	{ .id = "lengths", .title = "Documents of different lengths, padded to budgeted", .rung = lengths,
+	  .what = "The paragraphs of the licence texts; tokens per second count what is not padding.",
+	  .train = { "gpt", "--documents", "paragraph", "--seq", "256", "--steps", "60", "--warmup", "8" } },
 	{ .id = "data", .title = "Data loading, naive to cached", .rung = data, .data = true,
 	  .what = "Four epochs of the same data without a model; what differs is who makes batches, when, and where they lie.",
 	  .train = { "--epochs", "4" } },

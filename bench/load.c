@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/feed.h"
 #include "bench/load.h"
 #include "lib/log.h"
 
@@ -28,11 +29,20 @@ static void fill_defaults(struct rt_loader_options *l)
 		l->size = 0;
 }
 
-static json_t *document(const struct rt_loader *l, const struct rt_loader_options *o, uint64_t batches, double seconds)
+/* tokens, padded: of documents, without padding and with it. */
+static json_t *document(const struct rt_loader *l, const struct rt_loader_options *o, uint64_t batches, uint64_t tokens,
+			uint64_t padded, double seconds)
 {
 	json_t *doc = json_object(), *report = rt_loader_report(l);
 	double samples = (double)batches * (double)o->rows, per_sample = o->seq ? (double)o->seq : 1;
-	double bytes = (double)rt_loader_row_bytes(l) + 4 * per_sample;
+	double items = samples * per_sample, bytes = ((double)rt_loader_row_bytes(l) + 4 * per_sample) * samples;
+	const struct rt_length *shape;
+
+	if (rt_loader_lengths(l, &shape)) {
+		items = (double)tokens;
+		samples = (double)batches / (double)rt_loader_epoch_batches(l) * (double)rt_loader_samples(l);
+		bytes = (double)padded * 8;
+	}
 
 	json_object_set_new(doc, "schema", json_string(BN_DATA_SCHEMA));
 	json_object_update(doc, report);
@@ -43,9 +53,9 @@ static json_t *document(const struct rt_loader *l, const struct rt_loader_option
 	json_object_set_new(doc, "timed_batches", json_integer((json_int_t)batches));
 	json_object_set_new(doc, "seconds", gt_json_real(seconds));
 	json_object_set_new(doc, "samples_per_s", gt_json_real(samples / seconds));
-	json_object_set_new(doc, "items_per_s", gt_json_real(samples * per_sample / seconds));
+	json_object_set_new(doc, "items_per_s", gt_json_real(items / seconds));
 	json_object_set_new(doc, "unit", json_string(o->seq ? "tokens" : "samples"));
-	json_object_set_new(doc, "bytes_per_s", gt_json_real(samples * bytes / seconds));
+	json_object_set_new(doc, "bytes_per_s", gt_json_real(bytes / seconds));
 	return doc;
 }
 
@@ -53,7 +63,8 @@ int bn_load(const struct bn_load_options *given, json_t **ret, struct gt_err *er
 {
 	struct bn_load_options o = *given;
 	gt_auto(rt_loader) *l = NULL;
-	uint64_t total;
+	const struct rt_length *shape;
+	uint64_t total, tokens = 0, padded = 0;
 	double t0 = 0;
 	int r = o.loader.kind == RT_DATA_AUTO ? rt_data_guess(o.loader.path, &o.loader.kind, err) : 0;
 
@@ -63,6 +74,8 @@ int bn_load(const struct bn_load_options *given, json_t **ret, struct gt_err *er
 	r = rt_loader_open(&o.loader, &l, err);
 	if (r)
 		return r;
+	if (!o.batches && rt_loader_lengths(l, &shape))
+		o.batches = rt_loader_epoch_batches(l) * GT_MAX(o.epochs, 1u);
 	if (!o.batches)
 		o.batches = (rt_loader_samples(l) * GT_MAX(o.epochs, 1u) + (uint64_t)o.loader.rows - 1) / (uint64_t)o.loader.rows;
 	total = o.warmup + o.batches;
@@ -74,10 +87,14 @@ int bn_load(const struct bn_load_options *given, json_t **ret, struct gt_err *er
 		r = rt_loader_next(l, &b, err);
 		if (r)
 			return r;
+		if (i >= o.warmup && rt_loader_lengths(l, &shape)) {
+			tokens += b.tokens;
+			padded += (uint64_t)(shape[b.length].rows * shape[b.length].width);
+		}
 		if (o.progress && o.progress(o.arg, i + 1, total))
 			return gt_fail(err, EINTR, "interrupted after batch %" PRIu64, i + 1);
 	}
-	*ret = document(l, &o.loader, o.batches, gt_now_s() - t0);
+	*ret = document(l, &o.loader, o.batches, tokens, padded, gt_now_s() - t0);
 	return 0;
 }
 
@@ -85,7 +102,8 @@ int bn_load(const struct bn_load_options *given, json_t **ret, struct gt_err *er
 
 static struct {
 	uint64_t batch, seq, size, workers, prefetch, cache, batches, epochs, warmup, seed, max_corrupt;
-	const char *tokens, *augment, *kind, *without;
+	uint64_t buckets, token_budget;
+	const char *tokens, *augment, *kind, *without, *documents;
 	bool in_order;
 } opt = { .workers = 1, .prefetch = 4, .max_corrupt = UINT64_MAX };
 
@@ -96,6 +114,10 @@ static const struct gt_opt opts[] = {
 	{ 0, "seq", "N", "tokens per sequence (default: 1024)", GT_OPT_UINT, &opt.seq },
 	{ 0, "size", "N", "pixels of an image, each way (default: 224)", GT_OPT_UINT, &opt.size },
 	{ 0, "tokens", "TYPE", "ids of token files without a header (default: u16)", GT_OPT_CHOICE, &opt.tokens, ids },
+	{ 0, "documents", "END", "samples that end with their line, paragraph, file, or a token's id", GT_OPT_STR, &opt.documents },
+	{ 0, "buckets", "N", "lengths that documents are padded to (default: 8)", GT_OPT_UINT, &opt.buckets },
+	{ 0, "token-budget", "N", "tokens of a batch of documents, with padding, instead of --batch", GT_OPT_UINT,
+	  &opt.token_budget },
 	{ 0, "augment", "HOW", "what is done to images: mirrored, or cropped and mirrored", GT_OPT_CHOICE, &opt.augment, augments },
 	{ 0, "workers", "N", "threads of the loader; 0: none (default: 1)", GT_OPT_UINT, &opt.workers },
 	{ 0, "prefetch", "N", "batches made ahead (default: 4)", GT_OPT_UINT, &opt.prefetch },
@@ -165,6 +187,8 @@ static void print_text(const json_t *doc)
 	printf("loader     %lld workers, %lld batches of %lld ahead, %s pages\n", (long long)gt_json_get_int(doc, "workers", 0),
 	       (long long)gt_json_get_int(doc, "prefetch", 0), (long long)gt_json_get_int(doc, "batch", 0),
 	       gt_json_get_str(doc, "pages", ""));
+	if (json_is_object(json_object_get(doc, "documents")))
+		bn_print_documents(json_object_get(doc, "documents"));
 	printf("speed      %.0f %s/s (%lld batches in %.2f s, %s/s handed over)\n",
 	       gt_json_get_real(doc, "items_per_s", 0), gt_json_get_str(doc, "unit", ""),
 	       (long long)gt_json_get_int(doc, "timed_batches", 0), seconds, rate);
@@ -196,6 +220,8 @@ static int run_data(struct gt_cli *cli, int argc, char **argv)
 		.seq = (int64_t)GT_MIN(opt.seq, UINT32_MAX),
 		.size = (int64_t)GT_MIN(opt.size, UINT32_MAX),
 		.token_type = (enum rt_token_type)(index_of(ids, opt.tokens) + 1),
+		.lengths = opt.documents ? (int)GT_MIN(opt.buckets ? opt.buckets : BN_BUCKETS, 1u << 20) : 0,
+		.token_budget = (int64_t)GT_MIN(opt.token_budget, INT64_MAX),
 		.augment = (enum rt_augment)GT_MAX(index_of(augments, opt.augment), 0),
 		.workers = (int)GT_MIN(opt.workers, 1u << 20),
 		.prefetch = (int)GT_MIN(opt.prefetch, 1u << 20),
@@ -204,6 +230,13 @@ static int run_data(struct gt_cli *cli, int argc, char **argv)
 		.in_order = opt.in_order,
 		.seed = opt.seed,
 	};
+	if (r == 0)
+		r = bn_feed_documents(opt.documents, &o.loader.documents, &cli->err);
+	if (r == 0 && !opt.documents && (opt.buckets || opt.token_budget))
+		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--buckets and --token-budget go with --documents");
+	if (r == 0 && opt.batch && opt.token_budget)
+		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				 "--token-budget says how large a batch is: --batch does not go with it");
 	if (r == 0)
 		r = leave_out(opt.without, &o.loader, &cli->err);
 	if (r == 0)

@@ -21,7 +21,7 @@ static struct rt_node *gpt2(struct rt_graph *g, const struct bn_train_options *o
 {
 	struct rt_gpt_config c = tokens_of(o);
 
-	c.positions = GT_MAX(c.seq, 1024);
+	c.positions = GT_MAX(GT_MAX(c.seq, (int64_t)o->positions), 1024);
 	return rt_model_gpt(g, &c);
 }
 
@@ -29,6 +29,7 @@ static struct rt_node *gpt(struct rt_graph *g, const struct bn_train_options *o)
 {
 	struct rt_gpt_config c = tokens_of(o);
 
+	c.positions = (int64_t)o->positions;
 	return rt_model_gpt(g, &c);
 }
 

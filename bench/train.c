@@ -6,15 +6,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "bench/bench.h"
-#include "bench/feed.h"
 #include "bench/models.h"
-#include "bench/spin.h"
 #include "bench/train.h"
-#include "config.h"
+#include "bench/train_run.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/meter.h"
 #include "runtime/runtime.h"
 
@@ -25,32 +22,18 @@
 #define GRADIENT_CHECK_OFF	1e-3
 #define DIM_MAX			(UINT64_C(1) << 24)
 
-struct run {
-	struct bn_train_options o; /* with defaults filled in */
-	const struct bn_model *model;
-	struct rt_graph *graph;
-	struct rt_program *program;
-	struct bn_feed feed;
-	struct rt_comm *comm; /* NULL: alone */
-	uint64_t rows, first_row, all_rows; /* of a batch: ours, where they begin, those of all ranks */
-	void *input[2];	      /* of all ranks */
-	size_t row_elements[2];
-	double *step_s;
-	double before, after, loss;
-	json_t *ranks; /* what was measured over all of them */
-	struct rt_metrics last;
-	struct rt_peaks peaks;
-	struct rt_gradient_check checked;
-	uint64_t rss_bytes;
-	uint64_t skipped; /* updates */
-	uint64_t ticket;  /* updates done before, by the checkpoint */
-	long faults;
-};
+static void graphs_clear(struct bn_training *r)
+{
+	for (int i = 0; i < RT_LENGTHS_MAX; i++) {
+		rt_graph_free(r->graph[i]);
+		r->graph[i] = NULL;
+	}
+}
 
-static void run_clear(struct run *r)
+static void run_clear(struct bn_training *r)
 {
 	rt_program_free(r->program);
-	rt_graph_free(r->graph);
+	graphs_clear(r);
 	bn_feed_close(&r->feed);
 	free(r->input[0]);
 	free(r->input[1]);
@@ -68,7 +51,7 @@ static int usage(struct gt_err *err, const char *what)
 	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
 }
 
-static int fill_defaults(struct run *r, const struct bn_train_options *o, struct gt_err *err)
+static int fill_defaults(struct bn_training *r, const struct bn_train_options *o, struct gt_err *err)
 {
 	const struct bn_model *m = bn_model_find(o->model, err);
 
@@ -94,7 +77,7 @@ static int fill_defaults(struct run *r, const struct bn_train_options *o, struct
 	return 0;
 }
 
-static int check_options(const struct run *r, struct gt_err *err)
+static int check_options(const struct bn_training *r, struct gt_err *err)
 {
 	const struct bn_train_options *o = &r->o;
 	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->size, o->steps,
@@ -115,6 +98,16 @@ static int check_options(const struct run *r, struct gt_err *err)
 		return usage(err, "sizes and step counts end at 16777216");
 	if (!bn_feed_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
 		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
+	if (!o->documents && (o->buckets || o->token_budget))
+		return usage(err, "--buckets and --token-budget go with --documents");
+	if (o->documents && (!r->model->tokens || !bn_feed_wanted(r->model, o)))
+		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
+	if (o->documents && (o->balance || gt_streq(o->device, "cuda")))
+		return usage(err, "--documents makes batches of several shapes: neither --balance nor --device cuda takes them");
+	if (o->buckets > RT_LENGTHS_MAX)
+		return usage(err, "--buckets ends at 32");
+	if (o->token_budget > 64 * DIM_MAX)
+		return usage(err, "--token-budget ends at 1073741824");
 	if (o->save_every && !o->save)
 		return usage(err, "--save-every goes with --save");
 	if (o->threads > 4096)
@@ -175,7 +168,7 @@ static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
 				      .weight_decay = 0.01 };
 }
 
-static struct rt_ddp_options ddp_options(const struct run *r)
+static struct rt_ddp_options ddp_options(const struct bn_training *r)
 {
 	return (struct rt_ddp_options){
 		.comm = r->comm,
@@ -187,9 +180,27 @@ static struct rt_ddp_options ddp_options(const struct run *r)
 	};
 }
 
-static int build(struct run *r, struct gt_err *err)
+/* A graph for each shape that batches have. */
+static int declare(struct bn_training *r, struct rt_node **ret_loss)
 {
 	struct bn_train_options ours = r->o;
+	const struct rt_length *shape;
+	int n = bn_feed_shapes(&r->feed, &shape);
+
+	ours.positions = n ? r->o.seq : 0;
+	graphs_clear(r);
+	for (int i = 0; i < GT_MAX(n, 1); i++) {
+		ours.batch = n ? (uint64_t)shape[i].rows : r->rows;
+		ours.seq = n ? (uint64_t)shape[i].width : r->o.seq;
+		r->graph[i] = rt_graph_new();
+		ret_loss[i] = r->model->declare(r->graph[i], &ours);
+	}
+	return GT_MAX(n, 1);
+}
+
+static int build(struct bn_training *r, struct gt_err *err)
+{
+	struct rt_node *loss[RT_LENGTHS_MAX];
 	struct rt_options opt = {
 		.device = gt_streq(r->o.device, "cuda") ? RT_CUDA : RT_CPU,
 		.threads = (int)r->o.threads,
@@ -207,29 +218,28 @@ static int build(struct run *r, struct gt_err *err)
 		.optimizer = optimizer_of(&r->o),
 		.ddp = ddp_options(r),
 	};
-	int status = leave_out(&r->o, &opt, err);
+	int status = leave_out(&r->o, &opt, err), shapes;
 
 	if (status)
 		return status;
 	r->o.no_huge_pages = opt.no_huge_pages;
-	ours.batch = r->rows;
 	rt_program_free(r->program);
 	r->program = NULL;
-	rt_graph_free(r->graph);
-	r->graph = rt_graph_new();
-	return rt_compile(r->graph, r->model->declare(r->graph, &ours), &opt, &r->program, err);
+	shapes = declare(r, loss);
+	return rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
 }
 
-/* The loader, where the checkpoint left it. */
-static int open_feed(struct run *r, struct gt_err *err)
+/* The loader, where the checkpoint left it. Documents decide what is compiled: their loader is there before. */
+static int open_feed(struct bn_training *r, bool compiled, struct gt_err *err)
 {
-	if (!bn_feed_wanted(r->model, &r->o))
+	if (!bn_feed_wanted(r->model, &r->o) || (!compiled && !r->o.documents) || (r->feed.train && !r->ticket))
 		return 0;
+	bn_feed_close(&r->feed);
 	return bn_feed_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, r->ticket * r->o.accum, err);
 }
 
 /* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
-static void *random_input(const struct run *r, const struct rt_node *n, uint64_t which)
+static void *random_input(const struct bn_training *r, const struct rt_node *n, uint64_t which)
 {
 	size_t count = r->row_elements[which] * r->all_rows;
 	int32_t *ids = calloc(count, 4);
@@ -245,16 +255,17 @@ static void *random_input(const struct run *r, const struct rt_node *n, uint64_t
 }
 
 /* Inputs of their own memory, as a loader would hand them over. */
-static int make_inputs(struct run *r, struct gt_err *err)
+static int make_inputs(struct bn_training *r, struct gt_err *err)
 {
 	int k = 0;
 
 	r->step_s = calloc(r->o.steps, sizeof(double));
-	for (int i = 0; i < rt_graph_leaves(r->graph); i++) {
-		const struct rt_node *n = rt_graph_leaf(r->graph, i);
+	for (int i = 0; i < rt_graph_leaves(r->graph[0]); i++) {
+		const struct rt_node *n = rt_graph_leaf(r->graph[0], i);
 
 		if (!rt_node_is_param(n) && !rt_node_is_buffer(n) && k < 2) {
-			r->row_elements[k] = (size_t)rt_shape_elements(rt_node_shape(n)) / r->rows;
+			r->row_elements[k] = r->o.documents ? r->o.seq :
+							      (size_t)rt_shape_elements(rt_node_shape(n)) / r->rows;
 			r->input[k] = random_input(r, n, (uint64_t)k);
 			k++;
 		}
@@ -265,7 +276,7 @@ static int make_inputs(struct run *r, struct gt_err *err)
 }
 
 /* The batch of all ranks is the same as that of one rank with as many rows; each takes its part of it. */
-static const void *const *our_rows(const struct run *r, const void *ret[2])
+static const void *const *our_rows(const struct bn_training *r, const void *ret[2])
 {
 	for (int k = 0; k < 2; k++)
 		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
@@ -273,7 +284,7 @@ static const void *const *our_rows(const struct run *r, const void *ret[2])
 }
 
 /* Before training, on random inputs: what the program calls the gradient is one. */
-static int check_gradients(struct run *r, struct gt_err *err)
+static int check_gradients(struct bn_training *r, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
@@ -302,11 +313,12 @@ static int check_gradients(struct run *r, struct gt_err *err)
 	return status;
 }
 
-/* The same batches each time. With ranks, the first one alone: the parameters are the same everywhere. */
-static int held_out(struct run *r, double *ret, struct gt_err *err)
+/* The same batches each time, each with the weight of its tokens. With ranks, the first one alone: the parameters are the same
+ * everywhere. */
+static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 {
 	gt_auto(rt_loader) *l = NULL;
-	double sum = 0;
+	double sum = 0, weights = 0;
 	int status;
 
 	*ret = NAN;
@@ -318,17 +330,20 @@ static int held_out(struct run *r, double *ret, struct gt_err *err)
 		double loss = 0;
 
 		status = rt_loader_next(l, &b, err);
+		if (!status && r->o.documents)
+			rt_use_shape(r->program, b.length);
 		if (!status)
 			status = rt_eval(r->program, (const void *[]){ b.x, b.y }, &loss, err);
-		sum += loss;
+		weights += r->o.documents ? (double)b.tokens : 1;
+		sum += loss * (r->o.documents ? (double)b.tokens : 1);
 	}
 	if (!status)
-		*ret = sum / HELD_OUT_BATCHES;
+		*ret = sum / weights;
 	return status;
 }
 
 /* Rows in proportion to how fast each rank goes forward while the others do the same. */
-static int balance(struct run *r, struct gt_err *err)
+static int balance(struct bn_training *r, struct gt_err *err)
 {
 	const void *input[2];
 	double best = INFINITY, loss;
@@ -376,7 +391,23 @@ static int wrong(int status, struct gt_err *err)
 	return status;
 }
 
-static int next_input(struct run *r, const void *input[2], struct gt_err *err)
+/* A batch of documents counts by its tokens; as a share of what one can hold, so that the loss scale keeps its meaning. */
+static void take_shape(struct bn_training *r, const struct rt_batch *b)
+{
+	const struct rt_length *shape;
+	double most = 1, all;
+
+	for (int i = bn_feed_shapes(&r->feed, &shape); i-- > 0;)
+		most = fmax(most, (double)shape[i].rows * (double)shape[i].width);
+	rt_use_shape(r->program, b->length);
+	rt_set_weight(r->program, (double)b->tokens / most);
+	all = (double)shape[b->length].rows * (double)shape[b->length].width;
+	r->feed.tokens += (double)b->tokens;
+	r->feed.padded += all;
+	r->feed.flops += rt_program_flops(r->program);
+}
+
+static int next_input(struct bn_training *r, const void *input[2], struct gt_err *err)
 {
 	struct rt_batch b;
 	int status;
@@ -390,11 +421,13 @@ static int next_input(struct run *r, const void *input[2], struct gt_err *err)
 		input[0] = b.x;
 		input[1] = b.y;
 	}
+	if (!status && r->o.documents)
+		take_shape(r, &b);
 	return status;
 }
 
 /* One update from accum batches; only the runtime's part is timed, what the loader makes wait is told apart. */
-static int update(struct run *r, double *ret_s, struct gt_err *err)
+static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 {
 	double seconds = 0;
 
@@ -416,7 +449,7 @@ static int update(struct run *r, double *ret_s, struct gt_err *err)
 }
 
 /* Ranks hold the same parameters: the first one writes them. */
-static int save(const struct run *r, uint64_t done, bool last, struct gt_err *err)
+static int save(const struct bn_training *r, uint64_t done, bool last, struct gt_err *err)
 {
 	if (!r->o.save || (r->comm && rt_comm_rank(r->comm) > 0) || !(last || (r->o.save_every && done % r->o.save_every == 0)))
 		return 0;
@@ -424,7 +457,7 @@ static int save(const struct run *r, uint64_t done, bool last, struct gt_err *er
 }
 
 /* Warm-up, then timed steps. */
-static int train(struct run *r, struct gt_err *err)
+static int train(struct bn_training *r, struct gt_err *err)
 {
 	uint64_t total = r->o.warmup + r->o.steps;
 
@@ -435,6 +468,7 @@ static int train(struct run *r, struct gt_err *err)
 		if (i == r->o.warmup) {
 			r->faults = minor_faults();
 			r->feed.wait_before = r->feed.train ? rt_loader_wait_s(r->feed.train) : 0;
+			r->feed.tokens = r->feed.padded = r->feed.flops = 0;
 		}
 		status = update(r, &seconds, err);
 		if (!status)
@@ -455,75 +489,7 @@ static int train(struct run *r, struct gt_err *err)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(const double *v, size_t n)
-{
-	gt_autofree double *s = gt_xcalloc(n, sizeof(*s));
-
-	memcpy(s, v, n * sizeof(*s));
-	qsort(s, n, sizeof(*s), by_value);
-	return n % 2 ? s[n / 2] : (s[n / 2 - 1] + s[n / 2]) / 2;
-}
-
-static void put_real(json_t *doc, const char *key, double v)
-{
-	json_object_set_new(doc, key, gt_json_real(v));
-}
-
-static void put_int(json_t *doc, const char *key, uint64_t v)
-{
-	json_object_set_new(doc, key, json_integer((json_int_t)v));
-}
-
-static void put_times(json_t *doc, const struct run *r)
-{
-	double med = median(r->step_s, r->o.steps);
-	json_t *times = json_array();
-
-	for (uint64_t i = 0; i < r->o.steps; i++)
-		json_array_append_new(times, gt_json_real(r->step_s[i]));
-	json_object_set_new(doc, "step_s", times);
-	put_real(doc, "median_step_s", med);
-	put_real(doc, "items_per_s", (double)(r->all_rows * r->o.seq * r->o.accum) / med);
-	json_object_set_new(doc, "unit", json_string(r->model->unit));
-	put_int(doc, "max_rss_bytes", r->rss_bytes);
-	put_real(doc, "heldout_loss_before", r->before);
-	put_real(doc, "heldout_loss_after", r->after);
-	json_object_set_new(doc, "void", json_boolean(r->feed.train && r->model->tokens && !(r->after < r->before)));
-	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
-	put_real(doc, "flops_per_s", rt_program_flops(r->program) * (double)r->o.accum / med);
-}
-
-/* What share of the best that was measured here the step reached (MFU: its flops alone, against products of its type), and
- * each row: the longer of the time that its flops and its bytes need at least, over
- * the time that it took. */
-static void put_peaks(json_t *doc, const struct rt_peaks *k)
-{
-	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
-	json_t *row;
-	size_t i;
-
-	json_object_set_new(doc, "peaks",
-			    json_pack("{s:o, s:o, s:o}", "flops_per_s", gt_json_real(k->flops_per_s), "bf16_flops_per_s",
-				      gt_json_real(k->bf16_flops_per_s), "bytes_per_s", gt_json_real(k->bytes_per_s)));
-	put_real(doc, "mfu", gt_json_get_real(doc, "flops_per_s", NAN) /
-				     (gt_streq(gt_json_get_str(doc, "amp", ""), "bf16") ? low_peak : k->flops_per_s));
-	json_array_foreach(json_object_get(doc, "ops"), i, row) {
-		double flops = gt_json_get_real(row, "flops", 0), low = gt_json_get_real(row, "low_flops", 0);
-		double least = fmax((flops - low) / k->flops_per_s + low / low_peak,
-				    gt_json_get_real(row, "bytes", 0) / k->bytes_per_s);
-
-		put_real(row, "of_peak", least / gt_json_get_real(row, "seconds", NAN));
-	}
-}
-
-static int write_trace(const struct run *r, struct gt_err *err)
+static int write_trace(const struct bn_training *r, struct gt_err *err)
 {
 	gt_auto_json *trace = NULL;
 	gt_autofree char *text = NULL;
@@ -535,60 +501,9 @@ static int write_trace(const struct run *r, struct gt_err *err)
 	return gt_file_write(r->o.trace, text, strlen(text), 0644, err);
 }
 
-static json_t *document(const struct run *r)
-{
-	static const char *const from_report[] = {
-		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
-		"pages_on_node", "pages_by_kind", "threads_on_node", "passes", "ddp", "warnings", "ops" };
-	gt_auto_json *report = rt_program_report(r->program);
-	json_t *doc = json_object();
-	gt_autofree char *spin = NULL;
-
-	json_object_set_new(doc, "schema", json_string("gpubench-train/1"));
-	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
-	json_object_set_new(doc, "model", json_string(r->model->name));
-	json_object_set(doc, "device", json_object_get(report, "device"));
-	put_int(doc, "batch", r->o.batch);
-	put_int(doc, "seq", r->o.seq);
-	put_int(doc, "layers", r->o.layers);
-	put_int(doc, "width", r->o.width);
-	put_int(doc, "heads", r->o.heads);
-	put_int(doc, "vocab", r->o.vocab);
-	put_int(doc, "size", r->o.size);
-	put_int(doc, "ranks", r->o.ranks);
-	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
-	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
-	spin = bn_spin_text();
-	json_object_set_new(doc, "spin", gt_json_str(spin));
-	json_object_set_new(doc, "optimizer", json_string(r->o.optimizer));
-	put_int(doc, "accum", r->o.accum);
-	put_real(doc, "clip_norm", r->o.clip_norm > 0 ? r->o.clip_norm : NAN);
-	put_real(doc, "grad_norm", r->last.grad_norm);
-	put_real(doc, "loss_scale", r->last.loss_scale);
-	put_int(doc, "skipped_updates", r->skipped);
-	put_int(doc, "seed", r->o.seed);
-	put_real(doc, "lr", r->o.lr);
-	put_int(doc, "parameters", (uint64_t)rt_program_parameters(r->program));
-	put_real(doc, "loss", r->loss);
-	put_times(doc, r);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(from_report); i++)
-		if (r->o.profile || strcmp(from_report[i], "ops") != 0)
-			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
-	json_object_set_new(doc, "data", bn_feed_report(&r->feed, (double)(r->all_rows * r->o.seq * r->o.accum * r->o.steps),
-							json_object_get(doc, "warnings")));
-	if (r->peaks.flops_per_s > 0)
-		put_peaks(doc, &r->peaks);
-	if (r->ranks)
-		json_object_update(json_object_get(doc, "ddp"), r->ranks);
-	if (r->o.check_gradients)
-		json_object_set_new(doc, "gradient_check", json_pack("{s:i, s:o}", "checked", r->checked.checked, "worst",
-								     gt_json_real(r->checked.worst)));
-	return doc;
-}
-
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
 {
-	struct run r = { 0 };
+	struct bn_training r = { 0 };
 	int status = fill_defaults(&r, o, err), rank = comm ? rt_comm_rank(comm) : 0;
 
 	if (!status)
@@ -600,6 +515,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	r.all_rows = r.o.batch * r.o.ranks;
 	r.first_row = r.rows * (uint64_t)rank;
 	if (!status)
+		status = open_feed(&r, false, err);
+	if (!status)
 		status = build(&r, err);
 	if (!status)
 		status = make_inputs(&r, err);
@@ -610,13 +527,15 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (!status)
 		status = check_gradients(&r, err);
 	if (!status)
-		status = open_feed(&r, err);
+		status = open_feed(&r, true, err);
 	if (!status)
 		status = held_out(&r, &r.before, err);
 	if (!status)
 		status = train(&r, err);
 	if (!status)
 		status = held_out(&r, &r.after, err);
+	if (!status && comm && r.o.documents)
+		status = bn_train_sum_tokens(comm, &r.feed.tokens, &r.feed.padded, err);
 	if (!status && comm)
 		status = bn_train_measure_ranks(comm, r.program, r.rows, &r.ranks, err);
 	if (!status)
@@ -626,13 +545,15 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = gt_streq(r.o.device, "cuda") ? rt_meter_peaks(gt_streq(r.o.amp, "tf32"), &r.peaks, err) :
 							rt_measure_peaks((int)r.o.threads, &r.peaks, err);
 	if (!status && !rank)
-		*ret = document(&r);
+		*ret = bn_train_document(&r);
 	run_clear(&r);
 	return status;
 }
 
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
+	if (o->batch && o->token_budget)
+		return usage(err, "--token-budget says how large a batch is: --batch does not go with it");
 	if (rt_mpi_started())
 		return bn_train_mpi(o, ret, err);
 	return bn_train_rank(o, NULL, ret, err);

@@ -13,6 +13,10 @@ struct bn_train_options {
 	const char *data; /* runtime/data/loader.h; NULL: gpt reads the licences of this host, the others random numbers */
 	const char *tokens;	/* "u16", "u32": ids of token files without a header */
 	const char *augment;	/* "flip", "crop" */
+	const char *documents;	/* "line", "paragraph", "file" or the id that ends one; NULL: windows of --seq tokens */
+	uint64_t buckets;	/* lengths that documents are padded to; 0: 8 */
+	uint64_t token_budget;	/* of a batch of documents, padding included; 0: batch rows of each length */
+	uint64_t positions;	/* rows of the position table; 0: seq */
 	uint64_t workers;	/* of the loader; 0: none, UINT64_MAX: one for four training threads */
 	uint64_t prefetch;	/* batches; 0: 4 */
 	uint64_t cache_bytes;
@@ -44,12 +48,12 @@ struct bn_train_options {
 /*
  * { "schema": "gpubench-train/1", "framework", "model", "device", "batch", "seq", "ranks", "threads", "amp",
  * "parameters", "loss" (of the last step), "step_s" [ … ] (seconds of each step after the warm-up), "median_step_s",
- * "items_per_s", "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before", "heldout_loss_after" (nats per
- * token or sample; null without data), "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
+ * "items_per_s" (tokens without padding), "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before",
+ * "heldout_loss_after" (nats per token or sample; null without data), "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
  * null), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
  * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
  * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "spin",
- * "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.
+ * "shapes" (with documents), "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
 
@@ -64,6 +68,8 @@ int bn_train_mpi(const struct bn_train_options *o, json_t **ret, struct gt_err *
 int bn_train_compress(const char *name); /* enum rt_compress */
 /* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);
+/* What all ranks have made of documents together. Collective. */
+int bn_train_sum_tokens(struct rt_comm *c, double *tokens, double *padded, struct gt_err *err);
 /* { "rows", "home_node", "pages_at_home" (share): [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }.
  * Collective. */
 struct rt_program;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/bench.h"
+#include "bench/feed.h"
 #include "bench/train.h"
 #include "lib/log.h"
 #include "lib/parse.h"
@@ -48,6 +49,11 @@ static const struct gt_opt opts[] = {
 	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },
 	{ 0, "data", "PATH", "what to train on: text, token files, image directories, tar shards", GT_OPT_STR, &options.data },
 	{ 0, "tokens", "TYPE", "ids of token files without a header (default: u16)", GT_OPT_CHOICE, &options.tokens, ids },
+	{ 0, "documents", "END", "samples that end with their line, paragraph, file, or a token's id", GT_OPT_STR,
+	  &options.documents },
+	{ 0, "buckets", "N", "lengths that documents are padded to (default: 8)", GT_OPT_UINT, &options.buckets },
+	{ 0, "token-budget", "N", "tokens of a batch of documents, with padding, instead of --batch", GT_OPT_UINT,
+	  &options.token_budget },
 	{ 0, "augment", "HOW", "what is done to images: mirrored, or cropped and mirrored", GT_OPT_CHOICE, &options.augment,
 	  augments },
 	{ 0, "workers", "N", "threads of the loader; 0: none (default: one for 4 threads)", GT_OPT_UINT, &options.workers },
@@ -154,6 +160,13 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
 }
 
+static void print_documents(const json_t *docs)
+{
+	bn_print_documents(docs);
+	printf("tokens     %.1f per second without padding, %.1f with it\n", gt_json_get_real(docs, "tokens_per_s", 0),
+	       gt_json_get_real(docs, "padded_tokens_per_s", 0));
+}
+
 static void print_data(const json_t *data, const char *unit)
 {
 	const json_t *cache = json_object_get(data, "cache");
@@ -164,6 +177,8 @@ static void print_data(const json_t *data, const char *unit)
 	       (long long)gt_json_get_int(data, "prefetch", 0));
 	printf("data wait  %.1f %% of the time, %.1f %s/s with it\n", gt_json_get_real(data, "wait_share", 0) * 100,
 	       gt_json_get_real(data, "items_per_s", 0), unit);
+	if (json_is_object(json_object_get(data, "documents")))
+		print_documents(json_object_get(data, "documents"));
 	if (!json_is_object(cache))
 		return;
 	gt_format_bytes(used, sizeof(used), (uint64_t)gt_json_get_int(cache, "used_bytes", 0));
@@ -301,7 +316,10 @@ const struct gt_cmd bn_cmd_train = {
 		" read directories with one directory of JPEG and PNG files per class, and tar shards in the "
 		"WebDataset layout (KEY.jpg or KEY.png, with KEY.cls or KEY.json). What a batch holds follows from "
 		"the seed and its number alone, so that --resume goes on exactly; samples that cannot be used are "
-		"counted and named. Without --data, gpt reads the licence texts that every Debian host has. One "
+		"counted and named. Without --data, gpt reads the licence texts that every Debian host has. With "
+		"--documents samples have lengths of their own: they are padded to --buckets lengths, chosen so "
+		"that little is padding, a batch holds documents of one length, --batch of them or as many as "
+		"--token-budget allows, and padding gives no loss and no gradient. One "
 		"sample in ten is held out, and a run on text whose held-out loss did not fall is void (exit status"
 		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory while "
 		"the backward pass goes on, and --threads counts those of one rank. With --device cuda "

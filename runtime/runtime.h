@@ -147,8 +147,8 @@ struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct 
 
 /* Losses: scalars (1), where rt_compile starts. */
 #define RT_IGNORE	(-100) /* a target that does not count, as in torch */
-/* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE (padding). Fused with the linear
- * that makes the logits. */
+/* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE (padding). Fused with
+ * the linear that makes the logits. */
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
 /* sum of a * b over all elements: any output against given weights, for gradient checks. */
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b);

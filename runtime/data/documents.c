@@ -198,7 +198,7 @@ static int index_all(const struct rt_loader_options *o, struct rt_tokens *t, str
 
 	l->skipped = list.skipped;
 	if (!r && list.n < RT_EVERY)
-		r = gt_fail(err, ENODATA, "%s has %" PRIu64 " documents of 2 tokens and more: 10 are needed",
+		r = gt_fail(err, ENODATA, "%s has too few documents: %" PRIu64 " of 2 tokens and more, 10 are needed",
 			    o->path ? o->path : RT_DEFAULT_TEXT, list.n);
 	if (!r) {
 		choose_widths(&list, t->seq, GT_MAX(o->lengths, 1), l);

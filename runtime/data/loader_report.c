@@ -24,6 +24,11 @@ int rt_loader_lengths(const struct rt_loader *l, const struct rt_length **ret)
 	return l->source->lengths ? l->source->lengths->n : 0;
 }
 
+uint64_t rt_loader_epoch_batches(const struct rt_loader *l)
+{
+	return l->source->lengths ? l->source->lengths->batches : 0;
+}
+
 double rt_loader_wait_s(const struct rt_loader *l)
 {
 	return (double)l->wait_ns * 1e-9;

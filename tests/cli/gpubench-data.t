@@ -21,6 +21,40 @@ Token files: llm.c's with its header, or ids and nothing else.
   gpubench: cut.bin is cut short: its header promises 20000 tokens, its 30000 bytes hold fewer
   [70]
 
+Documents have lengths of their own: they are padded to a few lengths, in batches of so many tokens.
+
+  $ python3 -c 'open("lines", "w").write("".join("x" * (i % 100) + "\n" for i in range(1000)))'
+  $ gpubench data lines --documents line --buckets 4 --token-budget 800 --seq 128 -q | grep -v ^loader
+  data       text, 990 samples in 1 files, 49.3 KiB
+  lengths    4: batches of 30 x 24 to 7 x 104 tokens
+  padding    21.5 % of the positions, 51.9 % if all were of one length
+  speed      [0-9]+ tokens/s \([0-9]+ batches in [0-9.]+ s, .*/s handed over\) (re)
+  unusable   0 samples
+  $ gpubench data lines --documents line --buckets 1 --seq 128 --json -q | python3 -c 'import json, sys; d = json.load(sys.stdin)["documents"]; print(d["lengths"], d["skipped"], d["tokens"], d["tokens_read"])'
+  [{'width': 104, 'rows': 16, 'documents': 990, 'batches': 62}] 10 49500 49500
+  $ gpubench data a.bin --documents 7 --seq 100 -q | grep padding
+  padding    * (glob)
+  $ gpubench data a.bin --documents line
+  gpubench: a.bin holds tokens, not text: its documents end with a token, not with a line or paragraph
+  [64]
+  $ gpubench data lines --documents words
+  gpubench: --documents words: a document ends with its line, paragraph or file, or with the id of a token such as 50256
+  [64]
+  $ gpubench data lines --documents line --token-budget 9
+  gpubench: a budget of 9 tokens holds no sample of 104: the longest must fit
+  [64]
+  $ gpubench data lines --documents file --seq 100000
+  gpubench: lines has too few documents: 1 of 2 tokens and more, 10 are needed
+  [70]
+  $ gpubench data lines --documents paragraph --seq 256 -q | grep lengths
+  lengths    2: batches of 10 x 184 to 16 x 256 tokens
+  $ gpubench data lines --token-budget 900
+  gpubench: --buckets and --token-budget go with --documents
+  [64]
+  $ gpubench data s --documents line --batch 3 --token-budget 900
+  gpubench: --token-budget says how large a batch is: --batch does not go with it
+  [64]
+
 A shard is read up to where it is damaged, and what cannot be used is named.
 
   $ python3 -c 'import tarfile, io

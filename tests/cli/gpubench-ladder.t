@@ -47,7 +47,7 @@ A rung that fails is named, and so is a run that learned nothing.
 Bad words are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder is called "nonsense": precision, techniques, ranks, accumulation and data are
+  gpubench: no ladder is called "nonsense": precision, techniques, ranks, accumulation, lengths and data are
   [64]
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files

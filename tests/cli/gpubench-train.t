@@ -147,6 +147,24 @@ The profile is set against what this host can do; the trace opens in Chrome and 
   True True
   7 True True
 
+Documents: batches of several lengths in one memory, no page fault after the first steps, and what the padding is. A run that
+goes on is the run that did not stop.
+
+  $ D='train gpt --documents paragraph --seq 64 --layers 1 --width 32 --heads 2 --buckets 4 --token-budget 512 --warmup 0 -q --json'
+  $ gpubench $D --steps 40 > whole.json
+  $ gpubench $D --steps 20 --save half.st > /dev/null
+  $ gpubench $D --steps 20 --resume half.st > rest.json
+  $ python3 -c '
+  > import json
+  > a, b = json.load(open("whole.json")), json.load(open("rest.json"))
+  > d = a["data"]["documents"]
+  > print(a["loss"] == b["loss"], a["heldout_loss_after"] == b["heldout_loss_after"], len(a["shapes"]) == len(d["lengths"]) == 4)
+  > print(all(l["rows"] * l["width"] <= 512 for l in d["lengths"]), d["padding_share"] < d["padding_share_one_length"] / 2)
+  > print(d["tokens_per_s"] < d["padded_tokens_per_s"], a["items_per_s"] == d["tokens_per_s"], a["void"])'
+  True True True
+  True True
+  True True False
+
 What cannot be trained is refused before anything starts.
 
   $ gpubench train gpt3
@@ -181,6 +199,21 @@ What cannot be trained is refused before anything starts.
   [64]
   $ gpubench train mlp --cache 1M
   gpubench: --cache, --augment, --tokens and --prefetch go with --data
+  [64]
+  $ gpubench train gpt --token-budget 100
+  gpubench: --buckets and --token-budget go with --documents
+  [64]
+  $ gpubench train mlp --documents line
+  gpubench: --documents goes with --data and a model that reads text: gpt or gpt2
+  [64]
+  $ gpubench train gpt --documents line --device cuda
+  gpubench: --documents makes batches of several shapes: neither --balance nor --device cuda takes them
+  [64]
+  $ gpubench train gpt --documents line --buckets 33
+  gpubench: --buckets ends at 32
+  [64]
+  $ gpubench train gpt --documents line --batch 2 --token-budget 900
+  gpubench: --token-budget says how large a batch is: --batch does not go with it
   [64]
   $ gpubench train gpt2 --batch 4096 --seq 4096
   gpubench: the program needs * TiB of memory and * may be used: checkpointing in * segments would still need * TiB; take a smaller batch or model (glob)

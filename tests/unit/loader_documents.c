@@ -309,7 +309,7 @@ START_TEST(documents_that_cannot_be_are_refused)
 	o = documents(lines());
 	o.documents.end = RT_DOCUMENTS_FILE;
 	o.seq = 100000;
-	refused(&o, ENODATA, "1 documents of 2 tokens");
+	refused(&o, ENODATA, "too few documents: 1 of 2");
 	o.documents.end = RT_DOCUMENTS_NONE;
 	refused(&o, EINVAL, "are for documents");
 	o = documents(made("t.bin", "abcdefgh", 8));

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_TRAIN_RUN_H
+#define BN_TRAIN_RUN_H
+/* A training run under way, and the document that it ends in. */
+#include "bench/feed.h"
+#include "runtime/comm/comm.h"
+
+struct bn_training {
+	struct bn_train_options o; /* with defaults filled in */
+	const struct bn_model *model;
+	struct rt_graph *graph[RT_LENGTHS_MAX]; /* one, or one for each length of documents */
+	struct rt_program *program;
+	struct bn_feed feed;
+	struct rt_comm *comm; /* NULL: alone */
+	uint64_t rows, first_row, all_rows; /* of a batch: ours, where they begin, those of all ranks */
+	void *input[2];	      /* of all ranks */
+	size_t row_elements[2];
+	double *step_s;
+	double before, after, loss;
+	json_t *ranks; /* what was measured over all of them */
+	struct rt_metrics last;
+	struct rt_peaks peaks;
+	struct rt_gradient_check checked;
+	uint64_t rss_bytes;
+	uint64_t skipped; /* updates */
+	uint64_t ticket;  /* updates done before, by the checkpoint */
+	long faults;
+};
+/* What the run was and made, as bench/train.h describes it. */
+json_t *bn_train_document(const struct bn_training *r);
+#endif
