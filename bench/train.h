@@ -49,7 +49,8 @@ struct bn_train_options {
  * { "schema": "gpubench-train/1", "framework", "model", "device", "batch", "seq", "ranks", "threads", "amp",
  * "parameters", "loss" (of the last step), "step_s" [ … ] (seconds of each step after the warm-up), "median_step_s",
  * "items_per_s" (tokens without padding), "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before",
- * "heldout_loss_after" (nats per token or sample; null without data), "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
+ * "heldout_loss_after" (nats per token or sample; null without data),
+ * "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
  * null), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
  * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
  * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "spin",

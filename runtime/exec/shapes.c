@@ -60,7 +60,8 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 		x = next_kept(a, &i);
 		y = next_kept(b, &k);
 		if (!x != !y || (x && (x->offset != y->offset || x->bytes != y->bytes || x->shared != y->shared)))
-			return gt_fail(err, EINVAL, "%s is kept from batch to batch, and two plans do not agree on its place", x ? x->name : y->name);
+			return gt_fail(err, EINVAL, "%s is kept from batch to batch, and two plans do not agree on its place",
+				       x ? x->name : y->name);
 	} while (x);
 	return 0;
 }
