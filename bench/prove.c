@@ -8,10 +8,8 @@
 #include "bench/prove.h"
 #include "tune/knob.h"
 
-#define AA_PAIRS   6
 #define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
 #define SPARE      10
-#define MECHANISM_PAIRS 9
 
 /* ---- the states of the host ---- */
 
@@ -86,58 +84,24 @@ int bn_prove_metric(struct bn_prove *p, const json_t *doc)
 	return 0;
 }
 
-static bool designed(const struct bn_prove *p)
+bool bn_prove_designed(const struct bn_prove *p)
 {
 	return p->n_proof > ONE_BY_ONE;
 }
 
-/* Pairs of launches at most, after the total effect: each change, the confirmation, what is kept against all. */
-static size_t pairs_left(const struct bn_prove *p)
+size_t bn_prove_design_rows(size_t changes)
 {
-	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs, each = 2 * p->n_proof * p->pairs, order = 2;
+	size_t order = 2;
 
-	while (order < p->n_proof + 1)
+	while (order < changes + 1)
 		order *= 2;
-	if (p->n_proof == 1)
-		each = p->pairs;
-	else if (designed(p))
-		each = (p->n_proof + SPARE + order - 1) / order * order;
-	return each + decide + p->pairs;
-}
-
-static void say_plan(const struct bn_prove *p)
-{
-	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs;
-	size_t pairs = bn_races_pairs(p->races, p->n_races) + decide + AA_PAIRS + pairs_left(p);
-
-	json_object_set_new(p->doc, "plan", json_pack("{s:I}", "pairs", (json_int_t)pairs));
-	if (!p->cli->quiet)
-		fprintf(stderr,
-			"gpubench: %zu changes, %s: at most %zu pairs of launches, then up to %zu for each that is kept, seed "
-			"%llu\n",
-			p->n_proof, designed(p) ? "all at once in a fold-over design" : "one by one", pairs,
-			(size_t)MECHANISM_PAIRS,
-			(unsigned long long)p->seed);
-}
-
-/* Once the total has shown how long a pair takes here. */
-static void say_minutes(const struct bn_prove *p, const json_t *total)
-{
-	double s = gt_json_get_real(json_object_get(total, "run"), "duration_s", NAN);
-	const json_t *list = json_object_get(total, "launches");
-	int64_t blocks = gt_json_get_int(json_array_get(list, json_array_size(list) - 1), "block", -1) + 1;
-	double minutes = s / (double)blocks * (double)pairs_left(p) / 60;
-
-	if (blocks < 1 || !isfinite(minutes))
-		return;
-	json_object_set_new(json_object_get(p->doc, "plan"), "minutes_left", gt_json_real(minutes));
-	if (!p->cli->quiet)
-		fprintf(stderr, "gpubench: what follows takes at most %zu pairs, about %.1f min\n", pairs_left(p), minutes);
+	return (changes + SPARE + order - 1) / order * order;
 }
 
 static int total(struct bn_prove *p)
 {
-	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = AA_PAIRS, .looks = p->looks};
+	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = BN_PROVE_AA, .looks = p->looks,
+			      .keep_s = bn_plan_after_total_s(p)};
 	json_t *doc = NULL;
 	int r;
 
@@ -146,17 +110,28 @@ static int total(struct bn_prove *p)
 	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	say_minutes(p, doc);
+	bn_plan_refine(p, doc);
+	if (bn_phase_cut(doc))
+		bn_plan_missed(p, "all pairs of the total effect");
 	return bn_prove_metric(p, doc);
+}
+
+static int late(struct bn_prove *p, struct bn_proof *f)
+{
+	f->late = true;
+	bn_plan_missed(p, name_of(p, f));
+	return 0;
 }
 
 /* Among all the others and by itself. */
 static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 {
-	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs};
+	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs, .keep_s = bn_plan_confirm_s(p)};
 	json_t *doc = NULL;
 	int r;
 
+	if (!bn_plan_time_for(p, ph.keep_s))
+		return late(p, f);
 	all(p, 0, true);
 	set(p, 0, f, false);
 	all(p, 1, true);
@@ -166,8 +141,16 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	f->loss = bn_phase_effect(bn_phase_row(doc, p->metric));
 	f->guard_worse = bn_phase_guard_worse(doc);
 	f->method = "leave-one-out";
+	if (bn_phase_cut(doc))
+		late(p, f);
 	if (p->n_proof == 1) { /* it would be the same comparison again */
 		f->alone = f->loss;
+		return 0;
+	}
+	if (!bn_plan_time_for(p, ph.keep_s)) {
+		gt_autofree char *what = gt_xasprintf("%s by itself", ph.what);
+
+		bn_plan_missed(p, what);
 		return 0;
 	}
 	ph.name = "add-one";
@@ -187,12 +170,16 @@ static int all_at_once(struct bn_prove *p)
 	gt_auto(bn_data) *data = NULL;
 	gt_autofree size_t *row = NULL;
 	struct bn_design d;
-	struct bn_phase ph = {.name = "design", .design = &d};
+	struct bn_phase ph = {.name = "design", .design = &d, .keep_s = bn_plan_confirm_s(p)};
 	bn_auto_pairs pairs = {0};
 	struct bn_rng rng;
 	json_t *doc = NULL;
 	int r;
 
+	for (size_t k = 0; k < p->n_proof && !bn_plan_time_for(p, ph.keep_s); k++)
+		late(p, &p->proof[k]);
+	if (!bn_plan_time_for(p, ph.keep_s))
+		return 0;
 	bn_rng_seed(&rng, p->seed);
 	bn_design_make(p->n_proof, SPARE, &rng, &d);
 	ph.pairs = d.rows;
@@ -209,6 +196,8 @@ static int all_at_once(struct bn_prove *p)
 	for (size_t k = 0; k < p->n_proof && r == 0; k++) {
 		p->proof[k].loss = e[k];
 		p->proof[k].method = "fold-over design";
+		if (bn_phase_cut(doc))
+			late(p, &p->proof[k]);
 	}
 	/* Its two arms are mixtures: what they differ by means nothing by itself. */
 	if (doc) {
@@ -232,7 +221,8 @@ static void judge(struct bn_prove *p)
 		f->p_adj = pv[k];
 		f->verdict = bn_decide(p->higher, f->loss, pv[k], BN_PROVE_ALPHA, p->margin);
 		f->kept = !f->guard_worse &&
-			  (f->verdict == BN_BETTER || (p->keep_inconclusive && f->verdict == BN_INCONCLUSIVE));
+			  (f->verdict == BN_BETTER ||
+			   (p->keep_inconclusive && f->verdict == BN_INCONCLUSIVE && isfinite(f->loss.est)));
 	}
 }
 
@@ -271,14 +261,21 @@ static int mechanisms(struct bn_prove *p)
 		struct bn_proof *f = &p->proof[k];
 		const struct tn_knob *knob = p->stage->arms.factor[f->factor[0]].knob;
 		const struct bn_workload *w = knob && knob->mechanism[0] ? bn_workload_find(knob->mechanism) : NULL;
-		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = MECHANISM_PAIRS};
+		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = BN_PROVE_MECHANISM};
 		json_t *doc = NULL, *c;
 		size_t i;
 		int r;
 
 		if (!f->kept || !w || !w->run || (w->unavailable && w->unavailable(p->cli->fs)))
 			continue;
+		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) {
+			gt_autofree char *what = gt_xasprintf("the mechanism of %s", ph.what);
+
+			bn_plan_missed(p, what);
+			continue;
+		}
 		ph.workload = w->id;
+		ph.keep_s = bn_plan_confirm_s(p);
 		kept(p, 0);
 		kept(p, 1);
 		set(p, 0, f, false);
@@ -304,6 +301,10 @@ static int confirm(struct bn_prove *p)
 		n += p->proof[k].kept;
 	if (!n)
 		return 0;
+	if (!bn_plan_time_for(p, 0)) {
+		bn_plan_missed(p, "confirmation");
+		return 0;
+	}
 	all(p, 0, false);
 	kept(p, 1);
 	r = bn_phase_run(p, &ph, &doc);
@@ -312,8 +313,14 @@ static int confirm(struct bn_prove *p)
 	json_object_set_new(p->doc, "confirmed",
 			    json_boolean(gt_streq(gt_json_get_str(doc, "verdict", NULL), "better")));
 	json_object_set_new(p->doc, "confirm", json_deep_copy(bn_phase_row(doc, p->metric)));
+	if (bn_phase_cut(doc))
+		bn_plan_missed(p, "all pairs of the confirmation");
 	if (n == p->n_proof)
 		return 0;
+	if (!bn_plan_time_for(p, 0)) {
+		bn_plan_missed(p, "what is kept beside all");
+		return 0;
+	}
 	ph = (struct bn_phase){.name = "kept against all", .pairs = p->pairs};
 	all(p, 0, true);
 	r = bn_phase_run(p, &ph, &doc);
@@ -340,8 +347,10 @@ int bn_prove_run(struct bn_prove *p)
 	int r;
 
 	json_object_set_new(p->doc, "confirmed", json_false());
+	json_object_set_new(p->doc, "not_reached", json_array());
+	p->pair_s = NAN;
 	make_groups(p);
-	say_plan(p);
+	bn_plan_say(p);
 	if (p->n_races) {
 		r = bn_races_run(p);
 		if (r)
@@ -352,9 +361,9 @@ int bn_prove_run(struct bn_prove *p)
 			return 0;
 	}
 	r = total(p);
-	if (r == 0 && designed(p))
+	if (r == 0 && bn_prove_designed(p))
 		r = all_at_once(p);
-	for (size_t k = 0; k < p->n_proof && r == 0 && !designed(p); k++)
+	for (size_t k = 0; k < p->n_proof && r == 0 && !bn_prove_designed(p); k++)
 		r = one_by_one(p, &p->proof[k]);
 	if (r == 0) {
 		judge(p);

@@ -12,6 +12,8 @@
 #define BN_PROVE_SCHEMA	  "gpubench-prove/1"
 #define BN_RECEIPT_SCHEMA "gpubench-receipt/1"
 #define BN_PROVE_ALPHA	  .05
+#define BN_PROVE_AA	  6 /* A/A pairs among those of the total effect */
+#define BN_PROVE_MECHANISM 9 /* pairs, to see whether a change moves what it claims to */
 
 /* What is known about one change. A group is all instances of one knob: it is switched as one, and split if it moves. */
 struct bn_proof {
@@ -22,6 +24,7 @@ struct bn_proof {
 	enum bn_verdict verdict;
 	bool kept, guard_worse;
 	const char *method;
+	bool late; /* the time was up before it was measured to the end */
 	int moved; /* its mechanism: 1 yes, 0 no, -1 there is none or it was not looked at */
 };
 
@@ -38,6 +41,9 @@ struct bn_prove {
 	size_t pairs;	      /* of one comparison */
 	bool looks;	      /* planned looks in the two that decide */
 	bool keep_inconclusive;
+	double limit_s;	      /* all of it ends after this long, with what is not reached by name; 0: none */
+	bool more_time;	      /* resumed with another limit: it may go another way than before */
+	double pair_s;	      /* how long a pair takes here, once the total is measured; NaN before */
 	json_t *doc;	      /* gpubench-prove/1 */
 	size_t next_phase;    /* in doc.phases: those before it are whole */
 	struct bn_race *races;
@@ -58,9 +64,29 @@ json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; nul
 /* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
 int bn_prove_metric(struct bn_prove *p, const json_t *doc);
 void bn_prove_clear(struct bn_prove *p);
-/* Take up the session that doc (of file path) holds; out: where it goes on, NULL: path. */
-int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out);
+/* Take up the session that doc (of file path) holds; out: where it goes on, NULL: path; minutes: its limit from now on, 0: the one
+ * that it has. */
+int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out, double minutes);
 extern const struct gt_cmd bn_cmd_prove;
+
+bool bn_prove_designed(const struct bn_prove *p); /* all changes at once, or one by one? */
+size_t bn_prove_design_rows(size_t changes);	    /* pairs that the design takes */
+/* The answer in one line, and its class of colour: "better", "same" or "inconclusive". */
+const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out);
+
+/* ---- the plan (prove_plan.c): doc.plan, and what is said of it ---- */
+
+void bn_plan_say(struct bn_prove *p);			      /* before anything is measured */
+void bn_plan_pilot(void *p, const json_t *run);		      /* after three A/A pairs: what can be seen, and how long it takes */
+void bn_plan_refine(struct bn_prove *p, const json_t *total); /* after the total effect */
+json_t *bn_plan_json(const struct bn_prove *p);		      /* the plan beside what it took, for the receipt */
+/* Of --minutes: seconds that are left to the phase that comes now; infinite without a limit. */
+double bn_plan_left_s(const struct bn_prove *p);
+bool bn_plan_time_for(const struct bn_prove *p, double keep_s); /* is there time for one pair and keep_s after it? */
+double bn_plan_confirm_s(const struct bn_prove *p);		/* what the confirmation needs at least */
+double bn_plan_after_races_s(const struct bn_prove *p);		/* what of all of it belongs to what follows the races */
+double bn_plan_after_total_s(const struct bn_prove *p);		/* what of the time left belongs to what follows the total */
+void bn_plan_missed(struct bn_prove *p, const char *what);	/* into doc.not_reached */
 
 /* ---- races (prove_race.c) ---- */
 
@@ -84,7 +110,9 @@ struct bn_phase {
 	size_t pairs, aa_pairs;
 	bool looks;
 	const struct bn_design *design;
+	double keep_s; /* of the time allowed, for what follows */
 };
+bool bn_phase_cut(const json_t *doc); /* by the time allowed */
 /* Run it, or what is left of it, and analyse it. *ret is borrowed from p->doc. Returns the exit code of the analysis, or a
  * negative errno. */
 int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret);

@@ -16,7 +16,7 @@
 
 static struct bn_request req = {.command = {.margin_pct = 1, .warmup = UINT64_MAX}};
 static struct {
-	const char *receipt;
+	const char *receipt, *html;
 	bool keep_inconclusive;
 	struct gt_strv races;
 } opt;
@@ -41,7 +41,13 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 		return r != 0 ? r : w;
 	if (opt.receipt)
 		w = write_json(opt.receipt, receipt, &cli->err);
-	if (w < 0 || gt_streq(req.out.json, "-") || gt_streq(opt.receipt, "-"))
+	if (w == 0 && opt.html) {
+		gt_auto_buf page = {0};
+
+		bn_prove_html(receipt, &page);
+		w = gt_file_write(opt.html, page.s, page.len, 0644, &cli->err);
+	}
+	if (w < 0 || gt_streq(req.out.json, "-") || gt_streq(opt.receipt, "-") || gt_streq(opt.html, "-"))
 		return w;
 	if (cli->json)
 		gt_json_print(stdout, p->doc);
@@ -98,10 +104,11 @@ static void remember(const struct bn_prove *p)
 	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
 	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* once is enough: not in each phase */
 	json_object_set_new(run, "prove",
-			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o}", "seed", (json_int_t)p->seed, "pairs",
+			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed, "pairs",
 				      (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
-				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "changes",
-				      changes_json(&p->stage->arms), "races", bn_races_json(p->races, p->n_races)));
+				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "html", gt_json_str(opt.html), "changes",
+				      changes_json(&p->stage->arms), "races", bn_races_json(p->races, p->n_races),
+				      "limit_s", p->limit_s));
 }
 
 static int finish(struct gt_cli *cli, struct bn_prove *p)
@@ -129,6 +136,7 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **ra
 			     .pairs = req.pairs ? req.pairs : PAIRS,
 			     .looks = !req.pairs && !req.quick,
 			     .keep_inconclusive = opt.keep_inconclusive,
+			     .limit_s = 60 * req.minutes,
 			     .seed = req.seed ? req.seed : (uint64_t)time(NULL) % 1000000};
 
 	if (!stage->arms.n_factor)
@@ -178,7 +186,7 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 /* ---- resume ---- */
 
 /* The saved session, checked: it is foreign input. */
-static int recall(struct bn_prove *p, const char *path, struct gt_strv *argv, struct gt_err *err)
+static int recall(struct bn_prove *p, const char *path, double minutes, struct gt_strv *argv, struct gt_err *err)
 {
 	json_t *run = json_object_get(p->doc, "run"), *o = NULL, *list;
 	int64_t pairs = 0, seed = 0;
@@ -209,8 +217,15 @@ static int recall(struct bn_prove *p, const char *path, struct gt_strv *argv, st
 	p->pairs = (size_t)pairs;
 	p->seed = (uint64_t)seed;
 	p->looks = gt_json_get_bool(o, "looks", false);
+	p->limit_s = fmax(0, gt_json_get_real(o, "limit_s", 0));
+	if (minutes > 0) {
+		p->limit_s = 60 * minutes;
+		p->more_time = true;
+		json_object_set_new(o, "limit_s", json_real(p->limit_s));
+	}
 	p->keep_inconclusive = gt_json_get_bool(o, "keep_inconclusive", false);
 	opt.receipt = gt_json_get_str(o, "receipt", NULL);
+	opt.html = gt_json_get_str(o, "html", NULL);
 	return 0;
 }
 
@@ -242,7 +257,7 @@ static int check_same(struct bn_prove *p, struct gt_err *err)
 	return 0;
 }
 
-int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out)
+int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out, double minutes)
 {
 	struct bn_prove p = {.cli = cli, .doc = json_incref(doc)};
 	gt_auto_strv command = {0};
@@ -254,7 +269,7 @@ int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const cha
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY,
 				    "%s: this session ended in order; nothing is left to do", path);
 	}
-	r = recall(&p, path, &command, &cli->err);
+	r = recall(&p, path, minutes, &command, &cli->err);
 	if (r < 0) {
 		bn_prove_clear(&p);
 		return r;
@@ -298,11 +313,14 @@ static const struct gt_opt prove_opts[] = {
 	{0, "pairs", "N", "pairs of each comparison [12, and planned looks for the total and the confirmation]",
 	 GT_OPT_UINT, &req.pairs, NULL},
 	{0, "quick", NULL, "nine pairs of each, and no further looks", GT_OPT_FLAG, &req.quick, NULL},
+	{0, "minutes", "N", "end after this long; what is not reached until then is named, and time is kept for the confirmation",
+	 GT_OPT_REAL, &req.minutes, NULL},
 	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed, NULL},
 	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},
 	{0, "keep-inconclusive", NULL, "keep also what nobody can tell about", GT_OPT_FLAG, &opt.keep_inconclusive,
 	 NULL},
 	{0, "receipt", "FILE", "the receipt: what gputune apply --only-proven takes", GT_OPT_STR, &opt.receipt, NULL},
+	{0, "html", "FILE", "the receipt as one page with a plot", GT_OPT_STR, &opt.html, NULL},
 	{'o', "output", "FILE", "every phase with every raw sample, as JSON; written after every launch", GT_OPT_STR,
 	 &req.out.json, NULL},
 	{0},
@@ -324,6 +342,9 @@ const struct gt_cmd bn_cmd_prove = {
 		"--race is for settings with many values: each value runs in pairs against the host's own, the better half "
 		"goes on with twice the pairs, and the winner is a change like the others. A number of threads, ranks or "
 		"prefetched batches is raced as a variable that the command reads: --race env.RANKS=1,2,4.\n\n"
+		"What it will take, and which effects that can show, is said before, again after three A/A pairs, and in the "
+		"receipt. With --minutes the session ends after that long, with time kept for the confirmation; changes that were "
+		"not reached are named, and not kept.\n\n"
 		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
 		"gpubench resume FILE goes on where it was. Someone else changing a setting midway ends the session (exit 5). A "
 		"workload "

@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A receipt as a page: the verdict, every change with its interval, why it works, and how to take it back. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "bench/html.h"
 #include "bench/plots.h"
 #include "bench/prove.h"
 #include "bench/report.h"
-
-/* "PROVED: 2 of 5 changes help, confirmed on fresh data: ..."; returns its colour. */
-static const char *headline(const json_t *receipt, struct gt_buf *out)
-{
-	json_t *knobs = json_object_get(receipt, "knobs"), *k;
-	const json_t *confirm = json_object_get(receipt, "confirm");
-	bool confirmed = gt_json_get_bool(receipt, "confirmed", false);
-	size_t i, kept = 0;
-
-	json_array_foreach(knobs, i, k) kept += gt_json_get_bool(k, "kept", false);
-	if (!kept) {
-		gt_buf_puts(out, "NOTHING HELPS: no change here helps this workload; leave the host as it is.");
-		return "same";
-	}
-	gt_buf_printf(out, "%s: %zu of %zu changes %s: %s %s on %s, where %s is better.", confirmed ? "PROVED" : "NOT CONFIRMED", kept,
-		      json_array_size(knobs),
-		      confirmed ? "help, confirmed on fresh data" : "seemed to help, and fresh data did not bear it out",
-		      bn_text_change(confirm).s, bn_text_interval(confirm).s, gt_json_get_str(receipt, "metric", "nothing"),
-		      gt_json_get_str(receipt, "direction", "lower"));
-	return confirmed ? "better" : "inconclusive";
-}
 
 /* The effects of the changes in the form that the forest plot draws: one comparison each. */
 static json_t *as_comparisons(const json_t *receipt)
@@ -108,6 +88,47 @@ static void changes(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, i ? "</dl>\n" : "");
 }
 
+/* What was promised before, beside what it took. */
+static void plan(const json_t *receipt, struct gt_buf *out)
+{
+	static const char *const head[] = {"Step", "Comparisons", "Pairs at most", "Pairs taken", "Minutes taken", "Can be seen"};
+	static const char *const cls[] = {"", "r", "r", "r", "r", "r"};
+	const json_t *plan = json_object_get(receipt, "plan");
+	double minutes = gt_json_get_real(plan, "minutes", NAN), limit = gt_json_get_real(plan, "limit_minutes", NAN);
+	json_t *s, *missed = json_object_get(receipt, "not_reached");
+	size_t i;
+
+	bn_html_table(out, "stack", "Said before the first change was measured, beside what it took. Can be seen: the smallest effect that "
+		      "is found four times out of five, by the spread of three A/A pairs.", head, cls, GT_ARRAY_SIZE(head));
+	json_array_foreach(json_object_get(plan, "steps"), i, s) {
+		double mde = gt_json_get_real(s, "mde_pct", NAN);
+		int64_t of = gt_json_get_int(s, "comparisons", 0), pairs = gt_json_get_int(s, "pairs", 0);
+		char *cell[] = {gt_xasprintf("%lld", (long long)of), gt_xasprintf("%lld", (long long)(of * pairs)),
+					    gt_xasprintf("%lld", (long long)gt_json_get_int(s, "pairs_taken", 0)),
+					    gt_xasprintf("%.1f", gt_json_get_real(s, "minutes_taken", 0)),
+					    isfinite(mde) ? gt_xasprintf("%.2g %%", mde) : gt_xstrdup("-")};
+
+		gt_buf_puts(out, "<tr>");
+		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(s, "name", "?"));
+		for (size_t k = 0; k < GT_ARRAY_SIZE(cell); k++) {
+			bn_html_data(out, "r", head[k + 1], cell[k]);
+			free(cell[k]);
+		}
+		gt_buf_puts(out, "</tr>\n");
+	}
+	gt_buf_printf(out, "</tbody></table>\n<p>%lld of at most %lld pairs, %.1f min", (long long)gt_json_get_int(plan, "pairs_taken", 0),
+		      (long long)gt_json_get_int(plan, "pairs", 0), gt_json_get_real(plan, "minutes_taken", 0));
+	if (isfinite(minutes))
+		gt_buf_printf(out, " of about %.1f", minutes);
+	gt_buf_puts(out, ", without what looks at mechanisms.</p>\n");
+	json_array_foreach(missed, i, s) {
+		if (i == 0)
+			gt_buf_printf(out, "<p>Not reached in the %.3g min allowed:</p>\n<ul>\n", limit);
+		bn_html_cell(out, "li", NULL, json_is_string(s) ? json_string_value(s) : "?");
+	}
+	gt_buf_puts(out, json_array_size(missed) ? "</ul>\n" : "");
+}
+
 static void facts(const json_t *receipt, struct gt_buf *out)
 {
 	static const char *const keys[] = {"host", "cpu", "kernel", "nvidia_driver", "profile", "created", "seed"};
@@ -121,21 +142,23 @@ static void facts(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "</dl>\n");
 }
 
-static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "host", "Host", "method", "How to read this",
+static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "plan", "Plan", "host", "Host", "method", "How to read this",
 				       NULL};
 
 void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 {
 	gt_auto_json *effects = as_comparisons(receipt);
 	gt_auto_buf answer = {0}, title = {0};
-	const char *cls = headline(receipt, &answer);
+	gt_autofree char *soft = gt_xasprintf("%s; %s is better", gt_json_get_str(receipt, "metric", "no metric"),
+					      gt_json_get_str(receipt, "direction", "lower"));
+	const char *cls = bn_prove_headline(receipt, &answer);
 
 	gt_buf_printf(&title, "gpubench prove: %.*s", (int)strcspn(answer.s, ":"), answer.s);
 	bn_html_open(out, title.s, answer.s);
 	gt_buf_puts(out, "<header>\n<h1>gpubench prove \xc2\xb7 host ");
 	gt_buf_xml(out, gt_json_get_str(receipt, "host", "unknown"));
 	gt_buf_puts(out, "</h1>\n");
-	bn_html_verdict(out, cls, answer.s, NULL);
+	bn_html_verdict(out, cls, answer.s, soft);
 	bn_html_nav(out, sections);
 	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	bn_html_section(out, "changes", "Every change");
@@ -145,6 +168,12 @@ void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "<figure>");
 	bn_plot_forest(effects, out);
 	gt_buf_puts(out, "</figure>\n</section>\n");
+	bn_html_section(out, "plan", "Plan");
+	if (json_is_object(json_object_get(receipt, "plan")))
+		plan(receipt, out);
+	else
+		gt_buf_puts(out, "<p>The receipt holds none: it is of an older version.</p>\n");
+	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "host", "Host");
 	facts(receipt, out);
 	gt_buf_puts(out, "</section>\n");

@@ -31,23 +31,33 @@ static json_t *phase_frame(const struct bn_prove *p, const struct bn_phase *ph)
 	return doc;
 }
 
+static bool is_phase(const json_t *doc, const struct bn_phase *ph)
+{
+	const json_t *name = json_object_get(doc, "phase");
+
+	return gt_streq(gt_json_get_str(name, "name", NULL), ph->name) && gt_streq(gt_json_get_str(name, "change", NULL), ph->what);
+}
+
 /* The document of the phase that comes now: as an earlier part of this session left it, or a new one. */
 static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t **ret, bool *begun)
 {
 	json_t *phases = json_object_get(p->doc, "phases"), *was = json_array_get(phases, p->next_phase);
-	const json_t *name = json_object_get(was, "phase");
 
+	if (was && p->more_time && !is_phase(was, ph)) { /* what had been left out for want of time comes now */
+		while (json_array_size(phases) > p->next_phase)
+			json_array_remove(phases, p->next_phase);
+		was = NULL;
+	}
 	*begun = was != NULL;
 	*ret = was;
 	if (!was) {
 		*ret = phase_frame(p, ph);
 		json_array_append_new(phases, *ret);
-	} else if (!gt_streq(gt_json_get_str(name, "name", NULL), ph->name) ||
-		   !gt_streq(gt_json_get_str(name, "change", NULL), ph->what)) {
+	} else if (!is_phase(was, ph)) {
 		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, EINVAL,
 				    "phase %zu of the saved session is \"%s\" and should be \"%s\": it was edited, or "
 				    "written by another version",
-				    p->next_phase + 1, gt_json_get_str(name, "name", "?"), ph->name);
+				    p->next_phase + 1, gt_json_get_str(json_object_get(was, "phase"), "name", "?"), ph->name);
 	}
 	p->next_phase++;
 	return 0;
@@ -59,7 +69,8 @@ static bool whole(const json_t *doc)
 	return !gt_json_get_bool(json_object_get(doc, "run"), "interrupted", true);
 }
 
-static int measure(struct bn_prove *p, const struct bn_phase *ph, json_t *doc, bool begun)
+/* limit_s: of this phase; infinite: none */
+static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s, json_t *doc, bool begun)
 {
 	struct bn_arms *arms = &p->stage->arms;
 	const char *one[] = {ph->workload, NULL};
@@ -72,6 +83,9 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, json_t *doc, b
 			       .aa_pairs = ph->aa_pairs,
 			       .quiet = p->cli->quiet,
 			       .resume = begun,
+			       .limit_s = isfinite(limit_s) ? fmax(limit_s, 1e-3) : 0,
+			       .planned = ph->aa_pairs ? bn_plan_pilot : NULL,
+			       .planned_ctx = p,
 			       .stop = &gt_interrupted,
 			       .seed = gt_hash64(ph->name, strlen(ph->name), p->seed + p->next_phase - 1) % 1000000};
 	struct bn_ops ops;
@@ -94,13 +108,14 @@ int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret)
 {
 	struct bn_limits limits = {.floor = .03};
 	gt_auto(bn_data) *data = NULL;
+	double limit_s = bn_plan_left_s(p) - ph->keep_s;
 	json_t *doc = NULL;
 	bool begun;
 	int r;
 
 	r = phase_document(p, ph, &doc, &begun);
 	if (r == 0 && !(begun && whole(doc)))
-		r = measure(p, ph, doc, begun);
+		r = measure(p, ph, limit_s, doc, begun);
 	if (r == 0)
 		r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
 	if (r < 0)
@@ -114,6 +129,17 @@ int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret)
 }
 
 /* ---- reading ---- */
+
+bool bn_phase_cut(const json_t *doc)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(doc, "run"), "notes"), i, note)
+		if (gt_streq(gt_json_get_str(note, "code", NULL), "time-limit"))
+			return true;
+	return false;
+}
 
 const json_t *bn_phase_row(const json_t *doc, const char *metric)
 {

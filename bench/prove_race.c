@@ -189,11 +189,16 @@ static double merit(const struct bn_prove *p, const struct runner *r)
 static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r)
 {
 	gt_autofree char *what = gt_xasprintf("%s=%s", race->id, r->value);
-	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs};
+	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .keep_s = bn_plan_after_races_s(p)};
 	struct bn_arms *a = &p->stage->arms;
 	json_t *doc = NULL;
 	int code;
 
+	if (!bn_plan_time_for(p, ph.keep_s)) {
+		bn_plan_missed(p, what);
+		r->lost = true;
+		return 0;
+	}
 	give(p, race, r->value);
 	for (size_t i = 0; i < a->n_factor; i++) {
 		a->on[0][i] = false;
@@ -202,6 +207,8 @@ static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r
 	code = bn_phase_run(p, &ph, &doc);
 	if (code < 0 || code >= BN_EXIT_INCOMPARABLE)
 		return code;
+	if (bn_phase_cut(doc))
+		bn_plan_missed(p, what);
 	code = bn_prove_metric(p, doc);
 	r->e = bn_phase_effect(bn_phase_row(doc, p->metric));
 	r->lost = bn_phase_guard_worse(doc);

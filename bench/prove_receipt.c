@@ -79,7 +79,7 @@ static json_t *not_measured(const struct bn_stage *s)
 
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile)
 {
-	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run");
+	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run"), *receipt;
 	char now[21];
 
 	gt_time_iso8601(now, (int64_t)time(NULL));
@@ -87,7 +87,7 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		for (size_t i = 0; i < p->proof[k].n; i++)
 			json_array_append_new(
 				knobs, knob_json(p, &p->proof[k], &p->stage->arms.factor[p->proof[k].factor[i]]));
-	return json_pack(
+	receipt = json_pack(
 		"{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:O*, s:o, s:O}",
 		"schema", BN_RECEIPT_SCHEMA, "created", now, "created_unix", (json_int_t)time(NULL), "seed",
 		(json_int_t)p->seed, "host", host->identity, "cpu", host->cpu.model_name.v, "kernel",
@@ -97,6 +97,46 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "races",
 		json_object_get(p->doc, "races"), "not_measured", not_measured(p->stage),
 		"argv", json_object_get(run, "argv"));
+	json_object_set_new(receipt, "plan", bn_plan_json(p));
+	json_object_set(receipt, "not_reached", json_object_get(p->doc, "not_reached"));
+	return receipt;
+}
+
+static size_t undecided(const json_t *knobs)
+{
+	size_t i, n = 0;
+	json_t *k;
+
+	json_array_foreach(knobs, i, k) n += gt_streq(gt_json_get_str(k, "verdict", NULL), "inconclusive");
+	return n;
+}
+
+const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
+{
+	json_t *knobs = json_object_get(receipt, "knobs"), *k;
+	const json_t *confirm = json_object_get(receipt, "confirm");
+	size_t i, kept = 0, all = json_array_size(knobs), open = undecided(knobs);
+
+	json_array_foreach(knobs, i, k) kept += gt_json_get_bool(k, "kept", false);
+	if (!kept && open) {
+		gt_buf_printf(out, "INCONCLUSIVE: no change was shown to help this workload; for %zu of %zu nobody can tell", open, all);
+		return "inconclusive";
+	}
+	if (!kept) {
+		gt_buf_puts(out, "PROVED: nothing here helps this workload; leave the host as it is");
+		return "same";
+	}
+	if (gt_json_get_bool(receipt, "confirmed", false)) {
+		gt_buf_printf(out, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", kept, all, bn_text_change(confirm).s,
+			      bn_text_interval(confirm).s);
+		return "better";
+	}
+	gt_buf_printf(out, "NOT CONFIRMED: %zu of %zu changes seemed to help, and ", kept, all);
+	if (json_is_object(confirm))
+		gt_buf_printf(out, "fresh data did not bear it out: %s %s", bn_text_change(confirm).s, bn_text_interval(confirm).s);
+	else
+		gt_buf_puts(out, "the time was up before that was measured again");
+	return "inconclusive";
 }
 
 /* The last word on each value: how it did in the round in which it ran last. */
@@ -123,13 +163,39 @@ static void race_text(const json_t *race, FILE *out, unsigned width)
 	gt_print_wrapped(out, line.s, 0, width);
 }
 
+static void plan_text(const json_t *receipt, FILE *out, unsigned width)
+{
+	const json_t *plan = json_object_get(receipt, "plan");
+	json_t *missed = json_object_get(receipt, "not_reached"), *v;
+	double planned = gt_json_get_real(plan, "minutes", NAN);
+	gt_auto_buf line = {0};
+	size_t i;
+
+	if (!json_is_object(plan)) /* of an older version */
+		return;
+	gt_buf_printf(&line, "took %lld of at most %lld pairs, %.1f min", (long long)gt_json_get_int(plan, "pairs_taken", 0),
+		      (long long)gt_json_get_int(plan, "pairs", 0), gt_json_get_real(plan, "minutes_taken", 0));
+	if (isfinite(planned))
+		gt_buf_printf(&line, " of about %.1f", planned);
+	gt_print_wrapped(out, line.s, 0, width);
+	gt_buf_clear(&line);
+	json_array_foreach(missed, i, v)
+		gt_buf_printf(&line, "%s%s", i ? ", " : "", json_is_string(v) ? json_string_value(v) : "?");
+	if (line.len) {
+		gt_autofree char *text = gt_xasprintf("not reached in the %.3g min allowed: %s",
+						      gt_json_get_real(plan, "limit_minutes", NAN), line.s);
+
+		gt_print_wrapped(out, text, 0, width);
+	}
+}
+
 void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 {
-	json_t *knobs = json_object_get(receipt, "knobs"), *k, *confirm = json_object_get(receipt, "confirm");
+	json_t *knobs = json_object_get(receipt, "knobs"), *k;
 	unsigned width = gt_term_width(out);
 	gt_auto(gt_table) *t = gt_table_new();
 	gt_auto_buf line = {0};
-	size_t i, n = 0;
+	size_t i;
 
 	gt_table_column(t, "CHANGE", GT_WRAP);
 	gt_table_column(t, "EFFECT", GT_RIGHT);
@@ -142,7 +208,6 @@ void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 		const json_t *e = json_object_get(k, "effect"), *m = json_object_get(k, "mechanism");
 		bool kept = gt_json_get_bool(k, "kept", false);
 
-		n += kept;
 		gt_table_row(t);
 		gt_table_cell(t, "%s %s -> %s", gt_json_get_str(k, "id", "?"),
 			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s);
@@ -169,17 +234,9 @@ void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 		gt_print_wrapped(out, line.s, 0, width);
 	}
 	gt_buf_clear(&line);
+	plan_text(receipt, out, width);
 	gt_buf_printf(&line, "\n%s, %s is better. ", gt_json_get_str(receipt, "metric", "nothing"),
 		      gt_json_get_str(receipt, "direction", "lower"));
-	if (!n)
-		gt_buf_puts(&line, "PROVED: nothing here helps this workload; leave the host as it is");
-	else if (gt_json_get_bool(receipt, "confirmed", false))
-		gt_buf_printf(&line, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", n,
-			      json_array_size(knobs), bn_text_change(confirm).s, bn_text_interval(confirm).s);
-	else
-		gt_buf_printf(
-			&line,
-			"NOT CONFIRMED: %zu of %zu changes seemed to help, and fresh data did not bear it out: %s %s",
-			n, json_array_size(knobs), bn_text_change(confirm).s, bn_text_interval(confirm).s);
+	bn_prove_headline(receipt, &line);
 	gt_print_wrapped(out, line.s, 0, width);
 }

@@ -130,6 +130,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	if (gt_streq(s.design, "aa"))
 		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
 	bn_stage_remember(stage, s.aa_pairs);
+	json_object_set_new(json_object_get(json_object_get(stage->doc, "run"), "resume"), "limit_s", json_real(s.limit_s));
 	bn_arms_ops(&stage->arms, &ops);
 	return finish(cli, q, stage->doc, bn_session_run(&s, &ops, stage->doc, &cli->err));
 }
@@ -272,6 +273,9 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	s.design = gt_json_get_str(run, "design", "single");
 	s.seed = stage->q->seed;
 	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
+	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* all of it, with what was measured before */
+		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
+	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
 	bn_arms_ops(&stage->arms, &ops);
 	return finish(cli, stage->q, doc, bn_session_run(&s, &ops, doc, &cli->err));
 }
@@ -282,7 +286,7 @@ static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "%s is a session of prove: it has a receipt, and no --html, --markdown or "
 				    "--require-conclusive", path);
-	return bn_prove_resume(cli, doc, path, req.out.json);
+	return bn_prove_resume(cli, doc, path, req.out.json, req.minutes);
 }
 
 static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
@@ -319,6 +323,8 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt resume_opts[] = {
 	OUTPUT_OPTIONS,
+	{0, "minutes", "N", "end after this long, with what was measured before counted in; without it as begun", GT_OPT_REAL,
+	 &req.minutes, NULL},
 	{0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
 	 &req.require_conclusive, NULL},
 	{0},

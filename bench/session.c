@@ -390,24 +390,28 @@ static void announce(struct state *st)
 	}
 	for (size_t m = 0; m < data->n_metrics; m++) {
 		bn_auto_pairs p = { 0 };
-		double mde;
+		double mde, sd;
 
 		if (data->metrics[m].role != BN_PRIMARY)
 			continue;
 		bn_pairs_collect(data, m, BN_KIND_AA, &p);
-		mde = 100 * expm1(bn_mde(bn_sd(p.d, p.n), last->pairs, last->alpha));
-		json_array_append_new(plan, json_pack("{s:s, s:o, s:I, s:o}", "metric", data->metrics[m].id, "mde_pct",
-						      gt_json_real(mde), "pairs", (json_int_t)last->pairs, "minutes",
-						      gt_json_real(minutes)));
+		sd = bn_sd(p.d, p.n);
+		mde = 100 * expm1(bn_mde(sd, last->pairs, last->alpha));
+		json_array_append_new(plan, json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "metric", data->metrics[m].id,
+						      "mde_pct", gt_json_real(mde), "pairs", (json_int_t)last->pairs,
+						      "minutes", gt_json_real(minutes), "sd", gt_json_real(sd), "pair_s",
+						      gt_json_real(per_block)));
 		if (!st->s->quiet && isfinite(mde)) {
 			gt_progress_end();
 			fprintf(stderr,
-				"gpubench: with %zu pairs (%s%.1f min more) changes of about %.1f %% in %s can be "
+				"gpubench: with %zu pairs (%s%.1f min more) changes of about %.2g %% in %s can be "
 				"seen\n",
 				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes, mde, data->metrics[m].id);
 		}
 	}
 	json_object_set_new(st->run, "plan", plan);
+	if (st->s->planned)
+		st->s->planned(st->s->planned_ctx, st->run);
 }
 
 /* The time is up: the next look, with what it may spend, is taken now. It sees less than planned, so it spends less. */

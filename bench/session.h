@@ -34,6 +34,8 @@ struct bn_session {
 	uint64_t seed;
 	bool resume;		     /* doc holds the beginning of this very session */
 	double limit_s;		     /* end in order after the block in which this passes; 0: none. Its looks are cut to size */
+	void (*planned)(void *ctx, const json_t *run); /* after the A/A pilot, when run.plan is there; NULL: of no interest */
+	void *planned_ctx;
 	bool quiet;
 	const volatile int *stop;    /* non-zero: end in order */
 };

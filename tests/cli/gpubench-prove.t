@@ -11,6 +11,7 @@ does nothing. Only what helps is kept, and it is confirmed on fresh data.
   env.FAST (none) -> 1  * better  yes  names none (glob)
   env.SLOW (none) -> 1  * worse   no   names none (glob)
   env.OTHER (none) -> 1 * same    no   names none (glob)
+  took 87 of at most 87 pairs, * min of about * (glob)
   
   cmd, lower is better. PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
 
@@ -119,6 +120,41 @@ Killed in the middle of any phase, it goes on as if nothing had happened: the sa
   gpubench: killed.json: this session ended in order; nothing is left to do
   [64]
 
+With --minutes it ends after that long: what was not reached is named, decides nothing and is not kept. What the session would
+take and could show was said before; both are in the receipt. A session that was killed may be given more time.
+
+  $ sim --minutes 0.0001 -o short.json --receipt short-receipt.json --html short.html | sed -E 's/[0-9.]+ min/N min/; s/about .*/about N/'
+  CHANGE                     EFFECT 95% CI  VERDICT      KEPT MECHANISM
+  env.GPUBENCH_SIM (none) ->      - unknown inconclusive no   names none
+  effect=-.05
+  env.OTHER (none) -> 1           - unknown inconclusive no   names none
+  env.MORE (none) -> 1            - unknown inconclusive no   names none
+  took 3 of at most 87 pairs, N min of about N
+  not reached in the N min allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER,
+  env.MORE
+  
+  sim, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 3 of 3 nobody can
+  tell
+  $ python3 -c '
+  > import json; r = json.load(open("short-receipt.json")); p = r["plan"]
+  > print(r["confirmed"], r["not_reached"], p["pairs"], p["pairs_taken"], [(s["name"], s["comparisons"] * s["pairs"], s["pairs_taken"], (s["mde_pct"] or 0) > 0) for s in p["steps"]])'
+  False ['all pairs of the total effect', 'env.GPUBENCH_SIM', 'env.OTHER', 'env.MORE'] 87 3 [('total effect and A/A', 15, 3, True), ('each change', 54, 0, True), ('confirmation', 9, 0, True), ('what is kept beside all', 9, 0, True)]
+  $ grep -oE '<strong>[A-Z]+</strong>|<h2 id="plan-h">Plan|<li>env[^<]*' short.html
+  <strong>INCONCLUSIVE</strong>
+  <h2 id="plan-h">Plan
+  <li>env.GPUBENCH_SIM
+  <li>env.OTHER
+  <li>env.MORE
+  $ $TESTDIR/cli/strike KILL more.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 --minutes 0.0001 -o more.json
+  [137]
+  $ gpubench resume more.json --quiet --minutes 30 | grep -oE 'PROVED: 1 of 3|not reached'
+  PROVED: 1 of 3
+  $ sim --minutes=-1
+  gpubench: --minutes takes a number of minutes
+  [64]
+  $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/strike KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time was up'
+  the time was up
+
 A saved session is foreign input: what does not belong together is refused, and so is another host.
 
   $ half() { python3 -c "import json; d = json.load(open('killed.json')); d['interrupted'] = True; $1; json.dump(d, open('y.json', 'w'))"; gpubench resume y.json --quiet; }
@@ -166,6 +202,7 @@ change; a race that none of them wins changes nothing.
   [['1', '16', '2', '3', '4', '8'], ['2', '3', '4'], ['2', '4']]
   $ race --race env.RANKS=8,16 --seed 3
   race of env.RANKS: 8 * %, 16 * %; none was better than the host's own value (glob)
+  took 8 of at most 41 pairs, * min (glob)
   
   cmd, lower is better. PROVED: nothing here helps this workload; leave the host as it is
   $ gpubench prove --race vm.max_map_count=1,x -- true
