@@ -134,7 +134,7 @@ int rt_blas_open(struct rt_cuda *dev, struct rt_blas **ret, struct gt_err *err)
 		rt_blas_close(b);
 		return r;
 	}
-	b->tuned = rt_tuned_open(dev->name, dev->arch, b->lt.version());
+	b->tuned = rt_tuned_open("cublaslt", dev->name, dev->arch, b->lt.version());
 	*ret = b;
 	return 0;
 }

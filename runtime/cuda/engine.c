@@ -73,6 +73,7 @@ void rt_engine_free(struct rt_engine *e)
 	if (e->update)
 		d->graph_exec_destroy(e->update);
 	rt_blas_close(e->blas);
+	rt_dnn_close(e->dnn);
 	rt_nccl_close(e->nccl);
 	for (int i = 0; i < e->n_buckets; i++) {
 		if (e->ready[i])
@@ -227,6 +228,7 @@ static int allocate(struct rt_program *p, struct gt_err *err)
 		if (n->first >= 0)
 			n->data = (void *)(uintptr_t)((n->shared ? e->window : e->base) + n->offset);
 	}
+	e->loss_seen = rt_engine_loss(p);
 	return 0;
 }
 
@@ -358,7 +360,7 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 		struct rt_node *n = p->plan.ir.nodes[i];
 		gt_autofree float *w = NULL;
 
-		if (n->role != RT_ROLE_PARAM)
+		if (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
 			continue;
 		w = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(float));
 		rt_program_init_param(n, w, p->opt.seed, p->cpu.threads);
@@ -449,6 +451,10 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 
 static int check_calls(const struct rt_program *p, struct gt_err *err)
 {
+	if (p->cuda->r) { /* since the plan was made */
+		*err = p->cuda->err;
+		return p->cuda->r;
+	}
 	for (int i = 0; i < p->plan.ir.n_calls; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
 		const char *why = rt_launch_refuses(p->cuda, c);
@@ -527,20 +533,27 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 {
 	const struct rt_engine *e = p->cuda;
 	char version[64], arch[32];
-	int timed, cached, guessed;
+	int timed, cached, guessed, more[3] = {0};
 
 	rt_blas_counts(e->blas, &timed, &cached, &guessed);
+	if (e->dnn)
+		rt_dnn_counts(e->dnn, &more[0], &more[1], &more[2]);
 	snprintf(version, sizeof(version), "cuBLASLt %zu", rt_blas_version(e->blas));
 	snprintf(arch, sizeof(arch), "sm_%d", e->dev->arch);
 	json_object_set_new(doc, "device", json_string("cuda"));
 	json_object_set_new(doc, "card", gt_json_str(e->dev->name));
 	json_object_set_new(doc, "isa", json_string(arch));
 	json_object_set_new(doc, "blas", json_string(version));
+	if (e->dnn) {
+		snprintf(version, sizeof(version), "cuDNN %s", rt_dnn_version(e->dnn));
+		json_object_set_new(doc, "dnn", json_string(version));
+	}
 	json_object_set_new(doc, "pages", json_string("device memory"));
 	json_object_set_new(doc, "placement", gt_json_str(e->dev->name));
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));
 	json_object_set_new(doc, "products",
-			    json_pack("{s:i, s:i, s:i}", "timed", timed, "from_disk", cached, "guessed", guessed));
+			    json_pack("{s:i, s:i, s:i}", "timed", timed + more[0], "from_disk", cached + more[1], "guessed",
+			      guessed + more[2]));
 	if (e->nccl)
 		json_object_set_new(doc, "ddp", ranks_report(p));
 	json_object_set_new(doc, "graphs", json_boolean(e->forward[0] != NULL));

@@ -31,6 +31,6 @@ int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, st
 /* Adds what is particular to the device. */
 void rt_engine_report(const struct rt_program *p, json_t *doc);
 uint64_t rt_engine_bytes(const struct rt_engine *e); /* allocated on the device */
-/* Memory that a call wants while it runs: struct rt_plan, scratch. */
-size_t rt_engine_scratch(const struct rt_call *c, int threads);
+/* Memory that a call wants while it runs: struct rt_plan, scratch. What fails here, rt_engine_build says. */
+size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c);
 #endif

@@ -2,8 +2,10 @@
 /* All device code, compiled to one fatbin for every architecture that the toolkit knows and embedded (fatbin.c).
  * C linkage, so that the driver API finds each by its plain name; the list of names is kernels.h. */
 #include "runtime/cuda/kernel/attention_tensor.cuh"
+#include "runtime/cuda/kernel/batchnorm.cuh"
 #include "runtime/cuda/kernel/elementwise.cuh"
 #include "runtime/cuda/kernel/embedding.cuh"
+#include "runtime/cuda/kernel/image.cuh"
 #include "runtime/cuda/kernel/loss.cuh"
 #include "runtime/cuda/kernel/norm.cuh"
 #include "runtime/cuda/kernel/reduce.cuh"

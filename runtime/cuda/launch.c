@@ -5,9 +5,7 @@
 #include "runtime/cuda/launch.h"
 #include "runtime/graph/cross_entropy.h"
 
-#define THREADS	       256
 #define NORM_BLOCKS    528 /* of layernorm_bwd: each leaves one row of partial sums */
-#define COLUMN_PARTS   64  /* of a column sum */
 #define GRID_Y_MAX     65535
 
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
@@ -32,37 +30,6 @@ void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsign
 			 &err);
 }
 
-static bool narrow(const struct rt_node *n)
-{
-	return n->dtype == RT_BF16;
-}
-
-/* Kernels of both types stand side by side. */
-static int typed(int kernel, const struct rt_node *n)
-{
-	return kernel + narrow(n);
-}
-
-static int width(const struct rt_node *n) /* elements in 16 bytes */
-{
-	return narrow(n) ? 8 : 4;
-}
-
-static unsigned grid(const struct rt_engine *e, int64_t items)
-{
-	return (unsigned)GT_MAX(1, GT_MIN((items + THREADS - 1) / THREADS, (int64_t)e->dev->sms * 16));
-}
-
-static bool accumulates(const struct rt_call *c, int slot)
-{
-	return c->attr.accumulate >> slot & 1;
-}
-
-static cu_ptr scratch(const struct rt_call *c)
-{
-	return rt_at(c->out[RT_MAX_IO - 1]);
-}
-
 /* ---- products ---- */
 /* False if the library cannot do it in one go. */
 static bool gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a)
@@ -81,24 +48,23 @@ static bool gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_g
 	return true;
 }
 
-/* out (cols) = or += column sums of x (rows,cols), ld elements apart; part: COLUMN_PARTS rows */
-static void column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows,
+void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows,
 			int64_t cols64, bool add64, cu_ptr part)
 {
 	int w = cols64 % width(type) || ld % width(type) ? 1 : width(type), cols = (int)cols64, add = add64;
-	int parts = (int)GT_MAX(1, GT_MIN(COLUMN_PARTS, rows / 32)), stride = cols;
+	int parts = (int)GT_MAX(1, GT_MIN(RT_COLUMN_PARTS, rows / 32)), stride = cols;
 	unsigned gx = (unsigned)((cols + 32 * w - 1) / (32 * w));
 
 	RT_LAUNCH(e, typed(RT_K_column_sums, type), gx, parts, 32, 8, 0, &part, &x, &ld, &rows, &cols, &w);
 	RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &out, &part, &parts, &stride, &cols, &add);
 }
 
-static void bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x,
+void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x,
 		     cu_ptr bias, cu_ptr pre, cu_ptr y)
 {
 	int64_t n = rows * cols;
 
-	RT_LAUNCH(e, typed(RT_K_bias_act, type), grid(e, n / 4), 1, THREADS, 1, 0, &n, &cols, &kind, &x, &bias, &pre, &y);
+	RT_LAUNCH(e, typed(RT_K_bias_act, type), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &cols, &kind, &x, &bias, &pre, &y);
 }
 
 /* y (M,N) = act(x (M,K) w (N,K)^T + b (N)); pre (M,N) */
@@ -127,7 +93,7 @@ static void linear(struct rt_engine *e, const struct rt_call *c)
 	g.bias = g.aux = false;
 	plain = a.aux ? a.aux : a.c;
 	gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain });
-	bias_act(e, y, m, n, (int)c->attr.act, plain, a.bias, a.aux, a.c);
+	rt_bias_act(e, y, m, n, (int)c->attr.act, plain, a.bias, a.aux, a.c);
 }
 
 /* dx (M,K) = or += dy (M,N) w (N,K) */
@@ -159,7 +125,7 @@ static void linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 	if (a.c)
 		gemm(e, &g, &a);
 	if (a.bias)
-		column_sums(e, a.bias, a.a, dy, n, m, n, accumulates(c, 1), scratch(c));
+		rt_column_sums(e, a.bias, a.a, dy, n, m, n, accumulates(c, 1), scratch(c));
 }
 
 /* ---- embedding ---- */
@@ -170,7 +136,7 @@ static void embedding(struct rt_engine *e, const struct rt_call *c)
 	int len = (int)c->in[0]->shape.d[1], cols = (int)rt_cols(y);
 	cu_ptr out = rt_at(y), ids = rt_at(c->in[0]), table = rt_at(c->in[1]), pos = rt_at(c->in[2]);
 
-	RT_LAUNCH(e, typed(RT_K_embedding, y), grid(e, rows * cols / 4), 1, THREADS, 1, 0, &out, &ids, &table, &pos, &rows,
+	RT_LAUNCH(e, typed(RT_K_embedding, y), grid(e, rows * cols / 4), 1, RT_THREADS, 1, 0, &out, &ids, &table, &pos, &rows,
 		  &len, &cols);
 }
 
@@ -185,10 +151,10 @@ static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr c
 				 rt_cuda_check(e->dev, e->dev->d.fill_async(count, 0, (size_t)v * 4, e->stream),
 					       "cuMemsetD8Async", &err),
 				 &err);
-	RT_LAUNCH(e, RT_K_ids_count, grid(e, n), 1, THREADS, 1, 0, &count, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_count, grid(e, n), 1, RT_THREADS, 1, 0, &count, &ids, &n);
 	RT_LAUNCH(e, RT_K_ids_start, 1, 1, 1024, 1, 0, &start, &count, &v);
-	RT_LAUNCH(e, RT_K_ids_fill, grid(e, n), 1, THREADS, 1, 0, &place, &count, &ids, &n);
-	RT_LAUNCH(e, RT_K_ids_rank, grid(e, n), 1, THREADS, 1, 0, &sorted, &place, &start, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_fill, grid(e, n), 1, RT_THREADS, 1, 0, &place, &count, &ids, &n);
+	RT_LAUNCH(e, RT_K_ids_rank, grid(e, n), 1, RT_THREADS, 1, 0, &sorted, &place, &start, &ids, &n);
 }
 
 static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
@@ -216,7 +182,7 @@ static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
 		int64_t rows = c->out[1]->shape.d[0];
 
 		add = accumulates(c, 1);
-		RT_LAUNCH(e, typed(RT_K_positions_bwd, dy), grid(e, rows * cols), 1, THREADS, 1, 0, &pos, &g, &batch, &len,
+		RT_LAUNCH(e, typed(RT_K_positions_bwd, dy), grid(e, rows * cols), 1, RT_THREADS, 1, 0, &pos, &g, &batch, &len,
 			  &rows, &cols, &add);
 	}
 }
@@ -378,7 +344,7 @@ static void act(struct rt_engine *e, const struct rt_call *c)
 	int kind = (int)c->attr.act;
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
 
-	RT_LAUNCH(e, typed(RT_K_act, c->in[0]), grid(e, n / 4), 1, THREADS, 1, 0, &n, &kind, &x, &y);
+	RT_LAUNCH(e, typed(RT_K_act, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &kind, &x, &y);
 }
 
 static void act_bwd(struct rt_engine *e, const struct rt_call *c)
@@ -387,15 +353,15 @@ static void act_bwd(struct rt_engine *e, const struct rt_call *c)
 	int kind = (int)c->attr.act, add = accumulates(c, 0);
 	cu_ptr dy = rt_at(c->in[0]), seen = rt_at(c->in[1]), dx = rt_at(c->out[0]);
 
-	RT_LAUNCH(e, typed(RT_K_act_bwd, c->in[0]), grid(e, n / 4), 1, THREADS, 1, 0, &n, &kind, &dy, &seen, &dx, &add);
+	RT_LAUNCH(e, typed(RT_K_act_bwd, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &kind, &dy, &seen, &dx, &add);
 }
 
 static void add(struct rt_engine *e, const struct rt_call *c)
 {
-	int64_t n = rt_shape_elements(&c->in[0]->shape);
+	int64_t n = rt_shape_elements(&c->in[0]->shape), part = rt_shape_elements(&c->in[1]->shape);
 	cu_ptr a = rt_at(c->in[0]), b = rt_at(c->in[1]), y = rt_at(c->out[0]);
 
-	RT_LAUNCH(e, typed(RT_K_add, c->in[0]), grid(e, n / 4), 1, THREADS, 1, 0, &n, &a, &b, &y);
+	RT_LAUNCH(e, typed(RT_K_add, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &part, &a, &b, &y);
 }
 
 static void cast(struct rt_engine *e, const struct rt_call *c)
@@ -403,7 +369,7 @@ static void cast(struct rt_engine *e, const struct rt_call *c)
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
 
-	RT_LAUNCH(e, narrow(c->out[0]) ? RT_K_narrow : RT_K_widen, grid(e, n), 1, THREADS, 1, 0, &n, &x, &y);
+	RT_LAUNCH(e, narrow(c->out[0]) ? RT_K_narrow : RT_K_widen, grid(e, n), 1, RT_THREADS, 1, 0, &n, &x, &y);
 }
 
 static void scale(struct rt_engine *e, const struct rt_call *c)
@@ -411,7 +377,7 @@ static void scale(struct rt_engine *e, const struct rt_call *c)
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]), step = e->step;
 
-	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n), 1, THREADS, 1, 0, &n, &x, &y, &step);
+	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n), 1, RT_THREADS, 1, 0, &n, &x, &y, &step);
 }
 
 static void sum_up(struct rt_engine *e, const struct rt_call *c)
@@ -420,7 +386,7 @@ static void sum_up(struct rt_engine *e, const struct rt_call *c)
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
 	int add = accumulates(c, 0);
 
-	RT_LAUNCH(e, typed(RT_K_sum_up, c->in[0]), grid(e, n), 1, THREADS, 1, 0, &n, &x, &y, &add);
+	RT_LAUNCH(e, typed(RT_K_sum_up, c->in[0]), grid(e, n), 1, RT_THREADS, 1, 0, &n, &x, &y, &add);
 }
 
 /* ---- losses ---- */
@@ -491,7 +457,7 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 		if (dw)
 			gemm(e, &to_dw, &(struct rt_gemm_args){ .a = logits, .b = xs, .c = dw });
 		if (db)
-			column_sums(e, db, logits, x, ld, m, v, r > 0 || accumulates(c, 3), part);
+			rt_column_sums(e, db, logits, x, ld, m, v, r > 0 || accumulates(c, 3), part);
 	}
 	mean_loss(e, rt_at(c->out[0]), losses, rows);
 }
@@ -510,6 +476,20 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_ACT] = act,
 	[RT_OP_ACT_BWD] = act_bwd,
 	[RT_OP_ADD] = add,
+	[RT_OP_CONV] = rt_launch_conv,
+	[RT_OP_CONV_BWD_X] = rt_launch_conv_bwd_x,
+	[RT_OP_CONV_BWD_W] = rt_launch_conv_bwd_w,
+	[RT_OP_BATCHNORM] = rt_launch_batchnorm,
+	[RT_OP_BATCHNORM_BWD] = rt_launch_batchnorm_bwd,
+	[RT_OP_MAX_POOL] = rt_launch_max_pool,
+	[RT_OP_MAX_POOL_BWD] = rt_launch_pool_bwd,
+	[RT_OP_AVG_POOL] = rt_launch_avg_pool,
+	[RT_OP_AVG_POOL_BWD] = rt_launch_pool_bwd,
+	[RT_OP_PAD] = rt_launch_pad,
+	[RT_OP_PAD_BWD] = rt_launch_pad_bwd,
+	[RT_OP_RESHAPE] = rt_launch_reshape,
+	[RT_OP_REDUCE] = rt_launch_reduce,
+	[RT_OP_REDUCE_BWD] = rt_launch_reduce_bwd,
 	[RT_OP_CAST] = cast,
 	[RT_OP_SCALE] = scale,
 	[RT_OP_SUM_UP] = sum_up,
@@ -558,15 +538,15 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 			       NULL;
 	}
 	default:
-		return NULL;
+		return rt_launch_image_refuses(c);
 	}
 }
 
-size_t rt_engine_scratch(const struct rt_call *c, int threads)
+size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
 {
 	switch (c->op->id) {
 	case RT_OP_LINEAR_BWD_W:
-		return c->out[1] ? (size_t)rt_cols(c->in[0]) * COLUMN_PARTS * 4 : 0;
+		return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;
 	case RT_OP_LAYERNORM_BWD:
 		return (size_t)GT_MIN(rt_rows(c->in[1]), NORM_BLOCKS) * 2 * (size_t)rt_cols(c->in[1]) * 4;
 	case RT_OP_EMBEDDING_BWD:
@@ -574,8 +554,8 @@ size_t rt_engine_scratch(const struct rt_call *c, int threads)
 	case RT_OP_ATTENTION_BWD:
 		return (size_t)(rt_rows(c->in[1]) * c->attr.heads) * 4;
 	case RT_OP_LINEAR_CROSS_ENTROPY:
-		return logits_bytes(c) + (c->out[3] ? (size_t)c->in[1]->shape.d[0] * COLUMN_PARTS * 4 : 0);
+		return logits_bytes(c) + (c->out[3] ? (size_t)c->in[1]->shape.d[0] * RT_COLUMN_PARTS * 4 : 0);
 	default:
-		return 0;
+		return rt_launch_image_scratch(e, c);
 	}
 }

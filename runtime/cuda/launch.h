@@ -4,6 +4,7 @@
 /* Inside the engine: what the launchers of the ops share. After the first failure every launch does nothing; the engine
  * reports that failure. */
 #include "runtime/cuda/blas.h"
+#include "runtime/cuda/dnn.h"
 #include "runtime/cuda/engine.h"
 
 /* Calls that one kernel does together: the updates of all tensors that stand side by side. */
@@ -16,6 +17,7 @@ struct update_group {
 struct rt_engine {
 	struct rt_cuda *dev;
 	struct rt_blas *blas;
+	struct rt_dnn *dnn; /* opened for the first convolution */
 	cu_stream stream, copy;
 	cu_ptr base;
 	size_t bytes;
@@ -42,6 +44,7 @@ struct rt_engine {
 	cu_event *ready, *reduced; /* per bucket */
 	int n_buckets;
 	cu_ptr window, loss_mean;
+	cu_ptr loss_seen; /* by updates: what rt_engine_loss says */
 
 	cu_ptr norm; /* two floats, then one partial sum of squares for each chunk; kernel/update.cuh */
 	float *norm_out; /* pinned */
@@ -102,4 +105,52 @@ static inline cu_ptr rt_at(const struct rt_node *n)
 {
 	return n ? (cu_ptr)(uintptr_t)n->data : 0;
 }
+
+/* ---- for launchers ---- */
+#define RT_THREADS	256
+#define RT_COLUMN_PARTS	64 /* of a column sum */
+
+static inline bool narrow(const struct rt_node *n)
+{
+	return n->dtype == RT_BF16;
+}
+
+/* Kernels of both types stand side by side. */
+static inline int typed(int kernel, const struct rt_node *n)
+{
+	return kernel + narrow(n);
+}
+
+static inline int width(const struct rt_node *n) /* elements in 16 bytes */
+{
+	return narrow(n) ? 8 : 4;
+}
+
+static inline unsigned grid(const struct rt_engine *e, int64_t items)
+{
+	return (unsigned)GT_MAX(1, GT_MIN((items + RT_THREADS - 1) / RT_THREADS, (int64_t)e->dev->sms * 16));
+}
+
+static inline bool accumulates(const struct rt_call *c, int slot)
+{
+	return c->attr.accumulate >> slot & 1;
+}
+
+static inline cu_ptr scratch(const struct rt_call *c)
+{
+	return rt_at(c->out[RT_MAX_IO - 1]);
+}
+
+/* out (cols) = or += column sums of x (rows,cols), ld elements apart; part: RT_COLUMN_PARTS rows */
+void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows, int64_t cols,
+		    bool add, cu_ptr part);
+/* y (rows,cols) = act(x + bias), either of x and y may be the other */
+void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x, cu_ptr bias,
+		 cu_ptr pre, cu_ptr y);
+/* launch_image.c: convolutions, batchnorms, pooling, what goes with images */
+rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launch_batchnorm, rt_launch_batchnorm_bwd,
+	rt_launch_max_pool, rt_launch_avg_pool, rt_launch_pool_bwd, rt_launch_pad, rt_launch_pad_bwd, rt_launch_reshape,
+	rt_launch_reduce, rt_launch_reduce_bwd;
+const char *rt_launch_image_refuses(const struct rt_call *c);
+size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c);
 #endif

@@ -12,7 +12,7 @@ static void update(struct rt_program *p, const struct update_group *g)
 {
 	struct rt_engine *e = p->cuda;
 	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_ADAMW ? RT_K_adamw : RT_K_sgd;
-	cu_ptr tensors = g->tensors, chunks = g->chunks, step = e->step, loss = rt_engine_loss(p);
+	cu_ptr tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->loss_seen;
 	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
 
 	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm);

@@ -190,6 +190,122 @@ static struct rt_node *entropy_slices(struct rt_graph *g)
 	return entropy_of(g, 300, 16, 1000, true); /* several slices: see options */
 }
 
+/* Images (n,h,w,c) convolved to `out` channels. */
+struct conv_case {
+	int64_t n, h, w, c, out;
+	int kernel, stride, pad, groups;
+	bool bias;
+};
+static struct rt_node *conv_of(struct rt_graph *g, struct conv_case s)
+{
+	int64_t per = s.c / GT_MAX(s.groups, 1);
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(s.out, per, s.kernel, s.kernel), WEIGHT(0.2f));
+	struct rt_node *b = s.bias ? param(g, "b", RT_SHAPE(s.out)) : NULL;
+	struct rt_conv2d how = { .stride = s.stride, .pad = s.pad, .groups = s.groups };
+
+	return weighed(g, rt_conv2d(g, param(g, "x", RT_SHAPE(s.n, s.h, s.w, s.c)), w, b, how));
+}
+static struct rt_node *conv_odd(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 9, 7, 5, 7, 3, 1, 1, 1, true });
+}
+static struct rt_node *conv_even(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 3, 8, 8, 16, 32, 3, 1, 1, 1, false });
+}
+static struct rt_node *conv_1x1(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 7, 5, 24, 16, 1, 1, 0, 1, true });
+}
+static struct rt_node *conv_stride(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 11, 8, 8, 16, 3, 2, 1, 1, false });
+}
+static struct rt_node *conv_short(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 9, 10, 16, 24, 1, 2, 0, 1, false });
+}
+static struct rt_node *conv_stem(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 17, 14, 3, 8, 7, 2, 3, 1, false });
+}
+static struct rt_node *conv_groups(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 6, 7, 32, 16, 3, 1, 1, 2, false });
+}
+
+static struct rt_node *batchnorm_of(struct rt_graph *g, struct rt_shape s, bool sum)
+{
+	struct rt_shape c = RT_SHAPE(s.d[s.n - 1]);
+	struct rt_node *x = param(g, "x", s), *gain = param(g, "gain", c), *bias = param(g, "bias", c);
+	struct rt_node *mean = rt_buffer(g, "mean", c, RT_INIT_ZEROS), *var = rt_buffer(g, "var", c, RT_INIT_ONES);
+
+	x = rt_batchnorm(g, x, gain, bias, mean, var, 1e-5f, 0.1f);
+	if (sum)
+		x = rt_relu(g, rt_add(g, param(g, "residual", s), x));
+	return weighed(g, x);
+}
+static struct rt_node *batchnorm_odd(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(3, 5, 7, 13), false);
+}
+static struct rt_node *batchnorm_even(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(2, 24, 25, 64), false);
+}
+static struct rt_node *batchnorm_wide(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(37, 2056), false);
+}
+static struct rt_node *batchnorm_sum(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(2, 6, 6, 24), true);
+}
+
+static struct rt_node *max_pool(struct rt_graph *g)
+{
+	return weighed(g, rt_max_pool(g, param(g, "x", RT_SHAPE(2, 13, 10, 24)), 3, 2, 1));
+}
+static struct rt_node *max_pool_odd(struct rt_graph *g)
+{
+	return weighed(g, rt_max_pool(g, param(g, "x", RT_SHAPE(2, 9, 8, 7)), 2, 3, 0));
+}
+static struct rt_node *avg_pool(struct rt_graph *g)
+{
+	return weighed(g, rt_avg_pool(g, param(g, "x", RT_SHAPE(2, 9, 12, 16)), 3, 2, 1));
+}
+static struct rt_node *avg_pool_odd(struct rt_graph *g)
+{
+	return weighed(g, rt_avg_pool(g, param(g, "x", RT_SHAPE(1, 7, 9, 5)), 4, 1, 2));
+}
+static struct rt_node *shortcut(struct rt_graph *g)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(2, 6, 7, 16));
+
+	return weighed(g, rt_pad(g, rt_add(g, rt_max_pool(g, x, 1, 1, 0), rt_gelu(g, x)), 8, 9));
+}
+static struct rt_node *pixels_mean(struct rt_graph *g)
+{
+	return weighed(g, rt_reduce(g, rt_reshape(g, param(g, "x", RT_SHAPE(3, 5, 4, 24)), RT_SHAPE(3, 20, 24)), RT_MEAN, 1));
+}
+static struct rt_node *rows_sum(struct rt_graph *g)
+{
+	return weighed(g, rt_reduce(g, param(g, "x", RT_SHAPE(5, 9, 7)), RT_SUM, 2));
+}
+static struct rt_node *add_tail(struct rt_graph *g)
+{
+	return weighed(g, rt_add(g, param(g, "x", RT_SHAPE(4, 9, 24)), param(g, "y", RT_SHAPE(9, 24))));
+}
+static struct rt_node *add_tail_odd(struct rt_graph *g)
+{
+	return weighed(g, rt_add(g, param(g, "x", RT_SHAPE(4, 3, 7)), param(g, "y", RT_SHAPE(7))));
+}
+
+static struct rt_node *resnet_small(struct rt_graph *g)
+{
+	return rt_model_resnet_small(g, 4, 8, 8, 10);
+}
+
 static struct rt_node *gpt(struct rt_graph *g)
 {
 	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 24, .layers = 2, .width = 48, .heads = 3,
@@ -236,11 +352,33 @@ static const struct op_case {
 	{ "cross_entropy.even", entropy_even, 1000, false, 0 },
 	{ "cross_entropy.linear", entropy_linear, 101, false, 0 },
 	{ "cross_entropy.slices", entropy_slices, 1000, false, 0 },
+	{ "conv", conv_odd, 0, false, 0 },
+	{ "conv.even", conv_even, 0, false, 0 },
+	{ "conv.1x1", conv_1x1, 0, false, 0 },
+	{ "conv.stride", conv_stride, 0, false, 0 },
+	{ "conv.short", conv_short, 0, false, 0 },
+	{ "conv.stem", conv_stem, 0, false, 0 },
+	{ "conv.groups", conv_groups, 0, false, 0 },
+	{ "batchnorm", batchnorm_odd, 0, false, 0 },
+	{ "batchnorm.even", batchnorm_even, 0, false, 0 },
+	{ "batchnorm.wide", batchnorm_wide, 0, false, 0 },
+	{ "batchnorm.sum", batchnorm_sum, 0, true, 0 },
+	{ "max_pool", max_pool, 0, true, 0 },
+	{ "max_pool.odd", max_pool_odd, 0, true, 0 },
+	{ "avg_pool", avg_pool, 0, false, 0 },
+	{ "avg_pool.odd", avg_pool_odd, 0, false, 0 },
+	{ "shortcut", shortcut, 0, false, 0 },
+	{ "mean", pixels_mean, 0, false, 0 },
+	{ "sum.rows", rows_sum, 0, false, 0 },
+	{ "add.tail", add_tail, 0, false, 0 },
+	{ "add.tail.odd", add_tail_odd, 0, false, 0 },
 	{ "gpt", gpt, 61, false, 8 },
 	{ "gpt.accum", gpt, 61, false, 9, .accum = 3 },
 	{ "gpt.clip", gpt, 61, false, 8, .accum = 2, .clip = 0.05 },
 	{ "mlp", mlp, 10, true, 8 },
 	{ "mlp.clip", mlp, 10, true, 8, .clip = 0.1 },
+	{ "resnet", resnet_small, 10, true, 4 },
+	{ "resnet.accum", resnet_small, 10, true, 4, .accum = 2 },
 };
 
 /* ---- running one ---- */
@@ -262,7 +400,7 @@ static void make_inputs(struct bench *b)
 		int64_t count = rt_shape_elements(rt_node_shape(n));
 		uint32_t *x;
 
-		if (rt_node_is_param(n))
+		if (rt_node_is_param(n) || rt_node_is_buffer(n))
 			continue;
 		x = b->inputs[k++] = gt_xcalloc((size_t)count, 4);
 		for (int64_t j = 0; j < count; j++) {
@@ -290,7 +428,7 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 	};
 
 	if (b->c->steps)
-		o.optimizer = !strncmp(b->c->name, "mlp", 3) ?
+		o.optimizer = strncmp(b->c->name, "gpt", 3) != 0 ?
 				      (struct rt_optimizer){ .kind = RT_SGD, .lr = 0.05, .momentum = 0.9, .weight_decay = 1e-3 } :
 				      (struct rt_optimizer){ .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 };
 	if (device == RT_CUDA) {

@@ -95,7 +95,7 @@ static void parse(struct rt_tuned *t, char *line)
 		store(t, line, words, workspace);
 }
 
-struct rt_tuned *rt_tuned_open(const char *card, int arch, size_t library_version)
+struct rt_tuned *rt_tuned_open(const char *library, const char *card, int arch, size_t library_version)
 {
 	struct rt_tuned *t = gt_xcalloc(1, sizeof(*t));
 	gt_autofree char *dir = cache_dir(), *line = NULL;
@@ -104,7 +104,7 @@ struct rt_tuned *rt_tuned_open(const char *card, int arch, size_t library_versio
 
 	if (!dir)
 		return t;
-	t->path = gt_xasprintf("%s/cublaslt-%s-sm%d-%zu.txt", dir, card, arch, library_version);
+	t->path = gt_xasprintf("%s/%s-%s-sm%d-%zu.txt", dir, library, card, arch, library_version);
 	for (char *p = t->path + strlen(dir) + 1; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("-.", *p))
 			*p = '_';

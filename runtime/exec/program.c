@@ -137,6 +137,7 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	if (p->cuda) {
 		p->plan.align = CUDA_ALIGN;
 		p->plan.scratch = rt_engine_scratch;
+		p->plan.engine = p->cuda;
 	}
 	rt_ir_copy(&p->plan.ir, &g->ir);
 	p->plan.n_graph_nodes = g->ir.n_nodes;

@@ -143,8 +143,9 @@ static void add_scratch(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
-		size_t (*scratch)(const struct rt_call *, int) = p->scratch ? p->scratch : c->op->scratch_bytes;
-		size_t bytes = scratch ? scratch(c, p->threads) : 0;
+		size_t bytes = p->scratch		? p->scratch(p->engine, c) :
+			       c->op->scratch_bytes ? c->op->scratch_bytes(c, p->threads) :
+						      0;
 
 		if (bytes)
 			c->out[RT_MAX_IO - 1] = rt_ir_node(&p->ir, RT_ROLE_SCRATCH, RT_F32,

@@ -17,6 +17,9 @@ static const struct {
 	[RT_OP_LAYERNORM_BWD] = { .in = 28, .out = 6 },
 	[RT_OP_ATTENTION] = { .out = 2 },
 	[RT_OP_ATTENTION_BWD] = { .in = 8 },
+	[RT_OP_CONV_BWD_W] = { .out = 3 },
+	[RT_OP_BATCHNORM] = { .in = 94, .out = 6 },
+	[RT_OP_BATCHNORM_BWD] = { .in = 92, .out = 54 },
 	[RT_OP_CROSS_ENTROPY] = { .out = 5 },
 	[RT_OP_LINEAR_CROSS_ENTROPY] = { .out = 29 },
 	[RT_OP_DOT] = { .out = 1 },
@@ -30,7 +33,7 @@ struct narrow {
 
 static bool leaf(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_STATE;
+	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE;
 }
 
 static struct rt_node *new_node(struct narrow *a, enum rt_role role, enum rt_dtype type, const struct rt_node *like)
@@ -99,7 +102,7 @@ static int set_inputs(struct narrow *a, int at)
 		enum rt_dtype want = f32 || f32_slots[c->op->id].in >> k & 1 ? RT_F32 : RT_BF16;
 		int before = a->plan->ir.n_calls;
 
-		if (!n || n->dtype == RT_I32 || n->dtype == want)
+		if (!n || n->dtype == RT_I32 || n->dtype == RT_U8 || n->dtype == want)
 			continue;
 		c->in[k] = leaf(n) && want == RT_BF16 ? low_copy(a, n, at) : cast(a, n, want, at);
 		at += a->plan->ir.n_calls - before;

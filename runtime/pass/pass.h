@@ -11,6 +11,7 @@ struct rt_toggle {
 	int slot;
 };
 struct rt_bucket;
+struct rt_engine;
 struct rt_plan {
 	const struct rt_options *opt;
 	struct rt_ir ir;
@@ -26,7 +27,8 @@ struct rt_plan {
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
 	uint64_t align;		    /* of tensors, in bytes; 0: 64 */
 	/* The device's own idea of a call's scratch memory; NULL: the op's (for the CPU). */
-	size_t (*scratch)(const struct rt_call *c, int threads);
+	size_t (*scratch)(struct rt_engine *e, const struct rt_call *c);
+	struct rt_engine *engine;
 	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */
 	json_t *did;		    /* [{ "name", "did" }]: what each pass said */
 	int64_t steps_profiled;

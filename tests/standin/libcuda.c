@@ -2,7 +2,7 @@
 /*
  * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code, and
  * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
- * the device count (1); STANDIN_MEMORY=N the bytes of device memory.
+ * the device count (1), STANDIN_MAJOR the architecture's number (9); STANDIN_MEMORY=N the bytes of device memory.
  *
  * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). Streams are queues that run as
  * late as they may: what is enqueued happens when somebody waits for it, so that a missing event or wait shows.
@@ -74,7 +74,9 @@ int cuDeviceTotalMem_v2(size_t *bytes, int dev)
 
 int cuDeviceGetAttribute(int *v, int attr, int dev)
 {
-	*v = attr == 75 ? 9 : attr == 16 ? 4 : attr == 97 ? 227 << 10 : dev;
+	const char *major = getenv("STANDIN_MAJOR");
+
+	*v = attr == 75 ? (major ? atoi(major) : 9) : attr == 16 ? 4 : attr == 97 ? 227 << 10 : dev;
 	return verdict("cuDeviceGetAttribute");
 }
 

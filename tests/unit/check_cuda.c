@@ -7,9 +7,11 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/spawn.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/meter.h"
@@ -140,6 +142,81 @@ static int measure_and_tell(void)
 	return r != 0;
 }
 
+static bool alike(float a, float b)
+{
+	return fabsf(a - b) <= 1e-4f * (1 + fabsf(a));
+}
+
+/* How many of the model's running statistics are alike; -1 on failure. */
+static int buffers_alike(struct rt_graph *g, struct rt_program *const *p, struct gt_err *err)
+{
+	int n = 0;
+
+	for (int i = 0; i < rt_graph_leaves(g); i++) {
+		const struct rt_node *b = rt_graph_leaf(g, i);
+		float x[2][64];
+		bool same = rt_node_is_buffer(b);
+
+		if (!same)
+			continue;
+		for (int k = 0; k < 2; k++)
+			if (rt_read_value(p[k], b, x[k], err))
+				return -1;
+		for (int64_t j = 0; j < rt_shape_elements(rt_node_shape(b)); j++)
+			same &= alike(x[0][j], x[1][j]);
+		n += same;
+	}
+	return n;
+}
+
+/* A small residual network on both devices: losses, running statistics, the loss with these; then a loss that is no number. */
+static int images_and_tell(void)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_resnet_small(g, 2, 8, 8, 10);
+	struct rt_program *p[2] = {NULL};
+	float x[2 * 8 * 8 * 3];
+	int32_t y[2] = {3, 7};
+	const void *inputs[] = {x, y};
+	struct gt_err err = {0};
+	int same = 0, r = 0;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(x); i++)
+		x[i] = rt_random_normal(5, 1, i);
+	for (int k = 0; !r && k < 2; k++) {
+		struct rt_options o = {.device = k ? RT_CUDA : RT_CPU, .optimizer = {.kind = RT_SGD, .lr = 0.01, .momentum = 0.9}};
+
+		r = rt_compile(g, loss, &o, &p[k], &err);
+	}
+	for (int i = 0; !r && i < 5; i++) {
+		struct rt_metrics m[2] = {{0}};
+		double at[2] = {0};
+
+		x[0] = i == 4 ? HUGE_VALF : x[0];
+		for (int k = 0; !r && k < 2; k++)
+			r = i == 3 ? rt_eval(p[k], inputs, &at[k], &err) : rt_step(p[k], inputs, &m[k], &err);
+		if (r && i == 4) {
+			r = rt_step(p[1], inputs, &m[1], &err) == -EDOM ? 0 : -EINVAL;
+			break;
+		}
+		same += alike((float)m[0].loss, (float)m[1].loss) && alike((float)at[0], (float)at[1]);
+	}
+	if (!r)
+		printf("%d losses and %d buffers alike\n", same, buffers_alike(g, p, &err));
+	if (p[1]) {
+		gt_auto_json *report = rt_program_report(p[1]);
+		const json_t *products = json_object_get(report, "products");
+
+		printf("%s: %d timed, %d from disk\n", gt_json_get_str(report, "dnn", "none"),
+		       (int)gt_json_get_int(products, "timed", -1), (int)gt_json_get_int(products, "from_disk", -1));
+	}
+	if (r)
+		puts(err.msg);
+	for (int k = 0; k < 2; k++)
+		rt_program_free(p[k]);
+	return r != 0;
+}
+
 /* As many ranks as there are devices to be. */
 static int ranks_and_tell(void)
 {
@@ -227,6 +304,56 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 }
 END_TEST
 
+START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
+{
+	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
+	gt_autofree char *files = gt_xasprintf("%s/gputune/*", dir), *inner = gt_xasprintf("%s/gputune", dir);
+	glob_t found = {0};
+
+	for (int again = 0; again < 2; again++) {
+		struct result r = run_with("images", home, STANDIN_DIR);
+
+		ck_assert_msg(!r.status && strstr(r.out, "4 losses and 14 buffers alike\ncuDNN 9.10.0: "), "%s", r.out);
+		ck_assert_msg((strstr(r.out, ": 0 timed") != NULL) == again && (strstr(r.out, ", 0 from disk") != NULL) == !again,
+			      "%s", r.out);
+	}
+	ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
+	ck_assert_int_eq(found.gl_pathc, 2);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		unlink(found.gl_pathv[i]);
+	globfree(&found);
+	rmdir(inner);
+	rmdir(dir);
+}
+END_TEST
+
+START_TEST(each_failure_of_cudnn_has_its_sentence)
+{
+	static const struct {
+		const char *var, *says;
+	} t[] = {
+		{"STANDIN_DNN_VERSION=8907", "cuDNN 8.9.7 is too old for convolutions: install 9.0 or newer"},
+		{"STANDIN_DNN_CUDART=13000", "cuDNN 9.10.0 is made for CUDA 13 and this driver carries CUDA 12.4"},
+		{"STANDIN_DNN_FAIL=create:1008",
+		 "cudnnCreate of cuDNN 9.10.0 failed with status 1008 (CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED): the stand-in"},
+		{"STANDIN_DNN_FAIL=finalize:3001",
+		 "forward x 2,8,8,3 w 16,3,3 stride 1 pad 1 groups 1 f32: the operation graph of cuDNN 9.10.0 failed"},
+		{"STANDIN_DNN_FAIL=none:1", "cuDNN 9.10.0 has no way to do forward x 2,8,8,3 w 16,3,3"},
+		{"STANDIN_DNN_FAIL=plan:4003", "workspace: CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"},
+		{"STANDIN_DNN_FAIL=execute:5000", "failed with status 5000 (CUDNN_STATUS_EXECUTION_FAILED)"},
+		{"STANDIN_MEMORY=1000000", "may be used: "},
+		{"STANDIN_FAIL=cuEventElapsedTime:719:9", "cuEventElapsedTime failed with CUDA error 719"},
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct result r = run_with("images", t[i].var, STANDIN_DIR);
+
+		ck_assert_int_eq(r.status, 1);
+		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var, r.out);
+	}
+}
+END_TEST
+
 START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 {
 	struct result r = run_with("train", NULL, STANDIN_DIR);
@@ -274,7 +401,7 @@ END_TEST
 int main(int argc, char **argv)
 {
 	Suite *s;
-	TCase *tc;
+	TCase *tc, *images;
 	SRunner *sr;
 	int failed;
 
@@ -282,6 +409,8 @@ int main(int argc, char **argv)
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "images"))
+		return images_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "ranks"))
 		return ranks_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
@@ -291,6 +420,7 @@ int main(int argc, char **argv)
 	self = argv[0];
 	s = suite_create("cuda");
 	tc = tcase_create("all");
+	images = tcase_create("images");
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
@@ -298,11 +428,15 @@ int main(int argc, char **argv)
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 3);
 		tcase_add_test(tc, two_ranks_train_as_one_does);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
+		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
+		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
 	}
 	tcase_set_timeout(tc, 300);
+	tcase_set_timeout(images, 300);
 	suite_add_tcase(s, tc);
+	suite_add_tcase(s, images);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

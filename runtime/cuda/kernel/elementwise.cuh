@@ -83,30 +83,37 @@ RT_KERNEL rt_act_bwd_bf16(int64_t n, int kind, const bf16 *dy, const bf16 *seen,
 	act_bwd_body(n, kind, dy, seen, dx, add);
 }
 
-template <class T> RT_DEVICE void add_body(int64_t n, const T *a, const T *b, T *y)
+template <class T, int W> RT_DEVICE void add_part(int64_t n, int64_t part, const T *a, const T *b, T *y)
 {
-	constexpr int W = wide<T>::n;
 	float u[W], v[W];
 
 	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
 		get<W>(u, a + i * W);
-		get<W>(v, b + i * W);
+		get<W>(v, b + (part == n ? i * W : i * W % part));
 		for (int k = 0; k < W; k++)
 			u[k] += v[k];
 		put<W>(y + i * W, u);
 	}
 	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
-		assign(y[i], as_float(a[i]) + as_float(b[i]));
+		assign(y[i], as_float(a[i]) + as_float(b[i % part]));
 }
 
-/* y (n) = a (n) + b (n) */
-RT_KERNEL rt_add_f32(int64_t n, const float *a, const float *b, float *y)
+template <class T> RT_DEVICE void add_body(int64_t n, int64_t part, const T *a, const T *b, T *y)
 {
-	add_body(n, a, b, y);
+	if (part == n || part % wide<T>::n == 0)
+		add_part<T, wide<T>::n>(n, part, a, b, y);
+	else
+		add_part<T, 1>(n, part, a, b, y);
 }
-RT_KERNEL rt_add_bf16(int64_t n, const bf16 *a, const bf16 *b, bf16 *y)
+
+/* y (n/part,part) = a (n/part,part) + b (part) */
+RT_KERNEL rt_add_f32(int64_t n, int64_t part, const float *a, const float *b, float *y)
 {
-	add_body(n, a, b, y);
+	add_body(n, part, a, b, y);
+}
+RT_KERNEL rt_add_bf16(int64_t n, int64_t part, const bf16 *a, const bf16 *b, bf16 *y)
+{
+	add_body(n, part, a, b, y);
 }
 
 template <class T, int W>

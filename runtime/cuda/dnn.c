@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library: found, judged, opened; and which of a shape's ways is taken. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "runtime/cuda/dnn_api.h"
+#include "runtime/cuda/vendor.h"
+
+#define ROUNDS	3 /* timed runs of each way, after one to warm up */
+
+static const struct gt_dlsym syms[] = {
+	GT_DLSYM(dnn_api, version, cudnnGetVersion),
+	GT_DLSYM(dnn_api, cudart_version, cudnnGetCudartVersion),
+	GT_DLSYM(dnn_api, error_string, cudnnGetErrorString),
+	GT_DLSYM_OPT(dnn_api, last_error, cudnnGetLastErrorString),
+	GT_DLSYM(dnn_api, create, cudnnCreate),
+	GT_DLSYM(dnn_api, destroy, cudnnDestroy),
+	GT_DLSYM(dnn_api, set_stream, cudnnSetStream),
+	GT_DLSYM(dnn_api, desc_create, cudnnBackendCreateDescriptor),
+	GT_DLSYM(dnn_api, desc_destroy, cudnnBackendDestroyDescriptor),
+	GT_DLSYM(dnn_api, desc_set, cudnnBackendSetAttribute),
+	GT_DLSYM(dnn_api, desc_get, cudnnBackendGetAttribute),
+	GT_DLSYM(dnn_api, desc_finalize, cudnnBackendFinalize),
+	GT_DLSYM(dnn_api, execute, cudnnBackendExecute),
+};
+
+/* The cards that a cuDNN has code for, first release that starts so; NVIDIA's cuDNN support matrix, 9.0.0 to 9.27.0. */
+static const struct {
+	size_t version;
+	int arch;
+} oldest_arch[] = { { 91100, 75 }, { 90000, 50 } };
+#define OLDEST	  90000 /* the statuses, and engines of the graph interface for every convolution */
+#define DEVICELESS 90800
+
+int rt_dnn_check(const struct rt_dnn *d, int status, const char *what, struct gt_err *err)
+{
+	char why[512] = "";
+
+	if (status == DNN_OK)
+		return 0;
+	if (d->api.last_error)
+		d->api.last_error(why, sizeof(why));
+	for (char *p = why; *p; p++)
+		if (*p == '\n')
+			*p = ' ';
+	return gt_fail(err, status / 1000 == DNN_NOT_SUPPORTED / 1000 ? ENOTSUP : ENODEV,
+		       "%s of cuDNN %s failed with status %d (%s)%s%s", what, d->version, status, d->api.error_string(status),
+		       *why ? ": " : "", why);
+}
+
+static int load(struct rt_dnn *d, struct gt_err *err)
+{
+	static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so", NULL };
+	size_t v;
+	int r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &d->api, &d->lib, err);
+
+	if (r < 0)
+		return gt_fail_prefix(err, "convolutions on CUDA devices want cuDNN");
+	v = d->api.version();
+	snprintf(d->version, sizeof(d->version), "%zu.%zu.%zu", v < OLDEST ? v / 1000 : v / 10000,
+		 v < OLDEST ? v / 100 % 10 : v / 100 % 100, v % 100);
+	if (v < OLDEST)
+		return gt_fail(err, ENOSYS, "cuDNN %s is too old for convolutions: install 9.0 or newer", d->version);
+	return 0;
+}
+
+/* Is this library made for this driver and this card? */
+static int suits(const struct rt_dnn *d, struct gt_err *err)
+{
+	int runtime = (int)d->api.cudart_version(), have = d->dev->version;
+
+	if (runtime / 1000 > have / 1000)
+		return gt_fail(err, ENOSYS,
+			       "cuDNN %s is made for CUDA %d and this driver carries CUDA %d.%d: install a newer driver or the "
+			       "cuDNN of CUDA %d",
+			       d->version, runtime / 1000, have / 1000, have % 1000 / 10, have / 1000);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(oldest_arch); i++) {
+		if (d->api.version() < oldest_arch[i].version)
+			continue;
+		if (d->dev->arch < oldest_arch[i].arch)
+			return gt_fail(err, ENOSYS, "cuDNN %s has code from sm_%d on and %s is sm_%d: install cuDNN 9.10",
+				       d->version, oldest_arch[i].arch, d->dev->name, d->dev->arch);
+		break;
+	}
+	return 0;
+}
+
+int rt_dnn_open(struct rt_cuda *dev, struct rt_dnn **ret, struct gt_err *err)
+{
+	struct rt_dnn *d = gt_xcalloc(1, sizeof(*d));
+	int r = load(d, err);
+
+	d->dev = dev;
+	if (!r)
+		r = suits(d, err);
+	if (!r)
+		r = rt_dnn_check(d, d->api.create(&d->handle), "cudnnCreate", err);
+	if (r) {
+		rt_dnn_close(d);
+		return r;
+	}
+	d->tuned = rt_tuned_open("cudnn", dev->name, dev->arch, d->api.version());
+	*ret = d;
+	return 0;
+}
+
+int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *err)
+{
+	struct rt_dnn *d = gt_xcalloc(1, sizeof(*d));
+	int r = load(d, err);
+
+	if (!r && d->api.version() < DEVICELESS)
+		r = gt_fail(err, ENOSYS, "cuDNN %s plans nothing for a card that is not here: that takes 9.8 or newer", d->version);
+	if (!r)
+		r = rt_dnn_check(d, d->api.desc_create(DNN_DEVICEPROP, &d->properties), "a device's descriptor", err);
+	if (!r)
+		r = rt_dnn_check(d,
+				 d->api.desc_set(d->properties, DNN_DEVICEPROP_JSON, DNN_TYPE_CHAR,
+						 (int64_t)strlen(properties), properties),
+				 "DEVICEPROP_JSON_REPRESENTATION", err);
+	if (!r)
+		r = rt_dnn_check(d, d->api.desc_finalize(d->properties), "the device's properties", err);
+	if (r)
+		rt_dnn_close(d);
+	else
+		*ret = d;
+	return r;
+}
+
+void rt_dnn_close(struct rt_dnn *d)
+{
+	if (!d)
+		return;
+	for (int i = 0; i < d->n_convs; i++) {
+		for (int k = 0; k < RT_DNN_CANDIDATES; k++)
+			if (d->convs[i]->ways[k].plan)
+				d->api.desc_destroy(d->convs[i]->ways[k].plan);
+		free(d->convs[i]);
+	}
+	free(d->convs);
+	if (d->properties)
+		d->api.desc_destroy(d->properties);
+	if (d->handle)
+		d->api.destroy(d->handle);
+	rt_tuned_close(d->tuned);
+	if (d->lib)
+		dlclose(d->lib);
+	free(d);
+}
+
+const char *rt_dnn_version(const struct rt_dnn *d)
+{
+	return d->version;
+}
+
+void rt_dnn_counts(const struct rt_dnn *d, int *ret_timed, int *ret_cached, int *ret_guessed)
+{
+	*ret_timed = d->timed;
+	*ret_cached = d->cached;
+	*ret_guessed = d->guessed;
+}
+
+/* ---- shapes ---- */
+static bool same(const struct rt_dnn_conv *a, const struct rt_dnn_conv *b)
+{
+	return a->way == b->way && a->n == b->n && a->h == b->h && a->w == b->w && a->c == b->c && a->o == b->o &&
+	       a->oh == b->oh && a->ow == b->ow && a->kh == b->kh && a->kw == b->kw && a->stride == b->stride &&
+	       a->pad == b->pad && a->groups == b->groups && a->type == b->type && a->tf32 == b->tf32;
+}
+
+static void name_conv(struct dnn_conv *c)
+{
+	static const char *const ways[] = { "forward", "data", "filter" };
+	const struct rt_dnn_conv *k = &c->key;
+
+	snprintf(c->name, sizeof(c->name), "%s x %lld,%lld,%lld,%lld w %lld,%lld,%lld stride %lld pad %lld groups %lld %s%s",
+		 ways[k->way], (long long)k->n, (long long)k->h, (long long)k->w, (long long)k->c, (long long)k->o,
+		 (long long)k->kh, (long long)k->kw, (long long)k->stride, (long long)k->pad, (long long)k->groups,
+		 rt_dtype_name(k->type), k->tf32 ? " tf32" : "");
+}
+
+/* A choice from disk is built alone; what cannot be built any more is chosen anew. */
+static int build(struct rt_dnn *d, struct dnn_conv *c, struct gt_err *err)
+{
+	size_t workspace;
+	int r = -ENOTSUP;
+
+	c->chosen = -1;
+	name_conv(c);
+	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->ways[0].words, &workspace);
+	if (c->from_disk)
+		r = rt_dnn_build(d, c, err);
+	if (r != -ENOTSUP)
+		return r;
+	c->from_disk = false;
+	return rt_dnn_build(d, c, err);
+}
+
+static int get(struct rt_dnn *d, const struct rt_dnn_conv *key, struct dnn_conv **ret, struct gt_err *err)
+{
+	struct dnn_conv *c;
+
+	for (int i = 0; i < d->n_convs; i++)
+		if (same(&d->convs[i]->key, key)) {
+			*ret = d->convs[i];
+			return 0;
+		}
+	d->convs = gt_xrealloc(d->convs, (size_t)(d->n_convs + 1) * sizeof(*d->convs));
+	c = d->convs[d->n_convs++] = gt_xcalloc(1, sizeof(*c));
+	c->key = *key;
+	*ret = c;
+	return build(d, c, err);
+}
+
+int rt_dnn_plan(struct rt_dnn *d, const struct rt_dnn_conv *key, struct rt_dnn_info *ret, struct gt_err *err)
+{
+	struct dnn_conv *c;
+	int r = get(d, key, &c, err);
+
+	if (r)
+		return r;
+	if (!c->info.accepted)
+		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace", d->version, c->name,
+			       RT_DNN_WORKSPACE >> 20);
+	*ret = c->info;
+	return 0;
+}
+
+/* ---- running ---- */
+static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct rt_dnn_args *a)
+{
+	const int64_t ids[] = { 'x', 'w', 'y' };
+	void *pointers[] = { (void *)(uintptr_t)a->x, (void *)(uintptr_t)a->w, (void *)(uintptr_t)a->y };
+	void *workspace = (void *)(uintptr_t)a->workspace;
+	dnn_desc pack = NULL;
+	int status = d->api.desc_create(DNN_PACK, &pack);
+
+	if (status == DNN_OK)
+		status = d->api.desc_set(pack, DNN_PACK_POINTERS, DNN_TYPE_VOID_PTR, 3, pointers);
+	if (status == DNN_OK)
+		status = d->api.desc_set(pack, DNN_PACK_IDS, DNN_TYPE_INT64, 3, ids);
+	if (status == DNN_OK)
+		status = d->api.desc_set(pack, DNN_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &workspace);
+	if (status == DNN_OK)
+		status = d->api.desc_finalize(pack);
+	if (status == DNN_OK)
+		status = d->api.execute(d->handle, way->plan, pack);
+	if (pack)
+		d->api.desc_destroy(pack);
+	return status;
+}
+
+/* *ret_ms: of one run, negative if the library fails at it. What the driver says is a failure of the card. */
+static int time_one(struct rt_dnn *d, const struct dnn_way *way, const struct rt_dnn_args *a, cu_stream stream,
+		    const cu_event at[2], float *ret_ms, int *ret_status, struct gt_err *err)
+{
+	const struct rt_driver *v = &d->dev->d;
+	float ms = -1;
+	int r;
+
+	*ret_ms = -1;
+	*ret_status = execute(d, way, a);
+	if (*ret_status != DNN_OK)
+		return 0;
+	r = rt_cuda_check(d->dev, v->event_record(at[0], stream), "cuEventRecord", err);
+	for (int i = 0; !r && i < ROUNDS && *ret_status == DNN_OK; i++)
+		*ret_status = execute(d, way, a);
+	if (!r)
+		r = rt_cuda_check(d->dev, v->event_record(at[1], stream), "cuEventRecord", err);
+	if (!r)
+		r = rt_cuda_check(d->dev, v->event_sync(at[1]), "cuEventSynchronize", err);
+	if (!r)
+		r = rt_cuda_check(d->dev, v->event_elapsed(&ms, at[0], at[1]), "cuEventElapsedTime", err);
+	if (!r && *ret_status == DNN_OK)
+		*ret_ms = ms / ROUNDS;
+	return r;
+}
+
+static int choose(struct rt_dnn *d, struct dnn_conv *c, const struct rt_dnn_args *a, cu_stream stream, struct gt_err *err)
+{
+	const struct rt_driver *v = &d->dev->d;
+	cu_event at[2] = { NULL, NULL };
+	int status = DNN_OK, r = rt_cuda_check(d->dev, v->event_create(&at[0], CU_EVENT_DEFAULT), "cuEventCreate", err);
+	float best = -1;
+
+	if (!r)
+		r = rt_cuda_check(d->dev, v->event_create(&at[1], CU_EVENT_DEFAULT), "cuEventCreate", err);
+	for (int i = 0; !r && i < c->info.accepted; i++) {
+		float ms;
+
+		r = time_one(d, &c->ways[i], a, stream, at, &ms, &status, err);
+		if (ms >= 0 && (best < 0 || ms < best)) {
+			best = ms;
+			c->chosen = i;
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		if (at[i])
+			v->event_destroy(at[i]);
+	if (!r && best < 0)
+		r = rt_dnn_check(d, status, c->name, err);
+	if (r)
+		return r;
+	if (c->from_disk) {
+		d->cached++;
+		return 0;
+	}
+	d->timed++;
+	rt_tuned_put(d->tuned, c->name, c->ways[c->chosen].words, c->ways[c->chosen].workspace);
+	return 0;
+}
+
+int rt_dnn_run(struct rt_dnn *d, const struct rt_dnn_conv *key, const struct rt_dnn_args *a, cu_stream stream, bool tune,
+	       struct gt_err *err)
+{
+	struct rt_dnn_info info;
+	struct dnn_conv *c;
+	int r = rt_dnn_plan(d, key, &info, err);
+
+	if (!r)
+		r = get(d, key, &c, err);
+	if (!r && d->stream != stream) {
+		r = rt_dnn_check(d, d->api.set_stream(d->handle, stream), "cudnnSetStream", err);
+		d->stream = stream;
+	}
+	if (!r && c->chosen < 0 && tune)
+		r = choose(d, c, a, stream, err);
+	if (r)
+		return r;
+	if (c->chosen < 0) {
+		c->chosen = 0;
+		d->guessed++;
+	}
+	return rt_dnn_check(d, execute(d, &c->ways[c->chosen], a), c->name, err);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A convolution as cuDNN's descriptors: tensors, operation, graph; the heuristics' configurations, and plans of those that this
+ * program accepts: the same bits in every run, and for f32 without --amp tf32 nothing rounded below f32.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "runtime/cuda/dnn_api.h"
+
+#define SUGGESTIONS	64 /* of one heuristic */
+#define DESCRIPTORS	8
+
+/* Descriptors that are thrown away together. */
+struct bin {
+	struct rt_dnn *d;
+	dnn_desc all[DESCRIPTORS];
+	int n;
+	const char *what; /* the first that failed */
+	int status;
+};
+
+static dnn_desc make(struct bin *b, int kind, const char *what)
+{
+	dnn_desc x = NULL;
+
+	if (b->status != DNN_OK)
+		return NULL;
+	b->status = b->d->api.desc_create(kind, &x);
+	b->what = what;
+	if (b->status == DNN_OK)
+		b->all[b->n++] = x;
+	return x;
+}
+
+static void set(struct bin *b, dnn_desc x, int attribute, int type, int64_t n, const void *value)
+{
+	if (b->status == DNN_OK)
+		b->status = b->d->api.desc_set(x, attribute, type, n, value);
+}
+
+static void finish(struct bin *b, dnn_desc x)
+{
+	if (b->status == DNN_OK)
+		b->status = b->d->api.desc_finalize(x);
+}
+
+static void empty(struct bin *b)
+{
+	while (b->n)
+		b->d->api.desc_destroy(b->all[--b->n]);
+}
+
+static int data_type(enum rt_dtype t)
+{
+	return t == RT_BF16 ? DNN_DATA_BFLOAT16 : t == RT_F16 ? DNN_DATA_HALF : DNN_DATA_FLOAT;
+}
+
+/* (A,C,H,W) in cuDNN's order, channels innermost in memory. */
+static dnn_desc tensor(struct bin *b, char id, enum rt_dtype dtype, int64_t a, int64_t c, int64_t h, int64_t w)
+{
+	const int64_t dims[] = { a, c, h, w }, strides[] = { h * w * c, 1, w * c, c }, uid = id, align = 16;
+	int type = data_type(dtype);
+	dnn_desc t = make(b, DNN_TENSOR, "a tensor's descriptor");
+
+	set(b, t, DNN_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &type);
+	set(b, t, DNN_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, dims);
+	set(b, t, DNN_TENSOR_STRIDES, DNN_TYPE_INT64, 4, strides);
+	set(b, t, DNN_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, &uid);
+	set(b, t, DNN_TENSOR_ALIGNMENT, DNN_TYPE_INT64, 1, &align);
+	finish(b, t);
+	return t;
+}
+
+static dnn_desc convolution(struct bin *b, const struct rt_dnn_conv *k)
+{
+	const int64_t dims = 2, stride[] = { k->stride, k->stride }, pad[] = { k->pad, k->pad }, dilation[] = { 1, 1 };
+	int sums = DNN_DATA_FLOAT, mode = DNN_CROSS_CORRELATION;
+	dnn_desc c = make(b, DNN_CONVOLUTION_DESC, "the convolution's descriptor");
+
+	set(b, c, DNN_CONV_COMP_TYPE, DNN_TYPE_DATA_TYPE, 1, &sums);
+	set(b, c, DNN_CONV_MODE, DNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+	set(b, c, DNN_CONV_SPATIAL_DIMS, DNN_TYPE_INT64, 1, &dims);
+	set(b, c, DNN_CONV_DILATIONS, DNN_TYPE_INT64, 2, dilation);
+	set(b, c, DNN_CONV_STRIDES, DNN_TYPE_INT64, 2, stride);
+	set(b, c, DNN_CONV_PRE_PADDINGS, DNN_TYPE_INT64, 2, pad);
+	set(b, c, DNN_CONV_POST_PADDINGS, DNN_TYPE_INT64, 2, pad);
+	finish(b, c);
+	return c;
+}
+
+/* The operation's attributes follow one another in the same order for all three ways. */
+static dnn_desc operation(struct bin *b, const struct rt_dnn_conv *k)
+{
+	static const struct {
+		int kind, alpha;
+	} ways[] = {
+		[RT_DNN_FORWARD] = { DNN_OP_FORWARD, DNN_FORWARD_ALPHA },
+		[RT_DNN_DATA] = { DNN_OP_DATA, DNN_DATA_ALPHA },
+		[RT_DNN_FILTER] = { DNN_OP_FILTER, DNN_FILTER_ALPHA },
+	};
+	const float one = 1, zero = 0;
+	int at = ways[k->way].alpha;
+	dnn_desc x = tensor(b, 'x', k->type, k->n, k->c, k->h, k->w);
+	dnn_desc w = tensor(b, 'w', k->type, k->o, k->c / k->groups, k->kh, k->kw);
+	dnn_desc y = tensor(b, 'y', k->type, k->n, k->o, k->oh, k->ow);
+	dnn_desc conv = convolution(b, k), op = make(b, ways[k->way].kind, "the operation");
+
+	set(b, op, at, DNN_TYPE_FLOAT, 1, &one);
+	set(b, op, at + 1, DNN_TYPE_FLOAT, 1, &zero);
+	set(b, op, at + 2, DNN_TYPE_DESCRIPTOR, 1, &conv);
+	set(b, op, at + 3, DNN_TYPE_DESCRIPTOR, 1, &w);
+	set(b, op, at + 4, DNN_TYPE_DESCRIPTOR, 1, &x);
+	set(b, op, at + 5, DNN_TYPE_DESCRIPTOR, 1, &y);
+	finish(b, op);
+	return op;
+}
+
+static dnn_desc graph(struct bin *b, const struct rt_dnn_conv *k)
+{
+	dnn_desc op = operation(b, k), g = make(b, DNN_GRAPH, "the operation graph");
+
+	set(b, g, DNN_GRAPH_OPS, DNN_TYPE_DESCRIPTOR, 1, &op);
+	if (b->d->handle)
+		set(b, g, DNN_GRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &b->d->handle);
+	finish(b, g);
+	return g;
+}
+
+/* ---- configurations ---- */
+static bool acceptable(const struct rt_dnn_conv *k, const int *notes, int64_t n)
+{
+	bool exact = k->type == RT_F32 && !k->tf32;
+
+	for (int64_t i = 0; i < n; i++)
+		switch (notes[i]) {
+		case DNN_NOTE_NONDETERMINISTIC:
+		case DNN_NOTE_REDUCED_PRECISION:
+		case DNN_NOTE_FFT:
+			return false;
+		case DNN_NOTE_TENSOR_CORE:
+		case DNN_NOTE_DOWN_CONVERT:
+			if (exact)
+				return false;
+			break;
+		default: /* Winograd's tiles lose digits */
+			if (notes[i] >= DNN_NOTE_WINOGRAD && notes[i] <= DNN_NOTE_WINOGRAD_13)
+				return false;
+		}
+	return true;
+}
+
+static uint64_t mix(uint64_t hash, int64_t x) /* FNV-1a by words */
+{
+	return (hash ^ (uint64_t)x) * UINT64_C(0x100000001b3);
+}
+
+/* Which engine it is, and its knobs as one number. */
+static int identify(struct rt_dnn *d, dnn_desc cfg, uint64_t words[RT_TUNED_WORDS], int notes[DNN_NOTES], int64_t *ret_notes)
+{
+	const struct dnn_api *a = &d->api;
+	dnn_desc engine = NULL, knobs[DNN_KNOBS] = { NULL };
+	int64_t n = 0, index = -1;
+	int status = a->desc_create(DNN_ENGINE, &engine);
+
+	memset(words, 0, RT_TUNED_WORDS * sizeof(words[0]));
+	words[1] = UINT64_C(0xcbf29ce484222325);
+	if (status == DNN_OK)
+		status = a->desc_get(cfg, DNN_CFG_ENGINE, DNN_TYPE_DESCRIPTOR, 1, &n, &engine);
+	if (status == DNN_OK)
+		status = a->desc_get(engine, DNN_ENGINE_INDEX, DNN_TYPE_INT64, 1, &n, &index);
+	if (status == DNN_OK)
+		status = a->desc_get(engine, DNN_ENGINE_NUMERICAL_NOTE, DNN_TYPE_NUMERICAL_NOTE, DNN_NOTES, ret_notes, notes);
+	words[0] = (uint64_t)index;
+	for (int i = 0; status == DNN_OK && i < DNN_KNOBS; i++)
+		status = a->desc_create(DNN_KNOB_CHOICE, &knobs[i]);
+	n = 0;
+	if (status == DNN_OK)
+		status = a->desc_get(cfg, DNN_CFG_KNOBS, DNN_TYPE_DESCRIPTOR, DNN_KNOBS, &n, knobs);
+	for (int64_t i = 0; status == DNN_OK && i < n && i < DNN_KNOBS; i++) {
+		int64_t value = 0, one = 0;
+		int type = 0;
+
+		status = a->desc_get(knobs[i], DNN_KNOB_TYPE, DNN_TYPE_KNOB_TYPE, 1, &one, &type);
+		if (status == DNN_OK)
+			status = a->desc_get(knobs[i], DNN_KNOB_VALUE, DNN_TYPE_INT64, 1, &one, &value);
+		words[1] = mix(mix(words[1], type), value);
+	}
+	for (int i = 0; i < DNN_KNOBS; i++)
+		if (knobs[i])
+			a->desc_destroy(knobs[i]);
+	if (engine)
+		a->desc_destroy(engine);
+	*ret_notes = GT_MIN(*ret_notes, DNN_NOTES);
+	return status;
+}
+
+/* A plan of the configuration; NULL if the library cannot make one after all. */
+static dnn_desc plan(struct rt_dnn *d, dnn_desc cfg, size_t *ret_workspace)
+{
+	const struct dnn_api *a = &d->api;
+	dnn_desc p = NULL;
+	int64_t bytes = 0, n = 0;
+	int status = a->desc_create(DNN_PLAN, &p);
+
+	if (status == DNN_OK && d->handle)
+		status = a->desc_set(p, DNN_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &d->handle);
+	if (status == DNN_OK && d->properties)
+		status = a->desc_set(p, DNN_PLAN_DEVICEPROP, DNN_TYPE_DESCRIPTOR, 1, &d->properties);
+	if (status == DNN_OK)
+		status = a->desc_set(p, DNN_PLAN_CFG, DNN_TYPE_DESCRIPTOR, 1, &cfg);
+	if (status == DNN_OK)
+		status = a->desc_finalize(p);
+	if (status == DNN_OK)
+		status = a->desc_get(p, DNN_PLAN_WORKSPACE, DNN_TYPE_INT64, 1, &n, &bytes);
+	*ret_workspace = (size_t)bytes;
+	if (status != DNN_OK)
+		d->plan_status = status;
+	if (status == DNN_OK && bytes >= 0 && bytes <= RT_DNN_WORKSPACE)
+		return p;
+	if (p)
+		a->desc_destroy(p);
+	return NULL;
+}
+
+/* One configuration into c->ways, if it is acceptable, new, and, from disk, the one that is looked for. */
+static void consider(struct rt_dnn *d, struct dnn_conv *c, dnn_desc cfg)
+{
+	struct dnn_way way = { 0 };
+	int notes[DNN_NOTES];
+	int64_t n_notes = 0;
+
+	if (c->info.accepted == RT_DNN_CANDIDATES || identify(d, cfg, way.words, notes, &n_notes) != DNN_OK ||
+	    !acceptable(&c->key, notes, n_notes))
+		return;
+	if (c->from_disk && (c->info.accepted || memcmp(way.words, c->ways[0].words, sizeof(way.words)) != 0))
+		return;
+	for (int i = 0; i < c->info.accepted; i++)
+		if (!memcmp(way.words, c->ways[i].words, sizeof(way.words)))
+			return;
+	way.plan = plan(d, cfg, &way.workspace);
+	if (!way.plan)
+		return;
+	c->ways[c->info.accepted++] = way;
+	c->info.workspace = GT_MAX(c->info.workspace, way.workspace);
+}
+
+/* What one heuristic suggests; a heuristic that knows nothing of this graph suggests nothing. */
+static void ask(struct rt_dnn *d, struct dnn_conv *c, dnn_desc g, int mode)
+{
+	const struct dnn_api *a = &d->api;
+	dnn_desc found[SUGGESTIONS] = { NULL }, heur = NULL;
+	int64_t n = 0;
+	int status = a->desc_create(DNN_ENGINEHEUR, &heur);
+
+	if (status == DNN_OK)
+		status = a->desc_set(heur, DNN_HEUR_GRAPH, DNN_TYPE_DESCRIPTOR, 1, &g);
+	if (status == DNN_OK)
+		status = a->desc_set(heur, DNN_HEUR_MODE, DNN_TYPE_HEUR_MODE, 1, &mode);
+	if (status == DNN_OK && d->properties)
+		status = a->desc_set(heur, DNN_HEUR_DEVICEPROP, DNN_TYPE_DESCRIPTOR, 1, &d->properties);
+	if (status == DNN_OK)
+		status = a->desc_finalize(heur);
+	for (int i = 0; status == DNN_OK && i < SUGGESTIONS; i++)
+		status = a->desc_create(DNN_ENGINECFG, &found[i]);
+	if (status == DNN_OK)
+		status = a->desc_get(heur, DNN_HEUR_RESULTS, DNN_TYPE_DESCRIPTOR, SUGGESTIONS, &n, found);
+	n = status == DNN_OK ? GT_MIN(n, SUGGESTIONS) : 0;
+	c->info.suggested += (int)n;
+	for (int64_t i = 0; i < n; i++)
+		consider(d, c, found[i]);
+	for (int i = 0; i < SUGGESTIONS; i++)
+		if (found[i])
+			a->desc_destroy(found[i]);
+	if (heur)
+		a->desc_destroy(heur);
+}
+
+int rt_dnn_build(struct rt_dnn *d, struct dnn_conv *c, struct gt_err *err)
+{
+	struct bin b = { .d = d };
+	dnn_desc g = graph(&b, &c->key);
+	int r = 0;
+
+	c->info = (struct rt_dnn_info){ 0 };
+	d->plan_status = DNN_OK;
+	if (b.status != DNN_OK) {
+		r = rt_dnn_check(d, b.status, b.what, err);
+	} else {
+		ask(d, c, g, DNN_HEUR_A);
+		ask(d, c, g, DNN_HEUR_FALLBACK);
+	}
+	empty(&b);
+	if (r)
+		return gt_fail_prefix(err, "%s", c->name);
+	if (!c->info.accepted)
+		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace%s%s", d->version, c->name,
+			       RT_DNN_WORKSPACE >> 20, d->plan_status ? ": " : "",
+			       d->plan_status ? d->api.error_string(d->plan_status) : "");
+	return 0;
+}

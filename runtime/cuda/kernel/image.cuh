@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Images (N,H,W,C), channels innermost: pooling, padding of channels, means over pixels, and the layout of convolutions'
+ * weights. Any grid. A thread has W channels, 16 bytes where C allows it; each result is written by one thread, which adds in a
+ * fixed order.
+ */
+#include "common.cuh"
+
+struct rt_window { /* launch_image.c */
+	int h, w, c, oh, ow, window, stride, pad;
+};
+
+/* Item i of (images,rows,cols,groups of channels). */
+struct place {
+	int64_t image;
+	int row, col, c;
+};
+RT_DEVICE place place_of(int64_t i, int rows, int cols, int groups, int w)
+{
+	place p;
+	int64_t pixel = i / groups;
+
+	p.c = (int)(i % groups) * w;
+	p.col = (int)(pixel % cols);
+	p.row = (int)(pixel / cols % rows);
+	p.image = pixel / cols / rows;
+	return p;
+}
+
+template <class T, int W>
+RT_DEVICE void max_pool(T *y, unsigned char *where, const T *x, int64_t images, const rt_window &s)
+{
+	int groups = s.c / W;
+
+	for (int64_t i = global_thread(); i < images * s.oh * s.ow * groups; i += global_threads()) {
+		place p = place_of(i, s.oh, s.ow, groups, W);
+		float best[W] = {}, v[W];
+		pack<unsigned char, W> at = {};
+		bool first = true;
+
+		for (int k = 0; k < s.window * s.window; k++) {
+			int h = p.row * s.stride - s.pad + k / s.window, w = p.col * s.stride - s.pad + k % s.window;
+
+			if (h < 0 || h >= s.h || w < 0 || w >= s.w)
+				continue;
+			get<W>(v, x + ((p.image * s.h + h) * s.w + w) * s.c + p.c);
+			for (int j = 0; j < W; j++)
+				if (first || v[j] > best[j] || v[j] != v[j]) {
+					best[j] = v[j];
+					at.v[j] = (unsigned char)k;
+				}
+			first = false;
+		}
+		put<W>(y + i * W, best);
+		if (where)
+			*reinterpret_cast<pack<unsigned char, W> *>(where + i * W) = at;
+	}
+}
+
+/* y (images,oh,ow,c) = the largest of each window of x; where: its place in the window, or NULL */
+RT_KERNEL rt_max_pool_f32(float *y, unsigned char *where, const float *x, int64_t images, rt_window s)
+{
+	if (s.c % 4 == 0)
+		max_pool<float, 4>(y, where, x, images, s);
+	else
+		max_pool<float, 1>(y, where, x, images, s);
+}
+RT_KERNEL rt_max_pool_bf16(bf16 *y, unsigned char *where, const bf16 *x, int64_t images, rt_window s)
+{
+	if (s.c % 8 == 0)
+		max_pool<bf16, 8>(y, where, x, images, s);
+	else
+		max_pool<bf16, 1>(y, where, x, images, s);
+}
+
+/* Backward, a thread looks at the windows that its pixels lie in: where NULL, each gives its share of the mean. */
+template <class T, int W>
+RT_DEVICE void pool_bwd(T *dx, const T *dy, const unsigned char *where, int64_t images, const rt_window &s, int add)
+{
+	int groups = s.c / W;
+	float share = 1.0f / (float)(s.window * s.window);
+
+	for (int64_t i = global_thread(); i < images * s.h * s.w * groups; i += global_threads()) {
+		place p = place_of(i, s.h, s.w, groups, W);
+		int low = p.row + s.pad - s.window, left = p.col + s.pad - s.window;
+		float sum[W] = {}, v[W];
+
+		if (add)
+			get<W>(sum, dx + i * W);
+		low = low < 0 ? 0 : low / s.stride + 1;
+		left = left < 0 ? 0 : left / s.stride + 1;
+		for (int r = low; r < s.oh && r * s.stride <= p.row + s.pad; r++)
+			for (int q = left; q < s.ow && q * s.stride <= p.col + s.pad; q++) {
+				int64_t at = ((p.image * s.oh + r) * s.ow + q) * s.c + p.c;
+				int k = (p.row + s.pad - r * s.stride) * s.window + p.col + s.pad - q * s.stride;
+				pack<unsigned char, W> here = {};
+
+				if (where)
+					here = *reinterpret_cast<const pack<unsigned char, W> *>(where + at);
+				get<W>(v, dy + at);
+				for (int j = 0; j < W; j++)
+					sum[j] += !where ? v[j] * share : here.v[j] == k ? v[j] : 0;
+			}
+		put<W>(dx + i * W, sum);
+	}
+}
+
+/* dx (images,h,w,c) = or += what dy (images,oh,ow,c) gives; where as rt_max_pool wrote it, NULL for averages */
+RT_KERNEL rt_pool_bwd_f32(float *dx, const float *dy, const unsigned char *where, int64_t images, rt_window s, int add)
+{
+	if (s.c % 4 == 0)
+		pool_bwd<float, 4>(dx, dy, where, images, s, add);
+	else
+		pool_bwd<float, 1>(dx, dy, where, images, s, add);
+}
+RT_KERNEL rt_pool_bwd_bf16(bf16 *dx, const bf16 *dy, const unsigned char *where, int64_t images, rt_window s, int add)
+{
+	if (s.c % 8 == 0)
+		pool_bwd<bf16, 8>(dx, dy, where, images, s, add);
+	else
+		pool_bwd<bf16, 1>(dx, dy, where, images, s, add);
+}
+
+template <class T, int W> RT_DEVICE void avg_pool(T *y, const T *x, int64_t images, const rt_window &s)
+{
+	int groups = s.c / W;
+	float share = 1.0f / (float)(s.window * s.window);
+
+	for (int64_t i = global_thread(); i < images * s.oh * s.ow * groups; i += global_threads()) {
+		place p = place_of(i, s.oh, s.ow, groups, W);
+		float sum[W] = {}, v[W];
+
+		for (int k = 0; k < s.window * s.window; k++) {
+			int h = p.row * s.stride - s.pad + k / s.window, w = p.col * s.stride - s.pad + k % s.window;
+
+			if (h < 0 || h >= s.h || w < 0 || w >= s.w)
+				continue;
+			get<W>(v, x + ((p.image * s.h + h) * s.w + w) * s.c + p.c);
+			for (int j = 0; j < W; j++)
+				sum[j] += v[j];
+		}
+		for (int j = 0; j < W; j++)
+			sum[j] *= share;
+		put<W>(y + i * W, sum);
+	}
+}
+
+/* y (images,oh,ow,c) = the mean of each window of x, what lies outside counting as zero */
+RT_KERNEL rt_avg_pool_f32(float *y, const float *x, int64_t images, rt_window s)
+{
+	if (s.c % 4 == 0)
+		avg_pool<float, 4>(y, x, images, s);
+	else
+		avg_pool<float, 1>(y, x, images, s);
+}
+RT_KERNEL rt_avg_pool_bf16(bf16 *y, const bf16 *x, int64_t images, rt_window s)
+{
+	if (s.c % 8 == 0)
+		avg_pool<bf16, 8>(y, x, images, s);
+	else
+		avg_pool<bf16, 1>(y, x, images, s);
+}
+
+/* ---- columns ---- */
+template <class T> RT_DEVICE void pad_body(T *y, const T *x, int64_t rows, int from, int to, int before, int add)
+{
+	for (int64_t i = global_thread(); i < rows * to; i += global_threads()) {
+		int c = (int)(i % to) - before;
+		float v = c < 0 || c >= from ? 0 : as_float(x[i / to * from + c]);
+
+		assign(y[i], add ? as_float(y[i]) + v : v);
+	}
+}
+
+/* y (rows,to) = or += x (rows,from) from column `before` on, zeros elsewhere. before < 0: those columns of x are left out. */
+RT_KERNEL rt_pad_f32(float *y, const float *x, int64_t rows, int from, int to, int before, int add)
+{
+	pad_body(y, x, rows, from, to, before, add);
+}
+RT_KERNEL rt_pad_bf16(bf16 *y, const bf16 *x, int64_t rows, int from, int to, int before, int add)
+{
+	pad_body(y, x, rows, from, to, before, add);
+}
+
+template <class T, int W>
+RT_DEVICE void middle_sum(T *y, const T *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	int64_t groups = inner / W;
+
+	for (int64_t i = global_thread(); i < outer * groups; i += global_threads()) {
+		const T *from = x + i / groups * n * inner + i % groups * W;
+		float sum[W] = {}, v[W];
+
+		for (int64_t k = 0; k < n; k++) {
+			get<W>(v, from + k * inner);
+			for (int j = 0; j < W; j++)
+				sum[j] += v[j];
+		}
+		if (add)
+			get<W>(v, y + i * W);
+		for (int j = 0; j < W; j++)
+			sum[j] = sum[j] * scale + (add ? v[j] : 0);
+		put<W>(y + i * W, sum);
+	}
+}
+
+/* y (outer,inner) = or += scale times the sum over n of x (outer,n,inner) */
+RT_KERNEL rt_middle_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	if (inner % 4 == 0)
+		middle_sum<float, 4>(y, x, outer, n, inner, scale, add);
+	else
+		middle_sum<float, 1>(y, x, outer, n, inner, scale, add);
+}
+RT_KERNEL rt_middle_sum_bf16(bf16 *y, const bf16 *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	if (inner % 8 == 0)
+		middle_sum<bf16, 8>(y, x, outer, n, inner, scale, add);
+	else
+		middle_sum<bf16, 1>(y, x, outer, n, inner, scale, add);
+}
+
+template <class T, int W>
+RT_DEVICE void middle_spread(T *dx, const T *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	int64_t groups = inner / W;
+	float v[W], u[W];
+
+	for (int64_t i = global_thread(); i < outer * n * groups; i += global_threads()) {
+		get<W>(v, dy + i / groups / n * inner + i % groups * W);
+		if (add)
+			get<W>(u, dx + i * W);
+		for (int j = 0; j < W; j++)
+			v[j] = v[j] * scale + (add ? u[j] : 0);
+		put<W>(dx + i * W, v);
+	}
+}
+
+/* dx (outer,n,inner) = or += scale times dy (outer,inner) */
+RT_KERNEL rt_middle_spread_f32(float *dx, const float *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	if (inner % 4 == 0)
+		middle_spread<float, 4>(dx, dy, outer, n, inner, scale, add);
+	else
+		middle_spread<float, 1>(dx, dy, outer, n, inner, scale, add);
+}
+RT_KERNEL rt_middle_spread_bf16(bf16 *dx, const bf16 *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	if (inner % 8 == 0)
+		middle_spread<bf16, 8>(dx, dy, outer, n, inner, scale, add);
+	else
+		middle_spread<bf16, 1>(dx, dy, outer, n, inner, scale, add);
+}
+
+/* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN's (O,KH KW,C) ---- */
+template <class T> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
+{
+	for (int64_t i = global_thread(); i < (int64_t)o * c * s; i += global_threads())
+		out[i] = w[(i / ((int64_t)c * s) * c + i % c) * s + i / c % s];
+}
+RT_KERNEL rt_filter_in_f32(float *out, const float *w, int o, int c, int s)
+{
+	filter_in_body(out, w, o, c, s);
+}
+RT_KERNEL rt_filter_in_bf16(bf16 *out, const bf16 *w, int o, int c, int s)
+{
+	filter_in_body(out, w, o, c, s);
+}
+
+/* Back, as f32. */
+template <class T> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
+{
+	for (int64_t i = global_thread(); i < (int64_t)o * c * s; i += global_threads())
+		out[i] = as_float(w[(i / ((int64_t)c * s) * s + i % s) * c + i / s % c]);
+}
+RT_KERNEL rt_filter_out_f32(float *out, const float *w, int o, int c, int s)
+{
+	filter_out_body(out, w, o, c, s);
+}
+RT_KERNEL rt_filter_out_bf16(float *out, const bf16 *w, int o, int c, int s)
+{
+	filter_out_body(out, w, o, c, s);
+}

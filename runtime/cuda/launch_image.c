@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launchers of what images go through. Convolutions are cuDNN's, the rest is kernel/batchnorm.cuh and kernel/image.cuh. */
+#include <errno.h>
+#include "runtime/cuda/launch.h"
+#include "runtime/graph/reduce.h"
+
+/* ---- convolutions ---- */
+/* Which tensor of a call is which; w is NULL when only the bias' gradient is wanted. */
+static struct rt_dnn_conv conv_of(const struct rt_engine *e, const struct rt_call *c, const struct rt_node **ret_x,
+				  const struct rt_node **ret_w, const struct rt_node **ret_y)
+{
+	const struct rt_node *x = c->in[0], *w = c->in[1], *y = c->out[0];
+	struct rt_dnn_conv k = { .way = RT_DNN_FORWARD, .stride = c->attr.stride, .pad = c->attr.pad, .groups = c->attr.groups };
+
+	if (c->op->id == RT_OP_CONV_BWD_X) {
+		k.way = RT_DNN_DATA;
+		x = c->out[0], y = c->in[0];
+	} else if (c->op->id == RT_OP_CONV_BWD_W) {
+		k.way = RT_DNN_FILTER;
+		x = c->in[1], w = c->out[0], y = c->in[0];
+	}
+	*ret_x = x;
+	*ret_w = w;
+	*ret_y = y;
+	k.n = x->shape.d[0], k.h = x->shape.d[1], k.w = x->shape.d[2], k.c = x->shape.d[3];
+	k.oh = y->shape.d[1], k.ow = y->shape.d[2], k.o = y->shape.d[3];
+	if (w)
+		k.kh = w->shape.d[2], k.kw = w->shape.d[3];
+	k.type = x->dtype;
+	k.tf32 = x->dtype == RT_F32 && e->tf32;
+	return k;
+}
+
+/* Weights that lie otherwise than cuDNN has them, or in another type, go through memory of their own before the workspace. */
+static bool turns(const struct rt_dnn_conv *k, const struct rt_node *w)
+{
+	return k->kh * k->kw > 1 || w->dtype != k->type;
+}
+
+static size_t turned_bytes(const struct rt_dnn_conv *k, const struct rt_node *w)
+{
+	return turns(k, w) ? rt_engine_aligned((uint64_t)rt_shape_elements(&w->shape) * rt_dtype_bytes(k->type)) : 0;
+}
+
+static int open_dnn(struct rt_engine *e, struct gt_err *err)
+{
+	return e->dnn ? 0 : rt_dnn_open(e->dev, &e->dnn, err);
+}
+
+static size_t conv_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x, *w, *y;
+	struct rt_dnn_conv k = conv_of(e, c, &x, &w, &y);
+	struct rt_dnn_info info = { 0 };
+	struct gt_err err = { 0 };
+	size_t sums = 0;
+	int r;
+
+	if (c->op->id == RT_OP_CONV_BWD_W && c->out[1])
+		sums = (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4;
+	if (!w || e->r)
+		return sums;
+	r = open_dnn(e, &err);
+	if (!r)
+		r = rt_dnn_plan(e->dnn, &k, &info, &err);
+	rt_launch_result(e, r, &err);
+	return GT_MAX(sums, turned_bytes(&k, w) + info.workspace);
+}
+
+static void filter(struct rt_engine *e, int kernel, cu_ptr to, cu_ptr from, const struct rt_node *w)
+{
+	int o = (int)w->shape.d[0], c = (int)w->shape.d[1], s = (int)(w->shape.d[2] * w->shape.d[3]);
+
+	RT_LAUNCH(e, kernel, grid(e, (int64_t)o * c * s), 1, RT_THREADS, 1, 0, &to, &from, &o, &c, &s);
+}
+
+static void convolve(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x, *w, *y;
+	struct rt_dnn_conv k = conv_of(e, c, &x, &w, &y);
+	struct rt_dnn_args a = { .x = rt_at(x), .w = rt_at(w), .y = rt_at(y) };
+	struct gt_err err = { 0 };
+
+	if (!w || e->r)
+		return;
+	a.workspace = scratch(c) + turned_bytes(&k, w);
+	if (turns(&k, w))
+		a.w = scratch(c);
+	if (turns(&k, w) && k.way != RT_DNN_FILTER)
+		filter(e, typed(RT_K_filter_in, x), a.w, rt_at(w), w);
+	if (!e->r)
+		rt_launch_result(e, rt_dnn_run(e->dnn, &k, &a, e->stream, e->tuning, &err), &err);
+	if (turns(&k, w) && k.way == RT_DNN_FILTER)
+		filter(e, typed(RT_K_filter_out, x), rt_at(w), a.w, w);
+}
+
+/* in: x, w, b or NULL. out: y */
+void rt_launch_conv(struct rt_engine *e, const struct rt_call *c)
+{
+	cu_ptr y = rt_at(c->out[0]);
+
+	convolve(e, c);
+	if (c->in[2] || c->attr.act != RT_ACT_NONE)
+		rt_bias_act(e, c->out[0], rt_rows(c->out[0]), rt_cols(c->out[0]), (int)c->attr.act, y, rt_at(c->in[2]), 0, y);
+}
+
+void rt_launch_conv_bwd_x(struct rt_engine *e, const struct rt_call *c)
+{
+	convolve(e, c);
+}
+
+/* in: dy, x. out: dw, db */
+void rt_launch_conv_bwd_w(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *dy = c->in[0];
+
+	convolve(e, c);
+	if (c->out[1])
+		rt_column_sums(e, rt_at(c->out[1]), rt_at(dy), dy, rt_cols(dy), rt_rows(dy), rt_cols(dy), accumulates(c, 1),
+			       scratch(c));
+}
+
+/* ---- batchnorm ---- */
+#define CHANNEL_PARTS	512 /* shares of the rows at most */
+
+struct channels { /* kernel/batchnorm.cuh */
+	int w, cols, gx, parts;
+	int64_t rows;
+};
+
+static struct channels channels_of(const struct rt_engine *e, const struct rt_node *x)
+{
+	struct channels n = { .cols = (int)rt_cols(x), .rows = rt_rows(x), .w = width(x) };
+	int groups, lanes;
+
+	if (n.cols % n.w)
+		n.w = 1;
+	groups = n.cols / n.w;
+	lanes = GT_MIN(groups, RT_THREADS);
+	n.gx = (groups + lanes - 1) / lanes;
+	/* eight blocks for each multiprocessor, but some rows for each thread */
+	n.parts = (int)GT_MIN((int64_t)GT_MAX(1, e->dev->sms * 8 / n.gx), n.rows / (4 * (RT_THREADS / lanes)) + 1);
+	n.parts = GT_MIN(n.parts, CHANNEL_PARTS);
+	return n;
+}
+
+/* Partial sums, then what each channel is multiplied by. */
+static size_t channels_bytes(const struct rt_engine *e, const struct rt_node *x)
+{
+	struct channels n = channels_of(e, x);
+
+	return (2 * (size_t)n.parts + 3) * (size_t)n.cols * sizeof(float);
+}
+
+/* in: x, gain, bias, running mean, running var, residual, shift. out: y, mean, rstd */
+void rt_launch_batchnorm(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0];
+	struct channels n = channels_of(e, x);
+	cu_ptr px = rt_at(x), y = rt_at(c->out[0]), mean = rt_at(c->out[1]), rstd = rt_at(c->out[2]), gain = rt_at(c->in[1]);
+	cu_ptr bias = rt_at(c->in[2]), old_mean = rt_at(c->in[3]), old_var = rt_at(c->in[4]), residual = rt_at(c->in[5]);
+	cu_ptr left_out = rt_at(c->in[6]), part = scratch(c), factor = part + 8 * (cu_ptr)n.parts * (cu_ptr)n.cols;
+	int relu = c->attr.act == RT_ACT_RELU;
+	float eps = c->attr.eps;
+
+	if (e->eval) {
+		RT_LAUNCH(e, RT_K_channel_running, (n.cols + 255) / 256, 1, 256, 1, 0, &factor, &old_mean, &old_var, &left_out,
+			  &gain, &bias, &eps, &n.cols);
+	} else {
+		RT_LAUNCH(e, typed(RT_K_channel_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &px, &n.rows, &n.cols, &n.w);
+		RT_LAUNCH(e, typed(RT_K_channel_stats, x), (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &mean, &rstd, &part,
+			  &n.parts, &px, &gain, &bias, &eps, &n.rows, &n.cols);
+	}
+	RT_LAUNCH(e, typed(RT_K_channel_affine, x), n.gx, n.parts, RT_THREADS, 1, 0, &y, &px, &residual, &factor, &n.rows,
+		  &n.cols, &relu, &n.w);
+}
+
+/* in: dy, x, gain, mean, rstd, y of a fused activation, shift. out: dx, dgain, dbias, dresidual, running mean, running var */
+void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[1];
+	struct channels n = channels_of(e, x);
+	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(c->in[3]), rstd = rt_at(c->in[4]);
+	cu_ptr y = rt_at(c->in[5]), left_out = rt_at(c->in[6]), dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]);
+	cu_ptr dbias = rt_at(c->out[2]), dres = rt_at(c->out[3]), new_mean = rt_at(c->out[4]), new_var = rt_at(c->out[5]);
+	cu_ptr part = scratch(c), factor = part + 8 * (cu_ptr)n.parts * (cu_ptr)n.cols, loss = e->loss_seen;
+	int add = accumulates(c, 1) | accumulates(c, 2) << 1;
+	float share = c->attr.rate, eps = c->attr.eps;
+
+	RT_LAUNCH(e, typed(RT_K_channel_bwd_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &dy, &y, &px, &mean, &n.rows,
+		  &n.cols, &n.w);
+	RT_LAUNCH(e, RT_K_channel_bwd_stats, (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &dgain, &dbias, &part, &n.parts, &gain,
+		  &mean, &rstd, &n.rows, &n.cols, &add);
+	RT_LAUNCH(e, RT_K_channel_move, (n.cols + 255) / 256, 1, 256, 1, 0, &new_mean, &new_var, &mean, &rstd, &left_out, &share,
+		  &eps, &n.rows, &n.cols, &loss);
+	add = accumulates(c, 0) | accumulates(c, 3) << 1;
+	if (dx || dres)
+		RT_LAUNCH(e, typed(RT_K_channel_bwd, x), n.gx, n.parts, RT_THREADS, 1, 0, &dx, &dres, &dy, &y, &px, &factor,
+			  &n.rows, &n.cols, &add, &n.w);
+}
+
+/* ---- pooling ---- */
+struct window { /* struct rt_window of kernel/image.cuh */
+	int h, w, c, oh, ow, window, stride, pad;
+};
+
+static struct window window_of(const struct rt_node *x, const struct rt_node *y, const struct rt_attr *a)
+{
+	return (struct window){ (int)x->shape.d[1], (int)x->shape.d[2], (int)x->shape.d[3], (int)y->shape.d[1],
+				(int)y->shape.d[2], a->window, a->stride, a->pad };
+}
+
+static unsigned pool_grid(const struct rt_engine *e, const struct rt_node *n)
+{
+	return grid(e, rt_shape_elements(&n->shape) / (rt_cols(n) % width(n) ? 1 : width(n)));
+}
+
+/* in: x. out: y, place */
+void rt_launch_max_pool(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0], *y = c->out[0];
+	struct window s = window_of(x, y, &c->attr);
+	cu_ptr px = rt_at(x), py = rt_at(y), where = rt_at(c->out[1]);
+	int64_t images = x->shape.d[0];
+
+	RT_LAUNCH(e, typed(RT_K_max_pool, x), pool_grid(e, y), 1, RT_THREADS, 1, 0, &py, &where, &px, &images, &s);
+}
+
+void rt_launch_avg_pool(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0], *y = c->out[0];
+	struct window s = window_of(x, y, &c->attr);
+	cu_ptr px = rt_at(x), py = rt_at(y);
+	int64_t images = x->shape.d[0];
+
+	RT_LAUNCH(e, typed(RT_K_avg_pool, x), pool_grid(e, y), 1, RT_THREADS, 1, 0, &py, &px, &images, &s);
+}
+
+/* in: dy, place or (averages) NULL. out: dx */
+void rt_launch_pool_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *dx = c->out[0], *dy = c->in[0];
+	struct window s = window_of(dx, dy, &c->attr);
+	cu_ptr px = rt_at(dx), py = rt_at(dy), where = rt_at(c->in[1]);
+	int64_t images = dx->shape.d[0];
+	int add = accumulates(c, 0);
+
+	RT_LAUNCH(e, typed(RT_K_pool_bwd, dx), pool_grid(e, dx), 1, RT_THREADS, 1, 0, &px, &py, &where, &images, &s, &add);
+}
+
+/* ---- columns, means, shapes ---- */
+static void pad(struct rt_engine *e, const struct rt_call *c, int before)
+{
+	const struct rt_node *x = c->in[0], *y = c->out[0];
+	cu_ptr px = rt_at(x), py = rt_at(y);
+	int64_t rows = rt_rows(x);
+	int from = (int)rt_cols(x), to = (int)rt_cols(y), add = accumulates(c, 0);
+
+	RT_LAUNCH(e, typed(RT_K_pad, x), grid(e, rows * to), 1, RT_THREADS, 1, 0, &py, &px, &rows, &from, &to, &before, &add);
+}
+
+void rt_launch_pad(struct rt_engine *e, const struct rt_call *c)
+{
+	pad(e, c, c->attr.window);
+}
+
+void rt_launch_pad_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	pad(e, c, -c->attr.window);
+}
+
+void rt_launch_reshape(struct rt_engine *e, const struct rt_call *c)
+{
+	struct gt_err err = { 0 };
+
+	if (!e->r && rt_at(c->in[0]) != rt_at(c->out[0]))
+		rt_launch_result(e,
+				 rt_engine_check(e, e->dev->d.copy_async(rt_at(c->out[0]), rt_at(c->in[0]),
+									 rt_node_bytes(c->in[0]), e->stream),
+						 "cuMemcpyDtoDAsync", &err),
+				 &err);
+}
+
+static float share_of(const struct rt_call *c, const struct rt_extents *s)
+{
+	return c->attr.reduction == RT_MEAN ? 1.0f / (float)s->n : 1;
+}
+
+void rt_launch_reduce(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0], *y = c->out[0];
+	struct rt_extents s = rt_reduce_extents(x, y, &c->attr);
+	cu_ptr px = rt_at(x), py = rt_at(y);
+	float share = share_of(c, &s);
+	int add = accumulates(c, 0);
+
+	RT_LAUNCH(e, typed(RT_K_middle_sum, x), grid(e, s.outer * s.inner / (s.inner % width(x) ? 1 : width(x))), 1, RT_THREADS,
+		  1, 0, &py, &px, &s.outer, &s.n, &s.inner, &share, &add);
+}
+
+void rt_launch_reduce_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *dy = c->in[0], *dx = c->out[0];
+	struct rt_extents s = rt_reduce_extents(dx, dy, &c->attr);
+	cu_ptr px = rt_at(dx), py = rt_at(dy);
+	float share = share_of(c, &s);
+	int add = accumulates(c, 0);
+
+	RT_LAUNCH(e, typed(RT_K_middle_spread, dx), grid(e, s.outer * s.n * s.inner / (s.inner % width(dx) ? 1 : width(dx))), 1,
+		  RT_THREADS, 1, 0, &px, &py, &s.outer, &s.n, &s.inner, &share, &add);
+}
+
+const char *rt_launch_image_refuses(const struct rt_call *c)
+{
+	switch (c->op->id) {
+	case RT_OP_CONV:
+	case RT_OP_BATCHNORM:
+		return c->attr.act != RT_ACT_NONE && c->attr.act != RT_ACT_RELU ? "the device knows relu behind it" : NULL;
+	case RT_OP_REDUCE:
+	case RT_OP_REDUCE_BWD:
+		return c->attr.reduction == RT_MAX ? "the device knows sums and means" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	switch (c->op->id) {
+	case RT_OP_CONV:
+	case RT_OP_CONV_BWD_X:
+	case RT_OP_CONV_BWD_W:
+		return conv_scratch(e, c);
+	case RT_OP_BATCHNORM:
+	case RT_OP_BATCHNORM_BWD:
+		return channels_bytes(e, c->in[c->op->id == RT_OP_BATCHNORM_BWD]);
+	default:
+		return 0;
+	}
+}
