@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/cli_doc.h"
@@ -46,28 +45,13 @@ static void help_opts(FILE *out, const char *title, const struct gt_opt *o)
 	}
 }
 
-/* A name, and beside it text that goes on beneath itself. */
-static void help_line(FILE *out, const char *name, const char *text, unsigned indent, unsigned width)
-{
-	char *lines = NULL;
-	size_t len;
-	FILE *m = open_memstream(&lines, &len);
-
-	if (!m)
-		return;
-	gt_print_wrapped(m, text, indent, width);
-	if (!fclose(m) && len >= indent)
-		fprintf(out, "%-*s%s", (int)indent, name, lines + indent);
-	free(lines);
-}
-
 static void help_codes(FILE *out, const struct gt_exit_code *e, size_t n, unsigned width)
 {
 	for (; e && n && e->meaning; e++, n--) {
 		char code[16];
 
 		snprintf(code, sizeof(code), "  %2d", e->code);
-		help_line(out, code, e->meaning, 6, width);
+		gt_print_beside(out, code, e->meaning, 6, width);
 	}
 }
 
@@ -83,7 +67,7 @@ static void help_tool(const struct gt_tool *tool, FILE *out)
 		gt_autofree char *name = gt_xasprintf("  %s", (*c)->name),
 				 *text = gt_xasprintf("%s%s", (*c)->summary, *c == tool->default_cmd ? " (default)" : "");
 
-		help_line(out, name, text, 15, width);
+		gt_print_beside(out, name, text, 15, width);
 	}
 	if (tool->default_cmd)
 		help_opts(out, "Options of the default command:", tool->default_cmd->opts);

@@ -245,3 +245,17 @@ void gt_print_wrapped(FILE *out, const char *text, unsigned indent, unsigned wid
 	if (col)
 		fputc('\n', out);
 }
+
+void gt_print_beside(FILE *out, const char *name, const char *text, unsigned indent, unsigned width)
+{
+	char *lines = NULL;
+	size_t len;
+	FILE *m = open_memstream(&lines, &len);
+
+	if (!m)
+		return;
+	gt_print_wrapped(m, text, indent, width);
+	if (!fclose(m))
+		fprintf(out, "%-*s%s", (int)indent, name, len > indent ? lines + indent : "\n");
+	free(lines);
+}

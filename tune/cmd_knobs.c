@@ -96,13 +96,18 @@ static void paragraph(const char *head, const char *text)
 
 static void field(const char *name, const char *value)
 {
+	gt_autofree char *left = gt_xasprintf("  %s", name);
+
 	if (value && *value)
-		printf("  %-14s%s\n", name, value);
+		gt_print_beside(stdout, left, value, 16, gt_term_width(stdout));
 }
 
 static void show_knob(const json_t *k, const struct tn_knob *knob)
 {
-	printf("%s: %s\n\n", knob->id, knob->summary);
+	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary);
+
+	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
+	puts("");
 	field("policy", tag_text(knob->tag));
 	field("file", gt_json_get_str(k, "path", NULL));
 	field("unit", knob->unit);

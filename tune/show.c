@@ -156,6 +156,7 @@ void tn_show_plan(const json_t *plan, bool all, bool color)
 {
 	const json_t *items = json_object_get(plan, "items");
 	int64_t changes = gt_json_get_int(plan, "changes", 0);
+	gt_autofree char *sum = NULL;
 	size_t hidden = 0;
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(plan_parts); i++)
@@ -164,11 +165,10 @@ void tn_show_plan(const json_t *plan, bool all, bool color)
 		puts("");
 	if (hidden)
 		printf("%zu more %s already so, or not for this host: --verbose.\n", hidden, hidden == 1 ? "is" : "are");
-	if (changes)
-		printf("%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.\n", changes,
-		       changes == 1 ? "" : "s", text(plan, "profile"));
-	else
-		printf("Nothing to change, profile %s.\n", text(plan, "profile"));
+	sum = changes ? gt_xasprintf("%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.", changes,
+				     changes == 1 ? "" : "s", text(plan, "profile")) :
+			gt_xasprintf("Nothing to change, profile %s.", text(plan, "profile"));
+	gt_print_wrapped(stdout, sum, 0, gt_term_width(stdout));
 }
 
 static void diff_line(char sign, const char *name, const char *value, bool color)

@@ -86,8 +86,8 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 	why = tn_distrust(fs, &st);
 	if (why)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
-				    "%s %s: not followed; once it has been read and found good: chown root: and chmod go-w it",
-				    path, why);
+				    "%s %s: not followed%s", path, why,
+				    S_ISREG(st.st_mode) ? "; once you have read it: chown root: and chmod go-w" : "");
 	r = read_fd(fd, max, ret);
 	if (r == -EILSEQ)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EILSEQ, "%s holds a NUL byte: not a text", path);
