@@ -9,33 +9,61 @@
 
 #define POWER .8 /* of bn_mde() */
 
+enum { RACES, TOTAL, EACH, ALL_AT_ONCE, SPLIT, CONFIRM, BESIDE };
+static const struct {
+	const char *name, *phases; /* with ',' on both sides of each */
+} kinds[] = {
+	[RACES] = {"races", ",race,"},
+	[TOTAL] = {"total effect and A/A", ",total,"},
+	[EACH] = {"each change", ",leave-one-out,add-one,"},
+	[ALL_AT_ONCE] = {"all changes at once", ",design,"},
+	[SPLIT] = {"groups that move, split", ",leave-one-out,add-one,"},
+	[CONFIRM] = {"confirmation", ",confirm,"},
+	[BESIDE] = {"what is kept beside all", ",kept against all,"},
+};
+
 struct step {
-	const char *name, *phases; /* of which phases it is made: names with ',' on both sides */
+	int kind;
 	size_t comparisons, pairs; /* how many, and pairs of launches of one at most */
 	size_t tests;		   /* among which alpha is divided */
 };
 
+#define STEPS_MAX 6 /* in one session */
+
+/* Instances of groups, such as one setting of several disks: a group that moves is split, each twice. */
+static size_t splits(const struct bn_prove *p)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		n += p->proof[k].n > 1 ? 2 * p->proof[k].n : 0;
+	return n;
+}
+
 /* All that is planned, in order; returns how many. */
-static size_t steps_of(const struct bn_prove *p, struct step step[5])
+static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 {
 	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs, n = p->n_proof, k = 0;
 	bool designed = bn_prove_designed(p);
 
 	if (p->n_races)
-		step[k++] = (struct step){"races", ",race,", 1, bn_races_pairs(p->races, p->n_races), 1};
-	step[k++] = (struct step){"total effect and A/A", ",total,", 1, decide + BN_PROVE_AA, 1};
-	if (designed)
-		step[k++] = (struct step){"all changes at once", ",design,", 1, bn_prove_design_rows(n), n};
-	else
-		step[k++] = (struct step){"each change", ",leave-one-out,add-one,", n == 1 ? 1 : 2 * n, p->pairs, n};
-	step[k++] = (struct step){"confirmation", ",confirm,", 1, decide, 1};
-	step[k++] = (struct step){"what is kept beside all", ",kept against all,", 1, n == 1 ? 0 : p->pairs, 1};
+		step[k++] = (struct step){RACES, 1, bn_races_pairs(p->races, p->n_races), 1};
+	step[k++] = (struct step){TOTAL, 1, decide + BN_PROVE_AA, 1};
+	if (designed) {
+		step[k++] = (struct step){ALL_AT_ONCE, 1, bn_prove_design_rows(n), n};
+		if (splits(p))
+			step[k++] = (struct step){SPLIT, splits(p), p->pairs, n};
+	} else {
+		step[k++] = (struct step){EACH, (n == 1 ? 1 : 2 * n) + splits(p), p->pairs, n};
+	}
+	step[k++] = (struct step){CONFIRM, 1, decide, 1};
+	step[k++] = (struct step){BESIDE, 1, n == 1 ? 0 : p->pairs, 1};
 	return k;
 }
 
 static size_t pairs_of(const struct bn_prove *p, size_t from)
 {
-	struct step step[5];
+	struct step step[STEPS_MAX];
 	size_t n = steps_of(p, step), sum = 0;
 
 	for (size_t i = from; i < n; i++)
@@ -58,14 +86,30 @@ static double expected_pair_s(const struct bn_prove *p)
 	return s;
 }
 
-static void keep_plan(const struct bn_prove *p, double minutes)
+static void keep_minutes(const struct bn_prove *p, double minutes)
 {
 	json_t *plan = json_object_get(p->doc, "plan");
 
-	json_object_set_new(plan, "pairs", json_integer((json_int_t)pairs_of(p, 0)));
 	if (isfinite(minutes) || !json_object_get(plan, "minutes"))
 		json_object_set_new(plan, "minutes", gt_json_real(minutes));
 	json_object_set_new(plan, "limit_minutes", p->limit_s > 0 ? json_real(p->limit_s / 60) : json_null());
+}
+
+/* What was said first is what the session is held to: later, groups are split and races have a winner. */
+static void keep_plan(const struct bn_prove *p)
+{
+	json_t *list = json_array();
+	struct step step[STEPS_MAX];
+	size_t n = steps_of(p, step);
+
+	if (json_is_object(json_object_get(p->doc, "plan"))) { /* a resumed session has one */
+		json_decref(list);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:n}", "name", kinds[step[i].kind].name, "comparisons",
+						      (json_int_t)step[i].comparisons, "pairs", (json_int_t)step[i].pairs, "mde_pct"));
+	json_object_set_new(p->doc, "plan", json_pack("{s:I, s:f, s:o}", "pairs", (json_int_t)pairs_of(p, 0), "power", POWER, "steps", list));
 }
 
 static void warn_short(const struct bn_prove *p, double minutes)
@@ -78,9 +122,8 @@ void bn_plan_say(struct bn_prove *p)
 {
 	double minutes = expected_pair_s(p) * (double)pairs_of(p, 0) / 60;
 
-	if (!json_is_object(json_object_get(p->doc, "plan"))) /* a resumed session has one */
-		json_object_set_new(p->doc, "plan", json_object());
-	keep_plan(p, minutes);
+	keep_plan(p);
+	keep_minutes(p, minutes);
 	if (p->cli->quiet)
 		return;
 	fprintf(stderr, "gpubench: %zu change%s, %s: at most %zu pairs of launches", p->n_proof, p->n_proof == 1 ? "" : "s",
@@ -98,23 +141,22 @@ void bn_plan_pilot(void *ctx, const json_t *run)
 	struct bn_prove *p = ctx;
 	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* of the metric that decides */
 	double sd = gt_json_get_real(row, "sd", NAN), pair_s = gt_json_get_real(row, "pair_s", NAN);
-	json_t *list = json_array(), *plan = json_object_get(p->doc, "plan");
-	struct step step[5];
-	size_t n = steps_of(p, step);
+	json_t *list = json_object_get(json_object_get(p->doc, "plan"), "steps"), *s;
+	struct step step[STEPS_MAX];
+	size_t n = steps_of(p, step), k;
 	double minutes = pair_s * (double)pairs_of(p, 0) / 60, each = NAN;
 
 	for (size_t i = 0; i < n; i++) {
-		double mde = 100 * expm1(bn_mde(sd, step[i].pairs, BN_PROVE_ALPHA / (double)step[i].tests));
+		double mde = step[i].kind == RACES ? NAN /* they choose, they do not judge */ :
+						     100 * expm1(bn_mde(sd, step[i].pairs, BN_PROVE_ALPHA / (double)step[i].tests));
 
-		if (gt_streq(step[i].name, "races"))
-			mde = NAN; /* they choose, they do not judge */
-		if (strstr(step[i].phases, ",leave-one-out,") || strstr(step[i].phases, ",design,"))
+		if (step[i].kind == EACH || step[i].kind == ALL_AT_ONCE)
 			each = mde;
-		json_array_append_new(list, json_pack("{s:s, s:o}", "name", step[i].name, "mde_pct", gt_json_real(mde)));
+		json_array_foreach(list, k, s)
+			if (gt_streq(gt_json_get_str(s, "name", NULL), kinds[step[i].kind].name))
+				json_object_set_new(s, "mde_pct", gt_json_real(mde));
 	}
-	keep_plan(p, minutes);
-	json_object_set_new(plan, "power", json_real(POWER));
-	json_object_set_new(plan, "steps", list);
+	keep_minutes(p, minutes);
 	if (p->cli->quiet || !isfinite(minutes))
 		return;
 	gt_progress_end();
@@ -143,6 +185,7 @@ void bn_plan_refine(struct bn_prove *p, const json_t *total)
 
 /* ---- what it took ---- */
 
+/* phases: NULL: all that was planned. */
 static void took(const struct bn_prove *p, const char *phases, size_t *pairs, double *s)
 {
 	json_t *ph;
@@ -154,7 +197,7 @@ static void took(const struct bn_prove *p, const char *phases, size_t *pairs, do
 		gt_autofree char *name = gt_xasprintf(",%s,", gt_json_get_str(json_object_get(ph, "phase"), "name", "?"));
 		const json_t *list = json_object_get(ph, "launches");
 
-		if (phases && !strstr(phases, name))
+		if (phases ? !strstr(phases, name) : gt_streq(name, ",mechanism,"))
 			continue;
 		*pairs += (size_t)(gt_json_get_int(json_array_get(list, json_array_size(list) - 1), "block", -1) + 1);
 		*s += fmax(0, gt_json_get_real(json_object_get(ph, "run"), "duration_s", 0));
@@ -163,25 +206,20 @@ static void took(const struct bn_prove *p, const char *phases, size_t *pairs, do
 
 json_t *bn_plan_json(const struct bn_prove *p)
 {
-	json_t *plan = json_deep_copy(json_object_get(p->doc, "plan")), *list = json_array();
-	json_t *said = json_object_get(plan, "steps");
-	struct step step[5];
-	size_t n = steps_of(p, step), pairs;
-	double s;
+	json_t *plan = json_deep_copy(json_object_get(p->doc, "plan")), *s;
+	size_t pairs, i;
+	double seconds;
 
-	if (!plan)
-		plan = json_object();
-	for (size_t i = 0; i < n; i++) {
-		took(p, step[i].phases, &pairs, &s);
-		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:o, s:I, s:f}", "name", step[i].name, "comparisons",
-						      (json_int_t)step[i].comparisons, "pairs", (json_int_t)step[i].pairs, "mde_pct",
-						      gt_json_real(gt_json_get_real(json_array_get(said, i), "mde_pct", NAN)),
-						      "pairs_taken", (json_int_t)pairs, "minutes_taken", s / 60));
-	}
-	json_object_set_new(plan, "steps", list);
-	took(p, NULL, &pairs, &s);
+	json_array_foreach(json_object_get(plan, "steps"), i, s)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(kinds); k++)
+			if (gt_streq(gt_json_get_str(s, "name", NULL), kinds[k].name)) {
+				took(p, kinds[k].phases, &pairs, &seconds);
+				json_object_set_new(s, "pairs_taken", json_integer((json_int_t)pairs));
+				json_object_set_new(s, "minutes_taken", json_real(seconds / 60));
+			}
+	took(p, NULL, &pairs, &seconds);
 	json_object_set_new(plan, "pairs_taken", json_integer((json_int_t)pairs));
-	json_object_set_new(plan, "minutes_taken", json_real(s / 60));
+	json_object_set_new(plan, "minutes_taken", json_real(seconds / 60));
 	return plan;
 }
 
