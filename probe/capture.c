@@ -4,6 +4,7 @@
  * answers and hwloc's export. What identifies a machine or a person is scrubbed, the same word always to the same word.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/capture.h"
@@ -14,14 +15,92 @@
 #include "probe/reading.h"
 #include "probe/scrub.h"
 
-/* More than discovery reads, so that gputune and gpubench can be tried on a captured host as well. */
+/* More than discovery reads, so that gputune and gpubench see on a captured host what they see on the live one
+ * (tests/cli/gputune-plan.t holds us to it). A component may be a pattern. */
 static const char *const also[] = {
-	"/proc/sys/vm/dirty_ratio",	   "/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/dirty_bytes",
-	"/proc/sys/vm/dirty_background_bytes", "/proc/sys/vm/swappiness",	  "/proc/sys/vm/zone_reclaim_mode",
-	"/proc/sys/vm/max_map_count",	   "/proc/sys/vm/overcommit_memory",	  "/proc/sys/vm/min_free_kbytes",
-	"/proc/sys/net/core/rmem_max",	   "/proc/sys/net/core/wmem_max",	  "/proc/sys/kernel/numa_balancing",
-	"/etc/sysctl.conf",		   "/etc/debian_version",		  "/proc/swaps",
+	"/proc/sys/vm/dirty_ratio",
+	"/proc/sys/vm/dirty_background_ratio",
+	"/proc/sys/vm/dirty_bytes",
+	"/proc/sys/vm/dirty_background_bytes",
+	"/proc/sys/vm/swappiness",
+	"/proc/sys/vm/zone_reclaim_mode",
+	"/proc/sys/vm/max_map_count",
+	"/proc/sys/vm/min_free_kbytes",
+	"/proc/sys/vm/overcommit_*",
+	"/proc/sys/vm/nr_hugepages",
+	"/proc/sys/kernel/numa_balancing",
+	"/proc/sys/kernel/pid_max",
+	"/proc/sys/kernel/shm[am]*",
+	"/proc/sys/kernel/sched_rt_runtime_us",
+	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/fs/inotify/max_user_*",
+	"/proc/sys/fs/aio-max-nr",
+	"/proc/sys/fs/file-max",
+	"/proc/sys/net/core/[rw]mem_*",
+	"/proc/sys/net/core/netdev_*",
+	"/proc/sys/net/core/busy_read",
+	"/proc/sys/net/ipv4/tcp_[rw]mem",
+	"/proc/sys/net/ipv4/tcp_timestamps",
+	"/proc/sys/net/ipv4/conf/all/arp_*",
+	"/proc/sys/sunrpc/tcp_max_slot_table_entries",
+	"/proc/net/softnet_stat",
+	"/proc/self/limits",
+	"/proc/swaps",
+	"/sys/kernel/mm/ksm/run",
+	"/sys/kernel/mm/transparent_hugepage/*enabled",
+	"/sys/kernel/mm/transparent_hugepage/defrag",
+	"/sys/module/nvme_core/parameters/io_timeout",
+	"/sys/module/pcie_aspm/parameters/policy",
+	"/sys/devices/system/cpu/cpu[0-9]*/power/pm_qos_resume_latency_us",
+	"/sys/devices/system/cpu/cpu0/cpuidle/state*/latency",
+	"/run/tuned/tuned.pid",
+	"/run/tlp/last_pwr",
+	"/etc/systemd/system/*.target.wants/*",
+	"/etc/debian_version",
+	"/etc/nccl.conf",
+	"/etc/sysctl.conf",
+	"/etc/sysctl.d/*.conf",
+	"/run/sysctl.d/*.conf",
+	"/usr/local/lib/sysctl.d/*.conf",
+	"/usr/lib/sysctl.d/*.conf",
+	"/etc/tmpfiles.d/*.conf",
+	"/usr/local/lib/tmpfiles.d/*.conf",
+	"/etc/modprobe.d/*",
+	"/usr/lib/modprobe.d/*.conf",
+	"/etc/default/grub",
+	"/etc/default/grub.d/*",
 };
+
+/* Add what the pattern stands for: its component at `at` below dir, and so on. */
+static void add_also(struct gt_fsroot *fs, const char *dir, const char *at, struct gt_strv *ret)
+{
+	size_t n = strcspn(at, "/");
+	gt_autofree char *part = gt_xstrndup(at, n);
+	gt_auto_strv names = { 0 };
+
+	if (strpbrk(part, "*["))
+		gt_fs_list(fs, dir, &names);
+	else
+		gt_strv_add(&names, part);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", dir, names.v[i]);
+
+		if (fnmatch(part, names.v[i], FNM_PERIOD))
+			continue;
+		if (at[n])
+			add_also(fs, path, at + n + 1, ret);
+		else if (!gt_strv_has(ret, path))
+			gt_strv_add(ret, path);
+	}
+}
+
+/* Which CPUs the interrupts of network ports go to. */
+static void add_irqs(const struct pr_host *h, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < h->n_net; i++)
+		for (size_t k = 0; k < h->net[i].irqs.n; k++)
+			gt_strv_take(ret, gt_xasprintf("/proc/irq/%s/smp_affinity_list", h->net[i].irqs.v[k]));
+}
 
 static char *machine_id_hash(const struct pr_host *h)
 {
@@ -107,7 +186,8 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 		if (strcmp(seen->v[i], PR_LDCACHE) && strcmp(seen->v[i], PR_DPKG_STATUS))
 			gt_strv_add(&paths, seen->v[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
-		gt_strv_add(&paths, also[i]);
+		add_also(cli->fs, "", also[i] + 1, &paths);
+	add_irqs(h, &paths);
 	gt_capture_write(cli->fs, &paths, &out);
 	add_facts(cli->fs, h, &out);
 	add_elves(cli->fs, h, &out);

@@ -224,6 +224,17 @@ The same as a diff, which says nothing where nothing would change.
   +vm.min_free_kbytes = 135168
   $ gputune plan --root $FIXTURES/laptop-no-gpu.host --only vm.zone_reclaim_mode --diff
 
+A host that is captured is planned for, and its files are judged, as on the host itself.
+
+  $ gpuprobe capture here.host 2>/dev/null; gputune plan --optional --json >live.json; gputune plan --optional --json --root here.host >captured.json
+  $ python3 -c 'import json
+  > a, b = ({(i["knob"], i["instance"]): [i[k] for k in ("status", "current", "wanted", "at_boot")] for i in json.load(open(f))["items"]} for f in ("live.json", "captured.json"))
+  > print(len(a) > 40, [(k, a.get(k), b.get(k)) for k in sorted(a.keys() | b.keys(), key=str) if a.get(k) != b.get(k)])'
+  True []
+  $ gputune lint --json >live.json; gputune lint --json --root here.host >captured.json
+  $ python3 -c 'import json; a, b = (json.load(open(f))["findings"] for f in ("live.json", "captured.json")); print([f for f in b if f not in a])'
+  []
+
 A pipe or device that is named for the answer is written to, and stays what it is: /dev/null is everyone's.
 
   $ mkfifo pipe; cat pipe > got & gputune plan --root $FIXTURES/cpu-server.host -o pipe > said.txt; wait; test -p pipe && head -n 1 got
