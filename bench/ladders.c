@@ -28,22 +28,26 @@ static const struct bn_rung techniques[] = {
 	{ .name = NULL },
 };
 
+#define RANKS "--ranks", "@ranks", "--batch", "@share"
+
 static const struct bn_rung ranks[] = {
 	{ .name = "ranks, gradients reduced once backward has ended",
-	  .options = { "--ranks", "@ranks", "--batch", "@share", "--no-overlap" } },
-	{ .name = "DDP: buckets reduced during backward", .options = { "--ranks", "@ranks", "--batch", "@share" } },
-	{ .name = "DDP, gradients travel as bf16",
-	  .options = { "--ranks", "@ranks", "--batch", "@share", "--compress", "bf16" } },
-	{ .name = "DDP, PowerSGD of rank 1",
-	  .options = { "--ranks", "@ranks", "--batch", "@share", "--compress", "powersgd" } },
+	  .options = { RANKS, "--shard", "off", "--overlap", "off" } },
+	{ .name = "DDP: buckets reduced during backward", .options = { RANKS, "--shard", "off", "--overlap", "on" } },
+	{ .name = "DDP, the update shared out among the ranks", .options = { RANKS } },
+	{ .name = "DDP, gradients travel as fp16", .options = { RANKS, "--compress", "fp16" } },
+	{ .name = "DDP, gradients travel as bf16", .options = { RANKS, "--compress", "bf16" } },
+	{ .name = "DDP, gradients travel as int8", .options = { RANKS, "--compress", "int8" } },
+	{ .name = "DDP, PowerSGD of rank 1", .options = { RANKS, "--compress", "powersgd" } },
+	{ .name = "DDP, 1 bit after 8 updates", .options = { RANKS, "--compress", "onebit", "--compress-after", "8" } },
 	{ .name = "one process with all threads, for comparison" },
 	{ .name = NULL },
 };
 
 static const struct bn_rung accumulation[] = {
 	{ .name = "naive: each small batch is reduced and updated",
-	  .options = { "--ranks", "@ranks", "--batch", "2", "--no-overlap" } },
-	{ .name = "the same, overlapped", .options = { "--ranks", "@ranks", "--batch", "2" } },
+	  .options = { "--ranks", "@ranks", "--batch", "2", "--shard", "off" } },
+	{ .name = "the same, the update shared out", .options = { "--ranks", "@ranks", "--batch", "2" } },
 	{ .name = "4 batches per update: reduced once",
 	  .options = { "--ranks", "@ranks", "--batch", "2", "--accum", "4" } },
 	{ .name = "4 batches per update, AMP bf16",

@@ -88,8 +88,8 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 			return usage(err, "sizes and step counts end at 16777216");
 	if (o->ranks > RT_MAX_RANKS)
 		return usage(err, "--ranks ends at 64");
-	if (o->ranks == 1 && (o->compress || o->balance || o->no_overlap || o->powersgd_rank))
-		return usage(err, "--compress, --powersgd-rank, --balance and --no-overlap are for --ranks of 2 and more");
+	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
+		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more");
 	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
 		return usage(err, "--powersgd-rank goes with --compress powersgd");
 	if (o->powersgd_rank > 64)
@@ -168,12 +168,18 @@ static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
 				      .weight_decay = 0.01 };
 }
 
+static enum rt_when when(const char *name)
+{
+	return gt_streq(name, "on") ? RT_WHEN_ON : gt_streq(name, "off") ? RT_WHEN_OFF : RT_WHEN_AUTO;
+}
+
 static struct rt_ddp_options ddp_options(const struct bn_training *r)
 {
 	return (struct rt_ddp_options){
 		.comm = r->comm,
 		.weight = (double)r->rows / (double)r->all_rows,
-		.no_overlap = r->o.no_overlap,
+		.overlap = when(r->o.overlap),
+		.shard = when(r->o.shard),
 		.compress = bn_train_compress(r->o.compress),
 		.powersgd_rank = (int)r->o.powersgd_rank,
 		.compress_after = (int64_t)r->o.compress_after,

@@ -39,7 +39,8 @@ struct bn_train_options {
 	uint64_t save_every;	/* updates; 0: at the end only */
 	const char *compress;	/* NULL: gradients travel as they are */
 	uint64_t powersgd_rank, compress_after;
-	bool balance, no_overlap, no_pin; /* with ranks */
+	const char *overlap, *shard; /* "on", "off"; NULL, "auto": as it fits */
+	bool balance, no_pin;	/* with ranks */
 	uint64_t memory_limit_bytes;
 	/* Called after each step, may be NULL; a non-zero answer ends the run with -EINTR. */
 	int (*progress)(void *arg, uint64_t step, uint64_t total, double loss);

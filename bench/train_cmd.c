@@ -16,6 +16,7 @@ static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
 static const char *const augments[] = { "none", "flip", "crop", NULL };
 static const char *const ids[] = { "u16", "u32", NULL };
+static const char *const whens[] = { "auto", "on", "off", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_UINT, &options.batch },
@@ -34,7 +35,9 @@ static const struct gt_opt opts[] = {
 	{ 0, "powersgd-rank", "N", "rank of PowerSGD's factors (default: 1)", GT_OPT_UINT, &options.powersgd_rank },
 	{ 0, "compress-after", "N", "updates before the first compressed one", GT_OPT_UINT, &options.compress_after },
 	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance },
-	{ 0, "no-overlap", NULL, "reduce gradients after the backward pass only", GT_OPT_FLAG, &options.no_overlap },
+	{ 0, "overlap", "WHEN", "reduce gradients during the backward pass (default: auto)", GT_OPT_CHOICE, &options.overlap,
+	  whens },
+	{ 0, "shard", "WHEN", "share the update out among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
 	{ 0, "amp", "TYPE", "type that matrix products read; tf32: cuda only (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
@@ -132,7 +135,7 @@ static void print_warnings(const json_t *doc)
 /* What was switched on, in the words of the passes that do it. */
 static void print_techniques(const json_t *passes)
 {
-	static const char *const techniques[] = { "amp", "checkpoint", "accumulate", "gradients" };
+	static const char *const techniques[] = { "amp", "checkpoint", "accumulate", "gradients", "shard" };
 	json_t *pass;
 	size_t i;
 
@@ -156,6 +159,9 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 		printf(", waited %.2f ms per step, %.0f %% done in time", gt_json_get_real(ddp, "waited_s_per_step", 0) * 1e3,
 		       gt_json_get_real(ddp, "overlapped", 0) * 100);
 	putchar('\n');
+	if (json_object_get(ddp, "overlap"))
+		printf("reduce     %s the backward pass: %s\n", json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after",
+		       gt_json_get_str(ddp, "overlap_why", ""));
 	if (strcmp(gt_json_get_str(ddp, "compress", "none"), "none") != 0)
 		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
 }

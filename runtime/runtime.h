@@ -188,12 +188,19 @@ struct rt_scaler {
 /* Several ranks (runtime/comm/comm.h): the same program in each, on its own batch; gradients are averaged over the ranks. */
 enum rt_compress { RT_COMPRESS_NONE, RT_COMPRESS_FP16, RT_COMPRESS_BF16, RT_COMPRESS_INT8, RT_COMPRESS_POWERSGD,
 		   RT_COMPRESS_ONEBIT };
+enum rt_when { RT_WHEN_AUTO, RT_WHEN_ON, RT_WHEN_OFF };
 struct rt_comm;
 struct rt_ddp_options {
 	struct rt_comm *comm;	      /* NULL: one rank */
 	double weight;		      /* this rank's share of the rows of all ranks; the shares add up to 1; 0: equal shares */
 	uint64_t first_bucket_bytes, bucket_bytes; /* 0: 1 MiB and 25 MiB */
-	bool no_overlap;	      /* wait for all buckets at the end of the backward pass */
+	/* Buckets reduced during the backward pass. AUTO: where others than the ranks' own threads move gradients, a device or
+	 * a network; ranks of one host have nothing to gain. */
+	enum rt_when overlap;
+	/* Each rank updates its part of every parameter and hands it to the others (ZeRO, stage 1, Rajbhandari et al. 2020):
+	 * the same bits as without, a part of the work and of the optimizer's state. Shared by the ranks of a node. AUTO: where
+	 * each node has equally many, two or more. */
+	enum rt_when shard;
 	enum rt_compress compress;    /* how gradients travel; comm/codec.h */
 	int powersgd_rank;	      /* 0: 1 */
 	int64_t compress_after;	      /* updates before the first compressed one */

@@ -22,6 +22,17 @@ static bool is_kept(const struct rt_node *n)
 	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || (n->role == RT_ROLE_STATE && n->first >= 0);
 }
 
+/* A state that the ranks of a node keep in pieces is one tensor in the file, whoever reads it. */
+static const struct rt_shape *shape_of(const struct rt_node *n)
+{
+	return n->piece_unit ? &n->whole : &n->shape;
+}
+
+static uint64_t bytes_of(const struct rt_node *n)
+{
+	return (uint64_t)rt_shape_elements(shape_of(n)) * rt_dtype_bytes(n->dtype);
+}
+
 static char *name_of(const struct rt_node *n)
 {
 	return n->role == RT_ROLE_STATE ? gt_xasprintf("optimizer.%s", n->name) : gt_xstrdup(n->name);
@@ -70,17 +81,30 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 			continue;
 		name = name_of(n);
 		shape = json_array();
-		for (int d = 0; d < n->shape.n; d++)
-			json_array_append_new(shape, json_integer(n->shape.d[d]));
+		for (int d = 0; d < shape_of(n)->n; d++)
+			json_array_append_new(shape, json_integer(shape_of(n)->d[d]));
 		json_object_set_new(o, name, json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_of(n), "shape", shape,
-						       "data_offsets", (json_int_t)at, (json_int_t)(at + rt_node_bytes(n))));
-		at += rt_node_bytes(n);
+						       "data_offsets", (json_int_t)at, (json_int_t)(at + bytes_of(n))));
+		at += bytes_of(n);
 	}
 	text = json_dumps(o, JSON_COMPACT);
 	len = (strlen(text) + 7) / 8 * 8;
 	for (int i = 0; i < 8; i++)
 		gt_buf_add(out, &(char){ (char)(len >> (8 * i)) }, 1);
 	gt_buf_printf(out, "%-*s", (int)len, text);
+}
+
+static int write_tensor(const struct rt_program *p, const struct rt_node *n, int fd)
+{
+	int r = n->piece_unit ? 0 : gt_fd_write(fd, n->data, rt_node_bytes(n));
+
+	for (int i = 0; !r && n->piece_unit && i < p->ranks.team; i++) {
+		uint64_t bytes = 0;
+		const void *piece = rt_ddp_piece(p->ddp, n, i, &bytes);
+
+		r = gt_fd_write(fd, piece, bytes);
+	}
+	return r;
 }
 
 static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
@@ -92,7 +116,7 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 	r = gt_fd_write(fd, head.s, head.len);
 	for (int i = 0; !r && i < p->plan.ir.n_nodes; i++)
 		if (is_kept(p->plan.ir.nodes[i]))
-			r = gt_fd_write(fd, p->plan.ir.nodes[i]->data, rt_node_bytes(p->plan.ir.nodes[i]));
+			r = write_tensor(p, p->plan.ir.nodes[i], fd);
 	return !r && fsync(fd) < 0 ? -errno : r;
 }
 
@@ -153,19 +177,32 @@ static int map_file(const char *path, struct mapped *ret, struct gt_err *err)
 static int check_tensor(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, const char *name,
 			struct gt_err *err)
 {
-	bool same = t && t->n_dims == n->shape.n && gt_streq(t->dtype, dtype_of(n));
+	const struct rt_shape *shape = shape_of(n);
+	bool same = t && t->n_dims == shape->n && gt_streq(t->dtype, dtype_of(n));
 
 	if (!t)
 		return gt_fail(err, EINVAL, "%s: there is no tensor %s in it: it is of another model or optimizer", path, name);
 	for (int i = 0; same && i < t->n_dims; i++)
-		same = t->dim[i] == n->shape.d[i];
+		same = t->dim[i] == shape->d[i];
 	if (!same) {
 		char want[64];
 
 		return gt_fail(err, EINVAL, "%s: tensor %s has another shape or type than the program's %s %s", path, name,
-			       dtype_of(n), rt_shape_format(&n->shape, want, sizeof(want)));
+			       dtype_of(n), rt_shape_format(shape, want, sizeof(want)));
 	}
 	return 0;
+}
+
+/* Of a state in pieces, ours. */
+static void read_tensor(struct rt_program *p, struct rt_node *n, const char *from)
+{
+	uint64_t at = 0, bytes = 0;
+
+	for (int i = 0; n->piece_unit && i <= p->ranks.me; i++) {
+		at += bytes;
+		rt_ddp_piece(p->ddp, n, i, &bytes);
+	}
+	memcpy(n->data, from + at, n->piece_unit ? bytes : rt_node_bytes(n));
 }
 
 static bool has_state(const struct rt_safetensors *s)
@@ -196,7 +233,7 @@ static int load_all(struct rt_program *p, const char *path, const struct mapped 
 		if (r)
 			return r;
 		if (copy)
-			memcpy(n->data, f->bytes + s->data_at + t->begin, rt_node_bytes(n));
+			read_tensor(p, n, f->bytes + s->data_at + t->begin);
 	}
 	return 0;
 }

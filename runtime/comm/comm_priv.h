@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 #include "runtime/comm/comm.h"
+#include "runtime/comm/reduce.h"
 
 #define RT_CHANNELS	1024
 
@@ -104,7 +105,7 @@ static inline void rt_pause_cpu(void)
 }
 
 /* Part i of m of lo..hi, in cache lines. */
-void rt_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to);
+void rt_comm_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to);
 
 /* Members of the rank's node, and where it stands among them. */
 struct rt_team {
@@ -114,7 +115,4 @@ struct rt_team {
 void rt_comm_node_team(const struct rt_comm *c, struct rt_team *ret);  /* ranks of my node */
 void rt_comm_cross_team(const struct rt_comm *c, struct rt_team *ret); /* my likes on the other nodes */
 bool rt_comm_is_hierarchical(const struct rt_comm *c); /* several nodes, equally many ranks on each */
-
-/* out[0] = … = out[n_out-1] = sum over i of w[i] * x[i] for elements lo to hi, in order of i. Any of out[] may be among x[]. */
-void rt_sum_ranks(float *const *out, int n_out, float *const *x, const float *w, int n_in, int64_t lo, int64_t hi, int threads);
 #endif

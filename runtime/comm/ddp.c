@@ -7,12 +7,15 @@
 
 #define LOSSES	4
 
-enum stage { IDLE, RAW, UP, GOING_OUT, COMING_BACK, DOWN, POWERSGD, DONE };
+_Static_assert(RT_SHARE_RANKS == RT_MAX_RANKS, "as many ranks as there can be");
+
+enum stage { IDLE, READY, RAW, UP, GOING_OUT, COMING_BACK, DOWN, POWERSGD, DONE };
 
 struct bucket {
 	const struct rt_bucket *b;
 	enum stage stage;
 	uint64_t key;
+	struct rt_coll ready; /* all have their gradients; fused updates add them up */
 	struct rt_coll raw;
 	struct rt_coll up, down; /* with a codec and several hosts: to and from the rank that codes */
 	/* with a codec: segments go out, their sums come back */
@@ -34,9 +37,12 @@ struct rt_ddp {
 	enum rt_compress compress;
 	int64_t compress_after;
 	struct rt_window window, local, coded; /* the same memory for all ranks, those of the host, those that code */
+	const struct rt_ranks *ranks;
+	struct rt_share share;
+	uint64_t plan_bytes;
 	struct bucket *list;
 	int n, n_started;
-	struct rt_coll loss;
+	struct rt_coll loss, meet;
 	float *scratch; /* one segment, decoded; then its sum */
 	int64_t steps, started, overlapped;
 	double waited_s;
@@ -50,10 +56,8 @@ static uint64_t lines(uint64_t bytes)
 /* Where everything lies in the window; all ranks compute the same. */
 static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 {
-	uint64_t end = lines(LOSSES * sizeof(float));
+	uint64_t end = lines(d->plan_bytes);
 
-	for (int i = 0; i < d->n; i++)
-		end = GT_MAX(end, lines(d->list[i].b->offset + (uint64_t)d->list[i].b->floats * sizeof(float)));
 	d->loss.offset = end;
 	end += 64;
 	for (int i = 0; i < d->n; i++) {
@@ -107,6 +111,10 @@ static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_optio
 {
 	int r;
 
+	if (d->ranks->fused) {
+		x->ready = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->window };
+		return rt_coll_init(&x->ready, err);
+	}
 	x->raw = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = x->b->offset, .n = x->b->floats,
 				   .threads = cpu->threads };
 	r = rt_coll_init(&x->raw, err);
@@ -119,21 +127,52 @@ static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_optio
 
 static int agree(struct rt_ddp *d, struct gt_err *err)
 {
-	uint64_t hash = (uint64_t)d->compress;
+	uint64_t hash = (uint64_t)d->compress << 8 | (uint64_t)d->ranks->team << 1 | d->ranks->overlap;
 
 	for (int i = 0; i < d->n; i++)
 		hash = gt_hash64(&d->list[i].b->floats, sizeof(int64_t), hash);
 	return rt_comm_agree(d->comm, hash, "the buckets of gradients", err);
 }
 
-int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct rt_cpu *cpu, const struct rt_bucket *buckets,
-	       int n, struct rt_ddp **ret, struct gt_err *err)
+/* Where the others of the team have what we have. */
+static void find_shares(struct rt_ddp *d)
 {
+	const struct rt_ranks *k = d->ranks;
+	struct rt_share *s = &d->share;
+
+	*s = (struct rt_share){ .n = k->team, .me = k->me, .base = d->local.base };
+	for (int i = 0; i < k->team; i++) {
+		int rank = k->member[i];
+
+		if (i != k->me)
+			s->peer[s->n_peers++] = d->local.peer[rank];
+		if (!k->fused)
+			continue;
+		s->weight[s->n_in] = (float)rt_comm_weight(d->comm, rank);
+		s->in[s->n_in++] = d->local.peer[rank];
+	}
+}
+
+static int open_meeting(struct rt_ddp *d, struct gt_err *err)
+{
+	if (!d->ranks->team)
+		return 0;
+	find_shares(d);
+	d->meet = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->local };
+	return rt_coll_init(&d->meet, err);
+}
+
+int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
+	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err)
+{
+	struct rt_comm *comm = opt->ddp.comm;
 	struct rt_ddp *d = gt_xcalloc(1, sizeof(*d));
 	int64_t largest = 1;
 	int r;
 
 	d->comm = comm;
+	d->ranks = ranks;
+	d->plan_bytes = bytes;
 	d->compress = opt->ddp.compress;
 	d->codec = rt_codec_find(d->compress);
 	d->compress_after = opt->ddp.compress_after;
@@ -155,6 +194,8 @@ int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct 
 	d->loss = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = d->loss.offset, .n = LOSSES };
 	if (!r)
 		r = rt_coll_init(&d->loss, err);
+	if (!r)
+		r = open_meeting(d, err);
 	for (int i = 0; !r && i < n; i++) {
 		r = open_bucket(d, &d->list[i], opt, cpu, err);
 		largest = GT_MAX(largest, d->list[i].segment);
@@ -177,6 +218,7 @@ void rt_ddp_free(struct rt_ddp *d)
 	for (int i = 0; i < d->n; i++) {
 		struct bucket *x = &d->list[i];
 
+		rt_coll_clear(&x->ready);
 		rt_coll_clear(&x->raw);
 		rt_coll_clear(&x->up);
 		rt_coll_clear(&x->down);
@@ -187,6 +229,7 @@ void rt_ddp_free(struct rt_ddp *d)
 		free(x->lost_sum);
 	}
 	rt_coll_clear(&d->loss);
+	rt_coll_clear(&d->meet);
 	if (d->window.comm)
 		rt_window_unmap(&d->window);
 	free(d->list);
@@ -197,6 +240,36 @@ void rt_ddp_free(struct rt_ddp *d)
 char *rt_ddp_base(struct rt_ddp *d)
 {
 	return d->window.base;
+}
+
+uint64_t rt_ddp_bytes(const struct rt_ddp *d)
+{
+	return d->window.bytes;
+}
+
+const struct rt_share *rt_ddp_share(const struct rt_ddp *d)
+{
+	return d->share.n ? &d->share : NULL;
+}
+
+const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes)
+{
+	int64_t lo, hi;
+
+	rt_part(rt_shape_elements(&state->whole), state->piece_unit, d->ranks->team, i, &lo, &hi);
+	*ret_bytes = (uint64_t)(hi - lo) * rt_dtype_bytes(state->dtype);
+	return d->local.peer[d->ranks->member[i]] + state->offset;
+}
+
+int rt_ddp_meet(struct rt_ddp *d, struct gt_err *err)
+{
+	double t0 = gt_now_s();
+	int r = rt_coll_start(&d->meet, err);
+
+	if (!r)
+		r = rt_coll_wait(&d->meet, err);
+	d->waited_s += gt_now_s() - t0;
+	return r;
 }
 
 static float *loss_at(const struct rt_ddp *d)
@@ -305,6 +378,10 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 	d->started++;
 	d->n_started = bucket + 1;
 	x->key = (uint64_t)step << 16 | (uint64_t)bucket;
+	if (d->ranks->fused) {
+		x->stage = READY;
+		return rt_coll_start(&x->ready, err);
+	}
 	if (d->compress != RT_COMPRESS_NONE && step > d->compress_after) {
 		if (d->codec && rt_comm_hosts(d->comm) > 1) {
 			x->stage = UP;
@@ -342,6 +419,8 @@ static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err 
 {
 	int r = 1;
 
+	if (x->stage == READY)
+		r = on(&x->ready, wait, err);
 	if (x->stage == RAW)
 		r = on(&x->raw, wait, err);
 	if (x->stage == POWERSGD)
@@ -431,6 +510,10 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "place", gt_json_str(rt_comm_place(d->comm)));
 	json_object_set_new(doc, "weight", gt_json_real(rt_comm_weight(d->comm, rt_comm_rank(d->comm))));
 	json_object_set_new(doc, "bucket_bytes", buckets);
+	json_object_set_new(doc, "overlap", json_boolean(d->ranks->overlap));
+	json_object_set_new(doc, "overlap_why", json_string(d->ranks->overlap_why));
+	json_object_set_new(doc, "update_parts", json_integer(GT_MAX(d->ranks->team, 1)));
+	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
 	json_object_set_new(doc, "compress", json_string(names[d->compress]));
 	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(sent));
 	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));

@@ -18,11 +18,31 @@ struct rt_bucket {
 	uint64_t offset; /* bytes, in the window */
 };
 
+/* How the ranks work together; all decide alike. Collective. */
+struct rt_ranks {
+	bool overlap; /* buckets are reduced during the backward pass */
+	const char *overlap_why;
+	/* The ranks of a node share the update out: how many, which we are, their ranks in rt_comm_local(). 0: each does all. */
+	int team, me, member[RT_MAX_RANKS];
+	const char *shard_why; /* why not, if not */
+	bool fused;	       /* no reduction of its own: the update adds the gradients of its part up */
+};
+/* gradients_wanted: they are looked at before they are spent. */
+int rt_ranks_decide(const struct rt_options *opt, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err);
+
 struct rt_ddp;
-int rt_ddp_new(struct rt_comm *comm, const struct rt_options *opt, const struct rt_cpu *cpu, const struct rt_bucket *buckets,
-	       int n, struct rt_ddp **ret, struct gt_err *err);
+/* bytes: of the window, for what the plan put there. */
+int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
+	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err);
 void rt_ddp_free(struct rt_ddp *d);
 char *rt_ddp_base(struct rt_ddp *d);
+uint64_t rt_ddp_bytes(const struct rt_ddp *d);
+/* How updates are shared out; NULL: they are not. */
+const struct rt_share *rt_ddp_share(const struct rt_ddp *d);
+/* Everybody has handed out what it updated, and nobody reads our gradients any more. */
+int rt_ddp_meet(struct rt_ddp *d, struct gt_err *err);
+/* Piece i of a state that is kept in pieces, and its bytes. Nobody changes it before we start the next bucket. */
+const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes);
 /* What ranks say of an update before its backward pass, and the weighted means that come back. */
 struct rt_losses {
 	double batch, weight;	/* of the last batch */

@@ -89,7 +89,7 @@ static size_t part_of(const struct rt_coll *k, int rank, size_t *ret)
 {
 	int64_t lo, hi;
 
-	rt_part(0, k->n, k->window->comm->size, rank, &lo, &hi);
+	rt_comm_part(0, k->n, k->window->comm->size, rank, &lo, &hi);
 	*ret = (size_t)(hi - lo) * sizeof(float);
 	return (size_t)lo * sizeof(float);
 }

@@ -172,7 +172,7 @@ static float *at_rank(const struct rt_coll *k, int rank)
 	return (float *)(void *)(k->window->peer[rank] + k->offset);
 }
 
-void rt_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to)
+void rt_comm_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to)
 {
 	int64_t lines = (hi - lo + 15) / 16;
 
@@ -192,7 +192,7 @@ static int flat(struct rt_coll *k)
 			return 0;
 		for (int i = 0; i < c->size; i++)
 			x[i] = at_rank(k, i);
-		rt_part(0, k->n, c->size, c->rank, &lo, &hi);
+		rt_comm_part(0, k->n, c->size, c->rank, &lo, &hi);
 		rt_sum_ranks(x, c->size, x, c->weight, c->size, lo, hi, k->threads);
 		arrive(k, 2);
 	}
@@ -209,7 +209,7 @@ static void sum_node(struct rt_coll *k, const struct rt_team *team)
 		x[i] = at_rank(k, team->rank[i]);
 		w[i] = c->weight[team->rank[i]];
 	}
-	rt_part(0, k->n, team->n, team->me, &lo, &hi);
+	rt_comm_part(0, k->n, team->n, team->me, &lo, &hi);
 	rt_sum_ranks(&out, 1, x, w, team->n, lo, hi, k->threads);
 }
 
@@ -222,8 +222,8 @@ static void sum_cross(struct rt_coll *k, const struct rt_team *node, const struc
 		x[i] = at_rank(k, cross->rank[i]);
 		one[i] = 1;
 	}
-	rt_part(0, k->n, node->n, node->me, &lo, &hi);
-	rt_part(lo, hi, cross->n, cross->me, &from, &to);
+	rt_comm_part(0, k->n, node->n, node->me, &lo, &hi);
+	rt_comm_part(lo, hi, cross->n, cross->me, &from, &to);
 	rt_sum_ranks(x, cross->n, x, one, cross->n, from, to, k->threads);
 }
 
@@ -234,7 +234,7 @@ static void copy_node(struct rt_coll *k, const struct rt_team *node)
 	for (int i = 0; i < node->n; i++) {
 		int64_t lo, hi;
 
-		rt_part(0, k->n, node->n, i, &lo, &hi);
+		rt_comm_part(0, k->n, node->n, i, &lo, &hi);
 		if (i != node->me)
 			memcpy(mine + lo, at_rank(k, node->rank[i]) + lo, (size_t)(hi - lo) * sizeof(float));
 	}
@@ -276,7 +276,7 @@ static int host_sum(struct rt_coll *k)
 			return 0;
 		for (int i = 0; i < c->size; i++)
 			x[i] = at_rank(k, i);
-		rt_part(0, k->n, c->size, c->rank, &lo, &hi);
+		rt_comm_part(0, k->n, c->size, c->rank, &lo, &hi);
 		rt_sum_ranks(x, 1, x, c->weight, c->size, lo, hi, k->threads);
 		arrive(k, 2);
 	}

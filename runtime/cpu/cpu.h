@@ -6,6 +6,20 @@
 #include "runtime/cpu/simd.h"
 #include "runtime/graph/ir.h"
 
+/* The update shared out among ranks: units of so many elements, whole blocks of 8-bit moments. */
+#define RT_SHARE_RANKS	64
+#define RT_PIECE_UNIT	INT64_C(256)
+struct rt_share {
+	int n, me; /* parts of each tensor, and which is ours */
+	/* Addresses of the same tensor in other ranks, by where our window and theirs begin. */
+	const char *base;
+	char *peer[RT_SHARE_RANKS]; /* the others that hold a copy of the parameters */
+	int n_peers;
+	/* Whose gradients are to be added up, in order, and their weights; n_in 0: ours has the sum already. */
+	char *in[RT_SHARE_RANKS];
+	float weight[RT_SHARE_RANKS];
+	int n_in;
+};
 /* What the calls of RT_PHASE_GRADIENT find. */
 struct rt_gradients {
 	double sum_squares;
@@ -19,6 +33,7 @@ struct rt_run {
 	float grad_scale; /* updates multiply gradients with this: undoes the loss scale, clips */
 	struct rt_gradients *gradients;
 	const struct rt_optimizer *optimizer;
+	const struct rt_share *share; /* of the updates; NULL: all of them is ours */
 	int64_t step; /* from 1 */
 	double correction1, correction2; /* 1 - beta^step */
 	uint64_t seed;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+#include "runtime/comm/reduce.h"
 #include "runtime/cpu/cpu.h"
 
 /* y = or += x * loss_scale */
@@ -72,41 +73,103 @@ static struct rt_adamw adamw_numbers(const struct rt_run *run)
 	};
 }
 
-void rt_cpu_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
-{
-	const struct rt_adamw h = adamw_numbers(run);
-	int64_t n = rt_shape_elements(&c->in[0]->shape);
-	int team = rt_cpu_team(cpu, 28.0 * (double)n);
+/* ---- one tensor's update: all of it, or the part that is ours ---- */
 
+#define BLOCK	2048 /* elements that stay in the first cache between the sum, the update and the copies; whole pieces */
+
+/* Elements from..to of the parameter by the gradient g, which begins at `from`; state counts from `origin`. */
+typedef void update_fn(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to,
+		       int64_t origin, const void *numbers);
+
+/* The same tensor in another rank. */
+static float *at_rank(const struct rt_share *s, char *base, const struct rt_node *n)
+{
+	return (float *)(void *)(base + ((const char *)n->data - s->base));
+}
+
+/* Sum of the gradients, update, new values to the others: one pass over memory. */
+static void shared_block(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_share *s, update_fn *fn, int64_t from,
+			 int64_t to, int64_t origin, const void *numbers)
+{
+	float *x[RT_SHARE_RANKS], sum[BLOCK], *g = rt_f32(c->in[0]) + from;
+
+	for (int i = 0; i < s->n_in; i++)
+		x[i] = at_rank(s, s->in[i], c->in[0]) + from;
+	if (s->n_in) {
+		g = sum;
+		rt_sum_ranks(&g, 1, x, s->weight, s->n_in, 0, to - from, 1);
+	}
+	fn(cpu, c, g, from, to, origin, numbers);
+	for (int i = 0; i < s->n_peers; i++)
+		memcpy(at_rank(s, s->peer[i], c->out[0]) + from, rt_f32(c->out[0]) + from, (size_t)(to - from) * sizeof(float));
+}
+
+/* bytes: moved per element. */
+static void update(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run, double bytes, update_fn *fn,
+		   const void *numbers)
+{
+	const struct rt_share *s = run->share;
+	int64_t first, end;
+	int team;
+
+	rt_part(rt_shape_elements(&c->in[0]->shape), RT_PIECE_UNIT, s ? s->n : 1, s ? s->me : 0, &first, &end);
+	team = rt_cpu_team(cpu, bytes * (double)(end - first));
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
 		int64_t lo, hi;
 
-		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->adamw(rt_f32(c->out[0]) + lo, rt_f32(c->out[1]) + lo, rt_f32(c->out[2]) + lo, rt_f32(c->in[0]) + lo,
-				 hi - lo, &h);
+		rt_part(end - first, RT_PIECE_UNIT, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		lo += first;
+		hi += first;
+		if (!s && hi > lo)
+			fn(cpu, c, rt_f32(c->in[0]) + lo, lo, hi, 0, numbers);
+		for (int64_t at = lo; s && at < hi; at += BLOCK)
+			shared_block(cpu, c, s, fn, at, GT_MIN(at + BLOCK, hi), first, numbers);
 	}
 }
 
-/* Whole blocks per thread: each has its own maximum. */
+static void adamw(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
+		  const void *numbers)
+{
+	cpu->simd->adamw(rt_f32(c->out[0]) + from, rt_f32(c->out[1]) + from - origin, rt_f32(c->out[2]) + from - origin, g,
+			 to - from, numbers);
+}
+
+void rt_cpu_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	const struct rt_adamw h = adamw_numbers(run);
+
+	update(cpu, c, run, 28.0, adamw, &h);
+}
+
+/* Whole blocks: each has its own maximum. */
+static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
+		   const void *numbers)
+{
+	const struct rt_map8 *map_m = rt_map8(true), *map_v = rt_map8(false);
+	uint8_t *m = c->out[1]->data, *v = c->out[2]->data;
+
+	for (int64_t i = from; i < to; i += RT_MAP8_BLOCK) {
+		int64_t at = i - origin, block = at / RT_MAP8_BLOCK;
+
+		cpu->simd->adamw8(rt_f32(c->out[0]) + i, m + at, v + at, rt_f32(c->out[3]) + block, rt_f32(c->out[4]) + block,
+				  g + (i - from), GT_MIN(RT_MAP8_BLOCK, to - i), numbers, map_m, map_v);
+	}
+}
+
 void rt_cpu_adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_adamw h = adamw_numbers(run);
-	const struct rt_map8 *map_m = rt_map8(true), *map_v = rt_map8(false);
-	int64_t n = rt_shape_elements(&c->in[0]->shape);
-	uint8_t *m = c->out[1]->data, *v = c->out[2]->data;
-	int team = rt_cpu_team(cpu, 16.0 * (double)n);
 
-#pragma omp parallel num_threads(team) if (team > 1)
-	{
-		int64_t lo, hi;
+	update(cpu, c, run, 16.0, adamw8, &h);
+}
 
-		rt_part(n, RT_MAP8_BLOCK, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		for (int64_t i = lo; i < hi; i += RT_MAP8_BLOCK)
-			cpu->simd->adamw8(rt_f32(c->out[0]) + i, m + i, v + i, rt_f32(c->out[3]) + i / RT_MAP8_BLOCK,
-					  rt_f32(c->out[4]) + i / RT_MAP8_BLOCK, rt_f32(c->in[0]) + i,
-					  GT_MIN(RT_MAP8_BLOCK, hi - i), &h, map_m, map_v);
-	}
+static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
+		const void *numbers)
+{
+	float *m = rt_f32(c->out[1]);
+
+	cpu->simd->sgd(rt_f32(c->out[0]) + from, m ? m + from - origin : NULL, g, to - from, numbers);
 }
 
 void rt_cpu_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
@@ -119,15 +182,6 @@ void rt_cpu_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 		.grad_scale = run->grad_scale,
 		.first = run->step == 1,
 	};
-	int64_t n = rt_shape_elements(&c->in[0]->shape);
-	int team = rt_cpu_team(cpu, 20.0 * (double)n);
 
-#pragma omp parallel num_threads(team) if (team > 1)
-	{
-		int64_t lo, hi;
-		float *m = rt_f32(c->out[1]);
-
-		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->sgd(rt_f32(c->out[0]) + lo, m ? m + lo : NULL, rt_f32(c->in[0]) + lo, hi - lo, &h);
-	}
+	update(cpu, c, run, 20.0, sgd, &h);
 }

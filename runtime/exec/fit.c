@@ -19,6 +19,12 @@ struct search {
 	uint64_t least_bytes;
 };
 
+/* Of the arena and of what the ranks share. */
+static uint64_t plan_bytes(const struct rt_program *p)
+{
+	return p->plan.arena_bytes + p->plan.window_bytes;
+}
+
 static int try(struct search *s, int segments, int again, bool *ret_fits, struct gt_err *err)
 {
 	double flops;
@@ -29,17 +35,17 @@ static int try(struct search *s, int segments, int again, bool *ret_fits, struct
 	r = rt_program_plan(s->p, s->g, s->loss, err);
 	if (r)
 		return r;
-	*ret_fits = s->p->plan.arena_bytes <= s->limit;
+	*ret_fits = plan_bytes(s->p) <= s->limit;
 	flops = rt_program_flops(s->p);
-	if (s->p->plan.arena_bytes < s->least_bytes) {
-		s->least_bytes = s->p->plan.arena_bytes;
+	if (plan_bytes(s->p) < s->least_bytes) {
+		s->least_bytes = plan_bytes(s->p);
 		s->least_segments = segments;
 	}
 	if (*ret_fits && (!s->segments || flops < s->flops)) {
 		s->segments = segments;
 		s->again = again;
 		s->flops = flops;
-		s->bytes = s->p->plan.arena_bytes;
+		s->bytes = plan_bytes(s->p);
 	}
 	return 0;
 }
@@ -87,7 +93,7 @@ static int too_much(const struct search *s, uint64_t need, struct gt_err *err)
 
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
 {
-	uint64_t machine = p->opt.memory_limit_bytes, need = p->plan.arena_bytes;
+	uint64_t machine = p->opt.memory_limit_bytes, need = plan_bytes(p);
 	struct search s = { .p = p, .g = g, .loss = loss };
 	bool fits;
 	int r;

@@ -133,6 +133,7 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	rt_plan_clear(&p->plan);
 	p->plan.did = json_array();
 	p->plan.opt = &p->opt;
+	p->plan.ranks = p->opt.ddp.comm ? &p->ranks : NULL;
 	p->plan.threads = p->cpu.threads;
 	if (p->cuda) {
 		p->plan.align = CUDA_ALIGN;
@@ -164,6 +165,9 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 	r = rt_cpu_open(&p->cpu, p->opt.threads, err);
 	if (!r)
 		r = open_device(p, err);
+	p->plan.opt = &p->opt;
+	if (!r)
+		r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
 	if (!r)
 		r = rt_program_plan_shapes(p, g, loss, shapes, err);
 	if (!r && p->cuda)
@@ -174,7 +178,7 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 		return r;
 	p->scale.on = rt_plan_scales_loss(&p->plan);
 	if (p->opt.ddp.comm)
-		r = rt_ddp_new(p->opt.ddp.comm, &p->opt, &p->cpu, p->plan.buckets, p->plan.n_buckets, &p->ddp, err);
+		r = rt_ddp_new(&p->opt, &p->ranks, &p->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &p->ddp, err);
 	if (r)
 		return r;
 	for (int i = 0; i < p->n_shapes; i++)
@@ -364,7 +368,7 @@ int64_t rt_program_parameters(const struct rt_program *p)
 
 uint64_t rt_program_planned_bytes(const struct rt_program *p)
 {
-	return p->cuda ? rt_engine_bytes(p->cuda) : p->arena.bytes;
+	return p->cuda ? rt_engine_bytes(p->cuda) : p->arena.bytes + (p->ddp ? rt_ddp_bytes(p->ddp) : 0);
 }
 
 int rt_program_threads(const struct rt_program *p)

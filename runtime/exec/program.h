@@ -41,6 +41,7 @@ struct rt_program {
 	int64_t n_events;	 /* so far */
 	const struct rt_call *anomaly; /* options.anomaly: what wrote something that is not finite */
 	const struct rt_node *anomaly_node;
+	struct rt_ranks ranks; /* how they work together */
 	struct rt_ddp *ddp;  /* NULL: one rank */
 	int ddp_status;	     /* first failure of a reduction in this step */
 	struct gt_err ddp_err;

@@ -125,11 +125,11 @@ static json_t *pages_on_node(const struct rt_arena *a)
 
 static const char *kind_of(const struct rt_node *n)
 {
-	if (n->shared || n->role == RT_ROLE_GRADIENT)
-		return "gradients";
 	if (n->role == RT_ROLE_PARAM)
 		return "weights";
-	return n->role == RT_ROLE_STATE ? "optimizer" : "activations";
+	if (n->role == RT_ROLE_STATE)
+		return "optimizer";
+	return n->shared || n->role == RT_ROLE_GRADIENT ? "gradients" : "activations";
 }
 
 /* { "weights": { "0": 300 }, … }: the same by what lies there. */
@@ -208,7 +208,7 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
 	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
 	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));
-	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)p->arena.bytes));
+	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)rt_program_planned_bytes(p)));
 	json_object_set_new(doc, "unplanned_bytes", json_integer((json_int_t)p->plan.unplanned_bytes));
 	json_object_set(doc, "passes", p->shapes[0].did);
 	if (p->n_shapes > 1)

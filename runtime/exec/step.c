@@ -156,6 +156,8 @@ static void run_call(struct rt_program *p, int i, struct rt_run *run)
 		p->ddp_status = rt_ddp_start(p->ddp, c->attr.bucket, run->step, &p->ddp_err);
 	else if (c->op->id == RT_OP_BUCKET_WAIT)
 		p->ddp_status = wait_for_bucket(p, c->attr.bucket, run, &p->ddp_err);
+	else if (c->op->id == RT_OP_RANKS_MEET)
+		p->ddp_status = rt_ddp_meet(p->ddp, &p->ddp_err);
 	else
 		p->cpu.kernels[c->op->id](&p->cpu, c, run);
 	if (p->ddp && run->update && !p->ddp_status)
@@ -322,6 +324,7 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	double scale = p->scale.on ? (double)p->scale.scale : 1;
 
 	run->optimizer = o;
+	run->share = p->ddp ? rt_ddp_share(p->ddp) : NULL;
 	/* what is drawn during a step (dropout) differs between the ranks */
 	run->seed = p->opt.seed + (p->opt.ddp.comm ? (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 32 : 0);
 	run->batch = p->step * p->opt.accum + p->batches;

@@ -26,6 +26,10 @@ struct rt_node {
 	int first, last;	 /* calls between which it lives; first -1: never */
 	struct rt_node *storage; /* itself, or the node whose memory it takes over */
 	bool shared;		 /* lies in the window that ranks share, not in the arena */
+	/* A state of which each rank of a node keeps one piece, in units of so many elements; 0: kept whole. `shape` is then
+	 * that of the largest piece and `whole` that of the tensor. */
+	int64_t piece_unit;
+	struct rt_shape whole;
 	size_t bytes, offset;
 	void *data;
 };
@@ -101,7 +105,7 @@ enum rt_op_id {
 	RT_OP_DOT,
 	RT_OP_CAST, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
 	RT_OP_SGD, RT_OP_ADAMW, RT_OP_ADAMW8,
-	RT_OP_BUCKET_START, RT_OP_BUCKET_WAIT,
+	RT_OP_BUCKET_START, RT_OP_BUCKET_WAIT, RT_OP_RANKS_MEET,
 	RT_N_OPS,
 };
 struct rt_ad;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emitted by pass/bucket.c and run by comm/ddp.c: the reduction of bucket attr.bucket over the ranks begins; is waited for. */
+/* Emitted by pass/bucket.c and run by comm/ddp.c: the reduction of bucket attr.bucket over the ranks begins; is waited for; all
+ * ranks have handed out what they updated. */
 #include "runtime/graph/ops.h"
 
 const struct rt_op rt_op_bucket_start = {
@@ -9,4 +10,8 @@ const struct rt_op rt_op_bucket_start = {
 const struct rt_op rt_op_bucket_wait = {
 	.id = RT_OP_BUCKET_WAIT,
 	.name = "bucket_wait",
+};
+const struct rt_op rt_op_ranks_meet = {
+	.id = RT_OP_RANKS_MEET,
+	.name = "ranks_meet",
 };

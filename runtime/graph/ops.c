@@ -53,4 +53,5 @@ const struct rt_op *const rt_ops[RT_N_OPS] = {
 	[RT_OP_ADAMW8] = &rt_op_adamw8,
 	[RT_OP_BUCKET_START] = &rt_op_bucket_start,
 	[RT_OP_BUCKET_WAIT] = &rt_op_bucket_wait,
+	[RT_OP_RANKS_MEET] = &rt_op_ranks_meet,
 };

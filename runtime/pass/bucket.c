@@ -3,7 +3,8 @@
  * Gradients of several ranks: cut into buckets in the order in which the backward pass completes them, the first small so that
  * the reduction starts early. A bucket is closed when it has reached its size, as torch does it. Each is started behind the
  * last call of the backward pass that touches one of its gradients; it is waited for, and its parameters updated, only when the
- * next one has been started: the backward pass goes on meanwhile.
+ * next one has been started: the backward pass goes on meanwhile. Without overlap all are waited for behind the backward pass.
+ * With shared-out updates a bucket is started only when its parameters are not read any more, for others will write them.
  */
 #include <string.h>
 #include "runtime/comm/ddp.h"
@@ -120,17 +121,6 @@ static int take_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_
 	return n;
 }
 
-static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
-{
-	int at = 0;
-
-	for (int i = 0; i < b->n; i++)
-		at = GT_MAX(at, last_touch(p, b->gradient[i]) + 1);
-	while (at < p->ir.n_calls && p->ir.calls[at]->op->id == RT_OP_BUCKET_START)
-		at++; /* buckets that are complete at the same time start in their order */
-	return at;
-}
-
 static int position_of(const struct rt_plan *p, int bucket)
 {
 	int i = 0;
@@ -140,10 +130,27 @@ static int position_of(const struct rt_plan *p, int bucket)
 	return i;
 }
 
+static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
+{
+	int at = 0;
+
+	for (int i = 0; i < b->n; i++)
+		at = GT_MAX(at, last_touch(p, b->gradient[i]) + 1);
+	for (int i = 0; i < p->n_graph_nodes && p->ranks->team; i++)
+		for (int k = 0; k < b->n; k++)
+			if (p->gradient[i] == b->gradient[k] && p->ir.nodes[i]->role == RT_ROLE_PARAM)
+				at = GT_MAX(at, last_touch(p, p->ir.nodes[i]) + 1);
+	if (b > p->buckets)
+		at = GT_MAX(at, position_of(p, (int)(b - p->buckets) - 1) + 1);
+	while (at < p->ir.n_calls && p->ir.calls[at]->op->id == RT_OP_BUCKET_START)
+		at++; /* buckets that are complete at the same time start in their order */
+	return at;
+}
+
 /* No sooner than the next bucket's start, nor before the last call that still reads an old parameter. */
 static int update_position(const struct rt_plan *p, int bucket, struct rt_call *const *updates, int n)
 {
-	int at = bucket + 1 < p->n_buckets && !p->opt->ddp.no_overlap ? position_of(p, bucket + 1) + 1 : p->ir.n_calls;
+	int at = bucket + 1 < p->n_buckets && p->ranks->overlap ? position_of(p, bucket + 1) + 1 : p->ir.n_calls;
 
 	for (int i = p->ir.n_calls - 1; i >= at; i--)
 		for (int k = 0; k < n; k++)
@@ -178,6 +185,30 @@ static void insert_waits_and_updates(struct rt_plan *p)
 	free(updates);
 }
 
+static void to_window(struct rt_plan *p, struct rt_node *n)
+{
+	if (n->shared)
+		return;
+	n->shared = true;
+	n->offset = p->window_bytes;
+	p->window_bytes += (rt_node_bytes(n) + 63) / 64 * 64;
+}
+
+/* What others write, parameters; what a checkpoint wants of others, their pieces of the state. In order of declaration: plans
+ * for other batch shapes put them at the same place. */
+static void move_into_window(struct rt_plan *p)
+{
+	for (int i = 0; i < p->n_graph_nodes; i++)
+		for (int k = 0; k < p->ir.n_calls; k++) {
+			const struct rt_call *c = p->ir.calls[k];
+
+			if (c->phase == RT_PHASE_UPDATE && c->out[0] == p->ir.nodes[i])
+				for (int o = 0; o < RT_MAX_IO; o++)
+					if (c->out[o])
+						to_window(p, c->out[o]);
+		}
+}
+
 static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct ready *list;
@@ -190,14 +221,19 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	n = find_gradients(p, list);
 	fill_buckets(p, list, n);
 	free(list);
+	gt_format_bytes(bytes, sizeof(bytes), p->window_bytes);
+	if (p->ranks->team)
+		move_into_window(p);
 	for (int k = 0; k < p->n_buckets; k++)
 		rt_plan_insert(p, start_position(p, &p->buckets[k]), bucket_call(RT_OP_BUCKET_START, k));
 	if (rt_plan_measures_gradients(p))
 		insert_all_waits(p);
 	else
 		insert_waits_and_updates(p);
-	gt_format_bytes(bytes, sizeof(bytes), p->window_bytes);
-	gt_buf_printf(did, "%d gradients, %s, in %d buckets", n, bytes, p->n_buckets);
+	if (p->ranks->team && p->opt->optimizer.kind != RT_NO_OPTIMIZER)
+		rt_plan_insert(p, p->ir.n_calls, bucket_call(RT_OP_RANKS_MEET, 0));
+	gt_buf_printf(did, "%d gradients, %s, in %d buckets, reduced %s the backward pass: %s", n, bytes, p->n_buckets,
+		      p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
 	return 0;
 }
 

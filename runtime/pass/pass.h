@@ -12,6 +12,7 @@ struct rt_toggle {
 };
 struct rt_bucket;
 struct rt_engine;
+struct rt_ranks;
 struct rt_plan {
 	const struct rt_options *opt;
 	struct rt_ir ir;
@@ -20,6 +21,7 @@ struct rt_plan {
 	struct rt_node **gradient;  /* of graph node id, or NULL; filled by autodiff */
 	struct rt_toggle *toggles;
 	int n_toggles;
+	const struct rt_ranks *ranks; /* how they work together; NULL: one rank; comm/ddp.h */
 	struct rt_bucket *buckets; /* of gradients, with several ranks; comm/ddp.h */
 	int n_buckets;
 	uint64_t window_bytes;
@@ -40,7 +42,8 @@ struct rt_pass {
 };
 extern const struct rt_pass *const rt_passes[]; /* in order; NULL-terminated */
 extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_pass_fuse, rt_pass_autodiff, rt_pass_amp,
-	rt_pass_checkpoint, rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_narrow, rt_pass_bucket, rt_pass_memplan;
+	rt_pass_checkpoint, rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_narrow, rt_pass_shard, rt_pass_bucket,
+	rt_pass_memplan;
 
 /* Take call i out of the list / put c at position i. */
 void rt_plan_remove(struct rt_plan *p, int i);

@@ -65,10 +65,28 @@ Each rank says on which node it lives and how much of its memory is there; one t
   $ python3 -c 'import json; a, b = (json.load(open(f))["ddp"] for f in ("placed.json", "free.json")); print(len(a["home_node"]), all(s is None or s > 0.99 for s in a["pages_at_home"]), b["home_node"])'
   2 True [None, None]
 
+Ranks share the update out unless told otherwise; the numbers are the same, and any number of ranks goes on from the checkpoint.
+
+  $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --save two.safetensors | grep -E "^(shard|reduce)"
+  shard      each rank updates 1/2 of all and keeps 3.6 MiB of 7.1 MiB of state
+  reduce     after the backward pass: the ranks themselves move the gradients
+  $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --shard off --overlap on --save whole.safetensors | grep -E "^(shard|reduce)"
+  reduce     during the backward pass: as asked for
+  $ cmp two.safetensors whole.safetensors && echo the same
+  the same
+  $ for ranks in 1 2 4; do gpubench train mlp --batch $((16 / ranks)) --ranks $ranks --threads 1 --steps 2 --warmup 0 --resume two.safetensors --json --quiet | python3 -c 'import json, sys; print("%.3f" % json.load(sys.stdin)["loss"])'; done
+  1.883
+  1.883
+  1.883
+  $ gpubench train mlp --shard on
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more
+  [64]
+
 What compression does to the loss is seen beside what it saves.
 
   $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --compress fp16 --quiet | grep -e ranks -e compress
   ranks      2 over shm, rows 2 2, waited * ms per step, * done in time (glob)
+  reduce     after the backward pass: the ranks themselves move the gradients
   compress   fp16: 50.0 % of the bytes
 
 A checkpoint carries everything that the next step depends on; a file of something else changes nothing.
@@ -174,7 +192,7 @@ What cannot be trained is refused before anything starts.
   gpubench: --ranks ends at 64
   [64]
   $ gpubench train gpt --compress fp16
-  gpubench: --compress, --powersgd-rank, --balance and --no-overlap are for --ranks of 2 and more
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more
   [64]
   $ gpubench train gpt --ranks 2 --powersgd-rank 2
   gpubench: --powersgd-rank goes with --compress powersgd

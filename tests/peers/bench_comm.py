@@ -146,10 +146,13 @@ def allreduce(a):
 
 
 def scaling(a):
-    arms = {"one rank": [], "two ranks": ["--ranks", "2"], "two ranks, no overlap": ["--ranks", "2", "--no-overlap"]}
+    two = ["--ranks", "2"]
+    arms = {"one rank": [], "two ranks": two, "two ranks, overlapped": [*two, "--overlap", "on"],
+            "two ranks, each updates all": [*two, "--shard", "off"],
+            "two ranks, each updates all, overlapped": [*two, "--shard", "off", "--overlap", "on"]}
     runs = {name: [] for name in arms}
     for i in range(a.rounds):
-        for name in list(arms)[i % 3:] + list(arms)[: i % 3]:
+        for name in list(arms)[i % len(arms):] + list(arms)[: i % len(arms)]:
             runs[name].append(train(a.gpubench, *MLP, *arms[name])["items_per_s"])
             print(f"round {i + 1} {name}: {runs[name][-1]:.0f} samples/s", flush=True)
     return runs

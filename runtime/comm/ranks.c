@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the ranks of a program work together: decided once, alike in all of them, before the program is planned. */
+#include <errno.h>
+#include <math.h>
+#include "runtime/comm/ddp.h"
+#include "runtime/comm/comm_priv.h"
+
+static void decide_overlap(const struct rt_options *o, struct rt_ranks *ret)
+{
+	bool device = o->device == RT_CUDA, network = rt_comm_hosts(o->ddp.comm) > 1;
+
+	ret->overlap = o->ddp.overlap == RT_WHEN_ON || (o->ddp.overlap == RT_WHEN_AUTO && (device || network));
+	if (o->ddp.overlap != RT_WHEN_AUTO)
+		ret->overlap_why = "as asked for";
+	else
+		ret->overlap_why = device  ? "the device moves the gradients" :
+				   network ? "the network moves the gradients" :
+					     "the ranks themselves move the gradients";
+}
+
+static bool has_state_to_share(const struct rt_options *o)
+{
+	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ddp.shard != RT_WHEN_OFF;
+}
+
+/* Every rank asks the others, whatever it thinks itself. */
+static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct gt_err *err)
+{
+	const struct rt_comm *local = rt_comm_local(o->ddp.comm);
+	double of[RT_MAX_RANKS];
+	struct rt_team team;
+	bool equal = true;
+	int r;
+
+	rt_comm_node_team(local, &team);
+	r = rt_comm_gather(o->ddp.comm, has_state_to_share(o) ? team.n : 0, of, err);
+	if (r)
+		return r;
+	for (int i = 1; i < rt_comm_size(o->ddp.comm); i++)
+		equal &= !(fabs(of[i] - of[0]) > 0);
+	if (!equal && o->ddp.shard == RT_WHEN_ON)
+		return gt_fail(err, EINVAL, "the update cannot be shared out: the NUMA nodes do not have equally many ranks");
+	ret->shard_why = !has_state_to_share(o) ? "not wanted" : !equal ? "nodes have not equally many ranks" : "one rank per node";
+	if (!equal || !has_state_to_share(o) || team.n < 2)
+		return 0;
+	ret->shard_why = NULL;
+	ret->team = team.n;
+	ret->me = team.me;
+	for (int i = 0; i < team.n; i++)
+		ret->member[i] = team.rank[i];
+	return 0;
+}
+
+int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err)
+{
+	struct rt_ranks w = { 0 };
+	int r;
+
+	if (!o->ddp.comm)
+		return 0;
+	if (o->device == RT_CUDA && o->ddp.shard == RT_WHEN_ON)
+		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: a shared update is the CPU's");
+	decide_overlap(o, &w);
+	r = decide_shard(o, &w, err);
+	if (r)
+		return r;
+	w.fused = w.team && w.team == rt_comm_size(o->ddp.comm) && o->ddp.compress == RT_COMPRESS_NONE && !gradients_wanted &&
+		  !o->keep_gradients;
+	*ret = w;
+	return 0;
+}

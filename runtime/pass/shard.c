@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The update shared out among the ranks of a node (ZeRO, stage 1): each updates its piece of every parameter, keeps the
+ * optimizer's state of that piece only, and writes the new values to the others. Parameters and state lie in the window that
+ * the ranks map: nothing is copied, and a checkpoint finds the pieces of all. Where no gradient is wanted whole, a rank adds
+ * up the gradients of its piece in the same pass over memory (cpu/op_update.c).
+ */
+#include "runtime/comm/ddp.h"
+#include "runtime/pass/pass.h"
+
+static void cut(struct rt_node *state, int64_t unit, int team)
+{
+	int64_t units = (rt_shape_elements(&state->shape) + unit - 1) / unit;
+
+	state->whole = state->shape;
+	state->piece_unit = unit;
+	state->shape = RT_SHAPE((units + team - 1) / team * unit);
+}
+
+static int shard(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	uint64_t all = 0, piece = 0;
+	char was[32], is[32];
+
+	if (!p->ranks || !p->ranks->team)
+		return 0;
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		struct rt_call *c = p->ir.calls[i];
+
+		if (c->phase != RT_PHASE_UPDATE)
+			continue;
+		for (int k = 1; k < RT_MAX_IO; k++) {
+			if (!c->out[k])
+				continue;
+			all += rt_node_bytes(c->out[k]);
+			/* scales: one for each unit of the parameter */
+			cut(c->out[k], rt_shape_elements(&c->out[k]->shape) == rt_shape_elements(&c->out[0]->shape) ?
+					       RT_PIECE_UNIT : 1, p->ranks->team);
+			piece += rt_node_bytes(c->out[k]);
+		}
+	}
+	gt_format_bytes(was, sizeof(was), all);
+	gt_format_bytes(is, sizeof(is), piece);
+	gt_buf_printf(did, "each rank updates 1/%d of all and keeps %s of %s of state", p->ranks->team, is, was);
+	return 0;
+}
+
+const struct rt_pass rt_pass_shard = { .name = "shard", .run = shard };
