@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>
-#include "runtime/cpu/cpu.h"
+#include "runtime/cpu/gemm.h"
 
 #ifdef HAVE_DNNL
 #include <oneapi/dnnl/dnnl.h>
@@ -56,16 +56,47 @@ const char *rt_cpu_blas_warning(void)
 /* A team costs about a microsecond when it spins and 50 when it sleeps; 4.5 Mflop take one core 50 us. */
 #define TEAM_FLOPS	4.5e6
 
-void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
-	     int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+/*
+ * Our own tiles first. Measured beside oneDNN 2.6 and OpenBLAS 0.3.21 on Zen 4, one thread each: 4 to 10 % faster for
+ * y = x w^T, as fast for most others, 10 % slower for sums over more than 2048 elements. What decides is that nobody waits in
+ * them: the libraries' threads spin at barriers of their own, and where other processes take cores a step of the MLP took seven
+ * times as long.
+ */
+void rt_gemm_then(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+		  int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc, const struct rt_gemm_end *end)
 {
 	bool alone = 2.0 * (double)m * (double)n * (double)k < TEAM_FLOPS;
 
+	if (alpha == 1 && (beta == 0 || beta == 1) &&
+	    rt_gemm_own(cpu, alone ? 1 : cpu->threads, ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc, end))
+		return;
 	if (alone)
 		omp_set_num_threads(1);
 	product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 	if (alone)
 		omp_set_num_threads(cpu->threads);
+	if (end)
+		rt_gemm_finish(cpu, end, m, n);
+}
+
+void rt_gemm_finish(const struct rt_cpu *cpu, const struct rt_gemm_end *end, int64_t m, int64_t n)
+{
+	int team = rt_cpu_team(cpu, 8.0 * (double)m * (double)n);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(m, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		if (hi > lo)
+			end->run(end, lo, hi - lo, 0, n);
+	}
+}
+
+void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+	     int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+	rt_gemm_then(cpu, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, NULL);
 }
 
 void rt_gemm_one(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
-#include "runtime/cpu/cpu.h"
+#include "runtime/cpu/gemm.h"
 
 void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add)
 {
@@ -15,17 +15,33 @@ void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, in
 	}
 }
 
+struct bias_act {
+	struct rt_gemm_end end;
+	const struct rt_simd *simd;
+	float *x, *y;
+	const float *bias;
+	int64_t ld;
+	enum rt_act act;
+};
+
+static void bias_act(const struct rt_gemm_end *end, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+	const struct bias_act *b = (const void *)end;
+	int64_t at = row * b->ld + col;
+
+	if (cols == b->ld) {
+		b->simd->bias_act(b->x + at, b->y + at, b->bias, rows, cols, b->act);
+		return;
+	}
+	for (int64_t r = 0; r < rows; r++, at += b->ld)
+		b->simd->bias_act(b->x + at, b->y + at, b->bias ? b->bias + col : NULL, 1, cols, b->act);
+}
+
 void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act)
 {
-	int team = rt_cpu_team(cpu, 8.0 * (double)rows * (double)cols);
+	struct bias_act b = { { bias_act }, cpu->simd, x, y, bias, cols, act };
 
-#pragma omp parallel num_threads(team) if (team > 1)
-	{
-		int64_t lo, hi;
-
-		rt_part(rows, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		cpu->simd->bias_act(x + lo * cols, y + lo * cols, bias, hi - lo, cols, act);
-	}
+	rt_gemm_finish(cpu, &b.end, rows, cols);
 }
 
 /* y (M,N) = act(x (M,K) w (N,K)^T + b) */
@@ -33,13 +49,18 @@ void rt_cpu_linear(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 {
 	int64_t m = rt_rows(c->in[0]), k = rt_cols(c->in[0]), n = rt_cols(c->out[0]);
 	float *y = rt_f32(c->out[0]), *pre = c->out[1] ? rt_f32(c->out[1]) : y;
-	const float *bias = rt_f32(c->in[2]);
+	struct bias_act b = { { bias_act }, cpu->simd, pre, y, rt_f32(c->in[2]), n, c->attr.act };
+	bool more = b.bias || c->attr.act != RT_ACT_NONE;
 
+	if (c->in[0]->dtype == RT_F32) {
+		rt_gemm_then(cpu, false, true, m, n, k, 1, c->in[0]->data, k, c->in[1]->data, k, 0, pre, n,
+			     more ? &b.end : NULL);
+		return;
+	}
 	rt_gemm_any(cpu, c->in[0]->dtype, false, true, m, n, k, c->in[0]->data, k, c->in[1]->data, k, 0, pre, n,
 		    rt_f32(c->out[RT_MAX_IO - 1]));
-	if (!bias && c->attr.act == RT_ACT_NONE)
-		return;
-	rt_cpu_bias_act(cpu, pre, y, bias, m, n, c->attr.act);
+	if (more)
+		rt_gemm_finish(cpu, &b.end, m, n);
 }
 
 /* dx (M,K) = or += dy (M,N) w (N,K) */

@@ -27,8 +27,21 @@ struct rt_sgd {
 	bool first; /* momentum starts as the gradient */
 };
 
+/* The inside of a matrix product: cpu/gemm_own.c has the outside. */
+struct rt_tiles {
+	int rows, cols; /* of a tile, at most */
+	/* to (k,n) of a (n,k), or of a (k,n) if transposed, n <= rows. */
+	void (*pack_a)(float *to, const float *a, int64_t lda, bool transposed, int64_t n, int64_t k);
+	/* to (k,cols) of b (k,n), or of b (n,k) if transposed, n <= cols; zeros behind. */
+	void (*pack_b)(float *to, const float *b, int64_t ldb, bool transposed, int64_t k, int64_t n);
+	/* c (rows,cols) = or += what was packed. Meanwhile k cache lines, `step` floats apart, are fetched from ahead, or NULL. */
+	void (*tile)(float *c, int64_t ldc, const float *a, const float *b, int64_t rows, int64_t cols, int64_t k, bool add,
+		     const float *ahead, int64_t step);
+};
+
 struct rt_simd {
 	const char *name;
+	const struct rt_tiles *tiles; /* NULL: a library multiplies better */
 	/* y (rows,cols) = act(x + bias (cols) or 0); x is left with the bias added if it is not y. */
 	void (*bias_act)(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act);
 	/* dx = or += dy act'(saved): rt_act_reads_input() says whether saved is x or y. dx may be dy. */

@@ -447,8 +447,15 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 
 #include "runtime/cpu/simd_nn.h"
 
+#if RT_W >= 8
+#include "runtime/cpu/simd_gemm.h"
+#endif
+
 const struct rt_simd RT_SIMD_TABLE = {
 	.name = RT_SIMD_NAME,
+#if RT_W >= 8
+	.tiles = &tiles,
+#endif
 	.bias_act = bias_act,
 	.act_bwd = act_bwd,
 	.add = add,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each instruction set that this machine has, against libm in double, at sizes that leave tails. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-#include "runtime/cpu/simd.h"
+#include "runtime/cpu/gemm.h"
 #include "tests/unit/check_runtime.h"
 
 static int tables(const struct rt_simd *ret[3])
@@ -109,6 +110,75 @@ START_TEST(tails_stay_inside)
 }
 END_TEST
 
+struct touched {
+	struct rt_gemm_end end;
+	unsigned char *times;
+	int64_t cols;
+};
+
+static void touch(const struct rt_gemm_end *end, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+	const struct touched *t = (const void *)end;
+
+	for (int64_t i = row; i < row + rows; i++)
+		for (int64_t j = col; j < col + cols; j++)
+			t->times[i * t->cols + j]++;
+}
+
+/* Small whole numbers: every sum is exact. Operands end where their memory ends, and begin beside its alignment. */
+static void one_product(const struct rt_cpu *cpu, const int64_t *d, int mode)
+{
+	int64_t m = d[0], n = d[1], k = d[2], lda, ldb, ldc = n + 3;
+	bool ta = mode & 1, tb = mode & 2, add = mode & 4;
+	float *a = calloc((size_t)(m * k) + 1, sizeof(float)), *b = calloc((size_t)(n * k) + 1, sizeof(float));
+	float *c = calloc((size_t)(m * ldc), sizeof(float));
+	struct touched t = { { touch }, calloc((size_t)(m * n), 1), n };
+
+	lda = ta ? m : k;
+	ldb = tb ? k : n;
+	for (int64_t i = 0; i < m * k; i++)
+		a[i + 1] = (float)(i * 7 % 11 - 5);
+	for (int64_t i = 0; i < n * k; i++)
+		b[i + 1] = (float)(i * 5 % 13 - 6);
+	for (int64_t i = 0; i < m * ldc; i++)
+		c[i] = 3;
+	ck_assert(rt_gemm_own(cpu, cpu->threads, ta, tb, m, n, k, a + 1, lda, b + 1, ldb, add, c, ldc, &t.end));
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < ldc; j++) {
+			float want = j >= n || add ? 3 : 0;
+
+			for (int64_t q = 0; j < n && q < k; q++)
+				want += a[1 + (ta ? q * lda + i : i * lda + q)] * b[1 + (tb ? j * ldb + q : q * ldb + j)];
+			ck_assert_msg(c[i * ldc + j] == want && (j >= n || t.times[i * n + j] == 1),
+				      "%s %d threads, %dx%dx%d mode %d: (%d,%d) is %g, not %g", cpu->simd->name, cpu->threads,
+				      (int)m, (int)n, (int)k, mode, (int)i, (int)j, (double)c[i * ldc + j], (double)want);
+		}
+	free(a);
+	free(b);
+	free(c);
+	free(t.times);
+}
+
+START_TEST(products_of_each_instruction_set)
+{
+	static const int64_t sizes[][3] = {
+		{ 1, 1, 1 }, { 1, 17, 3 }, { 13, 31, 1 }, { 14, 32, 16 }, { 15, 33, 17 }, { 6, 16, 8 }, { 7, 15, 9 },
+		{ 67, 45, 83 }, { 9, 40, 2050 }, { 3, 5, 1025 }, { 30, 200, 40 }, { 270, 70, 20 },
+	};
+	const struct rt_simd *s[3];
+	int n = tables(s);
+
+	for (int i = 0; i < n; i++)
+		for (int threads = 1; threads <= 3 && s[i]->tiles; threads += 2) {
+			const struct rt_cpu cpu = { .threads = threads, .simd = s[i] };
+
+			for (size_t k = 0; k < GT_ARRAY_SIZE(sizes); k++)
+				for (int mode = 0; mode < 8; mode++)
+					one_product(&cpu, sizes[k], mode);
+		}
+}
+END_TEST
+
 TCase *case_simd(void)
 {
 	TCase *t = tcase_create("simd");
@@ -117,5 +187,6 @@ TCase *case_simd(void)
 	tcase_add_test(t, exp_is_accurate_to_a_part_in_four_million);
 	tcase_add_test(t, softmax_survives_extremes_and_keeps_nan);
 	tcase_add_test(t, tails_stay_inside);
+	tcase_add_test(t, products_of_each_instruction_set);
 	return t;
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products in f32 by our own tiles (cpu/simd_gemm.h). All of a is packed first, by the team; then strips of c's columns are
+ * claimed as they come, so that a thread whose core others use does fewer of them. Who claims a strip packs its part of b,
+ * which stays in that core's second cache. Each element is one sum in the order of k: the same bits whoever computes it.
+ */
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "runtime/cpu/gemm.h"
+
+/* What a thread packs of b at once: 256 KiB, a quarter of what a core's second cache holds. */
+#define K_BLOCK		INT64_C(1024)
+#define B_FLOATS	(64 * K_BLOCK)
+/* Floats of packed a: 16 MiB. Products with more are done in parts. */
+#define A_FLOATS	(INT64_C(4) << 20)
+/* Tasks for each thread, at least: the last ones are not waited for long. */
+#define TASKS		4
+/* Rows for which packing a part of b pays off. */
+#define ROWS_ALONE	128
+#define LINE		16 /* floats */
+
+struct product {
+	const struct rt_tiles *t;
+	bool ta, tb, add;
+	int64_t m, n, k, lda, ldb, ldc, panels, k_blocks;
+	int64_t strip, parts; /* a task: that many columns, one of so many parts of the panels */
+	int64_t row;	      /* of c, where these m rows are a part of it */
+	const float *a, *b;
+	float *c, *packed_a, *packed_b;
+	const struct rt_gemm_end *end;
+};
+
+struct task {
+	int64_t col, cols, next; /* next: columns that the thread probably gets then */
+	int64_t first, end;	 /* panels */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static float *buffer;
+static size_t buffer_bytes;
+
+/* Kept from product to product: the first step makes it as large as any step needs it. */
+static float *packing_memory(size_t bytes)
+{
+	const size_t huge = (size_t)2 << 20;
+	void *p;
+
+	if (bytes <= buffer_bytes)
+		return buffer;
+	bytes = (bytes + huge - 1) / huge * huge;
+	p = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	if (buffer)
+		munmap(buffer, buffer_bytes);
+	buffer = (float *)(((uintptr_t)p + huge - 1) / huge * huge);
+	buffer_bytes = bytes;
+	madvise(buffer, bytes, MADV_HUGEPAGE);
+	return buffer;
+}
+
+/* Rows or inner elements of part i of n. */
+static int64_t part(int64_t count, int64_t n, int64_t i)
+{
+	return count * i / n;
+}
+
+static const float *a_at(const struct product *p, int64_t row, int64_t k)
+{
+	return p->a + (p->ta ? k * p->lda + row : row * p->lda + k);
+}
+
+static const float *b_at(const struct product *p, int64_t k, int64_t col)
+{
+	return p->b + (p->tb ? col * p->ldb + k : k * p->ldb + col);
+}
+
+/* Rows of an operand that lies across are copied so many at a time for all panels: each cache line is fetched once. */
+#define COPIED	INT64_C(32)
+/* Panels that a thread packs at once. */
+#define PANELS	INT64_C(8)
+
+static int64_t row_of(const struct product *p, int64_t panel)
+{
+	return part(p->m, p->panels, panel);
+}
+
+/* Panels first..end of rows, as equal as they can be; each with its blocks of k one behind the other. */
+static void pack_panels(const struct product *p, int64_t first, int64_t end)
+{
+	int64_t step = p->ta ? COPIED : K_BLOCK;
+
+	for (int64_t j = 0; j < p->k_blocks; j++) {
+		int64_t k = part(p->k, p->k_blocks, j), k_end = part(p->k, p->k_blocks, j + 1);
+
+		for (int64_t at = k; at < k_end; at += step)
+			for (int64_t i = first; i < end; i++) {
+				int64_t row = row_of(p, i), rows = row_of(p, i + 1) - row;
+
+				p->t->pack_a(p->packed_a + row * p->k + at * rows, a_at(p, row, at), p->lda, p->ta, rows,
+					     GT_MIN(step, k_end - at));
+			}
+	}
+}
+
+/* Columns col..col+cols, rows k..k+count. */
+static void pack_strip(const struct product *p, float *packed, int64_t col, int64_t cols, int64_t k, int64_t count)
+{
+	int64_t step = p->tb ? K_BLOCK : COPIED;
+
+	for (int64_t at = 0; at < count; at += step)
+		for (int64_t q = 0; q < cols; q += p->t->cols)
+			p->t->pack_b(packed + q * count + at * p->t->cols, b_at(p, k + at, col + q), p->ldb, p->tb,
+				     GT_MIN(step, count - at), GT_MIN(p->t->cols, cols - q));
+}
+
+/* What a thread probably packs next comes into its second cache while it multiplies: a line for each step of the inner loop. */
+struct ahead {
+	const float *at;
+	int64_t step, pass; /* floats from line to line; from one pass over k to the next */
+	int passes;
+};
+
+static struct ahead ahead_of(const struct product *p, int64_t col, int64_t k, int64_t count)
+{
+	struct ahead a = { .passes = 0 };
+
+	if (col >= p->n)
+		return a;
+	a.at = b_at(p, k, col);
+	a.passes = (int)((p->strip + LINE - 1) / LINE);
+	a.step = p->tb ? LINE : p->ldb;
+	a.pass = p->tb ? count * LINE : LINE;
+	return a;
+}
+
+/* Rows of panels first..end, columns col..col+cols, for one block of k. */
+static void strip_block(const struct product *p, float *packed, const struct task *t, int64_t j)
+{
+	int64_t k = part(p->k, p->k_blocks, j), count = part(p->k, p->k_blocks, j + 1) - k;
+	bool last = j + 1 == p->k_blocks;
+	struct ahead next = last ? ahead_of(p, t->next, 0, part(p->k, p->k_blocks, 1)) :
+				   ahead_of(p, t->col, k + count, part(p->k, p->k_blocks, j + 2) - k - count);
+
+	pack_strip(p, packed, t->col, t->cols, k, count);
+	for (int64_t i = t->first; i < t->end; i++) {
+		int64_t row = row_of(p, i), rows = row_of(p, i + 1) - row;
+		const float *a = p->packed_a + row * p->k + k * rows;
+
+		for (int64_t q = 0; q < t->cols; q += p->t->cols) {
+			p->t->tile(p->c + row * p->ldc + t->col + q, p->ldc, a, packed + q * count, rows,
+				   GT_MIN(p->t->cols, t->cols - q), count, p->add || j, next.passes > 0 ? next.at : NULL,
+				   next.step);
+			next.at += next.pass;
+			next.passes--;
+		}
+		if (last && p->end)
+			p->end->run(p->end, p->row + row, rows, t->col, t->cols);
+	}
+}
+
+static void multiply(const struct product *p, int team)
+{
+	int64_t strips = (p->n + p->strip - 1) / p->strip;
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		float *packed = p->packed_b + p->strip * GT_MIN(p->k, K_BLOCK) * omp_get_thread_num();
+
+#pragma omp for schedule(dynamic)
+		for (int64_t i = 0; i < p->panels; i += PANELS)
+			pack_panels(p, i, GT_MIN(i + PANELS, p->panels));
+#pragma omp for schedule(dynamic)
+		for (int64_t i = 0; i < strips * p->parts; i++) {
+			int64_t col = i / p->parts * p->strip, at = i % p->parts;
+			struct task t = { .col = col, .cols = GT_MIN(p->strip, p->n - col),
+					  .next = (i + team) / p->parts * p->strip,
+					  .first = part(p->panels, p->parts, at), .end = part(p->panels, p->parts, at + 1) };
+
+			for (int64_t j = 0; j < p->k_blocks; j++)
+				strip_block(p, packed, &t, j);
+		}
+	}
+}
+
+/* Rows that are packed at once. */
+static int64_t rows_at_once(const struct product *p)
+{
+	int64_t rows = GT_MAX(A_FLOATS / p->k, p->t->rows), parts = (p->m + rows - 1) / rows;
+
+	return (p->m + parts - 1) / parts;
+}
+
+/* Columns of a strip: few enough for the second cache, and for every thread to have some. */
+static int64_t strip_of(const struct product *p, int team)
+{
+	int64_t unit = p->t->cols, units = (p->n + unit - 1) / unit;
+	int64_t most = GT_MAX(B_FLOATS / GT_MIN(p->k, K_BLOCK) / unit, 1), strips = (units + most - 1) / most;
+
+	if (p->m < ROWS_ALONE * TASKS * team) /* rows alone do not make enough tasks */
+		strips = GT_MIN(GT_MAX(strips, TASKS * team), units);
+	return (units + strips - 1) / strips * unit;
+}
+
+static int64_t parts_of(const struct product *p, int team)
+{
+	int64_t strips = (p->n + p->strip - 1) / p->strip, parts = (TASKS * team + strips - 1) / strips;
+
+	return GT_MIN(GT_MAX(p->m / ROWS_ALONE, 1), parts);
+}
+
+bool rt_gemm_own(const struct rt_cpu *cpu, int team, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a,
+		 int64_t lda, const float *b, int64_t ldb, bool add, float *c, int64_t ldc, const struct rt_gemm_end *end)
+{
+	struct product p = { .t = cpu->simd->tiles, .ta = ta, .tb = tb, .add = add, .m = m, .n = n, .k = k, .lda = lda,
+			     .ldb = ldb, .ldc = ldc, .a = a, .b = b, .c = c, .end = end };
+	int64_t rows, strip_floats;
+
+	if (!p.t || m < 1 || n < 1 || k < 1)
+		return false;
+	p.k_blocks = (k + K_BLOCK - 1) / K_BLOCK;
+	p.strip = strip_of(&p, team);
+	rows = rows_at_once(&p);
+	strip_floats = p.strip * GT_MIN(k, K_BLOCK);
+	pthread_mutex_lock(&lock);
+	p.packed_b = packing_memory((size_t)(strip_floats * team + rows * k + 64) * sizeof(float));
+	if (!p.packed_b) {
+		pthread_mutex_unlock(&lock);
+		return false;
+	}
+	p.packed_a = p.packed_b + (strip_floats * team + 15) / 16 * 16;
+	for (int64_t row = 0; row < m; row += rows) {
+		p.m = GT_MIN(rows, m - row);
+		p.a = ta ? a + row : a + row * lda;
+		p.c = c + row * ldc;
+		p.row = row;
+		p.panels = (p.m + p.t->rows - 1) / p.t->rows;
+		p.parts = parts_of(&p, team);
+		multiply(&p, team);
+	}
+	pthread_mutex_unlock(&lock);
+	return true;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of a matrix product (cpu/gemm_own.c): operands brought into the order in which they are read, and a tile of the
+ * result held in registers. GEMM_ROWS x 2 vectors leave room for two vectors of b and one of a: 14 x 32 of AVX-512's 32
+ * registers, 6 x 16 of AVX2's 16. Included by simd_body.h.
+ */
+#define GEMM_COLS	(2 * RT_W)
+
+#if RT_W == 16
+#define GEMM_ROWS	14
+#define STEPS		4
+#define LOW		0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH		8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif RT_W == 8
+#define GEMM_ROWS	6
+#define STEPS		3
+#define LOW		0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH		4, 12, 5, 13, 6, 14, 7, 15
+#endif
+
+/* W vectors transposed: log2 W times, the first half interleaved with the second. */
+INLINE void transpose(vf *r)
+{
+#pragma GCC unroll 4
+	for (int step = 0; step < STEPS; step++) {
+		vf t[RT_W];
+
+#pragma GCC unroll 16
+		for (int i = 0; i < RT_W / 2; i++) {
+			t[2 * i] = __builtin_shufflevector(r[i], r[i + RT_W / 2], LOW);
+			t[2 * i + 1] = __builtin_shufflevector(r[i], r[i + RT_W / 2], HIGH);
+		}
+#pragma GCC unroll 16
+		for (int i = 0; i < RT_W; i++)
+			r[i] = t[i];
+	}
+}
+
+/* W x W elements from rows of x (n rows there, cols left in each), transposed; what is missing reads as zero. */
+INLINE void load_transposed(vf *r, const float *x, int64_t ld_x, int64_t n, int64_t cols)
+{
+	if (n >= W && cols >= W) {
+#pragma GCC unroll 16
+		for (int i = 0; i < RT_W; i++)
+			r[i] = ld(x + i * ld_x);
+	} else if (cols >= W) {
+		for (int i = 0; i < RT_W; i++)
+			r[i] = i < n ? ld(x + i * ld_x) : (vf){ 0 };
+	} else {
+		for (int i = 0; i < RT_W; i++)
+			r[i] = i < n ? ld_n(x + i * ld_x, cols) : (vf){ 0 };
+	}
+	transpose(r);
+}
+
+/* to (k,rows) of a (rows,k). Whole vectors are stored where what they write too much is written again or still inside. */
+static void gemm_pack_rows(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+{
+	EACH(p, k) {
+		vf r[RT_W];
+
+		load_transposed(r, a + p, lda, rows, k - p);
+		for (int64_t j = 0; j < W && p + j < k; j++)
+			stx(to + (p + j) * rows, r[j], (p + j) * rows + W <= k * rows ? W : rows);
+	}
+}
+
+/* to (k,rows) of a (k,rows). */
+static void gemm_copy_rows(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+{
+	for (int64_t p = 0; p < k; p++) {
+		bool inside = p * lda + W <= (k - 1) * lda + rows && p * rows + W <= k * rows;
+
+		__builtin_prefetch(a + (p + 16) * lda);
+		if (inside)
+			st(to + p * rows, ld(a + p * lda));
+		else
+			memcpy(to + p * rows, a + p * lda, (size_t)rows * sizeof(float));
+	}
+}
+
+static void gemm_pack_a(float *to, const float *a, int64_t lda, bool transposed, int64_t rows, int64_t k)
+{
+	if (transposed)
+		gemm_copy_rows(to, a, lda, rows, k);
+	else
+		gemm_pack_rows(to, a, lda, rows, k);
+}
+
+/* to (k,GEMM_COLS) of b (k,cols); zeros behind. */
+static void gemm_copy_cols(float *to, const float *b, int64_t ldb, int64_t k, int64_t cols)
+{
+	for (int64_t p = 0; p < k; p++, to += GEMM_COLS, b += ldb) {
+		__builtin_prefetch(b + 16 * ldb);
+		__builtin_prefetch(b + 16 * ldb + W);
+		st(to, ldx(b, cols));
+		st(to + W, cols > W ? ldx(b + W, cols - W) : (vf){ 0 });
+	}
+}
+
+/* to (k,GEMM_COLS) of b (cols,k); zeros behind. */
+static void gemm_pack_cols(float *to, const float *b, int64_t ldb, int64_t k, int64_t cols)
+{
+	for (int64_t half = 0; half < GEMM_COLS; half += W)
+		EACH(p, k) {
+			vf r[RT_W];
+
+			load_transposed(r, b + half * ldb + p, ldb, cols - half, k - p);
+			for (int64_t j = 0; j < W && p + j < k; j++)
+				st(to + (p + j) * GEMM_COLS + half, r[j]);
+		}
+}
+
+static void gemm_pack_b(float *to, const float *b, int64_t ldb, bool transposed, int64_t k, int64_t cols)
+{
+	if (transposed)
+		gemm_pack_cols(to, b, ldb, k, cols);
+	else
+		gemm_copy_cols(to, b, ldb, k, cols);
+}
+
+INLINE void tile(float *c, int64_t ldc, const float *a, const float *b, int rows, int vectors, int64_t k, bool add,
+		 const float *ahead, int64_t step)
+{
+	vf sum[GEMM_ROWS][2];
+
+#pragma GCC unroll 16
+	for (int i = 0; i < rows; i++)
+		for (int v = 0; v < vectors; v++) {
+			sum[i][v] = (vf){ 0 };
+			__builtin_prefetch(c + i * ldc + v * W, 1);
+		}
+	for (int64_t p = 0; p < k; p++, a += rows, b += GEMM_COLS) {
+		vf b0 = ld(b), b1 = vectors > 1 ? ld(b + W) : b0;
+
+		__builtin_prefetch(ahead, 0, 2);
+		ahead += step;
+#pragma GCC unroll 16
+		for (int i = 0; i < rows; i++) {
+			vf x = splat(a[i]);
+
+			sum[i][0] += x * b0;
+			if (vectors > 1)
+				sum[i][1] += x * b1;
+		}
+	}
+#pragma GCC unroll 16
+	for (int i = 0; i < rows; i++, c += ldc)
+		for (int v = 0; v < vectors; v++)
+			st(c + v * W, add ? sum[i][v] + ld(c + v * W) : sum[i][v]);
+}
+
+static void whole_tile(float *c, int64_t ldc, const float *a, const float *b, int64_t rows, int vectors, int64_t k, bool add,
+		       const float *ahead, int64_t step)
+{
+	switch (rows) {
+#define ROWS(n)                                                                                                        \
+	case n:                                                                                                        \
+		if (vectors > 1)                                                                                       \
+			tile(c, ldc, a, b, n, 2, k, add, ahead, step);                                                         \
+		else                                                                                                   \
+			tile(c, ldc, a, b, n, 1, k, add, ahead, step);                                                         \
+		break
+		ROWS(1);
+		ROWS(2);
+		ROWS(3);
+		ROWS(4);
+		ROWS(5);
+		ROWS(6);
+#if GEMM_ROWS > 6
+		ROWS(7);
+		ROWS(8);
+		ROWS(9);
+		ROWS(10);
+		ROWS(11);
+		ROWS(12);
+		ROWS(13);
+		ROWS(14);
+#endif
+#undef ROWS
+	default:
+		break;
+	}
+}
+
+/* c (rows,cols) = or += packed a times packed b; rows <= GEMM_ROWS, cols <= GEMM_COLS. */
+static void gemm_tile(float *c, int64_t ldc, const float *a, const float *b, int64_t rows, int64_t cols, int64_t k, bool add,
+		      const float *ahead, int64_t step)
+{
+	float edge[GEMM_ROWS * GEMM_COLS];
+
+	if (!ahead) {
+		ahead = b; /* is in the cache anyway */
+		step = 0;
+	}
+	if (cols == GEMM_COLS || cols == W) {
+		whole_tile(c, ldc, a, b, rows, cols > W ? 2 : 1, k, add, ahead, step);
+		return;
+	}
+	whole_tile(edge, GEMM_COLS, a, b, rows, cols > W ? 2 : 1, k, false, ahead, step);
+	for (int64_t i = 0; i < rows; i++)
+		for (int64_t j = 0; j < cols; j++)
+			c[i * ldc + j] = edge[i * GEMM_COLS + j] + (add ? c[i * ldc + j] : 0);
+}
+
+static const struct rt_tiles tiles = {
+	.rows = GEMM_ROWS,
+	.cols = GEMM_COLS,
+	.pack_a = gemm_pack_a,
+	.pack_b = gemm_pack_b,
+	.tile = gemm_tile,
+};
