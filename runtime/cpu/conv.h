@@ -13,10 +13,12 @@ struct rt_conv {
 /* The geometry of a call's input x, weight w and output y. */
 struct rt_conv rt_conv_of(const struct rt_call *c, const struct rt_node *x, const struct rt_node *w, const struct rt_node *y);
 
-/* By oneDNN. Bytes of scratch that it wants, or -1: this build or this library has no fast kernel for the shape. */
-int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
+/* By oneDNN. Bytes of scratch that it wants, or -1: this build or this library has no fast kernel for the shape.
+ * bf16: both tensors that are read are of that type, the one that is written is f32. */
+int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads);
 /* x, w, y: the three tensors, of which kind says which is written. */
-void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, void *scratch);
+void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, void *x, void *w, void *y,
+		     void *scratch);
 
 /* By our own code: rows of patches times weights, image by image. Works for every shape. */
 size_t rt_conv_own_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);

@@ -17,7 +17,7 @@
 enum { X, W, Y, PACKED, SCRATCH, N_MEMORIES };
 struct key {
 	struct rt_conv shape;
-	int64_t kind, threads;
+	int64_t kind, bf16, threads;
 };
 struct primitive {
 	struct key key;
@@ -70,9 +70,15 @@ static void pads_behind(const struct rt_conv *s, dnnl_dims_t ret)
 typedef dnnl_memory_desc_t layout;
 typedef const_dnnl_memory_desc_t layout_of_pd;
 
-static dnnl_status_t layout_make(layout *ret, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+/* The tensors of a call; any: the weights in whatever order the kernel wants. A backward kernel is chosen by a forward one, whose
+ * operands are all of the type that is read. */
+struct layouts {
+	layout x, w, y, any, hint_x, hint_w, hint_y;
+};
+
+static dnnl_status_t layout_make(layout *ret, int n, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
-	return dnnl_memory_desc_create_with_tag(ret, n, dims, dnnl_f32, tag);
+	return dnnl_memory_desc_create_with_tag(ret, n, dims, type, tag);
 }
 
 static void layout_free(layout l)
@@ -81,25 +87,26 @@ static void layout_free(layout l)
 		dnnl_memory_desc_destroy(l);
 }
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, layout x, layout w, layout y,
-			      const struct dims *d, const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
+static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, const struct layouts *l, const struct dims *d,
+			      const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
 {
 	dnnl_primitive_desc_t forward = NULL;
 	dnnl_status_t s = dnnl_convolution_forward_primitive_desc_create(
-		&forward, engine, dnnl_forward_training, dnnl_convolution_direct, x, w, NULL, y, d->strides, d->dilates, d->pads,
-		behind, attr);
+		&forward, engine, dnnl_forward_training, dnnl_convolution_direct, l->hint_x, l->hint_w, NULL, l->hint_y,
+		d->strides, d->dilates, d->pads, behind, attr);
 
 	if (s != dnnl_success || kind == RT_CONV_FWD) {
 		*ret = forward;
 		return s;
 	}
 	if (kind == RT_CONV_BWD_X)
-		s = dnnl_convolution_backward_data_primitive_desc_create(ret, engine, dnnl_convolution_direct, x, w, y,
-									 d->strides, d->dilates, d->pads, behind, forward, attr);
+		s = dnnl_convolution_backward_data_primitive_desc_create(ret, engine, dnnl_convolution_direct, l->x, l->any,
+									 l->y, d->strides, d->dilates, d->pads, behind, forward,
+									 attr);
 	else
-		s = dnnl_convolution_backward_weights_primitive_desc_create(ret, engine, dnnl_convolution_direct, x, w, NULL, y,
-									    d->strides, d->dilates, d->pads, behind, forward,
-									    attr);
+		s = dnnl_convolution_backward_weights_primitive_desc_create(ret, engine, dnnl_convolution_direct, l->x, l->any,
+									    NULL, l->y, d->strides, d->dilates, d->pads, behind,
+									    forward, attr);
 	dnnl_primitive_desc_destroy(forward);
 	return s;
 }
@@ -117,22 +124,28 @@ static layout_of_pd same(layout l)
 typedef dnnl_memory_desc_t layout;
 typedef const dnnl_memory_desc_t *layout_of_pd;
 
-static dnnl_status_t layout_make(layout *ret, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+/* The tensors of a call; any: the weights in whatever order the kernel wants. A backward kernel is chosen by a forward one, whose
+ * operands are all of the type that is read. */
+struct layouts {
+	layout x, w, y, any, hint_x, hint_w, hint_y;
+};
+
+static dnnl_status_t layout_make(layout *ret, int n, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
-	return dnnl_memory_desc_init_by_tag(ret, n, dims, dnnl_f32, tag);
+	return dnnl_memory_desc_init_by_tag(ret, n, dims, type, tag);
 }
 
 static void layout_free(layout l)
 {
 }
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, layout x, layout w, layout y,
-			      const struct dims *d, const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
+static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, const struct layouts *l, const struct dims *d,
+			      const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
 {
 	dnnl_primitive_desc_t forward = NULL;
 	dnnl_convolution_desc_t desc;
-	dnnl_status_t s = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, &x, &w, NULL,
-							     &y, d->strides, d->pads, behind);
+	dnnl_status_t s = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, &l->hint_x,
+							     &l->hint_w, NULL, &l->hint_y, d->strides, d->pads, behind);
 
 	if (s == dnnl_success)
 		s = dnnl_primitive_desc_create(&forward, &desc, attr, engine, NULL);
@@ -141,11 +154,11 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind
 		return s;
 	}
 	if (kind == RT_CONV_BWD_X)
-		s = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &x, &w, &y, d->strides, d->pads,
-							     behind);
+		s = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &l->x, &l->any, &l->y, d->strides,
+							     d->pads, behind);
 	else
-		s = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &x, &w, NULL, &y, d->strides,
-								d->pads, behind);
+		s = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &l->x, &l->any, NULL, &l->y,
+								d->strides, d->pads, behind);
 	if (s == dnnl_success)
 		s = dnnl_primitive_desc_create(ret, &desc, attr, engine, forward);
 	dnnl_primitive_desc_destroy(forward);
@@ -219,25 +232,48 @@ static dnnl_status_t attributes(dnnl_primitive_attr_t *ret)
 	return s == dnnl_success ? dnnl_primitive_attr_set_scratchpad_mode(*ret, dnnl_scratchpad_mode_user) : s;
 }
 
+static dnnl_status_t make_layouts(struct layouts *l, const struct key *k, const struct dims *d)
+{
+	dnnl_data_type_t read = k->bf16 ? dnnl_bf16 : dnnl_f32;
+	dnnl_data_type_t x = k->kind == RT_CONV_BWD_X ? dnnl_f32 : read, w = k->kind == RT_CONV_BWD_W ? dnnl_f32 : read;
+	dnnl_data_type_t y = k->kind == RT_CONV_FWD ? dnnl_f32 : read;
+	const struct {
+		layout *to;
+		int n;
+		const int64_t *dims;
+		dnnl_data_type_t type;
+		dnnl_format_tag_t tag;
+	} all[] = {
+		{ &l->x, 4, d->x, x, dnnl_nhwc },	  { &l->y, 4, d->y, y, dnnl_nhwc },
+		{ &l->w, d->w_dims, d->w, w, d->w_dims == 5 ? dnnl_goihw : dnnl_oihw },
+		{ &l->any, d->w_dims, d->w, w, dnnl_format_tag_any },
+		{ &l->hint_x, 4, d->x, read, dnnl_nhwc },
+		{ &l->hint_y, 4, d->y, k->kind == RT_CONV_FWD ? y : read, dnnl_nhwc },
+		{ &l->hint_w, d->w_dims, d->w, read, dnnl_format_tag_any },
+	};
+	dnnl_status_t s = dnnl_success;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(all) && s == dnnl_success; i++)
+		s = layout_make(all[i].to, all[i].n, all[i].dims, all[i].type, all[i].tag);
+	return s;
+}
+
 static void make(struct primitive *p)
 {
 	struct dims d = dims_of(&p->key.shape);
-	dnnl_format_tag_t plain = d.w_dims == 5 ? dnnl_goihw : dnnl_oihw;
-	layout x = { 0 }, y = { 0 }, w = { 0 }, any = { 0 };
+	struct layouts l;
 	dnnl_primitive_attr_t attr = NULL;
 	dnnl_primitive_desc_t pd = NULL;
 	dnnl_dims_t behind = { 0 };
 	dnnl_status_t s;
 
+	memset(&l, 0, sizeof(l));
 	pads_behind(&p->key.shape, behind);
-	s = layout_make(&x, 4, d.x, dnnl_nhwc);
-	s = s == dnnl_success ? layout_make(&y, 4, d.y, dnnl_nhwc) : s;
-	s = s == dnnl_success ? layout_make(&w, d.w_dims, d.w, plain) : s;
-	s = s == dnnl_success ? layout_make(&any, d.w_dims, d.w, dnnl_format_tag_any) : s;
+	s = make_layouts(&l, &p->key, &d);
 	s = s == dnnl_success ? attributes(&attr) : s;
-	s = s == dnnl_success ? describe(&pd, (enum rt_conv_kind)p->key.kind, x, any, y, &d, behind, attr) : s;
+	s = s == dnnl_success ? describe(&pd, (enum rt_conv_kind)p->key.kind, &l, &d, behind, attr) : s;
 	if (s == dnnl_success && is_fast(pd)) {
-		s = make_memories(p, pd, x, w, y);
+		s = make_memories(p, pd, l.x, l.w, l.y);
 		s = s == dnnl_success ? dnnl_primitive_create(&p->conv, pd) : s;
 		p->usable = s == dnnl_success;
 	}
@@ -245,10 +281,13 @@ static void make(struct primitive *p)
 		dnnl_primitive_desc_destroy(pd);
 	if (attr)
 		dnnl_primitive_attr_destroy(attr);
-	layout_free(x);
-	layout_free(y);
-	layout_free(w);
-	layout_free(any);
+	layout_free(l.x);
+	layout_free(l.y);
+	layout_free(l.w);
+	layout_free(l.any);
+	layout_free(l.hint_x);
+	layout_free(l.hint_y);
+	layout_free(l.hint_w);
 }
 
 static void forget(struct primitive *p)
@@ -271,9 +310,9 @@ static bool open_library(void)
 	       dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
 }
 
-static struct primitive *find(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+static struct primitive *find(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
 {
-	struct key key = { .shape = *s, .kind = kind, .threads = threads };
+	struct key key = { .shape = *s, .kind = kind, .bf16 = bf16, .threads = threads };
 	struct primitive *p;
 
 	for (int i = 0; i < n_primitives; i++)
@@ -293,13 +332,13 @@ static struct primitive *find(const struct rt_conv *s, enum rt_conv_kind kind, i
 	return p;
 }
 
-int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
 {
 	const struct primitive *p;
 	int64_t bytes;
 
 	pthread_mutex_lock(&lock);
-	p = find(s, kind, threads);
+	p = find(s, kind, bf16, threads);
 	bytes = p && p->usable ? (int64_t)(p->packed_bytes + p->scratch_bytes + 64) : -1;
 	pthread_mutex_unlock(&lock);
 	return bytes;
@@ -312,7 +351,8 @@ static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
 		abort();
 }
 
-void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, void *scratch)
+void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, void *x, void *w, void *y,
+		     void *scratch)
 {
 	static const int names[][3] = {
 		[RT_CONV_FWD] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST },
@@ -324,7 +364,7 @@ void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int thread
 	dnnl_memory_t weights;
 
 	pthread_mutex_lock(&lock);
-	p = find(s, kind, threads);
+	p = find(s, kind, bf16, threads);
 	weights = p->reorder ? p->memory[PACKED] : p->memory[W];
 	dnnl_memory_set_data_handle(p->memory[X], x);
 	dnnl_memory_set_data_handle(p->memory[W], w);
@@ -344,12 +384,13 @@ void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int thread
 	pthread_mutex_unlock(&lock);
 }
 #else
-int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
 {
 	return -1;
 }
 
-void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, void *scratch)
+void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, void *x, void *w, void *y,
+		     void *scratch)
 {
 	abort(); /* rt_conv_library_scratch() says that nobody comes here */
 }

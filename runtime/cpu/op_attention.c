@@ -9,8 +9,9 @@
 #include "runtime/graph/attention.h"
 
 struct shape {
-	int64_t batch, len, width, heads, depth, stride; /* stride: between rows of qkv */
-	int64_t ld;					  /* between rows of scores */
+	int64_t batch, len, width, heads, depth;
+	int64_t stride, apart; /* of the q, k and v that the products read: between rows; from q to k and from k to v */
+	int64_t ld;	       /* between rows of scores */
 	float scale;
 	bool all_keys;
 };
@@ -27,15 +28,44 @@ static struct shape shape_of(const struct rt_node *qkv, const struct rt_attr *at
 	};
 
 	s.depth = s.width / attr->heads;
+	s.apart = s.width;
+	if (qkv->dtype != RT_F32) {
+		s.apart = s.depth;
+		s.stride = 3 * s.depth;
+	}
 	s.ld = (s.len + 15) / 16 * 16;
 	s.scale = 1.0f / sqrtf((float)s.depth);
 	return s;
 }
 
-/* y rows of one head (T,D), strides 3C in, C out */
+/*
+ * q of one head; k and v lie s->apart from it and from each other. Of a low type the head's rows (T,3,D) are widened first: the
+ * type is storage here, which halves what is kept for the backward pass; the products are in f32.
+ */
+static const float *head_of(const struct rt_cpu *cpu, const struct shape *s, const struct rt_node *qkv, int64_t b, int64_t h,
+			    float *widened)
+{
+	int64_t at = b * s->len * 3 * s->width + h * s->depth;
+	const uint16_t *from = (const uint16_t *)qkv->data + at;
+
+	if (qkv->dtype == RT_F32)
+		return rt_f32(qkv) + at;
+	for (int64_t i = 0; i < 3 * s->len; i++)
+		(qkv->dtype == RT_BF16 ? cpu->simd->from_bf16 : cpu->simd->from_f16)(widened + i * s->depth,
+										    from + i * s->width, s->depth);
+	return widened;
+}
+
+/* Behind the scores and D of rt_attention_scratch_floats(). */
+static float *widened_in(const struct shape *s, float *scratch)
+{
+	return scratch + 2 * RT_ATTENTION_BLOCK * s->ld + 64;
+}
+
+/* y rows of one head (T,D), stride C */
 static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, const float *q, float *y, float *lse, float *scores)
 {
-	const float *k = q + s->width, *v = k + s->width;
+	const float *k = q + s->apart, *v = k + s->apart;
 
 	for (int64_t t = 0; t < s->len; t += RT_ATTENTION_BLOCK) {
 		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
@@ -65,7 +95,7 @@ void rt_cpu_attention(const struct rt_cpu *cpu, const struct rt_call *c, const s
 		for (int64_t i = 0; i < s.batch * s.heads; i++) {
 			int64_t b = i / s.heads, h = i % s.heads;
 
-			head_fwd(cpu, &s, rt_f32(c->in[0]) + b * s.len * s.stride + h * s.depth,
+			head_fwd(cpu, &s, head_of(cpu, &s, c->in[0], b, h, widened_in(&s, scores)),
 				 rt_f32(c->out[0]) + b * s.len * s.width + h * s.depth, lse ? lse + i * s.len : NULL, scores);
 		}
 	}
@@ -75,8 +105,9 @@ void rt_cpu_attention(const struct rt_cpu *cpu, const struct rt_call *c, const s
 static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const float *q, const float *y, const float *dy,
 		     const float *lse, float *dq, float *scratch)
 {
-	const float *k = q + s->width, *v = k + s->width;
+	const float *k = q + s->apart, *v = k + s->apart;
 	float *dk = dq + s->width, *dv = dk + s->width, beta = 0;
+	int64_t wide = 3 * s->width; /* between rows of dqkv */
 	float *p = scratch, *dp = p + RT_ATTENTION_BLOCK * s->ld, *d = dp + RT_ATTENTION_BLOCK * s->ld;
 	int64_t last = (s->len - 1) / RT_ATTENTION_BLOCK * RT_ATTENTION_BLOCK;
 
@@ -89,12 +120,12 @@ static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 			cpu->simd->softmax_probs(p, s->ld, rows, keys, lse + t);
 		else
 			cpu->simd->causal_probs(p, s->ld, rows, t + 1, keys, lse + t);
-		rt_gemm_one(true, false, keys, s->depth, rows, 1, p, s->ld, dyt, s->width, beta, dv, s->stride);
+		rt_gemm_one(true, false, keys, s->depth, rows, 1, p, s->ld, dyt, s->width, beta, dv, wide);
 		rt_gemm_one(false, true, rows, keys, s->depth, 1, dyt, s->width, v, s->stride, 0, dp, s->ld);
 		cpu->simd->row_dots(d, y + t * s->width, dyt, s->width, rows, s->depth);
 		cpu->simd->softmax_bwd(dp, p, s->ld, rows, keys, d, s->scale);
-		rt_gemm_one(false, false, rows, s->depth, keys, 1, dp, s->ld, k, s->stride, 0, dq + t * s->stride, s->stride);
-		rt_gemm_one(true, false, keys, s->depth, rows, 1, dp, s->ld, qt, s->stride, beta, dk, s->stride);
+		rt_gemm_one(false, false, rows, s->depth, keys, 1, dp, s->ld, k, s->stride, 0, dq + t * wide, wide);
+		rt_gemm_one(true, false, keys, s->depth, rows, 1, dp, s->ld, qt, s->stride, beta, dk, wide);
 	}
 }
 
@@ -111,10 +142,10 @@ void rt_cpu_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 #pragma omp for schedule(dynamic)
 		for (int64_t i = 0; i < s.batch * s.heads; i++) {
 			int64_t b = i / s.heads, h = i % s.heads;
-			int64_t wide = b * s.len * s.stride + h * s.depth, narrow = b * s.len * s.width + h * s.depth;
+			int64_t wide = b * s.len * 3 * s.width + h * s.depth, narrow = b * s.len * s.width + h * s.depth;
 
-			head_bwd(cpu, &s, rt_f32(c->in[1]) + wide, rt_f32(c->in[2]) + narrow, rt_f32(c->in[0]) + narrow,
-				 rt_f32(c->in[3]) + i * s.len, rt_f32(c->out[0]) + wide, mine);
+			head_bwd(cpu, &s, head_of(cpu, &s, c->in[1], b, h, widened_in(&s, mine)), rt_f32(c->in[2]) + narrow,
+				 rt_f32(c->in[0]) + narrow, rt_f32(c->in[3]) + i * s.len, rt_f32(c->out[0]) + wide, mine);
 		}
 	}
 }

@@ -28,33 +28,100 @@ static enum rt_conv_kind roles(const struct rt_call *c, const struct rt_node **x
 	}
 }
 
+/* The two tensors that a call reads, in its low type, become f32 where nothing multiplies that type. */
+struct widened {
+	const struct rt_node *node[2];
+	size_t floats[2];
+};
+
+static struct widened widened_of(const struct rt_call *c)
+{
+	struct widened v = { .node = { c->in[0], c->in[1] } };
+
+	for (int i = 0; i < 2; i++)
+		v.floats[i] = (size_t)(rt_shape_elements(&v.node[i]->shape) + 15) / 16 * 16;
+	return v;
+}
+
+/* Of the kernel that there is for such operands; *ret_library says whose. */
+static size_t kernel_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, bool *ret_library)
+{
+	int64_t library = rt_conv_library_scratch(s, kind, bf16, threads);
+
+	*ret_library = library >= 0;
+	return *ret_library ? (size_t)library : bf16 ? 0 : rt_conv_own_scratch(s, kind, threads);
+}
+
+static bool multiplies_bf16(const struct rt_call *c)
+{
+	return c->in[0]->dtype == RT_BF16 && rt_cpu_low_products(RT_BF16);
+}
+
 size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads)
 {
 	const struct rt_node *x, *w, *y;
 	enum rt_conv_kind kind = roles(c, &x, &w, &y);
 	struct rt_conv s;
-	int64_t library;
+	struct widened v;
+	size_t bytes;
+	bool library;
 
 	if (!w)
 		return 0;
 	s = rt_conv_of(c, x, w, y);
-	library = rt_conv_library_scratch(&s, kind, threads);
-	return library >= 0 ? (size_t)library : rt_conv_own_scratch(&s, kind, threads);
+	if (multiplies_bf16(c)) {
+		bytes = kernel_scratch(&s, kind, true, threads, &library);
+		if (library)
+			return bytes;
+	}
+	bytes = kernel_scratch(&s, kind, false, threads, &library);
+	if (c->in[0]->dtype == RT_F32)
+		return bytes;
+	v = widened_of(c);
+	return bytes + (v.floats[0] + v.floats[1]) * sizeof(float);
+}
+
+static void convolve_f32(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *w, float *y,
+			 float *scratch)
+{
+	if (rt_conv_library_scratch(s, kind, false, cpu->threads) >= 0)
+		rt_conv_library(s, kind, false, cpu->threads, x, w, y, scratch);
+	else
+		rt_conv_own(s, kind, cpu->threads, x, w, y, scratch);
+}
+
+static float *in_f32(const struct rt_cpu *cpu, const struct rt_node *n, const struct widened *v, float *scratch)
+{
+	for (int i = 0; i < 2; i++, scratch += v->floats[0])
+		if (n == v->node[i]) {
+			rt_widen(cpu, n->dtype, scratch, n->data, rt_shape_elements(&n->shape));
+			return scratch;
+		}
+	return rt_f32(n);
 }
 
 static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 {
-	const struct rt_node *x, *w, *y, *scratch = c->out[RT_MAX_IO - 1];
+	const struct rt_node *x, *w, *y;
 	enum rt_conv_kind kind = roles(c, &x, &w, &y);
+	float *scratch = rt_f32(c->out[RT_MAX_IO - 1]);
 	struct rt_conv s;
+	struct widened v;
 
 	if (!w)
 		return;
 	s = rt_conv_of(c, x, w, y);
-	if (rt_conv_library_scratch(&s, kind, cpu->threads) >= 0)
-		rt_conv_library(&s, kind, cpu->threads, rt_f32(x), rt_f32(w), rt_f32(y), rt_f32(scratch));
-	else
-		rt_conv_own(&s, kind, cpu->threads, rt_f32(x), rt_f32(w), rt_f32(y), rt_f32(scratch));
+	if (c->in[0]->dtype == RT_F32) {
+		convolve_f32(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch);
+		return;
+	}
+	if (multiplies_bf16(c) && rt_conv_library_scratch(&s, kind, true, cpu->threads) >= 0) {
+		rt_conv_library(&s, kind, true, cpu->threads, x->data, w->data, y->data, scratch);
+		return;
+	}
+	v = widened_of(c);
+	convolve_f32(cpu, &s, kind, in_f32(cpu, x, &v, scratch), in_f32(cpu, w, &v, scratch), in_f32(cpu, y, &v, scratch),
+		     scratch + v.floats[0] + v.floats[1]);
 }
 
 void rt_cpu_conv(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
@@ -74,6 +141,6 @@ void rt_cpu_conv_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const 
 {
 	convolve(cpu, c);
 	if (c->out[1])
-		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[0]), rt_rows(c->in[0]), rt_cols(c->in[0]),
+		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[2]), rt_rows(c->in[0]), rt_cols(c->in[0]),
 				   rt_cols(c->in[0]), c->attr.accumulate & 2);
 }

@@ -88,12 +88,14 @@ static void attention_reference(const struct rt_call *c, const double *const *in
 			}
 }
 
-/* Scores of one block of queries, twice: probabilities and their gradient; and D per query. */
+/* Scores of one block of queries, twice: probabilities and their gradient; and D per query. Of a low type, one head in f32. */
 size_t rt_attention_scratch_floats(const struct rt_call *c)
 {
-	size_t len = (size_t)c->in[0]->shape.d[1];
+	const struct rt_node *qkv = c->in[c->op->id == RT_OP_ATTENTION_BWD];
+	size_t len = (size_t)qkv->shape.d[1];
+	size_t head = qkv->dtype == RT_F32 ? 0 : len * (size_t)(qkv->shape.d[2] / c->attr.heads);
 
-	return 2 * RT_ATTENTION_BLOCK * ((len + 15) / 16 * 16) + 64;
+	return 2 * RT_ATTENTION_BLOCK * ((len + 15) / 16 * 16) + 64 + (head + 15) / 16 * 16;
 }
 
 static size_t attention_scratch(const struct rt_call *c, int threads)
@@ -123,6 +125,7 @@ static double attention_bwd_flops(const struct rt_call *c)
 const struct rt_op rt_op_attention = {
 	.id = RT_OP_ATTENTION,
 	.name = "attention",
+	.low = 1,
 	.shape = attention_shape,
 	.gradient = attention_gradient,
 	.reference = attention_reference,
@@ -133,6 +136,7 @@ const struct rt_op rt_op_attention = {
 const struct rt_op rt_op_attention_bwd = {
 	.id = RT_OP_ATTENTION_BWD,
 	.name = "attention_bwd",
+	.low = 2,
 	.flops = attention_bwd_flops,
 	.scratch_bytes = attention_scratch,
 };

@@ -61,6 +61,7 @@ static void conv_gradient(struct rt_ad *ad, const struct rt_call *c)
 		k = rt_ad_call(ad, RT_OP_CONV_BWD_W, &attr);
 		k->in[0] = dy;
 		k->in[1] = c->in[0];
+		k->in[2] = rt_ad_wants(ad, c->in[2]) ? dy : NULL;
 		rt_ad_into(ad, k, 0, c->in[1]);
 		rt_ad_into(ad, k, 1, c->in[2]);
 	}
@@ -121,6 +122,7 @@ static double conv_bwd_w_flops(const struct rt_call *c)
 const struct rt_op rt_op_conv = {
 	.id = RT_OP_CONV,
 	.name = "conv",
+	.low = 3,
 	.shape = conv_shape,
 	.gradient = conv_gradient,
 	.reference = conv_reference,
@@ -131,13 +133,15 @@ const struct rt_op rt_op_conv = {
 const struct rt_op rt_op_conv_bwd_x = {
 	.id = RT_OP_CONV_BWD_X,
 	.name = "conv_bwd_x",
+	.low = 3,
 	.flops = conv_bwd_x_flops,
 	.scratch_bytes = rt_conv_scratch_bytes,
 };
-/* in: dy, x. out: dw, db */
+/* in: dy, x, dy in f32 for db. out: dw, db */
 const struct rt_op rt_op_conv_bwd_w = {
 	.id = RT_OP_CONV_BWD_W,
 	.name = "conv_bwd_w",
+	.low = 3,
 	.accumulates = 2,
 	.flops = conv_bwd_w_flops,
 	.scratch_bytes = rt_conv_scratch_bytes,

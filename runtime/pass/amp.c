@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision: the operands of matrix products are rounded to the low type, once per tensor and step, and everything else
- * stays f32: the parameters (the master weights), the sums inside the products, their results, norms, softmax, losses and
- * updates. Which operands, each op says itself (struct rt_op, low). The backward products read the very tensors that the
- * forward ones read, so that these are kept in the low type and not in f32.
+ * Mixed precision: the operands of matrix products, convolutions and attention (what PyTorch's autocast lists for the CPU) are
+ * rounded to the low type, once per tensor and step, and everything else stays f32: the parameters (the master weights), the
+ * sums inside the products, their results, norms, softmax, losses and updates. Which operands, each op says itself (struct
+ * rt_op, low). The backward products read the very tensors that the forward ones read, so that these are kept in the low type
+ * and not in f32. Attention's own products are f32: there the type is storage.
  */
 #include "runtime/pass/pass.h"
 

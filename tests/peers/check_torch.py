@@ -22,7 +22,7 @@ except ImportError as missing:
     print(f"1..0 # SKIP no PyTorch ({missing})")
     sys.exit(77)
 
-FORWARD, GRADIENT, OPTIMIZER, TRAINING, RESNET = 3e-6, 1e-5, 2e-6, 2e-5, 10
+FORWARD, GRADIENT, OPTIMIZER, TRAINING, RESNET, AUTOCAST = 3e-6, 1e-5, 2e-6, 2e-5, 10, 2e-2
 RT_CASE = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests/peers/rt_case")
 failures, compared, points, broken = [], 0, 0, 0
 
@@ -124,6 +124,36 @@ class Case:
             for name, want in zip(trained, grads):
                 near(f"{label} d {name}", got[f"{name}.grad"], want, GRADIENT)
         point(f"{self.name}: forward and backward as in PyTorch")
+
+
+    def check_low(self, f, low, amp, autocast=True):
+        """The same with amp: what `low` names is rounded before f reads it, and so is the gradient that its products read; all
+        sums are f32. And as near to PyTorch's autocast as the type allows, which rounds results too."""
+        dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[amp]
+
+        def rounded(t):
+            return t.detach().to(dtype).float()
+
+        read = {k: (rounded(p) if k in low else p.detach()).requires_grad_() for k, p in self.params.items()}
+        y = f(read)
+        weights = self.input("weights", torch.randn((1, *y.shape), generator=self.rng))
+        self.op("dot", "loss", "y", "weights")
+        want = dict(zip(read, torch.autograd.grad(y, list(read.values()), weights[0], retain_graph=True)))
+        products = [k for k in read if k in low]
+        if low != {"qkv"}:  # attention's own products read its gradient in f32
+            want.update(zip(products, torch.autograd.grad(y, [read[k] for k in products], rounded(weights[0]))))
+        got = self.run(loss="loss", steps=1, watch=["y"], options={"amp": amp, "loss_scale": 1 if amp == "f16" else 0})
+        near(f"{self.name} {amp} forward", got["y.out"], y.detach(), FORWARD)
+        for name, g in want.items():
+            near(f"{self.name} {amp} d {name}", got[f"{name}.grad"], g, GRADIENT)
+        if amp == "bf16" and autocast:
+            with torch.autocast("cpu", torch.bfloat16):
+                theirs = f(self.params)
+            near(f"{self.name}: autocast forward", got["y.out"], theirs.float().detach(), AUTOCAST)
+            grads = torch.autograd.grad((theirs.float() * weights[0]).sum(), list(self.params.values()))
+            for name, g in zip(self.params, grads):
+                near(f"{self.name}: autocast d {name}", got[f"{name}.grad"], g, AUTOCAST)
+        point(f"{self.name} in {amp}: operands rounded, sums in f32, near autocast")
 
 
 def attend(qkv, heads, causal=True):
@@ -457,12 +487,37 @@ def models():
              {"kind": "sgd", "lr": 0.05, "momentum": 0.9})
 
 
+def low_ops():
+    """What autocast's list for the CPU has: linear, convolutions, attention."""
+    for amp in ("bf16", "f16"):
+        c = Case("linear")
+        c.param("x", 6, 37, 129), c.param("w", 77, 129), c.param("b", 77)
+        c.op("linear", "y", "x", "w", "b")
+        c.check_low(lambda p: F.linear(p["x"], p["w"], p["b"]), {"x", "w"}, amp)
+
+        for n, size, cin, cout, kernel, stride, pad, groups in (
+                (4, 9, 16, 32, 3, 1, 1, 1), (3, 16, 32, 64, 1, 2, 0, 1), (3, 8, 5, 7, 3, 1, 1, 1), (2, 8, 12, 18, 3, 2, 1, 3),
+                (2, 21, 3, 16, 7, 2, 3, 1)):
+            c = Case(f"conv {kernel}x{kernel} {cin} to {cout} channels, stride {stride}, pad {pad}, {groups} groups")
+            c.param("x", n, size, size + 1, cin), c.param("w", cout, cin // groups, kernel, kernel), c.param("b", cout)
+            c.op("conv", "y", "x", "w", "b", stride=stride, pad=pad, groups=groups)
+            c.check_low(lambda p, a=(stride, pad, 1, groups): last(F.conv2d(p["x"].permute(0, 3, 1, 2), p["w"], p["b"], *a)),
+                        {"x", "w"}, amp)
+
+        for t, causal in ((67, True), (130, False)):
+            c = Case(f"attention of {t}, {'causal' if causal else 'all keys'}")
+            c.param("qkv", 2, t, 3 * 48)
+            c.op("attention" if causal else "attention_full", "y", "qkv", heads=3)
+            c.check_low(lambda p, causal=causal: attend(p["qkv"], 3, causal), {"qkv"}, amp)
+
+
 def main():
     torch.set_num_threads(2)
     ops()
     small_ops()
     image_ops()
     optimizers()
+    low_ops()
     models()
     print(f"1..{points}\n# PyTorch {torch.__version__}, {compared} tensors and losses compared")
     return 1 if broken else 0
