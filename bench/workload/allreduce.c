@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients averaged between ranks, as a step of data-parallel training does it, over shared memory with the runtime's own
- * collectives. What is counted is the bandwidth of a bus that
+ * Gradients averaged between ranks, as a step of data-parallel training does it: over shared memory with the runtime's own
+ * collectives, and between ranks that mpirun started, every byte by the MPI library. What is counted is the bandwidth of a bus that
  * would carry it, 2 (n - 1) / n of the bytes in the time of the slowest rank, so that numbers of other counts of ranks and of
  * nccl-tests can stand beside it.
  */
@@ -9,13 +9,20 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "bench/workload/workloads.h"
+#include "lib/cli.h"
+#include "lib/fsroot.h"
+#include "lib/spawn.h"
 #include "runtime/comm/comm.h"
 
 #define ROUNDS	  24
 #define WARMUP	  4
 #define RANKS_MAX 8
+#define MPI_RANK  "GPUBENCH_MPI_RANK" /* set in the processes that our mpirun starts */
+#define MPI_S	  60.0
 
 static const struct {
 	const char *suffix;
@@ -206,4 +213,113 @@ const struct bn_workload bn_workload_allreduce = {
 	.launch_s  = 1.5,
 	.optional  = true,
 	.run	   = allreduce_run,
+};
+
+/* ---- between ranks that mpirun starts ---- */
+
+/* One of them: the first answers for all. */
+static int mpi_rank(struct bn_launch *l, struct gt_err *err)
+{
+	struct job job = { .l = l, .seed = l->seed, .fault = l->fault };
+	gt_auto_json *doc = NULL;
+	struct rt_comm *c = NULL;
+	int r = rt_comm_mpi_alone(&c, err);
+
+	if (!r)
+		r = measure(c, &job, &doc, err);
+	if (r) {
+		fprintf(stderr, "%s\n", err->msg);
+		rt_comm_abort(c, GT_EXIT_INTERNAL);
+	}
+	r = rt_comm_rank(c) ? 0 : publish(l, &bn_workload_mpi, doc, err);
+	if (rt_comm_rank(c)) {
+		rt_comm_free(c);
+		exit(0);
+	}
+	rt_comm_free(c);
+	return r;
+}
+
+static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
+{
+	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)l->seed), *exe = NULL;
+	cpu_set_t mine;
+	bool apart = sched_getaffinity(0, sizeof(mine), &mine) == 0 && CPU_COUNT(&mine) > 1;
+	char *argv[] = { "mpirun", "-n", "2", "--oversubscribe", "--bind-to", apart ? "core" : "none", "-x", MPI_RANK "=1",
+			 NULL, "launch", "comm.mpi", "--json", "--seed", seed, NULL };
+	struct gt_spawn sp = { .argv = argv, .timeout_s = MPI_S, .cancel = &gt_interrupted };
+	int r = gt_fs_readlink(l->fs, "/proc/self/exe", &exe);
+
+	if (r < 0)
+		return gt_fail_errno(err, -r, "cannot tell which program this is");
+	argv[8] = exe;
+	/* OpenMPI wants to be told twice */
+	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+	r = gt_spawn(&sp, err);
+	if (!r && sp.status && sp.status != BN_EXIT_WRONG)
+		r = gt_fail(err, EIO, "mpirun ended with status %d: %.300s", sp.status, sp.errout ? gt_strip(sp.errout) : "");
+	if (!r)
+		r = gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of mpirun", ret, err);
+	gt_spawn_clear(&sp);
+	return r;
+}
+
+static int mpi_run(struct bn_launch *l, struct gt_err *err)
+{
+	gt_auto_json *doc = NULL;
+	const char *wrong;
+	json_t *m;
+	size_t i;
+	int r;
+
+	if (getenv(MPI_RANK))
+		return mpi_rank(l, err);
+	r = run_mpirun(l, &doc, err);
+	if (r)
+		return r;
+	if (!json_array_size(json_object_get(doc, "metrics")))
+		return gt_fail(err, EBADMSG, "mpirun answered without any metric");
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+		json_array_append(l->metrics, m);
+	wrong = gt_json_get_str(json_object_get(doc, "verify"), "wrong", NULL);
+	snprintf(l->wrong, sizeof(l->wrong), "%s", wrong ? wrong : "");
+	json_object_update(l->params, json_object_get(doc, "params"));
+	json_object_update(l->notes, json_object_get(doc, "notes"));
+	return 0;
+}
+
+static const char *no_mpirun(struct gt_fsroot *fs)
+{
+	const char *path = getenv("PATH");
+	gt_autofree char *copy = gt_xstrdup(path ? path : "");
+	char *save = NULL;
+
+	if (getenv(MPI_RANK))
+		return NULL;
+	if (rt_mpi_started())
+		return "mpirun has started this process: there is no mpirun inside another";
+	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+		gt_autofree char *file = gt_xasprintf("%s/mpirun", dir);
+
+		if (gt_fs_access(fs, file, X_OK) == 0)
+			return NULL;
+	}
+	return "there is no mpirun: Debian has it in openmpi-bin";
+}
+
+const struct bn_workload bn_workload_mpi = {
+	.id	     = "comm.mpi",
+	.summary     = "gradients averaged between two ranks by the MPI library, by size",
+	.unit	     = "GB/s",
+	.direction   = BN_HIGHER,
+	.role	     = BN_EXPLORE,
+	.version     = 1,
+	.margin	     = .03,
+	.verifies    = "each rank holds the mean of all",
+	.knobs	     = knobs,
+	.launch_s    = 4,
+	.optional    = true,
+	.unavailable = no_mpirun,
+	.run	     = mpi_run,
 };

@@ -21,6 +21,7 @@ const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_data_load,
 	&bn_workload_tcp,
 	&bn_workload_allreduce,
+	&bn_workload_mpi,
 	&bn_workload_train_gpt,
 	&bn_workload_train_resnet,
 	&bn_workload_train_mlp,

@@ -17,6 +17,7 @@ extern const struct bn_workload bn_workload_file_write;
 extern const struct bn_workload bn_workload_data_load;
 extern const struct bn_workload bn_workload_tcp;
 extern const struct bn_workload bn_workload_allreduce;
+extern const struct bn_workload bn_workload_mpi;
 extern const struct bn_workload bn_workload_train_gpt;
 extern const struct bn_workload bn_workload_train_resnet;
 extern const struct bn_workload bn_workload_train_mlp;

@@ -111,6 +111,8 @@ bool rt_mpi_started(void);
 /* Open OpenMPI and join MPI_COMM_WORLD; with one host the result is a group over shared memory, MPI only brought it together.
  * Binds each rank to its share of the CPUs if mpirun has not, unless no_pin. -ENOENT: no library. Once per process. */
 int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err);
+/* The same ranks, with nothing shared even on one host: every byte goes by MPI. Not bound; no window has peers. */
+int rt_comm_mpi_alone(struct rt_comm **ret, struct gt_err *err);
 void rt_comm_free(struct rt_comm *c);
 GT_DEFINE_AUTO(rt_comm, rt_comm_free);
 /* After an error in a rank that mpirun started: end all ranks. */

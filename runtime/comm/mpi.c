@@ -167,21 +167,30 @@ bool rt_mpi_started(void)
 	return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
 }
 
-int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err)
+int rt_comm_mpi_alone(struct rt_comm **ret, struct gt_err *err)
 {
 	const struct rt_mpi_lib *lib;
-	struct rt_comm *c;
 	int level = 0, r = rt_mpi_lib_open(&lib, err);
 
 	if (r)
 		return r;
 	lib->init_thread(NULL, NULL, RT_MPI_FUNNELED, &level);
-	c = flat_comm(lib, lib->world);
-	if (c->size > RT_MAX_RANKS || level < RT_MPI_FUNNELED)
-		r = gt_fail(err, EINVAL, "mpirun started %d ranks: at most %d, and an OpenMPI with threads, will do", c->size,
-			    RT_MAX_RANKS);
+	*ret = flat_comm(lib, lib->world);
+	if ((*ret)->size > RT_MAX_RANKS || level < RT_MPI_FUNNELED)
+		r = gt_fail(err, EINVAL, "mpirun started %d ranks: at most %d, and an OpenMPI with threads, will do",
+			    (*ret)->size, RT_MAX_RANKS);
+	return r; /* the process ends then: the library cannot be joined twice */
+}
+
+int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err)
+{
+	const struct rt_mpi_lib *lib;
+	struct rt_comm *c;
+	int r = rt_comm_mpi_alone(&c, err);
+
 	if (r)
-		return r; /* the process ends: the library cannot be joined twice */
+		return r;
+	lib = c->lib;
 	c->flat = flat_comm(lib, lib->world);
 	c->transport = &rt_transport_mpi;
 	r = join_host(c->flat, &c->local, err);
@@ -214,7 +223,7 @@ void rt_comm_free(struct rt_comm *c)
 		free(c->across);
 		free(c->flat);
 		free(c);
-	} else if (lib) {
+	} else if (lib && c->transport == &rt_transport_shm) {
 		rt_local_leave(c);
 	} else {
 		free(c);

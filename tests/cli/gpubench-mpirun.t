@@ -8,3 +8,17 @@ Each process that mpirun starts writes its own result; fleet reads them, and kno
   $ gpubench fleet r*.json | grep -E '^(note|VERDICT)'
   note: r*: a newer result of the same machine is there; left out (glob)
   VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+
+The MPI library's own sums between two ranks are a workload, which finds its own result wrong when it is.
+
+  $ gpubench launch comm.mpi --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print([m["id"] for m in d["metrics"]], d["params"]["ranks"], d["notes"]["transport"])'
+  ['comm.mpi.64k', 'comm.mpi.1m', 'comm.mpi.25m'] 2 mpi
+  $ GPUBENCH_FAULT=verify gpubench launch comm.mpi > /dev/null
+  gpubench: comm.mpi: 3 elements are not the mean of what the ranks had
+  [6]
+  $ OMPI_COMM_WORLD_SIZE=2 gpubench launch comm.mpi
+  gpubench: comm.mpi cannot run here: mpirun has started this process: there is no mpirun inside another
+  [70]
+  $ PATH=$(dirname $(command -v gpubench)) gpubench launch comm.mpi
+  gpubench: comm.mpi cannot run here: there is no mpirun: Debian has it in openmpi-bin
+  [70]
