@@ -44,6 +44,8 @@ enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double 
 
 	if (!isfinite(gain) || !isfinite(lo) || !isfinite(hi) || !isfinite(margin) || isnan(p_adj))
 		return BN_INCONCLUSIVE;
+	if (hi - lo < 1e-12) /* of logs: less is rounding, and what never varies was not measured */
+		return BN_INCONCLUSIVE;
 	if (lo > 0 && gain >= margin && p_adj <= alpha)
 		return BN_BETTER;
 	if (hi < 0 && -gain >= margin && p_adj <= alpha)

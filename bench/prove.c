@@ -139,6 +139,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
 	f->loss = bn_phase_effect(bn_phase_row(doc, p->metric));
+	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
 	f->guard_worse = bn_phase_guard_worse(doc);
 	f->method = "leave-one-out";
 	if (bn_phase_cut(doc))
@@ -220,6 +221,8 @@ static void judge(struct bn_prove *p)
 
 		f->p_adj = pv[k];
 		f->verdict = bn_decide(p->higher, f->loss, pv[k], BN_PROVE_ALPHA, p->margin);
+		if (!isfinite(f->loss.est) && !f->why)
+			f->why = f->late ? "the time was up before it was measured" : "too few of its pairs gave numbers";
 		f->kept = !f->guard_worse &&
 			  (f->verdict == BN_BETTER ||
 			   (p->keep_inconclusive && f->verdict == BN_INCONCLUSIVE && isfinite(f->loss.est)));

@@ -24,6 +24,7 @@ struct bn_proof {
 	enum bn_verdict verdict;
 	bool kept, guard_worse;
 	const char *method;
+	const char *why; /* nobody can tell; NULL: no reason was given. Borrowed from doc */
 	bool late; /* the time was up before it was measured to the end */
 	int moved; /* its mechanism: 1 yes, 0 no, -1 there is none or it was not looked at */
 };

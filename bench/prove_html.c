@@ -50,13 +50,15 @@ static void change_row(const json_t *k, struct gt_buf *out)
 	gt_autofree char *why =
 		gt_xasprintf("%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
 	gt_autofree char *verdict = gt_xasprintf("v %s", verdict_word(k));
+	gt_autofree char *said = gt_xasprintf("%s%s%s", verdict_word(k), gt_json_get_str(k, "why", NULL) ? ": " : "",
+					      gt_json_get_str(k, "why", ""));
 
 	gt_buf_puts(out, "<tr>");
 	bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, "id", "?"));
 	bn_html_data(out, "w", "change", to);
 	bn_html_data(out, "r", "effect", bn_text_change(e).s);
 	bn_html_data(out, "n", "95 % interval", bn_text_interval(e).s);
-	bn_html_data(out, verdict, "verdict", verdict_word(k));
+	bn_html_data(out, verdict, "verdict", said);
 	bn_html_data(out, "", "kept", gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
 	bn_html_data(out, "w", "mechanism", why);
 	gt_buf_puts(out, "<td class=\"w\" data-h=\"take it back\"><code>");

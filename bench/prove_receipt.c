@@ -51,6 +51,8 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 			  bn_verdict_name[proof->verdict], "kept", proof->kept, "guard_worse", proof->guard_worse,
 			  "interacts", interacts(proof), "revert", gt_json_str(revert));
 
+	if (proof->verdict == BN_INCONCLUSIVE)
+		json_object_set_new(j, "why", gt_json_str(proof->why));
 	json_object_set_new(j, "mechanism",
 			    json_pack("{s:s?, s:s?, s:s}", "metric", mechanism, "why_none",
 				      f->knob ? f->knob->unmoved : NULL, "moved",
@@ -163,6 +165,30 @@ static void race_text(const json_t *race, FILE *out, unsigned width)
 	gt_print_wrapped(out, line.s, 0, width);
 }
 
+/* What nobody can tell about, with the reason; the same reason once. */
+static void open_text(const json_t *knobs, FILE *out, unsigned width)
+{
+	size_t i, k;
+	json_t *a, *b;
+
+	json_array_foreach(knobs, i, a) {
+		const char *why = gt_json_get_str(a, "why", NULL);
+		gt_auto_buf line = {0};
+		bool said = false;
+
+		json_array_foreach(knobs, k, b) {
+			if (!why || !gt_streq(gt_json_get_str(b, "why", NULL), why))
+				continue;
+			said |= k < i;
+			gt_buf_printf(&line, "%s%s", line.len ? ", " : "", gt_json_get_str(b, "id", "?"));
+		}
+		if (why && !said) {
+			gt_buf_printf(&line, ": %s", why);
+			gt_print_wrapped(out, line.s, 0, width);
+		}
+	}
+}
+
 static void plan_text(const json_t *receipt, FILE *out, unsigned width)
 {
 	const json_t *plan = json_object_get(receipt, "plan");
@@ -225,6 +251,7 @@ void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 	}
 	if (json_array_size(knobs))
 		gt_table_print(t, out, color);
+	open_text(knobs, out, width);
 	json_array_foreach(json_object_get(receipt, "races"), i, k) race_text(k, out, width);
 	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
 	{

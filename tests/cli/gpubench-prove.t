@@ -120,6 +120,38 @@ Killed in the middle of any phase, it goes on as if nothing had happened: the sa
   gpubench: killed.json: this session ended in order; nothing is left to do
   [64]
 
+What cannot be judged proves nothing, and says why: a metric that matches nothing, a command that fails in one arm only, numbers
+that never vary, and some that are none.
+
+  $ bad() { gpubench prove --quick -q --env S=1 --seed 4 --metric 'regex:is (.*)' -- sh -c "$1" | grep -v -E '^(took|CHANGE|$)'; echo ${PIPESTATUS[0]}; }
+  $ bad 'echo nothing'
+  gpubench: total: the command: --metric regex:is (.*) matched nothing in what it printed; nothing is proved
+  5
+  $ bad 'test -z "$S" && echo is 1.5$$'
+  env.S (none) -> 1      - unknown inconclusive no   names none
+  env.S: no numbers from the changed arm
+  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
+  tell
+  0
+  $ bad 'echo is 1.5'
+  env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   names none
+  env.S: no variation at all from launch to launch: that is not a measured quantity
+  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
+  tell
+  0
+  $ bad 'test -z "$S" && echo is 1.5 || echo is 1.2'
+  env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   names none
+  env.S: no variation at all from launch to launch: that is not a measured quantity
+  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
+  tell
+  0
+  $ bad 'test -z "$S" && echo is 1.5$$ || echo is nan'
+  env.S (none) -> 1      - unknown inconclusive no   names none
+  env.S: no numbers from the changed arm
+  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
+  tell
+  0
+
 With --minutes it ends after that long: what was not reached is named, decides nothing and is not kept. What the session would
 take and could show was said before; both are in the receipt. A session that was killed may be given more time.
 
@@ -129,6 +161,7 @@ take and could show was said before; both are in the receipt. A session that was
   effect=-.05
   env.OTHER (none) -> 1           - unknown inconclusive no   names none
   env.MORE (none) -> 1            - unknown inconclusive no   names none
+  env.GPUBENCH_SIM, env.OTHER, env.MORE: the time was up before it was measured
   took 3 of at most 87 pairs, N min of about N
   not reached in the N min allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER,
   env.MORE

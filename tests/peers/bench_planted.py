@@ -8,7 +8,7 @@ N per cent more work. Other variables do nothing. Three parts:
   effects   N sessions of `gpubench ab` for 1, 2 and 5 per cent each: how many found it, how often did the interval hold the
             truth, and how many had to by the power that each session had stated for itself after its pilot (80 % at its MDE)
   placebos  one session of `gpubench prove` over twenty changes that do nothing: at most one may seem to do something
-  sixteen   one session of `gpubench prove` over sixteen changes, four of which do something, and what the plan had said
+  sixteen   one session of `gpubench prove` over sixteen changes, three of which do something, and what the plan had said
 Results go to DIR/planted.json (everything) and DIR/planted.md (made from it). Ends with 1 when a promise is broken.
 """
 import argparse
@@ -99,7 +99,10 @@ def session(a, seed, *args):
     planned = re.search(r"at most (\d+) pairs of", talk)
     minutes = re.search(r"what follows takes at most \d+ pairs, about ([0-9.]+) min", talk)
     receipt = doc["receipt"]
+    plan = receipt["plan"]
+    mde = [s["mde_pct"] for s in plan["steps"] if s["name"] in ("each change", "all changes at once")]
     return {
+        "planned_minutes": plan["minutes"], "mde_pct": mde[0] if mde else None,
         "exit": code, "seconds": took, "pairs": done, "planned_pairs": int(planned.group(1)) if planned else None,
         "minutes_planned_after_total": float(minutes.group(1)) if minutes else None, "confirmed": receipt["confirmed"],
         "confirm": receipt.get("confirm"),
@@ -157,13 +160,17 @@ def markdown(doc):
     for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of which do something")):
         if name in doc:
             s = doc[name]
-            out += [f"## {title}", "", f"{s['pairs']} pairs of {s['planned_pairs']} planned, {s['seconds'] / 60:.1f} min.", "",
+            planned = f"{s['planned_minutes']:.1f}" if s["planned_minutes"] is not None else "unknown"
+            out += [f"## {title}", "", f"{s['pairs']} pairs of at most {s['planned_pairs']}, {s['seconds'] / 60:.1f} min of about "
+                    f"{planned} by its pilot, which said that of each change {s['mde_pct'] or float('nan'):.2f} % could be seen.", "",
                     "| change | effect | 95 % | verdict | kept |", "|---|--:|---|---|---|"]
             for c in s["changes"]:
                 e = c["effect"] or {}
                 if name == "placebos" or not c["id"].startswith("env.PLACEBO") or c["verdict"] in ("better", "worse"):
-                    out.append(f"| {c['id']} | {e.get('change_pct', float('nan')):+.2f} % | [{e.get('ci_low_pct')}, "
-                               f"{e.get('ci_high_pct')}] | {c['verdict']} | {'yes' if c['kept'] else 'no'} |")
+                    low, mid, high = (e.get(k) if e.get(k) is not None else float("nan")
+                                      for k in ("ci_low_pct", "change_pct", "ci_high_pct"))
+                    out.append(f"| {c['id']} | {mid:+.2f} % | [{low:+.2f}, {high:+.2f}] | {c['verdict']} | "
+                               f"{'yes' if c['kept'] else 'no'} |")
             out.append("")
     out += [f"Broken promises: {'; '.join(doc['broken']) or 'none'}.", ""]
     return "\n".join(out)
