@@ -100,6 +100,11 @@ train gpt-accum 60 gpt --amp bf16 --steps 40 --accum 4 --clip 1
 train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
 peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
+train resnet50 120 resnet50 --batch 256 --size 224 --amp bf16 --steps 15
+train resnet50-profile 120 resnet50 --batch 256 --size 224 --amp bf16 --steps 5 --profile
+train resnet50-tf32 90 resnet50 --batch 64 --size 224 --amp tf32 --steps 10
+train resnet20 60 resnet20 --batch 256 --steps 30
+peer resnet50 150 resnet50 --batch 256 --amp bf16 --steps 15 --compile --fused --channels-last
 job workloads 120 "$gpubench" run --workload gpu.copy,gpu.launch,gpu.gemm --pairs 3 --quiet -o "$OUT/workloads-result.json"
 if command -v compute-sanitizer >/dev/null; then
 	job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Train GPT-2, ResNet-20 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
+"""Train GPT-2, ResNet-20, ResNet-50 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
 
 The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. Whatever this
 PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile, --channels-last.
@@ -86,6 +86,41 @@ class ResNet20(nn.Module):
         return self.fc(self.layers(F.relu(self.bn1(self.conv1(x)))).mean((2, 3)))
 
 
+class Bottleneck(nn.Module):
+    def __init__(self, into, width, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(into, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)
+        self.downsample = nn.Identity() if into == 4 * width else nn.Sequential(
+            nn.Conv2d(into, 4 * width, 1, stride, bias=False), nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        y = F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
+        return F.relu(self.downsample(x) + self.bn3(self.conv3(y)))
+
+
+class ResNet50(nn.Module):
+    """As torchvision has it, stride in the 3x3 convolution."""
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
+        blocks, into = [], 64
+        for stage, count in enumerate((3, 4, 6, 3)):
+            for i in range(count):
+                blocks.append(Bottleneck(into, 64 << stage, 2 if stage and not i else 1))
+                into = 256 << stage
+        self.layers = nn.Sequential(*blocks)
+        self.fc = nn.Linear(2048, 1000)
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, 2, 1)
+        return self.fc(self.layers(x).mean((2, 3)))
+
+
 def build(a):
     """Model, batch, targets, optimizer, items per step, their unit."""
     extra = {"fused": True} if a.fused else {}
@@ -94,12 +129,14 @@ def build(a):
         net = GPT2(a)
         opt = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, **extra)
         return net, text[:, :-1].contiguous(), text[:, 1:].contiguous(), opt, a.batch * a.seq, "tokens"
-    if a.model == "resnet20":
+    if a.model in ("resnet20", "resnet50"):
+        small = a.model == "resnet20"
         layout = torch.channels_last if a.channels_last else torch.contiguous_format
-        net = ResNet20().to(memory_format=layout)
+        net = (ResNet20() if small else ResNet50()).to(memory_format=layout)
         opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, **extra)
-        x = torch.randn(a.batch, 3, 32, 32).to(memory_format=layout)
-        return net, x, torch.randint(0, 10, (a.batch,)), opt, a.batch, "samples"
+        size = a.size or (32 if small else 224)
+        x = torch.randn(a.batch, 3, size, size).to(memory_format=layout)
+        return net, x, torch.randint(0, 10 if small else 1000, (a.batch,)), opt, a.batch, "samples"
     net = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10))
     opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, **extra)
     return net, torch.randn(a.batch, 784), torch.randint(0, 10, (a.batch,)), opt, a.batch, "samples"
@@ -107,6 +144,7 @@ def build(a):
 
 def train(a):
     torch.manual_seed(a.seed)
+    torch.backends.cudnn.benchmark = True
     if a.threads:
         torch.set_num_threads(a.threads)
     net, x, y, opt, items, unit = build(a)
@@ -141,9 +179,9 @@ def train(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("model", choices=["gpt2", "resnet20", "mlp"])
+    p.add_argument("model", choices=["gpt2", "resnet20", "resnet50", "mlp"])
     for name, default in (("batch", 0), ("seq", 256), ("layers", 12), ("width", 768), ("heads", 12), ("vocab", 50257),
-                          ("steps", 8), ("warmup", 2), ("threads", 0), ("seed", 1)):
+                          ("steps", 8), ("warmup", 2), ("threads", 0), ("seed", 1), ("size", 0)):
         p.add_argument(f"--{name}", type=int, default=default)
     p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     p.add_argument("--amp", choices=["bf16"], help="autocast")
@@ -151,7 +189,7 @@ def main():
     p.add_argument("--fused", action="store_true", help="fused optimizer, where this PyTorch has one for the CPU")
     p.add_argument("--channels-last", action="store_true", help="images with their channels innermost")
     a = p.parse_args()
-    a.batch = a.batch or {"gpt2": 4, "resnet20": 64, "mlp": 256}[a.model]
+    a.batch = a.batch or {"gpt2": 4, "resnet20": 64, "resnet50": 8, "mlp": 256}[a.model]
     print(json.dumps(train(a)), flush=True)
 
 
