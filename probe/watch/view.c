@@ -99,31 +99,39 @@ static void print_cards(FILE *out, const json_t *gpus, bool color)
 	gt_table_print(t, out, color);
 }
 
-static void print_nodes(FILE *out, const json_t *nodes, bool color)
+/* Of the nodes, now (put: cell) or over a whole watch (put: sums). */
+static void print_nodes(FILE *out, const json_t *nodes, bool color,
+			void (*put)(struct gt_table *t, const json_t *d, const char *key, double scale, int digits))
 {
+	static const struct {
+		const char *head, *key;
+		double scale;
+		int digits;
+		bool now_only;
+	} column[] = {
+		{"CPU %", "cpu_percent", 1, 0, false},
+		{"BUSIEST %", "busiest_cpu_percent", 1, 0, false},
+		{"IOWAIT %", "iowait_percent", 1, 0, false},
+		{"FREE GiB", "memory_free_bytes", 1 << 30, 1, false},
+		{"CACHE GiB", "memory_cache_bytes", 1 << 30, 1, true},
+		{"OF GiB", "memory_total_bytes", 1 << 30, 1, true},
+		{"REMOTE PAGES %", "remote_pages_percent", 1, 0, false},
+	};
 	gt_auto(gt_table) *t = gt_table_new();
 	const json_t *d;
 	size_t i;
 
 	gt_table_column(t, "NODE", GT_RIGHT);
-	gt_table_column(t, "CPU %", GT_RIGHT);
-	gt_table_column(t, "BUSIEST %", GT_RIGHT);
-	gt_table_column(t, "IOWAIT %", GT_RIGHT);
-	gt_table_column(t, "FREE GiB", GT_RIGHT);
-	gt_table_column(t, "CACHE GiB", GT_RIGHT);
-	gt_table_column(t, "OF GiB", GT_RIGHT);
-	gt_table_column(t, "REMOTE PAGES %", GT_RIGHT);
+	for (size_t c = 0; c < GT_ARRAY_SIZE(column); c++)
+		if (put == cell || !column[c].now_only)
+			gt_table_column(t, column[c].head, GT_RIGHT);
 	json_array_foreach(nodes, i, d)
 	{
 		gt_table_row(t);
 		gt_table_cell(t, "%d", (int)gt_json_get_int(d, "id", -1));
-		cell(t, d, "cpu_percent", 1, 0);
-		cell(t, d, "busiest_cpu_percent", 1, 0);
-		cell(t, d, "iowait_percent", 1, 0);
-		cell(t, d, "memory_free_bytes", 1 << 30, 1);
-		cell(t, d, "memory_cache_bytes", 1 << 30, 1);
-		cell(t, d, "memory_total_bytes", 1 << 30, 1);
-		cell(t, d, "remote_pages_percent", 1, 0);
+		for (size_t c = 0; c < GT_ARRAY_SIZE(column); c++)
+			if (put == cell || !column[c].now_only)
+				put(t, d, column[c].key, column[c].scale, column[c].digits);
 	}
 	gt_table_print(t, out, color);
 }
@@ -173,7 +181,7 @@ static void print_sample(FILE *out, const json_t *sample, unsigned width, bool c
 	else
 		fprintf(out, "%s\n", no_cards(sample));
 	fputc('\n', out);
-	print_nodes(out, json_object_get(sample, "nodes"), color);
+	print_nodes(out, json_object_get(sample, "nodes"), color, cell);
 	print_pressure(out, json_object_get(sample, "pressure"));
 	if (json_array_size(patterns))
 		fputc('\n', out);
@@ -399,31 +407,6 @@ static void sum_cards(FILE *out, const json_t *gpus, bool color)
 	gt_table_print(t, out, color);
 }
 
-static void sum_nodes(FILE *out, const json_t *nodes, bool color)
-{
-	gt_auto(gt_table) *t = gt_table_new();
-	const json_t *d;
-	size_t i;
-
-	gt_table_column(t, "NODE", GT_RIGHT);
-	gt_table_column(t, "CPU %", GT_RIGHT);
-	gt_table_column(t, "BUSIEST %", GT_RIGHT);
-	gt_table_column(t, "IOWAIT %", GT_RIGHT);
-	gt_table_column(t, "FREE GiB", GT_RIGHT);
-	gt_table_column(t, "REMOTE PAGES %", GT_RIGHT);
-	json_array_foreach(nodes, i, d)
-	{
-		gt_table_row(t);
-		gt_table_cell(t, "%d", (int)gt_json_get_int(d, "id", -1));
-		sums(t, d, "cpu_percent", 1, 0);
-		sums(t, d, "busiest_cpu_percent", 1, 0);
-		sums(t, d, "iowait_percent", 1, 0);
-		sums(t, d, "memory_free_bytes", 1 << 30, 1);
-		sums(t, d, "remote_pages_percent", 1, 0);
-	}
-	gt_table_print(t, out, color);
-}
-
 void pr_watch_summary(struct pr_watch_view *v, const json_t *summary)
 {
 	const json_t *found = json_object_get(summary, "patterns"), *p;
@@ -436,7 +419,7 @@ void pr_watch_summary(struct pr_watch_view *v, const json_t *summary)
 		sum_cards(v->out, json_object_get(summary, "gpus"), v->color);
 		fputc('\n', v->out);
 	}
-	sum_nodes(v->out, json_object_get(summary, "nodes"), v->color);
+	print_nodes(v->out, json_object_get(summary, "nodes"), v->color, sums);
 	fputs(json_array_size(found) ? "\nSeen:\n" : "\nno pattern was seen\n", v->out);
 	json_array_foreach(found, i, p)
 	{
