@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_LIB_H
+#define CHECK_LIB_H
+#include <check.h>
+
+TCase *lib_documents_case(void);
+TCase *lib_fsroot_case(void);
+#endif
