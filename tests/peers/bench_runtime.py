@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the runtime is from this host's limit, and what is left when another process takes a core.
 
-Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts stolen,limit] [--results DIR] [--resume]
+Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts stolen,limit] [--results DIR] [--python PATH] [--resume]
 Samples go to DIR/runtime.json; DIR/cpu.md is made from that and from bench_torch.py's cpu.json. Parts that are not run keep
 their older figures. What has been measured is written after every model; --resume leaves out what this very program measured on
 this host today with as many rounds. Wants a quiet host: about two minutes for each part on two cores.
@@ -26,7 +26,7 @@ MODELS = {
     "resnet20": ["resnet20", "--batch", "64", "--steps", "20", "--warmup", "3"],
     "mlp": ["mlp", "--batch", "256", "--steps", "60", "--warmup", "10"],
 }
-STOLEN = {"mlp": [], "gpt2-6x384": ["--steps", "3", "--warmup", "1"]}  # without the core a step may take many times as long
+STOLEN = {"mlp": ["--steps", "40", "--warmup", "5"], "gpt2-6x384": ["--steps", "3", "--warmup", "1"]}  # without the core a step may take many times as long
 
 
 def launch(gpubench, model, options, env=None):
@@ -55,17 +55,27 @@ class Taken:
         self.process.wait()
 
 
+def launch_torch(python, model, options):
+    peer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_train.py")
+    return bench_torch.launch([python, peer, *MODELS[model], *options], bench_torch.BEST)
+
+
 def stolen(a, threads, model):
-    """Undisturbed and beside one busy process, with bounded spinning and with libgomp's own (active waiting)."""
+    """Undisturbed and beside one busy process, with bounded spinning and with libgomp's own (active waiting); and PyTorch."""
     cpu = max(os.sched_getaffinity(0))
-    arms = {name: (model, ["--threads", str(threads), *STOLEN[model]], env) for name, env in
-            (("as gpubench sets it", {}), ("as libgomp starts", {"GOMP_SPINCOUNT": "300000"}))}
+    options = ["--threads", str(threads), *STOLEN[model]]
+    arms = {
+        "as gpubench sets it": lambda: launch(a.gpubench, model, options),
+        "as libgomp starts": lambda: launch(a.gpubench, model, options, {"GOMP_SPINCOUNT": "300000"}),
+    }
+    if not subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
+        arms["PyTorch at its best"] = lambda: launch_torch(a.python, model, options)
     runs = {f"{k}, {w}": [] for k in arms for w in ("undisturbed", "one core taken")}
     for _ in range(a.rounds):
         for k, arm in arms.items():
-            runs[f"{k}, undisturbed"].append(launch(a.gpubench, *arm))
+            runs[f"{k}, undisturbed"].append(arm())
             with Taken(cpu):
-                runs[f"{k}, one core taken"].append(launch(a.gpubench, *arm))
+                runs[f"{k}, one core taken"].append(arm())
             print(f"{model} {k}: {runs[f'{k}, undisturbed'][-1]['items_per_s']:.1f}, with a core taken "
                   f"{runs[f'{k}, one core taken'][-1]['items_per_s']:.1f}", flush=True)
     return runs
@@ -83,7 +93,7 @@ def median(runs, key):
 def stolen_lines(data):
     lines = ["", "## One core taken by another process", "",
              "A process that never sleeps sits on one of the cores. What is left of the undisturbed speed, with OpenMP's spinning",
-             "bounded as gpubench does when the user has not said otherwise, and with libgomp's own.", "",
+             "bounded as gpubench does when the user has not said otherwise, and with libgomp's own; and PyTorch in the same rounds.", "",
              "| job | spinning | undisturbed | one core taken | left |", "|---|---|---|---|---|"]
     for model, runs in data["stolen"].items():
         for kind in sorted({name.split(", ")[0] for name in runs}):
@@ -156,6 +166,7 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--parts", default=",".join(PARTS))
     p.add_argument("--results", default="bench/results")
+    p.add_argument("--python", default="/usr/bin/python3", help="whose PyTorch stands beside it with a core taken")
     p.add_argument("--resume", action="store_true", help="only what is missing")
     a = p.parse_args()
     unknown = set(a.parts.split(",")) - set(PARTS)
