@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Result documents from elsewhere: what is none is refused with a sentence; what cannot be computed is inconclusive. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench/analyze.h"
+#include "bench/train.h"
+#include "runtime/comm/comm.h"
 #include "tests/unit/check_bench.h"
 #include "tune/knob.h"
 #include "tests/unit/bench_made.h"
@@ -287,6 +290,38 @@ START_TEST(workloads_name_knobs_that_exist)
 }
 END_TEST
 
+static const struct split {
+	double speed[3];
+	uint64_t all, rows[3];
+} splits[] = {
+	{ { 1, 1, 1 }, 12, { 4, 4, 4 } },
+	{ { 1, 3, 0.5 }, 16, { 4, 10, 2 } }, /* one each, and of the other 13: 2.9, 8.7, 1.4 */
+	{ { 1e-9, 1, 1 }, 9, { 1, 4, 4 } },  /* nobody is left without */
+	{ { 5, 1, 1 }, 3, { 1, 1, 1 } },
+};
+
+static int split_in_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct split *s = arg;
+	uint64_t rows[RT_MAX_RANKS];
+	int r = bn_train_split(c, s->speed[rt_comm_rank(c)], s->all, rows, err);
+
+	for (int i = 0; !r && i < 3; i++)
+		if (rows[i] != s->rows[i])
+			return gt_fail(err, EPROTO, "rank %d has %d rows, not %d", i, (int)rows[i], (int)s->rows[i]);
+	return r;
+}
+
+START_TEST(rows_follow_the_speed_of_each_rank)
+{
+	struct rt_group g = { .ranks = 3 };
+	struct split s = splits[_i];
+	struct gt_err err = { 0 };
+
+	ck_assert_msg(rt_group_run(&g, split_in_rank, &s, &err) == 0, "%s", err.msg);
+}
+END_TEST
+
 START_TEST(ten_thousand_launches_are_judged)
 {
 	gt_auto_json *doc = made_pairs(5000, 0, .02, 0);
@@ -308,6 +343,7 @@ TCase *bench_data_case(void)
 	tcase_add_loop_test(tc, what_cannot_be_computed_is_inconclusive, 0, sizeof(spoiled) / sizeof(spoiled[0]));
 	tcase_add_loop_test(tc, what_is_no_result_is_refused, 0, sizeof(refused) / sizeof(refused[0]));
 	tcase_add_test(tc, workloads_name_knobs_that_exist);
+	tcase_add_loop_test(tc, rows_follow_the_speed_of_each_rank, 0, sizeof(splits) / sizeof(splits[0]));
 	tcase_add_test(tc, ten_thousand_launches_are_judged);
 	return tc;
 }
