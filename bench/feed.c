@@ -17,6 +17,11 @@ bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o)
 	return m->text || o->data;
 }
 
+bool bn_feed_u8(const struct bn_model *m, const struct bn_train_options *o)
+{
+	return m->classes && bn_feed_wanted(m, o) && !o->no_u8 && !gt_streq(o->device, "cuda");
+}
+
 /* The CPUs of all training threads together. Not the mask of the calling thread: OMP_PROC_BIND has narrowed that one. */
 static void cpus_of_team(uint64_t threads, struct gt_set *ret)
 {
@@ -97,6 +102,7 @@ static struct rt_loader_options options_of(const struct bn_model *m, const struc
 		.size = m->size ? (int64_t)o->size : SMALL_SIDE,
 		.channels = m->size ? 3 : 1,
 		.classes = (int64_t)m->classes,
+		.u8 = bn_feed_u8(m, o),
 		.cache_bytes = o->cache_bytes,
 		.max_corrupt = o->max_corrupt == UINT64_MAX ? MAX_CORRUPT : o->max_corrupt,
 		.no_huge_pages = o->no_huge_pages,

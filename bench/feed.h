@@ -17,6 +17,8 @@ struct bn_feed {
 
 /* Whether the model reads data at all: told to, or by itself. */
 bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o);
+/* Are its images handed over as bytes? On the CPU, unless left out. */
+bool bn_feed_u8(const struct bn_model *m, const struct bn_train_options *o);
 /* The batches of rows `first_row` … of all_rows, from ticket `start` on. threads: of the training team, near which the workers
  * run. -EINVAL: data of another kind than the model reads. */
 int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,

@@ -123,7 +123,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "prefetch", "N", "batches made ahead (default: 4)", GT_OPT_UINT, &opt.prefetch },
 	{ 0, "cache", "SIZE", "memory for decoded images, such as 2G (default: none)", GT_OPT_SIZE, &opt.cache },
 	{ 0, "max-corrupt", "N", "unusable samples before giving up (default: any number)", GT_OPT_UINT, &opt.max_corrupt },
-	{ 0, "without", "LIST", "huge-pages, persistent, zero-copy", GT_OPT_STR, &opt.without },
+	{ 0, "without", "LIST", "huge-pages, persistent, zero-copy, u8", GT_OPT_STR, &opt.without },
 	{ 0, "in-order", NULL, "not shuffled", GT_OPT_FLAG, &opt.in_order },
 	{ 0, "epochs", "N", "how often each sample is read (default: 1)", GT_OPT_UINT, &opt.epochs },
 	{ 0, "batches", "N", "timed batches, instead of whole epochs", GT_OPT_UINT, &opt.batches },
@@ -142,11 +142,12 @@ static int index_of(const char *const *names, const char *name)
 
 static int leave_out(const char *list, struct rt_loader_options *l, struct gt_err *err)
 {
+	bool f32 = false;
 	const struct {
 		const char *name;
 		bool *off;
 	} switches[] = { { "huge-pages", &l->no_huge_pages }, { "persistent", &l->restart_workers },
-			 { "zero-copy", &l->copy_batches } };
+			 { "zero-copy", &l->copy_batches }, { "u8", &f32 } };
 
 	for (size_t len; list && *list; list += len + (list[len] == ',')) {
 		size_t i = 0;
@@ -157,9 +158,10 @@ static int leave_out(const char *list, struct rt_loader_options *l, struct gt_er
 			i++;
 		if (i == GT_ARRAY_SIZE(switches))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--without %.*s: huge-pages, persistent and zero-copy can be left out", (int)len, list);
+					    "--without %.*s: huge-pages, persistent, zero-copy and u8 can be left out", (int)len, list);
 		*switches[i].off = true;
 	}
+	l->u8 = !f32; /* images are handed over as bytes */
 	return 0;
 }
 

@@ -137,7 +137,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		{ "fuse", &opt->no_fuse },	   { "reuse", &opt->no_reuse },
 		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
 		{ "huge-pages", &opt->no_huge_pages }, { "persistent", &o->restart_workers },
-		{ "zero-copy", &o->copy_batches },
+		{ "zero-copy", &o->copy_batches }, { "u8", &o->no_u8 },
 	};
 
 	for (size_t len; list && *list; list += len + (list[len] == ',')) {
@@ -149,8 +149,8 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 			i++;
 		if (i == GT_ARRAY_SIZE(switches))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--without %.*s: fuse, reuse, assign, early-update, huge-pages, persistent and "
-					    "zero-copy can be left out", (int)len, list);
+					    "--without %.*s: fuse, reuse, assign, early-update, huge-pages, persistent, "
+					    "zero-copy and u8 can be left out", (int)len, list);
 		*switches[i].off = true;
 	}
 	return 0;
@@ -229,6 +229,10 @@ static int build(struct bn_training *r, struct gt_err *err)
 	if (status)
 		return status;
 	r->o.no_huge_pages = opt.no_huge_pages;
+	if (bn_feed_u8(r->model, &r->o)) {
+		opt.pixels.mean = RT_PIXEL_MEAN;
+		opt.pixels.std = RT_PIXEL_STD;
+	}
 	rt_program_free(r->program);
 	r->program = NULL;
 	shapes = declare(r, loss);

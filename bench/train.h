@@ -21,7 +21,7 @@ struct bn_train_options {
 	uint64_t prefetch;	/* batches; 0: 4 */
 	uint64_t cache_bytes;
 	uint64_t max_corrupt;	/* UINT64_MAX: 100 */
-	bool restart_workers, copy_batches, no_huge_pages; /* by `without` */
+	bool restart_workers, copy_batches, no_huge_pages, no_u8; /* by `without` */
 	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
 	uint64_t accum;		/* batches per update */
 	uint64_t checkpoint;	/* segments; 0: none */
@@ -30,7 +30,7 @@ struct bn_train_options {
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
-				 * persistent, zero-copy */
+				 * persistent, zero-copy, u8 */
 	bool profile;		/* time every op, beside what this host can do at best */
 	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
 	bool anomaly;		/* look at everything that is written */

@@ -45,7 +45,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
 	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
 	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
-	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy", GT_OPT_STR,
+	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8", GT_OPT_STR,
 	  &options.without },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
@@ -135,7 +135,7 @@ static void print_warnings(const json_t *doc)
 /* What was switched on, in the words of the passes that do it. */
 static void print_techniques(const json_t *passes)
 {
-	static const char *const techniques[] = { "amp", "checkpoint", "accumulate", "gradients", "shard" };
+	static const char *const techniques[] = { "amp", "checkpoint", "accumulate", "gradients", "shard", "pixels" };
 	json_t *pass;
 	size_t i;
 

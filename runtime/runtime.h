@@ -222,6 +222,10 @@ struct rt_options {
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA,
 				       * RT_BF16 is the type of all tensors between the ops, see pass/narrow.c */
 	bool tf32;		      /* RT_CUDA: products of f32 tensors round their operands to TF32 */
+	struct {
+		float mean, std;
+	} pixels;		      /* std above 0: f32 inputs are handed over as u8 and become (v / 255 - mean) / std by the
+				       * first call, see pass/pixels.c. The CPU only */
 	bool no_fuse;		      /* every op on its own */
 	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
@@ -262,7 +266,7 @@ struct rt_metrics {
 	double loss_scale; /* that this update's gradients were made with; 1 without the scaler */
 };
 /*
- * inputs[i] holds input i in order of declaration, in its dtype; copied before the step starts. One forward and backward
+ * inputs[i] holds input i in order of declaration, in its dtype (or u8, options.pixels); copied before the step starts. One forward and backward
  * pass, and every options.accum calls one update with the weighted mean of their gradients (rt_set_weight).
  * -EDOM: the loss is not a number (with the loss scaler: for the 25th update in a row), or a gradient is not and clipping
  * wants its norm; the sentence names the first node that is not finite, no parameter was changed, and the next call starts a

@@ -44,6 +44,7 @@ static rt_kernel *const kernels[RT_N_OPS] = {
 	[RT_OP_USER] = rt_cpu_user,
 	[RT_OP_USER_BWD] = rt_cpu_user_bwd,
 	[RT_OP_FOLD] = rt_cpu_fold,
+	[RT_OP_PIXELS] = rt_cpu_pixels,
 	[RT_OP_CROSS_ENTROPY] = rt_cpu_cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = rt_cpu_linear_cross_entropy,
 	[RT_OP_DOT] = rt_cpu_dot,

@@ -94,7 +94,7 @@ rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedd
 	rt_cpu_max_pool_bwd, rt_cpu_avg_pool, rt_cpu_avg_pool_bwd, rt_cpu_pad,
 	rt_cpu_pad_bwd, rt_cpu_reshape, rt_cpu_reduce, rt_cpu_reduce_bwd,
 	rt_cpu_softmax, rt_cpu_softmax_bwd, rt_cpu_rmsnorm, rt_cpu_rmsnorm_bwd, rt_cpu_mul, rt_cpu_affine,
-	rt_cpu_dropout, rt_cpu_matmul, rt_cpu_user, rt_cpu_user_bwd, rt_cpu_fold;
+	rt_cpu_dropout, rt_cpu_matmul, rt_cpu_user, rt_cpu_user_bwd, rt_cpu_fold, rt_cpu_pixels;
 /* y (rows,cols) = act(x + bias (cols) or 0), by the team; x is left with the bias added if it is not y. */
 void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols,
 		     enum rt_act act);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of pixels to the floats that models read. */
+/* Pixels to the floats that models read, or to bytes in the same places. */
+#include <string.h>
+#include "runtime/cpu/pixels.h"
 #include "runtime/data/image.h"
 
 #define LUMA(p)	((19595u * (p)[0] + 38470u * (p)[1] + 7471u * (p)[2] + 0x8000u) >> 16) /* as Pillow's "L" */
 
-static void interleaved(const unsigned char *restrict in, size_t n, float scale, float offset, float *restrict out)
+static void turn_row(const unsigned char *restrict in, int64_t size, unsigned char *restrict out)
 {
-#pragma omp simd
-	for (size_t i = 0; i < n; i++)
-		out[i] = (float)in[i] * scale + offset;
+	for (int64_t x = 0; x < size; x++) {
+		const unsigned char *p = in + 3 * (size - 1 - x);
+
+		out[3 * x] = p[0];
+		out[3 * x + 1] = p[1];
+		out[3 * x + 2] = p[2];
+	}
 }
 
 /* Turned round as bytes, then as any other row. */
@@ -16,14 +22,29 @@ static void mirrored_row(const unsigned char *in, int64_t size, float scale, flo
 {
 	unsigned char turned[3 * RT_IMAGE_SIDE_MAX];
 
-	for (int64_t x = 0; x < size; x++) {
-		const unsigned char *p = in + 3 * (size - 1 - x);
+	turn_row(in, size, turned);
+	rt_pixels_to_f32(turned, (size_t)(3 * size), scale, offset, out);
+}
 
-		turned[3 * x] = p[0];
-		turned[3 * x + 1] = p[1];
-		turned[3 * x + 2] = p[2];
+/* The bytes of each channel in the place where its floats would be. */
+static void bytes(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, unsigned char *out)
+{
+	int64_t size = o->size, channels = o->channels, n = size * size;
+
+	if (channels == 3 && !o->planes) {
+		for (int64_t y = 0; mirrored && y < size; y++)
+			turn_row(in + 3 * y * size, size, out + 3 * y * size);
+		if (!mirrored)
+			memcpy(out, in, (size_t)(3 * n));
+		return;
 	}
-	interleaved(turned, (size_t)(3 * size), scale, offset, out);
+	for (int64_t c = 0; c < channels; c++)
+		for (int64_t y = 0; y < size; y++)
+			for (int64_t x = 0; x < size; x++) {
+				const unsigned char *p = in + 3 * (y * size + (mirrored ? size - 1 - x : x));
+
+				out[c * n + y * size + x] = channels == 1 ? (unsigned char)LUMA(p) : p[c];
+			}
 }
 
 static void one_plane(const unsigned char *in, int64_t size, bool mirrored, int64_t c, float scale, float offset,
@@ -44,12 +65,15 @@ static void luma(const unsigned char *in, int64_t size, bool mirrored, float sca
 		}
 }
 
-void rt_image_collate(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, float *out)
+void rt_image_collate(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, void *to)
 {
+	float *out = to;
 	float scale = 1 / (255 * o->std), offset = -o->mean / o->std;
 	int64_t size = o->size;
 
-	if (o->channels == 1)
+	if (o->u8)
+		bytes(o, in, mirrored, to);
+	else if (o->channels == 1)
 		luma(in, size, mirrored, scale, offset, out);
 	else if (o->planes)
 		for (int64_t c = 0; c < 3; c++)
@@ -58,5 +82,5 @@ void rt_image_collate(const struct rt_loader_options *o, const unsigned char *in
 		for (int64_t y = 0; y < size; y++)
 			mirrored_row(in + 3 * y * size, size, scale, offset, out + 3 * y * size);
 	else
-		interleaved(in, (size_t)(3 * size * size), scale, offset, out);
+		rt_pixels_to_f32(in, (size_t)(3 * size * size), scale, offset, out);
 }

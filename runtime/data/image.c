@@ -159,7 +159,7 @@ static int get_pixels(struct rt_loader *l, struct rt_scratch *w, struct rt_image
 	return 0;
 }
 
-int rt_image_sample(struct rt_loader *l, struct rt_scratch *w, uint64_t epoch, uint64_t sample, float *x, int32_t *y,
+int rt_image_sample(struct rt_loader *l, struct rt_scratch *w, uint64_t epoch, uint64_t sample, void *x, int32_t *y,
 		    struct gt_err *err)
 {
 	struct rt_image_ask ask = { l->o.augment, l->o.seed, epoch, sample, l->o.size,

@@ -40,8 +40,8 @@ int rt_image_check_size(uint64_t w, uint64_t h, struct gt_err *err);
  * BILINEAR. */
 int rt_image_resize(const struct rt_pixels *p, const struct rt_box *box, int64_t size, struct rt_image_scratch *s,
 		    unsigned char *out, struct gt_err *err);
-/* in (size,size,3) -> out (size,size,3), or (3,size,size), or one channel of luma: (v / 255 - mean) / std. */
-void rt_image_collate(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, float *out);
+/* in (size,size,3) -> to (size,size,3), or (3,size,size), or one channel of luma: f32, (v / 255 - mean) / std, or u8. */
+void rt_image_collate(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, void *to);
 
 /* The codecs; NULL where they are not built in. */
 struct rt_codec {
@@ -71,6 +71,6 @@ json_t *rt_image_cache_report(const struct rt_image_cache *c);
 
 struct rt_loader;
 /* Sample to its row. */
-int rt_image_sample(struct rt_loader *l, struct rt_scratch *w, uint64_t epoch, uint64_t sample, float *x, int32_t *y,
+int rt_image_sample(struct rt_loader *l, struct rt_scratch *w, uint64_t epoch, uint64_t sample, void *x, int32_t *y,
 		    struct gt_err *err);
 #endif

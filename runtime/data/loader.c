@@ -202,7 +202,7 @@ static int measure(struct rt_loader *l, struct gt_err *err)
 		l->row_x = (size_t)l->o.seq * sizeof(int32_t);
 		l->row_y = l->row_x;
 	} else {
-		l->row_x = (size_t)(l->o.size * l->o.size * l->o.channels) * sizeof(float);
+		l->row_x = (size_t)(l->o.size * l->o.size * l->o.channels) * (l->o.u8 ? 1 : sizeof(float));
 		l->row_y = sizeof(int32_t);
 	}
 	l->batch_x = (size_t)l->o.rows * l->row_x;
@@ -261,8 +261,8 @@ static void fill_defaults(struct rt_loader *l, const struct rt_loader_options *o
 	if (!l->o.prefetch)
 		l->o.prefetch = 1;
 	if (o->std == 0 && o->mean == 0) {
-		l->o.mean = .45f;
-		l->o.std = .225f;
+		l->o.mean = RT_PIXEL_MEAN;
+		l->o.std = RT_PIXEL_STD;
 	}
 	if (o->cpus)
 		gt_set_copy(&l->cpus, o->cpus);

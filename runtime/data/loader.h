@@ -56,6 +56,8 @@ struct rt_length {
 	uint64_t documents, batches; /* of an epoch */
 };
 
+#define RT_PIXEL_MEAN	.45f /* of photographs, all channels alike */
+#define RT_PIXEL_STD	.225f
 struct rt_loader_options {
 	const char *path; /* NULL: the licence texts that every Debian host has */
 	enum rt_data_kind kind;
@@ -74,7 +76,8 @@ struct rt_loader_options {
 	int64_t size, channels;	  /* channels 1 (luma) or 3; 0: 3 */
 	int64_t classes;	  /* a label from here on makes a sample unusable; 0: any */
 	bool planes;		  /* x (rows,channels,size,size) */
-	float mean, std;	  /* 0, 0: 0.45 and 0.225 */
+	bool u8;		  /* x is u8, as decoded: rt_options.pixels converts it */
+	float mean, std;	  /* 0, 0: RT_PIXEL_MEAN and RT_PIXEL_STD */
 	/* NONE: the whole image. FLIP: half of them mirrored. CROP: mirrored, and 8 to 100 % of the area in a shape of 3:4 to 4:3.
 	 * A function of (seed, epoch, sample). */
 	enum rt_augment augment;
@@ -121,7 +124,8 @@ int rt_loader_lengths(const struct rt_loader *l, const struct rt_length **ret);
 uint64_t rt_loader_epoch_batches(const struct rt_loader *l); /* of documents */
 double rt_loader_wait_s(const struct rt_loader *l); /* that the reader has waited so far, or with 0 workers worked */
 /*
- * { "path", "kind", "samples", "files", "bytes", "workers", "prefetch", "cpus", "buffer_bytes", "pages", "batches", "epoch",
+ * { "path", "kind", "samples", "files", "bytes", "workers", "prefetch", "cpus", "buffer_bytes", "pages", "batch_bytes" (of x), "batches",
+ *   "epoch",
  *   "wait_s", "waits" (batches that were not ready), "work_s" (of all workers), "corrupt": { "count", "samples": [{ "where",
  *   "reason" }] (the first 32) }, "cache": { "bytes", "used_bytes", "images", "hits", "misses" } or null,
  *   "truncated": [ … ] (shards that end early), "documents": { "tokens" (of an epoch), "skipped" (too short),

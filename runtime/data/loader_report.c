@@ -94,6 +94,7 @@ json_t *rt_loader_report(const struct rt_loader *l)
 	json_object_set_new(doc, "cpus", cpus[0] ? gt_json_str(cpus) : json_null());
 	put(doc, "buffer_bytes", l->arena.bytes);
 	json_object_set_new(doc, "pages", json_string(l->arena.huge_pages ? "huge" : "base"));
+	put(doc, "batch_bytes", l->batch_x);
 	put(doc, "batches", l->ticket - l->o.start);
 	put(doc, "epoch", l->epoch);
 	json_object_set_new(doc, "wait_s", gt_json_real(rt_loader_wait_s(l)));

@@ -28,6 +28,8 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 			       o->clip_norm);
 	if (!(s->growth > 1 && s->backoff > 0 && s->backoff < 1 && s->init > 0 && s->interval > 0))
 		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
+	if (!isfinite(o->pixels.mean) || !isfinite(o->pixels.std) || o->pixels.std < 0)
+		return gt_fail(err, EINVAL, "pixels are divided by a standard deviation above 0");
 	if (z->momentum < 0 || z->momentum >= 1 || z->beta1 < 0 || z->beta1 >= 1 || z->beta2 < 0 || z->beta2 >= 1 || z->eps < 0)
 		return gt_fail(err, EINVAL, "momentum and betas lie in [0,1), eps is not negative");
 	if (o->ddp.compress < RT_COMPRESS_NONE || o->ddp.compress > RT_COMPRESS_ONEBIT || o->ddp.powersgd_rank < 0 ||
@@ -50,6 +52,8 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 	     (o->ddp.weight > 0 && fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)))
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and exchange plain gradients: compression and "
 					    "weights are the CPU's");
+	if (o->device == RT_CUDA && o->pixels.std > 0)
+		return gt_fail(err, ENOSYS, "the cuda device takes its inputs as f32: u8 pixels are the CPU's");
 	if (o->device == RT_CUDA && (o->trace || o->anomaly))
 		return gt_fail(err, ENOSYS, "the cuda device times its calls with profile; trace and anomaly are the CPU's");
 	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)

@@ -41,6 +41,7 @@ const struct rt_op *const rt_ops[RT_N_OPS] = {
 	[RT_OP_USER] = &rt_op_user,
 	[RT_OP_USER_BWD] = &rt_op_user_bwd,
 	[RT_OP_FOLD] = &rt_op_fold,
+	[RT_OP_PIXELS] = &rt_op_pixels,
 	[RT_OP_CROSS_ENTROPY] = &rt_op_cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = &rt_op_linear_cross_entropy,
 	[RT_OP_DOT] = &rt_op_dot,

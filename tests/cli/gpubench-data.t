@@ -79,7 +79,7 @@ What a loader's parts are worth, rung by rung.
 
   $ gpubench ladder data --data a.bin --rounds 1 --seed 3 -q -o l.json > /dev/null
   $ python3 -c 'import json; l = json.load(open("l.json"))["ladders"][0]; print(l["id"], l["unit"], len(l["rungs"]), l["rungs"][1]["command"][:3], all(r["items_per_s"] > 0 for r in l["rungs"]))'
-  data tokens 7 ['gpubench', 'data', 'a.bin'] True
+  data tokens 8 ['gpubench', 'data', 'a.bin'] True
 
 Options that make no sense.
 
@@ -87,7 +87,7 @@ Options that make no sense.
   gpubench: the loader has 0 to 1024 workers
   [64]
   $ gpubench data --without sleep
-  gpubench: --without sleep: huge-pages, persistent and zero-copy can be left out
+  gpubench: --without sleep: huge-pages, persistent, zero-copy and u8 can be left out
   [64]
   $ gpubench data nowhere
   gpubench: cannot read data from nowhere: No such file or directory

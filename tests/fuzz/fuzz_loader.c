@@ -55,6 +55,24 @@ static void tokens(const uint8_t *data, size_t size)
 	}
 }
 
+/* Documents follow each other, do not overlap and end; of any bytes, as text or as ids. */
+static void documents(const uint8_t *data, size_t size)
+{
+	struct rt_documents how = { RT_DOCUMENTS_TOKEN, size ? data[0] : 0 };
+
+	for (enum rt_document_end end = RT_DOCUMENTS_FILE; end <= RT_DOCUMENTS_TOKEN; end++)
+		for (int bytes = 1; bytes <= (end == RT_DOCUMENTS_TOKEN ? 4 : 1); bytes *= 2) {
+			uint64_t n = size / (size_t)bytes, next = 0;
+
+			how.end = end;
+			for (uint64_t at = 0; at < n; at = next) {
+				uint64_t to = rt_document_end(data, bytes, n, at, &how, &next);
+
+				FUZZ_ASSERT(at <= to && to <= next && next <= n && next > at);
+			}
+		}
+}
+
 /* Sizes in the headers that are not worth the time. */
 static bool large(const uint8_t *p, size_t n)
 {
@@ -103,6 +121,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (data[0] == 't')
 		tar(data + 1, size - 1);
+	else if (data[0] == 'd')
+		documents(data + 1, size - 1);
 	else if (data[0] == 'k')
 		tokens(data + 1, size - 1);
 	else

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/buf.h"
+#include "runtime/cpu/pixels.h"
 #include "runtime/data/image.h"
 #include "runtime/data/tar.h"
 #include "tests/unit/check_loader.h"
@@ -358,6 +359,25 @@ START_TEST(planes_are_the_same_pixels)
 }
 END_TEST
 
+/* Channels innermost, planes, luma; each mirrored or not: the op's floats of the bytes are the loader's floats. */
+START_TEST(bytes_are_the_same_pixels)
+{
+	unsigned char in[7 * 7 * 3], bytes[7 * 7 * 3];
+	float want[7 * 7 * 3], got[7 * 7 * 3];
+	struct rt_loader_options o = { .size = 7, .channels = _i < 4 ? 3 : 1, .planes = _i >= 2, .mean = RT_PIXEL_MEAN,
+				       .std = RT_PIXEL_STD };
+	size_t n = (size_t)(49 * o.channels);
+
+	for (size_t i = 0; i < sizeof(in); i++)
+		in[i] = (unsigned char)(i * 31 + i / 7);
+	rt_image_collate(&o, in, _i & 1, want);
+	o.u8 = true;
+	rt_image_collate(&o, in, _i & 1, bytes);
+	rt_pixels_to_f32(bytes, n, 1 / (255 * o.std), -o.mean / o.std, got);
+	ck_assert_int_eq(memcmp(got, want, n * sizeof(float)), 0);
+}
+END_TEST
+
 static int from_memory(void *arg, uint64_t at, void *out, size_t n, struct gt_err *err)
 {
 	memcpy(out, (char *)arg + at, n);
@@ -420,6 +440,7 @@ TCase *case_images(void)
 	tcase_add_loop_test(t, resizing_keeps_colours, 0, 6);
 	tcase_add_test(t, crops_are_as_torchvision_draws_them);
 	tcase_add_test(t, planes_are_the_same_pixels);
+	tcase_add_loop_test(t, bytes_are_the_same_pixels, 0, 6);
 	tcase_add_loop_test(t, tar_headers_lie, 0, 3);
 	return t;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "runtime/cpu/pixels.h"
 #include "runtime/data/loader.h"
 #include "tests/unit/check_runtime.h"
 
@@ -230,6 +231,54 @@ START_TEST(steps_after_the_second_fault_no_page)
 }
 END_TEST
 
+/* The same images as bytes and as the floats that the loader makes of them: the same losses and parameters, bit for bit. */
+START_TEST(images_as_bytes_train_the_same)
+{
+	static const struct rt_options ways[] = {
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01, .momentum = 0.9 } },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .amp = RT_BF16 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .checkpoint = 3, .poison = true },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .accum = 2, .no_fuse = true },
+		{ .poison = true },
+	};
+	enum { B = 4, SIDE = 16, ALL = B * SIDE * SIDE * 3 };
+	static unsigned char bytes[ALL];
+	static float floats[ALL];
+	const int32_t y[B] = { 1, 2, 3, 4 };
+	struct rt_options opt = ways[_i];
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_resnet_small(g, B, SIDE, 20, 10);
+	gt_auto(rt_program) *a = NULL, *b = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_msg(rt_compile(g, loss, &opt, &a, &err) == 0, "%s", err.msg);
+	opt.pixels.mean = RT_PIXEL_MEAN;
+	opt.pixels.std = RT_PIXEL_STD;
+	ck_assert_msg(rt_compile(g, loss, &opt, &b, &err) == 0, "%s", err.msg);
+	for (uint64_t t = 0; t < 4; t++) {
+		struct rt_metrics x = { 0 }, z = { 0 };
+
+		for (uint64_t i = 0; i < ALL; i++)
+			bytes[i] = (unsigned char)rt_random_u64(3, t, i);
+		rt_pixels_to_f32(bytes, ALL, 1 / (255 * RT_PIXEL_STD), -RT_PIXEL_MEAN / RT_PIXEL_STD, floats);
+		if (opt.optimizer.kind) {
+			ck_assert_int_eq(rt_step(a, (const void *[]){ floats, y }, &x, &err), 0);
+			ck_assert_int_eq(rt_step(b, (const void *[]){ bytes, y }, &z, &err), 0);
+		} else {
+			ck_assert_int_eq(rt_eval(a, (const void *[]){ floats, y }, &x.loss, &err), 0);
+			ck_assert_int_eq(rt_eval(b, (const void *[]){ bytes, y }, &z.loss, &err), 0);
+		}
+		ck_assert_msg(!memcmp(&x.loss, &z.loss, sizeof(x.loss)), "step %d: %.17g and %.17g", (int)t, x.loss, z.loss);
+	}
+	for (int i = 0; i < rt_graph_leaves(g); i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+
+		if (rt_node_is_param(n) || rt_node_is_buffer(n))
+			ck_assert_int_eq(memcmp(rt_value(a, n), rt_value(b, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4), 0);
+	}
+}
+END_TEST
+
 /* Known answers of Philox 4x32-10 (Random123 1.14, kat_vectors): first two words. */
 START_TEST(random_numbers_are_philox)
 {
@@ -251,6 +300,7 @@ TCase *case_train(void)
 	tcase_add_test(t, evaluation_changes_nothing);
 	tcase_add_test(t, a_gpt_learns_text_that_it_has_not_seen);
 	tcase_add_test(t, steps_after_the_second_fault_no_page);
+	tcase_add_loop_test(t, images_as_bytes_train_the_same, 0, 5);
 	tcase_add_test(t, random_numbers_are_philox);
 	return t;
 }

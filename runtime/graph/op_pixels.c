@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pixels: y = scale v + offset, v bytes. Emitted by pass/pixels.c. in: v. out: y */
+#include "runtime/graph/ops.h"
+
+const struct rt_op rt_op_pixels = {
+	.id = RT_OP_PIXELS,
+	.name = "pixels",
+};
