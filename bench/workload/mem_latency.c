@@ -165,6 +165,10 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 	if (!c.p)
 		return gt_fail_errno(err, errno, "cannot map %zu MiB", bytes >> 20);
 	link_lines(&c, l->seed);
+	if (bn_node_placed(c.p, bytes, pair->mem_node, err) < 0) {
+		munmap(c.p, bytes);
+		return -ENOMEM;
+	}
 	end = measure(&c, 0, ns);
 	bn_series(l, &bn_workload_mem_latency, suffix, BN_EXPLORE, ns, REPS, WARMUP, false);
 	if (loaded && pair->n_cpu > 1)

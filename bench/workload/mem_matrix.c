@@ -60,6 +60,10 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 			expected += p[i];
 		}
 	}
+	if (bn_node_placed(p, bytes, pair->mem_node, err) < 0) {
+		munmap(p, bytes);
+		return -ENOMEM;
+	}
 	if (l->fault)
 		p[words / 2]++;
 	for (int rep = 0; rep < REPS; rep++) {
@@ -106,7 +110,7 @@ const struct bn_workload bn_workload_mem_matrix = {
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
-	.verifies  = "the sum of all that is read",
+	.verifies  = "the sum of all that is read, from the node named",
 	.knobs	   = knobs,
 	.launch_s  = 2,
 	.optional  = true,

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <numa.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "bench/workload/node.h"
 #include "lib/fsroot.h"
 #include "lib/parse.h"
 
-#define CPU_DIR	"/sys/devices/system/cpu"
+#define CPU_DIR	    "/sys/devices/system/cpu"
+#define PAGES_ASKED 4096 /* evenly over all of it */
 
 static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
 {
@@ -145,6 +148,26 @@ void *bn_node_map(size_t bytes, int node, bool huge)
 	if (numa_available() >= 0)
 		numa_tonode_memory(p, bytes, node);
 	return p;
+}
+
+int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = bytes / page, n = GT_MIN(pages, (size_t)PAGES_ASKED), there = 0;
+	gt_autofree void **at = gt_xcalloc(n + 1, sizeof(*at));
+	gt_autofree int *on = gt_xcalloc(n + 1, sizeof(*on));
+
+	if (numa_available() < 0 || !n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		at[i] = (char *)p + pages * i / n * page;
+	if (numa_move_pages(0, n, at, NULL, on, 0) < 0)
+		return 0; /* a sandbox that does not let us ask: the policy is all we know */
+	for (size_t i = 0; i < n; i++)
+		there += on[i] == node;
+	if (there * 100 >= n * 99)
+		return 0;
+	return gt_fail(err, ENOMEM, "only %zu %% of the memory asked for on node %d lies there: it has too little free",
+		       100 * there / n, node);
 }
 
 void bn_bind_cpu(int cpu)

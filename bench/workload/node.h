@@ -24,5 +24,8 @@ void bn_node_pairs_clear(struct bn_node_pairs *p);
 
 /* Fresh memory on that node, not yet touched; NULL and errno. huge: ask for huge pages. munmap() frees it. */
 void *bn_node_map(size_t bytes, int node, bool huge);
+/* Does memory that was touched lie on that node? A node without free memory is silently helped out by others, and what was
+ * measured then is another way than the one named. -ENOMEM and a sentence if less than 99 of 100 pages are there. */
+int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err);
 void bn_bind_cpu(int cpu);
 #endif
