@@ -29,6 +29,17 @@ static bool is_on(const struct bn_arms *a, bool changed, enum bn_factor_kind kin
 	return false;
 }
 
+/* The kernel's arguments of this arm, with blanks between. */
+static char *boot_args(const struct bn_arms *a, bool changed)
+{
+	gt_auto_buf args = { 0 };
+
+	for (size_t i = 0; i < a->n_factor; i++)
+		if (a->factor[i].kind == BN_FACTOR_BOOT && a->on[changed][i])
+			gt_buf_printf(&args, "%s%s", args.len ? " " : "", a->kernel_args->v[a->factor[i].index]);
+	return args.len ? gt_buf_take(&args) : gt_xstrdup("");
+}
+
 static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 {
 	struct bn_arms *a = ctx;
@@ -37,6 +48,13 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 	struct tn_plan part;
 	int r;
 
+	if (a->boots) {
+		gt_autofree char *args = boot_args(a, changed);
+
+		r = bn_boots_enter(a->boots, a->block, a->nth, args, err);
+		if (r < 0)
+			return r;
+	}
 	if (!a->plan)
 		return 0;
 	part = *a->plan; /* a view: the items stay the plan's */
@@ -78,8 +96,7 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 	return 0;
 }
 
-/* Variables that change how a launch runs, besides those that a treatment sets. */
-static bool telling(const char *name)
+bool bn_telling(const char *name)
 {
 	static const char *const stems[] = {"OMP_",      "GOMP_",   "KMP_",    "MKL_",           "OPENBLAS_",
 					    "DNNL_",     "ONEDNN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_LIBRARY_PATH",
@@ -117,6 +134,38 @@ static char *affinity(void)
 	return gt_set_format(&cpus);
 }
 
+/* The value of NAME on a command line: "on" for a bare word, NULL if it is not there. The last one counts. */
+static char *kernel_arg(const char *cmdline, const char *name)
+{
+	gt_autofree char *copy = gt_xstrdup(cmdline);
+	char *save = NULL, *found = NULL;
+	size_t len = strlen(name);
+
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+		if (strncmp(w, name, len) != 0 || (w[len] && w[len] != '='))
+			continue;
+		free(found);
+		found = gt_xstrdup(w[len] ? w + len + 1 : "on");
+	}
+	return found;
+}
+
+/* What the kernel was really booted with, of the arguments in question. */
+static void boot_settings(const struct bn_arms *a, json_t *flat)
+{
+	gt_autofree char *line = NULL;
+
+	if (!a->boots || gt_fs_read_line(a->fs, "/proc/cmdline", &line) < 0)
+		return;
+	for (size_t i = 0; i < a->n_factor; i++) {
+		const struct bn_factor *f = &a->factor[i];
+		gt_autofree char *now = f->kind == BN_FACTOR_BOOT ? kernel_arg(line, f->id + strlen("boot.")) : NULL;
+
+		if (now)
+			json_object_set_new(flat, f->id, gt_json_str(now));
+	}
+}
+
 /* gputune's snapshot made flat, with the environment that the launches of this arm get. */
 static json_t *arms_settings(void *ctx, bool changed)
 {
@@ -130,7 +179,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 	json_object_set_new(flat, "tuners", gt_json_str(names));
 	json_object_set_new(flat, "run.cpus", gt_json_str(cpus));
 	for (char **e = environ; *e; e++)
-		if (telling(*e))
+		if (bn_telling(*e))
 			set_env(flat, *e);
 	for (size_t i = 0; i < a->n_factor; i++) {
 		const struct bn_factor *f = &a->factor[i];
@@ -140,6 +189,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 		if (f->kind == BN_FACTOR_VAR || f->kind == BN_FACTOR_ENV || f->kind == BN_FACTOR_CPUS)
 			json_object_set_new(flat, f->id, gt_json_str(f->to));
 	}
+	boot_settings(a, flat);
 	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* what differs from block to block by design */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);
@@ -267,6 +317,7 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 			       .timeout_s = own ? a->command->timeout_s : 60 + 40 * w->launch_s,
 			       .max_output = own ? BN_COMMAND_OUTPUT_MAX : 8u << 20, .cancel = &gt_interrupted };
 	struct bn_environ before, after;
+	gt_autofree char *boot = NULL;
 	json_t *doc;
 	int r;
 
@@ -286,6 +337,8 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	doc = outcome(a, &sp, own, r);
 	json_object_set_new(doc, "wall_s", gt_json_real(sp.wall_s));
 	json_object_set_new(doc, "env", bn_environ_json(&before, &after));
+	if (a->boots && gt_fs_read_line(a->fs, "/proc/sys/kernel/random/boot_id", &boot) == 0)
+		json_object_set_new(json_object_get(doc, "env"), "boot_id", gt_json_str(boot));
 	gt_spawn_clear(&sp);
 	*ret = doc;
 	return 0;
@@ -307,10 +360,12 @@ static double arms_now_s(void *ctx)
 	return gt_now_s();
 }
 
-static void arms_block(void *ctx, int64_t block)
+static void arms_block(void *ctx, int64_t block, int nth)
 {
 	struct bn_arms *a = ctx;
 
+	a->block = block;
+	a->nth = nth;
 	if (a->next_block)
 		a->next_block(a, block);
 }
@@ -368,6 +423,22 @@ static void run_factors(struct bn_arms *a)
 	}
 }
 
+static void boot_factors(struct bn_arms *a)
+{
+	gt_autofree char *line = NULL, *base = NULL;
+
+	if (!a->kernel_args || !a->kernel_args->n || gt_fs_read_line(a->fs, "/proc/cmdline", &line) < 0)
+		return;
+	base = bn_boots_base(line, NULL);
+	for (size_t i = 0; i < a->kernel_args->n; i++) {
+		const char *arg = a->kernel_args->v[i], *eq = strchr(arg, '=');
+		gt_autofree char *name = gt_xstrndup(arg, eq ? (size_t)(eq - arg) : strlen(arg));
+		gt_autofree char *id = gt_xasprintf("boot.%s", name), *was = kernel_arg(base, name);
+
+		add_factor(a, BN_FACTOR_BOOT, i, id, was, eq ? eq + 1 : "on", "boot", NULL);
+	}
+}
+
 void bn_arms_init(struct bn_arms *a)
 {
 	plan_factors(a);
@@ -379,6 +450,7 @@ void bn_arms_init(struct bn_arms *a)
 
 		add_factor(a, BN_FACTOR_ENV, i, id, getenv(name), eq + 1, "environment of the run", NULL);
 	}
+	boot_factors(a);
 	a->on[0] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
 	a->on[1] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
 	memset(a->on[1], true, a->n_factor * sizeof(bool));

@@ -84,9 +84,20 @@ int bn_prove_metric(struct bn_prove *p, const json_t *doc)
 	return 0;
 }
 
+/* Boots are dear: there each has to inform every change. */
 bool bn_prove_designed(const struct bn_prove *p)
 {
-	return p->n_proof > ONE_BY_ONE;
+	return p->n_proof > (p->by_boot ? 1 : ONE_BY_ONE);
+}
+
+size_t bn_prove_aa(const struct bn_prove *p)
+{
+	return p->by_boot ? BN_BOOT_AA : BN_PROVE_AA;
+}
+
+size_t bn_prove_mechanism_pairs(const struct bn_prove *p)
+{
+	return p->by_boot ? BN_BOOT_PAIRS : BN_PROVE_MECHANISM;
 }
 
 size_t bn_prove_design_rows(size_t changes)
@@ -100,7 +111,7 @@ size_t bn_prove_design_rows(size_t changes)
 
 static int total(struct bn_prove *p)
 {
-	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = BN_PROVE_AA, .looks = p->looks,
+	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = bn_prove_aa(p), .looks = p->looks,
 			      .keep_s = bn_plan_after_total_s(p)};
 	json_t *doc = NULL;
 	int r;
@@ -264,7 +275,7 @@ static int mechanisms(struct bn_prove *p)
 		struct bn_proof *f = &p->proof[k];
 		const struct tn_knob *knob = p->stage->arms.factor[f->factor[0]].knob;
 		const struct bn_workload *w = knob && knob->mechanism[0] ? bn_workload_find(knob->mechanism) : NULL;
-		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = BN_PROVE_MECHANISM};
+		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = bn_prove_mechanism_pairs(p)};
 		json_t *doc = NULL, *c;
 		size_t i;
 		int r;

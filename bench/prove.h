@@ -41,6 +41,7 @@ struct bn_prove {
 	uint64_t seed;
 	size_t pairs;	      /* of one comparison */
 	bool looks;	      /* planned looks in the two that decide */
+	bool by_boot;	      /* each arm is a boot */
 	bool keep_inconclusive;
 	double limit_s;	      /* all of it ends after this long, with what is not reached by name; 0: none */
 	bool more_time;	      /* resumed with another limit: it may go another way than before */
@@ -71,6 +72,8 @@ int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const cha
 extern const struct gt_cmd bn_cmd_prove;
 
 bool bn_prove_designed(const struct bn_prove *p); /* all changes at once, or one by one? */
+size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
+size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* of each change that is kept */
 size_t bn_prove_design_rows(size_t changes);	    /* pairs that the design takes */
 /* The answer in one line, and its class of colour: "better", "same" or "inconclusive". */
 const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out);

@@ -14,7 +14,7 @@
 
 #define PAIRS 12
 
-static struct bn_request req = {.command = {.margin_pct = 1, .warmup = UINT64_MAX}};
+static struct bn_request req = {.settle_s = BN_SETTLE_S, .command = {.margin_pct = 1, .warmup = UINT64_MAX}};
 static struct {
 	const char *receipt, *html;
 	bool keep_inconclusive;
@@ -74,7 +74,7 @@ static int ask_profile(struct gt_cli *cli, json_t **ret)
 	gt_auto(tn_plan) *plan = NULL;
 	int r;
 
-	if (req.plan || req.knobs.n || req.env.n || req.libraries.n)
+	if (req.plan || req.knobs.n || req.env.n || req.libraries.n || req.kernel_args.n)
 		return 0;
 	r = tn_plan_make(cli->fs, NULL, &(struct tn_plan_opts){.profile = req.profile}, &plan, &cli->err);
 	if (r < 0)
@@ -115,6 +115,10 @@ static int finish(struct gt_cli *cli, struct bn_prove *p)
 {
 	int r = bn_prove_run(p);
 
+	if (r == -EINPROGRESS) { /* nothing to judge yet */
+		bn_prove_clear(p);
+		return r;
+	}
 	if (r > 0)
 		r = say_why(cli, p, r);
 	else if (r < 0 && !cli->err.exit_status)
@@ -133,8 +137,9 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **ra
 			     .stage = stage,
 			     .races = *races,
 			     .n_races = n_races,
-			     .pairs = req.pairs ? req.pairs : PAIRS,
-			     .looks = !req.pairs && !req.quick,
+			     .pairs = req.pairs ? req.pairs : req.reboot ? BN_BOOT_PAIRS : PAIRS,
+			     .looks = !req.pairs && !req.quick && !req.reboot,
+			     .by_boot = req.reboot,
 			     .keep_inconclusive = opt.keep_inconclusive,
 			     .limit_s = 60 * req.minutes,
 			     .seed = req.seed ? req.seed : (uint64_t)time(NULL) % 1000000};
@@ -160,14 +165,17 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	req.command.argv = argc ? argv : NULL;
-	if (req.quick && !req.pairs)
+	if (req.quick && !req.pairs && !req.reboot)
 		req.pairs = 9;
-	if (req.pairs && req.pairs < 9)
+	if (req.pairs && req.pairs < (req.reboot ? BN_BOOT_PAIRS : 9))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ERANGE,
-				    "--pairs takes 9 or more: fewer cannot prove several changes");
+				    "--pairs takes %d or more: fewer cannot prove several changes",
+				    req.reboot ? BN_BOOT_PAIRS : 9);
 	r = bn_races_parse(cli->fs, &opt.races, &req, &races, &n_races, &cli->err);
 	if (r == 0)
 		r = bn_request_check(&req, &cli->err);
+	if (r == 0 && req.reboot)
+		r = bn_boots_alone(cli->fs, &cli->err);
 	if (r == 0)
 		r = ask_profile(cli, &plan);
 	if (r < 0) {
@@ -177,6 +185,7 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	r = bn_stage_open(cli, &req, &stage);
 	if (r == 0)
 		r = prove(cli, &stage, &races, n_races);
+	r = bn_stage_end(&stage, cli, r);
 	if (races)
 		bn_races_free(races, n_races);
 	bn_stage_close(&stage);
@@ -203,7 +212,7 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 		r = gt_json_req_array(p->doc, "phases", &list, err);
 	if (r == 0)
 		r = bn_request_recall(p->doc, &req, argv, err);
-	if (r == 0 && (pairs < 9 || pairs > 1000))
+	if (r == 0 && (pairs < (req.reboot ? BN_BOOT_PAIRS : 9) || pairs > 1000))
 		r = gt_fail(err, ERANGE, "\"pairs\" is %lld", (long long)pairs);
 	if (r == 0)
 		r = bn_races_recall(json_object_get(o, "races"), &p->races, &p->n_races, err);
@@ -223,6 +232,7 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 		p->more_time = true;
 		json_object_set_new(o, "limit_s", json_real(p->limit_s));
 	}
+	p->by_boot = req.reboot;
 	p->keep_inconclusive = gt_json_get_bool(o, "keep_inconclusive", false);
 	opt.receipt = gt_json_get_str(o, "receipt", NULL);
 	opt.html = gt_json_get_str(o, "html", NULL);
@@ -283,6 +293,7 @@ int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const cha
 		r = finish(cli, &p);
 	else
 		bn_prove_clear(&p);
+	r = bn_stage_end(&stage, cli, r);
 	bn_stage_close(&stage);
 	return r;
 }
@@ -298,6 +309,10 @@ static const struct gt_opt prove_opts[] = {
 	{0, "race", "ID=VALUE,VALUE,...", "find the best value of this knob, or of env.NAME, then prove it", GT_OPT_LIST,
 	 &opt.races, NULL},
 	{0, "library", "PATH", "prove this library, or folder of libraries", GT_OPT_LIST, &req.libraries, NULL},
+	{0, "reboot", NULL, "each arm is a boot of its own, by kexec; the session goes on by itself", GT_OPT_FLAG, &req.reboot,
+	 NULL},
+	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: prove this argument of the kernel", GT_OPT_LIST, &req.kernel_args, NULL},
+	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL},
 	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads, NULL},
 	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,
 	 &req.command.spec, NULL},
@@ -345,6 +360,7 @@ const struct gt_cmd bn_cmd_prove = {
 		"What it will take, and which effects that can show, is said before, again after three A/A pairs, and in the "
 		"receipt. With --minutes the session ends after that long, with time kept for the confirmation; changes that were "
 		"not reached are named, and not kept.\n\n"
+		"With --reboot each arm is a boot, as for run; several changes are then always measured together.\n\n"
 		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
 		"gpubench resume FILE goes on where it was. Someone else changing a setting midway ends the session (exit 5). A "
 		"workload "

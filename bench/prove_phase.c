@@ -86,6 +86,7 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 			       .limit_s = isfinite(limit_s) ? fmax(limit_s, 1e-3) : 0,
 			       .planned = ph->aa_pairs ? bn_plan_pilot : NULL,
 			       .planned_ctx = p,
+			       .by_boot = p->by_boot,
 			       .stop = &gt_interrupted,
 			       .seed = gt_hash64(ph->name, strlen(ph->name), p->seed + p->next_phase - 1) % 1000000};
 	struct bn_ops ops;
@@ -97,9 +98,13 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 	if (!ph->design && !begun)
 		bn_arms_declare(arms, doc);
 	arms->whole = p->doc;
+	if (arms->boots) {
+		arms->boots->seed = s.seed;
+		arms->boots->phase = p->next_phase;
+	}
 	bn_arms_ops(arms, &ops);
 	r = bn_session_run(&s, &ops, doc, &p->cli->err);
-	if (r < 0)
+	if (r < 0 && r != -EINPROGRESS)
 		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(p->cli->err.msg));
 	return r;
 }

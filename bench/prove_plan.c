@@ -48,7 +48,7 @@ static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 
 	if (p->n_races)
 		step[k++] = (struct step){RACES, 1, bn_races_pairs(p->races, p->n_races), 1};
-	step[k++] = (struct step){TOTAL, 1, decide + BN_PROVE_AA, 1};
+	step[k++] = (struct step){TOTAL, 1, decide + bn_prove_aa(p), 1};
 	if (designed) {
 		step[k++] = (struct step){ALL_AT_ONCE, 1, bn_prove_design_rows(n), n};
 		if (splits(p))
@@ -71,11 +71,14 @@ static size_t pairs_of(const struct bn_prove *p, size_t from)
 	return sum;
 }
 
-/* Seconds that one pair of our own workloads takes; NaN where the user's command is one: nobody knows that before. */
+/* Seconds that one pair of our own workloads takes; NaN where the user's command is one, or a boot: nobody knows
+ * that before. */
 static double expected_pair_s(const struct bn_prove *p)
 {
 	double s = 0;
 
+	if (p->by_boot)
+		return NAN;
 	for (size_t i = 0; i < p->stage->workloads.n; i++) {
 		const struct bn_workload *w = bn_workload_find(p->stage->workloads.v[i]);
 
@@ -126,11 +129,12 @@ void bn_plan_say(struct bn_prove *p)
 	keep_minutes(p, minutes);
 	if (p->cli->quiet)
 		return;
-	fprintf(stderr, "gpubench: %zu change%s, %s: at most %zu pairs of launches", p->n_proof, p->n_proof == 1 ? "" : "s",
-		bn_prove_designed(p) ? "all at once in a fold-over design" : "one by one", pairs_of(p, 0));
+	fprintf(stderr, "gpubench: %zu change%s, %s: at most %zu pairs of %s", p->n_proof, p->n_proof == 1 ? "" : "s",
+		bn_prove_designed(p) ? "all at once in a fold-over design" : "one by one", pairs_of(p, 0),
+		p->by_boot ? "boots" : "launches");
 	if (isfinite(minutes))
 		fprintf(stderr, ", about %.0f min", fmax(1, minutes));
-	fprintf(stderr, ", then up to %d for each that is kept, seed %llu\n", BN_PROVE_MECHANISM, (unsigned long long)p->seed);
+	fprintf(stderr, ", then up to %zu for each that is kept, seed %llu\n", bn_prove_mechanism_pairs(p), (unsigned long long)p->seed);
 	if (!isfinite(minutes))
 		fputs("gpubench: how long that takes, and what it can show, is known after three A/A pairs\n", stderr);
 	warn_short(p, minutes);
@@ -174,7 +178,7 @@ void bn_plan_refine(struct bn_prove *p, const json_t *total)
 	int64_t blocks = gt_json_get_int(json_array_get(list, json_array_size(list) - 1), "block", -1) + 1;
 	size_t left = pairs_of(p, p->n_races ? 2 : 1);
 
-	p->pair_s = blocks > 0 ? s / (double)blocks : NAN;
+	p->pair_s = blocks > 0 && !p->by_boot ? s / (double)blocks : NAN;
 	minutes = p->pair_s * (double)left / 60;
 	if (!isfinite(minutes))
 		return;

@@ -30,6 +30,8 @@ static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 {
 	if (f->kind == BN_FACTOR_ITEM)
 		return gt_xasprintf("echo '%s' > %s", f->from ? f->from : "", s->plan->item[f->index].path);
+	if (f->kind == BN_FACTOR_BOOT)
+		return gt_xasprintf("take %s off the kernel's command line in the boot loader", f->id + strlen("boot."));
 	if (f->kind == BN_FACTOR_CPUS || f->kind == BN_FACTOR_NODES)
 		return gt_xstrdup("start the command without gputune run");
 	return f->from ? gt_xasprintf("export %s='%s'", f->id + 4, f->from) : gt_xasprintf("unset %s", f->id + 4);
@@ -37,7 +39,7 @@ static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 
 static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof, const struct bn_factor *f)
 {
-	static const char *const kind[] = {"knob", "variable", "cpus", "memory", "variable"};
+	static const char *const kind[] = {"knob", "variable", "cpus", "memory", "variable", "boot"};
 	const struct bn_stage *s = p->stage;
 	gt_autofree char *revert = revert_line(s, f);
 	bool item = f->kind == BN_FACTOR_ITEM;

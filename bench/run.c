@@ -14,7 +14,7 @@
 #define LIMIT_LEAST_S	300 /* and never less than this times the plan: */
 #define LIMIT_FACTOR	2
 
-static struct bn_request req = { .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
+static struct bn_request req = { .settle_s = BN_SETTLE_S, .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
 
 static void plan_session(const struct bn_request *q, const char *design, size_t declared, struct bn_session *s, struct bn_look *one)
 {
@@ -24,11 +24,14 @@ static void plan_session(const struct bn_request *q, const char *design, size_t 
 	s->looks = one;
 	s->n_looks = 1;
 	*one = (struct bn_look){ .pairs = q->pairs ? q->pairs : q->quick && single ? 6 : 9, .alpha = .05 };
-	if (pairs && !q->pairs && !q->quick) {
+	if (q->reboot) {
+		one->pairs = q->pairs ? q->pairs : BN_BOOT_PAIRS;
+	} else if (pairs && !q->pairs && !q->quick) {
 		s->looks = bn_looks;
 		s->n_looks = bn_n_looks;
 	}
-	s->aa_pairs = pairs ? AA_PAIRS : 0;
+	s->aa_pairs = !pairs ? 0 : q->reboot ? GT_MIN(q->pairs ? q->pairs : BN_BOOT_AA, (uint64_t)BN_BOOT_AA) : AA_PAIRS;
+	s->by_boot = q->reboot;
 	s->seed = q->seed ? q->seed : (uint64_t)time(NULL) % 1000000;
 }
 
@@ -38,7 +41,7 @@ static double time_limit(const struct bn_request *q, const struct bn_session *s,
 	size_t most = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
 	double group = 0;
 
-	if (q->minutes > 0 || q->pairs)
+	if (q->minutes > 0 || q->pairs || q->reboot)
 		return 60 * q->minutes;
 	for (size_t i = 0; i < workloads->n; i++) {
 		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
@@ -67,6 +70,11 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 	else if (declared)
 		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n",
 			declared, declared == 1 ? " differs" : "s differ");
+	if (s->by_boot) {
+		fprintf(stderr, "gpubench: %zu boots of this host, one after the other, seed %llu\n", (size_t)arms * last,
+			(unsigned long long)s->seed);
+		return;
+	}
 	if (s->limit_s > 0)
 		fprintf(stderr, "gpubench: ends after %.0f min at the latest, with what was measured until then\n",
 			fmax(1, s->limit_s / 60));
@@ -120,7 +128,8 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	struct bn_session s = { .workload = (const char *const *)stage->workloads.v, .n_workloads = stage->workloads.n,
 				.quiet = cli->quiet, .stop = &gt_interrupted };
 	size_t declared = bn_arms_declare(&stage->arms, stage->doc);
-	bool treated = stage->plan || q->env.n;
+	bool treated = stage->plan || q->env.n || q->kernel_args.n;
+	int r;
 	struct bn_look one;
 	struct bn_ops ops;
 
@@ -131,8 +140,10 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
 	bn_stage_remember(stage, s.aa_pairs);
 	json_object_set_new(json_object_get(json_object_get(stage->doc, "run"), "resume"), "limit_s", json_real(s.limit_s));
+	stage->boots.seed = s.seed;
 	bn_arms_ops(&stage->arms, &ops);
-	return finish(cli, q, stage->doc, bn_session_run(&s, &ops, stage->doc, &cli->err));
+	r = bn_session_run(&s, &ops, stage->doc, &cli->err);
+	return r == -EINPROGRESS ? r : finish(cli, q, stage->doc, r);
 }
 
 static int cmd_run(struct gt_cli *cli, int argc, char **argv)
@@ -142,20 +153,23 @@ static int cmd_run(struct gt_cli *cli, int argc, char **argv)
 
 	req.command.argv = argc ? argv : NULL;
 	r = bn_request_check(&req, &cli->err);
+	if (r == 0 && req.reboot)
+		r = bn_boots_alone(cli->fs, &cli->err);
 	if (r < 0)
 		return r;
 	r = bn_stage_open(cli, &req, &stage);
 	if (r == 0)
 		r = measure(cli, &stage);
+	r = bn_stage_end(&stage, cli, r);
 	bn_stage_close(&stage);
 	return r;
 }
 
 static int cmd_ab(struct gt_cli *cli, int argc, char **argv)
 {
-	if (!req.plan && !req.knobs.n && !req.env.n && !req.libraries.n)
+	if (!req.plan && !req.knobs.n && !req.env.n && !req.libraries.n && !req.kernel_args.n)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "what differs between A and B? --plan, --knob, --env or --library says it");
+				    "what differs between A and B? --plan, --knob, --env, --library or --boot-arg says it");
 	return cmd_run(cli, argc, argv);
 }
 
@@ -180,6 +194,11 @@ static const char *const better[] = { "lower", "higher", NULL };
 	{0, "env", "NAME=VALUE", "a variable that the changed arm runs with", GT_OPT_LIST, &req.env, NULL},            \
 	{0, "library", "PATH", "a library that the changed arm preloads, or a folder of libraries it looks into first", \
 	 GT_OPT_LIST, &req.libraries, NULL},                                                                           \
+	{0, "reboot", NULL, "each arm is a boot of its own, by kexec; the session goes on by itself", GT_OPT_FLAG, &req.reboot, \
+	 NULL},                                                                                                        \
+	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: an argument of the kernel that the changed arm is booted with", \
+	 GT_OPT_LIST, &req.kernel_args, NULL},                                                                         \
+	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL}, \
 	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads,      \
 	 NULL},                                                                                                        \
 	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,           \
@@ -223,6 +242,12 @@ const struct gt_cmd bn_cmd_run = {
 		"pattern (POSIX extended, one group) finds in what it prints, a member of each JSON line it prints, or "
 		"the numbers it writes to a file; samples at the start that are unlike the rest are left out of all "
 		"launches alike.\n\n"
+		"With --reboot each arm is a boot of its own: this kernel by kexec with the host's own command line, in the "
+		"changed arm with each --boot-arg added. A systemd unit, gpubench-boots.service, goes on after each boot. At "
+		"the end it is gone, and the host reboots to its own command line; gpubench resume --abandon FILE ends it "
+		"before. The boot loader is never touched: after a boot that does not come back, power off and on is the "
+		"host as it was, and the session ends and says so. It also ends after three boots that got no further. Six "
+		"pairs, and three of A/A, unless --pairs says otherwise.\n\n"
 		"The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is "
 		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
 		"back; where that was killed too, gputune recover does.",
@@ -266,6 +291,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 				.resume = true, .quiet = cli->quiet, .stop = &gt_interrupted };
 	struct bn_look looks[8];
 	struct bn_ops ops;
+	int r;
 
 	if (read_looks(run, looks, GT_ARRAY_SIZE(looks), &s.n_looks) < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "its planned looks are missing");
@@ -276,8 +302,11 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* all of it, with what was measured before */
 		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
 	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
+	s.by_boot = stage->q->reboot;
+	stage->boots.seed = s.seed;
 	bn_arms_ops(&stage->arms, &ops);
-	return finish(cli, stage->q, doc, bn_session_run(&s, &ops, doc, &cli->err));
+	r = bn_session_run(&s, &ops, doc, &cli->err);
+	return r == -EINPROGRESS ? r : finish(cli, stage->q, doc, r);
 }
 
 static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
@@ -289,7 +318,9 @@ static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
 	return bn_prove_resume(cli, doc, path, req.out.json, req.minutes);
 }
 
-static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
+static bool abandon;
+
+static int go_on_with(struct gt_cli *cli, const char *path)
 {
 	gt_auto(bn_data) *data = NULL;
 	gt_auto_strv command = { 0 };
@@ -297,31 +328,51 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 	struct bn_stage stage;
 	int r;
 
-	r = bn_doc_load(argv[0], &doc, &cli->err);
+	r = bn_doc_load(path, &doc, &cli->err);
 	if (r == 0 && gt_streq(gt_json_get_str(doc, "schema", NULL), BN_PROVE_SCHEMA))
-		return resume_prove(cli, doc, argv[0]);
+		return resume_prove(cli, doc, path);
 	if (r == 0)
-		r = bn_data_from_doc(doc, argv[0], &data, &cli->err);
+		r = bn_data_from_doc(doc, path, &data, &cli->err);
 	if (r < 0)
 		return r;
 	if (!data->interrupted)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY, "%s: this session ended in order; nothing is left to do",
-				    argv[0]);
+				    path);
 	if (bn_request_recall(doc, &req, &command, &cli->err) < 0 || bn_request_check(&req, &cli->err) < 0) {
 		cli->err.exit_status = GT_EXIT_USAGE;
-		return gt_fail_prefix(&cli->err, "%s cannot be taken up again", argv[0]);
+		return gt_fail_prefix(&cli->err, "%s cannot be taken up again", path);
 	}
-	req.out.json = req.out.json ? req.out.json : argv[0];
+	req.out.json = req.out.json ? req.out.json : path;
 	r = bn_stage_open(cli, &req, &stage);
 	if (r == 0)
 		r = bn_same_host(doc, stage.doc, &cli->err);
 	if (r == 0)
 		r = go_on(cli, &stage, doc);
+	r = bn_stage_end(&stage, cli, r);
 	bn_stage_close(&stage);
 	return r;
 }
 
+static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_autofree char *file = bn_boots_path(cli->fs, argv[0]);
+	struct gt_err err = { 0 };
+	int r;
+
+	if (abandon) {
+		r = bn_boots_abandon(cli->fs, file, &cli->err);
+		if (r == 0)
+			fprintf(stderr, "gpubench: given up; what was measured is in %s\n", file);
+		return r;
+	}
+	r = go_on_with(cli, argv[0]);
+	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* a document that has gone, say */
+		fprintf(stderr, "gpubench: %s\n", err.msg);
+	return r;
+}
+
 static const struct gt_opt resume_opts[] = {
+	{0, "abandon", NULL, "end a session of --reboot now, and leave the host as it was", GT_OPT_FLAG, &abandon, NULL},
 	OUTPUT_OPTIONS,
 	{0, "minutes", "N", "end after this long, with what was measured before counted in; without it as begun", GT_OPT_REAL,
 	 &req.minutes, NULL},
@@ -336,7 +387,9 @@ const struct gt_cmd bn_cmd_resume = {
 	.summary = "go on with a session of run, ab or prove that was interrupted",
 	.help = "The coins of the same seed are tossed again, whole pairs are kept, and a pair that was torn apart is "
 		"measured again. Another machine or kernel is refused (exit 4). The result is written to FILE unless -o "
-		"names another.",
+		"names another.\n\n"
+		"A session of --reboot goes on by itself after each boot; --abandon ends it: what was measured stays in "
+		"FILE, the unit is removed, and a host that is in an arm reboots to its own command line.",
 	.opts = resume_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -24,6 +24,7 @@ struct state {
 	int64_t seq, block;
 	size_t launches_total;
 	int64_t replay;		/* blocks that an earlier part of this session has measured */
+	bool half;		/* and the first arm of the next one */
 	double before_s;	/* and how long it took */
 	bool ended;		/* a result was wrong or a setting changed midway */
 };
@@ -238,12 +239,14 @@ static void shuffle(struct state *st)
 	}
 }
 
-static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
+static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth, struct gt_err *err)
 {
 	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
 	struct gt_err later = { 0 };
 	int r, r2;
 
+	if (st->ops->block)
+		st->ops->block(st->ops->ctx, st->block, nth);
 	r = st->ops->enter(st->ops->ctx, changed, err);
 	if (r == 0)
 		check_settings(st, changed);
@@ -348,11 +351,15 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 			drop_hopeless(st);
 		return 0;
 	}
-	if (st->ops->block)
-		st->ops->block(st->ops->ctx, st->block);
-	r = run_arm(st, kind, first, err);
+	if (st->half) {
+		shuffle(st);
+		st->half = false;
+		r = 0;
+	} else {
+		r = run_arm(st, kind, first, 0, err);
+	}
 	if (r == 0 && kind != BN_KIND_SINGLE && !stopped(st))
-		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, err);
+		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, 1, err);
 	if (r == 0 && st->block == 0 && !stopped(st))
 		drop_hopeless(st);
 	st->block++;
@@ -373,13 +380,23 @@ static bool conclusive(struct state *st)
 	return !gt_streq(gt_json_get_str(copy, "verdict", NULL), bn_verdict_name[BN_INCONCLUSIVE]);
 }
 
+/* By the wall clock, with the boots in between. */
+static double since_start(const struct state *st)
+{
+	struct tm started = { 0 };
+
+	if (!strptime(gt_json_get_str(st->run, "started", ""), "%Y-%m-%dT%H:%M:%SZ", &started))
+		return elapsed(st);
+	return fmax(0, (double)time(NULL) - (double)timegm(&started));
+}
+
 /* After the pilot: what can be seen, and how long it takes. */
 static void announce(struct state *st)
 {
 	const struct bn_look *last = &st->s->looks[st->s->n_looks - 1];
 	gt_auto_json *copy = json_deep_copy(st->doc);
 	gt_auto(bn_data) *data = NULL;
-	double per_block = elapsed(st) / (double)GT_MAX(st->block, 1), minutes;
+	double spent = st->s->by_boot ? since_start(st) : elapsed(st), per_block = spent / (double)GT_MAX(st->block, 1), minutes;
 	size_t blocks = last->pairs + st->s->aa_pairs - (size_t)st->block;
 	json_t *plan = json_array();
 
@@ -470,6 +487,26 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	return r;
 }
 
+/* Keep the arm of the last block that is whole: each was a boot of its own. Returns whether there is one. */
+static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
+{
+	size_t n, have[2] = { 0 };
+
+	for (int pass = 0; pass < 2; pass++)
+		for (n = json_array_size(st->launches); n-- > 0;) {
+			const json_t *rec = json_array_get(st->launches, n);
+			bool b = gt_streq(gt_json_get_str(rec, "arm", NULL), "B");
+
+			if (gt_json_get_int(rec, "block", -1) != last)
+				continue;
+			if (!pass)
+				have[b] += !gt_streq(gt_json_get_str(rec, "failure", NULL), "interrupted");
+			else if (have[b] < per_arm)
+				json_array_remove(st->launches, n);
+		}
+	return have[0] >= per_arm || have[1] >= per_arm;
+}
+
 /* Launches of the last block, if it is not whole, are measured again: a pair belongs together in time. */
 static void drop_partial_block(struct state *st)
 {
@@ -487,6 +524,10 @@ static void drop_partial_block(struct state *st)
 	if (have >= want)
 		return;
 	st->replay = last;
+	if (st->s->by_boot) {
+		st->half = keep_whole_arm(st, last, json_array_size(json_object_get(st->run, "workloads")));
+		return;
+	}
 	for (n = json_array_size(st->launches); n-- > 0;)
 		if (gt_json_get_int(json_array_get(st->launches, n), "block", -1) == last)
 			json_array_remove(st->launches, n);
@@ -503,7 +544,8 @@ static void take_up(struct state *st)
 	st->launches = json_object_get(st->doc, "launches");
 	st->settings[0] = json_incref(json_object_get(settings, "a"));
 	st->settings[1] = json_incref(json_object_get(settings, "b"));
-	st->promote = false; /* the metrics are known */
+	json_array_foreach(st->metrics, i, rec)
+		st->promoted += gt_streq(gt_json_get_str(rec, "role", NULL), bn_role_name[BN_PRIMARY]);
 	drop_partial_block(st);
 	json_array_foreach(st->launches, i, rec) {
 		st->seq = GT_MAX(st->seq, gt_json_get_int(rec, "seq", 0) + 1);
@@ -511,8 +553,9 @@ static void take_up(struct state *st)
 				    gt_json_get_real(rec, "t_s", 0) + gt_json_get_real(rec, "wall_s", 0));
 	}
 	json_object_del(st->run, "invalid");
-	note(st, "resumed", "the host may have drifted in between; pairs were not torn apart",
-	     "the session was interrupted and taken up again");
+	if (!st->s->by_boot)
+		note(st, "resumed", "the host may have drifted in between; pairs were not torn apart",
+		     "the session was interrupted and taken up again");
 }
 
 static void begin(struct state *st)

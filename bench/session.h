@@ -9,7 +9,7 @@
 
 struct bn_ops {
 	void *ctx;
-	void (*block)(void *ctx, int64_t block); /* a block begins; NULL: of no interest */
+	void (*block)(void *ctx, int64_t block, int nth); /* its first (0) or second arm begins; NULL: of no interest */
 	/* Put the host into the state of the arm and read it back; leave puts it back. changed: false in A/A blocks and
 	 * in arm A, where nothing is touched. */
 	int (*enter)(void *ctx, bool changed, struct gt_err *err);
@@ -33,6 +33,7 @@ struct bn_session {
 	size_t aa_pairs;	     /* A/A pairs to mix in; the first BN_PILOT of them come first */
 	uint64_t seed;
 	bool resume;		     /* doc holds the beginning of this very session */
+	bool by_boot;		     /* each arm is a boot, whole by itself; enter may end the session with -EINPROGRESS */
 	double limit_s;		     /* end in order after the block in which this passes; 0: none. Its looks are cut to size */
 	void (*planned)(void *ctx, const json_t *run); /* after the A/A pilot, when run.plan is there; NULL: of no interest */
 	void *planned_ctx;

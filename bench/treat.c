@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "bench/busy.h"
 #include "bench/environ.h"
 #include "bench/treat.h"
@@ -30,6 +31,16 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 		return usage(err, "--plan and --knob exclude each other");
 	if (q->no_env && !q->plan && !q->plan_doc)
 		return usage(err, "--no-env only makes sense with --plan");
+	if (q->reboot && (q->out.html || q->out.markdown || q->out.openmetrics || q->out.trace || q->minutes > 0))
+		return usage(err, "--reboot takes -o alone, and no --minutes: gpubench report makes the other files afterwards");
+	if (q->kernel_args.n && !q->reboot)
+		return usage(err, "--boot-arg only makes sense with --reboot: the kernel takes it when it starts");
+	if (!(q->settle_s >= 0 && q->settle_s <= 3600))
+		return usage(err, "--settle takes 0 to 3600 seconds");
+	for (size_t i = 0; i < q->kernel_args.n; i++)
+		if (!q->kernel_args.v[i][0] || strpbrk(q->kernel_args.v[i], " \t\n\"'") || q->kernel_args.v[i][0] == '=')
+			return usage(err, "--boot-arg takes one argument of the kernel, NAME or NAME=VALUE, without blanks or "
+					  "quotes");
 	if (!(q->minutes >= 0))
 		return usage(err, "--minutes takes a number of minutes");
 	if (q->pairs > PAIRS_MAX)
@@ -250,6 +261,40 @@ static void preflight(struct gt_fsroot *fs, const struct pr_host *host, bool qui
 	warn_busy(fs, quiet, doc);
 }
 
+static int open_boots(struct bn_stage *s, struct gt_cli *cli)
+{
+	const char *out = s->q->out.json;
+
+	if (out && !gt_streq(out, "-"))
+		s->file = bn_boots_path(cli->fs, out);
+	s->boots = (struct bn_boots){ .fs = cli->fs, .file = s->file, .exe = s->exe, .settle_s = s->q->settle_s };
+	return bn_boots_check(&s->boots, &cli->err);
+}
+
+int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
+{
+	struct gt_err err = { 0 };
+
+	if (!s->q->reboot)
+		return r;
+	if (gt_interrupted) /* the unit stays: the next boot goes on */
+		return r != -EINPROGRESS ? r : gt_fail_exit(&cli->err, BN_EXIT_INVALID, EINTR,
+							    "interrupted; go on with: gpubench resume %s", s->file);
+	if (r == -EINPROGRESS) {
+		gt_err_clear(&cli->err);
+		r = bn_boots_go(&s->boots, &cli->err);
+		if (r == 0) {
+			fprintf(stderr, "gpubench: the host boots into the next arm; what was measured is in %s, to end it all: "
+				"gpubench resume --abandon %s\n", s->file, s->file);
+			return 0;
+		}
+		cli->err.exit_status = BN_EXIT_INVALID;
+	}
+	if (bn_boots_end(cli->fs, s->file, &err) < 0)
+		fprintf(stderr, "gpubench: %s\n", err.msg);
+	return r;
+}
+
 int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 {
 	struct pr_discover_opts discover = { .nvml_timeout_s = 5 };
@@ -279,6 +324,9 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 	}
 	if (r < 0)
 		return r;
+	r = q->reboot ? open_boots(s, cli) : 0;
+	if (r < 0)
+		return r;
 	command_line(cli->fs, &command);
 	s->doc = bn_result_new(s->host, command.v);
 	r = choose_workloads(s, cli->fs, &cli->err);
@@ -286,6 +334,7 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 		return r;
 	preflight(cli->fs, s->host, cli->quiet, s->doc);
 	s->arms = (struct bn_arms){ .fs = cli->fs, .host = s->host, .plan = s->plan, .run = s->run, .env = &q->env,
+				    .kernel_args = &q->kernel_args, .boots = q->reboot ? &s->boots : NULL,
 				    .command = &q->command, .exe = s->exe, .data = q->data, .out = q->out.json };
 	bn_arms_init(&s->arms);
 	return 0;
@@ -301,6 +350,7 @@ void bn_stage_close(struct bn_stage *s)
 	pr_host_free(s->host);
 	json_decref(s->doc);
 	free(s->exe);
+	free(s->file);
 }
 
 static json_t *strings(char *const *v, size_t n)
@@ -317,12 +367,13 @@ void bn_stage_remember(const struct bn_stage *s, size_t aa_pairs)
 	const struct bn_request *q = s->q;
 
 	json_object_set_new(json_object_get(s->doc, "run"), "resume",
-			    json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:I}", "plan",
+			    json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:f}", "plan",
 				      s->plan ? tn_plan_to_json(s->plan) : json_null(), "no_env",
 				      q->no_env || q->knobs.n > 0, "env", strings(q->env.v, q->env.n), "workloads",
 				      strings(s->workloads.v, s->workloads.n), "data", gt_json_str(q->data), "command",
 				      q->command.argv ? bn_command_to_json(&q->command) : json_null(), "aa_pairs",
-				      (json_int_t)aa_pairs));
+				      (json_int_t)aa_pairs, "reboot", q->reboot, "boot_args",
+				      strings(q->kernel_args.v, q->kernel_args.n), "settle_s", q->settle_s));
 }
 
 static int recall_strings(const json_t *o, const char *key, struct gt_strv *ret, struct gt_err *err)
@@ -351,6 +402,10 @@ int bn_request_recall(const json_t *doc, struct bn_request *q, struct gt_strv *a
 		r = recall_strings(o, "env", &q->env, err);
 	if (r == 0)
 		r = recall_strings(o, "workloads", &ids, err);
+	q->reboot = gt_json_get_bool(o, "reboot", false);
+	q->settle_s = gt_json_get_real(o, "settle_s", 0);
+	if (r == 0 && q->reboot)
+		r = recall_strings(o, "boot_args", &q->kernel_args, err);
 	cmd = json_object_get(o, "command");
 	if (r == 0 && json_is_object(cmd))
 		r = recall_strings(cmd, "argv", argv, err);

@@ -133,7 +133,7 @@ stays open. The document says who else used the CPUs.
 What cannot be meant is refused before anything runs.
 
   $ gpubench ab -- true
-  gpubench: what differs between A and B? --plan, --knob, --env or --library says it
+  gpubench: what differs between A and B? --plan, --knob, --env, --library or --boot-arg says it
   [64]
   $ gpubench run --metric 'regex:[' -- true
   gpubench: --metric regex:[: * (glob)

@@ -251,6 +251,30 @@ change; a race that none of them wins changes nothing.
   gpubench: --race nonsense: ID=VALUE,VALUE,... is needed
   [64]
 
+Arms that are boots need a host that can be booted again, and a file that survives it.
+
+  $ gpubench ab --boot-arg mitigations=off -- true
+  gpubench: --boot-arg only makes sense with --reboot: the kernel takes it when it starts
+  [64]
+  $ gpubench ab --reboot --boot-arg mitigations=off -- true
+  gpubench: --reboot needs -o FILE: what was measured has to survive the boots
+  [64]
+  $ gpubench ab --reboot --boot-arg 'a b' -o x.json -- true
+  gpubench: --boot-arg takes one argument of the kernel, NAME or NAME=VALUE, without blanks or quotes
+  [64]
+  $ gpubench ab --reboot --boot-arg a -o /dev/shm/x.json -- true
+  gpubench: /dev/shm/x.json lies in memory and does not survive a boot: choose another place
+  [64]
+  $ gpubench ab --reboot --boot-arg a -o x.json --html x.html -- true
+  gpubench: --reboot takes -o alone, and no --minutes: gpubench report makes the other files afterwards
+  [64]
+  $ gpubench prove --reboot --pairs 5 --boot-arg a -o x.json -- true
+  gpubench: --pairs takes 6 or more: fewer cannot prove several changes
+  [64]
+  $ gpubench resume --abandon x.json
+  gpubench: --abandon: this host is not in the middle of a session whose arms are boots
+  [64]
+
 What cannot prove anything is refused before it is measured.
 
   $ gpubench prove --env A=1 --pairs 5 -- true

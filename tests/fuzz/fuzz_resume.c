@@ -28,12 +28,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(r == 0 || err.msg[0]);
 	for (size_t i = 0; r == 0 && i < q.env.n; i++)
 		FUZZ_ASSERT(strchr(q.env.v[i], '=') && q.env.v[i][0] != '=');
+	for (size_t i = 0; r == 0 && i < q.kernel_args.n; i++)
+		FUZZ_ASSERT(q.reboot && q.kernel_args.v[i][0] && !strchr(q.kernel_args.v[i], ' '));
 	for (size_t i = 0; i < n; i++)
 		FUZZ_ASSERT(races[i].id && (r < 0 || races[i].values.n >= 2));
 	if (r == 0)
 		bn_command_clear(&q.command);
 	bn_races_free(races, n);
 	gt_strv_clear(&q.env);
+	gt_strv_clear(&q.kernel_args);
 	free((char *)q.workloads);
 	return 0;
 }

@@ -17,13 +17,27 @@ struct stage {
 	int stop_after, fail_enter_after, setting_changes_after, fail_save_after; /* launches; 0 never */
 	bool fails_changed, fails_always, wrong, leaks;
 	volatile int stop;
+	/* each arm is a boot: where the session is, for which arm the host runs, and how often it was booted */
+	bool by_boot;
+	int64_t block, here;
+	int nth, boots;
 };
+
+static void block(void *ctx, int64_t block, int nth)
+{
+	struct stage *s = ctx;
+
+	s->block = block;
+	s->nth = nth;
+}
 
 static int enter(void *ctx, bool changed, struct gt_err *err)
 {
 	struct stage *s = ctx;
 
 	ck_assert_int_eq(s->inside, 0); /* never two arms at once */
+	if (s->by_boot && s->here != 2 * s->block + s->nth)
+		return gt_fail(err, EINPROGRESS, "the host boots into the next arm");
 	if (s->fail_enter_after && s->launches == s->fail_enter_after)
 		return gt_fail(err, EPERM, "not allowed");
 	s->inside = 1;
@@ -228,6 +242,75 @@ START_TEST(a_wrong_result_ends_it_at_once)
 }
 END_TEST
 
+/* A session whose arms are boots: each process measures one arm and ends, the next one finds the document. lost: of the third
+ * boot only this many launches are in it, since the power went. */
+static json_t *play_boots(struct stage *st, int lost)
+{
+	static const char *const ids[] = { "one", "two" };
+	struct bn_session s = { .design = "pairs", .workload = ids, .n_workloads = 2, .looks = one_look, .n_looks = 1,
+				.aa_pairs = 6, .seed = 11, .quiet = true, .stop = &st->stop, .by_boot = true };
+	struct bn_ops ops = { st, block, enter, leave, launch, settings, save, now_s };
+	json_t *doc = json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool", "suite_major", 1, "run",
+				"host", "treatment", "declared", "id", "vm.swappiness");
+	json_t *launches;
+	int r;
+
+	st->by_boot = true;
+	st->here = -1;
+	bn_rng_seed(&st->rng, 5);
+	while ((r = bn_session_run(&s, &ops, doc, NULL)) == -EINPROGRESS) {
+		ck_assert_int_lt(st->boots, 100);
+		launches = json_object_get(doc, "launches");
+		if (++st->boots == 4 && lost >= 0)
+			while (json_array_size(launches) > (size_t)(4 + lost))
+				json_array_remove(launches, json_array_size(launches) - 1);
+		st->here = 2 * st->block + st->nth;
+		if (st->boots == 4 && lost >= 0)
+			st->here = -1; /* on its own command line */
+		s.resume = true;
+	}
+	ck_assert_int_eq(r, 0);
+	return doc;
+}
+
+START_TEST(arms_that_are_boots_make_the_same_session)
+{
+	struct stage straight = { .effect = .03 }, st = { .effect = .03 };
+	gt_auto_json *a = play(&straight, one_look, 1, NULL), *b = play_boots(&st, -1);
+	json_t *left = json_object_get(a, "launches"), *right = json_object_get(b, "launches"), *l;
+	static const char *const same[] = { "workload", "kind", "arm", "block", "seq" };
+	size_t i;
+
+	ck_assert_int_eq(st.boots, 2 * (9 + 6));
+	ck_assert_int_eq(st.launches, straight.launches);
+	ck_assert_uint_eq(json_array_size(left), json_array_size(right));
+	json_array_foreach(left, i, l)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(same); k++)
+			ck_assert(json_equal(json_object_get(l, same[k]), json_object_get(json_array_get(right, i), same[k])));
+	ck_assert_int_eq(made_verdict(b, NULL, NULL), BN_EXIT_REGRESSION);
+}
+END_TEST
+
+/* The power goes in the third boot, the first arm of its pair: with none, one or both of its launches on disk. */
+START_TEST(a_boot_that_is_cut_short_is_measured_again_and_no_other)
+{
+	for (int lost = 0; lost <= 2; lost++) {
+		struct stage st = { .effect = .03 };
+		gt_auto_json *doc = play_boots(&st, lost);
+		int per_arm[15][2] = { 0 };
+		json_t *l;
+		size_t i;
+
+		json_array_foreach(json_object_get(doc, "launches"), i, l)
+			per_arm[gt_json_get_int(l, "block", 0)][gt_streq(gt_json_get_str(l, "arm", NULL), "B")]++;
+		for (i = 0; i < 15; i++)
+			ck_assert(per_arm[i][0] == 2 && per_arm[i][1] == 2);
+		ck_assert_int_eq(st.launches, 2 * 2 * (9 + 6) + (lost < 2 ? 2 : 0));
+		ck_assert_int_eq(st.boots, 2 * (9 + 6) + 1 + (lost < 2));
+	}
+}
+END_TEST
+
 TCase *bench_session_case(void)
 {
 	TCase *tc = tcase_create("session");
@@ -243,5 +326,7 @@ TCase *bench_session_case(void)
 	tcase_add_test(tc, a_workload_that_fails_in_one_arm_gives_no_verdict);
 	tcase_add_test(tc, a_workload_that_always_fails_is_left_out_and_named);
 	tcase_add_test(tc, a_wrong_result_ends_it_at_once);
+	tcase_add_test(tc, arms_that_are_boots_make_the_same_session);
+	tcase_add_test(tc, a_boot_that_is_cut_short_is_measured_again_and_no_other);
 	return tc;
 }
