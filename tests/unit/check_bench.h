@@ -9,4 +9,5 @@ TCase *bench_data_case(void);
 TCase *bench_session_case(void);
 TCase *bench_report_case(void);
 TCase *bench_many_case(void);
+TCase *bench_node_case(void);
 #endif

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions of gpubench on a machine that is not spared. Part "sessions" of check.py: killed and cut off in the tuned arm, the
+host is as it was, and the session goes on. Part "boots": arms that are boots (--reboot), one that does not come back, a plug
+that is pulled, a document that is deleted, a session that is given up."""
+
+import time
+
+from vm import Failure, Vm
+
+# ---- killed in the tuned arm -------------------------------------------------------------------------------------------
+
+KNOB = "/proc/sys/vm/swappiness"
+TUNED = "33"
+STEP = "sleep 4"
+COMMANDS = {
+    "ab": "gpubench ab --quiet --seed 4 --pairs 2 --knob vm.swappiness=33",
+    "prove": "gpubench prove --quiet --seed 4 --pairs 9 --knob vm.swappiness=33",
+}
+
+
+def await_(vm, script, seconds, number=None):
+    """Until a script of the machine succeeds; number: of one that must not end before."""
+    end = time.monotonic() + seconds
+    while vm.sh(script).status:
+        if number and vm.ask("guest-exec-status", pid=number)["exited"]:
+            raise Failure(f"it has ended before: {vm.end(number).out} {vm.sh('cat /srv/*.log').out}")
+        if time.monotonic() > end:
+            raise Failure(f"not within {seconds} s: {script}; {vm.sh('cat /srv/*.log; ps axf').out}")
+        time.sleep(0.2)
+
+
+def into_the_tuned_arm(vm, name):
+    """Begin a session in the machine and let it come to where the knob is changed: the script's number."""
+    number = vm.begin(f"cd /srv; rm -f {name}.json; {COMMANDS[name]} -o {name}.json -- {STEP} >{name}.log 2>&1")
+    await_(vm, f"grep -qx {TUNED} {KNOB}", 900, number)
+    return number
+
+
+def launches_of(vm, name):
+    """How many launches the document holds."""
+    return int(vm.ok(f"grep -c '\"t_s\"' /srv/{name}.json || true"))
+
+
+def killed(tap, vm, name, before, picture):
+    number = into_the_tuned_arm(vm, name)
+    vm.ok("kill -9 $(pgrep -xo gpubench)")
+    vm.end(number)
+    await_(vm, f"! grep -qx {TUNED} {KNOB}", 60)
+    tap.same(f"gpubench {name}, killed with -9 in the tuned arm, leaves the host as it was", before, picture(vm))
+    status = vm.sh("gputune status")
+    tap.ok("and gputune status has nothing to say", status.status == 0, status.out)
+    await_(vm, "! pgrep gpubench", 60)
+
+
+def resumes(tap, vm, what, have):
+    done = vm.sh("cd /srv; gpubench resume --quiet ab.json", timeout=600)
+    doc = vm.json("cat /srv/ab.json")
+    kinds = [(l["block"], l["arm"]) for l in doc["launches"] if l["workload"] == "cmd"]
+    tap.ok(
+        f"{what}, resume goes on: what was measured is kept, what was torn apart is measured again",
+        done.status in (0, 1) and not doc["run"]["interrupted"] and len(kinds) == len(set(kinds)) and len(kinds) >= have,
+        (done.status, done.out, kinds),
+    )
+
+
+def part_sessions(tap, image, disk, picture, append):
+    with Vm(image, disk, append=append, slim=True) as vm:
+        before = picture(vm)
+        killed(tap, vm, "prove", before, picture)
+        killed(tap, vm, "ab", before, picture)
+        resumes(tap, vm, "killed", launches_of(vm, "ab") // 2)
+        tap.same("which also ends with the host as it was", before, picture(vm))
+        into_the_tuned_arm(vm, "ab")
+        vm.cut()
+        vm.start()
+        tap.same("after a power cut in the tuned arm the host is as before", before, picture(vm))
+        status = vm.json("gputune status --json")
+        tap.ok(
+            "gputune status says so: nothing is held, and nothing is left to do",
+            status["result"] == "nothing applied" and not status["values"] and not status["transactions"],
+            status,
+        )
+        resumes(tap, vm, "cut off", 0)
+        tap.same("and the host is as before", before, picture(vm))
+
+
+# ---- arms that are boots -----------------------------------------------------------------------------------------------
+
+FILE = "/srv/boots.json"
+STATE = "/var/lib/gputune/boots.json"
+UNIT = "gpubench-boots.service"
+AB = f"gpubench ab --reboot --pairs 1 --workload sim --quiet --seed 3 -o {FILE} --settle"
+GONE = f"test ! -e /etc/systemd/system/{UNIT} -a ! -e /etc/systemd/system/multi-user.target.wants/{UNIT} -a ! -e {STATE}"
+OVER = f"{GONE} && ! grep -q gpubench.arm /proc/cmdline"
+REACHED = f"grep -q '\"reached\"' {STATE} && grep -q gpubench.arm /proc/cmdline"
+ARM_S = 1800  # on a busy host that emulates; a quiet one takes one of them
+
+
+def patiently(vm, script, timeout=60):
+    """As vm.sh, in a machine that goes down and comes back as it likes."""
+    try:
+        return vm.sh(script, timeout)
+    except (OSError, Failure, ValueError, KeyError):
+        try:
+            vm._connect()
+        except (OSError, Failure):
+            pass
+        return None
+
+
+def until(vm, script, seconds):
+    """Wait until a script succeeds; the kernel's command lines that were seen meanwhile, in order."""
+    end, lines = time.monotonic() + seconds, []
+    while time.monotonic() < end:
+        done = patiently(vm, f"cat /proc/cmdline; {script}")
+        if done and done.out:
+            line = done.out.splitlines()[0]
+            if not lines or lines[-1] != line:
+                lines.append(line)
+            if done.status == 0:
+                return lines
+        time.sleep(1)
+    said = patiently(vm, f"cat /srv/start.log {STATE}; journalctl -b -u {UNIT} -o cat; systemctl list-jobs")
+    raise Failure(f"not within {seconds} s: {script}; {said and said.out}; console: {vm.console()}")
+
+
+def start(vm, command):
+    """Begun in the machine, which goes down under it: into its first arm."""
+    done = patiently(vm, f"cd /srv; rm -f {FILE}; {command} 2>&1 | tee start.log", ARM_S)
+    if done and "boots into the next arm" not in done.out:
+        raise Failure(f"the session did not begin: {done.out}")
+    until(vm, REACHED, ARM_S)
+
+
+def over(vm, seconds):
+    """Wait for the end of the session and of the boot after it; the command lines seen."""
+    lines = until(vm, OVER, seconds)
+    vm._settle()
+    return lines
+
+
+def launches(vm):
+    doc = vm.json(f"cat {FILE}")
+    return doc, [l for l in doc["launches"] if l["workload"] == "sim"]
+
+
+def each_its_own_boot(tap, vm, before, picture):
+    """A pair of A/A and one of A/B: four boots. In the first of them the plug is pulled, so that there are five."""
+    start(vm, f"{AB} 15 --boot-arg transparent_hugepage=never")
+    vm.cut()
+    vm.start()
+    tap.ok("after a pulled plug the host is on its own command line", "gpubench" not in vm.ok("cat /proc/cmdline"))
+    lines = until(vm, f"grep -q '\"tries\": *2' {STATE} && {REACHED}", ARM_S)
+    tap.ok("and the same arm is booted again", lines[-1].count("gpubench.arm") == 1, lines)
+    done = vm.sh("gpubench ab --reboot --boot-arg a=b -o /srv/other.json -- true")
+    tap.ok("meanwhile no other session is begun", done.status == 5 and FILE in done.out, done.out)
+    lines = over(vm, 4 * ARM_S)
+    doc, all_ = launches(vm)
+    ids = [l["env"]["boot_id"] for l in all_]
+    tap.ok("each arm was a boot of its own", len(all_) == 4 and len(set(ids)) == 4, f"{all_}"[:400])
+    tap.ok(
+        "two pairs, the first of them identical arms",
+        sorted((l["block"], l["kind"], l["arm"]) for l in all_)
+        == [(0, "aa", "A"), (0, "aa", "B"), (1, "ab", "A"), (1, "ab", "B")],
+        f"{all_}"[:400],
+    )
+    tap.ok(
+        "only the changed arm was booted with the argument, and the kernel took it",
+        doc["settings"]["b"].get("boot.transparent_hugepage") == "never"
+        and doc["settings"]["b"].get("thp.enabled") == "never"
+        and "boot.transparent_hugepage" not in doc["settings"]["a"]
+        and doc["settings"]["a"].get("thp.enabled") != "never",
+        f"{doc['settings']}"[:600],
+    )
+    tap.ok(
+        "the session ended in order, and says that so few pairs tell nothing",
+        doc["run"]["interrupted"] is False and doc["verdict"] == "inconclusive",
+        f"{doc.get('verdict')} {doc.get('verdict_reason')} {doc['run']}"[:400],
+    )
+    tap.ok("at the end the host runs on its own command line", "gpubench" not in lines[-1], lines)
+    tap.same("and is as it began, with no unit and no record left", before, picture(vm))
+
+
+def never_comes_back(tap, vm, before, picture):
+    """The changed arm cannot boot: its panic sends the machine back to its own command line."""
+    start(vm, f"{AB} 0 --boot-arg rdinit=/nowhere")
+    over(vm, 5 * ARM_S)
+    doc, all_ = launches(vm)
+    why = str(doc["run"].get("invalid"))
+    tap.ok("a boot that does not come back ends the session", "did not come back" in why, why)
+    tap.ok("with no launch of that arm", all_ and all(l["arm"] == "A" or l["kind"] == "aa" for l in all_), f"{all_}"[:400])
+    tap.same("the next boot is the host as it was, and nothing is left behind", before, picture(vm))
+
+
+def deleted(tap, vm, before, picture):
+    """The document goes in the middle of an arm: there is nothing to go on with."""
+    start(vm, f"{AB} 3000 --boot-arg x.y=1")
+    vm.begin(f"rm {FILE}; systemctl restart {UNIT}")
+    over(vm, ARM_S)
+    tap.same("a session whose document was deleted ends, and leaves nothing behind", before, picture(vm))
+
+
+def given_up(tap, vm, before, picture):
+    start(vm, f"{AB} 3000 --boot-arg x.y=1")
+    vm.begin(f"gpubench resume --abandon {FILE}")
+    over(vm, ARM_S)
+    tap.same("--abandon leaves nothing behind, and the host on its own command line", before, picture(vm))
+
+
+def part_boots(tap, image, disk, picture, append):
+    with Vm(image, disk, append=append, slim=True) as vm:
+        before = picture(vm)
+        for test in (each_its_own_boot, never_comes_back, deleted, given_up):
+            test(tap, vm, before, picture)
