@@ -313,7 +313,7 @@ START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
 	for (int again = 0; again < 2; again++) {
 		struct result r = run_with("images", home, STANDIN_DIR);
 
-		ck_assert_msg(!r.status && strstr(r.out, "4 losses and 14 buffers alike\ncuDNN 9.10.0: "), "%s", r.out);
+		ck_assert_msg(!r.status && strstr(r.out, "4 losses and 14 buffers alike\ncuDNN 9.12.0: "), "%s", r.out);
 		ck_assert_msg((strstr(r.out, ": 0 timed") != NULL) == again && (strstr(r.out, ", 0 from disk") != NULL) == !again,
 			      "%s", r.out);
 	}
@@ -333,12 +333,13 @@ START_TEST(each_failure_of_cudnn_has_its_sentence)
 		const char *var, *says;
 	} t[] = {
 		{"STANDIN_DNN_VERSION=8907", "cuDNN 8.9.7 is too old for convolutions: install 9.0 or newer"},
-		{"STANDIN_DNN_CUDART=13000", "cuDNN 9.10.0 is made for CUDA 13 and this driver carries CUDA 12.4"},
+		{"STANDIN_DNN_CUDART=13000", "cuDNN 9.12.0 is made for CUDA 13 and this driver carries CUDA 12.4"},
+		{"STANDIN_MAJOR=7", "cuDNN 9.12.0 has code from sm_75 on and Stand-in GPU 0 is sm_70: install cuDNN 9.10"},
 		{"STANDIN_DNN_FAIL=create:1008",
-		 "cudnnCreate of cuDNN 9.10.0 failed with status 1008 (CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED): the stand-in"},
+		 "cudnnCreate of cuDNN 9.12.0 failed with status 1008 (CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED): the stand-in"},
 		{"STANDIN_DNN_FAIL=finalize:3001",
-		 "forward x 2,8,8,3 w 16,3,3 stride 1 pad 1 groups 1 f32: the operation graph of cuDNN 9.10.0 failed"},
-		{"STANDIN_DNN_FAIL=none:1", "cuDNN 9.10.0 has no way to do forward x 2,8,8,3 w 16,3,3"},
+		 "forward x 2,8,8,3 w 16,3,3 stride 1 pad 1 groups 1 f32: the operation graph of cuDNN 9.12.0 failed"},
+		{"STANDIN_DNN_FAIL=none:1", "cuDNN 9.12.0 has no way to do forward x 2,8,8,3 w 16,3,3"},
 		{"STANDIN_DNN_FAIL=plan:4003", "workspace: CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"},
 		{"STANDIN_DNN_FAIL=execute:5000", "failed with status 5000 (CUDNN_STATUS_EXECUTION_FAILED)"},
 		{"STANDIN_MEMORY=1000000", "may be used: "},
