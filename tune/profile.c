@@ -73,8 +73,8 @@ static int take_knob(struct parse *ps, const char *id, const char *value)
 	if (strcmp(value, "on") && strcmp(value, "off")) {
 		if (k->tag == 'C')
 			return BAD(ps, "%s is reported only; it takes on or off", id);
-		if (k->tag == 'R' ? !tn_run_choice_ok(k, value) : tn_knob_check_value(k, value, &err) < 0)
-			return k->tag == 'R' ? BAD(ps, "%s cannot be '%.40s'", id, value) : BAD(ps, "%s", err.msg);
+		if ((k->tag == 'R' ? tn_run_check_value(k, value, &err) : tn_knob_check_value(k, value, &err)) < 0)
+			return BAD(ps, "%s", err.msg);
 	}
 	set_knob(ps, k, value);
 	return 0;

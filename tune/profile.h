@@ -9,5 +9,5 @@ struct tn_builtin_profile {
 };
 extern const struct tn_builtin_profile tn_builtin_profiles[];
 /* May a knob of a run have this value in a profile? */
-bool tn_run_choice_ok(const struct tn_knob *k, const char *value);
+int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err *err);
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "lib/parse.h"
 #include "sysctl/sysctl.h"
 #include "tune/knob/list.h"
@@ -177,6 +178,7 @@ char *tn_knob_label(const struct tn_knob *k, const char *instance)
 
 int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_err *err)
 {
+	gt_auto_buf said = { 0 };
 	uint64_t v;
 
 	if (k->key)
@@ -193,10 +195,12 @@ int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_er
 			return gt_fail(err, EINVAL, "%s takes a whole number, not '%.40s'", k->id, value);
 		return 0;
 	}
-	for (const char *const *c = k->choices; *c; c++)
+	for (const char *const *c = k->choices; *c; c++) {
 		if (!strcmp(*c, value))
 			return 0;
-	return gt_fail(err, EINVAL, "%s cannot be '%.40s'", k->id, value);
+		gt_buf_printf(&said, "%s%s", said.len ? ", " : "", *c);
+	}
+	return gt_fail(err, EINVAL, "%s takes %s; not '%.40s'", k->id, said.s, value);
 }
 
 /* ---- for desired() ---------------------------------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which libraries a command gets: BLAS and allocator. Both are Debian's own files, looked for where Debian puts them.
  */
+#include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "lib/priv.h"
 #include "lib/spawn.h"
 #include "tune/knob/list.h"
@@ -157,17 +159,24 @@ static const struct runtime {
 	 {"/opt/intel/oneapi/compiler/latest/lib", "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}},
 };
 
-bool tn_run_choice_ok(const struct tn_knob *k, const char *value)
+int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err *err)
 {
+	gt_auto_strv names = { 0 };
+	gt_auto_buf said = { 0 };
+
 	for (size_t i = 0; k == &tn_knob_omp_runtime && i < GT_ARRAY_SIZE(runtimes); i++)
-		if (!strcmp(value, runtimes[i].name))
-			return true;
-	if (k != &tn_knob_allocator)
-		return false;
-	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++)
-		if (!strcmp(value, allocators[i].name))
-			return true;
-	return false;
+		gt_strv_add(&names, runtimes[i].name);
+	for (size_t i = 0; k == &tn_knob_allocator && i < GT_ARRAY_SIZE(allocators); i++)
+		if (!gt_strv_has(&names, allocators[i].name))
+			gt_strv_add(&names, allocators[i].name);
+	if (gt_strv_has(&names, value))
+		return 0;
+	if (!names.n)
+		return gt_fail(err, EINVAL, "%s takes on or off, not '%.40s': its value is found for each run, and what the "
+			       "environment says is kept", k->id, value);
+	for (size_t i = 0; i < names.n; i++)
+		gt_buf_printf(&said, ", %s", names.v[i]);
+	return gt_fail(err, EINVAL, "%s takes on, off%s; not '%.40s'", k->id, said.s, value);
 }
 
 static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, const char **ret_why)
