@@ -11,27 +11,10 @@
 #define ROW	  52
 #define NAMES_MAX 3 /* outliers that are named beside a row; the table has them all */
 
-static void causes(const json_t *o, struct gt_buf *out)
+static void cause(const json_t *c, struct gt_buf *out)
 {
-	json_t *list = json_object_get(o, "causes"), *c;
-	size_t i;
-
-	gt_buf_puts(out, "<td class=\"w\" data-h=\"Probable cause\">");
-	if (!json_array_size(list))
-		gt_buf_puts(out, "<span>no recorded setting differs from the others: look at the hardware</span>");
-	else
-		gt_buf_puts(out, "<ul>");
-	json_array_foreach(list, i, c) {
-		gt_buf_puts(out, "<li><code>");
-		gt_buf_xml(out, gt_json_get_str(c, "key", "?"));
-		gt_buf_puts(out, "</code>: ");
-		gt_buf_xml(out, bn_text_json(json_object_get(c, "value")).s);
-		gt_buf_puts(out, " here, ");
-		gt_buf_xml(out, bn_text_json(json_object_get(c, "usual")).s);
-		gt_buf_printf(out, " on %.0f %% of the others%s</li>", 100 * gt_json_get_real(c, "others_share", NAN),
-			      gt_json_get_bool(c, "moves_it", false) ? "; known to move it" : "");
-	}
-	gt_buf_puts(out, json_array_size(list) ? "</ul></td>" : "</td>");
+	gt_buf_printf(out, "%s here, %s on %.0f %% of the others", bn_text_json(json_object_get(c, "value")).s,
+		      bn_text_json(json_object_get(c, "usual")).s, 100 * gt_json_get_real(c, "others_share", NAN));
 }
 
 static void outliers(const json_t *doc, struct gt_buf *out)
@@ -58,7 +41,8 @@ static void outliers(const json_t *doc, struct gt_buf *out)
 		bn_html_data(out, "r", head[3], bn_text_value(gt_json_get_real(o, "usual_median", NAN), unit).s);
 		bn_html_data(out, "r", head[4], bn_text_percent(gt_json_get_real(o, "deviation_pct", NAN)).s);
 		bn_html_data(out, "v", head[5], worse ? "WORSE" : "BETTER");
-		causes(o, out);
+		bn_html_list_cell(out, head[6], json_object_get(o, "causes"),
+				  "no recorded setting differs from the others: look at the hardware", cause);
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table>\n");

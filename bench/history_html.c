@@ -8,24 +8,9 @@
 #include "bench/report.h"
 #include "bench/svg.h"
 
-static void settings(const json_t *change, struct gt_buf *out)
+static void setting(const json_t *s, struct gt_buf *out)
 {
-	json_t *list = json_object_get(change, "settings"), *s;
-	size_t i;
-
-	gt_buf_puts(out, "<td class=\"w\" data-h=\"Set otherwise since then\">");
-	gt_buf_puts(out, json_array_size(list) ? "<ul>"
-					       : "<span>no recorded setting: look at the hardware and its surroundings</span>");
-	json_array_foreach(list, i, s) {
-		gt_buf_puts(out, "<li><code>");
-		gt_buf_xml(out, gt_json_get_str(s, "key", "?"));
-		gt_buf_puts(out, "</code>: ");
-		gt_buf_xml(out, bn_text_json(json_object_get(s, "from")).s);
-		gt_buf_puts(out, " \xe2\x86\x92 ");
-		gt_buf_xml(out, bn_text_json(json_object_get(s, "to")).s);
-		gt_buf_puts(out, gt_json_get_bool(s, "moves_it", false) ? "; known to move it</li>" : "</li>");
-	}
-	gt_buf_puts(out, json_array_size(list) ? "</ul></td>" : "</td>");
+	gt_buf_printf(out, "%s \xe2\x86\x92 %s", bn_text_json(json_object_get(s, "from")).s, bn_text_json(json_object_get(s, "to")).s);
 }
 
 static void changes(const json_t *doc, struct gt_buf *out)
@@ -53,7 +38,8 @@ static void changes(const json_t *doc, struct gt_buf *out)
 		bn_html_data(out, "r", head[3], bn_text_value(gt_json_get_real(c, "after", NAN), unit).s);
 		bn_html_data(out, "r", head[4], bn_text_percent(gt_json_get_real(c, "change_pct", NAN)).s);
 		bn_html_data(out, "v", head[5], worse ? "WORSE" : "BETTER");
-		settings(c, out);
+		bn_html_list_cell(out, head[6], json_object_get(c, "settings"),
+				  "no recorded setting: look at the hardware and its surroundings", setting);
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table>\n");

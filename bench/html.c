@@ -159,6 +159,32 @@ void bn_html_data(struct gt_buf *out, const char *class_name, const char *head, 
 	gt_buf_puts(out, "</span></td>");
 }
 
+void bn_html_list_cell(struct gt_buf *out, const char *head, const json_t *list, const char *none,
+		       void (*say)(const json_t *item, struct gt_buf *out))
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_array_size(list)) {
+		bn_html_data(out, "w", head, none);
+		return;
+	}
+	gt_buf_puts(out, "<td class=\"w\" data-h=\"");
+	gt_buf_xml(out, head);
+	gt_buf_puts(out, "\"><ul>");
+	json_array_foreach(list, i, item) {
+		gt_auto_buf text = {0};
+
+		say(item, &text);
+		gt_buf_puts(out, "<li><code>");
+		gt_buf_xml(out, gt_json_get_str(item, "key", "?"));
+		gt_buf_puts(out, "</code>: ");
+		gt_buf_xml(out, text.s ? text.s : "");
+		gt_buf_puts(out, gt_json_get_bool(item, "moves_it", false) ? "; known to move it</li>" : "</li>");
+	}
+	gt_buf_puts(out, "</ul></td>");
+}
+
 void bn_html_table(struct gt_buf *out, const char *class_name, const char *caption, const char *const *heads,
 		   const char *const *classes, size_t n)
 {

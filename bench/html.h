@@ -16,6 +16,9 @@ void bn_html_section(struct gt_buf *out, const char *id, const char *heading); /
 void bn_html_cell(struct gt_buf *out, const char *tag, const char *class_name, const char *text);
 /* A data cell that carries its column's name, for the stacked form on narrow screens. Class "w": may break anywhere. */
 void bn_html_data(struct gt_buf *out, const char *class_name, const char *head, const char *text);
+/* Settings {key, moves_it} that may be a cause, as a list in a cell; say: what is said of one. none: where there are none. */
+void bn_html_list_cell(struct gt_buf *out, const char *head, const json_t *list, const char *none,
+		       void (*say)(const json_t *item, struct gt_buf *out));
 /* Opens a table with its caption and column heads; "</tbody></table>" ends it. Class "stack" stacks it on narrow screens. */
 void bn_html_table(struct gt_buf *out, const char *class_name, const char *caption, const char *const *heads,
 		   const char *const *classes, size_t n);
