@@ -32,9 +32,9 @@ static const struct bn_rung techniques[] = {
 
 static const struct bn_rung ranks[] = {
 	{ .name = "ranks, gradients reduced once backward has ended",
-	  .options = { RANKS, "--shard", "off", "--overlap", "off" } },
-	{ .name = "DDP: buckets reduced during backward", .options = { RANKS, "--shard", "off", "--overlap", "on" } },
-	{ .name = "DDP, the update shared out among the ranks", .options = { RANKS } },
+	  .options = { RANKS, "--overlap", "off" } },
+	{ .name = "DDP: buckets reduced during backward", .options = { RANKS, "--overlap", "on" } },
+	{ .name = "DDP, the update shared out among the ranks", .options = { RANKS, "--shard", "on" } },
 	{ .name = "DDP, gradients travel as fp16", .options = { RANKS, "--compress", "fp16" } },
 	{ .name = "DDP, gradients travel as bf16", .options = { RANKS, "--compress", "bf16" } },
 	{ .name = "DDP, gradients travel as int8", .options = { RANKS, "--compress", "int8" } },
@@ -46,8 +46,8 @@ static const struct bn_rung ranks[] = {
 
 static const struct bn_rung accumulation[] = {
 	{ .name = "naive: each small batch is reduced and updated",
-	  .options = { "--ranks", "@ranks", "--batch", "2", "--shard", "off" } },
-	{ .name = "the same, the update shared out", .options = { "--ranks", "@ranks", "--batch", "2" } },
+	  .options = { "--ranks", "@ranks", "--batch", "2" } },
+	{ .name = "the same, the update shared out", .options = { "--ranks", "@ranks", "--batch", "2", "--shard", "on" } },
 	{ .name = "4 batches per update: reduced once",
 	  .options = { "--ranks", "@ranks", "--batch", "2", "--accum", "4" } },
 	{ .name = "4 batches per update, AMP bf16",

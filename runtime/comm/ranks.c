@@ -20,7 +20,7 @@ static void decide_overlap(const struct rt_options *o, struct rt_ranks *ret)
 
 static bool has_state_to_share(const struct rt_options *o)
 {
-	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ddp.shard != RT_WHEN_OFF;
+	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ddp.shard == RT_WHEN_ON;
 }
 
 /* Every rank asks the others, whatever it thinks itself. */
@@ -40,7 +40,7 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 		equal &= !(fabs(of[i] - of[0]) > 0);
 	if (!equal && o->ddp.shard == RT_WHEN_ON)
 		return gt_fail(err, EINVAL, "the update cannot be shared out: the NUMA nodes do not have equally many ranks");
-	ret->shard_why = !has_state_to_share(o) ? "not wanted" : !equal ? "nodes have not equally many ranks" : "one rank per node";
+	ret->shard_why = !has_state_to_share(o) ? "not asked for" : !equal ? "nodes have not equally many ranks" : "one rank per node";
 	if (!equal || !has_state_to_share(o) || team.n < 2)
 		return 0;
 	ret->shard_why = NULL;

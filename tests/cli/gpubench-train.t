@@ -65,12 +65,12 @@ Each rank says on which node it lives and how much of its memory is there; one t
   $ python3 -c 'import json; a, b = (json.load(open(f))["ddp"] for f in ("placed.json", "free.json")); print(len(a["home_node"]), all(s is None or s > 0.99 for s in a["pages_at_home"]), b["home_node"])'
   2 True [None, None]
 
-Ranks share the update out unless told otherwise; the numbers are the same, and any number of ranks goes on from the checkpoint.
+Ranks share the update out if told so; the numbers are the same, and any number of ranks goes on from the checkpoint.
 
-  $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --save two.safetensors | grep -E "^(shard|reduce)"
+  $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --shard on --save two.safetensors | grep -E "^(shard|reduce)"
   shard      each rank updates 1/2 of all and keeps 3.6 MiB of 7.1 MiB of state
   reduce     after the backward pass: the ranks themselves move the gradients
-  $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --shard off --overlap on --save whole.safetensors | grep -E "^(shard|reduce)"
+  $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --overlap on --save whole.safetensors | grep -E "^(shard|reduce)"
   reduce     during the backward pass: as asked for
   $ cmp two.safetensors whole.safetensors && echo the same
   the same

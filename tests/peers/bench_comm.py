@@ -148,8 +148,8 @@ def allreduce(a):
 def scaling(a):
     two = ["--ranks", "2"]
     arms = {"one rank": [], "two ranks": two, "two ranks, overlapped": [*two, "--overlap", "on"],
-            "two ranks, each updates all": [*two, "--shard", "off"],
-            "two ranks, each updates all, overlapped": [*two, "--shard", "off", "--overlap", "on"]}
+            "two ranks, the update shared out": [*two, "--shard", "on"],
+            "two ranks, the update shared out, overlapped": [*two, "--shard", "on", "--overlap", "on"]}
     runs = {name: [] for name in arms}
     for i in range(a.rounds):
         for name in list(arms)[i % len(arms):] + list(arms)[: i % len(arms)]:
