@@ -3,7 +3,8 @@
 # Everything that a GPU is needed for, in one command: build (or unpack a build), check every op against the CPU, train beside
 # PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own.
 #
-#   bench/gpu.sh                    on the machine with the card
+#   bench/gpu.sh                    on the machine with the card: all parts
+#   bench/gpu.sh PART…              some of them, each well below ten minutes: check, gpt2, xl, loss, image, small
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -31,6 +32,10 @@ if [ "${1:-}" = pack ]; then
 	exit
 fi
 
+PARTS=$*
+for part in $PARTS; do
+	case $part in check|gpt2|xl|loss|image|small) ;; *) fail "no part $part: check, gpt2, xl, loss, image, small" ;; esac
+done
 OUT=${OUT:-$PWD/gpu-results}
 work=$(mktemp -d) || exit 1
 mkdir -p "$OUT"
@@ -62,7 +67,7 @@ look() { nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,tempera
 timeout 60 "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
 
 # ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----
-: >"$OUT/jobs.txt"
+echo "# $(date -u +%FT%TZ) ${PARTS:-all parts}" >>"$OUT/jobs.txt"
 failed=0
 job() {
 	local name=$1 limit=$2 start status
@@ -73,9 +78,6 @@ job() {
 	[ $status -eq 0 ] || failed=$((failed + 1))
 	printf '%s\texit %d\t%d s\t%s\t%s\n' "$name" $status $(($(date +%s) - start)) "$(look)" "$*" | tee -a "$OUT/jobs.txt"
 }
-
-job check 120 "$gpubench" check-device --ranks 1 --json
-[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
 
 python=$(command -v python3)
 torch() {
@@ -91,23 +93,61 @@ peer() {
 	shift 2
 	torch && job "torch-$name" "$limit" "$python" "$top/tests/peers/torch_train.py" "$@" --device cuda
 }
-train gpt 60 gpt --steps 100
-train gpt-bf16 60 gpt --amp bf16 --steps 100
-train gpt2-b4 60 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
-train gpt2-b64 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
-train gpt2-profile 90 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile
-train gpt-accum 60 gpt --amp bf16 --steps 40 --accum 4 --clip 1
-train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
-peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
-peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
-train resnet50 120 resnet50 --batch 256 --size 224 --amp bf16 --steps 15
-train resnet50-profile 120 resnet50 --batch 256 --size 224 --amp bf16 --steps 5 --profile
-train resnet50-tf32 90 resnet50 --batch 64 --size 224 --amp tf32 --steps 10
-train resnet20 60 resnet20 --batch 256 --steps 30
-peer resnet50 150 resnet50 --batch 256 --amp bf16 --steps 15 --compile --fused --channels-last
-job workloads 120 "$gpubench" run --workload gpu.copy,gpu.launch,gpu.gemm --pairs 3 --quiet -o "$OUT/workloads-result.json"
-if command -v compute-sanitizer >/dev/null; then
-	job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
-fi
+part_check() {
+	job check 240 "$gpubench" check-device --ranks 1 --json
+	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
+	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.launch,gpu.gemm --pairs 3 --quiet -o "$OUT/workloads-result.json"
+	if command -v compute-sanitizer >/dev/null; then
+		job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
+	fi
+}
+
+part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
+	train gpt2-b64 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
+	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
+	train gpt2-b4 45 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
+	peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
+	train gpt2-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
+	train gpt2-master-none 60 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
+	train gpt2-fp8 60 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
+}
+
+xl="gpt2 --layers 48 --width 1600 --heads 25 --seq 1024" # 1558M
+part_xl() {
+	train xl-bf16 120 $xl --batch 16 --amp bf16 --steps 8
+	train xl-fp8 120 $xl --batch 16 --amp fp8 --steps 8
+	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused
+}
+
+# The same text, the same order: what fp8 loses in 200 steps.
+part_loss() {
+	train loss-bf16 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp bf16 --steps 200
+	train loss-fp8 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp fp8 --steps 200
+	train loss-master-none 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp bf16 --master none --steps 200
+	train loss-f32 150 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp tf32 --steps 200
+}
+
+part_image() {
+	train resnet50 120 resnet50 --batch 256 --size 224 --amp bf16 --steps 15
+	train resnet50-profile 90 resnet50 --batch 256 --size 224 --amp bf16 --steps 5 --profile
+	train resnet50-tf32 60 resnet50 --batch 64 --size 224 --amp tf32 --steps 10
+	train resnet20 45 resnet20 --batch 256 --steps 30
+	peer resnet50 150 resnet50 --batch 256 --amp bf16 --steps 15 --compile --fused --channels-last
+	train mlp 30 mlp --batch 4096 --amp bf16 --steps 100
+	peer mlp 90 mlp --batch 4096 --amp bf16 --steps 100 --compile --fused
+}
+
+part_small() { # what must work whatever it takes
+	train gpt 60 gpt --steps 100
+	train gpt-bf16 60 gpt --amp bf16 --steps 100
+	train gpt-accum 60 gpt --amp bf16 --steps 40 --accum 4 --clip 1
+	train gpt-checkpoint 60 gpt --amp bf16 --steps 40 --checkpoint 2
+	train gpt-deterministic 60 gpt --amp bf16 --steps 40 --deterministic
+	train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
+}
+
+for part in ${PARTS:-check gpt2 xl loss image small}; do
+	part_$part
+done
 echo "gpu.sh: $failed jobs failed; results in $OUT"
 [ $failed -eq 0 ]

@@ -108,6 +108,10 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 		return usage(err, "--buckets ends at 32");
 	if (o->token_budget > 64 * DIM_MAX)
 		return usage(err, "--token-budget ends at 1073741824");
+	if ((o->fp8_history || o->fp8_margin) && !gt_streq(o->amp, "fp8"))
+		return usage(err, "--fp8-history and --fp8-margin go with --amp fp8");
+	if (o->fp8_history > 4096 || o->fp8_margin > 64)
+		return usage(err, "--fp8-history ends at 4096, --fp8-margin at 64");
 	if (o->save_every && !o->save)
 		return usage(err, "--save-every goes with --save");
 	if (o->threads > 4096)
@@ -121,7 +125,7 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 
 static enum rt_dtype amp_type(const char *name)
 {
-	if (gt_streq(name, "bf16"))
+	if (gt_streq(name, "bf16") || gt_streq(name, "fp8"))
 		return RT_BF16;
 	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
 }
@@ -217,6 +221,9 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.trace = r->o.trace != NULL,
 		.anomaly = r->o.anomaly,
 		.tf32 = gt_streq(r->o.amp, "tf32"),
+		.fp8 = { gt_streq(r->o.amp, "fp8"), (int)r->o.fp8_history, (int)r->o.fp8_margin },
+		.no_master = gt_streq(r->o.master, "none"),
+		.deterministic = r->o.deterministic,
 		.accum = (int)r->o.accum,
 		.checkpoint = (int)r->o.checkpoint,
 		.fit_bytes = r->o.fit_bytes,

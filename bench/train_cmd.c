@@ -12,7 +12,8 @@
 static struct bn_train_options options = { .warmup = UINT64_MAX, .workers = UINT64_MAX, .max_corrupt = UINT64_MAX };
 
 static const char *const devices[] = { "cpu", "cuda", NULL };
-static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", NULL };
+static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
+static const char *const masters[] = { "fp32", "none", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
 static const char *const augments[] = { "none", "flip", "crop", NULL };
 static const char *const ids[] = { "u16", "u32", NULL };
@@ -39,7 +40,13 @@ static const struct gt_opt opts[] = {
 	  whens },
 	{ 0, "shard", "WHEN", "share the update out among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
-	{ 0, "amp", "TYPE", "type that matrix products read; tf32: cuda only (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "master", "TYPE", "where cuda's bf16 parameters keep f32 values; none: nowhere", GT_OPT_CHOICE, &options.master,
+	  masters },
+	{ 0, "fp8-history", "N", "updates whose largest value scales 8 bits (default: 1024)", GT_OPT_UINT, &options.fp8_history },
+	{ 0, "fp8-margin", "N", "powers of two left above it (default: 0)", GT_OPT_UINT, &options.fp8_margin },
+	{ 0, "deterministic", NULL, "the same bits in each run: products chosen without timing", GT_OPT_FLAG,
+	  &options.deterministic },
 	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
 	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_UINT, &options.accum },
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
@@ -135,7 +142,7 @@ static void print_warnings(const json_t *doc)
 /* What was switched on, in the words of the passes that do it. */
 static void print_techniques(const json_t *passes)
 {
-	static const char *const techniques[] = { "amp", "checkpoint", "accumulate", "gradients", "shard", "pixels" };
+	static const char *const techniques[] = { "amp", "fp8", "narrow", "checkpoint", "accumulate", "gradients", "shard", "pixels" };
 	json_t *pass;
 	size_t i;
 
@@ -256,6 +263,8 @@ static void print_text(const json_t *doc, bool color)
 	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
 	       gt_json_get_real(doc, "minor_faults_per_step", 0));
+	if (json_is_real(json_object_get(doc, "host_s_per_step")))
+		printf("host       %.1f us of its own work per step\n", gt_json_get_real(doc, "host_s_per_step", 0) * 1e6);
 	if (json_is_object(json_object_get(doc, "gradient_check")))
 		printf("gradients  %lld elements checked by differences, off by %.2g of the largest at most\n",
 		       (long long)gt_json_get_int(json_object_get(doc, "gradient_check"), "checked", 0),

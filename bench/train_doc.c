@@ -63,17 +63,22 @@ static void put_times(json_t *doc, const struct bn_training *r)
 static void put_peaks(json_t *doc, const struct rt_peaks *k)
 {
 	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
+	double eight_peak = k->fp8_flops_per_s > 0 ? k->fp8_flops_per_s : low_peak;
+	const char *amp = gt_json_get_str(doc, "amp", "");
 	json_t *row;
 	size_t i;
 
 	json_object_set_new(doc, "peaks",
 			    json_pack("{s:o, s:o, s:o}", "flops_per_s", gt_json_real(k->flops_per_s), "bf16_flops_per_s",
 				      gt_json_real(k->bf16_flops_per_s), "bytes_per_s", gt_json_real(k->bytes_per_s)));
+	if (k->fp8_flops_per_s > 0)
+		put_real(json_object_get(doc, "peaks"), "fp8_flops_per_s", k->fp8_flops_per_s);
 	put_real(doc, "mfu", gt_json_get_real(doc, "flops_per_s", NAN) /
-				     (gt_streq(gt_json_get_str(doc, "amp", ""), "bf16") ? low_peak : k->flops_per_s));
+				     (gt_streq(amp, "bf16") ? low_peak : gt_streq(amp, "fp8") ? eight_peak : k->flops_per_s));
 	json_array_foreach(json_object_get(doc, "ops"), i, row) {
 		double flops = gt_json_get_real(row, "flops", 0), low = gt_json_get_real(row, "low_flops", 0);
-		double least = fmax((flops - low) / k->flops_per_s + low / low_peak,
+		double eight = gt_json_get_real(row, "fp8_flops", 0);
+		double least = fmax((flops - low) / k->flops_per_s + (low - eight) / low_peak + eight / eight_peak,
 				    gt_json_get_real(row, "bytes", 0) / k->bytes_per_s);
 
 		put_real(row, "of_peak", least / gt_json_get_real(row, "seconds", NAN));
@@ -84,7 +89,8 @@ json_t *bn_train_document(const struct bn_training *r)
 {
 	static const char *const from_report[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
-		"pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings", "ops" };
+		"pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
+		"products", "host_s_per_step", "ops" };
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;

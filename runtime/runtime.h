@@ -25,7 +25,7 @@
 #include "lib/json.h"
 
 /* Tensors that a model declares are RT_F32 or RT_I32; the others are made by passes. */
-enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8 };
+enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8, RT_E4M3, RT_E5M2 };
 const char *rt_dtype_name(enum rt_dtype dtype);
 size_t rt_dtype_bytes(enum rt_dtype dtype);
 
@@ -222,11 +222,18 @@ struct rt_options {
 	struct rt_ddp_options ddp;
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA,
 				       * RT_BF16 is the type of all tensors between the ops, see pass/narrow.c */
+	struct rt_fp8 {		      /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
+		bool use;
+		int history;	      /* updates whose largest absolute value makes a tensor's scale; 0: 1024 */
+		int margin;	      /* scales are 2^margin below what just fits */
+	} fp8;
+	bool no_master;		      /* RT_CUDA with RT_BF16: parameters are bf16 alone, and updates round at random */
 	bool tf32;		      /* RT_CUDA: products of f32 tensors round their operands to TF32 */
 	struct {
 		float mean, std;
 	} pixels;		      /* std above 0: f32 inputs are handed over as u8 and become (v / 255 - mean) / std by the
 				       * first call, see pass/pixels.c. The CPU only */
+	bool deterministic;	      /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
 	bool no_fuse;		      /* every op on its own */
 	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
@@ -308,7 +315,8 @@ int rt_program_threads(const struct rt_program *p);
  *   tensors without reuse), "passes": [{ "name", "did" }] (of the first shape), "shapes": [{ "planned_bytes",
  *   "flops_per_step" }] (with several), "warnings": [ … ], "ops": [{ "op", "phase",
  *   "calls", "flops", "low_flops" (of products in the low
- *   type), "bytes", "seconds" (per step, the mean over those of all shapes; only with profile) }] }
+ *   type), "fp8_flops" (of these, in 8 bits, if any), "bytes", "seconds" (per step, the mean over those of all shapes; only
+ *   with profile) }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
 /* Share of the tensors' pages that lie on a NUMA node, 0 to 1, as the kernel says; NAN if it does not. */
@@ -332,6 +340,7 @@ json_t *rt_program_trace(const struct rt_program *p);
  * 1536 x 1536 (flop/s in f32; in bf16, or 0 where that is only storage) and of passes over 192 MiB (bytes/s). */
 struct rt_peaks {
 	double flops_per_s, bf16_flops_per_s, bytes_per_s;
+	double fp8_flops_per_s; /* cards from sm_89 on; else 0 */
 };
 int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 

@@ -161,7 +161,8 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 		const char *suffix;
 		enum rt_dtype type;
 		bool tf32;
-	} types[] = { { ".bf16", RT_BF16, false }, { ".tf32", RT_F32, true }, { ".f32", RT_F32, false } };
+	} types[] = { { ".fp8", RT_E4M3, false }, { ".bf16", RT_BF16, false },
+		    { ".tf32", RT_F32, true }, { ".f32", RT_F32, false } };
 	gt_auto(rt_meter) *meter = NULL;
 	double rate[REPS];
 	int r = rt_meter_open(&meter, err);
@@ -169,6 +170,8 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 	for (size_t t = 0; !r && t < GT_ARRAY_SIZE(types); t++) {
 		int64_t side = rt_meter_side(meter);
 
+		if (types[t].type == RT_E4M3 && !rt_meter_has_fp8(meter))
+			continue;
 		json_object_set_new(l->params, "side", json_integer(side));
 		r = rt_meter_product(meter, types[t].type, types[t].tf32, side, l->fault != 0, REPS, rate, err);
 		for (int i = 0; i < REPS; i++)

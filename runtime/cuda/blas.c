@@ -13,6 +13,8 @@ enum {
 	LT_NOT_SUPPORTED = 15,
 	R_32F = 0,
 	R_16BF = 14,
+	R_8F_E4M3 = 28,
+	R_8F_E5M2 = 29,
 	COMPUTE_32F = 68,
 	COMPUTE_32F_FAST_TF32 = 77,
 	DESC_TRANSA = 3,
@@ -21,6 +23,9 @@ enum {
 	DESC_BIAS_POINTER = 8,
 	DESC_AUX_POINTER = 11,
 	DESC_AUX_LD = 12,
+	DESC_A_SCALE_POINTER = 17,
+	DESC_B_SCALE_POINTER = 18,
+	DESC_FAST_ACCUM = 25,
 	PREF_WORKSPACE = 1,
 	PREF_ALIGN_A = 5, /* then B, C, D */
 	OP_N = 0,
@@ -176,7 +181,16 @@ size_t rt_blas_version(const struct rt_blas *b)
 
 static int lt_type(enum rt_dtype t)
 {
-	return t == RT_BF16 ? R_16BF : R_32F;
+	switch (t) {
+	case RT_BF16:
+		return R_16BF;
+	case RT_E4M3:
+		return R_8F_E4M3;
+	case RT_E5M2:
+		return R_8F_E5M2;
+	default:
+		return R_32F;
+	}
 }
 
 static int32_t lt_epilogue(const struct rt_gemm *g)
@@ -204,6 +218,7 @@ static int describe(struct rt_blas *b, struct plan *p, struct gt_err *err)
 	const struct rt_gemm *g = &p->key;
 	int32_t first = g->tb ? OP_T : OP_N, second = g->ta ? OP_T : OP_N, epilogue = lt_epilogue(g);
 	int64_t n = g->n, m = g->m, k = g->k;
+	int8_t fast = 1;
 	int compute = g->ab == RT_F32 && g->tf32 ? COMPUTE_32F_FAST_TF32 : COMPUTE_32F;
 	int r = check(b, b->lt.desc_create(&p->desc, compute, R_32F), "cublasLtMatmulDescCreate", err);
 
@@ -213,11 +228,14 @@ static int describe(struct rt_blas *b, struct plan *p, struct gt_err *err)
 		r = check(b, b->lt.desc_set(p->desc, DESC_TRANSB, &second, sizeof(second)), "TRANSB", err);
 	if (!r)
 		r = check(b, b->lt.desc_set(p->desc, DESC_EPILOGUE, &epilogue, sizeof(epilogue)), "EPILOGUE", err);
+	if (!r && g->fast)
+		r = check(b, b->lt.desc_set(p->desc, DESC_FAST_ACCUM, &fast, sizeof(fast)), "FAST_ACCUM", err);
 	if (!r && g->aux)
 		r = check(b, b->lt.desc_set(p->desc, DESC_AUX_LD, &g->ldc, sizeof(g->ldc)), "EPILOGUE_AUX_LD", err);
 	if (!r)
 		r = check(b,
-			  b->lt.layout_create(&p->a, lt_type(g->ab), (uint64_t)(g->tb ? k : n), (uint64_t)(g->tb ? n : k), g->ldb),
+			  b->lt.layout_create(&p->a, lt_type(g->b ? g->b : g->ab), (uint64_t)(g->tb ? k : n),
+					      (uint64_t)(g->tb ? n : k), g->ldb),
 			  "cublasLtMatrixLayoutCreate", err);
 	if (!r)
 		r = check(b,
@@ -233,7 +251,13 @@ static int point(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *x
 {
 	int r = 0;
 
-	if (p->key.bias || p->key.epilogue == RT_EPI_BGRAD)
+	if (x->a_scale)
+		r = check(b, b->lt.desc_set(p->desc, DESC_B_SCALE_POINTER, &x->a_scale, sizeof(x->a_scale)), "B_SCALE_POINTER",
+			  err);
+	if (!r && x->b_scale)
+		r = check(b, b->lt.desc_set(p->desc, DESC_A_SCALE_POINTER, &x->b_scale, sizeof(x->b_scale)), "A_SCALE_POINTER",
+			  err);
+	if (!r && (p->key.bias || p->key.epilogue == RT_EPI_BGRAD))
 		r = check(b, b->lt.desc_set(p->desc, DESC_BIAS_POINTER, &x->bias, sizeof(x->bias)), "BIAS_POINTER", err);
 	if (!r && p->key.aux)
 		r = check(b, b->lt.desc_set(p->desc, DESC_AUX_POINTER, &x->aux, sizeof(x->aux)), "EPILOGUE_AUX_POINTER", err);
@@ -303,9 +327,11 @@ static int fastest(struct rt_blas *b, struct plan *p, const struct heuristic *li
 
 static void name_key(const struct rt_gemm *g, uint32_t align, char *buf, size_t size)
 {
-	snprintf(buf, size, "%c%c %lldx%lldx%lld ld %lld,%lld,%lld align %u %s>%s%s beta %d epi %d%s%s", g->ta ? 't' : 'n',
+	snprintf(buf, size, "%c%c %lldx%lldx%lld ld %lld,%lld,%lld align %u %s%s%s>%s%s%s beta %d epi %d%s%s", g->ta ? 't' : 'n',
 		 g->tb ? 't' : 'n', (long long)g->m, (long long)g->n, (long long)g->k, (long long)g->lda, (long long)g->ldb,
-		 (long long)g->ldc, align, rt_dtype_name(g->ab), rt_dtype_name(g->c), g->tf32 ? " tf32" : "", g->beta,
+		 (long long)g->ldc, align, rt_dtype_name(g->ab), g->b ? "x" : "",
+		 g->b ? rt_dtype_name(g->b) : "",
+		 rt_dtype_name(g->c), g->tf32 ? " tf32" : "", g->fast ? " fast" : "", g->beta,
 		 (int)g->epilogue, g->bias ? " bias" : "", g->aux ? " aux" : "");
 }
 
@@ -357,7 +383,8 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 static bool same_key(const struct rt_gemm *x, const struct rt_gemm *y)
 {
 	return x->ta == y->ta && x->tb == y->tb && x->m == y->m && x->n == y->n && x->k == y->k && x->lda == y->lda &&
-	       x->ldb == y->ldb && x->ldc == y->ldc && x->ab == y->ab && x->c == y->c && x->tf32 == y->tf32 &&
+	       x->ldb == y->ldb && x->ldc == y->ldc && x->ab == y->ab && x->b == y->b && x->c == y->c &&
+	       x->fast == y->fast && x->tf32 == y->tf32 &&
 	       x->beta == y->beta && x->epilogue == y->epilogue && x->bias == y->bias && x->aux == y->aux;
 }
 

@@ -11,7 +11,8 @@
 
 enum rt_epilogue { RT_EPI_NONE, RT_EPI_BIAS, RT_EPI_GELU, RT_EPI_RELU, RT_EPI_DGELU, RT_EPI_BGRAD };
 /*
- * Row-major c (m,n) = op(a) op(b) + beta c with op(a) (m,k); a and b of type ab, c of type c, sums in f32.
+ * Row-major c (m,n) = op(a) op(b) + beta c with op(a) (m,k); a and b of type ab, c of type c, sums in f32. 8-bit types may be
+ * two, each with its scale; they want a as it is, b turned, and sides that are multiples of 16.
  * BIAS: + bias (n), of c's type. GELU, RELU: of that, bias or not; GELU with aux: aux (m,n) gets the value before.
  * DGELU: times gelu'(aux (m,n)). BGRAD: bias (m) = row sums of op(a), of c's type.
  */
@@ -19,6 +20,8 @@ struct rt_gemm {
 	bool ta, tb;
 	int64_t m, n, k, lda, ldb, ldc;
 	enum rt_dtype ab, c;
+	enum rt_dtype b; /* of b, where it differs from a's; else 0 */
+	bool fast;	 /* 8 bits: sums may be less exact */
 	bool tf32;	 /* f32 operands rounded to TF32 */
 	int beta;	 /* 0 or 1 */
 	enum rt_epilogue epilogue;
@@ -26,6 +29,7 @@ struct rt_gemm {
 };
 struct rt_gemm_args {
 	cu_ptr a, b, c, bias, aux;
+	cu_ptr a_scale, b_scale; /* floats that a and b are multiplied by, or 0 */
 };
 
 struct rt_blas;

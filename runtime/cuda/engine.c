@@ -5,6 +5,7 @@
 #include "runtime/comm/ddp.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
+#include "runtime/cuda/timing.h"
 #include "runtime/cuda/update.h"
 
 /* ---- opening ---- */
@@ -19,6 +20,10 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 		return gt_fail_prefix(err, "no device cuda");
 	d = &e->dev->d;
 	e->tf32 = p->opt.tf32;
+	e->exact = p->opt.deterministic;
+	if (p->opt.fp8.use && e->dev->arch < 89)
+		return gt_fail(err, ENOSYS, "%s is sm_%d and fp8 wants sm_89 or newer: --amp bf16 works there", e->dev->name,
+			       e->dev->arch);
 	r = rt_blas_open(e->dev, &e->blas, err);
 	if (!r && group)
 		r = rt_nccl_open(group, &e->nccl, err);
@@ -72,6 +77,7 @@ void rt_engine_free(struct rt_engine *e)
 	}
 	if (e->update)
 		d->graph_exec_destroy(e->update);
+	rt_timing_free(e->timing);
 	rt_blas_close(e->blas);
 	rt_dnn_close(e->dnn);
 	rt_nccl_close(e->nccl);
@@ -276,6 +282,8 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.copy = rt_at(rt_plan_low(&p->plan, c->out[0])),
 			.n = rt_shape_elements(&c->out[0]->shape),
 			.narrow_gradient = c->in[0]->dtype == RT_BF16,
+			.narrow_param = c->out[0]->dtype == RT_BF16,
+			.stream = (uint64_t)c->out[0]->id,
 		};
 		for (int64_t start = 0; start < t[i].n; start += RT_UPDATE_CHUNK)
 			chunks[at++] = (struct rt_update_chunk){.start = start, .tensor = i};
@@ -307,15 +315,35 @@ static int narrow_copy(struct rt_program *p, struct rt_node *n, struct gt_err *e
 	return r;
 }
 
+/* Nearest, ties to even; NaN stays NaN. */
+static uint16_t narrowed(float x)
+{
+	uint32_t u;
+
+	memcpy(&u, &x, sizeof(u));
+	return isnan(x) ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
 int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
+	gt_autofree uint16_t *low = NULL;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.copy_to(rt_at(n), in, rt_node_bytes(n)), "cuMemcpyHtoD", err);
+		e->scaled = false;
+	if (n->dtype == RT_BF16) {
+		int64_t count = rt_shape_elements(&n->shape);
+
+		low = gt_xcalloc((size_t)count, sizeof(*low));
+		for (int64_t i = 0; i < count; i++)
+			low[i] = narrowed(in[i]);
+	}
+	if (!r)
+		r = rt_engine_check(e, e->dev->d.copy_to(rt_at(n), low ? (const void *)low : in, rt_node_bytes(n)),
+				    "cuMemcpyHtoD", err);
 	return r ? r : narrow_copy(p, n, err);
 }
 
@@ -356,6 +384,7 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.stream_sync(e->stream), "cuStreamSynchronize", err);
+	e->scaled = false;
 	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 		gt_autofree float *w = NULL;
@@ -370,7 +399,7 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 }
 
 /* ---- building ---- */
-static int capture(struct rt_program *p, int from, int to, bool no_updates, void **ret, struct gt_err *err)
+static int capture(struct rt_program *p, int from, int to, struct rt_launch_how how, void **ret, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
@@ -380,7 +409,7 @@ static int capture(struct rt_program *p, int from, int to, bool no_updates, void
 
 	if (r)
 		return r;
-	r = rt_launch_calls(p, from, to, (struct rt_launch_how){.no_updates = no_updates}, err);
+	r = rt_launch_calls(p, from, to, how, err);
 	end = d->capture_end(e->stream, &graph);
 	if (!r)
 		r = rt_engine_check(e, end, "cuStreamEndCapture", err);
@@ -401,13 +430,14 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 
 		rt_plan_set_accumulate(&p->plan, add);
 		if (!e->forward[add])
-			r = capture(p, 0, e->n_forward, false, &e->forward[add], err);
+			r = capture(p, 0, e->n_forward, (struct rt_launch_how){.no_once = add}, &e->forward[add], err);
 		if (!r && e->n_forward < e->n_backward)
-			r = capture(p, e->n_forward, e->n_backward, !last, &e->backward[add][last], err);
+			r = capture(p, e->n_forward, e->n_backward, (struct rt_launch_how){.no_updates = !last},
+				    &e->backward[add][last], err);
 	}
 	rt_plan_set_accumulate(&p->plan, false);
 	if (!r && e->n_measure < n)
-		r = capture(p, e->n_measure, n, false, &e->update, err);
+		r = capture(p, e->n_measure, n, (struct rt_launch_how){0}, &e->update, err);
 	return r;
 }
 
@@ -484,6 +514,9 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		if (p->plan.ir.calls[e->n_measure]->phase != RT_PHASE_GRADIENT)
 			break;
 	find_groups(p);
+	rt_fp8_open(p);
+	if (p->opt.profile || p->opt.trace)
+		e->timing = rt_timing_new(e->dev, n);
 	r = open_buckets(p, err);
 	if (!r)
 		r = allocate(p, err);
@@ -501,7 +534,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	if (!r)
 		r = start_parameters(p, err);
 	t0 = gt_now_s();
-	if (!r && !p->opt.poison && !p->opt.profile)
+	if (!r && !p->opt.poison && !p->opt.profile && !p->opt.trace)
 		r = capture_all(p, err);
 	e->capture_s = gt_now_s() - t0;
 	return r;
@@ -556,5 +589,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 			      guessed + more[2]));
 	if (e->nccl)
 		json_object_set_new(doc, "ddp", ranks_report(p));
+	if (e->host_steps)
+		json_object_set_new(doc, "host_s_per_step", json_real(e->host_s / (double)e->host_steps));
 	json_object_set_new(doc, "graphs", json_boolean(e->forward[0] != NULL));
 }

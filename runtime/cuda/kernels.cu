@@ -5,6 +5,7 @@
 #include "runtime/cuda/kernel/batchnorm.cuh"
 #include "runtime/cuda/kernel/elementwise.cuh"
 #include "runtime/cuda/kernel/embedding.cuh"
+#include "runtime/cuda/kernel/fp8.cuh"
 #include "runtime/cuda/kernel/image.cuh"
 #include "runtime/cuda/kernel/loss.cuh"
 #include "runtime/cuda/kernel/norm.cuh"

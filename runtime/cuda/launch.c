@@ -41,7 +41,7 @@ static bool gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_g
 	if (e->r)
 		return true;
 	with.tf32 = e->tf32;
-	r = rt_blas_gemm(e->blas, &with, a, e->stream, e->tuning, &err);
+	r = rt_blas_gemm(e->blas, &with, a, e->stream, e->tuning && !e->exact, &err);
 	if (r == -ENOTSUP && g->epilogue != RT_EPI_NONE)
 		return false;
 	rt_launch_result(e, r, &err);
@@ -74,12 +74,14 @@ static void linear(struct rt_engine *e, const struct rt_call *c)
 	int64_t m = rt_rows(x), k = rt_cols(x), n = rt_cols(y);
 	struct rt_gemm g = { .tb = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .ab = x->dtype, .c = y->dtype };
 	struct rt_gemm_args a = { .a = rt_at(x), .b = rt_at(c->in[1]), .c = rt_at(y), .bias = rt_at(c->in[2]),
-				  .aux = rt_at(c->out[1]) };
+				  .aux = rt_at(c->out[1]), .a_scale = rt_fp8_inverse(e, x),
+				  .b_scale = rt_fp8_inverse(e, c->in[1]) };
 	bool wants = a.bias || c->attr.act != RT_ACT_NONE;
 	cu_ptr plain;
 
 	g.bias = a.bias != 0;
 	g.aux = a.aux != 0;
+	g.fast = a.a_scale != 0;
 	/* The library's gelu is an approximation that float results would show, and wants rows of 16 bytes. */
 	if (c->attr.act == RT_ACT_NONE && a.bias)
 		g.epilogue = RT_EPI_BIAS;
@@ -92,11 +94,11 @@ static void linear(struct rt_engine *e, const struct rt_call *c)
 	g.epilogue = RT_EPI_NONE;
 	g.bias = g.aux = false;
 	plain = a.aux ? a.aux : a.c;
-	gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain });
+	gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain, .a_scale = a.a_scale, .b_scale = a.b_scale });
 	rt_bias_act(e, y, m, n, (int)c->attr.act, plain, a.bias, a.aux, a.c);
 }
 
-/* dx (M,K) = or += dy (M,N) w (N,K) */
+/* dx (M,K) = or += dy (M,N) w (N,K); of 8 bits w is turned. */
 static void linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *w = c->in[1];
@@ -104,18 +106,35 @@ static void linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 	struct rt_gemm g = { .m = m, .n = k, .k = n, .lda = n, .ldb = k, .ldc = k, .ab = dy->dtype, .c = c->out[0]->dtype,
 			     .beta = accumulates(c, 0) };
 
-	gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]) });
+	if (rt_fp8_inverse(e, dy)) {
+		g.tb = true;
+		g.ldb = n;
+		g.b = w->dtype;
+	}
+	gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]),
+					    .a_scale = rt_fp8_inverse(e, dy), .b_scale = rt_fp8_inverse(e, w) });
 }
 
-/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy */
+/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy. Of 8 bits dy and x are turned, and in[2] is dy as it
+ * was. */
 static void linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *x = c->in[1];
 	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(x);
 	struct rt_gemm g = { .ta = true, .m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .ab = dy->dtype,
 			     .c = c->out[0] ? c->out[0]->dtype : RT_F32, .beta = accumulates(c, 0) };
-	struct rt_gemm_args a = { .a = rt_at(dy), .b = rt_at(x), .c = rt_at(c->out[0]), .bias = rt_at(c->out[1]) };
+	struct rt_gemm_args a = { .a = rt_at(dy), .b = rt_at(x), .c = rt_at(c->out[0]), .bias = rt_at(c->out[1]),
+				  .a_scale = rt_fp8_inverse(e, dy), .b_scale = rt_fp8_inverse(e, x) };
 
+	if (a.a_scale) {
+		g.ta = false;
+		g.tb = true;
+		g.lda = g.ldb = m;
+		g.b = x->dtype;
+		if (a.bias)
+			rt_column_sums(e, a.bias, rt_at(c->in[2]), c->in[2], n, m, n, accumulates(c, 1), scratch(c));
+		a.bias = 0;
+	}
 	if (a.c && a.bias && !accumulates(c, 1)) {
 		g.epilogue = RT_EPI_BGRAD;
 		if (gemm(e, &g, &a))
@@ -491,6 +510,8 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_REDUCE] = rt_launch_reduce,
 	[RT_OP_REDUCE_BWD] = rt_launch_reduce_bwd,
 	[RT_OP_CAST] = cast,
+	[RT_OP_CAST8] = rt_launch_cast8,
+	[RT_OP_SCALES8] = rt_launch_scales8,
 	[RT_OP_SCALE] = scale,
 	[RT_OP_SUM_UP] = sum_up,
 	[RT_OP_CROSS_ENTROPY] = cross_entropy,

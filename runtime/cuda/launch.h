@@ -24,6 +24,12 @@ struct rt_engine {
 	bool tf32;   /* struct rt_options */
 	bool tuning; /* the first, eager run: products are timed */
 	bool eval;   /* the loss alone */
+	bool exact;  /* the same bits in each run */
+	bool begins; /* scales of 8-bit tensors by what they hold now: the first step, and evaluations before it */
+	bool scaled; /* there were such steps: the table holds scales */
+	const struct rt_node *scales; /* its table, or NULL; kernel/fp8.cuh */
+	int fp8_history;
+	float fp8_factor; /* 2^-margin */
 	int r;	     /* of the first launch that failed */
 	struct gt_err err;
 
@@ -58,6 +64,10 @@ struct rt_engine {
 	void *backward[2][2]; /* [adds][updates] */
 	void *update;
 	double capture_s;
+	struct rt_timing *timing; /* with profile or trace */
+	/* What the host did itself in steps, without waiting. */
+	double host_s;
+	int64_t host_steps;
 };
 
 typedef void rt_launcher(struct rt_engine *e, const struct rt_call *c);
@@ -73,9 +83,14 @@ void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsign
 /* Fails the engine unless r is 0. */
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err);
 
+/* Address of the float that 8-bit tensor n is multiplied by; 0 if it is none. */
+cu_ptr rt_fp8_inverse(const struct rt_engine *e, const struct rt_node *n);
+rt_launcher rt_launch_cast8, rt_launch_scales8;
+void rt_fp8_open(struct rt_program *p);
+
 /* Calls [from, to) one after the other; timed: each between two events, into its seconds. */
 struct rt_launch_how {
-	bool timed, no_updates;
+	bool timed, no_updates, no_once;
 };
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
 

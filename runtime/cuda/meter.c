@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/meter.h"
+#include "runtime/cuda/selfcheck.h"
 #include "runtime/graph/ir.h"
 
 struct rt_meter {
@@ -265,19 +266,27 @@ static float value_of(enum rt_dtype type, const void *row, int64_t i)
 
 	if (type == RT_F32)
 		return ((const float *)row)[i];
+	if (type == RT_E4M3)
+		return (float)rt_fp8_value(((const uint8_t *)row)[i], false);
 	bits = (uint32_t)((const uint16_t *)row)[i] << 16;
 	memcpy(&f, &bits, sizeof(f));
 	return f;
+}
+
+static enum rt_dtype result_type(enum rt_dtype type)
+{
+	return type == RT_E4M3 ? RT_BF16 : type;
 }
 
 /* c = a b^T at some places against sums in double of the rows that made it. */
 static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t side, const struct rt_gemm_args *x,
 			   bool spoil, struct gt_err *err)
 {
+	enum rt_dtype result = result_type(type);
 	size_t row = (size_t)side * rt_dtype_bytes(type);
 	gt_autofree char *a = gt_xcalloc(2, row);
 	char *b = a + row;
-	double limit = type == RT_BF16 ? 2e-2 : tf32 ? 5e-3 : 1e-4;
+	double limit = result == RT_BF16 ? 2e-2 : tf32 ? 5e-3 : 1e-4;
 	int r = 0;
 
 	for (int k = 0; !r && k < LOOKED_AT; k++) {
@@ -290,15 +299,15 @@ static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, in
 		if (!r)
 			r = check(m, m->dev->d.copy_from(b, x->b + (cu_ptr)j * row, row), "cuMemcpyDtoH", err);
 		if (!r)
-			r = check(m, m->dev->d.copy_from(&raw, x->c + (cu_ptr)(i * side + j) * rt_dtype_bytes(type),
-							 rt_dtype_bytes(type)), "cuMemcpyDtoH", err);
+			r = check(m, m->dev->d.copy_from(&raw, x->c + (cu_ptr)(i * side + j) * rt_dtype_bytes(result),
+							 rt_dtype_bytes(result)), "cuMemcpyDtoH", err);
 		for (int64_t t = 0; t < side; t++) {
 			double p = (double)value_of(type, a, t) * (double)value_of(type, b, t);
 
 			sum += p;
 			squares += p * p;
 		}
-		got = (double)value_of(type, &raw, 0) + (spoil ? 1e3 * sqrt(squares) : 0);
+		got = (double)value_of(result, &raw, 0) + (spoil ? 1e3 * sqrt(squares) : 0);
 		if (!r && !(fabs(got - sum) <= limit * (fabs(sum) + sqrt(squares))))
 			r = gt_fail(err, EIO, "element (%lld,%lld) of a product is %g, not %g", (long long)i, (long long)j, got,
 				    sum);
@@ -312,6 +321,8 @@ static int fill_normally(struct rt_meter *m, cu_ptr at, size_t bytes, enum rt_dt
 	enum { VALUES = 1 << 18 };
 	gt_autofree float *f = gt_xcalloc(VALUES, sizeof(*f));
 	gt_autofree uint16_t *low = gt_xcalloc(VALUES, sizeof(*low));
+	gt_autofree uint8_t *eight = gt_xcalloc(VALUES, sizeof(*eight));
+	const void *from = type == RT_F32 ? (void *)f : type == RT_E4M3 ? (void *)eight : (void *)low;
 	size_t size = VALUES * rt_dtype_bytes(type);
 	int r = 0;
 
@@ -321,10 +332,11 @@ static int fill_normally(struct rt_meter *m, cu_ptr at, size_t bytes, enum rt_dt
 		f[i] = rt_random_normal(seed, 0, i);
 		memcpy(&bits, &f[i], sizeof(bits));
 		low[i] = (uint16_t)(bits >> 16);
+		eight[i] = rt_fp8_nearest(f[i], false);
 	}
 	for (size_t done = 0, n; !r && done < bytes; done += n) {
 		n = GT_MIN(size, bytes - done);
-		r = check(m, m->dev->d.copy_to(at + done, type == RT_F32 ? (void *)f : (void *)low, n), "cuMemcpyHtoD", err);
+		r = check(m, m->dev->d.copy_to(at + done, from, n), "cuMemcpyHtoD", err);
 	}
 	return r;
 }
@@ -343,18 +355,23 @@ static int open_blas(struct rt_meter *m, struct gt_err *err)
 	return r;
 }
 
+bool rt_meter_has_fp8(const struct rt_meter *m)
+{
+	return m->dev->arch >= 89;
+}
+
 int rt_meter_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t side, bool spoil, int n,
 		     double *ret_flops_per_s, struct gt_err *err)
 {
 	const struct rt_gemm g = { .tb = true, .m = side, .n = side, .k = side, .lda = side, .ldb = side, .ldc = side,
-				   .ab = type, .c = type, .tf32 = tf32 };
-	size_t bytes = (size_t)(side * side) * rt_dtype_bytes(type);
+				   .ab = type, .c = result_type(type), .tf32 = tf32, .fast = type == RT_E4M3 };
+	size_t bytes = (size_t)(side * side) * rt_dtype_bytes(type), result = (size_t)(side * side) * rt_dtype_bytes(g.c);
 	struct rt_gemm_args x = { 0 };
 	cu_ptr base = 0;
 	int r = open_blas(m, err);
 
 	if (!r)
-		r = check(m, m->dev->d.mem_alloc(&base, 3 * bytes), "cuMemAlloc", err);
+		r = check(m, m->dev->d.mem_alloc(&base, 2 * bytes + result), "cuMemAlloc", err);
 	x.a = base;
 	x.b = base + bytes;
 	x.c = base + 2 * bytes;
@@ -411,6 +428,10 @@ int rt_meter_peaks(bool tf32, struct rt_peaks *ret, struct gt_err *err)
 	if (!r)
 		r = rt_meter_product(m, RT_BF16, false, rt_meter_side(m), false, ROUNDS, x, err);
 	peaks.bf16_flops_per_s = best(x, ROUNDS);
+	if (!r && rt_meter_has_fp8(m)) {
+		r = rt_meter_product(m, RT_E4M3, false, rt_meter_side(m), false, ROUNDS, x, err);
+		peaks.fp8_flops_per_s = best(x, ROUNDS);
+	}
 	if (!r)
 		r = rt_meter_copy(m, RT_COPY_WITHIN, host, bytes, false, false, ROUNDS, s, err);
 	for (int i = 0; i < ROUNDS; i++)

@@ -32,9 +32,11 @@ enum rt_meter_launch { RT_LAUNCH_ALONE, RT_LAUNCH_ROW, RT_LAUNCH_GRAPH };
 /* Seconds for each of `count` launches of the smallest kernel: ALONE, each waited for; in a ROW; as a captured GRAPH. */
 int rt_meter_launch(struct rt_meter *m, enum rt_meter_launch kind, int count, bool spoil, double *ret_s, struct gt_err *err);
 
-/* Flop/s of side x side products with the best algorithm of a few: bf16, f32, or f32 by TF32. ret_flops_per_s (n). */
+/* Flop/s of side x side products with the best algorithm of a few: E4M3 (where the card has it; the result is bf16), bf16, f32, or
+ * f32 by TF32. ret_flops_per_s (n). */
 int rt_meter_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t side, bool spoil, int n,
 		     double *ret_flops_per_s, struct gt_err *err);
+bool rt_meter_has_fp8(const struct rt_meter *m);
 /* A side that keeps all of the card's multiprocessors busy. */
 int64_t rt_meter_side(const struct rt_meter *m);
 

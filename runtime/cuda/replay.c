@@ -6,6 +6,7 @@
 #include "runtime/comm/ddp.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
+#include "runtime/cuda/timing.h"
 #include "runtime/cuda/update.h"
 
 static void update(struct rt_program *p, const struct update_group *g)
@@ -112,37 +113,24 @@ static void launch_call(struct rt_program *p, int i)
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
-	const struct rt_driver *d = &e->dev->d;
-	cu_event before = NULL, after = NULL;
 	int r = 0;
 
-	if (how.timed)
-		r = rt_engine_check(e, d->event_create(&before, CU_EVENT_DEFAULT), "cuEventCreate", err);
-	if (how.timed && !r)
-		r = rt_engine_check(e, d->event_create(&after, CU_EVENT_DEFAULT), "cuEventCreate", err);
 	for (int i = from; !r && i < to; i++) {
-		float ms = 0;
-
-		if (how.no_updates && p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE)
+		if ((how.no_updates && p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE) ||
+		    (how.no_once && p->plan.ir.calls[i]->once))
 			continue;
 		if (how.timed)
-			d->event_record(before, e->stream);
-		launch_call(p, i);
-		r = e->r;
-		if (r && err)
-			*err = e->err;
-		if (!how.timed || r)
-			continue;
-		d->event_record(after, e->stream);
-		r = rt_engine_check(e, d->event_sync(after), "cuEventSynchronize", err);
+			r = rt_timing_begin(e->timing, i, e->stream, err);
 		if (!r)
-			r = rt_engine_check(e, d->event_elapsed(&ms, before, after), "cuEventElapsedTime", err);
-		p->plan.ir.calls[i]->seconds += (double)ms * 1e-3;
+			launch_call(p, i);
+		if (!r && e->r) {
+			r = e->r;
+			if (err)
+				*err = e->err;
+		}
+		if (how.timed && !r)
+			r = rt_timing_end(e->timing, e->stream, err);
 	}
-	if (before)
-		d->event_destroy(before);
-	if (after)
-		d->event_destroy(after);
 	return r;
 }
 
@@ -219,8 +207,8 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	if (!r && step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
 	if (!r)
-		r = replay(p, e->eval ? NULL : e->forward[p->batches > 0], 0, e->n_forward,
-			   (struct rt_launch_how){.timed = timed}, err);
+		r = replay(p, e->eval || e->begins ? NULL : e->forward[p->batches > 0], 0, e->n_forward,
+			   (struct rt_launch_how){.timed = timed, .no_once = p->batches > 0 && !e->eval && !e->begins}, err);
 	if (!r && e->nccl && !e->eval)
 		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
 	if (!r)
@@ -236,6 +224,8 @@ static void fill_step(struct rt_update_step *s, const struct rt_program *p, cons
 	const struct rt_optimizer *o = run->optimizer;
 
 	*s = (struct rt_update_step){
+		.seed = {(uint32_t)p->opt.seed, (uint32_t)(p->opt.seed >> 32)},
+		.step = (uint32_t)run->step,
 		.loss_scale = run->loss_scale,
 		.grad_scale = run->grad_scale,
 		.clip = (float)p->opt.clip_norm,
@@ -262,7 +252,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update};
 	int n = p->plan.ir.n_calls, r;
 
-	r = replay(p, e->backward[p->batches > 0][run->update], e->n_forward, e->n_backward, how, err);
+	r = replay(p, e->begins ? NULL : e->backward[p->batches > 0][run->update], e->n_forward, e->n_backward, how, err);
 	if (r || !run->update || e->n_backward == n)
 		return r;
 	r = rt_launch_calls(p, e->n_backward, e->n_measure, how, err);
@@ -331,16 +321,25 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 {
 	struct rt_engine *e = p->cuda;
 	struct rt_update_step *step = &e->steps[p->cuda_runs & 1];
-	bool timed = p->opt.profile && run->profiled, measures = run->update && rt_plan_measures_gradients(&p->plan);
+	bool timed = (p->opt.profile && run->profiled) || p->opt.trace;
+	bool measures = run->update && rt_plan_measures_gradients(&p->plan);
+	double t0 = gt_now_s();
 	int r;
 
 	fill_step(step, p, run);
+	e->begins = e->scales && !e->scaled;
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that were not captured */
 	r = enqueue_forward(p, inputs, step, timed, err);
 	if (!r)
 		r = enqueue_backward(p, run, timed, err);
+	e->scaled |= e->begins && !r;
+	e->begins = false;
+	e->host_s += gt_now_s() - t0;
+	e->host_steps++;
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.event_sync(e->loss_ready), "cuEventSynchronize", err);
+	if (!r && timed)
+		r = rt_timing_collect(e->timing, p, run, t0, err);
 	if (!r && !isfinite(*e->loss))
 		return not_finite(p, (double)*e->loss, run->step, err);
 	if (!r && measures)
@@ -371,8 +370,9 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 	int r;
 
 	e->eval = true;
+	e->begins = e->scales && !e->scaled;
 	r = enqueue_forward(p, inputs, NULL, false, err);
-	e->eval = false;
+	e->eval = e->begins = false;
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.event_sync(e->loss_ready), "cuEventSynchronize", err);
 	if (r)

@@ -9,12 +9,14 @@
 static const struct {
 	const char *name;
 	enum rt_dtype amp;
-	bool tf32;
+	bool tf32, fp8;
 	double norm, worst;
 } types[RT_N_CHECK_TYPES] = {
-	[RT_CHECK_F32] = { "f32", RT_F32, false, 2e-5, 4e-4 },
-	[RT_CHECK_TF32] = { "tf32", RT_F32, true, 3e-3, 3e-2 },
-	[RT_CHECK_BF16] = { "bf16", RT_BF16, false, 2e-2, 2e-1 },
+	[RT_CHECK_F32] = { "f32", RT_F32, false, false, 2e-5, 4e-4 },
+	[RT_CHECK_TF32] = { "tf32", RT_F32, true, false, 3e-3, 3e-2 },
+	[RT_CHECK_BF16] = { "bf16", RT_BF16, false, false, 2e-2, 2e-1 },
+	/* e4m3 rounds by 2^-4 at most, 1.8 % rms, e5m2 by twice that; two roundings meet in a product, a few in a chain */
+	[RT_CHECK_FP8] = { "fp8", RT_BF16, false, true, 8e-2, 5e-1 },
 };
 
 const char *rt_check_type_name(enum rt_check_type t)
@@ -59,6 +61,10 @@ static struct rt_node *linear_plain(struct rt_graph *g)
 static struct rt_node *linear_gelu(struct rt_graph *g)
 {
 	return linear_of(g, 33, 24, 40, 1, true);
+}
+static struct rt_node *linear_gelu_even(struct rt_graph *g)
+{
+	return linear_of(g, 80, 64, 96, 1, true);
 }
 static struct rt_node *linear_gelu_odd(struct rt_graph *g)
 {
@@ -324,9 +330,12 @@ static const struct op_case {
 	int steps; /* train so many steps and compare the losses; 0: compare all gradients of one step */
 	int accum;
 	double clip; /* struct rt_options */
+	bool no_master; /* in bf16 */
+	bool eight;  /* its sides are those of 8-bit products */
 } cases[] = {
 	{ "linear", linear_odd, 0, false, 0 },
-	{ "linear.even", linear_even, 0, false, 0 },
+	{ "linear.even", linear_even, 0, false, 0, .eight = true },
+	{ "linear.gelu.even", linear_gelu_even, 0, false, 0, .eight = true },
 	{ "linear.plain", linear_plain, 0, false, 0 },
 	{ "linear.gelu", linear_gelu, 0, false, 0 },
 	{ "linear.gelu.odd", linear_gelu_odd, 0, false, 0 },
@@ -372,10 +381,11 @@ static const struct op_case {
 	{ "sum.rows", rows_sum, 0, false, 0 },
 	{ "add.tail", add_tail, 0, false, 0 },
 	{ "add.tail.odd", add_tail_odd, 0, false, 0 },
-	{ "gpt", gpt, 61, false, 8 },
-	{ "gpt.accum", gpt, 61, false, 9, .accum = 3 },
-	{ "gpt.clip", gpt, 61, false, 8, .accum = 2, .clip = 0.05 },
-	{ "mlp", mlp, 10, true, 8 },
+	{ "gpt", gpt, 61, false, 8, .eight = true },
+	{ "gpt.accum", gpt, 61, false, 9, .accum = 3, .eight = true },
+	{ "gpt.clip", gpt, 61, false, 8, .accum = 2, .clip = 0.05, .eight = true },
+	{ "gpt.master.none", gpt, 61, false, 8, .no_master = true, .eight = true },
+	{ "mlp", mlp, 10, true, 8, .eight = true },
 	{ "mlp.clip", mlp, 10, true, 8, .clip = 0.1 },
 	{ "resnet", resnet_small, 10, true, 4 },
 	{ "resnet.accum", resnet_small, 10, true, 4, .accum = 2 },
@@ -434,6 +444,8 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 	if (device == RT_CUDA) {
 		o.amp = types[b->type].amp;
 		o.tf32 = types[b->type].tf32;
+		o.fp8.use = types[b->type].fp8;
+		o.no_master = b->c->no_master && o.amp == RT_BF16;
 	}
 	return rt_compile(b->g, b->loss, &o, ret, err);
 }
@@ -591,8 +603,21 @@ int rt_cuda_selfcheck(enum rt_check_type type, uint64_t seed, json_t *rows, stru
 	struct bench b = { .type = type, .seed = seed, .rows = rows };
 	int r = 0;
 
+	if (type == RT_CHECK_FP8) {
+		r = rt_cuda_selfcheck_fp8(seed, rows, err);
+		if (r > 0)
+			b.failed = r;
+		r = GT_MIN(r, 0);
+	}
+	if (type == RT_CHECK_BF16) {
+		r = rt_cuda_selfcheck_rounding(seed, rows, err);
+		b.failed = GT_MAX(r, 0);
+		r = GT_MIN(r, 0);
+	}
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(cases); i++) {
 		b.c = &cases[i];
+		if (type == RT_CHECK_FP8 && !b.c->eight)
+			continue;
 		r = check_case(&b, err);
 	}
 	return r ? r : b.failed;

@@ -8,7 +8,7 @@
 #include "lib/json.h"
 #include "runtime/runtime.h"
 
-enum rt_check_type { RT_CHECK_F32, RT_CHECK_TF32, RT_CHECK_BF16, RT_N_CHECK_TYPES };
+enum rt_check_type { RT_CHECK_F32, RT_CHECK_TF32, RT_CHECK_BF16, RT_CHECK_FP8, RT_N_CHECK_TYPES };
 const char *rt_check_type_name(enum rt_check_type t);
 
 /*
@@ -22,6 +22,17 @@ int rt_cuda_selfcheck(enum rt_check_type type, uint64_t seed, json_t *rows, stru
  * Forks: before the process has opened a device or run an OpenMP team. Rows and result as above.
  */
 int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
+
+/* The casts to 8 bits, bit by bit: every bf16 number and random floats of all sizes, NaN and infinities, under several scales, as
+ * they are and turned; and the scales that follow from a history. Rows and result as above; -ENOSYS: the card is too old. */
+int rt_cuda_selfcheck_fp8(uint64_t seed, json_t *rows, struct gt_err *err);
+/* Parameters in bf16 alone: steps of an eighth of what they can tell apart arrive on average, the same seed gives the same bits and
+ * another one others. Rows and result as above. */
+int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err);
+/* x as E4M3 or E5M2 by looking for the nearest of all their numbers: ties to the even code, what is too large becomes the
+ * largest, NaN is 0x7f. */
+uint8_t rt_fp8_nearest(float x, bool e5m2);
+double rt_fp8_value(unsigned code, bool e5m2); /* of a finite number */
 
 /* One row, of the case `name`; kink: a value on the other side of zero changes a gradient by all of itself. Is it right? */
 bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, const char *tensor, const float *want,

@@ -18,6 +18,8 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 	if (o->checkpoint < 0 || o->checkpoint_again < 0)
 		return gt_fail(err, EINVAL, "%d segments, %d of them made again: neither may be negative", o->checkpoint,
 			       o->checkpoint_again);
+	if (o->fp8.use && (o->amp != RT_BF16 || o->fp8.history < 1 || o->fp8.history > 4096 || abs(o->fp8.margin) > 64))
+		return gt_fail(err, EINVAL, "fp8 goes with amp in bf16, a history of 1 to 4096 updates and a margin of at most 64");
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
 	if (!isfinite(z->lr) || z->lr < 0 || !isfinite(z->weight_decay) || z->weight_decay < 0)
@@ -54,10 +56,14 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 					    "weights are the CPU's");
 	if (o->device == RT_CUDA && o->pixels.std > 0)
 		return gt_fail(err, ENOSYS, "the cuda device takes its inputs as f32: u8 pixels are the CPU's");
-	if (o->device == RT_CUDA && (o->trace || o->anomaly))
-		return gt_fail(err, ENOSYS, "the cuda device times its calls with profile; trace and anomaly are the CPU's");
+	if (o->device == RT_CUDA && o->anomaly)
+		return gt_fail(err, ENOSYS, "anomaly is the CPU's: the cuda device says after a step what was first not finite");
 	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)
 		return gt_fail(err, ENOSYS, "the cuda device has sgd, adam and adamw, not adamw8");
+	if (o->device == RT_CPU && o->fp8.use)
+		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
+	if (o->no_master && (o->device != RT_CUDA || o->amp != RT_BF16))
+		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
 	if (o->device == RT_CPU && o->tf32)
 		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
 	return 0;
@@ -174,6 +180,8 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 		r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
 	if (!r)
 		r = rt_program_plan_shapes(p, g, loss, shapes, err);
+	if (p->opt.trace)
+		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	if (!r && p->cuda)
 		return rt_engine_build(p, err);
 	if (!r)
@@ -187,8 +195,6 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 		return r;
 	for (int i = 0; i < p->n_shapes; i++)
 		set_addresses(p, &p->shapes[i]);
-	if (p->opt.trace)
-		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	rt_program_init_params(p);
 	p->stale = true;
 	return 0;
@@ -207,6 +213,7 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	o->beta2 = o->beta2 > 0 ? o->beta2 : 0.999;
 	o->eps = o->eps > 0 ? o->eps : 1e-8;
 	p->opt.accum = p->opt.accum ? p->opt.accum : 1;
+	p->opt.fp8.history = p->opt.fp8.history ? p->opt.fp8.history : 1024;
 	p->opt.ddp.powersgd_rank = p->opt.ddp.powersgd_rank ? p->opt.ddp.powersgd_rank : 1;
 	s->init = s->init != 0 ? s->init : 65536;
 	s->growth = s->growth != 0 ? s->growth : 2;

@@ -42,7 +42,7 @@ static int64_t steps_profiled(const struct rt_program *p)
 struct row {
 	const char *name;
 	int calls; /* of the shape in use */
-	double flops, low, bytes, seconds;
+	double flops, low, eight, bytes, seconds;
 };
 
 /* What the calls of one op come to in one plan, times the share of the steps that ran it. */
@@ -58,6 +58,7 @@ static void add_calls(const struct rt_plan *plan, enum rt_op_id id, enum rt_phas
 		ret->name = c->attr.user ? c->attr.user->name : ret->name;
 		ret->flops += share * flops;
 		ret->low += c->op->low && c->in[0]->dtype != RT_F32 ? share * flops : 0;
+		ret->eight += c->op->low && (c->in[0]->dtype == RT_E4M3 || c->in[0]->dtype == RT_E5M2) ? share * flops : 0;
 		ret->bytes += share * rt_call_bytes(c);
 		ret->seconds += c->seconds;
 	}
@@ -79,6 +80,8 @@ static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phas
 	doc = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", row.name, "phase", phase_names[phase], "calls", row.calls, "flops",
 			gt_json_real(row.flops), "bytes", gt_json_real(row.bytes));
 	json_object_set_new(doc, "low_flops", gt_json_real(row.low));
+	if (row.eight > 0)
+		json_object_set_new(doc, "fp8_flops", gt_json_real(row.eight));
 	if (p->opt.profile && steps > 0)
 		json_object_set_new(doc, "seconds", gt_json_real(row.seconds / steps));
 	return doc;

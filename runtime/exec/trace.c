@@ -62,7 +62,7 @@ json_t *rt_program_trace(const struct rt_program *p)
 	double t0 = p->n_events ? p->events[first % RT_TRACE_EVENTS].start : 0;
 
 	json_array_append_new(events, metadata("process_name", "gpubench"));
-	json_array_append_new(events, metadata("thread_name", "calls, each by the whole team"));
+	json_array_append_new(events, metadata("thread_name", p->cuda ? "calls on the device" : "calls, each by the whole team"));
 	for (int64_t i = first; i < p->n_events; i++) {
 		const struct rt_event *e = &p->events[i % RT_TRACE_EVENTS];
 

@@ -25,6 +25,7 @@ struct rt_node {
 	bool pinned;		 /* lives through the whole program */
 	int first, last;	 /* calls between which it lives; first -1: never */
 	struct rt_node *storage; /* itself, or the node whose memory it takes over */
+	int slot;		 /* of 8 bits: which scale is its own (pass/fp8.c) */
 	bool shared;		 /* lies in the window that ranks share, not in the arena */
 	/* A state of which each rank of a node keeps one piece, in units of so many elements; 0: kept whole. `shape` is then
 	 * that of the largest piece and `whole` that of the tensor. */
@@ -55,6 +56,7 @@ struct rt_attr {
 	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
 	int stream;		     /* dropout: its own random numbers */
 	int bucket;		     /* of gradients: which */
+	int slot;		     /* cast8: which scale */
 	const struct rt_user_op *user;
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
@@ -70,7 +72,8 @@ struct rt_call {
 	enum rt_phase phase;
 	const char *origin; /* name of the forward node whose gradient this call makes, or of the parameter; NULL: forward */
 	bool again;	    /* makes once more what a forward call made (pass/checkpoint.c) */
-	bool once; /* of parameters alone: runs when these may have changed, its results stay */
+	bool once; /* of parameters alone: runs when these may have changed, its results stay; on RT_CUDA: in the first batch of
+		    * an update alone */
 	double seconds; /* with options.profile: summed over steps */
 };
 
@@ -103,7 +106,7 @@ enum rt_op_id {
 	RT_OP_USER, RT_OP_USER_BWD, RT_OP_FOLD, RT_OP_PIXELS,
 	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
 	RT_OP_DOT,
-	RT_OP_CAST, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
+	RT_OP_CAST, RT_OP_CAST8, RT_OP_SCALES8, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
 	RT_OP_SGD, RT_OP_ADAMW, RT_OP_ADAMW8,
 	RT_OP_BUCKET_START, RT_OP_BUCKET_WAIT, RT_OP_RANKS_MEET,
 	RT_N_OPS,

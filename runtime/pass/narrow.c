@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bf16 on the CUDA device: every tensor between the ops is bf16, not only the operands of products, because a step there is
- * bound by how many bytes it moves. Parameters stay f32; the products read copies that each update writes beside them.
+ * bound by how many bytes it moves. Parameters stay f32, and the products read copies that each update writes beside them; or,
+ * with no_master, they are bf16 alone, and updates round up or down at random, so that small ones are not lost on average.
  * Gradients of parameters, statistics of norms, losses and all sums stay f32.
  */
 #include "runtime/pass/pass.h"
@@ -76,6 +77,12 @@ static bool adds_f32(const struct rt_call *c)
 	return c->op->id == RT_OP_ADD && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
 }
 
+/* Scales are floats; what is leaf is rounded to 8 bits from its f32 values. */
+static bool reads_as_is(const struct rt_call *c, int k)
+{
+	return c->op->id == RT_OP_SCALES8 || (c->op->id == RT_OP_CAST8 && (k == 1 || leaf(c->in[k])));
+}
+
 static void set_outputs(struct narrow *a, const struct rt_call *c)
 {
 	for (int k = 0; k < RT_MAX_IO; k++) {
@@ -102,7 +109,7 @@ static int set_inputs(struct narrow *a, int at)
 		enum rt_dtype want = f32 || f32_slots[c->op->id].in >> k & 1 ? RT_F32 : RT_BF16;
 		int before = a->plan->ir.n_calls;
 
-		if (!n || n->dtype == RT_I32 || n->dtype == RT_U8 || n->dtype == want)
+		if (!n || n->dtype == want || (n->dtype != RT_F32 && n->dtype != RT_BF16) || reads_as_is(c, k))
 			continue;
 		c->in[k] = leaf(n) && want == RT_BF16 ? low_copy(a, n, at) : cast(a, n, want, at);
 		at += a->plan->ir.n_calls - before;
@@ -110,12 +117,42 @@ static int set_inputs(struct narrow *a, int at)
 	return at;
 }
 
+static bool wants_f32(const struct rt_call *c, const struct rt_node *n)
+{
+	for (int k = 0; k < RT_MAX_IO; k++)
+		if (c->in[k] == n && (f32_slots[c->op->id].in >> k & 1 || adds_f32(c)))
+			return true;
+	return false;
+}
+
+/* Without f32 values beside them: parameters that nobody reads in f32. */
+static int narrow_params(struct rt_plan *p)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n_graph_nodes; i++) {
+		struct rt_node *param = p->ir.nodes[i];
+		bool low = param->role == RT_ROLE_PARAM && rt_plan_uses(p, param) > 0;
+
+		for (int k = 0; low && k < p->ir.n_calls && p->ir.calls[k]->phase < RT_PHASE_GRADIENT; k++)
+			low = !wants_f32(p->ir.calls[k], param);
+		if (low) {
+			param->dtype = RT_BF16;
+			n++;
+		}
+	}
+	return n;
+}
+
 static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct narrow a = { .plan = p };
+	int params = 0;
 
 	if (p->opt->device != RT_CUDA || p->opt->amp != RT_BF16)
 		return 0;
+	if (p->opt->no_master)
+		params = narrow_params(p);
 	p->low = gt_xcalloc((size_t)p->n_graph_nodes, sizeof(*p->low));
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		if (p->ir.calls[i]->phase >= RT_PHASE_GRADIENT)
@@ -125,6 +162,8 @@ static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	}
 	gt_buf_printf(did, "%d tensors in bf16, %d copies of parameters beside their f32 values, %d casts", a.tensors, a.copies,
 		      a.casts);
+	if (params)
+		gt_buf_printf(did, "; %d parameters in bf16 alone, rounded at random", params);
 	return 0;
 }
 

@@ -61,6 +61,14 @@ static inline int atomicAdd(int *p, int v)
 	return old;
 }
 
+static inline int atomicMax(int *p, int v)
+{
+	int old = *p;
+
+	*p = old < v ? v : old;
+	return old;
+}
+
 struct __nv_bfloat16 {
 	uint16_t bits;
 };

@@ -21,11 +21,18 @@ enum {
 	EPI_BGRADB = 512
 };
 
+static int eight(int type) /* E4M3, E5M2 */
+{
+	return type == 28 || type == 29;
+}
+
 struct desc {
 	int transa, transb;
 	unsigned epilogue;
 	void *bias, *aux;
 	int64_t aux_ld;
+	const float *a_scale, *b_scale;
+	int8_t fast;
 };
 struct layout {
 	int type;
@@ -94,6 +101,8 @@ int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value,
 		{3, 4, offsetof(struct desc, transa)},   {4, 4, offsetof(struct desc, transb)},
 		{7, 4, offsetof(struct desc, epilogue)}, {8, 8, offsetof(struct desc, bias)},
 		{11, 8, offsetof(struct desc, aux)},     {12, 8, offsetof(struct desc, aux_ld)},
+		{17, 8, offsetof(struct desc, a_scale)}, {18, 8, offsetof(struct desc, b_scale)},
+		{25, 1, offsetof(struct desc, fast)},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -109,7 +118,7 @@ int cublasLtMatrixLayoutCreate(void **l, int type, uint64_t rows, uint64_t cols,
 	struct layout *x = *l = calloc(1, sizeof(*x));
 
 	*x = (struct layout){type, rows, cols, ld};
-	return (type == 0 || type == 14) && ld >= (int64_t)rows ? 0 : INVALID;
+	return (type == 0 || type == 14 || eight(type)) && ld >= (int64_t)rows ? 0 : INVALID;
 }
 
 int cublasLtMatrixLayoutDestroy(void *l)
@@ -137,6 +146,15 @@ int cublasLtMatmulPreferenceSetAttribute(void *p, int attribute, const void *val
 		       : INVALID;
 }
 
+/* What is documented of 8-bit products: the first operand transposed and the second not, sides and rows in multiples of 16
+ * bytes, not both E5M2, no gradients of a bias. */
+static int eights_fit(const struct desc *d, const struct layout *a, const struct layout *b, const struct layout *c)
+{
+	return eight(b->type) && (a->type != 29 || b->type != 29) && d->transa && !d->transb && !(a->ld % 16) &&
+	       !(b->ld % 16) && !(a->rows % 16) && !(a->cols % 16) && !(b->cols % 16) && !(c->ld % 8) &&
+	       !(d->epilogue & (EPI_BGRADB | EPI_DGELU));
+}
+
 int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *c, void *d, void *pref, int wanted,
 				   struct heuristic *list, int *found)
 {
@@ -150,6 +168,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 		return NOT_SUPPORTED;
 	if (x->epilogue & EPI_AUX && (x->aux_ld % 8 || !lc->type))
 		return NOT_SUPPORTED;
+	if (eight(((struct layout *)a)->type) && !eights_fit(x, a, b, lc))
+		return NOT_SUPPORTED;
 	*found = wanted < 3 ? wanted : 3;
 	for (int i = 0; i < *found; i++)
 		list[i] = (struct heuristic){.algo = {0x57a2d, (uint64_t)i}, .workspace = (size_t)i << 20};
@@ -160,6 +180,16 @@ static float load(const void *p, int type, int64_t i)
 {
 	float f;
 
+	if (eight(type)) {
+		unsigned x = ((const uint8_t *)p)[i], fraction = type == 28 ? 3 : 2, bias = type == 28 ? 7 : 15;
+		unsigned exponent = (x & 0x7f) >> fraction, rest = x & ((1u << fraction) - 1);
+
+		if (type == 28 ? (x & 0x7f) == 0x7f : exponent == 31)
+			return type == 29 && !rest ? (x & 0x80 ? -INFINITY : INFINITY) : NAN;
+		f = ldexpf((float)(exponent ? rest + (1u << fraction) : rest),
+			   (int)(exponent ? exponent : 1) - (int)bias - (int)fraction);
+		return x & 0x80 ? -f : f;
+	}
 	if (type == 14) {
 		uint32_t u = (uint32_t)((const uint16_t *)p)[i] << 16;
 
@@ -217,6 +247,7 @@ static void multiply(void *data)
 						  j->d.transa ? row * j->a.ld + k : k * j->a.ld + row) *
 				     (double)load(j->pb, j->b.type,
 						  j->d.transb ? k * j->b.ld + col : col * j->b.ld + k);
+			s *= (j->d.a_scale ? *j->d.a_scale : 1) * (double)(j->d.b_scale ? *j->d.b_scale : 1);
 			s = j->alpha * s + (j->beta != 0 ? j->beta * load(j->pc, j->c.type, at) : 0);
 			store(j->pc, j->c.type, at, epilogue(j, (float)s, row, col));
 		}
@@ -249,7 +280,9 @@ int cublasLtMatmul(void *h, void *desc, const float *alpha, const void *a, void 
 	if (!h || c != d || lc != ld || algo[0] != 0x57a2d || (algo[1] && !workspace) || bytes != algo[1] << 20)
 		return INVALID;
 	if ((j.d.transa ? j.a.cols : j.a.rows) != j.c.rows || (j.d.transb ? j.b.rows : j.b.cols) != j.c.cols ||
-	    (j.d.transb ? j.b.cols : j.b.rows) != k || j.a.type != j.b.type)
+	    (j.d.transb ? j.b.cols : j.b.rows) != k || (j.a.type != j.b.type && !(eight(j.a.type) && eight(j.b.type))))
+		return INVALID;
+	if (eight(j.a.type) && !eights_fit(&j.d, &j.a, &j.b, &j.c))
 		return INVALID;
 	return standin_enqueue(stream, multiply, &j, sizeof(j)) ? 14 : 0;
 }

@@ -28,6 +28,14 @@ static int verdict(const char *call)
 	return calls++ < spared ? 0 : code;
 }
 
+/* How often somebody waited for the device, or for its memory; and for one event. */
+static unsigned long waits, event_waits;
+void standin_waits(unsigned long *ret_all, unsigned long *ret_events)
+{
+	*ret_all = waits;
+	*ret_events = event_waits;
+}
+
 static size_t memory_limit(void)
 {
 	const char *s = getenv("STANDIN_MEMORY");
@@ -131,6 +139,7 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 	size_t size = (bytes + 511) / 256 * 256;
 	char *p;
 
+	waits++;
 	if (r)
 		return r;
 	if (allocated + size > memory_limit())
@@ -286,6 +295,7 @@ int cuStreamSynchronize(void *stream)
 {
 	int r = verdict("cuStreamSynchronize");
 
+	waits++;
 	if (stream)
 		drain(stream, (unsigned long)-1);
 	else
@@ -297,6 +307,7 @@ int cuCtxSynchronize(void)
 {
 	int r = verdict("cuCtxSynchronize");
 
+	waits++;
 	drain_all();
 	return r ? r : failed;
 }
@@ -342,6 +353,7 @@ int cuEventSynchronize(void *event)
 {
 	int r = verdict("cuEventSynchronize");
 
+	event_waits++;
 	wait_event(event);
 	return r ? r : failed;
 }
@@ -409,6 +421,7 @@ int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes)
 {
 	int r = verdict("cuMemcpyHtoD");
 
+	waits++;
 	return r ? r : copy(NULL, dst, (uintptr_t)src, bytes);
 }
 
@@ -416,6 +429,7 @@ int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes)
 {
 	int r = verdict("cuMemcpyDtoH");
 
+	waits++;
 	return r ? r : copy(NULL, (uintptr_t)dst, src, bytes);
 }
 

@@ -6,6 +6,7 @@
  * the CPU.
  */
 #include <check.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
 #include <math.h>
@@ -107,6 +108,69 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
+/* Events of a trace: one per call and step, one behind the other. */
+static int look_at_trace(const struct rt_program *p, int steps)
+{
+	gt_auto_json *trace = rt_program_trace(p);
+	double end = 0;
+	json_t *e;
+	size_t i;
+	int n = 0, bad = 0;
+
+	json_array_foreach(json_object_get(trace, "traceEvents"), i, e) {
+		double ts = gt_json_get_real(e, "ts", -1);
+
+		if (!gt_streq(gt_json_get_str(e, "ph", ""), "X"))
+			continue;
+		bad += ts < end - 2 || gt_json_get_real(e, "dur", -1) < 0;
+		end = ts + gt_json_get_real(e, "dur", 0);
+		n++;
+	}
+	return bad ? -1 : n / steps * !(n % steps);
+}
+
+/* How often the host waits in a step: a GPT's, captured, in the named type. */
+static int loop_and_tell(const char *how)
+{
+	const struct rt_gpt_config c = {.batch = 2, .seq = 16, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
+	const bool trace = gt_streq(how, "trace"), low = !gt_streq(how, "loop"), eight = gt_streq(how, "loop8");
+	const struct rt_options o = {.device = RT_CUDA, .amp = low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
+				     .deterministic = eight, .trace = trace, .profile = trace,
+				     .optimizer = {.kind = RT_ADAMW, .lr = 0.01}};
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	void (*waits)(unsigned long *, unsigned long *) = NULL, *lib = NULL;
+	unsigned long all[2] = {0}, events[2] = {0};
+	gt_auto_json *report = NULL;
+	struct rt_metrics m = {0};
+	struct gt_err err = {0};
+	int32_t ids[32];
+	int r = rt_compile(g, rt_model_gpt(g, &c), &o, &p, &err);
+
+	for (int i = 0; i < 32; i++)
+		ids[i] = i * 7 % 64;
+	for (int i = 0; !r && i < 6; i++) {
+		r = rt_step(p, (const void *const[]){ids, ids}, &m, &err);
+		lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
+		if (lib)
+			*(void **)&waits = dlsym(lib, "standin_waits");
+		if (waits)
+			waits(&all[i > 1], &events[i > 1]);
+	}
+	if (r)
+		puts(err.msg);
+	if (r || !waits)
+		return 1;
+	report = rt_program_report(p);
+	printf("%lu waits and %lu for events in 4 steps, %lld products timed, host %s, loss %s\n", all[1] - all[0],
+	       events[1] - events[0],
+	       (long long)gt_json_get_int(json_object_get(report, "products"), "timed", -1),
+	       gt_json_get_real(report, "host_s_per_step", 0) > 0 ? "counted" : "missing", m.loss < 4.1 ? "fell" : "stayed");
+	if (trace)
+		printf("%d events of %zu calls\n", look_at_trace(p, 6), json_array_size(json_object_get(report, "ops")));
+	return 0;
+}
+
 /* Copies, launches and products of a meter, right and spoilt. */
 static int measure_and_tell(void)
 {
@@ -127,9 +191,9 @@ static int measure_and_tell(void)
 		}
 		for (int kind = 0; kind < 3; kind++)
 			good += rt_meter_launch(m, (enum rt_meter_launch)kind, 50, spoil, x, &err) == (spoil ? -EIO : 0);
-		for (int kind = 0; kind < 3; kind++)
-			good += rt_meter_product(m, kind ? RT_F32 : RT_BF16, kind == 1, 136, spoil, 2, x, &err) ==
-				(spoil ? -EIO : 0);
+		for (int kind = 0; kind < 4; kind++)
+			good += rt_meter_product(m, kind == 3 ? RT_E4M3 : kind ? RT_F32 : RT_BF16, kind == 1, 144, spoil, 2, x,
+						 &err) == (spoil ? -EIO : 0);
 	}
 	if (!r)
 		rt_meter_unpin(m, host);
@@ -137,8 +201,9 @@ static int measure_and_tell(void)
 		r = rt_meter_peaks(true, &peaks, &err);
 	if (r)
 		puts(err.msg);
-	printf("%d of 24 as they should be; peaks %s\n", good,
-	       peaks.flops_per_s > 0 && peaks.bf16_flops_per_s > 0 && peaks.bytes_per_s > 0 ? "measured" : "missing");
+	printf("%d of 26 as they should be; peaks %s\n", good,
+	       peaks.flops_per_s > 0 && peaks.bf16_flops_per_s > 0 && peaks.fp8_flops_per_s > 0 &&
+			       peaks.bytes_per_s > 0 ? "measured" : "missing");
 	return r != 0;
 }
 
@@ -274,8 +339,8 @@ END_TEST
 
 START_TEST(every_op_matches_the_cpu)
 {
-	static const char *const how[] = {"f32", "bf16", "bf16"};
-	struct result r = run_with(how[_i], _i < 2 ? NULL : "STANDIN_LT_PLAIN=1", STANDIN_DIR);
+	static const char *const how[] = {"f32", "bf16", "bf16", "fp8", "fp8"};
+	struct result r = run_with(how[_i], _i == 2 || _i == 4 ? "STANDIN_LT_PLAIN=1" : NULL, STANDIN_DIR);
 
 	ck_assert_msg(!r.status && strstr(r.out, " compared, 0 wrong"), "%s: %s", how[_i], r.out);
 }
@@ -355,6 +420,21 @@ START_TEST(each_failure_of_cudnn_has_its_sentence)
 }
 END_TEST
 
+START_TEST(fp8_where_it_cannot_be_is_one_sentence)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
+	const struct rt_options o = {.amp = RT_BF16, .fp8 = {.use = true}};
+	gt_auto(rt_program) *p = NULL;
+	struct gt_err err = {0};
+	struct result r = run_with("fp8", "STANDIN_MAJOR=8", STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "sm_80 and fp8 wants sm_89 or newer") != NULL, "%s", r.out);
+	ck_assert_int_lt(rt_compile(g, loss, &o, &p, &err), 0);
+	ck_assert_msg(strstr(err.msg, "fp8 is a type of NVIDIA cards") != NULL, "%s", err.msg);
+}
+END_TEST
+
 START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 {
 	struct result r = run_with("train", NULL, STANDIN_DIR);
@@ -369,11 +449,33 @@ START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 }
 END_TEST
 
+/* One event per step: the loss is there. */
+START_TEST(a_step_waits_for_its_loss_alone)
+{
+	static const char *const how[] = {"loop", "loop16", "loop8"};
+	struct result r = run_with(how[_i], NULL, STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "0 waits and 4 for events in 4 steps") && strstr(r.out, "host counted, loss fell"), "%s: %s",
+		      how[_i], r.out);
+	ck_assert_msg(!!strstr(r.out, ", 0 products timed") == (_i == 2), "%s: %s", how[_i], r.out); /* deterministic */
+}
+END_TEST
+
+START_TEST(a_trace_has_every_call_of_the_device)
+{
+	struct result r = run_with("trace", NULL, STANDIN_DIR);
+	int events = 0, rows = 0;
+	const char *at = strstr(r.out, "\n");
+
+	ck_assert_msg(at && sscanf(at, " %d events of %d calls", &events, &rows) == 2 && rows > 0 && events > rows, "%s", r.out);
+}
+END_TEST
+
 START_TEST(what_is_measured_is_looked_at)
 {
 	struct result r = run_with("measure", "STANDIN_MEMORY=400000000", STANDIN_DIR);
 
-	ck_assert_msg(!r.status && strstr(r.out, "24 of 24 as they should be; peaks measured"), "%s", r.out);
+	ck_assert_msg(!r.status && strstr(r.out, "26 of 26 as they should be; peaks measured"), "%s", r.out);
 	r = run_with("measure", "STANDIN_FAIL=cuMemHostRegister:2", STANDIN_DIR);
 	ck_assert_msg(r.status && strstr(r.out, "cuMemHostRegister failed with CUDA error 2"), "%s", r.out);
 }
@@ -416,8 +518,12 @@ int main(int argc, char **argv)
 		return ranks_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
 		return measure_and_tell();
+	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
+		return loop_and_tell(argv[1]);
 	if (argc > 1)
-		return check_and_tell(gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 : RT_CHECK_F32);
+		return check_and_tell(gt_streq(argv[1], "fp8")	? RT_CHECK_FP8 :
+				      gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 :
+								  RT_CHECK_F32);
 	self = argv[0];
 	s = suite_create("cuda");
 	tc = tcase_create("all");
@@ -426,12 +532,15 @@ int main(int argc, char **argv)
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
-		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 3);
+		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 5);
 		tcase_add_test(tc, two_ranks_train_as_one_does);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
+		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 3);
+		tcase_add_test(tc, a_trace_has_every_call_of_the_device);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
+		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
 	}
 	tcase_set_timeout(tc, 300);

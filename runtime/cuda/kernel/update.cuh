@@ -6,17 +6,85 @@
 #include "reduce.cuh"
 #include "runtime/cuda/update.h"
 
-/* g may be bf16; the low-precision copy, if any, is written with the parameter. */
+/* It may be bf16. */
 RT_DEVICE float gradient_at(const struct rt_update_tensor *t, int64_t i)
 {
 	return t->narrow_gradient ? as_float(((const bf16 *)t->gradient)[i]) : ((const float *)t->gradient)[i];
 }
 
-RT_DEVICE void store(const struct rt_update_tensor *t, int64_t i, float p)
+/* Philox 4x32-10, as runtime/exec/random.c: what a place gets follows from seed, tensor, step and place alone. */
+RT_DEVICE void random4(uint32_t *r, const struct rt_update_step *h, uint64_t stream, int64_t index)
 {
-	((float *)t->param)[i] = p;
-	if (t->copy)
-		assign(((bf16 *)t->copy)[i], p);
+	uint32_t c0 = (uint32_t)index, c1 = (uint32_t)(index >> 32), c2 = (uint32_t)stream, c3 = h->step;
+	uint32_t k0 = h->seed[0], k1 = h->seed[1];
+
+#pragma unroll
+	for (int round = 0; round < 10; round++) {
+		uint64_t a = 0xD2511F53ull * c0, b = 0xCD9E8D57ull * c2;
+
+		c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+		c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+		c1 = (uint32_t)b;
+		c3 = (uint32_t)a;
+		k0 += 0x9E3779B9u;
+		k1 += 0xBB67AE85u;
+	}
+	r[0] = c0;
+	r[1] = c1;
+	r[2] = c2;
+	r[3] = c3;
+}
+
+/* Up or down with the probability that makes the mean right (Gupta et al., Deep learning with limited numerical
+ * precision, 2015). */
+RT_DEVICE float round_at_random(float x, uint32_t random)
+{
+	uint32_t u;
+
+	memcpy(&u, &x, sizeof(u));
+	u = isfinite(x) ? (u + (random & 0xffff)) & 0xffff0000u : u;
+	memcpy(&x, &u, sizeof(u));
+	return x;
+}
+
+/* Parameters of four places from i on, a multiple of 4; n of them exist. */
+RT_DEVICE void get_params(float *p, const struct rt_update_tensor *t, int64_t i, int n)
+{
+	if (n == 4 && t->narrow_param)
+		get<4>(p, (const bf16 *)t->param + i);
+	else if (n == 4)
+		get<4>(p, (const float *)t->param + i);
+	else
+		for (int k = 0; k < n; k++)
+			p[k] = t->narrow_param ? as_float(((const bf16 *)t->param)[i + k]) : ((const float *)t->param)[i + k];
+}
+
+RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_update_step *h, int64_t i, int n, float *p)
+{
+	if (t->narrow_param) {
+		uint32_t r[4];
+
+		random4(r, h, t->stream, i / 4);
+		for (int k = 0; k < n; k++)
+			p[k] = round_at_random(p[k], r[k]);
+		if (n == 4)
+			put<4>((bf16 *)t->param + i, p);
+		else
+			for (int k = 0; k < n; k++)
+				assign(((bf16 *)t->param)[i + k], p[k]);
+		return;
+	}
+	if (n == 4) {
+		put<4>((float *)t->param + i, p);
+		if (t->copy)
+			put<4>((bf16 *)t->copy + i, p);
+		return;
+	}
+	for (int k = 0; k < n; k++) {
+		((float *)t->param)[i + k] = p[k];
+		if (t->copy)
+			assign(((bf16 *)t->copy)[i + k], p[k]);
+	}
 }
 
 /* part[block] = squares of the chunk's gradients */
@@ -76,8 +144,8 @@ RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_updat
 		float p[4], m[4], v[4], g[4];
 		int n = end - i < 4 ? (int)(end - i) : 4;
 
+		get_params(p, &t, i, n);
 		if (n == 4) {
-			get<4>(p, (const float *)t.param + i);
 			get<4>(m, pm + i);
 			get<4>(v, pv + i);
 			if (t.narrow_gradient)
@@ -86,7 +154,6 @@ RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_updat
 				get<4>(g, (const float *)t.gradient + i);
 		} else {
 			for (int k = 0; k < n; k++) {
-				p[k] = ((const float *)t.param)[i + k];
 				m[k] = pm[i + k];
 				v[k] = pv[i + k];
 				g[k] = gradient_at(&t, i + k);
@@ -98,15 +165,12 @@ RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_updat
 			v[k] = h->beta2 * v[k] + h->rest2 * g[k] * g[k];
 			p[k] = p[k] * h->decay - h->step_size * m[k] / (sqrtf(v[k]) * h->scale2 + h->eps);
 		}
+		put_params(&t, h, i, n, p);
 		if (n == 4) {
-			put<4>((float *)t.param + i, p);
 			put<4>(pm + i, m);
 			put<4>(pv + i, v);
-			if (t.copy)
-				put<4>((bf16 *)t.copy + i, p);
 		} else {
 			for (int k = 0; k < n; k++) {
-				store(&t, i + k, p[k]);
 				pm[i + k] = m[k];
 				pv[i + k] = v[k];
 			}
@@ -125,13 +189,20 @@ RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_
 
 	if (!update_factor(&factor, h, loss, norm))
 		return;
-	for (int64_t i = chunk.start + threadIdx.x; i < end; i += blockDim.x) {
-		float p = ((const float *)t.param)[i], g = gradient_at(&t, i) * factor + h->weight_decay * p;
+	for (int64_t i = chunk.start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
+		int n = end - i < 4 ? (int)(end - i) : 4;
+		float p[4];
 
-		if (pm) {
-			g = h->first ? g : h->momentum * pm[i] + g;
-			pm[i] = g;
+		get_params(p, &t, i, n);
+		for (int k = 0; k < n; k++) {
+			float g = gradient_at(&t, i + k) * factor + h->weight_decay * p[k];
+
+			if (pm) {
+				g = h->first ? g : h->momentum * pm[i + k] + g;
+				pm[i + k] = g;
+			}
+			p[k] -= h->lr * g;
 		}
-		store(&t, i, p - h->lr * g);
+		put_params(&t, h, i, n, p);
 	}
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Emitted by pass/fp8.c, for the CUDA device.
+ * cast8: y = x rounded to 8 bits under the scale of y, t = the same turned. in: x, scales. out: y, t (of x's shape; either may be
+ * absent).
+ * scales8: new scales from what was seen. in: scales.
+ */
+#include "runtime/graph/ops.h"
+
+const struct rt_op rt_op_cast8 = {
+	.id = RT_OP_CAST8,
+	.name = "cast8",
+};
+
+const struct rt_op rt_op_scales8 = {
+	.id = RT_OP_SCALES8,
+	.name = "scales8",
+};

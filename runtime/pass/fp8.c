@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fp8 on the CUDA device: the operands of linear layers are rounded to 8 bits, values and weights to E4M3, gradients to E5M2,
+ * each tensor under a scale of its own that follows its largest absolute value (Transformer Engine's delayed scaling). A tensor
+ * is read once for all products that read it: the forward one wants it as it is, the backward ones turned; what the backward
+ * pass keeps is then one byte per element. Weights are rounded once per update, from their f32 values. All else is bf16's:
+ * pass/narrow.c, which runs behind this one.
+ */
+#include <math.h>
+#include "runtime/cuda/fp8.h"
+#include "runtime/pass/pass.h"
+
+#define SIDE	  16 /* the products want multiples of this */
+#define ROWS_MAX  (1 << 21)
+
+struct fp8 {
+	struct rt_plan *plan;
+	struct rt_call **casts; /* by id: what rounds the present content of that tensor, or NULL */
+	int n_nodes;
+	struct rt_node *table;
+	int slots, products, plain;
+	const struct rt_node *odd; /* first result of a product that stays bf16 */
+};
+
+static struct rt_node *eight(struct fp8 *a, struct rt_call *cast, enum rt_dtype type, bool turned)
+{
+	const struct rt_node *x = cast->in[0];
+	gt_autofree char *name = gt_xasprintf("%s%s %s", rt_dtype_name(type), turned ? " turned" : "", x->name);
+	struct rt_node *y = rt_ir_node(&a->plan->ir, cast->once ? RT_ROLE_STATE : RT_ROLE_VALUE, type, &x->shape, name);
+
+	y->slot = cast->attr.slot;
+	return y;
+}
+
+/* n in 8 bits; *at: the call that wants it, moved when a call is inserted before it. */
+static struct rt_node *rounded(struct fp8 *a, struct rt_node *n, enum rt_dtype type, bool turned, int *at)
+{
+	struct rt_call *c = a->casts[n->id];
+
+	if (!c) {
+		c = a->casts[n->id] = gt_xcalloc(1, sizeof(*c));
+		c->op = rt_ops[RT_OP_CAST8];
+		c->phase = a->plan->ir.calls[*at]->phase;
+		c->origin = a->plan->ir.calls[*at]->origin;
+		c->again = a->plan->ir.calls[*at]->again;
+		c->once = n->role == RT_ROLE_PARAM;
+		c->in[0] = n;
+		c->in[1] = a->table;
+		c->attr.slot = a->slots++;
+		rt_plan_insert(a->plan, (*at)++, c);
+	}
+	if (!c->out[turned])
+		c->out[turned] = eight(a, c, type, turned);
+	return c->out[turned];
+}
+
+/* Every side of the product y (M,N) = x (M,K) w (N,K)^T is a multiple of 16. */
+static bool fits(const struct rt_node *xy, const struct rt_node *w, const struct rt_node *other)
+{
+	return rt_rows(xy) % SIDE == 0 && rt_cols(xy) % SIDE == 0 && rt_rows(other) % SIDE == 0 && rt_cols(other) % SIDE == 0 &&
+	       (!w || (rt_rows(w) % SIDE == 0 && rt_rows(w) <= ROWS_MAX)) && rt_rows(xy) <= ROWS_MAX;
+}
+
+static bool takes(const struct rt_call *c)
+{
+	switch (c->op->id) {
+	case RT_OP_LINEAR:
+		return fits(c->in[0], c->in[1], c->out[0]);
+	case RT_OP_LINEAR_BWD_X:
+		return fits(c->in[0], c->in[1], c->out[0]);
+	case RT_OP_LINEAR_BWD_W:
+		return c->out[0] && fits(c->in[0], NULL, c->in[1]);
+	default:
+		return false;
+	}
+}
+
+/* Returns where call `at` is now. */
+static int lower(struct fp8 *a, int at)
+{
+	struct rt_call *c = a->plan->ir.calls[at];
+	struct rt_node *dy = c->in[0];
+
+	switch (c->op->id) {
+	case RT_OP_LINEAR:
+		c->in[0] = rounded(a, c->in[0], RT_E4M3, false, &at);
+		c->in[1] = rounded(a, c->in[1], RT_E4M3, false, &at);
+		break;
+	case RT_OP_LINEAR_BWD_X:
+		c->in[0] = rounded(a, dy, RT_E5M2, false, &at);
+		c->in[1] = rounded(a, c->in[1], RT_E4M3, true, &at);
+		break;
+	default: /* in[2], what the bias's gradient is the sum of, stays as it is */
+		c->in[0] = rounded(a, dy, RT_E5M2, true, &at);
+		c->in[1] = rounded(a, c->in[1], RT_E4M3, true, &at);
+	}
+	a->products++;
+	return at;
+}
+
+static void insert_renewal(struct fp8 *a)
+{
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[RT_OP_SCALES8];
+	c->phase = RT_PHASE_FORWARD;
+	c->once = true;
+	c->in[0] = a->table;
+	rt_plan_insert(a->plan, 0, c);
+}
+
+static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct fp8 a = { .plan = p, .n_nodes = p->ir.n_nodes };
+
+	if (!p->opt->fp8.use)
+		return 0;
+	a.casts = gt_xcalloc((size_t)a.n_nodes, sizeof(struct rt_call *));
+	a.table = rt_ir_node(&p->ir, RT_ROLE_STATE, RT_F32, &RT_SHAPE(1), "scales of 8-bit tensors");
+	for (int i = 0; i < p->ir.n_calls && p->ir.calls[i]->phase < RT_PHASE_GRADIENT; i++) {
+		struct rt_call *c = p->ir.calls[i];
+
+		if (takes(c)) {
+			i = lower(&a, i);
+		} else if (c->out[0] && (c->op->id <= RT_OP_LINEAR_BWD_W || c->op->id == RT_OP_LINEAR_CROSS_ENTROPY)) {
+			a.odd = a.odd ? a.odd : c->out[0];
+			a.plain++;
+		}
+		for (int k = 0; k < RT_MAX_IO; k++)
+			if (c->out[k] && c->out[k]->id < a.n_nodes)
+				a.casts[c->out[k]->id] = NULL; /* what was rounded before is old */
+	}
+	free(a.casts);
+	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), RT_FP8_HEAD + p->opt->fp8.history);
+	if (a.slots)
+		insert_renewal(&a);
+	gt_buf_printf(did, "%d products in 8 bits, %d scales", a.products, a.slots);
+	if (a.plain)
+		gt_buf_printf(did, "; bf16: %d (%s: %s)", a.plain, a.odd->name,
+			      a.odd == p->loss ? "makes the logits" : "sides no multiples of 16");
+	return 0;
+}
+
+const struct rt_pass rt_pass_fp8 = { .name = "fp8", .run = fp8 };
