@@ -28,8 +28,10 @@ static void outliers(const json_t *doc, struct gt_buf *out)
 		gt_buf_puts(out, "<p>None.</p>\n");
 		return;
 	}
-	bn_html_table(out, "stack", "Hosts that lie farther from the median host than chance puts any, and what is set otherwise there.",
-		      head, cls, GT_ARRAY_SIZE(head));
+	bn_html_table(
+		out, "stack",
+		"Hosts that lie farther from the median host than chance puts any, and what is set otherwise there.",
+		head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(list, i, o) {
 		const char *unit = gt_json_get_str(o, "unit", "");
 		bool worse = gt_streq(gt_json_get_str(o, "verdict", NULL), "worse");
@@ -95,7 +97,11 @@ static void draw_hosts(const json_t *m, const struct bn_scale *x, double y, stru
 			if (!usual && found++ < NAMES_MAX)
 				gt_buf_printf(&names, "%s%s", names.len ? ", " : "", name);
 			gt_buf_printf(out, "<g class=\"%s\">", usual ? "same" : worse ? "worse" : "better");
-			bn_svg_mark(out, usual ? "N" : "pt", usual ? 'o' : worse ? '<' : '>', bn_scale_at(x, gain(m, h)), y + 18, tip);
+			bn_svg_mark(out, usual ? "N" : "pt",
+				    usual   ? 'o'
+				    : worse ? '<'
+					    : '>',
+				    bn_scale_at(x, gain(m, h)), y + 18, tip);
 			gt_buf_puts(out, "</g>");
 		}
 	if (found > NAMES_MAX)
@@ -113,7 +119,8 @@ static void plot(const json_t *doc, struct gt_buf *out)
 	json_array_foreach(json_object_get(doc, "metrics"), i, m)
 		bottom += gt_json_get_bool(m, "judged", false) ? ROW : 0;
 	bn_svg_open(out, "fleet", 0, bottom + 44, "Every host beside the median host",
-		    "One row per metric, one mark per host: how far it lies from the median host, right is better. The grey band is "
+		    "One row per metric, one mark per host: how far it lies from the median host, right is better. The "
+		    "grey band is "
 		    "the margin; circles are usual, triangles are outliers. The tables have the same numbers.");
 	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
 		gt_autofree char *label = gt_xasprintf("%.*f %%", bn_step_decimals(step), fabs(v) < step / 2 ? 0 : fabs(v));
@@ -173,7 +180,10 @@ static void metric_table(const json_t *m, struct gt_buf *out)
 		char scales[32];
 
 		snprintf(scales, sizeof(scales), "%+.1f", gt_json_get_real(h, "scales", NAN));
-		gt_buf_printf(out, "<tr class=\"%s\">", gt_streq(verdict, "worse") ? "worse" : gt_streq(verdict, "better") ? "better" : "same");
+		gt_buf_printf(out, "<tr class=\"%s\">",
+			      gt_streq(verdict, "worse")    ? "worse"
+			      : gt_streq(verdict, "better") ? "better"
+							    : "same");
 		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(h, "host", "?"));
 		bn_html_data(out, "r", head[1], bn_text_value(gt_json_get_real(h, "median", NAN), unit).s);
 		bn_html_data(out, "r", head[2], bn_text_percent(gt_json_get_real(h, "deviation_pct", NAN)).s);
@@ -191,8 +201,9 @@ static void hosts(const json_t *doc, struct gt_buf *out)
 	json_t *h;
 	size_t i;
 
-	bn_html_table(out, "stack", "Of several results of one machine the newest counts; notes say why others were left out.", head, cls,
-		      GT_ARRAY_SIZE(head));
+	bn_html_table(out, "stack",
+		      "Of several results of one machine the newest counts; notes say why others were left out.", head,
+		      cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(json_object_get(doc, "hosts"), i, h) {
 		gt_buf_puts(out, "<tr>");
 		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(h, "name", "?"));
@@ -219,8 +230,13 @@ void bn_fleet_html(const json_t *doc, struct gt_buf *out)
 
 	snprintf(title, sizeof(title), "gpubench fleet: %.*s", (int)strcspn(headline.s, ":"), headline.s);
 	bn_html_open(out, title, headline.s);
-	gt_buf_printf(out, "<header>\n<h1>gpubench fleet \xc2\xb7 %zu results</h1>\n", json_array_size(json_object_get(doc, "hosts")));
-	bn_html_verdict(out, gt_streq(verdict, "worse") ? "worse" : gt_streq(verdict, "same") ? "same" : "inconclusive", headline.s, NULL);
+	gt_buf_printf(out, "<header>\n<h1>gpubench fleet \xc2\xb7 %zu results</h1>\n",
+		      json_array_size(json_object_get(doc, "hosts")));
+	bn_html_verdict(out,
+			gt_streq(verdict, "worse")  ? "worse"
+			: gt_streq(verdict, "same") ? "same"
+						    : "inconclusive",
+			headline.s, NULL);
 	bn_html_nav(out, sections);
 	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	bn_html_section(out, "outliers", "Outliers");
@@ -230,7 +246,8 @@ void bn_fleet_html(const json_t *doc, struct gt_buf *out)
 	if (any_judged(doc)) {
 		gt_buf_puts(out, "<figure>");
 		plot(doc, out);
-		gt_buf_puts(out, "<figcaption>Distance from the median host. Circle: usual; triangle left: worse; triangle right: better; "
+		gt_buf_puts(out, "<figcaption>Distance from the median host. Circle: usual; triangle left: worse; "
+				 "triangle right: better; "
 				 "grey: too small to matter.</figcaption></figure>\n");
 	} else {
 		gt_buf_puts(out, "<p>No class of hosts with the same processor has four hosts: none is judged.</p>\n");
@@ -244,13 +261,20 @@ void bn_fleet_html(const json_t *doc, struct gt_buf *out)
 	hosts(doc, out);
 	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "method", "How to read this");
-	gt_buf_puts(out, "<p>Hosts with the same processor are a class, judged from four on. The centre is the median host, a "
-			 "<em>scale</em> the median distance from it (times 1.48). An outlier lies farther out than chance would put any "
-			 "one of all hosts and metrics in one table out of twenty, by at least the metric's margin, and farther than its "
-			 "own launches are spread. A cause is a setting that most of the others share and the outlier has not; those "
-			 "that are known to move the metric come first. It is a hint, not a proof: gpubench ab on that host proves it."
-			 "</p>\n</section>\n</main>\n<footer>Made by gpubench. The judgement is embedded in this page as JSON (element "
-			 "<code>gpubench-result</code>).</footer>\n");
+	gt_buf_puts(
+		out,
+		"<p>Hosts with the same processor are a class, judged from four on. The centre is the median host, a "
+		"<em>scale</em> the median distance from it (times 1.48). An outlier lies farther out than chance "
+		"would put any "
+		"one of all hosts and metrics in one table out of twenty, by at least the metric's margin, and farther "
+		"than its "
+		"own launches are spread. A cause is a setting that most of the others share and the outlier has not; "
+		"those "
+		"that are known to move the metric come first. It is a hint, not a proof: gpubench ab on that host "
+		"proves it."
+		"</p>\n</section>\n</main>\n<footer>Made by gpubench. The judgement is embedded in this page as JSON "
+		"(element "
+		"<code>gpubench-result</code>).</footer>\n");
 	bn_html_json(out, "gpubench-result", doc);
 	bn_html_close(out);
 }

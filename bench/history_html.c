@@ -10,7 +10,8 @@
 
 static void setting(const json_t *s, struct gt_buf *out)
 {
-	gt_buf_printf(out, "%s \xe2\x86\x92 %s", bn_text_json(json_object_get(s, "from")).s, bn_text_json(json_object_get(s, "to")).s);
+	gt_buf_printf(out, "%s \xe2\x86\x92 %s", bn_text_json(json_object_get(s, "from")).s,
+		      bn_text_json(json_object_get(s, "to")).s);
 }
 
 static void changes(const json_t *doc, struct gt_buf *out)
@@ -24,12 +25,14 @@ static void changes(const json_t *doc, struct gt_buf *out)
 		gt_buf_puts(out, "<p>None.</p>\n");
 		return;
 	}
-	bn_html_table(out, "stack", "Since when a metric has another level, and what was set otherwise from that result on.", head, cls,
-		      GT_ARRAY_SIZE(head));
+	bn_html_table(out, "stack",
+		      "Since when a metric has another level, and what was set otherwise from that result on.", head,
+		      cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(list, i, c) {
 		const char *unit = gt_json_get_str(c, "unit", "");
 		bool worse = gt_streq(gt_json_get_str(c, "verdict", NULL), "worse");
-		gt_autofree char *since = gt_xasprintf("%s (%s)", gt_json_get_str(c, "started", "?"), gt_json_get_str(c, "result", "?"));
+		gt_autofree char *since =
+			gt_xasprintf("%s (%s)", gt_json_get_str(c, "started", "?"), gt_json_get_str(c, "result", "?"));
 
 		gt_buf_printf(out, "<tr class=\"%s\">", worse ? "worse" : "better");
 		bn_html_cell(out, "th scope=\"row\"", NULL, since);
@@ -69,7 +72,8 @@ static void segments(const json_t *doc, const json_t *m, const struct bn_scale *
 		bn_svg_line(out, "cut", bn_scale_at(x, at), y->from, bn_scale_at(x, at), y->to);
 		bn_svg_line(out, "seg", bn_scale_at(x, from), bn_scale_at(y, before), bn_scale_at(x, at), bn_scale_at(y, before));
 		if (gt_json_get_bool(c, "newest", false))
-			bn_svg_line(out, "seg", bn_scale_at(x, at), bn_scale_at(y, after), bn_scale_at(x, last), bn_scale_at(y, after));
+			bn_svg_line(out, "seg", bn_scale_at(x, at), bn_scale_at(y, after), bn_scale_at(x, last),
+				    bn_scale_at(y, after));
 		from = at;
 	}
 }
@@ -98,19 +102,23 @@ static void plot(const json_t *doc, const json_t *m, unsigned id, struct gt_buf 
 	y = (struct bn_scale){lo, hi, 196, 22};
 	gt_buf_puts(out, "<figure>\n");
 	bn_svg_open(out, "history", id, 236, title,
-		    "One mark per result, the oldest left. Level lines are the medians between change points, which are upright dashed "
+		    "One mark per result, the oldest left. Level lines are the medians between change points, which "
+		    "are upright dashed "
 		    "lines. The table beneath has the same numbers.");
 	bn_svg_frame(out, &x, &y, unit, 0, xstep, ystep, "result");
 	segments(doc, m, &x, &y, scale, out);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *v = json_array_get(values, i);
-		gt_autofree char *tip = gt_xasprintf("%s, %s: %s", gt_json_get_str(v, "result", "?"), gt_json_get_str(v, "started", "?"),
-						     bn_text_value(value_of(values, i), gt_json_get_str(m, "unit", "")).s);
+		gt_autofree char *tip = gt_xasprintf(
+			"%s, %s: %s", gt_json_get_str(v, "result", "?"), gt_json_get_str(v, "started", "?"),
+			bn_text_value(value_of(values, i), gt_json_get_str(m, "unit", "")).s);
 
 		if (isfinite(value_of(values, i)))
-			bn_svg_mark(out, "A", 'o', bn_scale_at(&x, (double)i + 1), bn_scale_at(&y, scale * value_of(values, i)), tip);
+			bn_svg_mark(out, "A", 'o', bn_scale_at(&x, (double)i + 1),
+				    bn_scale_at(&y, scale * value_of(values, i)), tip);
 	}
-	gt_buf_puts(out, "</svg>\n<figcaption>Results in order of their dates; level lines: medians between change points.</figcaption>"
+	gt_buf_puts(out, "</svg>\n<figcaption>Results in order of their dates; level lines: medians between change "
+			 "points.</figcaption>"
 			 "</figure>\n");
 }
 
@@ -129,7 +137,8 @@ static void value_table(const json_t *m, struct gt_buf *out)
 		gt_buf_puts(out, "<tr>");
 		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(v, "result", "?"));
 		bn_html_data(out, "w", head[1], gt_json_get_str(v, "started", "?"));
-		bn_html_data(out, "r", head[2], bn_text_value(gt_json_get_real(v, "median", NAN), gt_json_get_str(m, "unit", "")).s);
+		bn_html_data(out, "r", head[2],
+			     bn_text_value(gt_json_get_real(v, "median", NAN), gt_json_get_str(m, "unit", "")).s);
 		gt_buf_puts(out, "</tr>\n");
 	}
 	gt_buf_puts(out, "</tbody></table></details>\n");
@@ -147,10 +156,15 @@ void bn_history_html(const json_t *doc, struct gt_buf *out)
 
 	snprintf(title, sizeof(title), "gpubench history: %.*s", (int)strcspn(headline.s, ":"), headline.s);
 	bn_html_open(out, title, headline.s);
-	gt_buf_printf(out, "<header>\n<h1>gpubench history \xc2\xb7 %lld results of host ", (long long)gt_json_get_int(doc, "results", 0));
+	gt_buf_printf(out, "<header>\n<h1>gpubench history \xc2\xb7 %lld results of host ",
+		      (long long)gt_json_get_int(doc, "results", 0));
 	gt_buf_xml(out, gt_json_get_str(doc, "host", "unknown"));
 	gt_buf_puts(out, "</h1>\n");
-	bn_html_verdict(out, gt_streq(verdict, "worse") ? "worse" : gt_streq(verdict, "same") ? "same" : "inconclusive", headline.s, NULL);
+	bn_html_verdict(out,
+			gt_streq(verdict, "worse")  ? "worse"
+			: gt_streq(verdict, "same") ? "same"
+						    : "inconclusive",
+			headline.s, NULL);
 	bn_html_nav(out, sections);
 	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	bn_html_section(out, "changes", "Change points");
@@ -167,11 +181,16 @@ void bn_history_html(const json_t *doc, struct gt_buf *out)
 	}
 	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "method", "How to read this");
-	gt_buf_puts(out, "<p>Each mark is the median over the launches of one result, of the host as it was. A <em>change point</em> is a "
-			 "result since which the metric has another level: found by energy distance, kept when a permutation test says so "
-			 "(5 % for all metrics together) and when the level moved by at least the metric's margin. A metric needs eight "
-			 "results, a segment four. What was set otherwise from that result on is named as a hint; gpubench ab proves it."
-			 "</p>\n</section>\n</main>\n<footer>Made by gpubench. The judgement is embedded in this page as JSON (element "
+	gt_buf_puts(out, "<p>Each mark is the median over the launches of one result, of the host as it was. A "
+			 "<em>change point</em> is a "
+			 "result since which the metric has another level: found by energy distance, kept when a "
+			 "permutation test says so "
+			 "(5 % for all metrics together) and when the level moved by at least the metric's margin. A "
+			 "metric needs eight "
+			 "results, a segment four. What was set otherwise from that result on is named as a hint; "
+			 "gpubench ab proves it."
+			 "</p>\n</section>\n</main>\n<footer>Made by gpubench. The judgement is embedded in this page "
+			 "as JSON (element "
 			 "<code>gpubench-result</code>).</footer>\n");
 	bn_html_json(out, "gpubench-result", doc);
 	bn_html_close(out);

@@ -158,7 +158,8 @@ static int leave_out(const char *list, struct rt_loader_options *l, struct gt_er
 			i++;
 		if (i == GT_ARRAY_SIZE(switches))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--without %.*s: huge-pages, persistent, zero-copy and u8 can be left out", (int)len, list);
+					    "--without %.*s: huge-pages, persistent, zero-copy and u8 can be left out",
+					    (int)len, list);
 		*switches[i].off = true;
 	}
 	l->u8 = !f32; /* images are handed over as bytes */

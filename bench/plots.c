@@ -94,8 +94,11 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 		gt_autofree char *label = gt_xasprintf("%+.*f %%", bn_step_decimals(step), fabs(v) < step / 2 ? 0 : v);
 
 		bn_svg_line(out, "grid", bn_scale_at(&x, v), 4, bn_scale_at(&x, v), bottom);
-		bn_svg_text(out, "t", bn_scale_at(&x, v) < 5 ? "start" : bn_scale_at(&x, v) > 95 ? "end" : "middle", bn_scale_at(&x, v), bottom + 16,
-		     fabs(v) < step / 2 ? "0" : label);
+		bn_svg_text(out, "t",
+			    bn_scale_at(&x, v) < 5    ? "start"
+			    : bn_scale_at(&x, v) > 95 ? "end"
+						      : "middle",
+			    bn_scale_at(&x, v), bottom + 16, fabs(v) < step / 2 ? "0" : label);
 	}
 	json_array_foreach(list, i, c) {
 		struct effect e = effect_of(c);
@@ -213,10 +216,13 @@ static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 	gt_autofree char *label = strip_label(s);
 
 	bn_svg_text(out, "t", "start", 0, top + 12, label);
-	gt_buf_printf(out,
-		      "<svg x=\"%.0f%%\" y=\"%.1f\" width=\"%.0f%%\" style=\"width:%.0f%%\" height=\"28\" viewBox=\"0 0 1000 100\" "
-		      "preserveAspectRatio=\"none\"><polyline class=\"strip\" vector-effect=\"non-scaling-stroke\" points=\"",
-		      BN_SVG_LEFT, top + 20, BN_SVG_RIGHT - BN_SVG_LEFT, BN_SVG_RIGHT - BN_SVG_LEFT); /* twice: browsers differ in which of them rules */
+	gt_buf_printf(
+		out,
+		"<svg x=\"%.0f%%\" y=\"%.1f\" width=\"%.0f%%\" style=\"width:%.0f%%\" height=\"28\" viewBox=\"0 0 1000 "
+		"100\" "
+		"preserveAspectRatio=\"none\"><polyline class=\"strip\" vector-effect=\"non-scaling-stroke\" points=\"",
+		BN_SVG_LEFT, top + 20, BN_SVG_RIGHT - BN_SVG_LEFT,
+		BN_SVG_RIGHT - BN_SVG_LEFT); /* twice: browsers differ in which of them rules */
 	for (size_t i = 0; i < STRIP_POINTS; i++)
 		if (!isnan(s->v[i]))
 			gt_buf_printf(out, "%.0f,%.0f ", 1000.0 * (double)i / (STRIP_POINTS - 1),
@@ -273,14 +279,18 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 	for (size_t i = 0; i + 1 < n; i++)
 		for (size_t k = i + 1; k < n && k < i + 8; k++)
 			if (dot[k].block == dot[i].block)
-				bn_svg_line(out, "link", bn_scale_at(&x, dot[i].t_min), bn_scale_at(&y, dot[i].v), bn_scale_at(&x, dot[k].t_min),
-				     bn_scale_at(&y, dot[k].v));
+				bn_svg_line(out, "link", bn_scale_at(&x, dot[i].t_min), bn_scale_at(&y, dot[i].v),
+					    bn_scale_at(&x, dot[k].t_min), bn_scale_at(&y, dot[k].v));
 	for (size_t i = 0; i < n; i++) {
 		char cls[2] = { dot[i].kind, 0 }, tip[96];
 
 		snprintf(tip, sizeof(tip), "pair %lld, %s: %.5g %.20s", dot[i].block + 1,
-			 dot[i].kind == 'N' ? "A/A" : dot[i].kind == 'B' ? "changed" : "baseline", dot[i].v, unit);
-		bn_svg_mark(out, cls, dot[i].kind == 'B' ? 'd' : 'o', bn_scale_at(&x, dot[i].t_min), bn_scale_at(&y, dot[i].v), tip);
+			 dot[i].kind == 'N'   ? "A/A"
+			 : dot[i].kind == 'B' ? "changed"
+					      : "baseline",
+			 dot[i].v, unit);
+		bn_svg_mark(out, cls, dot[i].kind == 'B' ? 'd' : 'o', bn_scale_at(&x, dot[i].t_min),
+			    bn_scale_at(&y, dot[i].v), tip);
 	}
 	gt_buf_puts(out, "</svg>\n");
 }

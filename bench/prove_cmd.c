@@ -104,11 +104,11 @@ static void remember(const struct bn_prove *p)
 	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
 	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* once is enough: not in each phase */
 	json_object_set_new(run, "prove",
-			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed, "pairs",
-				      (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
-				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "html", gt_json_str(opt.html), "changes",
-				      changes_json(&p->stage->arms), "races", bn_races_json(p->races, p->n_races),
-				      "limit_s", p->limit_s));
+			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed,
+				      "pairs", (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
+				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "html",
+				      gt_json_str(opt.html), "changes", changes_json(&p->stage->arms), "races",
+				      bn_races_json(p->races, p->n_races), "limit_s", p->limit_s));
 }
 
 static int finish(struct gt_cli *cli, struct bn_prove *p)

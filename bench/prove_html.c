@@ -100,8 +100,11 @@ static void plan(const json_t *receipt, struct gt_buf *out)
 	json_t *s, *missed = json_object_get(receipt, "not_reached");
 	size_t i;
 
-	bn_html_table(out, "stack", "Said before the first change was measured, beside what it took. Can be seen: the smallest effect that "
-		      "is found four times out of five, by the spread of three A/A pairs.", head, cls, GT_ARRAY_SIZE(head));
+	bn_html_table(
+		out, "stack",
+		"Said before the first change was measured, beside what it took. Can be seen: the smallest effect that "
+		"is found four times out of five, by the spread of three A/A pairs.",
+		head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(json_object_get(plan, "steps"), i, s) {
 		double mde = gt_json_get_real(s, "mde_pct", NAN);
 		int64_t of = gt_json_get_int(s, "comparisons", 0), pairs = gt_json_get_int(s, "pairs", 0);
@@ -118,8 +121,9 @@ static void plan(const json_t *receipt, struct gt_buf *out)
 		}
 		gt_buf_puts(out, "</tr>\n");
 	}
-	gt_buf_printf(out, "</tbody></table>\n<p>%lld of at most %lld pairs, %.1f min", (long long)gt_json_get_int(plan, "pairs_taken", 0),
-		      (long long)gt_json_get_int(plan, "pairs", 0), gt_json_get_real(plan, "minutes_taken", 0));
+	gt_buf_printf(out, "</tbody></table>\n<p>%lld of at most %lld pairs, %.1f min",
+		      (long long)gt_json_get_int(plan, "pairs_taken", 0), (long long)gt_json_get_int(plan, "pairs", 0),
+		      gt_json_get_real(plan, "minutes_taken", 0));
 	if (isfinite(minutes))
 		gt_buf_printf(out, " of about %.1f", minutes);
 	gt_buf_puts(out, ", without what looks at mechanisms.</p>\n");
@@ -144,8 +148,8 @@ static void facts(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "</dl>\n");
 }
 
-static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "plan", "Plan", "host", "Host", "method", "How to read this",
-				       NULL};
+static const char *const sections[] = {"changes", "Every change", "plot",   "Effects",          "plan", "Plan",
+				       "host",    "Host",         "method", "How to read this", NULL};
 
 void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 {

@@ -110,9 +110,12 @@ static void keep_plan(const struct bn_prove *p)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:n}", "name", kinds[step[i].kind].name, "comparisons",
-						      (json_int_t)step[i].comparisons, "pairs", (json_int_t)step[i].pairs, "mde_pct"));
-	json_object_set_new(p->doc, "plan", json_pack("{s:I, s:f, s:o}", "pairs", (json_int_t)pairs_of(p, 0), "power", POWER, "steps", list));
+		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:n}", "name", kinds[step[i].kind].name,
+						      "comparisons", (json_int_t)step[i].comparisons, "pairs",
+						      (json_int_t)step[i].pairs, "mde_pct"));
+	json_object_set_new(
+		p->doc, "plan",
+		json_pack("{s:I, s:f, s:o}", "pairs", (json_int_t)pairs_of(p, 0), "power", POWER, "steps", list));
 }
 
 static void warn_short(const struct bn_prove *p, double minutes)
@@ -134,7 +137,8 @@ void bn_plan_say(struct bn_prove *p)
 		p->by_boot ? "boots" : "launches");
 	if (isfinite(minutes))
 		fprintf(stderr, ", about %.0f min", fmax(1, minutes));
-	fprintf(stderr, ", then up to %zu for each that is kept, seed %llu\n", bn_prove_mechanism_pairs(p), (unsigned long long)p->seed);
+	fprintf(stderr, ", then up to %zu for each that is kept, seed %llu\n", bn_prove_mechanism_pairs(p),
+		(unsigned long long)p->seed);
 	if (!isfinite(minutes))
 		fputs("gpubench: how long that takes, and what it can show, is known after three A/A pairs\n", stderr);
 	warn_short(p, minutes);
@@ -165,7 +169,10 @@ void bn_plan_pilot(void *ctx, const json_t *run)
 		return;
 	gt_progress_end();
 	if (isfinite(each))
-		fprintf(stderr, "gpubench: all of it takes about %.1f min if no look ends it earlier; of each change about %.2g %% can be seen\n", minutes, each);
+		fprintf(stderr,
+			"gpubench: all of it takes about %.1f min if no look ends it earlier; of each change about "
+			"%.2g %% can be seen\n",
+			minutes, each);
 	else
 		fprintf(stderr, "gpubench: all of it takes about %.1f min if no look ends it earlier\n", minutes);
 	warn_short(p, minutes);

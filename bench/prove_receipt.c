@@ -123,7 +123,9 @@ const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
 
 	json_array_foreach(knobs, i, k) kept += gt_json_get_bool(k, "kept", false);
 	if (!kept && open) {
-		gt_buf_printf(out, "INCONCLUSIVE: no change was shown to help this workload; for %zu of %zu nobody can tell", open, all);
+		gt_buf_printf(out,
+			      "INCONCLUSIVE: no change was shown to help this workload; for %zu of %zu nobody can tell",
+			      open, all);
 		return "inconclusive";
 	}
 	if (!kept) {
@@ -131,8 +133,8 @@ const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
 		return "same";
 	}
 	if (gt_json_get_bool(receipt, "confirmed", false)) {
-		gt_buf_printf(out, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", kept, all, bn_text_change(confirm).s,
-			      bn_text_interval(confirm).s);
+		gt_buf_printf(out, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", kept, all,
+			      bn_text_change(confirm).s, bn_text_interval(confirm).s);
 		return "better";
 	}
 	gt_buf_printf(out, "NOT CONFIRMED: %zu of %zu changes seemed to help, and ", kept, all);

@@ -203,12 +203,14 @@ static void plots_of(const json_t *doc, const json_t *c, unsigned id, struct gt_
 	if (two) {
 		gt_buf_puts(out, "<figure>\n");
 		bn_plot_pairs(doc, c, id, out);
-		gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and interval.</figcaption></figure>\n");
+		gt_buf_puts(out, "<figcaption>Change within each pair; line and band: estimate and "
+				 "interval.</figcaption></figure>\n");
 	}
 	if (series && bn_plot_spread(doc, series, id, &spread)) {
 		gt_buf_puts(out, "<figure>\n");
 		gt_buf_puts(out, spread.s);
-		gt_buf_puts(out, "<figcaption>Spread of all samples after warm-up; the upright line is the median. Samples within a "
+		gt_buf_puts(out, "<figcaption>Spread of all samples after warm-up; the upright line is the median. "
+				 "Samples within a "
 				 "launch are not independent: no verdict comes from them.</figcaption></figure>\n");
 	}
 	gt_buf_puts(out, "</div>\n");

@@ -76,12 +76,13 @@ static struct labels labels_of(const struct spread *s, const char *name, const c
 {
 	gt_autofree char *beyond = s->beyond ? gt_xasprintf(", %zu not shown", s->beyond) : gt_xstrdup("");
 
-	return (struct labels){gt_xasprintf("%.24s: median %s", name, bn_text_value(s->median, unit).s),
-			       gt_xasprintf("p%d %s, %zu samples%s", higher ? 1 : 99, bn_text_value(s->tail, unit).s, s->n, beyond)};
+	return (struct labels){
+		gt_xasprintf("%.24s: median %s", name, bn_text_value(s->median, unit).s),
+		gt_xasprintf("p%d %s, %zu samples%s", higher ? 1 : 99, bn_text_value(s->tail, unit).s, s->n, beyond)};
 }
 
-static void draw_row(struct gt_buf *out, const struct spread *s, char cls, const struct labels *l, const struct bn_scale *x, double most,
-		     double top)
+static void draw_row(struct gt_buf *out, const struct spread *s, char cls, const struct labels *l,
+		     const struct bn_scale *x, double most, double top)
 {
 	bn_svg_text(out, "", "start", 0, top + 14, l->head);
 	bn_svg_text(out, "t", "start", 0, top + 30, l->tail);

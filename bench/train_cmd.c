@@ -142,7 +142,8 @@ static void print_warnings(const json_t *doc)
 /* What was switched on, in the words of the passes that do it. */
 static void print_techniques(const json_t *passes)
 {
-	static const char *const techniques[] = { "amp", "fp8", "narrow", "checkpoint", "accumulate", "gradients", "shard", "pixels" };
+	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "checkpoint",
+						 "accumulate", "gradients", "shard",  "pixels"};
 	json_t *pass;
 	size_t i;
 

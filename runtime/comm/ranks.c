@@ -39,8 +39,11 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 	for (int i = 1; i < rt_comm_size(o->ddp.comm); i++)
 		equal &= !(fabs(of[i] - of[0]) > 0);
 	if (!equal && o->ddp.shard == RT_WHEN_ON)
-		return gt_fail(err, EINVAL, "the update cannot be shared out: the NUMA nodes do not have equally many ranks");
-	ret->shard_why = !has_state_to_share(o) ? "not asked for" : !equal ? "nodes have not equally many ranks" : "one rank per node";
+		return gt_fail(err, EINVAL,
+			       "the update cannot be shared out: the NUMA nodes do not have equally many ranks");
+	ret->shard_why = !has_state_to_share(o) ? "not asked for"
+			 : !equal               ? "nodes have not equally many ranks"
+						: "one rank per node";
 	if (!equal || !has_state_to_share(o) || team.n < 2)
 		return 0;
 	ret->shard_why = NULL;

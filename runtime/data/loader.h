@@ -124,13 +124,12 @@ int rt_loader_lengths(const struct rt_loader *l, const struct rt_length **ret);
 uint64_t rt_loader_epoch_batches(const struct rt_loader *l); /* of documents */
 double rt_loader_wait_s(const struct rt_loader *l); /* that the reader has waited so far, or with 0 workers worked */
 /*
- * { "path", "kind", "samples", "files", "bytes", "workers", "prefetch", "cpus", "buffer_bytes", "pages", "batch_bytes" (of x), "batches",
- *   "epoch",
- *   "wait_s", "waits" (batches that were not ready), "work_s" (of all workers), "corrupt": { "count", "samples": [{ "where",
- *   "reason" }] (the first 32) }, "cache": { "bytes", "used_bytes", "images", "hits", "misses" } or null,
- *   "truncated": [ … ] (shards that end early), "documents": { "tokens" (of an epoch), "skipped" (too short),
- *   "lengths": [{ "width", "rows", "documents", "batches" }], "padding_share",
- *   "padding_share_one_length" (if all were as long as the longest), "tokens_read", "tokens_read_padded" } or null }
+ * { "path", "kind", "samples", "files", "bytes", "workers", "prefetch", "cpus", "buffer_bytes", "pages", "batch_bytes"
+ * (of x), "batches", "epoch", "wait_s", "waits" (batches that were not ready), "work_s" (of all workers), "corrupt": {
+ * "count", "samples": [{ "where", "reason" }] (the first 32) }, "cache": { "bytes", "used_bytes", "images", "hits",
+ * "misses" } or null, "truncated": [ … ] (shards that end early), "documents": { "tokens" (of an epoch), "skipped" (too
+ * short), "lengths": [{ "width", "rows", "documents", "batches" }], "padding_share", "padding_share_one_length" (if all
+ * were as long as the longest), "tokens_read", "tokens_read_padded" } or null }
  */
 json_t *rt_loader_report(const struct rt_loader *l);
 

@@ -170,7 +170,8 @@ int cudnnBackendSetAttribute(void *desc, int name, int type, int64_t n, const vo
 		if (name == 1000 || name == 1001)
 			*(name == 1000 ? &d->n_ids : &d->n_pointers) = n;
 		if (type != 15) {
-			memcpy((char *)d + a->offset, value, type == 0 ? sizeof(void *) : (size_t)n * (type == 3 || type == 6 ? 8 : 4));
+			memcpy((char *)d + a->offset, value,
+			       type == 0 ? sizeof(void *) : (size_t)n * (type == 3 || type == 6 ? 8 : 4));
 			return 0;
 		}
 		slot = (struct desc **)(void *)((char *)d + a->offset);
@@ -220,7 +221,8 @@ int cudnnBackendFinalize(void *desc)
 		good = is_dense(d);
 		break;
 	case CONVOLUTION:
-		good = d->mode == 1 && !d->type && d->spatial == 2 && d->dilation[0] == 1 && d->dilation[1] == 1 && d->stride[0] > 0;
+		good = d->mode == 1 && !d->type && d->spatial == 2 && d->dilation[0] == 1 && d->dilation[1] == 1 &&
+		       d->stride[0] > 0;
 		break;
 	case FORWARD:
 	case FILTER:

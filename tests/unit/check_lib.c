@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises of lib/: here children end in time and the option tables say one thing; lib_documents.c and lib_fsroot.c hold the rest. */
+/* Promises of lib/: here children end in time and the option tables say one thing; lib_documents.c and lib_fsroot.c
+ * hold the rest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -275,7 +275,9 @@ START_TEST(images_as_bytes_train_the_same)
 		const struct rt_node *n = rt_graph_leaf(g, i);
 
 		if (rt_node_is_param(n) || rt_node_is_buffer(n))
-			ck_assert_int_eq(memcmp(rt_value(a, n), rt_value(b, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4), 0);
+			ck_assert_int_eq(
+				memcmp(rt_value(a, n), rt_value(b, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4),
+				0);
 	}
 }
 END_TEST
