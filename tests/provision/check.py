@@ -117,9 +117,10 @@ class Root:
         words = (("dpkg", "--get-selections"), ("apt-mark", "showmanual"), ("apt-mark", "showhold"),
                  ("update-alternatives", "--get-selections"))
         state = {" ".join(w): self.must(*w) for w in words}
-        # libraries that the loader's cache names would be a change too; caches of apt and dpkg themselves are none
+        # libraries that the loader's cache names would be a change too; caches of apt and dpkg, and depmod's, are none
         state["files"] = self.must("find", "/etc", "/usr", "/opt", "-xdev", "(", "-name", "__pycache__", "-o", "-name", "*.pyc",
-                                   "-o", "-name", "*-", "-o", "-name", "ld.so.cache", ")", "-prune", "-o", "-print")
+                                   "-o", "-name", "*-", "-o", "-name", "ld.so.cache", "-o", "-path", "/usr/lib/modules/*/modules.*",
+                                   ")", "-prune", "-o", "-print")
         return {k: "\n".join(sorted(v.splitlines())) for k, v in state.items()}
 
     def plan(self, *args):
@@ -134,7 +135,16 @@ class Root:
 
 
 def status(done, want):
-    return [] if done.returncode == want else [f"exit {done.returncode}, not {want}", done.stderr.strip()[-600:]]
+    return [] if done.returncode == want else [f"exit {done.returncode}, not {want}", done.stderr.strip()[-600:]] + kept(done)
+
+
+def kept(done):
+    """What revert left, and why."""
+    try:
+        packages = json.loads(done.stdout)["packages"]
+    except (ValueError, KeyError):
+        return []
+    return [f"{p['name']}: {p['result']}, {p['reason']}" for p in packages if p.get("reason")]
 
 
 def differs(before, after):
@@ -345,6 +355,7 @@ def check_driver(root):
     os.unlink(root.mnt + "/etc/apt/preferences.d/backports")
     if not DRIVER:
         return
+    root.must("mkdir", "-p", f"/usr/lib/modules/{os.uname().release}")  # of the running kernel, for depmod
     before = root.state()
     done = root.apply("--gpu", "2330")
     judge(f"{root.release}: the driver is really installed", status(done, 5))

@@ -189,3 +189,10 @@ void tn_apt_parse(char *text, struct tn_apt_result *ret)
 	if (ret->n_move)
 		qsort(ret->move, ret->n_move, sizeof(*ret->move), by_name);
 }
+
+void tn_apt_exact(const struct tn_apt_result *r, const struct gt_strv *requested, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < r->n_move; i++)
+		if (gt_strv_has(requested, r->move[i].name))
+			gt_strv_take(ret, gt_xasprintf("%s=%s", r->move[i].name, r->move[i].version));
+}

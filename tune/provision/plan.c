@@ -70,16 +70,35 @@ static void sizes_from(struct tn_prov *p, struct tn_move *m, const struct tn_off
 	m->from = *o->suite ? gt_xasprintf("%s/%s", o->suite, o->component) : gt_xstrdup("another repository");
 }
 
-static int simulate(struct tn_prov *p)
+/* What apt would do for these: names, or name=version. */
+static int ask_apt(const struct gt_strv *wanted, struct tn_apt_result *ret, struct gt_err *err)
 {
 	static const char *const args[] = {"-s", "install", NULL};
 	gt_autofree char *text = NULL;
-	struct tn_apt_result result;
-	gt_auto_strv names = {0};
+	int r = tn_apt_get(args, wanted, 120, &text, err);
+
+	if (!r)
+		tn_apt_parse(text, ret);
+	return r;
+}
+
+/*
+ * Asked twice: what is installed in the end is name=version, and apt chooses otherwise then where a dependency has
+ * alternatives (for dkms "gcc | c-compiler" it took gcc, where the bare names had left it with the kernel's gcc-12).
+ */
+static int simulate(struct tn_prov *p)
+{
+	struct tn_apt_result first, result;
+	gt_auto_strv names = {0}, exact = {0};
 	struct tn_offers offers;
 	struct gt_err why = {0};
-	int r = tn_apt_get(args, &p->requested, 120, &text, &why);
+	int r = ask_apt(&p->requested, &first, &why);
 
+	if (!r) {
+		tn_apt_exact(&first, &p->requested, &exact);
+		tn_apt_result_clear(&first);
+		r = ask_apt(&exact, &result, &why);
+	}
 	if (r < 0) {
 		gt_autofree char *what = gt_xasprintf("apt finds no way to install this: %s", why.msg);
 
@@ -87,7 +106,6 @@ static int simulate(struct tn_prov *p)
 					       "the usual reason");
 		return r;
 	}
-	tn_apt_parse(text, &result);
 	p->move = result.move;
 	p->n_move = result.n_move;
 	p->removals = result.removals;

@@ -102,6 +102,8 @@ struct tn_apt_result {
 void tn_apt_result_clear(struct tn_apt_result *r);
 /* What `apt-get -s` printed. */
 void tn_apt_parse(char *text, struct tn_apt_result *ret);
+/* name=version of those of them that were requested. */
+void tn_apt_exact(const struct tn_apt_result *r, const struct gt_strv *requested, struct gt_strv *ret);
 /* Run apt-get with fixed options and these arguments; out (may be NULL) gets its standard output. On failure the sentence is
  * apt's own first error. */
 int tn_apt_get(const char *const *args, const struct gt_strv *packages, double timeout_s, char **out, struct gt_err *err);
