@@ -355,6 +355,8 @@ def check_driver(root):
     os.unlink(root.mnt + "/etc/apt/preferences.d/backports")
     if not DRIVER:
         return
+    # A host has systemd, whose purge would leave files that its own installation made.
+    root.must("apt-get", "-qq", "-y", "install", "--no-install-recommends", "systemd", "udev")
     root.must("mkdir", "-p", f"/usr/lib/modules/{os.uname().release}")  # of the running kernel, for depmod
     before = root.state()
     done = root.apply("--gpu", "2330")
