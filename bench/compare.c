@@ -36,17 +36,6 @@ static int64_t suite_major(const json_t *doc)
 	return gt_json_get_int(json_object_get(doc, "tool"), "suite_major", -1);
 }
 
-static const json_t *find_metric(const json_t *doc, const char *id)
-{
-	json_t *m;
-	size_t i;
-
-	json_array_foreach(json_object_get(doc, "metrics"), i, m)
-		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
-			return m;
-	return NULL;
-}
-
 /* Same machine, same suite, same definitions: otherwise a difference means nothing. */
 static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
 {
@@ -62,7 +51,7 @@ static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
 		return refuse(err, "not the same machine: %s", what.s);
 	json_array_foreach(json_object_get(a, "metrics"), i, m) {
 		const char *id = gt_json_get_str(m, "id", "");
-		const json_t *other = find_metric(b, id);
+		const json_t *other = bn_doc_metric(b, id);
 
 		if (!other)
 			continue;
@@ -156,13 +145,13 @@ static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
 	json_array_foreach(json_object_get(a, "metrics"), i, m) {
 		const char *id = gt_json_get_str(m, "id", "");
 
-		if (find_metric(b, id))
+		if (bn_doc_metric(b, id))
 			json_array_append(list, m);
 		else
 			bn_warning(notes, "missing", "left out", "%s was measured in the first file only", id);
 	}
 	json_array_foreach(json_object_get(b, "metrics"), i, m)
-		if (!find_metric(a, gt_json_get_str(m, "id", "")))
+		if (!bn_doc_metric(a, gt_json_get_str(m, "id", "")))
 			bn_warning(notes, "missing", "left out", "%s was measured in the second file only",
 				   gt_json_get_str(m, "id", ""));
 }

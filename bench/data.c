@@ -513,3 +513,14 @@ size_t bn_values(const struct bn_data *data, size_t metric, enum bn_kind kind, e
 	*ret = x;
 	return n;
 }
+
+const json_t *bn_doc_metric(const json_t *doc, const char *id)
+{
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
+			return m;
+	return NULL;
+}

@@ -222,7 +222,6 @@ static const char *const sections[] = {"outliers", "Outliers", "plot", "Every ho
 
 void bn_fleet_html(const json_t *doc, struct gt_buf *out)
 {
-	const char *verdict = gt_json_get_str(doc, "verdict", NULL);
 	struct bn_text headline = bn_fleet_headline(doc);
 	char title[64];
 	json_t *m;
@@ -232,11 +231,7 @@ void bn_fleet_html(const json_t *doc, struct gt_buf *out)
 	bn_html_open(out, title, headline.s);
 	gt_buf_printf(out, "<header>\n<h1>gpubench fleet \xc2\xb7 %zu results</h1>\n",
 		      json_array_size(json_object_get(doc, "hosts")));
-	bn_html_verdict(out,
-			gt_streq(verdict, "worse")  ? "worse"
-			: gt_streq(verdict, "same") ? "same"
-						    : "inconclusive",
-			headline.s, NULL);
+	bn_html_verdict(out, gt_json_get_str(doc, "verdict", "inconclusive"), headline.s, NULL);
 	bn_html_nav(out, sections);
 	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	bn_html_section(out, "outliers", "Outliers");

@@ -148,7 +148,6 @@ static const char *const sections[] = {"changes", "Change points", "metrics", "T
 
 void bn_history_html(const json_t *doc, struct gt_buf *out)
 {
-	const char *verdict = gt_json_get_str(doc, "verdict", NULL);
 	struct bn_text headline = bn_history_headline(doc);
 	char title[64];
 	json_t *m;
@@ -160,11 +159,7 @@ void bn_history_html(const json_t *doc, struct gt_buf *out)
 		      (long long)gt_json_get_int(doc, "results", 0));
 	gt_buf_xml(out, gt_json_get_str(doc, "host", "unknown"));
 	gt_buf_puts(out, "</h1>\n");
-	bn_html_verdict(out,
-			gt_streq(verdict, "worse")  ? "worse"
-			: gt_streq(verdict, "same") ? "same"
-						    : "inconclusive",
-			headline.s, NULL);
+	bn_html_verdict(out, gt_json_get_str(doc, "verdict", "inconclusive"), headline.s, NULL);
 	bn_html_nav(out, sections);
 	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	bn_html_section(out, "changes", "Change points");

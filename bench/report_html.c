@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
+#include "bench/data.h"
 #include "bench/heat.h"
 #include "bench/html.h"
 #include "bench/plots.h"
@@ -175,22 +176,10 @@ static void forest(const json_t *doc, struct gt_buf *out)
 			 "</figcaption></figure>\n");
 }
 
-/* The series of that id; NULL for a tail, which is computed from another one's samples. */
-static const json_t *series_of(const json_t *doc, const char *id)
-{
-	json_t *m;
-	size_t i;
-
-	json_array_foreach(json_object_get(doc, "metrics"), i, m)
-		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
-			return m;
-	return NULL;
-}
-
 /* c: a comparison, or what names a metric where nothing is compared. */
 static void plots_of(const json_t *doc, const json_t *c, unsigned id, struct gt_buf *out)
 {
-	const json_t *series = series_of(doc, gt_json_get_str(c, "metric", ""));
+	const json_t *series = bn_doc_metric(doc, gt_json_get_str(c, "metric", ""));
 	bool two = json_array_size(json_object_get(c, "pairs")) > 0;
 	gt_auto_buf spread = {0};
 

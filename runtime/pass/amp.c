@@ -49,7 +49,7 @@ static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct amp a = { .plan = p, .n_low = p->ir.n_nodes };
 	const char *products;
-	int calls = 0;
+	int calls = 0, attention = 0;
 
 	if (p->opt->amp == RT_F32 || p->opt->device == RT_CUDA) /* there: pass/narrow.c */
 		return 0;
@@ -58,6 +58,7 @@ static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		struct rt_call *c;
 
 		calls += p->ir.calls[i]->op->low != 0;
+		attention += p->ir.calls[i]->op->id == RT_OP_ATTENTION || p->ir.calls[i]->op->id == RT_OP_ATTENTION_BWD;
 		i = lower(&a, i);
 		c = p->ir.calls[i];
 		/* Gradients are added to in place: what was rounded before is old then. */
@@ -69,7 +70,7 @@ static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	products = rt_cpu_low_products(p->opt->amp);
 	gt_buf_printf(did, "%d products read %s after %d casts; ", calls, rt_dtype_name(p->opt->amp), a.casts);
 	if (products)
-		gt_buf_printf(did, "multiplied by %s, summed in f32", products);
+		gt_buf_printf(did, "multiplied by %s, summed in f32%s", products, attention ? "; attention's own in f32" : "");
 	else
 		gt_buf_puts(did, "this processor cannot multiply it: storage only, products in f32");
 	return 0;
