@@ -302,6 +302,22 @@ static json_t *outcome(struct bn_arms *a, const struct gt_spawn *sp, bool own, i
 	return sp->status ? failed(sp, NULL) : bn_command_document(a->command, sp);
 }
 
+/* What the cards did, into the launch's document. */
+static void record_cards(struct bn_arms *a, json_t *answer, json_t *doc)
+{
+	struct bn_gauge *g = a->gauge;
+	json_t *gpu = NULL;
+
+	if (answer)
+		bn_gauge_record(answer, NULL, &gpu, json_object_get(doc, "env"));
+	if (gpu)
+		json_object_set_new(doc, "gpu", gpu);
+	if (g->trouble[0])
+		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->trouble));
+	g->trouble[0] = '\0'; /* said once */
+	json_decref(answer);
+}
+
 static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t seed, uint64_t salt, json_t **ret,
 		       struct gt_err *err)
 {
@@ -318,16 +334,20 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 			       .max_output = own ? BN_COMMAND_OUTPUT_MAX : 8u << 20, .cancel = &gt_interrupted };
 	struct bn_environ before, after;
 	gt_autofree char *boot = NULL;
-	json_t *doc;
+	json_t *doc, *cards;
 	int r;
 
 	if (own)
 		bn_command_begin(a->command);
+	if (own || w->gpu)
+		bn_gauge_begin(a->gauge);
 	bn_environ_read(a->fs, &before);
 	r = gt_spawn(&sp, err);
 	bn_environ_read(a->fs, &after);
+	cards = bn_gauge_end(a->gauge);
 	if (r < 0 && r != -ETIMEDOUT && r != -EINTR) {
 		gt_spawn_clear(&sp);
+		json_decref(cards);
 		if (own && err)
 			err->exit_status = GT_EXIT_USAGE;
 		return gt_fail_prefix(err, "%s", workload);
@@ -337,6 +357,7 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	doc = outcome(a, &sp, own, r);
 	json_object_set_new(doc, "wall_s", gt_json_real(sp.wall_s));
 	json_object_set_new(doc, "env", bn_environ_json(&before, &after));
+	record_cards(a, cards, doc);
 	if (a->boots && gt_fs_read_line(a->fs, "/proc/sys/kernel/random/boot_id", &boot) == 0)
 		json_object_set_new(json_object_get(doc, "env"), "boot_id", gt_json_str(boot));
 	gt_spawn_clear(&sp);
@@ -452,6 +473,8 @@ void bn_arms_init(struct bn_arms *a)
 	}
 	boot_factors(a);
 	a->on[0] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
+	a->gauge = gt_xcalloc(1, sizeof(*a->gauge));
+	*a->gauge = (struct bn_gauge)BN_GAUGE_INIT;
 	a->on[1] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
 	memset(a->on[1], true, a->n_factor * sizeof(bool));
 }
@@ -466,6 +489,10 @@ void bn_arms_clear(struct bn_arms *a)
 	free(a->factor);
 	free(a->on[0]);
 	free(a->on[1]);
+	if (a->gauge)
+		bn_gauge_close(a->gauge);
+	free(a->gauge);
+	a->gauge = NULL;
 	a->factor = NULL;
 	a->n_factor = 0;
 	a->on[0] = a->on[1] = NULL;

@@ -4,6 +4,7 @@
 /* The real host behind bn_ops: a plan applied for the time of one arm, and launches as processes of their own. */
 #include "bench/boots.h"
 #include "bench/command.h"
+#include "bench/gauge.h"
 #include "bench/session.h"
 #include "probe/host.h"
 #include "tune/tune.h"
@@ -37,6 +38,7 @@ struct bn_arms {
 	const char *out;	    /* saved after every launch; NULL: nowhere */
 	json_t *whole;		    /* what is saved; NULL: the session's own document */
 	bool applied;
+	struct bn_gauge *gauge;	    /* of the cards; made by bn_arms_init() */
 	/* filled by bn_arms_init() */
 	struct bn_factor *factor;
 	size_t n_factor;

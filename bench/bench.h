@@ -62,6 +62,7 @@ struct bn_workload {
 	const char *const *knobs;  /* what should move it; NULL-terminated */
 	double launch_s;	   /* about how long one launch takes: for the plan */
 	bool optional;		   /* not part of the default list */
+	bool gpu;		   /* runs on CUDA devices: what they do meanwhile is recorded */
 	/* NULL: runs anywhere. Otherwise returns NULL when it can run, or why it cannot (one clause, static). */
 	const char *(*unavailable)(struct gt_fsroot *fs);
 	/* Measure. A wrong result is not an error: it is put into l->wrong. NULL: the session starts it by itself. */

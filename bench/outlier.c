@@ -14,6 +14,13 @@ static const struct cause {
 	double scale, factor, floor; /* usual * factor + floor; a factor below 1 looks for too little */
 } causes[] = {
 	{ "throttled", "the CPU was throttled by heat", "times", 1, 1, 0 },
+	{ "gpu_heat_pct", "the GPU was slowed down by heat", "% of the time", 1, 1, 10 },
+	{ "gpu_brake_pct", "the GPU's power brake was pulled", "% of the time", 1, 1, 10 },
+	{ "gpu_power_cap_pct", "the GPU reached its power limit", "% of the time", 1, 1.5, 20 },
+	{ "gpu_slowdown_pct", "the GPU's hardware slowed it down", "% of the time", 1, 1, 10 },
+	{ "gpu_sm_mhz", "the GPU ran slower", "MHz", 1, .95, 0 },
+	{ "gpu_memory_mhz", "the GPU's memory ran slower", "MHz", 1, .95, 0 },
+	{ "gpu_temp_c", "the GPU was hotter", "degrees", 1, 1, 8 },
 	{ "steal_s", "the hypervisor took the CPU away", "s", 1, 2, .02 },
 	{ "cpu_mhz", "the CPUs ran slower", "MHz", 1, .93, 0 },
 	{ "major_faults", "pages were read back from disk", "faults", 1, 3, 50 },
@@ -64,15 +71,16 @@ static double usual(const struct group *g, const char *field)
 	return bn_median(x, n);
 }
 
-/* The kernel's own words first; then what exceeded the usual most. */
+/* The kernel's own words first, then the driver's; then what exceeded the usual most. */
 static bool find_cause(const struct group *g, const json_t *env, char *text, size_t size, const char **ret_code)
 {
 	const char *line = gt_json_get_str(env, "kernel_log", NULL);
+	const char *gpu = gt_json_get_str(env, "gpu_error", NULL);
 	double most = 0;
 
-	if (line) {
-		snprintf(text, size, "the kernel said: %.150s", line);
-		*ret_code = "kernel_log";
+	if (line || gpu) {
+		snprintf(text, size, "the %s said: %.150s", line ? "kernel" : "driver", line ? line : gpu);
+		*ret_code = line ? "kernel_log" : "gpu_error";
 		return true;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(causes); i++) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/gauge.h"
 #include "bench/plots.h"
 #include "bench/report.h"
 #include "bench/stats.h"
@@ -162,6 +163,7 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 
 #define STRIP_POINTS 120
 #define STRIP_HEIGHT 56
+#define STRIPS	     7
 
 struct strip {
 	const char *key, *name, *unit;
@@ -170,10 +172,16 @@ struct strip {
 };
 
 /* Strips of which at least two points are known. */
-static size_t read_strips(const json_t *doc, double end_min, struct strip strip[2])
+static size_t read_strips(const json_t *doc, double end_min, struct strip strip[STRIPS])
 {
-	static const struct strip known[] = {{"temp_c", "hottest zone", "\xc2\xb0""C", true, {0}, 0, 0},
-					     {"cpu_mhz", "mean clock of the CPUs", "MHz", false, {0}, 0, 0}};
+	static const struct strip known[STRIPS] = {
+		{"temp_c", "hottest zone", "\xc2\xb0""C", true, {0}, 0, 0},
+		{"cpu_mhz", "mean clock of the CPUs", "MHz", false, {0}, 0, 0},
+		{"gpu_sm_mhz", "mean clock of the GPU", "MHz", false, {0}, 0, 0},
+		{"gpu_memory_mhz", "clock of the GPU's memory", "MHz", false, {0}, 0, 0},
+		{"gpu_temp_c", "GPU at its hottest", "\xc2\xb0""C", true, {0}, 0, 0},
+		{"gpu_power_w", "mean power of the GPU", "W", true, {0}, 0, 0},
+		{NULL, "GPU held down by heat, power or its hardware", "% of the time", true, {0}, 0, 0}};
 	size_t n = 0;
 
 	for (size_t k = 0; k < GT_ARRAY_SIZE(known); k++) {
@@ -187,7 +195,8 @@ static size_t read_strips(const json_t *doc, double end_min, struct strip strip[
 		for (i = 0; i < STRIP_POINTS; i++)
 			s->v[i] = NAN;
 		json_array_foreach(json_object_get(doc, "launches"), i, l) {
-			double v = gt_json_get_real(json_object_get(l, "env"), s->key, NAN);
+			const json_t *env = json_object_get(l, "env");
+			double v = s->key ? gt_json_get_real(env, s->key, NAN) : bn_gauge_held_pct(env);
 			double t = gt_json_get_real(l, "t_s", NAN) / 60;
 			double *bin;
 
@@ -253,7 +262,7 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 	gt_autofree struct dot *dot = NULL;
 	size_t n = collect_dots(doc, c, &dot);
 	double lo = INFINITY, hi = -INFINITY, end = 0, ystep, xstep, scale;
-	struct strip strip[2];
+	struct strip strip[STRIPS];
 	const char *unit;
 	struct bn_scale x, y;
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "bench/data.h"
+#include "bench/gauge.h"
 #include "bench/heat.h"
 #include "bench/html.h"
 #include "bench/plots.h"
@@ -103,13 +104,16 @@ static void notes(const json_t *doc, struct gt_buf *out)
 {
 	json_t *warnings = json_object_get(doc, "warnings"), *missing = json_object_get(doc, "unavailable"), *w;
 	json_t *outliers = json_object_get(doc, "outliers");
+	gt_auto_buf gpu = { 0 };
 	size_t i;
 
-	if (!json_array_size(warnings) && !json_array_size(missing) && !json_array_size(outliers))
+	bn_text_gpu(doc, &gpu);
+
+	if (!json_array_size(warnings) && !json_array_size(missing) && !json_array_size(outliers) && !gpu.len)
 		return;
 	gt_buf_puts(out, "<h3 style=\"margin-top:1rem\">Notes</h3>\n");
 	bn_html_notes(out, warnings);
-	if (json_array_size(missing) + json_array_size(outliers) == 0)
+	if (json_array_size(missing) + json_array_size(outliers) + gpu.len == 0)
 		return;
 	gt_buf_puts(out, "<ul class=\"notes\">\n");
 	json_array_foreach(missing, i, w) {
@@ -118,6 +122,11 @@ static void notes(const json_t *doc, struct gt_buf *out)
 		gt_buf_puts(out, " (");
 		gt_buf_xml(out, gt_json_get_str(w, "why", "?"));
 		gt_buf_puts(out, ")</li>\n");
+	}
+	if (gpu.len) {
+		gt_buf_puts(out, "<li>");
+		gt_buf_xml(out, gpu.s);
+		gt_buf_puts(out, "</li>\n");
 	}
 	json_array_foreach(outliers, i, w) {
 		gt_buf_puts(out, "<li>Far from the others, and kept: ");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include "bench/gauge.h"
 #include "bench/report.h"
 
 /* Text inside a table cell: a bar would end it, a line break the row; the rest is foreign text. */
@@ -87,7 +88,7 @@ static void changes(const json_t *list, const char *title, const char *key, stru
 void bn_report_markdown(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *host = json_object_get(doc, "host");
-	gt_auto_buf headline = { 0 };
+	gt_auto_buf headline = { 0 }, gpu = { 0 };
 	json_t *w;
 	size_t i;
 
@@ -110,4 +111,7 @@ void bn_report_markdown(const json_t *doc, struct gt_buf *out)
 		cell(out, gt_json_get_str(w, "text", ""));
 		gt_buf_puts(out, "\n");
 	}
+	bn_text_gpu(doc, &gpu);
+	if (gpu.len)
+		gt_buf_printf(out, "- %s\n", gpu.s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
+#include "bench/gauge.h"
 #include "bench/report.h"
 #include "lib/table.h"
 
@@ -150,6 +151,10 @@ static void footer(const json_t *doc, FILE *out, unsigned width)
 		gt_buf_printf(&line, "note: %s%s%s", gt_json_get_str(w, "text", ""), hint[0] ? "; " : "", hint);
 		gt_print_wrapped(out, line.s, 0, width);
 	}
+	gt_buf_clear(&line);
+	bn_text_gpu(doc, &line);
+	if (line.len)
+		gt_print_wrapped(out, line.s, 0, width);
 	outliers(doc, out, width);
 	gt_buf_clear(&line);
 	gt_buf_puts(&line, "VERDICT ");

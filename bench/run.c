@@ -248,6 +248,9 @@ const struct gt_cmd bn_cmd_run = {
 		"before. The boot loader is never touched: after a boot that does not come back, power off and on is the "
 		"host as it was, and the session ends and says so. It also ends after three boots that got no further. Six "
 		"pairs, and three of A/A, unless --pairs says otherwise.\n\n"
+		"Where there is NVML, what the GPUs did is recorded beside each launch of a command or of a GPU workload: "
+		"clocks, what held them down, power and temperature, at most ten looks a second by a process of its own. It "
+		"explains launches that are far from the others, and is never used to remove them.\n\n"
 		"The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is "
 		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
 		"back; where that was killed too, gputune recover does.",

@@ -97,7 +97,7 @@ static json_t *launch_record(struct state *st, const char *workload, json_t *lau
 	const char *definition = gt_json_get_str(launch, "definition", ""),
 		   *failure = gt_json_get_str(launch, "failure", NULL);
 	size_t i;
-	static const char *const keep[] = { "wall_s", "params", "notes", "verify", "process", "env", "inside_s" };
+	static const char *const keep[] = { "wall_s", "params", "notes", "verify", "process", "env", "gpu", "inside_s" };
 
 	json_array_foreach(json_object_get(launch, "metrics"), i, series) {
 		const char *id = gt_json_get_str(series, "id", "");
@@ -156,6 +156,9 @@ static int one_launch(struct state *st, const char *workload, enum bn_kind kind,
 	if (r < 0)
 		return r;
 	rec = launch_record(st, workload, launch);
+	if (gt_json_get_str(launch, "gpu_trouble", NULL))
+		note(st, "gpu", "the GPU's clocks, power and temperature are not recorded from here on; see gpuprobe report",
+		     gt_json_get_str(launch, "gpu_trouble", ""));
 	json_object_set_new(rec, "seq", json_integer(st->seq++));
 	json_object_set_new(rec, "block", json_integer(st->block));
 	json_object_set_new(rec, "kind", json_string(bn_kind_name[kind]));

@@ -188,7 +188,7 @@ static const char *const card_knobs[] = { "gpu.", "cuda.", NULL };
 #define GPU(name, id_, summary_, unit_, direction_, verifies_, knobs_, seconds, run_)                                          \
 	const struct bn_workload bn_workload_gpu_##name = {                                                                    \
 		.id = id_, .summary = summary_, .unit = unit_, .direction = direction_, .role = BN_EXPLORE, .version = 1,      \
-		.margin = .03, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = true,                  \
+		.margin = .03, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = true, .gpu = true,     \
 		.unavailable = bn_no_cuda, .run = run_ }
 
 GPU(copy, "gpu.copy", "copies between the host's memory and the first CUDA device, and within it", "GB/s", BN_HIGHER,

@@ -117,7 +117,7 @@ static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.g
 	const struct bn_workload bn_workload_train_##name = {                                                                  \
 		.id = id_, .summary = summary_, .unit = "s", .direction = BN_LOWER, .role = role_, .version = version_,        \
 		.margin = .01, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = optional_,             \
-		.unavailable = why_, .run = run_ }
+		.gpu = why_ != NULL, .unavailable = why_, .run = run_ }
 #define HELD_OUT "the loss on held-out text falls"
 #define GUESS	 "the loss falls below that of guessing"
 

@@ -84,6 +84,8 @@ def main():
         path = os.path.join(scratch, "result.json")
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path)
         validate_file(known, "a result of gpubench run holds to its schema", path, done)
+        done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path, "--", "true", env=STANDIN)
+        validate_file(known, "a result with what the cards did holds to its schema", path, done)
         receipt = os.path.join(scratch, "receipt.json")
         done = tap.run("gpubench", "prove", "--workload", "sim", "--env", "GPUBENCH_SIM=effect=-.05", "--quick", "-o", path,
                        "--receipt", receipt)

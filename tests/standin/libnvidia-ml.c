@@ -4,7 +4,8 @@
  * makes it never return, "crash" makes it die; "hang-later", "crash-later" and "lost-later" let the third question
  * about a card's load do so (lost: NVML's 15). There are STANDIN_GPUS cards (1), which compute STANDIN_COMPUTE percent
  * of the time (97); with STANDIN_LINKS=N each has N NVLinks to an NVSwitch, or with STANDIN_LINKS=-N N of them to the
- * next card.
+ * next card. With STANDIN_EPISODE=FILE the cards do well until FILE holds a word: then they are slowed down by "heat", the
+ * power "brake" or their power limit ("cap"), are "idle", know of nothing ("mute"), or are "lost".
  */
 #include <signal.h>
 #include <stdio.h>
@@ -59,6 +60,29 @@ static int setting(const char *name, int otherwise)
 	const char *v = getenv(name);
 
 	return v ? atoi(v) : otherwise;
+}
+
+/* The word in STANDIN_EPISODE's file: "" none; NULL where there is no such variable. */
+static const char *episode(void)
+{
+	static char word[16];
+	const char *path = getenv("STANDIN_EPISODE");
+	FILE *f = path ? fopen(path, "r") : NULL;
+
+	word[0] = '\0';
+	if (f && fscanf(f, "%15s", word) != 1)
+		word[0] = '\0';
+	if (f)
+		fclose(f);
+	return path ? word : NULL;
+}
+
+/* 0, or the error with which a question of clocks, power and heat ends. */
+static int refused(void)
+{
+	const char *word = episode();
+
+	return !word ? 0 : !strcmp(word, "mute") ? 3 : !strcmp(word, "lost") ? 15 : 0;
 }
 
 static char card[64];
@@ -128,6 +152,8 @@ int nvmlDeviceGetUtilizationRates(void *dev, struct utilization *use)
 	static int asked;
 
 	(void)dev;
+	if (refused() == 15)
+		return 15;
 	if (++asked >= 3 && !strcmp(how, "hang-later"))
 		for (;;)
 			pause();
@@ -195,8 +221,10 @@ int nvmlDeviceGetMaxPcieLinkWidth(void *dev, unsigned *v)
 int nvmlDeviceGetClockInfo(void *dev, int type, unsigned *mhz)
 {
 	(void)dev;
-	*mhz = type == 2 ? 2619 : 1755;
-	return 0;
+	const char *word = episode();
+
+	*mhz = type == 2 ? 2619 : !word ? 1755 : !*word ? 1980 : !strcmp(word, "idle") ? 345 : 1200;
+	return refused();
 }
 
 int nvmlDeviceGetMaxClockInfo(void *dev, int type, unsigned *mhz)
@@ -209,8 +237,8 @@ int nvmlDeviceGetMaxClockInfo(void *dev, int type, unsigned *mhz)
 int nvmlDeviceGetPowerUsage(void *dev, unsigned *milliwatts)
 {
 	(void)dev;
-	*milliwatts = 612500;
-	return 0;
+	*milliwatts = episode() && !strcmp(episode(), "cap") ? 699000 : 612500;
+	return refused();
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(void *dev, unsigned *milliwatts)
@@ -223,15 +251,22 @@ int nvmlDeviceGetEnforcedPowerLimit(void *dev, unsigned *milliwatts)
 int nvmlDeviceGetTemperature(void *dev, int sensor, unsigned *celsius)
 {
 	(void)dev;
-	*celsius = 64;
-	return sensor ? 2 : 0;
+	*celsius = episode() && !strcmp(episode(), "heat") ? 91 : 64;
+	return sensor ? 2 : refused();
 }
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *dev, unsigned long long *reasons)
 {
 	(void)dev;
-	*reasons = 0x4;
-	return 0;
+	const char *word = episode();
+
+	*reasons = !word		   ? 0x4
+		   : !strcmp(word, "heat") ? 0x28
+		   : !strcmp(word, "brake") ? 0x88
+		   : !strcmp(word, "cap")  ? 0x4
+		   : !strcmp(word, "idle") ? 0x1
+					   : 0;
+	return refused();
 }
 
 /* ---- its ways ---- */

@@ -15,6 +15,7 @@ int main(void)
 	suite_add_tcase(s, bench_report_case());
 	suite_add_tcase(s, bench_many_case());
 	suite_add_tcase(s, bench_node_case());
+	suite_add_tcase(s, bench_gauge_case());
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

@@ -10,4 +10,5 @@ TCase *bench_session_case(void);
 TCase *bench_report_case(void);
 TCase *bench_many_case(void);
 TCase *bench_node_case(void);
+TCase *bench_gauge_case(void);
 #endif
