@@ -92,6 +92,10 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more");
 	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
 		return usage(err, "--powersgd-rank goes with --compress powersgd");
+	if (!isfinite(o->rank_timeout_s) || o->rank_timeout_s < 0)
+		return usage(err, "--rank-timeout takes seconds, such as 30");
+	if (o->ranks == 1 && o->rank_timeout_s > 0)
+		return usage(err, "--rank-timeout is for --ranks of 2 and more");
 	if (o->powersgd_rank > 64)
 		return usage(err, "--powersgd-rank ends at 64");
 	if (o->compress_after > DIM_MAX)

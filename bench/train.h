@@ -42,6 +42,7 @@ struct bn_train_options {
 	uint64_t save_every;	/* updates; 0: at the end only */
 	const char *compress;	/* NULL: gradients travel as they are */
 	uint64_t powersgd_rank, compress_after;
+	double rank_timeout_s;	/* 0: 300 */
 	const char *overlap, *shard; /* "on", "off"; NULL, "auto": as it fits */
 	bool balance, no_pin;	/* with ranks */
 	uint64_t memory_limit_bytes;

@@ -39,6 +39,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "overlap", "WHEN", "reduce gradients during the backward pass (default: auto)", GT_OPT_CHOICE, &options.overlap,
 	  whens },
 	{ 0, "shard", "WHEN", "share the update out among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens },
+	{ 0, "rank-timeout", "SECONDS", "give up on a rank that hangs so long (default: 300)", GT_OPT_REAL,
+	  &options.rank_timeout_s },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
 	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "master", "TYPE", "where cuda's bf16 parameters keep f32 values; none: nowhere", GT_OPT_CHOICE, &options.master,

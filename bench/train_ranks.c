@@ -162,6 +162,8 @@ static int part(struct rt_comm *c, const struct bn_train_options *all, json_t **
 
 	if (rt_comm_rank(c) > 0)
 		o.progress = NULL;
+	if (o.rank_timeout_s > 0)
+		rt_comm_set_timeout(c, o.rank_timeout_s);
 	if (!o.threads && rt_comm_cpus(c) && !getenv("OMP_NUM_THREADS"))
 		o.threads = (uint64_t)rt_comm_cpus(c);
 	o.memory_limit_bytes /= (uint64_t)rt_comm_size(rt_comm_local(c));

@@ -49,6 +49,11 @@ int rt_comm_cpus(const struct rt_comm *c)
 	return c->cpus;
 }
 
+bool rt_comm_spins(const struct rt_comm *c)
+{
+	return c->spin;
+}
+
 int rt_comm_home(const struct rt_comm *c)
 {
 	return c->local ? c->local->home : c->home;
@@ -61,6 +66,27 @@ void rt_comm_set_timeout(struct rt_comm *c, double seconds)
 		c->local->timeout_s = c->flat->timeout_s = seconds;
 	if (c->across)
 		c->across->timeout_s = seconds;
+}
+
+double rt_comm_timeout(const struct rt_comm *c)
+{
+	return c->timeout_s;
+}
+
+int rt_comm_alive(struct rt_comm *c, struct gt_err *err)
+{
+	return c->transport->alive ? c->transport->alive(c, err) : 0;
+}
+
+void rt_comm_come(struct rt_comm *c)
+{
+	if (c->transport->come)
+		c->transport->come(c);
+}
+
+int rt_comm_behind(struct rt_comm *c)
+{
+	return c->transport->behind ? c->transport->behind(c) : -1;
 }
 
 int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err)

@@ -28,9 +28,18 @@ struct rt_comm *rt_comm_across(struct rt_comm *c);
 /* "CPUs 0-3 of node 0": where this rank was put; "" when nobody put it. */
 const char *rt_comm_place(const struct rt_comm *c);
 int rt_comm_cpus(const struct rt_comm *c); /* CPUs that this rank has for itself; 0: not placed */
+bool rt_comm_spins(const struct rt_comm *c); /* every rank has a CPU to itself, on which it may wait */
 int rt_comm_home(const struct rt_comm *c); /* NUMA node of these; -1: not placed */
 /* A rank waits so long for another before it gives up with the name of the one that is missing. Default 300 s. */
 void rt_comm_set_timeout(struct rt_comm *c, double seconds);
+double rt_comm_timeout(const struct rt_comm *c);
+/* Does every rank live, as far as this one can tell without waiting? -ECONNRESET: the sentence names the one that does not;
+ * -EINTR: the ranks are being ended. */
+int rt_comm_alive(struct rt_comm *c, struct gt_err *err);
+/* Where something else than a collective of ours is waited for: this rank has come to the next of the places that all come to. */
+void rt_comm_come(struct rt_comm *c);
+/* The first rank that has not come as often as this one, or came and does not look round any more; -1: none is known. */
+int rt_comm_behind(struct rt_comm *c);
 
 /* Memory of the same size in every rank, for buffers of collectives. Collective. `base` is this rank's own. */
 struct rt_window {

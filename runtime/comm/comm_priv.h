@@ -21,6 +21,10 @@ struct rt_transport {
 	int (*wait)(struct rt_coll *k, struct gt_err *err);
 	const void *(*from)(const struct rt_coll *k, int rank);
 	int (*gather)(struct rt_comm *c, double mine, double *ret, struct gt_err *err);
+	/* NULL: it cannot tell */
+	int (*alive)(struct rt_comm *c, struct gt_err *err);
+	void (*come)(struct rt_comm *c);
+	int (*behind)(struct rt_comm *c);
 };
 /* shm: the ranks of one host. mpi_flat: every rank is elsewhere. mpi: hosts with several ranks each, made of the other two. */
 extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_transport_mpi;
@@ -31,6 +35,8 @@ extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_tra
 struct rt_shm_rank {
 	_Atomic uint32_t seq[RT_CHANNELS];
 	_Atomic uint32_t gathered;
+	_Atomic uint32_t came; /* rt_comm_come(): how often */
+	_Atomic int64_t looked_ms; /* when it last looked round while it waited */
 	double mail[2];
 	_Alignas(64) char end[64];
 };

@@ -380,6 +380,23 @@ static int mpi_gather(struct rt_comm *c, double mine, double *ret, struct gt_err
 	return rt_comm_gather(c->flat, mine, ret, err);
 }
 
+/* ---- the ranks of this host, as far as they can see each other ---- */
+
+static int mpi_alive(struct rt_comm *c, struct gt_err *err)
+{
+	return rt_comm_alive(c->local, err);
+}
+
+static void mpi_come(struct rt_comm *c)
+{
+	rt_comm_come(c->local);
+}
+
+static int mpi_behind(struct rt_comm *c)
+{
+	return rt_comm_behind(c->local);
+}
+
 const struct rt_transport rt_transport_mpi = {
 	.name = "mpi",
 	.map = mpi_map,
@@ -391,4 +408,7 @@ const struct rt_transport rt_transport_mpi = {
 	.wait = mpi_wait,
 	.from = mpi_from,
 	.gather = mpi_gather,
+	.alive = mpi_alive,
+	.come = mpi_come,
+	.behind = mpi_behind,
 };

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <limits.h>
+#include <math.h>
 #include <numa.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,7 @@
 
 #define HUGE	((size_t)2 << 20)
 #define STAGES	16u
+#define QUIET_S	1.0 /* a rank that waits looks round more often than that */
 
 static void ring(struct rt_shm *s)
 {
@@ -62,10 +64,11 @@ static int missing(const struct rt_coll *k, const struct rt_team *team, int stag
 	return -1;
 }
 
-static int check_dead(const struct rt_comm *c, struct gt_err *err)
+static int shm_alive(struct rt_comm *c, struct gt_err *err)
 {
 	int dead = atomic_load(&c->shm->dead);
 
+	atomic_store(&c->shm->rank[c->rank].looked_ms, (int64_t)(gt_now_s() * 1e3));
 	if (!dead)
 		return 0;
 	if (dead < 0)
@@ -315,7 +318,7 @@ static int poll_once(struct rt_coll *k)
 
 static int shm_poll(struct rt_coll *k, struct gt_err *err)
 {
-	int r = check_dead(k->window->comm, err);
+	int r = shm_alive(k->window->comm, err);
 
 	return r ? r : poll_once(k);
 }
@@ -355,7 +358,7 @@ static int wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int 
 
 		if (done(arg))
 			break;
-		r = check_dead(c, err);
+		r = shm_alive(c, err);
 		if (!r && gt_now_s() > until)
 			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", c->world[late(arg)], c->timeout_s);
 		if (!r)
@@ -420,6 +423,31 @@ static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err
 	return r;
 }
 
+/* ---- where everybody is ---- */
+
+static void shm_come(struct rt_comm *c)
+{
+	atomic_fetch_add(&c->shm->rank[c->rank].came, 1);
+}
+
+static int shm_behind(struct rt_comm *c)
+{
+	int64_t oldest = (int64_t)((gt_now_s() - fmin(QUIET_S, c->timeout_s / 4)) * 1e3);
+	int late = -1;
+	uint32_t mine = atomic_load(&c->shm->rank[c->rank].came);
+
+	for (int i = 0; i < c->size; i++)
+		if ((int32_t)(atomic_load(&c->shm->rank[i].came) - mine) < 0)
+			return c->world[i];
+	for (int i = 0; i < c->size; i++) {
+		int64_t at = atomic_load(&c->shm->rank[i].looked_ms);
+
+		late = i != c->rank && at < oldest ? i : late;
+		oldest = GT_MIN(oldest, at);
+	}
+	return late < 0 ? -1 : c->world[late];
+}
+
 const struct rt_transport rt_transport_shm = {
 	.name = "shm",
 	.map = shm_map,
@@ -429,4 +457,7 @@ const struct rt_transport rt_transport_shm = {
 	.wait = shm_wait,
 	.from = shm_from,
 	.gather = shm_gather,
+	.alive = shm_alive,
+	.come = shm_come,
+	.behind = shm_behind,
 };

@@ -45,6 +45,7 @@ static const struct gt_dlsym driver_syms[] = {
 	GT_DLSYM(rt_driver, event_destroy, cuEventDestroy_v2),
 	GT_DLSYM(rt_driver, event_record, cuEventRecord),
 	GT_DLSYM(rt_driver, event_sync, cuEventSynchronize),
+	GT_DLSYM(rt_driver, event_query, cuEventQuery),
 	GT_DLSYM(rt_driver, event_elapsed, cuEventElapsedTime),
 	GT_DLSYM(rt_driver, capture_begin, cuStreamBeginCapture_v2),
 	GT_DLSYM(rt_driver, capture_end, cuStreamEndCapture),

@@ -19,6 +19,7 @@ enum {
 	CU_NO_BINARY_FOR_GPU = 209,
 	CU_ECC_UNCORRECTABLE = 214,
 	CU_NOT_FOUND = 500,
+	CU_NOT_READY = 600,
 	CU_ILLEGAL_ADDRESS = 700,
 	CU_LAUNCH_FAILED = 719,
 	CU_SYSTEM_DRIVER_MISMATCH = 803,
@@ -73,6 +74,7 @@ struct rt_driver {
 	cu_result (*event_destroy)(cu_event);
 	cu_result (*event_record)(cu_event, cu_stream);
 	cu_result (*event_sync)(cu_event);
+	cu_result (*event_query)(cu_event);
 	cu_result (*event_elapsed)(float *, cu_event, cu_event);
 	cu_result (*capture_begin)(cu_stream, int);
 	cu_result (*capture_end)(cu_stream, void **);

@@ -29,6 +29,9 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 		r = rt_nccl_open(group, &e->nccl, err);
 	if (!r && group)
 		r = rt_engine_check(e, d->stream_create(&e->reduce, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
+	if (!r && group)
+		r = rt_engine_check(e, d->event_create(&e->idle, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
+	e->spins = group && rt_comm_spins(group);
 	if (!r)
 		r = rt_engine_check(e, d->stream_create(&e->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
 	if (!r)
@@ -68,6 +71,7 @@ void rt_engine_free(struct rt_engine *e)
 	}
 	d = &e->dev->d;
 	d->ctx_set(e->dev->ctx);
+	rt_engine_let_go(e);
 	d->ctx_sync();
 	for (int i = 0; i < 4; i++) {
 		if (i < 2 && e->forward[i])
@@ -98,6 +102,8 @@ void rt_engine_free(struct rt_engine *e)
 		d->event_destroy(e->loss_ready);
 	if (e->norm_ready)
 		d->event_destroy(e->norm_ready);
+	if (e->idle)
+		d->event_destroy(e->idle);
 	if (e->stream)
 		d->stream_destroy(e->stream);
 	if (e->copy)
@@ -331,7 +337,7 @@ int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, st
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
+		r = rt_engine_drain(e, err);
 	if (!r)
 		e->scaled = false;
 	if (n->dtype == RT_BF16) {
@@ -364,7 +370,7 @@ int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, st
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
+		r = rt_engine_drain(e, err);
 	if (r)
 		return r;
 	if (n->dtype != RT_BF16)
@@ -430,7 +436,8 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 
 		rt_plan_set_accumulate(&p->plan, add);
 		if (!e->forward[add])
-			r = capture(p, 0, e->n_forward, (struct rt_launch_how){.no_once = add}, &e->forward[add], err);
+			r = capture(p, 0, e->n_forward, (struct rt_launch_how){.no_once = add, .mean_loss = true}, &e->forward[add],
+				    err);
 		if (!r && e->n_forward < e->n_backward)
 			r = capture(p, e->n_forward, e->n_backward, (struct rt_launch_how){.no_updates = !last},
 				    &e->backward[add][last], err);
@@ -499,7 +506,6 @@ static int check_calls(const struct rt_program *p, struct gt_err *err)
 int rt_engine_build(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
-	const struct rt_driver *d = &e->dev->d;
 	int n = p->plan.ir.n_calls, r = check_calls(p, err);
 	double t0;
 
@@ -527,9 +533,11 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	/* Every kernel and product once, eagerly: loaded, and chosen by timing. */
 	e->tuning = true;
 	if (!r)
-		r = rt_launch_calls(p, 0, n, (struct rt_launch_how){0}, err);
+		r = rt_launch_calls(p, 0, n, (struct rt_launch_how){.mean_loss = true}, err);
+	if (!r && e->nccl)
+		rt_comm_come(p->opt.ddp.comm);
 	if (!r)
-		r = rt_engine_check(e, d->stream_sync(e->stream), "cuStreamSynchronize", err);
+		r = rt_engine_drain(e, err);
 	e->tuning = false;
 	if (!r)
 		r = start_parameters(p, err);

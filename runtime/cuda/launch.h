@@ -48,6 +48,8 @@ struct rt_engine {
 	struct rt_nccl *nccl;
 	cu_stream reduce;
 	cu_event *ready, *reduced; /* per bucket */
+	cu_event idle;
+	bool spins; /* ranks have CPUs of their own to wait on */
 	int n_buckets;
 	cu_ptr window, loss_mean;
 	cu_ptr loss_seen; /* by updates: what rt_engine_loss says */
@@ -91,8 +93,17 @@ void rt_fp8_open(struct rt_program *p);
 /* Calls [from, to) one after the other; timed: each between two events, into its seconds. */
 struct rt_launch_how {
 	bool timed, no_updates, no_once;
+	bool mean_loss; /* behind them, with ranks */
 };
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
+
+/* await.c: wait for the device; with ranks, no longer than all of them live and come. */
+int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err);
+int rt_engine_drain(struct rt_engine *e, struct gt_err *err); /* all that is enqueued */
+/* Before the end: what waits for ranks that will not come is ended. */
+void rt_engine_let_go(struct rt_engine *e);
+/* Where this stream has come to is there for the other. */
+int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_stream to, struct gt_err *err);
 
 #define RT_ENGINE_ALIGN	256
 static inline uint64_t rt_engine_aligned(uint64_t bytes)

@@ -1,20 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/vendor.h"
 
 /* nccl.h, as far as used: names and values are NVIDIA's. */
-enum { NCCL_OK = 0, NCCL_FLOAT = 7, NCCL_AVG = 4, NCCL_HAS_AVG = 21000 };
+enum {
+	NCCL_OK = 0,
+	NCCL_REMOTE_ERROR = 6,
+	NCCL_IN_PROGRESS = 7,
+	NCCL_INT8 = 0,
+	NCCL_FLOAT = 7,
+	NCCL_AVG = 4,
+	NCCL_HAS_AVG = 21000,
+	NCCL_NONBLOCKING = 21400,
+};
 struct unique_id {
 	char internal[128];
 };
+/* ncclConfig_t as of 2.14; newer libraries take its size and version for what it is. */
+struct config {
+	size_t size;
+	unsigned magic, version;
+	int blocking;
+};
+#define CONFIG_MAGIC	0xcafebeefu
+
 struct nccl_api {
 	int (*version)(int *);
 	int (*unique_id)(struct unique_id *);
 	int (*init_rank)(void **, int, struct unique_id, int);
+	int (*init_config)(void **, int, struct unique_id, int, struct config *);
+	int (*async_error)(void *, int *);
+	int (*abort)(void *);
+	int (*finalize)(void *);
 	int (*all_reduce)(const void *, void *, size_t, int, int, void *, cu_stream);
+	int (*all_gather)(const void *, void *, size_t, int, void *, cu_stream);
+	int (*send)(const void *, size_t, int, int, void *, cu_stream);
+	int (*recv)(void *, size_t, int, int, void *, cu_stream);
+	int (*group_start)(void);
+	int (*group_end)(void);
 	int (*destroy)(void *);
 	const char *(*error_string)(int);
 	const char *(*last_error)(void *);
@@ -23,26 +52,131 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM(nccl_api, version, ncclGetVersion),
 	GT_DLSYM(nccl_api, unique_id, ncclGetUniqueId),
 	GT_DLSYM(nccl_api, init_rank, ncclCommInitRank),
+	GT_DLSYM_OPT(nccl_api, init_config, ncclCommInitRankConfig),
+	GT_DLSYM(nccl_api, async_error, ncclCommGetAsyncError),
+	GT_DLSYM(nccl_api, abort, ncclCommAbort),
+	GT_DLSYM_OPT(nccl_api, finalize, ncclCommFinalize),
 	GT_DLSYM(nccl_api, all_reduce, ncclAllReduce),
+	GT_DLSYM(nccl_api, all_gather, ncclAllGather),
+	GT_DLSYM(nccl_api, send, ncclSend),
+	GT_DLSYM(nccl_api, recv, ncclRecv),
+	GT_DLSYM(nccl_api, group_start, ncclGroupStart),
+	GT_DLSYM(nccl_api, group_end, ncclGroupEnd),
 	GT_DLSYM(nccl_api, destroy, ncclCommDestroy),
 	GT_DLSYM(nccl_api, error_string, ncclGetErrorString),
 	GT_DLSYM_OPT(nccl_api, last_error, ncclGetLastError),
 };
 
+/* A rank that died is known to its host a moment later than to NCCL: so long its name is waited for. */
+#define BLAME_S	1.0
+
 struct rt_nccl {
 	struct nccl_api api;
 	void *lib, *comm;
+	struct rt_comm *group;
 	int version;
+	bool nonblocking;
 };
 
-static int check(const struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+/* "2.28.9" */
+static const char *version(const struct rt_nccl *n, char buf[32])
 {
-	const char *more = status != NCCL_OK && n->api.last_error ? n->api.last_error(n->comm) : NULL;
+	snprintf(buf, 32, "%d.%d.%d", n->version / 10000, n->version / 100 % 100, n->version % 100);
+	return buf;
+}
 
-	if (status == NCCL_OK)
-		return 0;
-	return gt_fail(err, ENODEV, "%s of NCCL %d failed: %s%s%s", what, n->version, n->api.error_string(status),
-		       more && *more ? "; " : "", more ? more : "");
+static int fail(const struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+{
+	const char *more = n->comm && n->api.last_error ? n->api.last_error(n->comm) : NULL;
+	char buf[32];
+
+	return gt_fail(err, status == NCCL_REMOTE_ERROR ? EIO : ENODEV, "%s of NCCL %s failed: %s%s%s", what, version(n, buf),
+		       n->api.error_string(status), more && *more ? "; " : "", more ? more : "");
+}
+
+void rt_nccl_abort(struct rt_nccl *n)
+{
+	if (n->comm)
+		n->api.abort(n->comm);
+	n->comm = NULL;
+}
+
+static void nap(long ns)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+}
+
+/* NCCL failed: if that is because a rank died, its name is the better sentence. */
+static int blame(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+{
+	int r = fail(n, status, what, err);
+
+	for (double until = gt_now_s() + fmin(BLAME_S, rt_comm_timeout(n->group) / 4); gt_now_s() < until; nap(1000000)) {
+		struct gt_err why = { 0 };
+		int dead = rt_comm_alive(n->group, &why);
+
+		if (dead && dead != -EINTR) {
+			if (err)
+				*err = why;
+			r = dead;
+			break;
+		}
+	}
+	rt_nccl_abort(n);
+	return r;
+}
+
+static int late(struct rt_nccl *n, double waited_s, struct gt_err *err)
+{
+	int rank = rt_comm_behind(n->group);
+	char buf[32];
+
+	rt_nccl_abort(n);
+	if (rank >= 0)
+		return gt_fail(err, ETIMEDOUT, "rank %d has not come for %.0f s", rank, waited_s);
+	return gt_fail(err, ETIMEDOUT, "every rank has come, but NCCL %s got nowhere for %.0f s: NCCL_DEBUG=INFO says more",
+		       version(n, buf), waited_s);
+}
+
+int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
+{
+	int status = NCCL_OK, r = rt_comm_alive(n->group, err);
+
+	if (r) {
+		rt_nccl_abort(n);
+		return r;
+	}
+	if (!n->comm)
+		return gt_fail(err, EIO, "NCCL's communicator of this rank was ended by an earlier failure");
+	n->api.async_error(n->comm, &status);
+	if (status != NCCL_OK && status != NCCL_IN_PROGRESS)
+		return blame(n, status, "a collective", err);
+	return waited_s > rt_comm_timeout(n->group) ? late(n, waited_s, err) : 0;
+}
+
+/* Until NCCL has taken what it was given. */
+static int settle(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+{
+	double t0 = gt_now_s(), looked = t0;
+
+	while (status == NCCL_IN_PROGRESS) {
+		if (n->api.async_error(n->comm, &status) != NCCL_OK || status != NCCL_IN_PROGRESS)
+			break;
+		if (gt_now_s() - looked > 1e-3) {
+			int r = rt_nccl_watch(n, gt_now_s() - t0, err);
+
+			if (r)
+				return r;
+			looked = gt_now_s();
+		}
+		nap(10000);
+	}
+	return status == NCCL_OK ? 0 : blame(n, status, what, err);
+}
+
+static int check(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+{
+	return status == NCCL_OK ? 0 : fail(n, status, what, err);
 }
 
 /* Rank 0's, by the group's own means: 32 bits at a time, which a double holds exactly. */
@@ -63,37 +197,56 @@ static int share_id(struct rt_comm *group, struct unique_id *id, struct gt_err *
 	return r;
 }
 
+static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
+{
+	struct config config = { sizeof(config), CONFIG_MAGIC, NCCL_NONBLOCKING, 0 };
+	int size = rt_comm_size(n->group), rank = rt_comm_rank(n->group);
+
+	n->nonblocking = n->api.init_config && n->version >= NCCL_NONBLOCKING;
+	if (n->nonblocking)
+		return settle(n, n->api.init_config(&n->comm, size, id, rank, &config), "ncclCommInitRankConfig", err);
+	return check(n, n->api.init_rank(&n->comm, size, id, rank), "ncclCommInitRank", err);
+}
+
 int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
 {
 	static const char *const names[] = { "libnccl.so.2", NULL };
 	struct rt_nccl *n = gt_xcalloc(1, sizeof(*n));
 	struct unique_id id = { 0 };
-	int rank = rt_comm_rank(group), r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &n->api, &n->lib, err);
+	char buf[32];
+	int r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &n->api, &n->lib, err);
 
 	if (r < 0) {
 		free(n);
 		return gt_fail_prefix(err, "ranks on CUDA devices want NCCL");
 	}
+	n->group = group;
 	r = check(n, n->api.version(&n->version), "ncclGetVersion", err);
 	if (!r && n->version < NCCL_HAS_AVG)
-		r = gt_fail(err, ENOSYS, "NCCL %d knows no mean: install 2.10 or newer", n->version);
-	if (!r && !rank)
+		r = gt_fail(err, ENOSYS, "NCCL %s knows no mean: install 2.10 or newer", version(n, buf));
+	if (!r && !rt_comm_rank(group))
 		r = check(n, n->api.unique_id(&id), "ncclGetUniqueId", err);
 	if (!r)
 		r = share_id(group, &id, err);
 	if (!r)
-		r = check(n, n->api.init_rank(&n->comm, rt_comm_size(group), id, rank), "ncclCommInitRank", err);
-	if (r)
+		r = init(n, id, err);
+	if (r) {
+		rt_nccl_abort(n);
 		rt_nccl_close(n);
-	else
+	} else {
 		*ret = n;
+	}
 	return r;
 }
 
 void rt_nccl_close(struct rt_nccl *n)
 {
+	struct gt_err ignored;
+
 	if (!n)
 		return;
+	if (n->comm && n->nonblocking && n->api.finalize)
+		settle(n, n->api.finalize(n->comm), "ncclCommFinalize", &ignored);
 	if (n->comm)
 		n->api.destroy(n->comm);
 	dlclose(n->lib);
@@ -105,8 +258,44 @@ int rt_nccl_version(const struct rt_nccl *n)
 	return n->version;
 }
 
+static void *at(cu_ptr p)
+{
+	return (void *)(uintptr_t)p;
+}
+
+/* After a failure the communicator is gone; every later call says so. */
+static int usable(struct rt_nccl *n, struct gt_err *err)
+{
+	return n->comm ? 0 : gt_fail(err, EIO, "NCCL's communicator of this rank was ended by an earlier failure");
+}
+
 int rt_nccl_mean(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, cu_stream stream, struct gt_err *err)
 {
-	return check(n, n->api.all_reduce((const void *)(uintptr_t)x, (void *)(uintptr_t)out, (size_t)count, NCCL_FLOAT, NCCL_AVG,
-					  n->comm, stream), "ncclAllReduce", err);
+	int r = usable(n, err);
+
+	return r ? r : settle(n, n->api.all_reduce(at(x), at(out), (size_t)count, NCCL_FLOAT, NCCL_AVG, n->comm, stream),
+			      "ncclAllReduce", err);
+}
+
+int rt_nccl_all_to_all(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err), status, end;
+
+	if (r)
+		return r;
+	status = n->api.group_start();
+	for (int i = 0; status == NCCL_OK && i < rt_comm_size(n->group); i++) {
+		status = n->api.send(at(x + (size_t)i * bytes), bytes, NCCL_INT8, i, n->comm, stream);
+		if (status == NCCL_OK)
+			status = n->api.recv(at(out + (size_t)i * bytes), bytes, NCCL_INT8, i, n->comm, stream);
+	}
+	end = n->api.group_end();
+	return settle(n, status == NCCL_OK ? end : status, "ncclSend and ncclRecv", err);
+}
+
+int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err)
+{
+	int r = usable(n, err);
+
+	return r ? r : settle(n, n->api.all_gather(at(x), at(out), bytes, NCCL_INT8, n->comm, stream), "ncclAllGather", err);
 }

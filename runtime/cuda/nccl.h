@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_NCCL_H
 #define RT_CUDA_NCCL_H
-/* Means over the ranks of a group, one device each, by NCCL; found as the other libraries are (vendor.h). */
+/*
+ * Collectives over the ranks of a group, one device each, by NCCL; found as the other libraries are (vendor.h).
+ *
+ * No call waits for another rank without an end: the communicator does not block where NCCL can do so (2.14; NCCL_COMM_BLOCKING=1
+ * takes it back), and who waits for the device looks round with rt_nccl_watch().
+ */
 #include "runtime/comm/comm.h"
 #include "runtime/cuda/driver.h"
 
@@ -9,7 +14,19 @@ struct rt_nccl;
 /* Collective over the group. -ENOENT: no library; -ENOSYS: one too old; the sentence says which. */
 int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err);
 void rt_nccl_close(struct rt_nccl *n);
+void rt_nccl_abort(struct rt_nccl *n); /* what waits on the device ends; nothing but closing is left */
 int rt_nccl_version(const struct rt_nccl *n); /* 22809 is 2.28.9 */
-/* out (count) = mean over the ranks of x (count), floats on the device; may be in place, may be captured. */
+/*
+ * Is all well after waiting for so many seconds? -ECONNRESET: a rank died; -ETIMEDOUT: one did not come (rt_comm_set_timeout);
+ * -EIO: NCCL itself failed; the sentence names the rank. The communicator is aborted then, so that what waits on the device ends.
+ */
+int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err);
+
+/* All are enqueued, and may be captured. */
+/* out (count) = mean over the ranks of x (count), floats on the device; may be in place. */
 int rt_nccl_mean(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, cu_stream stream, struct gt_err *err);
+/* Rank i gets `bytes` at x + i*bytes; out + i*bytes is what it had for us. Not in place. */
+int rt_nccl_all_to_all(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err);
+/* out + i*bytes is the `bytes` of rank i. In place: x is our own part of out. */
+int rt_nccl_all_gather(struct rt_nccl *n, cu_ptr out, cu_ptr x, size_t bytes, cu_stream stream, struct gt_err *err);
 #endif

@@ -52,20 +52,12 @@ static void poison_outputs(struct rt_program *p, int i)
 	}
 }
 
-/* What this stream has done so far is there for the other. */
-static int follow(struct rt_engine *e, cu_event event, cu_stream from, cu_stream to, struct gt_err *err)
-{
-	int r = rt_engine_check(e, e->dev->d.event_record(event, from), "cuEventRecord", err);
-
-	return r ? r : rt_engine_check(e, e->dev->d.stream_wait(to, event, 0), "cuStreamWaitEvent", err);
-}
-
 static void start_bucket(struct rt_program *p, int k)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_bucket *b = &p->plan.buckets[k];
 	struct gt_err err = {0};
-	int r = follow(e, e->ready[k], e->stream, e->reduce, &err);
+	int r = rt_engine_follow(e, e->ready[k], e->stream, e->reduce, &err);
 
 	if (!r)
 		r = rt_nccl_mean(e->nccl, e->window + b->offset, e->window + b->offset, b->floats, e->reduce, &err);
@@ -131,6 +123,8 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 		if (how.timed && !r)
 			r = rt_timing_end(e->timing, e->stream, err);
 	}
+	if (!r && how.mean_loss && e->nccl)
+		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
 	return r;
 }
 
@@ -208,9 +202,8 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
 	if (!r)
 		r = replay(p, e->eval || e->begins ? NULL : e->forward[p->batches > 0], 0, e->n_forward,
-			   (struct rt_launch_how){.timed = timed, .no_once = p->batches > 0 && !e->eval && !e->begins}, err);
-	if (!r && e->nccl && !e->eval)
-		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
+			   (struct rt_launch_how){.timed = timed, .no_once = p->batches > 0 && !e->eval && !e->begins,
+					   .mean_loss = !e->eval}, err);
 	if (!r)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
 							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
@@ -336,14 +329,18 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	e->begins = false;
 	e->host_s += gt_now_s() - t0;
 	e->host_steps++;
+	if (!r && e->nccl)
+		rt_comm_come(p->opt.ddp.comm);
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.event_sync(e->loss_ready), "cuEventSynchronize", err);
+		r = rt_engine_await(e, e->loss_ready, err);
+	if (!r && timed && e->nccl)
+		r = rt_engine_drain(e, err);
 	if (!r && timed)
 		r = rt_timing_collect(e->timing, p, run, t0, err);
 	if (!r && !isfinite(*e->loss))
 		return not_finite(p, (double)*e->loss, run->step, err);
 	if (!r && measures)
-		r = rt_engine_check(e, e->dev->d.event_sync(e->norm_ready), "cuEventSynchronize", err);
+		r = rt_engine_await(e, e->norm_ready, err);
 	if (r)
 		return r;
 	if (measures && !isfinite(*e->norm_out))
@@ -361,7 +358,7 @@ int rt_engine_wait(struct rt_program *p, struct gt_err *err)
 	struct rt_engine *e = p->cuda;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
-	return r ? r : rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
+	return r ? r : rt_engine_drain(e, err);
 }
 
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
@@ -374,7 +371,7 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 	r = enqueue_forward(p, inputs, NULL, false, err);
 	e->eval = e->begins = false;
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.event_sync(e->loss_ready), "cuEventSynchronize", err);
+		r = rt_engine_await(e, e->loss_ready, err);
 	if (r)
 		return r;
 	if (!isfinite(*e->loss))

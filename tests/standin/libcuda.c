@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "standin.h"
 
 static int verdict(const char *call)
@@ -196,8 +197,9 @@ int cuMemHostUnregister(void *p)
 struct work {
 	struct work *next;
 	void (*run)(void *data);
+	int (*poll)(void *data); /* instead: 1 when done */
 	size_t size;
-	char data[];
+	_Alignas(16) char data[];
 };
 struct stream {
 	struct stream *next;
@@ -220,22 +222,36 @@ struct event {
 static struct stream *streams;
 static int failed; /* sticky, as the driver's own */
 
-static void run_one(struct stream *s)
+/* Work that waits for other streams or processes stays at the head until it is done. */
+static bool run_one(struct stream *s)
 {
 	struct work *w = s->head;
 
+	if (w->poll && !w->poll(w->data))
+		return false;
 	s->head = w->next;
 	if (!s->head)
 		s->tail = &s->head;
 	s->done++;
-	w->run(w->data);
+	if (!w->poll)
+		w->run(w->data);
 	free(w);
+	return true;
+}
+
+/* As far as it goes at once: is all of it done? */
+static bool advance(struct stream *s, unsigned long upto)
+{
+	while (s->head && s->done < upto)
+		if (!run_one(s))
+			return false;
+	return true;
 }
 
 static void drain(struct stream *s, unsigned long upto)
 {
-	while (s->head && s->done < upto)
-		run_one(s);
+	while (!advance(s, upto))
+		usleep(20);
 }
 
 static void drain_all(void)
@@ -244,18 +260,20 @@ static void drain_all(void)
 		drain(s, (unsigned long)-1);
 }
 
-int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size)
+static int enqueue(struct stream *s, void (*run)(void *), int (*poll)(void *), const void *data, size_t size)
 {
-	struct stream *s = stream;
 	struct work *w;
 
 	if (!s) {
 		drain_all();
-		run((void *)(uintptr_t)data);
+		if (run)
+			run((void *)(uintptr_t)data);
+		while (poll && !poll((void *)(uintptr_t)data))
+			usleep(20);
 		return failed;
 	}
 	w = malloc(sizeof(*w) + size);
-	*w = (struct work){ .run = run, .size = size };
+	*w = (struct work){ .run = run, .poll = poll, .size = size };
 	memcpy(w->data, data, size);
 	if (s->captures) {
 		*s->captures->tail = w;
@@ -267,6 +285,16 @@ int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t 
 	s->tail = &w->next;
 	s->enqueued++;
 	return failed;
+}
+
+int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size)
+{
+	return enqueue(stream, run, NULL, data, size);
+}
+
+int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, size_t size)
+{
+	return enqueue(stream, NULL, poll, data, size);
 }
 
 int cuStreamCreate(void **stream, unsigned flags)
@@ -358,17 +386,27 @@ int cuEventSynchronize(void *event)
 	return r ? r : failed;
 }
 
+int cuEventQuery(void *event)
+{
+	struct event *e = event;
+	int r = verdict("cuEventQuery");
+
+	if (r)
+		return r;
+	return e->stream && !advance(e->stream, e->upto) ? 600 : failed;
+}
+
 int cuEventElapsedTime(float *ms, void *from, void *to)
 {
 	*ms = (float)(((struct event *)to)->at - ((struct event *)from)->at);
 	return verdict("cuEventElapsedTime");
 }
 
-static void wait_in_stream(void *data)
+static int wait_in_stream(void *data)
 {
 	struct event *e = data;
 
-	wait_event(e);
+	return !e->stream || advance(e->stream, e->upto);
 }
 
 /* A stream that waits for what is captured is captured too. All of it is one list in the order of the calls. */
@@ -389,7 +427,7 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 
 	if (e->graph && e->stream->captures == e->graph)
 		return flags ? 1 : wait_in_capture(stream, e);
-	return flags ? 1 : standin_enqueue(stream, wait_in_stream, event, sizeof(struct event));
+	return flags ? 1 : standin_enqueue_polled(stream, wait_in_stream, event, sizeof(struct event));
 }
 
 /* ---- copies ---- */
@@ -569,7 +607,7 @@ int cuGraphLaunch(void *exec, void *stream)
 	int r = verdict("cuGraphLaunch");
 
 	for (struct work *w = ((struct graph *)exec)->head; w && !r; w = w->next)
-		r = standin_enqueue(stream, w->run, w->data, w->size);
+		r = enqueue(stream, w->run, w->poll, w->data, w->size);
 	return r;
 }
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL for tests without a GPU: ranks meet in a file of shared memory, which the unique id names. A mean is enqueued on the
- * stand-in driver's streams like any other work. STANDIN_NCCL_VERSION=N says another version.
+ * NCCL for tests without a GPU: ranks meet in a file of shared memory, which the unique id names. Collectives are enqueued on the
+ * stand-in driver's streams like any other work. A communicator that does not block says that it is busy after each call, as the
+ * library may.
+ *
+ * STANDIN_NCCL_VERSION=N says another version. STANDIN_NCCL_FAIL=RANK:HOW:N lets that rank, before its Nth collective on the
+ * device, die (kill), stop for ever (hang), or find CODE as its asynchronous error (a number); "init" as N: while it joins.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,20 +21,34 @@
 #include <unistd.h>
 #include "standin.h"
 
-#define CHUNK 16384 /* floats */
-#define RANKS 16
+#define CHUNK	(1 << 17) /* bytes; a multiple of all counts of ranks that are tested */
+#define RANKS	16
+#define GROUPED 64
+#define JOINING (-1L)
+
+enum { OK = 0, INVALID = 4, BUSY = 7 };
+enum { INT8 = 0, FLOAT = 7, AVG = 4 };
 
 struct unique_id {
 	char internal[128];
 };
+struct config {
+	size_t size;
+	unsigned magic, version;
+	int blocking;
+};
 struct hall {
-	atomic_int arrived, round, left;
-	float part[RANKS][CHUNK];
+	atomic_int arrived, round;
+	_Alignas(64) char part[RANKS][CHUNK];
 };
 struct comm {
 	struct hall *hall;
 	int ranks, rank;
 	char name[64];
+	bool joined, nonblocking, aborted;
+	int busy, entered, joining_round; /* calls of ncclCommGetAsyncError that still say so */
+	int async;			  /* error */
+	long collectives;
 };
 
 int ncclGetVersion(int *v)
@@ -36,12 +56,17 @@ int ncclGetVersion(int *v)
 	const char *s = getenv("STANDIN_NCCL_VERSION");
 
 	*v = s ? atoi(s) : 22203;
-	return 0;
+	return OK;
 }
 
 const char *ncclGetErrorString(int status)
 {
-	return status == 4 ? "invalid argument" : "unhandled system error";
+	static const char *const text[] = { "no error", "unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+					    "unhandled system error (run with NCCL_DEBUG=INFO for details)", "internal error",
+					    "invalid argument", "invalid usage",
+					    "remote process exited or there was a network error", "NCCL operation in progress" };
+
+	return status >= 0 && status < 8 ? text[status] : "unknown result code";
 }
 
 int ncclGetUniqueId(struct unique_id *id)
@@ -50,46 +75,118 @@ int ncclGetUniqueId(struct unique_id *id)
 	int fd;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	memset(id, 0, sizeof(*id));
 	snprintf(id->internal, sizeof(id->internal), "/standin-nccl.%d.%ld", (int)getpid(), t.tv_nsec);
 	fd = shm_open(id->internal, O_CREAT | O_EXCL | O_RDWR, 0600);
 	if (fd < 0 || ftruncate(fd, sizeof(struct hall)) < 0)
 		return 2;
 	close(fd);
-	return 0;
+	return OK;
 }
 
-static void meet(struct comm *c)
+/* ---- what is to go wrong ---- */
+static void misbehave(struct comm *c, long n)
 {
-	struct hall *h = c->hall;
+	const char *spec = getenv("STANDIN_NCCL_FAIL");
+	int rank = -1;
+	char how[16] = "", when[16] = "";
+
+	if (!spec || sscanf(spec, "%d:%15[^:]:%15s", &rank, how, when) != 3 || rank != c->rank)
+		return;
+	if (n == JOINING ? strcmp(when, "init") != 0 : !strcmp(when, "init") || n != atol(when))
+		return;
+	if (!strcmp(how, "kill"))
+		raise(SIGKILL);
+	while (!strcmp(how, "hang"))
+		pause();
+	c->async = atoi(how);
+}
+
+/* ---- meeting ---- */
+static int arrive(struct hall *h, int ranks)
+{
 	int round = h->round;
 
-	if (atomic_fetch_add(&h->arrived, 1) + 1 == c->ranks) {
+	if (atomic_fetch_add(&h->arrived, 1) + 1 == ranks) {
 		h->arrived = 0;
 		h->round++;
-		return;
 	}
-	while (h->round == round)
-		usleep(20);
+	return round;
+}
+
+static bool join_done(struct comm *c)
+{
+	if (!c->entered) {
+		misbehave(c, JOINING);
+		c->joining_round = arrive(c->hall, c->ranks);
+		c->entered = 1;
+	}
+	if (c->hall->round == c->joining_round)
+		return false;
+	if (!c->joined && !c->rank)
+		shm_unlink(c->name);
+	return c->joined = true;
+}
+
+static int open_comm(struct comm **ret, int ranks, const struct unique_id *id, int rank)
+{
+	struct comm *c = calloc(1, sizeof(*c));
+	int fd = shm_open(id->internal, O_RDWR, 0600);
+
+	if (fd < 0 || ranks > RANKS || rank >= ranks)
+		return INVALID;
+	*c = (struct comm){ .ranks = ranks, .rank = rank };
+	snprintf(c->name, sizeof(c->name), "%.60s", id->internal);
+	c->hall = mmap(NULL, sizeof(struct hall), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	*ret = c;
+	return c->hall == MAP_FAILED ? 2 : OK;
 }
 
 int ncclCommInitRank(void **ret, int ranks, struct unique_id id, int rank)
 {
-	struct comm *c = calloc(1, sizeof(*c));
-	int fd = shm_open(id.internal, O_RDWR, 0600);
+	struct comm *c = NULL;
+	int r = open_comm(&c, ranks, &id, rank);
 
-	if (fd < 0 || ranks > RANKS || rank >= ranks)
-		return 4;
-	*c = (struct comm){ .ranks = ranks, .rank = rank };
-	snprintf(c->name, sizeof(c->name), "%.60s", id.internal);
-	c->hall = mmap(NULL, sizeof(struct hall), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (c->hall == MAP_FAILED)
-		return 2;
-	meet(c);
-	if (!rank)
-		shm_unlink(c->name);
+	while (!r && !join_done(c))
+		usleep(20);
 	*ret = c;
-	return 0;
+	return r;
+}
+
+int ncclCommInitRankConfig(void **ret, int ranks, struct unique_id id, int rank, const struct config *config)
+{
+	struct comm *c = NULL;
+	int r;
+
+	if (config->size < sizeof(*config) || config->magic != 0xcafebeef || config->version < 21400)
+		return INVALID;
+	if (config->blocking)
+		return ncclCommInitRank(ret, ranks, id, rank);
+	r = open_comm(&c, ranks, &id, rank);
+	if (r)
+		return r;
+	c->nonblocking = true;
+	*ret = c;
+	return BUSY;
+}
+
+int ncclCommGetAsyncError(void *comm, int *ret)
+{
+	struct comm *c = comm;
+
+	if (c->async)
+		*ret = c->async;
+	else if (!c->joined && !join_done(c))
+		*ret = c->async ? c->async : BUSY;
+	else
+		*ret = c->busy-- > 0 ? BUSY : OK;
+	return OK;
+}
+
+int ncclCommFinalize(void *comm)
+{
+	return ((struct comm *)comm)->nonblocking ? BUSY : OK;
 }
 
 int ncclCommDestroy(void *comm)
@@ -98,42 +195,174 @@ int ncclCommDestroy(void *comm)
 
 	munmap(c->hall, sizeof(struct hall));
 	free(c);
-	return 0;
+	return OK;
 }
 
-struct mean {
+/* What is under way reads this later: the communicator stays. */
+int ncclCommAbort(void *comm)
+{
+	struct comm *c = comm;
+
+	c->aborted = true;
+	if (!c->rank && !c->joined)
+		shm_unlink(c->name);
+	return OK;
+}
+
+/* ---- collectives ---- */
+struct op {
 	struct comm *comm;
-	const float *x;
-	float *out;
-	size_t n;
+	enum { MEAN, GATHER, EXCHANGE } kind;
+	const char *x;
+	char *out;
+	size_t bytes;		     /* of a rank; exchange: of each pair */
+	const char *send[RANKS];     /* exchange */
+	char *recv[RANKS];
+	size_t at;
+	int stage, round;
 };
 
-static void run_mean(void *data)
+/* Bytes of one round. An exchange has a place in its part for each rank. */
+static size_t share(const struct op *o)
 {
-	const struct mean *m = data;
-	struct comm *c = m->comm;
+	size_t room = o->kind == EXCHANGE ? CHUNK / RANKS : CHUNK;
 
-	for (size_t at = 0; at < m->n; at += CHUNK) {
-		size_t n = m->n - at < CHUNK ? m->n - at : CHUNK;
+	return o->bytes - o->at < room ? o->bytes - o->at : room;
+}
 
-		memcpy(c->hall->part[c->rank], m->x + at, n * sizeof(float));
-		meet(c);
-		for (size_t i = 0; i < n; i++) {
-			float sum = 0;
+static void bring(const struct op *o, size_t n)
+{
+	char *mine = o->comm->hall->part[o->comm->rank];
 
-			for (int k = 0; k < c->ranks; k++)
-				sum += c->hall->part[k][i];
-			m->out[at + i] = sum / (float)c->ranks;
-		}
-		meet(c);
+	if (o->kind != EXCHANGE) {
+		memcpy(mine, o->x + o->at, n);
+		return;
 	}
+	for (int k = 0; k < o->comm->ranks; k++)
+		memcpy(mine + k * (CHUNK / RANKS), o->send[k] + o->at, n);
+}
+
+static void take(const struct op *o, size_t n)
+{
+	const struct comm *c = o->comm;
+
+	for (int k = 0; k < c->ranks && o->kind == GATHER; k++)
+		memmove(o->out + (size_t)k * o->bytes + o->at, c->hall->part[k], n);
+	for (int k = 0; k < c->ranks && o->kind == EXCHANGE; k++)
+		memcpy(o->recv[k] + o->at, c->hall->part[k] + c->rank * (CHUNK / RANKS), n);
+	for (size_t i = 0; i < n / 4 && o->kind == MEAN; i++) {
+		float sum = 0, v;
+
+		for (int k = 0; k < c->ranks; k++) {
+			memcpy(&v, c->hall->part[k] + 4 * i, sizeof(v));
+			sum += v;
+		}
+		sum /= (float)c->ranks;
+		memcpy(o->out + o->at + 4 * i, &sum, sizeof(sum));
+	}
+}
+
+/* bring, all have brought, take, all have taken, and again for the next part */
+static int collective(void *data)
+{
+	struct op *o = data;
+	struct comm *c = o->comm;
+
+	if (c->aborted)
+		return 1;
+	if (o->stage == 0 && o->at == 0)
+		misbehave(c, ++c->collectives);
+	while (o->at < o->bytes) {
+		size_t n = share(o);
+
+		if (c->aborted)
+			return 1;
+		if (o->stage && c->hall->round == o->round)
+			return 0;
+		if (o->stage == 0)
+			bring(o, n);
+		if (o->stage == 1)
+			take(o, n);
+		if (o->stage < 2) {
+			o->round = arrive(c->hall, c->ranks);
+			o->stage++;
+			continue;
+		}
+		o->stage = 0;
+		o->at += n;
+	}
+	return 1;
+}
+
+static int give(struct op *o, void *stream)
+{
+	o->comm->busy = 1;
+	if (standin_enqueue_polled(stream, collective, o, sizeof(*o)))
+		return 1;
+	return o->comm->nonblocking ? BUSY : OK;
 }
 
 int ncclAllReduce(const void *x, void *out, size_t n, int type, int op, void *comm, void *stream)
 {
-	const struct mean m = { comm, x, out, n };
+	struct op o = { .comm = comm, .kind = MEAN, .x = x, .out = out, .bytes = 4 * n };
 
-	if (type != 7 || op != 4)
-		return 4;
-	return standin_enqueue(stream, run_mean, &m, sizeof(m)) ? 1 : 0;
+	return type != FLOAT || op != AVG ? INVALID : give(&o, stream);
+}
+
+int ncclAllGather(const void *x, void *out, size_t n, int type, void *comm, void *stream)
+{
+	struct op o = { .comm = comm, .kind = GATHER, .x = x, .out = out, .bytes = n };
+
+	return type != INT8 ? INVALID : give(&o, stream);
+}
+
+/* A group must be one exchange: the same number of bytes from each to each. */
+static struct op group;
+static void *group_stream;
+static int group_depth, group_calls;
+
+int ncclGroupStart(void)
+{
+	if (group_depth++)
+		return 5;
+	memset(&group, 0, sizeof(group));
+	group.kind = EXCHANGE;
+	group_calls = 0;
+	return OK;
+}
+
+static int add(size_t n, int type, int peer, void *comm, void *stream)
+{
+	if (!group_depth || type != INT8 || peer < 0 || peer >= RANKS || (group_calls && n != group.bytes))
+		return INVALID;
+	group.comm = comm;
+	group.bytes = n;
+	group_stream = stream;
+	group_calls++;
+	return OK;
+}
+
+int ncclSend(const void *x, size_t n, int type, int peer, void *comm, void *stream)
+{
+	int r = add(n, type, peer, comm, stream);
+
+	if (!r)
+		group.send[peer] = x;
+	return r;
+}
+
+int ncclRecv(void *x, size_t n, int type, int peer, void *comm, void *stream)
+{
+	int r = add(n, type, peer, comm, stream);
+
+	if (!r)
+		group.recv[peer] = x;
+	return r;
+}
+
+int ncclGroupEnd(void)
+{
+	if (--group_depth || !group_calls)
+		return group_depth ? 5 : OK;
+	return group_calls == 2 * group.comm->ranks ? give(&group, group_stream) : INVALID;
 }

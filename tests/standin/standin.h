@@ -19,6 +19,8 @@ int emu_run(const struct emu_kernel *k, const unsigned grid[3], const unsigned b
 void standin_waits(unsigned long *ret_all, unsigned long *ret_events);
 /* Run run(copy of data) when the stream's turn comes. */
 int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size);
+/* What may have to wait for another process: called again, with the same data, until it returns 1. */
+int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, size_t size);
 #ifdef __cplusplus
 }
 #endif

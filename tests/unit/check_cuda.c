@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/spawn.h"
+#include "runtime/comm/comm.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/meter.h"
 #include "runtime/cuda/selfcheck.h"
@@ -25,15 +26,18 @@ struct result {
 	char out[2048];
 };
 
-/* Run this program again with one more variable and the stand-in's directory first on the library path. */
+/* Run this program again with more variables, a blank between them, and the stand-in's directory first on the library path. */
 static struct result run_with(const char *what, const char *var, const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("LD_LIBRARY_PATH=%s", dir);
-	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[] = {path, (char *)var, NULL};
+	gt_autofree char *vars = gt_xstrdup(var ? var : "");
+	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[8] = {path}, *save = NULL;
 	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 300};
 	struct result res = {-1, ""};
 	struct gt_err err = {0};
 
+	for (char *v = strtok_r(vars, " ", &save), **e = envp + 1; v; v = strtok_r(NULL, " ", &save))
+		*e++ = v;
 	ck_assert_msg(!gt_spawn(&s, &err), "%s", err.msg);
 	res.status = s.status;
 	snprintf(res.out, sizeof(res.out), "%s", s.out);
@@ -302,6 +306,37 @@ static int ranks_and_tell(void)
 	return r != 0;
 }
 
+static int watched_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *loss = rt_model_mlp(g, 4, (const int64_t[]){3, 5, 2}, 3);
+	const struct rt_options o = {.device = RT_CUDA, .optimizer = {.kind = RT_SGD, .lr = 0.1}, .ddp = {.comm = c}};
+	const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+	const int32_t y[4] = {0, 1, 1, 0};
+	struct rt_metrics m = {0};
+	int r;
+
+	rt_comm_set_timeout(c, 1);
+	r = rt_compile(g, loss, &o, &p, err);
+	for (int i = 0; !r && i < 6; i++)
+		r = rt_step(p, (const void *const[]){x, y}, &m, err);
+	return r ? r : rt_wait(p, err);
+}
+
+static int watch_and_tell(void)
+{
+	struct rt_group group = {.ranks = 3};
+	struct gt_err err = {0};
+	int r;
+
+	setenv("STANDIN_DEVICES", "3", 1);
+	r = rt_group_run(&group, watched_rank, NULL, &err);
+	puts(r ? err.msg : "all is well");
+	free(group.answer);
+	return r != 0;
+}
+
 static bool built(void)
 {
 	return *rt_cuda_built_archs();
@@ -498,6 +533,38 @@ START_TEST(two_ranks_train_as_one_does)
 }
 END_TEST
 
+/* Neither a rank that dies nor one that hangs keeps the others, while they join or in the middle of a step. */
+START_TEST(a_lost_rank_ends_the_others_by_name)
+{
+	static const struct {
+		const char *var, *says;
+	} t[] = {
+		{"STANDIN_NCCL_FAIL=9:kill:1", "all is well\n"},
+		{"STANDIN_NCCL_VERSION=21205", "all is well\n"},
+		{"STANDIN_NCCL_FAIL=1:kill:init", "rank 1: killed by signal 9"},
+		{"STANDIN_NCCL_FAIL=0:kill:1", "rank 0: killed by signal 9"},
+		{"STANDIN_NCCL_FAIL=2:kill:7", "rank 2: killed by signal 9"},
+		{"STANDIN_NCCL_FAIL=2:kill:7 STANDIN_NCCL_VERSION=21205", "rank 2: killed by signal 9"},
+		{"STANDIN_NCCL_FAIL=1:hang:init", ": rank 1 has not come for 1 s"},
+		{"STANDIN_NCCL_FAIL=0:hang:7", ": rank 0 has not come for 1 s"},
+		{"STANDIN_NCCL_FAIL=1:1:7", "rank 1: a collective of NCCL 2.22.3 failed: unhandled cuda error"},
+		{"STANDIN_NCCL_FAIL=1:2:7", "rank 1: a collective of NCCL 2.22.3 failed: unhandled system error"},
+		{"STANDIN_NCCL_FAIL=1:3:7", "rank 1: a collective of NCCL 2.22.3 failed: internal error"},
+		{"STANDIN_NCCL_FAIL=1:4:7", "rank 1: a collective of NCCL 2.22.3 failed: invalid argument"},
+		{"STANDIN_NCCL_FAIL=1:5:7", "rank 1: a collective of NCCL 2.22.3 failed: invalid usage"},
+		{"STANDIN_NCCL_FAIL=1:6:7", "rank 1: a collective of NCCL 2.22.3 failed: remote process exited"},
+		{"STANDIN_NCCL_FAIL=1:2:init", "rank 1: ncclCommInitRankConfig of NCCL 2.22.3 failed: unhandled system"},
+		{"STANDIN_NCCL_VERSION=20900", "NCCL 2.9.0 knows no mean: install 2.10 or newer"},
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct result r = run_with("watch", t[i].var, STANDIN_DIR);
+
+		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var, r.out);
+	}
+}
+END_TEST
+
 START_TEST(no_driver_library_is_its_own_answer)
 {
 	struct result r = open_with(NULL, "/nonexistent");
@@ -511,7 +578,7 @@ END_TEST
 int main(int argc, char **argv)
 {
 	Suite *s;
-	TCase *tc, *images;
+	TCase *tc, *images, *ranks;
 	SRunner *sr;
 	int failed;
 
@@ -523,6 +590,8 @@ int main(int argc, char **argv)
 		return images_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "ranks"))
 		return ranks_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "watch"))
+		return watch_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
 		return measure_and_tell();
 	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
@@ -535,12 +604,14 @@ int main(int argc, char **argv)
 	s = suite_create("cuda");
 	tc = tcase_create("all");
 	images = tcase_create("images");
+	ranks = tcase_create("ranks");
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 5);
-		tcase_add_test(tc, two_ranks_train_as_one_does);
+		tcase_add_test(ranks, two_ranks_train_as_one_does);
+		tcase_add_test(ranks, a_lost_rank_ends_the_others_by_name);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
@@ -552,8 +623,10 @@ int main(int argc, char **argv)
 	}
 	tcase_set_timeout(tc, 300);
 	tcase_set_timeout(images, 300);
+	tcase_set_timeout(ranks, 300);
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, images);
+	suite_add_tcase(s, ranks);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for the device. With ranks the device may itself wait for one that is dead or hangs: the host then looks at the event
+ * and round at the others by turns, which costs what cuEventSynchronize does, for that spins too.
+ */
+#include <time.h>
+#include "runtime/cuda/launch.h"
+#include "runtime/cuda/nccl.h"
+
+#define LOOK_S	   1e-3 /* at the other ranks */
+#define SPIN_S	   2e-4 /* then naps, where ranks share CPUs */
+#define NAP_NS	   50000
+#define STALL_S	   2.0	/* between two looks: this process stood still itself (suspended), no fault of the others */
+#define LET_GO_S   2.0
+
+int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err)
+{
+	const struct rt_driver *d = &e->dev->d;
+	double t0, looked;
+
+	if (!e->nccl)
+		return rt_engine_check(e, d->event_sync(event), "cuEventSynchronize", err);
+	t0 = looked = gt_now_s();
+	for (;;) {
+		cu_result code = d->event_query(event);
+		double now;
+
+		if (code != CU_NOT_READY)
+			return rt_engine_check(e, code, "cuEventQuery", err);
+		now = gt_now_s();
+		if (now - looked > STALL_S)
+			t0 += now - looked;
+		if (now - looked > LOOK_S) {
+			int r = rt_nccl_watch(e->nccl, now - t0, err);
+
+			if (r)
+				return r;
+			looked = now;
+		}
+		if (now - t0 > SPIN_S && !e->spins)
+			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	}
+}
+
+int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_stream to, struct gt_err *err)
+{
+	int r = rt_engine_check(e, e->dev->d.event_record(event, from), "cuEventRecord", err);
+
+	return r ? r : rt_engine_check(e, e->dev->d.stream_wait(to, event, 0), "cuStreamWaitEvent", err);
+}
+
+/* An event behind all that both streams have. */
+static int mark(struct rt_engine *e, struct gt_err *err)
+{
+	int r = rt_engine_follow(e, e->idle, e->reduce, e->stream, err);
+
+	return r ? r : rt_engine_check(e, e->dev->d.event_record(e->idle, e->stream), "cuEventRecord", err);
+}
+
+int rt_engine_drain(struct rt_engine *e, struct gt_err *err)
+{
+	int r = 0;
+
+	if (e->nccl)
+		r = mark(e, err);
+	if (!r && e->nccl)
+		r = rt_engine_await(e, e->idle, err);
+	return r ? r : rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
+}
+
+void rt_engine_let_go(struct rt_engine *e)
+{
+	double until = gt_now_s() + LET_GO_S;
+	struct gt_err ignored;
+
+	if (!e->nccl || !e->idle || mark(e, &ignored))
+		return;
+	while (e->dev->d.event_query(e->idle) == CU_NOT_READY) {
+		if (gt_now_s() > until) {
+			rt_nccl_abort(e->nccl);
+			return;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	}
+}
