@@ -169,7 +169,10 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 		printf(", waited %.2f ms per step, %.0f %% done in time", gt_json_get_real(ddp, "waited_s_per_step", 0) * 1e3,
 		       gt_json_get_real(ddp, "overlapped", 0) * 100);
 	putchar('\n');
-	if (json_object_get(ddp, "overlap"))
+	if (json_is_true(json_object_get(ddp, "update_reduces")))
+		printf("reduce     by the updates, %s the backward pass\n",
+		       json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after");
+	else if (json_object_get(ddp, "overlap"))
 		printf("reduce     %s the backward pass: %s\n", json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after",
 		       gt_json_get_str(ddp, "overlap_why", ""));
 	if (strcmp(gt_json_get_str(ddp, "compress", "none"), "none") != 0)

@@ -198,9 +198,8 @@ struct rt_ddp_options {
 	 * a network; ranks of one host have nothing to gain. */
 	enum rt_when overlap;
 	/* Each rank updates its part of every parameter and hands it to the others (ZeRO, stage 1, Rajbhandari et al. 2020):
-	 * the same bits as without, a part of the work and of the optimizer's state. Shared by the ranks of a node. The parameters
-	 * then lie in shared memory, which has huge pages only where the kernel's shmem_enabled grants them; what products lose
-	 * by small pages and by lines that another rank wrote is about what the update gains. It saves memory: AUTO is off. */
+	 * the same bits as without, a part of the work and of the optimizer's state. Shared by the ranks of a node. What products
+	 * lose by lines that another rank wrote is about what the update gains. It saves memory: AUTO is off. */
 	enum rt_when shard;
 	enum rt_compress compress;    /* how gradients travel; comm/codec.h */
 	int powersgd_rank;	      /* 0: 1 */

@@ -140,22 +140,19 @@ static void find_shares(struct rt_ddp *d)
 	const struct rt_ranks *k = d->ranks;
 	struct rt_share *s = &d->share;
 
-	*s = (struct rt_share){ .n = k->team, .me = k->me, .base = d->local.base };
-	for (int i = 0; i < k->team; i++) {
-		int rank = k->member[i];
-
+	*s = (struct rt_share){ .n = GT_MAX(k->team, 1), .me = k->me, .base = d->local.base };
+	for (int i = 0; i < k->team; i++)
 		if (i != k->me)
-			s->peer[s->n_peers++] = d->local.peer[rank];
-		if (!k->fused)
-			continue;
-		s->weight[s->n_in] = (float)rt_comm_weight(d->comm, rank);
+			s->peer[s->n_peers++] = d->local.peer[k->member[i]];
+	for (int rank = 0; k->fused && rank < rt_comm_size(d->comm); rank++) {
+		s->weight[rank] = (float)rt_comm_weight(d->comm, rank);
 		s->in[s->n_in++] = d->local.peer[rank];
 	}
 }
 
 static int open_meeting(struct rt_ddp *d, struct gt_err *err)
 {
-	if (!d->ranks->team)
+	if (!d->ranks->team && !d->ranks->fused)
 		return 0;
 	find_shares(d);
 	d->meet = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->local };
@@ -514,6 +511,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "overlap_why", json_string(d->ranks->overlap_why));
 	json_object_set_new(doc, "update_parts", json_integer(GT_MAX(d->ranks->team, 1)));
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
+	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
 	json_object_set_new(doc, "compress", json_string(names[d->compress]));
 	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(sent));
 	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));

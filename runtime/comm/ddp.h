@@ -25,7 +25,7 @@ struct rt_ranks {
 	/* The ranks of a node share the update out: how many, which we are, their ranks in rt_comm_local(). 0: each does all. */
 	int team, me, member[RT_MAX_RANKS];
 	const char *shard_why; /* why not, if not */
-	bool fused;	       /* no reduction of its own: the update adds the gradients of its part up */
+	bool fused;	       /* no reduction of its own: the update adds the gradients of all ranks up */
 };
 /* gradients_wanted: they are looked at before they are spent. */
 int rt_ranks_decide(const struct rt_options *opt, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err);

@@ -54,6 +54,26 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 	return 0;
 }
 
+/* Ranks that each update everything and add up the gradients of all: so many that it moves no more than a reduction does. */
+#define FEW	3
+
+/*
+ * Who updates can add the gradients up itself, in the pass over memory that the update is. With the update shared out that is
+ * always less work. Where each of n ranks updates all P parameters it reads n P gradients and writes none; a reduction reads P
+ * and writes P, half of it into lines that the others have in their caches, and the update then reads P.
+ */
+static bool can_fuse(const struct rt_options *o, const struct rt_ranks *k)
+{
+	const struct rt_comm *c = o->ddp.comm;
+
+	if (o->device == RT_CUDA || o->ddp.compress != RT_COMPRESS_NONE || o->keep_gradients ||
+	    o->optimizer.kind == RT_NO_OPTIMIZER)
+		return false;
+	if (k->team)
+		return k->team == rt_comm_size(c);
+	return rt_comm_hosts(c) == 1 && rt_comm_nodes(c) == 1 && rt_comm_size(c) > 1 && rt_comm_size(c) <= FEW;
+}
+
 int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err)
 {
 	struct rt_ranks w = { 0 };
@@ -67,8 +87,7 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 	r = decide_shard(o, &w, err);
 	if (r)
 		return r;
-	w.fused = w.team && w.team == rt_comm_size(o->ddp.comm) && o->ddp.compress == RT_COMPRESS_NONE && !gradients_wanted &&
-		  !o->keep_gradients;
+	w.fused = !gradients_wanted && can_fuse(o, &w);
 	*ret = w;
 	return 0;
 }

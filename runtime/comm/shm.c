@@ -23,6 +23,9 @@
 #include "runtime/comm/comm_priv.h"
 
 #define HUGE	((size_t)2 << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
 #define STAGES	16u
 #define QUIET_S	1.0 /* a rank that waits looks round more often than that */
 
@@ -83,26 +86,41 @@ static size_t window_size(const struct rt_window *w)
 	return (w->bytes + HUGE - 1) / HUGE * HUGE;
 }
 
-/* On the node of our CPUs; without one, where the thread that touches it runs. */
+/*
+ * On the node of our CPUs; without one, where the thread that touches it runs. The advice is heard only where the kernel's
+ * shmem_enabled says advise, and by default it says never: what has been touched is then made huge here and now, which needs
+ * no setting (Linux 6.1), and before the others map it in.
+ */
 static void touch_own(struct rt_window *w)
 {
 	int node = numa_available() < 0 ? -1 : w->comm->home;
 
 	if (w->huge_pages)
-		w->huge_pages = madvise(w->base, window_size(w), MADV_HUGEPAGE) == 0;
+		madvise(w->base, window_size(w), MADV_HUGEPAGE);
 	if (node >= 0)
 		numa_tonode_memory(w->base, window_size(w), node);
 	memset(w->base, 0, window_size(w));
+	if (w->huge_pages)
+		w->huge_pages = madvise(w->base, window_size(w), MADV_COLLAPSE) == 0;
 }
 
-/* Rounded up so that every window starts on a huge page of its file. */
+/* Whole huge pages of its file at an address where one begins. */
 static int map_rank(struct rt_window *w, int rank, size_t at, struct gt_err *err)
 {
-	void *p = mmap(NULL, window_size(w), PROT_READ | PROT_WRITE, MAP_SHARED, w->comm->fd[rank], (off_t)at);
+	size_t size = window_size(w);
+	char *raw = mmap(NULL, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *base;
 
-	if (p == MAP_FAILED)
-		return gt_fail_errno(err, errno, "cannot map %zu bytes of rank %d", window_size(w), rank);
-	w->peer[rank] = p;
+	if (raw == MAP_FAILED)
+		return gt_fail_errno(err, errno, "cannot map %zu bytes of rank %d", size, rank);
+	base = (char *)(((uintptr_t)raw + HUGE - 1) / HUGE * HUGE);
+	if (base > raw)
+		munmap(raw, (size_t)(base - raw));
+	munmap(base + size, (size_t)(raw + HUGE - base));
+	if (mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, w->comm->fd[rank], (off_t)at) == MAP_FAILED) {
+		munmap(base, size);
+		return gt_fail_errno(err, errno, "cannot map %zu bytes of rank %d", size, rank);
+	}
+	w->peer[rank] = base;
 	return 0;
 }
 

@@ -75,7 +75,11 @@ static struct rt_adamw adamw_numbers(const struct rt_run *run)
 
 /* ---- one tensor's update: all of it, or the part that is ours ---- */
 
-#define BLOCK	2048 /* elements that stay in the first cache between the sum, the update and the copies; whole pieces */
+/*
+ * Elements that are summed, updated and copied together: one piece, the least there is. Memory comes fastest when all the
+ * streams are read at once; in turns of 2048 elements of each, two ranks of an MLP were 5 % slower, in turns of 512 1.5 %.
+ */
+#define BLOCK	RT_PIECE_UNIT
 
 /* Elements from..to of the parameter by the gradient g, which begins at `from`; state counts from `origin`. */
 typedef void update_fn(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to,

@@ -230,10 +230,10 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		insert_all_waits(p);
 	else
 		insert_waits_and_updates(p);
-	if (p->ranks->team && p->opt->optimizer.kind != RT_NO_OPTIMIZER)
+	if ((p->ranks->team || p->ranks->fused) && p->opt->optimizer.kind != RT_NO_OPTIMIZER)
 		rt_plan_insert(p, p->ir.n_calls, bucket_call(RT_OP_RANKS_MEET, 0));
-	gt_buf_printf(did, "%d gradients, %s, in %d buckets, reduced %s the backward pass: %s", n, bytes, p->n_buckets,
-		      p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
+	gt_buf_printf(did, "%d gradients, %s, in %d buckets, reduced %s%s the backward pass: %s", n, bytes, p->n_buckets,
+		      p->ranks->fused ? "by the updates " : "", p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
 	return 0;
 }
 

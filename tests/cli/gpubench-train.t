@@ -69,9 +69,9 @@ Ranks share the update out if told so; the numbers are the same, and any number 
 
   $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --shard on --save two.safetensors | grep -E "^(shard|reduce)"
   shard      each rank updates 1/2 of all and keeps 3.6 MiB of 7.1 MiB of state
-  reduce     after the backward pass: the ranks themselves move the gradients
+  reduce     by the updates, after the backward pass
   $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --overlap on --save whole.safetensors | grep -E "^(shard|reduce)"
-  reduce     during the backward pass: as asked for
+  reduce     by the updates, during the backward pass
   $ cmp two.safetensors whole.safetensors && echo the same
   the same
   $ for ranks in 1 2 4; do gpubench train mlp --batch $((16 / ranks)) --ranks $ranks --threads 1 --steps 2 --warmup 0 --resume two.safetensors --json --quiet | python3 -c 'import json, sys; print("%.3f" % json.load(sys.stdin)["loss"])'; done

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_COMM_H
+#define CHECK_COMM_H
+#include <check.h>
+#include "runtime/comm/comm.h"
+#include "runtime/runtime.h"
+
+/* Ranks check inside themselves and answer with an error; rt_group_run() brings it to the test. */
+#define WANT(cond, ...)                                                                                                \
+	do {                                                                                                           \
+		if (!(cond))                                                                                           \
+			return gt_fail(err, EPROTO, __VA_ARGS__);                                                      \
+	} while (0)
+
+/* All ranks end well. */
+void run(struct rt_group *g, rt_rank_main *fn, void *arg);
+
+#define ROWS	8 /* of all ranks */
+#define STEPS	6
+
+struct job {
+	struct rt_options opt;
+	int rows[4]; /* of each rank; 0: equal */
+	const int *node; /* of each rank; NULL: one node */
+	int width;	 /* of the model; 0: 32 */
+	const char *load, *save; /* checkpoints before the first step and after the last */
+	int steps;	 /* 0: STEPS */
+	double loss[STEPS];
+};
+struct together {
+	const char *what;
+	struct job job;
+	int ranks;
+};
+#define ADAMW	{ .kind = RT_ADAMW, .lr = 1e-2, .weight_decay = 0.1 }
+
+/* A small GPT trained by all ranks; arg is a struct job. The parameters are the same bits in all, or it fails. */
+int train(struct rt_comm *c, void *arg, struct gt_err *err);
+/* The losses of a run by so many ranks, and a hash of the parameters that they end with. */
+int64_t losses(struct job j, int ranks, double ret[STEPS]);
+
+TCase *case_training(void);
+TCase *case_compression(void);
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients that travel compressed: what each way does to training, and each against its publication. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "runtime/comm/codec.h"
+#include "tests/unit/check_comm.h"
+
+START_TEST(every_compression_trains)
+{
+	static const enum rt_compress all[] = { RT_COMPRESS_FP16, RT_COMPRESS_BF16, RT_COMPRESS_INT8, RT_COMPRESS_POWERSGD,
+						RT_COMPRESS_ONEBIT };
+	static const double most[] = { 1e-2, 3e-2, 5e-2, 0.6, 0.6 };
+	struct job j = { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } } };
+	double plain[STEPS], loss[STEPS], late[STEPS];
+
+	losses(j, 2, plain);
+	j.opt.ddp.compress = all[_i];
+	j.opt.ddp.powersgd_rank = 2;
+	losses(j, 2, loss);
+	ck_assert_msg(fabs(loss[STEPS - 1] - plain[STEPS - 1]) < most[_i], "%g instead of %g", loss[STEPS - 1], plain[STEPS - 1]);
+	ck_assert(loss[STEPS - 1] < loss[0]);
+	j.opt.ddp.compress_after = STEPS;
+	losses(j, 2, late);
+	ck_assert_double_eq(late[STEPS - 1], plain[STEPS - 1]);
+}
+END_TEST
+
+/* ---- compression against its definitions ---- */
+
+#define R	2
+#define ROUNDS	4
+#define DN	48
+#define DM	40
+
+/* Gradients of a matrix (DN,DM) that each rank dictates; what the optimizer saw is lr 1 plain SGD: the change of w. */
+static float dictated(int rank, int round, int64_t i)
+{
+	return rt_random_normal(21 + (uint64_t)round, (uint64_t)rank, (uint64_t)i) * (i % 3 ? 1 : 0.01f);
+}
+
+struct dictate {
+	enum rt_compress compress;
+	void (*expect)(double *mean, int round); /* keeps its own state */
+	double tolerance;
+};
+
+static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct dictate *d = arg;
+	static float x[DN * DM], before[DN * DM];
+	static double mean[DN * DM];
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(DN, DM), RT_INIT_ZEROS);
+	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(DN, DM)));
+	struct rt_options opt = { .threads = 1, .seed = 9, .optimizer = { .kind = RT_SGD, .lr = 1 },
+				  .ddp = { .comm = c, .compress = d->compress, .powersgd_rank = R } };
+	gt_auto(rt_program) *p = NULL;
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	for (int round = 0; !r && round < ROUNDS; round++) {
+		struct rt_metrics m;
+
+		for (int64_t i = 0; i < DN * DM; i++)
+			x[i] = dictated(rt_comm_rank(c), round, i);
+		memcpy(before, rt_value(p, w), sizeof(before));
+		r = rt_step(p, (const void *[]){ x }, &m, err);
+		d->expect(mean, round);
+		for (int64_t i = 0; !r && i < DN * DM; i++) {
+			double got = (double)(before[i] - rt_value(p, w)[i]);
+
+			WANT(fabs(got - mean[i]) <= d->tolerance, "round %d element %lld: %g, by the definition %g", round,
+			     (long long)i, got, mean[i]);
+		}
+	}
+	return r;
+}
+
+/* 1-bit with feedback on both sides, of two ranks, in double. The two segments are 1024 and 896 long. */
+static void expect_onebit(double *mean, int round)
+{
+	static double lost[2][DN * DM], lost_sum[DN * DM], sent[2][DN * DM];
+	const int64_t n = DN * DM, cut = 1024;
+
+	for (int k = 0; k < 2; k++) {
+		double norm = 0, scale;
+
+		for (int64_t i = 0; i < n; i++) {
+			lost[k][i] += (double)dictated(k, round, i) / 2;
+			norm += lost[k][i] * lost[k][i];
+		}
+		scale = sqrt(norm / (double)n);
+		for (int64_t i = 0; i < n; i++) {
+			sent[k][i] = lost[k][i] >= 0 ? scale : -scale;
+			lost[k][i] -= sent[k][i];
+		}
+	}
+	for (int s = 0; s < 2; s++) {
+		int64_t lo = s ? cut : 0, hi = s ? n : cut;
+		double norm = 0, scale;
+
+		for (int64_t i = lo; i < hi; i++) {
+			lost_sum[i] += sent[0][i] + sent[1][i];
+			norm += lost_sum[i] * lost_sum[i];
+		}
+		scale = sqrt(norm / (double)(hi - lo));
+		for (int64_t i = lo; i < hi; i++) {
+			mean[i] = lost_sum[i] >= 0 ? scale : -scale;
+			lost_sum[i] -= mean[i];
+		}
+	}
+}
+
+/* Algorithm 1 of Vogels et al. with feedback, two ranks, in double. */
+static void expect_powersgd(double *mean, int round)
+{
+	static double lost[2][DN * DM], q[DM * R];
+	double m[2][DN * DM], p[DN * R] = { 0 };
+
+	for (int i = 0; !round && i < DM * R; i++)
+		q[i] = (double)rt_random_normal(9, 4000, (uint64_t)i);
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < DN * DM; i++) {
+			m[k][i] = lost[k][i] + (double)dictated(k, round, i);
+			for (int c = 0; c < R; c++)
+				p[i / DM * R + c] += m[k][i] * q[i % DM * R + c] / 2;
+		}
+	for (int c = 0; c < R; c++) {
+		double norm = 0;
+
+		for (int d = 0; d < c; d++) {
+			double dot = 0;
+
+			for (int i = 0; i < DN; i++)
+				dot += p[i * R + c] * p[i * R + d];
+			for (int i = 0; i < DN; i++)
+				p[i * R + c] -= dot * p[i * R + d];
+		}
+		for (int i = 0; i < DN; i++)
+			norm += p[i * R + c] * p[i * R + c];
+		for (int i = 0; i < DN; i++)
+			p[i * R + c] /= sqrt(norm);
+	}
+	memset(q, 0, sizeof(q));
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < DN * DM; i++)
+			for (int c = 0; c < R; c++)
+				q[i % DM * R + c] += m[k][i] * p[i / DM * R + c] / 2;
+	for (int i = 0; i < DN * DM; i++) {
+		mean[i] = 0;
+		for (int c = 0; c < R; c++)
+			mean[i] += p[i / DM * R + c] * q[i % DM * R + c];
+		lost[0][i] = m[0][i] - mean[i];
+		lost[1][i] = m[1][i] - mean[i];
+	}
+}
+
+static void expect_mean(double *mean, int round)
+{
+	for (int64_t i = 0; i < DN * DM; i++)
+		mean[i] = ((double)dictated(0, round, i) + (double)dictated(1, round, i)) / 2;
+}
+
+START_TEST(compression_follows_its_publication)
+{
+	/* fp16: two roundings of 2^-11 of values below 4; bf16: of 2^-8; int8: two steps of norm/127 of values below 4 */
+	static const struct dictate all[] = {
+		{ RT_COMPRESS_ONEBIT, expect_onebit, 3e-5 },
+		{ RT_COMPRESS_POWERSGD, expect_powersgd, 3e-5 },
+		{ RT_COMPRESS_FP16, expect_mean, 4 * 0x1p-10 },
+		{ RT_COMPRESS_BF16, expect_mean, 4 * 0x1p-7 },
+		{ RT_COMPRESS_INT8, expect_mean, 3 * 4.0 / 127 },
+		{ RT_COMPRESS_NONE, expect_mean, 1e-6 },
+	};
+	struct dictate d = all[_i];
+
+	run(&(struct rt_group){ .ranks = 2 }, follow, &d);
+}
+END_TEST
+
+START_TEST(int8_is_right_on_average)
+{
+	const struct rt_codec *codec = rt_codec_find(RT_COMPRESS_INT8);
+	enum { N = 700, TIMES = 4000 };
+	unsigned char out[2 * sizeof(float) + N];
+	float x[N], y[N];
+	double sum[N] = { 0 };
+
+	ck_assert_uint_eq(codec->bytes(N), sizeof(out));
+	for (int i = 0; i < N; i++)
+		x[i] = rt_random_normal(1, 1, (uint64_t)i);
+	for (uint64_t t = 0; t < TIMES; t++) {
+		codec->encode(x, N, 0, t << 20, out);
+		codec->decode(out, N, y);
+		for (int i = 0; i < N; i++)
+			sum[i] += (double)y[i] / TIMES;
+	}
+	/* steps of at most 4/127, so a standard error of 4/127/2/sqrt(4000); six of them */
+	for (int i = 0; i < N; i++)
+		ck_assert_double_eq_tol(sum[i], (double)x[i], 6 * 4.0 / 127 / 2 / sqrt(TIMES));
+	x[3] = INFINITY;
+	codec->encode(x, N, 0, 0, out);
+	codec->decode(out, N, y);
+	ck_assert(isnan(y[0]) && isnan(y[511]) && !isnan(y[512]));
+}
+END_TEST
+
+TCase *case_compression(void)
+{
+	TCase *t = tcase_create("compression");
+
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, every_compression_trains, 0, 5);
+	tcase_add_loop_test(t, compression_follows_its_publication, 0, 6);
+	tcase_add_test(t, int8_is_right_on_average);
+	return t;
+}

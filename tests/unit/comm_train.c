@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks train together: as one rank would, to the bit where the update is shared out, from and to the same checkpoints. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/file.h"
+#include "tests/unit/check_comm.h"
+
+int train(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	struct job *j = arg;
+	int rank = rt_comm_rank(c), first = 0, rows = j->rows[0] ? j->rows[rank] : ROWS / rt_comm_size(c);
+	struct rt_gpt_config k = { .batch = rows, .seq = 16, .layers = 2, .width = j->width ? j->width : 32, .heads = 2,
+				   .vocab = 64 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_program *p = NULL;
+	uint64_t steps = j->steps ? (uint64_t)GT_MAX(j->steps, 0) : STEPS, hash = 0, ticket;
+	int32_t x[ROWS * 16], y[ROWS * 16];
+	int r = 0;
+
+	for (int i = 0; i < rank; i++)
+		first += j->rows[0] ? j->rows[i] : rows;
+	j->opt.seed = 3;
+	j->opt.threads = 1;
+	j->opt.ddp.comm = c;
+	j->opt.ddp.weight = (double)rows / ROWS;
+	r = rt_compile(g, rt_model_gpt(g, &k), &j->opt, &p, err);
+	if (!r && j->load)
+		r = rt_load(p, j->load, &ticket, err);
+	for (uint64_t t = 0; !r && t < steps; t++) {
+		struct rt_metrics m;
+
+		for (uint64_t i = 0; i < GT_ARRAY_SIZE(x); i++) {
+			x[i] = (int32_t)(rt_random_u64(1, t, i) % 64);
+			y[i] = (x[i] * 5 + 1) % 64;
+		}
+		r = rt_step(p, (const void *[]){ x + first * 16, y + first * 16 }, &m, err);
+		j->loss[t] = m.loss;
+	}
+	for (int i = 0; !r && i < rt_graph_leaves(g); i++) {
+		const struct rt_node *n = rt_graph_leaf(g, i);
+
+		if (!rt_node_is_param(n))
+			continue;
+		hash = gt_hash64(rt_value(p, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4, hash);
+		r = rt_comm_agree(c, hash, rt_node_name(n), err);
+	}
+	/* one rank alone: the others hold still until it starts a bucket again */
+	if (!r && j->save && rank == rt_comm_size(c) - 1)
+		r = rt_save(p, j->save, 3, err);
+	if (!r && rank == 0) {
+		gt_auto_json *doc = json_array();
+		gt_autofree char *text = NULL;
+
+		for (int t = 0; t < STEPS; t++)
+			json_array_append_new(doc, gt_json_real(j->loss[t]));
+		json_array_append_new(doc, json_integer((json_int_t)(hash >> 1)));
+		text = gt_json_text(doc);
+		rt_comm_answer(c, text);
+	}
+	rt_program_free(p);
+	return r;
+}
+
+int64_t losses(struct job j, int ranks, double ret[STEPS])
+{
+	struct rt_group g = { .ranks = ranks, .node = j.node };
+	int64_t hash;
+	gt_auto_json *doc = NULL;
+
+	run(&g, train, &j);
+	ck_assert_int_eq(gt_json_parse(g.answer, strlen(g.answer), "answer", &doc, NULL), 0);
+	for (int t = 0; t < STEPS; t++)
+		ret[t] = json_number_value(json_array_get(doc, (size_t)t));
+	hash = json_integer_value(json_array_get(doc, STEPS));
+	free(g.answer);
+	return hash;
+}
+
+static const struct together together[] = {
+	{ "sgd", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 } } }, 2 },
+	{ "adamw, 4 ranks", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } } }, 4 },
+	{ "many buckets", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
+				     .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 2 },
+	{ "no overlap", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
+				   .ddp = { .overlap = RT_WHEN_OFF, .bucket_bytes = 5000 } } }, 2 },
+	{ "clipped", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .clip_norm = 0.5 } }, 2 },
+	{ "two batches per update", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2 } }, 2 },
+	{ "scaled loss", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .scaler = { .use = RT_SCALER_ON } } }, 2 },
+	{ "uneven split", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 5, 3 } }, 2 },
+	{ "one row", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 1, 4, 1, 2 } }, 4 },
+};
+
+START_TEST(ranks_together_equal_one_rank)
+{
+	const struct together *t = &together[_i];
+	struct job alone = t->job;
+	double one[STEPS], many[STEPS];
+	int every = t->job.opt.accum ? t->job.opt.accum : 1;
+
+	memset(alone.rows, 0, sizeof(alone.rows));
+	losses(alone, 1, one);
+	losses(t->job, t->ranks, many);
+	for (int i = every - 1; i < STEPS; i += every)
+		ck_assert_msg(fabs(one[i] - many[i]) < 2e-5, "%s: step %d: %.8f alone, %.8f together", t->what, i, one[i], many[i]);
+	ck_assert(one[STEPS - 1] < one[every - 1]);
+}
+END_TEST
+
+START_TEST(the_same_run_gives_the_same_bits)
+{
+	struct job j = { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .accum = 2,
+				  .ddp = { .bucket_bytes = 5000, .compress = (enum rt_compress)_i } } };
+	double once[STEPS], again[STEPS];
+
+	losses(j, 4, once);
+	losses(j, 4, again);
+	for (int i = 1; i < STEPS; i += 2)
+		ck_assert_double_eq(once[i], again[i]);
+}
+END_TEST
+
+/* ---- the update shared out ---- */
+
+static const int pairs[] = { 0, 0, 1, 1 }, uneven[] = { 0, 0, 1 };
+static const struct together shared[] = {
+	{ "sgd with momentum", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 } } }, 2 },
+	{ "sgd", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 } }, .rows = { 3, 3, 2 } }, 3 },
+	{ "adam", { .opt = { .optimizer = { .kind = RT_ADAM, .lr = 1e-2 } } }, 4 },
+	{ "adamw", { .opt = { .optimizer = ADAMW } }, 2 },
+	{ "adamw, 8 bits", { .opt = { .optimizer = { .kind = RT_ADAMW8, .lr = 1e-2 } }, .width = 72, .rows = { 3, 3, 2 } }, 3 },
+	{ "many buckets", { .opt = { .optimizer = ADAMW, .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
+	{ "overlapped", { .opt = { .optimizer = ADAMW, .ddp = { .overlap = RT_WHEN_ON, .bucket_bytes = 5000 } } }, 4 },
+	{ "two nodes", { .opt = { .optimizer = ADAMW }, .node = pairs }, 4 },
+	{ "nodes that differ", { .opt = { .optimizer = ADAMW }, .node = uneven, .rows = { 3, 3, 2 } }, 3 },
+	{ "clipped", { .opt = { .optimizer = ADAMW, .clip_norm = 0.5 } }, 2 },
+	{ "scaled", { .opt = { .optimizer = ADAMW, .scaler = { .use = RT_SCALER_ON } } }, 2 },
+	{ "two batches", { .opt = { .optimizer = ADAMW, .accum = 2 } }, 2 },
+	{ "gradients kept", { .opt = { .optimizer = ADAMW, .keep_gradients = true } }, 2 },
+	{ "checkpointing", { .opt = { .optimizer = ADAMW, .checkpoint = 2, .ddp = { .bucket_bytes = 5000 } } }, 2 },
+	{ "bf16", { .opt = { .optimizer = ADAMW, .amp = RT_BF16 } }, 2 },
+	{ "uneven split", { .opt = { .optimizer = ADAMW }, .rows = { 5, 3 } }, 2 },
+	{ "fp16 gradients", { .opt = { .optimizer = ADAMW, .ddp = { .compress = RT_COMPRESS_FP16 } } }, 2 },
+	{ "PowerSGD", { .opt = { .optimizer = ADAMW, .ddp = { .compress = RT_COMPRESS_POWERSGD, .compress_after = 2 } } }, 4 },
+	{ "1-bit", { .opt = { .optimizer = ADAMW, .ddp = { .compress = RT_COMPRESS_ONEBIT } } }, 2 },
+};
+
+START_TEST(a_shared_update_gives_the_same_bits)
+{
+	const struct together *t = &shared[_i];
+	struct job apart = t->job, together_ = t->job;
+	double a[STEPS], b[STEPS];
+
+	apart.opt.ddp.shard = RT_WHEN_OFF;
+	together_.opt.ddp.shard = t->job.node == uneven ? RT_WHEN_AUTO : RT_WHEN_ON;
+	ck_assert_msg(losses(apart, t->ranks, a) == losses(together_, t->ranks, b), "%s: other parameters", t->what);
+	for (int i = 0; i < STEPS; i++)
+		ck_assert_msg(!(fabs(a[i] - b[i]) > 0), "%s: step %d: %.9g and %.9g", t->what, i, a[i], b[i]);
+	if (t->job.node == uneven) {
+		struct rt_group g = { .ranks = t->ranks, .node = uneven };
+		struct gt_err err = { 0 };
+
+		together_.opt.ddp.shard = RT_WHEN_ON;
+		ck_assert_int_eq(rt_group_run(&g, train, &together_, &err), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(err.msg, "equally many ranks"));
+	}
+}
+END_TEST
+
+/* A few ranks add the gradients up in the update itself; for one that keeps them they are reduced before it. */
+START_TEST(the_updates_sum_is_the_reductions)
+{
+	static const struct together all[] = {
+		{ "sgd", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 } } }, 2 },
+		{ "adamw, uneven", { .opt = { .optimizer = ADAMW }, .rows = { 3, 3, 2 } }, 3 },
+		{ "adamw, 8 bits", { .opt = { .optimizer = { .kind = RT_ADAMW8, .lr = 1e-2 } }, .width = 72 }, 2 },
+		{ "two batches", { .opt = { .optimizer = ADAMW, .accum = 2 } }, 2 },
+		{ "overlapped", { .opt = { .optimizer = ADAMW, .ddp = { .overlap = RT_WHEN_ON, .bucket_bytes = 5000 } } }, 2 },
+	};
+	const struct together *t = &all[_i];
+	struct job kept = t->job;
+	double a[STEPS], b[STEPS];
+
+	kept.opt.keep_gradients = true;
+	ck_assert_msg(losses(t->job, t->ranks, a) == losses(kept, t->ranks, b), "%s: other parameters", t->what);
+	for (int i = 0; i < STEPS; i++)
+		ck_assert_msg(!(fabs(a[i] - b[i]) > 0), "%s: step %d: %.9g and %.9g", t->what, i, a[i], b[i]);
+}
+END_TEST
+
+static void same_file(const char *a, const char *b)
+{
+	gt_autofree char *x = NULL, *y = NULL;
+	size_t nx = 0, ny = 0;
+
+	ck_assert_int_eq(gt_file_read(a, 1 << 24, &x, &nx, NULL), 0);
+	ck_assert_int_eq(gt_file_read(b, 1 << 24, &y, &ny, NULL), 0);
+	ck_assert_uint_eq(nx, ny);
+	ck_assert_mem_eq(x, y, nx);
+}
+
+/* A checkpoint says nothing of how many ranks wrote it: any other number reads it, and writes the same bytes again. */
+START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
+{
+	static const enum rt_optimizer_kind kinds[] = { RT_SGD, RT_ADAMW, RT_ADAMW8 };
+	struct job j = { .opt = { .optimizer = { .kind = kinds[_i], .lr = 1e-2, .momentum = 0.9 } }, .width = 72, .steps = 3 };
+	char dir[] = "/tmp/ranksXXXXXX";
+	gt_autofree char *plain = NULL, *parts = NULL, *again = NULL;
+	double unused[STEPS];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	plain = gt_xasprintf("%s/plain", dir);
+	parts = gt_xasprintf("%s/parts", dir);
+	again = gt_xasprintf("%s/again", dir);
+	j.opt.ddp.shard = RT_WHEN_OFF;
+	j.save = plain;
+	losses(j, 4, unused);
+	j.opt.ddp.shard = RT_WHEN_ON;
+	j.save = parts;
+	losses(j, 4, unused);
+	same_file(plain, parts);
+	j.load = parts;
+	j.save = again;
+	j.steps = -1; /* read and written, nothing between */
+	for (int ranks = 1; ranks <= 3; ranks++) {
+		memcpy(j.rows, ranks == 3 ? (const int[4]){ 3, 3, 2 } : (const int[4]){ 0 }, sizeof(j.rows));
+		losses(j, ranks, unused);
+		same_file(plain, again);
+	}
+	unlink(plain);
+	unlink(parts);
+	unlink(again);
+	rmdir(dir);
+}
+END_TEST
+
+TCase *case_training(void)
+{
+	TCase *t = tcase_create("training");
+
+	tcase_set_timeout(t, 300);
+	tcase_add_loop_test(t, ranks_together_equal_one_rank, 0, GT_ARRAY_SIZE(together));
+	tcase_add_loop_test(t, the_same_run_gives_the_same_bits, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
+	tcase_add_loop_test(t, a_shared_update_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
+	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
+	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
+	return t;
+}
