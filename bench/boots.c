@@ -379,7 +379,7 @@ int bn_boots_go(const struct bn_boots *b, struct gt_err *err)
 	return r < 0 ? gt_fail_prefix(err, "cannot boot into the next arm") : 0;
 }
 
-int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err)
+static int end(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_err *err)
 {
 	char *const reload[] = { "/usr/bin/systemctl", "daemon-reload", NULL };
 	char *const reboot[] = { "/usr/bin/systemctl", "reboot", "--no-block", NULL };
@@ -399,11 +399,21 @@ int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err)
 		base = bn_boots_base(line, &arm);
 	if (!arm)
 		return 0;
+	if (!reboots) {
+		fputs("gpubench: the session is over; this boot has the arguments of one of its arms, the next one is the host's "
+		      "own\n", stderr);
+		return 0;
+	}
 	fputs("gpubench: the session is over; the host reboots to its own command line\n", stderr);
 	return systemctl(reboot, 60, err);
 }
 
-int bn_boots_abandon(struct gt_fsroot *fs, const char *file, struct gt_err *err)
+int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err)
+{
+	return end(fs, file, true, err);
+}
+
+int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char **ret_file, struct gt_err *err)
 {
 	char *const stop[] = { "/usr/bin/systemctl", "stop", UNIT, NULL };
 	gt_autofree char *theirs = bn_boots_under_way(fs);
@@ -413,10 +423,12 @@ int bn_boots_abandon(struct gt_fsroot *fs, const char *file, struct gt_err *err)
 	if (!theirs)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT,
 				    "--abandon: this host is not in the middle of a session whose arms are boots");
-	if (!gt_streq(theirs, file))
+	if (file && !gt_streq(theirs, file))
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "the session that this host is in the middle of is that of %s",
 				    theirs);
 	if (gt_fs_exists(fs, BN_BOOTS_UNIT))
 		systemctl(stop, 120, NULL);
-	return bn_boots_end(fs, file, err);
+	if (ret_file)
+		*ret_file = gt_xstrdup(theirs);
+	return end(fs, theirs, reboot, err);
 }

@@ -37,8 +37,10 @@ int bn_boots_go(const struct bn_boots *b, struct gt_err *err);
 /* The session of this document is over, whatever came of it: unit and record are removed, and a host that still runs on an
  * arm's command line is told to reboot to its own. Does nothing where no such session is under way. */
 int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err);
-/* The same for somebody else: stops the unit first. Exit 64 where there is no such session. */
-int bn_boots_abandon(struct gt_fsroot *fs, const char *file, struct gt_err *err);
+/* The same for somebody else: stops the unit first. file NULL: whichever is under way; *ret_file, if not NULL: its document,
+ * which the caller frees. reboot false: the host goes on as it is, and a boot that is an arm's is said to be one. Exit 64 where
+ * there is no such session. */
+int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char **ret_file, struct gt_err *err);
 /* The document of the session of boots that this host is in the middle of, NULL if there is none. The caller frees it. */
 char *bn_boots_under_way(struct gt_fsroot *fs);
 /* A new session is not begun in the middle of another: exit 5. */

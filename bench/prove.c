@@ -109,6 +109,22 @@ size_t bn_prove_design_rows(size_t changes)
 	return (changes + SPARE + order - 1) / order * order;
 }
 
+/* The total effect of one change is its effect: where a pair is two boots it is not measured twice. */
+bool bn_prove_total_is_all(const struct bn_prove *p)
+{
+	return p->by_boot && p->n_proof == 1;
+}
+
+static void take_total(struct bn_prove *p, const json_t *doc)
+{
+	struct bn_proof *f = &p->proof[0];
+
+	f->loss = f->alone = bn_phase_effect(bn_phase_row(doc, p->metric));
+	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
+	f->guard_worse = bn_phase_guard_worse(doc);
+	f->method = "total effect";
+}
+
 static int total(struct bn_prove *p)
 {
 	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = bn_prove_aa(p), .looks = p->looks,
@@ -118,13 +134,17 @@ static int total(struct bn_prove *p)
 
 	all(p, 0, false);
 	all(p, 1, true);
+	p->total_s = bn_plan_left_s(p) - ph.keep_s;
 	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
 	bn_plan_refine(p, doc);
 	if (bn_phase_cut(doc))
 		bn_plan_missed(p, "all pairs of the total effect");
-	return bn_prove_metric(p, doc);
+	r = bn_prove_metric(p, doc);
+	if (r == 0 && bn_prove_total_is_all(p))
+		take_total(p, doc);
+	return r;
 }
 
 static int late(struct bn_prove *p, struct bn_proof *f)
@@ -364,7 +384,9 @@ int bn_prove_run(struct bn_prove *p)
 	json_object_set_new(p->doc, "not_reached", json_array());
 	p->pair_s = NAN;
 	make_groups(p);
-	bn_plan_say(p);
+	r = bn_plan_say(p);
+	if (r < 0)
+		return r;
 	if (p->n_races) {
 		r = bn_races_run(p);
 		if (r)
@@ -377,7 +399,7 @@ int bn_prove_run(struct bn_prove *p)
 	r = total(p);
 	if (r == 0 && bn_prove_designed(p))
 		r = all_at_once(p);
-	for (size_t k = 0; k < p->n_proof && r == 0 && !bn_prove_designed(p); k++)
+	for (size_t k = 0; k < p->n_proof && r == 0 && !bn_prove_designed(p) && !bn_prove_total_is_all(p); k++)
 		r = one_by_one(p, &p->proof[k]);
 	if (r == 0) {
 		judge(p);

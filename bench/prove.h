@@ -45,6 +45,7 @@ struct bn_prove {
 	bool keep_inconclusive;
 	double limit_s;	      /* all of it ends after this long, with what is not reached by name; 0: none */
 	bool more_time;	      /* resumed with another limit: it may go another way than before */
+	double total_s;	      /* of limit_s, what the total effect may take */
 	double pair_s;	      /* how long a pair takes here, once the total is measured; NaN before */
 	json_t *doc;	      /* gpubench-prove/1 */
 	size_t next_phase;    /* in doc.phases: those before it are whole */
@@ -62,6 +63,7 @@ int bn_prove_run(struct bn_prove *p);
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile);
 void bn_prove_html(const json_t *receipt, struct gt_buf *out);
 void bn_prove_text(const json_t *receipt, FILE *out, bool color);
+void bn_prove_markdown(const json_t *receipt, struct gt_buf *out);
 json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; null if there is none */
 /* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
 int bn_prove_metric(struct bn_prove *p, const json_t *doc);
@@ -72,6 +74,7 @@ int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const cha
 extern const struct gt_cmd bn_cmd_prove;
 
 bool bn_prove_designed(const struct bn_prove *p); /* all changes at once, or one by one? */
+bool bn_prove_total_is_all(const struct bn_prove *p); /* one change, whose arms are boots: the first phase has measured it */
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
 size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* of each change that is kept */
 size_t bn_prove_design_rows(size_t changes);	    /* pairs that the design takes */
@@ -80,8 +83,10 @@ const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out);
 
 /* ---- the plan (prove_plan.c): doc.plan, and what is said of it ---- */
 
-void bn_plan_say(struct bn_prove *p);			      /* before anything is measured */
-void bn_plan_pilot(void *p, const json_t *run);		      /* after three A/A pairs: what can be seen, and how long it takes */
+/* Before anything is measured. -ETIME and exit 64: --minutes is too short to compare anything. */
+int bn_plan_say(struct bn_prove *p);
+/* After three A/A pairs: what can be seen, and how long it takes; fails as bn_plan_say(). See struct bn_session, planned. */
+int bn_plan_pilot(void *p, const json_t *run, double need_s, struct gt_err *err);
 void bn_plan_refine(struct bn_prove *p, const json_t *total); /* after the total effect */
 json_t *bn_plan_json(const struct bn_prove *p);		      /* the plan beside what it took, for the receipt */
 /* Of --minutes: seconds that are left to the phase that comes now; infinite without a limit. */

@@ -104,7 +104,7 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 	}
 	bn_arms_ops(arms, &ops);
 	r = bn_session_run(&s, &ops, doc, &p->cli->err);
-	if (r < 0 && r != -EINPROGRESS)
+	if (r < 0 && r != -EINPROGRESS && r != -ETIME)
 		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(p->cli->err.msg));
 	return r;
 }

@@ -54,7 +54,9 @@ static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 		if (splits(p))
 			step[k++] = (struct step){SPLIT, splits(p), p->pairs, n};
 	} else {
-		step[k++] = (struct step){EACH, (n == 1 ? 1 : 2 * n) + splits(p), p->pairs, n};
+		size_t each = bn_prove_total_is_all(p) ? 0 : n == 1 ? 1 : 2 * n;
+
+		step[k++] = (struct step){EACH, each + splits(p), p->pairs, n};
 	}
 	step[k++] = (struct step){CONFIRM, 1, decide, 1};
 	step[k++] = (struct step){BESIDE, 1, n == 1 ? 0 : p->pairs, 1};
@@ -124,14 +126,25 @@ static void warn_short(const struct bn_prove *p, double minutes)
 		fprintf(stderr, "gpubench: --minutes allows %.3g: what is not reached until then is named\n", p->limit_s / 60);
 }
 
-void bn_plan_say(struct bn_prove *p)
+/* What all has to take so that the total effect has its share of it: need_s. */
+static double shortest_s(const struct bn_prove *p, double need_s)
 {
-	double minutes = expected_pair_s(p) * (double)pairs_of(p, 0) / 60;
+	size_t first = p->n_races ? 1 : 0;
 
+	return need_s * (double)pairs_of(p, 0) / (double)(pairs_of(p, first) - pairs_of(p, first + 1));
+}
+
+int bn_plan_say(struct bn_prove *p)
+{
+	double pair_s = expected_pair_s(p), all_s = pair_s * (double)pairs_of(p, 0), minutes = all_s / 60;
+	double least_s = shortest_s(p, pair_s * (double)(bn_prove_aa(p) + 1));
+
+	if (p->limit_s > 0 && least_s > p->limit_s && !json_array_size(json_object_get(p->doc, "phases")))
+		return bn_session_short(p->limit_s, least_s, all_s, NULL, &p->cli->err);
 	keep_plan(p);
 	keep_minutes(p, minutes);
 	if (p->cli->quiet)
-		return;
+		return 0;
 	fprintf(stderr, "gpubench: %zu change%s, %s: at most %zu pairs of %s", p->n_proof, p->n_proof == 1 ? "" : "s",
 		bn_prove_designed(p) ? "all at once in a fold-over design" : "one by one", pairs_of(p, 0),
 		p->by_boot ? "boots" : "launches");
@@ -142,9 +155,10 @@ void bn_plan_say(struct bn_prove *p)
 	if (!isfinite(minutes))
 		fputs("gpubench: how long that takes, and what it can show, is known after three A/A pairs\n", stderr);
 	warn_short(p, minutes);
+	return 0;
 }
 
-void bn_plan_pilot(void *ctx, const json_t *run)
+int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *err)
 {
 	struct bn_prove *p = ctx;
 	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* of the metric that decides */
@@ -165,8 +179,11 @@ void bn_plan_pilot(void *ctx, const json_t *run)
 				json_object_set_new(s, "mde_pct", gt_json_real(mde));
 	}
 	keep_minutes(p, minutes);
+	if (p->limit_s > 0 && need_s > p->total_s)
+		return bn_session_short(p->limit_s, fmax(shortest_s(p, need_s), p->limit_s), 60 * minutes,
+					gt_streq(p->stage->arms.out, "-") ? NULL : p->stage->arms.out, err);
 	if (p->cli->quiet || !isfinite(minutes))
-		return;
+		return 0;
 	gt_progress_end();
 	if (isfinite(each))
 		fprintf(stderr,
@@ -176,6 +193,7 @@ void bn_plan_pilot(void *ctx, const json_t *run)
 	else
 		fprintf(stderr, "gpubench: all of it takes about %.1f min if no look ends it earlier\n", minutes);
 	warn_short(p, minutes);
+	return 0;
 }
 
 void bn_plan_refine(struct bn_prove *p, const json_t *total)

@@ -53,6 +53,43 @@ static double time_limit(const struct bn_request *q, const struct bn_session *s,
 	return fmax(LIMIT_LEAST_S, LIMIT_FACTOR * group * (double)most * (gt_streq(s->design, "single") ? 1 : 2));
 }
 
+/* What --minutes has to allow, before anything is started; 0 where a command's time is known after the pilot only. */
+static double least_s(const struct bn_session *s, const struct gt_strv *workloads, double *ret_all_s)
+{
+	double pair = 0;
+
+	for (size_t i = 0; i < workloads->n; i++) {
+		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
+
+		if (!w->run)
+			return 0;
+		pair += 2 * w->launch_s;
+	}
+	*ret_all_s = pair * (double)(s->looks[s->n_looks - 1].pairs + s->aa_pairs);
+	return pair * (double)(s->aa_pairs + 1);
+}
+
+struct allowance {
+	double limit_s; /* of --minutes; 0: nobody said one */
+	size_t pairs;	/* all that is planned */
+	const char *file;
+};
+
+static int enough_time(void *ctx, const json_t *run, double need_s, struct gt_err *err)
+{
+	const struct allowance *a = ctx;
+	double pair_s = gt_json_get_real(json_array_get(json_object_get(run, "plan"), 0), "pair_s", 0);
+
+	return !(a->limit_s > 0) || need_s <= a->limit_s ? 0 :
+		bn_session_short(a->limit_s, need_s, pair_s * (double)a->pairs, a->file, err);
+}
+
+static struct allowance allowance_of(const struct bn_request *q, const struct bn_session *s)
+{
+	return (struct allowance){ 60 * q->minutes, s->looks[s->n_looks - 1].pairs + s->aa_pairs,
+				   gt_streq(q->out.json, "-") ? NULL : q->out.json };
+}
+
 static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struct gt_strv *workloads, size_t declared)
 {
 	size_t first = s->looks[0].pairs + s->aa_pairs, last = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
@@ -129,12 +166,20 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 				.quiet = cli->quiet, .stop = &gt_interrupted };
 	size_t declared = bn_arms_declare(&stage->arms, stage->doc);
 	bool treated = stage->plan || q->env.n || q->kernel_args.n;
-	int r;
+	double least, all = 0;
+	struct allowance time;
 	struct bn_look one;
 	struct bn_ops ops;
+	int r;
 
 	plan_session(q, !treated ? "single" : declared ? "pairs" : "aa", declared, &s, &one);
 	s.limit_s = time_limit(q, &s, &stage->workloads);
+	least = least_s(&s, &stage->workloads, &all);
+	if (declared && q->minutes > 0 && least > s.limit_s)
+		return bn_session_short(s.limit_s, least, all, NULL, &cli->err);
+	time = allowance_of(q, &s);
+	s.planned = enough_time;
+	s.planned_ctx = &time;
 	say_plan(cli, &s, &stage->workloads, declared);
 	if (gt_streq(s.design, "aa"))
 		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
@@ -143,7 +188,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	stage->boots.seed = s.seed;
 	bn_arms_ops(&stage->arms, &ops);
 	r = bn_session_run(&s, &ops, stage->doc, &cli->err);
-	return r == -EINPROGRESS ? r : finish(cli, q, stage->doc, r);
+	return r == -EINPROGRESS || r == -ETIME ? r : finish(cli, q, stage->doc, r);
 }
 
 static int cmd_run(struct gt_cli *cli, int argc, char **argv)
@@ -293,6 +338,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	struct bn_session s = { .workload = (const char *const *)stage->workloads.v, .n_workloads = stage->workloads.n,
 				.resume = true, .quiet = cli->quiet, .stop = &gt_interrupted };
 	struct bn_look looks[8];
+	struct allowance time;
 	struct bn_ops ops;
 	int r;
 
@@ -306,10 +352,13 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
 	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
 	s.by_boot = stage->q->reboot;
+	time = allowance_of(stage->q, &s);
+	s.planned = enough_time;
+	s.planned_ctx = &time;
 	stage->boots.seed = s.seed;
 	bn_arms_ops(&stage->arms, &ops);
 	r = bn_session_run(&s, &ops, doc, &cli->err);
-	return r == -EINPROGRESS ? r : finish(cli, stage->q, doc, r);
+	return r == -EINPROGRESS || r == -ETIME ? r : finish(cli, stage->q, doc, r);
 }
 
 static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
@@ -321,7 +370,7 @@ static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
 	return bn_prove_resume(cli, doc, path, req.out.json, req.minutes);
 }
 
-static bool abandon;
+static bool abandon, no_reboot;
 
 static int go_on_with(struct gt_cli *cli, const char *path)
 {
@@ -358,16 +407,19 @@ static int go_on_with(struct gt_cli *cli, const char *path)
 
 static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 {
-	gt_autofree char *file = bn_boots_path(cli->fs, argv[0]);
+	gt_autofree char *file = argc ? bn_boots_path(cli->fs, argv[0]) : NULL, *theirs = NULL;
 	struct gt_err err = { 0 };
 	int r;
 
 	if (abandon) {
-		r = bn_boots_abandon(cli->fs, file, &cli->err);
+		r = bn_boots_abandon(cli->fs, file, !no_reboot, &theirs, &cli->err);
 		if (r == 0)
-			fprintf(stderr, "gpubench: given up; what was measured is in %s\n", file);
+			fprintf(stderr, "gpubench: given up; what was measured is in %s\n", theirs);
 		return r;
 	}
+	if (!file || no_reboot)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s", file ? "--no-reboot only makes sense with --abandon" :
+				    "which session? resume takes the FILE that -o named");
 	r = go_on_with(cli, argv[0]);
 	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* a document that has gone, say */
 		fprintf(stderr, "gpubench: %s\n", err.msg);
@@ -375,7 +427,10 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt resume_opts[] = {
-	{0, "abandon", NULL, "end a session of --reboot now, and leave the host as it was", GT_OPT_FLAG, &abandon, NULL},
+	{0, "abandon", NULL, "end a session of --reboot now, that of FILE or whichever is under way, and leave the host as it was",
+	 GT_OPT_FLAG, &abandon, NULL},
+	{0, "no-reboot", NULL, "with --abandon: a host that is in an arm stays in it until its next boot", GT_OPT_FLAG, &no_reboot,
+	 NULL},
 	OUTPUT_OPTIONS,
 	{0, "minutes", "N", "end after this long, with what was measured before counted in; without it as begun", GT_OPT_REAL,
 	 &req.minutes, NULL},
@@ -386,15 +441,15 @@ static const struct gt_opt resume_opts[] = {
 
 const struct gt_cmd bn_cmd_resume = {
 	.name = "resume",
-	.args = "FILE",
+	.args = "[FILE]",
 	.summary = "go on with a session of run, ab or prove that was interrupted",
 	.help = "The coins of the same seed are tossed again, whole pairs are kept, and a pair that was torn apart is "
 		"measured again. Another machine or kernel is refused (exit 4). The result is written to FILE unless -o "
 		"names another.\n\n"
 		"A session of --reboot goes on by itself after each boot; --abandon ends it: what was measured stays in "
-		"FILE, the unit is removed, and a host that is in an arm reboots to its own command line.",
+		"FILE, the unit is removed, and a host that is in an arm reboots to its own command line. Removing the package "
+		"does the same without that reboot.",
 	.opts = resume_opts,
-	.min_args = 1,
 	.max_args = 1,
 	.run = cmd_resume,
 };

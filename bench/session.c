@@ -393,8 +393,26 @@ static double since_start(const struct state *st)
 	return fmax(0, (double)time(NULL) - (double)timegm(&started));
 }
 
+/* Minutes in two digits, never fewer than it takes. */
+static double minutes_of(double s)
+{
+	double m = s / 60, unit = pow(10, floor(log10(fmax(m, 1e-4))) - 1);
+
+	return ceil(m / unit) * unit;
+}
+
+int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err)
+{
+	gt_autofree char *more = file ? gt_xasprintf("; gpubench resume %s --minutes %g goes on", file, minutes_of(need_s)) : NULL;
+
+	return gt_fail_exit(err, GT_EXIT_USAGE, ETIME,
+			    "--minutes %.3g is over before the A/A pairs and one pair with the change are measured: those take "
+			    "about %g min, all of it %g%s", limit_s / 60, minutes_of(need_s), minutes_of(fmax(all_s, need_s)),
+			    more ? more : "");
+}
+
 /* After the pilot: what can be seen, and how long it takes. */
-static void announce(struct state *st)
+static int announce(struct state *st, struct gt_err *err)
 {
 	const struct bn_look *last = &st->s->looks[st->s->n_looks - 1];
 	gt_auto_json *copy = json_deep_copy(st->doc);
@@ -406,7 +424,7 @@ static void announce(struct state *st)
 	minutes = (double)blocks * per_block / 60;
 	if (bn_data_from_doc(copy, "session", &data, NULL) < 0) {
 		json_decref(plan);
-		return;
+		return 0;
 	}
 	for (size_t m = 0; m < data->n_metrics; m++) {
 		bn_auto_pairs p = { 0 };
@@ -430,8 +448,10 @@ static void announce(struct state *st)
 		}
 	}
 	json_object_set_new(st->run, "plan", plan);
-	if (st->s->planned)
-		st->s->planned(st->s->planned_ctx, st->run);
+	if (!st->s->planned)
+		return 0;
+	return st->s->planned(st->s->planned_ctx, st->run,
+			      spent + (double)(st->s->aa_pairs + 1 - (size_t)st->block) * per_block, err);
 }
 
 /* The time is up: the next look, with what it may spend, is taken now. It sees less than planned, so it spends less. */
@@ -466,7 +486,7 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	if (r == 0 && !stopped(st) && pilot) {
 		freeze_warmup(st);
 		if (st->block >= st->replay)
-			announce(st);
+			r = announce(st, err);
 	}
 	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st) && !late(st); look++) {
 		size_t want = st->s->looks[look].pairs;

@@ -35,7 +35,9 @@ struct bn_session {
 	bool resume;		     /* doc holds the beginning of this very session */
 	bool by_boot;		     /* each arm is a boot, whole by itself; enter may end the session with -EINPROGRESS */
 	double limit_s;		     /* end in order after the block in which this passes; 0: none. Its looks are cut to size */
-	void (*planned)(void *ctx, const json_t *run); /* after the A/A pilot, when run.plan is there; NULL: of no interest */
+	/* After the A/A pilot, when run.plan is there. need_s: what all A/A pairs and one with the change take, from the start. A
+	 * negative errno ends the session before anything was changed. NULL: of no interest. */
+	int (*planned)(void *ctx, const json_t *run, double need_s, struct gt_err *err);
 	void *planned_ctx;
 	bool quiet;
 	const volatile int *stop;    /* non-zero: end in order */
@@ -44,4 +46,7 @@ struct bn_session {
 
 /* Run it; doc already holds tool, host and treatment. Everything measured is in doc, also when this fails. */
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err);
+/* --minutes is too short to compare anything: exit 64, -ETIME, with what is needed and what all of it takes. file: of the session
+ * that can be taken up with more time, or NULL. */
+int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err);
 #endif

@@ -119,16 +119,30 @@ A session is bounded: when the time is up, what was measured is judged at the lo
 stays open. The document says who else used the CPUs.
 
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@"; }
-  $ sim --env GPUBENCH_SIM=effect=-.05 --pairs 400 --minutes .02 -o late.json | grep -E '^(note: the time|VERDICT)'
+  $ sim --env GPUBENCH_SIM=effect=-.05 --pairs 1000 --minutes .06 -o late.json | grep -E '^(note: the time|VERDICT)'
   note: the time was up before all planned pairs were measured; measure when the host is quiet, or
   VERDICT BETTER: sim -* (glob)
-  $ sim --env GPUBENCH_SIM=effect=-.05 --minutes .0001 | grep '^VERDICT'
-  VERDICT INCONCLUSIVE: * (glob)
-  $ python3 -c 'import json; d = json.load(open("late.json")); r, b = d["run"], d["host"]["busy_at_start"]; print(r["looks"][-1]["pairs"] == d["pairs_done"] < 400, 0 <= b["cpu_pct"] <= 100, len(b["top"]) <= 3)'
+  $ python3 -c 'import json; d = json.load(open("late.json")); r, b = d["run"], d["host"]["busy_at_start"]; print(r["looks"][-1]["pairs"] == d["pairs_done"] < 1000, 0 <= b["cpu_pct"] <= 100, len(b["top"]) <= 3)'
   True True True
   $ sim --minutes -1
   gpubench: --minutes takes a number of minutes
   [64]
+
+Less than the A/A pairs and one pair with the change take is refused with what they take: at once where it is known, and for a
+command after the first A/A pairs, when nothing was changed yet; these are kept, and more time goes on.
+
+  $ sim --env GPUBENCH_SIM=effect=-.05 --minutes .0001
+  gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it * (glob)
+  [64]
+  $ gpubench ab --env X=1 --quiet --pairs 6 --minutes .01 -o soon.json -- sleep .12
+  gpubench: --minutes 0.01 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; gpubench resume soon.json --minutes * goes on (glob)
+  [64]
+  $ python3 -c 'import json; d = json.load(open("soon.json")); print({l["kind"] for l in d["launches"]}, len(d["launches"]))'
+  {'aa'} 12
+  $ gpubench resume soon.json --quiet --minutes 5 | grep -o '^VERDICT [A-Z]*'
+  VERDICT * (glob)
+  $ python3 -c 'import json; print(json.load(open("soon.json"))["pairs_done"])'
+  6
 
 What cannot be meant is refused before anything runs.
 

@@ -155,14 +155,16 @@ that never vary, and some that are none.
 With --minutes it ends after that long: what was not reached is named, decides nothing and is not kept. What the session would
 take and could show was said before; both are in the receipt. A session that was killed may be given more time.
 
-  $ sim --minutes 0.0001 -o short.json --receipt short-receipt.json --html short.html | sed -E 's/[0-9.]+ min/N min/; s/about .*/about N/'
+  $ $TESTDIR/cli/strike KILL short.json '"t_s"' 16 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o short.json --receipt short-receipt.json --html short.html
+  [137]
+  $ gpubench resume short.json --quiet --minutes .0001 | sed -E 's/[0-9.]+ min/N min/; s/about .*/about N/; s/took (8|9) /took 8 /'
   CHANGE                     EFFECT 95% CI  VERDICT      KEPT MECHANISM
   env.GPUBENCH_SIM (none) ->      - unknown inconclusive no   names none
   effect=-.05
   env.OTHER (none) -> 1           - unknown inconclusive no   names none
   env.MORE (none) -> 1            - unknown inconclusive no   names none
   env.GPUBENCH_SIM, env.OTHER, env.MORE: the time was up before it was measured
-  took 3 of at most 87 pairs, N min of about N
+  took 8 of at most 87 pairs, N min of about N
   not reached in the N min allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER,
   env.MORE
   
@@ -170,18 +172,26 @@ take and could show was said before; both are in the receipt. A session that was
   tell
   $ python3 -c '
   > import json; r = json.load(open("short-receipt.json")); p = r["plan"]
-  > print(r["confirmed"], r["not_reached"], p["pairs"], p["pairs_taken"], [(s["name"], s["comparisons"] * s["pairs"], s["pairs_taken"], (s["mde_pct"] or 0) > 0) for s in p["steps"]])'
-  False ['all pairs of the total effect', 'env.GPUBENCH_SIM', 'env.OTHER', 'env.MORE'] 87 3 [('total effect and A/A', 15, 3, True), ('each change', 54, 0, True), ('confirmation', 9, 0, True), ('what is kept beside all', 9, 0, True)]
+  > print(r["confirmed"], r["not_reached"], p["pairs"], [(s["name"], s["comparisons"] * s["pairs"], s["pairs_taken"] in (8, 9), (s["mde_pct"] or 0) > 0) for s in p["steps"]])'
+  False ['all pairs of the total effect', 'env.GPUBENCH_SIM', 'env.OTHER', 'env.MORE'] 87 [('total effect and A/A', 15, True, True), ('each change', 54, False, True), ('confirmation', 9, False, True), ('what is kept beside all', 9, False, True)]
   $ grep -oE '<strong>[A-Z]+</strong>|<h2 id="plan-h">Plan|<li>env[^<]*' short.html
   <strong>INCONCLUSIVE</strong>
   <h2 id="plan-h">Plan
   <li>env.GPUBENCH_SIM
   <li>env.OTHER
   <li>env.MORE
-  $ $TESTDIR/cli/strike KILL more.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 --minutes 0.0001 -o more.json
+  $ $TESTDIR/cli/strike KILL more.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 --minutes 1 -o more.json
   [137]
   $ gpubench resume more.json --quiet --minutes 30 | grep -oE 'PROVED: 1 of 3|not reached'
   PROVED: 1 of 3
+  $ sim --minutes .0001
+  gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about 0.041 min, all of it 0.087
+  [64]
+  $ gpubench prove --quick --quiet --env OTHER=1 --minutes .005 -o soon.json -- sleep .1
+  gpubench: --minutes 0.005 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; gpubench resume soon.json --minutes * goes on (glob)
+  [64]
+  $ python3 -c 'import json; p, = json.load(open("soon.json"))["phases"]; print({l["kind"] for l in p["launches"]})'
+  {'aa'}
   $ sim --minutes=-1
   gpubench: --minutes takes a number of minutes
   [64]

@@ -733,8 +733,13 @@ def part_sessions(image):
 
 
 def part_boots(image):
-    """gpubench ab --reboot: each arm a boot; one that does not come back, a pulled plug, the end of a session"""
+    """gpubench ab --reboot: each arm a boot; one that does not come back, a pulled plug, the end of a session, the packages gone"""
     sessions.part_boots(tap, image, installed(image), picture, f"panic=1 {LIGHT}")
+
+
+def part_proved(image):
+    """gpubench prove --reboot: an argument of the kernel that helps, from the first boot to the receipt"""
+    sessions.part_proved(tap, image, installed(image), picture, f"panic=1 {LIGHT}")
 
 
 PARTS = {
@@ -743,6 +748,7 @@ PARTS = {
     "rivals": part_rivals,
     "sessions": part_sessions,
     "boots": part_boots,
+    "proved": part_proved,
     "topology": part_topology,
     "power": part_power,
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions of gpubench on a machine that is not spared. Part "sessions" of check.py: killed and cut off in the tuned arm, the
 host is as it was, and the session goes on. Part "boots": arms that are boots (--reboot), one that does not come back, a plug
-that is pulled, a document that is deleted, a session that is given up."""
+that is pulled, a document that is deleted, a session that is given up, and one whose program is removed. Part "proved": a
+receipt from arms that are boots."""
 
 import time
 
@@ -207,8 +208,77 @@ def given_up(tap, vm, before, picture):
     tap.same("--abandon leaves nothing behind, and the host on its own command line", before, picture(vm))
 
 
+def removed(tap, vm, before, picture):
+    """The packages go while a changed arm runs, with a knob held and a session that would boot again: the last test of a disk."""
+    long = "sh -c 'if grep -q x.y=1 /proc/cmdline; then sleep 3000; else sleep 1; fi'"
+    knob = f"--knob vm.max_map_count={TUNED} --boot-arg x.y=1"
+    start(vm, f"gpubench ab --reboot --pairs 1 --quiet --seed 3 --settle 0 -o {FILE} {knob} -- {long}")
+    until(vm, f"grep -qx {TUNED} {KNOB} && {REACHED} && pgrep -x sleep", 4 * ARM_S)
+    boot = vm.boot_id()
+    done = vm.sh("dpkg --purge gpubench gputune gpuprobe")
+    tap.ok(
+        "removing the packages in a changed arm ends the session, and says what this boot still has",
+        done.status == 0 and "the next one is the host's own" in done.out and vm.sh(GONE).status == 0,
+        done.out,
+    )
+    kernel = before.split("----")[0]
+    tap.same("what the arm had changed is put back", kernel, picture(vm).split("----")[0])
+    left = vm.sh("ls -d /var/lib/gputune /etc/systemd/system/*/gpu* /etc/systemd/system/gpu* 2>/dev/null; pgrep -a gpubench").out
+    tap.ok("nothing of it is left, no process either, and no reboot was forced", not left and vm.boot_id() == boot, left)
+    kept = len(vm.json(f"cat {FILE}")["launches"])
+    tap.ok("what was measured is kept", kept >= 4, kept)
+    vm.reboot()
+    line, failed = vm.ok("cat /proc/cmdline"), vm.ok("systemctl --failed --no-legend --plain")
+    tap.ok("the next boot has the host's own command line, and no unit fails", "x.y" not in line + failed and not failed, failed)
+    tap.same("and the host's own values", kernel, picture(vm).split("----")[0])
+
+
 def part_boots(tap, image, disk, picture, append):
     with Vm(image, disk, append=append, slim=True) as vm:
         before = picture(vm)
-        for test in (each_its_own_boot, never_comes_back, deleted, given_up):
+        for test in (each_its_own_boot, never_comes_back, deleted, given_up, removed):
             test(tap, vm, before, picture)
+
+
+# ---- a receipt from boots ----------------------------------------------------------------------------------------------
+
+RECEIPT = "/srv/receipt.json"
+PROVE = (
+    f"gpubench prove --reboot --workload mem.fault --quiet --seed 5 --settle 0 --boot-arg transparent_hugepage=always "
+    f"-o {FILE} --receipt {RECEIPT}"
+)
+
+
+def part_proved(tap, image, disk, picture, append):
+    """The host is booted without huge pages; an argument of the kernel switches them on, and first touch really gets faster.
+    Nine pairs with A/A, six to confirm, and a plug pulled between: thirty-one boots, each resumed by systemd."""
+    with Vm(image, disk, append=f"transparent_hugepage=never {append}", slim=True) as vm:
+        before = picture(vm)
+        start(vm, PROVE)
+        until(vm, f"grep -q '\"name\": \"confirm\"' {FILE} && {REACHED}", 40 * ARM_S)
+        vm.cut()
+        vm.start()
+        lines = over(vm, 40 * ARM_S)
+        doc, receipt = vm.json(f"cat {FILE}"), vm.json(f"cat {RECEIPT}")
+        all_ = [(p["phase"]["name"], l) for p in doc["phases"] for l in p["launches"]]
+        ids = [l["env"]["boot_id"] for _, l in all_]
+        tap.ok(
+            "two phases, of nine and six pairs, each arm a boot of its own",
+            [n for n, _ in all_] == ["total"] * 18 + ["confirm"] * 12 and len(set(ids)) == 30 and not doc["interrupted"],
+            ([n for n, _ in all_], len(set(ids)), doc["interrupted"]),
+        )
+        took = {p["phase"]["name"]: p["settings"]["b"].get("thp.enabled") for p in doc["phases"]}
+        tap.ok("the kernel took the argument in the changed arm", set(took.values()) == {"always"}, took)
+        knob = receipt["knobs"][0]
+        tap.ok(
+            "the argument that helps is proved, and confirmed on fresh boots",
+            receipt["confirmed"] is True
+            and (knob["id"], knob["from"], knob["to"], knob["kept"], knob["method"], knob["effect"]["n"])
+            == ("boot.transparent_hugepage", "never", "always", True, "total effect", 6)
+            and knob["effect"]["ci_high_pct"] < 0,
+            (receipt["confirmed"], knob),
+        )
+        said = vm.ok(f"gpubench report {RECEIPT}")
+        tap.ok("and the receipt says so", "PROVED: 1 of 1" in " ".join(said.split()), said)
+        tap.ok("at the end the host runs on its own command line", "gpubench" not in lines[-1], lines[-2:])
+        tap.same("and is as it began, with no unit and no record left", before, picture(vm))
