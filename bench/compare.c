@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/cmds.h"
-#include "bench/export.h"
+#include "bench/forms.h"
 #include "bench/prove.h"
 #include "bench/report.h"
 #include "bench/result.h"
-#include "lib/file.h"
 
 static struct {
 	struct bn_outputs out;
@@ -240,53 +239,31 @@ static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 	return analyse_and_publish(cli, doc, "comparison");
 }
 
-static int write_buf(const char *path, const struct gt_buf *text, struct gt_err *err)
+/* What is no result of a session: drawn as the command that wrote it draws it. */
+static int report_form(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const char *path)
 {
-	return path ? gt_file_write(path, text->s, text->len, 0644, err) : 0;
-}
+	int r = gt_json_check_schema(doc, form->schema, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);
 
-/* A receipt, or a whole session of prove that holds one. */
-static int report_receipt(struct gt_cli *cli, const json_t *receipt)
-{
-	gt_auto_buf html = { 0 }, metrics = { 0 };
-	int r;
-
-	if (opt.out.markdown || opt.out.trace)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "a receipt has no Markdown and no trace: --html, --openmetrics or -o");
-	bn_prove_html(receipt, &html);
-	bn_openmetrics(receipt, &metrics);
-	r = write_buf(opt.out.html, &html, &cli->err);
-	if (r == 0)
-		r = write_buf(opt.out.openmetrics, &metrics, &cli->err);
-	if (r == 0 && opt.out.json) {
-		gt_autofree char *text = gt_json_text(receipt);
-
-		r = gt_file_write(opt.out.json, text, strlen(text), 0644, &cli->err);
-	}
-	if (r < 0 || bn_outputs_take_stdout(&opt.out))
+	if (r < 0) {
+		cli->err.exit_status = BN_EXIT_INCOMPARABLE;
 		return r;
-	if (cli->json)
-		gt_json_print(stdout, receipt);
-	else
-		bn_prove_text(receipt, stdout, cli->color);
-	return 0;
+	}
+	r = bn_form_publish(cli, form, doc, &opt.out);
+	return r < 0 || !opt.gate ? r : code == BN_EXIT_INCONCLUSIVE && !opt.require_conclusive ? 0 : code;
 }
 
 static int cmd_report(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto_json *doc = NULL;
-	const char *schema;
 	int r;
 
 	r = bn_doc_load(argv[0], &doc, &cli->err);
 	if (r < 0)
 		return r;
-	schema = gt_json_get_str(doc, "schema", "");
-	if (gt_streq(schema, BN_RECEIPT_SCHEMA))
-		return report_receipt(cli, doc);
-	if (gt_streq(schema, BN_PROVE_SCHEMA) && json_is_object(json_object_get(doc, "receipt")))
-		return report_receipt(cli, json_object_get(doc, "receipt"));
+	if (bn_form_of(doc))
+		return report_form(cli, bn_form_of(doc), doc, argv[0]);
+	if (gt_streq(gt_json_get_str(doc, "schema", ""), BN_PROVE_SCHEMA) && json_is_object(json_object_get(doc, "receipt")))
+		return report_form(cli, &bn_form_receipt, json_object_get(doc, "receipt"), argv[0]);
 	r = analyse_and_publish(cli, doc, argv[0]);
 	return r < 0 || opt.gate ? r : 0;
 }
@@ -340,10 +317,10 @@ static const struct gt_opt report_opts[] = {
 const struct gt_cmd bn_cmd_report = {
 	.name	  = "report",
 	.args	  = "FILE",
-	.summary  = "a saved result, or a receipt of prove, as a table, a page or for other programs",
+	.summary  = "any saved result, receipt or judgement as a table, a page or for other programs",
 	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove "
 		    "wrote, becomes a page with --html: the verdict, every change with its interval, its mechanism and how to "
-		    "take it back.",
+		    "take it back. What fleet, history and ladder wrote is drawn as they drew it.",
 	.opts	  = report_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/fleet.h"
+#include "bench/forms.h"
 #include "bench/report.h"
 #include "lib/table.h"
 
@@ -252,7 +253,7 @@ json_t *bn_fleet_judge(const struct bn_saved_set *set)
 
 /* ---- as people read it ---- */
 
-static void print_outlier(const json_t *o, unsigned width)
+static void print_outlier(const json_t *o, FILE *out, unsigned width)
 {
 	const char *unit = gt_json_get_str(o, "unit", "");
 	json_t *causes = json_object_get(o, "causes"), *c;
@@ -266,7 +267,7 @@ static void print_outlier(const json_t *o, unsigned width)
 		      gt_json_get_real(o, "deviation_pct", NAN),
 		      gt_streq(gt_json_get_str(o, "verdict", NULL), "worse") ? "WORSE" : "better",
 		      fabs(gt_json_get_real(o, "scales", NAN)));
-	gt_print_wrapped(stdout, line.s, 0, width);
+	gt_print_wrapped(out, line.s, 0, width);
 	json_array_foreach(causes, i, c)
 	{
 		gt_buf_clear(&line);
@@ -274,13 +275,13 @@ static void print_outlier(const json_t *o, unsigned width)
 			      bn_text_json(json_object_get(c, "value")).s, bn_text_json(json_object_get(c, "usual")).s,
 			      100 * gt_json_get_real(c, "others_share", NAN),
 			      gt_json_get_bool(c, "moves_it", false) ? "; known to move it" : "");
-		gt_print_wrapped(stdout, line.s, 2, width);
+		gt_print_wrapped(out, line.s, 2, width);
 	}
 	if (!json_array_size(causes))
-		gt_print_wrapped(stdout, "no recorded setting differs from the others: look at the hardware", 2, width);
+		gt_print_wrapped(out, "no recorded setting differs from the others: look at the hardware", 2, width);
 }
 
-static void print_table(const json_t *doc, bool color)
+static void print_table(const json_t *doc, FILE *out, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
 	json_t *m, *h;
@@ -310,7 +311,7 @@ static void print_table(const json_t *doc, bool color)
 			      : names.len                           ? names.s
 								    : "none");
 	}
-	gt_table_print(t, stdout, color);
+	gt_table_print(t, out, color);
 }
 
 struct bn_text bn_fleet_headline(const json_t *doc)
@@ -327,23 +328,24 @@ struct bn_text bn_fleet_headline(const json_t *doc)
 	return t;
 }
 
-static void print(const json_t *doc, bool color)
+void bn_fleet_text(const json_t *doc, FILE *out, bool color)
 {
-	unsigned width = gt_term_width(stdout);
+	unsigned width = gt_term_width(out);
 	size_t i, hosts = 0;
 	json_t *o;
 
 	json_array_foreach(json_object_get(doc, "hosts"), i, o) hosts += gt_json_get_bool(o, "counts", false);
-	printf("%zu host%s\n\n", hosts, hosts == 1 ? "" : "s");
-	print_table(doc, color);
-	putchar('\n');
-	json_array_foreach(json_object_get(doc, "outliers"), i, o) print_outlier(o, width);
+	fprintf(out, "%zu host%s\n\n", hosts, hosts == 1 ? "" : "s");
+	print_table(doc, out, color);
+	fputc('\n', out);
+	json_array_foreach(json_object_get(doc, "outliers"), i, o) print_outlier(o, out, width);
 	json_array_foreach(json_object_get(doc, "warnings"), i, o)
-		printf("note: %s; %s\n", gt_json_get_str(o, "text", ""), gt_json_get_str(o, "hint", ""));
-	printf("VERDICT %s\n", bn_fleet_headline(doc).s);
+		fprintf(out, "note: %s; %s\n", gt_json_get_str(o, "text", ""), gt_json_get_str(o, "hint", ""));
+	fprintf(out, "VERDICT %s\n", bn_fleet_headline(doc).s);
 }
 
-static struct bn_judgement judgement = {.print = print, .page = bn_fleet_html};
+static struct bn_outputs outputs;
+static bool require_conclusive;
 
 static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
 {
@@ -354,14 +356,15 @@ static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
 	if (r < 0)
 		return r;
 	doc = bn_fleet_judge(&set);
-	return bn_saved_publish(cli, doc, &judgement);
+	return bn_saved_publish(cli, &bn_form_fleet, doc, &outputs, require_conclusive);
 }
 
 static const struct gt_opt opts[] = {
 	{0, "require-conclusive", NULL, "exit 3 when no class has hosts enough to judge", GT_OPT_FLAG,
-	 &judgement.require_conclusive, NULL},
-	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &judgement.json, NULL},
-	{0, "html", "FILE", "the judgement as one page with a plot", GT_OPT_STR, &judgement.html, NULL},
+	 &require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
 	{0},
 };
 

@@ -30,9 +30,13 @@ json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed);
 /* The answer in one line: "WORSE: there are hosts that the others leave behind". */
 struct bn_text bn_fleet_headline(const json_t *doc);
 struct bn_text bn_history_headline(const json_t *doc);
-/* The judgement as a page (fleet_html.c, history_html.c). */
+/* The judgement as text, as a page (fleet_html.c, history_html.c) and as Markdown (forms_md.c). */
+void bn_fleet_text(const json_t *doc, FILE *out, bool color);
+void bn_history_text(const json_t *doc, FILE *out, bool color);
 void bn_fleet_html(const json_t *doc, struct gt_buf *out);
 void bn_history_html(const json_t *doc, struct gt_buf *out);
+void bn_fleet_markdown(const json_t *doc, struct gt_buf *out);
+void bn_history_markdown(const json_t *doc, struct gt_buf *out);
 
 extern const struct gt_cmd bn_cmd_fleet, bn_cmd_history;
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/fleet.h"
+#include "bench/forms.h"
 #include "bench/report.h"
 #include "lib/table.h"
 
@@ -210,7 +211,7 @@ json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed)
 
 /* ---- as people read it ---- */
 
-static void print_change(const json_t *c, unsigned width)
+static void print_change(const json_t *c, FILE *out, unsigned width)
 {
 	const char *unit = gt_json_get_str(c, "unit", "");
 	gt_auto_buf line = {0};
@@ -223,17 +224,17 @@ static void print_change(const json_t *c, unsigned width)
 		      gt_streq(gt_json_get_str(c, "verdict", NULL), "worse") ? "WORSE" : "better",
 		      bn_text_value(gt_json_get_real(c, "before", NAN), unit).s,
 		      bn_text_value(gt_json_get_real(c, "after", NAN), unit).s);
-	gt_print_wrapped(stdout, line.s, 0, width);
+	gt_print_wrapped(out, line.s, 0, width);
 	json_array_foreach(json_object_get(c, "settings"), i, k)
 	{
 		gt_buf_clear(&line);
 		gt_buf_printf(&line, "changed then: %s %s -> %s%s", gt_json_get_str(k, "key", "?"),
 			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s,
 			      gt_json_get_bool(k, "moves_it", false) ? "; known to move it" : "");
-		gt_print_wrapped(stdout, line.s, 2, width);
+		gt_print_wrapped(out, line.s, 2, width);
 	}
 	if (i == 0)
-		gt_print_wrapped(stdout,
+		gt_print_wrapped(out,
 				 "no recorded setting was changed then: look at the hardware and its surroundings", 2,
 				 width);
 }
@@ -250,15 +251,15 @@ struct bn_text bn_history_headline(const json_t *doc)
 	return t;
 }
 
-static void print(const json_t *doc, bool color)
+void bn_history_text(const json_t *doc, FILE *out, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
-	unsigned width = gt_term_width(stdout);
+	unsigned width = gt_term_width(out);
 	json_t *m, *c;
 	size_t i, k;
 
-	printf("%lld results of host %s\n\n", (long long)gt_json_get_int(doc, "results", 0),
-	       gt_json_get_str(doc, "host", "?"));
+	fprintf(out, "%lld results of host %s\n\n", (long long)gt_json_get_int(doc, "results", 0),
+		gt_json_get_str(doc, "host", "?"));
 	gt_table_column(t, "METRIC", GT_LEFT);
 	gt_table_column(t, "RESULTS", GT_RIGHT);
 	gt_table_column(t, "NEWEST", GT_RIGHT);
@@ -284,15 +285,16 @@ static void print(const json_t *doc, bool color)
 			      : text.len                            ? text.s
 								    : "none");
 	}
-	gt_table_print(t, stdout, color);
-	putchar('\n');
-	json_array_foreach(json_object_get(doc, "changes"), k, c) print_change(c, width);
+	gt_table_print(t, out, color);
+	fputc('\n', out);
+	json_array_foreach(json_object_get(doc, "changes"), k, c) print_change(c, out, width);
 	json_array_foreach(json_object_get(doc, "warnings"), k, c)
-		printf("note: %s; %s\n", gt_json_get_str(c, "text", ""), gt_json_get_str(c, "hint", ""));
-	printf("VERDICT %s\n", bn_history_headline(doc).s);
+		fprintf(out, "note: %s; %s\n", gt_json_get_str(c, "text", ""), gt_json_get_str(c, "hint", ""));
+	fprintf(out, "VERDICT %s\n", bn_history_headline(doc).s);
 }
 
-static struct bn_judgement judgement = {.print = print, .page = bn_history_html};
+static struct bn_outputs outputs;
+static bool require_conclusive;
 
 /* One host: the one that was asked for, or the only one. */
 static int only_one(struct bn_saved_set *set, struct gt_err *err)
@@ -329,16 +331,17 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 	doc = bn_history_judge(&set, opt.seed);
 	if (opt.host)
 		json_object_set_new(doc, "host", gt_json_str(opt.host));
-	return bn_saved_publish(cli, doc, &judgement);
+	return bn_saved_publish(cli, &bn_form_history, doc, &outputs, require_conclusive);
 }
 
 static const struct gt_opt opts[] = {
 	{0, "host", "IDENTITY", "of results of several machines, look at this one's", GT_OPT_STR, &opt.host, NULL},
 	{0, "seed", "N", "seed of the permutation tests [1]", GT_OPT_UINT, &opt.seed, NULL},
 	{0, "require-conclusive", NULL, "exit 3 when there are fewer than eight results", GT_OPT_FLAG,
-	 &judgement.require_conclusive, NULL},
-	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &judgement.json, NULL},
-	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &judgement.html, NULL},
+	 &require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
 	{0},
 };
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "bench/bench.h"
 #include "bench/environ.h"
+#include "bench/forms.h"
 #include "bench/ladder.h"
 #include "bench/result.h"
 #include "bench/rng.h"
@@ -365,28 +366,6 @@ static json_t *new_document(struct gt_cli *cli, struct gt_err *err)
 			 gt_json_real(e.load1), "ladders");
 }
 
-static int publish(struct gt_cli *cli, const json_t *doc)
-{
-	bool taken = gt_streq(opt.out.json, "-") || gt_streq(opt.out.html, "-") || gt_streq(opt.out.markdown, "-");
-	gt_auto_buf html = {0}, markdown = {0};
-	gt_autofree char *text = gt_json_text(doc);
-	int r = 0;
-
-	bn_ladder_html(doc, &html);
-	bn_ladder_markdown(doc, &markdown);
-	if (opt.out.json)
-		r = gt_file_write(opt.out.json, text, strlen(text), 0644, &cli->err);
-	if (r == 0 && opt.out.html)
-		r = gt_file_write(opt.out.html, html.s, html.len, 0644, &cli->err);
-	if (r == 0 && opt.out.markdown)
-		r = gt_file_write(opt.out.markdown, markdown.s, markdown.len, 0644, &cli->err);
-	if (r == 0 && !taken && cli->json)
-		gt_json_print(stdout, doc);
-	else if (r == 0 && !taken)
-		bn_ladder_text(doc, stdout, cli->color);
-	return r;
-}
-
 static size_t failures(const json_t *doc)
 {
 	json_t *l, *rung, *run;
@@ -423,7 +402,7 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 		json_object_set_new(run, "duration_s", gt_json_real(gt_now_s() - t0));
 		json_object_set_new(run, "interrupted", json_boolean(gt_interrupted));
 		bn_ladder_analyze(c.doc);
-		r = publish(cli, c.doc);
+		r = bn_form_publish(cli, &bn_form_ladder, c.doc, &opt.out);
 	}
 	if (r == 0 && (gt_interrupted || c.wrong || failures(c.doc)))
 		r = c.wrong ? BN_EXIT_WRONG : BN_EXIT_INVALID;

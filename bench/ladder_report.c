@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "bench/html.h"
+#include "bench/forms.h"
 #include "bench/ladder.h"
 #include "bench/report.h"
 #include "lib/table.h"
@@ -83,6 +84,71 @@ static void heading(const json_t *doc, struct gt_buf *out)
 			      gt_json_get_real(run, "load_at_start", 0));
 }
 
+/* The rung that is surely faster than the first one and the fastest of those; NULL if there is none. */
+static const json_t *fastest(const json_t *l)
+{
+	const json_t *best = NULL;
+	json_t *rung;
+	size_t i;
+
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+		if (i && gt_json_get_real(rung, "speedup_low", 0) > 1 &&
+		    gt_json_get_real(rung, "speedup", 0) > gt_json_get_real(best, "speedup", 0))
+			best = rung;
+	return best;
+}
+
+static bool has_interval(const json_t *l)
+{
+	json_t *rung;
+	size_t i;
+
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+		if (i && isfinite(gt_json_get_real(rung, "speedup_low", NAN)))
+			return true;
+	return false;
+}
+
+static const json_t *failed_rung(const json_t *doc)
+{
+	json_t *l, *rung;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+		json_array_foreach(json_object_get(l, "rungs"), k, rung)
+			if (failure_of(rung))
+				return rung;
+	return NULL;
+}
+
+const char *bn_ladder_headline(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *failed = failed_rung(doc);
+	size_t i, judged = 0, faster = 0;
+	gt_auto_buf text = {0};
+	json_t *l;
+
+	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+		const json_t *best = fastest(l);
+
+		judged += has_interval(l);
+		if (best)
+			gt_buf_printf(&text, "%s%s %s x %s with \"%s\"", faster++ ? "; " : "", gt_json_get_str(l, "id", "?"),
+				      speedup(best).s, interval(best, false).s, gt_json_get_str(best, "name", "?"));
+	}
+	if (failed) {
+		gt_buf_printf(out, "INCOMPLETE: \"%s\" failed: %s", gt_json_get_str(failed, "name", "?"), failure_of(failed));
+		return "invalid";
+	}
+	if (faster) {
+		gt_buf_printf(out, "FASTER: %s", text.s);
+		return "better";
+	}
+	gt_buf_puts(out, judged ? "SAME: no rung is surely faster than the first one of its ladder" :
+				  "MEASURED: nothing is judged; an interval needs six rounds");
+	return judged ? "same" : "measured";
+}
+
 static void ladder_table(const json_t *l, FILE *out, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
@@ -129,6 +195,10 @@ void bn_ladder_text(const json_t *doc, FILE *out, bool color)
 		ladder_table(l, out, color);
 	}
 	fputs("\nPLANNED: tensors of one rank. PEAK: resident memory of one rank at most.\n", out);
+	gt_buf_clear(&head);
+	gt_buf_puts(&head, "VERDICT ");
+	bn_ladder_headline(doc, &head);
+	gt_print_wrapped(out, head.s, 0, width);
 }
 
 static void command_text(const json_t *rung, struct gt_buf *out)
@@ -140,25 +210,18 @@ static void command_text(const json_t *rung, struct gt_buf *out)
 		gt_buf_printf(out, "%s%s", i ? " " : "", json_is_string(w) ? json_string_value(w) : "?");
 }
 
-/* Foreign text in a cell: a bar would end it, the rest is markup. */
-static void md(struct gt_buf *out, const char *s)
-{
-	for (; *s; s++) {
-		if (strchr("|<\\`*_[]", *s))
-			gt_buf_add(out, "\\", 1);
-		gt_buf_add(out, *s == '\n' || *s == '\r' ? " " : s, 1);
-	}
-}
-
 void bn_ladder_markdown(const json_t *doc, struct gt_buf *out)
 {
 	json_t *l, *rung;
-	gt_auto_buf head = {0};
+	gt_auto_buf head = {0}, answer = {0};
 	size_t i, k;
 
 	heading(doc, &head);
-	gt_buf_puts(out, "# What each technique brings\n\n");
-	md(out, head.s);
+	bn_ladder_headline(doc, &answer);
+	gt_buf_puts(out, "# What each technique brings\n\n**");
+	bn_md_text(out, answer.s);
+	gt_buf_puts(out, "**\n\n");
+	bn_md_text(out, head.s);
 	gt_buf_puts(
 		out,
 		". Made by `gpubench ladder`. A speed-up is the mean ratio to the first rung within rounds, with its "
@@ -166,11 +229,11 @@ void bn_ladder_markdown(const json_t *doc, struct gt_buf *out)
 	json_array_foreach(json_object_get(doc, "ladders"), i, l)
 	{
 		gt_buf_puts(out, "\n## ");
-		md(out, gt_json_get_str(l, "title", "?"));
+		bn_md_text(out, gt_json_get_str(l, "title", "?"));
 		gt_buf_puts(out, "\n\n");
-		md(out, gt_json_get_str(l, "what", ""));
+		bn_md_text(out, gt_json_get_str(l, "what", ""));
 		gt_buf_puts(out, "\n\n| rung | ");
-		md(out, gt_json_get_str(l, "unit", "items"));
+		bn_md_text(out, gt_json_get_str(l, "unit", "items"));
 		gt_buf_puts(out,
 			    "/s | speed-up | 95 % CI | planned | peak |\n| --- | ---: | ---: | --- | ---: | ---: |\n");
 		json_array_foreach(json_object_get(l, "rungs"), k, rung)
@@ -178,13 +241,13 @@ void bn_ladder_markdown(const json_t *doc, struct gt_buf *out)
 			const char *why = failure_of(rung);
 
 			gt_buf_puts(out, "| ");
-			md(out, gt_json_get_str(rung, "name", "?"));
+			bn_md_text(out, gt_json_get_str(rung, "name", "?"));
 			if (why) {
 				gt_buf_puts(out, ": ");
-				md(out, why);
+				bn_md_text(out, why);
 			}
 			gt_buf_printf(out, " | %s | %s | ", rate(rung).s, speedup(rung).s);
-			md(out, interval(rung, k == 0).s);
+			bn_md_text(out, interval(rung, k == 0).s);
 			gt_buf_printf(out, " | %s | %s |\n", bytes(rung, "planned_bytes").s,
 				      bytes(rung, "max_rss_bytes").s);
 		}
@@ -301,17 +364,37 @@ static void commands(const json_t *l, struct gt_buf *out)
 	gt_buf_puts(out, "</details>\n");
 }
 
+/* Ladders have titles of the document's: no table of sections for these. */
+static void navigation(const json_t *doc, struct gt_buf *out)
+{
+	json_t *l;
+	size_t i;
+
+	gt_buf_puts(out, "<nav aria-label=\"Sections\"><ul>");
+	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+		gt_buf_printf(out, "<li><a href=\"#ladder%zu\">", i);
+		gt_buf_xml(out, gt_json_get_str(l, "title", "?"));
+		gt_buf_puts(out, "</a></li>");
+	}
+	gt_buf_puts(out, "<li><a href=\"#method\">How to read this</a></li></ul></nav>\n");
+}
+
 void bn_ladder_html(const json_t *doc, struct gt_buf *out)
 {
-	gt_auto_buf head = {0};
+	gt_auto_buf head = {0}, answer = {0};
+	const char *class_name;
+	char title[64];
 	json_t *l;
 	size_t i;
 
 	heading(doc, &head);
-	bn_html_open(out, "gpubench: what each technique brings", head.s);
-	gt_buf_puts(out, "<header><h1>What each technique brings</h1>\n<p class=\"soft\">");
-	gt_buf_xml(out, head.s);
-	gt_buf_puts(out, "</p></header>\n<main id=\"main\">\n");
+	class_name = bn_ladder_headline(doc, &answer);
+	snprintf(title, sizeof(title), "gpubench ladder: %.*s", (int)strcspn(answer.s, ":"), answer.s);
+	bn_html_open(out, title, answer.s);
+	gt_buf_puts(out, "<header><h1>What each technique brings</h1>\n");
+	bn_html_verdict(out, class_name, answer.s, head.s);
+	navigation(doc, out);
+	gt_buf_puts(out, "</header>\n<main id=\"main\">\n");
 	json_array_foreach(json_object_get(doc, "ladders"), i, l)
 	{
 		gt_autofree char *id = gt_xasprintf("ladder%zu", i);

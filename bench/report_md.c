@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include "bench/forms.h"
 #include "bench/gauge.h"
 #include "bench/report.h"
-
-/* Text inside a table cell: a bar would end it, a line break the row; the rest is foreign text. */
-static void cell(struct gt_buf *out, const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '|' || *s == '<' || *s == '\\' || *s == '`' || *s == '*' || *s == '_' || *s == '[' ||
-		    *s == ']')
-			gt_buf_add(out, "\\", 1);
-		gt_buf_add(out, *s == '\n' || *s == '\r' ? " " : s, 1);
-	}
-}
-
-static void row(struct gt_buf *out, const char *const *cells, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		gt_buf_puts(out, i ? " | " : "| ");
-		cell(out, cells[i]);
-	}
-	gt_buf_puts(out, " |\n");
-}
 
 static void comparisons(const json_t *doc, struct gt_buf *out)
 {
@@ -29,7 +10,7 @@ static void comparisons(const json_t *doc, struct gt_buf *out)
 	json_t *c;
 	size_t i;
 
-	row(out, head, GT_ARRAY_SIZE(head));
+	bn_md_row(out, head, GT_ARRAY_SIZE(head));
 	gt_buf_puts(out, "| --- | ---: | ---: | ---: | --- | --- |\n");
 	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
 		const char *unit = gt_json_get_str(c, "unit", "");
@@ -40,7 +21,7 @@ static void comparisons(const json_t *doc, struct gt_buf *out)
 
 		for (size_t k = 0; k < GT_ARRAY_SIZE(text); k++)
 			cells[k] = text[k].s;
-		row(out, cells, GT_ARRAY_SIZE(cells));
+		bn_md_row(out, cells, GT_ARRAY_SIZE(cells));
 	}
 	gt_buf_puts(out, "\n");
 }
@@ -51,7 +32,7 @@ static void levels(const json_t *doc, struct gt_buf *out)
 	json_t *l;
 	size_t i;
 
-	row(out, head, GT_ARRAY_SIZE(head));
+	bn_md_row(out, head, GT_ARRAY_SIZE(head));
 	gt_buf_puts(out, "| --- | ---: | ---: | ---: | ---: |\n");
 	json_array_foreach(json_object_get(doc, "levels"), i, l) {
 		struct bn_text median = bn_text_level(doc, l, "median"), low = bn_text_level(doc, l, "low"),
@@ -60,7 +41,7 @@ static void levels(const json_t *doc, struct gt_buf *out)
 		const char *cells[] = { gt_json_get_str(l, "metric", "?"), median.s, low.s, high.s, n };
 
 		snprintf(n, sizeof(n), "%lld", (long long)gt_json_get_int(l, "n", 0));
-		row(out, cells, GT_ARRAY_SIZE(cells));
+		bn_md_row(out, cells, GT_ARRAY_SIZE(cells));
 	}
 	gt_buf_puts(out, "\n");
 }
@@ -73,14 +54,14 @@ static void changes(const json_t *list, const char *title, const char *key, stru
 
 	if (!json_array_size(list))
 		return;
-	row(out, head, GT_ARRAY_SIZE(head));
+	bn_md_row(out, head, GT_ARRAY_SIZE(head));
 	gt_buf_puts(out, "| --- | --- | --- |\n");
 	json_array_foreach(list, i, k) {
 		struct bn_text from = bn_text_json(json_object_get(k, "from")),
 			       to = bn_text_json(json_object_get(k, "to"));
 		const char *cells[] = { gt_json_get_str(k, key, "?"), from.s, to.s };
 
-		row(out, cells, GT_ARRAY_SIZE(cells));
+		bn_md_row(out, cells, GT_ARRAY_SIZE(cells));
 	}
 	gt_buf_puts(out, "\n");
 }
@@ -94,11 +75,11 @@ void bn_report_markdown(const json_t *doc, struct gt_buf *out)
 
 	bn_text_headline(doc, &headline);
 	gt_buf_puts(out, "**");
-	cell(out, headline.s);
+	bn_md_text(out, headline.s);
 	gt_buf_puts(out, "**\n\n");
-	cell(out, gt_json_get_str(host, "cpu", "unknown CPU"));
+	bn_md_text(out, gt_json_get_str(host, "cpu", "unknown CPU"));
 	gt_buf_puts(out, ", host ");
-	cell(out, gt_json_get_str(host, "identity", "unknown"));
+	bn_md_text(out, gt_json_get_str(host, "identity", "unknown"));
 	gt_buf_printf(out, ". Design: %s.\n\n", bn_text_design(doc).s);
 	if (json_array_size(json_object_get(doc, "comparisons")))
 		comparisons(doc, out);
@@ -108,7 +89,7 @@ void bn_report_markdown(const json_t *doc, struct gt_buf *out)
 	changes(json_object_get(doc, "confounders"), "other difference", "key", out);
 	json_array_foreach(json_object_get(doc, "warnings"), i, w) {
 		gt_buf_puts(out, "- ");
-		cell(out, gt_json_get_str(w, "text", ""));
+		bn_md_text(out, gt_json_get_str(w, "text", ""));
 		gt_buf_puts(out, "\n");
 	}
 	bn_text_gpu(doc, &gpu);

@@ -182,28 +182,10 @@ bool bn_saved_moves(const char *workload, const char *key)
 	return false;
 }
 
-int bn_saved_publish(struct gt_cli *cli, const json_t *doc, const struct bn_judgement *j)
+int bn_saved_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
+		     bool require_conclusive)
 {
-	int code = (int)gt_json_get_int(doc, "exit_code", 0), r = 0;
+	int code = (int)gt_json_get_int(doc, "exit_code", 0), r = bn_form_publish(cli, form, doc, out);
 
-	if (j->json) {
-		gt_autofree char *text = gt_json_text(doc);
-
-		r = gt_file_write(j->json, text, strlen(text), 0644, &cli->err);
-	}
-	if (r == 0 && j->html) {
-		gt_auto_buf page = {0};
-
-		j->page(doc, &page);
-		r = gt_file_write(j->html, page.s, page.len, 0644, &cli->err);
-	}
-	if (r < 0)
-		return r;
-	if (gt_streq(j->json, "-") || gt_streq(j->html, "-"))
-		; /* stdout has its answer */
-	else if (cli->json)
-		gt_json_print(stdout, doc);
-	else
-		j->print(doc, cli->color);
-	return code == BN_EXIT_INCONCLUSIVE && !j->require_conclusive ? 0 : code;
+	return r < 0 ? r : code == BN_EXIT_INCONCLUSIVE && !require_conclusive ? 0 : code;
 }

@@ -3,6 +3,7 @@
 #define BN_SAVED_H
 /* Many saved results at once: read, checked, and the level of each metric as the host was (never with a change applied). */
 #include "bench/data.h"
+#include "bench/forms.h"
 #include "lib/buf.h"
 #include "lib/cli.h"
 
@@ -22,16 +23,10 @@ struct bn_saved_set {
 int bn_saved_load(char *const *paths, struct bn_saved_set *ret, struct gt_err *err);
 /* One more, from a document that is taken a reference of. */
 int bn_saved_add(struct bn_saved_set *set, const char *path, json_t *doc, struct gt_err *err);
-/* Where the judgement of a command goes, and what renders it. */
-struct bn_judgement {
-	const char *json, *html; /* files, or NULL */
-	bool require_conclusive;
-	void (*print)(const json_t *doc, bool color);
-	void (*page)(const json_t *doc, struct gt_buf *out);
-};
-/* How a command that judges saved results ends: the judgement to its files and to who asked. The exit status that it names, 0
- * for an inconclusive one that nobody required; or a negative errno. */
-int bn_saved_publish(struct gt_cli *cli, const json_t *doc, const struct bn_judgement *j);
+/* How a command that judges saved results ends: bn_form_publish(), then the exit status that the judgement names, 0 for an
+ * inconclusive one that nobody required; or a negative errno. */
+int bn_saved_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
+		     bool require_conclusive);
 void bn_saved_clear(struct bn_saved_set *s);
 #define bn_auto_saved	__attribute__((cleanup(bn_saved_clear))) struct bn_saved_set
 

@@ -47,6 +47,26 @@ As a page: the verdict first, nothing that runs or is fetched, the judgement ins
   gpubench: cannot create nowhere/x.html: No such file or directory
   [64]
 
+The judgement as Markdown; and from its file report draws it as fleet and history did, down to the exit status.
+
+  $ gpubench fleet fleet -o judged.json --markdown fleet.md > fleet.txt; sed -n '1,5p' fleet.md
+  **WORSE: there are hosts that the others leave behind**
+  
+  | host | metric | usual | here | difference | verdict | usual -> here |
+  | --- | --- | ---: | ---: | ---: | --- | --- |
+  | h11 | sim | 99.96 ms | 105.1 ms | +5.1 % | worse | no recorded setting differs: look at the hardware |
+  $ gpubench report judged.json --markdown again.md --html again.html | cmp - fleet.txt && cmp again.md fleet.md && cmp again.html fleet.html
+  $ gpubench report judged.json --gate > /dev/null
+  [1]
+  $ gpubench report judged.json --openmetrics x.prom
+  gpubench: a fleet's judgement has no OpenMetrics: --html, --markdown or -o
+  [64]
+  $ sed 's/gpubench-fleet.1/gpubench-fleet\/7/' judged.json > new-fleet.json; gpubench report new-fleet.json
+  gpubench: new-fleet.json: written by a newer version (gpubench-fleet/7); this one reads gpubench-fleet/1: update gputune
+  [4]
+  $ echo '{"schema": "gpubench-fleet/1", "metrics": [7, {"metric": "x", "judged": true, "hosts": [[], {"median": "a"}]}], "outliers": 3}' > odd.json; gpubench report odd.json --html odd.html --markdown odd.md | tail -1
+  VERDICT SAME: no host is unlike the others
+
 Three hosts are too few; asked for a conclusion, that is exit status 3. Another processor is another class.
 
   $ gpubench fleet fleet/h[1-3].json | tail -1
@@ -99,6 +119,16 @@ One host through twenty nights: it grew slower with the thirteenth, when a setti
   <title>gpubench history: WORSE</title>
   <strong>WORSE</strong>
   2
+
+  $ gpubench history nights -o history.json --markdown history.md > history.txt; sed -n '1,7p' history.md
+  **WORSE: the newest change of a primary or guard metric is for the worse**
+  
+  20 results of host id1.
+  
+  | since | metric | before | after | change | verdict | set otherwise since then |
+  | --- | --- | ---: | ---: | ---: | --- | --- |
+  | 2026-11-22T03:00:00Z (n22) | sim | 100.1 ms | 103.1 ms | +3.0 % | worse | kernel.numa\_balancing 0 -> 1 |
+  $ gpubench report history.json --markdown again.md --html again.html | cmp - history.txt && cmp again.md history.md && cmp again.html history.html
 
 Results of several machines are refused, unless one is picked; what is no result is named.
 

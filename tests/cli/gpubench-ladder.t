@@ -2,7 +2,7 @@ A ladder is measured in tossed rounds of fresh processes; six rounds carry an in
 
   $ set -o pipefail; tiny="--train=--batch --train=8 --train=--steps --train=2 --train=--warmup --train=1"
   $ gpubench ladder precision --model mlp $tiny --rounds 6 --seed 5 -q -o l.json --markdown l.md --html l.html |
-  >   sed -E "1s/.*; (6 rounds[^;]*).*/\1/; /^load/d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//"
+  >   sed -E "1s/.*; (6 rounds[^;]*).*/\1/; /^load/d; /^VERDICT/,\$d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//"
   6 rounds in tossed order, seed 5
   
   FP32 to AMP (precision)
@@ -29,6 +29,29 @@ A ladder is measured in tossed rounds of fresh processes; six rounds carry an in
   $ grep -oE '<(script|link|img)[ >]' l.html | sort | uniq -c; grep -c 'class="whisker"' l.html
         1 <script 
   2
+
+The answer comes first on the page, and report draws the same from the file.
+
+  $ say() { python3 -c "import json; d = json.load(open('l.json')); r = d['ladders'][0]['rungs']; $1; json.dump(d, open('said.json', 'w'))"; gpubench report said.json --html said.html --markdown said.md | sed -n '/^VERDICT/,$p'; }
+  $ say 'r[1].update(speedup=1.4, speedup_low=1.3, speedup_high=1.5); r[2].update(speedup=1.5, speedup_low=.9, speedup_high=2.1)'
+  VERDICT FASTER: precision 1.40 x [1.30, 1.50] with "AMP, bf16"
+  $ grep -oE '<title>[^<]*|<strong>[^<]*|<h[12][^>]*>[^<]*' said.html; sed -n 3p said.md
+  <title>gpubench ladder: FASTER
+  <h1>What each technique brings
+  <strong>FASTER
+  <h2 id="ladder0-h">FP32 to AMP
+  <h2 id="method-h">How to read this
+  **FASTER: precision 1.40 x \[1.30, 1.50\] with "AMP, bf16"**
+  $ say 'r[1].update(speedup_low=.9); r[2].update(speedup_low=.9)'
+  VERDICT SAME: no rung is surely faster than the first one of its ladder
+  $ say 'r[2]["launches"][0]["failure"] = "out of memory"'
+  VERDICT INCOMPLETE: "AMP, fp16 with loss scaling" failed: out of memory
+  $ gpubench report l.json --trace x.json
+  gpubench: a ladder has no trace: --html, --markdown or -o
+  [64]
+  $ sed 's/gpubench-ladder.1/gpubench-ladder\/2/' l.json > new.json; gpubench report new.json
+  gpubench: new.json: written by a newer version (gpubench-ladder/2); this one reads gpubench-ladder/1: update gputune
+  [4]
 
 Fewer rounds say what an interval needs; the words after --train come before those of the rung.
 
