@@ -144,7 +144,7 @@ static size_t scan_json(const struct bn_command *c, const char *text, json_t *sa
 {
 	size_t odd = 0;
 
-	for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+	for (const char *p = text; p && *p; p = gt_next_line(p)) {
 		gt_auto_json *line = NULL;
 		size_t len = strcspn(p, "\n");
 		json_t *v;

@@ -17,7 +17,7 @@ static double keyed(const char *text, const char *key)
 	size_t len = strlen(key);
 	double v;
 
-	for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+	for (const char *p = text; p && *p; p = gt_next_line(p))
 		if (strncmp(p, key, len) == 0 && sscanf(p + len, "%lf", &v) == 1)
 			return v;
 	return NAN;

@@ -131,6 +131,13 @@ bool gt_streq(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+const char *gt_next_line(const char *line)
+{
+	const char *end = strchr(line, '\n');
+
+	return end ? end + 1 : NULL;
+}
+
 char *gt_strip(char *s)
 {
 	char *end;

@@ -12,7 +12,7 @@ static char *cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
-	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+	for (const char *line = text; line && *line; line = gt_next_line(line)) {
 		const char *p = line + n;
 
 		if (strncmp(line, key, n))

@@ -12,10 +12,8 @@ static struct pr_num meminfo(const char *text, int error, const char *key, bool 
 
 	if (!text)
 		return (struct pr_num){ pr_state_of(error), 0 };
-	while (at && *at && (strncmp(at, key, n) || at[n] != ':')) {
-		at = strchr(at, '\n');
-		at += at != NULL;
-	}
+	while (at && *at && (strncmp(at, key, n) || at[n] != ':'))
+		at = gt_next_line(at);
 	if (!at || !*at || sscanf(at + n + 1, "%lld", &v) != 1 || v < 0 || v > INT64_MAX / 1024)
 		return (struct pr_num){ PR_ABSENT, 0 };
 	return pr_value(kib ? v * 1024 : v);

@@ -62,7 +62,7 @@ static char *field(const char *paragraph, const char *key)
 {
 	size_t n = strlen(key);
 
-	for (const char *line = paragraph; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+	for (const char *line = paragraph; line; line = gt_next_line(line))
 		if (!strncmp(line, key, n) && line[n] == ':') {
 			const char *value = line + n + 1 + strspn(line + n + 1, " \t");
 

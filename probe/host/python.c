@@ -133,10 +133,8 @@ static const char *quoted_version(struct pr_host *h, const char *text, const cha
 {
 	const char *at = text;
 
-	while (at && strncmp(at, key, strlen(key))) {
-		at = strchr(at, '\n');
-		at += at != NULL;
-	}
+	while (at && strncmp(at, key, strlen(key)))
+		at = gt_next_line(at);
 	at = at ? at + strcspn(at, "'\"\n") : NULL;
 	if (!at || (*at != '\'' && *at != '"') || !strspn(at + 1, "0123456789.") ||
 	    at[1 + strspn(at + 1, "0123456789.")] != *at)

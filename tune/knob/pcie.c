@@ -259,7 +259,7 @@ static const struct {
 
 char *tn_driver_param(const char *text, const char *name)
 {
-	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+	for (const char *line = text; line && *line; line = gt_next_line(line))
 		if (gt_starts_with(line, name) && line[strlen(name)] == ':') {
 			const char *v = line + strlen(name) + 1;
 

@@ -206,7 +206,7 @@ static bool has_control_words(const char *text)
 {
 	static const char *const words[] = {"if", "case", "for", "while", "until", "[", "test"};
 
-	for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+	for (const char *p = text; p && *p; p = gt_next_line(p)) {
 		const char *w = p + strspn(p, " \t");
 
 		for (size_t i = 0; i < GT_ARRAY_SIZE(words); i++)

@@ -56,7 +56,7 @@ static char *first_error(const char *text)
 		e += *e == '\n' ? 4 : 3;
 		return gt_xstrndup(e, strcspn(e, "\n"));
 	}
-	for (const char *p = text; *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : p + strlen(p))
+	for (const char *p = text; p && *p; p = gt_next_line(p))
 		if (*p != '\n')
 			last = p;
 	return gt_xstrndup(last, strcspn(last, "\n"));

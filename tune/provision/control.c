@@ -82,7 +82,7 @@ char *tn_deb_field(const char *paragraph, const char *key)
 	size_t n = strlen(key);
 	gt_auto_buf b = {0};
 
-	for (const char *line = paragraph; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = paragraph; line; line = gt_next_line(line)) {
 		if (strncasecmp(line, key, n) || line[n] != ':')
 			continue;
 		line += n + 1 + strspn(line + n + 1, " \t");

@@ -106,7 +106,7 @@ static int read_files(const struct keep *k, const struct tn_deb *d, char **ret)
 /* Does this process have one of the shared libraries open? */
 static bool maps_one(const char *maps, const char *files)
 {
-	for (const char *f = files; f && *f; f = strchr(f, '\n') ? strchr(f, '\n') + 1 : NULL) {
+	for (const char *f = files; f && *f; f = gt_next_line(f)) {
 		gt_autofree char *path = gt_xstrndup(f, strcspn(f, "\n"));
 
 		if (strstr(path, ".so") && strstr(maps, path))

@@ -88,7 +88,7 @@ static unsigned line_of(const struct deb822 *d, const char *paragraph, const cha
 	const char *start = d->text + (paragraph - d->base), *end = strstr(start, "\n\n"), *at = start;
 	unsigned n = 1;
 
-	for (const char *p = start; p && (!end || p < end); p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+	for (const char *p = start; p && (!end || p < end); p = gt_next_line(p))
 		if (!strncasecmp(p, key, strlen(key)))
 			at = p;
 	for (const char *p = d->text; p < at; p++)
