@@ -107,6 +107,8 @@ part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
 	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
 	train gpt2-b4 45 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
 	peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
+	train gpt2-attention-own 45 gpt2 --batch 64 --seq 1024 --amp bf16 --attention own --steps 10
+	train gpt2-attention-cudnn 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention cudnn --steps 10
 	train gpt2-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
 	train gpt2-master-none 60 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
 	train gpt2-fp8 60 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
@@ -116,6 +118,8 @@ xl="gpt2 --layers 48 --width 1600 --heads 25 --seq 1024" # 1558M
 part_xl() {
 	train xl-bf16 120 $xl --batch 16 --amp bf16 --steps 8
 	train xl-fp8 120 $xl --batch 16 --amp fp8 --steps 8
+	train xl-attention-own 100 $xl --batch 16 --amp bf16 --attention own --steps 5
+	train xl-attention-cudnn 100 $xl --batch 16 --amp bf16 --attention cudnn --steps 5
 	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused
 }
 

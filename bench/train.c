@@ -212,6 +212,11 @@ static int declare(struct bn_training *r, struct rt_node **ret_loss)
 	return GT_MAX(n, 1);
 }
 
+static enum rt_attention_by attention_by(const char *whose)
+{
+	return gt_streq(whose, "own") ? RT_ATTENTION_OWN : gt_streq(whose, "cudnn") ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST;
+}
+
 static int build(struct bn_training *r, struct gt_err *err)
 {
 	struct rt_node *loss[RT_LENGTHS_MAX];
@@ -226,6 +231,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.anomaly = r->o.anomaly,
 		.tf32 = gt_streq(r->o.amp, "tf32"),
 		.fp8 = { gt_streq(r->o.amp, "fp8"), (int)r->o.fp8_history, (int)r->o.fp8_margin },
+		.attention_by = attention_by(r->o.attention),
 		.no_master = gt_streq(r->o.master, "none"),
 		.deterministic = r->o.deterministic,
 		.accum = (int)r->o.accum,

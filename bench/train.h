@@ -10,6 +10,7 @@ struct bn_train_options {
 	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/models.c */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
 	const char *amp;	/* "tf32" (cuda), "bf16", "fp16", "fp8" (cuda): what products read; NULL: fp32 */
+	const char *attention;	/* "fastest", "own", "cudnn": who does it on cuda; NULL: fastest */
 	const char *master;	/* "fp32" (also NULL), "none": parameters are bf16 alone (cuda) */
 	uint64_t fp8_history, fp8_margin; /* struct rt_fp8 */
 	bool deterministic;

@@ -18,6 +18,7 @@ static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL
 static const char *const augments[] = { "none", "flip", "crop", NULL };
 static const char *const ids[] = { "u16", "u32", NULL };
 static const char *const whens[] = { "auto", "on", "off", NULL };
+static const char *const attentions[] = { "fastest", "own", "cudnn", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_UINT, &options.batch },
@@ -45,6 +46,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "master", "TYPE", "where cuda's bf16 parameters keep f32 values; none: nowhere", GT_OPT_CHOICE, &options.master,
 	  masters },
+	{ 0, "attention", "WHOSE", "kernels of cuda's bf16 attention (default: fastest, as timed)", GT_OPT_CHOICE,
+	  &options.attention, attentions },
 	{ 0, "fp8-history", "N", "updates whose largest value scales 8 bits (default: 1024)", GT_OPT_UINT, &options.fp8_history },
 	{ 0, "fp8-margin", "N", "powers of two left above it (default: 0)", GT_OPT_UINT, &options.fp8_margin },
 	{ 0, "deterministic", NULL, "the same bits in each run: products chosen without timing", GT_OPT_FLAG,
@@ -248,6 +251,26 @@ static void print_homes(const json_t *ddp)
 	printf("\n");
 }
 
+/* Calls by whose kernels, forward and backward; and why none is cuDNN's. */
+static void print_attention(const json_t *a)
+{
+	static const char *const passes[] = { "forward", "backward" };
+
+	printf("attention ");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(passes); i++) {
+		const json_t *calls = json_object_get(a, passes[i]);
+		long long own = gt_json_get_int(calls, "own", 0), dnn = gt_json_get_int(calls, "cudnn", 0);
+
+		if (own && dnn)
+			printf("%s %s by our own kernels %lld times, by cuDNN %lld", i ? "," : "", passes[i], own, dnn);
+		else if (own || dnn)
+			printf("%s %s by %s", i ? "," : "", passes[i], dnn ? "cuDNN" : "our own kernels");
+	}
+	if (gt_json_get_str(a, "why_own", NULL))
+		printf(" (%s)", gt_json_get_str(a, "why_own", ""));
+	printf("\n");
+}
+
 static void print_text(const json_t *doc, bool color)
 {
 	const char *unit = gt_json_get_str(doc, "unit", "");
@@ -265,6 +288,8 @@ static void print_text(const json_t *doc, bool color)
 	print_pages(doc);
 	printf("spinning   %s\n", gt_json_get_str(doc, "spin", ""));
 	print_techniques(json_object_get(doc, "passes"));
+	if (json_object_get(doc, "attention"))
+		print_attention(json_object_get(doc, "attention"));
 	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0),
 	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,

@@ -90,7 +90,7 @@ json_t *bn_train_document(const struct bn_training *r)
 	static const char *const from_report[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
 		"pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
-		"products", "host_s_per_step", "ops" };
+		"products", "attention", "host_s_per_step", "ops" };
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;

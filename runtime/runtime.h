@@ -205,6 +205,9 @@ struct rt_ddp_options {
 	int powersgd_rank;	      /* 0: 1 */
 	int64_t compress_after;	      /* updates before the first compressed one */
 };
+/* Who multiplies in attention of bf16 on RT_CUDA: the faster of both with each shape, as timed when the program is built (with
+ * options.deterministic our own kernels); our own; or NVIDIA's cuDNN, without which compiling fails. */
+enum rt_attention_by { RT_ATTENTION_FASTEST, RT_ATTENTION_OWN, RT_ATTENTION_CUDNN };
 struct rt_options {
 	enum rt_device device;
 	int threads;		      /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
@@ -227,6 +230,7 @@ struct rt_options {
 		int margin;	      /* scales are 2^margin below what just fits */
 	} fp8;
 	bool no_master;		      /* RT_CUDA with RT_BF16: parameters are bf16 alone, and updates round at random */
+	enum rt_attention_by attention_by;
 	bool tf32;		      /* RT_CUDA: products of f32 tensors round their operands to TF32 */
 	struct {
 		float mean, std;

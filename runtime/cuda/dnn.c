@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library: found, judged, opened; and which of a shape's ways is taken. */
+/* The library: found, judged, opened; which of a shape's ways is taken, and running it. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -128,17 +128,27 @@ int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *
 	return r;
 }
 
+static void drop(struct rt_dnn *d, struct dnn_choice *c)
+{
+	for (int k = 0; k < RT_DNN_CANDIDATES; k++)
+		if (c->ways[k].plan)
+			d->api.desc_destroy(c->ways[k].plan);
+}
+
 void rt_dnn_close(struct rt_dnn *d)
 {
 	if (!d)
 		return;
 	for (int i = 0; i < d->n_convs; i++) {
-		for (int k = 0; k < RT_DNN_CANDIDATES; k++)
-			if (d->convs[i]->ways[k].plan)
-				d->api.desc_destroy(d->convs[i]->ways[k].plan);
+		drop(d, &d->convs[i]->c);
 		free(d->convs[i]);
 	}
 	free(d->convs);
+	for (int i = 0; i < d->n_attentions; i++) {
+		drop(d, &d->attentions[i]->c);
+		free(d->attentions[i]);
+	}
+	free(d->attentions);
 	if (d->properties)
 		d->api.desc_destroy(d->properties);
 	if (d->handle)
@@ -161,87 +171,18 @@ void rt_dnn_counts(const struct rt_dnn *d, int *ret_timed, int *ret_cached, int 
 	*ret_guessed = d->guessed;
 }
 
-/* ---- shapes ---- */
-static bool same(const struct rt_dnn_conv *a, const struct rt_dnn_conv *b)
-{
-	return a->way == b->way && a->n == b->n && a->h == b->h && a->w == b->w && a->c == b->c && a->o == b->o &&
-	       a->oh == b->oh && a->ow == b->ow && a->kh == b->kh && a->kw == b->kw && a->stride == b->stride &&
-	       a->pad == b->pad && a->groups == b->groups && a->type == b->type && a->tf32 == b->tf32;
-}
-
-static void name_conv(struct dnn_conv *c)
-{
-	static const char *const ways[] = { "forward", "data", "filter" };
-	const struct rt_dnn_conv *k = &c->key;
-
-	snprintf(c->name, sizeof(c->name), "%s x %lld,%lld,%lld,%lld w %lld,%lld,%lld stride %lld pad %lld groups %lld %s%s",
-		 ways[k->way], (long long)k->n, (long long)k->h, (long long)k->w, (long long)k->c, (long long)k->o,
-		 (long long)k->kh, (long long)k->kw, (long long)k->stride, (long long)k->pad, (long long)k->groups,
-		 rt_dtype_name(k->type), k->tf32 ? " tf32" : "");
-}
-
-/* A choice from disk is built alone; what cannot be built any more is chosen anew. */
-static int build(struct rt_dnn *d, struct dnn_conv *c, struct gt_err *err)
-{
-	size_t workspace;
-	int r = -ENOTSUP;
-
-	c->chosen = -1;
-	name_conv(c);
-	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->ways[0].words, &workspace);
-	if (c->from_disk)
-		r = rt_dnn_build(d, c, err);
-	if (r != -ENOTSUP)
-		return r;
-	c->from_disk = false;
-	return rt_dnn_build(d, c, err);
-}
-
-static int get(struct rt_dnn *d, const struct rt_dnn_conv *key, struct dnn_conv **ret, struct gt_err *err)
-{
-	struct dnn_conv *c;
-
-	for (int i = 0; i < d->n_convs; i++)
-		if (same(&d->convs[i]->key, key)) {
-			*ret = d->convs[i];
-			return 0;
-		}
-	d->convs = gt_xrealloc(d->convs, (size_t)(d->n_convs + 1) * sizeof(*d->convs));
-	c = d->convs[d->n_convs++] = gt_xcalloc(1, sizeof(*c));
-	c->key = *key;
-	*ret = c;
-	return build(d, c, err);
-}
-
-int rt_dnn_plan(struct rt_dnn *d, const struct rt_dnn_conv *key, struct rt_dnn_info *ret, struct gt_err *err)
-{
-	struct dnn_conv *c;
-	int r = get(d, key, &c, err);
-
-	if (r)
-		return r;
-	if (!c->info.accepted)
-		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace", d->version, c->name,
-			       RT_DNN_WORKSPACE >> 20);
-	*ret = c->info;
-	return 0;
-}
-
 /* ---- running ---- */
-static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct rt_dnn_args *a)
+static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a)
 {
-	const int64_t ids[] = { 'x', 'w', 'y' };
-	void *pointers[] = { (void *)(uintptr_t)a->x, (void *)(uintptr_t)a->w, (void *)(uintptr_t)a->y };
-	void *workspace = (void *)(uintptr_t)a->workspace;
 	dnn_desc pack = NULL;
 	int status = d->api.desc_create(DNN_PACK, &pack);
 
 	if (status == DNN_OK)
-		status = d->api.desc_set(pack, DNN_PACK_POINTERS, DNN_TYPE_VOID_PTR, 3, pointers);
+		status = d->api.desc_set(pack, DNN_PACK_POINTERS, DNN_TYPE_VOID_PTR, a->n, a->pointers);
 	if (status == DNN_OK)
-		status = d->api.desc_set(pack, DNN_PACK_IDS, DNN_TYPE_INT64, 3, ids);
+		status = d->api.desc_set(pack, DNN_PACK_IDS, DNN_TYPE_INT64, a->n, a->ids);
 	if (status == DNN_OK)
-		status = d->api.desc_set(pack, DNN_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &workspace);
+		status = d->api.desc_set(pack, DNN_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &a->workspace);
 	if (status == DNN_OK)
 		status = d->api.desc_finalize(pack);
 	if (status == DNN_OK)
@@ -251,86 +192,109 @@ static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct rt_
 	return status;
 }
 
+/* One way, or the rival: way NULL. *status: what the library says; a failure is the driver's. */
+static int once(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a, const struct dnn_rival *rival,
+		int *status, struct gt_err *err)
+{
+	if (!way)
+		return rival->run(rival->arg, err);
+	*status = execute(d, way, a);
+	return 0;
+}
+
 /* *ret_ms: of one run, negative if the library fails at it. What the driver says is a failure of the card. */
-static int time_one(struct rt_dnn *d, const struct dnn_way *way, const struct rt_dnn_args *a, cu_stream stream,
-		    const cu_event at[2], float *ret_ms, int *ret_status, struct gt_err *err)
+static int time_one(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a, const struct dnn_rival *rival,
+		    cu_stream stream, const cu_event at[2], float *ret_ms, int *ret_status, struct gt_err *err)
 {
 	const struct rt_driver *v = &d->dev->d;
+	int status = DNN_OK, r = once(d, way, a, rival, &status, err);
 	float ms = -1;
-	int r;
 
 	*ret_ms = -1;
-	*ret_status = execute(d, way, a);
-	if (*ret_status != DNN_OK)
-		return 0;
-	r = rt_cuda_check(d->dev, v->event_record(at[0], stream), "cuEventRecord", err);
-	for (int i = 0; !r && i < ROUNDS && *ret_status == DNN_OK; i++)
-		*ret_status = execute(d, way, a);
-	if (!r)
-		r = rt_cuda_check(d->dev, v->event_record(at[1], stream), "cuEventRecord", err);
+	if (!r && status == DNN_OK)
+		r = rt_cuda_check(d->dev, v->event_record(at[0], stream), "cuEventRecord", err);
+	for (int i = 0; !r && i < ROUNDS && status == DNN_OK; i++)
+		r = once(d, way, a, rival, &status, err);
+	if (r || status != DNN_OK) {
+		*ret_status = status;
+		return r;
+	}
+	r = rt_cuda_check(d->dev, v->event_record(at[1], stream), "cuEventRecord", err);
 	if (!r)
 		r = rt_cuda_check(d->dev, v->event_sync(at[1]), "cuEventSynchronize", err);
 	if (!r)
 		r = rt_cuda_check(d->dev, v->event_elapsed(&ms, at[0], at[1]), "cuEventElapsedTime", err);
-	if (!r && *ret_status == DNN_OK)
+	if (!r)
 		*ret_ms = ms / ROUNDS;
 	return r;
 }
 
-static int choose(struct rt_dnn *d, struct dnn_conv *c, const struct rt_dnn_args *a, cu_stream stream, struct gt_err *err)
+/* Of all ways, and the rival behind them, the fastest. */
+static int fastest(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival,
+		   cu_stream stream, const cu_event at[2], struct gt_err *err)
 {
+	int status = DNN_OK, r = 0, n = c->info.accepted + (rival != NULL);
+	float best = -1;
+
+	for (int i = 0; !r && i < n; i++) {
+		bool other = i == c->info.accepted;
+		float ms;
+
+		r = time_one(d, other ? NULL : &c->ways[i], a, rival, stream, at, &ms, &status, err);
+		if (ms >= 0 && (best < 0 || ms < best)) {
+			best = ms;
+			c->chosen = other ? DNN_RIVAL : i;
+		}
+	}
+	return !r && best < 0 ? rt_dnn_check(d, status, c->name, err) : r;
+}
+
+static int choose(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival,
+		  cu_stream stream, struct gt_err *err)
+{
+	static const struct dnn_way none;
 	const struct rt_driver *v = &d->dev->d;
 	cu_event at[2] = { NULL, NULL };
-	int status = DNN_OK, r = rt_cuda_check(d->dev, v->event_create(&at[0], CU_EVENT_DEFAULT), "cuEventCreate", err);
-	float best = -1;
+	int r = rt_cuda_check(d->dev, v->event_create(&at[0], CU_EVENT_DEFAULT), "cuEventCreate", err);
 
 	if (!r)
 		r = rt_cuda_check(d->dev, v->event_create(&at[1], CU_EVENT_DEFAULT), "cuEventCreate", err);
-	for (int i = 0; !r && i < c->info.accepted; i++) {
-		float ms;
-
-		r = time_one(d, &c->ways[i], a, stream, at, &ms, &status, err);
-		if (ms >= 0 && (best < 0 || ms < best)) {
-			best = ms;
-			c->chosen = i;
-		}
-	}
+	if (!r)
+		r = fastest(d, c, a, c->from_disk ? NULL : rival, stream, at, err);
 	for (int i = 0; i < 2; i++)
 		if (at[i])
 			v->event_destroy(at[i]);
-	if (!r && best < 0)
-		r = rt_dnn_check(d, status, c->name, err);
 	if (r)
 		return r;
 	if (c->from_disk) {
 		d->cached++;
-		return 0;
+	} else {
+		const struct dnn_way *way = c->chosen == DNN_RIVAL ? &none : &c->ways[c->chosen];
+
+		d->timed++;
+		rt_tuned_put(d->tuned, c->name, way->words, way->workspace);
 	}
-	d->timed++;
-	rt_tuned_put(d->tuned, c->name, c->ways[c->chosen].words, c->ways[c->chosen].workspace);
 	return 0;
 }
 
-int rt_dnn_run(struct rt_dnn *d, const struct rt_dnn_conv *key, const struct rt_dnn_args *a, cu_stream stream, bool tune,
-	       struct gt_err *err)
+int rt_dnn_do(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival, cu_stream stream,
+	      bool tune, struct gt_err *err)
 {
-	struct rt_dnn_info info;
-	struct dnn_conv *c;
-	int r = rt_dnn_plan(d, key, &info, err);
+	int r = 0;
 
-	if (!r)
-		r = get(d, key, &c, err);
-	if (!r && d->stream != stream) {
+	if (d->stream != stream) {
 		r = rt_dnn_check(d, d->api.set_stream(d->handle, stream), "cudnnSetStream", err);
 		d->stream = stream;
 	}
-	if (!r && c->chosen < 0 && tune)
-		r = choose(d, c, a, stream, err);
+	if (!r && c->chosen == -1 && tune)
+		r = choose(d, c, a, rival, stream, err);
 	if (r)
 		return r;
-	if (c->chosen < 0) {
+	if (c->chosen == -1) {
 		c->chosen = 0;
 		d->guessed++;
 	}
+	if (c->chosen == DNN_RIVAL)
+		return 1;
 	return rt_dnn_check(d, execute(d, &c->ways[c->chosen], a), c->name, err);
 }

@@ -2,7 +2,7 @@
 #ifndef RT_CUDA_DNN_H
 #define RT_CUDA_DNN_H
 /*
- * Convolutions by cuDNN's graph (backend) interface. For each shape the heuristic's engine configurations that this program
+ * Convolutions and attention by cuDNN's graph (backend) interface. For each shape the heuristic's configurations that this program
  * accepts are built; the fastest on the card is kept, here and on disk beside cuBLASLt's choices (tuned.h). A step replays
  * choices.
  */
@@ -47,6 +47,27 @@ int rt_dnn_plan(struct rt_dnn *d, const struct rt_dnn_conv *c, struct rt_dnn_inf
  * these very arguments (what it writes is overwritten; the stream is idle meanwhile); else the heuristic's first. */
 int rt_dnn_run(struct rt_dnn *d, const struct rt_dnn_conv *c, const struct rt_dnn_args *args, cu_stream stream, bool tune,
 	       struct gt_err *err);
+
+/* ---- attention: causal, heads side by side ---- */
+/* y (B,T,H,D), lse (B,H,T) = softmax(q k^T / sqrt(D)) v of qkv (B,T,3,H,D); backward: dqkv from dy, y and lse. */
+struct rt_dnn_attention {
+	bool backward;
+	int64_t batch, len, heads, depth;
+	enum rt_dtype type; /* RT_BF16, RT_F16; lse is f32 */
+	bool any_order;	    /* sums may be added up in another order in each run */
+	bool alone;	    /* nothing else can do it: the choice is among cuDNN's ways */
+};
+struct rt_dnn_attention_args {
+	cu_ptr qkv, y, lse, dy, dqkv, scratch; /* multiples of 16 bytes; dy and dqkv backward alone */
+};
+/* As rt_dnn_plan; ret->workspace is what scratch must have, and ret->accepted is 0 if the choice on disk is another's than cuDNN's.
+ * -ENOTSUP too for a cuDNN before 9.6. */
+int rt_dnn_attention_plan(struct rt_dnn *d, const struct rt_dnn_attention *k, struct rt_dnn_info *ret, struct gt_err *err);
+/* As rt_dnn_run; `rival`, which may be NULL, is timed with cuDNN's ways. 0, or 1: nothing was enqueued, the rival is faster. */
+struct dnn_rival;
+int rt_dnn_attention_run(struct rt_dnn *d, const struct rt_dnn_attention *k, const struct rt_dnn_attention_args *args,
+			 const struct dnn_rival *rival, cu_stream stream, bool tune, struct gt_err *err);
+
 /* Shapes chosen by timing now, taken from disk, and left to the heuristic. */
 void rt_dnn_counts(const struct rt_dnn *d, int *ret_timed, int *ret_cached, int *ret_guessed);
 #endif

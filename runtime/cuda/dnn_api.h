@@ -11,7 +11,8 @@ enum {
 	DNN_NOT_SUPPORTED = 3000, /* to 3999 */
 	DNN_INTERNAL_ERROR = 4000,
 
-	DNN_CONVOLUTION_DESC = 1, /* kinds of descriptors */
+	DNN_POINTWISE = 0, /* kinds of descriptors */
+	DNN_CONVOLUTION_DESC = 1,
 	DNN_ENGINE = 2,
 	DNN_ENGINECFG = 3,
 	DNN_ENGINEHEUR = 4,
@@ -20,13 +21,20 @@ enum {
 	DNN_OP_FORWARD = 10,
 	DNN_OP_FILTER = 11,
 	DNN_OP_DATA = 12,
+	DNN_OP_POINTWISE = 13,
 	DNN_GRAPH = 15,
 	DNN_PACK = 16,
 	DNN_TENSOR = 17,
+	DNN_MATMUL = 18,
+	DNN_OP_MATMUL = 19,
+	DNN_REDUCTION = 21,
+	DNN_OP_REDUCTION = 22,
+	DNN_OP_RESHAPE = 31,
 	DNN_DEVICEPROP = 38,
 
 	DNN_TYPE_HANDLE = 0, /* types of attributes */
 	DNN_TYPE_DATA_TYPE = 1,
+	DNN_TYPE_BOOLEAN = 2,
 	DNN_TYPE_INT64 = 3,
 	DNN_TYPE_FLOAT = 4,
 	DNN_TYPE_VOID_PTR = 6,
@@ -34,10 +42,15 @@ enum {
 	DNN_TYPE_HEUR_MODE = 8,
 	DNN_TYPE_KNOB_TYPE = 9,
 	DNN_TYPE_NUMERICAL_NOTE = 11,
+	DNN_TYPE_POINTWISE_MODE = 14,
 	DNN_TYPE_DESCRIPTOR = 15,
+	DNN_TYPE_REDUCTION = 18,
 	DNN_TYPE_CHAR = 24,
 
-	DNN_CONV_COMP_TYPE = 100, /* attributes */
+	DNN_POINTWISE_MODE = 0, /* attributes */
+	DNN_POINTWISE_PRECISION = 1,
+	DNN_POINTWISE_AXIS = 9,
+	DNN_CONV_COMP_TYPE = 100,
 	DNN_CONV_MODE = 101,
 	DNN_CONV_DILATIONS = 102,
 	DNN_CONV_STRIDES = 103,
@@ -59,6 +72,11 @@ enum {
 	DNN_FORWARD_ALPHA = 700, /* then BETA, CONV_DESC, W, X, Y */
 	DNN_DATA_ALPHA = 706,	 /* then BETA, CONV_DESC, W, DX, DY */
 	DNN_FILTER_ALPHA = 712,	 /* then BETA, CONV_DESC, DW, X, DY */
+	DNN_OP_POINTWISE_DESC = 750,
+	DNN_OP_POINTWISE_X = 751,
+	DNN_OP_POINTWISE_B = 752,
+	DNN_OP_POINTWISE_Y = 753,
+	DNN_OP_POINTWISE_T = 758,
 	DNN_GRAPH_HANDLE = 800,
 	DNN_GRAPH_OPS = 801,
 	DNN_TENSOR_ALIGNMENT = 900,
@@ -66,16 +84,44 @@ enum {
 	DNN_TENSOR_DIMENSIONS = 902,
 	DNN_TENSOR_STRIDES = 903,
 	DNN_TENSOR_UNIQUE_ID = 906,
+	DNN_TENSOR_VIRTUAL = 907,
+	DNN_TENSOR_BY_VALUE = 908,
 	DNN_PACK_IDS = 1000,
 	DNN_PACK_POINTERS = 1001,
 	DNN_PACK_WORKSPACE = 1003,
 	DNN_ENGINE_INDEX = 1301,
 	DNN_ENGINE_NUMERICAL_NOTE = 1303,
+	DNN_MATMUL_PRECISION = 1500,
+	DNN_OP_MATMUL_A = 1520,
+	DNN_OP_MATMUL_B = 1521,
+	DNN_OP_MATMUL_C = 1522,
+	DNN_OP_MATMUL_DESC = 1523,
+	DNN_REDUCTION_OPERATOR = 1600,
+	DNN_REDUCTION_PRECISION = 1601,
+	DNN_OP_REDUCTION_X = 1610,
+	DNN_OP_REDUCTION_Y = 1611,
+	DNN_OP_REDUCTION_DESC = 1612,
+	DNN_OP_RESHAPE_X = 2200,
+	DNN_OP_RESHAPE_Y = 2201,
 	DNN_DEVICEPROP_JSON = 2702,
 
 	DNN_DATA_FLOAT = 0,
 	DNN_DATA_HALF = 2,
+	DNN_DATA_INT32 = 4,
 	DNN_DATA_BFLOAT16 = 9,
+	DNN_DATA_BOOLEAN = 11,
+	DNN_MUL = 1, /* modes of pointwise operations */
+	DNN_ADD = 0,
+	DNN_DIV = 6,
+	DNN_SUB = 9,
+	DNN_EXP = 13,
+	DNN_LOG = 15,
+	DNN_IDENTITY = 21,
+	DNN_AT_LEAST = 303,
+	DNN_INDEX = 501,
+	DNN_SELECT = 601,
+	DNN_REDUCE_ADD = 0,
+	DNN_REDUCE_MAX = 3,
 	DNN_CROSS_CORRELATION = 1,
 	DNN_HEUR_FALLBACK = 2,
 	DNN_HEUR_A = 3,
@@ -107,19 +153,33 @@ struct dnn_api {
 	int (*execute)(void *, dnn_desc, dnn_desc);
 };
 
-/* One way of doing a convolution. */
+/* One way of doing something. */
 struct dnn_way {
 	dnn_desc plan;
 	size_t workspace;
 	uint64_t words[RT_TUNED_WORDS]; /* which engine and knobs */
 };
-struct dnn_conv {
-	struct rt_dnn_conv key;
-	char name[160]; /* on disk */
+/* The ways of one shape, and which of them is taken. */
+struct dnn_choice {
+	char name[160];	 /* on disk */
+	bool full;	 /* nothing below f32 */
+	bool any_order;	 /* sums whose order, and so whose last bits, differ from run to run will do */
+	int most;	 /* ways that are built, up to RT_DNN_CANDIDATES */
+	bool rivalled;	 /* something that is not of this library may be taken instead */
 	struct rt_dnn_info info;
 	struct dnn_way ways[RT_DNN_CANDIDATES];
-	int chosen;	/* -1: not yet */
+	int chosen; /* -1: not yet; DNN_RIVAL: what is not of this library */
 	bool from_disk;
+};
+#define DNN_RIVAL (-2)
+
+struct dnn_conv {
+	struct rt_dnn_conv key;
+	struct dnn_choice c;
+};
+struct dnn_attention {
+	struct rt_dnn_attention key;
+	struct dnn_choice c;
 };
 struct rt_dnn {
 	struct rt_cuda *dev; /* NULL: none is here */
@@ -129,6 +189,8 @@ struct rt_dnn {
 	char version[24];
 	struct dnn_conv **convs;
 	int n_convs;
+	struct dnn_attention **attentions;
+	int n_attentions;
 	int plan_status; /* of the last plan that could not be made */
 	cu_stream stream; /* of the handle */
 	int timed, cached, guessed;
@@ -137,6 +199,47 @@ struct rt_dnn {
 
 /* 0, or -ENODEV (-ENOTSUP for what the library cannot do) and a sentence with the call, the status, its name and reason. */
 int rt_dnn_check(const struct rt_dnn *d, int status, const char *what, struct gt_err *err);
-/* Fill c->ways by the heuristics; with c->from_disk one way, the one whose words are in ways[0]. -ENOTSUP: none. */
-int rt_dnn_build(struct rt_dnn *d, struct dnn_conv *c, struct gt_err *err);
+
+/* ---- dnn_graph.c ---- */
+/* Descriptors that are thrown away together, and what failed first among them. */
+#define DNN_DESCRIPTORS 96
+#define DNN_OPERATIONS	32
+struct dnn_bin {
+	struct rt_dnn *d;
+	dnn_desc all[DNN_DESCRIPTORS];
+	int n;
+	dnn_desc ops[DNN_OPERATIONS];
+	int n_ops;
+	const char *what; /* the first that failed */
+	int status;
+};
+/* A tensor of four dimensions: in memory, an intermediate, or one number handed over by the host. */
+enum dnn_tensor { DNN_IN_MEMORY, DNN_VIRTUAL, DNN_BY_VALUE };
+dnn_desc rt_dnn_make(struct dnn_bin *b, int kind, const char *what);
+void rt_dnn_set(struct dnn_bin *b, dnn_desc x, int attribute, int type, int64_t n, const void *value);
+void rt_dnn_finish(struct dnn_bin *b, dnn_desc x);
+dnn_desc rt_dnn_tensor(struct dnn_bin *b, int64_t id, int data_type, const int64_t dims[4], const int64_t strides[4],
+		       enum dnn_tensor how);
+int rt_dnn_data_type(enum rt_dtype t);
+/* c's ways for the operations of b, by the heuristics; c has its name, full and any_order. With one on disk: that one, or all if
+ * it cannot be built any more; a rival on disk needs none. Throws b away. -ENOTSUP: none. */
+int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(struct dnn_bin *b, const void *key), const void *key,
+		 struct gt_err *err);
+
+/* ---- dnn.c ---- */
+#define DNN_ARGS 16
+struct dnn_pack {
+	int n;
+	int64_t ids[DNN_ARGS];
+	void *pointers[DNN_ARGS];
+	void *workspace;
+};
+/* What may do it instead, timed with the library's ways. */
+struct dnn_rival {
+	int (*run)(void *arg, struct gt_err *err);
+	void *arg;
+};
+/* Enqueue c, chosen first if it is not. 0, or 1: the rival's turn. */
+int rt_dnn_do(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival, cu_stream stream,
+	      bool tune, struct gt_err *err);
 #endif

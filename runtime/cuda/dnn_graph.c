@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A convolution as cuDNN's descriptors: tensors, operation, graph; the heuristics' configurations, and plans of those that this
- * program accepts: the same bits in every run, and for f32 without --amp tf32 nothing rounded below f32.
+ * cuDNN's descriptors: tensors, a graph of operations, the heuristics' configurations for it, and plans of those that this
+ * program accepts: the same bits in every run unless it is said that any order will do, and for f32 without --amp tf32 nothing
+ * rounded below f32.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,138 +10,87 @@
 #include "runtime/cuda/dnn_api.h"
 
 #define SUGGESTIONS	64 /* of one heuristic */
-#define DESCRIPTORS	8
 
-/* Descriptors that are thrown away together. */
-struct bin {
-	struct rt_dnn *d;
-	dnn_desc all[DESCRIPTORS];
-	int n;
-	const char *what; /* the first that failed */
-	int status;
-};
-
-static dnn_desc make(struct bin *b, int kind, const char *what)
+dnn_desc rt_dnn_make(struct dnn_bin *b, int kind, const char *what)
 {
 	dnn_desc x = NULL;
 
 	if (b->status != DNN_OK)
 		return NULL;
-	b->status = b->d->api.desc_create(kind, &x);
+	b->status = b->n == DNN_DESCRIPTORS ? DNN_INTERNAL_ERROR : b->d->api.desc_create(kind, &x);
 	b->what = what;
 	if (b->status == DNN_OK)
 		b->all[b->n++] = x;
 	return x;
 }
 
-static void set(struct bin *b, dnn_desc x, int attribute, int type, int64_t n, const void *value)
+void rt_dnn_set(struct dnn_bin *b, dnn_desc x, int attribute, int type, int64_t n, const void *value)
 {
 	if (b->status == DNN_OK)
 		b->status = b->d->api.desc_set(x, attribute, type, n, value);
 }
 
-static void finish(struct bin *b, dnn_desc x)
+void rt_dnn_finish(struct dnn_bin *b, dnn_desc x)
 {
 	if (b->status == DNN_OK)
 		b->status = b->d->api.desc_finalize(x);
 }
 
-static void empty(struct bin *b)
+static void empty(struct dnn_bin *b)
 {
 	while (b->n)
 		b->d->api.desc_destroy(b->all[--b->n]);
 }
 
-static int data_type(enum rt_dtype t)
+int rt_dnn_data_type(enum rt_dtype t)
 {
 	return t == RT_BF16 ? DNN_DATA_BFLOAT16 : t == RT_F16 ? DNN_DATA_HALF : DNN_DATA_FLOAT;
 }
 
-/* (A,C,H,W) in cuDNN's order, channels innermost in memory. */
-static dnn_desc tensor(struct bin *b, char id, enum rt_dtype dtype, int64_t a, int64_t c, int64_t h, int64_t w)
+dnn_desc rt_dnn_tensor(struct dnn_bin *b, int64_t id, int data_type, const int64_t dims[4], const int64_t strides[4],
+		       enum dnn_tensor how)
 {
-	const int64_t dims[] = { a, c, h, w }, strides[] = { h * w * c, 1, w * c, c }, uid = id, align = 16;
-	int type = data_type(dtype);
-	dnn_desc t = make(b, DNN_TENSOR, "a tensor's descriptor");
+	const int64_t align = 16;
+	const bool yes = true;
+	dnn_desc t = rt_dnn_make(b, DNN_TENSOR, "a tensor's descriptor");
 
-	set(b, t, DNN_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &type);
-	set(b, t, DNN_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, dims);
-	set(b, t, DNN_TENSOR_STRIDES, DNN_TYPE_INT64, 4, strides);
-	set(b, t, DNN_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, &uid);
-	set(b, t, DNN_TENSOR_ALIGNMENT, DNN_TYPE_INT64, 1, &align);
-	finish(b, t);
+	rt_dnn_set(b, t, DNN_TENSOR_DATA_TYPE, DNN_TYPE_DATA_TYPE, 1, &data_type);
+	rt_dnn_set(b, t, DNN_TENSOR_DIMENSIONS, DNN_TYPE_INT64, 4, dims);
+	rt_dnn_set(b, t, DNN_TENSOR_STRIDES, DNN_TYPE_INT64, 4, strides);
+	rt_dnn_set(b, t, DNN_TENSOR_UNIQUE_ID, DNN_TYPE_INT64, 1, &id);
+	rt_dnn_set(b, t, DNN_TENSOR_ALIGNMENT, DNN_TYPE_INT64, 1, &align);
+	if (how != DNN_IN_MEMORY)
+		rt_dnn_set(b, t, how == DNN_VIRTUAL ? DNN_TENSOR_VIRTUAL : DNN_TENSOR_BY_VALUE, DNN_TYPE_BOOLEAN, 1, &yes);
+	rt_dnn_finish(b, t);
 	return t;
 }
 
-static dnn_desc convolution(struct bin *b, const struct rt_dnn_conv *k)
+static dnn_desc graph(struct dnn_bin *b)
 {
-	const int64_t dims = 2, stride[] = { k->stride, k->stride }, pad[] = { k->pad, k->pad }, dilation[] = { 1, 1 };
-	int sums = DNN_DATA_FLOAT, mode = DNN_CROSS_CORRELATION;
-	dnn_desc c = make(b, DNN_CONVOLUTION_DESC, "the convolution's descriptor");
+	dnn_desc g = rt_dnn_make(b, DNN_GRAPH, "the operation graph");
 
-	set(b, c, DNN_CONV_COMP_TYPE, DNN_TYPE_DATA_TYPE, 1, &sums);
-	set(b, c, DNN_CONV_MODE, DNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-	set(b, c, DNN_CONV_SPATIAL_DIMS, DNN_TYPE_INT64, 1, &dims);
-	set(b, c, DNN_CONV_DILATIONS, DNN_TYPE_INT64, 2, dilation);
-	set(b, c, DNN_CONV_STRIDES, DNN_TYPE_INT64, 2, stride);
-	set(b, c, DNN_CONV_PRE_PADDINGS, DNN_TYPE_INT64, 2, pad);
-	set(b, c, DNN_CONV_POST_PADDINGS, DNN_TYPE_INT64, 2, pad);
-	finish(b, c);
-	return c;
-}
-
-/* The operation's attributes follow one another in the same order for all three ways. */
-static dnn_desc operation(struct bin *b, const struct rt_dnn_conv *k)
-{
-	static const struct {
-		int kind, alpha;
-	} ways[] = {
-		[RT_DNN_FORWARD] = { DNN_OP_FORWARD, DNN_FORWARD_ALPHA },
-		[RT_DNN_DATA] = { DNN_OP_DATA, DNN_DATA_ALPHA },
-		[RT_DNN_FILTER] = { DNN_OP_FILTER, DNN_FILTER_ALPHA },
-	};
-	const float one = 1, zero = 0;
-	int at = ways[k->way].alpha;
-	dnn_desc x = tensor(b, 'x', k->type, k->n, k->c, k->h, k->w);
-	dnn_desc w = tensor(b, 'w', k->type, k->o, k->c / k->groups, k->kh, k->kw);
-	dnn_desc y = tensor(b, 'y', k->type, k->n, k->o, k->oh, k->ow);
-	dnn_desc conv = convolution(b, k), op = make(b, ways[k->way].kind, "the operation");
-
-	set(b, op, at, DNN_TYPE_FLOAT, 1, &one);
-	set(b, op, at + 1, DNN_TYPE_FLOAT, 1, &zero);
-	set(b, op, at + 2, DNN_TYPE_DESCRIPTOR, 1, &conv);
-	set(b, op, at + 3, DNN_TYPE_DESCRIPTOR, 1, &w);
-	set(b, op, at + 4, DNN_TYPE_DESCRIPTOR, 1, &x);
-	set(b, op, at + 5, DNN_TYPE_DESCRIPTOR, 1, &y);
-	finish(b, op);
-	return op;
-}
-
-static dnn_desc graph(struct bin *b, const struct rt_dnn_conv *k)
-{
-	dnn_desc op = operation(b, k), g = make(b, DNN_GRAPH, "the operation graph");
-
-	set(b, g, DNN_GRAPH_OPS, DNN_TYPE_DESCRIPTOR, 1, &op);
+	rt_dnn_set(b, g, DNN_GRAPH_OPS, DNN_TYPE_DESCRIPTOR, b->n_ops, b->ops);
 	if (b->d->handle)
-		set(b, g, DNN_GRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &b->d->handle);
-	finish(b, g);
+		rt_dnn_set(b, g, DNN_GRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &b->d->handle);
+	rt_dnn_finish(b, g);
 	return g;
 }
 
 /* ---- configurations ---- */
-static bool acceptable(const struct rt_dnn_conv *k, const int *notes, int64_t n)
+static bool acceptable(const struct dnn_choice *c, const int *notes, int64_t n)
 {
-	bool exact = k->type == RT_F32 && !k->tf32;
-
 	for (int64_t i = 0; i < n; i++)
 		switch (notes[i]) {
 		case DNN_NOTE_NONDETERMINISTIC:
+			if (!c->any_order)
+				return false;
+			break;
 		case DNN_NOTE_REDUCED_PRECISION:
 		case DNN_NOTE_FFT:
 			return false;
 		case DNN_NOTE_TENSOR_CORE:
 		case DNN_NOTE_DOWN_CONVERT:
-			if (exact)
+			if (c->full)
 				return false;
 			break;
 		default: /* Winograd's tiles lose digits */
@@ -224,14 +174,14 @@ static dnn_desc plan(struct rt_dnn *d, dnn_desc cfg, size_t *ret_workspace)
 }
 
 /* One configuration into c->ways, if it is acceptable, new, and, from disk, the one that is looked for. */
-static void consider(struct rt_dnn *d, struct dnn_conv *c, dnn_desc cfg)
+static void consider(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg)
 {
 	struct dnn_way way = { 0 };
 	int notes[DNN_NOTES];
 	int64_t n_notes = 0;
 
-	if (c->info.accepted == RT_DNN_CANDIDATES || identify(d, cfg, way.words, notes, &n_notes) != DNN_OK ||
-	    !acceptable(&c->key, notes, n_notes))
+	if (c->info.accepted == c->most || identify(d, cfg, way.words, notes, &n_notes) != DNN_OK ||
+	    !acceptable(c, notes, n_notes))
 		return;
 	if (c->from_disk && (c->info.accepted || memcmp(way.words, c->ways[0].words, sizeof(way.words)) != 0))
 		return;
@@ -246,7 +196,7 @@ static void consider(struct rt_dnn *d, struct dnn_conv *c, dnn_desc cfg)
 }
 
 /* What one heuristic suggests; a heuristic that knows nothing of this graph suggests nothing. */
-static void ask(struct rt_dnn *d, struct dnn_conv *c, dnn_desc g, int mode)
+static void ask(struct rt_dnn *d, struct dnn_choice *c, dnn_desc g, int mode)
 {
 	const struct dnn_api *a = &d->api;
 	dnn_desc found[SUGGESTIONS] = { NULL }, heur = NULL;
@@ -276,26 +226,47 @@ static void ask(struct rt_dnn *d, struct dnn_conv *c, dnn_desc g, int mode)
 		a->desc_destroy(heur);
 }
 
-int rt_dnn_build(struct rt_dnn *d, struct dnn_conv *c, struct gt_err *err)
+static int build_all(struct rt_dnn *d, struct dnn_choice *c, dnn_desc g, struct gt_err *err)
 {
-	struct bin b = { .d = d };
-	dnn_desc g = graph(&b, &c->key);
-	int r = 0;
-
 	c->info = (struct rt_dnn_info){ 0 };
 	d->plan_status = DNN_OK;
+	ask(d, c, g, DNN_HEUR_A);
+	ask(d, c, g, DNN_HEUR_FALLBACK);
+	if (c->info.accepted)
+		return 0;
+	return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace%s%s", d->version, c->name,
+		       RT_DNN_WORKSPACE >> 20, d->plan_status ? ": " : "",
+		       d->plan_status ? d->api.error_string(d->plan_status) : "");
+}
+
+int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(struct dnn_bin *b, const void *key), const void *key,
+		 struct gt_err *err)
+{
+	struct dnn_bin b = { .d = d };
+	size_t workspace;
+	dnn_desc g;
+	int r = -ENOTSUP;
+
+	c->chosen = -1;
+	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->ways[0].words, &workspace);
+	if (c->from_disk && c->rivalled && !c->ways[0].words[1]) { /* no engine's: identify() */
+		c->chosen = DNN_RIVAL;
+		d->cached++;
+		return 0;
+	}
+	operations(&b, key);
+	g = graph(&b);
 	if (b.status != DNN_OK) {
 		r = rt_dnn_check(d, b.status, b.what, err);
+		gt_fail_prefix(err, "%s", c->name);
 	} else {
-		ask(d, c, g, DNN_HEUR_A);
-		ask(d, c, g, DNN_HEUR_FALLBACK);
+		if (c->from_disk)
+			r = build_all(d, c, g, err);
+		if (r == -ENOTSUP) {
+			c->from_disk = false;
+			r = build_all(d, c, g, err);
+		}
 	}
 	empty(&b);
-	if (r)
-		return gt_fail_prefix(err, "%s", c->name);
-	if (!c->info.accepted)
-		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace%s%s", d->version, c->name,
-			       RT_DNN_WORKSPACE >> 20, d->plan_status ? ": " : "",
-			       d->plan_status ? d->api.error_string(d->plan_status) : "");
-	return 0;
+	return r;
 }

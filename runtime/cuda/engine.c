@@ -21,6 +21,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 	d = &e->dev->d;
 	e->tf32 = p->opt.tf32;
 	e->exact = p->opt.deterministic;
+	e->attention.by = p->opt.attention_by;
 	if (p->opt.fp8.use && e->dev->arch < 89)
 		return gt_fail(err, ENOSYS, "%s is sm_%d and fp8 wants sm_89 or newer: --amp bf16 works there", e->dev->name,
 			       e->dev->arch);
@@ -589,6 +590,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 		snprintf(version, sizeof(version), "cuDNN %s", rt_dnn_version(e->dnn));
 		json_object_set_new(doc, "dnn", json_string(version));
 	}
+	rt_launch_attention_report(e, doc);
 	json_object_set_new(doc, "pages", json_string("device memory"));
 	json_object_set_new(doc, "placement", gt_json_str(e->dev->name));
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));

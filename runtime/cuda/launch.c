@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One launcher per op: shapes to grids. */
 #include <errno.h>
-#include <math.h>
 #include "runtime/cuda/launch.h"
 #include "runtime/graph/cross_entropy.h"
 
 #define NORM_BLOCKS    528 /* of layernorm_bwd: each leaves one row of partial sums */
-#define GRID_Y_MAX     65535
 
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
 {
@@ -256,106 +254,6 @@ static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
 		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &dbias, &bias_part, &blocks, &stride, &cols, &add);
 }
 
-/* ---- attention ---- */
-struct attention_shape { /* kernel/attention.cuh */
-	int len, heads, depth;
-	float scale;
-};
-
-static int depth_index(int depth) /* of the kernels for 16, 64, 128 */
-{
-	return depth <= 16 ? 0 : depth <= 64 ? 1 : 2;
-}
-
-static int padded_depth(int depth)
-{
-	return depth <= 16 ? 16 : depth <= 64 ? 64 : 128;
-}
-
-static struct attention_shape attention_shape(const struct rt_call *c, const struct rt_node *qkv)
-{
-	int depth = (int)(rt_cols(qkv) / 3 / c->attr.heads);
-
-	return (struct attention_shape){ .len = (int)qkv->shape.d[1], .heads = c->attr.heads, .depth = depth,
-					 .scale = 1 / sqrtf((float)depth) };
-}
-
-/* Tensor cores multiply bf16 from sm_80 on; they want rows in pieces of 16 bytes. A few columns are not worth their 64. */
-static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, int depth)
-{
-	return narrow(qkv) && e->dev->arch >= 80 && depth % 8 == 0 && depth > 16;
-}
-
-/* kernel/attention_tensor.cuh: tiles of bf16, and two floats for each streamed row backward */
-static size_t tensor_shared(int depth, bool backward)
-{
-	size_t dp = (size_t)(depth <= 64 ? 64 : 128), streamed = backward && dp > 64 ? 32 : 64;
-
-	return backward ? 2 * 64 * dp * 2 + 2 * (2 * streamed * dp * 2 + 8 * streamed) : (128 + 4 * streamed) * dp * 2;
-}
-
-static size_t attention_shared(int depth, bool backward)
-{
-	int dp = padded_depth(depth), tb = backward || dp > 64 ? 32 : 64;
-
-	return (size_t)((backward ? 4 : 2) * tb * (dp + 1) + (backward ? 2 : 1) * tb * (tb + 1)) * 4;
-}
-
-static int attention_tiles(int len, int depth, bool backward)
-{
-	int tb = backward || padded_depth(depth) > 64 ? 32 : 64;
-
-	return (len + tb - 1) / tb;
-}
-
-static void attention(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *qkv = c->in[0];
-	struct attention_shape s = attention_shape(c, qkv);
-	int64_t batch = qkv->shape.d[0], rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
-
-	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
-		cu_ptr y = rt_at(c->out[0]) + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
-		cu_ptr lse = c->out[1] ? rt_at(c->out[1]) + (cu_ptr)(b * s.heads * s.len * 4) : 0;
-
-		if (by_tensor(e, qkv, s.depth))
-			RT_LAUNCH(e, RT_K_attention_tensor + (s.depth > 64), (s.len + 127) / 128,
-				  GT_MIN(most, batch - b) * s.heads, 256, 1, tensor_shared(s.depth, false), &y, &lse, &x, &s);
-		else
-			RT_LAUNCH(e, typed(RT_K_attention + 2 * depth_index(s.depth), qkv),
-				  attention_tiles(s.len, s.depth, false), GT_MIN(most, batch - b) * s.heads, 256, 1,
-				  attention_shared(s.depth, false), &y, &lse, &x, &s);
-	}
-}
-
-static void attention_bwd(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *qkv = c->in[1];
-	struct attention_shape s = attention_shape(c, qkv);
-	int64_t batch = qkv->shape.d[0], rows = rt_rows(qkv), warps = rows * s.heads;
-	int64_t rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
-	cu_ptr all_delta = scratch(c), all_dy = rt_at(c->in[0]), all_y = rt_at(c->in[2]);
-
-	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (warps + 3) / 4, 1, 128, 1, 0, &all_delta, &all_dy, &all_y, &rows, &s);
-	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
-		cu_ptr dy = all_dy + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
-		cu_ptr dx = rt_at(c->out[0]) + (cu_ptr)(3 * b * rows_bytes);
-		cu_ptr lse = rt_at(c->in[3]) + (cu_ptr)(b * s.heads * s.len * 4);
-		cu_ptr delta = all_delta + (cu_ptr)(b * s.heads * s.len * 4);
-		int64_t gy = GT_MIN(most, batch - b) * s.heads;
-		bool tensor = by_tensor(e, qkv, s.depth);
-		int tiles = tensor ? (s.len + 63) / 64 : attention_tiles(s.len, s.depth, true), threads = tensor ? 128 : 256;
-		int dkv = tensor ? RT_K_attention_dkv_tensor + (s.depth > 64) :
-				   typed(RT_K_attention_dkv + 2 * depth_index(s.depth), qkv);
-		int dq = tensor ? RT_K_attention_dq_tensor + (s.depth > 64) :
-				  typed(RT_K_attention_dq + 2 * depth_index(s.depth), qkv);
-		size_t shared = tensor ? tensor_shared(s.depth, true) : attention_shared(s.depth, true);
-
-		RT_LAUNCH(e, dkv, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
-		RT_LAUNCH(e, dq, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
-	}
-}
-
 /* ---- elementwise ---- */
 static void act(struct rt_engine *e, const struct rt_call *c)
 {
@@ -490,8 +388,8 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_LAYERNORM] = layernorm,
 	[RT_OP_ADD_LAYERNORM] = add_layernorm,
 	[RT_OP_LAYERNORM_BWD] = layernorm_bwd,
-	[RT_OP_ATTENTION] = attention,
-	[RT_OP_ATTENTION_BWD] = attention_bwd,
+	[RT_OP_ATTENTION] = rt_launch_attention,
+	[RT_OP_ATTENTION_BWD] = rt_launch_attention_bwd,
 	[RT_OP_ACT] = act,
 	[RT_OP_ACT_BWD] = act_bwd,
 	[RT_OP_ADD] = add,
@@ -546,18 +444,8 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 	case RT_OP_LAYERNORM_BWD:
 		return norm_shared(c->in[1]) > most ? "a row does not fit into the card's shared memory" : NULL;
 	case RT_OP_ATTENTION:
-	case RT_OP_ATTENTION_BWD: {
-		int depth = attention_shape(c, c->in[c->op->id == RT_OP_ATTENTION_BWD]).depth;
-
-		if (c->attr.all_keys)
-			return "the device has causal attention";
-		if (depth > 128)
-			return "heads are wider than 128";
-		return (by_tensor(e, c->in[c->op->id == RT_OP_ATTENTION_BWD], depth) ? tensor_shared : attention_shared)(
-			       depth, c->op->id == RT_OP_ATTENTION_BWD) > most ?
-			       "a tile of its heads does not fit into the card's shared memory" :
-			       NULL;
-	}
+	case RT_OP_ATTENTION_BWD:
+		return rt_launch_attention_refuses(e, c);
 	default:
 		return rt_launch_image_refuses(c);
 	}
@@ -572,8 +460,9 @@ size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
 		return (size_t)GT_MIN(rt_rows(c->in[1]), NORM_BLOCKS) * 2 * (size_t)rt_cols(c->in[1]) * 4;
 	case RT_OP_EMBEDDING_BWD:
 		return c->out[0] ? (size_t)(2 * c->out[0]->shape.d[0] + 1 + 2 * rt_shape_elements(&c->in[1]->shape)) * 4 : 0;
+	case RT_OP_ATTENTION:
 	case RT_OP_ATTENTION_BWD:
-		return (size_t)(rt_rows(c->in[1]) * c->attr.heads) * 4;
+		return rt_launch_attention_scratch(e, c);
 	case RT_OP_LINEAR_CROSS_ENTROPY:
 		return logits_bytes(c) + (c->out[3] ? (size_t)c->in[1]->shape.d[0] * RT_COLUMN_PARTS * 4 : 0);
 	default:

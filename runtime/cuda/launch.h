@@ -17,7 +17,13 @@ struct update_group {
 struct rt_engine {
 	struct rt_cuda *dev;
 	struct rt_blas *blas;
-	struct rt_dnn *dnn; /* opened for the first convolution */
+	struct rt_dnn *dnn; /* opened for the first convolution or attention */
+	struct { /* launch_attention.c */
+		enum rt_attention_by by;
+		bool absent;	  /* cuDNN could not be opened */
+		struct gt_err why; /* it is not taken at all */
+		int own[2], dnn[2]; /* [backward]: calls of the program, once it is built */
+	} attention;
 	cu_stream stream, copy;
 	cu_ptr base;
 	size_t bytes;
@@ -173,6 +179,11 @@ void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_n
 /* y (rows,cols) = act(x + bias), either of x and y may be the other */
 void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x, cu_ptr bias,
 		 cu_ptr pre, cu_ptr y);
+/* launch_attention.c: our own kernels, or cuDNN's where they are faster */
+rt_launcher rt_launch_attention, rt_launch_attention_bwd;
+const char *rt_launch_attention_refuses(const struct rt_engine *e, const struct rt_call *c);
+size_t rt_launch_attention_scratch(struct rt_engine *e, const struct rt_call *c);
+void rt_launch_attention_report(const struct rt_engine *e, json_t *doc);
 /* launch_image.c: convolutions, batchnorms, pooling, what goes with images */
 rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launch_batchnorm, rt_launch_batchnorm_bwd,
 	rt_launch_max_pool, rt_launch_avg_pool, rt_launch_pool_bwd, rt_launch_pad, rt_launch_pad_bwd, rt_launch_reshape,

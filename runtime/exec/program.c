@@ -64,6 +64,8 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
 	if (o->no_master && (o->device != RT_CUDA || o->amp != RT_BF16))
 		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
+	if (o->attention_by != RT_ATTENTION_FASTEST && (o->device != RT_CUDA || o->amp != RT_BF16))
+		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with amp in bf16 or fp8");
 	if (o->device == RT_CPU && o->tf32)
 		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
 	return 0;

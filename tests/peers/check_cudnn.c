@@ -160,11 +160,11 @@ static void compare(struct rt_dnn *d, const char *properties, const struct rt_dn
 	if (!r)
 		r = rt_dnn_plan(other, &k, &info[1], &err);
 	for (int i = 0; !r && i < d->n_convs; i++)
-		if (gt_streq(d->convs[i]->name, other->convs[0]->name))
+		if (gt_streq(d->convs[i]->c.name, other->convs[0]->c.name))
 			for (int j = 0; j < info[0].accepted; j++)
-				if (memcmp(d->convs[i]->ways[j].words, other->convs[0]->ways[j].words,
-					   sizeof(d->convs[i]->ways[j].words)) != 0)
-					r = gt_fail(&err, EBADMSG, "way %d of %s is another one", j, d->convs[i]->name);
+				if (memcmp(d->convs[i]->c.ways[j].words, other->convs[0]->c.ways[j].words,
+					   sizeof(d->convs[i]->c.ways[j].words)) != 0)
+					r = gt_fail(&err, EBADMSG, "way %d of %s is another one", j, d->convs[i]->c.name);
 	tell(!r && info[0].accepted == info[1].accepted, "another handle has the same ways in the same order", err.msg);
 	rt_dnn_close(other);
 }
@@ -176,6 +176,81 @@ static void refuse(struct rt_dnn *d, const char *name, struct rt_dnn_conv k)
 	int r = rt_dnn_plan(d, &k, &info, &err);
 
 	tell(r < 0 && strstr(err.msg, "cuDNN") && strchr(err.msg, '('), name, r ? err.msg : "it was accepted");
+}
+
+/* ---- attention ---- */
+static const struct {
+	const char *name;
+	int64_t len, heads, depth;
+} gpts[] = { { "GPT-2 124M", 1024, 12, 64 }, { "GPT-2 1558M", 1024, 25, 64 }, { "heads of 128", 2048, 16, 128 },
+	     { "heads of 72", 140, 2, 72 }, { "heads of 24", 9, 3, 24 }, { "heads of 16", 24, 3, 16 } };
+
+/* Both passes at several batches; forward with the same bits in each run. */
+static void plan_attention(struct rt_dnn *d, const char *card, size_t i, enum rt_dtype type)
+{
+	static const int64_t batches[] = { 4, 64 };
+	int suggested = 0, accepted = 0, refused = 0;
+	struct gt_err err = { 0 }, first = { 0 };
+	gt_autofree char *name = NULL;
+	size_t most = 0;
+
+	for (size_t n = 0; n < 2 * GT_ARRAY_SIZE(batches); n++) {
+		struct rt_dnn_attention k = { .backward = n % 2, .batch = batches[n / 2], .len = gpts[i].len,
+					      .heads = gpts[i].heads, .depth = gpts[i].depth, .type = type,
+					      .any_order = n % 2, .alone = true };
+		struct rt_dnn_info info = { 0 };
+		int r = rt_dnn_attention_plan(d, &k, &info, &err);
+
+		if (r && !refused++)
+			first = err;
+		suggested += info.suggested;
+		accepted += info.accepted;
+		most = GT_MAX(most, info.workspace);
+	}
+	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB", card,
+			    gpts[i].name, rt_dtype_name(type), suggested, accepted, most >> 20);
+	tell(!refused && accepted >= 2 * (int)GT_ARRAY_SIZE(batches), name, refused ? first.msg : "too few plans");
+}
+
+/* Which of its ways backward cuDNN promises to give the same bits with is its notes' to say: either answer is one. */
+static void plan_deterministic(struct rt_dnn *d, const char *card)
+{
+	struct rt_dnn_attention k = { .backward = true, .batch = 4, .len = 1024, .heads = 12, .depth = 64, .type = RT_BF16,
+				      .alone = true };
+	struct rt_dnn_info info = { 0 };
+	struct gt_err err = { 0 };
+	int r = rt_dnn_attention_plan(d, &k, &info, &err);
+	gt_autofree char *name = gt_xasprintf("%s, attention backward, the same bits in each run: %d ways", card,
+					      info.accepted);
+
+	tell(r == 0 || r == -ENOTSUP, name, err.msg);
+}
+
+static void refuse_attention(struct rt_dnn *d, const char *name, struct rt_dnn_attention k)
+{
+	struct rt_dnn_info info;
+	struct gt_err err = { 0 };
+	int r = rt_dnn_attention_plan(d, &k, &info, &err);
+
+	tell(r < 0 && strstr(err.msg, "cuDNN") && strstr(err.msg, "attention forward"), name, r ? err.msg : "it was accepted");
+}
+
+static void check_attention(struct rt_dnn *d, const struct card *card)
+{
+	struct rt_dnn_attention wrong = { .batch = 2, .len = 64, .heads = 2, .depth = 64, .type = RT_F32, .alone = true };
+
+	if (card->arch < 800)
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(gpts); i++) {
+		plan_attention(d, card->name, i, RT_BF16);
+		if (!i || getenv("DNN_CARDS"))
+			plan_attention(d, card->name, i, RT_F16);
+	}
+	plan_deterministic(d, card->name);
+	refuse_attention(d, "attention of f32 is refused", wrong);
+	wrong.type = RT_BF16;
+	wrong.len = 0;
+	refuse_attention(d, "attention of no tokens is refused", wrong);
 }
 
 static void check_card(const struct card *card)
@@ -210,26 +285,41 @@ static void check_card(const struct card *card)
 	wrong = odd.all[0];
 	wrong.stride = 0;
 	refuse(d, "a stride of nothing is refused", wrong);
+	check_attention(d, card);
 	rt_dnn_close(d);
 }
 
-/* The library of a Python environment comes first on the loader's path only when a program starts. */
-static void take_venv(char **argv)
+/* The driver that loads what is compiled, and the libraries of a Python environment with what they compile with, are first on the
+ * loader's path only when a program starts. */
+static void start_again(char **argv)
 {
-	const char *venv = getenv("VENV");
-	gt_autofree char *pattern = gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib/libcudnn.so.9", venv ? venv : "");
-	glob_t found = { 0 };
+	const char *venv = getenv("VENV"), *own = getenv("LD_LIBRARY_PATH");
+	gt_autofree char *pattern = gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib", venv ? venv : "/nowhere");
+	gt_autofree char *dnn = gt_xasprintf("%s/libcudnn.so.9", pattern), *path = gt_xstrdup(LOADS_DIR);
+	glob_t found = { 0 }, libs = { 0 };
 
-	if (!venv || getenv("DNN_STARTED"))
+	if (getenv("DNN_STARTED"))
 		return;
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		*strrchr(found.gl_pathv[0], '/') = 0;
-		setenv("LD_LIBRARY_PATH", found.gl_pathv[0], 1);
-		setenv("DNN_STARTED", "1", 1);
-		execv("/proc/self/exe", argv);
+	if (venv && glob(dnn, 0, NULL, &found) != 0) {
+		printf("1..0 # SKIP no cuDNN in %s\n", venv);
+		exit(0);
 	}
-	printf("1..0 # SKIP no cuDNN in %s\n", venv);
-	exit(0);
+	if (venv && glob(pattern, 0, NULL, &libs) == 0)
+		for (size_t i = 0; i < libs.gl_pathc; i++) {
+			char *more = gt_xasprintf("%s:%s", path, libs.gl_pathv[i]);
+
+			free(path);
+			path = more;
+		}
+	if (own) {
+		char *more = gt_xasprintf("%s:%s", path, own);
+
+		free(path);
+		path = more;
+	}
+	setenv("LD_LIBRARY_PATH", path, 1);
+	setenv("DNN_STARTED", "1", 1);
+	execv("/proc/self/exe", argv);
 }
 
 int main(int argc, char **argv)
@@ -240,7 +330,7 @@ int main(int argc, char **argv)
 	struct rt_dnn *d;
 	int r;
 
-	take_venv(argv);
+	start_again(argv);
 	r = rt_dnn_open_for(properties, &d, &err);
 	if (r == -ENOENT || r == -ENOSYS) {
 		printf("1..0 # SKIP %s\n", err.msg);

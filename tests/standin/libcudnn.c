@@ -6,40 +6,14 @@
  *
  * A graph has engines 0 to 4: 0 sums in the order of the definition; 1 is nondeterministic, 2 rounds f32 to TF32, both by their
  * notes, and compute nonsense, so that a program that runs the wrong one shows; 3 wants workspace and writes on it; 4
- * wants more than there is. STANDIN_DNN_VERSION sets the version; STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize,
+ * wants more than there is. Graphs of several operations are done one after the other as each is defined, intermediates rounded
+ * to their types; all engines do them right, 1 says that it is nondeterministic. STANDIN_DNN_SLOW=N makes them take N microseconds
+ * longer. STANDIN_DNN_VERSION sets the version; STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize,
  * plan, execute) return that status; WHAT none: no engine is suggested.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "standin.h"
+#include "libcudnn.h"
 
-enum { BAD_PARAM = 2000, NOT_FINALIZED = 2004, NOT_SUPPORTED = 3000, EXECUTION_FAILED = 5000 };
-enum {
-	CONVOLUTION = 1, ENGINE, ENGINECFG, ENGINEHEUR, PLAN, KNOB_CHOICE = 7, FORWARD = 10, FILTER, DATA, GRAPH = 15, PACK, TENSOR
-};
-#define ENGINES	  5
-#define SCRIBBLED (1 << 16) /* bytes of workspace that engine 3 wants */
-
-struct desc {
-	int kind;
-	bool final;
-	int64_t dims[4], strides[4], uid;			     /* tensor */
-	int64_t pad[2][2], stride[2], dilation[2], spatial;	     /* convolution */
-	int type, mode;						     /* data type; of a heuristic too */
-	struct desc *conv, *w, *x, *y;				     /* operation: copies */
-	float alpha, beta;
-	struct desc *of;					     /* graph: operation; engine: graph; plan, config: engine */
-	int64_t index;						     /* engine; knob's value */
-	int64_t ids[8];						     /* variant pack */
-	void *pointers[8], *workspace;
-	int64_t n_ids, n_pointers;
-	bool has_handle;
-};
-
-/* What each attribute is: of which kind, its type, elements (-n: up to n). */
+/* What each attribute is: of which kind, its type, elements (-n: up to n). 801, a graph's operations, has its own code. */
 static const struct attribute {
 	int name, kind, type;
 	int64_t n;
@@ -57,9 +31,16 @@ static const struct attribute {
 	FIELD(707, DATA, 4, 1, beta), FIELD(708, DATA, 15, 1, conv), FIELD(709, DATA, 15, 1, w), FIELD(710, DATA, 15, 1, x),
 	FIELD(711, DATA, 15, 1, y), FIELD(712, FILTER, 4, 1, alpha), FIELD(713, FILTER, 4, 1, beta),
 	FIELD(714, FILTER, 15, 1, conv), FIELD(715, FILTER, 15, 1, w), FIELD(716, FILTER, 15, 1, x), FIELD(717, FILTER, 15, 1, y),
-	FIELD(800, GRAPH, 0, 1, workspace), FIELD(801, GRAPH, 15, 1, of), FIELD(900, TENSOR, 3, 1, index),
+	FIELD(0, POINTWISE, 14, 1, mode), FIELD(1, POINTWISE, 1, 1, type), FIELD(9, POINTWISE, 3, 1, axis),
+	FIELD(750, OP_POINTWISE, 15, 1, conv), FIELD(751, OP_POINTWISE, 15, 1, x), FIELD(752, OP_POINTWISE, 15, 1, b),
+	FIELD(753, OP_POINTWISE, 15, 1, y), FIELD(758, OP_POINTWISE, 15, 1, t), FIELD(1500, MATMUL, 1, 1, type),
+	FIELD(1520, OP_MATMUL, 15, 1, x), FIELD(1521, OP_MATMUL, 15, 1, b), FIELD(1522, OP_MATMUL, 15, 1, y),
+	FIELD(1523, OP_MATMUL, 15, 1, conv), FIELD(1600, REDUCTION, 18, 1, mode), FIELD(1601, REDUCTION, 1, 1, type),
+	FIELD(1610, OP_REDUCTION, 15, 1, x), FIELD(1611, OP_REDUCTION, 15, 1, y), FIELD(1612, OP_REDUCTION, 15, 1, conv),
+	FIELD(2200, OP_RESHAPE, 15, 1, x), FIELD(2201, OP_RESHAPE, 15, 1, y), FIELD(907, TENSOR, 2, 1, is_virtual),
+	FIELD(908, TENSOR, 2, 1, by_value), FIELD(800, GRAPH, 0, 1, workspace), FIELD(900, TENSOR, 3, 1, index),
 	FIELD(901, TENSOR, 1, 1, type), FIELD(902, TENSOR, 3, 4, dims), FIELD(903, TENSOR, 3, 4, strides),
-	FIELD(906, TENSOR, 3, 1, uid), FIELD(1000, PACK, 3, 3, ids), FIELD(1001, PACK, 6, 3, pointers),
+	FIELD(906, TENSOR, 3, 1, uid), FIELD(1000, PACK, 3, -ARGS, ids), FIELD(1001, PACK, 6, -ARGS, pointers),
 	FIELD(1003, PACK, 6, 1, workspace),
 #undef FIELD
 };
@@ -102,10 +83,6 @@ void cudnnGetLastErrorString(char *text, size_t size)
 	snprintf(text, size, "the stand-in was told to");
 }
 
-struct handle {
-	void *stream;
-};
-
 int cudnnCreate(void **h)
 {
 	*h = calloc(1, sizeof(struct handle));
@@ -135,23 +112,41 @@ int cudnnBackendCreateDescriptor(int kind, void **ret)
 /* Descriptors that others refer to are copied by them, so that the owner may destroy his. */
 static struct desc *copy(const struct desc *d)
 {
-	struct desc *c = malloc(sizeof(*c)), **own[] = { &c->conv, &c->w, &c->x, &c->y, &c->of };
+	struct desc *c = malloc(sizeof(*c)), **own[] = { &c->conv, &c->w, &c->x, &c->y, &c->b, &c->t, &c->of };
 
 	*c = *d;
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (*own[i])
 			*own[i] = copy(*own[i]);
+	for (int64_t i = 0; i < c->n_ops; i++)
+		c->ops[i] = copy(c->ops[i]);
 	return c;
 }
 
 int cudnnBackendDestroyDescriptor(void *desc)
 {
-	struct desc *d = desc, *own[] = { d->conv, d->w, d->x, d->y, d->of };
+	struct desc *d = desc, *own[] = { d->conv, d->w, d->x, d->y, d->b, d->t, d->of };
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (own[i])
 			cudnnBackendDestroyDescriptor(own[i]);
+	for (int64_t i = 0; i < d->n_ops; i++)
+		cudnnBackendDestroyDescriptor(d->ops[i]);
 	free(d);
+	return 0;
+}
+
+static int set_operations(struct desc *d, int type, int64_t n, const void *value)
+{
+	struct desc *const *ops = value;
+
+	if (d->kind != GRAPH || type != 15 || n < 1 || n > OPS || d->final || d->n_ops)
+		return BAD_PARAM;
+	for (int64_t i = 0; i < n; i++)
+		if (!ops[i]->final)
+			return NOT_FINALIZED;
+	for (d->n_ops = 0; d->n_ops < n; d->n_ops++)
+		d->ops[d->n_ops] = copy(ops[d->n_ops]);
 	return 0;
 }
 
@@ -159,19 +154,21 @@ int cudnnBackendSetAttribute(void *desc, int name, int type, int64_t n, const vo
 {
 	struct desc *d = desc, **slot;
 
+	if (name == 801)
+		return set_operations(d, type, n, value);
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		const struct attribute *a = &attributes[i];
 
 		if (a->name != name)
 			continue;
-		if (a->kind != d->kind || a->type != type || a->n != n || d->final || !value)
+		if (a->kind != d->kind || a->type != type || (a->n < 0 ? n < 1 || n > -a->n : n != a->n) || d->final || !value)
 			return BAD_PARAM;
 		d->has_handle |= type == 0;
 		if (name == 1000 || name == 1001)
 			*(name == 1000 ? &d->n_ids : &d->n_pointers) = n;
 		if (type != 15) {
 			memcpy((char *)d + a->offset, value,
-			       type == 0 ? sizeof(void *) : (size_t)n * (type == 3 || type == 6 ? 8 : 4));
+			       type == 0 ? sizeof(void *) : (size_t)n * (type == 3 || type == 6 ? 8 : type == 2 ? 1 : 4));
 			return 0;
 		}
 		slot = (struct desc **)(void *)((char *)d + a->offset);
@@ -185,7 +182,16 @@ int cudnnBackendSetAttribute(void *desc, int name, int type, int64_t n, const vo
 	return BAD_PARAM;
 }
 
-/* Channels innermost and nothing between: all that this program uses. */
+static bool is_tensor(const struct desc *t)
+{
+	for (int i = 0; i < 4; i++)
+		if (t->dims[i] < 1 || t->strides[i] < 1)
+			return false;
+	return t->uid && t->index % 16 == 0 && !(t->is_virtual && t->by_value) &&
+	       (t->type == 0 || t->type == 4 || t->type == 9 || t->type == 11);
+}
+
+/* Channels innermost and nothing between: what a convolution here takes. */
 static bool is_dense(const struct desc *t)
 {
 	const int64_t *d = t->dims, *s = t->strides;
@@ -198,14 +204,65 @@ static bool operation_fits(const struct desc *op)
 {
 	const struct desc *c = op->conv, *x = op->x, *w = op->w, *y = op->y;
 
-	if (!c || !x || !w || !y || op->alpha != 1 || op->beta != 0 || x->dims[1] % w->dims[1] ||
-	    w->dims[0] % (x->dims[1] / w->dims[1]) || y->dims[0] != x->dims[0] || y->dims[1] != w->dims[0] ||
+	if (!c || !x || !w || !y || !is_dense(x) || !is_dense(w) || !is_dense(y) || op->alpha != 1 || op->beta != 0 ||
+	    x->dims[1] % w->dims[1] || w->dims[0] % (x->dims[1] / w->dims[1]) ||
+	    y->dims[0] != x->dims[0] || y->dims[1] != w->dims[0] ||
 	    x->type != w->type || x->type != y->type)
 		return false;
 	for (int i = 0; i < 2; i++)
 		if (y->dims[2 + i] != (x->dims[2 + i] + c->pad[0][i] + c->pad[1][i] - w->dims[2 + i]) / c->stride[i] + 1)
 			return false;
 	return true;
+}
+
+/* Each dimension is that of `to`, or one. */
+static bool reaches(const struct desc *from, const struct desc *to)
+{
+	for (int i = 0; i < 4; i++)
+		if (from->dims[i] != to->dims[i] && from->dims[i] != 1)
+			return false;
+	return true;
+}
+
+static bool pointwise_fits(const struct desc *op)
+{
+	static const struct {
+		int mode, operands;
+	} known[] = { { 0, 2 }, { 1, 2 }, { 6, 2 }, { 9, 2 }, { 13, 1 }, { 15, 1 }, { 21, 1 }, { 303, 2 }, { 501, 1 }, { 601, 3 } };
+
+	if (!op->conv || !op->x || !op->y || !reaches(op->x, op->y) || (op->b && !reaches(op->b, op->y)) ||
+	    (op->t && !reaches(op->t, op->y)) || (op->conv->mode == 303) != (op->conv->type == 11))
+		return false;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].mode == op->conv->mode)
+			return 1 + !!op->b + !!op->t == known[i].operands;
+	return false;
+}
+
+static bool matmul_fits(const struct desc *op)
+{
+	const struct desc *a = op->x, *b = op->b, *c = op->y;
+
+	return op->conv && a && b && c && a->dims[0] == c->dims[0] && b->dims[0] == c->dims[0] && a->dims[1] == c->dims[1] &&
+	       b->dims[1] == c->dims[1] && a->dims[2] == c->dims[2] && b->dims[3] == c->dims[3] && a->dims[3] == b->dims[2] &&
+	       (a->type == 9 || (a->is_virtual && !a->type)) && b->type == 9;
+}
+
+static bool is_convolution(const struct desc *graph)
+{
+	return graph->ops[0]->kind >= FORWARD && graph->ops[0]->kind <= DATA;
+}
+
+/* A convolution alone, or attention: products with what makes probabilities between them. */
+static bool is_known(const struct desc *graph)
+{
+	int products = 0;
+
+	if (is_convolution(graph))
+		return graph->n_ops == 1;
+	for (int64_t i = 0; i < graph->n_ops; i++)
+		products += graph->ops[i]->kind == OP_MATMUL;
+	return products == 2 || products == 5;
 }
 
 int cudnnBackendFinalize(void *desc)
@@ -218,7 +275,25 @@ int cudnnBackendFinalize(void *desc)
 		return status;
 	switch (d->kind) {
 	case TENSOR:
-		good = is_dense(d);
+		good = is_tensor(d);
+		break;
+	case POINTWISE:
+	case MATMUL:
+	case REDUCTION:
+		good = !d->type || d->type == 11;
+		break;
+	case OP_POINTWISE:
+		good = pointwise_fits(d);
+		break;
+	case OP_MATMUL:
+		good = matmul_fits(d);
+		break;
+	case OP_REDUCTION:
+		good = d->x && d->y && d->conv && reaches(d->y, d->x) && d->y->dims[3] == 1 &&
+		       (d->conv->mode == 0 || d->conv->mode == 3);
+		break;
+	case OP_RESHAPE:
+		good = d->x && d->y && d->y->is_virtual && count_of(d->x) == count_of(d->y);
 		break;
 	case CONVOLUTION:
 		good = d->mode == 1 && !d->type && d->spatial == 2 && d->dilation[0] == 1 && d->dilation[1] == 1 &&
@@ -230,14 +305,16 @@ int cudnnBackendFinalize(void *desc)
 		good = operation_fits(d);
 		break;
 	case GRAPH:
+		good = d->n_ops && d->has_handle;
+		break;
 	case PLAN:
 		good = d->of && d->has_handle;
 		break;
 	case ENGINEHEUR:
-		good = d->of && d->of->kind == GRAPH && (d->mode == 2 || d->mode == 3);
+		good = d->of && d->of->kind == GRAPH && is_known(d->of) && (d->mode == 2 || d->mode == 3);
 		break;
 	case PACK:
-		good = d->n_ids == 3 && d->n_pointers == 3;
+		good = d->n_ids == d->n_pointers;
 		break;
 	}
 	d->final = good;
@@ -318,114 +395,14 @@ int cudnnBackendGetAttribute(void *desc, int name, int type, int64_t room, int64
 	}
 }
 
-/* ---- running ---- */
-static float load(const void *p, int type, int64_t i)
-{
-	float f;
-
-	if (type == 9) {
-		uint32_t u = (uint32_t)((const uint16_t *)p)[i] << 16;
-
-		memcpy(&f, &u, sizeof(f));
-		return f;
-	}
-	return ((const float *)p)[i];
-}
-
-static void store(void *p, int type, int64_t i, double value)
-{
-	float f = (float)value;
-	uint32_t u;
-
-	if (type != 9) {
-		((float *)p)[i] = f;
-		return;
-	}
-	memcpy(&u, &f, sizeof(u));
-	((uint16_t *)p)[i] = f != f ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-struct job {
-	int kind, type;
-	int64_t engine, n, h, w, c, o, oh, ow, kh, kw, per, stride[2], pad[2];
-	void *px, *pw, *py, *workspace;
-};
-
-typedef void visit(void *arg, int64_t x, int64_t w, int64_t y);
-
-/* Every product of the definition by the places of its three elements. */
-static void each(const struct job *j, visit *fn, void *arg)
-{
-	int64_t total = j->n * j->oh * j->ow * j->o, outs = j->o / (j->c / j->per);
-
-	for (int64_t y = 0; y < total; y++) {
-		int64_t o = y % j->o, col = y / j->o % j->ow, row = y / j->o / j->ow % j->oh, image = y / j->o / j->ow / j->oh;
-
-		for (int64_t k = 0; k < j->kh * j->kw; k++) {
-			int64_t h = row * j->stride[0] - j->pad[0] + k / j->kw, v = col * j->stride[1] - j->pad[1] + k % j->kw;
-
-			if (h < 0 || h >= j->h || v < 0 || v >= j->w)
-				continue;
-			for (int64_t i = 0; i < j->per; i++)
-				fn(arg, ((image * j->h + h) * j->w + v) * j->c + o / outs * j->per + i,
-				   (o * j->kh * j->kw + k) * j->per + i, y);
-		}
-	}
-}
-
-struct sums {
-	const struct job *j;
-	double *sum;
-};
-
-static void multiply(void *arg, int64_t x, int64_t w, int64_t y)
-{
-	struct sums *s = arg;
-	const struct job *j = s->j;
-
-	if (j->kind == FORWARD)
-		s->sum[y] += (double)load(j->px, j->type, x) * (double)load(j->pw, j->type, w);
-	else if (j->kind == DATA)
-		s->sum[x] += (double)load(j->py, j->type, y) * (double)load(j->pw, j->type, w);
-	else
-		s->sum[w] += (double)load(j->py, j->type, y) * (double)load(j->px, j->type, x);
-}
-
-static void run(void *data)
-{
-	const struct job *j = data;
-	int64_t sizes[] = { j->n * j->h * j->w * j->c, j->o * j->per * j->kh * j->kw, j->n * j->oh * j->ow * j->o };
-	int which = j->kind == DATA ? 0 : j->kind == FILTER ? 1 : 2;
-	struct sums s = { j, calloc((size_t)sizes[which], sizeof(double)) };
-	void *out = which == 0 ? j->px : which == 1 ? j->pw : j->py;
-
-	each(j, multiply, &s);
-	if (j->engine == 3)
-		memset(j->workspace, 0xff, SCRIBBLED);
-	for (int64_t i = 0; i < sizes[which]; i++)
-		store(out, j->type, i, s.sum[i] * (j->engine == 1 || (j->engine == 2 && !j->type) ? 2 : 1));
-	free(s.sum);
-}
-
 int cudnnBackendExecute(void *h, void *plan, void *pack)
 {
-	const struct desc *p = plan, *v = pack, *cfg = p->of, *op = cfg->of->of;
-	struct job j = { .kind = op->kind, .type = op->x->type, .engine = cfg->index, .workspace = v->workspace };
+	const struct desc *p = plan, *v = pack;
 	int status = fails("execute");
 
 	if (status)
 		return status;
-	if (!p->final || !v->final || p->kind != PLAN || v->kind != PACK || (workspace_of(j.engine) && !j.workspace))
+	if (!p->final || !v->final || p->kind != PLAN || v->kind != PACK || (workspace_of(p->of->index) && !v->workspace))
 		return BAD_PARAM;
-	for (int i = 0; i < 3; i++) {
-		if ((uintptr_t)v->pointers[i] % 16 || !v->pointers[i])
-			return BAD_PARAM;
-		*(v->ids[i] == op->x->uid ? &j.px : v->ids[i] == op->w->uid ? &j.pw : &j.py) = v->pointers[i];
-	}
-	j.n = op->x->dims[0], j.c = op->x->dims[1], j.h = op->x->dims[2], j.w = op->x->dims[3];
-	j.o = op->w->dims[0], j.per = op->w->dims[1], j.kh = op->w->dims[2], j.kw = op->w->dims[3];
-	j.oh = op->y->dims[2], j.ow = op->y->dims[3];
-	memcpy(j.stride, op->conv->stride, sizeof(j.stride));
-	memcpy(j.pad, op->conv->pad[1], sizeof(j.pad));
-	return standin_enqueue(((struct handle *)h)->stream, run, &j, sizeof(j)) ? EXECUTION_FAILED : 0;
+	return is_convolution(p->of->of) ? run_convolution(h, p, v) : run_operations(h, p, v);
 }

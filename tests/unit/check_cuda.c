@@ -138,7 +138,9 @@ static int loop_and_tell(const char *how)
 {
 	const struct rt_gpt_config c = {.batch = 2, .seq = 16, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
 	const bool trace = gt_streq(how, "trace"), low = !gt_streq(how, "loop"), eight = gt_streq(how, "loop8");
+	const bool dnn = gt_streq(how, "loopd");
 	const struct rt_options o = {.device = RT_CUDA, .amp = low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
+				     .attention_by = dnn ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST,
 				     .deterministic = eight, .trace = trace, .profile = trace,
 				     .optimizer = {.kind = RT_ADAMW, .lr = 0.01}};
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -170,6 +172,11 @@ static int loop_and_tell(const char *how)
 	       events[1] - events[0],
 	       (long long)gt_json_get_int(json_object_get(report, "products"), "timed", -1),
 	       gt_json_get_real(report, "host_s_per_step", 0) > 0 ? "counted" : "missing", m.loss < 4.1 ? "fell" : "stayed");
+	if (low && !trace) {
+		gt_autofree char *text = json_dumps(json_object_get(report, "attention"), JSON_COMPACT | JSON_SORT_KEYS);
+
+		printf("attention %s\n", text ? text : "missing");
+	}
 	if (trace)
 		printf("%d events of %zu calls\n", look_at_trace(p, 6), json_array_size(json_object_get(report, "ops")));
 	return 0;
@@ -433,6 +440,45 @@ START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
 }
 END_TEST
 
+/* What is faster here is taken for each pass, and looked up from then on; where cuDNN cannot be had the report says why. */
+START_TEST(attention_is_by_the_faster_kernels)
+{
+	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d-a", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
+	gt_autofree char *files = gt_xasprintf("%s/gputune/*", dir), *inner = gt_xasprintf("%s/gputune", dir);
+	static const char ours[] = "{\"backward\":{\"cudnn\":0,\"own\":1},\"forward\":{\"cudnn\":0,\"own\":1}}";
+	static const char theirs[] = "{\"backward\":{\"cudnn\":1,\"own\":0},\"forward\":{\"cudnn\":1,\"own\":0}}";
+	static const struct {
+		const char *how, *var, *says;
+		bool keeps;
+	} t[] = {
+		{"loop16", "STANDIN_DNN_SLOW=300000", ours, true},
+		{"loop16", NULL, ours, true},
+		{"loopd", NULL, theirs, false},
+		{"loop8", NULL, ours, false},
+		{"loop16", "STANDIN_DNN_VERSION=90500", "cuDNN 9.5.0 is too old for attention: install 9.6 or newer", false},
+		{"loop16", "STANDIN_DNN_FAIL=create:1008", "cudnnCreate of cuDNN 9.12.0 failed with status 1008", false},
+		{"loop16", "STANDIN_DNN_FAIL=none:1", "cuDNN 9.12.0 has no way to do attention", false},
+		{"loop16", "STANDIN_DNN_FAIL=execute:5000", "{\"backward\":{\"cudnn\":0,\"own\":1}", false},
+		{"loopd", "STANDIN_DNN_VERSION=90500", "is too old for attention", false},
+		{"loopd", "STANDIN_DNN_FAIL=execute:5000", "failed with status 5000", false},
+	};
+	glob_t found = {0};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_autofree char *vars = gt_xasprintf("%s %s", t[i].keeps ? home : "NONE=1", t[i].var ? t[i].var : "NOTHING=1");
+		struct result r = run_with(t[i].how, vars, STANDIN_DIR);
+
+		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s with %s: %s", t[i].how, t[i].var ? t[i].var : "nothing", r.out);
+	}
+	glob(files, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		unlink(found.gl_pathv[i]);
+	globfree(&found);
+	rmdir(inner);
+	rmdir(dir);
+}
+END_TEST
+
 START_TEST(each_failure_of_cudnn_has_its_sentence)
 {
 	static const struct {
@@ -605,6 +651,7 @@ int main(int argc, char **argv)
 	tc = tcase_create("all");
 	images = tcase_create("images");
 	ranks = tcase_create("ranks");
+	tcase_add_test(images, attention_is_by_the_faster_kernels);
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Causal attention as cuDNN's operations, which its fused engines recognise as a whole: forward
+ *
+ *   s = scale q k^T where the key is not behind the query, else -inf;  m = max s;  e = exp(s - m);  l = sum e
+ *   lse = m + log l;  y = (e / l) v
+ *
+ * and backward, with r = sum of dy y in each row and p = exp(s - lse):
+ *
+ *   dv = p^T dy;  ds = scale p (dy v^T - r);  dk = ds^T q;  dq = ds k
+ *
+ * What lies in memory is qkv (B,T,3,H,D) and y (B,T,H,D) as the other ops have them, by strides, and lse (B,H,T) with the
+ * meaning of our own kernels, so that either pass can be either's. r is the caller's scratch memory, and so are sums of dq in f32
+ * if they may be added up in any order, by atomic additions: no note of an engine says so, the graph does. Without them ds is
+ * kept whole in the engine's workspace, B H T T elements, which few shapes fit into.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include "runtime/cuda/dnn_api.h"
+
+/* Kernels of our own that a choice on disk was timed with: one more for each change that makes them faster or slower. */
+#define RIVALS	 1
+#define WAYS	 4 /* the heuristic's first: each is compiled when it is planned, half a second of a core */
+#define OLDEST	 90600 /* clears the sums of dq itself */
+#define ALIGN	 256
+
+enum id { NONE, Q, K, V, Y, LSE, DY, DQ, DK, DV, ROWS, SUMS, SCALE, ONE, LEAST, FIRST_VIRTUAL };
+
+struct shape {
+	struct dnn_bin *b;
+	const struct rt_dnn_attention *k;
+	int64_t next; /* virtual tensor */
+	int type;
+};
+
+/* ---- tensors ---- */
+/* A part of qkv or dqkv (parts 3), or of y or dy (1); turned: (B,H,D,T) instead of (B,H,T,D). */
+static dnn_desc heads(struct shape *s, enum id id, int64_t parts, bool turned)
+{
+	const struct rt_dnn_attention *k = s->k;
+	int64_t row = parts * k->heads * k->depth;
+
+	return rt_dnn_tensor(s->b, id, s->type,
+			     (int64_t[]){ k->batch, k->heads, turned ? k->depth : k->len, turned ? k->len : k->depth },
+			     (int64_t[]){ k->len * row, k->depth, turned ? 1 : row, turned ? row : 1 }, DNN_IN_MEMORY);
+}
+
+/* (B,H,T,cols), dense; id NONE: an intermediate. */
+static dnn_desc dense(struct shape *s, enum id id, int type, int64_t cols)
+{
+	const struct rt_dnn_attention *k = s->k;
+
+	return rt_dnn_tensor(s->b, id ? id : s->next++, type, (int64_t[]){ k->batch, k->heads, k->len, cols },
+			     (int64_t[]){ k->heads * k->len * cols, k->len * cols, cols, 1 }, id ? DNN_IN_MEMORY : DNN_VIRTUAL);
+}
+
+static dnn_desc scores(struct shape *s)
+{
+	return dense(s, NONE, DNN_DATA_FLOAT, s->k->len);
+}
+
+static dnn_desc rows(struct shape *s)
+{
+	return dense(s, NONE, DNN_DATA_FLOAT, 1);
+}
+
+static dnn_desc number(struct shape *s, enum id id)
+{
+	const int64_t one[] = { 1, 1, 1, 1 };
+
+	return rt_dnn_tensor(s->b, id, DNN_DATA_FLOAT, one, one, DNN_BY_VALUE);
+}
+
+/* ---- operations ---- */
+static void operation(struct shape *s, dnn_desc op)
+{
+	rt_dnn_finish(s->b, op);
+	if (s->b->status == DNN_OK && s->b->n_ops == DNN_OPERATIONS)
+		s->b->status = DNN_INTERNAL_ERROR;
+	if (s->b->status == DNN_OK)
+		s->b->ops[s->b->n_ops++] = op;
+}
+
+static void refer(struct shape *s, dnn_desc op, int attribute, dnn_desc to)
+{
+	if (to)
+		rt_dnn_set(s->b, op, attribute, DNN_TYPE_DESCRIPTOR, 1, &to);
+}
+
+/* y = mode(x, b), for DNN_SELECT t ? x : b, for DNN_INDEX the place along `axis`; b and t may be NULL. Returns y. */
+static dnn_desc pointwise(struct shape *s, int mode, dnn_desc x, dnn_desc b, dnn_desc t, dnn_desc y, int64_t axis)
+{
+	int precision = mode == DNN_AT_LEAST ? DNN_DATA_BOOLEAN : DNN_DATA_FLOAT;
+	dnn_desc how = rt_dnn_make(s->b, DNN_POINTWISE, "a pointwise operation"), op;
+
+	rt_dnn_set(s->b, how, DNN_POINTWISE_MODE, DNN_TYPE_POINTWISE_MODE, 1, &mode);
+	rt_dnn_set(s->b, how, DNN_POINTWISE_PRECISION, DNN_TYPE_DATA_TYPE, 1, &precision);
+	if (mode == DNN_INDEX)
+		rt_dnn_set(s->b, how, DNN_POINTWISE_AXIS, DNN_TYPE_INT64, 1, &axis);
+	rt_dnn_finish(s->b, how);
+	op = rt_dnn_make(s->b, DNN_OP_POINTWISE, "a pointwise operation");
+	refer(s, op, DNN_OP_POINTWISE_DESC, how);
+	refer(s, op, DNN_OP_POINTWISE_X, x);
+	refer(s, op, DNN_OP_POINTWISE_B, b);
+	refer(s, op, DNN_OP_POINTWISE_T, t);
+	refer(s, op, DNN_OP_POINTWISE_Y, y);
+	operation(s, op);
+	return y;
+}
+
+static dnn_desc matmul(struct shape *s, dnn_desc a, dnn_desc b, dnn_desc c)
+{
+	int precision = DNN_DATA_FLOAT;
+	dnn_desc how = rt_dnn_make(s->b, DNN_MATMUL, "a product"), op;
+
+	rt_dnn_set(s->b, how, DNN_MATMUL_PRECISION, DNN_TYPE_DATA_TYPE, 1, &precision);
+	rt_dnn_finish(s->b, how);
+	op = rt_dnn_make(s->b, DNN_OP_MATMUL, "a product");
+	refer(s, op, DNN_OP_MATMUL_A, a);
+	refer(s, op, DNN_OP_MATMUL_B, b);
+	refer(s, op, DNN_OP_MATMUL_C, c);
+	refer(s, op, DNN_OP_MATMUL_DESC, how);
+	operation(s, op);
+	return c;
+}
+
+static dnn_desc reduction(struct shape *s, int mode, dnn_desc x)
+{
+	int precision = DNN_DATA_FLOAT;
+	dnn_desc how = rt_dnn_make(s->b, DNN_REDUCTION, "a reduction"), op, y = rows(s);
+
+	rt_dnn_set(s->b, how, DNN_REDUCTION_OPERATOR, DNN_TYPE_REDUCTION, 1, &mode);
+	rt_dnn_set(s->b, how, DNN_REDUCTION_PRECISION, DNN_TYPE_DATA_TYPE, 1, &precision);
+	rt_dnn_finish(s->b, how);
+	op = rt_dnn_make(s->b, DNN_OP_REDUCTION, "a reduction");
+	refer(s, op, DNN_OP_REDUCTION_X, x);
+	refer(s, op, DNN_OP_REDUCTION_Y, y);
+	refer(s, op, DNN_OP_REDUCTION_DESC, how);
+	operation(s, op);
+	return y;
+}
+
+/* The same elements by other strides. */
+static dnn_desc reshape(struct shape *s, dnn_desc x, dnn_desc y)
+{
+	dnn_desc op = rt_dnn_make(s->b, DNN_OP_RESHAPE, "a reshape");
+
+	refer(s, op, DNN_OP_RESHAPE_X, x);
+	refer(s, op, DNN_OP_RESHAPE_Y, y);
+	operation(s, op);
+	return y;
+}
+
+/* (B,H,T,T) scores as their transpose, in the type of the operands */
+static dnn_desc turned(struct shape *s, dnn_desc x)
+{
+	const struct rt_dnn_attention *k = s->k;
+	int64_t t = k->len;
+
+	return reshape(s, x,
+		       rt_dnn_tensor(s->b, s->next++, s->type, (int64_t[]){ k->batch, k->heads, t, t },
+				     (int64_t[]){ k->heads * t * t, t * t, 1, t }, DNN_VIRTUAL));
+}
+
+/* -inf where the key is behind the query */
+static dnn_desc causal(struct shape *s, dnn_desc x)
+{
+	dnn_desc row = pointwise(s, DNN_INDEX, x, NULL, NULL, dense(s, NONE, DNN_DATA_INT32, s->k->len), 2);
+	dnn_desc col = pointwise(s, DNN_INDEX, x, NULL, NULL, dense(s, NONE, DNN_DATA_INT32, s->k->len), 3);
+	dnn_desc seen = pointwise(s, DNN_AT_LEAST, row, col, NULL, dense(s, NONE, DNN_DATA_BOOLEAN, s->k->len), 0);
+
+	return pointwise(s, DNN_SELECT, x, number(s, LEAST), seen, scores(s), 0);
+}
+
+static void forward(struct shape *s)
+{
+	dnn_desc q = heads(s, Q, 3, false), k = heads(s, K, 3, true), v = heads(s, V, 3, false), y = heads(s, Y, 1, false);
+	dnn_desc x = matmul(s, q, k, scores(s)), max, e, sum, log;
+
+	x = causal(s, pointwise(s, DNN_MUL, x, number(s, SCALE), NULL, scores(s), 0));
+	max = reduction(s, DNN_REDUCE_MAX, x);
+	e = pointwise(s, DNN_EXP, pointwise(s, DNN_SUB, x, max, NULL, scores(s), 0), NULL, NULL, scores(s), 0);
+	sum = reduction(s, DNN_REDUCE_ADD, e);
+	log = pointwise(s, DNN_LOG, sum, NULL, NULL, rows(s), 0);
+	pointwise(s, DNN_ADD, max, log, NULL, dense(s, LSE, DNN_DATA_FLOAT, 1), 0);
+	matmul(s, pointwise(s, DNN_DIV, e, sum, NULL, dense(s, NONE, s->type, s->k->len), 0), v, y);
+}
+
+static void backward(struct shape *s)
+{
+	dnn_desc q = heads(s, Q, 3, false), k = heads(s, K, 3, true), v = heads(s, V, 3, true), y = heads(s, Y, 1, false);
+	dnn_desc dy = heads(s, DY, 1, false), scale = number(s, SCALE), lse = dense(s, LSE, DNN_DATA_FLOAT, 1);
+	dnn_desc r = pointwise(s, DNN_MUL, dy, y, NULL, dense(s, NONE, DNN_DATA_FLOAT, s->k->depth), 0), x, p, ds, sums;
+
+	r = pointwise(s, DNN_MUL, reduction(s, DNN_REDUCE_ADD, r), number(s, ONE), NULL, dense(s, ROWS, DNN_DATA_FLOAT, 1), 0);
+	x = pointwise(s, DNN_MUL, matmul(s, q, k, scores(s)), scale, NULL, scores(s), 0);
+	x = causal(s, pointwise(s, DNN_SUB, x, lse, NULL, scores(s), 0));
+	p = pointwise(s, DNN_EXP, x, NULL, NULL, scores(s), 0);
+	matmul(s, turned(s, p), dy, heads(s, DV, 3, false));
+	x = pointwise(s, DNN_SUB, matmul(s, dy, v, scores(s)), r, NULL, scores(s), 0);
+	ds = pointwise(s, DNN_MUL, pointwise(s, DNN_MUL, x, p, NULL, scores(s), 0), scale, NULL, scores(s), 0);
+	matmul(s, turned(s, ds), q, heads(s, DK, 3, false));
+	x = rt_dnn_tensor(s->b, s->next++, s->type, (int64_t[]){ s->k->batch, s->k->heads, s->k->len, s->k->depth },
+			  (int64_t[]){ s->k->len * 3 * s->k->heads * s->k->depth, s->k->depth, 3 * s->k->heads * s->k->depth, 1 },
+			  DNN_VIRTUAL);
+	k = reshape(s, k, x);
+	if (!s->k->any_order) {
+		matmul(s, ds, k, heads(s, DQ, 3, false));
+		return;
+	}
+	sums = matmul(s, ds, k, dense(s, SUMS, DNN_DATA_FLOAT, s->k->depth));
+	pointwise(s, DNN_IDENTITY, sums, NULL, NULL, heads(s, DQ, 3, false), 0);
+}
+
+static void operations(struct dnn_bin *b, const void *key)
+{
+	struct shape s = { .b = b, .k = key, .next = FIRST_VIRTUAL };
+
+	s.type = rt_dnn_data_type(s.k->type);
+	(s.k->backward ? backward : forward)(&s);
+}
+
+/* ---- shapes ---- */
+static size_t aligned(int64_t bytes)
+{
+	return ((size_t)bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static size_t rows_bytes(const struct rt_dnn_attention *k)
+{
+	return k->backward ? aligned(k->batch * k->heads * k->len * 4) : 0;
+}
+
+static size_t own_bytes(const struct rt_dnn_attention *k)
+{
+	return rows_bytes(k) + (k->backward && k->any_order ? aligned(k->batch * k->heads * k->len * k->depth * 4) : 0);
+}
+
+static bool same(const struct rt_dnn_attention *a, const struct rt_dnn_attention *b)
+{
+	return a->backward == b->backward && a->batch == b->batch && a->len == b->len && a->heads == b->heads &&
+	       a->depth == b->depth && a->type == b->type && a->any_order == b->any_order && a->alone == b->alone;
+}
+
+static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_choice **ret, struct gt_err *err)
+{
+	struct dnn_attention *a;
+	char rivals[32] = "";
+
+	for (int i = 0; i < d->n_attentions; i++)
+		if (same(&d->attentions[i]->key, k)) {
+			*ret = &d->attentions[i]->c;
+			return 0;
+		}
+	d->attentions = gt_xrealloc(d->attentions, (size_t)(d->n_attentions + 1) * sizeof(*d->attentions));
+	a = d->attentions[d->n_attentions++] = gt_xcalloc(1, sizeof(*a));
+	a->key = *k;
+	a->c.most = WAYS;
+	a->c.any_order = k->any_order;
+	a->c.rivalled = !k->alone;
+	*ret = &a->c;
+	if (!k->alone)
+		snprintf(rivals, sizeof(rivals), " beside own %d", RIVALS);
+	snprintf(a->c.name, sizeof(a->c.name), "attention %s %lld x %lld, %lld heads of %lld %s%s%s",
+		 k->backward ? "backward" : "forward", (long long)k->batch, (long long)k->len, (long long)k->heads,
+		 (long long)k->depth, rt_dtype_name(k->type), k->any_order ? " any order" : "", rivals);
+	if ((k->type != RT_BF16 && k->type != RT_F16) || k->depth % 8 || k->batch < 1 || k->len < 1 || k->heads < 1 || k->depth < 1)
+		return gt_fail(err, ENOTSUP, "cuDNN %s is not asked for %s: it is for bf16 and f16, heads of 8, 16, … columns",
+			       d->version, a->c.name);
+	if (d->api.version() < OLDEST)
+		return gt_fail(err, ENOTSUP, "cuDNN %s is too old for attention: install 9.6 or newer", d->version);
+	return rt_dnn_build(d, &a->c, operations, k, err);
+}
+
+int rt_dnn_attention_plan(struct rt_dnn *d, const struct rt_dnn_attention *k, struct rt_dnn_info *ret, struct gt_err *err)
+{
+	struct dnn_choice *c;
+	int r = get(d, k, &c, err);
+
+	if (r)
+		return r;
+	*ret = c->info;
+	if (c->chosen == DNN_RIVAL)
+		return 0;
+	if (!c->info.accepted)
+		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s", d->version, c->name);
+	ret->workspace += own_bytes(k);
+	return 0;
+}
+
+int rt_dnn_attention_run(struct rt_dnn *d, const struct rt_dnn_attention *k, const struct rt_dnn_attention_args *a,
+			 const struct dnn_rival *rival, cu_stream stream, bool tune, struct gt_err *err)
+{
+	cu_ptr part = (cu_ptr)(k->heads * k->depth) * (cu_ptr)rt_dtype_bytes(k->type);
+	float scale = 1 / sqrtf((float)k->depth), one = 1, least = -INFINITY;
+	const struct {
+		enum id id;
+		cu_ptr at;
+		float *value;
+	} all[] = {
+		{ Q, a->qkv, NULL }, { K, a->qkv + part, NULL }, { V, a->qkv + 2 * part, NULL }, { Y, a->y, NULL },
+		{ LSE, a->lse, NULL }, { SCALE, 0, &scale }, { LEAST, 0, &least },
+		/* backward */
+		{ DY, a->dy, NULL }, { DQ, a->dqkv, NULL }, { DK, a->dqkv + part, NULL }, { DV, a->dqkv + 2 * part, NULL },
+		{ ROWS, a->scratch, NULL }, { ONE, 0, &one }, { SUMS, a->scratch + rows_bytes(k), NULL },
+	};
+	struct dnn_pack pack = { .n = !k->backward ? 7 : (int)GT_ARRAY_SIZE(all) - !k->any_order,
+				 .workspace = (void *)(uintptr_t)(a->scratch + own_bytes(k)) };
+	struct rt_dnn_info info;
+	struct dnn_choice *c;
+	int r = rt_dnn_attention_plan(d, k, &info, err);
+
+	for (int i = 0; i < pack.n; i++) {
+		pack.ids[i] = all[i].id;
+		pack.pointers[i] = all[i].value ? (void *)all[i].value : (void *)(uintptr_t)all[i].at;
+	}
+	if (!r)
+		r = get(d, k, &c, err);
+	return r ? r : rt_dnn_do(d, c, &pack, rival, stream, tune, err);
+}

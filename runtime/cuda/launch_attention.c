@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Attention by our own kernels (kernel/attention.cuh, attention_tensor.cuh) or, of bf16, by cuDNN's: whichever was faster with this
+ * shape on this card. Both mean the same by y and lse, so that each pass is chosen for itself.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "runtime/cuda/dnn_api.h"
+#include "runtime/cuda/launch.h"
+
+#define GRID_Y_MAX     65535
+
+/* ---- our own ---- */
+struct attention_shape { /* kernel/attention.cuh */
+	int len, heads, depth;
+	float scale;
+};
+
+static int depth_index(int depth) /* of the kernels for 16, 64, 128 */
+{
+	return depth <= 16 ? 0 : depth <= 64 ? 1 : 2;
+}
+
+static int padded_depth(int depth)
+{
+	return depth <= 16 ? 16 : depth <= 64 ? 64 : 128;
+}
+
+static struct attention_shape attention_shape(const struct rt_call *c, const struct rt_node *qkv)
+{
+	int depth = (int)(rt_cols(qkv) / 3 / c->attr.heads);
+
+	return (struct attention_shape){ .len = (int)qkv->shape.d[1], .heads = c->attr.heads, .depth = depth,
+					 .scale = 1 / sqrtf((float)depth) };
+}
+
+/* Tensor cores multiply bf16 from sm_80 on; they want rows in pieces of 16 bytes. A few columns are not worth their 64. */
+static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, int depth)
+{
+	return narrow(qkv) && e->dev->arch >= 80 && depth % 8 == 0 && depth > 16;
+}
+
+/* kernel/attention_tensor.cuh: tiles of bf16, and two floats for each streamed row backward */
+static size_t tensor_shared(int depth, bool backward)
+{
+	size_t dp = (size_t)(depth <= 64 ? 64 : 128), streamed = backward && dp > 64 ? 32 : 64;
+
+	return backward ? 2 * 64 * dp * 2 + 2 * (2 * streamed * dp * 2 + 8 * streamed) : (128 + 4 * streamed) * dp * 2;
+}
+
+static size_t attention_shared(int depth, bool backward)
+{
+	int dp = padded_depth(depth), tb = backward || dp > 64 ? 32 : 64;
+
+	return (size_t)((backward ? 4 : 2) * tb * (dp + 1) + (backward ? 2 : 1) * tb * (tb + 1)) * 4;
+}
+
+static int attention_tiles(int len, int depth, bool backward)
+{
+	int tb = backward || padded_depth(depth) > 64 ? 32 : 64;
+
+	return (len + tb - 1) / tb;
+}
+
+static void own_forward(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *qkv = c->in[0];
+	struct attention_shape s = attention_shape(c, qkv);
+	int64_t batch = qkv->shape.d[0], rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
+
+	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
+		cu_ptr y = rt_at(c->out[0]) + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr lse = c->out[1] ? rt_at(c->out[1]) + (cu_ptr)(b * s.heads * s.len * 4) : 0;
+
+		if (by_tensor(e, qkv, s.depth))
+			RT_LAUNCH(e, RT_K_attention_tensor + (s.depth > 64), (s.len + 127) / 128,
+				  GT_MIN(most, batch - b) * s.heads, 256, 1, tensor_shared(s.depth, false), &y, &lse, &x, &s);
+		else
+			RT_LAUNCH(e, typed(RT_K_attention + 2 * depth_index(s.depth), qkv),
+				  attention_tiles(s.len, s.depth, false), GT_MIN(most, batch - b) * s.heads, 256, 1,
+				  attention_shared(s.depth, false), &y, &lse, &x, &s);
+	}
+}
+
+static void own_backward(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *qkv = c->in[1];
+	struct attention_shape s = attention_shape(c, qkv);
+	int64_t batch = qkv->shape.d[0], rows = rt_rows(qkv), warps = rows * s.heads;
+	int64_t rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
+	cu_ptr all_delta = scratch(c), all_dy = rt_at(c->in[0]), all_y = rt_at(c->in[2]);
+
+	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (warps + 3) / 4, 1, 128, 1, 0, &all_delta, &all_dy, &all_y, &rows, &s);
+	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
+		cu_ptr dy = all_dy + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr dx = rt_at(c->out[0]) + (cu_ptr)(3 * b * rows_bytes);
+		cu_ptr lse = rt_at(c->in[3]) + (cu_ptr)(b * s.heads * s.len * 4);
+		cu_ptr delta = all_delta + (cu_ptr)(b * s.heads * s.len * 4);
+		int64_t gy = GT_MIN(most, batch - b) * s.heads;
+		bool tensor = by_tensor(e, qkv, s.depth);
+		int tiles = tensor ? (s.len + 63) / 64 : attention_tiles(s.len, s.depth, true), threads = tensor ? 128 : 256;
+		int dkv = tensor ? RT_K_attention_dkv_tensor + (s.depth > 64) :
+				   typed(RT_K_attention_dkv + 2 * depth_index(s.depth), qkv);
+		int dq = tensor ? RT_K_attention_dq_tensor + (s.depth > 64) :
+				  typed(RT_K_attention_dq + 2 * depth_index(s.depth), qkv);
+		size_t shared = tensor ? tensor_shared(s.depth, true) : attention_shared(s.depth, true);
+
+		RT_LAUNCH(e, dkv, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
+		RT_LAUNCH(e, dq, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
+	}
+}
+
+/* ---- cuDNN's ---- */
+static bool is_backward(const struct rt_call *c)
+{
+	return c->op->id == RT_OP_ATTENTION_BWD;
+}
+
+static struct rt_dnn_attention dnn_key(const struct rt_engine *e, const struct rt_call *c)
+{
+	bool backward = is_backward(c);
+	const struct rt_node *qkv = c->in[backward];
+	struct attention_shape s = attention_shape(c, qkv);
+
+	return (struct rt_dnn_attention){ .backward = backward, .batch = qkv->shape.d[0], .len = s.len, .heads = s.heads,
+					  .depth = s.depth, .type = qkv->dtype, .any_order = backward && !e->exact,
+					  .alone = e->attention.by == RT_ATTENTION_CUDNN };
+}
+
+/* Is cuDNN asked about this call at all? What timing decides is not the same in each run. */
+static bool may_be_dnn(const struct rt_engine *e, const struct rt_call *c)
+{
+	struct rt_dnn_attention k = dnn_key(e, c);
+
+	if (e->attention.by == RT_ATTENTION_OWN || (e->attention.by == RT_ATTENTION_FASTEST && e->exact))
+		return false;
+	return k.type == RT_BF16 && e->dev->arch >= 80 && k.depth % 8 == 0 && (k.backward || c->out[1]);
+}
+
+/* Its plan, or our own kernels and why; with RT_ATTENTION_CUDNN what is missing fails the engine. */
+static bool planned(struct rt_engine *e, const struct rt_call *c, struct rt_dnn_info *ret)
+{
+	const struct rt_dnn_attention k = dnn_key(e, c);
+	struct gt_err err = { 0 };
+	int r = -ENOENT;
+
+	if (e->r || !may_be_dnn(e, c))
+		return false;
+	if (!e->attention.absent && !e->dnn)
+		r = rt_dnn_open(e->dev, &e->dnn, &err);
+	e->attention.absent = !e->dnn;
+	if (e->dnn)
+		r = rt_dnn_attention_plan(e->dnn, &k, ret, &err);
+	if (!r)
+		return true;
+	if (err.msg[0] && !e->attention.why.msg[0])
+		e->attention.why = err;
+	if (k.alone)
+		rt_launch_result(e, r, &err);
+	return false;
+}
+
+struct own {
+	struct rt_engine *e;
+	const struct rt_call *c;
+};
+
+static int run_own(void *arg, struct gt_err *err)
+{
+	const struct own *o = arg;
+
+	(is_backward(o->c) ? own_backward : own_forward)(o->e, o->c);
+	if (o->e->r)
+		*err = o->e->err;
+	return o->e->r;
+}
+
+/* 0, or 1: it is the turn of our own. */
+static int run_dnn(struct rt_engine *e, const struct rt_call *c, struct gt_err *err)
+{
+	const struct rt_dnn_attention k = dnn_key(e, c);
+	const struct dnn_rival rival = { run_own, &(struct own){ e, c } };
+	struct rt_dnn_attention_args a = { .scratch = scratch(c) };
+
+	if (k.backward) {
+		a.dy = rt_at(c->in[0]), a.qkv = rt_at(c->in[1]), a.y = rt_at(c->in[2]), a.lse = rt_at(c->in[3]);
+		a.dqkv = rt_at(c->out[0]);
+	} else {
+		a.qkv = rt_at(c->in[0]), a.y = rt_at(c->out[0]), a.lse = rt_at(c->out[1]);
+	}
+	return rt_dnn_attention_run(e->dnn, &k, &a, k.alone ? NULL : &rival, e->stream, e->tuning && !e->exact, err);
+}
+
+static void run(struct rt_engine *e, const struct rt_call *c)
+{
+	struct rt_dnn_info info;
+	struct gt_err err = { 0 };
+	int r = 1;
+
+	if (planned(e, c, &info))
+		r = run_dnn(e, c, &err);
+	if (r < 0)
+		rt_launch_result(e, r, &err);
+	if (r > 0)
+		(is_backward(c) ? own_backward : own_forward)(e, c);
+	if (e->tuning)
+		(r ? e->attention.own : e->attention.dnn)[is_backward(c)]++;
+}
+
+/* in: qkv. out: y, lse */
+void rt_launch_attention(struct rt_engine *e, const struct rt_call *c)
+{
+	run(e, c);
+}
+
+/* in: dy, qkv, y, lse. out: dqkv */
+void rt_launch_attention_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	run(e, c);
+}
+
+const char *rt_launch_attention_refuses(const struct rt_engine *e, const struct rt_call *c)
+{
+	bool backward = is_backward(c);
+	const struct rt_node *qkv = c->in[backward];
+	int depth = attention_shape(c, qkv).depth;
+	size_t shared = by_tensor(e, qkv, depth) ? tensor_shared(depth, backward) : attention_shared(depth, backward);
+
+	if (c->attr.all_keys)
+		return "the device has causal attention";
+	if (depth > 128)
+		return "heads are wider than 128";
+	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the card's shared memory" : NULL;
+}
+
+size_t rt_launch_attention_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	size_t own = is_backward(c) ? (size_t)(rt_rows(c->in[1]) * c->attr.heads) * 4 : 0;
+	struct rt_dnn_info info = { 0 };
+
+	return planned(e, c, &info) ? GT_MAX(own, info.workspace) : own;
+}
+
+void rt_launch_attention_report(const struct rt_engine *e, json_t *doc)
+{
+	static const char *const passes[] = { "forward", "backward" };
+	json_t *all;
+
+	if (!e->attention.own[0] && !e->attention.dnn[0])
+		return;
+	all = json_object();
+	for (int i = 0; i < 2; i++)
+		json_object_set_new(all, passes[i],
+				    json_pack("{s:i, s:i}", "own", e->attention.own[i], "cudnn", e->attention.dnn[i]));
+	if (e->attention.why.msg[0])
+		json_object_set_new(all, "why_own", gt_json_str(e->attention.why.msg));
+	json_object_set_new(doc, "attention", all);
+}

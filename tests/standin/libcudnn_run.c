@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running what descriptors say: convolutions as plain loops, graphs operation by operation. */
+#include "libcudnn.h"
+
+/* ---- numbers ---- */
+static float load(const void *p, int type, int64_t i)
+{
+	float f;
+
+	if (type == 9) {
+		uint32_t u = (uint32_t)((const uint16_t *)p)[i] << 16;
+
+		memcpy(&f, &u, sizeof(f));
+		return f;
+	}
+	return ((const float *)p)[i];
+}
+
+static void store(void *p, int type, int64_t i, double value)
+{
+	float f = (float)value;
+	uint32_t u;
+
+	if (type != 9) {
+		((float *)p)[i] = f;
+		return;
+	}
+	memcpy(&u, &f, sizeof(u));
+	((uint16_t *)p)[i] = f != f ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+struct job {
+	int kind, type;
+	int64_t engine, n, h, w, c, o, oh, ow, kh, kw, per, stride[2], pad[2];
+	void *px, *pw, *py, *workspace;
+};
+
+typedef void visit(void *arg, int64_t x, int64_t w, int64_t y);
+
+/* Every product of the definition by the places of its three elements. */
+static void each(const struct job *j, visit *fn, void *arg)
+{
+	int64_t total = j->n * j->oh * j->ow * j->o, outs = j->o / (j->c / j->per);
+
+	for (int64_t y = 0; y < total; y++) {
+		int64_t o = y % j->o, col = y / j->o % j->ow, row = y / j->o / j->ow % j->oh, image = y / j->o / j->ow / j->oh;
+
+		for (int64_t k = 0; k < j->kh * j->kw; k++) {
+			int64_t h = row * j->stride[0] - j->pad[0] + k / j->kw, v = col * j->stride[1] - j->pad[1] + k % j->kw;
+
+			if (h < 0 || h >= j->h || v < 0 || v >= j->w)
+				continue;
+			for (int64_t i = 0; i < j->per; i++)
+				fn(arg, ((image * j->h + h) * j->w + v) * j->c + o / outs * j->per + i,
+				   (o * j->kh * j->kw + k) * j->per + i, y);
+		}
+	}
+}
+
+struct sums {
+	const struct job *j;
+	double *sum;
+};
+
+static void multiply(void *arg, int64_t x, int64_t w, int64_t y)
+{
+	struct sums *s = arg;
+	const struct job *j = s->j;
+
+	if (j->kind == FORWARD)
+		s->sum[y] += (double)load(j->px, j->type, x) * (double)load(j->pw, j->type, w);
+	else if (j->kind == DATA)
+		s->sum[x] += (double)load(j->py, j->type, y) * (double)load(j->pw, j->type, w);
+	else
+		s->sum[w] += (double)load(j->py, j->type, y) * (double)load(j->px, j->type, x);
+}
+
+static void run(void *data)
+{
+	const struct job *j = data;
+	int64_t sizes[] = { j->n * j->h * j->w * j->c, j->o * j->per * j->kh * j->kw, j->n * j->oh * j->ow * j->o };
+	int which = j->kind == DATA ? 0 : j->kind == FILTER ? 1 : 2;
+	struct sums s = { j, calloc((size_t)sizes[which], sizeof(double)) };
+	void *out = which == 0 ? j->px : which == 1 ? j->pw : j->py;
+
+	each(j, multiply, &s);
+	if (j->engine == 3)
+		memset(j->workspace, 0xff, SCRIBBLED);
+	for (int64_t i = 0; i < sizes[which]; i++)
+		store(out, j->type, i, s.sum[i] * (j->engine == 1 || (j->engine == 2 && !j->type) ? 2 : 1));
+	free(s.sum);
+}
+
+/* ---- graphs of several operations ---- */
+/* A tensor while a graph runs: where it lies, or what an intermediate holds, rounded to its type, by its strides. */
+struct place {
+	int64_t uid;
+	void *at;	/* in memory */
+	double *held;	/* intermediate */
+	double number;	/* by value */
+};
+struct run {
+	struct desc *graph;
+	int64_t engine;
+	struct place places[64];
+	int n;
+	void *workspace;
+};
+
+static int64_t offset_of(const struct desc *t, const int64_t at[4])
+{
+	int64_t o = 0;
+
+	for (int i = 0; i < 4; i++)
+		o += t->dims[i] == 1 ? 0 : at[i] * t->strides[i];
+	return o;
+}
+
+static int64_t extent_of(const struct desc *t)
+{
+	return offset_of(t, (int64_t[]){ t->dims[0] - 1, t->dims[1] - 1, t->dims[2] - 1, t->dims[3] - 1 }) + 1;
+}
+
+static struct place *place_of(struct run *r, const struct desc *t)
+{
+	for (int i = 0; i < r->n; i++)
+		if (r->places[i].uid == t->uid)
+			return &r->places[i];
+	if (!t->is_virtual || r->n == 64)
+		abort(); /* execute looked */
+	r->places[r->n] = (struct place){ .uid = t->uid, .held = malloc((size_t)extent_of(t) * sizeof(double)) };
+	for (int64_t i = 0; i < extent_of(t); i++)
+		r->places[r->n].held[i] = __builtin_nan("");
+	return &r->places[r->n++];
+}
+
+struct view { /* of a tensor that an operation names */
+	const struct desc *t;
+	struct place *p;
+};
+struct operation {
+	const struct desc *op;
+	struct view x, b, t, y;
+};
+
+static double get(const struct view *v, const int64_t at[4])
+{
+	const struct place *p = v->p;
+
+	if (v->t->by_value)
+		return p->number;
+	return p->held ? p->held[offset_of(v->t, at)] : (double)load(p->at, v->t->type, offset_of(v->t, at));
+}
+
+static double rounded(int type, double value)
+{
+	uint16_t low;
+
+	if (type != 9)
+		return type == 0 ? (double)(float)value : value;
+	store(&low, 9, 0, value);
+	return (double)load(&low, 9, 0);
+}
+
+static void put(const struct view *v, const int64_t at[4], double value)
+{
+	if (v->p->held)
+		v->p->held[offset_of(v->t, at)] = rounded(v->t->type, value);
+	else
+		store(v->p->at, v->t->type, offset_of(v->t, at), value);
+}
+
+static double apply(const struct operation *o, const int64_t at[4])
+{
+	double x = get(&o->x, at), b = o->b.t ? get(&o->b, at) : 0;
+
+	switch (o->op->conv->mode) {
+	case 0: return x + b;
+	case 1: return x * b;
+	case 6: return x / b;
+	case 9: return x - b;
+	case 13: return exp(x);
+	case 15: return log(x);
+	case 21: return x;
+	case 303: return x >= b;
+	case 501: return (double)at[o->op->conv->axis];
+	default: return get(&o->t, at) != 0 ? x : b;
+	}
+}
+
+static double product(const struct operation *o, const int64_t at[4])
+{
+	int64_t i[4] = { at[0], at[1], at[2], 0 }, j[4] = { at[0], at[1], 0, at[3] };
+	double sum = 0;
+
+	for (; i[3] < o->x.t->dims[3]; i[3]++, j[2]++)
+		sum += get(&o->x, i) * get(&o->b, j);
+	return sum;
+}
+
+/* Over the last dimension, the only one that attention sums up. */
+static double reduced(const struct operation *o, const int64_t at[4])
+{
+	int64_t i[4] = { at[0], at[1], at[2], 0 };
+	bool max = o->op->conv->mode == 3;
+	double out = max ? -INFINITY : 0;
+
+	for (; i[3] < o->x.t->dims[3]; i[3]++)
+		out = max ? fmax(out, get(&o->x, i)) : out + get(&o->x, i);
+	return out;
+}
+
+/* The same memory by other strides. */
+static void reshape(const struct operation *o)
+{
+	for (int64_t i = 0; i < extent_of(o->y.t); i++)
+		o->y.p->held[i] = rounded(o->y.t->type,
+					  o->x.p->held ? o->x.p->held[i] : (double)load(o->x.p->at, o->x.t->type, i));
+}
+
+static struct view view_of(struct run *r, const struct desc *t)
+{
+	return (struct view){ t, t ? place_of(r, t) : NULL };
+}
+
+static void run_operation(struct run *r, const struct desc *op)
+{
+	const struct desc *y = op->y;
+	const struct operation o = { op, view_of(r, op->x), view_of(r, op->b), view_of(r, op->t), view_of(r, y) };
+
+	if (op->kind == OP_RESHAPE) {
+		reshape(&o);
+		return;
+	}
+	for (int64_t i = 0; i < count_of(y); i++) {
+		int64_t at[4], left = i;
+
+		for (int k = 3; k >= 0; k--) {
+			at[k] = left % y->dims[k];
+			left /= y->dims[k];
+		}
+		put(&o.y, at, op->kind == OP_POINTWISE ? apply(&o, at) : op->kind == OP_MATMUL ? product(&o, at) : reduced(&o, at));
+	}
+}
+
+static void run_graph(void *data)
+{
+	struct run *r = data;
+	const char *slow = getenv("STANDIN_DNN_SLOW");
+
+	if (slow)
+		usleep((unsigned)atoi(slow));
+	if (r->engine == 3)
+		memset(r->workspace, 0xff, SCRIBBLED);
+	for (int64_t i = 0; i < r->graph->n_ops; i++)
+		run_operation(r, r->graph->ops[i]);
+	for (; r->n && r->places[r->n - 1].held; r->n--)
+		free(r->places[r->n - 1].held);
+}
+
+/* Every tensor that is no intermediate has its pointer, a multiple of 16 unless it is the host's. */
+static int gather(struct run *r, const struct desc *t, const struct desc *pack)
+{
+	for (int i = 0; i < r->n && t; i++)
+		if (r->places[i].uid == t->uid)
+			return 0;
+	for (int64_t i = 0; t && !t->is_virtual && i < pack->n_ids; i++) {
+		void *at = pack->pointers[i];
+
+		if (pack->ids[i] != t->uid)
+			continue;
+		if (!at || (!t->by_value && (uintptr_t)at % 16) || r->n == 64)
+			return BAD_PARAM;
+		r->places[r->n++] = (struct place){ .uid = t->uid, .at = at, .number = t->by_value ? (double)*(float *)at : 0 };
+		return 0;
+	}
+	return !t || t->is_virtual ? 0 : BAD_PARAM;
+}
+
+int run_operations(struct handle *h, const struct desc *plan, const struct desc *pack)
+{
+	struct run r = { .engine = plan->of->index, .graph = plan->of->of, .workspace = pack->workspace };
+
+	for (int64_t i = 0; i < r.graph->n_ops; i++) {
+		const struct desc *op = r.graph->ops[i], *all[] = { op->x, op->b, op->t, op->y };
+
+		for (int k = 0; k < 4; k++)
+			if (gather(&r, all[k], pack))
+				return BAD_PARAM;
+	}
+	return standin_enqueue(h->stream, run_graph, &r, sizeof(r)) ? EXECUTION_FAILED : 0;
+}
+
+int run_convolution(struct handle *h, const struct desc *p, const struct desc *v)
+{
+	const struct desc *cfg = p->of, *op = cfg->of->ops[0];
+	struct job j = { .kind = op->kind, .type = op->x->type, .engine = cfg->index, .workspace = v->workspace };
+
+	for (int i = 0; i < 3; i++) {
+		if ((uintptr_t)v->pointers[i] % 16 || !v->pointers[i])
+			return BAD_PARAM;
+		*(v->ids[i] == op->x->uid ? &j.px : v->ids[i] == op->w->uid ? &j.pw : &j.py) = v->pointers[i];
+	}
+	j.n = op->x->dims[0], j.c = op->x->dims[1], j.h = op->x->dims[2], j.w = op->x->dims[3];
+	j.o = op->w->dims[0], j.per = op->w->dims[1], j.kh = op->w->dims[2], j.kw = op->w->dims[3];
+	j.oh = op->y->dims[2], j.ow = op->y->dims[3];
+	memcpy(j.stride, op->conv->stride, sizeof(j.stride));
+	memcpy(j.pad, op->conv->pad[1], sizeof(j.pad));
+	return standin_enqueue(h->stream, run, &j, sizeof(j)) ? EXECUTION_FAILED : 0;
+}
+
