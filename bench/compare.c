@@ -240,7 +240,7 @@ static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 }
 
 /* What is no result of a session: drawn as the command that wrote it draws it. */
-static int report_form(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const char *path)
+static int report_form(struct gt_cli *cli, const struct bn_form *form, json_t *doc, const char *path)
 {
 	int r = gt_json_check_schema(doc, form->schema, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);
 
@@ -248,7 +248,9 @@ static int report_form(struct gt_cli *cli, const struct bn_form *form, const jso
 		cli->err.exit_status = BN_EXIT_INCOMPARABLE;
 		return r;
 	}
-	r = bn_form_publish(cli, form, doc, &opt.out);
+	r = bn_doc_clean(doc, path, &cli->err);
+	if (r == 0)
+		r = bn_form_publish(cli, form, doc, &opt.out);
 	return r < 0 || !opt.gate ? r : code == BN_EXIT_INCONCLUSIVE && !opt.require_conclusive ? 0 : code;
 }
 

@@ -332,7 +332,8 @@ static int clean_string(json_t *s)
 	return json_string_set_nocheck(s, copy);
 }
 
-/* Strings will be shown: what a terminal might obey, or would break a line, becomes a question mark. */
+/* Strings will be shown: what a terminal might obey, or would break a line, becomes a question mark. What a session is taken up
+ * again with is not shown, and a command may well have more than one line. */
 static int clean(json_t *j)
 {
 	json_t *v;
@@ -348,9 +349,15 @@ static int clean(json_t *j)
 		for (const char *p = key; *p; p++)
 			if (is_control((const unsigned char *)p))
 				return -EINVAL;
-		r = r ? r : clean(v);
+		if (!gt_streq(key, "resume"))
+			r = r ? r : clean(v);
 	}
 	return r;
+}
+
+int bn_doc_clean(json_t *doc, const char *name, struct gt_err *err)
+{
+	return clean(doc) == 0 ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: a member's name holds control characters", name);
 }
 
 int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err)

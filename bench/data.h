@@ -57,6 +57,9 @@ void bn_data_free(struct bn_data *d);
 GT_DEFINE_AUTO(bn_data, bn_data_free);
 /* Read and parse a saved result. */
 int bn_doc_load(const char *path, json_t **ret, struct gt_err *err);
+/* What of its strings a terminal might obey becomes a question mark, except where it says how to take the session up again. Exit 64
+ * where that is not possible. */
+int bn_doc_clean(json_t *doc, const char *name, struct gt_err *err);
 /* The metric of that id in a result; NULL if it has none, or if it is a tail, computed from another one's samples. */
 const json_t *bn_doc_metric(const json_t *doc, const char *id);
 void bn_warning(json_t *warnings, const char *code, const char *hint, const char *fmt, ...) GT_PRINTF(4, 5);

@@ -33,7 +33,8 @@ extern const struct bn_ladder bn_ladders[]; /* ends with one without an id */
 
 /* Medians, speed-ups and their intervals, from the launches in the document; replaces what was there. */
 void bn_ladder_analyze(json_t *doc);
-/* The answer in one line, what each ladder brings at most, and its class of colour: "better", "same", "measured" or "invalid". */
+/* The answer in one line: what each ladder brings at most. Returns its class of colour: "better", "inconclusive", "measured" or
+ * "invalid". */
 const char *bn_ladder_headline(const json_t *doc, struct gt_buf *out);
 void bn_ladder_text(const json_t *doc, FILE *out, bool color);
 void bn_ladder_markdown(const json_t *doc, struct gt_buf *out);

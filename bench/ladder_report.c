@@ -144,9 +144,9 @@ const char *bn_ladder_headline(const json_t *doc, struct gt_buf *out)
 		gt_buf_printf(out, "FASTER: %s", text.s);
 		return "better";
 	}
-	gt_buf_puts(out, judged ? "SAME: no rung is surely faster than the first one of its ladder" :
+	gt_buf_puts(out, judged ? "INCONCLUSIVE: no rung is surely faster than the first one of its ladder" :
 				  "MEASURED: nothing is judged; an interval needs six rounds");
-	return judged ? "same" : "measured";
+	return judged ? "inconclusive" : "measured";
 }
 
 static void ladder_table(const json_t *l, FILE *out, bool color)

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a sleeping thread takes to run again: two threads hand a token to and fro, each sleeping until it comes. Idle
- * states, the frequency governor and the scheduler are felt here, as in every barrier and every data loader. */
+/* How long a sleeping thread takes to run again: two threads hand a token to and fro, each sleeping until it comes; and one
+ * sleeps until a time, which idle states and timer slack are felt in most. The frequency governor and the scheduler are felt in
+ * both, as in every barrier and every data loader. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <time.h>
+#include "bench/stats.h"
 #include "bench/workload/workloads.h"
 
 #define BATCHES	40
 #define WARMUP	4
 #define TURNS	500 /* there and back */
+#define SLEEPS	50  /* of one batch, and from one to the next: */
+#define EVERY_NS 500000
 
 struct court {
 	sem_t here, there;
@@ -27,6 +32,32 @@ static void *partner(void *arg)
 		sem_post(&c->here);
 	}
 	return NULL;
+}
+
+/* How late a timer wakes this thread, in ns. A batch counts as its median: what interrupts one sleep is not what is asked. */
+static void by_timer(struct bn_launch *l)
+{
+	double late[SLEEPS], ns[BATCHES];
+	struct timespec next, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (int b = 0; b < BATCHES; b++) {
+		for (int i = 0; i < SLEEPS; i++) {
+			next.tv_nsec += EVERY_NS;
+			next.tv_sec += next.tv_nsec / 1000000000;
+			next.tv_nsec %= 1000000000;
+			while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+				;
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			late[i] = (double)(now.tv_sec - next.tv_sec) * 1e9 + (double)(now.tv_nsec - next.tv_nsec);
+			if (late[i] < 0)
+				snprintf(l->wrong, sizeof(l->wrong), "a sleep ended %.0f ns before its time", -late[i]);
+			if (late[i] > EVERY_NS) /* what was missed is not made up for: that would be no sleep */
+				next = now;
+		}
+		ns[b] = bn_median(late, SLEEPS);
+	}
+	bn_series(l, &bn_workload_wake, ".timer", BN_EXPLORE, ns, BATCHES, WARMUP, true);
 }
 
 static int wake_run(struct bn_launch *l, struct gt_err *err)
@@ -56,7 +87,9 @@ static int wake_run(struct bn_launch *l, struct gt_err *err)
 		snprintf(l->wrong, sizeof(l->wrong), "the token came back %zu times, not %d", c.back + (size_t)l->fault,
 			 BATCHES * TURNS);
 	json_object_set_new(l->params, "turns", json_integer(TURNS));
+	json_object_set_new(l->params, "sleep_ns", json_integer(EVERY_NS));
 	bn_series(l, &bn_workload_wake, "", BN_EXPLORE, ns, BATCHES, WARMUP, true);
+	by_timer(l);
 	return 0;
 }
 
@@ -64,15 +97,15 @@ static const char *const knobs[] = { "cpu.governor", "cpu.", "run.affinity", NUL
 
 const struct bn_workload bn_workload_wake = {
 	.id	   = "sync.wake",
-	.summary   = "a sleeping thread is woken by another",
+	.summary   = "a sleeping thread is woken by another, and by its timer",
 	.unit	   = "ns",
 	.direction = BN_LOWER,
 	.role	   = BN_EXPLORE,
-	.version   = 1,
+	.version   = 2,
 	.margin	   = .03,
-	.verifies  = "the token comes back each time",
+	.verifies  = "the token comes back each time, and no sleep ends early",
 	.knobs	   = knobs,
-	.launch_s  = .4,
+	.launch_s  = 1.5,
 	.optional  = true,
 	.run	   = wake_run,
 };

@@ -100,6 +100,14 @@ What was measured survives kill -9, and resume goes on as if nothing had happene
   gpubench: it was begun under another kernel (5.4)
   [4]
 
+A command of several lines is taken up with all of them.
+
+  $ $TESTDIR/cli/strike KILL lines.json '"t_s"' 3 -- gpubench ab --env X=1 --pairs 6 --quiet -o lines.json -- sh -c "sleep .05
+  > echo line two >> lines.txt"
+  [137]
+  $ rm lines.txt; gpubench resume lines.json --quiet > /dev/null; sort -u lines.txt
+  line two
+
 A launch far from the others is named with what else went on, and kept.
 
   $ python3 - <<'END'

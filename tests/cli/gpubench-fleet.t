@@ -67,6 +67,31 @@ The judgement as Markdown; and from its file report draws it as fleet and histor
   $ echo '{"schema": "gpubench-fleet/1", "metrics": [7, {"metric": "x", "judged": true, "hosts": [[], {"median": "a"}]}], "outliers": 3}' > odd.json; gpubench report odd.json --html odd.html --markdown odd.md | tail -1
   VERDICT SAME: no host is unlike the others
 
+Text that a terminal would obey is shown as text there too.
+
+  $ python3 - <<'END'
+  > import json
+  > e = "\x1b[2J\x07gone\nx"
+  > host = {"host": e, "verdict": "worse", "deviation_pct": 3, "median": 1e308, "scales": 3}
+  > cause = {"key": e, "value": e, "usual": e, "others_share": 1, "from": e, "to": e}
+  > save = lambda name, doc: json.dump(doc, open(name + ".json", "w"))
+  > save("e1", {"schema": "gpubench-fleet/1", "hosts": [{"counts": True}], "metrics": [{"metric": e, "unit": e, "judged": True, "hosts": [host]}],
+  >     "outliers": [dict(host, metric=e, causes=[cause])], "warnings": [{"text": e, "hint": e}]})
+  > save("e2", {"schema": "gpubench-history/1", "host": e, "metrics": [{"metric": e, "judged": True, "values": [{"median": 1e308}, {"median": -1e308}]}],
+  >     "changes": [{"metric": e, "result": e, "index": 10**15, "before": 1e308, "settings": [cause]}], "warnings": [{"text": e}]})
+  > save("e3", {"schema": "gpubench-ladder/1", "host": {"cpu": e}, "ladders": [{"title": e, "what": e, "rungs": [{"name": e, "speedup": 1e300,
+  >     "launches": [{"failure": e}], "command": [e]}, {"name": e, "speedup": 2, "speedup_low": 1.5, "speedup_high": 1e308}]}]})
+  > save("e4", {"schema": "gpubench-receipt/1", "metric": e, "knobs": [{"id": e, "from": e, "to": e, "verdict": e, "kept": True, "why": e}],
+  >     "races": [{"id": e, "heats": [{"value": e}], "winner": e}], "not_reached": [e], "plan": {}})
+  > save("e5", {"schema": "gpubench-fleet/1", e: 1})
+  > END
+  $ for i in 1 2 3 4; do gpubench report e$i.json --html e$i.html --markdown e$i.md > e$i.txt || echo $?; done; cat e?.txt e?.md e?.html | LC_ALL=C grep -c "$(printf '[\033\007]')"
+  0
+  [1]
+  $ gpubench report e5.json
+  gpubench: e5.json: a member's name holds control characters
+  [64]
+
 Three hosts are too few; asked for a conclusion, that is exit status 3. Another processor is another class.
 
   $ gpubench fleet fleet/h[1-3].json | tail -1

@@ -23,7 +23,7 @@ A ladder is measured in tossed rounds of fresh processes; six rounds carry an in
   6 [0, 1, 2, 3, 4, 5] True
   6 [0, 1, 2, 3, 4, 5] True
   1.0 gpubench train mlp --batch 8 --steps 2 --warmup 1 --amp bf16
-  $ grep -c '^| ' l.md; grep -cE '\[[0-9.]+, [0-9.]+\\\]' l.md
+  $ grep -c '^| ' l.md; grep -cE '^[|].*\[[0-9.]+, [0-9.]+\\\]' l.md
   5
   2
   $ grep -oE '<(script|link|img)[ >]' l.html | sort | uniq -c; grep -c 'class="whisker"' l.html
@@ -43,7 +43,7 @@ The answer comes first on the page, and report draws the same from the file.
   <h2 id="method-h">How to read this
   **FASTER: precision 1.40 x \[1.30, 1.50\] with "AMP, bf16"**
   $ say 'r[1].update(speedup_low=.9); r[2].update(speedup_low=.9)'
-  VERDICT SAME: no rung is surely faster than the first one of its ladder
+  VERDICT INCONCLUSIVE: no rung is surely faster than the first one of its ladder
   $ say 'r[2]["launches"][0]["failure"] = "out of memory"'
   VERDICT INCOMPLETE: "AMP, fp16 with loss scaling" failed: out of memory
   $ gpubench report l.json --trace x.json

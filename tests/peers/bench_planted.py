@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does gpubench find what is known to be there? Effects planted on this host, placebos, and sixteen changes in one session.
 
-Usage: bench_planted.py GPUBENCH [--sessions N] [--parts a,b] [--results DIR]
+Usage: bench_planted.py GPUBENCH [--sessions N] [--parts a,b] [--minutes N] [--afresh] [--results DIR]
 The workload is real work: each step hashes 64 KiB a hundred times, and PLANT=N makes it N times more, so a step does exactly
 N per cent more work. Other variables do nothing. Three parts:
   effects   N sessions of `gpubench ab` for 1, 2 and 5 per cent each: how many found it, how often did the interval hold the
             truth, and how many had to by the power that each session had stated for itself after its pilot (80 % at its MDE)
   placebos  one session of `gpubench prove` over twenty changes that do nothing: at most one may seem to do something
   sixteen   one session of `gpubench prove` over sixteen changes, three of which do something, and what the plan had said
-Results go to DIR/planted.json (everything) and DIR/planted.md (made from it). Ends with 1 when a promise is broken.
+Results go to DIR/planted.json (everything) and DIR/planted.md (made from it), after each session; what was cut short goes on
+where it was, on the same host with the same program, unless --afresh. --minutes begins no session after that long, and ends with
+2. Ends with 1 when a promise is broken.
 """
 import argparse
 import datetime
@@ -57,28 +59,49 @@ def primary(doc):
     return next(c for c in doc["comparisons"] if c["metric"] == "cmd")
 
 
-def effects(a):
-    rows = []
+class Enough(Exception):
+    """Of the time that was allowed."""
+
+
+def may_begin(a):
+    if a.minutes and time.monotonic() - START > 60 * a.minutes:
+        raise Enough
+
+
+def effects(a, rows, save):
+    """rows: of an earlier call, perhaps none; gets one more session at a time."""
     for pct in (1, 2, 5):
-        sessions = []
-        for n in range(a.sessions):
+        row = next((r for r in rows if r["planted_pct"] == pct), None)
+        if not row:
+            row = {"planted_pct": pct, "sessions": []}
+            rows.append(row)
+        sessions = row["sessions"]
+        for n in range(len(sessions), a.sessions):
+            may_begin(a)
             doc, _, code, took = gpubench(a, "ab", "--env", f"PLANT={pct}", "--seed", str(100 * pct + n))
             c = primary(doc)
             plan = [p["mde_pct"] for p in doc["run"].get("plan", []) if p["metric"] == "cmd"]
             sessions.append({"verdict": doc["verdict"], "exit": code, "change_pct": c["change_pct"], "p": c["p"], "n": c["n"],
                              "ci": [c["ci_low_pct"], c["ci_high_pct"]], "mde_pct": plan[0] if plan else None, "seconds": took})
-            say(f"{pct} %: {doc['verdict']} {c['change_pct']}")
-        real = [s for s in sessions if s["verdict"] != "invalid"]
-        entitled = [s for s in real if s["mde_pct"] is not None and s["mde_pct"] <= pct]
-        rows.append({
-            "planted_pct": pct, "sessions": sessions, "valid": len(real),
-            "found": sum(s["verdict"] == "worse" for s in real),
-            "wrong_way": sum(s["verdict"] == "better" for s in real),
-            "entitled": len(entitled), "entitled_found": sum(s["verdict"] == "worse" for s in entitled),
-            "covered": sum(s["ci"][0] is not None and s["ci"][0] <= pct <= s["ci"][1] for s in real),
-            "median_pct": sorted(s["change_pct"] for s in real)[len(real) // 2] if real else None,
-        })
+            say(f"{pct} %, session {n + 1} of {a.sessions}: {doc['verdict']} {c['change_pct']}, {took:.0f} s")
+            judge(row, pct)
+            save()
     return rows
+
+
+def judge(row, pct):
+    sessions = row["sessions"]
+    real = [s for s in sessions if s["verdict"] != "invalid"]
+    entitled = [s for s in real if s["mde_pct"] is not None and s["mde_pct"] <= pct]
+    found = sorted(s["change_pct"] for s in real if s["change_pct"] is not None)
+    row.update({
+        "valid": len(real),
+        "found": sum(s["verdict"] == "worse" for s in real),
+        "wrong_way": sum(s["verdict"] == "better" for s in real),
+        "entitled": len(entitled), "entitled_found": sum(s["verdict"] == "worse" for s in entitled),
+        "covered": sum(s["ci"][0] is not None and s["ci"][0] <= pct <= s["ci"][1] for s in real),
+        "median_pct": found[len(found) // 2] if found else None,
+    })
 
 
 def least(n, p):
@@ -127,7 +150,9 @@ def say(text):
 def broken(doc):
     bad = []
     for r in doc.get("effects", []):
-        n, pct = r["valid"], r["planted_pct"]
+        n, pct = r.get("valid", 0), r["planted_pct"]
+        if not n:
+            continue
         if r["entitled_found"] < least(r["entitled"], .8):
             bad.append(f"{pct} %: {r['entitled_found']} of {r['entitled']} sessions with the power to see it saw it")
         if r["covered"] < least(n, .93):
@@ -155,7 +180,7 @@ def markdown(doc):
         out += ["| planted | sessions | called worse | had the power (MDE) | of these, found | intervals that hold it | median found |",
                 "|--:|--:|--:|--:|--:|--:|--:|"]
         out += [f"| {r['planted_pct']} % | {r['valid']} | {r['found']} | {r['entitled']} | {r['entitled_found']} | {r['covered']} | "
-                f"{r['median_pct']:+.2f} % |" for r in doc["effects"] if r["valid"]]
+                f"{r['median_pct']:+.2f} % |" for r in doc["effects"] if r.get("median_pct") is not None]
         out.append("")
     for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of which do something")):
         if name in doc:
@@ -173,6 +198,8 @@ def markdown(doc):
                                f"{'yes' if c['kept'] else 'no'} |")
             out.append("")
     out += [f"Broken promises: {'; '.join(doc['broken']) or 'none'}.", ""]
+    if not doc["whole"]:
+        out += ["Not all of it was measured yet.", ""]
     return "\n".join(out)
 
 
@@ -181,26 +208,56 @@ def main():
     p.add_argument("gpubench")
     p.add_argument("--sessions", type=int, default=10, help="per effect")
     p.add_argument("--parts", default="effects,placebos,sixteen")
+    p.add_argument("--minutes", type=float, help="begin no session after this long")
+    p.add_argument("--afresh", action="store_true", help="also where an earlier call was cut short")
     p.add_argument("--results", default=".")
     a = p.parse_args()
     a.gpubench = os.path.abspath(a.gpubench)
-    doc = {"date": datetime.date.today().isoformat(), "host": f"{os.cpu_count()} CPUs, {platform.release()}",
-           "load": [os.getloadavg()[0]], "steps": STEPS}
-    for part in a.parts.split(","):
-        say(part)
-        doc[part] = {"effects": effects, "placebos": placebos, "sixteen": sixteen}[part](a)
-    doc["load"].append(os.getloadavg()[0])
-    doc["broken"] = broken(doc)
-    os.makedirs(a.results, exist_ok=True)
-    with open(os.path.join(a.results, "planted.json"), "w", encoding="utf-8") as f:
-        json.dump(doc, f, indent=1)
-        f.write("\n")
-    text = markdown(doc)
-    with open(os.path.join(a.results, "planted.md"), "w", encoding="utf-8") as f:
-        f.write(text)
-    print(text)
+    path = os.path.join(a.results, "planted.json")
+    version = subprocess.run([a.gpubench, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[0]
+    doc = {"date": datetime.date.today().isoformat(), "host": f"{os.cpu_count()} CPUs, {platform.release()}", "gpubench": version,
+           "load": [os.getloadavg()[0]], "steps": STEPS, "whole": False}
+    doc = begun(path, doc) if not a.afresh else doc
+
+    def save():
+        doc["load"][1:] = [os.getloadavg()[0]]
+        doc["broken"] = broken(doc)
+        os.makedirs(a.results, exist_ok=True)
+        for name, text in ((path, json.dumps(doc, indent=1) + "\n"), (path[:-4] + "md", markdown(doc))):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(text)
+
+    try:
+        for part in a.parts.split(","):
+            say(part)
+            if part == "effects":
+                effects(a, doc.setdefault(part, []), save)
+            elif part not in doc:
+                may_begin(a)
+                doc[part] = {"placebos": placebos, "sixteen": sixteen}[part](a)
+            save()
+    except Enough:
+        say(f"{a.minutes:g} min are over; what was measured is in {path}, and the same command goes on")
+        return 2
+    doc["whole"] = True
+    save()
+    print(markdown(doc))
     return 1 if doc["broken"] else 0
 
 
+def begun(path, doc):
+    """An earlier call that was cut short, here and with this program; otherwise doc."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            old = json.load(f)
+    except (OSError, ValueError):
+        return doc
+    if old.get("whole", True) or any(old.get(k) != doc[k] for k in ("host", "gpubench", "steps")):
+        return doc
+    say(f"goes on with {path}")
+    return old
+
+
+START = time.monotonic()
 if __name__ == "__main__":
     sys.exit(main())
