@@ -47,7 +47,7 @@ Saved results give the same; one arm has levels only.
   0
   [1]
 
-A receipt of prove becomes a page and metrics.
+A receipt of prove becomes a page, Markdown and metrics.
 
   $ gpubench prove --env A=1 --env GPUBENCH_SIM=effect=-.05 --workload sim --quick --seed 3 -q --receipt p.json -o whole.json > /dev/null
   $ gpubench report p.json --html p.html --openmetrics p.prom | tail -2
@@ -62,6 +62,11 @@ A receipt of prove becomes a page and metrics.
   <strong>PROVED</strong>
   2
   [1]
-  $ gpubench report p.json --markdown x.md
-  gpubench: a receipt has no Markdown and no trace: --html, --openmetrics or -o
+  $ gpubench report p.json --markdown x.md > text; grep -E '^(\*\*|\| env)' x.md
+  **PROVED: 1 of 2 changes help, confirmed on fresh data: -5.1 % \[-5.5, -4.6\]**
+  | env.A | (none) | 1 | -0.2 % | \[-0.7, +0.4\] | 9 | same | no | unset A |
+  | env.GPUBENCH\_SIM | (none) | effect=-.05 | -4.7 % | \[-5.1, -4.3\] | 9 | better | yes | unset GPUBENCH\_SIM |
+  $ gpubench report whole.json --markdown - 2>&1 | tail -n 3 | cmp - <(tail -n 3 x.md)
+  $ gpubench report p.json --trace x.json
+  gpubench: a receipt has no trace: --html, --markdown, --openmetrics or -o
   [64]
