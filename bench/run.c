@@ -296,6 +296,8 @@ const struct gt_cmd bn_cmd_run = {
 		"Where there is NVML, what the GPUs did is recorded beside each launch of a command or of a GPU workload: "
 		"clocks, what held them down, power and temperature, at most ten looks a second by a process of its own. It "
 		"explains launches that are far from the others, and is never used to remove them.\n\n"
+		"A --minutes that is over before the A/A pairs and one pair with the change is refused (exit 64): at once, or for "
+		"a command after the first A/A pairs, when nothing was changed yet.\n\n"
 		"The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is "
 		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
 		"back; where that was killed too, gputune recover does.",

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Receipts, judgements and ladders from strangers, drawn in every way: whatever is in them, nothing that a terminal obeys. */
+#include <string.h>
+#include "bench/data.h"
+#include "bench/forms.h"
+#include "tests/fuzz/fuzz.h"
+
+const unsigned fuzz_rounds = 300;
+
+static void look(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		FUZZ_ASSERT((unsigned char)text[i] >= ' ' ? text[i] != 0x7f : text[i] == '\n');
+}
+
+static void draw(const struct bn_form *form, const json_t *doc)
+{
+	gt_auto_buf page = { 0 }, markdown = { 0 }, metrics = { 0 };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	FUZZ_ASSERT(out);
+	form->text(doc, out, false);
+	fclose(out);
+	form->html(doc, &page);
+	form->markdown(doc, &markdown);
+	if (form->openmetrics)
+		form->openmetrics(doc, &metrics);
+	FUZZ_ASSERT(len > 0 && page.len > 0 && markdown.len > 0);
+	look(text, len);
+	look(page.s, page.len);
+	look(markdown.s, markdown.len);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	gt_auto_json *doc = NULL;
+	struct gt_err err = { 0 };
+	const struct bn_form *form;
+
+	if (gt_json_parse((const char *)data, size, "form", &doc, &err) < 0 || bn_doc_clean(doc, "form", &err) < 0)
+		return 0;
+	form = bn_form_of(doc);
+	if (form && gt_json_check_schema(doc, form->schema, "form", &err) == 0)
+		draw(form, doc);
+	return 0;
+}
