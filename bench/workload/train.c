@@ -113,21 +113,21 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 static const char *const knobs[] = { "omp.", "run.", "thp.", "kernel.numa_balancing", "cpu.", NULL };
 static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.governor", NULL };
 
-#define TRAIN(name, id_, role_, version_, summary_, verifies_, knobs_, seconds, optional_, why_, run_)                         \
+#define TRAIN(name, id_, role_, version_, summary_, verifies_, knobs_, seconds, optional_, gpu_, why_, run_)                   \
 	const struct bn_workload bn_workload_train_##name = {                                                                  \
 		.id = id_, .summary = summary_, .unit = "s", .direction = BN_LOWER, .role = role_, .version = version_,        \
 		.margin = .01, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = optional_,             \
-		.gpu = why_ != NULL, .unavailable = why_, .run = run_ }
+		.gpu = gpu_, .unavailable = why_, .run = run_ }
 #define HELD_OUT "the loss on held-out text falls"
 #define GUESS	 "the loss falls below that of guessing"
 
 TRAIN(gpt, "train.gpt", BN_PRIMARY, 2, "one training step of a small GPT on the bytes of real text", HELD_OUT, knobs, 3, false,
-      NULL, gpt_run);
-TRAIN(resnet, "train.resnet", BN_EXPLORE, 1, "one training step of ResNet-20 on random images", GUESS, knobs, 4, true, NULL,
-      resnet_run);
+      false, NULL, gpt_run);
+TRAIN(resnet, "train.resnet", BN_EXPLORE, 1, "one training step of ResNet-20 on random images", GUESS, knobs, 4, true, false,
+      NULL, resnet_run);
 TRAIN(mlp, "train.mlp", BN_EXPLORE, 1, "one training step of a 784-1024-1024-10 network on random samples", GUESS, knobs, 2,
-      true, NULL, mlp_run);
+      true, false, NULL, mlp_run);
 TRAIN(ddp, "train.ddp", BN_EXPLORE, 2, "one training step of two ranks that average their gradients over shared memory",
-      HELD_OUT, knobs, 5, true, NULL, ddp_run);
+      HELD_OUT, knobs, 5, true, false, NULL, ddp_run);
 TRAIN(gpu, "train.gpu", BN_EXPLORE, 1, "one training step of a small GPT on the first CUDA device", HELD_OUT, gpu_knobs, 5, true,
-      bn_no_cuda, gpu_run);
+      true, bn_no_cuda, gpu_run);
