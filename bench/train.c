@@ -16,7 +16,7 @@
 #include "runtime/runtime.h"
 
 #define HELD_OUT_BATCHES	4
-#define BALANCE_RUNS		6 /* the first warms up */
+#define BALANCE_S		0.25 /* many times what a scheduler gives one task before another */
 /* Plain evaluations make about 1 Gflop/s: minutes. A share of the largest gradient beyond which it is wrong, not f32. */
 #define GRADIENT_CHECK_FLOPS	1e11
 #define GRADIENT_CHECK_OFF	1e-3
@@ -369,22 +369,23 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	return status;
 }
 
-/* Rows in proportion to how fast each rank goes forward while the others do the same. */
+/* Rows in proportion to how fast each rank goes forward while the others do the same: over so long a time that what takes a
+ * CPU away for slices of milliseconds counts, which the best of a few runs would miss. */
 static int balance(struct bn_training *r, struct gt_err *err)
 {
 	const void *input[2];
-	double best = INFINITY, loss;
-	uint64_t rows[RT_MAX_RANKS];
+	double start = 0, seconds = 0, loss;
+	uint64_t rows[RT_MAX_RANKS], runs = 0;
 	int status = 0;
 
-	for (int i = 0; !status && i < BALANCE_RUNS; i++) {
-		double t0 = gt_now_s();
-
+	for (; !status && (runs < 2 || seconds < BALANCE_S); runs++) {
 		status = rt_eval(r->program, our_rows(r, input), &loss, err);
-		best = i ? fmin(best, gt_now_s() - t0) : best;
+		if (!runs) /* makes what the others use */
+			start = gt_now_s();
+		seconds = gt_now_s() - start;
 	}
 	if (!status)
-		status = bn_train_split(r->comm, (double)r->rows / best, r->all_rows, rows, err);
+		status = bn_train_split(r->comm, (double)(r->rows * (runs - 1)) / seconds, r->all_rows, rows, err);
 	if (status)
 		return status;
 	r->first_row = 0;

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks of one host when something is wrong: one that gets little of its core gets fewer rows, and the numbers stay; one that is
+killed ends the other within seconds, by its name.
+
+Runs gpubench from TOP_BUILDDIR; needs two CPUs."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOL = os.path.join(os.environ.get("TOP_BUILDDIR") or os.getcwd(), "gpubench")
+TRAIN = [TOOL, "train", "mlp", "--batch", "32", "--threads", "1", "--warmup", "0", "--seed", "1", "--quiet"]
+TRIES = 5  # others on the machine may slow the other rank as well
+count = failed = 0
+
+
+def point(name, ok, why=""):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} {name}", flush=True)
+    if not ok:
+        print(f"#   {why}", flush=True)
+
+
+def train(*more):
+    done = subprocess.run([*TRAIN, "--steps", "4", "--json", "--ranks", "2", *more], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f"Bail out! gpubench ended with {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return [int(p) for p in f.read().split()]
+
+
+def wait_for(job):
+    """The ranks, in the order in which they were forked."""
+    until = time.monotonic() + 60
+    while len(children(job.pid)) < 2:
+        if time.monotonic() > until or job.poll() is not None:
+            raise RuntimeError("no two ranks")
+        time.sleep(0.001)
+    return children(job.pid)
+
+
+def with_a_slow_rank():
+    """Rank 0 is stopped nine tenths of the time, as if others had its core; a forward pass fits between two stops."""
+    with tempfile.TemporaryFile("w+") as said:
+        job = subprocess.Popen([*TRAIN, "--steps", "4", "--json", "--ranks", "2", "--balance"], stdout=said)
+        victim = wait_for(job)[0]
+        while job.poll() is None:
+            try:
+                os.kill(victim, signal.SIGSTOP)
+                time.sleep(0.045)
+                os.kill(victim, signal.SIGCONT)
+                time.sleep(0.005)
+            except ProcessLookupError:
+                break
+        job.wait(300)
+        said.seek(0)
+        return json.load(said)
+
+
+def slowed():
+    plain, seen = train(), []
+    for _ in range(TRIES):
+        split = with_a_slow_rank()
+        seen.append(split["ddp"]["rows"])
+        if seen[-1][0] <= 24:
+            break
+    point("a rank that others slow gets fewer rows", seen[-1][0] <= 24 and sum(seen[-1]) == 64, f"rows {seen}")
+    point("and the rows count alike, whoever has them", abs(split["loss"] - plain["loss"]) < 1e-4,
+          f"loss {split['loss']}, with equal rows {plain['loss']}")
+
+
+def killed():
+    with tempfile.TemporaryFile("w+") as said:
+        job = subprocess.Popen([*TRAIN, "--steps", "1000000", "--ranks", "2"], stdout=said, stderr=said)
+        try:
+            ranks = wait_for(job)
+            time.sleep(0.5)
+            os.kill(ranks[1], signal.SIGKILL)
+            start = time.monotonic()
+            job.wait(60)
+            took = time.monotonic() - start
+        finally:
+            if job.poll() is None:
+                job.kill()
+        said.seek(0)
+        text = " ".join(said.read().split())
+    left = [p for p in ranks if os.path.exists(f"/proc/{p}")]
+    point("a killed rank ends the other within seconds, by its name",
+          job.returncode != 0 and took < 10 and not left and "rank 1: killed by signal 9" in text,
+          f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
+
+
+def main():
+    if len(os.sched_getaffinity(0)) < 2:
+        print("1..0 # SKIP two ranks with a CPU each need two CPUs")
+        return 0
+    slowed()
+    killed()
+    print(f"1..{count}")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
