@@ -312,4 +312,5 @@ def main():
     tap.plan()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubench under a real srun, in a cluster of one node that is made for it: each task writes its own file, and fleet reads them.
+
+Usage: check_srun.py GPUBENCH    Wants root, slurmctld, slurmd and srun (Debian: slurmctld slurmd slurm-client); skipped without.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import monitoring  # noqa: E402
+
+TASKS = 2
+
+
+def say(name, true, detail=""):
+    print(f"{'ok' if true else 'not ok'} - {name}", flush=True)
+    if not true:
+        print("\n".join(f"# {line}" for line in str(detail).splitlines()[-30:]))
+    return bool(true)
+
+
+def session(gpubench, folder):
+    """Two tasks on the node; what srun said."""
+    out = os.path.join(folder, "r%r.json")
+
+    def ask(env):
+        if "idle" not in monitoring.state(env):
+            return None
+        return monitoring.run("srun", f"-n{TASKS}", "--overcommit", gpubench, "run", "--workload", "sim", "--pairs", "3", "-q", "-o", out, env=env)
+
+    return monitoring.slurm(folder, "", ask)
+
+
+def main():
+    gpubench = os.path.abspath(sys.argv[1])
+    if os.geteuid() or not all(map(shutil.which, ("slurmctld", "slurmd", "srun"))):
+        print("1..0 # SKIP no slurmd here, or not root")
+        return 0
+    print("1..3")
+    with tempfile.TemporaryDirectory() as folder:
+        done = session(gpubench, folder)
+        files = [os.path.join(folder, f"r{r}.json") for r in range(TASKS)]
+        whole = say("srun starts two tasks, each with a result in a file of its own",
+                    getattr(done, "returncode", 1) == 0 and all(map(os.path.exists, files)), f"{done} {os.listdir(folder)}")
+        docs = []
+        for name in files if whole else []:
+            with open(name, encoding="utf-8") as f:
+                docs.append(json.load(f))
+        whole &= say("both are whole", len(docs) == TASKS and all(len(d["launches"]) == 3 and d["verdict"] == "measured" for d in docs),
+                     [(len(d["launches"]), d["verdict"]) for d in docs])
+        fleet = subprocess.run([gpubench, "fleet", *files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        whole &= say("fleet knows that it is one machine", fleet.returncode == 0 and "a newer result of the same machine" in fleet.stdout,
+                     fleet.stdout)
+    return 0 if whole else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
