@@ -14,6 +14,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
+#include "probe/visible.h"
 #include "tune/knob.h"
 
 #define PAD_MAX	4096
@@ -302,19 +303,61 @@ static json_t *outcome(struct bn_arms *a, const struct gt_spawn *sp, bool own, i
 	return sp->status ? failed(sp, NULL) : bn_command_document(a->command, sp);
 }
 
+/* A variable as a launch of this arm gets it: the user's own for the arm, else gputune's, else ours. */
+static const char *variable(const struct bn_arms *a, bool changed, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; a->env && i < a->env->n; i++)
+		if (is_on(a, changed, BN_FACTOR_ENV, i) && !strncmp(a->env->v[i], name, len) && a->env->v[i][len] == '=')
+			return a->env->v[i] + len + 1;
+	for (size_t i = 0; a->run && i < a->run->n_var; i++) {
+		const struct tn_var *v = &a->run->var[i];
+
+		if (is_on(a, changed, BN_FACTOR_VAR, i) && v->status == TN_VAR_SET && gt_streq(v->name, name))
+			return v->value;
+	}
+	return getenv(name);
+}
+
+/* The PCI addresses of the cards that a launch of this arm may see; false where that cannot be told: then any may be its. */
+static bool cards_of(const struct bn_arms *a, bool changed, struct gt_strv *ret)
+{
+	const char *list = variable(a, changed, "CUDA_VISIBLE_DEVICES"), *order = variable(a, changed, "CUDA_DEVICE_ORDER");
+	struct gt_visible seen;
+
+	if (!list || !pr_usable_gpus(a->host) || (!gt_streq(order, "PCI_BUS_ID") && !pr_one_model(a->host)))
+		return false;
+	pr_visible(a->fs, a->host, list, &seen);
+	for (size_t i = 0; i < seen.n; i++) {
+		const struct pr_gpu *gpu = seen.v[i].gpu < 0 ? NULL : pr_usable_gpu(a->host, (size_t)seen.v[i].gpu);
+
+		if (!gpu) {
+			gt_strv_clear(ret);
+			return false;
+		}
+		gt_strv_add(ret, gpu->pci->address);
+	}
+	return true;
+}
+
 /* What the cards did, into the launch's document. */
-static void record_cards(struct bn_arms *a, json_t *answer, json_t *doc)
+static void record_cards(struct bn_arms *a, bool changed, json_t *answer, json_t *doc)
 {
 	struct bn_gauge *g = a->gauge;
+	struct gt_strv visible = { 0 };
 	json_t *gpu = NULL;
 
-	if (answer)
+	if (answer && cards_of(a, changed, &visible))
+		bn_gauge_record(answer, &visible, &gpu, json_object_get(doc, "env"));
+	else if (answer)
 		bn_gauge_record(answer, NULL, &gpu, json_object_get(doc, "env"));
 	if (gpu)
 		json_object_set_new(doc, "gpu", gpu);
 	if (g->trouble[0])
 		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->trouble));
 	g->trouble[0] = '\0'; /* said once */
+	gt_strv_clear(&visible);
 	json_decref(answer);
 }
 
@@ -357,7 +400,7 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	doc = outcome(a, &sp, own, r);
 	json_object_set_new(doc, "wall_s", gt_json_real(sp.wall_s));
 	json_object_set_new(doc, "env", bn_environ_json(&before, &after));
-	record_cards(a, cards, doc);
+	record_cards(a, changed, cards, doc);
 	if (a->boots && gt_fs_read_line(a->fs, "/proc/sys/kernel/random/boot_id", &boot) == 0)
 		json_object_set_new(json_object_get(doc, "env"), "boot_id", gt_json_str(boot));
 	gt_spawn_clear(&sp);

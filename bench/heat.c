@@ -8,14 +8,20 @@
 
 #define CELLS_MAX 256
 
+/* What the memory is seen from: the word in the series' name, the head of the rows, and each row's. */
+static const struct side {
+	const char *word, *corner, *row;
+} sides[] = { { "cpu", "CPUs of", "node" }, { "gpu", "from and to", "GPU" } };
+
 struct cell {
-	unsigned cpu, mem;
+	unsigned cpu, mem; /* row and column */
 	double v[2]; /* per arm, NaN none */
 };
 
 struct matrix {
 	const char *id; /* of its first cell; the first `stem` characters are the series */
 	size_t stem;
+	const struct side *side;
 	const char *unit;
 	bool higher;
 	double best;
@@ -24,15 +30,20 @@ struct matrix {
 };
 
 /* "mem.matrix.cpu0-mem1": 10, 0 and 1. */
-static bool node_pair(const char *id, size_t *ret_stem, unsigned *ret_cpu, unsigned *ret_mem)
+static const struct side *node_pair(const char *id, size_t *ret_stem, unsigned *ret_cpu, unsigned *ret_mem)
 {
 	const char *dot = strrchr(id, '.');
+
+	char word[4];
 	int end = 0;
 
-	if (!dot || sscanf(dot, ".cpu%4u-mem%4u%n", ret_cpu, ret_mem, &end) != 2 || dot[end])
-		return false;
+	if (!dot || sscanf(dot, ".%3[a-z]%4u-mem%4u%n", word, ret_cpu, ret_mem, &end) != 3 || dot[end])
+		return NULL;
 	*ret_stem = (size_t)(dot - id);
-	return true;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sides); i++)
+		if (!strcmp(word, sides[i].word))
+			return &sides[i];
+	return NULL;
 }
 
 /* The median of one arm; that of A/A pairs only where there is nothing else. */
@@ -71,8 +82,10 @@ static bool read_matrix(const json_t *doc, size_t from, struct matrix *m)
 		const char *id = gt_json_get_str(j, "id", "");
 		unsigned cpu, mem;
 		size_t stem;
+		const struct side *side = i == from ? node_pair(id, &stem, &cpu, &mem) : NULL;
 
-		if (i == from && node_pair(id, &stem, &cpu, &mem)) {
+		if (side) {
+			m->side = side;
 			m->id = id;
 			m->stem = stem;
 			m->unit = gt_json_get_str(j, "unit", "");
@@ -86,7 +99,7 @@ static bool read_matrix(const json_t *doc, size_t from, struct matrix *m)
 		unsigned cpu, mem;
 		size_t stem;
 
-		if (!node_pair(id, &stem, &cpu, &mem) || stem != m->stem || strncmp(id, m->id, stem) != 0)
+		if (node_pair(id, &stem, &cpu, &mem) != m->side || stem != m->stem || strncmp(id, m->id, stem) != 0)
 			continue;
 		if (i < from)
 			return false;
@@ -174,13 +187,13 @@ static void table(struct gt_buf *out, const json_t *doc, const struct matrix *m,
 		gt_buf_puts(out, ", ");
 		gt_buf_xml(out, bn_arm_name(doc, arm != 0));
 	}
-	gt_buf_printf(out, " (%s is better)</caption>\n<thead><tr><th scope=\"col\">CPUs of</th>",
-		      m->higher ? "higher" : "lower");
+	gt_buf_printf(out, " (%s is better)</caption>\n<thead><tr><th scope=\"col\">%s</th>", m->higher ? "higher" : "lower",
+		      m->side->corner);
 	for (size_t k = 0; k < cols; k++)
 		gt_buf_printf(out, "<th scope=\"col\" class=\"r\">memory of node %u</th>", col[k]);
 	gt_buf_puts(out, "</tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < rows; i++) {
-		gt_buf_printf(out, "<tr><th scope=\"row\">node %u</th>", row[i]);
+		gt_buf_printf(out, "<tr><th scope=\"row\">%s %u</th>", m->side->row, row[i]);
 		for (size_t k = 0; k < cols; k++) {
 			const struct cell *c = NULL;
 

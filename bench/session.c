@@ -141,6 +141,19 @@ static int save(struct state *st, struct gt_err *err)
 	return st->ops->save(st->ops->ctx, st->doc, err);
 }
 
+/* What a workload says about this host, once. */
+static void remark(struct state *st, const char *text)
+{
+	json_t *said = json_object_get(st->run, "notes"), *n;
+	size_t i;
+
+	json_array_foreach(said, i, n)
+		if (gt_streq(gt_json_get_str(n, "text", NULL), text))
+			return;
+	if (text)
+		note(st, "workload", "", text);
+}
+
 static int one_launch(struct state *st, const char *workload, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
 {
 	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
@@ -159,6 +172,7 @@ static int one_launch(struct state *st, const char *workload, enum bn_kind kind,
 	if (gt_json_get_str(launch, "gpu_trouble", NULL))
 		note(st, "gpu", "the GPU's clocks, power and temperature are not recorded from here on; see gpuprobe report",
 		     gt_json_get_str(launch, "gpu_trouble", ""));
+	remark(st, gt_json_get_str(json_object_get(launch, "notes"), "remark", NULL));
 	json_object_set_new(rec, "seq", json_integer(st->seq++));
 	json_object_set_new(rec, "block", json_integer(st->block));
 	json_object_set_new(rec, "kind", json_string(bn_kind_name[kind]));

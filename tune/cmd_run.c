@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/log.h"
-#include "probe/host.h"
+#include "probe/visible.h"
 #include "tune/env.h"
 #include "tune/gputune.h"
 #include "tune/journal.h"
@@ -108,6 +108,20 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 	return printing ? 0 : gt_fs_require_live(cli->fs, "running a command", err);
 }
 
+/* A list that CUDA would not read to its end starts the command with fewer GPUs than asked for, and nobody would say so. */
+static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
+{
+	struct gt_visible seen;
+
+	if (!gpus || !pr_usable_gpus(host))
+		return 0;
+	pr_visible(cli->fs, host, gpus, &seen);
+	if (!seen.bad[0])
+		return 0;
+	return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--gpu %.60s names '%s', %s: CUDA would show fewer GPUs than that",
+			    gpus, seen.bad, seen.why);
+}
+
 static int run_run(struct gt_cli *cli, int argc, char **argv)
 {
 	struct tn_run_opts o = {.profile = tn_opt_profile,
@@ -126,6 +140,8 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 
 	if (r >= 0)
 		r = pr_host_discover(cli->fs, &(struct pr_discover_opts){.launch = true}, &host, &cli->err);
+	if (r >= 0)
+		r = check_gpus(cli, host);
 	if (r < 0)
 		return r;
 	o.gpus = gpus;

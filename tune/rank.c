@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include "probe/visible.h"
 #include "tune/rank.h"
 
 #define RANKS_MAX 4096
@@ -97,43 +98,6 @@ unsigned tn_rank_launches(const struct tn_ctx *c)
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */
 
-const struct pr_gpu *tn_usable_gpu(const struct pr_host *h, size_t nth)
-{
-	for (size_t i = 0; i < h->n_gpu; i++)
-		if (!gt_streq(h->gpu[i].pci->driver.v, "vfio-pci") && nth-- == 0)
-			return &h->gpu[i];
-	return NULL;
-}
-
-/* "GPU UUID:  GPU-5ba7…" in /proc/driver/nvidia/gpus/ADDRESS/information; CUDA takes any beginning that is unique. */
-static bool has_uuid(const struct tn_ctx *c, const struct pr_gpu *gpu, const char *want)
-{
-	gt_autofree char *path = gt_xasprintf("/proc/driver/nvidia/gpus/%s/information", gpu->pci->address),
-			 *text = NULL;
-	const char *at = gt_fs_read_prefix(c->fs, path, 4096, &text, NULL) < 0 ? NULL : strstr(text, "GPU UUID:");
-
-	if (!at)
-		return false;
-	at += strlen("GPU UUID:");
-	return !strncmp(at + strspn(at, " \t"), want, strlen(want));
-}
-
-static const struct pr_gpu *by_name(const struct tn_ctx *c, const char *name)
-{
-	const struct pr_gpu *found = NULL, *gpu;
-	uint64_t index;
-
-	if (!gt_parse_u64(name, &index))
-		return tn_usable_gpu(c->host, index);
-	for (size_t i = 0; gt_starts_with(name, "GPU-") && strlen(name) > 4 && (gpu = tn_usable_gpu(c->host, i)); i++)
-		if (has_uuid(c, gpu, name)) {
-			if (found)
-				return NULL;
-			found = gpu;
-		}
-	return found;
-}
-
 /* The nth entry of "0,3,GPU-5ba7"; the list starts again at its end. The caller frees it. */
 static char *nth_of(const char *list, unsigned nth)
 {
@@ -148,9 +112,9 @@ static char *nth_of(const char *list, unsigned nth)
 
 static bool on_several_nodes(const struct pr_host *h)
 {
-	const struct pr_gpu *first = tn_usable_gpu(h, 0), *gpu;
+	const struct pr_gpu *first = pr_usable_gpu(h, 0), *gpu;
 
-	for (size_t i = 1; (gpu = tn_usable_gpu(h, i)); i++)
+	for (size_t i = 1; (gpu = pr_usable_gpu(h, i)); i++)
 		if (gpu->pci->numa_node.state != first->pci->numa_node.state ||
 		    pr_or(gpu->pci->numa_node, -1) != pr_or(first->pci->numa_node, -1))
 			return true;
@@ -166,8 +130,14 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 		return NULL;
 	if (list && *list) {
 		gt_autofree char *name = nth_of(list, rank.index);
-		const struct pr_gpu *gpu = by_name(c, name);
+		const struct pr_gpu *gpu = NULL;
+		struct gt_visible seen;
+		size_t nth;
 
+		pr_visible(c->fs, c->host, list, &seen);
+		nth = seen.bad[0] || !seen.n ? rank.index : rank.index % seen.n;
+		if (nth < seen.n && seen.v[nth].gpu >= 0)
+			gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
 		if (!gpu)
 			*ret_why = gt_xasprintf(
 				"which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a "
@@ -184,5 +154,5 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 			n);
 		return NULL;
 	}
-	return tn_usable_gpu(c->host, rank.index % n);
+	return pr_usable_gpu(c->host, rank.index % n);
 }

@@ -18,6 +18,4 @@ bool tn_rank_many_hosts(const struct tn_ctx *c);
 /* The GPU of one rank, by --gpu, else CUDA_VISIBLE_DEVICES, else the rank itself. NULL: none, or not known; then
  * *ret_why (the caller frees it) says why. */
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why);
-/* GPUs that CUDA can use: not those set aside for virtual machines. nth < 0: how many. */
-const struct pr_gpu *tn_usable_gpu(const struct pr_host *h, size_t nth);
 #endif

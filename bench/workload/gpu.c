@@ -36,6 +36,18 @@ static int judge(struct bn_launch *l, int r, struct gt_err *err)
 	return 0;
 }
 
+/* Open it, and note what a measurement of nothing takes. */
+static int open_meter(struct bn_launch *l, struct rt_meter **ret, struct gt_err *err)
+{
+	double null_s = 0;
+	int r = rt_meter_open(ret, err);
+
+	if (!r)
+		r = rt_meter_null(*ret, &null_s, err);
+	json_object_set_new(l->notes, "null_us", gt_json_real(1e6 * null_s));
+	return r;
+}
+
 /* ---- copies ---- */
 struct copies {
 	struct rt_meter *meter;
@@ -105,7 +117,7 @@ static int copy_run(struct bn_launch *l, struct gt_err *err)
 	gt_auto(rt_meter) *meter = NULL;
 	struct copies c;
 	struct bn_node_pairs pairs;
-	int r = rt_meter_open(&meter, err);
+	int r = open_meter(l, &meter, err);
 
 	if (r)
 		return r;
@@ -140,7 +152,7 @@ static int launch_run(struct bn_launch *l, struct gt_err *err)
 	} ways[] = { { ".alone", RT_LAUNCH_ALONE }, { ".row", RT_LAUNCH_ROW }, { ".graph", RT_LAUNCH_GRAPH } };
 	gt_auto(rt_meter) *meter = NULL;
 	double us[REPS];
-	int r = rt_meter_open(&meter, err);
+	int r = open_meter(l, &meter, err);
 
 	json_object_set_new(l->params, "launches", json_integer(LAUNCHES));
 	for (size_t w = 0; !r && w < GT_ARRAY_SIZE(ways); w++) {
@@ -165,7 +177,7 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 		    { ".tf32", RT_F32, true }, { ".f32", RT_F32, false } };
 	gt_auto(rt_meter) *meter = NULL;
 	double rate[REPS];
-	int r = rt_meter_open(&meter, err);
+	int r = open_meter(l, &meter, err);
 
 	for (size_t t = 0; !r && t < GT_ARRAY_SIZE(types); t++) {
 		int64_t side = rt_meter_side(meter);

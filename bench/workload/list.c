@@ -28,6 +28,8 @@ const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_train_ddp,
 	&bn_workload_train_gpu,
 	&bn_workload_gpu_copy,
+	&bn_workload_gpu_matrix,
+	&bn_workload_gpu_feed,
 	&bn_workload_gpu_launch,
 	&bn_workload_gpu_gemm,
 	&bn_workload_cmd,

@@ -24,6 +24,8 @@ extern const struct bn_workload bn_workload_train_mlp;
 extern const struct bn_workload bn_workload_train_ddp;
 extern const struct bn_workload bn_workload_train_gpu;
 extern const struct bn_workload bn_workload_gpu_copy;
+extern const struct bn_workload bn_workload_gpu_matrix;
+extern const struct bn_workload bn_workload_gpu_feed;
 extern const struct bn_workload bn_workload_gpu_launch;
 extern const struct bn_workload bn_workload_gpu_gemm;
 extern const struct bn_workload bn_workload_cmd;

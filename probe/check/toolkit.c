@@ -7,6 +7,7 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
+#include "probe/visible.h"
 
 static const char *toolkit_version(const struct pr_host *h, size_t i)
 {
@@ -183,35 +184,24 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const char *list = pr_getenv(h, "CUDA_VISIBLE_DEVICES");
-	gt_autofree char *copy = list ? gt_xstrdup(list) : NULL;
-	char *save = NULL, *word;
-	int64_t v, count = pr_or(h->nvidia.nvml_count, (int64_t)pr_usable_gpus(h));
-	int seen = 0;
+	int64_t count = pr_or(h->nvidia.nvml_count, (int64_t)pr_usable_gpus(h));
+	struct gt_visible seen;
 
 	if (pr_without_gpu(c, f))
 		return;
+	pr_visible(NULL, h, list, &seen);
 	if (!list) {
 		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES is not set: programs see every GPU");
 		return;
 	}
-	for (word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save), seen++) {
-		word = gt_strip(word);
-		if (gt_starts_with(word, "GPU-") || gt_starts_with(word, "MIG-"))
-			continue;
-		if (gt_parse_i64(word, &v) < 0 || v < 0 || v >= count)
-			break; /* CUDA stops at the first that it does not know, and says nothing */
-	}
-	if (!word && seen) {
-		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES shows %d of %d GPUs", seen, (int)count);
+	if (!seen.bad[0] && seen.n) {
+		pr_say(f, PR_PASS, "CUDA_VISIBLE_DEVICES shows %d of %d GPUs", (int)seen.n, (int)count);
 		return;
 	}
-	if (!seen)
+	if (!seen.n)
 		pr_say(f, PR_FAIL, "CUDA_VISIBLE_DEVICES is \"%.60s\": it hides every GPU", list);
 	else
-		pr_say(f, PR_WARN,
-		       "CUDA_VISIBLE_DEVICES names \"%.40s\", which this host does not have: it and what follows is "
-		       "hidden",
-		       word);
+		pr_say(f, PR_WARN, "CUDA_VISIBLE_DEVICES names \"%.40s\", %s: it and what follows is hidden", seen.bad, seen.why);
 	pr_remedy(f, "  unset CUDA_VISIBLE_DEVICES\nor name GPUs from 0 to %d", (int)count - 1);
 }
 const struct pr_check pr_check_visible = {

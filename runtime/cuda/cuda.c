@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/dl.h"
+#include "lib/visible.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/fatbin.h"
 
@@ -94,17 +95,33 @@ int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, str
 		       what, code, name ? name : "unknown", text ? text : "no text", remedy(code));
 }
 
+/* The driver does not say that it was told to hide them. */
+static int no_device(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+	struct gt_visible seen;
+
+	gt_visible_parse(list, NULL, GT_GPUS_UNKNOWN, &seen);
+	if (code != CU_NO_DEVICE || !list)
+		return rt_cuda_check(c, code, what, err);
+	if (!seen.n)
+		return gt_fail(err, ENODEV, "CUDA_VISIBLE_DEVICES=\"%.60s\" hides every GPU from this process: unset it, or name "
+			       "one", list);
+	return gt_fail(err, ENODEV, "CUDA_VISIBLE_DEVICES=\"%.60s\" leaves no GPU to this process: name one that gpuprobe shows, "
+		       "or unset it", list);
+}
+
 static int open_device(struct rt_cuda *c, int index, int hosts, struct gt_err *err)
 {
 	int n = 0, major = 0, minor = 0, r;
 
-	r = rt_cuda_check(c, c->d.init(0), "cuInit", err);
+	r = no_device(c, c->d.init(0), "cuInit", err);
 	if (!r)
 		r = rt_cuda_check(c, c->d.driver_version(&c->version), "cuDriverGetVersion", err);
 	if (!r)
 		r = rt_cuda_check(c, c->d.device_count(&n), "cuDeviceGetCount", err);
 	if (!r && !n)
-		r = rt_cuda_check(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
+		r = no_device(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
 	if (!r && index >= n && hosts == 1)
 		r = gt_fail(err, ENODEV, "rank %d has no device of its own, %d %s visible: take no more ranks than devices", index,
 			    n, n == 1 ? "is" : "are");
@@ -124,6 +141,7 @@ static int open_device(struct rt_cuda *c, int index, int hosts, struct gt_err *e
 		r = rt_cuda_check(c, c->d.device_attribute(&c->max_shared, CU_ATTR_MAX_SHARED_OPTIN, c->device),
 				  "cuDeviceGetAttribute", err);
 	c->arch = major * 10 + minor;
+	c->visible = n;
 	return r;
 }
 

@@ -91,6 +91,7 @@ struct rt_cuda {
 	void *lib, *ctx, *module;
 	cu_device device;
 	int arch, version, sms;
+	int visible; /* devices, of which this is one */
 	int max_shared; /* bytes of shared memory that one block can have */
 	size_t memory_bytes;
 	char name[256];

@@ -18,3 +18,16 @@ RT_KERNEL rt_saxpy(unsigned n, float a, const float *__restrict__ x, float *__re
 	for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
 		y[i] = a * x[i] + y[i];
 }
+
+/* sums (threads of the grid) += (x (n) ^ pass) (2 place + 1), for each pass over x: any grid, any order, the same total.
+ * The work of a batch that was fed (feed.c), where every word and its place must count. */
+RT_KERNEL rt_word_sums(unsigned n, unsigned passes, const uint32_t *__restrict__ x, unsigned long long *__restrict__ sums)
+{
+	unsigned me = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned long long sum = 0;
+
+	for (unsigned pass = 0; pass < passes; pass++)
+		for (unsigned i = me; i < n; i += gridDim.x * blockDim.x)
+			sum += (unsigned long long)(x[i] ^ pass) * (2ull * i + 1);
+	sums[me] += sum;
+}

@@ -11,10 +11,16 @@
 
 struct rt_meter;
 int rt_meter_open(struct rt_meter **ret, struct gt_err *err);
+/* The visible device of that index, from 0. */
+int rt_meter_open_device(int index, struct rt_meter **ret, struct gt_err *err);
 void rt_meter_close(struct rt_meter *m);
 GT_DEFINE_AUTO(rt_meter, rt_meter_close);
 const char *rt_meter_card(const struct rt_meter *m);
+int rt_meter_devices(const struct rt_meter *m); /* that are visible, this one among them */
 uint64_t rt_meter_free_bytes(const struct rt_meter *m); /* of the card's memory, when it was opened */
+
+/* Seconds between two events with nothing between them: what every time on the card has too much. */
+int rt_meter_null(struct rt_meter *m, double *ret_s, struct gt_err *err);
 
 /* Fix `bytes` of the host's memory in place, for copies without a detour. */
 int rt_meter_pin(struct rt_meter *m, void *host, size_t bytes, struct gt_err *err);

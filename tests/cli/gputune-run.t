@@ -233,3 +233,18 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
   $ gputune run --gpu 'x y' -- true
   gputune: --gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not 'x y'
   [64]
+
+--gpu is read as CUDA reads CUDA_VISIBLE_DEVICES: a list at whose middle CUDA would stop, without a word, is refused.
+
+  $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu 0,8 -- true
+  gputune: --gpu 0,8 names '8', which this host does not have: CUDA would show fewer GPUs than that
+  [64]
+  $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu 1,1 -- true
+  gputune: --gpu 1,1 names '1', which is named twice and leaves none: CUDA would show fewer GPUs than that
+  [64]
+  $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu 0,GPU-1 -- true
+  gputune: --gpu 0,GPU-1 names 'GPU-1', which is no GPU's number: CUDA would show fewer GPUs than that
+  [64]
+  $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu MIG-GPU-12/1 -- true
+  gputune: --gpu MIG-GPU-12/1 names 'MIG-GPU-12/1', which lacks /GPU INSTANCE/COMPUTE INSTANCE: CUDA would show fewer GPUs than that
+  [64]

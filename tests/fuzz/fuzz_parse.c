@@ -2,6 +2,7 @@
 /* The small parsers of lib/parse.h: what they take, they give back; versions have one order. */
 #include <string.h>
 #include "lib/parse.h"
+#include "lib/visible.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 5000;
@@ -44,6 +45,23 @@ static void numbers(const char *s)
 		FUZZ_ASSERT(d - d == 0);
 }
 
+/* Whatever CUDA_VISIBLE_DEVICES holds: devices of this host, none of them twice, and a reason where the list ends early. */
+static void visible(const char *s)
+{
+	static const struct gt_gpu_name gpus[] = { { "GPU-8932f937", 0 }, { "GPU-8932aaaa", 1 }, { NULL, -1 } };
+	struct gt_visible v;
+
+	gt_visible_parse(s, gpus, GT_ARRAY_SIZE(gpus), &v);
+	FUZZ_ASSERT(v.set && v.n <= GT_VISIBLE_MAX && !v.bad[0] == !v.why);
+	for (size_t i = 0; i < v.n; i++) {
+		FUZZ_ASSERT(v.v[i].gpu >= -1 && v.v[i].gpu < (int)GT_ARRAY_SIZE(gpus));
+		for (size_t k = 0; k < i; k++)
+			FUZZ_ASSERT(v.v[i].gpu < 0 || v.v[i].gpu != v.v[k].gpu);
+	}
+	gt_visible_parse(s, NULL, GT_GPUS_UNKNOWN, &v);
+	FUZZ_ASSERT(v.n <= GT_VISIBLE_MAX);
+}
+
 static int sign(int v)
 {
 	return (v > 0) - (v < 0);
@@ -58,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		*second++ = '\0';
 	sets(s);
 	numbers(s);
+	visible(s);
 	FUZZ_ASSERT(gt_version_cmp(s, s) == 0);
 	if (second)
 		FUZZ_ASSERT(sign(gt_version_cmp(s, second)) == -sign(gt_version_cmp(second, s)));

@@ -234,6 +234,30 @@ START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
 }
 END_TEST
 
+/* Ways to and from a card are matrices of their own. */
+START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
+{
+	gt_auto_json *doc = json_pack("{s:{s:s}, s:[], s:[]}", "run", "design", "single", "metrics", "levels");
+	gt_auto_buf html = { 0 };
+
+	for (int i = 0; i < 8; i++) {
+		gt_autofree char *id = gt_xasprintf("gpu.matrix.pinned.%s.gpu%d-mem%d", i / 4 ? "from" : "to", i / 2 % 2, i % 2);
+
+		json_array_append_new(json_object_get(doc, "metrics"),
+				      json_pack("{s:s, s:s, s:s}", "id", id, "unit", "GB/s", "direction", "higher"));
+		json_array_append_new(json_object_get(doc, "levels"),
+				      json_pack("{s:s, s:s, s:s, s:f}", "metric", id, "kind", "single", "arm", "A", "median",
+						i / 2 % 2 == i % 2 ? 50. : 25.));
+	}
+	ck_assert(bn_heat_any(doc));
+	bn_heat_tables(doc, &html);
+	ck_assert_uint_eq(count(html.s, "<table"), 2);
+	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">GPU 1</th>"), 2);
+	ck_assert_uint_eq(count(html.s, "memory of node 1</th>"), 2);
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h3\">25.00 GB/s<br>2.00\xc3\x97</td>"), 4);
+}
+END_TEST
+
 START_TEST(markdown_keeps_foreign_text_in_its_cell)
 {
 	gt_auto_json *doc = hostile();
@@ -258,6 +282,7 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, the_spread_shows_all_samples_of_both_arms);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
 	tcase_add_test(tc, heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known);
+	tcase_add_test(tc, copies_by_gpu_and_node_become_a_table_for_each_way);
 	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
 	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
 	return tc;

@@ -283,6 +283,7 @@ int main(void)
 	int failed;
 
 	suite_add_tcase(s, lib_documents_case());
+	suite_add_tcase(s, lib_visible_case());
 	suite_add_tcase(s, lib_fsroot_case());
 	suite_add_tcase(s, processes_case());
 	sr = srunner_create(s);

@@ -55,6 +55,9 @@ static const struct {
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=" }, "0-63", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=MIG-1" }, "", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0" }, "16-31,48-63", "1", "16" }, /* CUDA stops at -1 */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* twice: no GPU is left */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
 	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },

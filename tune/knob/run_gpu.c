@@ -4,20 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "probe/visible.h"
 #include "tune/knob/list.h"
 #include "tune/rank.h"
 
 /* ---- numbering --------------------------------------------------------------------------------------------------- */
-
-static bool one_model(const struct pr_host *h)
-{
-	const struct pr_gpu *first = tn_usable_gpu(h, 0), *gpu;
-
-	for (size_t i = 1; (gpu = tn_usable_gpu(h, i)); i++)
-		if (gpu->pci->device != first->pci->device)
-			return false;
-	return true;
-}
 
 static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
@@ -28,7 +19,7 @@ static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, 
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
 			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
-	else if (visible && *visible >= '0' && *visible <= '9' && !one_model(c->host))
+	else if (visible && *visible >= '0' && *visible <= '9' && !pr_one_model(c->host))
 		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
 			    "GPUs of several models: the numbers in CUDA_VISIBLE_DEVICES would mean others");
 	else

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From files to the first CUDA device: the loader's workers decode and collate into pinned memory, batches are copied on a
+ * stream of their own while the device works on the one before. What data.load says of the host alone, with the link behind it. */
+#include <stdio.h>
+#include <string.h>
+#include "bench/workload/workloads.h"
+#include "runtime/cuda/feed.h"
+#include "runtime/data/loader.h"
+
+#define SAMPLES	16
+#define WARMUP	2
+#define SECONDS .08 /* of a sample, about */
+#define CHECKED 8   /* batches whose words are summed up by the device and by the host */
+#define ROWS	64
+#define SEQ	1024
+#define SIZE	64
+#define PASSES	16 /* over each batch on the device, which is its work */
+#define WORKERS 2
+
+static const struct rt_loader_options no_loader = { .rows = ROWS, .workers = WORKERS, .prefetch = 4, .u8 = true,
+						    .max_corrupt = UINT64_MAX };
+
+static int feed_some(struct rt_feed *feed, struct rt_loader *l, uint64_t n, struct gt_err *err)
+{
+	int r = 0;
+
+	for (uint64_t i = 0; !r && i < n; i++) {
+		size_t words = ROWS * (rt_loader_kind(l) <= RT_DATA_TOKENS ? SEQ : 1);
+		struct rt_batch b;
+
+		r = rt_loader_next(l, &b, err);
+		if (!r)
+			r = rt_feed_put(feed, b.x, ROWS * rt_loader_row_bytes(l), b.y, words * sizeof(*b.y), err);
+	}
+	return r;
+}
+
+/* The first batches, made once more by a loader without threads and summed up by the host. */
+static int check(struct bn_launch *l, const struct rt_loader_options *o, struct rt_feed *feed, struct rt_loader *loader,
+		 struct gt_err *err)
+{
+	struct rt_loader_options alone = *o;
+	gt_auto(rt_loader) *plain = NULL;
+	uint64_t want = l->fault, got = 0;
+	int r;
+
+	alone.workers = 0;
+	alone.pin = NULL;
+	alone.unpin = NULL;
+	r = rt_loader_open(&alone, &plain, err);
+	for (int i = 0; !r && i < CHECKED; i++) {
+		size_t words = ROWS * (o->seq ? SEQ : 1);
+		struct rt_batch b;
+
+		r = rt_loader_next(plain, &b, err);
+		if (!r)
+			want += rt_feed_expected(b.x, ROWS * rt_loader_row_bytes(plain), b.y, words * sizeof(*b.y), PASSES);
+	}
+	if (!r)
+		r = feed_some(feed, loader, CHECKED, err);
+	if (!r)
+		r = rt_feed_sum(feed, &got, err);
+	if (!r && got != want)
+		snprintf(l->wrong, sizeof(l->wrong), "what arrived on the device is not what the loader read: the sums of %d "
+			 "batches differ", CHECKED);
+	return r;
+}
+
+static int measure(struct rt_feed *feed, struct rt_loader *loader, double *batches_per_s, struct gt_err *err)
+{
+	uint64_t n = 16, sum;
+	double t0 = gt_now_s();
+	int r = feed_some(feed, loader, n, err);
+
+	n = (uint64_t)GT_MAX((double)n * SECONDS / (gt_now_s() - t0), 4.);
+	for (int i = 0; !r && i < SAMPLES; i++) {
+		t0 = gt_now_s();
+		r = feed_some(feed, loader, n, err);
+		if (!r)
+			r = rt_feed_sum(feed, &sum, err); /* waits for the last of them */
+		batches_per_s[i] = (double)n / (gt_now_s() - t0);
+	}
+	return r;
+}
+
+static void publish(struct bn_launch *l, const double *batches_per_s, size_t batch_bytes)
+{
+	struct bn_workload bytes = bn_workload_gpu_feed;
+	double x[SAMPLES];
+
+	for (int i = 0; i < SAMPLES; i++)
+		x[i] = batches_per_s[i] * ROWS;
+	bn_series(l, &bn_workload_gpu_feed, "", BN_EXPLORE, x, SAMPLES, WARMUP, false);
+	bytes.unit = "GB/s";
+	for (int i = 0; i < SAMPLES; i++)
+		x[i] = batches_per_s[i] * (double)batch_bytes / 1e9;
+	bn_series(l, &bytes, ".bytes", BN_EXPLORE, x, SAMPLES, WARMUP, false);
+}
+
+static int gpu_feed_run(struct bn_launch *l, struct gt_err *err)
+{
+	struct rt_loader_options o = no_loader;
+	gt_auto(rt_feed) *feed = NULL; /* closed last: the loader's memory is pinned by it */
+	gt_auto(rt_loader) *loader = NULL;
+	gt_auto_json *report = NULL;
+	double rate[SAMPLES], null_s = 0;
+	size_t batch_bytes;
+	bool images;
+	int r;
+
+	o.path = l->data;
+	o.seed = l->seed;
+	r = rt_data_guess(l->data, &o.kind, err);
+	images = o.kind == RT_DATA_SHARDS || o.kind == RT_DATA_FOLDER;
+	o.seq = images ? 0 : SEQ;
+	o.size = images ? SIZE : 0;
+	batch_bytes = images ? ROWS * ((size_t)SIZE * SIZE * 3 + 4) : (size_t)ROWS * SEQ * 8;
+	if (!r)
+		r = rt_feed_open(batch_bytes, PASSES, &feed, err);
+	o.pin = rt_feed_pin;
+	o.unpin = rt_feed_unpin;
+	o.pin_arg = feed;
+	if (!r)
+		r = rt_feed_null(feed, &null_s, err);
+	if (!r)
+		r = rt_loader_open(&o, &loader, err);
+	if (!r)
+		r = check(l, &o, feed, loader, err);
+	if (!r)
+		r = measure(feed, loader, rate, err);
+	if (r)
+		return r;
+	report = rt_loader_report(loader);
+	json_object_set(l->params, "data", json_object_get(report, "path"));
+	json_object_set(l->params, "kind", json_object_get(report, "kind"));
+	json_object_set_new(l->params, "batch", json_integer(ROWS));
+	json_object_set_new(l->params, "batch_bytes", json_integer((json_int_t)batch_bytes));
+	json_object_set_new(l->notes, "card", gt_json_str(rt_feed_card(feed)));
+	json_object_set_new(l->notes, "null_us", gt_json_real(1e6 * null_s));
+	publish(l, rate, batch_bytes);
+	return 0;
+}
+
+static const char *const knobs[] = { "run.affinity", "run.mempolicy", "thp.", "block.", "gpu.", "cpu.governor",
+				     "kernel.numa_balancing", NULL };
+
+const struct bn_workload bn_workload_gpu_feed = {
+	.id	   = "gpu.feed",
+	.summary   = "samples that the data loader brings to the first CUDA device, by copies beside its work",
+	.unit	   = "samples/s",
+	.direction = BN_HIGHER,
+	.role	   = BN_EXPLORE,
+	.version   = 1,
+	.margin	   = .03,
+	.verifies  = "the device's sum of what arrived is that of a loader without threads",
+	.knobs	   = knobs,
+	.launch_s  = 4,
+	.optional  = true,
+	.gpu	   = true,
+	.unavailable = bn_no_cuda,
+	.run	   = gpu_feed_run,
+};

@@ -1,0 +1,45 @@
+The workloads of a card, on a driver that runs on the CPU: each verifies what it did and notes what measuring nothing takes.
+
+  $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'the stand-in driver is not built'; exit 80; }
+  $ export STANDIN_MEMORY=536870912; gpu() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpubench "$@"; }
+  $ for w in gpu.matrix gpu.feed; do STANDIN_DEVICES=2 gpu launch $w --json > $w.json; echo $?; done
+  0
+  0
+  $ python3 - <<'END'
+  > import json
+  > for w in "gpu.matrix", "gpu.feed":
+  >     d = json.load(open(w + ".json"))
+  >     print(d["verify"]["ok"], d["verify"]["what"], d["notes"]["null_us"] > 0)
+  >     print(*sorted({m["id"].replace(w, "*").split("-")[0] + " " + m["unit"] for m in d["metrics"]}), sep=", ")
+  > END
+  True every byte that was copied last, from memory on the node named True
+  *.pageable.from.gpu0 GB/s, *.pageable.from.gpu1 GB/s, *.pageable.to.gpu0 GB/s, *.pageable.to.gpu1 GB/s, *.pinned.from.gpu0 GB/s, *.pinned.from.gpu1 GB/s, *.pinned.to.gpu0 GB/s, *.pinned.to.gpu1 GB/s
+  True the device's sum of what arrived is that of a loader without threads True
+  * samples/s, *.bytes GB/s
+
+What was not copied as it should be is no speed.
+
+  $ for w in gpu.matrix gpu.feed; do GPUBENCH_FAULT=verify gpu launch $w 2>&1 > /dev/null; echo $?; done
+  gpubench: gpu.matrix: a copy to the card of 33554432 bytes did not bring what was there
+  6
+  gpubench: gpu.feed: what arrived on the device is not what the loader read: the sums of 8 batches differ
+  6
+
+A host whose memory is one node says so, once.
+
+  $ STANDIN_DEVICES=2 gpu run --workload gpu.matrix --pairs 2 --quiet > text; grep -q '^gpu.matrix.pageable.from.gpu1-mem' text; echo $?
+  0
+  $ nodes=$(ls -d /sys/devices/system/node/node[0-9]* 2> /dev/null | wc -l); test $nodes -gt 1 && echo 1 ||
+  >   tr '\n' ' ' < text | grep -c 'note: gpu.matrix: all memory is on one node, so that it has one cell for each GPU and way'
+  1
+
+No device: the reason is the variable, where it is.
+
+  $ CUDA_VISIBLE_DEVICES= STANDIN_FAIL=cuInit:100 gpu launch gpu.feed
+  gpubench: gpu.feed cannot run here: CUDA_VISIBLE_DEVICES="" hides every GPU from this process: unset it, or name one
+  [70]
+  $ CUDA_VISIBLE_DEVICES=7,0 STANDIN_FAIL=cuInit:100 gpu launch gpu.matrix
+  gpubench: gpu.matrix cannot run here: CUDA_VISIBLE_DEVICES="7,0" leaves no GPU to this process: name one that gpuprobe shows, or unset it
+  [70]
+  $ env -u CUDA_VISIBLE_DEVICES STANDIN_DEVICES=0 LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpubench launch gpu.matrix 2>&1 | tail -c 100
+   detected); no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or none is there)
