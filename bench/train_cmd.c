@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpubench train MODEL: the command round bn_train(). */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "bench/bench.h"
@@ -131,6 +132,36 @@ static void print_ops(const json_t *ops, bool color)
 		gt_table_cell(t, flops > 0 ? "%.1f" : "-", flops / s / 1e9);
 		gt_table_cell(t, "%.1f", gt_json_get_real(row, "bytes", 0) / s / 1e9);
 		gt_table_cell(t, "%.0f %%", 100 * gt_json_get_real(row, "of_peak", 0));
+	}
+	gt_table_print(t, stdout, color);
+}
+
+/* Of a device that says which kernels ran; a kernel that shares its op's work with others has no rate of its own. */
+static void print_kernels(const json_t *kernels, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i;
+	json_t *row;
+
+	gt_table_column(t, "kernel", GT_LEFT);
+	gt_table_column(t, "op", GT_LEFT);
+	gt_table_column(t, "runs", GT_RIGHT);
+	gt_table_column(t, "ms/step", GT_RIGHT);
+	gt_table_column(t, "Gflop/s", GT_RIGHT);
+	gt_table_column(t, "GB/s", GT_RIGHT);
+	gt_table_column(t, "of peak", GT_RIGHT);
+	json_array_foreach(kernels, i, row) {
+		double s = gt_json_get_real(row, "seconds", 0), flops = gt_json_get_real(row, "flops", 0);
+		double bytes = gt_json_get_real(row, "bytes", 0), share = gt_json_get_real(row, "of_peak", NAN);
+
+		gt_table_row(t);
+		gt_table_cell(t, "%.30s", gt_json_get_str(row, "kernel", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(row, "op", "-"));
+		gt_table_cell(t, "%g", gt_json_get_real(row, "launches", 0));
+		gt_table_cell(t, "%.3f", s * 1e3);
+		gt_table_cell(t, flops > 0 ? "%.1f" : "-", flops / s / 1e9);
+		gt_table_cell(t, bytes > 0 ? "%.1f" : "-", bytes / s / 1e9);
+		gt_table_cell(t, isnan(share) ? "-" : "%.0f %%", 100 * share);
 	}
 	gt_table_print(t, stdout, color);
 }
@@ -322,6 +353,14 @@ static void print_text(const json_t *doc, bool color)
 	}
 	if (json_object_get(doc, "ops"))
 		print_ops(json_object_get(doc, "ops"), color);
+	if (json_object_get(doc, "kernels"))
+		print_kernels(json_object_get(doc, "kernels"), color);
+	if (json_object_get(doc, "timed_by")) {
+		const json_t *by = json_object_get(doc, "timed_by");
+		const char *why = gt_json_get_str(by, "why", NULL);
+
+		printf("timed by   %s%s%s\n", gt_json_get_str(by, "how", ""), why ? " round each call: " : "", why ? why : "");
+	}
 }
 
 static int run_train(struct gt_cli *cli, int argc, char **argv)

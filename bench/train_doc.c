@@ -57,6 +57,25 @@ static void put_times(json_t *doc, const struct bn_training *r)
 						      rt_program_flops(r->program) * (double)r->o.accum / med);
 }
 
+/* Each row that its work is known of. */
+static void put_shares(json_t *rows, const struct rt_peaks *k)
+{
+	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
+	double eight_peak = k->fp8_flops_per_s > 0 ? k->fp8_flops_per_s : low_peak;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		double flops = gt_json_get_real(row, "flops", 0), low = gt_json_get_real(row, "low_flops", 0);
+		double eight = gt_json_get_real(row, "fp8_flops", 0);
+		double least = fmax((flops - low) / k->flops_per_s + (low - eight) / low_peak + eight / eight_peak,
+				    gt_json_get_real(row, "bytes", 0) / k->bytes_per_s);
+
+		if (json_object_get(row, "bytes"))
+			put_real(row, "of_peak", least / gt_json_get_real(row, "seconds", NAN));
+	}
+}
+
 /* What share of the best that was measured here the step reached (MFU: its flops alone, against products of its type), and
  * each row: the longer of the time that its flops and its bytes need at least, over
  * the time that it took. */
@@ -65,8 +84,6 @@ static void put_peaks(json_t *doc, const struct rt_peaks *k)
 	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
 	double eight_peak = k->fp8_flops_per_s > 0 ? k->fp8_flops_per_s : low_peak;
 	const char *amp = gt_json_get_str(doc, "amp", "");
-	json_t *row;
-	size_t i;
 
 	json_object_set_new(doc, "peaks",
 			    json_pack("{s:o, s:o, s:o}", "flops_per_s", gt_json_real(k->flops_per_s), "bf16_flops_per_s",
@@ -75,14 +92,8 @@ static void put_peaks(json_t *doc, const struct rt_peaks *k)
 		put_real(json_object_get(doc, "peaks"), "fp8_flops_per_s", k->fp8_flops_per_s);
 	put_real(doc, "mfu", gt_json_get_real(doc, "flops_per_s", NAN) /
 				     (gt_streq(amp, "bf16") ? low_peak : gt_streq(amp, "fp8") ? eight_peak : k->flops_per_s));
-	json_array_foreach(json_object_get(doc, "ops"), i, row) {
-		double flops = gt_json_get_real(row, "flops", 0), low = gt_json_get_real(row, "low_flops", 0);
-		double eight = gt_json_get_real(row, "fp8_flops", 0);
-		double least = fmax((flops - low) / k->flops_per_s + (low - eight) / low_peak + eight / eight_peak,
-				    gt_json_get_real(row, "bytes", 0) / k->bytes_per_s);
-
-		put_real(row, "of_peak", least / gt_json_get_real(row, "seconds", NAN));
-	}
+	put_shares(json_object_get(doc, "ops"), k);
+	put_shares(json_object_get(doc, "kernels"), k);
 }
 
 json_t *bn_train_document(const struct bn_training *r)
@@ -90,7 +101,8 @@ json_t *bn_train_document(const struct bn_training *r)
 	static const char *const from_report[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
 		"pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
-		"products", "attention", "host_s_per_step", "ops" };
+		"products", "attention", "host_s_per_step", "timed_by",
+		"ops", "kernels" };
 	gt_auto_json *report = rt_program_report(r->program);
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;

@@ -591,6 +591,8 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 		json_object_set_new(doc, "dnn", json_string(version));
 	}
 	rt_launch_attention_report(e, doc);
+	if (e->timing)
+		rt_timing_report(e->timing, doc);
 	json_object_set_new(doc, "pages", json_string("device memory"));
 	json_object_set_new(doc, "placement", gt_json_str(e->dev->name));
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include "runtime/cuda/cupti.h"
 #include "runtime/cuda/timing.h"
 
 struct span {
@@ -7,8 +10,11 @@ struct span {
 };
 struct rt_timing {
 	struct rt_cuda *dev;
+	struct rt_cupti *cupti; /* NULL: events */
+	struct gt_err why;	/* not by CUPTI */
 	struct span *spans;
 	int n, made, most;
+	double *first, *last; /* per call, of this step; CUPTI */
 };
 
 struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls)
@@ -17,7 +23,12 @@ struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls)
 
 	t->dev = dev;
 	t->most = calls;
-	t->spans = gt_xcalloc((size_t)calls + 1, sizeof(*t->spans));
+	if (rt_cupti_open(&t->cupti, &t->why)) {
+		t->spans = gt_xcalloc((size_t)calls + 1, sizeof(*t->spans));
+	} else {
+		t->first = gt_xcalloc((size_t)calls + 1, sizeof(*t->first));
+		t->last = gt_xcalloc((size_t)calls + 1, sizeof(*t->last));
+	}
 	return t;
 }
 
@@ -30,11 +41,15 @@ void rt_timing_free(struct rt_timing *t)
 		if (t->spans[i].after)
 			t->dev->d.event_destroy(t->spans[i].after);
 	}
+	rt_cupti_close(t->cupti);
+	free(t->first);
+	free(t->last);
 	free(t->spans);
 	free(t);
 }
 
-int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err)
+/* ---- events ---- */
+static int begin_span(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err)
 {
 	const struct rt_driver *d = &t->dev->d;
 	struct span *s = &t->spans[t->n];
@@ -50,12 +65,12 @@ int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_e
 	return r ? r : rt_cuda_check(t->dev, d->event_record(s->before, stream), "cuEventRecord", err);
 }
 
-int rt_timing_end(struct rt_timing *t, cu_stream stream, struct gt_err *err)
+static int end_span(struct rt_timing *t, cu_stream stream, struct gt_err *err)
 {
 	return rt_cuda_check(t->dev, t->dev->d.event_record(t->spans[t->n++].after, stream), "cuEventRecord", err);
 }
 
-int rt_timing_collect(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err)
+static int collect_spans(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err)
 {
 	const struct rt_driver *d = &t->dev->d;
 	int r = 0, n = t->n;
@@ -79,4 +94,107 @@ int rt_timing_collect(struct rt_timing *t, struct rt_program *p, const struct rt
 			};
 	}
 	return r;
+}
+
+/* ---- CUPTI ---- */
+/* The row of this kernel, launched by that op in that phase; call -1: by none. */
+static struct rt_kernel *kernel_row(struct rt_program *p, const char *name, int call)
+{
+	const struct rt_call *c = call < 0 ? NULL : p->plan.ir.calls[call];
+
+	for (int i = 0; i < p->n_kernels; i++) {
+		struct rt_kernel *k = &p->kernels[i];
+
+		if (gt_streq(k->name, name) && (!k->call == !c) && (!c || (k->call->op == c->op && k->call->phase == c->phase)))
+			return k;
+	}
+	p->kernels = gt_xrealloc(p->kernels, (size_t)(p->n_kernels + 1) * sizeof(*p->kernels));
+	p->kernels[p->n_kernels] = (struct rt_kernel){ .name = gt_xstrdup(name), .call = c };
+	return &p->kernels[p->n_kernels++];
+}
+
+static void put_event(struct rt_program *p, const struct rt_run *run, int call, int kernel, double start, double end)
+{
+	if (p->events)
+		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){
+			.shape = p->shape, .call = call, .kernel = kernel, .step = run->step, .start = start, .end = end
+		};
+}
+
+/* What calls did not do themselves, such as copying inputs, counts from when the step began. */
+static void count(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, const struct rt_cupti_record *r,
+		  double start, double end)
+{
+	struct rt_kernel *k = kernel_row(p, r->name, r->call);
+
+	if (run->profiled) {
+		k->launches++;
+		k->seconds += end - start;
+		k->copied += (double)r->bytes;
+	}
+	if (r->call >= 0) {
+		if (run->profiled)
+			p->plan.ir.calls[r->call]->seconds += end - start;
+		t->first[r->call] = fmin(t->first[r->call], start);
+		t->last[r->call] = fmax(t->last[r->call], end);
+	}
+	put_event(p, run, r->call, (int)(k - p->kernels) + 1, start, end);
+}
+
+static int collect_records(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err)
+{
+	const struct rt_cupti_record *all;
+	uint64_t now;
+	size_t n;
+	int r = rt_cuda_check(t->dev, t->dev->d.ctx_sync(), "cuCtxSynchronize", err);
+	double at;
+
+	if (!r)
+		r = rt_cupti_take(t->cupti, &all, &n, &now, err);
+	if (r)
+		return r;
+	at = gt_now_s();
+	for (int i = 0; i < t->most; i++) {
+		t->first[i] = INFINITY;
+		t->last[i] = -INFINITY;
+	}
+	for (size_t i = 0; i < n; i++) {
+		double start = at - (double)(int64_t)(now - all[i].start) * 1e-9;
+
+		if (start >= t0 && all[i].call < t->most)
+			count(t, p, run, &all[i], start, start + (double)(all[i].end - all[i].start) * 1e-9);
+	}
+	for (int i = 0; i < t->most; i++)
+		if (t->last[i] >= t->first[i])
+			put_event(p, run, i, 0, t->first[i], t->last[i]);
+	return 0;
+}
+
+/* ---- either ---- */
+int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err)
+{
+	return t->cupti ? rt_cupti_begin(t->cupti, call, err) : begin_span(t, call, stream, err);
+}
+
+int rt_timing_end(struct rt_timing *t, cu_stream stream, struct gt_err *err)
+{
+	return t->cupti ? rt_cupti_end(t->cupti, err) : end_span(t, stream, err);
+}
+
+int rt_timing_collect(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err)
+{
+	return (t->cupti ? collect_records : collect_spans)(t, p, run, t0, err);
+}
+
+void rt_timing_report(const struct rt_timing *t, json_t *doc)
+{
+	char how[32] = "events";
+	json_t *o = json_object();
+
+	if (t->cupti)
+		snprintf(how, sizeof(how), "CUPTI %u", rt_cupti_version(t->cupti));
+	json_object_set_new(o, "how", json_string(how));
+	if (!t->cupti)
+		json_object_set_new(o, "why", gt_json_str(t->why.msg));
+	json_object_set_new(doc, "timed_by", o);
 }

@@ -2,8 +2,9 @@
 #ifndef RT_CUDA_TIMING_H
 #define RT_CUDA_TIMING_H
 /*
- * When each call of a step ran on the device, by events round it. Nothing waits before the step is enqueued. A program that is
- * not timed has none of this, and its captured graphs no events.
+ * When each call of a step ran on the device: by CUPTI (cupti.h), which sees every kernel, or where that cannot be had by events
+ * round each call. Nothing waits before the step is enqueued. A program that is not timed has none of this, and its captured
+ * graphs no events.
  */
 #include "runtime/cuda/driver.h"
 #include "runtime/exec/program.h"
@@ -13,6 +14,9 @@ struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls); /* at most so m
 void rt_timing_free(struct rt_timing *t);
 int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err);
 int rt_timing_end(struct rt_timing *t, cu_stream stream, struct gt_err *err);
-/* Wait for them; seconds of calls (struct rt_call) in steps that are profiled, and p's events. t0: when the step began. */
+/* Wait for them; seconds of calls (struct rt_call) and kernels (struct rt_kernel) in steps that are profiled, and p's events.
+ * t0: when the step began. */
 int rt_timing_collect(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err);
+/* "timed_by": { "how": "CUPTI 26" or "events", "why": why not by CUPTI } */
+void rt_timing_report(const struct rt_timing *t, json_t *doc);
 #endif

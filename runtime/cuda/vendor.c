@@ -55,6 +55,7 @@ int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t
 		char *patterns[] = {
 			gt_xasprintf("%s/lib64/%s", cuda && *cuda == '/' ? cuda : "/usr/local/cuda", *name),
 			gt_xasprintf("/usr/local/cuda-*/lib64/%s", *name),
+			gt_xasprintf("/usr/local/cuda*/extras/CUPTI/lib64/%s", *name),
 			gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", *name),
 		};
 

@@ -253,6 +253,9 @@ void rt_program_free(struct rt_program *p)
 	rt_engine_free(p->cuda);
 	rt_arena_unmap(&p->arena);
 	free(p->events);
+	for (int i = 0; i < p->n_kernels; i++)
+		free(p->kernels[i].name);
+	free(p->kernels);
 	if (!p->n_shapes || p->plan.ir.nodes != p->shapes[p->shape].ir.nodes)
 		rt_plan_clear(&p->plan); /* one that was not finished */
 	for (int i = 0; i < p->n_shapes; i++)

@@ -14,9 +14,17 @@ struct rt_scale {
 	int skipped;	 /* in a row */
 };
 struct rt_event {
-	int shape, call;
+	int shape, call; /* call -1: none, a copy of inputs */
+	int kernel;	 /* 0: the call itself; else the row behind it, of those that it launched (struct rt_kernel) */
 	int64_t step;
 	double start, end; /* seconds, monotonic */
+};
+/* What ran on a device, by name and by the op that launched it. */
+struct rt_kernel {
+	char *name;
+	const struct rt_call *call; /* the first that launched it; NULL: none */
+	int64_t launches;	    /* in profiled steps */
+	double seconds, copied;	    /* theirs; copied: bytes of copies and fills */
 };
 struct rt_engine;
 struct rt_program {
@@ -39,6 +47,8 @@ struct rt_program {
 	struct rt_scale scale;
 	struct rt_event *events; /* options.trace: the last RT_TRACE_EVENTS */
 	int64_t n_events;	 /* so far */
+	struct rt_kernel *kernels;
+	int n_kernels;
 	const struct rt_call *anomaly; /* options.anomaly: what wrote something that is not finite */
 	const struct rt_node *anomaly_node;
 	struct rt_ranks ranks; /* how they work together */

@@ -101,6 +101,58 @@ static json_t *op_rows(const struct rt_program *p)
 	return rows;
 }
 
+/* Flops and bytes of an op that this kernel does alone; one of several has no share of them that could be told. */
+static void put_work(const struct rt_program *p, const struct rt_kernel *k, json_t *doc)
+{
+	struct row row = { .name = k->name };
+
+	add_calls(&p->plan, k->call->op->id, k->call->phase, 1, &row);
+	for (int i = 0; i < p->n_kernels; i++)
+		if (&p->kernels[i] != k && p->kernels[i].call && p->kernels[i].call->op == k->call->op &&
+		    p->kernels[i].call->phase == k->call->phase)
+			return;
+	json_object_set_new(doc, "flops", gt_json_real(row.flops));
+	json_object_set_new(doc, "low_flops", gt_json_real(row.low));
+	if (row.eight > 0)
+		json_object_set_new(doc, "fp8_flops", gt_json_real(row.eight));
+	json_object_set_new(doc, "bytes", gt_json_real(row.bytes));
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+	const struct rt_kernel *x = *(const struct rt_kernel *const *)a, *y = *(const struct rt_kernel *const *)b;
+
+	return (y->seconds > x->seconds) - (y->seconds < x->seconds);
+}
+
+/* Per step, what takes longest first. */
+static json_t *kernel_rows(const struct rt_program *p)
+{
+	gt_autofree const struct rt_kernel **order = gt_xcalloc((size_t)p->n_kernels + 1, sizeof(*order));
+	double steps = (double)steps_profiled(p);
+	json_t *rows = json_array();
+
+	for (int i = 0; i < p->n_kernels; i++)
+		order[i] = &p->kernels[i];
+	qsort(order, (size_t)p->n_kernels, sizeof(*order), by_seconds);
+	for (int i = 0; i < p->n_kernels; i++) {
+		const struct rt_kernel *k = order[i];
+		json_t *row;
+
+		if (!k->launches)
+			continue;
+		row = json_pack("{s:o, s:s?, s:s?, s:o, s:o}", "kernel", gt_json_str(k->name), "op",
+				k->call ? k->call->op->name : NULL, "phase", k->call ? phase_names[k->call->phase] : NULL,
+				"launches", gt_json_real((double)k->launches / steps), "seconds", gt_json_real(k->seconds / steps));
+		if (k->copied > 0)
+			json_object_set_new(row, "bytes", gt_json_real(k->copied / steps));
+		else if (k->call)
+			put_work(p, k, row);
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
 #define NODES	1024
 
 /* { "0": 512, "1": 512 } */
@@ -222,6 +274,8 @@ json_t *rt_program_report(const struct rt_program *p)
 		json_array_append_new(warnings, json_string(warning));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "ops", op_rows(p));
+	if (p->opt.profile && p->n_kernels)
+		json_object_set_new(doc, "kernels", kernel_rows(p));
 	if (p->cuda)
 		rt_engine_report(p, doc);
 	return doc;

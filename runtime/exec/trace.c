@@ -31,9 +31,23 @@ static uint64_t **all_live_bytes(const struct rt_program *p)
 	return live;
 }
 
-static json_t *metadata(const char *what, const char *name)
+static json_t *metadata(const char *what, int tid, const char *name)
 {
-	return json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "ph", "M", "name", what, "pid", 1, "tid", 1, "args", "name", name);
+	return json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "ph", "M", "name", what, "pid", 1, "tid", tid, "args", "name", name);
+}
+
+/* A kernel, copy or fill, below the call that launched it. */
+static json_t *kernel_event(const struct rt_program *p, const struct rt_event *e, double t0)
+{
+	json_t *args = json_object();
+
+	if (e->call >= 0)
+		json_object_set_new(args, "op", json_string(p->shapes[e->shape].ir.calls[e->call]->op->name));
+	json_object_set_new(args, "step", json_integer(e->step));
+	return json_pack("{s:s, s:o, s:s, s:f, s:f, s:i, s:i, s:o}", "ph", "X", "name",
+			 gt_json_str(p->kernels[e->kernel - 1].name), "cat", e->call >= 0 ? "kernel" : "input", "ts",
+			 (e->start - t0) * 1e6, "dur", (e->end - e->start) * 1e6, "pid", 1, "tid", e->call >= 0 ? 2 : 3, "args",
+			 args);
 }
 
 static json_t *call_event(const struct rt_program *p, const struct rt_event *e, double t0)
@@ -61,11 +75,20 @@ json_t *rt_program_trace(const struct rt_program *p)
 	json_t *events = json_array();
 	double t0 = p->n_events ? p->events[first % RT_TRACE_EVENTS].start : 0;
 
-	json_array_append_new(events, metadata("process_name", "gpubench"));
-	json_array_append_new(events, metadata("thread_name", p->cuda ? "calls on the device" : "calls, each by the whole team"));
+	json_array_append_new(events, metadata("process_name", 1, "gpubench"));
+	json_array_append_new(events, metadata("thread_name", 1,
+					       p->cuda ? "calls on the device" : "calls, each by the whole team"));
+	if (p->n_kernels) {
+		json_array_append_new(events, metadata("thread_name", 2, "kernels"));
+		json_array_append_new(events, metadata("thread_name", 3, "inputs and results"));
+	}
 	for (int64_t i = first; i < p->n_events; i++) {
 		const struct rt_event *e = &p->events[i % RT_TRACE_EVENTS];
 
+		if (e->kernel) {
+			json_array_append_new(events, kernel_event(p, e, t0));
+			continue;
+		}
 		json_array_append_new(events, call_event(p, e, t0));
 		json_array_append_new(events, json_pack("{s:s, s:s, s:f, s:i, s:{s:I}}", "ph", "C", "name", "live bytes", "ts",
 							(e->start - t0) * 1e6, "pid", 1, "args", "bytes",

@@ -196,6 +196,7 @@ int cuMemHostUnregister(void *p)
 /* ---- streams: queues of work ---- */
 struct work {
 	struct work *next;
+	unsigned correlation; /* for a tracer */
 	void (*run)(void *data);
 	int (*poll)(void *data); /* instead: 1 when done */
 	size_t size;
@@ -222,6 +223,36 @@ struct event {
 static struct stream *streams;
 static int failed; /* sticky, as the driver's own */
 
+static unsigned (*tell_enqueued)(void);
+static void (*tell_ran)(const struct standin_activity *);
+
+void standin_trace(unsigned (*enqueued)(void), void (*ran)(const struct standin_activity *a))
+{
+	tell_enqueued = enqueued;
+	tell_ran = ran;
+}
+
+unsigned long standin_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long)t.tv_sec * 1000000000 + (unsigned long)t.tv_nsec;
+}
+
+static bool is_work(void (*run)(void *));
+static void describe(const struct work *w, struct standin_activity *a);
+
+static void run_told(struct work *w)
+{
+	struct standin_activity a = { .correlation = w->correlation, .start = standin_now() };
+
+	describe(w, &a);
+	w->run(w->data);
+	a.end = standin_now();
+	tell_ran(&a);
+}
+
 /* Work that waits for other streams or processes stays at the head until it is done. */
 static bool run_one(struct stream *s)
 {
@@ -233,7 +264,9 @@ static bool run_one(struct stream *s)
 	if (!s->head)
 		s->tail = &s->head;
 	s->done++;
-	if (!w->poll)
+	if (w->correlation && tell_ran)
+		run_told(w);
+	else if (!w->poll)
 		w->run(w->data);
 	free(w);
 	return true;
@@ -275,6 +308,8 @@ static int enqueue(struct stream *s, void (*run)(void *), int (*poll)(void *), c
 	w = malloc(sizeof(*w) + size);
 	*w = (struct work){ .run = run, .poll = poll, .size = size };
 	memcpy(w->data, data, size);
+	if (tell_enqueued && !s->captures && run && is_work(run))
+		w->correlation = tell_enqueued();
 	if (s->captures) {
 		*s->captures->tail = w;
 		s->captures->tail = &w->next;
@@ -523,6 +558,25 @@ static void do_launch(void *data)
 		failed = 719;
 	if (getenv("STANDIN_WRONG") && !strcmp(l->kernel->name, "rt_saxpy"))
 		(*(float **)args[3])[*(unsigned *)args[0] - 1] += 1;
+}
+
+/* Neither a stamp nor a wait. */
+static bool is_work(void (*run)(void *))
+{
+	return run != stamp;
+}
+
+static void describe(const struct work *w, struct standin_activity *a)
+{
+	const struct copy *c = (const void *)w->data;
+
+	a->kind = 10;
+	a->name = w->run == do_launch ? ((const struct launch *)(const void *)w->data)->kernel->name : "library";
+	if (w->run != do_copy)
+		return;
+	a->kind = c->from ? 1 : 2;
+	a->bytes = c->bytes;
+	a->copy_kind = 8; /* all memory here is of one kind */
 }
 
 int cuLaunchKernel(void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,

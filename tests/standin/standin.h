@@ -21,6 +21,16 @@ void standin_waits(unsigned long *ret_all, unsigned long *ret_events);
 int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size);
 /* What may have to wait for another process: called again, with the same data, until it returns 1. */
 int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, size_t size);
+/* What a tracer is told: of each piece of work when it is enqueued (its answer is the work's number), and when it has run. */
+struct standin_activity {
+	int kind; /* CUPTI's: 1 copy, 2 fill, 10 kernel */
+	unsigned correlation;
+	unsigned long start, end, bytes; /* ns */
+	const char *name;
+	unsigned copy_kind;
+};
+void standin_trace(unsigned (*enqueued)(void), void (*ran)(const struct standin_activity *a));
+unsigned long standin_now(void);
 #ifdef __cplusplus
 }
 #endif

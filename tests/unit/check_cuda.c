@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "lib/spawn.h"
 #include "runtime/comm/comm.h"
@@ -124,13 +125,34 @@ static int look_at_trace(const struct rt_program *p, int steps)
 	json_array_foreach(json_object_get(trace, "traceEvents"), i, e) {
 		double ts = gt_json_get_real(e, "ts", -1);
 
-		if (!gt_streq(gt_json_get_str(e, "ph", ""), "X"))
+		if (!gt_streq(gt_json_get_str(e, "ph", ""), "X") || gt_json_get_int(e, "tid", 0) != 1)
 			continue;
 		bad += ts < end - 2 || gt_json_get_real(e, "dur", -1) < 0;
 		end = ts + gt_json_get_real(e, "dur", 0);
 		n++;
 	}
 	return bad ? -1 : n / steps * !(n % steps);
+}
+
+/* Rows of kernels in the report; -1 if their times do not add up to their ops', or an event lies outside its call's. */
+static int look_at_kernels(const struct rt_program *p, const json_t *report)
+{
+	gt_auto_json *trace = rt_program_trace(p);
+	const json_t *rows = json_object_get(report, "kernels");
+	double ops = 0, kernels = 0;
+	json_t *e;
+	size_t i;
+	int events = 0;
+
+	json_array_foreach(json_object_get(report, "ops"), i, e) ops += gt_json_get_real(e, "seconds", 0);
+	json_array_foreach(rows, i, e) if (gt_json_get_str(e, "op", NULL))
+		kernels += gt_json_get_real(e, "seconds", 0);
+	json_array_foreach(json_object_get(trace, "traceEvents"), i, e)
+		events += gt_streq(gt_json_get_str(e, "cat", ""), "kernel") &&
+			  gt_json_get_str(json_object_get(e, "args"), "op", NULL);
+	if (rows && (fabs(ops - kernels) > 1e-6 * ops || !events))
+		return -1;
+	return (int)json_array_size(rows);
 }
 
 /* How often the host waits in a step: a GPT's, captured, in the named type. */
@@ -177,8 +199,13 @@ static int loop_and_tell(const char *how)
 
 		printf("attention %s\n", text ? text : "missing");
 	}
-	if (trace)
+	if (trace) {
+		const json_t *by = json_object_get(report, "timed_by");
+
 		printf("%d events of %zu calls\n", look_at_trace(p, 6), json_array_size(json_object_get(report, "ops")));
+		printf("%d kernels by %s; %s\n", look_at_kernels(p, report), gt_json_get_str(by, "how", "nothing"),
+		       gt_json_get_str(by, "why", "no reason"));
+	}
 	return 0;
 }
 
@@ -558,6 +585,51 @@ START_TEST(a_trace_has_every_call_of_the_device)
 }
 END_TEST
 
+/* Every kernel has its row and its place in the trace; where CUPTI cannot be had one sentence says why and events do it. */
+START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
+{
+	static const struct {
+		const char *var, *says;
+	} t[] = {
+		{NULL, " kernels by CUPTI 26; no reason"},
+		{"STANDIN_CUPTI_FAIL=enable:35", "0 kernels by events; the driver lets only root measure the device (CUPTI"},
+		{"STANDIN_CUPTI_FAIL=enable:39", "0 kernels by events; another profiler is attached to this process"},
+		{"STANDIN_CUPTI_FAIL=enable:40", "0 kernels by events; the hypervisor lets no guest measure its device"},
+		{"STANDIN_CUPTI_FAIL=register:999",
+		 "0 kernels by events; cuptiActivityRegisterCallbacks of CUPTI 26 failed with status 999 (CUPTI_ERROR_UNKNOWN)"},
+		{"STANDIN_CUPTI_FAIL=drop:1", "CUPTI had no room for "},
+		{"STANDIN_CUPTI_FAIL=push:999", "cuptiActivityPushExternalCorrelationId of CUPTI 26 failed"},
+		{"STANDIN_CUPTI_FAIL=flush:999", "cuptiActivityFlushAll of CUPTI 26 failed"},
+	};
+	static const char *const others[] = {"libcuda.so.1", "libcublasLt.so.12", "libcudnn.so.9"};
+	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d-p", (int)getpid());
+	struct result r;
+	int kernels = 0;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		r = run_with("trace", t[i].var, STANDIN_DIR);
+		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var ? t[i].var : "nothing", r.out);
+		if (!i)
+			ck_assert_msg(sscanf(strstr(r.out, "calls\n"), "calls %d kernels", &kernels) == 1 && kernels > 15, "%s",
+				      r.out);
+	}
+	ck_assert_int_eq(mkdir(dir, 0700), 0);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
+		gt_autofree char *from = gt_xasprintf("%s/%s", STANDIN_DIR, others[i]), *to = gt_xasprintf("%s/%s", dir, others[i]);
+
+		ck_assert_int_eq(symlink(from, to), 0);
+	}
+	r = run_with("trace", NULL, dir);
+	ck_assert_msg(strstr(r.out, "0 kernels by events; ") && strstr(r.out, "upti"), "%s", r.out);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
+		gt_autofree char *to = gt_xasprintf("%s/%s", dir, others[i]);
+
+		unlink(to);
+	}
+	rmdir(dir);
+}
+END_TEST
+
 START_TEST(what_is_measured_is_looked_at)
 {
 	struct result r = run_with("measure", "STANDIN_MEMORY=400000000", STANDIN_DIR);
@@ -652,6 +724,7 @@ int main(int argc, char **argv)
 	images = tcase_create("images");
 	ranks = tcase_create("ranks");
 	tcase_add_test(images, attention_is_by_the_faster_kernels);
+	tcase_add_test(images, kernels_are_timed_by_cupti_or_their_calls_by_events);
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
