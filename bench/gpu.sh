@@ -96,7 +96,8 @@ peer() {
 part_check() {
 	job check 240 "$gpubench" check-device --ranks 1 --json
 	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
-	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.launch,gpu.gemm --pairs 3 --quiet -o "$OUT/workloads-result.json"
+	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
+		-o "$OUT/workloads-result.json"
 	if command -v compute-sanitizer >/dev/null; then
 		job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
 	fi

@@ -19,6 +19,7 @@ static const char *by_index(const struct reader *r, const char *word, struct gt_
 	size_t v = 0;
 
 	word += strspn(word, " \t");
+	word += *word == '+'; /* as strtoul() has it */
 	if (!isdigit((unsigned char)*word))
 		return "which is no GPU's number";
 	for (; isdigit((unsigned char)*word); word++)
@@ -96,10 +97,16 @@ static const char *by_instance(const struct reader *r, const char *word, struct 
 	return cut || unknown ? NULL : "but no GPU of this host is cut into instances";
 }
 
-static bool named_before(const struct gt_visible *v, const struct gt_visible_device *d)
+/* By the GPU, or where that cannot be told by the word: the entry at `at` of the list. */
+static bool named_before(const struct gt_visible *v, const struct gt_visible_device *d, const char *list, const char *at)
 {
-	for (size_t i = 0; i < v->n; i++)
-		if (d->gpu >= 0 && !d->mig && v->v[i].gpu == d->gpu)
+	size_t len = strcspn(at, ",");
+
+	for (size_t i = 0; i < v->n && d->gpu >= 0; i++)
+		if (v->v[i].gpu == d->gpu)
+			return true;
+	for (const char *p = list; p < at && d->gpu < 0; p += strcspn(p, ",") + 1)
+		if (strcspn(p, ",") == len && !strncmp(p, at, len))
 			return true;
 	return false;
 }
@@ -131,7 +138,7 @@ void gt_visible_parse(const char *list, const struct gt_gpu_name *gpus, size_t n
 			stop(ret, word, why);
 			return;
 		}
-		if (named_before(ret, &d)) {
+		if (named_before(ret, &d, list, p)) {
 			ret->n = 0;
 			stop(ret, word, "which is named twice and leaves none");
 			return;

@@ -46,6 +46,8 @@ static const struct {
 	{ "MIG: and no whole GPU beside it", "MIG-GPU-01/1/0,1", two_cut, 2, "0m !1" },
 	{ "TORCH: an index twice leaves none", "0,1,0", four, 4, "!0" },
 	{ "TORCH: a UUID twice leaves none", "GPU-f,GPU-f", four, 4, "!GPU-f" },
+	{ "TORCH: a UUID twice, where UUIDs are not known", "GPU-12,GPU-34,GPU-12", nameless, 4, "!GPU-12" },
+	{ "TORCH: a plus before a number does not count", "+1, +2", four, 4, "1 2" },
 	{ "TORCH: after numbers another kind ends the list", "0,GPU-ffff", four, 4, "0 !GPU-ffff" },
 	{ "TORCH: after UUIDs numbers do", "GPU-ffff,0", four, 4, "3 !0" },
 	{ "TORCH: letters after a number do not count", "1gpu2,2ampere", four, 4, "1 2" },
