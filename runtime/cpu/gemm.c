@@ -75,7 +75,7 @@ void rt_gemm_then(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t
 	bool alone = 2.0 * (double)m * (double)n * (double)k < TEAM_FLOPS;
 
 	if (tiles_win(ta, tb) && alpha == 1 && (beta == 0 || beta == 1) &&
-	    rt_gemm_own(cpu, alone ? 1 : cpu->threads, ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc, end))
+	    rt_gemm_own(cpu, alone ? 1 : cpu->threads, m, n, k, a, lda, b, ldb, beta != 0, c, ldc, end))
 		return;
 	if (alone)
 		omp_set_num_threads(1);

@@ -13,9 +13,9 @@ void rt_gemm_then(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t
 /* For a c (m,n) that somebody else has made: end for all of it, by the team. */
 void rt_gemm_finish(const struct rt_cpu *cpu, const struct rt_gemm_end *end, int64_t m, int64_t n);
 /*
- * c (m,n) = or += op(a) op(b) by our own tiles and a team of so many threads. False, with nothing done, where this instruction
- * set has no tiles or memory is short. end may be NULL.
+ * c (m,n) = or += a (m,k) b (n,k)^T by our own tiles and a team of so many threads. False, with nothing done, where this
+ * instruction set has no tiles or memory is short. end may be NULL.
  */
-bool rt_gemm_own(const struct rt_cpu *cpu, int team, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a,
-		 int64_t lda, const float *b, int64_t ldb, bool add, float *c, int64_t ldc, const struct rt_gemm_end *end);
+bool rt_gemm_own(const struct rt_cpu *cpu, int team, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+		 const float *b, int64_t ldb, bool add, float *c, int64_t ldc, const struct rt_gemm_end *end);
 #endif

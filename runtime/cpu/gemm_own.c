@@ -24,7 +24,7 @@
 
 struct product {
 	const struct rt_tiles *t;
-	bool ta, tb, add;
+	bool add;
 	int64_t m, n, k, lda, ldb, ldc, panels, k_blocks;
 	int64_t strip, parts; /* a task: that many columns, one of so many parts of the panels */
 	int64_t row;	      /* of c, where these m rows are a part of it */
@@ -68,18 +68,6 @@ static int64_t part(int64_t count, int64_t n, int64_t i)
 	return count * i / n;
 }
 
-static const float *a_at(const struct product *p, int64_t row, int64_t k)
-{
-	return p->a + (p->ta ? k * p->lda + row : row * p->lda + k);
-}
-
-static const float *b_at(const struct product *p, int64_t k, int64_t col)
-{
-	return p->b + (p->tb ? col * p->ldb + k : k * p->ldb + col);
-}
-
-/* Rows of an operand that lies across are copied so many at a time for all panels: each cache line is fetched once. */
-#define COPIED	INT64_C(32)
 /* Panels that a thread packs at once. */
 #define PANELS	INT64_C(8)
 
@@ -91,36 +79,28 @@ static int64_t row_of(const struct product *p, int64_t panel)
 /* Panels first..end of rows, as equal as they can be; each with its blocks of k one behind the other. */
 static void pack_panels(const struct product *p, int64_t first, int64_t end)
 {
-	int64_t step = p->ta ? COPIED : K_BLOCK;
-
 	for (int64_t j = 0; j < p->k_blocks; j++) {
-		int64_t k = part(p->k, p->k_blocks, j), k_end = part(p->k, p->k_blocks, j + 1);
+		int64_t k = part(p->k, p->k_blocks, j), count = part(p->k, p->k_blocks, j + 1) - k;
 
-		for (int64_t at = k; at < k_end; at += step)
-			for (int64_t i = first; i < end; i++) {
-				int64_t row = row_of(p, i), rows = row_of(p, i + 1) - row;
+		for (int64_t i = first; i < end; i++) {
+			int64_t row = row_of(p, i), rows = row_of(p, i + 1) - row;
 
-				p->t->pack_a(p->packed_a + row * p->k + at * rows, a_at(p, row, at), p->lda, p->ta, rows,
-					     GT_MIN(step, k_end - at));
-			}
+			p->t->pack_a(p->packed_a + row * p->k + k * rows, p->a + row * p->lda + k, p->lda, rows, count);
+		}
 	}
 }
 
 /* Columns col..col+cols, rows k..k+count. */
 static void pack_strip(const struct product *p, float *packed, int64_t col, int64_t cols, int64_t k, int64_t count)
 {
-	int64_t step = p->tb ? K_BLOCK : COPIED;
-
-	for (int64_t at = 0; at < count; at += step)
-		for (int64_t q = 0; q < cols; q += p->t->cols)
-			p->t->pack_b(packed + q * count + at * p->t->cols, b_at(p, k + at, col + q), p->ldb, p->tb,
-				     GT_MIN(step, count - at), GT_MIN(p->t->cols, cols - q));
+	for (int64_t q = 0; q < cols; q += p->t->cols)
+		p->t->pack_b(packed + q * count, p->b + (col + q) * p->ldb + k, p->ldb, count, GT_MIN(p->t->cols, cols - q));
 }
 
 /* What a thread probably packs next comes into its second cache while it multiplies: a line for each step of the inner loop. */
 struct ahead {
 	const float *at;
-	int64_t step, pass; /* floats from line to line; from one pass over k to the next */
+	int64_t pass; /* floats from one pass over k to the next */
 	int passes;
 };
 
@@ -130,10 +110,9 @@ static struct ahead ahead_of(const struct product *p, int64_t col, int64_t k, in
 
 	if (col >= p->n)
 		return a;
-	a.at = b_at(p, k, col);
+	a.at = p->b + col * p->ldb + k;
 	a.passes = (int)((p->strip + LINE - 1) / LINE);
-	a.step = p->tb ? LINE : p->ldb;
-	a.pass = p->tb ? count * LINE : LINE;
+	a.pass = count * LINE;
 	return a;
 }
 
@@ -153,7 +132,7 @@ static void strip_block(const struct product *p, float *packed, const struct tas
 		for (int64_t q = 0; q < t->cols; q += p->t->cols) {
 			p->t->tile(p->c + row * p->ldc + t->col + q, p->ldc, a, packed + q * count, rows,
 				   GT_MIN(p->t->cols, t->cols - q), count, p->add || j, next.passes > 0 ? next.at : NULL,
-				   next.step);
+				   LINE);
 			next.at += next.pass;
 			next.passes--;
 		}
@@ -212,11 +191,11 @@ static int64_t parts_of(const struct product *p, int team)
 	return GT_MIN(GT_MAX(p->m / ROWS_ALONE, 1), parts);
 }
 
-bool rt_gemm_own(const struct rt_cpu *cpu, int team, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a,
-		 int64_t lda, const float *b, int64_t ldb, bool add, float *c, int64_t ldc, const struct rt_gemm_end *end)
+bool rt_gemm_own(const struct rt_cpu *cpu, int team, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+		 const float *b, int64_t ldb, bool add, float *c, int64_t ldc, const struct rt_gemm_end *end)
 {
-	struct product p = { .t = cpu->simd->tiles, .ta = ta, .tb = tb, .add = add, .m = m, .n = n, .k = k, .lda = lda,
-			     .ldb = ldb, .ldc = ldc, .a = a, .b = b, .c = c, .end = end };
+	struct product p = { .t = cpu->simd->tiles, .add = add, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc,
+			     .a = a, .b = b, .c = c, .end = end };
 	int64_t rows, strip_floats;
 
 	if (!p.t || m < 1 || n < 1 || k < 1)
@@ -234,7 +213,7 @@ bool rt_gemm_own(const struct rt_cpu *cpu, int team, bool ta, bool tb, int64_t m
 	p.packed_a = p.packed_b + (strip_floats * team + 15) / 16 * 16;
 	for (int64_t row = 0; row < m; row += rows) {
 		p.m = GT_MIN(rows, m - row);
-		p.a = ta ? a + row : a + row * lda;
+		p.a = a + row * lda;
 		p.c = c + row * ldc;
 		p.row = row;
 		p.panels = (p.m + p.t->rows - 1) / p.t->rows;

@@ -30,10 +30,10 @@ struct rt_sgd {
 /* The inside of a matrix product: cpu/gemm_own.c has the outside. */
 struct rt_tiles {
 	int rows, cols; /* of a tile, at most */
-	/* to (k,n) of a (n,k), or of a (k,n) if transposed, n <= rows. */
-	void (*pack_a)(float *to, const float *a, int64_t lda, bool transposed, int64_t n, int64_t k);
-	/* to (k,cols) of b (k,n), or of b (n,k) if transposed, n <= cols; zeros behind. */
-	void (*pack_b)(float *to, const float *b, int64_t ldb, bool transposed, int64_t k, int64_t n);
+	/* to (k,n) of a (n,k), n <= rows. */
+	void (*pack_a)(float *to, const float *a, int64_t lda, int64_t n, int64_t k);
+	/* to (k,cols) of b (n,k), n <= cols; zeros behind. */
+	void (*pack_b)(float *to, const float *b, int64_t ldb, int64_t k, int64_t n);
 	/* c (rows,cols) = or += what was packed. Meanwhile k cache lines, `step` floats apart, are fetched from ahead, or NULL. */
 	void (*tile)(float *c, int64_t ldc, const float *a, const float *b, int64_t rows, int64_t cols, int64_t k, bool add,
 		     const float *ahead, int64_t step);

@@ -54,7 +54,7 @@ INLINE void load_transposed(vf *r, const float *x, int64_t ld_x, int64_t n, int6
 }
 
 /* to (k,rows) of a (rows,k). Whole vectors are stored where what they write too much is written again or still inside. */
-static void gemm_pack_rows(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+static void gemm_pack_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
 {
 	EACH(p, k) {
 		vf r[RT_W];
@@ -65,41 +65,8 @@ static void gemm_pack_rows(float *to, const float *a, int64_t lda, int64_t rows,
 	}
 }
 
-/* to (k,rows) of a (k,rows). */
-static void gemm_copy_rows(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
-{
-	for (int64_t p = 0; p < k; p++) {
-		bool inside = p * lda + W <= (k - 1) * lda + rows && p * rows + W <= k * rows;
-
-		__builtin_prefetch(a + (p + 16) * lda);
-		if (inside)
-			st(to + p * rows, ld(a + p * lda));
-		else
-			memcpy(to + p * rows, a + p * lda, (size_t)rows * sizeof(float));
-	}
-}
-
-static void gemm_pack_a(float *to, const float *a, int64_t lda, bool transposed, int64_t rows, int64_t k)
-{
-	if (transposed)
-		gemm_copy_rows(to, a, lda, rows, k);
-	else
-		gemm_pack_rows(to, a, lda, rows, k);
-}
-
-/* to (k,GEMM_COLS) of b (k,cols); zeros behind. */
-static void gemm_copy_cols(float *to, const float *b, int64_t ldb, int64_t k, int64_t cols)
-{
-	for (int64_t p = 0; p < k; p++, to += GEMM_COLS, b += ldb) {
-		__builtin_prefetch(b + 16 * ldb);
-		__builtin_prefetch(b + 16 * ldb + W);
-		st(to, ldx(b, cols));
-		st(to + W, cols > W ? ldx(b + W, cols - W) : (vf){ 0 });
-	}
-}
-
 /* to (k,GEMM_COLS) of b (cols,k); zeros behind. */
-static void gemm_pack_cols(float *to, const float *b, int64_t ldb, int64_t k, int64_t cols)
+static void gemm_pack_b(float *to, const float *b, int64_t ldb, int64_t k, int64_t cols)
 {
 	for (int64_t half = 0; half < GEMM_COLS; half += W)
 		EACH(p, k) {
@@ -109,14 +76,6 @@ static void gemm_pack_cols(float *to, const float *b, int64_t ldb, int64_t k, in
 			for (int64_t j = 0; j < W && p + j < k; j++)
 				st(to + (p + j) * GEMM_COLS + half, r[j]);
 		}
-}
-
-static void gemm_pack_b(float *to, const float *b, int64_t ldb, bool transposed, int64_t k, int64_t cols)
-{
-	if (transposed)
-		gemm_pack_cols(to, b, ldb, k, cols);
-	else
-		gemm_copy_cols(to, b, ldb, k, cols);
 }
 
 INLINE void tile(float *c, int64_t ldc, const float *a, const float *b, int rows, int vectors, int64_t k, bool add,
