@@ -72,7 +72,8 @@ static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	if (products)
 		gt_buf_printf(did, "multiplied by %s, summed in f32%s", products, attention ? "; attention's own in f32" : "");
 	else
-		gt_buf_puts(did, "this processor cannot multiply it: storage only, products in f32");
+		gt_buf_puts(did, "this processor cannot multiply it: storage only, products in f32, no faster than f32 "
+				 "alone");
 	return 0;
 }
 

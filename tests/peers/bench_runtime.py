@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How far the runtime is from this host's limit, and what is left when another process takes a core.
+"""How far the runtime is from this host's limit, what mixed precision brings, and what is left when another process takes a core.
 
-Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts stolen,limit] [--results DIR] [--python PATH] [--resume]
+Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts limit,amp,stolen] [--results DIR] [--python PATH] [--resume]
 Samples go to DIR/runtime.json; DIR/cpu.md is made from that and from bench_torch.py's cpu.json. Parts that are not run keep
 their older figures. What has been measured is written after every model; --resume leaves out what this very program measured on
 this host today with as many rounds. Wants a quiet host: about two minutes for each part on two cores.
@@ -37,7 +37,7 @@ def launch(gpubench, model, options, env=None):
     doc = json.loads(done.stdout)
     keep = ("items_per_s", "unit", "planned_bytes", "max_rss_bytes", "median_step_s", "flops_per_step", "parameters", "peaks",
             "optimizer", "accum", "loss")
-    return {k: doc[k] for k in keep if k in doc}
+    return {k: doc[k] for k in keep if k in doc} | {p["name"]: p["did"] for p in doc["passes"] if p["name"] == "amp"}
 
 
 class Taken:
@@ -86,6 +86,33 @@ def limit(a, threads, model):
     return [launch(a.gpubench, model, ["--threads", str(threads), "--profile"]) for _ in range(a.rounds)]
 
 
+TYPES = ("fp32", "bf16", "fp16")
+
+
+def amp(a, threads, model):
+    """The same job with products that read each type, in turns."""
+    runs = {t: [] for t in TYPES}
+    for i in range(a.rounds):
+        for t in TYPES[::-1] if i % 2 else TYPES:
+            runs[t].append(launch(a.gpubench, model, ["--threads", str(threads), "--amp", t]))
+        print(f"{model}: " + ", ".join(f"{t} {runs[t][-1]['items_per_s']:.1f}" for t in TYPES), flush=True)
+    return runs
+
+
+def amp_lines(data):
+    lines = ["", "## Mixed precision", "",
+             "The same job with products that read bf16 or fp16 (`--amp`): how many times as fast as in FP32, the median of the rounds'",
+             "ratios. Below 1 the type is a loss: it is only storage where the processor does not multiply it.", ""]
+    lines += [f"- {t}: {said.split('; ', 1)[1]}" for t in TYPES[1:]
+              for said in [next(iter(data["amp"].values()))[t][0]["amp"]]]
+    lines += ["", "| job | FP32 | bf16 | fp16 |", "|---|---|---|---|"]
+    for model, runs in data["amp"].items():
+        ratios = [statistics.median(x["items_per_s"] / y["items_per_s"] for x, y in zip(runs[t], runs["fp32"])) for t in TYPES[1:]]
+        plain = f"{median(runs['fp32'], 'items_per_s'):.0f} {runs['fp32'][0]['unit']}/s"
+        lines.append(f"| {model} | {plain} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+    return lines
+
+
 def median(runs, key):
     return statistics.median(r[key] for r in runs)
 
@@ -132,7 +159,7 @@ def render(results):
     """DIR/cpu.md from everything that has been measured."""
     beside, data = load(results, "cpu.json"), load(results, "runtime.json")
     text = bench_torch.table({k: beside[k] for k in bench_torch.JOBS if k in beside}).splitlines()
-    for part, lines in (("limit", limit_lines), ("stolen", stolen_lines)):
+    for part, lines in (("limit", limit_lines), ("amp", amp_lines), ("stolen", stolen_lines)):
         if part in data:
             text += lines(data)
     if data:
@@ -142,7 +169,7 @@ def render(results):
         f.write("\n".join(text) + "\n")
 
 
-PARTS = {"limit": (limit, MODELS), "stolen": (stolen, STOLEN)}
+PARTS = {"limit": (limit, MODELS), "amp": (amp, MODELS), "stolen": (stolen, STOLEN)}
 
 
 def measure(a, data, part, stamp, threads):
