@@ -10,12 +10,15 @@
 #define RT_EMULATE 1
 #include "runtime/cuda/kernels.cu"
 #include "runtime/cuda/kernels.h"
+#ifdef EMU_CHECKED
+#include "planted.cuh"
+#endif
 
 emu_dim threadIdx, blockIdx, blockDim, gridDim;
 char *emu_shared;
 
 #define STACK	   (128u << 10)
-#define SHARED_MAX (227u << 10)
+#define SHARED_MAX EMU_SHARED_MAX
 
 #ifdef __x86_64__
 typedef void *context;
@@ -98,9 +101,28 @@ static void wait_for(barrier *b, unsigned expected)
 	emu_switch(&f->ctx, &e.scheduler);
 }
 
+void emu_look(emu_state *ret)
+{
+	*ret = { e.kernel->name,
+		 e.current,
+		 e.block.round,
+		 e.warps[e.current / 32].round,
+		 (uintptr_t)e.stacks[e.current],
+		 (uintptr_t)e.stacks[e.current] + STACK };
+}
+
+void emu_misaligned(const void *p, size_t n)
+{
+	emu_watch(false);
+	fprintf(stderr, "%p, wanted %zu bytes at once: ", p, n);
+	emu_fault("an access whose address is no multiple of its size");
+}
+
 void emu_block_barrier(void)
 {
+	emu_watch(false);
 	wait_for(&e.block, e.live);
+	emu_watch(true);
 }
 
 const emu_words *emu_share(unsigned mask, const emu_words &mine)
@@ -121,8 +143,12 @@ static float half_of(uint32_t both, unsigned which)
 
 void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
-	unsigned lane = e.current % 32, group = lane / 4, quad = lane % 4;
-	const emu_words *all = emu_share(FULL, { { a[0] | (uint64_t)a[1] << 32, a[2] | (uint64_t)a[3] << 32,
+	unsigned lane, group, quad;
+	const emu_words *all;
+
+	emu_watch(false);
+	lane = e.current % 32, group = lane / 4, quad = lane % 4;
+	all = emu_share(FULL, { { a[0] | (uint64_t)a[1] << 32, a[2] | (uint64_t)a[3] << 32,
 						   b0 | (uint64_t)b1 << 32 } });
 
 	for (unsigned i = 0; i < 4; i++)
@@ -133,13 +159,18 @@ void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 
 			c[i] += half_of(left, k % 2) * half_of(right, k % 2);
 		}
+	emu_watch(true);
 }
 
 static void load_matrices(uint32_t (&r)[4], const bf16 *row, bool turned)
 {
-	unsigned lane = e.current % 32, group = lane / 4, quad = lane % 4;
-	const emu_words *all = emu_share(FULL, { { (uint64_t)(uintptr_t)row, 0, 0 } });
+	unsigned lane, group, quad;
+	const emu_words *all;
 
+	emu_watch(false);
+	emu_touch(row, 16, false);
+	lane = e.current % 32, group = lane / 4, quad = lane % 4;
+	all = emu_share(FULL, { { (uint64_t)(uintptr_t)row, 0, 0 } });
 	if ((uintptr_t)row % 16)
 		emu_fault("ldmatrix from an address that is no multiple of 16");
 	for (unsigned i = 0; i < 4; i++) {
@@ -151,6 +182,7 @@ static void load_matrices(uint32_t (&r)[4], const bf16 *row, bool turned)
 			r[i] |= (uint32_t)x[col].bits << 16 * j;
 		}
 	}
+	emu_watch(true);
 }
 
 void tensor_load(uint32_t (&r)[4], const bf16 *row)
@@ -165,26 +197,35 @@ void tensor_load_turned(uint32_t (&r)[4], const bf16 *row)
 
 void copy_start(void *shared, const void *global, bool there)
 {
+	emu_watch(false);
 	if ((uintptr_t)shared % 16 || (uintptr_t)global % 16)
 		emu_fault("cp.async with an address that is no multiple of 16");
+	if (there)
+		emu_touch(global, 16, false);
+	emu_touch(shared, 16, true); /* from now on, and until it is waited for */
 	e.fibers[e.current].copies.back().push_back({ shared, there ? global : nullptr });
+	emu_watch(true);
 }
 
 void copy_commit(void)
 {
+	emu_watch(false);
 	e.fibers[e.current].copies.emplace_back();
+	emu_watch(true);
 }
 
 void emu_copy_wait(size_t late)
 {
-	std::deque<std::vector<emu_copy>> &groups = e.fibers[e.current].copies;
-
-	for (; groups.size() > late + 1; groups.pop_front())
-		for (const emu_copy &c : groups.front())
+	emu_watch(false);
+	for (std::deque<std::vector<emu_copy>> &groups = e.fibers[e.current].copies; groups.size() > late + 1; groups.pop_front())
+		for (const emu_copy &c : groups.front()) {
+			emu_touch(c.to, 16, true);
 			if (c.from)
 				memcpy(c.to, c.from, 16);
 			else
 				memset(c.to, 0, 16);
+		}
+	emu_watch(true);
 }
 
 static void fiber_main(void)
@@ -266,6 +307,9 @@ int emu_run(const emu_kernel *k, const unsigned grid[3], const unsigned block[3]
 			for (unsigned x = 0; x < grid[0]; x++) {
 				blockIdx = { x, y, z };
 				memset(emu_shared, 0xff, shared);
+#ifdef EMU_CHECKED
+				emu_block_begins(k->name, shared);
+#endif
 				if (run_block((x + y) % 2)) {
 					fprintf(stderr, "%s: block (%u,%u): a barrier that not every thread reaches\n", k->name, x,
 						y);
@@ -275,9 +319,14 @@ int emu_run(const emu_kernel *k, const unsigned grid[3], const unsigned block[3]
 	return 0;
 }
 
+/* The arguments lie on the thread's stack; then the kernel's own accesses begin. */
 template <class... A, size_t... I> static void apply(void (*fn)(A...), void **args, std::index_sequence<I...>)
 {
-	fn(*static_cast<std::remove_const_t<A> *>(args[I])...);
+	std::tuple<std::remove_const_t<A>...> own(*static_cast<std::remove_const_t<A> *>(args[I])...);
+
+	emu_watch(true);
+	fn(std::get<I>(own)...);
+	emu_watch(false);
 }
 
 template <class F, F fn> struct kernel_of;
@@ -300,8 +349,18 @@ template <class... A, void (*fn)(A...)> struct kernel_of<void (*)(A...), fn> {
 
 static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) RT_KERNELS_TENSOR(TENSOR_DEPTHS) };
 
+#ifdef EMU_CHECKED
+#define PLANT(n) kernel_of<decltype(&n), &n>::entry(#n),
+static const emu_kernel planted[] = { PLANTED(PLANT) };
+#endif
+
 const emu_kernel *emu_find(const char *name)
 {
+#ifdef EMU_CHECKED
+	for (const emu_kernel &k : planted)
+		if (!strcmp(k.name, name))
+			return &k;
+#endif
 	for (const emu_kernel &k : kernels)
 		if (!strcmp(k.name, name))
 			return &k;

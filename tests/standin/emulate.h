@@ -33,6 +33,29 @@ struct emu_words {
 };
 const emu_words *emu_share(unsigned mask, const emu_words &mine);
 
+/* Of accesses, with EMU_CHECKED (checked.cc); else only 16-byte accesses are looked at, by get and put. */
+#define EMU_SHARED_MAX (227u << 10)
+struct emu_state {
+	const char *kernel;
+	unsigned thread, epoch, warp_epoch; /* barriers of the block, and of the warp, so far */
+	uintptr_t stack, stack_end;
+};
+void emu_look(emu_state *ret); /* who is running */
+void emu_block_begins(const char *kernel, size_t shared);
+#ifdef EMU_CHECKED
+void emu_watch(bool on);
+void emu_touch(const void *p, size_t n, bool write);
+#else
+static inline void emu_watch(bool)
+{
+}
+static inline void emu_touch(const void *, size_t, bool)
+{
+}
+#endif
+void emu_misaligned(const void *p, size_t n);
+#define RT_ALIGNED(p, n) ((uintptr_t)(p) % (n) ? emu_misaligned(p, n) : (void)0)
+
 static inline void __syncthreads(void)
 {
 	emu_block_barrier();
@@ -43,29 +66,39 @@ static inline float __shfl_xor_sync(unsigned mask, float x, int o)
 	unsigned lane = (threadIdx.x + blockDim.x * threadIdx.y) % 32;
 	emu_words mine = {};
 
+	emu_watch(false);
 	memcpy(mine.w, &x, sizeof(x));
 	memcpy(&x, emu_share(mask, mine)[lane ^ (unsigned)o].w, sizeof(x));
+	emu_watch(true);
 	return x;
 }
 
 static inline void __syncwarp(void)
 {
+	emu_watch(false);
 	emu_share(0xffffffffu, {});
+	emu_watch(true);
 }
 
 static inline int atomicAdd(int *p, int v)
 {
-	int old = *p;
+	int old;
 
+	emu_watch(false);
+	old = *p;
 	*p += v;
+	emu_watch(true);
 	return old;
 }
 
 static inline int atomicMax(int *p, int v)
 {
-	int old = *p;
+	int old;
 
+	emu_watch(false);
+	old = *p;
 	*p = old < v ? v : old;
+	emu_watch(true);
 	return old;
 }
 

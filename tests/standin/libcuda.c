@@ -2,7 +2,8 @@
 /*
  * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code, and
  * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
- * the device count (1), STANDIN_MAJOR the architecture's number (9); STANDIN_MEMORY=N the bytes of device memory.
+ * the device count (1), STANDIN_MAJOR the architecture's number (9), STANDIN_SMS that of its multiprocessors (4);
+ * STANDIN_MEMORY=N the bytes of device memory.
  *
  * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). Streams are queues that run as
  * late as they may: what is enqueued happens when somebody waits for it, so that a missing event or wait shows.
@@ -83,9 +84,9 @@ int cuDeviceTotalMem_v2(size_t *bytes, int dev)
 
 int cuDeviceGetAttribute(int *v, int attr, int dev)
 {
-	const char *major = getenv("STANDIN_MAJOR");
+	const char *major = getenv("STANDIN_MAJOR"), *sms = getenv("STANDIN_SMS");
 
-	*v = attr == 75 ? (major ? atoi(major) : 9) : attr == 16 ? 4 : attr == 97 ? 227 << 10 : dev;
+	*v = attr == 75 ? (major ? atoi(major) : 9) : attr == 16 ? (sms ? atoi(sms) : 4) : attr == 97 ? 227 << 10 : dev;
 	return verdict("cuDeviceGetAttribute");
 }
 
@@ -133,34 +134,55 @@ int cuFuncSetAttribute(void *fn, int attribute, int value)
 
 /* ---- memory ---- */
 static size_t allocated;
+static struct allocation {
+	struct allocation *next;
+	size_t size;  /* with this head */
+	size_t bytes; /* as asked for */
+} *allocations;
+#define HEAD 256
+
+int standin_allocated(const void *p, size_t n)
+{
+	for (struct allocation *a = allocations; a; a = a->next) {
+		const char *data = (const char *)a + HEAD;
+
+		if ((const char *)p >= data && (const char *)p + n <= data + a->bytes)
+			return 1;
+	}
+	return 0;
+}
 
 int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 {
 	int r = verdict("cuMemAlloc");
 	size_t size = (bytes + 511) / 256 * 256;
-	char *p;
+	struct allocation *a;
 
 	waits++;
 	if (r)
 		return r;
 	if (allocated + size > memory_limit())
 		return 2;
-	p = aligned_alloc(256, size);
-	memcpy(p, &size, sizeof(size));
-	memset(p + 256, 0xff, size - 256);
+	a = aligned_alloc(HEAD, size);
+	*a = (struct allocation){ allocations, size, bytes };
+	allocations = a;
+	memset((char *)a + HEAD, 0xff, size - HEAD);
 	allocated += size;
-	*ptr = (uintptr_t)p + 256;
+	*ptr = (uintptr_t)a + HEAD;
 	return 0;
 }
 
 int cuMemFree_v2(uint64_t ptr)
 {
-	char *p = (char *)(uintptr_t)ptr - 256;
-	size_t size;
+	struct allocation *a = (struct allocation *)(void *)((char *)(uintptr_t)ptr - HEAD), **at = &allocations;
 
-	memcpy(&size, p, sizeof(size));
-	allocated -= size;
-	free(p);
+	while (*at && *at != a)
+		at = &(*at)->next;
+	if (!*at)
+		return 1;
+	*at = a->next;
+	allocated -= a->size;
+	free(a);
 	return 0;
 }
 

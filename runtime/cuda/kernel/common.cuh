@@ -8,6 +8,7 @@
 #ifdef RT_EMULATE
 #include "emulate.h"
 #else
+#define RT_ALIGNED(p, n) ((void)0)
 #include <cuda_bf16.h>
 #include <stdint.h>
 extern __shared__ __align__(16) float rt_dynamic_shared[];
@@ -52,6 +53,7 @@ template <class T> struct wide {
 
 template <int N, class T> RT_DEVICE void get(float *out, const T *p)
 {
+	RT_ALIGNED(p, N * sizeof(T));
 	pack<T, N> t = *reinterpret_cast<const pack<T, N> *>(p);
 
 #pragma unroll
@@ -66,6 +68,7 @@ template <int N, class T> RT_DEVICE void put(T *p, const float *in)
 #pragma unroll
 	for (int i = 0; i < N; i++)
 		assign(t.v[i], in[i]);
+	RT_ALIGNED(p, N * sizeof(T));
 	*reinterpret_cast<pack<T, N> *>(p) = t;
 }
 
