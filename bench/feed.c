@@ -19,7 +19,7 @@ bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o)
 
 bool bn_feed_u8(const struct bn_model *m, const struct bn_train_options *o)
 {
-	return m->classes && bn_feed_wanted(m, o) && !o->no_u8 && !gt_streq(o->device, "cuda");
+	return m->classes && bn_feed_wanted(m, o) && !o->no_u8;
 }
 
 /* The CPUs of all training threads together. Not the mask of the calling thread: OMP_PROC_BIND has narrowed that one. */

@@ -8,6 +8,7 @@ static const struct bn_rung precision[] = {
 	{ .name = "FP32" },
 	{ .name = "TF32", .options = { "--amp", "tf32" }, .gpu_only = true },
 	{ .name = "AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = "AMP, bf16, the vocabulary as it is", .options = { "--amp", "bf16", "--without", "pad" }, .gpu_only = true },
 	{ .name = "AMP, fp16 with loss scaling", .options = { "--amp", "fp16" } },
 	{ .name = NULL },
 };

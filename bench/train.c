@@ -106,8 +106,11 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 		return usage(err, "--buckets and --token-budget go with --documents");
 	if (o->documents && (!r->model->tokens || !bn_feed_wanted(r->model, o)))
 		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
-	if (o->documents && (o->balance || gt_streq(o->device, "cuda")))
-		return usage(err, "--documents makes batches of several shapes: neither --balance nor --device cuda takes them");
+	if (o->documents && o->balance)
+		return usage(err, "--documents makes batches of several shapes: --balance does not take them");
+	if (o->documents && o->ranks > 1 && gt_streq(o->device, "cuda"))
+		return usage(err, "--documents gives each rank other tokens, and ranks on cuda devices count alike: take one "
+				  "rank, or --device cpu");
 	if (o->buckets > RT_LENGTHS_MAX)
 		return usage(err, "--buckets ends at 32");
 	if (o->token_budget > 64 * DIM_MAX)
@@ -146,6 +149,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
 		{ "huge-pages", &opt->no_huge_pages }, { "persistent", &o->restart_workers },
 		{ "zero-copy", &o->copy_batches }, { "u8", &o->no_u8 },
+		{ "pad", &opt->no_pad },
 	};
 
 	for (size_t len; list && *list; list += len + (list[len] == ',')) {
@@ -158,7 +162,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		if (i == GT_ARRAY_SIZE(switches))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 					    "--without %.*s: fuse, reuse, assign, early-update, huge-pages, persistent, "
-					    "zero-copy and u8 can be left out", (int)len, list);
+					    "zero-copy, u8 and pad can be left out", (int)len, list);
 		*switches[i].off = true;
 	}
 	return 0;
@@ -225,6 +229,8 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.threads = (int)r->o.threads,
 		.seed = r->o.seed,
 		.memory_limit_bytes = r->o.memory_limit_bytes,
+		.planned = r->comm && rt_comm_rank(r->comm) > 0 ? NULL : r->o.planned,
+		.planned_arg = r->o.arg,
 		.profile = r->o.profile,
 		.amp = amp_type(r->o.amp),
 		.trace = r->o.trace != NULL,

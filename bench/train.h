@@ -5,6 +5,8 @@
 #include "lib/cli.h"
 #include "lib/json.h"
 
+struct rt_memory;
+
 /* Zero means the model's own default; for warmup UINT64_MAX does. */
 struct bn_train_options {
 	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/models.c */
@@ -34,7 +36,7 @@ struct bn_train_options {
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
-				 * persistent, zero-copy, u8 */
+				 * persistent, zero-copy, u8, pad */
 	bool profile;		/* time every op, beside what this host can do at best */
 	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
 	bool anomaly;		/* look at everything that is written */
@@ -47,6 +49,8 @@ struct bn_train_options {
 	const char *overlap, *shard; /* "on", "off"; NULL, "auto": as it fits */
 	bool balance, no_pin;	/* with ranks */
 	uint64_t memory_limit_bytes;
+	/* Told before a device's memory is allocated; may be NULL. */
+	void (*planned)(void *arg, const struct rt_memory *m);
 	/* Called after each step, may be NULL; a non-zero answer ends the run with -EINTR. */
 	int (*progress)(void *arg, uint64_t step, uint64_t total, double loss);
 	void *arg;

@@ -58,7 +58,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
 	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
 	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
-	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8", GT_OPT_STR,
+	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8, pad", GT_OPT_STR,
 	  &options.without },
 	{ 0, "steps", "N", "timed steps", GT_OPT_UINT, &options.steps },
 	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
@@ -106,6 +106,33 @@ static int show_progress(void *arg, uint64_t step, uint64_t total, double loss)
 	if (!cli->quiet)
 		gt_progress("training", (double)step, (double)total);
 	return gt_interrupted;
+}
+
+/* A device's memory, before it is asked for. */
+static void show_plan(void *arg, const struct rt_memory *m)
+{
+	const struct gt_cli *cli = arg;
+	const uint64_t parts[] = { m->planned_bytes, m->free_bytes, m->parameter_bytes, m->state_bytes, m->gradient_bytes,
+				   m->activation_bytes, m->workspace_bytes + m->staging_bytes + m->other_bytes };
+	char s[GT_ARRAY_SIZE(parts)][32];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(parts); i++)
+		gt_format_bytes(s[i], sizeof(s[i]), parts[i]);
+	if (!cli->quiet)
+		fprintf(stderr, "gpubench: plans %s of %s free: parameters %s, optimizer %s, gradients %s, activations %s, "
+			"workspace %s\n", s[0], s[1], s[2], s[3], s[4], s[5], s[6]);
+}
+
+static void print_device_memory(const json_t *m)
+{
+	static const char *const keys[] = { "planned_bytes", "measured_bytes", "free_before_bytes", "total_bytes" };
+	char s[GT_ARRAY_SIZE(keys)][32];
+
+	if (!m)
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++)
+		gt_format_bytes(s[i], sizeof(s[i]), (uint64_t)gt_json_get_int(m, keys[i], 0));
+	printf("on device  %s planned, %s measured; %s of %s were free\n", s[0], s[1], s[2], s[3]);
 }
 
 static void print_ops(const json_t *ops, bool color)
@@ -178,7 +205,7 @@ static void print_warnings(const json_t *doc)
 /* What was switched on, in the words of the passes that do it. */
 static void print_techniques(const json_t *passes)
 {
-	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "checkpoint",
+	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "pad", "checkpoint",
 						 "accumulate", "gradients", "shard",  "pixels"};
 	json_t *pass;
 	size_t i;
@@ -325,6 +352,7 @@ static void print_text(const json_t *doc, bool color)
 	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
 	       gt_json_get_real(doc, "minor_faults_per_step", 0));
+	print_device_memory(json_object_get(doc, "memory"));
 	if (json_is_real(json_object_get(doc, "host_s_per_step")))
 		printf("host       %.1f us of its own work per step\n", gt_json_get_real(doc, "host_s_per_step", 0) * 1e6);
 	if (json_is_object(json_object_get(doc, "gradient_check")))
@@ -372,6 +400,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 		return r;
 	options.model = argv[0];
 	options.progress = show_progress;
+	options.planned = show_plan;
 	options.arg = cli;
 	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
 		options.memory_limit_bytes = available_bytes(cli->fs);

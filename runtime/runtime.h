@@ -208,12 +208,20 @@ struct rt_ddp_options {
 /* Who multiplies in attention of bf16 on RT_CUDA: the faster of both with each shape, as timed when the program is built (with
  * options.deterministic our own kernels); our own; or NVIDIA's cuDNN, without which compiling fails. */
 enum rt_attention_by { RT_ATTENTION_FASTEST, RT_ATTENTION_OWN, RT_ATTENTION_CUDNN };
+/* What a program takes of a device, known before any of it is allocated. */
+struct rt_memory {
+	uint64_t planned_bytes; /* the sum of the next seven */
+	uint64_t parameter_bytes, state_bytes; /* state: the optimizer's, and copies of parameters in low types */
+	uint64_t gradient_bytes; /* those that outlive a batch; the others are among the activations */
+	uint64_t activation_bytes, workspace_bytes, staging_bytes, other_bytes;
+	uint64_t free_bytes, total_bytes; /* of the device, its context being there already */
+};
 struct rt_options {
 	enum rt_device device;
 	int threads;		      /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
 	uint64_t seed;		      /* of the parameters' start values */
 	struct rt_optimizer optimizer;
-	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory */
+	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory; on RT_CUDA at most what the card has free */
 	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB */
 	int checkpoint;		      /* forward pass in so many segments, 2 or more: keep what crosses them (pass/checkpoint.c) */
 	int checkpoint_again;	      /* how many of them, from the first, are made again; 0: all but the last */
@@ -222,6 +230,9 @@ struct rt_options {
 	double clip_norm;	      /* most that the gradients' global 2-norm may be; 0: any */
 	struct rt_scaler scaler;
 	struct rt_ddp_options ddp;
+	/* RT_CUDA: called once, before memory is allocated; may be NULL. */
+	void (*planned)(void *arg, const struct rt_memory *m);
+	void *planned_arg;
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA,
 				       * RT_BF16 is the type of all tensors between the ops, see pass/narrow.c */
 	struct rt_fp8 {		      /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
@@ -235,9 +246,10 @@ struct rt_options {
 	struct {
 		float mean, std;
 	} pixels;		      /* std above 0: f32 inputs are handed over as u8 and become (v / 255 - mean) / std by the
-				       * first call, see pass/pixels.c. The CPU only */
+				       * first call, see pass/pixels.c */
 	bool deterministic;	      /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
 	bool no_fuse;		      /* every op on its own */
+	bool no_pad;		      /* RT_CUDA: no vocabulary is rounded up for the tensor cores, see pass/pad.c */
 	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
 	bool no_reuse;		      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
@@ -256,7 +268,7 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
 /*
  * The same model for batches of n shapes: graphs that declare the same tensors in the same order and differ in the shapes of
  * their inputs (its sequence length, its rows). Each batch runs calls of its own shape; parameters, optimizer state and memory are
- * one: the memory is that of the largest shape, and no later batch allocates any. The CPU only.
+ * one: the memory is that of the largest shape, and no later batch allocates any. On RT_CUDA each shape has its captured step.
  */
 int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
 		      struct rt_program **ret, struct gt_err *err);
@@ -316,7 +328,8 @@ int rt_program_threads(const struct rt_program *p);
  *   "threads_on_node": { "0": n } (both on the CPU only),
  *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
  *   tensors without reuse), "passes": [{ "name", "did" }] (of the first shape), "shapes": [{ "planned_bytes",
- *   "flops_per_step" }] (with several), "warnings": [ … ], "ops": [{ "op", "phase",
+ *   "flops_per_step" }] (with several), "memory": { struct rt_memory, "measured_bytes", "free_before_bytes" } (of a device: what it
+ *   has less now than before), "warnings": [ … ], "ops": [{ "op", "phase",
  *   "calls", "flops", "low_flops" (of products in the low
  *   type), "fp8_flops" (of these, in 8 bits, if any), "bytes", "seconds" (per step, the mean over those of all shapes; only
  *   with profile) }] }

@@ -15,11 +15,22 @@
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "runtime/ckpt/safetensors.h"
+#include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 
-static bool is_kept(const struct rt_node *n)
+/* A device has other states too, copies of parameters in low types and their scales: they follow from the parameters. */
+static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
 {
-	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || (n->role == RT_ROLE_STATE && n->first >= 0);
+	for (int i = 0; i < p->plan.ir.n_calls; i++)
+		if (p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE && rt_writes(p->plan.ir.calls[i], n))
+			return true;
+	return false;
+}
+
+static bool is_kept(const struct rt_program *p, const struct rt_node *n)
+{
+	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
+	       (n->role == RT_ROLE_STATE && n->first >= 0 && (!p->cuda || of_optimizer(p, n)));
 }
 
 /* A state that the ranks of a node keep in pieces is one tensor in the file, whoever reads it. */
@@ -78,7 +89,7 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 		gt_autofree char *name = NULL;
 		json_t *shape;
 
-		if (!is_kept(n))
+		if (!is_kept(p, n))
 			continue;
 		name = name_of(n);
 		shape = json_array();
@@ -95,9 +106,22 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 	gt_buf_printf(out, "%-*s", (int)len, text);
 }
 
+static int write_from_device(const struct rt_program *p, const struct rt_node *n, int fd)
+{
+	gt_autofree char *bytes = gt_xcalloc(1, rt_node_bytes(n));
+	struct gt_err err = { 0 };
+	int r = rt_engine_get(p, n, bytes, &err);
+
+	return r ? r : gt_fd_write(fd, bytes, rt_node_bytes(n));
+}
+
 static int write_tensor(const struct rt_program *p, const struct rt_node *n, int fd)
 {
-	int r = n->piece_unit ? 0 : gt_fd_write(fd, n->data, rt_node_bytes(n));
+	int r;
+
+	if (p->cuda)
+		return write_from_device(p, n, fd);
+	r = n->piece_unit ? 0 : gt_fd_write(fd, n->data, rt_node_bytes(n));
 
 	for (int i = 0; !r && n->piece_unit && i < p->ranks.team; i++) {
 		uint64_t bytes = 0;
@@ -116,7 +140,7 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 	header(p, ticket, &head);
 	r = gt_fd_write(fd, head.s, head.len);
 	for (int i = 0; !r && i < p->plan.ir.n_nodes; i++)
-		if (is_kept(p->plan.ir.nodes[i]))
+		if (is_kept(p, p->plan.ir.nodes[i]))
 			r = write_tensor(p, p->plan.ir.nodes[i], fd);
 	return !r && fsync(fd) < 0 ? -errno : r;
 }
@@ -135,8 +159,6 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 	gt_autofree char *temporary = gt_xasprintf("%s.%ld.new", path, (long)getpid());
 	int fd, r;
 
-	if (p->cuda)
-		return gt_fail(err, ENOSYS, "%s: checkpoints are written from the CPU's memory, not from the cuda device", path);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return gt_fail_errno(err, errno, "cannot write %s", path);
@@ -195,15 +217,18 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 }
 
 /* Of a state in pieces, ours. */
-static void read_tensor(struct rt_program *p, struct rt_node *n, const char *from)
+static int read_tensor(struct rt_program *p, struct rt_node *n, const char *from, struct gt_err *err)
 {
 	uint64_t at = 0, bytes = 0;
 
+	if (p->cuda)
+		return rt_engine_put(p, n, from, err);
 	for (int i = 0; n->piece_unit && i <= p->ranks.me; i++) {
 		at += bytes;
 		rt_ddp_piece(p->ddp, n, i, &bytes);
 	}
 	memcpy(n->data, from + at, n->piece_unit ? bytes : rt_node_bytes(n));
+	return 0;
 }
 
 static bool has_state(const struct rt_safetensors *s)
@@ -226,15 +251,15 @@ static int load_all(struct rt_program *p, const char *path, const struct mapped 
 		const struct rt_st_tensor *t;
 		int r;
 
-		if (!is_kept(n) || (n->role == RT_ROLE_STATE && !state))
+		if (!is_kept(p, n) || (n->role == RT_ROLE_STATE && !state))
 			continue;
 		name = name_of(n);
 		t = rt_safetensors_find(s, name);
 		r = check_tensor(path, n, t, name, err);
+		if (!r && copy)
+			r = read_tensor(p, n, f->bytes + s->data_at + t->begin, err);
 		if (r)
 			return r;
-		if (copy)
-			read_tensor(p, n, f->bytes + s->data_at + t->begin);
 	}
 	return 0;
 }
@@ -250,18 +275,17 @@ int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct
 	struct mapped f = { 0 };
 	int r;
 
-	if (p->cuda)
-		return gt_fail(err, ENOSYS, "%s: checkpoints are read into the CPU's memory; the cuda device takes none yet", path);
 	r = map_file(path, &f, err);
 	if (r)
 		return r;
 	r = rt_safetensors_parse(f.bytes, f.len, f.len, path, &s, err);
 	if (!r)
 		r = load_all(p, path, &f, &s, false, err);
+	if (!r)
+		r = load_all(p, path, &f, &s, true, err);
 	if (!r) {
 		double scale = strtod(gt_json_get_str(s.metadata, "loss_scale", "0"), NULL);
 
-		load_all(p, path, &f, &s, true, NULL);
 		if (has_state(&s))
 			p->step = (int64_t)(number(&s, "step") & INT64_MAX);
 		if (scale > 0 && scale < 1e30)

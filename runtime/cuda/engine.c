@@ -43,21 +43,22 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 		r = rt_engine_check(e, d->event_create(&e->loss_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
 	if (!r)
 		r = rt_engine_check(e, d->event_create(&e->norm_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
-	return r;
+	return r ? r : rt_engine_look_at_memory(e, err);
 }
 
-int rt_engine_limit_memory(struct rt_program *p, struct gt_err *err)
+static void free_shape(struct rt_engine *e, struct rt_engine_shape *s)
 {
-	const struct rt_engine *e = p->cuda;
-	size_t available = 0, total = 0;
-	uint64_t own = RT_BLAS_WORKSPACE;
-	int r = rt_engine_check(e, e->dev->d.mem_info(&available, &total), "cuMemGetInfo", err);
+	const struct rt_driver *d = &e->dev->d;
 
-	if (r)
-		return r;
-	available = available > own ? available - own : 1;
-	p->opt.memory_limit_bytes = p->opt.memory_limit_bytes ? GT_MIN(p->opt.memory_limit_bytes, available) : available;
-	return 0;
+	for (int i = 0; i < 4; i++) {
+		if (i < 2 && s->forward[i])
+			d->graph_exec_destroy(s->forward[i]);
+		if (s->backward[i / 2][i % 2])
+			d->graph_exec_destroy(s->backward[i / 2][i % 2]);
+	}
+	if (s->update)
+		d->graph_exec_destroy(s->update);
+	free(s->groups);
 }
 
 void rt_engine_free(struct rt_engine *e)
@@ -74,14 +75,9 @@ void rt_engine_free(struct rt_engine *e)
 	d->ctx_set(e->dev->ctx);
 	rt_engine_let_go(e);
 	d->ctx_sync();
-	for (int i = 0; i < 4; i++) {
-		if (i < 2 && e->forward[i])
-			d->graph_exec_destroy(e->forward[i]);
-		if (e->backward[i / 2][i % 2])
-			d->graph_exec_destroy(e->backward[i / 2][i % 2]);
-	}
-	if (e->update)
-		d->graph_exec_destroy(e->update);
+	for (int i = 0; i < e->n_shapes; i++)
+		free_shape(e, &e->shapes[i]);
+	free(e->shapes);
 	rt_timing_free(e->timing);
 	rt_blas_close(e->blas);
 	rt_dnn_close(e->dnn);
@@ -113,136 +109,8 @@ void rt_engine_free(struct rt_engine *e)
 		d->host_free(e->pinned[0]);
 	if (e->base)
 		d->mem_free(e->base);
-	free(e->groups);
 	rt_cuda_close(e->dev);
 	free(e);
-}
-
-/* ---- memory ---- */
-static int count_chunks(const struct rt_call *c)
-{
-	return (int)((rt_shape_elements(&c->out[0]->shape) + RT_UPDATE_CHUNK - 1) / RT_UPDATE_CHUNK);
-}
-
-static void find_groups(struct rt_program *p)
-{
-	struct rt_engine *e = p->cuda;
-	struct rt_call **calls = p->plan.ir.calls;
-
-	for (int i = 0; i < p->plan.ir.n_calls; i++) {
-		struct update_group *g;
-
-		if (!rt_is_update(calls[i]))
-			continue;
-		g = e->n_groups ? &e->groups[e->n_groups - 1] : NULL;
-		if (!g || g->first + g->n != i || calls[g->first]->op != calls[i]->op) {
-			e->groups = gt_xrealloc(e->groups, (size_t)(e->n_groups + 1) * sizeof(*e->groups));
-			g = &e->groups[e->n_groups++];
-			*g = (struct update_group){.first = i};
-		}
-		g->n++;
-		g->n_chunks += count_chunks(calls[i]);
-	}
-}
-
-static uint64_t table_bytes(const struct update_group *g)
-{
-	return rt_engine_aligned((uint64_t)g->n * sizeof(struct rt_update_tensor)) +
-	       rt_engine_aligned((uint64_t)g->n_chunks * sizeof(struct rt_update_chunk));
-}
-
-/* Norm, factor, and a partial sum for each chunk. */
-static uint64_t norm_bytes(const struct rt_engine *e)
-{
-	uint64_t chunks = 0;
-
-	for (int i = 0; i < e->n_groups; i++)
-		chunks += (uint64_t)e->groups[i].n_chunks;
-	return rt_engine_aligned((2 + chunks) * sizeof(float));
-}
-
-static uint64_t count_inputs(const struct rt_program *p)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < p->plan.n_graph_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == RT_ROLE_INPUT)
-			bytes += rt_engine_aligned(rt_node_bytes(p->plan.ir.nodes[i]));
-	return bytes;
-}
-
-static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)
-{
-	const struct rt_engine *e = p->cuda;
-	char want[32], have[32];
-	size_t available = 0, total = 0;
-	int r = rt_engine_check(e, e->dev->d.mem_info(&available, &total), "cuMemGetInfo", err);
-
-	if (r)
-		return r;
-	if (need <= available)
-		return 0;
-	gt_format_bytes(want, sizeof(want), need);
-	gt_format_bytes(have, sizeof(have), available);
-	return gt_fail(err, ENOMEM,
-		       "the program needs %s of memory on %s and %s are free: take a smaller batch or model", want,
-		       e->dev->name, have);
-}
-
-/* One allocation: the plan's arena, then what the engine itself needs; pinned memory of the host likewise. */
-static int allocate(struct rt_program *p, struct gt_err *err)
-{
-	struct rt_engine *e = p->cuda;
-	const struct rt_driver *d = &e->dev->d;
-	uint64_t arena = rt_engine_aligned(p->plan.arena_bytes), input = count_inputs(p), at = arena;
-	char *pinned;
-	int r;
-
-	e->input_bytes = input;
-	e->bytes = arena + RT_BLAS_WORKSPACE + 2 * input + RT_ENGINE_ALIGN + norm_bytes(e) + RT_ENGINE_ALIGN +
-		   rt_engine_aligned(p->plan.window_bytes);
-	for (int i = 0; i < e->n_groups; i++)
-		e->bytes += table_bytes(&e->groups[i]);
-	r = fits(p, e->bytes, err);
-	if (!r)
-		r = rt_engine_check(e, d->mem_alloc(&e->base, e->bytes), "cuMemAlloc", err);
-	if (!r)
-		r = rt_engine_check(e, d->host_alloc((void **)&pinned, 2 * input + 3 * RT_ENGINE_ALIGN, 0),
-				    "cuMemHostAlloc", err);
-	if (r)
-		return r;
-	e->pinned[0] = pinned;
-	e->pinned[1] = pinned + input;
-	e->loss = (float *)(pinned + 2 * input);
-	e->steps = (struct rt_update_step *)(pinned + 2 * input + RT_ENGINE_ALIGN);
-	e->norm_out = (float *)(pinned + 2 * input + 2 * RT_ENGINE_ALIGN);
-	rt_blas_set_workspace(e->blas, e->base + at);
-	at += RT_BLAS_WORKSPACE;
-	for (int i = 0; i < 2; i++, at += input)
-		e->staging[i] = e->base + at;
-	e->step = e->base + at;
-	at += RT_ENGINE_ALIGN;
-	e->norm = e->base + at;
-	at += norm_bytes(e);
-	e->loss_mean = e->base + at;
-	at += RT_ENGINE_ALIGN;
-	e->window = e->base + at;
-	at += rt_engine_aligned(p->plan.window_bytes);
-	for (int i = 0; i < e->n_groups; i++) {
-		struct update_group *g = &e->groups[i];
-
-		g->tensors = e->base + at;
-		g->chunks = g->tensors + rt_engine_aligned((uint64_t)g->n * sizeof(struct rt_update_tensor));
-		at += table_bytes(g);
-	}
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		struct rt_node *n = p->plan.ir.nodes[i];
-
-		if (n->first >= 0)
-			n->data = (void *)(uintptr_t)((n->shared ? e->window : e->base) + n->offset);
-	}
-	e->loss_seen = rt_engine_loss(p);
-	return 0;
 }
 
 /* What NCCL sums is float. */
@@ -331,27 +199,31 @@ static uint16_t narrowed(float x)
 	return isnan(x) ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err)
+int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
-	gt_autofree uint16_t *low = NULL;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
 		r = rt_engine_drain(e, err);
 	if (!r)
-		e->scaled = false;
-	if (n->dtype == RT_BF16) {
-		int64_t count = rt_shape_elements(&n->shape);
+		r = rt_engine_check(e, e->dev->d.copy_to(rt_at(n), in, rt_node_bytes(n)), "cuMemcpyHtoD", err);
+	e->scaled = false;
+	p->stale = true;
+	return r || n->role != RT_ROLE_PARAM ? r : narrow_copy(p, n, err);
+}
 
-		low = gt_xcalloc((size_t)count, sizeof(*low));
-		for (int64_t i = 0; i < count; i++)
-			low[i] = narrowed(in[i]);
-	}
-	if (!r)
-		r = rt_engine_check(e, e->dev->d.copy_to(rt_at(n), low ? (const void *)low : in, rt_node_bytes(n)),
-				    "cuMemcpyHtoD", err);
-	return r ? r : narrow_copy(p, n, err);
+int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	gt_autofree uint16_t *low = NULL;
+
+	if (n->dtype != RT_BF16)
+		return rt_engine_put(p, n, in, err);
+	low = gt_xcalloc((size_t)count, sizeof(*low));
+	for (int64_t i = 0; i < count; i++)
+		low[i] = narrowed(in[i]);
+	return rt_engine_put(p, n, low, err);
 }
 
 static float widen(uint16_t x)
@@ -363,21 +235,26 @@ static float widen(uint16_t x)
 	return f;
 }
 
-int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
+int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
-	int64_t count = rt_shape_elements(&n->shape);
-	gt_autofree uint16_t *low = NULL;
+	const struct rt_engine *e = p->cuda;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
-		r = rt_engine_drain(e, err);
-	if (r)
-		return r;
+		r = rt_engine_drain((struct rt_engine *)e, err);
+	return r ? r : rt_engine_check(e, e->dev->d.copy_from(out, rt_at(n), rt_node_bytes(n)), "cuMemcpyDtoH", err);
+}
+
+int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	gt_autofree uint16_t *low = NULL;
+	int r;
+
 	if (n->dtype != RT_BF16)
-		return rt_engine_check(e, e->dev->d.copy_from(out, rt_at(n), rt_node_bytes(n)), "cuMemcpyDtoH", err);
+		return rt_engine_get(p, n, out, err);
 	low = gt_xcalloc((size_t)count, sizeof(*low));
-	r = rt_engine_check(e, e->dev->d.copy_from(low, rt_at(n), rt_node_bytes(n)), "cuMemcpyDtoH", err);
+	r = rt_engine_get(p, n, low, err);
 	for (int64_t i = 0; !r && i < count; i++)
 		out[i] = widen(low[i]);
 	return r;
@@ -386,9 +263,12 @@ int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, st
 static int start_parameters(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
-	int r = rt_engine_check(e, e->dev->d.fill_async(e->base, 0, p->plan.pinned_bytes, e->stream), "cuMemsetD8Async",
-				err);
+	uint64_t bytes = 0;
+	int r;
 
+	for (int i = 0; i < p->n_shapes; i++)
+		bytes = GT_MAX(bytes, p->shapes[i].pinned_bytes);
+	r = rt_engine_check(e, e->dev->d.fill_async(e->base, 0, bytes, e->stream), "cuMemsetD8Async", err);
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.stream_sync(e->stream), "cuStreamSynchronize", err);
 	e->scaled = false;
@@ -430,22 +310,23 @@ static int capture(struct rt_program *p, int from, int to, struct rt_launch_how 
 static int capture_all(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
-	int n = p->plan.ir.n_calls, r = 0;
+	struct rt_engine_shape *s = e->s;
+	int n = p->plan.ir.n_calls, batches = e->infers ? 2 : GT_MIN(p->opt.accum, 3), r = 0;
 
-	for (int batch = 0; !r && batch < GT_MIN(p->opt.accum, 3); batch++) {
-		int add = batch > 0, last = batch + 1 == GT_MIN(p->opt.accum, 3);
+	for (int batch = 0; !r && batch < batches; batch++) {
+		int add = batch > 0, last = batch + 1 == batches;
 
 		rt_plan_set_accumulate(&p->plan, add);
-		if (!e->forward[add])
-			r = capture(p, 0, e->n_forward, (struct rt_launch_how){.no_once = add, .mean_loss = true}, &e->forward[add],
-				    err);
-		if (!r && e->n_forward < e->n_backward)
-			r = capture(p, e->n_forward, e->n_backward, (struct rt_launch_how){.no_updates = !last},
-				    &e->backward[add][last], err);
+		if (!s->forward[add])
+			r = capture(p, 0, s->n_forward, (struct rt_launch_how){.no_once = add, .mean_loss = !e->infers},
+				    &s->forward[add], err);
+		if (!r && s->n_forward < s->n_backward)
+			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){.no_updates = !last},
+				    &s->backward[add][last], err);
 	}
 	rt_plan_set_accumulate(&p->plan, false);
-	if (!r && e->n_measure < n)
-		r = capture(p, e->n_measure, n, (struct rt_launch_how){0}, &e->update, err);
+	if (!r && s->n_measure < n)
+		r = capture(p, s->n_measure, n, (struct rt_launch_how){0}, &s->update, err);
 	return r;
 }
 
@@ -504,49 +385,89 @@ static int check_calls(const struct rt_program *p, struct gt_err *err)
 	return 0;
 }
 
-int rt_engine_build(struct rt_program *p, struct gt_err *err)
+void rt_engine_use(struct rt_program *p, int shape)
 {
 	struct rt_engine *e = p->cuda;
-	int n = p->plan.ir.n_calls, r = check_calls(p, err);
-	double t0;
 
-	if (r)
-		return r;
-	while (e->n_forward < n && p->plan.ir.calls[e->n_forward]->phase == RT_PHASE_FORWARD)
-		e->n_forward++;
-	for (e->n_backward = e->n_forward; e->n_backward < n; e->n_backward++)
-		if (p->plan.ir.calls[e->n_backward]->phase == RT_PHASE_GRADIENT)
+	rt_use_shape(p, shape);
+	e->s = &e->shapes[shape];
+	e->loss_seen = rt_engine_loss(p);
+}
+
+static void find_phases(struct rt_program *p)
+{
+	struct rt_engine_shape *s = p->cuda->s;
+	struct rt_call *const *calls = p->plan.ir.calls;
+	int n = p->plan.ir.n_calls;
+
+	while (s->n_forward < n && calls[s->n_forward]->phase == RT_PHASE_FORWARD)
+		s->n_forward++;
+	for (s->n_backward = s->n_forward; s->n_backward < n; s->n_backward++)
+		if (calls[s->n_backward]->phase == RT_PHASE_GRADIENT)
 			break;
-	for (e->n_measure = e->n_backward; e->n_measure < n; e->n_measure++)
-		if (p->plan.ir.calls[e->n_measure]->phase != RT_PHASE_GRADIENT)
+	for (s->n_measure = s->n_backward; s->n_measure < n; s->n_measure++)
+		if (calls[s->n_measure]->phase != RT_PHASE_GRADIENT)
 			break;
-	find_groups(p);
-	rt_fp8_open(p);
-	if (p->opt.profile || p->opt.trace)
-		e->timing = rt_timing_new(e->dev, n);
-	r = open_buckets(p, err);
-	if (!r)
-		r = allocate(p, err);
-	for (int i = 0; !r && i < e->n_groups; i++)
-		r = fill_group(p, &e->groups[i], err);
-	if (!r)
-		r = fill_plausibly(p, err);
-	/* Every kernel and product once, eagerly: loaded, and chosen by timing. */
+}
+
+/* Every kernel and product once, eagerly: loaded, and chosen by timing. */
+static int rehearse(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	int r = fill_plausibly(p, err);
+
+	for (int i = 0; !r && i < e->s->n_groups; i++)
+		r = fill_group(p, &e->s->groups[i], err);
 	e->tuning = true;
 	if (!r)
-		r = rt_launch_calls(p, 0, n, (struct rt_launch_how){.mean_loss = true}, err);
+		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
 	if (!r && e->nccl)
 		rt_comm_come(p->opt.ddp.comm);
 	if (!r)
 		r = rt_engine_drain(e, err);
 	e->tuning = false;
+	return r;
+}
+
+int rt_engine_build(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	int calls = 0, r = 0;
+	double t0;
+
+	e->eval = e->infers = !rt_plan_trains(&p->plan);
+	e->shapes = gt_xcalloc((size_t)p->n_shapes, sizeof(*e->shapes));
+	e->n_shapes = p->n_shapes;
+	for (int i = 0; !r && i < e->n_shapes; i++) {
+		rt_engine_use(p, i);
+		r = check_calls(p, err);
+		find_phases(p);
+		rt_engine_find_groups(p);
+		rt_fp8_open(p);
+		calls = GT_MAX(calls, p->plan.ir.n_calls);
+	}
+	if (!r && (p->opt.profile || p->opt.trace))
+		e->timing = rt_timing_new(e->dev, calls);
+	if (!r)
+		r = open_buckets(p, err);
+	if (!r)
+		r = rt_engine_allocate(p, err);
+	for (int i = 0; !r && i < e->n_shapes; i++) {
+		rt_engine_use(p, i);
+		r = rehearse(p, err);
+	}
 	if (!r)
 		r = start_parameters(p, err);
 	t0 = gt_now_s();
-	if (!r && !p->opt.poison && !p->opt.profile && !p->opt.trace)
+	for (int i = 0; !r && i < e->n_shapes && !p->opt.poison && !p->opt.profile && !p->opt.trace && !p->opt.anomaly;
+	     i++) {
+		rt_engine_use(p, i);
 		r = capture_all(p, err);
+	}
 	e->capture_s = gt_now_s() - t0;
-	return r;
+	rt_engine_use(p, 0);
+	p->stale = true;
+	return r ? r : rt_engine_look_at_memory(e, err);
 }
 
 uint64_t rt_engine_bytes(const struct rt_engine *e)
@@ -596,6 +517,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "pages", json_string("device memory"));
 	json_object_set_new(doc, "placement", gt_json_str(e->dev->name));
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));
+	json_object_set_new(doc, "memory", rt_engine_memory_report(e));
 	json_object_set_new(doc, "products",
 			    json_pack("{s:i, s:i, s:i}", "timed", timed + more[0], "from_disk", cached + more[1], "guessed",
 			      guessed + more[2]));
@@ -603,5 +525,5 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 		json_object_set_new(doc, "ddp", ranks_report(p));
 	if (e->host_steps)
 		json_object_set_new(doc, "host_s_per_step", json_real(e->host_s / (double)e->host_steps));
-	json_object_set_new(doc, "graphs", json_boolean(e->forward[0] != NULL));
+	json_object_set_new(doc, "graphs", json_boolean(e->shapes[0].forward[0] != NULL));
 }

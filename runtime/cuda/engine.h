@@ -13,8 +13,10 @@ struct rt_engine;
 
 /* Before the passes: open the device and its libraries. */
 int rt_engine_open(struct rt_program *p, struct gt_err *err);
-/* Lowers the options' memory limit to what a plan may take of what the card has free. */
+/* Lowers the options' memory limit to what the card has free, less what is left to the driver and its libraries. */
 int rt_engine_limit_memory(struct rt_program *p, struct gt_err *err);
+/* Of the device, for the plan that p has now: the plan's arena and what the engine adds. */
+uint64_t rt_engine_plan_bytes(const struct rt_program *p);
 /* Behind the passes: allocate, start the parameters, choose algorithms by timing, capture the step. -ENOSYS names the first
  * op, type or shape that the device has no kernel for; -ENOMEM says how much was wanted and is free. */
 int rt_engine_build(struct rt_program *p, struct gt_err *err);
@@ -28,6 +30,9 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 /* Elements of n as float, from or to the device; waits for it. */
 int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err);
+/* The same as they are, rt_node_bytes(n) of them; a parameter's copy in a low type follows. */
+int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err);
+int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err);
 /* Adds what is particular to the device. */
 void rt_engine_report(const struct rt_program *p, json_t *doc);
 uint64_t rt_engine_bytes(const struct rt_engine *e); /* allocated on the device */

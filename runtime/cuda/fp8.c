@@ -12,14 +12,14 @@ void rt_fp8_open(struct rt_program *p)
 
 	for (int i = 0; i < p->plan.ir.n_calls; i++)
 		if (p->plan.ir.calls[i]->op->id == RT_OP_SCALES8)
-			e->scales = p->plan.ir.calls[i]->in[0];
+			e->s->scales = p->plan.ir.calls[i]->in[0];
 	e->fp8_history = p->opt.fp8.history;
 	e->fp8_factor = ldexpf(1, -p->opt.fp8.margin);
 }
 
 static cu_ptr slot_at(const struct rt_engine *e, int slot, int word)
 {
-	return rt_at(e->scales) + sizeof(float) * (cu_ptr)(slot * (RT_FP8_HEAD + e->fp8_history) + word);
+	return rt_at(e->s->scales) + sizeof(float) * (cu_ptr)(slot * (RT_FP8_HEAD + e->fp8_history) + word);
 }
 
 cu_ptr rt_fp8_inverse(const struct rt_engine *e, const struct rt_node *n)
@@ -60,7 +60,7 @@ void rt_launch_cast8(struct rt_engine *e, const struct rt_call *c)
 
 void rt_launch_scales8(struct rt_engine *e, const struct rt_call *c)
 {
-	cu_ptr table = rt_at(e->scales);
+	cu_ptr table = rt_at(e->s->scales);
 	int history = e->fp8_history;
 	float factor = e->fp8_factor;
 

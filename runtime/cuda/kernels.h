@@ -6,12 +6,12 @@
 #define RT_KERNELS_PLAIN(X)                                                                                            \
 	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(sgd) \
 	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
-	X(word_sums)
+	X(word_sums) X(count_targets)
 #define RT_KERNELS_TYPED(X)                                                                                            \
 	X(act) X(act_bwd) X(add) X(bias_act) X(norm) X(norm_bwd) X(column_sums) X(dot) X(embedding) X(embedding_bwd)   \
-	X(positions_bwd) X(cross_entropy) X(scale) X(sum_up) X(attention_delta)             \
+	X(positions_bwd) X(cross_entropy) X(scale) X(sum_up) X(odd) X(attention_delta)             \
 	X(channel_sums) X(channel_stats) X(channel_affine) X(channel_bwd_sums) X(channel_bwd) X(max_pool) X(avg_pool)  \
-	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(filter_in) X(filter_out) X(cast8)
+	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(pixels) X(fold_norm) X(filter_in) X(filter_out) X(cast8)
 /* By padded depth: 16, 64, 128. */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
 /* By padded depth: 64, 128; bf16, from sm_80 on. */

@@ -316,28 +316,35 @@ static void dot(struct rt_engine *e, const struct rt_call *c)
 }
 
 static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr logits, int64_t ld, cu_ptr bias, cu_ptr grad,
-		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, float scale)
+		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, int fill, cu_ptr count)
 {
 	unsigned threads = cols > 8192 ? 1024 : cols > 1024 ? 256 : 128;
 	cu_ptr step = e->step;
 
 	RT_LAUNCH(e, typed(RT_K_cross_entropy, type), rows, 1, threads, 1, 0, &logits, &ld, &bias, &grad, &ldg, &targets, &losses,
-		  &rows, &cols, &scale, &step);
+		  &rows, &cols, &fill, &count, &step);
 }
 
-static void mean_loss(struct rt_engine *e, cu_ptr loss, cu_ptr losses, int64_t rows)
+static void count_targets(struct rt_engine *e, cu_ptr count, cu_ptr targets, int64_t rows)
 {
-	RT_LAUNCH(e, RT_K_mean, 1, 1, 1024, 1, 0, &loss, &losses, &rows);
+	RT_LAUNCH(e, RT_K_count_targets, 1, 1, 1024, 1, 0, &count, &targets, &rows);
+}
+
+static void mean_loss(struct rt_engine *e, cu_ptr loss, cu_ptr losses, int64_t rows, cu_ptr count)
+{
+	RT_LAUNCH(e, RT_K_mean, 1, 1, 1024, 1, 0, &loss, &losses, &rows, &count);
 }
 
 static void cross_entropy(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
 	int64_t rows = rt_rows(x), cols = rt_cols(x);
+	cu_ptr count = scratch(c);
 
+	count_targets(e, count, rt_at(c->in[1]), rows);
 	rows_loss(e, x, rt_at(x), cols, 0, e->eval ? 0 : rt_at(c->out[1]), cols, rt_at(c->in[1]), rt_at(c->out[2]), rows,
-		  (int)cols, 1.0f / (float)rows);
-	mean_loss(e, rt_at(c->out[0]), rt_at(c->out[2]), rows);
+		  (int)cols, (int)cols, count);
+	mean_loss(e, rt_at(c->out[0]), rt_at(c->out[2]), rows, count);
 }
 
 static size_t logits_bytes(const struct rt_call *c)
@@ -347,28 +354,37 @@ static size_t logits_bytes(const struct rt_call *c)
 	return (bytes + 255) / 256 * 256;
 }
 
-/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M), and a slice of logits */
+/* Of the column sums for the bias' gradient. */
+static size_t bias_part_bytes(const struct rt_call *c)
+{
+	return c->out[3] ? (size_t)rt_engine_aligned((uint64_t)c->in[1]->shape.d[0] * RT_COLUMN_PARTS * 4) : 0;
+}
+
+/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M); scratch: a slice of logits, parts of sums, how many
+ * targets count */
 static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
 	int64_t rows = rt_rows(x), k = rt_cols(x), v = c->in[1]->shape.d[0], ld = rt_cross_entropy_stride(c);
-	int64_t slice = rt_cross_entropy_slice(c);
+	int64_t slice = rt_cross_entropy_slice(c), n = c->attr.room ? c->attr.room : v; /* pass/pad.c */
 	size_t size = rt_dtype_bytes(x->dtype);
-	cu_ptr logits = scratch(c), part = logits + logits_bytes(c), w = rt_at(c->in[1]), losses = rt_at(c->out[4]);
+	cu_ptr logits = scratch(c), part = logits + logits_bytes(c), count = part + bias_part_bytes(c);
+	cu_ptr w = rt_at(c->in[1]), losses = rt_at(c->out[4]);
 	cu_ptr dx = e->eval ? 0 : rt_at(c->out[1]), dw = e->eval ? 0 : rt_at(c->out[2]), db = e->eval ? 0 : rt_at(c->out[3]);
 
+	count_targets(e, count, rt_at(c->in[3]), rows);
 	for (int64_t r = 0; r < rows; r += slice) {
 		int64_t m = GT_MIN(slice, rows - r);
 		cu_ptr xs = rt_at(x) + (cu_ptr)(r * k) * size, dxs = dx + (cu_ptr)(r * k) * size;
-		struct rt_gemm to_logits = { .tb = true, .m = m, .n = v, .k = k, .lda = k, .ldb = k, .ldc = ld, .ab = x->dtype,
+		struct rt_gemm to_logits = { .tb = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = ld, .ab = x->dtype,
 					     .c = x->dtype };
-		struct rt_gemm to_dx = { .m = m, .n = k, .k = v, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype, .c = x->dtype };
-		struct rt_gemm to_dw = { .ta = true, .m = v, .n = k, .k = m, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype,
+		struct rt_gemm to_dx = { .m = m, .n = k, .k = n, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype, .c = x->dtype };
+		struct rt_gemm to_dw = { .ta = true, .m = n, .n = k, .k = m, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype,
 					 .c = RT_F32, .beta = r > 0 || accumulates(c, 2) };
 
 		gemm(e, &to_logits, &(struct rt_gemm_args){ .a = xs, .b = w, .c = logits });
 		rows_loss(e, x, logits, ld, rt_at(c->in[2]), dx || dw || db ? logits : 0, ld, rt_at(c->in[3]) + (cu_ptr)r * 4,
-			  losses + (cu_ptr)r * 4, m, (int)v, 1.0f / (float)rows);
+			  losses + (cu_ptr)r * 4, m, (int)v, (int)n, count);
 		if (dx)
 			gemm(e, &to_dx, &(struct rt_gemm_args){ .a = logits, .b = w, .c = dxs });
 		if (dw)
@@ -376,7 +392,7 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 		if (db)
 			rt_column_sums(e, db, logits, x, ld, m, v, r > 0 || accumulates(c, 3), part);
 	}
-	mean_loss(e, rt_at(c->out[0]), losses, rows);
+	mean_loss(e, rt_at(c->out[0]), losses, rows, count);
 }
 
 rt_launcher *const rt_launchers[RT_N_OPS] = {
@@ -412,6 +428,8 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_SCALES8] = rt_launch_scales8,
 	[RT_OP_SCALE] = scale,
 	[RT_OP_SUM_UP] = sum_up,
+	[RT_OP_PIXELS] = rt_launch_pixels,
+	[RT_OP_FOLD] = rt_launch_fold,
 	[RT_OP_CROSS_ENTROPY] = cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = linear_cross_entropy,
 	[RT_OP_DOT] = dot,
@@ -464,7 +482,9 @@ size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
 	case RT_OP_ATTENTION_BWD:
 		return rt_launch_attention_scratch(e, c);
 	case RT_OP_LINEAR_CROSS_ENTROPY:
-		return logits_bytes(c) + (c->out[3] ? (size_t)c->in[1]->shape.d[0] * RT_COLUMN_PARTS * 4 : 0);
+		return logits_bytes(c) + bias_part_bytes(c) + sizeof(int32_t);
+	case RT_OP_CROSS_ENTROPY:
+		return sizeof(int32_t);
 	default:
 		return rt_launch_image_scratch(e, c);
 	}

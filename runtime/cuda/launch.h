@@ -14,6 +14,20 @@ struct update_group {
 	int n_chunks;
 };
 
+/* What each shape of a batch has of its own: its calls are forward [0,n_forward), backward with what may be updated early
+ * [n_forward,n_backward), what looks at all gradients [n_backward,n_measure), and the updates behind it. Captured: the first batch
+ * of an update assigns gradients, the others add; the last one updates. Of a program that does not train, forward[1] leaves out
+ * what is made once. */
+struct rt_engine_shape {
+	int n_forward, n_backward, n_measure;
+	struct update_group *groups;
+	int n_groups;
+	const struct rt_node *scales; /* table of those of 8-bit tensors, or NULL; kernel/fp8.cuh */
+	void *forward[2];     /* [adds] */
+	void *backward[2][2]; /* [adds][updates] */
+	void *update;
+};
+
 struct rt_engine {
 	struct rt_cuda *dev;
 	struct rt_blas *blas;
@@ -27,13 +41,15 @@ struct rt_engine {
 	cu_stream stream, copy;
 	cu_ptr base;
 	size_t bytes;
+	struct rt_memory memory;
+	size_t least_free; /* of the card, since it was opened */
 	bool tf32;   /* struct rt_options */
 	bool tuning; /* the first, eager run: products are timed */
+	bool infers; /* a program that does not train: the loss alone is all there is */
 	bool eval;   /* the loss alone */
 	bool exact;  /* the same bits in each run */
 	bool begins; /* scales of 8-bit tensors by what they hold now: the first step, and evaluations before it */
 	bool scaled; /* there were such steps: the table holds scales */
-	const struct rt_node *scales; /* its table, or NULL; kernel/fp8.cuh */
 	int fp8_history;
 	float fp8_factor; /* 2^-margin */
 	int r;	     /* of the first launch that failed */
@@ -48,8 +64,8 @@ struct rt_engine {
 
 	struct rt_update_step *steps; /* pinned, two */
 	cu_ptr step;
-	struct update_group *groups;
-	int n_groups;
+	struct rt_engine_shape *shapes, *s; /* all; the one in use */
+	int n_shapes;
 	/* With ranks: gradients lie in buckets, which their own stream reduces while the backward pass goes on. */
 	struct rt_nccl *nccl;
 	cu_stream reduce;
@@ -58,19 +74,13 @@ struct rt_engine {
 	bool spins; /* ranks have CPUs of their own to wait on */
 	int n_buckets;
 	cu_ptr window, loss_mean;
+	cu_ptr found; /* an int: is anything of a tensor not finite? */
 	cu_ptr loss_seen; /* by updates: what rt_engine_loss says */
 
 	cu_ptr norm; /* two floats, then one partial sum of squares for each chunk; kernel/update.cuh */
 	float *norm_out; /* pinned */
 	cu_event norm_ready;
 
-	/* The calls are forward [0,n_forward), backward with what may be updated early [n_forward,n_backward), what looks at all
-	 * gradients [n_backward,n_measure), and the updates behind it. Captured: the first batch of an update assigns gradients,
-	 * the others add; the last one updates. */
-	int n_forward, n_backward, n_measure;
-	void *forward[2];     /* [adds] */
-	void *backward[2][2]; /* [adds][updates] */
-	void *update;
 	double capture_s;
 	struct rt_timing *timing; /* with profile or trace */
 	/* What the host did itself in steps, without waiting. */
@@ -95,10 +105,19 @@ void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err);
 cu_ptr rt_fp8_inverse(const struct rt_engine *e, const struct rt_node *n);
 rt_launcher rt_launch_cast8, rt_launch_scales8;
 void rt_fp8_open(struct rt_program *p);
+/* memory.c: the tables of the shape in use; all memory, once the plan is known to fit; what the card has free now; what the
+ * report says of it. */
+void rt_engine_find_groups(struct rt_program *p);
+int rt_engine_allocate(struct rt_program *p, struct gt_err *err);
+int rt_engine_look_at_memory(struct rt_engine *e, struct gt_err *err);
+json_t *rt_engine_memory_report(const struct rt_engine *e);
+/* Shape `shape` is the one in use. */
+void rt_engine_use(struct rt_program *p, int shape);
 
-/* Calls [from, to) one after the other; timed: each between two events, into its seconds. */
+/* Calls [from, to) one after the other; timed: each between two events, into its seconds; watched: what each writes is looked
+ * at, and -EDOM without a sentence says that p->anomaly has who wrote something that is not finite. */
 struct rt_launch_how {
-	bool timed, no_updates, no_once;
+	bool timed, watched, no_updates, no_once;
 	bool mean_loss; /* behind them, with ranks */
 };
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
@@ -187,7 +206,7 @@ void rt_launch_attention_report(const struct rt_engine *e, json_t *doc);
 /* launch_image.c: convolutions, batchnorms, pooling, what goes with images */
 rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launch_batchnorm, rt_launch_batchnorm_bwd,
 	rt_launch_max_pool, rt_launch_avg_pool, rt_launch_pool_bwd, rt_launch_pad, rt_launch_pad_bwd, rt_launch_reshape,
-	rt_launch_reduce, rt_launch_reduce_bwd;
+	rt_launch_reduce, rt_launch_reduce_bwd, rt_launch_pixels, rt_launch_fold;
 const char *rt_launch_image_refuses(const struct rt_call *c);
 size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c);
 #endif

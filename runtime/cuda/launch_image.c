@@ -199,6 +199,20 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 			  &n.rows, &n.cols, &add, &n.w);
 }
 
+/* in: w (O,…), b or NULL, gain, beta, mean, var. out: w', b'. A product with the batchnorm behind it taken in. */
+void rt_launch_fold(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *to = c->out[0];
+	int64_t n = rt_shape_elements(&to->shape);
+	int outputs = (int)to->shape.d[0];
+	cu_ptr w = rt_at(to), b = rt_at(c->out[1]), from = rt_at(c->in[0]), bias = rt_at(c->in[1]), gain = rt_at(c->in[2]);
+	cu_ptr beta = rt_at(c->in[3]), mean = rt_at(c->in[4]), var = rt_at(c->in[5]);
+	float eps = c->attr.eps;
+
+	RT_LAUNCH(e, typed(RT_K_fold_norm, to), grid(e, n), 1, RT_THREADS, 1, 0, &w, &b, &from, &bias, &gain, &beta, &mean, &var,
+		  &eps, &n, &outputs);
+}
+
 /* ---- pooling ---- */
 struct window { /* struct rt_window of kernel/image.cuh */
 	int h, w, c, oh, ow, window, stride, pad;
@@ -246,6 +260,17 @@ void rt_launch_pool_bwd(struct rt_engine *e, const struct rt_call *c)
 	int add = accumulates(c, 0);
 
 	RT_LAUNCH(e, typed(RT_K_pool_bwd, dx), pool_grid(e, dx), 1, RT_THREADS, 1, 0, &px, &py, &where, &images, &s, &add);
+}
+
+/* in: bytes. out: y */
+void rt_launch_pixels(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *y = c->out[0];
+	int64_t n = rt_shape_elements(&y->shape);
+	cu_ptr to = rt_at(y), from = rt_at(c->in[0]);
+	float factor = c->attr.scale, offset = c->attr.offset;
+
+	RT_LAUNCH(e, typed(RT_K_pixels, y), grid(e, n / width(y)), 1, RT_THREADS, 1, 0, &to, &from, &factor, &offset, &n);
 }
 
 /* ---- columns, means, shapes ---- */

@@ -25,8 +25,8 @@ static void measure(struct rt_engine *e)
 	cu_ptr norm = e->norm, part = norm + 2 * sizeof(float), at = part, step = e->step;
 	int n = 0;
 
-	for (int i = 0; i < e->n_groups; i++) {
-		struct update_group *g = &e->groups[i];
+	for (int i = 0; i < e->s->n_groups; i++) {
+		struct update_group *g = &e->s->groups[i];
 
 		RT_LAUNCH(e, RT_K_squares, g->n_chunks, 1, 256, 1, 0, &at, &g->tensors, &g->chunks);
 		at += (cu_ptr)g->n_chunks * sizeof(float);
@@ -89,7 +89,7 @@ static void launch_call(struct rt_program *p, int i)
 		return;
 	}
 	if (c->phase == RT_PHASE_GRADIENT) {
-		if (i == e->n_backward)
+		if (i == e->s->n_backward)
 			measure(e);
 		return;
 	}
@@ -97,9 +97,40 @@ static void launch_call(struct rt_program *p, int i)
 		rt_launchers[c->op->id](e, c);
 		return;
 	}
-	for (int g = 0; g < e->n_groups; g++)
-		if (e->groups[g].first == i)
-			update(p, &e->groups[g]);
+	for (int g = 0; g < e->s->n_groups; g++)
+		if (e->s->groups[g].first == i)
+			update(p, &e->s->groups[g]);
+}
+
+/* What cannot be looked at is not accused. */
+static bool finite_node(struct rt_program *p, const struct rt_node *n)
+{
+	struct rt_engine *e = p->cuda;
+	int64_t count = rt_shape_elements(&n->shape);
+	cu_ptr x = rt_at(n), found = e->found;
+	struct gt_err ignored;
+	int32_t odd = 0;
+
+	if (n->role == RT_ROLE_SCRATCH || (n->dtype != RT_F32 && n->dtype != RT_BF16) || !x)
+		return true;
+	if (e->dev->d.fill_async(found, 0, sizeof(odd), e->stream))
+		return true;
+	RT_LAUNCH(e, typed(RT_K_odd, n), grid(e, count), 1, RT_THREADS, 1, 0, &found, &x, &count);
+	if (e->r || rt_engine_wait(p, &ignored) || e->dev->d.copy_from(&odd, found, sizeof(odd)))
+		return true;
+	return !odd;
+}
+
+/* options.anomaly: the first thing that is not finite, and who wrote it. */
+static int look_at_outputs(struct rt_program *p, const struct rt_call *c)
+{
+	for (int k = 0; k < RT_MAX_IO && c->phase <= RT_PHASE_BACKWARD; k++)
+		if (c->out[k] && !finite_node(p, c->out[k])) {
+			p->anomaly = c;
+			p->anomaly_node = c->out[k];
+			return -EDOM;
+		}
+	return 0;
 }
 
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err)
@@ -122,6 +153,8 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 		}
 		if (how.timed && !r)
 			r = rt_timing_end(e->timing, e->stream, err);
+		if (how.watched && !r)
+			r = look_at_outputs(p, p->plan.ir.calls[i]);
 	}
 	if (!r && how.mean_loss && e->nccl)
 		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
@@ -192,6 +225,8 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
+	/* What is made once is there: since the update's first batch, or, without updates, since a parameter was written. */
+	bool again = e->infers ? !p->stale : p->batches > 0 && !e->eval;
 	int r = rt_engine_check(e, d->ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
@@ -201,9 +236,11 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	if (!r && step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
 	if (!r)
-		r = replay(p, e->eval || e->begins ? NULL : e->forward[p->batches > 0], 0, e->n_forward,
-			   (struct rt_launch_how){.timed = timed, .no_once = p->batches > 0 && !e->eval && !e->begins,
+		r = replay(p, (e->eval && !e->infers) || e->begins ? NULL : e->s->forward[again], 0, e->s->n_forward,
+			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->begins, .watched = p->opt.anomaly,
 					   .mean_loss = !e->eval}, err);
+	if (!r)
+		p->stale = false;
 	if (!r)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
 							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
@@ -242,35 +279,19 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
-	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update};
+	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.anomaly};
 	int n = p->plan.ir.n_calls, r;
 
-	r = replay(p, e->begins ? NULL : e->backward[p->batches > 0][run->update], e->n_forward, e->n_backward, how, err);
-	if (r || !run->update || e->n_backward == n)
+	r = replay(p, e->begins ? NULL : e->s->backward[p->batches > 0][run->update], e->s->n_forward, e->s->n_backward, how, err);
+	if (r || !run->update || e->s->n_backward == n)
 		return r;
-	r = rt_launch_calls(p, e->n_backward, e->n_measure, how, err);
+	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
 	if (!r)
 		r = rt_engine_check(e, d->copy_from_async(e->norm_out, e->norm, sizeof(float), e->stream),
 				    "cuMemcpyDtoHAsync", err);
 	if (!r)
 		r = rt_engine_check(e, d->event_record(e->norm_ready, e->stream), "cuEventRecord", err);
-	return r ? r : replay(p, e->update, e->n_measure, n, how, err);
-}
-
-static bool finite_node(struct rt_program *p, const struct rt_node *n)
-{
-	gt_autofree float *x = NULL;
-	struct gt_err ignored;
-
-	if (n->role == RT_ROLE_SCRATCH || (n->dtype != RT_F32 && n->dtype != RT_BF16))
-		return true;
-	x = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(float));
-	if (rt_engine_read(p, n, x, &ignored))
-		return true;
-	for (int64_t i = 0, count = rt_shape_elements(&n->shape); i < count; i++)
-		if (!isfinite(x[i]))
-			return false;
-	return true;
+	return r ? r : replay(p, e->s->update, e->s->n_measure, n, how, err);
 }
 
 /* The updates saw that the loss is no number and did nothing. Call by call again, to say where it began. */
@@ -280,7 +301,7 @@ static int not_finite(struct rt_program *p, double loss, int64_t step, struct gt
 	const struct rt_node *bad = NULL;
 
 	e->eval = true;
-	for (int i = 0; !bad && i < e->n_forward; i++) {
+	for (int i = 0; !bad && i < e->s->n_forward; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
 
 		for (int k = 0; !bad && k < RT_MAX_IO; k++)
@@ -292,7 +313,7 @@ static int not_finite(struct rt_program *p, double loss, int64_t step, struct gt
 		if (!finite_node(p, c->out[0]))
 			bad = c->out[0];
 	}
-	e->eval = false;
+	e->eval = e->infers;
 	return gt_fail(err, EDOM, "the loss of step %lld is %g; first not finite: %s; no parameter was changed",
 		       (long long)step, loss, bad ? bad->name : p->plan.loss->name);
 }
@@ -319,8 +340,12 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	double t0 = gt_now_s();
 	int r;
 
+	if (e->nccl && fabs(p->weight - 1) > 1e-9)
+		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and this batch would count %g: take one rank or "
+			       "the CPU", p->weight);
+	rt_engine_use(p, p->shape);
 	fill_step(step, p, run);
-	e->begins = e->scales && !e->scaled;
+	e->begins = e->s->scales && !e->scaled;
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that were not captured */
 	r = enqueue_forward(p, inputs, step, timed, err);
 	if (!r)
@@ -366,10 +391,12 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 	struct rt_engine *e = p->cuda;
 	int r;
 
+	rt_engine_use(p, p->shape);
 	e->eval = true;
-	e->begins = e->scales && !e->scaled;
+	e->begins = e->s->scales && !e->scaled;
 	r = enqueue_forward(p, inputs, NULL, false, err);
-	e->eval = e->begins = false;
+	e->eval = e->infers;
+	e->begins = false;
 	if (!r)
 		r = rt_engine_await(e, e->loss_ready, err);
 	if (r)

@@ -29,6 +29,9 @@ int rt_cuda_selfcheck_fp8(uint64_t seed, json_t *rows, struct gt_err *err);
 /* Parameters in bf16 alone: steps of an eighth of what they can tell apart arrive on average, the same seed gives the same bits and
  * another one others. Rows and result as above. */
 int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err);
+/* Batches of several shapes with padding and accumulation, images as bytes, and programs that do not train, with batchnorms taken
+ * into the products before them. Rows and result as above. */
+int rt_cuda_selfcheck_batch(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
 /* x as E4M3 or E5M2 by looking for the nearest of all their numbers: ties to the even code, what is too large becomes the
  * largest, NaN is 0x7f. */
 uint8_t rt_fp8_nearest(float x, bool e5m2);
@@ -37,4 +40,8 @@ double rt_fp8_value(unsigned code, bool e5m2); /* of a finite number */
 /* One row, of the case `name`; kink: a value on the other side of zero changes a gradient by all of itself. Is it right? */
 bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, const char *tensor, const float *want,
 		      const float *got, int64_t n, json_t *rows);
+/* The same for bits, whatever the type. */
+bool rt_check_bits(enum rt_check_type type, const char *name, const char *tensor, const float *want, const float *got, int64_t n,
+		   json_t *rows);
+void rt_check_set_type(enum rt_check_type t, struct rt_options *o);
 #endif

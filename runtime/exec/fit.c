@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Into how many segments the forward pass is cut, and how many of them are made again, so that the program fits. */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 #include "lib/parse.h"
+#include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 
 struct search {
@@ -19,10 +21,10 @@ struct search {
 	uint64_t least_bytes;
 };
 
-/* Of the arena and of what the ranks share. */
+/* Of the arena and of what the ranks share; of a device all that it is asked for. */
 static uint64_t plan_bytes(const struct rt_program *p)
 {
-	return p->plan.arena_bytes + p->plan.window_bytes;
+	return p->cuda ? rt_engine_plan_bytes(p) : p->plan.arena_bytes + p->plan.window_bytes;
 }
 
 static int try(struct search *s, int segments, int again, bool *ret_fits, struct gt_err *err)
@@ -74,26 +76,63 @@ static int search(struct search *s, struct gt_err *err)
 	return r;
 }
 
-static int too_much(const struct search *s, uint64_t need, struct gt_err *err)
+/* " (about 3 of the 8 rows of a batch would fit as it is)": what is not kept from batch to batch grows with the rows; "" if
+ * none. */
+static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t kept, int64_t rows, char *buf, size_t size)
 {
-	char want[32], have[32], least[32];
+	double share = (double)(s->limit > kept ? s->limit - kept : 0) / (double)(need - kept);
+	int64_t fit = (int64_t)(share * (double)rows);
 
+	buf[0] = 0;
+	if (need > kept && fit >= 1 && fit < rows)
+		snprintf(buf, size, " (about %lld of the %lld rows of a batch would fit as it is)", (long long)fit,
+			 (long long)rows);
+	return buf;
+}
+
+/* Of the plan: what no smaller batch would make smaller. */
+static uint64_t kept_bytes(const struct rt_program *p)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(&p->plan, n)))
+			bytes += n->bytes;
+	}
+	return bytes + plan_bytes(p) - p->plan.arena_bytes - p->plan.window_bytes;
+}
+
+static int64_t batch_rows(const struct rt_graph *g)
+{
+	for (int i = 0; i < g->ir.n_nodes; i++)
+		if (g->ir.nodes[i]->role == RT_ROLE_INPUT)
+			return g->ir.nodes[i]->shape.d[0];
+	return 0;
+}
+
+static int too_much(const struct search *s, uint64_t need, uint64_t kept, struct gt_err *err)
+{
+	char want[32], have[32], least[32], rows[96];
+
+	rows_that_fit(s, need, kept, batch_rows(s->g), rows, sizeof(rows));
 	gt_format_bytes(want, sizeof(want), need);
 	gt_format_bytes(have, sizeof(have), s->limit);
 	gt_format_bytes(least, sizeof(least), s->segments ? s->bytes : s->least_bytes);
 	if (s->segments)
 		return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: checkpointing in %d segments "
-			       "would need %s", want, have, s->segments, least);
+			       "would need %s%s", want, have, s->segments, least, rows);
 	if (s->least_bytes < need)
 		return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: checkpointing in %d segments "
-			       "would still need %s; take a smaller batch or model", want, have, s->least_segments, least);
-	return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: take a smaller batch or model", want,
-		       have);
+			       "would still need %s; take a smaller batch or model%s", want, have, s->least_segments, least, rows);
+	return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: take a smaller batch or model%s", want,
+		       have, rows);
 }
 
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
 {
-	uint64_t machine = p->opt.memory_limit_bytes, need = plan_bytes(p);
+	uint64_t machine = p->opt.memory_limit_bytes, need = plan_bytes(p), kept = kept_bytes(p);
 	struct search s = { .p = p, .g = g, .loss = loss };
 	bool fits;
 	int r;
@@ -107,6 +146,6 @@ int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct 
 	if (r)
 		return r;
 	if (!p->opt.fit_bytes || !s.segments)
-		return too_much(&s, need, err);
+		return too_much(&s, need, kept, err);
 	return try(&s, s.segments, s.again, &fits, err);
 }

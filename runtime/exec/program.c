@@ -54,10 +54,6 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 	     (o->ddp.weight > 0 && fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)))
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and exchange plain gradients: compression and "
 					    "weights are the CPU's");
-	if (o->device == RT_CUDA && o->pixels.std > 0)
-		return gt_fail(err, ENOSYS, "the cuda device takes its inputs as f32: u8 pixels are the CPU's");
-	if (o->device == RT_CUDA && o->anomaly)
-		return gt_fail(err, ENOSYS, "anomaly is the CPU's: the cuda device says after a step what was first not finite");
 	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)
 		return gt_fail(err, ENOSYS, "the cuda device has sgd, adam and adamw, not adamw8");
 	if (o->device == RT_CPU && o->fp8.use)
@@ -229,8 +225,6 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 		r = check_loss(g[i], loss[i], err);
 	if (!r)
 		r = check_device(&p->opt, err);
-	if (!r && n > 1 && p->opt.device == RT_CUDA)
-		r = gt_fail(err, ENOSYS, "the cuda device runs batches of one shape: several are the CPU's");
 	if (!r)
 		r = build(p, g, loss, n, err);
 	if (r)

@@ -46,9 +46,6 @@ static int check_ids(const struct rt_program *p, const struct rt_call *c, const 
 		else if (v[i] < 0 || v[i] >= limit)
 			return gt_fail(err, ERANGE, "%s[%lld] is %d; %s takes 0 to %lld", ids->name, (long long)i, v[i],
 				       c->op->name, (long long)limit - 1);
-	if (ignored && p->cuda)
-		return gt_fail(err, ENOSYS, "%s: %lld targets are ignored; the cuda device takes the mean over all of them",
-			       ids->name, (long long)ignored);
 	if (ignored == n && p->weight > 0)
 		return gt_fail(err, ERANGE, "%s: every target is ignored, there is no loss", ids->name);
 	return 0;
@@ -375,7 +372,7 @@ static int cuda_step(struct rt_program *p, const void *const *inputs, struct rt_
 
 	if (!r)
 		count_loss(p, m);
-	return r;
+	return p->anomaly ? found_anomaly(p, run->step, err) : r;
 }
 
 static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m,
@@ -443,8 +440,10 @@ int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, s
 	r = check_inputs(p, inputs, err);
 	if (r)
 		return r;
-	if (p->cuda)
-		return rt_engine_eval(p, inputs, ret_loss, err);
+	if (p->cuda) {
+		r = rt_engine_eval(p, inputs, ret_loss, err);
+		return p->anomaly ? found_anomaly(p, p->step, err) : r;
+	}
 	load_inputs(p, inputs);
 	rt_cpu_enter(&p->cpu);
 	loss = forward(p, &run, &next);

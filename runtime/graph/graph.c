@@ -149,6 +149,11 @@ uint64_t rt_node_bytes(const struct rt_node *n)
 	return (uint64_t)rt_shape_elements(&n->shape) * rt_dtype_bytes(n->dtype);
 }
 
+uint64_t rt_node_room_bytes(const struct rt_node *n)
+{
+	return n->room ? rt_node_bytes(n) / (uint64_t)n->shape.d[0] * (uint64_t)n->room : rt_node_bytes(n);
+}
+
 int64_t rt_cols(const struct rt_node *n)
 {
 	return n->shape.d[n->shape.n - 1];

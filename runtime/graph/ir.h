@@ -31,6 +31,7 @@ struct rt_node {
 	 * that of the largest piece and `whole` that of the tensor. */
 	int64_t piece_unit;
 	struct rt_shape whole;
+	int64_t room;		 /* rows that there is memory for, if more than shape has: zeros; pass/pad.c */
 	size_t bytes, offset;
 	void *data;
 };
@@ -60,6 +61,7 @@ struct rt_attr {
 	const struct rt_user_op *user;
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
+	int64_t room; /* linear_cross_entropy: columns of the logits that are multiplied, if more than the weight has rows */
 };
 
 /* GRADIENT: reads the finished gradients of all parameters, once per update, before any of them is used. */
@@ -146,6 +148,7 @@ struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n); /* fi
 bool rt_reads(const struct rt_call *c, const struct rt_node *n);
 bool rt_writes(const struct rt_call *c, const struct rt_node *n);
 uint64_t rt_node_bytes(const struct rt_node *n); /* of its elements */
+uint64_t rt_node_room_bytes(const struct rt_node *n); /* and of the rows behind them */
 /* Bytes that the call reads and writes at least, each tensor once. */
 double rt_call_bytes(const struct rt_call *c);
 

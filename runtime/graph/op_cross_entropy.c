@@ -84,7 +84,7 @@ int64_t rt_cross_entropy_slice(const struct rt_call *c)
 /* Rows of logits start on cache lines. */
 int64_t rt_cross_entropy_stride(const struct rt_call *c)
 {
-	return (c->in[1]->shape.d[0] + 15) / 16 * 16;
+	return c->attr.room ? c->attr.room : (c->in[1]->shape.d[0] + 15) / 16 * 16;
 }
 
 static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)

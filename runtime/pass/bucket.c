@@ -77,7 +77,7 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 		g->offset = p->window_bytes;
 		b->gradient[b->n] = g;
 		b->at[b->n++] = (int64_t)(g->offset - b->offset) / 4;
-		p->window_bytes += ((uint64_t)rt_shape_elements(&g->shape) * 4 + 63) / 64 * 64;
+		p->window_bytes += (rt_node_room_bytes(g) + 63) / 64 * 64;
 		b->floats = (int64_t)(p->window_bytes - b->offset) / 4;
 		if ((uint64_t)b->floats * 4 >= limit) {
 			b = NULL;

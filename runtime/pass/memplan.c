@@ -36,7 +36,7 @@ static void live_ranges(struct rt_plan *p)
 
 		n->storage = n;
 		n->first = -1;
-		n->bytes = aligned(p, rt_node_bytes(n));
+		n->bytes = aligned(p, rt_node_room_bytes(n));
 	}
 	for (int i = 0; i < p->ir.n_calls; i++)
 		for (int k = 0; k < 2 * RT_MAX_IO; k++) {

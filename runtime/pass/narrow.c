@@ -23,6 +23,7 @@ static const struct {
 	[RT_OP_BATCHNORM_BWD] = { .in = 92, .out = 54 },
 	[RT_OP_CROSS_ENTROPY] = { .out = 5 },
 	[RT_OP_LINEAR_CROSS_ENTROPY] = { .out = 29 },
+	[RT_OP_FOLD] = { .in = 63 },
 	[RT_OP_DOT] = { .out = 1 },
 	[RT_OP_SUM_UP] = { .out = 1 },
 };

@@ -141,7 +141,7 @@ Each technique can be left out; the loss stays what it was.
   True True small pages
   52 gradients cleared for each update
   $ gpubench train gpt --without fuse,magic
-  gpubench: --without magic: fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy and u8 can be left out
+  gpubench: --without magic: fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8 and pad can be left out
   [64]
 
 Gradients can be checked against differences of the plain definition, on sizes that allow it.

@@ -19,16 +19,11 @@
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/meter.h"
 #include "runtime/cuda/selfcheck.h"
+#include "tests/unit/check_cuda.h"
 
 static const char *self;
 
-struct result {
-	int status;
-	char out[2048];
-};
-
-/* Run this program again with more variables, a blank between them, and the stand-in's directory first on the library path. */
-static struct result run_with(const char *what, const char *var, const char *dir)
+struct result run_with(const char *what, const char *var, const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("LD_LIBRARY_PATH=%s", dir);
 	gt_autofree char *vars = gt_xstrdup(var ? var : "");
@@ -700,6 +695,9 @@ int main(int argc, char **argv)
 	SRunner *sr;
 	int failed;
 
+	failed = argc > 1 ? tell_memory(argv[1]) : -1;
+	if (failed >= 0)
+		return failed;
 	if (argc > 1 && gt_streq(argv[1], "open"))
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
@@ -732,6 +730,7 @@ int main(int argc, char **argv)
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 5);
 		tcase_add_test(ranks, two_ranks_train_as_one_does);
 		tcase_add_test(ranks, a_lost_rank_ends_the_others_by_name);
+		add_memory_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);

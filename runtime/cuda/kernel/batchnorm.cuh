@@ -161,6 +161,34 @@ RT_KERNEL rt_channel_running(float *factor, const float *mean, const float *var,
 	factor[cols + c] = (float)((double)bias[c] - m * r * (double)gain[c]);
 }
 
+template <class T>
+RT_DEVICE void fold_norm_body(T *w, T *b, const float *from, const float *bias, const float *gain, const float *beta,
+			      const float *mean, const float *var, float eps, int64_t n, int outputs)
+{
+	int64_t inner = n / outputs;
+
+	for (int64_t i = global_thread(); i < n; i += global_threads()) {
+		int64_t o = i / inner;
+		double s = (double)gain[o] / sqrt((double)var[o] + (double)eps);
+
+		assign(w[i], from[i] * (float)s);
+		if (i % inner == 0)
+			assign(b[o], (float)((double)beta[o] + ((bias ? (double)bias[o] : 0) - (double)mean[o]) * s));
+	}
+}
+
+/* w (outputs,n/outputs) = from times s, b (outputs) = beta + (bias - mean) s, s = gain / sqrt(var + eps); bias may be NULL */
+RT_KERNEL rt_fold_norm_f32(float *w, float *b, const float *from, const float *bias, const float *gain, const float *beta,
+			   const float *mean, const float *var, float eps, int64_t n, int outputs)
+{
+	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
+}
+RT_KERNEL rt_fold_norm_bf16(bf16 *w, bf16 *b, const float *from, const float *bias, const float *gain, const float *beta,
+			    const float *mean, const float *var, float eps, int64_t n, int outputs)
+{
+	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
+}
+
 template <class T, int W>
 RT_DEVICE void channel_affine(T *y, const T *x, const T *residual, const float *factor, int64_t rows, int cols, int relu)
 {
@@ -305,7 +333,7 @@ RT_DEVICE void channel_bwd(T *dx, T *dres, const T *dy, const T *y, const T *x, 
 			   int add)
 {
 	channels p = channels_of(cols, W);
-	float a[W], b[W], c[W], g[W], v[W], u[W];
+	float a[W], b[W], c[W], g[W], v[W] = {}, u[W];
 
 	if (p.c < 0)
 		return;

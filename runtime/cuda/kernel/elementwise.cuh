@@ -181,6 +181,25 @@ RT_KERNEL rt_scale_bf16(int64_t n, const bf16 *x, bf16 *y, const struct rt_updat
 	scale_body(n, x, y, step);
 }
 
+/* found (1) becomes 1 if an element of x (n) is infinite or no number */
+template <class T> RT_DEVICE void odd_body(int *found, const T *x, int64_t n)
+{
+	bool odd = false;
+
+	for (int64_t i = global_thread(); i < n; i += global_threads())
+		odd |= !isfinite(as_float(x[i]));
+	if (odd)
+		atomicMax(found, 1);
+}
+RT_KERNEL rt_odd_f32(int *found, const float *x, int64_t n)
+{
+	odd_body(found, x, n);
+}
+RT_KERNEL rt_odd_bf16(int *found, const bf16 *x, int64_t n)
+{
+	odd_body(found, x, n);
+}
+
 /* y (n) = or += x */
 template <class T> RT_DEVICE void sum_up_body(int64_t n, const T *x, float *y, int add)
 {

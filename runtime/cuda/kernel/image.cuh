@@ -252,6 +252,34 @@ RT_KERNEL rt_middle_spread_bf16(bf16 *dx, const bf16 *dy, int64_t outer, int64_t
 		middle_spread<bf16, 1>(dx, dy, outer, n, inner, scale, add);
 }
 
+/* ---- images as bytes ---- */
+template <class T>
+RT_DEVICE void pixels_body(T *y, const unsigned char *x, float scale, float offset, int64_t n)
+{
+	constexpr int W = wide<T>::n;
+	float v[W];
+
+	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
+		pack<unsigned char, W> bytes = *reinterpret_cast<const pack<unsigned char, W> *>(x + i * W);
+
+		for (int k = 0; k < W; k++)
+			v[k] = (float)bytes.v[k] * scale + offset;
+		put<W>(y + i * W, v);
+	}
+	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
+		assign(y[i], (float)x[i] * scale + offset);
+}
+
+/* y (n) = scale x (n) + offset */
+RT_KERNEL rt_pixels_f32(float *y, const unsigned char *x, float scale, float offset, int64_t n)
+{
+	pixels_body(y, x, scale, offset, n);
+}
+RT_KERNEL rt_pixels_bf16(bf16 *y, const unsigned char *x, float scale, float offset, int64_t n)
+{
+	pixels_body(y, x, scale, offset, n);
+}
+
 /* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN's (O,KH KW,C) ---- */
 template <class T> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
 {

@@ -101,8 +101,8 @@ RT_KERNEL rt_dot_bf16(float *out, const bf16 *a, const bf16 *b, int64_t n)
 	dot_body(out, a, b, n);
 }
 
-/* out (1) = mean of x (n); one block of 1024 */
-RT_KERNEL rt_mean(float *out, const float *x, int64_t n)
+/* out (1) = sum of x (n) / count (1); one block of 1024 */
+RT_KERNEL rt_mean(float *out, const float *x, int64_t n, const int *count)
 {
 	double s = 0;
 
@@ -110,6 +110,6 @@ RT_KERNEL rt_mean(float *out, const float *x, int64_t n)
 		s += (double)x[i];
 	s = block_sum_double(s);
 	if (!threadIdx.x)
-		*out = (float)(s / (double)n);
+		*out = (float)(s / (double)*count);
 }
 #endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CHECK_CUDA_H
+#define CHECK_CUDA_H
+#include <check.h>
+
+struct result {
+	int status;
+	char out[2048];
+};
+/* Run this program again with some more variables and the stand-in's directory first on the library path. */
+struct result run_with(const char *what, const char *var, const char *dir);
+
+/* cuda_memory.c: memory, anomalies, checkpoints, watched kernels. -1: there is no such thing to tell. */
+int tell_memory(const char *what);
+void add_memory_tests(TCase *tc, TCase *slow);
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory planned and measured, anomalies, checkpoints, and kernels that do what they must not. */
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/runtime.h"
+#include "tests/unit/check_cuda.h"
+
+#define TOKENS	(16 * 32)
+
+static struct rt_node *small_gpt(struct rt_graph *g)
+{
+	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 16, .seq = 32, .layers = 2, .width = 32, .heads = 2,
+							.vocab = 61 });
+}
+
+static void fill_ids(int32_t *ids)
+{
+	for (int i = 0; i < TOKENS; i++)
+		ids[i] = i * 7 % 61;
+}
+
+static void tell_plan(void *arg, const struct rt_memory *m)
+{
+	uint64_t parts = m->parameter_bytes + m->state_bytes + m->gradient_bytes + m->activation_bytes + m->workspace_bytes +
+			 m->staging_bytes + m->other_bytes;
+
+	printf("planned %s, %s free\n",
+	       parts == m->planned_bytes && m->parameter_bytes && m->activation_bytes ? "in parts" : "badly",
+	       m->planned_bytes <= m->free_bytes ? "less than" : "more than");
+	*(uint64_t *)arg = m->planned_bytes;
+}
+
+static int memory_and_tell(void)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	uint64_t planned = 0, measured;
+	struct rt_options o = { .device = RT_CUDA, .amp = RT_BF16, .optimizer = { .kind = RT_ADAMW, .lr = 0.01 },
+				.planned = tell_plan, .planned_arg = &planned };
+	gt_auto_json *report = NULL;
+	struct rt_metrics m = { 0 };
+	struct gt_err err = { 0 };
+	int32_t ids[TOKENS];
+	int r = rt_compile(g, small_gpt(g), &o, &p, &err);
+
+	fill_ids(ids);
+	for (int i = 0; !r && i < 2; i++)
+		r = rt_step(p, (const void *[]){ ids, ids }, &m, &err);
+	if (r) {
+		puts(err.msg);
+		return 1;
+	}
+	report = rt_program_report(p);
+	measured = (uint64_t)gt_json_get_int(json_object_get(report, "memory"), "measured_bytes", 0);
+	printf("%s, %s\n", planned == rt_program_planned_bytes(p) ? "as planned" : "not as planned",
+	       measured >= planned && measured < planned + 4096 ? "and measured" : "but not as measured");
+	return 0;
+}
+
+/* One step of each; in the first case the forward pass goes wrong, in the second the backward pass alone. */
+static int one_anomaly(enum rt_device device, bool backward, struct gt_err *err)
+{
+	const struct rt_options o = { .device = device, .anomaly = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *loss = rt_model_mlp(g, 1, (const int64_t[]){ 3, 4, 4, 5 }, 4);
+	float x[3] = { 1, 2, 3 }, w[5 * 4] = { 0 };
+	struct rt_node *params[8];
+	struct rt_metrics m;
+	int32_t y = 2;
+	int n = 0, r = rt_compile(g, loss, &o, &p, err);
+
+	for (int i = 0; i < rt_graph_leaves(g); i++)
+		if (rt_node_is_param(rt_graph_leaf(g, i)))
+			params[n++] = rt_graph_leaf(g, i);
+	/* hidden layers just above zero, weights of 1e38 behind them: the gradient of the second is 2e38, the first's too much */
+	for (int i = 0; i < 20; i++)
+		w[i] = i / 4 == y ? -1e38f : 1e38f;
+	w[0] = backward ? w[0] : NAN;
+	if (!r)
+		r = rt_write_param(p, params[4], w, err);
+	for (int i = 0; i < 20; i++)
+		w[i] = 10;
+	if (!r)
+		r = rt_write_param(p, params[2], w, err);
+	for (int i = 0; i < 20; i++)
+		w[i] = i < 12 ? 0 : 1e-37f;
+	if (!r)
+		r = rt_write_param(p, params[0], w, err);
+	if (!r)
+		r = rt_write_param(p, params[1], w + 12, err);
+	return r ? r : rt_step(p, (const void *[]){ x, &y }, &m, err);
+}
+
+static int anomaly_and_tell(void)
+{
+	for (int backward = 0; backward < 2; backward++) {
+		struct gt_err err[2] = { { 0 } };
+		int cpu = one_anomaly(RT_CPU, backward, &err[0]), cuda = one_anomaly(RT_CUDA, backward, &err[1]);
+
+		bool same = cpu == -EDOM && cuda == -EDOM && gt_streq(err[0].msg, err[1].msg);
+
+		printf("%s: %s\n", same ? "same" : err[0].msg, err[1].msg);
+	}
+	return 0;
+}
+
+static int open_program(struct rt_graph *g, enum rt_device device, struct rt_program **ret, struct gt_err *err)
+{
+	const struct rt_options o = { .device = device, .seed = 3, .optimizer = { .kind = RT_ADAMW, .lr = 0.01 } };
+
+	return rt_compile(g, small_gpt(g), &o, ret, err);
+}
+
+static int resume_and_tell(void)
+{
+	gt_autofree char *file = gt_xasprintf("/tmp/check-cuda-%d.safetensors", (int)getpid());
+	double losses[3] = { 0 };
+	struct gt_err err = { 0 };
+	int32_t ids[TOKENS];
+	int r = 0;
+
+	fill_ids(ids);
+	/* all steps; then the last one by what the file holds, on the device and on the CPU */
+	for (int k = 0; !r && k < 3; k++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *p = NULL;
+		struct rt_metrics m = { 0 };
+		uint64_t ticket = 0;
+
+		r = open_program(g, k == 2 ? RT_CPU : RT_CUDA, &p, &err);
+		if (!r && k)
+			r = rt_load(p, file, &ticket, &err);
+		for (int i = k ? 3 : 0; !r && i < 4; i++) {
+			if (i == 3 && !k)
+				r = rt_save(p, file, 17, &err);
+			if (!r)
+				r = rt_step(p, (const void *[]){ ids, ids }, &m, &err);
+		}
+		losses[k] = m.loss;
+		if (!r)
+			printf("%s loss after step %lld, ticket %d\n",
+			       fabs(m.loss - losses[0]) < (k == 2 ? 1e-5 : 1e-12) ? "same" : "other", (long long)m.step,
+			       (int)ticket);
+	}
+	unlink(file);
+	if (r)
+		puts(err.msg);
+	return r != 0;
+}
+
+static int planted_and_tell(const char *kernel)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *fn = NULL;
+	int (*alloc)(uint64_t *, size_t), (*find)(void **, void *, const char *);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	uint64_t x = 0;
+	int n = 64;
+
+	if (!lib)
+		return 2;
+	*(void **)&alloc = dlsym(lib, "cuMemAlloc_v2");
+	*(void **)&find = dlsym(lib, "cuModuleGetFunction");
+	*(void **)&launch = dlsym(lib, "cuLaunchKernel");
+	dup2(STDOUT_FILENO, STDERR_FILENO);
+	if (alloc(&x, (size_t)n * sizeof(float)) || find(&fn, &x, kernel))
+		return 3;
+	launch(fn, 1, 1, 1, 64, 1, 1, 64 * sizeof(float), NULL, (void *[]){ &x, &n }, NULL);
+	puts("nobody noticed");
+	return 0;
+}
+
+#define CHECKED STANDIN_DIR "/checked:" STANDIN_DIR
+
+START_TEST(memory_is_planned_told_and_measured)
+{
+	struct result r = run_with("memory", NULL, STANDIN_DIR);
+
+	ck_assert_msg(gt_streq(r.out, "planned in parts, less than free\nas planned, and measured\n"), "%s", r.out);
+	/* told before anything of it is asked for: the device's own test of itself takes the first two */
+	r = run_with("memory", "STANDIN_FAIL=cuMemAlloc:2:2", STANDIN_DIR);
+	ck_assert_msg(r.status && strstr(r.out, "planned in parts") && strstr(r.out, "cuMemAlloc failed with CUDA error 2"), "%s",
+		      r.out);
+	/* refused before it is asked for, with what would make it fit */
+	r = run_with("memory", "STANDIN_MEMORY=68500000", STANDIN_DIR);
+	ck_assert_msg(r.status && !strstr(r.out, "planned") && strstr(r.out, "may be used: checkpointing in ") &&
+			      strstr(r.out, " of the 16 rows of a batch would fit as it is"), "%s", r.out);
+}
+END_TEST
+
+START_TEST(an_anomaly_is_told_as_on_the_cpu)
+{
+	struct result r = run_with("anomaly", NULL, STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "same: step 1: linear_cross_entropy wrote loss") &&
+			      strstr(r.out, "\nsame: step 1: linear_bwd_x, in the backward pass of"),
+		      "%s", r.out);
+}
+END_TEST
+
+START_TEST(a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu)
+{
+	struct result r = run_with("resume", NULL, STANDIN_DIR);
+
+	ck_assert_msg(gt_streq(r.out, "same loss after step 4, ticket 0\nsame loss after step 4, ticket 17\n"
+				      "same loss after step 4, ticket 17\n"), "%s", r.out);
+}
+END_TEST
+
+START_TEST(what_a_kernel_must_not_do_is_noticed)
+{
+	static const struct {
+		const char *kernel, *says;
+	} t[] = {
+		{"planted_nothing", "nobody noticed"},
+		{"planted_race", "nobody wrote this shared memory in this block"},
+		{"planted_warp_race", "another thread wrote it and there was no barrier since"},
+		{"planted_late_write", "another thread read it and there was no barrier since"},
+		{"planted_unwritten", "nobody wrote this shared memory in this block"},
+		{"planted_beyond", "it is not in device memory"},
+		{"planted_beyond_shared", "beyond the shared memory of this launch"},
+		{"planted_misaligned", "an access whose address is no multiple of its size"},
+		{"planted_odd_pointer", "the address is no multiple of the size"},
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct result r = run_with(t[i].kernel, NULL, CHECKED);
+
+		ck_assert_msg(strstr(r.out, t[i].says) != NULL && !r.status == !i, "%s: %s", t[i].kernel, r.out);
+	}
+}
+END_TEST
+
+/* The rest of them: make check-kernels. */
+START_TEST(kernels_touch_what_is_theirs_in_order)
+{
+	static const char *const how[] = {"train", "loop", "loop16", "loop8", "images"};
+	struct result r = run_with(how[_i], NULL, CHECKED);
+
+	ck_assert_msg(!r.status, "%s: %s", how[_i], r.out);
+}
+END_TEST
+
+void add_memory_tests(TCase *tc, TCase *slow)
+{
+	tcase_add_test(tc, memory_is_planned_told_and_measured);
+	tcase_add_test(tc, an_anomaly_is_told_as_on_the_cpu);
+	tcase_add_test(tc, a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu);
+	tcase_add_test(tc, what_a_kernel_must_not_do_is_noticed);
+	tcase_add_loop_test(slow, kernels_touch_what_is_theirs_in_order, 0, 5);
+}
+
+int tell_memory(const char *what)
+{
+	if (gt_streq(what, "memory"))
+		return memory_and_tell();
+	if (gt_streq(what, "anomaly"))
+		return anomaly_and_tell();
+	if (gt_streq(what, "resume"))
+		return resume_and_tell();
+	return strncmp(what, "planted_", 8) ? -1 : planted_and_tell(what);
+}
