@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "allocations.h"
 #include "standin.h"
 
 static int verdict(const char *call)
@@ -133,25 +134,6 @@ int cuFuncSetAttribute(void *fn, int attribute, int value)
 }
 
 /* ---- memory ---- */
-static size_t allocated;
-static struct allocation {
-	struct allocation *next;
-	size_t size;  /* with this head */
-	size_t bytes; /* as asked for */
-} *allocations;
-#define HEAD 256
-
-int standin_allocated(const void *p, size_t n)
-{
-	for (struct allocation *a = allocations; a; a = a->next) {
-		const char *data = (const char *)a + HEAD;
-
-		if ((const char *)p >= data && (const char *)p + n <= data + a->bytes)
-			return 1;
-	}
-	return 0;
-}
-
 int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 {
 	int r = verdict("cuMemAlloc");

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ALLOCATIONS_H
+#define ALLOCATIONS_H
+/* Device memory of the stand-in driver: what is allocated, each with a head before it. For libcuda.c alone. */
+#include <stddef.h>
+#include "standin.h"
+
+static size_t allocated;
+static struct allocation {
+	struct allocation *next;
+	size_t size;  /* with this head */
+	size_t bytes; /* as asked for */
+} *allocations;
+#define HEAD 256
+
+int standin_allocated(const void *p, size_t n)
+{
+	for (struct allocation *a = allocations; a; a = a->next) {
+		const char *data = (const char *)a + HEAD;
+
+		if ((const char *)p >= data && (const char *)p + n <= data + a->bytes)
+			return 1;
+	}
+	return 0;
+}
+#endif
