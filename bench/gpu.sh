@@ -4,7 +4,7 @@
 # PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own.
 #
 #   bench/gpu.sh                    on the machine with the card: all parts
-#   bench/gpu.sh PART…              some of them, each well below ten minutes: check, gpt2, xl, loss, image, small
+#   bench/gpu.sh PART…              some of them, each well below ten minutes: check, gpt2, xl, attention, loss, image, small
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -34,7 +34,7 @@ fi
 
 PARTS=$*
 for part in $PARTS; do
-	case $part in check|gpt2|xl|loss|image|small) ;; *) fail "no part $part: check, gpt2, xl, loss, image, small" ;; esac
+	case $part in check|gpt2|xl|attention|loss|image|small) ;; *) fail "no part $part: check, gpt2, xl, attention, loss, image, small" ;; esac
 done
 OUT=${OUT:-$PWD/gpu-results}
 work=$(mktemp -d) || exit 1
@@ -108,8 +108,6 @@ part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
 	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
 	train gpt2-b4 45 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
 	peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
-	train gpt2-attention-own 45 gpt2 --batch 64 --seq 1024 --amp bf16 --attention own --steps 10
-	train gpt2-attention-cudnn 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention cudnn --steps 10
 	train gpt2-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
 	train gpt2-master-none 60 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
 	train gpt2-fp8 60 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
@@ -119,9 +117,16 @@ xl="gpt2 --layers 48 --width 1600 --heads 25 --seq 1024" # 1558M
 part_xl() {
 	train xl-bf16 120 $xl --batch 16 --amp bf16 --steps 8
 	train xl-fp8 120 $xl --batch 16 --amp fp8 --steps 8
+	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused
+}
+
+part_attention() { # our kernels beside cuDNN's, in the step and each kernel
+	train gpt2-attention-own 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention own --steps 10
+	train gpt2-attention-cudnn 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention cudnn --steps 10
+	train gpt2-attention-own-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention own --steps 5 --profile
+	train gpt2-attention-cudnn-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention cudnn --steps 5 --profile
 	train xl-attention-own 100 $xl --batch 16 --amp bf16 --attention own --steps 5
 	train xl-attention-cudnn 100 $xl --batch 16 --amp bf16 --attention cudnn --steps 5
-	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused
 }
 
 # The same text, the same order: what fp8 loses in 200 steps.
@@ -151,7 +156,7 @@ part_small() { # what must work whatever it takes
 	train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 }
 
-for part in ${PARTS:-check gpt2 xl loss image small}; do
+for part in ${PARTS:-check gpt2 xl attention loss image small}; do
 	part_$part
 done
 echo "gpu.sh: $failed jobs failed; results in $OUT"
