@@ -32,6 +32,7 @@ const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_gpu_feed,
 	&bn_workload_gpu_launch,
 	&bn_workload_gpu_gemm,
+	&bn_workload_gpu_allreduce,
 	&bn_workload_cmd,
 	&bn_workload_sim,
 	NULL,

@@ -28,6 +28,7 @@ extern const struct bn_workload bn_workload_gpu_matrix;
 extern const struct bn_workload bn_workload_gpu_feed;
 extern const struct bn_workload bn_workload_gpu_launch;
 extern const struct bn_workload bn_workload_gpu_gemm;
+extern const struct bn_workload bn_workload_gpu_allreduce;
 extern const struct bn_workload bn_workload_cmd;
 extern const struct bn_workload bn_workload_sim;
 

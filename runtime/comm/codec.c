@@ -137,6 +137,13 @@ static const struct rt_codec onebit = {
 };
 const struct rt_codec *const rt_codecs[] = { &fp16, &bf16, &int8, &onebit, NULL };
 
+const char *rt_compress_name(enum rt_compress id)
+{
+	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
+
+	return names[id];
+}
+
 const struct rt_codec *rt_codec_find(enum rt_compress id)
 {
 	for (int i = 0; rt_codecs[i]; i++)

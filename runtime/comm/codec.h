@@ -25,5 +25,6 @@ struct rt_codec {
 	void (*decode)(const void *in, int64_t n, float *x);
 };
 extern const struct rt_codec *const rt_codecs[]; /* NULL-terminated */
+const char *rt_compress_name(enum rt_compress id);
 const struct rt_codec *rt_codec_find(enum rt_compress id);
 #endif

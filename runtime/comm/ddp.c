@@ -491,7 +491,6 @@ static double sent_bytes(const struct rt_ddp *d, const struct bucket *x)
 
 json_t *rt_ddp_report(const struct rt_ddp *d)
 {
-	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
 	json_t *doc = json_object(), *buckets = json_array();
 	double sent = 0, raw = 0;
 	int size = d->n_coders;
@@ -512,7 +511,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "update_parts", json_integer(GT_MAX(d->ranks->team, 1)));
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
 	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
-	json_object_set_new(doc, "compress", json_string(names[d->compress]));
+	json_object_set_new(doc, "compress", json_string(rt_compress_name(d->compress)));
 	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(sent));
 	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));
 	json_object_set_new(doc, "waited_s_per_step", gt_json_real(d->steps ? d->waited_s / (double)d->steps : 0));

@@ -206,6 +206,23 @@ static int selftest(struct rt_cuda *c, struct gt_err *err)
 	return r;
 }
 
+int rt_cuda_count(int *ret, struct gt_err *err)
+{
+	static const char *const names[] = { "libcuda.so.1", NULL };
+	struct rt_cuda c = { 0 };
+	int n = 0, r = gt_dl_open(names, driver_syms, GT_ARRAY_SIZE(driver_syms), &c.d, &c.lib, err);
+
+	if (r < 0)
+		return gt_fail_prefix(err, "no NVIDIA driver library");
+	r = rt_cuda_check(&c, c.d.init(0), "cuInit", err);
+	if (!r)
+		r = rt_cuda_check(&c, c.d.device_count(&n), "cuDeviceGetCount", err);
+	if (!r)
+		*ret = n;
+	dlclose(c.lib);
+	return r;
+}
+
 int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err)
 {
 	return rt_cuda_open_rank(0, 1, ret, err);

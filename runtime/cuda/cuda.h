@@ -22,6 +22,8 @@ const char *rt_cuda_built_archs(void);
 int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err);
 /* The same of the device of a rank: the one of that index, counted anew where ranks are on several hosts. */
 int rt_cuda_open_rank(int rank, int hosts, struct rt_cuda **ret, struct gt_err *err);
+/* Devices that CUDA_VISIBLE_DEVICES leaves; opens none. A process that has counted must not fork ranks. */
+int rt_cuda_count(int *ret, struct gt_err *err);
 void rt_cuda_close(struct rt_cuda *c);
 GT_DEFINE_AUTO(rt_cuda, rt_cuda_close);
 

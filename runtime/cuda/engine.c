@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/comm/codec.h"
 #include "runtime/comm/ddp.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
@@ -56,6 +57,9 @@ static void free_shape(struct rt_engine *e, struct rt_engine_shape *s)
 		if (s->backward[i / 2][i % 2])
 			d->graph_exec_destroy(s->backward[i / 2][i % 2]);
 	}
+	for (int i = 0; i < 2; i++)
+		if (s->early[i])
+			d->graph_exec_destroy(s->early[i]);
 	if (s->update)
 		d->graph_exec_destroy(s->update);
 	free(s->groups);
@@ -78,6 +82,8 @@ void rt_engine_free(struct rt_engine *e)
 	for (int i = 0; i < e->n_shapes; i++)
 		free_shape(e, &e->shapes[i]);
 	free(e->shapes);
+	if (e->coding.out)
+		d->mem_free(e->coding.out);
 	rt_timing_free(e->timing);
 	rt_blas_close(e->blas);
 	rt_dnn_close(e->dnn);
@@ -323,6 +329,10 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 		if (!r && s->n_forward < s->n_backward)
 			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){.no_updates = !last},
 				    &s->backward[add][last], err);
+		e->plain = true;
+		if (!r && last && p->opt.ddp.compress_after && rt_coding_bytes(p))
+			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){0}, &s->early[add], err);
+		e->plain = !rt_coding_now(p, INT64_MAX);
 	}
 	rt_plan_set_accumulate(&p->plan, false);
 	if (!r && s->n_measure < n)
@@ -419,6 +429,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 	for (int i = 0; !r && i < e->s->n_groups; i++)
 		r = fill_group(p, &e->s->groups[i], err);
 	e->tuning = true;
+	e->plain = !rt_coding_now(p, INT64_MAX);
 	if (!r)
 		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
 	if (!r && e->nccl)
@@ -452,10 +463,14 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		r = open_buckets(p, err);
 	if (!r)
 		r = rt_engine_allocate(p, err);
+	if (!r)
+		r = rt_coding_open(p, err);
 	for (int i = 0; !r && i < e->n_shapes; i++) {
 		rt_engine_use(p, i);
 		r = rehearse(p, err);
 	}
+	if (!r)
+		r = rt_coding_forget(p, err);
 	if (!r)
 		r = start_parameters(p, err);
 	t0 = gt_now_s();
@@ -488,8 +503,9 @@ static json_t *ranks_report(const struct rt_program *p)
 	bytes *= 2 * (size - 1) / size;
 	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:s, s:f, s:f}", "transport", "nccl", "version",
 			 rt_nccl_version(p->cuda->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group), "place",
-			 rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress", "none",
-			 "sent_bytes_per_step", bytes, "raw_bytes_per_step", bytes);
+			 rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress",
+			 rt_compress_name(p->opt.ddp.compress), "sent_bytes_per_step", rt_coding_sent_bytes(p),
+			 "raw_bytes_per_step", bytes);
 }
 
 void rt_engine_report(const struct rt_program *p, json_t *doc)

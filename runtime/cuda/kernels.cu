@@ -3,6 +3,7 @@
  * C linkage, so that the driver API finds each by its plain name; the list of names is kernels.h. */
 #include "runtime/cuda/kernel/attention_tensor.cuh"
 #include "runtime/cuda/kernel/batchnorm.cuh"
+#include "runtime/cuda/kernel/coding.cuh"
 #include "runtime/cuda/kernel/elementwise.cuh"
 #include "runtime/cuda/kernel/embedding.cuh"
 #include "runtime/cuda/kernel/fp8.cuh"

@@ -14,7 +14,8 @@ void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
 	e->err = *err;
 }
 
-void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsigned bx, unsigned by, size_t shared, void **args)
+static void launch(struct rt_engine *e, cu_stream stream, int kernel, const unsigned grid[2], const unsigned block[2],
+		   size_t shared, void **args)
 {
 	struct gt_err err = { 0 };
 
@@ -22,10 +23,20 @@ void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsign
 		return;
 	rt_launch_result(e,
 			 rt_cuda_check(e->dev,
-				       e->dev->d.launch(e->dev->fn[kernel], gx, gy, 1, bx, by, 1, (unsigned)shared, e->stream,
-							args, NULL),
+				       e->dev->d.launch(e->dev->fn[kernel], grid[0], grid[1], 1, block[0], block[1], 1,
+							(unsigned)shared, stream, args, NULL),
 				       "cuLaunchKernel", &err),
 			 &err);
+}
+
+void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsigned bx, unsigned by, size_t shared, void **args)
+{
+	launch(e, e->stream, kernel, (const unsigned[]){ gx, gy }, (const unsigned[]){ bx, by }, shared, args);
+}
+
+void rt_launch_on(struct rt_engine *e, cu_stream stream, int kernel, unsigned gx, unsigned bx, void **args)
+{
+	launch(e, stream, kernel, (const unsigned[]){ gx, 1 }, (const unsigned[]){ bx, 1 }, 0, args);
 }
 
 /* ---- products ---- */

@@ -25,6 +25,7 @@ struct rt_engine_shape {
 	const struct rt_node *scales; /* table of those of 8-bit tensors, or NULL; kernel/fp8.cuh */
 	void *forward[2];     /* [adds] */
 	void *backward[2][2]; /* [adds][updates] */
+	void *early[2];	      /* instead of backward[adds][true], while gradients travel as they are */
 	void *update;
 };
 
@@ -72,6 +73,10 @@ struct rt_engine {
 	cu_event *ready, *reduced; /* per bucket */
 	cu_event idle;
 	bool spins; /* ranks have CPUs of their own to wait on */
+	struct rt_coding_buffers {
+		cu_ptr out, in, back, sum, part, scale, lost, end;
+	} coding; /* of gradients that travel coded */
+	bool plain;	/* for now they travel as they are */
 	int n_buckets;
 	cu_ptr window, loss_mean;
 	cu_ptr found; /* an int: is anything of a tensor not finite? */
@@ -98,6 +103,7 @@ void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsign
 #define RT_LAUNCH(e, kernel, gx, gy, bx, by, shared, ...)                                                              \
 	rt_launch(e, kernel, (unsigned)(gx), (unsigned)(gy), (unsigned)(bx), (unsigned)(by), shared,                   \
 		  (void *[]){ __VA_ARGS__ })
+void rt_launch_on(struct rt_engine *e, cu_stream stream, int kernel, unsigned gx, unsigned bx, void **args);
 /* Fails the engine unless r is 0. */
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err);
 
@@ -121,6 +127,15 @@ struct rt_launch_how {
 	bool mean_loss; /* behind them, with ranks */
 };
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
+
+/* coding.c: buckets coded on their way; bytes that it wants on the device, to have them, nothing lost so far, whether step's
+ * gradients are coded, a bucket's reduction, what a rank sends in a step. */
+uint64_t rt_coding_bytes(const struct rt_program *p);
+int rt_coding_open(struct rt_program *p, struct gt_err *err);
+int rt_coding_forget(struct rt_program *p, struct gt_err *err);
+bool rt_coding_now(const struct rt_program *p, int64_t step);
+int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err);
+double rt_coding_sent_bytes(const struct rt_program *p);
 
 /* await.c: wait for the device; with ranks, no longer than all of them live and come. */
 int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err);

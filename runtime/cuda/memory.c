@@ -126,7 +126,7 @@ uint64_t rt_engine_plan_bytes(const struct rt_program *p)
 	struct layout l = { 0 };
 
 	widen(&l, &p->plan);
-	return whole(&l);
+	return whole(&l) + rt_coding_bytes(p);
 }
 
 /* By what lies in the memory of plan, of which is kept from batch to batch. */

@@ -208,11 +208,11 @@ static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
 	return check(n, n->api.init_rank(&n->comm, size, id, rank), "ncclCommInitRank", err);
 }
 
-int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
+/* The library alone. */
+static int load(struct rt_nccl **ret, struct gt_err *err)
 {
 	static const char *const names[] = { "libnccl.so.2", NULL };
 	struct rt_nccl *n = gt_xcalloc(1, sizeof(*n));
-	struct unique_id id = { 0 };
 	char buf[32];
 	int r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &n->api, &n->lib, err);
 
@@ -220,11 +220,35 @@ int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err
 		free(n);
 		return gt_fail_prefix(err, "ranks on CUDA devices want NCCL");
 	}
-	n->group = group;
 	r = check(n, n->api.version(&n->version), "ncclGetVersion", err);
 	if (!r && n->version < NCCL_HAS_AVG)
 		r = gt_fail(err, ENOSYS, "NCCL %s knows no mean: install 2.10 or newer", version(n, buf));
-	if (!r && !rt_comm_rank(group))
+	if (r)
+		rt_nccl_close(n);
+	else
+		*ret = n;
+	return r;
+}
+
+int rt_nccl_probe(struct gt_err *err)
+{
+	struct rt_nccl *n = NULL;
+	int r = load(&n, err);
+
+	rt_nccl_close(n);
+	return r;
+}
+
+int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
+{
+	struct unique_id id = { 0 };
+	struct rt_nccl *n = NULL;
+	int r = load(&n, err);
+
+	if (r)
+		return r;
+	n->group = group;
+	if (!rt_comm_rank(group))
 		r = check(n, n->api.unique_id(&id), "ncclGetUniqueId", err);
 	if (!r)
 		r = share_id(group, &id, err);

@@ -11,6 +11,8 @@
 #include "runtime/cuda/driver.h"
 
 struct rt_nccl;
+/* -ENOENT, -ENOSYS: there is no NCCL that could be used; the sentence says why. */
+int rt_nccl_probe(struct gt_err *err);
 /* Collective over the group. -ENOENT: no library; -ENOSYS: one too old; the sentence says which. */
 int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err);
 void rt_nccl_close(struct rt_nccl *n);

@@ -59,7 +59,9 @@ static void start_bucket(struct rt_program *p, int k)
 	struct gt_err err = {0};
 	int r = rt_engine_follow(e, e->ready[k], e->stream, e->reduce, &err);
 
-	if (!r)
+	if (!r && !e->plain)
+		r = rt_coding_reduce(p, k, &err);
+	else if (!r)
 		r = rt_nccl_mean(e->nccl, e->window + b->offset, e->window + b->offset, b->floats, e->reduce, &err);
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.event_record(e->reduced[k], e->reduce), "cuEventRecord", &err);
@@ -280,9 +282,12 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
 	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.anomaly};
-	int n = p->plan.ir.n_calls, r;
+	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
+	void *graph = NULL;
 
-	r = replay(p, e->begins ? NULL : e->s->backward[p->batches > 0][run->update], e->s->n_forward, e->s->n_backward, how, err);
+	if (!e->begins)
+		graph = e->plain && run->update && e->s->early[add] ? e->s->early[add] : e->s->backward[add][run->update];
+	r = replay(p, graph, e->s->n_forward, e->s->n_backward, how, err);
 	if (r || !run->update || e->s->n_backward == n)
 		return r;
 	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
@@ -345,6 +350,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 			       "the CPU", p->weight);
 	rt_engine_use(p, p->shape);
 	fill_step(step, p, run);
+	e->plain = !rt_coding_now(p, run->step);
 	e->begins = e->s->scales && !e->scaled;
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that were not captured */
 	r = enqueue_forward(p, inputs, step, timed, err);

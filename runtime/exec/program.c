@@ -49,11 +49,11 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 					    "the CPU's");
 	if (o->device == RT_CUDA && o->zero_gradients)
 		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
-	if (o->device == RT_CUDA && o->ddp.comm &&
-	    (o->ddp.compress != RT_COMPRESS_NONE ||
-	     (o->ddp.weight > 0 && fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)))
-		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and exchange plain gradients: compression and "
-					    "weights are the CPU's");
+	if (o->device == RT_CUDA && o->ddp.comm && o->ddp.weight > 0 &&
+	    fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)
+		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
+	if (o->device == RT_CUDA && o->ddp.compress == RT_COMPRESS_POWERSGD)
+		return gt_fail(err, ENOSYS, "ranks on cuda devices send fp16, bf16, int8 or onebit: PowerSGD is the CPU's");
 	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)
 		return gt_fail(err, ENOSYS, "the cuda device has sgd, adam and adamw, not adamw8");
 	if (o->device == RT_CPU && o->fp8.use)

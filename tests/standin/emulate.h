@@ -127,6 +127,49 @@ static inline __nv_bfloat16 __float2bfloat16(float f)
 
 using std::isfinite;
 
+static inline float __fmul_rn(float a, float b)
+{
+	return a * b;
+}
+
+static inline float __fadd_rn(float a, float b)
+{
+	return a + b;
+}
+
+/* IEEE half precision by its definition: nearest, ties to even. */
+static inline uint16_t half_bits(float f)
+{
+	uint32_t u, a, sign;
+
+	memcpy(&u, &f, sizeof(u));
+	a = u & 0x7fffffff;
+	sign = u >> 16 & 0x8000;
+	if (a > 0x7f800000)
+		return (uint16_t)(sign | 0x7e00);
+	if (a >= 0x477ff000) /* 65520 and more */
+		return (uint16_t)(sign | 0x7c00);
+	if (a < 0x38800000) { /* below 2^-14: multiples of 2^-24 */
+		float scaled;
+
+		memcpy(&scaled, &a, sizeof(scaled));
+		return (uint16_t)(sign | (uint32_t)nearbyintf(scaled * 0x1p24f));
+	}
+	return (uint16_t)(sign | (a + 0xfff + (a >> 13 & 1) - 0x38000000) >> 13);
+}
+
+static inline float half_value(uint16_t h)
+{
+	uint32_t e = h >> 10 & 31, m = h & 1023, u;
+	float f = (float)m * 0x1p-24f;
+
+	if (e) {
+		u = (e == 31 ? 0xffu : e + 112) << 23 | m << 13;
+		memcpy(&f, &u, sizeof(f));
+	}
+	return h >> 15 ? -f : f;
+}
+
 /* ---- runtime/cuda/kernel/tensor.cuh, by the definition of the instructions ---- */
 void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 void tensor_load(uint32_t (&r)[4], const __nv_bfloat16 *row);

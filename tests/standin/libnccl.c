@@ -175,12 +175,9 @@ int ncclCommGetAsyncError(void *comm, int *ret)
 {
 	struct comm *c = comm;
 
-	if (c->async)
-		*ret = c->async;
-	else if (!c->joined && !join_done(c))
-		*ret = c->async ? c->async : BUSY;
-	else
-		*ret = c->busy-- > 0 ? BUSY : OK;
+	bool joined = c->joined || join_done(c);
+
+	*ret = c->async ? c->async : !joined || c->busy-- > 0 ? BUSY : OK;
 	return OK;
 }
 

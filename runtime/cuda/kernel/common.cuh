@@ -10,6 +10,7 @@
 #else
 #define RT_ALIGNED(p, n) ((void)0)
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <stdint.h>
 extern __shared__ __align__(16) float rt_dynamic_shared[];
 #define RT_DYNAMIC_SHARED(name)	float *name = rt_dynamic_shared
@@ -42,6 +43,19 @@ RT_DEVICE void assign(bf16 &out, float x)
 {
 	out = __float2bfloat16(x);
 }
+
+#ifndef RT_EMULATE
+/* IEEE half precision, nearest, ties to even */
+RT_DEVICE uint16_t half_bits(float x)
+{
+	return __half_as_ushort(__float2half_rn(x));
+}
+
+RT_DEVICE float half_value(uint16_t x)
+{
+	return __half2float(__ushort_as_half(x));
+}
+#endif
 
 /* N elements in one access; the address is a multiple of their size. */
 template <class T, int N> struct alignas(N * sizeof(T)) pack {

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradients averaged between the CUDA devices of this host by NCCL, a rank for each, as a step of data-parallel training does it.
+ * What is counted is the bus bandwidth of nccl-tests: 2 (n - 1) / n of the bytes in the time of the slowest rank, in place, so that
+ * numbers of other counts of devices and of nccl-tests can stand beside it.
+ *
+ * A process that has looked for devices cannot fork ranks that use them: this program is started again, told how many there are.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench/workload/workloads.h"
+#include "lib/cli.h"
+#include "lib/fsroot.h"
+#include "lib/parse.h"
+#include "lib/spawn.h"
+#include "runtime/cuda/meter_ranks.h"
+#include "runtime/cuda/nccl.h"
+
+#define ROUNDS	24
+#define WARMUP	4
+#define RANKS	"GPUBENCH_NCCL_RANKS" /* set in the process that forks them */
+#define SECONDS 120.0
+
+static const struct {
+	const char *suffix;
+	size_t bytes;
+	int repeat; /* means in one sample, so that it lasts long enough for the clock */
+} sizes[] = {
+	{ ".64k", (size_t)64 << 10, 20 },
+	{ ".1m", (size_t)1 << 20, 20 },
+	{ ".16m", (size_t)16 << 20, 5 },
+	{ ".256m", (size_t)256 << 20, 1 },
+};
+
+/* { "ranks", "card", "nccl", "wrong", ".64k": [GB/s …], … }; what does not fit the cards is left out */
+static int measure(struct rt_comm *c, bool fault, json_t **ret, struct gt_err *err)
+{
+	gt_auto_json *doc = json_object();
+	gt_auto(rt_reduce_meter) *m = NULL;
+	double n = rt_comm_size(c), s[ROUNDS], wrong = 0;
+	int r = rt_reduce_meter_open(c, sizes[GT_ARRAY_SIZE(sizes) - 1].bytes, &m, err);
+
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(sizes); i++) {
+		json_t *list;
+		double bad = 0;
+
+		if (sizes[i].bytes > rt_reduce_meter_free_bytes(m) / 16)
+			continue;
+		r = rt_reduce_meter_run(m, sizes[i].bytes, sizes[i].repeat, fault, ROUNDS, s, &bad, err);
+		wrong += bad;
+		list = json_array();
+		for (int k = 0; !r && k < ROUNDS; k++)
+			json_array_append_new(list, gt_json_real(2 * (n - 1) / n * (double)sizes[i].bytes / s[k] / 1e9));
+		json_object_set_new(doc, sizes[i].suffix, list);
+	}
+	if (r)
+		return r;
+	json_object_set_new(doc, "ranks", json_integer(rt_comm_size(c)));
+	json_object_set_new(doc, "card", gt_json_str(rt_reduce_meter_card(m)));
+	json_object_set_new(doc, "nccl", json_integer(rt_reduce_meter_nccl(m)));
+	json_object_set_new(doc, "wrong", json_real(wrong));
+	*ret = gt_take(doc);
+	return 0;
+}
+
+static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	gt_auto_json *doc = NULL;
+	int r = measure(c, *(bool *)arg, &doc, err);
+
+	if (!r && rt_comm_rank(c) == 0) {
+		gt_autofree char *text = json_dumps(doc, JSON_COMPACT);
+
+		rt_comm_answer(c, text);
+	}
+	return r;
+}
+
+static int publish(struct bn_launch *l, const json_t *doc, struct gt_err *err)
+{
+	double wrong = gt_json_get_real(doc, "wrong", NAN);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++) {
+		json_t *list = json_object_get(doc, sizes[i].suffix), *v;
+		double gbs[ROUNDS];
+		size_t k, n = 0;
+
+		if (!list)
+			continue;
+		json_array_foreach(list, k, v)
+			if (n < ROUNDS)
+				gbs[n++] = json_number_value(v);
+		if (n != ROUNDS)
+			return gt_fail(err, EBADMSG, "the ranks answered with %zu samples, not %d", n, ROUNDS);
+		bn_series(l, &bn_workload_gpu_allreduce, sizes[i].suffix, BN_EXPLORE, gbs, n, WARMUP, false);
+	}
+	if (!(wrong == 0))
+		snprintf(l->wrong, sizeof(l->wrong), "%.0f elements are not the mean of what the devices had", wrong);
+	json_object_set(l->params, "ranks", json_object_get(doc, "ranks"));
+	json_object_set(l->notes, "card", json_object_get(doc, "card"));
+	json_object_set(l->notes, "nccl", json_object_get(doc, "nccl"));
+	return 0;
+}
+
+static int run_ranks(struct bn_launch *l, const char *count, struct gt_err *err)
+{
+	struct rt_group g = { 0 };
+	gt_auto_json *doc = NULL;
+	bool fault = l->fault != 0;
+	uint64_t ranks = 0;
+	int r = gt_parse_u64(count, &ranks);
+
+	if (r || ranks < 1 || ranks > RT_MAX_RANKS)
+		return gt_fail(err, EINVAL, RANKS "=%s: 1 to %d ranks are possible", count, RT_MAX_RANKS);
+	g.ranks = (int)ranks;
+	r = rt_group_run(&g, one_rank, &fault, err);
+	if (!r)
+		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", &doc, err);
+	free(g.answer);
+	return r ? r : publish(l, doc, err);
+}
+
+/* What another process of this program said, for this one to say. */
+static const char *without_name(const char *text)
+{
+	return strncmp(text, "gpubench: ", 10) ? text : text + 10;
+}
+
+static int run_again(struct bn_launch *l, json_t **ret, struct gt_err *err)
+{
+	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)l->seed), *exe = NULL, *ranks = NULL;
+	char *argv[] = { NULL, "launch", "gpu.allreduce", "--json", "--seed", seed, NULL };
+	struct gt_spawn sp = { .argv = argv, .timeout_s = SECONDS, .cancel = &gt_interrupted };
+	int n = 0, r = rt_cuda_count(&n, err);
+
+	if (r)
+		return r;
+	r = gt_fs_readlink(l->fs, "/proc/self/exe", &exe);
+	if (r < 0)
+		return gt_fail_errno(err, -r, "cannot tell which program this is");
+	argv[0] = exe;
+	ranks = gt_xasprintf("%d", GT_MIN(n, RT_MAX_RANKS));
+	setenv(RANKS, ranks, 1);
+	r = gt_spawn(&sp, err);
+	unsetenv(RANKS);
+	if (!r && sp.status && sp.status != BN_EXIT_WRONG)
+		r = gt_fail(err, EIO, "%.400s", sp.errout ? without_name(gt_strip(sp.errout)) : "the ranks said nothing");
+	if (!r)
+		r = gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of the ranks", ret, err);
+	gt_spawn_clear(&sp);
+	return r;
+}
+
+static int allreduce_run(struct bn_launch *l, struct gt_err *err)
+{
+	gt_auto_json *doc = NULL;
+	const char *wrong, *ranks = getenv(RANKS);
+	json_t *m;
+	size_t i;
+	int r;
+
+	if (ranks)
+		return run_ranks(l, ranks, err);
+	r = run_again(l, &doc, err);
+	if (r)
+		return r;
+	if (!json_array_size(json_object_get(doc, "metrics")))
+		return gt_fail(err, ENOMEM, "the cards have too little free memory to sum anything that says something");
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+		json_array_append(l->metrics, m);
+	wrong = gt_json_get_str(json_object_get(doc, "verify"), "wrong", NULL);
+	snprintf(l->wrong, sizeof(l->wrong), "%s", wrong ? wrong : "");
+	json_object_update(l->params, json_object_get(doc, "params"));
+	json_object_update(l->notes, json_object_get(doc, "notes"));
+	return 0;
+}
+
+static const char *alone(struct gt_fsroot *fs)
+{
+	static struct gt_err err;
+	const char *why;
+	int n = 0;
+
+	if (getenv(RANKS))
+		return NULL;
+	why = bn_no_cuda(fs);
+	if (why)
+		return why;
+	if (rt_cuda_count(&n, &err))
+		return err.msg;
+	if (n < 2)
+		return "there is one CUDA device: a mean over it alone moves nothing between devices";
+	return rt_nccl_probe(&err) ? err.msg : NULL;
+}
+
+static const char *const knobs[] = { "run.affinity", "gpu.", "cuda.", "nccl.", NULL };
+
+const struct bn_workload bn_workload_gpu_allreduce = {
+	.id	     = "gpu.allreduce",
+	.summary     = "gradients averaged between all CUDA devices by NCCL, bus bandwidth by size",
+	.unit	     = "GB/s",
+	.direction   = BN_HIGHER,
+	.role	     = BN_EXPLORE,
+	.version     = 1,
+	.margin	     = .03,
+	.verifies    = "each device holds the mean of all",
+	.knobs	     = knobs,
+	.launch_s    = 6,
+	.optional    = true,
+	.unavailable = alone,
+	.run	     = allreduce_run,
+};

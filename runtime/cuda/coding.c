@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradients that travel coded, as comm/ddp.c has it: each rank codes a bucket in one segment per rank, gets its own segment of
+ * all, sums it in f32, codes the sum and hands it to all. All of it is enqueued behind the bucket's gradients, on the stream of the
+ * reductions, and captured with the backward pass. The buffers are shared by all buckets, which go one after the other; what a
+ * coding loses is kept per bucket.
+ */
+#include <errno.h>
+#include "runtime/comm/codec.h"
+#include "runtime/comm/ddp.h"
+#include "runtime/cuda/coding.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/cuda/nccl.h"
+
+#define BLOCK 512 /* kernel/coding.cuh */
+
+_Static_assert(RT_CODE_FP16 == (int)RT_COMPRESS_FP16 && RT_CODE_BF16 == (int)RT_COMPRESS_BF16 &&
+	       RT_CODE_INT8 == (int)RT_COMPRESS_INT8 && RT_CODE_ONEBIT == (int)RT_COMPRESS_ONEBIT, "the same numbers");
+
+static int ranks_of(const struct rt_program *p)
+{
+	return rt_comm_size(p->opt.ddp.comm);
+}
+
+static const struct rt_codec *codec_of(const struct rt_program *p)
+{
+	return p->cuda->nccl ? rt_codec_find(p->opt.ddp.compress) : NULL;
+}
+
+static int64_t segment_of(const struct rt_program *p, const struct rt_bucket *b)
+{
+	return ((b->floats + ranks_of(p) - 1) / ranks_of(p) + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+static uint64_t segment_bytes(const struct rt_program *p, const struct rt_bucket *b)
+{
+	return rt_engine_aligned(codec_of(p)->bytes(segment_of(p, b)));
+}
+
+static int64_t blocks(int64_t n)
+{
+	return (n + BLOCK - 1) / BLOCK;
+}
+
+static const struct rt_bucket *largest(const struct rt_program *p)
+{
+	const struct rt_bucket *b = p->plan.buckets;
+
+	for (int i = 1; i < p->plan.n_buckets; i++)
+		b = p->plan.buckets[i].floats > b->floats ? &p->plan.buckets[i] : b;
+	return b;
+}
+
+/* Of what all buckets share: out, in, back, the sum, the squares, the scale. */
+static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *ret)
+{
+	const struct rt_bucket *b = largest(p);
+	uint64_t exchange = segment_bytes(p, b) * (uint64_t)ranks_of(p), at = base;
+
+	ret->out = at;
+	ret->in = at += exchange;
+	ret->back = at += exchange;
+	ret->sum = at += exchange;
+	ret->part = at += rt_engine_aligned((uint64_t)segment_of(p, b) * sizeof(float));
+	ret->scale = at += rt_engine_aligned((uint64_t)blocks(b->floats) * sizeof(double));
+	return at + RT_ENGINE_ALIGN - base;
+}
+
+static uint64_t lost_bytes(const struct rt_program *p, const struct rt_bucket *b)
+{
+	return rt_engine_aligned((uint64_t)(b->floats + segment_of(p, b)) * sizeof(float));
+}
+
+uint64_t rt_coding_bytes(const struct rt_program *p)
+{
+	struct rt_coding_buffers unused;
+	uint64_t bytes = 0;
+
+	if (!codec_of(p) || !p->plan.n_buckets)
+		return 0;
+	bytes = lay_out(p, 0, &unused);
+	for (int i = 0; codec_of(p)->feedback && i < p->plan.n_buckets; i++)
+		bytes += lost_bytes(p, &p->plan.buckets[i]);
+	return bytes;
+}
+
+int rt_coding_open(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	uint64_t bytes = rt_coding_bytes(p);
+	cu_ptr base = 0;
+	int r;
+
+	if (!bytes)
+		return 0;
+	r = rt_engine_check(e, e->dev->d.mem_alloc(&base, bytes), "cuMemAlloc", err);
+	if (r)
+		return r;
+	e->coding.lost = base + lay_out(p, base, &e->coding);
+	e->coding.end = base + bytes;
+	e->bytes += bytes;
+	return 0;
+}
+
+int rt_coding_forget(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+
+	if (!e->coding.lost || e->coding.end == e->coding.lost)
+		return 0;
+	return rt_engine_check(e, e->dev->d.fill_async(e->coding.lost, 0, e->coding.end - e->coding.lost, e->stream),
+			       "cuMemsetD8Async", err);
+}
+
+bool rt_coding_now(const struct rt_program *p, int64_t step)
+{
+	return codec_of(p) && step > p->opt.ddp.compress_after;
+}
+
+/* Where the bucket keeps what its gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
+static cu_ptr lost_of(const struct rt_program *p, int bucket)
+{
+	cu_ptr at = p->cuda->coding.lost;
+
+	if (!codec_of(p)->feedback)
+		return 0;
+	for (int i = 0; i < bucket; i++)
+		at += lost_bytes(p, &p->plan.buckets[i]);
+	return at;
+}
+
+#define ON_REDUCE(e, kernel, n, threads, ...)                                                                                  \
+	rt_launch_on(e, (e)->reduce, kernel, (unsigned)GT_MAX(n, 1), threads, (void *[]){ __VA_ARGS__ })
+
+static void scale_of(struct rt_engine *e, int64_t n)
+{
+	int64_t parts = blocks(n);
+
+	ON_REDUCE(e, RT_K_code_scale, 1, 256, &e->coding.scale, &e->coding.part, &parts, &n);
+}
+
+static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr lost)
+{
+	struct rt_engine *e = p->cuda;
+	cu_ptr scale = lost ? e->coding.scale : 0;
+	float w = 1 / (float)ranks_of(p), one = 1;
+
+	if (lost) {
+		ON_REDUCE(e, RT_K_code_feed, blocks(c.n), 64, &g, &c.n, &w, &lost, &e->coding.part);
+		scale_of(e, c.n);
+	}
+	c.key = (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 48;
+	ON_REDUCE(e, RT_K_code_encode, blocks(c.n), 64, &c, &e->coding.out, &g, lost ? &one : &w, &lost, &scale, &e->step);
+}
+
+/* Our segment of all, summed and coded again. n: its floats. */
+static void send_back(struct rt_program *p, struct rt_coding c, int64_t n, cu_ptr lost)
+{
+	struct rt_engine *e = p->cuda;
+	int ranks = ranks_of(p), rank = rt_comm_rank(p->opt.ddp.comm);
+	cu_ptr part = lost ? e->coding.part : 0, scale = lost ? e->coding.scale : 0;
+	cu_ptr to = e->coding.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes;
+	float one = 1;
+
+	c.n = n;
+	c.key = (uint64_t)(rank + 1) << 56;
+	ON_REDUCE(e, RT_K_code_sum, blocks(n), 64, &c, &e->coding.sum, &e->coding.in, &ranks, &lost, &part);
+	if (lost)
+		scale_of(e, n);
+	ON_REDUCE(e, RT_K_code_encode, blocks(n), 64, &c, &to, &e->coding.sum, &one, &lost, &scale, &e->step);
+}
+
+int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	const struct rt_bucket *b = &p->plan.buckets[bucket];
+	int64_t segment = segment_of(p, b), rank = rt_comm_rank(p->opt.ddp.comm);
+	int64_t own = GT_MAX(GT_MIN((rank + 1) * segment, b->floats) - rank * segment, 0);
+	struct rt_coding c = { .kind = (int)p->opt.ddp.compress, .bucket = bucket, .n = b->floats, .segment = segment,
+			       .segment_bytes = (int64_t)segment_bytes(p, b) };
+	cu_ptr g = e->window + b->offset, lost = lost_of(p, bucket);
+	int r;
+
+	send_out(p, c, g, lost);
+	r = rt_nccl_all_to_all(e->nccl, e->coding.in, e->coding.out, (size_t)c.segment_bytes, e->reduce, err);
+	if (r)
+		return r;
+	send_back(p, c, own, lost ? lost + (cu_ptr)b->floats * sizeof(float) : 0);
+	r = rt_nccl_all_gather(e->nccl, e->coding.back, e->coding.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes,
+			       (size_t)c.segment_bytes, e->reduce, err);
+	if (r)
+		return r;
+	ON_REDUCE(e, RT_K_code_decode, blocks(c.n), 64, &c, &g, &e->coding.back);
+	return 0;
+}
+
+double rt_coding_sent_bytes(const struct rt_program *p)
+{
+	double bytes = 0, ranks = ranks_of(p);
+
+	for (int i = 0; i < p->plan.n_buckets; i++) {
+		const struct rt_bucket *b = &p->plan.buckets[i];
+
+		bytes += codec_of(p) ? (double)segment_bytes(p, b) * (ranks - 1) * 2 : (double)b->floats * 8 * (ranks - 1) / ranks;
+	}
+	return bytes;
+}
