@@ -116,7 +116,9 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
 	if (run->profiled)
 		c->seconds += end - start;
 	if (p->events)
-		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){ p->shape, i, run->step, start, end };
+		p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){
+			.shape = p->shape, .call = i, .step = run->step, .start = start, .end = end
+		};
 }
 
 /* What the ranks' losses and weights come to, once per update: the reduction began before the backward pass, and a bucket that

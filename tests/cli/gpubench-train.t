@@ -224,8 +224,11 @@ What cannot be trained is refused before anything starts.
   $ gpubench train mlp --documents line
   gpubench: --documents goes with --data and a model that reads text: gpt or gpt2
   [64]
-  $ gpubench train gpt --documents line --device cuda
-  gpubench: --documents makes batches of several shapes: neither --balance nor --device cuda takes them
+  $ gpubench train gpt --documents line --balance --ranks 2
+  gpubench: --documents makes batches of several shapes: --balance does not take them
+  [64]
+  $ gpubench train gpt --documents line --device cuda --ranks 2
+  gpubench: --documents gives each rank other tokens, and ranks on cuda devices count alike: take one rank, or --device cpu
   [64]
   $ gpubench train gpt --documents line --buckets 33
   gpubench: --buckets ends at 32
@@ -234,7 +237,7 @@ What cannot be trained is refused before anything starts.
   gpubench: --token-budget says how large a batch is: --batch does not go with it
   [64]
   $ gpubench train gpt2 --batch 4096 --seq 4096
-  gpubench: the program needs * TiB of memory and * may be used: checkpointing in * segments would still need * TiB; take a smaller batch or model (glob)
+  gpubench: the program needs * TiB of memory and * may be used: checkpointing in * segments would still need * TiB; take a smaller batch or model (about * of the 4096 rows of a batch would fit as it is) (glob)
   [70]
   $ gpubench train gpt --data nowhere
   gpubench: cannot read data from nowhere: No such file or directory
