@@ -588,7 +588,7 @@ int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
 	if (o->batch && o->token_budget)
 		return usage(err, "--token-budget says how large a batch is: --batch does not go with it");
-	if (rt_mpi_started())
-		return bn_train_mpi(o, ret, err);
+	if (!o->alone && (rt_mpi_started() || rt_env_started()))
+		return bn_train_started(o, ret, err);
 	return bn_train_rank(o, NULL, ret, err);
 }

@@ -48,6 +48,7 @@ struct bn_train_options {
 	double rank_timeout_s;	/* 0: 300 */
 	const char *overlap, *shard; /* "on", "off"; NULL, "auto": as it fits */
 	bool balance, no_pin;	/* with ranks */
+	bool alone;		/* whatever launcher started this process */
 	uint64_t memory_limit_bytes;
 	/* Told before a device's memory is allocated; may be NULL. */
 	void (*planned)(void *arg, const struct rt_memory *m);
@@ -73,9 +74,9 @@ struct rt_comm;
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err);
 /* o->ranks processes; what rank 0 says. */
 int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
-/* A process that mpirun started: our part of it. The first rank gets the document, the others NULL; an error ends all ranks and
- * does not return. */
-int bn_train_mpi(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
+/* A process that mpirun, srun or torchrun started: our part of it. The first rank gets the document, the others NULL; an error
+ * ends all ranks and does not return. */
+int bn_train_started(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
 int bn_train_compress(const char *name); /* enum rt_compress */
 /* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);

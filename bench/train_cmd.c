@@ -408,7 +408,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	gt_progress_end();
 	if (r < 0)
 		return r;
-	if (!doc) /* a rank that mpirun started: the first one says it all */
+	if (!doc) /* a rank that a launcher started: the first one says it all */
 		return GT_EXIT_OK;
 	print_warnings(doc);
 	if (cli->json)
@@ -438,7 +438,10 @@ const struct gt_cmd bn_cmd_train = {
 		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory while "
 		"the backward pass goes on, and --threads counts those of one rank. With --device cuda "
 		"each rank has a device of its own and NCCL carries the gradients. OpenMPI's "
-		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2.",
+		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2. "
+		"With --device cuda srun and torchrun --no-python may too: the ranks then meet at MASTER_ADDR and "
+		"MASTER_PORT, which srun's need not have; set by hand with RANK, WORLD_SIZE and LOCAL_RANK they start "
+		"ranks under anything else.",
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,

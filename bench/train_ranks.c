@@ -7,6 +7,7 @@
 #include "bench/train.h"
 #include "lib/log.h"
 #include "runtime/comm/comm.h"
+#include "runtime/cuda/cuda.h"
 #include "runtime/runtime.h"
 
 #define ROUNDS	15
@@ -30,8 +31,11 @@ int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows
 
 	if (r)
 		return r;
-	for (int i = 0; i < size; i++)
+	for (int i = 0; i < size; i++) {
+		if (!isfinite(of[i]) || of[i] <= 0)
+			return gt_fail(err, EPROTO, "rank %d says that its speed is %g", i, of[i]);
 		sum += of[i];
+	}
 	for (int i = 0; i < size; i++) {
 		double share = (double)free_rows * of[i] / sum;
 
@@ -134,18 +138,25 @@ int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64
 	struct rt_window w = { 0 };
 	double of[RT_MAX_RANKS];
 	json_t *doc = json_object(), *list = json_array();
+	bool tcp = gt_streq(rt_comm_transport(c), "tcp");
 	int r = rt_comm_gather(c, (double)rows, of, err);
 
 	json_object_set_new(doc, "rows", list);
-	for (int i = 0; !r && i < rt_comm_size(c); i++)
-		json_array_append_new(list, json_integer((json_int_t)of[i]));
+	for (int i = 0; !r && i < rt_comm_size(c); i++) {
+		if (!(of[i] >= 0 && of[i] < 1e15))
+			r = gt_fail(err, EPROTO, "rank %d says that it has %g rows", i, of[i]);
+		else
+			json_array_append_new(list, json_integer((json_int_t)of[i]));
+	}
 	if (!r)
 		r = put_all(c, rt_comm_home(c) < 0 ? NAN : rt_comm_home(c), "home_node", doc, err);
 	if (!r)
 		r = put_all(c, rt_program_pages_at(p, rt_comm_home(c)), "pages_at_home", doc, err);
-	if (!r)
+	if (tcp) /* no gradients go over it */
+		json_object_set_new(doc, "allreduce_median_s_by_bytes", json_object());
+	if (!r && !tcp)
 		r = rt_window_map(c, 6553600 * sizeof(float), true, &w, err);
-	if (!r) {
+	if (!r && !tcp) {
 		r = measure(c, &w, doc, err);
 		rt_window_unmap(&w);
 	}
@@ -185,7 +196,9 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 
 int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
-	struct rt_group g = { .ranks = (int)o->ranks, .no_pin = o->no_pin };
+	struct rt_group g = { .ranks = (int)o->ranks,
+			      .no_pin = o->no_pin,
+			      .home = gt_streq(o->device, "cuda") ? rt_cuda_home : NULL };
 	struct bn_train_options copy = *o;
 	int r = rt_group_run(&g, one_rank, &copy, err);
 
@@ -195,7 +208,8 @@ int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err
 	return r;
 }
 
-/* mpirun ends the other ranks when one calls it off; the sentence is printed here, for nobody returns to main. */
+/* mpirun ends the other ranks when one calls it off; without it they see that its connection ends. The sentence is printed here,
+ * for nobody returns to main. */
 _Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
 {
 	if (c)
@@ -206,16 +220,22 @@ _Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
 	rt_comm_abort(c, err->exit_status ? err->exit_status : GT_EXIT_INTERNAL);
 }
 
-int bn_train_mpi(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+int bn_train_started(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
 	struct bn_train_options mine = *o;
 	struct gt_err why = { 0 };
 	struct rt_comm *c = NULL;
+	bool mpi = rt_mpi_started();
 	int r;
 
 	if (o->ranks)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: mpirun has started the ranks, it says how many");
-	r = rt_comm_mpi(o->no_pin, &c, &why);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s has started the ranks, it says how many",
+				    mpi ? "mpirun" : "srun or torchrun");
+	if (!mpi && !gt_streq(o->device, "cuda"))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "ranks that srun or torchrun started go with --device cuda: on CPUs take --ranks or mpirun, "
+				    "or unset RANK and SLURM_PROCID for one alone");
+	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
 	if (!r) {
 		mine.ranks = (uint64_t)rt_comm_size(c);
 		r = part(c, &mine, ret, &why);

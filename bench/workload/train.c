@@ -55,6 +55,7 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 	o->seed = 1 + l->seed % 1000000;
 	o->steps += WARMUP;
 	o->warmup = 0;
+	o->alone = true; /* mpirun, srun and torchrun started the session, not this run of it */
 	o->workers = 1; /* whatever the threads of an arm: the same work */
 	r = bn_train(o, &doc, err);
 	if (r < 0)

@@ -29,6 +29,11 @@ int rt_comm_hosts(const struct rt_comm *c)
 	return GT_MAX(c->hosts, 1);
 }
 
+int rt_comm_local_rank(const struct rt_comm *c)
+{
+	return c->star ? c->local_rank : c->local ? c->local->rank : c->rank;
+}
+
 struct rt_comm *rt_comm_local(struct rt_comm *c)
 {
 	return c->local ? c->local : c;

@@ -18,9 +18,10 @@
 struct rt_comm;
 int rt_comm_rank(const struct rt_comm *c);
 int rt_comm_size(const struct rt_comm *c);
-const char *rt_comm_transport(const struct rt_comm *c); /* "shm", "mpi" */
+const char *rt_comm_transport(const struct rt_comm *c); /* "shm", "mpi", "tcp" */
 int rt_comm_nodes(const struct rt_comm *c);		/* NUMA nodes that the ranks are on, over all hosts */
 int rt_comm_hosts(const struct rt_comm *c);
+int rt_comm_local_rank(const struct rt_comm *c); /* among the ranks of its host, in their order, or as the launcher says */
 /* The ranks of this host; c itself where there is one host. */
 struct rt_comm *rt_comm_local(struct rt_comm *c);
 /* One rank of each host, in order of hosts, its weights all 1; NULL in the other ranks, and where there is one host. */
@@ -101,6 +102,7 @@ struct rt_group {
 	int ranks;
 	bool no_pin;	 /* leave the ranks where the scheduler puts them */
 	const int *node; /* NUMA node of each rank, for tests; NULL: as the CPUs say */
+	int (*home)(int rank); /* asked in each rank: the node whose CPUs it is to have if it may use some; NULL: any */
 	double grace_s;	 /* from the first failure to SIGKILL for the others; 0: 2 s */
 	char *answer;	 /* out: what rank 0 gave to rt_comm_answer(), or NULL; the caller frees it */
 };
@@ -122,8 +124,16 @@ bool rt_mpi_started(void);
 int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err);
 /* The same ranks, with nothing shared even on one host: every byte goes by MPI. Not bound; no window has peers. */
 int rt_comm_mpi_alone(struct rt_comm **ret, struct gt_err *err);
+
+/* ---- ranks that srun, torchrun, or somebody by their variables, started ---- */
+/* One of several, by the environment: RANK and WORLD_SIZE, SLURM_PROCID and SLURM_STEP_NUM_TASKS, or PMI_RANK and PMI_SIZE; or it
+ * says half of that, which rt_comm_env() then refuses. */
+bool rt_env_started(void);
+/* Join them at MASTER_ADDR and MASTER_PORT over TCP. For devices: there are no windows; gathers and who lives are all that there
+ * is. Bound as by rt_comm_mpi(), near home(local_rank) as in struct rt_group. Exit status 64 for variables that make no sense. */
+int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err);
 void rt_comm_free(struct rt_comm *c);
 GT_DEFINE_AUTO(rt_comm, rt_comm_free);
-/* After an error in a rank that mpirun started: end all ranks. */
+/* After an error in a rank that a launcher started: end all ranks. */
 _Noreturn void rt_comm_abort(struct rt_comm *c, int status);
 #endif

@@ -27,7 +27,7 @@ struct rt_transport {
 	int (*behind)(struct rt_comm *c);
 };
 /* shm: the ranks of one host. mpi_flat: every rank is elsewhere. mpi: hosts with several ranks each, made of the other two. */
-extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_transport_mpi;
+extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_transport_mpi, rt_transport_star;
 
 #define RT_TIMEOUT_S	300.0 /* that a rank waits for another, unless it is told otherwise */
 
@@ -71,6 +71,9 @@ struct rt_comm {
 	size_t fd_bytes;
 	uint32_t gather_generation;
 	int answer_fd;
+	/* star */
+	struct rt_star *star;
+	int local_rank;
 	/* mpi_flat: what to call, and with what */
 	const struct rt_mpi_lib *lib;
 	void *mpi_comm;
@@ -87,8 +90,14 @@ struct rt_place {
 	cpu_set_t cpus;
 	int node, n_cpus;
 };
-/* Neighbouring CPUs of those that we may use, node by node; with fewer CPUs than ranks several share one: *ret_shared. */
-int rt_place_all(int ranks, struct rt_place *ret, bool *ret_shared, struct gt_err *err);
+/* Neighbouring CPUs of those that we may use, node by node; with fewer CPUs than ranks several share one: *ret_shared. home[i] is
+ * the node that rank i wants to be on: if each has CPUs there, it gets its share of these; NULL: none wants any. */
+int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_shared, struct gt_err *err);
+/* The same of these CPUs, in order of nodes. */
+struct rt_place_cpu {
+	int id, node;
+};
+void rt_place_share(const struct rt_place_cpu *list, int n, int ranks, const int *home, struct rt_place *ret, bool *ret_shared);
 /* Where we are. */
 int rt_place_now(struct rt_place *ret, struct gt_err *err);
 /* Bind this process and its OpenMP threads there. */

@@ -79,15 +79,37 @@ void rt_comm_answer(struct rt_comm *c, const char *text)
 		gt_buf_puts(&answer, text);
 }
 
+/* The parent cannot ask for the homes: who has asked the driver must not fork. */
+static int place_near(const struct group *p, struct rt_comm *c, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS];
+	int home[RT_MAX_RANKS], node[RT_MAX_RANKS], r = rt_comm_gather(c, p->g->home(c->rank), of, err);
+	struct rt_place all[RT_MAX_RANKS];
+	bool shared = false;
+
+	for (int i = 0; !r && i < c->size; i++)
+		home[i] = (int)of[i];
+	if (!r)
+		r = rt_place_all(c->size, home, all, &shared, err);
+	for (int i = 0; !r && i < c->size; i++)
+		node[i] = p->g->node ? p->g->node[i] : all[i].node;
+	if (r)
+		return r;
+	c->nodes = rt_place_index(node, c->size, c->node);
+	c->spin = !shared;
+	rt_place_put(c, &all[c->rank]);
+	return 0;
+}
+
 _Noreturn static void be_rank(struct group *p, int rank, int fd, rt_rank_main *fn, void *arg)
 {
 	struct rt_comm *c = join(p, rank, fd);
 	struct message m = { 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!p->g->no_pin)
+	if (!p->g->no_pin && !p->g->home)
 		rt_place_put(c, &p->child[rank].place);
-	if (fn(c, arg, &m.err) >= 0)
+	if ((p->g->no_pin || !p->g->home || place_near(p, c, &m.err) >= 0) && fn(c, arg, &m.err) >= 0)
 		gt_err_clear(&m.err);
 	else if (!m.err.code)
 		gt_fail(&m.err, EIO, "it failed and did not say why");
@@ -212,7 +234,7 @@ static int start_rank(struct group *p, int rank, rt_rank_main *fn, void *arg, st
 static int place(struct group *p, struct gt_err *err)
 {
 	struct rt_place all[RT_MAX_RANKS];
-	int node[RT_MAX_RANKS], r = rt_place_all(p->g->ranks, all, &p->shared_cpus, err);
+	int node[RT_MAX_RANKS], r = rt_place_all(p->g->ranks, NULL, all, &p->shared_cpus, err);
 
 	for (int i = 0; !r && i < p->g->ranks; i++) {
 		p->child[i].place = all[i];

@@ -12,6 +12,7 @@
 #include "lib/log.h"
 #include "runtime/comm/comm_priv.h"
 #include "runtime/comm/mpi_lib.h"
+#include "runtime/comm/star.h"
 
 /* ---- joining ---- */
 
@@ -91,7 +92,7 @@ static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
 			apart &= where[i] != where[k];
 	}
 	if (!r && same && !no_pin) {
-		r = rt_place_all(local->size, all, &shared, err);
+		r = rt_place_all(local->size, NULL, all, &shared, err);
 		now = r ? now : all[local->rank];
 		apart = !shared;
 	}
@@ -218,6 +219,10 @@ void rt_comm_free(struct rt_comm *c)
 
 	if (!c)
 		return;
+	if (c->star) {
+		rt_star_leave(c, true);
+		return;
+	}
 	if (c->local) {
 		rt_local_leave(c->local);
 		free(c->across);

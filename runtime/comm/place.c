@@ -7,13 +7,9 @@
 #include "lib/parse.h"
 #include "runtime/comm/comm_priv.h"
 
-struct cpu {
-	int id, node;
-};
-
 static int by_node(const void *a, const void *b)
 {
-	const struct cpu *x = a, *y = b;
+	const struct rt_place_cpu *x = a, *y = b;
 
 	return x->node != y->node ? x->node - y->node : x->id - y->id;
 }
@@ -25,9 +21,54 @@ static int node_of(int cpu)
 	return node < 0 ? 0 : node;
 }
 
-int rt_place_all(int ranks, struct rt_place *ret, bool *ret_shared, struct gt_err *err)
+/* n CPUs shared out among the ranks whose home is the node, or among all where home is NULL. */
+static void share(const struct rt_place_cpu *list, int n, int ranks, const int *home, int node, struct rt_place *ret,
+		  bool *ret_shared)
 {
-	struct cpu list[CPU_SETSIZE];
+	int members = 0, k = 0;
+
+	for (int r = 0; r < ranks; r++)
+		members += !home || home[r] == node;
+	*ret_shared |= n < members;
+	for (int r = 0; r < ranks; r++) {
+		int lo, hi;
+
+		if (home && home[r] != node)
+			continue;
+		lo = n * k / members;
+		hi = GT_MAX(n * (k + 1) / members, lo + 1);
+		k++;
+		CPU_ZERO(&ret[r].cpus);
+		for (int i = lo; i < hi; i++)
+			CPU_SET(list[i].id, &ret[r].cpus);
+		ret[r].n_cpus = hi - lo;
+		ret[r].node = list[lo].node;
+	}
+}
+
+void rt_place_share(const struct rt_place_cpu *list, int n, int ranks, const int *home, struct rt_place *ret, bool *ret_shared)
+{
+	*ret_shared = false;
+	for (int r = 0; home && r < ranks; r++) {
+		bool there = false;
+
+		for (int i = 0; i < n; i++)
+			there |= list[i].node == home[r];
+		if (!there)
+			home = NULL;
+	}
+	for (int lo = 0, hi = 0; home && lo < n; lo = hi) {
+		while (hi < n && list[hi].node == list[lo].node)
+			hi++;
+		share(list + lo, hi - lo, ranks, home, list[lo].node, ret, ret_shared);
+	}
+	if (!home)
+		share(list, n, ranks, NULL, 0, ret, ret_shared);
+}
+
+int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_shared, struct gt_err *err)
+{
+	struct rt_place_cpu list[CPU_SETSIZE];
 	cpu_set_t all;
 	int n = 0;
 
@@ -35,18 +76,9 @@ int rt_place_all(int ranks, struct rt_place *ret, bool *ret_shared, struct gt_er
 		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
 	for (int i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &all))
-			list[n++] = (struct cpu){ i, node_of(i) };
+			list[n++] = (struct rt_place_cpu){ i, node_of(i) };
 	qsort(list, (size_t)n, sizeof(*list), by_node);
-	*ret_shared = n < ranks;
-	for (int r = 0; r < ranks; r++) {
-		int lo = n * r / ranks, hi = GT_MAX(n * (r + 1) / ranks, lo + 1);
-
-		CPU_ZERO(&ret[r].cpus);
-		for (int i = lo; i < hi; i++)
-			CPU_SET(list[i].id, &ret[r].cpus);
-		ret[r].n_cpus = hi - lo;
-		ret[r].node = list[lo].node;
-	}
+	rt_place_share(list, n, ranks, home, ret, ret_shared);
 	return 0;
 }
 

@@ -111,7 +111,7 @@ static int no_device(const struct rt_cuda *c, cu_result code, const char *what, 
 		       "or unset it", list);
 }
 
-static int open_device(struct rt_cuda *c, int index, int hosts, struct gt_err *err)
+static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *err)
 {
 	int n = 0, major = 0, minor = 0, r;
 
@@ -122,11 +122,13 @@ static int open_device(struct rt_cuda *c, int index, int hosts, struct gt_err *e
 		r = rt_cuda_check(c, c->d.device_count(&n), "cuDeviceGetCount", err);
 	if (!r && !n)
 		r = no_device(c, CU_NO_DEVICE, "cuDeviceGetCount", err);
-	if (!r && index >= n && hosts == 1)
+	if (own && n == 1)
+		index = 0;
+	if (!r && index >= n)
 		r = gt_fail(err, ENODEV, "rank %d has no device of its own, %d %s visible: take no more ranks than devices", index,
 			    n, n == 1 ? "is" : "are");
 	if (!r)
-		r = rt_cuda_check(c, c->d.device_get(&c->device, hosts > 1 ? index % n : index), "cuDeviceGet", err);
+		r = rt_cuda_check(c, c->d.device_get(&c->device, index), "cuDeviceGet", err);
 	if (!r)
 		r = rt_cuda_check(c, c->d.device_name(c->name, sizeof(c->name), c->device), "cuDeviceGetName", err);
 	if (!r)
@@ -223,12 +225,49 @@ int rt_cuda_count(int *ret, struct gt_err *err)
 	return r;
 }
 
-int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err)
+static int home_of(const struct rt_driver *d, int index, bool own)
 {
-	return rt_cuda_open_rank(0, 1, ret, err);
+	cu_device device;
+	int n = 0, node = -1;
+
+	if (d->init(0) || d->device_count(&n))
+		return -1;
+	index = own && n == 1 ? 0 : index;
+	if (index >= n || d->device_get(&device, index) || d->device_attribute(&node, CU_ATTR_HOST_NODE, device))
+		return -1;
+	return node;
 }
 
-int rt_cuda_open_rank(int rank, int hosts, struct rt_cuda **ret, struct gt_err *err)
+static int home(int index, bool own)
+{
+	static const char *const names[] = { "libcuda.so.1", NULL };
+	struct gt_err ignored = { 0 };
+	struct rt_cuda c = { 0 };
+	int node;
+
+	if (gt_dl_open(names, driver_syms, GT_ARRAY_SIZE(driver_syms), &c.d, &c.lib, &ignored) < 0)
+		return -1;
+	node = home_of(&c.d, index, own);
+	dlclose(c.lib);
+	return node < 0 ? -1 : node;
+}
+
+int rt_cuda_home(int rank)
+{
+	return home(rank, false);
+}
+
+int rt_cuda_home_own(int rank)
+{
+	return home(rank, true);
+}
+
+int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err)
+{
+	return rt_cuda_open_rank(0, false, ret, err);
+}
+
+int rt_cuda_open_rank(int rank, bool own, struct rt_cuda **ret, struct gt_err *err)
 {
 	static const char *const names[] = { "libcuda.so.1", NULL };
 	gt_auto(rt_cuda) *c = gt_xcalloc(1, sizeof(*c));
@@ -239,7 +278,7 @@ int rt_cuda_open_rank(int rank, int hosts, struct rt_cuda **ret, struct gt_err *
 	r = gt_dl_open(names, driver_syms, GT_ARRAY_SIZE(driver_syms), &c->d, &c->lib, err);
 	if (r < 0)
 		return gt_fail_prefix(err, "no NVIDIA driver library");
-	r = open_device(c, rank, hosts, err);
+	r = open_device(c, rank, own, err);
 	if (!r)
 		r = load_kernels(c, err);
 	if (!r)

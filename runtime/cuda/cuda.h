@@ -20,8 +20,13 @@ const char *rt_cuda_built_archs(void);
  * May take seconds; with a hung driver it may never return: callers that only want to know call it in a child.
  */
 int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err);
-/* The same of the device of a rank: the one of that index, counted anew where ranks are on several hosts. */
-int rt_cuda_open_rank(int rank, int hosts, struct rt_cuda **ret, struct gt_err *err);
+/* The same of the device of a rank: the one of that index. own: a launcher may have left each rank a device of its own, which is
+ * then the first that it sees. */
+int rt_cuda_open_rank(int rank, bool own, struct rt_cuda **ret, struct gt_err *err);
+/* The NUMA node that the device of a rank is beside, -1: the driver does not say; for rt_group_run(), and with `own` as above for
+ * rt_comm_env(). */
+int rt_cuda_home(int rank);
+int rt_cuda_home_own(int rank);
 /* Devices that CUDA_VISIBLE_DEVICES leaves; opens none. A process that has counted must not fork ranks. */
 int rt_cuda_count(int *ret, struct gt_err *err);
 void rt_cuda_close(struct rt_cuda *c);

@@ -15,7 +15,8 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 	struct rt_engine *e = p->cuda = gt_xcalloc(1, sizeof(*e));
 	const struct rt_driver *d;
 	struct rt_comm *group = p->opt.ddp.comm;
-	int r = rt_cuda_open_rank(group ? rt_comm_rank(group) : 0, group ? rt_comm_hosts(group) : 1, &e->dev, err);
+	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
+				  &e->dev, err);
 
 	if (r)
 		return gt_fail_prefix(err, "no device cuda");

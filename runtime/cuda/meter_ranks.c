@@ -39,7 +39,7 @@ static int open_device(struct rt_reduce_meter *m, struct gt_err *err)
 	const struct rt_driver *d;
 	size_t available = 0, total = 0;
 	double least = 0;
-	int r = rt_cuda_open_rank(rt_comm_rank(m->comm), rt_comm_hosts(m->comm), &m->dev, err);
+	int r = rt_cuda_open_rank(rt_comm_local_rank(m->comm), false, &m->dev, err);
 
 	if (r)
 		return r;

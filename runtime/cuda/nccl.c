@@ -190,6 +190,8 @@ static int share_id(struct rt_comm *group, struct unique_id *id, struct gt_err *
 		double all[RT_MAX_RANKS];
 
 		r = rt_comm_gather(group, (double)words[i], all, err);
+		if (!r && !(all[0] >= 0 && all[0] <= UINT32_MAX))
+			r = gt_fail(err, EPROTO, "rank 0 sent what is no part of NCCL's id");
 		if (!r)
 			words[i] = (uint32_t)all[0];
 	}

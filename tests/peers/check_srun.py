@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench under a real srun, in a cluster of one node that is made for it: each task writes its own file, and fleet reads them.
+"""gpubench under a real srun, in a cluster of one node that is made for it: each task writes its own file, and fleet reads them;
+and two tasks that train together on the stand-in driver's devices, where that is built.
 
 Usage: check_srun.py GPUBENCH    Wants root, slurmctld, slurmd and srun (Debian: slurmctld slurmd slurm-client); skipped without.
 """
@@ -36,12 +37,34 @@ def session(gpubench, folder):
     return monitoring.slurm(folder, "", ask)
 
 
+def together(gpubench, folder):
+    """Two ranks that know each other by srun's variables alone."""
+    build = os.path.dirname(gpubench)
+    rank, standin = os.path.join(build, "tests/unit/check_meet"), os.path.join(build, "tests/standin")
+    if not os.path.exists(rank) or not os.path.exists(os.path.join(standin, "libnccl.so.2")):
+        print("ok - ranks of srun train together # SKIP the stand-in driver is not built")
+        return True
+    more = {"LD_LIBRARY_PATH": standin, "STANDIN_DEVICES": str(TASKS), "STANDIN_MEMORY": str(1 << 29), "XDG_CACHE_HOME": folder}
+
+    def ask(env):
+        if "idle" not in monitoring.state(env):
+            return None
+        return monitoring.run("srun", f"-n{TASKS}", "--overcommit", rank, "train", "6", env={**env, **more})
+
+    done = monitoring.slurm(folder, "", ask)
+    lines = [line for line in getattr(done, "stdout", "").splitlines() if line.startswith("rank ")]
+    made = [f"rank {r} of {TASKS}, local {r}, on 1 hosts over tcp" for r in range(TASKS)]
+    right = len(lines) == TASKS and all(line.startswith(start) for line, start in zip(sorted(lines), made))
+    right &= len({line.rpartition(" ")[2] for line in lines}) == 1
+    return say("ranks of srun train together", right and getattr(done, "returncode", 1) == 0, done)
+
+
 def main():
     gpubench = os.path.abspath(sys.argv[1])
     if os.geteuid() or not all(map(shutil.which, ("slurmctld", "slurmd", "srun"))):
         print("1..0 # SKIP no slurmd here, or not root")
         return 0
-    print("1..3")
+    print("1..4")
     with tempfile.TemporaryDirectory() as folder:
         done = session(gpubench, folder)
         files = [os.path.join(folder, f"r{r}.json") for r in range(TASKS)]
@@ -56,6 +79,8 @@ def main():
         fleet = subprocess.run([gpubench, "fleet", *files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         whole &= say("fleet knows that it is one machine", fleet.returncode == 0 and "a newer result of the same machine" in fleet.stdout,
                      fleet.stdout)
+        os.mkdir(os.path.join(folder, "together"))
+        whole &= together(gpubench, os.path.join(folder, "together"))
     return 0 if whole else 1
 
 

@@ -87,6 +87,7 @@ int cuDeviceGetAttribute(int *v, int attr, int dev)
 {
 	const char *major = getenv("STANDIN_MAJOR"), *sms = getenv("STANDIN_SMS");
 
+	/* 134: the node that it is beside; each device has one of its own */
 	*v = attr == 75 ? (major ? atoi(major) : 9) : attr == 16 ? (sms ? atoi(sms) : 4) : attr == 97 ? 227 << 10 : dev;
 	return verdict("cuDeviceGetAttribute");
 }

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that srun, torchrun or another launcher started: who they are by their environment, and the group that they
+ * make. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/parse.h"
+#include "runtime/comm/comm_priv.h"
+#include "runtime/comm/star.h"
+
+#define PATIENCE_S 60.0
+
+/* What each says, the innermost first, for torchrun runs under srun and both under mpiexec. `job` need not be set. */
+static const struct launcher {
+	const char *name, *rank, *size, *local_rank, *job[2];
+} launchers[] = {
+	{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
+	{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+	{"mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", {"PMI_JOBID"}},
+};
+
+static const char *get(const char *name)
+{
+	const char *v = name ? getenv(name) : NULL;
+
+	return v && *v ? v : NULL;
+}
+
+static int number(const char *name, uint64_t most, int *ret, struct gt_err *err)
+{
+	const char *v = get(name);
+	uint64_t n = 0;
+
+	if (!v)
+		return gt_fail(err, EINVAL,
+			       "%s is not set, but the variables beside it say that there are several ranks", name);
+	if (gt_parse_u64(v, &n) || n > most)
+		return gt_fail(err, EINVAL, "%s=%.40s is no number from 0 to %llu", name, v, (unsigned long long)most);
+	*ret = (int)n;
+	return 0;
+}
+
+/* ---- the first rank's host and port ---- */
+
+/* What stands between brackets: numbers and ranges of them. Returns its length with both brackets, 0: it is none; the
+ * first number is ret[0..*digits). */
+static size_t brackets(const char *s, size_t *digits)
+{
+	size_t n = 1;
+
+	*digits = strspn(s + 1, "0123456789");
+	for (;;) {
+		size_t k = strspn(s + n, "0123456789");
+
+		n += k;
+		if (k && s[n] == '-') {
+			k = strspn(s + n + 1, "0123456789");
+			n += k + 1;
+		}
+		if (!k)
+			return 0;
+		if (s[n] == ']')
+			return n + 1;
+		if (s[n++] != ',')
+			return 0;
+	}
+}
+
+int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err)
+{
+	const char *s = list;
+	size_t len = 0;
+
+	while (*s && *s != ',') {
+		size_t digits = 0, skip = *s == '[' ? brackets(s, &digits) : 1;
+		const char *from = *s == '[' ? s + 1 : s;
+		size_t n = *s == '[' ? digits : 1;
+
+		if (!skip || len + n >= size || (*s != '[' && !isalnum((unsigned char)*s) && !strchr("-._", *s)))
+			break;
+		memcpy(ret + len, from, n);
+		len += n;
+		s += skip;
+	}
+	if (!len || (*s && *s != ','))
+		return gt_fail(err, EINVAL, "%.60s is no list of hosts as Slurm writes it: set MASTER_ADDR", list);
+	ret[len] = '\0';
+	return 0;
+}
+
+/* MASTER_ADDR, or where Slurm put the first rank. */
+static int find_host(struct rt_meeting *m, struct gt_err *err)
+{
+	const char *host = get("MASTER_ADDR"), *list = get("SLURM_STEP_NODELIST");
+
+	if (host && strlen(host) >= sizeof(m->host))
+		return gt_fail(err, EINVAL, "MASTER_ADDR is longer than any host's name");
+	if (host) {
+		snprintf(m->host, sizeof(m->host), "%s", host);
+		return 0;
+	}
+	if (!list || !gt_streq(m->launcher, "srun"))
+		return gt_fail(err, EINVAL,
+			       "%s started %d ranks, but MASTER_ADDR is not set: they do not know where rank 0 is",
+			       m->launcher, m->size);
+	return rt_first_host(list, m->host, sizeof(m->host), err);
+}
+
+/* torchrun itself listens at MASTER_PORT, if it says so: the next one is ours. Under Slurm one follows from the job. */
+static int find_port(struct rt_meeting *m, struct gt_err *err)
+{
+	const char *own = get("TORCHELASTIC_USE_AGENT_STORE");
+	int r;
+
+	if (!get("MASTER_PORT") && gt_streq(m->launcher, "srun")) {
+		m->port = 20000 + (int)(m->job % 10000);
+		return 0;
+	}
+	r = number("MASTER_PORT", 65534, &m->port, err);
+	if (!r && !m->port)
+		return gt_fail(err, EINVAL, "MASTER_PORT=0 is no port that others could find");
+	if (!r && own && (gt_streq(own, "True") || gt_streq(own, "1")))
+		m->port++;
+	return r;
+}
+
+/* ---- who we are ---- */
+
+/* The same in all ranks of a job, and hardly in another. */
+static uint64_t job_of(const struct launcher *l, int size)
+{
+	uint64_t hash = gt_hash64(&size, sizeof(size), 0);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(l->job); i++) {
+		const char *v = get(l->job[i]);
+
+		hash = v ? gt_hash64(v, strlen(v), hash) : hash;
+	}
+	return hash;
+}
+
+/* Variables that say that there are several, and not which one this is. */
+static int look_for_half(struct gt_err *err)
+{
+	const char *size = get("WORLD_SIZE");
+	uint64_t n = 0;
+
+	if (size && (gt_parse_u64(size, &n) || n > 1))
+		return gt_fail(
+			err, EINVAL,
+			"WORLD_SIZE=%.20s says that there are several ranks, and no RANK which one this is: unset "
+			"it, or start them with torchrun, srun or mpirun",
+			size);
+	if (get("PMIX_RANK") && !get("OMPI_COMM_WORLD_SIZE"))
+		return gt_fail(
+			err, EINVAL,
+			"PMIX_RANK=%.20s says that this is one of several ranks, and nothing how many: set RANK, "
+			"WORLD_SIZE, MASTER_ADDR and MASTER_PORT, or unset it for one alone",
+			get("PMIX_RANK"));
+	return 0;
+}
+
+int rt_meeting_from_environment(struct rt_meeting *ret, struct gt_err *err)
+{
+	struct rt_meeting m = {.local_rank = -1, .patience_s = PATIENCE_S};
+	const struct launcher *l = NULL;
+	int r;
+
+	for (size_t i = 0; !l && i < GT_ARRAY_SIZE(launchers); i++)
+		l = get(launchers[i].rank) && get(launchers[i].size) ? &launchers[i] : NULL;
+	if (!l)
+		return look_for_half(err);
+	r = number(l->size, 1u << 20, &m.size, err);
+	if (r || m.size < 2)
+		return r;
+	if (m.size > RT_MAX_RANKS)
+		return gt_fail(err, EINVAL, "%s started %d ranks: at most %d are possible", l->name, m.size,
+			       RT_MAX_RANKS);
+	m.launcher = l->name;
+	m.job = job_of(l, m.size);
+	r = number(l->rank, (uint64_t)m.size - 1, &m.rank, err);
+	if (!r && get(l->local_rank))
+		r = number(l->local_rank, (uint64_t)m.size - 1, &m.local_rank, err);
+	if (!r)
+		r = find_host(&m, err);
+	if (!r)
+		r = find_port(&m, err);
+	if (r)
+		return r;
+	*ret = m;
+	return 1;
+}
+
+bool rt_env_started(void)
+{
+	struct rt_meeting m;
+	struct gt_err ignored = {0};
+
+	return rt_meeting_from_environment(&m, &ignored) != 0;
+}
+
+/* ---- where we are ---- */
+
+/* Small numbers of all; what another rank says is looked at before it is one. */
+static int gather_ints(struct rt_comm *c, uint64_t mine, int *ret, struct gt_err *err)
+{
+	double all[RT_MAX_RANKS];
+	int r = rt_comm_gather(c, (double)(mine & 0x7fffffff), all, err);
+
+	for (int i = 0; !r && i < c->size; i++) {
+		if (!(all[i] >= 0 && all[i] <= 0x7fffffff))
+			return gt_fail(err, EPROTO, "rank %d does not say where it is", i);
+		ret[i] = (int)all[i];
+	}
+	return r;
+}
+
+/* How many ranks before that one are on this host. */
+static int local(const struct rt_comm *c, int before)
+{
+	int n = 0;
+
+	for (int i = 0; i < before; i++)
+		n += c->host[i] == c->host[c->rank];
+	return n;
+}
+
+/* Which ranks are on this host, by its name; who we are among them. */
+static int find_hosts(struct rt_comm *c, int told, struct gt_err *err)
+{
+	char name[256] = "";
+	int host[RT_MAX_RANKS], r;
+
+	gethostname(name, sizeof(name) - 1);
+	r = gather_ints(c, gt_hash64(name, strlen(name), 0), host, err);
+	if (r)
+		return r;
+	c->nodes = c->hosts = rt_place_index(host, c->size, c->host);
+	for (int i = 0; i < c->size; i++)
+		c->node[i] = c->host[i];
+	c->local_rank = told >= 0 ? told : local(c, c->rank);
+	return 0;
+}
+
+/* Our share of the CPUs of this host, which all its ranks may use. */
+static int share_cpus(struct rt_comm *c, int (*home)(int), struct rt_place *ret, bool *ret_shared, struct gt_err *err)
+{
+	int of[RT_MAX_RANKS], near[RT_MAX_RANKS], n = 0;
+	struct rt_place all[RT_MAX_RANKS];
+	int r = gather_ints(c, (uint64_t)(home ? home(c->local_rank) + 1 : 0), of, err);
+
+	for (int i = 0; !r && i < c->size; i++)
+		if (c->host[i] == c->host[c->rank])
+			near[n++] = of[i] - 1;
+	if (!r)
+		r = rt_place_all(n, near, all, ret_shared, err);
+	if (!r)
+		*ret = all[local(c, c->rank)];
+	return r;
+}
+
+/* Where the launcher has bound the ranks they stay so; where all of a host may run everywhere each gets its share. */
+static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct gt_err *err)
+{
+	struct rt_place now, mine;
+	bool same = true, apart = true, shared = false;
+	int where[RT_MAX_RANKS], r = rt_place_now(&now, err);
+
+	if (!r)
+		r = gather_ints(c, gt_hash64(&now.cpus, sizeof(now.cpus), 0), where, err);
+	for (int i = 0; !r && i < c->size; i++) {
+		bool alike = where[i] == where[c->rank];
+
+		if (i == c->rank || c->host[i] != c->host[c->rank])
+			continue;
+		same &= alike;
+		apart &= !alike;
+	}
+	if (!r)
+		r = share_cpus(c, home, &mine, &shared, err); /* all call it: it gathers */
+	if (r)
+		return r;
+	c->spin = same && !no_pin ? !shared : apart;
+	if (!no_pin)
+		rt_place_put(c, same ? &mine : &now);
+	return 0;
+}
+
+int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err)
+{
+	struct rt_meeting m;
+	struct rt_comm *c = NULL;
+	int r = rt_meeting_from_environment(&m, err);
+
+	if (r < 0 && err)
+		err->exit_status = GT_EXIT_USAGE;
+	if (r < 0)
+		return r;
+	if (!r)
+		return gt_fail(err, EINVAL, "nobody started this process as one of several ranks");
+	r = rt_star_join(&m, &c, err);
+	if (!r)
+		r = find_hosts(c, m.local_rank, err);
+	if (!r)
+		r = find_place(c, no_pin, home, err);
+	if (r && c)
+		rt_star_leave(c, false);
+	if (!r)
+		*ret = c;
+	return r;
+}
