@@ -78,4 +78,6 @@ const struct bn_workload *bn_workload_find(const char *id);
  * usually the workload's. */
 void bn_series(struct bn_launch *l, const struct bn_workload *w, const char *suffix, enum bn_role role,
 	       const double *samples, size_t n, size_t warmup, bool tail);
+/* What another process of this program measured and answered (gpubench-launch/1) becomes this launch's own. */
+void bn_launch_take(struct bn_launch *l, const json_t *answer);
 #endif

@@ -20,6 +20,16 @@ void bn_series(struct bn_launch *l, const struct bn_workload *w, const char *suf
 						    "warmup", (json_int_t)warmup, "samples", raw));
 }
 
+void bn_launch_take(struct bn_launch *l, const json_t *answer)
+{
+	const char *wrong = gt_json_get_str(json_object_get(answer, "verify"), "wrong", NULL);
+
+	json_array_extend(l->metrics, json_object_get(answer, "metrics"));
+	snprintf(l->wrong, sizeof(l->wrong), "%s", wrong ? wrong : "");
+	json_object_update(l->params, json_object_get(answer, "params"));
+	json_object_update(l->notes, json_object_get(answer, "notes"));
+}
+
 static double seconds(struct timeval t)
 {
 	return (double)t.tv_sec + (double)t.tv_usec * 1e-6;

@@ -268,9 +268,6 @@ static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
 static int mpi_run(struct bn_launch *l, struct gt_err *err)
 {
 	gt_auto_json *doc = NULL;
-	const char *wrong;
-	json_t *m;
-	size_t i;
 	int r;
 
 	if (getenv(MPI_RANK))
@@ -280,12 +277,7 @@ static int mpi_run(struct bn_launch *l, struct gt_err *err)
 		return r;
 	if (!json_array_size(json_object_get(doc, "metrics")))
 		return gt_fail(err, EBADMSG, "mpirun answered without any metric");
-	json_array_foreach(json_object_get(doc, "metrics"), i, m)
-		json_array_append(l->metrics, m);
-	wrong = gt_json_get_str(json_object_get(doc, "verify"), "wrong", NULL);
-	snprintf(l->wrong, sizeof(l->wrong), "%s", wrong ? wrong : "");
-	json_object_update(l->params, json_object_get(doc, "params"));
-	json_object_update(l->notes, json_object_get(doc, "notes"));
+	bn_launch_take(l, doc);
 	return 0;
 }
 

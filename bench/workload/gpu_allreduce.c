@@ -157,9 +157,7 @@ static int run_again(struct bn_launch *l, json_t **ret, struct gt_err *err)
 static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 {
 	gt_auto_json *doc = NULL;
-	const char *wrong, *ranks = getenv(RANKS);
-	json_t *m;
-	size_t i;
+	const char *ranks = getenv(RANKS);
 	int r;
 
 	if (ranks)
@@ -169,12 +167,7 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 		return r;
 	if (!json_array_size(json_object_get(doc, "metrics")))
 		return gt_fail(err, ENOMEM, "the cards have too little free memory to sum anything that says something");
-	json_array_foreach(json_object_get(doc, "metrics"), i, m)
-		json_array_append(l->metrics, m);
-	wrong = gt_json_get_str(json_object_get(doc, "verify"), "wrong", NULL);
-	snprintf(l->wrong, sizeof(l->wrong), "%s", wrong ? wrong : "");
-	json_object_update(l->params, json_object_get(doc, "params"));
-	json_object_update(l->notes, json_object_get(doc, "notes"));
+	bn_launch_take(l, doc);
 	return 0;
 }
 

@@ -5,13 +5,13 @@
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/meter.h"
 #include "runtime/cuda/selfcheck.h"
+#include "runtime/cuda/span.h"
 #include "runtime/graph/ir.h"
 
 struct rt_meter {
 	struct rt_cuda *dev;
 	struct rt_blas *blas;
-	cu_stream stream;
-	cu_event from, to;
+	struct rt_span span;
 	cu_ptr workspace;
 	uint64_t free_bytes;
 };
@@ -39,11 +39,7 @@ int rt_meter_open_device(int index, struct rt_meter **ret, struct gt_err *err)
 	r = check(m, d->mem_info(&available, &total), "cuMemGetInfo", err);
 	m->free_bytes = available;
 	if (!r)
-		r = check(m, d->stream_create(&m->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
-	if (!r)
-		r = check(m, d->event_create(&m->from, CU_EVENT_DEFAULT), "cuEventCreate", err);
-	if (!r)
-		r = check(m, d->event_create(&m->to, CU_EVENT_DEFAULT), "cuEventCreate", err);
+		r = rt_span_open(m->dev, &m->span, err);
 	if (!r)
 		*ret = gt_take(m);
 	return r;
@@ -60,12 +56,7 @@ void rt_meter_close(struct rt_meter *m)
 		rt_blas_close(m->blas);
 		if (m->workspace)
 			d->mem_free(m->workspace);
-		if (m->from)
-			d->event_destroy(m->from);
-		if (m->to)
-			d->event_destroy(m->to);
-		if (m->stream)
-			d->stream_destroy(m->stream);
+		rt_span_close(m->dev, &m->span);
 	}
 	rt_cuda_close(m->dev);
 	free(m);
@@ -98,19 +89,19 @@ void rt_meter_unpin(struct rt_meter *m, void *host)
 
 static int begin(struct rt_meter *m, struct gt_err *err)
 {
-	return check(m, m->dev->d.event_record(m->from, m->stream), "cuEventRecord", err);
+	return check(m, m->dev->d.event_record(m->span.from, m->span.stream), "cuEventRecord", err);
 }
 
 static int end(struct rt_meter *m, double *ret_s, struct gt_err *err)
 {
 	const struct rt_driver *d = &m->dev->d;
 	float ms = 0;
-	int r = check(m, d->event_record(m->to, m->stream), "cuEventRecord", err);
+	int r = check(m, d->event_record(m->span.to, m->span.stream), "cuEventRecord", err);
 
 	if (!r)
-		r = check(m, d->event_sync(m->to), "cuEventSynchronize", err);
+		r = check(m, d->event_sync(m->span.to), "cuEventSynchronize", err);
 	if (!r)
-		r = check(m, d->event_elapsed(&ms, m->from, m->to), "cuEventElapsedTime", err);
+		r = check(m, d->event_elapsed(&ms, m->span.from, m->span.to), "cuEventElapsedTime", err);
 	*ret_s = (double)ms * 1e-3;
 	return r;
 }
@@ -165,11 +156,11 @@ static int copy_once(struct rt_meter *m, enum rt_meter_copy kind, cu_ptr card, c
 	}
 	r = begin(m, err);
 	if (!r && kind == RT_COPY_TO)
-		r = check(m, d->copy_to_async(card, host, bytes, m->stream), "cuMemcpyHtoDAsync", err);
+		r = check(m, d->copy_to_async(card, host, bytes, m->span.stream), "cuMemcpyHtoDAsync", err);
 	else if (!r && kind == RT_COPY_FROM)
-		r = check(m, d->copy_from_async(host, card, bytes, m->stream), "cuMemcpyDtoHAsync", err);
+		r = check(m, d->copy_from_async(host, card, bytes, m->span.stream), "cuMemcpyDtoHAsync", err);
 	else if (!r)
-		r = check(m, d->copy_async(card, other, bytes, m->stream), "cuMemcpyDtoDAsync", err);
+		r = check(m, d->copy_async(card, other, bytes, m->span.stream), "cuMemcpyDtoDAsync", err);
 	return r ? r : end(m, ret_s, err);
 }
 
@@ -215,10 +206,10 @@ static int launch_some(struct rt_meter *m, cu_ptr x, cu_ptr y, int count, bool a
 	int r = 0;
 
 	for (int i = 0; !r && i < count; i++) {
-		r = check(m, d->launch(m->dev->fn[RT_K_saxpy], 1, 1, 1, 32, 1, 1, 0, m->stream, args, NULL), "cuLaunchKernel",
+		r = check(m, d->launch(m->dev->fn[RT_K_saxpy], 1, 1, 1, 32, 1, 1, 0, m->span.stream, args, NULL), "cuLaunchKernel",
 			  err);
 		if (!r && alone)
-			r = check(m, d->stream_sync(m->stream), "cuStreamSynchronize", err);
+			r = check(m, d->stream_sync(m->span.stream), "cuStreamSynchronize", err);
 	}
 	return r;
 }
@@ -227,12 +218,12 @@ static int captured_launches(struct rt_meter *m, cu_ptr x, cu_ptr y, int count, 
 {
 	const struct rt_driver *d = &m->dev->d;
 	void *graph = NULL;
-	int r = check(m, d->capture_begin(m->stream, CU_CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", err), ended;
+	int r = check(m, d->capture_begin(m->span.stream, CU_CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", err), ended;
 
 	if (r)
 		return r;
 	r = launch_some(m, x, y, count, false, err);
-	ended = d->capture_end(m->stream, &graph);
+	ended = d->capture_end(m->span.stream, &graph);
 	if (!r)
 		r = check(m, ended, "cuStreamEndCapture", err);
 	if (!r)
@@ -259,11 +250,11 @@ int rt_meter_launch(struct rt_meter *m, enum rt_meter_launch kind, int count, bo
 		r = check(m, d->copy_to(at, start, sizeof(start)), "cuMemcpyHtoD", err);
 	t0 = gt_now_s();
 	if (!r && graph)
-		r = check(m, d->graph_launch(graph, m->stream), "cuGraphLaunch", err);
+		r = check(m, d->graph_launch(graph, m->span.stream), "cuGraphLaunch", err);
 	else if (!r)
 		r = launch_some(m, at, at + 4, count, kind == RT_LAUNCH_ALONE, err);
 	if (!r)
-		r = check(m, d->stream_sync(m->stream), "cuStreamSynchronize", err);
+		r = check(m, d->stream_sync(m->span.stream), "cuStreamSynchronize", err);
 	*ret_s = (gt_now_s() - t0) / count;
 	if (!r)
 		r = check(m, d->copy_from(&y, at + 4, sizeof(y)), "cuMemcpyDtoH", err);
@@ -406,13 +397,13 @@ int rt_meter_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t 
 	if (!r)
 		r = fill_normally(m, x.b, bytes, type, 2, err);
 	if (!r)
-		r = rt_blas_gemm(m->blas, &g, &x, m->stream, true, err); /* chooses by timing */
+		r = rt_blas_gemm(m->blas, &g, &x, m->span.stream, true, err); /* chooses by timing */
 	for (int i = 0; !r && i < n; i++) {
 		double s = 0;
 
 		r = begin(m, err);
 		if (!r)
-			r = rt_blas_gemm(m->blas, &g, &x, m->stream, true, err);
+			r = rt_blas_gemm(m->blas, &g, &x, m->span.stream, true, err);
 		if (!r)
 			r = end(m, &s, err);
 		ret_flops_per_s[i] = 2.0 * (double)side * (double)side * (double)side / s;

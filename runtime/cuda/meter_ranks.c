@@ -4,13 +4,13 @@
 #include <time.h>
 #include "runtime/cuda/meter_ranks.h"
 #include "runtime/cuda/nccl.h"
+#include "runtime/cuda/span.h"
 
 struct rt_reduce_meter {
 	struct rt_comm *comm;
 	struct rt_cuda *dev;
 	struct rt_nccl *nccl;
-	cu_stream stream;
-	cu_event from, to;
+	struct rt_span span;
 	cu_ptr x;
 	float *host;
 	size_t bytes;
@@ -49,11 +49,7 @@ static int open_device(struct rt_reduce_meter *m, struct gt_err *err)
 		r = extreme(m->comm, (double)available, true, &least, err);
 	m->free_bytes = (uint64_t)least;
 	if (!r)
-		r = check(m, d->stream_create(&m->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
-	if (!r)
-		r = check(m, d->event_create(&m->from, CU_EVENT_DEFAULT), "cuEventCreate", err);
-	if (!r)
-		r = check(m, d->event_create(&m->to, CU_EVENT_DEFAULT), "cuEventCreate", err);
+		r = rt_span_open(m->dev, &m->span, err);
 	return r;
 }
 
@@ -88,12 +84,7 @@ void rt_reduce_meter_close(struct rt_reduce_meter *m)
 
 		if (m->x)
 			d->mem_free(m->x);
-		if (m->from)
-			d->event_destroy(m->from);
-		if (m->to)
-			d->event_destroy(m->to);
-		if (m->stream)
-			d->stream_destroy(m->stream);
+		rt_span_close(m->dev, &m->span);
 	}
 	rt_cuda_close(m->dev);
 	free(m->host);
@@ -120,7 +111,7 @@ static int wait_for(struct rt_reduce_meter *m, struct gt_err *err)
 	double t0 = gt_now_s(), looked = t0;
 
 	for (;;) {
-		cu_result code = m->dev->d.event_query(m->to);
+		cu_result code = m->dev->d.event_query(m->span.to);
 
 		if (code != CU_NOT_READY)
 			return check(m, code, "cuEventQuery", err);
@@ -145,16 +136,16 @@ static int sample(struct rt_reduce_meter *m, size_t bytes, int repeat, double *r
 	int r = extreme(m->comm, 0, false, &unused, err);
 
 	if (!r)
-		r = check(m, d->event_record(m->from, m->stream), "cuEventRecord", err);
+		r = check(m, d->event_record(m->span.from, m->span.stream), "cuEventRecord", err);
 	for (int i = 0; !r && i < repeat; i++)
-		r = rt_nccl_mean(m->nccl, m->x, m->x, (int64_t)(bytes / sizeof(float)), m->stream, err);
+		r = rt_nccl_mean(m->nccl, m->x, m->x, (int64_t)(bytes / sizeof(float)), m->span.stream, err);
 	if (!r)
-		r = check(m, d->event_record(m->to, m->stream), "cuEventRecord", err);
+		r = check(m, d->event_record(m->span.to, m->span.stream), "cuEventRecord", err);
 	rt_comm_come(m->comm);
 	if (!r)
 		r = wait_for(m, err);
 	if (!r)
-		r = check(m, d->event_elapsed(&ms, m->from, m->to), "cuEventElapsedTime", err);
+		r = check(m, d->event_elapsed(&ms, m->span.from, m->span.to), "cuEventElapsedTime", err);
 	return r ? r : extreme(m->comm, (double)ms * 1e-3 / repeat, false, ret_s, err);
 }
 

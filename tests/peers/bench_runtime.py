@@ -161,10 +161,9 @@ def render(results):
     text = bench_torch.table({k: beside[k] for k in bench_torch.JOBS if k in beside}).splitlines()
     for part, lines in (("limit", limit_lines), ("amp", amp_lines), ("stolen", stolen_lines)):
         if part in data:
-            text += lines(data)
+            text += lines(data) + ["", f"{data['made'][part]}."]
     if data:
-        text += ["", f"The parts below the first table: {data['date']}, {data['host']}, {data['rounds']} rounds, load before "
-                 f"{data['load_before']:.1f}. Made by `make bench-runtime` from runtime.json, which has every run."]
+        text += ["", "The parts below the first table are made by `make bench-runtime` from runtime.json, which has every run."]
     with open(os.path.join(results, "cpu.md"), "w", encoding="utf-8") as f:
         f.write("\n".join(text) + "\n")
 
@@ -202,13 +201,15 @@ def main():
     os.makedirs(a.results, exist_ok=True)
     data = load(a.results, "runtime.json")
     data.setdefault("done", {})
+    data.setdefault("made", {})  # each part may be of another day
     threads = len(os.sched_getaffinity(0))
-    data.update(date=datetime.date.today().isoformat(), rounds=a.rounds, load_before=os.getloadavg()[0],
-                host=f"{bench_torch.cpu_name()}, {threads} CPUs, Linux {os.uname().release}")
+    host = f"{bench_torch.cpu_name()}, {threads} CPUs, Linux {os.uname().release}"
+    made = f"{datetime.date.today().isoformat()}, {host}, {a.rounds} rounds"
     with open(a.gpubench, "rb") as f:
         program = hashlib.sha256(f.read()).hexdigest()[:16]
-    stamp = f"{data['date']}, {data['host']}, {a.rounds} rounds, {program}"
+    stamp = f"{made}, {program}"
     for part in a.parts.split(","):
+        data["made"][part] = f"{made}, load before {os.getloadavg()[0]:.1f}"
         measure(a, data, part, stamp, threads)
     return 0
 

@@ -13,4 +13,8 @@ struct result run_with(const char *what, const char *var, const char *dir);
 /* cuda_memory.c: memory, anomalies, checkpoints, watched kernels. -1: there is no such thing to tell. */
 int tell_memory(const char *what);
 void add_memory_tests(TCase *tc, TCase *slow);
+
+/* cuda_ranks.c: ranks on devices. -1 likewise. */
+int tell_ranks(const char *what);
+void add_ranks_tests(TCase *tc);
 #endif
