@@ -57,7 +57,7 @@ static int check_types(json_t *rows, int *ret_failed, struct gt_err *err)
 	for (int t = 0; t < RT_N_CHECK_TYPES; t++) {
 		if (only && !gt_streq(only, rt_check_type_name((enum rt_check_type)t)))
 			continue;
-		r = rt_cuda_selfcheck((enum rt_check_type)t, seed ? seed : 1, rows, err);
+		r = rt_cuda_selfcheck((enum rt_check_type)t, NULL, seed ? seed : 1, rows, err);
 		if (r == -ENOSYS && t == RT_CHECK_FP8 && !only)
 			continue; /* older cards have no such products */
 		if (r < 0)

@@ -48,11 +48,12 @@ int rt_dnn_plan(struct rt_dnn *d, const struct rt_dnn_conv *c, struct rt_dnn_inf
 int rt_dnn_run(struct rt_dnn *d, const struct rt_dnn_conv *c, const struct rt_dnn_args *args, cu_stream stream, bool tune,
 	       struct gt_err *err);
 
-/* ---- attention: causal, heads side by side ---- */
+/* ---- attention: heads side by side ---- */
 /* y (B,T,H,D), lse (B,H,T) = softmax(q k^T / sqrt(D)) v of qkv (B,T,3,H,D); backward: dqkv from dy, y and lse. */
 struct rt_dnn_attention {
 	bool backward;
 	int64_t batch, len, heads, depth;
+	bool all_keys;	    /* or causal: the keys up to the query */
 	enum rt_dtype type; /* RT_BF16, RT_F16; lse is f32 */
 	bool any_order;	    /* sums may be added up in another order in each run */
 	bool alone;	    /* nothing else can do it: the choice is among cuDNN's ways */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causal attention as cuDNN's operations, which its fused engines recognise as a whole: forward
+ * Attention as cuDNN's operations, which its fused engines recognise as a whole: forward
  *
- *   s = scale q k^T where the key is not behind the query, else -inf;  m = max s;  e = exp(s - m);  l = sum e
+ *   s = scale q k^T, if causal -inf where the key is behind the query;  m = max s;  e = exp(s - m);  l = sum e
  *   lse = m + log l;  y = (e / l) v
  *
  * and backward, with r = sum of dy y in each row and p = exp(s - lse):
@@ -163,13 +163,16 @@ static dnn_desc turned(struct shape *s, dnn_desc x)
 				     (int64_t[]){ k->heads * t * t, t * t, 1, t }, DNN_VIRTUAL));
 }
 
-/* -inf where the key is behind the query */
-static dnn_desc causal(struct shape *s, dnn_desc x)
+/* If causal, -inf where the key is behind the query */
+static dnn_desc masked(struct shape *s, dnn_desc x)
 {
-	dnn_desc row = pointwise(s, DNN_INDEX, x, NULL, NULL, dense(s, NONE, DNN_DATA_INT32, s->k->len), 2);
-	dnn_desc col = pointwise(s, DNN_INDEX, x, NULL, NULL, dense(s, NONE, DNN_DATA_INT32, s->k->len), 3);
-	dnn_desc seen = pointwise(s, DNN_AT_LEAST, row, col, NULL, dense(s, NONE, DNN_DATA_BOOLEAN, s->k->len), 0);
+	dnn_desc row, col, seen;
 
+	if (s->k->all_keys)
+		return x;
+	row = pointwise(s, DNN_INDEX, x, NULL, NULL, dense(s, NONE, DNN_DATA_INT32, s->k->len), 2);
+	col = pointwise(s, DNN_INDEX, x, NULL, NULL, dense(s, NONE, DNN_DATA_INT32, s->k->len), 3);
+	seen = pointwise(s, DNN_AT_LEAST, row, col, NULL, dense(s, NONE, DNN_DATA_BOOLEAN, s->k->len), 0);
 	return pointwise(s, DNN_SELECT, x, number(s, LEAST), seen, scores(s), 0);
 }
 
@@ -178,7 +181,7 @@ static void forward(struct shape *s)
 	dnn_desc q = heads(s, Q, 3, false), k = heads(s, K, 3, true), v = heads(s, V, 3, false), y = heads(s, Y, 1, false);
 	dnn_desc x = matmul(s, q, k, scores(s)), max, e, sum, log;
 
-	x = causal(s, pointwise(s, DNN_MUL, x, number(s, SCALE), NULL, scores(s), 0));
+	x = masked(s, pointwise(s, DNN_MUL, x, number(s, SCALE), NULL, scores(s), 0));
 	max = reduction(s, DNN_REDUCE_MAX, x);
 	e = pointwise(s, DNN_EXP, pointwise(s, DNN_SUB, x, max, NULL, scores(s), 0), NULL, NULL, scores(s), 0);
 	sum = reduction(s, DNN_REDUCE_ADD, e);
@@ -195,7 +198,7 @@ static void backward(struct shape *s)
 
 	r = pointwise(s, DNN_MUL, reduction(s, DNN_REDUCE_ADD, r), number(s, ONE), NULL, dense(s, ROWS, DNN_DATA_FLOAT, 1), 0);
 	x = pointwise(s, DNN_MUL, matmul(s, q, k, scores(s)), scale, NULL, scores(s), 0);
-	x = causal(s, pointwise(s, DNN_SUB, x, lse, NULL, scores(s), 0));
+	x = masked(s, pointwise(s, DNN_SUB, x, lse, NULL, scores(s), 0));
 	p = pointwise(s, DNN_EXP, x, NULL, NULL, scores(s), 0);
 	matmul(s, turned(s, p), dy, heads(s, DV, 3, false));
 	x = pointwise(s, DNN_SUB, matmul(s, dy, v, scores(s)), r, NULL, scores(s), 0);
@@ -240,7 +243,8 @@ static size_t own_bytes(const struct rt_dnn_attention *k)
 static bool same(const struct rt_dnn_attention *a, const struct rt_dnn_attention *b)
 {
 	return a->backward == b->backward && a->batch == b->batch && a->len == b->len && a->heads == b->heads &&
-	       a->depth == b->depth && a->type == b->type && a->any_order == b->any_order && a->alone == b->alone;
+	       a->depth == b->depth && a->all_keys == b->all_keys && a->type == b->type && a->any_order == b->any_order &&
+	       a->alone == b->alone;
 }
 
 static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_choice **ret, struct gt_err *err)
@@ -262,9 +266,10 @@ static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_ch
 	*ret = &a->c;
 	if (!k->alone)
 		snprintf(rivals, sizeof(rivals), " beside own %d", RIVALS);
-	snprintf(a->c.name, sizeof(a->c.name), "attention %s %lld x %lld, %lld heads of %lld %s%s%s",
+	snprintf(a->c.name, sizeof(a->c.name), "attention %s %lld x %lld, %lld heads of %lld %s%s%s%s",
 		 k->backward ? "backward" : "forward", (long long)k->batch, (long long)k->len, (long long)k->heads,
-		 (long long)k->depth, rt_dtype_name(k->type), k->any_order ? " any order" : "", rivals);
+		 (long long)k->depth, rt_dtype_name(k->type), k->all_keys ? " all keys" : "",
+		 k->any_order ? " any order" : "", rivals);
 	if ((k->type != RT_BF16 && k->type != RT_F16) || k->depth % 8 || k->batch < 1 || k->len < 1 || k->heads < 1 || k->depth < 1)
 		return gt_fail(err, ENOTSUP, "cuDNN %s is not asked for %s: it is for bf16 and f16, heads of 8, 16, … columns",
 			       d->version, a->c.name);
@@ -294,26 +299,29 @@ int rt_dnn_attention_run(struct rt_dnn *d, const struct rt_dnn_attention *k, con
 {
 	cu_ptr part = (cu_ptr)(k->heads * k->depth) * (cu_ptr)rt_dtype_bytes(k->type);
 	float scale = 1 / sqrtf((float)k->depth), one = 1, least = -INFINITY;
+	const bool back = k->backward;
 	const struct {
 		enum id id;
+		bool there;
 		cu_ptr at;
 		float *value;
 	} all[] = {
-		{ Q, a->qkv, NULL }, { K, a->qkv + part, NULL }, { V, a->qkv + 2 * part, NULL }, { Y, a->y, NULL },
-		{ LSE, a->lse, NULL }, { SCALE, 0, &scale }, { LEAST, 0, &least },
-		/* backward */
-		{ DY, a->dy, NULL }, { DQ, a->dqkv, NULL }, { DK, a->dqkv + part, NULL }, { DV, a->dqkv + 2 * part, NULL },
-		{ ROWS, a->scratch, NULL }, { ONE, 0, &one }, { SUMS, a->scratch + rows_bytes(k), NULL },
+		{ Q, true, a->qkv, NULL },	    { K, true, a->qkv + part, NULL },  { V, true, a->qkv + 2 * part, NULL },
+		{ Y, true, a->y, NULL },	    { LSE, true, a->lse, NULL },       { SCALE, true, 0, &scale },
+		{ LEAST, !k->all_keys, 0, &least }, { DY, back, a->dy, NULL },	       { DQ, back, a->dqkv, NULL },
+		{ DK, back, a->dqkv + part, NULL }, { DV, back, a->dqkv + 2 * part, NULL }, { ROWS, back, a->scratch, NULL },
+		{ ONE, back, 0, &one },		    { SUMS, back && k->any_order, a->scratch + rows_bytes(k), NULL },
 	};
-	struct dnn_pack pack = { .n = !k->backward ? 7 : (int)GT_ARRAY_SIZE(all) - !k->any_order,
-				 .workspace = (void *)(uintptr_t)(a->scratch + own_bytes(k)) };
+	struct dnn_pack pack = { .workspace = (void *)(uintptr_t)(a->scratch + own_bytes(k)) };
 	struct rt_dnn_info info;
 	struct dnn_choice *c;
 	int r = rt_dnn_attention_plan(d, k, &info, err);
 
-	for (int i = 0; i < pack.n; i++) {
-		pack.ids[i] = all[i].id;
-		pack.pointers[i] = all[i].value ? (void *)all[i].value : (void *)(uintptr_t)all[i].at;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(all); i++) {
+		if (!all[i].there)
+			continue;
+		pack.ids[pack.n] = all[i].id;
+		pack.pointers[pack.n++] = all[i].value ? (void *)all[i].value : (void *)(uintptr_t)all[i].at;
 	}
 	if (!r)
 		r = get(d, k, &c, err);

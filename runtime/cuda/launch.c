@@ -91,7 +91,7 @@ static void linear(struct rt_engine *e, const struct rt_call *c)
 	g.bias = a.bias != 0;
 	g.aux = a.aux != 0;
 	g.fast = a.a_scale != 0;
-	/* The library's gelu is an approximation that float results would show, and wants rows of 16 bytes. */
+	/* The library's gelu, of the tanh form, is an approximation that float results would show, and wants rows of 16 bytes. */
 	if (c->attr.act == RT_ACT_NONE && a.bias)
 		g.epilogue = RT_EPI_BIAS;
 	else if (c->attr.act == RT_ACT_RELU)
@@ -466,10 +466,6 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 			return "a dimension is beyond 2^30";
 	}
 	switch (c->op->id) {
-	case RT_OP_ACT:
-	case RT_OP_ACT_BWD:
-	case RT_OP_LINEAR:
-		return c->attr.act > RT_ACT_RELU ? "the device knows gelu (tanh form) and relu" : NULL;
 	case RT_OP_LAYERNORM_BWD:
 		return norm_shared(c->in[1]) > most ? "a row does not fit into the card's shared memory" : NULL;
 	case RT_OP_ATTENTION:

@@ -15,6 +15,7 @@
 struct attention_shape { /* kernel/attention.cuh */
 	int len, heads, depth;
 	float scale;
+	int all_keys;
 };
 
 static int depth_index(int depth) /* of the kernels for 16, 64, 128 */
@@ -32,7 +33,7 @@ static struct attention_shape attention_shape(const struct rt_call *c, const str
 	int depth = (int)(rt_cols(qkv) / 3 / c->attr.heads);
 
 	return (struct attention_shape){ .len = (int)qkv->shape.d[1], .heads = c->attr.heads, .depth = depth,
-					 .scale = 1 / sqrtf((float)depth) };
+					 .scale = 1 / sqrtf((float)depth), .all_keys = c->attr.all_keys };
 }
 
 /* Tensor cores multiply bf16 from sm_80 on; they want rows in pieces of 16 bytes. A few columns are not worth their 64. */
@@ -124,7 +125,8 @@ static struct rt_dnn_attention dnn_key(const struct rt_engine *e, const struct r
 	struct attention_shape s = attention_shape(c, qkv);
 
 	return (struct rt_dnn_attention){ .backward = backward, .batch = qkv->shape.d[0], .len = s.len, .heads = s.heads,
-					  .depth = s.depth, .type = qkv->dtype, .any_order = backward && !e->exact,
+					  .depth = s.depth, .all_keys = c->attr.all_keys, .type = qkv->dtype,
+					  .any_order = backward && !e->exact,
 					  .alone = e->attention.by == RT_ATTENTION_CUDNN };
 }
 
@@ -227,8 +229,6 @@ const char *rt_launch_attention_refuses(const struct rt_engine *e, const struct 
 	int depth = attention_shape(c, qkv).depth;
 	size_t shared = by_tensor(e, qkv, depth) ? tensor_shared(depth, backward) : attention_shared(depth, backward);
 
-	if (c->attr.all_keys)
-		return "the device has causal attention";
 	if (depth > 128)
 		return "heads are wider than 128";
 	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the card's shared memory" : NULL;

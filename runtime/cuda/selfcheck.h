@@ -14,9 +14,10 @@ const char *rt_check_type_name(enum rt_check_type t);
 /*
  * rows: array of { "case", "type", "tensor", "error" (relative 2-norm), "worst" (largest error in units of the tensor's root
  * mean square), "limit", "ok" }, one per compared tensor, added to. Returns how many failed, or a
- * negative errno when the device cannot be used at all. seed chooses the numbers.
+ * negative errno when the device cannot be used at all. seed chooses the numbers. only: cases whose names start so; NULL: all,
+ * and what the next functions check.
  */
-int rt_cuda_selfcheck(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
+int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, json_t *rows, struct gt_err *err);
 /*
  * So many ranks, a device each, in f32 and bf16, against one program on the CPU; a single rank has a real communicator too.
  * Forks: before the process has opened a device or run an OpenMP team. Rows and result as above.
@@ -44,4 +45,21 @@ bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, cons
 bool rt_check_bits(enum rt_check_type type, const char *name, const char *tensor, const float *want, const float *got, int64_t n,
 		   json_t *rows);
 void rt_check_set_type(enum rt_check_type t, struct rt_options *o);
+
+/* One case of the check, selfcheck_cases.c. */
+struct rt_check_case {
+	const char *name;
+	struct rt_node *(*build)(struct rt_graph *g);
+	int ids;   /* ids lie below this; 0: there are none */
+	bool kink; /* a value on the other side of zero after rounding changes a gradient by all of itself */
+	int steps; /* train so many steps and compare the losses; 0: compare all gradients of one step */
+	int accum;
+	double clip; /* struct rt_options */
+	bool no_master; /* in bf16 */
+	bool eight;  /* its sides are those of 8-bit products */
+	bool fused;  /* attention by cuDNN, whose sums backward have another order each time; bf16, where there is a cuDNN */
+	bool ignore; /* every third target is RT_IGNORE */
+};
+extern const struct rt_check_case rt_check_cases[];
+extern const int rt_n_check_cases;
 #endif

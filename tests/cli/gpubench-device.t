@@ -33,6 +33,18 @@ A host whose memory is one node says so, once.
   >   tr '\n' ' ' < text | grep -c 'note: gpu.matrix: all memory is on one node, so that it has one cell for each GPU and way'
   1
 
+Models whose queries see every key train there as on the CPU, whoever multiplies in their attention.
+
+  $ small() { model=$1; shift; STANDIN_SMS=1 gpu train $model --layers 1 --width 48 --heads 3 --batch 2 --steps 2 --warmup 1 --lr 1e-3 \
+  >     --json --quiet "$@" | python3 -c 'import json, sys; print("%.4f" % json.load(sys.stdin)["loss"])'; }
+  $ bert() { small bert --vocab 61 --seq 17 "$@"; }; vit() { small vit --size 32 "$@"; }
+  $ for m in bert vit; do test $($m) = $($m --device cuda); echo $?; done
+  0
+  0
+  $ python3 -c 'import sys; a = [float(x) for x in sys.argv[1:]]; print(all(abs(x - a[0]) < 0.02 * a[0] for x in a))' $(bert) \
+  >     $(bert --device cuda --amp bf16 --attention own) $(bert --device cuda --amp bf16 --attention cudnn)
+  True
+
 No device: the reason is the variable, where it is.
 
   $ CUDA_VISIBLE_DEVICES= STANDIN_FAIL=cuInit:100 gpu launch gpu.feed

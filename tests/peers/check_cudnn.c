@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolutions that the CUDA device makes of ResNet-50 and ResNet-20, and some odd ones, before NVIDIA's own cuDNN, for cards
- * that need not be here: since 9.8 it plans by a card's properties alone. The operation graph of every shape, way and type is
+ * The convolutions that the CUDA device makes of ResNet-50, ResNet-20 and ViT-S/16, and some odd ones, before NVIDIA's own cuDNN,
+ * for cards that need not be here: since 9.8 it plans by a card's properties alone. The operation graph of every shape, way and type is
  * accepted, the heuristics name engines, plans are finalized, their workspace is within bounds, what is wrong is refused, and two
  * handles choose among the same configurations, which is what the file of choices on disk relies on.
  *
@@ -182,8 +182,13 @@ static void refuse(struct rt_dnn *d, const char *name, struct rt_dnn_conv k)
 static const struct {
 	const char *name;
 	int64_t len, heads, depth;
-} gpts[] = { { "GPT-2 124M", 1024, 12, 64 }, { "GPT-2 1558M", 1024, 25, 64 }, { "heads of 128", 2048, 16, 128 },
-	     { "heads of 72", 140, 2, 72 }, { "heads of 24", 9, 3, 24 }, { "heads of 16", 24, 3, 16 } };
+	bool all_keys;
+} models[] = {
+	{ "GPT-2 124M", 1024, 12, 64, false },	 { "GPT-2 1558M", 1024, 25, 64, false }, { "heads of 128", 2048, 16, 128, false },
+	{ "heads of 72", 140, 2, 72, false },	 { "heads of 24", 9, 3, 24, false },	 { "heads of 16", 24, 3, 16, false },
+	{ "BERT base", 128, 12, 64, true },	 { "ViT-S/16", 196, 6, 64, true },	 { "all keys by 128", 2048, 16, 128, true },
+	{ "all keys by 24", 9, 3, 24, true },	 { "all keys by 16", 25, 3, 16, true },
+};
 
 /* Both passes at several batches; forward with the same bits in each run. */
 static void plan_attention(struct rt_dnn *d, const char *card, size_t i, enum rt_dtype type)
@@ -195,8 +200,9 @@ static void plan_attention(struct rt_dnn *d, const char *card, size_t i, enum rt
 	size_t most = 0;
 
 	for (size_t n = 0; n < 2 * GT_ARRAY_SIZE(batches); n++) {
-		struct rt_dnn_attention k = { .backward = n % 2, .batch = batches[n / 2], .len = gpts[i].len,
-					      .heads = gpts[i].heads, .depth = gpts[i].depth, .type = type,
+		struct rt_dnn_attention k = { .backward = n % 2, .batch = batches[n / 2], .len = models[i].len,
+					      .heads = models[i].heads, .depth = models[i].depth,
+					      .all_keys = models[i].all_keys, .type = type,
 					      .any_order = n % 2, .alone = true };
 		struct rt_dnn_info info = { 0 };
 		int r = rt_dnn_attention_plan(d, &k, &info, &err);
@@ -208,7 +214,7 @@ static void plan_attention(struct rt_dnn *d, const char *card, size_t i, enum rt
 		most = GT_MAX(most, info.workspace);
 	}
 	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB", card,
-			    gpts[i].name, rt_dtype_name(type), suggested, accepted, most >> 20);
+			    models[i].name, rt_dtype_name(type), suggested, accepted, most >> 20);
 	tell(!refused && accepted >= 2 * (int)GT_ARRAY_SIZE(batches), name, refused ? first.msg : "too few plans");
 }
 
@@ -241,7 +247,7 @@ static void check_attention(struct rt_dnn *d, const struct card *card)
 
 	if (card->arch < 800)
 		return;
-	for (size_t i = 0; i < GT_ARRAY_SIZE(gpts); i++) {
+	for (size_t i = 0; i < GT_ARRAY_SIZE(models); i++) {
 		plan_attention(d, card->name, i, RT_BF16);
 		if (!i || getenv("DNN_CARDS"))
 			plan_attention(d, card->name, i, RT_F16);
@@ -257,7 +263,7 @@ static void check_card(const struct card *card)
 {
 	gt_autofree char *properties = properties_of(card);
 	struct shapes large = { .n = 0 }, small = { .n = 0 }, odd = { .n = 0 };
-	struct rt_graph *g[] = { rt_graph_new(), rt_graph_new() };
+	struct rt_graph *g[] = { rt_graph_new(), rt_graph_new(), rt_graph_new() };
 	struct rt_dnn_conv wrong;
 	struct gt_err err = { 0 };
 	struct rt_dnn *d;
@@ -269,20 +275,23 @@ static void check_card(const struct card *card)
 	rt_model_resnet50(g[0], BATCH, 224, 1000);
 	rt_model_resnet_small(g[1], BATCH, 32, 20, 10);
 	add_model(&large, g[0]);
+	rt_model_vit(g[2], &(struct rt_vit_config){ .batch = BATCH, .size = 224, .patch = 16, .layers = 1, .width = 384, .heads = 6,
+						    .classes = 1000 });
 	add_model(&small, g[1]);
+	add_model(&odd, g[2]);
 	add_odd(&odd);
 	for (size_t t = 0; t < GT_ARRAY_SIZE(types); t++) {
 		if (types[t].type == RT_BF16 && card->arch < 800)
 			continue;
 		plan_all(d, card->name, "ResNet-50", &large, t);
 		plan_all(d, card->name, "ResNet-20", &small, t);
-		plan_all(d, card->name, "odd sizes", &odd, t);
+		plan_all(d, card->name, "patches and odd sizes", &odd, t);
 	}
 	compare(d, properties, &large.all[1]);
-	wrong = odd.all[0];
+	wrong = odd.all[1];
 	wrong.oh++;
 	refuse(d, "a result of the wrong height is refused", wrong);
-	wrong = odd.all[0];
+	wrong = odd.all[1];
 	wrong.stride = 0;
 	refuse(d, "a stride of nothing is refused", wrong);
 	check_attention(d, card);

@@ -58,13 +58,13 @@ static int open_and_tell(void)
 	return 0;
 }
 
-static int check_and_tell(enum rt_check_type type)
+static int check_and_tell(enum rt_check_type type, const char *only)
 {
 	gt_auto_json *rows = json_array();
 	struct gt_err err = {0};
 	json_t *row;
 	size_t i;
-	int r = rt_cuda_selfcheck(type, 7, rows, &err);
+	int r = rt_cuda_selfcheck(type, only, 7, rows, &err);
 
 	json_array_foreach(rows, i, row) if (!gt_json_get_bool(row, "ok", false))
 		printf("%s %s: %g\n", gt_json_get_str(row, "case", ""), gt_json_get_str(row, "tensor", ""),
@@ -618,7 +618,8 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return check_and_tell(gt_streq(argv[1], "fp8")	? RT_CHECK_FP8 :
 				      gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 :
-								  RT_CHECK_F32);
+								  RT_CHECK_F32,
+				      argc > 2 ? argv[2] : NULL);
 	self = argv[0];
 	s = suite_create("cuda");
 	tc = tcase_create("all");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causal attention over tiles: qkv (B,T,3C) = q | k | v side by side, heads of `depth` columns. The (T,T) scores exist one
- * tile at a time in shared memory. Arithmetic is float; this is the path for float tensors and for cards and libraries
- * without a fused attention of their own.
+ * Attention over tiles: qkv (B,T,3C) = q | k | v side by side, heads of `depth` columns; each query sees the keys up to its own
+ * place, or all of them. The (T,T) scores exist one tile at a time in shared memory. Arithmetic is float; this is the path for
+ * float tensors and for cards and libraries without a fused attention of their own.
  *
  * Blocks of 256 threads as 16 x 16; a thread owns TB/16 rows and every 16th column. Grid: (tiles of T, B * heads).
  * DP: depth rounded up to a multiple of 16; columns behind depth are zero.
@@ -11,8 +11,15 @@
 
 struct attention_shape {
 	int len, heads, depth;
-	float scale; /* 1 / sqrt(depth) */
+	float scale;  /* 1 / sqrt(depth) */
+	int all_keys; /* 0: causal */
 };
+
+/* One behind the last key that queries up to `row` see. */
+RT_DEVICE int keys_seen(int row, const struct attention_shape &s)
+{
+	return s.all_keys || row >= s.len ? s.len : row + 1;
+}
 
 /* Rows row0 … of one head into tile (TB, DP+1); rows behind len are zero. stride: elements between rows. */
 template <class T, int DP, int TB>
@@ -99,19 +106,20 @@ RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct atten
 		l[i] = 0;
 	}
 	load_tile<T, DP, TB>(q, base, stride, q0, s);
-	for (int k0 = 0; k0 <= q0 && k0 < s.len; k0 += TB) {
+	for (int k0 = 0, end = keys_seen(q0 + TB - 1, s); k0 < end; k0 += TB) {
 		__syncthreads();
 		load_tile<T, DP, TB>(kv, base + width, stride, k0, s);
 		__syncthreads();
 		products<DP, R>(t, q, kv);
 		for (int i = 0; i < R; i++) {
 			int row = q0 + ty * R + i;
+			int end = keys_seen(row, s);
 			float top = m[i], sum = 0, shrink;
 
 			for (int j = 0; j < R; j++) {
 				int key = k0 + tx + 16 * j;
 
-				t[i][j] = key <= row && key < s.len ? t[i][j] * s.scale : -INFINITY;
+				t[i][j] = key < end ? t[i][j] * s.scale : -INFINITY;
 				top = fmaxf(top, t[i][j]);
 			}
 			top = row_max(top);
@@ -177,11 +185,11 @@ RT_DEVICE void score_gradients(float *p, float *ds, const float *q, const float 
 	products<DP, R>(t, q, k);
 	products<DP, R>(dp, dy, v);
 	for (int i = 0; i < R; i++) {
-		int row = q0 + ty * R + i;
+		int row = q0 + ty * R + i, end = keys_seen(row, s);
 
 		for (int j = 0; j < R; j++) {
 			int key = k0 + tx + 16 * j, at = (ty * R + i) * (TB + 1) + tx + 16 * j;
-			bool there = row < s.len && key <= row;
+			bool there = row < s.len && key < end;
 			float w = there ? expf(t[i][j] * s.scale - lse[row]) : 0;
 
 			p[at] = w;
@@ -201,7 +209,7 @@ RT_DEVICE void store_tile(T *out, int64_t stride, int row0, const float (&x)[R][
 				assign(out[(int64_t)(row0 + ty * R + i) * stride + tx + 16 * e], x[i][e]);
 }
 
-/* One tile of keys against all queries from it on: dk, dv. */
+/* One tile of keys against all queries that see it: dk, dv. */
 template <class T, int DP, int TB>
 RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 				  const struct attention_shape s)
@@ -216,7 +224,7 @@ RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const floa
 
 	load_tile<T, DP, TB>(k, base + width, stride, k0, s);
 	load_tile<T, DP, TB>(v, base + 2 * width, stride, k0, s);
-	for (int q0 = k0; q0 < s.len; q0 += TB) {
+	for (int q0 = s.all_keys ? 0 : k0; q0 < s.len; q0 += TB) {
 		__syncthreads();
 		load_tile<T, DP, TB>(q, base, stride, q0, s);
 		load_tile<T, DP, TB>(g, dbase, width, q0, s);
@@ -231,7 +239,7 @@ RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const floa
 	store_tile<T, DP, TB>(dqkv + at + 2 * width, stride, k0, dv, s);
 }
 
-/* One tile of queries against all keys up to it: dq. */
+/* One tile of queries against all keys that it sees: dq. */
 template <class T, int DP, int TB>
 RT_DEVICE void attention_dq_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 				 const struct attention_shape s)
@@ -246,7 +254,7 @@ RT_DEVICE void attention_dq_body(T *dqkv, const T *dy, const T *qkv, const float
 
 	load_tile<T, DP, TB>(q, base, stride, q0, s);
 	load_tile<T, DP, TB>(g, dbase, width, q0, s);
-	for (int k0 = 0; k0 <= q0; k0 += TB) {
+	for (int k0 = 0, end = keys_seen(q0 + TB - 1, s); k0 < end; k0 += TB) {
 		__syncthreads();
 		load_tile<T, DP, TB>(k, base + width, stride, k0, s);
 		load_tile<T, DP, TB>(v, base + 2 * width, stride, k0, s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Causal attention of bf16 by tensor cores (Dao, FlashAttention-2): the same interface and the same meaning as the kernels
+ * Attention of bf16 by tensor cores (Dao, FlashAttention-2): the same interface and the same meaning as the kernels
  * of attention.cuh. Depth is a multiple of 8, so that a row's 16-byte pieces are aligned; columns behind it are zero.
  *
  * A warp owns 16 rows; what it multiplies with is streamed through shared memory in tiles, the next one on its way while this
@@ -182,7 +182,7 @@ template <int DP> RT_DEVICE void attention_tensor_body(bf16 *y, float *lse, cons
 	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width;
 	const bf16 *base = qkv + batch * s.len * stride + head * s.depth;
 	int first = (threadIdx.x >> 5) * 16, lane = threadIdx.x & 31, row = q0 + first + (lane >> 2), quad = lane & 3;
-	int end = q0 + BM < s.len ? q0 + BM : s.len, tiles = (end + BN - 1) / BN;
+	int tiles = (keys_seen(q0 + BM - 1, s) + BN - 1) / BN;
 	float m[2] = { -INFINITY, -INFINITY }, l[2] = { 0, 0 }, o[DP / 8][4] = {}, factor[2];
 
 	tile_start<DP, BM>(q, base, stride, q0, s);
@@ -201,14 +201,14 @@ template <int DP> RT_DEVICE void attention_tensor_body(bf16 *y, float *lse, cons
 		copy_commit();
 		copy_wait<1>();
 		__syncthreads();
-		if (k0 <= q0 + first + 15) {
+		if (s.all_keys || k0 <= q0 + first + 15) {
 			scores_of<DP, N>(t, q, first, k);
-			if (k0 + BN - 1 > q0 + first)
+			if (k0 + BN > keys_seen(q0 + first, s))
 #pragma unroll
 				for (int n = 0; n < N; n++)
 #pragma unroll
 					for (int j = 0; j < 4; j++)
-						if (k0 + 8 * n + 2 * quad + (j & 1) > row + 8 * (j >> 1))
+						if (k0 + 8 * n + 2 * quad + (j & 1) >= keys_seen(row + 8 * (j >> 1), s))
 							t[n][j] = -INFINITY;
 			soften<DP, N>(t, m, l, o, s.scale * LOG2E);
 			weigh<DP, N>(o, t, k + BN * DP);
@@ -268,7 +268,7 @@ template <int DP, bool KEYS> struct backward {
 				int col = 8 * n + 2 * quad + (j & 1), mine = row + 8 * (j >> 1);
 				float top = KEYS ? per_row[col] : own_lse[j >> 1];
 				float mean = KEYS ? per_row[BN + col] : own_delta[j >> 1];
-				bool there = KEYS ? mine <= at + col : at + col <= mine;
+				bool there = KEYS ? s.all_keys || mine <= at + col : at + col < keys_seen(mine, s);
 				float w = there ? exp2_fast(t[n][j] * bits - top) : 0;
 
 				t[n][j] = w;
@@ -280,8 +280,8 @@ template <int DP, bool KEYS> struct backward {
 	{
 		constexpr int STAGE = 2 * BN * DP + 4 * BN; /* in bf16: two tiles and two floats for each row */
 		bf16 *stages = x_tiles + 2 * BM * DP;
-		int first = (threadIdx.x >> 5) * 16, end = KEYS ? s.len : row0 + BM < s.len ? row0 + BM : s.len;
-		int from = KEYS ? row0 / BN : 0, to = (end + BN - 1) / BN;
+		int first = (threadIdx.x >> 5) * 16, end = KEYS ? s.len : keys_seen(row0 + BM - 1, s);
+		int from = KEYS && !s.all_keys ? row0 / BN : 0, to = (end + BN - 1) / BN;
 		float own_lse[2], own_delta[2];
 
 #pragma unroll
@@ -305,7 +305,7 @@ template <int DP, bool KEYS> struct backward {
 			copy_commit();
 			copy_wait<1>();
 			__syncthreads();
-			if (KEYS ? at + BN - 1 >= row0 + first : at <= row0 + first + 15) {
+			if (s.all_keys || (KEYS ? at + BN - 1 >= row0 + first : at <= row0 + first + 15)) {
 				scores_of<DP, N>(t, x_tiles, first, stage);
 				scores_of<DP, N>(dp, x_tiles + BM * DP, first, stage + BN * DP);
 				gradients(t, dp, own_lse, own_delta, stage, at, s);

@@ -3,7 +3,7 @@
 #include "common.cuh"
 #include "runtime/cuda/update.h"
 
-enum { ACT_NONE, ACT_GELU, ACT_RELU }; /* enum rt_act */
+enum { ACT_NONE, ACT_GELU, ACT_RELU, ACT_GELU_ERF, ACT_SILU, ACT_TANH, ACT_SIGMOID }; /* enum rt_act */
 
 /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
 RT_DEVICE float gelu(float x)
@@ -18,16 +18,49 @@ RT_DEVICE float dgelu(float x)
 	return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.79788456f * (1 + 3 * 0.044715f * x * x);
 }
 
+RT_DEVICE float sigmoid(float x)
+{
+	return 1 / (1 + expf(-x));
+}
+
 /* A value that is no number stays one. */
 RT_DEVICE float act(int kind, float x)
 {
-	return kind == ACT_GELU ? gelu(x) : kind == ACT_RELU ? (x < 0 ? 0 : x) : x;
+	switch (kind) {
+	case ACT_GELU:
+		return gelu(x);
+	case ACT_RELU:
+		return x < 0 ? 0 : x;
+	case ACT_GELU_ERF:
+		return 0.5f * x * (1 + erff(0.70710678f * x));
+	case ACT_SILU:
+		return x * sigmoid(x);
+	case ACT_TANH:
+		return tanhf(x);
+	case ACT_SIGMOID:
+		return sigmoid(x);
+	default:
+		return x;
+	}
 }
 
-/* seen: the input of gelu, the output of relu. */
+/* seen: the input of gelus and silu, else the output (rt_act_reads_input). */
 RT_DEVICE float dact(int kind, float seen)
 {
-	return kind == ACT_GELU ? dgelu(seen) : seen > 0 ? 1.0f : 0.0f;
+	switch (kind) {
+	case ACT_GELU:
+		return dgelu(seen);
+	case ACT_GELU_ERF:
+		return 0.5f * (1 + erff(0.70710678f * seen)) + seen * 0.39894228f * expf(-0.5f * seen * seen);
+	case ACT_SILU:
+		return sigmoid(seen) * (1 + seen * (1 - sigmoid(seen)));
+	case ACT_TANH:
+		return 1 - seen * seen;
+	case ACT_SIGMOID:
+		return seen * (1 - seen);
+	default:
+		return seen > 0 ? 1.0f : 0.0f;
+	}
 }
 
 template <class T> RT_DEVICE void act_body(int64_t n, int kind, const T *x, T *y)

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the device is compared with the CPU in: ops of odd and of even sizes, and small models. */
+#include "runtime/cuda/selfcheck.h"
+
+#define WEIGHT(std) RT_INIT_NORMAL(std)
+
+static struct rt_node *param(struct rt_graph *g, const char *name, struct rt_shape s)
+{
+	return rt_param(g, name, s, WEIGHT(1));
+}
+
+/* Any output against given weights. */
+static struct rt_node *weighed(struct rt_graph *g, struct rt_node *y)
+{
+	return y ? rt_dot(g, y, rt_input(g, "weights", RT_F32, *rt_node_shape(y))) : NULL;
+}
+
+static struct rt_node *linear_of(struct rt_graph *g, int64_t m, int64_t k, int64_t n, int act, bool bias)
+{
+	struct rt_node *b = bias ? param(g, "b", RT_SHAPE(n)) : NULL;
+	struct rt_node *y = rt_linear(g, param(g, "x", RT_SHAPE(m, k)), rt_param(g, "w", RT_SHAPE(n, k), WEIGHT(0.3f)), b);
+
+	return weighed(g, act == 1 ? rt_gelu(g, y) : act == 2 ? rt_relu(g, y) : y);
+}
+
+static struct rt_node *linear_odd(struct rt_graph *g)
+{
+	return linear_of(g, 37, 19, 23, 0, true);
+}
+static struct rt_node *linear_even(struct rt_graph *g)
+{
+	return linear_of(g, 64, 32, 48, 0, true);
+}
+static struct rt_node *linear_plain(struct rt_graph *g)
+{
+	return linear_of(g, 40, 24, 16, 0, false);
+}
+static struct rt_node *linear_gelu(struct rt_graph *g)
+{
+	return linear_of(g, 33, 24, 40, 1, true);
+}
+static struct rt_node *linear_gelu_even(struct rt_graph *g)
+{
+	return linear_of(g, 80, 64, 96, 1, true);
+}
+static struct rt_node *linear_gelu_odd(struct rt_graph *g)
+{
+	return linear_of(g, 21, 11, 13, 1, true);
+}
+static struct rt_node *linear_relu(struct rt_graph *g)
+{
+	return linear_of(g, 48, 17, 32, 2, true);
+}
+
+static struct rt_node *embed(struct rt_graph *g, int64_t v, int64_t c, bool positions)
+{
+	struct rt_node *ids = rt_input(g, "ids", RT_I32, RT_SHAPE(3, 17));
+	struct rt_node *pos = positions ? param(g, "positions", RT_SHAPE(29, c)) : NULL;
+
+	return weighed(g, rt_embedding(g, ids, param(g, "table", RT_SHAPE(v, c)), pos));
+}
+static struct rt_node *embedding_odd(struct rt_graph *g)
+{
+	return embed(g, 7, 33, true);
+}
+static struct rt_node *embedding_even(struct rt_graph *g)
+{
+	return embed(g, 101, 64, true);
+}
+static struct rt_node *embedding_alone(struct rt_graph *g)
+{
+	return embed(g, 1030, 40, false);
+}
+
+static struct rt_node *norm_of(struct rt_graph *g, int64_t m, int64_t c, bool sum)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(m, c));
+
+	if (sum)
+		x = rt_add(g, x, param(g, "residual", RT_SHAPE(m, c)));
+	x = rt_layernorm(g, x, param(g, "gain", RT_SHAPE(c)), param(g, "bias", RT_SHAPE(c)), 1e-5f);
+	return weighed(g, x);
+}
+static struct rt_node *norm_odd(struct rt_graph *g)
+{
+	return norm_of(g, 13, 37, false);
+}
+static struct rt_node *norm_even(struct rt_graph *g)
+{
+	return norm_of(g, 601, 96, false);
+}
+static struct rt_node *norm_sum(struct rt_graph *g)
+{
+	return norm_of(g, 29, 768, true);
+}
+
+static struct rt_node *attend(struct rt_graph *g, int64_t b, int64_t t, int64_t c, int heads)
+{
+	return weighed(g, rt_attention(g, param(g, "qkv", RT_SHAPE(b, t, 3 * c)), heads));
+}
+static struct rt_node *attention_odd(struct rt_graph *g)
+{
+	return attend(g, 2, 37, 15, 3);
+}
+static struct rt_node *attention_64(struct rt_graph *g)
+{
+	return attend(g, 2, 130, 128, 2);
+}
+static struct rt_node *attention_long(struct rt_graph *g)
+{
+	return attend(g, 1, 256, 64, 1);
+}
+static struct rt_node *attention_48(struct rt_graph *g)
+{
+	return attend(g, 1, 65, 48, 1);
+}
+static struct rt_node *attention_100(struct rt_graph *g)
+{
+	return attend(g, 1, 70, 100, 1);
+}
+
+static struct rt_node *attention_72(struct rt_graph *g)
+{
+	return attend(g, 2, 140, 144, 2);
+}
+static struct rt_node *attention_128(struct rt_graph *g)
+{
+	return attend(g, 1, 77, 256, 2);
+}
+static struct rt_node *attention_24(struct rt_graph *g)
+{
+	return attend(g, 2, 9, 72, 3);
+}
+
+/* Every query sees every key. */
+static struct rt_node *attend_all(struct rt_graph *g, int64_t b, int64_t t, int64_t c, int heads)
+{
+	return weighed(g, rt_attention_full(g, param(g, "qkv", RT_SHAPE(b, t, 3 * c)), heads));
+}
+static struct rt_node *full_odd(struct rt_graph *g)
+{
+	return attend_all(g, 2, 37, 15, 3);
+}
+static struct rt_node *full_64(struct rt_graph *g)
+{
+	return attend_all(g, 2, 130, 128, 2);
+}
+static struct rt_node *full_100(struct rt_graph *g)
+{
+	return attend_all(g, 1, 70, 100, 1);
+}
+static struct rt_node *full_128(struct rt_graph *g)
+{
+	return attend_all(g, 1, 77, 256, 2);
+}
+static struct rt_node *full_24(struct rt_graph *g)
+{
+	return attend_all(g, 3, 5, 72, 3);
+}
+static struct rt_node *full_vit(struct rt_graph *g)
+{
+	return attend_all(g, 1, 196, 64, 1);
+}
+
+static struct rt_node *gelu_alone(struct rt_graph *g)
+{
+	return weighed(g, rt_gelu(g, param(g, "x", RT_SHAPE(7, 131))));
+}
+/* All the others, forward and backward, alone and behind a product. */
+static struct rt_node *acts(struct rt_graph *g)
+{
+	struct rt_node *x = rt_gelu_erf(g, rt_silu(g, param(g, "x", RT_SHAPE(7, 131))));
+
+	x = rt_linear(g, x, rt_param(g, "w", RT_SHAPE(40, 131), WEIGHT(0.1f)), param(g, "b", RT_SHAPE(40)));
+	return weighed(g, rt_sigmoid(g, rt_tanh(g, rt_gelu_erf(g, x))));
+}
+static struct rt_node *relu_alone(struct rt_graph *g)
+{
+	return weighed(g, rt_relu(g, param(g, "x", RT_SHAPE(9, 64))));
+}
+static struct rt_node *add_twice(struct rt_graph *g)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(5, 43));
+
+	return weighed(g, rt_add(g, rt_gelu(g, x), rt_add(g, x, param(g, "y", RT_SHAPE(5, 43)))));
+}
+
+static struct rt_node *entropy_of(struct rt_graph *g, int64_t m, int64_t k, int64_t v, bool projected)
+{
+	struct rt_node *targets = rt_input(g, "ids", RT_I32, RT_SHAPE(m));
+	struct rt_node *x = param(g, "x", RT_SHAPE(m, k));
+
+	if (projected)
+		x = rt_linear(g, x, param(g, "w", RT_SHAPE(v, k)), v % 2 ? param(g, "b", RT_SHAPE(v)) : NULL);
+	return rt_cross_entropy(g, x, targets);
+}
+static struct rt_node *entropy_odd(struct rt_graph *g)
+{
+	return entropy_of(g, 19, 57, 57, false);
+}
+static struct rt_node *entropy_even(struct rt_graph *g)
+{
+	return entropy_of(g, 33, 1096, 1096, false);
+}
+static struct rt_node *entropy_linear(struct rt_graph *g)
+{
+	return entropy_of(g, 50, 24, 101, true);
+}
+static struct rt_node *entropy_slices(struct rt_graph *g)
+{
+	return entropy_of(g, 300, 16, 1000, true); /* several slices: see options */
+}
+
+/* Images (n,h,w,c) convolved to `out` channels. */
+struct conv_case {
+	int64_t n, h, w, c, out;
+	int kernel, stride, pad, groups;
+	bool bias;
+};
+static struct rt_node *conv_of(struct rt_graph *g, struct conv_case s)
+{
+	int64_t per = s.c / GT_MAX(s.groups, 1);
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(s.out, per, s.kernel, s.kernel), WEIGHT(0.2f));
+	struct rt_node *b = s.bias ? param(g, "b", RT_SHAPE(s.out)) : NULL;
+	struct rt_conv2d how = { .stride = s.stride, .pad = s.pad, .groups = s.groups };
+
+	return weighed(g, rt_conv2d(g, param(g, "x", RT_SHAPE(s.n, s.h, s.w, s.c)), w, b, how));
+}
+static struct rt_node *conv_odd(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 9, 7, 5, 7, 3, 1, 1, 1, true });
+}
+static struct rt_node *conv_even(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 3, 8, 8, 16, 32, 3, 1, 1, 1, false });
+}
+static struct rt_node *conv_1x1(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 7, 5, 24, 16, 1, 1, 0, 1, true });
+}
+static struct rt_node *conv_stride(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 11, 8, 8, 16, 3, 2, 1, 1, false });
+}
+static struct rt_node *conv_short(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 9, 10, 16, 24, 1, 2, 0, 1, false });
+}
+static struct rt_node *conv_stem(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 17, 14, 3, 8, 7, 2, 3, 1, false });
+}
+static struct rt_node *conv_groups(struct rt_graph *g)
+{
+	return conv_of(g, (struct conv_case){ 2, 6, 7, 32, 16, 3, 1, 1, 2, false });
+}
+
+static struct rt_node *batchnorm_of(struct rt_graph *g, struct rt_shape s, bool sum)
+{
+	struct rt_shape c = RT_SHAPE(s.d[s.n - 1]);
+	struct rt_node *x = param(g, "x", s), *gain = param(g, "gain", c), *bias = param(g, "bias", c);
+	struct rt_node *mean = rt_buffer(g, "mean", c, RT_INIT_ZEROS), *var = rt_buffer(g, "var", c, RT_INIT_ONES);
+
+	x = rt_batchnorm(g, x, gain, bias, mean, var, 1e-5f, 0.1f);
+	if (sum)
+		x = rt_relu(g, rt_add(g, param(g, "residual", s), x));
+	return weighed(g, x);
+}
+static struct rt_node *batchnorm_odd(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(3, 5, 7, 13), false);
+}
+static struct rt_node *batchnorm_even(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(2, 24, 25, 64), false);
+}
+static struct rt_node *batchnorm_wide(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(37, 2056), false);
+}
+static struct rt_node *batchnorm_sum(struct rt_graph *g)
+{
+	return batchnorm_of(g, RT_SHAPE(2, 6, 6, 24), true);
+}
+
+static struct rt_node *max_pool(struct rt_graph *g)
+{
+	return weighed(g, rt_max_pool(g, param(g, "x", RT_SHAPE(2, 13, 10, 24)), 3, 2, 1));
+}
+static struct rt_node *max_pool_odd(struct rt_graph *g)
+{
+	return weighed(g, rt_max_pool(g, param(g, "x", RT_SHAPE(2, 9, 8, 7)), 2, 3, 0));
+}
+static struct rt_node *avg_pool(struct rt_graph *g)
+{
+	return weighed(g, rt_avg_pool(g, param(g, "x", RT_SHAPE(2, 9, 12, 16)), 3, 2, 1));
+}
+static struct rt_node *avg_pool_odd(struct rt_graph *g)
+{
+	return weighed(g, rt_avg_pool(g, param(g, "x", RT_SHAPE(1, 7, 9, 5)), 4, 1, 2));
+}
+static struct rt_node *shortcut(struct rt_graph *g)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(2, 6, 7, 16));
+
+	return weighed(g, rt_pad(g, rt_add(g, rt_max_pool(g, x, 1, 1, 0), rt_gelu(g, x)), 8, 9));
+}
+static struct rt_node *pixels_mean(struct rt_graph *g)
+{
+	return weighed(g, rt_reduce(g, rt_reshape(g, param(g, "x", RT_SHAPE(3, 5, 4, 24)), RT_SHAPE(3, 20, 24)), RT_MEAN, 1));
+}
+static struct rt_node *rows_sum(struct rt_graph *g)
+{
+	return weighed(g, rt_reduce(g, param(g, "x", RT_SHAPE(5, 9, 7)), RT_SUM, 2));
+}
+static struct rt_node *add_tail(struct rt_graph *g)
+{
+	return weighed(g, rt_add(g, param(g, "x", RT_SHAPE(4, 9, 24)), param(g, "y", RT_SHAPE(9, 24))));
+}
+static struct rt_node *add_tail_odd(struct rt_graph *g)
+{
+	return weighed(g, rt_add(g, param(g, "x", RT_SHAPE(4, 3, 7)), param(g, "y", RT_SHAPE(7))));
+}
+
+static struct rt_node *resnet_small(struct rt_graph *g)
+{
+	return rt_model_resnet_small(g, 4, 8, 8, 10);
+}
+
+static struct rt_node *gpt(struct rt_graph *g)
+{
+	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 24, .layers = 2, .width = 48, .heads = 3,
+							.vocab = 61 });
+}
+static struct rt_node *bert(struct rt_graph *g)
+{
+	return rt_model_bert(g, &(struct rt_gpt_config){ .batch = 2, .seq = 23, .layers = 2, .width = 48, .heads = 3,
+							 .vocab = 61 });
+}
+static struct rt_node *vit(struct rt_graph *g)
+{
+	return rt_model_vit(g, &(struct rt_vit_config){ .batch = 3, .size = 15, .patch = 3, .layers = 2, .width = 48, .heads = 3,
+							.classes = 10 });
+}
+static struct rt_node *mlp(struct rt_graph *g)
+{
+	return rt_model_mlp(g, 32, (const int64_t[]){ 17, 40, 24, 10 }, 4);
+}
+
+const struct rt_check_case rt_check_cases[] = {
+	{ "linear", linear_odd, 0, false, 0 },
+	{ "linear.even", linear_even, 0, false, 0, .eight = true },
+	{ "linear.gelu.even", linear_gelu_even, 0, false, 0, .eight = true },
+	{ "linear.plain", linear_plain, 0, false, 0 },
+	{ "linear.gelu", linear_gelu, 0, false, 0 },
+	{ "linear.gelu.odd", linear_gelu_odd, 0, false, 0 },
+	{ "linear.relu", linear_relu, 0, true, 0 },
+	{ "embedding", embedding_odd, 7, false, 0 },
+	{ "embedding.even", embedding_even, 101, false, 0 },
+	{ "embedding.alone", embedding_alone, 1030, false, 0 },
+	{ "layernorm", norm_odd, 0, false, 0 },
+	{ "layernorm.even", norm_even, 0, false, 0 },
+	{ "layernorm.sum", norm_sum, 0, false, 0 },
+	{ "attention", attention_odd, 0, false, 0 },
+	{ "attention.64", attention_64, 0, false, 0 },
+	{ "attention.long", attention_long, 0, false, 0 },
+	{ "attention.48", attention_48, 0, false, 0 },
+	{ "attention.100", attention_100, 0, false, 0 },
+	{ "attention.72", attention_72, 0, false, 0 },
+	{ "attention.128", attention_128, 0, false, 0 },
+	{ "attention.24", attention_24, 0, false, 0 },
+	{ "attention.full", full_odd, 0, false, 0 },
+	{ "attention.full.64", full_64, 0, false, 0 },
+	{ "attention.full.100", full_100, 0, false, 0 },
+	{ "attention.full.128", full_128, 0, false, 0 },
+	{ "attention.full.24", full_24, 0, false, 0 },
+	{ "attention.full.vit", full_vit, 0, false, 0 },
+	{ "attention.64.cudnn", attention_64, .fused = true },
+	{ "attention.long.cudnn", attention_long, .fused = true },
+	{ "attention.72.cudnn", attention_72, .fused = true },
+	{ "attention.128.cudnn", attention_128, .fused = true },
+	{ "attention.24.cudnn", attention_24, .fused = true },
+	{ "attention.full.64.cudnn", full_64, .fused = true },
+	{ "attention.full.128.cudnn", full_128, .fused = true },
+	{ "attention.full.24.cudnn", full_24, .fused = true },
+	{ "attention.full.vit.cudnn", full_vit, .fused = true },
+	{ "gelu", gelu_alone, 0, false, 0 },
+	{ "activations", acts, 0, false, 0 },
+	{ "relu", relu_alone, 0, true, 0 },
+	{ "add", add_twice, 0, false, 0 },
+	{ "cross_entropy", entropy_odd, 57, false, 0 },
+	{ "cross_entropy.even", entropy_even, 1000, false, 0 },
+	{ "cross_entropy.linear", entropy_linear, 101, false, 0 },
+	{ "cross_entropy.slices", entropy_slices, 1000, false, 0 },
+	{ "cross_entropy.ignored", entropy_odd, 57, false, 0, .ignore = true },
+	{ "cross_entropy.linear.ignored", entropy_linear, 101, false, 0, .ignore = true },
+	{ "cross_entropy.slices.ignored", entropy_slices, 1000, false, 0, .ignore = true },
+	{ "conv", conv_odd, 0, false, 0 },
+	{ "conv.even", conv_even, 0, false, 0 },
+	{ "conv.1x1", conv_1x1, 0, false, 0 },
+	{ "conv.stride", conv_stride, 0, false, 0 },
+	{ "conv.short", conv_short, 0, false, 0 },
+	{ "conv.stem", conv_stem, 0, false, 0 },
+	{ "conv.groups", conv_groups, 0, false, 0 },
+	{ "batchnorm", batchnorm_odd, 0, false, 0 },
+	{ "batchnorm.even", batchnorm_even, 0, false, 0 },
+	{ "batchnorm.wide", batchnorm_wide, 0, false, 0 },
+	{ "batchnorm.sum", batchnorm_sum, 0, true, 0 },
+	{ "max_pool", max_pool, 0, true, 0 },
+	{ "max_pool.odd", max_pool_odd, 0, true, 0 },
+	{ "avg_pool", avg_pool, 0, false, 0 },
+	{ "avg_pool.odd", avg_pool_odd, 0, false, 0 },
+	{ "shortcut", shortcut, 0, false, 0 },
+	{ "mean", pixels_mean, 0, false, 0 },
+	{ "sum.rows", rows_sum, 0, false, 0 },
+	{ "add.tail", add_tail, 0, false, 0 },
+	{ "add.tail.odd", add_tail_odd, 0, false, 0 },
+	{ "gpt", gpt, 61, false, 8, .eight = true },
+	{ "gpt.accum", gpt, 61, false, 9, .accum = 3, .eight = true },
+	{ "gpt.clip", gpt, 61, false, 8, .accum = 2, .clip = 0.05, .eight = true },
+	{ "gpt.master.none", gpt, 61, false, 8, .no_master = true, .eight = true },
+	{ "gpt.cudnn", gpt, 61, false, 8, .fused = true },
+	{ "bert", bert, 61, false, 8, .eight = true, .ignore = true },
+	{ "bert.cudnn", bert, 61, false, 8, .fused = true, .ignore = true },
+	{ "vit", vit, 10, false, 8, .eight = true },
+	{ "vit.cudnn", vit, 10, false, 8, .fused = true },
+	{ "mlp", mlp, 10, true, 8, .eight = true },
+	{ "mlp.clip", mlp, 10, true, 8, .clip = 0.1 },
+	{ "resnet", resnet_small, 10, true, 4 },
+	{ "resnet.accum", resnet_small, 10, true, 4, .accum = 2 },
+};
+const int rt_n_check_cases = GT_ARRAY_SIZE(rt_check_cases);
