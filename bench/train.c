@@ -149,7 +149,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
 		{ "huge-pages", &opt->no_huge_pages }, { "persistent", &o->restart_workers },
 		{ "zero-copy", &o->copy_batches }, { "u8", &o->no_u8 },
-		{ "pad", &opt->no_pad },
+		{ "pad", &opt->no_pad }, { "winograd", &opt->no_winograd },
 	};
 
 	for (size_t len; list && *list; list += len + (list[len] == ',')) {
@@ -162,7 +162,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		if (i == GT_ARRAY_SIZE(switches))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 					    "--without %.*s: fuse, reuse, assign, early-update, huge-pages, persistent, "
-					    "zero-copy, u8 and pad can be left out", (int)len, list);
+					    "zero-copy, u8, pad and winograd can be left out", (int)len, list);
 		*switches[i].off = true;
 	}
 	return 0;

@@ -36,7 +36,7 @@ struct bn_train_options {
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
 	double lr;
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
-				 * persistent, zero-copy, u8, pad */
+				 * persistent, zero-copy, u8, pad, winograd */
 	bool profile;		/* time every op, beside what this host can do at best */
 	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
 	bool anomaly;		/* look at everything that is written */

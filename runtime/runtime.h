@@ -249,6 +249,7 @@ struct rt_options {
 				       * first call, see pass/pixels.c */
 	bool deterministic;	      /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
 	bool no_fuse;		      /* every op on its own */
+	bool no_winograd;	      /* RT_CPU: every convolution makes all its products, see pass/winograd.c */
 	bool no_pad;		      /* RT_CUDA: no vocabulary is rounded up for the tensor cores, see pass/pad.c */
 	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
 	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */

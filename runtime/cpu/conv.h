@@ -20,6 +20,14 @@ int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind,
 void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, void *x, void *w, void *y,
 		     void *scratch);
 
+/* By our own code in tiles, cpu/conv_winograd.c: 3x3, stride 1, pad 0 to 2, one group. */
+bool rt_conv_winograd_fits(const struct rt_conv *s);
+bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind); /* over plain convolution, as counted */
+double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind); /* of its products */
+size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
+void rt_conv_winograd(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *w, float *y,
+		   float *scratch);
+
 /* By our own code: rows of patches times weights, image by image. Works for every shape. */
 size_t rt_conv_own_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
 void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y, float *scratch);

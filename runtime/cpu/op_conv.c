@@ -57,6 +57,32 @@ static bool multiplies_bf16(const struct rt_call *c)
 	return c->in[0]->dtype == RT_BF16 && rt_cpu_low_products(RT_BF16);
 }
 
+bool rt_conv_can_winograd(const struct rt_call *c)
+{
+	const struct rt_node *x, *w, *y;
+	enum rt_conv_kind kind = roles(c, &x, &w, &y);
+	struct rt_conv s;
+
+	if (!w || c->in[0]->dtype != RT_F32)
+		return false;
+	s = rt_conv_of(c, x, w, y);
+	return rt_conv_winograd_fits(&s) && rt_conv_winograd_wins(&s, kind);
+}
+
+double rt_conv_flops(const struct rt_call *c)
+{
+	const struct rt_node *x, *w, *y;
+	enum rt_conv_kind kind = roles(c, &x, &w, &y);
+	struct rt_conv s;
+
+	if (!w)
+		return 0;
+	s = rt_conv_of(c, x, w, y);
+	if (c->attr.winograd)
+		return rt_conv_winograd_flops(&s, kind);
+	return 2.0 * (double)rt_shape_elements(&y->shape) * (double)(rt_shape_elements(&w->shape) / s.o);
+}
+
 size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads)
 {
 	const struct rt_node *x, *w, *y;
@@ -69,6 +95,8 @@ size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads)
 	if (!w)
 		return 0;
 	s = rt_conv_of(c, x, w, y);
+	if (c->attr.winograd)
+		return rt_conv_winograd_scratch(&s, kind, threads);
 	if (multiplies_bf16(c)) {
 		bytes = kernel_scratch(&s, kind, true, threads, &library);
 		if (library)
@@ -111,6 +139,10 @@ static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 	if (!w)
 		return;
 	s = rt_conv_of(c, x, w, y);
+	if (c->attr.winograd) {
+		rt_conv_winograd(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch);
+		return;
+	}
 	if (c->in[0]->dtype == RT_F32) {
 		convolve_f32(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch);
 		return;

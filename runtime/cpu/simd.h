@@ -39,8 +39,42 @@ struct rt_tiles {
 		     const float *ahead, int64_t step);
 };
 
+/* The inside of a 3x3 convolution in tiles: cpu/conv_winograd.c has the outside. Channels come in blocks of so many lanes. */
+#define RT_WINO_LANES	INT64_C(16)
+#define RT_WINO_PLANES	INT64_C(36)
+struct rt_wino_tile {
+	int64_t at; /* of its first pixel in the image, which may be outside of it; floats, as is what follows */
+	int64_t row, pixel, channels;
+	int64_t top, bottom, left, right; /* the pixels of it that are in the image */
+};
+/* The nine weights of each pair of channels; zeros behind n_in and n_out, up to whole blocks of lanes. */
+struct rt_wino_weights {
+	const float *at;
+	int64_t in_step, out_step; /* floats */
+	int64_t n_in, n_out, in, out;
+	bool turned; /* by 180 degrees */
+};
+struct rt_wino {
+	int group; /* output channels that a product meets at once */
+	/* v: 36 planes of so many floats, (channels / lanes, tiles, lanes) each, blocks of lanes `block` floats apart. */
+	void (*input)(float *v, int64_t plane, int64_t block, const struct rt_wino_tile *t, const float *image);
+	/* The same of the 4x4 pixels of an output's gradient, to planes of (tiles, channels). */
+	void (*slope)(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image);
+	/* 4x4 pixels of the image from planes of (tiles, channels). */
+	void (*output)(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane);
+	/* One plane: m (rows,out) = v (rows,in) u (in,out); in and out are whole blocks of lanes. */
+	void (*product)(float *m, const float *v, int64_t block, const float *u, int64_t rows, int64_t in, int64_t out);
+	/* One plane: p (in,out) = or += the transpose of v (rows,in) times d (rows,out). */
+	void (*outer)(float *p, const float *v, int64_t block, const float *d, int64_t rows, int64_t in, int64_t out, bool add);
+	/* u's planes: RT_WINO_LANES input channels from `in`, `group` output channels from `out`. */
+	void (*weights)(float *u, int64_t plane, const struct rt_wino_weights *w, int64_t in, int64_t out);
+	/* One input channel's nine gradients for each of n output channels, from p's planes. */
+	void (*weights_slope)(float *w, int64_t step, const float *p, int64_t plane, int64_t n);
+};
+
 struct rt_simd {
 	const char *name;
+	const struct rt_wino *wino;
 	const struct rt_tiles *tiles; /* NULL: a library multiplies better */
 	/* y (rows,cols) = act(x + bias (cols) or 0); x is left with the bias added if it is not y. */
 	void (*bias_act)(float *x, float *y, const float *bias, int64_t rows, int64_t cols, enum rt_act act);

@@ -447,12 +447,14 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 
 #include "runtime/cpu/simd_nn.h"
 
+#include "runtime/cpu/simd_wino.h"
 #if RT_W >= 8
 #include "runtime/cpu/simd_gemm.h"
 #endif
 
 const struct rt_simd RT_SIMD_TABLE = {
 	.name = RT_SIMD_NAME,
+	.wino = &wino,
 #if RT_W >= 8
 	.tiles = &tiles,
 #endif

@@ -49,6 +49,7 @@ struct rt_attr {
 	bool all_keys;		     /* attention: every query sees every key */
 	float eps;
 	int window, stride, pad, groups; /* convolution, pooling */
+	bool winograd;		     /* convolution: in tiles, pass/winograd.c */
 	enum rt_reduction reduction;
 	int axis;		     /* of a reduction; -1: all leading dimensions that the result lacks */
 	struct rt_shape shape;	     /* reshape */
@@ -155,6 +156,9 @@ double rt_call_bytes(const struct rt_call *c);
 /* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
 size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 
+/* Does this machine make the convolution's call in fewer products, and faster so? RT_CPU only. */
+bool rt_conv_can_winograd(const struct rt_call *c);
+double rt_conv_flops(const struct rt_call *c); /* as it is made */
 /* Bytes for packed weights and patches of a convolution's call. */
 size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads);
 

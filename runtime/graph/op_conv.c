@@ -99,26 +99,6 @@ static void conv_reference(const struct rt_call *c, const double *const *in, dou
 						(c->in[2] ? in[2][o] : 0);
 }
 
-static double product_flops(const struct rt_node *y, const struct rt_node *w)
-{
-	return 2.0 * (double)rt_shape_elements(&y->shape) * (double)(rt_shape_elements(&w->shape) / w->shape.d[0]);
-}
-
-static double conv_flops(const struct rt_call *c)
-{
-	return product_flops(c->out[0], c->in[1]);
-}
-
-static double conv_bwd_x_flops(const struct rt_call *c)
-{
-	return product_flops(c->in[0], c->in[1]);
-}
-
-static double conv_bwd_w_flops(const struct rt_call *c)
-{
-	return c->out[0] ? product_flops(c->in[0], c->out[0]) : 0;
-}
-
 const struct rt_op rt_op_conv = {
 	.id = RT_OP_CONV,
 	.name = "conv",
@@ -126,7 +106,7 @@ const struct rt_op rt_op_conv = {
 	.shape = conv_shape,
 	.gradient = conv_gradient,
 	.reference = conv_reference,
-	.flops = conv_flops,
+	.flops = rt_conv_flops,
 	.scratch_bytes = rt_conv_scratch_bytes,
 };
 /* in: dy, w. out: dx */
@@ -134,7 +114,7 @@ const struct rt_op rt_op_conv_bwd_x = {
 	.id = RT_OP_CONV_BWD_X,
 	.name = "conv_bwd_x",
 	.low = 3,
-	.flops = conv_bwd_x_flops,
+	.flops = rt_conv_flops,
 	.scratch_bytes = rt_conv_scratch_bytes,
 };
 /* in: dy, x, dy in f32 for db. out: dw, db */
@@ -143,6 +123,6 @@ const struct rt_op rt_op_conv_bwd_w = {
 	.name = "conv_bwd_w",
 	.low = 3,
 	.accumulates = 2,
-	.flops = conv_bwd_w_flops,
+	.flops = rt_conv_flops,
 	.scratch_bytes = rt_conv_scratch_bytes,
 };

@@ -67,6 +67,7 @@ int main(void)
 	suite_add_tcase(s, case_amp());
 	suite_add_tcase(s, case_update());
 	suite_add_tcase(s, case_shapes());
+	suite_add_tcase(s, case_winograd());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -22,6 +22,7 @@ TCase *case_errors(void);
 TCase *case_amp(void);
 TCase *case_update(void);
 TCase *case_shapes(void);
+TCase *case_winograd(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {

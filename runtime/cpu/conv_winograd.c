@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * 3x3 convolutions of stride 1 in tiles: Winograd's F(4x4,3x3). 36 products per 4x4 outputs and pair of channels instead of
+ * 144. A thread takes a block of tiles, brings what they read into 36 planes (144 multiply-adds per tile and channel),
+ * multiplies each plane with its plane of weights, and brings the sums back (130 per tile and channel): the planes stay in its
+ * second cache. The gradient of the input is the same with the weights turned round. The gradient of the weights sums the
+ * products of both images' planes, each thread over its own tiles; the threads' sums are added up in their order.
+ * With C channels each way a tile costs 36 C + 274 multiply-adds per output channel, where plain convolution has 144 C.
+ */
+#include <omp.h>
+#include <string.h>
+#include "runtime/cpu/conv.h"
+
+/* Floats of a thread's planes: what is read and what is written. A quarter of a second cache of 1 MiB. */
+#define BLOCK_FLOATS	(INT64_C(64) << 10)
+#define BLOCK_MIN	INT64_C(28) /* tiles: two panels of the widest product */
+#define BLOCK_MAX	INT64_C(112)
+#define LINE		INT64_C(16) /* floats: planes begin in different sets of the first cache */
+
+struct image {
+	int64_t h, w, channels, lanes; /* lanes: channels in whole blocks */
+	int64_t before; /* pixels in front of its first tile */
+};
+struct wino {
+	const struct rt_wino *k;
+	struct image in, out;
+	int64_t n, rows, cols; /* tiles of an image */
+	int64_t tiles, block, blocks;
+	int64_t in_plane, out_plane, u_plane; /* floats */
+};
+
+static int64_t whole(int64_t n, int64_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* Gradient of the weights: `in` is x, `out` is dy. */
+static struct wino wino_of(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+{
+	struct image x = { s->h, s->w, s->c, whole(s->c, RT_WINO_LANES), s->pad };
+	struct image y = { s->oh, s->ow, s->o, whole(s->o, RT_WINO_LANES), 0 };
+	struct wino p = { .in = x, .out = y, .n = s->n };
+	int64_t each;
+
+	if (kind == RT_CONV_BWD_X) {
+		p.in = y;
+		p.out = x;
+		p.in.before = 2 - s->pad;
+		p.out.before = 0;
+	}
+	p.rows = (p.out.h + 3) / 4;
+	p.cols = (p.out.w + 3) / 4;
+	p.tiles = p.n * p.rows * p.cols;
+	each = BLOCK_FLOATS / (RT_WINO_PLANES * (p.in.lanes + p.out.lanes)) / BLOCK_MIN * BLOCK_MIN;
+	each = GT_MIN(GT_MAX(each, BLOCK_MIN), BLOCK_MAX);
+	p.blocks = whole((p.tiles + each - 1) / each, threads);
+	p.block = (p.tiles + p.blocks - 1) / p.blocks;
+	p.in_plane = p.block * p.in.lanes + LINE;
+	p.out_plane = p.block * p.out.lanes + LINE;
+	p.u_plane = p.in.lanes * p.out.lanes + LINE;
+	return p;
+}
+
+bool rt_conv_winograd_fits(const struct rt_conv *s)
+{
+	return s->kh == 3 && s->kw == 3 && s->stride == 1 && s->groups == 1 && s->pad <= 2;
+}
+
+/*
+ * Multiply-adds, and what else takes as long as so many: loads, stores and misses, measured on AVX-512 of Zen 4 with 16 to 512
+ * channels. Per tile and channel 190 to read it and 165 to write it; per pair of channels 2500 to transform and fetch the
+ * weights or their gradients, and per block 50 to read these once more, or 600 to read and write the sums.
+ */
+bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind)
+{
+	const double margin = 1.25;
+	struct wino p = wino_of(s, kind, 1);
+	double in = (double)p.in.lanes, out = (double)p.out.lanes, tiles = (double)p.tiles;
+	double cost = tiles * ((double)RT_WINO_PLANES * in * out + 190 * in + 165 * out) +
+		      (2500 + (kind == RT_CONV_BWD_W ? 600 : 50) * (double)p.blocks) * in * out;
+
+	return margin * cost < 9.0 * (double)(s->n * s->oh * s->ow) * (double)(s->c * s->o);
+}
+
+double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind)
+{
+	struct wino p = wino_of(s, kind, 1);
+
+	return 2.0 * (double)RT_WINO_PLANES * (double)p.tiles * (double)s->c * (double)s->o;
+}
+
+size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
+{
+	struct wino p = wino_of(s, kind, threads);
+	int64_t planes = threads * (p.in_plane + p.out_plane) + (kind == RT_CONV_BWD_W ? threads : 1) * p.u_plane;
+
+	return (size_t)(RT_WINO_PLANES * planes) * sizeof(float);
+}
+
+/* Tile i of an image, n x n pixels of which begin every 4. */
+static struct rt_wino_tile tile_of(const struct wino *p, const struct image *m, int64_t i, int64_t n)
+{
+	int64_t row = i / p->cols % p->rows * 4 - m->before, col = i % p->cols * 4 - m->before;
+
+	return (struct rt_wino_tile){
+		.at = ((i / p->cols / p->rows * m->h + row) * m->w + col) * m->channels,
+		.row = m->w * m->channels,
+		.pixel = m->channels,
+		.channels = m->channels,
+		.top = -row,
+		.bottom = GT_MIN(n, m->h - row),
+		.left = -col,
+		.right = GT_MIN(n, m->w - col),
+	};
+}
+
+static void read_block(const struct wino *p, const float *image, int64_t lo, int64_t hi, float *v)
+{
+	for (int64_t i = lo; i < hi; i++) {
+		struct rt_wino_tile t = tile_of(p, &p->in, i, 6);
+
+		p->k->input(v + (i - lo) * RT_WINO_LANES, p->in_plane, p->block * RT_WINO_LANES, &t, image);
+	}
+}
+
+static void convolve_block(const struct wino *p, const float *in, const float *u, float *out, int64_t lo, int64_t hi, float *v,
+			   float *m)
+{
+	read_block(p, in, lo, hi, v);
+	for (int64_t k = 0; k < RT_WINO_PLANES; k++)
+		p->k->product(m + k * p->out_plane, v + k * p->in_plane, p->block * RT_WINO_LANES, u + k * p->u_plane, hi - lo,
+			      p->in.lanes, p->out.lanes);
+	for (int64_t i = lo; i < hi; i++) {
+		struct rt_wino_tile t = tile_of(p, &p->out, i, 4);
+
+		p->k->output(out, &t, m + (i - lo) * p->out.lanes, p->out_plane);
+	}
+}
+
+/* Weights are (O,C,3,3). */
+static struct rt_wino_weights weights_of(const struct wino *p, const float *w, bool turned)
+{
+	return (struct rt_wino_weights){
+		.at = w,
+		.in_step = turned ? 9 * p->out.channels : 9,
+		.out_step = turned ? 9 : 9 * p->in.channels,
+		.n_in = p->in.channels, .n_out = p->out.channels, .in = p->in.lanes, .out = p->out.lanes,
+		.turned = turned,
+	};
+}
+
+/* Tasks are pairs of channel blocks, and blocks of tiles; a thread writes the same images that it does in other ops. */
+static void convolve(const struct wino *p, int threads, const struct rt_wino_weights *w, const float *in, float *out,
+		     float *scratch)
+{
+	int64_t ins = p->in.lanes / RT_WINO_LANES, groups = (p->out.lanes + p->k->group - 1) / p->k->group;
+	float *u = scratch, *planes = u + RT_WINO_PLANES * p->u_plane;
+
+#pragma omp parallel num_threads(threads) if (threads > 1)
+	{
+		float *v = planes + RT_WINO_PLANES * (p->in_plane + p->out_plane) * omp_get_thread_num();
+		float *m = v + RT_WINO_PLANES * p->in_plane;
+
+#pragma omp for schedule(static)
+		for (int64_t i = 0; i < ins * groups; i++)
+			p->k->weights(u, p->u_plane, w, i % ins * RT_WINO_LANES, i / ins * p->k->group);
+#pragma omp for schedule(static)
+		for (int64_t i = 0; i < p->blocks; i++)
+			convolve_block(p, in, u, out, p->tiles * i / p->blocks, p->tiles * (i + 1) / p->blocks, v, m);
+	}
+}
+
+/* One thread's sum over its tiles, to sum (planes, in, out). */
+static void sum_blocks(const struct wino *p, const float *x, const float *dy, int64_t first, int64_t end, float *v, float *d,
+		       float *sum)
+{
+	for (int64_t b = first; b < end; b++) {
+		int64_t lo = p->tiles * b / p->blocks, hi = p->tiles * (b + 1) / p->blocks;
+
+		read_block(p, x, lo, hi, v);
+		for (int64_t i = lo; i < hi; i++) {
+			struct rt_wino_tile t = tile_of(p, &p->out, i, 4);
+
+			p->k->slope(d + (i - lo) * p->out.lanes, p->out_plane, &t, dy);
+		}
+		for (int64_t k = 0; k < RT_WINO_PLANES; k++)
+			p->k->outer(sum + k * p->u_plane, v + k * p->in_plane, p->block * RT_WINO_LANES, d + k * p->out_plane,
+				    hi - lo, p->in.lanes, p->out.lanes, b > first);
+	}
+}
+
+static void weights_slope(const struct rt_cpu *cpu, const struct wino *p, const float *x, float *w, const float *dy,
+			  float *scratch)
+{
+	int64_t floats = RT_WINO_PLANES * (p->in_plane + p->out_plane + p->u_plane), offset = floats - RT_WINO_PLANES * p->u_plane;
+
+#pragma omp parallel num_threads(cpu->threads) if (cpu->threads > 1)
+	{
+		int me = omp_get_thread_num(), all = omp_get_num_threads();
+		float *v = scratch + floats * me;
+
+		sum_blocks(p, x, dy, p->blocks * me / all, p->blocks * (me + 1) / all, v, v + RT_WINO_PLANES * p->in_plane,
+			   v + offset);
+#pragma omp barrier
+#pragma omp for schedule(static)
+		for (int64_t c = 0; c < p->in.channels; c++) {
+			for (int64_t k = 0; k < RT_WINO_PLANES; k++)
+				for (int t = 1; t < all; t++) {
+					float *sum = scratch + offset + k * p->u_plane + c * p->out.lanes;
+
+					cpu->simd->add(sum, sum, sum + floats * t, p->out.lanes);
+				}
+			p->k->weights_slope(w + 9 * c, 9 * p->in.channels, scratch + offset + c * p->out.lanes, p->u_plane,
+					    p->out.channels);
+		}
+	}
+}
+
+void rt_conv_winograd(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *w, float *y,
+		      float *scratch)
+{
+	struct wino p = wino_of(s, kind, cpu->threads);
+	struct rt_wino_weights weights = weights_of(&p, w, kind == RT_CONV_BWD_X);
+
+	p.k = cpu->simd->wino;
+	if (kind == RT_CONV_BWD_W)
+		weights_slope(cpu, &p, x, w, y, scratch);
+	else if (kind == RT_CONV_FWD)
+		convolve(&p, cpu->threads, &weights, x, y, scratch);
+	else
+		convolve(&p, cpu->threads, &weights, y, x, scratch);
+}

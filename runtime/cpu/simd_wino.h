@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of cpu/conv_winograd.c: one tile's transforms, and the products of what was transformed. Channels are the lanes.
+ * A tile is 6x6 of what is read and 4x4 of what is written; in between are 36 planes, one per point. All results of one
+ * output element are the same sum in the same order, whatever the block that the tile is in. Included by simd_body.h.
+ *
+ * The points are 0, +-5/8, +-3/2 and infinity: all constants of the transforms of images are exact in f32, and the error is a
+ * third of what 0, +-1, +-2 give.
+ */
+#define PA	0.625f
+#define PB	1.5f
+#define PA2	(PA * PA)
+#define PB2	(PB * PB)
+/* 1 over the product of a point's differences from the other finite ones. */
+#define P0_SHARE	(1.0f / (PA2 * PB2))
+#define PA_SHARE	(1.0f / (2 * PA2 * (PA2 - PB2)))
+#define PB_SHARE	(1.0f / (2 * PB2 * (PB2 - PA2)))
+
+#if RT_W == 16
+#define WINO_ROWS	14 /* x 2 vectors of sums: 28 of 32 registers, two for what is read */
+#define WINO_OUTER	8
+#else
+#define WINO_ROWS	6 /* 12 of 16 registers */
+#define WINO_OUTER	4
+#endif
+
+/* 6 values of an image to their values at the points: 12 multiply-adds. */
+INLINE void wino_read(vf *to, int64_t step, const vf *d)
+{
+	vf even_a = d[4] - PB2 * d[2], odd_a = d[3] - PB2 * d[1];
+	vf even_b = d[4] - PA2 * d[2], odd_b = d[3] - PA2 * d[1];
+
+	to[0] = PA2 * PB2 * d[0] - (PA2 + PB2) * d[2] + d[4];
+	to[step] = even_a + PA * odd_a;
+	to[2 * step] = even_a - PA * odd_a;
+	to[3 * step] = even_b + PB * odd_b;
+	to[4 * step] = even_b - PB * odd_b;
+	to[5 * step] = PA2 * PB2 * d[1] - (PA2 + PB2) * d[3] + d[5];
+}
+
+/* The product's values at the points to 4 of its coefficients. */
+INLINE void wino_write(vf *to, int64_t step, const vf *m)
+{
+	vf sum_a = m[1] + m[2], diff_a = m[1] - m[2], sum_b = m[3] + m[4], diff_b = m[3] - m[4];
+
+	to[0] = m[0] + sum_a + sum_b;
+	to[step] = PA * diff_a + PB * diff_b;
+	to[2 * step] = PA2 * sum_a + PB2 * sum_b;
+	to[3 * step] = m[5] + PA * PA2 * diff_a + PB * PB2 * diff_b;
+}
+
+/* The transpose of that: 4 values to 6. */
+INLINE void wino_spread(vf *to, int64_t step, const vf *y)
+{
+	vf even_a = y[0] + PA2 * y[2], odd_a = PA * y[1] + PA * PA2 * y[3];
+	vf even_b = y[0] + PB2 * y[2], odd_b = PB * y[1] + PB * PB2 * y[3];
+
+	to[0] = y[0];
+	to[step] = even_a + odd_a;
+	to[2 * step] = even_a - odd_a;
+	to[3 * step] = even_b + odd_b;
+	to[4 * step] = even_b - odd_b;
+	to[5 * step] = y[3];
+}
+
+/* 3 weights to 6 points, and the transpose. */
+INLINE void wino_weigh(vf *to, int64_t step, const vf *g)
+{
+	vf even_a = PA_SHARE * g[0] + PA_SHARE * PA2 * g[2], odd_a = PA_SHARE * PA * g[1];
+	vf even_b = PB_SHARE * g[0] + PB_SHARE * PB2 * g[2], odd_b = PB_SHARE * PB * g[1];
+
+	to[0] = P0_SHARE * g[0];
+	to[step] = even_a + odd_a;
+	to[2 * step] = even_a - odd_a;
+	to[3 * step] = even_b + odd_b;
+	to[4 * step] = even_b - odd_b;
+	to[5 * step] = g[2];
+}
+
+INLINE void wino_gather(vf *to, int64_t step, const vf *m)
+{
+	vf sum_a = PA_SHARE * (m[1] + m[2]), diff_a = PA_SHARE * (m[1] - m[2]);
+	vf sum_b = PB_SHARE * (m[3] + m[4]), diff_b = PB_SHARE * (m[3] - m[4]);
+
+	to[0] = P0_SHARE * m[0] + sum_a + sum_b;
+	to[step] = PA * diff_a + PB * diff_b;
+	to[2 * step] = PA2 * sum_a + PB2 * sum_b + m[5];
+}
+
+/* Pixels (i,j) of a tile, n x n of them, whose first is at x; those outside read as zero. */
+INLINE void wino_load(vf *to, const struct rt_wino_tile *t, const float *image, int j, int n, int64_t channel, bool inside)
+{
+	const float *x = image + t->at + j * t->pixel + channel;
+
+#pragma GCC unroll 6
+	for (int i = 0; i < n; i++)
+		if (inside)
+			to[i] = ld(x + i * t->row);
+		else if (i >= t->top && i < t->bottom && j >= t->left && j < t->right && channel < t->channels)
+			to[i] = ldx(x + i * t->row, t->channels - channel);
+		else
+			to[i] = (vf){ 0 };
+}
+
+INLINE void wino_read_lanes(float *v, int64_t plane, const struct rt_wino_tile *t, const float *image, int64_t channel,
+			    bool inside)
+{
+	vf half[6][6], d[6];
+
+#pragma GCC unroll 6
+	for (int j = 0; j < 6; j++) {
+		wino_load(d, t, image, j, 6, channel, inside);
+		wino_read(&half[0][j], 6, d);
+	}
+#pragma GCC unroll 6
+	for (int i = 0; i < 6; i++) {
+		wino_read(d, 1, half[i]);
+#pragma GCC unroll 6
+		for (int j = 0; j < 6; j++)
+			st(v + (i * 6 + j) * plane, d[j]);
+	}
+}
+
+static bool wino_inside(const struct rt_wino_tile *t, int n, int64_t channel)
+{
+	return t->top <= 0 && t->left <= 0 && t->bottom >= n && t->right >= n && channel + W <= t->channels;
+}
+
+static void wino_input(float *v, int64_t plane, int64_t block, const struct rt_wino_tile *t, const float *image)
+{
+	for (int64_t c = 0; c < t->channels; c += RT_WINO_LANES, v += block)
+		for (int64_t l = 0; l < RT_WINO_LANES; l += W)
+			if (wino_inside(t, 6, c + l))
+				wino_read_lanes(v + l, plane, t, image, c + l, true);
+			else
+				wino_read_lanes(v + l, plane, t, image, c + l, false);
+}
+
+INLINE void wino_spread_lanes(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image, int64_t channel,
+			      bool inside)
+{
+	vf half[6][4], y[6];
+
+#pragma GCC unroll 4
+	for (int j = 0; j < 4; j++) {
+		wino_load(y, t, image, j, 4, channel, inside);
+		wino_spread(&half[0][j], 4, y);
+	}
+#pragma GCC unroll 6
+	for (int i = 0; i < 6; i++) {
+		wino_spread(y, 1, half[i]);
+#pragma GCC unroll 6
+		for (int j = 0; j < 6; j++)
+			st(d + (i * 6 + j) * plane, y[j]);
+	}
+}
+
+static void wino_slope(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image)
+{
+	for (int64_t c = 0; c < t->channels; c += RT_WINO_LANES)
+		for (int64_t l = c; l < c + RT_WINO_LANES; l += W)
+			if (wino_inside(t, 4, l))
+				wino_spread_lanes(d + l, plane, t, image, l, true);
+			else
+				wino_spread_lanes(d + l, plane, t, image, l, false);
+}
+
+INLINE void wino_write_lanes(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, int64_t channel,
+			     bool inside)
+{
+	vf half[4][6], d[6];
+
+#pragma GCC unroll 6
+	for (int j = 0; j < 6; j++) {
+#pragma GCC unroll 6
+		for (int i = 0; i < 6; i++)
+			d[i] = ld(m + (i * 6 + j) * plane);
+		wino_write(&half[0][j], 6, d);
+	}
+#pragma GCC unroll 4
+	for (int i = 0; i < 4; i++) {
+		float *y = image + t->at + i * t->row + channel;
+
+		wino_write(d, 1, half[i]);
+#pragma GCC unroll 4
+		for (int j = 0; j < 4; j++)
+			if (inside)
+				st(y + j * t->pixel, d[j]);
+			else if (i < t->bottom && j < t->right)
+				stx(y + j * t->pixel, d[j], t->channels - channel);
+	}
+}
+
+static void wino_output(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane)
+{
+	for (int64_t c = 0; c < t->channels; c += W)
+		if (wino_inside(t, 4, c))
+			wino_write_lanes(image, t, m + c, plane, c, true);
+		else
+			wino_write_lanes(image, t, m + c, plane, c, false);
+}
+
+/* m (rows, stride ld_m) = v (rows,k) u (k, vectors): v in blocks of so many lanes, `block` floats apart. */
+INLINE void wino_tile(float *m, int64_t ld_m, const float *v, int64_t block, const float *u, int rows, int vectors,
+		      int64_t blocks)
+{
+	vf sum[WINO_ROWS][2];
+
+#pragma GCC unroll 16
+	for (int i = 0; i < rows; i++)
+		sum[i][0] = sum[i][1] = (vf){ 0 };
+	for (; blocks > 0; blocks--, v += block)
+		for (const float *p = v; p < v + RT_WINO_LANES; p++, u += vectors * W) {
+			vf u0 = ld(u), u1 = vectors > 1 ? ld(u + W) : u0;
+
+#pragma GCC unroll 16
+			for (int i = 0; i < rows; i++) {
+				vf x = splat(p[i * RT_WINO_LANES]);
+
+				sum[i][0] += x * u0;
+				if (vectors > 1)
+					sum[i][1] += x * u1;
+			}
+		}
+#pragma GCC unroll 16
+	for (int i = 0; i < rows; i++, m += ld_m) {
+		st(m, sum[i][0]);
+		if (vectors > 1)
+			st(m + W, sum[i][1]);
+	}
+}
+
+static void wino_rows(float *m, int64_t ld_m, const float *v, int64_t block, const float *u, int64_t rows, int vectors,
+		      int64_t blocks)
+{
+	switch (rows) {
+#define ROWS(n)                                                                                                        \
+	case n:                                                                                                        \
+		if (vectors > 1)                                                                                       \
+			wino_tile(m, ld_m, v, block, u, n, 2, blocks);                                                 \
+		else                                                                                                   \
+			wino_tile(m, ld_m, v, block, u, n, 1, blocks);                                                 \
+		break
+		ROWS(1);
+		ROWS(2);
+		ROWS(3);
+		ROWS(4);
+		ROWS(5);
+		ROWS(6);
+#if WINO_ROWS > 6
+		ROWS(7);
+		ROWS(8);
+		ROWS(9);
+		ROWS(10);
+		ROWS(11);
+		ROWS(12);
+		ROWS(13);
+		ROWS(14);
+#endif
+#undef ROWS
+	default:
+		break;
+	}
+}
+
+/* Panels of rows as equal as they can be; each meets two vectors of u after the other. */
+static void wino_product(float *m, const float *v, int64_t block, const float *u, int64_t rows, int64_t in, int64_t out)
+{
+	int64_t panels = (rows + WINO_ROWS - 1) / WINO_ROWS;
+
+	for (int64_t q = 0; q < out; q += 2 * W)
+		for (int64_t i = 0; i < panels; i++) {
+			int64_t row = rows * i / panels, end = rows * (i + 1) / panels;
+
+			wino_rows(m + row * out + q, out, v + row * RT_WINO_LANES, block, u + q * in, end - row,
+				  out - q > W ? 2 : 1, in / RT_WINO_LANES);
+		}
+}
+
+INLINE void wino_outer_tile(float *p, int64_t ld_p, const float *v, const float *d, int64_t ld_d, int64_t rows, int vectors,
+			    bool add)
+{
+	vf sum[WINO_OUTER][2];
+
+#pragma GCC unroll 8
+	for (int i = 0; i < WINO_OUTER; i++)
+		for (int k = 0; k < vectors; k++)
+			sum[i][k] = add ? ld(p + i * ld_p + k * W) : (vf){ 0 };
+	for (; rows > 0; rows--, v += RT_WINO_LANES, d += ld_d) {
+		vf d0 = ld(d), d1 = vectors > 1 ? ld(d + W) : d0;
+
+#pragma GCC unroll 8
+		for (int i = 0; i < WINO_OUTER; i++) {
+			vf x = splat(v[i]);
+
+			sum[i][0] += x * d0;
+			if (vectors > 1)
+				sum[i][1] += x * d1;
+		}
+	}
+#pragma GCC unroll 8
+	for (int i = 0; i < WINO_OUTER; i++)
+		for (int k = 0; k < vectors; k++)
+			st(p + i * ld_p + k * W, sum[i][k]);
+}
+
+static void wino_outer(float *p, const float *v, int64_t block, const float *d, int64_t rows, int64_t in, int64_t out, bool add)
+{
+	for (int64_t c = 0; c < in; c += WINO_OUTER) {
+		const float *lanes = v + c / RT_WINO_LANES * block + c % RT_WINO_LANES;
+
+		for (int64_t q = 0; q < out; q += 2 * W)
+			if (out - q > W)
+				wino_outer_tile(p + c * out + q, out, lanes, d + q, out, rows, 2, add);
+			else
+				wino_outer_tile(p + c * out + q, out, lanes, d + q, out, rows, 1, add);
+	}
+}
+
+/* One input channel's weights for W output channels, of which n are there. */
+INLINE void wino_weights_lanes(float *u, int64_t plane, const struct rt_wino_weights *w, int64_t in, int64_t out)
+{
+	float taps[9][RT_W] = { { 0 } };
+	int64_t n = in < w->n_in ? w->n_out - out : 0;
+	const float *from = w->at + in * w->in_step + out * w->out_step;
+	vf half[6][3], g[6];
+
+	for (int64_t l = 0; l < W && l < n; l++, from += w->out_step)
+		for (int k = 0; k < 9; k++)
+			taps[k][l] = from[w->turned ? 8 - k : k];
+#pragma GCC unroll 3
+	for (int j = 0; j < 3; j++) {
+		for (int i = 0; i < 3; i++)
+			g[i] = ld(taps[i * 3 + j]);
+		wino_weigh(&half[0][j], 3, g);
+	}
+#pragma GCC unroll 6
+	for (int i = 0; i < 6; i++) {
+		wino_weigh(g, 1, half[i]);
+#pragma GCC unroll 6
+		for (int j = 0; j < 6; j++)
+			st(u + (i * 6 + j) * plane, g[j]);
+	}
+}
+
+static void wino_weights(float *u, int64_t plane, const struct rt_wino_weights *w, int64_t in, int64_t out)
+{
+	int64_t wide = w->out - out > W ? 2 * W : W;
+
+	u += out * w->in + in * wide;
+	for (int64_t c = in; c < in + RT_WINO_LANES; c++, u += wide)
+		for (int64_t l = 0; l < wide; l += W)
+			wino_weights_lanes(u + l, plane, w, c, out + l);
+}
+
+/* The gradients of one input channel's weights of all output channels, which are `step` floats apart. */
+static void wino_weights_slope(float *w, int64_t step, const float *p, int64_t plane, int64_t out)
+{
+	for (int64_t q = 0; q < out; q += W) {
+		float taps[9][RT_W];
+		vf half[3][6], g[6], t[3];
+
+		for (int j = 0; j < 6; j++) {
+			for (int i = 0; i < 6; i++)
+				g[i] = ld(p + (i * 6 + j) * plane + q);
+			wino_gather(&half[0][j], 6, g);
+		}
+		for (int i = 0; i < 3; i++) {
+			wino_gather(t, 1, half[i]);
+			for (int j = 0; j < 3; j++)
+				st(taps[i * 3 + j], t[j]);
+		}
+		for (int64_t l = 0; l < W && q + l < out; l++)
+			for (int k = 0; k < 9; k++)
+				w[(q + l) * step + k] = taps[k][l];
+	}
+}
+
+static const struct rt_wino wino = {
+	.group = 2 * RT_W,
+	.input = wino_input,
+	.slope = wino_slope,
+	.output = wino_output,
+	.product = wino_product,
+	.outer = wino_outer,
+	.weights = wino_weights,
+	.weights_slope = wino_weights_slope,
+};
