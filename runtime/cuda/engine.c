@@ -344,14 +344,13 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 /* Plausible numbers everywhere, as floats and as bf16: zeros would make products look faster than they are. */
 static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 {
-	enum { WORDS = 1 << 20 };
 	const struct rt_update_step step = {.loss_scale = 1, .grad_scale = 1};
-	gt_autofree uint32_t *pattern = gt_xcalloc(WORDS, sizeof(*pattern));
 	struct rt_engine *e = p->cuda;
-	size_t bytes = p->plan.arena_bytes, have;
+	size_t bytes = p->plan.arena_bytes, words = GT_MIN((bytes + 3) / 4, (size_t)1 << 20), have;
+	gt_autofree uint32_t *pattern = gt_xcalloc(words, sizeof(*pattern));
 	int r;
 
-	for (uint64_t i = 0; i < WORDS; i++) {
+	for (uint64_t i = 0; i < words; i++) {
 		float x = rt_random_normal(1, 1, i), y = rt_random_normal(1, 2, i);
 		uint32_t a, b;
 
@@ -359,7 +358,7 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 		memcpy(&b, &y, sizeof(b));
 		pattern[i] = (a & 0xffff0000u) | b >> 16;
 	}
-	have = GT_MIN(bytes, (size_t)WORDS * 4);
+	have = GT_MIN(bytes, words * 4);
 	r = rt_engine_check(e, e->dev->d.copy_to(e->base, pattern, have), "cuMemcpyHtoD", err);
 	for (size_t n; !r && have < bytes; have += n) {
 		n = GT_MIN(have, bytes - have);

@@ -18,6 +18,7 @@ emu_dim threadIdx, blockIdx, blockDim, gridDim;
 char *emu_shared;
 
 #define STACK	   (128u << 10)
+#define COLOUR	   320u /* so that the ends of two stacks do not lie in the same lines of the cache */
 #define SHARED_MAX EMU_SHARED_MAX
 
 #ifdef __x86_64__
@@ -258,8 +259,9 @@ static int run_block(bool descending)
 		f->done = false;
 		f->round = nullptr;
 		f->parity = 0;
-		f->copies.assign(1, {});
-		context_make(&f->ctx, e.stacks[i], fiber_main);
+		if (f->copies.size() != 1 || !f->copies[0].empty())
+			f->copies.assign(1, {});
+		context_make(&f->ctx, e.stacks[i] - i % 64 * COLOUR, fiber_main);
 	}
 	while (moved && e.live) {
 		moved = false;

@@ -232,34 +232,57 @@ static float epilogue(const struct job *j, float x, int64_t row, int64_t col)
 	return x;
 }
 
+/* Decoded once, the rows of a column of A side by side: (n,rows). */
+static float *left_of(const struct job *j, int64_t n, int64_t rows)
+{
+	float *left = malloc((size_t)(n * rows + 1) * sizeof(*left));
+
+	for (int64_t k = 0; left && k < n; k++)
+		for (int64_t row = 0; row < rows; row++)
+			left[k * rows + row] = load(j->pa, j->a.type, j->d.transa ? row * j->a.ld + k : k * j->a.ld + row);
+	return left;
+}
+
+/* sum (rows) = left (n,rows)^T column `col` of B; returns the sum of that column */
+static double multiply_column(const struct job *j, const float *left, int64_t n, int64_t rows, int64_t col, double *sum)
+{
+	double all = 0;
+
+	memset(sum, 0, (size_t)rows * sizeof(*sum));
+	for (int64_t k = 0; k < n; k++) {
+		double b = (double)load(j->pb, j->b.type, j->d.transb ? k * j->b.ld + col : col * j->b.ld + k);
+
+		all += b;
+		for (int64_t row = 0; row < rows; row++)
+			sum[row] += (double)left[k * rows + row] * b;
+	}
+	return all;
+}
+
 static void multiply(void *data)
 {
 	const struct job *j = data;
-	int64_t n = (int64_t)(j->d.transa ? j->a.rows : j->a.cols);
+	int64_t n = (int64_t)(j->d.transa ? j->a.rows : j->a.cols), rows = (int64_t)j->c.rows;
+	double scale = (j->d.a_scale ? *j->d.a_scale : 1) * (double)(j->d.b_scale ? *j->d.b_scale : 1);
+	double *sum = malloc((size_t)(rows + 1) * sizeof(*sum));
+	float *left = left_of(j, n, rows);
 
+	if (!sum || !left)
+		abort();
 	for (int64_t col = 0; col < (int64_t)j->c.cols; col++) {
-		for (int64_t row = 0; row < (int64_t)j->c.rows; row++) {
-			int64_t at = col * j->c.ld + row;
-			double s = 0;
+		double all = multiply_column(j, left, n, rows, col, sum);
 
-			for (int64_t k = 0; k < n; k++)
-				s += (double)load(j->pa, j->a.type,
-						  j->d.transa ? row * j->a.ld + k : k * j->a.ld + row) *
-				     (double)load(j->pb, j->b.type,
-						  j->d.transb ? k * j->b.ld + col : col * j->b.ld + k);
-			s *= (j->d.a_scale ? *j->d.a_scale : 1) * (double)(j->d.b_scale ? *j->d.b_scale : 1);
-			s = j->alpha * s + (j->beta != 0 ? j->beta * load(j->pc, j->c.type, at) : 0);
+		for (int64_t row = 0; row < rows; row++) {
+			int64_t at = col * j->c.ld + row;
+			double s = j->alpha * (sum[row] * scale) + (j->beta != 0 ? j->beta * load(j->pc, j->c.type, at) : 0);
+
 			store(j->pc, j->c.type, at, epilogue(j, (float)s, row, col));
 		}
-		if (j->d.epilogue & EPI_BGRADB) {
-			double s = 0;
-
-			for (int64_t k = 0; k < n; k++)
-				s += (double)load(j->pb, j->b.type,
-						  j->d.transb ? k * j->b.ld + col : col * j->b.ld + k);
-			store(j->d.bias, j->c.type, col, (float)s);
-		}
+		if (j->d.epilogue & EPI_BGRADB)
+			store(j->d.bias, j->c.type, col, (float)all);
 	}
+	free(left);
+	free(sum);
 }
 
 int cublasLtMatmul(void *h, void *desc, const float *alpha, const void *a, void *la, const void *b, void *lb,

@@ -26,12 +26,13 @@ struct result run_with(const char *what, const char *var, const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("LD_LIBRARY_PATH=%s", dir);
 	gt_autofree char *vars = gt_xstrdup(var ? var : "");
-	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[8] = {path}, *save = NULL;
+	static char policy[] = "OMP_WAIT_POLICY=passive"; /* the CPU's side, which waits for ranks and for other tests */
+	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[8] = {path, policy}, *save = NULL;
 	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 300};
 	struct result res = {-1, ""};
 	struct gt_err err = {0};
 
-	for (char *v = strtok_r(vars, " ", &save), **e = envp + 1; v; v = strtok_r(NULL, " ", &save))
+	for (char *v = strtok_r(vars, " ", &save), **e = envp + 2; v; v = strtok_r(NULL, " ", &save))
 		*e++ = v;
 	ck_assert_msg(!gt_spawn(&s, &err), "%s", err.msg);
 	res.status = s.status;
