@@ -23,6 +23,7 @@ except ImportError as missing:
     sys.exit(77)
 
 FORWARD, GRADIENT, OPTIMIZER, TRAINING, RESNET, AUTOCAST = 3e-6, 1e-5, 2e-6, 2e-5, 10, 2e-2
+FLIP = 5
 RT_CASE = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests/peers/rt_case")
 failures, compared, points, broken = [], 0, 0, 0
 
@@ -295,7 +296,9 @@ def image_ops():
     for n, size, cin, cout, kernel, stride, pad, groups in (
             (4, 9, 16, 32, 1, 1, 0, 1), (4, 9, 16, 32, 1, 2, 0, 1), (4, 9, 16, 16, 3, 1, 1, 1), (3, 16, 32, 64, 3, 2, 1, 1),
             (2, 21, 3, 16, 7, 2, 3, 1), (3, 8, 5, 7, 3, 1, 1, 1), (2, 8, 32, 32, 3, 1, 1, 2), (2, 8, 12, 18, 3, 2, 1, 3),
-            (2, 8, 16, 16, 3, 1, 1, 16), (2, 16, 3, 24, 8, 8, 0, 1)):
+            (2, 8, 16, 16, 3, 1, 1, 16), (2, 16, 3, 24, 8, 8, 0, 1),
+            # large enough for tiles
+            (8, 31, 16, 32, 3, 1, 1, 1), (9, 18, 64, 48, 3, 1, 0, 1), (5, 27, 24, 130, 3, 1, 2, 1)):
         c = Case(f"conv {kernel}x{kernel} {cin} to {cout} channels, stride {stride}, pad {pad}, {groups} groups")
         x, w, b = c.image("x", n, size, size + 1, cin), c.param("w", cout, cin // groups, kernel, kernel), c.param("b", cout)
         c.op("conv", "y", "x", "w", "b", stride=stride, pad=pad, groups=groups)
@@ -445,7 +448,9 @@ def trained_resnet(c, start, kind, steps, lr):
 
 def resnet(steps):
     """Ten batches in turn, from the same weights. Every relu that changes sides by a rounding makes the curves part a little
-    more, so the yardstick is PyTorch itself: how far its float32 is from its float64 up to the same step."""
+    more, so the yardstick is PyTorch itself: how far its float32 is from its float64 up to FLIP steps later, for in which of the
+    first steps a relu lies so near to zero is chance (of PyTorch's the first does in the third to fifth step), and until one does
+    all that is seen is the rounding of the loss itself."""
     batch, size, classes, lr = 16, 16, 10, 0.002
     c = Case("ResNet-20")
     resnet_params(c, 20, classes)
@@ -456,6 +461,7 @@ def resnet(steps):
     ours = c.run(loss="loss", steps=steps, optimizer={"kind": "sgd", "lr": lr, "momentum": 0.9})["losses"]
     single, double = (trained_resnet(c, start, kind, steps, lr) for kind in (torch.float32, torch.float64))
     noise, error = (np.maximum.accumulate(np.abs(x - double) / double) for x in (single, ours))
+    noise = np.append(noise[FLIP:], np.full(FLIP, noise[-1]))
     for s in np.nonzero(error > RESNET * noise + 1e-6)[0]:
         failures.append(f"step {s + 1}: {error[s]:.2g} from float64 by now, PyTorch's float32 {noise[s]:.2g}")
     near("ResNet-20 first loss", ours[0], double[0], FORWARD)
