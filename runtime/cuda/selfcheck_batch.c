@@ -97,7 +97,6 @@ static int check_documents(struct bench *b, struct gt_err *err)
 		struct rt_node *loss[SHAPES];
 		struct rt_program *p = NULL;
 
-		o.no_reuse = false; /* what is kept lies at one place for all shapes */
 		o.accum = 2;
 		o.optimizer = (struct rt_optimizer){ .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 };
 		for (int i = 0; i < SHAPES; i++) {

@@ -98,7 +98,7 @@ static uint64_t kept_bytes(const struct rt_program *p)
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 
-		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(&p->plan, n)))
+		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(n)))
 			bytes += n->bytes;
 	}
 	return bytes + plan_bytes(p) - p->plan.arena_bytes - p->plan.window_bytes;

@@ -44,7 +44,7 @@ static const struct rt_node *next_kept(const struct rt_plan *p, int *at)
 	while (*at < p->ir.n_nodes) {
 		const struct rt_node *n = p->ir.nodes[(*at)++];
 
-		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(p, n)))
+		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(n)))
 			return n;
 	}
 	return NULL;

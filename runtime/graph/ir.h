@@ -23,6 +23,7 @@ struct rt_node {
 	struct rt_graph *graph;
 	/* memory plan */
 	bool pinned;		 /* lives through the whole program */
+	bool sums;		 /* a gradient that batches add to: at one place for batches of every shape */
 	int first, last;	 /* calls between which it lives; first -1: never */
 	struct rt_node *storage; /* itself, or the node whose memory it takes over */
 	int slot;		 /* of 8 bits: which scale is its own (pass/fp8.c) */

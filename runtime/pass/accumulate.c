@@ -90,7 +90,7 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			feed_sum(p, i);
 			summed++;
 		}
-		p->gradient[i]->pinned = true;
+		p->gradient[i]->pinned = p->gradient[i]->sums = true;
 	}
 	if (p->opt->zero_gradients)
 		gt_buf_printf(did, "%d gradients cleared for each update", in_place + summed);

@@ -23,10 +23,9 @@ static bool forever(const struct rt_plan *p, const struct rt_node *n)
 	       n->role == RT_ROLE_STATE || n == p->loss;
 }
 
-bool rt_plan_keeps(const struct rt_plan *p, const struct rt_node *n)
+bool rt_plan_keeps(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE ||
-	       (n->role == RT_ROLE_GRADIENT && n->pinned);
+	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE || n->sums;
 }
 
 static void live_ranges(struct rt_plan *p)
@@ -132,7 +131,7 @@ static void pin(struct rt_plan *p, bool kept)
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *t = p->ir.nodes[i];
 
-		if (t->first < 0 || t->shared || t->storage != t || !forever(p, t) || rt_plan_keeps(p, t) != kept)
+		if (t->first < 0 || t->shared || t->storage != t || !forever(p, t) || rt_plan_keeps(t) != kept)
 			continue;
 		t->offset = p->pinned_bytes;
 		p->pinned_bytes += t->bytes;

@@ -56,7 +56,7 @@ struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
 void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
 /* Does n hold more than one batch's numbers: a parameter, a buffer, optimizer state, a sum of gradients? */
-bool rt_plan_keeps(const struct rt_plan *p, const struct rt_node *n);
+bool rt_plan_keeps(const struct rt_node *n);
 bool rt_plan_scales_loss(const struct rt_plan *p);
 bool rt_plan_measures_gradients(const struct rt_plan *p); /* no update may then run before all gradients are there */
 #endif

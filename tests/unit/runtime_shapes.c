@@ -89,6 +89,7 @@ static const struct rt_options ways[] = {
 	{ .optimizer = { .kind = RT_ADAMW8, .lr = 1e-3 } },
 	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .no_fuse = true, .poison = true },
 	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .zero_gradients = true, .logits_slice_bytes = 4096 },
+	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 3, .no_reuse = true, .keep_gradients = true },
 };
 
 /* The same documents padded to one length, or to the shorter of two where they fit: the same losses and parameters, but for the
