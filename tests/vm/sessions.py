@@ -194,9 +194,9 @@ def never_comes_back(tap, vm, before, picture):
 
 
 def deleted(tap, vm, before, picture):
-    """The document goes in the middle of an arm: there is nothing to go on with."""
+    """The document goes in the middle of an arm: there is nothing to go on with. What runs writes it once more when it is ended."""
     start(vm, f"{AB} 3000 --boot-arg x.y=1")
-    vm.begin(f"rm {FILE}; systemctl restart {UNIT}")
+    vm.begin(f"systemctl stop {UNIT}; rm {FILE}; systemctl start {UNIT}")
     over(vm, ARM_S)
     tap.same("a session whose document was deleted ends, and leaves nothing behind", before, picture(vm))
 
