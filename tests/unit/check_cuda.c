@@ -626,8 +626,6 @@ int main(int argc, char **argv)
 	tc = tcase_create("all");
 	images = tcase_create("images");
 	ranks = tcase_create("ranks");
-	tcase_add_test(images, attention_is_by_the_faster_kernels);
-	tcase_add_test(images, kernels_are_timed_by_cupti_or_their_calls_by_events);
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
@@ -636,6 +634,8 @@ int main(int argc, char **argv)
 		add_ranks_tests(ranks);
 		add_memory_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
+		tcase_add_test(images, attention_is_by_the_faster_kernels);
+		tcase_add_test(images, kernels_are_timed_by_cupti_or_their_calls_by_events);
 		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
 		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 3);
