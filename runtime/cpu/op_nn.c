@@ -75,38 +75,51 @@ void rt_cpu_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const
 	}
 }
 
-/* y (inner) of x (n,inner), columns lo..hi. */
-static void reduce_columns(const float *x, float *y, const struct rt_extents *e, enum rt_reduction how, bool add, int64_t lo,
-			   int64_t hi)
-{
-	float scale = how == RT_MEAN ? 1.0f / (float)e->n : 1.0f;
+#define COLUMNS	64 /* reduced at once, row by row as they lie in memory */
 
+/* y (inner) of x (n,inner), columns lo..hi. */
+static void sum_columns(const float *x, float *y, const struct rt_extents *e, float scale, bool add, int64_t lo, int64_t hi)
+{
+	double sum[COLUMNS] = { 0 };
+
+	for (int64_t k = 0; k < e->n; k++)
+		for (int64_t i = lo; i < hi; i++)
+			sum[i - lo] += (double)x[k * e->inner + i];
+	for (int64_t i = lo; i < hi; i++)
+		y[i] = (float)sum[i - lo] * scale + (add ? y[i] : 0);
+}
+
+static void max_columns(const float *x, float *y, const struct rt_extents *e, bool add, int64_t lo, int64_t hi)
+{
 	for (int64_t i = lo; i < hi; i++) {
-		double sum = 0;
 		float max = -INFINITY;
 
 		for (int64_t k = 0; k < e->n; k++) {
 			float v = x[k * e->inner + i];
 
-			sum += (double)v;
 			max = v > max || v != v ? v : max;
 		}
-		y[i] = (how == RT_MAX ? max : (float)sum * scale) + (add ? y[i] : 0);
+		y[i] = max + (add ? y[i] : 0);
 	}
 }
 
 void rt_cpu_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_extents e = rt_reduce_extents(c->in[0], c->out[0], &c->attr);
-	int64_t blocks = (e.inner + 63) / 64;
+	int64_t blocks = (e.inner + COLUMNS - 1) / COLUMNS;
+	float scale = c->attr.reduction == RT_MEAN ? 1.0f / (float)e.n : 1.0f;
 	int team = rt_cpu_team(cpu, (double)rt_node_bytes(c->in[0]));
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
 	for (int64_t i = 0; i < e.outer * blocks; i++) {
-		int64_t o = i / blocks, lo = i % blocks * 64;
+		int64_t o = i / blocks, lo = i % blocks * COLUMNS, hi = GT_MIN(lo + COLUMNS, e.inner);
+		const float *x = rt_f32(c->in[0]) + o * e.n * e.inner;
+		float *y = rt_f32(c->out[0]) + o * e.inner;
 
-		reduce_columns(rt_f32(c->in[0]) + o * e.n * e.inner, rt_f32(c->out[0]) + o * e.inner, &e, c->attr.reduction,
-			       c->attr.accumulate & 1, lo, GT_MIN(lo + 64, e.inner));
+		if (c->attr.reduction == RT_MAX)
+			max_columns(x, y, &e, c->attr.accumulate & 1, lo, hi);
+		else
+			sum_columns(x, y, &e, scale, c->attr.accumulate & 1, lo, hi);
 	}
 }
 

@@ -61,6 +61,24 @@ void rt_cpu_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, const st
 		}
 }
 
+/* dy to the pixels that were the largest. A window of one pixel is that pixel. */
+static void max_window_back(const struct rt_cpu *cpu, const struct pool *p, float *dx, int64_t row, int64_t col, const float *dy,
+			    const uint8_t *place)
+{
+	if (p->a->window == 1) {
+		float *to = dx + pixel(p, row, col, 0);
+
+		cpu->simd->add(to, to, dy, p->c);
+		return;
+	}
+	for (int k = 0; k < p->a->window * p->a->window; k++) {
+		int64_t at = pixel(p, row, col, k);
+
+		for (int64_t i = 0; at >= 0 && i < p->c; i++)
+			dx[at + i] += place[i] == k ? dy[i] : 0;
+	}
+}
+
 void rt_cpu_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
@@ -74,8 +92,9 @@ void rt_cpu_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, cons
 	for (int64_t n = 0; n < images; n++) {
 		if (!(c->attr.accumulate & 1))
 			memset(dx + n * in, 0, (size_t)in * sizeof(float));
-		for (int64_t i = 0; i < out; i++)
-			dx[n * in + pixel(&p, i / p.c / p.ow, i / p.c % p.ow, place[n * out + i]) + i % p.c] += dy[n * out + i];
+		for (int64_t i = 0; i < p.oh * p.ow; i++)
+			max_window_back(cpu, &p, dx + n * in, i / p.ow, i % p.ow, dy + n * out + i * p.c,
+					place + n * out + i * p.c);
 	}
 }
 
