@@ -161,6 +161,8 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.state0 = rt_at(c->out[1]),
 			.state1 = rt_at(c->out[2]),
 			.gradient = rt_at(c->in[0]),
+			.scale0 = rt_at(c->out[3]),
+			.scale1 = rt_at(c->out[4]),
 			.copy = rt_at(rt_plan_low(&p->plan, c->out[0])),
 			.n = rt_shape_elements(&c->out[0]->shape),
 			.narrow_gradient = c->in[0]->dtype == RT_BF16,
@@ -175,6 +177,28 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 		r = rt_engine_check(e, e->dev->d.copy_to(g->chunks, chunks, (size_t)g->n_chunks * sizeof(*chunks)),
 				    "cuMemcpyHtoD", err);
 	return r;
+}
+
+/* A border between two codes lies in the cell of its upper 16 bits, so that the lower ones tell which side a number of it is on. */
+static int put_maps(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	gt_autofree struct rt_update_maps *maps = gt_xcalloc(1, sizeof(*maps));
+
+	if (!e->maps)
+		return 0;
+	for (int s = 0; s < 2; s++) {
+		const struct rt_map8 *map = rt_map8(s);
+
+		memcpy(maps->value[s], map->value, sizeof(maps->value[s]));
+		for (uint32_t i = 0; i < RT_MAP8_CELLS; i++) {
+			uint32_t border;
+
+			memcpy(&border, &map->border[i], sizeof(border));
+			maps->cell[s][i] = (uint32_t)map->code[i] << 16 | (isfinite(map->border[i]) ? border & 0xffff : 0xffff);
+		}
+	}
+	return rt_engine_check(e, e->dev->d.copy_to(e->maps, maps, sizeof(*maps)), "cuMemcpyHtoD", err);
 }
 
 /* ---- parameters ---- */
@@ -463,6 +487,8 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		r = open_buckets(p, err);
 	if (!r)
 		r = rt_engine_allocate(p, err);
+	if (!r)
+		r = put_maps(p, err);
 	if (!r)
 		r = rt_coding_open(p, err);
 	for (int i = 0; !r && i < e->n_shapes; i++) {

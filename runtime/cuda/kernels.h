@@ -4,7 +4,7 @@
 /* Every kernel of kernel/ by name; T kernels exist for float and bf16. The host finds them by this list, and so do the
  * tests that run them on the CPU. */
 #define RT_KERNELS_PLAIN(X)                                                                                            \
-	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(sgd) \
+	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
 	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
 	X(word_sums) X(count_targets) X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode)
 #define RT_KERNELS_TYPED(X)                                                                                            \

@@ -12,6 +12,7 @@ struct update_group {
 	int first, n; /* calls */
 	cu_ptr tensors, chunks;
 	int n_chunks;
+	bool eight; /* moments of 8 bits among them */
 };
 
 /* What each shape of a batch has of its own: its calls are forward [0,n_forward), backward with what may be updated early
@@ -79,6 +80,7 @@ struct rt_engine {
 	bool plain;	/* for now they travel as they are */
 	int n_buckets;
 	cu_ptr window, loss_mean;
+	cu_ptr maps;  /* of 8-bit moments: struct rt_update_maps */
 	cu_ptr found; /* an int: is anything of a tensor not finite? */
 	cu_ptr loss_seen; /* by updates: what rt_engine_loss says */
 
@@ -158,7 +160,7 @@ static inline int rt_engine_check(const struct rt_engine *e, cu_result code, con
 
 static inline bool rt_is_update(const struct rt_call *c)
 {
-	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW;
+	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW || c->op->id == RT_OP_ADAMW8;
 }
 
 /* The loss that decides: the mean over the ranks. */

@@ -42,6 +42,12 @@ static int count_chunks(const struct rt_call *c)
 	return (int)((rt_shape_elements(&c->out[0]->shape) + RT_UPDATE_CHUNK - 1) / RT_UPDATE_CHUNK);
 }
 
+/* adamw8's kernel knows f32 moments too, which its small tensors have. */
+static bool is_alike(const struct rt_call *a, const struct rt_call *b)
+{
+	return (a->op->id == RT_OP_SGD) == (b->op->id == RT_OP_SGD);
+}
+
 /* Updates of one kind that stand side by side. */
 static int group_from(const struct rt_plan *plan, int first, struct update_group *ret)
 {
@@ -51,8 +57,9 @@ static int group_from(const struct rt_plan *plan, int first, struct update_group
 	while (i < plan->ir.n_calls && !rt_is_update(calls[i]))
 		i++;
 	*ret = (struct update_group){ .first = i };
-	for (; i < plan->ir.n_calls && rt_is_update(calls[i]) && calls[i]->op == calls[ret->first]->op; i++) {
+	for (; i < plan->ir.n_calls && rt_is_update(calls[i]) && is_alike(calls[i], calls[ret->first]); i++) {
 		ret->n++;
+		ret->eight |= calls[i]->op->id == RT_OP_ADAMW8;
 		ret->n_chunks += count_chunks(calls[i]);
 	}
 	return i;
@@ -101,7 +108,7 @@ static uint64_t inputs_bytes(const struct rt_plan *plan)
 
 /* ---- the sum ---- */
 struct layout {
-	uint64_t arena, window, input, norm, tables;
+	uint64_t arena, window, input, norm, tables, maps;
 };
 
 static void widen(struct layout *l, const struct rt_plan *plan)
@@ -109,6 +116,7 @@ static void widen(struct layout *l, const struct rt_plan *plan)
 	uint64_t norm;
 
 	l->tables += tables_bytes(plan, &norm);
+	l->maps = plan->opt->optimizer.kind == RT_ADAMW8 ? rt_engine_aligned(sizeof(struct rt_update_maps)) : 0;
 	l->norm = GT_MAX(l->norm, norm);
 	l->input = GT_MAX(l->input, inputs_bytes(plan));
 	l->arena = GT_MAX(l->arena, rt_engine_aligned(plan->arena_bytes));
@@ -118,7 +126,7 @@ static void widen(struct layout *l, const struct rt_plan *plan)
 /* The step's numbers and the ranks' loss have a line of their own each. */
 static uint64_t whole(const struct layout *l)
 {
-	return l->arena + RT_BLAS_WORKSPACE + 2 * l->input + 2 * RT_ENGINE_ALIGN + l->norm + l->window + l->tables;
+	return l->arena + RT_BLAS_WORKSPACE + 2 * l->input + 2 * RT_ENGINE_ALIGN + l->norm + l->window + l->tables + l->maps;
 }
 
 uint64_t rt_engine_plan_bytes(const struct rt_program *p)
@@ -215,6 +223,8 @@ static void place(struct rt_engine *e, const struct layout *l)
 	at += RT_ENGINE_ALIGN;
 	e->window = at;
 	at += l->window;
+	e->maps = l->maps ? at : 0;
+	at += l->maps;
 	for (int i = 0; i < e->n_shapes; i++)
 		for (int k = 0; k < e->shapes[i].n_groups; k++) {
 			struct update_group *g = &e->shapes[i].groups[k];

@@ -12,11 +12,11 @@
 static void update(struct rt_program *p, const struct update_group *g)
 {
 	struct rt_engine *e = p->cuda;
-	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_ADAMW ? RT_K_adamw : RT_K_sgd;
-	cu_ptr tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->loss_seen;
+	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_SGD ? RT_K_sgd : g->eight ? RT_K_adamw8 : RT_K_adamw;
+	cu_ptr maps = e->maps, tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->loss_seen;
 	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
 
-	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm);
+	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm, &maps);
 }
 
 /* The norm of all gradients, by the tables of the updates. */
@@ -265,8 +265,8 @@ static void fill_step(struct rt_update_step *s, const struct rt_program *p, cons
 		.momentum = (float)o->momentum,
 		.weight_decay = (float)o->weight_decay,
 		.first = run->step == 1,
-		.decay = o->kind == RT_ADAMW ? (float)(1 - o->lr * o->weight_decay) : 1,
-		.l2 = o->kind == RT_ADAMW ? 0 : (float)o->weight_decay,
+		.decay = o->kind == RT_ADAM ? 1 : (float)(1 - o->lr * o->weight_decay),
+		.l2 = o->kind == RT_ADAM ? (float)o->weight_decay : 0,
 		.beta1 = (float)o->beta1,
 		.beta2 = (float)o->beta2,
 		.rest1 = (float)(1 - o->beta1),

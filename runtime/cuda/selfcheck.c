@@ -272,6 +272,11 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
 		b.failed = GT_MAX(r, 0);
 		r = GT_MIN(r, 0);
 	}
+	if (!r && type != RT_CHECK_FP8 && (!only || !strncmp("adamw8", only, strlen(only)))) {
+		r = rt_cuda_selfcheck_adam8(type, seed, rows, err);
+		b.failed += GT_MAX(r, 0);
+		r = GT_MIN(r, 0);
+	}
 	if (!r && !only) {
 		r = rt_cuda_selfcheck_batch(type, seed, rows, err);
 		b.failed += GT_MAX(r, 0);

@@ -30,6 +30,8 @@ int rt_cuda_selfcheck_fp8(uint64_t seed, json_t *rows, struct gt_err *err);
 /* Parameters in bf16 alone: steps of an eighth of what they can tell apart arrive on average, the same seed gives the same bits and
  * another one others. Rows and result as above. */
 int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err);
+/* AdamW with moments of 8 bits beside the CPU's: weights, codes, scales; f32 and bf16. Rows and result as above. */
+int rt_cuda_selfcheck_adam8(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
 /* Batches of several shapes with padding and accumulation, images as bytes, and programs that do not train, with batchnorms taken
  * into the products before them. Rows and result as above. */
 int rt_cuda_selfcheck_batch(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);

@@ -43,7 +43,8 @@ int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err)
 	static const struct {
 		const char *name;
 		enum rt_optimizer_kind kind;
-	} ways[] = { { "rounding.sgd", RT_SGD }, { "rounding.adamw", RT_ADAMW } };
+	} ways[] = { { "rounding.sgd", RT_SGD }, { "rounding.adamw", RT_ADAMW },
+		    { "rounding.adamw8", RT_ADAMW8 } };
 	/* a step moves by one distance, 2^-8, with probability 1/8 */
 	const double sigma = 0x1p-8 * sqrt(STEPS * 0.125 * 0.875 / COUNT);
 	gt_autofree float *x = gt_xcalloc(COUNT, sizeof(*x)), *again = gt_xcalloc(COUNT, sizeof(*x));

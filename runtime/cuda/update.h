@@ -3,11 +3,13 @@
 #define RT_CUDA_UPDATE_H
 /* What host and kernel/update.cuh share: the optimizer's tables in device memory. Pointers are device addresses. */
 #include <stdint.h>
+#include "runtime/cpu/map8.h"
 
 #define RT_UPDATE_CHUNK	16384 /* elements of one tensor per block, a multiple of 4 */
 
 struct rt_update_tensor {
 	uint64_t param, state0, state1, gradient; /* adamw: m, v; sgd: momentum or 0, 0 */
+	uint64_t scale0, scale1;		  /* adamw8: of each RT_MAP8_BLOCK codes in state0 and state1; or 0, 0 */
 	uint64_t copy;				  /* bf16 copy that the products read, or 0 */
 	int64_t n;
 	int32_t narrow_gradient;	  /* the gradient is bf16 */
@@ -17,6 +19,12 @@ struct rt_update_tensor {
 struct rt_update_chunk {
 	int64_t start;
 	int32_t tensor, pad;
+};
+/* runtime/cpu/map8.h as the kernels read it, the unsigned map first. A cell has the code that it begins with above bit 16, and below
+ * the lower half of the one border in it, 0xffff without. */
+struct rt_update_maps {
+	float value[2][256];
+	uint32_t cell[2][RT_MAP8_CELLS];
 };
 struct rt_update_step {
 	uint32_t seed[2], step; /* of the random rounding */

@@ -54,8 +54,6 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
 	if (o->device == RT_CUDA && o->ddp.compress == RT_COMPRESS_POWERSGD)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices send fp16, bf16, int8 or onebit: PowerSGD is the CPU's");
-	if (o->device == RT_CUDA && o->optimizer.kind == RT_ADAMW8)
-		return gt_fail(err, ENOSYS, "the cuda device has sgd, adam and adamw, not adamw8");
 	if (o->device == RT_CPU && o->fp8.use)
 		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
 	if (o->no_master && (o->device != RT_CUDA || o->amp != RT_BF16))

@@ -132,6 +132,11 @@ static inline float __fmul_rn(float a, float b)
 	return a * b;
 }
 
+static inline float __fmaf_rn(float a, float b, float c)
+{
+	return std::fma(a, b, c);
+}
+
 static inline float __fadd_rn(float a, float b)
 {
 	return a + b;

@@ -110,14 +110,15 @@ static int anomaly_and_tell(void)
 	return 0;
 }
 
-static int open_program(struct rt_graph *g, enum rt_device device, struct rt_program **ret, struct gt_err *err)
+static int open_program(struct rt_graph *g, enum rt_device device, enum rt_optimizer_kind kind, struct rt_program **ret,
+			struct gt_err *err)
 {
-	const struct rt_options o = { .device = device, .seed = 3, .optimizer = { .kind = RT_ADAMW, .lr = 0.01 } };
+	const struct rt_options o = { .device = device, .seed = 3, .optimizer = { .kind = kind, .lr = 0.01 } };
 
 	return rt_compile(g, small_gpt(g), &o, ret, err);
 }
 
-static int resume_and_tell(void)
+static int resume_and_tell(enum rt_optimizer_kind kind)
 {
 	gt_autofree char *file = gt_xasprintf("/tmp/check-cuda-%d.safetensors", (int)getpid());
 	double losses[3] = { 0 };
@@ -133,7 +134,7 @@ static int resume_and_tell(void)
 		struct rt_metrics m = { 0 };
 		uint64_t ticket = 0;
 
-		r = open_program(g, k == 2 ? RT_CPU : RT_CUDA, &p, &err);
+		r = open_program(g, k == 2 ? RT_CPU : RT_CUDA, kind, &p, &err);
 		if (!r && k)
 			r = rt_load(p, file, &ticket, &err);
 		for (int i = k ? 3 : 0; !r && i < 4; i++) {
@@ -205,10 +206,11 @@ END_TEST
 
 START_TEST(a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu)
 {
-	struct result r = run_with("resume", NULL, STANDIN_DIR);
+	static const char *const how[] = { "resume", "resume8" };
+	struct result r = run_with(how[_i], NULL, STANDIN_DIR);
 
 	ck_assert_msg(gt_streq(r.out, "same loss after step 4, ticket 0\nsame loss after step 4, ticket 17\n"
-				      "same loss after step 4, ticket 17\n"), "%s", r.out);
+				      "same loss after step 4, ticket 17\n"), "%s: %s", how[_i], r.out);
 }
 END_TEST
 
@@ -251,7 +253,7 @@ void add_memory_tests(TCase *tc, TCase *slow)
 {
 	tcase_add_test(tc, memory_is_planned_told_and_measured);
 	tcase_add_test(tc, an_anomaly_is_told_as_on_the_cpu);
-	tcase_add_test(tc, a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu);
+	tcase_add_loop_test(tc, a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu, 0, 2);
 	tcase_add_test(tc, what_a_kernel_must_not_do_is_noticed);
 	tcase_add_loop_test(slow, kernels_touch_what_is_theirs_in_order, 0, 5);
 }
@@ -263,6 +265,8 @@ int tell_memory(const char *what)
 	if (gt_streq(what, "anomaly"))
 		return anomaly_and_tell();
 	if (gt_streq(what, "resume"))
-		return resume_and_tell();
+		return resume_and_tell(RT_ADAMW);
+	if (gt_streq(what, "resume8"))
+		return resume_and_tell(RT_ADAMW8);
 	return strncmp(what, "planted_", 8) ? -1 : planted_and_tell(what);
 }

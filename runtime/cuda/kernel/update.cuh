@@ -129,34 +129,28 @@ RT_DEVICE bool update_factor(float *factor, const struct rt_update_step *h, cons
 	return isfinite(*loss) && (!norm || isfinite(norm[0]));
 }
 
-/* torch's order: decay (adamw: of the parameter, adam: into the gradient), m, v, step. Grid: chunks of RT_UPDATE_CHUNK elements. */
-RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks,
-		   const struct rt_update_step *h, const float *loss, const float *norm)
+/* torch's order: decay (adamw: of the parameter, adam: into the gradient), m, v, step. Elements from start to end. */
+RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_update_step *h, float factor, int64_t start, int64_t end)
 {
-	const struct rt_update_chunk chunk = chunks[blockIdx.x];
-	const struct rt_update_tensor t = tensors[chunk.tensor];
-	int64_t end = chunk.start + RT_UPDATE_CHUNK < t.n ? chunk.start + RT_UPDATE_CHUNK : t.n;
-	float *pm = (float *)t.state0, *pv = (float *)t.state1, factor;
+	float *pm = (float *)t->state0, *pv = (float *)t->state1;
 
-	if (!update_factor(&factor, h, loss, norm))
-		return;
-	for (int64_t i = chunk.start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
+	for (int64_t i = start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
 		float p[4], m[4], v[4], g[4];
 		int n = end - i < 4 ? (int)(end - i) : 4;
 
-		get_params(p, &t, i, n);
+		get_params(p, t, i, n);
 		if (n == 4) {
 			get<4>(m, pm + i);
 			get<4>(v, pv + i);
-			if (t.narrow_gradient)
-				get<4>(g, (const bf16 *)t.gradient + i);
+			if (t->narrow_gradient)
+				get<4>(g, (const bf16 *)t->gradient + i);
 			else
-				get<4>(g, (const float *)t.gradient + i);
+				get<4>(g, (const float *)t->gradient + i);
 		} else {
 			for (int k = 0; k < n; k++) {
 				m[k] = pm[i + k];
 				v[k] = pv[i + k];
-				g[k] = gradient_at(&t, i + k);
+				g[k] = gradient_at(t, i + k);
 			}
 		}
 		for (int k = 0; k < n; k++) {
@@ -165,7 +159,7 @@ RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_updat
 			v[k] = h->beta2 * v[k] + h->rest2 * g[k] * g[k];
 			p[k] = p[k] * h->decay - h->step_size * m[k] / (sqrtf(v[k]) * h->scale2 + h->eps);
 		}
-		put_params(&t, h, i, n, p);
+		put_params(t, h, i, n, p);
 		if (n == 4) {
 			put<4>(pm + i, m);
 			put<4>(pv + i, v);
@@ -176,6 +170,19 @@ RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_updat
 			}
 		}
 	}
+}
+
+/* Grid: chunks of RT_UPDATE_CHUNK elements. */
+RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks,
+		   const struct rt_update_step *h, const float *loss, const float *norm)
+{
+	const struct rt_update_chunk chunk = chunks[blockIdx.x];
+	const struct rt_update_tensor t = tensors[chunk.tensor];
+	int64_t end = chunk.start + RT_UPDATE_CHUNK < t.n ? chunk.start + RT_UPDATE_CHUNK : t.n;
+	float factor;
+
+	if (update_factor(&factor, h, loss, norm))
+		adamw_chunk(&t, h, factor, chunk.start, end);
 }
 
 /* g += decay * p; momentum: v = mu v + g (the first step assigns), p -= lr v */
@@ -205,4 +212,125 @@ RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_
 		}
 		put_params(&t, h, i, n, p);
 	}
+}
+
+/* ---- adamw with m and v in 8 bits: runtime/cpu/simd_adam8.h, a block of them per warp, eight per lane ---- */
+#define EACH8 (RT_MAP8_BLOCK / 32)
+
+/* n of eight codes, zeros behind them */
+RT_DEVICE void get_codes(float *x, const unsigned char *p, int n, const float *value, float scale, int zero)
+{
+	pack<unsigned char, EACH8> c;
+
+	if (n == EACH8) {
+		RT_ALIGNED(p, EACH8);
+		c = *reinterpret_cast<const pack<unsigned char, EACH8> *>(p);
+	}
+	for (int k = 0; k < EACH8; k++)
+		x[k] = __fmul_rn(value[n == EACH8 ? c.v[k] : k < n ? p[k] : zero], scale);
+}
+
+/* |x| <= 1 */
+RT_DEVICE unsigned char code_of(float x, const uint32_t *cells, int zero)
+{
+	uint32_t a, word;
+	int cell, code;
+
+	memcpy(&a, &x, sizeof(a));
+	a &= 0x7fffffff;
+	cell = (int)(a >> 16) - (int)RT_MAP8_FIRST;
+	word = cells[cell > 0 ? cell : 0];
+	code = (int)(word >> 16) + (cell >= 0 && (a & 0xffff) > (word & 0xffff));
+	code = x < 0 ? 2 * zero - code : code;
+	return (unsigned char)(code > 0 ? code : 0);
+}
+
+RT_DEVICE void put_codes(unsigned char *p, int n, const float *x, float top, const uint32_t *cells, int zero)
+{
+	float per = top > 0 ? 1 / top : 0;
+	pack<unsigned char, EACH8> c;
+
+	for (int k = 0; k < EACH8; k++)
+		c.v[k] = code_of(fminf(fmaxf(__fmul_rn(x[k], per), -1), 1), cells, zero);
+	if (n == EACH8) {
+		RT_ALIGNED(p, EACH8);
+		*reinterpret_cast<pack<unsigned char, EACH8> *>(p) = c;
+	} else {
+		for (int k = 0; k < n; k++)
+			p[k] = c.v[k];
+	}
+}
+
+RT_DEVICE void get_gradients(float *g, const struct rt_update_tensor *t, int64_t i, int n)
+{
+	if (n == EACH8 && t->narrow_gradient) {
+		get<8>(g, (const bf16 *)t->gradient + i);
+	} else if (n == EACH8) {
+		get<4>(g, (const float *)t->gradient + i);
+		get<4>(g + 4, (const float *)t->gradient + i + 4);
+	} else {
+		for (int k = 0; k < EACH8; k++)
+			g[k] = k < n ? gradient_at(t, i + k) : 0;
+	}
+}
+
+/* Block of codes that begins with element `at`; roundings as where the CPU has fused multiply-add. */
+RT_DEVICE void adamw8_block(const struct rt_update_tensor *t, const struct rt_update_step *h, const struct rt_update_maps *maps,
+			    float factor, int64_t at, int64_t end)
+{
+	int64_t i = at + EACH8 * (threadIdx.x & 31), block = at / RT_MAP8_BLOCK;
+	int n = end - i < EACH8 ? (end > i ? (int)(end - i) : 0) : EACH8;
+	unsigned char *pm = (unsigned char *)t->state0 + i, *pv = (unsigned char *)t->state1 + i;
+	float *m_top = (float *)t->scale0 + block, *v_top = (float *)t->scale1 + block, most_m = 0, most_v = 0;
+	float g[EACH8], m[EACH8], v[EACH8], p[EACH8] = {};
+
+	get_gradients(g, t, i, n);
+	get_codes(m, pm, n, maps->value[1], *m_top, 127);
+	get_codes(v, pv, n, maps->value[0], *v_top, 0);
+	for (int k = 0; k < n; k += 4)
+		get_params(p + k, t, i + k, n - k < 4 ? n - k : 4);
+	for (int k = 0; k < EACH8; k++) {
+		g[k] = __fmul_rn(g[k], factor);
+		m[k] = __fmaf_rn(m[k], h->beta1, __fmul_rn(g[k], h->rest1));
+		v[k] = __fmaf_rn(v[k], h->beta2, __fmul_rn(__fmul_rn(g[k], g[k]), h->rest2));
+		most_m = fmaxf(most_m, fabsf(m[k]));
+		most_v = fmaxf(most_v, v[k]);
+		p[k] = __fmaf_rn(p[k], h->decay, -(__fmul_rn(h->step_size, m[k]) / __fmaf_rn(sqrtf(v[k]), h->scale2, h->eps)));
+	}
+	most_m = warp_max(most_m);
+	most_v = warp_max(most_v);
+	for (int k = 0; k < n; k += 4)
+		put_params(t, h, i + k, n - k < 4 ? n - k : 4, p + k);
+	put_codes(pm, n, m, most_m, maps->cell[1], 127);
+	put_codes(pv, n, v, most_v, maps->cell[0], 0);
+	if (threadIdx.x & 31)
+		return;
+	*m_top = most_m;
+	*v_top = most_v;
+}
+
+/*
+ * Tensors without scales keep f32 moments. Counted bytes per element of the others, parameter and gradient in f32: 16 (gradient 4,
+ * parameter 8, codes 4) and 16/256 of scales; of adamw, 28. The tables are read once per chunk, out of the L2 cache.
+ */
+RT_KERNEL rt_adamw8(const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks, const struct rt_update_step *h,
+		    const float *loss, const float *norm, const struct rt_update_maps *maps)
+{
+	__shared__ struct rt_update_maps sh;
+	const struct rt_update_chunk chunk = chunks[blockIdx.x];
+	const struct rt_update_tensor t = tensors[chunk.tensor];
+	int64_t end = chunk.start + RT_UPDATE_CHUNK < t.n ? chunk.start + RT_UPDATE_CHUNK : t.n;
+	float factor;
+
+	if (!update_factor(&factor, h, loss, norm))
+		return;
+	if (!t.scale0) {
+		adamw_chunk(&t, h, factor, chunk.start, end);
+		return;
+	}
+	for (unsigned i = threadIdx.x; i < sizeof(sh) / sizeof(uint32_t); i += blockDim.x)
+		((uint32_t *)&sh)[i] = ((const uint32_t *)maps)[i];
+	__syncthreads();
+	for (int64_t at = chunk.start + RT_MAP8_BLOCK * (threadIdx.x / 32); at < end; at += RT_MAP8_BLOCK * (blockDim.x / 32))
+		adamw8_block(&t, h, &sh, factor, at, end);
 }
