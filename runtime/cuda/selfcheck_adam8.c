@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AdamW with m and v in 8 bits: weights, codes and scales beside the CPU's, after some steps and from there on with a captured step. */
+/* AdamW with m and v in 8 bits: weights, codes and scales after some steps beside the CPU's, then with memory reused and captured. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void fill(float *w, uint64_t seed, uint64_t stream)
 
 static int run(enum rt_check_type type, int k, uint64_t seed, struct kept *ret, struct gt_err *err)
 {
-	struct rt_options o = { .device = k == CPU ? RT_CPU : RT_CUDA, .seed = seed, .poison = k == EAGER, .clip_norm = 3,
+	struct rt_options o = { .device = k == CPU ? RT_CPU : RT_CUDA, .seed = seed, .poison = k == EAGER,
 				.optimizer = { .kind = RT_ADAMW8, .lr = 0.01, .weight_decay = 0.05 } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
@@ -79,8 +79,8 @@ static int run(enum rt_check_type type, int k, uint64_t seed, struct kept *ret, 
 	return r ? r : read_state(p, "v scale x", ret->v_scale, err);
 }
 
-static bool compare_codes(json_t *rows, enum rt_check_type type, const char *tensor, const unsigned char *a, const unsigned char *b,
-			  double most)
+static bool compare_codes(json_t *rows, enum rt_check_type type, const char *tensor, const unsigned char *a,
+			  const unsigned char *b, double most)
 {
 	int differ = 0, worst = 0;
 	bool ok;
@@ -90,9 +90,9 @@ static bool compare_codes(json_t *rows, enum rt_check_type type, const char *ten
 		worst = GT_MAX(worst, abs(a[i] - b[i]));
 	}
 	ok = differ <= most * BIG && worst <= 1;
-	json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "case", "adamw8", "type", rt_check_type_name(type),
-					      "tensor", tensor, "error", (double)differ / BIG, "worst", (double)worst, "limit", most,
-					      "ok", ok));
+	json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "case", "adamw8", "type",
+					      rt_check_type_name(type), "tensor", tensor, "error", (double)differ / BIG,
+					      "worst", (double)worst, "limit", most, "ok", ok));
 	return ok;
 }
 

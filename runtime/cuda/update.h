@@ -20,8 +20,8 @@ struct rt_update_chunk {
 	int64_t start;
 	int32_t tensor, pad;
 };
-/* runtime/cpu/map8.h as the kernels read it, the unsigned map first. A cell has the code that it begins with above bit 16, and below
- * the lower half of the one border in it, 0xffff without. */
+/* runtime/cpu/map8.h as the kernels read it, the unsigned map first. A cell has the code that it begins with above bit 16, and
+ * below the lower half of the one border in it, 0xffff without. */
 struct rt_update_maps {
 	float value[2][256];
 	uint32_t cell[2][RT_MAP8_CELLS];

@@ -2,8 +2,8 @@
 /*
  * The convolutions that the CUDA device makes of ResNet-50, ResNet-20 and ViT-S/16, and some odd ones, before NVIDIA's own cuDNN,
  * for cards that need not be here: since 9.8 it plans by a card's properties alone. The operation graph of every shape, way and
- * type is accepted, the heuristics name engines, plans are finalized, their workspace is within bounds, what is wrong is refused, and
- * two handles choose among the same configurations, which is what the file of choices on disk relies on.
+ * type is accepted, the heuristics name engines, plans are finalized, their workspace is within bounds, what is wrong is refused,
+ * and two handles choose among the same configurations, which is what the file of choices on disk relies on.
  *
  * VENV=DIRECTORY: the cuDNN of that Python environment instead of the one that the runtime would find. DNN_CARDS=all: beside the
  * H200 an A100, an L4 and a T4.
