@@ -11,9 +11,9 @@
 
 static uint64_t seed = 1, ranks;
 static const char *only;
-static const char *const type_names[] = { "f32", "tf32", "bf16", "fp8", NULL };
+static const char *const type_names[] = { "f32", "tf32", "bf16", "f16", "fp8", NULL };
 static const struct gt_opt opts[] = {
-	{ 0, "type", "TYPE", "only f32, tf32, bf16 or fp8", GT_OPT_CHOICE, &only, type_names },
+	{ 0, "type", "TYPE", "only f32, tf32, bf16, f16 or fp8", GT_OPT_CHOICE, &only, type_names },
 	{ 0, "ranks", "N", "train with N ranks too, a device each, by NCCL", GT_OPT_UINT, &ranks },
 	{ 0, "seed", "N", "seed of the numbers", GT_OPT_UINT, &seed },
 	{ 0 },

@@ -476,7 +476,6 @@ static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 			return status;
 		seconds += gt_now_s() - t0;
 	}
-	r->skipped += r->last.skipped;
 	r->loss = r->last.update_loss;
 	*ret_s = seconds;
 	return 0;
@@ -518,6 +517,7 @@ static int train(struct bn_training *r, struct gt_err *err)
 	}
 	if (rt_wait(r->program, err) < 0)
 		return -ENODEV;
+	r->skipped = (uint64_t)rt_skipped_updates(r->program);
 	r->faults = minor_faults() - r->faults;
 	r->feed.wait_s = r->feed.train ? rt_loader_wait_s(r->feed.train) - r->feed.wait_before : 0;
 	return 0;
@@ -533,6 +533,13 @@ static int write_trace(const struct bn_training *r, struct gt_err *err)
 	trace = rt_program_trace(r->program);
 	text = gt_json_text(trace);
 	return gt_file_write(r->o.trace, text, strlen(text), 0644, err);
+}
+
+static int measure_peaks(struct bn_training *r, struct gt_err *err)
+{
+	if (gt_streq(r->o.device, "cuda"))
+		return rt_meter_peaks(gt_streq(r->o.amp, "tf32"), gt_streq(r->o.amp, "fp16"), &r->peaks, err);
+	return rt_measure_peaks((int)r->o.threads, &r->peaks, err);
 }
 
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
@@ -576,8 +583,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = rank ? 0 : write_trace(&r, err);
 	r.rss_bytes = resident_bytes();
 	if (!status && (r.o.profile || gt_streq(r.o.device, "cuda")) && !rank)
-		status = gt_streq(r.o.device, "cuda") ? rt_meter_peaks(gt_streq(r.o.amp, "tf32"), &r.peaks, err) :
-							rt_measure_peaks((int)r.o.threads, &r.peaks, err);
+		status = measure_peaks(&r, err);
 	if (!status && !rank)
 		*ret = bn_train_document(&r);
 	run_clear(&r);

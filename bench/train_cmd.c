@@ -47,7 +47,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
 	{ 0, "master", "TYPE", "where cuda's bf16 parameters keep f32 values; none: nowhere", GT_OPT_CHOICE, &options.master,
 	  masters },
-	{ 0, "attention", "WHOSE", "kernels of cuda's bf16 attention (default: fastest, as timed)", GT_OPT_CHOICE,
+	{ 0, "attention", "WHOSE", "kernels of cuda's bf16 and fp16 attention (default: fastest, as timed)", GT_OPT_CHOICE,
 	  &options.attention, attentions },
 	{ 0, "fp8-history", "N", "updates whose largest value scales 8 bits (default: 1024)", GT_OPT_UINT, &options.fp8_history },
 	{ 0, "fp8-margin", "N", "powers of two left above it (default: 0)", GT_OPT_UINT, &options.fp8_margin },
@@ -362,6 +362,9 @@ static void print_text(const json_t *doc, bool color)
 	if (json_is_object(json_object_get(doc, "data")))
 		print_data(json_object_get(doc, "data"), unit);
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
+	if (gt_json_get_real(doc, "loss_scale", 1) != 1)
+		printf("scaler     gradients scaled by %g at the end, %lld updates skipped\n",
+		       gt_json_get_real(doc, "loss_scale", 1), (long long)gt_json_get_int(doc, "skipped_updates", 0));
 	if (json_object_get(doc, "ddp")) {
 		print_ranks(doc, json_object_get(doc, "ddp"));
 		print_homes(json_object_get(doc, "ddp"));
@@ -373,9 +376,11 @@ static void print_text(const json_t *doc, bool color)
 	if (json_object_get(doc, "peaks")) {
 		const json_t *peaks = json_object_get(doc, "peaks");
 
-		printf("peak here  %.1f Gflop/s in f32, %.1f in bf16, %.1f GB/s; above 100 %% comes from caches\n",
-		       gt_json_get_real(peaks, "flops_per_s", 0) / 1e9, gt_json_get_real(peaks, "bf16_flops_per_s", 0) / 1e9,
-		       gt_json_get_real(peaks, "bytes_per_s", 0) / 1e9);
+		printf("peak here  %.1f Gflop/s in f32, %.1f in bf16, ", gt_json_get_real(peaks, "flops_per_s", 0) / 1e9,
+		       gt_json_get_real(peaks, "bf16_flops_per_s", 0) / 1e9);
+		if (json_object_get(peaks, "f16_flops_per_s"))
+			printf("%.1f in fp16, ", gt_json_get_real(peaks, "f16_flops_per_s", 0) / 1e9);
+		printf("%.1f GB/s; above 100 %% comes from caches\n", gt_json_get_real(peaks, "bytes_per_s", 0) / 1e9);
 		printf("MFU        %.1f %% of the measured peak of products in %s\n", 100 * gt_json_get_real(doc, "mfu", 0),
 		       gt_json_get_str(doc, "amp", ""));
 	}

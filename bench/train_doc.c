@@ -57,10 +57,16 @@ static void put_times(json_t *doc, const struct bn_training *r)
 						      rt_program_flops(r->program) * (double)r->o.accum / med);
 }
 
+/* Of the type that was asked for. */
+static double low_peak_of(const struct rt_peaks *k)
+{
+	return k->f16_flops_per_s > 0 ? k->f16_flops_per_s : k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
+}
+
 /* Each row that its work is known of. */
 static void put_shares(json_t *rows, const struct rt_peaks *k)
 {
-	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
+	double low_peak = low_peak_of(k);
 	double eight_peak = k->fp8_flops_per_s > 0 ? k->fp8_flops_per_s : low_peak;
 	json_t *row;
 	size_t i;
@@ -81,7 +87,7 @@ static void put_shares(json_t *rows, const struct rt_peaks *k)
  * the time that it took. */
 static void put_peaks(json_t *doc, const struct rt_peaks *k)
 {
-	double low_peak = k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
+	double low_peak = low_peak_of(k);
 	double eight_peak = k->fp8_flops_per_s > 0 ? k->fp8_flops_per_s : low_peak;
 	const char *amp = gt_json_get_str(doc, "amp", "");
 
@@ -90,8 +96,12 @@ static void put_peaks(json_t *doc, const struct rt_peaks *k)
 				      gt_json_real(k->bf16_flops_per_s), "bytes_per_s", gt_json_real(k->bytes_per_s)));
 	if (k->fp8_flops_per_s > 0)
 		put_real(json_object_get(doc, "peaks"), "fp8_flops_per_s", k->fp8_flops_per_s);
+	if (k->f16_flops_per_s > 0)
+		put_real(json_object_get(doc, "peaks"), "f16_flops_per_s", k->f16_flops_per_s);
 	put_real(doc, "mfu", gt_json_get_real(doc, "flops_per_s", NAN) /
-				     (gt_streq(amp, "bf16") ? low_peak : gt_streq(amp, "fp8") ? eight_peak : k->flops_per_s));
+				     (gt_streq(amp, "bf16") || k->f16_flops_per_s > 0 ? low_peak :
+				      gt_streq(amp, "fp8")			      ? eight_peak :
+											k->flops_per_s));
 	put_shares(json_object_get(doc, "ops"), k);
 	put_shares(json_object_get(doc, "kernels"), k);
 }

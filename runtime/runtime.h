@@ -234,7 +234,7 @@ struct rt_options {
 	void (*planned)(void *arg, const struct rt_memory *m);
 	void *planned_arg;
 	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA,
-				       * RT_BF16 is the type of all tensors between the ops, see pass/narrow.c */
+				       * they are the type of all tensors between the ops, see pass/narrow.c */
 	struct rt_fp8 {		      /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
 		bool use;
 		int history;	      /* updates whose largest absolute value makes a tensor's scale; 0: 1024 */
@@ -288,6 +288,8 @@ struct rt_metrics {
 	bool skipped;	   /* it would have, but the gradients were not all finite and the loss scale was lowered */
 	double grad_norm;  /* global 2-norm of the update's gradients before clipping; NAN unless clip_norm or the scaler is on */
 	double loss_scale; /* that this update's gradients were made with; 1 without the scaler */
+	/* On a device the host does not wait to learn whether the scaler skipped an update: `skipped` and grad_norm are those of
+	 * the update before, and step counts this one as done; the next call, or rt_wait(), knows. */
 };
 /*
  * inputs[i] holds input i in order of declaration, in its dtype (or u8, options.pixels); copied before the step starts.
@@ -300,7 +302,10 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 /* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. A batch that
  * counts 0 may consist of padding alone. */
 void rt_set_weight(struct rt_program *p, double weight);
-/* The loss scaler's state, to be kept beside the parameters: the scale, and for how many updates it has held. */
+/* Updates that the loss scaler skipped since the program was compiled; on a device as of the last rt_wait(). */
+int64_t rt_skipped_updates(const struct rt_program *p);
+/* The loss scaler's state, to be kept beside the parameters: the scale, and for how many updates it has held; on a device as of the
+ * last rt_wait(). */
 void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker);
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
 /* Until all that was asked for is done: a device returns from rt_step() when it knows the loss and updates behind it. */
@@ -358,6 +363,7 @@ json_t *rt_program_trace(const struct rt_program *p);
 struct rt_peaks {
 	double flops_per_s, bf16_flops_per_s, bytes_per_s;
 	double fp8_flops_per_s; /* cards from sm_89 on; else 0 */
+	double f16_flops_per_s; /* of a card, where asked for; else 0 */
 };
 int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 

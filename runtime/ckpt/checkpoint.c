@@ -157,8 +157,10 @@ static void sync_directory(const char *path)
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
 {
 	gt_autofree char *temporary = gt_xasprintf("%s.%ld.new", path, (long)getpid());
-	int fd, r;
+	int fd, r = rt_wait((struct rt_program *)p, err); /* and so know the step and the loss scale */
 
+	if (r)
+		return r;
 	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return gt_fail_errno(err, errno, "cannot write %s", path);
@@ -283,6 +285,8 @@ int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct
 		r = load_all(p, path, &f, &s, false, err);
 	if (!r)
 		r = load_all(p, path, &f, &s, true, err);
+	if (!r && p->cuda)
+		r = rt_engine_forget_scale(p, err);
 	if (!r) {
 		double scale = strtod(gt_json_get_str(s.metadata, "loss_scale", "0"), NULL);
 

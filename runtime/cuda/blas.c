@@ -12,6 +12,7 @@ enum {
 	LT_OK = 0,
 	LT_NOT_SUPPORTED = 15,
 	R_32F = 0,
+	R_16F = 2,
 	R_16BF = 14,
 	R_8F_E4M3 = 28,
 	R_8F_E5M2 = 29,
@@ -184,6 +185,8 @@ static int lt_type(enum rt_dtype t)
 	switch (t) {
 	case RT_BF16:
 		return R_16BF;
+	case RT_F16:
+		return R_16F;
 	case RT_E4M3:
 		return R_8F_E4M3;
 	case RT_E5M2:

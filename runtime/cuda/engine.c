@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/comm/codec.h"
 #include "runtime/comm/ddp.h"
+#include "runtime/cpu/simd.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/timing.h"
@@ -165,8 +166,9 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.scale1 = rt_at(c->out[4]),
 			.copy = rt_at(rt_plan_low(&p->plan, c->out[0])),
 			.n = rt_shape_elements(&c->out[0]->shape),
-			.narrow_gradient = c->in[0]->dtype == RT_BF16,
+			.gradient_type = typed(RT_UPDATE_F32, c->in[0]),
 			.narrow_param = c->out[0]->dtype == RT_BF16,
+			.half_copy = p->opt.amp == RT_F16,
 			.stream = (uint64_t)c->out[0]->id,
 		};
 		for (int64_t start = 0; start < t[i].n; start += RT_UPDATE_CHUNK)
@@ -212,22 +214,13 @@ static int narrow_copy(struct rt_program *p, struct rt_node *n, struct gt_err *e
 
 	if (!low)
 		return 0;
-	RT_LAUNCH(e, RT_K_narrow, GT_MIN((count + 255) / 256, e->dev->sms * 16), 1, 256, 1, 0, &count, &x, &y);
+	RT_LAUNCH(e, narrowing(low->dtype), GT_MIN((count + 255) / 256, e->dev->sms * 16), 1, 256, 1, 0, &count, &x, &y);
 	r = e->r;
 	if (r && err)
 		*err = e->err;
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.stream_sync(e->stream), "cuStreamSynchronize", err);
 	return r;
-}
-
-/* Nearest, ties to even; NaN stays NaN. */
-static uint16_t narrowed(float x)
-{
-	uint32_t u;
-
-	memcpy(&u, &x, sizeof(u));
-	return isnan(x) ? 0x7fff : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
 int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err)
@@ -249,21 +242,11 @@ int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, st
 	int64_t count = rt_shape_elements(&n->shape);
 	gt_autofree uint16_t *low = NULL;
 
-	if (n->dtype != RT_BF16)
+	if (!narrow(n))
 		return rt_engine_put(p, n, in, err);
 	low = gt_xcalloc((size_t)count, sizeof(*low));
-	for (int64_t i = 0; i < count; i++)
-		low[i] = narrowed(in[i]);
+	(n->dtype == RT_BF16 ? rt_simd_best()->to_bf16 : rt_simd_best()->to_f16)(low, in, count);
 	return rt_engine_put(p, n, low, err);
-}
-
-static float widen(uint16_t x)
-{
-	uint32_t u = (uint32_t)x << 16;
-	float f;
-
-	memcpy(&f, &u, sizeof(f));
-	return f;
 }
 
 int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err)
@@ -282,12 +265,12 @@ int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, st
 	gt_autofree uint16_t *low = NULL;
 	int r;
 
-	if (n->dtype != RT_BF16)
+	if (!narrow(n))
 		return rt_engine_get(p, n, out, err);
 	low = gt_xcalloc((size_t)count, sizeof(*low));
 	r = rt_engine_get(p, n, low, err);
-	for (int64_t i = 0; !r && i < count; i++)
-		out[i] = widen(low[i]);
+	if (!r)
+		(n->dtype == RT_BF16 ? rt_simd_best()->from_bf16 : rt_simd_best()->from_f16)(out, low, count);
 	return r;
 }
 

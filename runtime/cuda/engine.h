@@ -4,8 +4,8 @@
 /*
  * A program on a CUDA device. The plan, the calls and their order are the CPU's; here are the memory (one allocation), the
  * launches, and the captured graphs that a step replays: forward, and backward with the update. The host waits for the loss
- * alone, while the backward pass runs, and when clipping for the norm, while the update runs; inputs are copied from pinned
- * memory on a stream of their own meanwhile.
+ * alone, while the backward pass runs, and when clipping without a loss scaler for the norm, while the update runs; inputs are
+ * copied from pinned memory on a stream of their own meanwhile.
  */
 #include "runtime/exec/program.h"
 
@@ -33,6 +33,8 @@ int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, st
 /* The same as they are, rt_node_bytes(n) of them; a parameter's copy in a low type follows. */
 int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err);
 int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err);
+/* What the program says of the loss scale and of its updates will change: waits, and the next step tells the device. */
+int rt_engine_forget_scale(struct rt_program *p, struct gt_err *err);
 /* Adds what is particular to the device. */
 void rt_engine_report(const struct rt_program *p, json_t *doc);
 uint64_t rt_engine_bytes(const struct rt_engine *e); /* allocated on the device */

@@ -38,7 +38,7 @@ static void look(struct rt_engine *e, const struct rt_node *x, cu_ptr slot, unsi
 		rt_launch_result(e,
 				 rt_engine_check(e, e->dev->d.fill_async(slot + RT_FP8_AMAX * sizeof(float), 0, sizeof(float),
 									 e->stream), "cuMemsetD8Async", &err), &err);
-	RT_LAUNCH(e, RT_K_cast8 + (x->dtype == RT_BF16), gx, gy, THREADS, 1, 0, &none, &none, &from, &slot, &rows, &cols, &e5m2,
+	RT_LAUNCH(e, typed(RT_K_cast8, x), gx, gy, THREADS, 1, 0, &none, &none, &from, &slot, &rows, &cols, &e5m2,
 		  &record);
 }
 
@@ -55,7 +55,7 @@ void rt_launch_cast8(struct rt_engine *e, const struct rt_call *c)
 		look(e, x, slot, gx, gy, rows, cols);
 		RT_LAUNCH(e, RT_K_fp8_begin, 1, 1, 1, 1, 0, &slot, &most, &factor);
 	}
-	RT_LAUNCH(e, RT_K_cast8 + (x->dtype == RT_BF16), gx, gy, THREADS, 1, 0, &y, &t, &from, &slot, &rows, &cols, &e5m2, &record);
+	RT_LAUNCH(e, typed(RT_K_cast8, x), gx, gy, THREADS, 1, 0, &y, &t, &from, &slot, &rows, &cols, &e5m2, &record);
 }
 
 void rt_launch_scales8(struct rt_engine *e, const struct rt_call *c)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_KERNELS_H
 #define RT_CUDA_KERNELS_H
-/* Every kernel of kernel/ by name; T kernels exist for float and bf16. The host finds them by this list, and so do the
+/* Every kernel of kernel/ by name; T kernels exist for float, bf16 and f16. The host finds them by this list, and so do the
  * tests that run them on the CPU. */
 #define RT_KERNELS_PLAIN(X)                                                                                            \
-	X(saxpy) X(narrow) X(widen) X(fold) X(mean) X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
+	X(saxpy) X(narrow_bf16) X(narrow_f16) X(widen_bf16) X(widen_f16) X(fold) X(mean) \
+	X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
+	X(scaler_begin) X(scaler_look) X(scaler_judge) X(scaler_end) \
 	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
 	X(word_sums) X(count_targets) X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode)
 #define RT_KERNELS_TYPED(X)                                                                                            \
@@ -14,32 +16,33 @@
 	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(pixels) X(fold_norm) X(filter_in) X(filter_out) X(cast8)
 /* By padded depth: 16, 64, 128. */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
-/* By padded depth: 64, 128; bf16, from sm_80 on. */
+/* Of bf16, then of f16, each by padded depth: 64, 128; from sm_80 on. */
 #define RT_KERNELS_TENSOR(X)	X(attention_tensor) X(attention_dkv_tensor) X(attention_dq_tensor)
 
 enum rt_kernel_id {
 #define X(n)	RT_K_##n,
 	RT_KERNELS_PLAIN(X)
 #undef X
-#define X(n)	RT_K_##n, RT_K_##n##_bf16,
+#define X(n)	RT_K_##n, RT_K_##n##_bf16, RT_K_##n##_f16,
 	RT_KERNELS_TYPED(X)
 #undef X
 #define X(n)                                                                                                           \
-	RT_K_##n, RT_K_##n##_bf16, RT_K_##n##_64, RT_K_##n##_64_bf16, RT_K_##n##_128, RT_K_##n##_128_bf16,
+	RT_K_##n, RT_K_##n##_bf16, RT_K_##n##_f16, RT_K_##n##_64, RT_K_##n##_64_bf16, RT_K_##n##_64_f16, RT_K_##n##_128,      \
+		RT_K_##n##_128_bf16, RT_K_##n##_128_f16,
 	RT_KERNELS_ATTENTION(X)
 #undef X
-#define X(n)	RT_K_##n, RT_K_##n##_128,
+#define X(n)	RT_K_##n, RT_K_##n##_128, RT_K_##n##_f16, RT_K_##n##_f16_128,
 	RT_KERNELS_TENSOR(X)
 #undef X
 	RT_N_KERNELS,
 };
 
 #define RT_KERNEL_NAME_PLAIN(n)	    "rt_" #n,
-#define RT_KERNEL_NAME_TYPED(n)	    "rt_" #n "_f32", "rt_" #n "_bf16",
+#define RT_KERNEL_NAME_TYPED(n)	    "rt_" #n "_f32", "rt_" #n "_bf16", "rt_" #n "_f16",
 #define RT_KERNEL_NAME_ATTENTION(n)                                                                                    \
-	"rt_" #n "_f32_16", "rt_" #n "_bf16_16", "rt_" #n "_f32_64", "rt_" #n "_bf16_64", "rt_" #n "_f32_128",         \
-		"rt_" #n "_bf16_128",
-#define RT_KERNEL_NAME_TENSOR(n)    "rt_" #n "_64", "rt_" #n "_128",
+	"rt_" #n "_f32_16", "rt_" #n "_bf16_16", "rt_" #n "_f16_16", "rt_" #n "_f32_64", "rt_" #n "_bf16_64",          \
+		"rt_" #n "_f16_64", "rt_" #n "_f32_128", "rt_" #n "_bf16_128", "rt_" #n "_f16_128",
+#define RT_KERNEL_NAME_TENSOR(n)    "rt_" #n "_bf16_64", "rt_" #n "_bf16_128", "rt_" #n "_f16_64", "rt_" #n "_f16_128",
 /* In the order of enum rt_kernel_id. */
 #define RT_KERNEL_NAMES                                                                                                \
 	RT_KERNELS_PLAIN(RT_KERNEL_NAME_PLAIN) RT_KERNELS_TYPED(RT_KERNEL_NAME_TYPED)                                  \

@@ -297,7 +297,8 @@ static void cast(struct rt_engine *e, const struct rt_call *c)
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
 
-	RT_LAUNCH(e, narrow(c->out[0]) ? RT_K_narrow : RT_K_widen, grid(e, n), 1, RT_THREADS, 1, 0, &n, &x, &y);
+	RT_LAUNCH(e, narrow(c->out[0]) ? narrowing(c->out[0]->dtype) : widening(c->in[0]->dtype), grid(e, n), 1, RT_THREADS, 1, 0,
+		  &n, &x, &y);
 }
 
 static void scale(struct rt_engine *e, const struct rt_call *c)

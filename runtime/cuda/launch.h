@@ -86,6 +86,14 @@ struct rt_engine {
 
 	cu_ptr norm; /* two floats, then one partial sum of squares for each chunk; kernel/update.cuh */
 	float *norm_out; /* pinned */
+	struct { /* scaler.c; with the loss scaler alone */
+		cu_ptr state;
+		bool there; /* the device has what the program says */
+		struct rt_scaler_state *seen; /* pinned, two */
+		unsigned enqueued, settled; /* updates: the newest, and the newest that the host knows of */
+		double norm; /* of that one */
+		bool skipped;
+	} scaler;
 	cu_event norm_ready;
 
 	double capture_s;
@@ -139,6 +147,14 @@ bool rt_coding_now(const struct rt_program *p, int64_t step);
 int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err);
 double rt_coding_sent_bytes(const struct rt_program *p);
 
+/* scaler.c: before a batch, behind its forward pass; between the norm and the updates, and behind them. */
+int rt_scaler_begin(struct rt_program *p, const struct rt_run *run, struct gt_err *err);
+void rt_scaler_look(struct rt_program *p);
+void rt_scaler_judge(struct rt_engine *e);
+int rt_scaler_end(struct rt_program *p, struct gt_err *err);
+/* The device is past that update: the program knows what became of it. */
+void rt_scaler_settle(struct rt_program *p, unsigned update);
+
 /* await.c: wait for the device; with ranks, no longer than all of them live and come. */
 int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err);
 int rt_engine_drain(struct rt_engine *e, struct gt_err *err); /* all that is enqueued */
@@ -180,13 +196,24 @@ static inline cu_ptr rt_at(const struct rt_node *n)
 
 static inline bool narrow(const struct rt_node *n)
 {
-	return n->dtype == RT_BF16;
+	return n->dtype == RT_BF16 || n->dtype == RT_F16;
 }
 
-/* Kernels of both types stand side by side. */
+/* Kernels of all three types stand side by side. */
 static inline int typed(int kernel, const struct rt_node *n)
 {
-	return kernel + narrow(n);
+	return kernel + (n->dtype == RT_BF16 ? 1 : n->dtype == RT_F16 ? 2 : 0);
+}
+
+/* From floats to a low type, and back. */
+static inline int narrowing(enum rt_dtype low)
+{
+	return low == RT_BF16 ? RT_K_narrow_bf16 : RT_K_narrow_f16;
+}
+
+static inline int widening(enum rt_dtype low)
+{
+	return low == RT_BF16 ? RT_K_widen_bf16 : RT_K_widen_f16;
 }
 
 static inline int width(const struct rt_node *n) /* elements in 16 bytes */

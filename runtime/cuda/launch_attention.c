@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention by our own kernels (kernel/attention.cuh, attention_tensor.cuh) or, of bf16, by cuDNN's: whichever was faster with this
- * shape on this card. Both mean the same by y and lse, so that each pass is chosen for itself.
+ * Attention by our own kernels (kernel/attention.cuh, attention_tensor.cuh) or, of bf16 and f16, by cuDNN's:
+ * whichever was faster with this shape on this card. Both mean the same by y and lse, so that each pass is chosen for itself.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,13 +36,19 @@ static struct attention_shape attention_shape(const struct rt_call *c, const str
 					 .scale = 1 / sqrtf((float)depth), .all_keys = c->attr.all_keys };
 }
 
-/* Tensor cores multiply bf16 from sm_80 on; they want rows in pieces of 16 bytes. A few columns are not worth their 64. */
+/* Tensor cores multiply bf16, and f16 by the same instruction, from sm_80 on; they want rows in pieces of 16 bytes. A
+ * few columns are not worth their 64. */
 static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, int depth)
 {
 	return narrow(qkv) && e->dev->arch >= 80 && depth % 8 == 0 && depth > 16;
 }
 
-/* kernel/attention_tensor.cuh: tiles of bf16, and two floats for each streamed row backward */
+static int tensor_kernel(int kernel, const struct rt_node *qkv, int depth)
+{
+	return kernel + 2 * (qkv->dtype == RT_F16) + (depth > 64);
+}
+
+/* kernel/attention_tensor.cuh: tiles of 16 bits, and two floats for each streamed row backward */
 static size_t tensor_shared(int depth, bool backward)
 {
 	size_t dp = (size_t)(depth <= 64 ? 64 : 128), streamed = backward && dp > 64 ? 32 : 64;
@@ -75,10 +81,10 @@ static void own_forward(struct rt_engine *e, const struct rt_call *c)
 		cu_ptr lse = c->out[1] ? rt_at(c->out[1]) + (cu_ptr)(b * s.heads * s.len * 4) : 0;
 
 		if (by_tensor(e, qkv, s.depth))
-			RT_LAUNCH(e, RT_K_attention_tensor + (s.depth > 64), (s.len + 127) / 128,
+			RT_LAUNCH(e, tensor_kernel(RT_K_attention_tensor, qkv, s.depth), (s.len + 127) / 128,
 				  GT_MIN(most, batch - b) * s.heads, 256, 1, tensor_shared(s.depth, false), &y, &lse, &x, &s);
 		else
-			RT_LAUNCH(e, typed(RT_K_attention + 2 * depth_index(s.depth), qkv),
+			RT_LAUNCH(e, typed(RT_K_attention + 3 * depth_index(s.depth), qkv),
 				  attention_tiles(s.len, s.depth, false), GT_MIN(most, batch - b) * s.heads, 256, 1,
 				  attention_shared(s.depth, false), &y, &lse, &x, &s);
 	}
@@ -101,10 +107,10 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 		int64_t gy = GT_MIN(most, batch - b) * s.heads;
 		bool tensor = by_tensor(e, qkv, s.depth);
 		int tiles = tensor ? (s.len + 63) / 64 : attention_tiles(s.len, s.depth, true), threads = tensor ? 128 : 256;
-		int dkv = tensor ? RT_K_attention_dkv_tensor + (s.depth > 64) :
-				   typed(RT_K_attention_dkv + 2 * depth_index(s.depth), qkv);
-		int dq = tensor ? RT_K_attention_dq_tensor + (s.depth > 64) :
-				  typed(RT_K_attention_dq + 2 * depth_index(s.depth), qkv);
+		int dkv = tensor ? tensor_kernel(RT_K_attention_dkv_tensor, qkv, s.depth) :
+				   typed(RT_K_attention_dkv + 3 * depth_index(s.depth), qkv);
+		int dq = tensor ? tensor_kernel(RT_K_attention_dq_tensor, qkv, s.depth) :
+				  typed(RT_K_attention_dq + 3 * depth_index(s.depth), qkv);
 		size_t shared = tensor ? tensor_shared(s.depth, true) : attention_shared(s.depth, true);
 
 		RT_LAUNCH(e, dkv, tiles, gy, threads, 1, shared, &dx, &dy, &x, &lse, &delta, &s);
@@ -137,7 +143,7 @@ static bool may_be_dnn(const struct rt_engine *e, const struct rt_call *c)
 
 	if (e->attention.by == RT_ATTENTION_OWN || (e->attention.by == RT_ATTENTION_FASTEST && e->exact))
 		return false;
-	return k.type == RT_BF16 && e->dev->arch >= 80 && k.depth % 8 == 0 && (k.backward || c->out[1]);
+	return k.type != RT_F32 && e->dev->arch >= 80 && k.depth % 8 == 0 && (k.backward || c->out[1]);
 }
 
 /* Its plan, or our own kernels and why; with RT_ATTENTION_CUDNN what is missing fails the engine. */

@@ -195,6 +195,8 @@ static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)
 }
 
 /* ---- allocating ---- */
+_Static_assert(sizeof(struct rt_update_step) <= RT_ENGINE_ALIGN / 2 && 2 * sizeof(struct rt_scaler_state) <= RT_ENGINE_ALIGN / 2,
+	       "a step's numbers and the loss scaler's share a line");
 static void set_addresses(const struct rt_engine *e, const struct rt_plan *plan)
 {
 	for (int i = 0; i < plan->ir.n_nodes; i++) {
@@ -215,6 +217,7 @@ static void place(struct rt_engine *e, const struct layout *l)
 	for (int i = 0; i < 2; i++, at += l->input)
 		e->staging[i] = at;
 	e->step = at;
+	e->scaler.state = at + RT_ENGINE_ALIGN / 2;
 	at += RT_ENGINE_ALIGN;
 	e->norm = at;
 	at += l->norm;
@@ -248,6 +251,7 @@ static int pin(struct rt_engine *e, uint64_t input, struct gt_err *err)
 	e->loss = (float *)(void *)(pinned + 2 * input);
 	e->steps = (struct rt_update_step *)(void *)(pinned + 2 * input + RT_ENGINE_ALIGN);
 	e->norm_out = (float *)(void *)(pinned + 2 * input + 2 * RT_ENGINE_ALIGN);
+	e->scaler.seen = (struct rt_scaler_state *)(void *)(pinned + 2 * input + 2 * RT_ENGINE_ALIGN + RT_ENGINE_ALIGN / 2);
 	return 0;
 }
 

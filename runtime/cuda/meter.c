@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/cpu/simd.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/meter.h"
 #include "runtime/cuda/selfcheck.h"
@@ -281,6 +282,10 @@ static float value_of(enum rt_dtype type, const void *row, int64_t i)
 	uint32_t bits;
 	float f;
 
+	if (type == RT_F16) {
+		rt_simd_best()->from_f16(&f, (const uint16_t *)row + i, 1);
+		return f;
+	}
 	if (type == RT_F32)
 		return ((const float *)row)[i];
 	if (type == RT_E4M3)
@@ -303,7 +308,7 @@ static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, in
 	size_t row = (size_t)side * rt_dtype_bytes(type);
 	gt_autofree char *a = gt_xcalloc(2, row);
 	char *b = a + row;
-	double limit = result == RT_BF16 ? 2e-2 : tf32 ? 5e-3 : 1e-4;
+	double limit = result == RT_BF16 ? 2e-2 : result == RT_F16 ? 5e-3 : tf32 ? 5e-3 : 1e-4;
 	int r = 0;
 
 	for (int k = 0; !r && k < LOOKED_AT; k++) {
@@ -351,6 +356,8 @@ static int fill_normally(struct rt_meter *m, cu_ptr at, size_t bytes, enum rt_dt
 		low[i] = (uint16_t)(bits >> 16);
 		eight[i] = rt_fp8_nearest(f[i], false);
 	}
+	if (type == RT_F16)
+		rt_simd_best()->to_f16(low, f, VALUES);
 	for (size_t done = 0, n; !r && done < bytes; done += n) {
 		n = GT_MIN(size, bytes - done);
 		r = check(m, m->dev->d.copy_to(at + done, from, n), "cuMemcpyHtoD", err);
@@ -427,7 +434,7 @@ static double best(const double *x, int n)
 	return most;
 }
 
-int rt_meter_peaks(bool tf32, struct rt_peaks *ret, struct gt_err *err)
+int rt_meter_peaks(bool tf32, bool f16, struct rt_peaks *ret, struct gt_err *err)
 {
 	size_t bytes;
 	gt_auto(rt_meter) *m = NULL;
@@ -445,6 +452,10 @@ int rt_meter_peaks(bool tf32, struct rt_peaks *ret, struct gt_err *err)
 	if (!r)
 		r = rt_meter_product(m, RT_BF16, false, rt_meter_side(m), false, ROUNDS, x, err);
 	peaks.bf16_flops_per_s = best(x, ROUNDS);
+	if (!r && f16) {
+		r = rt_meter_product(m, RT_F16, false, rt_meter_side(m), false, ROUNDS, x, err);
+		peaks.f16_flops_per_s = best(x, ROUNDS);
+	}
 	if (!r && rt_meter_has_fp8(m)) {
 		r = rt_meter_product(m, RT_E4M3, false, rt_meter_side(m), false, ROUNDS, x, err);
 		peaks.fp8_flops_per_s = best(x, ROUNDS);

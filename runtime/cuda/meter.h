@@ -47,5 +47,5 @@ bool rt_meter_has_fp8(const struct rt_meter *m);
 int64_t rt_meter_side(const struct rt_meter *m);
 
 /* The card's yardstick for profiles, as rt_measure_peaks() for the CPU. tf32: what flops_per_s is of. */
-int rt_meter_peaks(bool tf32, struct rt_peaks *ret, struct gt_err *err);
+int rt_meter_peaks(bool tf32, bool f16, struct rt_peaks *ret, struct gt_err *err);
 #endif

@@ -113,7 +113,7 @@ static bool finite_node(struct rt_program *p, const struct rt_node *n)
 	struct gt_err ignored;
 	int32_t odd = 0;
 
-	if (n->role == RT_ROLE_SCRATCH || (n->dtype != RT_F32 && n->dtype != RT_BF16) || !x)
+	if (n->role == RT_ROLE_SCRATCH || (n->dtype != RT_F32 && !narrow(n)) || !x)
 		return true;
 	if (e->dev->d.fill_async(found, 0, sizeof(odd), e->stream))
 		return true;
@@ -221,9 +221,10 @@ static int replay(struct rt_program *p, void *graph, int from, int to, struct rt
 	return rt_launch_calls(p, from, to, how, err);
 }
 
-/* Enqueue the forward pass and the way of its loss to the host. step: what the kernels read there; pinned. */
-static int enqueue_forward(struct rt_program *p, const void *const *inputs, const struct rt_update_step *step, bool timed,
-			   struct gt_err *err)
+/* Enqueue the forward pass and the way of its loss to the host. step: what the kernels read there, by run; pinned. Both NULL:
+ * an evaluation. */
+static int enqueue_forward(struct rt_program *p, const void *const *inputs, const struct rt_update_step *step,
+			   const struct rt_run *run, bool timed, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
@@ -237,12 +238,16 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 		r = poison_arena(p, err);
 	if (!r && step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
+	if (!r && run && p->scale.on)
+		r = rt_scaler_begin(p, run, err);
 	if (!r)
 		r = replay(p, (e->eval && !e->infers) || e->begins ? NULL : e->s->forward[again], 0, e->s->n_forward,
 			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->begins, .watched = p->opt.anomaly,
 					   .mean_loss = !e->eval}, err);
 	if (!r)
 		p->stale = false;
+	if (!r && run && p->scale.on)
+		rt_scaler_look(p);
 	if (!r)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
 							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
@@ -281,7 +286,8 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
-	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.anomaly};
+	/* gradients that overflow are the loss scaler's business */
+	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.anomaly && !p->scale.on};
 	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
 	void *graph = NULL;
 
@@ -291,6 +297,11 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	if (r || !run->update || e->s->n_backward == n)
 		return r;
 	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
+	if (!r && p->scale.on) {
+		rt_scaler_judge(e);
+		r = replay(p, e->s->update, e->s->n_measure, n, how, err);
+		return r ? r : rt_scaler_end(p, err);
+	}
 	if (!r)
 		r = rt_engine_check(e, d->copy_from_async(e->norm_out, e->norm, sizeof(float), e->stream),
 				    "cuMemcpyDtoHAsync", err);
@@ -341,7 +352,8 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	struct rt_engine *e = p->cuda;
 	struct rt_update_step *step = &e->steps[p->cuda_runs & 1];
 	bool timed = (p->opt.profile && run->profiled) || p->opt.trace;
-	bool measures = run->update && rt_plan_measures_gradients(&p->plan);
+	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on;
+	unsigned before = e->scaler.enqueued;
 	double t0 = gt_now_s();
 	int r;
 
@@ -353,7 +365,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	e->plain = !rt_coding_now(p, run->step);
 	e->begins = e->s->scales && !e->scaled;
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that were not captured */
-	r = enqueue_forward(p, inputs, step, timed, err);
+	r = enqueue_forward(p, inputs, step, run, timed, err);
 	if (!r)
 		r = enqueue_backward(p, run, timed, err);
 	e->scaled |= e->begins && !r;
@@ -368,7 +380,9 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 		r = rt_engine_drain(e, err);
 	if (!r && timed)
 		r = rt_timing_collect(e->timing, p, run, t0, err);
-	if (!r && !isfinite(*e->loss))
+	if (!r && p->scale.on)
+		rt_scaler_settle(p, before);
+	if (!r && !isfinite(*e->loss) && !(p->scale.on && p->scale.skipped < RT_MOST_SKIPPED))
 		return not_finite(p, (double)*e->loss, run->step, err);
 	if (!r && measures)
 		r = rt_engine_await(e, e->norm_ready, err);
@@ -379,6 +393,12 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	p->step += run->update;
 	ret->loss = (double)*e->loss;
 	ret->updated = run->update;
+	if (p->scale.on)
+		ret->loss_scale = (double)p->scale.scale;
+	if (p->scale.on && run->update) {
+		ret->skipped = e->scaler.skipped;
+		ret->grad_norm = e->scaler.norm;
+	}
 	if (measures)
 		ret->grad_norm = (double)*e->norm_out;
 	return 0;
@@ -389,7 +409,11 @@ int rt_engine_wait(struct rt_program *p, struct gt_err *err)
 	struct rt_engine *e = p->cuda;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
-	return r ? r : rt_engine_drain(e, err);
+	if (!r)
+		r = rt_engine_drain(e, err);
+	if (!r)
+		rt_scaler_settle(p, e->scaler.enqueued);
+	return r;
 }
 
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
@@ -400,7 +424,7 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 	rt_engine_use(p, p->shape);
 	e->eval = true;
 	e->begins = e->s->scales && !e->scaled;
-	r = enqueue_forward(p, inputs, NULL, false, err);
+	r = enqueue_forward(p, inputs, NULL, NULL, false, err);
 	e->eval = e->infers;
 	e->begins = false;
 	if (!r)

@@ -8,7 +8,7 @@
 #include "lib/json.h"
 #include "runtime/runtime.h"
 
-enum rt_check_type { RT_CHECK_F32, RT_CHECK_TF32, RT_CHECK_BF16, RT_CHECK_FP8, RT_N_CHECK_TYPES };
+enum rt_check_type { RT_CHECK_F32, RT_CHECK_TF32, RT_CHECK_BF16, RT_CHECK_F16, RT_CHECK_FP8, RT_N_CHECK_TYPES };
 const char *rt_check_type_name(enum rt_check_type t);
 
 /*
@@ -32,6 +32,8 @@ int rt_cuda_selfcheck_fp8(uint64_t seed, json_t *rows, struct gt_err *err);
 int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err);
 /* AdamW with moments of 8 bits beside the CPU's: weights, codes, scales; f32 and bf16. Rows and result as above. */
 int rt_cuda_selfcheck_adam8(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
+/* The loss scale of f16 beside the CPU's, through overflows. Rows and result as above. */
+int rt_cuda_selfcheck_scaler(uint64_t seed, json_t *rows, struct gt_err *err);
 /* Batches of several shapes with padding and accumulation, images as bytes, and programs that do not train, with batchnorms taken
  * into the products before them. Rows and result as above. */
 int rt_cuda_selfcheck_batch(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
@@ -59,7 +61,8 @@ struct rt_check_case {
 	double clip; /* struct rt_options */
 	bool no_master; /* in bf16 */
 	bool eight;  /* its sides are those of 8-bit products */
-	bool fused;  /* attention by cuDNN, whose sums backward have another order each time; bf16, where there is a cuDNN */
+	/* attention by cuDNN, whose sums backward have another order each time; bf16 and f16, where there is a cuDNN */
+	bool fused;
 	bool ignore; /* every third target is RT_IGNORE */
 };
 extern const struct rt_check_case rt_check_cases[];

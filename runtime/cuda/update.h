@@ -7,13 +7,16 @@
 
 #define RT_UPDATE_CHUNK	16384 /* elements of one tensor per block, a multiple of 4 */
 
+enum { RT_UPDATE_F32, RT_UPDATE_BF16, RT_UPDATE_F16 };
+
 struct rt_update_tensor {
 	uint64_t param, state0, state1, gradient; /* adamw: m, v; sgd: momentum or 0, 0 */
 	uint64_t scale0, scale1;		  /* adamw8: of each RT_MAP8_BLOCK codes in state0 and state1; or 0, 0 */
-	uint64_t copy;				  /* bf16 copy that the products read, or 0 */
+	uint64_t copy;				  /* bf16 or f16 copy that the products read, or 0 */
 	int64_t n;
-	int32_t narrow_gradient;	  /* the gradient is bf16 */
+	int32_t gradient_type;		  /* RT_UPDATE_F32, _BF16 or _F16 */
 	int32_t narrow_param;		  /* so is the parameter, without an f32 value elsewhere: updates round at random */
+	int32_t half_copy, pad;		  /* the copy is f16 */
 	uint64_t stream;		  /* of its random numbers */
 };
 struct rt_update_chunk {
@@ -25,6 +28,16 @@ struct rt_update_chunk {
 struct rt_update_maps {
 	float value[2][256];
 	uint32_t cell[2][RT_MAP8_CELLS];
+};
+/* Of the loss scaler. */
+struct rt_scaler_state {
+	float scale;
+	int32_t skipped; /* updates in a row that were */
+	int64_t tracker; /* and that were not, since the scale changed */
+	int64_t step;	 /* updates that were done */
+	int64_t total_skipped;
+	int32_t overflow; /* a loss of the update under way was not finite */
+	float norm;	  /* of the newest update's gradients */
 };
 struct rt_update_step {
 	uint32_t seed[2], step; /* of the random rounding */

@@ -42,11 +42,6 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 
 static int check_device(const struct rt_options *o, struct gt_err *err)
 {
-	if (o->device == RT_CUDA && o->amp == RT_F16)
-		return gt_fail(err, ENOSYS, "the cuda device trains in f32, tf32 and bf16, not in f16: bf16 is as fast there");
-	if (o->device == RT_CUDA && o->scaler.use == RT_SCALER_ON)
-		return gt_fail(err, ENOSYS, "the cuda device trains in bf16 and f32, which need no loss scale: the scaler is "
-					    "the CPU's");
 	if (o->device == RT_CUDA && o->zero_gradients)
 		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
 	if (o->device == RT_CUDA && o->ddp.comm && o->ddp.weight > 0 &&
@@ -58,8 +53,8 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
 	if (o->no_master && (o->device != RT_CUDA || o->amp != RT_BF16))
 		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
-	if (o->attention_by != RT_ATTENTION_FASTEST && (o->device != RT_CUDA || o->amp != RT_BF16))
-		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with amp in bf16 or fp8");
+	if (o->attention_by != RT_ATTENTION_FASTEST && (o->device != RT_CUDA || o->amp == RT_F32))
+		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with bf16, f16 or fp8");
 	if (o->device == RT_CPU && o->tf32)
 		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
 	return 0;
@@ -178,13 +173,13 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 		r = rt_program_plan_shapes(p, g, loss, shapes, err);
 	if (p->opt.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
+	p->scale.on = rt_plan_scales_loss(&p->plan);
 	if (!r && p->cuda)
 		return rt_engine_build(p, err);
 	if (!r)
 		r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.no_huge_pages, p->cpu.threads, err);
 	if (r)
 		return r;
-	p->scale.on = rt_plan_scales_loss(&p->plan);
 	if (p->opt.ddp.comm)
 		r = rt_ddp_new(&p->opt, &p->ranks, &p->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &p->ddp, err);
 	if (r)
@@ -298,7 +293,7 @@ static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 {
 	struct rt_node *own = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;
 
-	if (!own || (own->dtype != RT_F32 && own->dtype != RT_BF16) || !own->data)
+	if (!own || (own->dtype != RT_F32 && own->dtype != RT_BF16 && own->dtype != RT_F16) || !own->data)
 		return NULL;
 	return own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER ||
 			       (p->opt.no_reuse && rt_maker(&p->plan.ir, own)) ?

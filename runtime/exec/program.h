@@ -6,12 +6,16 @@
 #include "runtime/exec/arena.h"
 #include "runtime/pass/pass.h"
 
+/* So many updates in a row may be skipped: 65536 has then become 2^-9, and the scale is not what makes the loss infinite. */
+#define RT_MOST_SKIPPED	24
+
 /* The loss scaler's state. */
 struct rt_scale {
 	bool on;
 	float scale;
 	int64_t tracker; /* updates in a row that were not skipped */
 	int skipped;	 /* in a row */
+	int64_t total;	 /* skipped in all */
 };
 struct rt_event {
 	int shape, call; /* call -1: none, a copy of inputs */

@@ -8,8 +8,6 @@
 
 /* The first steps fill caches and make the product library compile its kernels. */
 #define PROFILE_SKIP	2
-/* 65536 has then become 2^-9: the scale is not what makes the loss infinite. */
-#define MOST_SKIPPED	24
 
 /* Ids must lie inside the table that they index, targets inside the row that they pick from. */
 static int check_ids(const struct rt_program *p, const struct rt_call *c, const void *const *inputs, struct gt_err *err)
@@ -241,6 +239,7 @@ static void update_scale(struct rt_program *p, bool skipped)
 	if (!s->on)
 		return;
 	s->skipped = skipped ? s->skipped + 1 : 0;
+	s->total += skipped;
 	if (skipped) {
 		s->scale = (float)((double)s->scale * o->backoff);
 		s->tracker = 0;
@@ -320,7 +319,7 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 static void start_run(const struct rt_program *p, struct rt_run *run)
 {
 	const struct rt_optimizer *o = &p->opt.optimizer;
-	double scale = p->scale.on ? (double)p->scale.scale : 1;
+	double scale = p->scale.on && !p->cuda ? (double)p->scale.scale : 1; /* a device multiplies by its own */
 
 	run->optimizer = o;
 	run->share = p->ddp ? rt_ddp_share(p->ddp) : NULL;
@@ -342,7 +341,7 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 static int bad_loss(struct rt_program *p, const struct rt_run *run, double loss, struct gt_err *err)
 {
 	p->overflow = true;
-	return p->scale.on && p->scale.skipped < MOST_SKIPPED ? 0 : not_finite(p, loss, run->step, err);
+	return p->scale.on && p->scale.skipped < RT_MOST_SKIPPED ? 0 : not_finite(p, loss, run->step, err);
 }
 
 /* options.anomaly: what wrote it, and in a backward pass of which forward node. */
@@ -468,8 +467,17 @@ void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_t
 	*ret_tracker = p->scale.tracker;
 }
 
+int64_t rt_skipped_updates(const struct rt_program *p)
+{
+	return p->scale.total;
+}
+
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker)
 {
+	struct gt_err ignored; /* the next step says it */
+
+	if (p->cuda)
+		rt_engine_forget_scale(p, &ignored);
 	p->scale.scale = (float)scale;
 	p->scale.tracker = tracker;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bf16 on the CUDA device: every tensor between the ops is bf16, not only the operands of products, because a step there is
- * bound by how many bytes it moves. Parameters stay f32, and the products read copies that each update writes beside them; or,
- * with no_master, they are bf16 alone, and updates round up or down at random, so that small ones are not lost on average.
+ * bf16 and f16 on the CUDA device: every tensor between the ops is of that type, not only the operands of products, because a
+ * step there is bound by how many bytes it moves. Parameters stay f32, and the products read copies that each update writes
+ * beside them; or, with no_master, they are bf16 alone, and updates round up or down at random, so that small ones are not lost
+ * on average.
  * Gradients of parameters, statistics of norms, losses and all sums stay f32.
  */
 #include "runtime/pass/pass.h"
@@ -30,6 +31,7 @@ static const struct {
 
 struct narrow {
 	struct rt_plan *plan;
+	enum rt_dtype low; /* RT_BF16, RT_F16 */
 	int tensors, copies, casts;
 };
 
@@ -58,16 +60,16 @@ static struct rt_node *cast(struct narrow *a, struct rt_node *n, enum rt_dtype t
 	return c->out[0];
 }
 
-/* The bf16 copy of a parameter, or of an input from its first reader on. */
+/* The low copy of a parameter, or of an input from its first reader on. */
 static struct rt_node *low_copy(struct narrow *a, struct rt_node *n, int at)
 {
 	struct rt_node **low = &a->plan->low[n->id];
 
 	if (!*low && n->role == RT_ROLE_PARAM) {
-		*low = new_node(a, RT_ROLE_STATE, RT_BF16, n);
+		*low = new_node(a, RT_ROLE_STATE, a->low, n);
 		a->copies++;
 	} else if (!*low) {
-		*low = cast(a, n, RT_BF16, at);
+		*low = cast(a, n, a->low, at);
 	}
 	return *low;
 }
@@ -94,7 +96,7 @@ static void set_outputs(struct narrow *a, const struct rt_call *c)
 			continue;
 		if (c->attr.accumulate >> k & 1) /* its first writer decided */
 			continue;
-		n->dtype = RT_BF16;
+		n->dtype = a->low;
 		a->tensors++;
 	}
 }
@@ -107,12 +109,12 @@ static int set_inputs(struct narrow *a, int at)
 
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->in[k];
-		enum rt_dtype want = f32 || f32_slots[c->op->id].in >> k & 1 ? RT_F32 : RT_BF16;
+		enum rt_dtype want = f32 || f32_slots[c->op->id].in >> k & 1 ? RT_F32 : a->low;
 		int before = a->plan->ir.n_calls;
 
-		if (!n || n->dtype == want || (n->dtype != RT_F32 && n->dtype != RT_BF16) || reads_as_is(c, k))
+		if (!n || n->dtype == want || (n->dtype != RT_F32 && n->dtype != a->low) || reads_as_is(c, k))
 			continue;
-		c->in[k] = leaf(n) && want == RT_BF16 ? low_copy(a, n, at) : cast(a, n, want, at);
+		c->in[k] = leaf(n) && want != RT_F32 ? low_copy(a, n, at) : cast(a, n, want, at);
 		at += a->plan->ir.n_calls - before;
 	}
 	return at;
@@ -147,10 +149,10 @@ static int narrow_params(struct rt_plan *p)
 
 static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	struct narrow a = { .plan = p };
+	struct narrow a = { .plan = p, .low = p->opt->amp };
 	int params = 0;
 
-	if (p->opt->device != RT_CUDA || p->opt->amp != RT_BF16)
+	if (p->opt->device != RT_CUDA || p->opt->amp == RT_F32)
 		return 0;
 	if (p->opt->no_master)
 		params = narrow_params(p);
@@ -161,8 +163,8 @@ static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		i = set_inputs(&a, i);
 		set_outputs(&a, p->ir.calls[i]);
 	}
-	gt_buf_printf(did, "%d tensors in bf16, %d copies of parameters beside their f32 values, %d casts", a.tensors, a.copies,
-		      a.casts);
+	gt_buf_printf(did, "%d tensors in %s, %d copies of parameters beside their f32 values, %d casts", a.tensors,
+		      rt_dtype_name(a.low), a.copies, a.casts);
 	if (params)
 		gt_buf_printf(did, "; %d parameters in bf16 alone, rounded at random", params);
 	return 0;

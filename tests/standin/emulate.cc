@@ -137,12 +137,12 @@ const emu_words *emu_share(unsigned mask, const emu_words &mine)
 }
 
 /* ---- tensor cores ---- */
-static float half_of(uint32_t both, unsigned which)
+template <class T> static float half_of(uint32_t both, unsigned which)
 {
-	return __bfloat162float({ (uint16_t)(both >> 16 * which) });
+	return as_float(T{ (uint16_t)(both >> 16 * which) });
 }
 
-void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+template <class T> void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
 	unsigned lane, group, quad;
 	const emu_words *all;
@@ -158,12 +158,14 @@ void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 			uint32_t left = (uint32_t)(all[4 * group + at].w[k / 8] >> 32 * (i / 2));
 			uint32_t right = (uint32_t)(all[4 * col + at].w[2] >> 32 * (k / 8));
 
-			c[i] += half_of(left, k % 2) * half_of(right, k % 2);
+			c[i] += half_of<T>(left, k % 2) * half_of<T>(right, k % 2);
 		}
 	emu_watch(true);
 }
+template void tensor_mma<bf16>(float (&)[4], const uint32_t (&)[4], uint32_t, uint32_t);
+template void tensor_mma<f16>(float (&)[4], const uint32_t (&)[4], uint32_t, uint32_t);
 
-static void load_matrices(uint32_t (&r)[4], const bf16 *row, bool turned)
+static void load_matrices(uint32_t (&r)[4], const void *row, bool turned)
 {
 	unsigned lane, group, quad;
 	const emu_words *all;
@@ -178,20 +180,20 @@ static void load_matrices(uint32_t (&r)[4], const bf16 *row, bool turned)
 		r[i] = 0;
 		for (unsigned j = 0; j < 2; j++) {
 			unsigned from = turned ? 2 * quad + j : group, col = turned ? group : 2 * quad + j;
-			const bf16 *x = (const bf16 *)(uintptr_t)all[8 * i + from].w[0];
+			const uint16_t *x = (const uint16_t *)(uintptr_t)all[8 * i + from].w[0];
 
-			r[i] |= (uint32_t)x[col].bits << 16 * j;
+			r[i] |= (uint32_t)x[col] << 16 * j;
 		}
 	}
 	emu_watch(true);
 }
 
-void tensor_load(uint32_t (&r)[4], const bf16 *row)
+void tensor_load(uint32_t (&r)[4], const void *row)
 {
 	load_matrices(r, row, false);
 }
 
-void tensor_load_turned(uint32_t (&r)[4], const bf16 *row)
+void tensor_load_turned(uint32_t (&r)[4], const void *row)
 {
 	load_matrices(r, row, true);
 }
@@ -344,10 +346,11 @@ template <class... A, void (*fn)(A...)> struct kernel_of<void (*)(A...), fn> {
 	}
 };
 #define ENTRY(n)   kernel_of<decltype(&rt_##n), &rt_##n>::entry("rt_" #n),
-#define TYPED(n)   ENTRY(n##_f32) ENTRY(n##_bf16)
+#define TYPED(n)   ENTRY(n##_f32) ENTRY(n##_bf16) ENTRY(n##_f16)
 #define DEPTHS(n)  \
-	ENTRY(n##_f32_16) ENTRY(n##_bf16_16) ENTRY(n##_f32_64) ENTRY(n##_bf16_64) ENTRY(n##_f32_128) ENTRY(n##_bf16_128)
-#define TENSOR_DEPTHS(n) ENTRY(n##_64) ENTRY(n##_128)
+	ENTRY(n##_f32_16) ENTRY(n##_bf16_16) ENTRY(n##_f16_16) ENTRY(n##_f32_64) ENTRY(n##_bf16_64) ENTRY(n##_f16_64) \
+	ENTRY(n##_f32_128) ENTRY(n##_bf16_128) ENTRY(n##_f16_128)
+#define TENSOR_DEPTHS(n) ENTRY(n##_bf16_64) ENTRY(n##_bf16_128) ENTRY(n##_f16_64) ENTRY(n##_f16_128)
 
 static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) RT_KERNELS_TENSOR(TENSOR_DEPTHS) };
 

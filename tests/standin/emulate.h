@@ -175,10 +175,24 @@ static inline float half_value(uint16_t h)
 	return h >> 15 ? -f : f;
 }
 
+struct __half {
+	uint16_t bits;
+};
+
+static inline float __half2float(__half x)
+{
+	return half_value(x.bits);
+}
+
+static inline __half __float2half_rn(float f)
+{
+	return { half_bits(f) };
+}
+
 /* ---- runtime/cuda/kernel/tensor.cuh, by the definition of the instructions ---- */
-void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
-void tensor_load(uint32_t (&r)[4], const __nv_bfloat16 *row);
-void tensor_load_turned(uint32_t (&r)[4], const __nv_bfloat16 *row);
+template <class T> void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
+void tensor_load(uint32_t (&r)[4], const void *row);
+void tensor_load_turned(uint32_t (&r)[4], const void *row);
 /* A copy happens when it is waited for and not before. */
 void copy_start(void *shared, const void *global, bool there);
 void copy_commit(void);

@@ -118,7 +118,7 @@ int cublasLtMatrixLayoutCreate(void **l, int type, uint64_t rows, uint64_t cols,
 	struct layout *x = *l = calloc(1, sizeof(*x));
 
 	*x = (struct layout){type, rows, cols, ld};
-	return (type == 0 || type == 14 || eight(type)) && ld >= (int64_t)rows ? 0 : INVALID;
+	return (type == 0 || type == 2 || type == 14 || eight(type)) && ld >= (int64_t)rows ? 0 : INVALID;
 }
 
 int cublasLtMatrixLayoutDestroy(void *l)
@@ -190,6 +190,12 @@ static float load(const void *p, int type, int64_t i)
 			   (int)(exponent ? exponent : 1) - (int)bias - (int)fraction);
 		return x & 0x80 ? -f : f;
 	}
+	if (type == 2) {
+		_Float16 h;
+
+		memcpy(&h, (const uint16_t *)p + i, sizeof(h));
+		return (float)h;
+	}
 	if (type == 14) {
 		uint32_t u = (uint32_t)((const uint16_t *)p)[i] << 16;
 
@@ -201,8 +207,13 @@ static float load(const void *p, int type, int64_t i)
 
 static void store(void *p, int type, int64_t i, float f)
 {
+	_Float16 h = (_Float16)f;
 	uint32_t u;
 
+	if (type == 2) {
+		memcpy((uint16_t *)p + i, &h, sizeof(h));
+		return;
+	}
 	if (type != 14) {
 		((float *)p)[i] = f;
 		return;

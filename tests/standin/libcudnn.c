@@ -188,7 +188,7 @@ static bool is_tensor(const struct desc *t)
 		if (t->dims[i] < 1 || t->strides[i] < 1)
 			return false;
 	return t->uid && t->index % 16 == 0 && !(t->is_virtual && t->by_value) &&
-	       (t->type == 0 || t->type == 4 || t->type == 9 || t->type == 11);
+	       (t->type == 0 || t->type == 2 || t->type == 4 || t->type == 9 || t->type == 11);
 }
 
 /* Channels innermost and nothing between: what a convolution here takes. */
@@ -197,7 +197,7 @@ static bool is_dense(const struct desc *t)
 	const int64_t *d = t->dims, *s = t->strides;
 
 	return d[0] > 0 && d[1] > 0 && s[1] == 1 && s[3] == d[1] && s[2] == d[3] * d[1] && s[0] == d[2] * s[2] &&
-	       (t->type == 0 || t->type == 9) && t->uid && t->index % 16 == 0;
+	       (t->type == 0 || t->type == 2 || t->type == 9) && t->uid && t->index % 16 == 0;
 }
 
 static bool operation_fits(const struct desc *op)
@@ -245,7 +245,7 @@ static bool matmul_fits(const struct desc *op)
 
 	return op->conv && a && b && c && a->dims[0] == c->dims[0] && b->dims[0] == c->dims[0] && a->dims[1] == c->dims[1] &&
 	       b->dims[1] == c->dims[1] && a->dims[2] == c->dims[2] && b->dims[3] == c->dims[3] && a->dims[3] == b->dims[2] &&
-	       (a->type == 9 || (a->is_virtual && !a->type)) && b->type == 9;
+	       (a->type == b->type || (a->is_virtual && !a->type)) && (b->type == 9 || b->type == 2);
 }
 
 static bool is_convolution(const struct desc *graph)

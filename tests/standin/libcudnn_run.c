@@ -7,6 +7,12 @@ static float load(const void *p, int type, int64_t i)
 {
 	float f;
 
+	if (type == 2) {
+		_Float16 h;
+
+		memcpy(&h, (const uint16_t *)p + i, sizeof(h));
+		return (float)h;
+	}
 	if (type == 9) {
 		uint32_t u = (uint32_t)((const uint16_t *)p)[i] << 16;
 
@@ -19,8 +25,13 @@ static float load(const void *p, int type, int64_t i)
 static void store(void *p, int type, int64_t i, double value)
 {
 	float f = (float)value;
+	_Float16 h = (_Float16)f;
 	uint32_t u;
 
+	if (type == 2) {
+		memcpy((uint16_t *)p + i, &h, sizeof(h));
+		return;
+	}
 	if (type != 9) {
 		((float *)p)[i] = f;
 		return;
@@ -156,10 +167,10 @@ static double rounded(int type, double value)
 {
 	uint16_t low;
 
-	if (type != 9)
+	if (type != 9 && type != 2)
 		return type == 0 ? (double)(float)value : value;
-	store(&low, 9, 0, value);
-	return (double)load(&low, 9, 0);
+	store(&low, type, 0, value);
+	return (double)load(&low, type, 0);
 }
 
 static void put(const struct view *v, const int64_t at[4], double value)

@@ -155,8 +155,8 @@ static int loop_and_tell(const char *how)
 {
 	const struct rt_gpt_config c = {.batch = 2, .seq = 16, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
 	const bool trace = gt_streq(how, "trace"), low = !gt_streq(how, "loop"), eight = gt_streq(how, "loop8");
-	const bool dnn = gt_streq(how, "loopd");
-	const struct rt_options o = {.device = RT_CUDA, .amp = low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
+	const bool dnn = gt_streq(how, "loopd"), half = gt_streq(how, "looph");
+	const struct rt_options o = {.device = RT_CUDA, .amp = half ? RT_F16 : low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
 				     .attention_by = dnn ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST,
 				     .deterministic = eight, .trace = trace, .profile = trace,
 				     .optimizer = {.kind = RT_ADAMW, .lr = 0.01}};
@@ -231,11 +231,11 @@ static int measure_and_tell(void)
 	if (!r)
 		rt_meter_unpin(m, host);
 	if (!r)
-		r = rt_meter_peaks(true, &peaks, &err);
+		r = rt_meter_peaks(true, true, &peaks, &err);
 	if (r)
 		puts(err.msg);
 	printf("%d of 26 as they should be; peaks %s\n", good,
-	       peaks.flops_per_s > 0 && peaks.bf16_flops_per_s > 0 && peaks.fp8_flops_per_s > 0 &&
+	       peaks.flops_per_s > 0 && peaks.bf16_flops_per_s > 0 && peaks.fp8_flops_per_s > 0 && peaks.f16_flops_per_s > 0 &&
 			       peaks.bytes_per_s > 0 ? "measured" : "missing");
 	return r != 0;
 }
@@ -358,7 +358,7 @@ END_TEST
 
 START_TEST(every_op_matches_the_cpu)
 {
-	static const char *const how[] = {"f32", "bf16", "bf16", "fp8", "fp8"};
+	static const char *const how[] = {"f32", "bf16", "bf16", "fp8", "fp8", "f16"};
 	struct result r = run_with(how[_i], _i == 2 || _i == 4 ? "STANDIN_LT_PLAIN=1" : NULL, STANDIN_DIR);
 
 	ck_assert_msg(!r.status && strstr(r.out, " compared, 0 wrong"), "%s: %s", how[_i], r.out);
@@ -510,7 +510,7 @@ END_TEST
 /* One event per step: the loss is there. */
 START_TEST(a_step_waits_for_its_loss_alone)
 {
-	static const char *const how[] = {"loop", "loop16", "loop8"};
+	static const char *const how[] = {"loop", "loop16", "loop8", "looph"};
 	struct result r = run_with(how[_i], NULL, STANDIN_DIR);
 
 	ck_assert_msg(strstr(r.out, "0 waits and 4 for events in 4 steps") && strstr(r.out, "host counted, loss fell"), "%s: %s",
@@ -619,6 +619,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return check_and_tell(gt_streq(argv[1], "fp8")	? RT_CHECK_FP8 :
 				      gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 :
+				      gt_streq(argv[1], "f16")	? RT_CHECK_F16 :
 								  RT_CHECK_F32,
 				      argc > 2 ? argv[2] : NULL);
 	self = argv[0];
@@ -630,7 +631,7 @@ int main(int argc, char **argv)
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
-		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 5);
+		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 6);
 		add_ranks_tests(ranks);
 		add_memory_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
@@ -638,7 +639,7 @@ int main(int argc, char **argv)
 		tcase_add_test(images, kernels_are_timed_by_cupti_or_their_calls_by_events);
 		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
-		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 3);
+		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
 		tcase_add_test(tc, a_trace_has_every_call_of_the_device);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);

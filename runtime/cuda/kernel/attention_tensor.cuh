@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention of bf16 by tensor cores (Dao, FlashAttention-2): the same interface and the same meaning as the kernels
+ * Attention of bf16 and f16 by tensor cores (Dao, FlashAttention-2): the same interface and the same meaning as the kernels
  * of attention.cuh. Depth is a multiple of 8, so that a row's 16-byte pieces are aligned; columns behind it are zero.
  *
  * A warp owns 16 rows; what it multiplies with is streamed through shared memory in tiles, the next one on its way while this
@@ -18,8 +18,8 @@ template <int DP> RT_DEVICE int tile_at(int row, int piece) /* elements */
 }
 
 /* Rows row0 … of one head into a tile of ROWS; not waited for. */
-template <int DP, int ROWS>
-RT_DEVICE void tile_start(bf16 *tile, const bf16 *base, int64_t stride, int row0, const struct attention_shape &s)
+template <int DP, int ROWS, class T>
+RT_DEVICE void tile_start(T *tile, const T *base, int64_t stride, int row0, const struct attention_shape &s)
 {
 	constexpr int PIECES = DP / 8;
 
@@ -32,7 +32,7 @@ RT_DEVICE void tile_start(bf16 *tile, const bf16 *base, int64_t stride, int row0
 }
 
 /* Rows first … first + 15, columns 16 k …: as a */
-template <int DP> RT_DEVICE void tile_rows(uint32_t (&a)[4], const bf16 *tile, int first, int k)
+template <int DP, class T> RT_DEVICE void tile_rows(uint32_t (&a)[4], const T *tile, int first, int k)
 {
 	int lane = threadIdx.x & 31;
 
@@ -40,7 +40,7 @@ template <int DP> RT_DEVICE void tile_rows(uint32_t (&a)[4], const bf16 *tile, i
 }
 
 /* The same of a tile that is multiplied turned, x y^T: b of rows first … +7 in b[0], b[1], of the next 8 in b[2], b[3] */
-template <int DP> RT_DEVICE void tile_turned(uint32_t (&b)[4], const bf16 *tile, int first, int k)
+template <int DP, class T> RT_DEVICE void tile_turned(uint32_t (&b)[4], const T *tile, int first, int k)
 {
 	int lane = threadIdx.x & 31;
 
@@ -49,7 +49,7 @@ template <int DP> RT_DEVICE void tile_turned(uint32_t (&b)[4], const bf16 *tile,
 
 /* The same of a tile that is multiplied as it is, x y: rows 16 k …, columns 16 n …: of 8 columns in b[0], b[1], of the next 8
  * in b[2], b[3] */
-template <int DP> RT_DEVICE void tile_straight(uint32_t (&b)[4], const bf16 *tile, int k, int n)
+template <int DP, class T> RT_DEVICE void tile_straight(uint32_t (&b)[4], const T *tile, int k, int n)
 {
 	int lane = threadIdx.x & 31;
 
@@ -57,7 +57,7 @@ template <int DP> RT_DEVICE void tile_straight(uint32_t (&b)[4], const bf16 *til
 }
 
 /* out (16, 8 N) = x y^T; x: this warp's 16 rows of a tile from `first` on */
-template <int DP, int N> RT_DEVICE void scores_of(float (&out)[N][4], const bf16 *x, int first, const bf16 *y)
+template <int DP, int N, class T> RT_DEVICE void scores_of(float (&out)[N][4], const T *x, int first, const T *y)
 {
 #pragma unroll
 	for (int n = 0; n < N; n++)
@@ -74,35 +74,35 @@ template <int DP, int N> RT_DEVICE void scores_of(float (&out)[N][4], const bf16
 			uint32_t b[4];
 
 			tile_turned<DP>(b, y, 8 * n, k);
-			tensor_mma(out[n], a, b[0], b[1]);
-			tensor_mma(out[n + 1], a, b[2], b[3]);
+			tensor_mma<T>(out[n], a, b[0], b[1]);
+			tensor_mma<T>(out[n + 1], a, b[2], b[3]);
 		}
 	}
 }
 
-/* out (16, DP) += w y, w (16, 8 N) rounded to bf16 */
-template <int DP, int N> RT_DEVICE void weigh(float (&out)[DP / 8][4], const float (&w)[N][4], const bf16 *y)
+/* out (16, DP) += w y, w (16, 8 N) rounded to the type of y */
+template <int DP, int N, class T> RT_DEVICE void weigh(float (&out)[DP / 8][4], const float (&w)[N][4], const T *y)
 {
 #pragma unroll
 	for (int k = 0; k < N / 2; k++) {
-		const uint32_t a[4] = { pack_bf16(w[2 * k][0], w[2 * k][1]), pack_bf16(w[2 * k][2], w[2 * k][3]),
-					pack_bf16(w[2 * k + 1][0], w[2 * k + 1][1]),
-					pack_bf16(w[2 * k + 1][2], w[2 * k + 1][3]) };
+		const uint32_t a[4] = { pack_low<T>(w[2 * k][0], w[2 * k][1]), pack_low<T>(w[2 * k][2], w[2 * k][3]),
+					pack_low<T>(w[2 * k + 1][0], w[2 * k + 1][1]),
+					pack_low<T>(w[2 * k + 1][2], w[2 * k + 1][3]) };
 
 #pragma unroll
 		for (int n = 0; n < DP / 16; n++) {
 			uint32_t b[4];
 
 			tile_straight<DP>(b, y, k, n);
-			tensor_mma(out[2 * n], a, b[0], b[1]);
-			tensor_mma(out[2 * n + 1], a, b[2], b[3]);
+			tensor_mma<T>(out[2 * n], a, b[0], b[1]);
+			tensor_mma<T>(out[2 * n + 1], a, b[2], b[3]);
 		}
 	}
 }
 
 /* This warp's 16 rows, each times its factor, to memory by way of its own rows of a tile that nobody reads any more. */
-template <int DP>
-RT_DEVICE void store_rows(bf16 *out, int64_t stride, int row0, bf16 *tile, int first, const float (&x)[DP / 8][4],
+template <int DP, class T>
+RT_DEVICE void store_rows(T *out, int64_t stride, int row0, T *tile, int first, const float (&x)[DP / 8][4],
 			  const float (&factor)[2], const struct attention_shape &s)
 {
 	int lane = threadIdx.x & 31, group = lane >> 2, quad = lane & 3;
@@ -112,7 +112,7 @@ RT_DEVICE void store_rows(bf16 *out, int64_t stride, int row0, bf16 *tile, int f
 	for (int n = 0; n < DP / 8; n++)
 #pragma unroll
 		for (int h = 0; h < 2; h++) {
-			uint32_t both = pack_bf16(x[n][2 * h] * factor[h], x[n][2 * h + 1] * factor[h]);
+			uint32_t both = pack_low<T>(x[n][2 * h] * factor[h], x[n][2 * h + 1] * factor[h]);
 
 			memcpy(tile + tile_at<DP>(first + group + 8 * h, n) + 2 * quad, &both, sizeof(both));
 		}
@@ -121,8 +121,8 @@ RT_DEVICE void store_rows(bf16 *out, int64_t stride, int row0, bf16 *tile, int f
 		int r = i / (DP / 8), p = i % (DP / 8);
 
 		if (row0 + first + r < s.len && 8 * p < s.depth)
-			*reinterpret_cast<pack<bf16, 8> *>(out + (int64_t)(row0 + first + r) * stride + 8 * p) =
-				*reinterpret_cast<const pack<bf16, 8> *>(tile + tile_at<DP>(first + r, p));
+			*reinterpret_cast<pack<T, 8> *>(out + (int64_t)(row0 + first + r) * stride + 8 * p) =
+				*reinterpret_cast<const pack<T, 8> *>(tile + tile_at<DP>(first + r, p));
 	}
 }
 
@@ -173,14 +173,14 @@ RT_DEVICE void soften(float (&t)[N][4], float (&m)[2], float (&l)[2], float (&o)
 
 /* Blocks of 8 warps: 128 queries against tiles of 64 keys. The first tile holds each query's first key, so that no row is
  * ever without one and no maximum minus infinity. */
-template <int DP> RT_DEVICE void attention_tensor_body(bf16 *y, float *lse, const bf16 *qkv, const struct attention_shape s)
+template <int DP, class T> RT_DEVICE void attention_tensor_body(T *y, float *lse, const T *qkv, const struct attention_shape s)
 {
 	constexpr int BM = 128, BN = 64, N = BN / 8;
 	RT_DYNAMIC_SHARED(shared);
-	bf16 *q = reinterpret_cast<bf16 *>(shared), *kv = q + BM * DP; /* k, v, k, v */
+	T *q = reinterpret_cast<T *>(shared), *kv = q + BM * DP; /* k, v, k, v */
 	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * BM;
 	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width;
-	const bf16 *base = qkv + batch * s.len * stride + head * s.depth;
+	const T *base = qkv + batch * s.len * stride + head * s.depth;
 	int first = (threadIdx.x >> 5) * 16, lane = threadIdx.x & 31, row = q0 + first + (lane >> 2), quad = lane & 3;
 	int tiles = (keys_seen(q0 + BM - 1, s) + BN - 1) / BN;
 	float m[2] = { -INFINITY, -INFINITY }, l[2] = { 0, 0 }, o[DP / 8][4] = {}, factor[2];
@@ -190,7 +190,7 @@ template <int DP> RT_DEVICE void attention_tensor_body(bf16 *y, float *lse, cons
 	tile_start<DP, BN>(kv + BN * DP, base + 2 * width, stride, 0, s);
 	copy_commit();
 	for (int i = 0; i < tiles; i++) {
-		bf16 *k = kv + (i & 1) * 2 * BN * DP, *next = kv + (~i & 1) * 2 * BN * DP;
+		T *k = kv + (i & 1) * 2 * BN * DP, *next = kv + (~i & 1) * 2 * BN * DP;
 		int k0 = i * BN;
 		float t[N][4];
 
@@ -231,15 +231,15 @@ template <int DP> RT_DEVICE void attention_tensor_body(bf16 *y, float *lse, cons
  *   by keys:    x0 = k, x1 = v, y0 = q, y1 = dy:  dk = ds^T q, dv = p^T dy
  * with p = exp(scale q k^T - lse), ds = scale p (dy v^T - delta). lse and delta belong to queries.
  */
-template <int DP, bool KEYS> struct backward {
+template <int DP, bool KEYS, class T> struct backward {
 	static constexpr int BM = 64, BN = DP > 64 ? 32 : 64, N = BN / 8;
-	const bf16 *x[2], *y[2];
+	const T *x[2], *y[2];
 	int64_t x_stride[2], y_stride[2];
 	const float *lse, *delta; /* of this head */
 	int row0, row;		  /* of the block, of this lane */
 
 	/* Tile of y into a stage: two tiles, then lse and delta of its rows */
-	RT_MEMBER void start(bf16 *stage, int at, const struct attention_shape &s) const
+	RT_MEMBER void start(T *stage, int at, const struct attention_shape &s) const
 	{
 		float *per_row = reinterpret_cast<float *>(stage + 2 * BN * DP);
 
@@ -255,7 +255,7 @@ template <int DP, bool KEYS> struct backward {
 
 	/* Scores t and dp of a tile to weights and their gradients. A pair that is not there has weight 0. */
 	RT_MEMBER void gradients(float (&t)[N][4], float (&dp)[N][4], const float (&own_lse)[2], const float (&own_delta)[2],
-				 const bf16 *stage, int at, const struct attention_shape &s) const
+				 const T *stage, int at, const struct attention_shape &s) const
 	{
 		const float *per_row = reinterpret_cast<const float *>(stage + 2 * BN * DP);
 		int quad = threadIdx.x & 3;
@@ -276,10 +276,10 @@ template <int DP, bool KEYS> struct backward {
 			}
 	}
 
-	RT_MEMBER void run(bf16 *x_tiles, float (&out)[DP / 8][4], float (&out2)[DP / 8][4], const struct attention_shape &s) const
+	RT_MEMBER void run(T *x_tiles, float (&out)[DP / 8][4], float (&out2)[DP / 8][4], const struct attention_shape &s) const
 	{
-		constexpr int STAGE = 2 * BN * DP + 4 * BN; /* in bf16: two tiles and two floats for each row */
-		bf16 *stages = x_tiles + 2 * BM * DP;
+		constexpr int STAGE = 2 * BN * DP + 4 * BN; /* elements: two tiles and two floats for each row */
+		T *stages = x_tiles + 2 * BM * DP;
 		int first = (threadIdx.x >> 5) * 16, end = KEYS ? s.len : keys_seen(row0 + BM - 1, s);
 		int from = KEYS && !s.all_keys ? row0 / BN : 0, to = (end + BN - 1) / BN;
 		float own_lse[2], own_delta[2];
@@ -296,7 +296,7 @@ template <int DP, bool KEYS> struct backward {
 		start(stages + (from & 1) * STAGE, from * BN, s);
 		copy_commit();
 		for (int i = from; i < to; i++) {
-			bf16 *stage = stages + (i & 1) * STAGE;
+			T *stage = stages + (i & 1) * STAGE;
 			int at = i * BN;
 			float t[N][4], dp[N][4];
 
@@ -318,16 +318,16 @@ template <int DP, bool KEYS> struct backward {
 	}
 };
 
-template <int DP>
-RT_DEVICE void attention_dq_tensor_body(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse, const float *delta,
+template <int DP, class T>
+RT_DEVICE void attention_dq_tensor_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 					const struct attention_shape s)
 {
-	typedef backward<DP, false> pass;
+	typedef backward<DP, false, T> pass;
 	RT_DYNAMIC_SHARED(shared);
-	bf16 *tiles = reinterpret_cast<bf16 *>(shared);
+	T *tiles = reinterpret_cast<T *>(shared);
 	int width = s.heads * s.depth, head = blockIdx.y % s.heads, q0 = (gridDim.x - 1 - blockIdx.x) * pass::BM;
 	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
-	const bf16 *base = qkv + at;
+	const T *base = qkv + at;
 	int first = (threadIdx.x >> 5) * 16;
 	const float one[2] = { 1, 1 };
 	float dq[DP / 8][4] = {};
@@ -344,16 +344,16 @@ RT_DEVICE void attention_dq_tensor_body(bf16 *dqkv, const bf16 *dy, const bf16 *
 	store_rows<DP>(dqkv + at, stride, q0, tiles, first, dq, one, s);
 }
 
-template <int DP>
-RT_DEVICE void attention_dkv_tensor_body(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse, const float *delta,
+template <int DP, class T>
+RT_DEVICE void attention_dkv_tensor_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 					 const struct attention_shape s)
 {
-	typedef backward<DP, true> pass;
+	typedef backward<DP, true, T> pass;
 	RT_DYNAMIC_SHARED(shared);
-	bf16 *tiles = reinterpret_cast<bf16 *>(shared);
+	T *tiles = reinterpret_cast<T *>(shared);
 	int width = s.heads * s.depth, head = blockIdx.y % s.heads, k0 = blockIdx.x * pass::BM;
 	int64_t batch = blockIdx.y / s.heads, stride = 3 * (int64_t)width, at = batch * s.len * stride + head * s.depth;
-	const bf16 *base = qkv + at;
+	const T *base = qkv + at;
 	int first = (threadIdx.x >> 5) * 16;
 	const float one[2] = { 1, 1 };
 	float dk[DP / 8][4] = {}, dv[DP / 8][4] = {};
@@ -375,23 +375,25 @@ RT_DEVICE void attention_dkv_tensor_body(bf16 *dqkv, const bf16 *dy, const bf16 
 #define TENSOR(call)	__trap() /* the host asks for the architecture first */
 #endif
 
-#define ATTENTION_TENSOR(DP)                                                                                              \
+#define ATTENTION_TENSOR(T, DP)                                                                                             \
 	RT_KERNEL __launch_bounds__(256, DP > 64 ? 1 : 2)                                                                  \
-		rt_attention_tensor_##DP(bf16 *y, float *lse, const bf16 *qkv, const struct attention_shape s)             \
+		rt_attention_tensor_##T##_##DP(T *y, float *lse, const T *qkv, const struct attention_shape s)             \
 	{                                                                                                                  \
 		TENSOR(attention_tensor_body<DP>(y, lse, qkv, s));                                                         \
 	}                                                                                                                  \
 	RT_KERNEL __launch_bounds__(128)                                                                                   \
-		rt_attention_dkv_tensor_##DP(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse,                \
+		rt_attention_dkv_tensor_##T##_##DP(T *dqkv, const T *dy, const T *qkv, const float *lse,                \
 					     const float *delta, const struct attention_shape s)                           \
 	{                                                                                                                  \
 		TENSOR(attention_dkv_tensor_body<DP>(dqkv, dy, qkv, lse, delta, s));                                       \
 	}                                                                                                                  \
 	RT_KERNEL __launch_bounds__(128)                                                                                   \
-		rt_attention_dq_tensor_##DP(bf16 *dqkv, const bf16 *dy, const bf16 *qkv, const float *lse,                 \
+		rt_attention_dq_tensor_##T##_##DP(T *dqkv, const T *dy, const T *qkv, const float *lse,                 \
 					    const float *delta, const struct attention_shape s)                            \
 	{                                                                                                                  \
 		TENSOR(attention_dq_tensor_body<DP>(dqkv, dy, qkv, lse, delta, s));                                        \
 	}
-ATTENTION_TENSOR(64)
-ATTENTION_TENSOR(128)
+ATTENTION_TENSOR(bf16, 64)
+ATTENTION_TENSOR(bf16, 128)
+ATTENTION_TENSOR(f16, 64)
+ATTENTION_TENSOR(f16, 128)

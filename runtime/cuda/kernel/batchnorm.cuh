@@ -88,6 +88,13 @@ RT_KERNEL rt_channel_sums_bf16(float *part, const bf16 *x, int64_t rows, int col
 	else
 		channel_sums<bf16, 1>(part, x, rows, cols);
 }
+RT_KERNEL rt_channel_sums_f16(float *part, const f16 *x, int64_t rows, int cols, int w)
+{
+	if (w > 1)
+		channel_sums<f16, 8>(part, x, rows, cols);
+	else
+		channel_sums<f16, 1>(part, x, rows, cols);
+}
 
 /* Both sums of a channel over all parts; blocks of 32 x 8, thread (x,0) has them. */
 RT_DEVICE void channel_fold(const float *part, int parts, int cols, int c, double *ret_a, double *ret_b)
@@ -145,6 +152,11 @@ RT_KERNEL rt_channel_stats_bf16(float *factor, float *mean, float *rstd, const f
 {
 	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols);
 }
+RT_KERNEL rt_channel_stats_f16(float *factor, float *mean, float *rstd, const float *part, int parts, const f16 *first,
+				const float *gain, const float *bias, float eps, int64_t rows, int cols)
+{
+	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols);
+}
 
 /* The same from running statistics; left_out (cols) or NULL: a bias that x lacks and the mean has */
 RT_KERNEL rt_channel_running(float *factor, const float *mean, const float *var, const float *left_out, const float *gain,
@@ -184,6 +196,11 @@ RT_KERNEL rt_fold_norm_f32(float *w, float *b, const float *from, const float *b
 	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
 }
 RT_KERNEL rt_fold_norm_bf16(bf16 *w, bf16 *b, const float *from, const float *bias, const float *gain, const float *beta,
+			    const float *mean, const float *var, float eps, int64_t n, int outputs)
+{
+	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
+}
+RT_KERNEL rt_fold_norm_f16(f16 *w, f16 *b, const float *from, const float *bias, const float *gain, const float *beta,
 			    const float *mean, const float *var, float eps, int64_t n, int outputs)
 {
 	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
@@ -232,6 +249,14 @@ RT_KERNEL rt_channel_affine_bf16(bf16 *y, const bf16 *x, const bf16 *residual, c
 		channel_affine<bf16, 8>(y, x, residual, factor, rows, cols, relu);
 	else
 		channel_affine<bf16, 1>(y, x, residual, factor, rows, cols, relu);
+}
+RT_KERNEL rt_channel_affine_f16(f16 *y, const f16 *x, const f16 *residual, const float *factor, int64_t rows, int cols,
+				 int relu, int w)
+{
+	if (w > 1)
+		channel_affine<f16, 8>(y, x, residual, factor, rows, cols, relu);
+	else
+		channel_affine<f16, 1>(y, x, residual, factor, rows, cols, relu);
 }
 
 /* ---- backward ---- */
@@ -285,6 +310,14 @@ RT_KERNEL rt_channel_bwd_sums_bf16(float *part, const bf16 *dy, const bf16 *y, c
 		channel_bwd_sums<bf16, 8>(part, dy, y, x, mean, rows, cols);
 	else
 		channel_bwd_sums<bf16, 1>(part, dy, y, x, mean, rows, cols);
+}
+RT_KERNEL rt_channel_bwd_sums_f16(float *part, const f16 *dy, const f16 *y, const f16 *x, const float *mean, int64_t rows,
+				   int cols, int w)
+{
+	if (w > 1)
+		channel_bwd_sums<f16, 8>(part, dy, y, x, mean, rows, cols);
+	else
+		channel_bwd_sums<f16, 1>(part, dy, y, x, mean, rows, cols);
 }
 
 /* dgain, dbias (cols) = or += (add: bits 0 and 1), or NULL; factor (3,cols): dx = factor[0] g + factor[1] x + factor[2] */
@@ -384,4 +417,12 @@ RT_KERNEL rt_channel_bwd_bf16(bf16 *dx, bf16 *dres, const bf16 *dy, const bf16 *
 		channel_bwd<bf16, 8>(dx, dres, dy, y, x, factor, rows, cols, add);
 	else
 		channel_bwd<bf16, 1>(dx, dres, dy, y, x, factor, rows, cols, add);
+}
+RT_KERNEL rt_channel_bwd_f16(f16 *dx, f16 *dres, const f16 *dy, const f16 *y, const f16 *x, const float *factor,
+			      int64_t rows, int cols, int add, int w)
+{
+	if (w > 1)
+		channel_bwd<f16, 8>(dx, dres, dy, y, x, factor, rows, cols, add);
+	else
+		channel_bwd<f16, 1>(dx, dres, dy, y, x, factor, rows, cols, add);
 }

@@ -2,7 +2,7 @@
 #ifndef RT_KERNEL_COMMON_CUH
 #define RT_KERNEL_COMMON_CUH
 /*
- * What the kernels share: types, 16-byte accesses, reductions. A tensor's element is float or bf16; arithmetic is float.
+ * What the kernels share: types, 16-byte accesses, reductions. A tensor's element is float, bf16 or f16 (IEEE half); arithmetic is float.
  * The same sources are compiled as C++ by the tests (tests/standin/emulate.h), which run them thread by thread.
  */
 #ifdef RT_EMULATE
@@ -22,6 +22,7 @@ extern __shared__ __align__(16) float rt_dynamic_shared[];
 #define FULL	  0xffffffffu
 
 typedef __nv_bfloat16 bf16;
+typedef __half f16;
 
 RT_DEVICE float as_float(float x)
 {
@@ -33,6 +34,11 @@ RT_DEVICE float as_float(bf16 x)
 	return __bfloat162float(x);
 }
 
+RT_DEVICE float as_float(f16 x)
+{
+	return __half2float(x);
+}
+
 RT_DEVICE void assign(float &out, float x)
 {
 	out = x;
@@ -42,6 +48,12 @@ RT_DEVICE void assign(float &out, float x)
 RT_DEVICE void assign(bf16 &out, float x)
 {
 	out = __float2bfloat16(x);
+}
+
+/* The same; 65520 and more is infinite. */
+RT_DEVICE void assign(f16 &out, float x)
+{
+	out = __float2half_rn(x);
 }
 
 #ifndef RT_EMULATE

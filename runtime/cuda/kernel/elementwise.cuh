@@ -87,6 +87,10 @@ RT_KERNEL rt_act_bf16(int64_t n, int kind, const bf16 *x, bf16 *y)
 {
 	act_body(n, kind, x, y);
 }
+RT_KERNEL rt_act_f16(int64_t n, int kind, const f16 *x, f16 *y)
+{
+	act_body(n, kind, x, y);
+}
 
 template <class T> RT_DEVICE void act_bwd_body(int64_t n, int kind, const T *dy, const T *seen, T *dx, int add)
 {
@@ -112,6 +116,10 @@ RT_KERNEL rt_act_bwd_f32(int64_t n, int kind, const float *dy, const float *seen
 	act_bwd_body(n, kind, dy, seen, dx, add);
 }
 RT_KERNEL rt_act_bwd_bf16(int64_t n, int kind, const bf16 *dy, const bf16 *seen, bf16 *dx, int add)
+{
+	act_bwd_body(n, kind, dy, seen, dx, add);
+}
+RT_KERNEL rt_act_bwd_f16(int64_t n, int kind, const f16 *dy, const f16 *seen, f16 *dx, int add)
 {
 	act_bwd_body(n, kind, dy, seen, dx, add);
 }
@@ -145,6 +153,10 @@ RT_KERNEL rt_add_f32(int64_t n, int64_t part, const float *a, const float *b, fl
 	add_body(n, part, a, b, y);
 }
 RT_KERNEL rt_add_bf16(int64_t n, int64_t part, const bf16 *a, const bf16 *b, bf16 *y)
+{
+	add_body(n, part, a, b, y);
+}
+RT_KERNEL rt_add_f16(int64_t n, int64_t part, const f16 *a, const f16 *b, f16 *y)
 {
 	add_body(n, part, a, b, y);
 }
@@ -186,17 +198,32 @@ RT_KERNEL rt_bias_act_bf16(int64_t n, int64_t cols, int kind, const bf16 *x, con
 {
 	bias_act_body(n, cols, kind, x, bias, pre, y);
 }
+RT_KERNEL rt_bias_act_f16(int64_t n, int64_t cols, int kind, const f16 *x, const f16 *bias, f16 *pre, f16 *y)
+{
+	bias_act_body(n, cols, kind, x, bias, pre, y);
+}
 
 /* out (n) = in (n) in the other type */
-RT_KERNEL rt_narrow(int64_t n, const float *in, bf16 *out)
+template <class FROM, class TO> RT_DEVICE void cast_body(int64_t n, const FROM *in, TO *out)
 {
 	for (int64_t i = global_thread(); i < n; i += global_threads())
-		assign(out[i], in[i]);
+		assign(out[i], as_float(in[i]));
 }
-RT_KERNEL rt_widen(int64_t n, const bf16 *in, float *out)
+RT_KERNEL rt_narrow_bf16(int64_t n, const float *in, bf16 *out)
 {
-	for (int64_t i = global_thread(); i < n; i += global_threads())
-		out[i] = as_float(in[i]);
+	cast_body(n, in, out);
+}
+RT_KERNEL rt_narrow_f16(int64_t n, const float *in, f16 *out)
+{
+	cast_body(n, in, out);
+}
+RT_KERNEL rt_widen_bf16(int64_t n, const bf16 *in, float *out)
+{
+	cast_body(n, in, out);
+}
+RT_KERNEL rt_widen_f16(int64_t n, const f16 *in, float *out)
+{
+	cast_body(n, in, out);
 }
 
 /* y (n) = x times the loss scale */
@@ -210,6 +237,10 @@ RT_KERNEL rt_scale_f32(int64_t n, const float *x, float *y, const struct rt_upda
 	scale_body(n, x, y, step);
 }
 RT_KERNEL rt_scale_bf16(int64_t n, const bf16 *x, bf16 *y, const struct rt_update_step *step)
+{
+	scale_body(n, x, y, step);
+}
+RT_KERNEL rt_scale_f16(int64_t n, const f16 *x, f16 *y, const struct rt_update_step *step)
 {
 	scale_body(n, x, y, step);
 }
@@ -232,6 +263,10 @@ RT_KERNEL rt_odd_bf16(int *found, const bf16 *x, int64_t n)
 {
 	odd_body(found, x, n);
 }
+RT_KERNEL rt_odd_f16(int *found, const f16 *x, int64_t n)
+{
+	odd_body(found, x, n);
+}
 
 /* y (n) = or += x */
 template <class T> RT_DEVICE void sum_up_body(int64_t n, const T *x, float *y, int add)
@@ -244,6 +279,10 @@ RT_KERNEL rt_sum_up_f32(int64_t n, const float *x, float *y, int add)
 	sum_up_body(n, x, y, add);
 }
 RT_KERNEL rt_sum_up_bf16(int64_t n, const bf16 *x, float *y, int add)
+{
+	sum_up_body(n, x, y, add);
+}
+RT_KERNEL rt_sum_up_f16(int64_t n, const f16 *x, float *y, int add)
 {
 	sum_up_body(n, x, y, add);
 }

@@ -43,6 +43,11 @@ RT_KERNEL rt_embedding_bf16(bf16 *y, const int *ids, const bf16 *table, const bf
 {
 	embed_body(y, ids, table, positions, rows, len, cols);
 }
+RT_KERNEL rt_embedding_f16(f16 *y, const int *ids, const f16 *table, const f16 *positions, int64_t rows, int len,
+			    int cols)
+{
+	embed_body(y, ids, table, positions, rows, len, cols);
+}
 
 /* count (V), zero before: how often each id is there */
 RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n)
@@ -150,6 +155,15 @@ RT_KERNEL rt_embedding_bwd_bf16(float *table, const bf16 *dy, const int *start, 
 	else
 		embed_bwd<bf16, 1>(table, dy, start, sorted, cols, add, sh);
 }
+RT_KERNEL rt_embedding_bwd_f16(float *table, const f16 *dy, const int *start, const int *sorted, int cols, int add)
+{
+	RT_DYNAMIC_SHARED(sh);
+
+	if (cols % 8 == 0)
+		embed_bwd<f16, 8>(table, dy, start, sorted, cols, add, sh);
+	else
+		embed_bwd<f16, 1>(table, dy, start, sorted, cols, add, sh);
+}
 
 template <class T>
 RT_DEVICE void positions_bwd(float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add)
@@ -171,6 +185,10 @@ RT_KERNEL rt_positions_bwd_f32(float *positions, const float *dy, int batch, int
 	positions_bwd(positions, dy, batch, len, rows, cols, add);
 }
 RT_KERNEL rt_positions_bwd_bf16(float *positions, const bf16 *dy, int batch, int len, int64_t rows, int cols, int add)
+{
+	positions_bwd(positions, dy, batch, len, rows, cols, add);
+}
+RT_KERNEL rt_positions_bwd_f16(float *positions, const f16 *dy, int batch, int len, int64_t rows, int cols, int add)
 {
 	positions_bwd(positions, dy, batch, len, rows, cols, add);
 }

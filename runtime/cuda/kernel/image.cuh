@@ -72,6 +72,13 @@ RT_KERNEL rt_max_pool_bf16(bf16 *y, unsigned char *where, const bf16 *x, int64_t
 	else
 		max_pool<bf16, 1>(y, where, x, images, s);
 }
+RT_KERNEL rt_max_pool_f16(f16 *y, unsigned char *where, const f16 *x, int64_t images, rt_window s)
+{
+	if (s.c % 8 == 0)
+		max_pool<f16, 8>(y, where, x, images, s);
+	else
+		max_pool<f16, 1>(y, where, x, images, s);
+}
 
 /* Backward, a thread looks at the windows that its pixels lie in: where NULL, each gives its share of the mean. */
 template <class T, int W>
@@ -120,6 +127,13 @@ RT_KERNEL rt_pool_bwd_bf16(bf16 *dx, const bf16 *dy, const unsigned char *where,
 	else
 		pool_bwd<bf16, 1>(dx, dy, where, images, s, add);
 }
+RT_KERNEL rt_pool_bwd_f16(f16 *dx, const f16 *dy, const unsigned char *where, int64_t images, rt_window s, int add)
+{
+	if (s.c % 8 == 0)
+		pool_bwd<f16, 8>(dx, dy, where, images, s, add);
+	else
+		pool_bwd<f16, 1>(dx, dy, where, images, s, add);
+}
 
 template <class T, int W> RT_DEVICE void avg_pool(T *y, const T *x, int64_t images, const rt_window &s)
 {
@@ -160,6 +174,13 @@ RT_KERNEL rt_avg_pool_bf16(bf16 *y, const bf16 *x, int64_t images, rt_window s)
 	else
 		avg_pool<bf16, 1>(y, x, images, s);
 }
+RT_KERNEL rt_avg_pool_f16(f16 *y, const f16 *x, int64_t images, rt_window s)
+{
+	if (s.c % 8 == 0)
+		avg_pool<f16, 8>(y, x, images, s);
+	else
+		avg_pool<f16, 1>(y, x, images, s);
+}
 
 /* ---- columns ---- */
 template <class T> RT_DEVICE void pad_body(T *y, const T *x, int64_t rows, int from, int to, int before, int add)
@@ -178,6 +199,10 @@ RT_KERNEL rt_pad_f32(float *y, const float *x, int64_t rows, int from, int to, i
 	pad_body(y, x, rows, from, to, before, add);
 }
 RT_KERNEL rt_pad_bf16(bf16 *y, const bf16 *x, int64_t rows, int from, int to, int before, int add)
+{
+	pad_body(y, x, rows, from, to, before, add);
+}
+RT_KERNEL rt_pad_f16(f16 *y, const f16 *x, int64_t rows, int from, int to, int before, int add)
 {
 	pad_body(y, x, rows, from, to, before, add);
 }
@@ -219,6 +244,13 @@ RT_KERNEL rt_middle_sum_bf16(bf16 *y, const bf16 *x, int64_t outer, int64_t n, i
 	else
 		middle_sum<bf16, 1>(y, x, outer, n, inner, scale, add);
 }
+RT_KERNEL rt_middle_sum_f16(f16 *y, const f16 *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	if (inner % 8 == 0)
+		middle_sum<f16, 8>(y, x, outer, n, inner, scale, add);
+	else
+		middle_sum<f16, 1>(y, x, outer, n, inner, scale, add);
+}
 
 template <class T, int W>
 RT_DEVICE void middle_spread(T *dx, const T *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
@@ -251,6 +283,13 @@ RT_KERNEL rt_middle_spread_bf16(bf16 *dx, const bf16 *dy, int64_t outer, int64_t
 	else
 		middle_spread<bf16, 1>(dx, dy, outer, n, inner, scale, add);
 }
+RT_KERNEL rt_middle_spread_f16(f16 *dx, const f16 *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
+{
+	if (inner % 8 == 0)
+		middle_spread<f16, 8>(dx, dy, outer, n, inner, scale, add);
+	else
+		middle_spread<f16, 1>(dx, dy, outer, n, inner, scale, add);
+}
 
 /* ---- images as bytes ---- */
 template <class T>
@@ -279,6 +318,10 @@ RT_KERNEL rt_pixels_bf16(bf16 *y, const unsigned char *x, float scale, float off
 {
 	pixels_body(y, x, scale, offset, n);
 }
+RT_KERNEL rt_pixels_f16(f16 *y, const unsigned char *x, float scale, float offset, int64_t n)
+{
+	pixels_body(y, x, scale, offset, n);
+}
 
 /* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN's (O,KH KW,C) ---- */
 template <class T> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
@@ -294,6 +337,10 @@ RT_KERNEL rt_filter_in_bf16(bf16 *out, const bf16 *w, int o, int c, int s)
 {
 	filter_in_body(out, w, o, c, s);
 }
+RT_KERNEL rt_filter_in_f16(f16 *out, const f16 *w, int o, int c, int s)
+{
+	filter_in_body(out, w, o, c, s);
+}
 
 /* Back, as f32. */
 template <class T> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
@@ -306,6 +353,10 @@ RT_KERNEL rt_filter_out_f32(float *out, const float *w, int o, int c, int s)
 	filter_out_body(out, w, o, c, s);
 }
 RT_KERNEL rt_filter_out_bf16(float *out, const bf16 *w, int o, int c, int s)
+{
+	filter_out_body(out, w, o, c, s);
+}
+RT_KERNEL rt_filter_out_f16(float *out, const f16 *w, int o, int c, int s)
 {
 	filter_out_body(out, w, o, c, s);
 }

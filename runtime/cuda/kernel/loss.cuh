@@ -102,3 +102,9 @@ RT_KERNEL rt_cross_entropy_bf16(const bf16 *logits, int64_t ld, const bf16 *bias
 {
 	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill, step->loss_scale / (float)*count);
 }
+RT_KERNEL rt_cross_entropy_f16(const f16 *logits, int64_t ld, const f16 *bias, f16 *grad, int64_t ldg,
+				const int *targets, float *losses, int64_t rows, int cols, int fill, const int *count,
+			       const struct rt_update_step *step)
+{
+	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill, step->loss_scale / (float)*count);
+}

@@ -67,6 +67,11 @@ RT_KERNEL rt_norm_bf16(bf16 *x, bf16 *y, float *mean, float *rstd, const bf16 *a
 {
 	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
 }
+RT_KERNEL rt_norm_f16(f16 *x, f16 *y, float *mean, float *rstd, const f16 *a, const f16 *b, const float *gain,
+		       const float *bias, float eps, int64_t rows, int cols)
+{
+	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
+}
 
 /* Rows row0, row0 + step, …: each column belongs to one thread, so sums over rows need no other thread. */
 template <class T, int W>
@@ -132,6 +137,11 @@ RT_KERNEL rt_norm_bwd_f32(float *dx, float *part, const float *dy, const float *
 	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
 }
 RT_KERNEL rt_norm_bwd_bf16(bf16 *dx, float *part, const bf16 *dy, const bf16 *x, const float *gain, const float *mean,
+			   const float *rstd, int64_t rows, int cols, int add)
+{
+	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
+}
+RT_KERNEL rt_norm_bwd_f16(f16 *dx, float *part, const f16 *dy, const f16 *x, const float *gain, const float *mean,
 			   const float *rstd, int64_t rows, int cols, int add)
 {
 	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);

@@ -46,6 +46,13 @@ RT_KERNEL rt_column_sums_bf16(float *part, const bf16 *x, int64_t ld, int64_t ro
 	else
 		column_sums<bf16, 1>(part, x, ld, rows, cols);
 }
+RT_KERNEL rt_column_sums_f16(float *part, const f16 *x, int64_t ld, int64_t rows, int cols, int w)
+{
+	if (w > 1)
+		column_sums<f16, 8>(part, x, ld, rows, cols);
+	else
+		column_sums<f16, 1>(part, x, ld, rows, cols);
+}
 
 /* out (cols) = or += sum over parts of part (parts,stride) */
 RT_KERNEL rt_fold(float *out, const float *part, int parts, int stride, int cols, int add)
@@ -97,6 +104,10 @@ RT_KERNEL rt_dot_f32(float *out, const float *a, const float *b, int64_t n)
 	dot_body(out, a, b, n);
 }
 RT_KERNEL rt_dot_bf16(float *out, const bf16 *a, const bf16 *b, int64_t n)
+{
+	dot_body(out, a, b, n);
+}
+RT_KERNEL rt_dot_f16(float *out, const f16 *a, const f16 *b, int64_t n)
 {
 	dot_body(out, a, b, n);
 }

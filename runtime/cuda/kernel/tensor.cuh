@@ -2,7 +2,7 @@
 #ifndef RT_KERNEL_TENSOR_CUH
 #define RT_KERNEL_TENSOR_CUH
 /*
- * A warp's tensor-core product of bf16 with sums in float, tiles brought by asynchronous copies; from sm_80 on. Names of
+ * A warp's tensor-core product of bf16 or f16 with sums in float, tiles brought by asynchronous copies; from sm_80 on. Names of
  * fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix", "cp.async".
  *
  * In a fragment a lane is (group, quad) = (lane / 4, lane % 4).
@@ -14,9 +14,9 @@
 #include "common.cuh"
 
 /* lo in the lower half */
-RT_DEVICE uint32_t pack_bf16(float lo, float hi)
+template <class T> RT_DEVICE uint32_t pack_low(float lo, float hi)
 {
-	bf16 t[2];
+	T t[2];
 	uint32_t r;
 
 	assign(t[0], lo);
@@ -30,16 +30,23 @@ RT_DEVICE uint32_t pack_bf16(float lo, float hi)
 #define RT_HAVE_TENSOR 1
 
 /* c += a b */
-RT_DEVICE void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+template <class T> RT_DEVICE void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
+template <> RT_MEMBER void tensor_mma<bf16>(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
 	asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+template <> RT_MEMBER void tensor_mma<f16>(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+	asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
 	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
 	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /* Four 8 x 8 matrices; lanes 8 i … 8 i + 7 point to the rows of matrix i, each of 16 bytes in shared memory. r[i]: row group,
  * columns 2 quad, +1 of matrix i. */
-RT_DEVICE void tensor_load(uint32_t (&r)[4], const bf16 *row)
+RT_DEVICE void tensor_load(uint32_t (&r)[4], const void *row)
 {
 	unsigned at = (unsigned)__cvta_generic_to_shared(row);
 
@@ -50,7 +57,7 @@ RT_DEVICE void tensor_load(uint32_t (&r)[4], const bf16 *row)
 }
 
 /* The same with each matrix turned: r[i]: rows 2 quad, +1, column group. */
-RT_DEVICE void tensor_load_turned(uint32_t (&r)[4], const bf16 *row)
+RT_DEVICE void tensor_load_turned(uint32_t (&r)[4], const void *row)
 {
 	unsigned at = (unsigned)__cvta_generic_to_shared(row);
 

@@ -6,10 +6,23 @@
 #include "reduce.cuh"
 #include "runtime/cuda/update.h"
 
-/* It may be bf16. */
 RT_DEVICE float gradient_at(const struct rt_update_tensor *t, int64_t i)
 {
-	return t->narrow_gradient ? as_float(((const bf16 *)t->gradient)[i]) : ((const float *)t->gradient)[i];
+	return t->gradient_type == RT_UPDATE_BF16 ? as_float(((const bf16 *)t->gradient)[i]) :
+	       t->gradient_type == RT_UPDATE_F16  ? as_float(((const f16 *)t->gradient)[i]) :
+						    ((const float *)t->gradient)[i];
+}
+
+/* N from i on, a multiple of N; 4 or 8. */
+template <int N> RT_DEVICE void gradients_at(float *g, const struct rt_update_tensor *t, int64_t i)
+{
+	if (t->gradient_type == RT_UPDATE_BF16)
+		get<N>(g, (const bf16 *)t->gradient + i);
+	else if (t->gradient_type == RT_UPDATE_F16)
+		get<N>(g, (const f16 *)t->gradient + i);
+	else
+		for (int k = 0; k < N; k += 4)
+			get<4>(g + k, (const float *)t->gradient + i + k);
 }
 
 /* Philox 4x32-10, as runtime/exec/random.c: what a place gets follows from seed, tensor, step and place alone. */
@@ -76,13 +89,17 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 	}
 	if (n == 4) {
 		put<4>((float *)t->param + i, p);
-		if (t->copy)
+		if (t->copy && t->half_copy)
+			put<4>((f16 *)t->copy + i, p);
+		else if (t->copy)
 			put<4>((bf16 *)t->copy + i, p);
 		return;
 	}
 	for (int k = 0; k < n; k++) {
 		((float *)t->param)[i + k] = p[k];
-		if (t->copy)
+		if (t->copy && t->half_copy)
+			assign(((f16 *)t->copy)[i + k], p[k]);
+		else if (t->copy)
 			assign(((bf16 *)t->copy)[i + k], p[k]);
 	}
 }
@@ -142,10 +159,7 @@ RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_upd
 		if (n == 4) {
 			get<4>(m, pm + i);
 			get<4>(v, pv + i);
-			if (t->narrow_gradient)
-				get<4>(g, (const bf16 *)t->gradient + i);
-			else
-				get<4>(g, (const float *)t->gradient + i);
+			gradients_at<4>(g, t, i);
 		} else {
 			for (int k = 0; k < n; k++) {
 				m[k] = pm[i + k];
@@ -263,11 +277,8 @@ RT_DEVICE void put_codes(unsigned char *p, int n, const float *x, float top, con
 
 RT_DEVICE void get_gradients(float *g, const struct rt_update_tensor *t, int64_t i, int n)
 {
-	if (n == EACH8 && t->narrow_gradient) {
-		get<8>(g, (const bf16 *)t->gradient + i);
-	} else if (n == EACH8) {
-		get<4>(g, (const float *)t->gradient + i);
-		get<4>(g + 4, (const float *)t->gradient + i + 4);
+	if (n == EACH8) {
+		gradients_at<EACH8>(g, t, i);
 	} else {
 		for (int k = 0; k < EACH8; k++)
 			g[k] = k < n ? gradient_at(t, i + k) : 0;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The dynamic loss scale with the rules of torch's GradScaler, as runtime/exec/step.c has them for the CPU. Scale, tracker and the
+ * count of updates live on the device, so that no step waits to learn whether an update was skipped. One thread each.
+ */
+#include "common.cuh"
+#include "runtime/cuda/update.h"
+
+/* Before a batch: what the host could not know of the step's numbers. first: of the update's batches; lr and betas are the
+ * optimizer's. */
+RT_KERNEL rt_scaler_begin(struct rt_update_step *h, struct rt_scaler_state *s, int first, double lr, double beta1, double beta2)
+{
+	double step = (double)(s->step + 1);
+
+	if (first)
+		s->overflow = 0;
+	h->loss_scale = (float)((double)h->loss_scale * (double)s->scale);
+	h->grad_scale = (float)((double)h->grad_scale / (double)s->scale);
+	h->step = (uint32_t)(s->step + 1);
+	h->first = s->step == 0;
+	h->step_size = (float)(lr / (1 - pow(beta1, step)));
+	h->scale2 = (float)(1 / sqrt(1 - pow(beta2, step)));
+}
+
+/* Behind a forward pass. */
+RT_KERNEL rt_scaler_look(struct rt_scaler_state *s, const float *loss)
+{
+	if (!isfinite(*loss))
+		s->overflow = 1;
+}
+
+/* Before the updates, which leave everything as it is if norm[0] is not finite: any batch's loss makes it so. */
+RT_KERNEL rt_scaler_judge(const struct rt_scaler_state *s, float *norm)
+{
+	if (s->overflow)
+		norm[0] = INFINITY;
+}
+
+/* Behind them. */
+RT_KERNEL rt_scaler_end(struct rt_scaler_state *s, const float *norm, double growth, double backoff, int64_t interval)
+{
+	bool skipped = !isfinite(norm[0]);
+
+	s->norm = norm[0];
+	s->skipped = skipped ? s->skipped + 1 : 0;
+	s->total_skipped += skipped;
+	s->step += !skipped;
+	if (skipped) {
+		s->scale = (float)((double)s->scale * backoff);
+		s->tracker = 0;
+	} else if (++s->tracker == interval) {
+		float grown = (float)((double)s->scale * growth);
+
+		if (isfinite(grown))
+			s->scale = grown;
+		s->tracker = 0;
+	}
+}
