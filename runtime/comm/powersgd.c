@@ -25,13 +25,27 @@ struct rt_powersgd {
 	struct rt_coll reduce_p, reduce_q;
 };
 
+void rt_powersgd_shape(const struct rt_node *gradient, int rank, int64_t *ret_n, int64_t *ret_m, int64_t *ret_r)
+{
+	int64_t all = rt_shape_elements(&gradient->shape), rows = gradient->shape.d[0];
+	int64_t cols = gradient->shape.n > 1 ? all / rows : 1, r = GT_MIN(GT_MIN(rows, cols), rank);
+	bool pays = gradient->shape.n > 1 && (rows + cols) * r * MIN_RATE < rows * cols;
+
+	*ret_n = pays ? rows : all;
+	*ret_m = pays ? cols : 0;
+	*ret_r = pays ? r : 0;
+}
+
+float rt_powersgd_first_q(uint64_t seed, int64_t at, int64_t i)
+{
+	return rt_random_normal(seed, 4000 + (uint64_t)at, (uint64_t)i);
+}
+
 static struct matrix shape_of(const struct rt_node *n, int rank)
 {
-	struct matrix x = { .n = rt_shape_elements(&n->shape) };
-	int64_t rows = n->shape.d[0], cols = n->shape.n > 1 ? x.n / rows : 1, r = GT_MIN(GT_MIN(rows, cols), rank);
+	struct matrix x = { 0 };
 
-	if (n->shape.n > 1 && (rows + cols) * r * MIN_RATE < rows * cols)
-		x = (struct matrix){ .n = rows, .m = cols, .r = r };
+	rt_powersgd_shape(n, rank, &x.n, &x.m, &x.r);
 	return x;
 }
 
@@ -68,7 +82,7 @@ static int add_matrix(struct rt_powersgd *s, struct matrix *x, uint64_t seed, st
 	if (!x->lost || !x->whole)
 		return gt_fail(err, ENOMEM, "no memory for the feedback of a gradient of %lld floats", (long long)(x->n * x->m));
 	for (int64_t i = 0; i < x->m * x->r; i++)
-		s->q[x->q + i] = rt_random_normal(seed, 4000 + (uint64_t)x->at, (uint64_t)i);
+		s->q[x->q + i] = rt_powersgd_first_q(seed, x->at, i);
 	return 0;
 }
 

@@ -27,6 +27,11 @@ static const struct rt_codec *codec_of(const struct rt_program *p)
 	return p->cuda->nccl ? rt_codec_find(p->opt.ddp.compress) : NULL;
 }
 
+static bool is_lowrank(const struct rt_program *p)
+{
+	return p->cuda->nccl && p->opt.ddp.compress == RT_COMPRESS_POWERSGD;
+}
+
 static int64_t segment_of(const struct rt_program *p, const struct rt_bucket *b)
 {
 	return ((b->floats + ranks_of(p) - 1) / ranks_of(p) + BLOCK - 1) / BLOCK * BLOCK;
@@ -76,6 +81,8 @@ uint64_t rt_coding_bytes(const struct rt_program *p)
 	struct rt_coding_buffers unused;
 	uint64_t bytes = 0;
 
+	if (is_lowrank(p))
+		return rt_lowrank_bytes(p);
 	if (!codec_of(p) || !p->plan.n_buckets)
 		return 0;
 	bytes = lay_out(p, 0, &unused);
@@ -96,16 +103,22 @@ int rt_coding_open(struct rt_program *p, struct gt_err *err)
 	r = rt_engine_check(e, e->dev->d.mem_alloc(&base, bytes), "cuMemAlloc", err);
 	if (r)
 		return r;
+	e->bytes += bytes;
+	e->coding.out = base; /* what is to be freed */
+	if (is_lowrank(p))
+		return rt_lowrank_open(p, base, err);
 	e->coding.lost = base + lay_out(p, base, &e->coding);
 	e->coding.end = base + bytes;
-	e->bytes += bytes;
 	return 0;
 }
 
 int rt_coding_forget(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
+	int r = is_lowrank(p) ? rt_lowrank_start_q(p, err) : 0;
 
+	if (r)
+		return r;
 	if (!e->coding.lost || e->coding.end == e->coding.lost)
 		return 0;
 	return rt_engine_check(e, e->dev->d.fill_async(e->coding.lost, 0, e->coding.end - e->coding.lost, e->stream),
@@ -114,7 +127,7 @@ int rt_coding_forget(struct rt_program *p, struct gt_err *err)
 
 bool rt_coding_now(const struct rt_program *p, int64_t step)
 {
-	return codec_of(p) && step > p->opt.ddp.compress_after;
+	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ddp.compress_after;
 }
 
 /* Where the bucket keeps what its gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
@@ -201,7 +214,10 @@ double rt_coding_sent_bytes(const struct rt_program *p)
 	for (int i = 0; i < p->plan.n_buckets; i++) {
 		const struct rt_bucket *b = &p->plan.buckets[i];
 
-		bytes += codec_of(p) ? (double)segment_bytes(p, b) * (ranks - 1) * 2 : (double)b->floats * 8 * (ranks - 1) / ranks;
+		if (is_lowrank(p))
+			bytes += rt_lowrank_sent_floats(p, i) * 8 * (ranks - 1) / ranks;
+		else
+			bytes += codec_of(p) ? (double)segment_bytes(p, b) * (ranks - 1) * 2 : (double)b->floats * 8 * (ranks - 1) / ranks;
 	}
 	return bytes;
 }

@@ -86,6 +86,7 @@ void rt_engine_free(struct rt_engine *e)
 	free(e->shapes);
 	if (e->coding.out)
 		d->mem_free(e->coding.out);
+	free(e->lowrank);
 	rt_timing_free(e->timing);
 	rt_blas_close(e->blas);
 	rt_dnn_close(e->dnn);

@@ -9,6 +9,7 @@
 #include "runtime/cuda/kernel/fp8.cuh"
 #include "runtime/cuda/kernel/image.cuh"
 #include "runtime/cuda/kernel/loss.cuh"
+#include "runtime/cuda/kernel/lowrank.cuh"
 #include "runtime/cuda/kernel/norm.cuh"
 #include "runtime/cuda/kernel/reduce.cuh"
 #include "runtime/cuda/kernel/scaler.cuh"

@@ -77,6 +77,7 @@ struct rt_engine {
 	struct rt_coding_buffers {
 		cu_ptr out, in, back, sum, part, scale, lost, end;
 	} coding; /* of gradients that travel coded */
+	struct rt_lowrank_bucket *lowrank; /* by PowerSGD: lowrank.c */
 	bool plain;	/* for now they travel as they are */
 	int n_buckets;
 	cu_ptr window, loss_mean;
@@ -154,6 +155,13 @@ void rt_scaler_judge(struct rt_engine *e);
 int rt_scaler_end(struct rt_program *p, struct gt_err *err);
 /* The device is past that update: the program knows what became of it. */
 void rt_scaler_settle(struct rt_program *p, unsigned update);
+
+/* lowrank.c: the same for PowerSGD; base: of rt_lowrank_bytes(); Q as it starts; P and Q together. */
+uint64_t rt_lowrank_bytes(const struct rt_program *p);
+int rt_lowrank_open(struct rt_program *p, cu_ptr base, struct gt_err *err);
+int rt_lowrank_start_q(struct rt_program *p, struct gt_err *err);
+int rt_lowrank_reduce(struct rt_program *p, int bucket, struct gt_err *err);
+double rt_lowrank_sent_floats(const struct rt_program *p, int bucket);
 
 /* await.c: wait for the device; with ranks, no longer than all of them live and come. */
 int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err);

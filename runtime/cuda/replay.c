@@ -60,7 +60,7 @@ static void start_bucket(struct rt_program *p, int k)
 	int r = rt_engine_follow(e, e->ready[k], e->stream, e->reduce, &err);
 
 	if (!r && !e->plain)
-		r = rt_coding_reduce(p, k, &err);
+		r = e->lowrank ? rt_lowrank_reduce(p, k, &err) : rt_coding_reduce(p, k, &err);
 	else if (!r)
 		r = rt_nccl_mean(e->nccl, e->window + b->offset, e->window + b->offset, b->floats, e->reduce, &err);
 	if (!r)

@@ -22,6 +22,7 @@ static const struct way {
 	int accum;
 	double clip_norm;
 	enum rt_compress compress;
+	int rank; /* of PowerSGD */
 } ways[] = {
 	{ "losses", RT_CHECK_F32, 1, 0 },
 	{ "losses, clipped", RT_CHECK_F32, ACCUM, 0.5 },
@@ -34,6 +35,9 @@ static const struct way {
 	{ "losses, int8, clipped", RT_CHECK_F32, ACCUM, 0.5, RT_COMPRESS_INT8 },
 	{ "losses, 1 bit", RT_CHECK_F32, 1, 0, RT_COMPRESS_ONEBIT },
 	{ "losses, 1 bit, clipped", RT_CHECK_F32, ACCUM, 0.5, RT_COMPRESS_ONEBIT },
+	{ "losses, PowerSGD", RT_CHECK_F32, 1, 0, RT_COMPRESS_POWERSGD, 1 },
+	{ "losses, PowerSGD 11, clipped", RT_CHECK_F32, ACCUM, 0.5, RT_COMPRESS_POWERSGD, 11 },
+	{ "losses, PowerSGD, bf16", RT_CHECK_BF16, 1, 0, RT_COMPRESS_POWERSGD, 2 },
 };
 
 struct job {
@@ -61,6 +65,7 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 				      .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 },
 				      .ddp = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
 					       .compress = c ? job->way->compress : RT_COMPRESS_NONE,
+					       .powersgd_rank = job->way->rank,
 					       .compress_after = job->way->compress == RT_COMPRESS_ONEBIT ? PLAIN : 0 } };
 	struct rt_node *node = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = rows, .seq = LEN, .layers = 2, .width = 48,
 									.heads = 3, .vocab = VOCAB });

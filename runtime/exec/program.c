@@ -47,8 +47,6 @@ static int check_device(const struct rt_options *o, struct gt_err *err)
 	if (o->device == RT_CUDA && o->ddp.comm && o->ddp.weight > 0 &&
 	    fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
-	if (o->device == RT_CUDA && o->ddp.compress == RT_COMPRESS_POWERSGD)
-		return gt_fail(err, ENOSYS, "ranks on cuda devices send fp16, bf16, int8 or onebit: PowerSGD is the CPU's");
 	if (o->device == RT_CPU && o->fp8.use)
 		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
 	if (o->no_master && (o->device != RT_CUDA || o->amp != RT_BF16))

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PowerSGD as runtime/comm/powersgd.c has it, over all gradients of a bucket in one launch per stage: M = lost + gradient, P = M Q;
+ * (mean over ranks); columns of P orthonormal; Q = M^T P; (mean over ranks); gradient = P Q^T, lost = M - gradient. Counted bytes
+ * per element of a matrix, up to rank 8: 12, 4 and 12; each further 8 ranks 4 more in the first two. Sums have a fixed order.
+ */
+#include "reduce.cuh"
+#include "runtime/cuda/lowrank.h"
+
+#define RANKS_AT_ONCE 8
+
+RT_DEVICE void lowrank_copy(float *to, const float *from, int64_t start, int64_t n)
+{
+	int64_t end = start + RT_LOWRANK_FLOATS < n ? start + RT_LOWRANK_FLOATS : n;
+
+	for (int64_t i = start + threadIdx.x; i < end; i += blockDim.x)
+		to[i] = from[i];
+}
+
+/* lost = gradient + lost (n,m); p (r,n) = lost q^T. A block of 256 per tile of rows. */
+RT_KERNEL rt_lowrank_p(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
+{
+	__shared__ float sh[8][RT_LOWRANK_ROWS * RANKS_AT_ONCE];
+	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
+	const struct rt_lowrank x = matrices[tile.matrix];
+	const float *g = (const float *)x.gradient, *q = (const float *)x.q;
+	float *p = (float *)x.p, *lost = (float *)x.lost;
+
+	if (!x.r) {
+		lowrank_copy(p, g, tile.start, x.n);
+		return;
+	}
+	for (int first = 0; first < x.r; first += RANKS_AT_ONCE) {
+		float sum[RT_LOWRANK_ROWS][RANKS_AT_ONCE] = {};
+
+		for (int64_t j = threadIdx.x; j < x.m; j += blockDim.x) {
+			float w[RT_LOWRANK_ROWS];
+
+#pragma unroll
+			for (int i = 0; i < RT_LOWRANK_ROWS; i++) {
+				int64_t at = (tile.start + i) * x.m + j;
+
+				w[i] = tile.start + i < x.n ? lost[at] + (first ? 0 : g[at]) : 0;
+			}
+#pragma unroll
+			for (int i = 0; i < RT_LOWRANK_ROWS; i++)
+				if (!first && tile.start + i < x.n)
+					lost[(tile.start + i) * x.m + j] = w[i];
+#pragma unroll
+			for (int c = 0; c < RANKS_AT_ONCE; c++) {
+				float y = first + c < x.r ? q[(first + c) * x.m + j] : 0;
+
+#pragma unroll
+				for (int i = 0; i < RT_LOWRANK_ROWS; i++)
+					sum[i][c] += w[i] * y;
+			}
+		}
+		__syncthreads();
+#pragma unroll
+		for (int c = 0; c < RANKS_AT_ONCE; c++)
+#pragma unroll
+			for (int i = 0; i < RT_LOWRANK_ROWS; i++) {
+				float s = first + c < x.r ? warp_sum(sum[i][c]) : 0;
+
+				if (!(threadIdx.x & 31))
+					sh[threadIdx.x / 32][c * RT_LOWRANK_ROWS + i] = s;
+			}
+		__syncthreads();
+		if (threadIdx.x < RT_LOWRANK_ROWS * RANKS_AT_ONCE) {
+			int c = first + (int)threadIdx.x / RT_LOWRANK_ROWS;
+			int64_t row = tile.start + threadIdx.x % RT_LOWRANK_ROWS;
+			float s = 0;
+
+			for (unsigned k = 0; k < blockDim.x / 32; k++)
+				s += sh[k][threadIdx.x];
+			if (c < x.r && row < x.n)
+				p[c * x.n + row] = s;
+		}
+	}
+}
+
+/* Sum over the block of 1024, in every thread. */
+RT_DEVICE double lowrank_sum(double x)
+{
+	__shared__ double sh[1024];
+
+	__syncthreads();
+	sh[threadIdx.x] = x;
+	for (unsigned o = 512; o; o >>= 1) {
+		__syncthreads();
+		if (threadIdx.x < o)
+			sh[threadIdx.x] += sh[threadIdx.x + o];
+	}
+	__syncthreads();
+	return sh[0];
+}
+
+/* Gram-Schmidt over the rows of p (r,n); one that vanishes stays zero. A block of 1024 per matrix; of a thread's elements none is
+ * another's. */
+RT_KERNEL rt_lowrank_orthonormal(const struct rt_lowrank *matrices)
+{
+	const struct rt_lowrank x = matrices[blockIdx.x];
+
+	for (int c = 0; c < x.r; c++) {
+		float *p = (float *)x.p + c * x.n;
+		double norm = 0;
+
+		for (int d = 0; d < c; d++) {
+			const float *q = (const float *)x.p + d * x.n;
+			double dot = 0;
+
+			for (int64_t i = threadIdx.x; i < x.n; i += 1024)
+				dot += (double)p[i] * (double)q[i];
+			dot = lowrank_sum(dot);
+			for (int64_t i = threadIdx.x; i < x.n; i += 1024)
+				p[i] -= (float)dot * q[i];
+		}
+		for (int64_t i = threadIdx.x; i < x.n; i += 1024)
+			norm += (double)p[i] * (double)p[i];
+		norm = sqrt(lowrank_sum(norm));
+		for (int64_t i = threadIdx.x; i < x.n; i += 1024)
+			p[i] = norm > 0 ? (float)((double)p[i] / norm) : 0;
+	}
+}
+
+/* part (parts,r,m) = sums over equal shares of the rows of p (r,n) times lost (n,m); a column per thread */
+RT_KERNEL rt_lowrank_q(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
+{
+	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
+	const struct rt_lowrank x = matrices[tile.matrix];
+	const float *p = (const float *)x.p, *lost = (const float *)x.lost;
+	int64_t j = tile.start + threadIdx.x, per = (x.n + x.parts - 1) / x.parts, lo = per * tile.part;
+	int64_t hi = lo + per < x.n ? lo + per : x.n;
+
+	if (j >= x.m)
+		return;
+	for (int first = 0; first < x.r; first += RANKS_AT_ONCE) {
+		float sum[RANKS_AT_ONCE] = {};
+
+#pragma unroll 4
+		for (int64_t i = lo; i < hi; i++) {
+			float w = lost[i * x.m + j];
+
+#pragma unroll
+			for (int c = 0; c < RANKS_AT_ONCE; c++)
+				sum[c] += first + c < x.r ? w * p[(first + c) * x.n + i] : 0;
+		}
+#pragma unroll
+		for (int c = 0; c < RANKS_AT_ONCE; c++)
+			if (first + c < x.r)
+				((float *)x.part)[((int64_t)tile.part * x.r + first + c) * x.m + j] = sum[c];
+	}
+}
+
+/* q (r,m) = sum of the parts; a column per thread */
+RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
+{
+	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
+	const struct rt_lowrank x = matrices[tile.matrix];
+	int64_t j = tile.start + threadIdx.x;
+
+	for (int c = 0; j < x.m && c < x.r; c++) {
+		float sum = 0;
+
+		for (int k = 0; k < x.parts; k++)
+			sum += ((const float *)x.part)[((int64_t)k * x.r + c) * x.m + j];
+		((float *)x.q)[c * x.m + j] = sum;
+	}
+}
+
+/* gradient (n,m) = p^T q, lost -= gradient. A block of 256 per tile of rows. */
+RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
+{
+	__shared__ float sh[RT_LOWRANK_MOST][RT_LOWRANK_ROWS];
+	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
+	const struct rt_lowrank x = matrices[tile.matrix];
+	const float *p = (const float *)x.p, *q = (const float *)x.q;
+	float *g = (float *)x.gradient, *lost = (float *)x.lost;
+
+	if (!x.r) {
+		lowrank_copy(g, p, tile.start, x.n);
+		return;
+	}
+	for (int k = threadIdx.x; k < x.r * RT_LOWRANK_ROWS; k += blockDim.x) {
+		int64_t row = tile.start + k % RT_LOWRANK_ROWS;
+
+		sh[k / RT_LOWRANK_ROWS][k % RT_LOWRANK_ROWS] = row < x.n ? p[k / RT_LOWRANK_ROWS * x.n + row] : 0;
+	}
+	__syncthreads();
+	for (int64_t j = threadIdx.x; j < x.m; j += blockDim.x) {
+		float sum[RT_LOWRANK_ROWS] = {};
+
+		for (int c = 0; c < x.r; c++) {
+			float y = q[c * x.m + j];
+
+#pragma unroll
+			for (int i = 0; i < RT_LOWRANK_ROWS; i++)
+				sum[i] += sh[c][i] * y;
+		}
+#pragma unroll
+		for (int i = 0; i < RT_LOWRANK_ROWS; i++) {
+			int64_t at = (tile.start + i) * x.m + j;
+
+			if (tile.start + i >= x.n)
+				break;
+			g[at] = sum[i];
+			lost[at] -= sum[i];
+		}
+	}
+}
