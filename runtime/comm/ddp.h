@@ -61,7 +61,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d);
 
 /* ---- PowerSGD (Vogels et al. 2019, algorithm 1), per bucket ---- */
 struct rt_powersgd;
-/* How a gradient travels: as a matrix (n,m) of rank r, or, with r 0, as n floats. Element i of (m,r) of the first Q, of the gradient
+/* How a gradient travels: as a matrix (n,m) of rank r, or, with r 0, as n floats. Element i of the first Q (m,r) of the gradient
  * that lies at `at` in its bucket. */
 void rt_powersgd_shape(const struct rt_node *gradient, int rank, int64_t *ret_n, int64_t *ret_m, int64_t *ret_r);
 float rt_powersgd_first_q(uint64_t seed, int64_t at, int64_t i);

@@ -216,8 +216,10 @@ double rt_coding_sent_bytes(const struct rt_program *p)
 
 		if (is_lowrank(p))
 			bytes += rt_lowrank_sent_floats(p, i) * 8 * (ranks - 1) / ranks;
+		else if (codec_of(p))
+			bytes += (double)segment_bytes(p, b) * (ranks - 1) * 2;
 		else
-			bytes += codec_of(p) ? (double)segment_bytes(p, b) * (ranks - 1) * 2 : (double)b->floats * 8 * (ranks - 1) / ranks;
+			bytes += (double)b->floats * 8 * (ranks - 1) / ranks;
 	}
 	return bytes;
 }

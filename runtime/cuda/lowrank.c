@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PowerSGD on devices: runtime/comm/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass. What
- * was lost and Q are kept per bucket; P and the parts of sums are shared by all buckets, which go one after the other. What is lost
+ * PowerSGD on devices: runtime/comm/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
+ * What was lost and Q are kept per bucket; P and the parts of sums are shared by all buckets, which go one after the other. What is lost
  * and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves.
  */
 #include <errno.h>

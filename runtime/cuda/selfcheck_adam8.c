@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AdamW with m and v in 8 bits: weights, codes and scales after some steps beside the CPU's, then with memory reused and captured. */
+/* AdamW with m and v in 8 bits: weights, codes and scales after some steps beside the CPU's; with memory reused and captured. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
