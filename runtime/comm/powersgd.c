@@ -16,6 +16,7 @@ struct matrix {
 	int64_t at;	 /* in the bucket */
 	int64_t p, q;	 /* floats into the areas of P and Q */
 	float *lost, *whole; /* (n,m) */
+	float *last;	     /* Q (m,r) of the last step, whose gradients were finite */
 };
 struct rt_powersgd {
 	const struct rt_cpu *cpu;
@@ -79,7 +80,8 @@ static int add_matrix(struct rt_powersgd *s, struct matrix *x, uint64_t seed, st
 		return 0;
 	x->lost = calloc((size_t)(x->n * x->m), sizeof(float));
 	x->whole = calloc((size_t)(x->n * x->m), sizeof(float));
-	if (!x->lost || !x->whole)
+	x->last = calloc((size_t)(x->m * x->r), sizeof(float));
+	if (!x->lost || !x->whole || !x->last)
 		return gt_fail(err, ENOMEM, "no memory for the feedback of a gradient of %lld floats", (long long)(x->n * x->m));
 	for (int64_t i = 0; i < x->m * x->r; i++)
 		s->q[x->q + i] = rt_powersgd_first_q(seed, x->at, i);
@@ -130,6 +132,7 @@ void rt_powersgd_free(struct rt_powersgd *s)
 	for (int i = 0; i < s->count; i++) {
 		free(s->list[i].lost);
 		free(s->list[i].whole);
+		free(s->list[i].last);
 	}
 	rt_coll_clear(&s->reduce_p);
 	rt_coll_clear(&s->reduce_q);
@@ -188,12 +191,23 @@ static int have_p(struct rt_powersgd *s, struct gt_err *err)
 			continue;
 		}
 		orthonormal(s->p + x->p, x->n, x->r);
+		memcpy(x->last, s->q + x->q, (size_t)(x->m * x->r) * sizeof(float));
 		rt_gemm(s->cpu, true, false, x->m, x->r, x->n, 1, x->whole, x->m, s->p + x->p, x->r, 0, s->q + x->q, x->r);
 	}
 	s->stage = 2;
 	return rt_coll_start(&s->reduce_q, err);
 }
 
+static bool all_finite(const float *x, int64_t n)
+{
+	bool finite = true;
+
+	for (int64_t i = 0; i < n; i++)
+		finite &= isfinite(x[i]);
+	return finite;
+}
+
+/* Gradients that were not finite update nothing; the next step begins with the Q that this one began with. */
 static void have_q(struct rt_powersgd *s)
 {
 	for (int k = 0; k < s->count; k++) {
@@ -204,7 +218,9 @@ static void have_q(struct rt_powersgd *s)
 			continue;
 		rt_gemm(s->cpu, false, true, x->n, x->m, x->r, 1, s->p + x->p, x->r, s->q + x->q, x->r, 0, g, x->m);
 		for (int64_t i = 0; i < x->n * x->m; i++)
-			x->lost[i] = x->whole[i] - g[i];
+			x->lost[i] = isfinite(x->whole[i] - g[i]) ? x->whole[i] - g[i] : 0;
+		if (!all_finite(s->q + x->q, x->m * x->r))
+			memcpy(s->q + x->q, x->last, (size_t)(x->m * x->r) * sizeof(float));
 	}
 	s->stage = 0;
 }

@@ -9,7 +9,7 @@
 	X(scaler_begin) X(scaler_look) X(scaler_judge) X(scaler_end) \
 	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
 	X(word_sums) X(count_targets) X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode) \
-	X(lowrank_p) X(lowrank_orthonormal) X(lowrank_q) X(lowrank_fold) X(lowrank_expand)
+	X(lowrank_p) X(lowrank_orthonormal) X(lowrank_q) X(lowrank_fold) X(lowrank_expand) X(lowrank_keep)
 #define RT_KERNELS_TYPED(X)                                                                                            \
 	X(act) X(act_bwd) X(add) X(bias_act) X(norm) X(norm_bwd) X(column_sums) X(dot) X(embedding) X(embedding_bwd)   \
 	X(positions_bwd) X(cross_entropy) X(scale) X(sum_up) X(odd) X(attention_delta)             \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PowerSGD on devices: runtime/comm/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
- * What was lost and Q are kept per bucket; P and the parts of sums are shared by all buckets, which go one after the other. What is lost
- * and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves.
+ * What was lost and Q are kept per bucket; P, the next Q and the parts of sums are shared by all buckets, which go one after the
+ * other. What is lost and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves.
  */
 #include <errno.h>
 #include "runtime/comm/ddp.h"
@@ -63,7 +63,7 @@ static cu_ptr take(cu_ptr *at, uint64_t bytes)
 /* What is lost comes last: coding.lost to coding.end. list: one per bucket, filled; may be NULL. */
 static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *c, struct rt_lowrank_bucket *list)
 {
-	int64_t most_p = 0, most_part = 0;
+	int64_t most_p = 0, most_q = 0, most_part = 0;
 	struct rt_lowrank_bucket x;
 	cu_ptr at = base;
 
@@ -72,6 +72,7 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 
 		count(p, b, &x);
 		most_p = GT_MAX(most_p, x.p_floats);
+		most_q = GT_MAX(most_q, x.q_floats);
 		most_part = GT_MAX(most_part, x.part_floats);
 		x.matrices = take(&at, (uint64_t)b->n * sizeof(struct rt_lowrank));
 		x.tiles = take(&at, (uint64_t)x.n_tiles * sizeof(struct rt_lowrank_tile));
@@ -83,6 +84,7 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 	}
 	c->out = base;
 	c->sum = take(&at, (uint64_t)most_p * sizeof(float));
+	c->back = take(&at, (uint64_t)most_q * sizeof(float));
 	c->part = take(&at, (uint64_t)most_part * sizeof(float));
 	c->lost = at;
 	for (int i = 0; i < p->plan.n_buckets; i++) {
@@ -115,7 +117,7 @@ static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt
 	gt_autofree struct rt_lowrank_tile *tiles = gt_xcalloc((size_t)x->n_tiles + 1, sizeof(*tiles));
 	gt_autofree struct rt_lowrank_tile *columns = gt_xcalloc((size_t)x->n_columns + 1, sizeof(*columns));
 	gt_autofree struct rt_lowrank_tile *folds = gt_xcalloc((size_t)x->n_folds + 1, sizeof(*folds));
-	cu_ptr p_at = e->coding.sum, part = e->coding.part, q = x->q, lost = x->lost;
+	cu_ptr p_at = e->coding.sum, part = e->coding.part, q = x->q, next = e->coding.back, lost = x->lost;
 	int t = 0, c = 0, f = 0, r;
 
 	for (int i = 0; i < b->n; i++) {
@@ -125,10 +127,12 @@ static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt
 		m[i].gradient = e->window + b->offset + (uint64_t)b->at[i] * sizeof(float);
 		m[i].p = p_at;
 		m[i].q = q;
+		m[i].next = next;
 		m[i].part = part;
 		m[i].lost = lost;
 		p_at += (uint64_t)(m[i].n * GT_MAX(m[i].r, 1)) * sizeof(float);
 		q += (uint64_t)(m[i].m * m[i].r) * sizeof(float);
+		next += (uint64_t)(m[i].m * m[i].r) * sizeof(float);
 		part += (uint64_t)(m[i].m * m[i].r * m[i].parts) * sizeof(float);
 		lost += (uint64_t)(m[i].r ? m[i].n * m[i].m : 0) * sizeof(float);
 		each = m[i].r ? RT_LOWRANK_ROWS : RT_LOWRANK_FLOATS;
@@ -197,10 +201,12 @@ int rt_lowrank_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 		ON_REDUCE(e, RT_K_lowrank_orthonormal, p->plan.buckets[bucket].n, 1024, &x->matrices);
 		ON_REDUCE(e, RT_K_lowrank_q, x->n_columns, RT_LOWRANK_COLUMNS, &x->matrices, &x->columns);
 		ON_REDUCE(e, RT_K_lowrank_fold, x->n_folds, RT_LOWRANK_COLUMNS, &x->matrices, &x->folds);
-		r = rt_nccl_mean(e->nccl, x->q, x->q, x->q_floats, e->reduce, err);
+		r = rt_nccl_mean(e->nccl, e->coding.back, e->coding.back, x->q_floats, e->reduce, err);
 	}
 	if (!r)
 		ON_REDUCE(e, RT_K_lowrank_expand, x->n_tiles, 256, &x->matrices, &x->tiles);
+	if (!r && x->q_floats)
+		ON_REDUCE(e, RT_K_lowrank_keep, p->plan.buckets[bucket].n, 1024, &x->matrices);
 	return r;
 }
 

@@ -11,7 +11,7 @@
 
 struct rt_lowrank {
 	uint64_t gradient, lost; /* (n,m); lost: of earlier steps, and in between what is to be sent */
-	uint64_t p, q;		 /* (r,n), (r,m): a rank's factor is one piece */
+	uint64_t p, q, next;	 /* (r,n), (r,m), (r,m): a rank's factor is one piece */
 	uint64_t part;		 /* (parts,r,m) */
 	int64_t n, m;
 	int32_t r, parts; /* r 0: n floats that travel as they are, in p */

@@ -152,7 +152,7 @@ RT_KERNEL rt_lowrank_q(const struct rt_lowrank *matrices, const struct rt_lowran
 	}
 }
 
-/* q (r,m) = sum of the parts; a column per thread */
+/* next (r,m) = sum of the parts; a column per thread */
 RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
@@ -164,17 +164,17 @@ RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_low
 
 		for (int k = 0; k < x.parts; k++)
 			sum += ((const float *)x.part)[((int64_t)k * x.r + c) * x.m + j];
-		((float *)x.q)[c * x.m + j] = sum;
+		((float *)x.next)[c * x.m + j] = sum;
 	}
 }
 
-/* gradient (n,m) = p^T q, lost -= gradient. A block of 256 per tile of rows. */
+/* gradient (n,m) = p^T next, lost -= gradient, 0 where that is no number. A block of 256 per tile of rows. */
 RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	__shared__ float sh[RT_LOWRANK_MOST][RT_LOWRANK_ROWS];
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
 	const struct rt_lowrank x = matrices[tile.matrix];
-	const float *p = (const float *)x.p, *q = (const float *)x.q;
+	const float *p = (const float *)x.p, *q = (const float *)x.next;
 	float *g = (float *)x.gradient, *lost = (float *)x.lost;
 
 	if (!x.r) {
@@ -204,7 +204,21 @@ RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_l
 			if (tile.start + i >= x.n)
 				break;
 			g[at] = sum[i];
-			lost[at] -= sum[i];
+			lost[at] = isfinite(lost[at] - sum[i]) ? lost[at] - sum[i] : 0;
 		}
 	}
+}
+
+/* q (r,m) = next, for the next step, unless a gradient was not finite: then nothing is updated, and q stays. 1024 per matrix */
+RT_KERNEL rt_lowrank_keep(const struct rt_lowrank *matrices)
+{
+	const struct rt_lowrank x = matrices[blockIdx.x];
+	const float *next = (const float *)x.next;
+	double odd = 0;
+
+	for (int64_t i = threadIdx.x; i < x.r * x.m; i += 1024)
+		odd += !isfinite(next[i]);
+	odd = lowrank_sum(odd);
+	for (int64_t i = threadIdx.x; odd == 0 && i < x.r * x.m; i += 1024)
+		((float *)x.q)[i] = next[i];
 }
