@@ -4,7 +4,7 @@
 # PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own.
 #
 #   bench/gpu.sh                    on the machine with the card: all parts
-#   bench/gpu.sh PART…              some of them, each well below ten minutes: check, gpt2, xl, attention, loss, image, small
+#   bench/gpu.sh PART…              some of them, each well below ten minutes: check, gpt2, xl, encoders, attention, loss, image, small
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -34,7 +34,10 @@ fi
 
 PARTS=$*
 for part in $PARTS; do
-	case $part in check|gpt2|xl|attention|loss|image|small) ;; *) fail "no part $part: check, gpt2, xl, attention, loss, image, small" ;; esac
+	case $part in
+	check|gpt2|xl|encoders|attention|loss|image|small) ;;
+	*) fail "no part $part: check, gpt2, xl, encoders, attention, loss, image, small" ;;
+	esac
 done
 OUT=${OUT:-$PWD/gpu-results}
 work=$(mktemp -d) || exit 1
@@ -111,6 +114,7 @@ part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
 	train gpt2-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
 	train gpt2-master-none 60 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
 	train gpt2-fp8 60 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
+	train gpt2-fp16 60 gpt2 --batch 64 --seq 1024 --amp fp16 --steps 10
 }
 
 xl="gpt2 --layers 48 --width 1600 --heads 25 --seq 1024" # 1558M
@@ -118,6 +122,15 @@ part_xl() {
 	train xl-bf16 120 $xl --batch 16 --amp bf16 --steps 8
 	train xl-fp8 120 $xl --batch 16 --amp fp8 --steps 8
 	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused
+}
+
+part_encoders() { # every query sees every key: by whose kernels, and where the time goes
+	train bert-b64 60 bert --batch 64 --seq 512 --amp bf16 --steps 10
+	train bert-b64-own 60 bert --batch 64 --seq 512 --amp bf16 --attention own --steps 10
+	train bert-b64-profile 60 bert --batch 64 --seq 512 --amp bf16 --steps 5 --profile
+	train vit-b256 60 vit --batch 256 --amp bf16 --steps 10
+	train vit-b256-own 60 vit --batch 256 --amp bf16 --attention own --steps 10
+	train vit-b256-profile 60 vit --batch 256 --amp bf16 --steps 5 --profile
 }
 
 part_attention() { # our kernels beside cuDNN's, in the step and each kernel
@@ -134,6 +147,7 @@ part_loss() {
 	train loss-bf16 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp bf16 --steps 200
 	train loss-fp8 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp fp8 --steps 200
 	train loss-master-none 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp bf16 --master none --steps 200
+	train loss-fp16 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp fp16 --steps 200
 	train loss-f32 150 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp tf32 --steps 200
 }
 
@@ -156,7 +170,7 @@ part_small() { # what must work whatever it takes
 	train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 }
 
-for part in ${PARTS:-check gpt2 xl attention loss image small}; do
+for part in ${PARTS:-check gpt2 xl encoders attention loss image small}; do
 	part_$part
 done
 echo "gpu.sh: $failed jobs failed; results in $OUT"

@@ -363,7 +363,7 @@ static void print_text(const json_t *doc, bool color)
 		print_data(json_object_get(doc, "data"), unit);
 	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
 	if (gt_json_get_real(doc, "loss_scale", 1) != 1)
-		printf("scaler     gradients scaled by %g at the end, %lld updates skipped\n",
+		printf("scaler     gradients scaled by %g at the last step, %lld updates skipped\n",
 		       gt_json_get_real(doc, "loss_scale", 1), (long long)gt_json_get_int(doc, "skipped_updates", 0));
 	if (json_object_get(doc, "ddp")) {
 		print_ranks(doc, json_object_get(doc, "ddp"));

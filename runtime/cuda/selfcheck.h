@@ -19,7 +19,7 @@ const char *rt_check_type_name(enum rt_check_type t);
  */
 int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, json_t *rows, struct gt_err *err);
 /*
- * So many ranks, a device each, in f32 and bf16, against one program on the CPU; a single rank has a real communicator too.
+ * So many ranks, a device each, in f32, bf16 and f16, against one program on the CPU; a single rank has a real communicator too.
  * Forks: before the process has opened a device or run an OpenMP team. Rows and result as above.
  */
 int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);

@@ -27,6 +27,7 @@ static const struct way {
 	{ "losses", RT_CHECK_F32, 1, 0 },
 	{ "losses, clipped", RT_CHECK_F32, ACCUM, 0.5 },
 	{ "losses, clipped", RT_CHECK_BF16, ACCUM, 0.5 },
+	{ "losses, clipped", RT_CHECK_F16, ACCUM, 0.5 },
 	{ "losses, fp16", RT_CHECK_F32, 1, 0, RT_COMPRESS_FP16 },
 	{ "losses, fp16, clipped", RT_CHECK_F32, ACCUM, 0.5, RT_COMPRESS_FP16 },
 	{ "losses, bf16", RT_CHECK_F32, 1, 0, RT_COMPRESS_BF16 },
@@ -61,7 +62,11 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 	gt_autofree int32_t *ids = gt_xcalloc(MOST, sizeof(*ids)), *targets = gt_xcalloc(MOST, sizeof(*targets));
 	const struct rt_options o = { .device = device, .seed = job->seed, .accum = job->way->accum,
 				      .clip_norm = job->way->clip_norm,
-				      .amp = job->way->type == RT_CHECK_BF16 && device == RT_CUDA ? RT_BF16 : RT_F32,
+				      .amp = device != RT_CUDA		       ? RT_F32 :
+					     job->way->type == RT_CHECK_BF16 ? RT_BF16 :
+					     job->way->type == RT_CHECK_F16  ? RT_F16 :
+									       RT_F32,
+				      .scaler.init = 256, /* no update is skipped that others do */
 				      .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 },
 				      .ddp = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
 					       .compress = c ? job->way->compress : RT_COMPRESS_NONE,

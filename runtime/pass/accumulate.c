@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradient accumulation: the gradients of all parameters live from batch to batch. The first batch of an update assigns them,
- * the others add; nothing is zeroed. Which calls change between the two is in the list made here.
+ * the others add; nothing is zeroed. Which calls change between the two is in the list made here. Sums over batches, and what ranks
+ * add up, are f32, whatever the tensors between the ops are.
  */
 #include "runtime/pass/pass.h"
 
@@ -40,6 +41,13 @@ static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
 	return writer >= 0 && g->role == RT_ROLE_GRADIENT && p->ir.calls[writer]->op->accumulates >> slot & 1;
 }
 
+/* Will pass/narrow.c make a low type of what the call writes there? */
+static bool becomes_low(const struct rt_plan *p, int writer, int slot)
+{
+	return p->opt->device == RT_CUDA && p->opt->amp != RT_F32 && writer >= 0 && p->ir.calls[writer]->op->id != RT_OP_ADD &&
+	       !rt_narrow_spares(p->ir.calls[writer]->op->id, slot);
+}
+
 static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
 {
 	p->toggles = gt_xrealloc(p->toggles, (size_t)(p->n_toggles + 1) * sizeof(*p->toggles));
@@ -74,24 +82,34 @@ void rt_plan_set_accumulate(struct rt_plan *p, bool add)
 static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int in_place = 0, summed = 0;
+	bool sums = p->opt->accum > 1 || p->opt->zero_gradients;
 
-	if ((p->opt->accum < 2 && !p->opt->zero_gradients) || !rt_plan_trains(p))
+	if ((!sums && !p->opt->ddp.comm) || !rt_plan_trains(p))
 		return 0;
 	for (int i = 0; i < p->n_graph_nodes; i++) {
 		int slot = 0, writer;
+		bool low;
 
 		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
 			continue;
 		writer = first_writer(p, p->gradient[i], &slot);
-		if (can_stay(p, i, writer, slot)) {
+		low = becomes_low(p, writer, slot);
+		if (!sums && !low)
+			continue;
+		if (!low && can_stay(p, i, writer, slot)) {
 			add_toggle(p, p->ir.calls[writer], slot);
 			in_place++;
 		} else {
 			feed_sum(p, i);
 			summed++;
 		}
-		p->gradient[i]->pinned = p->gradient[i]->sums = true;
+		p->gradient[i]->pinned |= sums;
+		p->gradient[i]->sums |= sums;
 	}
+	if (!sums && summed)
+		gt_buf_printf(did, "%d gradients to f32 for the ranks", summed);
+	if (!sums)
+		return 0;
 	if (p->opt->zero_gradients)
 		gt_buf_printf(did, "%d gradients cleared for each update", in_place + summed);
 	else

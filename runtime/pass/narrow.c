@@ -29,6 +29,11 @@ static const struct {
 	[RT_OP_SUM_UP] = { .out = 1 },
 };
 
+bool rt_narrow_spares(enum rt_op_id op, int slot)
+{
+	return f32_slots[op].out >> slot & 1;
+}
+
 struct narrow {
 	struct rt_plan *plan;
 	enum rt_dtype low; /* RT_BF16, RT_F16 */

@@ -45,6 +45,30 @@ Models whose queries see every key train there as on the CPU, whoever multiplies
   >     $(bert --device cuda --amp bf16 --attention own) $(bert --device cuda --amp bf16 --attention cudnn)
   True
 
+Gradients that come out in a low type travel between ranks in f32.
+
+  $ python3 -c 'import sys; a, b = map(float, sys.argv[1:]); print(abs(b - a) < 0.02 * a)' $(vit --ranks 2) \
+  >     $(STANDIN_DEVICES=2 vit --ranks 2 --device cuda --amp bf16)
+  True
+
+The loss scale is the device's own; a checkpoint has it.
+
+  $ half() { STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --vocab 61 --seq 17 --batch 2 --warmup 1 --amp fp16 \
+  >     --device cuda --quiet "$@" | grep -e ^scaler -e fp16; }
+  $ half --steps 4 --save half.st
+  scaler     gradients scaled by 65536 at the last step, 0 updates skipped
+  peak here  * in fp16, * (glob)
+  MFU        * % of the measured peak of products in fp16 (glob)
+  $ python3 - <<'END'
+  > import json, struct
+  > f = open("half.st", "rb"); n, = struct.unpack("<Q", f.read(8)); m = json.loads(f.read(n))["__metadata__"]
+  > print(m["step"], m["loss_scale"], m["loss_scale_held"])
+  > raw = open("half.st", "rb").read(); open("low.st", "wb").write(raw.replace(b'"loss_scale":"65536"', b'"loss_scale":"1e+29"'))
+  > END
+  5 65536 5
+  $ half --steps 2 --resume low.st | head -1
+  scaler     gradients scaled by 2.5e+28 at the last step, 3 updates skipped
+
 No device: the reason is the variable, where it is.
 
   $ CUDA_VISIBLE_DEVICES= STANDIN_FAIL=cuInit:100 gpu launch gpu.feed
