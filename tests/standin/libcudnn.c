@@ -4,8 +4,8 @@
  * meaning of its descriptors: an attribute has one type and number of elements, what is finalized is not changed, what is not
  * finalized is not used, shapes must fit. Convolutions are plain loops on the stand-in driver's streams.
  *
- * A graph has engines 0 to 4: 0 sums in the order of the definition; 1 is nondeterministic, 2 rounds f32 to TF32, both by their
- * notes, and compute nonsense, so that a program that runs the wrong one shows; 3 wants workspace and writes on it; 4
+ * A graph has engines 0 to 4: 0 sums in the order of the definition; 1 is nondeterministic by its notes and computes nonsense,
+ * so that a program that runs it shows; 2 rounds f32 to TF32, as its notes say; 3 wants workspace and writes on it; 4
  * wants more than there is. Graphs of several operations are done one after the other as each is defined, intermediates rounded
  * to their types; all engines do them right, 1 says that it is nondeterministic. STANDIN_DNN_SLOW=N makes them take N microseconds
  * longer. STANDIN_DNN_VERSION sets the version; STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize,

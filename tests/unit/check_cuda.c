@@ -358,7 +358,7 @@ END_TEST
 
 START_TEST(every_op_matches_the_cpu)
 {
-	static const char *const how[] = {"f32", "bf16", "bf16", "fp8", "fp8", "f16"};
+	static const char *const how[] = {"f32", "bf16", "bf16", "fp8", "fp8", "f16", "tf32"};
 	struct result r = run_with(how[_i], _i == 2 || _i == 4 ? "STANDIN_LT_PLAIN=1" : NULL, STANDIN_DIR);
 
 	ck_assert_msg(!r.status && strstr(r.out, " compared, 0 wrong"), "%s: %s", how[_i], r.out);
@@ -620,6 +620,7 @@ int main(int argc, char **argv)
 		return check_and_tell(gt_streq(argv[1], "fp8")	? RT_CHECK_FP8 :
 				      gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 :
 				      gt_streq(argv[1], "f16")	? RT_CHECK_F16 :
+				      gt_streq(argv[1], "tf32") ? RT_CHECK_TF32 :
 								  RT_CHECK_F32,
 				      argc > 2 ? argv[2] : NULL);
 	self = argv[0];
@@ -631,7 +632,7 @@ int main(int argc, char **argv)
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
-		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 6);
+		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		add_ranks_tests(ranks);
 		add_memory_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
