@@ -344,21 +344,11 @@ static bool cards_of(const struct bn_arms *a, bool changed, struct gt_strv *ret)
 /* What the cards did, into the launch's document. */
 static void record_cards(struct bn_arms *a, bool changed, json_t *answer, json_t *doc)
 {
-	struct bn_gauge *g = a->gauge;
 	struct gt_strv visible = { 0 };
-	json_t *gpu = NULL;
+	bool known = answer && cards_of(a, changed, &visible);
 
-	if (answer && cards_of(a, changed, &visible))
-		bn_gauge_record(answer, &visible, &gpu, json_object_get(doc, "env"));
-	else if (answer)
-		bn_gauge_record(answer, NULL, &gpu, json_object_get(doc, "env"));
-	if (gpu)
-		json_object_set_new(doc, "gpu", gpu);
-	if (g->trouble[0])
-		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->trouble));
-	g->trouble[0] = '\0'; /* said once */
+	bn_gauge_tell(a->gauge, answer, known ? &visible : NULL, doc);
 	gt_strv_clear(&visible);
-	json_decref(answer);
 }
 
 static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t seed, uint64_t salt, json_t **ret,

@@ -159,6 +159,20 @@ void bn_gauge_record(const json_t *doc, const struct gt_strv *visible, json_t **
 	json_decref(kept);
 }
 
+void bn_gauge_tell(struct bn_gauge *g, json_t *answer, const struct gt_strv *visible, json_t *doc)
+{
+	json_t *gpu = NULL;
+
+	if (answer)
+		bn_gauge_record(answer, visible, &gpu, json_object_get(doc, "env"));
+	if (gpu)
+		json_object_set_new(doc, "gpu", gpu);
+	if (g->trouble[0])
+		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->trouble));
+	g->trouble[0] = '\0'; /* said once */
+	json_decref(answer);
+}
+
 /* ---- what is said of it ---- */
 
 double bn_gauge_held_pct(const json_t *env)

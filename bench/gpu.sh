@@ -67,6 +67,7 @@ export XDG_CACHE_HOME=$work/cache
 command -v nvidia-smi >/dev/null || echo "gpu.sh: no nvidia-smi: clocks and temperature are not recorded" >&2
 look() { nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_event_reasons.active \
 	--format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; }
+cards() { local n; n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU '); echo $((n ? n : 1)); }
 timeout 60 "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
 
 # ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----
@@ -101,6 +102,8 @@ part_check() {
 	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
 	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
 		-o "$OUT/workloads-result.json"
+	# between all cards; a single one moves nothing, by the definition 0, and shows that a communicator of its own works
+	job allreduce 60 env GPUBENCH_NCCL_RANKS="$(cards)" "$gpubench" launch gpu.allreduce --json --seed 1
 	if command -v compute-sanitizer >/dev/null; then
 		job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
 	fi

@@ -100,7 +100,8 @@ static void command(struct gt_strv *argv, const struct bn_ladder *l, const struc
 
 static json_t *outcome(const struct gt_spawn *sp, struct climb *c)
 {
-	static const char *const keep[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads"};
+	static const char *const keep[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads",
+					  "env", "gpu", "gpu_trouble"};
 	gt_auto_json *doc = NULL;
 	json_t *launch = json_object();
 	struct gt_err err = {0};

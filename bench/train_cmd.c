@@ -5,6 +5,7 @@
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/feed.h"
+#include "bench/gauge.h"
 #include "bench/train.h"
 #include "lib/log.h"
 #include "lib/parse.h"
@@ -329,6 +330,20 @@ static void print_attention(const json_t *a)
 	printf("\n");
 }
 
+/* What the cards did meanwhile, as of a session of one launch. */
+static void print_cards(const json_t *doc)
+{
+	gt_auto_json *one = json_pack("{s:[O]}", "launches", doc);
+	gt_auto_buf text = { 0 };
+
+	bn_text_gpu(one, &text);
+	if (text.len)
+		printf("card       %s\n", text.s);
+	if (gt_json_get_str(doc, "gpu_trouble", NULL))
+		printf("card       its clocks, power and temperature are not recorded: %s\n",
+		       gt_json_get_str(doc, "gpu_trouble", ""));
+}
+
 static void print_text(const json_t *doc, bool color)
 {
 	const char *unit = gt_json_get_str(doc, "unit", "");
@@ -353,6 +368,7 @@ static void print_text(const json_t *doc, bool color)
 	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
 	       gt_json_get_real(doc, "minor_faults_per_step", 0));
 	print_device_memory(json_object_get(doc, "memory"));
+	print_cards(doc);
 	if (json_is_real(json_object_get(doc, "host_s_per_step")))
 		printf("host       %.1f us of its own work per step\n", gt_json_get_real(doc, "host_s_per_step", 0) * 1e6);
 	if (json_is_object(json_object_get(doc, "gradient_check")))
@@ -398,7 +414,9 @@ static void print_text(const json_t *doc, bool color)
 
 static int run_train(struct gt_cli *cli, int argc, char **argv)
 {
+	struct bn_gauge gauge = BN_GAUGE_INIT;
 	gt_auto_json *doc = NULL;
+	json_t *cards = NULL;
 	int r = gt_fs_require_live(cli->fs, "training", &cli->err);
 
 	if (r < 0)
@@ -409,7 +427,17 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	options.arg = cli;
 	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
 		options.memory_limit_bytes = available_bytes(cli->fs);
+	if (gt_streq(options.device, "cuda"))
+		bn_gauge_begin(&gauge);
 	r = bn_train(&options, &doc, &cli->err);
+	cards = bn_gauge_end(&gauge);
+	bn_gauge_close(&gauge);
+	if (doc && gt_streq(options.device, "cuda")) {
+		json_object_set_new(doc, "env", json_object());
+		bn_gauge_tell(&gauge, cards, NULL, doc);
+	} else {
+		json_decref(cards);
+	}
 	gt_progress_end();
 	if (r < 0)
 		return r;

@@ -69,3 +69,32 @@ An NVML that fails, dies or hangs is a sentence, once, and the run goes on witho
   note: NVML gave no answer within 15 s; the GPU's clocks, power and temperature are not recorded from here on
   $ gpubench run --workload null --quiet --pairs 2 -- true | grep GPU
   [1]
+
+Beside one training run and each rung of a ladder too.
+
+  $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'built without kernels'; exit 80; }
+  $ small() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin "$@"; }; : > episode
+  $ small gpubench train mlp --device cuda --batch 4 --steps 2 --warmup 0 --quiet | grep '^card'
+  card       GPU in 1 launch, 1980 MHz, 64 degrees, 612 W; looking on took * % of a CPU (glob)
+  $ small gpubench train mlp --device cuda --batch 4 --steps 2 --warmup 0 --quiet --json > t.json
+  $ python3 - <<'END'
+  > import json
+  > d = json.load(open("t.json"))
+  > print(d["env"]["gpu_sm_mhz"], d["env"]["gpu_temp_c"], d["env"]["gpu_power_cap_pct"], d["gpu"]["cards"][0]["name"], "gpu_trouble" in d)
+  > END
+  1980.0 64.0 0.0 Stand-in card False
+  $ STANDIN_NVML=9 small gpubench train mlp --device cuda --batch 4 --steps 2 --warmup 0 --quiet | grep '^card'
+  card       its clocks, power and temperature are not recorded: NVML says: Driver Not Loaded
+  $ gpubench train mlp --batch 4 --steps 2 --warmup 0 --quiet | grep -c '^card'
+  0
+  [1]
+  $ tiny="--train=--batch --train=4 --train=--steps --train=2 --train=--warmup --train=0"
+  $ small gpubench ladder precision --model mlp --device cuda $tiny --rounds 1 --seed 5 -q -o l.json > /dev/null
+  $ python3 - <<'END'
+  > import json
+  > l, = json.load(open("l.json"))["ladders"]
+  > print(all(x["failure"] or (x["env"]["gpu_power_w"], len(x["gpu"]["cards"])) == (612.5, 1) for r in l["rungs"] for x in r["launches"]))
+  > print(sum(not x["failure"] for r in l["rungs"] for x in r["launches"]) > 1)
+  > END
+  True
+  True
