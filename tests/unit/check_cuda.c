@@ -28,7 +28,7 @@ struct result run_with(const char *what, const char *var, const char *dir)
 	gt_autofree char *vars = gt_xstrdup(var ? var : "");
 	static char policy[] = "OMP_WAIT_POLICY=passive"; /* the CPU's side, which waits for ranks and for other tests */
 	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[8] = {path, policy}, *save = NULL;
-	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 300};
+	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 900};
 	struct result res = {-1, ""};
 	struct gt_err err = {0};
 
@@ -646,9 +646,9 @@ int main(int argc, char **argv)
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
 	}
-	tcase_set_timeout(tc, 300);
-	tcase_set_timeout(images, 300);
-	tcase_set_timeout(ranks, 300);
+	tcase_set_timeout(tc, 900);
+	tcase_set_timeout(images, 900);
+	tcase_set_timeout(ranks, 900);
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, images);
 	suite_add_tcase(s, ranks);
