@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,17 @@ struct entry {
 	size_t workspace;
 };
 struct rt_tuned {
-	char *path;
+	char *name, *path; /* path: NULL if there is no place to keep it */
 	struct entry *entries;
 	size_t n;
 	bool changed;
+	int users;
+	struct rt_tuned *next;
 };
+
+/* Those in use, so that programs of one process choose alike and none overwrites what another has found. */
+static struct rt_tuned *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* $XDG_CACHE_HOME/gputune or ~/.cache/gputune, made if missing; NULL: no place to keep anything. */
 static char *cache_dir(void)
@@ -95,43 +102,72 @@ static void parse(struct rt_tuned *t, char *line)
 		store(t, line, words, workspace);
 }
 
-struct rt_tuned *rt_tuned_open(const char *library, const char *card, int arch, size_t library_version)
+static char *file_name(const char *library, const char *card, int arch, size_t library_version)
 {
-	struct rt_tuned *t = gt_xcalloc(1, sizeof(*t));
-	gt_autofree char *dir = cache_dir(), *line = NULL;
-	size_t cap = 0;
-	FILE *f;
+	char *name = gt_xasprintf("%s-%s-sm%d-%zu.txt", library, card, arch, library_version);
 
-	if (!dir)
-		return t;
-	t->path = gt_xasprintf("%s/%s-%s-sm%d-%zu.txt", dir, library, card, arch, library_version);
-	for (char *p = t->path + strlen(dir) + 1; *p; p++)
+	for (char *p = name; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("-.", *p))
 			*p = '_';
-	f = fopen(t->path, "re");
+	return name;
+}
+
+static void read_all(struct rt_tuned *t)
+{
+	FILE *f = t->path ? fopen(t->path, "re") : NULL;
+	gt_autofree char *line = NULL;
+	size_t cap = 0;
+
 	if (!f)
-		return t;
+		return;
 	while (getline(&line, &cap, f) > 0)
 		parse(t, line);
 	fclose(f);
+}
+
+struct rt_tuned *rt_tuned_open(const char *library, const char *card, int arch, size_t library_version)
+{
+	gt_autofree char *dir = cache_dir(), *name = file_name(library, card, arch, library_version);
+	gt_autofree char *path = dir ? gt_xasprintf("%s/%s", dir, name) : NULL;
+	struct rt_tuned *t;
+
+	pthread_mutex_lock(&lock);
+	for (t = all; t; t = t->next)
+		if (gt_streq(t->name, name) && gt_streq(t->path ? t->path : "", path ? path : ""))
+			break;
+	if (!t) {
+		t = gt_xcalloc(1, sizeof(*t));
+		t->name = gt_xstrdup(name);
+		t->path = path ? gt_xstrdup(path) : NULL;
+		read_all(t);
+		t->next = all;
+		all = t;
+	}
+	t->users++;
+	pthread_mutex_unlock(&lock);
 	return t;
 }
 
 bool rt_tuned_get(const struct rt_tuned *t, const char *key, uint64_t words[RT_TUNED_WORDS], size_t *ret_workspace)
 {
-	const struct entry *e = find(t, key);
+	const struct entry *e;
 
-	if (!e)
-		return false;
-	memcpy(words, e->words, sizeof(e->words));
-	*ret_workspace = e->workspace;
-	return true;
+	pthread_mutex_lock(&lock);
+	e = find(t, key);
+	if (e) {
+		memcpy(words, e->words, sizeof(e->words));
+		*ret_workspace = e->workspace;
+	}
+	pthread_mutex_unlock(&lock);
+	return e != NULL;
 }
 
 void rt_tuned_put(struct rt_tuned *t, const char *key, const uint64_t words[RT_TUNED_WORDS], size_t workspace)
 {
+	pthread_mutex_lock(&lock);
 	store(t, key, words, workspace);
 	t->changed = true;
+	pthread_mutex_unlock(&lock);
 }
 
 /* A file of its own beside it, then one rename: readers see the old or the new. */
@@ -156,15 +192,30 @@ static void write_all(const struct rt_tuned *t)
 		unlink(tmp);
 }
 
-void rt_tuned_close(struct rt_tuned *t)
+static void forget(struct rt_tuned *t)
 {
-	if (!t)
-		return;
-	if (t->changed && t->path)
-		write_all(t);
+	struct rt_tuned **at = &all;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
 	for (size_t i = 0; i < t->n; i++)
 		free(t->entries[i].key);
 	free(t->entries);
 	free(t->path);
+	free(t->name);
 	free(t);
+}
+
+void rt_tuned_close(struct rt_tuned *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&lock);
+	if (t->changed && t->path)
+		write_all(t);
+	t->changed = false;
+	if (!--t->users)
+		forget(t);
+	pthread_mutex_unlock(&lock);
 }

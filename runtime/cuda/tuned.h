@@ -4,7 +4,7 @@
 /*
  * What timing has chosen, kept between runs: one small text file per library, its version and card, one line per shape:
  * the key, a tab, eight hexadecimal words (the library's algorithm), the workspace in bytes. A line that does not read, and a
- * directory that cannot be written, only mean that timing is done again.
+ * directory that cannot be written, only mean that timing is done again. Programs of one process share what they find.
  */
 #include <stdbool.h>
 #include <stddef.h>
