@@ -169,13 +169,14 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 		r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
 	if (!r)
 		r = rt_program_plan_shapes(p, g, loss, shapes, err);
+	if (r)
+		return r;
 	if (p->opt.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	p->scale.on = rt_plan_scales_loss(&p->plan);
-	if (!r && p->cuda)
+	if (p->cuda)
 		return rt_engine_build(p, err);
-	if (!r)
-		r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.no_huge_pages, p->cpu.threads, err);
+	r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.no_huge_pages, p->cpu.threads, err);
 	if (r)
 		return r;
 	if (p->opt.ddp.comm)
