@@ -25,11 +25,10 @@ struct rt_tuned {
 	struct entry *entries;
 	size_t n;
 	bool changed;
-	int users;
 	struct rt_tuned *next;
 };
 
-/* Those in use, so that programs of one process choose alike and none overwrites what another has found. */
+/* Kept to the end of the process: its programs choose alike, one after the other too, whatever other processes write. */
 static struct rt_tuned *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -143,7 +142,6 @@ struct rt_tuned *rt_tuned_open(const char *library, const char *card, int arch, 
 		t->next = all;
 		all = t;
 	}
-	t->users++;
 	pthread_mutex_unlock(&lock);
 	return t;
 }
@@ -192,21 +190,6 @@ static void write_all(const struct rt_tuned *t)
 		unlink(tmp);
 }
 
-static void forget(struct rt_tuned *t)
-{
-	struct rt_tuned **at = &all;
-
-	while (*at != t)
-		at = &(*at)->next;
-	*at = t->next;
-	for (size_t i = 0; i < t->n; i++)
-		free(t->entries[i].key);
-	free(t->entries);
-	free(t->path);
-	free(t->name);
-	free(t);
-}
-
 void rt_tuned_close(struct rt_tuned *t)
 {
 	if (!t)
@@ -215,7 +198,5 @@ void rt_tuned_close(struct rt_tuned *t)
 	if (t->changed && t->path)
 		write_all(t);
 	t->changed = false;
-	if (!--t->users)
-		forget(t);
 	pthread_mutex_unlock(&lock);
 }
