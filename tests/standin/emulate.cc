@@ -10,6 +10,9 @@
 #define RT_EMULATE 1
 #include "runtime/cuda/kernels.cu"
 #include "runtime/cuda/kernels.h"
+using namespace of_f32;
+using namespace of_bf16;
+using namespace of_f16;
 #ifdef EMU_CHECKED
 #include "planted.cuh"
 #endif

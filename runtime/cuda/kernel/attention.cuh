@@ -296,15 +296,5 @@ ATTENTION(f16, f16, 16, 64)
 ATTENTION(f16, f16, 64, 64)
 ATTENTION(f16, f16, 128, 32)
 
-RT_KERNEL rt_attention_delta_f32(float *delta, const float *dy, const float *y, int64_t rows, const struct attention_shape s)
-{
-	attention_delta_body(delta, dy, y, rows, s);
-}
-RT_KERNEL rt_attention_delta_bf16(float *delta, const bf16 *dy, const bf16 *y, int64_t rows, const struct attention_shape s)
-{
-	attention_delta_body(delta, dy, y, rows, s);
-}
-RT_KERNEL rt_attention_delta_f16(float *delta, const f16 *dy, const f16 *y, int64_t rows, const struct attention_shape s)
-{
-	attention_delta_body(delta, dy, y, rows, s);
-}
+RT_TYPED(attention_delta, (float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape s),
+	attention_delta_body(delta, dy, y, rows, s))

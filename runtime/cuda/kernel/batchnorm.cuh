@@ -74,27 +74,8 @@ template <class T, int W> RT_DEVICE void channel_sums(float *part, const T *x, i
 }
 
 /* part (gridDim.y, 2, cols) = sums of x - x[0] and of its square; w: 1, or the elements of 16 bytes if cols is a multiple */
-RT_KERNEL rt_channel_sums_f32(float *part, const float *x, int64_t rows, int cols, int w)
-{
-	if (w > 1)
-		channel_sums<float, 4>(part, x, rows, cols);
-	else
-		channel_sums<float, 1>(part, x, rows, cols);
-}
-RT_KERNEL rt_channel_sums_bf16(float *part, const bf16 *x, int64_t rows, int cols, int w)
-{
-	if (w > 1)
-		channel_sums<bf16, 8>(part, x, rows, cols);
-	else
-		channel_sums<bf16, 1>(part, x, rows, cols);
-}
-RT_KERNEL rt_channel_sums_f16(float *part, const f16 *x, int64_t rows, int cols, int w)
-{
-	if (w > 1)
-		channel_sums<f16, 8>(part, x, rows, cols);
-	else
-		channel_sums<f16, 1>(part, x, rows, cols);
-}
+RT_TYPED(channel_sums, (float *part, const T *x, int64_t rows, int cols, int w),
+	RT_WIDE(w > 1, channel_sums, (part, x, rows, cols)))
 
 /* Both sums of a channel over all parts; blocks of 32 x 8, thread (x,0) has them. */
 RT_DEVICE void channel_fold(const float *part, int parts, int cols, int c, double *ret_a, double *ret_b)
@@ -142,21 +123,9 @@ RT_DEVICE void channel_stats_body(float *factor, float *mean, float *rstd, const
 }
 
 /* factor (2,cols): what x is multiplied by and what is added; mean, rstd (cols) or NULL; first: x's first row */
-RT_KERNEL rt_channel_stats_f32(float *factor, float *mean, float *rstd, const float *part, int parts, const float *first,
-			       const float *gain, const float *bias, float eps, int64_t rows, int cols)
-{
-	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols);
-}
-RT_KERNEL rt_channel_stats_bf16(float *factor, float *mean, float *rstd, const float *part, int parts, const bf16 *first,
-				const float *gain, const float *bias, float eps, int64_t rows, int cols)
-{
-	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols);
-}
-RT_KERNEL rt_channel_stats_f16(float *factor, float *mean, float *rstd, const float *part, int parts, const f16 *first,
-				const float *gain, const float *bias, float eps, int64_t rows, int cols)
-{
-	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols);
-}
+RT_TYPED(channel_stats, (float *factor, float *mean, float *rstd, const float *part, int parts, const T *first,
+		const float *gain, const float *bias, float eps, int64_t rows, int cols),
+	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols))
 
 /* The same from running statistics; left_out (cols) or NULL: a bias that x lacks and the mean has */
 RT_KERNEL rt_channel_running(float *factor, const float *mean, const float *var, const float *left_out, const float *gain,
@@ -190,21 +159,9 @@ RT_DEVICE void fold_norm_body(T *w, T *b, const float *from, const float *bias, 
 }
 
 /* w (outputs,n/outputs) = from times s, b (outputs) = beta + (bias - mean) s, s = gain / sqrt(var + eps); bias may be NULL */
-RT_KERNEL rt_fold_norm_f32(float *w, float *b, const float *from, const float *bias, const float *gain, const float *beta,
-			   const float *mean, const float *var, float eps, int64_t n, int outputs)
-{
-	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
-}
-RT_KERNEL rt_fold_norm_bf16(bf16 *w, bf16 *b, const float *from, const float *bias, const float *gain, const float *beta,
-			    const float *mean, const float *var, float eps, int64_t n, int outputs)
-{
-	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
-}
-RT_KERNEL rt_fold_norm_f16(f16 *w, f16 *b, const float *from, const float *bias, const float *gain, const float *beta,
-			    const float *mean, const float *var, float eps, int64_t n, int outputs)
-{
-	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs);
-}
+RT_TYPED(fold_norm, (T *w, T *b, const float *from, const float *bias, const float *gain, const float *beta,
+		const float *mean, const float *var, float eps, int64_t n, int outputs),
+	fold_norm_body(w, b, from, bias, gain, beta, mean, var, eps, n, outputs))
 
 template <class T, int W>
 RT_DEVICE void channel_affine(T *y, const T *x, const T *residual, const float *factor, int64_t rows, int cols, int relu)
@@ -234,30 +191,9 @@ RT_DEVICE void channel_affine(T *y, const T *x, const T *residual, const float *
 }
 
 /* y (rows,cols) = act(x factor[0] + factor[1] [+ residual]); y may be x or the residual */
-RT_KERNEL rt_channel_affine_f32(float *y, const float *x, const float *residual, const float *factor, int64_t rows, int cols,
-				int relu, int w)
-{
-	if (w > 1)
-		channel_affine<float, 4>(y, x, residual, factor, rows, cols, relu);
-	else
-		channel_affine<float, 1>(y, x, residual, factor, rows, cols, relu);
-}
-RT_KERNEL rt_channel_affine_bf16(bf16 *y, const bf16 *x, const bf16 *residual, const float *factor, int64_t rows, int cols,
-				 int relu, int w)
-{
-	if (w > 1)
-		channel_affine<bf16, 8>(y, x, residual, factor, rows, cols, relu);
-	else
-		channel_affine<bf16, 1>(y, x, residual, factor, rows, cols, relu);
-}
-RT_KERNEL rt_channel_affine_f16(f16 *y, const f16 *x, const f16 *residual, const float *factor, int64_t rows, int cols,
-				 int relu, int w)
-{
-	if (w > 1)
-		channel_affine<f16, 8>(y, x, residual, factor, rows, cols, relu);
-	else
-		channel_affine<f16, 1>(y, x, residual, factor, rows, cols, relu);
-}
+RT_TYPED(channel_affine, (T *y, const T *x, const T *residual, const float *factor, int64_t rows, int cols, int relu,
+		int w),
+	RT_WIDE(w > 1, channel_affine, (y, x, residual, factor, rows, cols, relu)))
 
 /* ---- backward ---- */
 /* g (W): the gradient behind the activation, whose result is y if there is one. */
@@ -295,30 +231,9 @@ RT_DEVICE void channel_bwd_sums(float *part, const T *dy, const T *y, const T *x
 }
 
 /* part (gridDim.y, 2, cols) = sums of g and of g (x - mean) */
-RT_KERNEL rt_channel_bwd_sums_f32(float *part, const float *dy, const float *y, const float *x, const float *mean, int64_t rows,
-				  int cols, int w)
-{
-	if (w > 1)
-		channel_bwd_sums<float, 4>(part, dy, y, x, mean, rows, cols);
-	else
-		channel_bwd_sums<float, 1>(part, dy, y, x, mean, rows, cols);
-}
-RT_KERNEL rt_channel_bwd_sums_bf16(float *part, const bf16 *dy, const bf16 *y, const bf16 *x, const float *mean, int64_t rows,
-				   int cols, int w)
-{
-	if (w > 1)
-		channel_bwd_sums<bf16, 8>(part, dy, y, x, mean, rows, cols);
-	else
-		channel_bwd_sums<bf16, 1>(part, dy, y, x, mean, rows, cols);
-}
-RT_KERNEL rt_channel_bwd_sums_f16(float *part, const f16 *dy, const f16 *y, const f16 *x, const float *mean, int64_t rows,
-				   int cols, int w)
-{
-	if (w > 1)
-		channel_bwd_sums<f16, 8>(part, dy, y, x, mean, rows, cols);
-	else
-		channel_bwd_sums<f16, 1>(part, dy, y, x, mean, rows, cols);
-}
+RT_TYPED(channel_bwd_sums, (float *part, const T *dy, const T *y, const T *x, const float *mean, int64_t rows, int cols,
+		int w),
+	RT_WIDE(w > 1, channel_bwd_sums, (part, dy, y, x, mean, rows, cols)))
 
 /* dgain, dbias (cols) = or += (add: bits 0 and 1), or NULL; factor (3,cols): dx = factor[0] g + factor[1] x + factor[2] */
 RT_KERNEL rt_channel_bwd_stats(float *factor, float *dgain, float *dbias, const float *part, int parts, const float *gain,
@@ -402,27 +317,6 @@ RT_DEVICE void channel_bwd(T *dx, T *dres, const T *dy, const T *y, const T *x, 
 }
 
 /* dx, dres (rows,cols) = or += (add: bits 0 and 1), each or NULL; dx may be dy */
-RT_KERNEL rt_channel_bwd_f32(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *factor,
-			     int64_t rows, int cols, int add, int w)
-{
-	if (w > 1)
-		channel_bwd<float, 4>(dx, dres, dy, y, x, factor, rows, cols, add);
-	else
-		channel_bwd<float, 1>(dx, dres, dy, y, x, factor, rows, cols, add);
-}
-RT_KERNEL rt_channel_bwd_bf16(bf16 *dx, bf16 *dres, const bf16 *dy, const bf16 *y, const bf16 *x, const float *factor,
-			      int64_t rows, int cols, int add, int w)
-{
-	if (w > 1)
-		channel_bwd<bf16, 8>(dx, dres, dy, y, x, factor, rows, cols, add);
-	else
-		channel_bwd<bf16, 1>(dx, dres, dy, y, x, factor, rows, cols, add);
-}
-RT_KERNEL rt_channel_bwd_f16(f16 *dx, f16 *dres, const f16 *dy, const f16 *y, const f16 *x, const float *factor,
-			      int64_t rows, int cols, int add, int w)
-{
-	if (w > 1)
-		channel_bwd<f16, 8>(dx, dres, dy, y, x, factor, rows, cols, add);
-	else
-		channel_bwd<f16, 1>(dx, dres, dy, y, x, factor, rows, cols, add);
-}
+RT_TYPED(channel_bwd, (T *dx, T *dres, const T *dy, const T *y, const T *x, const float *factor, int64_t rows, int cols,
+		int add, int w),
+	RT_WIDE(w > 1, channel_bwd, (dx, dres, dy, y, x, factor, rows, cols, add)))

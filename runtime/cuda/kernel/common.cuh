@@ -77,6 +77,38 @@ template <class T> struct wide {
 	static constexpr int n = 16 / sizeof(T);
 };
 
+/* The kernels rt_NAME_f32, rt_NAME_bf16 and rt_NAME_f16 of those parameters: the same statement, with T as each of the types. */
+namespace of_f32
+{
+typedef float T;
+}
+namespace of_bf16
+{
+typedef bf16 T;
+}
+namespace of_f16
+{
+typedef f16 T;
+}
+#define RT_OF_TYPE(type, name, params, ...) \
+	namespace of_##type                 \
+	{                                   \
+	RT_KERNEL rt_##name##_##type params \
+	{                                   \
+		__VA_ARGS__;                \
+	}                                   \
+	}
+#define RT_TYPED(name, params, ...)                 \
+	RT_OF_TYPE(f32, name, params, __VA_ARGS__)  \
+	RT_OF_TYPE(bf16, name, params, __VA_ARGS__) \
+	RT_OF_TYPE(f16, name, params, __VA_ARGS__)
+/* fn<T, elements in 16 bytes> where `whole` says that rows consist of such, else fn<T, 1>. */
+#define RT_WIDE(whole, fn, args)           \
+	if (whole)                         \
+		fn<T, wide<T>::n> args;    \
+	else                               \
+		fn<T, 1> args
+
 template <int N, class T> RT_DEVICE void get(float *out, const T *p)
 {
 	RT_ALIGNED(p, N * sizeof(T));

@@ -79,18 +79,8 @@ template <class T> RT_DEVICE void act_body(int64_t n, int kind, const T *x, T *y
 }
 
 /* y (n) = act(x (n)) */
-RT_KERNEL rt_act_f32(int64_t n, int kind, const float *x, float *y)
-{
-	act_body(n, kind, x, y);
-}
-RT_KERNEL rt_act_bf16(int64_t n, int kind, const bf16 *x, bf16 *y)
-{
-	act_body(n, kind, x, y);
-}
-RT_KERNEL rt_act_f16(int64_t n, int kind, const f16 *x, f16 *y)
-{
-	act_body(n, kind, x, y);
-}
+RT_TYPED(act, (int64_t n, int kind, const T *x, T *y),
+	act_body(n, kind, x, y))
 
 template <class T> RT_DEVICE void act_bwd_body(int64_t n, int kind, const T *dy, const T *seen, T *dx, int add)
 {
@@ -111,18 +101,8 @@ template <class T> RT_DEVICE void act_bwd_body(int64_t n, int kind, const T *dy,
 }
 
 /* dx (n) = or += dy (n) act'(seen (n)) */
-RT_KERNEL rt_act_bwd_f32(int64_t n, int kind, const float *dy, const float *seen, float *dx, int add)
-{
-	act_bwd_body(n, kind, dy, seen, dx, add);
-}
-RT_KERNEL rt_act_bwd_bf16(int64_t n, int kind, const bf16 *dy, const bf16 *seen, bf16 *dx, int add)
-{
-	act_bwd_body(n, kind, dy, seen, dx, add);
-}
-RT_KERNEL rt_act_bwd_f16(int64_t n, int kind, const f16 *dy, const f16 *seen, f16 *dx, int add)
-{
-	act_bwd_body(n, kind, dy, seen, dx, add);
-}
+RT_TYPED(act_bwd, (int64_t n, int kind, const T *dy, const T *seen, T *dx, int add),
+	act_bwd_body(n, kind, dy, seen, dx, add))
 
 template <class T, int W> RT_DEVICE void add_part(int64_t n, int64_t part, const T *a, const T *b, T *y)
 {
@@ -139,27 +119,9 @@ template <class T, int W> RT_DEVICE void add_part(int64_t n, int64_t part, const
 		assign(y[i], as_float(a[i]) + as_float(b[i % part]));
 }
 
-template <class T> RT_DEVICE void add_body(int64_t n, int64_t part, const T *a, const T *b, T *y)
-{
-	if (part == n || part % wide<T>::n == 0)
-		add_part<T, wide<T>::n>(n, part, a, b, y);
-	else
-		add_part<T, 1>(n, part, a, b, y);
-}
-
 /* y (n/part,part) = a (n/part,part) + b (part) */
-RT_KERNEL rt_add_f32(int64_t n, int64_t part, const float *a, const float *b, float *y)
-{
-	add_body(n, part, a, b, y);
-}
-RT_KERNEL rt_add_bf16(int64_t n, int64_t part, const bf16 *a, const bf16 *b, bf16 *y)
-{
-	add_body(n, part, a, b, y);
-}
-RT_KERNEL rt_add_f16(int64_t n, int64_t part, const f16 *a, const f16 *b, f16 *y)
-{
-	add_body(n, part, a, b, y);
-}
+RT_TYPED(add, (int64_t n, int64_t part, const T *a, const T *b, T *y),
+	RT_WIDE(part == n || part % wide<T>::n == 0, add_part, (n, part, a, b, y)))
 
 template <class T, int W>
 RT_DEVICE void bias_act_part(int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y)
@@ -180,28 +142,9 @@ RT_DEVICE void bias_act_part(int64_t n, int64_t cols, int kind, const T *x, cons
 	}
 }
 
-template <class T>
-RT_DEVICE void bias_act_body(int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y)
-{
-	if (cols % wide<T>::n == 0)
-		bias_act_part<T, wide<T>::n>(n, cols, kind, x, bias, pre, y);
-	else
-		bias_act_part<T, 1>(n, cols, kind, x, bias, pre, y);
-}
-
 /* y (n/cols,cols) = act(x + bias (cols)); the value before it into pre. bias and pre may be NULL, x may be pre or y. */
-RT_KERNEL rt_bias_act_f32(int64_t n, int64_t cols, int kind, const float *x, const float *bias, float *pre, float *y)
-{
-	bias_act_body(n, cols, kind, x, bias, pre, y);
-}
-RT_KERNEL rt_bias_act_bf16(int64_t n, int64_t cols, int kind, const bf16 *x, const bf16 *bias, bf16 *pre, bf16 *y)
-{
-	bias_act_body(n, cols, kind, x, bias, pre, y);
-}
-RT_KERNEL rt_bias_act_f16(int64_t n, int64_t cols, int kind, const f16 *x, const f16 *bias, f16 *pre, f16 *y)
-{
-	bias_act_body(n, cols, kind, x, bias, pre, y);
-}
+RT_TYPED(bias_act, (int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y),
+	RT_WIDE(cols % wide<T>::n == 0, bias_act_part, (n, cols, kind, x, bias, pre, y)))
 
 /* out (n) = in (n) in the other type */
 template <class FROM, class TO> RT_DEVICE void cast_body(int64_t n, const FROM *in, TO *out)
@@ -232,18 +175,8 @@ template <class T> RT_DEVICE void scale_body(int64_t n, const T *x, T *y, const 
 	for (int64_t i = global_thread(); i < n; i += global_threads())
 		assign(y[i], as_float(x[i]) * step->loss_scale);
 }
-RT_KERNEL rt_scale_f32(int64_t n, const float *x, float *y, const struct rt_update_step *step)
-{
-	scale_body(n, x, y, step);
-}
-RT_KERNEL rt_scale_bf16(int64_t n, const bf16 *x, bf16 *y, const struct rt_update_step *step)
-{
-	scale_body(n, x, y, step);
-}
-RT_KERNEL rt_scale_f16(int64_t n, const f16 *x, f16 *y, const struct rt_update_step *step)
-{
-	scale_body(n, x, y, step);
-}
+RT_TYPED(scale, (int64_t n, const T *x, T *y, const struct rt_update_step *step),
+	scale_body(n, x, y, step))
 
 /* found (1) becomes 1 if an element of x (n) is infinite or no number */
 template <class T> RT_DEVICE void odd_body(int *found, const T *x, int64_t n)
@@ -255,18 +188,8 @@ template <class T> RT_DEVICE void odd_body(int *found, const T *x, int64_t n)
 	if (odd)
 		atomicMax(found, 1);
 }
-RT_KERNEL rt_odd_f32(int *found, const float *x, int64_t n)
-{
-	odd_body(found, x, n);
-}
-RT_KERNEL rt_odd_bf16(int *found, const bf16 *x, int64_t n)
-{
-	odd_body(found, x, n);
-}
-RT_KERNEL rt_odd_f16(int *found, const f16 *x, int64_t n)
-{
-	odd_body(found, x, n);
-}
+RT_TYPED(odd, (int *found, const T *x, int64_t n),
+	odd_body(found, x, n))
 
 /* y (n) = or += x */
 template <class T> RT_DEVICE void sum_up_body(int64_t n, const T *x, float *y, int add)
@@ -274,15 +197,5 @@ template <class T> RT_DEVICE void sum_up_body(int64_t n, const T *x, float *y, i
 	for (int64_t i = global_thread(); i < n; i += global_threads())
 		y[i] = as_float(x[i]) + (add ? y[i] : 0);
 }
-RT_KERNEL rt_sum_up_f32(int64_t n, const float *x, float *y, int add)
-{
-	sum_up_body(n, x, y, add);
-}
-RT_KERNEL rt_sum_up_bf16(int64_t n, const bf16 *x, float *y, int add)
-{
-	sum_up_body(n, x, y, add);
-}
-RT_KERNEL rt_sum_up_f16(int64_t n, const f16 *x, float *y, int add)
-{
-	sum_up_body(n, x, y, add);
-}
+RT_TYPED(sum_up, (int64_t n, const T *x, float *y, int add),
+	sum_up_body(n, x, y, add))

@@ -23,31 +23,9 @@ RT_DEVICE void embed(T *y, const int *ids, const T *table, const T *positions, i
 	}
 }
 
-template <class T>
-RT_DEVICE void embed_body(T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols)
-{
-	if (cols % wide<T>::n == 0)
-		embed<T, wide<T>::n>(y, ids, table, positions, rows, len, cols);
-	else
-		embed<T, 1>(y, ids, table, positions, rows, len, cols);
-}
-
 /* y (rows,C) = table[ids (rows)] + positions[row % len]; positions may be NULL */
-RT_KERNEL rt_embedding_f32(float *y, const int *ids, const float *table, const float *positions, int64_t rows, int len,
-			   int cols)
-{
-	embed_body(y, ids, table, positions, rows, len, cols);
-}
-RT_KERNEL rt_embedding_bf16(bf16 *y, const int *ids, const bf16 *table, const bf16 *positions, int64_t rows, int len,
-			    int cols)
-{
-	embed_body(y, ids, table, positions, rows, len, cols);
-}
-RT_KERNEL rt_embedding_f16(f16 *y, const int *ids, const f16 *table, const f16 *positions, int64_t rows, int len,
-			    int cols)
-{
-	embed_body(y, ids, table, positions, rows, len, cols);
-}
+RT_TYPED(embedding, (T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols),
+	RT_WIDE(cols % wide<T>::n == 0, embed, (y, ids, table, positions, rows, len, cols)))
 
 /* count (V), zero before: how often each id is there */
 RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n)
@@ -137,33 +115,9 @@ RT_DEVICE void embed_bwd(float *table, const T *dy, const int *start, const int 
 }
 
 /* table (V,C) = or += sums of dy (rows,C) over the places of each id. Grid V; shared: threads * 16 bytes / element floats. */
-RT_KERNEL rt_embedding_bwd_f32(float *table, const float *dy, const int *start, const int *sorted, int cols, int add)
-{
+RT_TYPED(embedding_bwd, (float *table, const T *dy, const int *start, const int *sorted, int cols, int add),
 	RT_DYNAMIC_SHARED(sh);
-
-	if (cols % 4 == 0)
-		embed_bwd<float, 4>(table, dy, start, sorted, cols, add, sh);
-	else
-		embed_bwd<float, 1>(table, dy, start, sorted, cols, add, sh);
-}
-RT_KERNEL rt_embedding_bwd_bf16(float *table, const bf16 *dy, const int *start, const int *sorted, int cols, int add)
-{
-	RT_DYNAMIC_SHARED(sh);
-
-	if (cols % 8 == 0)
-		embed_bwd<bf16, 8>(table, dy, start, sorted, cols, add, sh);
-	else
-		embed_bwd<bf16, 1>(table, dy, start, sorted, cols, add, sh);
-}
-RT_KERNEL rt_embedding_bwd_f16(float *table, const f16 *dy, const int *start, const int *sorted, int cols, int add)
-{
-	RT_DYNAMIC_SHARED(sh);
-
-	if (cols % 8 == 0)
-		embed_bwd<f16, 8>(table, dy, start, sorted, cols, add, sh);
-	else
-		embed_bwd<f16, 1>(table, dy, start, sorted, cols, add, sh);
-}
+	RT_WIDE(cols % wide<T>::n == 0, embed_bwd, (table, dy, start, sorted, cols, add, sh)))
 
 template <class T>
 RT_DEVICE void positions_bwd(float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add)
@@ -180,15 +134,5 @@ RT_DEVICE void positions_bwd(float *positions, const T *dy, int batch, int len, 
 }
 
 /* positions (rows,C) = or += sums of dy (batch,len,C) over the batch; rows behind len are zero */
-RT_KERNEL rt_positions_bwd_f32(float *positions, const float *dy, int batch, int len, int64_t rows, int cols, int add)
-{
-	positions_bwd(positions, dy, batch, len, rows, cols, add);
-}
-RT_KERNEL rt_positions_bwd_bf16(float *positions, const bf16 *dy, int batch, int len, int64_t rows, int cols, int add)
-{
-	positions_bwd(positions, dy, batch, len, rows, cols, add);
-}
-RT_KERNEL rt_positions_bwd_f16(float *positions, const f16 *dy, int batch, int len, int64_t rows, int cols, int add)
-{
-	positions_bwd(positions, dy, batch, len, rows, cols, add);
-}
+RT_TYPED(positions_bwd, (float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add),
+	positions_bwd(positions, dy, batch, len, rows, cols, add))

@@ -116,19 +116,8 @@ RT_DEVICE void cast8(uint8_t *y, uint8_t *t, const T *x, float *slot, int64_t ro
 	}
 }
 
-RT_KERNEL rt_cast8_f32(uint8_t *y, uint8_t *t, const float *x, float *slot, int64_t rows, int64_t cols, int e5m2, int record)
-{
-	cast8(y, t, x, slot, rows, cols, e5m2, record);
-}
-
-RT_KERNEL rt_cast8_bf16(uint8_t *y, uint8_t *t, const bf16 *x, float *slot, int64_t rows, int64_t cols, int e5m2, int record)
-{
-	cast8(y, t, x, slot, rows, cols, e5m2, record);
-}
-RT_KERNEL rt_cast8_f16(uint8_t *y, uint8_t *t, const f16 *x, float *slot, int64_t rows, int64_t cols, int e5m2, int record)
-{
-	cast8(y, t, x, slot, rows, cols, e5m2, record);
-}
+RT_TYPED(cast8, (uint8_t *y, uint8_t *t, const T *x, float *slot, int64_t rows, int64_t cols, int e5m2, int record),
+	cast8(y, t, x, slot, rows, cols, e5m2, record))
 
 /* factor: 2^-margin */
 RT_DEVICE void set_scale(float *slot, float amax, float factor)

@@ -58,27 +58,8 @@ RT_DEVICE void max_pool(T *y, unsigned char *where, const T *x, int64_t images, 
 }
 
 /* y (images,oh,ow,c) = the largest of each window of x; where: its place in the window, or NULL */
-RT_KERNEL rt_max_pool_f32(float *y, unsigned char *where, const float *x, int64_t images, rt_window s)
-{
-	if (s.c % 4 == 0)
-		max_pool<float, 4>(y, where, x, images, s);
-	else
-		max_pool<float, 1>(y, where, x, images, s);
-}
-RT_KERNEL rt_max_pool_bf16(bf16 *y, unsigned char *where, const bf16 *x, int64_t images, rt_window s)
-{
-	if (s.c % 8 == 0)
-		max_pool<bf16, 8>(y, where, x, images, s);
-	else
-		max_pool<bf16, 1>(y, where, x, images, s);
-}
-RT_KERNEL rt_max_pool_f16(f16 *y, unsigned char *where, const f16 *x, int64_t images, rt_window s)
-{
-	if (s.c % 8 == 0)
-		max_pool<f16, 8>(y, where, x, images, s);
-	else
-		max_pool<f16, 1>(y, where, x, images, s);
-}
+RT_TYPED(max_pool, (T *y, unsigned char *where, const T *x, int64_t images, rt_window s),
+	RT_WIDE(s.c % wide<T>::n == 0, max_pool, (y, where, x, images, s)))
 
 /* Backward, a thread looks at the windows that its pixels lie in: where NULL, each gives its share of the mean. */
 template <class T, int W>
@@ -113,27 +94,8 @@ RT_DEVICE void pool_bwd(T *dx, const T *dy, const unsigned char *where, int64_t 
 }
 
 /* dx (images,h,w,c) = or += what dy (images,oh,ow,c) gives; where as rt_max_pool wrote it, NULL for averages */
-RT_KERNEL rt_pool_bwd_f32(float *dx, const float *dy, const unsigned char *where, int64_t images, rt_window s, int add)
-{
-	if (s.c % 4 == 0)
-		pool_bwd<float, 4>(dx, dy, where, images, s, add);
-	else
-		pool_bwd<float, 1>(dx, dy, where, images, s, add);
-}
-RT_KERNEL rt_pool_bwd_bf16(bf16 *dx, const bf16 *dy, const unsigned char *where, int64_t images, rt_window s, int add)
-{
-	if (s.c % 8 == 0)
-		pool_bwd<bf16, 8>(dx, dy, where, images, s, add);
-	else
-		pool_bwd<bf16, 1>(dx, dy, where, images, s, add);
-}
-RT_KERNEL rt_pool_bwd_f16(f16 *dx, const f16 *dy, const unsigned char *where, int64_t images, rt_window s, int add)
-{
-	if (s.c % 8 == 0)
-		pool_bwd<f16, 8>(dx, dy, where, images, s, add);
-	else
-		pool_bwd<f16, 1>(dx, dy, where, images, s, add);
-}
+RT_TYPED(pool_bwd, (T *dx, const T *dy, const unsigned char *where, int64_t images, rt_window s, int add),
+	RT_WIDE(s.c % wide<T>::n == 0, pool_bwd, (dx, dy, where, images, s, add)))
 
 template <class T, int W> RT_DEVICE void avg_pool(T *y, const T *x, int64_t images, const rt_window &s)
 {
@@ -160,27 +122,8 @@ template <class T, int W> RT_DEVICE void avg_pool(T *y, const T *x, int64_t imag
 }
 
 /* y (images,oh,ow,c) = the mean of each window of x, what lies outside counting as zero */
-RT_KERNEL rt_avg_pool_f32(float *y, const float *x, int64_t images, rt_window s)
-{
-	if (s.c % 4 == 0)
-		avg_pool<float, 4>(y, x, images, s);
-	else
-		avg_pool<float, 1>(y, x, images, s);
-}
-RT_KERNEL rt_avg_pool_bf16(bf16 *y, const bf16 *x, int64_t images, rt_window s)
-{
-	if (s.c % 8 == 0)
-		avg_pool<bf16, 8>(y, x, images, s);
-	else
-		avg_pool<bf16, 1>(y, x, images, s);
-}
-RT_KERNEL rt_avg_pool_f16(f16 *y, const f16 *x, int64_t images, rt_window s)
-{
-	if (s.c % 8 == 0)
-		avg_pool<f16, 8>(y, x, images, s);
-	else
-		avg_pool<f16, 1>(y, x, images, s);
-}
+RT_TYPED(avg_pool, (T *y, const T *x, int64_t images, rt_window s),
+	RT_WIDE(s.c % wide<T>::n == 0, avg_pool, (y, x, images, s)))
 
 /* ---- columns ---- */
 template <class T> RT_DEVICE void pad_body(T *y, const T *x, int64_t rows, int from, int to, int before, int add)
@@ -194,18 +137,8 @@ template <class T> RT_DEVICE void pad_body(T *y, const T *x, int64_t rows, int f
 }
 
 /* y (rows,to) = or += x (rows,from) from column `before` on, zeros elsewhere. before < 0: those columns of x are left out. */
-RT_KERNEL rt_pad_f32(float *y, const float *x, int64_t rows, int from, int to, int before, int add)
-{
-	pad_body(y, x, rows, from, to, before, add);
-}
-RT_KERNEL rt_pad_bf16(bf16 *y, const bf16 *x, int64_t rows, int from, int to, int before, int add)
-{
-	pad_body(y, x, rows, from, to, before, add);
-}
-RT_KERNEL rt_pad_f16(f16 *y, const f16 *x, int64_t rows, int from, int to, int before, int add)
-{
-	pad_body(y, x, rows, from, to, before, add);
-}
+RT_TYPED(pad, (T *y, const T *x, int64_t rows, int from, int to, int before, int add),
+	pad_body(y, x, rows, from, to, before, add))
 
 template <class T, int W>
 RT_DEVICE void middle_sum(T *y, const T *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
@@ -230,27 +163,8 @@ RT_DEVICE void middle_sum(T *y, const T *x, int64_t outer, int64_t n, int64_t in
 }
 
 /* y (outer,inner) = or += scale times the sum over n of x (outer,n,inner) */
-RT_KERNEL rt_middle_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
-{
-	if (inner % 4 == 0)
-		middle_sum<float, 4>(y, x, outer, n, inner, scale, add);
-	else
-		middle_sum<float, 1>(y, x, outer, n, inner, scale, add);
-}
-RT_KERNEL rt_middle_sum_bf16(bf16 *y, const bf16 *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
-{
-	if (inner % 8 == 0)
-		middle_sum<bf16, 8>(y, x, outer, n, inner, scale, add);
-	else
-		middle_sum<bf16, 1>(y, x, outer, n, inner, scale, add);
-}
-RT_KERNEL rt_middle_sum_f16(f16 *y, const f16 *x, int64_t outer, int64_t n, int64_t inner, float scale, int add)
-{
-	if (inner % 8 == 0)
-		middle_sum<f16, 8>(y, x, outer, n, inner, scale, add);
-	else
-		middle_sum<f16, 1>(y, x, outer, n, inner, scale, add);
-}
+RT_TYPED(middle_sum, (T *y, const T *x, int64_t outer, int64_t n, int64_t inner, float scale, int add),
+	RT_WIDE(inner % wide<T>::n == 0, middle_sum, (y, x, outer, n, inner, scale, add)))
 
 template <class T, int W>
 RT_DEVICE void middle_spread(T *dx, const T *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
@@ -269,27 +183,8 @@ RT_DEVICE void middle_spread(T *dx, const T *dy, int64_t outer, int64_t n, int64
 }
 
 /* dx (outer,n,inner) = or += scale times dy (outer,inner) */
-RT_KERNEL rt_middle_spread_f32(float *dx, const float *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
-{
-	if (inner % 4 == 0)
-		middle_spread<float, 4>(dx, dy, outer, n, inner, scale, add);
-	else
-		middle_spread<float, 1>(dx, dy, outer, n, inner, scale, add);
-}
-RT_KERNEL rt_middle_spread_bf16(bf16 *dx, const bf16 *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
-{
-	if (inner % 8 == 0)
-		middle_spread<bf16, 8>(dx, dy, outer, n, inner, scale, add);
-	else
-		middle_spread<bf16, 1>(dx, dy, outer, n, inner, scale, add);
-}
-RT_KERNEL rt_middle_spread_f16(f16 *dx, const f16 *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
-{
-	if (inner % 8 == 0)
-		middle_spread<f16, 8>(dx, dy, outer, n, inner, scale, add);
-	else
-		middle_spread<f16, 1>(dx, dy, outer, n, inner, scale, add);
-}
+RT_TYPED(middle_spread, (T *dx, const T *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add),
+	RT_WIDE(inner % wide<T>::n == 0, middle_spread, (dx, dy, outer, n, inner, scale, add)))
 
 /* ---- images as bytes ---- */
 template <class T>
@@ -310,18 +205,8 @@ RT_DEVICE void pixels_body(T *y, const unsigned char *x, float scale, float offs
 }
 
 /* y (n) = scale x (n) + offset */
-RT_KERNEL rt_pixels_f32(float *y, const unsigned char *x, float scale, float offset, int64_t n)
-{
-	pixels_body(y, x, scale, offset, n);
-}
-RT_KERNEL rt_pixels_bf16(bf16 *y, const unsigned char *x, float scale, float offset, int64_t n)
-{
-	pixels_body(y, x, scale, offset, n);
-}
-RT_KERNEL rt_pixels_f16(f16 *y, const unsigned char *x, float scale, float offset, int64_t n)
-{
-	pixels_body(y, x, scale, offset, n);
-}
+RT_TYPED(pixels, (T *y, const unsigned char *x, float scale, float offset, int64_t n),
+	pixels_body(y, x, scale, offset, n))
 
 /* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN's (O,KH KW,C) ---- */
 template <class T> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
@@ -329,18 +214,8 @@ template <class T> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int 
 	for (int64_t i = global_thread(); i < (int64_t)o * c * s; i += global_threads())
 		out[i] = w[(i / ((int64_t)c * s) * c + i % c) * s + i / c % s];
 }
-RT_KERNEL rt_filter_in_f32(float *out, const float *w, int o, int c, int s)
-{
-	filter_in_body(out, w, o, c, s);
-}
-RT_KERNEL rt_filter_in_bf16(bf16 *out, const bf16 *w, int o, int c, int s)
-{
-	filter_in_body(out, w, o, c, s);
-}
-RT_KERNEL rt_filter_in_f16(f16 *out, const f16 *w, int o, int c, int s)
-{
-	filter_in_body(out, w, o, c, s);
-}
+RT_TYPED(filter_in, (T *out, const T *w, int o, int c, int s),
+	filter_in_body(out, w, o, c, s))
 
 /* Back, as f32. */
 template <class T> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
@@ -348,15 +223,5 @@ template <class T> RT_DEVICE void filter_out_body(float *out, const T *w, int o,
 	for (int64_t i = global_thread(); i < (int64_t)o * c * s; i += global_threads())
 		out[i] = as_float(w[(i / ((int64_t)c * s) * s + i % s) * c + i / s % c]);
 }
-RT_KERNEL rt_filter_out_f32(float *out, const float *w, int o, int c, int s)
-{
-	filter_out_body(out, w, o, c, s);
-}
-RT_KERNEL rt_filter_out_bf16(float *out, const bf16 *w, int o, int c, int s)
-{
-	filter_out_body(out, w, o, c, s);
-}
-RT_KERNEL rt_filter_out_f16(float *out, const f16 *w, int o, int c, int s)
-{
-	filter_out_body(out, w, o, c, s);
-}
+RT_TYPED(filter_out, (float *out, const T *w, int o, int c, int s),
+	filter_out_body(out, w, o, c, s))

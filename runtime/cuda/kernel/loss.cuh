@@ -80,31 +80,14 @@ RT_DEVICE void cross_entropy_body(const T *logits, int64_t ld, const T *bias, T 
 	__shared__ float sh[32];
 	int64_t row = rows - 1 - blockIdx.x;
 
-	if (ld % wide<T>::n == 0 && ldg % wide<T>::n == 0)
-		cross_entropy_row<T, wide<T>::n>(logits + row * ld, bias, grad ? grad + row * ldg : nullptr, losses,
-						 targets[row], row, cols, fill, scale, sh);
-	else
-		cross_entropy_row<T, 1>(logits + row * ld, bias, grad ? grad + row * ldg : nullptr, losses, targets[row], row,
-					cols, fill, scale, sh);
+	grad = grad ? grad + row * ldg : nullptr;
+	RT_WIDE(ld % wide<T>::n == 0 && ldg % wide<T>::n == 0, cross_entropy_row,
+		(logits + row * ld, bias, grad, losses, targets[row], row, cols, fill, scale, sh));
 }
 
 /* losses (rows); grad (rows,cols) = loss scale / count * (softmax(logits + bias) - target), NULL or in place; columns from cols to
  * fill are written as zeros. count (1): rt_count_targets. Grid: rows. */
-RT_KERNEL rt_cross_entropy_f32(const float *logits, int64_t ld, const float *bias, float *grad, int64_t ldg,
-			       const int *targets, float *losses, int64_t rows, int cols, int fill, const int *count,
-			       const struct rt_update_step *step)
-{
-	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill, step->loss_scale / (float)*count);
-}
-RT_KERNEL rt_cross_entropy_bf16(const bf16 *logits, int64_t ld, const bf16 *bias, bf16 *grad, int64_t ldg,
-				const int *targets, float *losses, int64_t rows, int cols, int fill, const int *count,
-			       const struct rt_update_step *step)
-{
-	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill, step->loss_scale / (float)*count);
-}
-RT_KERNEL rt_cross_entropy_f16(const f16 *logits, int64_t ld, const f16 *bias, f16 *grad, int64_t ldg,
-				const int *targets, float *losses, int64_t rows, int cols, int fill, const int *count,
-			       const struct rt_update_step *step)
-{
-	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill, step->loss_scale / (float)*count);
-}
+RT_TYPED(cross_entropy, (const T *logits, int64_t ld, const T *bias, T *grad, int64_t ldg, const int *targets,
+		float *losses, int64_t rows, int cols, int fill, const int *count, const struct rt_update_step *step),
+	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill,
+		step->loss_scale / (float)*count))

@@ -50,28 +50,13 @@ RT_DEVICE void norm_body(T *x, T *y, float *mean, float *rstd, const T *a, const
 
 	if (row >= rows)
 		return;
-	if (cols % wide<T>::n == 0)
-		norm_row<T, wide<T>::n>(x, y, mean, rstd, a, b, gain, bias, eps, row, cols);
-	else
-		norm_row<T, 1>(x, y, mean, rstd, a, b, gain, bias, eps, row, cols);
+	RT_WIDE(cols % wide<T>::n == 0, norm_row, (x, y, mean, rstd, a, b, gain, bias, eps, row, cols));
 }
 
 /* x (M,C) = a + b if b; y = (x - mean) rstd gain (C) + bias (C); mean, rstd (M) or NULL */
-RT_KERNEL rt_norm_f32(float *x, float *y, float *mean, float *rstd, const float *a, const float *b, const float *gain,
-		      const float *bias, float eps, int64_t rows, int cols)
-{
-	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
-}
-RT_KERNEL rt_norm_bf16(bf16 *x, bf16 *y, float *mean, float *rstd, const bf16 *a, const bf16 *b, const float *gain,
-		       const float *bias, float eps, int64_t rows, int cols)
-{
-	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
-}
-RT_KERNEL rt_norm_f16(f16 *x, f16 *y, float *mean, float *rstd, const f16 *a, const f16 *b, const float *gain,
-		       const float *bias, float eps, int64_t rows, int cols)
-{
-	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols);
-}
+RT_TYPED(norm, (T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
+		float eps, int64_t rows, int cols),
+	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols))
 
 /* Rows row0, row0 + step, …: each column belongs to one thread, so sums over rows need no other thread. */
 template <class T, int W>
@@ -121,28 +106,13 @@ RT_DEVICE void norm_bwd_body(T *dx, float *part, const T *dy, const T *x, const 
 	RT_DYNAMIC_SHARED(sums); /* 2 cols, then 32 */
 	float *sh = sums + 2 * cols;
 
-	if (cols % wide<T>::n == 0)
-		norm_bwd_rows<T, wide<T>::n>(dx, sums, dy, x, gain, mean, rstd, rows, cols, add, sh);
-	else
-		norm_bwd_rows<T, 1>(dx, sums, dy, x, gain, mean, rstd, rows, cols, add, sh);
+	RT_WIDE(cols % wide<T>::n == 0, norm_bwd_rows, (dx, sums, dy, x, gain, mean, rstd, rows, cols, add, sh));
 	__syncthreads();
 	for (int c = threadIdx.x; part && c < 2 * cols; c += blockDim.x)
 		part[(int64_t)blockIdx.x * 2 * cols + c] = sums[c];
 }
 
 /* dx (M,C) = or +=; part (blocks, 2C): each block's sums for gain, then for bias. dx may be dy. Shared: 2C+32 floats. */
-RT_KERNEL rt_norm_bwd_f32(float *dx, float *part, const float *dy, const float *x, const float *gain, const float *mean,
-			  const float *rstd, int64_t rows, int cols, int add)
-{
-	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
-}
-RT_KERNEL rt_norm_bwd_bf16(bf16 *dx, float *part, const bf16 *dy, const bf16 *x, const float *gain, const float *mean,
-			   const float *rstd, int64_t rows, int cols, int add)
-{
-	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
-}
-RT_KERNEL rt_norm_bwd_f16(f16 *dx, float *part, const f16 *dy, const f16 *x, const float *gain, const float *mean,
-			   const float *rstd, int64_t rows, int cols, int add)
-{
-	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add);
-}
+RT_TYPED(norm_bwd, (T *dx, float *part, const T *dy, const T *x, const float *gain, const float *mean,
+		const float *rstd, int64_t rows, int cols, int add),
+	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add))

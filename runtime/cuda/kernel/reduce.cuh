@@ -32,27 +32,8 @@ template <class T, int W> RT_DEVICE void column_sums(float *part, const T *x, in
 
 /* part (gridDim.y, cols) = sums over equal shares of the rows of x (rows,cols), ld elements apart. W = 1 if cols or ld is not
  * a multiple of 16 bytes. */
-RT_KERNEL rt_column_sums_f32(float *part, const float *x, int64_t ld, int64_t rows, int cols, int w)
-{
-	if (w > 1)
-		column_sums<float, 4>(part, x, ld, rows, cols);
-	else
-		column_sums<float, 1>(part, x, ld, rows, cols);
-}
-RT_KERNEL rt_column_sums_bf16(float *part, const bf16 *x, int64_t ld, int64_t rows, int cols, int w)
-{
-	if (w > 1)
-		column_sums<bf16, 8>(part, x, ld, rows, cols);
-	else
-		column_sums<bf16, 1>(part, x, ld, rows, cols);
-}
-RT_KERNEL rt_column_sums_f16(float *part, const f16 *x, int64_t ld, int64_t rows, int cols, int w)
-{
-	if (w > 1)
-		column_sums<f16, 8>(part, x, ld, rows, cols);
-	else
-		column_sums<f16, 1>(part, x, ld, rows, cols);
-}
+RT_TYPED(column_sums, (float *part, const T *x, int64_t ld, int64_t rows, int cols, int w),
+	RT_WIDE(w > 1, column_sums, (part, x, ld, rows, cols)))
 
 /* out (cols) = or += sum over parts of part (parts,stride) */
 RT_KERNEL rt_fold(float *out, const float *part, int parts, int stride, int cols, int add)
@@ -99,18 +80,8 @@ template <class T> RT_DEVICE void dot_body(float *out, const T *a, const T *b, i
 }
 
 /* out (1) = sum of a b; one block of 1024: for checks, not for speed */
-RT_KERNEL rt_dot_f32(float *out, const float *a, const float *b, int64_t n)
-{
-	dot_body(out, a, b, n);
-}
-RT_KERNEL rt_dot_bf16(float *out, const bf16 *a, const bf16 *b, int64_t n)
-{
-	dot_body(out, a, b, n);
-}
-RT_KERNEL rt_dot_f16(float *out, const f16 *a, const f16 *b, int64_t n)
-{
-	dot_body(out, a, b, n);
-}
+RT_TYPED(dot, (float *out, const T *a, const T *b, int64_t n),
+	dot_body(out, a, b, n))
 
 /* out (1) = sum of x (n) / count (1); one block of 1024 */
 RT_KERNEL rt_mean(float *out, const float *x, int64_t n, const int *count)
