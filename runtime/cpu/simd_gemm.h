@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of a matrix product (cpu/gemm_own.c): operands brought into the order in which they are read, and a tile of the
- * result held in registers. GEMM_ROWS x 2 vectors leave room for two vectors of b and one of a: 14 x 32 of AVX-512's 32
+ * result held in registers. TILE_ROWS x 2 vectors leave room for two vectors of b and one of a: 14 x 32 of AVX-512's 32
  * registers, 6 x 16 of AVX2's 16. Included by simd_body.h.
  */
 #define GEMM_COLS	(2 * RT_W)
 
 #if RT_W == 16
-#define GEMM_ROWS	14
 #define STEPS		4
 #define LOW		0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH		8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif RT_W == 8
-#define GEMM_ROWS	6
 #define STEPS		3
 #define LOW		0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH		4, 12, 5, 13, 6, 14, 7, 15
@@ -81,7 +79,7 @@ static void gemm_pack_b(float *to, const float *b, int64_t ldb, int64_t k, int64
 INLINE void tile(float *c, int64_t ldc, const float *a, const float *b, int rows, int vectors, int64_t k, bool add,
 		 const float *ahead, int64_t step)
 {
-	vf sum[GEMM_ROWS][2];
+	vf sum[TILE_ROWS][2];
 
 #pragma GCC unroll 16
 	for (int i = 0; i < rows; i++)
@@ -113,40 +111,25 @@ static void whole_tile(float *c, int64_t ldc, const float *a, const float *b, in
 		       const float *ahead, int64_t step)
 {
 	switch (rows) {
-#define ROWS(n)                                                                                                        \
+#define PRODUCT(n)                                                                                                     \
 	case n:                                                                                                        \
 		if (vectors > 1)                                                                                       \
 			tile(c, ldc, a, b, n, 2, k, add, ahead, step);                                                         \
 		else                                                                                                   \
 			tile(c, ldc, a, b, n, 1, k, add, ahead, step);                                                         \
-		break
-		ROWS(1);
-		ROWS(2);
-		ROWS(3);
-		ROWS(4);
-		ROWS(5);
-		ROWS(6);
-#if GEMM_ROWS > 6
-		ROWS(7);
-		ROWS(8);
-		ROWS(9);
-		ROWS(10);
-		ROWS(11);
-		ROWS(12);
-		ROWS(13);
-		ROWS(14);
-#endif
-#undef ROWS
+		break;
+		EACH_ROWS(PRODUCT)
+#undef PRODUCT
 	default:
 		break;
 	}
 }
 
-/* c (rows,cols) = or += packed a times packed b; rows <= GEMM_ROWS, cols <= GEMM_COLS. */
+/* c (rows,cols) = or += packed a times packed b; rows <= TILE_ROWS, cols <= GEMM_COLS. */
 static void gemm_tile(float *c, int64_t ldc, const float *a, const float *b, int64_t rows, int64_t cols, int64_t k, bool add,
 		      const float *ahead, int64_t step)
 {
-	float edge[GEMM_ROWS * GEMM_COLS];
+	float edge[TILE_ROWS * GEMM_COLS];
 
 	if (!ahead) {
 		ahead = b; /* is in the cache anyway */
@@ -163,7 +146,7 @@ static void gemm_tile(float *c, int64_t ldc, const float *a, const float *b, int
 }
 
 static const struct rt_tiles tiles = {
-	.rows = GEMM_ROWS,
+	.rows = TILE_ROWS,
 	.cols = GEMM_COLS,
 	.pack_a = gemm_pack_a,
 	.pack_b = gemm_pack_b,

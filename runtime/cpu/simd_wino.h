@@ -17,10 +17,8 @@
 #define PB_SHARE	(1.0f / (2 * PB2 * (PB2 - PA2)))
 
 #if RT_W == 16
-#define WINO_ROWS	14 /* x 2 vectors of sums: 28 of 32 registers, two for what is read */
 #define WINO_OUTER	8
 #else
-#define WINO_ROWS	6 /* 12 of 16 registers */
 #define WINO_OUTER	4
 #endif
 
@@ -204,7 +202,7 @@ static void wino_output(float *image, const struct rt_wino_tile *t, const float 
 INLINE void wino_tile(float *m, int64_t ld_m, const float *v, int64_t block, const float *u, int rows, int vectors,
 		      int64_t blocks)
 {
-	vf sum[WINO_ROWS][2];
+	vf sum[TILE_ROWS][2];
 
 #pragma GCC unroll 16
 	for (int i = 0; i < rows; i++)
@@ -234,30 +232,15 @@ static void wino_rows(float *m, int64_t ld_m, const float *v, int64_t block, con
 		      int64_t blocks)
 {
 	switch (rows) {
-#define ROWS(n)                                                                                                        \
+#define PRODUCT(n)                                                                                                     \
 	case n:                                                                                                        \
 		if (vectors > 1)                                                                                       \
 			wino_tile(m, ld_m, v, block, u, n, 2, blocks);                                                 \
 		else                                                                                                   \
 			wino_tile(m, ld_m, v, block, u, n, 1, blocks);                                                 \
-		break
-		ROWS(1);
-		ROWS(2);
-		ROWS(3);
-		ROWS(4);
-		ROWS(5);
-		ROWS(6);
-#if WINO_ROWS > 6
-		ROWS(7);
-		ROWS(8);
-		ROWS(9);
-		ROWS(10);
-		ROWS(11);
-		ROWS(12);
-		ROWS(13);
-		ROWS(14);
-#endif
-#undef ROWS
+		break;
+		EACH_ROWS(PRODUCT)
+#undef PRODUCT
 	default:
 		break;
 	}
@@ -266,7 +249,7 @@ static void wino_rows(float *m, int64_t ld_m, const float *v, int64_t block, con
 /* Panels of rows as equal as they can be; each meets two vectors of u after the other. */
 static void wino_product(float *m, const float *v, int64_t block, const float *u, int64_t rows, int64_t in, int64_t out)
 {
-	int64_t panels = (rows + WINO_ROWS - 1) / WINO_ROWS;
+	int64_t panels = (rows + TILE_ROWS - 1) / TILE_ROWS;
 
 	for (int64_t q = 0; q < out; q += 2 * W)
 		for (int64_t i = 0; i < panels; i++) {

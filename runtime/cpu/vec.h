@@ -9,6 +9,14 @@
 #endif
 
 #define W ((int64_t)RT_W)
+/* Rows of a product whose sums stay in registers, two vectors each: 28 of AVX-512's 32, 12 of 16; the others hold what is read. */
+#if RT_W == 16
+#define TILE_ROWS	14
+#define EACH_ROWS(f)	f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14)
+#else
+#define TILE_ROWS	6
+#define EACH_ROWS(f)	f(1) f(2) f(3) f(4) f(5) f(6)
+#endif
 #define INLINE static inline __attribute__((always_inline))
 typedef float vf __attribute__((vector_size(4 * RT_W)));
 typedef int32_t vi __attribute__((vector_size(4 * RT_W)));

@@ -14,19 +14,15 @@ it makes up depends on nothing but its own place in the session, so that everyth
   >     print(t, file=out)
   > END
   $ ab() { rm -f n; gpubench ab --env SLOW=.02 --seed 3 --quiet "$@" | calm; }
-  $ ab --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms -o regex.json -- python3 train.py | grep -v '^better'
+  $ ab --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms -o regex.json -- python3 train.py |
+  >   grep -E '^(design|changed|  env|OTHER|METRIC|cmd|VERDICT)'
   design: 9 random pairs + 6 A/A pairs, seed 3. A/A check: ok (identical arms differ by 0.0 % in cmd)
   changed on purpose: 1:
     env.SLOW (none) -> .02
   OTHER differences: none
-  
   METRIC      baseline * (glob)
   cmd [P]     10.00 ms 10.20 ms * WORSE (p 0.0039 Holm) (glob)
   cmd.p99 [G] 10.0* ms 10.24 ms * (glob)
-  null [C] * same (within 5.0 %) (glob)
-  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
-  
-  * inconclusive (glob)
   VERDICT WORSE: cmd +* lower is better* (glob)
   [1]
 

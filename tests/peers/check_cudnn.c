@@ -190,11 +190,14 @@ static const struct {
 	{ "all keys by 24", 9, 3, 24, true },	 { "all keys by 16", 25, 3, 16, true },
 };
 
-/* Both passes at several batches; forward with the same bits in each run. */
-static void plan_attention(struct rt_dnn *d, const char *card, size_t i, enum rt_dtype type)
+/*
+ * Both passes at several batches; forward with the same bits in each run. Before Hopper cuDNN's way backward keeps sums for
+ * every key in its workspace, so that large batches are left to our own kernels: the one refusal that is right.
+ */
+static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, enum rt_dtype type)
 {
 	static const int64_t batches[] = { 4, 64 };
-	int suggested = 0, accepted = 0, refused = 0;
+	int suggested = 0, accepted = 0, refused = 0, left = 0;
 	struct gt_err err = { 0 }, first = { 0 };
 	gt_autofree char *name = NULL;
 	size_t most = 0;
@@ -207,15 +210,17 @@ static void plan_attention(struct rt_dnn *d, const char *card, size_t i, enum rt
 		struct rt_dnn_info info = { 0 };
 		int r = rt_dnn_attention_plan(d, &k, &info, &err);
 
-		if (r && !refused++)
+		if (r == -ENOTSUP && k.backward && k.batch > batches[0] && card->arch < 900)
+			left++;
+		else if (r && !refused++)
 			first = err;
 		suggested += info.suggested;
 		accepted += info.accepted;
 		most = GT_MAX(most, info.workspace);
 	}
-	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB", card,
-			    models[i].name, rt_dtype_name(type), suggested, accepted, most >> 20);
-	tell(!refused && accepted >= 2 * (int)GT_ARRAY_SIZE(batches), name, refused ? first.msg : "too few plans");
+	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB, %d left to our own",
+			    card->name, models[i].name, rt_dtype_name(type), suggested, accepted, most >> 20, left);
+	tell(!refused && accepted >= 2 * (int)GT_ARRAY_SIZE(batches) - left, name, refused ? first.msg : "too few plans");
 }
 
 /* Which of its ways backward cuDNN promises to give the same bits with is its notes' to say: either answer is one. */
@@ -248,9 +253,9 @@ static void check_attention(struct rt_dnn *d, const struct card *card)
 	if (card->arch < 800)
 		return;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(models); i++) {
-		plan_attention(d, card->name, i, RT_BF16);
+		plan_attention(d, card, i, RT_BF16);
 		if (!i || getenv("DNN_CARDS"))
-			plan_attention(d, card->name, i, RT_F16);
+			plan_attention(d, card, i, RT_F16);
 	}
 	plan_deterministic(d, card->name);
 	refuse_attention(d, "attention of f32 is refused", wrong);

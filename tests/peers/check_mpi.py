@@ -3,8 +3,9 @@
 """Ranks that OpenMPI's mpirun starts: on this host, and on several made of network namespaces.
 
 Usage: check_mpi.py [--all] (programs: $TOP_BUILDDIR, or build/ beside the sources)
-Alone it is this host; --all (make check-mpi) adds several hosts, a few minutes. These live in namespaces of this test alone (user, network, mount), each with a name and an address of its own, joined by a
-bridge: nothing of them is seen outside and nobody has to be root. --hosts, inside of them, is how the test calls itself.
+Alone it is this host; --all (make check-mpi) adds several hosts, a few minutes. These live in namespaces of this test alone
+(user, network, mount), each with a name and an address of its own, joined by a bridge: nothing of them is seen outside and nobody
+has to be root. --hosts, inside of them, is how the test calls itself.
 Prints TAP. Exit status 77 where mpirun is missing.
 """
 import json
@@ -196,8 +197,22 @@ def several_hosts():
     return 0
 
 
+def hosts_of_our_own(program):
+    """program --hosts in namespaces of its own; its points are points here."""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    inner = subprocess.run(["unshare", *user, "--net", "--mount", sys.executable, os.path.abspath(program), "--hosts"],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    for line in inner.stdout.splitlines():
+        word, _, rest = line.partition(" - ")
+        if word.startswith(("ok ", "not ok ")):
+            point(word.startswith("ok"), rest)
+        elif not line.startswith("1.."):
+            print(line)
+    if inner.returncode not in (0, 1):
+        point(True, f"several hosts # SKIP this system makes no namespaces here (status {inner.returncode})")
+
+
 def main():
-    global points
     if not shutil.which("mpirun"):
         print("1..0 # SKIP mpirun is missing (Debian: openmpi-bin)")
         return 77
@@ -211,19 +226,7 @@ def main():
         if sys.argv[1:] != ["--all"]:
             print(f"1..{points}")
             return 1 if failed else 0
-        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        inner = subprocess.run(["unshare", *user, "--net", "--mount", sys.executable, os.path.abspath(__file__), "--hosts"],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        lines = inner.stdout.splitlines()
-        for line in lines:
-            word, _, rest = line.partition(" - ")
-            if word.startswith(("ok ", "not ok ")):
-                point(word.startswith("ok"), rest)
-            elif not line.startswith("1.."):
-                print(line)
-        if inner.returncode not in (0, 1):
-            points += 1
-            print(f"ok {points} - several hosts # SKIP this system makes no namespaces here (status {inner.returncode})")
+        hosts_of_our_own(__file__)
     print(f"1..{points}")
     return 1 if failed else 0
 

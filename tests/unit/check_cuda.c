@@ -616,13 +616,13 @@ int main(int argc, char **argv)
 		return measure_and_tell();
 	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
 		return loop_and_tell(argv[1]);
-	if (argc > 1)
-		return check_and_tell(gt_streq(argv[1], "fp8")	? RT_CHECK_FP8 :
-				      gt_streq(argv[1], "bf16") ? RT_CHECK_BF16 :
-				      gt_streq(argv[1], "f16")	? RT_CHECK_F16 :
-				      gt_streq(argv[1], "tf32") ? RT_CHECK_TF32 :
-								  RT_CHECK_F32,
-				      argc > 2 ? argv[2] : NULL);
+	for (enum rt_check_type type = 0; argc > 1 && type < RT_N_CHECK_TYPES; type++)
+		if (gt_streq(argv[1], rt_check_type_name(type)))
+			return check_and_tell(type, argc > 2 ? argv[2] : NULL);
+	if (argc > 1) {
+		fprintf(stderr, "check_cuda: %s is none of its parts\n", argv[1]);
+		return 64;
+	}
 	self = argv[0];
 	s = suite_create("cuda");
 	tc = tcase_create("all");

@@ -2,6 +2,7 @@
 #ifndef CHECK_RUNTIME_H
 #define CHECK_RUNTIME_H
 #include <check.h>
+#include "runtime/cpu/simd.h"
 #include "runtime/runtime.h"
 
 /* An op: forward against its plain definition in double, gradient against finite differences of that definition. */
@@ -34,6 +35,8 @@ struct leaves {
 /* Normal values times scale around offset; ids from 0 to limit - 1. */
 void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed);
 void leaves_free(struct leaves *l);
+/* The kernels of every instruction set that this machine has; their number. */
+int simd_tables(const struct rt_simd *ret[3]);
 /* Parameters of p take the values of l. */
 void leaves_load(const struct leaves *l, const struct rt_graph *g, struct rt_program *p);
 #endif

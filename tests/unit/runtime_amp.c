@@ -31,20 +31,6 @@ static void convert(const struct rt_simd *s, enum rt_dtype dtype, uint16_t *low,
 	(dtype == RT_BF16 ? s->from_bf16 : s->from_f16)(back, low, n);
 }
 
-static int tables(const struct rt_simd *ret[3])
-{
-	int n = 0;
-
-	ret[n++] = &rt_simd_base;
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		ret[n++] = &rt_simd_avx2;
-	if (rt_simd_best() == &rt_simd_avx512)
-		ret[n++] = &rt_simd_avx512;
-#endif
-	return n;
-}
-
 #define ALL	65536
 START_TEST(every_pattern_survives_the_way_out_and_back)
 {
@@ -52,7 +38,7 @@ START_TEST(every_pattern_survives_the_way_out_and_back)
 	static uint16_t bits[ALL], low[ALL];
 	const struct format *f = &formats[_i];
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 
 	for (unsigned i = 0; i < ALL; i++)
 		bits[i] = (uint16_t)i;
@@ -78,7 +64,7 @@ START_TEST(rounding_is_to_nearest_even)
 {
 	const struct format *f = &formats[_i];
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 
 	for (unsigned i = 0; i < 0x7FFF; i++) {
 		double a = decode(f, i), b = decode(f, i + 1);

@@ -6,7 +6,7 @@
 #include "runtime/cpu/gemm.h"
 #include "tests/unit/check_runtime.h"
 
-static int tables(const struct rt_simd *ret[3])
+int simd_tables(const struct rt_simd *ret[3])
 {
 	int n = 0;
 
@@ -23,7 +23,7 @@ static int tables(const struct rt_simd *ret[3])
 START_TEST(gelu_follows_libm)
 {
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 
 	for (int k = 0; k < n; k++)
 		for (float x = -12; x < 12; x += 0.0037f) {
@@ -42,7 +42,7 @@ END_TEST
 START_TEST(exp_is_accurate_to_a_part_in_four_million)
 {
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 	double worst = 0;
 
 	/* probabilities with a log-sum-exp of 0 are plain exponentials */
@@ -60,7 +60,7 @@ END_TEST
 START_TEST(softmax_survives_extremes_and_keeps_nan)
 {
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 
 	for (int k = 0; k < n; k++) {
 		float row[19], lse, loss;
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(tails_stay_inside)
 {
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 
 	for (int k = 0; k < n; k++)
 		for (int len = 1; len < 70; len++) {
@@ -163,7 +163,7 @@ START_TEST(products_of_each_instruction_set)
 		{ 67, 45, 83 }, { 9, 40, 2050 }, { 3, 5, 1025 }, { 30, 200, 40 }, { 270, 70, 20 },
 	};
 	const struct rt_simd *s[3];
-	int n = tables(s);
+	int n = simd_tables(s);
 
 	for (int i = 0; i < n; i++)
 		for (int threads = 1; threads <= 3 && s[i]->tiles; threads += 2) {

@@ -26,20 +26,6 @@ static const struct rt_conv shapes[] = {
 	{ .n = 3, .h = 3, .w = 3, .c = 5, .o = 7, .pad = 0 },
 };
 
-static int tables(const struct rt_simd *ret[3])
-{
-	int n = 0;
-
-	ret[n++] = &rt_simd_base;
-#if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		ret[n++] = &rt_simd_avx2;
-	if (rt_simd_best() == &rt_simd_avx512)
-		ret[n++] = &rt_simd_avx512;
-#endif
-	return n;
-}
-
 static struct rt_conv shape_of(int i)
 {
 	struct rt_conv s = shapes[i];
@@ -129,7 +115,7 @@ START_TEST(tiles_make_what_the_definition_says)
 	static const char *const kinds[] = { "forward", "backward of x", "backward of w" };
 	struct rt_conv s = shape_of(_i);
 	const struct rt_simd *simd[3];
-	int n = tables(simd);
+	int n = simd_tables(simd);
 
 	ck_assert(rt_conv_winograd_fits(&s));
 	for (enum rt_conv_kind kind = RT_CONV_FWD; kind <= RT_CONV_BWD_W; kind++) {
