@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/arms.h"
+#include "bench/bound.h"
 #include "bench/environ.h"
 #include "bench/guard.h"
 #include "bench/result.h"
@@ -398,15 +399,11 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	return 0;
 }
 
-static int arms_save(void *ctx, const json_t *doc, struct gt_err *err)
+static int arms_save(void *ctx, json_t *doc, struct gt_err *err)
 {
 	struct bn_arms *a = ctx;
-	gt_autofree char *text = NULL;
 
-	if (!a->out || gt_streq(a->out, "-"))
-		return 0;
-	text = gt_json_text(a->whole ? a->whole : doc);
-	return gt_file_write(a->out, text, strlen(text), 0644, err);
+	return !a->out || gt_streq(a->out, "-") ? 0 : bn_bound_write(a->out, a->whole ? a->whole : doc, err);
 }
 
 static double arms_now_s(void *ctx)

@@ -30,9 +30,50 @@ static int refuse(struct gt_err *err, const char *fmt, ...)
 	return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EINVAL, "cannot be compared: %s", text);
 }
 
-static int64_t suite_major(const json_t *doc)
+static bool declared_by_user(const char *key)
 {
-	return gt_json_get_int(json_object_get(doc, "tool"), "suite_major", -1);
+	for (size_t i = 0; i < opt.changed.n; i++) {
+		const char *name = opt.changed.v[i];
+
+		if (strcmp(name, key) == 0 || (gt_ends_with(name, ".") && gt_starts_with(key, name)))
+			return true;
+	}
+	return false;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return gt_streq(a, b) || (!a && !b);
+}
+
+/* "550.163.01" and "550.90.07": of a driver the major version counts. */
+static bool same_major(const char *a, const char *b)
+{
+	size_t n = a ? strcspn(a, ".") : 0;
+
+	return a && b ? n == strcspn(b, ".") && strncmp(a, b, n) == 0 : a == b;
+}
+
+/* A new kernel or driver moves so much that no other change could be seen beside it: it is the change, or the end. */
+static int same_kernel(const json_t *a, const json_t *b, struct gt_err *err)
+{
+	static const struct {
+		const char *key, *name;
+		bool (*same)(const char *a, const char *b);
+	} versions[] = { { "kernel", "kernel", same_text }, { "nvidia_driver", "NVIDIA driver", same_major } };
+	gt_auto_buf what = { 0 }, say = { 0 };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(versions); i++) {
+		const char *key = versions[i].key, *va = gt_json_get_str(json_object_get(a, "host"), key, NULL),
+			   *vb = gt_json_get_str(json_object_get(b, "host"), key, NULL);
+
+		if (declared_by_user(key) || versions[i].same(va, vb))
+			continue;
+		gt_buf_printf(&what, "%s%s %.100s and %.100s", what.len ? ", " : "another ", versions[i].name, va ? va : "none",
+			      vb ? vb : "none");
+		gt_buf_printf(&say, " --changed %s", key);
+	}
+	return what.len ? refuse(err, "%s; if that is the change to be judged, say%s", what.s, say.s) : 0;
 }
 
 /* Same machine, same suite, same definitions: otherwise a difference means nothing. */
@@ -41,13 +82,17 @@ static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
 	gt_auto_buf what = { 0 };
 	size_t i, common = 0;
 	json_t *m;
+	int r;
 
-	if (suite_major(a) != suite_major(b) || suite_major(a) != BN_SUITE_MAJOR)
-		return refuse(err, "made by measuring suites %lld and %lld, this one is %d", (long long)suite_major(a),
-			      (long long)suite_major(b), BN_SUITE_MAJOR);
+	if (bn_suite_major(a) != bn_suite_major(b) || bn_suite_major(a) != BN_SUITE_MAJOR)
+		return refuse(err, "made by measuring suites %lld and %lld, this one is %d", (long long)bn_suite_major(a),
+			      (long long)bn_suite_major(b), BN_SUITE_MAJOR);
 	bn_identity_difference(a, b, &what);
 	if (what.len)
 		return refuse(err, "not the same machine: %s", what.s);
+	r = same_kernel(a, b, err);
+	if (r < 0)
+		return r;
 	json_array_foreach(json_object_get(a, "metrics"), i, m) {
 		const char *id = gt_json_get_str(m, "id", "");
 		const json_t *other = bn_doc_metric(b, id);
@@ -60,17 +105,6 @@ static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
 				      gt_json_get_str(m, "definition", ""), gt_json_get_str(other, "definition", ""));
 	}
 	return common ? 0 : refuse(err, "they have no metric in common");
-}
-
-static bool declared_by_user(const char *key)
-{
-	for (size_t i = 0; i < opt.changed.n; i++) {
-		const char *name = opt.changed.v[i];
-
-		if (strcmp(name, key) == 0 || (gt_ends_with(name, ".") && gt_starts_with(key, name)))
-			return true;
-	}
-	return false;
 }
 
 static void difference(json_t *doc, const char *key, const json_t *from, const json_t *to)
@@ -183,6 +217,10 @@ static json_t *merge(const json_t *a, const json_t *b, char **argv)
 	if (!doc)
 		return NULL;
 	json_array_append_new(json_object_get(json_object_get(doc, "run"), "argv"), gt_json_str(argv[1]));
+	if (!bn_identity_shown(a, b))
+		bn_warning(json_object_get(json_object_get(doc, "run"), "notes"), "identity",
+			   "give each host a machine id (systemd-machine-id-setup)",
+			   "nothing shows that both files are of one machine and not of two that are built alike");
 	take_metrics(doc, a, b);
 	take_launches(doc, a, before, "A");
 	take_launches(doc, b, after, "B");
@@ -301,7 +339,9 @@ const struct gt_cmd bn_cmd_compare = {
 	.help = "The two were measured at different times, so drift of the host is not controlled: effects below the "
 		"floor are "
 		"never called better or worse. Results of another machine, CPU, GPU, suite or workload definition are "
-		"refused (exit 4). Every difference that was not named with --changed is listed as a confounder.",
+		"refused (exit 4), and so are those of another kernel or another major version of NVIDIA's driver, unless that is "
+		"the change: --changed kernel, --changed nvidia_driver. Every other difference that was not named with --changed "
+		"is listed as a confounder.",
 	.opts = compare_opts,
 	.min_args = 2,
 	.max_args = 2,

@@ -133,6 +133,24 @@ static double *read_samples(const json_t *series, size_t *ret_n)
 	return x;
 }
 
+#define TREND_MAX 256 /* a trend takes time with the square of what it looks at */
+
+/* Did the samples drift by more than 5 % while the launch ran? Of many the medians of as many stretches of them tell. */
+static bool drifts(double *x, size_t n)
+{
+	double level[TREND_MAX];
+	struct bn_trend t;
+
+	if (n > TREND_MAX) {
+		for (size_t i = 0; i < TREND_MAX; i++)
+			level[i] = bn_median(x + i * n / TREND_MAX, (i + 1) * n / TREND_MAX - i * n / TREND_MAX);
+		x = level;
+		n = TREND_MAX;
+	}
+	t = bn_trend(x, n);
+	return t.p < .01 && fabs(t.slope) * (double)n > .05;
+}
+
 static void read_values(const struct bn_data *d, const json_t *series, struct bn_run *run, size_t bad[])
 {
 	for (size_t m = 0; m < d->n_metrics; m++) {
@@ -152,11 +170,8 @@ static void read_values(const struct bn_data *d, const json_t *series, struct bn
 		}
 		/* For a rate the bad tail is the low one. */
 		run->value[m] = !tail ? bn_median(x, n) : bn_quantile(x, n, metric->direction == BN_LOWER ? .99 : .01);
-		if (!tail) {
-			struct bn_trend t = bn_trend(x, n);
-
-			run->unsteady |= t.p < .01 && fabs(t.slope) * (double)n > .05;
-		}
+		if (!tail)
+			run->unsteady |= drifts(x, n);
 	}
 }
 

@@ -179,8 +179,8 @@ static bool superseded(const struct bn_saved_set *set, size_t i)
 	for (size_t k = 0; k < set->n; k++) {
 		int later = strcmp(set->v[k].started, set->v[i].started);
 
-		if (k != i && !set->v[k].skipped && gt_streq(set->v[k].identity, set->v[i].identity) &&
-		    !gt_streq(set->v[i].identity, "unknown") && (later > 0 || (later == 0 && k > i)))
+		if (k != i && !set->v[k].skipped && bn_saved_one_machine(&set->v[k], &set->v[i]) &&
+		    (later > 0 || (later == 0 && k > i)))
 			return true;
 	}
 	return false;

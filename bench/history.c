@@ -7,6 +7,7 @@
 #include "bench/fleet.h"
 #include "bench/forms.h"
 #include "bench/report.h"
+#include "bench/result.h"
 #include "lib/table.h"
 
 #define ALPHA       .05 /* for one false alarm in all metrics together */
@@ -296,24 +297,34 @@ void bn_history_text(const json_t *doc, FILE *out, bool color)
 static struct bn_outputs outputs;
 static bool require_conclusive;
 
-/* One host: the one that was asked for, or the only one. */
+/* One host: the one that was asked for, or the only one. Nodes that are cloned share an identity: those are told apart by what
+ * else is known of them. */
 static int only_one(struct bn_saved_set *set, struct gt_err *err)
 {
-	const char *host = opt.host;
+	const struct bn_saved *first = NULL;
 
 	for (size_t i = 0; i < set->n; i++) {
 		struct bn_saved *s = &set->v[i];
+		gt_auto_buf what = {0};
 
-		if (!host)
-			host = s->identity;
-		if (gt_streq(s->identity, host) || s->skipped)
+		if (s->skipped)
 			continue;
-		if (!opt.host)
+		if (!gt_streq(s->identity, opt.host ? opt.host : first ? first->identity : s->identity)) {
+			if (!opt.host)
+				return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+						    "results of several machines (%.32s and %.32s): --host picks one, gpubench "
+						    "fleet compares them",
+						    first->identity, s->identity);
+			s->skipped = gt_xstrdup("of another machine");
+			continue;
+		}
+		if (first)
+			bn_identity_difference(first->doc, s->doc, &what);
+		if (what.len)
 			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
-					    "results of several machines (%.32s and %.32s): --host picks one, gpubench "
-					    "fleet compares them",
-					    host, s->identity);
-		s->skipped = gt_xstrdup("of another machine");
+					    "results of several machines of one identity (%.32s): %.100s and %.100s differ in "
+					    "%.200s", s->identity, first->name, s->name, what.s);
+		first = first ? first : s;
 	}
 	return 0;
 }

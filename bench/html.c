@@ -97,12 +97,22 @@ void bn_html_close(struct gt_buf *out)
 	gt_buf_puts(out, "</body>\n</html>\n");
 }
 
-void bn_html_verdict(struct gt_buf *out, const char *class_name, const char *headline, const char *soft)
+const char *bn_html_class(const char *verdict)
+{
+	static const char *const known[] = {"better", "worse", "same", "inconclusive", "measured", "invalid", "wrong"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
+		if (gt_streq(verdict, known[i]))
+			return known[i];
+	return "inconclusive";
+}
+
+void bn_html_verdict(struct gt_buf *out, const char *verdict, const char *headline, const char *soft)
 {
 	const char *rest = strstr(headline, ": ");
 	gt_autofree char *word = gt_xstrndup(headline, rest ? (size_t)(rest - headline) : strlen(headline));
 
-	gt_buf_printf(out, "<div class=\"verdict %s\"><strong>", class_name);
+	gt_buf_printf(out, "<div class=\"verdict %s\"><strong>", bn_html_class(verdict));
 	gt_buf_xml(out, word);
 	gt_buf_puts(out, "</strong><p>");
 	gt_buf_xml(out, rest ? rest + 2 : "");

@@ -7,9 +7,11 @@
 
 void bn_html_open(struct gt_buf *out, const char *title, const char *description);
 void bn_html_close(struct gt_buf *out);
-/* The answer, first on the page: what stands before the first ": " of the headline, large, and the rest. class: its colour;
- * soft: one more line, or NULL. */
-void bn_html_verdict(struct gt_buf *out, const char *class_name, const char *headline, const char *soft);
+/* The class of colour of a verdict; of what is none of ours, and so may be anybody's text, "inconclusive". */
+const char *bn_html_class(const char *verdict);
+/* The answer, first on the page: what stands before the first ": " of the headline, large, and the rest. verdict: its
+ * colour, as bn_html_class() has it; soft: one more line, or NULL. */
+void bn_html_verdict(struct gt_buf *out, const char *verdict, const char *headline, const char *soft);
 void bn_html_nav(struct gt_buf *out, const char *const *section); /* pairs of id and name, then NULL */
 void bn_html_section(struct gt_buf *out, const char *id, const char *heading); /* closes with </section> */
 /* <td>/<th scope="row"> with escaped text; class may be NULL. */

@@ -356,7 +356,7 @@ static json_t *new_document(struct gt_cli *cli, struct gt_err *err)
 
 	if (pr_host_discover(cli->fs, &discover, &host, err) < 0)
 		return NULL;
-	frame = bn_result_new(host, none);
+	frame = bn_result_new(cli->fs, host, none);
 	pr_host_free(host);
 	bn_environ_read(cli->fs, &e);
 	gmtime_r(&now, &tm);

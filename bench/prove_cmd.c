@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/bound.h"
 #include "bench/cmds.h"
 #include "bench/prove.h"
 #include "lib/file.h"
@@ -36,7 +37,7 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 	json_object_set(p->doc, "receipt", receipt);
 	json_object_set_new(p->doc, "interrupted", json_boolean(gt_interrupted || r != 0));
 	if (req.out.json)
-		w = write_json(req.out.json, p->doc, &cli->err);
+		w = bn_bound_write(req.out.json, p->doc, &cli->err);
 	if (r != 0 || w < 0)
 		return r != 0 ? r : w;
 	if (opt.receipt)
@@ -147,6 +148,9 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **ra
 	if (!stage->arms.n_factor)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ENODATA,
 				    "this host is already as the profile wants it: there is nothing to prove");
+	if (!bn_identity_shown(stage->doc, stage->doc))
+		fputs("gpubench: this host has no machine id, nor anything else that no other host has: gputune will not take the "
+		      "receipt (systemd-machine-id-setup makes one)\n", stderr);
 	p.doc = json_pack("{s:s, s:O, s:o, s:O, s:b, s:[]}", "schema", BN_PROVE_SCHEMA, "tool",
 			  json_object_get(stage->doc, "tool"), "run",
 			  json_deep_copy(json_object_get(stage->doc, "run")), "host",
@@ -365,7 +369,7 @@ const struct gt_cmd bn_cmd_prove = {
 		"gpubench resume FILE goes on where it was. Someone else changing a setting midway ends the session (exit 5). A "
 		"workload "
 		"is one of ours or the command after --, as for run. The receipt names host, kernel and driver: "
-		"gputune apply --only-proven refuses any other.",
+		"gputune apply --only-proven refuses another host or kernel, and another major version of the driver.",
 	.opts = prove_opts,
 	.max_args = -1,
 	.stop_at_arg = true,

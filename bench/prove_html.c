@@ -31,26 +31,16 @@ static json_t *as_comparisons(const json_t *receipt)
 	return json_pack("{s:o}", "comparisons", list);
 }
 
-static const char *verdict_word(const json_t *k)
-{
-	static const char *const known[] = {"better", "worse", "same", "inconclusive"};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
-		if (gt_streq(gt_json_get_str(k, "verdict", NULL), known[i]))
-			return known[i];
-	return "inconclusive";
-}
-
 static void change_row(const json_t *k, struct gt_buf *out)
 {
 	const json_t *e = json_object_get(k, "effect"), *m = json_object_get(k, "mechanism");
-	const char *metric = gt_json_get_str(m, "metric", NULL);
+	const char *metric = gt_json_get_str(m, "metric", NULL), *word = bn_html_class(gt_json_get_str(k, "verdict", NULL));
 	gt_autofree char *to = gt_xasprintf("%s \xe2\x86\x92 %s", bn_text_json(json_object_get(k, "from")).s,
 					    bn_text_json(json_object_get(k, "to")).s);
 	gt_autofree char *why =
 		gt_xasprintf("%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
-	gt_autofree char *verdict = gt_xasprintf("v %s", verdict_word(k));
-	gt_autofree char *said = gt_xasprintf("%s%s%s", verdict_word(k), gt_json_get_str(k, "why", NULL) ? ": " : "",
+	gt_autofree char *verdict = gt_xasprintf("v %s", word);
+	gt_autofree char *said = gt_xasprintf("%s%s%s", word, gt_json_get_str(k, "why", NULL) ? ": " : "",
 					      gt_json_get_str(k, "why", ""));
 
 	gt_buf_puts(out, "<tr>");

@@ -92,9 +92,10 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 			json_array_append_new(
 				knobs, knob_json(p, &p->proof[k], &p->stage->arms.factor[p->proof[k].factor[i]]));
 	receipt = json_pack(
-		"{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:O*, s:o, s:O}",
+		"{s:s, s:s, s:I, s:I, s:s?, s:O*, s:s?, s:s?, s:s?, s:s?, s:s, s:o, s:O*, s:O*, s:O*, s:o, s:O*, s:o, s:O}",
 		"schema", BN_RECEIPT_SCHEMA, "created", now, "created_unix", (json_int_t)time(NULL), "seed",
-		(json_int_t)p->seed, "host", host->identity, "cpu", host->cpu.model_name.v, "kernel",
+		(json_int_t)p->seed, "host", host->identity, "marks",
+		json_object_get(json_object_get(p->stage->doc, "host"), "marks"), "cpu", host->cpu.model_name.v, "kernel",
 		host->kernel.release.v, "nvidia_driver", host->nvidia.module_version.v, "profile", profile, "direction",
 		p->higher ? "higher" : "lower", "metric", gt_json_str(p->metric), "confirmed",
 		json_object_get(p->doc, "confirmed"), "confirm", json_object_get(p->doc, "confirm"), "as_good_as_all",

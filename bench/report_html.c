@@ -8,17 +8,6 @@
 #include "bench/plots.h"
 #include "bench/report.h"
 
-/* Only the verdicts we know become class names. */
-static const char *verdict_class(const char *v)
-{
-	static const char *const known[] = { "better", "worse", "same", "measured", "invalid", "wrong" };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
-		if (gt_streq(v, known[i]))
-			return known[i];
-	return "inconclusive";
-}
-
 static void banner(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *run = json_object_get(doc, "run"), *host = json_object_get(doc, "host");
@@ -37,7 +26,7 @@ static void banner(const json_t *doc, struct gt_buf *out)
 	gt_buf_puts(out, " \xc2\xb7 ");
 	gt_buf_xml(out, gt_json_get_str(run, "started", "no date"));
 	gt_buf_puts(out, "</h1>\n");
-	bn_html_verdict(out, verdict_class(gt_json_get_str(doc, "verdict", NULL)), headline.s, soft.s);
+	bn_html_verdict(out, gt_json_get_str(doc, "verdict", NULL), headline.s, soft.s);
 	section[n++] = "results", section[n++] = "Results";
 	section[n++] = "changed", section[n++] = "What changed";
 	if (json_array_size(json_object_get(doc, "metrics")))
@@ -64,7 +53,7 @@ static void results(const json_t *doc, struct gt_buf *out)
 	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
 		const char *unit = gt_json_get_str(c, "unit", "");
 
-		gt_buf_printf(out, "<tr class=\"%s\">", verdict_class(gt_json_get_str(c, "verdict", NULL)));
+		gt_buf_printf(out, "<tr class=\"%s\">", bn_html_class(gt_json_get_str(c, "verdict", NULL)));
 		bn_html_cell(out, "th scope=\"row\"", NULL, bn_text_metric(c).s);
 		bn_html_data(out, "r", head[1], bn_text_value(gt_json_get_real(c, "a_median", NAN), unit).s);
 		bn_html_data(out, "r", head[2], bn_text_value(gt_json_get_real(c, "b_median", NAN), unit).s);

@@ -4,11 +4,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include "config.h"
+#include "bench/bound.h"
 #include "bench/export.h"
 #include "bench/report.h"
 #include "bench/result.h"
 #include "lib/file.h"
 #include "probe/host.h"
+#include "probe/marks.h"
 
 static json_t *text_or_null(struct pr_str s)
 {
@@ -16,7 +18,7 @@ static json_t *text_or_null(struct pr_str s)
 }
 
 /* What people ask about a host first; everything else is gpuprobe's to say. */
-static json_t *host_json(const struct pr_host *h)
+static json_t *host_json(struct gt_fsroot *fs, const struct pr_host *h)
 {
 	json_t *j = json_object(), *gpus = json_array();
 
@@ -39,10 +41,11 @@ static json_t *host_json(const struct pr_host *h)
 							       gt_json_str(h->gpu[i].pci->address));
 	json_object_set_new(j, "gpus", gpus);
 	json_object_set(j, "identity_parts", h->identity_parts);
+	json_object_set_new(j, "marks", pr_marks(fs, h));
 	return j;
 }
 
-json_t *bn_result_new(const struct pr_host *host, char *const *argv)
+json_t *bn_result_new(struct gt_fsroot *fs, const struct pr_host *host, char *const *argv)
 {
 	json_t *args = json_array();
 
@@ -50,7 +53,7 @@ json_t *bn_result_new(const struct pr_host *host, char *const *argv)
 		json_array_append_new(args, gt_json_str(*argv));
 	return json_pack("{s:s, s:{s:s, s:s, s:i, s:s}, s:{s:o}, s:o, s:{s:[]}, s:{s:s, s:s}}", "schema", BN_SCHEMA,
 			 "tool", "name", "gpubench", "version", PACKAGE_VERSION, "suite_major", BN_SUITE_MAJOR,
-			 "compiler", __VERSION__, "run", "argv", args, "host", host_json(host), "treatment", "declared",
+			 "compiler", __VERSION__, "run", "argv", args, "host", host_json(fs, host), "treatment", "declared",
 			 "arms", "a", "baseline", "b", "tuned");
 }
 
@@ -63,19 +66,35 @@ void bn_declare(json_t *doc, const char *id, const char *from, const char *to, c
 
 void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out)
 {
-	json_t *pa = json_object_get(json_object_get(a, "host"), "identity_parts"), *va;
-	json_t *pb = json_object_get(json_object_get(b, "host"), "identity_parts");
+	const json_t *ha = json_object_get(a, "host"), *hb = json_object_get(b, "host");
+	json_t *pa = json_object_get(ha, "identity_parts"), *va;
+	json_t *pb = json_object_get(hb, "identity_parts");
 	const char *key;
 
 	json_object_foreach(pa, key, va)
 		if (!json_equal(va, json_object_get(pb, key)))
 			gt_buf_printf(out, "%s%s (%s, %s)", out->len ? ", " : "", key, bn_text_json(va).s,
 				      bn_text_json(json_object_get(pb, key)).s);
-	if (!out->len && !json_equal(json_object_get(json_object_get(a, "host"), "identity"),
-				     json_object_get(json_object_get(b, "host"), "identity")))
+	if (!out->len && !json_equal(json_object_get(ha, "identity"), json_object_get(hb, "identity")))
 		gt_buf_puts(out, "host identity");
+	if (!out->len)
+		pr_marks_difference(json_object_get(ha, "marks"), json_object_get(hb, "marks"), out);
 }
 
+bool bn_identity_shown(const json_t *a, const json_t *b)
+{
+	const json_t *ma = json_object_get(json_object_get(a, "host"), "marks"),
+		     *mb = json_object_get(json_object_get(b, "host"), "marks");
+
+	return !ma || !mb || pr_marks_shared(ma, mb);
+}
+
+int64_t bn_suite_major(const json_t *doc)
+{
+	return gt_json_get_int(json_object_get(doc, "tool"), "suite_major", -1);
+}
+
+/* Launches of two drivers would stand in one arm: there even the minor version counts. */
 int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
 {
 	const json_t *a = json_object_get(old, "host"), *b = json_object_get(now, "host");
@@ -87,6 +106,12 @@ int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
 	if (!json_equal(json_object_get(a, "kernel"), json_object_get(b, "kernel")))
 		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun under another kernel (%s)",
 				    gt_json_get_str(a, "kernel", "unknown"));
+	if (!json_equal(json_object_get(a, "nvidia_driver"), json_object_get(b, "nvidia_driver")))
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun with NVIDIA driver %s, now it is %s",
+				    gt_json_get_str(a, "nvidia_driver", "none"), gt_json_get_str(b, "nvidia_driver", "none"));
+	if (bn_suite_major(old) != bn_suite_major(now))
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun by measuring suite %lld, this one is %lld",
+				    (long long)bn_suite_major(old), (long long)bn_suite_major(now));
 	return 0;
 }
 
@@ -159,16 +184,14 @@ bool bn_outputs_take_stdout(const struct bn_outputs *out)
 	return false;
 }
 
-int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_outputs *out)
+int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
 {
 	bool taken = bn_outputs_take_stdout(out);
 	gt_auto_buf html = { 0 }, markdown = { 0 };
 	int r = 0;
 
 	if (out->json) {
-		gt_autofree char *text = gt_json_text(doc);
-
-		r = gt_file_write(out->json, text, strlen(text), 0644, &cli->err);
+		r = bn_bound_write(out->json, doc, &cli->err);
 	}
 	if (r == 0 && out->html) {
 		bn_report_html(doc, &html);

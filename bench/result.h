@@ -7,13 +7,18 @@
 #include "lib/cli.h"
 
 struct pr_host;
-/* {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}; argc/argv as main had them, NULL-terminated. */
-json_t *bn_result_new(const struct pr_host *host, char *const *argv);
+struct gt_fsroot;
+/* {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}; argc/argv as main had them, NULL-terminated. fs: of the host. */
+json_t *bn_result_new(struct gt_fsroot *fs, const struct pr_host *host, char *const *argv);
 void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when);
-/* Which identity parts differ, as text; "" if it is the same machine. */
+/* Which identity parts or marks of two results differ, as text; "" if they may be of one machine. */
 void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out);
-/* The same machine and the same kernel (else exit 4); everything else is noticed as a difference of settings. */
+/* And does anything show that they are? Results of older versions, which have no marks, are taken at their word. */
+bool bn_identity_shown(const json_t *a, const json_t *b);
+/* May a session begun on one go on on the other? The same machine, kernel, driver and measuring suite (else exit 4); everything
+ * else is noticed as a difference of settings. */
 int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err);
+int64_t bn_suite_major(const json_t *doc); /* of a result; -1: it does not say */
 
 struct bn_outputs {
 	const char *json, *html, *markdown, *openmetrics, *trace; /* paths, "-" is stdout; NULL: not asked for */
@@ -23,5 +28,5 @@ struct bn_outputs {
 void bn_outputs_expand(struct bn_outputs *out);
 bool bn_outputs_take_stdout(const struct bn_outputs *out); /* one of them is "-" */
 /* Write the files and, unless stdout is taken by one of them, the table (or with --json the document). */
-int bn_result_publish(struct gt_cli *cli, const json_t *doc, const struct bn_outputs *out);
+int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out);
 #endif

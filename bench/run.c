@@ -259,9 +259,9 @@ static const char *const better[] = { "lower", "higher", NULL };
 	 NULL},                                                                                                        \
 	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_UINT, &req.pairs,   \
 	 NULL},                                                                                                        \
-	{0, "quick", NULL, "nine pairs and no further looks", GT_OPT_FLAG, &req.quick, NULL},                          \
-	{0, "minutes", "N", "end after this long with what was measured; without it and --pairs twice the plan", GT_OPT_REAL, \
-	 &req.minutes, NULL},                                                                                          \
+	{0, "quick", NULL, "nine pairs and no further looks; with one arm six launches", GT_OPT_FLAG, &req.quick, NULL}, \
+	{0, "minutes", "N", "end after this long with what was measured; without it, --pairs and a command twice the plan, " \
+	 "and five at least", GT_OPT_REAL, &req.minutes, NULL},                      \
 	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed,      \
 	 NULL},                                                                                                        \
 	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},                   \
@@ -446,8 +446,8 @@ const struct gt_cmd bn_cmd_resume = {
 	.args = "[FILE]",
 	.summary = "go on with a session of run, ab or prove that was interrupted",
 	.help = "The coins of the same seed are tossed again, whole pairs are kept, and a pair that was torn apart is "
-		"measured again. Another machine or kernel is refused (exit 4). The result is written to FILE unless -o "
-		"names another.\n\n"
+		"measured again. Another machine, kernel, NVIDIA driver or measuring suite is refused (exit 4). The result is "
+		"written to FILE unless -o names another.\n\n"
 		"A session of --reboot goes on by itself after each boot; --abandon ends it: what was measured stays in "
 		"FILE, the unit is removed, and a host that is in an arm reboots to its own command line. Removing the package "
 		"does the same without that reboot.",

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "bench/result.h"
 #include "bench/saved.h"
 #include "lib/file.h"
 
@@ -110,6 +111,16 @@ void bn_saved_clear(struct bn_saved_set *s)
 	}
 	free(s->v);
 	*s = (struct bn_saved_set){0};
+}
+
+bool bn_saved_one_machine(const struct bn_saved *a, const struct bn_saved *b)
+{
+	gt_auto_buf what = {0};
+
+	if (!gt_streq(a->identity, b->identity) || gt_streq(a->identity, "unknown"))
+		return false;
+	bn_identity_difference(a->doc, b->doc, &what);
+	return !what.len && bn_identity_shown(a->doc, b->doc);
 }
 
 const struct bn_metric *bn_saved_metric(const struct bn_saved *s, const char *id, const char *definition)

@@ -30,6 +30,8 @@ int bn_saved_publish(struct gt_cli *cli, const struct bn_form *form, const json_
 void bn_saved_clear(struct bn_saved_set *s);
 #define bn_auto_saved	__attribute__((cleanup(bn_saved_clear))) struct bn_saved_set
 
+/* Are both surely of one machine? Nodes that are cloned, or have no machine id, may share an identity. */
+bool bn_saved_one_machine(const struct bn_saved *a, const struct bn_saved *b);
 /* The metric of that id and definition, or NULL. */
 const struct bn_metric *bn_saved_metric(const struct bn_saved *s, const char *id, const char *definition);
 /* Logarithm of the median over launches of the unchanged host; *ret_se is its standard error from launch to launch (0 where

@@ -279,6 +279,11 @@ static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth
 	return r;
 }
 
+static size_t every_of(const json_t *series)
+{
+	return (size_t)GT_MAX(gt_json_get_int(series, "every", 1), (int64_t)1);
+}
+
 /* How many samples at the start of a launch are warm-up is decided once, by what was measured so far, and for all launches of
  * both arms alike: a cut that each launch chose for itself could favour one arm. */
 static void freeze_warmup(struct state *st)
@@ -286,6 +291,7 @@ static void freeze_warmup(struct state *st)
 	size_t i, k;
 	json_t *m, *rec;
 
+	/* counted in samples as they were measured: a document that grows large keeps every second or fourth of them (bound.h) */
 	json_array_foreach(st->metrics, i, m) {
 		const char *id = gt_json_get_str(m, "id", "");
 		gt_autofree double *starts = gt_xcalloc(json_array_size(st->launches) + 1, sizeof(*starts));
@@ -295,14 +301,16 @@ static void freeze_warmup(struct state *st)
 			continue;
 		json_array_foreach(st->launches, k, rec)
 			if (json_object_get(json_object_get(rec, "metrics"), id))
-				starts[n++] = (double)bn_warmup_of(json_object_get(json_object_get(rec, "metrics"), id));
+				starts[n++] = (double)(bn_warmup_of(json_object_get(json_object_get(rec, "metrics"), id)) *
+						       every_of(json_object_get(json_object_get(rec, "metrics"), id)));
 		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* one launch that stumbled says little */
 		json_object_set_new(m, "warmup", json_integer((json_int_t)most));
 		json_array_foreach(st->launches, k, rec) {
 			json_t *series = json_object_get(json_object_get(rec, "metrics"), id);
 
 			if (series)
-				json_object_set_new(series, "warmup", json_integer((json_int_t)most));
+				json_object_set_new(series, "warmup",
+						    json_integer((json_int_t)((most + every_of(series) - 1) / every_of(series))));
 		}
 	}
 }

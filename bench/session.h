@@ -20,7 +20,7 @@ struct bn_ops {
 		      struct gt_err *err);
 	/* The settings in force now: an object of key and value. */
 	json_t *(*settings)(void *ctx, bool changed);
-	int (*save)(void *ctx, const json_t *doc, struct gt_err *err); /* after every launch */
+	int (*save)(void *ctx, json_t *doc, struct gt_err *err); /* after every launch; may thin its samples */
 	double (*now_s)(void *ctx);
 };
 

@@ -328,7 +328,7 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 	if (r < 0)
 		return r;
 	command_line(cli->fs, &command);
-	s->doc = bn_result_new(s->host, command.v);
+	s->doc = bn_result_new(cli->fs, s->host, command.v);
 	r = choose_workloads(s, cli->fs, &cli->err);
 	if (r < 0)
 		return r;

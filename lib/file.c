@@ -77,6 +77,9 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return write_through(path, data, len, err);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	/* One of our number was killed here: a number comes again, in a container or after a boot at once. */
+	if (fd < 0 && errno == EEXIST && unlink(tmp) == 0)
+		fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot create %s: %s", path, strerror(errno));
 	r = gt_fd_write(fd, data, len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include "probe/marks.h"
 #include "probe/visible.h"
 
 const struct pr_gpu *pr_usable_gpu(const struct pr_host *h, size_t nth)
@@ -20,19 +21,6 @@ bool pr_one_model(const struct pr_host *h)
 	return true;
 }
 
-/* "GPU UUID:  GPU-5ba7…" in /proc/driver/nvidia/gpus/ADDRESS/information. The caller frees it. */
-static char *uuid_of(struct gt_fsroot *fs, const struct pr_gpu *gpu)
-{
-	gt_autofree char *path = gt_xasprintf("/proc/driver/nvidia/gpus/%s/information", gpu->pci->address), *text = NULL;
-	const char *at = gt_fs_read_prefix(fs, path, 4096, &text, NULL) < 0 ? NULL : strstr(text, "GPU UUID:");
-
-	if (!at)
-		return NULL;
-	at += strlen("GPU UUID:");
-	at += strspn(at, " \t");
-	return gt_xstrndup(at, strcspn(at, " \t\r\n"));
-}
-
 void pr_visible(struct gt_fsroot *fs, const struct pr_host *h, const char *list, struct gt_visible *ret)
 {
 	size_t usable = pr_usable_gpus(h), n = GT_MAX(usable, (size_t)GT_MIN(GT_MAX(pr_or(h->nvidia.nvml_count, 0), 0), 256));
@@ -42,7 +30,7 @@ void pr_visible(struct gt_fsroot *fs, const struct pr_host *h, const char *list,
 		const struct pr_gpu *gpu = pr_usable_gpu(h, i);
 
 		gpus[i].mig = gpu ? (int)pr_or(gpu->mig, -1) : -1;
-		gpus[i].uuid = gpu && fs && list && strstr(list, "GPU-") ? uuid_of(fs, gpu) : NULL;
+		gpus[i].uuid = gpu && fs && list && strstr(list, "GPU-") ? pr_gpu_uuid(fs, gpu) : NULL;
 	}
 	gt_visible_parse(list, gpus, n, ret);
 	for (size_t i = 0; i < n; i++)

@@ -12,7 +12,7 @@ bool tn_item_good(const struct tn_item *i, const char *current);
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
 		struct gt_err *err);
 /* What a receipt (gpubench-receipt/1, of file path) says of this host, put into the plan: foreign input, all of it checked.
- * Pure. */
-int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, struct tn_plan *plan,
-			 struct gt_err *err);
+ * marks: this host's (probe/marks.h). Pure. */
+int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, const json_t *marks,
+			 struct tn_plan *plan, struct gt_err *err);
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include "probe/marks.h"
 #include "tune/knob.h"
 #include "tune/plan.h"
 #include "tune/trust.h"
@@ -34,7 +35,24 @@ static int check_age(const json_t *doc, const char *path, struct gt_err *err)
 	return 0;
 }
 
-static int check_receipt(const json_t *doc, const char *path, const struct pr_host *host, struct gt_err *err)
+/* Hosts that are built and installed alike have one identity; what else is known of both decides. */
+static int check_marks(const json_t *doc, const char *path, const json_t *here, struct gt_err *err)
+{
+	const json_t *there = json_object_get(doc, "marks");
+	gt_auto_buf what = { 0 };
+
+	pr_marks_difference(there, here, &what);
+	if (what.len)
+		return gt_fail(err, EXDEV, "%s was measured on another host that is built like this one (not the same: %s): "
+			       "prove it here", path, what.s);
+	/* one of an older version has none: it was on this machine if the identity has a machine id in it */
+	if (there ? !pr_marks_shared(there, here) : !gt_json_get_str(here, "machine_id", NULL))
+		return gt_fail(err, ENODATA, "nothing shows that %s was measured on this host and not on one built like it: "
+			       "give it a machine id (systemd-machine-id-setup) and prove it again", path);
+	return 0;
+}
+
+static int check_receipt(const json_t *doc, const char *path, const struct pr_host *host, const json_t *marks, struct gt_err *err)
 {
 	const char *kernel = gt_json_get_str(doc, "kernel", ""), *driver = gt_json_get_str(doc, "nvidia_driver", NULL);
 	const char *identity = gt_json_get_str(doc, "host", "");
@@ -45,6 +63,9 @@ static int check_receipt(const json_t *doc, const char *path, const struct pr_ho
 	if (!gt_streq(identity, host->identity))
 		return gt_fail(err, EXDEV, "%s was measured on another host (%s, this one is %s): prove it here", path, identity,
 			       host->identity);
+	r = check_marks(doc, path, marks, err);
+	if (r < 0)
+		return r;
 	if (!gt_streq(kernel, host->kernel.release.v))
 		return gt_fail(err, ESTALE, "%s was measured under kernel %s, this is %s: prove it again", path, kernel,
 			       host->kernel.release.v ? host->kernel.release.v : "unknown");
@@ -106,10 +127,10 @@ static int take_item(const json_t *doc, struct tn_item *i, struct gt_err *err)
 	return 0;
 }
 
-int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, struct tn_plan *plan,
-			 struct gt_err *err)
+int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, const json_t *marks,
+			 struct tn_plan *plan, struct gt_err *err)
 {
-	int r = check_receipt(doc, path, host, err);
+	int r = check_receipt(doc, path, host, marks, err);
 
 	for (size_t i = 0; r == 0 && i < plan->n_item; i++)
 		r = take_item(doc, &plan->item[i], err);
@@ -123,7 +144,7 @@ int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struc
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto(pr_host) *own = NULL;
 	gt_autofree char *text = NULL;
-	gt_auto_json *doc = NULL;
+	gt_auto_json *doc = NULL, *marks = NULL;
 	int r;
 
 	r = tn_trusted_read(fs, path, RECEIPT_MAX, &text, err);
@@ -135,8 +156,10 @@ int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struc
 	o.optional = true; /* who proved it has chosen it */
 	if (r == 0)
 		r = tn_plan_make(fs, host, &o, &plan, err);
-	if (r == 0)
-		r = tn_plan_take_receipt(doc, path, host, plan, err);
+	if (r == 0) {
+		marks = pr_marks(fs, host);
+		r = tn_plan_take_receipt(doc, path, host, marks, plan, err);
+	}
 	if (r < 0) {
 		if (err)
 			err->exit_status = TN_EXIT_REFUSED;

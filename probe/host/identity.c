@@ -32,7 +32,7 @@ void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h)
 	char *text;
 
 	/* the machine id itself is nobody's business; its hash tells two machines apart, and a capture keeps it as a fact */
-	if (gt_fs_fact(fs, "machine_id_hash", &fact, NULL) < 0 && machine.v)
+	if (gt_fs_fact(fs, "machine_id_hash", &fact, NULL) < 0 && machine.v && strspn(machine.v, "0123456789abcdef") == 32)
 		fact = gt_xasprintf("%016lx", gt_hash64(machine.v, strlen(machine.v), 0));
 	part(h, "machine_id_hash", fact ? gt_json_str(gt_strip(fact)) : json_null());
 	part(h, "board", pr_str_json(board));

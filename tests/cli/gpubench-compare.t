@@ -53,11 +53,50 @@ Another machine, suite, workload definition or file version is refused, with whi
   gpubench: x.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
   [4]
 
-Kernel and settings may differ; they are named.
+So is another kernel or another major version of the driver, unless that is the change; then it is named as one.
 
-  $ edit 'd["host"]["kernel"] = "9.9"; d["settings"]["a"]["vm.swappiness"] = "7"'
-  $ gpubench compare a.json x.json --markdown - | grep -E '9\.9|swappiness'
-  | kernel | * | 9.9 | (glob)
+  $ edit 'd["host"]["kernel"] = "9.9"'; gpubench compare a.json x.json
+  gpubench: cannot be compared: another kernel * and 9.9; if that is the change to be judged, say --changed kernel (glob)
+  [4]
+  $ gpubench compare a.json x.json --changed kernel | sed -n '3,5p'
+  changed on purpose: 1:
+    kernel * -> 9.9 (glob)
+  OTHER differences: none
+  $ edit 'd["host"]["kernel"] = "9.9"; d["host"]["nvidia_driver"] = "570.1"'; gpubench compare a.json x.json
+  gpubench: cannot be compared: another kernel * and 9.9, NVIDIA driver * and 570.1; if that is the change to be judged, say --changed kernel --changed nvidia_driver (glob)
+  [4]
+  $ gpubench compare a.json x.json --changed kernel
+  gpubench: cannot be compared: another NVIDIA driver * and 570.1; if that is the change to be judged, say --changed nvidia_driver (glob)
+  [4]
+  $ drivers() { edit 'd["host"]["nvidia_driver"] = "'$1'"'; cp x.json y.json; edit 'd["host"]["nvidia_driver"] = "'$2'"'; gpubench compare y.json x.json | sed -n '/OTHER/,/^$/p'; }
+  $ drivers 550.90.07 570.1
+  gpubench: cannot be compared: another NVIDIA driver 550.90.07 and 570.1; if that is the change to be judged, say --changed nvidia_driver
+  $ drivers 550.90.07 550.163.01
+  OTHER differences:
+    nvidia_driver 550.90.07 -> 550.163.01 (between the files)
+  
+
+A node that was cloned has the same identity; what else is known of both tells them apart, and what one of them does not know says
+nothing.
+
+  $ marks() { edit 'd["host"]["marks"] = {"machine_id": "1", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:01:00.0": "c"}}'; cp x.json y.json; edit 'd["host"]["marks"] = '"$1"; gpubench compare y.json x.json | sed -n '/OTHER/p; /^note/p'; }
+  $ marks '{"machine_id": "1", "system": "7", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:02:00.0": "d"}}'
+  OTHER differences: none
+  $ marks '{"machine_id": "1", "gpus": {"0000:17:00.0": "b"}, "ports": {"0000:01:00.0": "e"}}'
+  gpubench: cannot be compared: not the same machine: UUID of GPU 0000:17:00.0, address of network port 0000:01:00.0
+  $ marks '{"machine_id": "2"}'
+  gpubench: cannot be compared: not the same machine: machine id
+  $ marks '{"system": "7"}'
+  OTHER differences: none
+  note: nothing shows that both files are of one machine and not of two that are built alike; give
+  $ marks '[7]'
+  OTHER differences: none
+  note: nothing shows that both files are of one machine and not of two that are built alike; give
+
+Settings may differ; they are named.
+
+  $ edit 'd["settings"]["a"]["vm.swappiness"] = "7"'
+  $ gpubench compare a.json x.json --markdown - | grep swappiness
   | vm.swappiness | * | 7 | (glob)
 
 A file that is no result is refused.

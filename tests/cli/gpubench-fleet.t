@@ -92,6 +92,13 @@ Text that a terminal would obey is shown as text there too.
   gpubench: e5.json: a member's name holds control characters
   [64]
 
+Nor does a verdict that is none of ours become a part of the page.
+
+  $ for s in fleet history; do echo '{"schema":"gpubench-'$s'/1","verdict":"x\"><h1>INJECTED</h1><a href=\"y"}' > v.json
+  >   gpubench report v.json --html v.html > /dev/null; grep -o 'class="verdict[^>]*>' v.html; sed '/^<script/,$d' v.html | grep INJECTED; done; true
+  class="verdict inconclusive">
+  class="verdict inconclusive">
+
 Three hosts are too few; asked for a conclusion, that is exit status 3. Another processor is another class.
 
   $ gpubench fleet fleet/h[1-3].json | tail -1

@@ -57,6 +57,14 @@ A receipt is for this host under this kernel and driver, and for 90 days. Only k
   $ edit 'd["host"] = "0123456789abcdef"'; gputune apply --only-proven x.json
   gputune: x.json was measured on another host (0123456789abcdef, this one is *): prove it here (glob)
   [3]
+  $ edit 'd["marks"]["machine_id"] = "0"'; gputune apply --only-proven x.json
+  gputune: x.json was measured on another host that is built like this one (not the same: machine id): prove it here
+  [3]
+  $ edit 'd["marks"] = {}'; gputune apply --only-proven x.json
+  gputune: nothing shows that x.json was measured on this host and not on one built like it: give it a machine id (systemd-machine-id-setup) and prove it again
+  [3]
+  $ edit 'del d["marks"]; d["knobs"] = []'; gputune apply --only-proven x.json
+  Nothing to change.
   $ edit 'd["kernel"] = "5.4.0"'; gputune apply --only-proven x.json
   gputune: x.json was measured under kernel 5.4.0, this is *: prove it again (glob)
   [3]
@@ -79,13 +87,13 @@ A receipt is for this host under this kernel and driver, and for 90 days. Only k
 What was proved is what is written, here on a tree; all else of the profile is left alone.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune plan --root root --json > plan.json
-  $ edit 'p = json.load(open("plan.json")); d.update(host=p["host"], kernel=p["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="400000")]'
+  $ edit 'p = json.load(open("plan.json")); d.pop("marks"); d.update(host=p["host"], kernel=p["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="400000")]'
   $ gputune apply --root root --only-proven x.json
   KNOB             BEFORE   OURS RESULT
   vm.max_map_count  * 400000 written (glob)
   $ gputune revert --root root | tail -1
   vm.max_map_count  * 400000 restored (glob)
-  $ edit 'd.update(host=json.load(open("plan.json"))["host"], kernel=json.load(open("plan.json"))["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="-7; reboot")]'
+  $ edit 'd.pop("marks"); d.update(host=json.load(open("plan.json"))["host"], kernel=json.load(open("plan.json"))["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="-7; reboot")]'
   $ gputune apply --root root --only-proven x.json
   gputune: * (glob)
   [3]
@@ -206,6 +214,12 @@ A saved session is foreign input: what does not belong together is refused, and 
   [5]
   $ half 'd["host"]["kernel"] = "5.4"'
   gpubench: it was begun under another kernel (5.4)
+  [4]
+  $ half 'd["host"]["nvidia_driver"] = "1.2"'
+  gpubench: it was begun with NVIDIA driver 1.2, now it is * (glob)
+  [4]
+  $ half 'd["tool"]["suite_major"] = 0'
+  gpubench: it was begun by measuring suite 0, this one is 1
   [4]
   $ half 'd["run"]["prove"]["changes"][1]["from"] = "7"'
   gpubench: it was begun with env.OTHER from 7 to 1, now that is env.OTHER from (none) to 1

@@ -22,11 +22,12 @@ static struct tn_plan *plan_of(const char *knob, const char *instance, const cha
 
 static void try(json_t *doc, const struct pr_host *host, struct tn_plan *plan)
 {
+	gt_auto_json *marks = json_pack("{s:s, s:{s:s}}", "machine_id", "89abcdef01234567", "gpus", "0000:17:00.0", "0123");
 	gt_auto(tn_plan) *p = plan;
 	struct gt_err err = { 0 };
 	const struct tn_item *i = &p->item[0];
 
-	if (tn_plan_take_receipt(doc, "receipt", host, p, &err) < 0)
+	if (tn_plan_take_receipt(doc, "receipt", host, marks, p, &err) < 0)
 		FUZZ_ASSERT(err.code > 0 && err.msg[0]);
 	else if (i->status == TN_CHANGE)
 		FUZZ_ASSERT(!tn_knob_check_value(i->knob, i->wanted, &err) && strcmp(i->wanted, i->current) != 0);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/analyze.h"
+#include "bench/bound.h"
 #include "bench/train.h"
 #include "runtime/comm/comm.h"
 #include "tests/unit/check_bench.h"
@@ -332,6 +333,73 @@ START_TEST(ten_thousand_launches_are_judged)
 }
 END_TEST
 
+/* A launch with n samples about v, the first tenth of them warm-up, that grow by drift until its end. */
+static void launch_of(json_t *doc, int block, const char *arm, size_t n, double v, double drift)
+{
+	json_t *series = json_object_get(json_object_get(made_launch(doc, block, "ab", arm, v), "metrics"), "w");
+	json_t *samples = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(samples, json_real(v * (1 + drift * (double)i / (double)n + .001 * sin((double)i * 2.3))));
+	json_object_set_new(series, "warmup", json_integer((json_int_t)n / 10));
+	json_object_set_new(series, "samples", samples);
+}
+
+START_TEST(samples_that_drift_within_a_launch_are_noticed_however_many)
+{
+	static const size_t sizes[] = { 64, 1000, 5000, 50000 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		gt_auto_json *doc = made_doc("pairs", 9);
+		gt_auto(bn_data) *d = NULL;
+
+		launch_of(doc, 0, "A", sizes[i], .1, .1);
+		launch_of(doc, 0, "B", sizes[i], .1, 0);
+		ck_assert_int_eq(bn_data_from_doc(doc, "made", &d, NULL), 0);
+		ck_assert_msg(d->runs[0].unsteady, "%zu samples", sizes[i]);
+		ck_assert_msg(!d->runs[1].unsteady, "%zu samples", sizes[i]);
+	}
+}
+END_TEST
+
+START_TEST(what_is_written_can_be_read_again_however_many_samples_there_are)
+{
+	gt_auto_json *doc = made_doc("pairs", 9), *back = NULL;
+	const size_t max = 1u << 20;
+	gt_autofree char *text = NULL;
+	struct gt_err err = { 0 };
+	json_t *l, *notes = json_array();
+	size_t i;
+
+	json_object_set_new(json_object_get(doc, "run"), "notes", notes);
+	for (int block = 0; block < 10; block++) {
+		launch_of(doc, block, "A", 4000, .1, 0);
+		launch_of(doc, block, "B", 4000, .09, 0);
+		free(text); /* saved after every launch, as in a session */
+		text = bn_bound_text(doc, max, &err);
+		ck_assert_msg(text != NULL, "%s", err.msg);
+		ck_assert_uint_le(strlen(text), max);
+	}
+	ck_assert_int_eq(gt_json_parse(text, strlen(text), "again", &back, &err), 0);
+	ck_assert_uint_eq(json_array_size(json_object_get(back, "launches")), 20);
+	ck_assert_uint_eq(json_array_size(notes), 1);
+	json_array_foreach(json_object_get(back, "launches"), i, l) {
+		const json_t *s = json_object_get(json_object_get(l, "metrics"), "w");
+		gt_auto(bn_data) *d = NULL;
+		int64_t every = gt_json_get_int(s, "every", 1);
+		double want = i % 2 ? .09 : .1;
+
+		ck_assert_int_ge(every, 2);
+		ck_assert_uint_eq(json_array_size(json_object_get(s, "samples")), (size_t)(4000 / every));
+		ck_assert_int_eq(gt_json_get_int(s, "warmup", -1), 400 / every);
+		ck_assert_int_eq(bn_data_from_doc(back, "again", &d, NULL), 0);
+		ck_assert_double_eq_tol(d->runs[i].value[0], want, want * .0005);
+	}
+	ck_assert_ptr_null(bn_bound_text(doc, 1000, &err)); /* launches are not given up */
+	ck_assert_int_eq(err.exit_status, BN_EXIT_INVALID);
+}
+END_TEST
+
 TCase *bench_data_case(void)
 {
 	TCase *tc = tcase_create("documents");
@@ -345,5 +413,7 @@ TCase *bench_data_case(void)
 	tcase_add_test(tc, workloads_name_knobs_that_exist);
 	tcase_add_loop_test(tc, rows_follow_the_speed_of_each_rank, 0, sizeof(splits) / sizeof(splits[0]));
 	tcase_add_test(tc, ten_thousand_launches_are_judged);
+	tcase_add_test(tc, samples_that_drift_within_a_launch_are_noticed_however_many);
+	tcase_add_test(tc, what_is_written_can_be_read_again_however_many_samples_there_are);
 	return tc;
 }

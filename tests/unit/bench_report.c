@@ -6,7 +6,9 @@
 #include <string.h>
 #include "bench/heat.h"
 #include "bench/fleet.h"
+#include "bench/ladder.h"
 #include "bench/plots.h"
+#include "bench/prove.h"
 #include "bench/report.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
@@ -145,6 +147,45 @@ START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 }
 END_TEST
 
+/* A judgement that is read from a file is foreign in each of its members, those included that we take from a list. */
+START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
+{
+	static const char evil[] = "x\"><h1>INJECTED</h1><a href=\"y";
+	static const struct {
+		const char *list;
+		void (*html)(const json_t *doc, struct gt_buf *out);
+	} t[] = { { "metrics", bn_fleet_html }, { "metrics", bn_history_html }, { "ladders", bn_ladder_html },
+		  { "knobs", bn_prove_html } };
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		/* one object with every name that a page looks for, and the same in each list of it */
+		static const char *const names[] = { "verdict", "metric", "unit", "direction", "role", "host", "name", "id",
+						     "title", "what", "cpu", "kind", "method", "why", "from", "to", "revert",
+						     "moved", "key", "value", "usual", "result", "started", "text", "hint" };
+		static const char *const lists[] = { "metrics", "hosts", "outliers", "causes", "changes", "settings", "values",
+						     "ladders", "rungs", "knobs", "not_measured", "warnings", "confounders" };
+		gt_auto_json *item = json_pack("{s:b, s:f, s:f, s:f, s:f, s:f}", "judged", 1, "median", 1., "deviation_pct", 1.,
+					       "speedup", 2., "speedup_low", 1.5, "speedup_high", 2.5);
+		gt_auto_json *doc = NULL;
+		gt_auto_buf html = { 0 };
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			json_object_set_new(item, names[k], json_string(evil));
+		for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+			gt_auto_json *inner = json_deep_copy(item);
+
+			json_object_set_new(item, lists[k], json_pack("[O]", inner));
+		}
+		doc = json_deep_copy(item);
+		json_object_set_new(doc, t[i].list, json_pack("[O]", item));
+		t[i].html(doc, &html);
+		ck_assert_uint_eq(count(html.s, "<h1>"), 1);
+		ck_assert_ptr_null(strstr(html.s, "<h1>INJECTED"));
+		ck_assert_ptr_null(strstr(html.s, "href=\"y"));
+	}
+}
+END_TEST
+
 /* Every sample after warm-up is in the picture or counted as left out, and the two arms share one scale. */
 START_TEST(the_spread_shows_all_samples_of_both_arms)
 {
@@ -279,6 +320,7 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, the_table_fits_a_hundred_columns_and_ends_with_the_verdict);
 	tcase_add_test(tc, a_page_lets_no_foreign_text_out_of_its_place);
 	tcase_add_test(tc, pages_of_many_results_let_no_foreign_text_out_either);
+	tcase_add_test(tc, a_judgement_from_a_file_lets_no_text_into_an_attribute);
 	tcase_add_test(tc, the_spread_shows_all_samples_of_both_arms);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
 	tcase_add_test(tc, heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known);

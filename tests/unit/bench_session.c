@@ -82,7 +82,7 @@ static json_t *settings(void *ctx, bool changed)
 	return json_pack("{s:s, s:s}", "vm.swappiness", changed || moved ? "10" : "60", "other", s->leaks && changed ? "1" : "0");
 }
 
-static int save(void *ctx, const json_t *doc, struct gt_err *err)
+static int save(void *ctx, json_t *doc, struct gt_err *err)
 {
 	struct stage *s = ctx;
 
