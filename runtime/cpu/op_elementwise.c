@@ -95,7 +95,7 @@ void rt_cpu_affine(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 void rt_cpu_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
-	uint64_t key = rt_random_u64(run->seed, 0xd0 + (uint64_t)c->attr.stream, (uint64_t)run->batch);
+	uint64_t key = rt_random_u64(run->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)run->batch);
 	double rate = run->eval ? 0 : (double)c->attr.rate;
 	uint32_t limit = (uint32_t)(rate * 4294967296.0);
 	int team = rt_cpu_team(cpu, 8.0 * (double)n);

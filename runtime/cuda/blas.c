@@ -27,6 +27,8 @@ enum {
 	DESC_A_SCALE_POINTER = 17,
 	DESC_B_SCALE_POINTER = 18,
 	DESC_FAST_ACCUM = 25,
+	LAYOUT_BATCH_COUNT = 5,
+	LAYOUT_BATCH_STRIDE = 6,
 	PREF_WORKSPACE = 1,
 	PREF_ALIGN_A = 5, /* then B, C, D */
 	OP_N = 0,
@@ -57,6 +59,7 @@ struct lt {
 	int (*desc_set)(void *, int, const void *, size_t);
 	int (*layout_create)(void **, int, uint64_t, uint64_t, int64_t);
 	int (*layout_destroy)(void *);
+	int (*layout_set)(void *, int, const void *, size_t);
 	int (*pref_create)(void **);
 	int (*pref_destroy)(void *);
 	int (*pref_set)(void *, int, const void *, size_t);
@@ -75,6 +78,7 @@ static const struct gt_dlsym lt_syms[] = {
 	GT_DLSYM(lt, desc_set, cublasLtMatmulDescSetAttribute),
 	GT_DLSYM(lt, layout_create, cublasLtMatrixLayoutCreate),
 	GT_DLSYM(lt, layout_destroy, cublasLtMatrixLayoutDestroy),
+	GT_DLSYM(lt, layout_set, cublasLtMatrixLayoutSetAttribute),
 	GT_DLSYM(lt, pref_create, cublasLtMatmulPreferenceCreate),
 	GT_DLSYM(lt, pref_destroy, cublasLtMatmulPreferenceDestroy),
 	GT_DLSYM(lt, pref_set, cublasLtMatmulPreferenceSetAttribute),
@@ -215,6 +219,29 @@ static int32_t lt_epilogue(const struct rt_gemm *g)
 	return EPI_DEFAULT;
 }
 
+/* Elements of one operand. */
+static int64_t stride_of(const struct rt_gemm *g, int operand)
+{
+	return operand == 0 ? g->m * g->k : operand == 1 ? g->k * g->n : g->m * g->n;
+}
+
+static int describe_batch(struct rt_blas *b, struct plan *p, struct gt_err *err)
+{
+	void *const layout[] = { p->b, p->a, p->c };
+	int32_t count = (int32_t)p->key.batch;
+	int r = 0;
+
+	for (int i = 0; !r && i < 3; i++) {
+		int64_t stride = stride_of(&p->key, i);
+
+		r = check(b, b->lt.layout_set(layout[i], LAYOUT_BATCH_COUNT, &count, sizeof(count)), "BATCH_COUNT", err);
+		if (!r)
+			r = check(b, b->lt.layout_set(layout[i], LAYOUT_BATCH_STRIDE, &stride, sizeof(stride)),
+				  "STRIDED_BATCH_OFFSET", err);
+	}
+	return r;
+}
+
 /* The library counts columns first: its product is c^T = op(b)^T op(a)^T, so that b comes first and rows are n. */
 static int describe(struct rt_blas *b, struct plan *p, struct gt_err *err)
 {
@@ -247,6 +274,8 @@ static int describe(struct rt_blas *b, struct plan *p, struct gt_err *err)
 	if (!r)
 		r = check(b, b->lt.layout_create(&p->c, lt_type(g->c), (uint64_t)n, (uint64_t)m, g->ldc),
 			  "cublasLtMatrixLayoutCreate", err);
+	if (!r && g->batch > 1)
+		r = describe_batch(b, p, err);
 	return r;
 }
 
@@ -330,12 +359,16 @@ static int fastest(struct rt_blas *b, struct plan *p, const struct heuristic *li
 
 static void name_key(const struct rt_gemm *g, uint32_t align, char *buf, size_t size)
 {
-	snprintf(buf, size, "%c%c %lldx%lldx%lld ld %lld,%lld,%lld align %u %s%s%s>%s%s%s beta %d epi %d%s%s", g->ta ? 't' : 'n',
+	char batch[32] = "";
+
+	if (g->batch > 1)
+		snprintf(batch, sizeof(batch), " batch %lld", (long long)g->batch);
+	snprintf(buf, size, "%c%c %lldx%lldx%lld ld %lld,%lld,%lld align %u %s%s%s>%s%s%s beta %d epi %d%s%s%s", g->ta ? 't' : 'n',
 		 g->tb ? 't' : 'n', (long long)g->m, (long long)g->n, (long long)g->k, (long long)g->lda, (long long)g->ldb,
 		 (long long)g->ldc, align, rt_dtype_name(g->ab), g->b ? "x" : "",
 		 g->b ? rt_dtype_name(g->b) : "",
 		 rt_dtype_name(g->c), g->tf32 ? " tf32" : "", g->fast ? " fast" : "", g->beta,
-		 (int)g->epilogue, g->bias ? " bias" : "", g->aux ? " aux" : "");
+		 (int)g->epilogue, g->bias ? " bias" : "", g->aux ? " aux" : "", batch);
 }
 
 /* From disk, if the library takes it for this shape; else by timing or its first guess. */
@@ -345,7 +378,7 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 	struct heuristic list[GUESSES] = { 0 };
 	size_t limit = RT_BLAS_WORKSPACE;
 	void *pref = NULL;
-	char key[192];
+	char key[224];
 	int n = 0, status, r = check(b, b->lt.pref_create(&pref), "cublasLtMatmulPreferenceCreate", err);
 
 	name_key(&p->key, p->align, key, sizeof(key));
@@ -386,15 +419,18 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 static bool same_key(const struct rt_gemm *x, const struct rt_gemm *y)
 {
 	return x->ta == y->ta && x->tb == y->tb && x->m == y->m && x->n == y->n && x->k == y->k && x->lda == y->lda &&
-	       x->ldb == y->ldb && x->ldc == y->ldc && x->ab == y->ab && x->b == y->b && x->c == y->c &&
+	       x->ldb == y->ldb && x->ldc == y->ldc && x->batch == y->batch && x->ab == y->ab && x->b == y->b && x->c == y->c &&
 	       x->fast == y->fast && x->tf32 == y->tf32 &&
 	       x->beta == y->beta && x->epilogue == y->epilogue && x->bias == y->bias && x->aux == y->aux;
 }
 
-static uint32_t alignment(const struct rt_gemm_args *x)
+/* Of every operand, those of a batch behind the first too. */
+static uint32_t alignment(const struct rt_gemm *g, const struct rt_gemm_args *x)
 {
 	uint64_t bits = x->a | x->b | x->c | x->bias | x->aux | 256;
 
+	for (int i = 0; g->batch > 1 && i < 3; i++)
+		bits |= (uint64_t)stride_of(g, i) * rt_dtype_bytes(i == 2 ? g->c : g->ab);
 	return (uint32_t)(bits & -bits);
 }
 
@@ -409,7 +445,7 @@ static struct plan *find(struct rt_blas *b, const struct rt_gemm *g, uint32_t al
 int rt_blas_gemm(struct rt_blas *b, const struct rt_gemm *g, const struct rt_gemm_args *x, cu_stream stream, bool tune,
 		 struct gt_err *err)
 {
-	uint32_t align = alignment(x);
+	uint32_t align = alignment(g, x);
 	struct plan *p = find(b, g, align);
 	int r = 0;
 

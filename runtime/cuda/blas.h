@@ -19,6 +19,7 @@ enum rt_epilogue { RT_EPI_NONE, RT_EPI_BIAS, RT_EPI_GELU, RT_EPI_RELU, RT_EPI_DG
 struct rt_gemm {
 	bool ta, tb;
 	int64_t m, n, k, lda, ldb, ldc;
+	int64_t batch; /* so many of them, each operand's one behind the other without gaps; 0: one. No epilogue then. */
 	enum rt_dtype ab, c;
 	enum rt_dtype b; /* of b, where it differs from a's; else 0 */
 	bool fast;	 /* 8 bits: sums may be less exact */

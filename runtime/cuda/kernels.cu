@@ -13,6 +13,7 @@
 #include "runtime/cuda/kernel/norm.cuh"
 #include "runtime/cuda/kernel/reduce.cuh"
 #include "runtime/cuda/kernel/scaler.cuh"
+#include "runtime/cuda/kernel/softmax.cuh"
 #include "runtime/cuda/kernel/update.cuh"
 
 /* y (n) = a x (n) + y (n); grid-stride, any grid. The self-test of rt_cuda_open. */

@@ -40,8 +40,7 @@ void rt_launch_on(struct rt_engine *e, cu_stream stream, int kernel, unsigned gx
 }
 
 /* ---- products ---- */
-/* False if the library cannot do it in one go. */
-static bool gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a)
+bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	struct rt_gemm with = *g;
 	struct gt_err err = { 0 };
@@ -98,12 +97,12 @@ static void linear(struct rt_engine *e, const struct rt_call *c)
 		g.epilogue = RT_EPI_RELU;
 	else if (c->attr.act == RT_ACT_GELU && narrow(y) && n % 8 == 0)
 		g.epilogue = RT_EPI_GELU;
-	if ((g.epilogue != RT_EPI_NONE || !wants) && gemm(e, &g, &a))
+	if ((g.epilogue != RT_EPI_NONE || !wants) && rt_launch_gemm(e, &g, &a))
 		return;
 	g.epilogue = RT_EPI_NONE;
 	g.bias = g.aux = false;
 	plain = a.aux ? a.aux : a.c;
-	gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain, .a_scale = a.a_scale, .b_scale = a.b_scale });
+	rt_launch_gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain, .a_scale = a.a_scale, .b_scale = a.b_scale });
 	rt_bias_act(e, y, m, n, (int)c->attr.act, plain, a.bias, a.aux, a.c);
 }
 
@@ -120,7 +119,7 @@ static void linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 		g.ldb = n;
 		g.b = w->dtype;
 	}
-	gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]),
+	rt_launch_gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]),
 					    .a_scale = rt_fp8_inverse(e, dy), .b_scale = rt_fp8_inverse(e, w) });
 }
 
@@ -146,12 +145,12 @@ static void linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 	}
 	if (a.c && a.bias && !accumulates(c, 1)) {
 		g.epilogue = RT_EPI_BGRAD;
-		if (gemm(e, &g, &a))
+		if (rt_launch_gemm(e, &g, &a))
 			return;
 		g.epilogue = RT_EPI_NONE;
 	}
 	if (a.c)
-		gemm(e, &g, &a);
+		rt_launch_gemm(e, &g, &a);
 	if (a.bias)
 		rt_column_sums(e, a.bias, a.a, dy, n, m, n, accumulates(c, 1), scratch(c));
 }
@@ -245,14 +244,15 @@ static size_t norm_shared(const struct rt_node *x)
 	return (2 * (size_t)rt_cols(x) + 32) * 4;
 }
 
-static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
+/* stats: mean or NULL, rstd. out: dx, dgain, dbias or NULL */
+static void norm_bwd(struct rt_engine *e, const struct rt_call *c, struct rt_node *const *stats, const struct rt_node *bias)
 {
 	const struct rt_node *x = c->in[1];
 	int64_t rows = rt_rows(x);
 	int cols = (int)rt_cols(x), w = cols % width(x) ? 1 : width(x), add = accumulates(c, 0), stride = 2 * cols;
 	int blocks = (int)GT_MIN(rows, NORM_BLOCKS), threads = GT_MIN(256, (cols / w + 31) / 32 * 32);
-	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(c->in[3]), rstd = rt_at(c->in[4]);
-	cu_ptr dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]), dbias = rt_at(c->out[2]), part = scratch(c);
+	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(stats[0]), rstd = rt_at(stats[1]);
+	cu_ptr dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]), dbias = rt_at(bias), part = scratch(c);
 	cu_ptr bias_part = part + 4 * (cu_ptr)cols;
 
 	RT_LAUNCH(e, typed(RT_K_norm_bwd, x), blocks, 1, GT_MAX(32, threads), 1, norm_shared(x), &dx, &part, &dy, &px, &gain,
@@ -263,6 +263,23 @@ static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	add = accumulates(c, 2);
 	if (dbias)
 		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &dbias, &bias_part, &blocks, &stride, &cols, &add);
+}
+
+static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	norm_bwd(e, c, c->in + 3, c->out[2]);
+}
+
+/* in: x, gain. out: y, rstd */
+static void rmsnorm(struct rt_engine *e, const struct rt_call *c)
+{
+	norm(e, c, NULL, (struct rt_node *[]){ c->in[1], NULL }, NULL, (struct rt_node *[]){ c->out[0], NULL, c->out[1] });
+}
+
+/* in: dy, x, gain, rstd. out: dx, dgain */
+static void rmsnorm_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	norm_bwd(e, c, (struct rt_node *[]){ NULL, c->in[3] }, NULL);
 }
 
 /* ---- elementwise ---- */
@@ -394,13 +411,13 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 		struct rt_gemm to_dw = { .ta = true, .m = n, .n = k, .k = m, .lda = ld, .ldb = k, .ldc = k, .ab = x->dtype,
 					 .c = RT_F32, .beta = r > 0 || accumulates(c, 2) };
 
-		gemm(e, &to_logits, &(struct rt_gemm_args){ .a = xs, .b = w, .c = logits });
+		rt_launch_gemm(e, &to_logits, &(struct rt_gemm_args){ .a = xs, .b = w, .c = logits });
 		rows_loss(e, x, logits, ld, rt_at(c->in[2]), dx || dw || db ? logits : 0, ld, rt_at(c->in[3]) + (cu_ptr)r * 4,
 			  losses + (cu_ptr)r * 4, m, (int)v, (int)n, count);
 		if (dx)
-			gemm(e, &to_dx, &(struct rt_gemm_args){ .a = logits, .b = w, .c = dxs });
+			rt_launch_gemm(e, &to_dx, &(struct rt_gemm_args){ .a = logits, .b = w, .c = dxs });
 		if (dw)
-			gemm(e, &to_dw, &(struct rt_gemm_args){ .a = logits, .b = xs, .c = dw });
+			rt_launch_gemm(e, &to_dw, &(struct rt_gemm_args){ .a = logits, .b = xs, .c = dw });
 		if (db)
 			rt_column_sums(e, db, logits, x, ld, m, v, r > 0 || accumulates(c, 3), part);
 	}
@@ -416,6 +433,14 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_LAYERNORM] = layernorm,
 	[RT_OP_ADD_LAYERNORM] = add_layernorm,
 	[RT_OP_LAYERNORM_BWD] = layernorm_bwd,
+	[RT_OP_RMSNORM] = rmsnorm,
+	[RT_OP_RMSNORM_BWD] = rmsnorm_bwd,
+	[RT_OP_SOFTMAX] = rt_launch_softmax,
+	[RT_OP_SOFTMAX_BWD] = rt_launch_softmax_bwd,
+	[RT_OP_MUL] = rt_launch_mul,
+	[RT_OP_AFFINE] = rt_launch_affine,
+	[RT_OP_DROPOUT] = rt_launch_dropout,
+	[RT_OP_MATMUL] = rt_launch_matmul,
 	[RT_OP_ATTENTION] = rt_launch_attention,
 	[RT_OP_ATTENTION_BWD] = rt_launch_attention_bwd,
 	[RT_OP_ACT] = act,
@@ -458,6 +483,8 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 {
 	size_t most = (size_t)e->dev->max_shared;
 
+	if (c->op->id == RT_OP_USER || c->op->id == RT_OP_USER_BWD)
+		return "an op of your own has no device code";
 	if (!rt_launchers[c->op->id] && !is_together(c))
 		return "the device has no kernel for it";
 	for (int k = 0; k < RT_MAX_IO; k++) {
@@ -468,6 +495,7 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 	}
 	switch (c->op->id) {
 	case RT_OP_LAYERNORM_BWD:
+	case RT_OP_RMSNORM_BWD:
 		return norm_shared(c->in[1]) > most ? "a row does not fit into the card's shared memory" : NULL;
 	case RT_OP_ATTENTION:
 	case RT_OP_ATTENTION_BWD:
@@ -483,6 +511,7 @@ size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
 	case RT_OP_LINEAR_BWD_W:
 		return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;
 	case RT_OP_LAYERNORM_BWD:
+	case RT_OP_RMSNORM_BWD:
 		return (size_t)GT_MIN(rt_rows(c->in[1]), NORM_BLOCKS) * 2 * (size_t)rt_cols(c->in[1]) * 4;
 	case RT_OP_EMBEDDING_BWD:
 		return c->out[0] ? (size_t)(2 * c->out[0]->shape.d[0] + 1 + 2 * rt_shape_elements(&c->in[1]->shape)) * 4 : 0;

@@ -244,6 +244,8 @@ static inline cu_ptr scratch(const struct rt_call *c)
 	return rt_at(c->out[RT_MAX_IO - 1]);
 }
 
+/* A product; false if the library cannot do its epilogue in one go, and then nothing is done. */
+bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a);
 /* out (cols) = or += column sums of x (rows,cols), ld elements apart; part: RT_COLUMN_PARTS rows */
 void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows, int64_t cols,
 		    bool add, cu_ptr part);
@@ -258,7 +260,10 @@ void rt_launch_attention_report(const struct rt_engine *e, json_t *doc);
 /* launch_image.c: convolutions, batchnorms, pooling, what goes with images */
 rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launch_batchnorm, rt_launch_batchnorm_bwd,
 	rt_launch_max_pool, rt_launch_avg_pool, rt_launch_pool_bwd, rt_launch_pad, rt_launch_pad_bwd, rt_launch_reshape,
-	rt_launch_reduce, rt_launch_reduce_bwd, rt_launch_pixels, rt_launch_fold;
+	rt_launch_pixels, rt_launch_fold;
 const char *rt_launch_image_refuses(const struct rt_call *c);
 size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c);
+/* launch_math.c: element by element, batches of products, rows */
+rt_launcher rt_launch_mul, rt_launch_affine, rt_launch_dropout, rt_launch_matmul, rt_launch_softmax, rt_launch_softmax_bwd,
+	rt_launch_reduce, rt_launch_reduce_bwd;
 #endif

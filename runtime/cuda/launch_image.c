@@ -2,7 +2,6 @@
 /* Launchers of what images go through. Convolutions are cuDNN's, the rest is kernel/batchnorm.cuh and kernel/image.cuh. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
-#include "runtime/graph/reduce.h"
 
 /* ---- convolutions ---- */
 /* Which tensor of a call is which; w is NULL when only the bias' gradient is wanted. */
@@ -273,7 +272,7 @@ void rt_launch_pixels(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_pixels, y), grid(e, n / width(y)), 1, RT_THREADS, 1, 0, &to, &from, &factor, &offset, &n);
 }
 
-/* ---- columns, means, shapes ---- */
+/* ---- columns, shapes ---- */
 static void pad(struct rt_engine *e, const struct rt_call *c, int before)
 {
 	const struct rt_node *x = c->in[0], *y = c->out[0];
@@ -306,44 +305,12 @@ void rt_launch_reshape(struct rt_engine *e, const struct rt_call *c)
 				 &err);
 }
 
-static float share_of(const struct rt_call *c, const struct rt_extents *s)
-{
-	return c->attr.reduction == RT_MEAN ? 1.0f / (float)s->n : 1;
-}
-
-void rt_launch_reduce(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *x = c->in[0], *y = c->out[0];
-	struct rt_extents s = rt_reduce_extents(x, y, &c->attr);
-	cu_ptr px = rt_at(x), py = rt_at(y);
-	float share = share_of(c, &s);
-	int add = accumulates(c, 0);
-
-	RT_LAUNCH(e, typed(RT_K_middle_sum, x), grid(e, s.outer * s.inner / (s.inner % width(x) ? 1 : width(x))), 1, RT_THREADS,
-		  1, 0, &py, &px, &s.outer, &s.n, &s.inner, &share, &add);
-}
-
-void rt_launch_reduce_bwd(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *dy = c->in[0], *dx = c->out[0];
-	struct rt_extents s = rt_reduce_extents(dx, dy, &c->attr);
-	cu_ptr px = rt_at(dx), py = rt_at(dy);
-	float share = share_of(c, &s);
-	int add = accumulates(c, 0);
-
-	RT_LAUNCH(e, typed(RT_K_middle_spread, dx), grid(e, s.outer * s.n * s.inner / (s.inner % width(dx) ? 1 : width(dx))), 1,
-		  RT_THREADS, 1, 0, &px, &py, &s.outer, &s.n, &s.inner, &share, &add);
-}
-
 const char *rt_launch_image_refuses(const struct rt_call *c)
 {
 	switch (c->op->id) {
 	case RT_OP_CONV:
 	case RT_OP_BATCHNORM:
 		return c->attr.act != RT_ACT_NONE && c->attr.act != RT_ACT_RELU ? "the device knows relu behind it" : NULL;
-	case RT_OP_REDUCE:
-	case RT_OP_REDUCE_BWD:
-		return c->attr.reduction == RT_MAX ? "the device knows sums and means" : NULL;
 	default:
 		return NULL;
 	}

@@ -263,6 +263,9 @@ static void fill_step(struct rt_update_step *s, const struct rt_program *p, cons
 	*s = (struct rt_update_step){
 		.seed = {(uint32_t)p->opt.seed, (uint32_t)(p->opt.seed >> 32)},
 		.step = (uint32_t)run->step,
+		.draws = {(uint32_t)run->seed, (uint32_t)(run->seed >> 32)},
+		.accum = (uint32_t)p->opt.accum,
+		.batch = (uint32_t)p->batches,
 		.loss_scale = run->loss_scale,
 		.grad_scale = run->grad_scale,
 		.clip = (float)p->opt.clip_norm,

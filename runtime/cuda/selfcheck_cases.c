@@ -322,6 +322,142 @@ static struct rt_node *add_tail_odd(struct rt_graph *g)
 	return weighed(g, rt_add(g, param(g, "x", RT_SHAPE(4, 3, 7)), param(g, "y", RT_SHAPE(7))));
 }
 
+/* ---- the small ops; x is read twice, so that one of its gradients is added to the other ---- */
+static struct rt_node *twice(struct rt_graph *g, struct rt_node *x, struct rt_node *y)
+{
+	return weighed(g, rt_add(g, y, rt_gelu(g, x)));
+}
+static struct rt_node *dropped(struct rt_graph *g, struct rt_shape s, float rate)
+{
+	struct rt_node *x = param(g, "x", s);
+
+	return twice(g, x, rt_dropout(g, rt_dropout(g, x, rate), 0.1f));
+}
+static struct rt_node *dropout_odd(struct rt_graph *g)
+{
+	return dropped(g, RT_SHAPE(7, 131), 0.5f);
+}
+static struct rt_node *dropout_even(struct rt_graph *g)
+{
+	return dropped(g, RT_SHAPE(3, 40, 64), 0.2f);
+}
+static struct rt_node *multiplied(struct rt_graph *g, struct rt_shape s)
+{
+	struct rt_node *x = param(g, "x", s);
+
+	return twice(g, x, rt_mul(g, rt_affine(g, x, 0.5f, 1.25f), rt_mul(g, x, param(g, "y", s))));
+}
+static struct rt_node *mul_odd(struct rt_graph *g)
+{
+	return multiplied(g, RT_SHAPE(5, 43));
+}
+static struct rt_node *mul_even(struct rt_graph *g)
+{
+	return multiplied(g, RT_SHAPE(9, 64));
+}
+static struct rt_node *softmax_of(struct rt_graph *g, int64_t rows, int64_t cols)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(rows, cols));
+
+	return twice(g, x, rt_softmax(g, rt_affine(g, x, 3, 0)));
+}
+static struct rt_node *softmax_odd(struct rt_graph *g)
+{
+	return softmax_of(g, 13, 43);
+}
+static struct rt_node *softmax_even(struct rt_graph *g)
+{
+	return softmax_of(g, 21, 264);
+}
+static struct rt_node *softmax_long(struct rt_graph *g)
+{
+	return softmax_of(g, 3, 4099);
+}
+static struct rt_node *softmax_wide(struct rt_graph *g)
+{
+	return softmax_of(g, 2, 8200);
+}
+static struct rt_node *rms_of(struct rt_graph *g, int64_t m, int64_t c)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(m, c));
+
+	return twice(g, x, rt_rmsnorm(g, x, param(g, "gain", RT_SHAPE(c)), 1e-5f));
+}
+static struct rt_node *rms_odd(struct rt_graph *g)
+{
+	return rms_of(g, 13, 37);
+}
+static struct rt_node *rms_even(struct rt_graph *g)
+{
+	return rms_of(g, 601, 96);
+}
+/* (...,m,k) (...,k,n), each operand stored either way; a is read by two products. */
+static struct rt_node *products_of(struct rt_graph *g, struct rt_shape batch, int64_t m, int64_t k, int64_t n, bool ta, bool tb)
+{
+	struct rt_shape a = batch, b = batch;
+	struct rt_node *x, *y;
+
+	a.d[a.n++] = ta ? k : m;
+	a.d[a.n++] = ta ? m : k;
+	b.d[b.n++] = tb ? n : k;
+	b.d[b.n++] = tb ? k : n;
+	x = rt_param(g, "x", a, WEIGHT(0.3f));
+	y = rt_param(g, "y", b, WEIGHT(0.3f));
+	return weighed(g, rt_add(g, rt_matmul(g, x, ta, y, tb), rt_matmul(g, x, ta, rt_gelu(g, y), tb)));
+}
+static struct rt_node *matmul_odd(struct rt_graph *g)
+{
+	return products_of(g, RT_SHAPE(3), 17, 11, 7, false, false);
+}
+static struct rt_node *matmul_even(struct rt_graph *g)
+{
+	return products_of(g, RT_SHAPE(2, 3), 24, 16, 32, false, true);
+}
+static struct rt_node *matmul_turned(struct rt_graph *g)
+{
+	return products_of(g, RT_SHAPE(2, 3), 13, 24, 9, true, false);
+}
+static struct rt_node *matmul_both(struct rt_graph *g)
+{
+	return products_of(g, RT_SHAPE(5), 16, 8, 40, true, true);
+}
+static struct rt_node *matmul_one(struct rt_graph *g)
+{
+	return products_of(g, (struct rt_shape){ 0 }, 33, 20, 12, false, true);
+}
+/* Numbers that every type has, many of them the same: the first of the largest ones counts. */
+static struct rt_node *largest_of(struct rt_graph *g, struct rt_shape s, int axis)
+{
+	struct rt_node *x = rt_param(g, "x", s, RT_INIT_ONES), *y = rt_param(g, "y", s, RT_INIT_ONES);
+	struct rt_node *v = rt_add(g, rt_dropout(g, x, 0.5f), rt_affine(g, rt_dropout(g, y, 0.5f), -2, 1));
+
+	return weighed(g, rt_add(g, rt_reduce(g, v, RT_MAX, axis), rt_reduce(g, v, RT_MEAN, axis)));
+}
+static struct rt_node *max_odd(struct rt_graph *g)
+{
+	return largest_of(g, RT_SHAPE(5, 9, 7), 1);
+}
+static struct rt_node *max_even(struct rt_graph *g)
+{
+	return largest_of(g, RT_SHAPE(3, 6, 24), 1);
+}
+static struct rt_node *max_rows(struct rt_graph *g)
+{
+	return largest_of(g, RT_SHAPE(5, 9, 7), 2);
+}
+static struct rt_node *max_rows_even(struct rt_graph *g)
+{
+	return largest_of(g, RT_SHAPE(37, 264), 1);
+}
+static struct rt_node *max_rows_long(struct rt_graph *g)
+{
+	return largest_of(g, RT_SHAPE(2, 2056), 1);
+}
+static struct rt_node *mean_rows(struct rt_graph *g)
+{
+	return weighed(g, rt_reduce(g, param(g, "x", RT_SHAPE(5, 9, 64)), RT_MEAN, 2));
+}
+
 static struct rt_node *resnet_small(struct rt_graph *g)
 {
 	return rt_model_resnet_small(g, 4, 8, 8, 10);
@@ -331,6 +467,11 @@ static struct rt_node *gpt(struct rt_graph *g)
 {
 	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 24, .layers = 2, .width = 48, .heads = 3,
 							.vocab = 61 });
+}
+static struct rt_node *gpt_dropout(struct rt_graph *g)
+{
+	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 24, .layers = 2, .width = 48, .heads = 3,
+							.vocab = 61, .dropout = 0.1f });
 }
 static struct rt_node *bert(struct rt_graph *g)
 {
@@ -415,7 +556,29 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "sum.rows", rows_sum, 0, false, 0 },
 	{ "add.tail", add_tail, 0, false, 0 },
 	{ "add.tail.odd", add_tail_odd, 0, false, 0 },
+	{ "dropout", dropout_odd, 0, false, 0 },
+	{ "dropout.even", dropout_even, 0, false, 0 },
+	{ "mul", mul_odd, 0, false, 0 },
+	{ "mul.even", mul_even, 0, false, 0 },
+	{ "softmax", softmax_odd, 0, false, 0 },
+	{ "softmax.even", softmax_even, 0, false, 0 },
+	{ "softmax.long", softmax_long, 0, false, 0 },
+	{ "softmax.wide", softmax_wide, 0, false, 0 },
+	{ "rmsnorm", rms_odd, 0, false, 0 },
+	{ "rmsnorm.even", rms_even, 0, false, 0 },
+	{ "matmul", matmul_odd, 0, false, 0 },
+	{ "matmul.even", matmul_even, 0, false, 0 },
+	{ "matmul.turned", matmul_turned, 0, false, 0 },
+	{ "matmul.both", matmul_both, 0, false, 0 },
+	{ "matmul.one", matmul_one, 0, false, 0 },
+	{ "max", max_odd, 0, false, 0 },
+	{ "max.even", max_even, 0, false, 0 },
+	{ "max.rows", max_rows, 0, false, 0 },
+	{ "max.rows.even", max_rows_even, 0, false, 0 },
+	{ "max.rows.long", max_rows_long, 0, false, 0 },
+	{ "mean.rows", mean_rows, 0, false, 0 },
 	{ "gpt", gpt, 61, false, 8, .eight = true },
+	{ "gpt.dropout", gpt_dropout, 61, false, 9, .accum = 3, .eight = true },
 	{ "gpt.accum", gpt, 61, false, 9, .accum = 3, .eight = true },
 	{ "gpt.clip", gpt, 61, false, 8, .accum = 2, .clip = 0.05, .eight = true },
 	{ "gpt.master.none", gpt, 61, false, 8, .no_master = true, .eight = true },

@@ -41,6 +41,8 @@ struct rt_scaler_state {
 };
 struct rt_update_step {
 	uint32_t seed[2], step; /* of the random rounding */
+	uint32_t draws[2];	/* the seed of what is drawn in a step: differs between ranks */
+	uint32_t accum, batch;	/* batches of an update; which of them this is */
 	float loss_scale; /* losses multiply the gradients that they start with by this, */
 	float grad_scale; /* and updates by that */
 	float clip;	  /* global norm that gradients are clipped to; 0: not */

@@ -163,6 +163,9 @@ double rt_conv_flops(const struct rt_call *c); /* as it is made */
 /* Bytes for packed weights and patches of a convolution's call. */
 size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads);
 
+/* Of random numbers: a dropout's is this and attr.stream. */
+#define RT_DROPOUT_STREAM	0xd0
+
 /* ---- for shape rules ---- */
 /* Product of all dimensions but the last; the last one. */
 int64_t rt_rows(const struct rt_node *n);

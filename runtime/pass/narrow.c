@@ -17,6 +17,8 @@ static const struct {
 	[RT_OP_LAYERNORM] = { .in = 6, .out = 6 },
 	[RT_OP_ADD_LAYERNORM] = { .in = 12, .out = 12 },
 	[RT_OP_LAYERNORM_BWD] = { .in = 28, .out = 6 },
+	[RT_OP_RMSNORM] = { .in = 2, .out = 2 },
+	[RT_OP_RMSNORM_BWD] = { .in = 12, .out = 2 },
 	[RT_OP_ATTENTION] = { .out = 2 },
 	[RT_OP_ATTENTION_BWD] = { .in = 8 },
 	[RT_OP_CONV_BWD_W] = { .out = 3 },

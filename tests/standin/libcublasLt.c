@@ -38,6 +38,8 @@ struct layout {
 	int type;
 	uint64_t rows, cols;
 	int64_t ld;
+	int32_t batch;
+	int64_t stride;
 };
 struct job {
 	struct desc d;
@@ -117,8 +119,21 @@ int cublasLtMatrixLayoutCreate(void **l, int type, uint64_t rows, uint64_t cols,
 {
 	struct layout *x = *l = calloc(1, sizeof(*x));
 
-	*x = (struct layout){type, rows, cols, ld};
+	*x = (struct layout){type, rows, cols, ld, 1, 0};
 	return (type == 0 || type == 2 || type == 14 || eight(type)) && ld >= (int64_t)rows ? 0 : INVALID;
+}
+
+int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *value, size_t size)
+{
+	struct layout *l = layout;
+
+	if (attribute == 5 && size == sizeof(l->batch))
+		memcpy(&l->batch, value, size);
+	else if (attribute == 6 && size == sizeof(l->stride))
+		memcpy(&l->stride, value, size);
+	else
+		return INVALID;
+	return l->batch > 0 ? 0 : INVALID;
 }
 
 int cublasLtMatrixLayoutDestroy(void *l)
@@ -164,6 +179,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 	*found = 0;
 	if (!h || !a || !b || c != d || !pref)
 		return INVALID;
+	if (lc->batch > 1 && x->epilogue != 1) /* is not asked for */
+		return NOT_SUPPORTED;
 	if (x->epilogue != 1 && getenv("STANDIN_LT_PLAIN"))
 		return NOT_SUPPORTED;
 	if (x->epilogue & EPI_AUX && (x->aux_ld % 8 || !lc->type))
@@ -270,9 +287,8 @@ static double multiply_column(const struct job *j, const float *left, int64_t n,
 	return all;
 }
 
-static void multiply(void *data)
+static void multiply_one(const struct job *j)
 {
-	const struct job *j = data;
 	int64_t n = (int64_t)(j->d.transa ? j->a.rows : j->a.cols), rows = (int64_t)j->c.rows;
 	double scale = (j->d.a_scale ? *j->d.a_scale : 1) * (double)(j->d.b_scale ? *j->d.b_scale : 1);
 	double *sum = malloc((size_t)(rows + 1) * sizeof(*sum));
@@ -296,6 +312,23 @@ static void multiply(void *data)
 	free(sum);
 }
 
+static int64_t size_of(int type)
+{
+	return eight(type) ? 1 : type ? 2 : 4;
+}
+
+static void multiply(void *data)
+{
+	struct job j = *(const struct job *)data;
+
+	for (int32_t i = 0; i < j.c.batch; i++) {
+		multiply_one(&j);
+		j.pa = (const char *)j.pa + j.a.stride * size_of(j.a.type);
+		j.pb = (const char *)j.pb + j.b.stride * size_of(j.b.type);
+		j.pc = (char *)j.pc + j.c.stride * size_of(j.c.type);
+	}
+}
+
 int cublasLtMatmul(void *h, void *desc, const float *alpha, const void *a, void *la, const void *b, void *lb,
 		   const float *beta, const void *c, void *lc, void *d, void *ld, const uint64_t *algo, void *workspace,
 		   size_t bytes, void *stream)
@@ -317,6 +350,8 @@ int cublasLtMatmul(void *h, void *desc, const float *alpha, const void *a, void 
 	    (j.d.transb ? j.b.cols : j.b.rows) != k || (j.a.type != j.b.type && !(eight(j.a.type) && eight(j.b.type))))
 		return INVALID;
 	if (eight(j.a.type) && !eights_fit(&j.d, &j.a, &j.b, &j.c))
+		return INVALID;
+	if (j.a.batch != j.c.batch || j.b.batch != j.c.batch)
 		return INVALID;
 	return standin_enqueue(stream, multiply, &j, sizeof(j)) ? 14 : 0;
 }

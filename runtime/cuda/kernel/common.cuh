@@ -103,11 +103,13 @@ typedef f16 T;
 	RT_OF_TYPE(bf16, name, params, __VA_ARGS__) \
 	RT_OF_TYPE(f16, name, params, __VA_ARGS__)
 /* fn<T, elements in 16 bytes> where `whole` says that rows consist of such, else fn<T, 1>. */
-#define RT_WIDE(whole, fn, args)           \
-	if (whole)                         \
-		fn<T, wide<T>::n> args;    \
-	else                               \
-		fn<T, 1> args
+#define RT_WIDE(whole, fn, args)                \
+	do {                                    \
+		if (whole)                      \
+			fn<T, wide<T>::n> args; \
+		else                            \
+			fn<T, 1> args;          \
+	} while (0)
 
 template <int N, class T> RT_DEVICE void get(float *out, const T *p)
 {

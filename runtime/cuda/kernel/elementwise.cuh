@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One element after the other: sums, activations, conversions. Any grid; tensors start on 16 bytes. */
-#include "common.cuh"
+#include "random.cuh"
 #include "runtime/cuda/update.h"
 
 enum { ACT_NONE, ACT_GELU, ACT_RELU, ACT_GELU_ERF, ACT_SILU, ACT_TANH, ACT_SIGMOID }; /* enum rt_act */
@@ -63,46 +63,68 @@ RT_DEVICE float dact(int kind, float seen)
 	}
 }
 
-template <class T> RT_DEVICE void act_body(int64_t n, int kind, const T *x, T *y)
+/* y (n) = or += f(place, element of a, element of b or 0): 16 bytes of each at a time. b may be NULL, y may be a or b. */
+template <class T, class F> RT_DEVICE void map(int64_t n, const T *a, const T *b, T *y, int add, F f)
 {
 	constexpr int W = wide<T>::n;
-	float v[W];
+	float u[W], v[W] = {}, old[W] = {};
 
 	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
-		get<W>(v, x + i * W);
+		get<W>(u, a + i * W);
+		if (b)
+			get<W>(v, b + i * W);
+		if (add)
+			get<W>(old, y + i * W);
 		for (int k = 0; k < W; k++)
-			v[k] = act(kind, v[k]);
-		put<W>(y + i * W, v);
+			u[k] = f(i * W + k, u[k], v[k]) + (add ? old[k] : 0);
+		put<W>(y + i * W, u);
 	}
 	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
-		assign(y[i], act(kind, as_float(x[i])));
+		assign(y[i], f(i, as_float(a[i]), b ? as_float(b[i]) : 0) + (add ? as_float(y[i]) : 0));
 }
+#define NONE static_cast<const T *>(nullptr)
 
 /* y (n) = act(x (n)) */
 RT_TYPED(act, (int64_t n, int kind, const T *x, T *y),
-	act_body(n, kind, x, y))
-
-template <class T> RT_DEVICE void act_bwd_body(int64_t n, int kind, const T *dy, const T *seen, T *dx, int add)
-{
-	constexpr int W = wide<T>::n;
-	float a[W], b[W], c[W];
-
-	for (int64_t i = global_thread(); i < n / W; i += global_threads()) {
-		get<W>(a, dy + i * W);
-		get<W>(b, seen + i * W);
-		if (add)
-			get<W>(c, dx + i * W);
-		for (int k = 0; k < W; k++)
-			a[k] = a[k] * dact(kind, b[k]) + (add ? c[k] : 0);
-		put<W>(dx + i * W, a);
-	}
-	for (int64_t i = n / W * W + global_thread(); i < n; i += global_threads())
-		assign(dx[i], as_float(dy[i]) * dact(kind, as_float(seen[i])) + (add ? as_float(dx[i]) : 0));
-}
+	map(n, x, NONE, y, 0, [=](int64_t, float v, float) { return act(kind, v); }))
 
 /* dx (n) = or += dy (n) act'(seen (n)) */
 RT_TYPED(act_bwd, (int64_t n, int kind, const T *dy, const T *seen, T *dx, int add),
-	act_bwd_body(n, kind, dy, seen, dx, add))
+	map(n, dy, seen, dx, add, [=](int64_t, float g, float v) { return g * dact(kind, v); }))
+
+/* y (n) = or += a (n) b (n) */
+RT_TYPED(mul, (int64_t n, const T *a, const T *b, T *y, int add),
+	map(n, a, b, y, add, [](int64_t, float u, float v) { return u * v; }))
+
+/* y (n) = or += scale x (n) + offset */
+RT_TYPED(affine, (int64_t n, float scale, float offset, const T *x, T *y, int add),
+	map(n, x, NONE, y, add, [=](int64_t, float v, float) { return v * scale + offset; }))
+
+/* The batch that is under way, counted from the first one. */
+RT_DEVICE uint64_t batch_of(const struct rt_update_step *h)
+{
+	return (uint64_t)(h->step - 1) * h->accum + h->batch;
+}
+
+template <class T>
+RT_DEVICE void dropout_body(int64_t n, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
+			    const struct rt_update_step *h)
+{
+	uint64_t batch = batch_of(h);
+	uint32_t key[4] = { (uint32_t)batch, (uint32_t)(batch >> 32), (uint32_t)stream, (uint32_t)(stream >> 32) };
+
+	philox(key, h->draws[0], h->draws[1]);
+	map(n, x, NONE, y, add, [=](int64_t i, float v, float) {
+		uint32_t r = mix(mix((uint32_t)i ^ key[0]) ^ (key[1] + (uint32_t)(i >> 32)));
+
+		return r >= limit ? v * scale : 0;
+	});
+}
+
+/* y (n) = or += scale x (n), or nothing where the place's 32 random bits are below limit: the CPU's, runtime/cpu/simd_nn.h */
+RT_TYPED(dropout, (int64_t n, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
+		const struct rt_update_step *h),
+	dropout_body(n, stream, limit, scale, x, y, add, h))
 
 template <class T, int W> RT_DEVICE void add_part(int64_t n, int64_t part, const T *a, const T *b, T *y)
 {

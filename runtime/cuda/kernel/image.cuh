@@ -167,6 +167,63 @@ RT_TYPED(middle_sum, (T *y, const T *x, int64_t outer, int64_t n, int64_t inner,
 	RT_WIDE(inner % wide<T>::n == 0, middle_sum, (y, x, outer, n, inner, scale, add)))
 
 template <class T, int W>
+RT_DEVICE void middle_max(T *y, const T *x, int64_t outer, int64_t n, int64_t inner, int add)
+{
+	int64_t groups = inner / W;
+
+	for (int64_t i = global_thread(); i < outer * groups; i += global_threads()) {
+		const T *from = x + i / groups * n * inner + i % groups * W;
+		float max[W], v[W];
+
+		get<W>(max, from);
+		for (int64_t k = 1; k < n; k++) {
+			get<W>(v, from + k * inner);
+			for (int j = 0; j < W; j++)
+				max[j] = v[j] > max[j] || v[j] != v[j] ? v[j] : max[j];
+		}
+		if (add)
+			get<W>(v, y + i * W);
+		for (int j = 0; add && j < W; j++)
+			max[j] += v[j];
+		put<W>(y + i * W, max);
+	}
+}
+
+/* y (outer,inner) = or += the largest over n of x (outer,n,inner) */
+RT_TYPED(middle_max, (T *y, const T *x, int64_t outer, int64_t n, int64_t inner, int add),
+	RT_WIDE(inner % wide<T>::n == 0, middle_max, (y, x, outer, n, inner, add)))
+
+template <class T, int W>
+RT_DEVICE void middle_max_bwd(T *dx, const T *dy, const T *x, const T *y, int64_t outer, int64_t n, int64_t inner, int add)
+{
+	int64_t groups = inner / W;
+
+	for (int64_t i = global_thread(); i < outer * groups; i += global_threads()) {
+		int64_t at = i / groups * n * inner + i % groups * W;
+		float g[W], top[W], v[W], old[W] = {};
+
+		get<W>(g, dy + i * W);
+		get<W>(top, y + i * W);
+		for (int64_t k = 0; k < n; k++, at += inner) {
+			get<W>(v, x + at);
+			if (add)
+				get<W>(old, dx + at);
+			for (int j = 0; j < W; j++) {
+				bool here = v[j] == top[j];
+
+				v[j] = (here ? g[j] : 0) + (add ? old[j] : 0);
+				g[j] = here ? 0 : g[j];
+			}
+			put<W>(dx + at, v);
+		}
+	}
+}
+
+/* dx (outer,n,inner) = or += dy (outer,inner) at the first place where x is y (outer,inner), else zero */
+RT_TYPED(middle_max_bwd, (T *dx, const T *dy, const T *x, const T *y, int64_t outer, int64_t n, int64_t inner, int add),
+	RT_WIDE(inner % wide<T>::n == 0, middle_max_bwd, (dx, dy, x, y, outer, n, inner, add)))
+
+template <class T, int W>
 RT_DEVICE void middle_spread(T *dx, const T *dy, int64_t outer, int64_t n, int64_t inner, float scale, int add)
 {
 	int64_t groups = inner / W;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer normalisation over the last dimension. */
+/* Layer normalisation over the last dimension; without a bias, and backward without means, of the root mean square alone. */
 #include "common.cuh"
 
 /* One warp per row. x may be a (no b) or take over a's memory: a thread reads back only what it wrote itself. */
@@ -11,7 +11,7 @@ RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const 
 	float v[W], w[W], sum = 0, var = 0, m, r;
 	const T *seen = b ? x : a;
 
-	for (int c = lane * W; c < cols; c += 32 * W) {
+	for (int c = lane * W; (b || bias) && c < cols; c += 32 * W) {
 		get<W>(v, a + row * cols + c);
 		if (b) {
 			get<W>(w, b + row * cols + c);
@@ -23,7 +23,7 @@ RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const 
 		for (int k = 0; k < W; k++)
 			sum += v[k];
 	}
-	m = warp_sum(sum) / (float)cols;
+	m = bias ? warp_sum(sum) / (float)cols : 0;
 	for (int c = lane * W; c < cols; c += 32 * W) {
 		get<W>(v, seen + row * cols + c);
 		for (int k = 0; k < W; k++)
@@ -33,7 +33,7 @@ RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const 
 	for (int c = lane * W; c < cols; c += 32 * W) {
 		get<W>(v, seen + row * cols + c);
 		for (int k = 0; k < W; k++)
-			v[k] = (v[k] - m) * r * gain[c + k] + bias[c + k];
+			v[k] = (v[k] - m) * r * gain[c + k] + (bias ? bias[c + k] : 0);
 		put<W>(y + row * cols + c, v);
 	}
 	if (!lane && mean)
@@ -53,7 +53,7 @@ RT_DEVICE void norm_body(T *x, T *y, float *mean, float *rstd, const T *a, const
 	RT_WIDE(cols % wide<T>::n == 0, norm_row, (x, y, mean, rstd, a, b, gain, bias, eps, row, cols));
 }
 
-/* x (M,C) = a + b if b; y = (x - mean) rstd gain (C) + bias (C); mean, rstd (M) or NULL */
+/* x (M,C) = a + b if b; y = (x - mean) rstd gain (C) + bias (C), or without a bias x rstd gain; mean, rstd (M) or NULL */
 RT_TYPED(norm, (T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
 		float eps, int64_t rows, int cols),
 	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols))
@@ -69,7 +69,7 @@ RT_DEVICE void norm_bwd_rows(T *dx, float *sums, const T *dy, const T *x, const 
 		sums[c] = 0;
 	__syncthreads();
 	for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-		float m = mean[row], r = rstd[row], s1 = 0, s2 = 0;
+		float m = mean ? mean[row] : 0, r = rstd[row], s1 = 0, s2 = 0;
 
 		for (int c = threadIdx.x * W; c < cols; c += blockDim.x * W) {
 			get<W>(g, dy + row * cols + c);
@@ -79,7 +79,7 @@ RT_DEVICE void norm_bwd_rows(T *dx, float *sums, const T *dy, const T *x, const 
 				s2 += g[k] * gain[c + k] * (v[k] - m) * r;
 			}
 		}
-		s1 = block_sum(s1, sh) / (float)cols;
+		s1 = mean ? block_sum(s1, sh) / (float)cols : 0;
 		s2 = block_sum(s2, sh) / (float)cols;
 		for (int c = threadIdx.x * W; c < cols; c += blockDim.x * W) {
 			get<W>(g, dy + row * cols + c);

@@ -3,6 +3,7 @@
  * The optimizers over all tensors in one launch. What changes from step to step lies in device memory, so that a captured
  * step can be replayed. A loss or a norm of the gradients that is no number leaves every parameter as it is.
  */
+#include "random.cuh"
 #include "reduce.cuh"
 #include "runtime/cuda/update.h"
 
@@ -25,27 +26,14 @@ template <int N> RT_DEVICE void gradients_at(float *g, const struct rt_update_te
 			get<4>(g + k, (const float *)t->gradient + i + k);
 }
 
-/* Philox 4x32-10, as runtime/exec/random.c: what a place gets follows from seed, tensor, step and place alone. */
-RT_DEVICE void random4(uint32_t *r, const struct rt_update_step *h, uint64_t stream, int64_t index)
+/* What a place gets follows from seed, tensor, step and place alone. */
+RT_DEVICE void random4(uint32_t (&r)[4], const struct rt_update_step *h, uint64_t stream, int64_t index)
 {
-	uint32_t c0 = (uint32_t)index, c1 = (uint32_t)(index >> 32), c2 = (uint32_t)stream, c3 = h->step;
-	uint32_t k0 = h->seed[0], k1 = h->seed[1];
-
-#pragma unroll
-	for (int round = 0; round < 10; round++) {
-		uint64_t a = 0xD2511F53ull * c0, b = 0xCD9E8D57ull * c2;
-
-		c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
-		c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
-		c1 = (uint32_t)b;
-		c3 = (uint32_t)a;
-		k0 += 0x9E3779B9u;
-		k1 += 0xBB67AE85u;
-	}
-	r[0] = c0;
-	r[1] = c1;
-	r[2] = c2;
-	r[3] = c3;
+	r[0] = (uint32_t)index;
+	r[1] = (uint32_t)(index >> 32);
+	r[2] = (uint32_t)stream;
+	r[3] = h->step;
+	philox(r, h->seed[0], h->seed[1]);
 }
 
 /* Up or down with the probability that makes the mean right (Gupta et al., Deep learning with limited numerical
