@@ -300,7 +300,8 @@ struct rt_metrics {
  */
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
 /* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. A batch that
- * counts 0 may consist of padding alone. */
+ * counts 0 may consist of padding alone; an update all of whose batches count 0, on all ranks, is none: `updated` is false and
+ * nothing changes. */
 void rt_set_weight(struct rt_program *p, double weight);
 /* Updates that the loss scaler skipped since the program was compiled; on a device as of the last rt_wait(). */
 int64_t rt_skipped_updates(const struct rt_program *p);
@@ -371,8 +372,9 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 /* Parameters, buffers, optimizer state and loss scale as one safetensors file, written whole or not at all, and durable.
  * ticket: where the caller stands in its data, given back by rt_load. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
-/* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). -EBADMSG: not a sound
- * safetensors file; -EINVAL: of another model; both leave the program as it was. */
+/* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). Feedback of compressed
+ * gradients is in no file and starts anew. -EBADMSG: not a sound safetensors file; -EINVAL: of another model, or with tensors that this one
+ * has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
 
 /* ---- backends ---- */

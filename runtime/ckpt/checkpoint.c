@@ -10,13 +10,17 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/file.h"
+#include "lib/parse.h"
 #include "runtime/ckpt/safetensors.h"
 #include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
+
+#define OPTIMIZER	"optimizer."
+#define HEADER_MOST	(100u << 20) /* the format's own limit */
+#define COUNT_MOST	(UINT64_C(1) << 40) /* of updates: times the batches of one, at most 2^20, it still fits */
 
 /* A device has other states too, copies of parameters in low types and their scales: they follow from the parameters. */
 static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
@@ -46,7 +50,7 @@ static uint64_t bytes_of(const struct rt_node *n)
 
 static char *name_of(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_STATE ? gt_xasprintf("optimizer.%s", n->name) : gt_xstrdup(n->name);
+	return n->role == RT_ROLE_STATE ? gt_xasprintf(OPTIMIZER "%s", n->name) : gt_xstrdup(n->name);
 }
 
 static const char *dtype_of(const struct rt_node *n)
@@ -177,26 +181,63 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 	return 0;
 }
 
-struct mapped {
-	char *bytes;
-	size_t len;
+/* Read, not mapped: a file that is cut short meanwhile is an error, not the end of the process. */
+struct file {
+	const char *path;
+	int fd;
+	uint64_t len;
+	uint64_t data_at;
 };
 
-static int map_file(const char *path, struct mapped *ret, struct gt_err *err)
+static int read_at(const struct file *f, uint64_t at, void *out, uint64_t n, struct gt_err *err)
 {
-	gt_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	void *p;
+	for (uint64_t done = 0; done < n;) {
+		ssize_t got = pread(f->fd, (char *)out + done, GT_MIN(n - done, UINT64_C(1) << 30), (off_t)(at + done));
 
-	if (fd < 0)
-		return gt_fail_errno(err, errno, "cannot read %s", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 8)
-		return gt_fail(err, EBADMSG, "%s is no safetensors file", path);
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return gt_fail_errno(err, errno, "cannot read %s", path);
-	*ret = (struct mapped){ p, (size_t)st.st_size };
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return gt_fail_errno(err, errno, "cannot read %s", f->path);
+		if (got == 0)
+			return gt_fail(err, EIO, "%s ends early: it has become shorter while it was read", f->path);
+		done += (uint64_t)got;
+	}
 	return 0;
+}
+
+static int open_file(const char *path, struct file *ret, struct gt_err *err)
+{
+	struct stat st;
+
+	*ret = (struct file){ .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+	if (ret->fd < 0)
+		return gt_fail_errno(err, errno, "cannot read %s", path);
+	if (fstat(ret->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 8)
+		return gt_fail(err, EBADMSG, "%s is no safetensors file", path);
+	ret->len = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int read_head(struct file *f, struct rt_safetensors *ret, struct gt_err *err)
+{
+	unsigned char first[8];
+	gt_autofree char *head = NULL;
+	uint64_t len = 0;
+	int r = read_at(f, 0, first, sizeof(first), err);
+
+	for (int i = 0; i < 8; i++)
+		len |= (uint64_t)first[i] << (8 * i);
+	if (len > HEADER_MOST || len > f->len - 8)
+		len = 0; /* the parser says what is wrong with it */
+	head = malloc(len + 8);
+	if (!r && !head)
+		r = gt_fail(err, ENOMEM, "no memory for the header of %s", f->path);
+	if (!r)
+		r = read_at(f, 0, head, len + 8, err);
+	if (!r)
+		r = rt_safetensors_parse(head, len + 8, f->len, f->path, ret, err);
+	f->data_at = r ? 0 : ret->data_at;
+	return r;
 }
 
 static int check_tensor(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, const char *name,
@@ -218,85 +259,173 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 	return 0;
 }
 
-/* Of a state in pieces, ours. */
-static int read_tensor(struct rt_program *p, struct rt_node *n, const char *from, struct gt_err *err)
+/* From the file, or zeros if at is 0: what the optimizer starts with. */
+static int read_to_device(struct rt_program *p, struct rt_node *n, const struct file *f, uint64_t at, struct gt_err *err)
 {
-	uint64_t at = 0, bytes = 0;
+	gt_autofree char *bytes = gt_xcalloc(1, rt_node_bytes(n));
+	int r = at ? read_at(f, at, bytes, rt_node_bytes(n), err) : 0;
+
+	return r ? r : rt_engine_put(p, n, bytes, err);
+}
+
+/* Of a state in pieces, ours. */
+static int read_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, uint64_t at, struct gt_err *err)
+{
+	uint64_t bytes = 0;
 
 	if (p->cuda)
-		return rt_engine_put(p, n, from, err);
+		return read_to_device(p, n, f, at, err);
 	for (int i = 0; n->piece_unit && i <= p->ranks.me; i++) {
 		at += bytes;
 		rt_ddp_piece(p->ddp, n, i, &bytes);
 	}
-	memcpy(n->data, from + at, n->piece_unit ? bytes : rt_node_bytes(n));
-	return 0;
+	return read_at(f, at, n->data, n->piece_unit ? bytes : rt_node_bytes(n), err);
 }
 
 static bool has_state(const struct rt_safetensors *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (gt_starts_with(s->tensor[i].name, "optimizer."))
+		if (gt_starts_with(s->tensor[i].name, OPTIMIZER))
 			return true;
 	return false;
 }
 
-/* First everything is checked, then everything copied: a file that does not fit changes nothing. */
-static int load_all(struct rt_program *p, const char *path, const struct mapped *f, const struct rt_safetensors *s, bool copy,
-		    struct gt_err *err)
+static bool wants_state(const struct rt_program *p)
 {
-	bool state = has_state(s);
+	for (int i = 0; i < p->plan.ir.n_nodes; i++)
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_STATE && is_kept(p, p->plan.ir.nodes[i]))
+			return true;
+	return false;
+}
 
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		struct rt_node *n = p->plan.ir.nodes[i];
-		gt_autofree char *name = NULL;
-		const struct rt_st_tensor *t;
-		int r;
-
-		if (!is_kept(p, n) || (n->role == RT_ROLE_STATE && !state))
-			continue;
-		name = name_of(n);
-		t = rt_safetensors_find(s, name);
-		r = check_tensor(path, n, t, name, err);
-		if (!r && copy)
-			r = read_tensor(p, n, f->bytes + s->data_at + t->begin, err);
-		if (r)
-			return r;
-	}
+static int start_anew(struct rt_program *p, struct rt_node *n, struct gt_err *err)
+{
+	if (p->cuda)
+		return read_to_device(p, n, NULL, 0, err);
+	memset(n->data, 0, n->bytes);
 	return 0;
 }
 
-static uint64_t number(const struct rt_safetensors *s, const char *key)
+/* First everything is checked, then everything copied: a file that does not fit changes nothing. */
+static int load_all(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, bool copy, struct gt_err *err)
 {
-	return strtoull(gt_json_get_str(s->metadata, key, "0"), NULL, 10);
+	bool state = has_state(s);
+	int r = 0;
+
+	for (int i = 0; !r && i < p->plan.ir.n_nodes; i++) {
+		struct rt_node *n = p->plan.ir.nodes[i];
+		gt_autofree char *name = NULL;
+		const struct rt_st_tensor *t;
+
+		if (!is_kept(p, n))
+			continue;
+		if (n->role == RT_ROLE_STATE && !state) {
+			r = copy ? start_anew(p, n, err) : 0;
+			continue;
+		}
+		name = name_of(n);
+		t = rt_safetensors_find(s, name);
+		r = check_tensor(f->path, n, t, name, err);
+		if (!r && copy)
+			r = read_tensor(p, n, f, f->data_at + t->begin, err);
+	}
+	return r;
+}
+
+/* What is trained or normalised by; counters of other frameworks are integers, and what is the optimizer's is not needed. */
+static bool is_of_a_model(const struct rt_st_tensor *t)
+{
+	return !gt_starts_with(t->name, OPTIMIZER) && (t->dtype[0] == 'F' || t->dtype[0] == 'B') && !gt_streq(t->dtype, "BOOL");
+}
+
+static bool keeps(const struct rt_program *p, const char *name)
+{
+	for (int i = 0; i < p->plan.ir.n_nodes; i++)
+		if (p->plan.ir.nodes[i]->role != RT_ROLE_STATE && is_kept(p, p->plan.ir.nodes[i]) &&
+		    gt_streq(p->plan.ir.nodes[i]->name, name))
+			return true;
+	return false;
+}
+
+/* Half of another model is no part of this one. */
+static int check_rest(const struct rt_program *p, const char *path, const struct rt_safetensors *s, struct gt_err *err)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of_a_model(&s->tensor[i]) && !keeps(p, s->tensor[i].name))
+			return gt_fail(err, EINVAL, "%s: the program has no tensor %s: it is of another model", path,
+				       s->tensor[i].name);
+	return 0;
+}
+
+/* What the file says of where the run stood. */
+struct position {
+	uint64_t step, ticket, held;
+	double loss_scale; /* 0: nothing */
+};
+
+static int count(const char *path, const json_t *metadata, const char *key, uint64_t *ret, struct gt_err *err)
+{
+	const char *text = gt_json_get_str(metadata, key, "0");
+
+	if (gt_parse_u64(text, ret) < 0 || *ret > COUNT_MOST)
+		return gt_fail(err, EBADMSG, "%s: its %s is \"%.40s\", which is no count from 0 to 2^40", path, key, text);
+	return 0;
+}
+
+static int read_position(const char *path, const json_t *metadata, struct position *ret, struct gt_err *err)
+{
+	int r = count(path, metadata, "step", &ret->step, err);
+
+	if (!r)
+		r = count(path, metadata, "ticket", &ret->ticket, err);
+	if (!r)
+		r = count(path, metadata, "loss_scale_held", &ret->held, err);
+	ret->loss_scale = strtod(gt_json_get_str(metadata, "loss_scale", "0"), NULL);
+	if (!(ret->loss_scale > 0 && ret->loss_scale < 1e30))
+		ret->loss_scale = 0;
+	return r;
+}
+
+static int load(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, uint64_t *ret_ticket,
+		struct gt_err *err)
+{
+	struct position at = { 0 };
+	int r = read_position(f->path, s->metadata, &at, err);
+
+	if (!r)
+		r = load_all(p, f, s, false, err);
+	if (!r)
+		r = check_rest(p, f->path, s, err);
+	if (r)
+		return r;
+	p->stale = true; /* from here on: even a file that ends early has changed some */
+	r = load_all(p, f, s, true, err);
+	if (!r && p->cuda)
+		r = rt_engine_forget_scale(p, err);
+	if (r)
+		return r;
+	/* an optimizer that starts anew is at its first step; one that keeps nothing goes on with its number */
+	p->step = has_state(s) || !wants_state(p) ? (int64_t)at.step : 0;
+	if (at.loss_scale > 0)
+		rt_set_scaler(p, at.loss_scale, (int64_t)at.held);
+	if (p->ddp)
+		rt_ddp_forget(p->ddp);
+	*ret_ticket = at.ticket;
+	return 0;
 }
 
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err)
 {
 	struct rt_safetensors s = { 0 };
-	struct mapped f = { 0 };
-	int r;
+	struct file f;
+	int r = open_file(path, &f, err);
 
-	r = map_file(path, &f, err);
-	if (r)
-		return r;
-	r = rt_safetensors_parse(f.bytes, f.len, f.len, path, &s, err);
 	if (!r)
-		r = load_all(p, path, &f, &s, false, err);
+		r = read_head(&f, &s, err);
 	if (!r)
-		r = load_all(p, path, &f, &s, true, err);
-	if (!r && p->cuda)
-		r = rt_engine_forget_scale(p, err);
-	if (!r) {
-		double scale = strtod(gt_json_get_str(s.metadata, "loss_scale", "0"), NULL);
-
-		if (has_state(&s))
-			p->step = (int64_t)(number(&s, "step") & INT64_MAX);
-		if (scale > 0 && scale < 1e30)
-			rt_set_scaler(p, scale, (int64_t)(number(&s, "loss_scale_held") & INT64_MAX));
-		*ret_ticket = number(&s, "ticket");
-	}
+		r = load(p, &f, &s, ret_ticket, err);
 	rt_safetensors_clear(&s);
-	munmap(f.bytes, f.len);
+	if (f.fd >= 0)
+		close(f.fd);
 	return r;
 }

@@ -48,6 +48,7 @@ struct rt_window {
 	size_t bytes;
 	char *base, *peer[RT_MAX_RANKS]; /* peer[rank], base at our own; NULL for ranks of other hosts */
 	bool huge_pages;
+	size_t at; /* private: in the memory of each rank of this host */
 	struct rt_window *local; /* private: over MPI, that of the ranks of this host */
 };
 int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err);

@@ -69,6 +69,10 @@ struct rt_comm {
 	} *kept;
 	int fd[RT_MAX_RANKS]; /* memory of each rank's windows */
 	size_t fd_bytes;
+	struct rt_left {
+		struct rt_left *next;
+		size_t at, bytes;
+	} *left; /* windows that are unmapped here, whose memory others may still read */
 	uint32_t gather_generation;
 	int answer_fd;
 	/* star */
@@ -84,6 +88,8 @@ struct rt_comm {
 	int host[RT_MAX_RANKS];	 /* of each rank */
 	int world[RT_MAX_RANKS]; /* rank in the world of each rank of ours */
 };
+
+void rt_shm_forget_left(struct rt_comm *c); /* at the end of c */
 
 /* Where a rank of this host is put. */
 struct rt_place {

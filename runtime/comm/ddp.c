@@ -23,7 +23,9 @@ struct bucket {
 	uint64_t out_at, back_at;
 	size_t segment_bytes;
 	struct rt_coll out, back;
-	float *lost, *lost_sum; /* error feedback: of the bucket, of our segment's sum */
+	/* Error feedback: of the bucket, of our segment's sum; and what takes their places if the update comes to something. */
+	float *lost, *lost_sum, *next_lost, *next_lost_sum;
+	bool open; /* nobody has said yet whether it did */
 	struct rt_powersgd *powersgd;
 };
 
@@ -44,8 +46,10 @@ struct rt_ddp {
 	int n, n_started;
 	struct rt_coll loss, meet;
 	float *scratch; /* one segment, decoded; then its sum */
+	double unit, unit_of_lost; /* rt_ddp_set_unit(): of this update, and of the one that lost what is kept */
+	float of_lost;
 	int64_t steps, started, overlapped;
-	double waited_s;
+	double waited_s, sent_bytes;
 };
 
 static uint64_t lines(uint64_t bytes)
@@ -101,7 +105,9 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 		return r;
 	x->lost = calloc((size_t)x->b->floats, sizeof(float));
 	x->lost_sum = calloc((size_t)x->segment, sizeof(float));
-	if (!x->lost || !x->lost_sum)
+	x->next_lost = d->ranks->judged ? calloc((size_t)x->b->floats, sizeof(float)) : x->lost;
+	x->next_lost_sum = d->ranks->judged ? calloc((size_t)x->segment, sizeof(float)) : x->lost_sum;
+	if (!x->lost || !x->lost_sum || !x->next_lost || !x->next_lost_sum)
 		return gt_fail(err, ENOMEM, "no memory for the error feedback of %lld gradients", (long long)x->b->floats);
 	return 0;
 }
@@ -222,6 +228,10 @@ void rt_ddp_free(struct rt_ddp *d)
 		rt_coll_clear(&x->out);
 		rt_coll_clear(&x->back);
 		rt_powersgd_free(x->powersgd);
+		if (d->ranks->judged) {
+			free(x->next_lost);
+			free(x->next_lost_sum);
+		}
 		free(x->lost);
 		free(x->lost_sum);
 	}
@@ -285,14 +295,20 @@ int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_
 	return rt_coll_start(&d->loss, err);
 }
 
+/* Where nothing counts there is no loss. */
+static double mean_of(float sum, float weight)
+{
+	return weight > 0 ? (double)(sum / weight) : 0;
+}
+
 int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err)
 {
 	const float *x = loss_at(d);
 	int r = rt_coll_wait(&d->loss, err);
 
 	if (!r)
-		*ret = (struct rt_losses){ .batch = (double)(x[0] / x[1]), .weight = (double)x[1],
-					   .update = (double)(x[2] / x[3]), .weights = (double)x[3] };
+		*ret = (struct rt_losses){ .batch = mean_of(x[0], x[1]), .weight = (double)x[1],
+					   .update = mean_of(x[2], x[3]), .weights = (double)x[3] };
 	return r;
 }
 
@@ -327,14 +343,14 @@ static int go_out(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 	float *g = gradient(d, x), w = (float)rt_comm_weight(d->coders, rank), scale = 0;
 
 	for (int64_t i = 0; i < x->b->floats; i++)
-		g[i] = g[i] * w + (x->lost ? x->lost[i] : 0);
+		g[i] = g[i] * w + (x->lost ? x->lost[i] * d->of_lost : 0);
 	if (d->codec->scale)
 		scale = d->codec->scale(g, x->b->floats);
 	for (int s = 0; s < d->n_coders; s++)
 		send_segment(d->codec, g + s * x->segment, segment_floats(x, s), scale,
 			     x->key ^ ((uint64_t)rank << 48 | (uint64_t)s << 40),
 			     d->window.base + x->out_at + (size_t)s * x->segment_bytes,
-			     x->lost ? x->lost + s * x->segment : NULL, d->scratch);
+			     x->lost ? x->next_lost + s * x->segment : NULL, d->scratch);
 	x->stage = GOING_OUT;
 	return rt_coll_start(&x->out, err);
 }
@@ -346,14 +362,15 @@ static int come_back(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 	float *part = d->scratch, *sum = d->scratch + x->segment;
 
 	for (int64_t i = 0; i < n; i++)
-		sum[i] = x->lost_sum ? x->lost_sum[i] : 0;
+		sum[i] = x->lost_sum ? x->lost_sum[i] * d->of_lost : 0;
 	for (int k = 0; k < d->n_coders; k++) {
 		d->codec->decode(rt_coll_from(&x->out, k), n, part);
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += part[i];
 	}
 	send_segment(d->codec, sum, n, d->codec->scale ? d->codec->scale(sum, n) : 0, x->key ^ (uint64_t)(rank + 1) << 56,
-		     d->window.base + x->back_at, x->lost_sum, part);
+		     d->window.base + x->back_at, x->next_lost_sum, part);
+	x->open = true;
 	x->stage = COMING_BACK;
 	return rt_coll_start(&x->back, err);
 }
@@ -365,21 +382,89 @@ static void have_all(struct rt_ddp *d, struct bucket *x)
 			d->codec->decode(rt_coll_from(&x->back, s), segment_floats(x, s), gradient(d, x) + s * x->segment);
 }
 
+/* ---- what is kept of what was lost ---- */
+
+static bool compressed(const struct rt_ddp *d, int64_t step)
+{
+	return d->compress != RT_COMPRESS_NONE && step > d->compress_after;
+}
+
+bool rt_ddp_feeds_back(const struct rt_ddp *d, int64_t step)
+{
+	return compressed(d, step) && (!d->codec || d->codec->feedback);
+}
+
+void rt_ddp_set_unit(struct rt_ddp *d, double unit)
+{
+	d->unit = unit;
+	d->of_lost = d->unit_of_lost > 0 ? (float)(unit / d->unit_of_lost) : 1;
+}
+
+void rt_ddp_settle(struct rt_ddp *d, bool updated)
+{
+	for (int i = 0; i < d->n; i++) {
+		struct bucket *x = &d->list[i];
+
+		if (x->powersgd)
+			rt_powersgd_settle(x->powersgd, updated);
+		if (x->open && updated) {
+			rt_swap(&x->lost, &x->next_lost);
+			rt_swap(&x->lost_sum, &x->next_lost_sum);
+		}
+		x->open = false;
+	}
+	if (updated)
+		d->unit_of_lost = d->unit;
+}
+
+void rt_ddp_forget(struct rt_ddp *d)
+{
+	for (int i = 0; i < d->n; i++) {
+		struct bucket *x = &d->list[i];
+
+		if (x->powersgd)
+			rt_powersgd_forget(x->powersgd);
+		if (x->lost)
+			memset(x->lost, 0, (size_t)x->b->floats * sizeof(float));
+		if (x->lost_sum)
+			memset(x->lost_sum, 0, (size_t)x->segment * sizeof(float));
+		x->open = false;
+	}
+	d->unit_of_lost = 0;
+}
+
 /* ---- a bucket's way ---- */
+
+static double raw_bytes(const struct rt_ddp *d, const struct bucket *x)
+{
+	return (double)x->b->floats * 4 * 2 * (d->n_coders - 1) / d->n_coders;
+}
+
+static double coded_bytes(const struct rt_ddp *d, const struct bucket *x)
+{
+	int size = d->n_coders;
+
+	if (d->codec)
+		return (double)x->segment_bytes * (size - 1) * 2;
+	return (double)rt_powersgd_sent_floats(x->powersgd) * 4 * 2 * (size - 1) / size;
+}
 
 int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 {
 	struct bucket *x = &d->list[bucket];
+	/* where no batch counts there is nothing to code, and what was lost stays what it is */
+	bool coded = compressed(d, step) && !(rt_ddp_feeds_back(d, step) && d->unit <= 0);
 
 	d->steps += bucket == 0;
 	d->started++;
 	d->n_started = bucket + 1;
+	d->sent_bytes += coded ? coded_bytes(d, x) : raw_bytes(d, x);
 	x->key = (uint64_t)step << 16 | (uint64_t)bucket;
 	if (d->ranks->fused) {
 		x->stage = READY;
 		return rt_coll_start(&x->ready, err);
 	}
-	if (d->compress != RT_COMPRESS_NONE && step > d->compress_after) {
+	if (coded) {
 		if (d->codec && rt_comm_hosts(d->comm) > 1) {
 			x->stage = UP;
 			return rt_coll_start(&x->up, err);
@@ -387,7 +472,7 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 		if (d->codec)
 			return go_out(d, x, err);
 		x->stage = POWERSGD;
-		return rt_powersgd_start(x->powersgd, gradient(d, x), err);
+		return rt_powersgd_start(x->powersgd, gradient(d, x), d->of_lost, err);
 	}
 	x->stage = RAW;
 	return rt_coll_start(&x->raw, err);
@@ -478,27 +563,14 @@ int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err)
 	return r < 0 ? r : 0;
 }
 
-static double sent_bytes(const struct rt_ddp *d, const struct bucket *x)
-{
-	int size = d->n_coders;
-
-	if (d->codec)
-		return (double)x->segment_bytes * (size - 1) * 2;
-	if (x->powersgd)
-		return (double)rt_powersgd_sent_floats(x->powersgd) * 4 * 2 * (size - 1) / size;
-	return (double)x->b->floats * 4 * 2 * (size - 1) / size;
-}
-
 json_t *rt_ddp_report(const struct rt_ddp *d)
 {
 	json_t *doc = json_object(), *buckets = json_array();
-	double sent = 0, raw = 0;
-	int size = d->n_coders;
+	double raw = 0;
 
 	for (int i = 0; i < d->n; i++) {
 		json_array_append_new(buckets, json_integer((json_int_t)d->list[i].b->floats * 4));
-		sent += sent_bytes(d, &d->list[i]);
-		raw += (double)d->list[i].b->floats * 4 * 2 * (size - 1) / size;
+		raw += raw_bytes(d, &d->list[i]);
 	}
 	json_object_set_new(doc, "transport", json_string(rt_comm_transport(d->comm)));
 	json_object_set_new(doc, "hosts", json_integer(rt_comm_hosts(d->comm)));
@@ -512,7 +584,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
 	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
 	json_object_set_new(doc, "compress", json_string(rt_compress_name(d->compress)));
-	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(sent));
+	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(d->steps ? d->sent_bytes / (double)d->steps : 0));
 	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));
 	json_object_set_new(doc, "waited_s_per_step", gt_json_real(d->steps ? d->waited_s / (double)d->steps : 0));
 	json_object_set_new(doc, "overlapped", gt_json_real(d->started ? (double)d->overlapped / (double)d->started : 0));

@@ -26,9 +26,18 @@ struct rt_ranks {
 	int team, me, member[RT_MAX_RANKS];
 	const char *shard_why; /* why not, if not */
 	bool fused;	       /* no reduction of its own: the update adds the gradients of all ranks up */
+	bool judged;	       /* gradients are looked at before they are spent: an update may come to nothing */
 };
 /* gradients_wanted: they are looked at before they are spent. */
 int rt_ranks_decide(const struct rt_options *opt, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err);
+
+static inline void rt_swap(float **a, float **b)
+{
+	float *t = *a;
+
+	*a = *b;
+	*b = t;
+}
 
 struct rt_ddp;
 /* bytes: of the window, for what the plan put there. */
@@ -52,11 +61,21 @@ struct rt_losses {
  * of the ranks make of them. */
 int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_err *err);
 int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err);
+/* The gradients are so many times what the update makes of them (its loss scale, its weights): what compression lost of earlier
+ * ones is brought to the same measure. Before the first bucket, where rt_ddp_feeds_back(); 0: no batch of any rank counts. */
+bool rt_ddp_feeds_back(const struct rt_ddp *d, int64_t step);
+void rt_ddp_set_unit(struct rt_ddp *d, double unit);
 int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err);
+/* Behind the last bucket: what was lost is kept for the next update; or, if this one came to nothing, what was lost before it. Not
+ * said before the next bucket starts: it came to nothing. */
+void rt_ddp_settle(struct rt_ddp *d, bool updated);
+/* Other parameters: nothing was lost of their gradients. */
+void rt_ddp_forget(struct rt_ddp *d);
 int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err);
 int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err);
-/* { "transport", "hosts", "nodes", "weight", "buckets": [bytes …], "compress", "bytes_per_step", "raw_bytes_per_step",
- *   "waited_s_per_step", "overlapped" (share of the buckets done before they were waited for) } */
+/* { "transport", "hosts", "nodes", "place", "weight", "bucket_bytes": [ … ], "overlap", "overlap_why", "update_parts",
+ *   "update_reduces", "window_pages", "compress", "sent_bytes_per_step" (the mean over the updates, compressed or not yet),
+ *   "raw_bytes_per_step", "waited_s_per_step", "overlapped" (share of the buckets done before they were waited for) } */
 json_t *rt_ddp_report(const struct rt_ddp *d);
 
 /* ---- PowerSGD (Vogels et al. 2019, algorithm 1), per bucket ---- */
@@ -70,8 +89,11 @@ int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank);
 int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, uint64_t offset, uint64_t seed,
 		    const struct rt_cpu *cpu, struct rt_powersgd **ret, struct gt_err *err);
 void rt_powersgd_free(struct rt_powersgd *p);
-/* gradient: the bucket's floats. start, then poll until 1 (or wait). */
-int rt_powersgd_start(struct rt_powersgd *p, float *gradient, struct gt_err *err);
+/* gradient: the bucket's floats; of_lost: what was lost before counts so many times. start, then poll until 1 (or wait), then
+ * settle; forget: as rt_ddp_settle() and rt_ddp_forget(). */
+int rt_powersgd_start(struct rt_powersgd *p, float *gradient, float of_lost, struct gt_err *err);
+void rt_powersgd_settle(struct rt_powersgd *p, bool updated);
+void rt_powersgd_forget(struct rt_powersgd *p);
 int rt_powersgd_poll(struct rt_powersgd *p, bool wait, struct gt_err *err);
 int64_t rt_powersgd_sent_floats(const struct rt_powersgd *p);
 #endif

@@ -340,6 +340,7 @@ static void end_thread(struct thread *t)
 			munmap(k->base, k->bytes);
 		free(k);
 	}
+	rt_shm_forget_left(t->c);
 	free(t->c);
 }
 

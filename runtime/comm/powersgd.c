@@ -2,7 +2,8 @@
 /*
  * PowerSGD: a gradient matrix M (n,m) plus what was lost before travels as P (n,r) and Q (m,r):
  *   P = M Q; mean over ranks; columns of P made orthonormal; Q = M^T P; mean over ranks; M' = P Q^T; lost = M - M'
- * Q of one step starts the next. Vectors, and matrices for which it would not pay, travel as they are, beside P.
+ * Q of one step starts the next, if the step updated something; else the next begins as this one did. Vectors, and matrices
+ * for which it would not pay, travel as they are, beside P.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,12 +17,14 @@ struct matrix {
 	int64_t at;	 /* in the bucket */
 	int64_t p, q;	 /* floats into the areas of P and Q */
 	float *lost, *whole; /* (n,m) */
-	float *last;	     /* Q (m,r) of the last step, whose gradients were finite */
+	float *last;	     /* Q (m,r) that the step began with */
 };
 struct rt_powersgd {
 	const struct rt_cpu *cpu;
+	uint64_t seed;
 	struct matrix *list;
 	int count, stage;
+	bool open; /* nobody has said yet whether the last step updated anything */
 	float *gradient, *p, *q;
 	struct rt_coll reduce_p, reduce_q;
 };
@@ -74,7 +77,13 @@ int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank)
 	return lines(p) + lines(GT_MAX(q, 1));
 }
 
-static int add_matrix(struct rt_powersgd *s, struct matrix *x, uint64_t seed, struct gt_err *err)
+static void begin(struct rt_powersgd *s, const struct matrix *x)
+{
+	for (int64_t i = 0; i < x->m * x->r; i++)
+		s->q[x->q + i] = rt_powersgd_first_q(s->seed, x->at, i);
+}
+
+static int add_matrix(struct rt_powersgd *s, struct matrix *x, struct gt_err *err)
 {
 	if (!x->r)
 		return 0;
@@ -83,8 +92,7 @@ static int add_matrix(struct rt_powersgd *s, struct matrix *x, uint64_t seed, st
 	x->last = calloc((size_t)(x->m * x->r), sizeof(float));
 	if (!x->lost || !x->whole || !x->last)
 		return gt_fail(err, ENOMEM, "no memory for the feedback of a gradient of %lld floats", (long long)(x->n * x->m));
-	for (int64_t i = 0; i < x->m * x->r; i++)
-		s->q[x->q + i] = rt_powersgd_first_q(seed, x->at, i);
+	begin(s, x);
 	return 0;
 }
 
@@ -96,6 +104,7 @@ int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, ui
 	int r = 0;
 
 	s->cpu = cpu;
+	s->seed = seed;
 	s->list = gt_xcalloc((size_t)b->n, sizeof(*s->list));
 	s->count = b->n;
 	sizes(b, rank, &p, &q);
@@ -112,7 +121,7 @@ int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, ui
 		s->list[i].q = q;
 		p += s->list[i].n * GT_MAX(s->list[i].r, 1);
 		q += s->list[i].m * s->list[i].r;
-		r = add_matrix(s, &s->list[i], seed, err);
+		r = add_matrix(s, &s->list[i], err);
 	}
 	if (!r)
 		r = rt_coll_init(&s->reduce_p, err);
@@ -162,8 +171,37 @@ static void orthonormal(float *p, int64_t n, int64_t r)
 	}
 }
 
-int rt_powersgd_start(struct rt_powersgd *s, float *gradient, struct gt_err *err)
+void rt_powersgd_settle(struct rt_powersgd *s, bool updated)
 {
+	if (!s->open)
+		return;
+	s->open = false;
+	for (int k = 0; k < s->count; k++) {
+		struct matrix *x = &s->list[k];
+
+		if (updated)
+			rt_swap(&x->lost, &x->whole);
+		else if (x->r)
+			memcpy(s->q + x->q, x->last, (size_t)(x->m * x->r) * sizeof(float));
+	}
+}
+
+void rt_powersgd_forget(struct rt_powersgd *s)
+{
+	s->open = false;
+	for (int k = 0; k < s->count; k++) {
+		struct matrix *x = &s->list[k];
+
+		if (!x->r)
+			continue;
+		memset(x->lost, 0, (size_t)(x->n * x->m) * sizeof(float));
+		begin(s, x);
+	}
+}
+
+int rt_powersgd_start(struct rt_powersgd *s, float *gradient, float of_lost, struct gt_err *err)
+{
+	rt_powersgd_settle(s, false);
 	s->gradient = gradient;
 	s->stage = 1;
 	for (int k = 0; k < s->count; k++) {
@@ -175,9 +213,11 @@ int rt_powersgd_start(struct rt_powersgd *s, float *gradient, struct gt_err *err
 			continue;
 		}
 		for (int64_t i = 0; i < x->n * x->m; i++)
-			x->whole[i] = x->lost[i] + g[i];
+			x->whole[i] = x->lost[i] * of_lost + g[i];
+		memcpy(x->last, s->q + x->q, (size_t)(x->m * x->r) * sizeof(float));
 		rt_gemm(s->cpu, false, false, x->n, x->r, x->m, 1, x->whole, x->m, s->q + x->q, x->r, 0, s->p + x->p, x->r);
 	}
+	s->open = true;
 	return rt_coll_start(&s->reduce_p, err);
 }
 
@@ -191,23 +231,13 @@ static int have_p(struct rt_powersgd *s, struct gt_err *err)
 			continue;
 		}
 		orthonormal(s->p + x->p, x->n, x->r);
-		memcpy(x->last, s->q + x->q, (size_t)(x->m * x->r) * sizeof(float));
 		rt_gemm(s->cpu, true, false, x->m, x->r, x->n, 1, x->whole, x->m, s->p + x->p, x->r, 0, s->q + x->q, x->r);
 	}
 	s->stage = 2;
 	return rt_coll_start(&s->reduce_q, err);
 }
 
-static bool all_finite(const float *x, int64_t n)
-{
-	bool finite = true;
-
-	for (int64_t i = 0; i < n; i++)
-		finite &= isfinite(x[i]);
-	return finite;
-}
-
-/* Gradients that were not finite update nothing; the next step begins with the Q that this one began with. */
+/* What this step loses takes the place of what it sent; which of both counts from here on is settled later. */
 static void have_q(struct rt_powersgd *s)
 {
 	for (int k = 0; k < s->count; k++) {
@@ -218,9 +248,7 @@ static void have_q(struct rt_powersgd *s)
 			continue;
 		rt_gemm(s->cpu, false, true, x->n, x->m, x->r, 1, s->p + x->p, x->r, s->q + x->q, x->r, 0, g, x->m);
 		for (int64_t i = 0; i < x->n * x->m; i++)
-			x->lost[i] = isfinite(x->whole[i] - g[i]) ? x->whole[i] - g[i] : 0;
-		if (!all_finite(s->q + x->q, x->m * x->r))
-			memcpy(s->q + x->q, x->last, (size_t)(x->m * x->r) * sizeof(float));
+			x->whole[i] -= g[i];
 	}
 	s->stage = 0;
 }

@@ -12,6 +12,7 @@
  * host_share:           2 rank 0: it is in place | 2 the others: I copied it | rank 0 waits for all at 2
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <limits.h>
 #include <math.h>
@@ -150,6 +151,26 @@ static int map_once(struct rt_window *w, size_t at, struct gt_err *err)
 	return r;
 }
 
+void rt_shm_forget_left(struct rt_comm *c)
+{
+	for (struct rt_left *l = c->left, *next; l; l = next) {
+		next = l->next;
+		free(l);
+	}
+	c->left = NULL;
+}
+
+/*
+ * Memory of windows that were unmapped goes back to the kernel when the next one is mapped: everybody has come to that by then, and
+ * so reads no more of the last collective.
+ */
+static void give_back(struct rt_comm *c)
+{
+	for (const struct rt_left *l = c->left; l; l = l->next)
+		fallocate(c->fd[c->rank], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)l->at, (off_t)l->bytes);
+	rt_shm_forget_left(c);
+}
+
 static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 {
 	size_t size = window_size(w), at = c->fd_bytes;
@@ -160,6 +181,9 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 		r = gt_fail_errno(err, errno, "cannot get %zu bytes of shared memory for rank %d", size, c->rank);
 	if (!r)
 		r = rt_comm_gather(c, 0, all, err);
+	if (!r)
+		give_back(c);
+	w->at = at;
 	if (!r)
 		r = c->one_process ? map_once(w, at, err) : map_all(w, at, err);
 	w->base = w->peer[c->rank];
@@ -181,6 +205,11 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 
 static void shm_unmap(struct rt_window *w)
 {
+	struct rt_comm *c = w->comm;
+	struct rt_left *l = gt_xcalloc(1, sizeof(*l));
+
+	*l = (struct rt_left){ .next = c->left, .at = w->at, .bytes = window_size(w) };
+	c->left = l;
 	for (int i = 0; i < w->comm->size; i++)
 		if (w->peer[i] && !w->comm->one_process)
 			munmap(w->peer[i], window_size(w));

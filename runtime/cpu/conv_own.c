@@ -103,6 +103,7 @@ void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, f
 {
 	size_t n_patches = round16(s->oh * s->ow * patch_length(s)), n_weights = round16(s->o * patch_length(s));
 	float *sums = scratch + n_weights + (size_t)threads * n_patches;
+	int team = 1; /* what came, which may be fewer than were asked for */
 
 	if (kind != RT_CONV_BWD_W)
 		reorder(s, w, scratch, false);
@@ -116,6 +117,8 @@ void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, f
 			.sum = sums + (size_t)me * n_weights,
 		};
 
+		if (me == 0)
+			team = omp_get_num_threads();
 		rt_part(s->n, 1, omp_get_num_threads(), me, &lo, &hi);
 		if (kind == RT_CONV_BWD_W && lo == hi)
 			memset(t.sum, 0, n_weights * sizeof(float));
@@ -123,5 +126,5 @@ void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, f
 			one_image(s, kind, x + i * s->h * s->w * s->c, y + i * s->oh * s->ow * s->o, &t, i == lo);
 	}
 	if (kind == RT_CONV_BWD_W)
-		add_up(s, sums, scratch, w, threads);
+		add_up(s, sums, scratch, w, team);
 }

@@ -74,7 +74,8 @@ int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err)
 {
 	keep_library_buffers();
 	*cpu = (struct rt_cpu){
-		.threads = threads > 0 ? threads : omp_get_max_threads(),
+		/* OMP_THREAD_LIMIT gives a team no more, whatever is asked for: libraries divide their work by what they ask for */
+		.threads = GT_MIN(threads > 0 ? threads : omp_get_max_threads(), omp_get_thread_limit()),
 		.simd = rt_simd_best(),
 		.kernels = kernels,
 	};

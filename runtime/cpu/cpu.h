@@ -29,6 +29,7 @@ struct rt_run {
 	bool eval; /* the loss alone: no gradients */
 	bool profiled;
 	bool update;	  /* this batch is the last of its update */
+	bool idle;	  /* no batch of the update counts, on any rank: nothing is updated */
 	float loss_scale; /* losses multiply the gradients that they start with this */
 	float grad_scale; /* updates multiply gradients with this: undoes the loss scale, clips */
 	struct rt_gradients *gradients;

@@ -45,23 +45,49 @@ struct row {
 	double flops, low, eight, bytes, seconds;
 };
 
-/* What the calls of one op come to in one plan, times the share of the steps that ran it. */
-static void add_calls(const struct rt_plan *plan, enum rt_op_id id, enum rt_phase phase, double share, struct row *ret)
+/* Flops of products that are made in a low type. On the CPU that takes a unit for it, and attention only stores it there. */
+static double low_flops(const struct rt_plan *plan, const struct rt_call *c, double flops)
+{
+	enum rt_dtype type = c->in[0] ? c->in[0]->dtype : RT_F32;
+
+	if (!c->op->low || type == RT_F32)
+		return 0;
+	return plan->engine || (c->op->id != RT_OP_ATTENTION && rt_cpu_low_products(type)) ? flops : 0;
+}
+
+/* What the calls of one op come to in one plan, so many times. */
+static void add_calls(const struct rt_plan *plan, enum rt_op_id id, enum rt_phase phase, double times, struct row *ret)
 {
 	for (int i = 0; i < plan->ir.n_calls; i++) {
 		const struct rt_call *c = plan->ir.calls[i];
-		double flops = c->op->flops ? c->op->flops(c) : 0;
+		double flops = c->op->flops ? times * c->op->flops(c) : 0;
 
 		if (c->op->id != id || c->phase != phase)
 			continue;
 		ret->calls++;
 		ret->name = c->attr.user ? c->attr.user->name : ret->name;
-		ret->flops += share * flops;
-		ret->low += c->op->low && c->in[0]->dtype != RT_F32 ? share * flops : 0;
-		ret->eight += c->op->low && (c->in[0]->dtype == RT_E4M3 || c->in[0]->dtype == RT_E5M2) ? share * flops : 0;
-		ret->bytes += share * rt_call_bytes(c);
+		ret->flops += flops;
+		ret->low += low_flops(plan, c, flops);
+		ret->eight += c->op->low && (c->in[0]->dtype == RT_E4M3 || c->in[0]->dtype == RT_E5M2) ? flops : 0;
+		ret->bytes += times * rt_call_bytes(c);
 		ret->seconds += c->seconds;
 	}
+}
+
+static bool of_each_batch(enum rt_phase phase)
+{
+	return phase == RT_PHASE_FORWARD || phase == RT_PHASE_BACKWARD;
+}
+
+/* How often a step ran the calls of a phase in shape s: forward and backward once per batch, the rest once, with the last one. */
+static double runs_per_step(const struct rt_program *p, int s, enum rt_phase phase)
+{
+	double steps = (double)steps_profiled(p);
+	bool each = of_each_batch(phase);
+
+	if (steps > 0)
+		return (double)(each ? p->shapes[s].batches_profiled : p->shapes[s].steps_profiled) / steps;
+	return s == p->shape ? each ? p->opt.accum : 1 : 0;
 }
 
 /* Per step: the mean over the steps of all shapes. */
@@ -73,7 +99,7 @@ static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phas
 
 	for (int s = 0; s < p->n_shapes; s++) {
 		row.calls = 0;
-		add_calls(&p->shapes[s], id, phase, steps > 0 ? (double)p->shapes[s].steps_profiled / steps : s == p->shape, &row);
+		add_calls(&p->shapes[s], id, phase, runs_per_step(p, s, phase), &row);
 	}
 	if (!row.calls)
 		return NULL;
@@ -106,7 +132,8 @@ static void put_work(const struct rt_program *p, const struct rt_kernel *k, json
 {
 	struct row row = { .name = k->name };
 
-	add_calls(&p->plan, k->call->op->id, k->call->phase, 1, &row);
+	for (int s = 0; s < p->n_shapes; s++)
+		add_calls(&p->shapes[s], k->call->op->id, k->call->phase, runs_per_step(p, s, k->call->phase), &row);
 	for (int i = 0; i < p->n_kernels; i++)
 		if (&p->kernels[i] != k && p->kernels[i].call && p->kernels[i].call->op == k->call->op &&
 		    p->kernels[i].call->phase == k->call->phase)

@@ -126,10 +126,24 @@ static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *
 	double loss_scale = p->scale.on ? (double)p->scale.scale : 1;
 	int r = p->reduced ? 0 : rt_ddp_losses(p->ddp, &p->losses, err);
 
-	if (!r && !p->reduced)
-		run->grad_scale = (float)(1 / loss_scale * p->opt.accum / p->losses.weights);
+	if (!r && !p->reduced) {
+		run->idle = !(p->losses.weights > 0);
+		run->grad_scale = run->idle ? 0 : (float)(1 / loss_scale * p->opt.accum / p->losses.weights);
+	}
 	p->reduced |= !r;
 	return r;
+}
+
+/* What compression lost before is measured by what this update divides its gradients by, which all ranks' weights decide. */
+static int start_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
+{
+	int r = 0;
+
+	if (bucket == 0 && rt_ddp_feeds_back(p->ddp, run->step)) {
+		r = have_losses(p, run, err);
+		rt_ddp_set_unit(p->ddp, run->idle ? 0 : 1 / (double)run->grad_scale);
+	}
+	return r ? r : rt_ddp_start(p->ddp, bucket, run->step, err);
 }
 
 static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
@@ -150,12 +164,12 @@ static void run_call(struct rt_program *p, int i, struct rt_run *run)
 	if (timed)
 		t0 = gt_now_s();
 	if (c->op->id == RT_OP_BUCKET_START)
-		p->ddp_status = rt_ddp_start(p->ddp, c->attr.bucket, run->step, &p->ddp_err);
+		p->ddp_status = start_bucket(p, c->attr.bucket, run, &p->ddp_err);
 	else if (c->op->id == RT_OP_BUCKET_WAIT)
 		p->ddp_status = wait_for_bucket(p, c->attr.bucket, run, &p->ddp_err);
 	else if (c->op->id == RT_OP_RANKS_MEET)
 		p->ddp_status = rt_ddp_meet(p->ddp, &p->ddp_err);
-	else
+	else if (c->phase != RT_PHASE_UPDATE || !run->idle)
 		p->cpu.kernels[c->op->id](&p->cpu, c, run);
 	if (p->ddp && run->update && !p->ddp_status)
 		p->ddp_status = rt_ddp_poll(p->ddp, &p->ddp_err);
@@ -309,11 +323,19 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 		run_until(p, next, (enum rt_phase)-1, run);
 		if (p->ddp_status)
 			return reduction_failed(p, err);
-		p->step++;
+		p->step += !run->idle;
 	}
-	m->updated = !m->skipped;
-	update_scale(p, m->skipped);
+	m->updated = !m->skipped && !run->idle;
+	if (p->ddp)
+		rt_ddp_settle(p->ddp, m->updated);
+	if (!run->idle)
+		update_scale(p, m->skipped);
 	return 0;
+}
+
+static bool last_batch(const struct rt_program *p)
+{
+	return p->batches + 1 == p->opt.accum;
 }
 
 static void start_run(const struct rt_program *p, struct rt_run *run)
@@ -329,7 +351,8 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	run->eval = !rt_plan_trains(&p->plan);
 	run->step = p->step + 1;
 	run->profiled = p->step >= PROFILE_SKIP;
-	run->update = p->batches + 1 == p->opt.accum;
+	/* An update all of whose batches count nothing is none. With other ranks theirs may count. */
+	run->update = last_batch(p) && (p->opt.ddp.comm || p->weights + p->weight > 0);
 	/* The loss of each batch is divided by their number, and the rest of the weighted mean is left to the update. */
 	run->loss_scale = (float)(scale * p->weight / p->opt.accum);
 	run->grad_scale = (float)(1 / scale * (p->opt.accum / (p->weights + p->weight)));
@@ -408,6 +431,7 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	struct rt_gradients gradients = { 0 };
 	struct rt_run run = { .gradients = &gradients };
 	struct rt_metrics m = { .grad_norm = NAN };
+	bool last = last_batch(p);
 	int r;
 
 	r = check_inputs(p, inputs, err);
@@ -417,11 +441,12 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	m.loss_scale = p->scale.on ? (double)p->scale.scale : 1;
 	r = p->cuda ? cuda_step(p, inputs, &run, &m, err) : cpu_step(p, inputs, &run, &m, err);
 	p->batches++;
-	if (r || run.update)
+	if (r || last)
 		new_update(p);
 	if (r)
 		return r;
-	p->shapes[p->shape].steps_profiled += run.profiled && run.update;
+	p->shapes[p->shape].batches_profiled += run.profiled;
+	p->shapes[p->shape].steps_profiled += run.profiled && last;
 	m.step = p->step;
 	*ret = m;
 	return 0;

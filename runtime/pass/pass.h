@@ -33,7 +33,7 @@ struct rt_plan {
 	struct rt_engine *engine;
 	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */
 	json_t *did;		    /* [{ "name", "did" }]: what each pass said */
-	int64_t steps_profiled;
+	int64_t steps_profiled, batches_profiled; /* updates that ended with it; batches */
 };
 struct rt_pass {
 	const char *name;

@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "lib/file.h"
+#include "runtime/comm/comm_priv.h"
 #include "tests/unit/check_comm.h"
 
 void run(struct rt_group *g, rt_rank_main *fn, void *arg)
@@ -65,6 +67,38 @@ static int sums(struct rt_comm *c, void *arg, struct gt_err *err)
 	rt_window_unmap(&w);
 	return r;
 }
+
+/* A rank's memory in use; others still read an old window until all have asked for the next. */
+static int windows(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	struct stat st = { 0 };
+	const size_t bytes = 8 << 20;
+	int r = 0;
+
+	for (int i = 0; !r && i < 4; i++) {
+		struct rt_window w = { 0 };
+		const int *other;
+
+		r = rt_window_map(c, bytes, false, &w, err);
+		if (r)
+			return r;
+		memset(w.base, 7 + i, bytes);
+		r = rt_comm_agree(c, 1, "the end of writing", err);
+		other = (const int *)(const void *)w.peer[1 - rt_comm_rank(c)];
+		WANT(r || other[1000] == 0x01010101 * (7 + i), "window %d: the other rank has %x", i, (unsigned)other[1000]);
+		rt_window_unmap(&w);
+	}
+	WANT(r || fstat(c->fd[rt_comm_rank(c)], &st) == 0, "no memory file");
+	WANT(r || (size_t)st.st_blocks * 512 <= bytes + (2 << 20), "%zu bytes of shared memory after four windows of %zu",
+	     (size_t)st.st_blocks * 512, bytes);
+	return r;
+}
+
+START_TEST(an_unmapped_windows_memory_goes_back)
+{
+	run(&(struct rt_group){ .ranks = 2 }, windows, NULL);
+}
+END_TEST
 
 static const struct layout {
 	int ranks, node[6];
@@ -329,6 +363,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && gt_streq(argv[1], "--one-process"))
 		return in_one_process();
 	tcase_set_timeout(t, 300);
+	tcase_add_test(t, an_unmapped_windows_memory_goes_back);
 	tcase_add_loop_test(t, allreduce_is_the_weighted_sum_on_any_layout, 0, GT_ARRAY_SIZE(layouts));
 	tcase_add_test(t, every_rank_gets_what_the_others_have_for_it);
 	tcase_add_loop_test(t, windows_say_what_pages_they_have, 0, 2);

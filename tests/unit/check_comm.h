@@ -21,6 +21,7 @@ void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 struct job {
 	struct rt_options opt;
 	int rows[4]; /* of each rank; 0: equal */
+	bool weigh;  /* ranks count alike, and each batch says how many rows it has */
 	const int *node; /* of each rank; NULL: one node */
 	int width;	 /* of the model; 0: 32 */
 	const char *load, *save; /* checkpoints before the first step and after the last */

@@ -68,6 +68,8 @@ int main(void)
 	suite_add_tcase(s, case_update());
 	suite_add_tcase(s, case_shapes());
 	suite_add_tcase(s, case_winograd());
+	suite_add_tcase(s, case_checkpoint());
+	suite_add_tcase(s, case_team());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -24,6 +24,8 @@ TCase *case_amp(void);
 TCase *case_update(void);
 TCase *case_shapes(void);
 TCase *case_winograd(void);
+TCase *case_checkpoint(void);
+TCase *case_team(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {

@@ -43,7 +43,23 @@ struct dictate {
 	enum rt_compress compress;
 	void (*expect)(double *mean, int round); /* keeps its own state */
 	double tolerance;
+	bool scaled; /* the loss scale doubles with every update, and halves where one is skipped */
 };
+
+/* One rank's gradients are not finite: no rank updates anything, and what was lost before is not lost by it. */
+static int overflow(struct rt_program *p, struct rt_comm *c, struct gt_err *err)
+{
+	static float x[DN * DM];
+	struct rt_metrics m;
+	int r;
+
+	for (int64_t i = 0; i < DN * DM; i++)
+		x[i] = dictated(rt_comm_rank(c), ROUNDS, i);
+	x[7] = rt_comm_rank(c) ? INFINITY : 1;
+	r = rt_step(p, (const void *[]){ x }, &m, err);
+	WANT(r || m.skipped, "the update was not skipped");
+	return r;
+}
 
 static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 {
@@ -54,13 +70,18 @@ static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_node *w = rt_param(g, "w", RT_SHAPE(DN, DM), RT_INIT_ZEROS);
 	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(DN, DM)));
 	struct rt_options opt = { .threads = 1, .seed = 9, .optimizer = { .kind = RT_SGD, .lr = 1 },
-				  .ddp = { .comm = c, .compress = d->compress, .powersgd_rank = R } };
+				  .ddp = { .comm = c, .compress = d->compress, .powersgd_rank = R },
+				  .scaler = { d->scaled ? RT_SCALER_ON : RT_SCALER_OFF, .init = 4, .interval = 1 } };
 	gt_auto(rt_program) *p = NULL;
 	int r = rt_compile(g, loss, &opt, &p, err);
 
 	for (int round = 0; !r && round < ROUNDS; round++) {
 		struct rt_metrics m;
 
+		if (d->scaled && round > 0)
+			r = overflow(p, c, err);
+		if (r)
+			return r;
 		for (int64_t i = 0; i < DN * DM; i++)
 			x[i] = dictated(rt_comm_rank(c), round, i);
 		memcpy(before, rt_value(p, w), sizeof(before));
@@ -171,10 +192,50 @@ START_TEST(compression_follows_its_publication)
 		{ RT_COMPRESS_BF16, expect_mean, 4 * 0x1p-7 },
 		{ RT_COMPRESS_INT8, expect_mean, 3 * 4.0 / 127 },
 		{ RT_COMPRESS_NONE, expect_mean, 1e-6 },
+		{ RT_COMPRESS_ONEBIT, expect_onebit, 3e-5, true },
+		{ RT_COMPRESS_POWERSGD, expect_powersgd, 3e-5, true },
 	};
 	struct dictate d = all[_i];
 
 	run(&(struct rt_group){ .ranks = 2 }, follow, &d);
+}
+END_TEST
+
+/* Updates before the first compressed one send everything. */
+static int count_sent(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const enum rt_compress *how = arg;
+	static float x[DN * DM];
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(DN, DM), RT_INIT_ZEROS);
+	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(DN, DM)));
+	struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_SGD, .lr = 1 },
+				  .ddp = { .comm = c, .compress = *how, .compress_after = 3 } };
+	gt_auto(rt_program) *p = NULL;
+	double sent[2], raw = 0;
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	for (int step = 0; !r && step < 6; step++) {
+		gt_auto_json *doc = NULL;
+		struct rt_metrics m;
+
+		r = rt_step(p, (const void *[]){ x }, &m, err);
+		doc = rt_program_report(p);
+		raw = gt_json_get_real(json_object_get(doc, "ddp"), "raw_bytes_per_step", NAN);
+		sent[step / 3] = gt_json_get_real(json_object_get(doc, "ddp"), "sent_bytes_per_step", NAN);
+	}
+	WANT(r || !(fabs(sent[0] - raw) > 0), "%g bytes per step before compression, not %g", sent[0], raw);
+	WANT(r || (sent[1] > raw / 2 && sent[1] < 0.75 * raw), "%g bytes per step of %g when half of them are compressed", sent[1],
+	     raw);
+	return r;
+}
+
+START_TEST(what_is_sent_is_counted)
+{
+	static const enum rt_compress all[] = { RT_COMPRESS_ONEBIT, RT_COMPRESS_POWERSGD };
+	enum rt_compress how = all[_i];
+
+	run(&(struct rt_group){ .ranks = 2 }, count_sent, &how);
 }
 END_TEST
 
@@ -211,7 +272,8 @@ TCase *case_compression(void)
 
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, every_compression_trains, 0, 5);
-	tcase_add_loop_test(t, compression_follows_its_publication, 0, 6);
+	tcase_add_loop_test(t, compression_follows_its_publication, 0, 8);
+	tcase_add_loop_test(t, what_is_sent_is_counted, 0, 2);
 	tcase_add_test(t, int8_is_right_on_average);
 	return t;
 }

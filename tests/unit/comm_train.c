@@ -25,7 +25,7 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 	j->opt.seed = 3;
 	j->opt.threads = 1;
 	j->opt.ddp.comm = c;
-	j->opt.ddp.weight = (double)rows / ROWS;
+	j->opt.ddp.weight = j->weigh ? 0 : (double)rows / ROWS;
 	r = rt_compile(g, rt_model_gpt(g, &k), &j->opt, &p, err);
 	if (!r && j->load)
 		r = rt_load(p, j->load, &ticket, err);
@@ -36,6 +36,8 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 			x[i] = (int32_t)(rt_random_u64(1, t, i) % 64);
 			y[i] = (x[i] * 5 + 1) % 64;
 		}
+		if (j->weigh)
+			rt_set_weight(p, rows);
 		r = rt_step(p, (const void *[]){ x + first * 16, y + first * 16 }, &m, err);
 		j->loss[t] = m.loss;
 	}
@@ -90,6 +92,10 @@ static const struct together together[] = {
 	{ "two batches per update", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2 } }, 2 },
 	{ "scaled loss", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .scaler = { .use = RT_SCALER_ON } } }, 2 },
 	{ "uneven split", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 5, 3 } }, 2 },
+	{ "batches that count differently", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 5, 3 },
+					      .weigh = true }, 2 },
+	{ "the same, clipped", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .clip_norm = 0.5, .accum = 2 },
+				 .rows = { 1, 4, 3 }, .weigh = true }, 3 },
 	{ "one row", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 1, 4, 1, 2 } }, 4 },
 };
 

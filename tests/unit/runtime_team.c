@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Teams that come smaller than asked for, updates that nothing counts in, and what a profile of several batches says. */
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include "runtime/cpu/conv.h"
+#include "tests/unit/check_runtime.h"
+
+/* What OMP_THREAD_LIMIT does to a whole process, an active region with no level left below it does to a call: one thread comes. */
+static void convolve_alone(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y)
+{
+	size_t bytes = rt_conv_own_scratch(s, kind, threads);
+	float *scratch = gt_xcalloc(1, bytes);
+
+	for (size_t i = 0; i < bytes / sizeof(*scratch); i++)
+		scratch[i] = NAN; /* what nobody writes is not to be read */
+	omp_set_max_active_levels(1);
+#pragma omp parallel num_threads(2)
+#pragma omp master
+	rt_conv_own(s, kind, threads, x, w, y, scratch);
+	free(scratch);
+}
+
+START_TEST(a_smaller_team_sums_its_own_parts)
+{
+	const struct rt_conv s = { .n = 5, .h = 6, .w = 6, .c = 4, .oh = 3, .ow = 3, .o = 8, .kh = 3, .kw = 3, .stride = 2,
+				   .pad = 1, .groups = 2 };
+	enum { NX = 5 * 36 * 4, NW = 8 * 2 * 9, NY = 5 * 9 * 8 };
+	static float x[NX], y[NY], one[NW], many[NW];
+	float *scratch = gt_xcalloc(1, rt_conv_own_scratch(&s, RT_CONV_BWD_W, 1));
+
+	for (uint64_t i = 0; i < NX; i++)
+		x[i] = rt_random_normal(1, 1, i);
+	for (uint64_t i = 0; i < NY; i++)
+		y[i] = rt_random_normal(1, 2, i);
+	rt_conv_own(&s, RT_CONV_BWD_W, 1, x, one, y, scratch);
+	convolve_alone(&s, RT_CONV_BWD_W, 3, x, many, y);
+	ck_assert_mem_eq(one, many, sizeof(one));
+	free(scratch);
+}
+END_TEST
+
+static struct rt_program *mlp(struct rt_graph *g, const struct rt_options *opt)
+{
+	struct rt_program *p = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_msg(rt_compile(g, rt_model_mlp(g, 3, (const int64_t[]){ 5, 4, 3 }, 3), opt, &p, &err) == 0, "%s", err.msg);
+	return p;
+}
+
+/* Nothing is learnt from padding alone, whatever is done to gradients on the way; and nothing is broken by it. */
+START_TEST(an_update_that_nothing_counts_in_is_none)
+{
+	static const struct rt_options ways[] = {
+		{ .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .accum = 2 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, .accum = 2, .clip_norm = 1 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .scaler = { .use = RT_SCALER_ON } },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .no_early_update = true },
+	};
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = mlp(g, &ways[_i]);
+	const int32_t none[3] = { RT_IGNORE, RT_IGNORE, RT_IGNORE }, some[3] = { 0, 1, 2 };
+	float x[15] = { 1, 2, 3 }, before[20];
+	struct rt_node *n = rt_graph_node(g, "fc0.weight");
+	struct rt_metrics m;
+
+	n = n ? n : rt_graph_leaf(g, 2);
+	ck_assert_int_eq(rt_shape_elements(rt_node_shape(n)), 20);
+	memcpy(before, rt_value(p, n), sizeof(before));
+	rt_set_weight(p, 0);
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(rt_step(p, (const void *[]){ x, none }, &m, NULL), 0);
+		ck_assert(!m.updated && !m.skipped && m.step == 0);
+	}
+	ck_assert_mem_eq(before, rt_value(p, n), sizeof(before));
+	rt_set_weight(p, 1);
+	ck_assert_int_eq(rt_step(p, (const void *[]){ x, some }, &m, NULL), 0);
+	ck_assert(!m.updated);
+	ck_assert_int_eq(rt_step(p, (const void *[]){ x, some }, &m, NULL), 0);
+	ck_assert(m.updated && m.step == 1 && isfinite(m.loss));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(before); i++)
+		ck_assert(isfinite(rt_value(p, n)[i]));
+}
+END_TEST
+
+static double flops_of(const struct rt_program *p, const char *phase)
+{
+	gt_auto_json *doc = rt_program_report(p);
+	double sum = 0;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "ops"), i, row)
+		if (gt_streq(gt_json_get_str(row, "phase", ""), phase)) {
+			ck_assert_double_gt(gt_json_get_real(row, "seconds", 0), 0);
+			sum += gt_json_get_real(row, "flops", 0);
+		}
+	return sum;
+}
+
+/* A step is an update: its seconds are those of all its batches, and so are its flops. */
+START_TEST(a_profile_counts_every_batch_of_an_update)
+{
+	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .profile = true };
+	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new();
+	gt_auto(rt_program) *one = mlp(g, &opt), *four = NULL;
+	float x[15] = { 1, 2, 3 };
+	const int32_t y[3] = { 0, 1, 2 };
+	struct rt_metrics m;
+
+	opt.accum = 4;
+	four = mlp(h, &opt);
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(rt_step(one, (const void *[]){ x, y }, &m, NULL), 0);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(rt_step(four, (const void *[]){ x, y }, &m, NULL), 0);
+	ck_assert_double_gt(flops_of(one, "forward"), 0);
+	ck_assert_double_eq(flops_of(four, "forward"), 4 * flops_of(one, "forward"));
+	ck_assert_double_eq(flops_of(four, "backward"), 4 * flops_of(one, "backward"));
+}
+END_TEST
+
+/* Where the low type is only storage the products are f32's, and are set against f32's peak. */
+START_TEST(storage_is_not_counted_as_a_low_product)
+{
+	struct rt_options opt = { .amp = _i ? RT_F16 : RT_BF16, .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .threads = 1 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_gpt_config c = { .batch = 1, .seq = 8, .layers = 1, .width = 16, .heads = 2, .vocab = 32 };
+	gt_auto(rt_program) *p = NULL;
+	gt_auto_json *doc = NULL;
+	json_t *row;
+	size_t i;
+
+	ck_assert_int_eq(rt_compile(g, rt_model_gpt(g, &c), &opt, &p, NULL), 0);
+	doc = rt_program_report(p);
+	json_array_foreach(json_object_get(doc, "ops"), i, row)
+		if (!rt_cpu_low_products(opt.amp) || strstr(gt_json_get_str(row, "op", ""), "attention"))
+			ck_assert_msg(!(gt_json_get_real(row, "low_flops", NAN) > 0), "%s", gt_json_get_str(row, "op", ""));
+}
+END_TEST
+
+TCase *case_team(void)
+{
+	TCase *t = tcase_create("team");
+
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, a_smaller_team_sums_its_own_parts);
+	tcase_add_loop_test(t, an_update_that_nothing_counts_in_is_none, 0, 4);
+	tcase_add_test(t, a_profile_counts_every_batch_of_an_update);
+	tcase_add_loop_test(t, storage_is_not_counted_as_a_low_product, 0, 2);
+	return t;
+}
