@@ -53,8 +53,6 @@ static const struct gt_tool tool = {
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		if (gt_streq(argv[i], "train"))
-			bn_spin_bound(argv);
+	bn_spin_begin(argv);
 	return gt_cli_main(&tool, argc, argv);
 }

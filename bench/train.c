@@ -542,6 +542,21 @@ static int measure_peaks(struct bn_training *r, struct gt_err *err)
 	return rt_measure_peaks((int)r->o.threads, &r->peaks, err);
 }
 
+/* Of the timed steps: our own work, and what all ranks have made together. */
+static int add_up_ranks(struct bn_training *r, struct gt_err *err)
+{
+	double flops = r->o.documents ? r->feed.flops : rt_program_flops(r->program) * (double)r->o.accum;
+	double seconds = r->o.documents ? r->feed.step_s : bn_train_median(r->step_s, r->o.steps);
+	double *const sums[] = { &flops, &r->feed.tokens, &r->feed.padded };
+	int status = 0;
+
+	r->flops_per_s = flops / seconds;
+	for (size_t i = 0; !status && r->comm && i < GT_ARRAY_SIZE(sums); i++)
+		status = bn_train_sum(r->comm, sums[i], err);
+	r->all_flops_per_s = flops / seconds;
+	return status;
+}
+
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
 {
 	struct bn_training r = { 0 };
@@ -575,8 +590,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = train(&r, err);
 	if (!status)
 		status = held_out(&r, &r.after, err);
-	if (!status && comm && r.o.documents)
-		status = bn_train_sum_tokens(comm, &r.feed.tokens, &r.feed.padded, err);
+	if (!status)
+		status = add_up_ranks(&r, err);
 	if (!status && comm)
 		status = bn_train_measure_ranks(comm, r.program, r.rows, &r.ranks, err);
 	if (!status)

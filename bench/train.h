@@ -63,7 +63,8 @@ struct bn_train_options {
  * "heldout_loss_after" (nats per token or sample; null without data),
  * "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
  * null), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
- * "flops_per_step", "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
+ * "flops_per_s" (of all ranks, as items_per_s), "mfu" (with profile: one rank's flops against its own peak),
+ * "flops_per_step" (of one rank and batch), "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
  * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "spin",
  * "shapes" (with documents), "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
@@ -80,8 +81,8 @@ int bn_train_started(const struct bn_train_options *o, json_t **ret, struct gt_e
 int bn_train_compress(const char *name); /* enum rt_compress */
 /* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);
-/* What all ranks have made of documents together. Collective. */
-int bn_train_sum_tokens(struct rt_comm *c, double *tokens, double *padded, struct gt_err *err);
+/* *x: the sum over all ranks. Collective. */
+int bn_train_sum(struct rt_comm *c, double *x, struct gt_err *err);
 /* { "rows", "home_node", "pages_at_home" (share): [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }.
  * Collective. */
 struct rt_program;

@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "bench/feed.h"
 #include "bench/gauge.h"
+#include "bench/spin.h"
 #include "bench/train.h"
 #include "lib/log.h"
 #include "lib/parse.h"
@@ -150,16 +151,17 @@ static void print_ops(const json_t *ops, bool color)
 	gt_table_column(t, "GB/s", GT_RIGHT);
 	gt_table_column(t, "of peak", GT_RIGHT);
 	json_array_foreach(ops, i, row) {
-		double s = gt_json_get_real(row, "seconds", 0), flops = gt_json_get_real(row, "flops", 0);
+		double s = gt_json_get_real(row, "seconds", NAN), flops = gt_json_get_real(row, "flops", 0);
+		bool timed = s > 0; /* the first steps are not */
 
 		gt_table_row(t);
 		gt_table_cell(t, "%s", gt_json_get_str(row, "op", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(row, "phase", ""));
 		gt_table_cell(t, "%lld", (long long)gt_json_get_int(row, "calls", 0));
-		gt_table_cell(t, "%.3f", s * 1e3);
-		gt_table_cell(t, flops > 0 ? "%.1f" : "-", flops / s / 1e9);
-		gt_table_cell(t, "%.1f", gt_json_get_real(row, "bytes", 0) / s / 1e9);
-		gt_table_cell(t, "%.0f %%", 100 * gt_json_get_real(row, "of_peak", 0));
+		gt_table_cell(t, timed ? "%.3f" : "-", s * 1e3);
+		gt_table_cell(t, timed && flops > 0 ? "%.1f" : "-", flops / s / 1e9);
+		gt_table_cell(t, timed ? "%.1f" : "-", gt_json_get_real(row, "bytes", 0) / s / 1e9);
+		gt_table_cell(t, timed ? "%.0f %%" : "-", 100 * gt_json_get_real(row, "of_peak", 0));
 	}
 	gt_table_print(t, stdout, color);
 }
@@ -344,6 +346,14 @@ static void print_cards(const json_t *doc)
 		       gt_json_get_str(doc, "gpu_trouble", ""));
 }
 
+static void print_held_out(const json_t *doc)
+{
+	double before = gt_json_get_real(doc, "heldout_loss_before", 0), after = gt_json_get_real(doc, "heldout_loss_after", 0);
+
+	printf("held out   %.4f before, %.4f after: %s%s\n", before, after, after < before ? "it fell" : "it did not fall",
+	       gt_json_get_bool(doc, "void", false) ? ", the run is void" : "");
+}
+
 static void print_text(const json_t *doc, bool color)
 {
 	const char *unit = gt_json_get_str(doc, "unit", "");
@@ -386,9 +396,7 @@ static void print_text(const json_t *doc, bool color)
 		print_homes(json_object_get(doc, "ddp"));
 	}
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
-		printf("held out   %.4f before, %.4f after: %s\n", gt_json_get_real(doc, "heldout_loss_before", 0),
-		       gt_json_get_real(doc, "heldout_loss_after", 0),
-		       gt_json_get_bool(doc, "void", false) ? "it did not fall, the run is void" : "it fell");
+		print_held_out(doc);
 	if (json_object_get(doc, "peaks")) {
 		const json_t *peaks = json_object_get(doc, "peaks");
 
@@ -421,6 +429,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 
 	if (r < 0)
 		return r;
+	bn_spin_bound();
 	options.model = argv[0];
 	options.progress = show_progress;
 	options.planned = show_plan;
@@ -462,14 +471,16 @@ const struct gt_cmd bn_cmd_train = {
 		"(.bin: llm.c's, or u16 ids and nothing else, as nanoGPT has them). resnet20, resnet50, vit and mlp"
 		" read directories with one directory of JPEG and PNG files per class, and tar shards in the "
 		"WebDataset layout (KEY.jpg or KEY.png, with KEY.cls or KEY.json). What a batch holds follows from "
-		"the seed and its number alone, so that --resume goes on exactly; samples that cannot be used are "
-		"counted and named. Without --data, gpt reads the licence texts that every Debian host has. With "
+		"the seed and its number alone, so that --resume goes on exactly, unless --balance splits batches by "
+		"speed, or --compress powersgd or onebit held back parts of gradients, which no checkpoint has; samples "
+		"that cannot be used are counted and named. Without --data, gpt reads the licence texts that every Debian "
+		"host has. With "
 		"--documents samples have lengths of their own: they are padded to --buckets lengths, chosen so "
 		"that little is padding, a batch holds documents of one length, --batch of them or as many as "
 		"--token-budget allows, and padding gives no loss and no gradient. One "
 		"sample in ten is held out, and a run on text whose held-out loss did not fall is void (exit status"
-		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory while "
-		"the backward pass goes on, and --threads counts those of one rank. With --device cuda "
+		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory behind "
+		"the backward pass, or with --overlap on during it, and --threads counts those of one rank. With --device cuda "
 		"each rank has a device of its own and NCCL carries the gradients. OpenMPI's "
 		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2. "
 		"With --device cuda srun and torchrun --no-python may too: the ranks then meet at MASTER_ADDR and "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a training run was and made, as a document. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "bench/spin.h"
 #include "bench/train_run.h"
@@ -13,7 +14,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(const double *v, size_t n)
+double bn_train_median(const double *v, size_t n)
 {
 	gt_autofree double *s = gt_xcalloc(n, sizeof(*s));
 
@@ -39,7 +40,7 @@ static double items_per_step(const struct bn_training *r)
 
 static void put_times(json_t *doc, const struct bn_training *r)
 {
-	double med = median(r->step_s, r->o.steps);
+	double med = bn_train_median(r->step_s, r->o.steps);
 	json_t *times = json_array();
 
 	for (uint64_t i = 0; i < r->o.steps; i++)
@@ -53,11 +54,10 @@ static void put_times(json_t *doc, const struct bn_training *r)
 	put_real(doc, "heldout_loss_after", r->after);
 	json_object_set_new(doc, "void", json_boolean(r->feed.train && r->model->tokens && !(r->after < r->before)));
 	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
-	put_real(doc, "flops_per_s", r->o.documents ? r->feed.flops / r->feed.step_s :
-						      rt_program_flops(r->program) * (double)r->o.accum / med);
+	put_real(doc, "flops_per_s", r->all_flops_per_s);
 }
 
-/* Of the type that was asked for. */
+/* Of the type that was asked for; low_flops is 0 where the device multiplies none. */
 static double low_peak_of(const struct rt_peaks *k)
 {
 	return k->f16_flops_per_s > 0 ? k->f16_flops_per_s : k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
@@ -85,8 +85,9 @@ static void put_shares(json_t *rows, const struct rt_peaks *k)
 /* What share of the best that was measured here the step reached (MFU: its flops alone, against products of its type), and
  * each row: the longer of the time that its flops and its bytes need at least, over
  * the time that it took. */
-static void put_peaks(json_t *doc, const struct rt_peaks *k)
+static void put_peaks(json_t *doc, const struct bn_training *r)
 {
+	const struct rt_peaks *k = &r->peaks;
 	double low_peak = low_peak_of(k);
 	double eight_peak = k->fp8_flops_per_s > 0 ? k->fp8_flops_per_s : low_peak;
 	const char *amp = gt_json_get_str(doc, "amp", "");
@@ -98,12 +99,24 @@ static void put_peaks(json_t *doc, const struct rt_peaks *k)
 		put_real(json_object_get(doc, "peaks"), "fp8_flops_per_s", k->fp8_flops_per_s);
 	if (k->f16_flops_per_s > 0)
 		put_real(json_object_get(doc, "peaks"), "f16_flops_per_s", k->f16_flops_per_s);
-	put_real(doc, "mfu", gt_json_get_real(doc, "flops_per_s", NAN) /
+	put_real(doc, "mfu", r->flops_per_s /
 				     (gt_streq(amp, "bf16") || k->f16_flops_per_s > 0 ? low_peak :
 				      gt_streq(amp, "fp8")			      ? eight_peak :
 											k->flops_per_s));
 	put_shares(json_object_get(doc, "ops"), k);
 	put_shares(json_object_get(doc, "kernels"), k);
+}
+
+/* What each rank still has to send of earlier gradients is as large as the parameters, per rank: no checkpoint has it. */
+static void warn_of_feedback(json_t *doc, const struct bn_training *r)
+{
+	char text[160];
+
+	if (!r->o.resume || !(gt_streq(r->o.compress, "powersgd") || gt_streq(r->o.compress, "onebit")))
+		return;
+	snprintf(text, sizeof(text),
+		 "a checkpoint does not keep what %s had not sent yet: this run does not repeat one that did not stop", r->o.compress);
+	json_array_append_new(json_object_get(doc, "warnings"), json_string(text));
 }
 
 json_t *bn_train_document(const struct bn_training *r)
@@ -150,8 +163,9 @@ json_t *bn_train_document(const struct bn_training *r)
 	json_object_set_new(doc, "data", bn_feed_report(&r->feed, r->o.documents ? r->feed.tokens :
 									items_per_step(r) * (double)r->o.steps,
 							json_object_get(doc, "warnings")));
+	warn_of_feedback(doc, r);
 	if (r->peaks.flops_per_s > 0)
-		put_peaks(doc, &r->peaks);
+		put_peaks(doc, r);
 	if (r->ranks)
 		json_object_update(json_object_get(doc, "ddp"), r->ranks);
 	if (r->o.check_gradients)

@@ -119,18 +119,17 @@ static int put_all(struct rt_comm *c, double mine, const char *key, json_t *doc,
 	return r;
 }
 
-int bn_train_sum_tokens(struct rt_comm *c, double *tokens, double *padded, struct gt_err *err)
+int bn_train_sum(struct rt_comm *c, double *x, struct gt_err *err)
 {
-	double of[RT_MAX_RANKS], *sums[] = { tokens, padded };
-	int r = 0;
+	double of[RT_MAX_RANKS];
+	int r = rt_comm_gather(c, *x, of, err);
 
-	for (size_t k = 0; !r && k < GT_ARRAY_SIZE(sums); k++) {
-		r = rt_comm_gather(c, *sums[k], of, err);
-		*sums[k] = 0;
-		for (int i = 0; !r && i < rt_comm_size(c); i++)
-			*sums[k] += of[i];
-	}
-	return r;
+	if (r)
+		return r;
+	*x = 0;
+	for (int i = 0; i < rt_comm_size(c); i++)
+		*x += of[i];
+	return 0;
 }
 
 int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64_t rows, json_t **ret, struct gt_err *err)

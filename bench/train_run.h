@@ -17,6 +17,7 @@ struct bn_training {
 	size_t row_elements[2];
 	double *step_s;
 	double before, after, loss;
+	double flops_per_s, all_flops_per_s; /* ours, and those of all ranks */
 	json_t *ranks; /* what was measured over all of them */
 	struct rt_metrics last;
 	struct rt_peaks peaks;
@@ -26,6 +27,7 @@ struct bn_training {
 	uint64_t ticket;  /* updates done before, by the checkpoint */
 	long faults;
 };
+double bn_train_median(const double *v, size_t n);
 /* What the run was and made, as bench/train.h describes it. */
 json_t *bn_train_document(const struct bn_training *r);
 #endif

@@ -52,6 +52,11 @@ Its wall time needs no help, and a library is a treatment too.
   $ python3 -c 'import json; d = json.load(open("wall.json")); print([(m["unit"], m["role"]) for m in d["metrics"] if m["id"] == "cmd"])'
   [('s', 'primary')]
 
+What is measured gets the environment that the user gave, whatever its arguments are called.
+
+  $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -- sh -c 'echo "${GOMP_SPINCOUNT-none} ${GPUBENCH_BOUNDED_SPIN-none}" >> spins' train > /dev/null 2>&1; sort -u spins
+  none none
+
 A metric that matches nothing, one that is no number, and a file that is an old one are said to be, and there is no verdict.
 
   $ ab --pairs 2 --metric 'regex:nothing ([0-9]+)' -- python3 train.py | tail -2

@@ -50,6 +50,12 @@ How OpenMP waits is bounded unless the user has said how.
   $ OMP_WAIT_POLICY=passive gpubench train mlp --batch 8 --steps 1 --quiet | grep spinning
   spinning   as OMP_WAIT_POLICY=passive says
 
+A team is no larger than OMP_THREAD_LIMIT allows, and computes what it would have been asked to.
+
+  $ for t in 1 2; do OMP_THREAD_LIMIT=1 gpubench train resnet20 --batch 4 --size 16 --threads $t --steps 3 --warmup 0 --json --quiet > limit$t.json; done
+  $ python3 -c 'import json; a, b = (json.load(open(f"limit{t}.json")) for t in "12"); print(a["threads"], b["threads"], a["loss"] == b["loss"])'
+  1 1 True
+
 Ranks together train as one rank with the batch of all of them, whatever part of it each takes.
 
   $ gpubench train gpt --batch 4 --seq 32 --steps 10 --threads 1 --json --quiet > one.json
@@ -89,7 +95,7 @@ What compression does to the loss is seen beside what it saves.
   reduce     after the backward pass: the ranks themselves move the gradients
   compress   fp16: 50.0 % of the bytes
 
-A checkpoint carries everything that the next step depends on; a file of something else changes nothing.
+A checkpoint carries everything that the next step of a run on its own depends on; a file of something else changes nothing.
 
   $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 4 --json --quiet > whole.json
   $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 2 --save half.safetensors --quiet > /dev/null
@@ -102,6 +108,12 @@ A checkpoint carries everything that the next step depends on; a file of somethi
   $ gpubench train gpt --resume whole.json --quiet
   gpubench: whole.json is no safetensors file: its header would take * bytes (glob)
   [70]
+  $ gpubench train gpt --seq 16 --layers 1 --resume half.safetensors --quiet
+  gpubench: half.safetensors: the program has no tensor h1.* it is of another model (glob)
+  [70]
+  $ gpubench train gpt --batch 2 --seq 16 --threads 1 --steps 2 --ranks 2 --compress onebit --resume half.safetensors --quiet --json | grep onebit
+      "compress": "onebit",
+    "a checkpoint does not keep what onebit had not sent yet: this run does not repeat one that did not stop"
   $ gpubench train gpt --save-every 5
   gpubench: --save-every goes with --save
   [64]
@@ -170,6 +182,15 @@ The profile is set against what this host can do; the trace opens in Chrome and 
   True True
   7 True True
 
+The first updates are not timed; a run of no more than these says so. A step of several batches has the flops of them all.
+
+  $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --profile --quiet | grep -e '^linear ' -e '^sgd'
+  linear * 2 * - * - * - * - (glob)
+  sgd * 6 * - * - * - * - (glob)
+  $ for n in 1 3; do gpubench train mlp --batch 8 --steps 3 --warmup 2 --accum $n --profile --json --quiet > accum$n.json; done
+  $ python3 -c 'import json; f = lambda n, p: sum(r["flops"] for r in json.load(open(f"accum{n}.json"))["ops"] if r["phase"] == p); print([f(3, p) / f(1, p) for p in ("forward", "backward")])'
+  [3.0, 3.0]
+
 Documents: batches of several lengths in one memory, no page fault after the first steps, and what the padding is. A run that
 goes on is the run that did not stop.
 
@@ -187,6 +208,20 @@ goes on is the run that did not stop.
   True True True
   True True
   True True False
+
+Ranks whose batches hold different numbers of tokens make the loss of one rank with all of them; what they do per second is theirs
+together.
+
+  $ D='train gpt --documents paragraph --seq 64 --layers 1 --width 32 --heads 2 --buckets 4 --warmup 0 --threads 1 --steps 10 -q --json'
+  $ gpubench $D --batch 8 > one.json; gpubench $D --batch 4 --ranks 2 > two.json; gpubench $D --batch 2 --ranks 2 --accum 2 > four.json
+  $ gpubench $D --batch 4 --accum 2 > twice.json
+  $ python3 -c '
+  > import json
+  > one, two, four, twice = (json.load(open(f + ".json")) for f in ("one", "two", "four", "twice"))
+  > print(abs(one["loss"] - two["loss"]) < 1e-5, abs(four["loss"] - twice["loss"]) < 1e-5)
+  > print([abs(d["flops_per_s"] / d["data"]["documents"]["padded_tokens_per_s"] / (one["flops_per_s"] / one["data"]["documents"]["padded_tokens_per_s"]) - 1) < .2 for d in (two, four)])'
+  True True
+  [True, True]
 
 What cannot be trained is refused before anything starts.
 
@@ -272,3 +307,8 @@ Images are handed over as bytes: a quarter of the memory, the same numbers.
   > print([p["did"] for d in (a, b) for p in d["passes"] if p["name"] == "pixels"])'
   True True 3072 12288
   ['1 inputs handed over as bytes, converted by the first call', 'nothing to do']
+
+A held-out loss that rose is not said to have fallen; only a run on text is void by it.
+
+  $ gpubench train resnet20 --data pngs --batch 4 --size 16 --steps 3 --warmup 0 --lr 2 --quiet | grep '^held'
+  held out   [0-9.]+ before, [0-9.]+ after: it did not fall (re)
