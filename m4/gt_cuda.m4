@@ -24,11 +24,14 @@ AS_IF([test "x$NVCC" != xno], [
 	AC_MSG_RESULT([$gt_archs])
 	AS_IF([test -z "$gt_archs"], [AC_MSG_ERROR([$NVCC --list-gpu-arch names no architecture])])
 	AC_DEFINE([HAVE_CUDA_KERNELS], [1], [CUDA kernels are built in])
+	# toolkits that are about to drop an architecture warn of it at each compilation; which are built is decided here
+	NVCC_WARNS=-Wno-deprecated-gpu-targets
 	cuda_summary="$NVCC (sm_`echo $gt_archs | tr ' ' ','`)"
 ], [cuda_summary="no (the backend says so at run time)"])
 AM_CONDITIONAL([HAVE_CUDA], [test "x$NVCC" != xno])
 AC_SUBST([NVCC])
 AC_SUBST([NVCC_GENCODE])
+AC_SUBST([NVCC_WARNS])
 CUDA_ARCHS=`echo $gt_archs`
 AC_SUBST([CUDA_ARCHS])
 ])

@@ -58,6 +58,8 @@ static const struct gt_dlsym driver_syms[] = {
 	GT_DLSYM(rt_driver, error_string, cuGetErrorString),
 };
 
+#define SHARED_UNASKED	(48u << 10)
+
 static const char *const kernel_names[RT_N_KERNELS] = { RT_KERNEL_NAMES };
 
 static const char *remedy(cu_result code)
@@ -93,6 +95,27 @@ int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, str
 	c->d.error_string(code, &text);
 	return gt_fail(err, code == CU_OUT_OF_MEMORY ? ENOMEM : ENODEV, "%s failed with CUDA error %d, %s (%s)%s",
 		       what, code, name ? name : "unknown", text ? text : "no text", remedy(code));
+}
+
+int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t bytes, struct gt_err *err)
+{
+	int r = rt_cuda_check(c, c->d.copy_to(to, from, bytes), "cuMemcpyHtoD", err);
+
+	return r ? r : rt_cuda_check(c, c->d.stream_sync(NULL), "cuStreamSynchronize", err);
+}
+
+int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err)
+{
+	int r;
+
+	if (bytes <= SHARED_UNASKED || bytes <= c->shared[kernel])
+		return 0;
+	r = rt_cuda_check(c, c->d.function_attribute(c->fn[kernel], CU_FUNC_ATTR_DYNAMIC_SHARED, (int)bytes), "cuFuncSetAttribute",
+			  err);
+	if (r)
+		return gt_fail_prefix(err, "%zu bytes of shared memory for %s", bytes, kernel_names[kernel]);
+	c->shared[kernel] = (unsigned)bytes;
+	return 0;
 }
 
 /* The driver does not say that it was told to hide them. */
@@ -174,9 +197,9 @@ static int run_selftest(struct rt_cuda *c, cu_ptr x, cu_ptr y, struct gt_err *er
 		hx[i] = (float)i;
 		hy[i] = (float)(n - i);
 	}
-	r = rt_cuda_check(c, c->d.copy_to(x, hx, sizeof(hx)), "cuMemcpyHtoD", err);
+	r = rt_cuda_put(c, x, hx, sizeof(hx), err);
 	if (!r)
-		r = rt_cuda_check(c, c->d.copy_to(y, hy, sizeof(hy)), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(c, y, hy, sizeof(hy), err);
 	if (!r)
 		r = rt_cuda_check(c, c->d.launch(c->fn[RT_K_saxpy], 3, 1, 1, 128, 1, 1, 0, NULL, args, NULL),
 				  "cuLaunchKernel", err);

@@ -97,8 +97,14 @@ struct rt_cuda {
 	size_t memory_bytes;
 	char name[256];
 	void *fn[RT_N_KERNELS];
+	unsigned shared[RT_N_KERNELS]; /* bytes of dynamic shared memory that were asked for, kernel by kernel */
 };
 
 /* 0, or -ENODEV (-ENOMEM for lack of memory) and a sentence with the call, the code, its name, and what to do. */
 int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err);
+/* The host's memory to the device's, and there when this returns: for memory that is not pinned cuMemcpyHtoD alone promises no more
+ * than that it has been read, and streams of ours do not wait for the NULL stream (CUDA, "API synchronization behavior"). */
+int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t bytes, struct gt_err *err);
+/* Blocks of this kernel may have so many bytes of dynamic shared memory from now on. The driver gives 48 KiB unasked. */
+int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err);
 #endif

@@ -30,7 +30,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 			       e->dev->arch);
 	r = rt_blas_open(e->dev, &e->blas, err);
 	if (!r && group)
-		r = rt_nccl_open(group, &e->nccl, err);
+		r = rt_nccl_open(e->dev, group, &e->nccl, err);
 	if (!r && group)
 		r = rt_engine_check(e, d->stream_create(&e->reduce, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
 	if (!r && group)
@@ -175,10 +175,9 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 		for (int64_t start = 0; start < t[i].n; start += RT_UPDATE_CHUNK)
 			chunks[at++] = (struct rt_update_chunk){.start = start, .tensor = i};
 	}
-	r = rt_engine_check(e, e->dev->d.copy_to(g->tensors, t, (size_t)g->n * sizeof(*t)), "cuMemcpyHtoD", err);
+	r = rt_cuda_put(e->dev, g->tensors, t, (size_t)g->n * sizeof(*t), err);
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.copy_to(g->chunks, chunks, (size_t)g->n_chunks * sizeof(*chunks)),
-				    "cuMemcpyHtoD", err);
+		r = rt_cuda_put(e->dev, g->chunks, chunks, (size_t)g->n_chunks * sizeof(*chunks), err);
 	return r;
 }
 
@@ -201,7 +200,7 @@ static int put_maps(struct rt_program *p, struct gt_err *err)
 			maps->cell[s][i] = (uint32_t)map->code[i] << 16 | (isfinite(map->border[i]) ? border & 0xffff : 0xffff);
 		}
 	}
-	return rt_engine_check(e, e->dev->d.copy_to(e->maps, maps, sizeof(*maps)), "cuMemcpyHtoD", err);
+	return rt_cuda_put(e->dev, e->maps, maps, sizeof(*maps), err);
 }
 
 /* ---- parameters ---- */
@@ -232,7 +231,7 @@ int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struc
 	if (!r)
 		r = rt_engine_drain(e, err);
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.copy_to(rt_at(n), in, rt_node_bytes(n)), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(e->dev, rt_at(n), in, rt_node_bytes(n), err);
 	e->scaled = false;
 	p->stale = true;
 	return r || n->role != RT_ROLE_PARAM ? r : narrow_copy(p, n, err);
@@ -367,7 +366,7 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 		pattern[i] = (a & 0xffff0000u) | b >> 16;
 	}
 	have = GT_MIN(bytes, words * 4);
-	r = rt_engine_check(e, e->dev->d.copy_to(e->base, pattern, have), "cuMemcpyHtoD", err);
+	r = rt_cuda_put(e->dev, e->base, pattern, have, err);
 	for (size_t n; !r && have < bytes; have += n) {
 		n = GT_MIN(have, bytes - have);
 		r = rt_engine_check(e, e->dev->d.copy_async(e->base + have, e->base, n, e->stream), "cuMemcpyDtoDAsync",
@@ -382,7 +381,7 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 					    "cuMemsetD8Async", err);
 	}
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.copy_to(e->step, &step, sizeof(step)), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(e->dev, e->step, &step, sizeof(step), err);
 	return r;
 }
 

@@ -18,15 +18,17 @@ static void launch(struct rt_engine *e, cu_stream stream, int kernel, const unsi
 		   size_t shared, void **args)
 {
 	struct gt_err err = { 0 };
+	int r;
 
 	if (e->r)
 		return;
-	rt_launch_result(e,
-			 rt_cuda_check(e->dev,
-				       e->dev->d.launch(e->dev->fn[kernel], grid[0], grid[1], 1, block[0], block[1], 1,
-							(unsigned)shared, stream, args, NULL),
-				       "cuLaunchKernel", &err),
-			 &err);
+	r = rt_cuda_allow_shared(e->dev, (enum rt_kernel_id)kernel, shared, &err);
+	if (!r)
+		r = rt_cuda_check(e->dev,
+				  e->dev->d.launch(e->dev->fn[kernel], grid[0], grid[1], 1, block[0], block[1], 1, (unsigned)shared,
+						   stream, args, NULL),
+				  "cuLaunchKernel", &err);
+	rt_launch_result(e, r, &err);
 }
 
 void rt_launch(struct rt_engine *e, int kernel, unsigned gx, unsigned gy, unsigned bx, unsigned by, size_t shared, void **args)

@@ -106,7 +106,7 @@ uint64_t rt_lowrank_bytes(const struct rt_program *p)
 
 static int put(struct rt_engine *e, cu_ptr to, const void *from, size_t bytes, struct gt_err *err)
 {
-	return bytes ? rt_engine_check(e, e->dev->d.copy_to(to, from, bytes), "cuMemcpyHtoD", err) : 0;
+	return bytes ? rt_cuda_put(e->dev, to, from, bytes, err) : 0;
 }
 
 /* The tables of a bucket. */

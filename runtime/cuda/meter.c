@@ -177,7 +177,7 @@ int rt_meter_copy(struct rt_meter *m, enum rt_meter_copy kind, void *host, size_
 		r = check(m, d->mem_alloc(&other, bytes), "cuMemAlloc", err);
 	fill(host, bytes / 8, bytes);
 	if (!r && kind != RT_COPY_TO)
-		r = check(m, d->copy_to(kind == RT_COPY_WITHIN ? other : card, host, bytes), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(m->dev, kind == RT_COPY_WITHIN ? other : card, host, bytes, err);
 	if (!r && kind != RT_COPY_TO)
 		memset(host, 0xff, bytes);
 	for (int i = 0; !r && i < n; i++)
@@ -248,7 +248,7 @@ int rt_meter_launch(struct rt_meter *m, enum rt_meter_launch kind, int count, bo
 	if (!r && kind == RT_LAUNCH_GRAPH)
 		r = captured_launches(m, at, at + 4, count, &graph, err);
 	if (!r)
-		r = check(m, d->copy_to(at, start, sizeof(start)), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(m->dev, at, start, sizeof(start), err);
 	t0 = gt_now_s();
 	if (!r && graph)
 		r = check(m, d->graph_launch(graph, m->span.stream), "cuGraphLaunch", err);
@@ -360,7 +360,7 @@ static int fill_normally(struct rt_meter *m, cu_ptr at, size_t bytes, enum rt_dt
 		rt_simd_best()->to_f16(low, f, VALUES);
 	for (size_t done = 0, n; !r && done < bytes; done += n) {
 		n = GT_MIN(size, bytes - done);
-		r = check(m, m->dev->d.copy_to(at + done, from, n), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(m->dev, at + done, from, n, err);
 	}
 	return r;
 }

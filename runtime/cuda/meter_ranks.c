@@ -66,7 +66,7 @@ int rt_reduce_meter_open(struct rt_comm *c, size_t bytes, struct rt_reduce_meter
 	m->host = malloc(GT_MAX(m->bytes, 1u));
 	if (!m->host)
 		return gt_fail(err, ENOMEM, "no memory for %zu bytes", m->bytes);
-	r = rt_nccl_open(c, &m->nccl, err);
+	r = rt_nccl_open(m->dev, c, &m->nccl, err);
 	if (!r)
 		r = check(m, m->dev->d.mem_alloc(&m->x, m->bytes), "cuMemAlloc", err);
 	if (!r)
@@ -157,18 +157,17 @@ static float element(int rank, int ranks, size_t i)
 
 static int first_mean(struct rt_reduce_meter *m, size_t bytes, bool spoil, double *ret_wrong, struct gt_err *err)
 {
-	const struct rt_driver *d = &m->dev->d;
 	int rank = rt_comm_rank(m->comm), ranks = rt_comm_size(m->comm), r;
 	size_t n = bytes / sizeof(float);
 	double s, wrong = 0, of[RT_MAX_RANKS];
 
 	for (size_t i = 0; i < n; i++)
 		m->host[i] = element(rank, ranks, i);
-	r = check(m, d->copy_to(m->x, m->host, bytes), "cuMemcpyHtoD", err);
+	r = rt_cuda_put(m->dev, m->x, m->host, bytes, err);
 	if (!r)
 		r = sample(m, bytes, 1, &s, err);
 	if (!r)
-		r = check(m, d->copy_from(m->host, m->x, bytes), "cuMemcpyDtoH", err);
+		r = check(m, m->dev->d.copy_from(m->host, m->x, bytes), "cuMemcpyDtoH", err);
 	if (spoil && !rank)
 		m->host[n / 2] += 1;
 	for (size_t i = 0; !r && i < n; i++)

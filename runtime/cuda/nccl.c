@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -69,13 +70,17 @@ static const struct gt_dlsym syms[] = {
 
 /* A rank that died is known to its host a moment later than to NCCL: so long its name is waited for. */
 #define BLAME_S	1.0
+#define END_S	5 /* for NCCL to end what was aborted, once nothing holds it */
 
 struct rt_nccl {
 	struct nccl_api api;
 	void *lib, *comm;
+	const struct rt_cuda *dev;
 	struct rt_comm *group;
 	int version;
 	bool nonblocking;
+	struct ending *ending; /* once it is aborted */
+	bool left;	       /* to the end of the process, as it is */
 };
 
 /* "2.28.9" */
@@ -94,11 +99,59 @@ static int fail(const struct rt_nccl *n, int status, const char *what, struct gt
 		       n->api.error_string(status), more && *more ? "; " : "", more ? more : "");
 }
 
+/* ---- the end ---- */
+/*
+ * ncclCommAbort first tells the device to stop waiting, and then itself waits for every graph that has captured a collective of
+ * this communicator to be destroyed (NCCL, src/init.cc: commDestroySync, localPersistentRefs). Those graphs are the engine's, which
+ * destroys them when it is freed, and the sentence has to be said before: a thread of its own waits.
+ */
+struct ending {
+	pthread_t thread;
+	int (*abort)(void *);
+	const struct rt_cuda *dev;
+	void *comm;
+};
+
+static void *end(void *arg)
+{
+	struct ending *e = arg;
+
+	e->dev->d.ctx_set(e->dev->ctx);
+	e->abort(e->comm);
+	return NULL;
+}
+
 void rt_nccl_abort(struct rt_nccl *n)
 {
-	if (n->comm)
-		n->api.abort(n->comm);
+	struct ending *e;
+
+	if (!n->comm)
+		return;
+	e = n->ending = gt_xcalloc(1, sizeof(*e));
+	*e = (struct ending){ .abort = n->api.abort, .dev = n->dev, .comm = n->comm };
 	n->comm = NULL;
+	if (!pthread_create(&e->thread, NULL, end, e))
+		return;
+	/* without a thread the process' end has to do */
+	n->ending = NULL;
+	n->left = true;
+	free(e);
+}
+
+/* The graphs are gone: it takes a moment. False: the library is still at it, and what it uses has to stay. */
+static bool ended(struct rt_nccl *n)
+{
+	struct timespec until;
+
+	if (!n->ending)
+		return !n->left;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += END_S;
+	if (pthread_timedjoin_np(n->ending->thread, NULL, &until))
+		return false;
+	free(n->ending);
+	n->ending = NULL;
+	return true;
 }
 
 static void nap(long ns)
@@ -128,14 +181,16 @@ static int blame(struct rt_nccl *n, int status, const char *what, struct gt_err 
 
 static int late(struct rt_nccl *n, double waited_s, struct gt_err *err)
 {
-	int rank = rt_comm_behind(n->group);
+	int rank = rt_comm_behind(n->group), r;
 	char buf[32];
 
-	rt_nccl_abort(n);
 	if (rank >= 0)
-		return gt_fail(err, ETIMEDOUT, "rank %d has not come for %.0f s", rank, waited_s);
-	return gt_fail(err, ETIMEDOUT, "every rank has come, but NCCL %s got nowhere for %.0f s: NCCL_DEBUG=INFO says more",
-		       version(n, buf), waited_s);
+		r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %.0f s", rank, waited_s);
+	else
+		r = gt_fail(err, ETIMEDOUT, "every rank has come, but NCCL %s got nowhere for %.0f s: NCCL_DEBUG=INFO says more",
+			    version(n, buf), waited_s);
+	rt_nccl_abort(n);
+	return r;
 }
 
 int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
@@ -241,7 +296,7 @@ int rt_nccl_probe(struct gt_err *err)
 	return r;
 }
 
-int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
+int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err)
 {
 	struct unique_id id = { 0 };
 	struct rt_nccl *n = NULL;
@@ -249,6 +304,7 @@ int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err
 
 	if (r)
 		return r;
+	n->dev = dev;
 	n->group = group;
 	if (!rt_comm_rank(group))
 		r = check(n, n->api.unique_id(&id), "ncclGetUniqueId", err);
@@ -275,6 +331,8 @@ void rt_nccl_close(struct rt_nccl *n)
 		settle(n, n->api.finalize(n->comm), "ncclCommFinalize", &ignored);
 	if (n->comm)
 		n->api.destroy(n->comm);
+	if (!ended(n))
+		return;
 	dlclose(n->lib);
 	free(n);
 }

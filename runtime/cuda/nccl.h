@@ -13,10 +13,12 @@
 struct rt_nccl;
 /* -ENOENT, -ENOSYS: there is no NCCL that could be used; the sentence says why. */
 int rt_nccl_probe(struct gt_err *err);
-/* Collective over the group. -ENOENT: no library; -ENOSYS: one too old; the sentence says which. */
-int rt_nccl_open(struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err);
+/* Collective over the group; dev outlives it. -ENOENT: no library; -ENOSYS: one too old; the sentence says which. */
+int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_nccl **ret, struct gt_err *err);
+/* Behind all graphs that have captured its collectives: NCCL waits for their end. */
 void rt_nccl_close(struct rt_nccl *n);
-void rt_nccl_abort(struct rt_nccl *n); /* what waits on the device ends; nothing but closing is left */
+/* What waits on the device ends; nothing but destroying the graphs and closing is left. Returns at once. */
+void rt_nccl_abort(struct rt_nccl *n);
 int rt_nccl_version(const struct rt_nccl *n); /* 22809 is 2.28.9 */
 /*
  * Is all well after waiting for so many seconds? -ECONNRESET: a rank died; -ETIMEDOUT: one did not come (rt_comm_set_timeout);

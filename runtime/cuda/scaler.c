@@ -21,7 +21,7 @@ static int put(struct rt_program *p, struct gt_err *err)
 	int r = rt_engine_drain(e, err);
 
 	if (!r)
-		r = rt_engine_check(e, e->dev->d.copy_to(e->scaler.state, &s, sizeof(s)), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(e->dev, e->scaler.state, &s, sizeof(s), err);
 	e->scaler.there = !r;
 	e->scaler.norm = NAN;
 	e->scaler.skipped = false;

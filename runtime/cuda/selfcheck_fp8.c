@@ -125,9 +125,9 @@ static int run_cast(struct bench *b, const struct cast_case *c, const void *raw,
 	y = x + size;
 	t = y + n;
 	at = t + n;
-	r = check(b, d->copy_to(x, raw, size), "cuMemcpyHtoD", err);
+	r = rt_cuda_put(b->dev, x, raw, size, err);
 	if (!r)
-		r = check(b, d->copy_to(at, slot, head), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(b->dev, at, slot, head, err);
 	if (!r)
 		r = check(b, d->launch(b->dev->fn[RT_K_cast8 + c->low], gx, gy, 1, 256, 1, 1, 0, NULL, args, NULL),
 			  "cuLaunchKernel", err);
@@ -195,11 +195,11 @@ static int check_scales(struct bench *b, struct gt_err *err)
 
 	if (r)
 		return r;
-	r = check(b, d->copy_to(at, slot, sizeof(slot)), "cuMemcpyHtoD", err);
+	r = rt_cuda_put(b->dev, at, slot, sizeof(slot), err);
 	if (!r)
 		r = check(b, d->launch(b->dev->fn[RT_K_fp8_begin], 1, 1, 1, 1, 1, 1, 0, NULL, begin, NULL), "cuLaunchKernel", err);
 	for (int i = 0; !r && i < (int)GT_ARRAY_SIZE(seen); i++) {
-		r = check(b, d->copy_to(at + RT_FP8_AMAX * sizeof(float), &seen[i], sizeof(float)), "cuMemcpyHtoD", err);
+		r = rt_cuda_put(b->dev, at + RT_FP8_AMAX * sizeof(float), &seen[i], sizeof(float), err);
 		if (!r)
 			r = check(b, d->launch(b->dev->fn[RT_K_fp8_renew], 1, 1, 1, 32, 1, 1, 0, NULL, renew, NULL),
 				  "cuLaunchKernel", err);

@@ -45,10 +45,13 @@ struct comm {
 	struct hall *hall;
 	int ranks, rank;
 	char name[64];
-	bool joined, nonblocking, aborted;
+	bool joined, nonblocking;
+	atomic_bool aborted;
 	int busy, entered, joining_round; /* calls of ncclCommGetAsyncError that still say so */
 	int async;			  /* error */
 	long collectives;
+	atomic_int captured; /* graphs hold so many of its collectives */
+	bool finalizing;
 };
 
 int ncclGetVersion(int *v)
@@ -177,25 +180,38 @@ int ncclCommGetAsyncError(void *comm, int *ret)
 
 	bool joined = c->joined || join_done(c);
 
-	*ret = c->async ? c->async : !joined || c->busy-- > 0 ? BUSY : OK;
+	*ret = c->async ? c->async : !joined || (c->finalizing && c->captured) || c->busy-- > 0 ? BUSY : OK;
 	return OK;
+}
+
+/* "And keep polling until all graphs referencing us die": NCCL's own, src/init.cc. */
+static void wait_for_graphs(const struct comm *c)
+{
+	while (c->captured)
+		usleep(20);
 }
 
 int ncclCommFinalize(void *comm)
 {
-	return ((struct comm *)comm)->nonblocking ? BUSY : OK;
+	struct comm *c = comm;
+
+	c->finalizing = true;
+	if (!c->nonblocking)
+		wait_for_graphs(c);
+	return c->nonblocking ? BUSY : OK;
 }
 
 int ncclCommDestroy(void *comm)
 {
 	struct comm *c = comm;
 
+	wait_for_graphs(c);
 	munmap(c->hall, sizeof(struct hall));
 	free(c);
 	return OK;
 }
 
-/* What is under way reads this later: the communicator stays. */
+/* What is under way reads this later: the communicator stays. Blocks in communicators that do not, too. */
 int ncclCommAbort(void *comm)
 {
 	struct comm *c = comm;
@@ -203,6 +219,7 @@ int ncclCommAbort(void *comm)
 	c->aborted = true;
 	if (!c->rank && !c->joined)
 		shm_unlink(c->name);
+	wait_for_graphs(c);
 	return OK;
 }
 
@@ -294,7 +311,7 @@ static int collective(void *data)
 static int give(struct op *o, void *stream)
 {
 	o->comm->busy = 1;
-	if (standin_enqueue_polled(stream, collective, o, sizeof(*o)))
+	if (standin_enqueue_polled(stream, collective, o, sizeof(*o), &o->comm->captured))
 		return 1;
 	return o->comm->nonblocking ? BUSY : OK;
 }

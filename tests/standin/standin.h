@@ -3,6 +3,12 @@
 #define STANDIN_H
 /* Between the stand-in libraries: kernels by name (emulate.cc), work on streams (libcuda.c). */
 #include <stddef.h>
+#ifdef __cplusplus
+#include <atomic>
+using std::atomic_int;
+#else
+#include <stdatomic.h>
+#endif
 
 struct emu_kernel {
 	const char *name;
@@ -21,8 +27,9 @@ int standin_allocated(const void *p, size_t n);
 void standin_waits(unsigned long *ret_all, unsigned long *ret_events);
 /* Run run(copy of data) when the stream's turn comes. */
 int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size);
-/* What may have to wait for another process: called again, with the same data, until it returns 1. */
-int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, size_t size);
+/* What may have to wait for another process: called again, with the same data, until it returns 1. *holders, which may be NULL:
+ * how many graphs have it, captured or instantiated. */
+int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, size_t size, atomic_int *holders);
 /* What a tracer is told: of each piece of work when it is enqueued (its answer is the work's number), and when it has run. */
 struct standin_activity {
 	int kind; /* CUPTI's: 1 copy, 2 fill, 10 kernel */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LIBCUDA_H
+#define LIBCUDA_H
+/* Between the halves of the stand-in driver: libcuda.c has devices, contexts, kernels and memory, libcuda_streams.c what runs. */
+#include <stdbool.h>
+#include <stdint.h>
+#include "standin.h"
+
+/* CUresult, as far as it is told apart here. */
+enum {
+	INVALID_VALUE = 1,
+	OUT_OF_MEMORY = 2,
+	INVALID_IMAGE = 200,
+	INVALID_CONTEXT = 201,
+	INVALID_HANDLE = 400,
+	NOT_FOUND = 500,
+	NOT_READY = 600,
+	LAUNCH_OUT_OF_RESOURCES = 701,
+	HOST_MEMORY_ALREADY_REGISTERED = 712,
+	HOST_MEMORY_NOT_REGISTERED = 713,
+	LAUNCH_FAILED = 719,
+	CAPTURE_UNSUPPORTED = 900,
+	CAPTURE_INVALIDATED = 901,
+	CAPTURE_MERGE = 902,
+	CAPTURE_UNMATCHED = 903,
+	CAPTURE_UNJOINED = 904,
+	CAPTURE_ISOLATION = 905,
+	CAPTURED_EVENT = 907,
+	CAPTURE_WRONG_THREAD = 908,
+};
+
+/* 0, or what STANDIN_FAIL says of this call; a context that is not there comes first. */
+int standin_verdict(const char *call);
+int standin_fail(const char *call); /* the same without a context */
+/* What a thread that captures must not do: 900, and its capture is void. */
+int standin_unsafe(const char *call);
+extern unsigned long standin_waited, standin_waited_events;
+
+/* A block's and a kernel's limits: 0, or what the driver says. */
+int standin_may_launch(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared);
+bool standin_pinned(const void *p, size_t n);
+void standin_drain_all(void);
+#endif

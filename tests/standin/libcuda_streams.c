@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stand-in driver's streams: queues that run as late as they may, so that a missing event or wait shows. What is enqueued
+ * happens when somebody waits for it; the NULL stream is one of them, which no stream of CU_STREAM_NON_BLOCKING waits for. A copy
+ * from memory that is not pinned is staged at once and arrives late, as NVIDIA's "API synchronization behavior" says.
+ *
+ * A capture is held to the rules: what the capturing thread must not call is refused and voids it, no dependency crosses its
+ * border, whatever joined it comes back to its origin, and its events are nobody else's.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "libcuda.h"
+
+struct work {
+	struct work *next;
+	unsigned correlation; /* for a tracer */
+	void (*run)(void *data);
+	int (*poll)(void *data); /* instead: 1 when done */
+	atomic_int *holders;	 /* how many captured copies of this there are */
+	void *staged;
+	size_t size;
+	_Alignas(16) char data[];
+};
+struct stream {
+	struct stream *next;
+	struct work *head, **tail;
+	unsigned long enqueued, done;
+	struct graph *captures;
+	bool blocking, gone;
+	bool joined;			  /* the capture began on another stream */
+	unsigned long captured, rejoined; /* work of a joined stream, and how much of it the others have waited for */
+};
+struct graph {
+	struct work *head, **tail;
+	struct graph *next; /* of those that are being captured */
+	struct stream *origin;
+	pthread_t thread;
+	int mode;
+	bool invalid;
+};
+struct event {
+	struct event *next;
+	struct stream *stream;
+	unsigned long upto;
+	double at;
+	struct graph *graph; /* recorded while this was captured */
+	bool recorded, timed, gone;
+};
+static struct stream null_stream = { .tail = &null_stream.head, .blocking = true }, *streams = &null_stream;
+static struct event *events; /* all that there ever were: a late stamp finds its own */
+static struct graph *captures;
+static int failed; /* sticky, as the driver's own */
+
+static unsigned (*tell_enqueued)(void);
+static void (*tell_ran)(const struct standin_activity *);
+
+void standin_trace(unsigned (*enqueued)(void), void (*ran)(const struct standin_activity *a))
+{
+	tell_enqueued = enqueued;
+	tell_ran = ran;
+}
+
+unsigned long standin_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long)t.tv_sec * 1000000000 + (unsigned long)t.tv_nsec;
+}
+
+/* ---- running ---- */
+static bool is_work(void (*run)(void *));
+static void describe(const struct work *w, struct standin_activity *a);
+
+static void run_told(struct work *w)
+{
+	struct standin_activity a = { .correlation = w->correlation, .start = standin_now() };
+
+	describe(w, &a);
+	w->run(w->data);
+	a.end = standin_now();
+	tell_ran(&a);
+}
+
+/* Work that waits for other streams or processes stays at the head until it is done. */
+static bool run_one(struct stream *s)
+{
+	struct work *w = s->head;
+
+	if (w->poll && !w->poll(w->data))
+		return false;
+	s->head = w->next;
+	if (!s->head)
+		s->tail = &s->head;
+	s->done++;
+	if (w->correlation && tell_ran)
+		run_told(w);
+	else if (!w->poll)
+		w->run(w->data);
+	free(w->staged);
+	free(w);
+	return true;
+}
+
+/* As far as it goes at once: is all of it done? */
+static bool advance(struct stream *s, unsigned long upto)
+{
+	while (s->head && s->done < upto)
+		if (!run_one(s))
+			return false;
+	return true;
+}
+
+static void drain(struct stream *s, unsigned long upto)
+{
+	while (!advance(s, upto))
+		usleep(20);
+}
+
+void standin_drain_all(void)
+{
+	for (struct stream *s = streams; s; s = s->next)
+		drain(s, (unsigned long)-1);
+}
+
+static struct stream *stream_of(void *stream)
+{
+	return stream ? stream : &null_stream;
+}
+
+/* The NULL stream and those that are not CU_STREAM_NON_BLOCKING wait for each other. */
+static void settle(const struct stream *s)
+{
+	for (struct stream *other = streams; s->blocking && other; other = other->next)
+		if (other != s && other->blocking && (s == &null_stream || other == &null_stream))
+			drain(other, (unsigned long)-1);
+}
+
+static int append(struct stream *s, struct work *w)
+{
+	if (tell_enqueued && !s->captures && w->run && is_work(w->run))
+		w->correlation = tell_enqueued();
+	if (s->captures) {
+		if (w->holders)
+			(*w->holders)++;
+		*s->captures->tail = w;
+		s->captures->tail = &w->next;
+		s->captured++;
+		return s->captures->invalid ? CAPTURE_INVALIDATED : 0;
+	}
+	settle(s);
+	*s->tail = w;
+	s->tail = &w->next;
+	s->enqueued++;
+	return failed;
+}
+
+static struct work *make_work(void (*run)(void *), int (*poll)(void *), const void *data, size_t size)
+{
+	struct work *w = malloc(sizeof(*w) + size);
+
+	*w = (struct work){ .run = run, .poll = poll, .size = size };
+	memcpy(w->data, data, size);
+	return w;
+}
+
+static int enqueue(void *stream, void (*run)(void *), int (*poll)(void *), const void *data, size_t size)
+{
+	struct stream *s = stream_of(stream);
+
+	return s->gone ? INVALID_HANDLE : append(s, make_work(run, poll, data, size));
+}
+
+int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size)
+{
+	return enqueue(stream, run, NULL, data, size);
+}
+
+int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, size_t size, atomic_int *holders)
+{
+	struct work *w = make_work(NULL, poll, data, size);
+
+	w->holders = holders;
+	return append(stream_of(stream), w);
+}
+
+/* ---- captures: what they forbid ---- */
+static int void_capture(struct graph *g, int code)
+{
+	g->invalid = true;
+	return code;
+}
+
+/* CU_STREAM_CAPTURE_MODE_GLOBAL forbids it to all threads, THREAD_LOCAL to its own, RELAXED to none. */
+int standin_unsafe(const char *call)
+{
+	int r = 0;
+
+	for (struct graph *g = captures; g; g = g->next)
+		if (!g->mode || (g->mode == 1 && pthread_equal(g->thread, pthread_self())))
+			r = void_capture(g, CAPTURE_UNSUPPORTED);
+	return r ? r : standin_verdict(call);
+}
+
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	struct stream *s = stream_of(stream);
+	int r = standin_verdict("cuStreamBeginCapture");
+
+	if (r)
+		return r;
+	if (s == &null_stream)
+		return CAPTURE_UNSUPPORTED;
+	if (s->gone || s->captures || mode < 0 || mode > 2)
+		return INVALID_VALUE;
+	s->captures = calloc(1, sizeof(struct graph));
+	*s->captures = (struct graph){ .tail = &s->captures->head, .next = captures, .origin = s, .thread = pthread_self(),
+				       .mode = mode };
+	captures = s->captures;
+	return 0;
+}
+
+static void free_graph(struct graph *g)
+{
+	for (struct work *w = g->head, *next; w; w = next) {
+		next = w->next;
+		if (w->holders)
+			(*w->holders)--;
+		free(w);
+	}
+	free(g);
+}
+
+/* All streams of it are free again; was any of them not waited for? */
+static bool release_streams(struct graph *g)
+{
+	bool loose = false;
+
+	for (struct stream *s = streams; s; s = s->next) {
+		if (s->captures != g)
+			continue;
+		loose |= s->joined && s->rejoined < s->captured;
+		s->captures = NULL;
+		s->joined = false;
+		s->captured = s->rejoined = 0;
+	}
+	return loose;
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+	struct stream *s = stream_of(stream);
+	struct graph *g = s->captures, **at = &captures;
+	int r = standin_verdict("cuStreamEndCapture");
+
+	*graph = NULL;
+	if (!g)
+		return INVALID_VALUE;
+	if (g->origin != s)
+		return void_capture(g, CAPTURE_UNMATCHED);
+	if (g->mode != 2 && !pthread_equal(g->thread, pthread_self()))
+		return CAPTURE_WRONG_THREAD;
+	while (*at != g)
+		at = &(*at)->next;
+	*at = g->next;
+	if (release_streams(g) && !r)
+		r = CAPTURE_UNJOINED;
+	if (g->invalid && !r)
+		r = CAPTURE_INVALIDATED;
+	if (r)
+		free_graph(g);
+	else
+		*graph = g;
+	return r;
+}
+
+/* ---- streams ---- */
+int cuStreamCreate(void **stream, unsigned flags)
+{
+	struct stream *s;
+	int r = standin_verdict("cuStreamCreate");
+
+	if (r || flags > 1)
+		return r ? r : INVALID_VALUE;
+	s = calloc(1, sizeof(*s));
+	s->tail = &s->head;
+	s->blocking = !flags;
+	s->next = streams;
+	streams = *stream = s;
+	return 0;
+}
+
+/* Its work goes on; the handle is of no use any more. */
+int cuStreamDestroy_v2(void *stream)
+{
+	struct stream *s = stream;
+
+	if (!s || s->gone)
+		return INVALID_HANDLE;
+	if (s->captures)
+		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
+	drain(s, (unsigned long)-1);
+	s->gone = true;
+	return 0;
+}
+
+int cuStreamSynchronize(void *stream)
+{
+	struct stream *s = stream_of(stream);
+	int r = standin_unsafe("cuStreamSynchronize");
+
+	standin_waited++;
+	if (r)
+		return r;
+	if (s->gone)
+		return INVALID_HANDLE;
+	if (s->captures)
+		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
+	settle(s);
+	drain(s, (unsigned long)-1);
+	return failed;
+}
+
+int cuCtxSynchronize(void)
+{
+	int r = standin_unsafe("cuCtxSynchronize");
+
+	standin_waited++;
+	if (r)
+		return r;
+	standin_drain_all();
+	return failed;
+}
+
+/* ---- events ---- */
+int cuEventCreate(void **event, unsigned flags)
+{
+	struct event *e;
+	int r = standin_verdict("cuEventCreate");
+
+	if (r || flags & ~3u)
+		return r ? r : INVALID_VALUE;
+	e = calloc(1, sizeof(*e));
+	e->timed = !(flags & 2);
+	e->next = events;
+	events = *event = e;
+	return 0;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+	struct event *e = event;
+
+	if (!e || e->gone)
+		return INVALID_HANDLE;
+	e->gone = true;
+	return 0;
+}
+
+static void stamp(void *data)
+{
+	(*(struct event **)data)->at = (double)standin_now() * 1e-6;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+	struct event *e = event;
+	int r = standin_verdict("cuEventRecord");
+
+	if (r || e->gone)
+		return r ? r : INVALID_HANDLE;
+	r = standin_enqueue(stream, stamp, &e, sizeof(struct event *));
+	e->recorded = true;
+	e->stream = stream_of(stream);
+	e->graph = e->stream->captures;
+	e->upto = e->graph ? e->stream->captured : e->stream->enqueued;
+	return r;
+}
+
+/* May the host look at it? */
+static int look(const struct event *e, const char *call)
+{
+	if (e->gone)
+		return INVALID_HANDLE;
+	if (e->graph)
+		return e->stream->captures == e->graph ? void_capture(e->graph, CAPTURED_EVENT) : CAPTURED_EVENT;
+	return standin_unsafe(call);
+}
+
+int cuEventSynchronize(void *event)
+{
+	struct event *e = event;
+	int r = look(e, "cuEventSynchronize");
+
+	standin_waited_events++;
+	if (r)
+		return r;
+	if (e->recorded)
+		drain(e->stream, e->upto);
+	return failed;
+}
+
+int cuEventQuery(void *event)
+{
+	struct event *e = event;
+	int r = look(e, "cuEventQuery");
+
+	if (r)
+		return r;
+	return e->recorded && !advance(e->stream, e->upto) ? NOT_READY : failed;
+}
+
+int cuEventElapsedTime(float *ms, void *from, void *to)
+{
+	const struct event *e[] = { from, to };
+	int r = standin_verdict("cuEventElapsedTime");
+
+	for (int i = 0; !r && i < 2; i++) {
+		if (e[i]->gone || !e[i]->timed || !e[i]->recorded)
+			r = INVALID_HANDLE;
+		else if (e[i]->graph)
+			r = CAPTURED_EVENT;
+		else if (e[i]->stream->done < e[i]->upto)
+			r = NOT_READY;
+	}
+	*ms = (float)(e[1]->at - e[0]->at);
+	return r;
+}
+
+static int wait_in_stream(void *data)
+{
+	struct event *e = data;
+
+	return advance(e->stream, e->upto);
+}
+
+/* A stream that waits for what is captured is captured too. All of it is one list in the order of the calls. */
+static int wait_in_capture(struct stream *s, struct event *e)
+{
+	if (s->captures && s->captures != e->graph)
+		return void_capture(s->captures, CAPTURE_MERGE);
+	s->joined |= !s->captures;
+	s->captured += s->captures && s->joined; /* what waits has to be waited for */
+	s->captures = e->graph;
+	if (e->stream->joined && e->upto > e->stream->rejoined)
+		e->stream->rejoined = e->upto;
+	return 0;
+}
+
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+	struct stream *s = stream_of(stream);
+	struct event *e = event;
+	int r = standin_verdict("cuStreamWaitEvent");
+
+	if (r || flags || s->gone || e->gone)
+		return r ? r : flags ? INVALID_VALUE : INVALID_HANDLE;
+	if (e->graph && e->stream->captures == e->graph)
+		return wait_in_capture(s, e);
+	if (e->graph)
+		return CAPTURED_EVENT;
+	if (s->captures && e->recorded)
+		return void_capture(s->captures, CAPTURE_ISOLATION);
+	return e->recorded ? enqueue(s, NULL, wait_in_stream, e, sizeof(*e)) : 0;
+}
+
+/* ---- copies ---- */
+struct copy {
+	char *to;
+	const char *from;
+	size_t bytes;
+	unsigned char fill;
+};
+
+static void do_copy(void *data)
+{
+	const struct copy *c = data;
+
+	if (c->from)
+		memmove(c->to, c->from, c->bytes);
+	else
+		memset(c->to, c->fill, c->bytes);
+}
+
+static bool on_device(uint64_t at, size_t bytes)
+{
+	return !bytes || standin_allocated((const void *)(uintptr_t)at, bytes);
+}
+
+static int copy(struct stream *s, uint64_t to, uint64_t from, size_t bytes)
+{
+	struct copy c = { (char *)(uintptr_t)to, (const char *)(uintptr_t)from, bytes, 0 };
+
+	return enqueue(s, do_copy, NULL, &c, sizeof(c));
+}
+
+/* The host's memory may be written again; the device's has it later. */
+static int copy_staged(struct stream *s, uint64_t to, const void *from, size_t bytes)
+{
+	struct work *w;
+
+	if (s->captures)
+		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
+	w = make_work(do_copy, NULL, &(struct copy){ 0 }, sizeof(struct copy));
+	w->staged = malloc(bytes + 1);
+	memcpy(w->staged, from, bytes);
+	*(struct copy *)(void *)w->data = (struct copy){ (char *)(uintptr_t)to, w->staged, bytes, 0 };
+	return append(s, w);
+}
+
+int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes)
+{
+	int r = standin_unsafe("cuMemcpyHtoD");
+
+	standin_waited++;
+	if (r || !on_device(dst, bytes))
+		return r ? r : INVALID_VALUE;
+	settle(&null_stream);
+	drain(&null_stream, (unsigned long)-1);
+	if (!standin_pinned(src, bytes))
+		return copy_staged(&null_stream, dst, src, bytes);
+	r = copy(&null_stream, dst, (uintptr_t)src, bytes);
+	drain(&null_stream, (unsigned long)-1);
+	return r;
+}
+
+int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes)
+{
+	int r = standin_unsafe("cuMemcpyDtoH");
+
+	standin_waited++;
+	if (r || !on_device(src, bytes))
+		return r ? r : INVALID_VALUE;
+	r = copy(&null_stream, (uintptr_t)dst, src, bytes);
+	drain(&null_stream, (unsigned long)-1);
+	return r;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t dst, const void *src, size_t bytes, void *stream)
+{
+	int r = standin_verdict("cuMemcpyHtoDAsync");
+
+	if (r || !on_device(dst, bytes))
+		return r ? r : INVALID_VALUE;
+	if (!standin_pinned(src, bytes))
+		return copy_staged(stream_of(stream), dst, src, bytes);
+	return copy(stream, dst, (uintptr_t)src, bytes);
+}
+
+int cuMemcpyDtoHAsync_v2(void *dst, uint64_t src, size_t bytes, void *stream)
+{
+	struct stream *s = stream_of(stream);
+	int r = standin_verdict("cuMemcpyDtoHAsync");
+
+	if (r || !on_device(src, bytes))
+		return r ? r : INVALID_VALUE;
+	if (s->captures && !standin_pinned(dst, bytes))
+		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
+	r = copy(s, (uintptr_t)dst, src, bytes);
+	if (!s->captures && !standin_pinned(dst, bytes))
+		drain(s, (unsigned long)-1);
+	return r;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t bytes, void *stream)
+{
+	int r = standin_verdict("cuMemcpyDtoDAsync");
+
+	return r ? r : on_device(dst, bytes) && on_device(src, bytes) ? copy(stream, dst, src, bytes) : INVALID_VALUE;
+}
+
+int cuMemsetD8Async(uint64_t dst, unsigned char value, size_t bytes, void *stream)
+{
+	struct copy c = { (char *)(uintptr_t)dst, NULL, bytes, value };
+	int r = standin_verdict("cuMemsetD8Async");
+
+	return r ? r : on_device(dst, bytes) ? standin_enqueue(stream, do_copy, &c, sizeof(c)) : INVALID_VALUE;
+}
+
+/* ---- launches ---- */
+#define ARGS_MAX 256
+struct launch {
+	const struct emu_kernel *kernel;
+	unsigned grid[3], block[3];
+	size_t shared;
+	char args[ARGS_MAX];
+};
+
+static void do_launch(void *data)
+{
+	struct launch *l = data;
+	void *args[32];
+	size_t at = 0;
+
+	for (size_t i = 0; i < l->kernel->n_args; i++) {
+		args[i] = l->args + at;
+		at += (l->kernel->sizes[i] + 7) / 8 * 8;
+	}
+	if (emu_run(l->kernel, l->grid, l->block, l->shared, args))
+		failed = LAUNCH_FAILED;
+	if (getenv("STANDIN_WRONG") && !strcmp(l->kernel->name, "rt_saxpy"))
+		(*(float **)args[3])[*(unsigned *)args[0] - 1] += 1;
+}
+
+/* Neither a stamp nor a wait. */
+static bool is_work(void (*run)(void *))
+{
+	return run != stamp;
+}
+
+static void describe(const struct work *w, struct standin_activity *a)
+{
+	const struct copy *c = (const void *)w->data;
+
+	a->kind = 10;
+	a->name = w->run == do_launch ? ((const struct launch *)(const void *)w->data)->kernel->name : "library";
+	if (w->run != do_copy)
+		return;
+	a->kind = c->from ? 1 : 2;
+	a->bytes = c->bytes;
+	a->copy_kind = 8; /* all memory here is of one kind */
+}
+
+int cuLaunchKernel(void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+		   void *stream, void **args, void **extra)
+{
+	struct launch l = { fn, { gx, gy, gz }, { bx, by, bz }, shared, { 0 } };
+	size_t at = 0;
+	int r = standin_verdict("cuLaunchKernel");
+
+	if (!r)
+		r = extra ? INVALID_VALUE : standin_may_launch(fn, l.grid, l.block, shared);
+	if (r)
+		return r;
+	for (size_t i = 0; i < l.kernel->n_args; i++) {
+		if (at + l.kernel->sizes[i] > ARGS_MAX)
+			return INVALID_VALUE;
+		memcpy(l.args + at, args[i], l.kernel->sizes[i]);
+		at += (l.kernel->sizes[i] + 7) / 8 * 8;
+	}
+	return standin_enqueue(stream, do_launch, &l, sizeof(l));
+}
+
+/* ---- graphs ---- */
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
+{
+	struct graph *g;
+	int r = standin_verdict("cuGraphInstantiate");
+
+	if (r || flags || !graph)
+		return r ? r : INVALID_VALUE;
+	g = calloc(1, sizeof(*g));
+	g->tail = &g->head;
+	for (struct work *w = ((struct graph *)graph)->head; w; w = w->next) {
+		struct work *c = malloc(sizeof(*c) + w->size);
+
+		memcpy(c, w, sizeof(*c) + w->size);
+		c->next = NULL;
+		if (c->holders)
+			(*c->holders)++;
+		*g->tail = c;
+		g->tail = &c->next;
+	}
+	*exec = g;
+	return 0;
+}
+
+int cuGraphLaunch(void *exec, void *stream)
+{
+	int r = standin_verdict("cuGraphLaunch");
+
+	for (struct work *w = ((struct graph *)exec)->head; w && !r; w = w->next)
+		r = enqueue(stream, w->run, w->poll, w->data, w->size);
+	return r;
+}
+
+int cuGraphExecDestroy(void *exec)
+{
+	free_graph(exec);
+	return 0;
+}
+
+int cuGraphDestroy(void *graph)
+{
+	free_graph(graph);
+	return 0;
+}
