@@ -373,8 +373,8 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
  * ticket: where the caller stands in its data, given back by rt_load. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
 /* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). Feedback of compressed
- * gradients is in no file and starts anew. -EBADMSG: not a sound safetensors file; -EINVAL: of another model, or with tensors that this one
- * has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */
+ * gradients is in no file and starts anew. -EBADMSG: not a sound safetensors file; -EINVAL: of another model, or with tensors that
+ * this one has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
 
 /* ---- backends ---- */

@@ -74,6 +74,12 @@ def summary(runs):
     return {arm: statistics.median(v) for arm, v in rate.items()}, ratio
 
 
+def middle(runs):
+    """What else a row says, each the median of its own."""
+    return {k: statistics.median(r[k] for r in runs) for k in ("flops_per_s", "max_rss_bytes", "minor_faults_per_step")
+            if all(k in r for r in runs)}
+
+
 def default_blas():
     """The flavour that PyTorch gets when nobody says otherwise: it is what the alternatives point to."""
     path = os.path.realpath(f"/usr/lib/{platform.machine()}-linux-gnu/libblas.so.3")
@@ -99,9 +105,9 @@ def table(results):
     ]
     for name, r in results.items():
         rate, ratio = summary(r["runs"])
-        ours, best = r["runs"]["gputune"][-1], r["runs"]["torch best"][-1]
+        ours, best = (middle(r["runs"][arm]) for arm in ("gputune", "torch best"))
         lines.append(
-            f"| {name} | {rate['gputune']:.0f} {ours['unit']}/s | {rate['torch best']:.0f} | **{ratio['torch best']:.2f}** "
+            f"| {name} | {rate['gputune']:.0f} {r['runs']['gputune'][0]['unit']}/s | {rate['torch best']:.0f} | **{ratio['torch best']:.2f}** "
             f"| {rate['torch default']:.0f} | {ratio['torch default']:.2f} | {ours['flops_per_s'] / 1e9:.0f} "
             f"| {ours['max_rss_bytes'] / 2**30:.2f} / {best['max_rss_bytes'] / 2**30:.2f} GiB "
             f"| {ours['minor_faults_per_step']:.0f} / {best['minor_faults_per_step']:.0f} |")
