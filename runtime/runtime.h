@@ -128,7 +128,8 @@ struct rt_node *rt_avg_pool(struct rt_graph *g, struct rt_node *x, int window, i
 struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int after);
 
 /*
- * An op of your own, of f32 tensors: one const struct, which must outlive its graphs; runtime/example/user_gelu.c is one.
+ * An op of your own, of f32 tensors: one const struct, which must outlive its graphs; runtime/example/user_gelu.c is one. It runs
+ * on RT_CPU; rt_compile for another device refuses it (-ENOSYS).
  * shapes[i] is that of input i, shapes[inputs] that of the result. The functions may run OpenMP teams of `threads`.
  */
 #define RT_USER_INPUTS	4

@@ -88,6 +88,7 @@ static const struct gt_dlsym lt_syms[] = {
 };
 
 #define GUESSES	 8
+#define NOT_WORTH_IT SIZE_MAX /* a workspace: the epilogue is slower than what it spares */
 #define ROUNDS	 3 /* timed runs of each guess, after one to warm up */
 
 struct plan {
@@ -105,6 +106,7 @@ struct rt_blas {
 	struct plan *plans;
 	int n_plans, cap_plans;
 	int timed, cached, guessed;
+	bool newly_timed; /* the last product was */
 	struct rt_tuned *tuned;
 };
 
@@ -379,6 +381,7 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 	size_t limit = RT_BLAS_WORKSPACE;
 	void *pref = NULL;
 	char key[224];
+	bool known;
 	int n = 0, status, r = check(b, b->lt.pref_create(&pref), "cublasLtMatmulPreferenceCreate", err);
 
 	name_key(&p->key, p->align, key, sizeof(key));
@@ -386,8 +389,9 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 		r = check(b, b->lt.pref_set(pref, PREF_WORKSPACE, &limit, sizeof(limit)), "MAX_WORKSPACE_BYTES", err);
 	for (int i = 0; !r && i < 4; i++)
 		r = check(b, b->lt.pref_set(pref, PREF_ALIGN_A + i, &p->align, sizeof(p->align)), "MIN_ALIGNMENT_BYTES", err);
-	if (!r && tune && rt_tuned_get(b->tuned, key, p->how.algo, &p->how.workspace) &&
-	    p->how.workspace <= RT_BLAS_WORKSPACE && run(b, p, &p->how, x, stream) == LT_OK) {
+	known = !r && tune && rt_tuned_get(b->tuned, key, p->how.algo, &p->how.workspace);
+	p->none = known && p->how.workspace == NOT_WORTH_IT;
+	if (p->none || (known && p->how.workspace <= RT_BLAS_WORKSPACE && run(b, p, &p->how, x, stream) == LT_OK)) {
 		b->cached++;
 		b->lt.pref_destroy(pref);
 		return 0;
@@ -447,7 +451,7 @@ int rt_blas_gemm(struct rt_blas *b, const struct rt_gemm *g, const struct rt_gem
 {
 	uint32_t align = alignment(g, x);
 	struct plan *p = find(b, g, align);
-	int r = 0;
+	int r = 0, timed = b->timed;
 
 	if (!p) {
 		if (b->n_plans == b->cap_plans) {
@@ -464,12 +468,32 @@ int rt_blas_gemm(struct rt_blas *b, const struct rt_gemm *g, const struct rt_gem
 		if (r)
 			return r;
 	}
+	b->newly_timed = b->timed > timed;
 	if (p->none)
 		return gt_fail(err, ENOTSUP, "cuBLASLt %zu has no algorithm for a product of this shape", b->lt.version());
 	r = point(b, p, x, err);
 	if (!r)
 		r = check(b, run(b, p, &p->how, x, stream), "cublasLtMatmul", err);
 	return r;
+}
+
+bool rt_blas_newly_timed(const struct rt_blas *b)
+{
+	return b->newly_timed;
+}
+
+void rt_blas_give_up(struct rt_blas *b, const struct rt_gemm *g, const struct rt_gemm_args *x)
+{
+	static const uint64_t nothing[RT_TUNED_WORDS];
+	uint32_t align = alignment(g, x);
+	struct plan *p = find(b, g, align);
+	char key[224];
+
+	if (!p)
+		return;
+	p->none = true;
+	name_key(&p->key, p->align, key, sizeof(key));
+	rt_tuned_put(b->tuned, key, nothing, NOT_WORTH_IT);
 }
 
 void rt_blas_counts(const struct rt_blas *b, int *ret_timed, int *ret_cached, int *ret_guessed)

@@ -48,6 +48,11 @@ size_t rt_blas_version(const struct rt_blas *b); /* 130000 */
  */
 int rt_blas_gemm(struct rt_blas *b, const struct rt_gemm *g, const struct rt_gemm_args *args, cu_stream stream, bool tune,
 		 struct gt_err *err);
+/* Did the last product choose its way by timing, now and not from disk? */
+bool rt_blas_newly_timed(const struct rt_blas *b);
+/* The way that timing chose is slower than doing without the epilogue: rt_blas_gemm says -ENOTSUP from now on, and in later
+ * programs that look for the fastest. */
+void rt_blas_give_up(struct rt_blas *b, const struct rt_gemm *g, const struct rt_gemm_args *args);
 /* Shapes chosen by timing now, taken from disk, and left to the library. */
 void rt_blas_counts(const struct rt_blas *b, int *ret_timed, int *ret_cached, int *ret_guessed);
 #endif

@@ -41,122 +41,6 @@ void rt_launch_on(struct rt_engine *e, cu_stream stream, int kernel, unsigned gx
 	launch(e, stream, kernel, (const unsigned[]){ gx, 1 }, (const unsigned[]){ bx, 1 }, 0, args);
 }
 
-/* ---- products ---- */
-bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a)
-{
-	struct rt_gemm with = *g;
-	struct gt_err err = { 0 };
-	int r;
-
-	if (e->r)
-		return true;
-	with.tf32 = e->tf32;
-	r = rt_blas_gemm(e->blas, &with, a, e->stream, e->tuning && !e->exact, &err);
-	if (r == -ENOTSUP && g->epilogue != RT_EPI_NONE)
-		return false;
-	rt_launch_result(e, r, &err);
-	return true;
-}
-
-void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows,
-			int64_t cols64, bool add64, cu_ptr part)
-{
-	int w = cols64 % width(type) || ld % width(type) ? 1 : width(type), cols = (int)cols64, add = add64;
-	int parts = (int)GT_MAX(1, GT_MIN(RT_COLUMN_PARTS, rows / 32)), stride = cols;
-	unsigned gx = (unsigned)((cols + 32 * w - 1) / (32 * w));
-
-	RT_LAUNCH(e, typed(RT_K_column_sums, type), gx, parts, 32, 8, 0, &part, &x, &ld, &rows, &cols, &w);
-	RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &out, &part, &parts, &stride, &cols, &add);
-}
-
-void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x,
-		     cu_ptr bias, cu_ptr pre, cu_ptr y)
-{
-	int64_t n = rows * cols;
-
-	RT_LAUNCH(e, typed(RT_K_bias_act, type), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &cols, &kind, &x, &bias, &pre, &y);
-}
-
-/* y (M,N) = act(x (M,K) w (N,K)^T + b (N)); pre (M,N) */
-static void linear(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *x = c->in[0], *y = c->out[0];
-	int64_t m = rt_rows(x), k = rt_cols(x), n = rt_cols(y);
-	struct rt_gemm g = { .tb = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .ab = x->dtype, .c = y->dtype };
-	struct rt_gemm_args a = { .a = rt_at(x), .b = rt_at(c->in[1]), .c = rt_at(y), .bias = rt_at(c->in[2]),
-				  .aux = rt_at(c->out[1]), .a_scale = rt_fp8_inverse(e, x),
-				  .b_scale = rt_fp8_inverse(e, c->in[1]) };
-	bool wants = a.bias || c->attr.act != RT_ACT_NONE;
-	cu_ptr plain;
-
-	g.bias = a.bias != 0;
-	g.aux = a.aux != 0;
-	g.fast = a.a_scale != 0;
-	/* The library's gelu, of the tanh form, is an approximation that float results would show, and wants rows of 16 bytes. */
-	if (c->attr.act == RT_ACT_NONE && a.bias)
-		g.epilogue = RT_EPI_BIAS;
-	else if (c->attr.act == RT_ACT_RELU)
-		g.epilogue = RT_EPI_RELU;
-	else if (c->attr.act == RT_ACT_GELU && narrow(y) && n % 8 == 0)
-		g.epilogue = RT_EPI_GELU;
-	if ((g.epilogue != RT_EPI_NONE || !wants) && rt_launch_gemm(e, &g, &a))
-		return;
-	g.epilogue = RT_EPI_NONE;
-	g.bias = g.aux = false;
-	plain = a.aux ? a.aux : a.c;
-	rt_launch_gemm(e, &g, &(struct rt_gemm_args){ .a = a.a, .b = a.b, .c = plain, .a_scale = a.a_scale, .b_scale = a.b_scale });
-	rt_bias_act(e, y, m, n, (int)c->attr.act, plain, a.bias, a.aux, a.c);
-}
-
-/* dx (M,K) = or += dy (M,N) w (N,K); of 8 bits w is turned. */
-static void linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *dy = c->in[0], *w = c->in[1];
-	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(w);
-	struct rt_gemm g = { .m = m, .n = k, .k = n, .lda = n, .ldb = k, .ldc = k, .ab = dy->dtype, .c = c->out[0]->dtype,
-			     .beta = accumulates(c, 0) };
-
-	if (rt_fp8_inverse(e, dy)) {
-		g.tb = true;
-		g.ldb = n;
-		g.b = w->dtype;
-	}
-	rt_launch_gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]),
-					    .a_scale = rt_fp8_inverse(e, dy), .b_scale = rt_fp8_inverse(e, w) });
-}
-
-/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy. Of 8 bits dy and x are turned, and in[2] is dy as it
- * was. */
-static void linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
-{
-	const struct rt_node *dy = c->in[0], *x = c->in[1];
-	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(x);
-	struct rt_gemm g = { .ta = true, .m = n, .n = k, .k = m, .lda = n, .ldb = k, .ldc = k, .ab = dy->dtype,
-			     .c = c->out[0] ? c->out[0]->dtype : RT_F32, .beta = accumulates(c, 0) };
-	struct rt_gemm_args a = { .a = rt_at(dy), .b = rt_at(x), .c = rt_at(c->out[0]), .bias = rt_at(c->out[1]),
-				  .a_scale = rt_fp8_inverse(e, dy), .b_scale = rt_fp8_inverse(e, x) };
-
-	if (a.a_scale) {
-		g.ta = false;
-		g.tb = true;
-		g.lda = g.ldb = m;
-		g.b = x->dtype;
-		if (a.bias)
-			rt_column_sums(e, a.bias, rt_at(c->in[2]), c->in[2], n, m, n, accumulates(c, 1), scratch(c));
-		a.bias = 0;
-	}
-	if (a.c && a.bias && !accumulates(c, 1)) {
-		g.epilogue = RT_EPI_BGRAD;
-		if (rt_launch_gemm(e, &g, &a))
-			return;
-		g.epilogue = RT_EPI_NONE;
-	}
-	if (a.c)
-		rt_launch_gemm(e, &g, &a);
-	if (a.bias)
-		rt_column_sums(e, a.bias, a.a, dy, n, m, n, accumulates(c, 1), scratch(c));
-}
-
 /* ---- embedding ---- */
 static void embedding(struct rt_engine *e, const struct rt_call *c)
 {
@@ -427,9 +311,9 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 }
 
 rt_launcher *const rt_launchers[RT_N_OPS] = {
-	[RT_OP_LINEAR] = linear,
-	[RT_OP_LINEAR_BWD_X] = linear_bwd_x,
-	[RT_OP_LINEAR_BWD_W] = linear_bwd_w,
+	[RT_OP_LINEAR] = rt_launch_linear,
+	[RT_OP_LINEAR_BWD_X] = rt_launch_linear_bwd_x,
+	[RT_OP_LINEAR_BWD_W] = rt_launch_linear_bwd_w,
 	[RT_OP_EMBEDDING] = embedding,
 	[RT_OP_EMBEDDING_BWD] = embedding_bwd,
 	[RT_OP_LAYERNORM] = layernorm,

@@ -263,6 +263,8 @@ rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launc
 	rt_launch_pixels, rt_launch_fold;
 const char *rt_launch_image_refuses(const struct rt_call *c);
 size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c);
+/* launch_linear.c */
+rt_launcher rt_launch_linear, rt_launch_linear_bwd_x, rt_launch_linear_bwd_w;
 /* launch_math.c: element by element, batches of products, rows */
 rt_launcher rt_launch_mul, rt_launch_affine, rt_launch_dropout, rt_launch_matmul, rt_launch_softmax, rt_launch_softmax_bwd,
 	rt_launch_reduce, rt_launch_reduce_bwd;

@@ -94,6 +94,7 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 			o.scaler.use = RT_SCALER_OFF;
 		if (b->c->fused)
 			o.attention_by = RT_ATTENTION_CUDNN;
+		o.deterministic = b->c->exact;
 		o.no_master = b->c->no_master && o.amp == RT_BF16;
 	}
 	return rt_compile(b->g, b->loss, &o, ret, err);

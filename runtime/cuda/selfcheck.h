@@ -63,6 +63,7 @@ struct rt_check_case {
 	bool eight;  /* its sides are those of 8-bit products */
 	/* attention by cuDNN, whose sums backward have another order each time; bf16 and f16, where there is a cuDNN */
 	bool fused;
+	bool exact;  /* nothing is timed: what the library can do with a product it does */
 	bool ignore; /* every third target is RT_IGNORE */
 };
 extern const struct rt_check_case rt_check_cases[];

@@ -52,6 +52,27 @@ static struct rt_node *linear_relu(struct rt_graph *g)
 	return linear_of(g, 48, 17, 32, 2, true);
 }
 
+/* Two layers with a gelu between them, whose derivative the second one's product multiplies by. */
+static struct rt_node *layers_of(struct rt_graph *g, int64_t m, int64_t k, int64_t inner, int64_t n)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(m, k)), *w = rt_param(g, "w", RT_SHAPE(inner, k), WEIGHT(0.3f)), *y;
+
+	y = rt_gelu(g, rt_linear(g, x, w, param(g, "b", RT_SHAPE(inner))));
+	return weighed(g, rt_linear(g, y, rt_param(g, "w2", RT_SHAPE(n, inner), WEIGHT(0.3f)), param(g, "b2", RT_SHAPE(n))));
+}
+static struct rt_node *layers(struct rt_graph *g)
+{
+	return layers_of(g, 33, 24, 40, 17);
+}
+static struct rt_node *layers_even(struct rt_graph *g)
+{
+	return layers_of(g, 80, 32, 64, 48);
+}
+static struct rt_node *layers_odd(struct rt_graph *g)
+{
+	return layers_of(g, 21, 11, 13, 7);
+}
+
 static struct rt_node *embed(struct rt_graph *g, int64_t v, int64_t c, bool positions)
 {
 	struct rt_node *ids = rt_input(g, "ids", RT_I32, RT_SHAPE(3, 17));
@@ -496,6 +517,11 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "linear.gelu", linear_gelu, 0, false, 0 },
 	{ "linear.gelu.odd", linear_gelu_odd, 0, false, 0 },
 	{ "linear.relu", linear_relu, 0, true, 0 },
+	{ "linear.layers", layers, 0, false, 0 },
+	{ "linear.layers.even", layers_even, 0, false, 0 },
+	{ "linear.layers.odd", layers_odd, 0, false, 0 },
+	{ "linear.layers.exact", layers, 0, false, 0, .exact = true },
+	{ "linear.gelu.exact", linear_gelu, 0, false, 0, .exact = true },
 	{ "embedding", embedding_odd, 7, false, 0 },
 	{ "embedding.even", embedding_even, 101, false, 0 },
 	{ "embedding.alone", embedding_alone, 1030, false, 0 },

@@ -86,7 +86,7 @@ static double linear_flops(const struct rt_call *c)
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[0];
 }
 
-/* in: dy (M,N), w (N,K). out: dx (M,K) */
+/* in: dy (M,N), w (N,K); with gelu (pass/gelu.c) what its derivative reads (M,K). out: dx (M,K), times that derivative */
 static double linear_bwd_x_flops(const struct rt_call *c)
 {
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[1];

@@ -183,7 +183,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 		return NOT_SUPPORTED;
 	if (x->epilogue != 1 && getenv("STANDIN_LT_PLAIN"))
 		return NOT_SUPPORTED;
-	if (x->epilogue & EPI_AUX && (x->aux_ld % 8 || !lc->type))
+	if (x->epilogue & EPI_AUX &&
+	    (x->aux_ld % 8 || x->aux_ld < (int64_t)lc->rows || (uintptr_t)x->aux % 16 || !x->aux || !lc->type))
 		return NOT_SUPPORTED;
 	if (eight(((struct layout *)a)->type) && !eights_fit(x, a, b, lc))
 		return NOT_SUPPORTED;

@@ -315,6 +315,33 @@ static int images_and_tell(void)
 	return r != 0;
 }
 
+static void twice(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+{
+	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads; i++)
+		y[i] = 2 * in[0][i];
+}
+
+static void twice_by_definition(const double *const *in, double *y, const struct rt_shape *shapes)
+{
+	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]); i++)
+		y[i] = 2 * in[0][i];
+}
+
+/* An op of the caller's own knows the CPU alone. */
+static int own_op_and_tell(void)
+{
+	static const struct rt_user_op op = {.name = "mine", .inputs = 1, .forward = twice, .reference = twice_by_definition};
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x);
+	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
+	gt_auto(rt_program) *p = NULL;
+	struct gt_err err = {0};
+	int r = rt_compile(g, loss, &(struct rt_options){.device = RT_CUDA}, &p, &err);
+
+	printf("%d %s\n", r == -ENOSYS, err.msg);
+	return 0;
+}
+
 static bool built(void)
 {
 	return *rt_cuda_built_archs();
@@ -362,6 +389,14 @@ START_TEST(every_op_matches_the_cpu)
 	struct result r = run_with(how[_i], _i == 2 || _i == 4 ? "STANDIN_LT_PLAIN=1" : NULL, STANDIN_DIR);
 
 	ck_assert_msg(!r.status && strstr(r.out, " compared, 0 wrong"), "%s: %s", how[_i], r.out);
+}
+END_TEST
+
+START_TEST(an_op_of_ones_own_is_refused_in_one_sentence)
+{
+	struct result r = run_with("own", NULL, STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "1 user of x: an op of your own has no device code; the CPU can run it"), "%s", r.out);
 }
 END_TEST
 
@@ -612,6 +647,8 @@ int main(int argc, char **argv)
 		return train_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "images"))
 		return images_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "own"))
+		return own_op_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
 		return measure_and_tell();
 	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
@@ -642,6 +679,7 @@ int main(int argc, char **argv)
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
 		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
 		tcase_add_test(tc, a_trace_has_every_call_of_the_device);
+		tcase_add_test(tc, an_op_of_ones_own_is_refused_in_one_sentence);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
