@@ -19,10 +19,13 @@ struct row {
 	double a_median, b_median;
 	size_t n_a, n_b;
 	struct bn_effect e, t, aa;
-	double hl, sd, p_adj, margin, aa_p_adj; /* margin: log */
+	double hl, sd, p_adj, aa_p_adj;
+	struct bn_margins margin;
 	const char *family;
 	enum bn_verdict verdict;
 	bool aa_bad, tiny, unfit; /* unfit: its numbers carry no claim at all, not even "not worse" */
+	bool open,
+		seems_worse; /* a guard: not shown to be not worse; and its estimate is worse by the margin or more */
 	size_t more;
 	char reason[256];
 };
@@ -38,19 +41,27 @@ struct session {
 	const char *hold;  /* why no verdict may be given at all, or NULL */
 };
 
-enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double alpha, double margin)
+struct bn_margins bn_margins(double own, struct bn_effect aa)
+{
+	bool noise = aa.n >= AA_PAIRS_MIN && isfinite(aa.est);
+
+	return (struct bn_margins){noise ? fmax(own, fabs(aa.est)) : own, own};
+}
+
+enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double alpha, struct bn_margins margin)
 {
 	double gain = higher ? e.est : -e.est, lo = higher ? e.lo : -e.hi, hi = higher ? e.hi : -e.lo;
 
-	if (!isfinite(gain) || !isfinite(lo) || !isfinite(hi) || !isfinite(margin) || isnan(p_adj))
+	if (!isfinite(gain) || !isfinite(lo) || !isfinite(hi) || !isfinite(margin.change) || !isfinite(margin.same) ||
+	    isnan(p_adj))
 		return BN_INCONCLUSIVE;
 	if (hi - lo < 1e-12) /* of logs: less is rounding, and what never varies was not measured */
 		return BN_INCONCLUSIVE;
-	if (lo > 0 && gain >= margin && p_adj <= alpha)
+	if (lo > 0 && gain >= margin.change && p_adj <= alpha)
 		return BN_BETTER;
-	if (hi < 0 && -gain >= margin && p_adj <= alpha)
+	if (hi < 0 && -gain >= margin.change && p_adj <= alpha)
 		return BN_WORSE;
-	if (lo > -margin && hi < margin)
+	if (lo > -margin.same && hi < margin.same)
 		return BN_SAME;
 	return BN_INCONCLUSIVE;
 }
@@ -60,6 +71,11 @@ bool bn_not_worse(bool higher, struct bn_effect e, double margin)
 	double worst = higher ? e.lo : -e.hi; /* the end of the interval on the worse side, as a gain */
 
 	return isfinite(worst) && isfinite(margin) && worst > -margin;
+}
+
+static double pct(double log_ratio)
+{
+	return 100 * expm1(log_ratio);
 }
 
 /* What the session as a whole allows: at which alpha we stand, or why no verdict may be given. */
@@ -153,15 +169,34 @@ static const char *zero_variance(const struct session *s, const struct row *r)
 	return NULL;
 }
 
+static double gain(const struct row *r)
+{
+	return r->m->direction == BN_HIGHER ? r->e.est : -r->e.est;
+}
+
+static bool not_worse(const struct row *r)
+{
+	return !r->unfit && bn_not_worse(r->m->direction == BN_HIGHER, r->e, r->margin.same);
+}
+
 /* How many more pairs would answer, with 80 % power, if the effect is what it seems to be. */
 static void needs_more(struct session *s, struct row *r)
 {
-	double gap = fabs(r->e.est) >= r->margin ? fabs(r->e.est) : r->margin - fabs(r->e.est);
+	double size = fabs(r->e.est), gap = size >= r->margin.change ? size : r->margin.same - size;
+	bool guard =
+		r->m->role == BN_GUARD && gain(r) > -r->margin.same; /* of it the question is whether it is not worse */
 	double sd = isfinite(r->sd) ? r->sd : bn_sd(r->aa_pairs.d, r->aa_pairs.n);
 	size_t needed;
 
 	if (!(sd > 0) || !isfinite(r->e.est))
 		return;
+	if (guard)
+		gap = r->margin.same + gain(r);
+	else if (size >= r->margin.same && size < r->margin.change) {
+		snprintf(r->reason, sizeof(r->reason),
+			 "identical arms differ by %.1f %% here: nothing smaller can be told", pct(r->margin.change));
+		return;
+	}
 	needed = bn_pairs_needed(sd, gap, s->alpha);
 	r->more = needed > r->n_a ? needed - r->n_a : 1;
 	if (needed >= BN_PAIRS_MAX)
@@ -180,17 +215,22 @@ static void set_reason(struct row *r, const char *text)
 	snprintf(r->reason, sizeof(r->reason), "%s", text);
 }
 
+static void judge_guard(const struct session *s, struct row *r)
+{
+	r->open =
+		r->m->role == BN_GUARD && s->kind != BN_KIND_AA && !s->hold && r->verdict != BN_WORSE && !not_worse(r);
+	r->seems_worse = r->open && gain(r) <= -r->margin.same;
+}
+
 static void decide(struct session *s, struct row *r)
 {
 	const struct bn_pairs *p = &r->pairs;
 	const char *zero = zero_variance(s, r);
-	double noise = log1p(r->m->margin);
+	double own = log1p(r->m->margin);
 
-	r->margin = noise;
-	if (r->aa.n >= AA_PAIRS_MIN && isfinite(r->aa.est))
-		r->margin = fmax(noise, fabs(r->aa.est));
-	if (!s->paired)
-		r->margin = fmax(r->margin, log1p(s->limits->floor));
+	if (!s->paired) /* without drift under control neither a change nor its absence can be told below that */
+		own = fmax(own, log1p(s->limits->floor));
+	r->margin = bn_margins(own, r->aa);
 	r->verdict = BN_INCONCLUSIVE;
 	r->unfit = s->hold || r->n_a == 0 || r->n_b == 0 || p->failed_a != p->failed_b || zero;
 	if (r->n_a == 0 || r->n_b == 0)
@@ -212,6 +252,7 @@ static void decide(struct session *s, struct row *r)
 		if (r->n_a && r->n_b)
 			set_reason(r, s->hold);
 	}
+	judge_guard(s, r);
 	/* Of two files drift may be the whole of it, so nothing is called real. */
 	r->tiny = s->paired && r->verdict == BN_SAME && (r->e.lo > 0 || r->e.hi < 0);
 }
@@ -233,11 +274,6 @@ static bool aa_gate(struct session *s, const struct row **ret)
 		}
 	}
 	return false;
-}
-
-static double pct(double log_ratio)
-{
-	return 100 * expm1(log_ratio);
 }
 
 static json_t *effect_json(const struct bn_effect *e)
@@ -281,12 +317,14 @@ static json_t *row_json(const struct session *s, const struct row *r)
 	json_object_set_new(j, "p", gt_json_real(r->e.p));
 	json_object_set_new(j, "p_adjusted", gt_json_real(r->p_adj));
 	json_object_set_new(j, "family", json_string(r->family));
-	json_object_set_new(j, "margin_pct", gt_json_real(pct(r->margin)));
+	json_object_set_new(j, "margin_pct", gt_json_real(pct(r->margin.change)));
+	json_object_set_new(j, "same_margin_pct", gt_json_real(pct(r->margin.same)));
 	json_object_set_new(j, "own_margin_pct", json_real(100 * m->margin));
 	json_object_set_new(j, "mde_pct", gt_json_real(pct(bn_mde(r->sd, GT_MIN(r->n_a, r->n_b), s->alpha))));
 	json_object_set_new(j, "verdict", json_string(bn_verdict_name[r->verdict]));
 	json_object_set_new(j, "tiny", json_boolean(r->tiny));
-	json_object_set_new(j, "not_worse", json_boolean(!r->unfit && bn_not_worse(m->direction == BN_HIGHER, r->e, r->margin)));
+	json_object_set_new(j, "not_worse", json_boolean(not_worse(r)));
+	json_object_set_new(j, "may_be_worse", json_boolean(r->open && !r->unfit));
 	json_object_set_new(j, "reason", r->reason[0] ? gt_json_str(r->reason) : json_null());
 	json_object_set_new(j, "pairs", pairs_json(&r->pairs));
 	if (s->kind == BN_KIND_AB) {
@@ -371,10 +409,13 @@ static bool outranks(enum bn_verdict a, enum bn_verdict b)
 	return rank[a] > rank[b];
 }
 
-/* The worst that a primary metric says, and "worse" from a guard. */
-static enum bn_verdict overall(const struct session *s, size_t *ret_primaries)
+/* The worst that a primary metric says, and what the guards leave of it. *ret_guard: the one that leaves it open, or
+ * NULL. */
+static enum bn_verdict overall(const struct session *s, size_t *ret_primaries, const struct row **ret_guard)
 {
 	enum bn_verdict v = BN_SAME;
+
+	*ret_guard = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct row *r = &s->row[i];
@@ -387,7 +428,20 @@ static enum bn_verdict overall(const struct session *s, size_t *ret_primaries)
 		if (outranks(r->verdict, v))
 			v = r->verdict;
 	}
+	for (size_t i = 0; i < s->n && !*ret_guard; i++)
+		if (s->row[i].seems_worse && outranks(BN_INCONCLUSIVE, v)) {
+			*ret_guard = &s->row[i];
+			v = BN_INCONCLUSIVE;
+		}
 	return *ret_primaries ? v : v == BN_WORSE ? v : BN_INCONCLUSIVE;
+}
+
+static bool guards_shown(const struct session *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->row[i].open)
+			return false;
+	return true;
 }
 
 static struct outcome conclude(struct session *s)
@@ -419,12 +473,18 @@ static struct outcome conclude(struct session *s)
 	} else if (gt_streq(d->design, "single")) {
 		o = (struct outcome){ .verdict = "measured" };
 	} else {
-		enum bn_verdict v = overall(s, &primaries);
+		const struct row *guard = NULL;
+		enum bn_verdict v = overall(s, &primaries, &guard);
 
 		o = (struct outcome){ .verdict = bn_verdict_name[v] };
+		if (guard)
+			snprintf(o.why, sizeof(o.why),
+				 "%s seems worse, by %.1f %% where %.1f %% is allowed: more %s would tell",
+				 guard->m->id, 100 * fabs(expm1(guard->e.est)), pct(guard->margin.same),
+				 s->paired ? "pairs" : "launches");
 		if (v == BN_WORSE)
 			o.code = BN_EXIT_REGRESSION;
-		else if (v == BN_INCONCLUSIVE && s->limits->require_conclusive)
+		else if (s->limits->require_conclusive && (v == BN_INCONCLUSIVE || !guards_shown(s)))
 			o.code = BN_EXIT_INCONCLUSIVE;
 	}
 	return o;
@@ -435,11 +495,34 @@ static void control_alarm(const struct session *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct row *r = &s->row[i];
 
-		if (r->m->role == BN_CONTROL && r->e.p <= .01 && fabs(r->e.est) >= r->margin)
+		if (r->m->role == BN_CONTROL && r->e.p <= .01 && fabs(r->e.est) >= r->margin.change)
 			bn_warning(s->data->warnings, "control",
 				   "something besides the settings changed between the arms",
 				   "%s, which no setting should move, moved by %+.1f %%", r->m->id, pct(r->e.est));
 	}
+}
+
+/* Guards of which nobody can say that they are not worse; needed: pairs or launches that would show it, if they are as
+ * they seem. */
+static json_t *open_guards(const struct session *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct row *r = &s->row[i];
+		double room = r->margin.same + gain(r);
+
+		if (!r->open)
+			continue;
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:I}", "metric", r->m->id, "direction",
+					bn_direction_name[r->m->direction], "change_pct", gt_json_real(pct(r->e.est)),
+					"ci_low_pct", gt_json_real(isfinite(r->e.lo) ? pct(r->e.lo) : NAN),
+					"ci_high_pct", gt_json_real(isfinite(r->e.hi) ? pct(r->e.hi) : NAN),
+					"margin_pct", gt_json_real(pct(r->margin.same)), "seems_worse", r->seems_worse,
+					"needed", (json_int_t)bn_pairs_needed(r->sd, room, s->alpha)));
+	}
+	return list;
 }
 
 static void write_doc(struct session *s, const struct outcome *o)
@@ -454,6 +537,7 @@ static void write_doc(struct session *s, const struct outcome *o)
 	}
 	json_object_set_new(doc, "levels", levels_json(s->data));
 	json_object_set_new(doc, "comparisons", list);
+	json_object_set_new(doc, "guards_open", open_guards(s));
 	json_object_set_new(doc, "outliers", bn_outliers(s->data));
 	json_object_set_new(doc, "pairs_done", json_integer((json_int_t)s->data->blocks_done));
 	json_object_set(doc, "warnings", s->data->warnings);

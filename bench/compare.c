@@ -326,7 +326,7 @@ static const struct gt_opt compare_opts[] = {
 	{0, "arm-before", "ARM", "of a first file with two arms: A (as the host was) or B (changed) [A]", GT_OPT_CHOICE,
 	 &opt.arm_before, arm_names},
 	{0, "arm-after", "ARM", "the same of the second file [A]", GT_OPT_CHOICE, &opt.arm_after, arm_names},
-	{0, "require-conclusive", NULL, "exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
+	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse", GT_OPT_FLAG,
 	 &opt.require_conclusive, NULL},
 	OUTPUT_OPTS,
 	{0},
@@ -350,7 +350,8 @@ const struct gt_cmd bn_cmd_compare = {
 
 static const struct gt_opt report_opts[] = {
 	{ 0, "gate", NULL, "exit as run would: 1, 3, 5 or 6", GT_OPT_FLAG, &opt.gate, NULL },
-	{ 0, "require-conclusive", NULL, "with --gate: exit 3 when a primary metric stays inconclusive", GT_OPT_FLAG,
+	{ 0, "require-conclusive", NULL, "with --gate: exit 3 when a primary metric is inconclusive or a guard may be worse",
+	  GT_OPT_FLAG,
 	  &opt.require_conclusive, NULL },
 	OUTPUT_OPTS,
 	{ 0 },

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "bench/design.h"
 #include "lib/util.h"
-
-#define FACTORS_MAX 63
 
 static void shuffle(size_t *v, size_t n, struct bn_rng *rng)
 {
@@ -24,9 +23,9 @@ static signed char hadamard(size_t row, size_t column)
 
 void bn_design_make(size_t factors, size_t spare, struct bn_rng *rng, struct bn_design *ret)
 {
-	size_t order = 2, column[FACTORS_MAX + 1], reps, order_of[FACTORS_MAX + 1];
+	size_t order = 2, column[BN_DESIGN_MAX + 1], reps, order_of[BN_DESIGN_MAX + 1];
 
-	factors = GT_MIN(factors, (size_t)FACTORS_MAX);
+	assert(factors <= BN_DESIGN_MAX);
 	while (order < factors + 1)
 		order *= 2;
 	reps = (factors + spare + order - 1) / order;

@@ -13,8 +13,9 @@ struct bn_design {
 	size_t factors, rows;
 	signed char *sign; /* rows x factors, +1 or -1; +1: on in the changed arm and off in the other */
 };
-/* Rows of a Hadamard matrix in random order with random signs, repeated until at least `spare` rows are left over for the
- * error. At most 63 factors. */
+/* Rows of a Hadamard matrix in random order with random signs, repeated until at least `spare` rows are left over for
+ * the error. At most BN_DESIGN_MAX factors. */
+#define BN_DESIGN_MAX 63
 void bn_design_make(size_t factors, size_t spare, struct bn_rng *rng, struct bn_design *ret);
 void bn_design_clear(struct bn_design *d);
 

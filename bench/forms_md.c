@@ -37,7 +37,7 @@ void bn_prove_markdown(const json_t *receipt, struct gt_buf *out)
 {
 	static const char *const heads[] = {"change", "from",    "to",   "effect", "95% CI",
 					    "n",      "verdict", "kept", "revert"};
-	json_t *k, *list = json_object_get(receipt, "knobs");
+	json_t *k, *list = json_object_get(receipt, "knobs"), *others = json_object_get(receipt, "confounders");
 	gt_auto_buf headline = {0};
 	size_t i;
 
@@ -62,6 +62,7 @@ void bn_prove_markdown(const json_t *receipt, struct gt_buf *out)
 		struct bn_text from = bn_text_json(json_object_get(k, "from")),
 			       to = bn_text_json(json_object_get(k, "to")), effect = bn_text_change(e),
 			       range = bn_text_interval(e);
+		gt_autofree char *said = gt_xasprintf("%s%s", gt_json_get_str(k, "verdict", "?"), bn_prove_guard(k));
 		char n[24];
 		const char *cells[] = {gt_json_get_str(k, "id", "?"),
 				       from.s,
@@ -69,13 +70,24 @@ void bn_prove_markdown(const json_t *receipt, struct gt_buf *out)
 				       effect.s,
 				       range.s,
 				       n,
-				       gt_json_get_str(k, "verdict", "?"),
+				       said,
 				       gt_json_get_bool(k, "kept", false) ? "yes" : "no",
 				       gt_json_get_str(k, "revert", "")};
 
 		snprintf(n, sizeof(n), "%lld", (long long)gt_json_get_int(e, "n", 0));
 		bn_md_row(out, cells, GT_ARRAY_SIZE(cells));
 	}
+	gt_buf_puts(out, "\n");
+	json_array_foreach(others, i, k)
+	{
+		gt_auto_buf line = {0};
+
+		bn_prove_difference(k, &line);
+		gt_buf_puts(out, "- other difference: ");
+		bn_md_text(out, line.s);
+		gt_buf_puts(out, "\n");
+	}
+	notes(json_object_get(receipt, "warnings"), out);
 }
 
 static void add_causes(const json_t *list, const char *was, const char *is, const char *none, struct gt_buf *ret)

@@ -39,6 +39,13 @@ static const char *name_of(const struct bn_prove *p, const struct bn_proof *f)
 	return f->n > 1 && first->knob ? first->knob->id : first->id;
 }
 
+static struct bn_proof nothing_known(void)
+{
+	const struct bn_effect none = {NAN, -INFINITY, INFINITY, NAN, 0, false};
+
+	return (struct bn_proof){.loss = none, .alone = none, .p_adj = NAN, .moved = -1, .method = "not measured"};
+}
+
 /* Instances of one knob belong together. */
 static void make_groups(struct bn_prove *p)
 {
@@ -59,9 +66,7 @@ static void make_groups(struct bn_prove *p)
 		}
 		if (!f) {
 			f = &p->proof[p->n_proof++];
-			f->loss = f->alone = (struct bn_effect){NAN, -INFINITY, INFINITY, NAN, 0, false};
-			f->moved = -1;
-			f->method = "not measured";
+			*f = nothing_known();
 		}
 		f->factor = gt_xrealloc(f->factor, (f->n + 1) * sizeof(*f->factor));
 		f->factor[f->n++] = i;
@@ -80,7 +85,8 @@ int bn_prove_metric(struct bn_prove *p, const json_t *doc)
 	if (!p->metric)
 		p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
 	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
-	p->margin = bn_phase_log(row, "margin_pct"); /* of the latest: with A/A pairs it is what this session can see */
+	/* Of the latest: with A/A pairs it is what this session can see. */
+	p->margin = (struct bn_margins){bn_phase_log(row, "margin_pct"), bn_phase_log(row, "same_margin_pct")};
 	return 0;
 }
 
@@ -121,7 +127,7 @@ static void take_total(struct bn_prove *p, const json_t *doc)
 
 	f->loss = f->alone = bn_phase_effect(bn_phase_row(doc, p->metric));
 	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
-	f->guard_worse = bn_phase_guard_worse(doc);
+	bn_phase_guards(doc, &f->guard_worse, &f->guard_open);
 	f->method = "total effect";
 }
 
@@ -171,7 +177,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 		return r;
 	f->loss = bn_phase_effect(bn_phase_row(doc, p->metric));
 	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
-	f->guard_worse = bn_phase_guard_worse(doc);
+	bn_phase_guards(doc, &f->guard_worse, &f->guard_open);
 	f->method = "leave-one-out";
 	if (bn_phase_cut(doc))
 		late(p, f);
@@ -196,14 +202,44 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	return 0;
 }
 
+/* What each change does to one metric, from all launches of the design. */
+static void fit(const struct bn_design *d, const struct bn_data *data, size_t metric, struct bn_effect *ret)
+{
+	gt_autofree size_t *row = NULL;
+	bn_auto_pairs pairs = {0};
+
+	bn_pairs_collect(data, metric, BN_KIND_AB, &pairs);
+	row = gt_xcalloc(pairs.n + 1, sizeof(*row));
+	for (size_t i = 0; i < pairs.n; i++)
+		row[i] = (size_t)pairs.block[i];
+	bn_design_fit(d, pairs.d, row, pairs.n, BN_PROVE_ALPHA, ret);
+}
+
+static void take_design(struct bn_prove *p, const struct bn_design *d, const struct bn_data *data, const json_t *doc)
+{
+	size_t n = p->n_proof;
+	gt_autofree struct bn_effect *e = gt_xcalloc(data->n_metrics * n + 1, sizeof(*e));
+
+	for (size_t m = 0; m < data->n_metrics; m++)
+		fit(d, data, m, e + m * n);
+	for (size_t k = 0; k < n; k++) {
+		struct bn_proof *f = &p->proof[k];
+
+		for (size_t m = 0; m < data->n_metrics; m++)
+			if (gt_streq(data->metrics[m].id, p->metric))
+				f->loss = e[m * n + k];
+		bn_design_guards(data, e, n, k, &f->guard_worse, &f->guard_open);
+		f->method = "fold-over design";
+		if (bn_phase_cut(doc))
+			late(p, f);
+	}
+}
+
 static int all_at_once(struct bn_prove *p)
 {
-	gt_autofree struct bn_effect *e = gt_xcalloc(p->n_proof + 1, sizeof(*e));
 	gt_auto(bn_data) *data = NULL;
-	gt_autofree size_t *row = NULL;
 	struct bn_design d;
 	struct bn_phase ph = {.name = "design", .design = &d, .keep_s = bn_plan_confirm_s(p)};
-	bn_auto_pairs pairs = {0};
 	struct bn_rng rng;
 	json_t *doc = NULL;
 	int r;
@@ -218,22 +254,12 @@ static int all_at_once(struct bn_prove *p)
 	r = bn_phase_run(p, &ph, &doc);
 	if (r == 0)
 		r = bn_data_from_doc(doc, "design", &data, &p->cli->err);
-	for (size_t m = 0; r == 0 && m < data->n_metrics; m++)
-		if (gt_streq(data->metrics[m].id, p->metric))
-			bn_pairs_collect(data, m, BN_KIND_AB, &pairs);
-	row = gt_xcalloc(pairs.n + 1, sizeof(*row));
-	for (size_t i = 0; i < pairs.n; i++)
-		row[i] = (size_t)pairs.block[i];
-	bn_design_fit(&d, pairs.d, row, pairs.n, BN_PROVE_ALPHA, e);
-	for (size_t k = 0; k < p->n_proof && r == 0; k++) {
-		p->proof[k].loss = e[k];
-		p->proof[k].method = "fold-over design";
-		if (bn_phase_cut(doc))
-			late(p, &p->proof[k]);
-	}
+	if (r == 0)
+		take_design(p, &d, data, doc);
 	/* Its two arms are mixtures: what they differ by means nothing by itself. */
 	if (doc) {
 		json_object_set_new(doc, "comparisons", json_array());
+		json_object_set_new(doc, "guards_open", json_array());
 		json_object_set_new(doc, "verdict", json_string("measured"));
 	}
 	bn_design_clear(&d);
@@ -260,28 +286,44 @@ static void judge(struct bn_prove *p)
 	}
 }
 
-/* A group that moved is split: each instance by itself, among all the others. */
+/* The instances of a group in its place and at the end; nothing is known of any of them. */
+static void split(struct bn_prove *p, size_t k)
+{
+	struct bn_proof group = p->proof[k];
+
+	p->proof = gt_xrealloc(p->proof, (p->n_proof + group.n) * sizeof(*p->proof));
+	for (size_t i = 0; i < group.n; i++) {
+		struct bn_proof *f = i ? &p->proof[p->n_proof++] : &p->proof[k];
+
+		*f = nothing_known();
+		f->factor = gt_xcalloc(1, sizeof(size_t));
+		f->factor[0] = group.factor[i];
+		f->n = 1;
+	}
+	free(group.factor);
+}
+
+/* A group that moved, for the better or the worse, is split: each instance by itself, among all the others. */
 static int split_groups(struct bn_prove *p)
 {
 	size_t n = p->n_proof;
 	int r = 0;
 
 	for (size_t k = 0; k < n && r == 0; k++) {
-		struct bn_proof group = p->proof[k];
+		const struct bn_proof *group = &p->proof[k];
+		size_t size = group->n, first = p->n_proof;
 
-		if (group.n < 2 || group.verdict == BN_SAME || !isfinite(group.loss.est))
+		if (size < 2 || (group->verdict != BN_BETTER && group->verdict != BN_WORSE))
 			continue;
-		p->proof = gt_xrealloc(p->proof, (p->n_proof + group.n) * sizeof(*p->proof));
-		for (size_t i = 0; i < group.n && r == 0; i++) {
-			struct bn_proof *f = i ? &p->proof[p->n_proof++] : &p->proof[k];
+		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) { /* it stays one change */
+			gt_autofree char *what = gt_xasprintf("the instances of %s", name_of(p, group));
 
-			*f = group;
-			f->factor = gt_xcalloc(1, sizeof(size_t));
-			f->factor[0] = group.factor[i];
-			f->n = 1;
-			r = one_by_one(p, f);
+			bn_plan_missed(p, what);
+			continue;
 		}
-		free(group.factor);
+		split(p, k);
+		for (size_t i = 0; i < size && r == 0; i++)
+			r = one_by_one(p, &p->proof[i ? first + i - 1 : k]);
 	}
 	if (p->n_proof > n && r == 0)
 		judge(p);
@@ -317,10 +359,40 @@ static int mechanisms(struct bn_prove *p)
 		if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 			return r;
 		f->moved = 0;
-		json_array_foreach(json_object_get(doc, "comparisons"), i, c) f->moved |=
-			gt_json_get_real(c, "p_adjusted", 1) <= BN_PROVE_ALPHA;
+		json_array_foreach(json_object_get(doc, "comparisons"), i,
+				   c) /* a claim is borne out the right way round, or not */
+			f->moved |= gt_streq(gt_json_get_str(c, "verdict", NULL), "better") &&
+				    !gt_streq(gt_json_get_str(c, "role", NULL), "control");
 	}
 	return 0;
+}
+
+/* The metric that the receipt is about has to be better again, and nothing else that decides may object. */
+static void take_confirmation(struct bn_prove *p, const json_t *doc)
+{
+	const json_t *row = bn_phase_row(doc, p->metric);
+	const char *verdict = gt_json_get_str(doc, "verdict", NULL),
+		   *why = gt_json_get_str(doc, "verdict_reason", NULL);
+	bool again = gt_streq(gt_json_get_str(row, "verdict", NULL), "better"), borne_out = gt_streq(verdict, "better");
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	json_object_set_new(p->doc, "confirmed", json_boolean(again && borne_out));
+	json_object_set_new(p->doc, "confirm", json_deep_copy(row));
+	json_object_set_new(p->doc, "guards_open", json_deep_copy(json_object_get(doc, "guards_open")));
+	json_object_set_new(p->doc, "unconfirmed", gt_json_str(again && !borne_out ? why : NULL));
+	json_array_foreach(list, i, c)
+	{ /* which other metric objects */
+		const char *role = gt_json_get_str(c, "role", ""), *v = gt_json_get_str(c, "verdict", "");
+		bool decides = gt_streq(role, "primary") || (gt_streq(role, "guard") && gt_streq(v, "worse"));
+
+		if (!again || borne_out || why || !decides || !gt_streq(v, verdict))
+			continue;
+		json_object_set_new(p->doc, "unconfirmed",
+				    json_sprintf("%s is %s, %s %s", gt_json_get_str(c, "metric", "?"), v,
+						 bn_text_change(c).s, bn_text_interval(c).s));
+		break;
+	}
 }
 
 /* Only what is seen again in new data counts: the estimates that chose it flatter it. */
@@ -344,9 +416,7 @@ static int confirm(struct bn_prove *p)
 	r = bn_phase_run(p, &ph, &doc);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	json_object_set_new(p->doc, "confirmed",
-			    json_boolean(gt_streq(gt_json_get_str(doc, "verdict", NULL), "better")));
-	json_object_set_new(p->doc, "confirm", json_deep_copy(bn_phase_row(doc, p->metric)));
+	take_confirmation(p, doc);
 	if (bn_phase_cut(doc))
 		bn_plan_missed(p, "all pairs of the confirmation");
 	if (n == p->n_proof)
@@ -361,7 +431,7 @@ static int confirm(struct bn_prove *p)
 	if (r >= 0 && r < BN_EXIT_INCOMPARABLE) {
 		struct bn_effect e = bn_phase_effect(bn_phase_row(doc, p->metric));
 
-		json_object_set_new(p->doc, "as_good_as_all", json_boolean(bn_not_worse(p->higher, e, p->margin)));
+		json_object_set_new(p->doc, "as_good_as_all", json_boolean(bn_not_worse(p->higher, e, p->margin.same)));
 		r = 0;
 	}
 	return r < 0 || r >= BN_EXIT_INCOMPARABLE ? r : 0;
@@ -384,6 +454,11 @@ int bn_prove_run(struct bn_prove *p)
 	json_object_set_new(p->doc, "not_reached", json_array());
 	p->pair_s = NAN;
 	make_groups(p);
+	if (p->n_proof > BN_DESIGN_MAX)
+		return gt_fail_exit(
+			&p->cli->err, GT_EXIT_USAGE, E2BIG,
+			"%zu changes: one session proves at most %d; choose with --knob, or prove them in parts",
+			p->n_proof, BN_DESIGN_MAX);
 	r = bn_plan_say(p);
 	if (r < 0)
 		return r;

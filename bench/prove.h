@@ -23,6 +23,7 @@ struct bn_proof {
 	double p_adj;
 	enum bn_verdict verdict;
 	bool kept, guard_worse;
+	bool guard_open; /* a guard is not shown to be not worse */
 	const char *method;
 	const char *why; /* nobody can tell; NULL: no reason was given. Borrowed from doc */
 	bool late; /* the time was up before it was measured to the end */
@@ -56,7 +57,7 @@ struct bn_prove {
 	/* of the metric that decides */
 	char *metric;
 	bool higher;
-	double margin;
+	struct bn_margins margin;
 };
 /* All phases; those that doc already holds are not measured again. Returns an exit status, or a negative errno. */
 int bn_prove_run(struct bn_prove *p);
@@ -78,8 +79,18 @@ bool bn_prove_total_is_all(const struct bn_prove *p); /* one change, whose arms 
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
 size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* of each change that is kept */
 size_t bn_prove_design_rows(size_t changes);	    /* pairs that the design takes */
+/* Of one change of a receipt, to be put behind its verdict: ", a guard is worse", or nothing. */
+const char *bn_prove_guard(const json_t *knob);
 /* The answer in one line, and its class of colour: "better", "same" or "inconclusive". */
 const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out);
+
+/* ---- what else was seen (prove_seen.c), for the receipt ---- */
+
+/* [{key, from, to, when, phases}]: differences that nobody declared, within the phases and from one to the next. */
+json_t *bn_prove_confounders(const struct bn_prove *p);
+json_t *bn_prove_warnings(const struct bn_prove *p); /* [{code, text, hint, phases}]; no phases: all */
+json_t *bn_prove_outliers(const struct bn_prove *p); /* {n, farthest: [those of bn_outliers(), with their phase]} */
+void bn_prove_difference(const json_t *confounder, struct gt_buf *out); /* as people read it */
 
 /* ---- the plan (prove_plan.c): doc.plan, and what is said of it ---- */
 
@@ -129,5 +140,10 @@ int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret);
 const json_t *bn_phase_row(const json_t *doc, const char *metric);
 double bn_phase_log(const json_t *row, const char *key); /* a percentage as a log-ratio */
 struct bn_effect bn_phase_effect(const json_t *row);
-bool bn_phase_guard_worse(const json_t *doc); /* or another primary metric */
+/* Of the guards: is one worse (or another primary metric)? Is one not shown to be not worse? */
+void bn_phase_guards(const json_t *doc, bool *ret_worse, bool *ret_open);
+/* The same of change k of a designed phase, from the effects of all changes on all metrics: metric m, change k at [m *
+ * n + k]. */
+void bn_design_guards(const struct bn_data *data, const struct bn_effect *effects, size_t n, size_t k, bool *ret_worse,
+		      bool *ret_open);
 #endif

@@ -352,12 +352,12 @@ const struct gt_cmd bn_cmd_prove = {
 	.help = "First the total effect of all changes, with A/A pairs; then each change: left out of all and alone, "
 		"for "
 		"up to six, and beyond that all in one fold-over design in which every launch informs every change. "
-		"What "
-		"helps is kept (Holm over the changes, no guard worse); what is the same, worse or inconclusive is "
-		"dropped. "
-		"What is kept is confirmed on fresh data, and only that estimate is the result; the metric that a "
-		"change "
-		"claims to act on must move, or its gain is called unexplained.\n\n"
+		"Settings of one kind, such as one of several disks, are one change; it is split only if it moves. What helps is "
+		"kept (Holm over the changes, no guard worse); what is the same, worse or inconclusive is dropped. What is kept is "
+		"confirmed on fresh data, and only that estimate is the result: the metric has to be better again, with no other "
+		"that decides inconclusive or worse, and no guard worse or seeming so; a guard that may be worse is named beside "
+		"it. The metric that a change claims to act on must get better, or its gain is called unexplained. At most 63 "
+		"changes in one session.\n\n"
 		"--race is for settings with many values: each value runs in pairs against the host's own, the better half "
 		"goes on with twice the pairs, and the winner is a change like the others. A number of threads, ranks or "
 		"prefetched batches is raced as a variable that the command reads: --race env.RANKS=1,2,4.\n\n"
@@ -366,10 +366,10 @@ const struct gt_cmd bn_cmd_prove = {
 		"not reached are named, and not kept.\n\n"
 		"With --reboot each arm is a boot, as for run; several changes are then always measured together.\n\n"
 		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
-		"gpubench resume FILE goes on where it was. Someone else changing a setting midway ends the session (exit 5). A "
-		"workload "
-		"is one of ours or the command after --, as for run. The receipt names host, kernel and driver: "
-		"gputune apply --only-proven refuses another host or kernel, and another major version of the driver.",
+		"gpubench resume FILE goes on where it was. Someone else changing one of these settings midway ends the "
+		"session (exit 5); any other difference that was seen is named in the receipt. A workload is one of ours or the "
+		"command after --, as for run. The receipt names host, kernel and driver: gputune apply --only-proven refuses "
+		"another host, another kernel or another major version of the driver.",
 	.opts = prove_opts,
 	.max_args = -1,
 	.stop_at_arg = true,

@@ -40,7 +40,7 @@ static void change_row(const json_t *k, struct gt_buf *out)
 	gt_autofree char *why =
 		gt_xasprintf("%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
 	gt_autofree char *verdict = gt_xasprintf("v %s", word);
-	gt_autofree char *said = gt_xasprintf("%s%s%s", word, gt_json_get_str(k, "why", NULL) ? ": " : "",
+	gt_autofree char *said = gt_xasprintf("%s%s%s%s", word, bn_prove_guard(k), gt_json_get_str(k, "why", NULL) ? ": " : "",
 					      gt_json_get_str(k, "why", ""));
 
 	gt_buf_puts(out, "<tr>");
@@ -65,7 +65,11 @@ static void changes(const json_t *receipt, struct gt_buf *out)
 	size_t i;
 
 	gt_buf_puts(out, "<div class=\"scroll\">");
-	bn_html_table(out, "stack", "What turning the change on does while all others are on.", heads, cls, GT_ARRAY_SIZE(heads));
+	bn_html_table(out, "stack",
+		      "What turning the change on does: up to six changes while all others are on, more of them over "
+		      "all settings "
+		      "of the others.",
+		      heads, cls, GT_ARRAY_SIZE(heads));
 	json_array_foreach(json_object_get(receipt, "knobs"), i, k) change_row(k, out);
 	gt_buf_puts(out, "</tbody></table></div>\n");
 	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
@@ -125,6 +129,54 @@ static void plan(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, json_array_size(missed) ? "</ul>\n" : "");
 }
 
+/* What else was seen while it was measured. */
+static void seen(const json_t *receipt, struct gt_buf *out)
+{
+	static const char *const head[] = {"Setting", "From", "To", "When", "Seen in"};
+	static const char *const cls[] = {"", "", "", "", ""};
+	json_t *others = json_object_get(receipt, "confounders"), *list = json_object_get(receipt, "warnings"), *v, *ph;
+	json_t *far = json_object_get(json_object_get(receipt, "outliers"), "farthest");
+	size_t i, k;
+
+	if (json_array_size(others))
+		bn_html_table(out, "stack",
+			      "Differences that are none of the changes. Pairs are interleaved, so each of them is in "
+			      "both arms of "
+			      "almost every pair; but what is proved is proved across them.",
+			      head, cls, GT_ARRAY_SIZE(head));
+	json_array_foreach(others, i, v)
+	{
+		gt_auto_buf in = {0};
+
+		json_array_foreach(json_object_get(v, "phases"), k, ph)
+			gt_buf_printf(&in, "%s%s", k ? ", " : "", json_is_string(ph) ? json_string_value(ph) : "?");
+		gt_buf_puts(out, "<tr>");
+		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(v, "key", "?"));
+		bn_html_data(out, "w", head[1], bn_text_json(json_object_get(v, "from")).s);
+		bn_html_data(out, "w", head[2], bn_text_json(json_object_get(v, "to")).s);
+		bn_html_data(out, "", head[3], gt_json_get_str(v, "when", "?"));
+		bn_html_data(out, "w", head[4], in.s ? in.s : "");
+		gt_buf_puts(out, "</tr>\n");
+	}
+	gt_buf_puts(out, json_array_size(others) ? "</tbody></table>\n" : "<p>Other differences: none.</p>\n");
+	gt_buf_puts(out, json_array_size(list) + json_array_size(far) ? "<ul>\n" : "");
+	json_array_foreach(list, i, v)
+	{
+		gt_autofree char *text =
+			gt_xasprintf("%s; %s", gt_json_get_str(v, "text", ""), gt_json_get_str(v, "hint", ""));
+
+		bn_html_cell(out, "li", NULL, text);
+	}
+	json_array_foreach(far, i, v)
+	{
+		gt_autofree char *text = gt_xasprintf("far from the others: %s: %s", gt_json_get_str(v, "phase", "?"),
+						      bn_text_outlier(v).s);
+
+		bn_html_cell(out, "li", NULL, text);
+	}
+	gt_buf_puts(out, json_array_size(list) + json_array_size(far) ? "</ul>\n" : "");
+}
+
 static void facts(const json_t *receipt, struct gt_buf *out)
 {
 	static const char *const keys[] = {"host", "cpu", "kernel", "nvidia_driver", "profile", "created", "seed"};
@@ -138,8 +190,9 @@ static void facts(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "</dl>\n");
 }
 
-static const char *const sections[] = {"changes", "Every change", "plot",   "Effects",          "plan", "Plan",
-				       "host",    "Host",         "method", "How to read this", NULL};
+static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "seen",   "What else was seen",
+				       "plan",    "Plan",         "host", "Host",    "method", "How to read this",
+				       NULL};
 
 void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 {
@@ -164,6 +217,9 @@ void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "<figure>");
 	bn_plot_forest(effects, out);
 	gt_buf_puts(out, "</figure>\n</section>\n");
+	bn_html_section(out, "seen", "What else was seen");
+	seen(receipt, out);
+	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "plan", "Plan");
 	if (json_is_object(json_object_get(receipt, "plan")))
 		plan(receipt, out);
@@ -174,17 +230,17 @@ void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 	facts(receipt, out);
 	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "method", "How to read this");
-	gt_buf_puts(out, "<p>An effect is what turning the change on does while all others are on, measured in "
-			 "interleaved pairs. A "
-			 "change is kept when it is better and no guard is worse; what was kept is measured again on "
-			 "fresh data, and "
-			 "only that estimate stands above. The mechanism metric is what the change claims to act on: "
-			 "when it did not "
-			 "move, the gain is called unexplained. gputune apply --only-proven takes the receipt on this "
-			 "host, kernel "
-			 "and driver alone.</p>\n</section>\n</main>\n<footer>Made by gpubench. The receipt is "
-			 "embedded in this page "
-			 "as JSON (element <code>gpubench-result</code>).</footer>\n");
+	gt_buf_puts(
+		out,
+		"<p>An effect is what turning the change on does, measured in interleaved pairs: up to six changes "
+		"while all others are on, more of them at once, over all settings of the others. A change is kept "
+		"when it is better and no guard is worse; what was kept is measured again on fresh data, and only "
+		"that estimate stands above. There no guard may be worse or seem so by its margin; one that is not "
+		"shown to be not worse is named beside the verdict. The mechanism metric is what the change claims to "
+		"act on: when it did not get better, the gain is called unexplained. gputune apply --only-proven "
+		"takes the receipt on this host, under this kernel and this major version of the driver "
+		"alone.</p>\n</section>\n</main>\n<footer>Made by gpubench. The receipt is embedded in this page as "
+		"JSON (element <code>gpubench-result</code>).</footer>\n");
 	bn_html_json(out, "gpubench-result", receipt);
 	bn_html_close(out);
 }

@@ -170,18 +170,51 @@ struct bn_effect bn_phase_effect(const json_t *row)
 				  .n = (size_t)gt_json_get_int(row, "n", 0)};
 }
 
-bool bn_phase_guard_worse(const json_t *doc)
+void bn_phase_guards(const json_t *doc, bool *ret_worse, bool *ret_open)
 {
 	json_t *list = json_object_get(doc, "comparisons"), *c;
 	size_t i;
 
+	*ret_worse = false;
+	*ret_open = json_array_size(json_object_get(doc, "guards_open")) > 0;
 	json_array_foreach(list, i, c)
 	{
 		const char *role = gt_json_get_str(c, "role", "");
 
 		if ((gt_streq(role, "guard") || gt_streq(role, "primary")) &&
 		    gt_streq(gt_json_get_str(c, "verdict", NULL), "worse"))
-			return true;
+			*ret_worse = true;
 	}
-	return false;
+}
+
+void bn_design_guards(const struct bn_data *data, const struct bn_effect *effects, size_t n, size_t k, bool *ret_worse,
+		      bool *ret_open)
+{
+	gt_autofree double *p = gt_xcalloc(data->n_metrics + 1, sizeof(*p));
+
+	*ret_worse = *ret_open = false;
+	for (int primary = 0; primary < 2; primary++) { /* the families of a session: what decides, and the rest */
+		size_t tests = 0, at = 0;
+
+		for (size_t m = 0; m < data->n_metrics; m++)
+			if (data->metrics[m].role != BN_CONTROL && (data->metrics[m].role == BN_PRIMARY) == primary)
+				p[tests++] = effects[m * n + k].p;
+		(primary ? bn_holm : bn_benjamini_hochberg)(p, tests, p);
+		for (size_t m = 0; m < data->n_metrics; m++) {
+			const struct bn_metric *metric = &data->metrics[m];
+			double own = log1p(metric->margin);
+			bool higher = metric->direction == BN_HIGHER;
+			enum bn_verdict v;
+
+			if (metric->role == BN_CONTROL || (metric->role == BN_PRIMARY) != primary)
+				continue;
+			v = bn_decide(higher, effects[m * n + k], p[at++], BN_PROVE_ALPHA,
+				      (struct bn_margins){own, own});
+			if (metric->role == BN_EXPLORE)
+				continue;
+			*ret_worse |= v == BN_WORSE;
+			*ret_open |= metric->role == BN_GUARD && v != BN_WORSE &&
+				     !bn_not_worse(higher, effects[m * n + k], own);
+		}
+	}
 }

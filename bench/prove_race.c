@@ -192,6 +192,7 @@ static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r
 	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .keep_s = bn_plan_after_races_s(p)};
 	struct bn_arms *a = &p->stage->arms;
 	json_t *doc = NULL;
+	bool open;
 	int code;
 
 	if (!bn_plan_time_for(p, ph.keep_s)) {
@@ -211,7 +212,7 @@ static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r
 		bn_plan_missed(p, what);
 	code = bn_prove_metric(p, doc);
 	r->e = bn_phase_effect(bn_phase_row(doc, p->metric));
-	r->lost = bn_phase_guard_worse(doc);
+	bn_phase_guards(doc, &r->lost, &open);
 	return code;
 }
 

@@ -9,6 +9,8 @@
 #include "lib/table.h"
 #include "tune/knob.h"
 
+#define OUTLIERS_SHOWN 3
+
 json_t *bn_effect_json(const struct bn_effect *e)
 {
 	if (!isfinite(e->est))
@@ -25,16 +27,43 @@ static bool interacts(const struct bn_proof *f)
 	return isfinite(f->alone.lo) && isfinite(f->loss.lo) && (f->alone.lo > f->loss.hi || f->alone.hi < f->loss.lo);
 }
 
+/* For a shell, as one word. */
+static char *quoted(const char *text)
+{
+	gt_auto_buf out = {0};
+
+	gt_buf_puts(&out, "'");
+	for (const char *p = text ? text : ""; *p; p++) {
+		if (*p == '\'')
+			gt_buf_puts(&out, "'\\'");
+		gt_buf_add(&out, p, 1);
+	}
+	gt_buf_puts(&out, "'");
+	return gt_buf_take(&out);
+}
+
+/* Of a pair, such as vm.dirty_bytes and vm.dirty_ratio, the one that was not zero is written; the kernel zeroes the
+ * other. */
+static char *revert_item(const struct tn_item *i)
+{
+	bool other = i->pair_path && i->pair_current && gt_streq(i->current, "0");
+	gt_autofree char *value = quoted(other ? i->pair_current : i->current);
+
+	return gt_xasprintf("echo %s > %s", value, other ? i->pair_path : i->path);
+}
+
 /* A line to paste that puts it back, whatever became of gputune. */
 static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 {
+	gt_autofree char *was = quoted(f->from);
+
 	if (f->kind == BN_FACTOR_ITEM)
-		return gt_xasprintf("echo '%s' > %s", f->from ? f->from : "", s->plan->item[f->index].path);
+		return revert_item(&s->plan->item[f->index]);
 	if (f->kind == BN_FACTOR_BOOT)
 		return gt_xasprintf("take %s off the kernel's command line in the boot loader", f->id + strlen("boot."));
 	if (f->kind == BN_FACTOR_CPUS || f->kind == BN_FACTOR_NODES)
 		return gt_xstrdup("start the command without gputune run");
-	return f->from ? gt_xasprintf("export %s='%s'", f->id + 4, f->from) : gt_xasprintf("unset %s", f->id + 4);
+	return f->from ? gt_xasprintf("export %s=%s", f->id + 4, was) : gt_xasprintf("unset %s", f->id + 4);
 }
 
 static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof, const struct bn_factor *f)
@@ -44,14 +73,14 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 	gt_autofree char *revert = revert_line(s, f);
 	bool item = f->kind == BN_FACTOR_ITEM;
 	const char *mechanism = f->knob && f->knob->mechanism[0] ? f->knob->mechanism : NULL;
-	json_t *j =
-		json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:b, s:o}", "id", f->id,
-			  "kind", kind[f->kind], "knob", f->knob ? f->knob->id : NULL, "instance",
-			  item ? s->plan->item[f->index].instance : NULL, "from", gt_json_str(f->from), "to",
-			  gt_json_str(f->to), "effect", bn_effect_json(&proof->loss), "alone", bn_effect_json(&proof->alone),
-			  "p_adjusted", gt_json_real(proof->p_adj), "method", proof->method, "verdict",
-			  bn_verdict_name[proof->verdict], "kept", proof->kept, "guard_worse", proof->guard_worse,
-			  "interacts", interacts(proof), "revert", gt_json_str(revert));
+	json_t *j = json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:b, s:b, s:o}",
+			      "id", f->id, "kind", kind[f->kind], "knob", f->knob ? f->knob->id : NULL, "instance",
+			      item ? s->plan->item[f->index].instance : NULL, "from", gt_json_str(f->from), "to",
+			      gt_json_str(f->to), "effect", bn_effect_json(&proof->loss), "alone",
+			      bn_effect_json(&proof->alone), "p_adjusted", gt_json_real(proof->p_adj), "method",
+			      proof->method, "verdict", bn_verdict_name[proof->verdict], "kept", proof->kept,
+			      "guard_worse", proof->guard_worse, "guard_open", proof->guard_open, "interacts",
+			      interacts(proof), "revert", gt_json_str(revert));
 
 	if (proof->verdict == BN_INCONCLUSIVE)
 		json_object_set_new(j, "why", gt_json_str(proof->why));
@@ -102,9 +131,26 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "races",
 		json_object_get(p->doc, "races"), "not_measured", not_measured(p->stage),
 		"argv", json_object_get(run, "argv"));
+	json_object_set_new(receipt, "confounders", bn_prove_confounders(p));
+	json_object_set_new(receipt, "warnings", bn_prove_warnings(p));
+	json_object_set_new(receipt, "outliers", bn_prove_outliers(p));
+	if (json_object_get(p->doc, "guards_open"))
+		json_object_set(receipt, "guards_open", json_object_get(p->doc, "guards_open"));
+	if (gt_json_get_str(p->doc, "unconfirmed", NULL))
+		json_object_set(receipt, "unconfirmed", json_object_get(p->doc, "unconfirmed"));
 	json_object_set_new(receipt, "plan", bn_plan_json(p));
 	json_object_set(receipt, "not_reached", json_object_get(p->doc, "not_reached"));
 	return receipt;
+}
+
+const char *bn_prove_guard(const json_t *knob)
+{
+	const char *verdict = gt_json_get_str(knob, "verdict", NULL);
+
+	if (gt_json_get_bool(knob, "guard_worse", false) && !gt_streq(verdict, "worse"))
+		return ", a guard is worse";
+	return gt_json_get_bool(knob, "guard_open", false) && gt_streq(verdict, "better") ? ", a guard may be worse"
+											  : "";
 }
 
 static size_t undecided(const json_t *knobs)
@@ -116,10 +162,11 @@ static size_t undecided(const json_t *knobs)
 	return n;
 }
 
-const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
+static const char *headline(const json_t *receipt, struct gt_buf *out)
 {
 	json_t *knobs = json_object_get(receipt, "knobs"), *k;
 	const json_t *confirm = json_object_get(receipt, "confirm");
+	const char *why = gt_json_get_str(receipt, "unconfirmed", NULL);
 	size_t i, kept = 0, all = json_array_size(knobs), open = undecided(knobs);
 
 	json_array_foreach(knobs, i, k) kept += gt_json_get_bool(k, "kept", false);
@@ -136,14 +183,29 @@ const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
 	if (gt_json_get_bool(receipt, "confirmed", false)) {
 		gt_buf_printf(out, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", kept, all,
 			      bn_text_change(confirm).s, bn_text_interval(confirm).s);
+		bn_text_guards(json_object_get(receipt, "guards_open"), out);
 		return "better";
 	}
 	gt_buf_printf(out, "NOT CONFIRMED: %zu of %zu changes seemed to help, and ", kept, all);
-	if (json_is_object(confirm))
+	if (why)
+		gt_buf_printf(out, "did again on fresh data: %s %s, but %s", bn_text_change(confirm).s,
+			      bn_text_interval(confirm).s, why);
+	else if (json_is_object(confirm))
 		gt_buf_printf(out, "fresh data did not bear it out: %s %s", bn_text_change(confirm).s, bn_text_interval(confirm).s);
 	else
 		gt_buf_puts(out, "the time was up before that was measured again");
 	return "inconclusive";
+}
+
+const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
+{
+	const char *cls = headline(receipt, out);
+	size_t others = json_array_size(json_object_get(receipt, "confounders"));
+
+	if (others)
+		gt_buf_printf(out, "; %zu other difference%s seen meanwhile, named with the changes", others,
+			      others == 1 ? " was" : "s were");
+	return cls;
 }
 
 /* The last word on each value: how it did in the round in which it ran last. */
@@ -192,6 +254,50 @@ static void open_text(const json_t *knobs, FILE *out, unsigned width)
 			gt_print_wrapped(out, line.s, 0, width);
 		}
 	}
+}
+
+/* What else was seen; nothing is said where there was nothing. */
+static void seen_text(const json_t *receipt, FILE *out, unsigned width)
+{
+	json_t *others = json_object_get(receipt, "confounders"), *list = json_object_get(receipt, "warnings"), *v;
+	const json_t *outliers = json_object_get(receipt, "outliers");
+	json_t *far = json_object_get(outliers, "farthest");
+	int64_t n = gt_json_get_int(outliers, "n", 0);
+	size_t i;
+
+	json_array_foreach(others, i, v)
+	{
+		gt_auto_buf line = {0};
+
+		fputs(i ? "" : "OTHER differences:\n", out);
+		bn_prove_difference(v, &line);
+		gt_print_wrapped(out, line.s, 2, width);
+	}
+	json_array_foreach(list, i, v)
+	{
+		const char *hint = gt_json_get_str(v, "hint", "");
+		json_t *in = json_object_get(v, "phases");
+		const char *first = json_string_value(json_array_get(in, 0));
+		gt_auto_buf line = {0};
+
+		gt_buf_printf(&line, "note: %s%s%s", gt_json_get_str(v, "text", ""), hint[0] ? "; " : "", hint);
+		if (first)
+			gt_buf_printf(&line, " (%s", first);
+		if (first && json_array_size(in) > 1)
+			gt_buf_printf(&line, " and %zu more", json_array_size(in) - 1);
+		gt_buf_puts(&line, first ? ")" : "");
+		gt_print_wrapped(out, line.s, 0, width);
+	}
+	json_array_foreach(far, i, v)
+	{
+		gt_autofree char *line = gt_xasprintf("far from the others: %s: %s", gt_json_get_str(v, "phase", "?"),
+						      bn_text_outlier(v).s);
+
+		if (i < OUTLIERS_SHOWN)
+			gt_print_wrapped(out, line, 0, width);
+	}
+	if (n > OUTLIERS_SHOWN)
+		fprintf(out, "far from the others: %lld more\n", (long long)n - OUTLIERS_SHOWN);
 }
 
 static void plan_text(const json_t *receipt, FILE *out, unsigned width)
@@ -244,11 +350,7 @@ void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s);
 		gt_table_cell(t, "%s", bn_text_change(e).s);
 		gt_table_cell(t, "%s", bn_text_interval(e).s);
-		gt_table_cell(t, "%s%s%s", gt_json_get_str(k, "verdict", "?"),
-			      gt_json_get_bool(k, "guard_worse", false) &&
-					      !gt_streq(gt_json_get_str(k, "verdict", NULL), "worse")
-				      ? ", a guard is worse"
-				      : "",
+		gt_table_cell(t, "%s%s%s", gt_json_get_str(k, "verdict", "?"), bn_prove_guard(k),
 			      gt_json_get_bool(k, "interacts", false) ? ", other alone" : "");
 		gt_table_cell(t, "%s", kept ? "yes" : "no");
 		gt_table_color(t, kept ? "green" : "yellow");
@@ -266,6 +368,7 @@ void bn_prove_text(const json_t *receipt, FILE *out, bool color)
 		gt_print_wrapped(out, line.s, 0, width);
 	}
 	gt_buf_clear(&line);
+	seen_text(receipt, out, width);
 	plan_text(receipt, out, width);
 	gt_buf_printf(&line, "\n%s, %s is better. ", gt_json_get_str(receipt, "metric", "nothing"),
 		      gt_json_get_str(receipt, "direction", "lower"));

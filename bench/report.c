@@ -106,7 +106,7 @@ struct bn_text bn_text_interval(const json_t *c)
 struct bn_text bn_text_verdict(const json_t *c)
 {
 	const char *v = gt_json_get_str(c, "verdict", "inconclusive"), *reason = gt_json_get_str(c, "reason", NULL);
-	double margin = gt_json_get_real(c, "margin_pct", NAN);
+	double margin = gt_json_get_real(c, "same_margin_pct", gt_json_get_real(c, "margin_pct", NAN));
 	struct bn_text t;
 
 	if (gt_streq(v, "same"))
@@ -116,7 +116,9 @@ struct bn_text bn_text_verdict(const json_t *c)
 		 gt_json_get_bool(c, "not_worse", false))
 		snprintf(t.s, sizeof(t.s), "not worse (by %.1f %% or more)", margin);
 	else if (gt_streq(v, "inconclusive"))
-		snprintf(t.s, sizeof(t.s), "inconclusive: %.150s", reason ? reason : "no interval");
+		snprintf(t.s, sizeof(t.s), "%s: %.150s",
+			 gt_json_get_bool(c, "may_be_worse", false) ? "may be worse" : "inconclusive",
+			 reason ? reason : "no interval");
 	else
 		snprintf(t.s, sizeof(t.s), "%s (p %.2g%s)", gt_streq(v, "better") ? "BETTER" : "WORSE",
 			 gt_json_get_real(c, "p_adjusted", NAN),
@@ -251,6 +253,16 @@ static void primaries(const json_t *doc, const char *verdict, struct gt_buf *out
 	}
 }
 
+void bn_text_guards(const json_t *guards, struct gt_buf *out)
+{
+	json_t *g;
+	size_t i;
+
+	json_array_foreach(guards, i, g) gt_buf_printf(
+		out, "%s%s %s %s, allowed %.1f %%", i ? "; " : "; may be worse: ", gt_json_get_str(g, "metric", "?"),
+		bn_text_change(g).s, bn_text_interval(g).s, gt_json_get_real(g, "margin_pct", NAN));
+}
+
 void bn_text_headline(const json_t *doc, struct gt_buf *out)
 {
 	const char *v = gt_json_get_str(doc, "verdict", "inconclusive"),
@@ -273,6 +285,8 @@ void bn_text_headline(const json_t *doc, struct gt_buf *out)
 		if (aa)
 			gt_buf_puts(out, "nothing was changed, so this only shows how well identical arms agree: ");
 		primaries(doc, v, out);
+		if (gt_streq(v, "better") || gt_streq(v, "same"))
+			bn_text_guards(json_object_get(doc, "guards_open"), out);
 		if (json_array_size(json_object_get(doc, "confounders")))
 			gt_buf_puts(out, " (changed, but not attributable: other differences below)");
 	}

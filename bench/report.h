@@ -30,5 +30,7 @@ struct bn_text bn_text_outlier(const json_t *outlier);		 /* "launch 7 (A): sim +
 struct bn_text bn_text_metric(const json_t *comparison);	 /* "train.gpt [P]" */
 /* The answer in one line: "BETTER: train.gpt -2.4 % [-2.9, -1.8], lower is better". */
 void bn_text_headline(const json_t *doc, struct gt_buf *out);
+/* "; may be worse: w.p99 +1 % [-3, +9], allowed 2.0 %" for each member of guards_open; nothing if there is none. */
+void bn_text_guards(const json_t *guards, struct gt_buf *out);
 const char *bn_arm_name(const json_t *doc, bool b); /* "baseline", "tuned", or the files' names */
 #endif

@@ -91,7 +91,8 @@ static int cmd_selftest(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt selftest_opts[] = {
-	{0, "stats", NULL, "simulate sessions on calm, drifting and bursty hosts", GT_OPT_FLAG, &opt.stats, NULL},
+	{0, "stats", NULL, "simulate sessions on calm, drifting, bursty and noisy hosts", GT_OPT_FLAG, &opt.stats,
+	 NULL},
 	{0, "trials", "N", "simulated sessions for each promise [500]", GT_OPT_UINT, &opt.trials, NULL},
 	{0, "seed", "N", "seed of the simulation [1]", GT_OPT_UINT, &opt.seed, NULL},
 	{0},

@@ -8,7 +8,8 @@
 #include "bench/session.h"
 #include "lib/log.h"
 
-#define ENOUGH	3 /* launches of one arm, whatever the time: fewer have no spread */
+#define ENOUGH   3 /* launches of one arm, whatever the time: fewer have no spread */
+#define PROMOTED 3 /* metrics that decide, where none does by itself */
 
 struct state {
 	const struct bn_session *s;
@@ -18,8 +19,7 @@ struct state {
 	struct bn_rng rng;
 	const char **workload;	/* those still running, in this group's order */
 	size_t n_workloads;
-	bool promote;		/* no workload is primary by itself */
-	size_t promoted;
+	bool promote; /* no workload is primary by itself, and none was made so yet */
 	double start_s;
 	int64_t seq, block;
 	size_t launches_total;
@@ -65,7 +65,7 @@ static json_t *find_metric(const struct state *st, const char *id)
 /* Announce a series in doc.metrics when it is first seen. Returns false when its definition differs from then. */
 static bool register_metric(struct state *st, const char *workload, const char *definition, const json_t *series)
 {
-	const char *id = gt_json_get_str(series, "id", ""), *role = gt_json_get_str(series, "role", "explore");
+	const char *id = gt_json_get_str(series, "id", "");
 	json_t *m = find_metric(st, id);
 
 	if (m)
@@ -75,19 +75,29 @@ static bool register_metric(struct state *st, const char *workload, const char *
 	json_object_del(m, "warmup");
 	json_object_set_new(m, "workload", json_string(workload));
 	json_object_set_new(m, "definition", json_string(definition));
-	if (st->promote && st->promoted < 3 && strcmp(role, "control") != 0) {
-		size_t i, same = 0;
-		json_t *other;
-
-		json_array_foreach(st->metrics, i, other)
-			same += gt_streq(gt_json_get_str(other, "workload", NULL), workload);
-		if (!same) {
-			json_object_set_new(m, "role", json_string(bn_role_name[BN_PRIMARY]));
-			st->promoted++;
-		}
-	}
 	json_array_append_new(st->metrics, m);
 	return true;
+}
+
+/* No workload is primary by itself: the first series of the first ones decide, in the order of the list. Chosen when
+ * each has run once, not as the coins let them run: every session of these workloads asks the same. */
+static void promote(struct state *st)
+{
+	size_t n = 0, i;
+	json_t *m;
+
+	if (!st->promote)
+		return;
+	st->promote = false;
+	for (size_t w = 0; w < st->s->n_workloads && n < PROMOTED; w++)
+		json_array_foreach(st->metrics, i,
+				   m) if (gt_streq(gt_json_get_str(m, "workload", NULL), st->s->workload[w]) &&
+					  !gt_streq(gt_json_get_str(m, "role", NULL), bn_role_name[BN_CONTROL]))
+		{
+			json_object_set_new(m, "role", json_string(bn_role_name[BN_PRIMARY]));
+			n++;
+			break;
+		}
 }
 
 /* The launch as it is kept: samples by metric, and everything else that its document says. */
@@ -372,8 +382,10 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 		shuffle(st);
 		if (kind != BN_KIND_SINGLE)
 			shuffle(st);
-		if (st->block++ == 0)
+		if (st->block++ == 0) {
 			drop_hopeless(st);
+			promote(st);
+		}
 		return 0;
 	}
 	if (st->half) {
@@ -385,23 +397,31 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	}
 	if (r == 0 && kind != BN_KIND_SINGLE && !stopped(st))
 		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, 1, err);
-	if (r == 0 && st->block == 0 && !stopped(st))
+	if (r == 0 && st->block == 0 && !stopped(st)) {
 		drop_hopeless(st);
+		promote(st);
+	}
 	st->block++;
 	return r;
 }
 
-/* The verdict as it stands, from a copy: the document itself stays raw until the end. */
+/* The verdict as it stands, from a copy: the document itself stays raw until the end. Guards that are open are waited
+ * for as long as the planned pairs are expected to close them. */
 static bool conclusive(struct state *st)
 {
 	gt_auto_json *copy = json_deep_copy(st->doc);
 	gt_auto(bn_data) *data = NULL;
 	struct bn_limits limits = { .floor = .03 };
+	json_t *guard;
+	size_t i;
 
 	json_object_set_new(json_object_get(copy, "run"), "interrupted", json_false());
 	if (bn_data_from_doc(copy, "session", &data, NULL) < 0)
 		return false;
 	bn_analyze(data, &limits);
+	json_array_foreach(json_object_get(copy, "guards_open"), i,
+			   guard) if (gt_json_get_int(guard, "needed", 0) <=
+				      (int64_t)st->s->looks[st->s->n_looks - 1].pairs) return false;
 	return !gt_streq(gt_json_get_str(copy, "verdict", NULL), bn_verdict_name[BN_INCONCLUSIVE]);
 }
 
@@ -413,24 +433,6 @@ static double since_start(const struct state *st)
 	if (!strptime(gt_json_get_str(st->run, "started", ""), "%Y-%m-%dT%H:%M:%SZ", &started))
 		return elapsed(st);
 	return fmax(0, (double)time(NULL) - (double)timegm(&started));
-}
-
-/* Minutes in two digits, never fewer than it takes. */
-static double minutes_of(double s)
-{
-	double m = s / 60, unit = pow(10, floor(log10(fmax(m, 1e-4))) - 1);
-
-	return ceil(m / unit) * unit;
-}
-
-int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err)
-{
-	gt_autofree char *more = file ? gt_xasprintf("; gpubench resume %s --minutes %g goes on", file, minutes_of(need_s)) : NULL;
-
-	return gt_fail_exit(err, GT_EXIT_USAGE, ETIME,
-			    "--minutes %.3g is over before the A/A pairs and one pair with the change are measured: those take "
-			    "about %g min, all of it %g%s", limit_s / 60, minutes_of(need_s), minutes_of(fmax(all_s, need_s)),
-			    more ? more : "");
 }
 
 /* After the pilot: what can be seen, and how long it takes. */
@@ -513,7 +515,8 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st) && !late(st); look++) {
 		size_t want = st->s->looks[look].pairs;
 
-		while (done < want && r == 0 && !stopped(st) && !late(st)) {
+		/* The A/A pairs belong to the first look: they say whether it may be taken. */
+		while ((done < want || (look == 0 && aa_left)) && r == 0 && !stopped(st) && !late(st)) {
 			size_t first = st->s->looks[0].pairs, ab_left = first > done ? first - done : 0;
 
 			if (aa_left && bn_rng_below(&st->rng, aa_left + ab_left) < aa_left) {
@@ -552,9 +555,12 @@ static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
 	return have[0] >= per_arm || have[1] >= per_arm;
 }
 
-/* Launches of the last block, if it is not whole, are measured again: a pair belongs together in time. */
+/* Launches of the last block, if it is not whole, are measured again: a pair belongs together in time. So are those of
+ * a whole one in which the session was found invalid: what was wrong when it was left may have been wrong while it ran.
+ */
 static void drop_partial_block(struct state *st)
 {
+	bool tainted = gt_json_get_str(st->run, "invalid", NULL) != NULL;
 	size_t want = json_array_size(json_object_get(st->run, "workloads")), have = 0, n;
 	int64_t last = -1;
 	json_t *rec;
@@ -566,10 +572,10 @@ static void drop_partial_block(struct state *st)
 		have += gt_json_get_int(rec, "block", -1) == last &&
 			!gt_streq(gt_json_get_str(rec, "failure", NULL), "interrupted");
 	st->replay = last + 1;
-	if (have >= want)
+	if (have >= want && !tainted)
 		return;
-	st->replay = last;
-	if (st->s->by_boot) {
+	st->replay = GT_MAX(last, 0);
+	if (st->s->by_boot && !tainted) {
 		st->half = keep_whole_arm(st, last, json_array_size(json_object_get(st->run, "workloads")));
 		return;
 	}
@@ -589,8 +595,8 @@ static void take_up(struct state *st)
 	st->launches = json_object_get(st->doc, "launches");
 	st->settings[0] = json_incref(json_object_get(settings, "a"));
 	st->settings[1] = json_incref(json_object_get(settings, "b"));
-	json_array_foreach(st->metrics, i, rec)
-		st->promoted += gt_streq(gt_json_get_str(rec, "role", NULL), bn_role_name[BN_PRIMARY]);
+	json_array_foreach(st->metrics, i, rec) /* chosen by the earlier part */
+		st->promote &= !gt_streq(gt_json_get_str(rec, "role", NULL), bn_role_name[BN_PRIMARY]);
 	drop_partial_block(st);
 	json_array_foreach(st->launches, i, rec) {
 		st->seq = GT_MAX(st->seq, gt_json_get_int(rec, "seq", 0) + 1);

@@ -14,6 +14,7 @@ struct bn_sim_host {
 	double walk_sd;	  /* random walk, per launch, log */
 	double burst_p;	  /* share of launches during which something else runs on the host … */
 	double burst;	  /* … and how much longer they take on average, log (exponential) */
+	bool margins;     /* only what depends on the margin is asked of it: all else grows with the noise */
 };
 extern const struct bn_sim_host bn_sim_hosts[];
 extern const size_t bn_n_sim_hosts;

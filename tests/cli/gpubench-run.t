@@ -42,7 +42,7 @@ Noise is inconclusive, with how many pairs an answer would take; asked for a con
 
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick | grep -E '^(sim|VERDICT)'
   sim [P]     99.97 ms 101.0 ms +0.2 % [-2.1, +2.3] inconclusive: needs 97 more pairs (* min) (glob)
-  sim.p99 [G] 100.4 ms 101.4 ms +0.2 % [-2.1, +2.4] inconclusive: needs 15 more pairs (* min) (glob)
+  sim.p99 [G] 100.4 ms 101.4 ms +0.2 % [-2.1, +2.4] may be worse: needs 15 more pairs (* min) (glob)
   VERDICT INCONCLUSIVE: sim +0.2 % [-2.1, +2.3], lower is better: needs 97 more pairs (* min) (glob)
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick --require-conclusive > /dev/null
   [3]

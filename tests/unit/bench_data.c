@@ -6,6 +6,7 @@
 #include <string.h>
 #include "bench/analyze.h"
 #include "bench/bound.h"
+#include "bench/report.h"
 #include "bench/train.h"
 #include "runtime/comm/comm.h"
 #include "tests/unit/check_bench.h"
@@ -122,6 +123,63 @@ START_TEST(a_conclusion_can_be_required)
 	ck_assert_int_eq(bn_data_from_doc(doc, "made", &d, NULL), 0);
 	ck_assert_int_eq(bn_analyze(d, &strict), BN_EXIT_INCONCLUSIVE);
 	ck_assert_int_gt(gt_json_get_int(json_array_get(json_object_get(doc, "comparisons"), 0), "more", 0), 0);
+}
+END_TEST
+
+/* ---- guards ---- */
+
+/* Twelve pairs 5 % faster whose slowest step is this much slower, scattering so much from launch to launch. */
+static json_t *guarded(double tail, double scatter)
+{
+	json_t *doc = made_doc("pairs", 12);
+
+	json_object_set_new(json_array_get(json_object_get(doc, "metrics"), 0), "tail", json_true());
+	for (int i = 0; i < 24; i++) {
+		json_t *l = made_launch(doc, i / 2, "ab", i % 2 ? "B" : "A",
+					.1 * (i % 2 ? .95 : 1) * (1 + .001 * sin(i * 2.3)));
+		json_t *s = json_object_get(json_object_get(json_object_get(l, "metrics"), "w"), "samples");
+
+		/* of three samples the 99th percentile lies almost at the largest one */
+		json_array_set_new(s, 2, json_real(.2 * (i % 2 ? 1 + tail : 1) * (1 + scatter * sin(i * 1.7 + 1))));
+	}
+	return doc;
+}
+
+static const struct guard_case {
+	const char *what;
+	double tail, scatter;
+	const char *verdict;
+	int code, strict_code;
+	bool open, seems;
+} guards[] = {
+	{"as fast as before", 0, .005, "better", 0, 0, false, false},
+	{"faster", -.05, .02, "better", 0, 0, false, false},
+	{"nobody can tell, but it does not look worse", .002, .08, "better", 0, BN_EXIT_INCONCLUSIVE, true, false},
+	{"nobody can tell, and it looks worse", .06, .25, "inconclusive", 0, BN_EXIT_INCONCLUSIVE, true, true},
+	{"worse", .2, .01, "worse", BN_EXIT_REGRESSION, BN_EXIT_REGRESSION, false, false},
+};
+
+START_TEST(a_gain_has_to_leave_its_guard_alone)
+{
+	const struct guard_case *g = &guards[_i];
+	const struct bn_limits strict = {.floor = .03, .require_conclusive = true};
+	gt_auto_json *doc = guarded(g->tail, g->scatter);
+	gt_auto(bn_data) *d = NULL;
+	gt_auto_buf line = {0};
+	const char *primary = NULL;
+	json_t *open;
+
+	ck_assert_msg(made_verdict(doc, &primary, NULL) == g->code, "%s", g->what);
+	ck_assert_str_eq(primary, "better");
+	ck_assert_msg(gt_streq(gt_json_get_str(doc, "verdict", ""), g->verdict), "%s: %s", g->what,
+		      gt_json_get_str(doc, "verdict", ""));
+	open = json_object_get(doc, "guards_open");
+	ck_assert_msg(json_array_size(open) == g->open, "%s", g->what);
+	ck_assert_msg(gt_json_get_bool(json_array_get(open, 0), "seems_worse", false) == g->seems, "%s", g->what);
+	bn_text_headline(doc, &line);
+	ck_assert_msg((strstr(line.s, "w.p99") != NULL) == (g->open || g->code != 0), "%s: %s", g->what, line.s);
+	ck_assert_int_eq(bn_data_from_doc(doc, "made", &d, NULL), 0);
+	ck_assert_msg(bn_analyze(d, &strict) == g->strict_code, "%s", g->what);
 }
 END_TEST
 
@@ -408,6 +466,7 @@ TCase *bench_data_case(void)
 	tcase_add_loop_test(tc, a_document_is_judged, 0, sizeof(whole) / sizeof(whole[0]));
 	tcase_add_test(tc, a_wrong_result_voids_everything);
 	tcase_add_test(tc, a_conclusion_can_be_required);
+	tcase_add_loop_test(tc, a_gain_has_to_leave_its_guard_alone, 0, sizeof(guards) / sizeof(guards[0]));
 	tcase_add_loop_test(tc, what_cannot_be_computed_is_inconclusive, 0, sizeof(spoiled) / sizeof(spoiled[0]));
 	tcase_add_loop_test(tc, what_is_no_result_is_refused, 0, sizeof(refused) / sizeof(refused[0]));
 	tcase_add_test(tc, workloads_name_knobs_that_exist);

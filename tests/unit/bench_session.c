@@ -15,7 +15,9 @@ struct stage {
 	double clock_s, effect, sd; /* sd 0: SD */
 	int enters, leaves, inside, launches, saves;
 	int stop_after, fail_enter_after, setting_changes_after, fail_save_after; /* launches; 0 never */
+	int fail_leave_after;
 	bool fails_changed, fails_always, wrong, leaks;
+	uint64_t seed; /* of the coins; 0: 11 */
 	volatile int stop;
 	/* each arm is a boot: where the session is, for which arm the host runs, and how often it was booted */
 	bool by_boot;
@@ -51,6 +53,8 @@ static int leave(void *ctx, bool changed, struct gt_err *err)
 
 	s->inside = 0;
 	s->leaves++;
+	if (s->fail_leave_after && s->launches >= s->fail_leave_after)
+		return gt_fail(err, EBUSY, "someone else changed a setting while it was ours");
 	return 0;
 }
 
@@ -100,8 +104,15 @@ static const struct bn_look one_look[] = { { 9, .05 } };
 static json_t *play(struct stage *st, const struct bn_look *looks, size_t n_looks, int *ret_r)
 {
 	static const char *const ids[] = { "one", "two" };
-	struct bn_session s = { .design = "pairs", .workload = ids, .n_workloads = 2, .looks = looks, .n_looks = n_looks,
-				.aa_pairs = 6, .seed = 11, .quiet = true, .stop = &st->stop };
+	struct bn_session s = {.design = "pairs",
+			       .workload = ids,
+			       .n_workloads = 2,
+			       .looks = looks,
+			       .n_looks = n_looks,
+			       .aa_pairs = 6,
+			       .seed = st->seed ? st->seed : 11,
+			       .quiet = true,
+			       .stop = &st->stop};
 	struct bn_ops ops = { st, NULL, enter, leave, launch, settings, save, now_s };
 	json_t *doc = json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool", "suite_major", 1, "run",
 				"host", "treatment", "declared", "id", "vm.swappiness");
@@ -127,6 +138,87 @@ START_TEST(a_fixed_session_runs_its_pairs_and_finds_the_effect)
 	ck_assert_int_ge(st.saves, st.launches);
 	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_REGRESSION);
 	ck_assert_uint_eq(json_array_size(json_object_get(doc, "confounders")), 0);
+}
+END_TEST
+
+/* The A/A pairs say whether the session may be believed: all of them are measured before the first look, whatever the
+ * coins. */
+START_TEST(no_coin_leaves_an_aa_pair_out)
+{
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct stage fixed = {.effect = .03, .seed = seed}, looked = {.effect = -.05, .seed = seed};
+		gt_auto_json *a = play(&fixed, one_look, 1, NULL), *b = play(&looked, bn_looks, bn_n_looks, NULL);
+		json_t *l;
+		size_t i, aa = 0;
+
+		ck_assert_int_eq(fixed.launches, 2 * 2 * (9 + 6));
+		ck_assert_uint_eq(json_array_size(json_object_get(a, "launches")), 2 * 2 * (9 + 6));
+		json_array_foreach(json_object_get(b, "launches"), i, l) aa +=
+			gt_streq(gt_json_get_str(l, "kind", NULL), "aa");
+		ck_assert_uint_eq(aa, 2 * 2 * 6);
+	}
+}
+END_TEST
+
+/* Where no workload is primary by itself the first three of the list decide, however the coins let them run. */
+START_TEST(what_decides_does_not_depend_on_the_coins)
+{
+	static const char *const ids[] = {"one", "two", "three", "four", "five"};
+	struct bn_look look = {1, .05};
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct stage st = {.effect = .03};
+		struct bn_session s = {.design = "pairs",
+				       .workload = ids,
+				       .n_workloads = 5,
+				       .looks = &look,
+				       .n_looks = 1,
+				       .seed = seed,
+				       .quiet = true,
+				       .stop = &st.stop};
+		struct bn_ops ops = {&st, NULL, enter, leave, launch, settings, save, now_s};
+		gt_auto_json *doc =
+			json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool",
+				  "suite_major", 1, "run", "host", "treatment", "declared", "id", "vm.swappiness");
+		json_t *m;
+		size_t i, k;
+
+		bn_rng_seed(&st.rng, 5);
+		ck_assert_int_eq(bn_session_run(&s, &ops, doc, NULL), 0);
+		json_array_foreach(json_object_get(doc, "metrics"), i,
+				   m) for (k = 0; k < 5; k++) if (gt_streq(gt_json_get_str(m, "id", NULL), ids[k]))
+			ck_assert_str_eq(gt_json_get_str(m, "role", ""), k < 3 ? "primary" : "explore");
+	}
+}
+END_TEST
+
+/* Drift is found when an arm is left: the block in which it was found is whole, and is measured again all the same. */
+START_TEST(a_block_that_was_found_tainted_is_measured_again)
+{
+	static const char *const ids[] = {"one", "two"};
+	struct stage st = {.effect = .03, .fail_leave_after = 32};
+	struct bn_session s = {.design = "pairs",
+			       .workload = ids,
+			       .n_workloads = 2,
+			       .looks = one_look,
+			       .n_looks = 1,
+			       .aa_pairs = 6,
+			       .seed = 11,
+			       .quiet = true,
+			       .stop = &st.stop,
+			       .resume = true};
+	struct bn_ops ops = {&st, NULL, enter, leave, launch, settings, save, now_s};
+	int r = 0;
+	gt_auto_json *doc = play(&st, one_look, 1, &r);
+
+	ck_assert_int_eq(r, -EBUSY);
+	ck_assert_uint_eq(json_array_size(json_object_get(doc, "launches")), 32); /* eight whole blocks */
+	json_object_set_new(json_object_get(doc, "run"), "invalid", json_string("someone else changed a setting"));
+	st.fail_leave_after = 0;
+	ck_assert_int_eq(bn_session_run(&s, &ops, doc, NULL), 0);
+	ck_assert_int_eq(st.launches, 2 * 2 * (9 + 6) + 4);
+	ck_assert_uint_eq(json_array_size(json_object_get(doc, "launches")), 2 * 2 * (9 + 6));
+	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_REGRESSION);
 }
 END_TEST
 
@@ -317,6 +409,9 @@ TCase *bench_session_case(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_fixed_session_runs_its_pairs_and_finds_the_effect);
+	tcase_add_test(tc, no_coin_leaves_an_aa_pair_out);
+	tcase_add_test(tc, what_decides_does_not_depend_on_the_coins);
+	tcase_add_test(tc, a_block_that_was_found_tainted_is_measured_again);
 	tcase_add_test(tc, arms_are_tossed_and_the_seed_repeats_them);
 	tcase_add_test(tc, looks_stop_early_only_for_an_answer);
 	tcase_add_test(tc, an_interrupted_session_keeps_what_it_has);

@@ -259,7 +259,29 @@ START_TEST(the_rule_gives_four_verdicts)
 {
 	struct bn_effect e = { .est = rule[_i].est, .lo = rule[_i].lo, .hi = rule[_i].hi };
 
-	ck_assert_msg(bn_decide(rule[_i].higher, e, rule[_i].p, .05, .01) == rule[_i].want, "%s", rule[_i].what);
+	ck_assert_msg(bn_decide(rule[_i].higher, e, rule[_i].p, .05, (struct bn_margins){.01, .01}) == rule[_i].want,
+		      "%s", rule[_i].what);
+}
+END_TEST
+
+/* What identical arms differ by raises what a claim of a change needs, and nothing else: "same" and "not worse" are
+ * claims too. */
+START_TEST(noise_makes_every_claim_harder_and_none_easier)
+{
+	const struct bn_effect aa = {.est = -.02, .n = 6}, few = {.est = -.02, .n = 2};
+	struct bn_margins m = bn_margins(.01, aa);
+	struct bn_effect small = {.est = -.015, .lo = -.018, .hi = -.012},
+			 large = {.est = -.03, .lo = -.035, .hi = -.025}, near = {.est = .013, .lo = .008, .hi = .018},
+			 none = {.est = 0, .lo = -.008, .hi = .008};
+
+	ck_assert(fabs(m.change - .02) < 1e-12 && fabs(m.same - .01) < 1e-12);
+	ck_assert(bn_margins(.01, few).change == .01);
+	ck_assert_int_eq(bn_decide(false, large, .001, .05, m), BN_BETTER);
+	ck_assert_int_eq(bn_decide(false, small, .001, .05, m),
+			 BN_INCONCLUSIVE); /* no larger than noise, but not within 1 % either */
+	ck_assert_int_eq(bn_decide(false, near, .001, .05, m), BN_INCONCLUSIVE);
+	ck_assert_int_eq(bn_decide(false, none, .9, .05, m), BN_SAME);
+	ck_assert(!bn_not_worse(false, near, m.same));
 }
 END_TEST
 
@@ -280,6 +302,7 @@ TCase *bench_stats_case(void)
 	tcase_add_test(tc, planning_numbers_are_those_of_the_t_test);
 	tcase_add_test(tc, a_trend_within_a_launch_is_seen);
 	tcase_add_test(tc, a_slow_start_is_found_and_no_more_than_that);
+	tcase_add_test(tc, noise_makes_every_claim_harder_and_none_easier);
 	tcase_add_loop_test(tc, the_rule_gives_four_verdicts, 0, sizeof(rule) / sizeof(rule[0]));
 	return tc;
 }
@@ -347,7 +370,8 @@ static int verdicts(struct bn_rng *rng, const struct host *h, double effect, int
 		for (size_t look = 0; look < bn_n_looks; look++) {
 			double alpha = bn_looks[look].alpha;
 			struct bn_effect e = bn_signflip(d, bn_looks[look].pairs, alpha, 1);
-			enum bn_verdict v = bn_decide(false, e, e.p, alpha, log1p(.005));
+			enum bn_verdict v =
+				bn_decide(false, e, e.p, alpha, (struct bn_margins){log1p(.005), log1p(.005)});
 
 			if (v == BN_BETTER || v == BN_WORSE) {
 				changed++;
