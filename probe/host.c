@@ -3,6 +3,7 @@
 #include "probe/host/python.h"
 #include "probe/loader/opens.h"
 #include "probe/reading.h"
+#include "probe/visible.h"
 
 /* A program that is to be started waits for this: one file for each two CPUs is most of it. */
 static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
@@ -13,6 +14,7 @@ static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 	pr_launch_memory(fs, h);
 	pr_launch_numa(fs, h);
 	pr_launch_pci(fs, h);
+	pr_find_kept_gpus(fs, h);
 	pr_discover_blas(fs, h);
 }
 
@@ -115,12 +117,21 @@ void pr_host_free(struct pr_host *h)
 	free(h);
 }
 
-size_t pr_usable_gpus(const struct pr_host *h)
+size_t pr_bus_gpus(const struct pr_host *h)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_gpu; i++)
 		n += !gt_streq(h->gpu[i].pci->driver.v, "vfio-pci");
+	return n;
+}
+
+size_t pr_usable_gpus(const struct pr_host *h)
+{
+	size_t n = 0;
+
+	while (pr_usable_gpu(h, n))
+		n++;
 	return n;
 }
 

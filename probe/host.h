@@ -65,6 +65,7 @@ struct pr_lib {
 
 struct pr_gpu {
 	const struct pr_pci *pci;
+	bool kept; /* from this container or job: another's device node may be opened, this one's not */
 	/* from NVML, where it answered */
 	struct pr_str name;
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
@@ -156,6 +157,7 @@ struct pr_host {
 	struct {
 		struct pr_num total_bytes, available_bytes, swap_total_bytes, shm_bytes, shm_free_bytes, hugepages;
 		struct pr_num memlock_bytes; /* soft limit of this process; INT64_MAX: unlimited */
+		struct pr_num limit_bytes; /* of this process's control group, the tightest above it; absent: none */
 		struct pr_str thp_enabled, thp_defrag;
 	} mem;
 	struct pr_node *node;
@@ -199,6 +201,7 @@ struct pr_host {
 		struct pr_num char_links;   /* 1: /dev/char/195:255 is there, by which systemd's device rules find the nodes */
 		const char *module_path;    /* the module file for the running kernel, NULL if there is none */
 		struct pr_num signature;    /* of it: 1 signed, 0 not */
+		bool kept_some;		    /* fewer GPUs may be opened than the bus has, and which cannot be told */
 		size_t n_switch;	    /* NVSwitches on the bus */
 		const char *next_kernel;    /* newer than the running one and installed; NULL: none */
 		struct pr_num next_module;  /* 1: an nvidia module is built for it */
@@ -262,7 +265,7 @@ struct pr_host {
 struct pr_discover_opts {
 	bool no_nvml;		/* do not ask the driver */
 	bool launch;		/* only what a launcher asks, within a millisecond or two: the usable CPUs and their siblings,
-				 * quota, memory, nodes, NVIDIA's GPUs by PCI, BLAS. The rest stays unknown or empty. */
+				 * quota, memory and its limit, nodes, NVIDIA's GPUs by PCI and by device node, BLAS. The rest stays unknown or empty. */
 	bool hardware;		/* not what is installed: libraries, packages, Python and the kernel's log stay unknown */
 	bool cuda;		/* ask libcuda to start, too */
 	const char *data;	/* a directory to look at, NULL for none */
@@ -278,7 +281,9 @@ GT_DEFINE_AUTO(pr_host, pr_host_free);
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
 /* A variable of the environment as it was when the host was discovered; NULL: not set. */
 const char *pr_getenv(const struct pr_host *h, const char *name);
-size_t pr_usable_gpus(const struct pr_host *h); /* GPUs that are not set aside for virtual machines */
+/* GPUs that CUDA can use here: not set aside for virtual machines, and not kept from this container or job. */
+size_t pr_usable_gpus(const struct pr_host *h);
+size_t pr_bus_gpus(const struct pr_host *h); /* kept or not: those that are not set aside for virtual machines */
 bool pr_cpu_flag(const struct pr_host *h, const char *flag);
 const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth);
 /* The one that a program without RPATH loads, NULL if a loader finds none. */

@@ -7,7 +7,7 @@
 
 /* fs: where UUIDs are looked up; NULL: they are not known. v[].gpu counts the GPUs of pr_usable_gpu(). */
 void pr_visible(struct gt_fsroot *fs, const struct pr_host *h, const char *list, struct gt_visible *ret);
-/* GPUs that CUDA can use: not those set aside for virtual machines. NULL beyond the last. */
+/* GPUs that CUDA can use, as pr_usable_gpus() counts them. NULL beyond the last. */
 const struct pr_gpu *pr_usable_gpu(const struct pr_host *h, size_t nth);
 /* Are they all of one model? Else CUDA numbers them otherwise than nvidia-smi, unless CUDA_DEVICE_ORDER is PCI_BUS_ID. */
 bool pr_one_model(const struct pr_host *h);

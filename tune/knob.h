@@ -147,4 +147,6 @@ void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, co
 	GT_PRINTF(5, 6);
 void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
 const char *tn_run_user(const struct tn_ctx *c, const char *name); /* the user's value, NULL if not set */
+/* The same for a variable that says nothing when it is empty, as all do here but CUDA_VISIBLE_DEVICES. */
+const char *tn_run_said(const struct tn_ctx *c, const char *name);
 #endif

@@ -8,44 +8,100 @@
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-/* "8", or Slurm's "8(x2),4": tasks of the first node. */
-static bool leading_number(const char *s, uint64_t *ret)
-{
-	gt_autofree char *digits = s ? gt_xstrndup(s, strspn(s, "0123456789")) : NULL;
+/* How launchers say which process of how many on this host this is, and of how many in all. */
+static const struct {
+	const char *index, *count, *world;
+} launchers[] = {
+	{"LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE"}, /* torchrun, accelerate, gputune run --ranks */
+	{"LOCAL_RANK", "LOCAL_SIZE", "WORLD_SIZE"},	  /* deepspeed */
+	{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
+	{"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE"}, /* MPICH and Intel MPI */
+	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
+	{"HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_SIZE"},
+	{"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS"},
+	{"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS"},
+};
 
-	return digits && *digits && !gt_parse_u64(digits, ret);
+static bool digits(const char **p, uint64_t *ret)
+{
+	gt_autofree char *d = gt_xstrndup(*p, strspn(*p, "0123456789"));
+
+	*p += strlen(d);
+	return !gt_parse_u64(d, ret);
+}
+
+/* "8", or Slurm's "8(x2),4" for 8, 8 and 4 on the nodes of the step. Which of them this is says SLURM_NODEID, that counts from 0;
+ * where it says nothing, as in an allocation of one node, the first will do if they are all alike. */
+static bool tasks_of(const struct tn_ctx *c, const char *list, uint64_t *ret)
+{
+	const char *id = tn_run_user(c, "SLURM_NODEID");
+	uint64_t node = 0, tasks, times, first = UINT64_MAX;
+	bool here = id && !gt_parse_u64(id, &node);
+
+	if (!list || !gt_parse_u64(list, ret))
+		return list;
+	for (const char *p = list;; p++) {
+		times = 1;
+		if (!digits(&p, &tasks) || (gt_starts_with(p, "(x") && (p += 2, !digits(&p, &times) || *p++ != ')')) ||
+		    (*p && *p != ','))
+			return false;
+		first = first == UINT64_MAX ? tasks : first;
+		if (here ? node < times : !*p && first == tasks) {
+			*ret = tasks;
+			return true;
+		}
+		if (!*p || (!here && first != tasks))
+			return false;
+		node -= here ? times : 0;
+	}
 }
 
 struct tn_rank tn_rank_of(const struct tn_ctx *c)
 {
-	static const char *const names[][2] = {
-		{"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-		{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-		{"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-		{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},
-		{"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
-		{"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++) {
-		const char *index = tn_run_user(c, names[i][0]), *count = tn_run_user(c, names[i][1]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *index = tn_run_user(c, launchers[i].index), *count = tn_run_user(c, launchers[i].count);
 		uint64_t a, b;
 
-		if (index && !gt_parse_u64(index, &a) && leading_number(count, &b) && b <= RANKS_MAX && a < b)
+		if (index && !gt_parse_u64(index, &a) && tasks_of(c, count, &b) && b <= RANKS_MAX && a < b)
 			return (struct tn_rank){(unsigned)a, (unsigned)b, true};
 	}
 	return (struct tn_rank){0, 1, false};
 }
 
+/* A launcher's number of this process of which it is not said out of how many. The caller frees it; NULL: none. */
+static char *half_told(const struct tn_ctx *c)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *index = tn_run_user(c, launchers[i].index);
+
+		if (index && *index)
+			return gt_xasprintf("%s is %.20s, and %s does not say of how many", launchers[i].index, index,
+					    launchers[i].count);
+	}
+	return NULL;
+}
+
 bool tn_rank_many_hosts(const struct tn_ctx *c)
 {
-	const char *nodes = tn_run_user(c, "SLURM_NNODES"), *world = tn_run_user(c, "WORLD_SIZE"),
-		   *local = tn_run_user(c, "LOCAL_WORLD_SIZE");
+	static const char *const hosts[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"};
 	uint64_t a, b;
 
-	if (nodes && !gt_parse_u64(nodes, &a) && a > 1)
-		return true;
-	return world && local && !gt_parse_u64(world, &a) && !gt_parse_u64(local, &b) && a > b;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(hosts); i++) {
+		const char *nodes = tn_run_user(c, hosts[i]);
+
+		if (nodes && !gt_parse_u64(nodes, &a)) {
+			if (a > 1)
+				return true;
+			break;
+		}
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *world = tn_run_user(c, launchers[i].world), *count = tn_run_user(c, launchers[i].count);
+
+		if (world && !gt_parse_u64(world, &a) && tasks_of(c, count, &b) && a > b)
+			return true;
+	}
+	return false;
 }
 
 /* "--nproc_per_node=8", "--nproc-per-node 8", "-np 8", "-n 8" among argv. */
@@ -126,9 +182,15 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
 	size_t n = pr_usable_gpus(c->host);
 
-	if (!n)
+	if (!n || (list && !*list)) /* empty: none is to be used */
 		return NULL;
-	if (list && *list) {
+	if (c->host->nvidia.kept_some) {
+		*ret_why = gt_xasprintf("some of the %zu GPUs on the bus are kept from this container or job, and which "
+					"cannot be told: nothing is bound, rather than to a wrong node",
+					n);
+		return NULL;
+	}
+	if (list) {
 		gt_autofree char *name = nth_of(list, rank.index);
 		const struct pr_gpu *gpu = NULL;
 		struct gt_visible seen;
@@ -145,13 +207,15 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 				name, c->gpus ? "--gpu" : "CUDA_VISIBLE_DEVICES");
 		return gpu;
 	}
-	if (list) /* empty: none is to be used */
-		return NULL;
 	if (!rank.told && on_several_nodes(c->host)) {
-		*ret_why = gt_xasprintf(
-			"%zu GPUs on several nodes, and neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's "
-			"LOCAL_RANK says which one this is for: nothing is bound, rather than to a wrong node",
-			n);
+		gt_autofree char *half = half_told(c);
+
+		*ret_why = half ? gt_xasprintf("%zu GPUs on several nodes; %s: nothing is bound, rather than to a wrong node", n,
+					       half) :
+				  gt_xasprintf("%zu GPUs on several nodes, and neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's "
+					       "LOCAL_RANK says which one this is for: nothing is bound, rather than to a wrong "
+					       "node",
+					       n);
 		return NULL;
 	}
 	return pr_usable_gpu(c->host, rank.index % n);

@@ -35,6 +35,13 @@ const char *tn_run_user(const struct tn_ctx *c, const char *name)
 	return NULL;
 }
 
+const char *tn_run_said(const struct tn_ctx *c, const char *name)
+{
+	const char *value = tn_run_user(c, name);
+
+	return value && *value ? value : NULL;
+}
+
 static void add_var(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, char *reason,
 		    enum tn_var_status status)
 {
@@ -46,7 +53,7 @@ static void add_var(struct tn_run *r, const struct tn_knob *k, const char *name,
 void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *fmt, ...)
 {
-	const char *user = tn_run_user(c, name);
+	const char *user = tn_run_said(c, name);
 	char reason[512];
 	va_list ap;
 
@@ -54,7 +61,7 @@ void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *
 	vsnprintf(reason, sizeof(reason), fmt, ap);
 	va_end(ap);
 	/* a value that begins with the user's own adds to it */
-	if (user && !(*user && gt_starts_with(value, user) && value[strlen(user)] == ':'))
+	if (user && !(gt_starts_with(value, user) && value[strlen(user)] == ':'))
 		add_var(r, k, name, user,
 			*value ? gt_xasprintf("set by the user; would be %s", value) : gt_xstrdup("set by the user"), TN_VAR_KEPT);
 	else
@@ -210,8 +217,9 @@ json_t *tn_run_to_json(const struct tn_run *r)
 	}
 	return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}, s:{s:o, s:o}}", "schema", TN_RUN_SCHEMA, "profile",
 			 r->profile, "environment", vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory",
-			 "policy", *nodes ? "preferred" : "default", "nodes", nodes, "reason", gt_json_str(r->mem_reason), "files",
-			 "limit", r->files ? json_integer(r->files) : json_null(), "reason", gt_json_str(r->files_reason));
+			 "policy", *nodes ? "preferred" : r->mem_kept ? "kept" : "default", "nodes", nodes,
+			 "reason", gt_json_str(r->mem_reason), "files", "limit",
+			 r->files ? json_integer(r->files) : json_null(), "reason", gt_json_str(r->files_reason));
 }
 
 /* ---- entering ------------------------------------------------------------------------------------------------------ */

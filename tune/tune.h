@@ -140,6 +140,7 @@ struct tn_run {
 	struct gt_set cpus;	   /* empty: affinity is left as it is */
 	char *cpus_reason;
 	struct gt_set mem_nodes;   /* preferred nodes; empty: memory policy is left as it is */
+	bool mem_kept;		   /* it is the user's own */
 	char *mem_reason;
 	int64_t files;		   /* soft limit of open files; 0: left as it is */
 	char *files_reason;

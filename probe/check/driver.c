@@ -95,7 +95,7 @@ const struct pr_check pr_check_nouveau = {
 static void vfio(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t given = h->n_gpu - pr_usable_gpus(h);
+	size_t given = h->n_gpu - pr_bus_gpus(h);
 
 	if (!h->n_gpu)
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
@@ -387,7 +387,7 @@ const struct pr_check pr_check_nvml = {
 static void count(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t gpus = pr_usable_gpus(h);
+	size_t gpus = pr_bus_gpus(h);
 
 	if (pr_without_gpu(c, f))
 		return;

@@ -178,43 +178,18 @@ static struct pr_num quota_v1(struct gt_fsroot *fs, const char *group)
 	return (struct pr_num){ pr_has(quota) ? PR_ABSENT : quota.state, 0 };
 }
 
-/* The tightest quota from group up to the root; group is cut on the way. */
-static void tightest_quota(struct gt_fsroot *fs, struct pr_host *h, char *group, bool v2)
+static void tighter_quota(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2)
 {
-	for (;;) {
-		char *slash = strrchr(group, '/');
-		struct pr_num q;
+	struct pr_num q = v2 ? quota_v2(fs, group) : quota_v1(fs, group);
 
-		if (!strcmp(group, "/"))
-			*group = '\0';
-		q = v2 ? quota_v2(fs, group) : quota_v1(fs, group);
-		if (pr_has(q) && (!pr_has(h->cpu.quota_millicpu) || q.v < h->cpu.quota_millicpu.v))
-			h->cpu.quota_millicpu = q;
-		if (!slash || !*group)
-			return;
-		*slash = '\0';
-	}
+	if (pr_has(q) && (!pr_has(h->cpu.quota_millicpu) || q.v < h->cpu.quota_millicpu.v))
+		h->cpu.quota_millicpu = q;
 }
 
-/* Lines are ID:CONTROLLERS:PATH; version 2 has no controllers there. */
 static void read_quota(struct gt_fsroot *fs, struct pr_host *h)
 {
-	gt_autofree char *text = NULL;
-	char *save = NULL;
-
 	h->cpu.quota_millicpu.state = PR_ABSENT;
-	if (gt_fs_read_prefix(fs, "/proc/self/cgroup", 65536, &text, NULL) < 0)
-		return;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
-
-		if (!group || group[1] != '/')
-			continue;
-		*group++ = '\0';
-		controllers++;
-		if (!*controllers || !strcmp(controllers, "cpu") || gt_starts_with(controllers, "cpu,"))
-			tightest_quota(fs, h, group, !*controllers);
-	}
+	pr_each_cgroup(fs, "cpu", tighter_quota, h);
 }
 
 static struct pr_num cache_bytes(struct gt_fsroot *fs, int first_cpu, int level)

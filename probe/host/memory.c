@@ -52,6 +52,21 @@ static struct pr_str chosen(struct pr_host *h, struct gt_fsroot *fs, const char 
 	return line;
 }
 
+/* Version 1 says a number near 2^63 where there is no limit. */
+static void tighter_limit(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2)
+{
+	static const char *const names[] = { "memory.max", "memory.high" };
+
+	for (size_t i = 0; i < (v2 ? 2 : 1); i++) {
+		struct pr_num limit = v2 ? pr_read_num(fs, "/sys/fs/cgroup%s/%s", group, names[i]) :
+					   pr_read_num(fs, "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", group);
+
+		if (pr_has(limit) && limit.v > 0 && limit.v < INT64_C(1) << 60 &&
+		    limit.v < pr_or(h->mem.limit_bytes, INT64_MAX))
+			h->mem.limit_bytes = limit;
+	}
+}
+
 void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *text = NULL;
@@ -61,6 +76,8 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.available_bytes = meminfo(text, r, "MemAvailable", true);
 	h->mem.swap_total_bytes = meminfo(text, r, "SwapTotal", true);
 	h->mem.hugepages = meminfo(text, r, "HugePages_Total", false);
+	h->mem.limit_bytes.state = PR_ABSENT;
+	pr_each_cgroup(fs, "memory", tighter_limit, h);
 	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");
 }
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
 
@@ -168,6 +169,53 @@ static struct pr_num usable(struct gt_fsroot *fs, const char *node)
 	return r < 0 ? (struct pr_num){ pr_state_of(r), 0 } : pr_value(1);
 }
 
+/* N of "Device Minor:  N" in /proc/driver/nvidia/gpus/ADDRESS/information: its node is /dev/nvidiaN. A container that is given
+ * some GPUs by NVIDIA's own tools sees there only those. -ENOENT: not this one; -EBADMSG: it does not say. */
+static int device_minor(struct gt_fsroot *fs, const struct pr_gpu *gpu)
+{
+	gt_autofree char *path = gt_xasprintf("/proc/driver/nvidia/gpus/%s/information", gpu->pci->address), *text = NULL;
+	int r = gt_fs_read_prefix(fs, path, 4096, &text, NULL);
+	const char *at = r < 0 ? NULL : strstr(text, "Device Minor:");
+	unsigned minor;
+
+	if (r < 0)
+		return r;
+	return at && sscanf(at + strlen("Device Minor:"), "%u", &minor) == 1 && minor < 4096 ? (int)minor : -EBADMSG;
+}
+
+static bool may_open(struct gt_fsroot *fs, const char *name)
+{
+	gt_autofree char *node = gt_xasprintf("/dev/%s", name);
+
+	return pr_has(usable(fs, node));
+}
+
+/* Which GPUs CUDA will number here: the bus shows all of the host's, also in a container that was given one of them and in a job
+ * whose control group (Slurm's ConstrainDevices) lets it open but some. Where no node may be opened nothing follows: none is
+ * there before the first program, and why none may be opened is for gpuprobe to say. */
+void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_auto_strv names = { 0 };
+	size_t open = 0, left = 0;
+
+	if (pr_bus_gpus(h) < 2 || gt_fs_list(fs, "/dev", &names) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++)
+		open += gt_starts_with(names.v[i], "nvidia") && isdigit((unsigned char)names.v[i][6]) && may_open(fs, names.v[i]);
+	if (!open || open >= pr_bus_gpus(h))
+		return;
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		int minor = device_minor(fs, &h->gpu[i]);
+		gt_autofree char *name = gt_xasprintf("nvidia%d", minor);
+
+		h->gpu[i].kept = minor < 0 ? minor != -EBADMSG : !may_open(fs, name);
+		left += !h->gpu[i].kept;
+	}
+	for (size_t i = 0; i < h->n_gpu && left != open; i++)
+		h->gpu[i].kept = false;
+	h->nvidia.kept_some = left != open;
+}
+
 /* /usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 is "openblas-pthread". */
 void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h)
 {
@@ -206,6 +254,7 @@ void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
 	h->nvidia.secure_boot = read_secure_boot(fs);
 	h->nvidia.device_node = usable(fs, "/dev/nvidiactl");
 	h->nvidia.uvm_node = usable(fs, "/dev/nvidia-uvm");
+	pr_find_kept_gpus(fs, h);
 	if (gt_fs_exists(fs, "/usr/bin/nvidia-modprobe"))
 		h->nvidia.modprobe = pr_value(1);
 	else

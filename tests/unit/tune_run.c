@@ -2,6 +2,7 @@
 /* The launcher: right on every captured host, respectful of what the user has set. */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/mempolicy.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -11,7 +12,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "lib/file.h"
 #include "tests/unit/check_tune.h"
+#include "tune/rank.h"
 #include "tune/trust.h"
 
 static struct tn_run *make(const char *host, char *const *argv, char *const *envp, const char *allocator)
@@ -60,6 +63,17 @@ static const struct {
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* twice: no GPU is left */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
 	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
+	/* 8 tasks on the first host and 4 on the second, and the other way round: each has its own list of GPUs */
+	{ "server-8gpu", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "12-15,44-47", "0", "4" },
+	{ "cpu-server", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "6-7,14-15", "1", "2" },
+	{ "cpu-server", { "SLURM_LOCALID=7", "SLURM_STEP_TASKS_PER_NODE=4(x2),8", "SLURM_NODEID=2" }, "7,15", "1", "1" },
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2),2", "SLURM_NODEID=1" }, "2-3,10-11", "0", "2" },
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2" }, "0-15", "", "8" }, /* which host is not said */
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2", "SLURM_NODEID=0" }, "0-15", "", "8" },
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2", "SLURM_NODEID=2" }, "0-15", "", "8" },
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_NTASKS_PER_NODE=2", "SLURM_NODEID=3" }, "4-7,12-15", "1", "4" },
+	{ "cpu-server", { "LOCAL_RANK=1", "LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" }, /* deepspeed */
+	{ "cpu-server", { "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" },
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
 	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
 	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
@@ -156,6 +170,204 @@ START_TEST(a_gpu_is_known_by_its_uuid_too)
 }
 END_TEST
 
+/* A captured host with more in it than the fixture has. */
+static struct gt_fsroot *open_with(const char *host, const char *more)
+{
+	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", getenv("TESTDIR") ? getenv("TESTDIR") : "tests", host),
+			 *text = NULL, *all = NULL;
+	char file[] = "/tmp/check-run.XXXXXX";
+	struct gt_fsroot *fs = NULL;
+	struct gt_err err = { 0 };
+	size_t len;
+	int fd = mkstemp(file);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(gt_file_read(path, 64u << 20, &text, &len, NULL), 0);
+	all = gt_xasprintf("%s%s", text, more);
+	ck_assert_int_eq(write(fd, all, strlen(all)), (ssize_t)strlen(all));
+	close(fd);
+	ck_assert_msg(gt_fs_open(file, &fs, &err) == 0, "%s", err.msg);
+	unlink(file);
+	return fs;
+}
+
+#define MINOR(ADDRESS, N) "file /proc/driver/nvidia/gpus/0000:" ADDRESS "/information\n\tDevice Minor: \t " N "\n"
+#define ALL_MINORS                                                                                                                \
+	MINOR("17:00.0", "0") MINOR("1f:00.0", "1") MINOR("27:00.0", "2") MINOR("2f:00.0", "3") MINOR("37:00.0", "4")            \
+	MINOR("3f:00.0", "5") MINOR("47:00.0", "6") MINOR("4f:00.0", "7")
+#define DENY(N) "deny /dev/nvidia" N " EPERM\n"
+
+static const struct {
+	const char *name, *more, *env, *cpus; /* cpus "": nothing is bound */
+} kept_cases[] = {
+	{ "all are given", "file /dev/nvidia0\nfile /dev/nvidia1\nfile /dev/nvidia2\nfile /dev/nvidia3\nfile /dev/nvidia4\n"
+			   "file /dev/nvidia5\nfile /dev/nvidia6\nfile /dev/nvidia7\n" ALL_MINORS,
+	  "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
+	{ "no node yet: the first program makes them", "", "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
+	{ "docker --gpus device=6", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
+	{ "the same, one GPU and nobody says which", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "X=1", "16-31,48-63" },
+	{ "the same, a number it does not have", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "CUDA_VISIBLE_DEVICES=6", "" },
+	{ "a container in which /proc is the host's", "file /dev/nvidia6\n" ALL_MINORS, "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
+	{ "Slurm's ConstrainDevices", DENY("0") DENY("1") DENY("2") DENY("3") DENY("4") DENY("5") "file /dev/nvidia6\n" DENY("7")
+	  ALL_MINORS, "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
+	{ "minor numbers in another order than the bus", "file /dev/nvidia0\n" MINOR("17:00.0", "7") MINOR("4f:00.0", "0"),
+	  "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
+	{ "which one is not said", "file /dev/nvidia6\n", "CUDA_VISIBLE_DEVICES=0", "" },
+	{ "which one is said of nobody", "file /dev/nvidia6\n" MINOR("17:00.0", "?") MINOR("47:00.0", "?"), "CUDA_VISIBLE_DEVICES=0", "" },
+	{ "none may be opened: as the bus has it", DENY("0") DENY("1") ALL_MINORS, "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
+};
+
+START_TEST(a_gpu_that_is_kept_from_us_has_no_number)
+{
+	struct gt_fsroot *fs = open_with("server-8gpu", kept_cases[_i].more);
+	char *env[] = { (char *)kept_cases[_i].env, NULL };
+	gt_auto(tn_run) *r = NULL;
+	gt_autofree char *cpus = NULL;
+
+	ck_assert_int_eq(tn_run_make(fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+	cpus = gt_set_format(&r->cpus);
+	ck_assert_msg(!strcmp(cpus, kept_cases[_i].cpus), "%s: %s (%s)", kept_cases[_i].name, cpus, r->cpus_reason);
+	gt_fs_close(fs);
+}
+END_TEST
+
+START_TEST(half_a_word_of_a_launcher_is_said)
+{
+	char *env[] = { "LOCAL_RANK=3", NULL };
+	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL);
+
+	ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
+	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, and LOCAL_WORLD_SIZE does not say of how many"), "%s",
+		      r->cpus_reason);
+}
+END_TEST
+
+static const struct {
+	const char *env[3];
+	bool many;
+} worlds[] = {
+	{ { "OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, true },
+	{ { "OMPI_COMM_WORLD_SIZE=8", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, false },
+	{ { "PMI_SIZE=16", "MPI_LOCALNRANKS=8" }, true },
+	{ { "WORLD_SIZE=16", "LOCAL_SIZE=8" }, true },
+	{ { "WORLD_SIZE=16", "LOCAL_WORLD_SIZE=8" }, true },
+	{ { "WORLD_SIZE=16" }, false }, /* of how many hosts is not said */
+};
+
+START_TEST(a_job_on_several_hosts_is_known_by_its_launcher)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(worlds); i++) {
+		struct tn_ctx c = { .envp = (char *const *)worlds[i].env };
+
+		ck_assert_msg(tn_rank_many_hosts(&c) == worlds[i].many, "%s", worlds[i].env[0]);
+	}
+}
+END_TEST
+
+#define TUNABLES(MMAP, TRIM, PAD)                                                                                                 \
+	"glibc.malloc.mmap_threshold=" MMAP ":glibc.malloc.trim_threshold=" TRIM ":glibc.malloc.top_pad=" PAD
+#define GROUP(FILE, VALUE) "file /sys/fs/cgroup" FILE "\n\t" VALUE "\n"
+
+static const struct {
+	const char *more, *tunables; /* tunables NULL: none */
+} limit_cases[] = {
+	{ GROUP("/memory.max", "max"), TUNABLES("17179869184", "68719476736", "268435456") },
+	{ GROUP("/memory.max", "8589934592"), TUNABLES("2147483648", "4294967296", "134217728") },
+	{ GROUP("/memory.high", "8589934592") GROUP("/memory.max", "17179869184"),
+	  TUNABLES("2147483648", "4294967296", "134217728") },
+	{ GROUP("/memory/memory.limit_in_bytes", "9223372036854771712"), TUNABLES("17179869184", "68719476736", "268435456") },
+	{ GROUP("/memory.max", "1073741824"), NULL },
+};
+
+START_TEST(malloc_keeps_no_more_than_the_control_group_allows)
+{
+	struct gt_fsroot *fs = open_with("cpu-server", limit_cases[_i].more);
+	gt_auto(tn_run) *r = NULL;
+	const char *value;
+
+	ck_assert_int_eq(tn_run_make(fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = no_env }, &r, NULL), 0);
+	value = var(r, "GLIBC_TUNABLES")->value;
+	if (!limit_cases[_i].tunables)
+		ck_assert_ptr_null(value);
+	else
+		ck_assert_msg(gt_starts_with(value, limit_cases[_i].tunables), "%s", value);
+	gt_fs_close(fs);
+}
+END_TEST
+
+START_TEST(the_users_memory_policy_is_kept)
+{
+	unsigned long nodes = 1;
+	pid_t pid = fork();
+	int st;
+
+	if (pid == 0) {
+		gt_auto(gt_fsroot) *live = NULL;
+		gt_auto(tn_run) *r = NULL;
+		int mode = -1;
+
+		if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 64ul) < 0)
+			_exit(77);
+		if (gt_fs_open(NULL, &live, NULL) < 0 ||
+		    tn_run_make(live, NULL, &(struct tn_run_opts){ .argv = python, .envp = no_env }, &r, NULL) < 0)
+			_exit(1);
+		if (!r->mem_kept || !gt_streq(r->mem_reason, "set by the user: interleave:0") || tn_run_enter(r, NULL) < 0)
+			_exit(2);
+		syscall(SYS_get_mempolicy, &mode, NULL, 0ul, NULL, 0ul);
+		_exit(mode == MPOL_INTERLEAVE ? 0 : 3);
+	}
+	waitpid(pid, &st, 0);
+	ck_assert_msg(WIFEXITED(st) && (WEXITSTATUS(st) == 0 || WEXITSTATUS(st) == 77), "%d", st);
+}
+END_TEST
+
+START_TEST(only_an_allocator_counts_as_one)
+{
+	static const struct {
+		const char *preload, *with; /* what --allocator auto makes of it; NULL: it is kept */
+		bool tunables;
+	} preloads[] = {
+		{ "", "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
+		{ "libm.so.6", "libm.so.6:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
+		{ "libm.so.6 /opt/lib/libjemalloc.so.2", NULL, false },
+		{ "/opt/malloc/libm.so.6", "/opt/malloc/libm.so.6:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
+		{ "/usr/lib/libasan.so.8", NULL, false },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(preloads); i++) {
+		gt_autofree char *preload = gt_xasprintf("LD_PRELOAD=%s", preloads[i].preload);
+		char *env[] = { preload, "LD_LIBRARY_PATH=", NULL };
+		gt_auto(tn_run) *plain = make("cpu-server", python, env, NULL);
+		gt_auto(tn_run) *asked = make("cpu-server", python, env, "auto");
+		const struct tn_var *v = var(asked, "LD_PRELOAD");
+
+		ck_assert_int_eq(var(plain, "GLIBC_TUNABLES")->status, preloads[i].tunables ? TN_VAR_SET : TN_VAR_SKIPPED);
+		ck_assert_int_eq(var(plain, "LD_LIBRARY_PATH")->status, TN_VAR_SET);
+		ck_assert_int_eq(v->status, preloads[i].with ? TN_VAR_SET : TN_VAR_KEPT);
+		ck_assert_str_eq(v->value, preloads[i].with ? preloads[i].with : preloads[i].preload);
+	}
+}
+END_TEST
+
+/* They are two words about one thing, and the CPUs follow from the option. */
+START_TEST(the_option_gpu_goes_before_the_environment)
+{
+	char *env[] = { "CUDA_VISIBLE_DEVICES=0", NULL };
+	struct tn_run_opts o = { .argv = python, .envp = env, .gpus = "7" };
+	gt_auto(tn_run) *r = NULL;
+	gt_autofree char *cpus = NULL;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	cpus = gt_set_format(&r->cpus);
+	ck_assert_str_eq(cpus, "16-31,48-63");
+	ck_assert_int_eq(var(r, "CUDA_VISIBLE_DEVICES")->status, TN_VAR_SET);
+	ck_assert_str_eq(var(r, "CUDA_VISIBLE_DEVICES")->value, "7");
+	box_close(&b);
+}
+END_TEST
+
 START_TEST(the_caller_may_say_rank_and_gpu)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env, .gpus = "7,2", .ranks = 2 };
@@ -186,7 +398,10 @@ static const struct {
 	{ "server-8gpu", "X=1", "PYTORCH_CUDA_ALLOC_CONF", NULL },
 	{ "server-8gpu", "SLURM_NNODES=1", "NCCL_SOCKET_IFNAME", NULL },
 	{ "server-8gpu", "SLURM_NNODES=4", "NCCL_SOCKET_IFNAME", "^lo,docker,virbr,br-" },
+	{ "server-8gpu", "SLURM_STEP_NUM_NODES=1", "NCCL_SOCKET_IFNAME", NULL },
 	{ "server-8gpu", "OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT", NULL },
+	{ "server-8gpu", "OMP_WAIT_POLICY=", "GOMP_SPINCOUNT", "3000" }, /* empty says nothing */
+	{ "server-8gpu", "NCCL_SOCKET_IFNAME=", "NCCL_SOCKET_IFNAME", NULL },
 	{ "server-8gpu", "X=1", "GOMP_SPINCOUNT", "3000" },
 	{ "container-cpuset", "X=1", "GOMP_SPINCOUNT", "1000" }, /* a quota */
 };
@@ -269,7 +484,7 @@ END_TEST
 
 START_TEST(what_the_user_has_set_is_kept)
 {
-	char *env[] = {"OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/x.so",
+	char *env[] = {"OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/libmimalloc.so",
 		       "LD_LIBRARY_PATH=/opt/lib", NULL};
 	gt_auto(tn_run) *r = make("cpu-server", python, env, "auto");
 
@@ -536,6 +751,11 @@ TCase *tune_run_case(void)
 	TCase *tc = tcase_create("run");
 	const TTest *const tests[] = {
 		what_is_preloaded_lies_where_only_root_can_put_files,
+		half_a_word_of_a_launcher_is_said,
+		a_job_on_several_hosts_is_known_by_its_launcher,
+		the_users_memory_policy_is_kept,
+		only_an_allocator_counts_as_one,
+		the_option_gpu_goes_before_the_environment,
 		ranks_share_out_the_cores,
 		a_launcher_is_left_free,
 		a_gpu_is_known_by_its_uuid_too,
@@ -555,6 +775,8 @@ TCase *tune_run_case(void)
 	};
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
+	tcase_add_loop_test(tc, malloc_keeps_no_more_than_the_control_group_allows, 0, GT_ARRAY_SIZE(limit_cases));
 	tcase_add_loop_test(tc, variables_of_gpus_and_waiting_follow_from_host_and_job, 0, GT_ARRAY_SIZE(gpu_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which CPUs, which memory and how many files a command gets. Follows from the host and what we are allowed to use.
  */
+#include <linux/mempolicy.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "tune/knob/list.h"
 #include "tune/rank.h"
 
@@ -155,12 +158,41 @@ const struct tn_knob tn_knob_affinity = {
 /* ---- memory -------------------------------------------------------------------------------------------------------
  */
 
+#define NODES_MAX 1024 /* as many as any kernel is built for */
+
+/* The policy that this process was started with, by numactl, srun --mem-bind or systemd's NUMAPolicy: as "bind:0-1". The caller
+ * frees it; NULL: none, each page where it is first touched. */
+static char *users_policy(const struct tn_ctx *c)
+{
+	static const char *const names[] = {NULL,    "preferred",      "bind", "interleave",
+					    "local", "preferred many", "weighted interleave"};
+	unsigned long mask[NODES_MAX / 64] = {0};
+	gt_autofree char *list = NULL;
+	gt_auto_set nodes = {0};
+	int mode = 0;
+
+	if (!c->host->live || syscall(SYS_get_mempolicy, &mode, mask, (unsigned long)NODES_MAX, NULL, 0ul) < 0)
+		return NULL;
+	mode &= ~MPOL_MODE_FLAGS;
+	if (mode <= MPOL_DEFAULT || mode >= (int)GT_ARRAY_SIZE(names))
+		return mode > MPOL_DEFAULT ? gt_xasprintf("policy %d", mode) : NULL;
+	for (unsigned i = 0; i < NODES_MAX; i++)
+		if (mask[i / 64] >> i % 64 & 1)
+			gt_set_add(&nodes, i);
+	list = gt_set_format(&nodes);
+	return *list ? gt_xasprintf("%s:%s", names[mode], list) : gt_xstrdup(names[mode]);
+}
+
 static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const struct pr_host *h = c->host;
+	gt_autofree char *user = users_policy(c);
 	gt_auto_set nodes = {0};
 
-	if (h->n_node < 2)
+	r->mem_kept = user != NULL;
+	if (user)
+		r->mem_reason = gt_xasprintf("set by the user: %s", user);
+	else if (h->n_node < 2)
 		r->mem_reason = gt_xstrdup("one NUMA node");
 	else if (!gt_set_count(&r->cpus))
 		r->mem_reason = gt_xstrdup("nothing is bound: memory stays where it is first touched");
@@ -187,7 +219,7 @@ const struct tn_knob tn_knob_mempolicy = {
 	.summary = "memory from the node whose CPUs are used, as long as it has any",
 	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first "
 	       "and another one helps out; strict binding, which other launchers use, kills the job when its node is "
-	       "full of page cache.",
+	       "full of page cache. A policy that numactl, srun or systemd has set is kept.",
 	.hazard = "None known. A container without SYS_NICE may refuse the call: then it is left out, with a message.",
 	.unit = "node list",
 	.mechanism = "mem.bw",

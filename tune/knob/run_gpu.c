@@ -14,8 +14,8 @@ static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, 
 {
 	const char *visible = tn_run_user(c, "CUDA_VISIBLE_DEVICES");
 
-	if (c->gpus)
-		tn_run_set(c, r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu");
+	if (c->gpus) /* the CPUs next to them are taken: what the environment says must not lead elsewhere */
+		tn_run_replace(r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu");
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
 			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
@@ -148,7 +148,7 @@ const char *tn_leftover(const char *name, const char *value)
 static void prepare_leftovers(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++) {
-		const char *user = tn_run_user(c, leftovers[i].name);
+		const char *user = tn_run_said(c, leftovers[i].name);
 
 		if (user && tn_leftover(leftovers[i].name, user) == leftovers[i].cost)
 			tn_run_keep(r, k, leftovers[i].name, user, "set by the user: %s", leftovers[i].cost);

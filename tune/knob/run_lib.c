@@ -93,7 +93,7 @@ static bool needs_other_blas(const struct tn_ctx *c, const struct tn_knob *k, st
 
 static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	const char *user = tn_run_user(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
+	const char *user = tn_run_said(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
 	gt_autofree char *have = NULL, *dir = NULL, *value = NULL;
 
 	if (!needs_other_blas(c, k, r, &have))
@@ -105,7 +105,7 @@ static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct
 			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
 		return;
 	}
-	if (user && *user) { /* the user's own libraries come first; a BLAS among them is the user's choice */
+	if (user) { /* the user's own libraries come first; a BLAS among them is the user's choice */
 		gt_autofree char *own = tn_loader_find(&(struct tn_ctx){ .fs = c->fs, .host = c->host }, "libblas.so.3"),
 				 *seen = tn_loader_find(c, "libblas.so.3");
 
@@ -115,7 +115,7 @@ static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct
 			return;
 		}
 	}
-	value = user && *user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir);
+	value = user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir);
 	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s shares the threads of OpenMP", have, name);
 }
 
@@ -213,6 +213,38 @@ static bool loads(const char *path)
 	return ok;
 }
 
+/* Files that bring a malloc of their own, by a word of their name. */
+static const char *const mallocs[] = {"malloc", "hoard", "scudo", "umem",   "lockless", "scalloc",
+				      "asan",	"lsan",	 "tsan",  "efence", "DUMA"};
+
+/* Is one of the words in the name of a file of the list? The loader parts it at colons and blanks. */
+static bool preloads(const char *list, const char *const *words, size_t n)
+{
+	gt_autofree char *copy = gt_xstrdup(list ? list : "");
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ": ", &save); w; w = strtok_r(NULL, ": ", &save)) {
+		const char *base = strrchr(w, '/') ? strrchr(w, '/') + 1 : w;
+
+		for (size_t i = 0; i < n; i++)
+			if (strstr(base, words[i]))
+				return true;
+	}
+	return false;
+}
+
+/* What is to be preloaded comes after what the user preloads: of two that answer to a name the first counts. */
+static void add_preload(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r, const char *path, const char *reason)
+{
+	const char *user = tn_run_said(c, "LD_PRELOAD");
+	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
+
+	for (size_t i = 0; i < r->n_var && after; i++)
+		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
+			free(gt_take(after)); /* the user's are in it already */
+	tn_run_add(c, r, k, "LD_PRELOAD", after ? after : path, reason);
+}
+
 static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
 {
 	const char *why = NULL;
@@ -227,8 +259,9 @@ static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const
 		tn_run_skip(r, k, "LD_PRELOAD", "%s does not load into a program here", path);
 		return false;
 	}
-	tn_run_set(c, r, k, "LD_PRELOAD", path, "keeps freed memory instead of giving it back to the kernel%s",
-		   c->host->live ? "; loaded in a child first" : "; not tried: this root is not live");
+	add_preload(c, k, r, path,
+		    c->host->live ? "keeps freed memory instead of giving it back to the kernel; loaded in a child first" :
+				    "keeps freed memory instead of giving it back to the kernel; not tried: this root is not live");
 	if (a->variable)
 		tn_run_set(c, r, k, a->variable, a->value, "its settings for large tensors");
 	return true;
@@ -236,9 +269,9 @@ static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const
 
 static void prepare_allocator(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	const char *package = allocators[0].package;
+	const char *package = allocators[0].package, *user = tn_run_said(c, "LD_PRELOAD");
 
-	if (tn_run_user(c, "LD_PRELOAD")) {
+	if (user && (!c->chosen || preloads(user, mallocs, GT_ARRAY_SIZE(mallocs)))) {
 		tn_run_set(c, r, k, "LD_PRELOAD", "", "set by the user");
 		return;
 	}
@@ -274,15 +307,19 @@ const struct tn_knob tn_knob_allocator = {
 static bool preloads_allocator(const struct tn_run *r)
 {
 	for (size_t i = 0; i < r->n_var; i++)
-		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status != TN_VAR_SKIPPED)
+		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status != TN_VAR_SKIPPED &&
+		    preloads(r->var[i].value, mallocs, GT_ARRAY_SIZE(mallocs)))
 			return true;
 	return false;
 }
 
-/* Blocks up to a quarter of memory come from the heap, which is trimmed only beyond all of it. */
+/* Blocks up to a quarter of memory come from the heap, which is trimmed only beyond all of it. Where a control group has a
+ * limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond the limit one
+ * is killed. */
 static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	int64_t memory = pr_or(c->host->mem.total_bytes, 0), pad = GT_MIN(GIB / 4, memory / 64);
+	int64_t total = pr_or(c->host->mem.total_bytes, 0), memory = GT_MIN(total, pr_or(c->host->mem.limit_bytes, INT64_MAX)),
+		pad = GT_MIN(GIB / 4, memory / 64), keep = memory < total ? memory / 2 : memory;
 	bool huge = gt_version_cmp(gnu_get_libc_version(), "2.35") >= 0 && c->host->mem.thp_enabled.v &&
 		    strcmp(c->host->mem.thp_enabled.v, "never");
 	gt_autofree char *value = NULL;
@@ -292,14 +329,16 @@ static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, stru
 		return;
 	}
 	if (memory < 2 * GIB) {
-		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory none should be kept");
+		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory none should be kept%s",
+			    memory < total ? ", and the control group allows no more" : "");
 		return;
 	}
 	value = gt_xasprintf(
 		"glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s",
-		memory / 4, memory, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
+		memory / 4, keep, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
 	tn_run_set(c, r, k, "GLIBC_TUNABLES", value,
-		   "large tensors are kept between steps instead of unmapped and faulted in again");
+		   "large tensors are kept between steps instead of unmapped and faulted in again%s",
+		   memory < total ? "; by the limit of the control group" : "");
 }
 
 const struct tn_knob tn_knob_malloc = {
@@ -307,8 +346,8 @@ const struct tn_knob tn_knob_malloc = {
 	.summary = "glibc's malloc keeps large blocks, in huge pages",
 	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
 	       "faults of memory that it had had a step before. With these thresholds, derived from the size of "
-	       "memory, the blocks stay. PyTorch's THP_MEM_ALLOC_ENABLE=1 asks for huge pages for its tensors only; this does "
-	       "for all of the program.",
+	       "memory or the limit of the control group, the blocks stay. PyTorch's "
+	       "THP_MEM_ALLOC_ENABLE=1 asks for huge pages for its tensors only; this does for all of the program.",
 	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds "
 		  "up.",
 	.unit = "environment",
@@ -338,6 +377,7 @@ static char *find_runtime(const struct tn_ctx *c, const struct runtime *rt, cons
 
 static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
+	static const char *const openmp[] = {"libomp", "libiomp", "libgomp"};
 	const struct runtime *rt = &runtimes[0];
 	gt_autofree char *path = NULL;
 	const char *why = NULL;
@@ -347,6 +387,10 @@ static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k,
 	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
 		if (gt_streq(c->asked, runtimes[i].name))
 			rt = &runtimes[i];
+	if (preloads(tn_run_said(c, "LD_PRELOAD"), openmp, GT_ARRAY_SIZE(openmp))) {
+		tn_run_keep(r, k, "LD_PRELOAD", tn_run_user(c, "LD_PRELOAD"), "set by the user, with an OpenMP runtime in it");
+		return;
+	}
 	path = find_runtime(c, rt, &why);
 	if (!path || (c->host->live && !loads(path))) {
 		tn_run_skip(r, k, "LD_PRELOAD", "%s %s%s", rt->soname,
@@ -354,7 +398,7 @@ static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k,
 			    path || why ? "" : rt->package);
 		return;
 	}
-	tn_run_add(c, r, k, "LD_PRELOAD", path, "an OpenMP runtime in place of the program's own");
+	add_preload(c, k, r, path, "an OpenMP runtime in place of the program's own");
 	tn_run_set(c, r, k, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work, not after 200");
 }
 

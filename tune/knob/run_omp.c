@@ -92,7 +92,7 @@ static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, st
 		tn_run_skip(r, k, "OMP_PROC_BIND", "%s", why);
 		return;
 	}
-	if (tn_run_user(c, "GOMP_CPU_AFFINITY") || tn_run_user(c, "KMP_AFFINITY")) {
+	if (tn_run_said(c, "GOMP_CPU_AFFINITY") || tn_run_said(c, "KMP_AFFINITY")) {
 		tn_run_skip(r, k, "OMP_PROC_BIND",
 			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
 		return;
@@ -139,7 +139,7 @@ static bool all_isolated(const struct tn_ctx *c, const struct tn_run *r)
 
 static void prepare_omp_spin(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	const char *policy = tn_run_user(c, "OMP_WAIT_POLICY");
+	const char *policy = tn_run_said(c, "OMP_WAIT_POLICY");
 	unsigned n = gt_set_count(cpus_of(c, r));
 
 	if (policy)

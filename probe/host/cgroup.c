@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "probe/reading.h"
+
+/* group is cut on the way. */
+static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, struct pr_host *h)
+{
+	for (;;) {
+		char *slash = strrchr(group, '/');
+
+		if (!strcmp(group, "/"))
+			*group = '\0';
+		see(fs, h, group, v2);
+		if (!slash || !*group)
+			return;
+		*slash = '\0';
+	}
+}
+
+/* "cpu" in "cpu,cpuacct" */
+static bool names(const char *controllers, const char *one)
+{
+	size_t n = strlen(one);
+
+	for (const char *p = controllers; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+
+		if (len == n && !strncmp(p, one, n))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+/* Lines are ID:CONTROLLERS:PATH; version 2 has no controllers there. */
+void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, struct pr_host *h)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+
+	if (gt_fs_read_prefix(fs, "/proc/self/cgroup", 65536, &text, NULL) < 0)
+		return;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!group || group[1] != '/')
+			continue;
+		*group++ = '\0';
+		controllers++;
+		if (!*controllers || names(controllers, controller))
+			walk(fs, group, !*controllers, see, h);
+	}
+}
