@@ -51,12 +51,20 @@ static void install_signals(void)
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not end a transaction in the middle */
 }
 
+static const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+
 void gt_cli_restore_signals(void)
 {
-	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++)
 		signal(sigs[i], SIG_DFL);
+}
+
+/* What only reads ends at the first signal, wherever it is: below a dead file system it would not look at a flag. */
+static void end_at_once(void)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++)
+		if (sigs[i] != SIGPIPE) /* a reader that goes away is told of by the write */
+			signal(sigs[i], SIG_DFL);
 }
 
 /* ---- parsing -------------------------------------------------------------------------------------------------- */
@@ -338,6 +346,8 @@ static int run_command(struct parse *p)
 	r = check_arg_count(p);
 	if (r < 0)
 		return r;
+	if (p->cmd->only_reads)
+		end_at_once();
 	cli->cmd = p->cmd;
 	cli->root = root;
 	cli->json = json;

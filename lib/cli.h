@@ -43,6 +43,7 @@ struct gt_cmd {
 	bool stop_at_arg;	    /* the first plain argument or "--" ends our options: for `run CMD …` */
 	/* Returns an exit status >= 0, or a negative errno with cli->err filled. */
 	int (*run)(struct gt_cli *cli, int argc, char **argv); /* argv without command and options, NULL-terminated */
+	bool only_reads;	    /* has nothing to put in order: the first signal ends it, whatever it waits for */
 };
 
 struct gt_exit_code {
@@ -76,7 +77,7 @@ struct gt_cli {
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv);
 
 /* Set when SIGINT, SIGTERM or SIGHUP came; long work looks at it and ends in order. gt_cli_main installs the handler;
- * a second signal kills. */
+ * a second signal kills, and the first one a command that only reads. */
 extern volatile int gt_interrupted;
 /* Give signals back their default meaning; to be called before this process becomes another program. */
 void gt_cli_restore_signals(void);

@@ -12,6 +12,7 @@
 #include "lib/spawn.h"
 
 #define KILL_AFTER_S	2.0 /* between SIGTERM and SIGKILL */
+#define LEAVE_AFTER_S	1.0 /* after SIGKILL: what is not gone then is stuck in the kernel, as below a driver that hangs */
 
 /* What a child that could not become the program tells its parent. */
 struct failure {
@@ -102,6 +103,7 @@ static int collect(struct gt_spawn *s, struct stream st[2], double deadline)
 static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
 {
 	double give_up = 0;
+	bool killed = false;
 	int status = 0;
 	pid_t got;
 
@@ -118,9 +120,13 @@ static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
 		if (r && !give_up) {
 			kill(-pid, SIGTERM);
 			give_up = now + KILL_AFTER_S;
+		} else if (r && now > give_up && killed) {
+			status = SIGKILL; /* it ends when the kernel lets go of it; nobody need wait for that */
+			break;
 		} else if (r && now > give_up) {
 			kill(-pid, SIGKILL);
-			give_up = now + 1e9;
+			killed = true;
+			give_up = now + LEAVE_AFTER_S;
 		}
 		nanosleep(&nap, NULL);
 	}

@@ -9,7 +9,8 @@ struct gt_spawn {
 	/* in */
 	char *const *argv;    /* argv[0] is looked up in PATH unless it has a slash */
 	char *const *envp;    /* NULL: our own environment */
-	double timeout_s;     /* 0: none. On time-out the child's process group gets SIGTERM, then SIGKILL */
+	double timeout_s;     /* 0: none. On time-out the child's process group gets SIGTERM, 2 s later SIGKILL, and a second
+				 after that it is left behind: a child that is stuck in the kernel cannot be waited for */
 	size_t max_output;    /* per stream, 0 = 1 MiB; more is dropped and `truncated` set */
 	bool inherit_stderr;  /* leave stderr as it is */
 	int (*in_child)(void *arg, struct gt_err *err); /* called after fork, before exec; or instead, if argv is NULL:

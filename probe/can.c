@@ -331,5 +331,6 @@ const struct gt_cmd pr_cmd_can = {
 		"for yes, 2 for no, 3 for unknown; of several questions the worst.",
 	.min_args = 1,
 	.max_args = -1,
+	.only_reads = true,
 	.run = run_can,
 };

@@ -209,5 +209,6 @@ const struct gt_cmd pr_cmd_capture = {
 	.opts = capture_opts,
 	.min_args = 1,
 	.max_args = 1,
+	.only_reads = true,
 	.run = run_capture,
 };

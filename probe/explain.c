@@ -86,6 +86,7 @@ const struct gt_cmd pr_cmd_explain = {
 		"itself says whether that is what is wrong here.",
 	.min_args = 1,
 	.max_args = -1,
+	.only_reads = true,
 	.run = run_explain,
 };
 

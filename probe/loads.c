@@ -341,5 +341,6 @@ const struct gt_cmd pr_cmd_loads = {
 	.opts = loads_opts,
 	.min_args = 1,
 	.max_args = -1,
+	.only_reads = true,
 	.run = run_loads,
 };

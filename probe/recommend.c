@@ -61,5 +61,6 @@ const struct gt_cmd pr_cmd_recommend = {
 		"Debian's own if it knows the card; and the smallest change of driver that lifts the limit. Changes "
 		"nothing.",
 	.opts = recommend_opts,
+	.only_reads = true,
 	.run = run_recommend,
 };

@@ -396,5 +396,6 @@ const struct gt_cmd pr_cmd_check = {
 	.args = "",
 	.summary = "say what this host is and what is wrong with it",
 	.opts = report_opts,
+	.only_reads = true,
 	.run = run_report,
 };

@@ -221,5 +221,6 @@ const struct gt_cmd pr_cmd_topo = {
 		"for each way "
 		"where it is from.",
 	.opts = topo_opts,
+	.only_reads = true,
 	.run = run_topo,
 };

@@ -23,6 +23,11 @@ It never returns, or dies: that is a finding, not a hang, and not the end of gpu
   $ ask crash
    "nvml": "error", "nvml_text": "the child process that asked NVML died", "nvml_count": "unknown", "cuda_version": "unknown",
 
+The first signal ends what only reads, whatever it waits for.
+
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang timeout -k 15 1 gpuprobe --nvml-timeout 60
+  [124]
+
 A capture keeps the answer, and gives it again.
 
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang gpuprobe capture --nvml-timeout 0.2 hung.host

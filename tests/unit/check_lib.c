@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include "lib/cli.h"
 #include "lib/cli_doc.h"
 #include "lib/dl.h"
@@ -37,6 +40,51 @@ START_TEST(children_answer_fail_and_end_in_time)
 	s = (struct gt_spawn){ .argv = forever, .timeout_s = 0.1 };
 	ck_assert_int_eq(gt_spawn(&s, &err), -ETIMEDOUT);
 	ck_assert(s.timed_out && s.status == 128 + SIGKILL);
+	gt_spawn_clear(&s);
+}
+END_TEST
+
+/* The child that cannot be reaped: who traces a process is told of its end first, and this one does not listen. */
+static int be_held(void *arg, struct gt_err *err)
+{
+	int to[2];
+	pid_t tracer;
+	char byte;
+
+	if (pipe(to) < 0 || (tracer = fork()) < 0)
+		return 1;
+	if (!tracer) {
+		long r;
+
+		setsid();
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		r = ptrace(PTRACE_SEIZE, getppid(), NULL, NULL);
+		if (write(to[1], r < 0 ? "n" : "y", 1) == 1 && !r)
+			poll(NULL, 0, 8000);
+		_exit(0);
+	}
+	prctl(PR_SET_PTRACER, tracer);
+	if (read(to[0], &byte, 1) != 1 || byte != 'y')
+		return 42;
+	for (;;)
+		pause();
+}
+
+START_TEST(a_child_that_is_stuck_in_the_kernel_is_left_behind)
+{
+	struct gt_spawn s = {.in_child = be_held, .timeout_s = 0.5};
+	struct gt_err err = {0};
+	double start = gt_now_s();
+	int r = gt_spawn(&s, &err);
+
+	if (!r && s.status == 42) { /* nobody may trace here */
+		gt_spawn_clear(&s);
+		return;
+	}
+	ck_assert_int_eq(r, -ETIMEDOUT);
+	ck_assert(s.timed_out && s.status == 128 + SIGKILL);
+	ck_assert_msg(gt_now_s() - start < 7, "it was waited for: %g s", gt_now_s() - start);
 	gt_spawn_clear(&s);
 }
 END_TEST
@@ -260,6 +308,7 @@ static TCase *processes_case(void)
 	TCase *tc = tcase_create("children and command lines");
 	const TTest *const tests[] = {
 		children_answer_fail_and_end_in_time,
+		a_child_that_is_stuck_in_the_kernel_is_left_behind,
 		a_function_can_run_in_a_child,
 		a_program_that_is_started_gets_no_capability_back,
 		a_library_that_is_not_there_says_so,
