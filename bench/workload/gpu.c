@@ -173,7 +173,7 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 		const char *suffix;
 		enum rt_dtype type;
 		bool tf32;
-	} types[] = { { ".fp8", RT_E4M3, false }, { ".bf16", RT_BF16, false },
+	} types[] = { { ".fp8", RT_E4M3, false }, { ".bf16", RT_BF16, false }, { ".fp16", RT_F16, false },
 		    { ".tf32", RT_F32, true }, { ".f32", RT_F32, false } };
 	gt_auto(rt_meter) *meter = NULL;
 	double rate[REPS];

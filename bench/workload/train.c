@@ -111,6 +111,86 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 	return train(l, &bn_workload_train_gpu, &o, BN_EXPLORE, 0, err);
 }
 
+/*
+ * The models that GPUs are measured with. Before each run a slice of the model, with its own widths, takes SLICE_STEPS updates on
+ * the CPU in f32 and on the device in the run's type: from the same parameters and batch the losses must come out alike.
+ */
+#define SLICE_STEPS	3
+#define SLICE_OFF	0.02 /* as a share of the CPU's loss: rounding to 8 bits, as bf16 does, explains a few thousandths */
+
+static int slice_loss(const struct bn_train_options *slice, const char *device, double *ret, struct gt_err *err)
+{
+	struct bn_train_options o = *slice;
+	gt_auto_json *doc = NULL;
+	int r;
+
+	o.device = device;
+	o.amp = device ? o.amp : NULL;
+	r = bn_train(&o, &doc, err);
+	*ret = gt_json_get_real(doc, "loss", NAN);
+	return r;
+}
+
+static int compare_slice(struct bn_launch *l, struct bn_train_options slice, struct gt_err *err)
+{
+	double cpu, device = NAN;
+	int r;
+
+	slice.steps = SLICE_STEPS;
+	slice.seed = 1 + l->seed % 1000000;
+	slice.alone = true;
+	slice.workers = 1;
+	r = slice_loss(&slice, NULL, &cpu, err);
+	if (!r)
+		r = slice_loss(&slice, "cuda", &device, err);
+	if (r)
+		return r;
+	if (l->fault)
+		device *= 1 + 2 * SLICE_OFF;
+	json_object_set_new(l->notes, "slice_loss", gt_json_real(device));
+	json_object_set_new(l->notes, "slice_loss_cpu", gt_json_real(cpu));
+	if (!(fabs(device - cpu) <= SLICE_OFF * fabs(cpu)))
+		snprintf(l->wrong, sizeof(l->wrong),
+			 "%d updates of a slice end at a loss of %.4f, and on the CPU at %.4f: the run is void", SLICE_STEPS,
+			 device, cpu);
+	return 0;
+}
+
+static int device_run(struct bn_launch *l, const struct bn_workload *w, struct bn_train_options slice,
+		      struct bn_train_options *o, double guess, struct gt_err *err)
+{
+	int r = compare_slice(l, slice, err);
+
+	if (r || *l->wrong)
+		return r;
+	o->device = "cuda";
+	return train(l, w, o, BN_EXPLORE, guess, err);
+}
+
+static int gpu_gpt2_run(struct bn_launch *l, struct gt_err *err)
+{
+	const struct bn_train_options slice = { .model = "gpt2", .amp = "bf16", .batch = 1, .seq = 64, .layers = 2 };
+	struct bn_train_options o = { .model = "gpt2", .amp = "bf16", .batch = 4, .seq = 1024, .steps = 40 };
+
+	return device_run(l, &bn_workload_train_gpu_gpt2, slice, &o, log(50257), err);
+}
+
+static int gpu_resnet_run(struct bn_launch *l, struct gt_err *err)
+{
+	const struct bn_train_options slice = { .model = "resnet50", .amp = "bf16", .batch = 4, .size = 64 };
+	struct bn_train_options o = { .model = "resnet50", .amp = "bf16", .batch = 64, .steps = 40 };
+
+	return device_run(l, &bn_workload_train_gpu_resnet, slice, &o, log(1000), err);
+}
+
+static int gpu_mlp_run(struct bn_launch *l, struct gt_err *err)
+{
+	const struct bn_train_options slice = { .model = "mlp", .batch = 32 };
+	struct bn_train_options o = { .model = "mlp", .steps = 60 };
+
+	return device_run(l, &bn_workload_train_gpu_mlp, slice, &o, log(10), err);
+}
+
 static const char *const knobs[] = { "omp.", "run.", "thp.", "kernel.numa_balancing", "cpu.", NULL };
 static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.governor", NULL };
 
@@ -132,3 +212,12 @@ TRAIN(ddp, "train.ddp", BN_EXPLORE, 2, "one training step of two ranks that aver
       HELD_OUT, knobs, 5, true, false, NULL, ddp_run);
 TRAIN(gpu, "train.gpu", BN_EXPLORE, 1, "one training step of a small GPT on the first CUDA device", HELD_OUT, gpu_knobs, 5, true,
       true, bn_no_cuda, gpu_run);
+#define AS_CPU	"a slice of it trains as on the CPU, and " GUESS
+TRAIN(gpu_gpt2, "train.gpu.gpt2", BN_EXPLORE, 1,
+      "one training step of GPT-2 124M, 4 x 1024 tokens in bf16, on the first CUDA device", AS_CPU, gpu_knobs, 20, true, true,
+      bn_no_cuda, gpu_gpt2_run);
+TRAIN(gpu_resnet, "train.gpu.resnet", BN_EXPLORE, 1,
+      "one training step of ResNet-50, 64 images of 224 x 224 in bf16, on the first CUDA device", AS_CPU, gpu_knobs, 25, true, true,
+      bn_no_cuda, gpu_resnet_run);
+TRAIN(gpu_mlp, "train.gpu.mlp", BN_EXPLORE, 1, "one training step of a 784-1024-1024-10 network on the first CUDA device", AS_CPU,
+      gpu_knobs, 5, true, true, bn_no_cuda, gpu_mlp_run);

@@ -25,6 +25,12 @@ What was not copied as it should be is no speed.
   gpubench: gpu.feed: what arrived on the device is not what the loader read: the sums of 8 batches differ
   6
 
+What a model learns on the card is held against the CPU before anything is timed.
+
+  $ GPUBENCH_FAULT=verify gpu launch train.gpu.mlp > /dev/null
+  gpubench: train.gpu.mlp: 3 updates of a slice end at a loss of *, and on the CPU at *: the run is void (glob)
+  [6]
+
 A host whose memory is one node says so, once.
 
   $ STANDIN_DEVICES=2 gpu run --workload gpu.matrix --pairs 2 --quiet > text; grep -q '^gpu.matrix.pageable.from.gpu1-mem' text; echo $?
