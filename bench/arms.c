@@ -89,8 +89,11 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 		return 0;
 	a->applied = false;
 	r = tn_revert(a->fs, NULL, &exit_status, err);
-	if (r < 0)
+	if (r < 0) {
+		if (err) /* gputune's own would be "results wrong" here */
+			err->exit_status = BN_EXIT_INVALID;
 		return gt_fail_prefix(err, "cannot put the host's settings back (gputune recover can)");
+	}
 	if (exit_status == TN_EXIT_DRIFT)
 		return gt_fail_exit(
 			err, BN_EXIT_INVALID, EBUSY,
@@ -100,9 +103,14 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 
 bool bn_telling(const char *name)
 {
-	static const char *const stems[] = {"OMP_",      "GOMP_",   "KMP_",    "MKL_",           "OPENBLAS_",
-					    "DNNL_",     "ONEDNN_", "MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_LIBRARY_PATH",
-					    "TCMALLOC_", "CUDA_",   "NCCL_",   "GPUBENCH_SIM"};
+	/* not those that a launcher or a shell gives another value each time, such as SLURM_JOB_ID or CONDA_PROMPT_MODIFIER */
+	static const char *const stems[] = {
+		"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "DNNL_", "ONEDNN_", "GLIBC_TUNABLES", "LD_PRELOAD",
+		"LD_LIBRARY_PATH", "MALLOC_", "TCMALLOC_", "MIMALLOC_", "JEMALLOC_", "CUDA_", "CUBLAS_", "CUBLASLT_", "CUDNN_",
+		"NVIDIA_TF32_OVERRIDE", "NCCL_", "NVSHMEM_", "UCX_", "FI_", "OMPI_MCA_", "PMIX_MCA_", "MPICH_", "I_MPI_",
+		"PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "TORCHDYNAMO_", "TRITON_", "XLA_", "JAX_", "TF_", "TOKENIZERS_PARALLELISM",
+		"PYTHONPATH", "PYTHONMALLOC", "PYTHONHASHSEED", "PYTHONOPTIMIZE", "VIRTUAL_ENV", "CONDA_PREFIX",
+		"CONDA_DEFAULT_ENV", "GPUBENCH_SIM"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(stems); i++)
 		if (gt_starts_with(name, stems[i]))

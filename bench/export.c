@@ -203,7 +203,7 @@ static void of_receipt(const json_t *doc, struct gt_buf *out)
 	family(out, "gpubench_prove_ratio", "Effect of what was kept on fresh data, as a share.");
 	effect(out, "gpubench_prove_ratio", "metric", gt_json_get_str(doc, "metric", "?"),
 	       json_object_get(doc, "confirm"));
-	family(out, "gpubench_knob_effect_ratio", "Effect of each change, others on or in all settings, as a share.");
+	family(out, "gpubench_knob_effect_ratio", "Effect of turning each change on among the others, as a share.");
 	json_array_foreach(knobs, i, k) effect(out, "gpubench_knob_effect_ratio", "knob", gt_json_get_str(k, "id", "?"),
 					       json_object_get(k, "effect"));
 	family(out, "gpubench_knob_verdict", "1 for the verdict of the change, 0 for the others.");

@@ -35,8 +35,8 @@ static void notes(const json_t *warnings, struct gt_buf *out)
 
 void bn_prove_markdown(const json_t *receipt, struct gt_buf *out)
 {
-	static const char *const heads[] = {"change", "from",    "to",   "effect", "95% CI",
-					    "n",      "verdict", "kept", "revert"};
+	static const char *const heads[] = {"change", "from", "to",      "effect", "95% CI",
+					    "alone",  "n",    "verdict", "kept",   "revert"};
 	json_t *k, *list = json_object_get(receipt, "knobs"), *others = json_object_get(receipt, "confounders");
 	gt_auto_buf headline = {0};
 	size_t i;
@@ -54,21 +54,24 @@ void bn_prove_markdown(const json_t *receipt, struct gt_buf *out)
 	bn_md_text(out, gt_json_get_str(receipt, "kernel", "unknown"));
 	gt_buf_puts(out, ", ");
 	bn_md_text(out, gt_json_get_str(receipt, "created", "no date"));
-	gt_buf_printf(out, ", seed %lld.\n\n", (long long)gt_json_get_int(receipt, "seed", 0));
-	head_row(heads, "| --- | --- | --- | ---: | --- | ---: | --- | --- | --- |\n", GT_ARRAY_SIZE(heads), out);
+	gt_buf_printf(out, ", seed %lld.\n\n%s Alone: the same while all others are off.\n\n",
+		      (long long)gt_json_get_int(receipt, "seed", 0), bn_prove_meaning(receipt));
+	head_row(heads, "| --- | --- | --- | ---: | --- | --- | ---: | --- | --- | --- |\n", GT_ARRAY_SIZE(heads), out);
 	json_array_foreach(list, i, k)
 	{
 		const json_t *e = json_object_get(k, "effect");
 		struct bn_text from = bn_text_json(json_object_get(k, "from")),
 			       to = bn_text_json(json_object_get(k, "to")), effect = bn_text_change(e),
-			       range = bn_text_interval(e);
-		gt_autofree char *said = gt_xasprintf("%s%s", gt_json_get_str(k, "verdict", "?"), bn_prove_guard(k));
+			       range = bn_text_interval(e), alone = bn_prove_alone(k);
+		gt_autofree char *said = gt_xasprintf("%s%s%s", gt_json_get_str(k, "verdict", "?"), bn_prove_guard(k),
+						      gt_json_get_bool(k, "interacts", false) ? ", other alone" : "");
 		char n[24];
 		const char *cells[] = {gt_json_get_str(k, "id", "?"),
 				       from.s,
 				       to.s,
 				       effect.s,
 				       range.s,
+				       alone.s,
 				       n,
 				       said,
 				       gt_json_get_bool(k, "kept", false) ? "yes" : "no",

@@ -49,23 +49,43 @@ static double forest_reach(const json_t *list)
 		 : fmax(1, 1.5 * margin);
 }
 
-static void forest_row(struct gt_buf *out, const struct effect *e, const struct bn_scale *x, double y)
+/* What stands at the right of its row. */
+static char *forest_numbers(const struct effect *e)
+{
+	return gt_xasprintf("%s %s  %s", bn_text_change(e->c).s, bn_text_interval(e->c).s,
+			    gt_json_get_str(e->c, "verdict", "inconclusive"));
+}
+
+static bool forest_wraps(const json_t *list)
+{
+	size_t i;
+	json_t *c;
+
+	json_array_foreach(list, i, c) {
+		struct effect e = effect_of(c);
+		gt_autofree char *numbers = forest_numbers(&e);
+
+		if (bn_svg_long(bn_text_metric(c).s, numbers))
+			return true;
+	}
+	return false;
+}
+
+static void forest_row(struct gt_buf *out, const struct effect *e, const struct bn_scale *x, double y, bool wrap)
 {
 	const char *v = gt_json_get_str(e->c, "verdict", "inconclusive"),
 		   *unit = gt_json_get_str(e->c, "direction", "");
-	gt_autofree char *label = gt_xasprintf("%s", bn_text_metric(e->c).s);
-	gt_autofree char *value = gt_xasprintf("%s %s  %s", bn_text_change(e->c).s, bn_text_interval(e->c).s, v);
+	gt_autofree char *label = gt_xasprintf("%s", bn_text_metric(e->c).s), *numbers = forest_numbers(e);
 	gt_autofree char *tip = gt_xasprintf("%s: %s, %s is better: %s", label, bn_text_change(e->c).s, unit,
 					     bn_text_verdict(e->c).s);
 
 	gt_buf_printf(out, "<g class=\"%s\">\n",
 		      gt_streq(v, "better") || gt_streq(v, "worse") || gt_streq(v, "same") ? v : "inconclusive");
+	y += bn_svg_row(out, "vt", y, label, numbers, wrap);
 	bn_svg_band(out, "band", bn_scale_at(x, -e->margin), y + 8, bn_scale_at(x, e->margin), y + 28);
 	if (isfinite(e->aa_lo) && isfinite(e->aa_hi))
 		bn_svg_band(out, "aab", bn_scale_at(x, e->aa_lo), y + 11, bn_scale_at(x, e->aa_hi), y + 25);
 	bn_svg_line(out, "zero", bn_scale_at(x, 0), y + 6, bn_scale_at(x, 0), y + 30);
-	bn_svg_text(out, "", "start", 0, y, label);
-	bn_svg_text(out, "vt", "end", 100, y, value);
 	if (isfinite(e->lo) && isfinite(e->hi))
 		bn_svg_line(out, "ci", bn_scale_at(x, e->lo), y + 18, bn_scale_at(x, e->hi), y + 18);
 	if (e->hi > x->hi)
@@ -82,7 +102,9 @@ static void forest_row(struct gt_buf *out, const struct effect *e, const struct 
 void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 {
 	json_t *list = json_object_get(doc, "comparisons"), *c;
-	double reach = forest_reach(list), step = bn_nice_step(reach, 3), bottom = 20 + 52 * (double)json_array_size(list);
+	bool wrap = forest_wraps(list);
+	double reach = forest_reach(list), step = bn_nice_step(reach, 3), row = wrap ? 68 : 52;
+	double bottom = 20 + row * (double)json_array_size(list);
 	struct bn_scale x = { -reach, reach, 1, 99 };
 	size_t i;
 
@@ -104,7 +126,7 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 	json_array_foreach(list, i, c) {
 		struct effect e = effect_of(c);
 
-		forest_row(out, &e, &x, 20 + 52 * (double)i);
+		forest_row(out, &e, &x, 20 + row * (double)i, wrap);
 	}
 	bn_svg_text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
 	bn_svg_text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");

@@ -65,6 +65,12 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 void bn_prove_html(const json_t *receipt, struct gt_buf *out);
 void bn_prove_text(const json_t *receipt, FILE *out, bool color);
 void bn_prove_markdown(const json_t *receipt, struct gt_buf *out);
+/* A change of a receipt by itself: "-2.4 % [-2.9, -1.8]", or "-" where that was not measured. */
+struct bn_text bn_prove_alone(const json_t *knob);
+/* What the effects of a receipt's changes are effects of: a sentence, static. */
+const char *bn_prove_meaning(const json_t *receipt);
+/* Its changes as bars, among the others and alone, between that of all together and that of what is kept (ablation.c). */
+void bn_prove_ablation(const json_t *receipt, struct gt_buf *out);
 json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; null if there is none */
 /* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
 int bn_prove_metric(struct bn_prove *p, const json_t *doc);

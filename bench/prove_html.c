@@ -40,14 +40,17 @@ static void change_row(const json_t *k, struct gt_buf *out)
 	gt_autofree char *why =
 		gt_xasprintf("%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
 	gt_autofree char *verdict = gt_xasprintf("v %s", word);
-	gt_autofree char *said = gt_xasprintf("%s%s%s%s", word, bn_prove_guard(k), gt_json_get_str(k, "why", NULL) ? ": " : "",
-					      gt_json_get_str(k, "why", ""));
+	gt_autofree char *said = gt_xasprintf("%s%s%s%s%s", word, bn_prove_guard(k),
+					      gt_json_get_bool(k, "interacts", false) ? ", other alone" : "",
+					      gt_json_get_str(k, "why", NULL) ? ": " : "", gt_json_get_str(k, "why", ""));
+	struct bn_text alone = bn_prove_alone(k);
 
 	gt_buf_puts(out, "<tr>");
 	bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, "id", "?"));
 	bn_html_data(out, "w", "change", to);
 	bn_html_data(out, "r", "effect", bn_text_change(e).s);
 	bn_html_data(out, "n", "95 % interval", bn_text_interval(e).s);
+	bn_html_data(out, "n", "alone", alone.s);
 	bn_html_data(out, verdict, "verdict", said);
 	bn_html_data(out, "", "kept", gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
 	bn_html_data(out, "w", "mechanism", why);
@@ -58,18 +61,15 @@ static void change_row(const json_t *k, struct gt_buf *out)
 
 static void changes(const json_t *receipt, struct gt_buf *out)
 {
-	static const char *const heads[] = {"setting", "change", "effect",           "95 % interval",
+	static const char *const heads[] = {"setting", "change", "effect", "95 % interval",   "alone",
 					    "verdict", "kept",   "mechanism metric", "take it back"};
-	static const char *const cls[] = {"", "", "r", "n", "", "", "", ""};
+	static const char *const cls[] = {"", "", "r", "n", "n", "", "", "", ""};
+	gt_autofree char *caption = gt_xasprintf("%s Alone: the same while all others are off.", bn_prove_meaning(receipt));
 	json_t *k;
 	size_t i;
 
 	gt_buf_puts(out, "<div class=\"scroll\">");
-	bn_html_table(out, "stack",
-		      "What turning the change on does: up to six changes while all others are on, more of them over "
-		      "all settings "
-		      "of the others.",
-		      heads, cls, GT_ARRAY_SIZE(heads));
+	bn_html_table(out, "stack", caption, heads, cls, GT_ARRAY_SIZE(heads));
 	json_array_foreach(json_object_get(receipt, "knobs"), i, k) change_row(k, out);
 	gt_buf_puts(out, "</tbody></table></div>\n");
 	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
@@ -190,9 +190,9 @@ static void facts(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "</dl>\n");
 }
 
-static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "seen",   "What else was seen",
-				       "plan",    "Plan",         "host", "Host",    "method", "How to read this",
-				       NULL};
+static const char *const sections[] = {"changes", "Every change", "plot", "Effects", "ablation", "What each brings",
+				       "seen",    "What else was seen", "plan", "Plan", "host", "Host",
+				       "method",  "How to read this", NULL};
 
 void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 {
@@ -217,6 +217,9 @@ void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 	gt_buf_puts(out, "<figure>");
 	bn_plot_forest(effects, out);
 	gt_buf_puts(out, "</figure>\n</section>\n");
+	bn_html_section(out, "ablation", "What each brings");
+	bn_prove_ablation(receipt, out);
+	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "seen", "What else was seen");
 	seen(receipt, out);
 	gt_buf_puts(out, "</section>\n");
@@ -230,10 +233,12 @@ void bn_prove_html(const json_t *receipt, struct gt_buf *out)
 	facts(receipt, out);
 	gt_buf_puts(out, "</section>\n");
 	bn_html_section(out, "method", "How to read this");
+	gt_buf_puts(out, "<p>");
+	gt_buf_xml(out, bn_prove_meaning(receipt));
 	gt_buf_puts(
 		out,
-		"<p>An effect is what turning the change on does, measured in interleaved pairs: up to six changes "
-		"while all others are on, more of them at once, over all settings of the others. A change is kept "
+		" It is measured in interleaved pairs; where the change alone does something else than among the others, both "
+		"intervals apart, the verdict says \"other alone\". A change is kept "
 		"when it is better and no guard is worse; what was kept is measured again on fresh data, and only "
 		"that estimate stands above. There no guard may be worse or seem so by its margin; one that is not "
 		"shown to be not worse is named beside the verdict. The mechanism metric is what the change claims to "

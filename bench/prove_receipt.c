@@ -110,6 +110,51 @@ static json_t *not_measured(const struct bn_stage *s)
 	return list;
 }
 
+/* Of all changes together, as its phase found it; null: it was not measured. */
+static json_t *total_json(const struct bn_prove *p)
+{
+	struct bn_effect none = {.est = NAN}, e = none;
+	json_t *ph;
+	size_t i;
+
+	json_array_foreach(json_object_get(p->doc, "phases"), i, ph)
+		if (gt_streq(gt_json_get_str(json_object_get(ph, "phase"), "name", NULL), "total") && bn_phase_row(ph, p->metric))
+			e = bn_phase_effect(bn_phase_row(ph, p->metric));
+	return bn_effect_json(&e);
+}
+
+struct bn_text bn_prove_alone(const json_t *knob)
+{
+	const json_t *e = json_object_get(knob, "alone");
+	struct bn_text t = {"-"};
+
+	if (isfinite(gt_json_get_real(e, "change_pct", NAN)))
+		snprintf(t.s, sizeof(t.s), "%.80s %.80s", bn_text_change(e).s, bn_text_interval(e).s);
+	return t;
+}
+
+const char *bn_prove_meaning(const json_t *receipt)
+{
+	static const struct {
+		const char *method, *meaning;
+	} known[] = {{"leave-one-out", "Effect: what turning the change on does while all others are on."},
+		     {"fold-over design", "Effect: what turning the change on does, on average over the settings of the others."},
+		     {"total effect", "Effect: what turning the change on does; there is no other."}};
+	const char *found = NULL;
+	json_t *k;
+	size_t i;
+
+	json_array_foreach(json_object_get(receipt, "knobs"), i, k)
+		for (size_t m = 0; m < GT_ARRAY_SIZE(known); m++) {
+			if (!gt_streq(gt_json_get_str(k, "method", NULL), known[m].method))
+				continue;
+			if (found && found != known[m].meaning) /* a group that was split */
+				return "Effect: what turning the change on does among the others; its method says which are on.";
+			found = known[m].meaning;
+		}
+	return found ? found : "No effect was measured.";
+}
+
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile)
 {
 	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run"), *receipt;
@@ -131,6 +176,7 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "races",
 		json_object_get(p->doc, "races"), "not_measured", not_measured(p->stage),
 		"argv", json_object_get(run, "argv"));
+	json_object_set_new(receipt, "total", total_json(p));
 	json_object_set_new(receipt, "confounders", bn_prove_confounders(p));
 	json_object_set_new(receipt, "warnings", bn_prove_warnings(p));
 	json_object_set_new(receipt, "outliers", bn_prove_outliers(p));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <string.h>
 #include "bench/svg.h"
 #include "lib/util.h"
 
@@ -70,6 +71,22 @@ void bn_svg_text(struct gt_buf *out, const char *cls, const char *anchor, double
 	gt_buf_puts(out, "</text>\n");
 }
 
+#define ROOM 46 /* characters of 12 px that stand side by side in a window of 400 px */
+
+bool bn_svg_long(const char *name, const char *numbers)
+{
+	return strlen(name) + strlen(numbers) > ROOM;
+}
+
+double bn_svg_row(struct gt_buf *out, const char *cls, double y, const char *name, const char *numbers, bool wrap)
+{
+	double lower = wrap ? 16 : 0;
+
+	bn_svg_text(out, "", "start", 0, y, name);
+	bn_svg_text(out, cls, "end", 100, y + lower, numbers);
+	return lower;
+}
+
 void bn_svg_mark(struct gt_buf *out, const char *cls, char shape, double x, double y, const char *tip)
 {
 	static const struct {
@@ -109,7 +126,7 @@ void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, co
 	for (int i = 0; i < TICKS_MAX && v <= x->hi + 1e-9 && xstep > 0; i++, v += xstep) {
 		gt_autofree char *label = gt_xasprintf("%.*f", xdec, fabs(v) < xstep / 2 ? 0 : v);
 
-		bn_svg_text(out, "t", "middle", bn_scale_at(x, v), y->from + 16, label);
+		bn_svg_text(out, "t", bn_scale_at(x, v) > 95 ? "end" : "middle", bn_scale_at(x, v), y->from + 16, label);
 	}
 	bn_svg_text(out, "t", "end", 100, y->from + 32, xname);
 }

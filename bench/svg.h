@@ -21,6 +21,10 @@ int bn_step_decimals(double step);
 /* Opens <svg> with its title and description, and ids that kind and id make unique on the page. */
 void bn_svg_open(struct gt_buf *out, const char *kind, unsigned id, double height, const char *title, const char *desc);
 void bn_svg_line(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2);
+/* A row's name at the left and its numbers at the right: on one line, or where a narrow page has no room for both, the numbers
+ * below. Returns how much lower the rest of the row lies, for all rows alike if wrap. */
+bool bn_svg_long(const char *name, const char *numbers);
+double bn_svg_row(struct gt_buf *out, const char *cls, double y, const char *name, const char *numbers, bool wrap);
 void bn_svg_band(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2);
 void bn_svg_text(struct gt_buf *out, const char *cls, const char *anchor, double x, double y, const char *s);
 /* A mark whose shape says what its colour says: 'o' circle, 'd' diamond, 's' square, '>' or '<' triangle. tip: what it is. */

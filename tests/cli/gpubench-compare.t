@@ -26,6 +26,17 @@ A change made on purpose is declared, and then is no confounder.
     env.GPUBENCH_SIM (none) -> effect=.1
   OTHER differences: none
 
+A variable that PyTorch, Python or MPI reads is a setting too.
+
+  $ env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True PYTHONPATH=/srv UCX_TLS=tcp OMPI_MCA_btl=self gpubench run --workload sim --pairs 9 --seed 1 -q -o e.json > /dev/null
+  $ gpubench compare a.json e.json | sed -n '/^OTHER/,/^$/p' | LC_ALL=C sort
+  
+    env.OMPI_MCA_btl (none) -> self (between the files)
+    env.PYTHONPATH (none) -> /srv (between the files)
+    env.PYTORCH_CUDA_ALLOC_CONF (none) -> expandable_segments:True (between the files)
+    env.UCX_TLS (none) -> tcp (between the files)
+  OTHER differences:
+
 Below the floor two unpaired files never show an effect, however narrow the interval.
 
   $ GPUBENCH_SIM=effect=.02,sd=.001 gpubench run --workload sim --pairs 9 --seed 3 --quiet -o c.json > /dev/null

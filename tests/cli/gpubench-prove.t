@@ -45,6 +45,27 @@ Beyond six changes all of them are measured at once, each launch informing each 
   $ python3 -c 'import json; d = json.load(open("ten.json")); print([(p["phase"]["name"], p["run"]["looks"][0]["pairs"]) for p in d["phases"]])'
   [('total', 9), ('design', 32), ('confirm', 9), ('kept against all', 9)]
 
+Page and Markdown say what each effect is an effect of, what a change does alone, and which act on each other.
+
+  $ page() { gpubench report $1 --html p.html --markdown p.md > /dev/null; grep -oh 'Effect: [^.]*[.]' p.html p.md | sort | uniq -c; }
+  $ page receipt.json
+        3 Effect: what turning the change on does while all others are on.
+  $ page ten-receipt.json
+        3 Effect: what turning the change on does, on average over the settings of the others.
+  $ python3 -c "import json; d = json.load(open('receipt.json')); print(d['total']['change_pct'] < 0); d['knobs'][1].update(interacts=True, alone=dict(d['knobs'][1]['effect'], change_pct=9.5, ci_low_pct=9.25, ci_high_pct=9.75)); json.dump(d, open('x.json', 'w'))"
+  True
+  $ page x.json > /dev/null; grep -c 'other alone' p.md; sed '/^<script/,$d' p.html > p.txt; grep -o 'worse, other alone' p.txt; grep -oE 'data-h="alone"><span>[+-][0-9.]+ %' p.txt | wc -l; grep -c '[+]9.5 % .*[+]9.[23], ' p.txt p.md
+  1
+  worse, other alone
+  3
+  p.txt:1
+  p.md:1
+  $ grep -oE '<text [^>]*>(all together|env.[A-Z]*|what is kept, on fresh data)<' p.txt | sed 's/.*>\(.*\)</\1/' | tail -5
+  all together
+  env.FAST
+  env.SLOW
+  env.OTHER
+  what is kept, on fresh data
 A guard that gets worse is reason enough not to keep a change, however many there are: TRADE takes 5 % off the median, and makes
 one step in ten half as long again. One that nobody can tell about is named: with TAIL those steps take now this, now that long.
 

@@ -51,6 +51,36 @@ def validate_file(known, name, path, done):
     tap.rule(name, offences(doc, known))
 
 
+def judgements(known, scratch):
+    """Results of made-up step times, and what compare, fleet and history say of them."""
+    made = []
+    for i in range(12): # the second half is slower: a change in time, and of the first seven one that is unlike the others
+        made.append(os.path.join(scratch, f"h{i}.json"))
+        tap.run("gpubench", "run", "--workload", "sim", "--pairs", "6", "--seed", str(i + 1), "-q", "-o", made[-1],
+                env={"GPUBENCH_SIM": f"effect={.2 if i > 5 else 0},sd=.002"})
+        with open(made[-1], encoding="utf-8") as f:
+            doc = json.load(f)
+        doc["run"]["started"] = f"2026-11-{10 + i}T03:00:00Z"
+        doc["settings"]["a"]["vm.swappiness"] = "1" if i > 5 else "60"
+        with open(made[-1], "w", encoding="utf-8") as f:
+            json.dump(doc, f)
+    kept = os.path.join(scratch, "judged.json")
+    for cmd, what in (("compare", made[5:7]), ("history", made), ("fleet", made[:7])):
+        if cmd == "fleet":
+            for i, path in enumerate(made):
+                with open(path, encoding="utf-8") as f:
+                    doc = json.load(f)
+                doc["host"].update(identity=f"{i:016x}", identity_parts={}, marks={})
+                with open(path, "w", encoding="utf-8") as f:
+                    json.dump(doc, f)
+        done = tap.run("gpubench", cmd, *what, "-q", "-o", kept)
+        validate_file(known, f"what gpubench {cmd} finds holds to its schema", kept, done)
+        with open(kept, encoding="utf-8") as f:
+            doc = json.load(f)
+        found = {"compare": "confounders", "history": "changes", "fleet": "outliers"}[cmd]
+        tap.rule(f"and there are {found} in it", [] if doc[found] else ["none"])
+
+
 def main():
     known = schemas()
     for name, schema in sorted(known.items()):
@@ -75,6 +105,9 @@ def main():
              [o for line in watched for o in offences(json.loads(line), known)])
     validate(known, "gpubench", "list")
     validate(known, "gpubench", "data", "--batches", "3", "--quiet")
+    validate(known, "gpubench", "train", "mlp", "--batch", "4", "--steps", "2", "--warmup", "1", "--quiet")
+    for workload in ("null", "sim", "alloc", "mem.bw", "sync.wake"):
+        validate(known, "gpubench", "launch", workload)
     validate(known, "gpubench", "selftest", "--stats", "--trials", "200")
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "ladder.json")
@@ -86,6 +119,7 @@ def main():
         validate_file(known, "a result of gpubench run holds to its schema", path, done)
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path, "--", "true", env=STANDIN)
         validate_file(known, "a result with what the cards did holds to its schema", path, done)
+        judgements(known, scratch)
         receipt = os.path.join(scratch, "receipt.json")
         done = tap.run("gpubench", "prove", "--workload", "sim", "--env", "GPUBENCH_SIM=effect=-.05", "--quick", "-o", path,
                        "--receipt", receipt)

@@ -177,11 +177,12 @@ def markdown(doc):
            f"{doc['host']}, load {doc['load'][0]:.1f} to {doc['load'][1]:.1f}, {doc['date']}. Each step does exactly so much more "
            "work than before.", ""]
     if "effects" in doc:
-        out += ["| planted | sessions | called worse | had the power (MDE) | of these, found | intervals that hold it | median found |",
-                "|--:|--:|--:|--:|--:|--:|--:|"]
-        out += [f"| {r['planted_pct']} % | {r['valid']} | {r['found']} | {r['entitled']} | {r['entitled_found']} | {r['covered']} | "
+        out += ["| planted | sessions | of these, invalid | called worse | had the power (MDE) | of these, found | intervals that hold it |"
+                " median found |", "|--:|--:|--:|--:|--:|--:|--:|--:|"]
+        out += [f"| {r['planted_pct']} % | {len(r['sessions'])} | {len(r['sessions']) - r['valid']} | {r['found']} | {r['entitled']} | {r['entitled_found']} | {r['covered']} | "
                 f"{r['median_pct']:+.2f} % |" for r in doc["effects"] if r.get("median_pct") is not None]
-        out.append("")
+        out += ["", "A session whose A/A pairs differ says that it is invalid, and gives no verdict: it counts in the first two columns only.",
+                ""]
     for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of which do something")):
         if name in doc:
             s = doc[name]
@@ -191,11 +192,9 @@ def markdown(doc):
                     "| change | effect | 95 % | verdict | kept |", "|---|--:|---|---|---|"]
             for c in s["changes"]:
                 e = c["effect"] or {}
-                if name == "placebos" or not c["id"].startswith("env.PLACEBO") or c["verdict"] in ("better", "worse"):
-                    low, mid, high = (e.get(k) if e.get(k) is not None else float("nan")
-                                      for k in ("ci_low_pct", "change_pct", "ci_high_pct"))
-                    out.append(f"| {c['id']} | {mid:+.2f} % | [{low:+.2f}, {high:+.2f}] | {c['verdict']} | "
-                               f"{'yes' if c['kept'] else 'no'} |")
+                low, mid, high = (e.get(k) if e.get(k) is not None else float("nan")
+                                  for k in ("ci_low_pct", "change_pct", "ci_high_pct"))
+                out.append(f"| {c['id']} | {mid:+.2f} % | [{low:+.2f}, {high:+.2f}] | {c['verdict']} | {'yes' if c['kept'] else 'no'} |")
             out.append("")
     out += [f"Broken promises: {'; '.join(doc['broken']) or 'none'}.", ""]
     if not doc["whole"]:

@@ -14,6 +14,7 @@
 #include "probe/compat/compat.h"
 #include "probe/host.h"
 #include "probe/host/ldcache.h"
+#include "probe/marks.h"
 #include "probe/reading.h"
 #include "probe/scrub.h"
 #include "probe/topo/topo.h"
@@ -542,6 +543,136 @@ START_TEST(the_identity_stays_and_tells_hosts_apart)
 }
 END_TEST
 
+/* An SMBIOS structure of type 17 with its strings, as the kernel hands the table out. */
+static size_t module(unsigned char *at, unsigned size_mb, unsigned speed, const char *slot)
+{
+	unsigned char s[0x22] = { 17, sizeof(s), 1, 0 };
+
+	s[0x0c] = (unsigned char)size_mb;
+	s[0x0d] = (unsigned char)(size_mb >> 8);
+	s[0x10] = 1;
+	s[0x12] = 34;
+	s[0x20] = (unsigned char)speed;
+	s[0x21] = (unsigned char)(speed >> 8);
+	memcpy(at, s, sizeof(s));
+	memcpy(at + sizeof(s), slot, strlen(slot) + 1);
+	at[sizeof(s) + strlen(slot) + 1] = 0;
+	return sizeof(s) + strlen(slot) + 2;
+}
+
+START_TEST(memory_modules_are_read_from_smbios_whatever_stands_there)
+{
+	unsigned char table[512] = { 0 };
+	gt_auto_buf text = { 0 };
+	size_t n = module(table, 0x7d00, 4800, "DIMM_A1");
+
+	n += module(table + n, 0, 0, "DIMM_A2");
+	n += module(table + n, 0x7d00, 4800, "DIMM_B1");
+	pr_memory_modules(table, n, &text);
+	ck_assert_str_eq(text.s, "DIMM_A1: 32000 0:0 MB, type 34, 4800 MT/s\nDIMM_B1: 32000 0:0 MB, type 34, 4800 MT/s\n");
+	for (size_t len = 0; len < n; len++) { /* cut anywhere, in memory of its own so that a sanitizer sees a step too far */
+		gt_autofree unsigned char *cut = malloc(len ? len : 1);
+		gt_auto_buf some = { 0 };
+
+		memcpy(cut, table, len);
+		pr_memory_modules(cut, len, &some);
+	}
+	for (unsigned seed = 1; seed < 3000; seed++) { /* and whatever it says of its lengths */
+		gt_autofree unsigned char *odd = malloc(n);
+		gt_auto_buf some = { 0 };
+
+		memcpy(odd, table, n);
+		for (unsigned k = 0, x = seed; k < 6; k++) {
+			x = x * 1664525 + 1013904223;
+			odd[(x >> 8) % n] = (unsigned char)(x >> 20);
+		}
+		pr_memory_modules(odd, n, &some);
+	}
+}
+END_TEST
+
+static json_t *marks(const char *text)
+{
+	json_t *j = NULL;
+
+	ck_assert_int_eq(gt_json_parse(text, strlen(text), "marks", &j, NULL), 0);
+	return j;
+}
+
+/* Root knows more than others, a container sees no ports, a bond gives its ports one address. */
+START_TEST(marks_are_compared_where_both_sides_know_them)
+{
+	static const char whole[] = "{\"machine_id\":\"1\",\"system\":\"2\",\"memory\":\"3\",\"gpus\":{\"17\":\"a\",\"2a\":\"b\"},"
+				    "\"ports\":{\"01\":\"c\",\"02\":\"d\"}}";
+	static const struct {
+		const char *other, *differ;
+		bool shared;
+	} t[] = {
+		{ whole, NULL, true },
+		{ "{\"machine_id\":\"1\"}", NULL, true },
+		{ "{\"gpus\":{\"17\":\"a\"},\"ports\":{}}", NULL, true },
+		{ "{}", NULL, false },
+		{ "{\"memory\":\"3\"}", NULL, false }, /* equal hosts have equal modules */
+		{ "[1]", NULL, false },
+		{ "{\"gpus\":7,\"ports\":{\"01\":1},\"system\":null}", NULL, false },
+		{ "{\"machine_id\":\"9\"}", "machine id", false },
+		{ "{\"machine_id\":\"1\",\"system\":\"9\"}", "UUID of the system", true },
+		{ "{\"machine_id\":\"1\",\"memory\":\"9\"}", "memory modules", true },
+		{ "{\"machine_id\":\"1\",\"gpus\":{\"17\":\"a\",\"2a\":\"z\"}}", "UUID of GPU 2a", true },
+		{ "{\"ports\":{\"01\":\"c\",\"02\":\"c\"}}", NULL, true },
+		{ "{\"ports\":{\"01\":\"x\",\"02\":\"y\"}}", "address of network port 02", false },
+	};
+	gt_auto_json *a = marks(whole);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto_json *b = marks(t[i].other);
+
+		for (int turned = 0; turned < 2; turned++) {
+			gt_auto_buf what = { 0 };
+
+			pr_marks_difference(turned ? b : a, turned ? a : b, &what);
+			ck_assert_msg(t[i].differ ? gt_streq(what.s, t[i].differ) : !what.len, "%s: %s", t[i].other,
+				      what.s ? what.s : "none");
+			ck_assert_msg(pr_marks_shared(turned ? b : a, turned ? a : b) == t[i].shared, "%s", t[i].other);
+		}
+	}
+	ck_assert(!pr_marks_shared(a, NULL));
+}
+END_TEST
+
+/* What a node is built of is the same on each; what tells them apart is found, and fillers are not taken for it. */
+START_TEST(nodes_that_are_cloned_have_marks_of_their_own)
+{
+	static const char form[] = "file /etc/machine-id\n\t%s\n"
+				   "file /sys/class/dmi/id/product_uuid\n\t%s\n";
+	static const struct {
+		const char *id, *uuid;
+		bool known, same;
+	} t[] = {
+		{ "0123456789abcdef0123456789abcdef", "4c4c4544-0042-3010-8054-b4c04f565131", true, true },
+		{ "0123456789abcdef0123456789abcdef", "4c4c4544-0042-3010-8054-b4c04f565132", true, false },
+		{ "0123456789abcdef0123456789abcdef", "00000000-0000-0000-0000-000000000000", true, true },
+		{ "uninitialized", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", false, true },
+		{ "uninitialized", "03000200-0400-0500-0006-000700080009", false, true },
+	};
+	gt_auto_json *first = NULL;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_autofree char *text = gt_xasprintf(form, t[i].id, t[i].uuid);
+		gt_auto(gt_fsroot) *fs = open_text(text);
+		gt_auto(pr_host) *h = discover(fs);
+		gt_auto_json *m = pr_marks(fs, h);
+		gt_auto_buf what = { 0 };
+
+		if (!first)
+			first = json_incref(m);
+		ck_assert_msg(pr_marks_shared(m, m) == t[i].known, "%s %s", t[i].id, t[i].uuid);
+		pr_marks_difference(first, m, &what);
+		ck_assert_msg(!what.len == t[i].same, "%s %s: %s", t[i].id, t[i].uuid, what.s ? what.s : "none");
+	}
+}
+END_TEST
+
 /* The answers are dpkg's (dpkg --compare-versions). */
 START_TEST(package_versions_are_ordered_as_dpkg_has_it)
 {
@@ -590,6 +721,9 @@ int main(void)
 		machines_of_every_kind_are_read,
 		nvml_tells_ways_and_a_capture_keeps_them,
 		the_identity_stays_and_tells_hosts_apart,
+		memory_modules_are_read_from_smbios_whatever_stands_there,
+		marks_are_compared_where_both_sides_know_them,
+		nodes_that_are_cloned_have_marks_of_their_own,
 		package_versions_are_ordered_as_dpkg_has_it,
 	};
 

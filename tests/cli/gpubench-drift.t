@@ -1,0 +1,58 @@
+Someone else changes a setting while a session has it: what they set stays, the session ends (exit 5), and nothing of ours is left.
+The setting is a file of a mount namespace of the test's own, so that the host keeps its own.
+
+  $ [ $(id -u) = 0 ] && unshare -m true 2> /dev/null || { echo 'only root can mount'; exit 80; }
+  $ cat > alone <<'END'
+  > mkdir -p /var/lib/gputune; mount -t tmpfs -o mode=0755 none /var/lib/gputune
+  > K=/proc/sys/vm/max_map_count; echo 100000 > file; mount --bind file $K
+  > . ./steps
+  > END
+  $ ours() { cat > steps; unshare -m bash alone; }
+
+Undisturbed, each arm sees its own value, and the host's own is back at the end.
+
+  $ ours <<'END'
+  > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 -o x.json -- sh -c "cat $K >> seen" > /dev/null; sort -u seen; cat $K
+  > END
+  100000
+  300000
+  100000
+
+In the changed arm the command, as someone else, sets it otherwise: seen when it is to be put back.
+
+  $ ours <<'END'
+  > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 300000 $K || echo 200000 > $K" > x.txt 2> said
+  > echo $?; cat said $K; grep ^VERDICT x.txt; gputune status
+  > END
+  5
+  gpubench: someone else changed a setting while it was ours; it was left alone (gputune status)
+  200000
+  VERDICT INVALID SESSION: someone else changed a setting while it was ours; it was left alone
+  Nothing is applied.
+  $ python3 -c "import json; d = json.load(open('x.json')); print(d['verdict'], d['exit_code'], len(d['launches']) < 30)"
+  invalid 5 True
+
+In an unchanged arm: seen when it is entered again. prove ends likewise, in whichever phase it is.
+
+  $ ours <<'END'
+  > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 100000 $K || echo 200000 > $K" > x.txt
+  > echo $?; cat $K; grep -o 'VERDICT INVALID SESSION: .*changed midway' x.txt
+  > gpubench prove --knob vm.max_map_count=300000 --env A=1 -q --quick --seed 1 -o y.json -- sh -c "grep -qv 300000 $K || echo 250000 > $K" > y.txt
+  > echo $?; cat $K; gputune status
+  > END
+  5
+  200000
+  VERDICT INVALID SESSION: vm.max_map_count changed midway
+  gpubench: someone else changed a setting while it was ours; it was left alone (gputune status)
+  5
+  250000
+  Nothing is applied.
+
+A value that cannot be put back is exit 5 as well, with what to do.
+
+  $ ours <<'END'
+  > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 300000 $K || { mount --bind $K $K; mount -o remount,ro,bind $K; }" > x.txt 2> said
+  > echo $?; grep -o 'cannot put the host.s settings back (gputune recover can)' said | head -1
+  > END
+  5
+  cannot put the host's settings back (gputune recover can)
