@@ -149,6 +149,7 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 	} facts[] = { { "nvml", pr_nvml_fact(h) },
 		      { "cpu_codename", h->cpu.codename.v ? gt_xstrdup(h->cpu.codename.v) : NULL },
 		      { "hypervisor", h->hypervisor.v ? gt_xstrdup(h->hypervisor.v) : NULL },
+		      { "container", h->container.v ? gt_xstrdup(h->container.v) : NULL },
 		      { "ldcache", cached_lines(h) },
 		      { "acs", pr_acs_fact(h) },
 		      { "packages", pr_packages_fact(h) },

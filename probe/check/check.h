@@ -49,6 +49,9 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
 int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
 int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
+/* How this container is given a GPU, for a remedy. */
+const char *pr_give_devices(const struct pr_host *h);
+
 /* All checks, judged: one per entry of pr_checks. cause is the index of the finding under which it folds, -1 for none. */
 struct pr_judged {
 	const struct pr_check *check;

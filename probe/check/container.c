@@ -12,6 +12,15 @@ static bool inside(const struct pr_host *h)
 	return h->container.state == PR_PRESENT;
 }
 
+const char *pr_give_devices(const struct pr_host *h)
+{
+	if (gt_streq(h->container.v, "kubernetes") || gt_streq(h->container.v, "kubepods"))
+		return "Ask for it in the pod:  resources: { limits: { nvidia.com/gpu: 1 } }";
+	if (gt_streq(h->container.v, "apptainer"))
+		return "Start it with the GPU:  apptainer exec --nv …";
+	return "Start it with the GPU:  docker run --gpus all …";
+}
+
 static void runtime(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -59,7 +68,7 @@ static void devices(const struct pr_context *c, struct pr_finding *f)
 	} else if (h->nvidia.device_node.state == PR_ABSENT) {
 		pr_say(f, PR_FAIL, "this container (%s) was not given the GPU: /dev/nvidiactl is absent",
 		       h->container.v);
-		pr_remedy(f, "Start it with the GPU:  docker run --gpus all …");
+		pr_remedy(f, "%s", pr_give_devices(h));
 	} else {
 		pr_say(f, PR_PASS, "this container was given the device nodes");
 	}

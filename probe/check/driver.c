@@ -255,7 +255,7 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "  adduser USER video; then log in again");
 	} else if (h->container.state == PR_PRESENT) {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
-		pr_remedy(f, "Start it with the GPU:  docker run --gpus all …");
+		pr_remedy(f, "%s", pr_give_devices(h));
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
 		pr_remedy(f, "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
@@ -387,7 +387,8 @@ const struct pr_check pr_check_nvml = {
 static void count(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t gpus = pr_bus_gpus(h);
+	size_t gpus = pr_bus_gpus(h), ours = pr_usable_gpus(h);
+	const char *where = h->container.state == PR_PRESENT ? "container" : "job";
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -396,8 +397,9 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 	} else if (h->nvidia.nvml_count.v == (int64_t)gpus) {
 		pr_say(f, PR_PASS, gpus == 1 ? "the GPU on the bus is in the driver's hands" :
 					       "all %zu GPUs on the bus are in the driver's hands", gpus);
-	} else if (h->container.state == PR_PRESENT && h->nvidia.nvml_count.v > 0) {
-		pr_say(f, PR_PASS, "this container was given %d of the %zu GPUs on the bus", (int)h->nvidia.nvml_count.v, gpus);
+	} else if (h->nvidia.nvml_count.v > 0 && (h->container.state == PR_PRESENT || h->nvidia.kept_some ||
+						  (ours < gpus && h->nvidia.nvml_count.v == (int64_t)ours))) {
+		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvidia.nvml_count.v, gpus);
 	} else {
 		pr_say(f, PR_FAIL, "%zu GPUs on the PCI bus, but NVML sees %d", gpus, (int)h->nvidia.nvml_count.v);
 		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"

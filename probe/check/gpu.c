@@ -161,13 +161,13 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 		if (pr_has(g->mig_pending) && pr_or(g->mig, 0) != g->mig_pending.v) {
 			pr_say(f, PR_WARN, "MIG of GPU %s is switched %s at its next reset only", g->pci->address,
 			       g->mig_pending.v ? "on" : "off");
-			pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i %zu", i);
+			pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i %s", g->pci->address);
 			return;
 		}
 		if (pr_or(g->mig, 0) && pr_has(g->mig_instances) && !g->mig_instances.v) {
 			pr_say(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance: no program can use it", g->pci->address);
-			pr_remedy(f, "Cut it, for example in one piece:\n  nvidia-smi mig -i %zu -cgi 0 -C\nor switch MIG off:\n"
-				     "  nvidia-smi -i %zu -mig 0", i, i);
+			pr_remedy(f, "Cut it, for example in one piece:\n  nvidia-smi mig -i %s -cgi 0 -C\nor switch MIG off:\n"
+				     "  nvidia-smi -i %s -mig 0", g->pci->address, g->pci->address);
 			return;
 		}
 	}

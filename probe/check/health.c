@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NVML and the kernel's log say of the cards' health. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
@@ -44,10 +45,33 @@ static void all_well(const struct pr_context *c, struct pr_finding *f, const cha
 		       h->kernel_log == PR_PRESENT ? "; the kernel's log names nothing" : "");
 }
 
+/* NVML answers for every GPU that it should: what the log tells is over, by a reset or because it passed. A log has all since
+ * the boot, and a card that was reset is as good as new. */
+static bool all_answer(const struct pr_host *h)
+{
+	return h->nvidia.nvml == PR_NVML_OK && pr_has(h->nvidia.nvml_count) &&
+	       h->nvidia.nvml_count.v >= (int64_t)pr_usable_gpus(h) && !pr_or(h->nvidia.gpus_lost, 0) &&
+	       !pr_or(h->nvidia.gpus_to_reset, 0);
+}
+
+/* A line of the log as a finding: critical, a warning where it is over. */
+static void logged(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_xid *x, const char *remedy)
+{
+	if (all_answer(c->host)) {
+		pr_say(f, PR_WARN, "%s since the boot; NVML answers for every GPU now: %.300s", what, x->line);
+		pr_remedy(f, "Watch whether it comes again; if it does, or the GPU was not reset since:\n%s", remedy);
+	} else {
+		pr_say(f, PR_FAIL, "%s: %.300s", what, x->line);
+		pr_remedy(f, "%s", remedy);
+	}
+}
+
 static void lost(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_xid *x = LAST_XID(h, 79);
+	static const char remedy[] = "Take the host out of service and power it off and on; if it comes again, look at power "
+				     "cables, riser and temperature, then have the card replaced";
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -55,14 +79,12 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 		all_well(c, f, "no GPU has fallen off the bus");
 		return;
 	}
-	if (x)
-		pr_say(f, PR_FAIL, "a GPU has fallen off the bus: %.300s", x->line);
-	else
-		pr_say(f, PR_FAIL, "a GPU has fallen off the bus (NVML: GPU is lost)");
-	pr_remedy(
-		f,
-		"Take the host out of service and power it off and on; if it comes again, look at power cables, riser "
-		"and temperature, then have the card replaced");
+	if (x) {
+		logged(c, f, "a GPU has fallen off the bus", x, remedy);
+		return;
+	}
+	pr_say(f, PR_FAIL, "a GPU has fallen off the bus (NVML: GPU is lost)");
+	pr_remedy(f, "%s", remedy);
 }
 const struct pr_check pr_check_lost = {
 	.id = "gpu.lost",
@@ -76,10 +98,31 @@ const struct pr_check pr_check_lost = {
 	.run = lost,
 };
 
+/* "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)": the last word on a GPU counts, and none is
+ * as good as no line. */
+static const struct pr_xid *waits_for_reset(const struct pr_host *h)
+{
+	for (size_t i = h->n_xid; i-- > 0;) {
+		const struct pr_xid *x = &h->xid[i];
+		const char *gpu = strstr(x->line, "Xid ("), *to = strstr(x->line, " to 0x");
+		bool newer = false;
+
+		if (x->number != 154 || !gpu)
+			continue;
+		for (size_t k = i + 1; k < h->n_xid; k++)
+			newer |= h->xid[k].number == 154 && strstr(h->xid[k].line, "Xid (") &&
+				 !strncmp(strstr(h->xid[k].line, "Xid ("), gpu, strcspn(gpu, ")") + 1);
+		if (!newer && (!to || strtoul(to + strlen(" to 0x"), NULL, 16)))
+			return x;
+	}
+	return NULL;
+}
+
 static void reset_required(const struct pr_context *c, struct pr_finding *f)
 {
+	static const char remedy[] = "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nor reboot";
 	const struct pr_host *h = c->host;
-	const struct pr_xid *x = LAST_XID(h, 154);
+	const struct pr_xid *x = waits_for_reset(h);
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -87,8 +130,12 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 		all_well(c, f, "no GPU waits for a reset");
 		return;
 	}
+	if (x && !pr_or(h->nvidia.gpus_to_reset, 0) && all_answer(h)) {
+		logged(c, f, "the driver has asked for the reset of a GPU", x, remedy);
+		return;
+	}
 	pr_say(f, PR_FAIL, "a GPU refuses work until it is reset%s%.300s", x ? ": " : "", x ? x->line : "");
-	pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nor reboot");
+	pr_remedy(f, "%s", remedy);
 }
 const struct pr_check pr_check_reset = {
 	.id = "gpu.reset",
@@ -102,6 +149,36 @@ const struct pr_check pr_check_reset = {
 	.run = reset_required,
 };
 
+/* The line that says that the firmware of the card's own processor is not on the disk; NULL: none does. */
+static const char *no_firmware(const struct pr_host *h)
+{
+	static const char *const words[] = {"firmware load for nvidia/", "failed to load nvidia/", "No firmware image found"};
+
+	for (size_t i = h->log.n; i-- > 0;)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(words); k++)
+			if (strstr(h->log.v[i], words[k]))
+				return h->log.v[i];
+	return NULL;
+}
+
+static void could_not_start(const struct pr_context *c, struct pr_finding *f, const char *line)
+{
+	const char *firmware = no_firmware(c->host);
+
+	if (all_answer(c->host)) {
+		pr_say(f, PR_WARN, "the driver could not start a GPU at some time since the boot; now all answer: %.300s", line);
+		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
+	} else if (firmware) {
+		pr_say(f, PR_FAIL, "the driver could not start a GPU, since its firmware is not on the disk: %.300s", firmware);
+		pr_remedy(f, "  apt install firmware-nvidia-gsp\n(non-free-firmware; of the driver's version), then\n"
+			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot");
+	} else {
+		pr_say(f, PR_FAIL, "the driver could not start a GPU: %.300s", line);
+		pr_remedy(f, "Power the host off and on; then reseat the card, and see that /lib/firmware/nvidia/ has the "
+			     "GSP firmware of the driver's version (apt install firmware-nvidia-gsp)");
+	}
+}
+
 static void init_failed(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -110,10 +187,7 @@ static void init_failed(const struct pr_context *c, struct pr_finding *f)
 		return;
 	for (size_t i = h->log.n; i-- > 0;)
 		if (strstr(h->log.v[i], "RmInitAdapter failed") || strstr(h->log.v[i], "rm_init_adapter failed")) {
-			pr_say(f, PR_FAIL, "the driver could not start a GPU: %.300s", h->log.v[i]);
-			pr_remedy(f, "Power the host off and on; then reseat the card, and see that "
-				     "/lib/firmware/nvidia/ has the "
-				     "GSP firmware of the driver's version");
+			could_not_start(c, f, h->log.v[i]);
 			return;
 		}
 	if (h->kernel_log != PR_PRESENT && !pr_has(h->nvidia.nvml_count))
@@ -152,11 +226,12 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_WARN, "GPU %s has broken memory that is mapped out at its next reset",
 		       pending->pci->address);
 		pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N");
+	} else if (x && x->number == 94) {
+		pr_say(f, PR_WARN, "a GPU's memory had errors: %.300s", x->line);
+		pr_remedy(f, "The program that was hit has ended; start it again");
 	} else if (x) {
-		pr_say(f, x->number == 94 ? PR_WARN : PR_FAIL, "a GPU's memory had errors: %.300s", x->line);
-		pr_remedy(f, x->number == 94 ? "The program that was hit has ended; start it again"
-					     : "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch "
-					       "whether it comes again");
+		logged(c, f, "a GPU's memory had errors", x,
+		       "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch whether it comes again");
 	} else {
 		all_well(c, f, "no memory errors wait to be dealt with");
 	}
@@ -187,10 +262,9 @@ static void gsp(const struct pr_context *c, struct pr_finding *f)
 		all_well(c, f, "the GPUs' firmware answers");
 		return;
 	}
-	pr_say(f, PR_FAIL, "the firmware of a GPU hung: %.300s", x->line);
-	pr_remedy(f, "Reset the GPU (nvidia-smi --gpu-reset -i N) or reboot, and take the newest driver of the branch. "
-		     "With the "
-		     "proprietary module before Blackwell NVreg_EnableGpuFirmware=0 does without that firmware");
+	logged(c, f, "the firmware of a GPU hung", x,
+	       "Reset the GPU (nvidia-smi --gpu-reset -i N) or reboot, and take the newest driver of the branch. With the "
+	       "proprietary module before Blackwell NVreg_EnableGpuFirmware=0 does without that firmware");
 }
 const struct pr_check pr_check_gsp = {
 	.id = "gpu.gsp",
@@ -207,17 +281,19 @@ const struct pr_check pr_check_gsp = {
 
 static void nvlink(const struct pr_context *c, struct pr_finding *f)
 {
+	static const char remedy[] = "Reset the GPUs or reboot; on a host with NVSwitch restart nvidia-fabricmanager. If it comes "
+				     "again, have the link's connector and the card looked at";
 	const struct pr_host *h = c->host;
 	const struct pr_gpu *g = FIRST_WITH(h, nvlinks_down);
 	const struct pr_xid *x = LAST_XID(h, 74, 137, 144, 145, 146, 147, 148, 149, 150);
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (x) {
+	if (x && (g || !all_answer(h))) {
 		pr_say(f, PR_FAIL, "NVLink had an error: %.300s", x->line);
-		pr_remedy(f, "Reset the GPUs or reboot; on a host with NVSwitch restart nvidia-fabricmanager. If it "
-			     "comes again, have "
-			     "the link's connector and the card looked at");
+		pr_remedy(f, "%s", remedy);
+	} else if (x) {
+		logged(c, f, "NVLink had an error", x, remedy);
 	} else if (g && pr_or(g->nvlinks_down, 0) < pr_or(g->nvlinks, 0)) {
 		pr_say(f, PR_WARN, "%d of %d NVLinks of GPU %s are down", (int)g->nvlinks_down.v, (int)g->nvlinks.v,
 		       g->pci->address);
@@ -240,27 +316,53 @@ const struct pr_check pr_check_nvlink = {
 	.run = nvlink,
 };
 
+/* NVML's own word: 3 when the switches are set up, 1 or 2 when a GPU waits, 0 where it is not known (Ampere does not say). */
+static int fabric_state(const struct pr_host *h)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		int64_t state = pr_or(h->gpu[i].fabric_state, 0);
+
+		if (state == 1 || state == 2)
+			return (int)state;
+		done += state == 3;
+	}
+	return done && done == pr_usable_gpus(h) ? 3 : 0;
+}
+
+static const struct pr_package *manager_package(const struct pr_host *h)
+{
+	for (size_t i = 0; i < h->n_package; i++)
+		if (gt_starts_with(h->package[i].name, "nvidia-fabricmanager"))
+			return &h->package[i];
+	return NULL;
+}
+
 static void fabric(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_package *fm = pr_find_package(h, "nvidia-fabricmanager");
+	const struct pr_package *fm = manager_package(h);
 	const char *module = h->nvidia.module_version.v;
-	const struct pr_gpu *waits = NULL;
+	bool container = h->container.state == PR_PRESENT;
+	int state = fabric_state(h);
 
 	if (pr_without_driver(c, f))
 		return;
-	for (size_t i = 0; i < h->n_package && !fm; i++)
-		fm = gt_starts_with(h->package[i].name, "nvidia-fabricmanager") ? &h->package[i] : NULL;
-	for (size_t i = 0; i < h->n_gpu && !waits; i++)
-		if (pr_or(h->gpu[i].fabric_state, 0) == 1 || pr_or(h->gpu[i].fabric_state, 0) == 2)
-			waits = &h->gpu[i];
-	if (!h->nvidia.n_switch && !waits) {
+	if (!h->nvidia.n_switch && (!state || state == 3)) {
 		pr_say(f, PR_SKIP, "no NVSwitch on this host");
-	} else if (fm && strncmp(fm->version, module, strlen(module))) {
+	} else if (!container && fm && strncmp(fm->version, module, strlen(module))) {
 		pr_say(f, PR_FAIL, "%s is %s, the driver is %s: they must be of the very same version", fm->name,
 		       fm->version, module);
 		pr_remedy(f, "  apt install %s=%s*\n  systemctl restart nvidia-fabricmanager", fm->name, module);
-	} else if (waits || !pr_has(h->nvidia.fabricmanager)) {
+	} else if (state == 3) {
+		pr_say(f, PR_PASS, "NVML says of every GPU that the switches are set up");
+	} else if (container && state) {
+		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch and wait for nvidia-fabricmanager");
+		pr_remedy(f, "On the machine that runs this container:  systemctl enable --now nvidia-fabricmanager");
+	} else if (container || h->nvidia.fabricmanager.state == PR_UNREADABLE) {
+		pr_say(f, PR_NOT_KNOWN, "whether nvidia-fabricmanager runs cannot be seen from here, and NVML does not tell");
+	} else if (state || !pr_has(h->nvidia.fabricmanager)) {
 		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch, and nvidia-fabricmanager does not run%s",
 		       fm ? "" : ": it is not installed");
 		pr_remedy(f, "%s%s  systemctl enable --now nvidia-fabricmanager",

@@ -130,6 +130,18 @@ static void count_stale(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
+/* Its process, by the file in which it leaves its number: the file may be left over from one that died. */
+static struct pr_num find_manager(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct pr_num pid = pr_read_num(fs, "/run/nvidia-fabricmanager/nv-fabricmanager.pid");
+	struct pr_str comm;
+
+	if (!pr_has(pid))
+		return (struct pr_num){pid.state == PR_UNREADABLE ? PR_UNREADABLE : PR_ABSENT, 0};
+	comm = pr_read_str(h, fs, "/proc/%d/comm", (int)pid.v);
+	return comm.v && gt_starts_with(comm.v, "nv-fabricmanag") ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
+}
+
 void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_str hmm = pr_read_str(h, fs, "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm");
@@ -138,7 +150,7 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 		h->nvidia.n_switch += h->pci[i].vendor == 0x10de && h->pci[i].class_code >> 8 == 0x0680;
 	h->nvidia.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){hmm.state, 0};
 	h->nvidia.peermem = there(fs, "/sys/module/nvidia_peermem/version");
-	h->nvidia.fabricmanager = there(fs, "/run/nvidia-fabricmanager/nv-fabricmanager.pid");
+	h->nvidia.fabricmanager = find_manager(fs, h);
 	h->nvidia.char_links = there(fs, "/dev/char/195:255");
 	h->nvidia.open_module = h->nvidia.module_text.v && strstr(h->nvidia.module_text.v, "Open Kernel Module");
 	find_iommu(fs, h);

@@ -2,6 +2,7 @@
 /* Kernel, distribution, container. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "probe/reading.h"
 
 static void os_release(struct gt_fsroot *fs, struct pr_host *h)
@@ -37,10 +38,50 @@ static void os_release(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
+/* The root's own mount, where a runtime keeps its images: "… / / rw … - overlay overlay rw,lowerdir=/var/lib/containerd/…". An
+ * overlay alone says nothing: live systems and diskless nodes have one too. */
+static const char *root_mount(struct gt_fsroot *fs)
+{
+	static const char *const keepers[] = { "containerd", "docker", "containers/storage", "crio" };
+	gt_autoclose int fd = gt_fs_open_part(fs, "/proc/self/mountinfo");
+	char text[16384];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *save = NULL;
+
+	text[GT_MAX(n, 0)] = '\0';
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const char *type = strstr(line, " - ");
+		char mount[4] = "";
+
+		if (sscanf(line, "%*s %*s %*s %*s %3s", mount) != 1 || strcmp(mount, "/") || !type ||
+		    !gt_starts_with(type, " - overlay "))
+			continue;
+		for (size_t i = 0; i < GT_ARRAY_SIZE(keepers); i++)
+			if (strstr(type, keepers[i]))
+				return keepers[i];
+	}
+	return NULL;
+}
+
+/* Behind a cgroup namespace of version 2 the path is "/" in every container. A captured host has it as the fact "container". */
+static const char *hidden_container(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *fact = NULL;
+
+	if (gt_fs_exists(fs, "/.singularity.d"))
+		return "apptainer";
+	if (gt_fs_exists(fs, "/run/secrets/kubernetes.io") || (h->live && getenv("KUBERNETES_SERVICE_HOST")))
+		return "kubernetes";
+	if (h->live)
+		return root_mount(fs);
+	return gt_fs_fact(fs, "container", &fact, NULL) >= 0 ? pr_keep(h, gt_strip(fact)) : NULL;
+}
+
 static void find_container(struct gt_fsroot *fs, struct pr_host *h)
 {
 	static const char *const words[] = { "docker", "kubepods", "libpod", "lxc", "machine.slice" };
 	gt_autofree char *cgroup = NULL;
+	const char *hidden;
 
 	h->container = pr_read_str(h, fs, "/run/systemd/container");
 	if (h->container.state == PR_PRESENT)
@@ -51,6 +92,11 @@ static void find_container(struct gt_fsroot *fs, struct pr_host *h)
 	}
 	if (gt_fs_exists(fs, "/run/.containerenv")) {
 		h->container = pr_text(h, "podman");
+		return;
+	}
+	hidden = hidden_container(fs, h);
+	if (hidden) {
+		h->container = pr_text(h, hidden);
 		return;
 	}
 	h->container.state = PR_ABSENT;

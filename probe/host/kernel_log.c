@@ -11,7 +11,7 @@
 #include "lib/parse.h"
 #include "probe/reading.h"
 
-#define MOST_LINES 256 /* a broken GPU can write the same a thousand times */
+#define MOST_LINES 256 /* a broken GPU can write a thousand */
 enum { READ_ALL = 3, SIZE_BUFFER = 10 };
 
 static const char *const words[] = {"NVRM",
@@ -21,6 +21,8 @@ static const char *const words[] = {"NVRM",
 				    "unsigned module",
 				    "Key was rejected",
 				    "no space for",
+				    "firmware load for nvidia/",
+				    "failed to load nvidia/",
 				    "nvidia-nvswitch"};
 
 static bool matters(const char *line)
@@ -40,10 +42,35 @@ static int xid_of(const char *line)
 	return v > 0 && v < 10000 ? (int)v : 0;
 }
 
+/* What a program of a user can bring about, a thousand times over: it goes first when there are too many lines. */
+static bool is_common(const char *line)
+{
+	int xid = xid_of(line);
+
+	return xid == 13 || xid == 31 || xid == 43;
+}
+
+static void drop(struct gt_strv *log, size_t at)
+{
+	free(log->v[at]);
+	memmove(&log->v[at], &log->v[at + 1], (--log->n - at) * sizeof(*log->v));
+}
+
+/* Room for one more: the oldest of the common lines goes, else the oldest that is no Xid, else the oldest. */
+static void make_room(struct gt_strv *log)
+{
+	size_t plain = log->n, at = 0;
+
+	while (at < log->n && !is_common(log->v[at])) {
+		if (plain == log->n && !xid_of(log->v[at]))
+			plain = at;
+		at++;
+	}
+	drop(log, at < log->n ? at : plain < log->n ? plain : 0);
+}
+
 static void take_line(struct pr_host *h, char *line)
 {
-	int xid;
-
 	while (*line == '<' && strchr(line, '>')) /* the level */
 		line = strchr(line, '>') + 1;
 	if (*line == '[' && strchr(line, ']')) /* the time since the boot */
@@ -52,14 +79,24 @@ static void take_line(struct pr_host *h, char *line)
 	for (char *p = line; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
-	if (!matters(line) || gt_strv_has(&h->log, line) || h->log.n >= MOST_LINES)
+	if (!matters(line))
 		return;
+	for (size_t i = h->log.n; i-- > 0;)
+		if (!strcmp(h->log.v[i], line)) { /* once, where it came last */
+			drop(&h->log, i);
+			break;
+		}
+	if (h->log.n >= MOST_LINES)
+		make_room(&h->log);
 	gt_strv_add(&h->log, line);
-	xid = xid_of(line);
-	if (!xid)
-		return;
-	h->xid = gt_xrealloc(h->xid, (h->n_xid + 1) * sizeof(*h->xid));
-	h->xid[h->n_xid++] = (struct pr_xid){xid, pr_keep(h, line)};
+}
+
+static void find_xids(struct pr_host *h)
+{
+	h->xid = gt_xcalloc(h->log.n + 1, sizeof(*h->xid));
+	for (size_t i = 0; i < h->log.n; i++)
+		if (xid_of(h->log.v[i]))
+			h->xid[h->n_xid++] = (struct pr_xid){xid_of(h->log.v[i]), pr_keep(h, h->log.v[i])};
 }
 
 static int read_live(char **ret)
@@ -92,6 +129,7 @@ void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h)
 		h->kernel_log = PR_UNREADABLE; /* it was not when the host was captured */
 	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		take_line(h, line);
+	find_xids(h);
 }
 
 char *pr_kernel_log_fact(const struct pr_host *h)
