@@ -176,6 +176,28 @@ static void boot_settings(const struct bn_arms *a, json_t *flat)
 	}
 }
 
+/* Of a pair, such as vm.dirty_bytes and vm.dirty_ratio, the kernel zeroes the one when the other is written: that is
+ * the change itself and no other difference. Who writes the one undoes the other, and that is seen. */
+static void drop_counterparts(const struct bn_arms *a, json_t *flat)
+{
+	static const char proc_sys[] = "/proc/sys/";
+
+	for (size_t i = 0; i < a->n_factor; i++) {
+		const struct bn_factor *f = &a->factor[i];
+		const char *path = f->kind == BN_FACTOR_ITEM ? a->plan->item[f->index].pair_path : NULL;
+		gt_autofree char *key =
+			path && gt_starts_with(path, proc_sys) ? gt_xstrdup(path + strlen(proc_sys)) : NULL;
+		bool declared = false;
+
+		for (char *p = key; p && *p; p++)
+			*p = *p == '/' ? '.' : *p;
+		for (size_t k = 0; k < a->n_factor; k++)
+			declared |= gt_streq(a->factor[k].id, key);
+		if (key && !declared)
+			json_object_del(flat, key);
+	}
+}
+
 /* gputune's snapshot made flat, with the environment that the launches of this arm get. */
 static json_t *arms_settings(void *ctx, bool changed)
 {
@@ -200,6 +222,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 			json_object_set_new(flat, f->id, gt_json_str(f->to));
 	}
 	boot_settings(a, flat);
+	drop_counterparts(a, flat);
 	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* what differs from block to block by design */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);

@@ -87,7 +87,7 @@ one step in ten half as long again. One that nobody can tell about is named: wit
   $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better.*yes|(PROVED|NOT CONF).*'; }
   $ spiky 1
   better, a guard may be worse yes
-  PROVED: 1 of 1 changes help, confirmed on fresh data: -3* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
+  PROVED: 1 of 1 changes help, confirmed on fresh data: -* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
   $ spiky 2
   better, a guard may be worse yes
   NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse, by * % where 2.0 % is allowed: more pairs would tell* (glob)

@@ -11,4 +11,6 @@ TCase *bench_report_case(void);
 TCase *bench_many_case(void);
 TCase *bench_node_case(void);
 TCase *bench_gauge_case(void);
+TCase *bench_prove_case(void);
+int bench_prove_launch(int argc, char **argv); /* of a session that a test plays: we are its launch */
 #endif

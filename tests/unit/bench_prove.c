@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpubench prove on a captured host: gputune's own plan of it, applied to its tree and taken back for each arm, and a
+ * workload whose speed hangs on what the tree then says. The launches are processes of this very program.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "bench/prove.h"
+#include "bench/rng.h"
+#include "probe/marks.h"
+#include "tests/unit/check_bench.h"
+#include "tests/unit/check_tune.h"
+#include "tune/plan.h"
+#include "tune/value.h"
+
+#define BOX      "CHECK_BENCH_BOX"
+#define MIDWAY   "CHECK_BENCH_MIDWAY" /* the launch in which someone else changes NUMA_BALANCING */
+#define GOVERNOR "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
+#define BALANCE  "/proc/sys/kernel/numa_balancing"
+#define NOISE    .002
+
+/* ---- the launch ---- */
+
+/* What the workload takes when the setting has that value: the truth that is to be found. */
+static const struct truth {
+	const char *workload, *path, *value;
+	double share;
+} truths[] = {
+	{"sim", GOVERNOR, "performance", -.05},
+	{"sim", "/proc/sys/vm/dirty_bytes", NULL, -.04}, /* any but 0 */
+	{"sim", "/proc/sys/vm/zone_reclaim_mode", "0", -.03},
+	{"sim", "/proc/sys/vm/swappiness", "10", .03},
+	{"file.writeback", "/proc/sys/vm/dirty_bytes", NULL, -.10}, /* a time: its mechanism is as claimed */
+	{"sync.wake", GOVERNOR, "performance", .10},                /* it moves, the wrong way round */
+};
+
+/* How many launches there were before; one more is noted. */
+static int count(const char *dir)
+{
+	gt_autofree char *path = gt_xasprintf("%s/launches", dir);
+	gt_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	struct stat st = {0};
+
+	return fd < 0 || fstat(fd, &st) < 0 || write(fd, "\n", 1) != 1 ? -1 : (int)st.st_size;
+}
+
+int bench_prove_launch(int argc, char **argv)
+{
+	const char *dir = getenv(BOX), *midway = getenv(MIDWAY), *workload = argv[2];
+	struct gt_fsroot *fs = NULL;
+	double v = .1, x[3];
+	struct bn_rng rng;
+	gt_auto_json *doc = NULL;
+
+	if (argc < 8 || !dir || gt_fs_open(dir, &fs, NULL) < 0)
+		return 1;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(truths); i++) {
+		const struct truth *t = &truths[i];
+		gt_autofree char *now = NULL;
+
+		if (strcmp(t->workload, workload) == 0 && tn_value_read(fs, t->path, &now) == 0 &&
+		    (t->value ? strcmp(now, t->value) == 0 : strcmp(now, "0") != 0))
+			v *= 1 + t->share;
+	}
+	bn_rng_seed(&rng, strtoull(argv[7], NULL, 10)); /* --salt */
+	for (int i = 0; i < 3; i++)
+		x[i] = v * exp(NOISE * bn_rng_normal(&rng));
+	if (count(dir) == (midway ? atoi(midway) : -2))
+		tn_value_write(fs, BALANCE, "0");
+	doc = json_pack("{s:s, s:s, s:{s:b, s:n}, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:[fff]}]}", "schema",
+			BN_LAUNCH_SCHEMA, "definition", "played/1", "verify", "ok", 1, "wrong", "metrics", "id",
+			workload, "unit", "s", "direction", "lower", "role", "primary", "margin", .01, "tail", 0,
+			"warmup", 0, "samples", x[0], x[1], x[2]);
+	gt_json_print(stdout, doc);
+	gt_fs_close(fs);
+	return 0;
+}
+
+/* ---- the session ---- */
+
+struct play {
+	struct box b;
+	struct gt_cli cli;
+	struct bn_request q;
+	struct bn_stage stage;
+	struct bn_prove p;
+	json_t *receipt;
+};
+
+static void play_open(struct play *s, const char *host, const struct tn_plan_opts *choice)
+{
+	static char *argv[] = {(char *)"gpubench", (char *)"prove", NULL};
+	struct gt_err err = {0};
+	char exe[512] = "";
+
+	memset(s, 0, sizeof(*s));
+	box_open(&s->b, host);
+	setenv(BOX, s->b.dir, 1);
+	ck_assert_int_gt(readlink("/proc/self/exe", exe, sizeof(exe) - 1), 0);
+	s->cli = (struct gt_cli){.fs = s->b.fs, .quiet = true};
+	s->stage = (struct bn_stage){.q = &s->q, .exe = gt_xstrdup(exe)};
+	ck_assert_int_eq(pr_host_discover(s->b.fs, &(struct pr_discover_opts){0}, &s->stage.host, &err), 0);
+	ck_assert_msg(tn_plan_make(s->b.fs, s->stage.host, choice, &s->stage.plan, &err) == 0, "%s", err.msg);
+	gt_strv_add(&s->stage.workloads, "sim");
+	s->stage.doc = bn_result_new(s->b.fs, s->stage.host, argv);
+	s->stage.arms = (struct bn_arms){.fs = s->b.fs,
+					 .host = s->stage.host,
+					 .plan = s->stage.plan,
+					 .env = &s->q.env,
+					 .kernel_args = &s->q.kernel_args,
+					 .command = &s->q.command,
+					 .exe = s->stage.exe};
+	bn_arms_init(&s->stage.arms);
+	s->p = (struct bn_prove){.cli = &s->cli,
+				 .stage = &s->stage,
+				 .pairs = 9,
+				 .seed = 5,
+				 .doc = json_pack("{s:s, s:{}, s:[]}", "schema", BN_PROVE_SCHEMA, "run", "phases")};
+}
+
+static void play_run(struct play *s)
+{
+	int r = bn_prove_run(&s->p);
+
+	ck_assert_msg(r == 0, "%d: %s", r, s->cli.err.msg);
+	s->receipt = bn_prove_receipt(&s->p, s->stage.host, s->stage.plan->profile);
+}
+
+static void play_close(struct play *s)
+{
+	json_decref(s->receipt);
+	bn_prove_clear(&s->p);
+	bn_stage_close(&s->stage);
+	box_close(&s->b);
+	unsetenv(MIDWAY);
+}
+
+static const json_t *change(const struct play *s, const char *id)
+{
+	json_t *list = json_object_get(s->receipt, "knobs"), *k;
+	size_t i;
+
+	json_array_foreach(list, i, k) if (gt_streq(gt_json_get_str(k, "id", NULL), id)) return k;
+	ck_abort_msg("the receipt does not have %s", id);
+	return NULL;
+}
+
+static void expect(const struct play *s, const char *id, const char *verdict, double pct)
+{
+	const json_t *k = change(s, id);
+
+	ck_assert_msg(gt_streq(gt_json_get_str(k, "verdict", NULL), verdict), "%s: %s", id,
+		      gt_json_get_str(k, "verdict", "?"));
+	ck_assert_msg(gt_json_get_bool(k, "kept", false) == gt_streq(verdict, "better"), "%s: kept", id);
+	ck_assert_msg(fabs(gt_json_get_real(json_object_get(k, "effect"), "change_pct", NAN) - pct) < .5, "%s: %.2f %%",
+		      id, gt_json_get_real(json_object_get(k, "effect"), "change_pct", NAN));
+}
+
+static size_t phases(const struct play *s, const char *name, const char *what)
+{
+	json_t *list = json_object_get(s->p.doc, "phases"), *doc;
+	size_t i, n = 0;
+
+	json_array_foreach(list, i, doc)
+	{
+		const json_t *ph = json_object_get(doc, "phase");
+
+		n += gt_streq(gt_json_get_str(ph, "name", NULL), name) &&
+		     (!what || gt_starts_with(gt_json_get_str(ph, "change", ""), what));
+	}
+	return n;
+}
+
+static const char *moved(const struct play *s, const char *id)
+{
+	return gt_json_get_str(json_object_get(change(s, id), "mechanism"), "moved", "?");
+}
+
+/* What gputune makes of the receipt: the changes that were kept, and no other. */
+static void expect_applied(struct play *s)
+{
+	gt_auto_json *marks = pr_marks(s->b.fs, s->stage.host);
+	gt_auto(tn_plan) *plan = NULL;
+	struct gt_err err = {0};
+
+	ck_assert_int_eq(tn_plan_make(s->b.fs, s->stage.host, &(struct tn_plan_opts){0}, &plan, &err), 0);
+	ck_assert_msg(tn_plan_take_receipt(s->receipt, "receipt", s->stage.host, marks, plan, &err) == 0, "%s",
+		      err.msg);
+	for (size_t i = 0; i < plan->n_item; i++) {
+		gt_autofree char *id = tn_knob_label(plan->item[i].knob, plan->item[i].instance);
+
+		if (plan->item[i].status == TN_CHANGE)
+			ck_assert_msg(gt_json_get_bool(change(s, id), "kept", false), "%s", id);
+	}
+	ck_assert_uint_eq(tn_plan_changes(plan), 3);
+}
+
+START_TEST(the_profile_of_a_captured_host_is_proved)
+{
+	gt_autofree char *before = NULL, *after = NULL;
+	json_t *others, *other;
+	struct play s;
+
+	play_open(&s, "cpu-server-512g", &(struct tn_plan_opts){0});
+	ck_assert_uint_gt(s.stage.arms.n_factor, 14);
+	before = box_get(&s.b, GOVERNOR);
+	setenv(MIDWAY, "50", 1); /* in the design: the total takes 30 launches */
+	play_run(&s);
+
+	expect(&s, "vm.dirty_bytes", "better", -4);
+	expect(&s, "vm.zone_reclaim_mode", "better", -3);
+	expect(&s, "vm.swappiness", "worse", 3);
+	expect(&s, "vm.max_map_count", "same", 0);
+	ck_assert_str_eq(gt_json_get_str(change(&s, "vm.dirty_bytes"), "method", ""), "fold-over design");
+	/* one kind of setting that moved is split, and of its instances the one that does it is kept; one that did not
+	 * is not */
+	expect(&s, "cpu.governor:policy0", "better", -5);
+	expect(&s, "cpu.governor:policy1", "same", 0);
+	ck_assert_uint_eq(phases(&s, "leave-one-out", "cpu.governor"), 2);
+	ck_assert_uint_eq(phases(&s, "add-one", "cpu.governor"), 2);
+	ck_assert_uint_eq(phases(&s, "leave-one-out", "block.scheduler"), 0);
+	expect(&s, "block.scheduler:sda", "same", 0);
+	/* a claim is borne out the right way round, or not */
+	ck_assert_str_eq(moved(&s, "vm.dirty_bytes"), "yes");
+	ck_assert_str_eq(moved(&s, "cpu.governor:policy0"), "unexplained");
+	ck_assert_str_eq(moved(&s, "vm.zone_reclaim_mode"), "names none");
+	/* of a pair the one that was not zero is put back */
+	ck_assert_str_eq(gt_json_get_str(change(&s, "vm.dirty_bytes"), "revert", ""),
+			 "echo '20' > /proc/sys/vm/dirty_ratio");
+
+	ck_assert(gt_json_get_bool(s.receipt, "confirmed", false));
+	ck_assert(gt_json_get_bool(s.receipt, "as_good_as_all", false));
+	ck_assert(fabs(gt_json_get_real(json_object_get(s.receipt, "confirm"), "change_pct", 0) + 11.5) < .5);
+	/* what someone else changed midway is none of the changes: it is named */
+	others = json_object_get(s.receipt, "confounders");
+	ck_assert_uint_eq(json_array_size(others), 1); /* and not the counterparts of a pair, which its change zeroes */
+	other = json_array_get(others, 0);
+	ck_assert_str_eq(gt_json_get_str(other, "key", ""), "kernel.numa_balancing");
+	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "midway");
+	ck_assert_str_eq(json_string_value(json_array_get(json_object_get(other, "phases"), 0)), "design");
+	expect_applied(&s);
+	after = box_get(&s.b, GOVERNOR);
+	ck_assert_str_eq(before, after);
+	ck_assert(!box_has_journal(&s.b));
+	play_close(&s);
+}
+END_TEST
+
+/* A group that is the only change is split like any other; and a setting that differs from one phase to the next is
+ * named. */
+START_TEST(what_changes_between_two_phases_is_named)
+{
+	gt_auto_strv only = {0};
+	json_t *other;
+	struct play s;
+
+	gt_strv_add(&only, "cpu.governor");
+	play_open(&s, "cpu-server", &(struct tn_plan_opts){.only = &only});
+	setenv(MIDWAY, "29", 1); /* the last launch of the total effect */
+	play_run(&s);
+	expect(&s, "cpu.governor:policy0", "better", -5);
+	expect(&s, "cpu.governor:policy1", "same", 0);
+	other = json_array_get(json_object_get(s.receipt, "confounders"), 0);
+	ck_assert_str_eq(gt_json_get_str(other, "key", ""), "kernel.numa_balancing");
+	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "between phases");
+	/* by itself it was measured too, not taken from among the others: each of the two has a phase of its own */
+	ck_assert_uint_eq(phases(&s, "add-one", NULL), 2);
+	play_close(&s);
+}
+END_TEST
+
+TCase *bench_prove_case(void)
+{
+	TCase *tc = tcase_create("prove");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_test(tc, the_profile_of_a_captured_host_is_proved);
+	tcase_add_test(tc, what_changes_between_two_phases_is_named);
+	return tc;
+}
