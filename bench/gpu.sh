@@ -39,9 +39,8 @@ for part in $PARTS; do
 	*) fail "no part $part: check, gpt2, xl, encoders, attention, loss, image, small" ;;
 	esac
 done
-OUT=${OUT:-$PWD/gpu-results}
 work=$(mktemp -d) || exit 1
-mkdir -p "$OUT"
+OUT=$(realpath -m "${OUT:-gpu-results}") && mkdir -p "$OUT" || fail "cannot make $OUT"
 trap 'rm -rf "$work"' EXIT
 
 # ---- a program to run ----
@@ -67,7 +66,21 @@ export XDG_CACHE_HOME=$work/cache
 command -v nvidia-smi >/dev/null || echo "gpu.sh: no nvidia-smi: clocks and temperature are not recorded" >&2
 look() { nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_event_reasons.active \
 	--format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; }
-cards() { local n; n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU '); echo $((n ? n : 1)); }
+# what this process sees: CUDA_VISIBLE_DEVICES ends at the first number that is none
+cards() {
+	local n seen=0 each
+	n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
+	n=$((n ? n : 1))
+	[ -n "${CUDA_VISIBLE_DEVICES+set}" ] || { echo "$n"; return; }
+	for each in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do
+		case $each in
+		-* | *[!0-9]*) [ "${each#GPU-}" != "$each" ] || break ;;
+		*) [ "$each" -lt "$n" ] || break ;;
+		esac
+		seen=$((seen + 1))
+	done
+	echo $((seen ? seen : 1))
+}
 timeout 60 "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
 
 # ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----

@@ -560,6 +560,7 @@ static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
 {
 	struct bn_training r = { 0 };
+	gt_auto_json *doc = NULL;
 	int status = fill_defaults(&r, o, err), rank = comm ? rt_comm_rank(comm) : 0;
 
 	if (!status)
@@ -597,10 +598,22 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (!status)
 		status = rank ? 0 : write_trace(&r, err);
 	r.rss_bytes = resident_bytes();
-	if (!status && (r.o.profile || gt_streq(r.o.device, "cuda")) && !rank)
-		status = measure_peaks(&r, err);
 	if (!status && !rank)
-		*ret = bn_train_document(&r);
+		doc = bn_train_document(&r);
+	/* a program may fill the card: it goes before anything is measured there */
+	rt_program_free(r.program);
+	r.program = NULL;
+	if (doc && (r.o.profile || gt_streq(r.o.device, "cuda")))
+		status = measure_peaks(&r, err);
+	if (status == -ENOMEM) { /* others have it: the run is what it is */
+		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str("no memory was left to measure the card's peaks: "
+			"no MFU"));
+		status = 0;
+	}
+	if (doc && r.peaks.flops_per_s > 0)
+		bn_train_put_peaks(doc, &r);
+	if (doc && !status)
+		*ret = gt_take(doc);
 	run_clear(&r);
 	return status;
 }

@@ -85,7 +85,7 @@ static void put_shares(json_t *rows, const struct rt_peaks *k)
 /* What share of the best that was measured here the step reached (MFU: its flops alone, against products of its type), and
  * each row: the longer of the time that its flops and its bytes need at least, over
  * the time that it took. */
-static void put_peaks(json_t *doc, const struct bn_training *r)
+void bn_train_put_peaks(json_t *doc, const struct bn_training *r)
 {
 	const struct rt_peaks *k = &r->peaks;
 	double low_peak = low_peak_of(k);
@@ -165,8 +165,6 @@ json_t *bn_train_document(const struct bn_training *r)
 									items_per_step(r) * (double)r->o.steps,
 							json_object_get(doc, "warnings")));
 	warn_of_feedback(doc, r);
-	if (r->peaks.flops_per_s > 0)
-		put_peaks(doc, r);
 	if (r->ranks)
 		json_object_update(json_object_get(doc, "ddp"), r->ranks);
 	if (r->o.check_gradients)

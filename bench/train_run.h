@@ -30,4 +30,6 @@ struct bn_training {
 double bn_train_median(const double *v, size_t n);
 /* What the run was and made, as bench/train.h describes it. */
 json_t *bn_train_document(const struct bn_training *r);
+/* Into that document: peaks, MFU and the share of them that each op and kernel reached. */
+void bn_train_put_peaks(json_t *doc, const struct bn_training *r);
 #endif

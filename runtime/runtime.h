@@ -223,7 +223,7 @@ struct rt_options {
 	uint64_t seed;		      /* of the parameters' start values */
 	struct rt_optimizer optimizer;
 	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory; on RT_CUDA at most what the card has free */
-	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB */
+	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB, on CUDA 4 GiB */
 	int checkpoint;		      /* forward pass in so many segments, 2 or more: keep what crosses them (pass/checkpoint.c) */
 	int checkpoint_again;	      /* how many of them, from the first, are made again; 0: all but the last */
 	uint64_t fit_bytes;	      /* choose both, for the least work that needs no more memory than this; 0: off */

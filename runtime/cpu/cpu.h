@@ -39,6 +39,7 @@ struct rt_run {
 	double correction1, correction2; /* 1 - beta^step */
 	uint64_t seed;
 	int64_t batch; /* from 0: what tells the random numbers of one batch from the next */
+	double entered_s; /* when the step was called, before its inputs were looked at */
 };
 struct rt_cpu;
 typedef void rt_kernel(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run);

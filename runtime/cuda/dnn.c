@@ -86,7 +86,7 @@ static int suits(const struct rt_dnn *d, struct gt_err *err)
 	return 0;
 }
 
-int rt_dnn_open(struct rt_cuda *dev, struct rt_dnn **ret, struct gt_err *err)
+int rt_dnn_open(struct rt_cuda *dev, bool exact, struct rt_dnn **ret, struct gt_err *err)
 {
 	struct rt_dnn *d = gt_xcalloc(1, sizeof(*d));
 	int r = load(d, err);
@@ -100,7 +100,7 @@ int rt_dnn_open(struct rt_cuda *dev, struct rt_dnn **ret, struct gt_err *err)
 		rt_dnn_close(d);
 		return r;
 	}
-	d->tuned = rt_tuned_open("cudnn", dev->name, dev->arch, d->api.version());
+	d->tuned = exact ? NULL : rt_tuned_open("cudnn", dev->name, dev->arch, d->api.version());
 	*ret = d;
 	return 0;
 }

@@ -27,8 +27,9 @@ struct rt_dnn_args {
 struct rt_dnn;
 #define RT_DNN_WORKSPACE	(256u << 20) /* bytes that a configuration may want at most */
 #define RT_DNN_CANDIDATES	8	     /* configurations of a shape that are timed at most */
-/* -ENOENT: no library; -ENOSYS: one that is too old, or made for a newer driver or for other cards. */
-int rt_dnn_open(struct rt_cuda *dev, struct rt_dnn **ret, struct gt_err *err);
+/* exact: nothing is chosen by timing, now or as an earlier program has kept it on disk.
+ * -ENOENT: no library; -ENOSYS: one that is too old, or made for a newer driver or for other cards. */
+int rt_dnn_open(struct rt_cuda *dev, bool exact, struct rt_dnn **ret, struct gt_err *err);
 /* The same for a card that need not be here, by its properties as cuDNN writes them (JSON): convolutions can be planned and
  * not run. -ENOSYS: cuDNN before 9.8. */
 int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *err);

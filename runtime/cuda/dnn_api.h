@@ -194,7 +194,7 @@ struct rt_dnn {
 	int plan_status; /* of the last plan that could not be made */
 	cu_stream stream; /* of the handle */
 	int timed, cached, guessed;
-	struct rt_tuned *tuned;
+	struct rt_tuned *tuned; /* NULL: nothing is timed */
 };
 
 /* 0, or -ENODEV (-ENOTSUP for what the library cannot do) and a sentence with the call, the status, its name and reason. */

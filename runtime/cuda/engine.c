@@ -439,6 +439,11 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 	e->plain = !rt_coding_now(p, INT64_MAX);
 	if (!r)
 		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
+	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to what is there are other ones */
+		rt_plan_set_accumulate(&p->plan, true);
+		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
+		rt_plan_set_accumulate(&p->plan, false);
+	}
 	if (!r && e->nccl)
 		rt_comm_come(p->opt.ddp.comm);
 	if (!r)

@@ -156,7 +156,7 @@ static bool planned(struct rt_engine *e, const struct rt_call *c, struct rt_dnn_
 	if (e->r || !may_be_dnn(e, c))
 		return false;
 	if (!e->attention.absent && !e->dnn)
-		r = rt_dnn_open(e->dev, &e->dnn, &err);
+		r = rt_dnn_open(e->dev, e->exact, &e->dnn, &err);
 	e->attention.absent = !e->dnn;
 	if (e->dnn)
 		r = rt_dnn_attention_plan(e->dnn, &k, ret, &err);

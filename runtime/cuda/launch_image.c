@@ -43,7 +43,7 @@ static size_t turned_bytes(const struct rt_dnn_conv *k, const struct rt_node *w)
 
 static int open_dnn(struct rt_engine *e, struct gt_err *err)
 {
-	return e->dnn ? 0 : rt_dnn_open(e->dev, &e->dnn, err);
+	return e->dnn ? 0 : rt_dnn_open(e->dev, e->exact, &e->dnn, err);
 }
 
 static size_t conv_scratch(struct rt_engine *e, const struct rt_call *c)
@@ -88,7 +88,7 @@ static void convolve(struct rt_engine *e, const struct rt_call *c)
 	if (turns(&k, w) && k.way != RT_DNN_FILTER)
 		filter(e, typed(RT_K_filter_in, x), a.w, rt_at(w), w);
 	if (!e->r)
-		rt_launch_result(e, rt_dnn_run(e->dnn, &k, &a, e->stream, e->tuning, &err), &err);
+		rt_launch_result(e, rt_dnn_run(e->dnn, &k, &a, e->stream, e->tuning && !e->exact, &err), &err);
 	if (turns(&k, w) && k.way == RT_DNN_FILTER)
 		filter(e, typed(RT_K_filter_out, x), rt_at(w), a.w, w);
 }

@@ -373,7 +373,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 		r = enqueue_backward(p, run, timed, err);
 	e->scaled |= e->begins && !r;
 	e->begins = false;
-	e->host_s += gt_now_s() - t0;
+	e->host_s += gt_now_s() - run->entered_s;
 	e->host_steps++;
 	if (!r && e->nccl)
 		rt_comm_come(p->opt.ddp.comm);

@@ -57,6 +57,11 @@ int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t
 			gt_xasprintf("/usr/local/cuda-*/lib64/%s", *name),
 			gt_xasprintf("/usr/local/cuda*/extras/CUPTI/lib64/%s", *name),
 			gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", *name),
+			gt_xasprintf("%s/lib/python3*/dist-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", *name),
+			gt_xasprintf("%s/lib/%s", prefix ? prefix : "/usr/local", *name), /* conda's */
+			/* of Debian's own interpreter, whose prefix is /usr: pip's, and what packages bring */
+			gt_xasprintf("/usr/local/lib/python3*/dist-packages/nvidia/*/lib/%s", *name),
+			gt_xasprintf("/usr/lib/python3/dist-packages/nvidia/*/lib/%s", *name),
 		};
 
 		for (size_t i = 0; r < 0 && i < GT_ARRAY_SIZE(patterns); i++)

@@ -6,7 +6,8 @@
 
 /*
  * Open the first of `names` (file names, newest first) that loads: as the loader finds it, in the toolkit ($CUDA_HOME,
- * /usr/local/cuda), or among the wheels of the Python environment in use ($VIRTUAL_ENV, or that of python3 on PATH).
+ * /usr/local/cuda), or in the Python environment in use ($VIRTUAL_ENV, or that of python3 on PATH): among its wheels or, with
+ * conda, in its lib. Debian's own Python has its wheels in dist-packages.
  * -ENOENT names what was looked for and where.
  */
 int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t n_syms, void *table, void **ret_handle,

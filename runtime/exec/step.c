@@ -434,6 +434,7 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	bool last = last_batch(p);
 	int r;
 
+	run.entered_s = gt_now_s();
 	r = check_inputs(p, inputs, err);
 	if (r)
 		return r;

@@ -51,6 +51,14 @@ Models whose queries see every key train there as on the CPU, whoever multiplies
   >     $(bert --device cuda --amp bf16 --attention own) $(bert --device cuda --amp bf16 --attention cudnn)
   True
 
+A run that fills the card loses nothing: the card's peaks are measured when the program has gone, or missing with a warning.
+
+  $ full() { STANDIN_SMS=1 STANDIN_MEMORY=110000000 gpu train mlp --device cuda --steps 2 --warmup 0 --json --quiet | python3 -c '
+  > import json, sys; d = json.load(sys.stdin); print(d["planned_bytes"] > 2 ** 26, "peaks" in d, "mfu" in d, d["warnings"])'; }
+  $ full; STANDIN_FAIL=cuMemAlloc:2:4 full
+  True True True []
+  True False False ["no memory was left to measure the card's peaks: no MFU"]
+
 Gradients that come out in a low type travel between ranks in f32.
 
   $ python3 -c 'import sys; a, b = map(float, sys.argv[1:]); print(abs(b - a) < 0.02 * a)' $(vit --ranks 2) \

@@ -268,7 +268,7 @@ static int buffers_alike(struct rt_graph *g, struct rt_program *const *p, struct
 }
 
 /* A small residual network on both devices: losses, running statistics, the loss with these; then a loss that is no number. */
-static int images_and_tell(void)
+static int images_and_tell(bool exact)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_resnet_small(g, 2, 8, 8, 10);
@@ -282,7 +282,8 @@ static int images_and_tell(void)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(x); i++)
 		x[i] = rt_random_normal(5, 1, i);
 	for (int k = 0; !r && k < 2; k++) {
-		struct rt_options o = {.device = k ? RT_CUDA : RT_CPU, .optimizer = {.kind = RT_SGD, .lr = 0.01, .momentum = 0.9}};
+		struct rt_options o = {.device = k ? RT_CUDA : RT_CPU, .deterministic = exact,
+				       .optimizer = {.kind = RT_SGD, .lr = 0.01, .momentum = 0.9}};
 
 		r = rt_compile(g, loss, &o, &p[k], &err);
 	}
@@ -423,8 +424,10 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 }
 END_TEST
 
+/* Where the same bits are asked for nothing is timed, and what timing has chosen before is left alone. */
 START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
 {
+	struct result exact;
 	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
 	gt_autofree char *files = gt_xasprintf("%s/gputune/*", dir), *inner = gt_xasprintf("%s/gputune", dir);
 	glob_t found = {0};
@@ -436,6 +439,8 @@ START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
 		ck_assert_msg((strstr(r.out, ": 0 timed") != NULL) == again && (strstr(r.out, ", 0 from disk") != NULL) == !again,
 			      "%s", r.out);
 	}
+	exact = run_with("images-exact", home, STANDIN_DIR);
+	ck_assert_msg(!exact.status && strstr(exact.out, ": 0 timed, 0 from disk"), "%s", exact.out);
 	ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
 	ck_assert_int_eq(found.gl_pathc, 2);
 	for (size_t i = 0; i < found.gl_pathc; i++)
@@ -632,21 +637,23 @@ END_TEST
 int main(int argc, char **argv)
 {
 	Suite *s;
-	TCase *tc, *images, *ranks;
+	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
 	int failed;
 
 	failed = argc > 1 ? tell_memory(argv[1]) : -1;
 	if (argc > 1 && failed < 0)
 		failed = tell_ranks(argv[1]);
+	if (argc > 1 && failed < 0)
+		failed = tell_driver(argv[1]);
 	if (failed >= 0)
 		return failed;
 	if (argc > 1 && gt_streq(argv[1], "open"))
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
-	if (argc > 1 && gt_streq(argv[1], "images"))
-		return images_and_tell();
+	if (argc > 1 && !strncmp(argv[1], "images", 6))
+		return images_and_tell(gt_streq(argv[1], "images-exact"));
 	if (argc > 1 && gt_streq(argv[1], "own"))
 		return own_op_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
@@ -665,12 +672,14 @@ int main(int argc, char **argv)
 	tc = tcase_create("all");
 	images = tcase_create("images");
 	ranks = tcase_create("ranks");
+	driver = tcase_create("driver");
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
 		tcase_add_test(tc, each_documented_failure_has_its_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		add_ranks_tests(ranks);
+		add_driver_tests(driver);
 		add_memory_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, attention_is_by_the_faster_kernels);
@@ -687,9 +696,11 @@ int main(int argc, char **argv)
 	tcase_set_timeout(tc, 900);
 	tcase_set_timeout(images, 900);
 	tcase_set_timeout(ranks, 900);
+	tcase_set_timeout(driver, 900);
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, images);
 	suite_add_tcase(s, ranks);
+	suite_add_tcase(s, driver);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

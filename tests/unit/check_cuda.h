@@ -14,6 +14,10 @@ struct result run_with(const char *what, const char *var, const char *dir);
 int tell_memory(const char *what);
 void add_memory_tests(TCase *tc, TCase *slow);
 
+/* cuda_driver.c: the driver's rules, choices by timing, where libraries lie. -1 likewise. */
+int tell_driver(const char *what);
+void add_driver_tests(TCase *tc);
+
 /* cuda_ranks.c: ranks on devices. -1 likewise. */
 int tell_ranks(const char *what);
 void add_ranks_tests(TCase *tc);

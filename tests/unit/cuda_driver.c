@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Promises: the stand-in driver refuses what NVIDIA's refuses, by the same code (CUDA Driver API: cuLaunchKernel,
+ * cuFuncSetAttribute, cuStreamBeginCapture, "API synchronization behavior"), so that what passes on it has kept the rules;
+ * choices are by timing where they may be, and never where the same bits were asked for; libraries are found where Python has them.
+ */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/vendor.h"
+#include "runtime/runtime.h"
+#include "tests/unit/check_cuda.h"
+
+static int wrong;
+
+static void expect(const char *what, int got, int want)
+{
+	if (got == want)
+		return;
+	printf("%s: %d, not %d\n", what, got, want);
+	wrong++;
+}
+
+static void launches(struct rt_cuda *c, cu_ptr x)
+{
+	const struct rt_driver *d = &c->d;
+	struct attention_shape {
+		int len, heads, depth;
+		float scale;
+		int all_keys;
+	} s = { 1, 1, 64, 1, 0 };
+	cu_ptr none = 0;
+	void *few[] = { &x, &x, &x, &x, &x, &x, &x, &x, &x, &x, &x }, *args[] = { &x, &none, &x, &s };
+	void *attention = c->fn[RT_K_attention_64], *greedy = c->fn[RT_K_lowrank_p];
+	struct gt_err err = { 0 };
+
+	expect("48 KiB unasked", d->launch(attention, 1, 1, 1, 256, 1, 1, 48 << 10, NULL, args, NULL), 0);
+	expect("more unasked", d->launch(attention, 1, 1, 1, 256, 1, 1, (48 << 10) + 4, NULL, args, NULL), 1);
+	expect("asking for it", rt_cuda_allow_shared(c, RT_K_attention_64, (48 << 10) + 4, &err), 0);
+	expect("so much asked", d->launch(attention, 1, 1, 1, 256, 1, 1, (48 << 10) + 4, NULL, args, NULL), 0);
+	expect("more than asked", d->launch(attention, 1, 1, 1, 256, 1, 1, (48 << 10) + 8, NULL, args, NULL), 1);
+	expect("more than there is", d->function_attribute(attention, CU_FUNC_ATTR_DYNAMIC_SHARED, (227 << 10) + 4), 1);
+	expect("more threads than a block has", d->launch(c->fn[RT_K_fold], 1, 1, 1, 1024, 2, 1, 0, NULL, few, NULL), 1);
+	expect("no thread", d->launch(c->fn[RT_K_fold], 1, 1, 1, 0, 1, 1, 0, NULL, few, NULL), 1);
+	expect("a grid that is too high", d->launch(c->fn[RT_K_fold], 1, 65536, 1, 32, 1, 1, 0, NULL, few, NULL), 1);
+	expect("more registers than there are", d->launch(greedy, 1, 1, 1, 1024, 1, 1, 0, NULL, few, NULL), 701);
+}
+
+/* What was put from pageable memory is on its way; what was pinned is read when its turn comes. */
+static void copies(struct rt_cuda *c, cu_ptr x, cu_stream s)
+{
+	const struct rt_driver *d = &c->d;
+	uint32_t one = 1, got = 0, *pinned = NULL;
+	struct gt_err err = { 0 };
+
+	expect("an allocation of nothing", d->mem_alloc(&(cu_ptr){ 0 }, 0), 1);
+	expect("a copy beyond the memory", d->copy_to(x, &one, 1 << 20), 1);
+	expect("pinned memory", d->host_alloc((void **)&pinned, 64, 0), 0);
+	expect("pinned with odd flags", d->host_alloc((void **)&pinned, 64, 8), 1);
+	expect("a fill", d->fill_async(x, 0, 4, s), 0);
+	expect("", d->stream_sync(s), 0);
+	expect("a copy", d->copy_to(x, &one, 4), 0);
+	expect("looking from another stream", d->copy_from_async(pinned, x, 4, s), 0);
+	expect("", d->stream_sync(s), 0);
+	expect("what it has not waited for", (int)*pinned, 0);
+	expect("the same waited for", rt_cuda_put(c, x, &one, 4, &err), 0);
+	expect("looking again", d->copy_from_async(pinned, x, 4, s), 0);
+	expect("", d->stream_sync(s), 0);
+	expect("what was put", (int)*pinned, 1);
+	*pinned = 2;
+	expect("a copy of pinned memory", d->copy_to_async(x, pinned, 4, s), 0);
+	*pinned = 3;
+	expect("a stream that nobody waited for", d->copy_from(&got, x, 4), 0);
+	expect("what is there", (int)got, 1);
+	expect("", d->stream_sync(s), 0);
+	expect("reading it", d->copy_from(&got, x, 4), 0);
+	expect("what the pinned memory had when its turn came", (int)got, 3);
+	expect("the end of pinned memory", d->host_free(pinned), 0);
+	expect("and again", d->host_free(pinned), 1);
+}
+
+static void begin(const struct rt_driver *d, cu_stream s)
+{
+	expect("beginning a capture", d->capture_begin(s, CU_CAPTURE_THREAD_LOCAL), 0);
+}
+
+static void end(const struct rt_driver *d, cu_stream s, int want, const char *what)
+{
+	void *graph = NULL;
+
+	expect(what, d->capture_end(s, &graph), want);
+	if (graph)
+		d->graph_destroy(graph);
+}
+
+static void captures(struct rt_cuda *c, cu_ptr x, cu_stream s, cu_stream other)
+{
+	const struct rt_driver *d = &c->d;
+	cu_event event = NULL, before = NULL;
+	uint32_t pageable = 0;
+	cu_ptr y = 0;
+
+	expect("events", d->event_create(&event, CU_EVENT_DISABLE_TIMING) | d->event_create(&before, CU_EVENT_DEFAULT), 0);
+	begin(d, s);
+	expect("allocating", d->mem_alloc(&y, 64), 900);
+	end(d, s, 901, "a capture that allocated");
+	begin(d, s);
+	expect("waiting for the device", d->ctx_sync(), 900);
+	end(d, s, 901, "a capture that waited");
+	begin(d, s);
+	expect("a synchronous copy", d->copy_from(&pageable, x, 4), 900);
+	end(d, s, 901, "a capture that copied");
+	begin(d, s);
+	expect("a copy of pageable memory", d->copy_to_async(x, &pageable, 4, s), 900);
+	end(d, s, 901, "a capture of pageable memory");
+	expect("an event before", d->event_record(before, other), 0);
+	begin(d, s);
+	expect("waiting for what is outside", d->stream_wait(s, before, 0), 905);
+	end(d, s, 901, "a capture that depends on what is outside");
+	begin(d, s);
+	expect("forking", d->event_record(event, s) | d->stream_wait(other, event, 0) | d->fill_async(x, 0, 4, other), 0);
+	end(d, s, 904, "a fork that was not joined");
+	begin(d, s);
+	expect("forking and joining", d->event_record(event, s) | d->stream_wait(other, event, 0) |
+	       d->fill_async(x, 0, 4, other) | d->event_record(event, other) | d->stream_wait(s, event, 0), 0);
+	end(d, s, 0, "a fork that was joined");
+	expect("asking for a captured event", d->event_query(event), 907);
+	expect("waiting for it outside", d->stream_wait(other, event, 0), 907);
+	begin(d, s);
+	expect("asking for any event", d->event_query(before), 900);
+	end(d, s, 901, "a capture that asked");
+	expect("timing without times", d->event_elapsed(&(float){ 0 }, event, event), 400);
+}
+
+static void *nowhere(void *arg)
+{
+	const struct rt_cuda *c = arg;
+	cu_ptr x;
+
+	expect("a thread without a context", c->d.mem_alloc(&x, 64), 201);
+	return NULL;
+}
+
+static int rules_and_tell(void)
+{
+	gt_auto(rt_cuda) *c = NULL;
+	struct gt_err err = { 0 };
+	cu_stream s = NULL, other = NULL;
+	pthread_t thread;
+	cu_ptr x = 0;
+	int r = rt_cuda_open(&c, &err);
+
+	if (r) {
+		puts(err.msg);
+		return 1;
+	}
+	expect("memory", c->d.mem_alloc(&x, 1 << 16), 0);
+	expect("filled", c->d.fill_async(x, 0, 1 << 16, NULL), 0);
+	expect("streams", c->d.stream_create(&s, CU_STREAM_NON_BLOCKING) | c->d.stream_create(&other, CU_STREAM_NON_BLOCKING), 0);
+	launches(c, x);
+	copies(c, x, s);
+	captures(c, x, s, other);
+	expect("a thread", pthread_create(&thread, NULL, nowhere, c) | pthread_join(thread, NULL), 0);
+	c->d.mem_free(x);
+	printf("%d wrong\n", wrong);
+	return wrong != 0;
+}
+
+/* Products of a model whose gradients are summed over batches: none is left to the library's first guess. */
+static int accumulate_and_tell(void)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *loss = rt_model_mlp(g, 4, (const int64_t[]){ 3, 5, 2 }, 3);
+	const struct rt_options o = { .device = RT_CUDA, .accum = 3, .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
+	const float x[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+	const int32_t y[4] = { 0, 1, 1, 0 };
+	gt_auto_json *report = NULL;
+	struct rt_metrics m = { 0 };
+	struct gt_err err = { 0 };
+	int r = rt_compile(g, loss, &o, &p, &err);
+
+	for (int i = 0; !r && i < 6; i++)
+		r = rt_step(p, (const void *const[]){ x, y }, &m, &err);
+	if (r) {
+		puts(err.msg);
+		return 1;
+	}
+	report = rt_program_report(p);
+	printf("%lld guessed\n", (long long)gt_json_get_int(json_object_get(report, "products"), "guessed", -1));
+	return 0;
+}
+
+START_TEST(the_drivers_rules_are_kept)
+{
+	struct result r = run_with("rules", NULL, STANDIN_DIR);
+
+	ck_assert_msg(!r.status && strstr(r.out, "0 wrong"), "%s", r.out);
+	r = run_with("bf16", "STANDIN_FAIL=cuFuncSetAttribute:1", STANDIN_DIR);
+	ck_assert_msg(strstr(r.out, " bytes of shared memory for rt_") && strstr(r.out, "cuFuncSetAttribute failed with CUDA error 1"),
+		      "%s", r.out);
+}
+END_TEST
+
+START_TEST(products_that_add_are_timed_too)
+{
+	struct result r = run_with("accumulate", "XDG_CACHE_HOME=/nonexistent/cache", STANDIN_DIR);
+
+	ck_assert_msg(!r.status && strstr(r.out, "0 guessed"), "%s", r.out);
+}
+END_TEST
+
+/* A library by a name that no loader knows: in a conda environment, among wheels, and as Debian's Python has them. */
+START_TEST(libraries_are_found_in_python_environments)
+{
+	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
+	static const char *const names[] = { "libgputune-wheel.so.1", NULL };
+	static const char *const places[] = { "lib", "lib/python3.11/dist-packages/nvidia/cudnn/lib",
+					      "lib/python3.12/site-packages/nvidia/cudnn/lib", "share" };
+	char dir[] = "/tmp/check-cuda-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(places); i++) {
+		gt_autofree char *env = gt_xasprintf("%s/%zu", dir, i);
+		gt_autofree char *make = gt_xasprintf("mkdir -p '%s/%s' && ln -s '%s/libcuda.so.1' '%s/%s/%s'", env, places[i],
+						      STANDIN_DIR, env, places[i], names[0]);
+		struct gt_err err = { 0 };
+		void *table[1] = { NULL }, *lib = NULL;
+		int r;
+
+		ck_assert_int_eq(system(make), 0);
+		setenv("VIRTUAL_ENV", env, 1);
+		r = rt_vendor_open(names, syms, 1, table, &lib, &err);
+		ck_assert_msg(i == 3 ? r == -ENOENT && strstr(err.msg, env) : !r && table[0], "%s: %s", places[i], err.msg);
+	}
+	gt_autofree char *drop = gt_xasprintf("rm -r '%s'", dir);
+	ck_assert_int_eq(system(drop), 0);
+}
+END_TEST
+
+void add_driver_tests(TCase *tc)
+{
+	tcase_add_test(tc, the_drivers_rules_are_kept);
+	tcase_add_test(tc, products_that_add_are_timed_too);
+	tcase_add_test(tc, libraries_are_found_in_python_environments);
+}
+
+int tell_driver(const char *what)
+{
+	if (gt_streq(what, "rules"))
+		return rules_and_tell();
+	return gt_streq(what, "accumulate") ? accumulate_and_tell() : -1;
+}
