@@ -240,82 +240,6 @@ static int measure_and_tell(void)
 	return r != 0;
 }
 
-static bool alike(float a, float b)
-{
-	return fabsf(a - b) <= 1e-4f * (1 + fabsf(a));
-}
-
-/* How many of the model's running statistics are alike; -1 on failure. */
-static int buffers_alike(struct rt_graph *g, struct rt_program *const *p, struct gt_err *err)
-{
-	int n = 0;
-
-	for (int i = 0; i < rt_graph_leaves(g); i++) {
-		const struct rt_node *b = rt_graph_leaf(g, i);
-		float x[2][64];
-		bool same = rt_node_is_buffer(b);
-
-		if (!same)
-			continue;
-		for (int k = 0; k < 2; k++)
-			if (rt_read_value(p[k], b, x[k], err))
-				return -1;
-		for (int64_t j = 0; j < rt_shape_elements(rt_node_shape(b)); j++)
-			same &= alike(x[0][j], x[1][j]);
-		n += same;
-	}
-	return n;
-}
-
-/* A small residual network on both devices: losses, running statistics, the loss with these; then a loss that is no number. */
-static int images_and_tell(bool exact)
-{
-	gt_auto(rt_graph) *g = rt_graph_new();
-	struct rt_node *loss = rt_model_resnet_small(g, 2, 8, 8, 10);
-	struct rt_program *p[2] = {NULL};
-	float x[2 * 8 * 8 * 3];
-	int32_t y[2] = {3, 7};
-	const void *inputs[] = {x, y};
-	struct gt_err err = {0};
-	int same = 0, r = 0;
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(x); i++)
-		x[i] = rt_random_normal(5, 1, i);
-	for (int k = 0; !r && k < 2; k++) {
-		struct rt_options o = {.device = k ? RT_CUDA : RT_CPU, .deterministic = exact,
-				       .optimizer = {.kind = RT_SGD, .lr = 0.01, .momentum = 0.9}};
-
-		r = rt_compile(g, loss, &o, &p[k], &err);
-	}
-	for (int i = 0; !r && i < 5; i++) {
-		struct rt_metrics m[2] = {{0}};
-		double at[2] = {0};
-
-		x[0] = i == 4 ? HUGE_VALF : x[0];
-		for (int k = 0; !r && k < 2; k++)
-			r = i == 3 ? rt_eval(p[k], inputs, &at[k], &err) : rt_step(p[k], inputs, &m[k], &err);
-		if (r && i == 4) {
-			r = rt_step(p[1], inputs, &m[1], &err) == -EDOM ? 0 : -EINVAL;
-			break;
-		}
-		same += alike((float)m[0].loss, (float)m[1].loss) && alike((float)at[0], (float)at[1]);
-	}
-	if (!r)
-		printf("%d losses and %d buffers alike\n", same, buffers_alike(g, p, &err));
-	if (p[1]) {
-		gt_auto_json *report = rt_program_report(p[1]);
-		const json_t *products = json_object_get(report, "products");
-
-		printf("%s: %d timed, %d from disk\n", gt_json_get_str(report, "dnn", "none"),
-		       (int)gt_json_get_int(products, "timed", -1), (int)gt_json_get_int(products, "from_disk", -1));
-	}
-	if (r)
-		puts(err.msg);
-	for (int k = 0; k < 2; k++)
-		rt_program_free(p[k]);
-	return r != 0;
-}
-
 static void twice(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
 {
 	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads; i++)
@@ -421,33 +345,6 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 		ck_assert_int_eq(r.status, 1);
 		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var, r.out);
 	}
-}
-END_TEST
-
-/* Where the same bits are asked for nothing is timed, and what timing has chosen before is left alone. */
-START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
-{
-	struct result exact;
-	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
-	gt_autofree char *files = gt_xasprintf("%s/gputune/*", dir), *inner = gt_xasprintf("%s/gputune", dir);
-	glob_t found = {0};
-
-	for (int again = 0; again < 2; again++) {
-		struct result r = run_with("images", home, STANDIN_DIR);
-
-		ck_assert_msg(!r.status && strstr(r.out, "4 losses and 14 buffers alike\ncuDNN 9.12.0: "), "%s", r.out);
-		ck_assert_msg((strstr(r.out, ": 0 timed") != NULL) == again && (strstr(r.out, ", 0 from disk") != NULL) == !again,
-			      "%s", r.out);
-	}
-	exact = run_with("images-exact", home, STANDIN_DIR);
-	ck_assert_msg(!exact.status && strstr(exact.out, ": 0 timed, 0 from disk"), "%s", exact.out);
-	ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
-	ck_assert_int_eq(found.gl_pathc, 2);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		unlink(found.gl_pathv[i]);
-	globfree(&found);
-	rmdir(inner);
-	rmdir(dir);
 }
 END_TEST
 
@@ -652,8 +549,6 @@ int main(int argc, char **argv)
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
-	if (argc > 1 && !strncmp(argv[1], "images", 6))
-		return images_and_tell(gt_streq(argv[1], "images-exact"));
 	if (argc > 1 && gt_streq(argv[1], "own"))
 		return own_op_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
@@ -679,12 +574,11 @@ int main(int argc, char **argv)
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		add_ranks_tests(ranks);
-		add_driver_tests(driver);
+		add_driver_tests(driver, images);
 		add_memory_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, attention_is_by_the_faster_kernels);
 		tcase_add_test(images, kernels_are_timed_by_cupti_or_their_calls_by_events);
-		tcase_add_test(images, images_train_as_on_the_cpu_and_choices_are_kept);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
 		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
 		tcase_add_test(tc, a_trace_has_every_call_of_the_device);

@@ -16,7 +16,7 @@ void add_memory_tests(TCase *tc, TCase *slow);
 
 /* cuda_driver.c: the driver's rules, choices by timing, where libraries lie. -1 likewise. */
 int tell_driver(const char *what);
-void add_driver_tests(TCase *tc);
+void add_driver_tests(TCase *tc, TCase *slow);
 
 /* cuda_ranks.c: ranks on devices. -1 likewise. */
 int tell_ranks(const char *what);
