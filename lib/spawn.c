@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,7 +29,8 @@ static _Noreturn void child(struct gt_spawn *s, int out, int errout, int fail_fd
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), r = 0;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing running */
+	if (!s->outlives)
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing running */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_DFL);
@@ -136,12 +138,26 @@ static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
 	return r;
 }
 
-static int make_pipes(int fds[3][2], struct gt_err *err)
+static int make_pipes(const struct gt_spawn *s, int fds[3][2], struct gt_err *err)
 {
-	for (int i = 0; i < 3; i++)
-		if (pipe2(fds[i], O_CLOEXEC) < 0)
+	for (int i = 0; i < 3; i++) {
+		if (s->outlives && i < 2) {
+			fds[i][1] = memfd_create("output", MFD_CLOEXEC);
+			fds[i][0] = fds[i][1] < 0 ? -1 : fcntl(fds[i][1], F_DUPFD_CLOEXEC, 0);
+		}
+		if (s->outlives && i < 2 ? fds[i][0] < 0 : pipe2(fds[i], O_CLOEXEC) < 0)
 			return gt_fail_errno(err, errno, "cannot make a pipe");
+	}
 	return 0;
+}
+
+/* What is in memory by now. */
+static void drain_file(struct stream *st)
+{
+	if (st->fd >= 0)
+		lseek(st->fd, 0, SEEK_SET);
+	while (st->fd >= 0)
+		drain(st);
 }
 
 int gt_spawn(struct gt_spawn *s, struct gt_err *err)
@@ -154,7 +170,7 @@ int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 	pid_t pid = -1;
 	int r;
 
-	r = make_pipes(fds, err);
+	r = make_pipes(s, fds, err);
 	fflush(NULL);
 	if (!r && (pid = fork()) < 0)
 		r = gt_fail_errno(err, errno, "cannot start a process");
@@ -172,11 +188,13 @@ int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 	setpgid(pid, pid);
 	st[0] = (struct stream){ .fd = fds[0][0], .max = max };
 	st[1] = (struct stream){ .fd = fds[1][0], .max = max };
-	r = collect(s, st, deadline);
-	for (int i = 0; i < 2; i++)
+	r = s->outlives ? 0 : collect(s, st, deadline);
+	for (int i = 0; i < 2 && !s->outlives; i++)
 		if (st[i].fd >= 0)
 			close(st[i].fd);
 	r = reap(s, pid, r, deadline);
+	for (int i = 0; i < 2 && s->outlives; i++)
+		drain_file(&st[i]);
 	s->wall_s = gt_now_s() - start;
 	s->out_len = st[0].buf.len;
 	s->out = gt_buf_take(&st[0].buf);

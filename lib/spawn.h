@@ -13,6 +13,8 @@ struct gt_spawn {
 				 after that it is left behind: a child that is stuck in the kernel cannot be waited for */
 	size_t max_output;    /* per stream, 0 = 1 MiB; more is dropped and `truncated` set */
 	bool inherit_stderr;  /* leave stderr as it is */
+	bool outlives;	      /* it comes to its end also if we are killed: no signal then, and what it writes goes to memory
+				 of its own, for a pipe whose reader is gone would end it */
 	int (*in_child)(void *arg, struct gt_err *err); /* called after fork, before exec; or instead, if argv is NULL:
 							   then it writes its answer to fd 1 and its return value is the status */
 	void *arg;

@@ -160,6 +160,17 @@ void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding
 	lint_unread(fs, l, conf);
 }
 
+void sc_lint_one(struct gt_fsroot *fs, const char *key, const char *value, const char *file, unsigned line, struct sc_findings *l)
+{
+	gt_autofree char *name = sc_normalize(key);
+	struct sc_assign a = { .key = name, .value = (char *)value, .file = (char *)file, .line = line };
+
+	lint_known(l, &a);
+	a.value = a.value ? a.value : (char *)""; /* to be judged by its key alone */
+	if (!lint_table(l, &a))
+		lint_missing(fs, l, &a);
+}
+
 void sc_findings_clear(struct sc_findings *l)
 {
 	for (size_t i = 0; i < l->n; i++) {

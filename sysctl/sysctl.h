@@ -97,5 +97,8 @@ void sc_findings_clear(struct sc_findings *l);
 #define sc_auto_findings	__attribute__((cleanup(sc_findings_clear))) struct sc_findings
 /* Add obsolete, unknown, dangerous, contradicted and never-read assignments in the files. */
 void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_findings *ret);
+/* One assignment of another program's file, such as a profile of tuned; value NULL: not known. */
+void sc_lint_one(struct gt_fsroot *fs, const char *key, const char *value, const char *file, unsigned line,
+		 struct sc_findings *ret);
 const char *sc_severity_name(enum sc_severity s);
 #endif

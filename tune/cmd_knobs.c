@@ -253,6 +253,9 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	sc_lint(cli->fs, conf, &found);
 	tn_lint_modprobe(cli->fs, &found);
 	tn_lint_grub(cli->fs, &found);
+	tn_lint_tuned(cli->fs, &found);
+	tn_lint_limits(cli->fs, &found);
+	tn_lint_nccl(cli->fs, &found);
 	if (cli->json) {
 		gt_auto_json *doc = findings_json(&found);
 
@@ -260,7 +263,8 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	} else if (found.n) {
 		show_findings(found.f, found.n, cli->color);
 	} else {
-		puts("nothing to complain about in sysctl.d, modprobe.d and /etc/default/grub");
+		puts("nothing to complain about in sysctl.d, modprobe.d, limits.d, /etc/default/grub,\n"
+		     "/etc/tuned and /etc/nccl.conf");
 	}
 	return 0;
 }
@@ -268,9 +272,10 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd tn_cmd_lint = {
 	.name = "lint",
 	.args = "",
-	.summary = "dead, dangerous and contradictory lines in sysctl.d, modprobe.d and /etc/default/grub",
+	.summary = "dead, dangerous and contradictory lines in the admin's own files",
 	.run = run_lint,
-	.help = "Each with its file and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
+	.help = "In sysctl.d, modprobe.d, /etc/default/grub, tuned's profiles, PAM's limits and /etc/nccl.conf. Each with its file "
+		"and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
 		"has no such parameter, if another one replaces it, if nobody reads its file, or if its module is never loaded or "
 		"is built in. What waits for update-grub, update-initramfs or a reboot is a note.",
 };

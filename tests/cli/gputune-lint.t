@@ -2,7 +2,8 @@ Lines of the admin's own that do nothing, contradict each other or harm: with fi
 
   $ mkdir -p r/etc/modprobe.d r/etc/sysctl.d r/etc/default/grub.d r/usr/lib/modprobe.d r/lib/modules/6.1.0 r/sys/module/nvme_core/parameters r/proc/sys/kernel r/proc/sys/vm
   $ cd r; echo 6.1.0 >proc/sys/kernel/osrelease; touch proc/sys/vm/swappiness proc/sys/vm/dirty_ratio proc/sys/vm/dirty_bytes; gputune lint --root .
-  nothing to complain about in sysctl.d, modprobe.d and /etc/default/grub
+  nothing to complain about in sysctl.d, modprobe.d, limits.d, /etc/default/grub,
+  /etc/tuned and /etc/nccl.conf
 
 What comes later replaces what came before: for one key, and for the two of a pair.
 
@@ -91,3 +92,51 @@ GRUB: what sh makes of the files, and what of it the running kernel has.
   WHERE             SEVERITY WHAT
   /etc/default/grub note     this kernel was not started by GRUB (no BOOT_IMAGE= in /proc/cmdline):
                              nothing of it applies
+  $ rm etc/default/grub
+
+tuned's profiles: keys that are dead or harm there as elsewhere, and what goes to a file that Debian has elsewhere.
+
+  $ mkdir -p etc/tuned/gpu etc/tuned/profiles/own etc/security/limits.d proc/sys/fs
+  $ printf '[main]\ninclude=throughput-performance\n\n[sysctl]\nkernel.sched_latency_ns=1000000\nvm.dirty_ratio=>40\nvm.swappiness=${s}\n[bootloader]\ncmdline_gpu=+iommu=pt\n' >etc/tuned/gpu/tuned.conf
+  $ printf '[a]\ntype=sysctl\nvm.overcommit_memory = 2\n[irqbalance]\nbanned_cpus=0-3\n' >etc/tuned/profiles/own/tuned.conf
+  $ gputune lint --root .
+  WHERE                                SEVERITY WHAT
+  /etc/tuned/gpu/tuned.conf:5          warning  kernel.sched_latency_ns: dead: left sysctl for debugfs
+                                                in Linux 5.13, gone in 6.6
+  /etc/tuned/gpu/tuned.conf:9          warning  cmdline_gpu: does not reach the kernel: tuned adds it
+                                                by way of /etc/grub2.cfg, which is not here; a file of
+                                                /etc/default/grub.d does
+  /etc/tuned/profiles/own/tuned.conf:3 bad      vm.overcommit_memory: strict overcommit: CUDA reserves
+                                                far more address space than it uses and fails
+  /etc/tuned/profiles/own/tuned.conf:5 warning  banned_cpus: irqbalance does not get it: tuned writes
+                                                /etc/sysconfig/irqbalance, Debian's reads
+                                                /etc/default/irqbalance
+  $ rm -r etc/tuned
+
+PAM's limits: what it ignores, what another line replaces, what the kernel refuses, and what lets anybody take all memory.
+
+  $ echo 1048576 >proc/sys/fs/nr_open; printf '* - memlock unlimited\n@gpu hard nofile 2097152 # as many as there may be\n@gpu soft nofile\nroot -\nbob hard nofiles 4\nbob soft core 1\n' >etc/security/limits.conf
+  $ echo 'bob soft core unlimited' >etc/security/limits.d/10-a.conf; touch etc/security/limits.d/gpu; gputune lint --root .
+  WHERE                       SEVERITY WHAT
+  /etc/security/limits.d/gpu  warning  not read: pam_limits takes only names that end in .conf
+  /etc/security/limits.conf:3 warning  ignored: a line is DOMAIN TYPE ITEM VALUE
+  /etc/security/limits.conf:5 warning  ignored: there is no such limit
+  /etc/security/limits.conf:1 warning  memlock without limit for every user: any of them can lock all
+                                       memory, and the host then has none; name the group that trains
+                                       (@GROUP)
+  /etc/security/limits.conf:2 bad      nofile 2097152 is more than fs.nr_open (1048576): the kernel
+                                       refuses it, and PAM then the login
+  /etc/security/limits.conf:6 warning  bob core 1: not so, /etc/security/limits.d/10-a.conf:1 sets it
+                                       to unlimited later
+  $ rm -r etc/security
+
+What NCCL reads for every job: the first line of a name counts, and blanks are taken as they are.
+
+  $ printf '# from the vendor\nNCCL_DEBUG=INFO\nNCCL_DEBUG=WARN\nNCCL_ALGO = Ring\nNCCL_SOCKET_IFNAME\n' >etc/nccl.conf; gputune lint --root .
+  WHERE            SEVERITY WHAT
+  /etc/nccl.conf:2 warning  NCCL_DEBUG=INFO for every job of this host: NCCL writes hundreds of lines
+                            per rank: for debugging only
+  /etc/nccl.conf:3 warning  NCCL_DEBUG: not so, an earlier line sets it, and the first counts
+  /etc/nccl.conf:4 warning  'NCCL_ALGO = Ring': NCCL takes the blanks as part of the name and the
+                            value
+  /etc/nccl.conf:5 warning  ignored: a line is NAME=VALUE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an admin may have written for modprobe (first byte even) or GRUB (odd): each finding names a file that is there,
- * and a line that it has.
+ * What an admin may have written for modprobe, GRUB, tuned, PAM or NCCL, as the first byte says: each finding names a file
+ * that is there, and a line that it has.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -14,6 +14,7 @@ const unsigned fuzz_rounds = 2000;
 static const char host[] =
 	"gpuprobe-capture/1\n"
 	"file /proc/sys/kernel/osrelease\n\t6.1.0\n"
+	"file /proc/sys/fs/nr_open\n\t1048576\n"
 	"file /proc/cmdline\n\tBOOT_IMAGE=/vmlinuz quiet\n"
 	"file /proc/driver/nvidia/params\n\tEnableMSI: 1\n"
 	"file /sys/module/nvme_core/parameters/io_timeout\n\t30\n"
@@ -31,7 +32,11 @@ static unsigned count_lines(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *path = size && data[0] & 1 ? "/etc/default/grub" : "/etc/modprobe.d/input.conf";
+	static const char *const paths[] = {"/etc/modprobe.d/input.conf", "/etc/default/grub",
+					    "/etc/tuned/input/tuned.conf", "/etc/default/grub",
+					    "/etc/security/limits.conf",   "/etc/default/grub",
+					    "/etc/nccl.conf",		   "/etc/default/grub"};
+	const char *path = paths[size ? data[0] % 8 : 0];
 	gt_auto(gt_fsroot) *fs = NULL;
 	sc_auto_findings found = {0};
 	gt_auto_buf b = {0};
@@ -44,6 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(fs);
 	tn_lint_modprobe(fs, &found);
 	tn_lint_grub(fs, &found);
+	tn_lint_tuned(fs, &found);
+	tn_lint_limits(fs, &found);
+	tn_lint_nccl(fs, &found);
 	for (size_t i = 0; i < found.n; i++) {
 		gt_autofree char *text = NULL;
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Provisioning: versions in dpkg's order, what apt prints, and what must stay because others use it. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/spawn.h"
 #include "tests/unit/check_tune.h"
@@ -171,6 +174,55 @@ START_TEST(the_record_comes_back_and_goes_when_it_is_empty)
 }
 END_TEST
 
+/* As dpkg would be: it writes when nobody reads any more, and has to come to its end. */
+START_TEST(what_installs_comes_to_its_end_when_we_are_killed)
+{
+	char dir[] = "/tmp/check-outlive.XXXXXX", end[8] = "";
+	gt_autofree char *go = NULL, *done = NULL, *script = NULL;
+	pid_t pid;
+	int fd_go, fd_done;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	go = gt_xasprintf("%s/go", dir);
+	done = gt_xasprintf("%s/done", dir);
+	ck_assert(!mkfifo(go, 0600) && !mkfifo(done, 0600));
+	script = gt_xasprintf("exec 9>%s; cat %s; echo a; echo b >&2; echo c; echo end >&9", done, go);
+	fd_done = open(done, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	pid = fork();
+	if (pid == 0) {
+		char *argv[] = {"/bin/sh", "-c", script, NULL};
+		struct gt_spawn s = {.argv = argv, .outlives = true};
+
+		_exit(gt_spawn(&s, NULL) != 0);
+	}
+	fd_go = open(go, O_WRONLY | O_CLOEXEC); /* it waits for us now */
+	ck_assert_int_ge(fd_go, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	fcntl(fd_done, F_SETFL, 0);
+	close(fd_go);
+	ck_assert_msg(read(fd_done, end, sizeof(end) - 1) == 4, "it was ended before its end");
+	ck_assert_str_eq(end, "end\n");
+	close(fd_done);
+	unlink(go);
+	unlink(done);
+	rmdir(dir);
+}
+END_TEST
+
+START_TEST(what_installs_is_heard_all_the_same)
+{
+	char *argv[] = {"/bin/sh", "-c", "echo one; echo two >&2; exit 3", NULL};
+	struct gt_spawn s = {.argv = argv, .outlives = true, .timeout_s = 60};
+
+	ck_assert_int_eq(gt_spawn(&s, NULL), 0);
+	ck_assert_int_eq(s.status, 3);
+	ck_assert_str_eq(s.out, "one\n");
+	ck_assert_str_eq(s.errout, "two\n");
+	gt_spawn_clear(&s);
+}
+END_TEST
+
 TCase *tune_provision_case(void)
 {
 	TCase *tc = tcase_create("provision");
@@ -178,6 +230,8 @@ TCase *tune_provision_case(void)
 	tcase_add_test(tc, versions_are_in_dpkgs_order);
 	tcase_add_test(tc, dpkg_agrees);
 	tcase_add_test(tc, what_apt_simulates_is_read_whole);
+	tcase_add_test(tc, what_installs_comes_to_its_end_when_we_are_killed);
+	tcase_add_test(tc, what_installs_is_heard_all_the_same);
 	tcase_add_loop_test(tc, what_others_use_stays, 0, GT_ARRAY_SIZE(kept));
 	tcase_add_test(tc, an_open_record_asks_for_no_marks);
 	tcase_add_test(tc, the_record_comes_back_and_goes_when_it_is_empty);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include "lib/buf.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
@@ -40,13 +39,6 @@ static char *const environment[] = {
 	NULL,
 };
 
-/* dpkg must come to its end even if we are killed: half an installation is worse than one too many. */
-static int outlive_us(void *arg, struct gt_err *err)
-{
-	prctl(PR_SET_PDEATHSIG, 0);
-	return 0;
-}
-
 /* apt's own first "E: …", else the last line that it wrote. */
 static char *first_error(const char *text)
 {
@@ -62,14 +54,15 @@ static char *first_error(const char *text)
 	return gt_xstrndup(last, strcspn(last, "\n"));
 }
 
-/* What only answers (out is set) ends with us; what changes the host does not. */
+/* What only answers (out is set) ends with us. What changes the host does not: half an installation is worse than one too many,
+ * and dpkg must not be ended by its first line for a reader that is gone. */
 static int run(const struct gt_strv *argv, double timeout_s, char **out, struct gt_err *err)
 {
 	struct gt_spawn s = {.argv = argv->v,
 			     .envp = environment,
 			     .timeout_s = timeout_s,
 			     .max_output = 32u << 20,
-			     .in_child = out ? NULL : outlive_us};
+			     .outlives = !out};
 	int r = gt_spawn(&s, err);
 
 	if (!r && s.status) {
