@@ -265,7 +265,8 @@ struct pr_host {
 struct pr_discover_opts {
 	bool no_nvml;		/* do not ask the driver */
 	bool launch;		/* only what a launcher asks, within a millisecond or two: the usable CPUs and their siblings,
-				 * quota, memory and its limit, nodes, NVIDIA's GPUs by PCI and by device node, BLAS. The rest stays unknown or empty. */
+				 * quota, memory and its limit, nodes, NVIDIA's GPUs by PCI and by device node, BLAS. The rest
+				 * stays unknown or empty. */
 	bool hardware;		/* not what is installed: libraries, packages, Python and the kernel's log stay unknown */
 	bool cuda;		/* ask libcuda to start, too */
 	const char *data;	/* a directory to look at, NULL for none */

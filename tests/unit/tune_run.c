@@ -208,8 +208,9 @@ static const struct {
 	{ "the same, one GPU and nobody says which", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "X=1", "16-31,48-63" },
 	{ "the same, a number it does not have", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "CUDA_VISIBLE_DEVICES=6", "" },
 	{ "a container in which /proc is the host's", "file /dev/nvidia6\n" ALL_MINORS, "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
-	{ "Slurm's ConstrainDevices", DENY("0") DENY("1") DENY("2") DENY("3") DENY("4") DENY("5") "file /dev/nvidia6\n" DENY("7")
-	  ALL_MINORS, "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
+	{ "Slurm's ConstrainDevices",
+	  DENY("0") DENY("1") DENY("2") DENY("3") DENY("4") DENY("5") "file /dev/nvidia6\n" DENY("7") ALL_MINORS,
+	  "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
 	{ "minor numbers in another order than the bus", "file /dev/nvidia0\n" MINOR("17:00.0", "7") MINOR("4f:00.0", "0"),
 	  "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
 	{ "which one is not said", "file /dev/nvidia6\n", "CUDA_VISIBLE_DEVICES=0", "" },
