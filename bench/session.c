@@ -412,6 +412,7 @@ static bool conclusive(struct state *st)
 	gt_auto_json *copy = json_deep_copy(st->doc);
 	gt_auto(bn_data) *data = NULL;
 	struct bn_limits limits = { .floor = .03 };
+	const char *verdict;
 	json_t *guard;
 	size_t i;
 
@@ -419,10 +420,12 @@ static bool conclusive(struct state *st)
 	if (bn_data_from_doc(copy, "session", &data, NULL) < 0)
 		return false;
 	bn_analyze(data, &limits);
-	json_array_foreach(json_object_get(copy, "guards_open"), i,
-			   guard) if (gt_json_get_int(guard, "needed", 0) <=
-				      (int64_t)st->s->looks[st->s->n_looks - 1].pairs) return false;
-	return !gt_streq(gt_json_get_str(copy, "verdict", NULL), bn_verdict_name[BN_INCONCLUSIVE]);
+	verdict = gt_json_get_str(copy, "verdict", NULL);
+	if (gt_streq(verdict, bn_verdict_name[BN_BETTER]) || gt_streq(verdict, bn_verdict_name[BN_SAME]))
+		json_array_foreach(json_object_get(copy, "guards_open"), i, guard)
+			if (gt_json_get_int(guard, "needed", 0) <= (int64_t)st->s->looks[st->s->n_looks - 1].pairs)
+				return false;
+	return !gt_streq(verdict, bn_verdict_name[BN_INCONCLUSIVE]);
 }
 
 /* By the wall clock, with the boots in between. */

@@ -369,6 +369,11 @@ Arms that are boots need a host that can be booted again, and a file that surviv
   gpubench: --abandon: this host is not in the middle of a session whose arms are boots
   [64]
 
+Without a change named, what the profile that fits this host would change is what is proved.
+
+  $ gpubench prove --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already as the profile wants it' | wc -l
+  1
+
 What cannot prove anything is refused before it is measured.
 
   $ set --; for i in $(seq 64); do set -- "$@" --env P$i=1; done; gpubench prove --quiet "$@" -- true

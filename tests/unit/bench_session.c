@@ -13,6 +13,7 @@
 struct stage {
 	struct bn_rng rng;
 	double clock_s, effect, sd; /* sd 0: SD */
+	double tail_sd;             /* of the slowest step, which the change leaves alone; 0: it is like the others */
 	int enters, leaves, inside, launches, saves;
 	int stop_after, fail_enter_after, setting_changes_after, fail_save_after; /* launches; 0 never */
 	int fail_leave_after;
@@ -74,7 +75,7 @@ static int launch(void *ctx, const char *workload, bool changed, uint64_t seed, 
 				 "sim/1", "verify", "ok", !s->wrong, "wrong",
 				 s->wrong && s->launches == 4 ? "bad sum" : NULL, "metrics", "id", workload, "unit",
 				 "s", "direction", "lower", "role", "explore", "margin", .01, "tail", 1, "warmup", 0,
-				 "samples", v, v, v);
+				 "samples", v, v, s->tail_sd > 0 ? .2 * exp(s->tail_sd * bn_rng_normal(&s->rng)) : v);
 	return 0;
 }
 
@@ -254,6 +255,41 @@ START_TEST(looks_stop_early_only_for_an_answer)
 }
 END_TEST
 
+/* A gain is there at the first look. A guard that the planned pairs can be expected to settle is waited for; one that
+ * is settled, or that no gain depends on, is not. */
+START_TEST(a_guard_is_waited_for_while_that_can_settle_it)
+{
+	static const char *const ids[] = {"one"};
+	static const struct {
+		double effect, tail_sd;
+		bool waits;
+	} cases[] = {{-.05, .0005, false}, {-.05, .014, true}, {.05, .014, false}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		struct stage st = {.effect = cases[i].effect, .tail_sd = cases[i].tail_sd};
+		struct bn_session s = {.design = "pairs",
+				       .workload = ids,
+				       .n_workloads = 1,
+				       .looks = bn_looks,
+				       .n_looks = bn_n_looks,
+				       .aa_pairs = 6,
+				       .seed = 11,
+				       .quiet = true,
+				       .stop = &st.stop};
+		struct bn_ops ops = {&st, NULL, enter, leave, launch, settings, save, now_s};
+		gt_auto_json *doc =
+			json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool",
+				  "suite_major", 1, "run", "host", "treatment", "declared", "id", "vm.swappiness");
+
+		bn_rng_seed(&st.rng, 5);
+		ck_assert_int_eq(bn_session_run(&s, &ops, doc, NULL), 0);
+		made_verdict(doc, NULL, NULL);
+		ck_assert_msg((gt_json_get_int(doc, "pairs_done", 0) > 9) == cases[i].waits, "%zu: %d pairs", i,
+			      (int)gt_json_get_int(doc, "pairs_done", 0));
+	}
+}
+END_TEST
+
 START_TEST(an_interrupted_session_keeps_what_it_has)
 {
 	struct stage st = { .stop_after = 31 };
@@ -414,6 +450,7 @@ TCase *bench_session_case(void)
 	tcase_add_test(tc, a_block_that_was_found_tainted_is_measured_again);
 	tcase_add_test(tc, arms_are_tossed_and_the_seed_repeats_them);
 	tcase_add_test(tc, looks_stop_early_only_for_an_answer);
+	tcase_add_test(tc, a_guard_is_waited_for_while_that_can_settle_it);
 	tcase_add_test(tc, an_interrupted_session_keeps_what_it_has);
 	tcase_add_test(tc, a_failing_host_ends_the_session_in_order);
 	tcase_add_test(tc, someone_elses_change_midway_ends_it);
