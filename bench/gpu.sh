@@ -3,8 +3,10 @@
 # Everything that a GPU is needed for, in one command: build (or unpack a build), check every op against the CPU, train beside
 # PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own.
 #
-#   bench/gpu.sh                    on the machine with the card: all parts
-#   bench/gpu.sh PART…              some of them, each well below ten minutes: check, gpt2, xl, encoders, attention, loss, image, small
+#   bench/gpu.sh                    on the machine with the card: what is asked of it first, in ten minutes with the build; what
+#                                   does not fit any more is said to be left out
+#   bench/gpu.sh PART…              more of it, each part ended after ten minutes: check, sanitizer, gpt2, xl, encoders, attention,
+#                                   loss, image, small; or all
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -35,10 +37,12 @@ fi
 PARTS=$*
 for part in $PARTS; do
 	case $part in
-	check|gpt2|xl|encoders|attention|loss|image|small) ;;
-	*) fail "no part $part: check, gpt2, xl, encoders, attention, loss, image, small" ;;
+	check|sanitizer|gpt2|xl|encoders|attention|loss|image|small|all) ;;
+	*) fail "no part $part: check, sanitizer, gpt2, xl, encoders, attention, loss, image, small, all" ;;
 	esac
 done
+[ "$PARTS" != all ] || PARTS="check sanitizer gpt2 xl encoders attention loss image small"
+PART_S=590
 work=$(mktemp -d) || exit 1
 OUT=$(realpath -m "${OUT:-gpu-results}") && mkdir -p "$OUT" || fail "cannot make $OUT"
 trap 'rm -rf "$work"' EXIT
@@ -52,8 +56,13 @@ else
 		PATH=$PATH:/usr/local/cuda/bin command -v "$tool" >/dev/null || missing="$missing $tool"
 	done
 	[ -z "$missing" ] || fail "missing:$missing; install them, or carry a build: GPUTUNE_BUILD=FILE made by gpu.sh pack"
+	# for the cards that are here: the kernels of all architectures take minutes
+	gencode=
+	for cap in $(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -u); do
+		gencode="$gencode -gencode arch=compute_$cap,code=sm_$cap"
+	done
 	cp -r "$top" "$work/src" && cd "$work/src" && autoreconf -fi >/dev/null 2>&1 && ./configure -q >"$OUT/configure.log" 2>&1 &&
-		make -j"$(nproc)" gpubench gpuprobe >"$OUT/make.log" 2>&1 || fail "the build failed: $OUT/configure.log, $OUT/make.log"
+		make -j"$(nproc)" ${gencode:+"NVCC_GENCODE=$gencode"} gpubench gpuprobe >"$OUT/make.log" 2>&1 || fail "the build failed: $OUT/configure.log, $OUT/make.log"
 	cp gpubench gpuprobe "$work/"
 	cd "$work" || exit 1
 fi
@@ -84,11 +93,17 @@ cards() {
 timeout 60 "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
 
 # ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----
-echo "# $(date -u +%FT%TZ) ${PARTS:-all parts}" >>"$OUT/jobs.txt"
-failed=0
+echo "# $(date -u +%FT%TZ) ${PARTS:-in ten minutes}" >>"$OUT/jobs.txt"
+failed=0 left_out=0
 job() {
-	local name=$1 limit=$2 start status
+	local name=$1 limit=$2 start status left=$((deadline - SECONDS))
 	shift 2
+	if [ $left -lt 15 ]; then
+		left_out=$((left_out + 1))
+		printf '%s\tleft out: the ten minutes are over\t%s\n' "$name" "$*" | tee -a "$OUT/jobs.txt"
+		return
+	fi
+	[ "$limit" -le $left ] || limit=$left
 	start=$(date +%s)
 	timeout "$limit" "$@" >"$OUT/$name.json" 2>"$OUT/$name.log"
 	status=$?
@@ -110,23 +125,38 @@ peer() {
 	shift 2
 	torch && job "torch-$name" "$limit" "$python" "$top/tests/peers/torch_train.py" "$@" --device cuda
 }
+copies() { # the link, by us and by PyTorch
+	job copies 40 "$gpubench" launch gpu.matrix --json --seed 1
+	torch && job torch-copies 60 "$python" "$top/tests/peers/torch_copies.py"
+}
 part_check() {
 	job check 240 "$gpubench" check-device --ranks 1 --json
 	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
 	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
 		-o "$OUT/workloads-result.json"
+	copies
 	# between all cards; a single one moves nothing, by the definition 0, and shows that a communicator of its own works
 	job allreduce 60 env GPUBENCH_NCCL_RANKS="$(cards)" "$gpubench" launch gpu.allreduce --json --seed 1
-	if command -v compute-sanitizer >/dev/null; then
-		job sanitizer 100 compute-sanitizer --error-exitcode 9 "$gpubench" train gpt --device cuda --steps 2 --layers 1 --json
+}
+
+part_sanitizer() { # every kernel of each type, and a captured step
+	if ! command -v compute-sanitizer >/dev/null; then
+		echo "gpu.sh: no compute-sanitizer: left out" >&2
+		left_out=$((left_out + 1))
+		return
 	fi
+	for type in bf16 f32 f16 fp8; do
+		job sanitizer-$type 130 compute-sanitizer --error-exitcode 9 "$gpubench" check-device --type $type --json
+	done
+	job sanitizer-step 60 compute-sanitizer --error-exitcode 9 \
+		"$gpubench" train gpt --device cuda --steps 2 --layers 1 --amp bf16 --json
 }
 
 part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
 	train gpt2-b64 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
-	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused
+	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 45 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
-	peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile --fused
+	peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile reduce-overhead --fused --pad-vocab
 	train gpt2-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
 	train gpt2-master-none 60 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
 	train gpt2-fp8 60 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
@@ -137,7 +167,7 @@ xl="gpt2 --layers 48 --width 1600 --heads 25 --seq 1024" # 1558M
 part_xl() {
 	train xl-bf16 120 $xl --batch 16 --amp bf16 --steps 8
 	train xl-fp8 120 $xl --batch 16 --amp fp8 --steps 8
-	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused
+	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused --pad-vocab
 }
 
 part_encoders() { # every query sees every key: by whose kernels, and where the time goes
@@ -186,8 +216,26 @@ part_small() { # what must work whatever it takes
 	train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 }
 
-for part in ${PARTS:-check gpt2 xl encoders attention loss image small}; do
+# The first things asked of a card, by what is lost if the time does not do.
+in_ten_minutes() {
+	job check 120 "$gpubench" check-device --type bf16 --ranks 1 --json
+	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
+	peer gpt2-b64 100 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
+	train gpt2-b4 40 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
+	train xl-bf16 60 $xl --batch 16 --amp bf16 --steps 5
+	train xl-fp8 60 $xl --batch 16 --amp fp8 --steps 5
+	train resnet50 60 resnet50 --batch 256 --size 224 --amp bf16 --steps 15
+	peer resnet50 90 resnet50 --batch 256 --amp bf16 --steps 15 --compile --fused --channels-last
+	copies
+	peer xl-bf16 150 $xl --batch 16 --amp bf16 --steps 5 --compile --fused --pad-vocab
+	peer gpt2-b4 90 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile reduce-overhead --fused --pad-vocab
+}
+
+deadline=$PART_S # of the whole run, with the build
+[ -n "$PARTS" ] || in_ten_minutes
+for part in $PARTS; do
+	deadline=$((SECONDS + PART_S))
 	part_$part
 done
-echo "gpu.sh: $failed jobs failed; results in $OUT"
-[ $failed -eq 0 ]
+echo "gpu.sh: $failed jobs failed, $left_out were left out; results in $OUT"
+[ $((failed + left_out)) -eq 0 ]

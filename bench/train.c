@@ -606,8 +606,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (doc && (r.o.profile || gt_streq(r.o.device, "cuda")))
 		status = measure_peaks(&r, err);
 	if (status == -ENOMEM) { /* others have it: the run is what it is */
-		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str("no memory was left to measure the card's peaks: "
-			"no MFU"));
+		json_array_append_new(json_object_get(doc, "warnings"),
+				      json_string("no memory was left to measure the card's peaks: no MFU"));
 		status = 0;
 	}
 	if (doc && r.peaks.flops_per_s > 0)

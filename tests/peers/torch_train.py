@@ -3,7 +3,8 @@
 """Train GPT-2, ResNet-20, ResNet-50 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
 
 The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. Whatever this
-PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile, --channels-last.
+PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile, --pad-vocab,
+--channels-last.
 """
 import argparse
 import json
@@ -126,6 +127,8 @@ def build(a):
     extra = {"fused": True} if a.fused else {}
     if a.model == "gpt2":
         text = torch.randint(0, a.vocab, (a.batch, a.seq + 1))
+        if a.pad_vocab:  # tensor cores want rows of 16 bytes; targets stay below what they were
+            a.vocab = (a.vocab + 63) // 64 * 64
         net = GPT2(a)
         opt = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, **extra)
         return net, text[:, :-1].contiguous(), text[:, 1:].contiguous(), opt, a.batch * a.seq, "tokens"
@@ -151,7 +154,7 @@ def train(a):
     net, x, y = net.to(a.device), x.to(a.device), y.to(a.device)
     parameters = sum(p.numel() for p in net.parameters())
     if a.compile:
-        net = torch.compile(net)
+        net = torch.compile(net, mode=a.compile)
     times, faults, loss = [], 0, None
     for step in range(a.warmup + a.steps):
         if step == a.warmup:
@@ -168,9 +171,13 @@ def train(a):
             times.append(time.perf_counter() - t0)
     usage = resource.getrusage(resource.RUSAGE_SELF)
     median = statistics.median(times)
+    card = {}
+    if a.device == "cuda":  # what tensors took at most, and what the allocator held for them
+        card = {"max_device_bytes": torch.cuda.max_memory_allocated(), "max_device_bytes_held": torch.cuda.max_memory_reserved()}
     return {
+        **card,
         "framework": f"torch {torch.__version__}", "model": a.model, "device": a.device, "batch": a.batch, "seq": a.seq,
-        "ranks": 1, "threads": torch.get_num_threads(), "amp": a.amp or "fp32", "compile": a.compile, "fused": a.fused,
+        "ranks": 1, "threads": torch.get_num_threads(), "amp": a.amp or "fp32", "compile": bool(a.compile), "compile_mode": a.compile, "fused": a.fused,
         "parameters": parameters, "loss": value, "step_s": times, "median_step_s": median, "items_per_s": items / median,
         "unit": unit, "max_rss_bytes": usage.ru_maxrss * 1024,
         "minor_faults_per_step": (usage.ru_minflt - faults) / a.steps,
@@ -185,7 +192,9 @@ def main():
         p.add_argument(f"--{name}", type=int, default=default)
     p.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     p.add_argument("--amp", choices=["bf16"], help="autocast")
-    p.add_argument("--compile", action="store_true", help="torch.compile the model")
+    p.add_argument("--compile", nargs="?", const="default", metavar="MODE", help="torch.compile the model, in the default mode or "
+                   "in reduce-overhead (captured graphs) or max-autotune")
+    p.add_argument("--pad-vocab", action="store_true", help="gpt2: room for the next multiple of 64 in the vocabulary")
     p.add_argument("--fused", action="store_true", help="fused optimizer, where this PyTorch has one for the CPU")
     p.add_argument("--channels-last", action="store_true", help="images with their channels innermost")
     a = p.parse_args()
