@@ -109,12 +109,34 @@ static int zero_counterpart(struct gt_fsroot *fs, const char *path, const char *
 	return 0;
 }
 
+/* What stands beside path, "" if there is none. The caller frees it. */
+static char *beside(struct gt_fsroot *fs, const char *path, const char *name)
+{
+	gt_autofree char *other = gt_xasprintf("%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
+	char *line = NULL;
+
+	return gt_fs_read_line(fs, other, &line) < 0 ? gt_xstrdup("") : line;
+}
+
+/* intel_pstate and amd_pstate in active mode: under the governor performance there is no other preference. */
+static bool preference_refused(struct gt_fsroot *fs, const char *path, const char *value)
+{
+	gt_autofree char *governor = NULL;
+
+	if (!gt_ends_with(path, "/energy_performance_preference") || !strcmp(value, "performance"))
+		return false;
+	governor = beside(fs, path, "scaling_governor");
+	return !strcmp(governor, "performance");
+}
+
 /* A root that is not live shows the new value as the kernel would. */
 static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	gt_autofree char *old = NULL, *text = NULL;
 	int r;
 
+	if (preference_refused(fs, path, value))
+		return -EBUSY;
 	r = gt_fs_read(fs, path, &old, NULL);
 	if (r < 0)
 		return r;

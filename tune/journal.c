@@ -436,6 +436,13 @@ bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t)
 	return strcmp(j->boot_id, t->boot_id) != 0;
 }
 
+bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e)
+{
+	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+
+	return k && k->form == TN_NO_FORM && tn_tx_other_boot(j, t);
+}
+
 static bool has_file(const struct tn_tx *t)
 {
 	for (size_t i = 0; i < t->n_entry; i++)
@@ -444,9 +451,17 @@ static bool has_file(const struct tn_tx *t)
 	return false;
 }
 
+/* By its own files, or by those of a later one, which hold all that was held before too. */
+static bool is_kept(const struct tn_journal *j, const struct tn_tx *t)
+{
+	while (t < j->tx + j->n_tx && !has_file(t))
+		t++;
+	return t < j->tx + j->n_tx;
+}
+
 enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t)
 {
-	if (tn_tx_other_boot(j, t) && (!has_file(t) || t->state == TN_TX_PENDING))
+	if (tn_tx_other_boot(j, t) && (!is_kept(j, t) || t->state == TN_TX_PENDING))
 		return TN_SEEN_VOID;
 	if (t->state == TN_TX_PENDING)
 		return TN_SEEN_PENDING;

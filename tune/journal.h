@@ -27,6 +27,7 @@ struct tn_entry {
 	char *path, *old, *new_value; /* old NULL: there was no such file; new_value NULL: the file is removed */
 	char *pair_path, *pair_old;
 	char *got;
+	bool failed, stays; /* how putting it back ended, in memory only */
 };
 enum tn_tx_state { TN_TX_OPEN, TN_TX_COMMITTED, TN_TX_UNDOING, TN_TX_PENDING };
 struct tn_tx {
@@ -62,6 +63,8 @@ enum tn_seen {
 enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t);
 /* Its kernel values are of another boot: gone, unless a file of ours set them again. */
 bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t);
+/* Of another boot, and no file can keep it: its device may go by another name now, and what is there is the kernel's own. */
+bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e);
 /* The first transaction that is seen so, NULL if none. */
 const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen seen);
 

@@ -101,6 +101,10 @@ struct tn_knob {
 	bool cpu_list;			  /* the value is a list of CPUs */
 	/* on which devices there is one; NULL: once per host */
 	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
+	bool names_move;		  /* their names may be other devices' after the next boot */
+	int64_t (*most)(const struct pr_host *h); /* more than this does harm here, whoever asks; 0: not known */
+	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
+	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 	/* the text that keeps it for the next boot, for forms that need more than path and value */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
@@ -118,6 +122,8 @@ extern const struct tn_knob *const tn_knobs[]; /* NULL-terminated, in the order 
 const struct tn_knob *tn_knob_find(const char *id);
 /* id itself, a family ("vm.") or NULL list: yes. */
 bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list);
+/* The id itself: to look at a family is not to choose what is in it. */
+bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list);
 /* Every entry of the list names a knob or a family, else exit 64. */
 int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err);
 const char *tn_effect_name(enum tn_effect e);

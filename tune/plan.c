@@ -92,6 +92,13 @@ bool tn_item_good(const struct tn_item *i, const char *current)
 	return i->knob->op == TN_RAISE ? have >= want : have <= want;
 }
 
+bool tn_item_harms(const struct tn_item *i, const struct pr_host *host)
+{
+	int64_t most = i->knob->most ? i->knob->most(host) : 0, want;
+
+	return most && !gt_parse_i64(i->wanted, &want) && want > most;
+}
+
 /* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
 static bool read_current(const struct make *m, struct tn_item *i)
 {
@@ -122,6 +129,35 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	return false;
 }
 
+/* What a file sets at the next boot in the other form of a pair, if that is the one that will be in force: the later. */
+static const struct sc_assign *boot_pair(const struct make *m, const struct tn_item *i)
+{
+	const struct sc_key *key = i->knob->key ? sc_key_find(i->knob->key) : NULL;
+	const struct sc_assign *a = key && key->counterpart ? sc_boot_value(m->boot, key->counterpart) : NULL, *own;
+
+	if (!a || !strcmp(a->value, "0"))
+		return NULL;
+	own = sc_boot_value(m->boot, key->name);
+	return !own || a > own || !strcmp(own->value, "0") ? a : NULL;
+}
+
+/* The admin's file says it in the other form, and says no less: ours would take its place. */
+static bool pair_says_it(const struct make *m, struct tn_item *i)
+{
+	const struct sc_assign *a = boot_pair(m, i);
+	gt_autofree char *why = NULL;
+	int64_t pair, want;
+
+	if (!a || gt_parse_i64(a->value, &pair) < 0 || gt_parse_i64(i->wanted, &want) < 0)
+		return false;
+	if (i->knob->from_pair && i->knob->from_pair(m->host, pair) > want)
+		return false;
+	why = gt_xasprintf("%s:%u sets the other form to %s at boot; left as it is", a->file, a->line, a->value);
+	say(i, TN_SKIPPED, why);
+	free(gt_take(i->wanted));
+	return true;
+}
+
 /* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot. */
 static void heed_boot(const struct make *m, struct tn_item *i)
 {
@@ -132,8 +168,29 @@ static void heed_boot(const struct make *m, struct tn_item *i)
 		return;
 	if (i->knob->op == TN_RAISE ? boot <= want : boot >= want || (i->pair_path && !boot))
 		return;
+	if (tn_knob_check_value(i->knob, a->value, NULL) < 0) /* nor will the kernel take it */
+		return;
 	free(i->wanted);
 	i->wanted = gt_xasprintf("%ld", boot);
+}
+
+/* What would do harm is not written, whoever asks for it; who does is told. */
+static bool too_much(const struct make *m, struct tn_item *i, const char *asked)
+{
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
+	gt_autofree char *why = NULL;
+
+	if (!tn_item_harms(i, m->host))
+		return false;
+	if (gt_streq(asked, i->wanted) || !a)
+		why = gt_xasprintf("asked for is %s, and more than %ld does harm here; see gputune explain %s", i->wanted,
+				   i->knob->most(m->host), i->knob->id);
+	else
+		why = gt_xasprintf("%s:%u sets it to %s at boot, and more than %ld does harm here: mend that line", a->file,
+				   a->line, i->wanted, i->knob->most(m->host));
+	say(i, gt_streq(asked, i->wanted) ? TN_BLOCKED : TN_ADVICE, why);
+	free(gt_take(i->wanted));
+	return true;
 }
 
 static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
@@ -144,7 +201,11 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 	if (w->status != TN_CHANGE)
 		return;
 	i->wanted = gt_xstrdup(asked ? asked : w->value);
+	if (pair_says_it(m, i))
+		return;
 	heed_boot(m, i);
+	if (too_much(m, i, asked))
+		return;
 	if (asked && strcmp(asked, w->value))
 		say(i, TN_CHANGE, "asked for by the profile");
 	if (tn_item_good(i, i->current)) {
@@ -153,7 +214,7 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 									   "already lower; never raised");
 		return;
 	}
-	if (k->tag == 'B' && !m->opts->optional && !(m->opts->only && m->opts->only->n) &&
+	if (k->tag == 'B' && !m->opts->optional && !tn_knob_named(k, m->opts->only) &&
 	    !tn_profile_get(m->profile, k)) {
 		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
 
@@ -217,7 +278,7 @@ static void consider(const struct make *m, const struct tn_knob *k, const char *
 		say(i, TN_SKIPPED, "left out by --skip");
 		return;
 	}
-	if (gt_streq(asked, "off") && !(m->opts->only && m->opts->only->n)) {
+	if (gt_streq(asked, "off") && !tn_knob_named(k, m->opts->only)) {
 		say(i, TN_SKIPPED, "the profile leaves it alone");
 		return;
 	}
@@ -337,6 +398,10 @@ static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const st
 	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
 	int r;
 
+	if (tn_item_harms(i, host))
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ERANGE,
+				    "%s is to be %s, and more than %ld does harm on this host: nothing is changed", label,
+				    i->wanted, i->knob->most(host));
 	if (!has_instance(fs, host, i))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
 	r = tn_value_read(fs, i->path, &now);
@@ -352,19 +417,31 @@ static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const st
 	return 0;
 }
 
+static int may_have_moved(const struct tn_item *i, struct gt_err *err)
+{
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+
+	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
+			    "%s: the host was restarted since the plan was made, and that name may be another device's now: make "
+			    "a new plan", label);
+}
+
 int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err)
 {
 	gt_auto(pr_host) *own = NULL;
 	int r = tn_host_get(fs, host, &own, &host, err);
+	bool other_boot;
 
 	if (r < 0)
 		return r;
+	other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
 	if (strcmp(plan->host, host->identity))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
 				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
 				    host->identity);
 	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
 		if (plan->item[i].status == TN_CHANGE)
-			r = check_item(fs, host, &plan->item[i], err);
+			r = other_boot && plan->item[i].knob->names_move ? may_have_moved(&plan->item[i], err) :
+									   check_item(fs, host, &plan->item[i], err);
 	return r;
 }

@@ -8,6 +8,8 @@ struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const ch
 void tn_item_clear(struct tn_item *i);
 /* Is current good enough for what is wanted? Raise-only and lower-only knobs are content with more, or less. */
 bool tn_item_good(const struct tn_item *i, const char *current);
+/* Is more wanted than may be on this host? */
+bool tn_item_harms(const struct tn_item *i, const struct pr_host *host);
 /* The host given, or one discovered now (without NVML), which *own then holds. */
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
 		struct gt_err *err);

@@ -29,11 +29,28 @@ static void verify_value(struct verify *v, const struct tn_entry *e)
 	v->drift += r != -ENOENT && !ok;
 }
 
-static bool file_is_held(const struct tn_entry *const *held, size_t n, const char *path)
+static bool has_path(const struct tn_tx *t, const char *path)
 {
-	for (size_t i = 0; path && i < n; i++)
-		if (!held[i]->knob && !strcmp(held[i]->path, path))
+	for (size_t i = 0; i < t->n_entry; i++)
+		if (!strcmp(t->entry[i].path, path))
 			return true;
+	return false;
+}
+
+/* Does a file of ours keep the value? Each holds what its own transaction changed and all that was held before. */
+static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	const char *file = k ? tn_persist_file(k->form) : NULL;
+	bool later = false;
+
+	for (size_t i = j->n_tx; file && i-- > 0;) {
+		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
+			continue;
+		later |= has_path(&j->tx[i], file);
+		if (later && has_path(&j->tx[i], e->path))
+			return true;
+	}
 	return false;
 }
 
@@ -100,14 +117,12 @@ static void verify_all(struct verify *v)
 	size_t n = tn_held(v->j, &held);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct tn_knob *k = held[i]->knob ? tn_knob_find(held[i]->knob) : NULL;
-
 		if (!held[i]->knob) {
 			verify_file(v, held[i]);
 			continue;
 		}
 		verify_value(v, held[i]);
-		verify_boot(v, held[i], k && file_is_held(held, n, tn_persist_file(k->form)));
+		verify_boot(v, held[i], is_kept(v->j, held[i]));
 	}
 	free(held);
 }
@@ -180,10 +195,11 @@ static const char *seen_name(enum tn_seen s)
 	return name[s];
 }
 
-static void add_values(const struct tn_tx *t, json_t *report, const char *result)
+static void add_values(const struct tn_journal *j, const struct tn_tx *t, json_t *report, const char *result)
 {
 	for (size_t i = 0; i < t->n_entry; i++)
-		tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
+		if (!tn_entry_over(j, t, &t->entry[i]))
+			tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
 }
 
 static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
@@ -215,7 +231,7 @@ int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, s
 
 		if (seen == TN_SEEN_VOID)
 			continue;
-		add_values(&j->tx[i], report, all ? seen_name(seen) : "kept");
+		add_values(j, &j->tx[i], report, all ? seen_name(seen) : "kept");
 		if (all)
 			json_array_append_new(list, tx_json(j, &j->tx[i]));
 	}

@@ -68,7 +68,7 @@ struct tn_plan_opts {
 	const char *profile;	    /* a name ("train-cpu"), a path, or NULL: the one that fits the host */
 	const struct gt_strv *only; /* knob ids or families ("vm."); NULL or empty: all */
 	const struct gt_strv *skip; /* the same, taken away */
-	bool optional;		    /* take in the opt-in knobs (tag B); naming one in `only` does so too */
+	bool optional;		    /* take in the opt-in knobs (tag B); naming one in `only` does so too, a family does not */
 };
 /* Pure but for reading: nothing is written. host may be NULL: then it is discovered without NVML. */
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,

@@ -81,6 +81,8 @@ size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
 			const struct tn_entry *e = &j->tx[i].entry[k];
 			size_t at = 0;
 
+			if (tn_entry_over(j, &j->tx[i], e))
+				continue;
 			while (at < n && strcmp(v[at]->path, e->path))
 				at++;
 			if (at == n)
@@ -222,23 +224,23 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 	return read_back(a, e);
 }
 
-/* Newest first. Those that were never reached hold their old value. */
+static void count_failed(void *failed, const struct tn_entry *e, enum tn_undo u, const char *now, int code)
+{
+	if (u != TN_UNDO_FAILED)
+		return;
+	gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
+	++*(size_t *)failed;
+}
+
+/* Those that were never reached hold their old value. */
 static void roll_back(struct apply *a)
 {
 	struct gt_err why = *a->err;
-	size_t failed = 0, i = a->t->n_entry;
+	size_t failed = 0;
 	int r;
 
-	while (i-- > 0) {
-		struct tn_entry *e = &a->t->entry[i];
-		int code = 0;
-		enum tn_undo u = tn_undo_entry(a->fs, e, false, NULL, &code);
-
-		if (u == TN_UNDO_FAILED)
-			gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing",
-				strerror(-code));
-		failed += u == TN_UNDO_FAILED;
-	}
+	for (int again = 0; again < 2; again++)
+		tn_undo_tx(a->fs, a->j, a->t, again, count_failed, &failed);
 	if (failed) {
 		gt_fail_exit(a->err, TN_EXIT_INTERRUPTED, why.code,
 			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, failed,

@@ -74,8 +74,8 @@ static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 	return tn_value_write(fs, e->path, e->old);
 }
 
-enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, char **ret_now,
-			   int *ret_code)
+static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, char **ret_now,
+			       int *ret_code)
 {
 	gt_autofree char *now = NULL;
 	int r;
@@ -110,6 +110,26 @@ enum tn_undo tn_undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool 
 	return r < 0 ? TN_UNDO_FAILED : TN_UNDO_RESTORED;
 }
 
+void tn_undo_tx(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *t, bool again, tn_undo_done *done, void *ctx)
+{
+	bool other_boot = tn_tx_other_boot(j, t);
+
+	for (size_t k = t->n_entry; k-- > 0;) {
+		struct tn_entry *e = &t->entry[k];
+		gt_autofree char *now = NULL;
+		enum tn_undo u;
+		int code = 0;
+
+		if (again ? !e->failed : tn_entry_over(j, t, e))
+			continue;
+		u = undo_entry(fs, e, other_boot, &now, &code);
+		e->failed = u == TN_UNDO_FAILED;
+		e->stays = u == TN_UNDO_STAYS;
+		if (again || !e->failed)
+			done(ctx, e, u, now, code);
+	}
+}
+
 /* ---- transactions -------------------------------------------------------------------------------------------------
  */
 
@@ -121,11 +141,9 @@ struct undo {
 	char first_failure[256];
 };
 
-static void undo_one(struct undo *u, const struct tn_entry *e, bool other_boot)
+static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, const char *now, int code)
 {
-	gt_autofree char *now = NULL;
-	int code = 0;
-	enum tn_undo r = tn_undo_entry(u->fs, e, other_boot, &now, &code);
+	struct undo *u = ctx;
 	json_t *line = tn_report_value(u->report, e, tn_undo_name(r));
 
 	if (now)
@@ -137,24 +155,26 @@ static void undo_one(struct undo *u, const struct tn_entry *e, bool other_boot)
 		snprintf(u->first_failure, sizeof(u->first_failure), "%s: %s", e->path, strerror(-code));
 }
 
-/* Undo transaction i. What stays until the next boot is kept as pending, so that it can be told. */
-static void undo_tx(struct undo *u, size_t i)
+/* Transaction i is over, unless something of it failed. What stays until the next boot is kept as pending, so that it can be
+ * told. Returns whether it is still in the journal. */
+static bool close_tx(struct undo *u, size_t i)
 {
 	struct tn_tx *t = &u->j->tx[i];
-	size_t failed = u->failed, stays = u->stays;
-	bool other_boot = tn_tx_other_boot(u->j, t);
+	bool stays = false;
 
-	for (size_t k = t->n_entry; k-- > 0;)
-		undo_one(u, &t->entry[k], other_boot);
-	if (u->failed > failed)
-		return;
-	if (u->stays == stays) {
+	for (size_t k = 0; k < t->n_entry; k++) {
+		if (t->entry[k].failed)
+			return true;
+		stays |= t->entry[k].stays;
+	}
+	if (!stays) {
 		tn_journal_drop(u->j, i);
-		return;
+		return false;
 	}
 	t->state = TN_TX_PENDING;
 	free(t->boot_id);
 	t->boot_id = gt_xstrdup(u->j->boot_id);
+	return true;
 }
 
 /* Undo all transactions that are seen so, newest first; then close the journal. */
@@ -168,9 +188,12 @@ static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
-	for (size_t i = u->j->n_tx; i-- > 0;)
-		if (tn_tx_seen(u->j, &u->j->tx[i]) == seen)
-			undo_tx(u, i);
+	for (int again = 0; again < 2; again++)
+		for (size_t i = u->j->n_tx; i-- > 0;)
+			if (tn_tx_seen(u->j, &u->j->tx[i]) == seen)
+				tn_undo_tx(u->fs, u->j, &u->j->tx[i], again, note_undone, u);
+	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: a later one's file says that this one was kept */
+		i += tn_tx_seen(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
 	if (u->failed)
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
 				    "%zu value%s could not be put back (%s); the others are back, the journal keeps "

@@ -156,6 +156,11 @@ What was proved is what is written, here on a tree; all else of the profile is l
   vm.max_map_count  * 400000 written (glob)
   $ gputune revert --root root | tail -1
   vm.max_map_count  * 400000 restored (glob)
+  $ gputune apply --root root --only-proven x.json --skip vm.max_map_count
+  Nothing to change.
+  $ mkdir -p root/etc/gputune/profiles; printf '[knobs]\nvm.max_map_count = off\n' >root/etc/gputune/profiles/site.conf
+  $ gputune apply --root root --only-proven x.json -p site
+  Nothing to change.
   $ edit 'd.pop("marks"); d.update(host=json.load(open("plan.json"))["host"], kernel=json.load(open("plan.json"))["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="-7; reboot")]'
   $ gputune apply --root root --only-proven x.json
   gputune: * (glob)

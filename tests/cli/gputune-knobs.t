@@ -124,7 +124,8 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   
   Hazard
     Too low, and each checkpoint is throttled to the disk's speed; peers point both ways (tuned: 40
-    for throughput, 10 for latency). Only lowered here, never raised.
+    for throughput, 10 for latency). Only lowered here, never raised: a percentage counts as that much
+    of all memory.
   
   On this host
     change, 0 to 17179869184; a few seconds of writing to fast local disks, whatever the size of

@@ -95,16 +95,20 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
         5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
     net.core.wmem_max: 212992 to 67108864
         5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+  
+  Left out (what is by choice only: --optional takes in all, --only KNOB one)
     net.ipv4.tcp_rmem: 4096 131072 6291456 to 4096 131072 67108864
-        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
+        over TCP
     net.ipv4.tcp_wmem: 4096 16384 4194304 to 4096 16384 67108864
-        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
+        over TCP
     net.core.netdev_max_backlog: 1000 to 10000
-        9 packets found it full since the host started
+        by choice only: 9 packets found it full since the host started
     net.ipv4.arp_announce: 0 to 2
-        2 fast ports: each answers for its own address only
+        by choice only: 2 fast ports: each answers for its own address only
     net.ipv4.arp_ignore: 0 to 1
-        2 fast ports: each answers for its own address only
+        by choice only: 2 fast ports: each answers for its own address only
   
   To be known
     vm.dirty_bytes: now /proc/sys/vm/dirty_ratio is in force, with 20; the kernel zeroes it
@@ -112,11 +116,11 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
     kernel zeroes it
   
   8 more are already so, or not for this host: --verbose.
-  13 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  8 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
-Knobs of choice are named when they are asked for.
+Knobs of choice are named when they are asked for; their family shows them.
 
-  $ gputune plan --root $FIXTURES/cpu-server.host --only block. --skip block.scheduler
+  $ gputune plan --root $FIXTURES/cpu-server.host --only block. --only block.read_ahead --skip block.scheduler
   To be changed
     block.read_ahead:nvme0n1: 128 to 4096
         no seeks here; shards that are read in order keep the disk busy while the step computes

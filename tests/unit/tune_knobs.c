@@ -95,6 +95,33 @@ START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
 }
 END_TEST
 
+/* Interrupts are numbered anew: what was said of their old numbers ends with the boot, though a file keeps the rest. */
+START_TEST(what_no_file_can_keep_ends_with_the_boot)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *report = NULL, *reverted = NULL;
+	gt_autofree char *text = NULL;
+	struct gt_err err = { 0 };
+	int status;
+
+	add_port();
+	box_put(&b, "/etc/sysctl.d/README", "");
+	box_put(&b, "/etc/tmpfiles.d/README", "");
+	box_put(&b, "/etc/udev/rules.d/README", "");
+	plan = box_plan(&b);
+	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err) == 0, "%s", err.msg);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/irq/200/smp_affinity_list", "0-15"), 0);
+	box_remove(&b, "/proc/irq/201/smp_affinity_list");
+	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(tn_revert(b.fs, &reverted, &status, &err), 0);
+	ck_assert_int_eq(status, TN_EXIT_PENDING);
+	text = gt_json_text(reverted);
+	ck_assert_ptr_null(strstr(text, "irq.affinity"));
+}
+END_TEST
+
 START_TEST(a_port_whose_node_is_not_known_keeps_its_interrupts)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -373,6 +400,7 @@ TCase *tune_device_case(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
+	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);
 	tcase_add_test(t, a_port_whose_node_is_not_known_keeps_its_interrupts);
 	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);
 	tcase_add_test(t, bridges_that_redirect_are_named_to_root);

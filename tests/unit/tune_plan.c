@@ -132,19 +132,41 @@ START_TEST(a_plan_of_another_host_or_of_earlier_is_refused)
 }
 END_TEST
 
+/* A disk's name and an interrupt's number may be another device's after a reboot; a sysctl is what it was. */
+START_TEST(a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved)
+{
+	static const char *const names[][2] = { { "block.", "block.scheduler:nvme0n1: the host was restarted" }, { "vm.", NULL } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+		gt_auto_strv only = { 0 };
+
+		gt_err_clear(&err);
+		gt_strv_add(&only, names[i][0]);
+		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &only }, &plan, &err), 0);
+		ck_assert_uint_gt(tn_plan_changes(plan), 0);
+		ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", i ? "third" : "second"), 0);
+		ck_assert_int_eq(tn_apply(b.fs, plan, NULL, NULL, &err) < 0, !!names[i][1]);
+		ck_assert(!names[i][1] || (err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, names[i][1])));
+	}
+}
+END_TEST
+
 START_TEST(opt_in_knobs_wait_to_be_asked)
 {
 	gt_auto(tn_plan) *plan = NULL, *named = NULL, *profile = NULL;
 	gt_auto_strv only = { 0 }, skip = { 0 };
 
 	gt_strv_add(&only, "block.");
+	gt_strv_add(&only, "block.read_ahead"); /* to look at a family is not to choose what is in it */
+	gt_strv_add(&only, "kernel.");
 	gt_strv_add(&skip, "block.scheduler");
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, NULL, &plan, &err), 0);
 	ck_assert_int_eq(item(plan, "kernel.numa_balancing", NULL)->status, TN_SKIPPED);
 	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_SKIPPED);
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.only = &only, .skip = &skip}, &named, &err),
 			 0);
-	ck_assert_uint_eq(named->n_item, 4); /* of two disks */
+	ck_assert_int_eq(item(named, "kernel.numa_balancing", NULL)->status, TN_SKIPPED);
 	ck_assert_int_eq(item(named, "block.scheduler", "sda")->status, TN_SKIPPED);
 	ck_assert_int_eq(item(named, "block.read_ahead", "sda")->status, TN_CHANGE);
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "dataload" }, &profile, &err), 0);
@@ -205,6 +227,7 @@ END_TEST
 START_TEST(an_admins_profile_inherits_and_overrides)
 {
 	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_strv only = { 0 };
 
 	box_put(&b, "/etc/gputune/profiles/site.conf",
 		"# ours\n[profile]\nsummary = site\ninherit = dataload\n[knobs]\nvm.swappiness = 1\nvm.dirty_ratio = "
@@ -216,6 +239,15 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	ck_assert_int_eq(item(plan, "thp.enabled", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(item(plan, "kernel.numa_balancing", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_CHANGE);
+	/* a family does not bring back what the profile leaves alone, a name does */
+	gt_strv_add(&only, "vm.");
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site", .only = &only }, &plan, &err), 0);
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED);
+	gt_strv_add(&only, "vm.dirty_ratio");
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site", .only = &only }, &plan, &err), 0);
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_CHANGE);
 	/* of the same name as one that is built in: the admin's counts */
 	box_put(&b, "/etc/gputune/profiles/default.conf", "[knobs]\nvm.dirty_background_ratio = off\n");
 	tn_plan_free(gt_take(plan));
@@ -242,6 +274,7 @@ TCase *tune_plan_case(void)
 		a_plan_comes_back_from_its_document,
 		an_item_twice_and_devices_with_paths_are_refused,
 		a_plan_of_another_host_or_of_earlier_is_refused,
+		a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved,
 		opt_in_knobs_wait_to_be_asked,
 		a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot,
 		an_admins_profile_inherits_and_overrides,
@@ -334,6 +367,9 @@ static const struct {
 	{ "vm.dirty_bytes", { 64 * GIB, .nodes = 1 }, "0", "20", TN_NOT_APPLICABLE, "" },
 	{ "vm.dirty_bytes", { 128 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "8589934592" },
 	{ "vm.dirty_bytes", { 2048 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "17179869184" },
+	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "2", TN_ALREADY, "" }, /* at most 10 GiB: not to be raised */
+	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "4", TN_CHANGE, "17179869184" },
+	{ "vm.dirty_background_bytes", { 256 * GIB, .nodes = 1 }, "0", "1", TN_ALREADY, "" },
 	{ "vm.dirty_background_bytes", { 2048 * GIB, .nodes = 1 }, "0", "10", TN_CHANGE, "4294967296" },
 	{ "vm.swappiness", { GIB, .nodes = 1 }, "60", NULL, TN_NOT_APPLICABLE, "" },
 	{ "vm.swappiness", { GIB, GIB, .nodes = 1 }, "60", NULL, TN_CHANGE, "10" },
@@ -435,6 +471,71 @@ START_TEST(the_admins_file_is_not_outdone)
 }
 END_TEST
 
+/* The same where the file says it in the other form of the pair: ours would take its place at the next boot. */
+START_TEST(the_admins_other_form_is_not_outdone)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	struct box big;
+
+	box_put(&b, "/etc/sysctl.d/10-site.conf", "vm.dirty_bytes = 100000000\n");
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED);
+	ck_assert_ptr_nonnull(strstr(item(plan, "vm.dirty_ratio", NULL)->reason, "10-site.conf:1"));
+	ck_assert_int_eq(item(plan, "vm.dirty_background_ratio", NULL)->status, TN_CHANGE);
+	tn_plan_free(gt_take(plan));
+	box_put(&b, "/etc/sysctl.d/20-site.conf", "vm.dirty_ratio = 15\n"); /* later, so it is in force */
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_CHANGE);
+	tn_plan_free(gt_take(plan));
+
+	box_open(&big, "cpu-server-512g");
+	box_put(&big, "/etc/sysctl.d/10-site.conf", "vm.dirty_ratio = 2\nvm.dirty_background_ratio = 30\n");
+	plan = box_plan(&big);
+	ck_assert_int_eq(item(plan, "vm.dirty_bytes", NULL)->status, TN_SKIPPED);
+	ck_assert_int_eq(item(plan, "vm.dirty_background_bytes", NULL)->status, TN_CHANGE);
+	box_close(&big);
+}
+END_TEST
+
+/* What the kernel would refuse, and what would run the host out of memory, is not taken over from a file. */
+START_TEST(a_files_harmful_value_is_not_applied)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *doc = NULL;
+	json_t *o;
+	size_t i;
+
+	box_put(&b, "/etc/sysctl.d/10-site.conf", "net.core.rmem_max = 4294967295\nvm.min_free_kbytes = 400000000\n");
+	plan = box_plan(&b);
+	ck_assert_str_eq(item(plan, "net.core.rmem_max", NULL)->wanted, "67108864");
+	ck_assert_int_eq(item(plan, "vm.min_free_kbytes", NULL)->status, TN_ADVICE);
+	ck_assert_ptr_null(item(plan, "vm.min_free_kbytes", NULL)->wanted);
+	ck_assert_ptr_nonnull(strstr(item(plan, "vm.min_free_kbytes", NULL)->reason, "10-site.conf:2 sets it to 400000000"));
+	doc = tn_plan_to_json(plan);
+	tn_plan_free(gt_take(plan));
+	ck_assert_msg(tn_plan_from_json(doc, &plan, &err) == 0, "%s", err.msg);
+	tn_plan_free(gt_take(plan));
+
+	/* nor from a profile, nor from a plan that a hand has changed */
+	box_remove(&b, "/etc/sysctl.d/10-site.conf");
+	box_put(&b, "/etc/gputune/profiles/site.conf", "[knobs]\nvm.min_free_kbytes = 400000000\n");
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
+	ck_assert_int_eq(item(plan, "vm.min_free_kbytes", NULL)->status, TN_BLOCKED);
+	tn_plan_free(gt_take(plan));
+	plan = box_plan(&b);
+	json_decref(gt_take(doc));
+	doc = tn_plan_to_json(plan);
+	tn_plan_free(gt_take(plan));
+	json_array_foreach(json_object_get(doc, "items"), i, o)
+		if (!strcmp(gt_json_get_str(o, "knob", ""), "vm.min_free_kbytes"))
+			json_object_set_new(o, "wanted", json_string("400000000"));
+	ck_assert_int_eq(tn_plan_from_json(doc, &plan, &err), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "does harm on this host"));
+}
+END_TEST
+
 /* Raise-only and lower-only knobs are content with more, or less. */
 START_TEST(good_values_are_left)
 {
@@ -481,6 +582,8 @@ TCase *tune_knob_case(void)
 	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
 	tcase_add_test(tc, good_values_are_left);
 	tcase_add_test(tc, the_admins_file_is_not_outdone);
+	tcase_add_test(tc, the_admins_other_form_is_not_outdone);
+	tcase_add_test(tc, a_files_harmful_value_is_not_applied);
 	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
 	return tc;
 }

@@ -305,6 +305,37 @@ START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
 }
 END_TEST
 
+/* Under the governor performance intel_pstate and amd_pstate refuse any other preference with EBUSY: the governor goes first,
+ * also where another transaction set it, and when an apply that fails in the middle is rolled back. */
+START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
+{
+	const char *epp = "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference";
+	gt_auto_strv governor = { 0 }, cpu = { 0 };
+	gt_auto(tn_plan) *plan = NULL;
+
+	gt_strv_add(&governor, "cpu.governor");
+	gt_strv_add(&cpu, "cpu.");
+	apply(&(struct tn_plan_opts){ .only = &cpu, .optional = true }, false);
+	expect(epp, "performance");
+	ck_assert_int_eq(gt_fs_write_value(b.fs, epp, "balance_performance"), -EBUSY);
+	revert(0);
+	expect_before();
+	apply(&(struct tn_plan_opts){ .only = &governor }, false);
+	apply(&(struct tn_plan_opts){ .only = &cpu, .optional = true }, false);
+	revert(0);
+	expect_before();
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &cpu, .optional = true }, &plan, &err), 0);
+	for (unsigned n = 1;; n++) {
+		gt_err_clear(&err);
+		gt_fs_fault(b.fs, n, EIO, false);
+		if (tn_apply(b.fs, plan, NULL, NULL, &err) == 0)
+			break;
+		ck_assert_msg(err.exit_status != TN_EXIT_INTERRUPTED, "step %u: %s", n, err.msg);
+		expect_before();
+	}
+}
+END_TEST
+
 START_TEST(without_a_boot_id_nothing_is_taken_for_undone)
 {
 	gt_autofree char *id = NULL;
@@ -331,6 +362,43 @@ START_TEST(after_a_reboot_what_was_not_kept_is_void)
 	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0); /* as the kernel would begin */
 	revert(0);
 	expect(SWAPPINESS, "60");
+}
+END_TEST
+
+/* What was applied for this boot only, and is in no file, is not missed there. */
+START_TEST(what_was_never_kept_is_not_lost_at_boot)
+{
+	gt_auto_strv first = { 0 }, second = { 0 };
+
+	gt_strv_add(&first, "vm.swappiness");
+	gt_strv_add(&second, "vm.max_map_count");
+	apply(&(struct tn_plan_opts){ .only = &first }, true);
+	apply(&(struct tn_plan_opts){ .only = &second }, false);
+	ck_assert_int_eq(verify(), 0);
+	revert(0);
+	expect_before();
+}
+END_TEST
+
+/* A file holds all that was held when it was written, also what an earlier transaction had not kept. */
+START_TEST(what_a_later_file_keeps_is_held_after_the_reboot)
+{
+	gt_auto_strv first = { 0 }, second = { 0 }, third = { 0 };
+	gt_autofree char *text = NULL;
+
+	gt_strv_add(&first, "vm.swappiness");
+	gt_strv_add(&second, "vm.max_map_count");
+	gt_strv_add(&third, "vm.min_free_kbytes");
+	apply(&(struct tn_plan_opts){ .only = &first }, false);
+	apply(&(struct tn_plan_opts){ .only = &second }, true);
+	reboot("another-boot");
+	ck_assert_int_eq(verify(), 0);
+	apply(&(struct tn_plan_opts){ .only = &third }, true);
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_SYSCTL_D_PATH, &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nvm.swappiness = 10\n"));
+	revert(TN_EXIT_PENDING);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	ck_assert_int_eq(verify(), TN_EXIT_PENDING);
 }
 END_TEST
 
@@ -652,6 +720,9 @@ TCase *tune_txn_case(void)
 		without_a_boot_id_nothing_is_taken_for_undone,
 		after_a_reboot_what_was_not_kept_is_void,
 		after_a_reboot_files_go_and_values_are_pending,
+		what_the_kernel_refuses_at_first_is_put_back_in_the_end,
+		what_was_never_kept_is_not_lost_at_boot,
+		what_a_later_file_keeps_is_held_after_the_reboot,
 		an_experiment_keeps_others_out_and_ends_alone,
 		two_at_once_are_told_apart_by_the_lock,
 		a_torn_last_record_is_a_step_that_never_happened,

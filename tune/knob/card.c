@@ -72,6 +72,7 @@ const struct tn_knob tn_knob_irq_affinity = {
 	.id = "irq.affinity",
 	.path = "/proc/irq/%s/smp_affinity_list",
 	.instances = fast_irqs,
+	.names_move = true,
 	.cpu_list = true,
 	.summary = "fast network ports interrupt the CPUs of their own node",
 	.why = "A packet that is taken by a CPU of the other node crosses the link between the sockets twice, and its "

@@ -119,6 +119,11 @@ bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list)
 	return false;
 }
 
+bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list)
+{
+	return list && gt_strv_has(list, k->id);
+}
+
 int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err)
 {
 	for (size_t i = 0; list && i < list->n; i++) {

@@ -129,6 +129,7 @@ const struct tn_knob tn_knob_read_ahead = {
 	.id = "block.read_ahead",
 	.path = "/sys/block/%s/queue/read_ahead_kb",
 	.instances = all_blocks,
+	.names_move = true,
 	.summary = "how far ahead of a sequential reader a disk is read",
 	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many "
 	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096.",
@@ -189,6 +190,7 @@ const struct tn_knob tn_knob_scheduler = {
 	.id = "block.scheduler",
 	.path = "/sys/block/%s/queue/scheduler",
 	.instances = all_blocks,
+	.names_move = true,
 	.summary = "the order in which a disk's requests are served",
 	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a "
 	       "checkpoint's writes otherwise starve the data loader's reads.",

@@ -23,7 +23,7 @@ static int64_t memory(const struct tn_ctx *c)
 #define DIRTY_HAZARD                                                                                                   \
 	"Too low, and each checkpoint is throttled to the disk's speed; peers point both ways (tuned: 40 for "         \
 	"throughput, 10 for "                                                                                          \
-	"latency). Only lowered here, never raised."
+	"latency). Only lowered here, never raised: a percentage counts as that much of all memory."
 
 static void ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t percent)
 {
@@ -67,12 +67,23 @@ static int64_t hard_limit(const struct tn_ctx *c)
 	return GT_MIN(16 * GIB, GT_MAX(8 * GIB, memory(c) / 16 / GIB * GIB));
 }
 
+/* At most: the kernel takes the percentage of what is available, which is never more than all of it. */
+static int64_t percent_bytes(const struct pr_host *h, int64_t percent)
+{
+	return pr_or(h->mem.total_bytes, 0) / 100 * percent;
+}
+
 static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t want)
 {
+	int64_t percent = 0;
+
 	if (memory(c) < BIG_HOST_BYTES)
 		tn_not_applicable(w, "below 128 GiB of memory the form in percent is used");
 	else if (now->current && now->pair && !strcmp(now->current, "0") && !strcmp(now->pair, "0"))
 		tn_leave(w, TN_BLOCKED, "both forms are 0: that could not be put back, so it is left alone");
+	else if (gt_streq(now->current, "0") && now->pair && !gt_parse_i64(now->pair, &percent) &&
+		 percent_bytes(c->host, percent) <= want)
+		tn_leave(w, TN_ALREADY, "%ld percent of memory is in force, which is less; never raised", percent);
 	else
 		tn_want_num(w, want, "a few seconds of writing to fast local disks, whatever the size of memory");
 }
@@ -100,6 +111,7 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.op = TN_LOWER,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.from_pair = percent_bytes,
 	.desired = want_dirty_bytes,
 };
 const struct tn_knob tn_knob_dirty_background_bytes = {
@@ -115,6 +127,7 @@ const struct tn_knob tn_knob_dirty_background_bytes = {
 	.op = TN_LOWER,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.from_pair = percent_bytes,
 	.desired = want_dirty_background_bytes,
 };
 
@@ -268,13 +281,18 @@ const struct tn_knob tn_knob_overcommit_memory = {
 
 /* ---- reserves ------------------------------------------------------------------------------------------------- */
 
+static int64_t most_min_free(const struct pr_host *h)
+{
+	return pr_or(h->mem.total_bytes, 0) / 1024 / 200;
+}
+
 /* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
 static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (memory(c) < 32 * GIB)
 		tn_not_applicable(w, "with less than 32 GiB of memory the kernel's own reserve is enough");
 	else
-		tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
+		tn_want_num(w, GT_MIN(INT64_C(135168), most_min_free(c->host)),
 			    "network and disk drivers find memory at once when the page cache has filled the rest");
 }
 
@@ -294,6 +312,7 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.most = most_min_free,
 	.desired = want_min_free,
 };
 
