@@ -110,7 +110,7 @@ void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket)
 	struct rt_slot *s = &l->slot[ticket % l->ring.n];
 	uint64_t at = ticket * (uint64_t)l->o.all_rows + (uint64_t)l->o.first_row;
 
-	s->status = l->source->ops->check ? l->source->ops->check(l->source, &s->err) : 0;
+	s->status = l->source->ops->check ? l->source->ops->check(l->source, ticket, &s->err) : 0;
 	if (l->source->lengths) {
 		fill_documents(l, s, ticket);
 		return;

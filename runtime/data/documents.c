@@ -122,18 +122,30 @@ static int cut(struct list *l, uint64_t at, uint64_t ids, uint64_t seq, struct g
 	return r;
 }
 
+struct search {
+	const struct rt_token_map *f;
+	const struct rt_documents *how;
+	uint64_t at, end, next;
+};
+
+static void search(void *arg)
+{
+	struct search *s = arg;
+
+	s->end = rt_document_end(s->f->map.bytes + s->f->head.at, s->f->head.bytes, s->f->head.tokens, s->at, s->how, &s->next);
+}
+
 static int find(const struct rt_tokens *t, const struct rt_documents *how, struct list *l, struct gt_err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < t->n; i++) {
-		const struct rt_token_map *f = &t->file[i];
-		const unsigned char *p = f->map.bytes + f->head.at;
+		struct search s = { .f = &t->file[i], .how = how };
 
-		for (uint64_t at = 0, next; !r && at < f->head.tokens; at = next) {
-			uint64_t end = rt_document_end(p, f->head.bytes, f->head.tokens, at, how, &next);
-
-			r = cut(l, f->first + at, end - at, (uint64_t)t->seq, err);
+		for (; !r && s.at < s.f->head.tokens; s.at = s.next) {
+			r = rt_map_read(s.f->path, search, &s, err);
+			if (!r)
+				r = cut(l, s.f->first + s.at, s.end - s.at, (uint64_t)t->seq, err);
 		}
 	}
 	return r;

@@ -2,6 +2,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -187,8 +190,28 @@ int rt_file_read_at(int fd, const char *path, uint64_t at, void *out, size_t n, 
 	return 0;
 }
 
+static _Thread_local sigjmp_buf *way_out; /* where a reader of a map goes on when the file has gone from under it */
+static struct sigaction handler_before;
+
+static void on_bus(int signal, siginfo_t *info, void *context)
+{
+	if (way_out)
+		siglongjmp(*way_out, 1);
+	/* not ours: raised anew when we return, and dealt with as it would have been */
+	sigaction(SIGBUS, &handler_before, NULL);
+}
+
+static void install(void)
+{
+	struct sigaction ours = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+
+	sigemptyset(&ours.sa_mask);
+	sigaction(SIGBUS, &ours, &handler_before);
+}
+
 int rt_file_map(const char *path, struct rt_map *ret, struct gt_err *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct rt_map m = { .fd = -1 };
 	void *p = NULL;
 	int r = rt_file_open(path, &m.fd, &m.len, err);
@@ -202,6 +225,7 @@ int rt_file_map(const char *path, struct rt_map *ret, struct gt_err *err)
 		close(m.fd);
 		return r;
 	}
+	pthread_once(&once, install);
 	m.bytes = p;
 	*ret = m;
 	return 0;
@@ -213,6 +237,20 @@ int rt_map_check(const struct rt_map *m, const char *path, struct gt_err *err)
 
 	if (fstat(m->fd, &st) < 0 || (uint64_t)st.st_size < m->len)
 		return gt_fail(err, EIO, "%s has become shorter while it was read", path);
+	return 0;
+}
+
+int rt_map_read(const char *path, void (*read)(void *arg), void *arg, struct gt_err *err)
+{
+	sigjmp_buf here;
+
+	if (sigsetjmp(here, 0)) {
+		way_out = NULL;
+		return gt_fail(err, EIO, "%s has become shorter while it was read, or cannot be read any more", path);
+	}
+	way_out = &here;
+	read(arg);
+	way_out = NULL;
 	return 0;
 }
 

@@ -30,4 +30,10 @@ struct rt_map {
 int rt_file_map(const char *path, struct rt_map *ret, struct gt_err *err);
 int rt_map_check(const struct rt_map *m, const char *path, struct gt_err *err); /* the file has not become shorter */
 void rt_file_unmap(struct rt_map *m);
+/*
+ * Reading mapped memory that a file no longer has (it was cut short, its disk fails) raises SIGBUS. read(arg) runs with that turned
+ * into -EIO, whose sentence names path; it does nothing but read: no lock, no allocation. Signals that have another cause go
+ * where they went before.
+ */
+int rt_map_read(const char *path, void (*read)(void *arg), void *arg, struct gt_err *err);
 #endif

@@ -24,8 +24,8 @@ struct rt_source_ops {
 	/* Document i: its ids, x and y filled up to width. NULL: samples have one length. */
 	int (*document)(const struct rt_source *s, uint64_t i, int64_t width, int32_t *x, int32_t *y, uint64_t *ret_tokens,
 			struct gt_err *err);
-	/* Before a batch: the files are still what they were. May be NULL. */
-	int (*check)(const struct rt_source *s, struct gt_err *err);
+	/* Before batch `ticket`: files are still what they were. May be NULL. */
+	int (*check)(const struct rt_source *s, uint64_t ticket, struct gt_err *err);
 	/* NULL: a source of tokens. The encoded image into w->bytes. -EBADMSG: this sample is unusable. */
 	int (*image)(const struct rt_source *s, uint64_t i, struct rt_scratch *w, size_t *ret_len, int64_t *ret_label,
 		     struct gt_err *err);

@@ -117,17 +117,33 @@ static widen_fn *widen_for(int bytes)
 	return bytes == 1 ? widen_uint8_t_plain : bytes == 2 ? widen_uint16_t_plain : widen_uint32_t_plain;
 }
 
+struct take {
+	widen_fn *widen;
+	const unsigned char *from;
+	int64_t seq;
+	int32_t *x, *y;
+	uint32_t top;
+};
+
+static void take(void *arg)
+{
+	struct take *t = arg;
+
+	t->top = t->widen(t->from, t->seq, t->x, t->y);
+}
+
 int rt_tokens_take(const struct rt_tokens *t, const struct rt_token_map *f, uint64_t at, int64_t seq, int32_t *x, int32_t *y,
 		   struct gt_err *err)
 {
-	const unsigned char *p = f->map.bytes + f->head.at + at * (uint64_t)f->head.bytes;
-	uint32_t top = widen_for(f->head.bytes)(p, seq, x, y);
+	struct take it = { .widen = widen_for(f->head.bytes), .seq = seq, .x = x, .y = y,
+			   .from = f->map.bytes + f->head.at + at * (uint64_t)f->head.bytes };
+	int r = rt_map_read(f->path, take, &it, err);
 
-	if (t->vocab && top >= (uint64_t)t->vocab)
+	if (!r && t->vocab && it.top >= (uint64_t)t->vocab)
 		return gt_fail(err, ERANGE,
 			       "%s: a token from %" PRIu64 " on is %u, but the vocabulary has %lld: are the ids really u%d?",
-			       f->path, at, top, (long long)t->vocab, 8 * f->head.bytes);
-	return 0;
+			       f->path, at, it.top, (long long)t->vocab, 8 * f->head.bytes);
+	return r;
 }
 
 static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int32_t *y, struct gt_err *err)
@@ -138,20 +154,48 @@ static int tokens_window(const struct rt_source *s, uint64_t i, int32_t *x, int3
 	return rt_tokens_take(t, f, (i - f->first) * (uint64_t)t->seq, t->seq, x, y, err);
 }
 
-int rt_tokens_check(const struct rt_source *s, struct gt_err *err)
+#define ASKED	8u
+
+int rt_tokens_check(const struct rt_source *s, uint64_t ticket, struct gt_err *err)
 {
 	const struct rt_tokens *t = (const struct rt_tokens *)s;
 	int r = 0;
 
-	/* One mapped file at a time may be cut off below us; asking them all costs more than the batch when there are many. */
-	for (size_t i = 0; !r && i < GT_MIN(t->n, 8u); i++)
-		r = rt_map_check(&t->file[i].map, t->file[i].path, err);
+	/* What is behind the new end of a file raises a signal (rt_map_read), but for the rest of its last page, which is zeros. To
+	 * ask all files costs more than the batch when there are many: some of them, in turn. */
+	for (uint64_t i = 0; !r && i < GT_MIN(t->n, ASKED); i++) {
+		const struct rt_token_map *f = &t->file[(ticket * ASKED + i) % t->n];
+
+		r = rt_map_check(&f->map, f->path, err);
+	}
 	return r;
 }
 
 static const struct rt_source_ops tokens_ops = {
 	.name = "tokens", .tokens = tokens_window, .check = rt_tokens_check, .where = tokens_where, .free = rt_tokens_free,
 };
+
+struct head {
+	unsigned char bytes[4 * HEADER_WORDS];
+	const unsigned char *from;
+	size_t n;
+};
+
+static void copy_head(void *arg)
+{
+	struct head *h = arg;
+
+	if (h->n)
+		memcpy(h->bytes, h->from, h->n);
+}
+
+static int read_head(struct rt_token_map *f, enum rt_token_type type, struct gt_err *err)
+{
+	struct head h = { .from = f->map.bytes, .n = (size_t)GT_MIN(f->map.len, sizeof(h.bytes)) };
+	int r = rt_map_read(f->path, copy_head, &h, err);
+
+	return r ? r : rt_token_file_parse(h.bytes, h.n, f->map.len, type, f->path, &f->head, err);
+}
 
 int rt_tokens_open(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_tokens **ret,
 		   struct gt_err *err)
@@ -174,7 +218,7 @@ int rt_tokens_open(const struct rt_loader_options *o, const struct gt_strv *file
 		if (text)
 			f->head = (struct rt_token_file){ .bytes = 1, .tokens = f->map.len };
 		else
-			r = rt_token_file_parse(f->map.bytes, f->map.len, f->map.len, o->token_type, f->path, &f->head, err);
+			r = read_head(f, o->token_type, err);
 		t->base.bytes += f->map.len;
 		t->tokens += r ? 0 : f->head.tokens;
 	}

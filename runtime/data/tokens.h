@@ -35,8 +35,8 @@ int rt_tokens_open(const struct rt_loader_options *o, const struct gt_strv *file
 		   struct gt_err *err);
 void rt_tokens_free(struct rt_source *s);
 const struct rt_token_map *rt_tokens_file(const struct rt_tokens *t, uint64_t i); /* the last whose first is not above i */
-/* The files are still what they were. */
-int rt_tokens_check(const struct rt_source *s, struct gt_err *err);
+/* Some of the files are still as long as they were; which ones, the batch says. */
+int rt_tokens_check(const struct rt_source *s, uint64_t ticket, struct gt_err *err);
 /* seq + 1 ids -> x and, one further, y; -ERANGE: one is not in the vocabulary. at: of the first, in its file. */
 int rt_tokens_take(const struct rt_tokens *t, const struct rt_token_map *f, uint64_t at, int64_t seq, int32_t *x, int32_t *y,
 		   struct gt_err *err);

@@ -347,6 +347,39 @@ START_TEST(a_file_that_shrinks_ends_the_run)
 }
 END_TEST
 
+/* Many files: not all of them are asked before each batch, and the one that loses its pages is the last. */
+START_TEST(one_of_many_files_that_shrinks_ends_the_run)
+{
+	enum { FILES = 30, IDS = 8192 };
+	static const off_t most[] = { 0, 4096, 4100 };
+	static uint16_t many[IDS];
+	gt_autofree char *folder = NULL, *last = NULL;
+	struct rt_loader_options o = { .rows = 4, .seq = 64, .seed = 5, .workers = _i % 2 };
+	struct gt_err err = { 0 };
+	struct rt_loader *l;
+	struct rt_batch b;
+	int r = 0;
+
+	for (int i = 0; i < FILES; i++) {
+		gt_autofree char *name = gt_xasprintf("ids-%02d.bin", i);
+
+		free(last);
+		last = gt_xstrdup(made(name, many, sizeof(many)));
+	}
+	folder = gt_xasprintf("%.*s/ids-{00..29}.bin", (int)(strrchr(last, '/') - last), last);
+	o.path = folder;
+	o.kind = RT_DATA_TOKENS;
+	l = opened(&o);
+	ck_assert_int_eq(rt_loader_next(l, &b, &err), 0);
+	ck_assert_int_eq(truncate(last, most[_i]), 0);
+	for (int i = 0; !r && i < 1000; i++)
+		r = rt_loader_next(l, &b, &err);
+	ck_assert_int_eq(r, -EIO);
+	ck_assert_msg(strstr(err.msg, "ids-29.bin has become shorter") != NULL, "said: %s", err.msg);
+	rt_loader_close(l);
+}
+END_TEST
+
 /* ---- the ring ---- */
 
 START_TEST(the_reader_may_stop_at_any_time)
@@ -445,6 +478,7 @@ static Suite *suite(void)
 	tcase_add_test(k, wrong_token_files_are_named);
 	tcase_add_test(k, wrong_options_are_refused);
 	tcase_add_test(k, a_file_that_shrinks_ends_the_run);
+	tcase_add_loop_test(k, one_of_many_files_that_shrinks_ends_the_run, 0, 3);
 	tcase_add_test(r, the_reader_may_stop_at_any_time);
 	tcase_add_test(r, no_ticket_is_lost);
 	tcase_add_test(r, batches_lie_in_pinned_pages);
