@@ -6,7 +6,8 @@
  *
  * A model is declared once as a static graph of tensors (rt_input, rt_param and the ops below). rt_compile turns the graph
  * into a flat program: fusion, automatic differentiation, placement of the optimizer's updates and a memory plan, all before
- * the first step. rt_step replays the program: no allocation, no dispatch decisions and no page faults.
+ * the first step. rt_step replays the program: it allocates nothing, decides nothing and, from the third on, faults no page. What
+ * the product library and the OpenMP runtime take for a call comes from malloc, which is told to keep it.
  *
  *   struct rt_graph *g = rt_graph_new();
  *   struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(256, 784)), *y = rt_input(g, "y", RT_I32, RT_SHAPE(256));

@@ -24,10 +24,12 @@ struct product {
 	dnnl_primitive_t primitive;
 	dnnl_memory_t a, b, c;
 };
-/* Shapes of one model: a few dozen. Beyond that the oldest makes room. */
-#define PRODUCTS	256
+/* Shapes of one model: a few dozen, times the lengths of documents, at most 32. When the table is full it starts anew. */
+#define PRODUCTS	4096
 static struct product products[PRODUCTS];
-static int n_products, next_product;
+static int16_t head[PRODUCTS], behind[PRODUCTS]; /* of those with one hash, from 1; 0: none */
+static int n_products;
+static int64_t made;
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 /* What takes one core about 50 us. */
@@ -120,26 +122,45 @@ static dnnl_status_t make(struct product *p)
 	return s;
 }
 
-static struct product *find(const struct key *key)
+static void forget_all(void)
 {
-	struct product *p;
+	for (int i = 0; i < n_products; i++) {
+		struct product *p = &products[i];
 
-	for (int i = 0; i < n_products; i++)
-		if (!memcmp(&products[i].key, key, sizeof(*key)))
-			return &products[i];
-	p = &products[next_product];
-	next_product = (next_product + 1) % PRODUCTS;
-	if (n_products < PRODUCTS) {
-		n_products++;
-	} else {
-		dnnl_primitive_destroy(p->primitive);
+		if (p->primitive)
+			dnnl_primitive_destroy(p->primitive);
 		dnnl_memory_destroy(p->a);
 		dnnl_memory_destroy(p->b);
 		dnnl_memory_destroy(p->c);
 	}
-	memset(p, 0, sizeof(*p));
+	memset(products, 0, sizeof(products));
+	memset(head, 0, sizeof(head));
+	n_products = 0;
+}
+
+static struct product *find(const struct key *key)
+{
+	uint64_t place = gt_hash64(key, sizeof(*key), 0) % PRODUCTS;
+	struct product *p;
+
+	for (int i = head[place]; i; i = behind[i - 1])
+		if (!memcmp(&products[i - 1].key, key, sizeof(*key)))
+			return products[i - 1].primitive ? &products[i - 1] : NULL;
+	if (n_products == PRODUCTS)
+		forget_all();
+	p = &products[n_products];
+	behind[n_products] = head[place];
+	head[place] = (int16_t)++n_products;
 	p->key = *key;
-	return make(p) == dnnl_success ? p : NULL;
+	made++;
+	if (make(p) != dnnl_success)
+		p->primitive = NULL;
+	return p->primitive ? p : NULL;
+}
+
+int64_t rt_bf16_products_made(void)
+{
+	return made;
 }
 
 /* Does the library make such products? Small ones are made by the same code as large ones. */
@@ -208,6 +229,11 @@ void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t
 const char *rt_bf16_products(void)
 {
 	return NULL;
+}
+
+int64_t rt_bf16_products_made(void)
+{
+	return 0;
 }
 
 void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,

@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
+#include "runtime/cpu/low.h"
 #include "tests/unit/check_runtime.h"
 
 /* What OMP_THREAD_LIMIT does to a whole process, an active region with no level left below it does to a call: one thread comes. */
@@ -141,6 +142,31 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 }
 END_TEST
 
+/* As many shapes as documents of 32 lengths have: each is made ready once. */
+START_TEST(products_of_many_shapes_are_made_once)
+{
+	enum { SHAPES = 700, SIDE = 40 };
+	static uint16_t a[SIDE * SIDE], b[SIDE * SIDE];
+	static float c[SIDE * SIDE];
+	struct rt_cpu cpu;
+	int64_t before = rt_bf16_products_made();
+
+	if (!rt_bf16_products())
+		return; /* nothing is made: the products are f32's */
+	ck_assert_int_eq(rt_cpu_open(&cpu, 1, NULL), 0);
+	for (int64_t i = 0; i < SIDE * SIDE; i++)
+		a[i] = b[i] = 0x3f80; /* 1 */
+	for (int round = 0; round < 2; round++)
+		for (int64_t i = 0; i < SHAPES; i++) {
+			int64_t m = 1 + i % SIDE, n = 1 + i / SIDE;
+
+			rt_gemm_bf16(&cpu, false, true, m, n, SIDE, a, SIDE, b, SIDE, 0, c, SIDE);
+			ck_assert_float_eq(c[(m - 1) * SIDE + n - 1], SIDE);
+		}
+	ck_assert_int_eq(rt_bf16_products_made() - before, SHAPES + (before == 0));
+}
+END_TEST
+
 TCase *case_team(void)
 {
 	TCase *t = tcase_create("team");
@@ -149,6 +175,7 @@ TCase *case_team(void)
 	tcase_add_test(t, a_smaller_team_sums_its_own_parts);
 	tcase_add_loop_test(t, an_update_that_nothing_counts_in_is_none, 0, 4);
 	tcase_add_test(t, a_profile_counts_every_batch_of_an_update);
+	tcase_add_test(t, products_of_many_shapes_are_made_once);
 	tcase_add_loop_test(t, storage_is_not_counted_as_a_low_product, 0, 2);
 	return t;
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step allocates nothing of its own: calls of malloc and its like from this program's code are counted, those of the libraries
+ * that multiply and of the OpenMP runtime are theirs. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "tests/unit/check_runtime.h"
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern char __executable_start, etext; /* where the linker puts this program's own code */
+extern void *__libc_malloc(size_t n), *__libc_calloc(size_t n, size_t size), *__libc_realloc(void *p, size_t n);
+static atomic_long ours;
+
+#define COUNT()                                                                                                        \
+	do {                                                                                                           \
+		const char *from = __builtin_return_address(0);                                                        \
+                                                                                                                       \
+		if (from >= &__executable_start && from < &etext)                                                      \
+			atomic_fetch_add_explicit(&ours, 1, memory_order_relaxed);                                     \
+	} while (0)
+
+void *malloc(size_t n)
+{
+	COUNT();
+	return __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	COUNT();
+	return __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+	COUNT();
+	return __libc_realloc(p, n);
+}
+
+static float floats[8 * 32 * 32 * 3 + 64 * 784];
+static int32_t ids[2 * 64], labels[2 * 64];
+
+static struct rt_node *model(struct rt_graph *g, int which, const void *in[2])
+{
+	static const struct rt_gpt_config gpt = { .batch = 2, .seq = 64, .layers = 2, .width = 128, .heads = 4, .vocab = 256 };
+
+	in[0] = which == 1 ? (const void *)ids : floats;
+	in[1] = labels;
+	if (which == 0)
+		return rt_model_mlp(g, 64, (const int64_t[]){ 784, 256, 10 }, 3);
+	return which == 1 ? rt_model_gpt(g, &gpt) : rt_model_resnet_small(g, 8, 32, 20, 10);
+}
+
+START_TEST(a_step_allocates_nothing_of_its_own)
+{
+	static const struct rt_options ways[] = {
+		{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } },
+		{ .optimizer = { .kind = RT_ADAMW8, .lr = 1e-3 }, .accum = 2, .clip_norm = 1 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 1e-3, .momentum = 0.9 }, .amp = RT_BF16, .checkpoint = 2 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 1e-3 }, .amp = RT_F16 },
+		{ 0 },
+	};
+	struct rt_options opt = ways[_i / 3];
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	const void *in[2];
+	struct rt_node *loss = model(g, _i % 3, in);
+	long before = 0, after;
+	int r = 0;
+
+	opt.threads = 2;
+	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, NULL), 0);
+	ck_assert_int_gt(atomic_load(&ours), 0); /* they are seen */
+	for (int i = 0; !r && i < 12; i++) { /* without assertions, which allocate */
+		struct rt_metrics m;
+		double value;
+
+		before = i == 4 ? atomic_load(&ours) : before;
+		r = opt.optimizer.kind ? rt_step(p, in, &m, NULL) : rt_eval(p, in, &value, NULL);
+	}
+	after = atomic_load(&ours);
+	ck_assert_int_eq(r, 0);
+	ck_assert_int_eq(after - before, 0);
+}
+END_TEST
+#define CASES	15
+#endif
+
+TCase *case_alloc(void)
+{
+	TCase *t = tcase_create("allocations");
+
+	tcase_set_timeout(t, 120);
+#ifdef CASES
+	tcase_add_loop_test(t, a_step_allocates_nothing_of_its_own, 0, CASES);
+#endif
+	return t;
+}
