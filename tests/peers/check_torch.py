@@ -234,12 +234,48 @@ def ops():
         c.check_op(None, None, F.cross_entropy(F.linear(x, w, b), y[0]), {"logits_slice_bytes": slice_bytes})
 
 
+def dropout():
+    """Which elements are dropped is ours to draw; what becomes of them and of the others is as in PyTorch."""
+    rate, c = 0.3, Case("dropout")
+    x = c.param("x", 64, 1001, offset=5)  # none is 0
+    weights = c.input("weights", torch.randn((1, *x.shape), generator=c.rng))
+    c.op("dropout", "y", "x", rate=rate)
+    c.op("dot", "loss", "y", "weights")
+    got = c.run(loss="loss", steps=1, watch=["y"], options={})
+    kept = torch.from_numpy(got["y.out"] != 0).reshape(x.shape)
+    y = x * kept / (1 - rate)  # torch's definition: native_dropout(x, rate, True) with this mask
+    near("dropout forward", got["y.out"], y.detach(), FORWARD)
+    near("dropout d x", got["x.grad"], torch.autograd.grad((y * weights[0]).sum(), x)[0], GRADIENT)
+    share = kept.float().mean().item()
+    if abs(share - (1 - rate)) > 6 * math.sqrt(rate * (1 - rate) / kept.numel()):
+        failures.append(f"dropout keeps {share:.4f} of the elements")
+    if torch.equal(kept[0], kept[1]):
+        failures.append("dropout drops the same elements of each row")
+    point("dropout: forward and backward as in PyTorch, with the elements that we drop")
+
+
 def small_ops():
     for act, f in (("gelu_erf", F.gelu), ("silu", F.silu), ("tanh", torch.tanh), ("sigmoid", torch.sigmoid)):
         c = Case(act)
         x = c.param("x", 5, 1001, scale=3)
         c.op(act, "y", "x")
         c.check_op(f(x))
+
+    c = Case("affine")
+    x = c.param("x", 5, 1001)
+    c.op("affine", "y", "x", scale=-1.75, offset=0.3)
+    c.check_op(-1.75 * x + 0.3)
+
+    c = Case("pad")
+    x = c.param("x", 3, 17, 41)
+    c.op("pad", "y", "x", before=3, after=5)
+    c.check_op(F.pad(x, (3, 5)))
+
+    c = Case("reshape")
+    x, w = c.param("x", 6, 35, 8), c.param("w", 9, 56)
+    c.op("reshape", "r", "x", shape=[30, 56])
+    c.op("linear", "y", "r", "w")
+    c.check_op(F.linear(x.reshape(30, 56), w))
 
     c = Case("softmax")
     x = c.param("x", 7, 5, 193, scale=3)
@@ -535,6 +571,7 @@ def main():
     torch.set_num_threads(2)
     ops()
     small_ops()
+    dropout()
     image_ops()
     optimizers()
     low_ops()

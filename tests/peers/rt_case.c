@@ -146,6 +146,10 @@ OP(max_pool, rt_max_pool(g, a, count(o, "window"), count(o, "stride"), count(o, 
 OP(avg_pool, rt_avg_pool(g, a, count(o, "window"), count(o, "stride"), count(o, "pad")))
 OP(cross_entropy, rt_cross_entropy(g, a, b))
 OP(dot, rt_dot(g, a, b))
+OP(affine, rt_affine(g, a, real(o, "scale"), real(o, "offset")))
+OP(pad, rt_pad(g, a, count(o, "before"), count(o, "after")))
+OP(reshape, rt_reshape(g, a, shape_of(o->row)))
+OP(dropout, rt_dropout(g, a, real(o, "rate")))
 
 static const struct {
 	const char *name;
@@ -156,6 +160,7 @@ static const struct {
 	NAMED(attention_full), NAMED(gelu), NAMED(gelu_erf), NAMED(relu), NAMED(silu), NAMED(tanh), NAMED(sigmoid),
 	NAMED(softmax), NAMED(add), NAMED(mul), NAMED(sum), NAMED(mean), NAMED(max), NAMED(matmul), NAMED(conv),
 	NAMED(max_pool), NAMED(avg_pool), NAMED(cross_entropy), NAMED(dot),
+	NAMED(affine), NAMED(pad), NAMED(reshape), NAMED(dropout),
 };
 
 static struct rt_node *apply(struct test *t, const json_t *row, struct rt_node **nodes)
