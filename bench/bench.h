@@ -59,6 +59,7 @@ struct bn_workload {
 	unsigned version;	   /* raised whenever numbers stop being comparable */
 	double margin;		   /* smallest change that matters, as a share */
 	const char *verifies;	   /* what makes a run void */
+	const char *overhead;	   /* what of a sample is the harness' and not the work's */
 	const char *const *knobs;  /* what should move it; NULL-terminated */
 	double launch_s;	   /* about how long one launch takes: for the plan */
 	bool optional;		   /* not part of the default list */
@@ -73,6 +74,8 @@ struct bn_workload {
 extern const struct bn_workload *const bn_workloads[];
 const struct bn_workload *bn_workload_find(const char *id);
 
+/* What an empty step takes here, in ns: two clock readings and the store of a sample (the workload null). */
+double bn_null_ns(void);
 /* One series of samples under the workload's unit, direction, role and margin. suffix "" or ".node0"; the first
  * `warmup` samples are kept but not used. With tail, the 99th percentile becomes a metric of its own, a guard. role:
  * usually the workload's. */

@@ -60,6 +60,7 @@ int bn_launch_run(const struct bn_workload *w, struct bn_launch *l, json_t **ret
 	l->metrics = json_array();
 	l->params = json_object();
 	l->notes = json_object();
+	json_object_set_new(l->notes, "null_ns", gt_json_real(bn_null_ns()));
 	r = w->run(l, err);
 	if (r < 0) {
 		json_decref(l->metrics);
@@ -168,12 +169,12 @@ static json_t *list_doc(struct gt_fsroot *fs)
 
 		for (const char *const *k = w->knobs; *k; k++)
 			json_array_append_new(knobs, json_string(*k));
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:s, s:o, s:f, s:b, s:s?}",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:i, s:s, s:s, s:o, s:f, s:b, s:s?}",
 						      "id", w->id, "summary", w->summary, "unit", w->unit, "direction",
 						      bn_direction_name[w->direction], "role", bn_role_name[w->role],
 						      "margin", w->margin, "version", (int)w->version, "verifies",
-						      w->verifies, "knobs", knobs, "launch_s", w->launch_s, "default",
-						      !w->optional, "unavailable",
+						      w->verifies, "overhead", w->overhead, "knobs", knobs, "launch_s",
+						      w->launch_s, "default", !w->optional, "unavailable",
 						      w->unavailable ? w->unavailable(fs) : NULL));
 	}
 	return json_pack("{s:s, s:o}", "schema", "gpubench-list/1", "workloads", list);
@@ -197,6 +198,8 @@ static int show_one(const json_t *doc, const char *id, struct gt_err *err)
 		       gt_json_get_bool(w, "default", false) ? "in" : "not in",
 		       (long long)gt_json_get_int(w, "version", 0));
 		printf("  verifies  %s\n", gt_json_get_str(w, "verifies", ""));
+		printf("  overhead  %s\n", gt_json_get_str(w, "overhead", ""));
+		printf("  here      an empty step (null) takes %.0f ns\n", bn_null_ns());
 		printf("  knobs     ");
 		json_array_foreach(json_object_get(w, "knobs"), n, k)
 			printf("%s%s%s", n ? ", " : "", json_string_value(k), gt_ends_with(json_string_value(k), ".") ? "*" : "");

@@ -66,6 +66,7 @@ const struct bn_workload bn_workload_barrier = {
 	.version   = 1,
 	.margin	   = .03,
 	.verifies  = "no thread leaves before all have come",
+	.overhead  = "two clock readings per batch of barriers; a store and a load of each thread lie within",
 	.knobs	   = knobs,
 	.launch_s  = .5,
 	.optional  = true,

@@ -18,6 +18,7 @@ const struct bn_workload bn_workload_cmd = {
 	.version     = 1,
 	.margin	     = .01,
 	.verifies    = "the command ends with exit status 0",
+	.overhead    = "of the wall time the start and end of a process; what the command measures itself is its own",
 	.knobs	     = knobs,
 	.launch_s    = 0,
 	.optional    = true,

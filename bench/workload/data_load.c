@@ -111,6 +111,7 @@ const struct bn_workload bn_workload_data_load = {
 	.version   = 1,
 	.margin	   = .03,
 	.verifies  = "batches are those of a loader without threads",
+	.overhead  = "two clock readings per some hundredths of a second of batches",
 	.knobs	   = knobs,
 	.launch_s  = 2,
 	.optional  = true,

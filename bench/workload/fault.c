@@ -47,6 +47,7 @@ const struct bn_workload bn_workload_fault = {
 	.version   = 1,
 	.margin	   = .02,
 	.verifies  = "fresh memory is zero",
+	.overhead  = "two clock readings per mapping; one load and one store of each page are the touch",
 	.knobs	   = knobs,
 	.launch_s  = .8,
 	.optional  = true,

@@ -150,6 +150,7 @@ const struct bn_workload bn_workload_file_read = {
 	.version   = 2,
 	.margin	   = .03,
 	.verifies  = "every word that is read is the one that was written",
+	.overhead  = "two clock readings per piece of the file; what came is checked after them",
 	.knobs	   = knobs,
 	.launch_s  = 4,
 	.optional  = true,

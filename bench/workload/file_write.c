@@ -156,6 +156,7 @@ const struct bn_workload bn_workload_file_write = {
 	.version   = 1,
 	.margin	   = .05,
 	.verifies  = "what the steps and the checkpoints wrote is there",
+	.overhead  = "two clock readings per step; what is written is made before them",
 	.knobs	   = knobs,
 	.launch_s  = 4,
 	.optional  = true,

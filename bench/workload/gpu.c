@@ -197,10 +197,12 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 static const char *const link_knobs[] = { "run.affinity", "kernel.numa_balancing", "gpu.", "cpu.governor", NULL };
 static const char *const card_knobs[] = { "gpu.", "cuda.", NULL };
 
+#define OVERHEAD "events of the device or a wait for it per sample; null_us of each launch is that round nothing"
 #define GPU(name, id_, summary_, unit_, direction_, verifies_, knobs_, seconds, run_)                                          \
 	const struct bn_workload bn_workload_gpu_##name = {                                                                    \
 		.id = id_, .summary = summary_, .unit = unit_, .direction = direction_, .role = BN_EXPLORE, .version = 1,      \
-		.margin = .03, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = true, .gpu = true,     \
+		.margin = .03, .verifies = verifies_, .overhead = OVERHEAD, .knobs = knobs_, .launch_s = seconds,              \
+		.optional = true, .gpu = true,                                                                                 \
 		.unavailable = bn_no_cuda, .run = run_ }
 
 GPU(copy, "gpu.copy", "copies between the host's memory and the first CUDA device, and within it", "GB/s", BN_HIGHER,

@@ -193,6 +193,7 @@ const struct bn_workload bn_workload_mem_bw = {
 	.version   = 1,
 	.margin	   = .02,
 	.verifies  = "every element of the result",
+	.overhead  = "two clock readings and the start of the threads per pass over arrays beyond the caches",
 	.knobs	   = knobs,
 	.launch_s  = 1.5,
 	.run	   = mem_bw_run,

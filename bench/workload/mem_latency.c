@@ -213,6 +213,7 @@ const struct bn_workload bn_workload_mem_latency = {
 	.version   = 1,
 	.margin	   = .03,
 	.verifies  = "the chain visits every line once",
+	.overhead  = "two clock readings per chain of loads; where memory is loaded, the threads that load it are meant",
 	.knobs	   = knobs,
 	.launch_s  = 3,
 	.optional  = true,

@@ -111,6 +111,7 @@ const struct bn_workload bn_workload_mem_matrix = {
 	.version   = 1,
 	.margin	   = .03,
 	.verifies  = "the sum of all that is read, from the node named",
+	.overhead  = "two clock readings and the start of the threads per pass over memory beyond the caches; the sum is the check",
 	.knobs	   = knobs,
 	.launch_s  = 2,
 	.optional  = true,

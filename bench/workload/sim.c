@@ -83,6 +83,7 @@ const struct bn_workload bn_workload_sim = {
 	.version   = 1,
 	.margin	   = .01,
 	.verifies  = "nothing: no work is done",
+	.overhead  = "nothing is measured",
 	.knobs	   = knobs,
 	.launch_s  = .03,
 	.optional  = true,

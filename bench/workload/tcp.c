@@ -164,6 +164,7 @@ const struct bn_workload bn_workload_tcp = {
 	.version   = 2,
 	.margin	   = .03,
 	.verifies  = "every byte arrives as it was sent",
+	.overhead  = "two clock readings per round of megabytes; the other end checks what it receives, and is waited for",
 	.knobs	   = knobs,
 	.launch_s  = 2.5,
 	.optional  = true,

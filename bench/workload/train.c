@@ -194,11 +194,12 @@ static int gpu_mlp_run(struct bn_launch *l, struct gt_err *err)
 static const char *const knobs[] = { "omp.", "run.", "thp.", "kernel.numa_balancing", "cpu.", NULL };
 static const char *const gpu_knobs[] = { "gpu.", "cuda.", "run.affinity", "cpu.governor", NULL };
 
+#define OVERHEAD "two clock readings per step; on a device one wait for it"
 #define TRAIN(name, id_, role_, version_, summary_, verifies_, knobs_, seconds, optional_, gpu_, why_, run_)                   \
 	const struct bn_workload bn_workload_train_##name = {                                                                  \
 		.id = id_, .summary = summary_, .unit = "s", .direction = BN_LOWER, .role = role_, .version = version_,        \
-		.margin = .01, .verifies = verifies_, .knobs = knobs_, .launch_s = seconds, .optional = optional_,             \
-		.gpu = gpu_, .unavailable = why_, .run = run_ }
+		.margin = .01, .verifies = verifies_, .overhead = OVERHEAD, .knobs = knobs_, .launch_s = seconds,              \
+		.optional = optional_, .gpu = gpu_, .unavailable = why_, .run = run_ }
 #define HELD_OUT "the loss on held-out text falls"
 #define GUESS	 "the loss falls below that of guessing"
 

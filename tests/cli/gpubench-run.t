@@ -110,6 +110,8 @@ Files are written where GPUBENCH_SCRATCH says, without a name, and one that cann
     unit      ns, lower is better; a change below 3 % does not matter
     role      explore; not in the default list; definition 1
     verifies  no thread leaves before all have come
+    overhead  two clock readings per batch of barriers; a store and a load of each thread lie within
+    here      an empty step (null) takes * ns (glob)
     knobs     omp.*, cpu.governor, cpu.*, run.affinity should move it
     a launch  about 0.5 s
   $ gpubench list sync.nothing

@@ -336,9 +336,11 @@ START_TEST(what_is_no_result_is_refused)
 }
 END_TEST
 
+/* and what they verify, and what their measuring itself costs */
 START_TEST(workloads_name_knobs_that_exist)
 {
-	for (const struct bn_workload *const *w = bn_workloads; *w; w++)
+	for (const struct bn_workload *const *w = bn_workloads; *w; w++) {
+		ck_assert_msg((*w)->verifies && *(*w)->verifies && (*w)->overhead && *(*w)->overhead, "%s", (*w)->id);
 		for (const char *const *k = (*w)->knobs; *k; k++) {
 			gt_auto_strv list = { 0 };
 			struct gt_err err = { 0 };
@@ -346,6 +348,7 @@ START_TEST(workloads_name_knobs_that_exist)
 			gt_strv_add(&list, *k);
 			ck_assert_msg(tn_knob_check_list(&list, "it", &err) == 0, "%s: %s", (*w)->id, err.msg);
 		}
+	}
 }
 END_TEST
 

@@ -151,7 +151,8 @@ END_TEST
 START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 {
 	static const char evil[] = "x\"><h1>INJECTED</h1><a href=\"y";
-	void (*const page[])(const json_t *doc, struct gt_buf *out) = { bn_fleet_html, bn_history_html, bn_ladder_html, bn_prove_html };
+	void (*const page[])(const json_t *doc, struct gt_buf *out) = { bn_fleet_html, bn_history_html, bn_ladder_html,
+									bn_prove_html };
 
 	for (size_t i = 0; i < sizeof(page) / sizeof(page[0]); i++) {
 		/* every name that a page looks for, in the document, in each list of it, and in each list of theirs */
