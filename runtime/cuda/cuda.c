@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <numaif.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/dl.h"
@@ -104,6 +106,24 @@ int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t byt
 	return r ? r : rt_cuda_check(c, c->d.stream_sync(NULL), "cuStreamSynchronize", err);
 }
 
+/* Pages come from where this thread's policy says while they are made; a kernel that lets nobody set one has its own way. */
+int rt_cuda_pinned(const struct rt_cuda *c, void **ret, size_t bytes, struct gt_err *err)
+{
+	unsigned long was[16] = { 0 }, beside[16] = { 0 };
+	const unsigned long bits = sizeof(was) * CHAR_BIT, word = sizeof(was[0]) * CHAR_BIT;
+	int mode = MPOL_DEFAULT, r;
+	bool moved = c->node >= 0 && (unsigned long)c->node < bits && !get_mempolicy(&mode, was, bits, NULL, 0);
+
+	if (moved) {
+		beside[(unsigned long)c->node / word] = 1UL << (unsigned long)c->node % word;
+		moved = !set_mempolicy(MPOL_PREFERRED, beside, bits);
+	}
+	r = rt_cuda_check(c, c->d.host_alloc(ret, bytes, 0), "cuMemHostAlloc", err);
+	if (moved)
+		set_mempolicy(mode, mode == MPOL_DEFAULT ? NULL : was, mode == MPOL_DEFAULT ? 0 : bits);
+	return r;
+}
+
 int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err)
 {
 	int r;
@@ -165,6 +185,8 @@ static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *er
 	if (!r)
 		r = rt_cuda_check(c, c->d.device_attribute(&c->max_shared, CU_ATTR_MAX_SHARED_OPTIN, c->device),
 				  "cuDeviceGetAttribute", err);
+	if (!r && c->d.device_attribute(&c->node, CU_ATTR_HOST_NODE, c->device))
+		c->node = -1;
 	c->arch = major * 10 + minor;
 	c->visible = n;
 	return r;

@@ -93,6 +93,7 @@ struct rt_cuda {
 	cu_device device;
 	int arch, version, sms;
 	int visible; /* devices, of which this is one */
+	int node; /* of the host's memory, beside it; -1: the driver does not say (before 12.2, or no NUMA) */
 	int max_shared; /* bytes of shared memory that one block can have */
 	size_t memory_bytes;
 	char name[256];
@@ -105,6 +106,8 @@ int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, str
 /* The host's memory to the device's, and there when this returns: for memory that is not pinned cuMemcpyHtoD alone promises no more
  * than that it has been read, and streams of ours do not wait for the NULL stream (CUDA, "API synchronization behavior"). */
 int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t bytes, struct gt_err *err);
+/* Pinned memory, as cuMemHostAlloc has it, of the node beside the card if that is known and has room. */
+int rt_cuda_pinned(const struct rt_cuda *c, void **ret, size_t bytes, struct gt_err *err);
 /* Blocks of this kernel may have so many bytes of dynamic shared memory from now on. The driver gives 48 KiB unasked. */
 int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err);
 #endif

@@ -241,8 +241,7 @@ static void place(struct rt_engine *e, const struct layout *l)
 static int pin(struct rt_engine *e, uint64_t input, struct gt_err *err)
 {
 	char *pinned;
-	int r = rt_engine_check(e, e->dev->d.host_alloc((void **)&pinned, 2 * input + 3 * RT_ENGINE_ALIGN, 0), "cuMemHostAlloc",
-				err);
+	int r = rt_cuda_pinned(e->dev, (void **)&pinned, 2 * input + 3 * RT_ENGINE_ALIGN, err);
 
 	if (r)
 		return r;

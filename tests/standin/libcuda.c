@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "allocations.h"
 #include "libcuda.h"
 
@@ -375,12 +377,23 @@ bool standin_pinned(const void *p, size_t n)
 	return false;
 }
 
+/* The one node that pinned memory was last to come from, -1 if nobody said. */
+int standin_pinned_from(void);
+static int pinned_from = -1;
+int standin_pinned_from(void)
+{
+	return pinned_from;
+}
+
 int cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
 {
-	int r = standin_unsafe("cuMemHostAlloc");
+	unsigned long nodes[16] = { 0 };
+	int r = standin_unsafe("cuMemHostAlloc"), mode = 0;
 
 	if (r || flags & ~7u || !bytes)
 		return r ? r : INVALID_VALUE;
+	syscall(SYS_get_mempolicy, &mode, nodes, sizeof(nodes) * 8, NULL, 0);
+	pinned_from = mode == 1 ? __builtin_ffsl((long)nodes[0]) - 1 : -1; /* MPOL_PREFERRED */
 	*p = calloc(1, bytes);
 	pin(*p, bytes, true);
 	return 0;

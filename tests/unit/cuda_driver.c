@@ -5,9 +5,11 @@
  * choices are by timing where they may be, and never where the same bits were asked for; libraries are found where Python has them.
  */
 #include <check.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
 #include <math.h>
+#include <numaif.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +86,25 @@ static void copies(struct rt_cuda *c, cu_ptr x, cu_stream s)
 	expect("what the pinned memory had when its turn came", (int)got, 3);
 	expect("the end of pinned memory", d->host_free(pinned), 0);
 	expect("and again", d->host_free(pinned), 1);
+}
+
+/* Pinned memory is of the card's node, and the thread's own policy is what it was. */
+static void places(struct rt_cuda *c)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW), *p = NULL;
+	int (*from)(void) = NULL, mode[2] = { 0 };
+	unsigned long nodes[2][16] = { { 0 } };
+	struct gt_err err = { 0 };
+	bool may = !get_mempolicy(&mode[0], nodes[0], sizeof(nodes[0]) * 8, NULL, 0) &&
+		   !set_mempolicy(mode[0], mode[0] ? nodes[0] : NULL, mode[0] ? sizeof(nodes[0]) * 8 : 0);
+
+	*(void **)&from = dlsym(lib, "standin_pinned_from");
+	expect("pinned memory beside the card", rt_cuda_pinned(c, &p, 4096, &err), 0);
+	expect("the node that it is of", from(), may ? c->node : -1);
+	get_mempolicy(&mode[1], nodes[1], sizeof(nodes[1]) * 8, NULL, 0);
+	expect("the policy afterwards", mode[0] == mode[1] && !memcmp(nodes[0], nodes[1], sizeof(nodes[0])), 1);
+	c->d.host_free(p);
+	dlclose(lib);
 }
 
 static void begin(const struct rt_driver *d, cu_stream s)
@@ -166,6 +187,7 @@ static int rules_and_tell(void)
 	expect("streams", c->d.stream_create(&s, CU_STREAM_NON_BLOCKING) | c->d.stream_create(&other, CU_STREAM_NON_BLOCKING), 0);
 	launches(c, x);
 	copies(c, x, s);
+	places(c);
 	captures(c, x, s, other);
 	expect("a thread", pthread_create(&thread, NULL, nowhere, c) | pthread_join(thread, NULL), 0);
 	c->d.mem_free(x);
