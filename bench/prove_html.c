@@ -140,9 +140,9 @@ static void seen(const json_t *receipt, struct gt_buf *out)
 
 	if (json_array_size(others))
 		bn_html_table(out, "stack",
-			      "Differences that are none of the changes. Pairs are interleaved, so each of them is in "
-			      "both arms of "
-			      "almost every pair; but what is proved is proved across them.",
+			      "Differences that are none of the changes. One between the arms is in every pair, and cannot be "
+			      "told from the change; one that came midway or between two phases is in both arms of almost every "
+			      "pair, and what is proved is proved across it.",
 			      head, cls, GT_ARRAY_SIZE(head));
 	json_array_foreach(others, i, v)
 	{

@@ -246,11 +246,14 @@ static const char *headline(const json_t *receipt, struct gt_buf *out)
 const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out)
 {
 	const char *cls = headline(receipt, out);
-	size_t others = json_array_size(json_object_get(receipt, "confounders"));
+	json_t *list = json_object_get(receipt, "confounders"), *c;
+	size_t others = json_array_size(list), arms = 0, i;
 
+	json_array_foreach(list, i, c)
+		arms += gt_streq(gt_json_get_str(c, "when", NULL), "between arms");
 	if (others)
-		gt_buf_printf(out, "; %zu other difference%s seen meanwhile, named with the changes", others,
-			      others == 1 ? " was" : "s were");
+		gt_buf_printf(out, "; %zu other difference%s seen meanwhile%s, named with the changes", others,
+			      others == 1 ? " was" : "s were", arms ? ", also between the arms: not attributable" : "");
 	return cls;
 }
 

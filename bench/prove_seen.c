@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What else was seen while gpubench prove measured: differences that nobody declared, remarks of the phases, launches
- * far from the others. Pairs are interleaved, so that a setting that someone changes midway touches one pair and is
- * then in both arms: it does not void the session, unless it is one of the changes themselves. But what was proved is
- * proved for two hosts, and says so.
+ * What else was seen while gpubench prove measured: differences that nobody declared, remarks of the phases, launches far
+ * from the others. Pairs are interleaved, so that a setting that someone changes midway touches one pair and is then in
+ * both arms: it does not void the session, unless it is one of the changes themselves. But what was proved is proved
+ * across it, and says so; and what differs between the arms cannot be told from the change.
  */
 #include <math.h>
 #include <string.h>

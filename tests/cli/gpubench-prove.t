@@ -378,6 +378,7 @@ Without a change named, what the profile that fits this host would change is wha
 
   $ gpubench prove --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already as the profile wants it' | wc -l
   1
+  [64]
 
 What cannot prove anything is refused before it is measured.
 
