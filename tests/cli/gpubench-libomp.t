@@ -20,9 +20,3 @@ What the user says to the runtime that is there stands; what is said to the othe
   spinning   bounded to 1 ms by gpubench, for libomp
   $ KMP_BLOCKTIME=7 train | grep spinning
   spinning   bounded to 1000 rounds by gpubench
-
-A BLAS with threads of its own beside OpenMP's is warned of.
-
-  $ blas=$(ls /usr/lib/*/openblas-pthread/libopenblas.so.0 2> /dev/null | head -1); [ -e "$blas" ] || { echo 'there is no OpenBLAS of the pthread flavour here'; exit 80; }
-  $ LD_PRELOAD=$blas train --json | grep -c 'pthread flavour'
-  1

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""OpenBLAS with threads of its own is refused by configure, and warned of by a program that meets it later.
+
+Usage: check_openblas.py [--pthread DIRECTORY] [--openmp DIRECTORY]
+The directories hold libopenblas.so.0 of either flavour; without them, where Debian's libopenblas0-pthread and -openmp put it. (A
+package that is not installed can be unpacked anywhere with dpkg -x.) Prints TAP; what is not there is skipped."""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.environ.get("TOP_SRCDIR") or os.getcwd()
+TOOL = os.path.join(os.environ.get("TOP_BUILDDIR") or os.getcwd(), "gpubench")
+count = failed = 0
+
+
+def check(name, ok, why=""):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok:
+        print("# " + why.strip().replace("\n", "\n# ")[-800:])
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print(f"ok {count} - {name} # SKIP {why}")
+
+
+def configure(library):
+    with tempfile.TemporaryDirectory() as where:
+        return subprocess.run([os.path.join(SOURCE, "configure"), "--quiet", "--without-cuda", "--with-blas=openblas"], cwd=where,
+                              env={**os.environ, "LD_LIBRARY_PATH": library}, capture_output=True, text=True, timeout=600)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for flavour in ("pthread", "openmp"):
+        p.add_argument(f"--{flavour}", default="")
+    given = {k: v or next(iter(glob.glob(f"/usr/lib/*/openblas-{k}")), "") for k, v in vars(p.parse_args()).items()}
+    there = {k: v for k, v in given.items() if os.path.exists(os.path.join(v, "libopenblas.so.0"))}
+    headers = subprocess.run(["pkg-config", "--exists", "openblas"], check=False).returncode == 0
+    for flavour, says in (("pthread", "configure refuses the pthread flavour"), ("openmp", "configure takes OpenMP's")):
+        if flavour not in there or not headers:
+            skip(says, f"no OpenBLAS of that flavour, or no headers (libopenblas-{flavour}-dev)")
+            continue
+        done = configure(there[flavour])
+        refused = done.returncode != 0 and "pthread flavour" in done.stderr and "libopenblas-openmp-dev" in done.stderr
+        check(says, refused if flavour == "pthread" else done.returncode == 0, done.stderr)
+    for flavour, want in (("pthread", True), ("openmp", False)):
+        name = f"a run with the {flavour} flavour in its process is {'' if want else 'not '}warned"
+        if flavour not in there:
+            skip(name, "no OpenBLAS of that flavour")
+            continue
+        done = subprocess.run([TOOL, "train", "mlp", "--batch", "8", "--steps", "1", "--json", "--quiet"], text=True, timeout=300,
+                              env={**os.environ, "LD_PRELOAD": os.path.join(there[flavour], "libopenblas.so.0")},
+                              capture_output=True, check=False)
+        warned = done.returncode == 0 and any("pthread flavour" in w for w in json.loads(done.stdout)["warnings"])
+        check(name, done.returncode == 0 and warned == want, done.stderr)
+    print(f"1..{count}")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
