@@ -4,12 +4,21 @@
 #include <string.h>
 #include "lib/err.h"
 
+/* A sentence quotes what strangers wrote: none of it may begin a line of its own or speak to the terminal. */
+static void one_line(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+}
+
 static int vfail(struct gt_err *err, int exit_status, int code, const char *fmt, va_list ap)
 {
 	if (err) {
 		err->code = code;
 		err->exit_status = exit_status;
 		vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+		one_line(err->msg);
 	}
 	return -code;
 }
@@ -63,6 +72,7 @@ int gt_fail_prefix(struct gt_err *err, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->msg);
 	snprintf(err->msg + n, sizeof(err->msg) - n, ": %s", old);
+	one_line(err->msg);
 	return -err->code;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include "lib/priv.h"
+#include "lib/spawn.h"
 #include "probe/loader/loader.h"
 #include "tune/loader.h"
 #include "tune/program.h"
@@ -66,4 +68,24 @@ char *tn_loader_wheel(const struct tn_ctx *c)
 	if (!gt_fs_exists(live, config) && (!strcmp(program, "/usr") || !strcmp(program, "/usr/local")))
 		return NULL;
 	return torch_below(live, program);
+}
+
+/* It runs the library's own start-up code, for which nobody has asked yet: it needs no privilege. */
+static int give_all_away(void *arg, struct gt_err *err)
+{
+	int r = gt_priv_keep(0);
+
+	return r < 0 ? gt_fail(err, -r, "cannot give capabilities away") : 0;
+}
+
+/* Too little static TLS, another processor's file: the loader says so on stderr and goes on without, with status 0. */
+bool tn_loader_tries(const char *path)
+{
+	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };
+	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 5, .in_child = give_all_away };
+	bool ok = gt_spawn(&s, NULL) == 0 && s.status == 0 && (!s.errout || !*s.errout);
+
+	gt_spawn_clear(&s);
+	free(envp[0]);
+	return ok;
 }

@@ -12,4 +12,6 @@ const char *tn_multiarch(const struct pr_host *h);
 /* The PyTorch that a Python command of a virtual environment would import, if it is a wheel: those bring a BLAS and an
  * OpenMP of their own. NULL: none, or Debian's, which uses the host's libraries. The caller frees it. */
 char *tn_loader_wheel(const struct tn_ctx *c);
+/* Can the loader put this file into a program before all others? Tried in a child without privileges. */
+bool tn_loader_tries(const char *path);
 #endif

@@ -75,7 +75,7 @@ static char *half_told(const struct tn_ctx *c)
 		const char *index = tn_run_user(c, launchers[i].index);
 
 		if (index && *index)
-			return gt_xasprintf("%s is %.20s, and %s does not say of how many", launchers[i].index, index,
+			return gt_xasprintf("%s is %.20s, but %s does not say of how many", launchers[i].index, index,
 					    launchers[i].count);
 	}
 	return NULL;
@@ -210,12 +210,11 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 	if (!rank.told && on_several_nodes(c->host)) {
 		gt_autofree char *half = half_told(c);
 
-		*ret_why = half ? gt_xasprintf("%zu GPUs on several nodes; %s: nothing is bound, rather than to a wrong node", n,
-					       half) :
-				  gt_xasprintf("%zu GPUs on several nodes, and neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's "
-					       "LOCAL_RANK says which one this is for: nothing is bound, rather than to a wrong "
-					       "node",
-					       n);
+		if (!half)
+			half = gt_xstrdup("neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's LOCAL_RANK says which one this "
+					  "is for");
+		*ret_why = gt_xasprintf("%zu GPUs on several nodes, and %s: nothing is bound, rather than to a wrong node", n,
+					half);
 		return NULL;
 	}
 	return pr_usable_gpu(c->host, rank.index % n);

@@ -247,3 +247,12 @@ A pipe or device that is named for the answer is written to, and stays what it i
   $ gputune plan --root $FIXTURES/cpu-server.host -o . > said.txt
   gputune: cannot write .: Is a directory
   [64]
+
+A plan or profile quotes nothing raw: what a stranger wrote neither begins a line of its own nor speaks to the terminal.
+
+  $ printf '{"schema":"gputune-plan/1\\u001b[31m\\ngputune: all is well"}' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
+  gputune: the plan is refused: the plan: its schema is "gputune-plan/1?[31m?gputune: all is well", expected "gputune-plan/1"
+  [3]
+  $ printf '[kn\033[31mobs]\n' >evil.conf; gputune plan --profile ./evil.conf --root $FIXTURES/cpu-server.host
+  gputune: ./evil.conf:1: unknown section [kn?[31mobs]; there are [profile] and [knobs]
+  [64]

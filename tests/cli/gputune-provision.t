@@ -266,6 +266,27 @@ Only NVIDIA's repository: the driver is its own, the branch that drives the card
         CUDA programs reach the GPU through it; without a display's packages
         nvidia-open
 
+What is built for a release of CUDA is the one that the driver carries and that has code for the card; NCCL's packages of all releases
+have one name.
+
+  $ gpu server-8gpu bookworm main; rm root/var/lib/apt/lists/*non-free*; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
+  $ offer() { printf 'Package: %s\nVersion: %s\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n\n' $1 $2 >> root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages; }
+  $ for v in 12-4:12.4.1-1 12-9:12.9.1-1 13-0:13.0.2-1; do offer cuda-toolkit-${v%:*} ${v#*:}; done; offer libcudnn9-cuda-12 9.14.0-1; offer libcudnn9-cuda-13 9.14.0-1
+  $ for v in 2.28.3-1+cuda13.0 2.27.3-1+cuda12.9; do offer libnccl2 $v; done
+  $ parts() { plan --with toolkit --with cudnn --with nccl --json | python3 -c 'import json, sys; [print(p["id"], p["status"], p["packages"], p["reason"]) for p in json.load(sys.stdin)["parts"] if p["id"] in ("toolkit", "cudnn", "nccl")]'; }
+  $ parts
+  toolkit lacking ['cuda-toolkit-12-4'] cuda-toolkit-12-4 12.4.1-1: driver 550.163.01 carries CUDA 12.4
+  cudnn lacking ['libcudnn9-cuda-12'] libcudnn9-cuda-12: driver 550.163.01 carries CUDA 12.4
+  nccl unavailable [] apt would take 2.28.3-1+cuda13.0, for another CUDA: driver 550.163.01 carries CUDA 12.4; by hand: apt-get install libnccl2=2.27.3-1+cuda12.9
+  $ rm root/var/lib/apt/lists/developer*; offer cuda-toolkit-13-0 13.0.2-1; offer libcudnn9-cuda-13 9.14.0-1; parts
+  toolkit unavailable [] none that apt's sources have fits: driver 550.163.01 carries CUDA 12.4
+  cudnn unavailable [] none that apt's sources have fits: driver 550.163.01 carries CUDA 12.4
+  nccl unavailable [] no source of apt has libnccl2; Debian's component contrib may
+  $ gpu server-8gpu bookworm; parts
+  toolkit lacking ['nvidia-cuda-toolkit'] nvidia-cuda-toolkit 11.8.89~11.8.0-5~deb12u1: driver 550.163.01 carries CUDA 12.4
+  cudnn unavailable [] Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be simulated or taken back: the wheels bring their own, or add NVIDIA's repository
+  nccl unavailable [] no source of apt has libnccl2; Debian's component contrib may
+
 Refused: a card that is newer than Debian's driver, or older than all that Debian has.
 
   $ gpu blackwell-on-550 bookworm; refused

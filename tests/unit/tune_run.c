@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include "lib/file.h"
 #include "tests/unit/check_tune.h"
+#include "tune/loader.h"
 #include "tune/rank.h"
 #include "tune/trust.h"
 
@@ -214,7 +215,8 @@ static const struct {
 	{ "minor numbers in another order than the bus", "file /dev/nvidia0\n" MINOR("17:00.0", "7") MINOR("4f:00.0", "0"),
 	  "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
 	{ "which one is not said", "file /dev/nvidia6\n", "CUDA_VISIBLE_DEVICES=0", "" },
-	{ "which one is said of nobody", "file /dev/nvidia6\n" MINOR("17:00.0", "?") MINOR("47:00.0", "?"), "CUDA_VISIBLE_DEVICES=0", "" },
+	{ "which one is said of nobody", "file /dev/nvidia6\n" MINOR("17:00.0", "?") MINOR("47:00.0", "?"),
+	  "CUDA_VISIBLE_DEVICES=0", "" },
 	{ "none may be opened: as the bus has it", DENY("0") DENY("1") ALL_MINORS, "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
 };
 
@@ -238,7 +240,7 @@ START_TEST(half_a_word_of_a_launcher_is_said)
 	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL);
 
 	ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
-	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, and LOCAL_WORLD_SIZE does not say of how many"), "%s",
+	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, but LOCAL_WORLD_SIZE does not say of how many"), "%s",
 		      r->cpus_reason);
 }
 END_TEST
@@ -347,6 +349,21 @@ START_TEST(only_an_allocator_counts_as_one)
 		ck_assert_int_eq(v->status, preloads[i].with ? TN_VAR_SET : TN_VAR_KEPT);
 		ck_assert_str_eq(v->value, preloads[i].with ? preloads[i].with : preloads[i].preload);
 	}
+}
+END_TEST
+
+/* What the loader cannot put into a program is not preloaded: it would say so for each one that the command starts. */
+START_TEST(a_library_that_does_not_load_is_found_out_first)
+{
+	char file[] = "/tmp/check-load.XXXXXX";
+	int fd = mkstemp(file);
+
+	ck_assert(fd >= 0 && write(fd, "\177ELF but no library", 21) == 21);
+	close(fd);
+	ck_assert(!tn_loader_tries(file));
+	unlink(file);
+	ck_assert(!tn_loader_tries(file));
+	ck_assert(tn_loader_tries("libm.so.6"));
 }
 END_TEST
 
@@ -756,6 +773,7 @@ TCase *tune_run_case(void)
 		a_job_on_several_hosts_is_known_by_its_launcher,
 		the_users_memory_policy_is_kept,
 		only_an_allocator_counts_as_one,
+		a_library_that_does_not_load_is_found_out_first,
 		the_option_gpu_goes_before_the_environment,
 		ranks_share_out_the_cores,
 		a_launcher_is_left_free,

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "lib/priv.h"
-#include "lib/spawn.h"
 #include "tune/knob/list.h"
 #include "tune/loader.h"
 #include "tune/profile.h"
@@ -193,26 +191,6 @@ static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, c
 	return NULL;
 }
 
-/* It runs the library's own start-up code, for which nobody has asked yet: it needs no privilege. */
-static int give_all_away(void *arg, struct gt_err *err)
-{
-	int r = gt_priv_keep(0);
-
-	return r < 0 ? gt_fail(err, -r, "cannot give capabilities away") : 0;
-}
-
-/* Too little static TLS, another processor's file: the loader says so on stderr and goes on without, with status 0. */
-static bool loads(const char *path)
-{
-	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };
-	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 5, .in_child = give_all_away };
-	bool ok = gt_spawn(&s, NULL) == 0 && s.status == 0 && (!s.errout || !*s.errout);
-
-	gt_spawn_clear(&s);
-	free(envp[0]);
-	return ok;
-}
-
 /* Files that bring a malloc of their own, by a word of their name. */
 static const char *const mallocs[] = {"malloc", "hoard", "scudo", "umem",   "lockless", "scalloc",
 				      "asan",	"lsan",	 "tsan",  "efence", "DUMA"};
@@ -255,7 +233,7 @@ static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const
 			tn_run_skip(r, k, "LD_PRELOAD", "%s %s", a->soname, why);
 		return false;
 	}
-	if (c->host->live && !loads(path)) {
+	if (c->host->live && !tn_loader_tries(path)) {
 		tn_run_skip(r, k, "LD_PRELOAD", "%s does not load into a program here", path);
 		return false;
 	}
@@ -392,7 +370,7 @@ static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k,
 		return;
 	}
 	path = find_runtime(c, rt, &why);
-	if (!path || (c->host->live && !loads(path))) {
+	if (!path || (c->host->live && !tn_loader_tries(path))) {
 		tn_run_skip(r, k, "LD_PRELOAD", "%s %s%s", rt->soname,
 			    path ? "does not load into a program here" : why ? why : "is not installed: apt install ",
 			    path || why ? "" : rt->package);

@@ -22,7 +22,8 @@ static void each_line(struct gt_fsroot *fs, const char *file, line_fn take, void
 		take(arg, line, file, ++no);
 }
 
-/* ---- tuned -------------------------------------------------------------------------------------------------------- */
+/* ---- tuned --------------------------------------------------------------------------------------------------------
+ */
 
 struct tuned {
 	struct gt_fsroot *fs;
@@ -43,12 +44,15 @@ static void judge_plugin(struct tuned *t, const char *plugin, const char *key, c
 	if (!strcmp(plugin, "bootloader") && gt_starts_with(key, "cmdline") && !gt_fs_exists(t->fs, "/etc/grub2.cfg") &&
 	    !gt_fs_exists(t->fs, "/etc/grub2-efi.cfg"))
 		sc_find(t->out, SC_WARN, file, no,
-			gt_xasprintf("%s: does not reach the kernel: tuned adds it by way of /etc/grub2.cfg, which is not here; a "
+			gt_xasprintf("%s: does not reach the kernel: tuned adds it by way of /etc/grub2.cfg, which is "
+				     "not here; a "
 				     "file of /etc/default/grub.d does",
 				     key));
-	if (!strcmp(plugin, "irqbalance") && !strcmp(key, "banned_cpus") && !gt_fs_exists(t->fs, "/etc/sysconfig/irqbalance"))
+	if (!strcmp(plugin, "irqbalance") && !strcmp(key, "banned_cpus") &&
+	    !gt_fs_exists(t->fs, "/etc/sysconfig/irqbalance"))
 		sc_find(t->out, SC_WARN, file, no,
-			gt_xstrdup("banned_cpus: irqbalance does not get it: tuned writes /etc/sysconfig/irqbalance, Debian's reads "
+			gt_xstrdup("banned_cpus: irqbalance does not get it: tuned writes /etc/sysconfig/irqbalance, "
+				   "Debian's reads "
 				   "/etc/default/irqbalance"));
 }
 
@@ -73,7 +77,8 @@ static void take_tuned(void *arg, char *line, const char *file, unsigned no)
 	if (!strcmp(line, "type"))
 		snprintf(t->type, sizeof(t->type), "%s", value);
 	plugin = *t->type ? t->type : t->section;
-	if (!strcmp(plugin, "sysctl") && strcmp(line, "type") && strcmp(line, "enabled") && strcmp(line, "replace") && *line)
+	if (!strcmp(plugin, "sysctl") && strcmp(line, "type") && strcmp(line, "enabled") && strcmp(line, "replace") &&
+	    *line)
 		judge_sysctl(t, line, value, file, no);
 	judge_plugin(t, plugin, line, file, no);
 }
@@ -95,7 +100,8 @@ void tn_lint_tuned(struct gt_fsroot *fs, struct sc_findings *ret)
 	}
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------------------- */
+/* ---- limits -------------------------------------------------------------------------------------------------------
+ */
 
 struct limit {
 	char *domain, *type, *item, *value, *file;
@@ -120,9 +126,10 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
 static const char *no_limit(char *const word[4])
 {
 	static const char *const types[] = {"soft", "hard", "-"}, *const all[] = {"unlimited", "infinity"},
-				 *const items[] = {"core",   "data",       "fsize",	"memlock",  "nofile",	"rss",	"stack",
-						   "cpu",    "nproc",      "as",	"maxlogins", "maxsyslogins", "locks", "sigpending",
-						   "msgqueue", "nice",     "rtprio",	"priority", "chroot",	"nonewprivs"};
+				 *const items[] = {"core",      "data",         "fsize",    "memlock",    "nofile",
+						   "rss",       "stack",        "cpu",      "nproc",      "as",
+						   "maxlogins", "maxsyslogins", "locks",    "sigpending", "msgqueue",
+						   "nice",      "rtprio",       "priority", "chroot",     "nonewprivs"};
 	int64_t v;
 
 	if (word[1] && !strcmp(word[1], "-") && !word[2])
@@ -156,7 +163,7 @@ static void take_limit(void *arg, char *line, const char *file, unsigned no)
 		return;
 	l->limit = gt_xrealloc(l->limit, (l->n + 1) * sizeof(*l->limit));
 	l->limit[l->n++] = (struct limit){gt_xstrdup(word[0]), gt_xstrdup(word[1]), gt_xstrdup(word[2]),
-					  gt_xstrdup(word[3]), gt_xstrdup(file),     no};
+					  gt_xstrdup(word[3]), gt_xstrdup(file),    no};
 }
 
 static void judge_limit(const struct limits *l, size_t at)
@@ -168,23 +175,26 @@ static void judge_limit(const struct limits *l, size_t at)
 	for (size_t i = l->n; i-- > at + 1;) {
 		const struct limit *o = &l->limit[i];
 
-		if (strcmp(o->domain, m->domain) || strcmp(o->item, m->item) || (strcmp(o->type, m->type) && strcmp(o->type, "-")))
+		if (strcmp(o->domain, m->domain) || strcmp(o->item, m->item) ||
+		    (strcmp(o->type, m->type) && strcmp(o->type, "-")))
 			continue;
 		if (strcmp(o->value, m->value))
 			sc_find(l->out, SC_WARN, m->file, m->line,
-				gt_xasprintf("%.40s %s %s: not so, %s:%u sets it to %.40s later", m->domain, m->item, m->value, o->file,
-					     o->line, o->value));
+				gt_xasprintf("%.40s %s %s: not so, %s:%u sets it to %.40s later", m->domain, m->item,
+					     m->value, o->file, o->line, o->value));
 		return;
 	}
 	number = !gt_parse_i64(m->value, &v);
 	all = !number || v == -1;
 	if (!strcmp(m->item, "nofile") && !all && l->nr_open && v > l->nr_open)
 		sc_find(l->out, SC_BAD, m->file, m->line,
-			gt_xasprintf("nofile %s is more than fs.nr_open (%ld): the kernel refuses it, and PAM then the login", m->value,
-				     (long)l->nr_open));
+			gt_xasprintf("nofile %s is more than fs.nr_open (%ld): the kernel refuses it, and PAM then the "
+				     "login",
+				     m->value, (long)l->nr_open));
 	if (!strcmp(m->item, "memlock") && all && !strcmp(m->domain, "*") && strcmp(m->type, "soft"))
 		sc_find(l->out, SC_WARN, m->file, m->line,
-			gt_xstrdup("memlock without limit for every user: any of them can lock all memory, and the host then has none; "
+			gt_xstrdup("memlock without limit for every user: any of them can lock all memory, and the "
+				   "host then has none; "
 				   "name the group that trains (@GROUP)"));
 }
 
@@ -218,7 +228,8 @@ void tn_lint_limits(struct gt_fsroot *fs, struct sc_findings *ret)
 	free(l.limit);
 }
 
-/* ---- NCCL --------------------------------------------------------------------------------------------------------- */
+/* ---- NCCL ---------------------------------------------------------------------------------------------------------
+ */
 
 struct nccl {
 	struct sc_findings *out;
@@ -241,17 +252,20 @@ static void take_nccl(void *arg, char *line, const char *file, unsigned no)
 	*value++ = '\0';
 	if (strpbrk(line, BLANKS) || strpbrk(value, BLANKS)) {
 		sc_find(n->out, SC_WARN, file, no,
-			gt_xasprintf("'%.40s=%.40s': NCCL takes the blanks as part of the name and the value", line, value));
+			gt_xasprintf("'%.40s=%.40s': NCCL takes the blanks as part of the name and the value", line,
+				     value));
 		return;
 	}
 	if (gt_strv_has(&n->names, line)) {
-		sc_find(n->out, SC_WARN, file, no, gt_xasprintf("%.40s: not so, an earlier line sets it, and the first counts", line));
+		sc_find(n->out, SC_WARN, file, no,
+			gt_xasprintf("%.40s: not so, an earlier line sets it, and the first counts", line));
 		return;
 	}
 	gt_strv_add(&n->names, line);
 	cost = tn_leftover(line, value);
 	if (cost)
-		sc_find(n->out, SC_WARN, file, no, gt_xasprintf("%.40s=%.40s for every job of this host: %s", line, value, cost));
+		sc_find(n->out, SC_WARN, file, no,
+			gt_xasprintf("%.40s=%.40s for every job of this host: %s", line, value, cost));
 }
 
 void tn_lint_nccl(struct gt_fsroot *fs, struct sc_findings *ret)

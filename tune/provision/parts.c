@@ -107,25 +107,6 @@ static enum tn_part_status look_headers(struct tn_prov *p, struct gt_strv *packa
 	return packages->n ? TN_PART_LACKING : TN_PART_PRESENT;
 }
 
-static enum tn_part_status look_cudnn(struct tn_prov *p, struct gt_strv *packages, char **reason)
-{
-	static const char *const nvidia[] = {"libcudnn9-cuda-13", "libcudnn9-cuda-12", "libcudnn8"};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(nvidia); i++) {
-		if (tn_dpkg_has(&p->dpkg, nvidia[i]))
-			return TN_PART_PRESENT;
-		if (tn_offer_best(&p->offers, nvidia[i], TN_NVIDIA)) {
-			gt_strv_add(packages, nvidia[i]);
-			return TN_PART_LACKING;
-		}
-	}
-	if (tn_dpkg_has(&p->dpkg, "nvidia-cudnn"))
-		return TN_PART_PRESENT;
-	*reason = gt_xstrdup("Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be simulated or "
-			     "taken back: the wheels bring their own, or add NVIDIA's repository");
-	return TN_PART_ABSENT;
-}
-
 /* ---- the table -------------------------------------------------------------------------------------------------------- */
 
 #define ANY(...) (const char *const[]){__VA_ARGS__, NULL}
@@ -211,8 +192,7 @@ const struct tn_part tn_parts[] = {
 		.why = "only to compile CUDA programs: wheels bring the libraries that they need",
 		.optional = true,
 		.gpu = true,
-		.component = "non-free",
-		.any = ANY("nvidia-cuda-toolkit"),
+		.look = tn_prov_toolkit,
 	},
 	{
 		.id = "cudnn",
@@ -220,7 +200,7 @@ const struct tn_part tn_parts[] = {
 		.why = "only for programs that are not wheels",
 		.optional = true,
 		.gpu = true,
-		.look = look_cudnn,
+		.look = tn_prov_cudnn,
 	},
 	{
 		.id = "nccl",
@@ -228,8 +208,7 @@ const struct tn_part tn_parts[] = {
 		.why = "only for programs that are not wheels",
 		.optional = true,
 		.gpu = true,
-		.component = "contrib",
-		.any = ANY("libnccl2"),
+		.look = tn_prov_nccl,
 	},
 	{
 		.id = "jemalloc",

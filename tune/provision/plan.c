@@ -35,7 +35,7 @@ static void names_of_parts(const struct tn_prov *p, struct gt_strv *names)
 {
 	static const char *const more[] = {"nvidia-kernel-dkms", "nvidia-driver", "libcuda1", "libnvidia-ml1", "nvidia-smi",
 					   "nvidia-modprobe", "nvidia-open", "cuda-drivers", "cuda-drivers-580",
-					   "libcudnn9-cuda-13", "libcudnn9-cuda-12", "libcudnn8", "nvidia-tesla-418-driver",
+					   "nvidia-tesla-418-driver",
 					   "nvidia-tesla-450-driver", "nvidia-tesla-460-driver", "nvidia-tesla-470-driver",
 					   "nvidia-tesla-535-driver"};
 
@@ -44,6 +44,7 @@ static void names_of_parts(const struct tn_prov *p, struct gt_strv *names)
 			gt_strv_add(names, t->any[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(more); i++)
 		gt_strv_add(names, more[i]);
+	tn_prov_cuda_names(names);
 	if (p->host->kernel.release.v)
 		gt_strv_take(names, gt_xasprintf("linux-headers-%s", p->host->kernel.release.v));
 }

@@ -92,6 +92,11 @@ void tn_prov_refuse(struct tn_prov *p, const char *id, const char *what, const c
 void tn_prov_note(struct tn_prov *p, const char *note);
 bool tn_prov_wants_driver(const struct tn_prov *p); /* its part is lacking and not skipped */
 void tn_prov_parts(struct tn_prov *p);		    /* status and packages of each part */
+/* Parts that are built for a release of CUDA: one that the driver carries and that has code for the card. */
+enum tn_part_status tn_prov_toolkit(struct tn_prov *p, struct gt_strv *packages, char **reason);
+enum tn_part_status tn_prov_cudnn(struct tn_prov *p, struct gt_strv *packages, char **reason);
+enum tn_part_status tn_prov_nccl(struct tn_prov *p, struct gt_strv *packages, char **reason);
+void tn_prov_cuda_names(struct gt_strv *names); /* every package that those three may name */
 void tn_prov_refusals(struct tn_prov *p, bool simulated); /* those that show before the simulation, or after it */
 
 struct tn_apt_result {
