@@ -358,7 +358,7 @@ START_TEST(a_library_that_does_not_load_is_found_out_first)
 	char file[] = "/tmp/check-load.XXXXXX";
 	int fd = mkstemp(file);
 
-	ck_assert(fd >= 0 && write(fd, "\177ELF but no library", 21) == 21);
+	ck_assert(fd >= 0 && write(fd, "\177ELF but no library", 19) == 19);
 	close(fd);
 	ck_assert(!tn_loader_tries(file));
 	unlink(file);
