@@ -38,7 +38,7 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *driver = l && l->version && strstr(l->path, "/compat") ? l->version : h->nvidia.module_version.v;
+	const char *driver = l && l->version && strstr(l->path, "compat/") ? l->version : h->nvidia.module_version.v;
 	gt_autofree char *least = NULL;
 	struct pr_gpu_kind k;
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);

@@ -513,7 +513,7 @@ static void judge_libcuda(struct pr_question *q, const struct pr_host *image)
 
 		if (!l->version || !strcmp(l->version, module))
 			continue;
-		if (!strstr(l->path, "/compat")) {
+		if (!strstr(l->path, "compat/")) {
 			pr_can_reason(q, PR_NO, l->path,
 				      "the image brings a libcuda of driver %s; with the host's module %s CUDA fails "
 				      "with error "

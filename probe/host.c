@@ -117,12 +117,17 @@ void pr_host_free(struct pr_host *h)
 	free(h);
 }
 
+bool pr_on_bus(const struct pr_gpu *g)
+{
+	return !gt_streq(g->pci->driver.v, "vfio-pci") && !g->pci->virtual_function;
+}
+
 size_t pr_bus_gpus(const struct pr_host *h)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_gpu; i++)
-		n += !gt_streq(h->gpu[i].pci->driver.v, "vfio-pci");
+		n += pr_on_bus(&h->gpu[i]);
 	return n;
 }
 

@@ -128,7 +128,7 @@ struct pr_net {
 
 struct pr_cpufreq {
 	const char *policy; /* "policy0" */
-	struct pr_str governor, available;
+	struct pr_str governor, available, driver;
 };
 
 enum pr_nvml { PR_NVML_NOT_ASKED, PR_NVML_OK, PR_NVML_NO_LIBRARY, PR_NVML_ERROR, PR_NVML_TIMEOUT };
@@ -285,6 +285,8 @@ const char *pr_getenv(const struct pr_host *h, const char *name);
 /* GPUs that CUDA can use here: not set aside for virtual machines, and not kept from this container or job. */
 size_t pr_usable_gpus(const struct pr_host *h);
 size_t pr_bus_gpus(const struct pr_host *h); /* kept or not: those that are not set aside for virtual machines */
+/* Such a one. A vGPU host cuts its cards into virtual functions, which NVML does not count: the card itself is here. */
+bool pr_on_bus(const struct pr_gpu *g);
 bool pr_cpu_flag(const struct pr_host *h, const char *flag);
 const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth);
 /* The one that a program without RPATH loads, NULL if a loader finds none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report: one document, as JSON or as one screen with the cause first. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,10 @@ static void print_gpus(const json_t *host)
 	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
 	size_t i = 0;
 
+	if (!json_array_size(gpus) && gt_json_get_int(nv, "nvml_count", 0) > 0) { /* WSL */
+		printf("  no NVIDIA GPU on the PCI bus; NVML sees %d\n", (int)gt_json_get_int(nv, "nvml_count", 0));
+		return;
+	}
 	if (!json_array_size(gpus)) {
 		puts(gt_json_get_int(host, "pci_unreadable", 0) ? "  whether there is an NVIDIA GPU is not known"
 								: "  no NVIDIA GPU");
@@ -266,7 +271,7 @@ static bool require_gpu;
 static const char *format, *output, *baseline;
 static struct gt_strv allow;
 static const char *const formats[] = { "text", "json", "line", "markdown", "openmetrics", NULL };
-double pr_nvml_timeout_s;
+double pr_nvml_timeout_s = NAN; /* not said */
 bool pr_no_nvml, pr_ask_cuda;
 const char *pr_data_dir;
 static const struct gt_opt report_opts[] = {
@@ -292,7 +297,7 @@ int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 
 	if (pr_data_dir && *pr_data_dir != '/')
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--data needs an absolute path, not '%s'", pr_data_dir);
-	if (pr_nvml_timeout_s < 0)
+	if (pr_nvml_timeout_s <= 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--nvml-timeout needs a time above 0, not %g",
 				    pr_nvml_timeout_s);
 	return pr_host_discover(cli->fs, &opts, ret, &cli->err);

@@ -49,6 +49,8 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
 int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
 int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
+/* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */
+void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
 /* How this container is given a GPU, for a remedy. */
 const char *pr_give_devices(const struct pr_host *h);
 

@@ -144,7 +144,7 @@ static const char *brand_of(const struct pr_host *h)
 static void require(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const char *wants = pr_getenv(h, "NVIDIA_REQUIRE_CUDA");
+	const char *wants = pr_getenv(h, "NVIDIA_REQUIRE_CUDA"), *off = pr_getenv(h, "NVIDIA_DISABLE_REQUIRE");
 	gt_autofree char *cuda = NULL, *why = NULL, *arch = NULL;
 	struct pr_require_facts facts = {0};
 	struct gt_err err = {0};
@@ -153,6 +153,10 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 
 	if (!wants || !*wants) {
 		pr_say(f, PR_SKIP, "no NVIDIA_REQUIRE_CUDA in the environment");
+		return;
+	}
+	if (off && (!strcmp(off, "1") || !strcmp(off, "true"))) {
+		pr_say(f, PR_SKIP, "NVIDIA_DISABLE_REQUIRE: what the image requires is not asked");
 		return;
 	}
 	if (pr_without_driver(c, f))

@@ -47,10 +47,10 @@ static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 			  dir, dir);
 }
 
-/* A libcuda of a cuda-compat package, newer than the module. */
+/* A libcuda of a cuda-compat package (…/compat/, conda's …/cuda-compat/), newer than the module. */
 static bool lifts(const struct pr_lib *l, const char *module)
 {
-	return l->version && strstr(l->path, "/compat") && gt_version_cmp(l->version, module) > 0;
+	return l->version && strstr(l->path, "compat/") && gt_version_cmp(l->version, module) > 0;
 }
 
 static void libcuda(const struct pr_context *c, struct pr_finding *f)
@@ -72,7 +72,7 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "libcuda is %s, as the module", module);
 	} else if (lifts(l, module)) {
 		pr_say(f, PR_PASS, "%s is newer than the module, as a cuda-compat library may be", l->path);
-	} else if (strstr(l->path, "/compat")) {
+	} else if (strstr(l->path, "compat/")) {
 		pr_say(f, PR_FAIL, "%s is %s, older than the driver %s: a compat library is for older drivers only", l->path,
 		       l->version, module);
 		drop_compat(f, l);

@@ -2,9 +2,12 @@
 /* From the card on the bus to a driver that answers: each link explains the ones after it. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
+#include "lib/parse.h"
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
+#include "probe/need.h"
 
 static const char *release(const struct pr_host *h)
 {
@@ -16,12 +19,30 @@ static bool loaded(const struct pr_host *h)
 	return h->nvidia.module_version.state == PR_PRESENT;
 }
 
+void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f)
+{
+	struct pr_driver_need n;
+	gt_auto_json *step = NULL;
+	gt_auto_buf lines = {0};
+
+	pr_driver_need(c, NULL, 0, &n);
+	step = pr_driver_step(c, &n);
+	for (const char *at = gt_json_get_str(step, "lines", NULL); at; at = gt_next_line(at))
+		gt_buf_printf(&lines, "\n  %.*s", (int)strcspn(at, "\n"), at);
+	if (step)
+		pr_remedy(f, "%s:%s", gt_json_get_str(step, "why", ""), lines.s ? lines.s : "");
+	pr_driver_need_clear(&n);
+}
+
 static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
 	if (h->n_gpu) {
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
+	} else if (gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0) {
+		pr_say(f, PR_PASS, "NVML sees %d GPU%s; under WSL none is on a PCI bus, so that most checks do not apply",
+		       (int)h->nvidia.nvml_count.v, h->nvidia.nvml_count.v > 1 ? "s" : "");
 	} else if (h->pci_unreadable) {
 		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; whether there is an NVIDIA GPU is not known");
 	} else if (c->require_gpu) {
@@ -75,8 +96,7 @@ static void nouveau(const struct pr_context *c, struct pr_finding *f)
 		if (gt_streq(c->host->gpu[i].pci->driver.v, "nouveau")) {
 			pr_say(f, PR_FAIL, "nouveau drives %s; the NVIDIA module cannot take the card",
 			       c->host->gpu[i].pci->address);
-			pr_remedy(f, "Install Debian's driver, which keeps nouveau away, and reboot:\n"
-				     "  apt install nvidia-driver firmware-misc-nonfree; reboot");
+			pr_remedy_driver(c, f); /* any of them keeps nouveau away */
 			return;
 		}
 	pr_say(f, PR_PASS, "nouveau drives none of the GPUs");
@@ -95,8 +115,10 @@ const struct pr_check pr_check_nouveau = {
 static void vfio(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t given = h->n_gpu - pr_bus_gpus(h);
+	size_t given = 0;
 
+	for (size_t i = 0; i < h->n_gpu; i++)
+		given += gt_streq(h->gpu[i].pci->driver.v, "vfio-pci");
 	if (!h->n_gpu)
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
 	else if (!given)
@@ -139,12 +161,12 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 		       !headers ? "; its headers are missing, so DKMS could not build one" :
 				  "; DKMS has the source but has not built it");
 		if (!dkms)
-			pr_remedy(f, "Enable contrib non-free non-free-firmware in apt's sources, then:\n"
-				     "  apt install linux-headers-%s nvidia-driver firmware-misc-nonfree; reboot",
-				  release(h));
+			pr_remedy_driver(c, f);
 		else
 			pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
-				     "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log",
+				     "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log\n"
+				     "If the archive has the headers of this kernel no longer, take the newest of both:\n"
+				     "  apt install linux-image-amd64 linux-headers-amd64; reboot",
 				  release(h), release(h), source);
 	}
 }
@@ -168,33 +190,57 @@ static bool signed_only(const struct pr_host *h)
 	return pr_or(h->nvidia.secure_boot, 0) == 1 || gt_streq(lockdown, "integrity") || gt_streq(lockdown, "confidentiality");
 }
 
+static bool log_has(const struct pr_host *h, const char *const *words)
+{
+	for (; *words; words++)
+		for (size_t i = 0; i < h->log.n; i++)
+			if (strstr(h->log.v[i], *words))
+				return true;
+	return false;
+}
+
+#define ENROL "  mokutil --import /var/lib/dkms/mok.pub; reboot"
+
+/* Built, not loaded, and the kernel takes signed modules only. Who is to blame the log says, or a file without signature. */
+static void not_signed(const struct pr_host *h, struct pr_finding *f)
+{
+	static const char *const rejected[] = {"Key was rejected", "unsigned module", "with unavailable key", NULL};
+	static const char *const ran[] = {"NVRM", NULL};
+	const char *on = pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down", *source;
+
+	if (pr_has(h->nvidia.signature) && !h->nvidia.signature.v) {
+		source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "nvidia/VERSION";
+		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: it is not signed", on);
+		pr_remedy(f, "Build it anew, which signs it, then enrol DKMS's key; a blue screen asks for the password at "
+			     "the next boot:\n  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
+			  source, release(h), source, release(h));
+	} else if (log_has(h, rejected)) {
+		pr_say(f, PR_FAIL, "%s and the kernel rejected the nvidia module: its signing key is not enrolled", on);
+		pr_remedy(f, "Enrol DKMS's key; a blue screen asks for the password at the next boot:\n" ENROL);
+	} else if (log_has(h, ran)) {
+		pr_say(f, PR_PASS, "%s, and the nvidia module has run since the boot: its signature is no obstacle", on);
+	} else {
+		pr_say(f, PR_WARN, "%s and the nvidia module is built but not loaded: its signing key may not be enrolled", on);
+		pr_remedy(f, "  modprobe nvidia\nIf that says that the key was rejected, enrol DKMS's; a blue screen asks for the "
+			     "password at the next boot:\n" ENROL);
+	}
+}
+
 static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (loaded(h)) {
+	if (loaded(h))
 		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
-	} else if (signed_only(h) && pr_or(h->nvidia.module_file, 0) == 1) {
-		bool unsigned_file = pr_has(h->nvidia.signature) && !h->nvidia.signature.v;
-
-		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: %s",
-		       pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down",
-		       unsigned_file ? "it is not signed" : "its signing key is probably not enrolled");
-		if (unsigned_file)
-			pr_remedy(f, "Build it anew, which signs it, then enrol DKMS's key; a blue screen asks for the password at "
-				     "the next boot:\n  dkms autoinstall --force -k %s\n"
-				     "  mokutil --import /var/lib/dkms/mok.pub; reboot", release(h));
-		else
-			pr_remedy(f, "Enrol DKMS's key; a blue screen asks for the password at the next boot:\n"
-			     "  mokutil --import /var/lib/dkms/mok.pub; reboot");
-	} else {
+	else if (signed_only(h) && pr_or(h->nvidia.module_file, 0) == 1)
+		not_signed(h, f);
+	else
 		pr_say(f, PR_PASS, "Secure Boot is %s",
 		       pr_or(h->nvidia.secure_boot, 0) ? "on" :
 		       pr_has(h->nvidia.secure_boot)   ? "off" :
 							 "not in use as far as can be seen");
-	}
 }
 static const char *const after_built[] = { "driver.module-built", NULL };
 const struct pr_check pr_check_secure_boot = {
@@ -326,9 +372,15 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 	} else {
 		pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
 		       h->nvidia.module_version.v, l->path, l->version);
-		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
-			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\n"
-			     "To keep it from happening unattended:  apt-mark hold nvidia-driver");
+		if (h->container.state == PR_PRESENT)
+			pr_remedy(f, "The machine that runs this container had its driver upgraded: start the container "
+				     "anew, and if that does not help, run gpuprobe on that machine");
+		else
+			pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
+				     "  systemctl stop nvidia-persistenced\n"
+				     "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\n"
+				     "To keep it from happening unattended:  apt-mark hold nvidia-driver",
+				  pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
 	}
 }
 const struct pr_check pr_check_lib_versions = {
@@ -401,7 +453,8 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 						  (ours < gpus && h->nvidia.nvml_count.v == (int64_t)ours))) {
 		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvidia.nvml_count.v, gpus);
 	} else {
-		pr_say(f, PR_FAIL, "%zu GPUs on the PCI bus, but NVML sees %d", gpus, (int)h->nvidia.nvml_count.v);
+		pr_say(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML sees %d", gpus, gpus > 1 ? "s" : "",
+		       (int)h->nvidia.nvml_count.v);
 		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"
 			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");
 	}

@@ -17,7 +17,7 @@ static const char *installed_driver(const struct pr_host *h)
 		return h->nvidia.module_version.v;
 	if (slash)
 		return slash + 1;
-	return l && !strstr(l->path, "/compat") ? l->version : NULL;
+	return l && !strstr(l->path, "compat/") ? l->version : NULL;
 }
 
 /* The first GPU for which the rule says so; kind is what its PCI id tells. */
@@ -49,6 +49,12 @@ static bool is_open_only(const struct pr_gpu_kind *k, int branch)
 	return k->open_only;
 }
 
+/* The open module needs a card with a GSP, which Turing was the first to have. */
+static bool is_closed_only(const struct pr_gpu_kind *k, int branch)
+{
+	return k->arch < 75;
+}
+
 static const char *gpu_name(const struct pr_gpu *g, char buf[64])
 {
 	snprintf(buf, 64, "%s (10de:%04x)", g->pci->address, g->pci->device);
@@ -75,11 +81,7 @@ static void legacy(const struct pr_context *c, struct pr_finding *f)
 	}
 	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d; the last branch that drives it is %d, and %s is installed",
 	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
-	pr_remedy(f,
-		  "Install branch %d: Debian has nvidia-tesla-470-driver for Kepler; for 580 take NVIDIA's repository "
-		  "and pin\n"
-		  "the branch:  apt install nvidia-driver-pinning-580",
-		  k.last_branch);
+	pr_remedy_driver(c, f);
 }
 const struct pr_check pr_check_legacy = {
 	.id = "driver.legacy-gpu",
@@ -135,12 +137,16 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	g = find_gpu(c, is_open_only, 0, &k);
+	g = find_gpu(c, h->nvidia.open_module ? is_closed_only : is_open_only, 0, &k);
 	if (!h->nvidia.module_text.v) {
 		pr_say(f, g ? PR_NOT_KNOWN : PR_SKIP,
 		       "/proc/driver/nvidia/version is %s, so the module's flavour is not known",
 		       pr_state_name(h->nvidia.module_text.state));
-	} else if (g && !h->nvidia.open_module) {
+	} else if (g && h->nvidia.open_module) {
+		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d, older than Turing: the open kernel module, which is "
+				   "loaded, does not drive it", gpu_name(g, name), k.arch / 10, k.arch % 10);
+		pr_remedy(f, "  apt install nvidia-kernel-dkms   (from NVIDIA's repository: cuda-drivers-580)\nthen reboot");
+	} else if (g) {
 		pr_say(f, PR_FAIL, "GPU %s is driven by the open kernel module only, and the proprietary one is loaded",
 		       gpu_name(g, name));
 		pr_remedy(f, "  apt install nvidia-open-kernel-dkms\nfrom the repository that the driver is from; then "
@@ -152,11 +158,11 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_new[] = {"driver.new-gpu", NULL};
 const struct pr_check pr_check_open_required = {
 	.id = "driver.open-module",
-	.title = "cards that need the open kernel module have it",
+	.title = "the flavour of the kernel module drives the cards",
 	.after = after_new,
-	.story = "NVIDIA ships its kernel module in two flavours. Blackwell and later cards are driven by the open one "
-		 "only; "
-		 "with the proprietary one they are seen on the bus and refused.",
+	.story = "NVIDIA ships its kernel module in two flavours. Grace Hopper, Blackwell and later cards are driven by "
+		 "the open one only, cards older than Turing by the proprietary one only; with the other they are seen on the "
+		 "bus and refused.",
 	.messages = "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
 	.run = open_required,
 };

@@ -121,8 +121,14 @@ static void compare_bundled(const struct pr_context *c, struct pr_finding *f, co
 
 static void cudnn(const struct pr_context *c, struct pr_finding *f)
 {
-	if (!no_imports(c, f))
-		compare_bundled(c, f, "libcudnn.so.9", "nvidia-cudnn", "cuDNN");
+	struct pr_finding older = {0};
+
+	if (no_imports(c, f))
+		return;
+	compare_bundled(c, f, "libcudnn.so.9", "nvidia-cudnn", "cuDNN");
+	compare_bundled(c, &older, "libcudnn.so.8", "nvidia-cudnn", "cuDNN"); /* up to PyTorch 2.3 */
+	if (f->result == PR_SKIP || older.result == PR_FAIL)
+		*f = f->result == PR_FAIL ? *f : older;
 }
 const struct pr_check pr_check_cudnn = {
 	.id = "python.cudnn",
@@ -231,6 +237,17 @@ const struct pr_check pr_check_torch_driver = {
 	.run = torch_driver,
 };
 
+/* Of a release by its version, "2.7.1+cu128", and since 2.7 with the tag that its wheels bear: the table tells of no other
+ * build, NVIDIA's and conda's among them. */
+static bool is_official(const struct pr_pyenv *e, const struct pr_dist *d)
+{
+	const char *local = d->version + strspn(d->version, "0123456789.");
+
+	if (*local && (!gt_starts_with(local, "+cu") || local[3 + strspn(local + 3, "0123456789")]))
+		return false;
+	return e->torch_tag && (gt_version_cmp(d->version, "2.7") < 0 || strstr(e->torch_tag, "manylinux"));
+}
+
 static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -244,6 +261,11 @@ static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!d) {
 		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
+		return;
+	}
+	if (!is_official(e, d)) {
+		pr_say(f, PR_SKIP, "PyTorch %s in %s is no wheel of its makers'; what code it holds says:  gpuprobe can %s",
+		       d->version, e->prefix, e->prefix);
 		return;
 	}
 	key = gt_xasprintf("%s+%s", release, e->torch_cuda);

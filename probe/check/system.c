@@ -82,12 +82,20 @@ const struct pr_check pr_check_balancing = {
 	.run = balancing,
 };
 
+/* With these powersave is the default and lets the CPU run as fast as it is asked to; what the hint costs is gputune's to
+ * measure. */
+static bool only_hints(const struct pr_cpufreq *p)
+{
+	return gt_streq(p->driver.v, "intel_pstate") || gt_streq(p->driver.v, "amd-pstate-epp") ||
+	       gt_streq(p->driver.v, "amd_pstate_epp");
+}
+
 static void governor(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
 	for (size_t i = 0; i < h->n_cpufreq; i++)
-		if (gt_streq(h->cpufreq[i].governor.v, "powersave") && h->cpufreq[i].available.v &&
+		if (gt_streq(h->cpufreq[i].governor.v, "powersave") && !only_hints(&h->cpufreq[i]) && h->cpufreq[i].available.v &&
 		    strstr(h->cpufreq[i].available.v, "performance")) {
 			pr_say(f, PR_WARN, "the CPU frequency governor is powersave (%s)", h->cpufreq[i].policy);
 			pr_remedy(f, "Measure what performance brings here:  gputune plan --only cpu.governor");
@@ -99,8 +107,8 @@ static void governor(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_governor = {
 	.id = "host.governor",
 	.title = "CPUs may run at full frequency",
-	.story = "With acpi-cpufreq the powersave governor holds the lowest frequency. With intel_pstate and amd_pstate it is "
-		 "only a hint, so the effect has to be measured.",
+	.story = "With acpi-cpufreq the powersave governor holds the lowest frequency. With intel_pstate and amd_pstate in "
+		 "their active mode it is the default and only a hint: gputune measures what the other brings.",
 	.run = governor,
 };
 

@@ -224,6 +224,7 @@ static void read_cpufreq(struct gt_fsroot *fs, struct pr_host *h)
 			continue;
 		f->policy = pr_keep(h, names.v[i]);
 		f->governor = pr_read_str(h, fs, CPU "/cpufreq/%s/scaling_governor", names.v[i]);
+		f->driver = pr_read_str(h, fs, CPU "/cpufreq/%s/scaling_driver", names.v[i]);
 		f->available = pr_read_str(h, fs, CPU "/cpufreq/%s/scaling_available_governors", names.v[i]);
 		h->n_cpufreq++;
 	}

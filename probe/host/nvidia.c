@@ -15,6 +15,14 @@ static bool is_there(struct gt_fsroot *fs, const char *dir, const char *name)
 	return gt_fs_exists(fs, path);
 }
 
+/* NVIDIA's packages make a link for the major release, cuda-13, beside the toolkit itself, cuda-13.2. */
+static bool is_alias(struct gt_fsroot *fs, const char *name)
+{
+	gt_autofree char *path = gt_xasprintf("/usr/local/%s", name), *target = NULL;
+
+	return !strchr(name, '.') && gt_fs_readlink(fs, path, &target) >= 0;
+}
+
 static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_auto_strv names = { 0 };
@@ -23,7 +31,7 @@ static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 		return;
 	for (size_t i = 0; i < names.n; i++)
 		if (gt_starts_with(names.v[i], "cuda-") && isdigit((unsigned char)names.v[i][5]) &&
-		    is_there(fs, "/usr/local", names.v[i]))
+		    is_there(fs, "/usr/local", names.v[i]) && !is_alias(fs, names.v[i]))
 			gt_strv_take(&h->nvidia.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
 }
 
@@ -133,6 +141,9 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 		gt_autofree char *dir = gt_xasprintf("/var/lib/dkms/%s", names.v[i]), *best = NULL;
 		gt_auto_strv versions = { 0 };
 
+		/* these build beside the driver and have versions of their own */
+		if (gt_starts_with(names.v[i], "nvidia-fs") || gt_starts_with(names.v[i], "nvidia-peermem"))
+			continue;
 		if (!gt_starts_with(names.v[i], "nvidia") || gt_fs_list(fs, dir, &versions) < 0)
 			continue;
 		for (size_t k = 0; k < versions.n; k++)

@@ -125,7 +125,8 @@ void pr_discover_upgrades(struct gt_fsroot *fs, struct pr_host *h)
 		gt_autoclose int fd = -1;
 		size_t n = 0;
 
-		if (!gt_ends_with(names.v[i], "_Packages") ||
+		/* nothing installs from backports by itself: apt pins them below what is installed */
+		if (!gt_ends_with(names.v[i], "_Packages") || strstr(names.v[i], "-backports") ||
 		    (!strstr(names.v[i], "non-free_") && !strstr(names.v[i], "nvidia") && !strstr(names.v[i], "cuda")))
 			continue;
 		fd = gt_fs_open_part(fs, path); /* a capture keeps what was found, not the list */

@@ -148,16 +148,15 @@ static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_
 
 	if (value >= strsz)
 		return broken(r, "a name lies behind its string table");
+	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* the first one counts; a stranger's file may have 65,000 */
+		return 0;
 	s = string_at(r, strtab + value);
 	if (!s)
 		return broken(r, "a name has no end");
-	if (tag == DT_NEEDED && e->needed.n < MOST_NEEDED) {
-		gt_strv_take(&e->needed, s);
-	} else if (to && !*to) {
+	if (to)
 		*to = s;
-	} else {
-		free(s);
-	}
+	else
+		gt_strv_take(&e->needed, s);
 	return 0;
 }
 

@@ -10,7 +10,7 @@ One line, as monitoring plug-ins print it, with the exit code they expect.
 
 Markdown, to be pasted into an issue: names of strangers cannot break out of it.
 
-  $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 45
+  $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 46
   # gpuprobe: CRITICAL
   
   ## Cause: `driver.lib-mismatch`
@@ -23,6 +23,7 @@ Markdown, to be pasted into an issue: names of strangers cannot break out of it.
   Stop what uses the GPU and reload the module, or reboot:
   
   ```sh
+  systemctl stop nvidia-persistenced
   modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
   ```
   

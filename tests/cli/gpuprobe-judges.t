@@ -103,3 +103,151 @@ A remedy names the card by its address: NVML counts otherwise where one is set a
   >     sed '/^link .*:17:00.0\/driver /s/nvidia$/vfio-pci/' | sed 's/"count": 8/"count": 7/'; } > mig.host
   $ gpuprobe --root mig.host | grep gpu-reset
         nvidia-smi --gpu-reset -i 0000:1f:00.0
+
+A vGPU host cuts a card into virtual functions: NVML counts the card.
+
+  $ P=/sys/devices/pci0000:17/0000:16:01.0
+  $ vf() { printf 'link /sys/bus/pci/devices/0000:17:00.%s ../../..%s/0000:17:00.%s\n' "$1" ${P#/sys} "$1"
+  >   lines $P/0000:17:00.$1/vendor 0x10de; lines $P/0000:17:00.$1/device 0x2330; lines $P/0000:17:00.$1/class 0x030200
+  >   printf 'link %s/0000:17:00.%s/driver /sys/bus/pci/drivers/nvidia\nlink %s/0000:17:00.%s/physfn ../0000:17:00.0\n' $P "$1" $P "$1"; }
+  $ { cat $FIXTURES/server-8gpu.host; vf 4; vf 5; } > vgpu.host; say vgpu.host gpu.count; say vgpu.host driver.vfio
+  gpu.count pass all 8 GPUs on the bus are in the driver's hands
+  driver.vfio pass no GPU is set aside for virtual machines
+
+A kernel module of the wrong flavour: the open one drives nothing before Turing, the proprietary one no Grace Hopper.
+
+  $ card() { sed '/0000:17:00.0\/device$/{n;s/0x[0-9a-f]*/0x'"$1"'/}' "$2"; }
+  $ open() { without /proc/driver/nvidia/version -; lines /proc/driver/nvidia/version "NVRM version: NVIDIA UNIX $1 for x86_64  $2"; }
+  $ card 1db6 $FIXTURES/compat-note.host | open 'Open Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
+  driver.open-module fail GPU 0000:17:00.0 (10de:1db6) is of capability 7.0, older than Turing:
+  $ card 1db6 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
+  driver.open-module pass the proprietary module suits the cards
+  $ card 2342 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
+  driver.open-module fail GPU 0000:17:00.0 (10de:2342) is driven by the open kernel module only,
+
+cuDNN 8 is judged as cuDNN 9 is.
+
+  $ gpuprobe --root $FIXTURES/venv-cudnn8-shadowed.host | sed -n '/^Cause/,/do:/p'
+  Cause: python.cudnn
+    import torch in /srv/venv gets cuDNN 8.2.4 from /opt/cudnn/lib/libcudnn.so.8 (by LD_LIBRARY_PATH),
+    but was built with 8.9.2.26
+    do:
+
+The table of capabilities is that of the makers' own wheels.
+
+  $ say $FIXTURES/venv-no-code-for-volta.host python.arch
+  python.arch fail PyTorch 2.11.0+cu130 with CUDA 13.0 in /srv/venv holds no code for GPU
+  $ V=$(grep -o 'torch-[0-9.]*' $FIXTURES/venv-no-code-for-volta.host | head -n 1); V=${V#torch-}; V=${V%.}
+  $ sed "s/torch-$V/torch-${V}a0+git1234/" $FIXTURES/venv-no-code-for-volta.host > x.host; say x.host python.arch
+  python.arch skip PyTorch 2.11.0a0+git1234+cu130 in /srv/venv is no wheel of its makers';
+  $ sed 's/manylinux_2_28_x86_64/linux_x86_64/' $FIXTURES/venv-no-code-for-volta.host > x.host; say x.host python.arch
+  python.arch skip PyTorch 2.11.0+cu130 in /srv/venv is no wheel of its makers'; what code
+
+A driver is recommended as gpuprobe recommend does it: for the card, from where it is.
+
+  $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      Debian's driver is older than this card:
+        # NVIDIA's repository: package cuda-keyring of this release
+        apt install nvidia-open
+        reboot
+  
+  $ gpuprobe --root $FIXTURES/nouveau.host | sed -n '/do:/,/^$/p'
+    do:
+      Debian 12 packages driver 535.261.03, which drives this card:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+        reboot
+  
+  $ trixie() { sed 's/VERSION_ID="12"/VERSION_ID="13"/' "$1"; }
+  $ trixie $FIXTURES/legacy-kepler.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      this card is supported up to branch 470, which is older than any that Debian 13 packages:
+        # no package drives it: take the card out, or train on the CPU
+  
+  $ gpuprobe --root $FIXTURES/legacy-kepler.host | sed -n '/do:/,/^$/p'
+    do:
+      this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+          nvidia-tesla-470-driver
+        reboot
+  
+
+Secure Boot is to blame where the log or the file says so.
+
+  $ S=$FIXTURES/secure-boot.host M=lib!modules!6.1.0-41-amd64!updates!dkms!nvidia-current.ko
+  $ say $S driver.secure-boot; sed 's/Loading of module with.*/NVRM: The NVIDIA probe routine failed for 1 device(s)./' $S > x.host
+  driver.secure-boot fail Secure Boot is on and the kernel rejected the nvidia module: its signing
+  $ say x.host driver.secure-boot; without /.facts/kernel_log $S > x.host; say x.host driver.secure-boot
+  driver.secure-boot pass Secure Boot is on, and the nvidia module has run since the boot: its
+  driver.secure-boot warn Secure Boot is on and the nvidia module is built but not loaded: its
+  $ { cat $S; lines "/.facts/signature!$M" 0; } > x.host; gpuprobe --root x.host | grep dkms
+        dkms remove nvidia-current/550.163.01 -k 6.1.0-41-amd64 && dkms install nvidia-current/550.163.01 -k 6.1.0-41-amd64
+        mokutil --import /var/lib/dkms/mok.pub; reboot
+
+powersave is a governor of its own under acpi-cpufreq, and a hint under intel_pstate.
+
+  $ driver() { cat $FIXTURES/cpu-server.host; for i in 0 1; do lines /sys/devices/system/cpu/cpufreq/policy$i/scaling_driver $1; done; }
+  $ driver acpi-cpufreq > x.host; say x.host host.governor; driver intel_pstate > x.host; say x.host host.governor
+  host.governor warn the CPU frequency governor is powersave (policy0)
+  host.governor pass no CPU is held at low frequency
+
+A toolkit's link for the major release is no toolkit; nvidia-fs is no driver.
+
+  $ { cat $FIXTURES/server-8gpu.host; lines /usr/local/cuda-12.4/version.json; } > x.host; say x.host cuda.toolkit
+  cuda.toolkit pass driver 550.163.01 carries every installed toolkit
+  $ { cat x.host; echo 'link /usr/local/cuda-12 cuda-12.4'; } > y.host; gpuprobe --json --root y.host | grep -A 2 '"toolkits"'
+        "toolkits": [
+          "/usr/local/cuda-12.4"
+        ],
+  $ { cat $FIXTURES/server-8gpu.host; lines /var/lib/dkms/nvidia-fs/2.20.5/source/dkms.conf ''; } > x.host; say x.host driver.upgrade
+  driver.upgrade skip the driver is none of this distribution's packages
+
+What an image requires is not asked where the runtime was told not to.
+
+  $ say $FIXTURES/container-require.host container.require
+  container.require fail the image requires cuda>=13.1 and driver 550.163.01 carries CUDA 12.4
+  $ sed '/NVIDIA_REQUIRE_CUDA/i\	NVIDIA_DISABLE_REQUIRE=1' $FIXTURES/container-require.host > x.host; say x.host container.require
+  container.require skip NVIDIA_DISABLE_REQUIRE: what the image requires is not asked
+
+Nothing comes from backports by itself.
+
+  $ say $FIXTURES/driver-upgrade-waits.host driver.upgrade
+  driver.upgrade warn apt's lists have nvidia-kernel-dkms 550.163.01-3 (installed:
+  $ list() { sed 's/ newer .*//' $FIXTURES/driver-upgrade-waits.host
+  >   lines /var/lib/apt/lists/deb.debian.org_debian_dists_$1_non-free_binary-amd64_Packages 'Package: nvidia-kernel-dkms' "Version: $2" ''; }
+  $ list bookworm-backports 550.163.01-4~bpo12+1 > x.host; say x.host driver.upgrade
+  driver.upgrade pass no newer driver waits in apt's lists
+  $ list bookworm 550.163.01-4 > x.host; say x.host driver.upgrade
+  driver.upgrade warn apt's lists have nvidia-kernel-dkms 550.163.01-4 (installed:
+
+conda's cuda-compat is one, too.
+
+  $ sed 's|/usr/local/cuda/compat|/opt/conda/cuda-compat|g' $FIXTURES/compat-note.host > x.host; say x.host cuda.libcuda
+  cuda.libcuda pass /opt/conda/cuda-compat/libcuda.so.1 is newer than the module, as a
+
+Libraries and module of two versions: in a container the module is not ours to reload.
+
+  $ gpuprobe --root $FIXTURES/driver-mismatch.host | sed -n '/do:/,/^$/p'
+    do:
+      Stop what uses the GPU and reload the module, or reboot:
+        systemctl stop nvidia-persistenced
+        modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
+      To keep it from happening unattended: apt-mark hold nvidia-driver
+  
+  $ { cat $FIXTURES/driver-mismatch.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      The machine that runs this container had its driver upgraded: start the container anew, and if
+      that does not help, run gpuprobe on that machine
+  
+
+Under WSL the card is on no bus.
+
+  $ { without /proc/sys/kernel/osrelease $FIXTURES/cpuless-node.host | without /.facts/nvml -
+  >   lines /proc/sys/kernel/osrelease 6.6.87.2-microsoft-standard-WSL2
+  >   lines /.facts/nvml '{"code": 0, "driver": "580.95.05", "count": 1, "cuda": 13000, "gpus": [{"name": "NVIDIA GeForce RTX 4090"}]}'; } > x.host
+  $ gpuprobe -v --require-gpu --root x.host | grep -e '^gpuprobe' -e ' GPU$' -e '^gpu.present'
+  gpuprobe: OK
+  gpu.present          pass   NVML sees 1 GPU; under WSL none is on a PCI bus, so that most checks do

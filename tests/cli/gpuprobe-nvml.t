@@ -46,3 +46,6 @@ What LD_LIBRARY_PATH puts before the system's own is seen, with the rule that fo
   $ gpuprobe --nvml-timeout -1
   gpuprobe: --nvml-timeout needs a time above 0, not -1
   [64]
+  $ gpuprobe --nvml-timeout 0
+  gpuprobe: --nvml-timeout needs a time above 0, not 0
+  [64]

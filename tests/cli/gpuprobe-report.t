@@ -72,6 +72,8 @@ After a kernel upgrade without headers the missing build is the cause, not the m
         dkms autoinstall -k 6.1.0-41-amd64
         modprobe nvidia
       If it does not build, the reason is in: /var/lib/dkms/nvidia-current/550.163.01/build/make.log
+      If the archive has the headers of this kernel no longer, take the newest of both:
+        apt install linux-image-amd64 linux-headers-amd64; reboot
   
   20 checks pass, 43 do not apply here (--verbose shows them)
   [2]
@@ -94,6 +96,7 @@ Module and libraries of two versions: decided from files, with NVML's own failur
       the loaded module is 535.261.03
     do:
       Stop what uses the GPU and reload the module, or reboot:
+        systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
       To keep it from happening unattended: apt-mark hold nvidia-driver
   
@@ -114,8 +117,11 @@ nouveau holds the card.
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
     do:
-      Install Debian's driver, which keeps nouveau away, and reboot:
-        apt install nvidia-driver firmware-misc-nonfree; reboot
+      Debian 12 packages driver 535.261.03, which drives this card:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+        reboot
   
   16 checks pass, 47 do not apply here (--verbose shows them)
   [2]
@@ -235,8 +241,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
     GPU 0000:17:00.0: NVIDIA GPU, driver none
   
   Cause: driver.secure-boot
-    Secure Boot is on and the nvidia module is built but not loaded: its signing key is probably not
-    enrolled
+    Secure Boot is on and the kernel rejected the nvidia module: its signing key is not enrolled
     follows from it:
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: NVML fails with code 9: Driver Not Loaded
@@ -244,7 +249,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
       Enrol DKMS's key; a blue screen asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
-  20 checks pass, 43 do not apply here (--verbose shows them)
+  21 checks pass, 42 do not apply here (--verbose shows them)
 
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 

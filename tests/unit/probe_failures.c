@@ -55,6 +55,8 @@ static const struct failure failures[] = {
 	{"the provided PTX was compiled with an unsupported toolchain", "toolkit-newer-ptx", "cuda.ptx", PR_WARN, NULL},
 	{"cuDNN version incompatibility: PyTorch was compiled  against (8, 7, 0) but found runtime version (8, 2, 4)",
 	 "venv-cudnn-shadowed", "python.cudnn", PR_FAIL, NULL},
+	{"Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0", "venv-cudnn8-shadowed",
+	 "python.cudnn", PR_FAIL, NULL},
 	{"undefined symbol: ncclCommWindowRegister", "venv-two-nccl", "python.nccl", PR_FAIL, NULL},
 	{"libcudart.so.12: cannot open shared object file", "venv-libcudart-missing", "python.libraries", PR_FAIL,
 	 NULL},
