@@ -92,6 +92,34 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 	}
 }
 
+/* The same of floats and of gradients; 16 bytes at once but at a tensor's end. */
+RT_DEVICE void get_floats(float *x, const float *p, int n)
+{
+	if (n == 4)
+		get<4>(x, p);
+	else
+		for (int k = 0; k < n; k++)
+			x[k] = p[k];
+}
+
+RT_DEVICE void put_floats(float *p, const float *x, int n)
+{
+	if (n == 4)
+		put<4>(p, x);
+	else
+		for (int k = 0; k < n; k++)
+			p[k] = x[k];
+}
+
+RT_DEVICE void four_gradients(float *g, const struct rt_update_tensor *t, int64_t i, int n)
+{
+	if (n == 4)
+		gradients_at<4>(g, t, i);
+	else
+		for (int k = 0; k < n; k++)
+			g[k] = gradient_at(t, i + k);
+}
+
 /* part[block] = squares of the chunk's gradients */
 RT_KERNEL rt_squares(float *part, const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks)
 {
@@ -101,10 +129,13 @@ RT_KERNEL rt_squares(float *part, const struct rt_update_tensor *tensors, const 
 	int64_t end = chunk.start + RT_UPDATE_CHUNK < t.n ? chunk.start + RT_UPDATE_CHUNK : t.n;
 	float sum = 0;
 
-	for (int64_t i = chunk.start + threadIdx.x; i < end; i += blockDim.x) {
-		float g = gradient_at(&t, i);
+	for (int64_t i = chunk.start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
+		int n = end - i < 4 ? (int)(end - i) : 4;
+		float g[4];
 
-		sum += g * g;
+		four_gradients(g, &t, i, n);
+		for (int k = 0; k < n; k++)
+			sum += g[k] * g[k];
 	}
 	sum = block_sum(sum, sh);
 	if (!threadIdx.x)
@@ -144,17 +175,9 @@ RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_upd
 		int n = end - i < 4 ? (int)(end - i) : 4;
 
 		get_params(p, t, i, n);
-		if (n == 4) {
-			get<4>(m, pm + i);
-			get<4>(v, pv + i);
-			gradients_at<4>(g, t, i);
-		} else {
-			for (int k = 0; k < n; k++) {
-				m[k] = pm[i + k];
-				v[k] = pv[i + k];
-				g[k] = gradient_at(t, i + k);
-			}
-		}
+		get_floats(m, pm + i, n);
+		get_floats(v, pv + i, n);
+		four_gradients(g, t, i, n);
 		for (int k = 0; k < n; k++) {
 			g[k] = g[k] * factor + h->l2 * p[k];
 			m[k] = h->beta1 * m[k] + h->rest1 * g[k];
@@ -162,15 +185,8 @@ RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_upd
 			p[k] = p[k] * h->decay - h->step_size * m[k] / (sqrtf(v[k]) * h->scale2 + h->eps);
 		}
 		put_params(t, h, i, n, p);
-		if (n == 4) {
-			put<4>(pm + i, m);
-			put<4>(pv + i, v);
-		} else {
-			for (int k = 0; k < n; k++) {
-				pm[i + k] = m[k];
-				pv[i + k] = v[k];
-			}
-		}
+		put_floats(pm + i, m, n);
+		put_floats(pv + i, v, n);
 	}
 }
 
@@ -200,18 +216,20 @@ RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_
 		return;
 	for (int64_t i = chunk.start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
 		int n = end - i < 4 ? (int)(end - i) : 4;
-		float p[4];
+		float p[4], g[4], m[4] = { 0 };
 
 		get_params(p, &t, i, n);
+		four_gradients(g, &t, i, n);
+		if (pm && !h->first)
+			get_floats(m, pm + i, n);
 		for (int k = 0; k < n; k++) {
-			float g = gradient_at(&t, i + k) * factor + h->weight_decay * p[k];
-
-			if (pm) {
-				g = h->first ? g : h->momentum * pm[i + k] + g;
-				pm[i + k] = g;
-			}
-			p[k] -= h->lr * g;
+			g[k] = g[k] * factor + h->weight_decay * p[k];
+			if (pm && !h->first)
+				g[k] = h->momentum * m[k] + g[k];
+			p[k] -= h->lr * g[k];
 		}
+		if (pm)
+			put_floats(pm + i, g, n);
 		put_params(&t, h, i, n, p);
 	}
 }
