@@ -28,7 +28,7 @@ What was not copied as it should be is no speed.
 What a model learns on the card is held against the CPU before anything is timed.
 
   $ GPUBENCH_FAULT=verify gpu launch train.gpu.mlp > /dev/null
-  gpubench: train.gpu.mlp: 3 updates of a slice end at a loss of *, and on the CPU at *: the run is void (glob)
+  gpubench: train.gpu.mlp: 3 updates of a slice in fp32 end at a loss of *, and on the CPU at *: the run is void (glob)
   [6]
 
 A host whose memory is one node says so, once.
