@@ -141,7 +141,7 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 	} else if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r) {
-		pr_say(f, PR_NOT_KNOWN, "whether %s (%s) runs on driver %s is unknown: its branch is newer than this "
+		pr_say(f, PR_NOT_KNOWN, "whether %s (%s) runs on driver %s is unknown: its branch is not in this "
 					"program's table",
 		       l->path, l->version, module);
 	} else if (has_version(bases, base)) {

@@ -117,7 +117,7 @@ static uint64_t file_offset(const struct reader *r, uint64_t vaddr)
 static char *string_at(struct reader *r, uint64_t offset)
 {
 	gt_auto_buf b = {0};
-	char c[64];
+	char c[1024]; /* names are short, and what a stranger wrote may be 64 KiB, a thousand times */
 	size_t step = sizeof(c);
 
 	while (b.len < LONGEST_STRING && step) {

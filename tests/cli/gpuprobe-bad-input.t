@@ -61,6 +61,18 @@ A library that is cut off, one that is empty, one that is a link to itself.
   gpuprobe: cannot open $HOME/me: Too many levels of symbolic links
   [64]
 
+A library of 65,000 names for itself, each of 60 KiB: the first one counts.
+
+  $ python3 -c '
+  > import struct
+  > text = b"a" * 60000 + b"\0"; n = 65000; at = 64 + 2 * 56; end = at + 16 * (n + 3)
+  > d = b"".join(struct.pack("<QQ", t, v) for t, v in [(5, end), (10, len(text))] + [(14, 0)] * n + [(0, 0)])
+  > h = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+  > p = struct.pack("<IIQQQQQQ", 1, 4, 0, 0, 0, end + len(text), end + len(text), 1) + struct.pack("<IIQQQQQQ", 2, 4, at, at, at, len(d), len(d), 8)
+  > open("many.so", "wb").write(h + p + d + text)'
+  $ timeout 10 gpuprobe loads ./many.so > out; echo "ends with $?"
+  ends with 0
+
 Every captured host fits a terminal of 80 columns, but for commands, which are to be copied whole.
 
   $ for f in $FIXTURES/*.host; do for c in check topo 'can torch==2.14 cuda==13.0' recommend; do

@@ -228,6 +228,11 @@ conda's cuda-compat is one, too.
   $ sed 's|/usr/local/cuda/compat|/opt/conda/cuda-compat|g' $FIXTURES/compat-note.host > x.host; say x.host cuda.libcuda
   cuda.libcuda pass /opt/conda/cuda-compat/libcuda.so.1 is newer than the module, as a
 
+The branch of CUDA 12.8 is in the table.
+
+  $ sed 's/575\.57\.08/570.172.08/' $FIXTURES/compat-lifts.host > x.host; say x.host cuda.forward-compat
+  cuda.forward-compat pass /usr/local/cuda/compat/libcuda.so.1 (570.172.08) lifts driver 550.163.01
+
 Libraries and module of two versions: in a container the module is not ours to reload.
 
   $ gpuprobe --root $FIXTURES/driver-mismatch.host | sed -n '/do:/,/^$/p'

@@ -331,7 +331,7 @@ The same newer libcuda on a consumer card, and one that this program's tables do
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
   --
     cuda.forward-compat: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver
-    550.163.01 is unknown: its branch is newer than this program's table
+    550.163.01 is unknown: its branch is not in this program's table
     cuda.ptx: which CUDA release driver 999.10 carries is not in this program's table
   $ gpuprobe -q --root newer.host
   gpuprobe: UNKNOWN
