@@ -5,12 +5,14 @@
 
 int main(int argc, char **argv)
 {
-	Suite *s = suite_create("bench");
-	SRunner *sr = srunner_create(s);
+	Suite *s;
+	SRunner *sr;
 	int failed;
 
 	if (argc > 2 && strcmp(argv[1], "launch") == 0)
 		return bench_prove_launch(argc, argv);
+	s = suite_create("bench");
+	sr = srunner_create(s);
 	suite_add_tcase(s, bench_stats_case());
 	suite_add_tcase(s, bench_simulation_case());
 	suite_add_tcase(s, bench_data_case());
