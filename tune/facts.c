@@ -4,7 +4,8 @@
 #include <string.h>
 #include "tune/knob.h"
 
-/* Seen as far as files show it: something in /run while it works, or a unit that is enabled. */
+/* Seen as far as files show it: the unit's control group or something in /run while it works, or a unit that is enabled (not
+ * needed to run: power-profiles-daemon is started when a desktop asks for it). */
 static const struct {
 	const char *name, *running, *unit;
 } tuners[] = {
@@ -15,6 +16,7 @@ static const struct {
 	{ "numad", "/run/numad.pid", "multi-user.target.wants/numad.service" },
 	{ "bpftune", NULL, "multi-user.target.wants/bpftune.service" },
 	{ "cpufrequtils", NULL, "multi-user.target.wants/cpufrequtils.service" },
+	{ "ksmtuned", "/run/ksmtune.pid", "multi-user.target.wants/ksmtuned.service" },
 };
 
 static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
@@ -22,7 +24,9 @@ static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tuners); i++) {
 		gt_autofree char *unit = gt_xasprintf("/etc/systemd/system/%s", tuners[i].unit), *target = NULL;
 
-		if (tuners[i].running && gt_fs_exists(fs, tuners[i].running))
+		gt_autofree char *group = gt_xasprintf("/sys/fs/cgroup/system.slice/%s.service", tuners[i].name);
+
+		if ((tuners[i].running && gt_fs_exists(fs, tuners[i].running)) || gt_fs_exists(fs, group))
 			gt_strv_take(ret, gt_xasprintf("%s (running)", tuners[i].name));
 		else if (gt_fs_readlink(fs, unit, &target) >= 0)
 			gt_strv_take(ret, gt_xasprintf("%s (enabled)", tuners[i].name));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -75,14 +76,45 @@ char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_knob *k, 
 	return NULL;
 }
 
-bool tn_persist_before_ours(const char *file)
+static bool is_ours(const struct tn_tmpfile *l)
 {
-	gt_autofree char *name = gt_xstrdup(strrchr(file, '/'));
-	char *colon = strrchr(name, ':');
+	return gt_starts_with(l->by, TN_TMPFILES_D_PATH ":");
+}
 
-	if (colon)
-		*colon = '\0';
-	return strcmp(name, strrchr(TN_TMPFILES_D_PATH, '/')) < 0;
+/* Is it read before ours? */
+static bool before_ours(const struct tn_tmpfile *l)
+{
+	const char *name = strrchr(l->by, '/'), *ours = strrchr(TN_TMPFILES_D_PATH, '/');
+	size_t n = (size_t)(strrchr(name, ':') - name);
+	int r = strncmp(name, ours, n);
+
+	return r < 0 || (!r && n < strlen(ours));
+}
+
+/* As glob(3) with GLOB_BRACE: "{a,b}" stands for a and for b. */
+static bool matches(const char *pattern, const char *path)
+{
+	const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
+
+	if (!close)
+		return !fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD);
+	for (const char *p = open; p < close;) {
+		size_t n = strcspn(++p, ",}");
+		gt_autofree char *one = gt_xasprintf("%.*s%.*s%s", (int)(open - pattern), pattern, (int)n, p, close + 1);
+
+		if (matches(one, path))
+			return true;
+		p += n;
+	}
+	return false;
+}
+
+static bool said_before(const struct tn_tmpfiles *t, const char *path)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(t->line[i].path, path))
+			return true;
+	return false;
 }
 
 /* "w /sys/… - - - - VALUE", also w!, w+ and the like; the argument is the rest of the line. */
@@ -90,7 +122,7 @@ static void take_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, un
 {
 	char *save = NULL, *type = strtok_r(line, " \t", &save), *path = strtok_r(NULL, " \t", &save);
 
-	if (!type || *type != 'w' || !path || tn_tmpfiles_find(t, path))
+	if (!type || *type != 'w' || !path || said_before(t, path))
 		return;
 	for (int skip = 0; skip < 4; skip++) /* mode, user, group, age */
 		if (!strtok_r(NULL, " \t", &save))
@@ -134,8 +166,34 @@ void tn_tmpfiles_clear(struct tn_tmpfiles *t)
 
 const struct tn_tmpfile *tn_tmpfiles_find(const struct tn_tmpfiles *t, const char *path)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (!strcmp(t->line[i].path, path))
+	for (size_t i = t->n; i-- > 0;)
+		if (matches(t->line[i].path, path))
 			return &t->line[i];
 	return NULL;
+}
+
+bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path)
+{
+	return matches(l->path, path);
+}
+
+const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const char *path)
+{
+	const struct tn_tmpfile *last = NULL;
+	bool said = false; /* for this path, before ours: then ours is ignored */
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct tn_tmpfile *l = &t->line[i];
+		bool same = !strcmp(l->path, path);
+
+		if (is_ours(l) || !matches(l->path, path))
+			continue;
+		if (before_ours(l))
+			said |= same;
+		else if (same && !said) /* ignored, since ours said it */
+			continue;
+		if (said || !before_ours(l))
+			last = l;
+	}
+	return last;
 }

@@ -20,19 +20,21 @@ const char *tn_persist_file(enum tn_form form); /* NULL for TN_NO_FORM */
 char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_keep *keep, size_t n);
 /* Is this text ours and unedited? */
 bool tn_persist_is_ours(const char *text);
-/* What tmpfiles.d writes at boot: of several lines for one path systemd-tmpfiles takes the first, in the order of file names,
- * and ignores the others. Patterns are not looked at. */
+/* What tmpfiles.d writes at boot. Of several lines with the same path, or the same pattern, systemd-tmpfiles takes the first, in
+ * the order of file names, and ignores the others ("w+" after "w" too); what is left is written in that order, so of a path and
+ * the patterns that match it the last stays. */
 struct tn_tmpfiles {
 	struct tn_tmpfile {
-		char *path, *value, *by; /* by: "FILE:LINE" */
+		char *path, *value, *by; /* path: or a pattern; by: "FILE:LINE" */
 	} *line;
 	size_t n;
 };
 void tn_tmpfiles_load(struct gt_fsroot *fs, struct tn_tmpfiles *ret);
 void tn_tmpfiles_clear(struct tn_tmpfiles *t);
 const struct tn_tmpfile *tn_tmpfiles_find(const struct tn_tmpfiles *t, const char *path); /* NULL: none does */
-/* Does a file ("/etc/tmpfiles.d/10-x.conf" or with ":LINE") come before ours in tmpfiles.d? */
-bool tn_persist_before_ours(const char *file);
+bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path);
+/* The line that decides path though our file has, or were to have, one for it; NULL: ours decides. */
+const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const char *path);
 /* "/etc/sysctl.d/99-sysctl.conf:3 sets it to 60 and comes later", if that is so of a value that we would keep; else NULL. */
 char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_knob *k, const char *value);
 #endif

@@ -228,6 +228,7 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 static void find_conflict(const struct make *m, struct tn_item *i)
 {
 	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : "");
+	const struct tn_tmpfile *beats = i->path ? tn_tmpfiles_beating(&m->tmpfiles, i->path) : NULL;
 	gt_auto_buf b = { 0 };
 	char *save = NULL;
 
@@ -243,10 +244,9 @@ static void find_conflict(const struct make *m, struct tn_item *i)
 		if (who)
 			gt_buf_printf(&b, "%s%s", b.len ? "; " : "", who);
 	}
-	if (i->knob->form == TN_TMPFILES_D && i->at_boot_by && !tn_value_equal(i->at_boot, i->wanted) &&
-	    !gt_starts_with(i->at_boot_by, TN_TMPFILES_D_PATH ":") && tn_persist_before_ours(i->at_boot_by))
-		gt_buf_printf(&b, "%s%s sets it to %s, and of two lines for one path the first counts", b.len ? "; " : "",
-			      i->at_boot_by, i->at_boot);
+	if (i->knob->form == TN_TMPFILES_D && i->wanted && beats && !tn_value_equal(beats->value, i->wanted))
+		gt_buf_printf(&b, "%s%s sets it to %s, and counts before %s", b.len ? "; " : "", beats->by, beats->value,
+			      TN_TMPFILES_D_PATH);
 	if (b.len)
 		i->conflict = gt_buf_take(&b);
 }

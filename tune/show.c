@@ -74,7 +74,7 @@ static char *note_of(const json_t *o)
 	if (!strcmp(text(o, "current"), "0") && json_is_object(pair))
 		return gt_xasprintf("now %s is in force, with %s; the kernel zeroes it", text(pair, "path"), text(pair, "current"));
 	if (json_is_object(boot) && *text(boot, "decided_by"))
-		return gt_xasprintf("%s sets it to %s at boot; what --persist writes comes after it", text(boot, "decided_by"),
+		return gt_xasprintf("%s sets it to %s at boot; what --persist writes counts instead", text(boot, "decided_by"),
 				    text(boot, "value"));
 	return NULL;
 }
@@ -269,6 +269,7 @@ static const char *summary(const json_t *report)
 		{ "recover", "partly", "What someone else has changed since was left alone." },
 		{ "verify", "nothing applied", "Nothing is applied." },
 		{ "verify", "pending", "Reverted; some values stay until the next boot." },
+		{ "verify", "busy", "Somebody is in the middle of a change or an experiment: ask again when it is over." },
 		{ "status", "nothing applied", "Nothing is applied." },
 	};
 	bool empty = !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files"));

@@ -2,6 +2,7 @@
 /* Looking: is what was applied still so, will it be so after the next boot, and what is held at all. Nothing is written. Who may
  * not read the journal is told what the files of ours in /etc say, and that this is not all. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include "tune/plan.h"
@@ -13,9 +14,64 @@ struct verify {
 	const struct tn_journal *j;
 	struct sc_conf *boot;
 	struct tn_tmpfiles tmpfiles;
+	struct tn_facts facts;
 	json_t *report;
 	size_t drift, boot_drift;
 };
+
+/* Added to what is said already of who overrides it. */
+static void add_overridden(json_t *o, const char *what)
+{
+	const char *old = gt_json_get_str(o, "overridden", NULL);
+	gt_autofree char *both = old ? gt_xasprintf("%s; %s", old, what) : gt_xstrdup(what);
+
+	tn_report_set_str(o, "overridden", both);
+}
+
+/* A file says what is there now: whoever reads it again (sysctl --system, a restarted unit) sets it. */
+static void blame_files(const struct verify *v, const struct tn_knob *k, const char *path, const char *now, json_t *o)
+{
+	gt_autofree char *key = k->key ? sc_normalize(k->key) : NULL;
+
+	for (size_t i = 0; key && i < v->boot->n_all; i++) {
+		const struct sc_assign *a = &v->boot->all[i];
+		gt_autofree char *what = NULL;
+
+		if (!a->value || !sc_value_equal(a->value, now) || fnmatch(a->key, key, FNM_PATHNAME | FNM_PERIOD))
+			continue;
+		what = gt_xasprintf("%s:%u says %s", a->file, a->line, a->value);
+		add_overridden(o, what);
+	}
+	for (size_t i = 0; !key && i < v->tmpfiles.n; i++) {
+		const struct tn_tmpfile *l = &v->tmpfiles.line[i];
+		gt_autofree char *what = NULL;
+
+		if (!tn_value_equal(l->value, now) || !tn_tmpfile_matches(l, path))
+			continue;
+		what = gt_xasprintf("%s says %s", l->by, l->value);
+		add_overridden(o, what);
+	}
+}
+
+/* Who has changed it meanwhile, as far as it can be seen. */
+static void blame(const struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	gt_autofree char *rivals = gt_xstrdup(k && k->rivals ? k->rivals : "");
+	char *save = NULL;
+
+	if (k)
+		blame_files(v, k, e->path, now, o);
+	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
+		const char *tuner = tn_facts_tuner(&v->facts, r);
+		gt_autofree char *what = tuner ? gt_xasprintf("%s sets it too", tuner) : NULL;
+
+		if (what)
+			add_overridden(o, what);
+	}
+	if (!gt_json_get_str(o, "overridden", NULL))
+		add_overridden(o, "no file and no tuner here sets it so: by hand, or by a program");
+}
 
 /* The kernel value: "ok", "drift", or "n/a" when the knob has gone. */
 static void verify_value(struct verify *v, const struct tn_entry *e)
@@ -27,6 +83,8 @@ static void verify_value(struct verify *v, const struct tn_entry *e)
 
 	tn_report_set_str(o, "actual", r < 0 ? strerror(-r) : now);
 	v->drift += r != -ENOENT && !ok;
+	if (r >= 0 && !ok)
+		blame(v, e, now, o);
 }
 
 static bool has_path(const struct tn_tx *t, const char *path)
@@ -57,16 +115,17 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 /* The same of a value that systemd-tmpfiles writes. */
 static void verify_tmpfiles(struct verify *v, const struct tn_entry *e, json_t *o, bool persisted)
 {
-	const struct tn_tmpfile *t = tn_tmpfiles_find(&v->tmpfiles, e->path);
+	const struct tn_tmpfile *t = tn_tmpfiles_find(&v->tmpfiles, e->path), *beats = tn_tmpfiles_beating(&v->tmpfiles, e->path);
 	const char *value = t ? t->value : NULL, *by = t ? t->by : NULL;
 	gt_autofree char *beaten = NULL;
 
 	json_object_set_new(o, "at_boot", json_pack("{s:o, s:o}", "value", gt_json_str(value), "decided_by", gt_json_str(by)));
 	if (!persisted || tn_value_equal(value, e->new_value))
 		return;
-	beaten = by ? gt_xasprintf("%s sets it to %s, and of two lines for one path the first counts", by, value) :
-		      gt_xasprintf("nothing in %s sets it any more", TN_TMPFILES_D_PATH);
-	tn_report_set_str(o, "overridden", beaten);
+	beaten = beats ? gt_xasprintf("%s sets it to %s at boot, and counts before %s", beats->by, beats->value,
+				      TN_TMPFILES_D_PATH) :
+			 gt_xasprintf("nothing in %s sets it any more", TN_TMPFILES_D_PATH);
+	add_overridden(o, beaten);
 	if (!strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
 		tn_report_set_str(o, "result", "lost at boot");
 		v->boot_drift++;
@@ -94,7 +153,8 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	beaten = tn_persist_beaten_by(v->boot, k, e->new_value);
 	if (!beaten && !(a && sc_value_equal(a->value, e->new_value)))
 		beaten = gt_xasprintf("nothing in %s sets it any more", TN_SYSCTL_D_PATH);
-	tn_report_set_str(o, "overridden", beaten);
+	if (beaten)
+		add_overridden(o, beaten);
 	if (beaten && !strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
 		tn_report_set_str(o, "result", "lost at boot");
 		v->boot_drift++;
@@ -162,6 +222,12 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	bool all;
 	int r = load(fs, &j, &all, err);
 
+	if (r >= 0 && tn_journal_find(j, TN_SEEN_BUSY)) { /* somebody is not done yet: that is no drift, and no failure */
+		*ret_report = tn_report_new("verify");
+		tn_report_set_str(*ret_report, "result", "busy");
+		*ret_exit = TN_EXIT_PENDING;
+		return 0;
+	}
 	if (r >= 0)
 		r = tn_txn_check(j, true, err);
 	if (r >= 0)
@@ -172,7 +238,9 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	v.boot = boot;
 	v.report = tn_report_new("verify");
 	tn_tmpfiles_load(fs, &v.tmpfiles);
+	tn_facts_read(fs, &v.facts);
 	verify_all(&v);
+	tn_facts_clear(&v.facts);
 	tn_tmpfiles_clear(&v.tmpfiles);
 	*ret_exit = exit_of(j, v.drift + v.boot_drift, all);
 	say_part(v.report, all);

@@ -91,6 +91,7 @@ Exit 4: somebody else has changed a knob. It is left alone.
   $ gputune verify --root root
   KNOB          BEFORE EXPECTED ACTUAL RESULT
   vm.swappiness     60       10     33 drift
+    vm.swappiness: no file and no tuner here sets it so: by hand, or by a program
   [4]
   $ gputune revert --root root
   KNOB          BEFORE OURS RESULT

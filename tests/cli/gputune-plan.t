@@ -70,7 +70,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
   
   To be known
     kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; what --persist
-    writes comes after it
+    writes counts instead
   
   39 more are already so, or not for this host: --verbose.
   16 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.

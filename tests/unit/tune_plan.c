@@ -182,7 +182,11 @@ START_TEST(a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot)
 	box_put(&b, "/etc/sysctl.conf", "vm.swappiness=50\n");
 	box_put(&b, "/etc/sysctl.d/50-site.conf", "\nvm.max_map_count=70000\n");
 	box_put(&b, "/run/tuned/tuned.pid", "1\n");
+	box_put(&b, "/run/ksmtune.pid", "1\n");
+	box_put(&b, "/sys/fs/cgroup/system.slice/power-profiles-daemon.service/cgroup.procs", "77\n"); /* nobody enabled it */
 	plan = box_plan(&b);
+	ck_assert_ptr_nonnull(strstr(item(plan, "ksm.run", NULL)->conflict, "ksmtuned (running)"));
+	ck_assert_ptr_nonnull(strstr(item(plan, "cpu.governor", NULL)->conflict, "power-profiles-daemon (running)"));
 	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict,
 					  "/etc/sysctl.d/99-sysctl.conf:1 sets it to 50"));
 	ck_assert_ptr_nonnull(strstr(item(plan, "vm.swappiness", NULL)->conflict, "tuned (running)"));

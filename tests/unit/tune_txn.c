@@ -336,6 +336,75 @@ START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
 }
 END_TEST
 
+/* Another path string is no duplicate: a pattern in a later file is written after ours, one in an earlier file before. */
+START_TEST(a_pattern_of_tmpfiles_wins_where_it_comes_later)
+{
+	static const struct {
+		const char *file, *line;
+		bool wins;
+	} lines[] = {
+		{ "99-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy*/scaling_governor - - - - powersave\n", true },
+		{ "99-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy{0,7}/scaling_governor - - - - powersave\n", true },
+		{ "99-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy{1,7}/scaling_governor - - - - powersave\n", true },
+		{ "99-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy7*/scaling_governor - - - - powersave\n", false },
+		{ "99-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy0/scaling_governor - - - - powersave\n", false },
+		{ "99-gov.conf", "w+ /sys/devices/system/cpu/cpufreq/policy0/scaling_governor - - - - powersave\n", false },
+		{ "10-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy*/scaling_governor - - - - powersave\n", false },
+		{ "10-gov.conf", "w /sys/devices/system/cpu/cpufreq/policy0/scaling_governor - - - - powersave\n", true },
+	};
+	gt_auto_strv only = { 0 };
+
+	gt_strv_add(&only, "cpu.governor");
+	box_put(&b, "/etc/tmpfiles.d/README", "");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(lines); i++) {
+		gt_autofree char *file = gt_xasprintf("/etc/tmpfiles.d/%s", lines[i].file);
+		gt_auto(tn_plan) *plan = NULL;
+		bool seen = false;
+
+		box_put(&b, file, lines[i].line);
+		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &only }, &plan, &err), 0);
+		for (size_t n = 0; n < plan->n_item; n++)
+			seen |= plan->item[n].conflict && strstr(plan->item[n].conflict, "-gov.conf:1 sets it to powersave");
+		ck_assert_msg(seen == lines[i].wins, "plan, case %zu", i);
+		apply(&(struct tn_plan_opts){ .only = &only }, true);
+		ck_assert_msg(verify() == (lines[i].wins ? TN_EXIT_DRIFT : 0), "verify, case %zu", i);
+		revert(0);
+		box_remove(&b, file);
+	}
+}
+END_TEST
+
+/* Of a value that moved while the host runs verify says who may have done it: a file that says so, a tuner at work. */
+START_TEST(who_has_changed_a_value_meanwhile_is_said)
+{
+	static const struct {
+		const char *path, *text, *value, *says;
+	} cases[] = {
+		{ "/etc/sysctl.d/50-y.conf", "\nvm.swappiness = 40\n", "40", "/etc/sysctl.d/50-y.conf:2 says 40" },
+		{ "/run/tuned/tuned.pid", "1\n", "41", "tuned (running) sets it too" },
+		{ NULL, NULL, "42", "by hand, or by a program" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto_json *report = NULL;
+		gt_autofree char *text = NULL;
+
+		apply(NULL, false);
+		if (cases[i].path)
+			box_put(&b, cases[i].path, cases[i].text);
+		ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, cases[i].value), 0);
+		ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
+		ck_assert_int_eq(status, TN_EXIT_DRIFT);
+		text = gt_json_text(report);
+		ck_assert_msg(strstr(text, cases[i].says) != NULL, "%s", text);
+		revert(TN_EXIT_DRIFT);
+		ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+		if (cases[i].path)
+			box_remove(&b, cases[i].path);
+	}
+}
+END_TEST
+
 START_TEST(without_a_boot_id_nothing_is_taken_for_undone)
 {
 	gt_autofree char *id = NULL;
@@ -434,8 +503,12 @@ START_TEST(an_experiment_keeps_others_out_and_ends_alone)
 	pid = fork();
 	if (pid == 0) {
 		struct gt_err e = { 0 };
+		json_t *report;
 		int s;
 
+		/* no drift of what was applied before, and no failure */
+		if (tn_verify(b.fs, &report, &s, &e) < 0 || s != TN_EXIT_PENDING)
+			_exit(98);
 		_exit(tn_revert(b.fs, NULL, &s, &e) < 0 ? e.exit_status : 99);
 	}
 	waitpid(pid, &st, 0);
@@ -722,6 +795,8 @@ TCase *tune_txn_case(void)
 		after_a_reboot_files_go_and_values_are_pending,
 		what_the_kernel_refuses_at_first_is_put_back_in_the_end,
 		what_was_never_kept_is_not_lost_at_boot,
+		a_pattern_of_tmpfiles_wins_where_it_comes_later,
+		who_has_changed_a_value_meanwhile_is_said,
 		what_a_later_file_keeps_is_held_after_the_reboot,
 		an_experiment_keeps_others_out_and_ends_alone,
 		two_at_once_are_told_apart_by_the_lock,
