@@ -56,8 +56,10 @@ RT_DEVICE void get_params(float *p, const struct rt_update_tensor *t, int64_t i,
 	else if (n == 4)
 		get<4>(p, (const float *)t->param + i);
 	else
-		for (int k = 0; k < n; k++)
-			p[k] = t->narrow_param ? as_float(((const bf16 *)t->param)[i + k]) : ((const float *)t->param)[i + k];
+		for (int k = 0; k < 4; k++)
+			p[k] = k >= n		? 0 :
+			       t->narrow_param ? as_float(((const bf16 *)t->param)[i + k]) :
+						 ((const float *)t->param)[i + k];
 }
 
 RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_update_step *h, int64_t i, int n, float *p)
@@ -66,13 +68,14 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 		uint32_t r[4];
 
 		random4(r, h, t->stream, i / 4);
-		for (int k = 0; k < n; k++)
+		for (int k = 0; k < 4; k++)
 			p[k] = round_at_random(p[k], r[k]);
 		if (n == 4)
 			put<4>((bf16 *)t->param + i, p);
 		else
-			for (int k = 0; k < n; k++)
-				assign(((bf16 *)t->param)[i + k], p[k]);
+			for (int k = 0; k < 4; k++)
+				if (k < n)
+					assign(((bf16 *)t->param)[i + k], p[k]);
 		return;
 	}
 	if (n == 4) {
@@ -83,7 +86,9 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 			put<4>((bf16 *)t->copy + i, p);
 		return;
 	}
-	for (int k = 0; k < n; k++) {
+	for (int k = 0; k < 4; k++) {
+		if (k >= n)
+			break;
 		((float *)t->param)[i + k] = p[k];
 		if (t->copy && t->half_copy)
 			assign(((f16 *)t->copy)[i + k], p[k]);
@@ -92,14 +97,15 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 	}
 }
 
-/* The same of floats and of gradients; 16 bytes at once but at a tensor's end. */
+/* The same of floats and of gradients; 16 bytes at once but at a tensor's end, behind which are zeros. Indices that the compiler
+ * knows keep all four in registers. */
 RT_DEVICE void get_floats(float *x, const float *p, int n)
 {
 	if (n == 4)
 		get<4>(x, p);
 	else
-		for (int k = 0; k < n; k++)
-			x[k] = p[k];
+		for (int k = 0; k < 4; k++)
+			x[k] = k < n ? p[k] : 0;
 }
 
 RT_DEVICE void put_floats(float *p, const float *x, int n)
@@ -107,8 +113,9 @@ RT_DEVICE void put_floats(float *p, const float *x, int n)
 	if (n == 4)
 		put<4>(p, x);
 	else
-		for (int k = 0; k < n; k++)
-			p[k] = x[k];
+		for (int k = 0; k < 4; k++)
+			if (k < n)
+				p[k] = x[k];
 }
 
 RT_DEVICE void four_gradients(float *g, const struct rt_update_tensor *t, int64_t i, int n)
@@ -116,8 +123,8 @@ RT_DEVICE void four_gradients(float *g, const struct rt_update_tensor *t, int64_
 	if (n == 4)
 		gradients_at<4>(g, t, i);
 	else
-		for (int k = 0; k < n; k++)
-			g[k] = gradient_at(t, i + k);
+		for (int k = 0; k < 4; k++)
+			g[k] = k < n ? gradient_at(t, i + k) : 0;
 }
 
 /* part[block] = squares of the chunk's gradients */
@@ -134,7 +141,7 @@ RT_KERNEL rt_squares(float *part, const struct rt_update_tensor *tensors, const 
 		float g[4];
 
 		four_gradients(g, &t, i, n);
-		for (int k = 0; k < n; k++)
+		for (int k = 0; k < 4; k++)
 			sum += g[k] * g[k];
 	}
 	sum = block_sum(sum, sh);
@@ -178,7 +185,7 @@ RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_upd
 		get_floats(m, pm + i, n);
 		get_floats(v, pv + i, n);
 		four_gradients(g, t, i, n);
-		for (int k = 0; k < n; k++) {
+		for (int k = 0; k < 4; k++) {
 			g[k] = g[k] * factor + h->l2 * p[k];
 			m[k] = h->beta1 * m[k] + h->rest1 * g[k];
 			v[k] = h->beta2 * v[k] + h->rest2 * g[k] * g[k];
@@ -222,7 +229,7 @@ RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_
 		four_gradients(g, &t, i, n);
 		if (pm && !h->first)
 			get_floats(m, pm + i, n);
-		for (int k = 0; k < n; k++) {
+		for (int k = 0; k < 4; k++) {
 			g[k] = g[k] * factor + h->weight_decay * p[k];
 			if (pm && !h->first)
 				g[k] = h->momentum * m[k] + g[k];
