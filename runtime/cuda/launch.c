@@ -200,8 +200,8 @@ static void cast(struct rt_engine *e, const struct rt_call *c)
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
 
-	RT_LAUNCH(e, narrow(c->out[0]) ? narrowing(c->out[0]->dtype) : widening(c->in[0]->dtype), grid(e, n), 1, RT_THREADS, 1, 0,
-		  &n, &x, &y);
+	RT_LAUNCH(e, narrow(c->out[0]) ? narrowing(c->out[0]->dtype) : widening(c->in[0]->dtype), grid(e, n / 8), 1, RT_THREADS,
+		  1, 0, &n, &x, &y);
 }
 
 static void scale(struct rt_engine *e, const struct rt_call *c)
@@ -209,7 +209,7 @@ static void scale(struct rt_engine *e, const struct rt_call *c)
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]), step = e->step;
 
-	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n), 1, RT_THREADS, 1, 0, &n, &x, &y, &step);
+	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &x, &y, &step);
 }
 
 static void sum_up(struct rt_engine *e, const struct rt_call *c)
@@ -218,7 +218,7 @@ static void sum_up(struct rt_engine *e, const struct rt_call *c)
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
 	int add = accumulates(c, 0);
 
-	RT_LAUNCH(e, typed(RT_K_sum_up, c->in[0]), grid(e, n), 1, RT_THREADS, 1, 0, &n, &x, &y, &add);
+	RT_LAUNCH(e, typed(RT_K_sum_up, c->in[0]), grid(e, n / 8), 1, RT_THREADS, 1, 0, &n, &x, &y, &add);
 }
 
 /* ---- losses ---- */

@@ -398,6 +398,22 @@ static struct rt_node *softmax_wide(struct rt_graph *g)
 {
 	return softmax_of(g, 2, 8200);
 }
+/* x where the first columns are as they are and of the others half are -inf. */
+static struct rt_node *masked(struct rt_graph *g, int64_t rows, int64_t cols)
+{
+	struct rt_node *mask = rt_relu(g, rt_input(g, "mask", RT_F32, RT_SHAPE(rows, cols - 8)));
+
+	mask = rt_affine(g, rt_affine(g, rt_affine(g, mask, 1e30f, 0), 1e30f, 0), -1, 0);
+	return rt_add(g, param(g, "x", RT_SHAPE(rows, cols)), rt_pad(g, mask, 8, 0));
+}
+static struct rt_node *softmax_masked(struct rt_graph *g)
+{
+	return weighed(g, rt_softmax(g, masked(g, 9, 67)));
+}
+static struct rt_node *entropy_masked(struct rt_graph *g)
+{
+	return rt_cross_entropy(g, masked(g, 9, 267), rt_input(g, "ids", RT_I32, RT_SHAPE(9)));
+}
 static struct rt_node *rms_of(struct rt_graph *g, int64_t m, int64_t c)
 {
 	struct rt_node *x = param(g, "x", RT_SHAPE(m, c));
@@ -590,6 +606,8 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "softmax.even", softmax_even, 0, false, 0 },
 	{ "softmax.long", softmax_long, 0, false, 0 },
 	{ "softmax.wide", softmax_wide, 0, false, 0 },
+	{ "softmax.masked", softmax_masked, 0, false, 0 },
+	{ "cross_entropy.masked", entropy_masked, 8, false, 0 },
 	{ "rmsnorm", rms_odd, 0, false, 0 },
 	{ "rmsnorm.even", rms_even, 0, false, 0 },
 	{ "matmul", matmul_odd, 0, false, 0 },

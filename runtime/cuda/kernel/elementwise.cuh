@@ -168,11 +168,23 @@ RT_DEVICE void bias_act_part(int64_t n, int64_t cols, int kind, const T *x, cons
 RT_TYPED(bias_act, (int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y),
 	RT_WIDE(cols % wide<T>::n == 0, bias_act_part, (n, cols, kind, x, bias, pre, y)))
 
-/* out (n) = in (n) in the other type */
-template <class FROM, class TO> RT_DEVICE void cast_body(int64_t n, const FROM *in, TO *out)
+/* out (n) = or += in (n) in another type, eight at a time */
+template <class FROM, class TO> RT_DEVICE void cast_body(int64_t n, const FROM *in, TO *out, int add = 0)
 {
-	for (int64_t i = global_thread(); i < n; i += global_threads())
-		assign(out[i], as_float(in[i]));
+	float v[8], old[8];
+
+	for (int64_t i = 8 * global_thread(); i < n / 8 * 8; i += 8 * global_threads()) {
+		for (int k = 0; k < 8; k += wide<FROM>::n)
+			get<wide<FROM>::n>(v + k, in + i + k);
+		for (int k = 0; add && k < 8; k += wide<TO>::n)
+			get<wide<TO>::n>(old + k, out + i + k);
+		for (int k = 0; add && k < 8; k++)
+			v[k] += old[k];
+		for (int k = 0; k < 8; k += wide<TO>::n)
+			put<wide<TO>::n>(out + i + k, v + k);
+	}
+	for (int64_t i = n / 8 * 8 + global_thread(); i < n; i += global_threads())
+		assign(out[i], as_float(in[i]) + (add ? as_float(out[i]) : 0));
 }
 RT_KERNEL rt_narrow_bf16(int64_t n, const float *in, bf16 *out)
 {
@@ -194,8 +206,9 @@ RT_KERNEL rt_widen_f16(int64_t n, const f16 *in, float *out)
 /* y (n) = x times the loss scale */
 template <class T> RT_DEVICE void scale_body(int64_t n, const T *x, T *y, const struct rt_update_step *step)
 {
-	for (int64_t i = global_thread(); i < n; i += global_threads())
-		assign(y[i], as_float(x[i]) * step->loss_scale);
+	float scale = step->loss_scale;
+
+	map(n, x, NONE, y, 0, [=](int64_t, float v, float) { return v * scale; });
 }
 RT_TYPED(scale, (int64_t n, const T *x, T *y, const struct rt_update_step *step),
 	scale_body(n, x, y, step))
@@ -214,10 +227,5 @@ RT_TYPED(odd, (int *found, const T *x, int64_t n),
 	odd_body(found, x, n))
 
 /* y (n) = or += x */
-template <class T> RT_DEVICE void sum_up_body(int64_t n, const T *x, float *y, int add)
-{
-	for (int64_t i = global_thread(); i < n; i += global_threads())
-		y[i] = as_float(x[i]) + (add ? y[i] : 0);
-}
 RT_TYPED(sum_up, (int64_t n, const T *x, float *y, int add),
-	sum_up_body(n, x, y, add))
+	cast_body(n, x, y, add))

@@ -53,14 +53,14 @@ RT_DEVICE void cross_entropy_row(const T *logits, const T *bias, T *grad, float 
 			v[k] = c + k < cols ? v[k] + b[k] : -INFINITY;
 			high = fmaxf(high, v[k]);
 		}
-		/* a row whose first values are all -inf or NaN must not turn into 0 */
+		/* what is -inf adds nothing, first of all or not; what is no number stays */
 		sum = top == high ? sum : sum * expf(top - high);
 		for (int k = 0; k < W; k++)
-			sum += c + k < cols ? expf(v[k] - high) : 0;
+			sum += v[k] == -INFINITY ? 0 : expf(v[k] - high);
 		top = high;
 	}
 	max = block_max(top, sh);
-	sum = block_sum(top == -INFINITY ? 0 : sum * expf(top - max), sh);
+	sum = block_sum(top == max ? sum : sum * expf(top - max), sh);
 	if (!threadIdx.x)
 		losses[row] = logf(sum) + max - picked;
 	for (int c = threadIdx.x * W; grad && c < fill; c += blockDim.x * W) {
