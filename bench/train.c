@@ -605,7 +605,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	r.program = NULL;
 	if (doc && (r.o.profile || gt_streq(r.o.device, "cuda")))
 		status = measure_peaks(&r, err);
-	if (status == -ENOMEM) { /* others have it: the run is what it is */
+	if (doc && status == -ENOMEM) { /* others have it: the run is what it is */
 		json_array_append_new(json_object_get(doc, "warnings"),
 				      json_string("no memory was left to measure the card's peaks: no MFU"));
 		status = 0;

@@ -113,7 +113,7 @@ A checkpoint carries everything that the next step of a run on its own depends o
   [70]
   $ gpubench train gpt --batch 2 --seq 16 --threads 1 --steps 2 --ranks 2 --compress onebit --resume half.safetensors --quiet --json | grep onebit
       "compress": "onebit",
-    "a checkpoint does not keep what onebit had not sent yet: this run does not repeat one that did not stop"
+      "a checkpoint does not keep what onebit had not sent yet: this run does not repeat one that did not stop"
   $ gpubench train gpt --save-every 5
   gpubench: --save-every goes with --save
   [64]
