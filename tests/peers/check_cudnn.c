@@ -218,7 +218,7 @@ static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, 
 		accepted += info.accepted;
 		most = GT_MAX(most, info.workspace);
 	}
-	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB, %d left to our own",
+	name = gt_xasprintf("%s, attention of %s in %s, both passes: %d suggested, %d plans, scratch to %zu MiB, %d left to us",
 			    card->name, models[i].name, rt_dtype_name(type), suggested, accepted, most >> 20, left);
 	tell(!refused && accepted >= 2 * (int)GT_ARRAY_SIZE(batches) - left, name, refused ? first.msg : "too few plans");
 }
