@@ -171,6 +171,7 @@ def package_service(vm, before):
         done.status == 0 and applied != before,
         done.out + vm.sh("journalctl -u gputune").out,
     )
+    tap.ok("and its verification is due from now on", vm.sh("systemctl is-active gputune-verify.timer").out.strip() == "active")
     held = vm.json("gputune status --json")["transactions"]
     vm.reboot()
     again = vm.json("gputune status --json")["transactions"]
