@@ -157,7 +157,8 @@ static int resume_and_tell(enum rt_optimizer_kind kind)
 
 static int planted_and_tell(const char *kernel)
 {
-	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *fn = NULL;
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *fn = NULL, *context = NULL;
+	int (*init)(unsigned), (*retain)(void **, int), (*make_current)(void *), (*finish)(void *);
 	int (*alloc)(uint64_t *, size_t), (*find)(void **, void *, const char *);
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 	uint64_t x = 0;
@@ -165,13 +166,18 @@ static int planted_and_tell(const char *kernel)
 
 	if (!lib)
 		return 2;
+	*(void **)&init = dlsym(lib, "cuInit");
+	*(void **)&retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
+	*(void **)&make_current = dlsym(lib, "cuCtxSetCurrent");
+	*(void **)&finish = dlsym(lib, "cuStreamSynchronize");
 	*(void **)&alloc = dlsym(lib, "cuMemAlloc_v2");
 	*(void **)&find = dlsym(lib, "cuModuleGetFunction");
 	*(void **)&launch = dlsym(lib, "cuLaunchKernel");
 	dup2(STDOUT_FILENO, STDERR_FILENO);
-	if (alloc(&x, (size_t)n * sizeof(float)) || find(&fn, &x, kernel))
+	if (init(0) || retain(&context, 0) || make_current(context) || alloc(&x, (size_t)n * sizeof(float)) || find(&fn, &x, kernel))
 		return 3;
-	launch(fn, 1, 1, 1, 64, 1, 1, 64 * sizeof(float), NULL, (void *[]){ &x, &n }, NULL);
+	if (launch(fn, 1, 1, 1, 64, 1, 1, 64 * sizeof(float), NULL, (void *[]){ &x, &n }, NULL) || finish(NULL))
+		return 4;
 	puts("nobody noticed");
 	return 0;
 }
