@@ -174,7 +174,9 @@ static int planted_and_tell(const char *kernel)
 	*(void **)&find = dlsym(lib, "cuModuleGetFunction");
 	*(void **)&launch = dlsym(lib, "cuLaunchKernel");
 	dup2(STDOUT_FILENO, STDERR_FILENO);
-	if (init(0) || retain(&context, 0) || make_current(context) || alloc(&x, (size_t)n * sizeof(float)) || find(&fn, &x, kernel))
+	if (init(0) || retain(&context, 0) || make_current(context))
+		return 3;
+	if (alloc(&x, (size_t)n * sizeof(float)) || find(&fn, &x, kernel))
 		return 3;
 	if (launch(fn, 1, 1, 1, 64, 1, 1, 64 * sizeof(float), NULL, (void *[]){ &x, &n }, NULL) || finish(NULL))
 		return 4;
