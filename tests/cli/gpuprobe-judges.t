@@ -217,7 +217,7 @@ Nothing comes from backports by itself.
   $ say $FIXTURES/driver-upgrade-waits.host driver.upgrade
   driver.upgrade warn apt's lists have nvidia-kernel-dkms 550.163.01-3 (installed:
   $ list() { sed 's/ newer .*//' $FIXTURES/driver-upgrade-waits.host
-  >   lines /var/lib/apt/lists/deb.debian.org_debian_dists_$1_non-free_binary-amd64_Packages 'Package: nvidia-kernel-dkms' "Version: $2" ''; }
+  >   lines /var/lib/apt/lists/mirror.example_debian_dists_$1_non-free_binary-amd64_Packages 'Package: nvidia-kernel-dkms' "Version: $2" ''; }
   $ list bookworm-backports 550.163.01-4~bpo12+1 > x.host; say x.host driver.upgrade
   driver.upgrade pass no newer driver waits in apt's lists
   $ list bookworm 550.163.01-4 > x.host; say x.host driver.upgrade
