@@ -205,16 +205,10 @@ static void affine(float *y, const float *x, float scale, float offset, int64_t 
 
 typedef uint32_t vu __attribute__((vector_size(4 * RT_W)));
 
-/* A well mixing bijection of 32 bits. */
 INLINE vu mix(vu x)
 {
-	x ^= x >> 17;
-	x *= 0xed5ad4bbu;
-	x ^= x >> 11;
-	x *= 0xac4c1b51u;
-	x ^= x >> 15;
-	x *= 0x31848babu;
-	return x ^ x >> 14;
+	RT_MIX(x);
+	return x;
 }
 
 /* Element `first + i` is dropped when its random 32 bits are below `limit`. */

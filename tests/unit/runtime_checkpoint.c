@@ -162,24 +162,31 @@ START_TEST(counts_beyond_reason_are_refused)
 }
 END_TEST
 
+/* Three updates of each by the same batches. */
+static void go_on_alike(struct rt_program *one, struct rt_program *other, const void *x, const void *y)
+{
+	struct rt_metrics a, b;
+
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(rt_step(one, (const void *[]){ x, y }, &a, NULL), 0);
+		ck_assert_int_eq(rt_step(other, (const void *[]){ x, y }, &b, NULL), 0);
+		ck_assert_double_eq(a.loss, b.loss);
+		ck_assert_int_eq(a.step, b.step);
+	}
+}
+
 /* Weights alone: the optimizer starts anew, also in a program that has stepped. */
 START_TEST(an_optimizer_without_its_state_starts_anew)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new(), *k = rt_graph_new();
 	gt_auto(rt_program) *plain = resnet(g, &(struct rt_options){ .threads = 2 });
 	gt_auto(rt_program) *stepped = resnet(h, &adamw), *fresh = resnet(k, &adamw);
-	struct rt_metrics a, b;
 
 	ck_assert_int_eq(rt_save(plain, file, 0, NULL), 0); /* it has no optimizer */
 	steps(stepped, 3);
 	loaded(stepped);
 	loaded(fresh);
-	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(rt_step(stepped, (const void *[]){ images, labels }, &a, NULL), 0);
-		ck_assert_int_eq(rt_step(fresh, (const void *[]){ images, labels }, &b, NULL), 0);
-		ck_assert_double_eq(a.loss, b.loss);
-		ck_assert_int_eq(a.step, b.step);
-	}
+	go_on_alike(stepped, fresh, images, labels);
 }
 END_TEST
 
@@ -190,18 +197,13 @@ START_TEST(a_step_without_state_is_restored)
 	struct rt_gpt_config c = { .batch = 1, .seq = 4, .layers = 1, .width = 16, .heads = 2, .vocab = 32, .dropout = 0.3f };
 	gt_auto(rt_program) *whole = compiled(g, rt_model_gpt(g, &c), &sgd), *rest = compiled(h, rt_model_gpt(h, &c), &sgd);
 	const int32_t x[4] = { 1, 2, 3, 4 }, y[4] = { 2, 3, 4, 5 };
-	struct rt_metrics a, b;
+	struct rt_metrics a;
 
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(rt_step(whole, (const void *[]){ x, y }, &a, NULL), 0);
 	ck_assert_int_eq(rt_save(whole, file, 3, NULL), 0);
 	loaded(rest);
-	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(rt_step(whole, (const void *[]){ x, y }, &a, NULL), 0);
-		ck_assert_int_eq(rt_step(rest, (const void *[]){ x, y }, &b, NULL), 0);
-		ck_assert_double_eq(a.loss, b.loss);
-		ck_assert_int_eq(a.step, b.step);
-	}
+	go_on_alike(whole, rest, x, y);
 }
 END_TEST
 

@@ -182,4 +182,18 @@ RT_DEVICE int64_t global_threads(void)
 {
 	return (int64_t)gridDim.x * blockDim.x;
 }
+
+/* sum, of exp(x - top) over what came by, and top, the largest of it, go on by v. What is -inf adds nothing, first of all or not;
+ * what is no number stays. */
+template <int W> RT_DEVICE void exp_sum_add(const float *v, float &top, float &sum)
+{
+	float high = top;
+
+	for (int k = 0; k < W; k++)
+		high = fmaxf(high, v[k]);
+	sum = top == high ? sum : sum * expf(top - high);
+	for (int k = 0; k < W; k++)
+		sum += v[k] == -INFINITY ? 0 : expf(v[k] - high);
+	top = high;
+}
 #endif

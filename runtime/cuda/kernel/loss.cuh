@@ -45,19 +45,12 @@ RT_DEVICE void cross_entropy_row(const T *logits, const T *bias, T *grad, float 
 	if (!threadIdx.x)
 		picked = as_float(logits[target]) + (bias ? as_float(bias[target]) : 0);
 	for (int c = threadIdx.x * W; c < cols; c += blockDim.x * W) {
-		float high = top;
-
 		get<W>(v, logits + c);
 		for (int k = 0; k < W; k++) {
 			b[k] = bias && c + k < cols ? as_float(bias[c + k]) : 0;
 			v[k] = c + k < cols ? v[k] + b[k] : -INFINITY;
-			high = fmaxf(high, v[k]);
 		}
-		/* what is -inf adds nothing, first of all or not; what is no number stays */
-		sum = top == high ? sum : sum * expf(top - high);
-		for (int k = 0; k < W; k++)
-			sum += v[k] == -INFINITY ? 0 : expf(v[k] - high);
-		top = high;
+		exp_sum_add<W>(v, top, sum);
 	}
 	max = block_max(top, sh);
 	sum = block_sum(top == max ? sum : sum * expf(top - max), sh);

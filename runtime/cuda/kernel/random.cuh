@@ -3,6 +3,7 @@
 #define RT_KERNEL_RANDOM_CUH
 /* Random numbers that are a function of their key and counter alone, the same as on the CPU. */
 #include "common.cuh"
+#include "runtime/exec/mix.h"
 
 /* Philox 4x32-10, as runtime/exec/random.c. */
 RT_DEVICE void philox(uint32_t (&c)[4], uint32_t k0, uint32_t k1)
@@ -20,15 +21,9 @@ RT_DEVICE void philox(uint32_t (&c)[4], uint32_t k0, uint32_t k1)
 	}
 }
 
-/* A well mixing bijection of 32 bits, as runtime/cpu/simd_nn.h. */
 RT_DEVICE uint32_t mix(uint32_t x)
 {
-	x ^= x >> 17;
-	x *= 0xed5ad4bbu;
-	x ^= x >> 11;
-	x *= 0xac4c1b51u;
-	x ^= x >> 15;
-	x *= 0x31848babu;
-	return x ^ x >> 14;
+	RT_MIX(x);
+	return x;
 }
 #endif

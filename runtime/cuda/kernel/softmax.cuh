@@ -41,15 +41,8 @@ template <class T, int W> RT_DEVICE void softmax_row(T *y, const T *x, int cols,
 	float v[W], top = -INFINITY, sum = 0, max;
 
 	for (int c = t.lane * W; c < cols; c += t.step * W) {
-		float high = top;
-
 		get<W>(v, x + c);
-		for (int k = 0; k < W; k++)
-			high = fmaxf(high, v[k]);
-		sum = top == high ? sum : sum * expf(top - high);
-		for (int k = 0; k < W; k++)
-			sum += v[k] == -INFINITY ? 0 : expf(v[k] - high);
-		top = high;
+		exp_sum_add<W>(v, top, sum);
 	}
 	max = row_max(top, t);
 	sum = row_sum(top == max ? sum : sum * expf(top - max), t);
