@@ -12,8 +12,10 @@ int main(void)
 	suite_add_tcase(s, tune_plan_case());
 	suite_add_tcase(s, tune_knob_case());
 	suite_add_tcase(s, tune_txn_case());
+	suite_add_tcase(s, tune_journal_case());
 	suite_add_tcase(s, tune_fault_case());
 	suite_add_tcase(s, tune_run_case());
+	suite_add_tcase(s, tune_ranks_case());
 	suite_add_tcase(s, tune_device_case());
 	suite_add_tcase(s, tune_invariant_case());
 	suite_add_tcase(s, tune_provision_case());

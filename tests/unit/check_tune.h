@@ -29,8 +29,10 @@ struct gt_strv box_fixtures(void); /* names without .host */
 TCase *tune_plan_case(void);
 TCase *tune_knob_case(void);
 TCase *tune_txn_case(void);
+TCase *tune_journal_case(void);
 TCase *tune_fault_case(void);
 TCase *tune_run_case(void);
+TCase *tune_ranks_case(void);
 TCase *tune_device_case(void);
 TCase *tune_invariant_case(void);
 TCase *tune_provision_case(void);

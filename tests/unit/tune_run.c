@@ -12,260 +12,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "lib/file.h"
-#include "tests/unit/check_tune.h"
+#include "tests/unit/tune_launch.h"
 #include "tune/loader.h"
-#include "tune/rank.h"
 #include "tune/trust.h"
-
-static struct tn_run *make(const char *host, char *const *argv, char *const *envp, const char *allocator)
-{
-	struct tn_run_opts o = { .argv = argv, .envp = envp, .allocator = allocator };
-	struct tn_run *run = NULL;
-	struct gt_err err = { 0 };
-	struct box b;
-
-	box_open(&b, host);
-	ck_assert_msg(tn_run_make(b.fs, NULL, &o, &run, &err) == 0, "%s", err.msg);
-	box_close(&b);
-	return run;
-}
-
-static const struct tn_var *var(const struct tn_run *r, const char *name)
-{
-	for (size_t i = 0; i < r->n_var; i++)
-		if (!strcmp(r->var[i].name, name))
-			return &r->var[i];
-	return NULL;
-}
-
-static char *no_env[] = { NULL };
-static char *python[] = { "/usr/bin/python3", "train.py", NULL };
-
-static const struct {
-	const char *host;
-	const char *env[4];
-	const char *cpus, *nodes, *threads;
-} cases[] = {
-	{ "laptop-no-gpu", { NULL }, "0-7", "", "4" },
-	{ "cpu-server", { NULL }, "0-15", "", "8" },
-	{ "cpu-server", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "4-7,12-15", "1", "4" },
-	{ "cpu-server", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-1,8-9", "0", "2" },
-	{ "cpu-server", { "LOCAL_RANK=20", "LOCAL_WORLD_SIZE=32" }, "4,12", "1", "1" },
-	{ "cpu-server", { "LOCAL_RANK=9", "LOCAL_WORLD_SIZE=2" }, "0-15", "", "8" }, /* nonsense is not followed */
-	{ "server-8gpu", { NULL }, "", "", "32" }, /* which of eight GPUs on two nodes? no guess */
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6" }, "16-31,48-63", "1", "16" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1" }, "0-15,32-47", "0", "16" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=" }, "0-63", "", "32" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=MIG-1" }, "", "", "32" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0" }, "16-31,48-63", "1", "16" }, /* CUDA stops at -1 */
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "", "", "32" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* twice: no GPU is left */
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
-	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
-	/* 8 tasks on the first host and 4 on the second, and the other way round: each has its own list of GPUs */
-	{ "server-8gpu", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "12-15,44-47", "0", "4" },
-	{ "cpu-server", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "6-7,14-15", "1", "2" },
-	{ "cpu-server", { "SLURM_LOCALID=7", "SLURM_STEP_TASKS_PER_NODE=4(x2),8", "SLURM_NODEID=2" }, "7,15", "1", "1" },
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2),2", "SLURM_NODEID=1" }, "2-3,10-11", "0", "2" },
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2" }, "0-15", "", "8" }, /* which host is not said */
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2", "SLURM_NODEID=0" }, "0-15", "", "8" },
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2", "SLURM_NODEID=2" }, "0-15", "", "8" },
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_NTASKS_PER_NODE=2", "SLURM_NODEID=3" }, "4-7,12-15", "1", "4" },
-	{ "cpu-server", { "LOCAL_RANK=1", "LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" }, /* deepspeed */
-	{ "cpu-server", { "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" },
-	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
-	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
-	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
-	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
-	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
-	{ "container-cpuset", { NULL }, "16-19,48-51", "1", "4" },
-	{ "gpu-lost-and-narrow", { NULL }, "", "", "32" }, /* the GPU's node is not known: no guess */
-	{ "cpuless-node", { NULL }, "0-7", "0", "8" },
-};
-
-START_TEST(cpus_memory_and_threads_follow_from_the_host)
-{
-	gt_auto(tn_run) *r = make(cases[_i].host, python, (char *const *)cases[_i].env, NULL);
-	gt_autofree char *cpus = gt_set_format(&r->cpus), *nodes = gt_set_format(&r->mem_nodes);
-
-	ck_assert_str_eq(cpus, cases[_i].cpus);
-	ck_assert_str_eq(nodes, cases[_i].nodes);
-	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, cases[_i].threads);
-	ck_assert_ptr_nonnull(r->cpus_reason);
-	ck_assert_ptr_nonnull(r->mem_reason);
-}
-END_TEST
-
-/* Between them the ranks have every core, and no two ranks the same one. */
-START_TEST(ranks_share_out_the_cores)
-{
-	gt_auto(pr_host) *h = NULL;
-	struct box b;
-
-	box_open(&b, "server-8gpu");
-	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
-	for (unsigned n = 1; n <= 16; n++) {
-		gt_auto_set all = { 0 };
-		unsigned sum = 0;
-
-		for (unsigned k = 0; k < n; k++) {
-			gt_autofree char *rank = gt_xasprintf("LOCAL_RANK=%u", k),
-					 *size = gt_xasprintf("LOCAL_WORLD_SIZE=%u", n);
-			char *env[] = { rank, size, NULL };
-			gt_auto(tn_run) *r = NULL;
-
-			ck_assert_int_eq(
-				tn_run_make(b.fs, h, &(struct tn_run_opts){.argv = python, .envp = env}, &r, NULL), 0);
-			sum += gt_set_count(&r->cpus);
-			gt_set_or(&all, &r->cpus);
-		}
-		ck_assert_msg(sum == gt_set_count(&all), "%u ranks share CPUs", n);
-		if (n >= 8)
-			ck_assert_uint_eq(sum, 64);
-	}
-	box_close(&b);
-}
-END_TEST
-
-/* A launcher is not bound to the first GPU's node, and does not give each of its ranks all the threads. */
-START_TEST(a_launcher_is_left_free)
-{
-	static char *commands[][6] = { { "torchrun", "--nproc_per_node=8", "train.py", NULL },
-				       { "/usr/bin/python3", "-m", "torch.distributed.run", "--nproc-per-node", "8", NULL },
-				       { "mpirun", "-np", "8", "./train", NULL },
-				       { "accelerate", "launch", "train.py", NULL } };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(commands); i++) {
-		gt_auto(tn_run) *r = make("server-8gpu", commands[i], no_env, NULL);
-
-		ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
-		ck_assert_uint_eq(gt_set_count(&r->mem_nodes), 0);
-		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "4");
-	}
-}
-END_TEST
-
-START_TEST(a_gpu_is_known_by_its_uuid_too)
-{
-	static const struct {
-		const char *visible, *cpus;
-	} uuids[] = { { "GPU-aaaa-2222", "16-31,48-63" }, { "GPU-aaaa-1", "0-15,32-47" }, { "GPU-aaaa", "" }, { "GPU-", "" },
-		      { "GPU-bbbb", "" } };
-	struct box b;
-
-	box_open(&b, "server-8gpu");
-	box_put(&b, "/proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: x\nGPU UUID: \t GPU-aaaa-1111\n");
-	box_put(&b, "/proc/driver/nvidia/gpus/0000:3f:00.0/information", "Model: x\nGPU UUID: \t GPU-aaaa-2222\n");
-	for (size_t i = 0; i < GT_ARRAY_SIZE(uuids); i++) {
-		gt_autofree char *visible = gt_xasprintf("CUDA_VISIBLE_DEVICES=%s", uuids[i].visible), *cpus = NULL;
-		char *env[] = { visible, NULL };
-		gt_auto(tn_run) *r = NULL;
-
-		ck_assert_int_eq(tn_run_make(b.fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
-		cpus = gt_set_format(&r->cpus);
-		ck_assert_msg(!strcmp(cpus, uuids[i].cpus), "%s: %s", uuids[i].visible, cpus);
-	}
-	box_close(&b);
-}
-END_TEST
-
-/* A captured host with more in it than the fixture has. */
-static struct gt_fsroot *open_with(const char *host, const char *more)
-{
-	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", getenv("TESTDIR") ? getenv("TESTDIR") : "tests", host),
-			 *text = NULL, *all = NULL;
-	char file[] = "/tmp/check-run.XXXXXX";
-	struct gt_fsroot *fs = NULL;
-	struct gt_err err = { 0 };
-	size_t len;
-	int fd = mkstemp(file);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(gt_file_read(path, 64u << 20, &text, &len, NULL), 0);
-	all = gt_xasprintf("%s%s", text, more);
-	ck_assert_int_eq(write(fd, all, strlen(all)), (ssize_t)strlen(all));
-	close(fd);
-	ck_assert_msg(gt_fs_open(file, &fs, &err) == 0, "%s", err.msg);
-	unlink(file);
-	return fs;
-}
-
-#define MINOR(ADDRESS, N) "file /proc/driver/nvidia/gpus/0000:" ADDRESS "/information\n\tDevice Minor: \t " N "\n"
-#define ALL_MINORS                                                                                                                \
-	MINOR("17:00.0", "0") MINOR("1f:00.0", "1") MINOR("27:00.0", "2") MINOR("2f:00.0", "3") MINOR("37:00.0", "4")            \
-	MINOR("3f:00.0", "5") MINOR("47:00.0", "6") MINOR("4f:00.0", "7")
-#define DENY(N) "deny /dev/nvidia" N " EPERM\n"
-
-static const struct {
-	const char *name, *more, *env, *cpus; /* cpus "": nothing is bound */
-} kept_cases[] = {
-	{ "all are given", "file /dev/nvidia0\nfile /dev/nvidia1\nfile /dev/nvidia2\nfile /dev/nvidia3\nfile /dev/nvidia4\n"
-			   "file /dev/nvidia5\nfile /dev/nvidia6\nfile /dev/nvidia7\n" ALL_MINORS,
-	  "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
-	{ "no node yet: the first program makes them", "", "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
-	{ "docker --gpus device=6", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
-	{ "the same, one GPU and nobody says which", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "X=1", "16-31,48-63" },
-	{ "the same, a number it does not have", "file /dev/nvidia6\n" MINOR("47:00.0", "6"), "CUDA_VISIBLE_DEVICES=6", "" },
-	{ "a container in which /proc is the host's", "file /dev/nvidia6\n" ALL_MINORS, "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
-	{ "Slurm's ConstrainDevices",
-	  DENY("0") DENY("1") DENY("2") DENY("3") DENY("4") DENY("5") "file /dev/nvidia6\n" DENY("7") ALL_MINORS,
-	  "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
-	{ "minor numbers in another order than the bus", "file /dev/nvidia0\n" MINOR("17:00.0", "7") MINOR("4f:00.0", "0"),
-	  "CUDA_VISIBLE_DEVICES=0", "16-31,48-63" },
-	{ "which one is not said", "file /dev/nvidia6\n", "CUDA_VISIBLE_DEVICES=0", "" },
-	{ "which one is said of nobody", "file /dev/nvidia6\n" MINOR("17:00.0", "?") MINOR("47:00.0", "?"),
-	  "CUDA_VISIBLE_DEVICES=0", "" },
-	{ "none may be opened: as the bus has it", DENY("0") DENY("1") ALL_MINORS, "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
-};
-
-START_TEST(a_gpu_that_is_kept_from_us_has_no_number)
-{
-	struct gt_fsroot *fs = open_with("server-8gpu", kept_cases[_i].more);
-	char *env[] = { (char *)kept_cases[_i].env, NULL };
-	gt_auto(tn_run) *r = NULL;
-	gt_autofree char *cpus = NULL;
-
-	ck_assert_int_eq(tn_run_make(fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
-	cpus = gt_set_format(&r->cpus);
-	ck_assert_msg(!strcmp(cpus, kept_cases[_i].cpus), "%s: %s (%s)", kept_cases[_i].name, cpus, r->cpus_reason);
-	gt_fs_close(fs);
-}
-END_TEST
-
-START_TEST(half_a_word_of_a_launcher_is_said)
-{
-	char *env[] = { "LOCAL_RANK=3", NULL };
-	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL);
-
-	ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
-	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, but LOCAL_WORLD_SIZE does not say of how many"), "%s",
-		      r->cpus_reason);
-}
-END_TEST
-
-static const struct {
-	const char *env[3];
-	bool many;
-} worlds[] = {
-	{ { "OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, true },
-	{ { "OMPI_COMM_WORLD_SIZE=8", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, false },
-	{ { "PMI_SIZE=16", "MPI_LOCALNRANKS=8" }, true },
-	{ { "WORLD_SIZE=16", "LOCAL_SIZE=8" }, true },
-	{ { "WORLD_SIZE=16", "LOCAL_WORLD_SIZE=8" }, true },
-	{ { "WORLD_SIZE=16" }, false }, /* of how many hosts is not said */
-};
-
-START_TEST(a_job_on_several_hosts_is_known_by_its_launcher)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(worlds); i++) {
-		struct tn_ctx c = { .envp = (char *const *)worlds[i].env };
-
-		ck_assert_msg(tn_rank_many_hosts(&c) == worlds[i].many, "%s", worlds[i].env[0]);
-	}
-}
-END_TEST
 
 #define TUNABLES(MMAP, TRIM, PAD)                                                                                                 \
 	"glibc.malloc.mmap_threshold=" MMAP ":glibc.malloc.trim_threshold=" TRIM ":glibc.malloc.top_pad=" PAD
@@ -368,44 +117,6 @@ START_TEST(a_library_that_does_not_load_is_found_out_first)
 END_TEST
 
 /* They are two words about one thing, and the CPUs follow from the option. */
-START_TEST(the_option_gpu_goes_before_the_environment)
-{
-	char *env[] = { "CUDA_VISIBLE_DEVICES=0", NULL };
-	struct tn_run_opts o = { .argv = python, .envp = env, .gpus = "7" };
-	gt_auto(tn_run) *r = NULL;
-	gt_autofree char *cpus = NULL;
-	struct box b;
-
-	box_open(&b, "server-8gpu");
-	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
-	cpus = gt_set_format(&r->cpus);
-	ck_assert_str_eq(cpus, "16-31,48-63");
-	ck_assert_int_eq(var(r, "CUDA_VISIBLE_DEVICES")->status, TN_VAR_SET);
-	ck_assert_str_eq(var(r, "CUDA_VISIBLE_DEVICES")->value, "7");
-	box_close(&b);
-}
-END_TEST
-
-START_TEST(the_caller_may_say_rank_and_gpu)
-{
-	struct tn_run_opts o = { .argv = python, .envp = no_env, .gpus = "7,2", .ranks = 2 };
-	static const char *const cpus[] = { "16-31,48-63", "0-15,32-47" };
-	struct box b;
-
-	box_open(&b, "server-8gpu");
-	for (o.rank = 0; o.rank < 2; o.rank++) {
-		gt_auto(tn_run) *r = NULL;
-		gt_autofree char *have = NULL;
-
-		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
-		have = gt_set_format(&r->cpus);
-		ck_assert_str_eq(have, cpus[o.rank]);
-		ck_assert_str_eq(var(r, "CUDA_VISIBLE_DEVICES")->value, "7,2");
-	}
-	box_close(&b);
-}
-END_TEST
-
 static const struct {
 	const char *host, *env, *name, *value; /* value NULL: skipped */
 } gpu_cases[] = {
@@ -769,16 +480,9 @@ TCase *tune_run_case(void)
 	TCase *tc = tcase_create("run");
 	const TTest *const tests[] = {
 		what_is_preloaded_lies_where_only_root_can_put_files,
-		half_a_word_of_a_launcher_is_said,
-		a_job_on_several_hosts_is_known_by_its_launcher,
 		the_users_memory_policy_is_kept,
 		only_an_allocator_counts_as_one,
 		a_library_that_does_not_load_is_found_out_first,
-		the_option_gpu_goes_before_the_environment,
-		ranks_share_out_the_cores,
-		a_launcher_is_left_free,
-		a_gpu_is_known_by_its_uuid_too,
-		the_caller_may_say_rank_and_gpu,
 		what_debugging_left_behind_is_pointed_out_and_kept,
 		the_blas_that_the_loader_would_take_counts,
 		a_runtime_is_preloaded_beside_an_allocator,
@@ -793,8 +497,6 @@ TCase *tune_run_case(void)
 		open_files_are_raised_as_far_as_they_may_be,
 	};
 
-	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
-	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
 	tcase_add_loop_test(tc, malloc_keeps_no_more_than_the_control_group_allows, 0, GT_ARRAY_SIZE(limit_cases));
 	tcase_add_loop_test(tc, variables_of_gpus_and_waiting_follow_from_host_and_job, 0, GT_ARRAY_SIZE(gpu_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)

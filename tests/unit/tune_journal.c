@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What gputune keeps on disk is believed only where it is whole and ours alone, and leads nowhere else. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/buf.h"
+#include "tests/unit/tune_stage.h"
+#include "tune/journal.h"
+#include "tune/persist.h"
+#include "tune/value.h"
+
+START_TEST(two_at_once_are_told_apart_by_the_lock)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b);
+	int fd = -1;
+
+	ck_assert_int_eq(tn_journal_lock(b.fs, &fd, &err), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "another gputune"));
+	close(fd);
+	expect_before();
+}
+END_TEST
+
+static void append_raw(const char *text)
+{
+	ck_assert_int_eq(gt_fs_append_sync(b.fs, TN_STATE_DIR "/journal", text, strlen(text)), 0);
+}
+
+START_TEST(a_torn_last_record_is_a_step_that_never_happened)
+{
+	apply(NULL, false);
+	append_raw("0badc0de {\"rec\":\"undo\",\"tx\":");
+	ck_assert_int_eq(verify(), 0);
+	apply(&(struct tn_plan_opts){ .optional = true }, false); /* mends the end before it writes on */
+	revert(0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(damage_in_the_middle_is_one_sentence_and_nothing_changes)
+{
+	gt_autofree char *applied = NULL, *now = NULL;
+	json_t *report = NULL;
+
+	apply(NULL, false);
+	applied = box_picture(&b);
+	append_raw("00000000 {\"rec\":\"commit\",\"tx\":1}\n");
+	append_raw("00000000 {\"rec\":\"commit\",\"tx\":1}\n");
+	ck_assert_int_lt(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_int_lt(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_lt(tn_verify(b.fs, &report, &status, &err), 0);
+	now = box_picture(&b);
+	ck_assert_str_eq(now, applied);
+}
+END_TEST
+
+/* Even a journal with good checksums leads us only to files that we would write ourselves. */
+START_TEST(a_forged_journal_writes_nowhere_else)
+{
+	const char *rec =
+		"{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"x\",\"temporary\":false,\"boot\":\"\"}";
+	const char *evil = "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/etc/passwd\","
+			   "\"old\":\"x\",\"new\":\"y\"}";
+	gt_auto_buf j = { 0 };
+
+	box_put(&b, "/etc/passwd", "y");
+	gt_buf_printf(&j, "%08x %s\n%08x %s\n", gt_crc32c(rec, strlen(rec)), rec, gt_crc32c(evil, strlen(evil)), evil);
+	gt_buf_printf(&j, "%08x %s\n", gt_crc32c(rec, strlen(rec)), rec);
+	box_put(&b, TN_STATE_DIR "/journal", j.s);
+	ck_assert_int_lt(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	expect("/etc/passwd", "y");
+}
+END_TEST
+
+static void put_record(struct gt_buf *j, const char *rec)
+{
+	gt_buf_printf(j, "%08x %s\n", gt_crc32c(rec, strlen(rec)), rec);
+}
+
+/* A newer or older gputune knew a knob that this one lacks: its value is told, never written, and the rest goes on. */
+START_TEST(a_knob_of_another_version_is_no_damage)
+{
+	gt_auto_buf j = { 0 };
+	json_t *report = NULL;
+	gt_autofree char *text = NULL;
+
+	put_record(&j, "{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"gputune\",\"temporary\":false,"
+		       "\"boot\":\"11111111-2222-3333-4444-555555555555\",\"time\":1,\"profile\":\"x\"}");
+	put_record(&j, "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.gone\",\"path\":\"/proc/sys/vm/gone\",\"old\":\"1\","
+		       "\"new\":\"2\"}");
+	put_record(&j, "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/proc/sys/vm/swappiness\","
+		       "\"old\":\"60\",\"new\":\"10\"}");
+	put_record(&j, "{\"rec\":\"commit\",\"tx\":1}");
+	box_put(&b, TN_STATE_DIR "/journal", j.s);
+	box_put(&b, "/proc/sys/vm/gone", "2\n");
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "10"), 0);
+	ck_assert_int_eq(verify(), 0);
+	ck_assert_msg(tn_revert(b.fs, &report, &status, &err) == 0, "%s", err.msg);
+	text = gt_json_text(report);
+	json_decref(report);
+	ck_assert_ptr_nonnull(strstr(text, "unknown to this version"));
+	ck_assert_int_eq(status, TN_EXIT_DRIFT);
+	expect("/proc/sys/vm/gone", "2");
+	expect("/proc/sys/vm/swappiness", "60");
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
+START_TEST(only_listed_paths_are_written)
+{
+	static const char *const no[] = {"/etc/passwd",
+					 "/etc/sysctl.d/90-gputune.conf.bak",
+					 "/proc/sys/kernel/core_pattern",
+					 "/proc/sys/vm/../kernel/core_pattern",
+					 "/proc/sys/vm/overcommit_memory",
+					 "/sys/block/a/b/queue/read_ahead_kb",
+					 "/sys/block/../queue/read_ahead_kb",
+					 "/proc/sys/vm/drop_caches",
+					 ""};
+	static const char *const yes[] = {"/proc/sys/vm/dirty_bytes", "/sys/block/nvme0n1/queue/read_ahead_kb",
+					  TN_UDEV_RULE_PATH,
+					  "/sys/devices/system/cpu/cpufreq/policy12/scaling_governor",
+					  "/sys/kernel/mm/transparent_hugepage/enabled"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(no); i++) {
+		ck_assert_msg(!tn_path_allowed(no[i]), "%s", no[i]);
+		ck_assert_int_eq(tn_value_write(b.fs, no[i], "1"), -EPERM);
+		ck_assert_int_eq(tn_file_write(b.fs, no[i], "1"), -EPERM);
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(yes); i++)
+		ck_assert_msg(tn_path_allowed(yes[i]), "%s", yes[i]);
+}
+END_TEST
+
+START_TEST(no_link_of_the_state_or_etc_is_followed_out)
+{
+	gt_autofree char *link = gt_xasprintf("%s%s", b.dir, TN_SYSCTL_D_PATH), *victim = NULL;
+	gt_auto(tn_plan) *plan = box_plan(&b);
+
+	box_put(&b, "/etc/victim", "untouched");
+	ck_assert_int_eq(symlink("/etc/victim", link), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED); /* not ours, by its content */
+	victim = box_get(&b, "/etc/victim");
+	ck_assert_str_eq(victim, "untouched");
+}
+END_TEST
+
+static void expect_mode(const char *path, unsigned mode)
+{
+	struct stat st;
+
+	ck_assert_int_eq(gt_fs_lstat(b.fs, path, &st), 0);
+	ck_assert_msg((st.st_mode & 07777) == mode, "%s has mode %o", path, st.st_mode & 07777);
+}
+
+START_TEST(what_is_kept_is_the_owners_alone)
+{
+	mode_t old = umask(0);
+
+	apply(NULL, true);
+	umask(old);
+	expect_mode(TN_STATE_DIR, 0700);
+	expect_mode("/var/lib", 0755);
+	expect_mode(TN_STATE_DIR "/journal", 0600);
+	expect_mode(TN_STATE_DIR "/lock", 0600);
+	expect_mode(TN_SYSCTL_D_PATH, 0644);
+}
+END_TEST
+
+/* Applied, then not believed: neither verified nor put back, and nothing more is applied. */
+static void expect_disbelief(const char *why)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b);
+
+	gt_err_clear(&err);
+	ck_assert_int_lt(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, why), "%s", err.msg);
+	gt_err_clear(&err);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, why), "%s", err.msg);
+	gt_err_clear(&err);
+	expect(SWAPPINESS, "10");
+}
+
+START_TEST(a_state_that_others_could_have_written_is_not_believed)
+{
+	gt_autofree char *dir = gt_xasprintf("%s" TN_STATE_DIR, b.dir), *journal = gt_xasprintf("%s/journal", dir),
+			 *aside = gt_xasprintf("%s/aside", b.dir);
+
+	apply(NULL, false);
+	ck_assert_int_eq(chmod(dir, 0770), 0);
+	expect_disbelief("can be written by others");
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(chmod(journal, 0602), 0);
+	expect_disbelief("journal can be written by others");
+	ck_assert_int_eq(chmod(journal, 0600), 0);
+	ck_assert_int_eq(link(journal, aside), 0);
+	expect_disbelief("journal has a second name");
+	ck_assert_int_eq(unlink(journal), 0);
+	ck_assert_int_eq(symlink("/aside", journal), 0);
+	expect_disbelief("journal is a link");
+	ck_assert_int_eq(rename(aside, journal), 0);
+	ck_assert_int_eq(rename(dir, aside), 0);
+	ck_assert_int_eq(symlink("/aside", dir), 0);
+	expect_disbelief("gputune is a link");
+	ck_assert_int_eq(unlink(dir), 0);
+	ck_assert_int_eq(rename(aside, dir), 0);
+	if (geteuid() == 0) {
+		ck_assert_int_eq(chown(dir, 65534, 65534), 0);
+		expect_disbelief("gputune belongs to another user");
+		ck_assert_int_eq(chown(dir, 0, 0), 0);
+	}
+	revert(0);
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
+/* A second name of our file keeps what it had; a link that has taken its place is someone else's, and so is a dangling one. */
+START_TEST(other_names_of_what_is_kept_for_boot_are_left_alone)
+{
+	gt_autofree char *file = gt_xasprintf("%s%s", b.dir, TN_SYSCTL_D_PATH), *aside = gt_xasprintf("%s/etc/aside", b.dir),
+			 *kept = NULL, *after = NULL, *target = NULL;
+	gt_auto(tn_plan) *plan = NULL;
+
+	apply(NULL, true);
+	kept = box_get(&b, TN_SYSCTL_D_PATH);
+	ck_assert_int_eq(rename(file, aside), 0);
+	ck_assert_int_eq(symlink("/etc/aside", file), 0);
+	revert(TN_EXIT_DRIFT);
+	ck_assert_int_eq(gt_fs_readlink(b.fs, TN_SYSCTL_D_PATH, &target), 0);
+	ck_assert_str_eq(target, "/etc/aside");
+	plan = box_plan(&b);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, "is a link"), "%s", err.msg);
+	ck_assert_int_eq(unlink(aside), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	ck_assert_int_eq(unlink(file), 0);
+	gt_err_clear(&err);
+	apply(NULL, true);
+	ck_assert_int_eq(link(file, aside), 0);
+	ck_assert_msg(tn_revert(b.fs, NULL, &status, &err) == 0 && !status, "%s", err.msg);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	after = box_get(&b, "/etc/aside");
+	ck_assert_str_eq(after, kept);
+}
+END_TEST
+
+TCase *tune_journal_case(void)
+{
+	TCase *tc = tcase_create("journal");
+	const TTest *const tests[] = {
+		two_at_once_are_told_apart_by_the_lock,
+		a_torn_last_record_is_a_step_that_never_happened,
+		damage_in_the_middle_is_one_sentence_and_nothing_changes,
+		a_forged_journal_writes_nowhere_else,
+		a_knob_of_another_version_is_no_damage,
+		only_listed_paths_are_written,
+		no_link_of_the_state_or_etc_is_followed_out,
+		what_is_kept_is_the_owners_alone,
+		a_state_that_others_could_have_written_is_not_believed,
+		other_names_of_what_is_kept_for_boot_are_left_alone,
+	};
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
+		tcase_add_test(tc, tests[i]);
+	tcase_set_timeout(tc, 120);
+	return tc;
+}
