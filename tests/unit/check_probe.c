@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promises of probe/: readings keep absent, unreadable and broken apart; every made-up host is judged with the cause that
  * was built into it; hostile content of kernel files never crashes and never makes a wrong "ok". */
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,15 +10,12 @@
 #include "lib/capture.h"
 #include "lib/file.h"
 #include "probe/check/check.h"
-#include "probe/compat/compat.h"
-#include "probe/host.h"
 #include "probe/host/ldcache.h"
-#include "probe/marks.h"
 #include "probe/reading.h"
-#include "probe/scrub.h"
 #include "probe/topo/topo.h"
+#include "tests/unit/check_probe.h"
 
-static struct gt_fsroot *open_fixture(const char *name)
+struct gt_fsroot *open_fixture(const char *name)
 {
 	const char *dir = getenv("TESTDIR");
 	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", dir ? dir : TESTS_DIR, name);
@@ -30,7 +26,7 @@ static struct gt_fsroot *open_fixture(const char *name)
 	return fs;
 }
 
-static struct gt_fsroot *open_text(const char *text)
+struct gt_fsroot *open_text(const char *text)
 {
 	char path[] = "/tmp/check_probe.XXXXXX";
 	int fd = mkstemp(path);
@@ -45,7 +41,7 @@ static struct gt_fsroot *open_text(const char *text)
 	return fs;
 }
 
-static struct pr_host *discover(struct gt_fsroot *fs)
+struct pr_host *discover(struct gt_fsroot *fs)
 {
 	struct pr_host *h = NULL;
 	struct gt_err err = { 0 };
@@ -197,69 +193,6 @@ START_TEST(every_check_is_complete_and_names_known_causes)
 }
 END_TEST
 
-START_TEST(compatibility_tables_are_strict_and_newer_is_unknown)
-{
-	char *driver = NULL;
-	struct gt_err err = { 0 };
-
-	ck_assert_int_eq(pr_compat_lookup(pr_cuda_driver.text, "t", "12", &driver, &err), 1);
-	ck_assert_str_eq(driver, "525.60.13");
-	free(driver);
-	driver = NULL;
-	ck_assert_int_eq(pr_compat_lookup(pr_cuda_driver.text, "t", "99", &driver, &err), 0);
-	ck_assert_ptr_null(driver);
-	ck_assert_int_lt(pr_compat_lookup("12\t1.2\nx\ty\n", "t", "12", &driver, &err), 0);
-	ck_assert_ptr_nonnull(strstr(err.msg, "t:2:"));
-	ck_assert_int_lt(pr_compat_lookup("12 1.2\n", "t", "12", &driver, &err), 0);
-}
-END_TEST
-
-START_TEST(a_wheel_is_chosen_by_driver_and_card)
-{
-	static const struct {
-		const char *driver;
-		int arch;
-		const char *torch, *cuda; /* NULL: none */
-	} t[] = {
-		{ "580.95.05", 90, "2.14", "13.2" },  /* pip's default runs */
-		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
-		{ "550.163.01", 0, "2.14", "12.6" },
-		{ "580.95.05", 70, "2.14", "12.6" },   /* CUDA 13 makes no code for Volta */
-		{ "570.124.06", 120, "2.11", "12.8" }, /* Blackwell begins with 12.8; later wheels have only 13 and 12.6 */
-		{ "470.256.02", 80, "2.7", "11.8" },
-		{ "390.157", 61, NULL, NULL },
-	};
-	gt_auto(gt_fsroot) *fs = open_text("");
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		struct gt_err err = { 0 };
-		struct pr_wheel w;
-		int r = pr_compat_wheel(fs, t[i].driver, t[i].arch, &w, &err);
-
-		ck_assert_msg(r == (t[i].torch != NULL), "%s: %d %s", t[i].driver, r, err.msg);
-		if (r)
-			ck_assert_msg(!strcmp(w.torch, t[i].torch) && !strcmp(w.cuda, t[i].cuda), "%s %d: %s with %s", t[i].driver,
-				      t[i].arch, w.torch, w.cuda);
-	}
-}
-END_TEST
-
-START_TEST(every_table_is_well_formed)
-{
-	const struct pr_table *const t[] = { &pr_cuda_driver, &pr_driver_cuda, &pr_forward_compat, &pr_torch_wheel, &pr_gpu_arch,
-					      &pr_gpu_pci,     &pr_torch_arch,	&pr_nvcc_gcc,
-					      &pr_tensorflow_cuda, &pr_jax_cuda, &pr_debian_driver, &pr_debian_legacy };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		gt_autofree char *value = NULL;
-		struct gt_err err = { 0 };
-
-		ck_assert_msg(!pr_compat_lookup(t[i]->text, t[i]->name, "0", &value, &err), "%s", err.msg);
-		ck_assert_msg(strstr(t[i]->text, "# source: ") && strstr(t[i]->text, "# as_of: 20"), "%s", t[i]->name);
-	}
-}
-END_TEST
-
 /* A cache of one 64-bit and one 32-bit library behind an older header. */
 static size_t make_ldcache(unsigned char *out)
 {
@@ -318,43 +251,6 @@ START_TEST(the_loaders_first_find_counts)
 	ck_assert_str_eq(pr_find_lib(h, "libcuda.so.1", 1)->rule, "ld.so.cache");
 	ck_assert_ptr_null(pr_find_lib(h, "libcuda.so.1", 2));
 	ck_assert_ptr_null(pr_loaded_lib(h, "libcudnn.so.9"));
-}
-END_TEST
-
-START_TEST(what_names_a_machine_is_scrubbed)
-{
-	static const char capture[] =
-		"gpuprobe-capture/1\nbare /etc/machine-id\n\t0123456789abcdef0123456789abcdef\n"
-		"file /etc/sysctl.conf\n\t# of node, not of nodes\n"
-		"file /proc/cmdline\n\troot=UUID=12345678-ABCD-abcd-abcd-123456789abc luks.passphrase=x ip=10.0.0.1 quiet "
-		"-- --token y\n"
-		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
-		"dir  /ho" "me/alice/venv\n"
-		"link /sys/class/net/enx0011aabbccdd ../../devices/net/enx0011aabbccdd\n"
-		"dir  /sys/class/net/wlx78e7d1ea46da\ndir  /sys/class/net/enxeno1\n"
-		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
-		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
-		"\t    <info name=\"CPUModel\" value=\"C1\"/>\n";
-	static const char *const gone[] = { "0011aabbccdd", "78e7d1ea46da",
-					    "alice", "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
-					    "aa:bb:cc:dd:ee:ff ", "of node," };
-	static const char *const stays[] = { "net/enx020000000001 ../../devices/net/enx020000000001\n", "wlx020000000002",
-					     "enxeno1",
-					     "me/user/venv\n",
-					     "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
-					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
-					     "aa:bb:cc:dd:ee:ff:00:11" };
-	gt_auto_buf b = { 0 }, twice = { 0 };
-
-	gt_buf_puts(&b, capture);
-	pr_scrub_capture(&b, "node");
-	for (size_t i = 0; i < GT_ARRAY_SIZE(gone); i++)
-		ck_assert_msg(!strstr(b.s, gone[i]), "%s is still in:\n%s", gone[i], b.s);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(stays); i++)
-		ck_assert_msg(strstr(b.s, stays[i]), "%s was lost from:\n%s", stays[i], b.s);
-	gt_buf_puts(&twice, b.s);
-	pr_scrub_capture(&twice, "node");
-	ck_assert_str_eq(b.s, twice.s);
 }
 END_TEST
 
@@ -533,166 +429,6 @@ START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 }
 END_TEST
 
-START_TEST(the_identity_stays_and_tells_hosts_apart)
-{
-	gt_auto(gt_fsroot) *a = open_fixture("server-8gpu"), *b = open_fixture("server-8gpu"), *c = open_fixture("nouveau");
-	gt_auto(pr_host) *ha = discover(a), *hb = discover(b), *hc = discover(c);
-
-	ck_assert_str_eq(ha->identity, hb->identity);
-	ck_assert_str_ne(ha->identity, hc->identity);
-}
-END_TEST
-
-/* An SMBIOS structure of type 17 with its strings, as the kernel hands the table out. */
-static size_t module(unsigned char *at, unsigned size_mb, unsigned speed, const char *slot)
-{
-	unsigned char s[0x22] = { 17, sizeof(s), 1, 0 };
-
-	s[0x0c] = (unsigned char)size_mb;
-	s[0x0d] = (unsigned char)(size_mb >> 8);
-	s[0x10] = 1;
-	s[0x12] = 34;
-	s[0x20] = (unsigned char)speed;
-	s[0x21] = (unsigned char)(speed >> 8);
-	memcpy(at, s, sizeof(s));
-	memcpy(at + sizeof(s), slot, strlen(slot) + 1);
-	at[sizeof(s) + strlen(slot) + 1] = 0;
-	return sizeof(s) + strlen(slot) + 2;
-}
-
-START_TEST(memory_modules_are_read_from_smbios_whatever_stands_there)
-{
-	unsigned char table[512] = { 0 };
-	gt_auto_buf text = { 0 };
-	size_t n = module(table, 0x7d00, 4800, "DIMM_A1");
-
-	n += module(table + n, 0, 0, "DIMM_A2");
-	n += module(table + n, 0x7d00, 4800, "DIMM_B1");
-	pr_memory_modules(table, n, &text);
-	ck_assert_str_eq(text.s, "DIMM_A1: 32000 0:0 MB, type 34, 4800 MT/s\nDIMM_B1: 32000 0:0 MB, type 34, 4800 MT/s\n");
-	for (size_t len = 0; len < n; len++) { /* cut anywhere, in memory of its own so that a sanitizer sees a step too far */
-		gt_autofree unsigned char *cut = malloc(len ? len : 1);
-		gt_auto_buf some = { 0 };
-
-		memcpy(cut, table, len);
-		pr_memory_modules(cut, len, &some);
-	}
-	for (unsigned seed = 1; seed < 3000; seed++) { /* and whatever it says of its lengths */
-		gt_autofree unsigned char *odd = malloc(n);
-		gt_auto_buf some = { 0 };
-
-		memcpy(odd, table, n);
-		for (unsigned k = 0, x = seed; k < 6; k++) {
-			x = x * 1664525 + 1013904223;
-			odd[(x >> 8) % n] = (unsigned char)(x >> 20);
-		}
-		pr_memory_modules(odd, n, &some);
-	}
-}
-END_TEST
-
-static json_t *marks(const char *text)
-{
-	json_t *j = NULL;
-
-	ck_assert_int_eq(gt_json_parse(text, strlen(text), "marks", &j, NULL), 0);
-	return j;
-}
-
-/* Root knows more than others, a container sees no ports, a bond gives its ports one address. */
-START_TEST(marks_are_compared_where_both_sides_know_them)
-{
-	static const char whole[] = "{\"machine_id\":\"1\",\"system\":\"2\",\"memory\":\"3\",\"gpus\":{\"17\":\"a\",\"2a\":\"b\"},"
-				    "\"ports\":{\"01\":\"c\",\"02\":\"d\"}}";
-	static const struct {
-		const char *other, *differ;
-		bool shared;
-	} t[] = {
-		{ whole, NULL, true },
-		{ "{\"machine_id\":\"1\"}", NULL, true },
-		{ "{\"gpus\":{\"17\":\"a\"},\"ports\":{}}", NULL, true },
-		{ "{}", NULL, false },
-		{ "{\"memory\":\"3\"}", NULL, false }, /* equal hosts have equal modules */
-		{ "[1]", NULL, false },
-		{ "{\"gpus\":7,\"ports\":{\"01\":1},\"system\":null}", NULL, false },
-		{ "{\"machine_id\":\"9\"}", "machine id", false },
-		{ "{\"machine_id\":\"1\",\"system\":\"9\"}", "UUID of the system", true },
-		{ "{\"machine_id\":\"1\",\"memory\":\"9\"}", "memory modules", true },
-		{ "{\"machine_id\":\"1\",\"gpus\":{\"17\":\"a\",\"2a\":\"z\"}}", "UUID of GPU 2a", true },
-		{ "{\"ports\":{\"01\":\"c\",\"02\":\"c\"}}", NULL, true },
-		{ "{\"ports\":{\"01\":\"x\",\"02\":\"y\"}}", "address of network port 02", false },
-	};
-	gt_auto_json *a = marks(whole);
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		gt_auto_json *b = marks(t[i].other);
-
-		for (int turned = 0; turned < 2; turned++) {
-			gt_auto_buf what = { 0 };
-
-			pr_marks_difference(turned ? b : a, turned ? a : b, &what);
-			ck_assert_msg(t[i].differ ? gt_streq(what.s, t[i].differ) : !what.len, "%s: %s", t[i].other,
-				      what.s ? what.s : "none");
-			ck_assert_msg(pr_marks_shared(turned ? b : a, turned ? a : b) == t[i].shared, "%s", t[i].other);
-		}
-	}
-	ck_assert(!pr_marks_shared(a, NULL));
-}
-END_TEST
-
-/* What a node is built of is the same on each; what tells them apart is found, and fillers are not taken for it. */
-START_TEST(nodes_that_are_cloned_have_marks_of_their_own)
-{
-	static const char form[] = "file /etc/machine-id\n\t%s\n"
-				   "file /sys/class/dmi/id/product_uuid\n\t%s\n";
-	static const struct {
-		const char *id, *uuid;
-		bool known, same;
-	} t[] = {
-		{ "0123456789abcdef0123456789abcdef", "4c4c4544-0042-3010-8054-b4c04f565131", true, true },
-		{ "0123456789abcdef0123456789abcdef", "4c4c4544-0042-3010-8054-b4c04f565132", true, false },
-		{ "0123456789abcdef0123456789abcdef", "00000000-0000-0000-0000-000000000000", true, true },
-		{ "uninitialized", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", false, true },
-		{ "uninitialized", "03000200-0400-0500-0006-000700080009", false, true },
-	};
-	gt_auto_json *first = NULL;
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		gt_autofree char *text = gt_xasprintf(form, t[i].id, t[i].uuid);
-		gt_auto(gt_fsroot) *fs = open_text(text);
-		gt_auto(pr_host) *h = discover(fs);
-		gt_auto_json *m = pr_marks(fs, h);
-		gt_auto_buf what = { 0 };
-
-		if (!first)
-			first = json_incref(m);
-		ck_assert_msg(pr_marks_shared(m, m) == t[i].known, "%s %s", t[i].id, t[i].uuid);
-		pr_marks_difference(first, m, &what);
-		ck_assert_msg(!what.len == t[i].same, "%s %s: %s", t[i].id, t[i].uuid, what.s ? what.s : "none");
-	}
-}
-END_TEST
-
-/* The answers are dpkg's (dpkg --compare-versions). */
-START_TEST(package_versions_are_ordered_as_dpkg_has_it)
-{
-	static const struct {
-		const char *a, *b;
-		int r;
-	} t[] = {{"1.0", "1.0", 0},		   {"1.0~rc1", "1.0", -1},	     {"1.0-1", "1.0-1+deb12u1", -1},
-		 {"1:0.1", "9.9", 1},		   {"550.163.01-2", "550.163.01-10", -1}, {"1.0-1~bpo12+1", "1.0-1", -1},
-		 {"2.0a", "2.0", 1},		   {"2.0+b", "2.0a", 1},	     {"0:1.0", "1.0-0", 0},
-		 {"580.65.06-1", "580.105.08-1", -1}, {"1.2-3-1", "1.2-3-2", -1}, {"1.0-", "1.0", 0}};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		int r = pr_deb_version_cmp(t[i].a, t[i].b), back = pr_deb_version_cmp(t[i].b, t[i].a);
-
-		ck_assert_msg((r > 0) - (r < 0) == t[i].r && (back > 0) - (back < 0) == -t[i].r, "%s and %s: %d", t[i].a,
-			      t[i].b, r);
-	}
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("probe");
@@ -708,29 +444,22 @@ int main(void)
 		each_broken_host_has_its_cause,
 		a_host_without_gpu_is_fine_unless_one_is_required,
 		every_check_is_complete_and_names_known_causes,
-		compatibility_tables_are_strict_and_newer_is_unknown,
-		a_wheel_is_chosen_by_driver_and_card,
-		every_table_is_well_formed,
 		the_loaders_cache_is_read_and_a_broken_one_is_refused,
 		the_loaders_first_find_counts,
-		what_names_a_machine_is_scrubbed,
 		sources_that_disagree_are_named,
 		a_virtual_machine_is_named_as_far_as_it_is_known,
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		machines_of_every_kind_are_read,
 		nvml_tells_ways_and_a_capture_keeps_them,
-		the_identity_stays_and_tells_hosts_apart,
-		memory_modules_are_read_from_smbios_whatever_stands_there,
-		marks_are_compared_where_both_sides_know_them,
-		nodes_that_are_cloned_have_marks_of_their_own,
-		package_versions_are_ordered_as_dpkg_has_it,
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(s, tc);
+	suite_add_tcase(s, case_tables());
+	suite_add_tcase(s, case_identity());
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

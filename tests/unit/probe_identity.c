@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What names a machine: told apart by it, and never told to others. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "probe/marks.h"
+#include "probe/reading.h"
+#include "probe/scrub.h"
+#include "tests/unit/check_probe.h"
+
+START_TEST(what_names_a_machine_is_scrubbed)
+{
+	static const char capture[] =
+		"gpuprobe-capture/1\nbare /etc/machine-id\n\t0123456789abcdef0123456789abcdef\n"
+		"file /etc/sysctl.conf\n\t# of node, not of nodes\n"
+		"file /proc/cmdline\n\troot=UUID=12345678-ABCD-abcd-abcd-123456789abc luks.passphrase=x ip=10.0.0.1 quiet "
+		"-- --token y\n"
+		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
+		"dir  /ho" "me/alice/venv\n"
+		"link /sys/class/net/enx0011aabbccdd ../../devices/net/enx0011aabbccdd\n"
+		"dir  /sys/class/net/wlx78e7d1ea46da\ndir  /sys/class/net/enxeno1\n"
+		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
+		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
+		"\t    <info name=\"CPUModel\" value=\"C1\"/>\n";
+	static const char *const gone[] = { "0011aabbccdd", "78e7d1ea46da",
+					    "alice", "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
+					    "aa:bb:cc:dd:ee:ff ", "of node," };
+	static const char *const stays[] = { "net/enx020000000001 ../../devices/net/enx020000000001\n", "wlx020000000002",
+					     "enxeno1",
+					     "me/user/venv\n",
+					     "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
+					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
+					     "aa:bb:cc:dd:ee:ff:00:11" };
+	gt_auto_buf b = { 0 }, twice = { 0 };
+
+	gt_buf_puts(&b, capture);
+	pr_scrub_capture(&b, "node");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(gone); i++)
+		ck_assert_msg(!strstr(b.s, gone[i]), "%s is still in:\n%s", gone[i], b.s);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(stays); i++)
+		ck_assert_msg(strstr(b.s, stays[i]), "%s was lost from:\n%s", stays[i], b.s);
+	gt_buf_puts(&twice, b.s);
+	pr_scrub_capture(&twice, "node");
+	ck_assert_str_eq(b.s, twice.s);
+}
+END_TEST
+
+START_TEST(the_identity_stays_and_tells_hosts_apart)
+{
+	gt_auto(gt_fsroot) *a = open_fixture("server-8gpu"), *b = open_fixture("server-8gpu"), *c = open_fixture("nouveau");
+	gt_auto(pr_host) *ha = discover(a), *hb = discover(b), *hc = discover(c);
+
+	ck_assert_str_eq(ha->identity, hb->identity);
+	ck_assert_str_ne(ha->identity, hc->identity);
+}
+END_TEST
+
+/* An SMBIOS structure of type 17 with its strings, as the kernel hands the table out. */
+static size_t module(unsigned char *at, unsigned size_mb, unsigned speed, const char *slot)
+{
+	unsigned char s[0x22] = { 17, sizeof(s), 1, 0 };
+
+	s[0x0c] = (unsigned char)size_mb;
+	s[0x0d] = (unsigned char)(size_mb >> 8);
+	s[0x10] = 1;
+	s[0x12] = 34;
+	s[0x20] = (unsigned char)speed;
+	s[0x21] = (unsigned char)(speed >> 8);
+	memcpy(at, s, sizeof(s));
+	memcpy(at + sizeof(s), slot, strlen(slot) + 1);
+	at[sizeof(s) + strlen(slot) + 1] = 0;
+	return sizeof(s) + strlen(slot) + 2;
+}
+
+START_TEST(memory_modules_are_read_from_smbios_whatever_stands_there)
+{
+	unsigned char table[512] = { 0 };
+	gt_auto_buf text = { 0 };
+	size_t n = module(table, 0x7d00, 4800, "DIMM_A1");
+
+	n += module(table + n, 0, 0, "DIMM_A2");
+	n += module(table + n, 0x7d00, 4800, "DIMM_B1");
+	pr_memory_modules(table, n, &text);
+	ck_assert_str_eq(text.s, "DIMM_A1: 32000 0:0 MB, type 34, 4800 MT/s\nDIMM_B1: 32000 0:0 MB, type 34, 4800 MT/s\n");
+	for (size_t len = 0; len < n; len++) { /* cut anywhere, in memory of its own so that a sanitizer sees a step too far */
+		gt_autofree unsigned char *cut = malloc(len ? len : 1);
+		gt_auto_buf some = { 0 };
+
+		memcpy(cut, table, len);
+		pr_memory_modules(cut, len, &some);
+	}
+	for (unsigned seed = 1; seed < 3000; seed++) { /* and whatever it says of its lengths */
+		gt_autofree unsigned char *odd = malloc(n);
+		gt_auto_buf some = { 0 };
+
+		memcpy(odd, table, n);
+		for (unsigned k = 0, x = seed; k < 6; k++) {
+			x = x * 1664525 + 1013904223;
+			odd[(x >> 8) % n] = (unsigned char)(x >> 20);
+		}
+		pr_memory_modules(odd, n, &some);
+	}
+}
+END_TEST
+
+static json_t *marks(const char *text)
+{
+	json_t *j = NULL;
+
+	ck_assert_int_eq(gt_json_parse(text, strlen(text), "marks", &j, NULL), 0);
+	return j;
+}
+
+/* Root knows more than others, a container sees no ports, a bond gives its ports one address. */
+START_TEST(marks_are_compared_where_both_sides_know_them)
+{
+	static const char whole[] = "{\"machine_id\":\"1\",\"system\":\"2\",\"memory\":\"3\",\"gpus\":{\"17\":\"a\",\"2a\":\"b\"},"
+				    "\"ports\":{\"01\":\"c\",\"02\":\"d\"}}";
+	static const struct {
+		const char *other, *differ;
+		bool shared;
+	} t[] = {
+		{ whole, NULL, true },
+		{ "{\"machine_id\":\"1\"}", NULL, true },
+		{ "{\"gpus\":{\"17\":\"a\"},\"ports\":{}}", NULL, true },
+		{ "{}", NULL, false },
+		{ "{\"memory\":\"3\"}", NULL, false }, /* equal hosts have equal modules */
+		{ "[1]", NULL, false },
+		{ "{\"gpus\":7,\"ports\":{\"01\":1},\"system\":null}", NULL, false },
+		{ "{\"machine_id\":\"9\"}", "machine id", false },
+		{ "{\"machine_id\":\"1\",\"system\":\"9\"}", "UUID of the system", true },
+		{ "{\"machine_id\":\"1\",\"memory\":\"9\"}", "memory modules", true },
+		{ "{\"machine_id\":\"1\",\"gpus\":{\"17\":\"a\",\"2a\":\"z\"}}", "UUID of GPU 2a", true },
+		{ "{\"ports\":{\"01\":\"c\",\"02\":\"c\"}}", NULL, true },
+		{ "{\"ports\":{\"01\":\"x\",\"02\":\"y\"}}", "address of network port 02", false },
+	};
+	gt_auto_json *a = marks(whole);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto_json *b = marks(t[i].other);
+
+		for (int turned = 0; turned < 2; turned++) {
+			gt_auto_buf what = { 0 };
+
+			pr_marks_difference(turned ? b : a, turned ? a : b, &what);
+			ck_assert_msg(t[i].differ ? gt_streq(what.s, t[i].differ) : !what.len, "%s: %s", t[i].other,
+				      what.s ? what.s : "none");
+			ck_assert_msg(pr_marks_shared(turned ? b : a, turned ? a : b) == t[i].shared, "%s", t[i].other);
+		}
+	}
+	ck_assert(!pr_marks_shared(a, NULL));
+}
+END_TEST
+
+/* What a node is built of is the same on each; what tells them apart is found, and fillers are not taken for it. */
+START_TEST(nodes_that_are_cloned_have_marks_of_their_own)
+{
+	static const char form[] = "file /etc/machine-id\n\t%s\n"
+				   "file /sys/class/dmi/id/product_uuid\n\t%s\n";
+	static const struct {
+		const char *id, *uuid;
+		bool known, same;
+	} t[] = {
+		{ "0123456789abcdef0123456789abcdef", "4c4c4544-0042-3010-8054-b4c04f565131", true, true },
+		{ "0123456789abcdef0123456789abcdef", "4c4c4544-0042-3010-8054-b4c04f565132", true, false },
+		{ "0123456789abcdef0123456789abcdef", "00000000-0000-0000-0000-000000000000", true, true },
+		{ "uninitialized", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", false, true },
+		{ "uninitialized", "03000200-0400-0500-0006-000700080009", false, true },
+	};
+	gt_auto_json *first = NULL;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_autofree char *text = gt_xasprintf(form, t[i].id, t[i].uuid);
+		gt_auto(gt_fsroot) *fs = open_text(text);
+		gt_auto(pr_host) *h = discover(fs);
+		gt_auto_json *m = pr_marks(fs, h);
+		gt_auto_buf what = { 0 };
+
+		if (!first)
+			first = json_incref(m);
+		ck_assert_msg(pr_marks_shared(m, m) == t[i].known, "%s %s", t[i].id, t[i].uuid);
+		pr_marks_difference(first, m, &what);
+		ck_assert_msg(!what.len == t[i].same, "%s %s: %s", t[i].id, t[i].uuid, what.s ? what.s : "none");
+	}
+}
+END_TEST
+
+TCase *case_identity(void)
+{
+	TCase *tc = tcase_create("identity");
+
+	tcase_add_test(tc, what_names_a_machine_is_scrubbed);
+	tcase_add_test(tc, the_identity_stays_and_tells_hosts_apart);
+	tcase_add_test(tc, memory_modules_are_read_from_smbios_whatever_stands_there);
+	tcase_add_test(tc, marks_are_compared_where_both_sides_know_them);
+	tcase_add_test(tc, nodes_that_are_cloned_have_marks_of_their_own);
+	tcase_set_timeout(tc, 120);
+	return tc;
+}
