@@ -101,7 +101,7 @@ The exact lines for a host, Debian's own packages first.
   1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
-  2. only if PyTorch 2.14 with CUDA 13.2 is needed: driver 580.65.06 or newer:
+  2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
        apt install nvidia-open
        reboot

@@ -30,7 +30,7 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		int arch;
 		const char *torch, *cuda; /* NULL: none */
 	} t[] = {
-		{ "580.95.05", 90, "2.14", "13.2" },  /* pip's default runs */
+		{ "580.95.05", 90, "2.15", "13.2" },  /* pip's default runs */
 		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
 		{ "550.163.01", 0, "2.14", "12.6" },
 		{ "580.95.05", 70, "2.14", "12.6" },   /* CUDA 13 makes no code for Volta */
