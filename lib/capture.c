@@ -409,19 +409,24 @@ static void add_path(struct gt_fsroot *fs, struct entries *es, const char *path)
 		add_final(fs, es, at.s, content);
 }
 
-static void add_statvfs(struct gt_fsroot *fs, struct entries *es, const char *fact)
+/* What a tree of files cannot hold: the size of a file system, the number of a device. False: the fact is none of these. */
+static bool add_number(struct gt_fsroot *fs, struct entries *es, const char *fact)
 {
-	gt_autofree char *path = gt_xstrdup(fact + strlen("/.facts/statvfs")), *text = NULL;
+	bool device = gt_starts_with(fact, "/.facts/device!"), room = gt_starts_with(fact, "/.facts/statvfs!");
+	gt_autofree char *path = device || room ? gt_xstrdup(strchr(fact, '!')) : NULL, *text = NULL;
+	unsigned major, minor;
 	struct statvfs v;
 
-	for (char *p = path; *p; p++)
+	for (char *p = path; p && *p; p++)
 		if (*p == '!')
 			*p = '/';
-	if (gt_fs_statvfs(fs, path, &v) < 0)
-		return;
-	text = gt_xasprintf("bsize %lu blocks %lu bfree %lu bavail %lu\n", v.f_frsize, v.f_blocks, v.f_bfree,
-			    v.f_bavail);
-	add_file(es, fact, text, strlen(text));
+	if (device && gt_fs_device(fs, path, &major, &minor) >= 0)
+		text = gt_xasprintf("%u:%u\n", major, minor);
+	else if (room && gt_fs_statvfs(fs, path, &v) >= 0)
+		text = gt_xasprintf("bsize %lu blocks %lu bfree %lu bavail %lu\n", v.f_frsize, v.f_blocks, v.f_bfree, v.f_bavail);
+	if (text)
+		add_file(es, fact, text, strlen(text));
+	return device || room;
 }
 
 /* Of two entries for one path the one with content comes first, and is kept. */
@@ -441,9 +446,7 @@ void gt_capture_write(struct gt_fsroot *fs, const struct gt_strv *paths, struct 
 	if (!out->len)
 		gt_buf_puts(out, MAGIC "\n");
 	for (size_t i = 0; i < paths->n; i++) {
-		if (gt_starts_with(paths->v[i], "/.facts/statvfs"))
-			add_statvfs(fs, &es, paths->v[i]);
-		else
+		if (!add_number(fs, &es, paths->v[i]))
 			add_path(fs, &es, paths->v[i]);
 	}
 	if (es.n)

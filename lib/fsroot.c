@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/fsroot_priv.h"
@@ -514,9 +515,9 @@ int gt_fs_fact(struct gt_fsroot *fs, const char *name, char **ret, size_t *ret_l
 }
 
 /* In a root that is not live the numbers are a fact: the tree's own disk says nothing about the host's. */
-static char *statvfs_fact(const char *path)
+static char *fact_of(const char *what, const char *path)
 {
-	char *name = gt_xasprintf("statvfs%s", path);
+	char *name = gt_xasprintf("%s%s", what, path);
 
 	for (char *p = name; *p; p++)
 		if (*p == '/')
@@ -526,7 +527,7 @@ static char *statvfs_fact(const char *path)
 
 int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret)
 {
-	gt_autofree char *name = statvfs_fact(path), *text = NULL;
+	gt_autofree char *name = fact_of("statvfs", path), *text = NULL;
 	struct statvfs v = { 0 };
 	int r;
 
@@ -544,6 +545,35 @@ int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret)
 		return -EINVAL;
 	v.f_frsize = v.f_bsize;
 	*ret = v;
+	return 0;
+}
+
+int gt_fs_device(struct gt_fsroot *fs, const char *path, unsigned *ret_major, unsigned *ret_minor)
+{
+	gt_autofree char *name = fact_of("device", path), *text = NULL;
+	unsigned numbers[2];
+	struct stat st;
+	int r;
+
+	if (!fs->live && gt_fs_fact(fs, name, &text, NULL) >= 0) {
+		if (sscanf(text, "%u:%u", &numbers[0], &numbers[1]) != 2)
+			return -EINVAL;
+		*ret_major = numbers[0];
+		*ret_minor = numbers[1];
+		return 0;
+	}
+	r = gt_fs_stat(fs, path, &st);
+	if (r < 0)
+		return r;
+	if (!S_ISCHR(st.st_mode))
+		return -ENODEV;
+	if (fs->live) {
+		gt_autofree char *fact = gt_xasprintf("/.facts/%s", name);
+
+		record(fs, fact, true);
+	}
+	*ret_major = major(st.st_rdev);
+	*ret_minor = minor(st.st_rdev);
 	return 0;
 }
 

@@ -42,6 +42,8 @@ int gt_fs_list(struct gt_fsroot *fs, const char *dir, struct gt_strv *ret); /* s
 int gt_fs_stat(struct gt_fsroot *fs, const char *path, struct stat *ret); /* follows links inside the root */
 int gt_fs_lstat(struct gt_fsroot *fs, const char *path, struct stat *ret); /* of a link at the end the link itself */
 int gt_fs_statvfs(struct gt_fsroot *fs, const char *path, struct statvfs *ret);
+/* Number of a character device; -ENODEV: something else lies there. Of a captured host it is a fact, as statvfs' answer is. */
+int gt_fs_device(struct gt_fsroot *fs, const char *path, unsigned *ret_major, unsigned *ret_minor);
 bool gt_fs_exists(struct gt_fsroot *fs, const char *path);
 int gt_fs_access(struct gt_fsroot *fs, const char *path, int mode); /* R_OK|W_OK of the calling user */
 int gt_fs_open_fd(struct gt_fsroot *fs, const char *path); /* O_RDONLY|O_CLOEXEC; returns the fd */

@@ -108,6 +108,17 @@ static json_t *gpus_json(const struct pr_host *h)
 	return list;
 }
 
+static json_t *nodes_of_driver_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->nvidia.n_node; i++)
+		json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:s, s:o}", "path", h->nvidia.node[i].path, "major",
+						      (int)h->nvidia.node[i].major, "minor", (int)h->nvidia.node[i].minor, "kind",
+						      h->nvidia.node[i].kind, "major_now", pr_num_json(h->nvidia.node[i].now)));
+	return list;
+}
+
 static json_t *nvidia_json(const struct pr_host *h)
 {
 	static const char *const nvml[] = { [PR_NVML_NOT_ASKED] = "not asked",
@@ -129,6 +140,7 @@ static json_t *nvidia_json(const struct pr_host *h)
 			 pr_num_json(h->nvidia.uvm_node), "libraries", libs, "toolkits", strv_json(&h->nvidia.toolkits), "nvml",
 			 nvml[h->nvidia.nvml], "nvml_text", gt_json_str(h->nvidia.nvml_text), "nvml_count",
 			 pr_num_json(h->nvidia.nvml_count), "cuda_version", pr_num_json(h->nvidia.cuda_version));
+	json_object_set_new(doc, "device_nodes", nodes_of_driver_json(h));
 	json_object_set_new(doc, "open_module", json_boolean(h->nvidia.open_module));
 	json_object_set_new(doc, "module_path", gt_json_str(h->nvidia.module_path));
 	json_object_set_new(doc, "module_signed", pr_num_json(h->nvidia.signature));

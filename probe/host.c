@@ -55,6 +55,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_numa(fs, h);
 	pr_discover_pci(fs, h);
 	pr_discover_nvidia(fs, h);
+	pr_discover_nodes(fs, h);
 	if (!opts->hardware)
 		discover_software(fs, h, opts);
 	pr_discover_devices(fs, h);
@@ -89,6 +90,7 @@ void pr_host_free(struct pr_host *h)
 	free(h->pci);
 	free(h->gpu);
 	free(h->nvidia.lib);
+	free(h->nvidia.node);
 	gt_strv_clear(&h->nvidia.toolkits);
 	gt_strv_clear(&h->contradictions);
 	gt_strv_clear(&h->rdma);

@@ -63,6 +63,13 @@ struct pr_lib {
 	const char *rule;    /* "LD_LIBRARY_PATH", "ld.so.cache", "default"; NULL: on disk, but no loader looks there by itself */
 };
 
+/* A node of the driver in /dev: its number, and the major number that the kernel has for devices of its kind. */
+struct pr_devnode {
+	const char *path, *kind; /* "/dev/nvidia-uvm", "nvidia-uvm" as in /proc/devices */
+	unsigned major, minor;
+	struct pr_num now; /* absent: the kernel has no devices of that kind at the moment */
+};
+
 struct pr_gpu {
 	const struct pr_pci *pci;
 	bool kept; /* from this container or job: another's device node may be opened, this one's not */
@@ -180,6 +187,8 @@ struct pr_host {
 		struct pr_num device_node;    /* 1: /dev/nvidiactl can be opened by this user */
 		struct pr_num modprobe;	      /* 1: nvidia-modprobe, which makes device nodes on demand, is installed */
 		struct pr_num uvm_node;	      /* 1: so can /dev/nvidia-uvm, without which CUDA fails with error 999 */
+		struct pr_devnode *node;      /* in /dev; none where /proc/devices is not known */
+		size_t n_node;
 		struct pr_lib *lib;	      /* libraries of the NVIDIA stack, in the order in which a loader meets them */
 		size_t n_lib;
 		enum pr_state ldcache;	      /* of the loader's cache */

@@ -25,6 +25,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h); /* after the NVIDIA stack */
 void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the environment */
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);

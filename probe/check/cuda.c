@@ -308,7 +308,8 @@ static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "What the checks before this one say comes first; the kernel's side:\n  journalctl -k -b | grep -iE "
 			     "'nvrm|xid|nvidia'");
 }
-static const char *const after_all[] = { "driver.loaded", "driver.device-nodes", "driver.uvm", "driver.lib-mismatch",
+static const char *const after_all[] = { "driver.loaded", "driver.device-nodes", "driver.node-numbers", "driver.uvm",
+					 "driver.lib-mismatch",
 					 "nvml.answers",  "gpu.count",		 "cuda.libcuda", "cuda.forward-compat",
 					 "gpu.fabric",	 "cuda.hmm",		 NULL };
 const struct pr_check pr_check_cuda_init = {

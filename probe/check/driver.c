@@ -285,74 +285,7 @@ const struct pr_check pr_check_driver_loaded = {
 	.run = driver_loaded,
 };
 
-static void device_nodes(const struct pr_context *c, struct pr_finding *f)
-{
-	const struct pr_host *h = c->host;
-	struct pr_num node = h->nvidia.device_node;
-
-	if (pr_without_gpu(c, f))
-		return;
-	if (!loaded(h) && h->container.state != PR_PRESENT) {
-		pr_say(f, PR_SKIP, "without the module there are no device nodes");
-	} else if (node.state == PR_PRESENT) {
-		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
-	} else if (node.state == PR_UNREADABLE) {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
-		pr_remedy(f, "  adduser USER video; then log in again");
-	} else if (h->container.state == PR_PRESENT) {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
-		pr_remedy(f, "%s", pr_give_devices(h));
-	} else {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
-		pr_remedy(f, "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
-	}
-}
 static const char *const after_loaded[] = { "driver.loaded", NULL };
-static const char *const after_given[] = { "driver.loaded", "container.devices", "container.lost-gpu", NULL };
-const struct pr_check pr_check_device_nodes = {
-	.id = "driver.device-nodes",
-	.title = "the device nodes can be opened",
-	.after = after_given,
-	.story = "CUDA talks to the driver through /dev/nvidiactl, /dev/nvidia0 … and /dev/nvidia-uvm. nvidia-modprobe makes "
-		 "them; Debian lets the group video use them; a container must be given them.",
-	.messages = "Failed to initialize NVML: Insufficient Permissions\nUnable to determine the device handle for GPU",
-	.run = device_nodes,
-};
-
-static void uvm(const struct pr_context *c, struct pr_finding *f)
-{
-	const struct pr_host *h = c->host;
-	bool container = h->container.state == PR_PRESENT;
-
-	if (pr_without_gpu(c, f))
-		return;
-	if (!pr_has(h->nvidia.device_node)) {
-		pr_say(f, PR_SKIP, "/dev/nvidiactl comes first");
-	} else if (pr_has(h->nvidia.uvm_node)) {
-		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
-	} else if (h->nvidia.uvm_node.state == PR_UNREADABLE) {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is there but this user may not open it");
-		pr_remedy(f, "  adduser USER video; then log in again");
-	} else if (pr_has(h->nvidia.modprobe) && !container) {
-		pr_say(f, PR_PASS, "nvidia-modprobe makes /dev/nvidia-uvm when the first CUDA program asks");
-	} else {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
-		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start "
-					 "the container anew" :
-					 "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
-	}
-}
-static const char *const after_nodes[] = { "driver.loaded", "driver.device-nodes", NULL };
-const struct pr_check pr_check_uvm = {
-	.id = "driver.uvm",
-	.title = "the unified-memory device is there",
-	.after = after_nodes,
-	.story = "CUDA needs /dev/nvidia-uvm beside the cards' own nodes. nvidia-smi does not: a host on which nvidia-smi "
-		 "works and every CUDA program fails with \"unknown error\" lacks this node, most often in a container or "
-		 "after a suspend.",
-	.messages = "CUDA error 999: unknown error\nCUDA unknown error - this may be due to an incorrectly set up environment",
-	.run = uvm,
-};
 
 static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 {

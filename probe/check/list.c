@@ -12,6 +12,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_container_devices,
 	&pr_check_container_lost,
 	&pr_check_device_nodes,
+	&pr_check_device_numbers,
 	&pr_check_uvm,
 	&pr_check_legacy,
 	&pr_check_too_new,

@@ -256,3 +256,38 @@ Under WSL the card is on no bus.
   $ gpuprobe -v --require-gpu --root x.host | grep -e '^gpuprobe' -e ' GPU$' -e '^gpu.present'
   gpuprobe: OK
   gpu.present          pass   NVML sees 1 GPU; under WSL none is on a PCI bus, so that most checks do
+
+The numbers of the driver's nodes: right ones, one that waits for its module on a host, and the same in a container; of an older
+driver, which calls its nodes nvidia-frontend; a node of MIG's instances where there are none, and where there are.
+
+  $ H=$FIXTURES/uvm-number-host.host C=$FIXTURES/uvm-number-container.host
+  $ sed 's/^	243:0/	511:0/' $H > x.host; say x.host driver.node-numbers; say x.host driver.uvm
+  driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
+  driver.uvm pass /dev/nvidia-uvm can be opened
+  $ sed '/^	511 nvidia-uvm/d' $H > x.host; say x.host driver.node-numbers
+  driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
+  $ { without /usr/bin/nvidia-modprobe x.host; } > y.host; say y.host driver.node-numbers
+  driver.node-numbers warn nvidia_uvm is not loaded, and without nvidia-modprobe no program but
+  $ sed '/^	509 nvidia-uvm/d' $C > x.host; say x.host driver.node-numbers; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+  driver.node-numbers fail /dev/nvidia-uvm leads to no driver: the machine that runs this container
+    do:
+      On the machine that runs this container:
+        nvidia-modprobe -u -c=0
+      then start the container anew
+  
+  $ sed 's/^	195 nvidia$/	195 nvidia-frontend/; /195 nvidia-modeset/d; /195 nvidiactl/d; s/^	243:0/	511:0/' $H > x.host
+  $ say x.host driver.node-numbers
+  driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
+  $ sed 's/^	195:255/	196:255/' $H > x.host; say x.host driver.node-numbers
+  driver.node-numbers fail /dev/nvidiactl has the number 196:255, but the kernel has nvidiactl at
+  $ mig() { sed 's/^	243:0/	511:0/' $1; lines /dev/nvidia-caps/nvidia-cap1 ''; lines '/.facts/device!dev!nvidia-caps!nvidia-cap1' 235:1; }
+  $ mig $H > x.host; say x.host driver.node-numbers; sed 's/"arch": 90/"arch": 90, "mig": 1, "mig_pending": 1, "mig_instances": 2/' x.host > y.host
+  driver.node-numbers warn /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel has
+  $ say y.host driver.node-numbers; gpuprobe --root y.host | sed -n '/do:/,/^$/p'
+  driver.node-numbers fail /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel has
+    do:
+        rm -r /dev/nvidia-caps
+        find /proc/driver/nvidia/capabilities -type f -exec nvidia-modprobe -f {} ';'
+  
+  $ without /proc/devices $H > x.host; say x.host driver.node-numbers
+  driver.node-numbers skip the numbers of the device nodes are not known

@@ -360,6 +360,32 @@ START_TEST(recording_remembers_every_path_once)
 }
 END_TEST
 
+/* A capture has files where the host has devices: the number goes beside. */
+START_TEST(the_number_of_a_device_survives_a_capture)
+{
+	gt_auto(gt_fsroot) *live = NULL, *fs = NULL;
+	gt_auto_buf text = { 0 };
+	gt_autofree char *path = NULL;
+	unsigned major = 7, minor = 7;
+
+	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
+	gt_fs_record(live);
+	ck_assert_int_eq(gt_fs_device(live, "/proc/self/exe", &major, &minor), -ENODEV);
+	ck_assert_int_eq(gt_fs_device(live, "/dev/no-such", &major, &minor), -ENOENT);
+	ck_assert(major == 7 && minor == 7);
+	ck_assert_int_eq(gt_fs_device(live, "/dev/full", &major, &minor), 0);
+	ck_assert(major == 1 && minor == 7); /* Documentation/admin-guide/devices.txt */
+	gt_capture_write(live, gt_fs_recorded(live), &text);
+	path = save_capture(text.s, text.len);
+	ck_assert_int_eq(gt_fs_open(path, &fs, NULL), 0);
+	major = minor = 0;
+	ck_assert_int_eq(gt_fs_device(fs, "/dev/full", &major, &minor), 0);
+	ck_assert(major == 1 && minor == 7);
+	ck_assert_int_eq(gt_fs_device(fs, "/dev/no-such", &major, &minor), -ENOENT);
+	unlink(path);
+}
+END_TEST
+
 /* Killed in the middle of a write, a process leaves its temporary file; the next one of that number must get by. */
 START_TEST(what_a_killed_process_left_is_no_hindrance)
 {
@@ -399,6 +425,7 @@ TCase *lib_fsroot_case(void)
 		writing_a_capture_of_a_capture_gives_it_back,
 		a_hostile_capture_is_refused_with_its_line,
 		recording_remembers_every_path_once,
+		the_number_of_a_device_survives_a_capture,
 		what_a_killed_process_left_is_no_hindrance,
 	};
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's nodes in /dev: are they there, may they be opened, do they lead to the driver? */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+static bool inside(const struct pr_host *h)
+{
+	return h->container.state == PR_PRESENT;
+}
+
+/* ---- there, and open to this user ------------------------------------------------------------------------------ */
+
+static void device_nodes(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	struct pr_num node = h->nvidia.device_node;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (h->nvidia.module_version.state != PR_PRESENT && !inside(h)) {
+		pr_say(f, PR_SKIP, "without the module there are no device nodes");
+	} else if (node.state == PR_PRESENT) {
+		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
+	} else if (node.state == PR_UNREADABLE) {
+		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
+		pr_remedy(f, "  adduser USER video; then log in again");
+	} else if (inside(h)) {
+		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
+		pr_remedy(f, "%s", pr_give_devices(h));
+	} else {
+		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
+		pr_remedy(f, "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
+	}
+}
+static const char *const after_given[] = { "driver.loaded", "container.devices", "container.lost-gpu", NULL };
+const struct pr_check pr_check_device_nodes = {
+	.id = "driver.device-nodes",
+	.title = "the device nodes can be opened",
+	.after = after_given,
+	.story = "CUDA talks to the driver through /dev/nvidiactl, /dev/nvidia0 … and /dev/nvidia-uvm. nvidia-modprobe makes "
+		 "them; Debian lets the group video use them; a container must be given them.",
+	.messages = "Failed to initialize NVML: Insufficient Permissions\nUnable to determine the device handle for GPU",
+	.run = device_nodes,
+};
+
+/* ---- numbers -------------------------------------------------------------------------------------------------- */
+
+/* Without the first ones no CUDA program starts, without nvidia-caps none on an instance of MIG. */
+static enum pr_result worth(const struct pr_host *h, const struct pr_devnode *n)
+{
+	if (!strcmp(n->kind, "nvidia") || !strcmp(n->kind, "nvidiactl") || !strcmp(n->kind, "nvidia-uvm"))
+		return PR_FAIL;
+	for (size_t i = 0; i < h->n_gpu && !strcmp(n->kind, "nvidia-caps"); i++)
+		if (pr_or(h->gpu[i].mig, 0))
+			return PR_FAIL;
+	return PR_WARN;
+}
+
+/* Does the node lead elsewhere? A host loads nvidia_uvm when the first program asks for it; a container cannot. */
+static bool is_stale(const struct pr_host *h, const struct pr_devnode *n)
+{
+	if (pr_has(n->now))
+		return n->now.v != n->major;
+	return !strcmp(n->path, "/dev/nvidia-uvm") && (inside(h) || !pr_has(h->nvidia.modprobe));
+}
+
+static void remedy_numbers(const struct pr_host *h, const struct pr_devnode *n, struct pr_finding *f)
+{
+	if (inside(h))
+		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\n"
+			     "  nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml\nthe second where it is given its GPUs by "
+			     "CDI; under LXC put the number of now into lxc.cgroup2.devices.allow. Then start the container anew");
+	else if (!strcmp(n->kind, "nvidia-caps"))
+		pr_remedy(f, "  rm -r /dev/nvidia-caps\n"
+			     "  find /proc/driver/nvidia/capabilities -type f -exec nvidia-modprobe -f {} ';'");
+	else if (gt_starts_with(n->kind, "nvidia-caps-imex"))
+		pr_remedy(f, "  rm %s\n  mknod -m 666 %s c %u %u", n->path, n->path, (unsigned)n->now.v, n->minor);
+	else
+		pr_remedy(f, "%s  nvidia-modprobe -u -c=0%s\nIt makes a node with a wrong number anew. If the number comes back at "
+			     "each boot, something makes the nodes by hand:\n  grep -rsn mknod /etc/udev/rules.d /etc/rc.local",
+			  pr_has(h->nvidia.modprobe) ? "" : "  apt install nvidia-modprobe\n",
+			  gt_starts_with(n->path, "/dev/nvidia-modeset") ? " -m" : "");
+}
+
+static void device_numbers(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_devnode *bad = NULL;
+
+	if (pr_without_driver(c, f))
+		return;
+	for (size_t i = 0; i < h->nvidia.n_node; i++) {
+		const struct pr_devnode *n = &h->nvidia.node[i];
+
+		if (is_stale(h, n) && (!bad || worth(h, n) > worth(h, bad)))
+			bad = n;
+	}
+	if (!h->nvidia.n_node) {
+		pr_say(f, PR_SKIP, "the numbers of the device nodes are not known");
+	} else if (!bad) {
+		pr_say(f, PR_PASS, "the device nodes have the numbers that the kernel gave the driver");
+	} else if (!pr_has(bad->now) && inside(h)) {
+		pr_say(f, PR_FAIL, "%s leads to no driver: the machine that runs this container has nvidia_uvm not loaded, and "
+				   "CUDA fails with error 999", bad->path);
+		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\nthen start the container anew");
+	} else if (!pr_has(bad->now)) {
+		pr_say(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe no program but root's can load it: for "
+				   "others CUDA fails with error 999");
+		pr_remedy(f, "  apt install nvidia-modprobe\n  nvidia-modprobe -u -c=0");
+	} else {
+		pr_say(f, worth(h, bad), "%s has the number %u:%u, but the kernel has %s at %u now: it leads to no driver%s",
+		       bad->path, bad->major, bad->minor, bad->kind, (unsigned)bad->now.v,
+		       !strcmp(bad->kind, "nvidia-uvm") ? ", and CUDA fails with error 999" : "");
+		remedy_numbers(h, bad, f);
+	}
+}
+static const char *const after_nodes[] = { "driver.loaded", "container.devices", "container.lost-gpu", "driver.device-nodes",
+					   NULL };
+const struct pr_check pr_check_device_numbers = {
+	.id = "driver.node-numbers",
+	.title = "the device nodes have the driver's numbers",
+	.after = after_nodes,
+	.story = "The kernel gives nvidia-uvm and nvidia-caps a major number when their module is loaded, whichever is free: "
+		 "another one after a reboot, an upgrade or a reload. Nodes that were made before stay as they were: in a "
+		 "container that runs on, in one whose configuration names the number (LXC, a CDI file), on a host where "
+		 "somebody makes them by hand. /proc/devices has the numbers of now. nvidia-smi works all the same, since the "
+		 "cards' own nodes are always 195.",
+	.messages = "openat(AT_FDCWD, \"/dev/nvidia-uvm\", O_RDWR|O_CLOEXEC) = -1 ENXIO (No such device or address)\n"
+		    "open(\"/dev/nvidia-uvm\", O_RDWR) = -1 EPERM (Operation not permitted)",
+	.run = device_numbers,
+};
+
+/* ---- unified memory ------------------------------------------------------------------------------------------- */
+
+static void uvm(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	bool container = inside(h), stale = false;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = 0; i < h->nvidia.n_node; i++)
+		stale |= !strcmp(h->nvidia.node[i].path, "/dev/nvidia-uvm") && is_stale(h, &h->nvidia.node[i]) &&
+			 (inside(h) || pr_has(h->nvidia.node[i].now));
+	if (!pr_has(h->nvidia.device_node)) {
+		pr_say(f, PR_SKIP, "/dev/nvidiactl comes first");
+	} else if (stale) {
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm leads to no driver");
+		pr_remedy(f, "As driver.node-numbers says");
+	} else if (pr_has(h->nvidia.uvm_node)) {
+		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
+	} else if (h->nvidia.uvm_node.state == PR_UNREADABLE) {
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is there but this user may not open it");
+		pr_remedy(f, "  adduser USER video; then log in again");
+	} else if (pr_has(h->nvidia.modprobe) && !container) {
+		pr_say(f, PR_PASS, "nvidia-modprobe makes /dev/nvidia-uvm when the first CUDA program asks");
+	} else {
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
+		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start "
+					 "the container anew" :
+					 "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
+	}
+}
+static const char *const after_numbers[] = { "driver.loaded", "driver.device-nodes", "driver.node-numbers", NULL };
+const struct pr_check pr_check_uvm = {
+	.id = "driver.uvm",
+	.title = "the unified-memory device is there",
+	.after = after_numbers,
+	.story = "CUDA needs /dev/nvidia-uvm beside the cards' own nodes. nvidia-smi does not: a host on which nvidia-smi "
+		 "works and every CUDA program fails with \"unknown error\" lacks this node, most often in a container or "
+		 "after a suspend.",
+	.messages = "CUDA error 999: unknown error\nCUDA unknown error - this may be due to an incorrectly set up environment",
+	.run = uvm,
+};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver's nodes in /dev, and their numbers. The kernel gives most kinds of NVIDIA's devices a major number when their module
+ * is loaded, whichever is free; a node that was made before that, in a container or by hand, may lead to nothing.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "probe/reading.h"
+
+#define MOST_OF_A_KIND 16 /* a node of MIG's instances is as good as its neighbour */
+
+/* Before branch 550 /proc/devices had "nvidia-frontend" for the first three. */
+#define FRONTEND "nvidia nvidia-frontend"
+static const struct {
+	const char *name; /* in /dev; a directory where it ends with '/' */
+	const char *kinds; /* by which /proc/devices has it, the first one that is there */
+} nodes[] = {
+	{"nvidiactl", "nvidiactl " FRONTEND},
+	{"nvidia-modeset", "nvidia-modeset " FRONTEND},
+	{"nvidia-uvm", "nvidia-uvm"},
+	{"nvidia-uvm-tools", "nvidia-uvm"},
+	{"nvidia-caps/", "nvidia-caps"},
+	{"nvidia-caps-imex-channels/", "nvidia-caps-imex-channels"},
+};
+
+/* The major number of a kind of character devices: "511 nvidia-uvm"; absent: the kernel has no such kind now. */
+static struct pr_num major_of(const char *devices, const char *kind)
+{
+	const char *line = strstr(devices, "Character devices:"), *end = strstr(devices, "Block devices:");
+
+	for (line = line ? gt_next_line(line) : NULL; line && (!end || line < end); line = gt_next_line(line)) {
+		char name[64] = "";
+		unsigned number;
+
+		if (sscanf(line, "%u %63s", &number, name) == 2 && !strcmp(name, kind))
+			return pr_value(number);
+	}
+	return (struct pr_num){PR_ABSENT, 0};
+}
+
+static void add_node(struct gt_fsroot *fs, struct pr_host *h, const char *path, const char *kinds, const char *devices)
+{
+	gt_autofree char *copy = gt_xstrdup(kinds);
+	struct pr_devnode n = {.now = {PR_ABSENT, 0}};
+	char *save = NULL, *kind = strtok_r(copy, " ", &save);
+
+	if (gt_fs_device(fs, path, &n.major, &n.minor) < 0)
+		return;
+	n.path = pr_keep(h, path);
+	n.kind = pr_keep(h, kind);
+	for (; kind && !pr_has(n.now); kind = strtok_r(NULL, " ", &save))
+		n.now = major_of(devices, kind);
+	h->nvidia.node = gt_xrealloc(h->nvidia.node, (h->nvidia.n_node + 1) * sizeof(n));
+	h->nvidia.node[h->nvidia.n_node++] = n;
+}
+
+static void add_dir(struct gt_fsroot *fs, struct pr_host *h, const char *dir, const char *kinds, const char *devices)
+{
+	gt_auto_strv names = {0};
+
+	gt_fs_list(fs, dir, &names);
+	for (size_t i = 0; i < names.n && i < MOST_OF_A_KIND; i++) {
+		gt_autofree char *path = gt_xasprintf("%s%s", dir, names.v[i]);
+
+		add_node(fs, h, path, kinds, devices);
+	}
+}
+
+void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *devices = NULL;
+	gt_auto_strv names = {0};
+
+	if (h->nvidia.module_version.state != PR_PRESENT || gt_fs_read(fs, "/proc/devices", &devices, NULL) < 0)
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(nodes); i++) {
+		gt_autofree char *path = gt_xasprintf("/dev/%s", nodes[i].name);
+
+		if (gt_ends_with(path, "/"))
+			add_dir(fs, h, path, nodes[i].kinds, devices);
+		else
+			add_node(fs, h, path, nodes[i].kinds, devices);
+	}
+	gt_fs_list(fs, "/dev", &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("/dev/%s", names.v[i]);
+
+		if (gt_starts_with(names.v[i], "nvidia") && isdigit((unsigned char)names.v[i][6]))
+			add_node(fs, h, path, FRONTEND, devices);
+	}
+}
