@@ -267,7 +267,6 @@ static int enter_child(void *arg, struct gt_err *err)
 	size_t len;
 	int r = 0;
 
-	gt_cli_restore_signals();
 	/* The size of the environment moves the stack and with it alignment: let it differ from launch to launch. */
 	bn_rng_seed(&rng, c->salt);
 	len = (size_t)bn_rng_below(&rng, PAD_MAX);

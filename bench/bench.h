@@ -73,6 +73,7 @@ struct bn_workload {
 /* In the order in which they are listed and, with a coin toss per launch group, run. NULL-terminated. */
 extern const struct bn_workload *const bn_workloads[];
 const struct bn_workload *bn_workload_find(const char *id);
+const char *bn_workload_word(size_t i); /* the i-th id; NULL behind the last */
 
 /* What an empty step takes here, in ns: two clock readings and the store of a sample (the workload null). */
 double bn_null_ns(void);

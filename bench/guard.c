@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "bench/guard.h"
+#include "lib/cli.h"
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "tune/tune.h"
@@ -49,6 +50,7 @@ static _Noreturn void guard(pid_t pid, int pidfd)
 	p.fd = 3;
 	for (int fd = 0; fd < 3; fd++)
 		close(fd);
+	gt_cli_hold_standard_files();
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
 	if (gt_fs_open(NULL, &fs, NULL) < 0)

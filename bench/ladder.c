@@ -13,6 +13,7 @@
 #include "bench/result.h"
 #include "bench/rng.h"
 #include "bench/stats.h"
+#include "bench/train.h"
 #include "lib/file.h"
 #include "lib/fsroot.h"
 #include "lib/log.h"
@@ -415,7 +416,7 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 static const char *const devices[] = {"cpu", "cuda", NULL};
 static const struct gt_opt opts[] = {
 	{0, "model", "NAME", "climb with this model and its own sizes (see gpubench train)", GT_OPT_STR, &opt.model,
-	 NULL},
+	 NULL, bn_model_word},
 	{0, "data", "PATH", "what the ladder data reads (see gpubench data)", GT_OPT_STR, &opt.data, NULL},
 	{0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &opt.device, devices},
 	{0, "train", "WORD", "hand this on to every gpubench train: --train=--steps --train=3", GT_OPT_LIST, &opt.train,
@@ -428,6 +429,11 @@ static const struct gt_opt opts[] = {
 	{0, "markdown", "FILE", "the tables as Markdown", GT_OPT_STR, &opt.out.markdown, NULL},
 	{0},
 };
+
+static const char *ladder_word(size_t i)
+{
+	return bn_ladders[i].id;
+}
 
 const struct gt_cmd bn_cmd_ladder = {
 	.name = "ladder",
@@ -443,5 +449,6 @@ const struct gt_cmd bn_cmd_ladder = {
 		"A rung that failed is named (exit 5), and so is one whose loss did not fall (exit 6).",
 	.opts = opts,
 	.max_args = -1,
+	.word = ladder_word,
 	.run = cmd_ladder,
 };

@@ -156,6 +156,7 @@ const struct gt_cmd bn_cmd_launch = {
 	.opts = launch_opts,
 	.min_args = 1,
 	.max_args = 1,
+	.word = bn_workload_word,
 	.run = cmd_launch,
 };
 
@@ -253,5 +254,6 @@ const struct gt_cmd bn_cmd_list = {
 	.args	 = "[WORKLOAD]",
 	.summary = "the workloads, what each verifies, and which cannot run here; or one of them in full",
 	.max_args = 1,
+	.word	 = bn_workload_word,
 	.run	 = cmd_list,
 };

@@ -84,6 +84,11 @@ const struct bn_model bn_models[] = {
 	{ .name = NULL },
 };
 
+const char *bn_model_word(size_t i)
+{
+	return bn_models[i].name;
+}
+
 const struct bn_model *bn_model_find(const char *name, struct gt_err *err)
 {
 	gt_auto_buf names = { 0 };

@@ -253,7 +253,7 @@ static const char *const better[] = { "lower", "higher", NULL };
 	{0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG,             \
 	 &req.no_env, NULL},                                                                                           \
 	{0, "knob", "ID[=VALUE]", "a knob of gputune that the changed arm runs with; its own value, or this one",      \
-	 GT_OPT_LIST, &req.knobs, NULL},                                                                               \
+	 GT_OPT_LIST, &req.knobs, NULL, tn_knob_word},                                                                 \
 	{0, "env", "NAME=VALUE", "a variable that the changed arm runs with", GT_OPT_LIST, &req.env, NULL},            \
 	{0, "library", "PATH", "a library that the changed arm preloads, or a folder of libraries it looks into first", \
 	 GT_OPT_LIST, &req.libraries, NULL},                                                                           \
@@ -263,7 +263,7 @@ static const char *const better[] = { "lower", "higher", NULL };
 	 GT_OPT_LIST, &req.kernel_args, NULL},                                                                         \
 	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL}, \
 	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads,      \
-	 NULL},                                                                                                        \
+	 NULL, bn_workload_word},                                                                                      \
 	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,           \
 	 &req.command.spec, NULL},                                                                                     \
 	{0, "unit", "UNIT", "of the command's metric", GT_OPT_STR, &req.command.unit, NULL},                           \

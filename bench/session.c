@@ -137,8 +137,10 @@ static void show_progress(struct state *st, const char *workload, enum bn_kind k
 										     "launch",
 					      (long long)st->block + 1, workload);
 
-	if (!st->s->quiet)
-		gt_progress(what, (double)st->seq, (double)st->launches_total);
+	if (st->s->quiet)
+		return;
+	gt_progress_limit(st->s->limit_s > 0 ? GT_MAX(st->s->limit_s - elapsed(st), 1) : 0);
+	gt_progress(what, (double)st->seq, (double)st->launches_total);
 }
 
 static int save(struct state *st, struct gt_err *err)

@@ -79,6 +79,7 @@ int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err
  * ends all ranks and does not return. */
 int bn_train_started(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
 int bn_train_compress(const char *name); /* enum rt_compress */
+const char *bn_model_word(size_t i);	 /* the i-th model's name; NULL behind the last */
 /* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);
 /* *x: the sum over all ranks. Collective. */

@@ -489,5 +489,6 @@ const struct gt_cmd bn_cmd_train = {
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,
+	.word = bn_model_word,
 	.run = run_train,
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include "lib/cli.h"
 #include "lib/cli_doc.h"
+#include "lib/file.h"
 #include "lib/log.h"
 #include "lib/parse.h"
 #include "lib/priv.h"
@@ -34,37 +36,58 @@ static const struct gt_opt common_opts[] = {
 };
 const struct gt_opt *const gt_cli_common_opts = common_opts;
 
-/* ---- signals -------------------------------------------------------------------------------------------------- */
+/* ---- what we were started with ---------------------------------------------------------------------------------- */
+
+/* What stands there reads and writes no better than nothing, and a program that we become has it closed again. */
+void gt_cli_hold_standard_files(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) < 0)
+			return;
+}
 
 static void on_signal(int sig)
 {
 	gt_interrupted = sig;
 }
 
+/* Who had us ignore a hangup, as nohup does, means us and what we start. */
+static struct {
+	int sig;
+	void (*handler)(int);
+	bool ends; /* asks us to end */
+	struct sigaction before;
+} signals[] = {
+	{ .sig = SIGINT, .handler = on_signal, .ends = true },
+	{ .sig = SIGTERM, .handler = on_signal, .ends = true },
+	{ .sig = SIGHUP, .handler = on_signal, .ends = true },
+	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a reader that goes away must not end a transaction in the middle */
+	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* where it is ignored no child's status could be had */
+};
+
 static void install_signals(void)
 {
-	struct sigaction end = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++) {
+		struct sigaction ours = { .sa_handler = signals[i].handler, .sa_flags = signals[i].ends ? SA_RESETHAND : 0 };
 
-	sigaction(SIGINT, &end, NULL);
-	sigaction(SIGTERM, &end, NULL);
-	sigaction(SIGHUP, &end, NULL);
-	signal(SIGPIPE, SIG_IGN); /* a reader that goes away must not end a transaction in the middle */
+		sigaction(signals[i].sig, NULL, &signals[i].before);
+		if (!signals[i].ends || signals[i].before.sa_handler != SIG_IGN)
+			sigaction(signals[i].sig, &ours, NULL);
+	}
 }
-
-static const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 
 void gt_cli_restore_signals(void)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++)
-		signal(sigs[i], SIG_DFL);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++)
+		sigaction(signals[i].sig, &signals[i].before, NULL);
 }
 
 /* What only reads ends at the first signal, wherever it is: below a dead file system it would not look at a flag. */
 static void end_at_once(void)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++)
-		if (sigs[i] != SIGPIPE) /* a reader that goes away is told of by the write */
-			signal(sigs[i], SIG_DFL);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++)
+		if (signals[i].ends)
+			sigaction(signals[i].sig, &signals[i].before, NULL);
 }
 
 /* ---- parsing -------------------------------------------------------------------------------------------------- */
@@ -374,12 +397,24 @@ static int refuse_borrowed(struct gt_cli *cli)
 			    "capabilities): it is not made for that and does nothing; use sudo in their place");
 }
 
+/* Says so if part of the answer did not get out. A reader that has seen enough and left, such as head, is none of our business. */
+static bool lost_output(void)
+{
+	int r = gt_stdout_flush();
+
+	if (!r || r == -EPIPE)
+		return false;
+	gt_log(GT_LOG_ERROR, "cannot write to standard output: %s", r == -EIO ? "part of it is lost" : strerror(-r));
+	return true;
+}
+
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 {
 	struct gt_cli cli = { .tool = tool };
 	struct parse p = { .cli = &cli, .args = gt_xcalloc((size_t)argc + 1, sizeof(char *)) };
 	int r;
 
+	gt_cli_hold_standard_files();
 	install_signals();
 	gt_log_init(tool->name, GT_LOG_WARN);
 	r = refuse_borrowed(&cli);
@@ -394,9 +429,7 @@ int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 		r = cli.err.exit_status ? cli.err.exit_status :
 		    tool->default_exit	? tool->default_exit :
 					  GT_EXIT_INTERNAL;
-	}
-	if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE && r == 0) {
-		gt_log(GT_LOG_ERROR, "cannot write to standard output: %s", strerror(errno));
+	} else if (lost_output() && !r) {
 		r = GT_EXIT_INTERNAL;
 	}
 	gt_fs_close(cli.fs);

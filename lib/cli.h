@@ -22,6 +22,9 @@ enum gt_opt_type {
 	GT_OPT_CHOICE,	/* const char **, one of choices */
 };
 
+/* The i-th of some words that mean something here, such as ids; NULL behind the last. */
+typedef const char *gt_word(size_t i);
+
 struct gt_opt {
 	char short_name;	    /* 0 = none */
 	const char *name;	    /* long name without dashes */
@@ -30,6 +33,7 @@ struct gt_opt {
 	enum gt_opt_type type;
 	void *dest;
 	const char *const *choices; /* GT_OPT_CHOICE; NULL-terminated */
+	gt_word *word;		    /* what completion offers for the value; NULL: files where the arg names one */
 };
 
 struct gt_cli;
@@ -44,6 +48,7 @@ struct gt_cmd {
 	/* Returns an exit status >= 0, or a negative errno with cli->err filled. */
 	int (*run)(struct gt_cli *cli, int argc, char **argv); /* argv without command and options, NULL-terminated */
 	bool only_reads;	    /* has nothing to put in order: the first signal ends it, whatever it waits for */
+	gt_word *word;		    /* what completion offers for the arguments, besides files where args names one */
 };
 
 struct gt_exit_code {
@@ -77,8 +82,11 @@ struct gt_cli {
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv);
 
 /* Set when SIGINT, SIGTERM or SIGHUP came; long work looks at it and ends in order. gt_cli_main installs the handler;
- * a second signal kills, and the first one a command that only reads. */
+ * a second signal kills, and the first one a command that only reads. One that we were started to ignore, as by nohup, is. */
 extern volatile int gt_interrupted;
-/* Give signals back their default meaning; to be called before this process becomes another program. */
+/* Give signals the meaning back that they had when we were started; to be called before this process becomes another program. */
 void gt_cli_restore_signals(void);
+/* A standard file that is closed would be the next one that is opened, a journal say, and what is printed would go there: take the
+ * place. For a process that closes them after gt_cli_main has done so. */
+void gt_cli_hold_standard_files(void);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,6 +54,16 @@ int gt_fd_write(int fd, const char *data, size_t len)
 	return 0;
 }
 
+int gt_stdout_flush(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	int code = fflush(stdout) ? errno : 0;
+
+	if (!code && ferror(stdout)) /* it failed before; what is left in errno is believed if it is of that kind */
+		code = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? errno : EIO;
+	return code && poll(&p, 1, 0) > 0 && p.revents & POLLERR ? -EPIPE : -code;
+}
+
 /* A device or pipe that the user named, /dev/null say, is written to: a new file in its place would take it from everyone. */
 static int write_through(const char *path, const char *data, size_t len, struct gt_err *err)
 {
@@ -72,6 +83,8 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 	if (!strcmp(path, "-")) {
 		fflush(stdout);
 		r = gt_fd_write(STDOUT_FILENO, data, len);
+		if (r == -EPIPE) /* a reader that has seen enough */
+			return 0;
 		return r < 0 ? gt_fail_errno(err, -r, "cannot write to standard output") : 0;
 	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))

@@ -383,6 +383,14 @@ int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret)
 			*ret = gt_tree_path(node);
 		return r;
 	}
+	if (fs->live) { /* needs no /proc */
+		char *real = realpath(path, NULL);
+
+		if (!real)
+			return -errno;
+		*ret = real;
+		return 0;
+	}
 	fd = gt_fs_raw_open(fs, path, O_PATH, 0);
 	return fd < 0 ? fd : fd_path(fs, fd, ret);
 }

@@ -3,29 +3,47 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "lib/log.h"
 
 static const char *tool_name = "gputune";
 static enum gt_log_level max_level = GT_LOG_WARN;
-static bool quiet, line_open;
-static double started_s, last_s;
+static bool quiet, line_open, journal;
+static double started_s, last_s, limit_s;
+
+/* systemd names the socket that it has connected to its journal; a program further down may write elsewhere. */
+static bool is_journal(int fd)
+{
+	const char *name = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	return name && sscanf(name, "%llu:%llu", &dev, &ino) == 2 && !fstat(fd, &st) && st.st_dev == dev && st.st_ino == ino;
+}
 
 void gt_log_init(const char *tool, enum gt_log_level level)
 {
 	tool_name = tool;
 	max_level = level;
 	quiet = level == GT_LOG_ERROR;
+	journal = is_journal(STDERR_FILENO);
+}
+
+bool gt_log_is_journal(void)
+{
+	return journal;
 }
 
 void gt_log(enum gt_log_level level, const char *fmt, ...)
 {
 	static const char *const word[] = { "", "warning: ", "", "debug: " };
+	static const char *const priority[] = { "<3>", "<4>", "<6>", "<7>" }; /* of syslog(3) */
 	va_list ap;
 
 	if (level > max_level)
 		return;
 	gt_progress_end();
-	fprintf(stderr, "%s: %s", tool_name, word[level]);
+	fprintf(stderr, "%s%s: %s", journal ? priority[level] : "", tool_name, word[level]);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -38,6 +56,11 @@ static void format_duration(char *buf, size_t size, double s)
 		snprintf(buf, size, "%.0f min", ceil(s / 60));
 	else
 		snprintf(buf, size, "%.0f s", ceil(s));
+}
+
+void gt_progress_limit(double left_s)
+{
+	limit_s = left_s;
 }
 
 void gt_progress(const char *what, double done, double total)
@@ -54,7 +77,9 @@ void gt_progress(const char *what, double done, double total)
 		return;
 	last_s = now;
 	if (total > 0 && done > 0) {
-		format_duration(left, sizeof(left), (now - started_s) / done * (total - done));
+		double left_s = (now - started_s) / done * (total - done);
+
+		format_duration(left, sizeof(left), limit_s > 0 ? GT_MIN(left_s, limit_s) : left_s);
 		snprintf(eta, sizeof(eta), "  %3.0f %%, %s left", 100 * done / total, left);
 	}
 	fprintf(stderr, tty ? "\r\033[K%s%s" : "%s%s\n", what, eta);

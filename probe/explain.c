@@ -75,6 +75,11 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 	return 0;
 }
 
+static const char *check_word(size_t i)
+{
+	return pr_checks[i] ? pr_checks[i]->id : NULL;
+}
+
 const struct gt_cmd pr_cmd_explain = {
 	.name = "explain",
 	.args = "ID|MESSAGE...",
@@ -87,6 +92,7 @@ const struct gt_cmd pr_cmd_explain = {
 	.min_args = 1,
 	.max_args = -1,
 	.only_reads = true,
+	.word = check_word,
 	.run = run_explain,
 };
 

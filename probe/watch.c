@@ -126,6 +126,7 @@ static json_t *new_sample(double seconds)
 static int show(struct watch *w, json_t *sample)
 {
 	gt_auto_buf out = {0};
+	int r;
 
 	if (!strcmp(w->form, "openmetrics")) {
 		pr_watch_metrics(sample, &out);
@@ -140,9 +141,8 @@ static int show(struct watch *w, json_t *sample)
 		pr_watch_draw(&w->view, sample);
 	else
 		pr_watch_line(&w->view, sample);
-	if (ferror(stdout) || fflush(stdout))
-		return gt_fail_errno(&w->cli->err, errno ? errno : EIO, "cannot write to standard output");
-	return 0;
+	r = gt_stdout_flush();
+	return r < 0 ? gt_fail_errno(&w->cli->err, -r, "cannot write to standard output") : 0;
 }
 
 /* Sleep until then, or until a signal; it is looked at five times a second in case it came just before. */
@@ -280,6 +280,8 @@ static int run_watch(struct gt_cli *cli, int argc, char **argv)
 		  strcmp(getenv("TERM") ? getenv("TERM") : "dumb", "dumb");
 	w.state = pr_watch_serve_state();
 	r = replay ? watch_again(&w) : watch_live(&w);
+	if (r == -EPIPE) /* the reader, head say, has seen enough */
+		r = 0;
 	gt_helper_stop(&w.helper);
 	free(w.state);
 	summary = r < 0 ? NULL : pr_session_summary(session);

@@ -207,6 +207,7 @@ const struct gt_cmd tn_cmd_explain = {
 	.summary = "one knob: why, hazard, and what it is on this host; or why there is none",
 	.min_args = 1,
 	.max_args = 1,
+	.word = tn_knob_word,
 	.run = run_explain,
 };
 

@@ -153,9 +153,21 @@ static int run_provision(struct gt_cli *cli, int argc, char **argv)
 	return run_plan(cli, host);
 }
 
+static const char *part_word(size_t i)
+{
+	return tn_parts[i].id;
+}
+
+static const char *verb(size_t i)
+{
+	static const char *const verbs[] = {"plan", "apply", "revert", NULL};
+
+	return verbs[i];
+}
+
 static const struct gt_opt opts[] = {
-	{0, "with", "PART", "also this part, which is by choice only (repeatable)", GT_OPT_LIST, &with},
-	{0, "skip", "PART", "not this part (repeatable)", GT_OPT_LIST, &skip},
+	{0, "with", "PART", "also this part, which is by choice only (repeatable)", GT_OPT_LIST, &with, .word = part_word},
+	{0, "skip", "PART", "not this part (repeatable)", GT_OPT_LIST, &skip, .word = part_word},
 	{0, "gpu", "ID", "plan for a card of this PCI device id, for an image that another machine boots", GT_OPT_STR,
 	 &gpu},
 	{0, "no-hold", NULL, "leave the driver to apt's upgrades, not on hold", GT_OPT_FLAG, &no_hold},
@@ -171,6 +183,7 @@ const struct gt_cmd tn_cmd_provision = {
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 2,
+	.word = verb,
 	.run = run_provision,
 	.help = "plan: driver, kernel headers, TCMalloc, OpenMP and more, as one set that fits the card, with sizes "
 		"and the "

@@ -19,7 +19,8 @@ static const struct gt_exit_code codes[] = {
 	{ 1, "failed, and everything is back as it was" },
 	{ 3, "refused: nothing was changed; verify, status: not root, so not all of it is known" },
 	{ 4, "drift: a knob does not hold our value, or will not after the next boot" },
-	{ 5, "pending: values stay until the next boot" },
+	{ 5, "pending: values stay until the next boot; verify: somebody is in the middle of an experiment or a change, ask "
+	     "again" },
 	{ 6, "an interrupted transaction was found: gputune recover" },
 	{ 0 },
 };

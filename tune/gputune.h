@@ -17,9 +17,11 @@ extern const char *tn_opt_profile;
 extern struct gt_strv tn_opt_only, tn_opt_skip;
 extern bool tn_opt_optional;
 #define TN_CHOICE_OPTS                                                                                                         \
-	{ 'p', "profile", "NAME|FILE", "profile to follow (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile },  \
-	{ 0, "only", "ID", "only this knob, or family such as vm. (repeatable)", GT_OPT_LIST, &tn_opt_only },		       \
-	{ 0, "skip", "ID", "not this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip }
+	{ 'p', "profile", "NAME|FILE", "profile to follow (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile, \
+	  .word = tn_profile_word },											       \
+	{ 0, "only", "ID", "only this knob, or family such as vm. (repeatable)", GT_OPT_LIST, &tn_opt_only,		       \
+	  .word = tn_knob_word },											       \
+	{ 0, "skip", "ID", "not this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
 struct tn_plan_opts tn_choice(void);
 
 /* Rendered for people. */

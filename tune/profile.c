@@ -166,6 +166,11 @@ static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, un
 	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no profile '%.60s', neither in " ADMIN_DIR " nor built in", name);
 }
 
+const char *tn_profile_word(size_t i)
+{
+	return tn_builtin_profiles[i].name;
+}
+
 int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
 		    struct gt_err *err)
 {

@@ -150,6 +150,7 @@ int tn_ranks_run(const char *program, char *const *argv, struct tn_run *const *r
 	struct ranks r = {.pid = gt_xcalloc(n, sizeof(pid_t)), .n = n};
 	static const int sigs[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 	pid_t self = getpid();
+	struct sigaction now;
 	sigset_t set, old;
 	int code = 0;
 
@@ -159,8 +160,9 @@ int tn_ranks_run(const char *program, char *const *argv, struct tn_run *const *r
 		return become_one(program, argv, run[0], err);
 	}
 	sigemptyset(&set);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++)
-		sigaddset(&set, sigs[i]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++) /* a blocked one is fetched even where nohup had us ignore it */
+		if (sigaction(sigs[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, sigs[i]);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	for (unsigned i = 0; i < n && !code; i++) {
 		r.pid[i] = fork();

@@ -113,6 +113,10 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 /* What is held, since when, by whom. *ret_exit: 0, 5 or 6; reads only. */
 int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
 
+/* Ids of knobs and names of profiles, one by one; NULL behind the last: for completion. */
+const char *tn_knob_word(size_t i);
+const char *tn_profile_word(size_t i);
+
 /* ---- settings, for results ------------------------------------------------------------------------------------ */
 
 /* { "knobs": { "vm.swappiness": "60", "block.read_ahead:vda": "128", … }, "tuners": [ "irqbalance", … ],

@@ -41,6 +41,11 @@ const struct bn_workload *const bn_workloads[] = {
 	NULL,
 };
 
+const char *bn_workload_word(size_t i)
+{
+	return bn_workloads[i] ? bn_workloads[i]->id : NULL;
+}
+
 const struct bn_workload *bn_workload_find(const char *id)
 {
 	for (const struct bn_workload *const *w = bn_workloads; *w; w++)

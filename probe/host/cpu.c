@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processors: what /proc/cpuinfo, sysfs and the cgroup say; libcpuid names the microarchitecture on the live host. */
+#include <ctype.h>
 #include <libcpuid/libcpuid.h>
 #include <stdio.h>
 #include <string.h>
@@ -230,9 +231,24 @@ static void read_cpufreq(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
+/* In a root without sysfs, as many a chroot is, the lines "cpu0 …" of /proc/stat still name those that are online. */
+static void online_of_stat(struct gt_fsroot *fs, struct gt_set *online)
+{
+	gt_autofree char *text = NULL;
+	unsigned id;
+
+	if (gt_fs_read(fs, "/proc/stat", &text, NULL) < 0)
+		return;
+	for (const char *line = text; line && gt_starts_with(line, "cpu"); line = gt_next_line(line))
+		if (isdigit((unsigned char)line[3]) && sscanf(line, "cpu%4u ", &id) == 1)
+			gt_set_add(online, id);
+}
+
 static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 {
 	read_list(fs, CPU "/online", &h->cpu.online);
+	if (!gt_set_count(&h->cpu.online))
+		online_of_stat(fs, &h->cpu.online);
 	if (!gt_set_count(&h->cpu.online))
 		gt_set_add(&h->cpu.online, 0);
 }

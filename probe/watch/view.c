@@ -230,7 +230,6 @@ void pr_watch_draw(struct pr_watch_view *v, const json_t *sample)
 	}
 	fputs("\033[J", v->out); /* what was longer the last time */
 	v->drawn = rows;
-	fflush(v->out);
 }
 
 /* ---- a line for a log ---- */
@@ -350,7 +349,6 @@ void pr_watch_line(struct pr_watch_view *v, const json_t *sample)
 	if (!v->quiet)
 		fprintf(v->out, "%s %s\n", clock_of(sample), b.s ? b.s : "");
 	say_changes(v, sample, patterns);
-	fflush(v->out);
 }
 
 void pr_watch_jsonl(struct pr_watch_view *v, const json_t *doc)
@@ -358,7 +356,6 @@ void pr_watch_jsonl(struct pr_watch_view *v, const json_t *doc)
 	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
 	fprintf(v->out, "%s\n", text ? text : "{}");
-	fflush(v->out);
 }
 
 /* ---- the summary ---- */
@@ -430,5 +427,4 @@ void pr_watch_summary(struct pr_watch_view *v, const json_t *summary)
 
 		gt_print_wrapped(v->out, line, 2, width);
 	}
-	fflush(v->out);
 }

@@ -76,7 +76,7 @@ A program that holds the card and leaves it idle.
 
 ^C ends it with the summary.
 
-  $ gpuprobe watch -i 0.2 > ended & sleep 1; kill -INT $!; wait $!; grep -c 'samples in' ended
+  $ env --default-signal=INT gpuprobe watch -i 0.2 > ended & sleep 1; kill -INT $!; wait $!; grep -c 'samples in' ended
   1
 
 Without a card it watches the nodes; a made tree, too.

@@ -71,6 +71,18 @@ def completed(tool, script, words):
     return set(done.stdout.split())
 
 
+def values(tool):
+    """Words of a command line, and what may stand in the place of the last."""
+    ids = {x["id"] for key in ("checks", "knobs", "workloads") for x in tap.document(tool, "list")[0].get(key, [])}
+    lines = {
+        "gpuprobe": (("watch --format ''", {"text", "jsonl", "openmetrics"}), ("-f m", {"markdown"}), ("explain ''", ids)),
+        "gputune": (("provision ''", {"plan", "apply", "revert"}), ("provision plan --skip he", {"headers"}),
+                    ("plan --skip ''", ids), ("plan --profile = train-c", {"train-cpu"}), ("verify ''", set())),
+        "gpubench": (("train --amp b", {"bf16"}), ("run --workload null,mem.b", {"null,mem.bw"}), ("launch ''", ids)),
+    }
+    return [([tool, *line.replace("''", '""').split()], want) for line, want in lines[tool]]
+
+
 def completion(tool, truth):
     with tempfile.TemporaryDirectory() as scratch:
         script = os.path.join(scratch, tool)
@@ -82,6 +94,9 @@ def completion(tool, truth):
             offered |= completed(tool, script, [tool, *([cmd] if cmd else []), "--"])
         bad += [f"not offered: --{o}" for o in sorted(options(truth)) if f"--{o}" not in offered]
         tap.rule(f"bash completes every command and option of {tool}", bad)
+        bad = [f"{' '.join(words)}: {sorted(want ^ completed(tool, script, words))}" for words, want in values(tool)
+               if completed(tool, script, words) != want]
+        tap.rule(f"and the words that they take, of {tool}", bad)
         name = f"the zsh completion of {tool} is sound"
         if not shutil.which("zsh"):
             tap.skip(name, "no zsh here")

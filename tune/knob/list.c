@@ -104,6 +104,11 @@ const struct tn_knob *tn_knob_find(const char *id)
 	return NULL;
 }
 
+const char *tn_knob_word(size_t i)
+{
+	return tn_knobs[i] ? tn_knobs[i]->id : NULL;
+}
+
 static bool names(const char *word, const struct tn_knob *k)
 {
 	return gt_ends_with(word, ".") ? gt_starts_with(k->id, word) : !strcmp(k->id, word);

@@ -1,0 +1,80 @@
+What surrounds a program: files that are closed, disks that are full, readers that leave, signals that nobody wants, a journal.
+
+A standard file that is closed is not what the next file that is opened, such as the journal, gets in its place.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root
+  $ gputune apply --root root --only vm.max_map_count <&- >&- 2>&-
+  [70]
+  $ grep -c gputune: root/var/lib/gputune/journal
+  0
+  [1]
+  $ gputune verify --root root
+  KNOB             BEFORE EXPECTED ACTUAL RESULT
+  vm.max_map_count  65530   262144 262144 ok
+  $ gputune run -- sh -c 'echo lost' >&-
+  sh: 1: echo: echo: I/O error
+  [1]
+
+An answer that is lost is named, whatever it was; the status is the answer's, if that was no good news.
+
+  $ gpuprobe --root $FIXTURES/driver-mismatch.host >/dev/full
+  gpuprobe: cannot write to standard output: No space left on device
+  [2]
+  $ gpuprobe watch -i 0.1 -n 2 >/dev/full
+  gpuprobe: cannot write to standard output: No space left on device
+  [70]
+
+A reader that has seen enough is no error.
+
+  $ gputune plan --root root --json | head -n 1; echo ${PIPESTATUS[0]}
+  {
+  0
+  $ gputune plan --root root -o - | head -n 1; echo ${PIPESTATUS[0]}
+  {
+  0
+  $ gpuprobe watch -i 0.1 -n 600 | head -n 1 >/dev/null
+
+What is started below nohup ignores a hangup, with what it starts; and a launcher below it waits for its ranks.
+
+  $ env --ignore-signal=HUP grep SigIgn /proc/self/status >plain
+  $ env --ignore-signal=HUP gputune run -- grep SigIgn /proc/self/status | cmp - plain
+  $ env --ignore-signal=HUP gputune run --ranks 2 -- sh -c 'kill -HUP $PPID; sleep 0.5; echo still here'
+  still here
+  still here
+  $ gputune run --ranks 2 -- sh -c 'kill -HUP $PPID; exec sleep 100'
+  [129]
+
+Who ignores the end of his children does not keep us from seeing that of ours.
+
+  $ env --ignore-signal=CHLD timeout 60 gputune run --ranks 2 -- sh -c 'exit 3' 2>/dev/null
+  [3]
+
+In systemd's journal each line has its priority, and drift is a warning.
+
+  $ exec 7>journal; export JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/7)
+  $ echo 70000 >root/proc/sys/vm/max_map_count
+  $ gputune verify --root root >/dev/null 2>&7
+  [4]
+  $ gputune plan --root nowhere 2>&7
+  [64]
+  $ gputune plan --root nowhere
+  gputune: cannot open root nowhere: No such file or directory
+  [64]
+  $ cat journal
+  <4>gputune: warning: vm.max_map_count is 70000, not 262144: no file and no tuner here sets it so: by hand, or by a program
+  <3>gputune: cannot open root nowhere: No such file or directory
+
+The language and the home of who calls do not matter.
+
+  $ unset JOURNAL_STREAM; gputune plan --root root >plan; gpuprobe --root root >probe
+  $ for l in C POSIX de_DE.UTF-8 tr_TR.UTF-8; do LC_ALL=$l gputune plan --root root | cmp - plan; LC_ALL=$l gpuprobe --root root | cmp - probe; done
+  $ env -i COLUMNS=100 $(command -v gputune) plan --root root | cmp - plan
+  $ (umask 0; mkdir -p root/etc/sysctl.d; gputune apply --root root --only vm. --persist >/dev/null; find root/var/lib/gputune root/etc/sysctl.d ! -type d -perm /022)
+  $ umask 077; gputune revert --root root >/dev/null; gputune apply --root root --only vm. --persist >/dev/null; stat -c %a root/etc/sysctl.d/90-gputune.conf
+  644
+
+Without sysfs, as in many a chroot, the CPUs are still counted.
+
+  $ mkdir -p bare/proc; printf 'cpu  1 2 3\ncpu0 1 2 3\ncpu2 1 2 3\nintr 5\n' >bare/proc/stat
+  $ gpuprobe --root bare --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["host"]["cpu"]["online"])'
+  0,2
