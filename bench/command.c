@@ -26,29 +26,32 @@ static int check_regex(struct bn_command *c, struct gt_err *err)
 
 	if (r) {
 		regerror(r, &c->re, why, sizeof(why));
-		c->source = BN_WALL; /* nothing to free */
 		return bad(err, why, c->spec);
 	}
-	if (c->re.re_nsub != 1)
+	if (c->re.re_nsub != 1) {
+		regfree(&c->re);
 		return bad(err, "the pattern needs exactly one group in parentheses, round the number", c->spec);
+	}
 	return 0;
 }
 
 int bn_command_check(struct bn_command *c, struct gt_err *err)
 {
+	enum bn_source source = BN_WALL;
+
 	c->spec = c->spec ? c->spec : "wall";
-	c->source = BN_WALL;
+	c->source = BN_WALL; /* until all is well: nothing to free */
 	c->detail = "";
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sources); i++)
 		if (gt_starts_with(c->spec, sources[i].name)) {
-			c->source = sources[i].source;
+			source = sources[i].source;
 			c->detail = c->spec + strlen(sources[i].name);
 		}
-	if (c->source == BN_WALL && strcmp(c->spec, "wall") != 0)
+	if (source == BN_WALL && strcmp(c->spec, "wall") != 0)
 		return bad(err, "it is wall, regex:PATTERN, json:KEY or file:PATH", c->spec);
-	if (c->source != BN_WALL && !c->detail[0])
+	if (source != BN_WALL && !c->detail[0])
 		return bad(err, "nothing follows the colon", c->spec);
-	if (c->source == BN_WALL && (c->unit || gt_streq(c->better, "higher")))
+	if (source == BN_WALL && (c->unit || gt_streq(c->better, "higher")))
 		return bad(err, "the time a command takes is in seconds, and lower is better", c->spec);
 	if (!(c->margin_pct > 0 && c->margin_pct < 50))
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--margin takes percent above 0 and below 50");
@@ -56,7 +59,10 @@ int bn_command_check(struct bn_command *c, struct gt_err *err)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--timeout takes seconds");
 	if (c->warmup != UINT64_MAX && c->warmup > 100000)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--warmup takes at most 100000 samples");
-	return c->source == BN_REGEX ? check_regex(c, err) : 0;
+	if (source == BN_REGEX && check_regex(c, err) < 0)
+		return -EINVAL;
+	c->source = source;
+	return 0;
 }
 
 void bn_command_clear(struct bn_command *c)
