@@ -143,6 +143,7 @@ static char *cached_lines(const struct pr_host *h)
 /* What is no file, or none that a person could review, as facts. */
 static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
 {
+	char *name = NULL;
 	const struct {
 		const char *name;
 		char *text;
@@ -155,12 +156,18 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 		      { "packages", pr_packages_fact(h) },
 		      { "kernel_log", pr_kernel_log_fact(h) },
 		      { "cuda", pr_cuda_fact(h) },
+		      { "keys", pr_keys_fact(h) },
 		      { "environment", pr_environment_fact(h) },
 		      { "ethtool", pr_ethtool_fact(h) },
 		      { "machine_id_hash", machine_id_hash(h) },
 		      /* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
 		      { "hwloc.xml", pr_hwloc_xml(fs) } };
 
+	gt_autofree char *signature = pr_signature_fact(h, &name), *signature_path = gt_xasprintf("/.facts/%s", name ? name : "");
+
+	free(name);
+	if (signature && !gt_fs_exists(fs, signature_path))
+		gt_capture_file(out, signature_path, signature, strlen(signature));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(facts); i++) {
 		gt_autofree char *text = facts[i].text, *path = gt_xasprintf("/.facts/%s", facts[i].name);
 

@@ -119,6 +119,16 @@ static json_t *nodes_of_driver_json(const struct pr_host *h)
 	return list;
 }
 
+static json_t *keys_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->nvidia.n_key; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o}", "where", h->nvidia.key[i].where, "name",
+						      gt_json_str(h->nvidia.key[i].key.name)));
+	return list;
+}
+
 static json_t *nvidia_json(const struct pr_host *h)
 {
 	static const char *const nvml[] = { [PR_NVML_NOT_ASKED] = "not asked",
@@ -144,6 +154,8 @@ static json_t *nvidia_json(const struct pr_host *h)
 	json_object_set_new(doc, "open_module", json_boolean(h->nvidia.open_module));
 	json_object_set_new(doc, "module_path", gt_json_str(h->nvidia.module_path));
 	json_object_set_new(doc, "module_signed", pr_num_json(h->nvidia.signature));
+	json_object_set_new(doc, "module_signer", gt_json_str(*h->nvidia.signer.name ? h->nvidia.signer.name : NULL));
+	json_object_set_new(doc, "keys", keys_json(h));
 	json_object_set_new(doc, "next_kernel", gt_json_str(h->nvidia.next_kernel));
 	json_object_set_new(doc, "next_kernel_module", pr_num_json(h->nvidia.next_module));
 	json_object_set_new(doc, "hmm", pr_num_json(h->nvidia.hmm));

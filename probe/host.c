@@ -91,6 +91,7 @@ void pr_host_free(struct pr_host *h)
 	free(h->gpu);
 	free(h->nvidia.lib);
 	free(h->nvidia.node);
+	free(h->nvidia.key);
 	gt_strv_clear(&h->nvidia.toolkits);
 	gt_strv_clear(&h->contradictions);
 	gt_strv_clear(&h->rdma);

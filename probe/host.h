@@ -9,6 +9,7 @@
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/parse.h"
+#include "probe/host/signature.h"
 
 enum pr_state { PR_UNKNOWN, PR_PRESENT, PR_ABSENT, PR_UNREADABLE, PR_BROKEN };
 struct pr_num {
@@ -68,6 +69,12 @@ struct pr_devnode {
 	const char *path, *kind; /* "/dev/nvidia-uvm", "nvidia-uvm" as in /proc/devices */
 	unsigned major, minor;
 	struct pr_num now; /* absent: the kernel has no devices of that kind at the moment */
+};
+
+/* A certificate: of the firmware ("MokListRT", "db"; "MokNew": not before the next boot), or a file of this host, by its path. */
+struct pr_trusted {
+	const char *where;
+	struct pr_key key;
 };
 
 struct pr_gpu {
@@ -210,6 +217,11 @@ struct pr_host {
 		struct pr_num char_links;   /* 1: /dev/char/195:255 is there, by which systemd's device rules find the nodes */
 		const char *module_path;    /* the module file for the running kernel, NULL if there is none */
 		struct pr_num signature;    /* of it: 1 signed, 0 not */
+		struct pr_key signer;	    /* of it; empty: not known */
+		struct pr_num shim_off;	    /* 1: Secure Boot is on, but shim and kernel were told not to check */
+		enum pr_state keys;	    /* of the firmware's lists of keys; unknown: nobody needed them */
+		struct pr_trusted *key;
+		size_t n_key;
 		bool kept_some;		    /* fewer GPUs may be opened than the bus has, and which cannot be told */
 		size_t n_switch;	    /* NVSwitches on the bus */
 		const char *next_kernel;    /* newer than the running one and installed; NULL: none */

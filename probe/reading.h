@@ -25,6 +25,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_secure_boot(struct gt_fsroot *fs, struct pr_host *h); /* after the module was found */
 void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h); /* after the NVIDIA stack */
 void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the environment */
@@ -75,6 +76,10 @@ char *pr_nvml_fact(const struct pr_host *h);
 char *pr_ldcache_fact(const struct pr_host *h);
 /* The variables that matter, as the fact "environment"; NULL if none is set. The caller frees it. */
 char *pr_environment_fact(const struct pr_host *h);
+/* The keys that the firmware trusts, as the fact "keys"; who signed the module, as a fact whose name is *ret_name. NULL where
+ * there is nothing to keep. The caller frees both. */
+char *pr_keys_fact(const struct pr_host *h);
+char *pr_signature_fact(const struct pr_host *h, char **ret_name);
 #define PR_DPKG_STATUS	"/var/lib/dpkg/status"
 /* The packages that matter, the log lines that matter and CUDA's answer, as the facts "packages", "kernel_log" and "cuda";
  * NULL where there is nothing to keep. The caller frees them. */

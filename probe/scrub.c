@@ -34,6 +34,19 @@ static size_t fits_port(const char *s)
 	return n ? n + 3 : 0;
 }
 
+/* The names of the firmware's variables end in who defined them, which is the same on every machine. */
+static bool is_public(const char *uuid)
+{
+	static const char *const makers[] = { "8be4df61-93ca-11d2-aa0d-00e098032b8c", /* EFI_GLOBAL_VARIABLE */
+					      "d719b2cb-3d3a-4596-a3bc-dad00e67656f", /* EFI_IMAGE_SECURITY_DATABASE_GUID */
+					      "605dab50-e046-4300-abb6-3dd810dd8b23" /* shim */ };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(makers); i++)
+		if (!strncmp(uuid, makers[i], strlen(makers[i])))
+			return true;
+	return false;
+}
+
 void pr_scrub_ids(struct gt_buf *b)
 {
 	gt_auto_strv uuids = { 0 }, macs = { 0 }, ports = { 0 };
@@ -47,7 +60,9 @@ void pr_scrub_ids(struct gt_buf *b)
 		/* a UUID may stick to a word (pod1234…), and systemd writes it with '_' in the name of a slice */
 		if ((n = fits(p, "xxxxxxxx_xxxx_xxxx_xxxx_xxxxxxxxxxxx"))) {
 			gt_buf_printf(&out, "00000000_0000_0000_0000_%012u", number_of(&uuids, p, n));
-		} else if ((n = fits(p, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"))) {
+		} else if ((n = fits(p, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")) && is_public(p)) {
+			gt_buf_add(&out, p, n);
+		} else if (n) {
 			gt_buf_printf(&out, "00000000-0000-0000-0000-%012u", number_of(&uuids, p, n));
 		} else if (at_word && (n = fits(p, "xx:xx:xx:xx:xx:xx"))) {
 			unsigned k = number_of(&macs, p, n);
@@ -152,7 +167,8 @@ static void scrub_content(struct gt_buf *out, const char *path, const char *line
 		gt_buf_puts(out, "00000000000000000000000000000000");
 	} else if (!strcmp(path, "/proc/cmdline")) {
 		scrub_words(out, line); /* ids are seen to at the end, so that one id is one word in the whole capture */
-	} else if (gt_starts_with(path, "/etc/") && hostname && *hostname) {
+	} else if ((gt_starts_with(path, "/etc/") || gt_starts_with(path, "/.facts/keys") ||
+		    gt_starts_with(path, "/.facts/signature")) && hostname && *hostname) {
 		replace_word(out, line, hostname);
 	} else {
 		gt_buf_puts(out, line);

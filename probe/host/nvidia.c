@@ -50,34 +50,9 @@ static bool is_main_module(const char *name)
 	return true;
 }
 
-/* The kernel's own mark at the end of a module that was signed; a compressed module does not show it. */
-static struct pr_num read_signature(struct gt_fsroot *fs, const char *path)
-{
-	static const char mark[] = "~Module signature appended~\n";
-	gt_autofree char *name = gt_xasprintf("signature%s", path), *text = NULL;
-	gt_autoclose int fd = -1;
-	char tail[sizeof(mark)] = "";
-	struct stat st;
-
-	for (char *p = name; *p; p++)
-		if (*p == '/')
-			*p = '!';
-	if (gt_fs_fact(fs, name, &text, NULL) >= 0)
-		return pr_value(*text == '1');
-	if (!gt_ends_with(path, ".ko"))
-		return (struct pr_num){ PR_UNKNOWN, 0 };
-	fd = gt_fs_open_part(fs, path);
-	if (fd < 0)
-		return (struct pr_num){ pr_state_of(fd), 0 };
-	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(mark) ||
-	    pread(fd, tail, sizeof(mark) - 1, st.st_size - (off_t)sizeof(mark) + 1) != (ssize_t)sizeof(mark) - 1)
-		return (struct pr_num){ PR_UNKNOWN, 0 };
-	return pr_value(!strcmp(tail, mark));
-}
-
-/* Is an nvidia module built for the kernel? Debian, DKMS and NVIDIA's installer put it in different places. signature: of the
- * file, may be NULL. */
-static struct pr_num find_module_file(struct gt_fsroot *fs, struct pr_host *h, const char *release, struct pr_num *signature)
+/* Is an nvidia module built for the kernel? Debian, DKMS and NVIDIA's installer put it in different places. ret_path: the
+ * file, to be freed; may be NULL. */
+static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release, char **ret_path)
 {
 	static const char *const places[] = { "updates/dkms", "updates", "extra", "nvidia", "kernel/drivers/video",
 					      "kernel/nvidia" };
@@ -93,12 +68,8 @@ static struct pr_num find_module_file(struct gt_fsroot *fs, struct pr_host *h, c
 			continue;
 		for (size_t k = 0; k < names.n; k++)
 			if (is_main_module(names.v[k]) && is_there(fs, place, names.v[k])) {
-				gt_autofree char *path = gt_xasprintf("%s/%s", place, names.v[k]);
-
-				if (signature) {
-					*signature = read_signature(fs, path);
-					h->nvidia.module_path = pr_own(h, gt_take(path));
-				}
+				if (ret_path)
+					*ret_path = gt_xasprintf("%s/%s", place, names.v[k]);
 				return pr_value(1);
 			}
 	}
@@ -121,7 +92,7 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 		dir = gt_xasprintf("/lib/modules/%s", names.v[i]);
 		if ((!running && !gt_fs_exists(fs, image)) || !gt_fs_exists(fs, dir))
 			continue;
-		module = running ? h->nvidia.module_file : find_module_file(fs, h, names.v[i], NULL);
+		module = running ? h->nvidia.module_file : find_module_file(fs, names.v[i], NULL);
 		pr_add_kernel(fs, h, names.v[i], module);
 		if (!flavour || !last || strcmp(last, flavour) ||
 		    strverscmp(names.v[i], h->nvidia.next_kernel ? h->nvidia.next_kernel : release) <= 0)
@@ -156,18 +127,6 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 			return (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
 	}
 	return (struct pr_str){ r < 0 ? pr_state_of(r) : PR_ABSENT, NULL };
-}
-
-/* The variable's last byte says it; without efivarfs it is not known. */
-static struct pr_num read_secure_boot(struct gt_fsroot *fs)
-{
-	gt_autofree char *data = NULL;
-	size_t len;
-	int r = gt_fs_read(fs, "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", &data, &len);
-
-	if (r < 0)
-		return (struct pr_num){ pr_state_of(r), 0 };
-	return len ? pr_value(data[len - 1] == 1) : (struct pr_num){ PR_BROKEN, 0 };
 }
 
 /* May this user open the device? */
@@ -254,15 +213,17 @@ void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *release = h->kernel.release.v ? h->kernel.release.v : "";
 	gt_autofree char *build = gt_xasprintf("/lib/modules/%s/build", release);
+	char *module = NULL;
 
 	h->nvidia.module_version = pr_read_str(h, fs, "/sys/module/nvidia/version");
 	h->nvidia.module_text = pr_read_str(h, fs, "/proc/driver/nvidia/version");
-	h->nvidia.module_file = find_module_file(fs, h, release, &h->nvidia.signature);
+	h->nvidia.module_file = find_module_file(fs, release, &module);
+	h->nvidia.module_path = module ? pr_own(h, module) : NULL;
 	h->nvidia.headers = pr_value(gt_fs_exists(fs, build));
 	h->nvidia.dkms_source = find_dkms(fs, h);
 	find_kernels(fs, h, release);
 	h->nvidia.dkms = pr_value(h->nvidia.dkms_source.state == PR_PRESENT);
-	h->nvidia.secure_boot = read_secure_boot(fs);
+	pr_discover_secure_boot(fs, h);
 	h->nvidia.device_node = usable(fs, "/dev/nvidiactl");
 	h->nvidia.uvm_node = usable(fs, "/dev/nvidia-uvm");
 	pr_find_kept_gpus(fs, h);

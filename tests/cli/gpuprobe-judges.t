@@ -291,3 +291,35 @@ driver, which calls its nodes nvidia-frontend; a node of MIG's instances where t
   
   $ without /proc/devices $H > x.host; say x.host driver.node-numbers
   driver.node-numbers skip the numbers of the device nodes are not known
+
+Who signed the module, and whom the firmware trusts: the key waits for the next boot; it is enrolled; it is, but the log says no; the
+module says another signer than DKMS's; shim was told not to check. A capture keeps it.
+
+  $ N=$FIXTURES/secure-boot-not-enrolled.host; say $N driver.secure-boot; gpuprobe --root $N | sed -n '/do:/,/^$/p'
+  driver.secure-boot fail Secure Boot is on; the nvidia module is signed by "DKMS module signing
+    do:
+      Enrol the certificate; a blue screen (MokManager: Enroll MOK) asks for the password at the next
+      boot:
+        mokutil --import /var/lib/dkms/mok.pub; reboot
+  
+  $ sed 's|^	\(.* DKMS module signing key\)|&\n	MokNew \1|; s|MokNew /var/lib/dkms/mok.pub|MokNew|' $N > x.host; say x.host driver.secure-boot
+  driver.secure-boot fail Secure Boot is on; the nvidia module is signed by "DKMS module signing
+  $ gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+        reboot
+      and give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for
+  
+  $ sed 's|MokNew|MokListRT|' x.host > y.host; say y.host driver.secure-boot; say y.host driver.loaded
+  driver.secure-boot pass Secure Boot is on; the nvidia module is signed by "DKMS module signing
+  driver.loaded fail the nvidia kernel module is not loaded
+  $ { cat y.host; lines /.facts/kernel_log 'Loading of module with unavailable key is rejected'; } > x.host; say x.host driver.secure-boot
+  driver.secure-boot warn Secure Boot is on and the kernel has rejected a module since the boot;
+  $ M=lib!modules!6.12.57+deb13-amd64!updates!dkms!nvidia-current.ko.xz
+  $ { cat y.host; lines "/.facts/signature!$M" 1 'signer 77@00 - Somebody else'; } > x.host; say x.host driver.secure-boot
+  driver.secure-boot warn Secure Boot is on; the nvidia module is signed by "Somebody else", which
+  $ gpuprobe capture again.host --root x.host; say again.host driver.secure-boot; gpuprobe --json --root again.host | grep module_signer
+  driver.secure-boot warn Secure Boot is on; the nvidia module is signed by "Somebody else", which
+        "module_signer": "Somebody else",
+  $ { sed 's/\[integrity\]/integrity/; s/none/[none]/' $N; printf 'hex  /sys/firmware/efi/efivars/MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23\n\t0600000001\n'; } > x.host
+  $ say x.host driver.secure-boot
+  driver.secure-boot pass Secure Boot is on, but shim was told not to check (mokutil

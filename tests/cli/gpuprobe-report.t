@@ -246,7 +246,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: NVML fails with code 9: Driver Not Loaded
     do:
-      Enrol DKMS's key; a blue screen asks for the password at the next boot:
+      Enrol DKMS's key; a blue screen (MokManager: Enroll MOK) asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
   21 checks pass, 43 do not apply here (--verbose shows them)

@@ -460,6 +460,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, case_tables());
 	suite_add_tcase(s, case_identity());
+	suite_add_tcase(s, case_signatures());
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

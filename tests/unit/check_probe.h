@@ -10,4 +10,5 @@ struct pr_host *discover(struct gt_fsroot *fs);
 
 TCase *case_tables(void);
 TCase *case_identity(void);
+TCase *case_signatures(void);
 #endif

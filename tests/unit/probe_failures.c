@@ -28,6 +28,7 @@ static const struct failure failures[] = {
 	{"", "vfio-all", "driver.vfio", PR_WARN, NULL},
 	{"modprobe: ERROR: could not insert 'nvidia': Key was rejected by service", "secure-boot", "driver.secure-boot",
 	 PR_FAIL, NULL},
+	{"Required key not available", "secure-boot-not-enrolled", "driver.secure-boot", PR_FAIL, NULL},
 	{"modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/", "driver-no-headers",
 	 "driver.module-built", PR_FAIL, NULL},
 	{"skipped by BUILD_EXCLUSIVE", "preempt-rt", "kernel.preempt-rt", PR_FAIL, NULL},

@@ -17,6 +17,7 @@ START_TEST(what_names_a_machine_is_scrubbed)
 		"-- --token y\n"
 		"dir  /sys/fs/cgroup/pod12345678-abcd-abcd-abcd-123456789abc\n"
 		"dir  /ho" "me/alice/venv\n"
+		"file /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n"
 		"link /sys/class/net/enx0011aabbccdd ../../devices/net/enx0011aabbccdd\n"
 		"dir  /sys/class/net/wlx78e7d1ea46da\ndir  /sys/class/net/enxeno1\n"
 		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
@@ -27,7 +28,7 @@ START_TEST(what_names_a_machine_is_scrubbed)
 					    "aa:bb:cc:dd:ee:ff ", "of node," };
 	static const char *const stays[] = { "net/enx020000000001 ../../devices/net/enx020000000001\n", "wlx020000000002",
 					     "enxeno1",
-					     "me/user/venv\n",
+					     "me/user/venv\n", "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n",
 					     "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
 					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
 					     "aa:bb:cc:dd:ee:ff:00:11" };

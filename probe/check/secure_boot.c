@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does the kernel take the module? Who signed it, and whose signatures the firmware trusts. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+static const char *release(const struct pr_host *h)
+{
+	return h->kernel.release.v ? h->kernel.release.v : "(unknown)";
+}
+
+/* Does the kernel refuse modules that nobody signed? Not where shim was told not to check, for then the kernel does not either. */
+static bool signed_only(const struct pr_host *h)
+{
+	const char *lockdown = h->kernel.lockdown.v;
+
+	return (pr_or(h->nvidia.secure_boot, 0) == 1 && pr_or(h->nvidia.shim_off, 0) != 1) || gt_streq(lockdown, "integrity") ||
+	       gt_streq(lockdown, "confidentiality");
+}
+
+static bool log_has(const struct pr_host *h, const char *const *words)
+{
+	for (; *words; words++)
+		for (size_t i = 0; i < h->log.n; i++)
+			if (strstr(h->log.v[i], *words))
+				return true;
+	return false;
+}
+
+static bool was_rejected(const struct pr_host *h)
+{
+	static const char *const words[] = {"Key was rejected", "unsigned module", "with unavailable key", NULL};
+
+	return log_has(h, words);
+}
+
+static const char *why_signed(const struct pr_host *h)
+{
+	return pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down";
+}
+
+#define SCREEN "a blue screen (MokManager: Enroll MOK) asks for the password at the next boot"
+#define ENROL  "  mokutil --import /var/lib/dkms/mok.pub; reboot"
+
+/* ---- by the keys ---------------------------------------------------------------------------------------------- */
+
+/* The first certificate of that key in that list of the firmware, or, without a list, in a file of the host. */
+static const struct pr_trusted *find_key(const struct pr_host *h, const struct pr_key *key, const char *list)
+{
+	for (size_t i = 0; i < h->nvidia.n_key; i++) {
+		const struct pr_trusted *t = &h->nvidia.key[i];
+
+		if (pr_same_key(&t->key, key) && (list ? !strcmp(t->where, list) : *t->where == '/'))
+			return t;
+	}
+	return NULL;
+}
+
+/* Who signed, as far as it is known: the module says it, or else, of a compressed one, DKMS's own certificate. */
+static const struct pr_key *signer_of(const struct pr_host *h)
+{
+	static const char dkms[] = "/var/lib/dkms/mok.pub";
+
+	if (*h->nvidia.signer.serial || *h->nvidia.signer.subject)
+		return &h->nvidia.signer;
+	for (size_t i = 0; i < h->nvidia.n_key && strstr(h->nvidia.module_path, "/updates/dkms/"); i++)
+		if (!strcmp(h->nvidia.key[i].where, dkms))
+			return &h->nvidia.key[i].key;
+	return NULL;
+}
+
+static void say_trusted(const struct pr_host *h, const char *who, struct pr_finding *f)
+{
+	if (!was_rejected(h)) {
+		pr_say(f, PR_PASS, "%s; the nvidia module is signed by \"%s\", which this firmware trusts", why_signed(h), who);
+		return;
+	}
+	pr_say(f, PR_WARN, "%s and the kernel has rejected a module since the boot; but the nvidia module is signed by \"%s\", "
+			   "which this firmware trusts", why_signed(h), who);
+	pr_remedy(f, "  modprobe nvidia\nIf that is rejected too, this kernel does not take the machine owner's keys: boot "
+		     "Debian's own");
+}
+
+static void say_strange(const struct pr_host *h, const struct pr_key *signer, const char *who, struct pr_finding *f)
+{
+	const struct pr_trusted *file = find_key(h, signer, NULL);
+	const char *source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "nvidia/VERSION";
+
+	if (find_key(h, signer, "MokNew")) {
+		pr_say(f, PR_FAIL, "%s; the nvidia module is signed by \"%s\", whose import waits for the next boot",
+		       why_signed(h), who);
+		pr_remedy(f, "  reboot\nand give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for");
+		return;
+	}
+	/* a key of this host's own is in no kernel; another may have been built into this one */
+	pr_say(f, file || was_rejected(h) ? PR_FAIL : PR_WARN,
+	       "%s; the nvidia module is signed by \"%s\", which this firmware does not trust", why_signed(h), who);
+	if (file)
+		pr_remedy(f, "Enrol the certificate; " SCREEN ":\n  mokutil --import %s; reboot", file->where);
+	else if (h->nvidia.dkms_source.v)
+		pr_remedy(f, "Its certificate is not on this host. Build the module anew, which signs it by DKMS's key, and "
+			     "enrol that; " SCREEN ":\n  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
+			  source, release(h), source, release(h));
+	else
+		pr_remedy(f, "Enrol the certificate of who signed it (mokutil --import FILE; reboot), or install Debian's driver");
+}
+
+static bool by_keys(const struct pr_host *h, struct pr_finding *f)
+{
+	const struct pr_key *signer = h->nvidia.keys == PR_PRESENT ? signer_of(h) : NULL;
+	const char *who = signer && *signer->name ? signer->name : NULL;
+
+	if (!signer)
+		return false;
+	for (size_t i = 0; i < h->nvidia.n_key && !who; i++) /* the signature may name its key by a hash alone */
+		if (pr_same_key(&h->nvidia.key[i].key, signer) && *h->nvidia.key[i].key.name)
+			who = h->nvidia.key[i].key.name;
+	who = who ? who : "a key without a name";
+	if (find_key(h, signer, "MokListRT") || find_key(h, signer, "db"))
+		say_trusted(h, who, f);
+	else
+		say_strange(h, signer, who, f);
+	return true;
+}
+
+/* ---- by the log ----------------------------------------------------------------------------------------------- */
+
+/* Built, not loaded, and the kernel takes signed modules only. */
+static void not_loaded(const struct pr_host *h, struct pr_finding *f)
+{
+	static const char *const ran[] = {"NVRM", NULL};
+	const char *on = why_signed(h), *source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "nvidia/VERSION";
+
+	if (pr_has(h->nvidia.signature) && !h->nvidia.signature.v) {
+		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: it is not signed", on);
+		pr_remedy(f, "Build it anew, which signs it, then enrol DKMS's key; " SCREEN ":\n"
+			     "  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
+			  source, release(h), source, release(h));
+	} else if (by_keys(h, f)) {
+		return;
+	} else if (was_rejected(h)) {
+		pr_say(f, PR_FAIL, "%s and the kernel rejected the nvidia module: its signing key is not enrolled", on);
+		pr_remedy(f, "Enrol DKMS's key; " SCREEN ":\n" ENROL);
+	} else if (log_has(h, ran)) {
+		pr_say(f, PR_PASS, "%s, and the nvidia module has run since the boot: its signature is no obstacle", on);
+	} else {
+		pr_say(f, PR_WARN, "%s and the nvidia module is built but not loaded: its signing key may not be enrolled", on);
+		pr_remedy(f, "  modprobe nvidia\nIf that says that the key was rejected, enrol DKMS's; " SCREEN ":\n" ENROL);
+	}
+}
+
+static void secure_boot(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (pr_without_gpu(c, f))
+		return;
+	if (h->nvidia.module_version.state == PR_PRESENT)
+		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
+	else if (signed_only(h) && pr_or(h->nvidia.module_file, 0) == 1)
+		not_loaded(h, f);
+	else if (pr_or(h->nvidia.shim_off, 0))
+		pr_say(f, PR_PASS, "Secure Boot is on, but shim was told not to check (mokutil --disable-validation)");
+	else
+		pr_say(f, PR_PASS, "Secure Boot is %s",
+		       pr_or(h->nvidia.secure_boot, 0) ? "on" :
+		       pr_has(h->nvidia.secure_boot)   ? "off" :
+							 "not in use as far as can be seen");
+}
+static const char *const after_built[] = {"driver.module-built", NULL};
+const struct pr_check pr_check_secure_boot = {
+	.id = "driver.secure-boot",
+	.title = "Secure Boot accepts the module",
+	.after = after_built,
+	.story = "With Secure Boot the kernel loads only modules signed by a key that the firmware knows. DKMS signs with a "
+		 "key of its own, which must be enrolled once with mokutil. The signer stands at the end of the module's "
+		 "file, and the firmware's keys can be read from its variables: MokListRT (the machine owner's), db (the "
+		 "maker's), MokNew (what waits for the next boot).",
+	.messages = "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\nRequired key not available",
+	.run = secure_boot,
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Secure Boot: is it on, who signed the nvidia module, and whose signatures does the firmware take? Variables of the firmware are
+ * read by calls into it, slowly: the lists of keys only where a module lies there and is not loaded.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "lib/buf.h"
+#include "probe/reading.h"
+
+#define EFIVARS	 "/sys/firmware/efi/efivars"
+#define MOK	 "/sys/firmware/efi/mok-variables"
+#define SHIM	 "605dab50-e046-4300-abb6-3dd810dd8b23"
+#define LIST_MAX (1u << 20)
+
+/* What a capture need not have byte by byte: a list of keys, a certificate. The caller frees *ret. */
+static int read_part(struct gt_fsroot *fs, const char *path, unsigned char **ret, size_t *ret_len)
+{
+	gt_autoclose int fd = gt_fs_open_part(fs, path);
+	gt_autofree unsigned char *data = NULL;
+	size_t len = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	data = gt_xcalloc(LIST_MAX, 1);
+	while (len < LIST_MAX && (n = read(fd, data + len, LIST_MAX - len)) != 0) {
+		if (n < 0)
+			return -errno;
+		len += (size_t)n;
+	}
+	*ret = gt_take(data);
+	*ret_len = len;
+	return 0;
+}
+
+/* A variable's last byte says it; without efivarfs it is not known. */
+static struct pr_num read_switch(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *data = NULL;
+	size_t len;
+	int r = gt_fs_read(fs, path, &data, &len);
+
+	if (r < 0)
+		return (struct pr_num){pr_state_of(r), 0};
+	return len ? pr_value(data[len - 1] == 1) : (struct pr_num){PR_BROKEN, 0};
+}
+
+/* ---- as text, in captures ------------------------------------------------------------------------------------- */
+
+static void put_key(struct gt_buf *b, const char *where, const struct pr_key *k)
+{
+	gt_buf_printf(b, "%s %s %s %s\n", where, *k->serial ? k->serial : "-", *k->subject ? k->subject : "-", k->name);
+}
+
+static bool parse_key(const char *line, char where[256], struct pr_key *ret)
+{
+	*ret = (struct pr_key){.name = ""};
+	if (sscanf(line, "%255s %127s %127s %63[ -~]", where, ret->serial, ret->subject, ret->name) < 3)
+		return false;
+	if (!strcmp(ret->serial, "-"))
+		*ret->serial = '\0';
+	if (!strcmp(ret->subject, "-"))
+		*ret->subject = '\0';
+	return true;
+}
+
+static char *signature_name(const char *module)
+{
+	char *name = gt_xasprintf("signature%s", module);
+
+	for (char *p = name; *p; p++)
+		if (*p == '/')
+			*p = '!';
+	return name;
+}
+
+char *pr_signature_fact(const struct pr_host *h, char **ret_name)
+{
+	struct gt_buf b = {0};
+
+	if (!h->nvidia.module_path || !pr_has(h->nvidia.signature))
+		return NULL;
+	gt_buf_printf(&b, "%d\n", (int)h->nvidia.signature.v);
+	if (*h->nvidia.signer.serial || *h->nvidia.signer.subject)
+		put_key(&b, "signer", &h->nvidia.signer);
+	*ret_name = signature_name(h->nvidia.module_path);
+	return gt_buf_take(&b);
+}
+
+char *pr_keys_fact(const struct pr_host *h)
+{
+	struct gt_buf b = {0};
+
+	if (h->nvidia.keys != PR_PRESENT)
+		return NULL;
+	for (size_t i = 0; i < h->nvidia.n_key; i++)
+		put_key(&b, h->nvidia.key[i].where, &h->nvidia.key[i].key);
+	return gt_buf_take(&b);
+}
+
+/* ---- the module ----------------------------------------------------------------------------------------------- */
+
+static struct pr_num find_signer(int fd, struct pr_key *ret)
+{
+	unsigned char tail[PR_SIGNATURE_TAIL];
+	gt_autofree unsigned char *text = NULL;
+	size_t from_end, len;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(tail) ||
+	    pread(fd, tail, sizeof(tail), st.st_size - (off_t)sizeof(tail)) != (ssize_t)sizeof(tail))
+		return (struct pr_num){PR_UNKNOWN, 0};
+	r = pr_signature_at(tail, sizeof(tail), &from_end, &len);
+	if (r <= 0)
+		return r < 0 ? (struct pr_num){PR_BROKEN, 0} : pr_value(0);
+	text = gt_xcalloc(len, 1);
+	if ((off_t)from_end > st.st_size || pread(fd, text, len, st.st_size - (off_t)from_end) != (ssize_t)len)
+		return (struct pr_num){PR_BROKEN, 0};
+	pr_key_of_signature(text, len, ret); /* where it cannot be read, signed it is all the same */
+	return pr_value(1);
+}
+
+/* The end of the module's file tells; that of a compressed one lies in the middle of a stream, and is not known. */
+static struct pr_num read_signature(struct gt_fsroot *fs, const char *module, struct pr_key *ret)
+{
+	gt_autofree char *name = signature_name(module), *text = NULL;
+	gt_autoclose int fd = -1;
+	char word[256];
+
+	if (gt_fs_fact(fs, name, &text, NULL) >= 0) {
+		if (gt_next_line(text))
+			parse_key(gt_next_line(text), word, ret);
+		return pr_value(*text == '1');
+	}
+	if (!gt_ends_with(module, ".ko"))
+		return (struct pr_num){PR_UNKNOWN, 0};
+	fd = gt_fs_open_part(fs, module);
+	return fd < 0 ? (struct pr_num){pr_state_of(fd), 0} : find_signer(fd, ret);
+}
+
+/* ---- the firmware's keys -------------------------------------------------------------------------------------- */
+
+struct adding {
+	struct pr_host *h;
+	const char *where;
+};
+
+static void add_key(void *arg, const struct pr_key *key)
+{
+	struct adding *a = arg;
+	struct pr_host *h = a->h;
+
+	h->nvidia.key = gt_xrealloc(h->nvidia.key, (h->nvidia.n_key + 1) * sizeof(*h->nvidia.key));
+	h->nvidia.key[h->nvidia.n_key++] = (struct pr_trusted){.where = pr_keep(h, a->where), .key = *key};
+}
+
+/* The certificates of a variable; efivarfs puts four bytes of attributes before it. */
+static enum pr_state add_list(struct gt_fsroot *fs, struct pr_host *h, const char *where, const char *path, size_t skip)
+{
+	struct adding a = {h, where};
+	gt_autofree unsigned char *data = NULL;
+	size_t len;
+	int r = read_part(fs, path, &data, &len);
+
+	if (r >= 0 && len >= skip)
+		pr_each_key(data + skip, len - skip, add_key, &a);
+	return pr_state_of(r);
+}
+
+/* The machine owner's keys, which shim hands on: whole for root, in pieces for everybody where one variable cannot hold them. */
+static enum pr_state add_owners(struct gt_fsroot *fs, struct pr_host *h)
+{
+	enum pr_state s = add_list(fs, h, "MokListRT", MOK "/MokListRT", 0);
+
+	if (s == PR_PRESENT)
+		return s;
+	s = add_list(fs, h, "MokListRT", EFIVARS "/MokListRT-" SHIM, 4);
+	for (unsigned i = 1; s == PR_PRESENT && i < 10; i++) {
+		gt_autofree char *more = gt_xasprintf(EFIVARS "/MokListRT%u-" SHIM, i);
+
+		if (add_list(fs, h, "MokListRT", more, 4) != PR_PRESENT)
+			break;
+	}
+	return s;
+}
+
+static void add_certificate(struct gt_fsroot *fs, struct pr_host *h, const char *path)
+{
+	struct adding a = {h, path};
+	gt_autofree unsigned char *der = NULL;
+	struct pr_key key;
+	size_t len;
+
+	if (read_part(fs, path, &der, &len) >= 0 && !pr_key_of_certificate(der, len, &key))
+		add_key(&a, &key);
+}
+
+/* Certificates that can be enrolled: DKMS's, Ubuntu's, and those of NVIDIA's installer. */
+static void add_certificates(struct gt_fsroot *fs, struct pr_host *h)
+{
+	static const char *const files[] = {"/var/lib/dkms/mok.pub", "/var/lib/shim-signed/mok/MOK.der"};
+	gt_auto_strv names = {0};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(files); i++)
+		add_certificate(fs, h, files[i]);
+	gt_fs_list(fs, "/usr/share/nvidia", &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("/usr/share/nvidia/%s", names.v[i]);
+
+		if (gt_starts_with(names.v[i], "nvidia-modsign-crt-") && gt_ends_with(names.v[i], ".der"))
+			add_certificate(fs, h, path);
+	}
+}
+
+static bool add_fact(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL, where[256];
+	struct pr_key key;
+
+	if (gt_fs_fact(fs, "keys", &text, NULL) < 0)
+		return false;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (parse_key(line, where, &key))
+			add_key(&(struct adding){h, where}, &key);
+	h->nvidia.keys = PR_PRESENT;
+	return true;
+}
+
+/* Known is what the firmware takes only when none of its lists was kept from us. */
+static void find_keys(struct gt_fsroot *fs, struct pr_host *h)
+{
+	enum pr_state owners, firmware;
+
+	if (add_fact(fs, h))
+		return;
+	owners = add_owners(fs, h);
+	firmware = add_list(fs, h, "db", EFIVARS "/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f", 4);
+	if (owners == PR_PRESENT || owners == PR_ABSENT)
+		h->nvidia.keys = firmware == PR_ABSENT ? owners : firmware;
+	else
+		h->nvidia.keys = owners;
+	add_list(fs, h, "MokNew", EFIVARS "/MokNew-" SHIM, 4);
+	add_certificates(fs, h);
+}
+
+void pr_discover_secure_boot(struct gt_fsroot *fs, struct pr_host *h)
+{
+	const char *lockdown = h->kernel.lockdown.v;
+
+	h->nvidia.secure_boot = read_switch(fs, EFIVARS "/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c");
+	if (h->nvidia.module_path)
+		h->nvidia.signature = read_signature(fs, h->nvidia.module_path, &h->nvidia.signer);
+	if (pr_or(h->nvidia.secure_boot, 0))
+		h->nvidia.shim_off = read_switch(fs, EFIVARS "/MokSBStateRT-" SHIM);
+	if (h->nvidia.module_path && h->nvidia.module_version.state != PR_PRESENT &&
+	    (pr_or(h->nvidia.secure_boot, 0) || gt_streq(lockdown, "integrity") || gt_streq(lockdown, "confidentiality")))
+		find_keys(fs, h);
+}
