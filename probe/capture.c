@@ -65,6 +65,8 @@ static const char *const also[] = {
 	"/usr/lib/sysctl.d/*.conf",
 	"/etc/tmpfiles.d/*.conf",
 	"/usr/local/lib/tmpfiles.d/*.conf",
+	"/etc/udev/rules.d/*.rules",
+	"/usr/local/lib/udev/rules.d/*.rules",
 	"/etc/modprobe.d/*",
 	"/usr/lib/modprobe.d/*.conf",
 	"/etc/default/grub",

@@ -28,8 +28,8 @@ static bool has_name(const struct gt_strv *files, const char *name)
 	return false;
 }
 
-int sc_dropins(struct gt_fsroot *fs, const char *kind, enum sc_when when, const struct sc_overlay *overlay, struct gt_strv *ret,
-	       struct gt_err *err)
+int sc_dropins(struct gt_fsroot *fs, const char *kind, const char *suffix, enum sc_when when, const struct sc_overlay *overlay,
+	       struct gt_strv *ret, struct gt_err *err)
 {
 	for (size_t d = 0; d < GT_ARRAY_SIZE(parents); d++) {
 		gt_autofree char *dir = gt_xasprintf("%s/%s", parents[d], kind);
@@ -47,7 +47,7 @@ int sc_dropins(struct gt_fsroot *fs, const char *kind, enum sc_when when, const 
 		for (size_t i = 0; i < names.n; i++) {
 			gt_autofree char *path = gt_xasprintf("%s/%s", dir, names.v[i]);
 
-			if (!gt_ends_with(names.v[i], ".conf") || *names.v[i] == '.' || has_name(ret, names.v[i]))
+			if (!gt_ends_with(names.v[i], suffix) || *names.v[i] == '.' || has_name(ret, names.v[i]))
 				continue;
 			if (overlay && !overlay->text && !strcmp(overlay->path, path))
 				continue;
@@ -169,7 +169,7 @@ int sc_conf_load(struct gt_fsroot *fs, enum sc_when when, const struct sc_overla
 		 struct gt_err *err)
 {
 	gt_auto(sc_conf) *c = gt_xcalloc(1, sizeof(*c));
-	int r = sc_dropins(fs, "sysctl.d", when, overlay, &c->files, err);
+	int r = sc_dropins(fs, "sysctl.d", ".conf", when, overlay, &c->files, err);
 
 	if (r < 0)
 		return r;

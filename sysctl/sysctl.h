@@ -66,9 +66,10 @@ struct sc_overlay {
 /* /run is made anew at each boot: what lies there counts now, and neither sets nor hides anything at the next one. Whether
  * somebody writes it again by then (cloud-init, a generator) cannot be known; the linter names what would be lost. */
 enum sc_when { SC_NOW, SC_NEXT_BOOT };
-/* The *.conf of all four directories of a kind ("sysctl.d", "tmpfiles.d"), in the order in which systemd reads them: what is
- * masked by a file of the same name is left out, links to /dev/null are not. overlay may be NULL. Fails as sc_conf_load. */
-int sc_dropins(struct gt_fsroot *fs, const char *kind, enum sc_when when, const struct sc_overlay *overlay,
+/* The files of all four directories of a kind ("sysctl.d" with ".conf", "udev/rules.d" with ".rules"), in the order in which
+ * systemd reads them: what is masked by a file of the same name is left out, links to /dev/null are not. overlay may be NULL.
+ * Fails as sc_conf_load. */
+int sc_dropins(struct gt_fsroot *fs, const char *kind, const char *suffix, enum sc_when when, const struct sc_overlay *overlay,
 	       struct gt_strv *ret, struct gt_err *err);
 /* Fails only if a directory that exists cannot be listed. overlay may be NULL. */
 int sc_conf_load(struct gt_fsroot *fs, enum sc_when when, const struct sc_overlay *overlay, struct sc_conf **ret,

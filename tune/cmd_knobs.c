@@ -127,6 +127,7 @@ static void show_knob(const json_t *k, const struct tn_knob *knob)
 static bool alike(const struct tn_item *a, const struct tn_item *b)
 {
 	return a->status == b->status && gt_streq(a->reason, b->reason) && gt_streq(a->at_boot_by, b->at_boot_by) &&
+	       gt_streq(a->at_boot_may, b->at_boot_may) &&
 	       (gt_streq(a->current, b->current) || (!a->current && !b->current)) &&
 	       (gt_streq(a->wanted, b->wanted) || (!a->wanted && !b->wanted));
 }
@@ -161,6 +162,8 @@ static int show_here(struct gt_cli *cli, const char *id)
 		gt_buf_printf(&b, "; %s", it->reason);
 		if (it->at_boot_by)
 			gt_buf_printf(&b, "; after a reboot %s, because of %s", it->at_boot, it->at_boot_by);
+		if (it->at_boot_may)
+			gt_buf_printf(&b, "; at boot %s", it->at_boot_may);
 		gt_print_wrapped(stdout, b.s, 2, gt_term_width(stdout));
 	}
 	return 0;
@@ -257,6 +260,7 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	tn_lint_tuned(cli->fs, &found);
 	tn_lint_limits(cli->fs, &found);
 	tn_lint_nccl(cli->fs, &found);
+	tn_lint_udev(cli->fs, &found);
 	if (cli->json) {
 		gt_auto_json *doc = findings_json(&found);
 
@@ -264,8 +268,8 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	} else if (found.n) {
 		show_findings(found.f, found.n, cli->color);
 	} else {
-		puts("nothing to complain about in sysctl.d, modprobe.d, limits.d, /etc/default/grub,\n"
-		     "/etc/tuned and /etc/nccl.conf");
+		puts("nothing to complain about in sysctl.d, modprobe.d, limits.d, udev/rules.d,\n"
+		     "/etc/default/grub, /etc/tuned and /etc/nccl.conf");
 	}
 	return 0;
 }
@@ -275,8 +279,8 @@ const struct gt_cmd tn_cmd_lint = {
 	.args = "",
 	.summary = "dead, dangerous and contradictory lines in the admin's own files",
 	.run = run_lint,
-	.help = "In sysctl.d, modprobe.d, /etc/default/grub, tuned's profiles, PAM's limits and /etc/nccl.conf. Each with its file "
-		"and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
+	.help = "In sysctl.d, modprobe.d, udev's rules, /etc/default/grub, tuned's profiles, PAM's limits and /etc/nccl.conf. "
+		"Each with its file and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
 		"has no such parameter, if another one replaces it, if nobody reads its file, or if its module is never loaded or "
 		"is built in. What waits for update-grub, update-initramfs or a reboot is a note.",
 };

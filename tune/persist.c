@@ -137,7 +137,7 @@ void tn_tmpfiles_load(struct gt_fsroot *fs, struct tn_tmpfiles *ret)
 	gt_auto_strv files = { 0 };
 
 	*ret = (struct tn_tmpfiles){ 0 };
-	sc_dropins(fs, "tmpfiles.d", SC_NEXT_BOOT, NULL, &files, NULL);
+	sc_dropins(fs, "tmpfiles.d", ".conf", SC_NEXT_BOOT, NULL, &files, NULL);
 	for (size_t i = 0; i < files.n; i++) {
 		gt_autofree char *text = NULL;
 		unsigned n = 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "sysctl/sysctl.h"
-#include "tune/persist.h"
+#include "tune/boot.h"
 #include "tune/plan.h"
 #include "tune/value.h"
 
@@ -15,8 +15,7 @@ struct make {
 	const struct tn_plan_opts *opts;
 	const struct tn_profile *profile;
 	struct tn_facts facts;
-	struct sc_conf *boot;
-	struct tn_tmpfiles tmpfiles;
+	struct tn_boot boot;
 	struct tn_plan *plan;
 };
 
@@ -41,6 +40,7 @@ void tn_item_clear(struct tn_item *i)
 	free(i->conflict);
 	free(i->at_boot);
 	free(i->at_boot_by);
+	free(i->at_boot_may);
 }
 
 void tn_plan_free(struct tn_plan *p)
@@ -133,11 +133,11 @@ static bool read_current(const struct make *m, struct tn_item *i)
 static const struct sc_assign *boot_pair(const struct make *m, const struct tn_item *i)
 {
 	const struct sc_key *key = i->knob->key ? sc_key_find(i->knob->key) : NULL;
-	const struct sc_assign *a = key && key->counterpart ? sc_boot_value(m->boot, key->counterpart) : NULL, *own;
+	const struct sc_assign *a = key && key->counterpart ? sc_boot_value(m->boot.sysctl, key->counterpart) : NULL, *own;
 
 	if (!a || !strcmp(a->value, "0"))
 		return NULL;
-	own = sc_boot_value(m->boot, key->name);
+	own = sc_boot_value(m->boot.sysctl, key->name);
 	return !own || a > own || !strcmp(own->value, "0") ? a : NULL;
 }
 
@@ -161,7 +161,7 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 /* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot. */
 static void heed_boot(const struct make *m, struct tn_item *i)
 {
-	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.sysctl, i->knob->key) : NULL;
 	int64_t boot, want;
 
 	if (!a || !a->value || i->knob->op == TN_SET || gt_parse_i64(a->value, &boot) < 0 || gt_parse_i64(i->wanted, &want) < 0)
@@ -177,7 +177,7 @@ static void heed_boot(const struct make *m, struct tn_item *i)
 /* What would do harm is not written, whoever asks for it; who does is told. */
 static bool too_much(const struct make *m, struct tn_item *i, const char *asked)
 {
-	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.sysctl, i->knob->key) : NULL;
 	gt_autofree char *why = NULL;
 
 	if (!tn_item_harms(i, m->host))
@@ -224,49 +224,46 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 	}
 }
 
-/* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
-static void find_conflict(const struct make *m, struct tn_item *i)
+static void add_conflict(struct gt_buf *b, const char *what)
 {
-	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : "");
-	const struct tn_tmpfile *beats = i->path ? tn_tmpfiles_beating(&m->tmpfiles, i->path) : NULL;
+	if (what)
+		gt_buf_printf(b, "%s%s", b->len ? "; " : "", what);
+}
+
+/* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
+static void find_conflict(struct make *m, struct tn_item *i)
+{
+	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : ""), *who = NULL, *may = NULL;
 	gt_auto_buf b = { 0 };
 	char *save = NULL;
 
 	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
 		const char *tuner = tn_facts_tuner(&m->facts, r);
+		gt_autofree char *what = tuner ? gt_xasprintf("%s may set it too", tuner) : NULL;
 
-		if (tuner)
-			gt_buf_printf(&b, "%s%s may set it too", b.len ? "; " : "", tuner);
+		add_conflict(&b, what);
 	}
-	if (i->knob->key && i->wanted) {
-		gt_autofree char *who = tn_persist_beaten_by(m->boot, i->knob, i->wanted);
-
-		if (who)
-			gt_buf_printf(&b, "%s%s", b.len ? "; " : "", who);
-	}
-	if (i->knob->form == TN_TMPFILES_D && i->wanted && beats && !tn_value_equal(beats->value, i->wanted))
-		gt_buf_printf(&b, "%s%s sets it to %s, and counts before %s", b.len ? "; " : "", beats->by, beats->value,
-			      TN_TMPFILES_D_PATH);
+	if (i->wanted)
+		who = tn_boot_beaten(&m->boot, i->knob, i->path, i->wanted, &may);
+	add_conflict(&b, who);
+	add_conflict(&b, may);
 	if (b.len)
 		i->conflict = gt_buf_take(&b);
 }
 
-static void predict_boot(const struct make *m, struct tn_item *i)
+static void predict_boot(struct make *m, struct tn_item *i)
 {
-	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot, i->knob->key) : NULL;
-	const struct tn_tmpfile *t = i->knob->form == TN_TMPFILES_D ? tn_tmpfiles_find(&m->tmpfiles, i->path) : NULL;
+	struct tn_udev_answer a;
 
-	if (t) {
-		i->at_boot = gt_xstrdup(t->value);
-		i->at_boot_by = gt_xstrdup(t->by);
-	}
-	if (!a)
+	if (!tn_boot_knows(i->knob))
 		return;
-	i->at_boot = gt_xstrdup(a->value);
-	i->at_boot_by = gt_xasprintf("%s:%u", a->file, a->line);
+	tn_boot_ask(&m->boot, i->knob, i->path, &a);
+	i->at_boot = a.value;
+	i->at_boot_by = a.by;
+	i->at_boot_may = a.may;
 }
 
-static void consider(const struct make *m, const struct tn_knob *k, const char *instance)
+static void consider(struct make *m, const struct tn_knob *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k);
 	struct tn_ctx ctx = { .fs = m->fs, .host = m->host, .facts = &m->facts };
@@ -293,7 +290,7 @@ static void consider(const struct make *m, const struct tn_knob *k, const char *
 	find_conflict(m, i);
 }
 
-static void consider_all(const struct make *m)
+static void consider_all(struct make *m)
 {
 	for (size_t n = 0; tn_knobs[n]; n++) {
 		const struct tn_knob *k = tn_knobs[n];
@@ -335,7 +332,6 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 	struct make m = { .fs = fs, .opts = opts ? opts : &defaults };
 	gt_auto(pr_host) *own = NULL;
 	gt_auto(tn_profile) *profile = NULL;
-	gt_auto(sc_conf) *boot = NULL;
 	int r = tn_host_get(fs, host, &own, &m.host, err);
 
 	if (r >= 0)
@@ -345,11 +341,12 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 	if (r >= 0)
 		r = tn_profile_load(fs, m.host, m.opts->profile, &profile, err);
 	if (r >= 0)
-		r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &boot, err);
-	if (r < 0)
+		r = tn_boot_load(fs, &m.boot, err);
+	if (r < 0) {
+		tn_boot_clear(&m.boot);
 		return r;
+	}
 	m.profile = profile;
-	m.boot = boot;
 	m.plan = gt_xcalloc(1, sizeof(*m.plan));
 	m.plan->profile = gt_xstrdup(profile->name);
 	m.plan->host = gt_xstrdup(m.host->identity);
@@ -357,9 +354,8 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 	m.plan->kernel = gt_xstrdup(m.host->kernel.release.v ? m.host->kernel.release.v : "");
 	m.plan->optional = m.opts->optional;
 	tn_facts_read(fs, &m.facts);
-	tn_tmpfiles_load(fs, &m.tmpfiles);
 	consider_all(&m);
-	tn_tmpfiles_clear(&m.tmpfiles);
+	tn_boot_clear(&m.boot);
 	tn_facts_clear(&m.facts);
 	*ret = m.plan;
 	return 0;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "sysctl/sysctl.h"
-#include "tune/persist.h"
+#include "tune/boot.h"
 #include "tune/plan.h"
 #include "tune/value.h"
 
@@ -26,10 +26,8 @@ static json_t *item_json(const struct tn_item *i)
 						      json_null());
 	json_object_set_new(o, "conflict", gt_json_str(i->conflict));
 	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(k->form)));
-	json_object_set_new(o, "at_boot", k->key || k->form == TN_TMPFILES_D ?
-						  json_pack("{s:o, s:o}", "value", gt_json_str(i->at_boot), "decided_by",
-							    gt_json_str(i->at_boot_by)) :
-						  json_null());
+	json_object_set_new(o, "at_boot", tn_boot_knows(k) ? tn_boot_json(i->at_boot, i->at_boot_by, i->at_boot_may) :
+							     json_null());
 	json_object_set_new(o, "evidence", json_null()); /* filled by gpubench prove: unmeasured on this host so far */
 	return o;
 }
@@ -119,7 +117,8 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	    !optional_text(o, "reason", &i->reason) || !optional_text(o, "conflict", &i->conflict) ||
 	    !optional_text(json_object_get(o, "counterpart"), "current", &i->pair_current) ||
 	    !optional_text(json_object_get(o, "at_boot"), "value", &i->at_boot) ||
-	    !optional_text(json_object_get(o, "at_boot"), "decided_by", &i->at_boot_by))
+	    !optional_text(json_object_get(o, "at_boot"), "decided_by", &i->at_boot_by) ||
+	    !optional_text(json_object_get(o, "at_boot"), "may", &i->at_boot_may))
 		return gt_fail(err, EINVAL, "%s: a value is not text", id);
 	if (i->pair_path && !i->pair_current && status == TN_CHANGE)
 		return gt_fail(err, EINVAL, "%s lacks its counterpart", id);

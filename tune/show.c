@@ -74,8 +74,10 @@ static char *note_of(const json_t *o)
 	if (!strcmp(text(o, "current"), "0") && json_is_object(pair))
 		return gt_xasprintf("now %s is in force, with %s; the kernel zeroes it", text(pair, "path"), text(pair, "current"));
 	if (json_is_object(boot) && *text(boot, "decided_by"))
-		return gt_xasprintf("%s sets it to %s at boot; what --persist writes counts instead", text(boot, "decided_by"),
-				    text(boot, "value"));
+		return gt_xasprintf("%s sets it to %s at boot; what --persist writes counts instead%s%s", text(boot, "decided_by"),
+				    text(boot, "value"), *text(boot, "may") ? "; " : "", text(boot, "may"));
+	if (json_is_object(boot) && *text(boot, "may"))
+		return gt_xasprintf("at boot %s", text(boot, "may"));
 	return NULL;
 }
 

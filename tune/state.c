@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include "tune/boot.h"
 #include "tune/plan.h"
 #include "tune/txn.h"
 #include "tune/value.h"
@@ -12,8 +13,7 @@
 struct verify {
 	struct gt_fsroot *fs;
 	const struct tn_journal *j;
-	struct sc_conf *boot;
-	struct tn_tmpfiles tmpfiles;
+	struct tn_boot boot;
 	struct tn_facts facts;
 	json_t *report;
 	size_t drift, boot_drift;
@@ -28,13 +28,29 @@ static void add_overridden(json_t *o, const char *what)
 	tn_report_set_str(o, "overridden", both);
 }
 
+/* A rule of udev that sets it so has met an event of the device since. */
+static void blame_rules(struct verify *v, const char *path, const char *now, json_t *o)
+{
+	gt_autofree char *what = NULL;
+	struct tn_udev_answer a;
+
+	tn_udev_ask(&v->boot.udev, path, NULL, &a);
+	if (tn_value_equal(a.value, now))
+		what = gt_xasprintf("%s says %s", a.by, a.value);
+	else
+		what = gt_take(a.may);
+	if (what)
+		add_overridden(o, what);
+	tn_udev_answer_clear(&a);
+}
+
 /* A file says what is there now: whoever reads it again (sysctl --system, a restarted unit) sets it. */
-static void blame_files(const struct verify *v, const struct tn_knob *k, const char *path, const char *now, json_t *o)
+static void blame_files(struct verify *v, const struct tn_knob *k, const char *path, const char *now, json_t *o)
 {
 	gt_autofree char *key = k->key ? sc_normalize(k->key) : NULL;
 
-	for (size_t i = 0; key && i < v->boot->n_all; i++) {
-		const struct sc_assign *a = &v->boot->all[i];
+	for (size_t i = 0; key && i < v->boot.sysctl->n_all; i++) {
+		const struct sc_assign *a = &v->boot.sysctl->all[i];
 		gt_autofree char *what = NULL;
 
 		if (!a->value || !sc_value_equal(a->value, now) || fnmatch(a->key, key, FNM_PATHNAME | FNM_PERIOD))
@@ -42,8 +58,8 @@ static void blame_files(const struct verify *v, const struct tn_knob *k, const c
 		what = gt_xasprintf("%s:%u says %s", a->file, a->line, a->value);
 		add_overridden(o, what);
 	}
-	for (size_t i = 0; !key && i < v->tmpfiles.n; i++) {
-		const struct tn_tmpfile *l = &v->tmpfiles.line[i];
+	for (size_t i = 0; !key && i < v->boot.tmpfiles.n; i++) {
+		const struct tn_tmpfile *l = &v->boot.tmpfiles.line[i];
 		gt_autofree char *what = NULL;
 
 		if (!tn_value_equal(l->value, now) || !tn_tmpfile_matches(l, path))
@@ -51,10 +67,12 @@ static void blame_files(const struct verify *v, const struct tn_knob *k, const c
 		what = gt_xasprintf("%s says %s", l->by, l->value);
 		add_overridden(o, what);
 	}
+	if (!key)
+		blame_rules(v, path, now, o);
 }
 
 /* Who has changed it meanwhile, as far as it can be seen. */
-static void blame(const struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
+static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
 {
 	const struct tn_knob *k = tn_knob_find(e->knob);
 	gt_autofree char *rivals = gt_xstrdup(k && k->rivals ? k->rivals : "");
@@ -112,49 +130,27 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 	return false;
 }
 
-/* The same of a value that systemd-tmpfiles writes. */
-static void verify_tmpfiles(struct verify *v, const struct tn_entry *e, json_t *o, bool persisted)
-{
-	const struct tn_tmpfile *t = tn_tmpfiles_find(&v->tmpfiles, e->path), *beats = tn_tmpfiles_beating(&v->tmpfiles, e->path);
-	const char *value = t ? t->value : NULL, *by = t ? t->by : NULL;
-	gt_autofree char *beaten = NULL;
-
-	json_object_set_new(o, "at_boot", json_pack("{s:o, s:o}", "value", gt_json_str(value), "decided_by", gt_json_str(by)));
-	if (!persisted || tn_value_equal(value, e->new_value))
-		return;
-	beaten = beats ? gt_xasprintf("%s sets it to %s at boot, and counts before %s", beats->by, beats->value,
-				      TN_TMPFILES_D_PATH) :
-			 gt_xasprintf("nothing in %s sets it any more", TN_TMPFILES_D_PATH);
-	add_overridden(o, beaten);
-	if (!strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
-		tn_report_set_str(o, "result", "lost at boot");
-		v->boot_drift++;
-	}
-}
-
-/* What the next boot will make of a sysctl that is meant to stay, and which line decides it. */
+/* What the next boot will make of a value that is meant to stay, and which line decides it. */
 static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
 {
 	const struct tn_knob *k = tn_knob_find(e->knob);
-	const struct sc_assign *a;
-	gt_autofree char *by = NULL, *beaten = NULL;
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
+	gt_autofree char *beaten = NULL, *may = NULL;
+	struct tn_udev_answer a;
 
-	if (k && k->form == TN_TMPFILES_D)
-		verify_tmpfiles(v, e, o, persisted);
-	if (!k || !k->key)
+	if (!k || !tn_boot_knows(k))
 		return;
-	a = sc_boot_value(v->boot, k->key);
-	by = a ? gt_xasprintf("%s:%u", a->file, a->line) : NULL;
-	json_object_set_new(o, "at_boot", json_pack("{s:o, s:o}", "value", gt_json_str(a ? a->value : NULL), "decided_by",
-						    gt_json_str(by)));
-	if (!persisted)
-		return;
-	beaten = tn_persist_beaten_by(v->boot, k, e->new_value);
-	if (!beaten && !(a && sc_value_equal(a->value, e->new_value)))
-		beaten = gt_xasprintf("nothing in %s sets it any more", TN_SYSCTL_D_PATH);
+	tn_boot_ask(&v->boot, k, e->path, &a);
+	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
+	if (persisted)
+		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
+	if (persisted && !beaten && !tn_value_equal(a.value, e->new_value))
+		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(k->form));
+	tn_udev_answer_clear(&a);
 	if (beaten)
 		add_overridden(o, beaten);
+	if (may)
+		add_overridden(o, may);
 	if (beaten && !strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
 		tn_report_set_str(o, "result", "lost at boot");
 		v->boot_drift++;
@@ -217,7 +213,6 @@ static int exit_of(const struct tn_journal *j, size_t drift, bool all)
 int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
 {
 	gt_auto(tn_journal) *j = NULL;
-	gt_auto(sc_conf) *boot = NULL;
 	struct verify v = { .fs = fs };
 	bool all;
 	int r = load(fs, &j, &all, err);
@@ -231,17 +226,17 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	if (r >= 0)
 		r = tn_txn_check(j, true, err);
 	if (r >= 0)
-		r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &boot, err);
-	if (r < 0)
+		r = tn_boot_load(fs, &v.boot, err);
+	if (r < 0) {
+		tn_boot_clear(&v.boot);
 		return r;
+	}
 	v.j = j;
-	v.boot = boot;
 	v.report = tn_report_new("verify");
-	tn_tmpfiles_load(fs, &v.tmpfiles);
 	tn_facts_read(fs, &v.facts);
 	verify_all(&v);
 	tn_facts_clear(&v.facts);
-	tn_tmpfiles_clear(&v.tmpfiles);
+	tn_boot_clear(&v.boot);
 	*ret_exit = exit_of(j, v.drift + v.boot_drift, all);
 	say_part(v.report, all);
 	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :

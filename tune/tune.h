@@ -50,6 +50,7 @@ struct tn_item {
 	char *reason;			/* why this status, why this value */
 	char *conflict;			/* another tuner, another sysctl.d file; NULL if none is seen */
 	char *at_boot, *at_boot_by;	/* predicted value after a reboot if the plan is not persisted, and who decides it */
+	char *at_boot_may;		/* who may set it besides, and what that depends on */
 };
 
 struct tn_plan {

@@ -2,8 +2,8 @@ Lines of the admin's own that do nothing, contradict each other or harm: with fi
 
   $ mkdir -p r/etc/modprobe.d r/etc/sysctl.d r/etc/default/grub.d r/usr/lib/modprobe.d r/lib/modules/6.1.0 r/sys/module/nvme_core/parameters r/proc/sys/kernel r/proc/sys/vm
   $ cd r; echo 6.1.0 >proc/sys/kernel/osrelease; touch proc/sys/vm/swappiness proc/sys/vm/dirty_ratio proc/sys/vm/dirty_bytes; gputune lint --root .
-  nothing to complain about in sysctl.d, modprobe.d, limits.d, /etc/default/grub,
-  /etc/tuned and /etc/nccl.conf
+  nothing to complain about in sysctl.d, modprobe.d, limits.d, udev/rules.d,
+  /etc/default/grub, /etc/tuned and /etc/nccl.conf
 
 What comes later replaces what came before: for one key, and for the two of a pair.
 
@@ -140,3 +140,31 @@ What NCCL reads for every job: the first line of a name counts, and blanks are t
   /etc/nccl.conf:4 warning  'NCCL_ALGO = Ring': NCCL takes the blanks as part of the name and the
                             value
   /etc/nccl.conf:5 warning  ignored: a line is NAME=VALUE
+  $ rm etc/nccl.conf
+
+udev: lines that it ignores, what a later line replaces, schedulers that are gone, and commands that are written for a shell.
+
+  $ mkdir -p etc/udev/rules.d sys/block/sda/queue; echo 1000 >sys/block/sda/size; echo 'none [mq-deadline]' >sys/block/sda/queue/scheduler; echo 128 >sys/block/sda/queue/read_ahead_kb; echo 64 >sys/block/sda/queue/nr_requests; echo DEVTYPE=disk >sys/block/sda/uevent; ln -s ../../class/block sys/block/sda/subsystem
+  $ printf 'ACTION=="add|change", KERNEL=="sd*", ATTR{queue/scheduler}="deadline"\nKERNEL="sda"\nATTR{queue/read_ahead_kb="1"\nKERNEL=="sda", ATTR{queue/read_ahead_kb}="256"\nGOTO="end"\n' >etc/udev/rules.d/60-a.rules
+  $ printf 'KERNEL=="sda", \\\n ATTR{queue/read_ahead_kb}="64", ATTR{queue/scheduler}="bfq"\nKERNEL=="sda", RUN+="/bin/echo 1 > /sys/block/sda/queue/nomerges"\nACTION=="change", SUBSYSTEM=="block", ATTR{queue/nr_requests}="128"\nKERNEL=="sda", ATTR{queue/wbt_usec}="0"\nSYSCTL{vm.zone_reclaim_mode}="1"\n' >etc/udev/rules.d/70-b.rules; touch etc/udev/rules.d/80-c.rule
+  $ gputune lint --root .
+  WHERE                          SEVERITY WHAT
+  /etc/udev/rules.d/80-c.rule    warning  not read: udev takes only names that end in .rules
+  /etc/udev/rules.d/60-a.rules:2 warning  ignored by udev: = is not for KERNEL
+  /etc/udev/rules.d/60-a.rules:3 warning  ignored by udev: 'ATTR{queue/read_ahead_kb="1"' is not KEY,
+                                          operator and a value in quotes
+  /etc/udev/rules.d/60-a.rules:5 warning  ignored by udev: GOTO="end": no such LABEL further down in
+                                          this file
+  /etc/udev/rules.d/60-a.rules:1 warning  queue/scheduler = deadline: dead: since Linux 5.0 it is
+                                          called mq-deadline
+  /etc/udev/rules.d/70-b.rules:3 warning  RUN: udev starts a program, no shell: '>' is handed to it as
+                                          it is; write /bin/sh -c '...'
+  /etc/udev/rules.d/70-b.rules:6 warning  vm.zone_reclaim_mode: throws away the page cache that data
+                                          sets are read from
+  /etc/udev/rules.d/60-a.rules:4 warning  queue/read_ahead_kb = 256: not so on sda,
+                                          /etc/udev/rules.d/70-b.rules:1 sets it to 64 later
+  /etc/udev/rules.d/70-b.rules:1 note     queue/scheduler = bfq: sda offers none [mq-deadline]; it
+                                          takes this only if the kernel finds its module
+  /etc/udev/rules.d/70-b.rules:5 note     queue/wbt_usec: sda has no such attribute
+  /etc/udev/rules.d/70-b.rules:4 note     queue/nr_requests: not at boot: for ACTION "change" only,
+                                          which sda reports after it was open for writing

@@ -11,6 +11,7 @@ int main(void)
 	unsetenv("GT_FAULT");
 	suite_add_tcase(s, tune_plan_case());
 	suite_add_tcase(s, tune_knob_case());
+	suite_add_tcase(s, tune_boot_case());
 	suite_add_tcase(s, tune_txn_case());
 	suite_add_tcase(s, tune_journal_case());
 	suite_add_tcase(s, tune_fault_case());

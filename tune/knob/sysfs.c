@@ -91,14 +91,15 @@ static void all_blocks(struct gt_fsroot *fs, const struct pr_host *h, struct gt_
 		gt_strv_add(ret, h->block[i].name);
 }
 
-/* A disk's name may be another one's after the next boot; its size goes with it. */
+/* A disk's name may be another one's after the next boot; its size goes with it. Others' rules are for "change" too, which
+ * comes whenever a disk was open for writing: ours that came once only would be undone by the first of those. */
 static char *udev_line(const struct pr_host *h, const char *disk, const char *attribute, const char *value)
 {
 	const struct pr_block *b = find_block(h, disk);
 
 	if (!b || !pr_has(b->size_bytes))
 		return NULL;
-	return gt_xasprintf("ACTION==\"add\", SUBSYSTEM==\"block\", KERNEL==\"%s\", ATTR{size}==\"%ld\", "
+	return gt_xasprintf("ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"%s\", ATTR{size}==\"%ld\", "
 			    "ATTR{queue/%s}=\"%s\"", disk, b->size_bytes.v / 512, attribute, value);
 }
 

@@ -22,6 +22,10 @@ void tn_lint_limits(struct gt_fsroot *fs, struct sc_findings *ret);
 /* /etc/nccl.conf, which every job of the host has. */
 void tn_lint_nccl(struct gt_fsroot *fs, struct sc_findings *ret);
 
+/* Rules of udev, as systemd-udevd reads them (tune/udev): lines that it ignores, settings that the kernel does not have any more or
+ * that a later line replaces, and commands written as if a shell read them. Judged on this host's disks. */
+void tn_lint_udev(struct gt_fsroot *fs, struct sc_findings *ret);
+
 /* A file in dir whose name lacks the suffix: nobody reads it. What dpkg and editors leave behind is not meant to be
  * read. */
 void tn_lint_unread(struct gt_fsroot *fs, const char *dir, const char *suffix, const char *reader,

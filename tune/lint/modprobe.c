@@ -302,7 +302,7 @@ void tn_lint_modprobe(struct gt_fsroot *fs, struct sc_findings *ret)
 	}
 	gt_fs_read(fs, TN_NVIDIA_PARAMS, &c.nvidia, NULL);
 	tn_lint_unread(fs, "/etc/modprobe.d", ".conf", "modprobe", ret);
-	sc_dropins(fs, "modprobe.d", SC_NOW, NULL, &files, NULL);
+	sc_dropins(fs, "modprobe.d", ".conf", SC_NOW, NULL, &files, NULL);
 	for (size_t i = 0; i < files.n; i++)
 		take_file(&c, files.v[i]);
 	for (size_t i = 0; i < c.n; i++)

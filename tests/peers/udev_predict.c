@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * udev_predict ROOT ACTION DEVICE PATH...: what the rules below ROOT do in one event of the device, one assignment a
+ * line: "sure|maybe TAB FILE:LINE TAB ATTR|SYSCTL|RUN TAB path or key TAB value"; then per kernel file "ask TAB path
+ * TAB value TAB who TAB who may". What is not known is "-". For udevadm.py.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "tune/udev/udev.h"
+
+struct event {
+	const struct tn_udev *u;
+	const struct tn_udev_device *d;
+};
+
+static void did(void *ctx, const struct tn_udev_line *l, const struct tn_udev_token *t, const char *value, bool sure,
+		const char *why)
+{
+	const struct event *e = ctx;
+	gt_autofree char *what =
+		t->key == TN_UDEV_A_ATTR ? tn_udev_attr_path(e->d, t->attr) : gt_xstrdup(t->attr ? t->attr : "-");
+
+	printf("%s\t%s:%u\t%s\t%s\t%s\n", sure ? "sure" : "maybe", e->u->files.v[l->file], l->no, t->name, what,
+	       value ? value : "-");
+}
+
+int main(int argc, char **argv)
+{
+	gt_auto(gt_fsroot) *fs = NULL;
+	struct gt_err err = {0};
+	struct tn_udev_device d;
+	struct tn_udev u;
+
+	if (argc < 4 || gt_fs_open(argv[1], &fs, &err) < 0 || !tn_udev_device_open(fs, argv[3], &d)) {
+		fprintf(stderr, "udev_predict: %s\n", err.msg[0] ? err.msg : "no such device");
+		return 64;
+	}
+	tn_udev_load(fs, SC_NOW, &u);
+	tn_udev_event(&u, &d, argv[2], did, &(struct event){&u, &d});
+	for (int i = 4; i < argc; i++) {
+		struct tn_udev_answer a;
+
+		tn_udev_ask(&u, argv[i], NULL, &a);
+		printf("ask\t%s\t%s\t%s\t%s\n", argv[i], a.value ? a.value : "-", a.by ? a.by : "-",
+		       a.may ? a.may : "-");
+		tn_udev_answer_clear(&a);
+	}
+	tn_udev_clear(&u);
+	tn_udev_device_clear(&d);
+	return 0;
+}

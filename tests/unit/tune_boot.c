@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the next boot makes of a knob, where rules of udev have a say: named in the plan, in explain and by verify. That
+ * they are read as udevd reads them is proved beside the real one, tests/peers/udevadm.py. */
+#include <stdio.h>
+#include <string.h>
+#include "tests/unit/check_tune.h"
+#include "tune/udev/udev.h"
+
+#define RULES      "/etc/udev/rules.d/60-site.rules"
+#define LATE       "/etc/udev/rules.d/95-site.rules"
+#define READ_AHEAD "/sys/block/nvme0n1/queue/read_ahead_kb"
+#define GOVERNOR   "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
+
+static struct box b;
+static struct gt_err err;
+
+static void set_up(void)
+{
+	box_open(&b, "cpu-server");
+	gt_err_clear(&err);
+}
+
+static void tear_down(void)
+{
+	box_close(&b);
+}
+
+static struct tn_udev_answer ask(const char *path, const char *ours)
+{
+	struct tn_udev_answer a;
+	struct tn_udev u;
+
+	tn_udev_load(b.fs, SC_NEXT_BOOT, &u);
+	tn_udev_ask(&u, path, ours, &a);
+	tn_udev_clear(&u);
+	return a;
+}
+
+/* What the rules say of a file; NULL: nothing. may: part of it. */
+static const struct {
+	const char *rules, *path, *value, *by, *may;
+} cases[] = {
+	{"ACTION==\"add|change\", KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"256\"\n", READ_AHEAD, "256",
+	 RULES ":1", NULL},
+	{"# one\nSUBSYSTEM==\"block\", \\\n ATTR{queue/read_ahead_kb}=\"256\"\n", READ_AHEAD, "256", RULES ":2", NULL},
+	{"KERNEL==\"sd*\", ATTR{queue/read_ahead_kb}=\"256\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"ATTR{queue/read_ahead_kb}=\"1\"\nATTR{queue/read_ahead_kb}=\"2\"\n", READ_AHEAD, "2", RULES ":2", NULL},
+	{"ATTR{queue/rotational}!=\"0\", ATTR{queue/read_ahead_kb}=\"1\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"ACTION==\"change\", ATTR{queue/read_ahead_kb}=\"512\"\n", READ_AHEAD, NULL, NULL,
+	 "512 whenever the disk was open for writing"},
+	{"PROGRAM==\"/bin/true\", ATTR{queue/read_ahead_kb}=\"1\"\n", READ_AHEAD, NULL, NULL,
+	 "may set it to 1, depending on PROGRAM"},
+	{"ATTR{queue/read_ahead_kb}=\"7\"\nENV{ID_X}==\"y\", ATTR{queue/read_ahead_kb}=\"8\"\n", READ_AHEAD, "7",
+	 RULES ":1", RULES ":2 may set it to 8, depending on ENV{ID_X}"},
+	{"ENV{ID_X}==\"y\", ATTR{queue/read_ahead_kb}=\"8\"\nATTR{queue/read_ahead_kb}=\"7\"\n", READ_AHEAD, "7",
+	 RULES ":2", NULL},
+	{"PROGRAM==\"x\", GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, NULL, NULL,
+	 "depending on PROGRAM"},
+	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"KERNEL==\"nvme0n1\", RUN+=\"/bin/sh -c 'echo 9 > /sys/block/%k/queue/read_ahead_kb'\"\n", READ_AHEAD, NULL,
+	 NULL, "may set it: it runs a program"},
+	{"KERNEL==\"nvme0n1\", RUN+=\"/sbin/blockdev --setra 8192 /dev/%k\"\n", READ_AHEAD, NULL, NULL,
+	 "runs a program"},
+	{"ATTR{queue/read_ahead_kb}=\"$attr{queue/rotational}\"\n", READ_AHEAD, "0", RULES ":1", NULL},
+	{"ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, "3", RULES ":1", NULL},
+	{"KERNEL==\"eth0\", ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 "if there is an event"},
+	{"FOO==\"x\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"SUBSYSTEM==\"cpu\", ACTION==\"add\", ATTR{cpufreq/scaling_governor}=\"powersave\"\n", GOVERNOR, "powersave",
+	 RULES ":1", NULL},
+	{"KERNEL==\"cpu7\", ATTR{cpufreq/scaling_governor}=\"powersave\"\n", GOVERNOR, NULL, NULL, NULL},
+	{"SUBSYSTEM==\"net\", SYSCTL{vm.swappiness}=\"5\"\n", "/proc/sys/vm/swappiness", NULL, NULL,
+	 "may set it to 5 when its event comes"},
+};
+
+START_TEST(a_rule_of_udev_is_known_to_decide)
+{
+	struct tn_udev_answer a;
+
+	box_put(&b, RULES, cases[_i].rules);
+	a = ask(cases[_i].path, NULL);
+	ck_assert_msg(gt_streq(a.value, cases[_i].value), "value %s", a.value ? a.value : "none");
+	ck_assert_msg(gt_streq(a.by, cases[_i].by), "by %s", a.by ? a.by : "nobody");
+	ck_assert_msg(!a.may == !cases[_i].may && (!a.may || strstr(a.may, cases[_i].may)), "may: %s",
+		      a.may ? a.may : "nobody");
+	tn_udev_answer_clear(&a);
+}
+END_TEST
+
+/* Ours comes in the order of its name; one that says the same as ours is no conflict. */
+START_TEST(a_rule_counts_beside_ours_only_if_it_comes_later)
+{
+	static const struct {
+		const char *file, *value;
+		bool counts;
+	} rules[] = {{RULES, "64", false},
+		     {LATE, "64", true},
+		     {"/usr/lib/udev/rules.d/90-gputune.ruler.rules", "64", false},
+		     {"/usr/lib/udev/rules.d/99-z.rules", "64", true},
+		     {"/run/udev/rules.d/99-z.rules", "64", false}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(rules); i++) {
+		gt_autofree char *text =
+			gt_xasprintf("KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"%s\"\n", rules[i].value);
+		struct tn_udev_answer a;
+
+		box_put(&b, rules[i].file, text);
+		a = ask(READ_AHEAD, "4096");
+		ck_assert_msg(gt_streq(a.value, rules[i].counts ? "64" : NULL), "case %zu: %s", i,
+			      a.value ? a.value : "none");
+		tn_udev_answer_clear(&a);
+		box_remove(&b, rules[i].file);
+	}
+}
+END_TEST
+
+START_TEST(a_masked_file_of_rules_sets_nothing)
+{
+	struct tn_udev_answer a;
+
+	box_put(&b, "/usr/lib/udev/rules.d/60-site.rules", "ATTR{queue/read_ahead_kb}=\"64\"\n");
+	box_put(&b, RULES, "");
+	a = ask(READ_AHEAD, NULL);
+	ck_assert(!a.value && !a.may);
+	box_remove(&b, RULES);
+	a = ask(READ_AHEAD, NULL);
+	ck_assert_str_eq(a.value, "64");
+	tn_udev_answer_clear(&a);
+}
+END_TEST
+
+static struct tn_plan *plan_of(const char *only)
+{
+	struct gt_strv list = {0};
+	struct tn_plan *plan = NULL;
+
+	gt_strv_add(&list, only);
+	ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.only = &list}, &plan, &err) == 0, "%s", err.msg);
+	gt_strv_clear(&list);
+	return plan;
+}
+
+static const struct tn_item *nvme(const struct tn_plan *p)
+{
+	for (size_t i = 0; i < p->n_item; i++)
+		if (gt_streq(p->item[i].instance, "nvme0n1"))
+			return &p->item[i];
+	ck_abort_msg("no nvme0n1");
+	return NULL;
+}
+
+START_TEST(the_plan_names_the_rule_that_decides_the_boot)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, RULES, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"256\"\n");
+	plan = plan_of("block.read_ahead");
+	ck_assert_str_eq(nvme(plan)->at_boot, "256");
+	ck_assert_str_eq(nvme(plan)->at_boot_by, RULES ":1");
+	ck_assert_ptr_null(nvme(plan)->conflict); /* ours comes after it */
+	tn_plan_free(gt_take(plan));
+	box_put(&b, LATE, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"64\"\n");
+	plan = plan_of("block.read_ahead");
+	ck_assert_msg(strstr(nvme(plan)->conflict, LATE ":1 sets it to 64 at boot") != NULL, "%s",
+		      nvme(plan)->conflict);
+	box_remove(&b, LATE);
+}
+END_TEST
+
+/* systemd-tmpfiles writes when the devices of the boot are there. */
+START_TEST(tmpfiles_count_before_rules)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, RULES, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"256\"\n");
+	box_put(&b, "/etc/tmpfiles.d/site.conf", "w " READ_AHEAD " - - - - 32\n");
+	plan = plan_of("block.read_ahead");
+	ck_assert_str_eq(nvme(plan)->at_boot, "32");
+	ck_assert_str_eq(nvme(plan)->at_boot_by, "/etc/tmpfiles.d/site.conf:1");
+	ck_assert_ptr_nonnull(strstr(nvme(plan)->at_boot_may, RULES ":1 sets it to 256 when its device appears"));
+	ck_assert_ptr_nonnull(strstr(nvme(plan)->conflict, "site.conf:1 sets it to 32 at boot, and counts before"));
+}
+END_TEST
+
+static int verify(json_t **ret)
+{
+	int status = -1;
+
+	ck_assert_msg(tn_verify(b.fs, ret, &status, &err) == 0, "%s", err.msg);
+	return status;
+}
+
+static const char *said(const json_t *report, const char *key)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "values"), i,
+			   o) if (!strcmp(gt_json_get_str(o, "instance", ""), "nvme0n1")) return gt_json_get_str(o, key,
+														 "");
+	return "";
+}
+
+START_TEST(verify_names_the_rule_that_takes_ours_back)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *good = NULL, *lost = NULL, *gone = NULL;
+	const json_t *boot;
+
+	box_put(&b, RULES, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"256\"\n");
+	plan = plan_of("block.read_ahead");
+	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err) == 0, "%s", err.msg);
+	ck_assert_int_eq(verify(&good), 0);
+	boot = json_object_get(json_array_get(json_object_get(good, "values"), 0), "at_boot");
+	ck_assert_str_eq(gt_json_get_str(boot, "value", ""), "4096");
+	ck_assert(gt_starts_with(gt_json_get_str(boot, "decided_by", ""), "/etc/udev/rules.d/90-gputune.rules:"));
+	box_put(&b, LATE, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"64\"\n");
+	ck_assert_int_eq(verify(&lost), TN_EXIT_DRIFT);
+	ck_assert_str_eq(said(lost, "result"), "lost at boot");
+	ck_assert_ptr_nonnull(strstr(said(lost, "overridden"), LATE ":1 sets it to 64"));
+	box_remove(&b, LATE);
+	/* somebody else wrote it */
+	ck_assert_int_eq(gt_fs_write_value(b.fs, READ_AHEAD, "256"), 0);
+	ck_assert_int_eq(verify(&gone), TN_EXIT_DRIFT);
+	ck_assert_str_eq(said(gone, "result"), "drift");
+}
+END_TEST
+
+/* Another disk under the same name: the size in our rule is not its own. */
+START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
+{
+	gt_auto(tn_plan) *plan = plan_of("block.read_ahead");
+	gt_auto_json *report = NULL;
+
+	ck_assert_int_eq(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	box_put(&b, "/sys/block/nvme0n1/size", "1000\n");
+	ck_assert_int_eq(verify(&report), TN_EXIT_DRIFT);
+	ck_assert_str_eq(said(report, "result"), "lost at boot");
+	ck_assert_ptr_nonnull(
+		strstr(said(report, "overridden"), "nothing in /etc/udev/rules.d/90-gputune.rules sets it any more"));
+}
+END_TEST
+
+TCase *tune_boot_case(void)
+{
+	TCase *tc = tcase_create("boot");
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_loop_test(tc, a_rule_of_udev_is_known_to_decide, 0, (int)GT_ARRAY_SIZE(cases));
+	tcase_add_test(tc, a_rule_counts_beside_ours_only_if_it_comes_later);
+	tcase_add_test(tc, a_masked_file_of_rules_sets_nothing);
+	tcase_add_test(tc, the_plan_names_the_rule_that_decides_the_boot);
+	tcase_add_test(tc, tmpfiles_count_before_rules);
+	tcase_add_test(tc, verify_names_the_rule_that_takes_ours_back);
+	tcase_add_test(tc, a_rule_of_ours_that_fits_no_more_is_lost_at_boot);
+	return tc;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* At boot systemd-sysctl and systemd-tmpfiles write once, early; udev writes when a device appears, most of them before
+ * that. */
+#include <string.h>
+#include "tune/boot.h"
+#include "tune/value.h"
+
+int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err)
+{
+	int r;
+
+	*b = (struct tn_boot){0};
+	r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &b->sysctl, err);
+	if (r < 0)
+		return r;
+	tn_tmpfiles_load(fs, &b->tmpfiles);
+	tn_udev_load(fs, SC_NEXT_BOOT, &b->udev);
+	return 0;
+}
+
+void tn_boot_clear(struct tn_boot *b)
+{
+	sc_conf_free(b->sysctl);
+	tn_tmpfiles_clear(&b->tmpfiles);
+	tn_udev_clear(&b->udev);
+	*b = (struct tn_boot){0};
+}
+
+bool tn_boot_knows(const struct tn_knob *k)
+{
+	return k->key || (k->path && gt_starts_with(k->path, "/sys/"));
+}
+
+/* What is said last and for certain takes the place of what a rule of udev said. */
+static void put(struct tn_udev_answer *a, const char *value, char *by)
+{
+	if (a->value && !tn_value_equal(a->value, value)) {
+		char *what = gt_xasprintf("%s sets it to %s when its device appears%s%s", a->by, a->value,
+					  a->may ? "; " : "", a->may ? a->may : "");
+
+		free(a->may);
+		a->may = what;
+	}
+	free(a->value);
+	free(a->by);
+	a->value = gt_xstrdup(value);
+	a->by = by;
+}
+
+void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret)
+{
+	const struct sc_assign *a = k->key ? sc_boot_value(b->sysctl, k->key) : NULL;
+	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
+
+	*ret = (struct tn_udev_answer){0};
+	if (!tn_boot_knows(k))
+		return;
+	tn_udev_ask(&b->udev, path, NULL, ret);
+	if (t)
+		put(ret, t->value, gt_xstrdup(t->by));
+	if (a)
+		put(ret, a->value, gt_xasprintf("%s:%u", a->file, a->line));
+}
+
+json_t *tn_boot_json(const char *value, const char *by, const char *may)
+{
+	return json_pack("{s:o, s:o, s:o}", "value", gt_json_str(value), "decided_by", gt_json_str(by), "may",
+			 gt_json_str(may));
+}
+
+/* Ours is a rule of udev: a later one, and tmpfiles.d, which is written after the devices of the boot have appeared. */
+static char *rule_beaten(struct tn_boot *b, const char *path, const char *value, char **ret_may)
+{
+	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
+	struct tn_udev_answer a;
+	char *who = NULL;
+
+	tn_udev_ask(&b->udev, path, value, &a);
+	if (t && !tn_value_equal(t->value, value))
+		who = gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value,
+				   TN_UDEV_RULE_PATH);
+	else if (!t && a.value && !tn_value_equal(a.value, value))
+		who = gt_xasprintf("%s sets it to %s at boot, and comes after %s", a.by, a.value, TN_UDEV_RULE_PATH);
+	*ret_may = gt_take(a.may);
+	tn_udev_answer_clear(&a);
+	return who;
+}
+
+char *tn_boot_beaten(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *value, char **ret_may)
+{
+	const struct tn_tmpfile *t;
+
+	*ret_may = NULL;
+	if (k->key)
+		return tn_persist_beaten_by(b->sysctl, k, value);
+	if (k->form == TN_UDEV_RULE)
+		return rule_beaten(b, path, value, ret_may);
+	t = k->form == TN_TMPFILES_D ? tn_tmpfiles_beating(&b->tmpfiles, path) : NULL;
+	if (!t || tn_value_equal(t->value, value))
+		return NULL;
+	return gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value, TN_TMPFILES_D_PATH);
+}
