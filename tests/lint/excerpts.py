@@ -71,9 +71,51 @@ def named(page, text, known):
     tap.rule(f"{page} names only commands that there are", sorted(set(bad)))
 
 
+def options_of(tool):
+    """Options by command; under "" those that every command takes."""
+    found, command, section = {"": set()}, "", ""
+    for line in tap.run(tool, "--print-man").stdout.splitlines():
+        section = line[4:] if line.startswith(".Sh ") else section
+        m = re.match(r"\.It Cm ([a-z][a-z0-9-]*)", line)
+        command = m[1] if m and section == "COMMANDS" else command
+        m = re.match(r"\.It (?:Fl (\S) , )?Fl Fl (\S+)", line)
+        if m:
+            found.setdefault(command if section == "COMMANDS" else "", set()).update({f"--{m[2]}", f"-{m[1]}"})
+    return found
+
+
+def shown_commands(page, text):
+    """(tool, words) of every command that a page shows as code."""
+    if re.search(r"\.[1-8]$", page):
+        code = [c.replace("\\-", "-").replace("\\&", "") for c in re.findall(r"^\.(?:Dl|Ql) +(.*)$", text, re.M)]
+    else:
+        code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^    (.*)$", text, re.M)
+    for line in code:
+        for m in re.finditer(r"\b(gpuprobe|gputune|gpubench)((?: +[^\s`|&;()<>\"]+)*)", line):
+            words = m[2].split()
+            yield m[1], words[:words.index("--")] if "--" in words else words
+
+
+def taken(page, text, options):
+    """Each option that is shown is one that its command takes."""
+    bad, n = [], 0
+    for tool, words in shown_commands(page, text):
+        command = next((w for w in words if w in options[tool]), "check" if tool == "gpuprobe" else "")
+        for w in words:
+            m = re.match(r"--[a-z][a-z0-9-]*|-[a-zA-Z]", w)
+            n += bool(m)
+            if m and m[0] not in options[tool][""] | options[tool].get(command, set()):
+                bad.append(f"{tool} {' '.join(words)[:80]}: {command} takes no {m[0]}")
+    tap.rule(f"{page} shows only options that there are ({n})", bad)
+
+
 def main():
     known = {t: commands_of(t) for t in tap.TOOLS}
+    options = {t: options_of(t) for t in tap.TOOLS}
     pages = ["README.md", *sorted(glob.glob("*/README.md", root_dir=tap.TOP))]
+    for page in [*pages, "CONTRIBUTING.md", *sorted(glob.glob("man/*.[1-8]", root_dir=tap.TOP))]:
+        with open(os.path.join(tap.TOP, page), encoding="utf-8") as f:
+            taken(page, f.read(), options)
     for page in pages:
         with open(os.path.join(tap.TOP, page), encoding="utf-8") as f:
             text = f.read()

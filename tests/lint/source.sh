@@ -60,6 +60,11 @@ for f in $(printf '%s\n' $code | grep -E '^(lib|probe|sysctl|tune|runtime|bench)
 	cat $(sources Makemodule.am) | grep -qE "(^|[[:blank:]/])$f([[:blank:]]|\$)" || echo "$f"
 done >"$offences"
 rule 'every source file is in a Makemodule.am, and so in the tarball'
+# of what a build of the packages leaves beside them nothing has such a name
+for f in debian/changelog debian/co* debian/gpu*.* debian/rules debian/source/* debian/tests/*; do
+	case $f in *.substvars|*.debhelper*) ;; *) grep -qw -- "$f" Makefile.am || echo "$f" ;; esac
+done >"$offences"
+rule 'Makefile.am names every file of debian/, so that the tarball makes the same packages'
 for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$offences"
 rule 'each room has a README'
 plan

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""monitoring.py: the recipes of probe/README.md, taken from there, run by the real programs where they are installed."""
+"""monitoring.py: the recipes of probe/README.md and tune/README.md, taken from there, run by the real programs where they are
+installed."""
 import glob
 import json
 import os
@@ -20,10 +21,10 @@ FIXTURES = os.path.join(tap.TOP, "tests", "fixtures")
 GPUPROBE = os.path.join(tap.BUILD, "gpuprobe")
 
 
-def recipes():
-    """The indented blocks of the README, each by the text before it."""
-    with open(os.path.join(tap.TOP, "probe", "README.md"), encoding="utf-8") as f:
-        text = f.read().split("## Recipes for monitoring")[1]
+def recipes(room="probe"):
+    """The indented blocks of a README, each by the text before it."""
+    with open(os.path.join(tap.TOP, room, "README.md"), encoding="utf-8") as f:
+        text = f.read().split("## Recipes for monitoring", 1)[1]
     blocks, prose, inside = {}, "", False
     for line in text.splitlines():
         if line.startswith("    "):
@@ -299,6 +300,65 @@ def ansible(scratch, blocks):
     tap.rule(name, bad)
 
 
+# ---- gputune verify ----------------------------------------------------------------------------------------------------
+
+
+def tuned(folder):
+    """A directory for PATH in which gputune is a made host's, which can be changed; and the file of a knob there."""
+    root = f"{folder}/root"
+    os.makedirs(folder)
+    run(os.path.join(tap.BUILD, "tests", "cli", "unpack"), f"{FIXTURES}/vm-2cpu.host", root)
+    for each in ("sysctl.d", "tmpfiles.d", "udev/rules.d"):
+        os.makedirs(f"{root}/etc/{each}", exist_ok=True)
+    script(f"{folder}/gputune", f'#!/bin/sh\nexec {os.path.join(tap.BUILD, "gputune")} --root {root} "$@"\n')
+    script(f"{folder}/sudo", '#!/bin/sh\nshift\nexec "$@"\n')
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, f"{root}/proc/sys/vm/max_map_count"
+
+
+def verify(scratch, blocks):
+    """As it is applied, after somebody's change, and where there is no root to look at."""
+    env, knob = tuned(f"{scratch}/verify")
+    here = lambda text: text.replace("/usr/sbin/gputune", "gputune").replace("/var/lib/prometheus/node-exporter", scratch)
+    cron = here(recipe(blocks, "/etc/cron.d/gputune")).split(" root ", 1)[1]
+    nagios = script(f"{scratch}/check_gputune", here(recipe(blocks, "check_gputune")))
+    textfile = here(recipe(blocks, "textfile collector"))
+    bad = []
+    run("gputune", "apply", "--only", "vm.max_map_count", env=env)
+    for word, code, status in (("OK", 0, 0), ("WARNING", 4, 1)):
+        mail = run("sh", "-c", cron, env=env).stdout
+        if bool(mail) != bool(code) or (code and "drift" not in mail):
+            bad.append(f"cron, {word}: {mail!r}")
+        done = run(nagios, env=env)
+        if done.returncode != status or not done.stdout.startswith(f"GPUTUNE {word} - gputune verify ends with {code}\n"):
+            bad.append(f"Nagios, {word}: {done.returncode} {done.stdout!r}")
+        run("sh", "-c", textfile, env=env)
+        with open(f"{scratch}/gputune.prom", encoding="utf-8") as f:
+            said = f.read()
+        bad += [] if said == f"gputune_verify_exit_code {code}\n" else [f"textfile, {word}: {said!r}"]
+        with open(knob, "w", encoding="utf-8") as f:
+            f.write("70000\n")
+    tap.rule("drift is told by cron's mail, the plug-in and the metric, and nothing else is", bad)
+
+
+def fleet(scratch, blocks):
+    name = "Ansible's play tunes a host once, and again where it has drifted"
+    if not have(name, "ansible-playbook"):
+        return
+    with open(f"{scratch}/gputune.yml", "w", encoding="utf-8") as f:
+        f.write(recipe(blocks, "Ansible, `gputune.yml`"))
+    env, knob = tuned(f"{scratch}/fleet")
+    env = {**env, "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_REMOTE_TEMP": scratch, "HOME": scratch, "LC_ALL": "C.UTF-8"}
+    bad = []
+    for changed, drifts in ((1, False), (0, False), (1, True)):
+        if drifts:
+            with open(knob, "w", encoding="utf-8") as f:
+                f.write("70000\n")
+        done = run("ansible-playbook", "-i", "localhost,", "-c", "local", "gputune.yml", cwd=scratch, env=env)
+        if done.returncode or f"changed={changed} " not in done.stdout:
+            bad += [f"changed={changed} was expected", *(done.stdout + done.stderr).splitlines()[-12:]]
+    tap.rule(name, bad)
+
+
 def main():
     blocks = recipes()
     with tempfile.TemporaryDirectory() as scratch:
@@ -309,6 +369,8 @@ def main():
         real_slurm(scratch, blocks)
         detector(scratch, blocks)
         ansible(scratch, blocks)
+        verify(scratch, recipes("tune"))
+        fleet(scratch, recipes("tune"))
     tap.plan()
 
 
