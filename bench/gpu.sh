@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything that a GPU is needed for, in one command: build (or unpack a build), check every op against the CPU, train beside
-# PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own.
+# PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own; the table of
+# bench/results/h200.md is made of what lies there, whenever it was measured: $OUT/table.md (gpu_table.py).
 #
 #   bench/gpu.sh                    on the machine with the card: what is asked of it first, in ten minutes with the build; what
 #                                   does not fit any more is said to be left out
-#   bench/gpu.sh PART…              more of it, each part ended after ten minutes: check, sanitizer, gpt2, xl, encoders, attention,
-#                                   loss, image, small; or all
+#   bench/gpu.sh PART…              more of it, each part ended after ten minutes: check, workloads, sanitizer, gpt2, xl, xl-loss,
+#                                   encoders, attention, loss, image, small; or all
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -35,14 +36,16 @@ if [ "${1:-}" = pack ]; then
 fi
 
 PARTS=$*
+ALL="check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer" # what is asked for first
 for part in $PARTS; do
-	case $part in
-	check|sanitizer|gpt2|xl|encoders|attention|loss|image|small|all) ;;
-	*) fail "no part $part: check, sanitizer, gpt2, xl, encoders, attention, loss, image, small, all" ;;
+	case " $ALL all " in
+	*" $part "*) ;;
+	*) fail "no part $part: $ALL all" ;;
 	esac
 done
-[ "$PARTS" != all ] || PARTS="check sanitizer gpt2 xl encoders attention loss image small"
+[ "$PARTS" != all ] || PARTS=$ALL
 PART_S=590
+TEXT=${TEXT:-/usr/share/common-licenses} # what xl-loss learns
 work=$(mktemp -d) || exit 1
 OUT=$(realpath -m "${OUT:-gpu-results}") && mkdir -p "$OUT" || fail "cannot make $OUT"
 trap 'rm -rf "$work"' EXIT
@@ -132,11 +135,17 @@ copies() { # the link, by us and by PyTorch
 part_check() {
 	job check 240 "$gpubench" check-device --ranks 1 --json
 	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
-	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
-		-o "$OUT/workloads-result.json"
 	copies
 	# between all cards; a single one moves nothing, by the definition 0, and shows that a communicator of its own works
 	job allreduce 60 env GPUBENCH_NCCL_RANKS="$(cards)" "$gpubench" launch gpu.allreduce --json --seed 1
+}
+
+part_workloads() { # as gpubench users run them; those that train are held against the CPU first, each time
+	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
+		-o "$OUT/workloads-result.json"
+	for model in mlp gpt2 resnet; do
+		job workload-$model 140 "$gpubench" run --workload train.gpu.$model --pairs 2 --quiet -o "$OUT/workload-$model-result.json"
+	done
 }
 
 part_sanitizer() { # every kernel of each type, and a captured step
@@ -146,9 +155,10 @@ part_sanitizer() { # every kernel of each type, and a captured step
 		return
 	fi
 	for type in bf16 f32 f16 fp8; do
-		job sanitizer-$type 130 compute-sanitizer --error-exitcode 9 "$gpubench" check-device --type $type --json
+		job sanitizer-$type 130 compute-sanitizer --error-exitcode 9 --log-file "$OUT/sanitizer-$type.txt" \
+			"$gpubench" check-device --type $type --json
 	done
-	job sanitizer-step 60 compute-sanitizer --error-exitcode 9 \
+	job sanitizer-step 60 compute-sanitizer --error-exitcode 9 --log-file "$OUT/sanitizer-step.txt" \
 		"$gpubench" train gpt --device cuda --steps 2 --layers 1 --amp bf16 --json
 }
 
@@ -157,10 +167,10 @@ part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
 	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 45 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
 	peer gpt2-b4 120 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile reduce-overhead --fused --pad-vocab
-	train gpt2-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
-	train gpt2-master-none 60 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
-	train gpt2-fp8 60 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
-	train gpt2-fp16 60 gpt2 --batch 64 --seq 1024 --amp fp16 --steps 10
+	train gpt2-profile 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile --trace "$OUT/gpt2-trace.json"
+	train gpt2-master-none 50 gpt2 --batch 64 --seq 1024 --amp bf16 --master none --steps 10
+	train gpt2-fp8 50 gpt2 --batch 64 --seq 1024 --amp fp8 --steps 10
+	train gpt2-fp16 50 gpt2 --batch 64 --seq 1024 --amp fp16 --steps 10
 }
 
 xl="gpt2 --layers 48 --width 1600 --heads 25 --seq 1024" # 1558M
@@ -168,6 +178,13 @@ part_xl() {
 	train xl-bf16 120 $xl --batch 16 --amp bf16 --steps 8
 	train xl-fp8 120 $xl --batch 16 --amp fp8 --steps 8
 	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused --pad-vocab
+}
+
+# The same text in the same order: what fp8 gains, and what it loses in 200 steps of 16k tokens.
+part_xl-loss() {
+	for type in bf16 fp8; do
+		train xl-loss-$type 290 $xl --batch 16 --amp $type --data "$TEXT" --steps 200
+	done
 }
 
 part_encoders() { # every query sees every key: by whose kernels, and where the time goes
@@ -188,13 +205,14 @@ part_attention() { # our kernels beside cuDNN's, in the step and each kernel
 	train xl-attention-cudnn 100 $xl --batch 16 --amp bf16 --attention cudnn --steps 5
 }
 
-# The same text, the same order: what fp8 loses in 200 steps.
+# The same text, the same order: what each type loses in 200 steps.
 part_loss() {
-	train loss-bf16 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp bf16 --steps 200
-	train loss-fp8 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp fp8 --steps 200
-	train loss-master-none 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp bf16 --master none --steps 200
-	train loss-fp16 130 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp fp16 --steps 200
-	train loss-f32 150 gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --amp tf32 --steps 200
+	local of="gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --steps 200"
+	train loss-bf16 110 $of --amp bf16
+	train loss-fp8 110 $of --amp fp8
+	train loss-master-none 110 $of --amp bf16 --master none
+	train loss-fp16 110 $of --amp fp16
+	train loss-f32 130 $of --amp tf32
 }
 
 part_image() {
@@ -237,5 +255,6 @@ for part in $PARTS; do
 	deadline=$((SECONDS + PART_S))
 	part_$part
 done
+[ -z "$python" ] || "$python" "$top/bench/gpu_table.py" "$OUT" >"$OUT/table.md" && cat "$OUT/table.md"
 echo "gpu.sh: $failed jobs failed, $left_out were left out; results in $OUT"
 [ $((failed + left_out)) -eq 0 ]

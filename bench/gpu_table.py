@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The table of one card from the JSON that bench/gpu.sh left: each job beside PyTorch's, its floor and what is asked of it.
+usage: gpu_table.py DIRECTORY. What no job has measured says so."""
+import json
+import os
+import sys
+
+NONE = "not yet measured"
+
+
+class Results:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def get(self, job):
+        try:
+            with open(os.path.join(self.folder, job + ".json")) as f:
+                return json.load(f)
+        except (OSError, ValueError):
+            return {}
+
+    def number(self, job, *path):
+        """None unless the job has it."""
+        at = self.get(job)
+        for key in path:
+            at = at.get(key) if isinstance(at, dict) else None
+        return at if isinstance(at, (int, float)) and not isinstance(at, bool) else None
+
+
+def ratio(a, b):
+    return a / b if a is not None and b else None
+
+
+def verdict(tests):
+    """Of (value, limit, at least?): what is not measured decides nothing."""
+    known = [value >= limit if least else value <= limit for value, limit, least in tests if value is not None]
+    return "" if not known else "no" if not all(known) else "yes" if len(known) == len(tests) else "as far as measured"
+
+
+def show(value, form):
+    return NONE if value is None else form.format(value)
+
+
+def speed(r, title, job, peer, part, floor=None, must=None, over=None):
+    ours, theirs = r.number("ours-" + job, "items_per_s"), r.number("torch-" + peer, "items_per_s")
+    unit = "tok/s" if "GPT" in title else "images/s" if "ResNet" in title else "samples/s"
+    aims = ([f"{must / 1e3:.0f}k"] if must else []) + ([f"{over:.2f}x PyTorch"] if over else [])
+    tests = ([(ours, must, True)] if must else []) + ([(ratio(ours, theirs), over, True)] if over else [])
+    mine = show(ours, "{:.0f} " + unit)
+    if ours and floor:
+        mine += f" ({100 * ours / floor:.0f} % of the floor)"
+    return (title, f"{floor / 1e3:.0f}k {unit}" if floor else "", ", ".join(aims), mine,
+            show(theirs, "{:.0f} " + unit), show(ratio(ours, theirs), "{:.2f}x"), verdict(tests), part)
+
+
+def memory(r, title, job, part):
+    ours = r.number("ours-" + job, "memory", "measured_bytes")
+    theirs = r.number("torch-" + job, "max_device_bytes_held")
+    share = ratio(ours, theirs)
+    return (f"peak memory, {title}", "", "0.80 of PyTorch's", show(ours and ours / 2 ** 30, "{:.2f} GiB"),
+            show(theirs and theirs / 2 ** 30, "{:.2f} GiB"), show(share, "{:.2f}"), verdict([(share, 0.8, False)]), part)
+
+
+def loss(r, title, job, base, part, limit=0.01):
+    ours, other = r.number(f"ours-{job}", "loss"), r.number(f"ours-{base}", "loss")
+    steps = len(r.get(f"ours-{job}").get("step_s", []))
+    off = abs(ours - other) / other if ours is not None and other else None
+    return (title, show(other, base + ": {:.4f}"), "equal to 1 %", show(ours, "{:.4f}") + (f" after {steps} steps" if steps else ""),
+            "", show(off and 100 * off, "{:.2f} % off"), verdict([(off, limit, False)]), part)
+
+
+def copies(r, way):
+    samples = [m["samples"][m.get("warmup", 0):] for m in r.get("copies").get("metrics", [])
+               if m["id"].startswith(f"gpu.matrix.pinned.{way}.gpu0-")]
+    ours, theirs = max((max(s) for s in samples if s), default=None), r.number("torch-copies", f"pinned.{way}")
+    return (f"copies {way} the card, pinned", "link", "within 3 % of PyTorch's", show(ours, "{:.1f} GB/s"),
+            show(theirs, "{:.1f} GB/s"), show(ratio(ours, theirs), "{:.2f}x"), verdict([(ratio(ours, theirs), 0.97, True)]), "check")
+
+
+def share_of_ops(doc, names):
+    """Of the measured rate of copies, by the bytes that the run counted: the least of those ops."""
+    shares = [o["of_peak"] for o in doc.get("ops", []) if o["op"] in names and o.get("of_peak") is not None]
+    return min(shares, default=None)
+
+
+def share_of_cross_entropy(doc):
+    """The kernel behind the product: one reading of the logits, one writing of their gradients."""
+    peak = doc.get("peaks", {}).get("bytes_per_s")
+    rows = [k for k in doc.get("kernels", []) if k["kernel"].startswith("rt_cross_entropy") and k.get("op")]
+    if not rows or not peak:
+        return None
+    moved = doc["batch"] * doc["seq"] * doc["vocab"] * (4 if doc["amp"] in ("fp32", "tf32") else 2) * 2
+    return moved / sum(k["seconds"] for k in rows) / peak
+
+
+def bound_by_memory(r):
+    doc = r.get("ours-gpt2-profile")
+    for title, share in (("layer normalisation", share_of_ops(doc, ("layernorm", "add_layernorm"))),
+                         ("its gradient", share_of_ops(doc, ("layernorm_bwd",))), ("AdamW", share_of_ops(doc, ("adamw",))),
+                         ("cross entropy", share_of_cross_entropy(doc))):
+        yield (f"GPT-2 124M, {title}", "measured copy rate", "85 % of it", show(share and 100 * share, "{:.0f} %"), "", "",
+               verdict([(share, 0.85, True)]), "gpt2")
+
+
+def host_time(r, title, job):
+    ours = r.number("ours-" + job, "host_s_per_step")
+    return (f"host time per step, {title}", "0", "50 us", show(ours and ours * 1e6, "{:.0f} us"), "", "",
+            verdict([(ours, 50e-6, False)]), "gpt2")
+
+
+def checked(r, title, jobs, part):
+    docs = [r.get(j) for j in jobs]
+    wrong = [row for d in docs for row in d.get("rows", []) if not row["ok"]]
+    rows = sum(len(d.get("rows", [])) for d in docs)
+    there = all(d.get("rows") for d in docs)
+    return (title, "", "all", f"{rows - len(wrong)} of {rows}" if there else NONE, "", "", verdict([(len(wrong), 0, False)]) if there else "",
+            part)
+
+
+def attention(r, title, own, cudnn):
+    a, b = r.number("ours-" + own, "items_per_s"), r.number("ours-" + cudnn, "items_per_s")
+    return (title, "", "the faster is taken", show(a, "own {:.0f}") + ", " + show(b, "cuDNN {:.0f} tok/s"), "",
+            show(ratio(b, a), "cuDNN {:.2f}x"), "", "attention")
+
+
+def rows(r):
+    yield speed(r, "GPT-2 124M, T1024, bf16, B64", "gpt2-b64", "gpt2-b64", "gpt2", 715e3, 470e3, 1.15)
+    yield speed(r, "GPT-2 124M, T1024, bf16, B4", "gpt2-b4", "gpt2-b4", "gpt2", None, 300e3)
+    yield speed(r, "GPT-2 1558M, T1024, bf16, B16", "xl-bf16", "xl-bf16", "xl", 65e3, 48e3, 1.1)
+    yield speed(r, "ResNet-50, bf16, NHWC, 224 x 224, B256", "resnet50", "resnet50", "image", None, None, 1.1)
+    yield speed(r, "MLP 784-1024-1024-10, bf16, B4096", "mlp", "mlp", "image")
+    for title, job, part in (("GPT-2 124M, B64", "gpt2-b64", "gpt2"), ("GPT-2 124M, B4", "gpt2-b4", "gpt2"),
+                             ("GPT-2 1558M, B16", "xl-bf16", "xl"), ("ResNet-50, B256", "resnet50", "image"),
+                             ("MLP, B4096", "mlp", "image")):
+        yield memory(r, title, job, part)
+    faster = ratio(r.number("ours-xl-fp8", "items_per_s"), r.number("ours-xl-bf16", "items_per_s"))
+    yield ("GPT-2 1558M, fp8 over bf16", "", "1.25x", show(faster, "{:.2f}x"), "", "", verdict([(faster, 1.25, True)]), "xl")
+    yield loss(r, "GPT-2 1558M on text, fp8: loss", "xl-loss-fp8", "xl-loss-bf16", "xl-loss")
+    for job, title in (("loss-fp8", "fp8"), ("loss-master-none", "bf16 without f32 values"), ("loss-fp16", "fp16")):
+        yield loss(r, f"GPT of 12 layers on text, {title}: loss", job, "loss-bf16", "loss")
+    yield loss(r, "the same, bf16 beside tf32: loss", "loss-bf16", "loss-f32", "loss")
+    yield host_time(r, "GPT-2 124M, B64", "gpt2-b64")
+    yield host_time(r, "GPT-2 124M, B4", "gpt2-b4")
+    for way in "to", "from":
+        yield copies(r, way)
+    yield from bound_by_memory(r)
+    yield attention(r, "attention, GPT-2 124M", "gpt2-attention-own", "gpt2-attention-cudnn")
+    yield attention(r, "attention, GPT-2 1558M", "xl-attention-own", "xl-attention-cudnn")
+    for job, title in (("bert-b64", "BERT base, T512, bf16, B64"), ("vit-b256", "ViT-S/16, bf16, B256")):
+        yield (title, "", "none stated", show(r.number("ours-" + job, "items_per_s"), "{:.0f} /s"), "", "", "", "encoders")
+    yield checked(r, "every op against the CPU (`gpubench check-device`)", ["check"], "check")
+    yield checked(r, "compute-sanitizer: every op of each type", [f"sanitizer-{t}" for t in ("bf16", "f32", "f16", "fp8")], "sanitizer")
+
+
+def main():
+    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
+        sys.exit(__doc__)
+    head = ("job", "floor (counted) or base", "asked", "ours", "PyTorch's best", "ours / its", "kept", "part")
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows(Results(sys.argv[1])):
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()
