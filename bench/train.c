@@ -20,6 +20,7 @@
 /* Plain evaluations make about 1 Gflop/s: minutes. A share of the largest gradient beyond which it is wrong, not f32. */
 #define GRADIENT_CHECK_FLOPS	1e11
 #define GRADIENT_CHECK_OFF	1e-3
+#define PAGE			4096
 #define DIM_MAX			(UINT64_C(1) << 24)
 
 static void graphs_clear(struct bn_training *r)
@@ -271,11 +272,16 @@ static int open_feed(struct bn_training *r, bool compiled, struct gt_err *err)
 	return bn_feed_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, r->ticket * r->o.accum, err);
 }
 
+static size_t to_pages(size_t elements)
+{
+	return GT_MAX((elements * 4 + PAGE - 1) / PAGE, (size_t)1) * PAGE;
+}
+
 /* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
 static void *random_input(const struct bn_training *r, const struct rt_node *n, uint64_t which)
 {
 	size_t count = r->row_elements[which] * r->all_rows;
-	int32_t *ids = calloc(count, 4);
+	int32_t *ids = aligned_alloc(PAGE, to_pages(count));
 	float *x = (float *)(void *)ids;
 	uint64_t limit = r->model->classes ? r->model->classes : r->o.vocab;
 
@@ -314,6 +320,23 @@ static const void *const *our_rows(const struct bn_training *r, const void *ret[
 	for (int k = 0; k < 2; k++)
 		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
 	return ret;
+}
+
+/* A device copies batches from where they lie. What it may not lock it reads by way of its own memory, which its report shows. */
+static void pin_batches(struct bn_training *r)
+{
+	struct gt_err why = { 0 };
+	void *base[2] = { r->input[0], r->input[1] };
+	size_t bytes[2] = { to_pages(r->row_elements[0] * r->all_rows), to_pages(r->row_elements[1] * r->all_rows) };
+	int n = 2;
+
+	if (r->feed.train) {
+		rt_loader_memory(r->feed.train, &base[0], &bytes[0]);
+		n = 1;
+	}
+	for (int i = 0; i < n; i++)
+		if (rt_pin(r->program, base[i], bytes[i], &why) < 0)
+			gt_info("%s", why.msg);
 }
 
 /* Before training, on random inputs: what the program calls the gradient is one. */
@@ -585,6 +608,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = check_gradients(&r, err);
 	if (!status)
 		status = open_feed(&r, true, err);
+	if (!status)
+		pin_batches(&r);
 	if (!status)
 		status = held_out(&r, &r.before, err);
 	if (!status)

@@ -124,7 +124,7 @@ json_t *bn_train_document(const struct bn_training *r)
 {
 	static const char *const from_report[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
-		"memory", "pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
+		"memory", "inputs", "pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
 		"products", "attention", "host_s_per_step", "timed_by",
 		"ops", "kernels" };
 	gt_auto_json *report = rt_program_report(r->program);

@@ -313,6 +313,14 @@ void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_t
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
 /* Until all that was asked for is done: a device returns from rt_step() when it knows the loss and updates behind it. */
 int rt_wait(struct rt_program *p, struct gt_err *err);
+/*
+ * Memory that batches lie in, a loader's ring (rt_loader_memory), say: its pages go to the NUMA node of the device and are locked
+ * there, and inputs of rt_step() and rt_eval() that lie in it are copied from it by the device itself; others by way of memory of
+ * the program's own. Until rt_unpin(), or the program's end; it must be there so long. Nothing is done on the CPU. -ENODEV: the
+ * driver would not lock it, and inputs go the other way.
+ */
+int rt_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err);
+void rt_unpin(struct rt_program *p, const void *base);
 /* The forward pass alone: the loss at the present parameters. */
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 void rt_set_lr(struct rt_program *p, double lr);
@@ -338,7 +346,8 @@ int rt_program_threads(const struct rt_program *p);
  *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
  *   tensors without reuse), "passes": [{ "name", "did" }] (of the first shape), "shapes": [{ "planned_bytes",
  *   "flops_per_step" }] (with several), "memory": { struct rt_memory, "measured_bytes", "free_before_bytes" } (of a device: what it
- *   has less now than before), "warnings": [ … ], "ops": [{ "op", "phase",
+ *   has less now than before), "inputs": { "direct", "copied" } (of a device: how many it has copied from where they lay, and how
+ *   many first went elsewhere), "warnings": [ … ], "ops": [{ "op", "phase",
  *   "calls", "flops", "low_flops" (of products in the low
  *   type), "fp8_flops" (of these, in 8 bits, if any), "bytes", "seconds" (per step, the mean over those of all shapes; only
  *   with profile) }] }

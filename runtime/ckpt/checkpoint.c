@@ -402,6 +402,8 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 	r = load_all(p, f, s, true, err);
 	if (!r && p->cuda)
 		r = rt_engine_forget_scale(p, err);
+	if (!r && p->cuda)
+		r = rt_engine_forget_lost(p, err);
 	if (r)
 		return r;
 	/* an optimizer that starts anew is at its first step; one that keeps nothing goes on with its number */

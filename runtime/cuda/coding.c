@@ -3,7 +3,7 @@
  * Gradients that travel coded, as comm/ddp.c has it: each rank codes a bucket in one segment per rank, gets its own segment of
  * all, sums it in f32, codes the sum and hands it to all. All of it is enqueued behind the bucket's gradients, on the stream of the
  * reductions, and captured with the backward pass. The buffers are shared by all buckets, which go one after the other; what a
- * coding loses is kept per bucket.
+ * coding loses is kept per bucket, and twice where an update may come to nothing (kernel/kept.cuh).
  */
 #include <errno.h>
 #include "runtime/comm/codec.h"
@@ -76,6 +76,20 @@ static uint64_t lost_bytes(const struct rt_program *p, const struct rt_bucket *b
 	return rt_engine_aligned((uint64_t)(b->floats + segment_of(p, b)) * sizeof(float));
 }
 
+int rt_coding_places(const struct rt_program *p)
+{
+	return rt_plan_measures_gradients(&p->plan) ? 2 : 1;
+}
+
+static uint64_t all_lost_bytes(const struct rt_program *p)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < p->plan.n_buckets; i++)
+		bytes += lost_bytes(p, &p->plan.buckets[i]);
+	return bytes;
+}
+
 uint64_t rt_coding_bytes(const struct rt_program *p)
 {
 	struct rt_coding_buffers unused;
@@ -86,9 +100,7 @@ uint64_t rt_coding_bytes(const struct rt_program *p)
 	if (!codec_of(p) || !p->plan.n_buckets)
 		return 0;
 	bytes = lay_out(p, 0, &unused);
-	for (int i = 0; codec_of(p)->feedback && i < p->plan.n_buckets; i++)
-		bytes += lost_bytes(p, &p->plan.buckets[i]);
-	return bytes;
+	return codec_of(p)->feedback ? bytes + RT_ENGINE_ALIGN + (uint64_t)rt_coding_places(p) * all_lost_bytes(p) : bytes;
 }
 
 int rt_coding_open(struct rt_program *p, struct gt_err *err)
@@ -107,7 +119,11 @@ int rt_coding_open(struct rt_program *p, struct gt_err *err)
 	e->coding.out = base; /* what is to be freed */
 	if (is_lowrank(p))
 		return rt_lowrank_open(p, base, err);
-	e->coding.lost = base + lay_out(p, base, &e->coding);
+	e->coding.end = base + lay_out(p, base, &e->coding);
+	if (!codec_of(p)->feedback)
+		return 0;
+	e->coding.kept = e->coding.end;
+	e->coding.lost = e->coding.kept + RT_ENGINE_ALIGN;
 	e->coding.end = base + bytes;
 	return 0;
 }
@@ -119,10 +135,19 @@ int rt_coding_forget(struct rt_program *p, struct gt_err *err)
 
 	if (r)
 		return r;
-	if (!e->coding.lost || e->coding.end == e->coding.lost)
+	if (!e->coding.kept)
 		return 0;
-	return rt_engine_check(e, e->dev->d.fill_async(e->coding.lost, 0, e->coding.end - e->coding.lost, e->stream),
+	return rt_engine_check(e, e->dev->d.fill_async(e->coding.kept, 0, e->coding.end - e->coding.kept, e->stream),
 			       "cuMemsetD8Async", err);
+}
+
+int rt_engine_forget_lost(struct rt_program *p, struct gt_err *err)
+{
+	int r = rt_engine_wait(p, err);
+
+	if (!r)
+		r = rt_coding_forget(p, err);
+	return r ? r : rt_engine_drain(p->cuda, err);
 }
 
 bool rt_coding_now(const struct rt_program *p, int64_t step)
@@ -130,7 +155,7 @@ bool rt_coding_now(const struct rt_program *p, int64_t step)
 	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ddp.compress_after;
 }
 
-/* Where the bucket keeps what its gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
+/* The first place of what the bucket's gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
 static cu_ptr lost_of(const struct rt_program *p, int bucket)
 {
 	cu_ptr at = p->cuda->coding.lost;
@@ -144,6 +169,22 @@ static cu_ptr lost_of(const struct rt_program *p, int bucket)
 
 #define ON_REDUCE(e, kernel, n, threads, ...)                                                                                  \
 	rt_launch_on(e, (e)->reduce, kernel, (unsigned)GT_MAX(n, 1), threads, (void *[]){ __VA_ARGS__ })
+
+void rt_coding_begin(struct rt_engine *e)
+{
+	if (e->coding.kept)
+		ON_REDUCE(e, RT_K_kept_begin, 1, 1, &e->coding.kept, &e->step);
+}
+
+void rt_coding_settle(struct rt_program *p)
+{
+	struct rt_engine *e = p->cuda;
+	int two = rt_coding_places(p) == 2;
+	cu_ptr norm = two ? e->norm : 0;
+
+	if (e->coding.kept && !e->plain)
+		RT_LAUNCH(e, RT_K_kept_settle, 1, 1, 1, 1, 0, &e->coding.kept, &e->step, &norm, &e->loss_seen, &two);
+}
 
 static void scale_of(struct rt_engine *e, int64_t n)
 {
@@ -159,7 +200,7 @@ static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr 
 	float w = 1 / (float)ranks_of(p), one = 1;
 
 	if (lost) {
-		ON_REDUCE(e, RT_K_code_feed, blocks(c.n), 64, &g, &c.n, &w, &lost, &e->coding.part);
+		ON_REDUCE(e, RT_K_code_feed, blocks(c.n), 64, &c, &g, &w, &lost, &e->coding.part);
 		scale_of(e, c.n);
 	}
 	c.key = (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 48;
@@ -190,10 +231,14 @@ int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 	int64_t segment = segment_of(p, b), rank = rt_comm_rank(p->opt.ddp.comm);
 	int64_t own = GT_MAX(GT_MIN((rank + 1) * segment, b->floats) - rank * segment, 0);
 	struct rt_coding c = { .kind = (int)p->opt.ddp.compress, .bucket = bucket, .n = b->floats, .segment = segment,
-			       .segment_bytes = (int64_t)segment_bytes(p, b) };
+			       .segment_bytes = (int64_t)segment_bytes(p, b), .kept = e->coding.kept };
 	cu_ptr g = e->window + b->offset, lost = lost_of(p, bucket);
 	int r;
 
+	if (rt_coding_places(p) == 2)
+		c.stride = (int64_t)(all_lost_bytes(p) / sizeof(float));
+	if (!bucket)
+		rt_coding_begin(e);
 	send_out(p, c, g, lost);
 	r = rt_nccl_all_to_all(e->nccl, e->coding.in, e->coding.out, (size_t)c.segment_bytes, e->reduce, err);
 	if (r)

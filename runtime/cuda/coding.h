@@ -11,5 +11,16 @@ struct rt_coding {
 	int32_t kind, bucket;
 	int64_t n, segment, segment_bytes; /* floats, floats for a rank, bytes of these coded */
 	uint64_t key;			   /* changes the random numbers */
+	uint64_t kept;			   /* struct rt_coding_kept on the device; where something is lost */
+	int64_t stride;			   /* floats from what was lost to where what is lost now goes; 0: the same place */
+};
+/*
+ * Of what compression lost, on the device. Where an update may come to nothing there are two places: one counts, and the other
+ * takes its place with an update that is done.
+ */
+struct rt_coding_kept {
+	double unit;   /* gradients of the update that lost it were so many times what it made of them; 0: nothing was lost */
+	float of_lost; /* what was lost counts so many times in the update under way */
+	int32_t which; /* of the places counts */
 };
 #endif

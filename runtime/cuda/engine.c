@@ -114,6 +114,7 @@ void rt_engine_free(struct rt_engine *e)
 		d->stream_destroy(e->stream);
 	if (e->copy)
 		d->stream_destroy(e->copy);
+	rt_inputs_free(e);
 	if (e->pinned[0])
 		d->host_free(e->pinned[0]);
 	if (e->base)
@@ -555,5 +556,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 		json_object_set_new(doc, "ddp", ranks_report(p));
 	if (e->host_steps)
 		json_object_set_new(doc, "host_s_per_step", json_real(e->host_s / (double)e->host_steps));
+	json_object_set_new(doc, "inputs", json_pack("{s:I, s:I}", "direct", (json_int_t)e->inputs.direct, "copied",
+						     (json_int_t)e->inputs.copied));
 	json_object_set_new(doc, "graphs", json_boolean(e->shapes[0].forward[0] != NULL));
 }

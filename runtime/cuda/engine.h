@@ -26,6 +26,9 @@ void rt_engine_free(struct rt_engine *e);
 int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct rt_run *run, struct rt_metrics *ret,
 		   struct gt_err *err);
 int rt_engine_wait(struct rt_program *p, struct gt_err *err);
+/* rt_pin(), rt_unpin() */
+int rt_engine_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err);
+void rt_engine_unpin(struct rt_program *p, const void *base);
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 /* Elements of n as float, from or to the device; waits for it. */
 int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
@@ -35,6 +38,8 @@ int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out
 int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err);
 /* What the program says of the loss scale and of its updates will change: waits, and the next step tells the device. */
 int rt_engine_forget_scale(struct rt_program *p, struct gt_err *err);
+/* Other parameters: compression lost nothing of their gradients. Waits. */
+int rt_engine_forget_lost(struct rt_program *p, struct gt_err *err);
 /* Adds what is particular to the device. */
 void rt_engine_report(const struct rt_program *p, json_t *doc);
 uint64_t rt_engine_bytes(const struct rt_engine *e); /* allocated on the device */

@@ -8,7 +8,8 @@
 	X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
 	X(scaler_begin) X(scaler_look) X(scaler_judge) X(scaler_end) \
 	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
-	X(word_sums) X(count_targets) X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode) \
+	X(word_sums) X(count_targets) X(kept_begin) X(kept_settle) \
+	X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode) \
 	X(lowrank_p) X(lowrank_orthonormal) X(lowrank_q) X(lowrank_fold) X(lowrank_expand) X(lowrank_keep)
 #define RT_KERNELS_TYPED(X)                                                                                            \
 	X(act) X(act_bwd) X(add) X(bias_act) X(norm) X(norm_bwd) X(column_sums) X(dot) X(embedding) X(embedding_bwd)   \

@@ -58,6 +58,14 @@ struct rt_engine {
 	struct gt_err err;
 
 	/* inputs: host -> pinned -> staging (copy stream) -> where the plan has them (compute stream) */
+	struct {
+		struct {
+			const char *base;
+			size_t bytes;
+		} *list; /* memory of the caller's whose pages are locked: copied from straight */
+		int n;
+		int64_t direct, copied; /* inputs: from there; from other memory, by way of pinned */
+	} inputs;
 	char *pinned[2];
 	cu_ptr staging[2];
 	size_t input_bytes;
@@ -75,7 +83,7 @@ struct rt_engine {
 	cu_event idle;
 	bool spins; /* ranks have CPUs of their own to wait on */
 	struct rt_coding_buffers {
-		cu_ptr out, in, back, sum, part, scale, lost, end;
+		cu_ptr out, in, back, sum, part, scale, kept, lost, end; /* kept to end: of earlier updates, or 0 */
 	} coding; /* of gradients that travel coded */
 	struct rt_lowrank_bucket *lowrank; /* by PowerSGD: lowrank.c */
 	bool plain;	/* for now they travel as they are */
@@ -139,12 +147,20 @@ struct rt_launch_how {
 };
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err);
 
+/* inputs.c: a batch to the device, by pinned[slot] and staging[slot]; the caller's memory is his own again. */
+int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, struct gt_err *err);
+void rt_inputs_free(struct rt_engine *e);
+
 /* coding.c: buckets coded on their way; bytes that it wants on the device, to have them, nothing lost so far, whether step's
- * gradients are coded, a bucket's reduction, what a rank sends in a step. */
+ * gradients are coded, a bucket's reduction, what a rank sends in a step. What is lost is kept at so many places; begin: before
+ * the first bucket, settle: once it is known whether the update is done (rt_ddp_set_unit() and rt_ddp_settle() of the CPU). */
 uint64_t rt_coding_bytes(const struct rt_program *p);
 int rt_coding_open(struct rt_program *p, struct gt_err *err);
 int rt_coding_forget(struct rt_program *p, struct gt_err *err);
 bool rt_coding_now(const struct rt_program *p, int64_t step);
+int rt_coding_places(const struct rt_program *p);
+void rt_coding_begin(struct rt_engine *e);
+void rt_coding_settle(struct rt_program *p);
 int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err);
 double rt_coding_sent_bytes(const struct rt_program *p);
 

@@ -2,10 +2,12 @@
 /*
  * PowerSGD on devices: runtime/comm/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
  * What was lost and Q are kept per bucket; P, the next Q and the parts of sums are shared by all buckets, which go one after the
- * other. What is lost and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves.
+ * other. What is lost and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves, and 4 more where
+ * an update may come to nothing, for what was lost before it (kernel/kept.cuh).
  */
 #include <errno.h>
 #include "runtime/comm/ddp.h"
+#include "runtime/cuda/coding.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/lowrank.h"
 #include "runtime/cuda/nccl.h"
@@ -60,10 +62,10 @@ static cu_ptr take(cu_ptr *at, uint64_t bytes)
 	return here;
 }
 
-/* What is lost comes last: coding.lost to coding.end. list: one per bucket, filled; may be NULL. */
+/* What is lost comes last: coding.kept to coding.end. list: one per bucket, filled; may be NULL. */
 static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *c, struct rt_lowrank_bucket *list)
 {
-	int64_t most_p = 0, most_q = 0, most_part = 0;
+	int64_t most_p = 0, most_q = 0, most_part = 0, places = rt_coding_places(p);
 	struct rt_lowrank_bucket x;
 	cu_ptr at = base;
 
@@ -78,7 +80,7 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 		x.tiles = take(&at, (uint64_t)x.n_tiles * sizeof(struct rt_lowrank_tile));
 		x.columns = take(&at, (uint64_t)x.n_columns * sizeof(struct rt_lowrank_tile));
 		x.folds = take(&at, (uint64_t)x.n_folds * sizeof(struct rt_lowrank_tile));
-		x.q = take(&at, (uint64_t)x.q_floats * sizeof(float));
+		x.q = take(&at, (uint64_t)(places * x.q_floats) * sizeof(float));
 		if (list)
 			list[i] = x;
 	}
@@ -86,10 +88,10 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 	c->sum = take(&at, (uint64_t)most_p * sizeof(float));
 	c->back = take(&at, (uint64_t)most_q * sizeof(float));
 	c->part = take(&at, (uint64_t)most_part * sizeof(float));
-	c->lost = at;
+	c->kept = take(&at, sizeof(struct rt_coding_kept));
 	for (int i = 0; i < p->plan.n_buckets; i++) {
 		count(p, &p->plan.buckets[i], &x);
-		x.lost = take(&at, (uint64_t)x.lost_floats * sizeof(float));
+		x.lost = take(&at, (uint64_t)(places * x.lost_floats) * sizeof(float));
 		if (list)
 			list[i].lost = x.lost;
 	}
@@ -119,11 +121,15 @@ static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt
 	gt_autofree struct rt_lowrank_tile *folds = gt_xcalloc((size_t)x->n_folds + 1, sizeof(*folds));
 	cu_ptr p_at = e->coding.sum, part = e->coding.part, q = x->q, next = e->coding.back, lost = x->lost;
 	int t = 0, c = 0, f = 0, r;
+	bool two = rt_coding_places(p) == 2;
 
 	for (int i = 0; i < b->n; i++) {
 		int64_t each;
 
 		m[i] = shape_of(p, b, i);
+		m[i].kept = e->coding.kept;
+		m[i].lost_stride = two ? x->lost_floats : 0;
+		m[i].q_stride = two ? x->q_floats : 0;
 		m[i].gradient = e->window + b->offset + (uint64_t)b->at[i] * sizeof(float);
 		m[i].p = p_at;
 		m[i].q = q;
@@ -164,7 +170,7 @@ int rt_lowrank_open(struct rt_program *p, cu_ptr base, struct gt_err *err)
 	return r;
 }
 
-/* Q as the CPU starts it, turned. */
+/* Q as the CPU starts it, turned, at its first place. */
 int rt_lowrank_start_q(struct rt_program *p, struct gt_err *err)
 {
 	int r = 0;
@@ -195,6 +201,8 @@ int rt_lowrank_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 	struct rt_lowrank_bucket *x = &e->lowrank[bucket];
 	int r;
 
+	if (!bucket)
+		rt_coding_begin(e);
 	ON_REDUCE(e, RT_K_lowrank_p, x->n_tiles, 256, &x->matrices, &x->tiles);
 	r = rt_nccl_mean(e->nccl, e->coding.sum, e->coding.sum, x->p_floats, e->reduce, err);
 	if (!r && x->q_floats) {

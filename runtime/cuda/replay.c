@@ -163,45 +163,6 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 	return r;
 }
 
-/* Host to pinned to staging on the copy stream; staging to where the plan has it behind the last step's work. */
-static int load(struct rt_program *p, const void *const *inputs, int slot, struct gt_err *err)
-{
-	struct rt_engine *e = p->cuda;
-	const struct rt_driver *d = &e->dev->d;
-	uint64_t at = 0;
-	int k = 0, r;
-
-	for (int i = 0; i < p->plan.n_graph_nodes; i++) {
-		const struct rt_node *n = p->plan.ir.nodes[i];
-
-		if (n->role != RT_ROLE_INPUT)
-			continue;
-		memcpy(e->pinned[slot] + at, inputs[k++], rt_node_bytes(n));
-		at += rt_engine_aligned(rt_node_bytes(n));
-	}
-	if (!at)
-		return 0;
-	r = rt_engine_check(e, d->copy_to_async(e->staging[slot], e->pinned[slot], at, e->copy), "cuMemcpyHtoDAsync",
-			    err);
-	if (!r)
-		r = rt_engine_check(e, d->event_record(e->copied[slot], e->copy), "cuEventRecord", err);
-	if (!r)
-		r = rt_engine_check(e, d->stream_wait(e->stream, e->copied[slot], 0), "cuStreamWaitEvent", err);
-	at = 0;
-	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
-		const struct rt_node *n = p->plan.ir.nodes[i];
-
-		if (n->role != RT_ROLE_INPUT)
-			continue;
-		if (n->first >= 0)
-			r = rt_engine_check(e,
-					    d->copy_async(rt_at(n), e->staging[slot] + at, rt_node_bytes(n), e->stream),
-					    "cuMemcpyDtoDAsync", err);
-		at += rt_engine_aligned(rt_node_bytes(n));
-	}
-	return r;
-}
-
 static int poison_arena(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
@@ -233,7 +194,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	int r = rt_engine_check(e, d->ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
-		r = load(p, inputs, (int)(p->cuda_runs++ & 1), err);
+		r = rt_inputs_load(p, inputs, (int)(p->cuda_runs++ & 1), err);
 	if (!r && p->opt.poison)
 		r = poison_arena(p, err);
 	if (!r && step)
@@ -297,17 +258,20 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	if (!e->begins)
 		graph = e->plain && run->update && e->s->early[add] ? e->s->early[add] : e->s->backward[add][run->update];
 	r = replay(p, graph, e->s->n_forward, e->s->n_backward, how, err);
-	if (r || !run->update || e->s->n_backward == n)
+	if (r || !run->update)
 		return r;
 	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
-	if (!r && p->scale.on) {
+	if (!r && p->scale.on)
 		rt_scaler_judge(e);
+	if (!r)
+		rt_coding_settle(p);
+	if (r || e->s->n_backward == n)
+		return r;
+	if (p->scale.on) {
 		r = replay(p, e->s->update, e->s->n_measure, n, how, err);
 		return r ? r : rt_scaler_end(p, err);
 	}
-	if (!r)
-		r = rt_engine_check(e, d->copy_from_async(e->norm_out, e->norm, sizeof(float), e->stream),
-				    "cuMemcpyDtoHAsync", err);
+	r = rt_engine_check(e, d->copy_from_async(e->norm_out, e->norm, sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
 	if (!r)
 		r = rt_engine_check(e, d->event_record(e->norm_ready, e->stream), "cuEventRecord", err);
 	return r ? r : replay(p, e->s->update, e->s->n_measure, n, how, err);

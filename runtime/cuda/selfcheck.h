@@ -23,6 +23,8 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
  * Forks: before the process has opened a device or run an OpenMP team. Rows and result as above.
  */
 int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
+/* A part of it: what compression lost, through skipped updates and a checkpoint. */
+int rt_check_lost(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
 
 /* The casts to 8 bits, bit by bit: every bf16 number and random floats of all sizes, NaN and infinities, under several scales, as
  * they are and turned; and the scales that follow from a history. Rows and result as above; -ENOSYS: the card is too old. */

@@ -116,6 +116,8 @@ GT_DEFINE_AUTO(rt_loader, rt_loader_close);
 /* The next batch, valid until the next call. Never ends: epoch follows epoch. -EBADMSG: more than max_corrupt unusable samples;
  * -ERANGE: a token outside the vocabulary; -EIO …: a file that can no longer be read. One reader. */
 int rt_loader_next(struct rt_loader *l, struct rt_batch *ret, struct gt_err *err);
+/* Where all batches lie, with options.copy_batches apart; for rt_pin(). */
+void rt_loader_memory(const struct rt_loader *l, void **ret_base, size_t *ret_bytes);
 uint64_t rt_loader_samples(const struct rt_loader *l); /* of the part that is read */
 enum rt_data_kind rt_loader_kind(const struct rt_loader *l);
 size_t rt_loader_row_bytes(const struct rt_loader *l); /* of x; of documents: of the longest */

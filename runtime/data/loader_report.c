@@ -3,6 +3,12 @@
 #include "runtime/data/image.h"
 #include "runtime/data/loader_priv.h"
 
+void rt_loader_memory(const struct rt_loader *l, void **ret_base, size_t *ret_bytes)
+{
+	*ret_base = l->arena.base;
+	*ret_bytes = l->arena.bytes;
+}
+
 uint64_t rt_loader_samples(const struct rt_loader *l)
 {
 	return l->n;

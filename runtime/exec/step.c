@@ -458,6 +458,17 @@ int rt_wait(struct rt_program *p, struct gt_err *err)
 	return p->cuda ? rt_engine_wait(p, err) : 0;
 }
 
+int rt_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err)
+{
+	return p->cuda && bytes ? rt_engine_pin(p, base, bytes, err) : 0;
+}
+
+void rt_unpin(struct rt_program *p, const void *base)
+{
+	if (p->cuda)
+		rt_engine_unpin(p, base);
+}
+
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
 {
 	struct rt_run run = { .eval = true };

@@ -59,6 +59,19 @@ A run that fills the card loses nothing: the card's peaks are measured when the 
   True True True []
   True False False ["no memory was left to measure the card's peaks: no MFU"]
 
+Batches are copied from where they lie, but not where each is put into new memory, nor the few that nobody learns from.
+
+  $ fed() { STANDIN_SMS=1 gpu train gpt --layers 1 --width 48 --heads 3 --batch 2 --seq 16 --device cuda --steps 3 --warmup 1 --json \
+  >     --quiet "$@" | python3 -c 'import json, sys; print(json.load(sys.stdin)["inputs"])'; }
+  $ yes 'a text' | head -c 20000 > text.txt; fed --data text.txt; fed --data text.txt --without zero-copy
+  {'direct': 8, 'copied': 16}
+  {'direct': 0, 'copied': 24}
+  $ STANDIN_SMS=1 gpu train mlp --batch 8 --device cuda --steps 3 --warmup 1 --json --quiet |
+  >     python3 -c 'import json, sys; print(json.load(sys.stdin)["inputs"])'
+  {'direct': 8, 'copied': 0}
+  $ STANDIN_FAIL=cuMemHostRegister:801 fed --data text.txt
+  {'direct': 0, 'copied': 24}
+
 Gradients that come out in a low type travel between ranks in f32.
 
   $ python3 -c 'import sys; a, b = map(float, sys.argv[1:]); print(abs(b - a) < 0.02 * a)' $(vit --ranks 2) \

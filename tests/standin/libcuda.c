@@ -26,7 +26,7 @@
 #define REGISTERS  65536       /* of a multiprocessor */
 #define KERNELS	   1024
 
-unsigned long standin_waited, standin_waited_events;
+unsigned long standin_waited, standin_waited_events, standin_unpinned;
 
 int standin_fail(const char *call)
 {
@@ -46,6 +46,13 @@ void standin_waits(unsigned long *ret_all, unsigned long *ret_events)
 {
 	*ret_all = standin_waited;
 	*ret_events = standin_waited_events;
+}
+
+/* How many copies were of memory that is not pinned. */
+unsigned long standin_pageable(void);
+unsigned long standin_pageable(void)
+{
+	return standin_unpinned;
 }
 
 static size_t memory_limit(void)

@@ -35,6 +35,7 @@ int standin_fail(const char *call); /* the same without a context */
 /* What a thread that captures must not do: 900, and its capture is void. */
 int standin_unsafe(const char *call);
 extern unsigned long standin_waited, standin_waited_events;
+extern unsigned long standin_unpinned; /* copies of memory that is not pinned */
 
 /* A block's and a kernel's limits: 0, or what the driver says. */
 int standin_may_launch(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared);

@@ -504,6 +504,7 @@ static int copy_staged(struct stream *s, uint64_t to, const void *from, size_t b
 {
 	struct work *w;
 
+	standin_unpinned++;
 	if (s->captures)
 		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
 	w = make_work(do_copy, NULL, &(struct copy){ 0 }, sizeof(struct copy));
@@ -562,8 +563,10 @@ int cuMemcpyDtoHAsync_v2(void *dst, uint64_t src, size_t bytes, void *stream)
 	if (s->captures && !standin_pinned(dst, bytes))
 		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
 	r = copy(s, (uintptr_t)dst, src, bytes);
-	if (!s->captures && !standin_pinned(dst, bytes))
+	if (!s->captures && !standin_pinned(dst, bytes)) {
+		standin_unpinned++;
 		drain(s, (unsigned long)-1);
+	}
 	return r;
 }
 

@@ -78,7 +78,7 @@ static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 	for (int round = 0; !r && round < ROUNDS; round++) {
 		struct rt_metrics m;
 
-		if (d->scaled && round > 0)
+		if (d->scaled && round % 2) /* between the others the scale moves */
 			r = overflow(p, c, err);
 		if (r)
 			return r;

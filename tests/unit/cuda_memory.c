@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
+#include <numaif.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -155,6 +156,90 @@ static int resume_and_tell(enum rt_optimizer_kind kind)
 	return r != 0;
 }
 
+static unsigned long pageable(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
+	unsigned long (*count)(void);
+
+	*(void **)&count = lib ? dlsym(lib, "standin_pageable") : NULL;
+	return count ? count() : 0;
+}
+
+#define BATCH_BYTES (TOKENS * sizeof(int32_t))
+
+/* Steps whose batch is overwritten as soon as each returns; losses (4). */
+static int feed_steps(struct rt_program *p, int32_t *ids, double *losses, struct gt_err *err)
+{
+	unsigned long before = pageable();
+	struct rt_metrics m;
+	int r = 0;
+
+	for (int i = 0; !r && i < 4; i++) {
+		for (int k = 0; k < 2 * TOKENS; k++)
+			ids[k] = (k * 7 + i) % 61;
+		r = rt_step(p, (const void *[]){ ids, ids + TOKENS }, &m, err);
+		memset(ids, 0x7f, 2 * BATCH_BYTES);
+		losses[i] = m.loss;
+	}
+	if (!r)
+		printf("%lu pageable copies; ", pageable() - before);
+	return r;
+}
+
+static void tell_inputs(const struct rt_program *p)
+{
+	gt_auto_json *report = rt_program_report(p);
+	const json_t *inputs = json_object_get(report, "inputs");
+
+	printf("%d direct, %d copied\n", (int)gt_json_get_int(inputs, "direct", -1), (int)gt_json_get_int(inputs, "copied", -1));
+}
+
+/* Is the page bound to a node, as far as this process may bind any? */
+static bool is_bound(void *page)
+{
+	unsigned long node[16] = { 1 };
+	int mode = MPOL_DEFAULT;
+
+	if (mbind((char *)page + BATCH_BYTES, BATCH_BYTES, MPOL_PREFERRED, node, sizeof(node) * 8, 0))
+		return true;
+	return !get_mempolicy(&mode, NULL, 0, page, MPOL_F_ADDR) && mode == MPOL_PREFERRED;
+}
+
+/* The same from memory as it comes, from locked memory, and from that again when it is unlocked. */
+static int feed_and_tell(void)
+{
+	/* its last page is for is_bound() */
+	int32_t *ids = aligned_alloc(1 << 12, 4 * BATCH_BYTES);
+	double losses[2][4] = { 0 };
+	struct gt_err err = { 0 };
+	int r = ids ? 0 : -ENOMEM;
+
+	for (int k = 0; !r && k < 2; k++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *p = NULL;
+
+		r = open_program(g, RT_CUDA, RT_ADAMW, &p, &err);
+		if (!r && k)
+			r = rt_pin(p, ids, 2 * BATCH_BYTES, &err);
+		if (!r)
+			r = feed_steps(p, ids, losses[k], &err);
+		if (!r)
+			tell_inputs(p);
+		if (r || !k)
+			continue;
+		printf("%s, %s losses, %d\n", is_bound(ids) ? "near" : "anywhere",
+		       memcmp(losses[0], losses[1], sizeof(losses[0])) ? "other" : "same", rt_pin(p, ids, BATCH_BYTES, &err));
+		puts(err.msg);
+		rt_unpin(p, ids);
+		r = feed_steps(p, ids, losses[k], &err);
+		tell_inputs(p);
+	}
+	free(ids);
+	if (r)
+		puts(err.msg);
+	return r != 0;
+}
+
 static int planted_and_tell(const char *kernel)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *fn = NULL, *context = NULL;
@@ -199,6 +284,18 @@ START_TEST(memory_is_planned_told_and_measured)
 	r = run_with("memory", "STANDIN_MEMORY=68500000", STANDIN_DIR);
 	ck_assert_msg(r.status && !strstr(r.out, "planned") && strstr(r.out, "may be used: checkpointing in ") &&
 			      strstr(r.out, " of the 16 rows of a batch would fit as it is"), "%s", r.out);
+}
+END_TEST
+
+START_TEST(batches_are_copied_from_where_they_lie)
+{
+	struct result r = run_with("feed", NULL, STANDIN_DIR);
+
+	ck_assert_msg(!r.status && strstr(r.out, "0 pageable copies; 0 direct, 8 copied\n"
+						 "0 pageable copies; 8 direct, 0 copied\nnear, same losses, -19\n"
+						 "batches are copied twice: cuMemHostRegister failed with CUDA error 712") == r.out,
+		      "%s", r.out);
+	ck_assert_msg(strstr(r.out, "\n0 pageable copies; 8 direct, 8 copied\n") != NULL, "%s", r.out);
 }
 END_TEST
 
@@ -260,6 +357,7 @@ END_TEST
 void add_memory_tests(TCase *tc, TCase *slow)
 {
 	tcase_add_test(tc, memory_is_planned_told_and_measured);
+	tcase_add_test(tc, batches_are_copied_from_where_they_lie);
 	tcase_add_test(tc, an_anomaly_is_told_as_on_the_cpu);
 	tcase_add_loop_test(tc, a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu, 0, 2);
 	tcase_add_test(tc, what_a_kernel_must_not_do_is_noticed);
@@ -270,6 +368,8 @@ int tell_memory(const char *what)
 {
 	if (gt_streq(what, "memory"))
 		return memory_and_tell();
+	if (gt_streq(what, "feed"))
+		return feed_and_tell();
 	if (gt_streq(what, "anomaly"))
 		return anomaly_and_tell();
 	if (gt_streq(what, "resume"))

@@ -7,6 +7,7 @@
  * was lost).
  */
 #include "common.cuh"
+#include "kept.cuh"
 #include "runtime/cuda/coding.h"
 
 #define CODE_EACH  8
@@ -45,23 +46,25 @@ RT_DEVICE void code_squares(const float *v, bool there, double *part)
 	part[blockIdx.x] = sum;
 }
 
-/* x (n) = x w + lost: what is to be sent, with feedback */
-RT_KERNEL rt_code_feed(float *x, int64_t n, float w, const float *lost, double *part)
+/* x (c.n) = x w + lost: what is to be sent, with feedback */
+RT_KERNEL rt_code_feed(struct rt_coding c, float *x, float w, const float *lost, double *part)
 {
+	const struct rt_coding_kept kept = *(const struct rt_coding_kept *)c.kept;
 	int64_t i = code_place();
 	float v[CODE_EACH], l[CODE_EACH];
 
-	if (i < n) {
+	lost += kept_before(kept, c.stride);
+	if (i < c.n) {
 		get<4>(v, x + i);
 		get<4>(v + 4, x + i + 4);
 		get<4>(l, lost + i);
 		get<4>(l + 4, lost + i + 4);
 		for (int k = 0; k < CODE_EACH; k++)
-			v[k] = __fadd_rn(__fmul_rn(v[k], w), l[k]);
+			v[k] = __fadd_rn(__fmul_rn(v[k], w), __fmul_rn(l[k], kept.of_lost));
 		put<4>(x + i, v);
 		put<4>(x + i + 4, v + 4);
 	}
-	code_squares(v, i < n, part);
+	code_squares(v, i < c.n, part);
 }
 
 /* scale = ||x|| / sqrt(n) from the blocks' squares; one block of 256 */
@@ -159,8 +162,13 @@ RT_KERNEL rt_code_encode(struct rt_coding c, char *out, const float *x, float w,
 	for (int k = 0; k < CODE_EACH; k++)
 		sent[k] = v[k];
 	code_put8(c.kind, to, at, sent, norm, scale ? *scale : 0, key);
-	for (int k = 0; k < CODE_EACH && lost; k++)
-		lost[i + k] = isfinite(v[k] - sent[k]) ? v[k] - sent[k] : 0;
+	if (!lost)
+		return;
+	for (int k = 0; k < CODE_EACH; k++)
+		v[k] = isfinite(v[k] - sent[k]) ? v[k] - sent[k] : 0;
+	lost += kept_after(*(const struct rt_coding_kept *)c.kept, c.stride);
+	put<4>(lost + i, v);
+	put<4>(lost + i + 4, v + 4);
 }
 
 /* 8 elements of a segment of n, the first of them i */
@@ -187,15 +195,22 @@ RT_DEVICE void code_get8(int kind, const char *in, int64_t n, int64_t i, float *
 	}
 }
 
-/* sum (c.n) = lost (or 0) + our segment as each of `ranks` sent it, in their order; part: its squares, or null */
+/* sum (c.n) = lost (or 0) + our segment as each of `ranks` sent it, in their order; part: its squares, or null. */
 RT_KERNEL rt_code_sum(struct rt_coding c, float *sum, const char *in, int ranks, const float *lost, double *part)
 {
 	int64_t i = code_place();
 	float v[CODE_EACH] = {}, x[CODE_EACH];
 
 	if (i < c.n) {
-		for (int k = 0; k < CODE_EACH && lost; k++)
-			v[k] = lost[i + k];
+		if (lost) {
+			const struct rt_coding_kept kept = *(const struct rt_coding_kept *)c.kept;
+
+			lost += kept_before(kept, c.stride);
+			get<4>(v, lost + i);
+			get<4>(v + 4, lost + i + 4);
+			for (int k = 0; k < CODE_EACH; k++)
+				v[k] = __fmul_rn(v[k], kept.of_lost);
+		}
 		for (int r = 0; r < ranks; r++) {
 			code_get8(c.kind, in + (int64_t)r * c.segment_bytes, c.n, i, x);
 			for (int k = 0; k < CODE_EACH; k++)

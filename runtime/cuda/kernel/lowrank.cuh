@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PowerSGD as runtime/comm/powersgd.c has it, over all gradients of a bucket in one launch per stage: M = lost + gradient, P = M Q;
- * (mean over ranks); columns of P orthonormal; Q = M^T P; (mean over ranks); gradient = P Q^T, lost = M - gradient. Counted bytes
+ * (mean over ranks); columns of P orthonormal; Q = M^T P; (mean over ranks); gradient = P Q^T, lost = M - gradient. Where an update
+ * may come to nothing lost and Q have two places each (kept.cuh), and M lies where what is lost now will. Counted bytes
  * per element of a matrix, up to rank 8: 12, 4 and 12; each further 8 ranks 4 more in the first two. Sums have a fixed order.
  */
+#include "kept.cuh"
 #include "reduce.cuh"
 #include "runtime/cuda/lowrank.h"
 
 #define RANKS_AT_ONCE 8
+
+/* What was lost, what is lost now, Q, the next Q. */
+struct lowrank_places {
+	float of_lost;
+	float *before, *after, *q, *next;
+};
+
+RT_DEVICE struct lowrank_places lowrank_find(const struct rt_lowrank &x)
+{
+	const struct rt_coding_kept kept = *(const struct rt_coding_kept *)x.kept;
+	float *lost = (float *)x.lost, *q = (float *)x.q;
+
+	return { kept.of_lost, lost + kept_before(kept, x.lost_stride), lost + kept_after(kept, x.lost_stride),
+		 q + kept_before(kept, x.q_stride), q + kept_after(kept, x.q_stride) };
+}
 
 RT_DEVICE void lowrank_copy(float *to, const float *from, int64_t start, int64_t n)
 {
@@ -17,14 +34,15 @@ RT_DEVICE void lowrank_copy(float *to, const float *from, int64_t start, int64_t
 		to[i] = from[i];
 }
 
-/* lost = gradient + lost (n,m); p (r,n) = lost q^T. A block of 256 per tile of rows. */
+/* M (n,m) = lost of_lost + gradient; p (r,n) = M q^T. A block of 256 per tile of rows. */
 RT_KERNEL rt_lowrank_p(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	__shared__ float sh[8][RT_LOWRANK_ROWS * RANKS_AT_ONCE];
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
 	const struct rt_lowrank x = matrices[tile.matrix];
-	const float *g = (const float *)x.gradient, *q = (const float *)x.q;
-	float *p = (float *)x.p, *lost = (float *)x.lost;
+	const struct lowrank_places places = lowrank_find(x);
+	const float *g = (const float *)x.gradient, *q = places.q;
+	float *p = (float *)x.p, *whole = places.after;
 
 	if (!x.r) {
 		lowrank_copy(p, g, tile.start, x.n);
@@ -40,12 +58,15 @@ RT_KERNEL rt_lowrank_p(const struct rt_lowrank *matrices, const struct rt_lowran
 			for (int i = 0; i < RT_LOWRANK_ROWS; i++) {
 				int64_t at = (tile.start + i) * x.m + j;
 
-				w[i] = tile.start + i < x.n ? lost[at] + (first ? 0 : g[at]) : 0;
+				if (tile.start + i >= x.n)
+					w[i] = 0;
+				else
+					w[i] = first ? whole[at] : __fadd_rn(__fmul_rn(places.before[at], places.of_lost), g[at]);
 			}
 #pragma unroll
 			for (int i = 0; i < RT_LOWRANK_ROWS; i++)
 				if (!first && tile.start + i < x.n)
-					lost[(tile.start + i) * x.m + j] = w[i];
+					whole[(tile.start + i) * x.m + j] = w[i];
 #pragma unroll
 			for (int c = 0; c < RANKS_AT_ONCE; c++) {
 				float y = first + c < x.r ? q[(first + c) * x.m + j] : 0;
@@ -123,12 +144,12 @@ RT_KERNEL rt_lowrank_orthonormal(const struct rt_lowrank *matrices)
 	}
 }
 
-/* part (parts,r,m) = sums over equal shares of the rows of p (r,n) times lost (n,m); a column per thread */
+/* part (parts,r,m) = sums over equal shares of the rows of p (r,n) times M (n,m); a column per thread */
 RT_KERNEL rt_lowrank_q(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
 	const struct rt_lowrank x = matrices[tile.matrix];
-	const float *p = (const float *)x.p, *lost = (const float *)x.lost;
+	const float *p = (const float *)x.p, *whole = lowrank_find(x).after;
 	int64_t j = tile.start + threadIdx.x, per = (x.n + x.parts - 1) / x.parts, lo = per * tile.part;
 	int64_t hi = lo + per < x.n ? lo + per : x.n;
 
@@ -139,7 +160,7 @@ RT_KERNEL rt_lowrank_q(const struct rt_lowrank *matrices, const struct rt_lowran
 
 #pragma unroll 4
 		for (int64_t i = lo; i < hi; i++) {
-			float w = lost[i * x.m + j];
+			float w = whole[i * x.m + j];
 
 #pragma unroll
 			for (int c = 0; c < RANKS_AT_ONCE; c++)
@@ -168,14 +189,14 @@ RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_low
 	}
 }
 
-/* gradient (n,m) = p^T next, lost -= gradient, 0 where that is no number. A block of 256 per tile of rows. */
+/* gradient (n,m) = p^T next, lost = M - gradient, 0 where that is no number. A block of 256 per tile of rows. */
 RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	__shared__ float sh[RT_LOWRANK_MOST][RT_LOWRANK_ROWS];
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
 	const struct rt_lowrank x = matrices[tile.matrix];
 	const float *p = (const float *)x.p, *q = (const float *)x.next;
-	float *g = (float *)x.gradient, *lost = (float *)x.lost;
+	float *g = (float *)x.gradient, *lost = lowrank_find(x).after;
 
 	if (!x.r) {
 		lowrank_copy(g, p, tile.start, x.n);
@@ -209,16 +230,17 @@ RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_l
 	}
 }
 
-/* q (r,m) = next, for the next step, unless a gradient was not finite: then nothing is updated, and q stays. 1024 per matrix */
+/* q (r,m) = next, for the next update. With one place alone: unless a gradient was not finite, and then q stays. 1024 per matrix */
 RT_KERNEL rt_lowrank_keep(const struct rt_lowrank *matrices)
 {
 	const struct rt_lowrank x = matrices[blockIdx.x];
 	const float *next = (const float *)x.next;
+	float *q = lowrank_find(x).next;
 	double odd = 0;
 
-	for (int64_t i = threadIdx.x; i < x.r * x.m; i += 1024)
+	for (int64_t i = threadIdx.x; !x.q_stride && i < x.r * x.m; i += 1024)
 		odd += !isfinite(next[i]);
 	odd = lowrank_sum(odd);
 	for (int64_t i = threadIdx.x; odd == 0 && i < x.r * x.m; i += 1024)
-		((float *)x.q)[i] = next[i];
+		q[i] = next[i];
 }

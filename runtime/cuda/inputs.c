@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A batch's way to the device: to a staging place on the copy stream, while the last step's backward pass runs, and from there to
+ * where the plan has it, behind that pass. Straight from the caller's memory where its pages are locked (rt_pin), else from a
+ * copy in our own. The caller may write there again when the step returns: by then the device has the loss, and so had the batch.
+ */
+#include <errno.h>
+#include <numaif.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/cuda/launch.h"
+
+static bool is_pinned(const struct rt_engine *e, const void *at, size_t bytes)
+{
+	const char *p = at;
+
+	for (int i = 0; i < e->inputs.n; i++)
+		if (p >= e->inputs.list[i].base && p + bytes <= e->inputs.list[i].base + e->inputs.list[i].bytes)
+			return true;
+	return false;
+}
+
+/* Input `from` to `at` bytes behind the start of a staging place. */
+static int stage(struct rt_engine *e, const void *from, size_t bytes, int slot, uint64_t at, struct gt_err *err)
+{
+	bool direct = is_pinned(e, from, bytes);
+
+	if (!direct)
+		from = memcpy(e->pinned[slot] + at, from, bytes);
+	e->inputs.direct += direct;
+	e->inputs.copied += !direct;
+	return rt_engine_check(e, e->dev->d.copy_to_async(e->staging[slot] + at, from, bytes, e->copy), "cuMemcpyHtoDAsync", err);
+}
+
+int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	const struct rt_driver *d = &e->dev->d;
+	uint64_t at = 0;
+	int k = 0, r = 0;
+
+	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->role != RT_ROLE_INPUT)
+			continue;
+		r = stage(e, inputs[k++], rt_node_bytes(n), slot, at, err);
+		at += rt_engine_aligned(rt_node_bytes(n));
+	}
+	if (!at || r)
+		return r;
+	r = rt_engine_check(e, d->event_record(e->copied[slot], e->copy), "cuEventRecord", err);
+	if (!r)
+		r = rt_engine_check(e, d->stream_wait(e->stream, e->copied[slot], 0), "cuStreamWaitEvent", err);
+	at = 0;
+	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->role != RT_ROLE_INPUT)
+			continue;
+		if (n->first >= 0)
+			r = rt_engine_check(e, d->copy_async(rt_at(n), e->staging[slot] + at, rt_node_bytes(n), e->stream),
+					    "cuMemcpyDtoDAsync", err);
+		at += rt_engine_aligned(rt_node_bytes(n));
+	}
+	return r;
+}
+
+/* ---- locked pages ---- */
+
+/* The pages that lie in it whole go to the node beside the card, before they are locked where they are. Where the kernel does not
+ * want to they stay: farther away, and as right. */
+static void bring_near(const struct rt_engine *e, const void *base, size_t bytes)
+{
+	unsigned long node[16] = { 0 };
+	const unsigned long word = sizeof(node[0]) * CHAR_BIT;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)base + page - 1) / page * page;
+	uintptr_t to = ((uintptr_t)base + bytes) / page * page;
+
+	if (e->dev->node < 0 || (unsigned long)e->dev->node >= sizeof(node) * CHAR_BIT || from >= to)
+		return;
+	node[(unsigned long)e->dev->node / word] = 1UL << (unsigned long)e->dev->node % word;
+	mbind((void *)from, to - from, MPOL_PREFERRED, node, sizeof(node) * CHAR_BIT, MPOL_MF_MOVE);
+}
+
+int rt_engine_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err)
+{
+	struct rt_engine *e = p->cuda;
+	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
+
+	if (r)
+		return r;
+	bring_near(e, base, bytes);
+	r = rt_engine_check(e, e->dev->d.host_register(base, bytes, 0), "cuMemHostRegister", err);
+	if (r)
+		return gt_fail_prefix(err, "batches are copied twice");
+	e->inputs.list = gt_xrealloc(e->inputs.list, (size_t)(e->inputs.n + 1) * sizeof(*e->inputs.list));
+	e->inputs.list[e->inputs.n].base = base;
+	e->inputs.list[e->inputs.n++].bytes = bytes;
+	return 0;
+}
+
+void rt_engine_unpin(struct rt_program *p, const void *base)
+{
+	struct rt_engine *e = p->cuda;
+
+	for (int i = 0; i < e->inputs.n; i++) {
+		if (e->inputs.list[i].base != base)
+			continue;
+		e->dev->d.ctx_set(e->dev->ctx);
+		e->dev->d.stream_sync(e->copy);
+		e->dev->d.host_unregister((void *)(uintptr_t)base);
+		e->inputs.list[i] = e->inputs.list[--e->inputs.n];
+		return;
+	}
+}
+
+void rt_inputs_free(struct rt_engine *e)
+{
+	for (int i = 0; i < e->inputs.n; i++)
+		e->dev->d.host_unregister((void *)(uintptr_t)e->inputs.list[i].base);
+	free(e->inputs.list);
+}

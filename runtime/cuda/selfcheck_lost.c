@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What compression lost, through what happens to it between updates: a loss scale that moves, updates that are skipped because one
+ * rank's gradients are not finite, a checkpoint that is loaded. Ranks on devices against as many on CPUs, weight by weight.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/comm/comm.h"
+#include "runtime/cuda/selfcheck.h"
+
+#define ROWS	48
+#define COLS	40
+#define LOAD_AT 4 /* rounds before it */
+#define ROUNDS	7
+#define SEEN	16 /* weights of each round */
+
+static const struct way {
+	const char *name;
+	enum rt_compress compress;
+	int rank; /* of PowerSGD */
+} ways[] = {
+	{ "weights, 1 bit, skipped and loaded", RT_COMPRESS_ONEBIT, 0 },
+	{ "weights, PowerSGD, skipped and loaded", RT_COMPRESS_POWERSGD, 2 },
+};
+
+struct job {
+	uint64_t seed;
+	enum rt_device device;
+	const struct way *way;
+	const char *path; /* of the checkpoint */
+};
+
+/* The gradient of w is x: its batch dictates it. spoilt: the last rank's is not finite. */
+static int step(struct rt_program *p, struct rt_comm *c, uint64_t seed, int round, bool spoilt, struct gt_err *err)
+{
+	int rank = rt_comm_rank(c);
+	struct rt_metrics m;
+	float x[ROWS * COLS];
+
+	for (int i = 0; i < ROWS * COLS; i++)
+		x[i] = rt_random_normal(seed, (uint64_t)(round * RT_MAX_RANKS + rank), (uint64_t)i) * (i % 3 ? 1 : 0.01f);
+	if (spoilt && rank == rt_comm_size(c) - 1)
+		x[7] = INFINITY;
+	return rt_step(p, (const void *const[]){ x }, &m, err);
+}
+
+/* Before every other round, so that the scale, which doubles with an update and halves without, moves between two of them. */
+static bool skips(int round)
+{
+	return round % 2;
+}
+
+/* Rank 0 writes, all read. */
+static int load(struct rt_program *p, struct rt_comm *c, const char *path, struct gt_err *err)
+{
+	double all[RT_MAX_RANKS];
+	uint64_t ticket;
+	int r = rt_wait(p, err);
+
+	if (!r && !rt_comm_rank(c))
+		r = rt_save(p, path, 0, err);
+	if (!r)
+		r = rt_comm_gather(c, 0, all, err);
+	return r ? r : rt_load(p, path, &ticket, err);
+}
+
+static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct job *job = arg;
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(ROWS, COLS), RT_INIT_ZEROS);
+	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(ROWS, COLS)));
+	const struct rt_options o = { .device = job->device, .threads = 1, .seed = job->seed,
+				      .optimizer = { .kind = RT_SGD, .lr = 1 },
+				      .ddp = { .comm = c, .compress = job->way->compress, .powersgd_rank = job->way->rank },
+				      .scaler = { RT_SCALER_ON, .init = 4, .interval = 1 } };
+	gt_auto(rt_program) *p = NULL;
+	char text[ROUNDS * SEEN * 24] = "";
+	float value[ROWS * COLS];
+	int r = rt_compile(g, loss, &o, &p, err);
+
+	for (int round = 0; !r && round < ROUNDS; round++) {
+		if (skips(round))
+			r = step(p, c, job->seed, ROUNDS, true, err);
+		if (!r && round == LOAD_AT)
+			r = load(p, c, job->path, err);
+		if (!r)
+			r = step(p, c, job->seed, round, false, err);
+		if (!r)
+			r = rt_read_value(p, w, value, err);
+		for (int i = 0; !r && i < SEEN; i++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.9g ",
+				 (double)value[i * (ROWS * COLS / SEEN) + i]);
+	}
+	if (!r)
+		r = rt_wait(p, err);
+	if (!r && rt_skipped_updates(p) != ROUNDS / 2)
+		r = gt_fail(err, EPROTO, "%lld updates were skipped, not %d", (long long)rt_skipped_updates(p), ROUNDS / 2);
+	if (!r && !rt_comm_rank(c))
+		rt_comm_answer(c, text);
+	return r;
+}
+
+static int train(struct job job, enum rt_device device, int ranks, float *ret, struct gt_err *err)
+{
+	struct rt_group group = { .ranks = ranks };
+	char *at;
+	int r;
+
+	job.device = device;
+	r = rt_group_run(&group, one_rank, &job, err);
+	at = group.answer;
+	for (int i = 0; !r && i < ROUNDS * SEEN; i++)
+		ret[i] = strtof(at, &at);
+	free(group.answer);
+	return r;
+}
+
+int rt_check_lost(int ranks, uint64_t seed, json_t *rows, struct gt_err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	gt_autofree char *dir = gt_xasprintf("%s/gputune-check-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path = NULL;
+	float want[ROUNDS * SEEN], got[ROUNDS * SEEN];
+	int r = 0, failed = 0;
+
+	if (!mkdtemp(dir))
+		return gt_fail(err, errno, "cannot make a directory in %s", tmp && *tmp ? tmp : "/tmp");
+	path = gt_xasprintf("%s/weights.safetensors", dir);
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(ways); i++) {
+		const struct job job = { .seed = seed, .way = &ways[i], .path = path };
+
+		r = train(job, RT_CUDA, ranks, got, err);
+		if (!r)
+			r = train(job, RT_CPU, ranks, want, err);
+		if (!r)
+			failed += !rt_check_compare(RT_CHECK_F32, "ranks", false, ways[i].name, want, got, ROUNDS * SEEN, rows);
+	}
+	unlink(path);
+	rmdir(dir);
+	return r ? r : failed;
+}
