@@ -106,6 +106,23 @@ def completion(tool, truth):
         done = subprocess.run(["zsh", "-n", script], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               check=False)
         tap.rule(name, done.stderr.splitlines())
+        tap.rule(f"zsh completes every option of {tool} below its command", zsh_options(tool, script, truth))
+
+
+def zsh_options(tool, script, truth):
+    """What a stand-in for zsh's _arguments is told once a command stands on the line, after a global option."""
+    sections = re.split(r"^\.It Cm ", truth.split(".Sh OPTIONS")[0], flags=re.M)[1:]
+    common, bad = options(truth.split(".Sh OPTIONS")[1]), []
+    for section in sections:
+        cmd = section.split()[0]
+        asked = (f"_arguments() {{ print -rl -- $words[1],$CURRENT \"$@\" }}; words=({tool} --json {cmd} -); CURRENT=4; . {script}")
+        done = subprocess.run(["zsh", "-fc", asked], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, check=False)
+        lines = done.stdout.splitlines()
+        said = set(re.findall(r"^(?:\([^)]*\))?[-*a-zA-Z+]*?--([a-z][a-z0-9-]*)=?\[", done.stdout, re.M))
+        bad += [] if lines[:1] == [f"{cmd},2"] else [f"{tool} {cmd}: the words begin with {lines[:1]}"]
+        bad += [f"{tool} {cmd}: --{o}" for o in sorted(said ^ (options(section) | common))]
+    return bad
 
 
 def registry(tool, key, name):
