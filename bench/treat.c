@@ -295,6 +295,20 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 	return r;
 }
 
+/* Said before anything is measured: the pairs of identical arms come first, and those anyone could measure. */
+static int check_root(const struct bn_stage *s, struct gt_err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->arms.n_factor; i++)
+		n += s->arms.factor[i].kind == BN_FACTOR_ITEM;
+	if (!n || !geteuid())
+		return 0;
+	return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
+			    "one arm runs with %zu setting%s of the host changed, which is root's to do: use sudo, or compare what "
+			    "needs no root (--no-plan, --env, --library)", n, n == 1 ? "" : "s");
+}
+
 int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 {
 	struct pr_discover_opts discover = { .nvml_timeout_s = 5 };
@@ -332,12 +346,14 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 	r = choose_workloads(s, cli->fs, &cli->err);
 	if (r < 0)
 		return r;
-	preflight(cli->fs, s->host, cli->quiet, s->doc);
 	s->arms = (struct bn_arms){ .fs = cli->fs, .host = s->host, .plan = s->plan, .run = s->run, .env = &q->env,
 				    .kernel_args = &q->kernel_args, .boots = q->reboot ? &s->boots : NULL,
 				    .command = &q->command, .exe = s->exe, .data = q->data, .out = q->out.json };
 	bn_arms_init(&s->arms);
-	return 0;
+	r = check_root(s, &cli->err);
+	if (r == 0)
+		preflight(cli->fs, s->host, cli->quiet, s->doc);
+	return r;
 }
 
 void bn_stage_close(struct bn_stage *s)

@@ -21,3 +21,10 @@ kernel, and nothing that is started could have others.
   PR_SET_NO_NEW_PRIVS, 1
   $ grep capset trace | grep -o 'CAP_[A-Z_]*' | grep -vxE 'CAP_SYS_(ADMIN|PTRACE)|CAP_SYSLOG'
   [1]
+
+A setting of the host is root's to change: who is not root learns it before anything is measured.
+
+  $ cp $BUILDDIR/gpubench bench; chmod 755 .; chmod u-s bench
+  $ runuser -u nobody -- ./bench ab --knob vm.max_map_count=1000003 --workload null --quick
+  gpubench: one arm runs with 1 setting of the host changed, which is root's to do: use sudo, or compare what needs no root (--no-plan, --env, --library)
+  [5]
