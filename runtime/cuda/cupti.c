@@ -192,9 +192,23 @@ static int check(const struct rt_cupti *c, int status, const char *what, struct 
 	return gt_fail(err, EIO, "%s of CUPTI %u failed with status %d (%s)", what, c->version, status, name);
 }
 
-int rt_cupti_open(struct rt_cupti **ret, struct gt_err *err)
+/* It counted by ones up to CUDA 12; since 13.0 it says 130000. */
+static int check_cuda(struct rt_cupti *c, int driver, struct gt_err *err)
 {
-	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
+	int r = check(c, c->api.version(&c->version), "cuptiGetVersion", err);
+
+	if (!r && (int)(c->version / 10000) > driver / 1000)
+		r = gt_fail(err, ENOSYS,
+			    "CUPTI is made for CUDA %u.%u and this driver carries CUDA %d.%d: install a newer driver or the CUPTI "
+			    "of CUDA %d", c->version / 10000, c->version % 10000 / 100, driver / 1000, driver % 1000 / 10,
+			    driver / 1000);
+	return r;
+}
+
+int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
+{
+	/* the driver's own generation first; one for a newer driver would not work */
+	const char *names[] = { driver >= 13000 ? "libcupti.so.13" : "libcupti.so.12", "libcupti.so.12", "libcupti.so", NULL };
 	struct rt_cupti *c;
 	int r;
 
@@ -205,7 +219,7 @@ int rt_cupti_open(struct rt_cupti **ret, struct gt_err *err)
 	tracer = c;
 	r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &c->api, &c->lib, err);
 	if (!r)
-		r = check(c, c->api.version(&c->version), "cuptiGetVersion", err);
+		r = check_cuda(c, driver, err);
 	if (!r)
 		r = check(c, c->api.register_callbacks(requested, completed), "cuptiActivityRegisterCallbacks", err);
 	while (!r && c->enabled < GT_ARRAY_SIZE(kinds)) {

@@ -16,8 +16,9 @@ struct rt_cupti_record {
 	uint64_t bytes;	  /* of copies and fills */
 };
 struct rt_cupti;
-/* -ENOENT: no library; -EPERM: not allowed here; -EBUSY: another profiler has the device; -ENOSYS, -EIO: what CUPTI says. */
-int rt_cupti_open(struct rt_cupti **ret, struct gt_err *err);
+/* driver: the CUDA version that it carries, as rt_cuda_driver_version() says it.
+ * -ENOENT: no library; -EPERM: not allowed here; -EBUSY: another profiler has the device; -ENOSYS, -EIO: what CUPTI says. */
+int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err);
 void rt_cupti_close(struct rt_cupti *c);
 unsigned rt_cupti_version(const struct rt_cupti *c);
 /* What this thread launches between them belongs to `call`, 0 or more. */

@@ -287,6 +287,24 @@ static int load(struct rt_nccl **ret, struct gt_err *err)
 	return r;
 }
 
+/*
+ * NCCL says its own version alone, and what it was built for only in the sentence that it prints with NCCL_DEBUG: "NCCL version
+ * 2.30.7+cuda13.3". A driver runs what was built for its own CUDA or an older one. Without that sentence nothing is refused.
+ */
+static int check_cuda(const struct rt_nccl *n, const struct rt_cuda *dev, struct gt_err *err)
+{
+	char text[64], buf[32];
+	int major, minor;
+
+	if (rt_vendor_says((const void *)(uintptr_t)n->api.version, "NCCL version ", text, sizeof(text)) ||
+	    sscanf(text, "%*d.%*d.%*d+cuda%d.%d", &major, &minor) != 2 || major <= dev->version / 1000)
+		return 0;
+	return gt_fail(err, ENOSYS,
+		       "NCCL %s is made for CUDA %d.%d and this driver carries CUDA %d.%d: install a newer driver or the NCCL of "
+		       "CUDA %d", version(n, buf), major, minor, dev->version / 1000, dev->version % 1000 / 10,
+		       dev->version / 1000);
+}
+
 int rt_nccl_probe(struct gt_err *err)
 {
 	struct rt_nccl *n = NULL;
@@ -306,7 +324,8 @@ int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_ncc
 		return r;
 	n->dev = dev;
 	n->group = group;
-	if (!rt_comm_rank(group))
+	r = check_cuda(n, dev, err);
+	if (!r && !rt_comm_rank(group))
 		r = check(n, n->api.unique_id(&id), "ncclGetUniqueId", err);
 	if (!r)
 		r = share_id(group, &id, err);

@@ -23,7 +23,7 @@ struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls)
 
 	t->dev = dev;
 	t->most = calls;
-	if (rt_cupti_open(&t->cupti, &t->why)) {
+	if (rt_cupti_open(dev->version, &t->cupti, &t->why)) {
 		t->spans = gt_xcalloc((size_t)calls + 1, sizeof(*t->spans));
 	} else {
 		t->first = gt_xcalloc((size_t)calls + 1, sizeof(*t->first));

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "probe/loader/elf.h"
 #include "runtime/cuda/vendor.h"
 
 /* The prefix of the Python environment in use: $VIRTUAL_ENV, or two above the python3 that PATH finds. NULL: none.
@@ -74,4 +78,42 @@ int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t
 			       "%s (looked on the loader's path, in /usr/local/cuda and CUDA_HOME, and among the wheels of %s)",
 			       first.msg, prefix ? prefix : "no Python environment");
 	return 0;
+}
+
+#define MOST_TEXT (64u << 20) /* a library's constants; NCCL 2.30 has 0.5 MB */
+
+/* The whole section, with a NUL behind it. */
+static char *read_constants(const char *path, size_t *ret_bytes)
+{
+	uint64_t at = 0, bytes = 0;
+	struct gt_err ignored;
+	char *text = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && pr_elf_section_fd(fd, ".rodata", &at, &bytes, &ignored) == 0 && bytes <= MOST_TEXT) {
+		text = gt_xcalloc(1, bytes + 1);
+		if (pread(fd, text, bytes, (off_t)at) != (ssize_t)bytes)
+			bytes = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	*ret_bytes = bytes;
+	return text;
+}
+
+int rt_vendor_says(const void *symbol, const char *begin, char *ret, size_t size)
+{
+	gt_autofree char *text = NULL;
+	size_t bytes = 0, n = strlen(begin);
+	Dl_info info;
+
+	if (!dladdr(symbol, &info) || !info.dli_fname)
+		return -ENOENT;
+	text = read_constants(info.dli_fname, &bytes);
+	for (char *at = text; at && (at = memmem(at, bytes - (size_t)(at - text), begin, n)); at++)
+		if (at[n] >= '0' && at[n] <= '9') {
+			snprintf(ret, size, "%s", at + n);
+			return 0;
+		}
+	return -ENODATA;
 }

@@ -3,7 +3,7 @@
  * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code, and
  * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
  * the device count (1), STANDIN_MAJOR the architecture's number (9), STANDIN_SMS that of its multiprocessors (4);
- * STANDIN_MEMORY=N the bytes of device memory.
+ * STANDIN_MEMORY=N the bytes of device memory, STANDIN_CUDA=N the CUDA version that it carries (12040).
  *
  * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). What NVIDIA's driver refuses
  * is refused here by the same code, as far as it is documented and this program could do it: calls without a context, or while
@@ -70,7 +70,9 @@ int cuInit(unsigned flags)
 
 int cuDriverGetVersion(int *v)
 {
-	*v = 12040;
+	const char *s = getenv("STANDIN_CUDA");
+
+	*v = s ? atoi(s) : 12040;
 	return standin_fail("cuDriverGetVersion");
 }
 

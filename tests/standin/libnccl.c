@@ -54,6 +54,9 @@ struct comm {
 	bool finalizing;
 };
 
+/* What the library itself says it was built for, nowhere but in its constants. */
+static const char built[] __attribute__((used)) = "NCCL version 2.22.3+cuda12.4";
+
 int ncclGetVersion(int *v)
 {
 	const char *s = getenv("STANDIN_NCCL_VERSION");

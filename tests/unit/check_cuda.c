@@ -475,6 +475,8 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 		{NULL, " kernels by CUPTI 26; no reason"},
 		{"STANDIN_CUPTI_FAIL=enable:35", "0 kernels by events; the driver lets only root measure the device (CUPTI"},
 		{"STANDIN_CUPTI_FAIL=enable:39", "0 kernels by events; another profiler is attached to this process"},
+		{"STANDIN_CUPTI_VERSION=130001",
+		 "0 kernels by events; CUPTI is made for CUDA 13.0 and this driver carries CUDA 12.4: "},
 		{"STANDIN_CUPTI_FAIL=enable:40", "0 kernels by events; the hypervisor lets no guest measure its device"},
 		{"STANDIN_CUPTI_FAIL=register:999",
 		 "0 kernels by events; cuptiActivityRegisterCallbacks of CUPTI 26 failed with status 999 (CUPTI_ERROR_UNKNOWN)"},

@@ -146,6 +146,9 @@ START_TEST(means_between_devices_are_looked_at)
 	ck_assert_msg(!r.status && strstr(r.out, "0 and 1 wrong, timed"), "%s", r.out);
 	r = run_with("reduce", "STANDIN_DEVICES=3 STANDIN_MEMORY=40000000 STANDIN_NCCL_FAIL=2:kill:3", STANDIN_DIR);
 	ck_assert_msg(r.status && strstr(r.out, "rank 2: killed by signal 9"), "%s", r.out);
+	r = run_with("reduce", "STANDIN_DEVICES=3 STANDIN_MEMORY=40000000 STANDIN_CUDA=11080", STANDIN_DIR);
+	ck_assert_msg(r.status && strstr(r.out, "NCCL 2.22.3 is made for CUDA 12.4 and this driver carries CUDA 11.8: install a "
+						"newer driver or the NCCL of CUDA 11"), "%s", r.out);
 }
 END_TEST
 
