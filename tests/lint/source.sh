@@ -65,6 +65,8 @@ for f in debian/changelog debian/co* debian/gpu*.* debian/rules debian/source/* 
 	case $f in *.substvars|*.debhelper*) ;; *) grep -qw -- "$f" Makefile.am || echo "$f" ;; esac
 done >"$offences"
 rule 'Makefile.am names every file of debian/, so that the tarball makes the same packages'
+for f in bench/results/*; do cat $(sources Makemodule.am) | grep -qw -- "$f" || echo "$f"; done >"$offences"
+rule 'every result that is kept is in the tarball'
 for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$offences"
 rule 'each room has a README'
 plan

@@ -193,6 +193,8 @@ def package_service(vm, before):
         re.search(r"^4$", done.out, re.M) and "vm.max_map_count" in done.out,
         done.out,
     )
+    done = vm.sh("journalctl -b -p warning -t gputune -o cat")
+    tap.ok("and that as a warning", "vm.max_map_count is 70000, not " in done.out, done.out)
     vm.ok(
         'sysctl -qw vm.max_map_count=$(gputune status --json | python3 -c \'import json, sys; print([v["new"] for v in '
         'json.load(sys.stdin)["values"] if v["knob"] == "vm.max_map_count"][0])\')'
