@@ -13,22 +13,36 @@
 /* ---- list ---------------------------------------------------------------------------------------------------------
  */
 
+static json_t *needs_json(const struct tn_knob *k)
+{
+	json_t *list = json_array();
+	char *what;
+
+	for (size_t n = 0; (what = tn_need_text(k, NULL, n)); n++) {
+		json_array_append_new(list, gt_json_str(what));
+		free(what);
+	}
+	return list;
+}
+
 static json_t *knob_json(const struct tn_knob *k)
 {
-	const char tag[2] = { k->tag };
+	const char tag[2] = {k->tag};
 	gt_autofree char *pair = tn_knob_pair_path(k),
 			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag", tag,
-			 "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "takes_effect",
-			 tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path", gt_json_str(path),
-			 "counterpart", gt_json_str(pair), "persisted_in", gt_json_str(tn_persist_file(k->form)),
-			 "mechanism", gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag",
+			 tag, "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit,
+			 "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
+			 gt_json_str(path), "counterpart", gt_json_str(pair), "precondition", needs_json(k),
+			 "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
+			 gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved);
 }
 
 static json_t *setting_json(const struct tn_setting_known *s)
 {
-	return json_pack("{s:s, s:o, s:o}", "name", s->name, "knob", gt_json_str(s->knob), "why_not", gt_json_str(s->why));
+	return json_pack("{s:s, s:o, s:o}", "name", s->name, "knob", gt_json_str(s->knob), "why_not",
+			 gt_json_str(s->why));
 }
 
 static json_t *settings_json(void)
@@ -102,9 +116,23 @@ static void field(const char *name, const char *value)
 		gt_print_beside(stdout, left, value, 16, gt_term_width(stdout));
 }
 
+/* All but that its file is there, which is said above. The caller frees it. */
+static char *joined(const json_t *list)
+{
+	gt_auto_buf b = { 0 };
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+		if (i)
+			gt_buf_printf(&b, "%s%s", b.len ? "; " : "", json_string_value(o));
+	return gt_buf_take(&b);
+}
+
 static void show_knob(const json_t *k, const struct tn_knob *knob)
 {
-	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary);
+	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary),
+			 *needs = joined(json_object_get(k, "precondition"));
 
 	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
 	puts("");
@@ -117,6 +145,7 @@ static void show_knob(const json_t *k, const struct tn_knob *knob)
 								    "set");
 	field("takes effect", tn_effect_name(knob->takes_effect));
 	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
+	field("needs", needs);
 	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
 	field("must move", gt_json_get_str(k, "mechanism", NULL));
 	field("not measured", knob->unmoved);

@@ -79,6 +79,13 @@ struct tn_now {
 	const char *pair;     /* value of the counterpart, NULL if there is none */
 };
 
+/* What has to hold before a knob is wished, and again before it is written. check says why not, and leaves w alone if it holds;
+ * those before it in the table hold. */
+struct tn_need {
+	const char *what; /* "two or more NUMA nodes"; NULL ends a table */
+	void (*check)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+};
+
 struct tn_knob {
 	const char *id, *summary;
 	const char *why;       /* evidence: what it is good for */
@@ -105,6 +112,7 @@ struct tn_knob {
 	int64_t (*most)(const struct pr_host *h); /* more than this does harm here, whoever asks; 0: not known */
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
+	const struct tn_need *needs; /* in this order; NULL: none but those that every knob has (tn_need_text) */
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 	/* the text that keeps it for the next boot, for forms that need more than path and value */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
@@ -134,7 +142,17 @@ char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.r
 /* May this knob hold value? One sentence if not. */
 int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_err *err);
 
-/* To be used by desired(). */
+/* All that has to hold, the nth of them: that its file is there; what the knob's own table says; that it can be written. NULL
+ * behind the last. The caller frees it. path: NULL for any device. */
+char *tn_need_text(const struct tn_knob *k, const char *path, size_t n);
+/* How many of the knob's own hold, one after the other; if not all, w says why the next does not. */
+size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+/* The wish: desired(), if all of them hold, else why not. Returns how many do. */
+size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+/* "read-only here …" if path cannot be written on this live host, whoever tries; NULL: it may be. */
+const char *tn_need_writable(struct gt_fsroot *fs, const char *path);
+
+/* To be used by desired() and by checks of needs. */
 void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);

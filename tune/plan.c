@@ -196,6 +196,7 @@ static bool too_much(const struct make *m, struct tn_item *i, const char *asked)
 static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
 {
 	const struct tn_knob *k = i->knob;
+	const char *lacks;
 
 	say(i, w->status, w->reason);
 	if (w->status != TN_CHANGE)
@@ -219,9 +220,13 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
 
 		say(i, TN_SKIPPED, why);
-	} else if (m->host->live && gt_fs_access(m->fs, i->path, W_OK) == -EROFS) {
-		say(i, TN_BLOCKED, "read-only here, as in a container: to be set on the host beneath");
+		return;
 	}
+	lacks = tn_need_writable(m->fs, i->path);
+	i->need_fails = lacks;
+	i->needs_met += !lacks;
+	if (lacks)
+		say(i, TN_BLOCKED, lacks);
 }
 
 static void add_conflict(struct gt_buf *b, const char *what)
@@ -279,12 +284,14 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 		say(i, TN_SKIPPED, "the profile leaves it alone");
 		return;
 	}
-	if (!read_current(m, i))
+	i->need_fails = !read_current(m, i);
+	if (i->need_fails)
 		return;
 	now.current = i->current;
 	now.pair = i->pair_current;
 	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
-	k->desired(&ctx, &now, &w);
+	i->needs_met = 1 + tn_knob_wish(k, &ctx, &now, &w);
+	i->need_fails = k->needs && k->needs[i->needs_met - 1].what;
 	apply_wish(m, i, &w, ctx.asked);
 	predict_boot(m, i);
 	find_conflict(m, i);
@@ -308,6 +315,7 @@ static void consider_all(struct make *m)
 		if (!instances.n) {
 			struct tn_item *i = tn_plan_add(m->plan, k, NULL);
 
+			i->need_fails = true;
 			say(i, TN_NOT_APPLICABLE, "this host has none");
 		}
 	}
@@ -389,8 +397,25 @@ static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const
 	return i->instance && gt_strv_has(&instances, i->instance);
 }
 
-static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_item *i, struct gt_err *err)
+/* What held when the plan was made has to hold still: the scheduler's module may be gone, a virtual machine may run by now. */
+static int check_needs(const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
 {
+	const struct tn_now now = { .instance = i->instance, .current = i->current, .pair = i->pair_current };
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+	const char *lacks = tn_need_writable(c->fs, i->path);
+	struct tn_wish w = { 0 };
+
+	if (!lacks) {
+		tn_needs_check(i->knob, c, &now, &w);
+		lacks = *w.reason ? w.reason : NULL;
+	}
+	return lacks ? gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s: %s; nothing is changed: make a new plan", label, lacks) : 0;
+}
+
+static int check_item(const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
+{
+	struct gt_fsroot *fs = c->fs;
+	const struct pr_host *host = c->host;
 	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
 	int r;
 
@@ -410,7 +435,7 @@ static int check_item(struct gt_fsroot *fs, const struct pr_host *host, const st
 		return moved(i, "", now, err);
 	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
 		return moved(i, " (its counterpart moved)", now, err);
-	return 0;
+	return check_needs(c, i, err);
 }
 
 static int may_have_moved(const struct tn_item *i, struct gt_err *err)
@@ -426,6 +451,7 @@ int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const s
 {
 	gt_auto(pr_host) *own = NULL;
 	int r = tn_host_get(fs, host, &own, &host, err);
+	struct tn_facts facts;
 	bool other_boot;
 
 	if (r < 0)
@@ -435,9 +461,14 @@ int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const s
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
 				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
 				    host->identity);
-	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
-		if (plan->item[i].status == TN_CHANGE)
-			r = other_boot && plan->item[i].knob->names_move ? may_have_moved(&plan->item[i], err) :
-									   check_item(fs, host, &plan->item[i], err);
+	tn_facts_read(fs, &facts);
+	for (size_t i = 0; i < plan->n_item && r >= 0; i++) {
+		const struct tn_item *it = &plan->item[i];
+		const struct tn_ctx c = { .fs = fs, .host = host, .facts = &facts, .asked = it->wanted };
+
+		if (it->status == TN_CHANGE)
+			r = other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(&c, it, err);
+	}
+	tn_facts_clear(&facts);
 	return r;
 }

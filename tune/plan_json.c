@@ -9,6 +9,34 @@
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
+/* Each with whether it holds; null: not looked at, since one before it does not, or since it was left out. */
+static json_t *needs_json(const struct tn_item *i)
+{
+	const char *path = i->instance || !i->knob->instances ? i->path : NULL;
+	json_t *list = json_array();
+	char *what;
+
+	for (size_t n = 0; (what = tn_need_text(i->knob, path, n)); n++) {
+		bool fails = n == i->needs_met && i->need_fails;
+
+		json_array_append_new(list, json_pack("{s:o, s:o}", "what", gt_json_str(what), "holds",
+						      n < i->needs_met ? json_true() : fails ? json_false() : json_null()));
+		free(what);
+	}
+	return list;
+}
+
+/* What a document says of them: for people, and looked at anew by whoever applies it. */
+static void read_needs(const json_t *o, struct tn_item *i)
+{
+	const json_t *list = json_object_get(o, "precondition");
+
+	while (i->needs_met < json_array_size(list) &&
+	       json_is_true(json_object_get(json_array_get(list, i->needs_met), "holds")))
+		i->needs_met++;
+	i->need_fails = json_is_false(json_object_get(json_array_get(list, i->needs_met), "holds"));
+}
+
 static json_t *item_json(const struct tn_item *i)
 {
 	const struct tn_knob *k = i->knob;
@@ -19,6 +47,7 @@ static json_t *item_json(const struct tn_item *i)
 			      gt_json_str(i->current), "wanted", gt_json_str(i->wanted), "operation", tn_op_name(k->op), "unit",
 			      k->unit, "reason", gt_json_str(i->reason), "hazard", k->hazard, "tag", tag);
 
+	json_object_set_new(o, "precondition", needs_json(i));
 	json_object_set_new(o, "takes_effect", json_string(tn_effect_name(k->takes_effect)));
 	json_object_set_new(o, "counterpart", i->pair_path && i->pair_current ?
 						      json_pack("{s:s, s:o}", "path", i->pair_path, "current",
@@ -113,6 +142,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 			return gt_fail(err, EINVAL, "%s is there twice", id);
 	i = tn_plan_add(p, k, instance);
 	i->status = status;
+	read_needs(o, i);
 	if (!optional_text(o, "current", &i->current) || !optional_text(o, "wanted", &i->wanted) ||
 	    !optional_text(o, "reason", &i->reason) || !optional_text(o, "conflict", &i->conflict) ||
 	    !optional_text(json_object_get(o, "counterpart"), "current", &i->pair_current) ||

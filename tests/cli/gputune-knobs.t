@@ -113,6 +113,8 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     operation     lowered only, never raised
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio
+    needs         128 GiB of memory or more; one of the two forms is not 0; it can be written (in a
+                  container it is read-only)
     persisted in  /etc/sysctl.d/90-gputune.conf
     must move     file.writeback
   

@@ -29,6 +29,7 @@ struct gt_strv box_fixtures(void); /* names without .host */
 TCase *tune_plan_case(void);
 TCase *tune_knob_case(void);
 TCase *tune_boot_case(void);
+TCase *tune_needs_case(void);
 TCase *tune_txn_case(void);
 TCase *tune_journal_case(void);
 TCase *tune_fault_case(void);

@@ -344,11 +344,11 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 
 		now.current = seen;
 		if (seen)
-			tn_knob_find(id)->desired(&c, &now, &w);
+			tn_knob_wish(tn_knob_find(id), &c, &now, &w);
 		else
 			tn_not_applicable(&w, "not on this host");
 	} else {
-		tn_knob_find(id)->desired(&c, &now, &w);
+		tn_knob_wish(tn_knob_find(id), &c, &now, &w);
 	}
 	gt_set_clear(&h.cpu.online);
 	gt_strv_clear(&h.rdma);

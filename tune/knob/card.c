@@ -39,33 +39,65 @@ static const struct pr_net *port_of_irq(const struct pr_host *h, const char *irq
 	return NULL;
 }
 
+static void need_far_node(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (c->host->n_node < 2 || !port_of_irq(c->host, now->instance))
+		tn_not_applicable(w, "one NUMA node: no CPU is nearer than another");
+}
+
+static void need_known_node(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const struct pr_net *port = port_of_irq(c->host, now->instance);
+
+	if (!node_of(c->host, port))
+		tn_leave(w, TN_SKIPPED, "the node of %s is not known: left as it is, rather than moved to a wrong one",
+			 port->name);
+}
+
+/* The CPUs beside the card that are there; "" if none. The caller frees it. */
+static char *near_cpus(const struct tn_ctx *c, const struct pr_node *node)
+{
+	gt_auto_set near = {0};
+
+	gt_set_copy(&near, &node->cpus);
+	gt_set_and(&near, &c->host->cpu.online);
+	return gt_set_format(&near);
+}
+
+static void need_near_cpus(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const struct pr_net *port = port_of_irq(c->host, now->instance);
+	const struct pr_node *node = node_of(c->host, port);
+	gt_autofree char *cpus = near_cpus(c, node);
+
+	if (!*cpus)
+		tn_not_applicable(w, "node %d of %s has no CPUs", node->id, port->name);
+}
+
+static void need_no_balancer(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const char *balancer = tn_facts_tuner(c->facts, "irqbalance");
+
+	if (balancer)
+		tn_leave(w, TN_SKIPPED, "%s moves interrupts by itself: systemctl disable --now irqbalance first",
+			 balancer);
+}
+
+static const struct tn_need irq_needs[] = {
+	{ "two or more NUMA nodes", need_far_node },
+	{ "a port whose node is known", need_known_node },
+	{ "CPUs at that node", need_near_cpus },
+	{ "irqbalance is not at work", need_no_balancer },
+	{ 0 },
+};
+
 static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	const struct pr_net *port = port_of_irq(c->host, now->instance);
-	const struct pr_node *node = port ? node_of(c->host, port) : NULL;
-	const char *balancer = tn_facts_tuner(c->facts, "irqbalance");
-	gt_auto_set near = {0};
-	gt_autofree char *cpus = NULL;
+	const struct pr_node *node = node_of(c->host, port);
+	gt_autofree char *cpus = near_cpus(c, node);
 
-	if (c->host->n_node < 2 || !port) {
-		tn_not_applicable(w, "one NUMA node: no CPU is nearer than another");
-		return;
-	}
-	if (!node) {
-		tn_leave(w, TN_SKIPPED, "the node of %s is not known: left as it is, rather than moved to a wrong one",
-			 port->name);
-		return;
-	}
-	gt_set_copy(&near, &node->cpus);
-	gt_set_and(&near, &c->host->cpu.online);
-	cpus = gt_set_format(&near);
-	if (!*cpus)
-		tn_not_applicable(w, "node %d of %s has no CPUs", node->id, port->name);
-	else if (balancer)
-		tn_leave(w, TN_SKIPPED, "%s moves interrupts by itself: systemctl disable --now irqbalance first",
-			 balancer);
-	else
-		tn_want(w, cpus, "%s lies at node %d", port->name, node->id);
+	tn_want(w, cpus, "%s lies at node %d", port->name, node->id);
 }
 
 const struct tn_knob tn_knob_irq_affinity = {
@@ -92,6 +124,7 @@ const struct tn_knob tn_knob_irq_affinity = {
 	.op = TN_SET,
 	.form = TN_NO_FORM,
 	.rivals = "tuned",
+	.needs = irq_needs,
 	.desired = want_irq_affinity,
 };
 

@@ -12,17 +12,27 @@ static void all_policies(struct gt_fsroot *fs, const struct pr_host *h, struct g
 		gt_strv_add(ret, h->cpufreq[i].policy);
 }
 
-static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static const char *governor(const struct tn_ctx *c)
 {
-	const char *want = c->asked ? c->asked : "performance", *available = NULL;
+	return c->asked ? c->asked : "performance";
+}
+
+static void need_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const char *available = NULL;
 
 	for (size_t i = 0; i < c->host->n_cpufreq; i++)
 		if (!strcmp(c->host->cpufreq[i].policy, now->instance))
 			available = c->host->cpufreq[i].available.v;
-	if (available && !tn_offers(available, want))
-		tn_not_applicable(w, "this policy does not offer %s", want);
-	else
-		tn_want(w, want, "no ramp-up at the start of each burst of work");
+	if (available && !tn_offers(available, governor(c)))
+		tn_not_applicable(w, "this policy does not offer %s", governor(c));
+}
+
+static const struct tn_need governor_needs[] = { { "a frequency policy that offers this governor", need_governor }, { 0 } };
+
+static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want(w, governor(c), "no ramp-up at the start of each burst of work");
 }
 
 static const char *const governor_choices[] = {"performance", "powersave", "ondemand", "conservative",
@@ -44,6 +54,7 @@ const struct tn_knob tn_knob_governor = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp cpufrequtils",
 	.choices = governor_choices,
+	.needs = governor_needs,
 	.desired = want_governor,
 };
 
@@ -144,11 +155,17 @@ const struct tn_knob tn_knob_platform_profile = {
 	.desired = want_platform_profile,
 };
 
-static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_card(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (!pr_usable_gpus(c->host) && !c->host->rdma.n)
 		tn_not_applicable(w, "no GPU and no RDMA card whose link could be slow to wake");
-	else if (gt_streq(now->current, "default"))
+}
+
+static const struct tn_need aspm_needs[] = { { "a GPU or an RDMA card", need_card }, { 0 } };
+
+static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(now->current, "default"))
 		tn_leave(w, TN_ALREADY, "the firmware's choice");
 	else
 		tn_want(w, "performance", "links of GPUs and network cards are awake when work comes");
@@ -170,6 +187,7 @@ const struct tn_knob tn_knob_aspm = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned tlp",
 	.choices = aspm_choices,
+	.needs = aspm_needs,
 	.desired = want_aspm,
 };
 
@@ -225,26 +243,56 @@ static void cpus_with_latency(struct gt_fsroot *fs, const struct pr_host *h, str
 /* What waking a thread costs without any idle state is some 5 us; ten times that is what a collective feels. */
 #define IDLE_US 50
 
-/* The deepest state that is left soon enough. 0 would mean no limit, and no state but spinning none to sleep in. */
-static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+/* How long the deepest state takes to be left, and the deepest of those that are left soon enough; 0: there is none. 0 as a limit
+ * would mean none, and no state but spinning to sleep in. */
+static void idle_states(const struct tn_facts *f, int64_t *ret_deepest, int64_t *ret_best)
 {
-	int64_t deepest = 0, best = 0, have = 0;
-
-	for (size_t i = 0; i < c->facts->n_idle; i++) {
-		int64_t us = c->facts->idle_us[i];
-
-		deepest = GT_MAX(deepest, us);
-		if (us <= IDLE_US)
-			best = GT_MAX(best, us);
+	*ret_deepest = *ret_best = 0;
+	for (size_t i = 0; i < f->n_idle; i++) {
+		*ret_deepest = GT_MAX(*ret_deepest, f->idle_us[i]);
+		if (f->idle_us[i] <= IDLE_US)
+			*ret_best = GT_MAX(*ret_best, f->idle_us[i]);
 	}
+}
+
+static void need_idle_states(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
 	if (!c->facts->n_idle)
 		tn_not_applicable(w, "the kernel knows no idle states of this processor");
-	else if (deepest <= IDLE_US)
+}
+
+static void need_deep_state(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t deepest, best;
+
+	idle_states(c->facts, &deepest, &best);
+	if (deepest <= IDLE_US)
 		tn_not_applicable(w, "the deepest idle state is left after %ld us", deepest);
-	else if (!best)
+}
+
+static void need_shallow_state(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t deepest, best;
+
+	idle_states(c->facts, &deepest, &best);
+	if (!best)
 		tn_not_applicable(w, "no idle state is left within %d us: CPUs would spin", IDLE_US);
-	else if (gt_streq(now->current, "n/a") ||
-		 (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best))
+}
+
+static const struct tn_need idle_needs[] = {
+	{ "a processor whose idle states the kernel knows", need_idle_states },
+	{ "an idle state that takes longer than 50 us to leave", need_deep_state },
+	{ "another one that does not", need_shallow_state },
+	{ 0 },
+};
+
+static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t deepest, best, have = 0;
+
+	idle_states(c->facts, &deepest, &best);
+	if (gt_streq(now->current, "n/a") ||
+	    (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best))
 		tn_leave(w, TN_ALREADY, "somebody limits it to that or less");
 	else
 		tn_want_num(w, best, "the deepest idle state is left after %ld us; those within %d us stay", deepest,
@@ -270,5 +318,6 @@ const struct tn_knob tn_knob_idle_latency = {
 	.op = TN_SET,
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned",
+	.needs = idle_needs,
 	.desired = want_idle_latency,
 };

@@ -75,18 +75,32 @@ static char *look_iommu(const struct tn_ctx *c)
 	return word_or_unset(c, "iommu=");
 }
 
+static void need_gpu(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!pr_usable_gpus(c->host))
+		tn_not_applicable(w, "no GPU that CUDA could use");
+}
+
 /* Platform by platform the advice is the opposite (Grace: on and not passed through), so it is given for x86 only. */
+static void need_bare_x86(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!gt_streq(c->host->kernel.arch.v, "x86_64") || c->host->virt.state == PR_PRESENT)
+		tn_not_applicable(w, "only for x86-64 without a hypervisor");
+}
+
+static const struct tn_need iommu_needs[] = {
+	{ "a GPU that CUDA can use", need_gpu },
+	{ "x86-64 without a hypervisor", need_bare_x86 },
+	{ 0 },
+};
+
 static void want_iommu(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	bool grouped = false;
 
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		grouped |= pr_has(c->host->gpu[i].pci->iommu_group);
-	if (!pr_usable_gpus(c->host))
-		tn_not_applicable(w, "no GPU that CUDA could use");
-	else if (!gt_streq(c->host->kernel.arch.v, "x86_64") || c->host->virt.state == PR_PRESENT)
-		tn_not_applicable(w, "only for x86-64 without a hypervisor");
-	else if (!grouped || !strcmp(now->current, "iommu=pt") || !strcmp(now->current, "iommu=off"))
+	if (!grouped || !strcmp(now->current, "iommu=pt") || !strcmp(now->current, "iommu=off"))
 		tn_leave(w, TN_ALREADY, "the GPUs' transfers are not translated");
 	else
 		tn_leave(w, TN_ADVICE,
@@ -109,6 +123,7 @@ const struct tn_knob tn_knob_iommu = {
 	.tag = 'C',
 	.takes_effect = TN_REBOOT,
 	.op = TN_SET,
+	.needs = iommu_needs,
 	.desired = want_iommu,
 };
 
@@ -300,12 +315,18 @@ static char *look_memlock(const struct tn_ctx *c)
 	return n.v == INT64_MAX ? gt_xstrdup("unlimited") : gt_xasprintf("%ld", n.v);
 }
 
+static void need_rdma(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!c->host->rdma.n)
+		tn_not_applicable(w, "no RDMA card: CUDA's pinned memory does not count against it");
+}
+
+static const struct tn_need memlock_needs[] = { { "an RDMA card", need_rdma }, { 0 } };
+
 static void want_memlock(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (!strcmp(now->current, "unlimited"))
 		tn_leave(w, TN_ALREADY, "as much as is asked for");
-	else if (!c->host->rdma.n)
-		tn_not_applicable(w, "no RDMA card: CUDA's pinned memory does not count against it");
 	else
 		tn_leave(
 			w, TN_ADVICE,
@@ -327,6 +348,7 @@ const struct tn_knob tn_knob_memlock = {
 	.tag = 'C',
 	.takes_effect = TN_NEW_PROCESS,
 	.op = TN_SET,
+	.needs = memlock_needs,
 	.desired = want_memlock,
 };
 
@@ -378,12 +400,18 @@ static char *look_persistence(const struct tn_ctx *c)
 	return gt_xstrdup(c->facts->persistenced ? "nvidia-persistenced" : "off");
 }
 
+static void need_no_container(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (c->host->container.state == PR_PRESENT)
+		tn_not_applicable(w, "a container: to be looked at on the host beneath");
+}
+
+static const struct tn_need persistence_needs[] = { { "no container", need_no_container }, { 0 } };
+
 static void want_persistence(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (c->facts->persistenced)
 		tn_leave(w, TN_ALREADY, "the driver stays initialised");
-	else if (c->host->container.state == PR_PRESENT)
-		tn_not_applicable(w, "a container: to be looked at on the host beneath");
 	else
 		tn_leave(
 			w, TN_ADVICE,
@@ -404,6 +432,7 @@ const struct tn_knob tn_knob_persistence = {
 	.tag = 'C',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
+	.needs = persistence_needs,
 	.desired = want_persistence,
 };
 
@@ -520,13 +549,19 @@ static char *look_nvme_timeout(const struct tn_ctx *c)
 	return gt_fs_read_line(c->fs, NVME_TIMEOUT, &line) < 0 ? NULL : line;
 }
 
+static void need_ec2(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!c->facts->amazon)
+		tn_not_applicable(w, "only for EC2, whose disks are behind a network: elsewhere it hides dead disks");
+}
+
+static const struct tn_need nvme_timeout_needs[] = { { "a virtual machine of EC2", need_ec2 }, { 0 } };
+
 static void want_nvme_timeout(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	uint64_t seconds = 0;
 
-	if (!c->facts->amazon)
-		tn_not_applicable(w, "only for EC2, whose disks are behind a network: elsewhere it hides dead disks");
-	else if (!gt_parse_u64(now->current, &seconds) && seconds >= 4294967295u)
+	if (!gt_parse_u64(now->current, &seconds) && seconds >= 4294967295u)
 		tn_leave(w, TN_ALREADY, "as EC2 asks for");
 	else
 		tn_leave(w, TN_ADVICE,
@@ -548,5 +583,6 @@ const struct tn_knob tn_knob_nvme_timeout = {
 	.tag = 'C',
 	.takes_effect = TN_REBOOT,
 	.op = TN_SET,
+	.needs = nvme_timeout_needs,
 	.desired = want_nvme_timeout,
 };

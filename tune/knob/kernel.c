@@ -191,12 +191,17 @@ const struct tn_knob tn_knob_file_max = {
 	.desired = want_file_max,
 };
 
-static void want_nmi_watchdog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_counter(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (c->host->virt.state == PR_PRESENT)
 		tn_not_applicable(w, "a virtual machine: it has no counter of its own to give");
-	else
-		tn_want_num(w, 0, "a hardware counter is free for profilers, and no CPU is interrupted by it");
+}
+
+static const struct tn_need watchdog_needs[] = { { "no virtual machine", need_counter }, { 0 } };
+
+static void want_nmi_watchdog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, 0, "a hardware counter is free for profilers, and no CPU is interrupted by it");
 }
 
 const struct tn_knob tn_knob_nmi_watchdog = {
@@ -215,5 +220,6 @@ const struct tn_knob tn_knob_nmi_watchdog = {
 	.op = TN_LOWER,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.needs = watchdog_needs,
 	.desired = want_nmi_watchdog,
 };

@@ -27,24 +27,30 @@ static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 	return best;
 }
 
+static void need_fast_port(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const char *name = NULL;
+	int64_t mbit = fastest_mbit(c->host, &name);
+
+	if (!mbit)
+		tn_not_applicable(w, "no network port tells its speed");
+	else if (mbit < FAST_MBIT)
+		tn_not_applicable(w, "the fastest port, %s, has %ld Gbit/s; below 25 the default suffices", name,
+				  mbit / 1000);
+}
+
+static const struct tn_need buffer_needs[] = { { "a network port of 25 Gbit/s or more", need_fast_port }, { 0 } };
+
 /* What is on its way during 5 ms, which is a far corner of a data centre with queues, as a power of two. */
 static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	const char *name = NULL;
 	int64_t mbit = fastest_mbit(c->host, &name), want = 16 << 20;
 
-	if (!mbit) {
-		tn_not_applicable(w, "no network port tells its speed");
-	} else if (mbit < FAST_MBIT) {
-		tn_not_applicable(w, "the fastest port, %s, has %ld Gbit/s; below 25 the default suffices", name,
-				  mbit / 1000);
-	} else {
-		while (want < mbit * 1000 * 1000 / 8 / 200 && want < 128 << 20)
-			want *= 2;
-		tn_want_num(w, want,
-			    "5 ms of %s at %ld Gbit/s, for programs that ask for large socket buffers over TCP", name,
-			    mbit / 1000);
-	}
+	while (want < mbit * 1000 * 1000 / 8 / 200 && want < 128 << 20)
+		want *= 2;
+	tn_want_num(w, want, "5 ms of %s at %ld Gbit/s, for programs that ask for large socket buffers over TCP", name,
+		    mbit / 1000);
 }
 
 #define BUFFER_WHY                                                                                                     \
@@ -70,6 +76,7 @@ const struct tn_knob tn_knob_rmem_max = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
+	.needs = buffer_needs,
 	.desired = want_buffer,
 };
 const struct tn_knob tn_knob_wmem_max = {
@@ -86,6 +93,7 @@ const struct tn_knob tn_knob_wmem_max = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
+	.needs = buffer_needs,
 	.desired = want_buffer,
 };
 
@@ -99,9 +107,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	struct tn_wish third = {0};
 
 	want_buffer(c, now, &third);
-	if (third.status != TN_CHANGE)
-		*w = third;
-	else if (!now->current || sscanf(now->current, "%ld %ld %ld", &min, &start, &max) != 3)
+	if (!now->current || sscanf(now->current, "%ld %ld %ld", &min, &start, &max) != 3)
 		tn_leave(w, TN_BLOCKED, "it does not hold three numbers");
 	else {
 		gt_autofree char *value = gt_xasprintf("%ld %ld %ld", min, start, GT_MAX(max, atol(third.value)));
@@ -132,6 +138,7 @@ const struct tn_knob tn_knob_tcp_rmem = {
 	.op = TN_SET,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
+	.needs = buffer_needs,
 	.desired = want_tcp_mem,
 };
 const struct tn_knob tn_knob_tcp_wmem = {
@@ -147,11 +154,21 @@ const struct tn_knob tn_knob_tcp_wmem = {
 	.op = TN_SET,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
+	.needs = buffer_needs,
 	.desired = want_tcp_mem,
 };
 
 /* ---- by evidence, by number of ports -------------------------------------------------------------------------------
  */
+
+static void need_dropped(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!c->facts->dropped)
+		tn_not_applicable(w, "no packet was dropped for want of it since the host started");
+}
+
+static const struct tn_need backlog_needs[] = { { "packets were dropped for want of it since the host started", need_dropped },
+						{ 0 } };
 
 static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -159,11 +176,8 @@ static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struc
 
 	if (now->current)
 		gt_parse_i64(now->current, &have);
-	if (!c->facts->dropped)
-		tn_not_applicable(w, "no packet was dropped for want of it since the host started");
-	else
-		tn_want_num(w, GT_MAX(INT64_C(10000), GT_MIN(have * 2, INT64_C(250000))),
-			    "%ld packets found it full since the host started", (long)c->facts->dropped);
+	tn_want_num(w, GT_MAX(INT64_C(10000), GT_MIN(have * 2, INT64_C(250000))),
+		    "%ld packets found it full since the host started", (long)c->facts->dropped);
 }
 
 const struct tn_knob tn_knob_backlog = {
@@ -182,8 +196,18 @@ const struct tn_knob tn_knob_backlog = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
+	.needs = backlog_needs,
 	.desired = want_backlog,
 };
+
+static void need_squeezed(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!c->facts->squeezed)
+		tn_not_applicable(w, "no CPU has stopped before all packets were taken since the host started");
+}
+
+static const struct tn_need budget_needs[] = {
+	{ "a CPU has stopped before all packets were taken since the host started", need_squeezed }, { 0 } };
 
 static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -191,12 +215,8 @@ static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct
 
 	if (now->current)
 		gt_parse_i64(now->current, &have);
-	if (!c->facts->squeezed)
-		tn_not_applicable(w, "no CPU has stopped before all packets were taken since the host started");
-	else
-		tn_want_num(w, GT_MAX(INT64_C(600), GT_MIN(have * 2, INT64_C(2400))),
-			    "%ld times a CPU stopped with packets still waiting since the host started",
-			    (long)c->facts->squeezed);
+	tn_want_num(w, GT_MAX(INT64_C(600), GT_MIN(have * 2, INT64_C(2400))),
+		    "%ld times a CPU stopped with packets still waiting since the host started", (long)c->facts->squeezed);
 }
 
 const struct tn_knob tn_knob_budget = {
@@ -216,6 +236,7 @@ const struct tn_knob tn_knob_budget = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
+	.needs = budget_needs,
 	.desired = want_budget,
 };
 
@@ -228,12 +249,17 @@ static size_t fast_ports(const struct pr_host *h)
 	return n;
 }
 
-static void rails(const struct tn_ctx *c, struct tn_wish *w, int64_t value)
+static void need_rails(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (fast_ports(c->host) < 2)
 		tn_not_applicable(w, "fewer than two ports of 25 Gbit/s or more");
-	else
-		tn_want_num(w, value, "%zu fast ports: each answers for its own address only", fast_ports(c->host));
+}
+
+static const struct tn_need rails_needs[] = { { "two or more ports of 25 Gbit/s or more", need_rails }, { 0 } };
+
+static void rails(const struct tn_ctx *c, struct tn_wish *w, int64_t value)
+{
+	tn_want_num(w, value, "%zu fast ports: each answers for its own address only", fast_ports(c->host));
 }
 
 static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -268,6 +294,7 @@ const struct tn_knob tn_knob_arp_announce = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.needs = rails_needs,
 	.desired = want_arp_announce,
 };
 const struct tn_knob tn_knob_arp_ignore = {
@@ -284,6 +311,7 @@ const struct tn_knob tn_knob_arp_ignore = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.needs = rails_needs,
 	.desired = want_arp_ignore,
 };
 

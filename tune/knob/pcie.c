@@ -138,11 +138,17 @@ static void advise_acs(const struct tn_ctx *c, struct tn_wish *w)
 		 on.n > shown ? " (the first four)" : "", now.s, boot.s);
 }
 
-static void want_acs(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_bare_metal(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (c->host->virt.state == PR_PRESENT)
 		tn_not_applicable(w, "a virtual machine: its host decides, and needs it");
-	else if (gt_starts_with(now->current, "no bridge"))
+}
+
+static const struct tn_need acs_needs[] = { { "no virtual machine", need_bare_metal }, { 0 } };
+
+static void want_acs(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_starts_with(now->current, "no bridge"))
 		tn_leave(w, TN_ALREADY, "GPUs and cards below one switch talk straight to each other");
 	else if (gt_starts_with(now->current, "not "))
 		tn_leave(w, TN_SKIPPED, "only root can read the bridges' configuration");
@@ -172,6 +178,7 @@ const struct tn_knob tn_knob_acs = {
 	.tag = 'C',
 	.takes_effect = TN_REBOOT,
 	.op = TN_SET,
+	.needs = acs_needs,
 	.desired = want_acs,
 };
 

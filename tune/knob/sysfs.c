@@ -10,12 +10,18 @@ static bool on_cmdline(const struct tn_ctx *c, const char *word)
 	return c->host->kernel.cmdline.v && strstr(c->host->kernel.cmdline.v, word);
 }
 
-/* What a profile asks for is taken; by itself only "never" is changed, since "always" has to be measured first. */
-static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_free_hand(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (on_cmdline(c, "transparent_hugepage="))
 		tn_leave(w, TN_SKIPPED, "the kernel command line sets it");
-	else if (c->asked)
+}
+
+static const struct tn_need thp_needs[] = { { "the kernel's command line does not set it", need_free_hand }, { 0 } };
+
+/* What a profile asks for is taken; by itself only "never" is changed, since "always" has to be measured first. */
+static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (c->asked)
 		tn_want(w, c->asked, "asked for by the profile: fewer page faults and TLB misses on large tensors");
 	else if (now->current && !strcmp(now->current, "never"))
 		tn_want(w, "madvise", "so that programs which ask for huge pages get them");
@@ -41,6 +47,7 @@ const struct tn_knob tn_knob_thp_enabled = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned",
 	.choices = thp_enabled_choices,
+	.needs = thp_needs,
 	.desired = want_thp_enabled,
 };
 
@@ -159,26 +166,49 @@ bool tn_offers(const char *line, const char *word)
 	return false;
 }
 
-static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static const char *choice_line(const struct tn_ctx *c, const struct tn_now *now)
 {
 	const struct pr_block *b = find_block(c->host, now->instance);
-	const char *line = b ? b->scheduler.v : NULL, *want;
 
-	if (!line || !strchr(line, '[')) {
+	return b && b->scheduler.v ? b->scheduler.v : "";
+}
+
+static const char *scheduler(const struct tn_ctx *c, const struct tn_now *now)
+{
+	return c->asked ? c->asked : gt_starts_with(now->instance, "nvme") ? "none" : "mq-deadline";
+}
+
+static void need_choice(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!strchr(choice_line(c, now), '['))
 		tn_not_applicable(w, "this disk has no choice of schedulers");
-		return;
-	}
-	if (is_virtual(now->instance)) {
+}
+
+static void need_real_disk(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (is_virtual(now->instance))
 		tn_not_applicable(w, "a virtual disk: the host beneath orders the requests");
-		return;
-	}
-	want = c->asked ? c->asked : gt_starts_with(now->instance, "nvme") ? "none" : "mq-deadline";
-	if (!tn_offers(line, want))
-		tn_not_applicable(w, "this kernel does not offer %s for this disk", want);
-	else if (!strcmp(want, "none"))
-		tn_want(w, want, "NVMe has its own deep queues; ordering requests in the kernel only costs");
-	else
-		tn_want(w, want, "readers are served before a checkpoint's writes");
+}
+
+static void need_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!tn_offers(choice_line(c, now), scheduler(c, now)))
+		tn_not_applicable(w, "this kernel does not offer %s for this disk", scheduler(c, now));
+}
+
+static const struct tn_need scheduler_needs[] = {
+	{ "a disk with a choice of schedulers", need_choice },
+	{ "no virtual disk", need_real_disk },
+	{ "a kernel that offers this scheduler for it", need_scheduler },
+	{ 0 },
+};
+
+static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const char *want = scheduler(c, now);
+
+	tn_want(w, want, "%s", strcmp(want, "none") ? "readers are served before a checkpoint's writes" :
+						      "NVMe has its own deep queues; ordering requests in the kernel only costs");
 }
 
 static char *scheduler_line(const struct pr_host *h, const char *instance, const char *value)
@@ -205,17 +235,24 @@ const struct tn_knob tn_knob_scheduler = {
 	.form = TN_UDEV_RULE,
 	.rivals = "tuned",
 	.choices = scheduler_choices,
+	.needs = scheduler_needs,
 	.desired = want_scheduler,
 	.boot_line = scheduler_line,
 };
 
 /* ---- merging and shared memory ------------------------------------------------------------------------------------ */
 
-static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_no_guests(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (c->facts->virtual_machines)
 		tn_not_applicable(w, "this host runs virtual machines, which it saves memory");
-	else if (!gt_streq(now->current, "1"))
+}
+
+static const struct tn_need ksm_needs[] = { { "no virtual machines run on this host", need_no_guests }, { 0 } };
+
+static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!gt_streq(now->current, "1"))
 		tn_leave(w, TN_ALREADY, "it does not run");
 	else
 		tn_want(w, "0", "no virtual machine runs here, and its thread reads through memory all the time");
@@ -237,6 +274,7 @@ const struct tn_knob tn_knob_ksm = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned ksmtuned",
 	.choices = ksm_choices,
+	.needs = ksm_needs,
 	.desired = want_ksm,
 };
 

@@ -25,39 +25,88 @@ static int64_t memory(const struct tn_ctx *c)
 	"throughput, 10 for "                                                                                          \
 	"latency). Only lowered here, never raised: a percentage counts as that much of all memory."
 
-static void ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t percent)
+static void need_small_host(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (memory(c) >= BIG_HOST_BYTES)
 		tn_not_applicable(w, "with 128 GiB of memory or more the form in bytes is used");
-	else if (now->current && now->pair && !strcmp(now->current, "0") && strcmp(now->pair, "0"))
+}
+
+static void need_big_host(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (memory(c) < BIG_HOST_BYTES)
+		tn_not_applicable(w, "below 128 GiB of memory the form in percent is used");
+}
+
+static void need_no_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(now->current, "0") && now->pair && strcmp(now->pair, "0"))
 		tn_leave(w, TN_SKIPPED, "somebody has set the form in bytes (%s); left as it is", now->pair);
-	else if (now->current && now->pair && !strcmp(now->current, "0"))
+}
+
+static void need_one_form(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(now->current, "0") && gt_streq(now->pair, "0"))
 		tn_leave(w, TN_BLOCKED, "both forms are 0: that could not be put back, so it is left alone");
-	else
-		tn_want_num(w, percent,
-			    "half the kernel's default: writing starts earlier and the stall at the end is shorter");
+}
+
+static const struct tn_need ratio_needs[] = {
+	{ "less than 128 GiB of memory", need_small_host },
+	{ "nobody has set the form in bytes", need_no_bytes },
+	{ "one of the two forms is not 0", need_one_form },
+	{ 0 },
+};
+static const struct tn_need bytes_needs[] = {
+	{ "128 GiB of memory or more", need_big_host },
+	{ "one of the two forms is not 0", need_one_form },
+	{ 0 },
+};
+
+static void ratio(struct tn_wish *w, int64_t percent)
+{
+	tn_want_num(w, percent, "half the kernel's default: writing starts earlier and the stall at the end is shorter");
 }
 
 static void want_dirty_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	ratio(c, now, w, 10);
+	ratio(w, 10);
 }
 
 static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	ratio(c, now, w, 5);
+	ratio(w, 5);
 }
 
 const struct tn_knob tn_knob_dirty_ratio = {
-	.id = "vm.dirty_ratio", .key = "vm.dirty_ratio", .summary = "unwritten data at which writers must wait",
-	.why = DIRTY_WHY, .hazard = DIRTY_HAZARD, .unit = "percent", .mechanism = "file.writeback", .tag = 'A',
-	.takes_effect = TN_NOW, .op = TN_LOWER, .form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_ratio,
+	.id = "vm.dirty_ratio",
+	.key = "vm.dirty_ratio",
+	.summary = "unwritten data at which writers must wait",
+	.why = DIRTY_WHY,
+	.hazard = DIRTY_HAZARD,
+	.unit = "percent",
+	.mechanism = "file.writeback",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.needs = ratio_needs,
+	.desired = want_dirty_ratio,
 };
 const struct tn_knob tn_knob_dirty_background_ratio = {
-	.id = "vm.dirty_background_ratio", .key = "vm.dirty_background_ratio",
-	.summary = "unwritten data at which the kernel starts writing", .why = DIRTY_WHY, .hazard = DIRTY_HAZARD,
-	.unit = "percent", .mechanism = "file.writeback", .tag = 'A', .takes_effect = TN_NOW, .op = TN_LOWER,
-	.form = TN_SYSCTL_D, .rivals = "tuned", .desired = want_dirty_background_ratio,
+	.id = "vm.dirty_background_ratio",
+	.key = "vm.dirty_background_ratio",
+	.summary = "unwritten data at which the kernel starts writing",
+	.why = DIRTY_WHY,
+	.hazard = DIRTY_HAZARD,
+	.unit = "percent",
+	.mechanism = "file.writeback",
+	.tag = 'A',
+	.takes_effect = TN_NOW,
+	.op = TN_LOWER,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.needs = ratio_needs,
+	.desired = want_dirty_background_ratio,
 };
 
 /* The hard limit is a 16th of what the host has, within what fast local disks write in about five seconds (8 to 16
@@ -77,11 +126,7 @@ static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wi
 {
 	int64_t percent = 0;
 
-	if (memory(c) < BIG_HOST_BYTES)
-		tn_not_applicable(w, "below 128 GiB of memory the form in percent is used");
-	else if (now->current && now->pair && !strcmp(now->current, "0") && !strcmp(now->pair, "0"))
-		tn_leave(w, TN_BLOCKED, "both forms are 0: that could not be put back, so it is left alone");
-	else if (gt_streq(now->current, "0") && now->pair && !gt_parse_i64(now->pair, &percent) &&
+	if (gt_streq(now->current, "0") && now->pair && !gt_parse_i64(now->pair, &percent) &&
 		 percent_bytes(c->host, percent) <= want)
 		tn_leave(w, TN_ALREADY, "%ld percent of memory is in force, which is less; never raised", percent);
 	else
@@ -112,6 +157,7 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.from_pair = percent_bytes,
+	.needs = bytes_needs,
 	.desired = want_dirty_bytes,
 };
 const struct tn_knob tn_knob_dirty_background_bytes = {
@@ -128,19 +174,33 @@ const struct tn_knob tn_knob_dirty_background_bytes = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.from_pair = percent_bytes,
+	.needs = bytes_needs,
 	.desired = want_dirty_background_bytes,
 };
 
 /* ---- reclaim --------------------------------------------------------------------------------------------------- */
 
-static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_swap(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (pr_or(c->host->mem.swap_total_bytes, 0) == 0)
 		tn_not_applicable(w, "without swap it has no effect");
-	else if (c->facts->swap_is_zram)
+}
+
+static void need_swap_on_disk(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (c->facts->swap_is_zram)
 		tn_leave(w, TN_SKIPPED, "swap is compressed memory (zram), which wants a high value");
-	else
-		tn_want_num(w, 10, "a trainer touches all its memory every step; give up cached files first");
+}
+
+static const struct tn_need swappiness_needs[] = {
+	{ "swap space", need_swap },
+	{ "swap on a disk, not in compressed memory", need_swap_on_disk },
+	{ 0 },
+};
+
+static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, 10, "a trainer touches all its memory every step; give up cached files first");
 }
 
 const struct tn_knob tn_knob_swappiness = {
@@ -159,6 +219,7 @@ const struct tn_knob tn_knob_swappiness = {
 	.op = TN_LOWER,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.needs = swappiness_needs,
 	.desired = want_swappiness,
 };
 
@@ -171,14 +232,27 @@ static size_t nodes_with_cpus(const struct pr_host *h)
 	return n;
 }
 
+static void need_no_tiers(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(now->current, "2"))
+		tn_leave(w, TN_SKIPPED, "it moves pages between memory tiers here (2), which must not be switched off");
+}
+
+static void need_two_nodes_with_cpus(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (nodes_with_cpus(c->host) < 2)
+		tn_not_applicable(w, "one NUMA node with CPUs: there is nothing to balance");
+}
+
+static const struct tn_need numa_balancing_needs[] = {
+	{ "no memory tiers (2)", need_no_tiers },
+	{ "two or more NUMA nodes with CPUs", need_two_nodes_with_cpus },
+	{ 0 },
+};
+
 static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (now->current && !strcmp(now->current, "2"))
-		tn_leave(w, TN_SKIPPED, "it moves pages between memory tiers here (2), which must not be switched off");
-	else if (nodes_with_cpus(c->host) < 2)
-		tn_not_applicable(w, "one NUMA node with CPUs: there is nothing to balance");
-	else
-		tn_want_num(w, 0, "only beside binding: start the job with gputune run or in a cpuset");
+	tn_want_num(w, 0, "only beside binding: start the job with gputune run or in a cpuset");
 }
 
 const struct tn_knob tn_knob_numa_balancing = {
@@ -198,15 +272,21 @@ const struct tn_knob tn_knob_numa_balancing = {
 	.op = TN_LOWER,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned numad",
+	.needs = numa_balancing_needs,
 	.desired = want_numa_balancing,
 };
 
-static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_two_nodes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (c->host->n_node < 2)
 		tn_not_applicable(w, "one NUMA node");
-	else
-		tn_want_num(w, 0, "use another node's free memory before dropping cached data");
+}
+
+static const struct tn_need zone_reclaim_needs[] = { { "two or more NUMA nodes", need_two_nodes }, { 0 } };
+
+static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, 0, "use another node's free memory before dropping cached data");
 }
 
 const struct tn_knob tn_knob_zone_reclaim_mode = {
@@ -224,6 +304,7 @@ const struct tn_knob tn_knob_zone_reclaim_mode = {
 	.op = TN_LOWER,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.needs = zone_reclaim_needs,
 	.desired = want_zone_reclaim_mode,
 };
 
@@ -286,14 +367,19 @@ static int64_t most_min_free(const struct pr_host *h)
 	return pr_or(h->mem.total_bytes, 0) / 1024 / 200;
 }
 
-/* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
-static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void need_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (memory(c) < 32 * GIB)
 		tn_not_applicable(w, "with less than 32 GiB of memory the kernel's own reserve is enough");
-	else
-		tn_want_num(w, GT_MIN(INT64_C(135168), most_min_free(c->host)),
-			    "network and disk drivers find memory at once when the page cache has filled the rest");
+}
+
+static const struct tn_need min_free_needs[] = { { "32 GiB of memory or more", need_memory }, { 0 } };
+
+/* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
+static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, GT_MIN(INT64_C(135168), most_min_free(c->host)),
+		    "network and disk drivers find memory at once when the page cache has filled the rest");
 }
 
 const struct tn_knob tn_knob_min_free_kbytes = {
@@ -313,6 +399,7 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.most = most_min_free,
+	.needs = min_free_needs,
 	.desired = want_min_free,
 };
 
