@@ -216,6 +216,9 @@ struct pr_host {
 		struct pr_num fabricmanager; /* 1: its process is there */
 		struct pr_num char_links;   /* 1: /dev/char/195:255 is there, by which systemd's device rules find the nodes */
 		const char *module_path;    /* the module file for the running kernel, NULL if there is none */
+		struct pr_num gsp;	    /* 1: the firmware of the module's version is there; 0: it is told to do without */
+		const char *gsp_version, *gsp_other; /* of that version; absent, but of another one; NULL: not known, none */
+		bool run_file;		    /* the driver was installed by NVIDIA's .run file */
 		struct pr_num signature;    /* of it: 1 signed, 0 not */
 		struct pr_key signer;	    /* of it; empty: not known */
 		struct pr_num shim_off;	    /* 1: Secure Boot is on, but shim and kernel were told not to check */

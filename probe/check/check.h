@@ -51,6 +51,10 @@ int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
 /* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
+/* Debian's name of this architecture, as in linux-image-amd64, and its directory of libraries, for remedies. */
+const char *pr_deb_arch(const struct pr_host *h);
+const char *pr_triplet(const struct pr_host *h);
+
 /* How this container is given a GPU, for a remedy. */
 const char *pr_give_devices(const struct pr_host *h);
 

@@ -74,8 +74,8 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and training loses throughput",
 	       release(c->host));
-	pr_remedy(f, "Install the ordinary kernel and boot it:\n  apt install linux-image-amd64 linux-headers-amd64\n"
-		     "  apt purge 'linux-image-rt-amd64'; reboot");
+	pr_remedy(f, "Install the ordinary kernel and boot it:\n  apt install linux-image-%s linux-headers-%s\n"
+		     "  apt purge 'linux-image-rt-%s'; reboot", pr_deb_arch(c->host), pr_deb_arch(c->host), pr_deb_arch(c->host));
 }
 const struct pr_check pr_check_preempt_rt = {
 	.id = "kernel.preempt-rt",
@@ -166,8 +166,8 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 			pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
 				     "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log\n"
 				     "If the archive has the headers of this kernel no longer, take the newest of both:\n"
-				     "  apt install linux-image-amd64 linux-headers-amd64; reboot",
-				  release(h), release(h), source);
+				     "  apt install linux-image-%s linux-headers-%s; reboot",
+				  release(h), release(h), source, pr_deb_arch(h), pr_deb_arch(h));
 	}
 }
 static const char *const after_bus[] = { "kernel.preempt-rt", "driver.nouveau", NULL };

@@ -72,6 +72,21 @@ int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g)
 	return pr_compat_gpu(c->fs, g->pci->device, &k, NULL) > 0 ? k.arch : 0;
 }
 
+static bool is_arm(const struct pr_host *h)
+{
+	return gt_streq(h->kernel.arch.v, "aarch64");
+}
+
+const char *pr_deb_arch(const struct pr_host *h)
+{
+	return is_arm(h) ? "arm64" : "amd64";
+}
+
+const char *pr_triplet(const struct pr_host *h)
+{
+	return is_arm(h) ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+}
+
 int pr_branch_of(const char *driver_version)
 {
 	return (int)strtol(driver_version, NULL, 10);

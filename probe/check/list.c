@@ -17,6 +17,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_legacy,
 	&pr_check_too_new,
 	&pr_check_open_required,
+	&pr_check_firmware,
 	&pr_check_next_kernel,
 	&pr_check_lib_versions,
 	&pr_check_upgrade,

@@ -231,6 +231,7 @@ void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
 		h->nvidia.modprobe = pr_value(1);
 	else
 		h->nvidia.modprobe.state = PR_ABSENT;
+	h->nvidia.run_file = gt_fs_exists(fs, "/usr/bin/nvidia-uninstall");
 	find_toolkits(fs, h);
 	pr_discover_blas(fs, h);
 }

@@ -323,3 +323,36 @@ module says another signer than DKMS's; shim was told not to check. A capture ke
   $ { sed 's/\[integrity\]/integrity/; s/none/[none]/' $N; printf 'hex  /sys/firmware/efi/efivars/MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23\n\t0600000001\n'; } > x.host
   $ say x.host driver.secure-boot
   driver.secure-boot pass Secure Boot is on, but shim was told not to check (mokutil
+
+Firmware of the module's version: missing; there, but not where the module started; in the directory that the kernel was told of;
+compressed; not needed by the proprietary module, nor where the module was told; missing though all answer; NVIDIA's own file.
+
+  $ G=$FIXTURES/gsp-firmware-missing.host; say $G driver.firmware; gpuprobe --root $G | sed -n '/follows/,/^$/p'
+  driver.firmware fail /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, but there is that of
+    follows from it:
+      gpu.start: the driver could not start a GPU, since its firmware is not on the disk: NVRM:
+      RmFetchGspRmImages: No firmware image found
+      gpu.count: 1 GPU on the PCI bus, but NVML sees 0
+    do:
+        apt install firmware-nvidia-gsp
+      (non-free-firmware; of the driver's version, from where the driver is from), then
+        modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
+      or reboot
+  
+  $ { cat $G; lines /lib/firmware/nvidia/580.95.05/gsp_ga10x.bin ''; } > x.host; say x.host driver.firmware; say x.host gpu.start
+  driver.firmware pass the firmware of driver 580.95.05 is on the disk
+  gpu.start fail the driver could not start a GPU, since its firmware was not where the
+  $ { cat $G; lines /opt/fw/nvidia/580.95.05/gsp_tu10x.bin.zst ''; lines /sys/module/firmware_class/parameters/path /opt/fw; } > x.host
+  $ say x.host driver.firmware; sed 's/Open Kernel Module/Kernel Module/' $G > x.host; say x.host driver.firmware
+  driver.firmware pass the firmware of driver 580.95.05 is on the disk
+  driver.firmware pass no firmware of driver 580.95.05 is on the disk; the proprietary module
+  $ { cat $G; lines /proc/driver/nvidia/params 'EnableMSI: 1' 'EnableGpuFirmware: 0'; } > x.host; say x.host driver.firmware
+  driver.firmware pass driver 580.95.05 was told to do without (NVreg_EnableGpuFirmware=0)
+  $ sed 's/"count": 0/"count": 1/' $G > x.host; say x.host driver.firmware
+  driver.firmware warn /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, but there is that of
+  $ { cat $G; lines /usr/bin/nvidia-uninstall ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      Install the driver again by NVIDIA's file of that version, which brings it:
+        sh NVIDIA-Linux-x86_64-580.95.05.run
+      or take Debian's driver instead (nvidia-uninstall; gpuprobe recommend)
+  
