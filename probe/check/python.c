@@ -180,31 +180,37 @@ const struct pr_check pr_check_nccl = {
 
 /* ---- PyTorch and the driver ----------------------------------------------------------------------------------- */
 
-/* The first environment whose PyTorch says what CUDA it was built with; NULL: none. */
-static const struct pr_pyenv *find_torch(const struct pr_host *h)
+typedef void torch_fn(const struct pr_context *c, const struct pr_pyenv *e, struct pr_finding *f);
+
+/* Each environment whose PyTorch says what CUDA it was built with; the worst finding stays, of equals the first. */
+static void each_torch(const struct pr_context *c, torch_fn *judge, struct pr_finding *f)
 {
-	for (size_t i = 0; i < h->n_pyenv; i++)
-		if (h->pyenv[i].torch_cuda)
-			return &h->pyenv[i];
-	return NULL;
+	static const int weight[] = {[PR_SKIP] = 0, [PR_PASS] = 1, [PR_NOT_KNOWN] = 2, [PR_WARN] = 3, [PR_FAIL] = 4};
+	bool seen = false;
+
+	for (size_t i = 0; i < c->host->n_pyenv; i++) {
+		struct pr_finding one = {0};
+
+		if (!c->host->pyenv[i].torch_cuda)
+			continue;
+		judge(c, &c->host->pyenv[i], &one);
+		if (!seen || weight[one.result] > weight[f->result])
+			*f = one;
+		seen = true;
+	}
+	if (!seen)
+		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
 }
 
-static void torch_driver(const struct pr_context *c, struct pr_finding *f)
+static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_pyenv *e = find_torch(h);
 	const struct pr_lib *libcuda = pr_loaded_lib(h, "libcuda.so.1");
 	gt_autofree char *least = NULL;
 	struct gt_err err = {0};
 	const char *driver;
 	int r;
 
-	if (pr_without_driver(c, f))
-		return;
-	if (!e) {
-		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
-		return;
-	}
 	/* a cuda-compat libcuda lifts the driver; whether it may is another check's question */
 	driver = libcuda && libcuda->version ? libcuda->version : h->nvidia.module_version.v;
 	r = pr_compat_min_driver(c->fs, e->torch_cuda, &least, &err);
@@ -222,6 +228,12 @@ static void torch_driver(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "Install the wheel that this driver carries:  gpuprobe explain cuda.wheels\nDebian's "
 			     "newest driver:  apt "
 			     "install nvidia-driver");
+}
+
+static void torch_driver(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!pr_without_driver(c, f))
+		each_torch(c, judge_driver, f);
 }
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 const struct pr_check pr_check_torch_driver = {
@@ -248,24 +260,26 @@ static bool is_official(const struct pr_pyenv *e, const struct pr_dist *d)
 	return e->torch_tag && (gt_version_cmp(d->version, "2.7") < 0 || strstr(e->torch_tag, "manylinux"));
 }
 
-static void torch_arch(const struct pr_context *c, struct pr_finding *f)
+static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_pyenv *e = find_torch(h);
-	const struct pr_dist *d = e ? pr_pyenv_dist(e, "torch") : NULL;
+	const struct pr_dist *d = pr_pyenv_dist(e, "torch");
 	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *key = NULL, *list = NULL;
 	struct gt_err err = {0};
 	int r;
 
-	if (pr_without_gpu(c, f))
-		return;
 	if (!d) {
-		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
+		pr_say(f, PR_SKIP, "the PyTorch in %s does not say its version", e->prefix);
 		return;
 	}
 	if (!is_official(e, d)) {
 		pr_say(f, PR_SKIP, "PyTorch %s in %s is no wheel of its makers'; what code it holds says:  gpuprobe can %s",
 		       d->version, e->prefix, e->prefix);
+		return;
+	}
+	if (h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
+		pr_say(f, PR_SKIP, "the table tells of x86-64 wheels; what code this one holds says:  gpuprobe can %s",
+		       e->prefix);
 		return;
 	}
 	key = gt_xasprintf("%s+%s", release, e->torch_cuda);
@@ -290,6 +304,12 @@ static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	pr_say(f, PR_PASS, "PyTorch %s holds code for these GPUs", d->version);
+}
+
+static void torch_arch(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!pr_without_gpu(c, f))
+		each_torch(c, judge_arch, f);
 }
 const struct pr_check pr_check_torch_arch = {
 	.id = "python.arch",
