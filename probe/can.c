@@ -38,7 +38,10 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *driver = l && l->version && strstr(l->path, "compat/") ? l->version : h->nvidia.module_version.v;
+	bool windows = gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0;
+	const char *driver = l && l->version && strstr(l->path, "compat/") ? l->version
+			     : windows                                     ? h->nvidia.nvml_driver.v
+									   : h->nvidia.module_version.v;
 	gt_autofree char *least = NULL;
 	struct pr_gpu_kind k;
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
@@ -48,7 +51,11 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		    (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
 			       h->gpu[i].pci->address, k.first_branch, k.last_branch, driver);
-	if (!pr_usable_gpus(h))
+	if (h->nvidia.tegra.v && !h->n_gpu)
+		pr_can_reason(q, PR_OPEN, "this host",
+			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",
+			      h->nvidia.tegra.v);
+	else if (!pr_usable_gpus(h) && !windows)
 		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
 	else if (!driver)
 		pr_can_reason(q, PR_NO, "this host", "no NVIDIA driver is loaded");
@@ -66,10 +73,12 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 	gt_autofree char *key = gt_xasprintf("%s+%s", torch, cuda), *list = NULL;
 	int r = pr_compat_get(q->c->fs, &pr_torch_arch, key, &list, q->err);
 
+	bool x86 = !h->kernel.arch.v || !strcmp(h->kernel.arch.v, "x86_64");
+
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		int arch = pr_arch_of(q->c, &h->gpu[i]);
 
-		if (r <= 0 || !arch)
+		if (r <= 0 || !arch || !x86)
 			pr_can_reason(q, PR_OPEN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
 			       h->gpu[i].pci->address);
 		else
@@ -296,8 +305,9 @@ static int run_can(struct gt_cli *cli, int argc, char **argv)
 	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-can/1", "answers", answers);
 	enum pr_answer worst = PR_YES;
 	size_t i;
-	int r = pr_host_discover(cli->fs, &(const struct pr_discover_opts){.no_nvml = gt_fs_is_live(cli->fs)}, &h,
-				 &cli->err);
+	/* under WSL nobody but NVML knows of the GPU */
+	bool nvml = !gt_fs_is_live(cli->fs) || gt_fs_exists(cli->fs, "/dev/dxg");
+	int r = pr_host_discover(cli->fs, &(const struct pr_discover_opts){.no_nvml = !nvml}, &h, &cli->err);
 
 	c.host = h;
 	for (int k = 0; r >= 0 && k < argc; k++) {

@@ -156,6 +156,9 @@ static json_t *nvidia_json(const struct pr_host *h)
 	json_object_set_new(doc, "module_signed", pr_num_json(h->nvidia.signature));
 	json_object_set_new(doc, "module_signer", gt_json_str(*h->nvidia.signer.name ? h->nvidia.signer.name : NULL));
 	json_object_set_new(doc, "keys", keys_json(h));
+	json_object_set_new(doc, "tegra", pr_str_json(h->nvidia.tegra));
+	json_object_set_new(doc, "tegra_release", gt_json_str(h->nvidia.tegra_release));
+	json_object_set_new(doc, "driver_root", json_boolean(h->nvidia.driver_root));
 	json_object_set_new(doc, "gsp_firmware", pr_num_json(h->nvidia.gsp));
 	json_object_set_new(doc, "next_kernel", gt_json_str(h->nvidia.next_kernel));
 	json_object_set_new(doc, "next_kernel_module", pr_num_json(h->nvidia.next_module));

@@ -56,6 +56,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_pci(fs, h);
 	pr_discover_nvidia(fs, h);
 	pr_discover_nodes(fs, h);
+	pr_discover_platform(fs, h);
 	pr_discover_firmware(fs, h);
 	if (!opts->hardware)
 		discover_software(fs, h, opts);

@@ -216,9 +216,15 @@ struct pr_host {
 		struct pr_num fabricmanager; /* 1: its process is there */
 		struct pr_num char_links;   /* 1: /dev/char/195:255 is there, by which systemd's device rules find the nodes */
 		const char *module_path;    /* the module file for the running kernel, NULL if there is none */
-		struct pr_num gsp;	    /* 1: the firmware of the module's version is there; 0: it is told to do without */
-		const char *gsp_version, *gsp_other; /* of that version; absent, but of another one; NULL: not known, none */
-		bool run_file;		    /* the driver was installed by NVIDIA's .run file */
+		struct pr_num gsp; /* 1: the firmware of the module's version is there; 0: it is told to do without */
+		const char *gsp_version,
+			*gsp_other; /* of that version; absent, but of another one; NULL: not known, none */
+		struct pr_str
+			tegra; /* "NVIDIA Jetson AGX Orin Developer Kit": a GPU in the processor; absent: no such */
+		const char *tegra_release;  /* the first line of /etc/nv_tegra_release, NULL if there is none */
+		struct pr_num dxg;          /* 1: /dev/dxg, by which WSL reaches Windows' GPU */
+		bool driver_root;           /* the driver is a container of Kubernetes' GPU operator */
+		bool run_file;              /* the driver was installed by NVIDIA's .run file */
 		struct pr_num signature;    /* of it: 1 signed, 0 not */
 		struct pr_key signer;	    /* of it; empty: not known */
 		struct pr_num shim_off;	    /* 1: Secure Boot is on, but shim and kernel were told not to check */
@@ -296,6 +302,8 @@ struct pr_discover_opts {
 	const char *data;	/* a directory to look at, NULL for none */
 	double nvml_timeout_s;	/* 0: 10 s */
 };
+
+#define PR_DRIVER_ROOT "/run/nvidia/driver" /* of the GPU operator: what other containers are given */
 
 /* Look at everything. Fails only when the host cannot be read at all; what is missing is a reading's state. */
 int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err);

@@ -86,6 +86,13 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	const char *release = h->distro.version_id.v ? h->distro.version_id.v : "?", *loaded = h->nvidia.module_version.v;
 
 	*n = (struct pr_driver_need){0};
+	if (!device && gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0 && h->nvidia.nvml_driver.v) {
+		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
+					    here */
+		n->version = gt_xstrdup(h->nvidia.nvml_driver.v);
+		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
+		return;
+	}
 	if (!device && !pr_usable_gpus(h)) {
 		n->way = PR_DRIVER_NO_GPU;
 		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
@@ -122,7 +129,12 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
 {
-	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : "amd64";
+	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
+	bool secure = pr_or(c->host->nvidia.secure_boot, 0) && !pr_or(c->host->nvidia.shim_off, 0);
+	/* what DKMS builds, the next boot refuses otherwise */
+	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
+				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
+				   : "";
 
 	switch (n->way) {
 	case PR_DRIVER_NO_GPU:
@@ -131,12 +143,15 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
 		return step(n->why,
-			    gt_xasprintf("# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
-					 "apt install --no-install-recommends linux-headers-%s \\\n  %s\nreboot",
-					 release, n->packages));
+			    gt_xasprintf(
+				    "# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
+				    "apt install --no-install-recommends linux-headers-%s \\\n  %s\n%sreboot",
+				    release, n->packages, enrol));
 	case PR_DRIVER_NVIDIA:
-		return step(n->why, gt_xasprintf("# NVIDIA's repository: package cuda-keyring of this release\napt install %s\n"
-						 "reboot", n->known && n->kind.arch < 75 ? "cuda-drivers-580" : "nvidia-open"));
+		return step(n->why,
+			    gt_xasprintf("# NVIDIA's repository: package cuda-keyring of this release\napt install %s\n"
+					 "%sreboot",
+					 n->known && n->kind.arch < 75 ? "cuda-drivers-580" : "nvidia-open", enrol));
 	case PR_DRIVER_NONE:
 		break;
 	}
@@ -162,10 +177,20 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 {
 	int arch = n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
 	const char *driver = n->version;
+	bool x86 = !c->host->kernel.arch.v || !strcmp(c->host->kernel.arch.v, "x86_64");
 	gt_autofree char *least = NULL, *why = NULL, *only = NULL;
 	struct pr_wheel w;
 	int r;
 
+	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra.v) {
+		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
+				   c->host->nvidia.tegra.v);
+		json_array_append_new(
+			steps, step(why, gt_xstrdup("# take the wheel that NVIDIA makes for this JetPack: \"Installing "
+						    "PyTorch for Jetson Platform\"\n"
+						    "head -n 1 /etc/nv_tegra_release   # says which")));
+		return 0;
+	}
 	if (n->way == PR_DRIVER_NO_GPU) {
 		json_array_append_new(steps, step("no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
 						  gt_xstrdup(VENV "pip install torch --index-url "
@@ -179,8 +204,8 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	if (r < 0)
 		return r;
 	if (r) {
-		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry", w.torch, w.cuda,
-				   driver);
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry%s",
+				   w.torch, w.cuda, driver, x86 ? "" : " (by a table of the x86-64 wheels)");
 		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
 	}
 	if (!lift || (r && !strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)))

@@ -26,7 +26,8 @@ void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_secure_boot(struct gt_fsroot *fs, struct pr_host *h); /* after the module was found */
-void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the NVIDIA stack */
+void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h);    /* after PCI and the NVIDIA stack */
+void pr_discover_platform(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h); /* after the NVIDIA stack */
 void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the environment */

@@ -108,6 +108,10 @@ static void print_gpus(const json_t *host)
 	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
 	size_t i = 0;
 
+	if (!json_array_size(gpus) && text_of(nv, "tegra", NULL)) {
+		print_line("%s: its GPU is in the processor", text_of(nv, "tegra", ""));
+		return;
+	}
 	if (!json_array_size(gpus) && gt_json_get_int(nv, "nvml_count", 0) > 0) { /* WSL */
 		printf("  no NVIDIA GPU on the PCI bus; NVML sees %d\n", (int)gt_json_get_int(nv, "nvml_count", 0));
 		return;

@@ -61,7 +61,10 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	if (!l) {
+	if (!l && h->nvidia.driver_root) {
+		pr_say(f, PR_SKIP,
+		       "the driver is a container: CUDA programs run in other containers, not on this host itself");
+	} else if (!l) {
 		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
 		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with "
 								"NVIDIA_DRIVER_CAPABILITIES=compute,utility" :

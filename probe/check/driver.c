@@ -43,12 +43,18 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 	} else if (gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0) {
 		pr_say(f, PR_PASS, "NVML sees %d GPU%s; under WSL none is on a PCI bus, so that most checks do not apply",
 		       (int)h->nvidia.nvml_count.v, h->nvidia.nvml_count.v > 1 ? "s" : "");
+	} else if (h->nvidia.tegra.v) {
+		pr_say(f, PR_PASS, "%s has its GPU in the processor, on no PCI bus, so that most checks do not apply",
+		       h->nvidia.tegra.v);
 	} else if (h->pci_unreadable) {
 		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; whether there is an NVIDIA GPU is not known");
 	} else if (c->require_gpu) {
 		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
 		pr_remedy(f, "Check that the card is seated and powered, that the VM has it passed through, and that it is "
 			     "listed by: lspci -d 10de:");
+		if (gt_streq(h->virt.v, "wsl"))
+			pr_remedy(f, "Install NVIDIA's driver in Windows, not here, then in Windows:\n  wsl --update\n "
+				     " wsl --shutdown");
 	} else {
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on the PCI bus; training runs on the CPUs");
 	}
@@ -74,8 +80,10 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and training loses throughput",
 	       release(c->host));
-	pr_remedy(f, "Install the ordinary kernel and boot it:\n  apt install linux-image-%s linux-headers-%s\n"
-		     "  apt purge 'linux-image-rt-%s'; reboot", pr_deb_arch(c->host), pr_deb_arch(c->host), pr_deb_arch(c->host));
+	pr_remedy(f,
+		  "Install the ordinary kernel and boot it:\n  apt install linux-image-%s linux-headers-%s\n"
+		  "  apt purge 'linux-image-rt-%s'; reboot",
+		  pr_deb_arch(c->host), pr_deb_arch(c->host), pr_deb_arch(c->host));
 }
 const struct pr_check pr_check_preempt_rt = {
 	.id = "kernel.preempt-rt",
@@ -163,10 +171,11 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 		if (!dkms)
 			pr_remedy_driver(c, f);
 		else
-			pr_remedy(f, "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
-				     "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log\n"
-				     "If the archive has the headers of this kernel no longer, take the newest of both:\n"
-				     "  apt install linux-image-%s linux-headers-%s; reboot",
+			pr_remedy(f,
+				  "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
+				  "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log\n"
+				  "If the archive has the headers of this kernel no longer, take the newest of both:\n"
+				  "  apt install linux-image-%s linux-headers-%s; reboot",
 				  release(h), release(h), source, pr_deb_arch(h), pr_deb_arch(h));
 	}
 }
@@ -261,6 +270,10 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
+	if (h->nvidia.nvml == PR_NVML_NO_LIBRARY && h->nvidia.driver_root) {
+		pr_say(f, PR_SKIP, "ask the driver in its container:  chroot " PR_DRIVER_ROOT " nvidia-smi");
+		return;
+	}
 	switch (h->nvidia.nvml) {
 	case PR_NVML_OK:
 		pr_say(f, PR_PASS, "NVML answers: driver %s", h->nvidia.nvml_driver.v ? h->nvidia.nvml_driver.v : "?");

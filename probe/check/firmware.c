@@ -15,12 +15,14 @@ static int newest_arch(const struct pr_context *c)
 	return newest;
 }
 
-/* The open module cannot do without; the other one goes on without the GSP where the card lets it, as all before Hopper do. */
+/* The open module cannot do without; the other one goes on without the GSP where the card lets it, as all before Hopper
+ * do. */
 static bool is_needed(const struct pr_context *c)
 {
 	const struct pr_host *h = c->host;
 
-	return h->nvidia.open_module || newest_arch(c) >= 90 || (h->nvidia.dkms_source.v && strstr(h->nvidia.dkms_source.v, "open"));
+	return h->nvidia.open_module || newest_arch(c) >= 90 ||
+	       (h->nvidia.dkms_source.v && strstr(h->nvidia.dkms_source.v, "open"));
 }
 
 static bool all_answer(const struct pr_host *h)
@@ -32,18 +34,24 @@ static bool all_answer(const struct pr_host *h)
 /* Who brought the driver brings its firmware. */
 static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 {
-	const char *source = h->nvidia.dkms_source.v, *tesla = source && gt_starts_with(source, "nvidia-tesla-") ? source + 13 : NULL;
+	const char *source = h->nvidia.dkms_source.v,
+		   *tesla = source && gt_starts_with(source, "nvidia-tesla-") ? source + 13 : NULL;
 	int branch = tesla ? (int)strspn(tesla, "0123456789") : 0;
 
 	if (h->nvidia.run_file)
-		pr_remedy(f, "Install the driver again by NVIDIA's file of that version, which brings it:\n"
-			     "  sh NVIDIA-Linux-%s-%s.run\nor take Debian's driver instead (nvidia-uninstall; gpuprobe recommend)",
+		pr_remedy(f,
+			  "Install the driver again by NVIDIA's file of that version, which brings it:\n"
+			  "  sh NVIDIA-Linux-%s-%s.run\nor take Debian's driver instead (nvidia-uninstall; gpuprobe "
+			  "recommend)",
 			  h->kernel.arch.v ? h->kernel.arch.v : "x86_64", h->nvidia.gsp_version);
 	else
-		pr_remedy(f, "  apt install firmware-nvidia%s%.*s-gsp\n(non-free-firmware; of the driver's version, from where the "
-			     "driver is from), then\n"
-			     "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot",
-			  branch ? "-tesla-" : "", branch, branch ? tesla : "", pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
+		pr_remedy(f,
+			  "  apt install firmware-nvidia%s%.*s-gsp\n(non-free-firmware; of the driver's version, from "
+			  "where the "
+			  "driver is from), then\n"
+			  "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot",
+			  branch ? "-tesla-" : "", branch, branch ? tesla : "",
+			  pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
 }
 
 static void firmware(const struct pr_context *c, struct pr_finding *f)
@@ -55,22 +63,27 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!version) {
-		pr_say(f, PR_SKIP, "where the kernel looks for firmware cannot be seen from here, or no driver is there");
+		pr_say(f, PR_SKIP,
+		       "where the kernel looks for firmware cannot be seen from here, or no driver is there");
 	} else if (arch && arch < 75) {
 		pr_say(f, PR_SKIP, "no card here has a processor with firmware");
 	} else if (pr_branch_of(version) < 510) {
 		pr_say(f, PR_SKIP, "driver %s does without", version);
 	} else if (pr_has(h->nvidia.gsp)) {
-		pr_say(f, PR_PASS, h->nvidia.gsp.v ? "the firmware of driver %s is on the disk"
-						   : "driver %s was told to do without (NVreg_EnableGpuFirmware=0)", version);
+		pr_say(f, PR_PASS,
+		       h->nvidia.gsp.v ? "the firmware of driver %s is on the disk"
+				       : "driver %s was told to do without (NVreg_EnableGpuFirmware=0)",
+		       version);
 	} else if (!is_needed(c)) {
-		pr_say(f, PR_PASS, "no firmware of driver %s is on the disk; the proprietary module does without on these cards",
+		pr_say(f, PR_PASS,
+		       "no firmware of driver %s is on the disk; the proprietary module does without on these cards",
 		       version);
 	} else {
-		pr_say(f, all_answer(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s", version,
-		       h->nvidia.gsp_other ? ", but there is that of " : "", h->nvidia.gsp_other ? h->nvidia.gsp_other : "",
-		       all_answer(h) ? "the GPUs run, but the module cannot start them again" :
-				       "the module cannot start a GPU without it");
+		pr_say(f, all_answer(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
+		       version, h->nvidia.gsp_other ? ", but there is that of " : "",
+		       h->nvidia.gsp_other ? h->nvidia.gsp_other : "",
+		       all_answer(h) ? "the GPUs run, but the module cannot start them again"
+				     : "the module cannot start a GPU without it");
 		remedy_firmware(h, f);
 	}
 }
@@ -79,12 +92,17 @@ const struct pr_check pr_check_firmware = {
 	.id = "driver.firmware",
 	.title = "the firmware of the GPUs' own processor is there",
 	.after = after_loaded,
-	.story = "Since Turing a processor on the card, the GSP, does part of the driver's work. The module loads its firmware "
-		 "from /lib/firmware/nvidia/VERSION/gsp_*.bin, of its own very version, when it starts a card: the open module, "
-		 "Hopper and Blackwell cannot do without. Debian has it as a package of its own, firmware-nvidia-gsp; NVIDIA's "
-		 ".run file brings it. An upgrade of one without the other, or a module that was copied alone, leaves a card that "
+	.story = "Since Turing a processor on the card, the GSP, does part of the driver's work. The module loads its "
+		 "firmware "
+		 "from /lib/firmware/nvidia/VERSION/gsp_*.bin, of its own very version, when it starts a card: the "
+		 "open module, "
+		 "Hopper and Blackwell cannot do without. Debian has it as a package of its own, firmware-nvidia-gsp; "
+		 "NVIDIA's "
+		 ".run file brings it. An upgrade of one without the other, or a module that was copied alone, leaves "
+		 "a card that "
 		 "does not start.",
-	.messages = "nvidia 0000:01:00.0: Direct firmware load for nvidia/595.71.05/gsp_ga10x.bin failed with error -2\n"
-		    "NVRM: RmFetchGspRmImages: No firmware image found",
+	.messages =
+		"nvidia 0000:01:00.0: Direct firmware load for nvidia/595.71.05/gsp_ga10x.bin failed with error -2\n"
+		"NVRM: RmFetchGspRmImages: No firmware image found",
 	.run = firmware,
 };

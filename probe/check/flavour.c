@@ -291,6 +291,9 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (pr_loaded_lib(h, "libnvidia-ml.so.1")) {
 		pr_say(f, PR_PASS, "a loader finds libnvidia-ml.so.1");
+	} else if (h->nvidia.driver_root) {
+		pr_say(f, PR_SKIP,
+		       "the driver is a container; its libraries are in " PR_DRIVER_ROOT ", for other containers");
 	} else if (any) {
 		gt_autofree char *dir = gt_xstrndup(any->path, (size_t)(strrchr(any->path, '/') - any->path));
 

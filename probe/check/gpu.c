@@ -166,6 +166,14 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 		}
 		if (pr_or(g->mig, 0) && pr_has(g->mig_instances) && !g->mig_instances.v) {
 			pr_say(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance: no program can use it", g->pci->address);
+			if (h->container.state == PR_PRESENT) {
+				pr_remedy(f,
+					  "This container was given the card without a slice of it. In a pod:  "
+					  "resources: { limits: { "
+					  "nvidia.com/mig-1g.10gb: 1 } }; with docker:\n  nvidia-smi -L\nthere, and\n"
+					  "  docker run --gpus device=MIG-UUID ...");
+				return;
+			}
 			pr_remedy(f, "Cut it, for example in one piece:\n  nvidia-smi mig -i %s -cgi 0 -C\nor switch MIG off:\n"
 				     "  nvidia-smi -i %s -mig 0", g->pci->address, g->pci->address);
 			return;

@@ -169,8 +169,11 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 		pr_say(f, PR_WARN, "the driver could not start a GPU at some time since the boot; now all answer: %.300s", line);
 		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
 	} else if (firmware && pr_or(c->host->nvidia.gsp, 0)) {
-		pr_say(f, PR_FAIL, "the driver could not start a GPU, since its firmware was not where the module started, though it is "
-				   "on the disk: %.300s", firmware);
+		pr_say(f, PR_FAIL,
+		       "the driver could not start a GPU, since its firmware was not where the module started, though "
+		       "it is "
+		       "on the disk: %.300s",
+		       firmware);
 		pr_remedy(f, "A module that starts in the initramfs needs it there:\n  update-initramfs -u; reboot");
 	} else if (firmware) {
 		pr_say(f, PR_FAIL, "the driver could not start a GPU, since its firmware is not on the disk: %.300s", firmware);
@@ -199,7 +202,8 @@ static void init_failed(const struct pr_context *c, struct pr_finding *f)
 	else
 		pr_say(f, PR_PASS, "the driver starts every GPU");
 }
-static const char *const after_kind[] = {"driver.legacy-gpu", "driver.new-gpu", "driver.open-module", "driver.firmware", NULL};
+static const char *const after_kind[] = {"driver.legacy-gpu", "driver.new-gpu", "driver.open-module", "driver.firmware",
+					 NULL};
 const struct pr_check pr_check_init = {
 	.id = "gpu.start",
 	.title = "the driver starts every GPU",

@@ -3,6 +3,7 @@
 
 const struct pr_check *const pr_checks[] = {
 	&pr_check_gpu_present,
+	&pr_check_wsl,
 	&pr_check_preempt_rt,
 	&pr_check_vfio,
 	&pr_check_nouveau,

@@ -26,6 +26,10 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 	} else if (node.state == PR_UNREADABLE) {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
 		pr_remedy(f, "  adduser USER video; then log in again");
+	} else if (h->nvidia.driver_root) {
+		pr_say(f, PR_SKIP,
+		       "the driver is a container; its device nodes are in " PR_DRIVER_ROOT
+		       "/dev, for other containers");
 	} else if (inside(h)) {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
 		pr_remedy(f, "%s", pr_give_devices(h));

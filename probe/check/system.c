@@ -14,8 +14,10 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 	} else if (!strcmp(b.v, "openblas-pthread")) {
 		pr_say(f, PR_WARN, "libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for "
 				   "the same cores (PyTorch on two cores: 1.7 to 2.7 times slower)");
-		pr_remedy(f, "  apt install libopenblas0-openmp\n  update-alternatives --set libblas.so.3-x86_64-linux-gnu "
-			     "/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3");
+		pr_remedy(f,
+			  "  apt install libopenblas0-openmp\n  update-alternatives --set libblas.so.3-%s "
+			  "/usr/lib/%s/openblas-openmp/libblas.so.3",
+			  pr_triplet(c->host), pr_triplet(c->host));
 	} else {
 		pr_say(f, PR_PASS, "libblas.so.3 is %s", b.v);
 	}

@@ -41,8 +41,9 @@ static const char *other_version(struct gt_fsroot *fs, struct pr_host *h)
 static bool switched_off(struct gt_fsroot *fs)
 {
 	gt_autofree char *text = NULL;
-	const char *at = gt_fs_read_prefix(fs, "/proc/driver/nvidia/params", 16384, &text, NULL) < 0 ? NULL
-											       : strstr(text, "EnableGpuFirmware:");
+	const char *at = gt_fs_read_prefix(fs, "/proc/driver/nvidia/params", 16384, &text, NULL) < 0
+				 ? NULL
+				 : strstr(text, "EnableGpuFirmware:");
 
 	return at && at[strlen("EnableGpuFirmware:") + strspn(at + strlen("EnableGpuFirmware:"), " ")] == '0';
 }
@@ -52,10 +53,13 @@ void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *release = h->kernel.release.v ? h->kernel.release.v : "",
 		   *built = h->nvidia.dkms_source.v ? strchr(h->nvidia.dkms_source.v, '/') : NULL,
-		   *version = h->nvidia.module_version.v ? h->nvidia.module_version.v : built ? built + 1 : NULL;
+		   *version = h->nvidia.module_version.v ? h->nvidia.module_version.v
+			      : built                    ? built + 1
+							 : NULL;
 	struct pr_str extra = pr_read_str(h, fs, "/sys/module/firmware_class/parameters/path");
-	char *dirs[] = {gt_xstrdup(extra.v && *extra.v == '/' ? extra.v : ""), gt_xasprintf("/lib/firmware/updates/%s", release),
-			gt_xstrdup("/lib/firmware/updates"), gt_xasprintf("/lib/firmware/%s", release), gt_xstrdup("/lib/firmware")};
+	char *dirs[] = {gt_xstrdup(extra.v && *extra.v == '/' ? extra.v : ""),
+			gt_xasprintf("/lib/firmware/updates/%s", release), gt_xstrdup("/lib/firmware/updates"),
+			gt_xasprintf("/lib/firmware/%s", release), gt_xstrdup("/lib/firmware")};
 
 	if (version && h->n_gpu && h->container.state != PR_PRESENT && gt_fs_exists(fs, "/lib/firmware")) {
 		h->nvidia.gsp_version = version;

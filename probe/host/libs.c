@@ -15,12 +15,11 @@ static const char *const sonames[] = { "libcuda.so.1",	  "libnvidia-ml.so.1", "l
 /* The loader's own directories on Debian; the others are known to be used, but no loader looks there by itself. */
 static const char *const default_dirs[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
 					    "/usr/lib" };
-static const char *const other_dirs[] = { "/usr/local/nvidia/lib64", "/usr/local/cuda/compat", "/usr/local/cuda/lib64",
-					  "/usr/lib/x86_64-linux-gnu/nvidia/current",
-					  "/usr/lib/aarch64-linux-gnu/nvidia/current",
-					  /* of Jetson's JetPack 6 and 5 */
-					  "/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
-					  "/usr/lib/wsl/lib", "/usr/local/lib" };
+static const char *const other_dirs[] = {
+	"/usr/local/nvidia/lib64", "/usr/local/cuda/compat", "/usr/local/cuda/lib64",
+	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
+	/* of Jetson's JetPack 6 and 5 */
+	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/wsl/lib", "/usr/local/lib"};
 
 struct libs {
 	struct gt_fsroot *fs;

@@ -356,3 +356,85 @@ compressed; not needed by the proprietary module, nor where the module was told;
         sh NVIDIA-Linux-x86_64-580.95.05.run
       or take Debian's driver instead (nvidia-uninstall; gpuprobe recommend)
   
+
+GPUs that are not on the bus, or whose driver is not this system's: ARM's packages and directories; a Jetson; WSL without a driver in
+Windows, with a loader that does not look there, and in version 1; a node whose driver is a container.
+
+  $ A=$FIXTURES/arm-gh200.host; gpuprobe --root $A | grep -A2 'do:'; gpuprobe --json --root $A | grep -A2 '"soname": "libcuda.so.1"'
+    do:
+        apt install libopenblas0-openmp
+        update-alternatives --set libblas.so.3-aarch64-linux-gnu /usr/lib/aarch64-linux-gnu/openblas-openmp/libblas.so.3
+            "soname": "libcuda.so.1",
+            "path": "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+            "version": "580.95.05",
+  $ sed 's/"#1 SMP.*/x/; s/PREEMPT_DYNAMIC/PREEMPT_RT/' $A > x.host; gpuprobe --root x.host | grep -A2 'ordinary kernel and'
+      Install the ordinary kernel and boot it:
+        apt install linux-image-arm64 linux-headers-arm64
+        apt purge 'linux-image-rt-arm64'; reboot
+  $ J=$FIXTURES/jetson-orin.host; gpuprobe --require-gpu --root $J | sed -n 1,4p; say $J gpu.present
+  gpuprobe: OK
+    Debian GNU/Linux 12 (bookworm), kernel 5.15.148-tegra
+    unknown CPU: 12 cores, 12 CPUs, 1 NUMA node, 64.0 GiB of memory
+    NVIDIA Jetson AGX Orin Developer Kit: its GPU is in the processor
+  gpu.present pass NVIDIA Jetson AGX Orin Developer Kit has its GPU in the processor, on no
+  $ gpuprobe recommend --root $J; gpuprobe can torch==2.15 --root $J | head -n 1
+  1. NVIDIA Jetson AGX Orin Developer Kit: PyTorch's own wheels do not drive the GPU of its processor:
+       # take the wheel that NVIDIA makes for this JetPack: "Installing PyTorch for Jetson Platform"
+       head -n 1 /etc/nv_tegra_release   # says which
+  torch==2.15: unknown
+  $ W=$FIXTURES/wsl-rtx.host; gpuprobe recommend --root $W | head -n 1; gpuprobe can torch==2.15 --root $W | head -n 1; say $W wsl.driver
+  1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 581.29 and this card carry:
+  torch==2.15: yes
+  wsl.driver pass programs load Windows' libcuda
+  $ without /usr/lib/wsl $W | without /.facts/nvml - | without /.facts/ldcache - > x.host; gpuprobe -q --root x.host; say x.host wsl.driver
+  gpuprobe: OK
+  wsl.driver skip Windows gives this WSL no NVIDIA driver: /usr/lib/wsl/lib has no
+  $ gpuprobe --require-gpu --root x.host | sed -n '/^Cause/,/^$/p'
+  Cause: gpu.present
+    no NVIDIA GPU on the PCI bus, but one is required
+    do:
+      Install NVIDIA's driver in Windows, not here, then in Windows:
+        wsl --update
+        wsl --shutdown
+  
+  $ without /.facts/ldcache $W > x.host; say x.host wsl.driver; without /dev/dxg $W > x.host; say x.host wsl.driver
+  wsl.driver fail /usr/lib/wsl/lib/libcuda.so.1 is there, but no loader looks into
+  wsl.driver fail Windows' libcuda is there, but /dev/dxg is not: WSL 1, or its GPU
+  $ O=$FIXTURES/gpu-operator-node.host; for c in driver.device-nodes driver.nvml-library nvml.answers cuda.libcuda driver.firmware; do say $O $c; done
+  driver.device-nodes skip the driver is a container; its device nodes are in
+  driver.nvml-library skip the driver is a container; its libraries are in /run/nvidia/driver, for
+  nvml.answers skip ask the driver in its container: chroot /run/nvidia/driver nvidia-smi
+  cuda.libcuda skip the driver is a container: CUDA programs run in other containers, not on
+  driver.firmware pass the firmware of driver 580.95.05 is on the disk
+
+A container that was given a card cut into slices, but no slice; a laptop with Secure Boot is told of the key before it reboots.
+
+  $ { cat $FIXTURES/mig-no-instance.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      This container was given the card without a slice of it. In a pod: resources: { limits: {
+      nvidia.com/mig-1g.10gb: 1 } }; with docker:
+        nvidia-smi -L
+      there, and
+        docker run --gpus device=MIG-UUID ...
+  
+  $ { cat $FIXTURES/nouveau.host; printf 'hex  /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n\t0600000001\n'; } > x.host
+  $ gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      Debian 12 packages driver 535.261.03, which drives this card:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+        # Secure Boot is on: a blue screen asks for the password at the reboot
+        apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
+        reboot
+  
+
+Of several environments the worst PyTorch counts, not the first: a second one in /opt/venv, built for a newer CUDA than the driver's.
+
+  $ V=$FIXTURES/venv-two-nccl.host; say $V python.driver
+  python.driver pass driver 550.163.01 carries CUDA 12.6 of the PyTorch in /srv/venv
+  $ second() { cat $V; echo 'link /opt/venv/bin/python3 /usr/bin/python3'; lines /opt/venv/lib/python3.11/site-packages/torch/version.py "cuda: Optional[str] = '13.2'"
+  >   lines /opt/venv/lib/python3.11/site-packages/torch-2.15.0.dist-info/WHEEL 'Tag: cp311-cp311-manylinux_2_28_x86_64'; }
+  $ second > x.host; say x.host python.driver; sed 's/"arch": 90/"arch": 70/' x.host > y.host; say y.host python.arch
+  python.driver fail PyTorch in /opt/venv was built with CUDA 13.2, which needs driver
+  python.arch fail PyTorch 2.15.0 with CUDA 13.2 in /opt/venv holds no code for GPU

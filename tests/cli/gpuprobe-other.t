@@ -10,7 +10,7 @@ The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
         2       "cause": "driver.nouveau"
-       66       "cause": null
+       67       "cause": null
         1   "cause": "driver.nouveau",
         1   "exit_code": 2,
         1   "schema": "gpuprobe/1",
@@ -49,8 +49,8 @@ Every check has its story, and the messages that lead to it.
   $ gpuprobe list | head -4
   CHECK                WHAT SHOULD BE
   gpu.present          an NVIDIA GPU on the PCI bus
+  wsl.driver           under WSL programs load Windows' libcuda
   kernel.preempt-rt    an ordinary kernel, not a real-time one
-  driver.vfio          the GPUs are not all set aside for virtual machines
 
 A capture of a captured host, replayed, gives the same report.
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Under WSL the driver is Windows': what a program needs of it lies in /usr/lib/wsl/lib. */
+#include <stdio.h>
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+#define WSL_LIB "/usr/lib/wsl/lib"
+
+static const struct pr_lib *of_windows(const struct pr_host *h, const char *soname)
+{
+	const struct pr_lib *l;
+
+	for (size_t i = 0; (l = pr_find_lib(h, soname, i)); i++)
+		if (gt_starts_with(l->path, WSL_LIB "/") || gt_starts_with(l->real, WSL_LIB "/"))
+			return l;
+	return NULL;
+}
+
+static void wsl(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *theirs = of_windows(h, "libcuda.so.1"), *loaded = pr_loaded_lib(h, "libcuda.so.1");
+
+	if (!gt_streq(h->virt.v, "wsl")) {
+		pr_say(f, PR_SKIP, "this is not WSL");
+	} else if (h->container.state == PR_PRESENT) {
+		pr_say(f, PR_SKIP, "a container under WSL gets its libraries elsewhere");
+	} else if (!theirs) {
+		pr_say(f, PR_SKIP, "Windows gives this WSL no NVIDIA driver: " WSL_LIB " has no libcuda.so.1%s",
+		       pr_has(h->nvidia.dxg) ? "" : ", and there is no /dev/dxg");
+	} else if (loaded && strcmp(loaded->real, theirs->real)) {
+		pr_say(f, PR_FAIL,
+		       "programs load %s, a Linux driver's, instead of Windows' %s: it finds no device here",
+		       loaded->path, theirs->path);
+		pr_remedy(f, "No NVIDIA driver is to be installed inside WSL:\n  apt purge libcuda1 libnvidia-ml1 "
+			     "nvidia-driver; ldconfig");
+	} else if (!loaded) {
+		pr_say(f, PR_FAIL, "%s is there, but no loader looks into " WSL_LIB, theirs->path);
+		pr_remedy(f, "  echo " WSL_LIB " > /etc/ld.so.conf.d/ld.wsl.conf && ldconfig");
+	} else if (!pr_has(h->nvidia.dxg)) {
+		pr_say(f, PR_FAIL,
+		       "Windows' libcuda is there, but /dev/dxg is not: WSL 1, or its GPU support is switched off");
+		pr_remedy(
+			f,
+			"In Windows:\n  wsl --set-version DISTRIBUTION 2\nand no gpuSupport=false in .wslconfig; then\n"
+			"  wsl --shutdown");
+	} else if (h->nvidia.nvml == PR_NVML_ERROR || h->nvidia.nvml == PR_NVML_TIMEOUT) {
+		pr_say(f, PR_FAIL, "Windows' driver does not answer: %s",
+		       h->nvidia.nvml_text ? h->nvidia.nvml_text : "no text");
+		pr_remedy(f, "In Windows, with its newest NVIDIA driver:\n  wsl --update\n  wsl --shutdown");
+	} else {
+		pr_say(f, PR_PASS, "programs load Windows' libcuda");
+	}
+}
+const struct pr_check pr_check_wsl = {
+	.id = "wsl.driver",
+	.title = "under WSL programs load Windows' libcuda",
+	.story = "WSL 2 reaches the GPU through /dev/dxg and a libcuda that Windows' driver puts into "
+		 "/usr/lib/wsl/lib; there is "
+		 "no nvidia module and no PCI device. A Linux driver that was installed inside, often as a dependency "
+		 "of a CUDA "
+		 "package, hides that libcuda with one that finds no device.",
+	.messages = "libcuda.so.1: file exists: unknown\nGPU access blocked by the operating system\nFailed to "
+		    "initialize NVML: GPU "
+		    "access blocked by the operating system",
+	.run = wsl,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs that are on no PCI bus or whose driver is not this system's: WSL, Jetson, a node whose driver is a container. */
+#include <string.h>
+#include "probe/reading.h"
+
+/* "nvidia,p3737-0000\0nvidia,tegra234\0": a board of NVIDIA's own processors, whose GPU is in the processor. */
+static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *compatible = NULL;
+	struct pr_str model = pr_read_str(h, fs, "/proc/device-tree/model"),
+		      release = pr_read_str(h, fs, "/etc/nv_tegra_release");
+	size_t len = 0;
+	bool found = gt_fs_read(fs, "/proc/device-tree/compatible", &compatible, &len) >= 0 &&
+		     memmem(compatible, len, "nvidia,tegra", strlen("nvidia,tegra"));
+
+	/* in a container the board is not to be seen, its devices are */
+	found |= gt_fs_exists(fs, "/dev/nvhost-ctrl-gpu") || gt_fs_exists(fs, "/dev/nvgpu/igpu0/ctrl");
+	if (!found)
+		return;
+	h->nvidia.tegra = model.v && *model.v ? model : pr_text(h, "an NVIDIA Jetson");
+	h->nvidia.tegra_release = release.v; /* "# R36 (release), REVISION: 4.3, …" */
+}
+
+/* Kubernetes' GPU operator: the driver lives in a container, and its files for other containers below this directory.
+ */
+static bool has_driver_root(struct gt_fsroot *fs)
+{
+	static const char *const dirs[] = {"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++) {
+		gt_autofree char *path = gt_xasprintf(PR_DRIVER_ROOT "/%s/libnvidia-ml.so.1", dirs[i]);
+
+		if (gt_fs_exists(fs, path))
+			return true;
+	}
+	return false;
+}
+
+void pr_discover_platform(struct gt_fsroot *fs, struct pr_host *h)
+{
+	h->nvidia.tegra.state = PR_ABSENT;
+	if (gt_streq(h->kernel.arch.v, "aarch64"))
+		find_tegra(fs, h);
+	h->nvidia.dxg = gt_fs_exists(fs, "/dev/dxg") ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
+	h->nvidia.driver_root = h->container.state != PR_PRESENT && has_driver_root(fs);
+}
