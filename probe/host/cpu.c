@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processors: what /proc/cpuinfo, sysfs and the cgroup say; libcpuid names the microarchitecture on the live host. */
+#include "config.h"
 #include <ctype.h>
+#ifdef HAVE_LIBCPUID
 #include <libcpuid/libcpuid.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
@@ -62,12 +65,22 @@ static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h)
 	h->cpu.flags = pr_own(h, flags ? gt_xasprintf(" %s ", flags) : gt_xstrdup(""));
 }
 
+/* What the processor is called by those who made it, or nothing. */
+static void ask_processor(struct pr_host *h)
+{
+#ifdef HAVE_LIBCPUID
+	struct cpu_raw_data_t raw;
+	struct cpu_id_t id;
+
+	if (cpuid_present() && !cpuid_get_raw_data(&raw) && !cpu_identify(&raw, &id) && *id.cpu_codename)
+		h->cpu.codename = pr_text(h, id.cpu_codename);
+#endif
+}
+
 /* A fact in a root that is not live, since it is the processor itself that is asked. */
 static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *fact = NULL;
-	struct cpu_raw_data_t raw;
-	struct cpu_id_t id;
 
 	if (!h->live) {
 		if (gt_fs_fact(fs, "cpu_codename", &fact, NULL) >= 0)
@@ -78,8 +91,7 @@ static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
 		h->cpu.codename.state = PR_UNKNOWN;
 		return;
 	}
-	if (cpuid_present() && !cpuid_get_raw_data(&raw) && !cpu_identify(&raw, &id) && *id.cpu_codename)
-		h->cpu.codename = pr_text(h, id.cpu_codename);
+	ask_processor(h);
 }
 
 static void read_list(struct gt_fsroot *fs, const char *path, struct gt_set *ret)

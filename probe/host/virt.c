@@ -4,7 +4,10 @@
  * that KVM gives its guests, Xen's own file, the device tree, and last what the firmware calls itself. QEMU's firmware
  * says QEMU with KVM and without: so that alone is no KVM.
  */
+#include "config.h"
+#ifdef HAVE_LIBCPUID
 #include <libcpuid/libcpuid.h>
+#endif
 #include <string.h>
 #include "probe/reading.h"
 
@@ -13,6 +16,7 @@
 /* The twelve letters, or NULL. Guests that are to look like Hyper-V's have KVM's own 0x100 further on. */
 static char *ask_processor(void)
 {
+#ifdef HAVE_LIBCPUID
 	gt_autofree char *first = NULL;
 
 	if (!cpuid_present())
@@ -32,6 +36,9 @@ static char *ask_processor(void)
 			return gt_xstrdup(text);
 	}
 	return *first ? gt_take(first) : NULL;
+#else
+	return NULL;
+#endif
 }
 
 static const char *signed_by(const char *signature)
