@@ -129,6 +129,19 @@ static bool preference_refused(struct gt_fsroot *fs, const char *path, const cha
 	return !strcmp(governor, "performance");
 }
 
+/* Another scheduler has a queue of its own length (blk_mq_init_sched). */
+static int reset_queue(struct gt_fsroot *fs, const char *path, const char *old, const char *text)
+{
+	gt_autofree char *length = NULL;
+
+	if (!gt_ends_with(path, "/queue/scheduler") || !strcmp(old, text))
+		return 0;
+	length = gt_xasprintf("%.*s/nr_requests", (int)(strrchr(path, '/') - path), path);
+	if (!gt_fs_exists(fs, length))
+		return 0;
+	return rewrite(fs, length, strstr(text, "[none]") ? "1023\n" : "256\n");
+}
+
 /* A root that is not live shows the new value as the kernel would. */
 static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
 {
@@ -146,6 +159,8 @@ static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
 	if (!text)
 		text = gt_xasprintf("%s\n", value);
 	r = rewrite(fs, path, text);
+	if (r >= 0)
+		r = reset_queue(fs, path, old, text);
 	return r < 0 ? r : zero_counterpart(fs, path, value);
 }
 

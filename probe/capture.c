@@ -65,6 +65,7 @@ static const char *const also[] = {
 	"/usr/lib/sysctl.d/*.conf",
 	"/etc/tmpfiles.d/*.conf",
 	"/usr/local/lib/tmpfiles.d/*.conf",
+	"/sys/block/*/queue/nr_requests",
 	"/etc/udev/rules.d/*.rules",
 	"/usr/local/lib/udev/rules.d/*.rules",
 	"/etc/modprobe.d/*",

@@ -24,6 +24,9 @@ static void entry_clear(struct tn_entry *e)
 	free(e->new_value);
 	free(e->pair_path);
 	free(e->pair_old);
+	free(e->side_path);
+	free(e->side_old);
+	free(e->side_left);
 	free(e->got);
 }
 
@@ -126,6 +129,15 @@ static void add_got(struct gt_buf *b, const struct tn_tx *t, const struct tn_ent
 	add_record(b, rec);
 }
 
+static void add_side(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
+{
+	json_t *rec = record("side", t);
+
+	json_object_set_new(rec, "path", gt_json_str(e->path));
+	json_object_set_new(rec, "value", gt_json_str(e->side_left));
+	add_record(b, rec);
+}
+
 static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
 {
 	json_t *rec = record(e->knob ? "write" : "file", t);
@@ -135,6 +147,8 @@ static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_e
 		json_object_set_new(rec, "instance", gt_json_str(e->instance));
 		json_object_set_new(rec, "pair", gt_json_str(e->pair_path));
 		json_object_set_new(rec, "pair_old", gt_json_str(e->pair_old));
+		if (e->side_path)
+			json_object_set_new(rec, "side_old", gt_json_str(e->side_old));
 	}
 	json_object_set_new(rec, "path", gt_json_str(e->path));
 	json_object_set_new(rec, "old", gt_json_str(e->old));
@@ -142,6 +156,8 @@ static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_e
 	add_record(b, rec);
 	if (e->got)
 		add_got(b, t, e);
+	if (e->side_left)
+		add_side(b, t, e);
 }
 
 static void add_begin(struct gt_buf *b, const struct tn_tx *t)
@@ -178,6 +194,14 @@ int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_
 	struct gt_buf b = { 0 };
 
 	add_got(&b, t, e);
+	return append(fs, &b);
+}
+
+int tn_journal_side(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e)
+{
+	struct gt_buf b = { 0 };
+
+	add_side(&b, t, e);
 	return append(fs, &b);
 }
 
@@ -256,6 +280,17 @@ static bool was_a_knob(const json_t *rec, const char *path)
 	       !strstr(path, "/../") && !gt_ends_with(path, "/..");
 }
 
+/* Its path is the knob's own to say. */
+static void take_side_old(struct tn_entry *e, const json_t *rec)
+{
+	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+
+	if (!k || !k->resets || !gt_json_get_str(rec, "side_old", NULL))
+		return;
+	e->side_path = tn_knob_side_path(k, e->instance);
+	e->side_old = text_of(rec, "side_old");
+}
+
 /* Paths come back from a file: only those that we would write ourselves are taken. */
 static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 {
@@ -271,17 +306,20 @@ static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 	e->instance = text_of(rec, "instance");
 	e->pair_path = dup_or_null(pair);
 	e->pair_old = text_of(rec, "pair_old");
+	take_side_old(e, rec);
 	return e->knob && e->old && e->new_value && !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
 }
 
-static int take_got(struct tn_tx *t, const json_t *rec)
+static int take_got(struct tn_tx *t, const json_t *rec, bool side)
 {
 	const char *path = gt_json_get_str(rec, "path", "");
 
 	for (size_t i = 0; i < t->n_entry; i++)
 		if (!strcmp(t->entry[i].path, path)) {
-			free(t->entry[i].got);
-			t->entry[i].got = text_of(rec, "value");
+			char **where = side ? &t->entry[i].side_left : &t->entry[i].got;
+
+			free(*where);
+			*where = text_of(rec, "value");
 			return 0;
 		}
 	return -EBADMSG;
@@ -312,8 +350,8 @@ static int take_record(struct tn_journal *j, const json_t *rec)
 		return -EBADMSG;
 	if (!strcmp(what, "write") || !strcmp(what, "file"))
 		return take_entry(t, rec, *what == 'f');
-	if (!strcmp(what, "got"))
-		return take_got(t, rec);
+	if (!strcmp(what, "got") || !strcmp(what, "side"))
+		return take_got(t, rec, *what == 's');
 	if (!strcmp(what, "undo"))
 		return take_undo(t, rec);
 	if (!strcmp(what, "commit"))

@@ -9,6 +9,7 @@
  *   write   one per kernel file: old value, new value, counterpart's old value    } all durable before
  *   file    one per file of ours in /etc: old text, new text                      } the first of them happens
  *   got     the kernel made something else of the value
+ *   side    what the kernel made of a file that it resets with this one
  *   commit  everything was written and read back
  *   undo    who began to put it back
  *   pending only values of this boot are left, which a reboot ends
@@ -26,6 +27,7 @@ struct tn_entry {
 	char *knob, *instance; /* NULL for a file of ours */
 	char *path, *old, *new_value; /* old NULL: there was no such file; new_value NULL: the file is removed */
 	char *pair_path, *pair_old;
+	char *side_path, *side_old, *side_left; /* what the kernel resets with it: before; and what it made of it, NULL: the same */
 	char *got;
 	bool failed, stays; /* how putting it back ended, in memory only */
 };
@@ -71,6 +73,7 @@ const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen see
 /* Append records; durable when this returns 0. */
 int tn_journal_begin(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_tx *t);
 int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
+int tn_journal_side(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
 int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t);
 int tn_journal_undo(struct gt_fsroot *fs, const struct tn_tx *t);
 /* The whole file anew, without transactions that are void; removed if none is left. */

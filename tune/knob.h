@@ -108,6 +108,7 @@ struct tn_knob {
 	bool cpu_list;			  /* the value is a list of CPUs */
 	/* on which devices there is one; NULL: once per host */
 	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
+	const char *resets;		  /* a file that the kernel sets anew when this one changes; as path */
 	bool names_move;		  /* their names may be other devices' after the next boot */
 	int64_t (*most)(const struct pr_host *h); /* more than this does harm here, whoever asks; 0: not known */
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
@@ -137,6 +138,7 @@ int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt
 const char *tn_effect_name(enum tn_effect e);
 const char *tn_op_name(enum tn_op op);
 char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
+char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what it resets, NULL: nothing */
 char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
 char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
 /* May this knob hold value? One sentence if not. */

@@ -111,6 +111,9 @@ static void add_values(struct apply *a)
 			e->pair_path = gt_xstrdup(it->pair_path);
 			e->pair_old = gt_xstrdup(it->pair_current);
 		}
+		e->side_path = tn_knob_side_path(it->knob, it->instance);
+		if (e->side_path && tn_value_read(a->fs, e->side_path, &e->side_old) < 0) /* this kernel shows none */
+			free(gt_take(e->side_path));
 	}
 }
 
@@ -208,6 +211,20 @@ static int read_back(struct apply *a, struct tn_entry *e)
 	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
 }
 
+/* What the kernel has set anew with it, so that going back can tell that from what somebody sets later. */
+static void note_side(struct apply *a, struct tn_entry *e)
+{
+	gt_autofree char *now = NULL;
+	int r;
+
+	if (!e->side_path || tn_value_read(a->fs, e->side_path, &now) < 0 || tn_value_equal(now, e->side_old))
+		return;
+	e->side_left = gt_take(now);
+	r = tn_journal_side(a->fs, a->t, e);
+	if (r < 0)
+		gt_debug("the journal could not note what the kernel made of %s: %s", e->side_path, strerror(-r));
+}
+
 static int write_entry(struct apply *a, struct tn_entry *e)
 {
 	int r;
@@ -221,6 +238,7 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 	r = tn_value_write(a->fs, e->path, e->new_value);
 	if (r < 0)
 		return gt_fail(a->err, -r, "cannot set %s to %s: %s", e->path, e->new_value, strerror(-r));
+	note_side(a, e);
 	return read_back(a, e);
 }
 

@@ -74,10 +74,34 @@ static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 	return tn_value_write(fs, e->path, e->old);
 }
 
-static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, char **ret_now,
-			       int *ret_code)
+/* What is to be there once the value is back: what was before, or what somebody has set since. The caller frees it. */
+static char *side_wanted(struct gt_fsroot *fs, const struct tn_entry *e, bool cut)
+{
+	const char *left = e->side_left ? e->side_left : e->side_old;
+	gt_autofree char *now = NULL;
+
+	if (!e->side_path || tn_value_read(fs, e->side_path, &now) < 0)
+		return NULL;
+	/* of a transaction that was cut short nobody knows who has set it: most likely the kernel, in its middle */
+	return gt_xstrdup(cut || tn_value_equal(now, left) ? e->side_old : now);
+}
+
+/* The kernel has set it anew with the value: it has to come after. */
+static int write_side(struct gt_fsroot *fs, const struct tn_entry *e, const char *wanted)
 {
 	gt_autofree char *now = NULL;
+	int r = wanted ? tn_value_read(fs, e->side_path, &now) : 0;
+
+	if (r < 0 || !wanted || tn_value_equal(now, wanted))
+		return r;
+	return tn_value_write(fs, e->side_path, wanted);
+}
+
+/* cut: the transaction did not come to its end, or its undoing did not. */
+static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, bool cut, char **ret_now,
+			       int *ret_code)
+{
+	gt_autofree char *now = NULL, *side = NULL;
 	int r;
 
 	if (!e->knob)
@@ -91,8 +115,12 @@ static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, b
 		*ret_code = r;
 		return TN_UNDO_FAILED;
 	}
-	if (is_back(fs, e, now))
-		return TN_UNDO_BACK;
+	side = other_boot ? NULL : side_wanted(fs, e, cut);
+	if (is_back(fs, e, now)) {
+		r = cut ? write_side(fs, e, side) : 0;
+		*ret_code = r;
+		return r < 0 ? TN_UNDO_FAILED : TN_UNDO_BACK;
+	}
 	if (!tn_value_equal(now, e->new_value) && !(e->got && tn_value_equal(now, e->got))) {
 		if (ret_now)
 			*ret_now = gt_take(now);
@@ -106,13 +134,15 @@ static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, b
 		r = tn_value_read(fs, e->path, &now);
 	if (r >= 0 && !is_back(fs, e, now))
 		r = -EIO;
+	if (r >= 0)
+		r = write_side(fs, e, side);
 	*ret_code = r < 0 ? r : 0;
 	return r < 0 ? TN_UNDO_FAILED : TN_UNDO_RESTORED;
 }
 
 void tn_undo_tx(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *t, bool again, tn_undo_done *done, void *ctx)
 {
-	bool other_boot = tn_tx_other_boot(j, t);
+	bool other_boot = tn_tx_other_boot(j, t), cut = t->state != TN_TX_COMMITTED;
 
 	for (size_t k = t->n_entry; k-- > 0;) {
 		struct tn_entry *e = &t->entry[k];
@@ -122,7 +152,7 @@ void tn_undo_tx(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *
 
 		if (again ? !e->failed : tn_entry_over(j, t, e))
 			continue;
-		u = undo_entry(fs, e, other_boot, &now, &code);
+		u = undo_entry(fs, e, other_boot, cut || again, &now, &code);
 		e->failed = u == TN_UNDO_FAILED;
 		e->stays = u == TN_UNDO_STAYS;
 		if (again || !e->failed)

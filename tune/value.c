@@ -6,17 +6,19 @@
 #include "sysctl/sysctl.h"
 #include "tune/value.h"
 
-/* A kernel file is allowed if a knob has it, directly or as its counterpart; * is one device's name. */
+/* A kernel file is allowed if a knob has it, directly, as its counterpart or as what it resets; * is one device's name. */
 static bool kernel_file_allowed(const char *path)
 {
 	for (size_t i = 0; tn_knobs[i]; i++) {
-		gt_autofree char *own = NULL, *pair = NULL;
+		gt_autofree char *own = NULL, *pair = NULL, *side = NULL;
 
 		if (tn_knobs[i]->tag == 'C' || tn_knobs[i]->tag == 'R')
 			continue;
 		own = tn_knob_path(tn_knobs[i], "*");
 		pair = tn_knob_pair_path(tn_knobs[i]);
-		if (!fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD) || gt_streq(pair, path))
+		side = tn_knob_side_path(tn_knobs[i], "*");
+		if (!fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD) || gt_streq(pair, path) ||
+		    (side && !fnmatch(side, path, FNM_PATHNAME | FNM_PERIOD)))
 			return true;
 	}
 	return false;

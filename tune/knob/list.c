@@ -160,18 +160,24 @@ const char *tn_op_name(enum tn_op op)
 	return name[op];
 }
 
+/* NULL stays NULL. */
+static char *with_instance(const char *path, const char *instance)
+{
+	const char *mark = path ? strstr(path, "%s") : NULL;
+
+	if (!mark)
+		return path ? gt_xstrdup(path) : NULL;
+	return gt_xasprintf("%.*s%s%s", (int)(mark - path), path, instance ? instance : "", mark + 2);
+}
+
 char *tn_knob_path(const struct tn_knob *k, const char *instance)
 {
-	const char *mark;
+	return k->key ? sc_path(k->key) : with_instance(k->path, instance);
+}
 
-	if (k->key)
-		return sc_path(k->key);
-	if (!k->path)
-		return NULL;
-	mark = strstr(k->path, "%s");
-	if (!mark)
-		return gt_xstrdup(k->path);
-	return gt_xasprintf("%.*s%s%s", (int)(mark - k->path), k->path, instance ? instance : "", mark + 2);
+char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
+{
+	return with_instance(k->resets, instance);
 }
 
 char *tn_knob_pair_path(const struct tn_knob *k)

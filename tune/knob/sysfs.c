@@ -220,13 +220,14 @@ static const char *const scheduler_choices[] = { "none", "mq-deadline", "kyber",
 const struct tn_knob tn_knob_scheduler = {
 	.id = "block.scheduler",
 	.path = "/sys/block/%s/queue/scheduler",
+	.resets = "/sys/block/%s/queue/nr_requests",
 	.instances = all_blocks,
 	.names_move = true,
 	.summary = "the order in which a disk's requests are served",
 	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a "
 	       "checkpoint's writes otherwise starve the data loader's reads.",
-	.hazard = "Changing it resets the queue's nr_requests and iosched/*, and so does going back: a disk where somebody has set "
-		  "those is left with the kernel's. Desktops with many interactive users may want bfq.",
+	.hazard = "Changing it resets the queue's nr_requests and iosched/*: where somebody has set those they are the kernel's while it "
+		  "is changed. Going back puts nr_requests back, iosched/* not. Desktops with many interactive users may want bfq.",
 	.unit = "choice",
 	.mechanism = "file.read",
 	.tag = 'A',

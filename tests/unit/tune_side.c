@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel sets nr_requests anew when a disk's scheduler changes: going back puts it back too, after the scheduler.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/unit/check_tune.h"
+
+#define SCHEDULER "/sys/block/sda/queue/scheduler"
+#define REQUESTS  "/sys/block/sda/queue/nr_requests"
+
+static struct box b;
+static struct gt_err err;
+
+static void set_up(void)
+{
+	box_open(&b, "cpu-server");
+	box_put(&b, SCHEDULER, "[none] mq-deadline\n");
+	box_put(&b, REQUESTS, "64\n"); /* the admin's own */
+	gt_err_clear(&err);
+}
+
+static void tear_down(void)
+{
+	box_close(&b);
+}
+
+static void expect(const char *path, const char *value)
+{
+	gt_autofree char *now = box_get(&b, path);
+
+	ck_assert_str_eq(now, value);
+}
+
+static int apply(void)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	struct gt_strv only = {0};
+	int r;
+
+	gt_strv_add(&only, "block.scheduler");
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.only = &only}, &plan, &err), 0);
+	gt_strv_clear(&only);
+	gt_err_clear(&err);
+	r = tn_apply(b.fs, plan, NULL, NULL, &err);
+	return r;
+}
+
+static int revert(void)
+{
+	int status = -1;
+
+	return tn_revert(b.fs, NULL, &status, &err) < 0 ? err.exit_status : status;
+}
+
+START_TEST(what_the_scheduler_resets_comes_back_with_it)
+{
+	ck_assert_int_eq(apply(), 0);
+	expect(SCHEDULER, "mq-deadline");
+	expect(REQUESTS, "256"); /* as the kernel does it */
+	box_reopen(&b);
+	ck_assert_int_eq(revert(), 0);
+	expect(SCHEDULER, "none");
+	expect(REQUESTS, "64");
+	ck_assert(!box_has_journal(&b));
+}
+END_TEST
+
+START_TEST(what_somebody_sets_since_is_kept)
+{
+	ck_assert_int_eq(apply(), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, REQUESTS, "777"), 0);
+	ck_assert_int_eq(revert(), 0);
+	expect(SCHEDULER, "none");
+	expect(REQUESTS, "777");
+}
+END_TEST
+
+START_TEST(a_scheduler_that_is_another_s_now_keeps_its_queue)
+{
+	ck_assert_int_eq(apply(), 0);
+	box_put(&b, SCHEDULER, "none mq-deadline [kyber]\n");
+	box_put(&b, REQUESTS, "128\n");
+	ck_assert_int_eq(revert(), TN_EXIT_DRIFT);
+	expect(REQUESTS, "128");
+}
+END_TEST
+
+START_TEST(a_disk_whose_queue_tells_no_length_is_no_failure)
+{
+	box_remove(&b, REQUESTS);
+	ck_assert_int_eq(apply(), 0);
+	ck_assert_int_eq(revert(), 0);
+	expect(SCHEDULER, "none");
+}
+END_TEST
+
+START_TEST(an_apply_that_fails_anywhere_puts_it_back)
+{
+	bool done = false;
+
+	for (unsigned n = 1; n < 64 && !done; n++) {
+		gt_fs_fault(b.fs, n, EIO, false);
+		done = apply() == 0;
+		ck_assert_msg(done || err.exit_status != TN_EXIT_INTERRUPTED, "step %u: %s", n, err.msg);
+		box_reopen(&b);
+		if (done)
+			break;
+		expect(SCHEDULER, "none");
+		expect(REQUESTS, "64");
+	}
+	ck_assert(done);
+}
+END_TEST
+
+/* A process of its own, which is gone afterwards. */
+static int revert_in_child(unsigned fail_at)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child) {
+		gt_fs_fault(b.fs, fail_at, EIO, true);
+		_exit(revert());
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	return WEXITSTATUS(status);
+}
+
+START_TEST(a_revert_that_fails_anywhere_is_ended_by_recover)
+{
+	bool failed = true;
+
+	for (unsigned n = 1; n < 64 && failed; n++) {
+		int status = -1;
+
+		ck_assert_msg(apply() == 0, "%s", err.msg);
+		box_reopen(&b);
+		failed = revert_in_child(n) != 0;
+		gt_err_clear(&err);
+		ck_assert_msg(tn_recover(b.fs, NULL, &status, &err) == 0, "step %u: %s", n, err.msg);
+		if (failed && box_has_journal(&b)) /* refused before anything was put back */
+			ck_assert_int_eq(revert(), 0);
+		expect(SCHEDULER, "none");
+		expect(REQUESTS, "64");
+		ck_assert(!box_has_journal(&b));
+	}
+	ck_assert(!failed);
+}
+END_TEST
+
+TCase *tune_side_case(void)
+{
+	TCase *tc = tcase_create("side");
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_test(tc, what_the_scheduler_resets_comes_back_with_it);
+	tcase_add_test(tc, what_somebody_sets_since_is_kept);
+	tcase_add_test(tc, a_scheduler_that_is_another_s_now_keeps_its_queue);
+	tcase_add_test(tc, a_disk_whose_queue_tells_no_length_is_no_failure);
+	tcase_add_test(tc, an_apply_that_fails_anywhere_puts_it_back);
+	tcase_add_test(tc, a_revert_that_fails_anywhere_is_ended_by_recover);
+	return tc;
+}
