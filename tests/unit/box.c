@@ -96,8 +96,11 @@ static void picture_of(const char *dir, size_t skip, struct gt_buf *out)
 			gt_buf_printf(out, "%s %o\n", path + skip, st.st_mode);
 			if (S_ISLNK(st.st_mode) && readlink(path, target, sizeof(target) - 1) > 0)
 				gt_buf_printf(out, "-> %s\n", target);
-			if (S_ISREG(st.st_mode) && gt_file_read(path, 1u << 24, &text, &len, NULL) == 0)
+			if (S_ISREG(st.st_mode) && gt_file_read(path, 1u << 24, &text, &len, NULL) == 0) {
+				for (char *p = text; (p = memchr(p, '\0', (size_t)(text + len - p)));)
+					*p = '\1'; /* a device tree's strings end in one, and pictures are strings */
 				gt_buf_add(out, text, len);
+			}
 			if (S_ISDIR(st.st_mode))
 				picture_of(path, skip, out);
 		}
