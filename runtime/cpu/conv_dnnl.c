@@ -258,6 +258,13 @@ static dnnl_status_t make_layouts(struct layouts *l, const struct key *k, const 
 	return s;
 }
 
+/* The gradient of the weights in bf16: oneDNN 2.6 pairs the pixels of a row, and where a row is shorter than the stride it
+ * multiplies what its scratch memory happened to hold by zero, which may be NaN. */
+static bool reads_garbage(const struct key *k)
+{
+	return k->bf16 && k->kind == RT_CONV_BWD_W && k->shape.w < k->shape.stride;
+}
+
 static void make(struct primitive *p)
 {
 	struct dims d = dims_of(&p->key.shape);
@@ -272,7 +279,7 @@ static void make(struct primitive *p)
 	s = make_layouts(&l, &p->key, &d);
 	s = s == dnnl_success ? attributes(&attr) : s;
 	s = s == dnnl_success ? describe(&pd, (enum rt_conv_kind)p->key.kind, &l, &d, behind, attr) : s;
-	if (s == dnnl_success && is_fast(pd)) {
+	if (s == dnnl_success && is_fast(pd) && !reads_garbage(&p->key)) {
 		s = make_memories(p, pd, l.x, l.w, l.y);
 		s = s == dnnl_success ? dnnl_primitive_create(&p->conv, pd) : s;
 		p->usable = s == dnnl_success;
