@@ -33,6 +33,11 @@ static struct rt_node *folded(struct rt_plan *p, const struct rt_node *like, con
 	return n;
 }
 
+static bool stays(const struct rt_node *n)
+{
+	return !n || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
+}
+
 static bool fold(struct rt_plan *p, int at)
 {
 	struct rt_call *norm = p->ir.calls[at], *product = own_product(p, norm->in[0]), *c;
@@ -41,6 +46,9 @@ static bool fold(struct rt_plan *p, int at)
 	if (norm->op->id != RT_OP_BATCHNORM || !product)
 		return false;
 	w = product->in[1];
+	for (int k = 1; k < RT_MAX_IO; k++) /* what is made once must be there from the start, and stay */
+		if (!stays(product->in[k]) || !stays(norm->in[k]))
+			return false;
 	c = gt_xcalloc(1, sizeof(*c));
 	*c = (struct rt_call){
 		.op = rt_ops[RT_OP_FOLD],
