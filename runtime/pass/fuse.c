@@ -33,6 +33,15 @@ static bool fuse_act(struct rt_plan *p, int at)
 	return true;
 }
 
+/* Is n not there yet when call i runs? */
+static bool made_behind(const struct rt_plan *p, const struct rt_node *n, int i)
+{
+	for (i++; i < p->ir.n_calls; i++)
+		if (rt_writes(p->ir.calls[i], n))
+			return true;
+	return false;
+}
+
 static bool fuse_norm(struct rt_plan *p, int at)
 {
 	struct rt_call *norm = p->ir.calls[at], *add, *fused;
@@ -41,7 +50,7 @@ static bool fuse_norm(struct rt_plan *p, int at)
 	if (norm->op->id != RT_OP_LAYERNORM || i < 0)
 		return false;
 	add = p->ir.calls[i];
-	if (!rt_same_shape(add->in[0], add->in[1]))
+	if (!rt_same_shape(add->in[0], add->in[1]) || made_behind(p, norm->in[1], i) || made_behind(p, norm->in[2], i))
 		return false;
 	fused = gt_xcalloc(1, sizeof(*fused));
 	*fused = (struct rt_call){
