@@ -28,6 +28,8 @@ static bool drop_bias(struct rt_plan *p, struct rt_call *norm)
 		return false;
 	norm->in[6] = product->in[2];
 	product->in[2] = NULL;
+	/* what the graph calls the product's result is not made any more */
+	norm->in[0] = product->out[0] = rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_F32, &product->out[0]->shape, "without bias");
 	return true;
 }
 
