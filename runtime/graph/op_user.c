@@ -23,8 +23,8 @@ static int user_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 		r = op->shape(shapes, &y, err);
 	if (r)
 		return r;
-	for (int i = 0; i < y.n; i++)
-		if (y.n > RT_MAX_DIMS || y.d[i] < 1)
+	for (int i = 0; i < GT_MAX(y.n, 1); i++)
+		if (y.n < 1 || y.n > RT_MAX_DIMS || y.d[i] < 1)
 			return gt_fail(err, EINVAL, "%s of %s: its result has no valid shape", op->name, c->in[0]->name);
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &y, op->name);
 	return 0;
