@@ -345,7 +345,7 @@ static float cross_entropy(float *x, const float *bias, float *grad, int64_t n, 
 			stx(grad + i, ldx(grad + i, n - i) * k, n - i);
 		grad[target] -= scale;
 	}
-	return logf(sum) + max - own;
+	return logf(sum) + (max - own);
 }
 
 static void causal_softmax(float *s, int64_t ld_s, int64_t rows, int64_t n0, int64_t cols, float *lse)

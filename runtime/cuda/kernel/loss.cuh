@@ -55,7 +55,7 @@ RT_DEVICE void cross_entropy_row(const T *logits, const T *bias, T *grad, float 
 	max = block_max(top, sh);
 	sum = block_sum(top == max ? sum : sum * expf(top - max), sh);
 	if (!threadIdx.x)
-		losses[row] = logf(sum) + max - picked;
+		losses[row] = logf(sum) + (max - picked);
 	for (int c = threadIdx.x * W; grad && c < fill; c += blockDim.x * W) {
 		get<W>(v, logits + c);
 		for (int k = 0; k < W; k++) {
