@@ -16,7 +16,8 @@ struct norm {
 
 static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
 {
-	struct norm n = { .rows = rt_rows(c->in[0]), .cols = rt_cols(c->in[0]), .sums = c->out[RT_MAX_IO - 1]->data };
+	struct norm n = { .rows = c->op->id == RT_OP_BATCHNORM ? rt_rows(c->in[0]) : c->attr.rows, .cols = rt_cols(c->in[3]),
+			  .sums = c->out[RT_MAX_IO - 1]->data };
 
 	n.a = (float *)(void *)(n.sums + 2 * cpu->threads * n.cols);
 	n.b = n.a + n.cols;
@@ -142,6 +143,10 @@ void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 	float *dx = rt_f32(c->out[0]), *dres = rt_f32(c->out[3]);
 	int team = rt_cpu_team(cpu, 16.0 * (double)n.rows * (double)n.cols);
 
+	if (!dy) {
+		move_running(&n, c);
+		return;
+	}
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
 		int me = omp_get_thread_num(), all = omp_get_num_threads();

@@ -178,7 +178,7 @@ void rt_launch_batchnorm(struct rt_engine *e, const struct rt_call *c)
 void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[1];
-	struct channels n = channels_of(e, x);
+	struct channels n = x ? channels_of(e, x) : (struct channels){ .cols = (int)rt_cols(c->in[3]), .rows = c->attr.rows };
 	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(c->in[3]), rstd = rt_at(c->in[4]);
 	cu_ptr y = rt_at(c->in[5]), left_out = rt_at(c->in[6]), dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]);
 	cu_ptr dbias = rt_at(c->out[2]), dres = rt_at(c->out[3]), new_mean = rt_at(c->out[4]), new_var = rt_at(c->out[5]);
@@ -186,10 +186,12 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	int add = accumulates(c, 1) | accumulates(c, 2) << 1;
 	float share = c->attr.rate, eps = c->attr.eps;
 
-	RT_LAUNCH(e, typed(RT_K_channel_bwd_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &dy, &y, &px, &mean, &n.rows,
-		  &n.cols, &n.w);
-	RT_LAUNCH(e, RT_K_channel_bwd_stats, (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &dgain, &dbias, &part, &n.parts, &gain,
-		  &mean, &rstd, &n.rows, &n.cols, &add);
+	if (x) {
+		RT_LAUNCH(e, typed(RT_K_channel_bwd_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &dy, &y, &px, &mean, &n.rows,
+			  &n.cols, &n.w);
+		RT_LAUNCH(e, RT_K_channel_bwd_stats, (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &dgain, &dbias, &part, &n.parts,
+			  &gain, &mean, &rstd, &n.rows, &n.cols, &add);
+	}
 	RT_LAUNCH(e, RT_K_channel_move, (n.cols + 255) / 256, 1, 256, 1, 0, &new_mean, &new_var, &mean, &rstd, &left_out, &share,
 		  &eps, &n.rows, &n.cols, &loss);
 	add = accumulates(c, 0) | accumulates(c, 3) << 1;
@@ -324,8 +326,9 @@ size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c)
 	case RT_OP_CONV_BWD_W:
 		return conv_scratch(e, c);
 	case RT_OP_BATCHNORM:
+		return channels_bytes(e, c->in[0]);
 	case RT_OP_BATCHNORM_BWD:
-		return channels_bytes(e, c->in[c->op->id == RT_OP_BATCHNORM_BWD]);
+		return c->in[1] ? channels_bytes(e, c->in[1]) : 0;
 	default:
 		return 0;
 	}

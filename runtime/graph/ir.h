@@ -57,6 +57,7 @@ struct rt_attr {
 	bool ta, tb;		     /* matmul: transposed operands */
 	float scale, offset;	     /* affine */
 	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
+	int64_t rows;		     /* batchnorm's backward call: of x, which it may lack */
 	int stream;		     /* dropout: its own random numbers */
 	int bucket;		     /* of gradients: which */
 	int slot;		     /* cast8: which scale */
@@ -120,6 +121,7 @@ struct rt_op {
 	enum rt_op_id id;
 	const char *name;
 	unsigned low;		/* bit i: with amp, in[i] is read in the low type (pass/amp.c); the results stay f32 */
+	bool moves_buffers;	/* its backward call does, and is made even if no gradient comes */
 	bool loss;		/* yields the scalar to differentiate; its other outputs are its inputs' gradients */
 	uint64_t inplace;	/* bit 8*o+i: out[o] may take over the memory of in[i] when in[i] dies here */
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */

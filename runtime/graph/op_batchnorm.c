@@ -42,20 +42,23 @@ static void batchnorm_gradient(struct rt_ad *ad, const struct rt_call *c)
 	struct rt_call *k;
 
 	attr.accumulate = 0;
+	attr.rows = rt_rows(c->in[0]);
 	k = rt_ad_call(ad, RT_OP_BATCHNORM_BWD, &attr);
 	k->in[0] = rt_ad_get(ad, c->out[0]);
-	k->in[1] = c->in[0];
-	k->in[2] = c->in[1];
 	k->in[3] = c->out[1];
 	k->in[4] = c->out[2];
-	k->in[5] = c->attr.act != RT_ACT_NONE ? c->out[0] : NULL;
 	k->in[6] = c->in[6];
+	k->out[4] = c->in[3];
+	k->out[5] = c->in[4];
+	if (!k->in[0])
+		return; /* nothing before it is trained: its statistics move, and x need not be kept */
+	k->in[1] = c->in[0];
+	k->in[2] = c->in[1];
+	k->in[5] = c->attr.act != RT_ACT_NONE ? c->out[0] : NULL;
 	rt_ad_into(ad, k, 0, c->in[0]);
 	rt_ad_into(ad, k, 1, c->in[1]);
 	rt_ad_into(ad, k, 2, c->in[2]);
 	rt_ad_into(ad, k, 3, c->in[5]);
-	k->out[4] = c->in[3];
-	k->out[5] = c->in[4];
 }
 
 static void batchnorm_reference(const struct rt_call *c, const double *const *in, double *const *out)
@@ -79,18 +82,20 @@ static void batchnorm_reference(const struct rt_call *c, const double *const *in
 /* Two sums per channel and thread, in double. */
 static size_t batchnorm_scratch(const struct rt_call *c, int threads)
 {
-	return (2 * (size_t)threads + 4) * sizeof(double) * (size_t)rt_cols(c->in[0]);
+	return (2 * (size_t)threads + 4) * sizeof(double) * (size_t)rt_cols(c->in[3]);
 }
 
 const struct rt_op rt_op_batchnorm = {
 	.id = RT_OP_BATCHNORM,
 	.name = "batchnorm",
+	.moves_buffers = true,
 	.shape = batchnorm_shape,
 	.gradient = batchnorm_gradient,
 	.reference = batchnorm_reference,
 	.scratch_bytes = batchnorm_scratch,
 };
-/* in: dy, x, gain, mean, rstd, y of a fused activation, shift. out: dx, dgain, dbias, dresidual, running mean, running var */
+/* in: dy, x, gain, mean, rstd, y of a fused activation, shift. out: dx, dgain, dbias, dresidual, running mean, running var.
+ * dy NULL: the running statistics alone. */
 const struct rt_op rt_op_batchnorm_bwd = {
 	.id = RT_OP_BATCHNORM_BWD,
 	.name = "batchnorm_bwd",

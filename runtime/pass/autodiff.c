@@ -72,7 +72,8 @@ void rt_ad_into(struct rt_ad *ad, struct rt_call *c, int slot, const struct rt_n
 	g = ad->grad[n->id];
 	if (!g) {
 		c->out[slot] = ad->grad[n->id] = rt_ad_temp(ad, n, "d");
-	} else if (may_add_to(ad, g) && c->op->accumulates >> slot & 1) {
+	} else if (may_add_to(ad, g) && c->op->accumulates >> slot & 1 && !rt_writes(c, g)) {
+		/* not where the call itself assigns g as another output: which comes first, only its kernel knows */
 		c->out[slot] = g;
 		c->attr.accumulate |= 1u << slot;
 	} else {
@@ -115,7 +116,7 @@ static void differentiate(struct rt_ad *ad, const struct rt_call *c)
 	for (int k = 0; k < RT_MAX_IO; k++)
 		reached |= rt_ad_get(ad, c->out[k]) != NULL;
 	ad->origin = c->out[0]->name;
-	if (reached)
+	if (reached || c->op->moves_buffers)
 		c->op->gradient(ad, c);
 	/* What this call made is dealt with: it holds its gradient no longer. */
 	for (int k = 0; k < RT_MAX_IO; k++)
