@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promise: whatever program of the public ops the bytes are, it is compiled into what the plain definitions say, with each
+ * technique on and off, or refused by a sentence. tests/graphs is the same with seeds, ranks, and what makes a failing program
+ * small. */
+#include "tests/fuzz/fuzz.h"
+#include "tests/graphs/ways.h"
+
+const unsigned fuzz_rounds = 12;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct made m;
+
+	if (size > MADE_BYTES)
+		return 0;
+	made_draw(&m, data, size);
+	for (int w = 0; w < n_ways; w++) {
+		struct made mine = m;
+		struct trial t = { .m = &mine };
+
+		if (ways[w].forks || ways[w].holds(&t))
+			continue;
+		fprintf(stderr, "%s: %s\n", ways[w].name, t.said);
+		made_print(&m, stderr);
+		FUZZ_ASSERT(!"a program kept every promise");
+	}
+	return 0;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random programs, every pass and technique, against the plain definitions.
+ *
+ *   check_graphs [-n PROGRAMS] [-s FIRST_SEED] [-w PROMISE] [-d SECONDS] [-p] [FILE...]
+ *
+ * One TAP line per promise. A file holds the bytes of one program, as libFuzzer leaves them. A program that breaks a promise, or
+ * dies, is reduced for as long as a smaller one still does, and printed with its seed. Each has a process of its own.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib/file.h"
+#include "tests/graphs/ways.h"
+
+#define PROGRAMS     60
+#define TIME_LIMIT_S 120
+#define REDUCE_S     20
+
+/* What a process tells of one program. */
+struct told {
+	int way; /* under way, or broken */
+	bool good;
+	char said[1024];
+	const char *kind;
+	int passed_over[16];
+};
+
+struct asked {
+	int programs, way; /* way -1: all */
+	uint64_t seed;
+	double seconds; /* stop then, 0: never */
+	bool print;	/* every program */
+};
+
+static struct told *told; /* shared with the process */
+static int seen[16], failed[16];
+
+static void draw_seed(struct made *m, uint64_t seed)
+{
+	uint8_t bytes[MADE_BYTES];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(rt_random_u64(seed, 1, i) >> 13);
+	made_draw(m, bytes, sizeof(bytes));
+}
+
+static void try_ways(const struct made *m, int only)
+{
+	told->good = true;
+	for (int w = 0; w < n_ways && told->good; w++) {
+		struct made mine = *m;
+		struct trial t = { .m = &mine };
+
+		if (only >= 0 && w != only)
+			continue;
+		told->way = w;
+		told->good = ways[w].holds(&t);
+		told->passed_over[w] += t.passed_over;
+		memcpy(told->said, t.said, sizeof(t.said));
+		told->kind = t.kind;
+	}
+}
+
+/* In a process of its own: true if every promise was kept. */
+static bool try_program(const struct made *m, int only, int limit_s)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	told->said[0] = '\0';
+	told->kind = NULL;
+	told->good = false;
+	pid = fork();
+	if (pid == 0) {
+		alarm((unsigned)limit_s);
+		try_ways(m, only);
+		exit(0); /* and the leak check */
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		perror("fork");
+		exit(2);
+	}
+	if (status && told->good)
+		snprintf(told->said, sizeof(told->said), "%s", "it leaks");
+	else if (status)
+		snprintf(told->said, sizeof(told->said), "it dies: wait status %#x", (unsigned)status);
+	return told->good && !status;
+}
+
+static void reduce(struct made *m, int way)
+{
+	double until = gt_now_s() + REDUCE_S;
+	const char *kind = told->kind;
+	struct made smaller;
+	bool again = true;
+	int null = open("/dev/null", O_WRONLY), old = dup(2);
+
+	dup2(null, 2);
+	while (again && gt_now_s() < until) {
+		again = false;
+		for (int k = 0; gt_now_s() < until && made_smaller(m, k, &smaller); k++) {
+			if (!smaller.n || try_program(&smaller, way, 10) || told->kind != kind)
+				continue;
+			*m = smaller;
+			again = true;
+			k -= k % 20 + 1; /* the same step once more */
+			k = GT_MAX(k, -1);
+		}
+	}
+	dup2(old, 2);
+	close(null);
+	close(old);
+	try_program(m, way, 30);
+}
+
+static void report(struct made *m, const char *name, int way)
+{
+	printf("# %s: %s: %s\n", name, ways[way].name, told->said);
+	if (way != n_ways - 1)
+		reduce(m, way);
+	printf("# reduced: %s\n", told->said);
+	made_print(m, stdout);
+	fflush(stdout);
+}
+
+static void check_program(struct made *m, const char *name, const struct asked *a)
+{
+	bool good;
+	int way;
+
+	if (a->print) {
+		printf("# %s\n", name);
+		made_print(m, stdout);
+	}
+	good = try_program(m, a->way, TIME_LIMIT_S);
+
+	way = told->way;
+	for (int w = 0; w < n_ways; w++) {
+		seen[w] += a->way < 0 ? good || w < way : w == a->way && good;
+		failed[w] += !good && w == way;
+	}
+	if (!good)
+		report(m, name, way);
+}
+
+static void check_file(const char *path, const struct asked *a)
+{
+	gt_autofree char *bytes = NULL;
+	size_t n = 0;
+	struct made m;
+	struct gt_err err = { 0 };
+
+	if (gt_file_read(path, 1 << 20, &bytes, &n, &err) < 0) {
+		fprintf(stderr, "%s\n", err.msg);
+		exit(2);
+	}
+	made_draw(&m, (const uint8_t *)bytes, n);
+	check_program(&m, path, a);
+}
+
+static int summary(const struct asked *a)
+{
+	int bad = 0, n = 0;
+
+	for (int w = 0; w < n_ways; w++) {
+		if (a->way >= 0 && w != a->way)
+			continue;
+		printf("%s %d - %d random programs: %s (%d passed over)\n", failed[w] ? "not ok" : "ok", ++n, seen[w] + failed[w],
+		       ways[w].promise, told->passed_over[w]);
+		bad += failed[w];
+	}
+	printf("1..%d\n", n);
+	return bad != 0;
+}
+
+static int find_way(const char *name)
+{
+	for (int w = 0; w < n_ways; w++)
+		if (gt_streq(ways[w].name, name))
+			return w;
+	fprintf(stderr, "no promise '%s'\n", name);
+	exit(64);
+}
+
+int main(int argc, char **argv)
+{
+	struct asked a = { .programs = PROGRAMS, .way = -1, .seed = 1 };
+	double start = gt_now_s();
+	int opt;
+
+	while ((opt = getopt(argc, argv, "n:s:w:d:p")) != -1) {
+		if (opt == 'n')
+			a.programs = atoi(optarg);
+		else if (opt == 's')
+			a.seed = strtoull(optarg, NULL, 10);
+		else if (opt == 'w')
+			a.way = find_way(optarg);
+		else if (opt == 'p')
+			a.print = true;
+		else if (opt == 'd')
+			a.seconds = atof(optarg);
+		else
+			return 64;
+	}
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (told == MAP_FAILED)
+		return 2;
+	for (int i = optind; i < argc; i++)
+		check_file(argv[i], &a);
+	for (int i = 0; optind == argc && i < a.programs && !(a.seconds > 0 && gt_now_s() - start > a.seconds); i++) {
+		char name[32];
+		struct made m;
+
+		snprintf(name, sizeof(name), "seed %llu", (unsigned long long)a.seed + (unsigned)i);
+		draw_seed(&m, a.seed + (uint64_t)i);
+		check_program(&m, name, &a);
+	}
+	return summary(&a);
+}

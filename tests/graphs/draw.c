@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From bytes to a program: every op, odd shapes, tensors read several times, weights that are shared, frozen or computed. */
+#include <string.h>
+#include "tests/graphs/made.h"
+
+#define LEAST_OPS     1
+#define MOST_OPS      16
+#define MOST_ELEMENTS 2500
+#define MOST_FLOPS   400e3
+#define RUNNING	     (-1) /* spread of a running mean: about 0 */
+
+struct drawing {
+	struct made *m;
+	struct made_graph graph;
+	const uint8_t *bytes;
+	size_t n, at;
+	bool rows;  /* batches of MADE_ROWS rows */
+	bool wild;  /* operands are taken as they come */
+	bool large; /* tensors that a team of threads shares */
+};
+
+static int pick(struct drawing *d, int sides)
+{
+	return d->at < d->n ? d->bytes[d->at++] % sides : 0;
+}
+
+static int64_t size(struct drawing *d)
+{
+	static const int64_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 19, 31, 33, 3, 4, 5, 8, 2 };
+
+	return sizes[pick(d, GT_ARRAY_SIZE(sizes))];
+}
+
+/* Running statistics are for their batchnorm alone: who else reads them reads what they were or what they become. */
+static bool is_float(const struct drawing *d, int i)
+{
+	const struct made_step *s = &d->m->step[i];
+
+	return d->graph.node[i] && d->graph.node[i]->dtype == RT_F32 && s->op != MADE_VARIANCE &&
+	       !(s->op == MADE_BUFFER && s->a[1]);
+}
+
+static const struct rt_shape *shape_of(const struct drawing *d, int i)
+{
+	return &d->graph.node[i]->shape;
+}
+
+static bool same(const struct rt_shape *a, const struct rt_shape *b)
+{
+	return a->n == b->n && !memcmp(a->d, b->d, (size_t)a->n * sizeof(a->d[0]));
+}
+
+static bool too_much(const struct drawing *d, const struct rt_node *n)
+{
+	const struct rt_ir *ir = &d->graph.g->ir;
+	const struct rt_call *c = ir->n_calls ? ir->calls[ir->n_calls - 1] : NULL;
+	bool makes = c && c->out[0] == n;
+
+	return rt_shape_elements(&n->shape) > (d->large ? 400000 : MOST_ELEMENTS) ||
+	       (makes && c->op->flops && c->op->flops(c) > (d->large ? 20 * MOST_FLOPS : MOST_FLOPS));
+}
+
+/* The step's number, or -1 if the library refuses it or there is no room for it. */
+static int add(struct drawing *d, struct made_step s)
+{
+	struct made *m = d->m;
+	struct rt_node *n;
+
+	if (m->n == MADE_STEPS - 1)
+		return -1;
+	n = made_apply(&d->graph, m, &s, MADE_ROWS);
+	if (n && !too_much(d, n)) {
+		m->step[m->n] = s;
+		d->graph.node[m->n] = n;
+		return m->n++;
+	}
+	if (!n && !m->refused_at) {
+		m->refused = s;
+		m->refused_at = m->n;
+	}
+	made_graph_free(&d->graph);
+	made_build(m, MADE_ROWS, &d->graph, NULL);
+	return -1;
+}
+
+static struct made_step step(enum made_op op, int a, int b, int c)
+{
+	return (struct made_step){ .op = op, .in = { a, b, c, -1, -1 } };
+}
+
+static int leaf(struct drawing *d, enum made_op op, const struct rt_shape *s, int spread)
+{
+	struct made_step l = step(op, -1, -1, -1);
+
+	l.a[1] = op == MADE_BUFFER && spread < 0;
+	spread = GT_MAX(spread, 0);
+	l.shape = *s;
+	l.a[0] = spread;
+	return add(d, l);
+}
+
+/* Most are parameters; some are frozen, some come with the batch, some are computed from a parameter. */
+static int new_of(struct drawing *d, const struct rt_shape *s, enum made_spread spread)
+{
+	int kind = pick(d, 12), i;
+
+	if (d->rows && s->n > 1 && s->d[0] == MADE_ROWS)
+		return leaf(d, MADE_INPUT, s, (int)spread);
+	i = leaf(d, kind == 0 ? MADE_BUFFER : kind == 1 ? MADE_INPUT : MADE_PARAM, s, (int)spread);
+	if (kind == 2 && i >= 0) {
+		struct made_step y = step(MADE_AFFINE, i, -1, -1);
+
+		y.a[0] = 17;
+		return add(d, y);
+	}
+	return i;
+}
+
+/* A tensor of that shape: an old one or a new one. */
+static int want(struct drawing *d, const struct rt_shape *s, enum made_spread spread)
+{
+	int candidates[MADE_STEPS], n = 0;
+
+	for (int i = 0; i < d->m->n; i++)
+		if (is_float(d, i) && (d->wild || same(shape_of(d, i), s)))
+			candidates[n++] = i;
+	if (n && pick(d, 5) < 2)
+		return candidates[pick(d, n)];
+	return new_of(d, s, spread);
+}
+
+static struct rt_shape any_shape(struct drawing *d)
+{
+	struct rt_shape s = { .n = 1 + pick(d, 4) };
+
+	for (int i = 0; i < s.n; i++)
+		s.d[i] = size(d);
+	while (rt_shape_elements(&s) > MOST_ELEMENTS / 4)
+		for (int i = 0; i < s.n; i++)
+			s.d[i] = s.d[i] > 5 && s.d[i] % 2 ? s.d[i] / 2 + 1 : GT_MAX(s.d[i] / 2, 1);
+	if (d->large)
+		s.d[s.n - 1] = s.d[s.n - 1] * 300000 / rt_shape_elements(&s);
+	if (d->rows) {
+		s.d[0] = MADE_ROWS;
+		s.n = GT_MAX(s.n, 2);
+		s.d[1] = GT_MAX(s.d[1], 1);
+	}
+	return s;
+}
+
+static bool is_read(const struct drawing *d, int step)
+{
+	for (int i = 0; i < d->m->n; i++)
+		for (int k = 0; k < MADE_INPUTS; k++)
+			if (d->m->step[i].in[k] == step)
+				return true;
+	return false;
+}
+
+/* A result of an op, the latest first of those that nothing has read yet if asked for; or -1. */
+static int result(struct drawing *d, bool unread)
+{
+	int list[MADE_STEPS], n = 0;
+
+	for (int i = d->m->n - 1; i >= 0; i--)
+		if (is_float(d, i) && !made_is_leaf(d->m->step[i].op) && !(unread && is_read(d, i)))
+			list[n++] = i;
+	return n ? list[unread ? 0 : pick(d, n)] : -1;
+}
+
+/* Any tensor; more often one that was made last, that programs be deep and few calls dead. */
+static int any(struct drawing *d)
+{
+	int how = pick(d, 20), x = -1;
+	struct rt_shape s;
+
+	if (how < 13)
+		x = result(d, true);
+	else if (how < 17)
+		x = result(d, false);
+	else if (how < 19 && d->m->n)
+		x = pick(d, d->m->n);
+	if (x >= 0 && (is_float(d, x) || d->wild))
+		return x;
+	s = any_shape(d);
+	return new_of(d, &s, MADE_ZERO);
+}
+
+/* n dimensions for so many elements, batches of rows staying what they are. */
+static struct rt_shape split(struct drawing *d, const struct rt_shape *of, int n)
+{
+	struct rt_shape s = { .n = n };
+	int64_t left = rt_shape_elements(of);
+	int first = d->rows && of->d[0] == MADE_ROWS && n > 1;
+
+	if (first) {
+		s.d[0] = MADE_ROWS;
+		left /= MADE_ROWS;
+	}
+	for (int i = first; i < n; i++) {
+		int64_t part = i == n - 1 ? left : n == 4 && i > 0 ? 1 + pick(d, 8) : size(d);
+
+		while (left % part)
+			part--;
+		s.d[i] = part;
+		left /= part;
+	}
+	return s;
+}
+
+/* One with n dimensions at least, and at most: it is reshaped if it has not. */
+static int any_of(struct drawing *d, int least, int most)
+{
+	struct made_step s = step(MADE_RESHAPE, any(d), -1, -1);
+	int x = s.in[0];
+
+	if (x < 0 || !is_float(d, x) || (d->wild && pick(d, 2)) || (shape_of(d, x)->n >= least && shape_of(d, x)->n <= most))
+		return x;
+	s.shape = split(d, shape_of(d, x), shape_of(d, x)->n < least ? least : most);
+	return add(d, s);
+}
+
+static int maybe(struct drawing *d, int64_t n, enum made_spread spread)
+{
+	return pick(d, 2) ? want(d, &RT_SHAPE(n), spread) : -1;
+}
+
+static int64_t last(const struct drawing *d, int x)
+{
+	return shape_of(d, x)->d[shape_of(d, x)->n - 1];
+}
+
+static int draw_linear(struct drawing *d)
+{
+	int x = any(d), w;
+	int64_t n = size(d);
+
+	if (x < 0)
+		return -1;
+	w = want(d, &RT_SHAPE(n, last(d, x)), MADE_WEIGHT);
+	return w < 0 ? -1 : add(d, step(MADE_LINEAR, x, w, maybe(d, n, MADE_ZERO)));
+}
+
+static int draw_matmul(struct drawing *d)
+{
+	int a = any_of(d, 2, 4), b, how = pick(d, 4);
+	struct made_step s;
+	struct rt_shape bs;
+	int64_t inner, n = size(d);
+
+	if (a < 0)
+		return -1;
+	bs = *shape_of(d, a);
+	if (bs.n < 2)
+		return -1;
+	inner = bs.d[bs.n - (how & 1 ? 2 : 1)];
+	bs.d[bs.n - 1] = how & 2 ? inner : n;
+	bs.d[bs.n - 2] = how & 2 ? n : inner;
+	b = want(d, &bs, MADE_WEIGHT);
+	s = step(MADE_MATMUL, a, b, -1);
+	s.a[0] = how & 1;
+	s.a[1] = how >> 1;
+	return b < 0 ? -1 : add(d, s);
+}
+
+static int draw_conv(struct drawing *d)
+{
+	static const int kernels[] = { 1, 3, 3, 3, 2, 5, 4, 7 };
+	int x = any_of(d, 4, 4), w, kh = kernels[pick(d, 8)], kw = pick(d, 6) ? kh : kernels[pick(d, 8)];
+	int groups = pick(d, 4), stride = 1 + (pick(d, 3) == 0) + (pick(d, 8) == 0), pad = pick(d, 3);
+	struct made_step s;
+	int64_t out = size(d), in;
+
+	if (x < 0 || shape_of(d, x)->n != 4)
+		return -1;
+	in = shape_of(d, x)->d[3];
+	groups = groups == 0 ? (int)in : groups == 1 && in % 2 == 0 ? 2 : 1;
+	groups = (int)in > 64 ? 1 : groups;
+	out = (out + groups - 1) / groups * groups;
+	if (!d->wild) { /* let it fit */
+		pad = GT_MAX(pad, GT_MAX((int)((kh - shape_of(d, x)->d[1] + 1) / 2), (int)((kw - shape_of(d, x)->d[2] + 1) / 2)));
+		pad = GT_MAX(pad, 0);
+	}
+	w = want(d, &RT_SHAPE(out, in / groups, kh, kw), MADE_WEIGHT);
+	s = step(MADE_CONV, x, w, maybe(d, out, MADE_ZERO));
+	s.a[0] = stride;
+	s.a[1] = pad;
+	s.a[2] = groups;
+	return w < 0 ? -1 : add(d, s);
+}
+
+static int draw_batchnorm(struct drawing *d)
+{
+	int x = any(d);
+	struct made_step s;
+	struct rt_shape c;
+
+	if (x < 0)
+		return -1;
+	c = RT_SHAPE(last(d, x));
+	s = step(MADE_BATCHNORM, x, want(d, &c, MADE_ONE), want(d, &c, MADE_ZERO));
+	s.in[3] = leaf(d, MADE_BUFFER, &c, RUNNING);
+	s.in[4] = leaf(d, MADE_VARIANCE, &c, MADE_ONE);
+	s.a[0] = pick(d, 4);
+	for (int i = 0; i < 5; i++)
+		if (s.in[i] < 0)
+			return -1;
+	return add(d, s);
+}
+
+static int draw_norm(struct drawing *d)
+{
+	int x = any(d), rms = pick(d, 2);
+	struct made_step s;
+	struct rt_shape c;
+
+	if (x < 0)
+		return -1;
+	c = RT_SHAPE(last(d, x));
+	s = step(rms ? MADE_RMSNORM : MADE_LAYERNORM, x, want(d, &c, MADE_ONE), rms ? -1 : want(d, &c, MADE_ZERO));
+	s.a[0] = pick(d, 4);
+	return s.in[1] < 0 || (!rms && s.in[2] < 0) ? -1 : add(d, s);
+}
+
+static int ids(struct drawing *d, struct rt_shape s, int limit, int targets)
+{
+	struct made_step l = step(MADE_IDS, -1, -1, -1);
+
+	for (int i = 0; i < d->m->n; i++)
+		if (d->m->step[i].op == MADE_IDS && !d->m->step[i].a[1] && d->m->step[i].a[0] <= limit &&
+		    same(shape_of(d, i), &s) && pick(d, 2))
+			return i;
+	l.shape = s;
+	l.a[0] = limit;
+	l.a[1] = targets && pick(d, 2);
+	return add(d, l);
+}
+
+static int draw_embedding(struct drawing *d)
+{
+	int64_t b = d->rows ? MADE_ROWS : size(d) % 9 + 1, t = size(d) % 9 + 1, v = size(d), c = size(d);
+	int table = want(d, &RT_SHAPE(v, c), MADE_ZERO), pos = -1, i = ids(d, RT_SHAPE(b, t), (int)v, 0);
+
+	if (table < 0 || i < 0)
+		return -1;
+	if (pick(d, 2))
+		pos = pick(d, 3) == 0 && v >= t ? table : want(d, &RT_SHAPE(t + pick(d, 3), c), MADE_ZERO);
+	return add(d, step(MADE_EMBEDDING, i, table, pos));
+}
+
+static int draw_attention(struct drawing *d)
+{
+	static const int64_t depths[] = { 1, 2, 3, 4, 5, 8, 16, 17 };
+	int heads = 1 + pick(d, 3), x = any_of(d, 3, 3), w;
+	int64_t c = heads * depths[pick(d, 8)];
+	struct made_step s = step(MADE_ATTENTION, x, -1, -1);
+
+	if (x < 0 || shape_of(d, x)->n != 3)
+		return -1;
+	if (last(d, x) % 3 || pick(d, 2)) { /* else it is what it is, one head */
+		w = want(d, &RT_SHAPE(3 * c, last(d, x)), MADE_WEIGHT);
+		s.in[0] = w < 0 ? -1 : add(d, step(MADE_LINEAR, x, w, maybe(d, 3 * c, MADE_ZERO)));
+	} else {
+		heads = 1;
+	}
+	s.a[0] = heads;
+	s.a[1] = pick(d, 2);
+	return s.in[0] < 0 ? -1 : add(d, s);
+}
+
+static int draw_unary(struct drawing *d)
+{
+	static const enum made_op ops[] = { MADE_ACT, MADE_ACT, MADE_ACT, MADE_ACT, MADE_AFFINE, MADE_DROPOUT, MADE_SOFTMAX,
+					    MADE_PAD };
+	struct made_step s = step(ops[pick(d, GT_ARRAY_SIZE(ops))], any(d), -1, -1);
+
+	s.a[0] = pick(d, s.op == MADE_ACT ? 6 : s.op == MADE_PAD ? 4 : 32);
+	s.a[1] = pick(d, 4) - (d->wild && pick(d, 4) == 0);
+	return s.in[0] < 0 ? -1 : add(d, s);
+}
+
+static int draw_binary(struct drawing *d)
+{
+	int a = any(d), b, from = 0, mul = pick(d, 3) == 0;
+	struct rt_shape s;
+
+	if (a < 0)
+		return -1;
+	s = *shape_of(d, a);
+	if (!mul && pick(d, 3) == 0)
+		from = pick(d, s.n);
+	s.n -= from;
+	memmove(s.d, s.d + from, (size_t)s.n * sizeof(s.d[0]));
+	b = pick(d, 8) ? want(d, &s, MADE_ZERO) : a;
+	return b < 0 ? -1 : add(d, step(mul ? MADE_MUL : MADE_ADD, a, b, -1));
+}
+
+static int draw_reduce(struct drawing *d)
+{
+	struct made_step s = step(MADE_REDUCE, any(d), -1, -1);
+
+	if (s.in[0] < 0)
+		return -1;
+	s.a[0] = pick(d, 3);
+	s.a[1] = pick(d, d->wild ? 6 : shape_of(d, s.in[0])->n);
+	return add(d, s);
+}
+
+static int draw_reshape(struct drawing *d)
+{
+	struct made_step s = step(MADE_RESHAPE, any(d), -1, -1);
+
+	if (s.in[0] < 0)
+		return -1;
+	s.shape = split(d, shape_of(d, s.in[0]), 1 + pick(d, 4));
+	if (d->wild)
+		s.shape.d[0] += pick(d, 3) - 1;
+	return add(d, s);
+}
+
+static int draw_pool(struct drawing *d)
+{
+	struct made_step s = step(pick(d, 2) ? MADE_MAX_POOL : MADE_AVG_POOL, any_of(d, 4, 4), -1, -1);
+
+	s.a[0] = 1 + pick(d, 4);
+	s.a[1] = 1 + pick(d, 3);
+	s.a[2] = pick(d, d->wild ? 4 : s.a[0] / 2 + 1);
+	return s.in[0] < 0 ? -1 : add(d, s);
+}
+
+static int draw_user(struct drawing *d)
+{
+	int which = pick(d, MADE_USER_OPS);
+	struct made_step s = step(MADE_USER, which == 1 ? any_of(d, 2, 2) : any(d), -1, -1);
+
+	s.a[0] = which;
+	if (s.in[0] < 0)
+		return -1;
+	for (int i = 1; i < made_user_ops[which].inputs; i++) {
+		s.in[i] = which == 1 ? want(d, &RT_SHAPE(last(d, s.in[0])), MADE_ZERO) : want(d, shape_of(d, s.in[0]), MADE_ZERO);
+		if (s.in[i] < 0)
+			return -1;
+	}
+	return add(d, s);
+}
+
+/* ---- what passes look for, with what they must not be taken in by between ---- */
+static int act_of(struct drawing *d, int x, int which)
+{
+	struct made_step s = step(MADE_ACT, x, -1, -1);
+
+	s.a[0] = which;
+	return x < 0 ? -1 : add(d, s);
+}
+
+static int draw_linear_act(struct drawing *d)
+{
+	return act_of(d, draw_linear(d), pick(d, 6));
+}
+
+static int sum_of(struct drawing *d, int x)
+{
+	int b = x < 0 ? -1 : want(d, shape_of(d, x), MADE_ZERO);
+
+	return b < 0 ? -1 : pick(d, 2) ? add(d, step(MADE_ADD, x, b, -1)) : add(d, step(MADE_ADD, b, x, -1));
+}
+
+static int draw_add_norm(struct drawing *d)
+{
+	sum_of(d, any(d));
+	return draw_norm(d);
+}
+
+/* Product, norm, sum, relu: some of them. */
+static int draw_block(struct drawing *d)
+{
+	int x = pick(d, 3) ? draw_conv(d) : draw_linear(d);
+
+	if (x >= 0 && pick(d, 5))
+		x = draw_batchnorm(d);
+	if (x >= 0 && pick(d, 2))
+		x = sum_of(d, x);
+	if (x >= 0 && pick(d, 3))
+		x = act_of(d, x, 2);
+	return x;
+}
+
+/* One that drew nothing leaves its leaves: they are dead, or of use later. */
+static int (*const draws[])(struct drawing *d) = {
+	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm, draw_block,
+	draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding, draw_attention, draw_attention,
+	draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce, draw_reshape,
+	draw_pool, draw_pool, draw_user,
+};
+
+/* Some of what nothing has read yet, as one row of four numbers each, added up to x (…). */
+static int gather(struct drawing *d, int x)
+{
+	int sum = -1, v;
+
+	for (int i = pick(d, 5); i > 0 && (v = result(d, true)) >= 0; i--) {
+		struct made_step s = step(MADE_RESHAPE, v, -1, -1);
+		int w, row;
+
+		s.shape = RT_SHAPE(1, rt_shape_elements(shape_of(d, v)));
+		row = add(d, s);
+		w = row < 0 ? -1 : new_of(d, &RT_SHAPE(4, s.shape.d[1]), MADE_WEIGHT);
+		row = w < 0 ? -1 : add(d, step(MADE_LINEAR, row, w, -1));
+		if (row < 0)
+			break;
+		sum = sum < 0 ? row : add(d, step(MADE_ADD, sum, row, -1));
+		x = sum;
+	}
+	return x;
+}
+
+static void finish(struct drawing *d)
+{
+	struct made_step s;
+	struct rt_shape rows;
+	int x = result(d, true), y;
+
+	x = d->rows && x >= 0 && pick(d, 2) ? x : gather(d, x);
+	if (x < 0)
+		x = result(d, false);
+	if (x < 0)
+		x = leaf(d, MADE_PARAM, &RT_SHAPE(3, 5), MADE_ZERO);
+	if (pick(d, 3) == 0) {
+		y = want(d, shape_of(d, x), MADE_ZERO);
+		s = step(MADE_DOT, x, y, -1);
+	} else {
+		if (pick(d, 3)) {
+			int64_t v = 2 + size(d);
+			int w = want(d, &RT_SHAPE(v, last(d, x)), MADE_WEIGHT);
+
+			y = w < 0 ? -1 : add(d, step(MADE_LINEAR, x, w, maybe(d, v, MADE_ZERO)));
+			x = y < 0 ? x : y;
+		}
+		rows = *shape_of(d, x);
+		rows.n--;
+		if (!rows.n)
+			rows = RT_SHAPE(1);
+		y = ids(d, rows, (int)last(d, x), 1);
+		s = step(MADE_CROSS_ENTROPY, x, y, -1);
+	}
+	if (y >= 0 && add(d, s) >= 0)
+		return;
+	/* there was no room: what there is, against itself */
+	s = step(MADE_DOT, x, x, -1);
+	d->m->step[d->m->n++] = s;
+}
+
+void made_draw(struct made *m, const uint8_t *bytes, size_t n)
+{
+	struct drawing d = { .m = m, .bytes = bytes, .n = n };
+	int kind = pick(&d, 16), ops = LEAST_OPS + pick(&d, MOST_OPS - LEAST_OPS + 1);
+
+	memset(m, 0, sizeof(*m));
+	d.rows = kind >= 11;
+	d.wild = kind == 1;
+	d.large = kind == 2 && pick(&d, 4) == 0;
+	m->dropout = true;
+	for (size_t i = 0; i < sizeof(m->how); i++)
+		m->how[i] = (uint8_t)pick(&d, 256);
+	m->seed = gt_hash64(m->how, sizeof(m->how), 0);
+	made_build(m, MADE_ROWS, &d.graph, NULL);
+	for (int i = 0; i < ops && m->n < MADE_STEPS - 24; i++)
+		draws[pick(&d, GT_ARRAY_SIZE(draws))](&d);
+	finish(&d);
+	made_graph_free(&d.graph);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_GRAPHS_WAYS_H
+#define TESTS_GRAPHS_WAYS_H
+/* What every program must hold, each promise one function. */
+#include "runtime/exec/program.h"
+#include "tests/graphs/made.h"
+
+struct trial {
+	struct made *m;
+	char said[1024]; /* what was broken */
+	const char *kind; /* the same for what is broken in the same way */
+	bool passed_over; /* nothing to be seen in this program */
+};
+struct way {
+	const char *name;
+	const char *promise;
+	bool (*holds)(struct trial *t);
+	bool forks; /* must come before any team of threads; not for libFuzzer */
+};
+extern const struct way ways[];
+extern const int n_ways;
+
+/* false, with what was broken. */
+bool broken(struct trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool pass_over(struct trial *t); /* true */
+/* A program of the graph with the values of m, or NULL with what compiling said. */
+struct rt_program *trial_program(struct trial *t, const struct made *m, const struct made_graph *mg, const struct rt_options *opt);
+/* Options as the program's bytes say. */
+struct rt_options trial_options(const struct made *m);
+bool trial_has(const struct made *m, enum made_op op);
+
+bool way_values(struct trial *t);
+bool way_low_values(struct trial *t);
+bool way_inference(struct trial *t);
+bool way_same_bits(struct trial *t);
+bool way_resumed(struct trial *t);
+bool way_shapes(struct trial *t);
+bool way_accumulated(struct trial *t);
+bool way_ranks_alike(struct trial *t);
+bool way_ranks_apart(struct trial *t);
+bool way_refused(struct trial *t);
+#endif
