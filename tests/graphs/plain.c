@@ -174,3 +174,18 @@ bool plain_slope(const struct rt_graph *g, const struct rt_node *loss, double **
 	}
 	return smooth;
 }
+
+double plain_sharpest(const struct rt_graph *g, const struct plain *p)
+{
+	double most = 1;
+
+	for (int i = 0; i < g->ir.n_calls; i++) {
+		const struct rt_call *c = g->ir.calls[i];
+		bool has_mean = c->op->id == RT_OP_BATCHNORM || c->op->id == RT_OP_LAYERNORM;
+		const struct rt_node *rstd = has_mean ? c->out[2] : c->op->id == RT_OP_RMSNORM ? c->out[1] : NULL;
+
+		for (int64_t j = 0; rstd && j < rt_shape_elements(&rstd->shape); j++)
+			most = fmax(most, p->value[rstd->id][j] * (1 + (has_mean ? fabs(p->value[c->out[1]->id][j]) : 0)));
+	}
+	return most;
+}

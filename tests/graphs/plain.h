@@ -30,4 +30,7 @@ double plain_sign(const struct rt_node *n, uint64_t i);
 /* The loss's slope in that direction, by differences of fourth order. False if there is a kink near. */
 bool plain_slope(const struct rt_graph *g, const struct rt_node *loss, double **leaves, const struct rt_node *param,
 		 const struct plain_how *how, double *ret);
+/* Gradients behind a norm are 1 / deviation times those before it, made of sums that cancel by as much as the mean is larger: the
+ * most of that in any norm of the graph, 1 at least. */
+double plain_sharpest(const struct rt_graph *g, const struct plain *p);
 #endif

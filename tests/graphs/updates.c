@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "runtime/comm/comm.h"
+#include "tests/graphs/plain.h"
 #include "tests/graphs/ways.h"
 
 #define LR	0.25
@@ -58,11 +59,15 @@ static bool moved_by(struct trial *t, const struct made *m, const struct made_gr
 		     double weights, const double *size)
 {
 	double **start = made_leaves(m, mg, 0), most = 0;
+	struct plain plain;
 	bool good = true;
 
 	/* where gradients cancel on their way, the rounding of what they were is left */
 	for (int i = 0; i < m->n; i++)
 		most = fmax(most, size[i]);
+	plain_run(mg->g, start, &(struct plain_how){ .level = 0 }, &plain);
+	most *= plain_sharpest(mg->g, &plain);
+	plain_clear(mg->g, &plain);
 	for (int i = 0; good && i < m->n; i++) {
 		const struct rt_node *n = mg->node[i];
 

@@ -116,23 +116,6 @@ static bool same_loss(struct trial *t, const struct known *k, double got, const 
 	return broken(t, "%s: the loss is %.9g, plainly %.9g (+- %.2g)", how, got, want, off);
 }
 
-/* Gradients behind a norm are 1 / deviation times those before it, made of sums that cancel by as much as the mean is larger. */
-static double sharpest(const struct known *k)
-{
-	double most = 1;
-
-	for (int i = 0; i < k->mg.g->ir.n_calls; i++) {
-		const struct rt_call *c = k->mg.g->ir.calls[i];
-		bool has_mean = c->op->id == RT_OP_BATCHNORM || c->op->id == RT_OP_LAYERNORM;
-		const struct rt_node *rstd = has_mean ? c->out[2] : c->op->id == RT_OP_RMSNORM ? c->out[1] : NULL;
-
-		for (int64_t j = 0; rstd && j < rt_shape_elements(&rstd->shape); j++)
-			most = fmax(most, k->exact.value[rstd->id][j] *
-						  (1 + (has_mean ? fabs(k->exact.value[c->out[1]->id][j]) : 0)));
-	}
-	return most;
-}
-
 /* What the backward pass moves about: the largest sum of absolute gradients of one parameter. Where gradients cancel on their way
  * (a norm of two rows, say), rounding of that size is left. */
 static double traffic(const struct known *k, struct rt_program *p)
@@ -147,7 +130,7 @@ static double traffic(const struct known *k, struct rt_program *p)
 			sum += fabs((double)g[e]);
 		most = fmax(most, sum);
 	}
-	return most * sharpest(k);
+	return most * plain_sharpest(k->mg.g, &k->exact);
 }
 
 /* The projection of a parameter's gradient on plain_sign(). */
