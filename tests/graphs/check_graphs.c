@@ -17,7 +17,7 @@
 #include "lib/file.h"
 #include "tests/graphs/ways.h"
 
-#define PROGRAMS     60
+#define PROGRAMS     24
 #define TIME_LIMIT_S 120
 #define REDUCE_S     20
 
