@@ -132,6 +132,23 @@ template <int N, class T> RT_DEVICE void put(T *p, const float *in)
 	*reinterpret_cast<pack<T, N> *>(p) = t;
 }
 
+/* W floats at p = or += v, 16 bytes at once. W is 1, 4 or 8. */
+template <int W> RT_DEVICE void put_sums(float *p, const float *v, bool add)
+{
+	constexpr int each = W < 4 ? 1 : 4;
+
+#pragma unroll
+	for (int i = 0; i < W; i += each) {
+		float sum[each] = {};
+
+		if (add)
+			get<each>(sum, p + i);
+		for (int k = 0; k < each; k++)
+			sum[k] = v[i + k] + sum[k];
+		put<each>(p + i, sum);
+	}
+}
+
 RT_DEVICE float warp_sum(float x)
 {
 #pragma unroll

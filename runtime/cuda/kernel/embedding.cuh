@@ -109,8 +109,7 @@ RT_DEVICE void embed_bwd(float *table, const T *dy, const int *start, const int 
 		for (int y = 1; y < (int)blockDim.y; y++)
 			for (int k = 0; k < W; k++)
 				sum[k] += sh[(y * blockDim.x + threadIdx.x) * W + k];
-		for (int k = 0; k < W; k++)
-			table[row + c + k] = sum[k] + (add ? table[row + c + k] : 0);
+		put_sums<W>(table + row + c, sum, add);
 	}
 }
 
@@ -119,20 +118,24 @@ RT_TYPED(embedding_bwd, (float *table, const T *dy, const int *start, const int 
 	RT_DYNAMIC_SHARED(sh);
 	RT_WIDE(cols % wide<T>::n == 0, embed_bwd, (table, dy, start, sorted, cols, add, sh)))
 
-template <class T>
+template <class T, int W>
 RT_DEVICE void positions_bwd(float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add)
 {
-	for (int64_t i = global_thread(); i < rows * cols; i += global_threads()) {
+	for (int64_t i = global_thread() * W; i < rows * cols; i += global_threads() * W) {
 		int64_t t = i / cols;
-		float s = 0;
+		float v[W], sum[W] = {};
 
-		for (int b = 0; t < len && b < batch; b++)
-			s += as_float(dy[(int64_t)b * len * cols + i]);
+#pragma unroll 4
+		for (int b = 0; t < len && b < batch; b++) {
+			get<W>(v, dy + (int64_t)b * len * cols + i);
+			for (int k = 0; k < W; k++)
+				sum[k] += v[k];
+		}
 		if (t < len || !add)
-			positions[i] = s + (add ? positions[i] : 0);
+			put_sums<W>(positions + i, sum, add);
 	}
 }
 
-/* positions (rows,C) = or += sums of dy (batch,len,C) over the batch; rows behind len are zero */
+/* positions (rows,C) = or += sums of dy (batch,len,C) over the batch; rows behind len are zero. Counted: dy once, positions once. */
 RT_TYPED(positions_bwd, (float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add),
-	positions_bwd(positions, dy, batch, len, rows, cols, add))
+	RT_WIDE(cols % wide<T>::n == 0, positions_bwd, (positions, dy, batch, len, rows, cols, add)))

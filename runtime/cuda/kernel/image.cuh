@@ -266,19 +266,33 @@ RT_TYPED(pixels, (T *y, const unsigned char *x, float scale, float offset, int64
 	pixels_body(y, x, scale, offset, n))
 
 /* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN's (O,KH KW,C) ---- */
-template <class T> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
+/* What is written goes in 16 bytes; what is read, s elements apart, is in the cache for its neighbours. */
+template <class T, int W> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
 {
-	for (int64_t i = global_thread(); i < (int64_t)o * c * s; i += global_threads())
-		out[i] = w[(i / ((int64_t)c * s) * c + i % c) * s + i / c % s];
+	for (int64_t i = global_thread() * W; i < (int64_t)o * c * s; i += global_threads() * W) {
+		const T *from = w + (i / ((int64_t)c * s) * c + i % c) * s + i / c % s;
+		float v[W];
+
+#pragma unroll
+		for (int k = 0; k < W; k++)
+			v[k] = as_float(from[(int64_t)k * s]);
+		put<W>(out + i, v);
+	}
 }
 RT_TYPED(filter_in, (T *out, const T *w, int o, int c, int s),
-	filter_in_body(out, w, o, c, s))
+	RT_WIDE(c % wide<T>::n == 0, filter_in_body, (out, w, o, c, s)))
 
 /* Back, as f32. */
-template <class T> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
+template <class T, int W> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
 {
-	for (int64_t i = global_thread(); i < (int64_t)o * c * s; i += global_threads())
-		out[i] = as_float(w[(i / ((int64_t)c * s) * s + i % s) * c + i / s % c]);
+	for (int64_t i = global_thread() * W; i < (int64_t)o * c * s; i += global_threads() * W) {
+		float v[W];
+
+#pragma unroll
+		for (int k = 0; k < W; k++)
+			v[k] = as_float(w[((i + k) / ((int64_t)c * s) * s + (i + k) % s) * c + (i + k) / s % c]);
+		put_sums<W>(out + i, v, false);
+	}
 }
 RT_TYPED(filter_out, (float *out, const T *w, int o, int c, int s),
-	filter_out_body(out, w, o, c, s))
+	RT_WIDE(c % wide<T>::n == 0, filter_out_body, (out, w, o, c, s)))
