@@ -133,9 +133,11 @@ copies() { # the link, by us and by PyTorch
 	torch && job torch-copies 60 "$python" "$top/tests/peers/torch_copies.py"
 }
 part_check() {
-	job check 240 "$gpubench" check-device --ranks 1 --json
+	job check 240 "$gpubench" check-device --json
 	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
 	copies
+	# a communicator of its own, which wants NCCL
+	job check-ranks 60 "$gpubench" check-device --type tf32 --ranks 1 --json
 	# between all cards; a single one moves nothing, by the definition 0, and shows that a communicator of its own works
 	job allreduce 60 env GPUBENCH_NCCL_RANKS="$(cards)" "$gpubench" launch gpu.allreduce --json --seed 1
 }
@@ -236,7 +238,7 @@ part_small() { # what must work whatever it takes
 
 # The first things asked of a card, by what is lost if the time does not do.
 in_ten_minutes() {
-	job check 120 "$gpubench" check-device --type bf16 --ranks 1 --json
+	job check 120 "$gpubench" check-device --type bf16 --json
 	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 	peer gpt2-b64 100 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 40 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20

@@ -66,16 +66,18 @@ def loss(r, title, job, base, part, limit=0.01):
     ours, other = r.number(f"ours-{job}", "loss"), r.number(f"ours-{base}", "loss")
     steps = len(r.get(f"ours-{job}").get("step_s", []))
     off = abs(ours - other) / other if ours is not None and other else None
-    return (title, show(other, base + ": {:.4f}"), "equal to 1 %", show(ours, "{:.4f}") + (f" after {steps} steps" if steps else ""),
-            "", show(off and 100 * off, "{:.2f} % off"), verdict([(off, limit, False)]), part)
+    after = f" after {steps} steps" if steps else ""
+    return (title, show(other, base + ": {:.4f}"), "equal to 1 %", show(ours, "{:.4f}") + after, "",
+            show(off and 100 * off, "{:.2f} % off"), verdict([(off, limit, False)]), part)
 
 
 def copies(r, way):
     samples = [m["samples"][m.get("warmup", 0):] for m in r.get("copies").get("metrics", [])
                if m["id"].startswith(f"gpu.matrix.pinned.{way}.gpu0-")]
     ours, theirs = max((max(s) for s in samples if s), default=None), r.number("torch-copies", f"pinned.{way}")
+    share = ratio(ours, theirs)
     return (f"copies {way} the card, pinned", "link", "within 3 % of PyTorch's", show(ours, "{:.1f} GB/s"),
-            show(theirs, "{:.1f} GB/s"), show(ratio(ours, theirs), "{:.2f}x"), verdict([(ratio(ours, theirs), 0.97, True)]), "check")
+            show(theirs, "{:.1f} GB/s"), show(share, "{:.2f}x"), verdict([(share, 0.97, True)]), "check")
 
 
 def share_of_ops(doc, names):
@@ -114,8 +116,8 @@ def checked(r, title, jobs, part):
     wrong = [row for d in docs for row in d.get("rows", []) if not row["ok"]]
     rows = sum(len(d.get("rows", [])) for d in docs)
     there = all(d.get("rows") for d in docs)
-    return (title, "", "all", f"{rows - len(wrong)} of {rows}" if there else NONE, "", "", verdict([(len(wrong), 0, False)]) if there else "",
-            part)
+    right = f"{rows - len(wrong)} of {rows}" if there else NONE
+    return (title, "", "all", right, "", "", verdict([(len(wrong), 0, False)]) if there else "", part)
 
 
 def attention(r, title, own, cudnn):
@@ -150,7 +152,9 @@ def rows(r):
     for job, title in (("bert-b64", "BERT base, T512, bf16, B64"), ("vit-b256", "ViT-S/16, bf16, B256")):
         yield (title, "", "none stated", show(r.number("ours-" + job, "items_per_s"), "{:.0f} /s"), "", "", "", "encoders")
     yield checked(r, "every op against the CPU (`gpubench check-device`)", ["check"], "check")
-    yield checked(r, "compute-sanitizer: every op of each type", [f"sanitizer-{t}" for t in ("bf16", "f32", "f16", "fp8")], "sanitizer")
+    yield checked(r, "ranks with a communicator of NCCL's (`--ranks 1`)", ["check-ranks"], "check")
+    yield checked(r, "compute-sanitizer: every op of each type", [f"sanitizer-{t}" for t in ("bf16", "f32", "f16", "fp8")],
+                  "sanitizer")
 
 
 def main():

@@ -10,6 +10,7 @@
 /* cublasLt.h and library_types.h, as far as used: names and values are NVIDIA's. */
 enum {
 	LT_OK = 0,
+	LT_INVALID_VALUE = 7,
 	LT_NOT_SUPPORTED = 15,
 	R_32F = 0,
 	R_16F = 2,
@@ -373,6 +374,23 @@ static void name_key(const struct rt_gemm *g, uint32_t align, char *buf, size_t 
 		 (int)g->epilogue, g->bias ? " bias" : "", g->aux ? " aux" : "", batch);
 }
 
+/* The library's guesses, best first, without those that it takes back itself. That it knows none it says in one of two ways: an
+ * epilogue beside types or layouts that it does not do together is a conflict to it. None: p->none. */
+static int ask(struct rt_blas *b, struct plan *p, void *pref, struct heuristic *list, int *ret_n, struct gt_err *err)
+{
+	int found = 0, n = 0;
+	int status = b->lt.heuristic(b->handle, p->desc, p->a, p->b, p->c, p->c, pref, GUESSES, list, &found);
+
+	if (status == LT_INVALID_VALUE && p->key.epilogue != RT_EPI_NONE)
+		status = LT_NOT_SUPPORTED;
+	for (int i = 0; status == LT_OK && i < found; i++)
+		if (list[i].state == LT_OK)
+			list[n++] = list[i];
+	*ret_n = n;
+	p->none = status == LT_NOT_SUPPORTED || (status == LT_OK && !n);
+	return p->none ? 0 : check(b, status, "cublasLtMatmulAlgoGetHeuristic", err);
+}
+
 /* From disk, if the library takes it for this shape; else by timing or its first guess. */
 static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *x, cu_stream stream, bool tune,
 		  struct gt_err *err)
@@ -382,7 +400,7 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 	void *pref = NULL;
 	char key[224];
 	bool known;
-	int n = 0, status, r = check(b, b->lt.pref_create(&pref), "cublasLtMatmulPreferenceCreate", err);
+	int n = 0, r = check(b, b->lt.pref_create(&pref), "cublasLtMatmulPreferenceCreate", err);
 
 	name_key(&p->key, p->align, key, sizeof(key));
 	if (!r)
@@ -396,13 +414,8 @@ static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *
 		b->lt.pref_destroy(pref);
 		return 0;
 	}
-	if (!r) {
-		status = b->lt.heuristic(b->handle, p->desc, p->a, p->b, p->c, p->c, pref, GUESSES, list, &n);
-		if (status == LT_NOT_SUPPORTED || (status == LT_OK && !n))
-			p->none = true;
-		else
-			r = check(b, status, "cublasLtMatmulAlgoGetHeuristic", err);
-	}
+	if (!r)
+		r = ask(b, p, pref, list, &n, err);
 	if (pref)
 		b->lt.pref_destroy(pref);
 	if (r || p->none)

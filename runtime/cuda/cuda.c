@@ -41,6 +41,8 @@ static const struct gt_dlsym driver_syms[] = {
 	GT_DLSYM(rt_driver, copy_async, cuMemcpyDtoDAsync_v2),
 	GT_DLSYM(rt_driver, fill_async, cuMemsetD8Async),
 	GT_DLSYM(rt_driver, stream_create, cuStreamCreate),
+	GT_DLSYM(rt_driver, stream_create_first, cuStreamCreateWithPriority),
+	GT_DLSYM(rt_driver, priorities, cuCtxGetStreamPriorityRange),
 	GT_DLSYM(rt_driver, stream_destroy, cuStreamDestroy_v2),
 	GT_DLSYM(rt_driver, stream_sync, cuStreamSynchronize),
 	GT_DLSYM(rt_driver, stream_wait, cuStreamWaitEvent),

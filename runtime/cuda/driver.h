@@ -68,6 +68,8 @@ struct rt_driver {
 	cu_result (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu_stream, void **,
 			    void **);
 	cu_result (*stream_create)(cu_stream *, unsigned);
+	cu_result (*stream_create_first)(cu_stream *, unsigned, int);
+	cu_result (*priorities)(int *, int *);
 	cu_result (*stream_destroy)(cu_stream);
 	cu_result (*stream_sync)(cu_stream);
 	cu_result (*stream_wait)(cu_stream, cu_event, unsigned);

@@ -11,6 +11,18 @@
 #include "runtime/cuda/update.h"
 
 /* ---- opening ---- */
+
+/* Of the greatest priority: blocks of a reduction take the multiprocessors that a product of the backward pass gives up before
+ * those of the next product do, and other ranks wait for them. A captured kernel keeps the priority of its stream. */
+static int open_reduce(struct rt_engine *e, struct gt_err *err)
+{
+	const struct rt_driver *d = &e->dev->d;
+	int least = 0, greatest = 0, r = rt_engine_check(e, d->priorities(&least, &greatest), "cuCtxGetStreamPriorityRange", err);
+
+	return r ? r : rt_engine_check(e, d->stream_create_first(&e->reduce, CU_STREAM_NON_BLOCKING, greatest),
+				       "cuStreamCreateWithPriority", err);
+}
+
 int rt_engine_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda = gt_xcalloc(1, sizeof(*e));
@@ -32,7 +44,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 	if (!r && group)
 		r = rt_nccl_open(e->dev, group, &e->nccl, err);
 	if (!r && group)
-		r = rt_engine_check(e, d->stream_create(&e->reduce, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
+		r = open_reduce(e, err);
 	if (!r && group)
 		r = rt_engine_check(e, d->event_create(&e->idle, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
 	e->spins = group && rt_comm_spins(group);

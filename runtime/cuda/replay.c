@@ -337,8 +337,10 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 		r = enqueue_backward(p, run, timed, err);
 	e->scaled |= e->begins && !r;
 	e->begins = false;
-	e->host_s += gt_now_s() - run->entered_s;
-	e->host_steps++;
+	if (run->profiled) { /* the first ones have what is done once */
+		e->host_s += gt_now_s() - run->entered_s;
+		e->host_steps++;
+	}
 	if (!r && e->nccl)
 		rt_comm_come(p->opt.ddp.comm);
 	if (!r)

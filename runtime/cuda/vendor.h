@@ -12,9 +12,6 @@
  */
 int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t n_syms, void *table, void **ret_handle,
 		   struct gt_err *err);
-/* Of the library that symbol is of: what stands behind `begin` in its constants, from a digit on to the string's end, into ret
- * (size). -ENODATA: there is no such string. */
-int rt_vendor_says(const void *symbol, const char *begin, char *ret, size_t size);
 /* Of the library that symbol is of: what stands behind `begin` in its constants, from a digit on to the string's end, into
  * ret (size). -ENODATA: there is no such string. */
 int rt_vendor_says(const void *symbol, const char *begin, char *ret, size_t size);

@@ -2,7 +2,8 @@
 /*
  * cuBLASLt for tests on hosts without a GPU: the calls that runtime/cuda/blas.c makes, by the documented meaning of
  * their descriptors, in plain loops on the stand-in driver's streams. Refuses what the real library refuses as far as
- * documented: odd auxiliary rows, and STANDIN_LT_PLAIN=1 every fused epilogue. STANDIN_LT_VERSION sets the version.
+ * documented: odd auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, by that status. Its first guess is one
+ * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version.
  */
 #include <math.h>
 #include <stdint.h>
@@ -182,7 +183,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 	if (lc->batch > 1 && x->epilogue != 1) /* is not asked for */
 		return NOT_SUPPORTED;
 	if (x->epilogue != 1 && getenv("STANDIN_LT_PLAIN"))
-		return NOT_SUPPORTED;
+		return atoi(getenv("STANDIN_LT_PLAIN"));
 	if (x->epilogue & EPI_AUX &&
 	    (x->aux_ld % 8 || x->aux_ld < (int64_t)lc->rows || (uintptr_t)x->aux % 16 || !x->aux || !lc->type))
 		return NOT_SUPPORTED;
@@ -190,7 +191,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 		return NOT_SUPPORTED;
 	*found = wanted < 3 ? wanted : 3;
 	for (int i = 0; i < *found; i++)
-		list[i] = (struct heuristic){.algo = {0x57a2d, (uint64_t)i}, .workspace = (size_t)i << 20};
+		list[i] = (struct heuristic){.algo = {i ? 0x57a2d : 0, (uint64_t)i}, .workspace = (size_t)i << 20,
+					     .state = i ? 0 : NOT_SUPPORTED};
 	return 0;
 }
 

@@ -170,6 +170,22 @@ int cuCtxSetCurrent(void *ctx)
 	return 0;
 }
 
+/* ---- priorities of streams: numbers below 0 come first ---- */
+#define GREATEST (-5)
+int cuStreamCreate(void **stream, unsigned flags);
+
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = 0;
+	*greatest = GREATEST;
+	return standin_verdict("cuCtxGetStreamPriorityRange");
+}
+
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+	return priority > 0 || priority < GREATEST ? INVALID_VALUE : cuStreamCreate(stream, flags);
+}
+
 /* ---- kernels ---- */
 static struct function {
 	const struct emu_kernel *kernel;
