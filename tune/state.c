@@ -99,7 +99,7 @@ static void verify_value(struct verify *v, const struct tn_entry *e)
 	bool ok = r >= 0 && tn_value_equal(now, e->new_value);
 	json_t *o = tn_report_value(v->report, e, r == -ENOENT ? "n/a" : ok ? "ok" : "drift");
 
-	tn_report_set_str(o, "actual", r < 0 ? strerror(-r) : now);
+	tn_report_set_str(o, "actual", r == -ENOENT ? "not there" : r < 0 ? strerror(-r) : now);
 	v->drift += r != -ENOENT && !ok;
 	if (r >= 0 && !ok)
 		blame(v, e, now, o);

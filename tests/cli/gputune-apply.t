@@ -247,11 +247,11 @@ Who may not read the journal is told what the files in /etc say, and that this i
   interrupted, is in the journal, which is root's to read: sudo gputune status
   [3]
   $ gputune verify --root seen.host
-  KNOB                 BEFORE    EXPECTED                    ACTUAL RESULT
-  vm.dirty_ratio            ?          10                        10 ok
-  vm.swappiness             ?          10                        10 ok
-  cpu.governor:policy0      ? performance               performance ok
-  cpu.governor:policy1      ? performance No such file or directory n/a
+  KNOB                 BEFORE    EXPECTED      ACTUAL RESULT
+  vm.dirty_ratio            ?          10          10 ok
+  vm.swappiness             ?          10          10 ok
+  cpu.governor:policy0      ? performance performance ok
+  cpu.governor:policy1      ? performance   not there n/a
   /etc/sysctl.d/90-gputune.conf: ok
   /etc/tmpfiles.d/90-gputune.conf: ok
   /etc/udev/rules.d/90-gputune.rules: ok
@@ -262,9 +262,9 @@ Who may not read the journal is told what the files in /etc say, and that this i
   drift not readable [('vm.dirty_ratio', None, '10', '40')]
   [4]
   $ sed -i 's/^\tvm.swappiness = 10/\tvm.swappiness = 11/' seen.host; gputune verify --root seen.host; gputune status --root seen.host
-  KNOB                 BEFORE    EXPECTED                    ACTUAL RESULT
-  cpu.governor:policy0      ? performance               performance ok
-  cpu.governor:policy1      ? performance No such file or directory n/a
+  KNOB                 BEFORE    EXPECTED      ACTUAL RESULT
+  cpu.governor:policy0      ? performance performance ok
+  cpu.governor:policy1      ? performance   not there n/a
   /etc/sysctl.d/90-gputune.conf: changed by someone else
   /etc/tmpfiles.d/90-gputune.conf: ok
   /etc/udev/rules.d/90-gputune.rules: ok

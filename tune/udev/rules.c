@@ -369,20 +369,47 @@ static void add_line(struct tn_udev *u, size_t file, unsigned no, char *text)
 	line_clear(&l);
 }
 
-/* To a label further down in the same file, else nowhere. */
+struct labels {
+	struct label {
+		const char *name;
+		size_t line;
+	} *v;
+	size_t n;
+};
+
+static struct label *find_label(const struct labels *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i].name, name))
+			return &l->v[i];
+	return NULL;
+}
+
+/* To the next such label further down in the same file, else nowhere: from below, so that the nearest is known. */
 static void resolve_jumps(struct tn_udev *u, size_t first)
 {
-	for (size_t i = first; i < u->n; i++) {
-		if (!u->line[i].wants)
+	struct labels below = { 0 };
+
+	for (size_t i = u->n; i-- > first;) {
+		struct tn_udev_line *l = &u->line[i];
+		struct label *to = l->wants ? find_label(&below, l->wants) : NULL, *own;
+
+		if (to)
+			l->go_to = to->line;
+		else if (l->wants)
+			complain(u, l->file, l->no,
+				 gt_xasprintf("GOTO=\"%.40s\": no such LABEL further down in this file", l->wants));
+		if (!l->label)
 			continue;
-		for (size_t k = i + 1; k < u->n && !u->line[i].go_to; k++)
-			if (gt_streq(u->line[k].label, u->line[i].wants))
-				u->line[i].go_to = k;
-		if (!u->line[i].go_to)
-			complain(u, u->line[i].file, u->line[i].no,
-				 gt_xasprintf("GOTO=\"%.40s\": no such LABEL further down in this file",
-					      u->line[i].wants));
+		own = find_label(&below, l->label);
+		if (!own) {
+			below.v = gt_xrealloc(below.v, (below.n + 1) * sizeof(*below.v));
+			own = &below.v[below.n++];
+			own->name = l->label;
+		}
+		own->line = i;
 	}
+	free(below.v);
 }
 
 /* A backslash at the end joins the next line that is no comment. What is still open at the end of the file is lost. */
