@@ -227,7 +227,8 @@ const struct tn_knob tn_knob_scheduler = {
 	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a "
 	       "checkpoint's writes otherwise starve the data loader's reads.",
 	.hazard = "Changing it resets the queue's nr_requests and iosched/*: where somebody has set those they are the "
-		  "kernel's while it is changed. Going back puts nr_requests back, iosched/* not. Desktops with many interactive users may want bfq.",
+		  "kernel's while it is changed. Going back puts nr_requests back, iosched/* not. Desktops with many "
+		  "interactive users may want bfq.",
 	.unit = "choice",
 	.mechanism = "file.read",
 	.tag = 'A',
