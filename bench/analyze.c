@@ -37,6 +37,7 @@ struct session {
 	size_t n;
 	enum bn_kind kind; /* of the blocks that are compared */
 	bool paired;
+	size_t primaries;
 	double alpha;	   /* of the look at which we stand */
 	const char *hold;  /* why no verdict may be given at all, or NULL */
 };
@@ -46,6 +47,13 @@ struct bn_margins bn_margins(double own, struct bn_effect aa)
 	bool noise = aa.n >= AA_PAIRS_MIN && isfinite(aa.est);
 
 	return (struct bn_margins){noise ? fmax(own, fabs(aa.est)) : own, own};
+}
+
+struct bn_effect bn_aa_effect(const double *d, size_t n, size_t tests, uint64_t seed)
+{
+	bool never = n < 60 && ldexp(2, -(int)n) * (double)GT_MAX(tests, (size_t)1) > ALPHA;
+
+	return n >= AA_PAIRS_MIN && never ? bn_t_effect(d, n, ALPHA) : bn_signflip(d, n, ALPHA, seed);
 }
 
 enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double alpha, struct bn_margins margin)
@@ -116,10 +124,7 @@ static void measure_paired(struct session *s, struct row *r)
 		return;
 	p = &r->aa_pairs;
 	bn_pairs_collect(s->data, r->index, BN_KIND_AA, p);
-	r->aa = bn_signflip(p->d, p->n, ALPHA, s->data->seed);
-	/* Too few pairs for the sign-flip test to reject anything: the t-test, which assumes more, can. */
-	if (p->n >= AA_PAIRS_MIN && !isfinite(r->aa.lo))
-		r->aa = bn_t_effect(p->d, p->n, ALPHA);
+	r->aa = bn_aa_effect(p->d, p->n, r->m->role == BN_PRIMARY ? s->primaries : 1, s->data->seed);
 }
 
 static void to_logs(double *x, size_t n)
@@ -557,6 +562,8 @@ int bn_analyze(struct bn_data *data, const struct bn_limits *limits)
 	s.n = gt_streq(data->design, "single") ? 0 : data->n_metrics;
 	s.row = gt_xcalloc(s.n + 1, sizeof(*s.row));
 	stand(&s);
+	for (size_t i = 0; i < s.n; i++)
+		s.primaries += data->metrics[i].role == BN_PRIMARY;
 	for (size_t i = 0; i < s.n; i++) {
 		struct row *r = &s.row[i];
 

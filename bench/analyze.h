@@ -26,6 +26,11 @@ struct bn_margins {
 /* own: of the metric, a log; aa: of the A/A pairs of this session, if there are enough of them. */
 struct bn_margins bn_margins(double own, struct bn_effect aa);
 
+/* What identical arms differ by, d: log-ratios of n A/A pairs, asked of `tests` metrics at once. By the sign-flip test; where
+ * so few pairs could never be significant among so many by that, by the t-test, which assumes more: a check that cannot fail
+ * is none. */
+struct bn_effect bn_aa_effect(const double *d, size_t n, size_t tests, uint64_t seed);
+
 /* The rule itself. higher: more is better; est, lo, hi and the margins are logs. */
 enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double alpha, struct bn_margins margin);
 

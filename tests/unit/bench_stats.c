@@ -285,6 +285,21 @@ START_TEST(noise_makes_every_claim_harder_and_none_easier)
 }
 END_TEST
 
+/* A gate that cannot fail is none: however few the A/A pairs, and however many metrics are asked at once. */
+START_TEST(the_aa_check_can_always_fail)
+{
+	double d[12];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(d); i++)
+		d[i] = .05 + .001 * sin((double)i * 2.3);
+	for (size_t n = 3; n <= GT_ARRAY_SIZE(d); n++)
+		for (size_t tests = 1; tests <= 8; tests++)
+			ck_assert_msg(bn_aa_effect(d, n, tests, 1).p * (double)tests <= .05, "%zu pairs of %zu metrics", n, tests);
+	ck_assert(bn_aa_effect(d, 6, 1, 1).exact && !bn_aa_effect(d, 6, 2, 1).exact);
+	ck_assert(!(bn_aa_effect(d, 2, 1, 1).p <= .05)); /* two say nothing about how they scatter */
+}
+END_TEST
+
 TCase *bench_stats_case(void)
 {
 	TCase *tc = tcase_create("statistics");
@@ -296,6 +311,7 @@ TCase *bench_stats_case(void)
 	tcase_add_test(tc, sign_flip_gives_the_brute_force_p_and_interval);
 	tcase_add_test(tc, sign_flip_has_the_smallest_p_that_n_allows);
 	tcase_add_test(tc, interval_and_p_agree_about_zero);
+	tcase_add_test(tc, the_aa_check_can_always_fail);
 	tcase_add_test(tc, sampled_sign_flip_is_close_to_the_exact_one);
 	tcase_add_test(tc, t_and_welch_agree_with_scipy);
 	tcase_add_test(tc, many_tests_are_paid_for);
