@@ -24,6 +24,7 @@ struct row {
 	const char *family;
 	enum bn_verdict verdict;
 	bool aa_bad, tiny, unfit; /* unfit: its numbers carry no claim at all, not even "not worse" */
+	bool breaks; /* the change costs launches their numbers */
 	bool open,
 		seems_worse; /* a guard: not shown to be not worse; and its estimate is worse by the margin or more */
 	size_t more;
@@ -170,7 +171,7 @@ static void adjust(struct session *s, const char *family, void (*method)(const d
 static const char *zero_variance(const struct session *s, const struct row *r)
 {
 	if (r->sd < 1e-12 && r->n_a >= 2) /* of logs: less is rounding */
-		return "no variation at all from launch to launch: that is not a measured quantity";
+		return "never varies: not a measurement";
 	return NULL;
 }
 
@@ -199,19 +200,18 @@ static void needs_more(struct session *s, struct row *r)
 		gap = r->margin.same + gain(r);
 	else if (size >= r->margin.same && size < r->margin.change) {
 		snprintf(r->reason, sizeof(r->reason),
-			 "identical arms differ by %.1f %% here: nothing smaller can be told", pct(r->margin.change));
+			 "A/A noise is %.1f %%", pct(r->margin.change));
 		return;
 	}
 	needed = bn_pairs_needed(sd, gap, s->alpha);
 	r->more = needed > r->n_a ? needed - r->n_a : 1;
 	if (needed >= BN_PAIRS_MAX)
-		snprintf(r->reason, sizeof(r->reason), "needs more %s than any session has",
-			 s->paired ? "pairs" : "launches");
+		snprintf(r->reason, sizeof(r->reason), "too noisy to tell"); /* more than any session has */
 	else if (s->paired && isfinite(s->data->block_s))
-		snprintf(r->reason, sizeof(r->reason), "needs %zu more pair%s (%.0f min)", r->more,
+		snprintf(r->reason, sizeof(r->reason), "%zu more pair%s (%.0f min)", r->more,
 			 r->more == 1 ? "" : "s", ceil((double)r->more * s->data->block_s / 60));
 	else
-		snprintf(r->reason, sizeof(r->reason), "needs %zu more %s%s", r->more, s->paired ? "pair" : "launch",
+		snprintf(r->reason, sizeof(r->reason), "%zu more %s%s", r->more, s->paired ? "pair" : "launch",
 			 r->more == 1 ? "" : s->paired ? "s" : "es");
 }
 
@@ -237,13 +237,14 @@ static void decide(struct session *s, struct row *r)
 		own = fmax(own, log1p(s->limits->floor));
 	r->margin = bn_margins(own, r->aa);
 	r->verdict = BN_INCONCLUSIVE;
+	r->breaks = s->kind == BN_KIND_AB && p->failed_b > p->failed_a;
 	r->unfit = s->hold || r->n_a == 0 || r->n_b == 0 || p->failed_a != p->failed_b || zero;
 	if (r->n_a == 0 || r->n_b == 0)
-		set_reason(r, p->failed_b > p->failed_a ? "no numbers from the changed arm"
+		set_reason(r, p->failed_b > p->failed_a ? "no numbers with the change"
 							: "no numbers from one arm or both");
 	else if (p->failed_a != p->failed_b)
 		snprintf(r->reason, sizeof(r->reason),
-			 "gave no number in %zu launches before, %zu after: not comparable", p->failed_a, p->failed_b);
+			 "launches without a number: %zu before, %zu after", p->failed_a, p->failed_b);
 	else if (zero)
 		set_reason(r, zero);
 	else
@@ -449,6 +450,32 @@ static bool guards_shown(const struct session *s)
 	return true;
 }
 
+/* A change that costs launches their numbers is no gain, whatever the others say: a gate must see it. */
+static void broken_by_change(const struct session *s, struct outcome *o)
+{
+	const struct row *r = NULL;
+	size_t failed = 0, all = 0;
+	const char *why = NULL;
+
+	for (size_t i = 0; i < s->n && !r; i++)
+		if (s->row[i].breaks && s->row[i].m->role == BN_PRIMARY)
+			r = &s->row[i];
+	for (size_t i = 0; r && i < s->data->n_runs; i++) {
+		const struct bn_run *run = &s->data->runs[i];
+
+		if (run->kind != BN_KIND_AB || run->arm != BN_ARM_B || !gt_streq(run->workload, r->m->workload))
+			continue;
+		all++;
+		failed += !isfinite(run->value[r->index]);
+		why = run->failure ? run->failure : why;
+	}
+	if (!r)
+		return;
+	o->code = BN_EXIT_INCONCLUSIVE;
+	snprintf(o->why, sizeof(o->why), "%s has no number in %zu of %zu launches with the change%s%s", r->m->id, failed, all,
+		 why ? ": " : "", why ? why : "");
+}
+
 static struct outcome conclude(struct session *s)
 {
 	const struct bn_data *d = s->data;
@@ -491,6 +518,8 @@ static struct outcome conclude(struct session *s)
 			o.code = BN_EXIT_REGRESSION;
 		else if (s->limits->require_conclusive && (v == BN_INCONCLUSIVE || !guards_shown(s)))
 			o.code = BN_EXIT_INCONCLUSIVE;
+		if (v == BN_INCONCLUSIVE)
+			broken_by_change(s, &o);
 	}
 	return o;
 }

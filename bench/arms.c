@@ -441,6 +441,11 @@ static double arms_now_s(void *ctx)
 	return gt_now_s();
 }
 
+static double arms_suspended_s(void *ctx)
+{
+	return gt_suspended_s();
+}
+
 static void arms_block(void *ctx, int64_t block, int nth)
 {
 	struct bn_arms *a = ctx;
@@ -455,7 +460,7 @@ void bn_arms_ops(struct bn_arms *arms, struct bn_ops *ret)
 {
 	*ret = (struct bn_ops){ .ctx = arms, .block = arms_block, .enter = arms_enter, .leave = arms_leave,
 				.launch = arms_launch, .settings = arms_settings, .save = arms_save,
-				.now_s = arms_now_s };
+				.now_s = arms_now_s, .suspended_s = arms_suspended_s };
 }
 
 static void add_factor(struct bn_arms *a, enum bn_factor_kind kind, size_t index, const char *id, const char *from,

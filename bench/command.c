@@ -199,7 +199,7 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 			return gt_xasprintf("%.200s was not written anew by this launch", c->detail);
 		odd = scan_file(file, samples);
 	} else if (sp->truncated) {
-		return gt_xasprintf("it printed more than %u MiB", BN_COMMAND_OUTPUT_MAX >> 20);
+		return gt_xasprintf("it printed more than %u MiB; with --metric file:PATH its numbers need not be found among that", BN_COMMAND_OUTPUT_MAX >> 20);
 	} else {
 		size_t (*scan)(const struct bn_command *, const char *, json_t *) = c->source == BN_REGEX ? scan_regex :
 													   scan_json;
@@ -216,17 +216,20 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 
 json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp)
 {
-	gt_auto_json *samples = json_array(), *spec = bn_command_to_json(c);
+	gt_auto_json *samples = json_array(), *spec = bn_command_to_json(c), *notes = json_object();
 	gt_autofree char *why = collect(c, sp, samples), *text = NULL;
 	const struct bn_workload *w = &bn_workload_cmd;
 
 	if (why)
 		return json_pack("{s:o}", "failure", gt_json_str(why));
+	if (sp->left_running)
+		json_object_set_new(notes, "remark", json_string("the command leaves processes running behind it; they may disturb "
+								 "the launches that follow"));
 	json_object_del(spec, "timeout_s");
 	text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
-	return json_pack("{s:s, s:s, s:o, s:O, s:{}, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, s:f}",
+	return json_pack("{s:s, s:s, s:o, s:O, s:O, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, s:f}",
 			 "schema", BN_LAUNCH_SCHEMA, "workload", w->id, "definition",
-			 json_sprintf("%s/%u %s", w->id, w->version, text), "params", spec, "notes", "metrics", "id", w->id,
+			 json_sprintf("%s/%u %s", w->id, w->version, text), "params", spec, "notes", notes, "metrics", "id", w->id,
 			 "unit", c->source == BN_WALL ? "s" : c->unit ? c->unit : "units", "direction",
 			 c->better ? c->better : "lower", "role", "primary", "margin", c->margin_pct / 100, "tail",
 			 json_array_size(samples) >= TAIL_MIN, "warmup", c->warmup == UINT64_MAX ? 0 : (int)c->warmup,

@@ -10,6 +10,7 @@
 #define KLOG_READ_ALL	3
 #define KLOG_SIZE	10
 #define KLOG_WARNING	4
+#define SLEPT		.1 /* s: less is the time between two readings of a clock */
 
 /* The number after `key` at the start of a line; NaN if there is none. */
 static double keyed(const char *text, const char *key)
@@ -150,6 +151,7 @@ void bn_environ_read(struct gt_fsroot *fs, struct bn_environ *ret)
 	read_memory(fs, ret);
 	read_heat(fs, ret);
 	ret->throttled = read_throttled(fs);
+	ret->suspended_s = gt_suspended_s();
 	ret->kernel_log_s = walk_kernel_log(INFINITY, NULL, 0);
 }
 
@@ -185,6 +187,8 @@ json_t *bn_environ_json(const struct bn_environ *b, const struct bn_environ *a)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(field); i++)
 		if (isfinite(field[i].v)) /* what this host does not say is left out */
 			json_object_set_new(j, field[i].name, json_real(field[i].v));
+	if (a->suspended_s - b->suspended_s > SLEPT)
+		json_object_set_new(j, "suspended_s", json_real(a->suspended_s - b->suspended_s));
 	if (isfinite(b->kernel_log_s) && a->kernel_log_s > b->kernel_log_s) {
 		walk_kernel_log(b->kernel_log_s, line, sizeof(line));
 		if (line[0])

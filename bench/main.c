@@ -19,7 +19,7 @@ static const struct gt_cmd *const cmds[] = {
 static const struct gt_exit_code exit_codes[] = {
 	{ 0, "measured; nothing that counts got worse" },
 	{ BN_EXIT_REGRESSION, "a primary or guard metric got worse" },
-	{ BN_EXIT_INCONCLUSIVE, "no conclusion, and --require-conclusive was given" },
+	{ BN_EXIT_INCONCLUSIVE, "no conclusion, and --require-conclusive was given; or the change costs launches their numbers" },
 	{ BN_EXIT_INCOMPARABLE, "the results cannot be compared: another host, suite or workload definition" },
 	{ BN_EXIT_INVALID, "invalid session: identical arms differed, settings changed midway, or it was interrupted" },
 	{ BN_EXIT_WRONG, "a workload's result was wrong, so its speed means nothing; or the self-test failed" },

@@ -71,13 +71,18 @@ static double usual(const struct group *g, const char *field)
 	return bn_median(x, n);
 }
 
-/* The kernel's own words first, then the driver's; then what exceeded the usual most. */
+/* A host that slept first; then the kernel's own words, the driver's, and what exceeded the usual most. */
 static bool find_cause(const struct group *g, const json_t *env, char *text, size_t size, const char **ret_code)
 {
 	const char *line = gt_json_get_str(env, "kernel_log", NULL);
 	const char *gpu = gt_json_get_str(env, "gpu_error", NULL);
-	double most = 0;
+	double most = 0, slept = gt_json_get_real(env, "suspended_s", 0);
 
+	if (slept > 0) {
+		snprintf(text, size, "the host was suspended for %.3g s", slept);
+		*ret_code = "suspended_s";
+		return true;
+	}
 	if (line || gpu) {
 		snprintf(text, size, "the %s said: %.150s", line ? "kernel" : "driver", line ? line : gpu);
 		*ret_code = line ? "kernel_log" : "gpu_error";

@@ -162,14 +162,14 @@ int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *er
 {
 	struct bn_prove *p = ctx;
 	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* of the metric that decides */
-	double sd = gt_json_get_real(row, "sd", NAN), pair_s = gt_json_get_real(row, "pair_s", NAN);
+	double sd = bn_sd_upper(gt_json_get_real(row, "sd", NAN), BN_PILOT), pair_s = gt_json_get_real(row, "pair_s", NAN);
 	json_t *list = json_object_get(json_object_get(p->doc, "plan"), "steps"), *s;
 	struct step step[STEPS_MAX];
 	size_t n = steps_of(p, step), k;
 	double minutes = pair_s * (double)pairs_of(p, 0) / 60, each = NAN;
 
 	for (size_t i = 0; i < n; i++) {
-		double mde = step[i].kind == RACES ? NAN /* they choose, they do not judge */ :
+		double mde = step[i].kind == RACES || !(sd > 0) ? NAN /* they choose, they do not judge */ :
 						     100 * expm1(bn_mde(sd, step[i].pairs, BN_PROVE_ALPHA / (double)step[i].tests));
 
 		if (step[i].kind == EACH || step[i].kind == ALL_AT_ONCE)

@@ -299,7 +299,7 @@ static void open_text(const json_t *knobs, FILE *out, unsigned width)
 			gt_buf_printf(&line, "%s%s", line.len ? ", " : "", gt_json_get_str(b, "id", "?"));
 		}
 		if (why && !said) {
-			gt_buf_printf(&line, ": %s", why);
+			gt_buf_printf(&line, ": %s", bn_text_reason(why).s);
 			gt_print_wrapped(out, line.s, 0, width);
 		}
 	}

@@ -103,6 +103,14 @@ struct bn_text bn_text_interval(const json_t *c)
 	return t;
 }
 
+struct bn_text bn_text_reason(const char *reason)
+{
+	struct bn_text t;
+
+	snprintf(t.s, sizeof(t.s), "%s%.180s", isdigit((unsigned char)reason[0]) ? "needs " : "", reason);
+	return t;
+}
+
 struct bn_text bn_text_verdict(const json_t *c)
 {
 	const char *v = gt_json_get_str(c, "verdict", "inconclusive"), *reason = gt_json_get_str(c, "reason", NULL);
@@ -245,10 +253,15 @@ static void primaries(const json_t *doc, const char *verdict, struct gt_buf *out
 
 		if ((!gt_streq(role, "primary") && !guard) || !gt_streq(gt_json_get_str(c, "verdict", NULL), verdict))
 			continue;
-		gt_buf_printf(out, "%s%s %s %s, %s is better", first ? "" : "; ", gt_json_get_str(c, "metric", "?"),
-			      bn_text_change(c).s, bn_text_interval(c).s, gt_json_get_str(c, "direction", "?"));
+		gt_buf_printf(out, "%s%s", first ? "" : "; ", gt_json_get_str(c, "metric", "?"));
+		if (isfinite(gt_json_get_real(c, "ci_low_pct", NAN)))
+			gt_buf_printf(out, " %s %s, %s is better", bn_text_change(c).s, bn_text_interval(c).s,
+				      gt_json_get_str(c, "direction", "?"));
+		else if (isfinite(gt_json_get_real(c, "change_pct", NAN)))
+			gt_buf_printf(out, " %s, interval unknown, %s is better", bn_text_change(c).s,
+				      gt_json_get_str(c, "direction", "?"));
 		if (gt_streq(verdict, "inconclusive"))
-			gt_buf_printf(out, ": %s", reason);
+			gt_buf_printf(out, ": %s", bn_text_reason(reason).s);
 		first = false;
 	}
 }

@@ -22,7 +22,9 @@ struct bn_text bn_text_level(const json_t *doc, const json_t *level, const char 
 struct bn_text bn_text_percent(double v);			 /* "+5.1 %" */
 struct bn_text bn_text_change(const json_t *comparison);	 /* "-2.4 %", digits trimmed to the interval */
 struct bn_text bn_text_interval(const json_t *comparison);	 /* "[-2.9, -1.8]" */
-struct bn_text bn_text_verdict(const json_t *comparison);	 /* "inconclusive: needs 9 more pairs (14 min)" */
+/* Why nobody can tell, within a sentence: "needs 9 more pairs (14 min)". */
+struct bn_text bn_text_reason(const char *reason);
+struct bn_text bn_text_verdict(const json_t *comparison);	 /* "inconclusive: 9 more pairs (14 min)" */
 struct bn_text bn_text_design(const json_t *doc);		 /* "9 random pairs + 6 A/A, seed 7" */
 struct bn_text bn_text_aa(const json_t *doc);			 /* "ok: identical arms differ by 0.3 %" */
 struct bn_text bn_text_json(const json_t *value);		 /* a setting's value */

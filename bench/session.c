@@ -9,6 +9,7 @@
 #include "lib/log.h"
 
 #define ENOUGH   3 /* launches of one arm, whatever the time: fewer have no spread */
+#define SLEPT	 .1 /* s: less is the time between two readings of a clock */
 #define PROMOTED 3 /* metrics that decide, where none does by itself */
 
 struct state {
@@ -291,49 +292,6 @@ static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth
 	return r;
 }
 
-static size_t every_of(const json_t *series)
-{
-	return (size_t)GT_MAX(gt_json_get_int(series, "every", 1), (int64_t)1);
-}
-
-/* How many samples at the start of a launch are warm-up is decided once, by what was measured so far, and for all launches of
- * both arms alike: a cut that each launch chose for itself could favour one arm. */
-static void freeze_warmup(struct state *st)
-{
-	size_t i, k;
-	json_t *m, *rec;
-
-	/* counted in samples as they were measured: a document that grows large keeps every second or fourth of them (bound.h) */
-	json_array_foreach(st->metrics, i, m) {
-		const char *id = gt_json_get_str(m, "id", "");
-		gt_autofree double *starts = gt_xcalloc(json_array_size(st->launches) + 1, sizeof(*starts));
-		size_t n = 0, most;
-
-		if (!gt_json_get_bool(m, "warmup_auto", false) || json_object_get(m, "warmup"))
-			continue;
-		json_array_foreach(st->launches, k, rec)
-			if (json_object_get(json_object_get(rec, "metrics"), id))
-				starts[n++] = (double)(bn_warmup_of(json_object_get(json_object_get(rec, "metrics"), id)) *
-						       every_of(json_object_get(json_object_get(rec, "metrics"), id)));
-		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* one launch that stumbled says little */
-		json_object_set_new(m, "warmup", json_integer((json_int_t)most));
-		json_array_foreach(st->launches, k, rec) {
-			json_t *series = json_object_get(json_object_get(rec, "metrics"), id);
-
-			if (series)
-				json_object_set_new(series, "warmup",
-						    json_integer((json_int_t)((most + every_of(series) - 1) / every_of(series))));
-		}
-	}
-}
-
-static bool is_command(const char *id)
-{
-	const struct bn_workload *w = bn_workload_find(id);
-
-	return w && !w->run;
-}
-
 /* A workload that failed in all launches of the first block is left out of the rest, and the result says so. */
 static void drop_hopeless(struct state *st)
 {
@@ -351,7 +309,7 @@ static void drop_hopeless(struct state *st)
 			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
 			why = gt_json_get_str(rec, "failure", why);
 		}
-		if (all && failed == all && is_command(st->workload[w])) { /* what the user asked about: nothing else matters */
+		if (all && failed == all && bn_is_command(st->workload[w])) { /* what the user asked about: nothing else matters */
 			json_object_set_new(st->run, "invalid", json_sprintf("the command: %s", why ? why : "no launch succeeded"));
 			st->ended = true;
 			return;
@@ -463,18 +421,21 @@ static int announce(struct state *st, struct gt_err *err)
 			continue;
 		bn_pairs_collect(data, m, BN_KIND_AA, &p);
 		sd = bn_sd(p.d, p.n);
-		mde = 100 * expm1(bn_mde(sd, last->pairs, last->alpha));
+		mde = sd >= 1e-12 ? 100 * expm1(bn_mde(bn_sd_upper(sd, p.n), last->pairs, last->alpha)) : NAN;
 		json_array_append_new(plan, json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "metric", data->metrics[m].id,
 						      "mde_pct", gt_json_real(mde), "pairs", (json_int_t)last->pairs,
 						      "minutes", gt_json_real(minutes), "sd", gt_json_real(sd), "pair_s",
 						      gt_json_real(per_block)));
-		if (!st->s->quiet && isfinite(mde)) {
+		if (!st->s->quiet)
 			gt_progress_end();
+		if (!st->s->quiet && sd < 1e-12) /* of logs: less is rounding */
+			fprintf(stderr, "gpubench: %s was the same number in each launch so far: that is no measurement\n",
+				data->metrics[m].id);
+		else if (!st->s->quiet && isfinite(mde))
 			fprintf(stderr,
 				"gpubench: with %zu pairs (%s%.1f min more) changes of about %.2g %% in %s can be "
 				"seen\n",
 				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes, mde, data->metrics[m].id);
-		}
 	}
 	json_object_set_new(st->run, "plan", plan);
 	if (!st->s->planned)
@@ -503,6 +464,16 @@ static void cut_looks(struct state *st, size_t done)
 	json_object_set_new(st->run, "looks", looks);
 }
 
+/* More launches that fail with the change, and only with it, tell nothing. */
+static void drop_broken_change(struct state *st)
+{
+	if (!bn_fails_with_change(st->launches, ENOUGH))
+		return;
+	note(st, "fails-with-change", "it failed in all of them, and in none without the change; nothing more was measured",
+	     "the session ended after the first launches of the command with the change");
+	st->ended = true;
+}
+
 /* A/B blocks up to the next look, with the remaining A/A blocks tossed in among the first ones. */
 static int run_pairs(struct state *st, struct gt_err *err)
 {
@@ -513,7 +484,7 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	for (size_t i = 0; i < pilot && r == 0 && !stopped(st); i++)
 		r = run_block(st, BN_KIND_AA, err);
 	if (r == 0 && !stopped(st) && pilot) {
-		freeze_warmup(st);
+		bn_freeze_warmup(st->metrics, st->launches);
 		if (st->block >= st->replay)
 			r = announce(st, err);
 	}
@@ -531,6 +502,8 @@ static int run_pairs(struct state *st, struct gt_err *err)
 			}
 			r = run_block(st, BN_KIND_AB, err);
 			done++;
+			if (r == 0)
+				drop_broken_change(st);
 		}
 		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
 			break;
@@ -660,15 +633,35 @@ static void begin(struct state *st)
 	json_object_set_new(st->doc, "launches", st->launches = json_array());
 }
 
+static double suspended(const struct state *st)
+{
+	return st->ops->suspended_s ? st->ops->suspended_s(st->ops->ctx) : 0;
+}
+
+/* The clock that times the session stands still while the host sleeps, and cannot be set. */
+static void note_clocks(struct state *st, double wall_s, double slept_s)
+{
+	char text[96];
+
+	if (slept_s > SLEPT) {
+		snprintf(text, sizeof(text), "the host was suspended for %.0f s while measuring", ceil(slept_s));
+		note(st, "suspended", "a launch that was under way is named where it is far from the others", text);
+	}
+	if (fabs(wall_s - slept_s - (elapsed(st) - st->before_s)) > 2)
+		note(st, "wall-clock", "times within the session come from the monotonic clock",
+		     "the wall clock was set while measuring");
+}
+
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err)
 {
 	struct state st = { .s = s, .ops = ops, .doc = doc };
-	double wall0 = (double)time(NULL), drift;
+	double wall0 = (double)time(NULL), slept0;
 	size_t n = s->looks[s->n_looks - 1].pairs;
 	int r, r2;
 
 	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
 	begin(&st);
+	slept0 = suspended(&st);
 	r = save(&st, err); /* a file that cannot be written is better known before than after */
 	if (r == 0 && gt_streq(s->design, "pairs"))
 		r = run_pairs(&st, err);
@@ -676,11 +669,9 @@ int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t 
 		for (size_t i = 0; i < n && r == 0 && !stopped(&st) && !(i >= ENOUGH && late(&st)); i++)
 			r = run_block(&st, gt_streq(s->design, "aa") ? BN_KIND_AA : BN_KIND_SINGLE, err);
 	gt_progress_end();
-	freeze_warmup(&st);
-	drift = (double)time(NULL) - wall0 - (elapsed(&st) - st.before_s);
-	if (fabs(drift) > 2 && r == 0)
-		note(&st, "wall-clock", "times within the session come from the monotonic clock",
-		     "the wall clock was set while measuring");
+	bn_freeze_warmup(st.metrics, st.launches);
+	if (r == 0)
+		note_clocks(&st, (double)time(NULL) - wall0, suspended(&st) - slept0);
 	if (r == 0 && !(s->stop && *s->stop))
 		json_object_set_new(st.run, "interrupted", json_false());
 	r2 = save(&st, r == 0 ? err : NULL);

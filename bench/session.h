@@ -22,6 +22,7 @@ struct bn_ops {
 	json_t *(*settings)(void *ctx, bool changed);
 	int (*save)(void *ctx, json_t *doc, struct gt_err *err); /* after every launch; may thin its samples */
 	double (*now_s)(void *ctx);
+	double (*suspended_s)(void *ctx); /* since the host booted; NULL: it never is */
 };
 
 struct bn_session {
@@ -46,6 +47,12 @@ struct bn_session {
 
 /* Run it; doc already holds tool, host and treatment. Everything measured is in doc, also when this fails. */
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err);
+/* What the launches so far say about those to come (session_launches.c). */
+void bn_freeze_warmup(json_t *metrics, json_t *launches); /* how many samples of each launch are warm-up */
+bool bn_is_command(const char *workload);		  /* the user's own */
+/* Has the command failed in each launch with the change, `enough` of them at least, and in none without it? */
+bool bn_fails_with_change(json_t *launches, size_t enough);
+
 /* --minutes is too short to compare anything: exit 64, -ETIME, with what is needed and what all of it takes. file: of the session
  * that can be taken up with more time, or NULL. */
 int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err);

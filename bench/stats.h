@@ -62,6 +62,9 @@ void bn_benjamini_hochberg(const double *p, size_t n, double *adj);
 /* Smallest log effect that n pairs of standard deviation s show with 80 % power at two-sided alpha; infinite where the
  * sign-flip test of n pairs cannot reach alpha at all. */
 double bn_mde(double s, size_t n, double alpha);
+/* What the standard deviation of few values may really be: its upper confidence bound at 80 % (Kieser and Wassmer 1996), for a
+ * plan that rests on a pilot. With three values it is twice what they show. */
+double bn_sd_upper(double s, size_t n);
 /* Pairs needed to show an effect of that size with 80 % power; at most BN_PAIRS_MAX. */
 #define BN_PAIRS_MAX	9999
 size_t bn_pairs_needed(double s, double effect, double alpha);

@@ -4,6 +4,8 @@
 #include "bench/stats.h"
 #include "lib/util.h"
 
+#define Z80 .841621233572914 /* normal quantile */
+
 struct ranked {
 	double p;
 	size_t i;
@@ -64,6 +66,16 @@ double bn_mde(double s, size_t n, double alpha)
 	if (n < 60 && ldexp(2, -(int)n) > alpha) /* no size of effect would do: the sign-flip test cannot reach alpha */
 		return INFINITY;
 	return (bn_t_quantile(1 - alpha / 2, df) + bn_t_quantile(.8, df)) * s / sqrt((double)n);
+}
+
+double bn_sd_upper(double s, size_t n)
+{
+	double df = (double)n - 1, v;
+
+	if (n < 2)
+		return NAN;
+	v = 2 / (9 * df); /* Wilson and Hilferty: the cube root of chi-squared over df is nearly normal */
+	return s / pow(1 - v - Z80 * sqrt(v), 1.5);
 }
 
 size_t bn_pairs_needed(double s, double effect, double alpha)

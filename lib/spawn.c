@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,6 +17,7 @@
 
 #define KILL_AFTER_S	2.0 /* between SIGTERM and SIGKILL */
 #define LEAVE_AFTER_S	1.0 /* after SIGKILL: what is not gone then is stuck in the kernel, as below a driver that hangs */
+#define LATE_OUTPUT_S	0.5 /* for what it started to write the rest, as a tee does, once it has ended itself */
 
 /* What a child that could not become the program tells its parent. */
 struct failure {
@@ -81,22 +84,33 @@ static void drain(struct stream *st)
 	gt_buf_add(&st->buf, chunk, GT_MIN((size_t)n, room));
 }
 
-/* Read both streams until they end, the limit passes (-ETIMEDOUT) or the caller cancels (-EINTR). */
-static int collect(struct gt_spawn *s, struct stream st[2], double deadline)
+/* Read both streams until they end, the limit passes (-ETIMEDOUT) or the caller cancels (-EINTR). *ret_ended_s: when the child
+ * had ended while others, such as a daemon that it started, kept a stream open; these are given a moment for the rest. */
+static int collect(struct gt_spawn *s, struct stream st[2], int pidfd, double deadline, double *ret_ended_s)
 {
 	while (st[0].fd >= 0 || st[1].fd >= 0) {
-		struct pollfd p[2] = { { .fd = st[0].fd, .events = POLLIN }, { .fd = st[1].fd, .events = POLLIN } };
-		double left = deadline - gt_now_s();
+		struct pollfd p[3] = { { .fd = st[0].fd, .events = POLLIN }, { .fd = st[1].fd, .events = POLLIN },
+				       { .fd = *ret_ended_s > 0 ? -1 : pidfd, .events = POLLIN } };
+		double now = gt_now_s(), left = s->timeout_s > 0 ? deadline - now : INFINITY;
 
 		if (s->cancel && *s->cancel)
 			return -EINTR;
-		if (s->timeout_s > 0 && left <= 0)
+		if (left <= 0)
 			return -ETIMEDOUT;
+		if (*ret_ended_s > 0) {
+			left = fmin(left, *ret_ended_s + LATE_OUTPUT_S - now);
+			if (left <= 0) {
+				s->left_running = true;
+				return 0;
+			}
+		}
 		/* wake often enough to see a cancel or a deadline */
-		poll(p, 2, s->timeout_s > 0 && left < 0.2 ? (int)(left * 1000) + 1 : 200);
+		poll(p, 3, left < 0.2 ? (int)(left * 1000) + 1 : 200);
 		for (int i = 0; i < 2; i++)
 			if (p[i].revents)
 				drain(&st[i]);
+		if (p[2].revents)
+			*ret_ended_s = gt_now_s();
 	}
 	return 0;
 }
@@ -163,12 +177,12 @@ static void drain_file(struct stream *st)
 int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 {
 	int fds[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* stdout, stderr, failure */
-	double start = gt_now_s(), deadline = start + s->timeout_s;
+	double start = gt_now_s(), deadline = start + s->timeout_s, ended_s = 0;
 	size_t max = s->max_output ? s->max_output : 1u << 20;
 	struct failure f = { 0 };
 	struct stream st[2];
+	int pidfd = -1, r;
 	pid_t pid = -1;
-	int r;
 
 	r = make_pipes(s, fds, err);
 	fflush(NULL);
@@ -188,14 +202,17 @@ int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 	setpgid(pid, pid);
 	st[0] = (struct stream){ .fd = fds[0][0], .max = max };
 	st[1] = (struct stream){ .fd = fds[1][0], .max = max };
-	r = s->outlives ? 0 : collect(s, st, deadline);
+	pidfd = pidfd_open(pid, 0);
+	r = s->outlives ? 0 : collect(s, st, pidfd, deadline, &ended_s);
+	if (pidfd >= 0)
+		close(pidfd);
 	for (int i = 0; i < 2 && !s->outlives; i++)
 		if (st[i].fd >= 0)
 			close(st[i].fd);
 	r = reap(s, pid, r, deadline);
 	for (int i = 0; i < 2 && s->outlives; i++)
 		drain_file(&st[i]);
-	s->wall_s = gt_now_s() - start;
+	s->wall_s = (ended_s > 0 ? ended_s : gt_now_s()) - start;
 	s->out_len = st[0].buf.len;
 	s->out = gt_buf_take(&st[0].buf);
 	s->errout = gt_buf_take(&st[1].buf);

@@ -24,8 +24,9 @@ struct gt_spawn {
 	size_t out_len;
 	int status;	      /* exit status, or 128 + signal */
 	bool timed_out, truncated;
+	bool left_running;    /* what it started, such as a daemon, still held its output open when it had ended */
 	struct rusage usage;
-	double wall_s;
+	double wall_s;	      /* until it ended, whoever still held its output then */
 };
 /* 0 when the program was started and reaped, whatever its status; negative errno when it could not be started,
  * -ETIMEDOUT when the limit passed. */

@@ -182,6 +182,15 @@ double gt_now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
+double gt_suspended_s(void)
+{
+	struct timespec up, awake;
+
+	clock_gettime(CLOCK_MONOTONIC, &awake);
+	clock_gettime(CLOCK_BOOTTIME, &up); /* later, so that the difference is never below zero */
+	return (double)(up.tv_sec - awake.tv_sec) + (double)(up.tv_nsec - awake.tv_nsec) * 1e-9;
+}
+
 void gt_format_bytes(char *buf, size_t size, uint64_t bytes)
 {
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

@@ -73,6 +73,7 @@ char *gt_strip(char *s);		     /* in place; returns the first non-blank */
 uint64_t gt_hash64(const void *data, size_t len, uint64_t seed); /* FNV-1a, for identities; not for security */
 uint32_t gt_crc32c(const void *data, size_t len);		  /* Castagnoli, for records on disk */
 double gt_now_s(void);					     /* CLOCK_MONOTONIC, seconds */
+double gt_suspended_s(void);				     /* how long the host has slept since it booted, seconds */
 void gt_format_bytes(char *buf, size_t size, uint64_t bytes);    /* "1.5 GiB" */
 void gt_time_iso8601(char buf[21], int64_t unix_s);		     /* "2026-11-21T03:04:05Z" */
 #endif

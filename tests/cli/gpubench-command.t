@@ -57,6 +57,13 @@ What is measured gets the environment that the user gave, whatever its arguments
   $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -- sh -c 'echo "${GOMP_SPINCOUNT-none} ${GPUBENCH_BOUNDED_SPIN-none}" >> spins' train > /dev/null 2>&1; sort -u spins
   none none
 
+A command that leaves a daemon behind has ended when it has ended, and that is said.
+
+  $ rm -f n; gpubench ab --env X=1 --pairs 1 --quiet -o daemon.json -- sh -c 'setsid sleep 4 & sleep .05' | grep '^note: the command'
+  note: the command leaves processes running behind it; they may disturb the launches that follow
+  $ python3 -c 'import json; print({l["wall_s"] < 4 for l in json.load(open("daemon.json"))["launches"]})'
+  {True}
+
 A metric that matches nothing, one that is no number, and a file that is an old one are said to be, and there is no verdict.
 
   $ ab --pairs 2 --metric 'regex:nothing ([0-9]+)' -- python3 train.py | tail -2
@@ -73,12 +80,16 @@ A metric that matches nothing, one that is no number, and a file that is an old 
   VERDICT INVALID SESSION: the command: no memory left
   [5]
 
-A number that is none of this world, and a command that fails in one arm only, give no verdict.
+A number that is none of this world, and a command that fails in one arm only, give no verdict; a change that costs launches
+their numbers is exit status 3, so that no gate lets it pass. When the first three have failed no more are measured.
 
   $ ab --pairs 6 --metric 'regex:is (.*)' -- sh -c 'test -z "$SLOW" && echo is 1.0$RANDOM || echo is nan' | grep '^VERDICT'
-  VERDICT INCONCLUSIVE: cmd - unknown, lower is better: no numbers from the changed arm
-  $ ab --pairs 6 -- sh -c 'sleep .15; test -z "$SLOW"' | grep '^VERDICT'
-  VERDICT INCONCLUSIVE: cmd - unknown, lower is better: no numbers from the changed arm
+  VERDICT INCONCLUSIVE: cmd has no number in 6 of 6 launches with the change
+  [3]
+  $ ab --pairs 1000 -- sh -c 'sleep .15; test -z "$SLOW"' | grep -E '^(design|VERDICT)'
+  design: 3 random pairs + 3 A/A pairs, seed 3.* (glob)
+  VERDICT INCONCLUSIVE: cmd has no number in 3 of 3 launches with the change: exit status 1
+  [3]
 
 What was measured survives kill -9, and resume goes on as if nothing had happened: the same order, no pair torn apart.
 

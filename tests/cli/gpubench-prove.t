@@ -205,28 +205,30 @@ that never vary, and some that are none.
   5
   $ bad 'test -z "$S" && echo is 1.5$$'
   env.S (none) -> 1      - unknown inconclusive no   names none
-  env.S: no numbers from the changed arm
-  note: cmd failed in 9 of 30 launches: exit status 1; its pairs are incomplete (total)
-  note: cmd failed in 9 of 18 launches: exit status 1; its pairs are incomplete (leave-one-out of
+  env.S: no numbers with the change
+  note: the session ended after the first launches of the command with the change; it failed in all of
+  them, and in none without the change; nothing more was measured
+  note: cmd failed in 3 of 12 launches: exit status 1; its pairs are incomplete (total)
+  note: cmd failed in 3 of 6 launches: exit status 1; its pairs are incomplete (leave-one-out of
   env.S)
   cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
   tell
   0
   $ bad 'echo is 1.5'
   env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   names none
-  env.S: no variation at all from launch to launch: that is not a measured quantity
+  env.S: never varies: not a measurement
   cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
   tell
   0
   $ bad 'test -z "$S" && echo is 1.5 || echo is 1.2'
   env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   names none
-  env.S: no variation at all from launch to launch: that is not a measured quantity
+  env.S: never varies: not a measurement
   cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
   tell
   0
   $ bad 'test -z "$S" && echo is 1.5$$ || echo is nan'
   env.S (none) -> 1      - unknown inconclusive no   names none
-  env.S: no numbers from the changed arm
+  env.S: no numbers with the change
   note: cmd: 9 launches have samples that are not positive numbers; those launches are left out, and
   their pairs with them
   cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can

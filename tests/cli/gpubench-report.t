@@ -48,9 +48,9 @@ Nor do samples that never vary: a counter or a constant was read, not a measured
   $ edit '[l["metrics"]["sim"].update(samples=[.1] * 32) for l in d["launches"]]'; gpubench report x.json --gate --require-conclusive > out.txt
   [3]
   $ grep -E '^(sim|VERDICT)' out.txt
-  sim [P]     100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: no variation at all from launch to
-  sim.p99 [G] 100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: no variation at all from launch to
-  VERDICT INCONCLUSIVE: sim +0.0 % [+0.0, +0.0], lower is better: no variation at all from launch to
+  sim [P]     100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: never varies: not a measurement
+  sim.p99 [G] 100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: never varies: not a measurement
+  VERDICT INCONCLUSIVE: sim +0.0 % [+0.0, +0.0], lower is better: never varies: not a measurement
 
 A file that was cut, is empty, comes from a newer version, or holds what is no number, is refused with the place.
 

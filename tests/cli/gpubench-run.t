@@ -41,8 +41,8 @@ What got better is exit status 0, and the guard is judged beside it.
 Noise is inconclusive, with how many pairs an answer would take; asked for a conclusion, that is exit status 3.
 
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick | grep -E '^(sim|VERDICT)'
-  sim [P]     99.97 ms 101.0 ms +0.2 % [-2.1, +2.3] inconclusive: needs 97 more pairs (* min) (glob)
-  sim.p99 [G] 100.4 ms 101.4 ms +0.2 % [-2.1, +2.4] may be worse: needs 15 more pairs (* min) (glob)
+  sim [P]     99.97 ms 101.0 ms +0.2 % [-2.1, +2.3] inconclusive: 97 more pairs (* min) (glob)
+  sim.p99 [G] 100.4 ms 101.4 ms +0.2 % [-2.1, +2.4] may be worse: 15 more pairs (* min) (glob)
   VERDICT INCONCLUSIVE: sim +0.2 % [-2.1, +2.3], lower is better: needs 97 more pairs (* min) (glob)
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick --require-conclusive > /dev/null
   [3]
@@ -121,10 +121,11 @@ Files are written where GPUBENCH_SCRATCH says, without a name, and one that cann
 A workload that fails in one arm only gives no verdict; one that always fails is named, and nothing is left to judge.
 
   $ sim --env GPUBENCH_SIM=fail=1 --quick | grep -E '^(sim|note|VERDICT)'
-  sim [P]            -     -      - unknown inconclusive: no numbers from the changed arm
-  sim.p99 [G]        -     -      - unknown inconclusive: no numbers from the changed arm
+  sim [P]            -     -      - unknown inconclusive: no numbers with the change
+  sim.p99 [G]        -     -      - unknown inconclusive: no numbers with the change
   note: sim failed in 9 of 30 launches: simulated failure; its pairs are incomplete
-  VERDICT INCONCLUSIVE: sim - unknown, lower is better: no numbers from the changed arm
+  VERDICT INCONCLUSIVE: sim has no number in 9 of 9 launches with the change: simulated failure
+  [3]
   $ GPUBENCH_SIM=fail=1 sim --pairs 3 | tail -2
   not measured: sim (simulated failure)
   VERDICT INVALID SESSION: no launch succeeded

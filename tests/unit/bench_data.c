@@ -254,13 +254,13 @@ static const struct {
 	const char *reason; /* part of it */
 	int code;
 } spoiled[] = {
-	{ null_samples, "1 launches before, 0 after|0 launches before, 1 after", 0 },
-	{ negative_samples, "not comparable", 0 },
-	{ one_arm_fails, "no numbers from the changed arm", 0 },
+	{ null_samples, "1 before, 0 after|0 before, 1 after", BN_EXIT_INCONCLUSIVE },
+	{ negative_samples, "launches without a number", BN_EXIT_INCONCLUSIVE },
+	{ one_arm_fails, "no numbers with the change", BN_EXIT_INCONCLUSIVE },
 	{ clock_back, "the clock ran backwards", 0 },
 	{ clock_missing, "the clock ran backwards", 0 },
-	{ zero_variance, "no variation at all", 0 },
-	{ no_variance_no_change, "no variation at all", 0 },
+	{ zero_variance, "never varies", 0 },
+	{ no_variance_no_change, "never varies", 0 },
 	{ too_early, "not at a planned look", 0 },
 	{ interrupted, "interrupted", BN_EXIT_INVALID },
 	{ no_launches, "no numbers", BN_EXIT_INVALID },

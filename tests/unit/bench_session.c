@@ -25,6 +25,7 @@ struct stage {
 	bool by_boot;
 	int64_t block, here;
 	int nth, boots;
+	double slept_s; /* how long the host sleeps in the fifth launch */
 };
 
 static void block(void *ctx, int64_t block, int nth)
@@ -101,6 +102,11 @@ static double now_s(void *ctx)
 	return ((struct stage *)ctx)->clock_s;
 }
 
+static double suspended_s(void *ctx)
+{
+	return ((struct stage *)ctx)->launches >= 5 ? ((struct stage *)ctx)->slept_s : 0;
+}
+
 static const struct bn_look one_look[] = { { 9, .05 } };
 
 static json_t *play(struct stage *st, const struct bn_look *looks, size_t n_looks, int *ret_r)
@@ -115,7 +121,7 @@ static json_t *play(struct stage *st, const struct bn_look *looks, size_t n_look
 			       .seed = st->seed ? st->seed : 11,
 			       .quiet = true,
 			       .stop = &st->stop};
-	struct bn_ops ops = { st, NULL, enter, leave, launch, settings, save, now_s };
+	struct bn_ops ops = { st, NULL, enter, leave, launch, settings, save, now_s, suspended_s };
 	json_t *doc = json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool", "suite_major", 1, "run",
 				"host", "treatment", "declared", "id", "vm.swappiness");
 	int r;
@@ -312,6 +318,24 @@ START_TEST(someone_elses_change_midway_ends_it)
 }
 END_TEST
 
+/* The session's clock stands still meanwhile: nobody set the wall clock, and nothing else would tell. */
+START_TEST(a_host_that_slept_is_said_to_have)
+{
+	for (int slept = 0; slept < 2; slept++) {
+		struct stage st = { .slept_s = slept ? 39.5 : 0 };
+		gt_auto_json *doc = play(&st, one_look, 1, NULL);
+		json_t *list = json_object_get(json_object_get(doc, "run"), "notes"), *n;
+		const char *text = NULL;
+		size_t i;
+
+		json_array_foreach(list, i, n)
+			if (gt_streq(gt_json_get_str(n, "code", NULL), "suspended"))
+				text = gt_json_get_str(n, "text", "");
+		ck_assert_pstr_eq(text, slept ? "the host was suspended for 40 s while measuring" : NULL);
+	}
+}
+END_TEST
+
 START_TEST(an_undeclared_difference_is_a_confounder)
 {
 	struct stage st = { .leaks = true };
@@ -329,9 +353,9 @@ START_TEST(a_workload_that_fails_in_one_arm_gives_no_verdict)
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
 	const char *verdict = NULL, *reason = NULL;
 
-	ck_assert_int_eq(made_verdict(doc, &verdict, &reason), 0);
+	ck_assert_int_eq(made_verdict(doc, &verdict, &reason), BN_EXIT_INCONCLUSIVE); /* a gate must not let it pass */
 	ck_assert_str_eq(verdict, "inconclusive");
-	ck_assert_str_eq(reason, "no numbers from the changed arm");
+	ck_assert_str_eq(reason, "no numbers with the change");
 }
 END_TEST
 
@@ -441,6 +465,7 @@ TCase *bench_session_case(void)
 	tcase_add_test(tc, a_failing_host_ends_the_session_in_order);
 	tcase_add_test(tc, someone_elses_change_midway_ends_it);
 	tcase_add_test(tc, an_undeclared_difference_is_a_confounder);
+	tcase_add_test(tc, a_host_that_slept_is_said_to_have);
 	tcase_add_test(tc, a_workload_that_fails_in_one_arm_gives_no_verdict);
 	tcase_add_test(tc, a_workload_that_always_fails_is_left_out_and_named);
 	tcase_add_test(tc, a_wrong_result_ends_it_at_once);

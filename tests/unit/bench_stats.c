@@ -300,6 +300,20 @@ START_TEST(the_aa_check_can_always_fail)
 }
 END_TEST
 
+/* scipy: sqrt(df / chi2.ppf(.2, df)) */
+START_TEST(a_pilot_of_few_is_trusted_less)
+{
+	static const struct {
+		size_t n;
+		double factor;
+	} known[] = {{3, 2.1170}, {6, 1.4608}, {12, 1.2546}, {24, 1.1568}, {100, 1.0667}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
+		ck_assert_msg(fabs(bn_sd_upper(.01, known[i].n) / .01 / known[i].factor - 1) < .01, "%zu", known[i].n);
+	ck_assert(isnan(bn_sd_upper(.01, 1)) && bn_sd_upper(0, 3) == 0);
+}
+END_TEST
+
 TCase *bench_stats_case(void)
 {
 	TCase *tc = tcase_create("statistics");
@@ -312,6 +326,7 @@ TCase *bench_stats_case(void)
 	tcase_add_test(tc, sign_flip_has_the_smallest_p_that_n_allows);
 	tcase_add_test(tc, interval_and_p_agree_about_zero);
 	tcase_add_test(tc, the_aa_check_can_always_fail);
+	tcase_add_test(tc, a_pilot_of_few_is_trusted_less);
 	tcase_add_test(tc, sampled_sign_flip_is_close_to_the_exact_one);
 	tcase_add_test(tc, t_and_welch_agree_with_scipy);
 	tcase_add_test(tc, many_tests_are_paid_for);

@@ -44,6 +44,19 @@ START_TEST(children_answer_fail_and_end_in_time)
 }
 END_TEST
 
+/* A program that leaves a daemon behind, which holds its output, has ended when it has ended. */
+START_TEST(a_daemon_does_not_hold_up_what_started_it)
+{
+	char *argv[] = { "sh", "-c", "setsid sleep 100 & echo $!", NULL };
+	struct gt_spawn s = { .argv = argv };
+
+	ck_assert_int_eq(gt_spawn(&s, NULL), 0);
+	ck_assert(s.status == 0 && s.left_running && s.wall_s < 100);
+	ck_assert_int_eq(kill(atoi(s.out), SIGKILL), 0);
+	gt_spawn_clear(&s);
+}
+END_TEST
+
 /* The child that cannot be reaped: who traces a process is told of its end first, and this one does not listen. */
 static int be_held(void *arg, struct gt_err *err)
 {
@@ -308,6 +321,7 @@ static TCase *processes_case(void)
 	TCase *tc = tcase_create("children and command lines");
 	const TTest *const tests[] = {
 		children_answer_fail_and_end_in_time,
+		a_daemon_does_not_hold_up_what_started_it,
 		a_child_that_is_stuck_in_the_kernel_is_left_behind,
 		a_function_can_run_in_a_child,
 		a_program_that_is_started_gets_no_capability_back,
