@@ -199,7 +199,8 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 			return gt_xasprintf("%.200s was not written anew by this launch", c->detail);
 		odd = scan_file(file, samples);
 	} else if (sp->truncated) {
-		return gt_xasprintf("it printed more than %u MiB; with --metric file:PATH its numbers need not be found among that", BN_COMMAND_OUTPUT_MAX >> 20);
+		return gt_xasprintf("it printed more than %u MiB; with --metric file:PATH its numbers need not be found among that",
+				   BN_COMMAND_OUTPUT_MAX >> 20);
 	} else {
 		size_t (*scan)(const struct bn_command *, const char *, json_t *) = c->source == BN_REGEX ? scan_regex :
 													   scan_json;
@@ -223,8 +224,8 @@ json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp)
 	if (why)
 		return json_pack("{s:o}", "failure", gt_json_str(why));
 	if (sp->left_running)
-		json_object_set_new(notes, "remark", json_string("the command leaves processes running behind it; they may disturb "
-								 "the launches that follow"));
+		json_object_set_new(notes, "remark",
+				    json_string("the command leaves processes running behind it; they may disturb the launches that follow"));
 	json_object_del(spec, "timeout_s");
 	text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
 	return json_pack("{s:s, s:s, s:o, s:O, s:O, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, s:f}",
