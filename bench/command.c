@@ -225,10 +225,12 @@ json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp)
 		return json_pack("{s:o}", "failure", gt_json_str(why));
 	if (sp->left_running)
 		json_object_set_new(notes, "remark",
-				    json_string("the command leaves processes running behind it; they may disturb the launches that follow"));
+				    json_string("the command leaves processes running behind it; they may disturb "
+						"the launches that follow"));
 	json_object_del(spec, "timeout_s");
 	text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
-	return json_pack("{s:s, s:s, s:o, s:O, s:O, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, s:f}",
+	return json_pack("{s:s, s:s, s:o, s:O, s:O, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, "
+			 "s:f}",
 			 "schema", BN_LAUNCH_SCHEMA, "workload", w->id, "definition",
 			 json_sprintf("%s/%u %s", w->id, w->version, text), "params", spec, "notes", notes, "metrics", "id", w->id,
 			 "unit", c->source == BN_WALL ? "s" : c->unit ? c->unit : "units", "direction",
