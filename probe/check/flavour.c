@@ -196,7 +196,9 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (!h->nvidia.next_kernel) {
+	if (h->nvidia.driver_root) {
+		pr_say(f, PR_SKIP, "the driver is a container, which builds the module for the kernel that it meets");
+	} else if (!h->nvidia.next_kernel) {
 		pr_say(f, PR_PASS, "no newer kernel waits for the next boot");
 	} else if (pr_or(h->nvidia.next_module, 0)) {
 		pr_say(f, PR_PASS, "kernel %s, which the next boot starts, has its nvidia module",

@@ -57,9 +57,13 @@ void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 			      : built                    ? built + 1
 							 : NULL;
 	struct pr_str extra = pr_read_str(h, fs, "/sys/module/firmware_class/parameters/path");
+	/* the last is none of the kernel's: a driver that is a container brings it there, and tells the kernel */
 	char *dirs[] = {gt_xstrdup(extra.v && *extra.v == '/' ? extra.v : ""),
-			gt_xasprintf("/lib/firmware/updates/%s", release), gt_xstrdup("/lib/firmware/updates"),
-			gt_xasprintf("/lib/firmware/%s", release), gt_xstrdup("/lib/firmware")};
+			gt_xasprintf("/lib/firmware/updates/%s", release),
+			gt_xstrdup("/lib/firmware/updates"),
+			gt_xasprintf("/lib/firmware/%s", release),
+			gt_xstrdup("/lib/firmware"),
+			gt_xstrdup(PR_DRIVER_ROOT "/lib/firmware")};
 
 	if (version && h->n_gpu && h->container.state != PR_PRESENT && gt_fs_exists(fs, "/lib/firmware")) {
 		h->nvidia.gsp_version = version;

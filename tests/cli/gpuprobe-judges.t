@@ -438,3 +438,11 @@ Of several environments the worst PyTorch counts, not the first: a second one in
   $ second > x.host; say x.host python.driver; sed 's/"arch": 90/"arch": 70/' x.host > y.host; say y.host python.arch
   python.driver fail PyTorch in /opt/venv was built with CUDA 13.2, which needs driver
   python.arch fail PyTorch 2.15.0 with CUDA 13.2 in /opt/venv holds no code for GPU
+
+A node whose driver is a container: no module for the next kernel is nothing to do, nor is firmware that only the container has.
+
+  $ { without /sys/module/firmware_class $O; lines /lib/modules/6.1.0-42-amd64/modules.dep ''; lines /boot/vmlinuz-6.1.0-42-amd64 ''; } > x.host
+  $ say x.host driver.next-kernel; say x.host driver.firmware; gpuprobe -q --root x.host
+  driver.next-kernel skip the driver is a container, which builds the module for the kernel that
+  driver.firmware pass the firmware of driver 580.95.05 is on the disk
+  gpuprobe: OK
