@@ -113,7 +113,7 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 		return;
 	}
 	if (s->limit_s > 0)
-		fprintf(stderr, "gpubench: ends after %.0f min at the latest, with what was measured until then\n",
+		fprintf(stderr, "gpubench: ends after %.0f min and the pair under way then, with what was measured\n",
 			fmax(1, s->limit_s / 60));
 	fprintf(stderr, "gpubench: %zu workload%s, ", workloads->n, workloads->n == 1 ? "" : "s");
 	if (own) { /* how long the command takes is known after the pilot */
