@@ -285,12 +285,12 @@ def check_interrupted(root):
         for victim in [str(p.pid), *[x for x in pid if "gputune" in open(f"/proc/{x}/cmdline").read()]]:
             subprocess.run(["kill", "-9", victim], check=False, stderr=subprocess.DEVNULL)
         p.wait()
-        for _ in range(600):  # dpkg comes to its end without us
-            if not subprocess.run(["chroot", root.mnt, "fuser", "-s", "/var/lib/dpkg/lock"], check=False,
-                                  stderr=subprocess.DEVNULL).returncode == 0:
+        # apt comes to its end without us; until then nobody may take half of it for the whole
+        for _ in range(1200):
+            done = root.apply(*LIGHT)
+            if done.returncode != 3 or "at work" not in done.stderr:
                 break
-            time.sleep(.1)
-        done = root.apply(*LIGHT)
+            time.sleep(.5)
         open_ = done.returncode == 6
         done = root.revert()
         judge(f"{root.release}: killed {when} s into apply, {'seen and ' if open_ else ''}taken back",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apt-get and apt-mark, run with fixed options, a clean environment and no shell. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -54,6 +55,18 @@ static char *first_error(const char *text)
 	return gt_xstrndup(last, strcspn(last, "\n"));
 }
 
+static int lock_fd = -1;
+
+void tn_apt_keeps(int fd)
+{
+	lock_fd = fd;
+}
+
+static int keep_lock(void *arg, struct gt_err *err)
+{
+	return lock_fd >= 0 && fcntl(lock_fd, F_SETFD, 0) < 0 ? gt_fail_errno(err, errno, "cannot hand on the lock") : 0;
+}
+
 /* What only answers (out is set) ends with us. What changes the host does not: half an installation is worse than one too many,
  * and dpkg must not be ended by its first line for a reader that is gone. */
 static int run(const struct gt_strv *argv, double timeout_s, char **out, struct gt_err *err)
@@ -62,6 +75,7 @@ static int run(const struct gt_strv *argv, double timeout_s, char **out, struct 
 			     .envp = environment,
 			     .timeout_s = timeout_s,
 			     .max_output = 32u << 20,
+			     .in_child = out ? NULL : keep_lock,
 			     .outlives = !out};
 	int r = gt_spawn(&s, err);
 

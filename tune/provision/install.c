@@ -267,12 +267,14 @@ int tn_provision_apply(struct gt_fsroot *fs, const struct pr_host *host, const j
 		r = tn_journal_lock(fs, &lock, err);
 	if (r < 0)
 		return r;
+	tn_apt_keeps(lock);
 	in.report = tn_provision_report("provision apply");
 	*ret_exit = 0;
 	r = apply_locked(&in, host, plan, ret_exit, err);
 	*ret_report = in.report;
 	tn_record_clear(&in.record);
 	gt_strv_clear(&in.fresh);
+	tn_apt_keeps(-1);
 	close(lock);
 	return r;
 }

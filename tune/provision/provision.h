@@ -111,6 +111,9 @@ void tn_apt_parse(char *text, struct tn_apt_result *ret);
 void tn_apt_exact(const struct tn_apt_result *r, const struct gt_strv *requested, struct gt_strv *ret);
 /* Run apt-get with fixed options and these arguments; out (may be NULL) gets its standard output. On failure the sentence is
  * apt's own first error. */
+/* The lock that an apt which changes the host holds with us: should we be killed, nobody takes its half for the whole before it has
+ * ended. It hands it on to nobody. -1: none. */
+void tn_apt_keeps(int fd);
 int tn_apt_get(const char *const *args, const struct gt_strv *packages, double timeout_s, char **out, struct gt_err *err);
 int tn_apt_mark(const char *mark, const struct gt_strv *packages, struct gt_err *err);
 #endif

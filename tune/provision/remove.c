@@ -1,10 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Going back: what was installed by us goes, and nothing else. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <time.h>
+#include "lib/cli.h"
 #include "lib/log.h"
 #include "tune/journal.h"
 #include "tune/provision/remove.h"
+
+#define PATIENCE_S 60.0 /* as long as apt itself waits for its lock */
+
+/* Who is at work with dpkg, apt itself or a program like it; 0: nobody. A gputune that was killed leaves such a one behind. */
+static pid_t at_work(struct gt_fsroot *fs)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	gt_autoclose int fd = gt_fs_open_fd(fs, "/var/lib/dpkg/lock-frontend");
+
+	return fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
+}
+
+/* What dpkg's status says meanwhile is half of the truth: of a package that is still to come the record would forget that it is
+ * ours. */
+static int wait_for_dpkg(struct gt_fsroot *fs, struct gt_err *err)
+{
+	double until = gt_now_s() + PATIENCE_S;
+	pid_t pid;
+
+	while ((pid = at_work(fs))) {
+		struct timespec nap = {.tv_nsec = 200000000};
+
+		if (gt_interrupted || gt_now_s() > until)
+			return gt_fail(err, EBUSY, "process %d is at work with apt or dpkg: wait until it has ended", (int)pid);
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
 
 int tn_provision_may(struct gt_fsroot *fs, struct gt_err *err)
 {
@@ -12,6 +43,8 @@ int tn_provision_may(struct gt_fsroot *fs, struct gt_err *err)
 
 	if (!r && geteuid() != 0)
 		r = gt_fail(err, EPERM, "only root can install and remove packages");
+	if (!r)
+		r = wait_for_dpkg(fs, err);
 	if (r < 0 && err)
 		err->exit_status = TN_EXIT_REFUSED;
 	return r;
@@ -168,12 +201,14 @@ int tn_provision_revert(struct gt_fsroot *fs, bool dry, json_t **ret_report, int
 	if (r < 0)
 		return r;
 	*ret_exit = 0;
+	tn_apt_keeps(lock);
 	report = tn_provision_report("provision revert");
 	r = revert(fs, dry, report, ret_exit, err);
 	if (r < 0)
 		json_decref(report);
 	else
 		*ret_report = report;
+	tn_apt_keeps(-1);
 	if (lock >= 0)
 		close(lock);
 	return r;
