@@ -148,7 +148,20 @@ static int drop_unread(struct rt_plan *p)
 	return dropped;
 }
 
-static int autodiff(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+/* A loss makes its gradients in the forward pass, as if it were the last: one that other ops read would be left out in silence. */
+static int check_losses(const struct rt_plan *p, struct gt_err *err)
+{
+	for (int i = 0; rt_plan_trains(p) && i < p->ir.n_calls; i++) {
+		const struct rt_call *c = p->ir.calls[i];
+
+		if (c->op->loss && c->out[0] != p->loss && rt_plan_uses(p, c->out[0]))
+			return gt_fail(err, EINVAL, "%s is a loss, and %s is made from it: a program trains on one loss, "
+				       "which nothing reads", c->out[0]->name, p->loss->name);
+	}
+	return 0;
+}
+
+static void differentiate_all(struct rt_plan *p, struct gt_buf *did)
 {
 	struct rt_call *root = rt_maker(&p->ir, p->loss);
 	int n = p->ir.n_calls, n_params = 0;
@@ -175,7 +188,15 @@ static int autodiff(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		gt_buf_printf(did, "%d backward calls for %d parameter tensors", p->ir.n_calls - n, n_params);
 	else
 		gt_buf_puts(did, "no backward pass: nothing is kept for it");
-	return 0;
+}
+
+static int autodiff(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	int r = check_losses(p, err);
+
+	if (!r)
+		differentiate_all(p, did);
+	return r;
 }
 
 const struct rt_pass rt_pass_autodiff = { .name = "autodiff", .run = autodiff };

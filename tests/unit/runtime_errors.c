@@ -190,11 +190,28 @@ START_TEST(a_missing_device_says_why)
 }
 END_TEST
 
+/* A loss of losses would miss the gradients of all but the last. */
+START_TEST(a_loss_made_from_a_loss_is_refused)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *first = rt_cross_entropy(g, p(g, "x", RT_SHAPE(3, 5)), rt_input(g, "y", RT_I32, RT_SHAPE(3)));
+	struct rt_node *loss = rt_dot(g, rt_name(first, "first"), p(g, "scale", RT_SHAPE(1)));
+	struct rt_program *prog = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .keep_gradients = true }, &prog, &err), -EINVAL);
+	ck_assert_msg(strstr(err.msg, "first is a loss") != NULL, "said: %s", err.msg);
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ 0 }, &prog, &err), 0);
+	rt_program_free(prog);
+}
+END_TEST
+
 TCase *case_errors(void)
 {
 	TCase *t = tcase_create("errors");
 
 	tcase_add_loop_test(t, misfits_are_named_with_both_shapes, 0, GT_ARRAY_SIZE(bad));
+	tcase_add_test(t, a_loss_made_from_a_loss_is_refused);
 	tcase_add_test(t, too_much_memory_is_refused_before_the_first_step);
 	tcase_add_test(t, ids_outside_the_table_are_refused);
 	tcase_add_test(t, nan_stops_with_where_and_leaves_parameters);
