@@ -22,7 +22,8 @@ void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16,
 
 /* By our own code in tiles, cpu/conv_winograd.c: 3x3, stride 1, pad 0 to 2, one group. */
 bool rt_conv_winograd_fits(const struct rt_conv *s);
-bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind); /* over plain convolution, as counted */
+/* Over plain convolution that makes `rate` products in the time of one in f32, as counted. */
+bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind, double rate);
 double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind); /* of its products */
 size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
 void rt_conv_winograd(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *w, float *y,

@@ -13,6 +13,7 @@
 
 /* Floats of a thread's planes: what is read and what is written. A quarter of a second cache of 1 MiB. */
 #define BLOCK_FLOATS	(INT64_C(64) << 10)
+#define SUM_FLOATS	(INT64_C(192) << 10) /* of gradients, that stay in a second cache beside that */
 #define BLOCK_MIN	INT64_C(28) /* tiles: two panels of the widest product */
 #define BLOCK_MAX	INT64_C(112)
 #define LINE		INT64_C(16) /* floats: planes begin in different sets of the first cache */
@@ -69,17 +70,19 @@ bool rt_conv_winograd_fits(const struct rt_conv *s)
 /*
  * Multiply-adds, and what else takes as long as so many: loads, stores and misses, measured on AVX-512 of Zen 4 with 16 to 512
  * channels. Per tile and channel 190 to read it and 165 to write it; per pair of channels 2500 to transform and fetch the
- * weights or their gradients, and per block 50 to read these once more, or 600 to read and write the sums.
+ * weights or their gradients, and per block 50 to read these once more, or 150 to read and write the sums, 600 if they do not
+ * stay in the second cache. A rival of another rate multiplies a lower type: what is as fast and rounds less is better then.
  */
-bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind)
+bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind, double rate)
 {
-	const double margin = 1.25;
+	const double margin = rate > 1 ? 1 : 1.25;
 	struct wino p = wino_of(s, kind, 1);
 	double in = (double)p.in.lanes, out = (double)p.out.lanes, tiles = (double)p.tiles;
+	double again = kind != RT_CONV_BWD_W ? 50 : RT_WINO_PLANES * p.u_plane <= SUM_FLOATS ? 150 : 600;
 	double cost = tiles * ((double)RT_WINO_PLANES * in * out + 190 * in + 165 * out) +
-		      (2500 + (kind == RT_CONV_BWD_W ? 600 : 50) * (double)p.blocks) * in * out;
+		      (2500 + again * (double)p.blocks) * in * out;
 
-	return margin * cost < 9.0 * (double)(s->n * s->oh * s->ow) * (double)(s->c * s->o);
+	return rate * margin * cost < 9.0 * (double)(s->n * s->oh * s->ow) * (double)(s->c * s->o);
 }
 
 double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind)

@@ -62,6 +62,14 @@ const char *rt_cpu_low_products(enum rt_dtype dtype)
 	return dtype == RT_BF16 ? rt_bf16_products() : NULL;
 }
 
+/* A vector register holds twice as many, which AVX512_BF16 multiplies at the same rate; AMX multiplies 16 x 16 x 32 in 16 cycles. */
+double rt_cpu_low_rate(enum rt_dtype dtype)
+{
+	const char *products = rt_cpu_low_products(dtype);
+
+	return !products ? 1 : gt_streq(products, "amx") ? 16 : 2;
+}
+
 size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b)
 {
 	if (a->dtype == RT_F32 || rt_cpu_low_products(a->dtype))

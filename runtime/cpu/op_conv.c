@@ -57,7 +57,12 @@ static bool multiplies_bf16(const struct rt_call *c)
 	return c->in[0]->dtype == RT_BF16 && rt_cpu_low_products(RT_BF16);
 }
 
-bool rt_conv_can_winograd(const struct rt_call *c)
+bool rt_is_conv(const struct rt_call *c)
+{
+	return c->op->id == RT_OP_CONV || c->op->id == RT_OP_CONV_BWD_X || c->op->id == RT_OP_CONV_BWD_W;
+}
+
+bool rt_conv_can_winograd(const struct rt_call *c, enum rt_dtype rival)
 {
 	const struct rt_node *x, *w, *y;
 	enum rt_conv_kind kind = roles(c, &x, &w, &y);
@@ -66,7 +71,7 @@ bool rt_conv_can_winograd(const struct rt_call *c)
 	if (!w || c->in[0]->dtype != RT_F32)
 		return false;
 	s = rt_conv_of(c, x, w, y);
-	return rt_conv_winograd_fits(&s) && rt_conv_winograd_wins(&s, kind);
+	return rt_conv_winograd_fits(&s) && rt_conv_winograd_wins(&s, kind, rt_cpu_low_rate(rival));
 }
 
 double rt_conv_flops(const struct rt_call *c)

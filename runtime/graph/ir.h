@@ -159,8 +159,13 @@ double rt_call_bytes(const struct rt_call *c);
 /* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
 size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 
-/* Does this machine make the convolution's call in fewer products, and faster so? RT_CPU only. */
-bool rt_conv_can_winograd(const struct rt_call *c);
+bool rt_is_conv(const struct rt_call *c); /* or a gradient of one */
+/* How many products of that type this machine makes in the time of one in f32, as counted: 1 where it is only storage. */
+double rt_cpu_low_rate(enum rt_dtype dtype);
+
+/* Does this machine make the convolution's call of f32 tensors in fewer products, and faster so than in full from operands of the
+ * type `rival`? RT_CPU only. */
+bool rt_conv_can_winograd(const struct rt_call *c, enum rt_dtype rival);
 double rt_conv_flops(const struct rt_call *c); /* as it is made */
 /* Bytes for packed weights and patches of a convolution's call. */
 size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads);

@@ -2,14 +2,9 @@
 /*
  * On the CPU, f32 convolutions of 3x3 and stride 1 are made in tiles of 4x4 (Winograd's F(4x4,3x3), cpu/conv_winograd.c)
  * where the counted work says that this is faster: a quarter of the products, and the sums' rounding is two to three times that
- * of the plain ones. Products in a low type stay what they are: the transforms would round them once more.
+ * of the plain ones. Those that mixed precision left in f32 (pass/amp.c) are the same ones.
  */
 #include "runtime/pass/pass.h"
-
-static bool is_convolution(const struct rt_call *c)
-{
-	return c->op->id == RT_OP_CONV || c->op->id == RT_OP_CONV_BWD_X || c->op->id == RT_OP_CONV_BWD_W;
-}
 
 static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
@@ -21,11 +16,11 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
 
-		if (!is_convolution(c))
+		if (!rt_is_conv(c))
 			continue;
 		calls++;
 		before += rt_conv_flops(c);
-		c->attr.winograd = rt_conv_can_winograd(c);
+		c->attr.winograd = rt_conv_can_winograd(c, RT_F32);
 		after += rt_conv_flops(c);
 		taken += c->attr.winograd;
 	}

@@ -173,16 +173,20 @@ START_TEST(tiles_are_taken_where_they_win)
 
 	ck_assert(rt_conv_winograd_fits(&good));
 	for (enum rt_conv_kind kind = RT_CONV_FWD; kind <= RT_CONV_BWD_W; kind++) {
-		ck_assert(rt_conv_winograd_wins(&good, kind));
+		ck_assert(rt_conv_winograd_wins(&good, kind, 1));
+		/* all products at more than four times the rate are always faster */
+		s = good;
+		s.c = s.o = 512;
+		ck_assert(!rt_conv_winograd_wins(&s, kind, 4));
 		/* 36 of 144 products, for 4x4 pixels each */
 		ck_assert_double_eq(rt_conv_winograd_flops(&good, kind), 2.0 * 36 * 64 * 8 * 8 * 16 * 16);
 		s = good;
 		s.c = 3;
-		ck_assert(!rt_conv_winograd_wins(&s, kind));
+		ck_assert(!rt_conv_winograd_wins(&s, kind, 1));
 		s = good;
 		s.n = 1;
 		s.h = s.w = s.oh = s.ow = 8;
-		ck_assert(!rt_conv_winograd_wins(&s, kind));
+		ck_assert(!rt_conv_winograd_wins(&s, kind, 1));
 	}
 	s = good;
 	s.stride = 2;
@@ -199,55 +203,105 @@ START_TEST(tiles_are_taken_where_they_win)
 }
 END_TEST
 
-static double train(bool without, enum rt_dtype amp, double *ret_flops, char *ret_did, size_t size)
+#define STEPS	20
+struct training {
+	double loss[STEPS], flops;
+	char tiles[200], amp[400]; /* what the passes said */
+};
+
+static void note(const struct rt_program *p, const char *name, char *ret, size_t size)
 {
-	struct rt_options opt = { .no_winograd = without, .amp = amp, .seed = 3, .threads = 2, .poison = true,
-				  .optimizer = { .kind = RT_SGD, .lr = 0.01f, .momentum = 0.9f } };
-	struct rt_metrics m = { 0 };
-	struct rt_graph *g = rt_graph_new();
-	struct rt_node *loss = rt_model_resnet_small(g, 8, 32, 8, 10);
-	struct rt_program *p;
-	struct gt_err err = { 0 };
-	gt_autofree float *x = gt_xcalloc(8 * 32 * 32 * 3, sizeof(float));
-	int32_t y[8];
-	json_t *report, *pass;
+	gt_auto_json *report = rt_program_report(p);
+	json_t *pass;
 	size_t i;
 
-	for (uint64_t k = 0; k < 8 * 32 * 32 * 3; k++)
+	*ret = 0;
+	json_array_foreach(json_object_get(report, "passes"), i, pass)
+		if (gt_streq(json_string_value(json_object_get(pass, "name")), name))
+			snprintf(ret, size, "%s", json_string_value(json_object_get(pass, "did")));
+}
+
+static struct training train(int depth, bool without, enum rt_dtype amp)
+{
+	enum { BATCH = 8, PIXELS = BATCH * 32 * 32 * 3 };
+	struct rt_options opt = { .no_winograd = without, .amp = amp, .seed = 3, .threads = 2, .poison = true,
+				  .optimizer = { .kind = RT_SGD, .lr = 0.01f, .momentum = 0.9f } };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_resnet_small(g, BATCH, 32, depth, 10);
+	gt_auto(rt_program) *p = NULL;
+	struct training t;
+	struct gt_err err = { 0 };
+	gt_autofree float *x = gt_xcalloc(PIXELS, sizeof(float));
+	int32_t y[BATCH];
+
+	for (uint64_t k = 0; k < PIXELS; k++)
 		x[k] = rt_random_normal(1, 2, k);
-	for (int k = 0; k < 8; k++)
+	for (int k = 0; k < BATCH; k++)
 		y[k] = k;
 	ck_assert_msg(rt_compile(g, loss, &opt, &p, &err) == 0, "%s", err.msg);
-	for (int step = 0; step < 5; step++)
+	for (int step = 0; step < STEPS; step++) {
+		struct rt_metrics m = { 0 };
+
 		ck_assert_msg(rt_step(p, (const void *[]){ x, y }, &m, &err) == 0, "%s", err.msg);
-	*ret_flops = rt_program_flops(p);
-	report = rt_program_report(p);
-	*ret_did = 0;
-	json_array_foreach(json_object_get(report, "passes"), i, pass)
-		if (gt_streq(json_string_value(json_object_get(pass, "name")), "winograd"))
-			snprintf(ret_did, size, "%s", json_string_value(json_object_get(pass, "did")));
-	json_decref(report);
-	rt_program_free(p);
-	rt_graph_free(g);
-	return m.loss;
+		t.loss[step] = m.loss;
+	}
+	t.flops = rt_program_flops(p);
+	note(p, "winograd", t.tiles, sizeof(t.tiles));
+	note(p, "amp", t.amp, sizeof(t.amp));
+	return t;
 }
 
 /* 3 of 7 convolutions have 3x3, stride 1, 16 channels or more and work enough, and are three calls each; the loss stays. */
 START_TEST(tiles_are_a_technique_with_a_switch)
 {
-	char did[200];
-	double with, without, low, flops, all;
+	struct training with = train(8, false, RT_F32), without = train(8, true, RT_F32);
 
-	with = train(false, RT_F32, &flops, did, sizeof(did));
-	ck_assert_msg(strstr(did, "9 of 20 convolutions in tiles of 4x4"), "%s", did);
-	without = train(true, RT_F32, &all, did, sizeof(did));
-	ck_assert_str_eq(did, "nothing to do");
-	ck_assert_double_lt(flops, 0.6 * all);
-	ck_assert_msg(fabs(with / without - 1) < 1e-5, "%.9g and %.9g", with, without);
-	low = train(false, RT_BF16, &flops, did, sizeof(did));
-	ck_assert_str_eq(did, "nothing to do");
-	ck_assert_double_eq(flops, all);
-	ck_assert(isfinite(low));
+	ck_assert_msg(strstr(with.tiles, "9 of 20 convolutions in tiles of 4x4"), "%s", with.tiles);
+	ck_assert_str_eq(without.tiles, "nothing to do");
+	ck_assert_double_lt(with.flops, 0.6 * without.flops);
+	for (int i = 0; i < 5; i++)
+		ck_assert_msg(fabs(with.loss[i] / without.loss[i] - 1) < 1e-5, "step %d: %.9g and %.9g", i, with.loss[i],
+			      without.loss[i]);
+}
+END_TEST
+
+/* The calls that mixed precision leaves in f32 are those that tiles make faster than the type does, and it says so. */
+static void check_kept(const struct training *f32, const struct training *low, const struct training *all, enum rt_dtype type)
+{
+	const char *products = rt_cpu_low_products(type), *kept = strstr(low->amp, " convolutions of 3x3 stay f32");
+
+	if (gt_streq(products, "amx")) { /* all products are faster there */
+		ck_assert_msg(!kept, "%s", low->amp);
+		ck_assert_str_eq(low->tiles, "nothing to do");
+		return;
+	}
+	ck_assert_msg(kept, "%s", low->amp);
+	ck_assert_msg(strstr(low->tiles, " convolutions in tiles of 4x4"), "%s", low->tiles);
+	ck_assert_double_lt(low->flops, all->flops);
+	if (!products) { /* storage gains nothing: the same tiles as in f32 */
+		ck_assert_str_eq(low->tiles, f32->tiles);
+		ck_assert_double_eq(low->flops, f32->flops);
+	}
+}
+
+/* ResNet-20 in each type, tiles or not: the losses of 20 steps are those of f32, within what the type rounds. */
+START_TEST(mixed_precision_keeps_tiles_and_the_loss_curve)
+{
+	static const enum rt_dtype types[] = { RT_BF16, RT_F16 };
+	static const double tolerance[] = { 0.02, 0.005 };
+	struct training f32 = train(20, false, RT_F32), low = train(20, false, types[_i]), all = train(20, true, types[_i]);
+
+	ck_assert_double_lt(f32.loss[STEPS - 1], 0.5 * f32.loss[0]);
+	check_kept(&f32, &low, &all, types[_i]);
+	ck_assert_str_eq(all.tiles, "nothing to do");
+	ck_assert_msg(!strstr(all.amp, "stay f32"), "%s", all.amp);
+	for (int i = 0; i < STEPS; i++) {
+		double most = tolerance[_i] * f32.loss[0];
+
+		ck_assert_msg(fabs(low.loss[i] - f32.loss[i]) < most && fabs(all.loss[i] - f32.loss[i]) < most,
+			      "%s, step %d: %.6g with tiles, %.6g without, %.6g in f32", rt_dtype_name(types[_i]), i, low.loss[i],
+			      all.loss[i], f32.loss[i]);
+	}
 }
 END_TEST
 
@@ -260,5 +314,6 @@ TCase *case_winograd(void)
 	tcase_add_test(c, tiles_are_the_same_bits);
 	tcase_add_test(c, tiles_are_taken_where_they_win);
 	tcase_add_test(c, tiles_are_a_technique_with_a_switch);
+	tcase_add_loop_test(c, mixed_precision_keeps_tiles_and_the_loss_curve, 0, 2);
 	return c;
 }
