@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <omp.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include "runtime/cpu/cpu.h"
 
 static rt_kernel *const kernels[RT_N_OPS] = {
@@ -68,6 +69,36 @@ static void keep_library_buffers(void)
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	mallopt(M_ARENA_MAX, 1);
+}
+
+/*
+ * The library's buffers are aligned to pages. Splinters of glibc's memalign() below 1 KiB go to its per-thread cache and keep the
+ * rest from growing together, until that cache is full of them: for the first dozen steps each finds less room than the last,
+ * and the heap grows. So what is free behind the first steps is touched once, and three times as much behind it.
+ */
+void rt_cpu_make_room(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+	enum { PAGE = 4096, BLOCK = 8 * PAGE, MOST = 64 << 20 };
+	static _Atomic size_t made; /* of it by us */
+	size_t room = mallinfo2().fordblks, before = made, need = 3 * GT_MIN(room - GT_MIN(room, before), (size_t)MOST);
+	char **blocks = NULL, **block;
+
+	if (need <= before)
+		return;
+	made = need;
+	for (size_t got = 0; got < room + need - before && (block = malloc(BLOCK)); got += BLOCK) {
+		for (size_t i = PAGE; i < BLOCK; i += PAGE)
+			((volatile char *)block)[i] = 0;
+		*block = (char *)blocks;
+		blocks = block;
+	}
+	while (blocks) {
+		block = blocks;
+		blocks = (char **)(void *)*block;
+		free(block);
+	}
+#endif
 }
 
 int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err)

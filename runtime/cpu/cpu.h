@@ -53,6 +53,8 @@ struct rt_cpu {
 int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err);
 /* Before the calls of a step: the team size for the libraries' own OpenMP regions. */
 void rt_cpu_enter(const struct rt_cpu *cpu);
+/* Behind the first steps: no later one faults a page because of what libraries allocate. */
+void rt_cpu_make_room(void);
 const char *rt_cpu_blas_warning(void); /* a harmful mixture of libraries, or NULL */
 
 /* Row-major c (m,n) = alpha op(a) op(b) + beta c; op(a) is (m,k). By the whole team; below 50 us of work by one thread. */

@@ -423,7 +423,10 @@ static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_r
 		next = run_until(p, next, RT_PHASE_GRADIENT, run);
 	if (!r && p->anomaly)
 		r = found_anomaly(p, run->step, err);
-	return !r && run->update ? finish_update(p, next, run, m, err) : r;
+	r = !r && run->update ? finish_update(p, next, run, m, err) : r;
+	if (!r && run->update && run->step == PROFILE_SKIP)
+		rt_cpu_make_room();
+	return r;
 }
 
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
