@@ -62,7 +62,7 @@ const char *rt_cpu_low_products(enum rt_dtype dtype)
 	return dtype == RT_BF16 ? rt_bf16_products() : NULL;
 }
 
-/* A vector register holds twice as many, which AVX512_BF16 multiplies at the same rate; AMX multiplies 16 x 16 x 32 in 16 cycles. */
+/* A vector register holds twice as many, which AVX512_BF16 multiplies as fast; AMX multiplies 16 x 16 x 32 in 16 cycles. */
 double rt_cpu_low_rate(enum rt_dtype dtype)
 {
 	const char *products = rt_cpu_low_products(dtype);
