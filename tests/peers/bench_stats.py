@@ -127,6 +127,32 @@ def unpaired(a, b, out, bad):
         close(f"{row['metric']} Welch change", row["change_pct"], pct(np.mean(y) - np.mean(x)), bad)
 
 
+def designed(factors, spare, seed, lost, bad):
+    """Each change's effect is least squares over the pairs that are left; the rows by which they were made are orthogonal."""
+    done = subprocess.run([os.path.join(BUILD, "tests/peers/design_case"), *map(str, (factors, spare, seed, lost))],
+                          capture_output=True, text=True, check=True)
+    out = json.loads(done.stdout)
+    signs = np.array(out["signs"], dtype=float)
+    if not np.array_equal(signs.T @ signs, len(signs) * np.eye(factors)):
+        bad.append("two changes go together more often than not")
+    if len(signs) < factors + spare:
+        bad.append(f"{len(signs)} rows for {factors} changes and {spare} to spare")
+    x = signs[[int(i) for i, _ in out["pairs"]]]
+    y = np.array([v for _, v in out["pairs"]])
+    want, (rss,), rank, _ = np.linalg.lstsq(x, y, rcond=None)
+    if not out["fitted"] or rank < factors:
+        bad.append(f"fitted: {out['fitted']}, rank {rank}")
+        return
+    df = len(y) - factors
+    half = stats.t.ppf(.975, df)
+    for k, (est, lo, hi, p) in enumerate(out["effects"]):
+        se = math.sqrt(rss / df * np.linalg.inv(x.T @ x)[k, k])
+        close(f"effect {k}", est, want[k], bad)
+        close(f"low {k}", lo, want[k] - half * se, bad)
+        close(f"high {k}", hi, want[k] + half * se, bad)
+        close(f"p {k}", p, 2 * stats.t.sf(abs(want[k] / se), df), bad)
+
+
 def main():
     rng = np.random.default_rng(5)
     for pairs in (6, 9, 12):
@@ -142,6 +168,10 @@ def main():
     bad = []
     unpaired(a, b, gpubench("compare", files=[a, b]), bad)
     tell("two files: Welch's test of log-ratios", bad)
+    for factors, spare, lost in ((7, 8, 0), (7, 8, 3), (12, 10, 0), (16, 12, 5), (63, 12, 2)):
+        bad = []
+        designed(factors, spare, 5, lost, bad)
+        tell(f"{factors} changes at once, about {lost} pairs lost: a balanced design, and least squares", bad)
     print(f"1..{number}")
     return 1 if failed else 0
 
