@@ -176,14 +176,16 @@ def predicted(root, action, device):
 
 
 def compare(foreseen, done):
-    """What is wrong; '' if nothing is."""
-    i = 0
+    """What is wrong; '' if nothing is. What is done has to be some of what is foreseen, in order, and all that is sure."""
+    reached = {0}  # so many of what was done can stand for what is foreseen so far
     for how, where, _, path, value in foreseen:
-        if i < len(done) and done[i][0] == where.rsplit(":", 1)[0] and done[i][1] == path and value in ("-", done[i][2]):
-            i += 1
-        elif how == "sure":
+        before, reached = reached, set(reached) if how != "sure" else set()
+        reached |= {i + 1 for i in before if i < len(done) and done[i][0] == where.rsplit(":", 1)[0] and
+                    done[i][1] == path and value in ("-", done[i][2])}
+        if not reached:
+            i = max(before)
             return f"{where} was to set {path} to {value} without doubt; done instead: {done[i] if i < len(done) else 'nothing'}"
-    return "" if i == len(done) else f"not foreseen: {done[i]}"
+    return "" if len(done) in reached else f"not foreseen: {done[max(reached)]}"
 
 
 def compare_ask(ask, device, done):
