@@ -41,7 +41,7 @@ What is started below nohup ignores a hangup, with what it starts; and a launche
   $ env --ignore-signal=HUP gputune run --ranks 2 -- sh -c 'kill -HUP $PPID; sleep 0.5; echo still here'
   still here
   still here
-  $ gputune run --ranks 2 -- sh -c 'kill -HUP $PPID; exec sleep 100'
+  $ env --default-signal=HUP gputune run --ranks 2 -- sh -c 'kill -HUP $PPID; exec sleep 100'
   [129]
 
 Who ignores the end of his children does not keep us from seeing that of ours.
