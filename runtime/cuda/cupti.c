@@ -208,7 +208,7 @@ static int check_cuda(struct rt_cupti *c, int driver, struct gt_err *err)
 int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 {
 	/* the driver's own generation first; one for a newer driver would not work */
-	const char *names[] = { driver >= 13000 ? "libcupti.so.13" : "libcupti.so.12", "libcupti.so.12", "libcupti.so", NULL };
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
 	struct rt_cupti *c;
 	int r;
 
@@ -217,7 +217,7 @@ int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 	c = gt_xcalloc(1, sizeof(*c));
 	pthread_mutex_init(&c->lock, NULL);
 	tracer = c;
-	r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &c->api, &c->lib, err);
+	r = rt_vendor_open(names + (driver < 13000), syms, GT_ARRAY_SIZE(syms), &c->api, &c->lib, err);
 	if (!r)
 		r = check_cuda(c, driver, err);
 	if (!r)

@@ -73,6 +73,6 @@ void made_load(const struct made *m, const struct made_graph *mg, struct rt_prog
 /* Smaller programs made from m: change number k of them, or false if there are no more. */
 bool made_smaller(const struct made *m, int k, struct made *ret);
 
-#define MADE_USER_OPS 3
+enum { MADE_BUMP, MADE_TIMES, MADE_FMA, MADE_USER_OPS };
 extern const struct rt_user_op made_user_ops[MADE_USER_OPS];
 #endif

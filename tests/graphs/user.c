@@ -104,7 +104,7 @@ static void fma_reference(const double *const *in, double *y, const struct rt_sh
 }
 
 const struct rt_user_op made_user_ops[MADE_USER_OPS] = {
-	{ "bump", 1, NULL, bump_forward, bump_backward, bump_reference },
-	{ "times", 2, times_shape, times_forward, times_backward, times_reference },
-	{ "fma", 3, same_shape, fma_forward, fma_backward, fma_reference },
+	[MADE_BUMP] = { "bump", 1, NULL, bump_forward, bump_backward, bump_reference },
+	[MADE_TIMES] = { "times", 2, times_shape, times_forward, times_backward, times_reference },
+	[MADE_FMA] = { "fma", 3, same_shape, fma_forward, fma_backward, fma_reference },
 };

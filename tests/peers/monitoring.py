@@ -284,6 +284,11 @@ def detector(scratch, blocks):
     tap.rule("the plug-in of node-problem-detector says 0, 1 or else unknown", bad)
 
 
+def play(scratch, env, book):
+    return run("ansible-playbook", "-i", "localhost,", "-c", "local", book, cwd=scratch, env={
+        **env, "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_REMOTE_TEMP": scratch, "HOME": scratch, "LC_ALL": "C.UTF-8"})
+
+
 def ansible(scratch, blocks):
     name = "Ansible's play tells a critical host from a well one"
     if not have(name, "ansible-playbook"):
@@ -292,9 +297,7 @@ def ansible(scratch, blocks):
         f.write(recipe(blocks, "Ansible, `gpuprobe.yml`"))
     bad = []
     for fixture, fails, word in (("server-8gpu", False, '"OK"'), ("gpu-ecc", False, "WARNING"), ("driver-mismatch", True, "CRITICAL")):
-        env = {**host(f"{scratch}/ansible-{fixture}", fixture), "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_REMOTE_TEMP": scratch,
-               "HOME": scratch, "LC_ALL": "C.UTF-8"}
-        done = run("ansible-playbook", "-i", "localhost,", "-c", "local", "gpuprobe.yml", cwd=scratch, env=env)
+        done = play(scratch, host(f"{scratch}/ansible-{fixture}", fixture), "gpuprobe.yml")
         if bool(done.returncode) != fails or word not in done.stdout:
             bad += [f"{fixture}: {done.returncode}", *(done.stdout + done.stderr).splitlines()[-12:]]
     tap.rule(name, bad)
@@ -347,13 +350,12 @@ def fleet(scratch, blocks):
     with open(f"{scratch}/gputune.yml", "w", encoding="utf-8") as f:
         f.write(recipe(blocks, "Ansible, `gputune.yml`"))
     env, knob = tuned(f"{scratch}/fleet")
-    env = {**env, "ANSIBLE_LOCAL_TEMP": scratch, "ANSIBLE_REMOTE_TEMP": scratch, "HOME": scratch, "LC_ALL": "C.UTF-8"}
     bad = []
     for changed, drifts in ((1, False), (0, False), (1, True)):
         if drifts:
             with open(knob, "w", encoding="utf-8") as f:
                 f.write("70000\n")
-        done = run("ansible-playbook", "-i", "localhost,", "-c", "local", "gputune.yml", cwd=scratch, env=env)
+        done = play(scratch, env, "gputune.yml")
         if done.returncode or f"changed={changed} " not in done.stdout:
             bad += [f"changed={changed} was expected", *(done.stdout + done.stderr).splitlines()[-12:]]
     tap.rule(name, bad)

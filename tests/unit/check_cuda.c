@@ -504,7 +504,8 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 	}
 	r = run_with("trace", NULL, dir);
 	/* none, or that of a toolkit on this host, which the stand-in's driver is too old for */
-	ck_assert_msg(strstr(r.out, "0 kernels by events; ") && strcasestr(r.out, "cupti"), "%s", r.out);
+	ck_assert_msg(strstr(r.out, "0 kernels by events; libcupti.so") ||
+			      strstr(r.out, "0 kernels by events; CUPTI is made for CUDA "), "%s", r.out);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
 		gt_autofree char *to = gt_xasprintf("%s/%s", dir, others[i]);
 

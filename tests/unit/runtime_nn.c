@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "tests/graphs/made.h"
 #include "tests/unit/check_runtime.h"
 
 static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)
@@ -156,54 +157,12 @@ static struct rt_node *residual_block(struct rt_graph *g, struct rt_node **out)
 	return weigh(g, rt_add(g, y, x), out);
 }
 
-/* y (M) = a (M,N) b (N): two inputs of different shapes, a result of a third. */
-static int times_shape(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err)
-{
-	if (shapes[0].n != 2 || shapes[1].n != 1 || shapes[0].d[1] != shapes[1].d[0])
-		return gt_fail(err, EINVAL, "times wants (M,N) and (N)");
-	*ret = RT_SHAPE(shapes[0].d[0]);
-	return 0;
-}
-
-static void times_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
-{
-	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
-		y[i] = 0;
-		for (int64_t j = 0; j < shapes[0].d[1]; j++)
-			y[i] += in[0][i * shapes[0].d[1] + j] * in[1][j];
-	}
-}
-
-static void times_backward(const float *const *in, const float *y, const float *dy, float *const *dx,
-			   const struct rt_shape *shapes, int threads)
-{
-	int64_t m = shapes[0].d[0], n = shapes[0].d[1];
-
-	for (int64_t i = 0; dx[0] && i < m * n; i++)
-		dx[0][i] = dy[i / n] * in[1][i % n];
-	for (int64_t j = 0; dx[1] && j < n; j++) {
-		dx[1][j] = 0;
-		for (int64_t i = 0; i < m; i++)
-			dx[1][j] += dy[i] * in[0][i * n + j];
-	}
-}
-
-static void times_reference(const double *const *in, double *y, const struct rt_shape *shapes)
-{
-	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
-		y[i] = 0;
-		for (int64_t j = 0; j < shapes[0].d[1]; j++)
-			y[i] += in[0][i * shapes[0].d[1] + j] * in[1][j];
-	}
-}
-
-static const struct rt_user_op times = { "times", 2, times_shape, times_forward, times_backward, times_reference };
-
+/* Two inputs of different shapes, a result of a third. */
 static struct rt_node *user(struct rt_graph *g, struct rt_node **out)
 {
 	struct rt_node *b = p(g, "b", S(7)), *in[2] = { rt_relu(g, p(g, "a", S(7, 7))), b };
 
-	return weigh(g, rt_add(g, rt_user(g, &times, in), b), out);
+	return weigh(g, rt_add(g, rt_user(g, &made_user_ops[MADE_TIMES], in), b), out);
 }
 
 static struct rt_node *resnet(struct rt_graph *g, struct rt_node **out)

@@ -3,27 +3,13 @@
  * they are read as udevd reads them is proved beside the real one, tests/peers/udevadm.py. */
 #include <stdio.h>
 #include <string.h>
-#include "tests/unit/check_tune.h"
+#include "tests/unit/tune_stage.h"
 #include "tune/udev/udev.h"
 
 #define RULES      "/etc/udev/rules.d/60-site.rules"
 #define LATE       "/etc/udev/rules.d/95-site.rules"
 #define READ_AHEAD "/sys/block/nvme0n1/queue/read_ahead_kb"
 #define GOVERNOR   "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
-
-static struct box b;
-static struct gt_err err;
-
-static void set_up(void)
-{
-	box_open(&b, "cpu-server");
-	gt_err_clear(&err);
-}
-
-static void tear_down(void)
-{
-	box_close(&b);
-}
 
 static struct tn_udev_answer ask(const char *path, const char *ours)
 {
@@ -182,10 +168,8 @@ START_TEST(tmpfiles_count_before_rules)
 }
 END_TEST
 
-static int verify(json_t **ret)
+static int report_of(json_t **ret)
 {
-	int status = -1;
-
 	ck_assert_msg(tn_verify(b.fs, ret, &status, &err) == 0, "%s", err.msg);
 	return status;
 }
@@ -210,18 +194,18 @@ START_TEST(verify_names_the_rule_that_takes_ours_back)
 	box_put(&b, RULES, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"256\"\n");
 	plan = plan_of("block.read_ahead");
 	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err) == 0, "%s", err.msg);
-	ck_assert_int_eq(verify(&good), 0);
+	ck_assert_int_eq(report_of(&good), 0);
 	boot = json_object_get(json_array_get(json_object_get(good, "values"), 0), "at_boot");
 	ck_assert_str_eq(gt_json_get_str(boot, "value", ""), "4096");
 	ck_assert(gt_starts_with(gt_json_get_str(boot, "decided_by", ""), "/etc/udev/rules.d/90-gputune.rules:"));
 	box_put(&b, LATE, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"64\"\n");
-	ck_assert_int_eq(verify(&lost), TN_EXIT_DRIFT);
+	ck_assert_int_eq(report_of(&lost), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(lost, "result"), "lost at boot");
 	ck_assert_ptr_nonnull(strstr(said(lost, "overridden"), LATE ":1 sets it to 64"));
 	box_remove(&b, LATE);
 	/* somebody else wrote it */
 	ck_assert_int_eq(gt_fs_write_value(b.fs, READ_AHEAD, "256"), 0);
-	ck_assert_int_eq(verify(&gone), TN_EXIT_DRIFT);
+	ck_assert_int_eq(report_of(&gone), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(gone, "result"), "drift");
 }
 END_TEST
@@ -234,7 +218,7 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 
 	ck_assert_int_eq(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
 	box_put(&b, "/sys/block/nvme0n1/size", "1000\n");
-	ck_assert_int_eq(verify(&report), TN_EXIT_DRIFT);
+	ck_assert_int_eq(report_of(&report), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(report, "result"), "lost at boot");
 	ck_assert_ptr_nonnull(
 		strstr(said(report, "overridden"), "nothing in /etc/udev/rules.d/90-gputune.rules sets it any more"));

@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has to hold before a knob is turned: told with each knob, shown in the plan, looked at again by apply. */
 #include <string.h>
-#include "tests/unit/check_tune.h"
-
-static struct box b;
-static struct gt_err err;
-
-static void set_up(void)
-{
-	box_open(&b, "cpu-server");
-	gt_err_clear(&err);
-}
-
-static void tear_down(void)
-{
-	box_close(&b);
-}
+#include "tests/unit/tune_stage.h"
 
 START_TEST(every_knob_of_the_host_says_what_it_needs)
 {
@@ -39,7 +25,7 @@ END_TEST
 /* Of a list: so many true, then false if that held it back, then null. */
 static void check_list(const json_t *item)
 {
-	const char *status = gt_json_get_str(item, "status", ""), *id = gt_json_get_str(item, "knob", "");
+	const char *state = gt_json_get_str(item, "status", ""), *id = gt_json_get_str(item, "knob", "");
 	const json_t *list = json_object_get(item, "precondition"), *o;
 	bool fails = false, all = true;
 	size_t i;
@@ -54,10 +40,10 @@ static void check_list(const json_t *item)
 		all = all && json_is_true(holds);
 		fails |= json_is_false(holds);
 	}
-	ck_assert_msg(strcmp(status, "change") || all, "%s is to be changed and lacks something", id);
-	ck_assert_msg(!fails || !strcmp(status, "n/a") || !strcmp(status, "skipped") || !strcmp(status, "blocked"),
-		      "%s: %s", id, status);
-	ck_assert_msg(strcmp(status, "n/a") || fails, "%s is not for this host, and nothing is lacking", id);
+	ck_assert_msg(strcmp(state, "change") || all, "%s is to be changed and lacks something", id);
+	ck_assert_msg(!fails || !strcmp(state, "n/a") || !strcmp(state, "skipped") || !strcmp(state, "blocked"),
+		      "%s: %s", id, state);
+	ck_assert_msg(strcmp(state, "n/a") || fails, "%s is not for this host, and nothing is lacking", id);
 }
 
 START_TEST(the_plan_of_every_captured_host_says_what_holds)

@@ -3,23 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "tests/unit/check_tune.h"
+#include "tests/unit/tune_stage.h"
 #include "tune/profile.h"
 #include "tune/value.h"
-
-static struct box b;
-static struct gt_err err;
-
-static void set_up(void)
-{
-	box_open(&b, "cpu-server");
-	gt_err_clear(&err);
-}
-
-static void tear_down(void)
-{
-	box_close(&b);
-}
 
 static const struct tn_item *item(const struct tn_plan *p, const char *id, const char *instance)
 {

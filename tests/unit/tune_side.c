@@ -5,62 +5,42 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "tests/unit/check_tune.h"
+#include "tests/unit/tune_stage.h"
 
 #define SCHEDULER "/sys/block/sda/queue/scheduler"
 #define REQUESTS  "/sys/block/sda/queue/nr_requests"
 
-static struct box b;
-static struct gt_err err;
-
-static void set_up(void)
+static void set_up_disk(void)
 {
-	box_open(&b, "cpu-server");
+	set_up();
 	box_put(&b, SCHEDULER, "[none] mq-deadline\n");
 	box_put(&b, REQUESTS, "64\n"); /* the admin's own */
-	gt_err_clear(&err);
 }
 
-static void tear_down(void)
-{
-	box_close(&b);
-}
-
-static void expect(const char *path, const char *value)
-{
-	gt_autofree char *now = box_get(&b, path);
-
-	ck_assert_str_eq(now, value);
-}
-
-static int apply(void)
+static int apply_scheduler(void)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	struct gt_strv only = {0};
-	int r;
 
 	gt_strv_add(&only, "block.scheduler");
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.only = &only}, &plan, &err), 0);
 	gt_strv_clear(&only);
 	gt_err_clear(&err);
-	r = tn_apply(b.fs, plan, NULL, NULL, &err);
-	return r;
+	return tn_apply(b.fs, plan, NULL, NULL, &err);
 }
 
-static int revert(void)
+static int put_back(void)
 {
-	int status = -1;
-
 	return tn_revert(b.fs, NULL, &status, &err) < 0 ? err.exit_status : status;
 }
 
 START_TEST(what_the_scheduler_resets_comes_back_with_it)
 {
-	ck_assert_int_eq(apply(), 0);
+	ck_assert_int_eq(apply_scheduler(), 0);
 	expect(SCHEDULER, "mq-deadline");
 	expect(REQUESTS, "256"); /* as the kernel does it */
 	box_reopen(&b);
-	ck_assert_int_eq(revert(), 0);
+	ck_assert_int_eq(put_back(), 0);
 	expect(SCHEDULER, "none");
 	expect(REQUESTS, "64");
 	ck_assert(!box_has_journal(&b));
@@ -69,9 +49,9 @@ END_TEST
 
 START_TEST(what_somebody_sets_since_is_kept)
 {
-	ck_assert_int_eq(apply(), 0);
+	ck_assert_int_eq(apply_scheduler(), 0);
 	ck_assert_int_eq(gt_fs_write_value(b.fs, REQUESTS, "777"), 0);
-	ck_assert_int_eq(revert(), 0);
+	ck_assert_int_eq(put_back(), 0);
 	expect(SCHEDULER, "none");
 	expect(REQUESTS, "777");
 }
@@ -79,10 +59,10 @@ END_TEST
 
 START_TEST(a_scheduler_that_is_another_s_now_keeps_its_queue)
 {
-	ck_assert_int_eq(apply(), 0);
+	ck_assert_int_eq(apply_scheduler(), 0);
 	box_put(&b, SCHEDULER, "none mq-deadline [kyber]\n");
 	box_put(&b, REQUESTS, "128\n");
-	ck_assert_int_eq(revert(), TN_EXIT_DRIFT);
+	ck_assert_int_eq(put_back(), TN_EXIT_DRIFT);
 	expect(REQUESTS, "128");
 }
 END_TEST
@@ -90,8 +70,8 @@ END_TEST
 START_TEST(a_disk_whose_queue_tells_no_length_is_no_failure)
 {
 	box_remove(&b, REQUESTS);
-	ck_assert_int_eq(apply(), 0);
-	ck_assert_int_eq(revert(), 0);
+	ck_assert_int_eq(apply_scheduler(), 0);
+	ck_assert_int_eq(put_back(), 0);
 	expect(SCHEDULER, "none");
 }
 END_TEST
@@ -102,7 +82,7 @@ START_TEST(an_apply_that_fails_anywhere_puts_it_back)
 
 	for (unsigned n = 1; n < 64 && !done; n++) {
 		gt_fs_fault(b.fs, n, EIO, false);
-		done = apply() == 0;
+		done = apply_scheduler() == 0;
 		ck_assert_msg(done || err.exit_status != TN_EXIT_INTERRUPTED, "step %u: %s", n, err.msg);
 		box_reopen(&b);
 		if (done)
@@ -118,14 +98,15 @@ END_TEST
 static int revert_in_child(unsigned fail_at)
 {
 	pid_t child = fork();
-	int status = 0;
+	int ended = 0;
 
 	if (!child) {
 		gt_fs_fault(b.fs, fail_at, EIO, true);
-		_exit(revert());
+		_exit(put_back());
 	}
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	return WEXITSTATUS(status);
+	ck_assert_int_eq(waitpid(child, &ended, 0), child);
+	ck_assert(WIFEXITED(ended));
+	return WEXITSTATUS(ended);
 }
 
 START_TEST(a_revert_that_fails_anywhere_is_ended_by_recover)
@@ -133,15 +114,13 @@ START_TEST(a_revert_that_fails_anywhere_is_ended_by_recover)
 	bool failed = true;
 
 	for (unsigned n = 1; n < 64 && failed; n++) {
-		int status = -1;
-
-		ck_assert_msg(apply() == 0, "%s", err.msg);
+		ck_assert_msg(apply_scheduler() == 0, "%s", err.msg);
 		box_reopen(&b);
 		failed = revert_in_child(n) != 0;
 		gt_err_clear(&err);
 		ck_assert_msg(tn_recover(b.fs, NULL, &status, &err) == 0, "step %u: %s", n, err.msg);
 		if (failed && box_has_journal(&b)) /* refused before anything was put back */
-			ck_assert_int_eq(revert(), 0);
+			ck_assert_int_eq(put_back(), 0);
 		expect(SCHEDULER, "none");
 		expect(REQUESTS, "64");
 		ck_assert(!box_has_journal(&b));
@@ -154,7 +133,7 @@ TCase *tune_side_case(void)
 {
 	TCase *tc = tcase_create("side");
 
-	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_checked_fixture(tc, set_up_disk, tear_down);
 	tcase_add_test(tc, what_the_scheduler_resets_comes_back_with_it);
 	tcase_add_test(tc, what_somebody_sets_since_is_kept);
 	tcase_add_test(tc, a_scheduler_that_is_another_s_now_keeps_its_queue);

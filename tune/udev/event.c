@@ -131,7 +131,7 @@ static enum tn_truth import(struct event *e, const struct tn_udev_token *t)
 	return TN_MAYBE;
 }
 
-/* ---- placeholders --------------------------------------------------------------------------------------------------
+/* ---- substitutions -------------------------------------------------------------------------------------------------
  */
 
 static const struct {
@@ -143,7 +143,7 @@ static const struct {
 	{"major", 'M'}, {"minor", 'm'}, {"result", 'c'},  {"parent", 'P'},   {"links", 'L'},
 };
 
-/* What a placeholder stands for; false if that cannot be told. */
+/* What is put in its place; false if that cannot be told. */
 static bool place(const struct event *e, char letter, const char *arg, struct gt_buf *b)
 {
 	gt_autofree char *value = NULL;
@@ -193,7 +193,7 @@ static bool place(const struct event *e, char letter, const char *arg, struct gt
 	return t != TN_MAYBE;
 }
 
-/* The letter of the placeholder at p, which is moved behind it; '\0': none that udev knows. */
+/* The letter of the substitution at p, which is moved behind it; '\0': none that udev knows. */
 static char place_at(const char **p)
 {
 	if (**p == '%') {
@@ -214,7 +214,7 @@ static char place_at(const char **p)
 	return '\0';
 }
 
-/* The text with its placeholders replaced; NULL if one of them cannot be told. The caller frees it. */
+/* The text with its substitutions made; NULL if one of them cannot be told. The caller frees it. */
 static char *fill(const struct event *e, const char *text)
 {
 	gt_auto_buf b = {0};

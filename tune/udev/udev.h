@@ -90,7 +90,7 @@ char *tn_udev_attr_path(const struct tn_udev_device *d, const char *attr);
 /* ---- one event (event.c) ---- */
 
 /* An assignment (of an attribute, a sysctl or RUN) that is carried out. sure: without doubt; else why says what it depends on.
- * value: what is written, placeholders replaced, NULL if they cannot be. */
+ * value: what is written, substitutions made, NULL if they cannot be. */
 typedef void tn_udev_did(void *ctx, const struct tn_udev_line *l, const struct tn_udev_token *t, const char *value, bool sure,
 			 const char *why);
 void tn_udev_event(struct tn_udev *u, const struct tn_udev_device *d, const char *action, tn_udev_did *did, void *ctx);
