@@ -57,7 +57,7 @@ class Taken:
 
 def launch_torch(python, model, options):
     peer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_train.py")
-    return bench_torch.launch([python, peer, *MODELS[model], *options], bench_torch.BEST)
+    return bench_torch.launch([python, peer, *MODELS[model], *options], bench_torch.best_env())
 
 
 def stolen(a, threads, model):

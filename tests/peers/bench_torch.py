@@ -4,12 +4,14 @@
 
 Usage: bench_torch.py GPUBENCH [--rounds N] [--jobs a,b,...] [--results DIR] [--python PATH] [--newest PATH]
 Three arms: gpubench train; PyTorch as Debian starts it; PyTorch at its best here (OpenMP flavour of OpenBLAS instead of the
-pthread one, glibc's malloc told to keep its memory, images with their channels innermost). All get the same number of threads. Results go to DIR/cpu.json (all
-samples) and DIR/cpu.md (made from it); jobs that are not run keep their older rows.
+pthread one, told this processor's kernels where it does not know the processor; glibc's malloc told to keep its memory; images
+with their channels innermost). All get the same number of threads. Results go to DIR/cpu.json (all samples) and DIR/cpu.md
+(made from it); jobs that are not run keep their older rows.
 --newest names the Python of another environment with a newer PyTorch: two more arms, without and with torch.compile, both
 with everything else that makes it fast here.
 """
 import argparse
+import ctypes
 import datetime
 import json
 import os
@@ -35,8 +37,23 @@ BEST = {
     "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshold=34359738368:"
                       "glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1",
 }
+# Kernels that an OpenBLAS falls back to where it does not know the processor: 0.3.21 takes an Emerald Rapids for one.
+OLD_KERNELS = ("Prescott", "Core2", "Penryn", "Nehalem", "Barcelona", "Sandybridge")
 KEEP = ("framework", "items_per_s", "unit", "loss", "step_s", "max_rss_bytes", "minor_faults_per_step", "flops_per_s",
         "planned_bytes", "blas", "isa")
+
+
+def best_env():
+    """BEST, and OPENBLAS_CORETYPE where the OpenBLAS of BEST computes with the kernels of a much older processor."""
+    blas = ctypes.CDLL(os.path.join(OPENMP_BLAS, "libopenblas.so.0"))
+    blas.openblas_get_corename.restype = ctypes.c_char_p
+    if blas.openblas_get_corename().decode() not in OLD_KERNELS:
+        return BEST
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        flags = next((line.split() for line in f if line.startswith("flags")), [])
+    if {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"} <= set(flags):
+        return {**BEST, "OPENBLAS_CORETYPE": "SkylakeX"}
+    return {**BEST, "OPENBLAS_CORETYPE": "Haswell"} if {"avx2", "fma"} <= set(flags) else BEST
 
 
 def launch(command, env):
@@ -49,10 +66,11 @@ def launch(command, env):
 def measure(a, name, threads):
     options = JOBS[name] + ["--threads", str(threads)]
     peer = [a.python, os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_train.py")] + options
+    best = best_env()
     arms = {
         "gputune": ([a.gpubench, "train", *options, "--json", "--quiet"], {}),
         "torch default": (peer, {}),
-        "torch best": (peer + BEST_OPTIONS.get(JOBS[name][0], []), BEST),
+        "torch best": (peer + BEST_OPTIONS.get(JOBS[name][0], []), best),
     }
     if a.newest:
         newest = [a.newest, *arms["torch best"][0][1:], "--fused"]
@@ -98,8 +116,9 @@ def table(results):
     lines = [
         "# The training step on CPUs, beside PyTorch", "",
         "Made by `make bench-torch` from cpu.json, which has every sample. One row is the median over interleaved rounds of",
-        "fresh processes; ratios are medians of the rounds' ratios. \"Best\" PyTorch has the OpenMP flavour of OpenBLAS and glibc's",
-        "malloc told to keep its memory; \"default\" is PyTorch as Debian starts it. FP32 throughout.", "",
+        "fresh processes; ratios are medians of the rounds' ratios. \"Best\" PyTorch has the OpenMP flavour of OpenBLAS, told this",
+        "processor's kernels where it takes the processor for an older one, and glibc's malloc told to keep its memory; \"default\"",
+        "is PyTorch as Debian starts it. FP32 throughout.", "",
         "| job | ours | best PyTorch | ratio | default PyTorch | ratio | Gflop/s | peak memory, ours / best | faults per step, ours / best |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
@@ -157,7 +176,7 @@ def main():
     for name in a.jobs.split(","):
         results[name] = {
             "date": datetime.date.today().isoformat(), "host": f"{cpu_name()}, {threads} CPUs, Linux {platform.release()}",
-            "torch_default_blas": default_blas(), "threads": threads, "rounds": a.rounds, "command": ["gpubench", "train", *JOBS[name], "--threads", str(threads)],
+            "torch_default_blas": default_blas(), "best_env": best_env(), "threads": threads, "rounds": a.rounds, "command": ["gpubench", "train", *JOBS[name], "--threads", str(threads)],
             "runs": measure(a, name, threads),
         }
         _, ratio = summary(results[name]["runs"])
