@@ -82,9 +82,136 @@ static void check_ranks(const char *name, struct gt_fsroot *fs, const struct pr_
 		ck_assert_msg(sum == gt_set_count(&taken), "%s: %u ranks share CPUs", name, n);
 }
 
+/* ---- without GPUs: whole nodes first ------------------------------------------------------------------------------ */
+
+/* Cores of each node that a rank may get; returns how many there are in all. */
+static unsigned usable_cores(const struct pr_host *h, struct gt_set *cores, unsigned *per_node)
+{
+	gt_auto_set pool = { 0 };
+
+	gt_set_copy(&pool, &h->cpu.allowed);
+	gt_set_for_each(cpu, &h->cpu.efficiency)
+		gt_set_del(&pool, (unsigned)cpu);
+	gt_set_for_each(cpu, &h->cpu.isolated)
+		gt_set_del(&pool, (unsigned)cpu);
+	if (!gt_set_count(&pool)) /* there are no others */
+		gt_set_copy(&pool, &h->cpu.allowed);
+	pr_first_threads(h, &pool, cores);
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_auto_set both = { 0 };
+
+		gt_set_copy(&both, &h->node[i].cpus);
+		gt_set_and(&both, cores);
+		per_node[i] = gt_set_count(&both);
+	}
+	return gt_set_count(cores);
+}
+
+/* The most cores that each of n ranks can have if none straddles two nodes and every node has a rank; 0: there is no such way.
+ * (Found by asking each size, where the code deals.) */
+static unsigned best_by_whole_nodes(const struct pr_host *h, const unsigned *per_node, unsigned n)
+{
+	for (unsigned size = (unsigned)h->cpu.n_cpu; size; size--) {
+		unsigned room = 0;
+		bool all = true;
+
+		for (size_t i = 0; i < h->n_node; i++) {
+			room += per_node[i] / size;
+			all &= !per_node[i] || per_node[i] >= size;
+		}
+		if (all && room >= n)
+			return size;
+	}
+	return 0;
+}
+
+static int64_t node_around(const struct pr_host *h, const struct gt_set *cpus)
+{
+	for (size_t i = 0; i < h->n_node; i++)
+		if (inside(cpus, &h->node[i].cpus))
+			return h->node[i].id;
+	return -1;
+}
+
+static unsigned cores_in(const struct pr_host *h, const struct gt_set *cpus)
+{
+	gt_auto_set first = { 0 };
+
+	pr_first_threads(h, cpus, &first);
+	return gt_set_count(&first);
+}
+
+static void check_shares(const char *name, struct gt_fsroot *fs, const struct pr_host *h, unsigned n)
+{
+	unsigned per_node[64] = { 0 }, smallest = GT_SET_MAX, sum = 0, cores, best, nodes = 0;
+	gt_auto_set all = { 0 }, taken = { 0 };
+
+	ck_assert_uint_le(h->n_node, GT_ARRAY_SIZE(per_node));
+	cores = usable_cores(h, &all, per_node);
+	best = best_by_whole_nodes(h, per_node, n);
+	for (size_t i = 0; i < h->n_node; i++)
+		nodes += per_node[i] > 0;
+	for (unsigned rank = 0; rank < n; rank++) {
+		struct tn_run_opts o = { .argv = python, .envp = (char *[]){ NULL }, .rank = rank, .ranks = n };
+		gt_auto(tn_run) *r = NULL;
+		int64_t node;
+
+		ck_assert_int_eq(tn_run_make(fs, h, &o, &r, NULL), 0);
+		node = node_around(h, &r->cpus);
+		smallest = GT_MIN(smallest, cores_in(h, &r->cpus));
+		sum += cores_in(h, &r->cpus);
+		for (size_t i = 0; n <= cores && i < h->cpu.n_cpu; i++) { /* a core is nobody else's, with all its threads */
+			gt_auto_set threads = { 0 };
+
+			if (!gt_set_has(&r->cpus, (unsigned)h->cpu.cpu[i].id))
+				continue;
+			gt_set_copy(&threads, &h->cpu.cpu[i].siblings);
+			gt_set_and(&threads, &h->cpu.allowed);
+			ck_assert_msg(inside(&threads, &r->cpus), "%s: rank %u of %u has half of a core", name, rank, n);
+		}
+		if (n >= nodes && best * 3 >= cores / n * 2)
+			ck_assert_msg(node >= 0, "%s: rank %u of %u straddles nodes", name, rank, n);
+		if (h->n_node > 1 && node >= 0 && pr_or(node_by_id(h, node)->mem_bytes, 1) > 0)
+			ck_assert_msg(gt_set_count(&r->mem_nodes) == 1 && gt_set_has(&r->mem_nodes, (unsigned)node),
+				      "%s: the memory of rank %u of %u is not its CPUs'", name, rank, n);
+		gt_set_or(&taken, &r->cpus);
+	}
+	gt_set_and(&taken, &all); /* by first threads */
+	if (n <= cores) {
+		ck_assert_msg(sum == gt_set_count(&taken), "%s: %u ranks share cores", name, n);
+		ck_assert_msg(gt_set_equal(&taken, &all), "%s: %u ranks leave cores unused", name, n);
+		ck_assert_msg(smallest * 3 >= cores / n * 2, "%s: one of %u ranks has %u of %u cores", name, n, smallest, cores);
+	}
+	if (n >= nodes && best * 3 >= cores / n * 2)
+		ck_assert_msg(smallest >= best, "%s: %u ranks could have %u cores each, one has %u", name, n, best, smallest);
+}
+
+START_TEST(ranks_without_a_gpu_have_whole_cores_of_one_node)
+{
+	gt_auto_strv names = box_fixtures();
+	unsigned hosts = 0, several = 0;
+
+	for (size_t i = 0; i < names.n; i++) {
+		gt_auto(pr_host) *h = NULL;
+		struct box b;
+
+		box_open(&b, names.v[i]);
+		ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
+		for (unsigned n = 1; !pr_usable_gpus(h) && n <= 16; n++)
+			check_shares(names.v[i], b.fs, h, n);
+		hosts += !pr_usable_gpus(h);
+		several += !pr_usable_gpus(h) && h->n_node > 1;
+		box_close(&b);
+	}
+	ck_assert_uint_ge(hosts, 8);
+	ck_assert_uint_ge(several, 5);
+}
+END_TEST
+
+/* ---- with them: near ---------------------------------------------------------------------------------------------- */
+
 START_TEST(ranks_of_every_captured_host_are_apart_and_near)
 {
-	static const unsigned counts[] = { 1, 2, 3, 4, 8, 16 };
 	gt_auto_strv names = box_fixtures();
 	int64_t highest = 0;
 	bool uneven = false, bare = false;
@@ -95,8 +222,8 @@ START_TEST(ranks_of_every_captured_host_are_apart_and_near)
 
 		box_open(&b, names.v[i]);
 		ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
-		for (size_t k = 0; k < GT_ARRAY_SIZE(counts); k++)
-			check_ranks(names.v[i], b.fs, h, counts[k]);
+		for (unsigned n = 1; n <= 16; n++)
+			check_ranks(names.v[i], b.fs, h, n);
 		for (size_t k = 0; k < h->n_node; k++) {
 			highest = GT_MAX(highest, h->node[k].id);
 			bare |= !gt_set_count(&h->node[k].cpus);
@@ -118,5 +245,6 @@ TCase *tune_invariant_case(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, ranks_of_every_captured_host_are_apart_and_near);
+	tcase_add_test(t, ranks_without_a_gpu_have_whole_cores_of_one_node);
 	return t;
 }

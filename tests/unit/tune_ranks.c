@@ -42,6 +42,18 @@ static const struct {
 	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
 	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
 	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
+	/* uneven nodes of 10, 8 and 8 cores: whole nodes where the ranks divide into them, even shares where they would not */
+	{ "xeon-uneven-snc", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-9,26-35", "0", "10" },
+	{ "xeon-uneven-snc", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=3" }, "10-17,36-43", "1", "8" },
+	{ "xeon-uneven-snc", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3" }, "18-25,44-51", "2", "8" },
+	{ "xeon-uneven-snc", { "LOCAL_RANK=6", "LOCAL_WORLD_SIZE=7" }, "22-25,48-51", "2", "4" },
+	{ "xeon-uneven-snc", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "13-25,39-51", "", "13" },
+	{ "epyc-nps4", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4" }, "16-31,80-95", "", "16" },
+	/* numbers that take turns between the nodes */
+	{ "interleaved-ids", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=2" },
+	  "0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30", "0", "8" },
+	{ "interleaved-ids", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=4" }, "1,3,5,7,17,19,21,23", "1", "4" },
+	{ "interleaved-ids", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3" }, "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31", "1", "8" },
 	{ "container-cpuset", { NULL }, "16-19,48-51", "1", "4" },
 	{ "gpu-lost-and-narrow", { NULL }, "", "", "32" }, /* the GPU's node is not known: no guess */
 	{ "cpuless-node", { NULL }, "0-7", "0", "8" },

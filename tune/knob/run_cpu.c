@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "tune/knob/list.h"
 #include "tune/rank.h"
+#include "tune/share.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------
  */
@@ -103,23 +104,6 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 	return true;
 }
 
-/* This rank's share of the pool, in whole cores; with more ranks than cores they share one. */
-static void take_share(const struct pr_host *h, struct tn_rank rank, struct gt_set *pool)
-{
-	gt_auto_set first = {0}, mine = {0};
-	unsigned n, from, to, at = 0;
-
-	pr_first_threads(h, pool, &first);
-	n = gt_set_count(&first);
-	from = rank.count > n ? rank.index % n : rank.index * n / rank.count;
-	to = rank.count > n ? from + 1 : (rank.index + 1) * n / rank.count;
-	for (size_t i = 0; i < h->cpu.n_cpu; i++)
-		if (gt_set_has(&first, (unsigned)h->cpu.cpu[i].id) && at++ >= from && at <= to)
-			gt_set_or(&mine, &h->cpu.cpu[i].siblings);
-	gt_set_and(&mine, pool);
-	gt_set_copy(pool, &mine);
-}
-
 static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	struct tn_rank rank = tn_rank_of(c), in_pool;
@@ -131,7 +115,7 @@ static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, st
 	if (!gt_set_count(&pool) || !choose_pool(c, rank, &pool, &in_pool, &r->cpus_reason))
 		return;
 	if (in_pool.count > 1)
-		take_share(c->host, in_pool, &pool);
+		tn_share(c->host, in_pool.index, in_pool.count, &pool);
 	if (rank.count > 1) {
 		char *reason = gt_xasprintf("rank %u of %u: a share of %s", rank.index, rank.count, r->cpus_reason);
 
@@ -207,7 +191,8 @@ static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, s
 			gt_set_add(&nodes, (unsigned)h->node[i].id);
 	}
 	if (gt_set_count(&nodes) != 1) {
-		r->mem_reason = gt_xstrdup("the CPUs span several nodes: memory stays where it is first touched");
+		r->mem_reason = gt_xstrdup(gt_set_count(&nodes) ? "the CPUs span several nodes: memory stays where it is first touched"
+								: "the CPUs' node has no memory: each page comes from the nearest that has");
 		return;
 	}
 	gt_set_copy(&r->mem_nodes, &nodes);
