@@ -18,8 +18,8 @@ static const struct {
 	{"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE"}, /* MPICH and Intel MPI */
 	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
 	{"HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_SIZE"},
+	/* not SLURM_NTASKS_PER_NODE, which is what was asked for and stands in the batch script too, itself one process */
 	{"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS"},
-	{"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS"},
 };
 
 static bool digits(const char **p, uint64_t *ret)
@@ -58,6 +58,8 @@ static bool tasks_of(const struct tn_ctx *c, const char *list, uint64_t *ret)
 
 struct tn_rank tn_rank_of(const struct tn_ctx *c)
 {
+	if (c->rank) /* one of several that we start ourselves */
+		return *c->rank;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index), *count = tn_run_user(c, launchers[i].count);
 		uint64_t a, b;
@@ -150,6 +152,16 @@ unsigned tn_rank_launches(const struct tn_ctx *c)
 	if (!launcher)
 		return 0;
 	return asked_ranks(c->argv) ? asked_ranks(c->argv) : gpus ? (unsigned)gpus : 1;
+}
+
+unsigned tn_rank_here(const struct tn_ctx *c)
+{
+	return tn_rank_of(c).count * GT_MAX(1u, tn_rank_launches(c));
+}
+
+unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r)
+{
+	return r->cpus_ranks ? r->cpus_ranks * GT_MAX(1u, tn_rank_launches(c)) : tn_rank_here(c);
 }
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,11 @@ struct tn_rank {
 	bool told;             /* by a launcher's variables */
 };
 struct tn_rank tn_rank_of(const struct tn_ctx *c);
+/* How many processes of the job share this host's memory and time: the ranks that are here times those that each of them will start
+ * itself. At least 1. */
+unsigned tn_rank_here(const struct tn_ctx *c);
+/* How many of them share the CPUs of this run, as far as run.affinity knows. */
+unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r);
 /* The processes that this command itself will start, if it is a launcher such as torchrun; 0 if it is none. */
 unsigned tn_rank_launches(const struct tn_ctx *c);
 /* Is the job larger than this host, as far as the launcher's variables say? */

@@ -146,6 +146,7 @@ struct tn_run {
 	size_t n_var;
 	struct gt_set cpus;	   /* empty: affinity is left as it is */
 	char *cpus_reason;
+	unsigned cpus_ranks;	   /* ranks that have these CPUs, this one included; 0: as many as there are on this host */
 	struct gt_set mem_nodes;   /* preferred nodes; empty: memory policy is left as it is */
 	bool mem_kept;		   /* it is the user's own */
 	char *mem_reason;

@@ -22,7 +22,7 @@ static const struct {
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=MIG-1" }, "", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0" }, "16-31,48-63", "1", "16" }, /* CUDA stops at -1 */
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "", "", "16" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* twice: no GPU is left */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
 	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
@@ -34,7 +34,8 @@ static const struct {
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2" }, "0-15", "", "8" }, /* which host is not said */
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2", "SLURM_NODEID=0" }, "0-15", "", "8" },
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2", "SLURM_NODEID=2" }, "0-15", "", "8" },
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_NTASKS_PER_NODE=2", "SLURM_NODEID=3" }, "4-7,12-15", "1", "4" },
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2(x4)", "SLURM_NODEID=3" }, "4-7,12-15", "1", "4" },
+	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=2" }, "0-15", "", "8" }, /* a batch script is one process */
 	{ "cpu-server", { "LOCAL_RANK=1", "LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" }, /* deepspeed */
 	{ "cpu-server", { "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" },
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
@@ -118,6 +119,33 @@ START_TEST(a_launcher_is_left_free)
 		ck_assert_uint_eq(gt_set_count(&r->mem_nodes), 0);
 		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "4");
 	}
+}
+END_TEST
+
+/* The ranks are its to start, on one node as on several, and in a batch script it is not one of them. */
+static const struct {
+	const char *host, *env[4];
+	const char *cpus, *threads;
+} launcher_cases[] = {
+	{ "data-sets", { NULL }, "0-7", "2" },
+	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=4" }, "0-7", "2" }, /* sbatch */
+	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1(x2)", "SLURM_NODEID=1" }, "0-7", "2" },
+	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2" }, "0-7", "1" }, /* srun starts two of them */
+	{ "offline-cpus", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2" }, "0,2,4,6-7", "1" },
+	{ "hybrid-laptop", { NULL }, "0-7", "2" }, /* without the small cores, for it too */
+	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=2" }, "", "4" },
+	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2" }, "", "2" },
+};
+
+START_TEST(a_launcher_is_left_free_wherever_it_runs)
+{
+	static char *torchrun[] = { "torchrun", "--nproc-per-node", "2", "x.py", NULL };
+	gt_auto(tn_run) *r = make(launcher_cases[_i].host, torchrun, (char *const *)launcher_cases[_i].env, NULL);
+	gt_autofree char *cpus = gt_set_format(&r->cpus);
+
+	ck_assert_msg(!strcmp(cpus, launcher_cases[_i].cpus), "%s: %s (%s)", launcher_cases[_i].host, cpus, r->cpus_reason);
+	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, launcher_cases[_i].threads);
+	ck_assert_ptr_null(strstr(r->cpus_reason, "a share of"));
 }
 END_TEST
 
@@ -272,6 +300,7 @@ TCase *tune_ranks_case(void)
 	};
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
 	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);

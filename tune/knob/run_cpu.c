@@ -55,12 +55,22 @@ static struct tn_rank share_of_node(const struct tn_ctx *c, struct tn_rank rank,
 	return in_pool;
 }
 
-static bool all_of(const struct tn_ctx *c, const struct gt_set *pool, char **reason)
+static const char *all_of(const struct tn_ctx *c, const struct gt_set *pool)
 {
-	*reason = gt_xstrdup(gt_set_equal(pool, &c->host->cpu.allowed)
-				     ? "all that are allowed"
-				     : "those allowed, without isolated and small cores");
-	return true;
+	return gt_set_equal(pool, &c->host->cpu.allowed) ? "all that are allowed"
+							 : "those allowed, without isolated and small cores";
+}
+
+/* What starts ranks itself is none of them, whatever the job around it says. */
+static bool leave_launcher(const struct tn_ctx *c, const struct gt_set *pool, char **reason)
+{
+	if (c->host->n_node < 2) {
+		*reason = gt_xasprintf("%s, for the ranks that it starts", all_of(c, pool));
+		return true;
+	}
+	*reason = gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
+			     "start gputune run (torchrun --no-python … gputune run -- python3 …)");
+	return false;
 }
 
 /* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where
@@ -69,22 +79,17 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 			char **reason)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_gpu *gpu;
+	const struct pr_gpu *gpu = h->n_node < 2 ? NULL : tn_rank_gpu(c, rank, reason);
 	gt_auto_set near = {0};
 	const struct pr_node *node;
 
 	*in_pool = rank;
-	if (h->n_node < 2)
-		return all_of(c, pool, reason);
-	if (tn_rank_launches(c)) {
-		*reason =
-			gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
-				   "start gputune run (torchrun --no-python … gputune run -- python3 …)");
+	if (*reason)
 		return false;
+	if (!gpu) {
+		*reason = gt_xstrdup(all_of(c, pool));
+		return true;
 	}
-	gpu = tn_rank_gpu(c, rank, reason);
-	if (!gpu)
-		return *reason ? false : all_of(c, pool, reason);
 	node = pr_has(gpu->pci->numa_node) ? find_node(h, gpu->pci->numa_node.v) : NULL;
 	if (!node) {
 		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one",
@@ -104,25 +109,33 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 	return true;
 }
 
+static void take_share(const struct tn_ctx *c, struct tn_rank rank, struct gt_set *pool, struct tn_run *r)
+{
+	gt_autofree char *of = NULL;
+	struct tn_rank in_pool;
+
+	if (!choose_pool(c, rank, pool, &in_pool, &of)) {
+		r->cpus_reason = gt_take(of);
+		return;
+	}
+	if (in_pool.count > 1)
+		tn_share(c->host, in_pool.index, in_pool.count, pool);
+	r->cpus_reason = rank.count > 1 ? gt_xasprintf("rank %u of %u: a share of %s", rank.index, rank.count, of) : gt_take(of);
+	r->cpus_ranks = 1;
+	gt_set_copy(&r->cpus, pool);
+}
+
 static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	struct tn_rank rank = tn_rank_of(c), in_pool;
 	gt_auto_set pool = {0};
 
-	if (c->rank) /* one of several that we start ourselves */
-		rank = *c->rank;
 	usable_cpus(c->host, &pool);
-	if (!gt_set_count(&pool) || !choose_pool(c, rank, &pool, &in_pool, &r->cpus_reason))
+	if (!gt_set_count(&pool))
 		return;
-	if (in_pool.count > 1)
-		tn_share(c->host, in_pool.index, in_pool.count, &pool);
-	if (rank.count > 1) {
-		char *reason = gt_xasprintf("rank %u of %u: a share of %s", rank.index, rank.count, r->cpus_reason);
-
-		free(r->cpus_reason);
-		r->cpus_reason = reason;
-	}
-	gt_set_copy(&r->cpus, &pool);
+	if (!tn_rank_launches(c))
+		take_share(c, tn_rank_of(c), &pool, r);
+	else if (leave_launcher(c, &pool, &r->cpus_reason))
+		gt_set_copy(&r->cpus, &pool);
 }
 
 const struct tn_knob tn_knob_affinity = {

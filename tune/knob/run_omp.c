@@ -32,7 +32,7 @@ static bool set_by_torchrun(const struct tn_ctx *c)
 static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	struct pr_num quota = c->host->cpu.quota_millicpu;
-	unsigned cores, n, ranks = tn_rank_launches(c);
+	unsigned cores, n, ranks = tn_rank_launches(c), sharers = tn_rank_sharers(c, r);
 	gt_auto_set first = {0};
 	char text[16];
 
@@ -40,15 +40,16 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 	n = cores = GT_MAX(1u, gt_set_count(&first));
 	if (pr_has(quota)) /* more threads than the quota pays for are all stopped together */
 		n = (unsigned)GT_MIN((int64_t)n, GT_MAX(INT64_C(1), quota.v / 1000));
-	if (ranks > 1)
-		n = GT_MAX(1u, n / ranks);
+	n = GT_MAX(1u, n / sharers);
 	snprintf(text, sizeof(text), "%u", n);
 	if (set_by_torchrun(c))
 		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
 			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank");
 	else if (ranks > 1)
 		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among the %u ranks that it starts",
-			   cores, ranks);
+			   cores, sharers);
+	else if (sharers > 1)
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among %u ranks", cores, sharers);
 	else if (n < cores)
 		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota pays for %u of %u cores", n, cores);
 	else
