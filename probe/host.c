@@ -83,6 +83,7 @@ void pr_host_free(struct pr_host *h)
 	gt_set_clear(&h->cpu.allowed);
 	gt_set_clear(&h->cpu.isolated);
 	gt_set_clear(&h->cpu.efficiency);
+	gt_set_clear(&h->cpu.cpuset);
 	free(h->cpu.cpu);
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		free(h->gpu[i].nvlink);

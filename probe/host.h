@@ -161,6 +161,7 @@ struct pr_host {
 		int family, model, stepping; /* -1: not known */
 		const char *flags; /* " fpu vme … ", with a blank at both ends; "" if not known */
 		struct gt_set online, allowed, isolated, efficiency; /* efficiency: the small cores of a hybrid CPU */
+		struct gt_set cpuset; /* of the control group, of which `allowed` may be a part; empty: not known */
 		struct pr_cpu *cpu;
 		size_t n_cpu;
 		int n_cores, n_packages;	/* online */

@@ -186,6 +186,5 @@ const struct gt_cmd tn_cmd_run = {
 	.help = "CPUs and memory next to its GPU, one OpenMP thread per physical core, a BLAS that shares those "
 		"threads, and a malloc that keeps large tensors. What the environment sets already is respected. The "
 		"command takes this process's place; its exit status is its own. Under torchrun, srun and mpirun each "
-		"rank "
-		"gets its share: torchrun --no-python … gputune run -- python3 train.py.",
+		"rank gets its share, or keeps what it is bound to: torchrun --no-python … gputune run -- python3 train.py.",
 };

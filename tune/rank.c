@@ -65,9 +65,9 @@ struct tn_rank tn_rank_of(const struct tn_ctx *c)
 		uint64_t a, b;
 
 		if (index && !gt_parse_u64(index, &a) && tasks_of(c, count, &b) && b <= RANKS_MAX && a < b)
-			return (struct tn_rank){(unsigned)a, (unsigned)b, true};
+			return (struct tn_rank){(unsigned)a, (unsigned)b, true, launchers[i].index};
 	}
-	return (struct tn_rank){0, 1, false};
+	return (struct tn_rank){0, 1, false, NULL};
 }
 
 /* A launcher's number of this process of which it is not said out of how many. The caller frees it; NULL: none. */

@@ -8,6 +8,7 @@
 struct tn_rank {
 	unsigned index, count; /* on this host; 0 of 1 if nobody says */
 	bool told;             /* by a launcher's variables */
+	const char *variable;  /* the one that said index; NULL: none did */
 };
 struct tn_rank tn_rank_of(const struct tn_ctx *c);
 /* How many processes of the job share this host's memory and time: the ranks that are here times those that each of them will start

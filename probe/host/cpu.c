@@ -168,6 +168,18 @@ static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 	gt_set_and(&h->cpu.allowed, &h->cpu.online);
 }
 
+/* The innermost group that has one: what is above it has cut it already. */
+static void nearest_cpuset(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2)
+{
+	gt_autofree char *path = gt_xasprintf(v2 ? "/sys/fs/cgroup%s/cpuset.cpus.effective"
+						 : "/sys/fs/cgroup/cpuset%s/cpuset.effective_cpus", group);
+
+	if (gt_set_count(&h->cpu.cpuset))
+		return;
+	read_list(fs, path, &h->cpu.cpuset);
+	gt_set_and(&h->cpu.cpuset, &h->cpu.online);
+}
+
 static struct pr_num quota_v2(struct gt_fsroot *fs, const char *group)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/fs/cgroup%s/cpu.max", group), *line = NULL;
@@ -272,6 +284,7 @@ static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
 	read_list(fs, CPU "/isolated", &h->cpu.isolated);
 	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
 	read_quota(fs, h);
+	pr_each_cgroup(fs, "cpuset", nearest_cpuset, h);
 }
 
 void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h)

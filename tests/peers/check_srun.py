@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """gpubench under a real srun, in a cluster of one node that is made for it: each task writes its own file, and fleet reads them;
-and two tasks that train together on the stand-in driver's devices, where that is built.
+and two tasks that train together on the stand-in driver's devices, where that is built. And gputune run, where srun has bound the
+tasks and where it has not.
 
 Usage: check_srun.py GPUBENCH    Wants root, slurmctld, slurmd and srun (Debian: slurmctld slurmd slurm-client); skipped without.
 """
@@ -59,12 +60,51 @@ def together(gpubench, folder):
     return say("ranks of srun train together", right and getattr(done, "returncode", 1) == 0, done)
 
 
+def launches(gputune, folder):
+    """What gputune run makes of tasks that srun has bound by task/affinity, and of those that it has not."""
+    show = [gputune, "run", "--print", "--json", "--", "python3", "x.py"]
+    job = os.path.join(folder, "job")
+    with open(job, "w", encoding="ascii") as f:
+        f.write("#!/bin/sh\n" + " ".join(show) + "\n" + " ".join(show[:-2]) + " torchrun --nproc-per-node 2 x.py\n")
+
+    def ask(env):
+        if "idle" not in monitoring.state(env):
+            return None
+        said = [monitoring.run("srun", *how, *show, env=env).stdout for how in (["-n2"], ["-n1", "-c2"], ["-n2", "--cpu-bind=none"])]
+        monitoring.run("sbatch", "-n2", "--ntasks-per-node=2", "-W", "-o", f"{folder}/out", job, env=env)
+        with open(f"{folder}/out", encoding="utf-8") as f:
+            return [*said, f.read()]
+
+    def read(text):
+        """CPUs, why, and threads of each."""
+        docs, at = [], 0
+        while at < len(text.rstrip()):
+            doc, at = json.JSONDecoder().raw_decode(text, at)
+            at += len(text[at:]) - len(text[at:].lstrip())
+            threads = [int(v["value"]) for v in doc["environment"] if v["name"] == "OMP_NUM_THREADS"]
+            docs.append((doc["cpus"]["list"], doc["cpus"]["reason"], *threads))
+        return sorted(docs)
+
+    said = monitoring.slurm(folder, "", ask, task="affinity", cpus=2)
+    try:
+        two, one, free, batch = map(read, said)
+    except ValueError as e:
+        return say("gputune run under srun speaks", False, f"{e}: {said}")
+    whole = say("what srun binds is not cut again", [x[0] for x in two] == ["0", "1"] and all("bound by srun" in x[1] for x in two) and
+                [x[2] for x in two] == [1, 1], two)
+    whole &= say("one task has all that srun gives it", [x[0] for x in one] == ["0-1"] and one[0][2] == 2, one)
+    whole &= say("what it does not bind is shared out", [x[0] for x in free] == ["0", "1"] and all("a share of" in x[1] for x in free), free)
+    whole &= say("a batch script is one process: it has all CPUs, and what it starts shares the threads",
+                 [x[0] for x in batch] == ["0-1", "0-1"] and sorted(x[2] for x in batch) == [1, 2], batch)
+    return whole
+
+
 def main():
     gpubench = os.path.abspath(sys.argv[1])
     if os.geteuid() or not all(map(shutil.which, ("slurmctld", "slurmd", "srun"))):
         print("1..0 # SKIP no slurmd here, or not root")
         return 0
-    print("1..4")
+    print("1..8" if len(os.sched_getaffinity(0)) > 1 else "1..4")
     with tempfile.TemporaryDirectory() as folder:
         done = session(gpubench, folder)
         files = [os.path.join(folder, f"r{r}.json") for r in range(TASKS)]
@@ -81,6 +121,9 @@ def main():
                      fleet.stdout)
         os.mkdir(os.path.join(folder, "together"))
         whole &= together(gpubench, os.path.join(folder, "together"))
+        if len(os.sched_getaffinity(0)) > 1:
+            os.mkdir(os.path.join(folder, "launches"))
+            whole &= launches(os.path.join(os.path.dirname(gpubench), "gputune"), os.path.join(folder, "launches"))
     return 0 if whole else 1
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputune run under real launchers: torchrun (CPU, gloo) and mpirun, and with the variables that srun sets.
+"""gputune run under real launchers: torchrun (CPU, gloo) and mpirun, and with the variables that srun sets (srun itself: check_srun.py).
 
 Each rank says which CPUs and threads it has; together they have every core once. Launchers that are not installed are skipped:
 TORCHRUN names torchrun where it is not on PATH.
@@ -101,9 +101,43 @@ def mpirun(script, n):
     if not shutil.which("mpirun"):
         skip(name, "no mpirun here")
         return
-    options = ["--oversubscribe", "--bind-to", "none"] + (["--allow-run-as-root"] if not os.geteuid() else [])
-    ranks, said = launch(["mpirun", *options, "-np", str(n), GPUTUNE, "run", "--", sys.executable, script])
+    root = ["--allow-run-as-root"] if not os.geteuid() else []
+    run = [GPUTUNE, "run", "--", sys.executable, script]
+    ranks, said = launch(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", str(n), *run])
     ok(name, apart(ranks, n) and all(int(r["threads"]) >= 1 for r in ranks), said)
+    # by default it binds: by itself to cores or nodes, each rank has what plain mpirun would give it
+    for what, options in (("as it does by itself", []), ("to nodes", ["--bind-to", "numa"]), ("to cores", ["--bind-to", "core"])):
+        plain, _ = launch(["mpirun", *root, *options, "-np", str(n), sys.executable, script])
+        ranks, said = launch(["mpirun", *root, *options, "-np", str(n), *run])
+        fair = sum(int(r["threads"]) for r in ranks) <= len(os.sched_getaffinity(0))
+        all_cpus = sorted(os.sched_getaffinity(0))  # to one of one node binds nothing
+        bound = [r["cpus"] for r in plain] != [all_cpus] * n
+        ok(f"what mpirun binds {what} is not cut again", len(plain) == n and fair and
+           ([r["cpus"] for r in ranks] == [r["cpus"] for r in plain] if bound else apart(ranks, n)), (plain, said))
+    ranks, said = launch(["mpirun", *root, "--bind-to", "core", "-np", str(n), "sh", "-c", '"$@"; exit $?', "sh", *run])
+    ok("nor where a shell stands between", apart(ranks, n) and sum(len(r["cpus"]) for r in ranks) >= n, said)
+
+
+def masks(script):
+    """Launchers that say nothing of what they bind: theirs and ours are compared."""
+    cpu = max(os.sched_getaffinity(0))
+    both = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    mine = {"MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
+    run = [GPUTUNE, "run", "--print", "--json", "--", sys.executable, script]
+
+    def reason(command, env=None):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "OMPI_", "LOCAL_", "MPI_"))}
+        done = subprocess.run(command, env={**clean, **(env or {})}, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+        cpus = json.loads(done.stdout)["cpus"]
+        return cpus["list"], cpus["reason"]
+
+    variables = [f"{k}={v}" for k, v in mine.items()]
+    said = reason(["sh", "-c", '"$@"; exit $?', "sh", "taskset", "-c", str(cpu), "env", *variables, *run])
+    ok("a mask that the launcher does not have itself is this rank's", said[0] == str(cpu) and "bound by its launcher" in said[1], said)
+    said = reason(["sh", "-c", '"$@"; exit $?', "sh", "taskset", "-c", str(cpu), "sh", "-c", '"$@"; exit $?', "sh", "env", *variables, *run])
+    ok("one that it has too is shared out", "a share of" in said[1], said)
+    said = reason(["taskset", "-c", both, "sh", "-c", '"$@"; exit $?', "sh", "env", *variables, *run])
+    ok("and so are all CPUs", "a share of" in said[1] and said[0] in both.split(","), said)
 
 
 def srun(script, n):
@@ -131,6 +165,7 @@ def main():
         ok("gputune run --ranks 2: each rank has its own CPUs", apart(ranks, 2), said)
         torchrun(script, 2)
         mpirun(script, 2)
+        masks(script)
         srun(script, 2)
     print(f"1..{count}")
     return 1 if failed else 0

@@ -188,12 +188,12 @@ SlurmdSpoolDir={dir}
 SlurmctldPidFile={dir}/ctl.pid
 SlurmdPidFile={dir}/d.pid
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=task/{task}
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=1
 {more}
-NodeName={node} NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
+NodeName={node} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
 PartitionName=all Nodes={node} Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -209,11 +209,11 @@ def free_ports(n):
     return ports
 
 
-def slurm(folder, more, ask):
+def slurm(folder, more, ask, task="none", cpus=1):
     """What ask() says once a cluster of one node, with these lines in its configuration, has given it an answer."""
     node = socket.gethostname().split(".")[0]
     with open(f"{folder}/slurm.conf", "w", encoding="utf-8") as f:
-        f.write(SLURM.format(node=node, user="root", ports=free_ports(2), dir=folder, more=more))
+        f.write(SLURM.format(node=node, user="root", ports=free_ports(2), dir=folder, more=more, task=task, cpus=cpus))
     env = {**os.environ, "SLURM_CONF": f"{folder}/slurm.conf"}
     daemons = []
     try:

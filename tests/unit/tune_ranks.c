@@ -122,6 +122,71 @@ START_TEST(a_launcher_is_left_free)
 }
 END_TEST
 
+#define SLURM(TASKS) "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=" TASKS
+#define SRUN_BINDS "SLURM_CPU_BIND_TYPE=mask_cpu:"
+#define OMPI_BINDS "OMPI_MCA_orte_bound_at_launch=1"
+#define OMPI(TASKS) "OMPI_COMM_WORLD_LOCAL_RANK=1", "OMPI_COMM_WORLD_LOCAL_SIZE=" TASKS
+static const struct {
+	const char *name, *host, *allowed, *cpuset; /* cpuset NULL: not known */
+	const char *env[5];
+	const char *cpus, *nodes, *threads, *by; /* by NULL: not bound, cpus is a share */
+} bound_cases[] = {
+	{ "srun -c 4", "cpu-server", "4-7", NULL, { SLURM("4"), SRUN_BINDS }, "4-7", "1", "4", "srun" },
+	{ "srun --cpu-bind=none in a job of four CPUs", "cpu-server", "4-7", "4-7", { SLURM("4"), "SLURM_CPU_BIND_TYPE=none" },
+	  "5", "1", "1", NULL },
+	{ "task/cgroup alone", "cpu-server", "4-7", "4-7", { SLURM("4") }, "5", "1", "1", NULL },
+	{ "a mask within the job's CPUs, and no word", "cpu-server", "4-7", "0-15", { SLURM("4") },
+	  "4-7", "1", "4", "its launcher" },
+	{ "a word without a mask: TaskPlugin=task/none", "cpu-server", "0-15", NULL, { SLURM("2"), SRUN_BINDS },
+	  "4-7,12-15", "1", "4", NULL },
+	{ "mpirun --bind-to core", "cpu-server", "1,9", "0-15", { OMPI("8"), OMPI_BINDS }, "1,9", "0", "1",
+	  "mpirun" },
+	{ "mpirun --bind-to numa: four ranks on each node", "cpu-server", "4-7,12-15", NULL,
+	  { OMPI("8"), OMPI_BINDS }, "4-7,12-15", "1", "1", "mpirun" },
+	{ "the same with two ranks: a node each", "cpu-server", "4-7,12-15", NULL, { OMPI("2"), OMPI_BINDS },
+	  "4-7,12-15", "1", "4", "mpirun" },
+	{ "mpirun --bind-to none in a cpuset", "cpu-server", "4-7,12-15", "4-7,12-15", { OMPI("2") }, "6-7,14-15", "1", "2", NULL },
+	{ "torchrun in a task of srun's shares out what that has", "cpu-server", "4-7,12-15", NULL,
+	  { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "SLURM_LOCALID=0", SRUN_BINDS }, "6-7,14-15", "1", "2", NULL },
+	{ "one rank", "cpu-server", "4-7", "0-15", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1", SRUN_BINDS },
+	  "4-7", "1", "4", NULL },
+	{ "away from its GPU", "server-8gpu", "8-15", "0-63", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8",
+	  SRUN_BINDS }, "8-15", "0", "8", "srun, kept as they are, although GPU 0000:3f:00.0 is at node 1" },
+	{ "small cores too, which the launcher has counted", "hybrid-laptop", "8-11", "0-15", { SLURM("4"), SRUN_BINDS },
+	  "8-11", "", "4", "srun" },
+};
+
+START_TEST(what_the_launcher_has_bound_is_not_cut_again)
+{
+	gt_autofree char *status = gt_xasprintf("Name:\tx\nCpus_allowed_list:\t%s\n", bound_cases[_i].allowed);
+	gt_autofree char *cpus = NULL, *nodes = NULL;
+	struct tn_run_opts o = { .argv = python, .envp = (char *const *)bound_cases[_i].env };
+	const char *by = bound_cases[_i].by;
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+
+	box_open(&b, bound_cases[_i].host);
+	box_put(&b, "/proc/self/status", status);
+	if (bound_cases[_i].cpuset)
+		box_put(&b, "/sys/fs/cgroup/cpuset.cpus.effective", bound_cases[_i].cpuset);
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	cpus = gt_set_format(&r->cpus);
+	nodes = gt_set_format(&r->mem_nodes);
+	ck_assert_msg(!strcmp(cpus, bound_cases[_i].cpus), "%s: %s (%s)", bound_cases[_i].name, cpus, r->cpus_reason);
+	ck_assert_msg(!strcmp(nodes, bound_cases[_i].nodes), "%s: node %s", bound_cases[_i].name, nodes);
+	ck_assert_msg(gt_streq(var(r, "OMP_NUM_THREADS")->value, bound_cases[_i].threads), "%s: %s threads", bound_cases[_i].name,
+		      var(r, "OMP_NUM_THREADS")->value);
+	if (by) {
+		gt_autofree char *said = gt_xasprintf("bound by %s", by);
+
+		ck_assert_msg(strstr(r->cpus_reason, said) != NULL, "%s: %s", bound_cases[_i].name, r->cpus_reason);
+	} else {
+		ck_assert_msg(!strstr(r->cpus_reason, "bound by"), "%s: %s", bound_cases[_i].name, r->cpus_reason);
+	}
+	box_close(&b);
+}
+END_TEST
+
 /* The ranks are its to start, on one node as on several, and in a batch script it is not one of them. */
 static const struct {
 	const char *host, *env[4];
@@ -300,6 +365,7 @@ TCase *tune_ranks_case(void)
 	};
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
+	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
 	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "tune/bound.h"
 #include "tune/knob/list.h"
-#include "tune/rank.h"
 #include "tune/share.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ static struct tn_rank share_of_node(const struct tn_ctx *c, struct tn_rank rank,
 
 	for (unsigned r = 0; r < rank.count; r++) {
 		gt_autofree char *why = NULL;
-		const struct pr_gpu *gpu = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told}, &why);
+		const struct pr_gpu *gpu = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told, NULL}, &why);
 
 		if (!gpu || !pr_has(gpu->pci->numa_node) || gpu->pci->numa_node.v != node)
 			continue;
@@ -125,15 +125,44 @@ static void take_share(const struct tn_ctx *c, struct tn_rank rank, struct gt_se
 	gt_set_copy(&r->cpus, pool);
 }
 
+/* What the launcher has given to this rank is its share already; others may have the same, as where mpirun binds to nodes. */
+static void keep_bound(const struct tn_ctx *c, struct tn_rank rank, const char *by, struct tn_run *r)
+{
+	const struct gt_set *mine = &c->host->cpu.allowed;
+	unsigned all = gt_set_count(tn_bound_all(c->host));
+	gt_autofree char *why = NULL;
+	const struct pr_gpu *gpu = c->host->n_node < 2 ? NULL : tn_rank_gpu(c, rank, &why);
+	const struct pr_node *node = gpu && pr_has(gpu->pci->numa_node) ? find_node(c->host, gpu->pci->numa_node.v) : NULL;
+	gt_auto_set near = {0};
+
+	gt_set_copy(&r->cpus, mine);
+	r->cpus_ranks = GT_MAX(1u, (rank.count * gt_set_count(mine) + all / 2) / all);
+	r->cpus_reason = gt_xasprintf("rank %u of %u: bound by %s, kept as they are", rank.index, rank.count, by);
+	if (!node)
+		return;
+	gt_set_copy(&near, &node->cpus);
+	gt_set_and(&near, mine);
+	if (!gt_set_count(&near)) {
+		char *far = gt_xasprintf("%s, although GPU %s is at node %d", r->cpus_reason, gpu->pci->address, node->id);
+
+		free(r->cpus_reason);
+		r->cpus_reason = far;
+	}
+}
+
 static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
+	struct tn_rank rank = tn_rank_of(c);
+	const char *by = rank.count > 1 ? tn_bound_by(c, rank) : NULL;
 	gt_auto_set pool = {0};
 
 	usable_cpus(c->host, &pool);
 	if (!gt_set_count(&pool))
 		return;
-	if (!tn_rank_launches(c))
-		take_share(c, tn_rank_of(c), &pool, r);
+	if (by)
+		keep_bound(c, rank, by, r);
+	else if (!tn_rank_launches(c))
+		take_share(c, rank, &pool, r);
 	else if (leave_launcher(c, &pool, &r->cpus_reason))
 		gt_set_copy(&r->cpus, &pool);
 }
@@ -142,7 +171,8 @@ const struct tn_knob tn_knob_affinity = {
 	.id = "run.affinity",
 	.summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
 	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on "
-	       "one host that do not share out the cores stand in each other's way.",
+	       "one host that do not share out the cores stand in each other's way: they get whole nodes as far as the "
+	       "numbers allow, then whole cores. What srun or mpirun has bound already is kept as it is.",
 	.hazard =
 		"A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
 	.unit = "CPU list",
@@ -204,8 +234,9 @@ static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, s
 			gt_set_add(&nodes, (unsigned)h->node[i].id);
 	}
 	if (gt_set_count(&nodes) != 1) {
-		r->mem_reason = gt_xstrdup(gt_set_count(&nodes) ? "the CPUs span several nodes: memory stays where it is first touched"
-								: "the CPUs' node has no memory: each page comes from the nearest that has");
+		r->mem_reason = gt_xstrdup(gt_set_count(&nodes)
+						   ? "the CPUs span several nodes: memory stays where it is first touched"
+						   : "the CPUs' node has no memory: each page comes from the nearest that has");
 		return;
 	}
 	gt_set_copy(&r->mem_nodes, &nodes);

@@ -2,31 +2,23 @@
 /* OpenMP: how many threads, where, and how they wait. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include "tune/bound.h"
 #include "tune/knob/list.h"
 #include "tune/program.h"
-#include "tune/rank.h"
 
 static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
 {
 	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
 }
 
-/* torchrun sets 1 where its own user has said nothing. What that user has said is in the environment with which torchrun, our
- * parent, was started; it does not change when the program sets a variable. */
+/* torchrun sets 1 where its own user has said nothing. What that user has said is in the environment with which torchrun was
+ * started; it does not change when the program sets a variable. */
 static bool set_by_torchrun(const struct tn_ctx *c)
 {
-	gt_autofree char *path = gt_xasprintf("/proc/%d/environ", (int)getppid()), *text = NULL;
-	const char *name = "OMP_NUM_THREADS=";
-	size_t len = 0;
+	bool said = true;
 
-	if (!c->host->live || !tn_run_user(c, "TORCHELASTIC_RUN_ID") || !gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") ||
-	    gt_fs_read(c->fs, path, &text, &len) < 0 || !len)
-		return false;
-	for (const char *p = text; p < text + len; p += strlen(p) + 1)
-		if (gt_starts_with(p, name))
-			return false;
-	return true;
+	return tn_run_user(c, "TORCHELASTIC_RUN_ID") && gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") &&
+	       tn_launcher_said(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
 }
 
 static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
