@@ -87,11 +87,23 @@ static void poison_outputs(struct rt_program *p, int i)
 	}
 }
 
+/* Of the low types an infinity or NaN is an exponent of ones alone. */
+static bool finite_low(const uint16_t *x, int64_t count, unsigned exponent)
+{
+	for (int64_t i = 0; i < count; i++)
+		if ((x[i] & exponent) == exponent)
+			return false;
+	return true;
+}
+
 static bool finite_node(const struct rt_node *n)
 {
+	int64_t count = rt_shape_elements(&n->shape);
 	const float *x = n->data;
 
-	for (int64_t i = 0, count = rt_shape_elements(&n->shape); i < count; i++)
+	if (n->dtype == RT_BF16 || n->dtype == RT_F16)
+		return finite_low(n->data, count, n->dtype == RT_BF16 ? 0x7f80 : 0x7c00);
+	for (int64_t i = 0; n->dtype == RT_F32 && i < count; i++)
 		if (!isfinite(x[i]))
 			return false;
 	return true;
@@ -101,7 +113,7 @@ static bool finite_node(const struct rt_node *n)
 static void look_at_outputs(struct rt_program *p, const struct rt_call *c)
 {
 	for (int k = 0; k < RT_MAX_IO && !p->anomaly; k++)
-		if (c->out[k] && c->out[k]->dtype == RT_F32 && c->out[k]->role != RT_ROLE_SCRATCH && !finite_node(c->out[k])) {
+		if (c->out[k] && c->out[k]->role != RT_ROLE_SCRATCH && !finite_node(c->out[k])) {
 			p->anomaly = c;
 			p->anomaly_node = c->out[k];
 		}
@@ -188,7 +200,7 @@ const struct rt_node *rt_program_find_nonfinite(struct rt_program *p)
 		struct rt_call *c = p->plan.ir.calls[i];
 
 		for (int k = 0; k < RT_MAX_IO; k++)
-			if (c->in[k] && c->in[k]->dtype == RT_F32 && !finite_node(c->in[k]))
+			if (c->in[k] && !finite_node(c->in[k]))
 				return c->in[k];
 		run_call(p, i, &run);
 		if (!finite_node(c->out[0]))

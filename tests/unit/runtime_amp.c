@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mixed precision: the roundings bit by bit, products of low types, and what the pass does to a program. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
@@ -202,6 +203,28 @@ START_TEST(training_in_a_low_type_follows_training_in_f32)
 }
 END_TEST
 
+/* x overflows in f16 as it is cast; in bf16 nothing does before `big`. Poison lies behind each tensor. */
+START_TEST(what_is_not_finite_is_named_in_any_type)
+{
+	const enum rt_dtype dtype = _i ? RT_F16 : RT_BF16;
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(2, 3)), *w = rt_param(g, "w", RT_SHAPE(3, 3), RT_INIT_ONES);
+	struct rt_node *big = rt_name(rt_affine(g, rt_linear(g, x, w, NULL), 3e38f, 0), "big");
+	struct rt_node *loss = rt_dot(g, big, rt_input(g, "weights", RT_F32, RT_SHAPE(2, 3)));
+	struct rt_options opt = { .amp = dtype, .threads = 1, .poison = true, .anomaly = _i == 2, .keep_gradients = true,
+				  .scaler.use = RT_SCALER_OFF };
+	const float in[6] = { 1, 2, 3, 4, 5, 1e6f }, weights[6] = { 1, 1, 1, 1, 1, 1 };
+	const char *says = _i == 0 ? "first not finite: big;" : _i == 1 ? "first not finite: f16 x;" : "cast wrote f16 x, which is";
+	struct gt_err err = { 0 };
+	struct rt_metrics m;
+
+	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, &err), 0);
+	ck_assert_int_eq(rt_step(p, (const void *[]){ in, weights }, &m, &err), -EDOM);
+	ck_assert_msg(strstr(err.msg, says), "said: %s", err.msg);
+}
+END_TEST
+
 TCase *case_amp(void)
 {
 	TCase *t = tcase_create("amp");
@@ -212,5 +235,6 @@ TCase *case_amp(void)
 	tcase_add_loop_test(t, low_products_are_sums_of_exact_products, 0, 2);
 	tcase_add_loop_test(t, only_operands_of_products_are_lowered, 0, 2);
 	tcase_add_loop_test(t, training_in_a_low_type_follows_training_in_f32, 0, 2);
+	tcase_add_loop_test(t, what_is_not_finite_is_named_in_any_type, 0, 3);
 	return t;
 }
