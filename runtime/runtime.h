@@ -140,7 +140,8 @@ struct rt_user_op {
 	/* The result's shape, or a negative errno with its sentence. NULL: that of the first input. */
 	int (*shape)(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err);
 	void (*forward)(const float *const *in, float *y, const struct rt_shape *shapes, int threads);
-	/* Assign dx[i] of each input from dy; dx[i] is NULL where nobody wants it. NULL: the op has no gradient. */
+	/* Assign dx[i] of each input from dy; dx[i] is NULL where nobody wants it. NULL: the op has no gradient, and training
+	 * parameters that lead to it is refused (-EINVAL). */
 	void (*backward)(const float *const *in, const float *y, const float *dy, float *const *dx,
 			 const struct rt_shape *shapes, int threads);
 	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes); /* the plain definition */

@@ -35,7 +35,7 @@ static void user_gradient(struct rt_ad *ad, const struct rt_call *c)
 	const struct rt_user_op *op = c->attr.user;
 	struct rt_call *k;
 
-	if (!op->backward)
+	if (!op->backward) /* then nobody wants it: pass/autodiff.c */
 		return;
 	k = rt_ad_call(ad, RT_OP_USER_BWD, &(struct rt_attr){ .user = op });
 	k->in[0] = rt_ad_get(ad, c->out[0]);

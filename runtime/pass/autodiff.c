@@ -161,10 +161,26 @@ static int check_losses(const struct rt_plan *p, struct gt_err *err)
 	return 0;
 }
 
-static void differentiate_all(struct rt_plan *p, struct gt_buf *did)
+/* Parameters behind a user's op without a gradient would never be trained, and nobody would hear of it. */
+static int check_user_ops(struct rt_ad *ad, struct gt_err *err)
+{
+	const struct rt_ir *ir = &ad->plan->ir;
+
+	for (int i = 0; rt_plan_trains(ad->plan) && i < ir->n_calls; i++) {
+		const struct rt_call *c = ir->calls[i];
+
+		for (int k = 0; c->attr.user && !c->attr.user->backward && k < RT_MAX_IO; k++)
+			if (rt_ad_wants(ad, c->in[k]))
+				return gt_fail(err, EINVAL, "%s of %s: parameters lead to it, and it has no backward function: "
+					       "they would not be trained", c->attr.user->name, c->in[k]->name);
+	}
+	return 0;
+}
+
+static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct rt_call *root = rt_maker(&p->ir, p->loss);
-	int n = p->ir.n_calls, n_params = 0;
+	int n = p->ir.n_calls, n_params = 0, r;
 	struct rt_ad ad = {
 		.plan = p,
 		.wants = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(bool)),
@@ -173,7 +189,8 @@ static void differentiate_all(struct rt_plan *p, struct gt_buf *did)
 	};
 
 	find_wanted(&ad);
-	for (int i = n - 1; rt_plan_trains(p) && i >= 0; i--)
+	r = check_user_ops(&ad, err);
+	for (int i = n - 1; !r && rt_plan_trains(p) && i >= 0; i--)
 		if (!p->ir.calls[i]->op->loss || p->ir.calls[i] == root)
 			differentiate(&ad, p->ir.calls[i]);
 	for (int i = 0; i < p->n_graph_nodes; i++)
@@ -183,20 +200,21 @@ static void differentiate_all(struct rt_plan *p, struct gt_buf *did)
 		}
 	free(ad.wants);
 	free(ad.grad);
+	if (r)
+		return r;
 	drop_unread(p);
 	if (rt_plan_trains(p))
 		gt_buf_printf(did, "%d backward calls for %d parameter tensors", p->ir.n_calls - n, n_params);
 	else
 		gt_buf_puts(did, "no backward pass: nothing is kept for it");
+	return 0;
 }
 
 static int autodiff(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int r = check_losses(p, err);
 
-	if (!r)
-		differentiate_all(p, did);
-	return r;
+	return r ? r : differentiate_all(p, did, err);
 }
 
 const struct rt_pass rt_pass_autodiff = { .name = "autodiff", .run = autodiff };

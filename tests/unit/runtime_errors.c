@@ -206,12 +206,49 @@ START_TEST(a_loss_made_from_a_loss_is_refused)
 }
 END_TEST
 
+static void copy_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+{
+	memcpy(y, in[0], (size_t)rt_shape_elements(&shapes[0]) * sizeof(float));
+}
+
+static void copy_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+{
+	memcpy(y, in[0], (size_t)rt_shape_elements(&shapes[0]) * sizeof(double));
+}
+
+static const struct rt_user_op one_way = { .name = "one_way", .inputs = 1, .forward = copy_forward, .reference = copy_reference };
+
+/* An op without a gradient serves where none is wanted: in evaluation, on what only inputs lead to, off the way to the loss. */
+START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
+{
+	static const struct {
+		bool of_param, trains;
+	} cases[] = { { true, true }, { true, false }, { false, true } };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = NULL;
+	struct gt_err err = { 0 };
+	struct rt_node *w = p(g, "w", RT_SHAPE(3, 5)), *x = rt_input(g, "x", RT_F32, RT_SHAPE(3, 5));
+	struct rt_node *scaled = rt_name(rt_affine(g, w, 2, 0), "scaled"), *aside = rt_user(g, &one_way, &w);
+	struct rt_node *y = rt_user(g, &one_way, cases[_i].of_param ? &scaled : &x);
+	int r = rt_compile(g, rt_dot(g, rt_add(g, y, w), x), &(struct rt_options){ .keep_gradients = cases[_i].trains }, &prog, &err);
+
+	ck_assert_ptr_nonnull(aside);
+	if (!cases[_i].of_param || !cases[_i].trains) {
+		ck_assert_msg(r == 0, "said: %s", err.msg);
+		return;
+	}
+	ck_assert_int_eq(r, -EINVAL);
+	ck_assert_msg(strstr(err.msg, "one_way of scaled: parameters lead to it, and it has no backward"), "said: %s", err.msg);
+}
+END_TEST
+
 TCase *case_errors(void)
 {
 	TCase *t = tcase_create("errors");
 
 	tcase_add_loop_test(t, misfits_are_named_with_both_shapes, 0, GT_ARRAY_SIZE(bad));
 	tcase_add_test(t, a_loss_made_from_a_loss_is_refused);
+	tcase_add_loop_test(t, an_op_without_gradient_is_refused_above_a_parameter, 0, 3);
 	tcase_add_test(t, too_much_memory_is_refused_before_the_first_step);
 	tcase_add_test(t, ids_outside_the_table_are_refused);
 	tcase_add_test(t, nan_stops_with_where_and_leaves_parameters);
