@@ -299,7 +299,8 @@ struct rt_metrics {
  * One forward and backward pass, and every options.accum calls one update with the weighted mean of their gradients
  * (rt_set_weight). -EDOM: the loss is not a number (with the loss scaler: for the 25th update in a row), or a gradient
  * is not and clipping wants its norm; the sentence names the first node that is not finite, no parameter was changed,
- * and the next call starts a new update. -ERANGE: an id or target outside its table.
+ * and the next call starts a new update. -ERANGE: an id or target outside its table. -EINVAL: a learning rate, weight or loss
+ * scale was set that is none; nothing has changed.
  */
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
 /* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. A batch that

@@ -8,9 +8,30 @@
 #include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 
+/* A number that updates can be made with: NaN is none. */
+static bool is_rate(double x)
+{
+	return x >= 0 && isfinite((float)x);
+}
+
+static bool is_share(double x)
+{
+	return x >= 0 && x < 1;
+}
+
+static int check_optimizer(const struct rt_optimizer *z, struct gt_err *err)
+{
+	if (!is_rate(z->lr) || !is_rate(z->weight_decay))
+		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
+			       z->weight_decay);
+	if (!is_share(z->momentum) || !is_share(z->beta1) || !is_share(z->beta2) || !is_rate(z->eps))
+		return gt_fail(err, EINVAL, "momentum %g and betas %g and %g lie in [0,1), eps %g is not negative", z->momentum,
+			       z->beta1, z->beta2, z->eps);
+	return 0;
+}
+
 static int check_options(const struct rt_options *o, struct gt_err *err)
 {
-	const struct rt_optimizer *z = &o->optimizer;
 	const struct rt_scaler *s = &o->scaler;
 
 	if (o->amp != RT_F32 && o->amp != RT_BF16 && o->amp != RT_F16)
@@ -22,22 +43,19 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, EINVAL, "fp8 goes with amp in bf16, a history of 1 to 4096 updates and a margin of at most 64");
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
-	if (!isfinite(z->lr) || z->lr < 0 || !isfinite(z->weight_decay) || z->weight_decay < 0)
-		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
-			       z->weight_decay);
 	if (o->accum < 0 || o->accum > 1 << 20 || !isfinite(o->clip_norm) || o->clip_norm < 0)
 		return gt_fail(err, EINVAL, "%d batches per update, clipped to %g: neither may be negative", o->accum,
 			       o->clip_norm);
-	if (!(s->growth > 1 && s->backoff > 0 && s->backoff < 1 && s->init > 0 && s->interval > 0))
+	if (!(s->growth > 1 && s->backoff > 0 && s->backoff < 1 && s->init > 0 && isfinite((float)s->init) && s->interval > 0))
 		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
 	if (!isfinite(o->pixels.mean) || !isfinite(o->pixels.std) || o->pixels.std < 0)
 		return gt_fail(err, EINVAL, "pixels are divided by a standard deviation above 0");
-	if (z->momentum < 0 || z->momentum >= 1 || z->beta1 < 0 || z->beta1 >= 1 || z->beta2 < 0 || z->beta2 >= 1 || z->eps < 0)
-		return gt_fail(err, EINVAL, "momentum and betas lie in [0,1), eps is not negative");
 	if (o->ddp.compress < RT_COMPRESS_NONE || o->ddp.compress > RT_COMPRESS_ONEBIT || o->ddp.powersgd_rank < 0 ||
 	    o->ddp.powersgd_rank > 64 || o->ddp.compress_after < 0)
 		return gt_fail(err, EINVAL, "PowerSGD takes rank 1 to 64, and compression starts after no fewer than 0 updates");
-	return 0;
+	if (!(o->ddp.weight >= 0 && o->ddp.weight <= 1))
+		return gt_fail(err, EINVAL, "a rank's share of the rows is %g: it lies in [0,1]", o->ddp.weight);
+	return check_optimizer(&o->optimizer, err);
 }
 
 static int check_device(const struct rt_options *o, struct gt_err *err)
@@ -199,9 +217,9 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	int r = n < 1 ? gt_fail(err, EINVAL, "a program has one batch shape at least") : 0;
 
 	p->opt = *opt;
-	o->beta1 = o->beta1 > 0 ? o->beta1 : 0.9;
-	o->beta2 = o->beta2 > 0 ? o->beta2 : 0.999;
-	o->eps = o->eps > 0 ? o->eps : 1e-8;
+	o->beta1 = o->beta1 != 0 ? o->beta1 : 0.9;
+	o->beta2 = o->beta2 != 0 ? o->beta2 : 0.999;
+	o->eps = o->eps != 0 ? o->eps : 1e-8;
 	p->opt.accum = p->opt.accum ? p->opt.accum : 1;
 	p->opt.fp8.history = p->opt.fp8.history ? p->opt.fp8.history : 1024;
 	p->opt.ddp.powersgd_rank = p->opt.ddp.powersgd_rank ? p->opt.ddp.powersgd_rank : 1;

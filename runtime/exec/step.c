@@ -441,6 +441,21 @@ static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_r
 	return r;
 }
 
+/* What was set since the last step; nothing has changed yet. */
+static int check_settings(const struct rt_program *p, struct gt_err *err)
+{
+	double lr = p->opt.optimizer.lr, scale = (double)p->scale.scale;
+
+	if (!(lr >= 0 && isfinite((float)lr)))
+		return gt_fail(err, EINVAL, "the learning rate was set to %g: it is a number that is not negative", lr);
+	if (!(p->weight >= 0 && isfinite((float)p->weight)))
+		return gt_fail(err, EINVAL, "the batch's weight was set to %g: it is a number that is not negative", p->weight);
+	if (p->scale.on && !(scale > 0 && isfinite(scale) && p->scale.tracker >= 0))
+		return gt_fail(err, EINVAL, "the loss scale was set to %g, held for %lld updates: it is a number above 0", scale,
+			       (long long)p->scale.tracker);
+	return 0;
+}
+
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err)
 {
 	struct rt_gradients gradients = { 0 };
@@ -450,7 +465,9 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	int r;
 
 	run.entered_s = gt_now_s();
-	r = check_inputs(p, inputs, err);
+	r = check_settings(p, err);
+	if (!r)
+		r = check_inputs(p, inputs, err);
 	if (r)
 		return r;
 	start_run(p, &run);

@@ -242,6 +242,75 @@ START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 }
 END_TEST
 
+/* NaN is on neither side of any bound. */
+START_TEST(options_that_are_no_numbers_are_refused)
+{
+	const struct {
+		struct rt_options opt;
+		const char *says;
+	} cases[] = {
+		{ { .optimizer = { .kind = RT_SGD, .lr = NAN } }, "learning rate nan" },
+		{ { .optimizer = { .kind = RT_SGD, .lr = 1e300 } }, "learning rate 1e+300" },
+		{ { .optimizer = { .kind = RT_SGD, .weight_decay = -1 } }, "weight decay -1" },
+		{ { .optimizer = { .kind = RT_SGD, .momentum = NAN } }, "momentum nan" },
+		{ { .optimizer = { .kind = RT_SGD, .momentum = 1 } }, "momentum 1" },
+		{ { .optimizer = { .kind = RT_ADAMW, .beta1 = NAN } }, "betas nan" },
+		{ { .optimizer = { .kind = RT_ADAMW, .beta2 = -0.5 } }, "and -0.5 lie in" },
+		{ { .optimizer = { .kind = RT_ADAMW, .eps = NAN } }, "eps nan" },
+		{ { .clip_norm = NAN }, "clipped to nan" },
+		{ { .scaler = { .growth = NAN } }, "grows by more than 1" },
+		{ { .scaler = { .init = INFINITY } }, "the loss scale starts" },
+		{ { .ddp = { .weight = NAN } }, "share of the rows is nan" },
+		{ { .pixels = { .std = NAN } }, "standard deviation" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		struct rt_program *prog = NULL;
+		struct gt_err err = { 0 };
+		struct rt_node *loss = rt_model_mlp(g, 3, (const int64_t[]){ 5, 4, 3 }, 3);
+
+		ck_assert_msg(rt_compile(g, loss, &cases[i].opt, &prog, &err) == -EINVAL, "not refused: %s", cases[i].says);
+		ck_assert_msg(strstr(err.msg, cases[i].says), "said: %s, not %s", err.msg, cases[i].says);
+	}
+}
+END_TEST
+
+START_TEST(settings_that_are_no_numbers_stop_the_step)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = NULL;
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .scaler = { .use = RT_SCALER_ON } };
+	struct rt_node *loss = rt_model_mlp(g, 3, (const int64_t[]){ 5, 4, 3 }, 3);
+	const float x[15] = { 1, 2, 3 };
+	const void *in[] = { x, (int32_t[]){ 0, 1, 2 } };
+	const double none[] = { NAN, -1, INFINITY };
+	float before[12];
+	struct rt_metrics m;
+	struct gt_err err = { 0 };
+
+	ck_assert_int_eq(rt_compile(g, loss, &opt, &prog, &err), 0);
+	memcpy(before, rt_value(prog, rt_graph_leaf(g, 4)), sizeof(before));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(none); i++) {
+		rt_set_lr(prog, none[i]);
+		ck_assert_int_eq(rt_step(prog, in, &m, &err), -EINVAL);
+		ck_assert_msg(strstr(err.msg, "the learning rate was set to"), "said: %s", err.msg);
+		rt_set_lr(prog, 0.1);
+		rt_set_weight(prog, none[i]);
+		ck_assert_int_eq(rt_step(prog, in, &m, &err), -EINVAL);
+		ck_assert_msg(strstr(err.msg, "weight was set to"), "said: %s", err.msg);
+		rt_set_weight(prog, 1);
+		rt_set_scaler(prog, none[i], 0);
+		ck_assert_int_eq(rt_step(prog, in, &m, &err), -EINVAL);
+		ck_assert_msg(strstr(err.msg, "the loss scale was set to"), "said: %s", err.msg);
+		rt_set_scaler(prog, 1024, 0);
+	}
+	ck_assert_mem_eq(before, rt_value(prog, rt_graph_leaf(g, 4)), sizeof(before));
+	ck_assert_int_eq(rt_step(prog, in, &m, &err), 0);
+	ck_assert(m.updated && m.loss_scale == 1024);
+}
+END_TEST
+
 TCase *case_errors(void)
 {
 	TCase *t = tcase_create("errors");
@@ -252,6 +321,8 @@ TCase *case_errors(void)
 	tcase_add_test(t, too_much_memory_is_refused_before_the_first_step);
 	tcase_add_test(t, ids_outside_the_table_are_refused);
 	tcase_add_test(t, nan_stops_with_where_and_leaves_parameters);
+	tcase_add_test(t, options_that_are_no_numbers_are_refused);
+	tcase_add_test(t, settings_that_are_no_numbers_stop_the_step);
 	tcase_add_test(t, a_missing_device_says_why);
 	return t;
 }
