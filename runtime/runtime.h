@@ -358,7 +358,8 @@ json_t *rt_program_report(const struct rt_program *p);
 /* Share of the tensors' pages that lie on a NUMA node, 0 to 1, as the kernel says; NAN if it does not. */
 double rt_program_pages_at(const struct rt_program *p, int node);
 /* One step of p (keep_gradients, no optimizer) on inputs, and of its gradients `samples` elements, drawn from all parameters in
- * turn, against central differences of rt_reference(). That is slow: two plain evaluations of the graph per sample. */
+ * turn, against central differences of rt_reference(), in which dropouts drop what they drop in that step. That is slow: two plain
+ * evaluations of the graph per sample. -EINVAL: several ranks or batches per update, a loss scale or weight. */
 struct rt_gradient_check {
 	int checked;
 	double worst; /* largest difference, as a share of its tensor's largest gradient */

@@ -11,7 +11,21 @@ struct checked {
 	const struct rt_node *loss;
 	double **values; /* of each leaf, as rt_reference takes them */
 	int n;
+	struct rt_coins coins; /* of the batch whose gradients are checked */
 };
+
+/* Of an input as it is handed over: bytes where the program converts them (pass/pixels.c). */
+static double element(const struct rt_program *p, const struct rt_node *n, const void *from, int64_t i)
+{
+	switch (p->plan.ir.nodes[n->id]->dtype) {
+	case RT_I32:
+		return (double)((const int32_t *)from)[i];
+	case RT_U8:
+		return (((const uint8_t *)from)[i] / 255.0 - (double)p->opt.pixels.mean) / (double)p->opt.pixels.std;
+	default:
+		return (double)((const float *)from)[i];
+	}
+}
 
 static double *leaf_values(struct rt_program *p, const struct rt_node *n, const void *input)
 {
@@ -20,20 +34,20 @@ static double *leaf_values(struct rt_program *p, const struct rt_node *n, const 
 	double *v = gt_xcalloc((size_t)count, sizeof(*v));
 
 	for (int64_t i = 0; i < count; i++)
-		v[i] = n->dtype == RT_I32 ? (double)((const int32_t *)from)[i] : (double)((const float *)from)[i];
+		v[i] = element(p, n, from, i);
 	return v;
 }
 
-static int difference(const struct checked *c, int leaf, int64_t element, double *ret, struct gt_err *err)
+static int difference(const struct checked *c, int leaf, int64_t at, double *ret, struct gt_err *err)
 {
-	double *x = &c->values[leaf][element], old = *x, h = STEP * fmax(fabs(old), 0.01), above = 0, below = 0;
+	double *x = &c->values[leaf][at], old = *x, h = STEP * fmax(fabs(old), 0.01), above = 0, below = 0;
 	int r;
 
 	*x = old + h;
-	r = rt_reference(c->g, c->loss, (const double *const *)c->values, &above, err);
+	r = rt_reference_drawn(c->g, c->loss, (const double *const *)c->values, &c->coins, &above, err);
 	*x = old - h;
 	if (!r)
-		r = rt_reference(c->g, c->loss, (const double *const *)c->values, &below, err);
+		r = rt_reference_drawn(c->g, c->loss, (const double *const *)c->values, &c->coins, &below, err);
 	*x = old;
 	*ret = (above - below) / (2 * h);
 	return r;
@@ -53,20 +67,20 @@ static int check_one(const struct checked *c, struct rt_program *p, int leaf, ui
 		     struct gt_err *err)
 {
 	const struct rt_node *n = rt_graph_leaf(c->g, leaf);
-	int64_t count = rt_shape_elements(&n->shape), element = (int64_t)(rt_random_u64(1, 2, sample) % (uint64_t)count);
+	int64_t count = rt_shape_elements(&n->shape), at = (int64_t)(rt_random_u64(1, 2, sample) % (uint64_t)count);
 	const float *d = rt_gradient(p, n);
 	double numeric = 0, off;
-	int r = difference(c, leaf, element, &numeric, err);
+	int r = difference(c, leaf, at, &numeric, err);
 
 	if (r)
 		return r;
-	off = fabs((double)d[element] - numeric) / fmax(fmax(largest(d, count), fabs(numeric)), 1e-8);
+	off = fabs((double)d[at] - numeric) / fmax(fmax(largest(d, count), fabs(numeric)), 1e-8);
 	ret->checked++;
 	if (!(off <= ret->worst)) {
 		ret->worst = off;
-		ret->element = element;
+		ret->element = at;
 		ret->node = n;
-		ret->got = (double)d[element];
+		ret->got = (double)d[at];
 		ret->numeric = numeric;
 	}
 	return 0;
@@ -83,6 +97,9 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 		return gt_fail(err, EINVAL, "gradients are checked with keep_gradients and no optimizer");
 	if (p->cuda)
 		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; see gpubench check-device");
+	if (p->opt.ddp.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
+		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or weight");
+	c.coins = (struct rt_coins){ p->opt.seed, p->step };
 	*ret = (struct rt_gradient_check){ .worst = 0 };
 	r = rt_step(p, inputs, &m, err);
 	if (r)

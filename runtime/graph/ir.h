@@ -172,6 +172,14 @@ size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads);
 
 /* Of random numbers: a dropout's is this and attr.stream. */
 #define RT_DROPOUT_STREAM	0xd0
+/* What a program draws its dropouts of one batch from (struct rt_run). */
+struct rt_coins {
+	uint64_t seed;
+	int64_t batch;
+};
+/* As rt_reference(), with the elements dropped that these coins drop; NULL: none. */
+int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
+		       const struct rt_coins *coins, double *out, struct gt_err *err);
 
 /* ---- for shape rules ---- */
 /* Product of all dimensions but the last; the last one. */

@@ -2,9 +2,26 @@
 /* The graph by its ops' plain definitions, in double. */
 #include <errno.h>
 #include <string.h>
+#include "runtime/exec/mix.h"
 #include "runtime/graph/ir.h"
 
-static void run_call(const struct rt_call *c, double **value)
+/* An element stays when its random 32 bits are not below the rate's share of them. */
+static void drop(const struct rt_call *c, const struct rt_coins *coins, const double *x, double *y)
+{
+	uint64_t key = rt_random_u64(coins->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)coins->batch);
+	double rate = (double)c->attr.rate;
+
+	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++) {
+		uint32_t coin = (uint32_t)i ^ (uint32_t)key;
+
+		RT_MIX(coin);
+		coin ^= (uint32_t)(key >> 32) + (uint32_t)((uint64_t)i >> 32);
+		RT_MIX(coin);
+		y[i] = coin >= (uint32_t)(rate * 0x1p32) ? x[i] / (1 - rate) : 0;
+	}
+}
+
+static void run_call(const struct rt_call *c, const struct rt_coins *coins, double **value)
 {
 	const double *in[RT_MAX_IO] = { NULL };
 	double *out[RT_MAX_IO] = { NULL };
@@ -16,11 +33,14 @@ static void run_call(const struct rt_call *c, double **value)
 			out[k] = value[c->out[k]->id] =
 				gt_xcalloc((size_t)rt_shape_elements(&c->out[k]->shape), sizeof(double));
 	}
-	c->op->reference(c, in, out);
+	if (coins && c->op->id == RT_OP_DROPOUT)
+		drop(c, coins, in[0], out[0]);
+	else
+		c->op->reference(c, in, out);
 }
 
-int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
-		 struct gt_err *err)
+int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
+		       const struct rt_coins *coins, double *out, struct gt_err *err)
 {
 	double **value = gt_xcalloc((size_t)g->ir.n_nodes + 1, sizeof(*value));
 	int leaf = 0, r = rt_graph_error(g, err);
@@ -35,11 +55,17 @@ int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const do
 		memcpy(value[i], values[leaf++], bytes);
 	}
 	for (int i = 0; !r && i < g->ir.n_calls; i++)
-		run_call(g->ir.calls[i], value);
+		run_call(g->ir.calls[i], coins, value);
 	if (!r)
 		memcpy(out, value[watch->id], (size_t)rt_shape_elements(&watch->shape) * sizeof(double));
 	for (int i = 0; i < g->ir.n_nodes; i++)
 		free(value[i]);
 	free(value);
 	return r;
+}
+
+int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
+		 struct gt_err *err)
+{
+	return rt_reference_drawn(g, watch, values, NULL, out, err);
 }

@@ -27,6 +27,7 @@ TCase *case_winograd(void);
 TCase *case_checkpoint(void);
 TCase *case_team(void);
 TCase *case_alloc(void);
+TCase *case_debug(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {
