@@ -4,7 +4,8 @@
 
 static const char *const phases[] = { "forward", "backward", "gradient", "update" };
 
-/* Bytes of all tensors that live while call i runs. */
+/* Bytes of all tensors that live while call i runs: those that live for ever, some of them in the window that ranks share, and the
+ * others, behind them in the arena. */
 static uint64_t live_bytes(const struct rt_plan *p, int i)
 {
 	uint64_t bytes = p->pinned_bytes;
@@ -12,7 +13,8 @@ static uint64_t live_bytes(const struct rt_plan *p, int i)
 	for (int k = 0; k < p->ir.n_nodes; k++) {
 		const struct rt_node *n = p->ir.nodes[k];
 
-		if (n->storage == n && n->first >= 0 && n->first <= i && i <= n->last && n->offset >= p->pinned_bytes)
+		if (n->storage == n && n->first >= 0 && n->first <= i && i <= n->last &&
+		    (n->shared || n->offset >= p->pinned_bytes))
 			bytes += n->bytes;
 	}
 	return bytes;

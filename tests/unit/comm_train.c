@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/file.h"
+#include "runtime/ckpt/safetensors.h"
 #include "tests/unit/check_comm.h"
 
 int train(struct rt_comm *c, void *arg, struct gt_err *err)
@@ -242,6 +243,165 @@ START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 }
 END_TEST
 
+/* ---- what they have learnt ---- */
+
+#define SIDE	8
+struct learn {
+	bool images; /* a residual network with batchnorms, whose statistics are of each rank's rows */
+	int accum, steps;
+	struct rt_optimizer optimizer;
+	const char *save;
+};
+
+static int learn(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct learn *l = arg;
+	int rows = ROWS / rt_comm_size(c) / l->accum, row = l->images ? SIDE * SIDE * 3 : 16;
+	struct rt_gpt_config k = { .batch = rows, .seq = 16, .layers = 2, .width = 32, .heads = 2, .vocab = 64 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *loss = l->images ? rt_model_resnet_small(g, rows, SIDE, 8, 4) : rt_model_gpt(g, &k);
+	struct rt_options opt = { .threads = 1, .seed = 3, .accum = l->accum, .optimizer = l->optimizer, .ddp.comm = c };
+	static float x[ROWS * SIDE * SIDE * 3];
+	static int32_t ids[ROWS * 16], y[ROWS * 16];
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	for (int t = 0; !r && t < l->steps; t++) {
+		for (uint64_t i = 0; i < GT_ARRAY_SIZE(x); i++)
+			x[i] = rt_random_normal(1, (uint64_t)t, i);
+		for (uint64_t i = 0; i < GT_ARRAY_SIZE(ids); i++) {
+			ids[i] = (int32_t)(rt_random_u64(2, (uint64_t)t, i) % 64);
+			y[i] = l->images ? ids[i] % 4 : (ids[i] * 5 + 1) % 64;
+		}
+		for (int b = 0; !r && b < l->accum; b++) {
+			int first = (rt_comm_rank(c) * l->accum + b) * rows;
+			const void *in[] = { l->images ? (void *)(x + first * row) : ids + first * row,
+					     y + first * (l->images ? 1 : row) };
+
+			r = rt_step(p, in, &(struct rt_metrics){ 0 }, err);
+		}
+	}
+	return !r && rt_comm_rank(c) == 0 ? rt_save(p, l->save, 0, err) : r;
+}
+
+/* All that the program keeps but the running statistics: the largest difference between two such files, as a share of 1 + |x|. */
+static double apart(const char *a, const char *b)
+{
+	gt_autofree char *x = NULL, *y = NULL;
+	size_t nx = 0, ny = 0;
+	struct rt_safetensors s = { 0 };
+	double most = 0;
+
+	ck_assert_int_eq(gt_file_read(a, 1 << 24, &x, &nx, NULL), 0);
+	ck_assert_int_eq(gt_file_read(b, 1 << 24, &y, &ny, NULL), 0);
+	ck_assert_uint_eq(nx, ny);
+	ck_assert_int_eq(rt_safetensors_parse(x, nx, nx, a, &s, NULL), 0);
+	for (size_t i = 0; i < s.n; i++)
+		for (uint64_t at = s.data_at + s.tensor[i].begin; at < s.data_at + s.tensor[i].end; at += sizeof(float)) {
+			float v, w;
+
+			memcpy(&v, x + at, sizeof(v));
+			memcpy(&w, y + at, sizeof(w));
+			if (!strstr(s.tensor[i].name, "running_"))
+				most = fmax(most, fabs((double)v - (double)w) / (1 + fabs((double)v)));
+		}
+	rt_safetensors_clear(&s);
+	return most;
+}
+
+/* Parameters and optimizer state of 2 and 4 ranks are those of one with all rows; with batchnorms, of one that takes as many batches
+ * per update, for a batch's statistics are its own. */
+START_TEST(ranks_learn_what_one_rank_learns)
+{
+	static const struct learn all[] = {
+		{ false, 1, STEPS, { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, NULL },
+		{ false, 1, STEPS, { .kind = RT_ADAMW, .lr = 1e-2, .eps = 1e-4, .weight_decay = 0.1 }, NULL },
+		{ true, 1, STEPS, { .kind = RT_SGD, .lr = 0.05, .momentum = 0.9 }, NULL },
+	};
+	char dir[] = "/tmp/learntXXXXXX";
+	gt_autofree char *start = NULL, *one = NULL, *many = NULL;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	start = gt_xasprintf("%s/start", dir);
+	one = gt_xasprintf("%s/one", dir);
+	many = gt_xasprintf("%s/many", dir);
+	for (int ranks = 2; ranks <= 4; ranks += 2) {
+		struct learn l = all[_i];
+
+		l.save = many;
+		run(&(struct rt_group){ .ranks = ranks }, learn, &l);
+		l.accum = l.images ? ranks : 1;
+		l.save = one;
+		run(&(struct rt_group){ .ranks = 1 }, learn, &l);
+		l.save = start;
+		l.steps = 0;
+		run(&(struct rt_group){ .ranks = 1 }, learn, &l);
+		ck_assert_double_gt(apart(start, one), 5e-3);
+		ck_assert_msg(apart(one, many) < 2e-5, "%d ranks: apart by %g", ranks, apart(one, many));
+	}
+	unlink(start);
+	unlink(one);
+	unlink(many);
+	rmdir(dir);
+}
+END_TEST
+
+/* ---- what the trace shows of them ---- */
+
+static int trace(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	struct rt_gpt_config k = { .batch = ROWS / 2, .seq = 16, .layers = 2, .width = 32, .heads = 2, .vocab = 64 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	struct rt_node *loss = rt_model_gpt(g, &k);
+	struct rt_options opt = { .threads = 1, .trace = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
+				  .ddp = { .comm = c, .overlap = RT_WHEN_ON, .first_bucket_bytes = 1, .bucket_bytes = 20000 } };
+	static int32_t x[ROWS / 2 * 16];
+	gt_auto_json *doc = NULL;
+	double least, most, started = INFINITY, last = 0;
+	int buckets = 0, r = rt_compile(g, loss, &opt, &p, err);
+	json_t *e;
+	size_t i;
+
+	for (int t = 0; !r && t < 3; t++)
+		r = rt_step(p, (const void *[]){ x, x }, &(struct rt_metrics){ 0 }, err);
+	if (r)
+		return r;
+	doc = rt_program_trace(p);
+	least = INFINITY;
+	most = 0;
+	json_array_foreach(json_object_get(doc, "traceEvents"), i, e) {
+		const char *name = gt_json_get_str(e, "name", "");
+		json_t *args = json_object_get(e, "args");
+
+		if (gt_streq(name, "live bytes")) {
+			least = fmin(least, gt_json_get_real(args, "bytes", 0));
+			most = fmax(most, gt_json_get_real(args, "bytes", 0));
+		}
+		if (gt_json_get_int(args, "step", 0) != 3)
+			continue;
+		buckets += gt_streq(name, "bucket_start");
+		if (gt_streq(name, "bucket_start"))
+			started = fmin(started, gt_json_get_real(e, "ts", 0));
+		if (gt_streq(gt_json_get_str(e, "cat", ""), "backward"))
+			last = fmax(last, gt_json_get_real(e, "ts", 0));
+	}
+	/* all parameters, and all gradients: they lie in the window */
+	WANT(least >= 2 * 4 * (double)rt_program_parameters(p), "%g bytes are live of %g parameters", least,
+	     (double)rt_program_parameters(p));
+	WANT(most > least && most <= (double)rt_program_planned_bytes(p), "%g bytes are live, %g planned", most,
+	     (double)rt_program_planned_bytes(p));
+	WANT(buckets > 3 && started < last, "%d buckets, the first started at %g us, the last backward call at %g us", buckets,
+	     started, last);
+	return 0;
+}
+
+START_TEST(the_trace_shows_buckets_on_their_way_during_the_backward_pass)
+{
+	run(&(struct rt_group){ .ranks = 2 }, trace, NULL);
+}
+END_TEST
+
 TCase *case_training(void)
 {
 	TCase *t = tcase_create("training");
@@ -252,5 +412,7 @@ TCase *case_training(void)
 	tcase_add_loop_test(t, a_shared_update_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
 	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
+	tcase_add_loop_test(t, ranks_learn_what_one_rank_learns, 0, 3);
+	tcase_add_test(t, the_trace_shows_buckets_on_their_way_during_the_backward_pass);
 	return t;
 }
