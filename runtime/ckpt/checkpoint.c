@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program's parameters, buffers and optimizer state as one safetensors file. Parameters carry their own names, so that
- * others can read them; "optimizer.NAME" is the rest. Written under a name of its own, made durable, then renamed: whoever is
- * killed on the way leaves the old file.
+ * others can read them; "optimizer.NAME" is the rest. Whoever is killed while it is written leaves the old file.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/parse.h"
+#include "runtime/ckpt/replace.h"
 #include "runtime/ckpt/safetensors.h"
 #include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
@@ -146,39 +145,20 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 	for (int i = 0; !r && i < p->plan.ir.n_nodes; i++)
 		if (is_kept(p, p->plan.ir.nodes[i]))
 			r = write_tensor(p, p->plan.ir.nodes[i], fd);
-	return !r && fsync(fd) < 0 ? -errno : r;
-}
-
-static void sync_directory(const char *path)
-{
-	gt_autofree char *copy = gt_xstrdup(path);
-	gt_autoclose int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0)
-		fsync(fd);
+	return r;
 }
 
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
 {
-	gt_autofree char *temporary = gt_xasprintf("%s.%ld.new", path, (long)getpid());
-	int fd, r = rt_wait((struct rt_program *)p, err); /* and so know the step and the loss scale */
+	struct rt_replace file;
+	int r = rt_wait((struct rt_program *)p, err); /* and so know the step and the loss scale */
 
 	if (r)
 		return r;
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return gt_fail_errno(err, errno, "cannot write %s", path);
-	r = write_all(p, fd, ticket);
-	if (close(fd) < 0 && !r)
-		r = -errno;
-	if (!r && rename(temporary, path) < 0)
-		r = -errno;
-	if (r) {
-		unlink(temporary);
-		return gt_fail_errno(err, -r, "cannot write %s", path);
-	}
-	sync_directory(path);
-	return 0;
+	r = rt_replace_begin(path, &file);
+	if (!r)
+		r = rt_replace_end(&file, write_all(p, file.fd, ticket));
+	return r ? gt_fail_errno(err, -r, "cannot write %s", path) : 0;
 }
 
 /* Read, not mapped: a file that is cut short meanwhile is an error, not the end of the process. */

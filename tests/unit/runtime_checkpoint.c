@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: what a program knows of its parameters follows them, and only its own model's are taken. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "lib/buf.h"
 #include "lib/file.h"
@@ -220,6 +224,73 @@ START_TEST(a_file_that_was_cut_is_refused)
 }
 END_TEST
 
+/* ---- what a killed one leaves ---- */
+
+static bool there(const char *name)
+{
+	return access(name, F_OK) == 0;
+}
+
+static void touch(const char *name)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+
+/* A child whose writing the kernel ends in the middle; returns what it left. */
+static char *killed_while_saving(struct rt_program *p)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		const struct rlimit little = { 1000, 1000 }, no_core = { 0, 0 };
+
+		signal(SIGXFSZ, SIG_DFL);
+		setrlimit(RLIMIT_CORE, &no_core);
+		setrlimit(RLIMIT_FSIZE, &little);
+		rt_save(p, file, 1, NULL);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+	return gt_xasprintf("%s.%ld.saving", file, (long)child);
+}
+
+/* The old file stays; what is left of the new one goes when the next is written, and nothing else does. */
+START_TEST(what_a_killed_save_leaves_is_swept)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = resnet(g, &(struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.1 } });
+	gt_autofree char *left = NULL, *link_name = gt_xasprintf("%s.7.saving", file), *held = gt_xasprintf("%s.8.saving", file);
+	gt_autofree char *users = gt_xasprintf("%s.9x.saving", file), *twice = gt_xasprintf("%s.10.saving", file);
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd;
+
+	ck_assert_int_eq(rt_save(p, file, 5, NULL), 0);
+	left = killed_while_saving(p);
+	ck_assert(there(left));
+	loaded(p);
+	touch(users);
+	ck_assert_int_eq(symlink(users, link_name), 0);
+	ck_assert_int_eq(link(users, twice), 0);
+	touch(held);
+	fd = open(held, O_WRONLY);
+	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &whole), 0); /* as somebody else who is writing */
+	ck_assert_int_eq(rt_save(p, file, 6, NULL), 0);
+	ck_assert(!there(left));
+	ck_assert(there(users) && there(link_name) && there(twice) && there(held));
+	close(fd);
+	ck_assert_int_eq(rt_save(p, file, 7, NULL), 0);
+	ck_assert(!there(held));
+	unlink(users);
+	unlink(link_name);
+	unlink(twice);
+}
+END_TEST
+
 TCase *case_checkpoint(void)
 {
 	TCase *t = tcase_create("checkpoint");
@@ -232,5 +303,6 @@ TCase *case_checkpoint(void)
 	tcase_add_test(t, an_optimizer_without_its_state_starts_anew);
 	tcase_add_test(t, a_step_without_state_is_restored);
 	tcase_add_loop_test(t, a_file_that_was_cut_is_refused, 0, 6);
+	tcase_add_test(t, what_a_killed_save_leaves_is_swept);
 	return t;
 }
