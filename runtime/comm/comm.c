@@ -136,17 +136,26 @@ int rt_coll_init(struct rt_coll *k, struct gt_err *err)
 	if (k->offset > k->window->bytes || bytes > k->window->bytes - k->offset)
 		return gt_fail(err, EINVAL, "a collective of %zu bytes at %zu does not fit its window of %zu", bytes, k->offset,
 			       k->window->bytes);
-	if (c->next_channel >= RT_CHANNELS)
+	k->channel = 0;
+	while (k->channel < RT_CHANNELS && c->taken[k->channel])
+		k->channel++;
+	if (k->channel == RT_CHANNELS)
 		return gt_fail(err, ENOSPC, "more than %d collectives: take larger buckets", RT_CHANNELS);
-	k->channel = c->next_channel++;
-	k->generation = 0;
+	c->taken[k->channel] = k->open = true;
+	k->generation = c->generation[k->channel];
 	return c->transport->init ? c->transport->init(k, err) : 0;
 }
 
 void rt_coll_clear(struct rt_coll *k)
 {
-	if (k->window && k->window->comm && k->window->comm->transport->clear)
-		k->window->comm->transport->clear(k);
+	struct rt_comm *c = k->open ? k->window->comm : NULL;
+
+	if (!c)
+		return;
+	if (c->transport->clear)
+		c->transport->clear(k);
+	c->generation[k->channel] = k->generation;
+	c->taken[k->channel] = k->open = false;
 }
 
 int rt_coll_start(struct rt_coll *k, struct gt_err *err)

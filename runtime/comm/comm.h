@@ -75,11 +75,13 @@ struct rt_coll {
 	size_t bytes; /* per rank, the others */
 	int threads;  /* team that sums; 0: 1 */
 	/* private */
+	bool open;
 	int channel, stage;
 	uint32_t generation;
 	void *request, *received;
 };
-/* Give `k` (kind, window, offset, n or bytes filled in) its channel. Collective. */
+/* Give `k` (kind, window, offset, n or bytes filled in; all else 0) its channel, and take it back. Collective, both: which
+ * channel is the next is the same in all ranks. To clear one that was not initialised is allowed. */
 int rt_coll_init(struct rt_coll *k, struct gt_err *err);
 void rt_coll_clear(struct rt_coll *k);
 /* What this rank has is in place. Does not wait. Until it is done the rank touches the buffer no more. */

@@ -57,7 +57,10 @@ struct rt_comm {
 	double timeout_s;
 	bool spin; /* every rank has a CPU for itself */
 	char place[96];
-	int next_channel;
+	/* Of the collectives that there are. The next on a channel goes on counting where the last has ended: what others still
+	 * read there of that one stays true. */
+	bool taken[RT_CHANNELS];
+	uint32_t generation[RT_CHANNELS];
 	/* shm */
 	struct rt_shm *shm;
 	/* Ranks are threads: a window is mapped once, its address is told, and it stays until the last of them has ended. */

@@ -88,9 +88,9 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 	x->out = (struct rt_coll){ .kind = RT_ALLTOALL, .window = &d->coded, .offset = x->out_at, .bytes = x->segment_bytes };
 	x->back = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->coded, .offset = x->back_at, .bytes = x->segment_bytes };
 	if (rt_comm_hosts(d->comm) > 1) {
-		x->up = x->down = x->raw;
-		x->up.window = x->down.window = &d->local;
-		x->up.kind = RT_HOST_SUM;
+		x->up = (struct rt_coll){ .kind = RT_HOST_SUM, .window = &d->local, .offset = x->raw.offset, .n = x->raw.n,
+					  .threads = x->raw.threads };
+		x->down = x->up;
 		x->down.kind = RT_HOST_SHARE;
 		r = rt_coll_init(&x->up, err);
 		if (!r)

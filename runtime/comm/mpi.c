@@ -311,8 +311,9 @@ static int mpi_init(struct rt_coll *k, struct gt_err *err)
 
 static void mpi_clear(struct rt_coll *k)
 {
-	if (of(k) && of(k)->across.request)
-		rt_coll_clear(&of(k)->across);
+	rt_coll_clear(&of(k)->up);
+	rt_coll_clear(&of(k)->down);
+	rt_coll_clear(&of(k)->across);
 	free(of(k));
 	k->request = NULL;
 }

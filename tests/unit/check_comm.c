@@ -68,6 +68,84 @@ static int sums(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
+/* More collectives one after the other than there are channels, of several kinds, while another keeps its own. */
+static int one_after_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	int size = rt_comm_size(c), rank = rt_comm_rank(c), r;
+	struct rt_window w = { 0 };
+	struct rt_coll kept = { .kind = RT_ALLREDUCE, .window = &w, .offset = 1024, .n = 16, .threads = 1 };
+	float *x, *y;
+
+	r = rt_window_map(c, 2048, false, &w, err);
+	if (!r)
+		r = rt_coll_init(&kept, err);
+	x = (float *)(void *)w.base;
+	y = x + 256;
+	for (int i = 0; !r && i < 3 * RT_CHANNELS; i++) {
+		struct rt_coll k = { .kind = i % 3 ? RT_ALLREDUCE : RT_ALLGATHER, .window = &w, .threads = 1 };
+
+		k.n = i % 3 ? 16 : 0;
+		k.bytes = i % 3 ? 0 : 64;
+		r = rt_coll_init(&k, err);
+		for (int round = 0; !r && round < 1 + i % 4; round++) {
+			double mean = i + round + (size - 1) / 2.0, got;
+
+			x[0] = y[0] = (float)(i + round + rank);
+			r = rt_coll_start(&kept, err);
+			if (!r)
+				r = rt_coll_start(&k, err);
+			if (!r)
+				r = rt_coll_wait(&k, err);
+			if (!r)
+				r = rt_coll_wait(&kept, err);
+			got = r ? 0 : i % 3 ? (double)x[0] : (double)*(const float *)rt_coll_from(&k, size - 1);
+			WANT(r || fabs(got - (i % 3 ? mean : i + round + size - 1)) < 1e-3, "collective %d round %d: %g", i, round, got);
+			WANT(r || fabs((double)y[0] - mean) < 1e-3, "collective %d round %d: %g in the one that stays", i, round,
+			     (double)y[0]);
+			if (!r) /* nobody writes before all have read */
+				r = rt_comm_agree(c, 1, "the end of a round", err);
+		}
+		rt_coll_clear(&k);
+		rt_coll_clear(&k);
+	}
+	rt_coll_clear(&kept);
+	rt_window_unmap(&w);
+	return r;
+}
+
+START_TEST(channels_of_collectives_come_back)
+{
+	run(&(struct rt_group){ .ranks = 3 }, one_after_the_other, NULL);
+}
+END_TEST
+
+/* Programs of 30 collectives each, compiled one after the other on the same ranks, with and without what compression adds. */
+static int many_programs(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < 80; i++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *p = NULL;
+		struct rt_node *loss = rt_model_mlp(g, 2, (const int64_t[]){ 8, 8, 8, 8, 8, 8, 8, 4 }, 8);
+		struct rt_options opt = { .threads = 1, .seed = 1, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
+					  .ddp = { .comm = c, .first_bucket_bytes = 1, .bucket_bytes = 1,
+						   .compress = (enum rt_compress)(i % 6) } };
+		const float x[16] = { 1, 2, 3 };
+
+		r = rt_compile(g, loss, &opt, &p, err);
+		for (int t = 0; !r && t < 2; t++)
+			r = rt_step(p, (const void *[]){ x, (int32_t[]){ 1, 3 } }, &(struct rt_metrics){ 0 }, err);
+	}
+	return r;
+}
+
+START_TEST(programs_compiled_again_and_again_find_channels)
+{
+	run(&(struct rt_group){ .ranks = 2 }, many_programs, NULL);
+}
+END_TEST
+
 /* A rank's memory in use; others still read an old window until all have asked for the next. */
 static int windows(struct rt_comm *c, void *arg, struct gt_err *err)
 {
@@ -363,6 +441,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && gt_streq(argv[1], "--one-process"))
 		return in_one_process();
 	tcase_set_timeout(t, 300);
+	tcase_add_test(t, channels_of_collectives_come_back);
+	tcase_add_test(t, programs_compiled_again_and_again_find_channels);
 	tcase_add_test(t, an_unmapped_windows_memory_goes_back);
 	tcase_add_loop_test(t, allreduce_is_the_weighted_sum_on_any_layout, 0, GT_ARRAY_SIZE(layouts));
 	tcase_add_test(t, every_rank_gets_what_the_others_have_for_it);
