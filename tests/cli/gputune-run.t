@@ -195,9 +195,10 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
         preferred, not strict: a full node falls back to another instead of failing
   
   Set
-    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=137438953472:glibc.malloc.trim_threshold=549755813888:
+    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=68719476736:glibc.malloc.trim_threshold=274877906944:
           glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
-        large tensors are kept between steps instead of unmapped and faulted in again
+        large tensors are kept between steps instead of unmapped and faulted in again; a rank's part
+        of memory
   
   Left as it is
     LD_LIBRARY_PATH
@@ -213,9 +214,10 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
         preferred, not strict: a full node falls back to another instead of failing
   
   Set
-    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=137438953472:glibc.malloc.trim_threshold=549755813888:
+    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=68719476736:glibc.malloc.trim_threshold=274877906944:
           glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
-        large tensors are kept between steps instead of unmapped and faulted in again
+        large tensors are kept between steps instead of unmapped and faulted in again; a rank's part
+        of memory
   
   Left as it is
     LD_LIBRARY_PATH

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which rank of how many, and which GPU under which number: CPUs and memory follow from it, or nothing is guessed. */
+#include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
 #include "tune/rank.h"
@@ -187,6 +188,60 @@ START_TEST(what_the_launcher_has_bound_is_not_cut_again)
 }
 END_TEST
 
+/* Time and memory that the control group gives are given to all ranks together. */
+static const struct {
+	const char *host, *quota, *limit; /* of the control group; NULL: as the fixture has it */
+	unsigned ranks;
+	const char *launches, *threads, *tunables; /* tunables NULL: not looked at; "": none */
+} group_cases[] = {
+	{ "container-cpuset", NULL, NULL, 0, NULL, "4", NULL },
+	{ "container-cpuset", NULL, NULL, 2, NULL, "2", NULL },
+	{ "container-cpuset", "200000 100000\n", NULL, 0, NULL, "2", NULL },
+	{ "container-cpuset", "200000 100000\n", NULL, 2, NULL, "1", NULL },
+	{ "container-cpuset", "200000 100000\n", NULL, 3, NULL, "1", NULL },
+	{ "container-cpuset", "600000 100000\n", NULL, 2, NULL, "2", NULL }, /* there are only four cores */
+	{ "container-cpuset", NULL, NULL, 0, "--nproc-per-node=2", "2", NULL },
+	{ "container-cpuset", "300000 100000\n", NULL, 0, "--nproc-per-node=2", "1", NULL },
+	{ "cpu-server", NULL, NULL, 0, NULL, "8", "17179869184:68719476736" },
+	{ "cpu-server", NULL, NULL, 8, NULL, "1", "2147483648:8589934592" },
+	{ "cpu-server", NULL, NULL, 0, "--nproc-per-node=8", "1", "2147483648:8589934592" },
+	{ "cpu-server", NULL, "17179869184\n", 4, NULL, "2", "1073741824:2147483648" }, /* of a limit half */
+	{ "cpu-server", NULL, "17179869184\n", 16, NULL, "1", "" }, /* 1 GiB each: none is kept */
+};
+
+START_TEST(a_quota_and_memory_are_shared_by_the_ranks)
+{
+	char *torchrun[] = { "torchrun", (char *)group_cases[_i].launches, "x.py", NULL };
+	struct tn_run_opts o = { .argv = torchrun[1] ? torchrun : python, .envp = no_env, .ranks = group_cases[_i].ranks };
+	const char *want = group_cases[_i].tunables;
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+
+	box_open(&b, group_cases[_i].host);
+	if (group_cases[_i].quota)
+		box_put(&b, "/sys/fs/cgroup/docker/abc/cpu.max", group_cases[_i].quota);
+	if (group_cases[_i].limit)
+		box_put(&b, "/sys/fs/cgroup/memory.max", group_cases[_i].limit);
+	for (o.rank = 0; o.rank < GT_MAX(1u, o.ranks); o.rank++) {
+		gt_autofree char *have = NULL;
+		uint64_t mmap, trim;
+
+		tn_run_free(r);
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, group_cases[_i].threads);
+		if (want && !*want)
+			ck_assert_int_eq(var(r, "GLIBC_TUNABLES")->status, TN_VAR_SKIPPED);
+		if (!want || !*want)
+			continue;
+		ck_assert_int_eq(sscanf(var(r, "GLIBC_TUNABLES")->value,
+					"glibc.malloc.mmap_threshold=%lu:glibc.malloc.trim_threshold=%lu", &mmap, &trim), 2);
+		have = gt_xasprintf("%lu:%lu", mmap, trim);
+		ck_assert_str_eq(have, want);
+	}
+	box_close(&b);
+}
+END_TEST
+
 /* The ranks are its to start, on one node as on several, and in a batch script it is not one of them. */
 static const struct {
 	const char *host, *env[4];
@@ -366,6 +421,7 @@ TCase *tune_ranks_case(void)
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
+	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
 	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)

@@ -9,6 +9,7 @@
 #include "tune/knob/list.h"
 #include "tune/loader.h"
 #include "tune/profile.h"
+#include "tune/rank.h"
 #include "tune/trust.h"
 
 #define GIB (INT64_C(1) << 30)
@@ -291,12 +292,14 @@ static bool preloads_allocator(const struct tn_run *r)
 	return false;
 }
 
-/* Blocks up to a quarter of memory come from the heap, which is trimmed only beyond all of it. Where a control group has a
- * limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond the limit one
- * is killed. */
+/* Blocks up to a quarter of a rank's part of memory come from the heap, which is trimmed only beyond all of it. Where a control
+ * group has a limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond it
+ * one is killed. */
 static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	int64_t total = pr_or(c->host->mem.total_bytes, 0), memory = GT_MIN(total, pr_or(c->host->mem.limit_bytes, INT64_MAX)),
+	unsigned ranks = tn_rank_here(c);
+	int64_t total = pr_or(c->host->mem.total_bytes, 0) / ranks,
+		memory = GT_MIN(total, pr_or(c->host->mem.limit_bytes, INT64_MAX) / ranks),
 		pad = GT_MIN(GIB / 4, memory / 64), keep = memory < total ? memory / 2 : memory;
 	bool huge = gt_version_cmp(gnu_get_libc_version(), "2.35") >= 0 && c->host->mem.thp_enabled.v &&
 		    strcmp(c->host->mem.thp_enabled.v, "never");
@@ -307,16 +310,16 @@ static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, stru
 		return;
 	}
 	if (memory < 2 * GIB) {
-		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory none should be kept%s",
-			    memory < total ? ", and the control group allows no more" : "");
+		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory%s none should be kept%s",
+			    ranks > 1 ? " for each rank" : "", memory < total ? ", and the control group allows no more" : "");
 		return;
 	}
 	value = gt_xasprintf(
 		"glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s",
 		memory / 4, keep, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
 	tn_run_set(c, r, k, "GLIBC_TUNABLES", value,
-		   "large tensors are kept between steps instead of unmapped and faulted in again%s",
-		   memory < total ? "; by the limit of the control group" : "");
+		   "large tensors are kept between steps instead of unmapped and faulted in again%s%s",
+		   ranks > 1 ? "; a rank's part of memory" : "", memory < total ? "; by the limit of the control group" : "");
 }
 
 const struct tn_knob tn_knob_malloc = {
@@ -324,7 +327,7 @@ const struct tn_knob tn_knob_malloc = {
 	.summary = "glibc's malloc keeps large blocks, in huge pages",
 	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
 	       "faults of memory that it had had a step before. With these thresholds, derived from the size of "
-	       "memory or the limit of the control group, the blocks stay. PyTorch's "
+	       "memory or the limit of the control group and the number of ranks, the blocks stay. PyTorch's "
 	       "THP_MEM_ALLOC_ENABLE=1 asks for huge pages for its tensors only; this does for all of the program.",
 	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds "
 		  "up.",

@@ -21,22 +21,31 @@ static bool set_by_torchrun(const struct tn_ctx *c)
 	       tn_launcher_said(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
 }
 
-static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+/* More threads than the quota pays for are all stopped together; all ranks are paid from the same one. */
+static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
 {
 	struct pr_num quota = c->host->cpu.quota_millicpu;
-	unsigned cores, n, ranks = tn_rank_launches(c), sharers = tn_rank_sharers(c, r);
+
+	return pr_has(quota) ? (unsigned)GT_MIN(GT_MAX(quota.v / 1000 / ranks, 1), UINT32_MAX) : UINT32_MAX;
+}
+
+static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	unsigned cores, n, paid, ranks = tn_rank_launches(c), sharers = tn_rank_sharers(c, r), here = tn_rank_here(c);
 	gt_auto_set first = {0};
 	char text[16];
 
 	pr_first_threads(c->host, cpus_of(c, r), &first);
-	n = cores = GT_MAX(1u, gt_set_count(&first));
-	if (pr_has(quota)) /* more threads than the quota pays for are all stopped together */
-		n = (unsigned)GT_MIN((int64_t)n, GT_MAX(INT64_C(1), quota.v / 1000));
-	n = GT_MAX(1u, n / sharers);
+	cores = GT_MAX(1u, gt_set_count(&first));
+	paid = threads_paid(c, here);
+	n = GT_MIN(GT_MAX(1u, cores / sharers), paid);
 	snprintf(text, sizeof(text), "%u", n);
 	if (set_by_torchrun(c))
 		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
 			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank");
+	else if (n == paid && n < cores / sharers && here > 1)
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota, shared by %u ranks, pays for %u of %u cores each",
+			   here, n, cores / sharers);
 	else if (ranks > 1)
 		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among the %u ranks that it starts",
 			   cores, sharers);
