@@ -165,7 +165,7 @@ static const struct gt_opt opts[] = {
 	 GT_OPT_CHOICE, &form, tn_env_forms},
 	{0, "ranks", "N", "start N processes, each with its share of the CPUs and the variables of torch.distributed",
 	 GT_OPT_UINT, &ranks},
-	{0, "gpu", "LIST", "the GPUs to use, as CUDA_VISIBLE_DEVICES (default: auto, as the environment says)",
+	{0, "gpu", "LIST", "the GPUs to use, by nvidia-smi's numbers or UUIDs (default: auto, as the environment says)",
 	 GT_OPT_STR, &gpus},
 	{0, "openmp-runtime", "NAME", "preload LLVM's or Intel's OpenMP in place of GNU's", GT_OPT_CHOICE, &runtime,
 	 runtimes},

@@ -189,6 +189,18 @@ static bool on_several_nodes(const struct pr_host *h)
 	return false;
 }
 
+char *tn_rank_order_differs(const struct tn_ctx *c)
+{
+	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	bool numbers = list && *list >= '0' && *list <= '9';
+
+	if (pr_one_model(c->host) || gt_streq(order, "PCI_BUS_ID") || (list && !numbers))
+		return NULL;
+	if (order)
+		return gt_xasprintf("CUDA_DEVICE_ORDER is %.20s", order);
+	return numbers && !c->gpus ? gt_xstrdup("CUDA_VISIBLE_DEVICES counts them in CUDA's own order") : NULL;
+}
+
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why)
 {
 	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
@@ -201,6 +213,16 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 					"cannot be told: nothing is bound, rather than to a wrong node",
 					n);
 		return NULL;
+	}
+	if (on_several_nodes(c->host)) {
+		gt_autofree char *differs = tn_rank_order_differs(c);
+
+		if (differs) {
+			*ret_why = gt_xasprintf("the GPUs are of several models and %s: nothing is bound, rather than to a wrong "
+						"node (CUDA_DEVICE_ORDER=PCI_BUS_ID counts as nvidia-smi does)",
+						differs);
+			return NULL;
+		}
 	}
 	if (list) {
 		gt_autofree char *name = nth_of(list, rank.index);

@@ -21,6 +21,10 @@ unsigned tn_rank_launches(const struct tn_ctx *c);
 /* Is the job larger than this host, as far as the launcher's variables say? */
 bool tn_rank_many_hosts(const struct tn_ctx *c);
 
+/* Numbers mean the GPUs that nvidia-smi gives them where all are of one model, or CUDA_DEVICE_ORDER is PCI_BUS_ID, which we set
+ * unless the user has written down numbers in CUDA's own order or sets another one. NULL: so it is here; else a clause, why not
+ * (the caller frees it). Names (UUIDs) mean the same in any order. */
+char *tn_rank_order_differs(const struct tn_ctx *c);
 /* The GPU of one rank, by --gpu, else CUDA_VISIBLE_DEVICES, else the rank itself. NULL: none, or not known; then
  * *ret_why (the caller frees it) says why. */
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why);

@@ -293,6 +293,50 @@ START_TEST(a_gpu_is_known_by_its_uuid_too)
 }
 END_TEST
 
+/* GPUs of two models, on two nodes, where CUDA's own order is not the bus's: a number is followed only where it is known which
+ * order it counts in. */
+static const struct {
+	const char *gpus, *env[3];
+	const char *cpus, *order; /* cpus "": nothing is bound; order NULL: not set by us, "kept": the user's */
+	const char *why;
+} order_cases[] = {
+	{ "6", { NULL }, "16-31,48-63", "PCI_BUS_ID", NULL },
+	{ "6", { "CUDA_VISIBLE_DEVICES=0" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* the option's numbers are nvidia-smi's */
+	{ "6", { "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
+	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "", "kept", "CUDA_DEVICE_ORDER is FASTEST_FIRST" },
+	{ "GPU-aaaa", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "kept", NULL }, /* a name is exact */
+	{ NULL, { "CUDA_VISIBLE_DEVICES=6" }, "", NULL, "in CUDA's own order" },
+	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
+	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=" }, "", NULL, "in CUDA's own order" },
+	{ NULL, { "CUDA_VISIBLE_DEVICES=GPU-aaaa" }, "16-31,48-63", "PCI_BUS_ID", NULL },
+	{ NULL, { "LOCAL_RANK=6", "LOCAL_WORLD_SIZE=7" }, "26-31,58-63", "PCI_BUS_ID", NULL }, /* counted as we then have it */
+};
+
+START_TEST(a_number_is_followed_only_in_a_known_order)
+{
+	struct tn_run_opts o = { .argv = python, .envp = (char *const *)order_cases[_i].env, .gpus = order_cases[_i].gpus };
+	const char *order = order_cases[_i].order;
+	gt_auto(tn_run) *r = NULL;
+	gt_autofree char *cpus = NULL;
+	const struct tn_var *v;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	box_put(&b, "/sys/devices/pci0000:47/0000:46:01.0/0000:47:00.0/device", "0x20b5\n");
+	box_put(&b, "/proc/driver/nvidia/gpus/0000:47:00.0/information", "Model: x\nGPU UUID: \t GPU-aaaa-2222\n");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	cpus = gt_set_format(&r->cpus);
+	ck_assert_msg(!strcmp(cpus, order_cases[_i].cpus), "%s (%s)", cpus, r->cpus_reason);
+	if (order_cases[_i].why)
+		ck_assert_msg(strstr(r->cpus_reason, order_cases[_i].why) != NULL, "%s", r->cpus_reason);
+	v = var(r, "CUDA_DEVICE_ORDER");
+	ck_assert_int_eq(v->status, !order ? TN_VAR_SKIPPED : !strcmp(order, "kept") ? TN_VAR_KEPT : TN_VAR_SET);
+	if (order && strcmp(order, "kept"))
+		ck_assert_str_eq(v->value, order);
+	box_close(&b);
+}
+END_TEST
+
 #define MINOR(ADDRESS, N) "file /proc/driver/nvidia/gpus/0000:" ADDRESS "/information\n\tDevice Minor: \t " N "\n"
 #define ALL_MINORS                                                                                                                \
 	MINOR("17:00.0", "0") MINOR("1f:00.0", "1") MINOR("27:00.0", "2") MINOR("2f:00.0", "3") MINOR("37:00.0", "4")            \
@@ -423,6 +467,7 @@ TCase *tune_ranks_case(void)
 	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
+	tcase_add_loop_test(tc, a_number_is_followed_only_in_a_known_order, 0, GT_ARRAY_SIZE(order_cases));
 	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);

@@ -12,16 +12,15 @@
 
 static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	const char *visible = tn_run_user(c, "CUDA_VISIBLE_DEVICES");
+	gt_autofree char *differs = tn_rank_order_differs(c);
 
 	if (c->gpus) /* the CPUs next to them are taken: what the environment says must not lead elsewhere */
 		tn_run_replace(r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu");
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
 			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
-	else if (visible && *visible >= '0' && *visible <= '9' && !pr_one_model(c->host))
-		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
-			    "GPUs of several models: the numbers in CUDA_VISIBLE_DEVICES would mean others");
+	else if (differs && !tn_run_said(c, "CUDA_DEVICE_ORDER"))
+		tn_run_skip(r, k, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would mean others", differs);
 	else
 		tn_run_set(c, r, k, "CUDA_DEVICE_ORDER", "PCI_BUS_ID",
 			   "a GPU's number is the same as in nvidia-smi and here");
@@ -32,7 +31,8 @@ const struct tn_knob tn_knob_cuda_order = {
 	.summary = "CUDA numbers the GPUs as nvidia-smi does",
 	.why = "By itself CUDA puts the fastest first. On a host with several models GPU 0 is then another one than "
 	       "nvidia-smi's, and a rank is bound to the CPUs next to the wrong one.",
-	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs; then it is left out.",
+	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs: on a host with several models it is "
+		  "then left out, and nothing is bound. Those of --gpu are nvidia-smi's.",
 	.unit = "environment",
 	.mechanism = "",
 	.unmoved = "about which GPU is which, not how fast",
