@@ -41,7 +41,7 @@ struct rt_ddp {
 	struct rt_window window, local, coded; /* the same memory for all ranks, those of the host, those that code */
 	const struct rt_ranks *ranks;
 	struct rt_share share;
-	uint64_t plan_bytes;
+	uint64_t plan_bytes, kept_bytes; /* of the window, for what the plan put there; beside it, for this rank alone */
 	struct bucket *list;
 	int n, n_started;
 	struct rt_coll loss, meet;
@@ -79,6 +79,23 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 		}
 	}
 	return end;
+}
+
+/* What compression keeps outside the window. */
+static uint64_t kept_bytes(const struct rt_ddp *d, const struct rt_options *opt)
+{
+	int64_t floats = 0, largest = 1;
+
+	for (int i = 0; i < d->n; i++) {
+		const struct bucket *x = &d->list[i];
+
+		largest = GT_MAX(largest, x->segment);
+		if (d->codec && d->codec->feedback && d->coders)
+			floats += (x->b->floats + x->segment) * (d->ranks->judged ? 2 : 1);
+		else if (d->compress == RT_COMPRESS_POWERSGD)
+			floats += rt_powersgd_kept_floats(x->b, opt->ddp.powersgd_rank);
+	}
+	return (uint64_t)(floats + 2 * largest) * sizeof(float);
 }
 
 static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
@@ -165,13 +182,11 @@ static int open_meeting(struct rt_ddp *d, struct gt_err *err)
 	return rt_coll_init(&d->meet, err);
 }
 
-int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
-	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err)
+/* All of it that needs no memory but the list. */
+static void begin(struct rt_ddp *d, const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets,
+		  int n, uint64_t bytes)
 {
 	struct rt_comm *comm = opt->ddp.comm;
-	struct rt_ddp *d = gt_xcalloc(1, sizeof(*d));
-	int64_t largest = 1;
-	int r;
 
 	d->comm = comm;
 	d->ranks = ranks;
@@ -185,11 +200,35 @@ int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const
 	d->n = n;
 	for (int i = 0; i < n; i++)
 		d->list[i].b = &buckets[i];
+}
+
+uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets, int n,
+			   uint64_t bytes)
+{
+	struct rt_ddp d = { 0 };
+	uint64_t all;
+
+	begin(&d, opt, ranks, buckets, n, bytes);
+	all = lay_out(&d, opt) + kept_bytes(&d, opt);
+	free(d.list);
+	return all;
+}
+
+int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
+	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err)
+{
+	struct rt_comm *comm = opt->ddp.comm;
+	struct rt_ddp *d = gt_xcalloc(1, sizeof(*d));
+	int64_t largest = 1;
+	int r;
+
+	begin(d, opt, ranks, buckets, n, bytes);
 	r = agree(d, err);
 	if (!r)
 		r = rt_comm_set_weight(comm, opt->ddp.weight, err);
 	if (!r)
 		r = rt_window_map(comm, lay_out(d, opt), !opt->no_huge_pages, &d->window, err);
+	d->kept_bytes = kept_bytes(d, opt);
 	if (!r) {
 		d->local = rt_window_local(&d->window);
 		d->coded = rt_comm_hosts(comm) > 1 ? rt_window_across(&d->window) : d->window;
@@ -251,7 +290,7 @@ char *rt_ddp_base(struct rt_ddp *d)
 
 uint64_t rt_ddp_bytes(const struct rt_ddp *d)
 {
-	return d->window.bytes;
+	return d->window.bytes + d->kept_bytes;
 }
 
 const struct rt_share *rt_ddp_share(const struct rt_ddp *d)

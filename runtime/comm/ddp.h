@@ -46,6 +46,9 @@ int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const
 void rt_ddp_free(struct rt_ddp *d);
 char *rt_ddp_base(struct rt_ddp *d);
 uint64_t rt_ddp_bytes(const struct rt_ddp *d);
+/* What rt_ddp_new() of the same would take, all of it: the window and what compression keeps beside it. */
+uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets, int n,
+			   uint64_t bytes);
 /* How updates are shared out; NULL: they are not. */
 const struct rt_share *rt_ddp_share(const struct rt_ddp *d);
 /* Everybody has handed out what it updated, and nobody reads our gradients any more. */
@@ -86,6 +89,8 @@ void rt_powersgd_shape(const struct rt_node *gradient, int rank, int64_t *ret_n,
 float rt_powersgd_first_q(uint64_t seed, int64_t at, int64_t i);
 /* Floats that the bucket needs in the window. */
 int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank);
+/* And those that each rank keeps for itself: what was lost, what takes its place, the Q that a step began with. */
+int64_t rt_powersgd_kept_floats(const struct rt_bucket *b, int rank);
 int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, uint64_t offset, uint64_t seed,
 		    const struct rt_cpu *cpu, struct rt_powersgd **ret, struct gt_err *err);
 void rt_powersgd_free(struct rt_powersgd *p);

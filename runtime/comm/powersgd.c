@@ -77,6 +77,19 @@ int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank)
 	return lines(p) + lines(GT_MAX(q, 1));
 }
 
+int64_t rt_powersgd_kept_floats(const struct rt_bucket *b, int rank)
+{
+	int64_t floats = 0;
+
+	for (int i = 0; i < b->n; i++) {
+		struct matrix x = shape_of(b->gradient[i], rank);
+
+		if (x.r)
+			floats += 2 * x.n * x.m + x.m * x.r;
+	}
+	return floats;
+}
+
 static void begin(struct rt_powersgd *s, const struct matrix *x)
 {
 	for (int64_t i = 0; i < x->m * x->r; i++)

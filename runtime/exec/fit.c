@@ -21,10 +21,15 @@ struct search {
 	uint64_t least_bytes;
 };
 
-/* Of the arena and of what the ranks share; of a device all that it is asked for. */
+/* Of the arena and of what ranks take; of a device all that it is asked for. */
 static uint64_t plan_bytes(const struct rt_program *p)
 {
-	return p->cuda ? rt_engine_plan_bytes(p) : p->plan.arena_bytes + p->plan.window_bytes;
+	const struct rt_plan *plan = &p->plan;
+
+	if (p->cuda)
+		return rt_engine_plan_bytes(p);
+	return plan->arena_bytes + (p->opt.ddp.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets,
+									    plan->window_bytes) : plan->window_bytes);
 }
 
 static int try(struct search *s, int segments, int again, bool *ret_fits, struct gt_err *err)

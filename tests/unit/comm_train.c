@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "lib/file.h"
 #include "runtime/ckpt/safetensors.h"
+#include "runtime/comm/codec.h"
 #include "tests/unit/check_comm.h"
 
 int train(struct rt_comm *c, void *arg, struct gt_err *err)
@@ -126,6 +127,54 @@ START_TEST(the_same_run_gives_the_same_bits)
 	losses(j, 4, again);
 	for (int i = 1; i < STEPS; i += 2)
 		ck_assert_double_eq(once[i], again[i]);
+}
+END_TEST
+
+/* What compression keeps is part of the plan: the same bytes before the program is made and after. */
+static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	static const struct {
+		enum rt_compress kind;
+		int copies; /* of the gradients, at least */
+	} t[] = { { RT_COMPRESS_ONEBIT, 1 }, { RT_COMPRESS_POWERSGD, 1 } };
+	const struct rt_gpt_config k = { .batch = 1, .seq = 16, .layers = 2, .width = 64, .heads = 2, .vocab = 64 };
+	struct rt_options o = { .threads = 1, .optimizer = ADAMW, .ddp = { .comm = c } };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *plain = NULL;
+	struct rt_node *loss = rt_model_gpt(g, &k);
+	int r = rt_compile(g, loss, &o, &plain, err);
+
+	(void)arg;
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto(rt_program) *p = NULL, *tight = NULL;
+		struct gt_err why = { 0 };
+		uint64_t need;
+
+		o.ddp.compress = t[i].kind;
+		o.memory_limit_bytes = 0;
+		r = rt_compile(g, loss, &o, &p, err);
+		if (r)
+			return r;
+		need = rt_program_planned_bytes(p);
+		WANT(need >= rt_program_planned_bytes(plain) + (uint64_t)(3 * rt_program_parameters(p) * t[i].copies),
+		     "%s: %llu bytes planned, %llu without", rt_compress_name(t[i].kind), (unsigned long long)need,
+		     (unsigned long long)rt_program_planned_bytes(plain));
+		o.memory_limit_bytes = need;
+		r = rt_compile(g, loss, &o, &tight, err);
+		WANT(r || rt_program_planned_bytes(tight) == need, "with a limit of what it needs it needs another");
+		o.memory_limit_bytes = rt_program_planned_bytes(plain) + 65536;
+		if (!r)
+			WANT(rt_compile(g, loss, &o, &(struct rt_program *){ NULL }, &why) == -ENOMEM,
+			     "%s fits where only the plain program does", rt_compress_name(t[i].kind));
+	}
+	return r;
+}
+
+START_TEST(what_compression_keeps_is_planned)
+{
+	struct rt_group g = { .ranks = 2 };
+
+	run(&g, keeps_to_its_budget, NULL);
 }
 END_TEST
 
@@ -409,6 +458,7 @@ TCase *case_training(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, ranks_together_equal_one_rank, 0, GT_ARRAY_SIZE(together));
 	tcase_add_loop_test(t, the_same_run_gives_the_same_bits, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
+	tcase_add_test(t, what_compression_keeps_is_planned);
 	tcase_add_loop_test(t, a_shared_update_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
 	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
