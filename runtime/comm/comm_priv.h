@@ -8,6 +8,8 @@
 #include "runtime/comm/comm.h"
 #include "runtime/comm/reduce.h"
 
+struct gt_fsroot;
+
 #define RT_CHANNELS	1024
 
 struct rt_transport {
@@ -102,10 +104,13 @@ struct rt_place {
 /* Neighbouring CPUs of those that we may use, node by node; with fewer CPUs than ranks several share one: *ret_shared. home[i] is
  * the node that rank i wants to be on: if each has CPUs there, it gets its share of these; NULL: none wants any. */
 int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_shared, struct gt_err *err);
-/* The same of these CPUs, in order of nodes. */
+/* The same of these CPUs, in order of nodes and cores: the threads of a core stay together where there are cores enough. core: the
+ * first CPU of its core. */
 struct rt_place_cpu {
-	int id, node;
+	int id, node, core;
 };
+/* These CPUs in that order, as the host's topology has them; returns how many. */
+int rt_place_list(struct gt_fsroot *fs, const cpu_set_t *cpus, struct rt_place_cpu *ret);
 void rt_place_share(const struct rt_place_cpu *list, int n, int ranks, const int *home, struct rt_place *ret, bool *ret_shared);
 /* Where we are. */
 int rt_place_now(struct rt_place *ret, struct gt_err *err);

@@ -4,14 +4,17 @@
 #include <numa.h>
 #include <omp.h>
 #include <stdio.h>
+#include "lib/fsroot.h"
 #include "lib/parse.h"
 #include "runtime/comm/comm_priv.h"
 
-static int by_node(const void *a, const void *b)
+static int by_node_and_core(const void *a, const void *b)
 {
 	const struct rt_place_cpu *x = a, *y = b;
 
-	return x->node != y->node ? x->node - y->node : x->id - y->id;
+	if (x->node != y->node)
+		return x->node - y->node;
+	return x->core != y->core ? x->core - y->core : x->id - y->id;
 }
 
 static int node_of(int cpu)
@@ -19,6 +22,39 @@ static int node_of(int cpu)
 	int node = numa_available() < 0 ? 0 : numa_node_of_cpu(cpu);
 
 	return node < 0 ? 0 : node;
+}
+
+/* The first CPU of its core: one thread per core often has the low numbers, the other the high ones. */
+static int core_of(struct gt_fsroot *fs, int cpu)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu), *line = NULL;
+	gt_auto_set threads = { 0 };
+
+	if (!fs || gt_fs_read_line(fs, path, &line) < 0 || gt_parse_cpulist(line, &threads) < 0 ||
+	    !gt_set_has(&threads, (unsigned)cpu))
+		return cpu;
+	return gt_set_next(&threads, -1);
+}
+
+static int n_cores(const struct rt_place_cpu *list, int n)
+{
+	int cores = 0;
+
+	for (int i = 0; i < n; i++)
+		cores += !i || list[i].core != list[i - 1].core;
+	return cores;
+}
+
+/* Where part k of `of` begins: at a core of its own if there are enough of them. */
+static int begin_of(const struct rt_place_cpu *list, int n, int k, int of)
+{
+	int cores = n_cores(list, n), i = 0;
+
+	if (cores < of)
+		return n * k / of;
+	while (i < n && n_cores(list, i + 1) <= cores * k / of)
+		i++;
+	return i;
 }
 
 /* n CPUs shared out among the ranks whose home is the node, or among all where home is NULL. */
@@ -35,8 +71,8 @@ static void share(const struct rt_place_cpu *list, int n, int ranks, const int *
 
 		if (home && home[r] != node)
 			continue;
-		lo = n * k / members;
-		hi = GT_MAX(n * (k + 1) / members, lo + 1);
+		lo = begin_of(list, n, k, members);
+		hi = GT_MAX(begin_of(list, n, k + 1, members), lo + 1);
 		k++;
 		CPU_ZERO(&ret[r].cpus);
 		for (int i = lo; i < hi; i++)
@@ -66,19 +102,28 @@ void rt_place_share(const struct rt_place_cpu *list, int n, int ranks, const int
 		share(list, n, ranks, NULL, 0, ret, ret_shared);
 }
 
+int rt_place_list(struct gt_fsroot *fs, const cpu_set_t *cpus, struct rt_place_cpu *ret)
+{
+	int n = 0;
+
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, cpus))
+			ret[n++] = (struct rt_place_cpu){ i, node_of(i), core_of(fs, i) };
+	qsort(ret, (size_t)n, sizeof(*ret), by_node_and_core);
+	return n;
+}
+
 int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_shared, struct gt_err *err)
 {
 	struct rt_place_cpu list[CPU_SETSIZE];
+	gt_auto(gt_fsroot) *fs = NULL;
 	cpu_set_t all;
-	int n = 0;
 
 	if (sched_getaffinity(0, sizeof(all), &all) < 0)
 		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &all))
-			list[n++] = (struct rt_place_cpu){ i, node_of(i) };
-	qsort(list, (size_t)n, sizeof(*list), by_node);
-	rt_place_share(list, n, ranks, home, ret, ret_shared);
+	if (gt_fs_open("/", &fs, NULL) < 0)
+		fs = NULL; /* then each CPU is a core */
+	rt_place_share(list, rt_place_list(fs, &all, list), ranks, home, ret, ret_shared);
 	return 0;
 }
 
