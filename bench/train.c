@@ -131,6 +131,22 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 	return bn_model_check(r->model, o, err);
 }
 
+/* What the cache may take is not there for the program. */
+static int leave_room(struct bn_train_options *o, struct gt_err *err)
+{
+	char cache[32], have[32];
+
+	if (!o->memory_limit_bytes)
+		return 0;
+	if (o->cache_bytes < o->memory_limit_bytes) {
+		o->memory_limit_bytes -= o->cache_bytes;
+		return 0;
+	}
+	gt_format_bytes(cache, sizeof(cache), o->cache_bytes);
+	gt_format_bytes(have, sizeof(have), o->memory_limit_bytes);
+	return gt_fail(err, ENOMEM, "--cache %s, and %s of memory may be used: take less", cache, have);
+}
+
 static enum rt_dtype amp_type(const char *name)
 {
 	if (gt_streq(name, "bf16") || gt_streq(name, "fp8"))
@@ -590,6 +606,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = check_options(&r, err);
 	if (!status && r.o.ranks > 1 && !comm)
 		return bn_train_ranks(&r.o, ret, err);
+	if (!status)
+		status = leave_room(&r.o, err);
 	r.comm = comm;
 	r.rows = r.o.batch;
 	r.all_rows = r.o.batch * r.o.ranks;
@@ -616,13 +634,13 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = train(&r, err);
 	if (!status)
 		status = held_out(&r, &r.after, err);
+	r.rss_bytes = resident_bytes(); /* before what is measured beside it takes memory of its own */
 	if (!status)
 		status = add_up_ranks(&r, err);
 	if (!status && comm)
 		status = bn_train_measure_ranks(comm, r.program, r.rows, &r.ranks, err);
 	if (!status)
 		status = rank ? 0 : write_trace(&r, err);
-	r.rss_bytes = resident_bytes();
 	if (!status && !rank)
 		doc = bn_train_document(&r);
 	/* a program may fill the card: it goes before anything is measured there */

@@ -11,6 +11,7 @@
 #include "lib/log.h"
 #include "lib/parse.h"
 #include "lib/table.h"
+#include "probe/host.h"
 
 static struct bn_train_options options = { .warmup = UINT64_MAX, .workers = UINT64_MAX, .max_corrupt = UINT64_MAX };
 
@@ -87,19 +88,6 @@ static const struct gt_opt opts[] = {
 	{ 0, "anomaly", NULL, "stop at the first value that is not finite and name its op", GT_OPT_FLAG, &options.anomaly },
 	{ 0 },
 };
-
-/* What the kernel says can be had without swapping; 0, the machine's memory, if it does not say. */
-static uint64_t available_bytes(struct gt_fsroot *fs)
-{
-	gt_autofree char *text = NULL;
-	unsigned long long kib;
-	const char *line;
-
-	if (gt_fs_read(fs, "/proc/meminfo", &text, NULL) < 0)
-		return 0;
-	line = strstr(text, "MemAvailable:");
-	return line && sscanf(line, "MemAvailable: %llu kB", &kib) == 1 ? (uint64_t)kib * 1024 : 0;
-}
 
 static int show_progress(void *arg, uint64_t step, uint64_t total, double loss)
 {
@@ -435,7 +423,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	options.planned = show_plan;
 	options.arg = cli;
 	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
-		options.memory_limit_bytes = available_bytes(cli->fs);
+		options.memory_limit_bytes = pr_available_bytes(cli->fs);
 	if (gt_streq(options.device, "cuda"))
 		bn_gauge_begin(&gauge);
 	r = bn_train(&options, &doc, &cli->err);

@@ -311,6 +311,9 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 void pr_host_free(struct pr_host *h);
 GT_DEFINE_AUTO(pr_host, pr_host_free);
 
+/* Memory that this process can have without swapping and without being killed for it: what the kernel says is available, or
+ * less where a control group of ours has a limit. 0: the kernel does not say. */
+uint64_t pr_available_bytes(struct gt_fsroot *fs);
 /* The package of that name, NULL if it is not installed or dpkg is not the package manager. */
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
 /* A variable of the environment as it was when the host was discovered; NULL: not set. */

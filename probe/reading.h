@@ -55,8 +55,8 @@ void pr_launch_pci(struct gt_fsroot *fs, struct pr_host *h);
 void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h); /* after PCI */
 /* Calls see for the control group of this process and each one above it: "/a/b", "/a", "". controller: its name in version 1,
  * where each has a tree of its own. */
-typedef void (*pr_cgroup_fn)(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2);
-void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, struct pr_host *h);
+typedef void (*pr_cgroup_fn)(struct gt_fsroot *fs, void *arg, const char *group, bool v2);
+void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg);
 void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
 /* The numbers of a GPU that NVML tells: its key in the fact and in documents, its place in struct pr_gpu. */

@@ -16,6 +16,7 @@
 #endif
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
+#include "probe/host.h"
 
 #define REPS	   14
 #define WARMUP	   2
@@ -161,7 +162,7 @@ static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
 
 static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
 {
-	uint64_t llc = bn_llc_bytes(l->fs), avail = bn_available_bytes(l->fs), bytes;
+	uint64_t llc = bn_llc_bytes(l->fs), avail = pr_available_bytes(l->fs), bytes;
 	int r;
 
 	bytes = GT_MAX(4 * llc, (uint64_t)MIN_BYTES);

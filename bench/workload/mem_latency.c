@@ -13,6 +13,7 @@
 #include "bench/rng.h"
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
+#include "probe/host.h"
 
 #define LINE	   64
 #define REPS	   10
@@ -185,7 +186,7 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 
 static int mem_latency_run(struct bn_launch *l, struct gt_err *err)
 {
-	uint64_t bytes = GT_MAX(4 * bn_llc_bytes(l->fs), (uint64_t)CHAIN_MIN), avail = bn_available_bytes(l->fs);
+	uint64_t bytes = GT_MAX(4 * bn_llc_bytes(l->fs), (uint64_t)CHAIN_MIN), avail = pr_available_bytes(l->fs);
 	struct bn_node_pairs pairs;
 	int r = 0;
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
+#include "probe/host.h"
 
 #define REPS	  10
 #define WARMUP	  2
@@ -83,7 +84,7 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 
 static int mem_matrix_run(struct bn_launch *l, struct gt_err *err)
 {
-	uint64_t bytes = GT_MAX(4 * bn_llc_bytes(l->fs), (uint64_t)MIN_BYTES), avail = bn_available_bytes(l->fs);
+	uint64_t bytes = GT_MAX(4 * bn_llc_bytes(l->fs), (uint64_t)MIN_BYTES), avail = pr_available_bytes(l->fs);
 	struct bn_node_pairs pairs;
 	int r = 0;
 

@@ -51,18 +51,6 @@ uint64_t bn_llc_bytes(struct gt_fsroot *fs)
 	return total;
 }
 
-uint64_t bn_available_bytes(struct gt_fsroot *fs)
-{
-	gt_autofree char *text = NULL;
-	unsigned long long kib;
-	const char *p;
-
-	if (gt_fs_read(fs, "/proc/meminfo", &text, NULL) < 0)
-		return 0;
-	p = strstr(text, "MemAvailable:");
-	return p && sscanf(p, "MemAvailable: %llu", &kib) == 1 ? kib << 10 : 0;
-}
-
 /* The CPUs of one node that this process may use; all of them for node -1. */
 static size_t cpus_of(int node, const cpu_set_t *mine, int **ret)
 {

@@ -6,7 +6,6 @@
 
 /* Size of all last-level caches together, each counted once; 0 when the host does not say. */
 uint64_t bn_llc_bytes(struct gt_fsroot *fs);
-uint64_t bn_available_bytes(struct gt_fsroot *fs);
 
 /* Where threads run and where the memory lies that they use. */
 struct bn_node_pair {

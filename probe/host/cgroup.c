@@ -3,14 +3,14 @@
 #include "probe/reading.h"
 
 /* group is cut on the way. */
-static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, struct pr_host *h)
+static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, void *arg)
 {
 	for (;;) {
 		char *slash = strrchr(group, '/');
 
 		if (!strcmp(group, "/"))
 			*group = '\0';
-		see(fs, h, group, v2);
+		see(fs, arg, group, v2);
 		if (!slash || !*group)
 			return;
 		*slash = '\0';
@@ -33,7 +33,7 @@ static bool names(const char *controllers, const char *one)
 }
 
 /* Lines are ID:CONTROLLERS:PATH; version 2 has no controllers there. */
-void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, struct pr_host *h)
+void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg)
 {
 	gt_autofree char *text = NULL;
 	char *save = NULL;
@@ -48,6 +48,6 @@ void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn s
 		*group++ = '\0';
 		controllers++;
 		if (!*controllers || names(controllers, controller))
-			walk(fs, group, !*controllers, see, h);
+			walk(fs, group, !*controllers, see, arg);
 	}
 }

@@ -203,8 +203,9 @@ static struct pr_num quota_v1(struct gt_fsroot *fs, const char *group)
 	return (struct pr_num){ pr_has(quota) ? PR_ABSENT : quota.state, 0 };
 }
 
-static void tighter_quota(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2)
+static void tighter_quota(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
+	struct pr_host *h = arg;
 	struct pr_num q = v2 ? quota_v2(fs, group) : quota_v1(fs, group);
 
 	if (pr_has(q) && (!pr_has(h->cpu.quota_millicpu) || q.v < h->cpu.quota_millicpu.v))

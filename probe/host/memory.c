@@ -53,9 +53,10 @@ static struct pr_str chosen(struct pr_host *h, struct gt_fsroot *fs, const char 
 }
 
 /* Version 1 says a number near 2^63 where there is no limit. */
-static void tighter_limit(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2)
+static void tighter_limit(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
 	static const char *const names[] = { "memory.max", "memory.high" };
+	struct pr_host *h = arg;
 
 	for (size_t i = 0; i < (v2 ? 2 : 1); i++) {
 		struct pr_num limit = v2 ? pr_read_num(fs, "/sys/fs/cgroup%s/%s", group, names[i]) :
@@ -65,6 +66,47 @@ static void tighter_limit(struct gt_fsroot *fs, struct pr_host *h, const char *g
 		    limit.v < pr_or(h->mem.limit_bytes, INT64_MAX))
 			h->mem.limit_bytes = limit;
 	}
+}
+
+/* The number on the line "KEY NUMBER"; 0 if there is none. */
+static uint64_t in_stat(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+	unsigned long long v;
+
+	for (const char *at = text; at && *at; at = gt_next_line(at))
+		if (!strncmp(at, key, n) && sscanf(at + n, " %llu", &v) == 1)
+			return v;
+	return 0;
+}
+
+/* What the group may still take: files that it read and nobody uses count as its own until somebody wants the room. */
+static void less_room(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/fs/cgroup%s%s/memory.stat", v2 ? "" : "/memory", group), *stat = NULL;
+	struct pr_num used = v2 ? pr_read_num(fs, "/sys/fs/cgroup%s/memory.current", group) :
+				  pr_read_num(fs, "/sys/fs/cgroup/memory%s/memory.usage_in_bytes", group);
+	struct pr_host limit = { .mem.limit_bytes.state = PR_ABSENT };
+	uint64_t *room = arg, files;
+
+	tighter_limit(fs, &limit, group, v2);
+	if (!pr_has(limit.mem.limit_bytes) || !pr_has(used) || used.v < 0)
+		return;
+	files = gt_fs_read_prefix(fs, path, 65536, &stat, NULL) < 0 ? 0 :
+									in_stat(stat, v2 ? "inactive_file" : "total_inactive_file");
+	used.v -= (int64_t)GT_MIN(files, (uint64_t)used.v);
+	*room = GT_MIN(*room, limit.mem.limit_bytes.v > used.v ? (uint64_t)(limit.mem.limit_bytes.v - used.v) : 1);
+}
+
+uint64_t pr_available_bytes(struct gt_fsroot *fs)
+{
+	gt_autofree char *text = NULL;
+	int r = gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
+	uint64_t room = (uint64_t)pr_or(meminfo(text, r, "MemAvailable", true), 0);
+
+	if (room)
+		pr_each_cgroup(fs, "memory", less_room, &room);
+	return room;
 }
 
 void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 #include "runtime/data/image.h"
 #include "runtime/exec/arena.h"
 
@@ -28,6 +30,8 @@ int rt_image_cache_new(const struct rt_loader_options *o, uint64_t n, struct rt_
 		return 0;
 	if (o->augment != RT_AUGMENT_CROP) /* then all are of one size: no more than they take */
 		most = GT_MIN(most, (small + 63) / 64 * 64 * n);
+	if (most / (uint64_t)sysconf(_SC_PAGESIZE) > (uint64_t)sysconf(_SC_PHYS_PAGES))
+		return gt_fail(err, ENOMEM, "the cache of images is larger than the machine's memory");
 	c = gt_xcalloc(1, sizeof(*c));
 	r = rt_arena_map(&c->arena, most, !o->no_huge_pages, 1, err);
 	if (r) {

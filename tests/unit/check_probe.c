@@ -126,6 +126,40 @@ START_TEST(absent_unreadable_and_broken_are_different)
 }
 END_TEST
 
+/* "group" in "parent": the tighter room counts, and files that nobody uses leave room. */
+START_TEST(a_control_groups_room_is_what_is_available)
+{
+#define MEMINFO "file /proc/meminfo\n\tMemTotal:       16777216 kB\n\tMemAvailable:    8388608 kB\n"
+#define IN "file /proc/self/cgroup\n\t0::/parent/group\n"
+#define NUMBER(GROUP, NAME, VALUE) "file /sys/fs/cgroup" GROUP "/" NAME "\n\t" VALUE "\n"
+	static const struct {
+		const char *files;
+		uint64_t bytes;
+	} t[] = {
+		{"", 0},
+		{MEMINFO, UINT64_C(8) << 30},
+		{MEMINFO IN NUMBER("/parent/group", "memory.max", "max") NUMBER("/parent/group", "memory.current", "5"),
+		 UINT64_C(8) << 30},
+		{MEMINFO IN NUMBER("/parent/group", "memory.max", "1073741824")
+		 NUMBER("/parent/group", "memory.current", "73741824"), 1000000000},
+		{MEMINFO IN NUMBER("/parent/group", "memory.max", "1073741824")
+		 NUMBER("/parent/group", "memory.current", "1073741824")
+		 "file /sys/fs/cgroup/parent/group/memory.stat\n\tanon 73741824\n\tinactive_file 1000000000\n", 1000000000},
+		{MEMINFO IN NUMBER("/parent", "memory.high", "2147483648") NUMBER("/parent", "memory.current", "147483648")
+		 NUMBER("/parent/group", "memory.max", "4294967296") NUMBER("/parent/group", "memory.current", "0"), 2000000000},
+		{MEMINFO IN NUMBER("/parent/group", "memory.max", "1000") NUMBER("/parent/group", "memory.current", "2000"), 1},
+		{MEMINFO "file /proc/self/cgroup\n\t4:memory:/job\n" NUMBER("/memory/job", "memory.limit_in_bytes", "1073741824")
+		 NUMBER("/memory/job", "memory.usage_in_bytes", "73741824"), 1000000000},
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_auto(gt_fsroot) *fs = open_text(t[i].files);
+
+		ck_assert_uint_eq(pr_available_bytes(fs), t[i].bytes);
+	}
+}
+END_TEST
+
 START_TEST(each_broken_host_has_its_cause)
 {
 	static const struct {
@@ -460,6 +494,7 @@ int main(void)
 		a_container_sees_its_cpuset_and_quota,
 		a_node_without_cpus_is_a_node,
 		absent_unreadable_and_broken_are_different,
+		a_control_groups_room_is_what_is_available,
 		each_broken_host_has_its_cause,
 		a_host_without_gpu_is_fine_unless_one_is_required,
 		every_check_is_complete_and_names_known_causes,
