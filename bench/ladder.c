@@ -320,8 +320,8 @@ static int choose(struct climb *c, int argc, char **argv)
 		if (!l->id)
 			return gt_fail_exit(
 				&c->cli->err, GT_EXIT_USAGE, EINVAL,
-				"no ladder is called \"%s\": precision, techniques, ranks, accumulation, lengths and data are",
-				argv[i]);
+				"no ladder is called \"%s\": precision, techniques, images, ranks, accumulation, lengths and "
+				"data are", argv[i]);
 		if (l->data && !opt.data)
 			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL,
 					    "the ladder %s needs --data: directories or tar shards of images, token files", l->id);
@@ -439,8 +439,9 @@ const struct gt_cmd bn_cmd_ladder = {
 	.name = "ladder",
 	.args = "[LADDER...]",
 	.summary = "what each technique brings here: speed, speed-up and memory, rung by rung",
-	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), ranks "
-		"(data-parallel to DDP, overlapped and compressed), accumulation (naive to once per update), "
+	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), images "
+		"(the same of a convolutional network), ranks (data-parallel to DDP, overlapped and compressed), "
+		"accumulation (naive to once per update), "
 		"lengths (documents padded to the longest, grouped, in a token budget) and, with --data, data (one thread to "
 		"workers and a cache); without a name all of them.\n\n"
 		"Each launch is a fresh gpubench train, or gpubench data. Rounds go through all rungs in an order decided by "

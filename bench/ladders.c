@@ -29,6 +29,20 @@ static const struct bn_rung techniques[] = {
 	{ .name = NULL },
 };
 
+/* What is special to convolutions: batchnorms take sums and relus in, and 3x3 ones need fewer products. */
+static const struct bn_rung images[] = {
+	{ .name = "one thread, everything off",
+	  .options = { "--threads", "1", "--without", "huge-pages,fuse,reuse,early-update,winograd" } },
+	{ .name = "+ all threads", .options = { "--without", "huge-pages,fuse,reuse,early-update,winograd" } },
+	{ .name = "+ huge pages", .options = { "--without", "fuse,reuse,early-update,winograd" } },
+	{ .name = "+ fusion", .options = { "--without", "reuse,early-update,winograd" } },
+	{ .name = "+ memory planned", .options = { "--without", "early-update,winograd" } },
+	{ .name = "+ updates inside the backward pass", .options = { "--without", "winograd" } },
+	{ .name = "+ 3x3 convolutions in Winograd's tiles" },
+	{ .name = "+ AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = NULL },
+};
+
 #define RANKS "--ranks", "@ranks", "--batch", "@share"
 
 static const struct bn_rung ranks[] = {
@@ -92,6 +106,9 @@ const struct bn_ladder bn_ladders[] = {
 	{ .id = "techniques", .title = "Everything off to everything on", .rung = techniques,
 	  .what = "One technique added per rung, everything before kept; the last two trade speed for memory.",
 	  .train = { SMALL_GPT2, "--batch", "4", "--seq", "256", "--steps", "5", "--warmup", "2" } },
+	{ .id = "images", .title = "A convolutional network, everything off to everything on", .rung = images,
+	  .what = "One technique added per rung, everything before kept.",
+	  .train = { "resnet20", "--batch", "64", "--steps", "20", "--warmup", "3" } },
 	{ .id = "ranks", .title = "Data-parallel to DDP, overlapped and compressed", .rung = ranks, .batch = 16,
 	  .what = "The same batch over all ranks together; what differs is when and how gradients travel.",
 	  .train = { "gpt", "--batch", "16", "--steps", "24", "--warmup", "4" } },

@@ -1,10 +1,10 @@
 A ladder is measured in tossed rounds of fresh processes; six rounds carry an interval.
 
   $ set -o pipefail; tiny="--train=--batch --train=8 --train=--steps --train=2 --train=--warmup --train=1"
-  $ gpubench ladder precision --model mlp $tiny --rounds 6 --seed 5 -q -o l.json --markdown l.md --html l.html |
-  >   sed -E "1s/.*; (6 rounds[^;]*).*/\1/; /^load/d; /^VERDICT/,\$d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//"
+  $ gpubench ladder precision --model mlp $tiny --rounds 6 --seed 5 -q -o l.json --markdown l.md --html l.html >l.txt
+  $ sed '/^$/,$d' l.txt | tr -s '\n ' ' ' | grep -o '6 rounds in tossed order, seed 5'
   6 rounds in tossed order, seed 5
-  
+  $ sed -E "1,/^$/d; /^VERDICT/,\$d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//" l.txt
   FP32 to AMP (precision)
   Only the type that matrix products read differs.
   RUNG SAMPLES/S SPEED-UP 95% CI PLANNED PEAK
@@ -70,7 +70,7 @@ A rung that fails is named, and so is a run that learned nothing.
 Bad words are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder is called "nonsense": precision, techniques, ranks, accumulation, lengths and data are
+  gpubench: no ladder is called "nonsense": precision, techniques, images, ranks, accumulation, lengths and data are
   [64]
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files
