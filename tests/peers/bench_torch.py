@@ -144,6 +144,12 @@ def table(results):
         load = max(x["load_before"] for rs in r["runs"].values() for x in rs)
         lines.append(f"| {name} | {r['date']} | {r['host']} | {r['threads']} | {r['rounds']} | {load:.1f} "
                      f"| {ours['framework']}, {ours['blas']}, {ours['isa']} | {r['runs']['torch best'][0]['framework']}, {r['torch_default_blas']} |")
+    lines += ["", "| job | ours | PyTorch's |", "|---|---|---|"]
+    for name, r in results.items():
+        words = " ".join(r["command"][2:])
+        env = " ".join(f"{k}={v}" for k, v in r.get("best_env", BEST).items() if k != "GLIBC_TUNABLES")
+        lines.append(f"| {name} | `gpubench train {words}` | `{env} GLIBC_TUNABLES=… torch_train.py {words}` |")
+    lines += ["", f"GLIBC_TUNABLES: `{BEST['GLIBC_TUNABLES']}`; the script is tests/peers/torch_train.py."]
     return "\n".join(lines) + "\n"
 
 
