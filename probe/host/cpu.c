@@ -169,8 +169,9 @@ static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 }
 
 /* The innermost group that has one: what is above it has cut it already. */
-static void nearest_cpuset(struct gt_fsroot *fs, struct pr_host *h, const char *group, bool v2)
+static void nearest_cpuset(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
+	struct pr_host *h = arg;
 	gt_autofree char *path = gt_xasprintf(v2 ? "/sys/fs/cgroup%s/cpuset.cpus.effective"
 						 : "/sys/fs/cgroup/cpuset%s/cpuset.effective_cpus", group);
 
