@@ -213,13 +213,18 @@ int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t)
 	return append(fs, &b);
 }
 
-int tn_journal_undo(struct gt_fsroot *fs, const struct tn_tx *t)
+int tn_journal_undo(struct gt_fsroot *fs, struct tn_tx *const *set, size_t n)
 {
 	struct tn_owner self = { 0 };
+	json_t *rec, *others = json_array();
 	struct gt_buf b = { 0 };
 
 	tn_owner_self(&self);
-	add_record(&b, owned("undo", t, &self));
+	rec = owned("undo", set[0], &self);
+	for (size_t i = 1; i < n; i++)
+		json_array_append_new(others, json_integer(set[i]->id));
+	json_object_set_new(rec, "others", others);
+	add_record(&b, rec);
 	free(self.by);
 	return append(fs, &b);
 }
@@ -325,13 +330,35 @@ static int take_got(struct tn_tx *t, const json_t *rec, bool side)
 	return -EBADMSG;
 }
 
-static int take_undo(struct tn_tx *t, const json_t *rec)
+static struct tn_tx *find_tx(struct tn_journal *j, int64_t id)
+{
+	for (size_t i = 0; i < j->n_tx; i++)
+		if (j->tx[i].id == id)
+			return &j->tx[i];
+	return NULL;
+}
+
+static void begin_undo(struct tn_tx *t, const json_t *rec)
 {
 	t->state = TN_TX_UNDOING;
 	t->owner.pid = gt_json_get_int(rec, "pid", 0);
 	t->owner.start = gt_json_get_int(rec, "start", 0);
 	free(t->owner.by);
 	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+}
+
+static int take_undo(struct tn_journal *j, struct tn_tx *t, const json_t *rec)
+{
+	const json_t *other;
+	size_t i;
+
+	begin_undo(t, rec);
+	json_array_foreach(json_object_get(rec, "others"), i, other) {
+		t = find_tx(j, json_integer_value(other));
+		if (!t)
+			return -EBADMSG;
+		begin_undo(t, rec);
+	}
 	return 0;
 }
 
@@ -339,11 +366,8 @@ static int take_record(struct tn_journal *j, const json_t *rec)
 {
 	const char *what = gt_json_get_str(rec, "rec", "");
 	int64_t id = gt_json_get_int(rec, "tx", -1);
-	struct tn_tx *t = NULL;
+	struct tn_tx *t = find_tx(j, id);
 
-	for (size_t i = 0; i < j->n_tx; i++)
-		if (j->tx[i].id == id)
-			t = &j->tx[i];
 	if (!strcmp(what, "begin"))
 		return t || id < 0 ? -EBADMSG : take_begin(j, rec, id);
 	if (!t)
@@ -353,7 +377,7 @@ static int take_record(struct tn_journal *j, const json_t *rec)
 	if (!strcmp(what, "got") || !strcmp(what, "side"))
 		return take_got(t, rec, *what == 's');
 	if (!strcmp(what, "undo"))
-		return take_undo(t, rec);
+		return take_undo(j, t, rec);
 	if (!strcmp(what, "commit"))
 		t->state = TN_TX_COMMITTED;
 	else if (!strcmp(what, "pending"))

@@ -11,7 +11,7 @@
  *   got     the kernel made something else of the value
  *   side    what the kernel made of a file that it resets with this one
  *   commit  everything was written and read back
- *   undo    who began to put it back
+ *   undo    who began to put it back, and which others with it
  *   pending only values of this boot are left, which a reboot ends
  *
  * When a transaction is over its records are taken out by writing the file anew, or removing it if nothing is left. What
@@ -75,7 +75,8 @@ int tn_journal_begin(struct gt_fsroot *fs, const struct tn_journal *j, const str
 int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
 int tn_journal_side(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
 int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t);
-int tn_journal_undo(struct gt_fsroot *fs, const struct tn_tx *t);
+/* One record for all n of them: it begins for each, or for none. */
+int tn_journal_undo(struct gt_fsroot *fs, struct tn_tx *const *set, size_t n);
 /* The whole file anew, without transactions that are void; removed if none is left. */
 int tn_journal_rewrite(struct gt_fsroot *fs, const struct tn_journal *j);
 /* Take transaction i out of the list in memory. */

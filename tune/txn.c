@@ -261,8 +261,7 @@ static void roll_back(struct apply *a)
 	size_t failed = 0;
 	int r;
 
-	for (int again = 0; again < 2; again++)
-		tn_undo_tx(a->fs, a->j, a->t, again, count_failed, &failed);
+	tn_undo(a->fs, a->j, &a->t, 1, count_failed, &failed);
 	if (failed) {
 		gt_fail_exit(a->err, TN_EXIT_INTERRUPTED, why.code,
 			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, failed,

@@ -29,12 +29,12 @@ enum tn_undo {
 	TN_UNDO_FAILED,
 };
 const char *tn_undo_name(enum tn_undo u);
-/* Put back what a transaction changed, newest first, each only if it is still ours. The kernel refuses some values while another
- * one is ours (an energy preference under the governor performance): when all else is back, `again` tries what failed once more.
- * done is told how each ended, unless it is to be tried again. now: on TN_UNDO_FOREIGN what is there instead; code: on
- * TN_UNDO_FAILED a negative errno. */
+/* Put back what these transactions changed, newest first in set: each value in one step to what was before the oldest of them,
+ * only if it is still ours. The kernel refuses some values while another one is ours (an energy preference under the governor
+ * performance): when all else is back, what failed is tried once more. done is told how each ended, once: e is the newest entry,
+ * with the oldest one's old value. now: on TN_UNDO_FOREIGN what is there instead; code: on TN_UNDO_FAILED a negative errno. */
 typedef void tn_undo_done(void *ctx, const struct tn_entry *e, enum tn_undo u, const char *now, int code);
-void tn_undo_tx(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *t, bool again, tn_undo_done *done, void *ctx);
+void tn_undo(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *const *set, size_t n, tn_undo_done *done, void *ctx);
 
 /* Reports. */
 json_t *tn_report_new(const char *command);

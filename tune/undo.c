@@ -22,34 +22,73 @@ const char *tn_undo_name(enum tn_undo u)
 	return name[u];
 }
 
-/* ---- one entry ----------------------------------------------------------------------------------------------------
+/* ---- what lies on one file ------------------------------------------------------------------------------------------
+ *
+ * A file that several transactions have changed goes back in one step: from whatever they have made of it in turn to what was
+ * there before the oldest of them. What lies between may be something that the kernel refuses by now, and after a revert that was
+ * cut short nobody has to know how far it came. Where somebody else has set it in between, two chains meet.
  */
 
-static enum tn_undo undo_file(struct gt_fsroot *fs, const struct tn_entry *e, char **ret_now, int *ret_code)
+struct link {
+	const struct tn_tx *t;
+	struct tn_entry *e;
+	struct link *older; /* ended where this one begins; NULL: this is the oldest */
+	bool follows;	    /* of a newer one, and goes with it */
+};
+
+static const struct tn_entry *oldest(const struct link *l)
 {
+	while (l->older)
+		l = l->older;
+	return l->e;
+}
+
+static bool ended_as(const struct tn_entry *e, const char *text)
+{
+	if (!e->knob)
+		return gt_streq(text, e->new_value);
+	return tn_value_equal(text, e->new_value) || (e->got && tn_value_equal(text, e->got));
+}
+
+/* One of them has made this of it. */
+static bool ours(const struct link *l, const char *now)
+{
+	while (l && !ended_as(l->e, now))
+		l = l->older;
+	return l;
+}
+
+static bool cut_short(const struct link *l)
+{
+	while (l && l->t->state == TN_TX_COMMITTED)
+		l = l->older;
+	return l;
+}
+
+static enum tn_undo undo_file(struct gt_fsroot *fs, const struct link *l, char **ret_now, int *ret_code)
+{
+	const char *path = l->e->path, *old = oldest(l)->old;
 	gt_autofree char *now = NULL;
 	struct stat st;
-	int r = tn_file_sweep(fs, e->path);
+	int r = tn_file_sweep(fs, path);
 
-	if (r >= 0 && gt_fs_lstat(fs, e->path, &st) >= 0 && S_ISLNK(st.st_mode)) {
-		if (ret_now)
-			*ret_now = gt_xstrdup("a link");
+	if (r >= 0 && gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) {
+		*ret_now = gt_xstrdup("a link");
 		return TN_UNDO_FOREIGN;
 	}
 	if (r >= 0)
-		r = gt_fs_read(fs, e->path, &now, NULL);
+		r = gt_fs_read(fs, path, &now, NULL);
 	if (r < 0 && r != -ENOENT) {
 		*ret_code = r;
 		return TN_UNDO_FAILED;
 	}
-	if (gt_streq(now, e->old))
+	if (gt_streq(now, old))
 		return TN_UNDO_BACK;
-	if (!gt_streq(now, e->new_value)) {
-		if (ret_now)
-			*ret_now = gt_xstrdup(now ? "another content" : "removed");
+	if (!ours(l, now)) {
+		*ret_now = gt_xstrdup(now ? "another content" : "removed");
 		return TN_UNDO_FOREIGN;
 	}
-	r = e->old ? tn_file_write(fs, e->path, e->old) : tn_file_remove(fs, e->path);
+	r = old ? tn_file_write(fs, path, old) : tn_file_remove(fs, path);
 	if (r >= 0)
 		return TN_UNDO_RESTORED;
 	*ret_code = r;
@@ -75,15 +114,22 @@ static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 }
 
 /* What is to be there once the value is back: what was before, or what somebody has set since. The caller frees it. */
-static char *side_wanted(struct gt_fsroot *fs, const struct tn_entry *e, bool cut)
+static char *side_wanted(struct gt_fsroot *fs, const struct link *l, bool cut)
 {
-	const char *left = e->side_left ? e->side_left : e->side_old;
-	gt_autofree char *now = NULL;
+	gt_autofree char *wanted = NULL;
 
-	if (!e->side_path || tn_value_read(fs, e->side_path, &now) < 0)
+	if (!l->e->side_path || tn_value_read(fs, l->e->side_path, &wanted) < 0)
 		return NULL;
-	/* of a transaction that was cut short nobody knows who has set it: most likely the kernel, in its middle */
-	return gt_xstrdup(cut || tn_value_equal(now, left) ? e->side_old : now);
+	for (; l; l = l->older) {
+		const char *left = l->e->side_left ? l->e->side_left : l->e->side_old;
+
+		/* of a transaction that was cut short nobody knows who has set it: most likely the kernel, in its middle */
+		if (!l->e->side_path || (!cut && !tn_value_equal(wanted, left)))
+			continue;
+		free(wanted);
+		wanted = gt_xstrdup(l->e->side_old);
+	}
+	return gt_take(wanted);
 }
 
 /* The kernel has set it anew with the value: it has to come after. */
@@ -97,15 +143,24 @@ static int write_side(struct gt_fsroot *fs, const struct tn_entry *e, const char
 	return tn_value_write(fs, e->side_path, wanted);
 }
 
-/* cut: the transaction did not come to its end, or its undoing did not. */
-static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot, bool cut, char **ret_now,
+static int put_back(struct gt_fsroot *fs, const struct tn_entry *to)
+{
+	gt_autofree char *now = NULL;
+	int r = write_old(fs, to);
+
+	if (r >= 0)
+		r = tn_value_read(fs, to->path, &now);
+	return r < 0 ? r : is_back(fs, to, now) ? 0 : -EIO;
+}
+
+/* cut: one of the transactions did not come to its end, or its undoing did not. */
+static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool other_boot, bool cut, char **ret_now,
 			       int *ret_code)
 {
+	const struct tn_entry *e = l->e, *to = oldest(l);
 	gt_autofree char *now = NULL, *side = NULL;
 	int r;
 
-	if (!e->knob)
-		return undo_file(fs, e, ret_now, ret_code);
 	if (!tn_path_allowed(e->path))
 		return TN_UNDO_UNKNOWN;
 	r = tn_value_read(fs, e->path, &now);
@@ -115,49 +170,111 @@ static enum tn_undo undo_entry(struct gt_fsroot *fs, const struct tn_entry *e, b
 		*ret_code = r;
 		return TN_UNDO_FAILED;
 	}
-	side = other_boot ? NULL : side_wanted(fs, e, cut);
-	if (is_back(fs, e, now)) {
-		r = cut ? write_side(fs, e, side) : 0;
-		*ret_code = r;
+	side = other_boot ? NULL : side_wanted(fs, l, cut);
+	if (is_back(fs, to, now)) {
+		*ret_code = r = cut ? write_side(fs, e, side) : 0;
 		return r < 0 ? TN_UNDO_FAILED : TN_UNDO_BACK;
 	}
-	if (!tn_value_equal(now, e->new_value) && !(e->got && tn_value_equal(now, e->got))) {
-		if (ret_now)
-			*ret_now = gt_take(now);
+	if (!ours(l, now) && other_boot && cut) /* the new kernel's own: the file that would have set it is not whole, or gone */
+		return TN_UNDO_BACK;
+	if (!ours(l, now)) {
+		*ret_now = gt_take(now);
 		return TN_UNDO_FOREIGN;
 	}
 	if (other_boot) /* the old value is of a kernel that is gone; ours came from our file */
 		return TN_UNDO_STAYS;
-	r = write_old(fs, e);
-	free(gt_take(now));
-	if (r >= 0)
-		r = tn_value_read(fs, e->path, &now);
-	if (r >= 0 && !is_back(fs, e, now))
-		r = -EIO;
+	r = put_back(fs, to);
 	if (r >= 0)
 		r = write_side(fs, e, side);
 	*ret_code = r < 0 ? r : 0;
 	return r < 0 ? TN_UNDO_FAILED : TN_UNDO_RESTORED;
 }
 
-void tn_undo_tx(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *t, bool again, tn_undo_done *done, void *ctx)
+/* ---- all that lies on them ------------------------------------------------------------------------------------------- */
+
+struct links {
+	struct gt_fsroot *fs;
+	const struct tn_journal *j;
+	struct link *v; /* newest first */
+	size_t n, failed;
+};
+
+static bool continues(const struct links *c, const struct link *newer, const struct link *older)
 {
-	bool other_boot = tn_tx_other_boot(j, t), cut = t->state != TN_TX_COMMITTED;
+	const struct tn_entry *e = newer->e;
 
-	for (size_t k = t->n_entry; k-- > 0;) {
-		struct tn_entry *e = &t->entry[k];
-		gt_autofree char *now = NULL;
-		enum tn_undo u;
-		int code = 0;
+	/* the old value of a kernel that is gone is nobody's end */
+	if (e->knob && tn_tx_other_boot(c->j, newer->t) != tn_tx_other_boot(c->j, older->t))
+		return false;
+	return !e->knob == !older->e->knob && ended_as(older->e, e->old);
+}
 
-		if (again ? !e->failed : tn_entry_over(j, t, e))
+static void collect(struct links *c, struct tn_tx *const *set, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		c->n += set[i]->n_entry;
+	c->v = gt_xcalloc(GT_MAX(c->n, 1u), sizeof(*c->v));
+	c->n = 0;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = set[i]->n_entry; k-- > 0;)
+			if (!tn_entry_over(c->j, set[i], &set[i]->entry[k]))
+				c->v[c->n++] = (struct link){ .t = set[i], .e = &set[i]->entry[k] };
+	for (size_t i = 0; i < c->n; i++) {
+		size_t k = i + 1;
+
+		while (k < c->n && strcmp(c->v[k].e->path, c->v[i].e->path))
+			k++;
+		if (k == c->n || !continues(c, &c->v[i], &c->v[k]))
 			continue;
-		u = undo_entry(fs, e, other_boot, cut || again, &now, &code);
-		e->failed = u == TN_UNDO_FAILED;
-		e->stays = u == TN_UNDO_STAYS;
-		if (again || !e->failed)
-			done(ctx, e, u, now, code);
+		c->v[i].older = &c->v[k];
+		c->v[k].follows = true;
 	}
+}
+
+/* What a newer chain on the same file has not given back yet cannot be judged. */
+static bool waits(const struct links *c, size_t at)
+{
+	for (size_t i = 0; c->failed && i < at; i++)
+		if (c->v[i].e->failed && !strcmp(c->v[i].e->path, c->v[at].e->path))
+			return true;
+	return false;
+}
+
+static void undo_chain(struct links *c, size_t at, bool again, tn_undo_done *done, void *ctx)
+{
+	const struct link *head = &c->v[at];
+	struct tn_entry whole = *head->e;
+	gt_autofree char *now = NULL;
+	enum tn_undo u;
+	int code = -EAGAIN;
+
+	whole.old = oldest(head)->old;
+	c->failed -= head->e->failed;
+	if (waits(c, at))
+		u = TN_UNDO_FAILED;
+	else if (!head->e->knob)
+		u = undo_file(c->fs, head, &now, &code);
+	else
+		u = undo_value(c->fs, head, tn_tx_other_boot(c->j, head->t), again || cut_short(head), &now, &code);
+	for (const struct link *l = head; l; l = l->older) {
+		l->e->failed = u == TN_UNDO_FAILED;
+		l->e->stays = u == TN_UNDO_STAYS;
+	}
+	c->failed += head->e->failed;
+	if (again || !head->e->failed)
+		done(ctx, &whole, u, now, code);
+}
+
+void tn_undo(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *const *set, size_t n, tn_undo_done *done, void *ctx)
+{
+	struct links c = { .fs = fs, .j = j };
+
+	collect(&c, set, n);
+	for (int again = 0; again < 2; again++)
+		for (size_t i = 0; i < c.n; i++)
+			if (!c.v[i].follows && (!again || c.v[i].e->failed))
+				undo_chain(&c, i, again, done, ctx);
+	free(c.v);
 }
 
 /* ---- transactions -------------------------------------------------------------------------------------------------
@@ -207,21 +324,29 @@ static bool close_tx(struct undo *u, size_t i)
 	return true;
 }
 
+/* Those that are seen so, newest first. The caller frees *ret. */
+static size_t seen_so(const struct tn_journal *j, enum tn_seen seen, struct tn_tx ***ret)
+{
+	size_t n = 0;
+
+	*ret = gt_xcalloc(GT_MAX(j->n_tx, 1u), sizeof(**ret));
+	for (size_t i = j->n_tx; i-- > 0;)
+		if (tn_tx_seen(j, &j->tx[i]) == seen)
+			(*ret)[n++] = &j->tx[i];
+	return n;
+}
+
 /* Undo all transactions that are seen so, newest first; then close the journal. */
 static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 {
-	int r = 0;
+	gt_autofree struct tn_tx **set = NULL;
+	size_t n = seen_so(u->j, seen, &set);
+	int r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, set, n) : 0;
 
-	for (size_t i = u->j->n_tx; i-- > 0 && r >= 0;)
-		if (tn_tx_seen(u->j, &u->j->tx[i]) == seen && seen == TN_SEEN_HELD)
-			r = tn_journal_undo(u->fs, &u->j->tx[i]);
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
-	for (int again = 0; again < 2; again++)
-		for (size_t i = u->j->n_tx; i-- > 0;)
-			if (tn_tx_seen(u->j, &u->j->tx[i]) == seen)
-				tn_undo_tx(u->fs, u->j, &u->j->tx[i], again, note_undone, u);
+	tn_undo(u->fs, u->j, set, n, note_undone, u);
 	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: a later one's file says that this one was kept */
 		i += tn_tx_seen(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
 	if (u->failed)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/buf.h"
@@ -34,6 +35,18 @@ void box_open(struct box *b, const char *name)
 	ck_assert_msg(gt_capture_unpack(text, len, name, fd, &err) == 0, "%s", err.msg);
 	close(fd);
 	ck_assert_int_eq(gt_fs_open(b->dir, &b->fs, NULL), 0);
+}
+
+void box_copy(struct box *to, const struct box *from)
+{
+	gt_autofree char *command = NULL;
+
+	strcpy(to->dir, from->dir);
+	strcpy(to->dir + strlen(to->dir) - 6, "XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(to->dir));
+	command = gt_xasprintf("exec cp -a %s/. %s", from->dir, to->dir);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(gt_fs_open(to->dir, &to->fs, NULL), 0);
 }
 
 void box_reopen(struct box *b)

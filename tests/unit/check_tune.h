@@ -13,6 +13,7 @@ struct box {
 };
 /* Unpack fixtures/NAME.host into a new directory. */
 void box_open(struct box *b, const char *name);
+void box_copy(struct box *to, const struct box *from); /* with what gputune keeps */
 void box_close(struct box *b);
 void box_reopen(struct box *b); /* as another process would: disarms faults */
 void box_put(struct box *b, const char *path, const char *text); /* makes parents */
@@ -34,6 +35,7 @@ TCase *tune_side_case(void);
 TCase *tune_txn_case(void);
 TCase *tune_journal_case(void);
 TCase *tune_fault_case(void);
+TCase *tune_stack_case(void);
 TCase *tune_run_case(void);
 TCase *tune_ranks_case(void);
 TCase *tune_device_case(void);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 at random moments of apply, revert and recover, in a plain directory root, with the built gputune.
 
-After each the next call knows whether something was interrupted, `recover` ends it, and the tree is exactly as before or
-exactly as planned. KILLS=N (default 40; `make check-kill` takes 500), SEED=N for others.
+Alone and on top of other applies, which set some of the same knobs to other values. After each the next call knows whether
+something was interrupted, `recover` ends it, and the tree is exactly as before or exactly as planned. KILLS=N (default 40;
+`make check-kill` takes 500), SEED=N for others.
 """
 
 import os
@@ -21,6 +22,12 @@ KILLS, SEED = int(os.environ.get("KILLS") or 40), int(os.environ.get("SEED") or 
 TOOL, UNPACK = os.path.join(BUILD, "gputune"), os.path.join(BUILD, "tests/cli/unpack")
 APPLY = ["apply", "--persist", "--optional"]
 STATE = "var/lib/gputune"
+# What may lie beneath. The preference of the first is refused under the governor of what is applied on top.
+BELOW = {
+    "one": "[knobs]\nvm.swappiness = 30\nvm.dirty_ratio = 15\ncpu.epp = balance_power\n",
+    "two": "[knobs]\nvm.swappiness = 20\nvm.dirty_ratio = 12\ncpu.epp = power\nblock.read_ahead = 256\n",
+}
+KNOBS = ["vm.swappiness", "vm.dirty_ratio", "cpu.epp", "block.read_ahead"]
 
 
 def call(root, *args):
@@ -85,11 +92,27 @@ def took(root, *args):
 class Walk:
     def __init__(self, root):
         self.root, self.rng, self.bad = root, random.Random(SEED), []
-        self.before = picture(root)
+        os.makedirs(os.path.join(root, "etc/gputune/profiles"))
+        for name, text in BELOW.items():
+            with open(os.path.join(root, f"etc/gputune/profiles/{name}.conf"), "w", encoding="utf-8") as f:
+                f.write(text)
+        self.first = self.before = picture(root)
         self.t_apply = took(root, *APPLY)
         self.planned = picture(root)
         self.t_revert = took(root, "revert")
         assert picture(root) == self.before and self.planned != self.before
+
+    def lay(self):
+        """Nothing, one or both of the others beneath, kept for the next boot or not."""
+        for name in list(BELOW)[: self.rng.randrange(3)]:
+            only = [word for knob in KNOBS for word in ("--only", knob)]
+            took(self.root, "apply", "--profile", name, *only, *["--persist"][: self.rng.randrange(2)])
+        self.before = picture(self.root)
+        with tempfile.TemporaryDirectory() as scratch:
+            twin = os.path.join(scratch, "twin")
+            shutil.copytree(self.root, twin, symlinks=True)
+            took(twin, *APPLY)
+            self.planned = picture(twin)
 
     def right(self, what):
         """Recover, however often it is killed on the way; then one of the two pictures, and nothing left to recover."""
@@ -106,19 +129,21 @@ class Walk:
                 + "\n"
                 + "\n".join(x for x in done.stdout.split("\n") if "as before" not in x)
             )
-            put_back(self.root, self.before)
+            put_back(self.root, self.first)
             return False
         return held
 
     def step(self, n):
+        self.lay()
         dead = killed(self.root, self.rng, self.t_apply * 1.1, *APPLY)
         held = self.right(f"kill {n} in apply")
+        self.before = self.first
         if held and self.rng.random() < 0.7:
             dead += killed(self.root, self.rng, self.t_revert * 1.1, "revert")
-            held = self.right(f"kill {n} in revert")
-        if held and call(self.root, "revert").returncode:
+            self.right(f"kill {n} in revert")
+        if call(self.root, "revert").returncode or picture(self.root) != self.first:
             self.bad.append(f"{n}: no way back")
-            put_back(self.root, self.before)
+            put_back(self.root, self.first)
         return dead
 
 
