@@ -47,9 +47,20 @@ static void put(struct tn_udev_answer *a, const char *value, char *by)
 	a->by = by;
 }
 
+const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_knob *k)
+{
+	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+	const struct sc_assign *pair = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL, *own;
+
+	if (!pair || !strcmp(pair->value, "0"))
+		return NULL;
+	own = sc_boot_value(boot, key->name);
+	return !own || pair > own || !strcmp(own->value, "0") ? pair : NULL;
+}
+
 void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret)
 {
-	const struct sc_assign *a = k->key ? sc_boot_value(b->sysctl, k->key) : NULL;
+	const struct sc_assign *a = k->key ? sc_boot_value(b->sysctl, k->key) : NULL, *pair = tn_boot_pair(b->sysctl, k);
 	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
 
 	*ret = (struct tn_udev_answer){0};
@@ -58,7 +69,9 @@ void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, s
 	tn_udev_ask(&b->udev, path, NULL, ret);
 	if (t)
 		put(ret, t->value, gt_xstrdup(t->by));
-	if (a)
+	if (pair)
+		put(ret, "0", gt_xasprintf("%s:%u", pair->file, pair->line));
+	else if (a)
 		put(ret, a->value, gt_xasprintf("%s:%u", a->file, a->line));
 }
 

@@ -15,6 +15,9 @@ int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err);
 void tn_boot_clear(struct tn_boot *b);
 /* Is it one of those that files can set at boot? */
 bool tn_boot_knows(const struct tn_knob *k);
+/* The line that sets the other form of a pair, if that is the one that is in force after the boot, which leaves this one at 0: the
+ * later of the two; else NULL. */
+const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_knob *k);
 /* As the files are now. path: the knob's kernel file. The caller clears the answer (tn_udev_answer_clear). */
 void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret);
 /* The same as JSON: {"value", "decided_by", "may"}. */

@@ -129,22 +129,10 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	return false;
 }
 
-/* What a file sets at the next boot in the other form of a pair, if that is the one that will be in force: the later. */
-static const struct sc_assign *boot_pair(const struct make *m, const struct tn_item *i)
-{
-	const struct sc_key *key = i->knob->key ? sc_key_find(i->knob->key) : NULL;
-	const struct sc_assign *a = key && key->counterpart ? sc_boot_value(m->boot.sysctl, key->counterpart) : NULL, *own;
-
-	if (!a || !strcmp(a->value, "0"))
-		return NULL;
-	own = sc_boot_value(m->boot.sysctl, key->name);
-	return !own || a > own || !strcmp(own->value, "0") ? a : NULL;
-}
-
 /* The admin's file says it in the other form, and says no less: ours would take its place. */
 static bool pair_says_it(const struct make *m, struct tn_item *i)
 {
-	const struct sc_assign *a = boot_pair(m, i);
+	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
 	gt_autofree char *why = NULL;
 	int64_t pair, want;
 

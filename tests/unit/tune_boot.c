@@ -225,6 +225,36 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 }
 END_TEST
 
+/* Of a pair the later one that is not 0 is in force, and leaves the other at 0. */
+START_TEST(the_other_form_of_a_pair_decides_too)
+{
+	static const struct {
+		const char *first, *then, *value, *by;
+	} pairs[] = {
+		{ "vm.dirty_ratio = 15\n", "vm.dirty_bytes = 1000000000\n", "0", "/etc/sysctl.d/20-b.conf:1" },
+		{ "vm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 15\n", "15", "/etc/sysctl.d/20-b.conf:1" },
+		{ "vm.dirty_bytes = 1000000000\n", "\n", "0", "/etc/sysctl.d/10-a.conf:1" },
+		{ "vm.dirty_ratio = 15\n", "vm.dirty_bytes = 0\n", "15", "/etc/sysctl.d/10-a.conf:1" },
+		{ "vm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 0\n", "0", "/etc/sysctl.d/10-a.conf:1" },
+		{ "vm.dirty_bytes = 0\n", "\n", NULL, NULL },
+		{ "vm.dirty_ratio = 15\nvm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 15\n", "0",
+		  "/etc/sysctl.d/10-a.conf:2" }, /* the same value again leaves the first where it stands */
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(pairs); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		box_put(&b, "/etc/sysctl.d/10-a.conf", pairs[i].first);
+		box_put(&b, "/etc/sysctl.d/20-b.conf", pairs[i].then);
+		plan = plan_of("vm.dirty_ratio");
+		ck_assert_msg(gt_streq(plan->item[0].at_boot, pairs[i].value) &&
+				      gt_streq(plan->item[0].at_boot_by, pairs[i].by),
+			      "case %zu: %s by %s", i, plan->item[0].at_boot ? plan->item[0].at_boot : "nothing",
+			      plan->item[0].at_boot_by ? plan->item[0].at_boot_by : "nobody");
+	}
+}
+END_TEST
+
 TCase *tune_boot_case(void)
 {
 	TCase *tc = tcase_create("boot");
@@ -235,6 +265,7 @@ TCase *tune_boot_case(void)
 	tcase_add_test(tc, a_masked_file_of_rules_sets_nothing);
 	tcase_add_test(tc, the_plan_names_the_rule_that_decides_the_boot);
 	tcase_add_test(tc, tmpfiles_count_before_rules);
+	tcase_add_test(tc, the_other_form_of_a_pair_decides_too);
 	tcase_add_test(tc, verify_names_the_rule_that_takes_ours_back);
 	tcase_add_test(tc, a_rule_of_ours_that_fits_no_more_is_lost_at_boot);
 	return tc;
