@@ -97,10 +97,14 @@ const char *tn_bound_by(const struct tn_ctx *c, struct tn_rank rank)
 		gt_set_and(&theirs, all);
 	if (gt_set_count(&theirs))
 		return gt_set_equal(&theirs, &h->cpu.allowed) ? NULL : "its launcher";
-	return gt_set_count(&h->cpu.cpuset) ? "its launcher" : NULL;
+	return all == &h->cpu.cpuset ? "its launcher" : NULL;
 }
 
 const struct gt_set *tn_bound_all(const struct pr_host *h)
 {
-	return gt_set_count(&h->cpu.cpuset) ? &h->cpu.cpuset : &h->cpu.online;
+	gt_auto_set both = {0};
+
+	gt_set_copy(&both, &h->cpu.cpuset);
+	gt_set_and(&both, &h->cpu.allowed);
+	return gt_set_equal(&both, &h->cpu.allowed) ? &h->cpu.cpuset : &h->cpu.online;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/json.h"
 #include "lib/log.h"
 #include "tune/env.h"
 
@@ -94,6 +95,14 @@ static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus,
 			nodes);
 }
 
+/* systemd ignores an assignment that is not UTF-8, with a line in its log, and ends a line at a carriage return too. */
+static bool systemd_takes(const char *value)
+{
+	gt_auto_json *text = json_string(value); /* NULL if it is not UTF-8 */
+
+	return text && !strchr(value, '\r');
+}
+
 /* A value that the form cannot carry. */
 static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 {
@@ -106,6 +115,10 @@ static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 					    "%s holds blanks or the like, which the form %s cannot carry", v->name,
 					    form);
+		if (!strcmp(form, "systemd") && !systemd_takes(v->value))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take",
+					    v->name);
 	}
 	return 0;
 }

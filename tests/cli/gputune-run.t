@@ -151,6 +151,13 @@ The same for other launchers: what cannot be said in their words is said to the 
   CPUAffinity=16-31,48-63
   NUMAPolicy=preferred
   NUMAMask=1
+  $ for odd in $(printf '\377') $(printf '\r'); do
+  > LD_LIBRARY_PATH=/opt/$odd gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3; echo $?
+  > done
+  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take
+  64
+  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take
+  64
   $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env slurm -- python3
   gputune: warning: a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind
   export OMP_NUM_THREADS=16
