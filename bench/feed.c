@@ -110,7 +110,7 @@ static struct rt_loader_options options_of(const struct bn_model *m, const struc
 }
 
 int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
-		 uint64_t all_rows, uint64_t first_row, uint64_t start, struct gt_err *err)
+		 uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err)
 {
 	struct rt_loader_options l = options_of(m, o);
 	gt_auto_set cpus = { 0 };
@@ -129,7 +129,7 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 	l.first_row = (int64_t)first_row;
 	l.augment = augment_of(o->augment);
 	l.seed = o->seed;
-	l.start = start;
+	*(o->documents ? &l.start : &l.start_sample) = had;
 	/* One for four training threads: more than that and they take from each other. */
 	l.workers = o->workers != UINT64_MAX ? (int)GT_MIN(o->workers, 1u << 20) :
 					       (int)GT_MAX((o->threads ? o->threads : gt_set_count(&cpus)) / 4, 1u);

@@ -19,10 +19,10 @@ struct bn_feed {
 bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o);
 /* Are its images handed over as bytes? On the CPU, unless left out. */
 bool bn_feed_u8(const struct bn_model *m, const struct bn_train_options *o);
-/* The batches of rows `first_row` … of all_rows, from ticket `start` on. threads: of the training team, near which the workers
- * run. -EINVAL: data of another kind than the model reads. */
+/* The batches of rows `first_row` … of all_rows, behind the first `had` samples, or batches of documents. threads: of the
+ * training team, near which the workers run. -EINVAL: data of another kind than the model reads. */
 int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
-		 uint64_t all_rows, uint64_t first_row, uint64_t start, struct gt_err *err);
+		 uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err);
 /* The part that is held out, from its beginning. */
 int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
 		     struct gt_err *err);

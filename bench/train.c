@@ -279,15 +279,6 @@ static int build(struct bn_training *r, struct gt_err *err)
 	return rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
 }
 
-/* The loader, where the checkpoint left it. Documents decide what is compiled: their loader is there before. */
-static int open_feed(struct bn_training *r, bool compiled, struct gt_err *err)
-{
-	if (!bn_feed_wanted(r->model, &r->o) || (!compiled && !r->o.documents) || (r->feed.train && !r->ticket))
-		return 0;
-	bn_feed_close(&r->feed);
-	return bn_feed_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, r->ticket * r->o.accum, err);
-}
-
 static size_t to_pages(size_t elements)
 {
 	return GT_MAX((elements * 4 + PAGE - 1) / PAGE, (size_t)1) * PAGE;
@@ -525,6 +516,7 @@ static int save(const struct bn_training *r, uint64_t done, bool last, struct gt
 {
 	if (!r->o.save || (r->comm && rt_comm_rank(r->comm) > 0) || !(last || (r->o.save_every && done % r->o.save_every == 0)))
 		return 0;
+	bn_train_note_position(r, done);
 	return rt_save(r->program, r->o.save, r->ticket + done, err);
 }
 
@@ -613,7 +605,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	r.all_rows = r.o.batch * r.o.ranks;
 	r.first_row = r.rows * (uint64_t)rank;
 	if (!status)
-		status = open_feed(&r, false, err);
+		status = bn_train_open_feed(&r, false, err);
 	if (!status)
 		status = build(&r, err);
 	if (!status)
@@ -625,7 +617,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (!status)
 		status = check_gradients(&r, err);
 	if (!status)
-		status = open_feed(&r, true, err);
+		status = bn_train_open_feed(&r, true, err);
 	if (!status)
 		pin_batches(&r);
 	if (!status)

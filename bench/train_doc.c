@@ -165,6 +165,8 @@ json_t *bn_train_document(const struct bn_training *r)
 									items_per_step(r) * (double)r->o.steps,
 							json_object_get(doc, "warnings")));
 	warn_of_feedback(doc, r);
+	if (*r->resumed)
+		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str(r->resumed));
 	if (r->ranks)
 		json_object_update(json_object_get(doc, "ddp"), r->ranks);
 	if (r->o.check_gradients)

@@ -25,8 +25,15 @@ struct bn_training {
 	uint64_t rss_bytes;
 	uint64_t skipped; /* updates */
 	uint64_t ticket;  /* updates done before, by the checkpoint */
+	uint64_t had;	  /* samples, or batches of documents, that all ranks together had before */
+	char resumed[192]; /* what is to be known of how this run goes on; "": nothing */
 	long faults;
 };
+/* The loader, where the checkpoint left it. Documents decide what is compiled: their loader is there before. -EINVAL: of these data the
+ * checkpoint has seen what no part of this run's order is. */
+int bn_train_open_feed(struct bn_training *r, bool compiled, struct gt_err *err);
+/* For the next checkpoint: after so many updates of this run. */
+void bn_train_note_position(const struct bn_training *r, uint64_t done);
 double bn_train_median(const double *v, size_t n);
 /* What the run was and made, as bench/train.h describes it. */
 json_t *bn_train_document(const struct bn_training *r);

@@ -386,6 +386,9 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 /* Parameters, buffers, optimizer state and loss scale as one safetensors file, written whole or not at all, and durable.
  * ticket: where the caller stands in its data, given back by rt_load. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
+/* What the caller wants to find beside its ticket, UTF-8: rt_save() keeps it, rt_load() replaces it by the file's; NULL: nothing. */
+void rt_set_note(struct rt_program *p, const char *note);
+const char *rt_note(const struct rt_program *p); /* until it is set or loaded again */
 /* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). Feedback of compressed
  * gradients is in no file and starts anew. -EBADMSG: not a sound safetensors file; -EINVAL: of another model, or with tensors that
  * this one has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */

@@ -76,7 +76,20 @@ static json_t *metadata(const struct rt_program *p, uint64_t ticket)
 	json_object_set_new(o, "loss_scale", json_string(text));
 	snprintf(text, sizeof(text), "%" PRId64, p->scale.tracker);
 	json_object_set_new(o, "loss_scale_held", json_string(text));
+	if (p->note)
+		json_object_set_new(o, "note", gt_json_str(p->note));
 	return o;
+}
+
+void rt_set_note(struct rt_program *p, const char *note)
+{
+	free(p->note);
+	p->note = note ? gt_xstrdup(note) : NULL;
+}
+
+const char *rt_note(const struct rt_program *p)
+{
+	return p->note;
 }
 
 /* Length, header padded to 8 bytes. */
@@ -392,6 +405,7 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 		rt_set_scaler(p, at.loss_scale, (int64_t)at.held);
 	if (p->ddp)
 		rt_ddp_forget(p->ddp);
+	rt_set_note(p, gt_json_get_str(s->metadata, "note", NULL));
 	*ret_ticket = at.ticket;
 	return 0;
 }

@@ -108,7 +108,7 @@ static void fill_documents(struct rt_loader *l, struct rt_slot *s, uint64_t tick
 void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket)
 {
 	struct rt_slot *s = &l->slot[ticket % l->ring.n];
-	uint64_t at = ticket * (uint64_t)l->o.all_rows + (uint64_t)l->o.first_row;
+	uint64_t at = l->o.start_sample + ticket * (uint64_t)l->o.all_rows + (uint64_t)l->o.first_row;
 
 	s->status = l->source->ops->check ? l->source->ops->check(l->source, ticket, &s->err) : 0;
 	if (l->source->lengths) {
@@ -128,9 +128,9 @@ void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket)
 
 uint64_t rt_loader_epoch_end(const struct rt_loader *l, uint64_t ticket)
 {
-	uint64_t all = (uint64_t)l->o.all_rows, epoch = ticket * all / l->n;
+	uint64_t all = (uint64_t)l->o.all_rows, before = l->o.start_sample, epoch = (before + ticket * all) / l->n;
 
 	if (l->source->lengths)
 		return (ticket / l->source->lengths->batches + 1) * l->source->lengths->batches;
-	return GT_MAX(((epoch + 1) * l->n + all - 1) / all, ticket + 1);
+	return GT_MAX(((epoch + 1) * l->n - before + all - 1) / all, ticket + 1);
 }

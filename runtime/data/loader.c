@@ -128,7 +128,9 @@ static int check_options(const struct rt_loader_options *o, struct gt_err *err)
 		return usage(err, "documents are padded to 1 to 32 lengths, in batches of up to 2^30 tokens");
 	if (!o->documents.end && (o->lengths || o->token_budget))
 		return usage(err, "lengths and a token budget are for documents");
-	if (o->start > UINT64_MAX / 2 / (uint64_t)DIM_MAX)
+	if (o->documents.end && o->start_sample)
+		return usage(err, "documents come in batches: they start at one, not at a sample");
+	if (o->start > UINT64_MAX / 4 / (uint64_t)DIM_MAX || o->start_sample > UINT64_MAX / 4)
 		return usage(err, "the loader cannot start that far on");
 	return 0;
 }

@@ -98,7 +98,8 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 	if (p->cuda)
 		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; see gpubench check-device");
 	if (p->opt.ddp.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
-		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or weight");
+		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or "
+			       "weight");
 	c.coins = (struct rt_coins){ p->opt.seed, p->step };
 	*ret = (struct rt_gradient_check){ .worst = 0 };
 	r = rt_step(p, inputs, &m, err);

@@ -256,6 +256,7 @@ void rt_program_free(struct rt_program *p)
 	rt_ddp_free(p->ddp);
 	rt_engine_free(p->cuda);
 	rt_arena_unmap(&p->arena);
+	free(p->note);
 	free(p->events);
 	for (int i = 0; i < p->n_kernels; i++)
 		free(p->kernels[i].name);

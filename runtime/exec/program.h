@@ -38,6 +38,7 @@ struct rt_program {
 	int n_shapes, shape;
 	struct rt_arena arena;
 	struct rt_cpu cpu;
+	char *note; /* rt_set_note() */
 	bool stale; /* parameters may have changed since the calls that run once ran */
 	int64_t step;
 	/* the update under way */

@@ -118,6 +118,22 @@ A checkpoint carries everything that the next step of a run on its own depends o
   gpubench: --save-every goes with --save
   [64]
 
+It goes on with the sample behind the last one, whatever its ranks and batches were and are: a loss that nothing is learnt from says
+which sample it was.
+
+  $ T='train gpt --seq 16 --layers 1 --width 32 --heads 2 --threads 1 --warmup 0 --lr 1e-30 --json -q'
+  $ at() { gpubench $T --batch 2 --steps 1 "$@" | python3 -c 'import json, sys; d = json.load(sys.stdin); print("%.5f" % d["loss"], d["warnings"])'; }
+  $ gpubench $T --batch 2 --steps 9 | python3 -c 'import json, sys; print("%.5f" % json.load(sys.stdin)["loss"])' > want
+  $ gpubench $T --batch 2 --ranks 2 --steps 4 --save a.st > /dev/null; at --resume a.st > a; echo "$(cat want) []" | diff - a
+  $ gpubench $T --batch 4 --accum 2 --steps 2 --save b.st > /dev/null; at --resume b.st | diff a -
+  $ gpubench $T --batch 5 --steps 2 --save c.st > /dev/null; gpubench $T --batch 3 --ranks 2 --steps 1 --resume c.st --save d.st > /dev/null || :
+  $ at --resume d.st | diff a -; at --resume a.st --batch 1 --accum 2 | diff a -
+  $ gpubench $T --batch 2 --steps 1 --resume a.st --seed 2
+  gpubench: a.st has seen its samples in the order of --seed 1: with another seed this run would read some of them again and leave others out
+  [64]
+  $ seq 9999 > other; at --resume a.st --data other | grep -o 'the checkpoint was trained on .*'
+  the checkpoint was trained on * samples, and these data have * or are cut otherwise: this run begins with the first'] (glob)
+
 A rank that fails ends the run, and is named.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --ranks 2 --quiet
@@ -208,6 +224,9 @@ goes on is the run that did not stop.
   True True True
   True True
   True True False
+  $ gpubench $D --steps 20 --resume half.st --buckets 2
+  gpubench: half.st has seen documents in batches that --batch, --ranks, --buckets or --token-budget cut otherwise: where it stopped is between no two of these
+  [64]
 
 Ranks whose batches hold different numbers of tokens make the loss of one rank with all of them; what they do per second is theirs
 together.

@@ -163,6 +163,33 @@ START_TEST(a_run_goes_on_where_it_stopped)
 }
 END_TEST
 
+/* Behind 23 batches of 7, in batches of 5, of two ranks, and into the epochs that follow: no sample twice, none left out. */
+START_TEST(other_batches_go_on_behind_the_last_sample)
+{
+	enum { BEFORE = 23 * 7, BATCHES = 40, X = 16 * 4 };
+	struct rt_loader_options one = tokens(1), part = tokens(5);
+	size_t len;
+	char *want = batches(&one, BEFORE + 10 * BATCHES, &len), *got;
+
+	for (int rank = 0; rank < 2; rank++) {
+		part.all_rows = 10;
+		part.first_row = 5 * rank;
+		part.start_sample = BEFORE;
+		part.workers = rank;
+		part.restart_workers = rank > 0;
+		got = batches(&part, BATCHES, &len);
+		for (int i = 0; i < 5 * BATCHES; i++) {
+			const char *w = want + (BEFORE + i / 5 * 10 + 5 * rank + i % 5) * 2 * X;
+
+			ck_assert_mem_eq(got + i / 5 * 10 * X + i % 5 * X, w, X);
+			ck_assert_mem_eq(got + i / 5 * 10 * X + (5 + i % 5) * X, w + X, X);
+		}
+		free(got);
+	}
+	free(want);
+}
+END_TEST
+
 /* Four ranks of 5 rows are one rank of 20, row by row: no sample twice in an epoch. */
 START_TEST(ranks_share_an_epoch)
 {
@@ -471,6 +498,7 @@ static Suite *suite(void)
 	tcase_add_test(t, orders_are_even);
 	tcase_add_loop_test(k, batches_do_not_depend_on_the_workers, 0, 9);
 	tcase_add_test(k, a_run_goes_on_where_it_stopped);
+	tcase_add_test(k, other_batches_go_on_behind_the_last_sample);
 	tcase_add_test(k, ranks_share_an_epoch);
 	tcase_add_test(k, parts_do_not_meet);
 	tcase_add_test(k, token_files_of_all_kinds);
