@@ -3,6 +3,16 @@ small ops, and says what each costs.
 
   $ $BUILDDIR/runtime/example/user_gelu 65536
   65536 elements: my_gelu * ms per step, small ops * ms, * times as long; gradients apart by * (glob)
+The same source builds outside the tree, from what is installed.
+
+  $ command -v cc pkg-config >/dev/null || { echo 'wants cc and pkg-config'; exit 80; }
+  $ make -s -C $BUILDDIR install-nobase_pkgincludeHEADERS install-devlibDATA install-pkgconfigDATA DESTDIR=$PWD/root >log 2>&1 || cat log
+  $ of() { sed -n "s/^$1 = //p" $BUILDDIR/Makefile; }
+  $ export PKG_CONFIG_SYSROOT_DIR=$PWD/root PKG_CONFIG_PATH=$(dirname "$(find root -name gputune-runtime.pc)")
+  $ src=$(cd $BUILDDIR && cd "$(of top_srcdir)" && pwd)
+  $ cc -O2 -fopenmp $(of SAN_FLAGS) "$src/runtime/example/user_gelu.c" $(pkg-config --cflags --libs gputune-runtime) -o mine
+  $ ./mine 65536
+  65536 elements: my_gelu * ms per step, small ops * ms, * times as long; gradients apart by * (glob)
   $ $BUILDDIR/runtime/example/user_gelu nothing
   usage: user_gelu [ELEMENTS, 1 to 2^30]
   [64]
