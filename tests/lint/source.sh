@@ -64,11 +64,11 @@ for f in $(printf '%s\n' $code | grep -E '^(lib|probe|sysctl|tune|runtime|bench)
 done >"$offences"
 rule 'every source file is in a Makemodule.am, and so in the tarball'
 # of what a build of the packages leaves beside them nothing has such a name
-for f in debian/changelog debian/co* debian/gpu*.* debian/rules debian/source/* debian/tests/*; do
+for f in debian/changelog debian/co* debian/gpu*.* debian/lib*.* debian/rules debian/source/* debian/tests/*; do
 	case $f in *.substvars|*.debhelper*) ;; *) grep -qw -- "$f" Makefile.am || echo "$f" ;; esac
 done >"$offences"
 rule 'Makefile.am names every file of debian/, so that the tarball makes the same packages'
-for f in bench/results/*; do cat $(sources Makemodule.am) | grep -qw -- "$f" || echo "$f"; done >"$offences"
+for f in bench/results/*.* bench/results/*/*.*; do cat $(sources Makemodule.am) | grep -qw -- "$f" || echo "$f"; done >"$offences"
 rule 'every result that is kept is in the tarball'
 for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$offences"
 rule 'each room has a README'
