@@ -160,6 +160,8 @@ const struct gt_cmd tn_cmd_verify = {
 	.args = "",
 	.summary = "is what was applied still so, and will it be after a reboot?",
 	.run = run_verify,
+	.help = "Is what was applied still so, and will it be after a reboot? What is only raised may be higher, and what is only "
+		"lowered lower: that is told, and is no drift.",
 };
 
 static int run_revert(struct gt_cli *cli, int argc, char **argv)

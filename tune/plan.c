@@ -78,18 +78,23 @@ static void say(struct tn_item *i, enum tn_status status, const char *reason)
 	i->status = status;
 }
 
-bool tn_item_good(const struct tn_item *i, const char *current)
+bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair)
 {
-	int64_t have, want;
+	int64_t h, w;
 
-	if (tn_value_equal(current, i->wanted))
+	if (tn_value_equal(have, want))
 		return true;
-	if (i->knob->op == TN_SET || gt_parse_i64(current, &have) < 0 || gt_parse_i64(i->wanted, &want) < 0)
+	if (k->op == TN_SET || !have || gt_parse_i64(have, &h) < 0 || gt_parse_i64(want, &w) < 0)
 		return false;
 	/* of a pair the zero only says that the other one is in force */
-	if (i->pair_current && have == 0 && strcmp(i->pair_current, "0"))
+	if (pair && h == 0 && strcmp(pair, "0"))
 		return false;
-	return i->knob->op == TN_RAISE ? have >= want : have <= want;
+	return k->op == TN_RAISE ? h >= w : h <= w;
+}
+
+bool tn_item_good(const struct tn_item *i, const char *current)
+{
+	return tn_knob_good(i->knob, i->wanted, current, i->pair_current);
 }
 
 bool tn_item_harms(const struct tn_item *i, const struct pr_host *host)

@@ -6,7 +6,9 @@
 
 struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance);
 void tn_item_clear(struct tn_item *i);
-/* Is current good enough for what is wanted? Raise-only and lower-only knobs are content with more, or less. */
+/* Is what it has good enough for what is wanted? Raise-only and lower-only knobs are content with more, or less. pair: the
+ * counterpart's value, NULL if there is none. */
+bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair);
 bool tn_item_good(const struct tn_item *i, const char *current);
 /* Is more wanted than may be on this host? */
 bool tn_item_harms(const struct tn_item *i, const struct pr_host *host);

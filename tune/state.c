@@ -91,17 +91,33 @@ static void blame(struct verify *v, const struct tn_entry *e, const char *now, j
 		add_overridden(o, "no file and no tuner here sets it so: by hand, or by a program");
 }
 
-/* The kernel value: "ok", "drift", or "n/a" when the knob has gone. */
+/* What it holds beside ours: more of what is only raised, and less of what is only lowered, is no drift. */
+static const char *judge(struct verify *v, const struct tn_entry *e, const char *now)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	gt_autofree char *path = k ? tn_knob_pair_path(k) : NULL, *pair = NULL;
+
+	if (tn_value_equal(now, e->new_value))
+		return "ok";
+	if (path)
+		tn_value_read(v->fs, path, &pair);
+	if (!k || !tn_knob_good(k, e->new_value, now, pair))
+		return "drift";
+	return k->op == TN_RAISE ? "higher" : "lower";
+}
+
+/* The kernel value: as judged, or "n/a" when the knob has gone. */
 static void verify_value(struct verify *v, const struct tn_entry *e)
 {
 	gt_autofree char *now = NULL;
 	int r = tn_path_allowed(e->path) ? tn_value_read(v->fs, e->path, &now) : -ENOENT;
-	bool ok = r >= 0 && tn_value_equal(now, e->new_value);
-	json_t *o = tn_report_value(v->report, e, r == -ENOENT ? "n/a" : ok ? "ok" : "drift");
+	const char *result = r == -ENOENT ? "n/a" : r < 0 ? "drift" : judge(v, e, now);
+	json_t *o = tn_report_value(v->report, e, result);
+	bool drift = !strcmp(result, "drift");
 
 	tn_report_set_str(o, "actual", r == -ENOENT ? "not there" : r < 0 ? strerror(-r) : now);
-	v->drift += r != -ENOENT && !ok;
-	if (r >= 0 && !ok)
+	v->drift += drift;
+	if (r >= 0 && drift)
 		blame(v, e, now, o);
 }
 
@@ -137,21 +153,26 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
 	gt_autofree char *beaten = NULL, *may = NULL;
 	struct tn_udev_answer a;
+	const char *result;
+	bool fits;
 
 	if (!k || !tn_boot_knows(k))
 		return;
 	tn_boot_ask(&v->boot, k, e->path, &a);
 	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
+	fits = tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero says that the other is */
 	if (persisted)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
-	if (persisted && !beaten && !tn_value_equal(a.value, e->new_value))
+	if (persisted && !beaten && !fits)
 		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(k->form));
 	tn_udev_answer_clear(&a);
-	if (beaten)
-		add_overridden(o, beaten);
 	if (may)
 		add_overridden(o, may);
-	if (beaten && !strcmp(json_string_value(json_object_get(o, "result")), "ok")) {
+	if (!beaten || fits)
+		return;
+	add_overridden(o, beaten);
+	result = gt_json_get_str(o, "result", "");
+	if (strcmp(result, "drift") && strcmp(result, "n/a")) {
 		tn_report_set_str(o, "result", "lost at boot");
 		v->boot_drift++;
 	}

@@ -345,6 +345,45 @@ START_TEST(who_has_changed_a_value_meanwhile_is_said)
 }
 END_TEST
 
+/* Of a value that is only raised more is no drift, nor is a later file that says more; the same the other way round. */
+START_TEST(more_of_what_is_only_raised_is_no_drift)
+{
+	static const struct {
+		const char *path, *value, *line, *result;
+		int status;
+	} cases[] = {
+		{ "/proc/sys/vm/max_map_count", "1048576", "", "higher", 0 },
+		{ "/proc/sys/vm/max_map_count", "70000", "", "drift", TN_EXIT_DRIFT },
+		{ "/proc/sys/vm/min_free_kbytes", "999999", "", "higher", 0 }, /* as the kernel does it by itself */
+		{ "/proc/sys/vm/max_map_count", "1048576", "vm.max_map_count = 1048576\n", "higher", 0 },
+		{ "/proc/sys/vm/max_map_count", "1048576", "vm.max_map_count = 70000\n", "lost at boot", TN_EXIT_DRIFT },
+		{ "/proc/sys/vm/dirty_ratio", "5", "", "lower", 0 },
+		{ "/proc/sys/vm/dirty_ratio", "30", "", "drift", TN_EXIT_DRIFT },
+		{ "/proc/sys/vm/dirty_bytes", "1000000000", "", "drift", TN_EXIT_DRIFT }, /* leaves dirty_ratio at 0 */
+		{ "/proc/sys/vm/dirty_ratio", "5", "vm.dirty_bytes = 1000000000\n", "lost at boot", TN_EXIT_DRIFT },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto_json *report = NULL;
+		const json_t *o;
+		bool seen = false;
+		size_t n;
+
+		apply(NULL, true);
+		box_put(&b, "/etc/sysctl.d/99-later.conf", cases[i].line);
+		ck_assert_int_eq(gt_fs_write_value(b.fs, cases[i].path, cases[i].value), 0);
+		ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
+		ck_assert_msg(status == cases[i].status, "case %zu: %d", i, status);
+		json_array_foreach(json_object_get(report, "values"), n, o)
+			seen |= !strcmp(gt_json_get_str(o, "result", ""), cases[i].result);
+		ck_assert_msg(seen, "case %zu: nothing is %s", i, cases[i].result);
+		revert(TN_EXIT_DRIFT); /* still somebody else's value, which is left alone */
+		tear_down();
+		set_up();
+	}
+}
+END_TEST
+
 START_TEST(without_a_boot_id_nothing_is_taken_for_undone)
 {
 	gt_autofree char *id = NULL;
@@ -487,6 +526,7 @@ TCase *tune_txn_case(void)
 		persisted_files_are_ours_whole_and_go_whole,
 		a_file_that_was_edited_is_neither_overwritten_nor_removed,
 		a_later_file_of_the_admin_is_seen_to_win,
+		more_of_what_is_only_raised_is_no_drift,
 		without_a_boot_id_nothing_is_taken_for_undone,
 		after_a_reboot_what_was_not_kept_is_void,
 		after_a_reboot_files_go_and_values_are_pending,

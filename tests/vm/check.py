@@ -294,7 +294,7 @@ def part_reboot(image):
         before = picture(vm)
         write_admin(vm)
         vm.ok("systemctl restart systemd-sysctl")
-        items = [i for i in vm.json("gputune plan --optional --json")["items"] if i.get("at_boot")]
+        items = [i for i in vm.json("gputune plan --optional --json")["items"] if i["at_boot"] and i["current"] is not None]
         vm.ok("gputune apply --optional")
         vm.reboot()
         have = now(vm, items)
@@ -302,7 +302,7 @@ def part_reboot(image):
         wrong = [
             f"{i['path']}: predicted {i['at_boot']}, was {i['current']}, is {have[i['path']]}"
             for i in items
-            if have[i["path"]] != (i["at_boot"]["value"] or (i["current"] if not i["at_boot"]["may"] else have[i["path"]]))
+            if have[i["path"]] != (i["at_boot"]["value"] or (have[i["path"]] if i["at_boot"]["may"] else i["current"]))
         ]
         tap.ok(
             f"the values after a reboot are those that the plan predicted ({len(items)} knobs)",
