@@ -30,6 +30,7 @@ struct parse {
 	struct tn_profile *p;
 	const char *file;
 	unsigned line, depth;
+	bool inherits; /* the first time through: only what it inherits, so that its own lines win wherever they stand */
 	enum section section;
 	struct gt_err *err;
 };
@@ -45,7 +46,7 @@ static int bad(const struct parse *ps, char *what)
 	return r;
 }
 
-/* Later lines, and a profile over the one it inherits, win. */
+/* Later lines, and a profile's own over those that it inherits, win. */
 static void set_knob(struct parse *ps, const struct tn_knob *k, const char *value)
 {
 	struct tn_profile *p = ps->p;
@@ -89,6 +90,8 @@ static int take_profile_key(struct parse *ps, const char *key, const char *value
 	}
 	if (strcmp(key, "inherit"))
 		return BAD(ps, "unknown key '%.60s'; [profile] has summary and inherit", key);
+	if (!ps->inherits)
+		return 0;
 	if (ps->depth >= INHERIT_MAX)
 		return BAD(ps, "profiles inherit each other in a circle");
 	return load(ps->fs, ps->p, value, ps->depth + 1, ps->err);
@@ -113,25 +116,34 @@ static int take_line(struct parse *ps, char *line)
 	value = gt_strip(eq + 1);
 	if (!*value)
 		return BAD(ps, "'%.60s' has no value", key);
+	if (ps->inherits && (ps->section != PROFILE || strcmp(key, "inherit")))
+		return 0;
 	return ps->section == PROFILE ? take_profile_key(ps, key, value) : take_knob(ps, key, value);
+}
+
+static int take_lines(struct parse *ps, const char *text)
+{
+	gt_autofree char *copy = gt_xstrdup(text);
+	char *rest = copy, *line;
+	int r = 0;
+
+	ps->line = 0;
+	ps->section = NO_SECTION;
+	while (r >= 0 && (line = strsep(&rest, "\n"))) {
+		ps->line++;
+		r = take_line(ps, line);
+	}
+	return r;
 }
 
 static int parse(struct gt_fsroot *fs, struct tn_profile *p, const char *file, const char *text, unsigned depth,
 		 struct gt_err *err)
 {
-	struct parse ps = { .fs = fs, .p = p, .file = file, .depth = depth, .err = err };
-	gt_autofree char *copy = gt_xstrdup(text);
-	char *rest = copy, *line;
+	struct parse ps = { .fs = fs, .p = p, .file = file, .depth = depth, .inherits = true, .err = err };
+	int r = take_lines(&ps, text);
 
-	while ((line = strsep(&rest, "\n"))) {
-		int r;
-
-		ps.line++;
-		r = take_line(&ps, line);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	ps.inherits = false;
+	return r < 0 ? r : take_lines(&ps, text);
 }
 
 static int load_file(struct gt_fsroot *fs, struct tn_profile *p, const char *path, unsigned depth, struct gt_err *err)

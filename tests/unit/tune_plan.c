@@ -194,6 +194,8 @@ static const struct {
 	{ "[knobs]\nvm.swappiness\n", ":2: 'vm.swappiness' has no '='" },
 	{ "[knobs]\nvm.swappiness =\n", ":2: 'vm.swappiness' has no value" },
 	{ "[knobs]\nthp.enabled = sometimes\n", ":2: thp.enabled takes always, madvise, never; not 'sometimes'" },
+	{ "[knobs]\ncpu.epp = default\n",
+	  ":2: cpu.epp takes performance, balance_performance, balance_power, power; not 'default'" },
 	{ "[knobs]\nvm.overcommit_memory = 1\n", ":2: vm.overcommit_memory is reported only" },
 	{ "[knobs]\nrun.allocator = ptmalloc\n", ":2: run.allocator takes on, off, tcmalloc, jemalloc, mimalloc; not 'ptmalloc'" },
 	{ "[knobs]\nomp.threads = 4\n", ":2: omp.threads takes on or off, not '4'" },
@@ -229,6 +231,16 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	ck_assert_int_eq(item(plan, "thp.enabled", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(item(plan, "kernel.numa_balancing", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_CHANGE);
+	/* its own lines win wherever they stand */
+	box_put(&b, "/etc/gputune/profiles/first.conf",
+		"[knobs]\nblock.read_ahead = off\nvm.swappiness = 7\n[profile]\nsummary = ours\ninherit = site\n");
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "first" }, &plan, &err), 0);
+	ck_assert_int_eq(item(plan, "block.read_ahead", "sda")->status, TN_SKIPPED);
+	ck_assert_str_eq(item(plan, "vm.swappiness", NULL)->wanted, "7");
+	ck_assert_int_eq(item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED); /* and the grandparent's */
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
 	/* a family does not bring back what the profile leaves alone, a name does */
 	gt_strv_add(&only, "vm.");
 	tn_plan_free(gt_take(plan));

@@ -64,8 +64,8 @@ static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn
 	tn_want(w, c->asked ? c->asked : "performance", "the processor's own governor holds its frequency");
 }
 
-static const char *const epp_choices[] = {"default",       "performance", "balance_performance",
-					  "balance_power", "power",       NULL};
+/* Not "default", which the drivers take and read back as the preset that it stands for. */
+static const char *const epp_choices[] = {"performance", "balance_performance", "balance_power", "power", NULL};
 const struct tn_knob tn_knob_epp = {
 	.id = "cpu.epp",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
