@@ -79,7 +79,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 	narrow(cli);
 	if (!r)
 		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
-	if (report && r >= 0)
+	if (report)
 		tn_history_add(cli->fs, report, plan->profile);
 	if (report && r >= 0)
 		show(cli, report);

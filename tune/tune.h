@@ -98,8 +98,8 @@ struct tn_apply_opts {
 };
 /*
  * Write the plan's changes, journal first. On failure everything is put back (exit 1). Nothing to do is success and leaves
- * no trace. *ret_report (may be NULL; set also on a failure that was rolled back) lists per knob what was done; the caller
- * owns it.
+ * no trace. *ret_report (may be NULL; set also on a failure, rolled back or not wholly) lists per knob what was done; the
+ * caller owns it.
  */
 int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_apply_opts *opts, json_t **ret_report,
 	     struct gt_err *err);

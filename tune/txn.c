@@ -246,26 +246,36 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 	return read_back(a, e);
 }
 
-static void count_failed(void *failed, const struct tn_entry *e, enum tn_undo u, const char *now, int code)
+struct rolled_back {
+	struct apply *a;
+	size_t failed;
+};
+
+static void note_rolled_back(void *ctx, const struct tn_entry *e, enum tn_undo u, const char *now, int code)
 {
+	struct rolled_back *b = ctx;
+	json_t *line = tn_report_value(b->a->report, e, u == TN_UNDO_RESTORED ? "rolled back" : tn_undo_name(u));
+
+	if (now)
+		tn_report_set_str(line, "actual", now);
 	if (u != TN_UNDO_FAILED)
 		return;
 	gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
-	++*(size_t *)failed;
+	b->failed++;
 }
 
 /* Those that were never reached hold their old value. */
 static void roll_back(struct apply *a)
 {
+	struct rolled_back b = { .a = a };
 	struct gt_err why = *a->err;
-	size_t failed = 0;
 	int r;
 
-	tn_undo(a->fs, a->j, &a->t, 1, count_failed, &failed);
-	if (failed) {
+	tn_undo(a->fs, a->j, &a->t, 1, note_rolled_back, &b);
+	if (b.failed) {
 		gt_fail_exit(a->err, TN_EXIT_INTERRUPTED, why.code,
-			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, failed,
-			     failed == 1 ? "" : "s");
+			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, b.failed,
+			     b.failed == 1 ? "" : "s");
 		return;
 	}
 	tn_journal_drop(a->j, a->j->n_tx - 1);
@@ -303,10 +313,10 @@ static int write_all(struct apply *a)
 /* ---- the whole -----------------------------------------------------------------------------------------------------
  */
 
-static void report_all(struct apply *a, bool done)
+static void report_all(struct apply *a)
 {
-	for (size_t i = 0; a->t && i < a->t->n_entry; i++)
-		tn_report_value(a->report, &a->t->entry[i], done ? "written" : "rolled back");
+	for (size_t i = 0; i < a->t->n_entry; i++)
+		tn_report_value(a->report, &a->t->entry[i], "written");
 }
 
 static int apply_locked(struct apply *a)
@@ -329,7 +339,8 @@ static int apply_locked(struct apply *a)
 	if (!a->t->n_entry)
 		return 0;
 	r = write_all(a);
-	report_all(a, r >= 0);
+	if (r >= 0)
+		report_all(a);
 	return r;
 }
 
@@ -368,7 +379,7 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 		}
 	}
 	tn_report_set_str(report, "result", r >= 0 ? "applied" : "failed");
-	if (r < 0 && a.err->exit_status != TN_EXIT_FAILED)
+	if (r < 0 && !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files")))
 		return r;
 	if (ret_report)
 		*ret_report = gt_take(report);

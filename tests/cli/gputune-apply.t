@@ -230,6 +230,17 @@ What was done here stays to be read. Looking leaves no trace.
   $ gputune history --root root --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [r["command"] for r in d["records"]], d["damaged"])'
   gputune-history/1 ['apply', 'revert'] 1
 
+Also an apply that failed: what was written by then, and is back.
+
+  $ rm -f root/var/lib/gputune/history; GT_FAULT=9:EIO gputune apply --root root --only vm.dirty_ratio --only vm.dirty_background_ratio --only vm.swappiness --persist --json 2>err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["result"], [(v["knob"], v["result"]) for v in d["values"]])'; cat err
+  failed [('vm.swappiness', 'rolled back'), ('vm.dirty_background_ratio', 'rolled back'), ('vm.dirty_ratio', 'rolled back')]
+  gputune: cannot write /etc/sysctl.d/90-gputune.conf: Input/output error; everything is back as it was
+  $ gputune history --root root --verbose | sed 's/^20[0-9T:-]*Z/WHEN/'
+  WHEN  apply train-cpu: failed, 3 values, by admin
+      vm.swappiness: rolled back, 60 to 10
+      vm.dirty_background_ratio: rolled back, 10 to 5
+      vm.dirty_ratio: rolled back, 20 to 10
+
 Who may not read the journal is told what the files in /etc say, and that this is not all: exit 3, or 4 if that is drift.
 
   $ cd "$HOME"; rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune apply -q --root root --persist --only vm.swappiness --only vm.dirty_ratio --only cpu.governor --only block.read_ahead >/dev/null
