@@ -2,8 +2,8 @@
 /*
  * A launch from a stranger's environment on a stranger's host: lines NAME=VALUE, lines "$ WORD …" that are the command, an empty
  * line, and then what the host has, as in a capture. Which rank this is stays below how many there are, CPUs and nodes are those of
- * the host, and each form of the environment, read as a shell, systemd, Slurm and a splitting shell read it, says the same again, or
- * is refused with a sentence.
+ * the host, and each form of the environment, read as a shell, systemd, Slurm and a splitting shell do, says the same again, or is
+ * refused with a sentence.
  */
 #include <string.h>
 #include "lib/buf.h"

@@ -139,13 +139,14 @@ const struct tn_knob tn_knob_blas = {
 static const struct allocator {
 	const char *name, *soname, *package;
 	const char *variable, *value; /* its own setting for large tensors, or NULL */
+	const char *no_huge_pages;    /* the same where they are always on: as if they were not */
 } allocators[] = {
 	{"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL,
-	 NULL},
+	 NULL, NULL},
 	{"jemalloc", "libjemalloc.so.2", "libjemalloc2", "MALLOC_CONF",
-	 "oversize_threshold:1,background_thread:true,metadata_thp:auto"},
-	{"mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL},
-	{"mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL},
+	 "oversize_threshold:1,background_thread:true,metadata_thp:auto", "oversize_threshold:1,background_thread:true,thp:never"},
+	{"mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL, NULL},
+	{"mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL, NULL},
 };
 
 static const struct runtime {
@@ -224,6 +225,25 @@ static void add_preload(const struct tn_ctx *c, const struct tn_knob *k, struct 
 	tn_run_add(c, r, k, "LD_PRELOAD", after ? after : path, reason);
 }
 
+/* Of 640 000 blocks of 4 KiB eight threads kept 10 000: jemalloc had 75 MiB resident in small pages, 124 MiB in huge ones. */
+static void preload_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, const char *path,
+			      struct tn_run *r)
+{
+	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_said(c, a->variable);
+	gt_autofree char *reason =
+		gt_xasprintf("keeps freed memory instead of giving it back to the kernel; %s%s",
+			     c->host->live ? "loaded in a child first" : "not tried: this root is not live",
+			     !always ? ""
+			     : told  ? "; huge pages are always on here, which it is told to do without"
+				     : "; huge pages are always on here: it keeps more than with madvise");
+
+	add_preload(c, k, r, path, reason);
+	if (a->variable)
+		tn_run_set(c, r, k, a->variable, always ? a->no_huge_pages : a->value,
+			   always ? "its settings for large tensors, in small pages: in huge ones its memory grows by half"
+				  : "its settings for large tensors");
+}
+
 static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
 {
 	const char *why = NULL;
@@ -238,11 +258,7 @@ static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const
 		tn_run_skip(r, k, "LD_PRELOAD", "%s does not load into a program here", path);
 		return false;
 	}
-	add_preload(c, k, r, path,
-		    c->host->live ? "keeps freed memory instead of giving it back to the kernel; loaded in a child first" :
-				    "keeps freed memory instead of giving it back to the kernel; not tried: this root is not live");
-	if (a->variable)
-		tn_run_set(c, r, k, a->variable, a->value, "its settings for large tensors");
+	preload_allocator(c, k, a, path, r);
 	return true;
 }
 
@@ -274,7 +290,8 @@ const struct tn_knob tn_knob_allocator = {
 	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks "
 	       "and for page faults on memory that was given back and is needed again. These allocators keep it, per "
 	       "thread.",
-	.hazard = "Resident memory grows, more so with huge pages set to always. Every child inherits it. Clashes with "
+	.hazard = "Resident memory grows, more so with huge pages set to always; jemalloc is then told to do without them. Every "
+		  "child inherits it. Clashes with "
 		  "sanitizers; too little static TLS on some builds, which is why it is loaded in a child first.",
 	.unit = "environment",
 	.mechanism = "alloc",
