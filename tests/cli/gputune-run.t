@@ -61,7 +61,8 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
         16 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
         and lets it run
     LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
-        keeps freed memory instead of giving it back to the kernel; not tried: this root is not live
+        keeps freed memory instead of giving it back to the kernel; not tried: this root is not live;
+        huge pages are always on here: it keeps more than with madvise
   
   Left as it is
     GLIBC_TUNABLES
