@@ -8,6 +8,7 @@
 #include "sysctl/sysctl.h"
 #include "tune/gputune.h"
 #include "tune/lint/lint.h"
+#include "tune/txn.h"
 #include "tune/persist.h"
 
 /* ---- list ---------------------------------------------------------------------------------------------------------
@@ -275,6 +276,18 @@ static json_t *findings_json(const struct sc_findings *l)
 	return json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
 }
 
+/* Files of ours that outlived the journal; who may not read that is not told. */
+static void lint_lost(struct gt_fsroot *fs, struct sc_findings *ret)
+{
+	gt_auto(tn_journal) *j = NULL, *lost = NULL;
+
+	if (tn_journal_load(fs, &j, NULL) < 0 || tn_kept_load(fs, j, &lost, NULL) < 0)
+		return;
+	for (size_t i = 0; lost->n_tx && i < lost->tx->n_entry; i++)
+		if (!lost->tx->entry[i].knob)
+			sc_find(ret, SC_WARN, lost->tx->entry[i].path, 0, gt_xstrdup(TN_KEPT_LOST));
+}
+
 static int run_lint(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto(sc_conf) *conf = NULL;
@@ -290,6 +303,7 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	tn_lint_limits(cli->fs, &found);
 	tn_lint_nccl(cli->fs, &found);
 	tn_lint_udev(cli->fs, &found);
+	lint_lost(cli->fs, &found);
 	if (cli->json) {
 		gt_auto_json *doc = findings_json(&found);
 

@@ -65,15 +65,31 @@ static void take_line(struct tn_tx *t, enum tn_form form, char *line)
 		add_value(t, k, instance, value);
 }
 
-static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form)
+/* Does a transaction of this journal keep path? One whose files are gone does not. */
+static bool knows(const struct tn_journal *j, const char *path)
+{
+	for (size_t i = 0; i < j->n_tx; i++) {
+		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+
+		for (size_t k = 0; k < j->tx[i].n_entry && seen != TN_SEEN_VOID && seen != TN_SEEN_PENDING; k++)
+			if (!strcmp(j->tx[i].entry[k].path, path))
+				return true;
+	}
+	return false;
+}
+
+static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form, const struct tn_journal *but)
 {
 	const char *path = tn_persist_file(form);
 	gt_autofree char *text = NULL, *whole = NULL;
+	struct stat st;
 	char *rest;
 	int r = gt_fs_read(fs, path, &text, NULL);
 
 	if (r < 0)
-		return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+		return r == -ENOENT || r == -ENOTDIR || (but && r == -EACCES) ? 0 : r;
+	if (but && (!tn_persist_is_ours(text) || knows(but, path) || (gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode))))
+		return 0;
 	/* what was edited since has no text of ours to be compared with */
 	tn_tx_add(t, path, NULL, tn_persist_is_ours(text) ? text : NULL);
 	rest = whole = gt_xstrdup(text);
@@ -82,7 +98,7 @@ static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form)
 	return 0;
 }
 
-int tn_kept_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err)
+int tn_kept_load(struct gt_fsroot *fs, const struct tn_journal *but, struct tn_journal **ret, struct gt_err *err)
 {
 	static const enum tn_form forms[] = { TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE };
 	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));
@@ -92,7 +108,7 @@ int tn_kept_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *e
 	t = tn_journal_new_tx(j);
 	t->state = TN_TX_COMMITTED;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(forms); i++) {
-		int r = take_file(fs, t, forms[i]);
+		int r = take_file(fs, t, forms[i], but);
 
 		if (r < 0)
 			return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", tn_persist_file(forms[i]),

@@ -273,6 +273,7 @@ static const char *summary(const json_t *report)
 		{ "verify", "pending", "Reverted; some values stay until the next boot." },
 		{ "verify", "busy", "Somebody is in the middle of a change or an experiment: ask again when it is over." },
 		{ "status", "nothing applied", "Nothing is applied." },
+		{ "status", "record lost", "What was kept in /etc outlived the record of it in /var/lib/gputune." },
 	};
 	bool empty = !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files"));
 	bool only_if_empty;

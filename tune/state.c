@@ -204,13 +204,30 @@ static void verify_all(struct verify *v)
 	free(held);
 }
 
+/* Files of ours that outlived the journal are in force at each boot, and nobody would ever take them away. */
+static int verify_lost(struct verify *v, struct gt_err *err)
+{
+	gt_auto(tn_journal) *lost = NULL;
+	int r = tn_kept_load(v->fs, v->j, &lost, err);
+
+	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
+		if (lost->tx->entry[i].knob) {
+			verify_value(v, &lost->tx->entry[i]);
+			continue;
+		}
+		tn_report_value(v->report, &lost->tx->entry[i], TN_KEPT_LOST);
+		v->drift++;
+	}
+	return r;
+}
+
 /* *ret_all: whether this is all there is to know. */
 static int load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, struct gt_err *err)
 {
 	int r = tn_journal_load(fs, ret, err);
 
 	*ret_all = r != -EACCES;
-	return *ret_all ? r : tn_kept_load(fs, ret, err);
+	return *ret_all ? r : tn_kept_load(fs, NULL, ret, err);
 }
 
 static void say_part(json_t *report, bool all)
@@ -256,8 +273,13 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	v.report = tn_report_new("verify");
 	tn_facts_read(fs, &v.facts);
 	verify_all(&v);
+	r = all ? verify_lost(&v, err) : 0;
 	tn_facts_clear(&v.facts);
 	tn_boot_clear(&v.boot);
+	if (r < 0) {
+		json_decref(v.report);
+		return r;
+	}
 	*ret_exit = exit_of(j, v.drift + v.boot_drift, all);
 	say_part(v.report, all);
 	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :
@@ -297,6 +319,17 @@ static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
 			 "pid", (json_int_t)t->owner.pid, "by", gt_json_str(t->owner.by));
 }
 
+/* Returns whether there are any, or a negative errno. */
+static int add_lost(struct gt_fsroot *fs, const struct tn_journal *j, json_t *report, struct gt_err *err)
+{
+	gt_auto(tn_journal) *lost = NULL;
+	int r = tn_kept_load(fs, j, &lost, err);
+
+	if (r >= 0 && lost->n_tx)
+		add_values(lost, lost->tx, report, TN_KEPT_LOST);
+	return r < 0 ? r : lost->n_tx > 0;
+}
+
 int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
 {
 	static const enum tn_seen order[] = { TN_SEEN_INTERRUPTED, TN_SEEN_BUSY, TN_SEEN_MINE, TN_SEEN_PENDING, TN_SEEN_HELD };
@@ -320,6 +353,13 @@ int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, s
 			json_array_append_new(list, tx_json(j, &j->tx[i]));
 	}
 	json_object_set_new(report, "transactions", list);
+	r = all ? add_lost(fs, j, report, err) : 0;
+	if (r < 0) {
+		json_decref(report);
+		return r;
+	}
+	if (r)
+		result = "record lost";
 	for (size_t i = GT_ARRAY_SIZE(order); i-- > 0;)
 		if (tn_journal_find(j, order[i]))
 			result = seen_name(order[i]);

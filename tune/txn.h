@@ -15,9 +15,11 @@ int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err);
  * the caller frees it. */
 size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret);
 
-/* What those who may not read the journal can be told: the same as one transaction, made of the files of ours in /etc, which
- * are everybody's to read. Old values are not known (NULL); a file that was edited since has no new_value. */
-int tn_kept_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err);
+/* The same as one transaction, made of the files of ours in /etc, which are everybody's to read. Old values are not known (NULL).
+ * but NULL, for those who may not read the journal: all files; one that was edited since has no new_value. Otherwise only files
+ * that are wholly ours and that no transaction of `but` keeps: its state was lost. No transaction if there are none. */
+int tn_kept_load(struct gt_fsroot *fs, const struct tn_journal *but, struct tn_journal **ret, struct gt_err *err);
+#define TN_KEPT_LOST "kept, but the record of it is lost: gputune revert removes it"
 
 enum tn_undo {
 	TN_UNDO_BACK,	  /* holds the old value already */

@@ -363,6 +363,35 @@ static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 	return 0;
 }
 
+/* What was kept and has no record any more: the files go; what they set, and is still so, goes with the next boot. */
+static int remove_lost(struct undo *u, struct gt_err *err)
+{
+	gt_auto(tn_journal) *lost = NULL;
+	int r = tn_kept_load(u->fs, u->j, &lost, err);
+
+	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
+		const struct tn_entry *e = &lost->tx->entry[i];
+		gt_autofree char *now = NULL;
+
+		if (!e->knob) {
+			r = tn_file_remove(u->fs, e->path);
+			if (r < 0)
+				return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot remove %s: %s", e->path, strerror(-r));
+			tn_report_value(u->report, e, "removed");
+		} else if (tn_value_read(u->fs, e->path, &now) >= 0 && tn_value_equal(now, e->new_value)) {
+			note_undone(u, e, TN_UNDO_STAYS, NULL, 0);
+		}
+	}
+	return r;
+}
+
+static bool is_lost(struct gt_fsroot *fs, const struct tn_journal *j)
+{
+	gt_auto(tn_journal) *lost = NULL;
+
+	return tn_kept_load(fs, j, &lost, NULL) >= 0 && lost->n_tx;
+}
+
 static int finish(struct undo *u, int r, json_t **ret_report, int *ret_exit)
 {
 	tn_report_set_str(u->report, "result",
@@ -397,24 +426,26 @@ static int undo(struct gt_fsroot *fs, bool recover, json_t **ret_report, int *re
 	gt_auto(tn_journal) *j = NULL;
 	struct undo u = { .fs = fs };
 	gt_autoclose int lock = -1;
+	enum tn_seen seen;
 	int r = tn_journal_load(fs, &j, err);
 
 	if (r >= 0)
 		r = tn_txn_check(j, !recover, err);
 	if (r < 0)
 		return r;
-	if (!nothing(j, recover)) {
+	if (!nothing(j, recover) || (!recover && is_lost(fs, j))) {
 		tn_journal_free(gt_take(j));
 		r = tn_txn_open(fs, !recover, &lock, &j, err);
 		if (r < 0)
 			return r;
 	}
 	u.j = j;
+	seen = recover ? TN_SEEN_INTERRUPTED : tn_journal_find(j, TN_SEEN_MINE) ? TN_SEEN_MINE : TN_SEEN_HELD;
 	u.report = tn_report_new(recover ? "recover" : "revert");
 	if (lock >= 0)
-		r = undo_all(&u, recover			   ? TN_SEEN_INTERRUPTED :
-				 tn_journal_find(j, TN_SEEN_MINE) ? TN_SEEN_MINE :
-								    TN_SEEN_HELD, err);
+		r = undo_all(&u, seen, err);
+	if (lock >= 0 && r >= 0 && seen == TN_SEEN_HELD)
+		r = remove_lost(&u, err);
 	return finish(&u, r, ret_report, ret_exit);
 }
 

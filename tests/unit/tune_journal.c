@@ -2,6 +2,7 @@
 /* What gputune keeps on disk is believed only where it is whole and ours alone, and leads nowhere else. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,6 +253,78 @@ START_TEST(other_names_of_what_is_kept_for_boot_are_left_alone)
 }
 END_TEST
 
+static void lose_state(void)
+{
+	gt_autofree char *command = gt_xasprintf("exec rm -rf %s" TN_STATE_DIR, b.dir);
+
+	ck_assert_int_eq(system(command), 0);
+	box_reopen(&b);
+}
+
+static int status_now(char **ret)
+{
+	gt_auto_json *report = NULL;
+
+	ck_assert_msg(tn_status_report(b.fs, &report, &status, &err) == 0, "%s", err.msg);
+	*ret = gt_json_text(report);
+	return status;
+}
+
+/* The state directory is gone and the files are there: said by all, and revert takes away what is wholly ours. */
+START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
+{
+	gt_autofree char *text = NULL, *edited = NULL;
+
+	apply(NULL, true);
+	ck_assert_int_eq(verify(), 0);
+	lose_state();
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	ck_assert_int_eq(status_now(&text), 0);
+	ck_assert_ptr_nonnull(strstr(text, "record lost"));
+	ck_assert_ptr_nonnull(strstr(text, TN_SYSCTL_D_PATH));
+	revert(TN_EXIT_PENDING); /* what is there stays until the next boot: nobody knows what was before */
+	expect(SWAPPINESS, "10");
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH) && !gt_fs_exists(b.fs, TN_TMPFILES_D_PATH) &&
+		  !gt_fs_exists(b.fs, TN_UDEV_RULE_PATH));
+	ck_assert_int_eq(verify(), 0);
+	revert(0);
+	/* with a younger record beside it, which does not know them */
+	tear_down();
+	set_up();
+	apply(&(struct tn_plan_opts){ .optional = true }, true);
+	lose_state();
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+	apply(NULL, false);
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	revert(TN_EXIT_PENDING);
+	expect(SWAPPINESS, "60");
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	/* one that was edited is the admin's */
+	tear_down();
+	set_up();
+	apply(NULL, true);
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_SYSCTL_D_PATH, &text, NULL), 0);
+	edited = gt_xasprintf("%svm.swappiness = 1\n", text);
+	box_put(&b, TN_SYSCTL_D_PATH, edited);
+	lose_state();
+	revert(TN_EXIT_PENDING);
+	ck_assert(gt_fs_exists(b.fs, TN_SYSCTL_D_PATH) && !gt_fs_exists(b.fs, TN_TMPFILES_D_PATH));
+}
+END_TEST
+
+/* Kept anew, it is held as any other: the way back ends without the files. */
+START_TEST(what_outlived_its_record_is_not_put_back)
+{
+	apply(NULL, true);
+	lose_state();
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+	apply(NULL, true);
+	ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	ck_assert_int_eq(verify(), 0);
+}
+END_TEST
+
 TCase *tune_journal_case(void)
 {
 	TCase *tc = tcase_create("journal");
@@ -266,6 +339,8 @@ TCase *tune_journal_case(void)
 		what_is_kept_is_the_owners_alone,
 		a_state_that_others_could_have_written_is_not_believed,
 		other_names_of_what_is_kept_for_boot_are_left_alone,
+		files_that_outlive_the_record_are_told_and_taken_away,
+		what_outlived_its_record_is_not_put_back,
 	};
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
