@@ -17,7 +17,7 @@
 
 static bool print_only, openmp;
 static const char *allocator, *runtime, *gpus, *form;
-static uint64_t ranks;
+static uint64_t ranks, workers;
 static const char *const allocators[] = {"auto", "tcmalloc", "jemalloc", "mimalloc", NULL};
 static const char *const runtimes[] = {"libomp", "libiomp5", NULL};
 
@@ -96,6 +96,8 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 				    "--gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not '%.60s'", gpus);
 	if (ranks > RANKS_MAX)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--ranks takes 1 to %d", RANKS_MAX);
+	if (workers > RANKS_MAX)
+		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--workers takes 0 to %d", RANKS_MAX);
 	if (form && ranks)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--env writes one environment; --ranks has one for each");
@@ -131,6 +133,7 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 				.allocator = allocator,
 				.runtime = runtime,
 				.ranks = (unsigned)ranks,
+				.workers = (unsigned)workers,
 				.program = openmp ? TN_PROGRAM_OPENMP : TN_PROGRAM_AUTO};
 	bool printing = print_only || form || cli->json;
 	unsigned n = ranks ? (unsigned)ranks : 1;
@@ -165,6 +168,7 @@ static const struct gt_opt opts[] = {
 	 GT_OPT_CHOICE, &form, tn_env_forms},
 	{0, "ranks", "N", "start N processes, each with its share of the CPUs and the variables of torch.distributed",
 	 GT_OPT_UINT, &ranks},
+	{0, "workers", "N", "each rank will start N loader workers: leave as many of its cores to them", GT_OPT_UINT, &workers},
 	{0, "gpu", "LIST", "the GPUs to use, by nvidia-smi's numbers or UUIDs (default: auto, as the environment says)",
 	 GT_OPT_STR, &gpus},
 	{0, "openmp-runtime", "NAME", "preload LLVM's or Intel's OpenMP in place of GNU's", GT_OPT_CHOICE, &runtime,

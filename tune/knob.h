@@ -64,6 +64,7 @@ struct tn_ctx {
 	char *const *envp;
 	enum tn_program program;
 	const char *gpus;	    /* struct tn_run_opts */
+	unsigned workers;	    /* the same */
 	const struct tn_rank *rank; /* given by the caller, NULL: as the environment says */
 };
 

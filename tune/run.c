@@ -160,7 +160,7 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	gt_auto(tn_profile) *profile = NULL;
 	struct tn_facts facts = { 0 };
 	struct tn_ctx c = { .fs = fs, .facts = &facts, .argv = o->argv, .envp = o->envp ? o->envp : environ,
-			    .program = o->program, .gpus = o->gpus };
+			    .program = o->program, .gpus = o->gpus, .workers = o->workers };
 	struct tn_rank rank = { o->rank, o->ranks, true, NULL };
 	struct tn_run *r;
 	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);

@@ -169,6 +169,7 @@ struct tn_run_opts {
 	enum tn_program program;
 	const char *gpus;	    /* as CUDA_VISIBLE_DEVICES: the GPUs of ranks 0, 1, …; NULL: as the environment says */
 	unsigned rank, ranks;	    /* one of several that the caller starts itself; ranks 0: as the environment says */
+	unsigned workers;	    /* loader processes that each rank will start: so many cores are theirs */
 	const char *runtime;	    /* "libomp" or "libiomp5": preload that OpenMP; NULL: as the profile says */
 	const char *allocator;	    /* "auto", "tcmalloc", "jemalloc" or "mimalloc": preload one; NULL: as the profile says */
 	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */

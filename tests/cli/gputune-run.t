@@ -237,6 +237,12 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
   $ gputune run --ranks 5000 -- true
   gputune: --ranks takes 1 to 1024
   [64]
+  $ env -u OMP_NUM_THREADS gputune run --root $FIXTURES/server-8gpu.host --gpu 0 --workers 6 --print -- python3 x.py | grep -A1 NUM_THREADS
+    OMP_NUM_THREADS=10
+        one per physical core, less 6 for its loader workers
+  $ gputune run --workers 2000 -- true
+  gputune: --workers takes 0 to 1024
+  [64]
   $ gputune run --ranks 2 --env shell
   gputune: --env writes one environment; --ranks has one for each
   [64]

@@ -244,6 +244,36 @@ START_TEST(an_allocator_where_huge_pages_are_always_on_does_not_bloat)
 }
 END_TEST
 
+/* --workers: so many of a rank's cores are theirs; how many there will be is not guessed from the command. */
+START_TEST(cores_are_left_to_loader_workers)
+{
+	static const struct {
+		const char *host;
+		unsigned ranks, workers;
+		const char *threads;
+	} rows[] = {
+		{ "cpu-server", 0, 0, "8" },	   { "cpu-server", 0, 3, "5" },	      { "cpu-server", 0, 8, "1" },
+		{ "cpu-server", 0, 1000, "1" },	   { "cpu-server", 2, 3, "1" },	      { "server-8gpu", 8, 2, "2" },
+		{ "container-cpuset", 0, 1, "3" }, { "container-cpuset", 2, 1, "1" },
+	};
+	static char *with_workers[] = { "python3", "train.py", "--num-workers", "4", NULL };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(rows); i++) {
+		struct tn_run_opts o = { .argv = with_workers, .envp = no_env, .ranks = rows[i].ranks, .workers = rows[i].workers };
+		gt_auto(tn_run) *r = NULL;
+		const struct tn_var *v;
+		struct box b;
+
+		box_open(&b, rows[i].host);
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+		v = var(r, "OMP_NUM_THREADS");
+		ck_assert_msg(gt_streq(v->value, rows[i].threads), "row %zu: %s", i, v->value);
+		ck_assert_int_eq(strstr(v->reason, "loader workers") != NULL, rows[i].workers > 0);
+		box_close(&b);
+	}
+}
+END_TEST
+
 START_TEST(what_the_user_has_set_is_kept)
 {
 	char *env[] = {"OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/libmimalloc.so",
@@ -520,6 +550,7 @@ TCase *tune_run_case(void)
 		the_blas_that_the_loader_would_take_counts,
 		a_runtime_is_preloaded_beside_an_allocator,
 		an_allocator_where_huge_pages_are_always_on_does_not_bloat,
+		cores_are_left_to_loader_workers,
 		what_the_user_has_set_is_kept,
 		python_is_never_bound_by_openmp,
 		an_openmp_program_is_bound_unless_the_user_binds_it,

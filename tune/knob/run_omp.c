@@ -29,32 +29,45 @@ static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
 	return pr_has(quota) ? (unsigned)GT_MIN(GT_MAX(quota.v / 1000 / ranks, 1), UINT32_MAX) : UINT32_MAX;
 }
 
+/* Why n threads of so many cores; the caller frees it. */
+static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharers, bool by_quota)
+{
+	unsigned own = GT_MAX(1u, cores / sharers), here = tn_rank_here(c), paid = threads_paid(c, here);
+
+	if (by_quota && here > 1)
+		return gt_xasprintf("the cgroup's quota, shared by %u ranks, pays for %u of %u cores each", here, paid, own);
+	if (by_quota)
+		return gt_xasprintf("the cgroup's quota pays for %u of %u cores", paid, own);
+	if (tn_rank_launches(c) > 1)
+		return gt_xasprintf("%u cores shared out among the %u ranks that it starts", cores, sharers);
+	if (sharers > 1)
+		return gt_xasprintf("%u cores shared out among %u ranks", cores, sharers);
+	return gt_xstrdup("one per physical core");
+}
+
 static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	unsigned cores, n, paid, ranks = tn_rank_launches(c), sharers = tn_rank_sharers(c, r), here = tn_rank_here(c);
+	unsigned cores, own, paid, n, sharers = tn_rank_sharers(c, r);
+	gt_autofree char *why = NULL, *less = NULL;
 	gt_auto_set first = {0};
 	char text[16];
 
 	pr_first_threads(c->host, cpus_of(c, r), &first);
 	cores = GT_MAX(1u, gt_set_count(&first));
-	paid = threads_paid(c, here);
-	n = GT_MIN(GT_MAX(1u, cores / sharers), paid);
+	own = GT_MAX(1u, cores / sharers);
+	paid = threads_paid(c, tn_rank_here(c));
+	n = GT_MIN(own, paid);
+	if (c->workers) {
+		n = n > c->workers ? n - c->workers : 1;
+		less = gt_xasprintf(", less %u for its loader workers", c->workers);
+	}
+	why = why_threads(c, cores, sharers, paid < own);
 	snprintf(text, sizeof(text), "%u", n);
 	if (set_by_torchrun(c))
 		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
-			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank");
-	else if (n == paid && n < cores / sharers && here > 1)
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota, shared by %u ranks, pays for %u of %u cores each",
-			   here, n, cores / sharers);
-	else if (ranks > 1)
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among the %u ranks that it starts",
-			   cores, sharers);
-	else if (sharers > 1)
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%u cores shared out among %u ranks", cores, sharers);
-	else if (n < cores)
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "the cgroup's quota pays for %u of %u cores", n, cores);
+			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank%s", less ? less : "");
 	else
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "one per physical core");
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");
 }
 
 const struct tn_knob tn_knob_omp_threads = {
@@ -63,7 +76,8 @@ const struct tn_knob tn_knob_omp_threads = {
 	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
 	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
 	       "throttled. torchrun sets 1 when nobody has said; that is replaced.",
-	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. How many loader workers "
+		  "a program will start nobody can see beforehand: where those keep cores busy say --workers.",
 	.unit = "threads",
 	.mechanism = "train.gpt",
 	.tag = 'R',
