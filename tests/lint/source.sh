@@ -72,4 +72,6 @@ for f in bench/results/*.* bench/results/*/*.*; do cat $(sources Makemodule.am) 
 rule 'every result that is kept is in the tarball'
 for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$offences"
 rule 'each room has a README'
+grep -n '^ExecStop' tune/systemd/*.in >"$offences"
+rule 'no unit puts settings back when it is stopped'
 plan

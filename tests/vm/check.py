@@ -199,8 +199,12 @@ def package_service(vm, before):
         'sysctl -qw vm.max_map_count=$(gputune status --json | python3 -c \'import json, sys; print([v["new"] for v in '
         'json.load(sys.stdin)["values"] if v["knob"] == "vm.max_map_count"][0])\')'
     )
-    done = vm.sh("systemctl stop gputune; systemctl is-failed gputune")
-    tap.same("stopping it puts everything back", before, kernel(vm))
+    vm.ok("gputune apply -q --optional --persist --only vm.")
+    held = picture(vm)
+    vm.ok("systemctl restart gputune && systemctl stop gputune")
+    tap.same("restarting and stopping it take nothing back, nor what was applied by hand", held, picture(vm))
+    vm.ok("gputune revert")
+    tap.same("gputune revert puts everything back", before, kernel(vm))
     vm.ok("systemctl disable gputune; systemctl reset-failed; systemctl is-enabled gputune-verify.timer || true")
 
 
