@@ -15,7 +15,7 @@
 #include "lib/cli.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
-#include "tune/trust.h"
+#include "lib/trust.h"
 #include "tune/value.h"
 
 extern char **environ;
@@ -127,16 +127,16 @@ static char *kernel_file(const char *stem)
 static int check_trust(const struct bn_boots *b, struct gt_err *err)
 {
 	gt_autofree char *dir = gt_xasprintf("%.*s/.", (int)(strrchr(b->file, '/') - b->file), b->file); /* it may not exist yet */
-	const char *why = tn_distrust_way(b->fs, dir);
+	const char *why = gt_distrust_way(b->fs, dir);
 	struct stat st;
 
 	if (!why && gt_fs_stat(b->fs, b->file, &st) == 0)
-		why = tn_distrust(b->fs, &st);
+		why = gt_distrust(b->fs, &st);
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
 				    "%s %s, and root would follow it after each boot: choose a place that is root's alone",
 				    b->file, why);
-	why = tn_distrust_way(b->fs, b->exe);
+	why = gt_distrust_way(b->fs, b->exe);
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "%s %s, and root would start it after each boot", b->exe, why);
 	return 0;

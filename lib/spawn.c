@@ -116,7 +116,7 @@ static int collect(struct gt_spawn *s, struct stream st[2], int pidfd, double de
 }
 
 /* Wait for the child, ending it if r is already an error or becomes one; returns r. */
-static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
+static int reap(struct gt_spawn *s, pid_t pid, int pidfd, int r, double deadline)
 {
 	double give_up = 0;
 	bool killed = false;
@@ -125,7 +125,7 @@ static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
 
 	while ((got = wait4(pid, &status, r || s->timeout_s > 0 || s->cancel ? WNOHANG : 0, &s->usage)) != pid) {
 		double now = gt_now_s();
-		struct timespec nap = { .tv_nsec = 5000000 };
+		struct pollfd end = { .fd = pidfd, .events = POLLIN };
 
 		if (got < 0 && errno != EINTR)
 			break;
@@ -144,7 +144,7 @@ static int reap(struct gt_spawn *s, pid_t pid, int r, double deadline)
 			killed = true;
 			give_up = now + LEAVE_AFTER_S;
 		}
-		nanosleep(&nap, NULL);
+		poll(&end, 1, 5); /* its streams end a moment before it does */
 	}
 	s->timed_out = r == -ETIMEDOUT;
 	s->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -204,12 +204,12 @@ int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 	st[1] = (struct stream){ .fd = fds[1][0], .max = max };
 	pidfd = pidfd_open(pid, 0);
 	r = s->outlives ? 0 : collect(s, st, pidfd, deadline, &ended_s);
-	if (pidfd >= 0)
-		close(pidfd);
 	for (int i = 0; i < 2 && !s->outlives; i++)
 		if (st[i].fd >= 0)
 			close(st[i].fd);
-	r = reap(s, pid, r, deadline);
+	r = reap(s, pid, pidfd, r, deadline);
+	if (pidfd >= 0)
+		close(pidfd);
 	for (int i = 0; i < 2 && s->outlives; i++)
 		drain_file(&st[i]);
 	s->wall_s = (ended_s > 0 ? ended_s : gt_now_s()) - start;

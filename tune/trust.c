@@ -3,50 +3,9 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/file.h"
+#include "lib/trust.h"
 #include "tune/knob.h"
 #include "tune/trust.h"
-
-const char *tn_distrust(const struct gt_fsroot *fs, const struct stat *st)
-{
-	if (!S_ISREG(st->st_mode))
-		return "is not a regular file";
-	if (!gt_fs_is_live(fs) || geteuid() != 0)
-		return NULL;
-	if (st->st_uid != 0)
-		return "does not belong to root";
-	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
-}
-
-static const char *distrust_dirs(struct gt_fsroot *fs, const char *path)
-{
-	gt_autofree char *dir = gt_xstrdup(path);
-	struct stat st;
-	char *slash;
-
-	while ((slash = strrchr(dir, '/'))) {
-		slash[slash == dir] = '\0'; /* "/" is the last */
-		if (gt_fs_stat(fs, dir, &st) < 0)
-			return "lies where it cannot be looked at";
-		if (st.st_uid != 0)
-			return "lies below a directory that does not belong to root";
-		if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
-			return "lies below a directory that others than root can write to";
-		if (slash == dir)
-			break;
-	}
-	return NULL;
-}
-
-const char *tn_distrust_way(struct gt_fsroot *fs, const char *path)
-{
-	gt_autofree char *real = NULL;
-	const char *why;
-
-	if (*path != '/' || gt_fs_realpath(fs, path, &real) < 0)
-		return "lies where it cannot be looked at";
-	why = distrust_dirs(fs, path);
-	return why ? why : distrust_dirs(fs, real);
-}
 
 /* What is judged is the open file, so that nobody can put another in its place between looking and reading. */
 static int read_fd(int fd, size_t max, char **ret)
@@ -83,7 +42,7 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	why = tn_distrust(fs, &st);
+	why = gt_distrust(fs, &st);
 	if (why)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
 				    "%s %s: not followed%s", path, why,

@@ -3,7 +3,7 @@
 #define TN_TRUST_H
 /*
  * Whose files we follow. Where root changes a live host, a plan or profile must belong to root and be writable by nobody
- * else, since whoever can write it could change the host through us; and what is preloaded runs in every program started.
+ * else, since whoever can write it could change the host through us.
  */
 #include <sys/stat.h>
 #include "lib/err.h"
@@ -13,9 +13,4 @@
 int tn_trusted_read(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err);
 /* A file of the host in fs; -ENOENT without a sentence if it is not there. */
 int tn_trusted_read_host(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err);
-/* NULL, or why this file must not be followed (static text). */
-const char *tn_distrust(const struct gt_fsroot *fs, const struct stat *st);
-/* NULL, or why a file that is opened by this path, later and by others, might be another one by then: a directory on the way
- * to it, by its name or by its links, is not root's alone (static text). */
-const char *tn_distrust_way(struct gt_fsroot *fs, const char *path);
 #endif

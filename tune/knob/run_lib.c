@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/trust.h"
 #include "tune/knob/list.h"
 #include "tune/loader.h"
 #include "tune/profile.h"
 #include "tune/rank.h"
-#include "tune/trust.h"
 
 #define GIB (INT64_C(1) << 30)
 
@@ -21,11 +21,11 @@ static bool usable(const struct tn_ctx *c, const char *path, const char **ret_wh
 
 	if (gt_fs_stat(c->fs, path, &st) < 0)
 		return false;
-	*ret_why = tn_distrust(c->fs, &st);
+	*ret_why = gt_distrust(c->fs, &st);
 	if (!*ret_why && c->host->live && st.st_uid != 0) /* also where we are not root ourselves */
 		*ret_why = "does not belong to root";
 	if (!*ret_why && c->host->live)
-		*ret_why = tn_distrust_way(c->fs, path);
+		*ret_why = gt_distrust_way(c->fs, path);
 	return !*ret_why;
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "lib/trust.h"
+
+const char *gt_distrust(const struct gt_fsroot *fs, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "is not a regular file";
+	if (!gt_fs_is_live(fs) || geteuid() != 0)
+		return NULL;
+	if (st->st_uid != 0)
+		return "does not belong to root";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+}
+
+static const char *distrust_dirs(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *dir = gt_xstrdup(path);
+	struct stat st;
+	char *slash;
+
+	while ((slash = strrchr(dir, '/'))) {
+		slash[slash == dir] = '\0'; /* "/" is the last */
+		if (gt_fs_stat(fs, dir, &st) < 0)
+			return "lies where it cannot be looked at";
+		if (st.st_uid != 0)
+			return "lies below a directory that does not belong to root";
+		if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
+			return "lies below a directory that others than root can write to";
+		if (slash == dir)
+			break;
+	}
+	return NULL;
+}
+
+const char *gt_distrust_way(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *real = NULL;
+	const char *why;
+
+	if (*path != '/' || gt_fs_realpath(fs, path, &real) < 0)
+		return "lies where it cannot be looked at";
+	why = distrust_dirs(fs, path);
+	return why ? why : distrust_dirs(fs, real);
+}
