@@ -17,6 +17,20 @@ static json_t *text_or_null(struct pr_str s)
 	return gt_json_str(s.v);
 }
 
+/* With which kernels each copy computes: "/usr/lib/…/libopenblasp-r0.3.21.so: Prescott". */
+static json_t *openblas_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < h->n_openblas; i++) {
+		gt_autofree char *text = gt_xasprintf("%s: %s", h->openblas[i].path,
+						      h->openblas[i].core ? h->openblas[i].core : "not known");
+
+		json_array_append_new(list, gt_json_str(text));
+	}
+	return list;
+}
+
 /* What people ask about a host first; everything else is gpuprobe's to say. */
 static json_t *host_json(struct gt_fsroot *fs, const struct pr_host *h)
 {
@@ -33,6 +47,7 @@ static json_t *host_json(struct gt_fsroot *fs, const struct pr_host *h)
 	json_object_set_new(j, "kernel", text_or_null(h->kernel.release));
 	json_object_set_new(j, "kernel_cmdline", text_or_null(h->kernel.cmdline));
 	json_object_set_new(j, "microcode", text_or_null(h->cpu.microcode));
+	json_object_set_new(j, "openblas", openblas_json(h));
 	json_object_set_new(j, "virtualization", text_or_null(h->virt));
 	json_object_set_new(j, "container", text_or_null(h->container));
 	json_object_set_new(j, "nvidia_driver", text_or_null(h->nvidia.module_version));

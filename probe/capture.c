@@ -159,6 +159,7 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 		      { "packages", pr_packages_fact(h) },
 		      { "kernel_log", pr_kernel_log_fact(h) },
 		      { "cuda", pr_cuda_fact(h) },
+		      { "openblas", pr_openblas_fact(h) },
 		      { "keys", pr_keys_fact(h) },
 		      { "environment", pr_environment_fact(h) },
 		      { "ethtool", pr_ethtool_fact(h) },

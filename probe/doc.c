@@ -317,6 +317,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "nvidia", nvidia_json(h));
 	json_object_set_new(doc, "devices", devices_json(h));
 	json_object_set_new(doc, "blas", pr_str_json(h->blas));
+	json_object_set_new(doc, "openblas", pr_openblas_json(h));
 	json_object_set_new(doc, "glibc", pr_str_json(h->glibc));
 	json_object_set_new(doc, "gcc", pr_str_json(h->gcc));
 	json_object_set_new(doc, "environment", strv_json(&h->environment));

@@ -27,6 +27,7 @@ static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const str
 	pr_discover_acs(fs, h);
 	pr_discover_kernel_log(fs, h);
 	pr_discover_python(fs, h);
+	pr_discover_openblas(fs, h);
 	if (!opts->no_nvml)
 		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
 	if (opts->cuda || !h->live)
@@ -107,6 +108,7 @@ void pr_host_free(struct pr_host *h)
 	pr_elves_free(h->elves);
 	free(h->pyenv);
 	gt_strv_clear(&h->environment);
+	free(h->openblas);
 	free(h->package);
 	free(h->kernels);
 	gt_strv_clear(&h->iommu.acs_words);

@@ -140,6 +140,15 @@ struct pr_net {
 	struct gt_strv irqs; /* numbers of its interrupts */
 };
 
+/* A copy of OpenBLAS that programs load, and what it says (openblas.h). */
+struct pr_openblas {
+	const char *path;	    /* links resolved */
+	const char *core, *version; /* "Prescott", "0.3.21"; NULL: not known */
+	bool one_target;	    /* built for one processor: there is no choice */
+	const char *takes;	    /* where core is old: a better one, which it takes when told; NULL: none */
+	const char *why;	    /* the core is not known: one sentence */
+};
+
 struct pr_cpufreq {
 	const char *policy; /* "policy0" */
 	struct pr_str governor, available, driver;
@@ -278,6 +287,9 @@ struct pr_host {
 	struct pr_str hypervisor; /* its signature in CPUID: "KVMKVMKVM"; absent: none, or it was not asked */
 	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
 	struct pr_str blas;	 /* what libblas.so.3 leads to: "openblas-pthread" … */
+	enum pr_state openblas_state; /* unknown: not asked, or of a capture without it */
+	struct pr_openblas *openblas; /* the host's, and what Python's modules load */
+	size_t n_openblas;
 	struct gt_strv environment; /* "NAME=value" of the variables that matter here */
 	struct pr_pyenv *pyenv;	 /* Python environments with something of interest in them (host/python.h) */
 	size_t n_pyenv;

@@ -58,6 +58,11 @@ void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h); /* after PCI */
 typedef void (*pr_cgroup_fn)(struct gt_fsroot *fs, void *arg, const char *group, bool v2);
 void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg);
 void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_openblas(struct gt_fsroot *fs, struct pr_host *h); /* after Python */
+/* What its copies said, for documents (the state's name where nobody asked), and as the fact "openblas" (else NULL). The caller
+ * frees both. */
+json_t *pr_openblas_json(const struct pr_host *h);
+char *pr_openblas_fact(const struct pr_host *h);
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
 /* The numbers of a GPU that NVML tells: its key in the fact and in documents, its place in struct pr_gpu. */
 struct pr_gpu_field {

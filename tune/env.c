@@ -84,6 +84,10 @@ static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus,
 			gt_warn("%s is left out: it names files of this host, which the image may not have", v->name);
 			continue;
 		}
+		if (!strcmp(v->name, "OPENBLAS_CORETYPE")) {
+			gt_warn("%s is left out: it suits the OpenBLAS of this host, and the image has one of its own", v->name);
+			continue;
+		}
 		gt_buf_printf(b, "--env\n%s=%s\n", v->name, v->value);
 	}
 	if (*cpus)

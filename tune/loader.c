@@ -19,12 +19,17 @@ const char *tn_multiarch(const struct pr_host *h)
 	return "x86_64-linux-gnu";
 }
 
-char *tn_loader_find(const struct tn_ctx *c, const char *soname)
+char *tn_loader_find_by(const struct tn_ctx *c, const char *soname, const char *library_path)
 {
-	const struct pr_load_opts opts = {.library_path = tn_run_user(c, "LD_LIBRARY_PATH"), .cpu_flags = c->host->cpu.flags};
+	const struct pr_load_opts opts = {.library_path = library_path, .cpu_flags = c->host->cpu.flags};
 	gt_auto(pr_elves) *elves = pr_elves_new(c->fs);
 
 	return pr_load_find(c->fs, elves, soname, &opts);
+}
+
+char *tn_loader_find(const struct tn_ctx *c, const char *soname)
+{
+	return tn_loader_find_by(c, soname, tn_run_user(c, "LD_LIBRARY_PATH"));
 }
 
 /* PREFIX/lib/python3.N/site-packages/torch/lib/libtorch_cpu.so */

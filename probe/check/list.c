@@ -65,6 +65,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_cpu_features,
 	&pr_check_memory,
 	&pr_check_blas,
+	&pr_check_blas_kernels,
 	&pr_check_shm,
 	&pr_check_data,
 	&pr_check_memlock,

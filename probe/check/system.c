@@ -4,6 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
+#include "probe/openblas.h"
 
 static void blas(const struct pr_context *c, struct pr_finding *f)
 {
@@ -28,6 +29,83 @@ const struct pr_check pr_check_blas = {
 	.story = "Debian's PyTorch and NumPy call libblas.so.3, an alternative. openblas-pthread keeps a spinning pool of its "
 		 "own; a program that uses OpenMP as well then has two pools on the same cores. openblas-openmp shares one.",
 	.run = blas,
+};
+
+/* The first copy with kernels of a much older processor. */
+static const struct pr_openblas *old_openblas(const struct pr_host *h)
+{
+	for (size_t i = 0; i < h->n_openblas; i++)
+		if (h->openblas[i].core && !h->openblas[i].one_target &&
+		    pr_openblas_is_old(h->openblas[i].core, h->cpu.flags, h->cpu.vendor.v))
+			return &h->openblas[i];
+	return NULL;
+}
+
+/* One that the variable would make slower, or that would take another's kernels by it. */
+static const struct pr_openblas *other_openblas(const struct pr_host *h, const struct pr_openblas *old)
+{
+	for (size_t i = 0; i < h->n_openblas; i++) {
+		const struct pr_openblas *b = &h->openblas[i];
+
+		if (b->core && !b->one_target && strcasecmp(b->core, old->takes) &&
+		    !pr_openblas_is_old(b->core, h->cpu.flags, h->cpu.vendor.v))
+			return b;
+	}
+	return NULL;
+}
+
+static void remedy_openblas(const struct pr_host *h, struct pr_finding *f, const struct pr_openblas *old)
+{
+	const struct pr_openblas *other = old->takes ? other_openblas(h, old) : NULL;
+
+	if (!old->takes)
+		pr_remedy(f, "It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes "
+			     "for processors that it does not know; Debian 13 has 0.3.29)");
+	else if (other)
+		pr_remedy(f, "For programs that load this copy:  export OPENBLAS_CORETYPE=%s\nNot for all: %s computes with the "
+			     "kernels of a %s by itself", old->takes, other->path, other->core);
+	else
+		pr_remedy(f, "For one program:  gputune run -- python3 train.py, or\n  export OPENBLAS_CORETYPE=%s\n"
+			     "For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):\n"
+			     "  echo OPENBLAS_CORETYPE=%s >>/etc/environment", old->takes, old->takes);
+}
+
+static void blas_kernels(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_openblas *old = old_openblas(h), *first = h->n_openblas ? &h->openblas[0] : NULL;
+	const char *set = pr_getenv(h, "OPENBLAS_CORETYPE");
+
+	if (!gt_streq(h->kernel.arch.v, "x86_64"))
+		pr_say(f, PR_SKIP, "which of OpenBLAS' kernels are old is known for x86-64 only");
+	else if (h->openblas_state == PR_UNKNOWN)
+		pr_say(f, PR_SKIP, "nobody has asked OpenBLAS for its kernels");
+	else if (h->openblas_state == PR_BROKEN)
+		pr_say(f, PR_NOT_KNOWN, "what this capture says of OpenBLAS is broken");
+	else if (!first)
+		pr_say(f, PR_SKIP, "no OpenBLAS is installed that a program would load");
+	else if (old && set && !pr_openblas_is_old(set, h->cpu.flags, h->cpu.vendor.v))
+		pr_say(f, PR_PASS, "the environment tells OpenBLAS what its kernels are: OPENBLAS_CORETYPE=%.40s", set);
+	else if (old) {
+		pr_say(f, PR_WARN, "OpenBLAS %s does not know this processor: %s computes with the kernels of a %s (%s), where "
+				   "%s is there", old->version ? old->version : "(version not known)", old->path, old->core,
+		       pr_isa_name(pr_openblas_isa(old->core)),
+		       pr_isa_name(pr_openblas_isa(pr_openblas_fit(h->cpu.flags, h->cpu.vendor.v, 0))));
+		remedy_openblas(h, f, old);
+	} else if (!first->core)
+		pr_say(f, PR_SKIP, "%s", first->why ? first->why : "OpenBLAS does not say which kernels it computes with");
+	else
+		pr_say(f, PR_PASS, "%s computes with the kernels of a %s", first->path, first->core);
+}
+const struct pr_check pr_check_blas_kernels = {
+	.id = "host.blas-kernels",
+	.title = "OpenBLAS computes with kernels for this processor",
+	.story = "OpenBLAS holds kernels for many processors and chooses when it is loaded, by a table of processors. Up to 0.3.24 "
+		 "(Debian 12 has 0.3.21) one that is newer than the library gets the kernels of a very old one, Prescott or "
+		 "Barcelona, which know SSE3 and no AVX: PyTorch trained GPT-2 on an Emerald Rapids 2.2 times slower than with "
+		 "OPENBLAS_CORETYPE=SkylakeX. The library itself is asked, in a child process; so are copies that NumPy's wheels "
+		 "bring.",
+	.run = blas_kernels,
 };
 
 static void shm(const struct pr_context *c, struct pr_finding *f)

@@ -46,12 +46,15 @@ static struct pr_str cpuinfo_str(struct pr_host *h, const char *text, const char
 	return (struct pr_str){ v ? PR_PRESENT : PR_ABSENT, v ? pr_own(h, v) : NULL };
 }
 
-static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h)
+/* The first processor says it all; a big host's file is megabytes, made while it is read. */
+#define CPUINFO_MAX	   65536
+#define CPUINFO_LAUNCH_MAX 8192 /* its flags end well before */
+
+static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h, size_t max)
 {
 	gt_autofree char *text = NULL, *flags = NULL;
 
-	/* the first processor says it all; a big host's file is megabytes */
-	if (gt_fs_read_prefix(fs, "/proc/cpuinfo", 65536, &text, NULL) < 0)
+	if (gt_fs_read_prefix(fs, "/proc/cpuinfo", max, &text, NULL) < 0)
 		text = gt_xstrdup("");
 	h->cpu.vendor = cpuinfo_str(h, text, "vendor_id");
 	h->cpu.model_name = cpuinfo_str(h, text, "model name");
@@ -291,6 +294,7 @@ static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
 
 void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h)
 {
+	read_cpuinfo(fs, h, CPUINFO_LAUNCH_MAX);
 	read_online(fs, h);
 	launch_topology(fs, h);
 	read_usable(fs, h);
@@ -300,7 +304,7 @@ void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h)
 {
 	int first;
 
-	read_cpuinfo(fs, h);
+	read_cpuinfo(fs, h, CPUINFO_MAX);
 	name_microarchitecture(fs, h);
 	read_online(fs, h);
 	read_topology(fs, h);

@@ -23,6 +23,7 @@ static const char *const names[] = {
 	"NVIDIA_REQUIRE_CUDA",
 	"NVIDIA_VISIBLE_DEVICES",
 	"OMP_NUM_THREADS",
+	"OPENBLAS_CORETYPE",
 	"VIRTUAL_ENV",
 };
 

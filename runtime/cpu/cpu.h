@@ -55,7 +55,8 @@ int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err);
 void rt_cpu_enter(const struct rt_cpu *cpu);
 /* Behind the first steps: no later one faults a page because of what libraries allocate. */
 void rt_cpu_make_room(void);
-const char *rt_cpu_blas_warning(void); /* a harmful mixture of libraries, or NULL */
+const char *rt_cpu_blas_warning(void);	  /* a harmful mixture of libraries, or NULL */
+const char *rt_cpu_kernels_warning(void); /* the BLAS takes this processor for an older one; NULL: it does not */
 
 /* Row-major c (m,n) = alpha op(a) op(b) + beta c; op(a) is (m,k). By the whole team; below 50 us of work by one thread. */
 void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>
+#include <string.h>
 #include "runtime/cpu/gemm.h"
 
 #ifdef HAVE_DNNL
@@ -25,6 +26,7 @@ const char *rt_cpu_blas(void)
 }
 #else
 #include <cblas.h>
+#include "probe/openblas.h"
 
 static void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
 		    const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
@@ -50,6 +52,25 @@ const char *rt_cpu_blas_warning(void)
 	if (parallel && parallel() == 1)
 		return "OpenBLAS with its own threads (pthread flavour) is loaded beside OpenMP; libopenblas0-openmp would share "
 		       "one team";
+	return NULL;
+}
+
+/* OpenBLAS has chosen when it was loaded, before main: what is left is to say so. */
+const char *rt_cpu_kernels_warning(void)
+{
+#if !defined(HAVE_DNNL) && defined(__x86_64__)
+	static char text[256];
+	bool avx512 = rt_simd_best() == &rt_simd_avx512, avx2 = avx512 || rt_simd_best() == &rt_simd_avx2;
+	const char *flags = avx512 ? " avx2 fma avx512f avx512dq avx512bw avx512vl avx512cd " : avx2 ? " avx2 fma " : "",
+		   *vendor = __builtin_cpu_is("amd") ? "AuthenticAMD" : "", *core = openblas_get_corename();
+
+	if (core && strstr(openblas_get_config(), "DYNAMIC_ARCH") && pr_openblas_is_old(core, flags, vendor)) {
+		snprintf(text, sizeof(text), "OpenBLAS does not know this processor and computes with the kernels of a %.31s "
+			 "(%s); OPENBLAS_CORETYPE=%s, which gputune run sets, gives it better ones", core,
+			 pr_isa_name(pr_openblas_isa(core)), pr_openblas_fit(flags, vendor, 0));
+		return text;
+	}
+#endif
 	return NULL;
 }
 

@@ -274,7 +274,7 @@ static json_t *shapes(const struct rt_program *p)
 json_t *rt_program_report(const struct rt_program *p)
 {
 	json_t *doc = json_object(), *warnings = json_array();
-	const char *warning = rt_cpu_blas_warning();
+	const char *const found[] = { rt_cpu_blas_warning(), rt_cpu_kernels_warning() };
 
 	json_object_set_new(doc, "device", json_string("cpu"));
 	json_object_set_new(doc, "isa", json_string(rt_cpu_isa()));
@@ -297,8 +297,9 @@ json_t *rt_program_report(const struct rt_program *p)
 		json_object_set_new(doc, "shapes", shapes(p));
 	if (p->ddp)
 		json_object_set_new(doc, "ddp", rt_ddp_report(p->ddp));
-	if (warning)
-		json_array_append_new(warnings, json_string(warning));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(found); i++)
+		if (found[i])
+			json_array_append_new(warnings, json_string(found[i]));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "ops", op_rows(p));
 	if (p->opt.profile && p->n_kernels)

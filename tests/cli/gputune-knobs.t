@@ -91,6 +91,8 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
                                                   stays on its core
   run.blas                      R   new processes openblas-openmp where the host's choice is
                                                   openblas-pthread
+  run.blas_kernels              R   new processes OPENBLAS_CORETYPE where OpenBLAS takes this
+                                                  processor for a much older one
   omp.spin                      R   new processes GOMP_SPINCOUNT: how long a waiting OpenMP thread
                                                   keeps its core busy
   run.allocator                 R   new processes preload TCMalloc, jemalloc or mimalloc
@@ -158,7 +160,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]), all(k["why"] and k["hazard"] for k in d["knobs"]))'
-  gputune-knobs/1 80 True
+  gputune-knobs/1 81 True
 
 A virtual disk calls itself rotational by default, which says nothing of what lies beneath.
 

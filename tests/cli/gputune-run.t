@@ -23,6 +23,8 @@ What a command would be started with. Python forks workers, so its threads are n
         Python forks data-loader workers, and each would inherit one single core
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
+    OPENBLAS_CORETYPE
+        OpenBLAS itself would have to be asked, and this root is not live
     LD_PRELOAD
         by choice only: a profile with run.allocator = on, or --allocator
     run.malloc
@@ -65,6 +67,8 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
         huge pages are always on here: it keeps more than with madvise
   
   Left as it is
+    OPENBLAS_CORETYPE
+        OpenBLAS itself would have to be asked, and this root is not live
     GLIBC_TUNABLES
         another allocator is preloaded
     CUDA_DEVICE_ORDER
@@ -211,6 +215,8 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
   Left as it is
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
+    OPENBLAS_CORETYPE
+        OpenBLAS itself would have to be asked, and this root is not live
     LD_PRELOAD
         by choice only: a profile with run.allocator = on, or --allocator
   
@@ -230,6 +236,8 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
   Left as it is
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
+    OPENBLAS_CORETYPE
+        OpenBLAS itself would have to be asked, and this root is not live
     LD_PRELOAD
         by choice only: a profile with run.allocator = on, or --allocator
   $ gputune run --root $FIXTURES/server-8gpu.host --ranks 2 --json -- python3 x.py | python3 -c 'import json, sys; print([r["cpus"]["list"] for r in json.load(sys.stdin)["ranks"]])'

@@ -11,6 +11,7 @@
 #include "lib/file.h"
 #include "probe/check/check.h"
 #include "probe/host/ldcache.h"
+#include "probe/openblas.h"
 #include "probe/reading.h"
 #include "probe/topo/topo.h"
 #include "tests/unit/check_probe.h"
@@ -160,6 +161,37 @@ START_TEST(a_control_groups_room_is_what_is_available)
 }
 END_TEST
 
+START_TEST(kernels_fit_the_instruction_set_not_the_model)
+{
+#define AVX512 " avx2 fma avx512f avx512dq avx512bw avx512vl avx512cd "
+	static const struct {
+		const char *flags, *vendor, *fit, *next, *core;
+		bool old;
+	} t[] = {
+		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "Prescott", true },
+		{ AVX512, "AuthenticAMD", "SkylakeX", "Zen", "barcelona", true },
+		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "Haswell", false },
+		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "SapphireRapids", false },
+		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "of a later release", false },
+		{ " avx2 fma avx512f ", "GenuineIntel", "Haswell", NULL, "Sandybridge", true }, /* not all of it */
+		{ " avx2 fma ", "HygonGenuine", "Zen", NULL, "Core2", true },
+		{ " avx2 fma ", "AuthenticAMD", "Zen", NULL, "Excavator", false },
+		{ " avx2 fma ", NULL, "Haswell", NULL, "Nehalem", true },
+		{ " avx2 ", "GenuineIntel", NULL, NULL, "Prescott", false },
+		{ " xavx2 fma4 ", "GenuineIntel", NULL, NULL, "Prescott", false },
+		{ "", NULL, NULL, NULL, "Nehalem", false },
+		{ NULL, NULL, NULL, NULL, "Nehalem", false },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		ck_assert_pstr_eq(pr_openblas_fit(t[i].flags, t[i].vendor, 0), t[i].fit);
+		ck_assert_pstr_eq(pr_openblas_fit(t[i].flags, t[i].vendor, 1), t[i].next);
+		ck_assert_ptr_null(pr_openblas_fit(t[i].flags, t[i].vendor, 2));
+		ck_assert_int_eq(pr_openblas_is_old(t[i].core, t[i].flags, t[i].vendor), t[i].old);
+	}
+}
+END_TEST
+
 START_TEST(each_broken_host_has_its_cause)
 {
 	static const struct {
@@ -167,6 +199,7 @@ START_TEST(each_broken_host_has_its_cause)
 		int exit_code;
 	} t[] = {
 		{"laptop-no-gpu", "host.blas", 1},
+		{"newer-than-openblas", "host.blas-kernels", 1},
 		{"server-8gpu", NULL, 0},
 		{"driver-not-loaded", "driver.loaded", 2},
 		{"driver-no-headers", "driver.module-built", 2},
@@ -495,6 +528,7 @@ int main(void)
 		a_node_without_cpus_is_a_node,
 		absent_unreadable_and_broken_are_different,
 		a_control_groups_room_is_what_is_available,
+		kernels_fit_the_instruction_set_not_the_model,
 		each_broken_host_has_its_cause,
 		a_host_without_gpu_is_fine_unless_one_is_required,
 		every_check_is_complete_and_names_known_causes,

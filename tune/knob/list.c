@@ -85,6 +85,7 @@ const struct tn_knob *const tn_knobs[] = {
 	&tn_knob_omp_threads,
 	&tn_knob_omp_bind,
 	&tn_knob_blas,
+	&tn_knob_kernels, /* of the BLAS that this one has chosen */
 	&tn_knob_omp_spin, /* follows from the BLAS */
 	&tn_knob_allocator,
 	&tn_knob_malloc,

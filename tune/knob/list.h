@@ -46,4 +46,6 @@ extern const struct tn_knob tn_knob_cuda_order, tn_knob_cuda_segments, tn_knob_n
 const char *tn_leftover(const char *name, const char *value);
 /* run_lib.c */
 extern const struct tn_knob tn_knob_blas, tn_knob_allocator, tn_knob_malloc, tn_knob_omp_runtime;
+/* run_kernels.c */
+extern const struct tn_knob tn_knob_kernels;
 #endif

@@ -169,6 +169,7 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"membind", "run.mempolicy", NULL},
 	{"MKL_NUM_THREADS", "run.leftovers", NULL},
 	{"OPENBLAS_NUM_THREADS", "run.leftovers", NULL},
+	{"OPENBLAS_CORETYPE", "run.blas_kernels", NULL},
 	{"ONEDNN_PRIMITIVE_CACHE_CAPACITY", NULL, "only for shapes that change all the time on CPUs, and it is memory"},
 	{"CUDA_DEVICE_ORDER", "cuda.order", NULL},
 	{"CUDA_DEVICE_MAX_CONNECTIONS", NULL,

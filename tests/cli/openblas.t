@@ -1,0 +1,209 @@
+OpenBLAS is asked in a child which kernels it computes with, and whether it takes better ones. Here it is a stand-in that does as it
+is told; how fast this processor is does not count, so its best is called BEST.
+
+  $ test -e "$BUILDDIR/tests/standin/blas/libopenblas.so.0" || { echo 'the stand-in library is not built'; exit 80; }
+  $ grep -q ' avx2 ' /proc/cpuinfo || { echo 'no processor with AVX2'; exit 80; }
+  $ ! ls -d /usr/local/lib/python3*/*-packages/*.libs 2>/dev/null || { echo 'wheels for all users are installed here'; exit 80; }
+  $ mkdir cache; export XDG_CACHE_HOME=$HOME/cache COLUMNS=500; unset OPENBLAS_CORETYPE VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
+  $ best() { sed -E "s,$BUILDDIR,BUILD,g; s,\b(SkylakeX|Haswell|Zen)\b,BEST,g; s,\((AVX-512|AVX2)\),(ITS),; s,where (AVX-512|AVX2) is,where ITS is,"; }
+  $ asked() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --print --only run.blas_kernels "$@" -- true 2>&1 | best | sed 1,4d; }
+  $ ! asked | grep 'not loaded' || exit 80
+
+One that takes this processor for an old one, and takes the better kernels when told.
+
+  $ asked
+  Set
+    OPENBLAS_CORETYPE=BEST
+        OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott (SSE); it takes these (ITS), tried in a child
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels -- sh -c 'echo $OPENBLAS_CORETYPE' | best
+  BEST
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env shell | best
+  export OPENBLAS_CORETYPE='BEST'
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env docker
+  gputune: warning: OPENBLAS_CORETYPE is left out: it suits the OpenBLAS of this host, and the image has one of its own
+
+What it answered is kept, for this file: who would crash now is not asked again. A changed file is, and so is every one where what is
+kept is no file of ours.
+
+  $ STANDIN_CORE=crash asked | head -2
+  Set
+    OPENBLAS_CORETYPE=BEST
+  $ sed -E 's/^[0-9a-f]{16} //' cache/gputune/openblas | best
+  - Prescott 0.3.21 0
+  BEST BEST 0.3.21 0
+  $ stat -c %a cache/gputune/openblas
+  600
+  $ cp "$BUILDDIR/tests/standin/blas/libopenblas.so.0" .; other() { LD_LIBRARY_PATH=$HOME gputune run --only run.blas_kernels -- sh -c 'echo "${OPENBLAS_CORETYPE-without}"' | best; }
+  $ other; touch libopenblas.so.0; STANDIN_CORE=crash other; rm libopenblas.so.0
+  BEST
+  without
+  $ printf 'rubbish\n0123456789abcdef - toolongforacorethatanyofthemhaseverhad 1 1\n\377\376\n' >cache/gputune/openblas; asked | head -2; STANDIN_CORE=crash asked | head -2
+  Set
+    OPENBLAS_CORETYPE=BEST
+  Set
+    OPENBLAS_CORETYPE=BEST
+  $ rm -r cache/gputune; ln -s /nowhere cache/gputune; asked | head -2; rm cache/gputune
+  Set
+    OPENBLAS_CORETYPE=BEST
+
+From here on nothing is kept.
+
+  $ export XDG_CACHE_HOME=/nowhere/at/all
+
+The user's word counts. One that knows the processor is left alone, and so are those that take nothing, or have nothing to choose.
+
+  $ OPENBLAS_CORETYPE=Nehalem asked
+  Left as it is
+    OPENBLAS_CORETYPE=Nehalem
+        set by the user
+  $ STANDIN_CORE=Haswell asked | sed 's/BEST/one that is new enough/'
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a one that is new enough
+  $ STANDIN_CORE=Zen6 asked
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Zen6
+  $ STANDIN_CORE='STUBBORN Barcelona' asked
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Barcelona, and takes no better ones by this variable
+  $ STANDIN_CORE='ONE Prescott' asked
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 is built for one processor, Prescott: there is nothing to choose
+  $ asked --root $FIXTURES/newer-than-openblas.host
+  Left as it is
+    OPENBLAS_CORETYPE
+        OpenBLAS itself would have to be asked, and this root is not live
+  $ asked --root $FIXTURES/arm-server.host
+  Left as it is
+    OPENBLAS_CORETYPE
+        which of OpenBLAS' kernels are old is known for x86-64 only
+
+Whatever a library does, the command is started.
+
+  $ for how in hang crash exit null nothing rubbish endless; do echo "$how:"; STANDIN_CORE=$how asked; done
+  hang:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 does not come back within 5 s when it is loaded
+  crash:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 ends the program that loads it (status 139)
+  exit:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+  null:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+  nothing:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+  rubbish:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+  endless:
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+  $ mkdir empty none; : >empty/libopenblas.so.0; cp "$BUILDDIR/tests/standin/libnvidia-ml.so.1" none/libopenblas.so.0
+  $ LD_LIBRARY_PATH=$HOME/empty gputune run --print --only run.blas_kernels -- true | tail -1
+        $HOME/empty/libopenblas.so.0 does not load
+  $ LD_LIBRARY_PATH=$HOME/none gputune run --print --only run.blas_kernels -- true | tail -1
+        $HOME/none/libopenblas.so.0 is no OpenBLAS that can tell its kernels
+
+A wheel's copy hears the same variable. One that knows the processor would lose by it; one that does not, gains too.
+
+  $ mkdir -p venv/bin venv/lib/python3.11/site-packages/numpy.libs; ln -s /usr/bin/python3 venv/bin/python3
+  $ cp "$BUILDDIR/tests/standin/blas/libscipy_openblas64_.so" venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so
+  $ wheel() { STANDIN_WHEEL=$1 LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --print --only run.blas_kernels -- venv/bin/python3 train.py |
+  >   best | sed 1,4d; }
+  $ wheel SapphireRapids
+  Left as it is
+    OPENBLAS_CORETYPE
+        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott, but it is one variable for all: $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so has those of a SapphireRapids by itself
+  $ wheel Prescott | head -2
+  Set
+    OPENBLAS_CORETYPE=BEST
+  $ wheel 'STUBBORN Prescott'
+  Left as it is
+    OPENBLAS_CORETYPE
+        $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so computes with the kernels of a Prescott, and takes no better ones by this variable
+  $ wheel hang
+  Left as it is
+    OPENBLAS_CORETYPE
+        $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so does not come back within 5 s when it is loaded
+
+gpuprobe says it of any host, and a capture keeps what the library said.
+
+  $ probe() { gpuprobe "$@" --verbose | best | grep -E '^ *host.blas-kernels +(warn|skip|pass)'; }
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gpuprobe capture old.host; grep -A12 '^file /.facts/openblas' old.host | best | head -8; probe --root old.host
+  file /.facts/openblas
+  	[
+  	  {
+  	    "path": "BUILD/tests/standin/blas/libopenblas.so.0",
+  	    "core": "Prescott",
+  	    "version": "0.3.21",
+  	    "one_target": false,
+  	    "takes": "BEST",
+  host.blas-kernels    warn   OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott (SSE), where ITS is there
+  $ gpuprobe --json --root $FIXTURES/newer-than-openblas.host | grep -A9 '"openblas"'
+      "openblas": [
+        {
+          "path": "/usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so",
+          "core": "Prescott",
+          "version": "0.3.21",
+          "one_target": false,
+          "takes": "SkylakeX",
+          "why": null
+        }
+      ],
+  $ COLUMNS=100 gpuprobe --root $FIXTURES/newer-than-openblas.host
+  gpuprobe: WARNING - host.blas-kernels
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up processor of 2024: 4 cores, 8 CPUs, 1 NUMA node, 32.0 GiB of memory
+    no NVIDIA GPU
+  
+  Cause: host.blas-kernels
+    OpenBLAS 0.3.21 does not know this processor:
+    /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a
+    Prescott (SSE), where AVX-512 is there
+    do:
+      For one program: gputune run -- python3 train.py, or
+        export OPENBLAS_CORETYPE=SkylakeX
+      For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):
+        echo OPENBLAS_CORETYPE=SkylakeX >>/etc/environment
+  
+  7 checks pass, 62 do not apply here (--verbose shows them)
+  [1]
+  $ sed 's/"takes": "SkylakeX"/"takes": null/' $FIXTURES/newer-than-openblas.host >stubborn.host; gpuprobe --root stubborn.host | sed -n '/Cause/,$p'
+  Cause: host.blas-kernels
+    OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a Prescott (SSE), where AVX-512 is there
+    do:
+      It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes for processors that it does not know; Debian 13 has 0.3.29)
+  
+  7 checks pass, 62 do not apply here (--verbose shows them)
+  $ other='{"path": "/srv/venv/libscipy_openblas64_.so", "core": "SapphireRapids", "version": "0.3.29", "one_target": false, "takes": null, "why": null}'
+  $ sed "/one_target/s#}]#}, $other]#" $FIXTURES/newer-than-openblas.host >two.host; gpuprobe --root two.host | sed -n '/Cause/,$p'
+  Cause: host.blas-kernels
+    OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a Prescott (SSE), where AVX-512 is there
+    do:
+      For programs that load this copy: export OPENBLAS_CORETYPE=SkylakeX
+      Not for all: /srv/venv/libscipy_openblas64_.so computes with the kernels of a SapphireRapids by itself
+  
+  7 checks pass, 62 do not apply here (--verbose shows them)
+  $ sed '/one_target/s#.*#	not ] a list#' $FIXTURES/newer-than-openblas.host >bad.host; gpuprobe --root bad.host | head -1; gpuprobe --json --root bad.host | grep '"openblas"'
+  gpuprobe: UNKNOWN
+      "openblas": "broken",
+  $ printf 'file /.facts/environment\n\tOPENBLAS_CORETYPE=SkylakeX\n' | cat $FIXTURES/newer-than-openblas.host - >told.host; gpuprobe --root told.host | head -1
+  gpuprobe: OK
+  $ probe --root $FIXTURES/server-8gpu.host
+  host.blas-kernels    skip   nobody has asked OpenBLAS for its kernels
+  $ probe --root $FIXTURES/arm-server.host
+  host.blas-kernels    skip   which of OpenBLAS' kernels are old is known for x86-64 only
