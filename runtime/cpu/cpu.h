@@ -22,7 +22,7 @@ struct rt_share {
 };
 /* What the calls of RT_PHASE_GRADIENT find. */
 struct rt_gradients {
-	double sum_squares;
+	double sum_squares; /* of gradients times grad_scale */
 	const struct rt_node *not_finite; /* the first gradient that is not, or NULL */
 };
 struct rt_run {

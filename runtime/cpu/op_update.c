@@ -37,7 +37,8 @@ void rt_cpu_sum_up(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	}
 }
 
-/* Squares are summed per chunk, chunks in order: the same bits on any number of threads. */
+/* Squares are summed per chunk, chunks in order: the same bits on any number of threads. They are those of what the update spends:
+ * a loss scale that has grown large takes gradients to where their squares are no floats. */
 void rt_cpu_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), chunks = (n + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK;
@@ -47,7 +48,8 @@ void rt_cpu_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1) reduction(| : bad)
 	for (int64_t i = 0; i < chunks; i++)
-		bad |= !cpu->simd->sum_squares(g + i * RT_NORM_CHUNK, GT_MIN(RT_NORM_CHUNK, n - i * RT_NORM_CHUNK), &sums[i]);
+		bad |= !cpu->simd->sum_squares(g + i * RT_NORM_CHUNK, GT_MIN(RT_NORM_CHUNK, n - i * RT_NORM_CHUNK), run->grad_scale,
+					      &sums[i]);
 	for (int64_t i = 0; i < chunks; i++)
 		run->gradients->sum_squares += sums[i];
 	if (bad && !run->gradients->not_finite)

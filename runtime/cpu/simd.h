@@ -107,8 +107,8 @@ struct rt_simd {
 	void (*from_bf16)(float *y, const uint16_t *x, int64_t n);
 	void (*to_f16)(uint16_t *y, const float *x, int64_t n);
 	void (*from_f16)(float *y, const uint16_t *x, int64_t n);
-	/* Sum of the squares of x (n), n <= RT_NORM_CHUNK; false if an element is not finite. */
-	bool (*sum_squares)(const float *x, int64_t n, double *ret);
+	/* Sum of the squares of x (n) times scale, n <= RT_NORM_CHUNK; false if an element of x is not finite. */
+	bool (*sum_squares)(const float *x, int64_t n, float scale, double *ret);
 	/* AdamW on one block of n <= RT_MAP8_BLOCK elements: m and v are codes of map_m, map_v, times m_max and v_max. */
 	void (*adamw8)(float *p, uint8_t *m, uint8_t *v, float *m_max, float *v_max, const float *g, int64_t n,
 		       const struct rt_adamw *h, const struct rt_map8 *map_m, const struct rt_map8 *map_v);

@@ -393,8 +393,8 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 
 #include "runtime/cpu/simd_adam8.h"
 
-/* Sum of squares, each lane in its own float; false if anything is not finite. n is at most RT_NORM_CHUNK. */
-static bool sum_squares(const float *x, int64_t n, double *ret)
+/* Sum of squares of x scale, each lane in its own float; false if anything is not finite. n is at most RT_NORM_CHUNK. */
+static bool sum_squares(const float *x, int64_t n, float scale, double *ret)
 {
 	vf s = { 0 };
 	vi bad = { 0 };
@@ -402,9 +402,9 @@ static bool sum_squares(const float *x, int64_t n, double *ret)
 	bool finite = true;
 
 	EACH(i, n) {
-		vf v = ldx(x + i, n - i);
+		vf v = ldx(x + i, n - i), y = v * scale;
 
-		s += v * v;
+		s += y * y;
 		bad |= (v - v) != 0.0f;
 	}
 	for (int i = 0; i < RT_W; i++) {

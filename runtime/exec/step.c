@@ -285,7 +285,7 @@ static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 
 	if (!rt_plan_measures_gradients(&p->plan))
 		return 0;
-	m->grad_norm = sqrt(run->gradients->sum_squares) * (double)run->grad_scale;
+	m->grad_norm = sqrt(run->gradients->sum_squares);
 	m->skipped = p->scale.on && (bad || p->overflow);
 	if (bad && !p->scale.on)
 		return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)run->step,

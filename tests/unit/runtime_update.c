@@ -277,6 +277,31 @@ START_TEST(clipping_is_by_the_global_norm)
 }
 END_TEST
 
+/* A loss scale grows for as long as gradients are finite. Their squares then are not, long before: it is the gradients without the
+ * scale that have the norm. */
+START_TEST(clipping_bears_any_loss_scale)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_metrics m;
+	struct two t;
+	float before[15];
+	double unscaled = 0x1p-100, norm;
+
+	two_params(g, &t, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 1 }, .clip_norm = 0.25, .keep_gradients = true,
+					       .scaler = { .use = RT_SCALER_ON, .init = 0x1p100 } });
+	memcpy(before, rt_value(t.p, t.b), sizeof(before));
+	ck_assert_int_eq(rt_step(t.p, (const void *[]){ t.x, t.weights }, &m, NULL), 0);
+	ck_assert(m.updated);
+	norm = sqrt(squares(t.p, t.a) + squares(t.p, t.b)) * unscaled;
+	ck_assert_double_gt(norm, 1);
+	ck_assert_double_eq_tol(m.grad_norm, norm, 1e-6 * norm);
+	for (int i = 0; i < 15; i++)
+		ck_assert_double_eq_tol((double)(rt_value(t.p, t.b)[i] - before[i]),
+					-(double)rt_gradient(t.p, t.b)[i] * unscaled * 0.25 / (norm + 1e-6), 1e-6);
+	rt_program_free(t.p);
+}
+END_TEST
+
 /* The loss is finite; the gradient of a, a product of two large numbers, is not. */
 START_TEST(a_gradient_that_is_not_finite_stops_clipping)
 {
@@ -372,6 +397,7 @@ TCase *case_update(void)
 	tcase_add_loop_test(t, accumulated_batches_are_one_large_batch, 0, 6);
 	tcase_add_test(t, batches_count_by_their_weight);
 	tcase_add_test(t, clipping_is_by_the_global_norm);
+	tcase_add_test(t, clipping_bears_any_loss_scale);
 	tcase_add_test(t, a_gradient_that_is_not_finite_stops_clipping);
 	tcase_add_test(t, the_loss_scale_moves_as_scripted);
 	tcase_add_test(t, a_loss_that_stays_infinite_stops_with_where);
