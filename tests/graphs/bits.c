@@ -150,6 +150,7 @@ static void same_options(struct rt_options *o, const struct made *m)
 }
 
 static const struct variant variants[] = {
+	{ "the same once more", same_options, false },
 	{ "poisoned memory", poisoned, false },
 	{ "no early updates", late, false },
 	{ "memory of their own", apart, false },
@@ -295,7 +296,7 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 
 bool way_shapes(struct trial *t)
 {
-	static const int64_t rows[] = { 4, MADE_ROWS, 10 }, order[] = { 1, 0, 2, 1 };
+	static const int64_t rows[] = { 4, MADE_ROWS, MADE_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
 	struct rt_options opt = { .keep_gradients = true, .poison = true, .threads = 1 + t->m->how[6] % 2,
 				  .no_fuse = t->m->how[4] % 4 == 0, .seed = 3 };
 	struct made m = *t->m;

@@ -25,6 +25,13 @@ bool made_is_leaf(enum made_op op)
 	return op <= MADE_VARIANCE;
 }
 
+static struct rt_shape of_rows(struct rt_shape s, int64_t rows)
+{
+	for (int i = 0; i < GT_MIN(s.n, 2); i++)
+		s.d[i] = s.d[i] == MADE_ROWS ? rows : s.d[i];
+	return s;
+}
+
 static struct rt_node *leaf(struct rt_graph *g, const struct made *m, const struct made_step *s, int64_t rows)
 {
 	struct rt_shape shape = s->shape;
@@ -32,8 +39,8 @@ static struct rt_node *leaf(struct rt_graph *g, const struct made *m, const stru
 
 	/* the step's number, or the next one while it is drawn */
 	snprintf(name, sizeof(name), "v%d", s >= m->step && s < m->step + MADE_STEPS ? (int)(s - m->step) : m->n);
-	if (shape.n > 0 && shape.d[0] == MADE_ROWS && (s->op == MADE_INPUT || s->op == MADE_IDS))
-		shape.d[0] = rows;
+	if (s->op == MADE_INPUT || s->op == MADE_IDS)
+		shape = of_rows(shape, rows);
 	switch (s->op) {
 	case MADE_INPUT:
 		return rt_input(g, name, RT_F32, shape);
@@ -57,11 +64,7 @@ static struct rt_node *act(struct rt_graph *g, struct rt_node *x, int which)
 
 static struct rt_node *reshape(struct rt_graph *g, struct rt_node *x, const struct made_step *s, int64_t rows)
 {
-	struct rt_shape shape = s->shape;
-
-	if (shape.n > 0 && shape.d[0] == MADE_ROWS)
-		shape.d[0] = rows;
-	return rt_reshape(g, x, shape);
+	return rt_reshape(g, x, of_rows(s->shape, rows));
 }
 
 struct rt_node *made_apply(struct made_graph *mg, const struct made *m, const struct made_step *s, int64_t rows)
@@ -196,10 +199,20 @@ void made_print(const struct made *m, FILE *to)
 }
 
 /* ---- values ---- */
+static uint8_t byte_at(const struct made *m, uint64_t stream, uint64_t i)
+{
+	return (uint8_t)(rt_random_u64(m->seed, stream, i) >> 20);
+}
+
+static uint64_t stream_of(const struct made *m, int step, uint64_t t)
+{
+	return (uint64_t)step * 1000 + (m->step[step].op == MADE_INPUT || m->step[step].op == MADE_IDS ? t : 0);
+}
+
 double made_value(const struct made *m, int step, uint64_t t, uint64_t i, int64_t fan_in)
 {
 	const struct made_step *s = &m->step[step];
-	uint64_t stream = (uint64_t)step * 1000 + (s->op == MADE_INPUT || s->op == MADE_IDS ? t : 0);
+	uint64_t stream = stream_of(m, step, t);
 	float x;
 
 	if (s->op == MADE_IDS) {
@@ -207,6 +220,8 @@ double made_value(const struct made *m, int step, uint64_t t, uint64_t i, int64_
 
 		return s->a[1] && i && r >> 40 & 1 ? RT_IGNORE : (double)(r % (uint64_t)s->a[0]);
 	}
+	if (s->op == MADE_INPUT && m->pixels)
+		return ((double)byte_at(m, stream, i) / 255 - (double)MADE_PIXEL_MEAN) / (double)MADE_PIXEL_STD;
 	x = rt_random_normal(m->seed, stream, i);
 	if (s->op == MADE_VARIANCE)
 		return (double)(0.5f + fabsf(x));
@@ -250,6 +265,8 @@ void **made_inputs(const struct made *m, const struct made_graph *mg, uint64_t t
 
 			if (node->dtype == RT_I32)
 				((int32_t *)(void *)x)[k] = (int32_t)v;
+			else if (m->pixels)
+				((uint8_t *)x)[k] = byte_at(m, stream_of(m, i, t), (uint64_t)k);
 			else
 				x[k] = (float)v;
 		}

@@ -2,10 +2,11 @@
 /*
  * Random programs, every pass and technique, against the plain definitions.
  *
- *   check_graphs [-n PROGRAMS] [-s FIRST_SEED] [-w PROMISE] [-d SECONDS] [-p] [FILE...]
+ *   check_graphs [-n PROGRAMS] [-s FIRST_SEED] [-w PROMISE] [-d SECONDS] [-p] [-1] [FILE...]
  *
  * One TAP line per promise. A file holds the bytes of one program, as libFuzzer leaves them. A program that breaks a promise, or
- * dies, is reduced for as long as a smaller one still does, and printed with its seed. Each has a process of its own.
+ * dies, is reduced for as long as a smaller one still does, and printed with its seed. Each has a process of its own. -1: the
+ * first one ends it, as it is.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct told {
 	char said[1024];
 	const char *kind;
 	int passed_over[16];
+	long judged, mildly; /* gradients, in all */
 };
 
 struct asked {
@@ -35,6 +37,7 @@ struct asked {
 	uint64_t seed;
 	double seconds; /* stop then, 0: never */
 	bool print;	/* every program */
+	bool once;	/* until a promise is broken */
 };
 
 static struct told *told; /* shared with the process */
@@ -61,6 +64,8 @@ static void try_ways(const struct made *m, int only)
 		told->way = w;
 		told->good = ways[w].holds(&t);
 		told->passed_over[w] += t.passed_over;
+		told->judged += t.judged;
+		told->mildly += t.mildly;
 		memcpy(told->said, t.said, sizeof(t.said));
 		told->kind = t.kind;
 	}
@@ -96,6 +101,7 @@ static bool try_program(const struct made *m, int only, int limit_s)
 static void reduce(struct made *m, int way)
 {
 	double until = gt_now_s() + REDUCE_S;
+	struct told before = *told; /* what is counted is counted once */
 	const char *kind = told->kind;
 	struct made smaller;
 	bool again = true;
@@ -117,11 +123,16 @@ static void reduce(struct made *m, int way)
 	close(null);
 	close(old);
 	try_program(m, way, 30);
+	told->judged = before.judged;
+	told->mildly = before.mildly;
+	memcpy(told->passed_over, before.passed_over, sizeof(before.passed_over));
 }
 
-static void report(struct made *m, const char *name, int way)
+static void report(struct made *m, const char *name, int way, bool as_it_is)
 {
 	printf("# %s: %s: %s\n", name, ways[way].name, told->said);
+	if (as_it_is)
+		return;
 	if (way != n_ways - 1)
 		reduce(m, way);
 	printf("# reduced: %s\n", told->said);
@@ -129,7 +140,7 @@ static void report(struct made *m, const char *name, int way)
 	fflush(stdout);
 }
 
-static void check_program(struct made *m, const char *name, const struct asked *a)
+static bool check_program(struct made *m, const char *name, const struct asked *a)
 {
 	bool good;
 	int way;
@@ -146,7 +157,8 @@ static void check_program(struct made *m, const char *name, const struct asked *
 		failed[w] += !good && w == way;
 	}
 	if (!good)
-		report(m, name, way);
+		report(m, name, way, a->once);
+	return good;
 }
 
 static void check_file(const char *path, const struct asked *a)
@@ -175,6 +187,9 @@ static int summary(const struct asked *a)
 		       ways[w].promise, told->passed_over[w]);
 		bad += failed[w];
 	}
+	if (told->judged)
+		printf("# %ld gradients compared in f32; of %.1f %% rounding may be a fiftieth or more\n", told->judged,
+		       100.0 * (double)told->mildly / (double)told->judged);
 	printf("1..%d\n", n);
 	return bad != 0;
 }
@@ -194,7 +209,7 @@ int main(int argc, char **argv)
 	double start = gt_now_s();
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:s:w:d:p")) != -1) {
+	while ((opt = getopt(argc, argv, "n:s:w:d:p1")) != -1) {
 		if (opt == 'n')
 			a.programs = atoi(optarg);
 		else if (opt == 's')
@@ -203,6 +218,8 @@ int main(int argc, char **argv)
 			a.way = find_way(optarg);
 		else if (opt == 'p')
 			a.print = true;
+		else if (opt == '1')
+			a.once = true;
 		else if (opt == 'd')
 			a.seconds = atof(optarg);
 		else
@@ -219,7 +236,8 @@ int main(int argc, char **argv)
 
 		snprintf(name, sizeof(name), "seed %llu", (unsigned long long)a.seed + (unsigned)i);
 		draw_seed(&m, a.seed + (uint64_t)i);
-		check_program(&m, name, &a);
+		if (!check_program(&m, name, &a) && a.once)
+			break;
 	}
 	return summary(&a);
 }

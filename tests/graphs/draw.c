@@ -14,7 +14,8 @@ struct drawing {
 	struct made_graph graph;
 	const uint8_t *bytes;
 	size_t n, at;
-	bool rows;  /* batches of MADE_ROWS rows */
+	bool rows;  /* batches of MADE_ROWS rows, or sequences of that length */
+	int axis;   /* which dimension that is: 0 or 1 */
 	bool wild;  /* operands are taken as they come */
 	bool large; /* tensors that a team of threads shares */
 };
@@ -29,6 +30,13 @@ static int64_t size(struct drawing *d)
 	static const int64_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 19, 31, 33, 3, 4, 5, 8, 2 };
 
 	return sizes[pick(d, GT_ARRAY_SIZE(sizes))];
+}
+
+static int64_t few(struct drawing *d)
+{
+	int64_t n = size(d) % 9 + 1;
+
+	return n == MADE_ROWS ? n - 1 : n;
 }
 
 /* Running statistics are for their batchnorm alone: who else reads them reads what they were or what they become. */
@@ -99,12 +107,18 @@ static int leaf(struct drawing *d, enum made_op op, const struct rt_shape *s, in
 	return add(d, l);
 }
 
+/* Does it differ from batch to batch? */
+static bool is_batch(const struct drawing *d, const struct rt_shape *s)
+{
+	return d->rows && s->n > 1 + d->axis && s->d[d->axis] == MADE_ROWS;
+}
+
 /* Most are parameters; some are frozen, some come with the batch, some are computed from a parameter. */
 static int new_of(struct drawing *d, const struct rt_shape *s, enum made_spread spread)
 {
 	int kind = pick(d, 12), i;
 
-	if (d->rows && s->n > 1 && s->d[0] == MADE_ROWS)
+	if (is_batch(d, s))
 		return leaf(d, MADE_INPUT, s, (int)spread);
 	i = leaf(d, kind == 0 ? MADE_BUFFER : kind == 1 ? MADE_INPUT : MADE_PARAM, s, (int)spread);
 	if (kind == 2 && i >= 0) {
@@ -141,9 +155,10 @@ static struct rt_shape any_shape(struct drawing *d)
 	if (d->large)
 		s.d[s.n - 1] = s.d[s.n - 1] * 300000 / rt_shape_elements(&s);
 	if (d->rows) {
-		s.d[0] = MADE_ROWS;
-		s.n = GT_MAX(s.n, 2);
-		s.d[1] = GT_MAX(s.d[1], 1);
+		s.d[d->axis] = MADE_ROWS;
+		s.n = GT_MAX(s.n, 2 + d->axis);
+		for (int i = 0; i < s.n; i++)
+			s.d[i] = GT_MAX(s.d[i], 1);
 	}
 	return s;
 }
@@ -191,14 +206,16 @@ static struct rt_shape split(struct drawing *d, const struct rt_shape *of, int n
 {
 	struct rt_shape s = { .n = n };
 	int64_t left = rt_shape_elements(of);
-	int first = d->rows && of->d[0] == MADE_ROWS && n > 1;
+	int first = is_batch(d, of) && n > 1 + d->axis ? 1 + d->axis : 0;
 
-	if (first) {
-		s.d[0] = MADE_ROWS;
-		left /= MADE_ROWS;
+	for (int i = 0; i < first; i++) {
+		s.d[i] = of->d[i];
+		left /= of->d[i];
 	}
 	for (int i = first; i < n; i++) {
 		int64_t part = i == n - 1 ? left : n == 4 && i > 0 ? 1 + pick(d, 8) : size(d);
+
+		part -= part == MADE_ROWS && i < n - 1;
 
 		while (left % part)
 			part--;
@@ -338,14 +355,27 @@ static int ids(struct drawing *d, struct rt_shape s, int limit, int targets)
 
 static int draw_embedding(struct drawing *d)
 {
-	int64_t b = d->rows ? MADE_ROWS : size(d) % 9 + 1, t = size(d) % 9 + 1, v = size(d), c = size(d);
+	int64_t b = d->rows && d->axis == 0 ? MADE_ROWS : few(d), v = size(d), c = size(d);
+	int64_t t = d->rows && d->axis == 1 ? MADE_ROWS : few(d), longest = t == MADE_ROWS ? MADE_MOST_ROWS : t;
 	int table = want(d, &RT_SHAPE(v, c), MADE_ZERO), pos = -1, i = ids(d, RT_SHAPE(b, t), (int)v, 0);
 
 	if (table < 0 || i < 0)
 		return -1;
 	if (pick(d, 2))
-		pos = pick(d, 3) == 0 && v >= t ? table : want(d, &RT_SHAPE(t + pick(d, 3), c), MADE_ZERO);
+		pos = pick(d, 3) == 0 && v >= longest ? table : want(d, &RT_SHAPE(longest + pick(d, 3), c), MADE_ZERO);
 	return add(d, step(MADE_EMBEDDING, i, table, pos));
+}
+
+/* More queries than the kernels take at once. */
+static int draw_long_attention(struct drawing *d)
+{
+	int heads = 1 + pick(d, 2), batch = 1 + pick(d, 2), length = 65 + pick(d, 80), depth = 1 + pick(d, 4);
+	struct rt_shape qkv = RT_SHAPE(batch, length, 3 * heads * depth);
+	struct made_step s = step(MADE_ATTENTION, leaf(d, MADE_PARAM, &qkv, MADE_ZERO), -1, -1);
+
+	s.a[0] = heads;
+	s.a[1] = pick(d, 3) > 0;
+	return s.in[0] < 0 ? -1 : add(d, s);
 }
 
 static int draw_attention(struct drawing *d)
@@ -489,7 +519,8 @@ static int draw_block(struct drawing *d)
 static int (*const draws[])(struct drawing *d) = {
 	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm, draw_block,
 	draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding, draw_attention, draw_attention,
-	draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce, draw_reshape,
+	draw_long_attention, draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce,
+	draw_reshape,
 	draw_pool, draw_pool, draw_user,
 };
 
@@ -520,7 +551,7 @@ static void finish(struct drawing *d)
 	struct rt_shape rows;
 	int x = result(d, true), y;
 
-	x = d->rows && x >= 0 && pick(d, 2) ? x : gather(d, x);
+	x = d->rows && x >= 0 && pick(d, 4) ? x : gather(d, x);
 	if (x < 0)
 		x = result(d, false);
 	if (x < 0)
@@ -556,7 +587,8 @@ void made_draw(struct made *m, const uint8_t *bytes, size_t n)
 	int kind = pick(&d, 16), ops = LEAST_OPS + pick(&d, MOST_OPS - LEAST_OPS + 1);
 
 	memset(m, 0, sizeof(*m));
-	d.rows = kind >= 11;
+	d.rows = kind >= 10;
+	d.axis = kind >= 13;
 	d.wild = kind == 1;
 	d.large = kind == 2 && pick(&d, 4) == 0;
 	m->dropout = true;

@@ -38,9 +38,14 @@ struct made {
 	uint64_t seed;		  /* of all values */
 	uint8_t how[16];	  /* what the checks draw their options from */
 	bool dropout;		  /* dropouts drop */
+	bool pixels;		  /* inputs are bytes v, which stand for (v / 255 - mean) / std */
 };
-/* Batches that may have another number of rows have this many. No other size is drawn as this number. */
-#define MADE_ROWS 6
+#define MADE_PIXEL_MEAN 0.45f
+#define MADE_PIXEL_STD	0.25f
+/* Batches that may have another number of rows, or sequences of another length, have this many, and that many at most. No other
+ * size is drawn as this number. */
+#define MADE_ROWS      6
+#define MADE_MOST_ROWS 10
 
 /* The program that these bytes are; any bytes are one. */
 void made_draw(struct made *m, const uint8_t *bytes, size_t n);
@@ -75,4 +80,7 @@ bool made_smaller(const struct made *m, int k, struct made *ret);
 
 enum { MADE_BUMP, MADE_TIMES, MADE_FMA, MADE_USER_OPS };
 extern const struct rt_user_op made_user_ops[MADE_USER_OPS];
+/* The plain gradient of one of them, added to dx. */
+void made_user_slope(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
+		     const struct rt_shape *shapes);
 #endif

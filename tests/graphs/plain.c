@@ -11,17 +11,28 @@ static uint64_t mixed(uint64_t x)
 }
 
 /* From -1 to 1. */
-static double noise(uint64_t stream, uint64_t i)
+double plain_noise(uint64_t stream, uint64_t i)
 {
 	return (double)(int64_t)(mixed(stream + i * 0x9e3779b97f4a7c15ull) >> 11) / (double)(1ull << 52) - 1;
 }
 
-static double *shaken(const double *x, int64_t n, uint64_t stream, double level)
+uint64_t plain_stream(const struct plain_how *how, int at)
 {
-	double *y = gt_xcalloc((size_t)n, sizeof(*y));
+	return mixed(how->pattern * 1000003 + (uint64_t)at);
+}
 
-	for (int64_t i = 0; i < n; i++)
-		y[i] = x[i] * (1 + level * noise(stream, (uint64_t)i));
+double *plain_read(const double *x, const struct rt_node *n, uint64_t stream, const struct plain_how *how, enum plain_type type)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	double *y = gt_xcalloc((size_t)count, sizeof(*y)), level = how->pattern ? how->level : 0, least = 0;
+
+	if (how->pattern && type != PLAIN_F32 && how->low > 0) { /* a tensor is rounded once, for all who read it */
+		stream = plain_stream(how, 1000000 + 2 * n->id + (type == PLAIN_LOW_SLOPE));
+		level = how->low;
+		least = how->least;
+	}
+	for (int64_t i = 0; i < count; i++)
+		y[i] = x[i] + (level * fabs(x[i]) + least) * plain_noise(stream, (uint64_t)i);
 	return y;
 }
 
@@ -83,18 +94,25 @@ static double moved(const struct rt_call *c, const double *const *in, double *co
 	return fabs(in[1][j]) * (eval ? fabs(in[3][j]) / sqrt(in[4][j] + (double)c->attr.eps) : fabs(out[1][j]) * out[2][j]);
 }
 
+static void drop(const struct rt_call *c, double *out, const struct plain_how *how)
+{
+	for (int64_t i = 0, n = rt_shape_elements(&c->out[0]->shape); i < n; i++)
+		out[i] *= how->masks[c->out[0]->id][i];
+}
+
 static void run_call(const struct rt_call *c, int at, double **value, const struct plain_how *how, uint64_t *choices)
 {
 	const double *in[RT_MAX_IO] = { NULL };
 	double *out[RT_MAX_IO] = { NULL }, *mine[RT_MAX_IO] = { NULL };
-	uint64_t stream = mixed(how->pattern * 1000003 + (uint64_t)at);
+	uint64_t stream = plain_stream(how, at);
+	bool shaken = how->pattern && !how->back_only;
 
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		if (c->in[k])
 			in[k] = value[c->in[k]->id];
-		if (c->in[k] && c->in[k]->dtype == RT_F32 && how->pattern)
-			in[k] = mine[k] = shaken(in[k], rt_shape_elements(&c->in[k]->shape), mixed(stream + (uint64_t)k),
-						 how->low > 0 && c->op->low >> k & 1 ? how->low : how->level);
+		if (c->in[k] && c->in[k]->dtype == RT_F32 && shaken)
+			in[k] = mine[k] = plain_read(in[k], c->in[k], stream + 1 + (uint64_t)k, how,
+						     c->op->low >> k & 1 ? PLAIN_LOW : PLAIN_F32);
 		if (c->out[k])
 			out[k] = value[c->out[k]->id] = gt_xcalloc((size_t)rt_shape_elements(&c->out[k]->shape), sizeof(double));
 	}
@@ -102,10 +120,12 @@ static void run_call(const struct rt_call *c, int at, double **value, const stru
 		batchnorm_eval(c, in, out);
 	else
 		c->op->reference(c, in, out);
+	if (how->masks && c->op->id == RT_OP_DROPOUT)
+		drop(c, out[0], how);
 	note_choices(c, in, out, choices);
-	for (int64_t i = 0, n = rt_shape_elements(&c->out[0]->shape); how->pattern && i < n; i++)
+	for (int64_t i = 0, n = rt_shape_elements(&c->out[0]->shape); shaken && i < n; i++)
 		out[0][i] += (fabs(out[0][i]) + moved(c, in, out, how->eval, i)) * how->level *
-			     noise(mixed(stream + 77), (uint64_t)i);
+			     plain_noise(stream + 77, (uint64_t)i);
 	for (int k = 0; k < RT_MAX_IO; k++)
 		free(mine[k]);
 }
@@ -122,15 +142,19 @@ void plain_run(const struct rt_graph *g, double *const *leaves, const struct pla
 
 void plain_clear(const struct rt_graph *g, struct plain *p)
 {
-	for (int i = 0; i < p->n_nodes; i++)
+	for (int i = 0; i < p->n_nodes; i++) {
 		if (!is_leaf(g->ir.nodes[i]))
 			free(p->value[i]);
+		if (p->slope)
+			free(p->slope[i]);
+	}
 	free(p->value);
+	free(p->slope);
 	*p = (struct plain){ 0 };
 }
 
-double plain_loss(const struct rt_graph *g, const struct rt_node *loss, double *const *leaves, const struct plain_how *how,
-		  uint64_t *ret_choices)
+static double loss_at(const struct rt_graph *g, const struct rt_node *loss, double *const *leaves, const struct plain_how *how,
+		      uint64_t *ret_choices)
 {
 	struct plain p;
 	double v;
@@ -153,11 +177,10 @@ static void move(double *x, const struct rt_node *n, double by)
 		x[i] += by * plain_sign(n, (uint64_t)i);
 }
 
-bool plain_slope(const struct rt_graph *g, const struct rt_node *loss, double **leaves, const struct rt_node *param,
-		 const struct plain_how *how, double *ret)
+bool plain_difference(const struct rt_graph *g, const struct rt_node *loss, double **leaves, const struct rt_node *param,
+		      const struct plain_how *how, double h, double *ret)
 {
 	static const double weight[] = { 1, -8, 8, -1 }, at[] = { -2, -1, 1, 2 };
-	const double h = 1e-6;
 	size_t bytes = (size_t)rt_shape_elements(&param->shape) * sizeof(double);
 	gt_autofree double *old = gt_xcalloc(1, bytes);
 	uint64_t choices, first = 0;
@@ -167,25 +190,10 @@ bool plain_slope(const struct rt_graph *g, const struct rt_node *loss, double **
 	*ret = 0;
 	for (int i = 0; i < 4; i++) {
 		move(leaves[param->id], param, at[i] * h);
-		*ret += weight[i] * plain_loss(g, loss, leaves, how, &choices) / (12 * h);
+		*ret += weight[i] * loss_at(g, loss, leaves, how, &choices) / (12 * h);
 		memcpy(leaves[param->id], old, bytes);
 		first = i ? first : choices;
 		smooth &= choices == first;
 	}
 	return smooth;
-}
-
-double plain_sharpest(const struct rt_graph *g, const struct plain *p)
-{
-	double most = 1;
-
-	for (int i = 0; i < g->ir.n_calls; i++) {
-		const struct rt_call *c = g->ir.calls[i];
-		bool has_mean = c->op->id == RT_OP_BATCHNORM || c->op->id == RT_OP_LAYERNORM;
-		const struct rt_node *rstd = has_mean ? c->out[2] : c->op->id == RT_OP_RMSNORM ? c->out[1] : NULL;
-
-		for (int64_t j = 0; rstd && j < rt_shape_elements(&rstd->shape); j++)
-			most = fmax(most, p->value[rstd->id][j] * (1 + (has_mean ? fabs(p->value[c->out[1]->id][j]) : 0)));
-	}
-	return most;
 }

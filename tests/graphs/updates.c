@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "runtime/comm/codec.h"
 #include "runtime/comm/comm.h"
-#include "tests/graphs/plain.h"
-#include "tests/graphs/ways.h"
+#include "tests/graphs/known.h"
 
 #define LR	0.25
 #define FLOATS	(1 << 20) /* that ranks hand over */
@@ -17,69 +17,85 @@ static double batch_weight(const struct made *m, int t)
 	return m->how[10] % 3 ? 1 + (m->how[10] + 3 * t) % 4 : 1;
 }
 
-/* Sum over the batches of weight times gradient, by programs that know one batch each; by node id. */
-static bool gradients(struct trial *t, const struct made *m, const struct made_graph *mg, int batches, double **sum,
-		      double *size)
+/* What an update of several batches has to come to, element by element. */
+struct mean {
+	struct made m; /* without dropout */
+	struct made_graph mg;
+	double **sum, weights; /* of weight times gradient, by node id */
+	double off[MADE_STEPS]; /* of that, by step: what rounding may make of it */
+};
+
+static void mean_start(struct mean *s, const struct made *m)
 {
-	struct rt_options opt = { .keep_gradients = true, .no_fuse = m->how[4] % 4 == 0, .threads = 1 };
-
-	for (int b = 0; b < batches; b++) {
-		gt_auto(rt_program) *p = trial_program(t, m, mg, &opt);
-		void **inputs = made_inputs(m, mg, (uint64_t)b);
-		struct rt_metrics metrics;
-		struct gt_err err = { 0 };
-		int r = p ? rt_step(p, (const void *const *)inputs, &metrics, &err) : -1;
-
-		made_inputs_free(inputs);
-		if (r)
-			return p ? broken(t, "%s", err.msg) : false;
-		for (int i = 0; i < m->n; i++) {
-			const float *g = rt_gradient(p, mg->node[i]);
-
-			for (int64_t k = 0; g && k < rt_shape_elements(&mg->node[i]->shape); k++) {
-				sum[mg->node[i]->id][k] += batch_weight(m, b) * (double)g[k];
-				size[i] = fmax(size[i], fabs((double)g[k]));
-			}
-		}
-	}
-	return true;
+	memset(s, 0, sizeof(*s));
+	s->m = *m;
+	s->m.dropout = false;
+	made_build(&s->m, MADE_ROWS, &s->mg, NULL);
+	s->sum = gt_xcalloc((size_t)s->mg.g->ir.n_nodes + 1, sizeof(*s->sum));
+	for (int i = 0; i < s->mg.g->ir.n_nodes; i++)
+		s->sum[i] = gt_xcalloc((size_t)rt_shape_elements(&s->mg.g->ir.nodes[i]->shape), sizeof(double));
 }
 
-static double **zeros(const struct made_graph *mg)
+static void mean_clear(struct mean *s)
 {
-	double **x = gt_xcalloc((size_t)mg->g->ir.n_nodes + 1, sizeof(*x));
+	made_values_free(s->sum, s->mg.g->ir.n_nodes);
+	made_graph_free(&s->mg);
+}
 
-	for (int i = 0; i < mg->g->ir.n_nodes; i++)
-		x[i] = gt_xcalloc((size_t)rt_shape_elements(&mg->g->ir.nodes[i]->shape), sizeof(double));
-	return x;
+static void mean_of(struct mean *s, const struct known *k, struct rt_program *p, double weight)
+{
+	s->weights += weight;
+	for (int i = 0; i < s->m.n; i++) {
+		const struct rt_node *n = k->mg.node[i];
+		const float *g = s->m.step[i].op == MADE_PARAM ? rt_gradient(p, n) : NULL;
+
+		for (int64_t e = 0; g && e < rt_shape_elements(&n->shape); e++)
+			s->sum[n->id][e] += weight * (double)g[e];
+		s->off[i] += g ? weight * known_slope_off(k, n) : 0;
+	}
+}
+
+/* One more batch, by a program that knows no other. */
+static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, double weight)
+{
+	struct rt_options opt = { .keep_gradients = true, .no_fuse = s->m.how[4] % 4 == 0, .threads = 1 };
+	struct rt_program *p;
+	struct rt_metrics metrics;
+	struct gt_err err = { 0 };
+	struct known k;
+	bool good;
+
+	know_back(&k, &s->m, (uint64_t)batch, rows);
+	p = trial_program(t, &s->m, &k.mg, &opt);
+	good = p != NULL;
+	if (good && rt_step(p, (const void *const *)k.inputs, &metrics, &err) < 0)
+		good = broken(t, "%s", err.msg);
+	if (good)
+		mean_of(s, &k, p, weight);
+	rt_program_free(p);
+	known_clear(&k);
+	return good;
 }
 
 /* One update by SGD takes each parameter by its mean gradient. */
-static bool moved_by(struct trial *t, const struct made *m, const struct made_graph *mg, struct rt_program *p, double **sum,
-		     double weights, const double *size)
+static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p)
 {
-	double **start = made_leaves(m, mg, 0), most = 0;
-	struct plain plain;
+	double **start = made_leaves(&s->m, &s->mg, 0);
 	bool good = true;
 
-	/* where gradients cancel on their way, the rounding of what they were is left */
-	for (int i = 0; i < m->n; i++)
-		most = fmax(most, size[i]);
-	plain_run(mg->g, start, &(struct plain_how){ .level = 0 }, &plain);
-	most *= plain_sharpest(mg->g, &plain);
-	plain_clear(mg->g, &plain);
-	for (int i = 0; good && i < m->n; i++) {
-		const struct rt_node *n = mg->node[i];
+	for (int i = 0; good && i < s->m.n; i++) {
+		const struct rt_node *n = s->mg.node[i];
 
-		for (int64_t k = 0; good && m->step[i].op == MADE_PARAM && k < rt_shape_elements(&n->shape); k++) {
-			double want = start[n->id][k] - LR * sum[n->id][k] / weights, got = (double)rt_value(p, n)[k];
+		for (int64_t e = 0; good && s->m.step[i].op == MADE_PARAM && e < rt_shape_elements(&n->shape); e++) {
+			double want = start[n->id][e] - LR * s->sum[n->id][e] / s->weights, got = (double)rt_value(p, n)[e];
+			double off = LR * s->off[i] / s->weights + 2e-7 * (fabs(want) + fabs(start[n->id][e]));
 
-			if (!(fabs(got - want) <= 2e-5 * size[i] + 2e-6 * most + 1e-6 * (fabs(want) + fabs(start[n->id][k]))))
-				good = broken(t, "%s[%lld] becomes %.9g, by the mean gradient of its batches %.9g", n->name,
-					      (long long)k, got, want);
+			if (!(fabs(got - want) <= off))
+				good = broken(t, "%s[%lld] becomes %.9g, by the mean gradient of its batches %.9g (+- %.2g)",
+					      n->name, (long long)e, got, want, off);
 		}
 	}
-	made_values_free(start, mg->g->ir.n_nodes);
+	made_values_free(start, s->mg.g->ir.n_nodes);
 	return good;
 }
 
@@ -91,45 +107,85 @@ bool way_accumulated(struct trial *t)
 				  .checkpoint = t->m->how[11] % 4,
 				  .scaler = { .use = t->m->how[9] % 2 ? RT_SCALER_ON : RT_SCALER_OFF, .init = 256 } };
 	gt_auto(rt_program) *p = NULL;
-	struct made m = *t->m;
-	struct made_graph mg;
+	struct mean mean;
 	struct rt_metrics metrics = { 0 };
-	double **sum, size[MADE_STEPS] = { 0 }, weights = 0;
-	bool good;
+	bool good = true;
 
-	m.dropout = false;
-	made_build(&m, MADE_ROWS, &mg, NULL);
-	sum = zeros(&mg);
-	good = gradients(t, &m, &mg, batches, sum, size);
-	p = good ? trial_program(t, &m, &mg, &opt) : NULL;
+	mean_start(&mean, t->m);
+	for (int b = 0; good && b < batches; b++)
+		good = mean_add(t, &mean, b, MADE_ROWS, batch_weight(t->m, b));
+	p = good ? trial_program(t, &mean.m, &mean.mg, &opt) : NULL;
 	good = p != NULL;
 	for (int b = 0; good && b < batches; b++) {
-		void **inputs = made_inputs(&m, &mg, (uint64_t)b);
+		void **inputs = made_inputs(&mean.m, &mean.mg, (uint64_t)b);
 		struct gt_err err = { 0 };
 
-		weights += batch_weight(&m, b);
-		rt_set_weight(p, batch_weight(&m, b));
+		rt_set_weight(p, batch_weight(t->m, b));
 		if (rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
 			good = broken(t, "batch %d of %d: %s", b, batches, err.msg);
 		made_inputs_free(inputs);
 	}
 	if (good && !metrics.updated)
 		good = broken(t, "%d batches of %d end no update", batches, batches);
-	good = good && moved_by(t, &m, &mg, p, sum, weights, size);
-	made_values_free(sum, mg.g->ir.n_nodes);
-	made_graph_free(&mg);
+	good = good && moved_by(t, &mean, p);
+	mean_clear(&mean);
+	return good;
+}
+
+/* Batches of three shapes in one update. */
+bool way_mixed(struct trial *t)
+{
+	static const int64_t rows[] = { 4, MADE_ROWS, MADE_MOST_ROWS };
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = 3, .poison = true, .threads = 1,
+				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = t->m->how[5] % 2 };
+	struct made_graph mg[3];
+	const struct rt_graph *g[3];
+	struct rt_node *loss[3];
+	gt_auto(rt_program) *p = NULL;
+	struct mean mean;
+	bool good = true;
+
+	mean_start(&mean, t->m);
+	for (int i = 0; i < 3; i++) {
+		good &= made_build(&mean.m, rows[i], &mg[i], NULL) == 0;
+		g[i] = mg[i].g;
+		loss[i] = mg[i].loss;
+	}
+	if (!good || rt_compile_shapes(g, loss, 3, &opt, &p, NULL) < 0)
+		pass_over(t);
+	else
+		made_load(&mean.m, &mean.mg, p);
+	good = true;
+	for (int b = 0; p && good && b < 3; b++) {
+		int shape = (t->m->how[0] + 2 * b) % 3;
+		void **inputs = made_inputs(&mean.m, &mg[shape], (uint64_t)b);
+		struct rt_metrics metrics;
+		struct gt_err err = { 0 };
+
+		good = mean_add(t, &mean, b, rows[shape], batch_weight(t->m, b));
+		rt_use_shape(p, shape);
+		rt_set_weight(p, batch_weight(t->m, b));
+		if (good && rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
+			good = broken(t, "batch %d, of shape %d: %s", b, shape, err.msg);
+		made_inputs_free(inputs);
+	}
+	good = good && (!p || moved_by(t, &mean, p));
+	for (int i = 0; i < 3; i++)
+		made_graph_free(&mg[i]);
+	mean_clear(&mean);
 	return good;
 }
 
 /* ---- ranks ---- */
 struct job {
 	const struct made *m;
-	bool apart; /* a batch for each rank */
+	bool apart; /* other batches for each rank, which count differently */
+	enum rt_compress compress; /* then one batch for all, whose gradient SGD takes as it comes */
 	int updates;
 	float *values; /* shared memory: what rank 0 ends with */
 };
 
-static struct rt_options rank_options(const struct made *m, bool apart)
+static struct rt_options rank_options(const struct made *m, bool apart, enum rt_compress compress)
 {
 	struct rt_options opt = trial_options(m);
 
@@ -141,18 +197,28 @@ static struct rt_options rank_options(const struct made *m, bool apart)
 	opt.ddp.overlap = m->how[13] % 2 ? RT_WHEN_ON : RT_WHEN_AUTO;
 	opt.ddp.shard = m->how[14] % 3 == 0 ? RT_WHEN_ON : RT_WHEN_OFF;
 	opt.keep_gradients = m->how[15] % 4 == 0;
-	if (apart) {
+	if (apart || compress != RT_COMPRESS_NONE) {
 		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = LR };
-		opt.accum = 1;
+		opt.accum = 1 + m->how[1] % 2;
 		opt.clip_norm = 0;
+		opt.no_winograd = false; /* as the programs of one batch each */
 	}
+	opt.ddp.compress = compress;
+	if (compress != RT_COMPRESS_NONE)
+		opt.scaler.use = RT_SCALER_OFF; /* in fp16 its gradients might overflow */
 	return opt;
+}
+
+/* Of the rows of all ranks. */
+static double rank_share(const struct made *m, int rank, int ranks)
+{
+	return m->how[11] % 2 ? 1.0 / ranks : 2.0 * (rank + 1) / (ranks * (ranks + 1));
 }
 
 static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	struct job *j = arg;
-	struct rt_options opt = rank_options(j->m, j->apart);
+	struct rt_options opt = rank_options(j->m, j->apart, j->compress);
 	struct made_graph mg;
 	struct rt_program *p = NULL;
 	struct rt_metrics metrics;
@@ -160,13 +226,18 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	int r;
 
 	opt.ddp.comm = c;
+	if (j->apart)
+		opt.ddp.weight = rank_share(j->m, rt_comm_rank(c), rt_comm_size(c));
 	made_build(j->m, MADE_ROWS, &mg, NULL);
 	r = rt_compile(mg.g, mg.loss, &opt, &p, err);
 	if (!r)
 		made_load(j->m, &mg, p);
 	for (int t = 0; !r && t < j->updates * GT_MAX(opt.accum, 1); t++) {
-		void **inputs = made_inputs(j->m, &mg, (uint64_t)(j->apart ? rt_comm_rank(c) : t));
+		int batch = j->apart ? rt_comm_rank(c) * opt.accum + t : t;
+		void **inputs = made_inputs(j->m, &mg, (uint64_t)batch);
 
+		if (!r && j->apart)
+			rt_set_weight(p, batch_weight(j->m, batch));
 		r = rt_step(p, (const void *const *)inputs, &metrics, err);
 		made_inputs_free(inputs);
 	}
@@ -224,7 +295,7 @@ static int n_ranks(const struct made *m)
 bool way_ranks_alike(struct trial *t)
 {
 	struct made m = *t->m;
-	struct rt_options opt = rank_options(&m, false);
+	struct rt_options opt = rank_options(&m, false, RT_COMPRESS_NONE);
 	struct job j = { .m = &m, .updates = 2 };
 	struct made_graph mg;
 	gt_auto(rt_program) *p = NULL;
@@ -251,37 +322,120 @@ bool way_ranks_alike(struct trial *t)
 	return good;
 }
 
+/* Where rank 0 ended, into a program of ours. */
+static bool take_values(const struct job *j, const struct made_graph *mg, struct rt_program *p)
+{
+	int64_t at = 0;
+
+	for (int i = 0; i < j->m->n; i++) {
+		int64_t count = rt_shape_elements(&mg->node[i]->shape);
+
+		if (j->m->step[i].op != MADE_PARAM)
+			continue;
+		if (at + count <= FLOATS)
+			memcpy(rt_value(p, mg->node[i]), j->values + at, (size_t)count * sizeof(float));
+		at += count;
+	}
+	return at <= FLOATS;
+}
+
 bool way_ranks_apart(struct trial *t)
 {
-	struct made m = *t->m;
-	int ranks = n_ranks(&m);
-	struct job j = { .m = &m, .apart = true, .updates = 1 };
+	int ranks = n_ranks(t->m), accum = rank_options(t->m, true, RT_COMPRESS_NONE).accum;
 	struct rt_options opt = { .keep_gradients = true, .threads = 1 };
-	struct made_graph mg;
+	struct mean mean;
+	struct job j = { .m = &mean.m, .apart = true, .updates = 1 };
 	gt_auto(rt_program) *p = NULL;
-	double **sum, size[MADE_STEPS] = { 0 };
-	int64_t at = 0;
+	bool good;
+
+	j.values = mmap(NULL, FLOATS * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	mean_start(&mean, t->m);
+	good = run_ranks(t, &j, ranks);
+	for (int b = 0; good && b < ranks * accum; b++)
+		good = mean_add(t, &mean, b, MADE_ROWS, rank_share(t->m, b / accum, ranks) * batch_weight(t->m, b));
+	p = good ? trial_program(t, &mean.m, &mean.mg, &opt) : NULL;
+	good = p && (!take_values(&j, &mean.mg, p) || moved_by(t, &mean, p));
+	mean_clear(&mean);
+	munmap(j.values, FLOATS * sizeof(float));
+	return good;
+}
+
+/* What a gradient may be off by after its journey out and back, largest being that of any: see runtime/comm/codec.h. */
+static double journey(enum rt_compress how, double g, double largest)
+{
+	if (how == RT_COMPRESS_FP16)
+		return 3 * 0x1p-11 * fabs(g) + 0x1p-22;
+	return how == RT_COMPRESS_BF16 ? 3 * 0x1p-8 * fabs(g) : 2.2 / 127 * largest;
+}
+
+/* One update from where all began, by gradients that p kept: of the codings that promise it, each element is near; of those that
+ * keep what they lose for the next update, no more is lost than there was. */
+static bool near_gradients(struct trial *t, const struct job *j, const struct made_graph *mg, struct rt_program *p)
+{
+	double largest = 0, lost = 0, all = 0;
+	bool feeds_back = j->compress == RT_COMPRESS_POWERSGD || j->compress == RT_COMPRESS_ONEBIT;
+
+	for (int pass = 0; pass < 2; pass++) {
+		int64_t at = 0;
+
+		for (int i = 0; i < j->m->n; i++) {
+			const struct rt_node *n = mg->node[i];
+			const float *g = rt_gradient(p, n), *start = rt_value(p, n);
+			int64_t count = rt_shape_elements(&n->shape);
+
+			if (j->m->step[i].op != MADE_PARAM)
+				continue;
+			for (int64_t k = 0; g && k < count && at + count <= FLOATS; k++) {
+				double went = ((double)start[k] - (double)j->values[at + k]) / LR, off = went - (double)g[k];
+				double least = 4e-7 * fabs((double)start[k]) / LR; /* of its rounding */
+
+				largest = fmax(largest, fabs((double)g[k]));
+				lost += pass ? fmax(off * off - least * least, 0) : 0;
+				all += pass ? (double)g[k] * (double)g[k] : 0;
+				if (pass && !feeds_back && !(fabs(off) <= journey(j->compress, (double)g[k], largest) + least))
+					return broken(t, "%s: %s[%lld] goes by %.9g, its gradient is %.9g",
+						      rt_compress_name(j->compress), n->name, (long long)k, went, (double)g[k]);
+			}
+			at += count;
+		}
+	}
+	return !feeds_back || lost <= 4 * all + 1e-12 ? true :
+		broken(t, "%s: %.9g is lost of gradients of %.9g", rt_compress_name(j->compress), sqrt(lost), sqrt(all));
+}
+
+/* All ranks end alike (one_rank() sees to it), the same once more, and not far from where gradients that travel whole would
+ * lead. */
+bool way_ranks_coded(struct trial *t)
+{
+	struct made m = *t->m;
+	struct job j = { .m = &m, .compress = RT_COMPRESS_FP16 + m.how[13] % 5, .updates = 2 };
+	struct rt_options opt = { .keep_gradients = true, .threads = 1, .no_fuse = m.how[4] % 4 == 0 };
+	gt_autofree float *first = gt_xcalloc(FLOATS, sizeof(*first));
+	gt_auto(rt_program) *p = NULL;
+	struct rt_metrics metrics;
+	struct made_graph mg;
+	struct gt_err err = { 0 };
+	void **inputs;
 	bool good;
 
 	m.dropout = false;
-	m.how[10] = 0; /* batches count alike */
 	j.values = mmap(NULL, FLOATS * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	good = run_ranks(t, &j, n_ranks(&m));
+	memcpy(first, j.values, FLOATS * sizeof(float));
+	good = good && run_ranks(t, &j, n_ranks(&m));
+	if (good && memcmp(first, j.values, FLOATS * sizeof(float)) != 0)
+		good = broken(t, "%s: the same ranks end elsewhere", rt_compress_name(j.compress));
+	j.updates = 1;
+	m.how[1] = 0; /* one batch */
+	good = good && run_ranks(t, &j, n_ranks(&m));
 	made_build(&m, MADE_ROWS, &mg, NULL);
-	good = run_ranks(t, &j, ranks);
-	sum = zeros(&mg);
-	good = good && gradients(t, &m, &mg, ranks, sum, size);
 	p = good ? trial_program(t, &m, &mg, &opt) : NULL;
-	for (int i = 0; p && i < m.n; i++) {
-		int64_t count = rt_shape_elements(&mg.node[i]->shape);
-
-		if (m.step[i].op != MADE_PARAM)
-			continue;
-		if (at + count <= FLOATS)
-			memcpy(rt_value(p, mg.node[i]), j.values + at, (size_t)count * sizeof(float));
-		at += count;
-	}
-	good = p && at <= FLOATS ? moved_by(t, &m, &mg, p, sum, ranks, size) : good;
-	made_values_free(sum, mg.g->ir.n_nodes);
+	inputs = made_inputs(&m, &mg, 0);
+	good = p != NULL;
+	if (good && rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
+		good = broken(t, "%s", err.msg);
+	good = good && near_gradients(t, &j, &mg, p);
+	made_inputs_free(inputs);
 	made_graph_free(&mg);
 	munmap(j.values, FLOATS * sizeof(float));
 	return good;

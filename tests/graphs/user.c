@@ -108,3 +108,24 @@ const struct rt_user_op made_user_ops[MADE_USER_OPS] = {
 	[MADE_TIMES] = { "times", 2, times_shape, times_forward, times_backward, times_reference },
 	[MADE_FMA] = { "fma", 3, same_shape, fma_forward, fma_backward, fma_reference },
 };
+
+void made_user_slope(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
+		     const struct rt_shape *shapes)
+{
+	int64_t n = rt_shape_elements(&shapes[0]), cols = shapes[0].d[shapes[0].n - 1];
+
+	for (int64_t i = 0; i < n; i++) {
+		double q = in[0][i] * in[0][i];
+
+		if (op == &made_user_ops[MADE_BUMP]) {
+			dx[0][i] += dy[i] * (1 - q) / ((1 + q) * (1 + q));
+		} else if (op == &made_user_ops[MADE_TIMES]) {
+			dx[0][i] += dy[i / cols] * in[1][i % cols];
+			dx[1][i % cols] += dy[i / cols] * in[0][i];
+		} else {
+			dx[0][i] += dy[i] * in[1][i];
+			dx[1][i] += dy[i] * in[0][i];
+			dx[2][i] += dy[i];
+		}
+	}
+}

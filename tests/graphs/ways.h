@@ -10,6 +10,7 @@ struct trial {
 	char said[1024]; /* what was broken */
 	const char *kind; /* the same for what is broken in the same way */
 	bool passed_over; /* nothing to be seen in this program */
+	int judged, mildly; /* gradients compared; those that rounding may be a fiftieth of, or more */
 };
 struct way {
 	const char *name;
@@ -31,12 +32,16 @@ bool trial_has(const struct made *m, enum made_op op);
 
 bool way_values(struct trial *t);
 bool way_low_values(struct trial *t);
+bool way_pixels(struct trial *t);
 bool way_inference(struct trial *t);
+bool way_trained(struct trial *t);
 bool way_same_bits(struct trial *t);
 bool way_resumed(struct trial *t);
 bool way_shapes(struct trial *t);
 bool way_accumulated(struct trial *t);
+bool way_mixed(struct trial *t);
 bool way_ranks_alike(struct trial *t);
 bool way_ranks_apart(struct trial *t);
+bool way_ranks_coded(struct trial *t);
 bool way_refused(struct trial *t);
 #endif

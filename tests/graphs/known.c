@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+#include "tests/graphs/known.h"
+
+#define EPSILON	   6e-8
+#define KINK_LEVEL (64 * EPSILON)
+#define TRIES	   8
+#define MANY	   100000 /* elements of all tensors, from which on the spread of two patterns is enough */
+/* So many times what random errors make of it may a tensor be off. */
+#define SPREADS	   16
+
+void known_clear(struct known *k)
+{
+	if (k->inputs)
+		made_inputs_free(k->inputs);
+	if (k->leaves) {
+		plain_clear(k->mg.g, &k->exact);
+		for (int i = 0; i < k->patterns; i++)
+			plain_clear(k->mg.g, &k->shaken[i]);
+		made_values_free(k->leaves, k->mg.g->ir.n_nodes);
+		made_values_free(k->masks, k->mg.g->ir.n_nodes);
+	}
+	made_graph_free(&k->mg);
+	k->inputs = NULL;
+	k->leaves = NULL;
+}
+
+/* Are all relus and maxima decided by more than rounding? */
+static bool decided(const struct known *k)
+{
+	for (int i = 0; i < k->patterns; i++) {
+		struct plain_how how = k->how;
+		struct plain p;
+		bool same = k->shaken[i].choices == k->exact.choices;
+
+		if (i > 1 && same)
+			continue;
+		how.pattern = 100 + (uint64_t)i;
+		how.level = KINK_LEVEL;
+		plain_run(k->mg.g, k->leaves, &how, &p);
+		same &= p.choices == k->exact.choices;
+		plain_clear(k->mg.g, &p);
+		if (!same)
+			return false;
+	}
+	return true;
+}
+
+/* Which elements are dropped is a function of seed, dropout, batch and element; its plainest kernel says which. */
+static double *mask_of(const struct rt_call *c)
+{
+	int64_t n = rt_shape_elements(&c->out[0]->shape);
+	uint64_t key = rt_random_u64(0, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, 0);
+	double rate = (double)c->attr.rate, *mask = gt_xcalloc((size_t)n, sizeof(*mask));
+	gt_autofree float *x = gt_xcalloc((size_t)n, sizeof(*x));
+
+	for (int64_t i = 0; i < n; i++)
+		x[i] = 1;
+	rt_simd_base.dropout(x, x, n, 0, key, (uint32_t)(rate * 4294967296.0), (float)(1 / (1 - rate)), false);
+	for (int64_t i = 0; i < n; i++)
+		mask[i] = (double)x[i];
+	return mask;
+}
+
+static void start(struct known *k, const struct made *m, uint64_t batch, int64_t rows)
+{
+	int64_t all = 0, most = 0;
+
+	memset(k, 0, sizeof(*k));
+	k->m = *m;
+	made_build(&k->m, rows, &k->mg, NULL);
+	k->inputs = made_inputs(&k->m, &k->mg, batch);
+	k->leaves = made_leaves(&k->m, &k->mg, batch);
+	k->masks = gt_xcalloc((size_t)k->mg.g->ir.n_nodes + 1, sizeof(*k->masks));
+	for (int i = 0; i < k->mg.g->ir.n_calls; i++)
+		if (k->mg.g->ir.calls[i]->op->id == RT_OP_DROPOUT)
+			k->masks[k->mg.g->ir.calls[i]->out[0]->id] = mask_of(k->mg.g->ir.calls[i]);
+	for (int i = 0; i < k->mg.g->ir.n_nodes; i++) {
+		int64_t n = rt_shape_elements(&k->mg.g->ir.nodes[i]->shape);
+
+		all += n;
+		most = GT_MAX(most, n);
+	}
+	k->relative = 1e-6 + 2e-8 * sqrt((double)most);
+	k->patterns = all > MANY ? 2 : KNOWN_PATTERNS;
+}
+
+static void forward(struct known *k)
+{
+	for (int i = 0; i <= k->patterns; i++) {
+		k->how.pattern = (uint64_t)i;
+		plain_run(k->mg.g, k->leaves, &k->how, i ? &k->shaken[i - 1] : &k->exact);
+	}
+}
+
+static void backward(struct known *k)
+{
+	for (int i = 0; i <= k->patterns; i++) {
+		k->how.pattern = (uint64_t)i;
+		plain_run_back(k->mg.g, k->mg.loss, &k->how, i ? &k->shaken[i - 1] : &k->exact);
+	}
+}
+
+bool know(struct known *k, const struct made *m, struct plain_how how)
+{
+	struct made mine = *m;
+
+	for (int i = 0; i < TRIES; i++, mine.seed++) {
+		start(k, &mine, 0, MADE_ROWS);
+		k->how = how;
+		k->how.level = EPSILON;
+		k->how.masks = how.eval ? NULL : k->masks;
+		forward(k);
+		if (how.eval || decided(k)) {
+			if (!how.eval)
+				backward(k);
+			return true;
+		}
+		known_clear(k);
+	}
+	return false;
+}
+
+void know_back(struct known *k, const struct made *m, uint64_t batch, int64_t rows)
+{
+	struct made mine = *m;
+
+	mine.dropout = false;
+	start(k, &mine, batch, rows);
+	k->how = (struct plain_how){ .level = EPSILON, .back_only = true };
+	forward(k);
+	backward(k);
+}
+
+static double largest(const double *x, int64_t n)
+{
+	double most = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		most = fmax(most, fabs(x[i]));
+	return most;
+}
+
+static double distance(const double *x, const double *y, int64_t n)
+{
+	double most = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		most = fmax(most, fabs(x[i] - y[i]));
+	return most;
+}
+
+double known_off(const struct known *k, const struct rt_node *n)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	const double *exact = k->exact.value[n->id];
+	double spread = 0;
+
+	for (int p = 0; p < k->patterns; p++)
+		spread = fmax(spread, distance(k->shaken[p].value[n->id], exact, count));
+	return SPREADS * spread + k->relative * largest(exact, count) + 1e-30;
+}
+
+double known_slope_off(const struct known *k, const struct rt_node *n)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	const double *exact = k->exact.slope[n->id];
+	double spread = 0;
+
+	for (int p = 0; exact && p < k->patterns; p++)
+		spread = fmax(spread, distance(k->shaken[p].slope[n->id], exact, count));
+	return SPREADS * spread + (exact ? k->relative * largest(exact, count) : 0) + 1e-30;
+}
+
+bool known_value(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, const char *how)
+{
+	const double *want = k->exact.value[n->id];
+	double off = known_off(k, n);
+
+	for (int64_t i = 0; got && i < rt_shape_elements(&n->shape); i++)
+		if (!(fabs((double)got[i] - want[i]) <= off))
+			return broken(t, "%s: %s[%lld] is %.9g, plainly %.9g (+- %.2g)", how, n->name, (long long)i,
+				      (double)got[i], want[i], off);
+	return true;
+}
+
+bool known_loss(struct trial *t, const struct known *k, double got, const char *how)
+{
+	/* the logarithm of a sum of one and little */
+	double off = known_off(k, k->mg.loss) + (trial_has(&k->m, MADE_CROSS_ENTROPY) ? 2e-7 : 0);
+	double want = k->exact.value[k->mg.loss->id][0];
+
+	if (fabs(got - want) <= off)
+		return true;
+	return broken(t, "%s: the loss is %.9g, plainly %.9g (+- %.2g)", how, got, want, off);
+}
+
+bool known_slope(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, double scale, const char *how)
+{
+	const double *want = k->exact.slope[n->id];
+	double off = known_slope_off(k, n);
+
+	for (int64_t i = 0; (got || want) && i < rt_shape_elements(&n->shape); i++) {
+		double w = want ? want[i] : 0, g = got ? (double)got[i] / scale : 0;
+
+		if (!(fabs(g - w) <= off))
+			return broken(t, "%s: the gradient of %s[%lld] is %.9g%s, plainly %.9g (+- %.2g)", how, n->name,
+				      (long long)i, g, got ? "" : " (none)", w, off);
+	}
+	return true;
+}
+
+/* Of what is sharper than their width differences know nothing: one width has to agree. */
+static bool agrees(struct trial *t, const struct known *k, const struct rt_node *n)
+{
+	static const double widths[] = { 1e-6, 1e-7, 1e-8, 1e-5 };
+	struct plain_how exact = { .masks = k->how.masks };
+	double by_difference = 0, got = 0, size = 0;
+
+	for (int64_t e = 0; k->exact.slope[n->id] && e < rt_shape_elements(&n->shape); e++) {
+		got += plain_sign(n, (uint64_t)e) * k->exact.slope[n->id][e];
+		size += fabs(k->exact.slope[n->id][e]);
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(widths); i++)
+		/* the last: what differences lose */
+		if (!plain_difference(k->mg.g, k->mg.loss, k->leaves, n, &exact, widths[i], &by_difference) ||
+		    fabs(got - by_difference) <= 1e-5 * size + 1e-7 * (1 + fabs(k->exact.value[k->mg.loss->id][0])))
+			return true;
+	return broken(t, "the plain gradient of %s points %.9g along the signs, by differences %.9g", n->name, got, by_difference);
+}
+
+bool known_agrees(struct trial *t, const struct known *k)
+{
+	for (int i = 0; i < k->m.n; i++)
+		if (k->m.step[i].op == MADE_PARAM && !agrees(t, k, k->mg.node[i]))
+			return false;
+	return true;
+}
+
+void known_count(struct trial *t, const struct known *k)
+{
+	for (int i = 0; i < k->m.n; i++) {
+		const struct rt_node *n = k->mg.node[i];
+		const double *slope = k->exact.slope[n->id];
+
+		if (k->m.step[i].op != MADE_PARAM || !slope)
+			continue;
+		t->judged++;
+		t->mildly += known_slope_off(k, n) > 0.02 * largest(slope, rt_shape_elements(&n->shape));
+	}
+}

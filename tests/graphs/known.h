@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_GRAPHS_KNOWN_H
+#define TESTS_GRAPHS_KNOWN_H
+/* A program and one batch whose values are not near a kink; what they come to plainly, and how far float may be off. What is
+ * dropped is what the first batch of a program of seed 0 drops. */
+#include "tests/graphs/plain.h"
+#include "tests/graphs/ways.h"
+
+#define KNOWN_PATTERNS	6
+
+struct known {
+	struct made m;
+	struct made_graph mg;
+	void **inputs;
+	double **leaves, **masks; /* by node id */
+	struct plain_how how;
+	int patterns;
+	double relative; /* what is granted beside the spread: more where long sums are made */
+	struct plain exact, shaken[KNOWN_PATTERNS];
+};
+/* how: its type and what batchnorms take; level and patterns are set here. false: there is a kink wherever one looks, and nothing
+ * to clear. */
+bool know(struct known *k, const struct made *m, struct plain_how how);
+/* This batch of these very values, kinks or not, and nothing dropped: how far a backward pass may be off that begins with what
+ * another had forward. */
+void know_back(struct known *k, const struct made *m, uint64_t batch, int64_t rows);
+void known_clear(struct known *k);
+
+/* How far float may be off in this tensor; in its slope. */
+double known_off(const struct known *k, const struct rt_node *n);
+double known_slope_off(const struct known *k, const struct rt_node *n);
+bool known_loss(struct trial *t, const struct known *k, double got, const char *how);
+bool known_value(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, const char *how);
+/* got: NULL stands for zeros; it is `scale` times what it should be. */
+bool known_slope(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, double scale, const char *how);
+/* Do the plain gradients agree with differences of the plain values? */
+bool known_agrees(struct trial *t, const struct known *k);
+/* Counts the slopes of parameters in t, and those whose rounding may hide more than a part in 50. */
+void known_count(struct trial *t, const struct known *k);
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Updates as the publications define them, in double, from the gradients that the program itself kept: weights, loss scale,
+ * clipping, skipped updates, optimizers. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "tests/graphs/ways.h"
+
+#define UPDATES	  4
+#define LEAST_MAP 4096 /* elements from which on a tensor's moments may have 8 bits */
+
+struct tensor {
+	const struct rt_node *n;
+	double *before, *m, *v; /* elements */
+};
+struct plain_update {
+	struct rt_options opt;
+	struct tensor t[MADE_STEPS];
+	int n;
+	int64_t step, tracker;
+	float scale;
+	bool scaled;
+	/* the update under way */
+	double weights, weighted_loss;
+	bool bad_loss;
+};
+
+static void start(struct plain_update *u, const struct made *m, const struct made_graph *mg)
+{
+	memset(u, 0, sizeof(*u));
+	u->opt = trial_options(m);
+	u->opt.keep_gradients = u->opt.poison = true;
+	/* so large that some updates overflow, and growing soon */
+	if (u->opt.scaler.use == RT_SCALER_ON || u->opt.amp == RT_F16)
+		u->opt.scaler = (struct rt_scaler){ .use = RT_SCALER_ON, .growth = 4, .backoff = 0x1p-5,
+						    .init = m->how[12] % 2 && u->opt.amp != RT_F16 ? 0x1p120 : 0x1p12,
+						    .interval = 1 + m->how[13] % 3 };
+	u->scaled = u->opt.scaler.use == RT_SCALER_ON;
+	u->scale = (float)u->opt.scaler.init;
+	for (int i = 0; i < m->n; i++) {
+		size_t count = m->step[i].op == MADE_PARAM ? (size_t)rt_shape_elements(&mg->node[i]->shape) : 0;
+
+		if (count)
+			u->t[u->n++] = (struct tensor){ mg->node[i], gt_xcalloc(count, sizeof(double)),
+							gt_xcalloc(count, sizeof(double)), gt_xcalloc(count, sizeof(double)) };
+	}
+}
+
+static void clear(struct plain_update *u)
+{
+	for (int i = 0; i < u->n; i++) {
+		free(u->t[i].before);
+		free(u->t[i].m);
+		free(u->t[i].v);
+	}
+}
+
+static void note_before(struct plain_update *u, struct rt_program *p)
+{
+	for (int i = 0; i < u->n; i++)
+		for (int64_t k = 0; k < rt_shape_elements(&u->t[i].n->shape); k++)
+			u->t[i].before[k] = (double)rt_value(p, u->t[i].n)[k];
+	u->weights = u->weighted_loss = 0;
+	u->bad_loss = false;
+}
+
+/* The global norm of what was kept, times unit; *ret_finite: all of it is a number. */
+static double norm(const struct plain_update *u, struct rt_program *p, double unit, bool *ret_finite)
+{
+	double sum = 0;
+
+	*ret_finite = true;
+	for (int i = 0; i < u->n; i++) {
+		const float *g = rt_gradient(p, u->t[i].n);
+
+		for (int64_t k = 0; g && k < rt_shape_elements(&u->t[i].n->shape); k++) {
+			*ret_finite &= isfinite(g[k]) != 0;
+			sum += (double)g[k] * unit * ((double)g[k] * unit);
+		}
+	}
+	return sqrt(sum);
+}
+
+/* What element k of a tensor goes by. */
+static double step_of(const struct plain_update *u, const struct tensor *t, int64_t k, double g)
+{
+	const struct rt_optimizer *o = &u->opt.optimizer;
+	double p = t->before[k], b1 = 0.9, b2 = 0.999;
+
+	if (o->kind == RT_SGD) {
+		t->m[k] = g + o->weight_decay * p + (u->step > 1 ? o->momentum * t->m[k] : 0);
+		return -o->lr * t->m[k];
+	}
+	g += o->kind == RT_ADAM ? o->weight_decay * p : 0;
+	t->m[k] = b1 * t->m[k] + (1 - b1) * g;
+	t->v[k] = b2 * t->v[k] + (1 - b2) * g * g;
+	return -(o->kind == RT_ADAM ? 0 : o->lr * o->weight_decay * p) -
+	       o->lr * t->m[k] / (1 - pow(b1, (double)u->step)) /
+		       (sqrt(t->v[k] / (1 - pow(b2, (double)u->step))) + 1e-8);
+}
+
+/* unit: of the gradients; 0: nothing may have changed. */
+static bool moved(struct trial *t, const struct plain_update *u, struct rt_program *p, double unit)
+{
+	for (int i = 0; i < u->n; i++) {
+		const struct tensor *x = &u->t[i];
+		const float *g = rt_gradient(p, x->n), *now = rt_value(p, x->n);
+		int64_t count = rt_shape_elements(&x->n->shape);
+		bool coded = u->opt.optimizer.kind == RT_ADAMW8 && count >= LEAST_MAP;
+
+		for (int64_t k = 0; k < count; k++) {
+			double by = g && unit > 0 ? step_of(u, x, k, (double)g[k] * unit) : 0, want = x->before[k] + by;
+			double off = 2e-5 * fabs(by) + 2e-7 * fabs(x->before[k]) + 2e-6 * u->opt.optimizer.lr;
+
+			if (g && unit > 0 && coded) /* its definition is in tests/unit */
+				off += 20 * u->opt.optimizer.lr;
+			if (!g || !(unit > 0))
+				off = 0;
+			if (!(fabs((double)now[k] - want) <= off))
+				return broken(t, "update %lld takes %s[%lld] from %.9g to %.9g, plainly to %.9g (+- %.2g)",
+					      (long long)u->step, x->n->name, (long long)k, x->before[k], (double)now[k],
+					      want, off);
+		}
+	}
+	return true;
+}
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= 1e-5 * fabs(b) + 1e-30;
+}
+
+static void follow_scale(struct plain_update *u, bool skipped)
+{
+	float grown = (float)((double)u->scale * u->opt.scaler.growth);
+
+	if (!u->scaled)
+		return;
+	u->tracker = skipped ? 0 : u->tracker + 1;
+	if (skipped)
+		u->scale = (float)((double)u->scale * u->opt.scaler.backoff);
+	else if (u->tracker == u->opt.scaler.interval) {
+		u->scale = isfinite(grown) ? grown : u->scale;
+		u->tracker = 0;
+	}
+}
+
+/* The last batch of an update has been run. */
+static bool follow(struct trial *t, struct plain_update *u, struct rt_program *p, const struct rt_metrics *metrics)
+{
+	double unit = 1 / (u->scaled ? (double)u->scale : 1) * u->opt.accum / u->weights, size, scale;
+	bool finite, none = !(u->weights > 0), skipped;
+	int64_t tracker;
+
+	size = none ? 0 : norm(u, p, unit, &finite);
+	skipped = !none && u->scaled && (!finite || u->bad_loss);
+	if (metrics->skipped != skipped || metrics->updated != (!skipped && !none))
+		return broken(t, "after update %lld: skipped %d, updated %d, but its gradients are %s", (long long)u->step,
+			      metrics->skipped, metrics->updated, none ? "of no weight" : finite ? "finite" : "not finite");
+	if (u->scaled && (float)metrics->loss_scale != u->scale)
+		return broken(t, "the loss scale is %g, plainly %g", metrics->loss_scale, (double)u->scale);
+	if (!none && !near(metrics->update_loss, u->weighted_loss / u->weights) && isfinite(u->weighted_loss))
+		return broken(t, "the update's loss is %.9g, plainly %.9g", metrics->update_loss, u->weighted_loss / u->weights);
+	if (!none && !skipped && (u->scaled || u->opt.clip_norm > 0) && !near(metrics->grad_norm, size))
+		return broken(t, "the gradients' norm is %.9g, plainly %.9g", metrics->grad_norm, size);
+	u->step += !skipped && !none;
+	if (metrics->step != u->step)
+		return broken(t, "%lld updates are counted as %lld", (long long)u->step, (long long)metrics->step);
+	if (u->opt.clip_norm > 0)
+		unit *= fmin(1, u->opt.clip_norm / (size + 1e-6));
+	if (!moved(t, u, p, skipped || none ? 0 : unit))
+		return false;
+	if (!none)
+		follow_scale(u, skipped);
+	rt_get_scaler(p, &scale, &tracker);
+	if (u->scaled && ((float)scale != u->scale || tracker != u->tracker))
+		return broken(t, "the loss scale becomes %g, held for %lld, plainly %g for %lld", scale, (long long)tracker,
+			      (double)u->scale, (long long)u->tracker);
+	return true;
+}
+
+static double weight_of(const struct made *m, int t)
+{
+	return m->how[10] % 3 ? (m->how[10] + 3 * t) % 5 : 1;
+}
+
+bool way_trained(struct trial *t)
+{
+	struct plain_update u;
+	struct made_graph mg;
+	struct rt_program *p;
+	bool good = true;
+	int r = 0;
+
+	made_build(t->m, MADE_ROWS, &mg, NULL);
+	start(&u, t->m, &mg);
+	p = trial_program(t, t->m, &mg, &u.opt);
+	for (int b = 0; p && good && !r && b < UPDATES * u.opt.accum; b++) {
+		void **inputs = made_inputs(t->m, &mg, (uint64_t)b);
+		struct rt_metrics metrics = { 0 };
+		struct gt_err err = { 0 };
+
+		if (b % u.opt.accum == 0)
+			note_before(&u, p);
+		rt_set_weight(p, weight_of(t->m, b));
+		r = rt_step(p, (const void *const *)inputs, &metrics, &err);
+		made_inputs_free(inputs);
+		u.weights += weight_of(t->m, b);
+		u.weighted_loss += weight_of(t->m, b) * metrics.loss;
+		u.bad_loss |= !isfinite(metrics.loss);
+		if (r) /* a loss or a gradient that is no number */
+			good = r == -EDOM ? moved(t, &u, p, 0) : broken(t, "batch %d: %s", b, err.msg);
+		else if ((b + 1) % u.opt.accum == 0)
+			good = follow(t, &u, p, &metrics);
+	}
+	good &= p != NULL;
+	rt_program_free(p);
+	clear(&u);
+	made_graph_free(&mg);
+	return good;
+}
