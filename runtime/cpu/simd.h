@@ -142,5 +142,8 @@ struct rt_simd {
 	void (*sgd)(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h);
 };
 extern const struct rt_simd rt_simd_avx512, rt_simd_avx2, rt_simd_base;
+/* The widest that this processor has. Who holds oneDNN to an older instruction set (ONEDNN_MAX_CPU_ISA, DNNL_MAX_CPU_ISA: ALL,
+ * AVX512_…, AVX2…, AVX, SSE41, in letters of any case) means our kernels too. */
 const struct rt_simd *rt_simd_best(void);
+const struct rt_simd *rt_simd_up_to(const char *limit); /* as that says; NULL: no limit */
 #endif

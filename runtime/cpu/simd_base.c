@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels for whatever the compiler targets: SSE2 on x86-64, NEON on arm64, plain code elsewhere. */
+#include <stdlib.h>
+#include <strings.h>
 #include "runtime/cpu/simd.h"
 
 #define RT_W		4
@@ -13,14 +15,43 @@
 #endif
 #include "runtime/cpu/simd_body.h"
 
-const struct rt_simd *rt_simd_best(void)
+/* 0 SSE2 or what else is the least, 1 AVX2, 2 AVX-512; a word that oneDNN does not know limits nothing there either. */
+static int most_of(const char *limit)
+{
+	if (!limit || !*limit || !strcasecmp(limit, "ALL") || !strcasecmp(limit, "DEFAULT"))
+		return 2;
+	if (!strncasecmp(limit, "AVX512", 6) || !strncasecmp(limit, "AVX10", 5))
+		return 2;
+	if (!strncasecmp(limit, "AVX2", 4))
+		return 1;
+	return strcasecmp(limit, "AVX") && strcasecmp(limit, "SSE41") ? 2 : 0;
+}
+
+const struct rt_simd *rt_simd_up_to(const char *limit)
 {
 #if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("avx512bw"))
+	int most = most_of(limit);
+
+	if (most >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
 		return &rt_simd_avx512;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (most >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		return &rt_simd_avx2;
+#else
+	(void)most_of(limit);
 #endif
 	return &rt_simd_base;
+}
+
+const struct rt_simd *rt_simd_best(void)
+{
+	static const struct rt_simd *_Atomic best;
+	const struct rt_simd *s = best;
+
+	if (!s) {
+		const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+
+		best = s = rt_simd_up_to(limit ? limit : getenv("DNNL_MAX_CPU_ISA"));
+	}
+	return s;
 }

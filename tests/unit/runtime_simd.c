@@ -14,11 +14,32 @@ int simd_tables(const struct rt_simd *ret[3])
 #if defined(__x86_64__)
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 		ret[n++] = &rt_simd_avx2;
-	if (rt_simd_best() == &rt_simd_avx512)
+	if (rt_simd_up_to(NULL) == &rt_simd_avx512)
 		ret[n++] = &rt_simd_avx512;
 #endif
 	return n;
 }
+
+START_TEST(who_limits_onednn_limits_all)
+{
+	static const struct {
+		const char *limit;
+		int most; /* 0 the least, 1 AVX2, 2 all */
+	} t[] = { { NULL, 2 }, { "", 2 }, { "ALL", 2 }, { "default", 2 }, { "AVX512_CORE", 2 }, { "avx512_core_amx", 2 },
+		  { "AVX10_1_512", 2 }, { "AVX2", 1 }, { "avx2_vnni", 1 }, { "AVX", 0 }, { "sse41", 0 }, { "SSE", 2 }, { "rvv", 2 } };
+	const struct rt_simd *best = rt_simd_up_to(NULL);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		const struct rt_simd *want = t[i].most == 0 ? &rt_simd_base : best;
+
+#if defined(__x86_64__)
+		if (t[i].most == 1 && best != &rt_simd_base)
+			want = &rt_simd_avx2;
+#endif
+		ck_assert_msg(rt_simd_up_to(t[i].limit) == want, "%s", t[i].limit ? t[i].limit : "no limit");
+	}
+}
+END_TEST
 
 START_TEST(gelu_follows_libm)
 {
@@ -180,6 +201,7 @@ TCase *case_simd(void)
 {
 	TCase *t = tcase_create("simd");
 
+	tcase_add_test(t, who_limits_onednn_limits_all);
 	tcase_add_test(t, gelu_follows_libm);
 	tcase_add_test(t, exp_is_accurate_to_a_part_in_four_million);
 	tcase_add_test(t, softmax_survives_extremes_and_keeps_nan);
