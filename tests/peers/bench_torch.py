@@ -8,17 +8,22 @@ pthread one, told this processor's kernels where it does not know the processor;
 with their channels innermost). All get the same number of threads. Results go to DIR/cpu.json (all samples) and DIR/cpu.md
 (made from it); jobs that are not run keep their older rows.
 --newest names the Python of another environment with a newer PyTorch: two more arms, without and with torch.compile, both
-with everything else that makes it fast here.
+with everything else that makes it fast here. --llmc names a directory in which llm.c's train_gpt2 is built: one more arm in the
+jobs that it can do, which are those of 4 x 64 tokens. --isa AVX2 holds all arms to that instruction set.
 """
 import argparse
+import array
 import ctypes
 import datetime
 import json
 import os
 import platform
+import random
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 
 JOBS = {  # name: options that both sides take
     "gpt2-124m-b4-t64": ["gpt2", "--batch", "4", "--seq", "64", "--steps", "6", "--warmup", "2"],
@@ -63,25 +68,94 @@ def launch(command, env):
     return {k: v for k, v in json.loads(done.stdout).items() if k in KEEP}
 
 
+# What holds oneDNN (and with it our kernels), ATen's own kernels, OpenBLAS and MKL to an instruction set.
+HELD = {"AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell",
+                 "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+
+
+def option(options, name, otherwise):
+    return int(options[options.index(name) + 1]) if name in options else otherwise
+
+
+def make_llmc_files(where, options):
+    """What llm.c's trainer opens: a checkpoint of random numbers, which has the model's sizes, and random tokens."""
+    layers, width, heads = (option(options, *o) for o in (("--layers", 12), ("--width", 768), ("--heads", 12)))
+    vocab, padded, context = 50257, 50304, 1024
+    matrices = {"wte": padded * width, "wpe": context * width}
+    of_layers = (("ln1w", width, 1), ("ln1b", width, 0), ("qkvw", 3 * width * width, None), ("qkvb", 3 * width, 0),
+                 ("attprojw", width * width, None), ("attprojb", width, 0), ("ln2w", width, 1), ("ln2b", width, 0),
+                 ("fcw", 4 * width * width, None), ("fcb", 4 * width, 0), ("fcprojw", 4 * width * width, None), ("fcprojb", width, 0))
+    rng = random.Random(1)
+    some = array.array("f", (rng.gauss(0, 0.02) for _ in range(1 << 16)))
+
+    def write(f, n, value):
+        if value is None:
+            f.write((some * (n // len(some) + 1))[:n].tobytes())
+        else:
+            f.write(array.array("f", [value]).tobytes() * n)
+
+    with open(os.path.join(where, "gpt2_124M.bin"), "wb") as f:
+        f.write(array.array("i", [20240326, 3, context, vocab, layers, heads, width, padded] + [0] * 248).tobytes())
+        for n in matrices.values():
+            write(f, n, None)
+        for _, n, value in of_layers:
+            write(f, n * layers, value)
+        write(f, width, 1)
+        write(f, width, 0)
+    data = os.path.join(where, "dev", "data", "tinyshakespeare")
+    os.makedirs(data)
+    for part in ("train", "val"):
+        with open(os.path.join(data, f"tiny_shakespeare_{part}.bin"), "wb") as f:
+            f.write(array.array("i", [20240520, 1, 32768] + [0] * 253).tobytes())
+            f.write(array.array("H", (rng.randrange(vocab) for _ in range(32768))).tobytes())
+
+
+def launch_llmc(program, options, env):
+    """The median of as many steps as the others make, before it begins to write samples of text."""
+    steps, warmup = option(options, "--steps", 6), option(options, "--warmup", 2)
+    with tempfile.TemporaryDirectory() as where:
+        make_llmc_files(where, options)
+        took = []
+        with subprocess.Popen([program], cwd=where, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, bufsize=1) as p:
+            said = []
+            for line in p.stdout:
+                said.append(line)
+                found = re.match(r"step \d+: train loss [\d.]+ \(took ([\d.]+) ms\)", line)
+                took += [float(found.group(1)) / 1e3] if found else []
+                if len(took) == min(steps + warmup, 19):
+                    break
+            p.kill()
+        if len(took) <= warmup:
+            sys.exit(f"{program} made no steps: {''.join(said)[-400:]}")
+    tokens = option(options, "--batch", 4) * option(options, "--seq", 64)
+    return {"framework": "llm.c", "items_per_s": tokens / statistics.median(took[warmup:]), "unit": "tokens", "step_s": took[warmup:]}
+
+
 def measure(a, name, threads):
     options = JOBS[name] + ["--threads", str(threads)]
     peer = [a.python, os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_train.py")] + options
-    best = best_env()
+    held = HELD[a.isa] if a.isa else {}
+    best = {**best_env(), **held}
     arms = {
-        "gputune": ([a.gpubench, "train", *options, "--json", "--quiet"], {}),
-        "torch default": (peer, {}),
+        "gputune": ([a.gpubench, "train", *options, "--json", "--quiet"], held),
+        "torch default": (peer, held),
         "torch best": (peer + BEST_OPTIONS.get(JOBS[name][0], []), best),
     }
     if a.newest:
         newest = [a.newest, *arms["torch best"][0][1:], "--fused"]
-        arms["torch newest"] = (newest, BEST)
-        arms["torch compile"] = ([*newest, "--compile"], BEST)
+        arms["torch newest"] = (newest, best)
+        arms["torch compile"] = ([*newest, "--compile"], best)
+    if a.llmc and JOBS[name][0] == "gpt2" and option(JOBS[name], "--seq", 0) == 64:
+        arms["llm.c"] = (None, {"OMP_NUM_THREADS": str(threads)})
     runs = {arm: [] for arm in arms}
     for i in range(a.rounds):
         order = list(arms)[i % len(arms):] + list(arms)[: i % len(arms)]
         for arm in order:
             load = os.getloadavg()[0]
-            runs[arm].append({**launch(*arms[arm]), "load_before": load})
+            command, env = arms[arm]
+            one = launch(command, env) if command else launch_llmc(os.path.join(os.path.abspath(a.llmc), "train_gpt2"), JOBS[name], env)
+            runs[arm].append({**one, "load_before": load})
             print(f"{name} round {i + 1} {arm}: {runs[arm][-1]['items_per_s']:.1f} {runs[arm][-1]['unit']}/s", flush=True)
     return runs
 
@@ -138,6 +212,12 @@ def table(results):
         lines.append(f"| {name} | {rate['gputune']:.0f} {runs['gputune'][-1]['unit']}/s | {rate['torch newest']:.0f} "
                      f"| **{ratio['torch newest']:.2f}** | {rate['torch compile']:.0f} | **{ratio['torch compile']:.2f}** "
                      f"| {runs['torch compile'][0]['framework']} |")
+    small = {name: r["runs"] for name, r in results.items() if "llm.c" in r["runs"]}
+    if small:
+        lines += ["", "| job | ours | llm.c, gcc -Ofast -march=native | ratio |", "|---|---|---|---|"]
+    for name, runs in small.items():
+        rate, ratio = summary(runs)
+        lines.append(f"| {name} | {rate['gputune']:.0f} {runs['gputune'][-1]['unit']}/s | {rate['llm.c']:.0f} | **{ratio['llm.c']:.2f}** |")
     lines += ["", "| job | when | host | threads | rounds | load before, at most | ours | PyTorch, its default BLAS |", "|---|---|---|---|---|---|---|---|"]
     for name, r in results.items():
         ours = r["runs"]["gputune"][0]
@@ -163,6 +243,8 @@ def main():
     p.add_argument("--results", default="bench/results")
     p.add_argument("--python", default="/usr/bin/python3")
     p.add_argument("--newest", help="a Python whose PyTorch is newer")
+    p.add_argument("--llmc", help="a directory with llm.c's train_gpt2")
+    p.add_argument("--isa", choices=HELD, help="hold all arms to this instruction set")
     a = p.parse_args()
     if subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
         print("skipped: no PyTorch")
@@ -182,7 +264,7 @@ def main():
     for name in a.jobs.split(","):
         results[name] = {
             "date": datetime.date.today().isoformat(), "host": f"{cpu_name()}, {threads} CPUs, Linux {platform.release()}",
-            "torch_default_blas": default_blas(), "best_env": best_env(), "threads": threads, "rounds": a.rounds, "command": ["gpubench", "train", *JOBS[name], "--threads", str(threads)],
+            "torch_default_blas": default_blas(), "best_env": {**best_env(), **(HELD[a.isa] if a.isa else {})}, "threads": threads, "rounds": a.rounds, "command": ["gpubench", "train", *JOBS[name], "--threads", str(threads)],
             "runs": measure(a, name, threads),
         }
         _, ratio = summary(results[name]["runs"])
