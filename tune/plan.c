@@ -97,6 +97,14 @@ bool tn_item_good(const struct tn_item *i, const char *current)
 	return tn_knob_good(i->knob, i->wanted, current, i->pair_current);
 }
 
+bool tn_item_keeps(const struct tn_item *i)
+{
+	const struct tn_knob *k = i->knob;
+
+	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM && !strchr("CR", k->tag) &&
+	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
+}
+
 bool tn_item_harms(const struct tn_item *i, const struct pr_host *host)
 {
 	int64_t most = i->knob->most ? i->knob->most(host) : 0, want;
@@ -202,14 +210,14 @@ static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_
 		return;
 	if (asked && strcmp(asked, w->value))
 		say(i, TN_CHANGE, "asked for by the profile");
+	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k, m->opts->only) || tn_profile_get(m->profile, k);
 	if (tn_item_good(i, i->current)) {
 		say(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
 				   k->op == TN_RAISE			 ? "already higher; never lowered" :
 									   "already lower; never raised");
 		return;
 	}
-	if (k->tag == 'B' && !m->opts->optional && !tn_knob_named(k, m->opts->only) &&
-	    !tn_profile_get(m->profile, k)) {
+	if (!i->chosen) {
 		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
 
 		say(i, TN_SKIPPED, why);
@@ -287,6 +295,11 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 	i->need_fails = k->needs && k->needs[i->needs_met - 1].what;
 	apply_wish(m, i, &w, ctx.asked);
 	predict_boot(m, i);
+	if (tn_item_keeps(i)) {
+		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
+
+		say(i, TN_ALREADY, why);
+	}
 	find_conflict(m, i);
 }
 
@@ -440,28 +453,43 @@ static int may_have_moved(const struct tn_item *i, struct gt_err *err)
 			    "a new plan", label);
 }
 
+static int check_one(const struct tn_facts *facts, struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan,
+		     const struct tn_item *it, struct gt_err *err)
+{
+	const struct tn_ctx c = { .fs = fs, .host = host, .facts = facts, .asked = it->wanted };
+	bool other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
+
+	return other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(&c, it, err);
+}
+
+int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,
+		       struct gt_err *err)
+{
+	struct tn_facts facts;
+	int r;
+
+	tn_facts_read(fs, &facts);
+	r = check_one(&facts, fs, host, plan, i, err);
+	tn_facts_clear(&facts);
+	return r;
+}
+
 int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err)
 {
 	gt_auto(pr_host) *own = NULL;
 	int r = tn_host_get(fs, host, &own, &host, err);
 	struct tn_facts facts;
-	bool other_boot;
 
 	if (r < 0)
 		return r;
-	other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
 	if (strcmp(plan->host, host->identity))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
 				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
 				    host->identity);
 	tn_facts_read(fs, &facts);
-	for (size_t i = 0; i < plan->n_item && r >= 0; i++) {
-		const struct tn_item *it = &plan->item[i];
-		const struct tn_ctx c = { .fs = fs, .host = host, .facts = &facts, .asked = it->wanted };
-
-		if (it->status == TN_CHANGE)
-			r = other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(&c, it, err);
-	}
+	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
+		if (plan->item[i].status == TN_CHANGE)
+			r = check_one(&facts, fs, host, plan, &plan->item[i], err);
 	tn_facts_clear(&facts);
 	return r;
 }

@@ -55,6 +55,7 @@ static json_t *item_json(const struct tn_item *i)
 						      json_null());
 	json_object_set_new(o, "conflict", gt_json_str(i->conflict));
 	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(k->form)));
+	json_object_set_new(o, "keeps", json_boolean(tn_item_keeps(i)));
 	json_object_set_new(o, "at_boot", tn_boot_knows(k) ? tn_boot_json(i->at_boot, i->at_boot_by, i->at_boot_may) :
 							     json_null());
 	json_object_set_new(o, "evidence", json_null()); /* filled by gpubench prove: unmeasured on this host so far */
@@ -142,6 +143,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 			return gt_fail(err, EINVAL, "%s is there twice", id);
 	i = tn_plan_add(p, k, instance);
 	i->status = status;
+	i->chosen = status == TN_CHANGE || gt_json_get_bool(o, "keeps", false);
 	read_needs(o, i);
 	if (!optional_text(o, "current", &i->current) || !optional_text(o, "wanted", &i->wanted) ||
 	    !optional_text(o, "reason", &i->reason) || !optional_text(o, "conflict", &i->conflict) ||

@@ -109,7 +109,8 @@ static int take_item(const json_t *doc, struct tn_item *i, struct gt_err *err)
 	/* left out by --skip, by the profile or because it would do harm here: nothing was looked at */
 	if (i->status == TN_SKIPPED && !i->wanted)
 		return 0;
-	if (!proof || !to) {
+	i->chosen = proof && to;
+	if (!i->chosen) {
 		if (i->status == TN_CHANGE) {
 			i->status = TN_SKIPPED;
 			replace(&i->reason, gt_xstrdup("not proved to help on this host"));

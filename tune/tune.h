@@ -49,6 +49,7 @@ struct tn_item {
 	char *pair_path, *pair_current; /* the counterpart: writing path zeroes it */
 	char *reason;			/* why this status, why this value */
 	size_t needs_met;		/* of what has to hold (tn_need_text) so many do, one after the other */
+	bool chosen;			/* by default, by name or by --optional: not only looked at */
 	bool need_fails;		/* and the next does not, for the reason above; false: it was not looked at */
 	char *conflict;			/* another tuner, another sysctl.d file; NULL if none is seen */
 	char *at_boot, *at_boot_by;	/* predicted value after a reboot if the plan is not persisted, and who decides it */

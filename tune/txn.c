@@ -96,6 +96,19 @@ size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
 
 /* ---- what will be written ---------------------------------------------------------------------------------------- */
 
+static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, const char *value)
+{
+	struct tn_entry *e = tn_tx_add(a->t, it->path, it->current, value);
+
+	e->knob = gt_xstrdup(it->knob->id);
+	e->instance = it->instance ? gt_xstrdup(it->instance) : NULL;
+	if (it->pair_current) {
+		e->pair_path = gt_xstrdup(it->pair_path);
+		e->pair_old = gt_xstrdup(it->pair_current);
+	}
+	return e;
+}
+
 static void add_values(struct apply *a)
 {
 	for (size_t i = 0; i < a->plan->n_item; i++) {
@@ -104,17 +117,39 @@ static void add_values(struct apply *a)
 
 		if (it->status != TN_CHANGE)
 			continue;
-		e = tn_tx_add(a->t, it->path, it->current, it->wanted);
-		e->knob = gt_xstrdup(it->knob->id);
-		e->instance = it->instance ? gt_xstrdup(it->instance) : NULL;
-		if (it->pair_current) {
-			e->pair_path = gt_xstrdup(it->pair_path);
-			e->pair_old = gt_xstrdup(it->pair_current);
-		}
+		e = add_value(a, it, it->wanted);
 		e->side_path = tn_knob_side_path(it->knob, it->instance);
 		if (e->side_path && tn_value_read(a->fs, e->side_path, &e->side_old) < 0) /* this kernel shows none */
 			free(gt_take(e->side_path));
 	}
+}
+
+static bool is_held(const struct tn_entry *const *held, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(held[i]->path, path))
+			return true;
+	return false;
+}
+
+/* What holds already, and would not after the next boot: not written now, and left as it is by going back. */
+static int add_kept(struct apply *a)
+{
+	const struct tn_entry **held = NULL;
+	size_t n = tn_held(a->j, &held);
+	int r = 0;
+
+	for (size_t i = 0; a->opts->persist && r >= 0 && i < a->plan->n_item; i++) {
+		const struct tn_item *it = &a->plan->item[i];
+
+		if (!tn_item_keeps(it) || is_held(held, n, it->path))
+			continue;
+		r = tn_plan_check_item(a->fs, a->host, a->plan, it, a->err);
+		if (r >= 0)
+			add_value(a, it, it->current);
+	}
+	free(held);
+	return r;
 }
 
 /* Everything held before and everything of this plan, the newest value of each. The caller frees the array. */
@@ -229,6 +264,12 @@ static void note_side(struct apply *a, struct tn_entry *e)
 		gt_debug("the journal could not note what the kernel made of %s: %s", e->side_path, strerror(-r));
 }
 
+/* It is there already, and only for the next boot that it is kept. */
+static bool is_kept_only(const struct tn_entry *e)
+{
+	return e->knob && gt_streq(e->old, e->new_value);
+}
+
 static int write_entry(struct apply *a, struct tn_entry *e)
 {
 	int r;
@@ -239,6 +280,8 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 		r = tn_file_write(a->fs, e->path, e->new_value);
 		return r < 0 ? gt_fail(a->err, -r, "cannot write %s: %s", e->path, strerror(-r)) : 0;
 	}
+	if (is_kept_only(e))
+		return 0;
 	r = tn_value_write(a->fs, e->path, e->new_value);
 	if (r < 0)
 		return gt_fail(a->err, -r, "cannot set %s to %s: %s", e->path, e->new_value, strerror(-r));
@@ -316,7 +359,7 @@ static int write_all(struct apply *a)
 static void report_all(struct apply *a)
 {
 	for (size_t i = 0; i < a->t->n_entry; i++)
-		tn_report_value(a->report, &a->t->entry[i], "written");
+		tn_report_value(a->report, &a->t->entry[i], is_kept_only(&a->t->entry[i]) ? "kept" : "written");
 }
 
 static int apply_locked(struct apply *a)
@@ -333,7 +376,9 @@ static int apply_locked(struct apply *a)
 	free(a->t->profile);
 	a->t->profile = gt_xstrdup(a->plan->profile);
 	add_values(a);
-	r = add_files(a);
+	r = add_kept(a);
+	if (r >= 0)
+		r = add_files(a);
 	if (r < 0)
 		return r;
 	if (!a->t->n_entry)

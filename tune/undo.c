@@ -170,19 +170,19 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 		*ret_code = r;
 		return TN_UNDO_FAILED;
 	}
+	if (other_boot && ours(l, now)) /* the old value is of a kernel that is gone; ours came from our file */
+		return TN_UNDO_STAYS;
 	side = other_boot ? NULL : side_wanted(fs, l, cut);
 	if (is_back(fs, to, now)) {
 		*ret_code = r = cut ? write_side(fs, e, side) : 0;
 		return r < 0 ? TN_UNDO_FAILED : TN_UNDO_BACK;
 	}
-	if (!ours(l, now) && other_boot && cut) /* the new kernel's own: the file that would have set it is not whole, or gone */
+	if (other_boot && cut) /* the new kernel's own: the file that would have set it is not whole, or gone */
 		return TN_UNDO_BACK;
-	if (!ours(l, now)) {
+	if (other_boot || !ours(l, now)) {
 		*ret_now = gt_take(now);
 		return TN_UNDO_FOREIGN;
 	}
-	if (other_boot) /* the old value is of a kernel that is gone; ours came from our file */
-		return TN_UNDO_STAYS;
 	r = put_back(fs, to);
 	if (r >= 0)
 		r = write_side(fs, e, side);

@@ -465,6 +465,72 @@ START_TEST(after_a_reboot_files_go_and_values_are_pending)
 }
 END_TEST
 
+static int keep(const struct tn_plan *plan)
+{
+	gt_err_clear(&err);
+	return tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err);
+}
+
+/* Set by hand it holds until the next boot only: --persist keeps it as it is, and going back leaves it. */
+START_TEST(what_holds_by_hand_is_kept_too)
+{
+	gt_autofree char *text = NULL, *by_hand = NULL, *now = NULL;
+	gt_auto(tn_plan) *plan = NULL, *saved = NULL, *optional = NULL;
+	gt_auto_json *doc = NULL;
+	gt_auto_strv vm = { 0 }, disks = { 0 };
+
+	gt_strv_add(&vm, "vm.swappiness");
+	gt_strv_add(&vm, "vm.max_map_count");
+	gt_strv_add(&vm, "vm.dirty_ratio");
+	gt_strv_add(&disks, "block.");
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "10"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/max_map_count", "1048576"), 0); /* more than is wanted */
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "10"), 0);
+	box_put(&b, "/etc/sysctl.d/50-site.conf", "vm.dirty_ratio = 10\n"); /* will be so without us */
+	by_hand = box_picture(&b);
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &vm }, &plan, &err), 0);
+	ck_assert_uint_eq(tn_plan_changes(plan), 0);
+	doc = tn_plan_to_json(plan);
+	ck_assert_msg(keep(plan) == 0, "%s", err.msg);
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_SYSCTL_D_PATH, &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\nvm.swappiness = 10\nvm.max_map_count = 1048576\n"));
+	ck_assert_ptr_null(strstr(text, "vm.dirty_ratio"));
+	ck_assert_int_eq(verify(), 0);
+	apply(&(struct tn_plan_opts){ .only = &vm }, true); /* nothing more to keep */
+	revert(0);
+	now = box_picture(&b);
+	ck_assert_str_eq(now, by_hand);
+	ck_assert(!box_has_journal(&b));
+	/* from a document, and not if it has moved since */
+	ck_assert_msg(tn_plan_from_json(doc, &saved, &err) == 0, "%s", err.msg);
+	ck_assert_int_eq(keep(saved), 0);
+	ck_assert(gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	reboot("another-boot");
+	ck_assert_int_eq(verify(), 0);
+	revert(TN_EXIT_PENDING);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	expect(SWAPPINESS, "10");
+	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "11"), 0);
+	ck_assert_int_lt(keep(saved), 0);
+	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, "vm.swappiness is 11 now"), "%s", err.msg);
+	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
+	/* what is by choice only and was not chosen is nobody's to keep */
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/sda/queue/read_ahead_kb", "8192"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/nvme0n1/queue/read_ahead_kb", "4096"), 0);
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &disks }, &plan, &err), 0);
+	ck_assert_msg(keep(plan) == 0, "%s", err.msg);
+	free(gt_take(text));
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_UDEV_RULE_PATH, &text, NULL), 0);
+	ck_assert_ptr_null(strstr(text, "read_ahead_kb"));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &disks, .optional = true }, &optional, &err), 0);
+	ck_assert_msg(keep(optional) == 0, "%s", err.msg);
+	free(gt_take(text));
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_UDEV_RULE_PATH, &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "read_ahead_kb"));
+}
+END_TEST
+
 START_TEST(an_experiment_keeps_others_out_and_ends_alone)
 {
 	gt_autofree char *applied = NULL, *now = NULL;
@@ -535,6 +601,7 @@ TCase *tune_txn_case(void)
 		a_pattern_of_tmpfiles_wins_where_it_comes_later,
 		who_has_changed_a_value_meanwhile_is_said,
 		what_a_later_file_keeps_is_held_after_the_reboot,
+		what_holds_by_hand_is_kept_too,
 		an_experiment_keeps_others_out_and_ends_alone,
 		an_earlier_file_of_tmpfiles_is_seen_to_win,
 		a_knob_that_vanished_is_no_drift,
