@@ -56,8 +56,8 @@ static int open_at(struct bn_training *r, uint64_t had, struct gt_err *err)
 static int other_data(struct bn_training *r, int64_t then, uint64_t now, struct gt_err *err)
 {
 	snprintf(r->resumed, sizeof(r->resumed),
-		 "the checkpoint was trained on %" PRId64 " samples, and these data have %" PRIu64 " or are cut otherwise: this run "
-		 "begins with the first", then, now);
+		 "the checkpoint was trained on %" PRId64 " samples, and these data have %" PRIu64 " or are cut otherwise: "
+		 "this run begins with the first", then, now);
 	return r->had ? open_at(r, 0, err) : 0;
 }
 
@@ -76,8 +76,8 @@ static int same_data(struct bn_training *r, const json_t *was, struct gt_err *er
 				    ": with another seed this run would read some of them again and leave others out", r->o.resume,
 				    seed);
 	if (!gt_streq(then, cut))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen documents in batches that --batch, --ranks, --buckets or "
-				    "--token-budget cut otherwise: where it stopped is between no two of these", r->o.resume);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen documents in batches that --batch, --ranks, "
+				    "--buckets or --token-budget cut otherwise: where it stopped is between no two of these", r->o.resume);
 	return 0;
 }
 

@@ -29,8 +29,8 @@ struct bn_training {
 	char resumed[192]; /* what is to be known of how this run goes on; "": nothing */
 	long faults;
 };
-/* The loader, where the checkpoint left it. Documents decide what is compiled: their loader is there before. -EINVAL: of these data the
- * checkpoint has seen what no part of this run's order is. */
+/* The loader, where the checkpoint left it. Documents decide what is compiled: their loader is there before. -EINVAL: of these
+ * data the checkpoint has seen what no part of this run's order is. */
 int bn_train_open_feed(struct bn_training *r, bool compiled, struct gt_err *err);
 /* For the next checkpoint: after so many updates of this run. */
 void bn_train_note_position(const struct bn_training *r, uint64_t done);

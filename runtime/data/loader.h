@@ -84,7 +84,7 @@ struct rt_loader_options {
 	bool in_order;		  /* not shuffled. Else each epoch has an order of its own, by (seed, epoch) */
 	uint64_t seed;
 	uint64_t start;		  /* ticket of the first batch */
-	uint64_t start_sample;	  /* samples before ticket 0: where other batches stopped, however large they were; none of documents */
+	uint64_t start_sample;	  /* samples before ticket 0: where other batches stopped, whatever their size; none of documents */
 	int workers;		  /* threads; 0: batches are made inside rt_loader_next */
 	int prefetch;		  /* batches made ahead of the reader; 0: one */
 	uint64_t cache_bytes;	  /* for decoded images; 0: none */
