@@ -77,7 +77,8 @@ static int same_data(struct bn_training *r, const json_t *was, struct gt_err *er
 				    seed);
 	if (!gt_streq(then, cut))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen documents in batches that --batch, --ranks, "
-				    "--buckets or --token-budget cut otherwise: where it stopped is between no two of these", r->o.resume);
+				    "--buckets or --token-budget cut otherwise: where it stopped is between no two of these",
+				    r->o.resume);
 	return 0;
 }
 

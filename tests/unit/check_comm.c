@@ -99,7 +99,8 @@ static int one_after_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 			if (!r)
 				r = rt_coll_wait(&kept, err);
 			got = r ? 0 : i % 3 ? (double)x[0] : (double)*(const float *)rt_coll_from(&k, size - 1);
-			WANT(r || fabs(got - (i % 3 ? mean : i + round + size - 1)) < 1e-3, "collective %d round %d: %g", i, round, got);
+			WANT(r || fabs(got - (i % 3 ? mean : i + round + size - 1)) < 1e-3, "collective %d round %d: %g", i, round,
+			     got);
 			WANT(r || fabs((double)y[0] - mean) < 1e-3, "collective %d round %d: %g in the one that stays", i, round,
 			     (double)y[0]);
 			if (!r) /* nobody writes before all have read */

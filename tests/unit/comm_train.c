@@ -358,8 +358,8 @@ static double apart(const char *a, const char *b)
 	return most;
 }
 
-/* Parameters and optimizer state of 2 and 4 ranks are those of one with all rows; with batchnorms, of one that takes as many batches
- * per update, for a batch's statistics are its own. */
+/* Parameters and optimizer state of 2 and 4 ranks are those of one with all rows; with batchnorms, of one that takes as many
+ * batches per update, for a batch's statistics are its own. */
 START_TEST(ranks_learn_what_one_rank_learns)
 {
 	static const struct learn all[] = {

@@ -230,7 +230,8 @@ START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 	struct rt_node *w = p(g, "w", RT_SHAPE(3, 5)), *x = rt_input(g, "x", RT_F32, RT_SHAPE(3, 5));
 	struct rt_node *scaled = rt_name(rt_affine(g, w, 2, 0), "scaled"), *aside = rt_user(g, &one_way, &w);
 	struct rt_node *y = rt_user(g, &one_way, cases[_i].of_param ? &scaled : &x);
-	int r = rt_compile(g, rt_dot(g, rt_add(g, y, w), x), &(struct rt_options){ .keep_gradients = cases[_i].trains }, &prog, &err);
+	struct rt_options opt = { .keep_gradients = cases[_i].trains };
+	int r = rt_compile(g, rt_dot(g, rt_add(g, y, w), x), &opt, &prog, &err);
 
 	ck_assert_ptr_nonnull(aside);
 	if (!cases[_i].of_param || !cases[_i].trains) {
