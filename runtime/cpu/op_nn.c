@@ -156,7 +156,21 @@ void rt_cpu_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const 
 		spread(c, &e, o);
 }
 
-/* One product by the whole team, many by one thread each. */
+/* One after the other, each by the whole team if it is large enough. */
+static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t batch, int64_t m, int64_t n, int64_t k, int64_t lda,
+		     int64_t ldb)
+{
+	enum rt_dtype type = c->in[0]->dtype;
+	const char *a = c->in[0]->data, *b = c->in[1]->data;
+	size_t size = rt_dtype_bytes(type);
+
+	for (int64_t i = 0; i < batch; i++)
+		rt_gemm_any(cpu, type, c->attr.ta, c->attr.tb, m, n, k, a + (size_t)(i * m * k) * size, lda,
+			    b + (size_t)(i * k * n) * size, ldb, (float)(c->attr.accumulate & 1), rt_f32(c->out[0]) + i * m * n, n,
+			    rt_f32(c->out[RT_MAX_IO - 1]));
+}
+
+/* One product by the whole team, many by one thread each; of a low type that the processor multiplies, one after the other. */
 void rt_cpu_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_shape *s = &c->in[0]->shape, *t = &c->out[0]->shape;
@@ -166,9 +180,15 @@ void rt_cpu_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	float *y = rt_f32(c->out[0]), beta = (float)(c->attr.accumulate & 1);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
 
-	if (batch == 1) {
-		rt_gemm(cpu, c->attr.ta, c->attr.tb, m, n, k, 1, a, lda, b, ldb, beta, y, n);
+	if (batch == 1 || rt_cpu_low_products(c->in[0]->dtype)) {
+		products(cpu, c, batch, m, n, k, lda, ldb);
 		return;
+	}
+	if (c->in[0]->dtype != RT_F32) {
+		a = rt_f32(c->out[RT_MAX_IO - 1]);
+		b = a + (batch * m * k + 15) / 16 * 16;
+		rt_widen(cpu, c->in[0]->dtype, (float *)a, c->in[0]->data, batch * m * k);
+		rt_widen(cpu, c->in[0]->dtype, (float *)b, c->in[1]->data, batch * k * n);
 	}
 #pragma omp parallel for schedule(dynamic) num_threads(team) if (team > 1)
 	for (int64_t i = 0; i < batch; i++)

@@ -164,6 +164,74 @@ START_TEST(only_operands_of_products_are_lowered)
 }
 END_TEST
 
+struct multiplied {
+	struct rt_graph *g;
+	struct rt_program *p;
+	struct rt_node *a, *b, *y;
+	int low; /* calls that read both operands in the low type */
+};
+
+/* y = op(a) op(b) and its gradients, of 6 products; leaves and weights rounded beforehand, or left to amp. */
+static struct multiplied multiply(enum rt_dtype amp, const struct format *round, int mode)
+{
+	struct multiplied x = { .g = rt_graph_new() };
+	bool ta = mode & 1, tb = mode & 2;
+	struct rt_options opt = { .amp = amp, .threads = 2, .keep_gradients = true, .no_reuse = true, .poison = true,
+				  .scaler.use = RT_SCALER_OFF };
+	float in[6 * 9 * 5], wide[6 * 17 * 9];
+	uint16_t low[6 * 17 * 9];
+	struct gt_err err = { 0 };
+	struct rt_node *loss;
+
+	x.a = rt_param(x.g, "a", ta ? RT_SHAPE(2, 3, 17, 9) : RT_SHAPE(2, 3, 9, 17), RT_INIT_NORMAL(1));
+	x.b = rt_param(x.g, "b", tb ? RT_SHAPE(2, 3, 5, 17) : RT_SHAPE(2, 3, 17, 5), RT_INIT_NORMAL(1));
+	x.y = rt_matmul(x.g, x.a, ta, x.b, tb);
+	loss = rt_dot(x.g, x.y, rt_input(x.g, "weights", RT_F32, RT_SHAPE(2, 3, 9, 5)));
+	ck_assert_msg(rt_compile(x.g, loss, &opt, &x.p, &err) == 0, "%s", err.msg);
+	for (uint64_t i = 0; i < GT_ARRAY_SIZE(in); i++)
+		in[i] = rt_random_normal(6, 0, i);
+	if (round) {
+		convert(rt_simd_best(), round->dtype, low, in, in, GT_ARRAY_SIZE(in));
+		convert(rt_simd_best(), round->dtype, low, rt_value(x.p, x.a), wide, 6 * 9 * 17);
+		memcpy(rt_value(x.p, x.a), wide, 6 * 9 * 17 * sizeof(float));
+		convert(rt_simd_best(), round->dtype, low, rt_value(x.p, x.b), wide, 6 * 5 * 17);
+		memcpy(rt_value(x.p, x.b), wide, 6 * 5 * 17 * sizeof(float));
+	}
+	ck_assert_int_eq(rt_step(x.p, (const void *[]){ in }, &(struct rt_metrics){ 0 }, &err), 0);
+	for (int i = 0; i < x.p->plan.ir.n_calls; i++) {
+		const struct rt_call *c = x.p->plan.ir.calls[i];
+
+		x.low += c->op->id == RT_OP_MATMUL && c->in[0]->dtype == amp && c->in[1]->dtype == amp;
+	}
+	return x;
+}
+
+static void same_numbers(const char *what, const float *got, const float *want, int n)
+{
+	for (int i = 0; i < n; i++)
+		ck_assert_msg(fabsf(got[i] - want[i]) < 1e-5f, "%s[%d] is %g, not %g", what, i, (double)got[i], (double)want[i]);
+}
+
+/* matmul reads what linear reads, forward and in both gradients: the very products of rounded operands in f32. */
+START_TEST(matmul_is_a_product_like_any_other)
+{
+	const struct format *f = &formats[_i];
+
+	for (int mode = 0; mode < 4; mode++) {
+		struct multiplied low = multiply(f->dtype, NULL, mode), plain = multiply(RT_F32, f, mode);
+
+		ck_assert_int_eq(low.low, 3);
+		same_numbers("y", rt_value(low.p, low.y), rt_value(plain.p, plain.y), 6 * 9 * 5);
+		same_numbers("da", rt_gradient(low.p, low.a), rt_gradient(plain.p, plain.a), 6 * 9 * 17);
+		same_numbers("db", rt_gradient(low.p, low.b), rt_gradient(plain.p, plain.b), 6 * 5 * 17);
+		rt_program_free(low.p);
+		rt_program_free(plain.p);
+		rt_graph_free(low.g);
+		rt_graph_free(plain.g);
+	}
+}
+END_TEST
+
 static double train_amp(enum rt_dtype amp, bool no_fuse, double *ret_gradient)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -234,6 +302,7 @@ TCase *case_amp(void)
 	tcase_add_loop_test(t, rounding_is_to_nearest_even, 0, 2);
 	tcase_add_loop_test(t, low_products_are_sums_of_exact_products, 0, 2);
 	tcase_add_loop_test(t, only_operands_of_products_are_lowered, 0, 2);
+	tcase_add_loop_test(t, matmul_is_a_product_like_any_other, 0, 2);
 	tcase_add_loop_test(t, training_in_a_low_type_follows_training_in_f32, 0, 2);
 	tcase_add_loop_test(t, what_is_not_finite_is_named_in_any_type, 0, 3);
 	return t;
