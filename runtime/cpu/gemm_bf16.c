@@ -12,7 +12,6 @@
 #include "runtime/cpu/low.h"
 
 #if defined(HAVE_DNNL) && defined(__x86_64__)
-#include <cpuid.h>
 #include <oneapi/dnnl/dnnl.h>
 
 struct key {
@@ -35,13 +34,6 @@ static dnnl_stream_t stream;
 /* What takes one core about 50 us. */
 #define TEAM_FLOPS	9e6
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static bool has(unsigned leaf, unsigned sub, int reg, int bit)
-{
-	unsigned r[4];
-
-	return __get_cpuid_count(leaf, sub, &r[0], &r[1], &r[2], &r[3]) && r[reg] >> bit & 1;
-}
 
 #if DNNL_VERSION_MAJOR >= 3
 static dnnl_status_t memory_of(dnnl_memory_t *ret, dnnl_memory_desc_t *md, dnnl_data_type_t type, const dnnl_dims_t dims,
@@ -174,11 +166,14 @@ static bool library_can(void)
 
 static const char *products_are;
 
+/* What the library will use, and not what the processor has: ONEDNN_MAX_CPU_ISA may hold it lower, and the kernel gives leave for
+ * AMX's tiles. The names of its sets are masks. */
 static void look(void)
 {
-	/* CPUID 7.1 EAX bit 5 is AVX512_BF16, 7.0 EDX bit 22 AMX-BF16. */
-	if (__builtin_cpu_supports("avx512bw") && has(7, 1, 0, 5) && library_can())
-		products_are = has(7, 0, 3, 22) ? "amx" : "avx512_bf16";
+	unsigned isa = dnnl_get_effective_cpu_isa(), bf16 = dnnl_cpu_isa_avx512_core_bf16, amx = dnnl_cpu_isa_avx512_core_amx;
+
+	if ((isa & bf16) == bf16 && library_can())
+		products_are = (isa & amx) == amx ? "amx" : "avx512_bf16";
 }
 
 const char *rt_bf16_products(void)

@@ -24,6 +24,8 @@ Mixed precision says what multiplies the low type, or that it is only storage.
   $ python3 -c 'import json; d = json.load(open("bf16.json")); print(d["amp"], d["heldout_loss_after"] < 5); print([p["did"] for p in d["passes"] if p["name"] == "amp"][0])'
   bf16 True
   [0-9]+ products read bf16 after [0-9]+ casts; .*(attention's own|products) in f32.* (re)
+  $ DNNL_MAX_CPU_ISA=AVX2 ONEDNN_MAX_CPU_ISA=AVX2 gpubench train gpt --amp bf16 --layers 1 --steps 1 --batch 2 --seq 32 --quiet | grep -o 'this processor cannot multiply it'
+  this processor cannot multiply it
   $ gpubench train gpt --amp fp16 --steps 20 --batch 2 --seq 32 --quiet | tail -1
   held out   5\.[0-9]+ before, [34]\.[0-9]+ after: it fell (re)
 
