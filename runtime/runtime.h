@@ -342,8 +342,8 @@ double rt_program_flops(const struct rt_program *p);	   /* per step, of the matr
 uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is mapped */
 int rt_program_threads(const struct rt_program *p);
 /*
- * { "device", "isa", "blas", "threads", "pages", "placement" (asked for), "pages_on_node": { "0": n, … } (where pages are,
- *   of those looked at), "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" } and
+ * { "device", "isa", "blas", "threads", "pages" (those that are there), "placement" (asked for), "pages_on_node": { "0": n, … }
+ *   (where pages are, of those looked at), "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" } and
  *   "threads_on_node": { "0": n } (both on the CPU only),
  *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
  *   tensors without reuse), "passes": [{ "name", "did" }] (of the first shape), "shapes": [{ "planned_bytes",
@@ -386,7 +386,7 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 /* Parameters, buffers, optimizer state and loss scale as one safetensors file, written whole or not at all, and durable.
  * ticket: where the caller stands in its data, given back by rt_load. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
-/* What the caller wants to find beside its ticket, UTF-8: rt_save() keeps it, rt_load() replaces it by the file's; NULL: nothing. */
+/* What the caller wants to find beside its ticket, UTF-8: rt_save() keeps it, rt_load() replaces it by the file's. NULL: none. */
 void rt_set_note(struct rt_program *p, const char *note);
 const char *rt_note(const struct rt_program *p); /* until it is set or loaded again */
 /* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). Feedback of compressed

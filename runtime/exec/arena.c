@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <numa.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "lib/fsroot.h"
 #include "lib/parse.h"
 #include "runtime/exec/arena.h"
 
@@ -97,6 +99,30 @@ unsigned rt_memory_look(const void *base, size_t bytes, unsigned *ret, unsigned 
 			seen++;
 		}
 	return seen;
+}
+
+double rt_arena_huge_share(const struct rt_arena *a)
+{
+	unsigned long begin = (uintptr_t)a->base, lo = 0, hi = 0, kb;
+	gt_auto(gt_fsroot) *fs = NULL;
+	gt_autofree char *text = NULL;
+	double huge = 0;
+
+	if (!a->base || gt_fs_open("/", &fs, NULL) < 0 || gt_fs_read(fs, "/proc/self/smaps", &text, NULL) < 0)
+		return NAN;
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		unsigned long from, to;
+
+		line += *line == '\n';
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2) {
+			lo = from;
+			hi = to;
+		} else if (sscanf(line, "AnonHugePages: %lu kB", &kb) == 1 && lo < begin + a->bytes && begin < hi) {
+			/* a mapping may be ours and a neighbour's together */
+			huge += (double)kb * 1024 * (double)(GT_MIN(hi, begin + a->bytes) - GT_MAX(lo, begin)) / (double)(hi - lo);
+		}
+	}
+	return huge / (double)a->bytes;
 }
 
 void rt_arena_unmap(struct rt_arena *a)

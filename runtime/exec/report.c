@@ -271,6 +271,23 @@ static json_t *shapes(const struct rt_program *p)
 	return list;
 }
 
+/* What is there, not what was asked for: the kernel takes advice and need not follow it. */
+static void put_pages(const struct rt_arena *a, json_t *doc)
+{
+	double share = rt_arena_huge_share(a);
+	char text[64] = "small pages";
+
+	if (a->huge_pages && isnan(share))
+		snprintf(text, sizeof(text), "huge pages advised");
+	else if (share > 0.99)
+		snprintf(text, sizeof(text), "huge pages");
+	else if (share > 0)
+		snprintf(text, sizeof(text), "%.0f %% huge pages", fmax(100 * share, 1));
+	else if (a->huge_pages)
+		snprintf(text, sizeof(text), "small pages, huge ones were advised");
+	json_object_set_new(doc, "pages", json_string(text));
+}
+
 json_t *rt_program_report(const struct rt_program *p)
 {
 	json_t *doc = json_object(), *warnings = json_array();
@@ -280,7 +297,7 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "isa", json_string(rt_cpu_isa()));
 	json_object_set_new(doc, "blas", gt_json_str(rt_cpu_blas()));
 	json_object_set_new(doc, "threads", json_integer(p->cpu.threads));
-	json_object_set_new(doc, "pages", json_string(p->arena.huge_pages ? "huge pages advised" : "small pages"));
+	put_pages(&p->arena, doc);
 	json_object_set_new(doc, "placement", gt_json_str(p->arena.placement));
 	json_object_set_new(doc, "pages_on_node", pages_on_node(&p->arena));
 	if (!p->cuda) {

@@ -2,6 +2,8 @@
 /* What a program shows of itself: gradients checked by differences, the trace. */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include "tests/unit/check_runtime.h"
 
 static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)
@@ -60,11 +62,39 @@ START_TEST(gradients_are_checked_of_pixels)
 }
 END_TEST
 
+/* Pages are said as they are: where the kernel gives no huge ones (here to this process alone), advice changes nothing. */
+START_TEST(pages_are_said_as_they_are)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_mlp(g, 64, (const int64_t[]){ 784, 1024, 10 }, 3);
+
+	for (int given = 1; given >= 0; given--)
+		for (int asked = 0; asked < 2; asked++) {
+			gt_auto(rt_program) *p = NULL;
+			gt_auto_json *doc = NULL;
+			const char *said;
+
+			ck_assert_int_eq(prctl(PR_SET_THP_DISABLE, !given, 0, 0, 0), 0);
+			ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .no_huge_pages = !asked }, &p, NULL), 0);
+			doc = rt_program_report(p);
+			said = gt_json_get_str(doc, "pages", "");
+			if (!asked)
+				ck_assert_str_eq(said, "small pages");
+			else if (!given)
+				ck_assert_str_eq(said, "small pages, huge ones were advised");
+			else
+				ck_assert_msg(gt_ends_with(said, "huge pages") || gt_starts_with(said, "small pages, "), "%s",
+					      said);
+		}
+}
+END_TEST
+
 TCase *case_debug(void)
 {
 	TCase *t = tcase_create("debug");
 
 	tcase_add_test(t, gradients_are_checked_through_dropouts);
 	tcase_add_test(t, gradients_are_checked_of_pixels);
+	tcase_add_test(t, pages_are_said_as_they_are);
 	return t;
 }
