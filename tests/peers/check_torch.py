@@ -366,24 +366,34 @@ def image_ops():
 
 def optimizers():
     steps, n = 100, 1003
-    kinds = {
-        "adamw": (lambda p: torch.optim.AdamW([p], lr=1e-3, weight_decay=0.01), {"lr": 1e-3, "weight_decay": 0.01}),
-        "sgd": (lambda p: torch.optim.SGD([p], lr=1e-2, momentum=0.9, weight_decay=1e-3),
-                {"lr": 1e-2, "momentum": 0.9, "weight_decay": 1e-3}),
-    }
-    for kind, (make, settings) in kinds.items():
-        c = Case(kind)
+    adam, sgd = torch.optim.AdamW, torch.optim.SGD
+    kinds = (
+        ("adamw", adam, {"lr": 1e-3, "weight_decay": 0.01}),
+        ("adamw", adam, {"lr": 1e-3, "weight_decay": 0.1, "betas": (0.8, 0.95), "eps": 1e-5}),
+        ("adamw", adam, {"lr": 3e-3, "weight_decay": 0.0, "betas": (0.95, 0.9), "eps": 1e-3}),
+        ("adam", torch.optim.Adam, {"lr": 1e-3, "weight_decay": 0.01, "betas": (0.7, 0.99), "eps": 1e-6}),
+        ("sgd", sgd, {"lr": 1e-2, "momentum": 0.9, "weight_decay": 1e-3}),
+        ("sgd", sgd, {"lr": 1e-2, "momentum": 0.0, "weight_decay": 1e-3}),
+        ("sgd", sgd, {"lr": 1e-2, "momentum": 0.0, "weight_decay": 0.0}),
+        ("sgd", sgd, {"lr": 1e-2, "momentum": 0.5, "weight_decay": 0.0}),
+    )
+    for kind, make, settings in kinds:
+        label = f"{kind} {' '.join(f'{k} {v}' for k, v in settings.items())}"
+        ours = {k: v for k, v in settings.items() if k != "betas"}
+        if "betas" in settings:
+            ours["beta1"], ours["beta2"] = settings["betas"]
+        c = Case(label)
         p = c.param("p", n)
         scale = 10.0 ** torch.randint(-6, 2, (n,), generator=c.rng)
         g = c.input("g", torch.randn(steps, n, generator=c.rng) * scale)
         c.op("dot", "loss", "p", "g")
-        got = c.run(loss="loss", steps=steps, optimizer={"kind": kind, **settings})
-        opt = make(p)
+        got = c.run(loss="loss", steps=steps, optimizer={"kind": kind, **ours})
+        opt = make([p], **settings)
         for s in range(steps):
             p.grad = g[s].clone()
             opt.step()
-        near(f"{kind} after {steps} steps", got["p.out"], p.detach(), OPTIMIZER)
-        point(f"{kind}: {steps} steps as in PyTorch")
+        near(f"{label} after {steps} steps", got["p.out"], p.detach(), OPTIMIZER)
+        point(f"{label}: {steps} steps as in PyTorch")
 
 
 def gpt_loss(p, k, tokens, targets):
@@ -544,8 +554,15 @@ def models():
 
 
 def low_ops():
-    """What autocast's list for the CPU has: linear, convolutions, attention."""
+    """What autocast's list for the CPU has: linear, matmul, convolutions, attention."""
     for amp in ("bf16", "f16"):
+        for batch, ta, tb in (((), False, True), ((5,), True, False), ((3, 4), False, False), ((2,), True, True)):
+            c = Case(f"matmul {len(batch)} leading, {'T' if ta else 'N'}{'T' if tb else 'N'}")
+            c.param("a", *batch, *((65, 37) if ta else (37, 65))), c.param("b", *batch, *((29, 65) if tb else (65, 29)))
+            c.op("matmul", "y", "a", "b", ta=ta, tb=tb)
+            c.check_low(lambda p, t=(ta, tb): (p["a"].transpose(-2, -1) if t[0] else p["a"]) @
+                        (p["b"].transpose(-2, -1) if t[1] else p["b"]), {"a", "b"}, amp)
+
         c = Case("linear")
         c.param("x", 6, 37, 129), c.param("w", 77, 129), c.param("b", 77)
         c.op("linear", "y", "x", "w", "b")

@@ -11,7 +11,8 @@
  *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0, "amp": "bf16", "accum": 1, "clip_norm": 0,
  *                  "loss_scale": 0 (not 0: the scaler is on and starts there), "scale_interval": 0 },
  *     "eval": 0 (batches),
- *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0 } }
+ *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0, "beta1": 0.9, "beta2": 0.999,
+ *                    "eps": 1e-8 } }
  *
  * Reads NAME.bin for every parameter and buffer, and for every input one tensor per step, one behind the other. Writes
  * losses.bin and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin
@@ -219,7 +220,9 @@ static int build(struct test *t, struct gt_err *err)
 			    .interval = gt_json_get_int(options, "scale_interval", 0) },
 		.optimizer = { .kind = optimizer_of(kind), .lr = gt_json_get_real(o, "lr", 0),
 			       .weight_decay = gt_json_get_real(o, "weight_decay", 0),
-			       .momentum = gt_json_get_real(o, "momentum", 0) },
+			       .momentum = gt_json_get_real(o, "momentum", 0),
+			       .beta1 = gt_json_get_real(o, "beta1", 0), .beta2 = gt_json_get_real(o, "beta2", 0),
+			       .eps = gt_json_get_real(o, "eps", 0) },
 	};
 	struct rt_node *root = NULL;
 
