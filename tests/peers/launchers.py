@@ -79,7 +79,7 @@ def torchrun(script, n):
         with tempfile.TemporaryDirectory() as logs:
             shown = os.path.join(logs, "show")  # torchrun would take --print for an option of its own
             with open(shown, "w", encoding="utf-8") as f:
-                f.write(f"#!/bin/sh\nexec {os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\n")
+                f.write(f"#!/bin/sh\n{os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\nexit $?\n")
             os.chmod(shown, 0o755)
             launch([program, "--standalone", f"--nproc_per_node={n}", "--log_dir", logs, "--redirects", "3", "--no_python",
                     shown], env)
