@@ -166,9 +166,10 @@ static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 
 	if (gt_fs_read_prefix(fs, "/proc/self/status", 65536, &text, NULL) >= 0)
 		list = cpuinfo_value(text, "Cpus_allowed_list");
-	if (!list || gt_parse_cpulist(list, &h->cpu.allowed) < 0 || !gt_set_count(&h->cpu.allowed))
+	if (list && gt_parse_cpulist(list, &h->cpu.allowed) >= 0)
+		gt_set_and(&h->cpu.allowed, &h->cpu.online);
+	if (!gt_set_count(&h->cpu.allowed)) /* who runs has one */
 		gt_set_copy(&h->cpu.allowed, &h->cpu.online);
-	gt_set_and(&h->cpu.allowed, &h->cpu.online);
 }
 
 /* The innermost group that has one: what is above it has cut it already. */
