@@ -92,7 +92,8 @@ static const struct gt_opt apply_opts[] = {
 	TN_CHOICE_OPTS,
 	{ 0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional },
 	{ 0, "only-proven", "RECEIPT", "only what gpubench prove found to help on this host", GT_OPT_STR, &only_proven },
-	{ 0, "persist", NULL, "keep what is applied, and what holds already, for the next boot too, in /etc", GT_OPT_FLAG, &persist },
+	{ 0, "persist", NULL, "keep what is applied, and what holds already, for the next boot too, in /etc", GT_OPT_FLAG,
+	  &persist },
 	{ 0 },
 };
 const struct gt_cmd tn_cmd_apply = {

@@ -110,6 +110,7 @@ struct tn_knob {
 	/* on which devices there is one; NULL: once per host */
 	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
 	const char *resets;		  /* a file that the kernel sets anew when this one changes; as path */
+	bool may_refuse;		  /* the kernel may keep one to itself, and says so (EIO) only when it is written */
 	bool names_move;		  /* their names may be other devices' after the next boot */
 	int64_t (*most)(const struct pr_host *h); /* more than this does harm here, whoever asks; 0: not known */
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */

@@ -109,13 +109,25 @@ static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, con
 	return e;
 }
 
+/* Asked by writing what is there already: one that is refused is left out and told, rather than all the others rolled back. */
+static bool refused(struct apply *a, const struct tn_item *it)
+{
+	const struct tn_entry e = { .knob = (char *)it->knob->id, .instance = it->instance, .path = it->path, .old = it->current,
+				    .new_value = it->wanted };
+	int r = it->knob->may_refuse ? tn_value_write(a->fs, it->path, it->current) : 0;
+
+	if (r == -EIO)
+		tn_report_value(a->report, &e, "left out: the kernel keeps it to itself");
+	return r == -EIO;
+}
+
 static void add_values(struct apply *a)
 {
 	for (size_t i = 0; i < a->plan->n_item; i++) {
 		const struct tn_item *it = &a->plan->item[i];
 		struct tn_entry *e;
 
-		if (it->status != TN_CHANGE)
+		if (it->status != TN_CHANGE || refused(a, it))
 			continue;
 		e = add_value(a, it, it->wanted);
 		e->side_path = tn_knob_side_path(it->knob, it->instance);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Knobs of devices: network cards, PCIe bridges and idle states, on captured hosts to which such devices were added. */
+#include <errno.h>
 #include <linux/pci_regs.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +93,50 @@ START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
 	with = box_plan(&b);
 	ck_assert_int_eq(item(with, "irq.affinity", "200")->status, TN_SKIPPED);
 	ck_assert_int_eq(item(with, "irq.balance", NULL)->status, TN_ADVICE);
+}
+END_TEST
+
+/* What the kernel keeps to itself is known by its mode, and on older kernels by its answer: the others are moved all the same. */
+START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
+{
+	gt_autofree char *file = NULL, *before = NULL;
+	gt_auto(tn_plan) *plan = NULL, *all = NULL;
+	unsigned left_out = 0;
+
+	add_port();
+	file = gt_xasprintf("%s/proc/irq/200/smp_affinity_list", b.dir);
+	ck_assert_int_eq(chmod(file, 0444), 0);
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "irq.affinity", "200")->status, TN_NOT_APPLICABLE);
+	ck_assert_int_eq(item(plan, "irq.affinity", "201")->status, TN_CHANGE);
+	ck_assert_int_eq(chmod(file, 0644), 0);
+	all = box_plan(&b);
+	before = box_picture(&b);
+	box_put(&b, "/var/lib/gputune/history", ""); /* so that the first steps are those that ask */
+	for (unsigned n = 1; n < 12; n++) {
+		gt_autofree char *one = NULL, *two = NULL, *swap = NULL, *after = NULL, *text = NULL;
+		gt_auto_json *report = NULL;
+		struct gt_err err = { 0 };
+
+		gt_fs_fault(b.fs, n, EIO, false);
+		if (tn_apply(b.fs, all, NULL, &report, &err) == 0) {
+			box_reopen(&b);
+			one = box_get(&b, "/proc/irq/200/smp_affinity_list");
+			two = box_get(&b, "/proc/irq/201/smp_affinity_list");
+			swap = box_get(&b, "/proc/sys/vm/zone_reclaim_mode");
+			text = gt_json_text(report);
+			left_out++;
+			ck_assert_str_eq(strcmp(one, "0-63") ? one : two, "16-31,48-63");
+			ck_assert_str_eq(strcmp(one, "0-63") ? two : one, "0-63");
+			ck_assert_str_eq(swap, "0");
+			ck_assert_ptr_nonnull(strstr(text, "left out: the kernel keeps it to itself"));
+			ck_assert_int_eq(tn_revert(b.fs, NULL, NULL, &err), 0);
+		}
+		box_reopen(&b);
+		after = box_picture(&b);
+		ck_assert_msg(!strcmp(after, before), "step %u", n);
+	}
+	ck_assert_uint_eq(left_out, 2);
 }
 END_TEST
 
@@ -400,6 +445,7 @@ TCase *tune_device_case(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
+	tcase_add_test(t, an_interrupt_that_the_kernel_keeps_is_left_out);
 	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);
 	tcase_add_test(t, a_port_whose_node_is_not_known_keeps_its_interrupts);
 	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);

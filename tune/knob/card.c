@@ -83,11 +83,23 @@ static void need_no_balancer(const struct tn_ctx *c, const struct tn_now *now, s
 			 balancer);
 }
 
+/* From Linux 6.11 on what the kernel moves itself (managed: a driver has spread its queues) cannot be written by its mode. */
+static void need_movable(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	gt_autofree char *path = gt_xasprintf("/proc/irq/%s/smp_affinity_list", now->instance);
+	struct stat st;
+
+	/* a captured host has no modes */
+	if (gt_fs_dir(c->fs) && gt_fs_stat(c->fs, path, &st) >= 0 && !(st.st_mode & S_IWUSR))
+		tn_not_applicable(w, "the kernel keeps this interrupt to itself: its driver has spread the queues");
+}
+
 static const struct tn_need irq_needs[] = {
 	{ "two or more NUMA nodes", need_far_node },
 	{ "a port whose node is known", need_known_node },
 	{ "CPUs at that node", need_near_cpus },
 	{ "irqbalance is not at work", need_no_balancer },
+	{ "an interrupt that the kernel lets others move", need_movable },
 	{ 0 },
 };
 
@@ -104,6 +116,7 @@ const struct tn_knob tn_knob_irq_affinity = {
 	.id = "irq.affinity",
 	.path = "/proc/irq/%s/smp_affinity_list",
 	.instances = fast_irqs,
+	.may_refuse = true,
 	.names_move = true,
 	.cpu_list = true,
 	.summary = "fast network ports interrupt the CPUs of their own node",
@@ -114,8 +127,8 @@ const struct tn_knob tn_knob_irq_affinity = {
 	       "kernel spreads the queues of a card over the CPUs of the list.",
 	.hazard = "Loader workers on that node share their CPUs with the interrupts. Only without irqbalance, which "
 		  "would undo "
-		  "it. Interrupt numbers change from boot to boot, so it is never persisted: gputune.service applies "
-		  "it anew.",
+		  "it. One that the kernel keeps to itself is left out. Interrupt numbers change from boot to boot, so it is "
+		  "never persisted: gputune.service applies it anew.",
 	.unit = "CPU list",
 	.mechanism = "",
 	.unmoved = "needs a network card at work; bring your own command",
