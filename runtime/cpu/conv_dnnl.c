@@ -6,10 +6,9 @@
  */
 #include "config.h"
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/cpu/conv.h"
+#include "runtime/cpu/conv_dnnl.h"
 
 #ifdef HAVE_DNNL
 #include <oneapi/dnnl/dnnl.h>
@@ -17,14 +16,19 @@
 enum { X, W, Y, PACKED, SCRATCH, N_MEMORIES };
 struct key {
 	struct rt_conv shape;
-	int64_t kind, bf16, threads;
+	int64_t kind, bf16, threads; /* threads: of the library */
+};
+/* What an execution reads and writes; those that go on at once have one each. */
+struct slot {
+	dnnl_memory_t memory[N_MEMORIES];
 };
 struct primitive {
+	struct rt_conv_kernel kernel; /* what others see of it */
 	struct key key;
 	bool usable;
-	dnnl_primitive_t conv, reorder; /* reorder: of the weights, or NULL where the kernel takes them as they are */
-	dnnl_memory_t memory[N_MEMORIES];
-	size_t packed_bytes, scratch_bytes;
+	dnnl_primitive_t conv, reorder; /* reorder: of the weights, if the kernel does not take them as they are */
+	struct slot *slots;
+	int n_slots;
 };
 /* Convolutions of one model: some dozens of shapes, three kinds each. Beyond that the oldest makes room. */
 #define PRIMITIVES	512
@@ -32,7 +36,6 @@ static struct primitive primitives[PRIMITIVES];
 static int n_primitives, next_primitive;
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct dims {
 	dnnl_dims_t x, w, y, strides, pads, dilates;
@@ -181,7 +184,12 @@ static layout_of_pd same(const layout l)
 
 static dnnl_status_t memory_make(struct primitive *p, int which, layout_of_pd l)
 {
-	return dnnl_memory_create(&p->memory[which], l, engine, DNNL_MEMORY_NONE);
+	return dnnl_memory_create(&p->slots[0].memory[which], l, engine, DNNL_MEMORY_NONE);
+}
+
+static size_t lines(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
 }
 
 /* The weights' way between torch's order and the kernel's. */
@@ -190,7 +198,7 @@ static dnnl_status_t make_reorder(struct primitive *p, layout plain, layout_of_p
 	dnnl_primitive_desc_t pd = NULL;
 	dnnl_status_t s;
 
-	p->packed_bytes = (dnnl_memory_desc_get_size(packed) + 63) / 64 * 64;
+	p->kernel.reorders = true;
 	s = p->key.kind == RT_CONV_BWD_W ? describe_reorder(&pd, packed, same(plain)) :
 					   describe_reorder(&pd, same(plain), packed);
 	if (s == dnnl_success)
@@ -207,7 +215,10 @@ static dnnl_status_t make_memories(struct primitive *p, dnnl_primitive_desc_t pd
 
 	packed = dnnl_primitive_desc_query_md(
 		pd, p->key.kind == RT_CONV_BWD_W ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
-	p->scratch_bytes = dnnl_memory_desc_get_size(scratch);
+	p->kernel.scratch_bytes = lines(dnnl_memory_desc_get_size(scratch));
+	p->kernel.weight_bytes = lines(dnnl_memory_desc_get_size(packed));
+	p->slots = gt_xcalloc(1, sizeof(*p->slots));
+	p->n_slots = 1;
 	s = memory_make(p, SCRATCH, scratch);
 	s = s == dnnl_success ? memory_make(p, X, same(x)) : s;
 	s = s == dnnl_success ? memory_make(p, Y, same(y)) : s;
@@ -303,9 +314,11 @@ static void forget(struct primitive *p)
 		dnnl_primitive_destroy(p->conv);
 	if (p->reorder)
 		dnnl_primitive_destroy(p->reorder);
-	for (int i = 0; i < N_MEMORIES; i++)
-		if (p->memory[i])
-			dnnl_memory_destroy(p->memory[i]);
+	for (int k = 0; k < p->n_slots; k++)
+		for (int i = 0; i < N_MEMORIES; i++)
+			if (p->slots[k].memory[i])
+				dnnl_memory_destroy(p->slots[k].memory[i]);
+	free(p->slots);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -339,16 +352,48 @@ static struct primitive *find(const struct rt_conv *s, enum rt_conv_kind kind, b
 	return p;
 }
 
-int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
+static layout_of_pd layout_of(const dnnl_memory_t m)
 {
-	const struct primitive *p;
-	int64_t bytes;
+	layout_of_pd l = NULL;
 
-	pthread_mutex_lock(&lock);
-	p = find(s, kind, bf16, threads);
-	bytes = p && p->usable ? (int64_t)(p->packed_bytes + p->scratch_bytes + 64) : -1;
-	pthread_mutex_unlock(&lock);
-	return bytes;
+	dnnl_memory_get_memory_desc(m, &l);
+	return l;
+}
+
+static bool have_slots(struct primitive *p, int n)
+{
+	if (p->n_slots < n)
+		p->slots = gt_xrealloc(p->slots, (size_t)n * sizeof(*p->slots));
+	while (p->n_slots < n) {
+		dnnl_memory_t *m = p->slots[p->n_slots++].memory;
+
+		memset(m, 0, sizeof(p->slots->memory));
+		for (int i = 0; i < N_MEMORIES; i++)
+			if (p->slots[0].memory[i] && dnnl_memory_create(&m[i], layout_of(p->slots[0].memory[i]), engine,
+									DNNL_MEMORY_NONE) != dnnl_success)
+				return p->usable = false;
+	}
+	return true;
+}
+
+const struct rt_conv_kernel *rt_conv_kernel(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, int at_once)
+{
+	struct primitive *p = find(s, kind, bf16, threads);
+
+	return p && p->usable && have_slots(p, at_once) ? &p->kernel : NULL;
+}
+
+static const struct primitive *behind(const struct rt_conv_kernel *k)
+{
+	return (const struct primitive *)(const void *)k; /* its first member */
+}
+
+bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct rt_conv_kernel *b)
+{
+	int which = a->reorders ? PACKED : W;
+
+	return a->reorders == b->reorders && dnnl_memory_desc_equal(layout_of(behind(a)->slots[0].memory[which]),
+								    layout_of(behind(b)->slots[0].memory[which]));
 }
 
 static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
@@ -358,47 +403,54 @@ static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
 		abort();
 }
 
-void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, void *x, void *w, void *y,
-		     void *scratch)
+void rt_conv_execute(const struct rt_conv_kernel *k, int slot, void *x, void *w, void *y, void *scratch)
 {
 	static const int names[][3] = {
 		[RT_CONV_FWD] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST },
 		[RT_CONV_BWD_X] = { DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST },
 		[RT_CONV_BWD_W] = { DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST },
 	};
-	const int *name = names[kind];
-	struct primitive *p;
-	dnnl_memory_t weights;
+	const struct primitive *p = behind(k);
+	const dnnl_memory_t *m = p->slots[slot].memory;
+	const int *name = names[p->key.kind], weights = k->reorders ? PACKED : W;
 
-	pthread_mutex_lock(&lock);
-	p = find(s, kind, bf16, threads);
-	weights = p->reorder ? p->memory[PACKED] : p->memory[W];
-	dnnl_memory_set_data_handle(p->memory[X], x);
-	dnnl_memory_set_data_handle(p->memory[W], w);
-	dnnl_memory_set_data_handle(p->memory[Y], y);
-	dnnl_memory_set_data_handle(p->memory[SCRATCH], (char *)scratch + p->packed_bytes);
-	if (p->reorder) {
-		dnnl_memory_set_data_handle(p->memory[PACKED], scratch);
-		if (kind != RT_CONV_BWD_W)
-			execute(p->reorder,
-				(dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, p->memory[W] }, { DNNL_ARG_TO, weights } }, 2);
-	}
+	dnnl_memory_set_data_handle(m[X], x);
+	dnnl_memory_set_data_handle(m[weights], w);
+	dnnl_memory_set_data_handle(m[Y], y);
+	dnnl_memory_set_data_handle(m[SCRATCH], scratch);
 	execute(p->conv,
-		(dnnl_exec_arg_t[]){ { name[0], p->memory[X] }, { name[1], weights }, { name[2], p->memory[Y] },
-				     { DNNL_ARG_SCRATCHPAD, p->memory[SCRATCH] } }, 4);
-	if (p->reorder && kind == RT_CONV_BWD_W)
-		execute(p->reorder, (dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, weights }, { DNNL_ARG_TO, p->memory[W] } }, 2);
-	pthread_mutex_unlock(&lock);
+		(dnnl_exec_arg_t[]){ { name[0], m[X] }, { name[1], m[weights] }, { name[2], m[Y] },
+				     { DNNL_ARG_SCRATCHPAD, m[SCRATCH] } }, 4);
+}
+
+void rt_conv_reorder(const struct rt_conv_kernel *k, void *w, void *packed)
+{
+	const dnnl_memory_t *m = behind(k)->slots[0].memory;
+	bool back = behind(k)->key.kind == RT_CONV_BWD_W;
+
+	dnnl_memory_set_data_handle(m[W], w);
+	dnnl_memory_set_data_handle(m[PACKED], packed);
+	execute(behind(k)->reorder,
+		(dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, m[back ? PACKED : W] }, { DNNL_ARG_TO, m[back ? W : PACKED] } }, 2);
 }
 #else
-int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
+const struct rt_conv_kernel *rt_conv_kernel(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, int at_once)
 {
-	return -1;
+	return NULL;
 }
 
-void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, void *x, void *w, void *y,
-		     void *scratch)
+bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct rt_conv_kernel *b)
 {
-	abort(); /* rt_conv_library_scratch() says that nobody comes here */
+	return false;
+}
+
+void rt_conv_execute(const struct rt_conv_kernel *k, int slot, void *x, void *w, void *y, void *scratch)
+{
+	abort(); /* rt_conv_kernel() says that nobody comes here */
+}
+
+void rt_conv_reorder(const struct rt_conv_kernel *k, void *w, void *packed)
+{
+	abort();
 }
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
 #include "runtime/cpu/low.h"
@@ -39,6 +40,76 @@ START_TEST(a_smaller_team_sums_its_own_parts)
 	convolve_alone(&s, RT_CONV_BWD_W, 3, x, many, y);
 	ck_assert_mem_eq(one, many, sizeof(one));
 	free(scratch);
+}
+END_TEST
+
+/* dw (O,C/g,KH,KW) by its definition. */
+static void define(const struct rt_conv *s, const float *x, const float *dy, double *dw)
+{
+	int64_t inner = s->c / s->groups, outer = s->o / s->groups, taps = s->kh * s->kw;
+
+	for (int64_t i = 0; i < s->n * s->oh * s->ow * taps; i++) {
+		int64_t p = i / taps, kh = i % taps / s->kw, kw = i % s->kw, image = p / s->ow / s->oh;
+		int64_t h = p / s->ow % s->oh * s->stride - s->pad + kh, w = p % s->ow * s->stride - s->pad + kw;
+		const float *from = x + ((image * s->h + h) * s->w + w) * s->c;
+
+		if (h < 0 || h >= s->h || w < 0 || w >= s->w)
+			continue;
+		for (int64_t o = 0; o < s->o; o++)
+			for (int64_t c = 0; c < inner; c++)
+				dw[((o * inner + c) * s->kh + kh) * s->kw + kw] +=
+					(double)dy[p * s->o + o] * (double)from[o / outer * inner + c];
+	}
+}
+
+/* By the library, as many threads asked for; fewer come. Scratch memory holds no numbers. */
+static void library(const struct rt_conv *s, int threads, int come, float *x, float *dw, float *dy)
+{
+	int64_t bytes = rt_conv_library_scratch(s, RT_CONV_BWD_W, false, threads);
+	float *scratch = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
+
+	memset(scratch, 0xff, (size_t)bytes);
+	omp_set_max_active_levels(come > 1 ? 8 : 1);
+#pragma omp parallel num_threads(2) if (come == 1)
+#pragma omp master
+	rt_conv_library(s, RT_CONV_BWD_W, false, threads, x, dw, dy, scratch);
+	free(scratch);
+}
+
+/* The batch is cut into parts that threads take as they come: the sums are the same bits, whoever made which. */
+START_TEST(parts_of_a_batch_are_summed_in_their_order)
+{
+	static const struct rt_conv shapes[] = {
+		/* parts of two sizes; weights that the kernel wants in another order; few channels; groups */
+		{ 9, 48, 47, 16, .o = 32, .oh = 24, .ow = 24, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 1 },
+		{ 16, 32, 32, 32, .o = 64, .oh = 16, .ow = 16, .kh = 1, .kw = 1, .stride = 2, .groups = 1 },
+		{ 8, 32, 32, 3, .o = 16, .oh = 32, .ow = 32, .kh = 3, .kw = 3, .stride = 1, .pad = 1, .groups = 1 },
+		{ 11, 32, 32, 32, .o = 32, .oh = 16, .ow = 16, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 32 },
+	};
+	const struct rt_conv *s = &shapes[_i];
+	int64_t nx = s->n * s->h * s->w * s->c, ny = s->n * s->oh * s->ow * s->o, nw = s->o * (s->c / s->groups) * s->kh * s->kw;
+	float *x = gt_xcalloc((size_t)nx, 4), *dy = gt_xcalloc((size_t)ny, 4), *dw = gt_xcalloc((size_t)nw, 8), *again = dw + nw;
+	double *want = gt_xcalloc((size_t)nw, sizeof(double)), off = 0;
+
+	for (int64_t i = 0; i < nx; i++)
+		x[i] = rt_random_normal(1, 1, (uint64_t)i);
+	for (int64_t i = 0; i < ny; i++)
+		dy[i] = rt_random_normal(1, 2, (uint64_t)i);
+	define(s, x, dy, want);
+	for (int threads = 1; threads <= 3 && rt_conv_library_scratch(s, RT_CONV_BWD_W, false, threads) >= 0; threads++) {
+		library(s, threads, threads, x, dw, dy);
+		for (int64_t i = 0; i < nw; i++)
+			off = fmax(off, fabs((double)dw[i] - want[i]));
+		ck_assert_msg(off < 3e-7 * (double)ny / (double)s->o, "%d threads: off by %g", threads, off);
+		for (int round = 0; round < 5; round++) {
+			library(s, threads, round ? threads : 1, x, again, dy);
+			ck_assert_mem_eq(dw, again, (size_t)nw * sizeof(*dw));
+		}
+	}
+	free(x);
+	free(dy);
+	free(dw);
+	free(want);
 }
 END_TEST
 
@@ -173,6 +244,7 @@ TCase *case_team(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, a_smaller_team_sums_its_own_parts);
+	tcase_add_loop_test(t, parts_of_a_batch_are_summed_in_their_order, 0, 4);
 	tcase_add_loop_test(t, an_update_that_nothing_counts_in_is_none, 0, 4);
 	tcase_add_test(t, a_profile_counts_every_batch_of_an_update);
 	tcase_add_test(t, products_of_many_shapes_are_made_once);
