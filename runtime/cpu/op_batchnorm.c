@@ -2,16 +2,22 @@
 /*
  * Each thread sums its rows per channel, all add the threads' sums up in the same order, and each finishes its own rows,
  * which are then still in its cache if they fit there.
+ *
+ * Everything is made of x - mean, the mean being rounded to float first: that difference is exact where the mean is large and the
+ * rest is small, and both directions are as accurate there as at mean 0. What the rounding took from the mean is put back
+ * per channel: the forward pass knows it, the backward one sums it anew.
  */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 
+#define N_SUMS	3 /* as op_batchnorm.c of graph/ makes room for; forward two of them */
+
 struct norm {
 	int64_t rows, cols;
-	double *sums; /* per thread: two per channel */
-	float *a, *b, *k; /* per channel: what the second half of the work multiplies and adds */
+	double *sums; /* per thread: N_SUMS per channel */
+	float *mean, *a, *b, *k; /* per channel: what the second half of the work takes away, multiplies and adds */
 };
 
 static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
@@ -19,41 +25,47 @@ static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
 	struct norm n = { .rows = c->op->id == RT_OP_BATCHNORM ? rt_rows(c->in[0]) : c->attr.rows, .cols = rt_cols(c->in[3]),
 			  .sums = c->out[RT_MAX_IO - 1]->data };
 
-	n.a = (float *)(void *)(n.sums + 2 * cpu->threads * n.cols);
+	n.mean = (float *)(void *)(n.sums + N_SUMS * cpu->threads * n.cols);
+	n.a = n.mean + n.cols;
 	n.b = n.a + n.cols;
 	n.k = n.b + n.cols;
 	return n;
 }
 
-static void add_up(const struct norm *n, int team, int64_t j, double *ret_a, double *ret_b)
+/* Sum `which` of channel j over the team, in its order. */
+static double add_up(const struct norm *n, int team, int64_t j, int which)
 {
-	*ret_a = *ret_b = 0;
-	for (int t = 0; t < team; t++) {
-		*ret_a += n->sums[2 * t * n->cols + j];
-		*ret_b += n->sums[(2 * t + 1) * n->cols + j];
-	}
+	double sum = 0;
+
+	for (int t = 0; t < team; t++)
+		sum += n->sums[(N_SUMS * t + which) * n->cols + j];
+	return sum;
 }
 
-/* y = x a + b with the batch's own statistics; sums are of x - shift, shift being the first row. */
+/* y = (x - mean) r gain + bias, where mean is m rounded. */
+static void set_affine(const struct norm *n, int64_t j, double m, double r, double gain, double bias)
+{
+	n->mean[j] = (float)m;
+	n->a[j] = (float)(r * gain);
+	n->b[j] = (float)(bias - (m - (double)n->mean[j]) * r * gain);
+}
+
+/* The batch's own statistics; sums are of x - shift, shift being the first row. */
 static void own_statistics(const struct norm *n, const struct rt_call *c, int team)
 {
 	const float *shift = rt_f32(c->in[0]), *gain = rt_f32(c->in[1]), *bias = rt_f32(c->in[2]);
 	float *mean = rt_f32(c->out[1]), *rstd = rt_f32(c->out[2]);
 
 	for (int64_t j = 0; j < n->cols; j++) {
-		double s, q, m, var, r;
+		double m = add_up(n, team, j, 0) / (double)n->rows;
+		double var = fmax(add_up(n, team, j, 1) / (double)n->rows - m * m, 0), r = 1 / sqrt(var + (double)c->attr.eps);
 
-		add_up(n, team, j, &s, &q);
-		m = s / (double)n->rows;
-		var = fmax(q / (double)n->rows - m * m, 0);
 		m += (double)shift[j];
-		r = 1 / sqrt(var + (double)c->attr.eps);
 		if (mean)
 			mean[j] = (float)m;
 		if (rstd)
 			rstd[j] = (float)r;
-		n->a[j] = (float)(r * (double)gain[j]);
-		n->b[j] = (float)((double)bias[j] - m * r * (double)gain[j]);
+		set_affine(n, j, m, r, (double)gain[j], (double)bias[j]);
 	}
 }
 
@@ -66,8 +78,7 @@ static void running_statistics(const struct norm *n, const struct rt_call *c)
 		double r = 1 / sqrt((double)var[j] + (double)c->attr.eps);
 		double m = (double)mean[j] - (left_out ? (double)left_out[j] : 0);
 
-		n->a[j] = (float)(r * (double)gain[j]);
-		n->b[j] = (float)((double)bias[j] - m * r * (double)gain[j]);
+		set_affine(n, j, m, r, (double)gain[j], (double)bias[j]);
 	}
 }
 
@@ -85,7 +96,7 @@ void rt_cpu_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 
 		rt_part(n.rows, 1, all, me, &lo, &hi);
 		if (!run->eval)
-			cpu->simd->channel_sums(n.sums + 2 * me * n.cols, x + lo * n.cols, x, hi - lo, n.cols);
+			cpu->simd->channel_sums(n.sums + N_SUMS * me * n.cols, x + lo * n.cols, x, hi - lo, n.cols);
 #pragma omp barrier
 #pragma omp single
 		{
@@ -94,21 +105,22 @@ void rt_cpu_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 			else
 				own_statistics(&n, c, all);
 		}
-		cpu->simd->channel_affine(y + lo * n.cols, x + lo * n.cols, residual ? residual + lo * n.cols : NULL, n.a, n.b,
-					  hi - lo, n.cols, c->attr.act == RT_ACT_RELU);
+		cpu->simd->channel_affine(y + lo * n.cols, x + lo * n.cols, residual ? residual + lo * n.cols : NULL, n.mean,
+					  n.a, n.b, hi - lo, n.cols, c->attr.act == RT_ACT_RELU);
 	}
 }
 
-/* dx = a g + b x + k, with g the gradient behind the activation. */
+/* dx = a g + b (x - mean) + k, with g the gradient behind the activation. */
 static void gradients(const struct norm *n, const struct rt_call *c, int team)
 {
-	const float *gain = rt_f32(c->in[2]), *mean = rt_f32(c->in[3]), *rstd = rt_f32(c->in[4]);
+	const float *gain = rt_f32(c->in[2]), *rstd = rt_f32(c->in[4]);
 	float *dgain = rt_f32(c->out[1]), *dbias = rt_f32(c->out[2]);
 
 	for (int64_t j = 0; j < n->cols; j++) {
-		double g, gx, m = (double)mean[j], r = (double)rstd[j], scale = r * (double)gain[j];
+		double r = (double)rstd[j], scale = r * (double)gain[j], g = add_up(n, team, j, 0);
+		double off = add_up(n, team, j, 2) / (double)n->rows; /* what the mean is above mean[j] */
+		double gx = add_up(n, team, j, 1) - off * g;
 
-		add_up(n, team, j, &g, &gx); /* of g, and of g (x - mean) */
 		if (dgain)
 			dgain[j] = (float)(gx * r) + (c->attr.accumulate & 2 ? dgain[j] : 0);
 		if (dbias)
@@ -117,7 +129,7 @@ static void gradients(const struct norm *n, const struct rt_call *c, int team)
 		gx *= r * r / (double)n->rows;
 		n->a[j] = (float)scale;
 		n->b[j] = (float)(-scale * gx);
-		n->k[j] = (float)(scale * (m * gx - g));
+		n->k[j] = (float)(scale * (off * gx - g));
 	}
 }
 
@@ -139,7 +151,7 @@ static void move_running(const struct norm *n, const struct rt_call *c)
 void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct norm n = norm_of(cpu, c);
-	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *y = rt_f32(c->in[5]);
+	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *mean = rt_f32(c->in[3]), *y = rt_f32(c->in[5]);
 	float *dx = rt_f32(c->out[0]), *dres = rt_f32(c->out[3]);
 	int team = rt_cpu_team(cpu, 16.0 * (double)n.rows * (double)n.cols);
 
@@ -154,15 +166,15 @@ void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 
 		rt_part(n.rows, 1, all, me, &lo, &hi);
 		at = lo * n.cols;
-		cpu->simd->channel_bwd_sums(n.sums + 2 * me * n.cols, dy + at, y ? y + at : NULL, x + at, rt_f32(c->in[3]),
-					    hi - lo, n.cols);
+		cpu->simd->channel_bwd_sums(n.sums + N_SUMS * me * n.cols, dy + at, y ? y + at : NULL, x + at, mean, hi - lo,
+					    n.cols);
 #pragma omp barrier
 #pragma omp single
 		{
 			gradients(&n, c, all);
 			move_running(&n, c);
 		}
-		cpu->simd->channel_bwd(dx ? dx + at : NULL, dres ? dres + at : NULL, dy + at, y ? y + at : NULL, x + at, n.a,
-				       n.b, n.k, hi - lo, n.cols, c->attr.accumulate & 1, c->attr.accumulate & 8);
+		cpu->simd->channel_bwd(dx ? dx + at : NULL, dres ? dres + at : NULL, dy + at, y ? y + at : NULL, x + at, mean,
+				       n.a, n.b, n.k, hi - lo, n.cols, c->attr.accumulate & 1, c->attr.accumulate & 8);
 	}
 }

@@ -54,13 +54,13 @@ static void channel_sums(double *sums, const float *x, const float *shift, int64
 		}
 }
 
-static void channel_affine(float *y, const float *x, const float *residual, const float *a, const float *b, int64_t rows,
-			   int64_t cols, bool relu)
+static void channel_affine(float *y, const float *x, const float *residual, const float *mean, const float *a, const float *b,
+			   int64_t rows, int64_t cols, bool relu)
 {
 	for (int64_t r = 0; r < rows; r++, x += cols, y += cols)
 		EACH(i, cols) {
 			int64_t n = cols - i;
-			vf v = ldx(x + i, n) * ldx(a + i, n) + ldx(b + i, n);
+			vf v = (ldx(x + i, n) - ldx(mean + i, n)) * ldx(a + i, n) + ldx(b + i, n);
 
 			if (residual)
 				v += ldx(residual + r * cols + i, n);
@@ -79,33 +79,38 @@ INLINE vf behind(const float *dy, const float *y, int64_t at, int64_t n)
 static void channel_bwd_sums(double *sums, const float *dy, const float *y, const float *x, const float *mean, int64_t rows,
 			     int64_t cols)
 {
-	memset(sums, 0, 2 * (size_t)cols * sizeof(double));
+	memset(sums, 0, 3 * (size_t)cols * sizeof(double));
 	for (int64_t r0 = 0; r0 < rows; r0 += SUM_ROWS)
 		EACH(i, cols) {
 			int64_t n = cols - i, count = rows - r0 < SUM_ROWS ? rows - r0 : SUM_ROWS, at = r0 * cols + i, r = 0;
-			vf s0 = { 0 }, q0 = { 0 }, s1 = { 0 }, q1 = { 0 }, m = ldx(mean + i, n);
+			vf s0 = { 0 }, q0 = { 0 }, d0 = { 0 }, s1 = { 0 }, q1 = { 0 }, d1 = { 0 }, m = ldx(mean + i, n);
 
 			for (; r + 1 < count; r += 2, at += 2 * cols) {
 				vf g = behind(dy, y, at, n), h = behind(dy, y, at + cols, n);
+				vf a = ldx(x + at, n) - m, b = ldx(x + at + cols, n) - m;
 
 				s0 += g;
-				q0 += g * (ldx(x + at, n) - m);
+				q0 += g * a;
+				d0 += a;
 				s1 += h;
-				q1 += h * (ldx(x + at + cols, n) - m);
+				q1 += h * b;
+				d1 += b;
 			}
 			if (r < count) {
-				vf g = behind(dy, y, at, n);
+				vf g = behind(dy, y, at, n), a = ldx(x + at, n) - m;
 
 				s0 += g;
-				q0 += g * (ldx(x + at, n) - m);
+				q0 += g * a;
+				d0 += a;
 			}
 			flush(sums + i, s0 + s1, n);
 			flush(sums + cols + i, q0 + q1, n);
+			flush(sums + 2 * cols + i, d0 + d1, n);
 		}
 }
 
-static void channel_bwd(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *a, const float *b,
-			const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres)
+static void channel_bwd(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *mean, const float *a,
+			const float *b, const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres)
 {
 	for (int64_t r = 0; r < rows; r++)
 		EACH(i, cols) {
@@ -115,7 +120,8 @@ static void channel_bwd(float *dx, float *dres, const float *dy, const float *y,
 			if (dres)
 				put(dres, at, n, g, add_dres);
 			if (dx)
-				put(dx, at, n, g * ldx(a + i, n) + ldx(x + at, n) * ldx(b + i, n) + ldx(k + i, n), add_dx);
+				put(dx, at, n, g * ldx(a + i, n) + (ldx(x + at, n) - ldx(mean + i, n)) * ldx(b + i, n) +
+					       ldx(k + i, n), add_dx);
 		}
 }
 

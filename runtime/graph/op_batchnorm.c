@@ -79,10 +79,10 @@ static void batchnorm_reference(const struct rt_call *c, const double *const *in
 	}
 }
 
-/* Two sums per channel and thread, in double. */
+/* Per channel: three sums for each thread, in double, and four factors. */
 static size_t batchnorm_scratch(const struct rt_call *c, int threads)
 {
-	return (2 * (size_t)threads + 4) * sizeof(double) * (size_t)rt_cols(c->in[3]);
+	return (3 * (size_t)threads + 2) * sizeof(double) * (size_t)rt_cols(c->in[3]);
 }
 
 const struct rt_op rt_op_batchnorm = {

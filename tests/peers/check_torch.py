@@ -364,6 +364,28 @@ def image_ops():
         point(f"{c.name}: running statistics as in PyTorch")
 
 
+def norm_at_a_large_mean():
+    """Where the mean is 3000 deviations float has few digits left to lose: beside double, and PyTorch's own distance from that."""
+    c = Case("batchnorm at a large mean")
+    x, gain, bias = c.param("x", 5, 7, 9, 35, scale=1, offset=3000), c.param("gain", 35, offset=1), c.param("bias", 35)
+    c.buffer("mean", torch.zeros(35)), c.buffer("var", torch.ones(35))
+    c.op("batchnorm", "y", "x", "gain", "bias", "mean", "var", eps=1e-5, momentum=0.1)
+    weights = c.input("weights", torch.randn((1, 5, 7, 9, 35), generator=c.rng) + (x.detach() - 3000))
+    c.op("dot", "loss", "y", "weights")
+    sides = []
+    for kind in (torch.float64, torch.float32):
+        leaves = [t.detach().to(kind).requires_grad_(True) for t in (x, gain, bias)]
+        y = last(F.batch_norm(leaves[0].permute(0, 3, 1, 2), None, None, leaves[1], leaves[2], True, 0.1, 1e-5))
+        sides.append([y.detach(), *torch.autograd.grad(y, leaves, weights[0].to(kind))])
+    got = c.run(loss="loss", steps=1, watch=["y"], options={})
+    for name, exact, theirs in zip(("y.out", "x.grad", "gain.grad", "bias.grad"), *(map(lambda t: t.double().numpy().ravel(), s)
+                                                                                 for s in sides)):
+        off, torchs = distance(got[name], exact), distance(theirs, exact)
+        near(f"{name} beside double", got[name], exact, 1e-6)
+        print(f"# {c.name}: {name} is off by {off:.2g} of its largest element, PyTorch's by {torchs:.2g}")
+    point(f"{c.name}: as accurate as at any other")
+
+
 def optimizers():
     steps, n = 100, 1003
     adam, sgd = torch.optim.AdamW, torch.optim.SGD
@@ -590,6 +612,7 @@ def main():
     small_ops()
     dropout()
     image_ops()
+    norm_at_a_large_mean()
     optimizers()
     low_ops()
     models()

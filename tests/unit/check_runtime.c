@@ -72,6 +72,7 @@ int main(void)
 	suite_add_tcase(s, case_team());
 	suite_add_tcase(s, case_alloc());
 	suite_add_tcase(s, case_debug());
+	suite_add_tcase(s, case_norm());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

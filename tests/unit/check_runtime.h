@@ -28,6 +28,7 @@ TCase *case_checkpoint(void);
 TCase *case_team(void);
 TCase *case_alloc(void);
 TCase *case_debug(void);
+TCase *case_norm(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batchnorm where the mean is many times the deviation: beside its definition in double of the very floats that it reads, and
+ * beside the same definition in float. */
+#include <math.h>
+#include <string.h>
+#include "tests/unit/check_runtime.h"
+
+enum { ROWS = 6007, COLS = 19, N = ROWS * COLS };
+
+struct normed {
+	float x[N], weights[N]; /* weights are the gradient of y */
+	double y[N], dx[N], dgain[COLS];
+	double plain; /* how far dx in float is off */
+};
+
+static double gain_of(int j)
+{
+	return 0.5 + 0.125 * j;
+}
+
+/* Gradients that go with x: the part of dx that a wrong mean spoils is as large as the rest. */
+static void numbers(struct normed *n, double mean)
+{
+	for (int i = 0; i < N; i++) {
+		float noise = rt_random_normal(7, 1, (uint64_t)i);
+
+		n->x[i] = (float)(mean * (1 + 0.01 * (i % COLS)) + (double)noise);
+		n->weights[i] = 0.5f * noise + rt_random_normal(7, 2, (uint64_t)i);
+	}
+}
+
+static void define(struct normed *n, int j)
+{
+	double m = 0, var = 0, g = 0, gx = 0, r;
+	float fm, fr, fg, fgx;
+
+	for (int i = j; i < N; i += COLS)
+		m += (double)n->x[i] / ROWS;
+	for (int i = j; i < N; i += COLS)
+		var += pow((double)n->x[i] - m, 2) / ROWS;
+	r = 1 / sqrt(var + (double)1e-5f);
+	fm = (float)m, fr = (float)r;
+	for (int i = j; i < N; i += COLS) {
+		g += (double)n->weights[i] / ROWS;
+		gx += (double)n->weights[i] * ((double)n->x[i] - m) * r / ROWS;
+	}
+	fg = (float)g, fgx = (float)gx;
+	n->dgain[j] = gx * ROWS;
+	for (int i = j; i < N; i += COLS) {
+		double hat = ((double)n->x[i] - m) * r;
+		float plain = (float)gain_of(j) * fr * (n->weights[i] - fg - (n->x[i] - fm) * fr * fgx);
+
+		n->y[i] = hat * gain_of(j) + 0.25;
+		n->dx[i] = gain_of(j) * r * ((double)n->weights[i] - g - hat * gx);
+		n->plain = fmax(n->plain, fabs((double)plain - n->dx[i]));
+	}
+}
+
+static double worst(const float *got, const double *want, int n)
+{
+	double most = 0;
+
+	for (int i = 0; i < n; i++)
+		most = fmax(most, fabs((double)got[i] - want[i]));
+	return most;
+}
+
+static void train(const struct normed *n, int threads, double *ret_y, double *ret_dx, double *ret_dgain)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = NULL;
+	struct rt_node *x = rt_param(g, "x", RT_SHAPE(ROWS, COLS), RT_INIT_ZEROS);
+	struct rt_node *gain = rt_param(g, "gain", RT_SHAPE(COLS), RT_INIT_ZEROS);
+	struct rt_node *bias = rt_param(g, "bias", RT_SHAPE(COLS), RT_INIT_ZEROS);
+	struct rt_node *y = rt_batchnorm(g, x, gain, bias, rt_buffer(g, "mean", RT_SHAPE(COLS), RT_INIT_ZEROS),
+					 rt_buffer(g, "var", RT_SHAPE(COLS), RT_INIT_ONES), 1e-5f, 0.1f);
+	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(ROWS, COLS)));
+	struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .threads = threads };
+	struct rt_metrics m = { 0 };
+
+	ck_assert_int_eq(rt_compile(g, loss, &opt, &prog, NULL), 0);
+	memcpy(rt_value(prog, x), n->x, sizeof(n->x));
+	for (int j = 0; j < COLS; j++) {
+		rt_value(prog, gain)[j] = (float)gain_of(j);
+		rt_value(prog, bias)[j] = 0.25f;
+	}
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ n->weights }, &m, NULL), 0);
+	*ret_y = worst(rt_value(prog, y), n->y, N);
+	*ret_dx = worst(rt_gradient(prog, x), n->dx, N);
+	*ret_dgain = worst(rt_gradient(prog, gain), n->dgain, COLS);
+}
+
+/* y and dx are of the order of 1 to 10, dgain of some hundreds. */
+START_TEST(batchnorm_is_as_accurate_at_any_mean)
+{
+	static const double means[] = { 0, 30, 1e3, 1e5 };
+	static struct normed n;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(means); i++)
+		for (int threads = 1; threads <= 3; threads += 2) {
+			double y, dx, dgain;
+
+			n.plain = 0;
+			numbers(&n, means[i]);
+			for (int j = 0; j < COLS; j++)
+				define(&n, j);
+			train(&n, threads, &y, &dx, &dgain);
+			ck_assert_msg(y < 2e-6 && dx < 3e-6 && dgain < 3e-4,
+				      "mean %g, %d threads: y is off by %.2g, dx by %.2g, dgain by %.2g", means[i], threads, y, dx,
+				      dgain);
+			if (means[i] >= 1e3) /* what the bounds above are worth */
+				ck_assert_msg(n.plain > 10 * dx, "mean %g: plain dx is off by %.2g, ours by %.2g", means[i],
+					      n.plain, dx);
+		}
+}
+END_TEST
+
+TCase *case_norm(void)
+{
+	TCase *t = tcase_create("norm");
+
+	tcase_add_test(t, batchnorm_is_as_accurate_at_any_mean);
+	return t;
+}
