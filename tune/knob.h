@@ -109,6 +109,7 @@ struct tn_knob {
 	bool cpu_list;			  /* the value is a list of CPUs */
 	/* on which devices there is one; NULL: once per host */
 	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
+	const char *(*module)(const struct pr_host *h); /* what brings its file, and may be loaded late; NULL: the kernel itself */
 	const char *resets;		  /* a file that the kernel sets anew when this one changes; as path */
 	bool may_refuse;		  /* the kernel may keep one to itself, and says so (EIO) only when it is written */
 	bool names_move;		  /* their names may be other devices' after the next boot */

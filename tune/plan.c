@@ -236,10 +236,44 @@ static void add_conflict(struct gt_buf *b, const char *what)
 		gt_buf_printf(b, "%s%s", b->len ? "; " : "", what);
 }
 
+/* Is a module loaded before systemd-sysctl writes? */
+static bool loaded_first(struct gt_fsroot *fs, const char *module)
+{
+	gt_auto_strv files = { 0 };
+	bool found = false;
+
+	sc_dropins(fs, "modules-load.d", ".conf", SC_NEXT_BOOT, NULL, &files, NULL);
+	for (size_t i = 0; i < files.n && !found; i++) {
+		gt_autofree char *text = NULL;
+		char *rest, *line;
+
+		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0)
+			continue;
+		for (rest = text; !found && (line = strsep(&rest, "\n"));)
+			found = !strcmp(gt_strip(line), module);
+	}
+	return found;
+}
+
+/* What is written at boot finds no file if a module that is loaded later brings it. The caller frees it; NULL: none does. */
+static char *comes_late(const struct make *m, const struct tn_knob *k)
+{
+	const char *driver = k->module ? k->module(m->host) : NULL;
+	gt_autofree char *name = driver ? gt_xstrdup(driver) : NULL, *loaded = NULL;
+
+	for (char *p = name; p && *p; p++)
+		if (*p == '-')
+			*p = '_';
+	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* what is built in has no state */
+	if (!loaded || !gt_fs_exists(m->fs, loaded) || (k->key && loaded_first(m->fs, name)))
+		return NULL;
+	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count", name);
+}
+
 /* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
 static void find_conflict(struct make *m, struct tn_item *i)
 {
-	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : ""), *who = NULL, *may = NULL;
+	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : ""), *who = NULL, *may = NULL, *late = NULL;
 	gt_auto_buf b = { 0 };
 	char *save = NULL;
 
@@ -249,16 +283,20 @@ static void find_conflict(struct make *m, struct tn_item *i)
 
 		add_conflict(&b, what);
 	}
-	if (i->wanted)
+	if (i->wanted) {
 		who = tn_boot_beaten(&m->boot, i->knob, i->path, i->wanted, &may);
+		late = comes_late(m, i->knob);
+	}
 	add_conflict(&b, who);
 	add_conflict(&b, may);
+	add_conflict(&b, late);
 	if (b.len)
 		i->conflict = gt_buf_take(&b);
 }
 
 static void predict_boot(struct make *m, struct tn_item *i)
 {
+	gt_autofree char *late = NULL;
 	struct tn_udev_answer a;
 
 	if (!tn_boot_knows(i->knob))
@@ -267,6 +305,11 @@ static void predict_boot(struct make *m, struct tn_item *i)
 	i->at_boot = a.value;
 	i->at_boot_by = a.by;
 	i->at_boot_may = a.may;
+	late = a.value ? comes_late(m, i->knob) : NULL;
+	if (!late)
+		return;
+	i->at_boot_may = a.may ? gt_xasprintf("%s; %s", a.may, late) : gt_take(late);
+	free(a.may);
 }
 
 static void consider(struct make *m, const struct tn_knob *k, const char *instance)

@@ -255,6 +255,35 @@ START_TEST(the_other_form_of_a_pair_decides_too)
 }
 END_TEST
 
+/* A file that a module brings may not be there yet when systemd-sysctl and systemd-tmpfiles write. */
+START_TEST(what_a_later_module_brings_is_not_certain)
+{
+	gt_auto(tn_plan) *plan = plan_of("cpu.governor");
+
+	ck_assert_ptr_null(plan->item[0].conflict);
+	box_put(&b, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "acpi-cpufreq\n");
+	tn_plan_free(gt_take(plan));
+	plan = plan_of("cpu.governor");
+	ck_assert_ptr_null(plan->item[0].conflict); /* it is built in */
+	box_put(&b, "/sys/module/acpi_cpufreq/initstate", "live\n");
+	box_put(&b, "/etc/tmpfiles.d/site.conf", "w " GOVERNOR " - - - - ondemand\n");
+	tn_plan_free(gt_take(plan));
+	plan = plan_of("cpu.governor");
+	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "once the module acpi_cpufreq is loaded"));
+	ck_assert_str_eq(plan->item[0].at_boot, "ondemand");
+	ck_assert_ptr_nonnull(strstr(plan->item[0].at_boot_may, "once the module acpi_cpufreq is loaded"));
+	box_put(&b, "/proc/sys/sunrpc/tcp_max_slot_table_entries", "64\n");
+	box_put(&b, "/sys/module/sunrpc/initstate", "live\n");
+	tn_plan_free(gt_take(plan));
+	plan = plan_of("nfs.slots");
+	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "once the module sunrpc is loaded"));
+	box_put(&b, "/etc/modules-load.d/nfs.conf", "# early\n sunrpc \n");
+	tn_plan_free(gt_take(plan));
+	plan = plan_of("nfs.slots");
+	ck_assert_ptr_null(plan->item[0].conflict);
+}
+END_TEST
+
 TCase *tune_boot_case(void)
 {
 	TCase *tc = tcase_create("boot");
@@ -266,6 +295,7 @@ TCase *tune_boot_case(void)
 	tcase_add_test(tc, the_plan_names_the_rule_that_decides_the_boot);
 	tcase_add_test(tc, tmpfiles_count_before_rules);
 	tcase_add_test(tc, the_other_form_of_a_pair_decides_too);
+	tcase_add_test(tc, what_a_later_module_brings_is_not_certain);
 	tcase_add_test(tc, verify_names_the_rule_that_takes_ours_back);
 	tcase_add_test(tc, a_rule_of_ours_that_fits_no_more_is_lost_at_boot);
 	return tc;

@@ -12,6 +12,12 @@ static void all_policies(struct gt_fsroot *fs, const struct pr_host *h, struct g
 		gt_strv_add(ret, h->cpufreq[i].policy);
 }
 
+/* One for all of them: acpi-cpufreq and its like are modules, intel_pstate and amd-pstate are not. */
+static const char *frequency_driver(const struct pr_host *h)
+{
+	return h->n_cpufreq ? h->cpufreq[0].driver.v : NULL;
+}
+
 static const char *governor(const struct tn_ctx *c)
 {
 	return c->asked ? c->asked : "performance";
@@ -40,6 +46,7 @@ static const char *const governor_choices[] = {"performance", "powersave", "onde
 const struct tn_knob tn_knob_governor = {
 	.id = "cpu.governor",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+	.module = frequency_driver,
 	.instances = all_policies,
 	.summary = "how CPU frequency follows the load",
 	.why = "A governor that follows the load is late by milliseconds at the start of each burst; short steps and "
@@ -69,6 +76,7 @@ static const char *const epp_choices[] = {"performance", "balance_performance", 
 const struct tn_knob tn_knob_epp = {
 	.id = "cpu.epp",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
+	.module = frequency_driver,
 	.instances = all_policies,
 	.summary = "what the processor itself prefers: speed or energy",
 	.why = "Where intel_pstate or amd_pstate is active the processor chooses its frequency, by this preference. "
@@ -116,6 +124,7 @@ static const char *const boost_choices[] = {"0", "1", NULL};
 const struct tn_knob tn_knob_boost = {
 	.id = "cpu.boost",
 	.path = "/sys/devices/system/cpu/cpufreq/boost",
+	.module = frequency_driver,
 	.summary = "frequencies above the nominal one",
 	.why = "Somebody has switched turbo off, or the firmware has: a fifth or more of the speed of what runs on few "
 	       "cores.",

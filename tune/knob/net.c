@@ -320,9 +320,15 @@ static void want_sunrpc(const struct tn_ctx *c, const struct tn_now *now, struct
 	tn_want_num(w, 128, "so many reads of a data set on NFS are under way at once");
 }
 
+static const char *sunrpc(const struct pr_host *h)
+{
+	return "sunrpc";
+}
+
 const struct tn_knob tn_knob_sunrpc = {
 	.id = "nfs.slots",
 	.key = "sunrpc.tcp_max_slot_table_entries",
+	.module = sunrpc,
 	.summary = "requests that NFS sends before it waits for answers",
 	.why = "Loader workers that read a data set over NFS wait for each other when too few requests may be under "
 	       "way.",
