@@ -208,8 +208,9 @@ static void scale(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]), step = e->step;
+	int add = accumulates(c, 0);
 
-	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &x, &y, &step);
+	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &x, &y, &step, &add);
 }
 
 static void sum_up(struct rt_engine *e, const struct rt_call *c)

@@ -203,15 +203,15 @@ RT_KERNEL rt_widen_f16(int64_t n, const f16 *in, float *out)
 	cast_body(n, in, out);
 }
 
-/* y (n) = x times the loss scale */
-template <class T> RT_DEVICE void scale_body(int64_t n, const T *x, T *y, const struct rt_update_step *step)
+/* y (n) = or += x times the loss scale */
+template <class T> RT_DEVICE void scale_body(int64_t n, const T *x, T *y, const struct rt_update_step *step, int add)
 {
 	float scale = step->loss_scale;
 
-	map(n, x, NONE, y, 0, [=](int64_t, float v, float) { return v * scale; });
+	map(n, x, NONE, y, add, [=](int64_t, float v, float) { return v * scale; });
 }
-RT_TYPED(scale, (int64_t n, const T *x, T *y, const struct rt_update_step *step),
-	scale_body(n, x, y, step))
+RT_TYPED(scale, (int64_t n, const T *x, T *y, const struct rt_update_step *step, int add),
+	scale_body(n, x, y, step, add))
 
 /* found (1) becomes 1 if an element of x (n) is infinite or no number */
 template <class T> RT_DEVICE void odd_body(int *found, const T *x, int64_t n)
