@@ -93,6 +93,28 @@ static bool reads_as_is(const struct rt_call *c, int k)
 	return c->op->id == RT_OP_SCALES8 || (c->op->id == RT_OP_CAST8 && (k == 1 || leaf(c->in[k])));
 }
 
+/* A call cannot add to what its first writer made of another type: it writes a tensor of its own, which a sum adds behind it. */
+static void part_sums(struct narrow *a, int at)
+{
+	struct rt_call *c = a->plan->ir.calls[at];
+
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->out[k];
+		struct rt_call *sum;
+
+		if (!(c->attr.accumulate >> k & 1) || !n || (n->dtype == RT_F32) == (f32_slots[c->op->id].out >> k & 1))
+			continue;
+		sum = gt_xcalloc(1, sizeof(*sum));
+		sum->op = rt_ops[RT_OP_ADD];
+		sum->phase = c->phase;
+		sum->origin = c->origin;
+		sum->in[0] = sum->out[0] = n;
+		sum->in[1] = c->out[k] = new_node(a, n->role, RT_F32, n);
+		c->attr.accumulate &= ~(1u << k);
+		rt_plan_insert(a->plan, at + 1, sum);
+	}
+}
+
 static void set_outputs(struct narrow *a, const struct rt_call *c)
 {
 	for (int k = 0; k < RT_MAX_IO; k++) {
@@ -168,6 +190,7 @@ static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (p->ir.calls[i]->phase >= RT_PHASE_GRADIENT)
 			continue;
 		i = set_inputs(&a, i);
+		part_sums(&a, i);
 		set_outputs(&a, p->ir.calls[i]);
 	}
 	gt_buf_printf(did, "%d tensors in %s, %d copies of parameters beside their f32 values, %d casts", a.tensors,
