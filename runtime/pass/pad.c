@@ -16,6 +16,12 @@ static bool by_tensor_cores(const struct rt_plan *p, const struct rt_call *c)
 	return c->in[0]->dtype != RT_F32 || p->opt->tf32;
 }
 
+/* A parameter, or its copy in a low type: one that is computed, or comes with the batch, has anything behind its rows. */
+static bool keeps_zeros(const struct rt_node *w)
+{
+	return w->role == RT_ROLE_PARAM || w->role == RT_ROLE_STATE;
+}
+
 static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	if (p->opt->device != RT_CUDA || p->opt->no_pad)
@@ -24,7 +30,7 @@ static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		struct rt_call *c = p->ir.calls[i];
 		int64_t rows, room;
 
-		if (c->op->id != RT_OP_LINEAR_CROSS_ENTROPY || !by_tensor_cores(p, c))
+		if (c->op->id != RT_OP_LINEAR_CROSS_ENTROPY || !by_tensor_cores(p, c) || !keeps_zeros(c->in[1]))
 			continue;
 		rows = c->in[1]->shape.d[0];
 		if (rows * (int64_t)rt_dtype_bytes(c->in[0]->dtype) % FAST_BYTES == 0)
