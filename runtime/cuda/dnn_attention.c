@@ -247,10 +247,29 @@ static bool same(const struct rt_dnn_attention *a, const struct rt_dnn_attention
 	       a->alone == b->alone;
 }
 
+/* What NVIDIA's own front end keeps from these releases: cudnn-frontend, scaled_dot_product_flash_attention.h, and the notes of its
+ * release 1.16. */
+static int distrust(const struct rt_dnn *d, const struct rt_dnn_attention *k, const char *name, struct gt_err *err)
+{
+	size_t version = d->api.version();
+
+	if (version < OLDEST)
+		return gt_fail(err, ENOTSUP, "cuDNN %s is too old for attention: install 9.6 or newer", d->version);
+	if (version == 91000 || version == 91001)
+		return gt_fail(err, ENOTSUP, "cuDNN %s has known bugs in attention: install 9.10.2 or newer", d->version);
+	if (k->backward && k->len == 1)
+		return gt_fail(err, ENOTSUP, "cuDNN %s is not asked for %s: one token alone", d->version, name);
+	if (k->backward && k->len % 128 && version <= 91500)
+		return gt_fail(err, ENOTSUP, "cuDNN %s may read beyond its memory in replays of %s, whose length is no multiple "
+			       "of 128: install 9.15.1 or newer", d->version, name);
+	return 0;
+}
+
 static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_choice **ret, struct gt_err *err)
 {
 	struct dnn_attention *a;
 	char rivals[32] = "";
+	int r;
 
 	for (int i = 0; i < d->n_attentions; i++)
 		if (same(&d->attentions[i]->key, k)) {
@@ -273,9 +292,8 @@ static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_ch
 	if ((k->type != RT_BF16 && k->type != RT_F16) || k->depth % 8 || k->batch < 1 || k->len < 1 || k->heads < 1 || k->depth < 1)
 		return gt_fail(err, ENOTSUP, "cuDNN %s is not asked for %s: it is for bf16 and f16, heads of 8, 16, … columns",
 			       d->version, a->c.name);
-	if (d->api.version() < OLDEST)
-		return gt_fail(err, ENOTSUP, "cuDNN %s is too old for attention: install 9.6 or newer", d->version);
-	return rt_dnn_build(d, &a->c, operations, k, err);
+	r = distrust(d, k, a->c.name, err);
+	return r ? r : rt_dnn_build(d, &a->c, operations, k, err);
 }
 
 int rt_dnn_attention_plan(struct rt_dnn *d, const struct rt_dnn_attention *k, struct rt_dnn_info *ret, struct gt_err *err)

@@ -57,7 +57,7 @@ size_t cudnnGetVersion(void)
 {
 	const char *s = getenv("STANDIN_DNN_VERSION");
 
-	return s ? strtoull(s, NULL, 10) : 91200;
+	return s ? strtoull(s, NULL, 10) : 91600;
 }
 
 size_t cudnnGetCudartVersion(void)
