@@ -130,10 +130,40 @@ struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int af
 
 /*
  * An op of your own, of f32 tensors: one const struct, which must outlive its graphs; runtime/example/user_gelu.c is one. It runs
- * on RT_CPU; rt_compile for another device refuses it (-ENOSYS).
+ * on RT_CPU, and on RT_CUDA where it says how (struct rt_user_cuda); rt_compile for a device that it does not know refuses it
+ * (-ENOSYS).
  * shapes[i] is that of input i, shapes[inputs] that of the result. The functions may run OpenMP teams of `threads`.
  */
 #define RT_USER_INPUTS	4
+#define RT_USER_KERNELS 16
+/* One run of it on a device. Tensors are f32, contiguous, at multiples of 256 bytes, whatever type the program's other tensors are
+ * of. Addresses are the device's, of the size of its pointers: &run->y is what a kernel's pointer is passed by. */
+struct rt_user_run {
+	const struct rt_shape *shapes;
+	uint64_t in[RT_USER_INPUTS], y;
+	uint64_t dy, dx[RT_USER_INPUTS]; /* backward; dx[i] is 0 where nobody wants it */
+	uint64_t scratch;
+	int multiprocessors;
+	void *stream; /* the CUstream, cudaStream_t, that it runs on: for who calls other libraries */
+};
+/*
+ * How it runs on RT_CUDA: kernels in an image, which the library loads when a program is compiled, and functions that launch them
+ * by rt_user_launch(); no header and no library of CUDA's is needed, and where there is no card nobody misses one.
+ * forward and backward return 0, or a negative errno with its sentence, which ends the compilation. They are called when a program
+ * is compiled: what they enqueue on run->stream is captured and replayed in every step. (They are called in a step where calls are
+ * made one by one: with poison, profile, trace or anomaly, and to find what is not finite.) So they enqueue, and neither wait nor
+ * allocate; for the same shapes it is always the same.
+ */
+struct rt_user_cuda {
+	const void *image; /* as cuModuleLoadData takes it: cubin, fatbin, or PTX as text; NULL: none */
+	const char *const *kernels; /* their names in it, then NULL */
+	size_t (*scratch_bytes)(const struct rt_shape *shapes, bool backward); /* memory while it runs; NULL: none */
+	int (*forward)(const struct rt_user_run *run, struct gt_err *err);
+	int (*backward)(const struct rt_user_run *run, struct gt_err *err); /* assigns dx; NULL: where the op has none */
+};
+/* Kernel number `kernel` of the op's list; args: where each of its parameters lies. */
+int rt_user_launch(const struct rt_user_run *run, int kernel, const unsigned blocks[3], const unsigned threads[3],
+		   size_t shared_bytes, void **args, struct gt_err *err);
 struct rt_user_op {
 	const char *name;
 	int inputs; /* 1 to RT_USER_INPUTS */
@@ -145,6 +175,7 @@ struct rt_user_op {
 	void (*backward)(const float *const *in, const float *y, const float *dy, float *const *dx,
 			 const struct rt_shape *shapes, int threads);
 	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes); /* the plain definition */
+	const struct rt_user_cuda *cuda; /* NULL: it runs on the CPU alone */
 };
 struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in);
 

@@ -100,6 +100,7 @@ void rt_engine_free(struct rt_engine *e)
 		d->mem_free(e->coding.out);
 	free(e->lowrank);
 	rt_timing_free(e->timing);
+	rt_launch_user_close(e);
 	rt_blas_close(e->blas);
 	rt_dnn_close(e->dnn);
 	rt_nccl_close(e->nccl);
@@ -409,8 +410,8 @@ static int check_calls(const struct rt_program *p, struct gt_err *err)
 		const char *why = rt_launch_refuses(p->cuda, c);
 
 		if (why)
-			return gt_fail(err, ENOSYS, "%s of %s: %s; the CPU can run it", c->op->name,
-				       c->in[0] ? c->in[0]->name : "nothing", why);
+			return gt_fail(err, ENOSYS, "%s of %s: %s; the CPU can run it",
+				       c->attr.user ? c->attr.user->name : c->op->name, c->in[0] ? c->in[0]->name : "nothing", why);
 	}
 	return 0;
 }
@@ -480,6 +481,8 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 		find_phases(p);
 		rt_engine_find_groups(p);
 		rt_fp8_open(p);
+		if (!r)
+			r = rt_launch_user_open(p, err);
 		calls = GT_MAX(calls, p->plan.ir.n_calls);
 	}
 	if (!r && (p->opt.profile || p->opt.trace))

@@ -354,6 +354,8 @@ rt_launcher *const rt_launchers[RT_N_OPS] = {
 	[RT_OP_SUM_UP] = sum_up,
 	[RT_OP_PIXELS] = rt_launch_pixels,
 	[RT_OP_FOLD] = rt_launch_fold,
+	[RT_OP_USER] = rt_launch_user,
+	[RT_OP_USER_BWD] = rt_launch_user_bwd,
 	[RT_OP_CROSS_ENTROPY] = cross_entropy,
 	[RT_OP_LINEAR_CROSS_ENTROPY] = linear_cross_entropy,
 	[RT_OP_DOT] = dot,
@@ -370,12 +372,10 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 {
 	size_t most = (size_t)e->dev->max_shared;
 
-	if (c->op->id == RT_OP_USER || c->op->id == RT_OP_USER_BWD)
-		return "an op of your own has no device code";
 	if (!rt_launchers[c->op->id] && !is_together(c))
 		return "the device has no kernel for it";
-	for (int k = 0; k < RT_MAX_IO; k++) {
-		const struct rt_node *n = c->in[k] ? c->in[k] : c->out[k];
+	for (int k = 0; k < 2 * RT_MAX_IO; k++) {
+		const struct rt_node *n = k < RT_MAX_IO ? c->in[k] : c->out[k - RT_MAX_IO];
 
 		if (n && n->role != RT_ROLE_SCRATCH && (rt_cols(n) > INT32_MAX / 2 || n->shape.d[0] > INT32_MAX / 2))
 			return "a dimension is beyond 2^30";
@@ -387,6 +387,9 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 	case RT_OP_ATTENTION:
 	case RT_OP_ATTENTION_BWD:
 		return rt_launch_attention_refuses(e, c);
+	case RT_OP_USER:
+	case RT_OP_USER_BWD:
+		return rt_launch_user_refuses(c);
 	default:
 		return rt_launch_image_refuses(c);
 	}
@@ -409,6 +412,9 @@ size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
 		return logits_bytes(c) + bias_part_bytes(c) + sizeof(int32_t);
 	case RT_OP_CROSS_ENTROPY:
 		return sizeof(int32_t);
+	case RT_OP_USER:
+	case RT_OP_USER_BWD:
+		return rt_launch_user_scratch(c);
 	default:
 		return rt_launch_image_scratch(e, c);
 	}

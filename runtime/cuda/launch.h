@@ -107,6 +107,7 @@ struct rt_engine {
 
 	double capture_s;
 	struct rt_timing *timing; /* with profile or trace */
+	struct rt_user_kernels *user; /* launch_user.c */
 	/* What the host did itself in steps, without waiting. */
 	double host_s;
 	int64_t host_steps;
@@ -279,6 +280,12 @@ rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launc
 	rt_launch_pixels, rt_launch_fold;
 const char *rt_launch_image_refuses(const struct rt_call *c);
 size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c);
+/* launch_user.c: the images of the shape in use, once per engine */
+rt_launcher rt_launch_user, rt_launch_user_bwd;
+const char *rt_launch_user_refuses(const struct rt_call *c);
+size_t rt_launch_user_scratch(const struct rt_call *c);
+int rt_launch_user_open(struct rt_program *p, struct gt_err *err);
+void rt_launch_user_close(struct rt_engine *e);
 /* launch_linear.c */
 rt_launcher rt_launch_linear, rt_launch_linear_bwd_x, rt_launch_linear_bwd_w;
 /* launch_math.c: element by element, batches of products, rows */

@@ -4,7 +4,8 @@
  * same function made of seven small ops, as one writes it first. Both are trained the same way; they must agree, and the
  * fused one should be several times faster, for it reads and writes a tensor once where the other does so seven times.
  *
- * Usage: user_gelu [ELEMENTS]
+ * Usage: user_gelu [ELEMENTS [IMAGE]]
+ * IMAGE: user_gelu.cu, compiled (nvcc -fatbin -arch=all-major user_gelu.cu); both are then trained on the GPU.
  */
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +50,38 @@ static void gelu_reference(const double *const *in, double *y, const struct rt_s
 	}
 }
 
+/* ---- on the GPU ---- */
+static const char *const kernels[] = { "my_gelu", "my_gelu_backward", NULL };
+
+static int launch(const struct rt_user_run *run, int kernel, int64_t n, void **args, struct gt_err *err)
+{
+	unsigned blocks = (unsigned)GT_MIN((n + 255) / 256, (int64_t)run->multiprocessors * 8);
+
+	return rt_user_launch(run, kernel, (unsigned[]){ blocks, 1, 1 }, (unsigned[]){ 256, 1, 1 }, 0, args, err);
+}
+
+static int gelu_forward_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = rt_shape_elements(&run->shapes[0]);
+	uint64_t x = run->in[0], y = run->y;
+
+	return launch(run, 0, n, (void *[]){ &n, &x, &y }, err);
+}
+
+static int gelu_backward_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = rt_shape_elements(&run->shapes[0]);
+	uint64_t x = run->in[0], dy = run->dy, dx = run->dx[0];
+
+	return launch(run, 1, n, (void *[]){ &n, &x, &dy, &dx }, err);
+}
+
+static struct rt_user_cuda gelu_cuda = { /* main() reads the image */
+	.kernels = kernels,
+	.forward = gelu_forward_cuda,
+	.backward = gelu_backward_cuda,
+};
+
 /* The op: this struct is all that the library needs to know. */
 static const struct rt_user_op gelu = {
 	.name = "my_gelu",
@@ -56,6 +89,7 @@ static const struct rt_user_op gelu = {
 	.forward = gelu_forward,
 	.backward = gelu_backward,
 	.reference = gelu_reference,
+	.cuda = &gelu_cuda,
 };
 
 /* 0.5 x (1 + tanh(K x (1 + C x x))) */
@@ -64,6 +98,22 @@ static struct rt_node *small_ops(struct rt_graph *g, struct rt_node *x)
 	struct rt_node *inner = rt_mul(g, rt_affine(g, x, K, 0), rt_affine(g, rt_mul(g, x, x), C, 1));
 
 	return rt_mul(g, rt_affine(g, x, 0.5f, 0), rt_affine(g, rt_tanh(g, inner), 1, 1));
+}
+
+/* The whole file, or NULL. */
+static char *read_image(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	long n = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
+	char *image = n > 0 && !fseek(f, 0, SEEK_SET) ? gt_xcalloc((size_t)n + 1, 1) : NULL; /* PTX is text, and ends */
+
+	if (image && fread(image, 1, (size_t)n, f) != (size_t)n) {
+		free(image);
+		image = NULL;
+	}
+	if (f)
+		fclose(f);
+	return image;
 }
 
 struct result {
@@ -78,7 +128,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int measure(bool fused, int64_t n, struct result *ret, struct gt_err *err)
+static int measure(bool fused, enum rt_device device, int64_t n, struct result *ret, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
@@ -86,7 +136,7 @@ static int measure(bool fused, int64_t n, struct result *ret, struct gt_err *err
 	struct rt_node *x = rt_param(g, "x", RT_SHAPE(n), RT_INIT_NORMAL(1.5f));
 	struct rt_node *y = fused ? rt_user(g, &gelu, &x) : small_ops(g, x);
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(n)));
-	struct rt_options opt = { .keep_gradients = true, .profile = true, .seed = 1 };
+	struct rt_options opt = { .device = device, .keep_gradients = true, .seed = 1 };
 	double step_s[STEPS];
 	int r = rt_compile(g, loss, &opt, &p, err);
 
@@ -97,6 +147,7 @@ static int measure(bool fused, int64_t n, struct result *ret, struct gt_err *err
 		double t0 = gt_now_s();
 
 		r = rt_step(p, (const void *[]){ weights }, &m, err);
+		r = r ? r : rt_wait(p, err);
 		step_s[s] = gt_now_s() - t0;
 		ret->loss = m.loss;
 	}
@@ -105,23 +156,31 @@ static int measure(bool fused, int64_t n, struct result *ret, struct gt_err *err
 	qsort(step_s, STEPS, sizeof(*step_s), by_value);
 	ret->median_s = step_s[STEPS / 2];
 	ret->dx = gt_xcalloc((size_t)n, sizeof(float));
-	for (int64_t i = 0; i < n; i++)
-		ret->dx[i] = rt_gradient(p, x)[i];
-	return 0;
+	return rt_read_gradient(p, x, ret->dx, err);
 }
 
 int main(int argc, char **argv)
 {
 	int64_t n = argc > 1 ? strtoll(argv[1], NULL, 10) : 1 << 20;
 	struct result fused = { 0 }, small = { 0 };
+	enum rt_device device = argc > 2 ? RT_CUDA : RT_CPU;
+	gt_autofree char *image = NULL;
 	struct gt_err err = { 0 };
 	double worst = 0;
 
-	if (n < 1 || n > INT64_C(1) << 30) {
-		fprintf(stderr, "usage: user_gelu [ELEMENTS, 1 to 2^30]\n");
+	if (n < 1 || n > INT64_C(1) << 30 || argc > 3) {
+		fprintf(stderr, "usage: user_gelu [ELEMENTS, 1 to 2^30 [IMAGE, of user_gelu.cu]]\n");
 		return 64;
 	}
-	if (measure(true, n, &fused, &err) || measure(false, n, &small, &err)) {
+	if (device == RT_CUDA) {
+		image = read_image(argv[2]);
+		if (!image) {
+			fprintf(stderr, "user_gelu: %s cannot be read\n", argv[2]);
+			return 1;
+		}
+	}
+	gelu_cuda.image = image;
+	if (measure(true, device, n, &fused, &err) || measure(false, device, n, &small, &err)) {
 		fprintf(stderr, "user_gelu: %s\n", err.msg);
 		return 1;
 	}

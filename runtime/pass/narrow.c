@@ -27,6 +27,8 @@ static const struct {
 	[RT_OP_CROSS_ENTROPY] = { .out = 5 },
 	[RT_OP_LINEAR_CROSS_ENTROPY] = { .out = 29 },
 	[RT_OP_FOLD] = { .in = 63 },
+	[RT_OP_USER] = { .in = 15, .out = 1 },
+	[RT_OP_USER_BWD] = { .in = 63, .out = 15 },
 	[RT_OP_DOT] = { .out = 1 },
 	[RT_OP_SUM_UP] = { .out = 1 },
 };

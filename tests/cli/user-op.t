@@ -14,5 +14,5 @@ The same source builds outside the tree, from what is installed.
   $ ./mine 65536
   65536 elements: my_gelu * ms per step, small ops * ms, * times as long; gradients apart by * (glob)
   $ $BUILDDIR/runtime/example/user_gelu nothing
-  usage: user_gelu [ELEMENTS, 1 to 2^30]
+  usage: user_gelu [ELEMENTS, 1 to 2^30 [IMAGE, of user_gelu.cu]]
   [64]

@@ -103,10 +103,110 @@ static void fma_reference(const double *const *in, double *y, const struct rt_sh
 		y[i] = in[0][i] * in[1][i] + in[2][i];
 }
 
+/* ---- on the device ---- */
+#define PARTS 8 /* of a sum over rows */
+enum { K_BUMP, K_BUMP_BACK, K_TIMES, K_TIMES_BACK_A, K_TIMES_BACK_B, K_FOLD, K_FMA, K_FMA_BACK };
+
+static unsigned blocks_for(const struct rt_user_run *run, int64_t n)
+{
+	return (unsigned)GT_MAX(1, GT_MIN((n + 127) / 128, (int64_t)run->multiprocessors * 8));
+}
+
+/* One thread per element, or less. */
+static int each(const struct rt_user_run *run, int kernel, int64_t n, void **args, struct gt_err *err)
+{
+	return rt_user_launch(run, kernel, (unsigned[]){ blocks_for(run, n), 1, 1 }, (unsigned[]){ 128, 1, 1 }, 0, args, err);
+}
+
+static int bump_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = rt_shape_elements(&run->shapes[0]);
+	uint64_t x = run->in[0], y = run->y;
+
+	return each(run, K_BUMP, n, (void *[]){ &n, &x, &y }, err);
+}
+
+static int bump_back_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = rt_shape_elements(&run->shapes[0]);
+	uint64_t x = run->in[0], dy = run->dy, dx = run->dx[0];
+
+	return dx ? each(run, K_BUMP_BACK, n, (void *[]){ &n, &x, &dy, &dx }, err) : 0;
+}
+
+static int times_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = run->shapes[0].d[1];
+	uint64_t a = run->in[0], b = run->in[1], y = run->y;
+
+	return rt_user_launch(run, K_TIMES, (unsigned[]){ (unsigned)run->shapes[0].d[0], 1, 1 }, (unsigned[]){ 64, 1, 1 },
+			      64 * sizeof(float), (void *[]){ &n, &a, &b, &y }, err);
+}
+
+static size_t times_scratch(const struct rt_shape *shapes, bool backward)
+{
+	return backward ? PARTS * (size_t)shapes[0].d[1] * sizeof(float) : 0;
+}
+
+static int times_back_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t m = run->shapes[0].d[0], n = run->shapes[0].d[1], parts = PARTS;
+	uint64_t a = run->in[0], b = run->in[1], dy = run->dy, da = run->dx[0], db = run->dx[1], part = run->scratch;
+	unsigned columns = (unsigned)((n + 31) / 32);
+	int r = 0;
+
+	if (da)
+		r = each(run, K_TIMES_BACK_A, m * n, (void *[]){ &m, &n, &b, &dy, &da }, err);
+	if (!r && db)
+		r = rt_user_launch(run, K_TIMES_BACK_B, (unsigned[]){ columns, PARTS, 1 }, (unsigned[]){ 32, 1, 1 }, 0,
+				   (void *[]){ &m, &n, &a, &dy, &part }, err);
+	if (!r && db)
+		r = rt_user_launch(run, K_FOLD, (unsigned[]){ columns, 1, 1 }, (unsigned[]){ 32, 1, 1 }, 0,
+				   (void *[]){ &parts, &n, &part, &db }, err);
+	return r;
+}
+
+static int fma_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = rt_shape_elements(&run->shapes[0]);
+	uint64_t a = run->in[0], b = run->in[1], c = run->in[2], y = run->y;
+
+	return each(run, K_FMA, n, (void *[]){ &n, &a, &b, &c, &y }, err);
+}
+
+static int fma_back_cuda(const struct rt_user_run *run, struct gt_err *err)
+{
+	int64_t n = rt_shape_elements(&run->shapes[0]);
+	uint64_t dy = run->dy, other[3] = { run->in[1], run->in[0], 0 };
+	int r = 0;
+
+	for (int i = 0; !r && i < 3; i++) {
+		uint64_t dx = run->dx[i];
+
+		if (dx)
+			r = each(run, K_FMA_BACK, n, (void *[]){ &n, &dy, &other[i], &dx }, err);
+	}
+	return r;
+}
+
+#ifdef USER_FATBIN
+__asm__(".section .rodata, \"a\"\n.balign 64\nmade_user_image:\n.incbin \"" USER_FATBIN "\"\n.byte 0\n.previous\n");
+extern const unsigned char made_user_image[];
+#else
+#define made_user_image NULL /* never opened: there is no such device */
+#endif
+static const char *const kernels[] = { "user_bump", "user_bump_back", "user_times", "user_times_back_a", "user_times_back_b",
+				       "user_fold", "user_fma", "user_fma_back", NULL };
+static const struct rt_user_cuda on_cuda[MADE_USER_OPS] = {
+	[MADE_BUMP] = { made_user_image, kernels, NULL, bump_cuda, bump_back_cuda },
+	[MADE_TIMES] = { made_user_image, kernels, times_scratch, times_cuda, times_back_cuda },
+	[MADE_FMA] = { made_user_image, kernels, NULL, fma_cuda, fma_back_cuda },
+};
+
 const struct rt_user_op made_user_ops[MADE_USER_OPS] = {
-	[MADE_BUMP] = { "bump", 1, NULL, bump_forward, bump_backward, bump_reference },
-	[MADE_TIMES] = { "times", 2, times_shape, times_forward, times_backward, times_reference },
-	[MADE_FMA] = { "fma", 3, same_shape, fma_forward, fma_backward, fma_reference },
+	[MADE_BUMP] = { "bump", 1, NULL, bump_forward, bump_backward, bump_reference, &on_cuda[MADE_BUMP] },
+	[MADE_TIMES] = { "times", 2, times_shape, times_forward, times_backward, times_reference, &on_cuda[MADE_TIMES] },
+	[MADE_FMA] = { "fma", 3, same_shape, fma_forward, fma_backward, fma_reference, &on_cuda[MADE_FMA] },
 };
 
 void made_user_slope(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,

@@ -10,6 +10,8 @@
 #define RT_EMULATE 1
 #include "runtime/cuda/kernels.cu"
 #include "runtime/cuda/kernels.h"
+#include "runtime/example/user_gelu.cu"
+#include "tests/graphs/user.cu"
 using namespace of_f32;
 using namespace of_bf16;
 using namespace of_f16;
@@ -357,10 +359,17 @@ template <class... A, void (*fn)(A...)> struct kernel_of<void (*)(A...), fn> {
 
 static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(TYPED) RT_KERNELS_ATTENTION(DEPTHS) RT_KERNELS_TENSOR(TENSOR_DEPTHS) };
 
+#define NAMED(n) kernel_of<decltype(&n), &n>::entry(#n),
 #ifdef EMU_CHECKED
-#define PLANT(n) kernel_of<decltype(&n), &n>::entry(#n),
-static const emu_kernel planted[] = { PLANTED(PLANT) };
+static const emu_kernel planted[] = { PLANTED(NAMED) };
 #endif
+
+/* Of programs that bring ops of their own. */
+static const emu_kernel brought[] = {
+	NAMED(my_gelu) NAMED(my_gelu_backward)
+	NAMED(user_bump) NAMED(user_bump_back) NAMED(user_times) NAMED(user_times_back_a) NAMED(user_times_back_b) NAMED(user_fold)
+	NAMED(user_fma) NAMED(user_fma_back)
+};
 
 const emu_kernel *emu_find(const char *name)
 {
@@ -370,6 +379,9 @@ const emu_kernel *emu_find(const char *name)
 			return &k;
 #endif
 	for (const emu_kernel &k : kernels)
+		if (!strcmp(k.name, name))
+			return &k;
+	for (const emu_kernel &k : brought)
 		if (!strcmp(k.name, name))
 			return &k;
 	return nullptr;

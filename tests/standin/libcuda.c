@@ -189,6 +189,7 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
 /* ---- kernels ---- */
 static struct function {
 	const struct emu_kernel *kernel;
+	const void *module;
 	unsigned registers, fixed; /* of a thread; bytes of shared memory; 0: not known */
 	unsigned most;		   /* bytes of dynamic shared memory that may be had */
 } functions[KERNELS];
@@ -240,15 +241,21 @@ int cuModuleLoadData(void **module, const void *image)
 int cuModuleUnload(void *module)
 {
 	int r = standin_unsafe("cuModuleUnload");
+	size_t left = 0;
 
-	n_functions = r ? n_functions : 0;
-	return r ? r : module ? 0 : INVALID_HANDLE;
+	if (r || !module)
+		return r ? r : INVALID_HANDLE;
+	for (size_t i = 0; i < n_functions; i++)
+		if (functions[i].module != module)
+			functions[left++] = functions[i];
+	n_functions = left;
+	return 0;
 }
 
 int cuModuleGetFunction(void **fn, void *module, const char *name)
 {
 	const struct emu_kernel *k = emu_find(name);
-	struct function f = { .kernel = k };
+	struct function f = { .kernel = k, .module = module };
 	int r = standin_verdict("cuModuleGetFunction");
 
 	if (r)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops of the caller's own: his image is loaded beside ours, and his functions launch from it on the engine's stream. */
+#include <errno.h>
+#include "runtime/cuda/launch.h"
+
+#define SHARED_UNASKED (48u << 10) /* bytes of a block that the driver gives without being asked */
+
+struct rt_user_kernels {
+	const struct rt_user_op *op;
+	void *module, *fn[RT_USER_KERNELS];
+	size_t shared[RT_USER_KERNELS];
+	struct rt_user_kernels *next;
+};
+
+static bool is_user(const struct rt_call *c)
+{
+	return c->op->id == RT_OP_USER || c->op->id == RT_OP_USER_BWD;
+}
+
+static struct rt_user_kernels *kernels_of(const struct rt_engine *e, const struct rt_user_op *op)
+{
+	struct rt_user_kernels *k = e->user;
+
+	while (k && k->op != op)
+		k = k->next;
+	return k;
+}
+
+const char *rt_launch_user_refuses(const struct rt_call *c)
+{
+	const struct rt_user_cuda *cuda = c->attr.user->cuda;
+
+	if (!cuda || !cuda->forward)
+		return "it has no device code: give its struct rt_user_op a .cuda with an image and a forward";
+	if (c->op->id == RT_OP_USER_BWD && !cuda->backward)
+		return "it has no device code for its gradient: give its .cuda a backward";
+	return NULL;
+}
+
+/* ---- loading ---- */
+static int find_kernels(struct rt_engine *e, struct rt_user_kernels *k, struct gt_err *err)
+{
+	const char *const *names = k->op->cuda->kernels;
+	int r = 0;
+
+	for (int i = 0; !r && names && names[i]; i++) {
+		cu_result code;
+
+		if (i == RT_USER_KERNELS)
+			return gt_fail(err, EINVAL, "%s: more than %d kernels", k->op->name, RT_USER_KERNELS);
+		code = e->dev->d.module_function(&k->fn[i], k->module, names[i]);
+		if (code == CU_NOT_FOUND)
+			return gt_fail(err, EINVAL, "%s: its image has no kernel \"%s\" (extern \"C\" keeps a name as it is)",
+				       k->op->name, names[i]);
+		r = rt_engine_check(e, code, "cuModuleGetFunction", err);
+	}
+	return r;
+}
+
+static int load(struct rt_engine *e, const struct rt_user_op *op, struct gt_err *err)
+{
+	struct rt_user_kernels *k = gt_xcalloc(1, sizeof(*k));
+	int r = 0;
+
+	k->op = op;
+	k->next = e->user;
+	e->user = k;
+	if (op->cuda->image)
+		r = rt_engine_check(e, e->dev->d.module_load(&k->module, op->cuda->image), "cuModuleLoadData", err);
+	if (r)
+		return gt_fail_prefix(err, "the image of %s", op->name);
+	return k->module ? find_kernels(e, k, err) : 0;
+}
+
+int rt_launch_user_open(struct rt_program *p, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < p->plan.ir.n_calls; i++) {
+		const struct rt_call *c = p->plan.ir.calls[i];
+
+		if (is_user(c) && !kernels_of(p->cuda, c->attr.user))
+			r = load(p->cuda, c->attr.user, err);
+	}
+	return r;
+}
+
+void rt_launch_user_close(struct rt_engine *e)
+{
+	while (e->user) {
+		struct rt_user_kernels *next = e->user->next;
+
+		if (e->user->module)
+			e->dev->d.module_unload(e->user->module);
+		free(e->user);
+		e->user = next;
+	}
+}
+
+/* ---- running ---- */
+/* What a callback of the caller's is handed, and what it hands back to rt_user_launch(). */
+struct run {
+	struct rt_user_run public;
+	struct rt_engine *e;
+	struct rt_user_kernels *kernels;
+};
+
+static int allow_shared(struct rt_engine *e, struct rt_user_kernels *k, int kernel, size_t bytes, struct gt_err *err)
+{
+	int r;
+
+	if (bytes <= SHARED_UNASKED || bytes <= k->shared[kernel])
+		return 0;
+	r = rt_engine_check(e,
+			    e->dev->d.function_attribute(k->fn[kernel], CU_FUNC_ATTR_DYNAMIC_SHARED,
+							 (int)GT_MIN(bytes, (size_t)INT32_MAX)),
+			    "cuFuncSetAttribute", err);
+	if (r)
+		return gt_fail_prefix(err, "%zu bytes of shared memory for %s", bytes, k->op->cuda->kernels[kernel]);
+	k->shared[kernel] = bytes;
+	return 0;
+}
+
+int rt_user_launch(const struct rt_user_run *run, int kernel, const unsigned blocks[3], const unsigned threads[3],
+		   size_t shared_bytes, void **args, struct gt_err *err)
+{
+	const struct run *r = (const struct run *)run;
+	struct rt_user_kernels *k = r->kernels;
+	int failed;
+
+	if (kernel < 0 || kernel >= RT_USER_KERNELS || !k->fn[kernel])
+		return gt_fail(err, EINVAL, "there is no kernel %d in its list", kernel);
+	failed = allow_shared(r->e, k, kernel, shared_bytes, err);
+	if (failed)
+		return failed;
+	failed = rt_engine_check(r->e,
+				 r->e->dev->d.launch(k->fn[kernel], blocks[0], blocks[1], blocks[2], threads[0], threads[1],
+						     threads[2], (unsigned)shared_bytes, run->stream, args, NULL),
+				 "cuLaunchKernel", err);
+	return failed ? gt_fail_prefix(err, "%s", k->op->cuda->kernels[kernel]) : 0;
+}
+
+/* Inputs from in[first] on, the result being y. */
+static void set_shapes(const struct rt_call *c, int first, const struct rt_node *y, struct rt_shape *ret)
+{
+	for (int i = 0; i < c->attr.user->inputs; i++)
+		ret[i] = c->in[first + i]->shape;
+	ret[c->attr.user->inputs] = y->shape;
+}
+
+static void call_out(struct rt_engine *e, const struct rt_call *c, int first, const struct rt_node *y, const struct rt_node *dy,
+		     int (*how)(const struct rt_user_run *, struct gt_err *))
+{
+	const struct rt_user_op *op = c->attr.user;
+	struct rt_shape shapes[RT_USER_INPUTS + 1];
+	struct gt_err err = { 0 };
+	struct run run = { .e = e, .kernels = kernels_of(e, op) };
+	int r;
+
+	if (e->r)
+		return;
+	set_shapes(c, first, y, shapes);
+	run.public = (struct rt_user_run){ .shapes = shapes, .y = rt_at(y), .dy = rt_at(dy), .scratch = scratch(c),
+					   .multiprocessors = e->dev->sms, .stream = e->stream };
+	for (int i = 0; i < op->inputs; i++) {
+		run.public.in[i] = rt_at(c->in[first + i]);
+		run.public.dx[i] = dy ? rt_at(c->out[i]) : 0;
+	}
+	r = how(&run.public, &err);
+	if (r && !err.msg[0])
+		gt_fail(&err, EINVAL, "its device code failed with %d", r);
+	if (r)
+		gt_fail_prefix(&err, "%s", op->name);
+	rt_launch_result(e, r > 0 ? -EINVAL : r, &err);
+}
+
+void rt_launch_user(struct rt_engine *e, const struct rt_call *c)
+{
+	call_out(e, c, 0, c->out[0], NULL, c->attr.user->cuda->forward);
+}
+
+void rt_launch_user_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	call_out(e, c, 2, c->in[1], c->in[0], c->attr.user->cuda->backward);
+}
+
+size_t rt_launch_user_scratch(const struct rt_call *c)
+{
+	const struct rt_user_cuda *cuda = c->attr.user->cuda;
+	bool backward = c->op->id == RT_OP_USER_BWD;
+	struct rt_shape shapes[RT_USER_INPUTS + 1];
+
+	if (!cuda || !cuda->scratch_bytes)
+		return 0;
+	set_shapes(c, backward ? 2 : 0, backward ? c->in[1] : c->out[0], shapes);
+	return cuda->scratch_bytes(shapes, backward);
+}
