@@ -55,7 +55,8 @@ static void live_ranges(struct rt_plan *p)
 		}
 }
 
-/* out begins at call i, in ends there, and the op allows it: one memory for both, living as long as either. */
+/* out begins at call i, in ends there, and the op allows it: one memory for both, living as long as either. As many bytes in both:
+ * places of the same size may hold a row and what it is added to. */
 static int take_over(struct rt_plan *p)
 {
 	int taken = 0;
@@ -70,7 +71,8 @@ static int take_over(struct rt_plan *p)
 				if (!(c->op->inplace >> (8 * o + k) & 1) || !out || !in || out == in)
 					continue;
 				if (out->first != i || out->storage != out || forever(p, out) || forever(p, in) ||
-				    in->storage->last != i || out->bytes != in->storage->bytes)
+				    in->storage->last != i || out->bytes != in->storage->bytes ||
+				    rt_node_room_bytes(out) != rt_node_room_bytes(in))
 					continue;
 				out->storage = in->storage;
 				in->storage->last = out->last;

@@ -83,6 +83,29 @@ START_TEST(no_two_live_tensors_share_memory)
 END_TEST
 
 /* Parameters after three steps, bit for bit. */
+/* A row is added to every row of a tensor that is four times as large, and each has a place of 64 bytes. */
+START_TEST(a_sum_is_not_made_where_its_row_lies)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *a = rt_param(g, "a", RT_SHAPE(4, 4), RT_INIT_NORMAL(1));
+	struct rt_node *b = rt_param(g, "b", RT_SHAPE(4), RT_INIT_NORMAL(1));
+	struct rt_node *sum = rt_add(g, a, rt_affine(g, b, 2, 0));
+	struct rt_node *loss = rt_dot(g, rt_affine(g, sum, 1, 0), rt_input(g, "weights", RT_F32, RT_SHAPE(4, 4)));
+	struct rt_program *p = compile(g, loss, (struct rt_options){ .keep_gradients = true });
+	struct rt_metrics m;
+	float weights[16];
+	double want = 0;
+
+	for (int i = 0; i < 16; i++) {
+		weights[i] = (float)(i % 7 - 3);
+		want += (double)weights[i] * ((double)rt_value(p, a)[i] + 2 * (double)rt_value(p, b)[i % 4]);
+	}
+	ck_assert_int_eq(rt_step(p, (const void *[]){ weights }, &m, NULL), 0);
+	ck_assert_double_eq_tol(m.loss, want, 1e-5);
+	rt_program_free(p);
+}
+END_TEST
+
 static void same_parameters(const struct rt_graph *g, struct rt_program *a, struct rt_program *b, int graph)
 {
 	for (int i = 0; i < rt_graph_leaves(g); i++) {
@@ -283,6 +306,7 @@ TCase *case_plan(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, no_two_live_tensors_share_memory, 0, GRAPHS);
+	tcase_add_test(t, a_sum_is_not_made_where_its_row_lies);
 	tcase_add_loop_test(t, poisoned_memory_gives_the_same_bits, 0, GRAPHS);
 	tcase_add_loop_test(t, checkpointed_graphs_give_the_same_bits, 0, GRAPHS);
 	tcase_add_loop_test(t, checkpointing_changes_memory_and_work_alone, 0, 8);
