@@ -381,12 +381,13 @@ END_TEST
 
 START_TEST(half_a_word_of_a_launcher_is_said)
 {
-	char *env[] = { "LOCAL_RANK=3", NULL };
-	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL);
+	char *env[] = { "LOCAL_RANK=3", NULL }, *batch[] = { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=8", "SLURM_JOB_ID=7", NULL };
+	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL), *whole = make("server-8gpu", python, batch, NULL);
 
 	ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
 	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, but LOCAL_WORLD_SIZE does not say of how many"), "%s",
 		      r->cpus_reason);
+	ck_assert_msg(strstr(whole->cpus_reason, "LOCAL_RANK says which one this is for") != NULL, "%s", whole->cpus_reason);
 }
 END_TEST
 

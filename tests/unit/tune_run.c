@@ -225,7 +225,8 @@ START_TEST(an_allocator_where_huge_pages_are_always_on_does_not_bloat)
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(rows); i++) {
-		struct tn_run_opts o = { .argv = python, .envp = (char *[]){ (char *)rows[i].env, NULL }, .allocator = rows[i].allocator };
+		char *env[] = { (char *)rows[i].env, NULL };
+		struct tn_run_opts o = { .argv = python, .envp = env, .allocator = rows[i].allocator };
 		gt_auto(tn_run) *r = NULL;
 		const struct tn_var *conf;
 		struct box b;

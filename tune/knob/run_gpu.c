@@ -31,8 +31,8 @@ const struct tn_knob tn_knob_cuda_order = {
 	.summary = "CUDA numbers the GPUs as nvidia-smi does",
 	.why = "By itself CUDA puts the fastest first. On a host with several models GPU 0 is then another one than "
 	       "nvidia-smi's, and a rank is bound to the CPUs next to the wrong one.",
-	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs: on a host with several models it is "
-		  "then left out, and nothing is bound. Those of --gpu are nvidia-smi's.",
+	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs: on a host with several models it "
+		  "is then left out, and nothing is bound. Those of --gpu are nvidia-smi's.",
 	.unit = "environment",
 	.mechanism = "",
 	.unmoved = "about which GPU is which, not how fast",
