@@ -116,6 +116,7 @@ void pr_host_free(struct pr_host *h)
 	free(h->xid);
 	gt_strv_clear(&h->log);
 	free(h->block);
+	free(h->volume);
 	for (size_t i = 0; i < h->n_net; i++)
 		gt_strv_clear(&h->net[i].irqs);
 	free(h->net);

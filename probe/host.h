@@ -129,6 +129,8 @@ struct pr_block {
 	const char *name, *pci; /* pci: address of its controller, NULL if it has none */
 	struct pr_num rotational, read_ahead_kb, size_bytes, numa_node;
 	struct pr_str model, scheduler; /* scheduler: the whole choice line */
+	const char *holder;  /* all of it lies under this volume ("dm-0", "md127"), in whose place it is read; NULL: under none */
+	struct pr_str uuid; /* of a volume of the device mapper: "LVM-…" */
 };
 
 struct pr_net {
@@ -248,6 +250,8 @@ struct pr_host {
 	} nvidia;
 	struct pr_block *block;
 	size_t n_block;
+	struct pr_block *volume; /* of the device mapper and of md, those that lie under no other */
+	size_t n_volume;
 	struct pr_net *net;
 	size_t n_net;
 	struct gt_strv rdma;	 /* InfiniBand and RoCE devices: "mlx5_0" */

@@ -267,7 +267,8 @@ static char *comes_late(const struct make *m, const struct tn_knob *k)
 	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* what is built in has no state */
 	if (!loaded || !gt_fs_exists(m->fs, loaded) || (k->key && loaded_first(m->fs, name)))
 		return NULL;
-	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count", name);
+	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count",
+			    name);
 }
 
 /* Who else sets this: a tuner at work, or a file that wins over ours at boot. */

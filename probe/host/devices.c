@@ -21,15 +21,65 @@ static const char *pci_behind(struct gt_fsroot *fs, struct pr_host *h, const cha
 	return found;
 }
 
+/* The volume that lies on it, NULL if none does. */
+static const char *holder_of(struct gt_fsroot *fs, struct pr_host *h, const char *dir)
+{
+	gt_autofree char *path = gt_xasprintf("%s/holders", dir);
+	gt_auto_strv names = { 0 };
+
+	return gt_fs_list(fs, path, &names) >= 0 && names.n ? pr_keep(h, names.v[0]) : NULL;
+}
+
+/* The same where volumes lie on each of its partitions. */
+static const char *holder_of_all(struct gt_fsroot *fs, struct pr_host *h, const char *name)
+{
+	gt_autofree char *dir = gt_xasprintf("/sys/block/%s", name);
+	const char *holder = holder_of(fs, h, dir);
+	gt_auto_strv parts = { 0 };
+
+	if (holder || gt_fs_list(fs, dir, &parts) < 0)
+		return holder;
+	for (size_t i = 0; i < parts.n; i++) {
+		gt_autofree char *part = gt_xasprintf("%s/%s", dir, parts.v[i]), *mark = gt_xasprintf("%s/partition", part);
+
+		if (!gt_starts_with(parts.v[i], name) || !gt_fs_exists(fs, mark))
+			continue;
+		holder = holder_of(fs, h, part);
+		if (!holder)
+			return NULL;
+	}
+	return holder;
+}
+
+static void add_volume(struct gt_fsroot *fs, struct pr_host *h, const char *name)
+{
+	struct pr_block *b = &h->volume[h->n_volume];
+	struct pr_num sectors = pr_read_num(fs, "/sys/block/%s/size", name);
+
+	if (!pr_has(sectors) || sectors.v <= 0 || holder_of_all(fs, h, name))
+		return;
+	b->name = pr_keep(h, name);
+	b->rotational = pr_read_num(fs, "/sys/block/%s/queue/rotational", name);
+	b->read_ahead_kb = pr_read_num(fs, "/sys/block/%s/queue/read_ahead_kb", name);
+	b->size_bytes = pr_value(sectors.v * 512);
+	b->uuid = pr_read_str(h, fs, "/sys/block/%s/dm/uuid", name);
+	b->numa_node = (struct pr_num){ PR_UNKNOWN, 0 };
+	h->n_volume++;
+}
+
 static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	struct pr_block *b = &h->block[h->n_block];
 	gt_autofree char *device = gt_xasprintf("/sys/block/%s/device", name);
 	struct pr_num sectors;
 
-	if (!gt_fs_exists(fs, device)) /* loop, ram, zram, dm, md */
+	if (!gt_fs_exists(fs, device)) { /* loop, ram, zram, dm, md */
+		if (gt_starts_with(name, "dm-") || (gt_starts_with(name, "md") && name[2] >= '0' && name[2] <= '9'))
+			add_volume(fs, h, name);
 		return;
+	}
 	b->name = pr_keep(h, name);
+	b->holder = holder_of_all(fs, h, name);
 	b->rotational = pr_read_num(fs, "/sys/block/%s/queue/rotational", name);
 	b->read_ahead_kb = pr_read_num(fs, "/sys/block/%s/queue/read_ahead_kb", name);
 	b->scheduler = pr_read_str(h, fs, "/sys/block/%s/queue/scheduler", name);
@@ -91,6 +141,7 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 
 	if (gt_fs_list(fs, "/sys/block", &names) >= 0) {
 		h->block = gt_xcalloc(names.n, sizeof(*h->block));
+		h->volume = gt_xcalloc(names.n, sizeof(*h->volume));
 		for (size_t i = 0; i < names.n; i++)
 			add_block(fs, h, names.v[i]);
 	}

@@ -140,6 +140,61 @@ START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 }
 END_TEST
 
+/* A file system on LVM or RAID reads through the volume: that is set, and a disk that lies under one whole is not. */
+START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	gt_autofree char *text = NULL, *before = NULL, *after = NULL;
+	gt_auto_json *report = NULL;
+	struct gt_err err = { 0 };
+	int status;
+
+	box_put(&b, "/etc/sysctl.d/README", "");
+	box_put(&b, "/etc/tmpfiles.d/README", "");
+	box_put(&b, "/etc/udev/rules.d/README", "");
+	box_put(&b, "/sys/block/nvme0n1/nvme0n1p1/partition", "1\n");
+	box_put(&b, "/sys/block/nvme0n1/nvme0n1p1/holders/dm-0", "");
+	box_put(&b, "/sys/block/nvme0n1/nvme0n1p2/partition", "2\n"); /* read itself */
+	box_put(&b, "/sys/block/dm-0/size", "1000000\n");
+	box_put(&b, "/sys/block/dm-0/dm/uuid", "LVM-one\n");
+	box_put(&b, "/sys/block/dm-0/queue/rotational", "0\n");
+	box_put(&b, "/sys/block/dm-0/queue/read_ahead_kb", "128\n");
+	box_put(&b, "/sys/block/dm-0/uevent", "DEVTYPE=disk\n");
+	put_link("/sys/block/dm-0/subsystem", "../../class/block");
+	box_put(&b, "/sys/block/dm-1/size", "1000000\n");
+	box_put(&b, "/sys/block/dm-1/queue/read_ahead_kb", "128\n");
+	box_put(&b, "/sys/block/dm-1/holders/md0", "");
+	box_put(&b, "/sys/block/md0/size", "4000\n");
+	box_put(&b, "/sys/block/md0/queue/rotational", "1\n");
+	box_put(&b, "/sys/block/md0/queue/read_ahead_kb", "128\n");
+	put_link("/sys/block/md0/subsystem", "../../class/block");
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "block.read_ahead", "nvme0n1")->status, TN_CHANGE);
+	ck_assert_str_eq(item(plan, "block.read_ahead", "dm-0")->wanted, "4096");
+	ck_assert_str_eq(item(plan, "block.read_ahead", "md0")->wanted, "8192");
+	for (size_t i = 0; i < plan->n_item; i++)
+		ck_assert(!gt_streq(plan->item[i].instance, "dm-1"));
+	tn_plan_free(gt_take(plan));
+	box_put(&b, "/sys/block/nvme0n1/nvme0n1p2/holders/dm-0", "");
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "block.read_ahead", "nvme0n1")->status, TN_NOT_APPLICABLE);
+	ck_assert_ptr_nonnull(strstr(item(plan, "block.read_ahead", "nvme0n1")->reason, "dm-0"));
+	box_remove(&b, "/sys/block/nvme0n1/nvme0n1p2/holders/dm-0");
+	before = box_picture(&b);
+	tn_plan_free(gt_take(plan));
+	plan = box_plan(&b);
+	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err) == 0, "%s", err.msg);
+	ck_assert_int_eq(gt_fs_read(b.fs, "/etc/udev/rules.d/90-gputune.rules", &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"dm-*\", ATTR{dm/uuid}==\"LVM-one\", ATTR{queue/read_ahead_kb}=\"4096\"\n"));
+	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"md0\", ATTR{size}==\"4000\", ATTR{queue/read_ahead_kb}=\"8192\"\n"));
+	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
+	after = box_picture(&b);
+	ck_assert_str_eq(after, before);
+}
+END_TEST
+
 /* Interrupts are numbered anew: what was said of their old numbers ends with the boot, though a file keeps the rest. */
 START_TEST(what_no_file_can_keep_ends_with_the_boot)
 {
@@ -446,6 +501,7 @@ TCase *tune_device_case(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
 	tcase_add_test(t, an_interrupt_that_the_kernel_keeps_is_left_out);
+	tcase_add_test(t, a_volume_is_read_ahead_and_not_the_disks_under_it);
 	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);
 	tcase_add_test(t, a_port_whose_node_is_not_known_keeps_its_interrupts);
 	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);

@@ -89,6 +89,9 @@ static const struct pr_block *find_block(const struct pr_host *h, const char *na
 	for (size_t i = 0; i < h->n_block; i++)
 		if (gt_streq(h->block[i].name, name))
 			return &h->block[i];
+	for (size_t i = 0; i < h->n_volume; i++)
+		if (gt_streq(h->volume[i].name, name))
+			return &h->volume[i];
 	return NULL;
 }
 
@@ -96,6 +99,19 @@ static void all_blocks(struct gt_fsroot *fs, const struct pr_host *h, struct gt_
 {
 	for (size_t i = 0; i < h->n_block; i++)
 		gt_strv_add(ret, h->block[i].name);
+}
+
+static void all_that_is_read(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
+{
+	all_blocks(fs, h, ret);
+	for (size_t i = 0; i < h->n_volume; i++)
+		gt_strv_add(ret, h->volume[i].name);
+}
+
+/* A volume of the device mapper has a name of its own, if it has no character that a rule would take for a pattern. */
+static bool is_named(const struct pr_block *b)
+{
+	return gt_starts_with(b->name, "dm-") && b->uuid.v && *b->uuid.v && !strpbrk(b->uuid.v, "\"\\*?[]|$%");
 }
 
 /* A disk's name may be another one's after the next boot; its size goes with it. Others' rules are for "change" too, which
@@ -106,6 +122,9 @@ static char *udev_line(const struct pr_host *h, const char *disk, const char *at
 
 	if (!b || !pr_has(b->size_bytes))
 		return NULL;
+	if (is_named(b))
+		return gt_xasprintf("ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"dm-*\", ATTR{dm/uuid}==\"%s\", "
+				    "ATTR{queue/%s}=\"%s\"", b->uuid.v, attribute, value);
 	return gt_xasprintf("ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"%s\", ATTR{size}==\"%ld\", "
 			    "ATTR{queue/%s}=\"%s\"", disk, b->size_bytes.v / 512, attribute, value);
 }
@@ -115,6 +134,19 @@ static bool is_virtual(const char *disk)
 {
 	return gt_starts_with(disk, "vd") || gt_starts_with(disk, "xvd");
 }
+
+static void need_read_itself(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	const struct pr_block *b = find_block(c->host, now->instance);
+
+	if (b && b->holder)
+		tn_not_applicable(w, "all of it is read through %s, which is what counts", b->holder);
+}
+
+static const struct tn_need read_ahead_needs[] = {
+	{ "something that is read itself, not through a volume of LVM or RAID on it", need_read_itself },
+	{ 0 },
+};
 
 static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -136,11 +168,13 @@ static char *read_ahead_line(const struct pr_host *h, const char *instance, cons
 const struct tn_knob tn_knob_read_ahead = {
 	.id = "block.read_ahead",
 	.path = "/sys/block/%s/queue/read_ahead_kb",
-	.instances = all_blocks,
+	.instances = all_that_is_read,
+	.needs = read_ahead_needs,
 	.names_move = true,
 	.summary = "how far ahead of a sequential reader a disk is read",
 	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many "
-	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096.",
+	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096. What counts is what the "
+	       "file system lies on: a volume of LVM or RAID, not the disks under it.",
 	.hazard = "Data sets of small files in random order read more than they use. No effect on O_DIRECT and "
 		  "GPUDirect Storage.",
 	.unit = "KiB",
