@@ -75,7 +75,8 @@ static char *half_told(const struct tn_ctx *c)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index);
-		bool batch = gt_starts_with(launchers[i].index, "SLURM_") && !tn_run_user(c, "SLURM_STEP_ID"); /* says 0, and is none */
+		/* a batch script says 0, and is none */
+		bool batch = gt_starts_with(launchers[i].index, "SLURM_") && !tn_run_user(c, "SLURM_STEP_ID");
 
 		if (index && *index && !batch)
 			return gt_xasprintf("%s is %.20s, but %s does not say of how many", launchers[i].index, index,

@@ -65,7 +65,8 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 	snprintf(text, sizeof(text), "%u", n);
 	if (set_by_torchrun(c))
 		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
-			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank%s", less ? less : "");
+			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank%s",
+			       less ? less : "");
 	else
 		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");
 }
