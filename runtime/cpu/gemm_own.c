@@ -26,7 +26,7 @@ struct product {
 	const struct rt_tiles *t;
 	bool add;
 	int64_t m, n, k, lda, ldb, ldc, panels, k_blocks;
-	int64_t strip, parts; /* a task: that many columns, one of so many parts of the panels */
+	int64_t strips, strip, parts; /* a task: a strip of at most so many columns, one of so many parts of the panels */
 	int64_t row;	      /* of c, where these m rows are a part of it */
 	const float *a, *b;
 	float *c, *packed_a, *packed_b;
@@ -141,10 +141,16 @@ static void strip_block(const struct product *p, float *packed, const struct tas
 	}
 }
 
+/* Where strip i begins. The first ones are a tile wider where they cannot all be equal: who comes last then waits least. */
+static int64_t col_of(const struct product *p, int64_t i)
+{
+	int64_t unit = p->t->cols, units = (p->n + unit - 1) / unit;
+
+	return GT_MIN((units / p->strips * i + GT_MIN(units % p->strips, i)) * unit, p->n);
+}
+
 static void multiply(const struct product *p, int team)
 {
-	int64_t strips = (p->n + p->strip - 1) / p->strip;
-
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
 		float *packed = p->packed_b + p->strip * GT_MIN(p->k, K_BLOCK) * omp_get_thread_num();
@@ -153,10 +159,10 @@ static void multiply(const struct product *p, int team)
 		for (int64_t i = 0; i < p->panels; i += PANELS)
 			pack_panels(p, i, GT_MIN(i + PANELS, p->panels));
 #pragma omp for schedule(dynamic)
-		for (int64_t i = 0; i < strips * p->parts; i++) {
-			int64_t col = i / p->parts * p->strip, at = i % p->parts;
-			struct task t = { .col = col, .cols = GT_MIN(p->strip, p->n - col),
-					  .next = (i + team) / p->parts * p->strip,
+		for (int64_t i = 0; i < p->strips * p->parts; i++) {
+			int64_t strip = i / p->parts, at = i % p->parts, col = col_of(p, strip);
+			struct task t = { .col = col, .cols = col_of(p, strip + 1) - col,
+					  .next = col_of(p, GT_MIN((i + team) / p->parts, p->strips)),
 					  .first = part(p->panels, p->parts, at), .end = part(p->panels, p->parts, at + 1) };
 
 			for (int64_t j = 0; j < p->k_blocks; j++)
@@ -173,20 +179,21 @@ static int64_t rows_at_once(const struct product *p)
 	return (p->m + parts - 1) / parts;
 }
 
-/* Columns of a strip: few enough for the second cache, and for every thread to have some. */
-static int64_t strip_of(const struct product *p, int team)
+/* Strips: their columns few enough for the second cache, and every thread has as many as the others, and some. */
+static void set_strips(struct product *p, int team)
 {
 	int64_t unit = p->t->cols, units = (p->n + unit - 1) / unit;
 	int64_t most = GT_MAX(B_FLOATS / GT_MIN(p->k, K_BLOCK) / unit, 1), strips = (units + most - 1) / most;
 
 	if (p->m < ROWS_ALONE * TASKS * team) /* rows alone do not make enough tasks */
-		strips = GT_MIN(GT_MAX(strips, TASKS * team), units);
-	return (units + strips - 1) / strips * unit;
+		strips = GT_MAX(strips, TASKS * team);
+	p->strips = GT_MIN((strips + team - 1) / team * team, units);
+	p->strip = (units + p->strips - 1) / p->strips * unit;
 }
 
 static int64_t parts_of(const struct product *p, int team)
 {
-	int64_t strips = (p->n + p->strip - 1) / p->strip, parts = (TASKS * team + strips - 1) / strips;
+	int64_t parts = (TASKS * team + p->strips - 1) / p->strips;
 
 	return GT_MIN(GT_MAX(p->m / ROWS_ALONE, 1), parts);
 }
@@ -201,7 +208,7 @@ bool rt_gemm_own(const struct rt_cpu *cpu, int team, int64_t m, int64_t n, int64
 	if (!p.t || m < 1 || n < 1 || k < 1)
 		return false;
 	p.k_blocks = (k + K_BLOCK - 1) / K_BLOCK;
-	p.strip = strip_of(&p, team);
+	set_strips(&p, team);
 	rows = rows_at_once(&p);
 	strip_floats = p.strip * GT_MIN(k, K_BLOCK);
 	pthread_mutex_lock(&lock);

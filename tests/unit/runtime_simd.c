@@ -26,7 +26,8 @@ START_TEST(who_limits_onednn_limits_all)
 		const char *limit;
 		int most; /* 0 the least, 1 AVX2, 2 all */
 	} t[] = { { NULL, 2 }, { "", 2 }, { "ALL", 2 }, { "default", 2 }, { "AVX512_CORE", 2 }, { "avx512_core_amx", 2 },
-		  { "AVX10_1_512", 2 }, { "AVX2", 1 }, { "avx2_vnni", 1 }, { "AVX", 0 }, { "sse41", 0 }, { "SSE", 2 }, { "rvv", 2 } };
+		  { "AVX10_1_512", 2 }, { "AVX2", 1 }, { "avx2_vnni", 1 }, { "AVX", 0 }, { "sse41", 0 }, { "SSE", 2 },
+		  { "rvv", 2 } };
 	const struct rt_simd *best = rt_simd_up_to(NULL);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
@@ -182,6 +183,7 @@ START_TEST(products_of_each_instruction_set)
 	static const int64_t sizes[][3] = {
 		{ 1, 1, 1 }, { 1, 17, 3 }, { 13, 31, 1 }, { 14, 32, 16 }, { 15, 33, 17 }, { 6, 16, 8 }, { 7, 15, 9 },
 		{ 67, 45, 83 }, { 9, 40, 2050 }, { 3, 5, 1025 }, { 30, 200, 40 }, { 270, 70, 20 },
+		{ 30, 1160, 10 }, { 1540, 70, 3 }, /* strips of two widths, and parts of them */
 	};
 	const struct rt_simd *s[3];
 	int n = simd_tables(s);
