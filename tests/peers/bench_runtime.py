@@ -139,7 +139,8 @@ def limit_lines(data):
     runs = [r for rs in data["limit"].values() for r in rs]
     flops, low, memory = (max(r["peaks"][k] for r in runs) for k in ("flops_per_s", "bf16_flops_per_s", "bytes_per_s"))
     lines = ["", "## Distance to the limit", "",
-             f"Measured in the same runs: {flops / 1e9:.0f} Gflop/s for an f32 product of 1536 x 1536, {low / 1e9:.0f} in bf16,",
+             f"Measured in the same runs: {flops / 1e9:.0f} Gflop/s for an f32 product of 1536 x 1536"
+             f"{f', {low / 1e9:.0f} in bf16' if low else ''},",
              f"{memory / 1e9:.1f} GB/s for c = a + b over 192 MiB. The limit is the time that a step's counted flops and the bytes of",
              "its update need at these rates; activations are not counted.", "",
              "| job | limit | measured | of the limit |", "|---|---|---|---|"]
