@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lib/file.h"
@@ -83,7 +84,9 @@ static bool try_program(const struct made *m, int only, int limit_s)
 	told->good = false;
 	pid = fork();
 	if (pid == 0) {
-		alarm((unsigned)limit_s);
+		/* of its own time: others may have the processor; a rank that waits for ever has none */
+		setrlimit(RLIMIT_CPU, &(struct rlimit){ (rlim_t)limit_s, (rlim_t)limit_s });
+		alarm(10 * (unsigned)limit_s);
 		try_ways(m, only);
 		exit(0); /* and the leak check */
 	}
@@ -91,7 +94,7 @@ static bool try_program(const struct made *m, int only, int limit_s)
 		perror("fork");
 		exit(2);
 	}
-	if (status && told->good)
+	if (WIFEXITED(status) && WEXITSTATUS(status) && told->good)
 		snprintf(told->said, sizeof(told->said), "%s", "it leaks");
 	else if (status)
 		snprintf(told->said, sizeof(told->said), "it dies: wait status %#x", (unsigned)status);

@@ -398,10 +398,17 @@ static int draw_attention(struct drawing *d)
 	return s.in[0] < 0 ? -1 : add(d, s);
 }
 
+static int draw_dropout(struct drawing *d)
+{
+	struct made_step s = step(MADE_DROPOUT, any(d), -1, -1);
+
+	s.a[0] = pick(d, 32);
+	return s.in[0] < 0 ? -1 : add(d, s);
+}
+
 static int draw_unary(struct drawing *d)
 {
-	static const enum made_op ops[] = { MADE_ACT, MADE_ACT, MADE_ACT, MADE_ACT, MADE_AFFINE, MADE_DROPOUT, MADE_SOFTMAX,
-					    MADE_PAD };
+	static const enum made_op ops[] = { MADE_ACT, MADE_ACT, MADE_ACT, MADE_ACT, MADE_AFFINE, MADE_SOFTMAX, MADE_PAD };
 	struct made_step s = step(ops[pick(d, GT_ARRAY_SIZE(ops))], any(d), -1, -1);
 
 	s.a[0] = pick(d, s.op == MADE_ACT ? 6 : s.op == MADE_PAD ? 4 : 32);
@@ -519,9 +526,8 @@ static int draw_block(struct drawing *d)
 static int (*const draws[])(struct drawing *d) = {
 	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm, draw_block,
 	draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding, draw_attention, draw_attention,
-	draw_long_attention, draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce,
-	draw_reshape,
-	draw_pool, draw_pool, draw_user,
+	draw_long_attention, draw_dropout, draw_dropout, draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary,
+	draw_binary, draw_reduce, draw_reduce, draw_reshape, draw_pool, draw_pool, draw_user,
 };
 
 /* Some of what nothing has read yet, as one row of four numbers each, added up to x (…). */

@@ -7,8 +7,10 @@
 #define KINK_LEVEL (64 * EPSILON)
 #define TRIES	   8
 #define MANY	   100000 /* elements of all tensors, from which on the spread of two patterns is enough */
-/* So many times what random errors make of it may a tensor be off. */
-#define SPREADS	   16
+/* So many times what random errors make of it may a tensor be off: of low types all errors are those of the patterns, of f32 there
+ * are more, in sums. */
+#define SPREADS	 4
+#define F32_MORE 4
 
 void known_clear(struct known *k)
 {
@@ -109,7 +111,7 @@ bool know(struct known *k, const struct made *m, struct plain_how how)
 	for (int i = 0; i < TRIES; i++, mine.seed++) {
 		start(k, &mine, 0, MADE_ROWS);
 		k->how = how;
-		k->how.level = EPSILON;
+		k->how.level = F32_MORE * EPSILON;
 		k->how.masks = how.eval ? NULL : k->masks;
 		forward(k);
 		if (how.eval || decided(k)) {
@@ -128,7 +130,7 @@ void know_back(struct known *k, const struct made *m, uint64_t batch, int64_t ro
 
 	mine.dropout = false;
 	start(k, &mine, batch, rows);
-	k->how = (struct plain_how){ .level = EPSILON, .back_only = true };
+	k->how = (struct plain_how){ .level = F32_MORE * EPSILON, .back_only = true };
 	forward(k);
 	backward(k);
 }
