@@ -117,7 +117,7 @@ static char *read_image(const char *path)
 }
 
 struct result {
-	double loss, median_s;
+	double loss, median_s, bytes; /* bytes: that a step's calls read and write at least */
 	float *dx;
 };
 
@@ -137,6 +137,7 @@ static int measure(bool fused, enum rt_device device, int64_t n, struct result *
 	struct rt_node *y = fused ? rt_user(g, &gelu, &x) : small_ops(g, x);
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(n)));
 	struct rt_options opt = { .device = device, .keep_gradients = true, .seed = 1 };
+	gt_auto_json *report = NULL;
 	double step_s[STEPS];
 	int r = rt_compile(g, loss, &opt, &p, err);
 
@@ -155,6 +156,8 @@ static int measure(bool fused, enum rt_device device, int64_t n, struct result *
 		return r;
 	qsort(step_s, STEPS, sizeof(*step_s), by_value);
 	ret->median_s = step_s[STEPS / 2];
+	report = rt_program_report(p);
+	ret->bytes = gt_json_get_real(report, "bytes_per_step", 0);
 	ret->dx = gt_xcalloc((size_t)n, sizeof(float));
 	return rt_read_gradient(p, x, ret->dx, err);
 }
@@ -188,6 +191,7 @@ int main(int argc, char **argv)
 		worst = fmax(worst, fabs((double)fused.dx[i] - (double)small.dx[i]));
 	printf("%lld elements: my_gelu %.3f ms per step, small ops %.3f ms, %.1f times as long; gradients apart by %.2g\n",
 	       (long long)n, fused.median_s * 1e3, small.median_s * 1e3, small.median_s / fused.median_s, worst);
+	printf("of each element my_gelu moves %.1f bytes, small ops %.1f\n", fused.bytes / (double)n, small.bytes / (double)n);
 	free(fused.dx);
 	free(small.dx);
 	if (worst > 3e-5 || fabs(fused.loss - small.loss) > 1e-5 * (double)n) {

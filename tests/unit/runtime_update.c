@@ -98,8 +98,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All values, by the algorithm that made the published ones (bitsandbytes, create_dynamic_map, of 7 exponent bits and 8 in all): the
- * middles between equal steps from 0.1 to 1, twice as many in each decade, of both signs or twice as many of one; 0 and 1. */
+/* All values, by the algorithm that made the published ones (bitsandbytes, create_dynamic_map, of 7 exponent bits and 8 in all):
+ * the middles between equal steps from 0.1 to 1, twice as many in each decade, of both signs or twice as many of one; 0 and 1. */
 START_TEST(the_8bit_maps_are_made_by_the_published_algorithm)
 {
 	bool both = _i;
@@ -122,8 +122,8 @@ START_TEST(the_8bit_maps_are_made_by_the_published_algorithm)
 	ck_assert_int_eq(n, 256);
 	qsort(value, 256, sizeof(*value), by_value);
 	for (int i = 0; i < 256; i++)
-		ck_assert_msg(fabs((double)rt_map8(both)->value[i] - value[i]) <= 2e-7 * fabs(value[i]), "code %d is %.9g, not %.9g", i,
-			      (double)rt_map8(both)->value[i], value[i]);
+		ck_assert_msg(fabs((double)rt_map8(both)->value[i] - value[i]) <= 2e-7 * fabs(value[i]),
+			      "code %d is %.9g, not %.9g", i, (double)rt_map8(both)->value[i], value[i]);
 }
 END_TEST
 
@@ -234,7 +234,8 @@ START_TEST(adamw8_learns_like_adamw)
 	ck_assert(fabs(curve(RT_ADAMW, full) - curve(RT_ADAMW8, eight)) > 0);
 	ck_assert_double_lt(full[CURVE - 1], 0.85 * full[0]);
 	for (int w = 0; w < CURVE; w++)
-		ck_assert_msg(fabs(eight[w] / full[w] - 1) < 0.01, "steps %d on: %g, of f32 moments %g", 100 * w, eight[w], full[w]);
+		ck_assert_msg(fabs(eight[w] / full[w] - 1) < 0.01, "steps %d on: %g, of f32 moments %g", 100 * w, eight[w],
+			      full[w]);
 }
 END_TEST
 
