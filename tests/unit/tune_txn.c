@@ -501,6 +501,20 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	now = box_picture(&b);
 	ck_assert_str_eq(now, by_hand);
 	ck_assert(!box_has_journal(&b));
+	/* a power cut in the middle: it is as it was, and nothing waits for a boot */
+	if (!fork()) {
+		gt_fs_fault(b.fs, 7, GT_FS_KILL, false);
+		_exit(keep(plan));
+	}
+	wait(NULL);
+	reboot("after-the-cut");
+	ck_assert_int_lt(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_INTERRUPTED);
+	ck_assert_int_eq(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(verify(), 0);
+	tn_plan_free(gt_take(plan));
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &vm }, &plan, &err), 0);
 	/* from a document, and not if it has moved since */
 	ck_assert_msg(tn_plan_from_json(doc, &saved, &err) == 0, "%s", err.msg);
 	ck_assert_int_eq(keep(saved), 0);
