@@ -170,7 +170,8 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 		*ret_code = r;
 		return TN_UNDO_FAILED;
 	}
-	if (other_boot && ours(l, now) && !(cut && is_back(fs, to, now))) /* the old one is of a kernel that is gone; ours of our file */
+	/* the old value is of a kernel that is gone; ours came from our file */
+	if (other_boot && ours(l, now) && !(cut && is_back(fs, to, now)))
 		return TN_UNDO_STAYS;
 	side = other_boot ? NULL : side_wanted(fs, l, cut);
 	if (is_back(fs, to, now)) {
