@@ -19,6 +19,7 @@ import time
 import traceback
 
 sys.dont_write_bytecode = True
+import devices  # noqa: E402
 import powercut  # noqa: E402
 import sessions  # noqa: E402
 import vm as machine  # noqa: E402
@@ -735,6 +736,11 @@ def launched(vm):
         )
 
 
+def part_devices(image):
+    """a disk's queue comes back with its scheduler; what rules of udev are foretold to do is what udevd does"""
+    devices.part_devices(tap, image, installed(image), picture, LIGHT)
+
+
 # ---- sessions of gpubench ----------------------------------------------------------------------------------------------
 
 
@@ -757,6 +763,7 @@ PARTS = {
     "package": part_package,
     "reboot": part_reboot,
     "rivals": part_rivals,
+    "devices": part_devices,
     "sessions": part_sessions,
     "boots": part_boots,
     "proved": part_proved,
