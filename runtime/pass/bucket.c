@@ -67,19 +67,23 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 	const struct rt_ddp_options *o = &p->opt->ddp;
 	uint64_t limit = o->first_bucket_bytes ? o->first_bucket_bytes : FIRST_BYTES;
 	struct rt_bucket *b = NULL;
+	uint64_t bytes = 0; /* of the gradients alone, as torch counts: not what lies between them */
 
 	for (int i = 0; i < n; i++) {
 		struct rt_node *g = list[i].gradient;
 
-		if (!b)
+		if (!b) {
 			b = add_bucket(p, n - i);
+			bytes = 0;
+		}
+		bytes += rt_node_bytes(g);
 		g->shared = true;
 		g->offset = p->window_bytes;
 		b->gradient[b->n] = g;
 		b->at[b->n++] = (int64_t)(g->offset - b->offset) / 4;
 		p->window_bytes += (rt_node_room_bytes(g) + 63) / 64 * 64;
 		b->floats = (int64_t)(p->window_bytes - b->offset) / 4;
-		if ((uint64_t)b->floats * 4 >= limit) {
+		if (bytes >= limit) {
 			b = NULL;
 			limit = o->bucket_bytes ? o->bucket_bytes : BUCKET_BYTES;
 		}

@@ -10,6 +10,7 @@ Exit status 77 where PyTorch is missing.
 import json
 import math
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -606,6 +607,32 @@ def low_ops():
             c.check_low(lambda p, causal=causal: attend(p["qkv"], 3, causal), {"qkv"}, amp)
 
 
+def buckets():
+    """The rule by which tests/unit/comm_train.c judges our buckets is what PyTorch does: one is closed by the gradient with which it
+    reaches its limit."""
+    try:
+        assign = torch.distributed._compute_bucket_assignment_by_size
+    except AttributeError:
+        print("# this PyTorch has no torch.distributed: its buckets were not compared")
+        return
+    draw = random.Random(1)
+    for _ in range(20):
+        sizes = [draw.randint(1, 1600) for _ in range(draw.randint(1, 30))]
+        limits = [4 * draw.randint(1, 300), 4 * draw.randint(1, 2000)]
+        theirs = assign([torch.zeros(n) for n in sizes], limits)
+        theirs = theirs[0] if isinstance(theirs, tuple) else theirs
+        rule, have, limit = [[]], 0, limits[0]
+        for i, n in enumerate(sizes):
+            if have >= limit:
+                rule.append([])
+                have, limit = 0, limits[1]
+            rule[-1].append(i)
+            have += 4 * n
+        if rule != [list(b) for b in theirs]:
+            failures.append(f"{sizes}, limits {limits}: {theirs}, by the rule {rule}")
+    point("buckets of gradients: 20 lists as PyTorch assigns them")
+
+
 def main():
     torch.set_num_threads(2)
     ops()
@@ -614,6 +641,7 @@ def main():
     image_ops()
     norm_at_a_large_mean()
     optimizers()
+    buckets()
     low_ops()
     models()
     print(f"1..{points}\n# PyTorch {torch.__version__}, {compared} tensors and losses compared")

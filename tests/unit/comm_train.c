@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "lib/file.h"
 #include "runtime/ckpt/safetensors.h"
+#include "runtime/exec/program.h"
 #include "runtime/comm/codec.h"
 #include "tests/unit/check_comm.h"
 
@@ -395,6 +396,47 @@ START_TEST(ranks_learn_what_one_rank_learns)
 }
 END_TEST
 
+/* ---- buckets ---- */
+
+/* torch, compute_bucket_assignment_by_size(): a bucket is closed by the gradient with which it reaches its limit, the first's or the
+ * others', counted in the gradients' own bytes. The sizes are odd, so that what lies between gradients would count. */
+static int buckets(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	int r = 0;
+
+	for (uint64_t t = 0; !r && t < 20; t++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *p = NULL;
+		int64_t size[6];
+		struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
+					  .ddp = { .comm = c, .first_bucket_bytes = 4 + 4 * (rt_random_u64(5, t, 90) % 300),
+						   .bucket_bytes = 4 + 4 * (rt_random_u64(5, t, 91) % 2000) } };
+
+		for (uint64_t i = 0; i < 6; i++)
+			size[i] = 1 + (int64_t)(rt_random_u64(5, t, i) % 40);
+		r = rt_compile(g, rt_model_mlp(g, 2, size, 6), &opt, &p, err);
+		for (int k = 0; !r && k < p->plan.n_buckets; k++) {
+			const struct rt_bucket *b = &p->plan.buckets[k];
+			uint64_t bytes = 0, last = 0, limit = k ? opt.ddp.bucket_bytes : opt.ddp.first_bucket_bytes;
+
+			for (int i = 0; i < b->n; i++) {
+				last = (uint64_t)rt_shape_elements(&b->gradient[i]->shape) * sizeof(float);
+				bytes += last;
+			}
+			WANT(bytes - last < limit, "list %d bucket %d was full before its last gradient", (int)t, k);
+			WANT(bytes >= limit || k + 1 == p->plan.n_buckets, "list %d bucket %d of %d of %d bytes is closed", (int)t, k,
+			     (int)bytes, (int)limit);
+		}
+	}
+	return r;
+}
+
+START_TEST(buckets_are_filled_as_torch_fills_them)
+{
+	run(&(struct rt_group){ .ranks = 2 }, buckets, NULL);
+}
+END_TEST
+
 /* ---- what the trace shows of them ---- */
 
 static int trace(struct rt_comm *c, void *arg, struct gt_err *err)
@@ -463,6 +505,7 @@ TCase *case_training(void)
 	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
 	tcase_add_loop_test(t, ranks_learn_what_one_rank_learns, 0, 3);
+	tcase_add_test(t, buckets_are_filled_as_torch_fills_them);
 	tcase_add_test(t, the_trace_shows_buckets_on_their_way_during_the_backward_pass);
 	return t;
 }
