@@ -364,7 +364,8 @@ void rt_set_lr(struct rt_program *p, double lr);
 /* A program without optimizer and gradients looks at its parameters anew after each rt_value() of one of them. */
 float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on other devices than the CPU */
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
-/* The same by copy, on every device: elements of n as float; waits for the device. -EINVAL: not kept. */
+/* The same by copy, on every device: elements of n as float; waits for the device. -EINVAL: not kept. Parameters and buffers are
+ * written by rt_write_param(). */
 int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *in, struct gt_err *err);

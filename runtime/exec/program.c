@@ -356,8 +356,8 @@ int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *i
 {
 	struct rt_node *own = visible(p, n);
 
-	if (!own || own->role != RT_ROLE_PARAM)
-		return gt_fail(err, EINVAL, "that is no parameter of the program");
+	if (!own || (own->role != RT_ROLE_PARAM && own->role != RT_ROLE_BUFFER))
+		return gt_fail(err, EINVAL, "that is no parameter and no buffer of the program");
 	if (p->cuda)
 		return rt_engine_write(p, own, in, err);
 	p->stale = true;

@@ -38,7 +38,7 @@ static void read_all(const struct made *m, const struct made_graph *mg, struct r
 
 		if (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
 			continue;
-		memcpy(ret->values + ret->n, rt_value(p, n), rt_node_bytes(n));
+		memcpy(ret->values + ret->n, seen_value(p, n), rt_node_bytes(n));
 		ret->n += rt_shape_elements(&n->shape);
 	}
 }
@@ -160,6 +160,11 @@ static const struct variant variants[] = {
 	{ "evaluations between batches", same_options, true },
 };
 
+static uint64_t bytes_of(const struct rt_program *p)
+{
+	return p->cuda ? rt_program_planned_bytes(p) : p->plan.arena_bytes;
+}
+
 /* Every budget either is kept, with the same bits, or is refused with what would fit. */
 static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options opt, const struct left *plain)
 {
@@ -169,9 +174,10 @@ static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options
 	uint64_t full = 0;
 	bool good = true;
 
+	opt.device = ways_device;
 	if (rt_compile(mg->g, mg->loss, &opt, &p, &err) < 0)
 		return broken(t, "compiling: %s", err.msg);
-	full = p->plan.arena_bytes;
+	full = bytes_of(p);
 	rt_program_free(p);
 	p = NULL;
 	opt.fit_bytes = full * (50 + t->m->how[13] % 50) / 100;
@@ -179,9 +185,9 @@ static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options
 		return true;
 	if (rt_compile(mg->g, mg->loss, &opt, &p, &err) < 0)
 		return err.code == ENOMEM && strstr(err.msg, "need") ? true : broken(t, "a budget: %s", err.msg);
-	if (p->plan.arena_bytes > opt.fit_bytes)
+	if (bytes_of(p) > opt.fit_bytes)
 		good = broken(t, "a budget of %llu bytes is planned with %llu", (unsigned long long)opt.fit_bytes,
-			      (unsigned long long)p->plan.arena_bytes);
+			      (unsigned long long)bytes_of(p));
 	made_load(t->m, mg, p);
 	train(t->m, mg, p, 0, UPDATES * opt.accum, false, &l);
 	read_all(t->m, mg, p, &l);
@@ -236,6 +242,7 @@ bool way_resumed(struct trial *t)
 	close(fd);
 	made_build(t->m, MADE_ROWS, &mg, NULL);
 	p = trial_program(t, t->m, &mg, &opt);
+	opt.device = ways_device;
 	opt.seed++;
 	good = p && rt_compile(mg.g, mg.loss, &opt, &q, NULL) == 0;
 	if (good)
@@ -266,7 +273,7 @@ bool way_resumed(struct trial *t)
 static bool same_shape(struct trial *t, struct made *m, const struct made_graph *mg, struct rt_program *family, int shape)
 {
 	struct rt_options opt = { .keep_gradients = true, .poison = true, .threads = family->cpu.threads,
-				  .no_fuse = family->opt.no_fuse };
+				  .no_fuse = family->opt.no_fuse, .deterministic = true };
 	gt_auto(rt_program) *alone = trial_program(t, m, &mg[shape], &opt);
 	struct rt_metrics a = { 0 }, b = { 0 };
 	struct gt_err err = { 0 };
@@ -285,7 +292,7 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 	else if (!r && memcmp(&a.loss, &b.loss, sizeof(a.loss)) != 0)
 		good = broken(t, "shape %d: the loss is %.17g, of that shape alone %.17g", shape, a.loss, b.loss);
 	for (int i = 0; good && !r && i < m->n; i++) {
-		const float *x = rt_gradient(family, mg[shape].node[i]), *y = rt_gradient(alone, mg[shape].node[i]);
+		const float *x = seen_gradient(family, mg[shape].node[i]), *y = seen_gradient(alone, mg[shape].node[i]);
 
 		if (!x != !y || (x && memcmp(x, y, rt_node_bytes(mg[shape].node[i])) != 0))
 			good = broken(t, "shape %d: the gradient of v%d differs from that of the shape alone", shape, i);
@@ -297,7 +304,8 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 bool way_shapes(struct trial *t)
 {
 	static const int64_t rows[] = { 4, MADE_ROWS, MADE_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
-	struct rt_options opt = { .keep_gradients = true, .poison = true, .threads = 1 + t->m->how[6] % 2,
+	struct rt_options opt = { .device = ways_device, .keep_gradients = true, .deterministic = true,
+				  .poison = ways_device == RT_CPU, .threads = 1 + t->m->how[6] % 2,
 				  .no_fuse = t->m->how[4] % 4 == 0, .seed = 3 };
 	struct made m = *t->m;
 	struct made_graph mg[3];

@@ -311,9 +311,14 @@ void made_load(const struct made *m, const struct made_graph *mg, struct rt_prog
 {
 	for (int i = 0; i < m->n; i++) {
 		const struct rt_node *n = mg->node[i];
-		float *w = n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ? rt_value(p, n) : NULL;
+		int64_t count = rt_shape_elements(&n->shape);
+		gt_autofree float *w = NULL;
 
-		for (int64_t k = 0; w && k < rt_shape_elements(&n->shape); k++)
+		if (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
+			continue;
+		w = gt_xcalloc((size_t)count, sizeof(*w));
+		for (int64_t k = 0; k < count; k++)
 			w[k] = (float)made_value(m, i, 0, (uint64_t)k, fan_in(n));
+		(void)rt_write_param(p, n, w, NULL); /* nobody reads it: it has no place */
 	}
 }

@@ -27,9 +27,12 @@ static int pick(struct drawing *d, int sides)
 
 static int64_t size(struct drawing *d)
 {
-	static const int64_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 19, 31, 33, 3, 4, 5, 8, 2 };
+	static const int64_t sizes[][20] = {
+		{ 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 19, 31, 33, 3, 4, 5, 8, 2 },
+		{ 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 24, 32, 33, 64, 48, 16, 8, 32 },
+	};
 
-	return sizes[pick(d, GT_ARRAY_SIZE(sizes))];
+	return sizes[made_for_device][pick(d, GT_ARRAY_SIZE(sizes[0]))];
 }
 
 static int64_t few(struct drawing *d)
@@ -380,9 +383,9 @@ static int draw_long_attention(struct drawing *d)
 
 static int draw_attention(struct drawing *d)
 {
-	static const int64_t depths[] = { 1, 2, 3, 4, 5, 8, 16, 17 };
+	static const int64_t depths[][8] = { { 1, 2, 3, 4, 5, 8, 16, 17 }, { 1, 5, 8, 16, 24, 32, 40, 64 } };
 	int heads = 1 + pick(d, 3), x = any_of(d, 3, 3), w;
-	int64_t c = heads * depths[pick(d, 8)];
+	int64_t c = heads * depths[made_for_device][pick(d, 8)];
 	struct made_step s = step(MADE_ATTENTION, x, -1, -1);
 
 	if (x < 0 || shape_of(d, x)->n != 3)

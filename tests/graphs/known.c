@@ -39,7 +39,7 @@ static bool decided(const struct known *k)
 		if (i > 1 && same)
 			continue;
 		how.pattern = 100 + (uint64_t)i;
-		how.level = KINK_LEVEL;
+		how.level = fmax(KINK_LEVEL, how.level);
 		plain_run(k->mg.g, k->leaves, &how, &p);
 		same &= p.choices == k->exact.choices;
 		plain_clear(k->mg.g, &p);
@@ -111,7 +111,7 @@ bool know(struct known *k, const struct made *m, struct plain_how how)
 	for (int i = 0; i < TRIES; i++, mine.seed++) {
 		start(k, &mine, 0, MADE_ROWS);
 		k->how = how;
-		k->how.level = F32_MORE * EPSILON;
+		k->how.level = fmax(how.level, F32_MORE * EPSILON);
 		k->how.masks = how.eval ? NULL : k->masks;
 		forward(k);
 		if (how.eval || decided(k)) {

@@ -47,6 +47,8 @@ struct made {
 #define MADE_ROWS      6
 #define MADE_MOST_ROWS 10
 
+/* Sizes for a device, whose kernels take rows in pieces of 16 bytes and tensor cores multiples of 16. */
+extern const bool made_for_device;
 /* The program that these bytes are; any bytes are one. */
 void made_draw(struct made *m, const uint8_t *bytes, size_t n);
 

@@ -47,7 +47,7 @@ static void mean_of(struct mean *s, const struct known *k, struct rt_program *p,
 	s->weights += weight;
 	for (int i = 0; i < s->m.n; i++) {
 		const struct rt_node *n = k->mg.node[i];
-		const float *g = s->m.step[i].op == MADE_PARAM ? rt_gradient(p, n) : NULL;
+		const float *g = s->m.step[i].op == MADE_PARAM ? seen_gradient(p, n) : NULL;
 
 		for (int64_t e = 0; g && e < rt_shape_elements(&n->shape); e++)
 			s->sum[n->id][e] += weight * (double)g[e];
@@ -85,9 +85,10 @@ static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p
 
 	for (int i = 0; good && i < s->m.n; i++) {
 		const struct rt_node *n = s->mg.node[i];
+		const float *now = seen_value(p, n);
 
 		for (int64_t e = 0; good && s->m.step[i].op == MADE_PARAM && e < rt_shape_elements(&n->shape); e++) {
-			double want = start[n->id][e] - LR * s->sum[n->id][e] / s->weights, got = (double)rt_value(p, n)[e];
+			double want = start[n->id][e] - LR * s->sum[n->id][e] / s->weights, got = (double)now[e];
 			double off = LR * s->off[i] / s->weights + 2e-7 * (fabs(want) + fabs(start[n->id][e]));
 
 			if (!(fabs(got - want) <= off))
@@ -103,7 +104,7 @@ bool way_accumulated(struct trial *t)
 {
 	int batches = 1 + t->m->how[1] % 4;
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = batches, .poison = true, .threads = 1,
-				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = t->m->how[5] % 2,
+				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2,
 				  .checkpoint = t->m->how[11] % 4,
 				  .scaler = { .use = t->m->how[9] % 2 ? RT_SCALER_ON : RT_SCALER_OFF, .init = 256 } };
 	gt_auto(rt_program) *p = NULL;
@@ -137,7 +138,8 @@ bool way_mixed(struct trial *t)
 {
 	static const int64_t rows[] = { 4, MADE_ROWS, MADE_MOST_ROWS };
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = 3, .poison = true, .threads = 1,
-				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = t->m->how[5] % 2 };
+				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2,
+				  .device = ways_device };
 	struct made_graph mg[3];
 	const struct rt_graph *g[3];
 	struct rt_node *loss[3];
@@ -192,10 +194,12 @@ static struct rt_options rank_options(const struct made *m, bool apart, enum rt_
 	opt.threads = 1;
 	opt.amp = RT_F32;
 	opt.poison = true;
+	opt.device = ways_device;
+	opt.fp8.use = opt.no_master = opt.tf32 = false;
 	opt.ddp.first_bucket_bytes = 1;
 	opt.ddp.bucket_bytes = 64 << m->how[12] % 8;
 	opt.ddp.overlap = m->how[13] % 2 ? RT_WHEN_ON : RT_WHEN_AUTO;
-	opt.ddp.shard = m->how[14] % 3 == 0 ? RT_WHEN_ON : RT_WHEN_OFF;
+	opt.ddp.shard = m->how[14] % 3 == 0 && ways_device == RT_CPU ? RT_WHEN_ON : RT_WHEN_OFF;
 	opt.keep_gradients = m->how[15] % 4 == 0;
 	if (apart || compress != RT_COMPRESS_NONE) {
 		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = LR };
@@ -246,9 +250,9 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 
 		if (j->m->step[i].op != MADE_PARAM)
 			continue;
-		r = rt_comm_agree(c, gt_hash64(rt_value(p, n), rt_node_bytes(n), 0), n->name, err);
+		r = rt_comm_agree(c, gt_hash64(seen_value(p, n), rt_node_bytes(n), 0), n->name, err);
 		if (rt_comm_rank(c) == 0 && at + rt_shape_elements(&n->shape) <= FLOATS)
-			memcpy(j->values + at, rt_value(p, n), rt_node_bytes(n));
+			memcpy(j->values + at, seen_value(p, n), rt_node_bytes(n));
 		at += rt_shape_elements(&n->shape);
 	}
 	rt_program_free(p);
@@ -274,13 +278,14 @@ static bool same_params(struct trial *t, const struct job *j, const struct made_
 	for (int i = 0; i < j->m->n; i++) {
 		const struct rt_node *n = mg->node[i];
 		int64_t count = rt_shape_elements(&n->shape);
+		const float *now = seen_value(p, n);
 
 		if (j->m->step[i].op != MADE_PARAM)
 			continue;
 		for (int64_t k = 0; k < count && at + count <= FLOATS; k++)
-			if (memcmp(&j->values[at + k], &rt_value(p, n)[k], sizeof(float)) != 0)
+			if (memcmp(&j->values[at + k], &now[k], sizeof(float)) != 0)
 				return broken(t, "%d ranks: %s[%lld] ends with %.9g, with one rank %.9g", ranks, n->name,
-					      (long long)k, (double)j->values[at + k], (double)rt_value(p, n)[k]);
+					      (long long)k, (double)j->values[at + k], (double)now[k]);
 		at += count;
 	}
 	return true;
@@ -333,7 +338,7 @@ static bool take_values(const struct job *j, const struct made_graph *mg, struct
 		if (j->m->step[i].op != MADE_PARAM)
 			continue;
 		if (at + count <= FLOATS)
-			memcpy(rt_value(p, mg->node[i]), j->values + at, (size_t)count * sizeof(float));
+			(void)rt_write_param(p, mg->node[i], j->values + at, NULL);
 		at += count;
 	}
 	return at <= FLOATS;
@@ -380,7 +385,7 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ma
 
 		for (int i = 0; i < j->m->n; i++) {
 			const struct rt_node *n = mg->node[i];
-			const float *g = rt_gradient(p, n), *start = rt_value(p, n);
+			const float *g = seen_gradient(p, n), *start = seen_value(p, n);
 			int64_t count = rt_shape_elements(&n->shape);
 
 			if (j->m->step[i].op != MADE_PARAM)

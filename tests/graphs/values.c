@@ -4,11 +4,12 @@
 #include <string.h>
 #include "tests/graphs/known.h"
 
-static bool same_gradients(struct trial *t, const struct known *k, struct rt_program *p, const char *how)
+static bool same_gradients(struct trial *t, const struct known *k, struct rt_program *p, const char *how,
+			   double scale)
 {
 	for (int i = 0; i < k->m.n; i++)
 		if (k->m.step[i].op == MADE_PARAM &&
-		    !known_slope(t, k, k->mg.node[i], rt_gradient(p, k->mg.node[i]), 1, how))
+		    !known_slope(t, k, k->mg.node[i], seen_gradient(p, k->mg.node[i]), scale, how))
 			return false;
 	return true;
 }
@@ -24,9 +25,9 @@ static bool same_statistics(struct trial *t, const struct known *k, struct rt_pr
 		/* one that the loss does not depend on is not run */
 		if (c->op->id != RT_OP_BATCHNORM || !rt_maker(&p->plan.ir, p->plan.ir.nodes[c->out[1]->id]))
 			continue;
-		got[0] = rt_value(p, c->in[3]);
-		got[1] = rt_value(p, c->in[4]);
-		x = known_off(k, c->in[0]);
+		got[0] = seen_value(p, c->in[3]);
+		got[1] = seen_value(p, c->in[4]);
+		x = known_off(k, c->in[0]) + (k->how.level > 1e-6 ? 16 * k->how.level : 0); /* a leaf is rounded, too */
 		for (int64_t j = 0; j < rt_cols(c->in[0]); j++) {
 			double mean = k->exact.value[c->out[1]->id][j], rstd = k->exact.value[c->out[2]->id][j];
 			double var = (1 / (rstd * rstd) - (double)c->attr.eps) * less;
@@ -56,7 +57,7 @@ static bool same_values(struct trial *t, const struct known *k, struct rt_progra
 {
 	for (int i = 0; i < k->m.n; i++)
 		if (!made_is_leaf(k->m.step[i].op) && k->mg.node[i] != k->mg.loss &&
-		    !known_value(t, k, k->mg.node[i], rt_value(p, k->mg.node[i]), how))
+		    !known_value(t, k, k->mg.node[i], seen_value(p, k->mg.node[i]), how))
 			return false;
 	return true;
 }
@@ -67,6 +68,7 @@ static bool run_arm(struct trial *t, const struct known *k, const struct arm *a)
 	gt_auto(rt_program) *p = NULL;
 	struct rt_metrics metrics;
 	struct gt_err err = { 0 };
+	double scale;
 
 	opt.keep_gradients = true;
 	opt.logits_slice_bytes = trial_options(t->m).logits_slice_bytes;
@@ -77,8 +79,9 @@ static bool run_arm(struct trial *t, const struct known *k, const struct arm *a)
 		p->cpu.simd = a->simd;
 	if (rt_step(p, (const void *const *)k->inputs, &metrics, &err) < 0)
 		return broken(t, "%s: %s", a->name, err.msg);
+	scale = p->scale.on ? (double)p->scale.scale : 1;
 	return known_loss(t, k, metrics.loss, a->name) && same_values(t, k, p, a->name) &&
-	       same_statistics(t, k, p, a->name) && same_gradients(t, k, p, a->name);
+	       same_statistics(t, k, p, a->name) && same_gradients(t, k, p, a->name, scale);
 }
 
 bool way_values(struct trial *t)
@@ -129,6 +132,57 @@ bool way_low_values(struct trial *t)
 	return good;
 }
 
+/* Captured, unless they are poisoned. */
+bool way_values_cuda(struct trial *t)
+{
+	static const struct arm arms[] = {
+		{ "each op alone", { .no_fuse = true, .no_reuse = true }, NULL },
+		{ "fused, call by call", { .no_reuse = true, .poison = true }, NULL },
+		{ "in place", { .deterministic = true }, NULL },
+		{ "in place, each op alone, call by call", { .poison = true, .no_fuse = true, .no_pad = true }, NULL },
+	};
+	struct known k;
+	bool good = true;
+
+	if (!know(&k, t->m, (struct plain_how){ 0 }))
+		return pass_over(t);
+	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++)
+		good = run_arm(t, &k, &arms[i]);
+	known_clear(&k);
+	return good;
+}
+
+/* Operands of products that are rounded to 11 bits; all tensors between the ops in a low type; 8 bits in linear layers. */
+bool way_low_values_cuda(struct trial *t)
+{
+	static const struct {
+		struct arm arm;
+		struct plain_how how; /* its level: of all that an op reads and writes */
+	} arms[] = {
+		{ { "tf32", { .tf32 = true, .no_reuse = true }, NULL }, { .low = 0x1p-11 } },
+		{ { "bf16", { .amp = RT_BF16, .no_reuse = true, .attention_by = RT_ATTENTION_OWN }, NULL }, { .level = 0x1p-8 } },
+		{ { "bf16, call by call", { .amp = RT_BF16, .poison = true, .no_fuse = true }, NULL }, { .level = 0x1p-8 } },
+		{ { "bf16 without f32 parameters", { .amp = RT_BF16, .no_master = true, .no_pad = true }, NULL },
+		  { .level = 0x1p-8 } },
+		{ { "f16", { .amp = RT_F16, .no_reuse = true, .scaler = { .init = 64 } }, NULL },
+		  { .level = 0x1p-11, .low = 0x1p-11, .least = 0x1p-25 } },
+		{ { "fp8", { .amp = RT_BF16, .fp8 = { .use = true }, .no_reuse = true }, NULL },
+		  { .level = 0x1p-8, .low = 0x1p-3, .least = 0x1p-8 } },
+	};
+	struct known k;
+	bool good = true;
+
+	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++) {
+		if (!know(&k, t->m, arms[i].how)) {
+			pass_over(t);
+			continue;
+		}
+		good = run_arm(t, &k, &arms[i].arm);
+		known_clear(&k);
+	}
+	return good;
+}
+
 /* Inputs as bytes, which the first call normalises. */
 bool way_pixels(struct trial *t)
 {
@@ -143,13 +197,27 @@ bool way_pixels(struct trial *t)
 
 	m.pixels = true;
 	for (int low = 0; good && low < 2; low++) {
-		if (!trial_has(&m, MADE_INPUT) || !know(&k, &m, (struct plain_how){ .low = low ? 0x1p-8 : 0 }))
+		struct plain_how how = { .low = low ? 0x1p-8 : 0 };
+
+		how.level = ways_device == RT_CUDA ? how.low : 0; /* all tensors are low there */
+		if (!trial_has(&m, MADE_INPUT) || !know(&k, &m, how))
 			return pass_over(t);
 		for (int i = low ? 2 : 0; good && i < (low ? 3 : 2); i++)
 			good = run_arm(t, &k, &arms[i]);
 		known_clear(&k);
 	}
 	return good;
+}
+
+static void halve(struct rt_program *p, const struct rt_node *n)
+{
+	gt_autofree float *w = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(*w));
+
+	if (rt_read_value(p, n, w, NULL))
+		return;
+	for (int64_t i = 0; i < rt_shape_elements(&n->shape); i++)
+		w[i] *= 0.5f;
+	(void)rt_write_param(p, n, w, NULL);
 }
 
 /* Parameters of other values first: what was made of them once is made anew. */
@@ -159,8 +227,7 @@ static void change_and_back(const struct known *k, struct rt_program *p)
 
 	for (int i = 0; i < k->m.n; i++)
 		if (k->m.step[i].op == MADE_PARAM)
-			for (int64_t e = 0; e < rt_shape_elements(&k->mg.node[i]->shape); e++)
-				rt_value(p, k->mg.node[i])[e] *= 0.5f;
+			halve(p, k->mg.node[i]);
 	(void)rt_eval(p, (const void *const *)k->inputs, &loss, NULL);
 	made_load(&k->m, &k->mg, p);
 }

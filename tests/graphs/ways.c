@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of promises, and what their checks share. */
+/* What the checks of all promises share. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "tests/graphs/ways.h"
-
-const struct way ways[] = {
-	{ "alike", "2 and 4 ranks with the same batch train as one, to the bit", way_ranks_alike, true },
-	{ "apart", "2 and 4 ranks with batches of their own train by the weighted mean of all", way_ranks_apart, true },
-	{ "coded", "2 and 4 ranks whose gradients travel coded stay alike, and near; again the same bits",
-	  way_ranks_coded, true },
-	{ "values", "values, losses, gradients and running statistics are those of the plain definitions", way_values, false },
-	{ "low", "mixed precision is as near as its type", way_low_values, false },
-	{ "pixels", "inputs as bytes are the numbers that they stand for", way_pixels, false },
-	{ "inference", "a program without a backward pass gives the loss of the plain definitions", way_inference, false },
-	{ "trained", "updates are the plain optimizers', with weights, clipping and a loss scale that skips some", way_trained,
-	  false },
-	{ "bits", "memory reuse, early updates, checkpointing, budgets and debug aids change no bit", way_same_bits, false },
-	{ "resumed", "a checkpoint between updates changes no bit", way_resumed, false },
-	{ "shapes", "a program of several batch shapes gives the bits of programs of one", way_shapes, false },
-	{ "accumulated", "batches of an update are averaged by their weights", way_accumulated, false },
-	{ "mixed", "batches of several shapes are averaged in one update", way_mixed, false },
-	{ "refused", "what does not fit is refused by a sentence", way_refused, false },
-};
-const int n_ways = GT_ARRAY_SIZE(ways);
 
 bool broken(struct trial *t, const char *fmt, ...)
 {
@@ -47,12 +28,58 @@ struct rt_program *trial_program(struct trial *t, const struct made *m, const st
 	struct rt_program *p = NULL;
 	struct gt_err err = { 0 };
 
-	if (rt_compile(mg->g, mg->loss, opt, &p, &err) < 0) {
+	struct rt_options o = *opt;
+	int r;
+
+	o.device = ways_device;
+	r = rt_compile(mg->g, mg->loss, &o, &p, &err);
+	t->refused |= r == -ENOSYS && strstr(err.msg, "; the CPU can run it");
+	if (r) {
 		broken(t, "compiling: %s", err.msg);
 		return NULL;
 	}
 	made_load(m, mg, p);
 	return p;
+}
+
+/* Copies of what a device has, until the trial ends. */
+static struct seen {
+	struct seen *next;
+	float x[];
+} *seen;
+
+void seen_clear(void)
+{
+	while (seen) {
+		struct seen *next = seen->next;
+
+		free(seen);
+		seen = next;
+	}
+}
+
+static float *copy_of(struct rt_program *p, const struct rt_node *n,
+		      int (*read)(struct rt_program *, const struct rt_node *, float *, struct gt_err *))
+{
+	struct seen *s = gt_xcalloc(1, sizeof(*s) + (size_t)rt_shape_elements(&n->shape) * sizeof(float));
+
+	if (read(p, n, s->x, NULL)) {
+		free(s);
+		return NULL;
+	}
+	s->next = seen;
+	seen = s;
+	return s->x;
+}
+
+const float *seen_value(struct rt_program *p, const struct rt_node *n)
+{
+	return ways_device == RT_CPU ? rt_value(p, n) : copy_of(p, n, rt_read_value);
+}
+
+const float *seen_gradient(struct rt_program *p, const struct rt_node *n)
+{
+	return ways_device == RT_CPU ? rt_gradient(p, n) : copy_of(p, n, rt_read_gradient);
 }
 
 bool trial_has(const struct made *m, enum made_op op)
@@ -87,5 +114,13 @@ struct rt_options trial_options(const struct made *m)
 		.seed = 5,
 	};
 
+	if (ways_device == RT_CUDA) { /* which assigns gradients; bits are compared of what promises them */
+		o.zero_gradients = false;
+		o.deterministic = true;
+		o.tf32 = how[8] % 3 == 0;
+		o.no_pad = how[6] % 2;
+		o.fp8.use = o.amp == RT_BF16 && how[4] % 3 == 0;
+		o.no_master = o.amp == RT_BF16 && how[13] % 2;
+	}
 	return o;
 }

@@ -229,13 +229,33 @@ static bool find_resources(const char *name, struct function *f)
 	return there;
 }
 
+/* Programs that load the same image share its functions here, until the last of them is gone. How many have it then; -1: too many
+ * images. */
+static int hold(const void *image, int more)
+{
+	static struct {
+		const void *image;
+		int loads;
+	} images[64];
+	size_t i = 0;
+
+	while (i < 64 && images[i].image && images[i].image != image)
+		i++;
+	if (i == 64)
+		return -1;
+	images[i].image = image;
+	return images[i].loads += more;
+}
+
 int cuModuleLoadData(void **module, const void *image)
 {
 	static const unsigned char magic[] = { 0x50, 0xed, 0x55, 0xba }; /* a fatbin begins so */
 	int r = standin_unsafe("cuModuleLoadData");
 
+	if (r || memcmp(image, magic, sizeof(magic)))
+		return r ? r : INVALID_IMAGE;
 	*module = (void *)image;
-	return r ? r : memcmp(image, magic, sizeof(magic)) ? INVALID_IMAGE : 0;
+	return hold(image, 1) < 0 ? OUT_OF_MEMORY : 0;
 }
 
 int cuModuleUnload(void *module)
@@ -243,8 +263,8 @@ int cuModuleUnload(void *module)
 	int r = standin_unsafe("cuModuleUnload");
 	size_t left = 0;
 
-	if (r || !module)
-		return r ? r : INVALID_HANDLE;
+	if (r || !module || hold(module, -1) > 0)
+		return r ? r : module ? 0 : INVALID_HANDLE;
 	for (size_t i = 0; i < n_functions; i++)
 		if (functions[i].module != module)
 			functions[left++] = functions[i];

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a parameter: the rule of its optimizer, in double, on the gradients that the program says it had. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "tests/graphs/ways.h"
+
+#define UPDATES	   3
+#define EIGHT_FROM 4096 /* elements: moments of 8 bits */
+
+/* Of one parameter. */
+struct rule {
+	float *before, *gradient; /* NULL: the loss does not depend on it */
+	double *m, *v;
+	int64_t n;
+	bool narrow; /* it is bf16 alone */
+};
+
+/* Of an update: by what the gradients are divided, and what is left of them by clipping. */
+struct unit {
+	double scale, clip;
+	int step; /* updates that were done, with this one */
+};
+
+/* torch.optim.SGD, Adam, AdamW */
+static double ruled(const struct rt_optimizer *o, const struct unit *u, double w, double g, double *m, double *v)
+{
+	bool decoupled = o->kind == RT_ADAMW || o->kind == RT_ADAMW8;
+
+	g = g / u->scale * u->clip + (decoupled ? 0 : o->weight_decay * w);
+	w *= decoupled ? 1 - o->lr * o->weight_decay : 1;
+	if (o->kind == RT_SGD) {
+		*m = u->step == 1 ? g : o->momentum * *m + g;
+		return w - o->lr * *m;
+	}
+	*m = 0.9 * *m + 0.1 * g;
+	*v = 0.999 * *v + 0.001 * g * g;
+	return w - o->lr * (*m / (1 - pow(0.9, u->step))) / (sqrt(*v / (1 - pow(0.999, u->step))) + 1e-8);
+}
+
+/* Float loses so much of what is added up. */
+static double off_by(const struct rt_optimizer *o, const struct rule *r, double w, double want, double m)
+{
+	double moved = o->kind == RT_SGD ? fabs(m) : 1;
+
+	return 2e-5 * o->lr * moved + 3e-7 * (fabs(w) + fabs(want)) + (r->narrow ? 0x1p-7 * fmax(fabs(w), fabs(want)) : 0);
+}
+
+static float *copy_of(struct rt_program *p, const struct rt_node *n,
+		      int (*read)(struct rt_program *, const struct rt_node *, float *, struct gt_err *))
+{
+	float *x = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(*x));
+
+	if (read(p, n, x, NULL) == 0)
+		return x;
+	free(x);
+	return NULL;
+}
+
+static bool follows(struct trial *t, struct rt_program *p, const struct rt_node *n, struct rule *r, const struct unit *u)
+{
+	const struct rt_optimizer *o = &p->opt.optimizer;
+	gt_autofree float *now = copy_of(p, n, rt_read_value);
+
+	for (int64_t i = 0; i < r->n; i++) {
+		double m = r->m[i], w = (double)r->before[i], want = w;
+
+		if (r->gradient && u->step)
+			want = ruled(o, u, w, (double)r->gradient[i], &r->m[i], &r->v[i]);
+		if (o->kind == RT_ADAMW8 && r->n >= EIGHT_FROM)
+			return true;
+		m = fabs(m) + fabs(r->m[i]);
+		if (!(fabs((double)now[i] - want) <= (r->gradient && u->step ? off_by(o, r, w, want, m) : 0)))
+			return broken(t, "update %d takes %s[%lld] from %.9g to %.9g, by its rule to %.9g (gradient %.9g)", u->step,
+				      n->name, (long long)i, w, (double)now[i], want,
+				      r->gradient ? (double)r->gradient[i] : NAN);
+	}
+	return true;
+}
+
+/* What the program has of its parameters, before an update or behind it. */
+static void look(const struct made *m, const struct made_graph *mg, struct rt_program *p, struct rule *rules, bool behind)
+{
+	for (int i = 0; i < m->n; i++) {
+		struct rule *r = &rules[i];
+		float **x = behind ? &r->gradient : &r->before;
+
+		if (m->step[i].op != MADE_PARAM)
+			continue;
+		free(*x);
+		*x = copy_of(p, mg->node[i], behind ? rt_read_gradient : rt_read_value);
+		if (r->m)
+			continue;
+		r->n = rt_shape_elements(&mg->node[i]->shape);
+		r->m = gt_xcalloc((size_t)r->n, sizeof(*r->m));
+		r->v = gt_xcalloc((size_t)r->n, sizeof(*r->v));
+		r->narrow = p->plan.ir.nodes[mg->node[i]->id]->dtype == RT_BF16;
+	}
+}
+
+static double norm_of(const struct made *m, const struct rule *rules, double scale)
+{
+	double sum = 0;
+
+	for (int i = 0; i < m->n; i++)
+		for (int64_t k = 0; rules[i].gradient && k < rules[i].n; k++)
+			sum += pow((double)rules[i].gradient[k] / scale, 2);
+	return sqrt(sum);
+}
+
+/* One update; *done: those before it. */
+static bool one_update(struct trial *t, const struct made_graph *mg, struct rt_program *p, int u, struct rule *rules, int *done)
+{
+	int64_t skipped = rt_skipped_updates(p);
+	struct rt_metrics metrics = { 0 };
+	struct unit unit;
+	double norm;
+	int r = 0;
+
+	look(t->m, mg, p, rules, false);
+	for (int b = 0; !r && b < p->opt.accum; b++) {
+		void **inputs = made_inputs(t->m, mg, (uint64_t)(u * p->opt.accum + b));
+
+		r = rt_step(p, (const void *const *)inputs, &metrics, NULL);
+		made_inputs_free(inputs);
+	}
+	if (r || rt_wait(p, NULL))
+		return r == -EDOM ? pass_over(t) : broken(t, "update %d ends with %d", u + 1, r);
+	look(t->m, mg, p, rules, true);
+	norm = norm_of(t->m, rules, metrics.loss_scale);
+	unit = (struct unit){ .scale = metrics.loss_scale, .clip = 1 };
+	if (rt_skipped_updates(p) > skipped && isfinite(norm))
+		return broken(t, "update %d is skipped, and its gradients are finite", u + 1);
+	unit.step = rt_skipped_updates(p) > skipped ? 0 : ++*done;
+	if (p->opt.clip_norm > 0)
+		unit.clip = fmin(1, p->opt.clip_norm / (norm + 1e-6));
+	for (int i = 0; i < t->m->n; i++)
+		if (t->m->step[i].op == MADE_PARAM && !follows(t, p, mg->node[i], &rules[i], &unit))
+			return false;
+	return true;
+}
+
+bool way_rules(struct trial *t)
+{
+	struct rt_options opt = trial_options(t->m);
+	struct rule rules[MADE_STEPS] = { 0 };
+	struct made_graph mg;
+	struct rt_program *p;
+	bool good;
+	int done = 0;
+
+	opt.keep_gradients = true;
+	opt.poison = t->m->how[12] % 2;
+	made_build(t->m, MADE_ROWS, &mg, NULL);
+	p = trial_program(t, t->m, &mg, &opt);
+	good = p != NULL;
+	for (int u = 0; good && !t->passed_over && u < UPDATES; u++)
+		good = one_update(t, &mg, p, u, rules, &done);
+	for (int i = 0; i < t->m->n; i++) {
+		free(rules[i].before);
+		free(rules[i].gradient);
+		free(rules[i].m);
+		free(rules[i].v);
+	}
+	rt_program_free(p);
+	made_graph_free(&mg);
+	return good;
+}
