@@ -398,8 +398,8 @@ END_TEST
 
 /* ---- buckets ---- */
 
-/* torch, compute_bucket_assignment_by_size(): a bucket is closed by the gradient with which it reaches its limit, the first's or the
- * others', counted in the gradients' own bytes. The sizes are odd, so that what lies between gradients would count. */
+/* torch, compute_bucket_assignment_by_size(): a bucket is closed by the gradient with which it reaches its limit, the first's or
+ * the others', counted in the gradients' own bytes. The sizes are odd, so that what lies between gradients would count. */
 static int buckets(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	int r = 0;
@@ -424,8 +424,8 @@ static int buckets(struct rt_comm *c, void *arg, struct gt_err *err)
 				bytes += last;
 			}
 			WANT(bytes - last < limit, "list %d bucket %d was full before its last gradient", (int)t, k);
-			WANT(bytes >= limit || k + 1 == p->plan.n_buckets, "list %d bucket %d of %d of %d bytes is closed", (int)t, k,
-			     (int)bytes, (int)limit);
+			WANT(bytes >= limit || k + 1 == p->plan.n_buckets, "list %d bucket %d of %d of %d bytes is closed", (int)t,
+			     k, (int)bytes, (int)limit);
 		}
 	}
 	return r;
