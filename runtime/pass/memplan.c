@@ -55,6 +55,15 @@ static void live_ranges(struct rt_plan *p)
 		}
 }
 
+/* Does the call read that memory as nothing but what its output o may be written over? */
+static bool reads_there_alone(const struct rt_call *c, int o, const struct rt_node *storage)
+{
+	for (int k = 0; k < RT_MAX_IO; k++)
+		if (c->in[k] && c->in[k]->storage == storage && !(c->op->inplace >> (8 * o + k) & 1))
+			return false;
+	return true;
+}
+
 /* out begins at call i, in ends there, and the op allows it: one memory for both, living as long as either. As many bytes in both:
  * places of the same size may hold a row and what it is added to. */
 static int take_over(struct rt_plan *p)
@@ -72,7 +81,7 @@ static int take_over(struct rt_plan *p)
 					continue;
 				if (out->first != i || out->storage != out || forever(p, out) || forever(p, in) ||
 				    in->storage->last != i || out->bytes != in->storage->bytes ||
-				    rt_node_room_bytes(out) != rt_node_room_bytes(in))
+				    rt_node_room_bytes(out) != rt_node_room_bytes(in) || !reads_there_alone(c, o, in->storage))
 					continue;
 				out->storage = in->storage;
 				in->storage->last = out->last;

@@ -106,6 +106,26 @@ START_TEST(a_sum_is_not_made_where_its_row_lies)
 }
 END_TEST
 
+/* The bias of a norm is one of the two that are summed before it. */
+START_TEST(a_sum_is_not_made_where_its_norm_still_reads)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *a = rt_param(g, "a", RT_SHAPE(4), RT_INIT_NORMAL(1)), *x = rt_affine(g, a, 2, 0);
+	struct rt_node *y = rt_layernorm(g, rt_add(g, x, a), rt_param(g, "gain", RT_SHAPE(4), RT_INIT_ONES), x, 1e-5f);
+	struct rt_node *loss = rt_dot(g, rt_affine(g, y, 1, 0), rt_input(g, "weights", RT_F32, RT_SHAPE(4)));
+	float weights[4] = { 1, 2, -3, 5 };
+	struct rt_metrics m[2];
+
+	for (int apart = 0; apart < 2; apart++) {
+		struct rt_program *p = compile(g, loss, (struct rt_options){ .keep_gradients = true, .no_reuse = apart });
+
+		ck_assert_int_eq(rt_step(p, (const void *[]){ weights }, &m[apart], NULL), 0);
+		rt_program_free(p);
+	}
+	ck_assert_double_eq(m[0].loss, m[1].loss);
+}
+END_TEST
+
 static void same_parameters(const struct rt_graph *g, struct rt_program *a, struct rt_program *b, int graph)
 {
 	for (int i = 0; i < rt_graph_leaves(g); i++) {
@@ -307,6 +327,7 @@ TCase *case_plan(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, no_two_live_tensors_share_memory, 0, GRAPHS);
 	tcase_add_test(t, a_sum_is_not_made_where_its_row_lies);
+	tcase_add_test(t, a_sum_is_not_made_where_its_norm_still_reads);
 	tcase_add_loop_test(t, poisoned_memory_gives_the_same_bits, 0, GRAPHS);
 	tcase_add_loop_test(t, checkpointed_graphs_give_the_same_bits, 0, GRAPHS);
 	tcase_add_loop_test(t, checkpointing_changes_memory_and_work_alone, 0, 8);
