@@ -47,6 +47,8 @@ static const struct {
 	 NULL, "may set it: it runs a program"},
 	{"KERNEL==\"nvme0n1\", RUN+=\"/sbin/blockdev --setra 8192 /dev/%k\"\n", READ_AHEAD, NULL, NULL,
 	 "runs a program"},
+	{"KERNEL==\"nvme0n1\", RUN+=\"/sbin/blockdev --setra 8192 /dev/%k\"\nATTR{queue/read_ahead_kb}=\"7\"\n", READ_AHEAD, "7",
+	 RULES ":2", RULES ":1 may set it: it runs a program"}, /* after all lines */
 	{"ATTR{queue/read_ahead_kb}=\"$attr{queue/rotational}\"\n", READ_AHEAD, "0", RULES ":1", NULL},
 	{"ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, "3", RULES ":1", NULL},
 	{"KERNEL==\"eth0\", ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,

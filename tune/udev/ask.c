@@ -26,6 +26,7 @@ struct ask {
 	const struct tn_udev_device *d; /* whose event it is */
 	struct tn_udev_answer a;
 	size_t n_may;
+	char *runs;   /* programs that the event at hand starts: after all its lines, whichever they stand before */
 	bool *judged; /* lines that were carried out without doubt */
 };
 
@@ -114,6 +115,13 @@ static void may_set(struct ask *q, const struct tn_udev_line *l, const char *val
 		add_may(q, gt_xasprintf("%s may set it%s", at, how));
 }
 
+static void may_run(struct ask *q, const struct tn_udev_line *l, const char *how)
+{
+	gt_autofree char *at = where(q->u, l), *old = q->runs;
+
+	q->runs = gt_xasprintf("%s%s%s may set it%s", old ? old : "", old ? "; " : "", at, how);
+}
+
 static bool is_target(const struct ask *q, const char *attr)
 {
 	gt_autofree char *path = tn_udev_attr_path(q->d, attr), *real = NULL;
@@ -183,8 +191,15 @@ static void did(void *ctx, const struct tn_udev_line *l, const struct tn_udev_to
 	} else if (t->key == TN_UDEV_A_RUN && program_sets(value ? value : t->value, q->leaf)) {
 		q->judged[l - q->u->line] = true;
 		how = gt_xasprintf(": it runs a program%s%s", sure ? "" : ", depending on ", sure ? "" : why);
-		may_set(q, l, NULL, how);
+		may_run(q, l, how);
 	}
+}
+
+static void take_event(struct ask *q, const char *action)
+{
+	tn_udev_event(q->u, q->d, action, did, q);
+	if (q->runs)
+		add_may(q, gt_take(q->runs));
 }
 
 /* A disk reports a change whenever it was open for writing: then all rules for that are carried out, those for its
@@ -197,7 +212,7 @@ static void ask_change(struct ask *q)
 
 	q->a = (struct tn_udev_answer){0};
 	q->n_may = 0;
-	tn_udev_event(q->u, q->d, "change", did, q);
+	take_event(q, "change");
 	if (q->a.value && !tn_value_equal(q->a.value, add.value ? add.value : q->ours))
 		late = gt_xasprintf("%s sets it to %s whenever the disk was open for writing", q->a.by, q->a.value);
 	if (q->a.may && !add.may)
@@ -220,7 +235,7 @@ static void ask_device(struct ask *q, const char *path)
 	q->d = &d;
 	q->a = (struct tn_udev_answer){0};
 	q->n_may = 0;
-	tn_udev_event(q->u, &d, "add", did, q);
+	take_event(q, "add");
 	if (strstr(d.path, "/block/"))
 		ask_change(q);
 	if (!q->a.value) {
