@@ -4,6 +4,7 @@ The same op on a CUDA device, which loads the program's own kernels beside the l
   $ gelu() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin $BUILDDIR/runtime/example/user_gelu "$@"; }
   $ gelu 4096 $BUILDDIR/runtime/example/user_gelu.fatbin
   4096 elements: my_gelu * ms per step, small ops * ms, * times as long; gradients apart by * (glob)
+  of each element my_gelu moves 40.0 bytes, small ops 220.0
   $ gelu 4096 missing
   user_gelu: missing cannot be read
   [1]

@@ -303,7 +303,7 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 
 bool way_shapes(struct trial *t)
 {
-	static const int64_t rows[] = { 4, MADE_ROWS, MADE_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
+	static const int64_t rows[] = { MADE_LEAST_ROWS, MADE_ROWS, MADE_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
 	struct rt_options opt = { .device = ways_device, .keep_gradients = true, .deterministic = true,
 				  .poison = ways_device == RT_CPU, .threads = 1 + t->m->how[6] % 2,
 				  .no_fuse = t->m->how[4] % 4 == 0, .seed = 3 };

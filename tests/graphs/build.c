@@ -216,9 +216,11 @@ double made_value(const struct made *m, int step, uint64_t t, uint64_t i, int64_
 	float x;
 
 	if (s->op == MADE_IDS) {
-		uint64_t r = rt_random_u64(m->seed, stream, i);
+		/* classes may be as many as there are rows, of which another batch has fewer */
+		uint64_t r = rt_random_u64(m->seed, stream, i),
+			 limit = (uint64_t)(s->a[0] == MADE_ROWS ? MADE_LEAST_ROWS : s->a[0]);
 
-		return s->a[1] && i && r >> 40 & 1 ? RT_IGNORE : (double)(r % (uint64_t)s->a[0]);
+		return s->a[1] && i && r >> 40 & 1 ? RT_IGNORE : (double)(r % limit);
 	}
 	if (s->op == MADE_INPUT && m->pixels)
 		return ((double)byte_at(m, stream, i) / 255 - (double)MADE_PIXEL_MEAN) / (double)MADE_PIXEL_STD;

@@ -6,6 +6,8 @@
 #define EPSILON	   6e-8
 #define KINK_LEVEL (64 * EPSILON)
 #define TRIES	   8
+/* (v / 255 - mean) / std: a few roundings of numbers up to 1, divided by the standard deviation. */
+#define BYTE_ERROR (2 * EPSILON / (double)MADE_PIXEL_STD)
 #define MANY	   100000 /* elements of all tensors, from which on the spread of two patterns is enough */
 /* So many times what random errors make of it may a tensor be off: of low types all errors are those of the patterns, of f32 there
  * are more, in sums. */
@@ -112,6 +114,7 @@ bool know(struct known *k, const struct made *m, struct plain_how how)
 		start(k, &mine, 0, MADE_ROWS);
 		k->how = how;
 		k->how.level = fmax(how.level, F32_MORE * EPSILON);
+		k->how.input = m->pixels ? BYTE_ERROR : 0;
 		k->how.masks = how.eval ? NULL : k->masks;
 		forward(k);
 		if (how.eval || decided(k)) {

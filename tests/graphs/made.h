@@ -42,10 +42,11 @@ struct made {
 };
 #define MADE_PIXEL_MEAN 0.45f
 #define MADE_PIXEL_STD	0.25f
-/* Batches that may have another number of rows, or sequences of another length, have this many, and that many at most. No other
- * size is drawn as this number. */
+/* Batches that may have another number of rows, or sequences of another length, have this many, and between that many. No other size
+ * is drawn as this number. */
 #define MADE_ROWS      6
 #define MADE_MOST_ROWS 10
+#define MADE_LEAST_ROWS 4
 
 /* Sizes for a device, whose kernels take rows in pieces of 16 bytes and tensor cores multiples of 16. */
 extern const bool made_for_device;

@@ -25,6 +25,8 @@ double *plain_read(const double *x, const struct rt_node *n, uint64_t stream, co
 {
 	int64_t count = rt_shape_elements(&n->shape);
 	double *y = gt_xcalloc((size_t)count, sizeof(*y)), level = how->pattern ? how->level : 0, least = 0;
+	double input = how->pattern && n->role == RT_ROLE_INPUT ? how->input : 0;
+	uint64_t of_input = plain_stream(how, 2000000 + n->id);
 
 	if (how->pattern && type != PLAIN_F32 && how->low > 0) { /* a tensor is rounded once, for all who read it */
 		stream = plain_stream(how, 1000000 + 2 * n->id + (type == PLAIN_LOW_SLOPE));
@@ -32,7 +34,8 @@ double *plain_read(const double *x, const struct rt_node *n, uint64_t stream, co
 		least = how->least;
 	}
 	for (int64_t i = 0; i < count; i++)
-		y[i] = x[i] + (level * fabs(x[i]) + least) * plain_noise(stream, (uint64_t)i);
+		y[i] = x[i] + (level * fabs(x[i]) + least) * plain_noise(stream, (uint64_t)i) +
+		       input * plain_noise(of_input, (uint64_t)i);
 	return y;
 }
 
@@ -84,11 +87,14 @@ static void note_choices(const struct rt_call *c, const double *const *in, doubl
 	}
 }
 
-/* A batchnorm is x a + b, in float: what its mean makes of that may be far larger than the result. */
+/* A batchnorm is x a + b, in float: what its mean makes of that may be far larger than the result. A layernorm's mean is rounded
+ * once, for all elements of a row alike, of which many standard deviations may lie in its last digit. */
 static double moved(const struct rt_call *c, const double *const *in, double *const *out, bool eval, int64_t i)
 {
-	int64_t j = c->op->id == RT_OP_BATCHNORM ? i % rt_cols(c->in[0]) : 0;
+	int64_t j = i % rt_cols(c->in[0]), row = i / rt_cols(c->in[0]);
 
+	if (c->op->id == RT_OP_LAYERNORM)
+		return fabs(in[1][j] * out[1][row]) * out[2][row] / 4;
 	if (c->op->id != RT_OP_BATCHNORM)
 		return 0;
 	return fabs(in[1][j]) * (eval ? fabs(in[3][j]) / sqrt(in[4][j] + (double)c->attr.eps) : fabs(out[1][j]) * out[2][j]);

@@ -14,6 +14,7 @@ struct plain_how {
 	double level;	  /* theirs, relative */
 	double low;	  /* of what an op reads in a low type; 0: as level */
 	double least;	  /* and at least this much, absolute: below its least normal number a type has fewer digits */
+	double input;	  /* and that of inputs, absolute, the same for all who read them: of bytes made into numbers */
 	bool back_only;	  /* no errors on the way forward */
 	bool eval;	  /* batchnorms take their running statistics */
 	double *const *masks; /* by id of what a dropout makes: what each element is multiplied by; NULL: nothing is dropped */

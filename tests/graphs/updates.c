@@ -136,7 +136,7 @@ bool way_accumulated(struct trial *t)
 /* Batches of three shapes in one update. */
 bool way_mixed(struct trial *t)
 {
-	static const int64_t rows[] = { 4, MADE_ROWS, MADE_MOST_ROWS };
+	static const int64_t rows[] = { MADE_LEAST_ROWS, MADE_ROWS, MADE_MOST_ROWS };
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = 3, .poison = true, .threads = 1,
 				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2,
 				  .device = ways_device };
