@@ -42,8 +42,8 @@ struct made {
 };
 #define MADE_PIXEL_MEAN 0.45f
 #define MADE_PIXEL_STD	0.25f
-/* Batches that may have another number of rows, or sequences of another length, have this many, and between that many. No other size
- * is drawn as this number. */
+/* Batches that may have another number of rows, or sequences of another length, have this many; the others are between the two. No
+ * other size is drawn as this number. */
 #define MADE_ROWS      6
 #define MADE_MOST_ROWS 10
 #define MADE_LEAST_ROWS 4
