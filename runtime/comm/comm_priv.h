@@ -109,8 +109,9 @@ int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_sha
 struct rt_place_cpu {
 	int id, node, core;
 };
-/* These CPUs in that order, as the host's topology has them; returns how many. */
-int rt_place_list(struct gt_fsroot *fs, const cpu_set_t *cpus, struct rt_place_cpu *ret);
+/* Bring n CPUs, of which id and node are known, into that order, with their cores as the host's topology has them. fs NULL: each is
+ * a core. */
+void rt_place_order(struct gt_fsroot *fs, struct rt_place_cpu *list, int n);
 void rt_place_share(const struct rt_place_cpu *list, int n, int ranks, const int *home, struct rt_place *ret, bool *ret_shared);
 /* Where we are. */
 int rt_place_now(struct rt_place *ret, struct gt_err *err);

@@ -36,25 +36,23 @@ static int core_of(struct gt_fsroot *fs, int cpu)
 	return gt_set_next(&threads, -1);
 }
 
-static int n_cores(const struct rt_place_cpu *list, int n)
+static bool begins_core(const struct rt_place_cpu *list, int i)
 {
-	int cores = 0;
-
-	for (int i = 0; i < n; i++)
-		cores += !i || list[i].core != list[i - 1].core;
-	return cores;
+	return !i || list[i].core != list[i - 1].core;
 }
 
 /* Where part k of `of` begins: at a core of its own if there are enough of them. */
 static int begin_of(const struct rt_place_cpu *list, int n, int k, int of)
 {
-	int cores = n_cores(list, n), i = 0;
+	int cores = 0, at = 0;
 
+	for (int i = 0; i < n; i++)
+		cores += begins_core(list, i);
 	if (cores < of)
 		return n * k / of;
-	while (i < n && n_cores(list, i + 1) <= cores * k / of)
-		i++;
-	return i;
+	for (int skip = cores * k / of; at < n && (skip || !begins_core(list, at)); at++)
+		skip -= begins_core(list, at);
+	return at;
 }
 
 /* n CPUs shared out among the ranks whose home is the node, or among all where home is NULL. */
@@ -102,15 +100,11 @@ void rt_place_share(const struct rt_place_cpu *list, int n, int ranks, const int
 		share(list, n, ranks, NULL, 0, ret, ret_shared);
 }
 
-int rt_place_list(struct gt_fsroot *fs, const cpu_set_t *cpus, struct rt_place_cpu *ret)
+void rt_place_order(struct gt_fsroot *fs, struct rt_place_cpu *list, int n)
 {
-	int n = 0;
-
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, cpus))
-			ret[n++] = (struct rt_place_cpu){ i, node_of(i), core_of(fs, i) };
-	qsort(ret, (size_t)n, sizeof(*ret), by_node_and_core);
-	return n;
+	for (int i = 0; i < n; i++)
+		list[i].core = core_of(fs, list[i].id);
+	qsort(list, (size_t)n, sizeof(*list), by_node_and_core);
 }
 
 int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_shared, struct gt_err *err)
@@ -118,12 +112,17 @@ int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_sha
 	struct rt_place_cpu list[CPU_SETSIZE];
 	gt_auto(gt_fsroot) *fs = NULL;
 	cpu_set_t all;
+	int n = 0;
 
 	if (sched_getaffinity(0, sizeof(all), &all) < 0)
 		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &all))
+			list[n++] = (struct rt_place_cpu){ .id = i, .node = node_of(i) };
 	if (gt_fs_open("/", &fs, NULL) < 0)
 		fs = NULL; /* then each CPU is a core */
-	rt_place_share(list, rt_place_list(fs, &all, list), ranks, home, ret, ret_shared);
+	rt_place_order(fs, list, n);
+	rt_place_share(list, n, ranks, home, ret, ret_shared);
 	return 0;
 }
 

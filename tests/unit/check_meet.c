@@ -17,12 +17,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "lib/fsroot.h"
 #include "lib/parse.h"
 #include "runtime/comm/comm_priv.h"
 #include "runtime/comm/star.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/runtime.h"
+#include "tests/unit/check_meet.h"
 
 #define JOB 77
 
@@ -562,94 +562,6 @@ START_TEST(all_know_who_is_behind)
 }
 END_TEST
 
-/* ---- places ---- */
-
-/* Two nodes of four CPUs each. */
-START_TEST(ranks_are_put_beside_their_devices)
-{
-	static const struct {
-		int ranks, home[5];
-		const char *cpus;
-		bool shared;
-	} t[] = {
-		{2, {0, 1}, "0123 4567 ", false},     {2, {1, 0}, "4567 0123 ", false},
-		{2, {1, 1}, "45 67 ", false},         {4, {1, 0, 1, 0}, "45 01 67 23 ", false},
-		{3, {0, 0, 1}, "01 23 4567 ", false}, {5, {1, 1, 1, 1, 1}, "4 4 5 6 7 ", true},
-		{2, {0, 2}, "0123 4567 ", false}, /* a node without CPUs of ours: as if nobody wanted any */
-		{2, {1, -1}, "0123 4567 ", false},
-	};
-	static const struct rt_place_cpu list[8] = {{0, 0, 0}, {1, 0, 1}, {2, 0, 2}, {3, 0, 3},
-						    {4, 1, 4}, {5, 1, 5}, {6, 1, 6}, {7, 1, 7}};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		struct rt_place got[5];
-		bool shared = false;
-		char text[64];
-		int n = 0;
-
-		rt_place_share(list, 8, t[i].ranks, t[i].home, got, &shared);
-		for (int r = 0; r < t[i].ranks; r++) {
-			for (int c = 0; c < 8; c++)
-				if (CPU_ISSET(c, &got[r].cpus))
-					text[n++] = (char)('0' + c);
-			ck_assert_int_eq(got[r].n_cpus, CPU_COUNT(&got[r].cpus));
-			text[n++] = ' ';
-		}
-		text[n] = '\0';
-		ck_assert_str_eq(text, t[i].cpus);
-		ck_assert(shared == t[i].shared);
-	}
-}
-END_TEST
-
-/* One thread of each core has the low numbers, the other the high ones, as on most servers. */
-START_TEST(the_threads_of_a_core_stay_with_one_rank)
-{
-	static const struct {
-		int ranks;
-		const char *cpus;
-	} t[] = {{1, "01234567 "}, {2, "0145 2367 "}, {3, "04 15 2367 "}, {4, "04 15 26 37 "}, {5, "0 14 5 26 37 "}};
-	char path[] = "/tmp/check_meet.XXXXXX";
-	int fd = mkstemp(path);
-	gt_auto(gt_fsroot) *fs = NULL;
-	struct gt_err err = {0};
-	struct rt_place_cpu list[8];
-	cpu_set_t cpus;
-
-	ck_assert_int_ge(fd, 0);
-	dprintf(fd, "gpuprobe-capture/1\n");
-	CPU_ZERO(&cpus);
-	for (int cpu = 0; cpu < 8; cpu++) {
-		CPU_SET(cpu, &cpus);
-		dprintf(fd, "file /sys/devices/system/cpu/cpu%d/topology/thread_siblings_list\n\t%d,%d\n", cpu, cpu % 4,
-			cpu % 4 + 4);
-	}
-	close(fd);
-	ck_assert_msg(!gt_fs_open(path, &fs, &err), "%s", err.msg);
-	unlink(path);
-	ck_assert_int_eq(rt_place_list(fs, &cpus, list), 8);
-	for (int i = 0; i < 8; i++)
-		list[i].node = 0; /* of this host they are */
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		struct rt_place got[5];
-		bool shared;
-		char text[64];
-		int n = 0;
-
-		rt_place_share(list, 8, t[i].ranks, NULL, got, &shared);
-		for (int r = 0; r < t[i].ranks; r++) {
-			for (int c = 0; c < 8; c++)
-				if (CPU_ISSET(c, &got[r].cpus))
-					text[n++] = (char)('0' + c);
-			text[n++] = ' ';
-		}
-		text[n] = '\0';
-		ck_assert_str_eq(text, t[i].cpus);
-		ck_assert(!shared);
-	}
-}
-END_TEST
-
 /* ---- as a rank ---- */
 
 /* The same batch in all ranks, so that the loss is that of one alone. */
@@ -714,8 +626,6 @@ int main(int argc, char **argv)
 	tcase_add_test(t, one_alone_is_no_rank);
 	tcase_add_loop_test(t, variables_that_make_no_sense_are_refused, 0, 15);
 	tcase_add_test(t, the_first_of_a_list_of_hosts);
-	tcase_add_test(t, ranks_are_put_beside_their_devices);
-	tcase_add_test(t, the_threads_of_a_core_stay_with_one_rank);
 	tcase_set_timeout(p, 120);
 	tcase_add_test(p, ranks_gather_what_all_have);
 	tcase_add_test(p, strangers_are_sent_away);
@@ -728,6 +638,7 @@ int main(int argc, char **argv)
 	tcase_add_test(p, all_know_who_is_behind);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, p);
+	suite_add_tcase(s, case_places());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);
