@@ -110,25 +110,34 @@ bool way_values(struct trial *t)
 	return good;
 }
 
+/* Arms that round alike: beside one reading of the plain definitions. */
+static bool run_arms(struct trial *t, const struct made *m, struct plain_how how, const struct arm *arms, size_t n)
+{
+	struct known k;
+	bool good = true;
+
+	if (!know(&k, m, how))
+		return pass_over(t);
+	for (size_t i = 0; good && i < n; i++)
+		good = run_arm(t, &k, &arms[i]);
+	known_clear(&k);
+	return good;
+}
+
 bool way_low_values(struct trial *t)
 {
 	static const struct {
 		struct arm arm;
-		double half, least; /* rounding: relative, and below the least normal number */
+		struct plain_how how; /* what is rounded: relative, and below the least normal number */
 	} arms[] = {
-		{ { "bf16", { .amp = RT_BF16, .threads = 2, .no_reuse = true }, NULL }, 0x1p-8, 0 },
-		{ { "f16", { .amp = RT_F16, .threads = 1, .poison = true, .scaler = { .use = RT_SCALER_OFF } }, NULL }, 0x1p-11,
-		  0x1p-25 },
+		{ { "bf16", { .amp = RT_BF16, .threads = 2, .no_reuse = true }, NULL }, { .low = 0x1p-8 } },
+		{ { "f16", { .amp = RT_F16, .threads = 1, .poison = true, .scaler = { .use = RT_SCALER_OFF } }, NULL },
+		  { .low = 0x1p-11, .least = 0x1p-25 } },
 	};
-	struct known k;
 	bool good = true;
 
-	for (int i = 0; good && i < 2; i++) {
-		if (!know(&k, t->m, (struct plain_how){ .low = arms[i].half, .least = arms[i].least }))
-			return pass_over(t);
-		good = run_arm(t, &k, &arms[i].arm);
-		known_clear(&k);
-	}
+	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++)
+		good = run_arms(t, t->m, arms[i].how, &arms[i].arm, 1);
 	return good;
 }
 
@@ -141,15 +150,8 @@ bool way_values_cuda(struct trial *t)
 		{ "in place", { .deterministic = true }, NULL },
 		{ "in place, each op alone, call by call", { .poison = true, .no_fuse = true, .no_pad = true }, NULL },
 	};
-	struct known k;
-	bool good = true;
 
-	if (!know(&k, t->m, (struct plain_how){ 0 }))
-		return pass_over(t);
-	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++)
-		good = run_arm(t, &k, &arms[i]);
-	known_clear(&k);
-	return good;
+	return run_arms(t, t->m, (struct plain_how){ 0 }, arms, GT_ARRAY_SIZE(arms));
 }
 
 /* Operands of products that are rounded to 11 bits; all tensors between the ops in a low type; 8 bits in linear layers. */
@@ -169,17 +171,10 @@ bool way_low_values_cuda(struct trial *t)
 		{ { "fp8", { .amp = RT_BF16, .fp8 = { .use = true }, .no_reuse = true }, NULL },
 		  { .level = 0x1p-8, .low = 0x1p-3, .least = 0x1p-8 } },
 	};
-	struct known k;
 	bool good = true;
 
-	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++) {
-		if (!know(&k, t->m, arms[i].how)) {
-			pass_over(t);
-			continue;
-		}
-		good = run_arm(t, &k, &arms[i].arm);
-		known_clear(&k);
-	}
+	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++)
+		good = run_arms(t, t->m, arms[i].how, &arms[i].arm, 1);
 	return good;
 }
 
@@ -192,21 +187,12 @@ bool way_pixels(struct trial *t)
 		{ "bytes, low", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .amp = RT_BF16, .threads = 1 }, NULL },
 	};
 	struct made m = *t->m;
-	struct known k;
-	bool good = true;
+	struct plain_how low = { .low = 0x1p-8, .level = ways_device == RT_CUDA ? 0x1p-8 : 0 }; /* all tensors are low there */
 
+	if (!trial_has(&m, MADE_INPUT))
+		return pass_over(t);
 	m.pixels = true;
-	for (int low = 0; good && low < 2; low++) {
-		struct plain_how how = { .low = low ? 0x1p-8 : 0 };
-
-		how.level = ways_device == RT_CUDA ? how.low : 0; /* all tensors are low there */
-		if (!trial_has(&m, MADE_INPUT) || !know(&k, &m, how))
-			return pass_over(t);
-		for (int i = low ? 2 : 0; good && i < (low ? 3 : 2); i++)
-			good = run_arm(t, &k, &arms[i]);
-		known_clear(&k);
-	}
-	return good;
+	return run_arms(t, &m, (struct plain_how){ 0 }, arms, 2) && run_arms(t, &m, low, arms + 2, 1);
 }
 
 static void halve(struct rt_program *p, const struct rt_node *n)
