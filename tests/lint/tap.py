@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TAP for the lint tests: a rule is a list of lines that break it; it holds when there is none."""
+"""TAP for tests in Python: a point holds or does not, and why; a rule is a list of lines that break it."""
 import json
 import os
 import subprocess
@@ -19,6 +19,15 @@ def rule(name, offences):
     for line in offences[:40]:
         print(f"#   {line}")
     failed += bool(offences)
+
+
+def check(name, ok, why=""):
+    global count, failed
+    count += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
+    if not ok:
+        print("# " + str(why).strip().replace("\n", "\n# ")[-800:])
 
 
 def skip(name, reason):

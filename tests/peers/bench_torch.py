@@ -25,6 +25,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+import openblas
+
 JOBS = {  # name: options that both sides take
     "gpt2-124m-b4-t64": ["gpt2", "--batch", "4", "--seq", "64", "--steps", "6", "--warmup", "2"],
     "gpt2-124m-b4-t256": ["gpt2", "--batch", "4", "--seq", "256", "--steps", "3", "--warmup", "1"],
@@ -42,8 +45,6 @@ BEST = {
     "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshold=34359738368:"
                       "glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1",
 }
-# Kernels that an OpenBLAS falls back to where it does not know the processor: 0.3.21 takes an Emerald Rapids for one.
-OLD_KERNELS = ("Prescott", "Core2", "Penryn", "Nehalem", "Barcelona", "Sandybridge")
 KEEP = ("framework", "items_per_s", "unit", "loss", "step_s", "max_rss_bytes", "minor_faults_per_step", "flops_per_s",
         "planned_bytes", "blas", "isa")
 
@@ -52,10 +53,9 @@ def best_env():
     """BEST, and OPENBLAS_CORETYPE where the OpenBLAS of BEST computes with the kernels of a much older processor."""
     blas = ctypes.CDLL(os.path.join(OPENMP_BLAS, "libopenblas.so.0"))
     blas.openblas_get_corename.restype = ctypes.c_char_p
-    if blas.openblas_get_corename().decode() not in OLD_KERNELS:
+    if blas.openblas_get_corename().decode().lower() not in openblas.OLD:
         return BEST
-    with open("/proc/cpuinfo", encoding="utf-8") as f:
-        flags = next((line.split() for line in f if line.startswith("flags")), [])
+    flags = openblas.flags()
     if {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"} <= set(flags):
         return {**BEST, "OPENBLAS_CORETYPE": "SkylakeX"}
     return {**BEST, "OPENBLAS_CORETYPE": "Haswell"} if {"avx2", "fma"} <= set(flags) else BEST
@@ -81,10 +81,11 @@ def make_llmc_files(where, options):
     """What llm.c's trainer opens: a checkpoint of random numbers, which has the model's sizes, and random tokens."""
     layers, width, heads = (option(options, *o) for o in (("--layers", 12), ("--width", 768), ("--heads", 12)))
     vocab, padded, context = 50257, 50304, 1024
-    matrices = {"wte": padded * width, "wpe": context * width}
-    of_layers = (("ln1w", width, 1), ("ln1b", width, 0), ("qkvw", 3 * width * width, None), ("qkvb", 3 * width, 0),
-                 ("attprojw", width * width, None), ("attprojb", width, 0), ("ln2w", width, 1), ("ln2b", width, 0),
-                 ("fcw", 4 * width * width, None), ("fcb", 4 * width, 0), ("fcprojw", 4 * width * width, None), ("fcprojb", width, 0))
+    # in the file's order; None: random. Embeddings; of all layers: norm, attention, projection, norm, two linears; norm
+    tensors = [(padded * width, None), (context * width, None)] + [(n * layers, value) for n, value in (
+        (width, 1), (width, 0), (3 * width * width, None), (3 * width, 0), (width * width, None), (width, 0),
+        (width, 1), (width, 0), (4 * width * width, None), (4 * width, 0), (4 * width * width, None), (width, 0))] + [
+        (width, 1), (width, 0)]
     rng = random.Random(1)
     some = array.array("f", (rng.gauss(0, 0.02) for _ in range(1 << 16)))
 
@@ -96,12 +97,8 @@ def make_llmc_files(where, options):
 
     with open(os.path.join(where, "gpt2_124M.bin"), "wb") as f:
         f.write(array.array("i", [20240326, 3, context, vocab, layers, heads, width, padded] + [0] * 248).tobytes())
-        for n in matrices.values():
-            write(f, n, None)
-        for _, n, value in of_layers:
-            write(f, n * layers, value)
-        write(f, width, 1)
-        write(f, width, 0)
+        for n, value in tensors:
+            write(f, n, value)
     data = os.path.join(where, "dev", "data", "tinyshakespeare")
     os.makedirs(data)
     for part in ("train", "val"):

@@ -13,24 +13,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 SOURCE = os.environ.get("TOP_SRCDIR") or os.getcwd()
 TOOL = os.path.join(os.environ.get("TOP_BUILDDIR") or os.getcwd(), "gpubench")
-count = failed = 0
-
-
-def check(name, ok, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok:
-        print("# " + why.strip().replace("\n", "\n# ")[-800:])
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print(f"ok {count} - {name} # SKIP {why}")
 
 
 def configure(library):
@@ -56,15 +43,14 @@ def main():
     for flavour, want in (("pthread", True), ("openmp", False)):
         name = f"a run with the {flavour} flavour in its process is {'' if want else 'not '}warned"
         if flavour not in there:
-            skip(name, "no OpenBLAS of that flavour")
+            tap.skip(name, "no OpenBLAS of that flavour")
             continue
         done = subprocess.run([TOOL, "train", "mlp", "--batch", "8", "--steps", "1", "--json", "--quiet"], text=True, timeout=300,
                               env={**os.environ, "LD_PRELOAD": os.path.join(there[flavour], "libopenblas.so.0")},
                               capture_output=True, check=False)
         warned = done.returncode == 0 and any("pthread flavour" in w for w in json.loads(done.stdout)["warnings"])
-        check(name, done.returncode == 0 and warned == want, done.stderr)
-    print(f"1..{count}")
-    return failed > 0
+        tap.check(name, done.returncode == 0 and warned == want, done.stderr)
+    return tap.plan()
 
 
 if __name__ == "__main__":

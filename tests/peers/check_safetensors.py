@@ -13,24 +13,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 TOOL = os.path.join(os.environ.get("TOP_BUILDDIR") or os.getcwd(), "gpubench")
 ARGS = ["train", "gpt", "--batch", "2", "--seq", "16", "--threads", "1", "--warmup", "0", "--quiet", "--json"]
-count = failed = 0
-
-
-def check(name, ok, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} {name}")
-    if not ok and why:
-        print(f"#   {why}")
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print(f"ok {count} {name} # SKIP {why}")
 
 
 def train(*more, steps=3):
@@ -68,19 +55,19 @@ def resume():
     whole = json.loads(train(steps=6).stdout)["loss"]
     train("--save", "half.safetensors")
     rest = json.loads(train("--resume", "half.safetensors").stdout)["loss"]
-    check("a resumed run is the same to the last bit", whole == rest, f"{whole} {rest}")
+    tap.check("a resumed run is the same to the last bit", whole == rest, f"{whole} {rest}")
     two = json.loads(train("--resume", "half.safetensors", "--ranks", "2", "--save", "two.safetensors").stdout)
-    check("ranks resume from the same file", two["ranks"] == 2 and read("two.safetensors")[1]["step"] == "6")
+    tap.check("ranks resume from the same file", two["ranks"] == 2 and read("two.safetensors")[1]["step"] == "6")
 
 
 def other_way():
     tensors, meta = read("half.safetensors")
-    check("its steps are told", meta["step"] == "3" and meta["ticket"] == "3", str(meta))
+    tap.check("its steps are told", meta["step"] == "3" and meta["ticket"] == "3", str(meta))
     weights = {k: v for k, v in reversed(tensors.items()) if not k.startswith("optimizer.")}
     write("weights.safetensors", weights)
     done = train("--resume", "weights.safetensors", "--save", "again.safetensors", "--lr", "1e-30", steps=1)
     kept = {k: v for k, v in read("again.safetensors")[0].items() if not k.startswith("optimizer.")}
-    check("weights alone, in another order, are taken", kept == weights, done.stderr)
+    tap.check("weights alone, in another order, are taken", kept == weights, done.stderr)
     return weights
 
 
@@ -89,14 +76,14 @@ def package(weights):
         import numpy
         from safetensors import numpy as st
     except ImportError:
-        skip("the safetensors package reads what we write", "no safetensors package")
-        skip("we read what the safetensors package writes", "no safetensors package")
+        tap.skip("the safetensors package reads what we write", "no safetensors package")
+        tap.skip("we read what the safetensors package writes", "no safetensors package")
         return
     theirs = st.load_file("half.safetensors")
-    check("the safetensors package reads what we write", all(theirs[k].tobytes() == v[2] for k, v in weights.items()))
+    tap.check("the safetensors package reads what we write", all(theirs[k].tobytes() == v[2] for k, v in weights.items()))
     st.save_file({k: numpy.frombuffer(v[2], "f4").reshape(v[1]) for k, v in weights.items()}, "theirs.safetensors")
     done = train("--resume", "theirs.safetensors", steps=1)
-    check("we read what the safetensors package writes", taken(done), done.stderr)
+    tap.check("we read what the safetensors package writes", taken(done), done.stderr)
 
 
 def edits(weights):
@@ -121,12 +108,12 @@ def hostile(weights):
     for name, edit, want in edits(weights):
         write("bad.safetensors", weights, edit)
         done = train("--resume", "bad.safetensors", steps=1)
-        check(f"{name} is refused", done.returncode == 70 and done.stderr.count("\n") == 1 and re.search(want, done.stderr),
+        tap.check(f"{name} is refused", done.returncode == 70 and done.stderr.count("\n") == 1 and re.search(want, done.stderr),
               done.stderr)
     for name, more in (("a tail", {"tail": b"xx"}), ("a header longer than the file", {"size": 1 << 60})):
         write("bad.safetensors", weights, **more)
         done = train("--resume", "bad.safetensors", steps=1)
-        check(f"{name} is refused", done.returncode == 70 and done.stderr.count("\n") == 1, done.stderr)
+        tap.check(f"{name} is refused", done.returncode == 70 and done.stderr.count("\n") == 1, done.stderr)
 
 
 def killed():
@@ -146,7 +133,7 @@ def killed():
         except (ValueError, KeyError, struct.error) as why:
             bad.append(f"round {i}: {why}")
     done = train("--resume", "live.safetensors", steps=1)
-    check("kill -9 in the middle of writing loses nothing", not bad and taken(done), str(bad) + done.stderr)
+    tap.check("kill -9 in the middle of writing loses nothing", not bad and taken(done), str(bad) + done.stderr)
 
 
 def main():
@@ -158,8 +145,7 @@ def main():
         hostile(weights)
         killed()
         os.chdir("/")
-    print(f"1..{count}")
-    return 1 if failed else 0
+    return tap.plan()
 
 
 if __name__ == "__main__":

@@ -8,21 +8,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 BUILD = os.environ.get("TOP_BUILDDIR") or os.getcwd()
 ASK = "import ctypes as c; f = c.CDLL('libopenblas.so.0').openblas_get_corename; f.restype = c.c_char_p; print(f().decode())"
 # Those without AVX2, as OpenBLAS names them.
 OLD = {"prescott", "core2", "penryn", "dunnington", "nehalem", "atom", "barcelona", "bobcat", "opteron", "opteron_sse3", "athlon",
        "nano", "banias", "sandybridge", "bulldozer", "piledriver", "steamroller"}
-count = failed = 0
-
-
-def check(name, ok, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} - {name}", flush=True)
-    if not ok:
-        print("# " + str(why).strip().replace("\n", "\n# ")[-800:])
 
 
 def flags():
@@ -41,18 +34,18 @@ def judge(where, env):
     doc = json.loads(run([os.path.join(BUILD, "gpuprobe"), "--json"], env).stdout)
     said = {b["path"]: b for b in doc["host"]["openblas"]}
     mine = said.get(os.path.realpath(os.path.join(where, "libopenblas.so.0")), {})
-    check(f"{name}: gpuprobe says with which kernels it computes", mine.get("core") == plain, f"{plain} beside {said}")
+    tap.check(f"{name}: gpuprobe says with which kernels it computes", mine.get("core") == plain, f"{plain} beside {said}")
     old = plain.lower() in OLD and {"avx2", "fma"} <= flags()
-    check(f"{name}: it is a finding where these are old", (mine.get("takes") is not None) == old, said)
+    tap.check(f"{name}: it is a finding where these are old", (mine.get("takes") is not None) == old, said)
     launch = [os.path.join(BUILD, "gputune"), "run", "--only", "run.blas_kernels", "--", sys.executable, "-c", ASK]
     for time in ("first", "second"):
         done = run(launch, env)
         told = done.stdout.strip()
-        check(f"{name}: the {time} program started by gputune run computes with {'better' if old else 'the same'} kernels",
+        tap.check(f"{name}: the {time} program started by gputune run computes with {'better' if old else 'the same'} kernels",
               done.returncode == 0 and (told.lower() not in OLD if old else told == plain), f"{plain}, {told}: {done.stderr}")
     plan = json.loads(run([*launch[:2], "--print", "--json", *launch[2:]], env).stdout)
     var = next((v for v in plan["environment"] if v["name"] == "OPENBLAS_CORETYPE"), {})
-    check(f"{name}: and it is what --print shows", var.get("value") == (told if old else None), var)
+    tap.check(f"{name}: and it is what --print shows", var.get("value") == (told if old else None), var)
 
 
 def main():
@@ -65,8 +58,7 @@ def main():
         env = {k: v for k, v in os.environ.items() if k not in drop}
         for where in there:
             judge(where, {**env, "HOME": home, "XDG_CACHE_HOME": home, "LD_LIBRARY_PATH": where})
-    print(f"1..{count}")
-    return failed > 0
+    return tap.plan()
 
 
 if __name__ == "__main__":
