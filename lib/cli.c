@@ -12,8 +12,6 @@
 #include "lib/parse.h"
 #include "lib/priv.h"
 
-volatile int gt_interrupted;
-
 static const char *root;
 static bool json, quiet, no_color, help, version, print_man;
 static bool verbose_once;

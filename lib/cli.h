@@ -81,9 +81,6 @@ struct gt_cli {
 /* The whole main(): parse, open the root, dispatch, print the error, return the exit status. */
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv);
 
-/* Set when SIGINT, SIGTERM or SIGHUP came; long work looks at it and ends in order. gt_cli_main installs the handler;
- * a second signal kills, and the first one a command that only reads. One that we were started to ignore, as by nohup, is. */
-extern volatile int gt_interrupted;
 /* Give signals the meaning back that they had when we were started; to be called before this process becomes another program. */
 void gt_cli_restore_signals(void);
 /* A standard file that is closed would be the next one that is opened, a journal say, and what is printed would go there: take the

@@ -7,6 +7,8 @@
 #include <time.h>
 #include "lib/util.h"
 
+volatile int gt_interrupted;
+
 static _Noreturn void out_of_memory(void)
 {
 	static const char msg[] = "out of memory for bookkeeping; free some memory and try again\n";

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/file.h"
 #include "runtime/comm/comm_priv.h"
 

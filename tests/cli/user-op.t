@@ -19,3 +19,11 @@ The same source builds outside the tree, from what is installed.
   $ $BUILDDIR/runtime/example/user_gelu nothing
   usage: user_gelu [ELEMENTS, 1 to 2^30 [IMAGE, of user_gelu.cu]]
   [64]
+
+And so does each function that the installed headers name: what they need is in what pkg-config says.
+
+  $ echo 'int main(void) { return 0; }' >empty.c
+  $ nm -g --defined-only "$(find root -name libgputune-runtime.a)" 2>/dev/null | sed -n 's/.* T \([a-z0-9_]*\)$/\1/p' | sort -u >functions
+  $ cat $(find root -name '*.h') | grep -o '[a-z0-9_]*(' | tr -d '(' | sort -u | comm -12 - functions >named
+  $ test $(wc -l <named) -gt 100
+  $ cc -fopenmp $(of SAN_FLAGS) empty.c $(sed 's/^/-Wl,-u,/' named) $(pkg-config --cflags --libs gputune-runtime) -o all
