@@ -25,7 +25,7 @@ TWO = {"at": "/srv/somebody/s-own/place", "umask": "077", "TZ": "Pacific/Kiritim
 OTHERS = "/proc /sys /dev /run /tmp /var/log /var/cache /var/lib/apt /var/lib/dpkg".split()
 TREE = ("find", "/", "-xdev", "(", "-name", "__pycache__", *(w for p in OTHERS for w in ("-o", "-path", p)), ")", "-prune", "-o",
         "-printf", "%y %m %U:%G %p\\n")
-PACKAGES = ("gpubench", "gputune", "gpuprobe")
+PACKAGES = ("gpubench", "gputune", "gpuprobe", "libgputune-runtime-dev")
 
 
 class Place(check.Root):
@@ -165,7 +165,7 @@ def check_installed(root, scratch, debs):
     done = root.run("dpkg", "-i", *files)
     judge(f"{root.release}: they are installed", status(done))
     copy_tree(root, "/tmp/src")
-    for name in ("smoke", "transcripts", "provision"):
+    for name in ("smoke", "transcripts", "library", "provision"):
         autopkgtest(root, name)
     job = "/etc/gputune/jobs/x.conf"
     root.must("mkdir", "-p", os.path.dirname(job))

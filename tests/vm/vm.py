@@ -228,13 +228,14 @@ class Image:
             f.write(of)
 
     def packages(self):
-        """Our packages, built in a copy of the root from the tree as it is: their paths."""
+        """What of our packages is for running, built in a copy of the root from the tree as it is: their paths."""
         names, total = sources()
         where = self.path("packages")
         if not self.fresh("packages", total):
             self._build(names, where)
             self.made("packages", total)
-        return [os.path.join(where, n) for n in sorted(os.listdir(where)) if n.endswith(".deb") and "dbgsym" not in n]
+        names = [n for n in sorted(os.listdir(where)) if n.endswith(".deb")]
+        return [os.path.join(where, n) for n in names if "-dbgsym_" not in n and "-dev_" not in n]
 
     def _build(self, names, where):
         self.say("building the packages in it")
