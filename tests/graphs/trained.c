@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/cpu/map8.h"
 #include "tests/graphs/ways.h"
 
 #define UPDATES	  4
@@ -12,6 +13,7 @@
 struct tensor {
 	const struct rt_node *n;
 	double *before, *m, *v; /* elements */
+	double *m_off, *v_off;	/* of moments in 8 bits: how far what is kept may be from m and v */
 };
 struct plain_update {
 	struct rt_options opt;
@@ -24,6 +26,11 @@ struct plain_update {
 	double weights, weighted_loss;
 	bool bad_loss;
 };
+
+static double *zeros(size_t n)
+{
+	return gt_xcalloc(n, sizeof(double));
+}
 
 static void start(struct plain_update *u, const struct made *m, const struct made_graph *mg)
 {
@@ -41,8 +48,8 @@ static void start(struct plain_update *u, const struct made *m, const struct mad
 		size_t count = m->step[i].op == MADE_PARAM ? (size_t)rt_shape_elements(&mg->node[i]->shape) : 0;
 
 		if (count)
-			u->t[u->n++] = (struct tensor){ mg->node[i], gt_xcalloc(count, sizeof(double)),
-							gt_xcalloc(count, sizeof(double)), gt_xcalloc(count, sizeof(double)) };
+			u->t[u->n++] = (struct tensor){ mg->node[i], zeros(count), zeros(count), zeros(count), zeros(count),
+							zeros(count) };
 	}
 }
 
@@ -52,6 +59,8 @@ static void clear(struct plain_update *u)
 		free(u->t[i].before);
 		free(u->t[i].m);
 		free(u->t[i].v);
+		free(u->t[i].m_off);
+		free(u->t[i].v_off);
 	}
 }
 
@@ -102,6 +111,44 @@ static double step_of(const struct plain_update *u, const struct tensor *t, int6
 		       (sqrt(t->v[k] / (1 - pow(b2, (double)u->step))) + 1e-8);
 }
 
+static double adam_ratio(double m, double v, double step)
+{
+	return m / (1 - pow(0.9, step)) / (sqrt(fmax(v, 0) / (1 - pow(0.999, step))) + 1e-8);
+}
+
+/* How far that step may be off because the moments were kept in 8 bits; this update's own share of them is exact. */
+static double coded_off(const struct plain_update *u, const struct tensor *t, int64_t k, double g)
+{
+	double step = (double)u->step, most = 0, least_v = 0.001 * g * g;
+
+	t->m_off[k] *= 0.9;
+	t->v_off[k] *= 0.999;
+	for (int i = 0; i < 4; i++) /* it grows with m and falls with v */
+		most = fmax(most, fabs(adam_ratio(t->m[k] + (i & 1 ? 1 : -1) * t->m_off[k],
+						  fmax(t->v[k] + (i & 2 ? 1 : -1) * t->v_off[k], least_v), step) -
+				       adam_ratio(t->m[k], t->v[k], step)));
+	return u->opt.optimizer.lr * most * 1.001;
+}
+
+/* x goes to the nearest of the map's values times the largest of its block, itself not known better than `off` says. */
+static void code(const struct rt_map8 *map, const double *x, double *off, int64_t n)
+{
+	double high = 0, low = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		high = fmax(high, fabs(x[i]) + off[i]);
+		low = fmax(low, fabs(x[i]) - off[i]);
+	}
+	for (int64_t i = 0; i < n && high > 0; i++) {
+		double part = (fabs(x[i]) + off[i]) / low;
+		int at = map->zero;
+
+		while (at < 253 && (double)map->value[at + 1] < part)
+			at++;
+		off[i] += (double)(map->value[at + 1] - map->value[at]) / 2 * high * 1.001;
+	}
+}
+
 /* unit: of the gradients; 0: nothing may have changed. */
 static bool moved(struct trial *t, const struct plain_update *u, struct rt_program *p, double unit)
 {
@@ -115,14 +162,18 @@ static bool moved(struct trial *t, const struct plain_update *u, struct rt_progr
 			double by = g && unit > 0 ? step_of(u, x, k, (double)g[k] * unit) : 0, want = x->before[k] + by;
 			double off = 2e-5 * fabs(by) + 2e-7 * fabs(x->before[k]) + 2e-6 * u->opt.optimizer.lr;
 
-			if (g && unit > 0 && coded) /* its definition is in tests/unit */
-				off += 20 * u->opt.optimizer.lr;
+			if (g && unit > 0 && coded)
+				off += coded_off(u, x, k, (double)g[k] * unit);
 			if (!g || !(unit > 0))
 				off = 0;
 			if (!(fabs((double)now[k] - want) <= off))
 				return broken(t, "update %lld takes %s[%lld] from %.9g to %.9g, plainly to %.9g (+- %.2g)",
 					      (long long)u->step, x->n->name, (long long)k, x->before[k], (double)now[k],
 					      want, off);
+		}
+		for (int64_t k = 0; coded && g && unit > 0 && k < count; k += RT_MAP8_BLOCK) {
+			code(rt_map8(true), x->m + k, x->m_off + k, GT_MIN(RT_MAP8_BLOCK, count - k));
+			code(rt_map8(false), x->v + k, x->v_off + k, GT_MIN(RT_MAP8_BLOCK, count - k));
 		}
 	}
 	return true;
