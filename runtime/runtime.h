@@ -132,7 +132,9 @@ struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int af
  * An op of your own, of f32 tensors: one const struct, which must outlive its graphs; runtime/example/user_gelu.c is one. It runs
  * on RT_CPU, and on RT_CUDA where it says how (struct rt_user_cuda); rt_compile for a device that it does not know refuses it
  * (-ENOSYS).
- * shapes[i] is that of input i, shapes[inputs] that of the result. The functions may run OpenMP teams of `threads`.
+ * shapes[i] is that of input i, shapes[inputs] that of the result. The functions may run OpenMP teams of `threads`. arg is what
+ * rt_user() was given for this very node: what the op is made with beside its inputs. The library passes it on and looks at nothing
+ * behind it; it must outlive the programs. The same op may be in a graph many times, each time with another.
  */
 #define RT_USER_INPUTS	4
 #define RT_USER_KERNELS 16
@@ -140,6 +142,7 @@ struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int af
  * of. Addresses are the device's, of the size of its pointers: &run->y is what a kernel's pointer is passed by. */
 struct rt_user_run {
 	const struct rt_shape *shapes;
+	void *arg;
 	uint64_t in[RT_USER_INPUTS], y;
 	uint64_t dy, dx[RT_USER_INPUTS]; /* backward; dx[i] is 0 where nobody wants it */
 	uint64_t scratch;
@@ -152,12 +155,12 @@ struct rt_user_run {
  * forward and backward return 0, or a negative errno with its sentence, which ends the compilation. They are called when a program
  * is compiled: what they enqueue on run->stream is captured and replayed in every step. (They are called in a step where calls are
  * made one by one: with poison, profile, trace or anomaly, and to find what is not finite.) So they enqueue, and neither wait nor
- * allocate; for the same shapes it is always the same.
+ * allocate; for the same shapes and arg it is always the same.
  */
 struct rt_user_cuda {
 	const void *image; /* as cuModuleLoadData takes it: cubin, fatbin, or PTX as text; NULL: none */
 	const char *const *kernels; /* their names in it, then NULL */
-	size_t (*scratch_bytes)(const struct rt_shape *shapes, bool backward); /* memory while it runs; NULL: none */
+	size_t (*scratch_bytes)(const struct rt_shape *shapes, bool backward, void *arg); /* memory while it runs; NULL: none */
 	int (*forward)(const struct rt_user_run *run, struct gt_err *err);
 	int (*backward)(const struct rt_user_run *run, struct gt_err *err); /* assigns dx; NULL: where the op has none */
 };
@@ -168,16 +171,17 @@ struct rt_user_op {
 	const char *name;
 	int inputs; /* 1 to RT_USER_INPUTS */
 	/* The result's shape, or a negative errno with its sentence. NULL: that of the first input. */
-	int (*shape)(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err);
-	void (*forward)(const float *const *in, float *y, const struct rt_shape *shapes, int threads);
+	int (*shape)(const struct rt_shape *shapes, struct rt_shape *ret, void *arg, struct gt_err *err);
+	void (*forward)(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg);
 	/* Assign dx[i] of each input from dy; dx[i] is NULL where nobody wants it. NULL: the op has no gradient, and training
 	 * parameters that lead to it is refused (-EINVAL). */
 	void (*backward)(const float *const *in, const float *y, const float *dy, float *const *dx,
-			 const struct rt_shape *shapes, int threads);
-	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes); /* the plain definition */
+			 const struct rt_shape *shapes, int threads, void *arg);
+	/* the plain definition */
+	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes, void *arg);
 	const struct rt_user_cuda *cuda; /* NULL: it runs on the CPU alone */
 };
-struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in);
+struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in, void *arg);
 
 /* Losses: scalars (1), where rt_compile starts. */
 #define RT_IGNORE	(-100) /* a target that does not count, as in torch */

@@ -12,7 +12,7 @@ void rt_cpu_user(const struct rt_cpu *cpu, const struct rt_call *c, const struct
 		in[i] = rt_f32(c->in[i]);
 	}
 	shapes[op->inputs] = c->out[0]->shape;
-	op->forward(in, rt_f32(c->out[0]), shapes, cpu->threads);
+	op->forward(in, rt_f32(c->out[0]), shapes, cpu->threads, c->attr.arg);
 }
 
 void rt_cpu_user_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
@@ -28,5 +28,5 @@ void rt_cpu_user_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const st
 		dx[i] = rt_f32(c->out[i]);
 	}
 	shapes[op->inputs] = c->in[1]->shape;
-	op->backward(in, rt_f32(c->in[1]), rt_f32(c->in[0]), dx, shapes, cpu->threads);
+	op->backward(in, rt_f32(c->in[1]), rt_f32(c->in[0]), dx, shapes, cpu->threads, c->attr.arg);
 }

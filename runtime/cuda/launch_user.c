@@ -160,8 +160,8 @@ static void call_out(struct rt_engine *e, const struct rt_call *c, int first, co
 	if (e->r)
 		return;
 	set_shapes(c, first, y, shapes);
-	run.public = (struct rt_user_run){ .shapes = shapes, .y = rt_at(y), .dy = rt_at(dy), .scratch = scratch(c),
-					   .multiprocessors = e->dev->sms, .stream = e->stream };
+	run.public = (struct rt_user_run){ .shapes = shapes, .arg = c->attr.arg, .y = rt_at(y), .dy = rt_at(dy),
+					   .scratch = scratch(c), .multiprocessors = e->dev->sms, .stream = e->stream };
 	for (int i = 0; i < op->inputs; i++) {
 		run.public.in[i] = rt_at(c->in[first + i]);
 		run.public.dx[i] = dy ? rt_at(c->out[i]) : 0;
@@ -193,5 +193,5 @@ size_t rt_launch_user_scratch(const struct rt_call *c)
 	if (!cuda || !cuda->scratch_bytes)
 		return 0;
 	set_shapes(c, backward ? 2 : 0, backward ? c->in[1] : c->out[0], shapes);
-	return cuda->scratch_bytes(shapes, backward);
+	return cuda->scratch_bytes(shapes, backward, c->attr.arg);
 }

@@ -16,37 +16,47 @@
 #define C	0.044715f
 #define STEPS	21
 
-static void gelu_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+/* What one op of this kind is made with: y = x / (1 + exp(-slope x (1 + cubic x x))). */
+struct curve {
+	float slope, cubic;
+};
+static struct curve tanh_form = { 2 * K, C }; /* { 1.702f, 0 } would be the gelu of CLIP */
+
+static void gelu_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
+	const struct curve c = *(const struct curve *)arg;
 	int64_t n = rt_shape_elements(&shapes[0]);
 
 #pragma omp parallel for simd schedule(static) num_threads(threads)
 	for (int64_t i = 0; i < n; i++) {
 		float x = in[0][i];
 
-		y[i] = x / (1 + expf(-2 * K * x * (1 + C * x * x)));
+		y[i] = x / (1 + expf(-c.slope * x * (1 + c.cubic * x * x)));
 	}
 }
 
 static void gelu_backward(const float *const *in, const float *y, const float *dy, float *const *dx,
-			  const struct rt_shape *shapes, int threads)
+			  const struct rt_shape *shapes, int threads, void *arg)
 {
+	const struct curve c = *(const struct curve *)arg;
 	int64_t n = rt_shape_elements(&shapes[0]);
 
 #pragma omp parallel for simd schedule(static) num_threads(threads)
 	for (int64_t i = 0; i < n; i++) {
-		float x = in[0][i], s = 1 / (1 + expf(-2 * K * x * (1 + C * x * x)));
+		float x = in[0][i], s = 1 / (1 + expf(-c.slope * x * (1 + c.cubic * x * x)));
 
-		dx[0][i] = dy[i] * (s + x * s * (1 - s) * 2 * K * (1 + 3 * C * x * x));
+		dx[0][i] = dy[i] * (s + x * s * (1 - s) * c.slope * (1 + 3 * c.cubic * x * x));
 	}
 }
 
-static void gelu_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+static void gelu_reference(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
 {
+	const struct curve *c = arg;
+
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); i < n; i++) {
 		double x = in[0][i];
 
-		y[i] = 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+		y[i] = x / (1 + exp(-(double)c->slope * x * (1 + (double)c->cubic * x * x)));
 	}
 }
 
@@ -65,7 +75,7 @@ static int gelu_forward_cuda(const struct rt_user_run *run, struct gt_err *err)
 	int64_t n = rt_shape_elements(&run->shapes[0]);
 	uint64_t x = run->in[0], y = run->y;
 
-	return launch(run, 0, n, (void *[]){ &n, &x, &y }, err);
+	return launch(run, 0, n, (void *[]){ &n, run->arg, &x, &y }, err);
 }
 
 static int gelu_backward_cuda(const struct rt_user_run *run, struct gt_err *err)
@@ -73,7 +83,7 @@ static int gelu_backward_cuda(const struct rt_user_run *run, struct gt_err *err)
 	int64_t n = rt_shape_elements(&run->shapes[0]);
 	uint64_t x = run->in[0], dy = run->dy, dx = run->dx[0];
 
-	return launch(run, 1, n, (void *[]){ &n, &x, &dy, &dx }, err);
+	return launch(run, 1, n, (void *[]){ &n, run->arg, &x, &dy, &dx }, err);
 }
 
 static struct rt_user_cuda gelu_cuda = { /* main() reads the image */
@@ -134,7 +144,7 @@ static int measure(bool fused, enum rt_device device, int64_t n, struct result *
 	gt_auto(rt_program) *p = NULL;
 	gt_autofree float *weights = gt_xcalloc((size_t)n, sizeof(float));
 	struct rt_node *x = rt_param(g, "x", RT_SHAPE(n), RT_INIT_NORMAL(1.5f));
-	struct rt_node *y = fused ? rt_user(g, &gelu, &x) : small_ops(g, x);
+	struct rt_node *y = fused ? rt_user(g, &gelu, &x, &tanh_form) : small_ops(g, x);
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(n)));
 	struct rt_options opt = { .device = device, .keep_gradients = true, .seed = 1 };
 	gt_auto_json *report = NULL;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device code of user_gelu.c: nvcc -fatbin -arch=all-major user_gelu.cu */
-#define K 0.7978845608028654f /* sqrt(2/pi) */
-#define C 0.044715f
+struct curve { /* as user_gelu.c has it */
+	float slope, cubic;
+};
 
-extern "C" __global__ void my_gelu(long long n, const float *__restrict__ x, float *__restrict__ y)
+extern "C" __global__ void my_gelu(long long n, curve c, const float *__restrict__ x, float *__restrict__ y)
 {
 	for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
-		y[i] = x[i] / (1 + expf(-2 * K * x[i] * (1 + C * x[i] * x[i])));
+		y[i] = x[i] / (1 + expf(-c.slope * x[i] * (1 + c.cubic * x[i] * x[i])));
 }
 
-extern "C" __global__ void my_gelu_backward(long long n, const float *__restrict__ x, const float *__restrict__ dy,
-					    float *__restrict__ dx)
+extern "C" __global__ void my_gelu_backward(long long n, curve c, const float *__restrict__ x,
+					    const float *__restrict__ dy, float *__restrict__ dx)
 {
 	for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-		float s = 1 / (1 + expf(-2 * K * x[i] * (1 + C * x[i] * x[i])));
+		float s = 1 / (1 + expf(-c.slope * x[i] * (1 + c.cubic * x[i] * x[i])));
 
-		dx[i] = dy[i] * (s + x[i] * s * (1 - s) * 2 * K * (1 + 3 * C * x[i] * x[i]));
+		dx[i] = dy[i] * (s + x[i] * s * (1 - s) * c.slope * (1 + 3 * c.cubic * x[i] * x[i]));
 	}
 }
-#undef K
-#undef C

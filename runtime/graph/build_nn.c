@@ -125,7 +125,7 @@ struct rt_node *rt_batchnorm(struct rt_graph *g, struct rt_node *x, struct rt_no
 			(struct rt_node *[]){ x, gain, bias, running_mean, running_var }, 5);
 }
 
-struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in)
+struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in, void *arg)
 {
 	if (g->err.code)
 		return NULL;
@@ -137,5 +137,5 @@ struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct 
 	for (int i = 0; i < op->inputs; i++)
 		if (rt_missing(g, op->name, in[i], in[i]))
 			return NULL;
-	return rt_apply(g, RT_OP_USER, &(struct rt_attr){ .user = op }, in, op->inputs);
+	return rt_apply(g, RT_OP_USER, &(struct rt_attr){ .user = op, .arg = arg }, in, op->inputs);
 }

@@ -62,6 +62,7 @@ struct rt_attr {
 	int bucket;		     /* of gradients: which */
 	int slot;		     /* cast8: which scale */
 	const struct rt_user_op *user;
+	void *arg;		     /* of the user's op */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
 	int64_t room; /* linear_cross_entropy: columns of the logits that are multiplied, if more than the weight has rows */

@@ -20,7 +20,7 @@ static int user_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 		shapes[i] = c->in[i]->shape;
 	}
 	if (op->shape)
-		r = op->shape(shapes, &y, err);
+		r = op->shape(shapes, &y, c->attr.arg, err);
 	if (r)
 		return r;
 	for (int i = 0; i < GT_MAX(y.n, 1); i++)
@@ -37,7 +37,7 @@ static void user_gradient(struct rt_ad *ad, const struct rt_call *c)
 
 	if (!op->backward) /* then nobody wants it: pass/autodiff.c */
 		return;
-	k = rt_ad_call(ad, RT_OP_USER_BWD, &(struct rt_attr){ .user = op });
+	k = rt_ad_call(ad, RT_OP_USER_BWD, &(struct rt_attr){ .user = op, .arg = c->attr.arg });
 	k->in[0] = rt_ad_get(ad, c->out[0]);
 	k->in[1] = c->out[0];
 	for (int i = 0; i < op->inputs; i++) {
@@ -53,7 +53,7 @@ static void user_reference(const struct rt_call *c, const double *const *in, dou
 	for (int i = 0; i < c->attr.user->inputs; i++)
 		shapes[i] = c->in[i]->shape;
 	shapes[c->attr.user->inputs] = c->out[0]->shape;
-	c->attr.user->reference(in, out[0], shapes);
+	c->attr.user->reference(in, out[0], shapes, c->attr.arg);
 }
 
 const struct rt_op rt_op_user = {

@@ -118,7 +118,7 @@ struct rt_node *made_apply(struct made_graph *mg, const struct made *m, const st
 	case MADE_PAD:
 		return rt_pad(g, in[0], s->a[0], s->a[1]);
 	case MADE_USER:
-		return rt_user(g, &made_user_ops[s->a[0]], in);
+		return rt_user(g, &made_user_ops[s->a[0]], in, made_user_arg(s->a[0], s->a[1]));
 	case MADE_CROSS_ENTROPY:
 		return rt_cross_entropy(g, in[0], in[1]);
 	default:
@@ -175,7 +175,7 @@ static void print_step(const struct made *m, const struct made_graph *mg, int i,
 		fprintf(to, " %s over %d", kinds[s->a[0]], s->a[1]);
 		break;
 	case MADE_USER:
-		fprintf(to, " %s", made_user_ops[s->a[0]].name);
+		fprintf(to, " %s with %d", made_user_ops[s->a[0]].name, s->a[1]);
 		break;
 	default:
 		if (!made_is_leaf(s->op) && (s->a[0] || s->a[1] || s->a[2]))

@@ -474,6 +474,7 @@ static int draw_user(struct drawing *d)
 	struct made_step s = step(MADE_USER, which == 1 ? any_of(d, 2, 2) : any(d), -1, -1);
 
 	s.a[0] = which;
+	s.a[1] = pick(d, MADE_USER_ARGS);
 	if (s.in[0] < 0)
 		return -1;
 	for (int i = 1; i < made_user_ops[which].inputs; i++) {

@@ -82,8 +82,11 @@ void made_load(const struct made *m, const struct made_graph *mg, struct rt_prog
 bool made_smaller(const struct made *m, int k, struct made *ret);
 
 enum { MADE_BUMP, MADE_TIMES, MADE_FMA, MADE_USER_OPS };
+#define MADE_USER_ARGS 2
 extern const struct rt_user_op made_user_ops[MADE_USER_OPS];
+/* What the op is made with: one of MADE_USER_ARGS, or NULL if it takes nothing. */
+void *made_user_arg(int op, int which);
 /* The plain gradient of one of them, added to dx. */
 void made_user_slope(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
-		     const struct rt_shape *shapes);
+		     const struct rt_shape *shapes, void *arg);
 #endif

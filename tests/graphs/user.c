@@ -4,30 +4,44 @@
 #include <math.h>
 #include "tests/graphs/made.h"
 
-static void bump_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+/* y = x / (1 + s x x) with s = *arg */
+static float spreads[MADE_USER_ARGS] = { 1, 0.375f };
+
+void *made_user_arg(int op, int which)
 {
+	return op == MADE_BUMP ? &spreads[which % MADE_USER_ARGS] : NULL;
+}
+
+static void bump_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
+{
+	const float *s = arg;
+
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); i < n; i++)
-		y[i] = in[0][i] / (1 + in[0][i] * in[0][i]);
+		y[i] = in[0][i] / (1 + *s * in[0][i] * in[0][i]);
 }
 
 static void bump_backward(const float *const *in, const float *y, const float *dy, float *const *dx,
-			  const struct rt_shape *shapes, int threads)
+			  const struct rt_shape *shapes, int threads, void *arg)
 {
+	const float *s = arg;
+
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); dx[0] && i < n; i++) {
-		float q = in[0][i] * in[0][i];
+		float q = *s * in[0][i] * in[0][i];
 
 		dx[0][i] = dy[i] * (1 - q) / ((1 + q) * (1 + q));
 	}
 }
 
-static void bump_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+static void bump_reference(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
 {
+	const float *s = arg;
+
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); i < n; i++)
-		y[i] = in[0][i] / (1 + in[0][i] * in[0][i]);
+		y[i] = in[0][i] / (1 + (double)*s * in[0][i] * in[0][i]);
 }
 
 /* y (M) = a (M,N) b (N) */
-static int times_shape(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err)
+static int times_shape(const struct rt_shape *shapes, struct rt_shape *ret, void *arg, struct gt_err *err)
 {
 	if (shapes[0].n != 2 || shapes[1].n != 1 || shapes[0].d[1] != shapes[1].d[0])
 		return gt_fail(err, EINVAL, "times wants (M,N) and (N)");
@@ -35,7 +49,7 @@ static int times_shape(const struct rt_shape *shapes, struct rt_shape *ret, stru
 	return 0;
 }
 
-static void times_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+static void times_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
 	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
 		float sum = 0;
@@ -47,7 +61,7 @@ static void times_forward(const float *const *in, float *y, const struct rt_shap
 }
 
 static void times_backward(const float *const *in, const float *y, const float *dy, float *const *dx,
-			   const struct rt_shape *shapes, int threads)
+			   const struct rt_shape *shapes, int threads, void *arg)
 {
 	int64_t m = shapes[0].d[0], n = shapes[0].d[1];
 
@@ -60,7 +74,7 @@ static void times_backward(const float *const *in, const float *y, const float *
 	}
 }
 
-static void times_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+static void times_reference(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
 {
 	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
 		y[i] = 0;
@@ -69,7 +83,7 @@ static void times_reference(const double *const *in, double *y, const struct rt_
 	}
 }
 
-static int same_shape(const struct rt_shape *shapes, struct rt_shape *ret, struct gt_err *err)
+static int same_shape(const struct rt_shape *shapes, struct rt_shape *ret, void *arg, struct gt_err *err)
 {
 	for (int i = 1; i < 3; i++)
 		if (shapes[i].n != shapes[0].n || rt_shape_elements(&shapes[i]) != rt_shape_elements(&shapes[0]))
@@ -78,14 +92,14 @@ static int same_shape(const struct rt_shape *shapes, struct rt_shape *ret, struc
 	return 0;
 }
 
-static void fma_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+static void fma_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); i < n; i++)
 		y[i] = in[0][i] * in[1][i] + in[2][i];
 }
 
 static void fma_backward(const float *const *in, const float *y, const float *dy, float *const *dx,
-			 const struct rt_shape *shapes, int threads)
+			 const struct rt_shape *shapes, int threads, void *arg)
 {
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); i < n; i++) {
 		if (dx[0])
@@ -97,7 +111,7 @@ static void fma_backward(const float *const *in, const float *y, const float *dy
 	}
 }
 
-static void fma_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+static void fma_reference(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
 {
 	for (int64_t i = 0, n = rt_shape_elements(&shapes[0]); i < n; i++)
 		y[i] = in[0][i] * in[1][i] + in[2][i];
@@ -123,7 +137,7 @@ static int bump_cuda(const struct rt_user_run *run, struct gt_err *err)
 	int64_t n = rt_shape_elements(&run->shapes[0]);
 	uint64_t x = run->in[0], y = run->y;
 
-	return each(run, K_BUMP, n, (void *[]){ &n, &x, &y }, err);
+	return each(run, K_BUMP, n, (void *[]){ &n, run->arg, &x, &y }, err);
 }
 
 static int bump_back_cuda(const struct rt_user_run *run, struct gt_err *err)
@@ -131,7 +145,7 @@ static int bump_back_cuda(const struct rt_user_run *run, struct gt_err *err)
 	int64_t n = rt_shape_elements(&run->shapes[0]);
 	uint64_t x = run->in[0], dy = run->dy, dx = run->dx[0];
 
-	return dx ? each(run, K_BUMP_BACK, n, (void *[]){ &n, &x, &dy, &dx }, err) : 0;
+	return dx ? each(run, K_BUMP_BACK, n, (void *[]){ &n, run->arg, &x, &dy, &dx }, err) : 0;
 }
 
 static int times_cuda(const struct rt_user_run *run, struct gt_err *err)
@@ -143,7 +157,7 @@ static int times_cuda(const struct rt_user_run *run, struct gt_err *err)
 			      64 * sizeof(float), (void *[]){ &n, &a, &b, &y }, err);
 }
 
-static size_t times_scratch(const struct rt_shape *shapes, bool backward)
+static size_t times_scratch(const struct rt_shape *shapes, bool backward, void *arg)
 {
 	return backward ? PARTS * (size_t)shapes[0].d[1] * sizeof(float) : 0;
 }
@@ -210,14 +224,14 @@ const struct rt_user_op made_user_ops[MADE_USER_OPS] = {
 };
 
 void made_user_slope(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
-		     const struct rt_shape *shapes)
+		     const struct rt_shape *shapes, void *arg)
 {
 	int64_t n = rt_shape_elements(&shapes[0]), cols = shapes[0].d[shapes[0].n - 1];
 
 	for (int64_t i = 0; i < n; i++) {
-		double q = in[0][i] * in[0][i];
-
 		if (op == &made_user_ops[MADE_BUMP]) {
+			double q = (double)*(const float *)arg * in[0][i] * in[0][i];
+
 			dx[0][i] += dy[i] * (1 - q) / ((1 + q) * (1 + q));
 		} else if (op == &made_user_ops[MADE_TIMES]) {
 			dx[0][i] += dy[i / cols] * in[1][i % cols];

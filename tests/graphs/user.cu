@@ -2,16 +2,16 @@
 /* Kernels of the ops in user.c. */
 #include "runtime/cuda/kernel/common.cuh"
 
-RT_KERNEL user_bump(long long n, const float *__restrict__ x, float *__restrict__ y)
+RT_KERNEL user_bump(long long n, float s, const float *__restrict__ x, float *__restrict__ y)
 {
 	for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
-		y[i] = x[i] / (1 + x[i] * x[i]);
+		y[i] = x[i] / (1 + s * x[i] * x[i]);
 }
 
-RT_KERNEL user_bump_back(long long n, const float *__restrict__ x, const float *__restrict__ dy, float *__restrict__ dx)
+RT_KERNEL user_bump_back(long long n, float s, const float *__restrict__ x, const float *__restrict__ dy, float *__restrict__ dx)
 {
 	for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-		float q = x[i] * x[i];
+		float q = s * x[i] * x[i];
 
 		dx[i] = dy[i] * (1 - q) / ((1 + q) * (1 + q));
 	}

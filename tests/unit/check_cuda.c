@@ -241,22 +241,22 @@ static int measure_and_tell(void)
 	return r != 0;
 }
 
-static void twice(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+static void twice(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
-	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads; i++)
+	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads && !arg; i++)
 		y[i] = 2 * in[0][i];
 }
 
-static void twice_by_definition(const double *const *in, double *y, const struct rt_shape *shapes)
+static void twice_by_definition(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
 {
-	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]); i++)
+	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && !arg; i++)
 		y[i] = 2 * in[0][i];
 }
 
 static void twice_back(const float *const *in, const float *y, const float *dy, float *const *dx, const struct rt_shape *shapes,
-		       int threads)
+		       int threads, void *arg)
 {
-	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads && in && y; i++)
+	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads && in && y && !arg; i++)
 		dx[0][i] = 2 * dy[i];
 }
 
@@ -311,7 +311,7 @@ static int own_op_and_tell(void)
 		const struct rt_user_op op = {.name = "mine", .inputs = 1, .forward = twice, .backward = twice_back,
 					      .reference = twice_by_definition, .cuda = i ? &cuda[i - 1] : NULL};
 		gt_auto(rt_graph) *g = rt_graph_new();
-		struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x);
+		struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x, NULL);
 		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
 		gt_auto(rt_program) *p = NULL;
 		struct gt_err err = {0};

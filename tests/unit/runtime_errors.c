@@ -206,12 +206,12 @@ START_TEST(a_loss_made_from_a_loss_is_refused)
 }
 END_TEST
 
-static void copy_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads)
+static void copy_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
 	memcpy(y, in[0], (size_t)rt_shape_elements(&shapes[0]) * sizeof(float));
 }
 
-static void copy_reference(const double *const *in, double *y, const struct rt_shape *shapes)
+static void copy_reference(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
 {
 	memcpy(y, in[0], (size_t)rt_shape_elements(&shapes[0]) * sizeof(double));
 }
@@ -228,8 +228,8 @@ START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 	gt_auto(rt_program) *prog = NULL;
 	struct gt_err err = { 0 };
 	struct rt_node *w = p(g, "w", RT_SHAPE(3, 5)), *x = rt_input(g, "x", RT_F32, RT_SHAPE(3, 5));
-	struct rt_node *scaled = rt_name(rt_affine(g, w, 2, 0), "scaled"), *aside = rt_user(g, &one_way, &w);
-	struct rt_node *y = rt_user(g, &one_way, cases[_i].of_param ? &scaled : &x);
+	struct rt_node *scaled = rt_name(rt_affine(g, w, 2, 0), "scaled"), *aside = rt_user(g, &one_way, &w, NULL);
+	struct rt_node *y = rt_user(g, &one_way, cases[_i].of_param ? &scaled : &x, NULL);
 	struct rt_options opt = { .keep_gradients = cases[_i].trains };
 	int r = rt_compile(g, rt_dot(g, rt_add(g, y, w), x), &opt, &prog, &err);
 
