@@ -8,12 +8,13 @@
 #include "tests/graphs/ways.h"
 
 #define UPDATES	  4
+#define ROUNDING  1.2e-7 /* of a sum of two floats, and of the product before it */
 #define LEAST_MAP 4096 /* elements from which on a tensor's moments may have 8 bits */
 
 struct tensor {
 	const struct rt_node *n;
 	double *before, *m, *v; /* elements */
-	double *m_off, *v_off;	/* of moments in 8 bits: how far what is kept may be from m and v */
+	double *m_off, *v_off;	/* how far what is kept may be from m and v, because it is rounded, or coded in 8 bits */
 };
 struct plain_update {
 	struct rt_options opt;
@@ -93,41 +94,47 @@ static double norm(const struct plain_update *u, struct rt_program *p, double un
 	return sqrt(sum);
 }
 
-/* What element k of a tensor goes by. */
-static double step_of(const struct plain_update *u, const struct tensor *t, int64_t k, double g)
+/* Adam's m / sqrt(v), corrected for their start at zero. */
+static double adam_ratio(double m, double v, int64_t step)
+{
+	return m / (1 - pow(0.9, (double)step)) / (sqrt(v / (1 - pow(0.999, (double)step))) + 1e-8);
+}
+
+/* How far that may be off because the moments are: it grows with m and falls with v, of which this update's own share is there. */
+static double ratio_off(const struct tensor *t, int64_t k, double least_v, int64_t step)
+{
+	double exact = adam_ratio(t->m[k], t->v[k], step), most = 0;
+
+	for (int i = 0; i < 4; i++) {
+		double m = t->m[k] + (i & 1 ? 1 : -1) * t->m_off[k], v = t->v[k] + (i & 2 ? 1 : -1) * t->v_off[k];
+
+		most = fmax(most, fabs(adam_ratio(m, fmax(v, least_v), step) - exact));
+	}
+	return most;
+}
+
+/* What element k of a tensor goes by, and how far the moments may make it be off: they are of g and the decay, which may nearly
+ * cancel each other. */
+static double step_of(const struct plain_update *u, const struct tensor *t, int64_t k, double g, double *ret_off)
 {
 	const struct rt_optimizer *o = &u->opt.optimizer;
-	double p = t->before[k], b1 = 0.9, b2 = 0.999;
+	double p = t->before[k], b1 = 0.9, b2 = 0.999, decay = o->kind == RT_SGD || o->kind == RT_ADAM ? o->weight_decay * p : 0;
+	double off = ROUNDING * (fabs(g) + fabs(decay));
 
+	g += decay;
 	if (o->kind == RT_SGD) {
-		t->m[k] = g + o->weight_decay * p + (u->step > 1 ? o->momentum * t->m[k] : 0);
+		t->m[k] = g + (u->step > 1 ? o->momentum * t->m[k] : 0);
+		t->m_off[k] = off + (u->step > 1 ? o->momentum * t->m_off[k] : 0);
+		*ret_off = o->lr * t->m_off[k];
 		return -o->lr * t->m[k];
 	}
-	g += o->kind == RT_ADAM ? o->weight_decay * p : 0;
 	t->m[k] = b1 * t->m[k] + (1 - b1) * g;
 	t->v[k] = b2 * t->v[k] + (1 - b2) * g * g;
-	return -(o->kind == RT_ADAM ? 0 : o->lr * o->weight_decay * p) -
-	       o->lr * t->m[k] / (1 - pow(b1, (double)u->step)) /
-		       (sqrt(t->v[k] / (1 - pow(b2, (double)u->step))) + 1e-8);
-}
-
-static double adam_ratio(double m, double v, double step)
-{
-	return m / (1 - pow(0.9, step)) / (sqrt(fmax(v, 0) / (1 - pow(0.999, step))) + 1e-8);
-}
-
-/* How far that step may be off because the moments were kept in 8 bits; this update's own share of them is exact. */
-static double coded_off(const struct plain_update *u, const struct tensor *t, int64_t k, double g)
-{
-	double step = (double)u->step, most = 0, least_v = 0.001 * g * g;
-
-	t->m_off[k] *= 0.9;
-	t->v_off[k] *= 0.999;
-	for (int i = 0; i < 4; i++) /* it grows with m and falls with v */
-		most = fmax(most, fabs(adam_ratio(t->m[k] + (i & 1 ? 1 : -1) * t->m_off[k],
-						  fmax(t->v[k] + (i & 2 ? 1 : -1) * t->v_off[k], least_v), step) -
-				       adam_ratio(t->m[k], t->v[k], step)));
-	return u->opt.optimizer.lr * most * 1.001;
+	t->m_off[k] = b1 * t->m_off[k] + (1 - b1) * off;
+	t->v_off[k] = b2 * t->v_off[k] + (1 - b2) * (2 * fabs(g) + off) * off;
+	g = fmax(fabs(g) - off, 0);
+	*ret_off = 1.001 * o->lr * ratio_off(t, k, (1 - b2) * g * g, u->step);
+	return -(o->kind == RT_ADAM ? 0 : o->lr * o->weight_decay * p) - o->lr * adam_ratio(t->m[k], t->v[k], u->step);
 }
 
 /* x goes to the nearest of the map's values times the largest of its block, itself not known better than `off` says. */
@@ -159,13 +166,11 @@ static bool moved(struct trial *t, const struct plain_update *u, struct rt_progr
 		bool coded = u->opt.optimizer.kind == RT_ADAMW8 && count >= LEAST_MAP;
 
 		for (int64_t k = 0; k < count; k++) {
-			double by = g && unit > 0 ? step_of(u, x, k, (double)g[k] * unit) : 0, want = x->before[k] + by;
-			double off = 2e-5 * fabs(by) + 2e-7 * fabs(x->before[k]) + 2e-6 * u->opt.optimizer.lr;
+			double off = 0, by = g && unit > 0 ? step_of(u, x, k, (double)g[k] * unit, &off) : 0;
+			double want = x->before[k] + by;
 
-			if (g && unit > 0 && coded)
-				off += coded_off(u, x, k, (double)g[k] * unit);
-			if (!g || !(unit > 0))
-				off = 0;
+			if (g && unit > 0)
+				off += 2e-5 * fabs(by) + 2e-7 * fabs(x->before[k]) + 2e-6 * u->opt.optimizer.lr;
 			if (!(fabs((double)now[k] - want) <= off))
 				return broken(t, "update %lld takes %s[%lld] from %.9g to %.9g, plainly to %.9g (+- %.2g)",
 					      (long long)u->step, x->n->name, (long long)k, x->before[k], (double)now[k],
