@@ -44,6 +44,7 @@ static const char *const also[] = {
 	"/proc/sys/net/ipv4/conf/all/arp_*",
 	"/proc/sys/sunrpc/tcp_max_slot_table_entries",
 	"/proc/net/softnet_stat",
+	"/proc/net/route",
 	"/proc/self/limits",
 	"/proc/swaps",
 	"/sys/kernel/mm/ksm/run",

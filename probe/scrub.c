@@ -157,8 +157,28 @@ static void replace_word(struct gt_buf *out, const char *text, const char *word)
 	}
 }
 
+/* A line of the kernel's table of routes, whose addresses become numbers: which are the same, and which are none, is left. */
+static void scrub_route(struct gt_buf *out, const char *line, struct gt_strv *addresses)
+{
+	for (size_t field = 0; *line; field++) {
+		size_t n = strcspn(line, "\t");
+		bool address = (field == 1 || field == 2) && fits(line, "xxxxxxxx") && !gt_starts_with(line, "00000000");
+
+		if (address)
+			gt_buf_printf(out, "%08X", number_of(addresses, line, 8));
+		else
+			gt_buf_add(out, line, n);
+		line += n;
+		if (*line) {
+			gt_buf_puts(out, "\t");
+			line++;
+		}
+	}
+}
+
 /* One line of content, without its TAB. */
-static void scrub_content(struct gt_buf *out, const char *path, const char *line, const char *hostname)
+static void scrub_content(struct gt_buf *out, const char *path, const char *line, const char *hostname,
+			  struct gt_strv *addresses)
 {
 	if (gt_starts_with(path, "/.facts/hwloc.xml") && names_machine(line))
 		return;
@@ -167,6 +187,8 @@ static void scrub_content(struct gt_buf *out, const char *path, const char *line
 		gt_buf_puts(out, "00000000000000000000000000000000");
 	} else if (!strcmp(path, "/proc/cmdline")) {
 		scrub_words(out, line); /* ids are seen to at the end, so that one id is one word in the whole capture */
+	} else if (!strcmp(path, "/proc/net/route")) {
+		scrub_route(out, line, addresses);
 	} else if ((gt_starts_with(path, "/etc/") || gt_starts_with(path, "/.facts/keys") ||
 		    gt_starts_with(path, "/.facts/signature")) && hostname && *hostname) {
 		replace_word(out, line, hostname);
@@ -199,13 +221,14 @@ char *pr_scrub_home(const char *text)
 void pr_scrub_capture(struct gt_buf *capture, const char *hostname)
 {
 	gt_autofree char *text = gt_buf_take(capture), *path = gt_xstrdup(""), *home = NULL, *clean = NULL;
+	gt_auto_strv addresses = { 0 };
 	char *save = NULL;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		const char *slash;
 
 		if (*line == '\t') {
-			scrub_content(capture, path, line + 1, hostname);
+			scrub_content(capture, path, line + 1, hostname, &addresses);
 			continue;
 		}
 		slash = strchr(line, '/');

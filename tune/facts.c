@@ -51,6 +51,41 @@ static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
 	}
 }
 
+#define ROUTE_UP      0x1u
+#define ROUTE_GATEWAY 0x2u
+
+/* The kernel keeps a route to the subnet of each address that a port has; with two ports in one subnet there are two of them
+ * (net/ipv4/fib_trie.c, fib_route_seq_show: all numbers hexadecimal but those in the middle). */
+static void read_subnets(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+
+	if (gt_fs_read(fs, "/proc/net/route", &text, NULL) < 0)
+		return;
+	ret->routes = true;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char port[16], to[9], mask[9];
+		unsigned flags;
+
+		if (sscanf(line, "%15s %8s %*s %x %*s %*s %*s %8s", port, to, &flags, mask) == 4 &&
+		    (flags & (ROUTE_UP | ROUTE_GATEWAY)) == ROUTE_UP && strcmp(mask, "00000000"))
+			gt_strv_take(&ret->subnets, gt_xasprintf("%s/%s %s", to, mask, port));
+	}
+}
+
+bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char *other)
+{
+	for (size_t i = 0; i < f->subnets.n; i++) {
+		size_t n = strcspn(f->subnets.v[i], " ") + 1;
+
+		for (size_t k = 0; k < f->subnets.n && !strcmp(f->subnets.v[i] + n, port); k++)
+			if (!strncmp(f->subnets.v[i], f->subnets.v[k], n) && !strcmp(f->subnets.v[k] + n, other))
+				return true;
+	}
+	return false;
+}
+
 static void read_idle(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	for (; ret->n_idle < GT_ARRAY_SIZE(ret->idle_us); ret->n_idle++) {
@@ -74,6 +109,7 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 	ret->persistenced = gt_fs_exists(fs, "/run/nvidia-persistenced/nvidia-persistenced.pid") ||
 			    gt_fs_exists(fs, "/run/nvidia-persistenced/socket");
 	read_softnet(fs, ret);
+	read_subnets(fs, ret);
 	read_idle(fs, ret);
 	if (gt_fs_read_line(fs, "/sys/class/dmi/id/sys_vendor", &vendor) >= 0)
 		ret->amazon = !strcmp(vendor, "Amazon EC2");
@@ -82,6 +118,7 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 void tn_facts_clear(struct tn_facts *f)
 {
 	gt_strv_clear(&f->tuners);
+	gt_strv_clear(&f->subnets);
 }
 
 const char *tn_facts_tuner(const struct tn_facts *f, const char *name)

@@ -27,11 +27,15 @@ struct tn_facts {
 	size_t n_idle;
 	bool amazon;	       /* a virtual machine of EC2 */
 	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
+	bool routes;	       /* the kernel's table was there to be read */
+	struct gt_strv subnets; /* "0002000A/00FFFFFF eth0": what a port reaches without a gateway, over IPv4 */
 };
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret);
 void tn_facts_clear(struct tn_facts *f);
 /* "tuned (running)" if this tuner is at work here, else NULL. */
 const char *tn_facts_tuner(const struct tn_facts *f, const char *name);
+/* Have two ports addresses in one subnet? */
+bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char *other);
 
 /* Strict INI, see profile.c. */
 struct tn_setting {

@@ -45,9 +45,9 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
     net.core.netdev_max_backlog: 1000 to 10000
         by choice only: 9 packets found it full since the host started
     net.ipv4.arp_announce: 0 to 2
-        by choice only: 2 fast ports: each answers for its own address only
+        by choice only: 2 fast ports in one subnet: each answers for its own address only
     net.ipv4.arp_ignore: 0 to 1
-        by choice only: 2 fast ports: each answers for its own address only
+        by choice only: 2 fast ports in one subnet: each answers for its own address only
     nfs.slots: 2 to 128
         by choice only: so many reads of a data set on NFS are under way at once
     thp.defrag: always to madvise
@@ -106,9 +106,9 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
     net.core.netdev_max_backlog: 1000 to 10000
         by choice only: 9 packets found it full since the host started
     net.ipv4.arp_announce: 0 to 2
-        by choice only: 2 fast ports: each answers for its own address only
+        by choice only: 2 fast ports in one subnet: each answers for its own address only
     net.ipv4.arp_ignore: 0 to 1
-        by choice only: 2 fast ports: each answers for its own address only
+        by choice only: 2 fast ports in one subnet: each answers for its own address only
   
   To be known
     vm.dirty_bytes: now /proc/sys/vm/dirty_ratio is in force, with 20; the kernel zeroes it
@@ -117,6 +117,17 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
   
   8 more are already so, or not for this host: --verbose.
   8 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+
+Ports in subnets of their own do not answer for each other; where the kernel's routes cannot be read nothing is guessed.
+
+  $ sed 's/^\teth1\t00000002/\teth1\t00000003/' $FIXTURES/cpu-server-512g.host >apart.host
+  $ gputune plan --root apart.host --only net.ipv4.arp_ignore --verbose | grep -A1 arp_ignore
+    net.ipv4.arp_ignore: 0
+        no two of the fast ports have addresses in one subnet: none answers for another
+  $ sed '/^file .proc.net.route/,/^\teth1/d' $FIXTURES/cpu-server-512g.host >unknown.host
+  $ gputune plan --root unknown.host --only net.ipv4.arp_ignore | grep -A1 arp_ignore
+    net.ipv4.arp_ignore: 0
+        /proc/net/route cannot be read: which subnets the ports are in is not known
 
 Knobs of choice are named when they are asked for; their family shows them.
 

@@ -21,17 +21,20 @@ START_TEST(what_names_a_machine_is_scrubbed)
 		"link /sys/class/net/enx0011aabbccdd ../../devices/net/enx0011aabbccdd\n"
 		"dir  /sys/class/net/wlx78e7d1ea46da\ndir  /sys/class/net/enxeno1\n"
 		"file /sys/x\n\taa:bb:cc:dd:ee:ff 0000:17:00.0 aa:bb:cc:dd:ee:ff:00:11\n"
+		"file /proc/net/route\n\tIface\tDestination\tGateway \n\teth0\t00000000\tFE01000A\t0003\n"
+		"\teth0\t0001000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\n\teth1\t0001000A\t00000000\t0001\n"
 		"file /.facts/hwloc.xml\n\t    <info name=\"DMIProductSerial\" value=\"S1\"/>\n"
 		"\t    <info name=\"CPUModel\" value=\"C1\"/>\n";
 	static const char *const gone[] = { "0011aabbccdd", "78e7d1ea46da",
 					    "alice", "0123456789abcdef", "12345678", "luks.passphrase=x", "10.0.0.1", "token", "S1",
-					    "aa:bb:cc:dd:ee:ff ", "of node," };
+					    "aa:bb:cc:dd:ee:ff ", "of node,", "FE01000A", "0001000A" };
 	static const char *const stays[] = { "net/enx020000000001 ../../devices/net/enx020000000001\n", "wlx020000000002",
 					     "enxeno1",
 					     "me/user/venv\n", "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n",
 					     "quiet", "root=UUID=00000000-0000-0000-0000-000000000001", "0000:17:00.0",
 					     "pod00000000-0000-0000-0000-000000000001", "C1", "of nodes", "02:00:00:00:00:01 ",
-					     "aa:bb:cc:dd:ee:ff:00:11" };
+					     "aa:bb:cc:dd:ee:ff:00:11", "\teth0\t00000000\t00000001\t0003\n",
+					     "\teth0\t00000002\t00000000\t0001\t0\t0\t0\t00FFFFFF\n\teth1\t00000002\t" };
 	gt_auto_buf b = { 0 }, twice = { 0 };
 
 	gt_buf_puts(&b, capture);

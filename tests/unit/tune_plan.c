@@ -304,22 +304,29 @@ struct facts {
 	int64_t dropped, memlock, shm;
 	const char *cmdline, *container, *arch;
 	bool grouped; /* the GPUs are behind an IOMMU */
+	enum { UNKNOWN, APART, ONE } rails; /* the ports' subnets */
 };
 
 static struct tn_wish wish(const char *id, const struct facts *f, const char *current, const char *pair)
 {
 	struct pr_net port = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
-	struct pr_net net[2] = { port, port };
+	struct pr_net net[2] = { port, { .name = "eth1", .speed_mbit = port.speed_mbit } };
 	struct pr_node nodes[4] = { 0 };
 	struct pr_pci pci = { .address = "0000:17:00.0", .iommu_group = { f->grouped ? PR_PRESENT : PR_ABSENT, 1 } };
 	struct pr_gpu gpu = { .pci = &pci };
 	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = net, .n_net = f->ports ? (size_t)f->ports : 1 };
 	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms, .persistenced = f->persistenced,
-				  .dropped = f->dropped };
+				  .dropped = f->dropped, .routes = f->rails };
 	struct tn_ctx c = { .host = &h, .facts = &facts };
 	struct tn_now now = { .current = current, .pair = pair };
 	struct tn_wish w = { 0 };
 
+	if (f->rails) {
+		gt_strv_add(&facts.subnets, "0001000A/00FFFFFF eth0");
+		gt_strv_add(&facts.subnets, f->rails == ONE ? "0001000A/00FFFFFF eth1" : "0001000A/0000FFFF eth1");
+		gt_strv_add(&facts.subnets, "0002000A/00FFFFFF eth10");
+		gt_strv_add(&facts.subnets, "0002000A/00FFFFFF eth1");
+	}
 	for (int i = 0; i < f->nodes; i++)
 		gt_set_add(&nodes[i].cpus, (unsigned)i);
 	h.mem.total_bytes = (struct pr_num){ PR_PRESENT, f->memory };
@@ -350,6 +357,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	}
 	gt_set_clear(&h.cpu.online);
 	gt_strv_clear(&h.rdma);
+	tn_facts_clear(&facts);
 	for (int i = 0; i < f->nodes; i++)
 		gt_set_clear(&nodes[i].cpus);
 	return w;
@@ -416,9 +424,12 @@ static const struct {
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1 }, "1000", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "1000", NULL, TN_CHANGE, "10000" },
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "200000", NULL, TN_CHANGE, "250000" },
-	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000 }, "0", NULL, TN_NOT_APPLICABLE, "" },
-	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2 }, "0", NULL, TN_CHANGE, "2" },
-	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 1000, .ports = 2 }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2 }, "0", NULL, TN_SKIPPED, "" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 25000, .ports = 2, .rails = APART }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2, .rails = ONE }, "0", NULL, TN_CHANGE, "2" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 100000, .ports = 2, .rails = ONE }, "0", NULL, TN_CHANGE, "1" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 1000, .ports = 2, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
 	{ "pcie.aspm", { GIB, .nodes = 1 }, "powersave", NULL, TN_NOT_APPLICABLE, "" },
 	{ "pcie.aspm", { GIB, .nodes = 1, .gpus = 1 }, "powersave", NULL, TN_CHANGE, "performance" },
 	{ "pcie.aspm", { GIB, .nodes = 1, .gpus = 1 }, "default", NULL, TN_ALREADY, "" },

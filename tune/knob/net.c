@@ -240,12 +240,33 @@ const struct tn_knob tn_knob_budget = {
 	.desired = want_budget,
 };
 
+static bool is_fast(const struct pr_net *port)
+{
+	return pr_or(port->speed_mbit, 0) >= FAST_MBIT;
+}
+
 static size_t fast_ports(const struct pr_host *h)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_net; i++)
-		n += pr_or(h->net[i].speed_mbit, 0) >= FAST_MBIT;
+		n += is_fast(&h->net[i]);
+	return n;
+}
+
+/* The fast ports that have a fast neighbour in their subnet. */
+static size_t rails_in_one(const struct tn_ctx *c)
+{
+	const struct pr_host *h = c->host;
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_net; i++) {
+		bool shared = false;
+
+		for (size_t k = 0; k < h->n_net && is_fast(&h->net[i]); k++)
+			shared |= k != i && is_fast(&h->net[k]) && tn_facts_same_subnet(c->facts, h->net[i].name, h->net[k].name);
+		n += shared;
+	}
 	return n;
 }
 
@@ -255,11 +276,23 @@ static void need_rails(const struct tn_ctx *c, const struct tn_now *now, struct 
 		tn_not_applicable(w, "fewer than two ports of 25 Gbit/s or more");
 }
 
-static const struct tn_need rails_needs[] = { { "two or more ports of 25 Gbit/s or more", need_rails }, { 0 } };
+static void need_one_subnet(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (!c->facts->routes)
+		tn_leave(w, TN_SKIPPED, "/proc/net/route cannot be read: which subnets the ports are in is not known");
+	else if (!rails_in_one(c))
+		tn_not_applicable(w, "no two of the fast ports have addresses in one subnet: none answers for another");
+}
+
+static const struct tn_need rails_needs[] = {
+	{ "two or more ports of 25 Gbit/s or more", need_rails },
+	{ "two of them have addresses in one subnet", need_one_subnet },
+	{ 0 },
+};
 
 static void rails(const struct tn_ctx *c, struct tn_wish *w, int64_t value)
 {
-	tn_want_num(w, value, "%zu fast ports: each answers for its own address only", fast_ports(c->host));
+	tn_want_num(w, value, "%zu fast ports in one subnet: each answers for its own address only", rails_in_one(c));
 }
 
 static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -277,8 +310,7 @@ static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, st
 	"rails all "                                                                                                   \
 	"end up on one card. NVIDIA's base profile sets it."
 #define ARP_HAZARD                                                                                                     \
-	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers). Only for several rails in one "  \
-	"subnet."
+	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers)."
 
 const struct tn_knob tn_knob_arp_announce = {
 	.id = "net.ipv4.arp_announce",
