@@ -206,10 +206,17 @@ static void one_node(struct pr_host *h)
 	gt_set_copy(&h->node[0].cpus, &h->cpu.online);
 }
 
+static void read_balancing(struct gt_fsroot *fs, struct pr_host *h)
+{
+	h->numa_balancing = pr_read_num(fs, "/proc/sys/kernel/numa_balancing");
+}
+
 void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h)
 {
 	if (add_nodes_fast(fs, h) < 0)
 		one_node(h);
+	if (h->n_node > 1)
+		read_balancing(fs, h);
 }
 
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h)
@@ -220,5 +227,5 @@ void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h)
 		for (size_t k = 0; k < h->n_node; k++)
 			if (gt_set_has(&h->node[k].cpus, (unsigned)h->cpu.cpu[i].id))
 				h->cpu.cpu[i].node = h->node[k].id;
-	h->numa_balancing = pr_read_num(fs, "/proc/sys/kernel/numa_balancing");
+	read_balancing(fs, h);
 }

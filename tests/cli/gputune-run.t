@@ -95,6 +95,15 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
     OMP_PROC_BIND
         the command is not known; set only for programs that name an OpenMP runtime
 
+A command that spans nodes beside a knob that is for those that do not.
+
+  $ sed '/numa_balancing$/{n;s/1/0/}' $FIXTURES/cpu-server.host >off.host
+  $ gputune run --print --root off.host | sed -n '/memory/,/^$/p'
+    memory as it is
+        the CPUs span several nodes: memory stays where it is first touched; kernel.numa_balancing is
+        0, so what lies at the wrong node stays there, too
+  
+
 A GPU whose node is not known: nothing is bound to a wrong one. A cpuset and a quota are respected.
 
   $ gputune run --print --root $FIXTURES/gpu-lost-and-narrow.host | head -5

@@ -210,6 +210,16 @@ static char *users_policy(const struct tn_ctx *c)
 	return *list ? gt_xasprintf("%s:%s", names[mode], list) : gt_xstrdup(names[mode]);
 }
 
+/* Where a command spans nodes the kernel would bring its pages to the threads that use them; the knob kernel.numa_balancing is
+ * for commands that do not. */
+static char *where_touched(const struct tn_ctx *c, const char *because)
+{
+	bool off = pr_has(c->host->numa_balancing) && !c->host->numa_balancing.v;
+
+	return gt_xasprintf("%s: memory stays where it is first touched%s", because,
+			    off ? "; kernel.numa_balancing is 0, so what lies at the wrong node stays there, too" : "");
+}
+
 static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const struct pr_host *h = c->host;
@@ -222,7 +232,7 @@ static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, s
 	else if (h->n_node < 2)
 		r->mem_reason = gt_xstrdup("one NUMA node");
 	else if (!gt_set_count(&r->cpus))
-		r->mem_reason = gt_xstrdup("nothing is bound: memory stays where it is first touched");
+		r->mem_reason = where_touched(c, "nothing is bound");
 	if (r->mem_reason)
 		return;
 	for (size_t i = 0; i < h->n_node; i++) {
@@ -234,9 +244,9 @@ static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, s
 			gt_set_add(&nodes, (unsigned)h->node[i].id);
 	}
 	if (gt_set_count(&nodes) != 1) {
-		r->mem_reason = gt_xstrdup(gt_set_count(&nodes)
-						   ? "the CPUs span several nodes: memory stays where it is first touched"
-						   : "the CPUs' node has no memory: each page comes from the nearest that has");
+		r->mem_reason = gt_set_count(&nodes)
+					? where_touched(c, "the CPUs span several nodes")
+					: gt_xstrdup("the CPUs' node has no memory: each page comes from the nearest that has");
 		return;
 	}
 	gt_set_copy(&r->mem_nodes, &nodes);
