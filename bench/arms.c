@@ -432,8 +432,15 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 static int arms_save(void *ctx, json_t *doc, struct gt_err *err)
 {
 	struct bn_arms *a = ctx;
+	int r = 0;
 
-	return !a->out || gt_streq(a->out, "-") ? 0 : bn_bound_write(a->out, a->whole ? a->whole : doc, err);
+	if (!a->out || gt_streq(a->out, "-"))
+		return 0;
+	r = bn_bound_write(a->out, a->whole ? a->whole : doc, err);
+	if (r < 0 && r != -E2BIG && a->saved)
+		gt_fail_suffix(err, "; what was measured before is whole: make room, then gpubench resume %s goes on", a->out);
+	a->saved |= r == 0;
+	return r;
 }
 
 static double arms_now_s(void *ctx)

@@ -36,6 +36,7 @@ struct bn_arms {
 	char *exe;		    /* ourselves */
 	const char *data;
 	const char *out;	    /* saved after every launch; NULL: nowhere */
+	bool saved;		    /* once at least */
 	json_t *whole;		    /* what is saved; NULL: the session's own document */
 	bool applied;
 	struct bn_gauge *gauge;	    /* of the cards; made by bn_arms_init() */

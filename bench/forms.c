@@ -6,7 +6,6 @@
 #include "bench/forms.h"
 #include "bench/ladder.h"
 #include "bench/prove.h"
-#include "lib/file.h"
 
 const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt",       bn_prove_text,
 					bn_prove_html,     bn_prove_markdown, bn_openmetrics};
@@ -32,43 +31,26 @@ const struct bn_form *bn_form_of(const json_t *doc)
 	return NULL;
 }
 
-static int write_as(const char *path, void (*render)(const json_t *, struct gt_buf *), const json_t *doc,
-		    struct gt_err *err)
-{
-	gt_auto_buf text = {0};
-
-	if (!path)
-		return 0;
-	render(doc, &text);
-	return gt_file_write(path, text.s ? text.s : "", text.len, 0644, err);
-}
-
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out)
 {
+	gt_autofree char *json = out->json ? gt_json_text(doc) : NULL;
 	int r = 0;
 
 	if (out->trace || (out->openmetrics && !form->openmetrics))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s has no %s: --html, --markdown%s or -o",
 				    form->what, out->trace ? "trace" : "OpenMetrics",
 				    form->openmetrics ? ", --openmetrics" : "");
-	if (out->json) {
-		gt_autofree char *text = gt_json_text(doc);
-
-		r = gt_file_write(out->json, text, strlen(text), 0644, &cli->err);
-	}
-	if (r == 0)
-		r = write_as(out->html, form->html, doc, &cli->err);
-	if (r == 0)
-		r = write_as(out->markdown, form->markdown, doc, &cli->err);
-	if (r == 0)
-		r = write_as(out->openmetrics, form->openmetrics, doc, &cli->err);
-	if (r < 0 || bn_outputs_take_stdout(out))
+	bn_output_write(out->json, json, json ? strlen(json) : 0, &r, &cli->err);
+	bn_output_render(out->html, form->html, doc, &r, &cli->err);
+	bn_output_render(out->markdown, form->markdown, doc, &r, &cli->err);
+	bn_output_render(out->openmetrics, form->openmetrics, doc, &r, &cli->err);
+	if (bn_outputs_take_stdout(out))
 		return r;
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
 		form->text(doc, stdout, cli->color);
-	return 0;
+	return r;
 }
 
 void bn_md_text(struct gt_buf *out, const char *s)

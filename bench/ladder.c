@@ -388,6 +388,8 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 
 	if (r == 0)
 		r = gt_fs_require_live(cli->fs, "measuring", &cli->err);
+	if (r == 0)
+		r = bn_outputs_try(&opt.out, &cli->err);
 	if (r == 0 && gt_fs_readlink(cli->fs, "/proc/self/exe", &c.exe) < 0)
 		r = gt_fail(&cli->err, ENOENT, "cannot find out where this program lies");
 	if (r == 0)

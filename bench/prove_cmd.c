@@ -22,39 +22,27 @@ static struct {
 	struct gt_strv races;
 } opt;
 
-static int write_json(const char *path, const json_t *doc, struct gt_err *err)
-{
-	gt_autofree char *text = gt_json_text(doc);
-
-	return gt_file_write(path, text, strlen(text), 0644, err);
-}
-
 static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 {
 	gt_auto_json *receipt = bn_prove_receipt(p, p->stage->host, p->stage->plan ? p->stage->plan->profile : NULL);
+	gt_autofree char *text = gt_json_text(receipt);
 	int w = 0;
 
 	json_object_set(p->doc, "receipt", receipt);
 	json_object_set_new(p->doc, "interrupted", json_boolean(gt_interrupted || r != 0));
 	if (req.out.json)
-		w = bn_bound_write(req.out.json, p->doc, &cli->err);
-	if (r != 0 || w < 0)
-		return r != 0 ? r : w;
-	if (opt.receipt)
-		w = write_json(opt.receipt, receipt, &cli->err);
-	if (w == 0 && opt.html) {
-		gt_auto_buf page = {0};
-
-		bn_prove_html(receipt, &page);
-		w = gt_file_write(opt.html, page.s, page.len, 0644, &cli->err);
-	}
-	if (w < 0 || gt_streq(req.out.json, "-") || gt_streq(opt.receipt, "-") || gt_streq(opt.html, "-"))
+		w = bn_bound_write(req.out.json, p->doc, r < 0 ? NULL : &cli->err);
+	if (r != 0)
+		return r;
+	bn_output_write(opt.receipt, text, strlen(text), &w, &cli->err);
+	bn_output_render(opt.html, bn_prove_html, receipt, &w, &cli->err);
+	if (gt_streq(req.out.json, "-") || gt_streq(opt.receipt, "-") || gt_streq(opt.html, "-"))
 		return w;
 	if (cli->json)
 		gt_json_print(stdout, p->doc);
 	else
 		bn_prove_text(receipt, stdout, cli->color);
-	return 0;
+	return w;
 }
 
 /* Why it ended, in the words of the phase that did. */
@@ -178,6 +166,10 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	r = bn_races_parse(cli->fs, &opt.races, &req, &races, &n_races, &cli->err);
 	if (r == 0)
 		r = bn_request_check(&req, &cli->err);
+	if (r == 0)
+		r = gt_file_try(opt.receipt, &cli->err);
+	if (r == 0)
+		r = gt_file_try(opt.html, &cli->err);
 	if (r == 0 && req.reboot)
 		r = bn_boots_alone(cli->fs, &cli->err);
 	if (r == 0)

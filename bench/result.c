@@ -168,27 +168,6 @@ void bn_outputs_expand(struct bn_outputs *out)
 	out->trace = expanded(out->trace);
 }
 
-static int write_text(const char *path, struct gt_buf *text, struct gt_err *err)
-{
-	return gt_file_write(path, text->s, text->len, 0644, err);
-}
-
-static int write_openmetrics(const char *path, const json_t *doc, struct gt_err *err)
-{
-	gt_auto_buf text = { 0 };
-
-	bn_openmetrics(doc, &text);
-	return write_text(path, &text, err);
-}
-
-static int write_trace(const char *path, const json_t *doc, struct gt_err *err)
-{
-	gt_auto_json *trace = bn_chrome_trace(doc);
-	gt_autofree char *text = gt_json_text(trace);
-
-	return gt_file_write(path, text, strlen(text), 0644, err);
-}
-
 bool bn_outputs_take_stdout(const struct bn_outputs *out)
 {
 	const char *const paths[] = { out->json, out->html, out->markdown, out->openmetrics, out->trace };
@@ -199,32 +178,62 @@ bool bn_outputs_take_stdout(const struct bn_outputs *out)
 	return false;
 }
 
-int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
+int bn_outputs_try(const struct bn_outputs *out, struct gt_err *err)
 {
-	bool taken = bn_outputs_take_stdout(out);
-	gt_auto_buf html = { 0 }, markdown = { 0 };
+	const char *const paths[] = { out->json, out->html, out->markdown, out->openmetrics, out->trace };
 	int r = 0;
 
-	if (out->json) {
-		r = bn_bound_write(out->json, doc, &cli->err);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(paths) && r == 0; i++)
+		r = gt_file_try(paths[i], err);
+	return r;
+}
+
+void bn_output_write(const char *path, const char *text, size_t len, int *r, struct gt_err *err)
+{
+	struct gt_err mine = { 0 };
+	int now = path ? gt_file_write(path, text ? text : "", len, 0644, &mine) : 0;
+
+	if (now < 0 && *r == 0) {
+		*r = now;
+		*err = mine;
 	}
-	if (r == 0 && out->html) {
-		bn_report_html(doc, &html);
-		r = write_text(out->html, &html, &cli->err);
-	}
-	if (r == 0 && out->markdown) {
-		bn_report_markdown(doc, &markdown);
-		r = write_text(out->markdown, &markdown, &cli->err);
-	}
-	if (r == 0 && out->openmetrics)
-		r = write_openmetrics(out->openmetrics, doc, &cli->err);
-	if (r == 0 && out->trace)
-		r = write_trace(out->trace, doc, &cli->err);
-	if (r < 0 || taken)
+}
+
+void bn_output_render(const char *path, void (*render)(const json_t *, struct gt_buf *), const json_t *doc, int *r,
+		      struct gt_err *err)
+{
+	gt_auto_buf text = { 0 };
+
+	if (!path)
+		return;
+	render(doc, &text);
+	bn_output_write(path, text.s, text.len, r, err);
+}
+
+static void write_trace(const char *path, const json_t *doc, int *r, struct gt_err *err)
+{
+	gt_auto_json *trace = path ? bn_chrome_trace(doc) : NULL;
+	gt_autofree char *text = path ? gt_json_text(trace) : NULL;
+
+	bn_output_write(path, text, text ? strlen(text) : 0, r, err);
+}
+
+int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
+{
+	bool saved = out->json && !gt_streq(out->json, "-");
+	int r = out->json ? bn_bound_write(out->json, doc, &cli->err) : 0, kept = r;
+
+	bn_output_render(out->html, bn_report_html, doc, &r, &cli->err);
+	bn_output_render(out->markdown, bn_report_markdown, doc, &r, &cli->err);
+	bn_output_render(out->openmetrics, bn_openmetrics, doc, &r, &cli->err);
+	write_trace(out->trace, doc, &r, &cli->err);
+	if (r < 0 && saved && kept == 0)
+		gt_fail_suffix(&cli->err, "; all else is in %s, of which gpubench report makes it", out->json);
+	if (bn_outputs_take_stdout(out))
 		return r;
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
 		bn_report_text(doc, stdout, cli->color);
-	return 0;
+	return r;
 }

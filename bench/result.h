@@ -27,6 +27,14 @@ struct bn_outputs {
  * process of a cluster writes its own file. The new paths live as long as the program. */
 void bn_outputs_expand(struct bn_outputs *out);
 bool bn_outputs_take_stdout(const struct bn_outputs *out); /* one of them is "-" */
-/* Write the files and, unless stdout is taken by one of them, the table (or with --json the document). */
+/* Can all of them be written? For what measures for minutes, and would say so at the end only. */
+int bn_outputs_try(const struct bn_outputs *out, struct gt_err *err);
+/* One file after another, NULL: not asked for. One that cannot be written keeps back neither the others nor the table; *r and err
+ * keep the first error. */
+void bn_output_write(const char *path, const char *text, size_t len, int *r, struct gt_err *err);
+void bn_output_render(const char *path, void (*render)(const json_t *, struct gt_buf *), const json_t *doc, int *r,
+		      struct gt_err *err);
+/* Write the files and, unless stdout is taken by one of them, the table (or with --json the document): that also where a file
+ * could not be written, which is what is returned then. */
 int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out);
 #endif

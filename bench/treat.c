@@ -10,6 +10,7 @@
 #include "bench/treat.h"
 #include "lib/cli.h"
 #include "lib/file.h"
+#include "runtime/data/loader.h"
 #include "tune/knob.h"
 
 #define PLAN_MAX	(4u << 20)
@@ -24,6 +25,9 @@ static int usage(struct gt_err *err, const char *what)
 
 int bn_request_check(struct bn_request *q, struct gt_err *err)
 {
+	enum rt_data_kind kind;
+	int r;
+
 	bn_outputs_expand(&q->out);
 	if (q->plan && q->no_plan)
 		return usage(err, "--plan and --no-plan exclude each other");
@@ -50,7 +54,10 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 			return usage(err, "--env takes NAME=VALUE");
 	if (!q->command.argv && (q->command.spec || q->command.unit || q->command.better))
 		return usage(err, "--metric, --unit and --better are about a command: gpubench run [options] -- CMD");
-	return bn_command_check(&q->command, err);
+	r = rt_data_guess(q->data, &kind, err);
+	if (r == 0)
+		r = bn_outputs_try(&q->out, err);
+	return r < 0 ? r : bn_command_check(&q->command, err);
 }
 
 /* Ids of the workloads to run, in list order; what cannot run here goes into doc.unavailable. */

@@ -76,6 +76,20 @@ int gt_fail_prefix(struct gt_err *err, const char *fmt, ...)
 	return -err->code;
 }
 
+void gt_fail_suffix(struct gt_err *err, const char *fmt, ...)
+{
+	va_list ap;
+	size_t n;
+
+	if (!err)
+		return;
+	n = strlen(err->msg);
+	va_start(ap, fmt);
+	vsnprintf(err->msg + n, sizeof(err->msg) - n, fmt, ap);
+	va_end(ap);
+	one_line(err->msg);
+}
+
 void gt_err_clear(struct gt_err *err)
 {
 	*err = (struct gt_err){ 0 };

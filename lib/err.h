@@ -22,6 +22,8 @@ int gt_fail_exit(struct gt_err *err, int exit_status, int code, const char *fmt,
 int gt_fail_errno(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
 /* Put "prefix: " before the sentence already there; returns -err->code. */
 int gt_fail_prefix(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
+/* Put more behind the sentence already there; err may be NULL. */
+void gt_fail_suffix(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
 void gt_err_clear(struct gt_err *err);
 
 /* Exit codes that all tools share (sysexits). */

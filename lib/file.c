@@ -73,9 +73,27 @@ static int write_through(const char *path, const char *data, size_t len, struct 
 	return r < 0 ? gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
-int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err)
+/* The new file beside path, under the name *ret_name. */
+static int create_beside(const char *path, mode_t mode, char **ret_name, struct gt_err *err)
 {
 	gt_autofree char *tmp = gt_xasprintf("%s.%d.new", path, (int)getpid());
+	int fd;
+
+	if (!*path)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "the name of a file to write is empty");
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	/* One of our number was killed here: a number comes again, in a container or after a boot at once. */
+	if (fd < 0 && errno == EEXIST && unlink(tmp) == 0)
+		fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot create %s: %s", path, strerror(errno));
+	*ret_name = gt_take(tmp);
+	return fd;
+}
+
+int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err)
+{
+	gt_autofree char *tmp = NULL;
 	gt_autoclose int fd = -1;
 	struct stat st;
 	int r;
@@ -89,12 +107,9 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return write_through(path, data, len, err);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-	/* One of our number was killed here: a number comes again, in a container or after a boot at once. */
-	if (fd < 0 && errno == EEXIST && unlink(tmp) == 0)
-		fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	fd = create_beside(path, mode, &tmp, err);
 	if (fd < 0)
-		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot create %s: %s", path, strerror(errno));
+		return fd;
 	r = gt_fd_write(fd, data, len);
 	if (!r && fsync(fd) < 0)
 		r = -errno;
@@ -105,4 +120,23 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 		return gt_fail_errno(err, -r, "cannot write %s", path);
 	}
 	return 0;
+}
+
+int gt_file_try(const char *path, struct gt_err *err)
+{
+	gt_autofree char *tmp = NULL;
+	gt_autoclose int fd = -1;
+	struct stat st;
+
+	if (!path || !strcmp(path, "-"))
+		return 0;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) { /* not opened: the reader of a pipe would take that for its end */
+		int code = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) < 0 ? errno : 0;
+
+		return code ? gt_fail_exit(err, GT_EXIT_USAGE, code, "cannot write %s: %s", path, strerror(code)) : 0;
+	}
+	fd = create_beside(path, 0600, &tmp, err);
+	if (fd >= 0)
+		unlink(tmp);
+	return GT_MIN(fd, 0);
 }

@@ -12,6 +12,8 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 /* New content under the final name or nothing at all ("-" writes stdout): temporary file beside it, fsync, rename. A
  * device or pipe is written to and stays what it is. */
 int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err);
+/* Could gt_file_write() put something there? For whoever works long before it writes. NULL is no path and fine. */
+int gt_file_try(const char *path, struct gt_err *err);
 /* Of what is printed by stdio: 0, or why it does not get out: -EPIPE if the reader has left, -EIO if the reason has gone by. */
 int gt_stdout_flush(void);
 /* All of data to fd, whatever write(2) takes at a time. */

@@ -170,6 +170,31 @@ A plan that changes nothing is said to, and identical arms are compared.
   VERDICT SAME: nothing was changed, so this only shows how well identical arms agree: sim +0.3 %
   [-0.1, +0.8], lower is better
 
+A disk that is full in the middle ends the session: what there is is shown, and with room it goes on.
+
+  $ (trap "" XFSZ; ulimit -f 12; sim --pairs 40 -o full.json) 2>&1 | grep -vE '^(gpubench, host|design|$)'
+  gpubench: cannot write full.json: File too large; what was measured before is whole: make room, then gpubench resume full.json goes on
+  METRIC    MEDIAN   LOWEST  HIGHEST LAUNCHES
+  sim     * (glob)
+  sim.p99 * (glob)
+  VERDICT INVALID SESSION: cannot write full.json: File too large; what was measured before is whole:
+  make room, then gpubench resume full.json goes on
+  [5]
+  $ gpubench resume full.json --quiet | grep -E '^(sim |VERDICT)'
+  sim     * 40 (glob)
+  VERDICT MEASURED: one arm; compare it with another result of this host
+
+One file that cannot be written keeps back neither the others nor the answer, and it can be made later.
+
+  $ sim --pairs 12 -o kept.json --html /dev/full --markdown kept.md 2>&1 | grep -E '^(gpubench:|sim |VERDICT)'
+  gpubench: cannot write /dev/full: No space left on device; all else is in kept.json, of which gpubench report makes it
+  sim     * 12 (glob)
+  VERDICT MEASURED: one arm; compare it with another result of this host
+  [64]
+  $ ls kept.*
+  kept.json
+  kept.md
+
 A plan for another host is refused: exit status 4.
 
   $ python3 -c 'import json; d = json.load(open("plan.json")); d["host"] = "0123456789abcdef"; json.dump(d, open("x.json", "w"))'
@@ -194,8 +219,17 @@ What cannot be run is refused before anything is measured.
   $ echo '{"schema": "gputune-plan/1"' > cut-plan.json; gpubench run --plan cut-plan.json
   gpubench: cut-plan.json:2:0: not valid JSON: '}' expected near end of file
   [64]
-  $ gpubench run --workload sim --quiet -o nowhere/out.json
+  $ gpubench run --workload sim -o nowhere/out.json
   gpubench: cannot create nowhere/out.json: No such file or directory
+  [64]
+  $ gpubench run --workload sim -o out.json --html nowhere/out.html
+  gpubench: cannot create nowhere/out.html: No such file or directory
+  [64]
+  $ gpubench prove --env GPUBENCH_SIM=effect=-.02 --workload sim --receipt .
+  gpubench: cannot write .: Is a directory
+  [64]
+  $ gpubench run --workload train.gpt --data nowhere
+  gpubench: cannot read data from nowhere: No such file or directory
   [64]
   $ mkdir -p tree/proc tree/sys tree/etc; gpubench run --root tree --workload sim
   gpubench: measuring needs the live host, not --root
