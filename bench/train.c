@@ -72,7 +72,7 @@ static int fill_defaults(struct bn_training *r, const struct bn_train_options *o
 	r->o.optimizer = o->optimizer ? o->optimizer : m->optimizer;
 	r->o.ranks = or_default(o->ranks, 1);
 	r->o.seed = or_default(o->seed, 1);
-	r->o.lr = o->lr > 0 ? o->lr : m->lr;
+	r->o.lr = o->lr != 0 ? o->lr : m->lr;
 	if (o->warmup == UINT64_MAX)
 		r->o.warmup = m->warmup;
 	return 0;
@@ -81,12 +81,17 @@ static int fill_defaults(struct bn_training *r, const struct bn_train_options *o
 static int check_options(const struct bn_training *r, struct gt_err *err)
 {
 	const struct bn_train_options *o = &r->o;
-	const uint64_t dims[] = { o->batch, o->seq, o->layers, o->width, o->heads, o->vocab, o->size, o->steps,
-				  o->warmup, o->accum, o->checkpoint, o->check_gradients };
+	const struct {
+		const char *option;
+		uint64_t value;
+	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
+		     { "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
+		     { "warmup", o->warmup }, { "accum", o->accum }, { "checkpoint", o->checkpoint },
+		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
-		if (dims[i] > DIM_MAX)
-			return usage(err, "sizes and step counts end at 16777216");
+		if (dims[i].value > DIM_MAX)
+			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
 	if (o->ranks > RT_MAX_RANKS)
 		return usage(err, "--ranks ends at 64");
 	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
@@ -99,8 +104,6 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 		return usage(err, "--rank-timeout is for --ranks of 2 and more");
 	if (o->powersgd_rank > 64)
 		return usage(err, "--powersgd-rank ends at 64");
-	if (o->compress_after > DIM_MAX)
-		return usage(err, "sizes and step counts end at 16777216");
 	if (!bn_feed_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
 		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
 	if (!o->documents && (o->buckets || o->token_budget))
@@ -126,7 +129,7 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 		return usage(err, "--threads ends at 4096");
 	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
 		return usage(err, "--clip must be a norm such as 1.0");
-	if (!isfinite(o->lr) || o->lr > 1e6)
+	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
 	return bn_model_check(r->model, o, err);
 }
@@ -520,6 +523,16 @@ static int save(const struct bn_training *r, uint64_t done, bool last, struct gt
 	return rt_save(r->program, r->o.save, r->ticket + done, err);
 }
 
+/* Of a checkpoint: what it is wrong with is the user's to mend. */
+static int take_up(struct bn_training *r, struct gt_err *err)
+{
+	int status = r->o.resume ? rt_load(r->program, r->o.resume, &r->ticket, err) : 0;
+
+	if (status && status != -ENOMEM && err && !err->exit_status)
+		err->exit_status = GT_EXIT_USAGE;
+	return status;
+}
+
 /* Warm-up, then timed steps. */
 static int train(struct bn_training *r, struct gt_err *err)
 {
@@ -596,6 +609,10 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 
 	if (!status)
 		status = check_options(&r, err);
+	if (!status && !rank)
+		status = gt_file_try(r.o.save, err);
+	if (!status && !rank)
+		status = gt_file_try(r.o.trace, err);
 	if (!status && r.o.ranks > 1 && !comm)
 		return bn_train_ranks(&r.o, ret, err);
 	if (!status)
@@ -612,8 +629,8 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = make_inputs(&r, err);
 	if (!status && r.o.balance)
 		status = balance(&r, err);
-	if (!status && r.o.resume)
-		status = rt_load(r.program, r.o.resume, &r.ticket, err);
+	if (!status)
+		status = take_up(&r, err);
 	if (!status)
 		status = check_gradients(&r, err);
 	if (!status)

@@ -87,7 +87,15 @@ static int create(const char *name)
 int rt_replace_begin(const char *path, struct rt_replace *ret)
 {
 	int fd = -EEXIST;
+	struct stat st;
 
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		if (fd < 0)
+			return -errno;
+		*ret = (struct rt_replace){ fd, NULL, path };
+		return 0;
+	}
 	sweep(path);
 	for (int i = 0; fd == -EEXIST && i < TRIES; i++) {
 		gt_autofree char *name = i ? gt_xasprintf("%s.%ld-%d" SUFFIX, path, (long)getpid(), i) :
@@ -111,6 +119,8 @@ static void sync_directory(const char *path)
 
 int rt_replace_end(struct rt_replace *r, int status)
 {
+	if (!r->name)
+		return close(r->fd) < 0 && !status ? -errno : status;
 	if (!status && fsync(r->fd) < 0)
 		status = -errno;
 	if (!status && rename(r->name, r->path) < 0)

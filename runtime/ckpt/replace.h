@@ -3,11 +3,12 @@
 #define RT_REPLACE_H
 /*
  * A file that is written whole or not at all. What is written lies beside it as PATH.PID.saving, locked until it has taken its
- * place. Whoever is killed on the way leaves the old file, and the other, unlocked, to the next one who writes there.
+ * place. Whoever is killed on the way leaves the old file, and the other, unlocked, to the next one who writes there. A device or
+ * a pipe, /dev/null say, is written to and stays what it is.
  */
 struct rt_replace {
 	int fd; /* to be written */
-	char *name;
+	char *name; /* until it has taken its place; NULL: path itself is written to */
 	const char *path;
 };
 /* 0 or a negative errno; rt_replace_end() then ends it. */

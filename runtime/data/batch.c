@@ -31,7 +31,7 @@ static int note_corrupt(struct rt_loader *l, uint64_t sample, const struct gt_er
 							  gt_json_str(why->msg)));
 	pthread_mutex_unlock(&c->lock);
 	if (count > l->o.max_corrupt)
-		return gt_fail(err, EBADMSG,
+		return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG,
 			       "%" PRIu64 " unusable samples, more than the %" PRIu64 " allowed; the last one is %s: %s", count,
 			       l->o.max_corrupt, where, why->msg);
 	return 0;
@@ -61,7 +61,7 @@ static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uin
 			gt_fail(err, -r, "%s", why.msg);
 		return r;
 	}
-	return gt_fail(err, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
+	return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
 }
 
 /* Row `at` of all rows that the batches of length k have in this epoch; behind the last document there is padding alone. */

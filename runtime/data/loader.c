@@ -272,6 +272,14 @@ static void fill_defaults(struct rt_loader *l, const struct rt_loader_options *o
 	l->ticket = o->start;
 }
 
+/* What the data set is wrong with is the user's to mend, but for a machine that is too small or a disk that fails. */
+static int blame_data(int r, struct gt_err *err)
+{
+	if (r && r != -ENOMEM && r != -EIO && r != -ENOSYS && err && !err->exit_status)
+		err->exit_status = GT_EXIT_USAGE;
+	return r;
+}
+
 int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, struct gt_err *err)
 {
 	gt_auto(rt_loader) *l = gt_xcalloc(1, sizeof(*l));
@@ -282,9 +290,9 @@ int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, st
 	fill_defaults(l, o);
 	r = check_options(&l->o, err);
 	if (!r)
-		r = open_source(l, err);
+		r = blame_data(open_source(l, err), err);
 	if (!r)
-		r = measure(l, err);
+		r = blame_data(measure(l, err), err);
 	if (!r && l->source->ops->image) {
 		l->corrupt.known = gt_xcalloc(l->source->n / 64 + 1, sizeof(*l->corrupt.known));
 		r = rt_image_cache_new(&l->o, l->source->n, &l->cache, err);

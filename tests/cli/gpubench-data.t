@@ -16,10 +16,10 @@ Token files: llm.c's with its header, or ids and nothing else.
   data       tokens, 199 samples in 1 files, 78.1 KiB
   $ gpubench data '{a,b}.bin'
   gpubench: {a,b}.bin: braces hold a range of at most 100000 numbers, as in shard-{000..127}.tar
-  [70]
+  [64]
   $ head -c 30000 a.bin > cut.bin; gpubench data cut.bin
   gpubench: cut.bin is cut short: its header promises 20000 tokens, its 30000 bytes hold fewer
-  [70]
+  [64]
 
 Documents have lengths of their own: they are padded to a few lengths, in batches of so many tokens.
 
@@ -45,7 +45,7 @@ Documents have lengths of their own: they are padded to a few lengths, in batche
   [64]
   $ gpubench data lines --documents file --seq 100000
   gpubench: lines has too few documents: 1 of 2 tokens and more, 10 are needed
-  [70]
+  [64]
   $ gpubench data lines --documents paragraph --seq 256 -q | grep lengths
   lengths    2: batches of 10 x 184 to 16 x 256 tokens
   $ gpubench data lines --token-budget 900
@@ -64,16 +64,16 @@ A shard is read up to where it is damaged, and what cannot be used is named.
   > t.close()'
   $ gpubench data s.tar --size 8
   gpubench: s.tar: not one sample can be used; the last one: * (glob)
-  [70]
+  [64]
   $ gpubench data s.tar --size 8 --max-corrupt 1 --in-order
   gpubench: 2 unusable samples, more than the 1 allowed; the last one is s.tar: 2 at 2560: it has no label: neither .cls nor "label" in .json
-  [70]
+  [64]
   $ head -c 700 s.tar > none.tar; gpubench data none.tar
   gpubench: none.tar: not one sample can be used; the last one: it has no label: neither .cls nor "label" in .json
-  [70]
+  [64]
   $ echo 'this is no tar' > no.tar; gpubench data no.tar
   gpubench: no.tar at 0: it ends early, within a header
-  [70]
+  [64]
 
 What a loader's parts are worth, rung by rung.
 

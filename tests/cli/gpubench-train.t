@@ -106,19 +106,38 @@ A checkpoint carries everything that the next step of a run on its own depends o
   True
   $ gpubench train gpt --width 64 --resume half.safetensors --quiet
   gpubench: half.safetensors: tensor wte has another shape or type than the program's F32 (256,64)
-  [70]
+  [64]
   $ gpubench train gpt --resume whole.json --quiet
   gpubench: whole.json is no safetensors file: its header would take * bytes (glob)
-  [70]
+  [64]
   $ gpubench train gpt --seq 16 --layers 1 --resume half.safetensors --quiet
   gpubench: half.safetensors: the program has no tensor h1.* it is of another model (glob)
-  [70]
+  [64]
   $ gpubench train gpt --batch 2 --seq 16 --threads 1 --steps 2 --ranks 2 --compress onebit --resume half.safetensors --quiet --json | grep onebit
       "compress": "onebit",
       "a checkpoint does not keep what onebit had not sent yet: this run does not repeat one that did not stop"
   $ gpubench train gpt --save-every 5
   gpubench: --save-every goes with --save
   [64]
+  $ gpubench train mlp --lr -1
+  gpubench: --lr must be a learning rate such as 0.001
+  [64]
+  $ gpubench train mlp --heads 16777217
+  gpubench: --heads ends at 16777216
+  [64]
+
+Where nothing can be written is known before the first step. A device or a pipe is written to, and stays what it is.
+
+  $ gpubench train mlp --save nowhere/m.st
+  gpubench: cannot create nowhere/m.st: No such file or directory
+  [64]
+  $ gpubench train mlp --trace ""
+  gpubench: the name of a file to write is empty
+  [64]
+  $ mkfifo pipe; wc -c < pipe > bytes & gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet --save pipe > saved; wait; test -p pipe && test $(cat bytes) -gt 7000000 && ls | grep saving
+  [1]
+  $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet --save /dev/null > saved; test -c /dev/null && echo it is there
+  it is there
 
 It goes on with the sample behind the last one, whatever its ranks and batches were and are: a loss that nothing is learnt from says
 which sample it was.
@@ -305,7 +324,7 @@ What cannot be trained is refused before anything starts.
   [64]
   $ echo short > short; gpubench train gpt --data short
   gpubench: short has too little text: 6 tokens, and 10 windows of 128 and one more are needed
-  [70]
+  [64]
 
 Images are handed over as bytes: a quarter of the memory, the same numbers.
 
