@@ -186,14 +186,25 @@ static int result(struct drawing *d, bool unread)
 	return n ? list[unread ? 0 : pick(d, n)] : -1;
 }
 
+/* What the latest op read first: whoever reads it, too, adds to its gradient. */
+static int read_last(struct drawing *d)
+{
+	for (int i = d->m->n - 1; i >= 0; i--)
+		if (!made_is_leaf(d->m->step[i].op))
+			return d->m->step[i].in[0];
+	return -1;
+}
+
 /* Any tensor; more often one that was made last, that programs be deep and few calls dead. */
 static int any(struct drawing *d)
 {
 	int how = pick(d, 20), x = -1;
 	struct rt_shape s;
 
-	if (how < 13)
+	if (how < 12)
 		x = result(d, true);
+	else if (how < 14)
+		x = read_last(d);
 	else if (how < 17)
 		x = result(d, false);
 	else if (how < 19 && d->m->n)
@@ -369,10 +380,12 @@ static int draw_embedding(struct drawing *d)
 	return add(d, step(MADE_EMBEDDING, i, table, pos));
 }
 
-/* More queries than the kernels take at once. */
+/* More queries than the kernels take at once, as many, or hardly any. */
 static int draw_long_attention(struct drawing *d)
 {
-	int heads = 1 + pick(d, 2), batch = 1 + pick(d, 2), length = 65 + pick(d, 80), depth = 1 + pick(d, 4);
+	static const int lengths[] = { 1, 1, 2, 63, 64, 65, 128, 129 };
+	int heads = 1 + pick(d, 2), batch = 1 + pick(d, 2), depth = 1 + pick(d, 4);
+	int length = pick(d, 2) ? 65 + pick(d, 80) : lengths[pick(d, GT_ARRAY_SIZE(lengths))];
 	struct rt_shape qkv = RT_SHAPE(batch, length, 3 * heads * depth);
 	struct made_step s = step(MADE_ATTENTION, leaf(d, MADE_PARAM, &qkv, MADE_ZERO), -1, -1);
 
@@ -512,13 +525,15 @@ static int draw_add_norm(struct drawing *d)
 	return draw_norm(d);
 }
 
-/* Product, norm, sum, relu: some of them. */
+/* Product, norm, sum, relu: some of them. The product may be read once more behind its norm. */
 static int draw_block(struct drawing *d)
 {
-	int x = pick(d, 3) ? draw_conv(d) : draw_linear(d);
+	int product = pick(d, 3) ? draw_conv(d) : draw_linear(d), x = product;
 
 	if (x >= 0 && pick(d, 5))
 		x = draw_batchnorm(d);
+	if (x >= 0 && pick(d, 6) == 0 && same(shape_of(d, x), shape_of(d, product)))
+		x = add(d, step(pick(d, 2) ? MADE_ADD : MADE_MUL, x, product, -1));
 	if (x >= 0 && pick(d, 2))
 		x = sum_of(d, x);
 	if (x >= 0 && pick(d, 3))

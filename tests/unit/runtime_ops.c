@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every op: forward against its plain definition in double, gradient against finite differences of that definition. */
 #include <math.h>
+#include <string.h>
 #include "tests/unit/check_runtime.h"
 
 #define IDS	7 /* ids of all cases are below this */
@@ -286,6 +287,63 @@ START_TEST(shared_memory_changes_nothing)
 }
 END_TEST
 
+/* ---- ties ---- */
+enum { SIDE = 4, DEEP = 3, TIED = SIDE * SIDE * DEEP };
+static const struct {
+	int axis; /* of a reduction; -1: windows */
+	int window, stride, pad;
+} ties[] = { { 1, 0, 0, 0 }, { 2, 0, 0, 0 }, { 3, 0, 0, 0 }, { -1, 2, 2, 0 }, { -1, 3, 1, 1 }, { -1, 3, 2, 1 } };
+
+/* Where element k of what result i is the maximum of lies, in the order in which "first" is meant; -1: nowhere. */
+static int place(int which, int i, int k)
+{
+	int w = ties[which].window, out = w ? (SIDE + 2 * ties[which].pad - w) / ties[which].stride + 1 : 0, row, col;
+
+	if (ties[which].axis == 1)
+		return k < SIDE ? k * SIDE * DEEP + i : -1;
+	if (ties[which].axis == 2)
+		return k < SIDE ? (i / DEEP * SIDE + k) * DEEP + i % DEEP : -1;
+	if (ties[which].axis == 3)
+		return k < DEEP ? i * DEEP + k : -1;
+	row = i / DEEP / out * ties[which].stride - ties[which].pad + k / w;
+	col = i / DEEP % out * ties[which].stride - ties[which].pad + k % w;
+	return k < w * w && row >= 0 && row < SIDE && col >= 0 && col < SIDE ? (row * SIDE + col) * DEEP + i % DEEP : -1;
+}
+
+/* Of several largest numbers the first has the gradient: once, and all of it. All are below zero, which padding is. */
+START_TEST(the_first_of_several_maxima_has_the_gradient)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *prog = NULL;
+	struct rt_node *x = rt_param(g, "x", RT_SHAPE(1, SIDE, SIDE, DEEP), RT_INIT_ZEROS);
+	struct rt_node *y = ties[_i].axis < 0 ? rt_max_pool(g, x, ties[_i].window, ties[_i].stride, ties[_i].pad) :
+						rt_reduce(g, x, RT_MAX, ties[_i].axis);
+	struct rt_node *loss = rt_dot(g, y, rt_input(g, "w", RT_F32, *rt_node_shape(y)));
+	int results = (int)rt_shape_elements(rt_node_shape(y));
+	float values[TIED], weights[TIED], want[TIED] = { 0 };
+	struct rt_metrics m;
+
+	for (int i = 0; i < TIED; i++) {
+		values[i] = -1 - (float)(rt_random_u64(3, 0, (uint64_t)i) >> 20 & 1);
+		weights[i] = (float)(i + 1);
+	}
+	for (int i = 0; i < results; i++) {
+		int first = -1;
+
+		for (int k = 0; k < TIED; k++)
+			if (place(_i, i, k) >= 0 && (first < 0 || values[place(_i, i, k)] > values[first]))
+				first = place(_i, i, k);
+		want[first] += weights[i];
+	}
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .keep_gradients = true }, &prog, NULL), 0);
+	memcpy(rt_value(prog, x), values, sizeof(values));
+	ck_assert_int_eq(rt_step(prog, (const void *[]){ weights }, &m, NULL), 0);
+	for (int i = 0; i < TIED; i++)
+		ck_assert_msg(rt_gradient(prog, x)[i] == want[i], "element %d has the gradient %g, not %g", i,
+			      (double)rt_gradient(prog, x)[i], (double)want[i]);
+}
+END_TEST
+
 TCase *case_ops(void)
 {
 	TCase *t = tcase_create("ops");
@@ -295,5 +353,13 @@ TCase *case_ops(void)
 	tcase_add_loop_test(t, fused_matches_definition, 0, n);
 	tcase_add_loop_test(t, unfused_matches_definition, 0, n);
 	tcase_add_loop_test(t, shared_memory_changes_nothing, 0, n);
+	return t;
+}
+
+TCase *case_ties(void)
+{
+	TCase *t = tcase_create("ties");
+
+	tcase_add_loop_test(t, the_first_of_several_maxima_has_the_gradient, 0, GT_ARRAY_SIZE(ties));
 	return t;
 }

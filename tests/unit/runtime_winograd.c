@@ -56,16 +56,20 @@ static void add_product(const struct rt_conv *s, struct tensors *t, int64_t y, i
 
 static void define(const struct rt_conv *s, struct tensors *t)
 {
+	int64_t inner = s->c / s->groups, area = s->kh * s->kw;
+
 	for (int64_t p = 0; p < s->n * s->oh * s->ow; p++)
-		for (int64_t k = 0; k < 9; k++) {
-			int64_t i = p / s->ow % s->oh - s->pad + k / 3, j = p % s->ow - s->pad + k % 3;
+		for (int64_t k = 0; k < area; k++) {
+			int64_t i = p / s->ow % s->oh * s->stride - s->pad + k / s->kw;
+			int64_t j = p % s->ow * s->stride - s->pad + k % s->kw;
 			int64_t pixel = (p / s->ow / s->oh * s->h + i) * s->w + j;
 
 			if (i < 0 || i >= s->h || j < 0 || j >= s->w)
 				continue;
 			for (int64_t o = 0; o < s->o; o++)
-				for (int64_t c = 0; c < s->c; c++)
-					add_product(s, t, p * s->o + o, pixel * s->c + c, (o * s->c + c) * 9 + k);
+				for (int64_t c = 0; c < inner; c++)
+					add_product(s, t, p * s->o + o, pixel * s->c + o / (s->o / s->groups) * inner + c,
+						    (o * inner + c) * area + k);
 		}
 }
 
@@ -73,7 +77,7 @@ static void tensors_make(struct tensors *t, const struct rt_conv *s, enum rt_con
 {
 	static const int made[] = { [RT_CONV_FWD] = 2, [RT_CONV_BWD_X] = 0, [RT_CONV_BWD_W] = 1 };
 
-	*t = (struct tensors){ .n = { s->n * s->h * s->w * s->c, 9 * s->c * s->o, s->n * s->oh * s->ow * s->o },
+	*t = (struct tensors){ .n = { s->n * s->h * s->w * s->c, s->kh * s->kw * s->c / s->groups * s->o, s->n * s->oh * s->ow * s->o },
 			       .made = made[kind] };
 	for (int k = 0; k < 3; k++) {
 		t->value[k] = gt_xcalloc((size_t)t->n[k] + GUARD, sizeof(float));
@@ -91,18 +95,22 @@ static void tensors_free(struct tensors *t)
 	free(t->want);
 }
 
-/* Once, what is written and the scratch memory being NaN before. */
+/* Once, what is written and the scratch memory being NaN before. simd NULL: patch by patch, without tiles. */
 static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum rt_conv_kind kind, int threads, struct tensors *t)
 {
 	struct rt_cpu cpu = { .threads = threads, .simd = simd };
-	size_t floats = rt_conv_winograd_scratch(s, kind, threads) / sizeof(float);
+	size_t bytes = simd ? rt_conv_winograd_scratch(s, kind, threads) : rt_conv_own_scratch(s, kind, threads);
+	size_t floats = bytes / sizeof(float);
 	float *scratch = gt_xcalloc(floats + GUARD, sizeof(float));
 
 	for (size_t i = 0; i < floats + GUARD; i++)
 		scratch[i] = i < floats ? NAN : 17;
 	for (int64_t i = 0; i < t->n[t->made]; i++)
 		t->value[t->made][i] = NAN;
-	rt_conv_winograd(&cpu, s, kind, t->value[0], t->value[1], t->value[2], scratch);
+	if (simd)
+		rt_conv_winograd(&cpu, s, kind, t->value[0], t->value[1], t->value[2], scratch);
+	else
+		rt_conv_own(s, kind, threads, t->value[0], t->value[1], t->value[2], scratch);
 	for (int i = 0; i < GUARD; i++) {
 		ck_assert_float_eq(scratch[floats + (size_t)i], 17);
 		ck_assert_float_eq(t->value[t->made][t->n[t->made] + i], 17);
@@ -110,32 +118,59 @@ static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum r
 	free(scratch);
 }
 
-START_TEST(tiles_make_what_the_definition_says)
+/* All kinds, by each of n instruction sets; simd NULL: patch by patch. */
+static void check_shape(const struct rt_conv *s, const struct rt_simd *const *simd, int n, int number)
 {
 	static const char *const kinds[] = { "forward", "backward of x", "backward of w" };
+
+	for (enum rt_conv_kind kind = RT_CONV_FWD; kind <= RT_CONV_BWD_W; kind++) {
+		struct tensors t;
+		double largest = 0;
+
+		tensors_make(&t, s, kind);
+		for (int64_t i = 0; i < t.n[t.made]; i++)
+			largest = fmax(largest, fabs(t.want[i]));
+		for (int k = 0; k < n; k++)
+			for (int threads = 1; threads <= 3; threads++) {
+				convolve(simd[k], s, kind, threads, &t);
+				for (int64_t i = 0; i < t.n[t.made]; i++)
+					ck_assert_msg(fabs((double)t.value[t.made][i] - t.want[i]) <= TOLERANCE * largest,
+						      "%s, %s, shape %d, %d threads: element %lld is %.8g, not %.8g",
+						      simd[k] ? simd[k]->name : "patches", kinds[kind], number, threads,
+						      (long long)i, (double)t.value[t.made][i], t.want[i]);
+			}
+		tensors_free(&t);
+	}
+}
+
+START_TEST(tiles_make_what_the_definition_says)
+{
 	struct rt_conv s = shape_of(_i);
 	const struct rt_simd *simd[3];
 	int n = simd_tables(simd);
 
 	ck_assert(rt_conv_winograd_fits(&s));
-	for (enum rt_conv_kind kind = RT_CONV_FWD; kind <= RT_CONV_BWD_W; kind++) {
-		struct tensors t;
-		double largest = 0;
+	check_shape(&s, simd, n, _i);
+}
+END_TEST
 
-		tensors_make(&t, &s, kind);
-		for (int64_t i = 0; i < t.n[t.made]; i++)
-			largest = fmax(largest, fabs(t.want[i]));
-		for (int k = 0; k < n; k++)
-			for (int threads = 1; threads <= 3; threads++) {
-				convolve(simd[k], &s, kind, threads, &t);
-				for (int64_t i = 0; i < t.n[t.made]; i++)
-					ck_assert_msg(fabs((double)t.value[t.made][i] - t.want[i]) <= TOLERANCE * largest,
-						      "%s, %s, shape %d, %d threads: element %lld is %.8g, not %.8g",
-						      simd[k]->name, kinds[kind], _i, threads, (long long)i,
-						      (double)t.value[t.made][i], t.want[i]);
-			}
-		tensors_free(&t);
-	}
+/* What every shape can be made by where oneDNN is not, or has nothing fast: windows that overlap and that leave gaps, groups,
+ * several images to a thread, and fewer than threads. */
+static const struct rt_conv any_shapes[] = {
+	{ .n = 5, .h = 6, .w = 5, .c = 4, .o = 6, .kh = 3, .kw = 3, .stride = 1, .pad = 1, .groups = 1 },
+	{ .n = 4, .h = 7, .w = 6, .c = 6, .o = 8, .kh = 2, .kw = 4, .stride = 2, .pad = 1, .groups = 2 },
+	{ .n = 2, .h = 9, .w = 9, .c = 5, .o = 10, .kh = 1, .kw = 1, .stride = 3, .pad = 0, .groups = 5 },
+	{ .n = 1, .h = 4, .w = 3, .c = 17, .o = 3, .kh = 5, .kw = 3, .stride = 1, .pad = 2, .groups = 1 },
+	{ .n = 7, .h = 1, .w = 8, .c = 3, .o = 2, .kh = 1, .kw = 7, .stride = 1, .pad = 0, .groups = 1 },
+};
+
+START_TEST(patches_make_what_the_definition_says)
+{
+	struct rt_conv s = any_shapes[_i];
+
+	s.oh = (s.h + 2 * s.pad - s.kh) / s.stride + 1;
+	s.ow = (s.w + 2 * s.pad - s.kw) / s.stride + 1;
+	check_shape(&s, (const struct rt_simd *[]){ NULL }, 1, _i);
 }
 END_TEST
 
@@ -311,6 +346,7 @@ TCase *case_winograd(void)
 
 	tcase_set_timeout(c, 120);
 	tcase_add_loop_test(c, tiles_make_what_the_definition_says, 0, GT_ARRAY_SIZE(shapes));
+	tcase_add_loop_test(c, patches_make_what_the_definition_says, 0, GT_ARRAY_SIZE(any_shapes));
 	tcase_add_test(c, tiles_are_the_same_bits);
 	tcase_add_test(c, tiles_are_taken_where_they_win);
 	tcase_add_test(c, tiles_are_a_technique_with_a_switch);
