@@ -77,7 +77,8 @@ static void tensors_make(struct tensors *t, const struct rt_conv *s, enum rt_con
 {
 	static const int made[] = { [RT_CONV_FWD] = 2, [RT_CONV_BWD_X] = 0, [RT_CONV_BWD_W] = 1 };
 
-	*t = (struct tensors){ .n = { s->n * s->h * s->w * s->c, s->kh * s->kw * s->c / s->groups * s->o, s->n * s->oh * s->ow * s->o },
+	*t = (struct tensors){ .n = { s->n * s->h * s->w * s->c, s->o * s->c / s->groups * s->kh * s->kw,
+				      s->n * s->oh * s->ow * s->o },
 			       .made = made[kind] };
 	for (int k = 0; k < 3; k++) {
 		t->value[k] = gt_xcalloc((size_t)t->n[k] + GUARD, sizeof(float));
