@@ -7,7 +7,8 @@
 #   bench/gpu.sh                    on the machine with the card: what is asked of it first, in ten minutes with the build; what
 #                                   does not fit any more is said to be left out
 #   bench/gpu.sh PART…              more of it, each part ended after ten minutes: check, workloads, sanitizer, gpt2, xl, xl-loss,
-#                                   encoders, attention, loss, image, small; or all
+#                                   encoders, attention, loss, image, small; or all. What one run measured stays in $OUT until
+#                                   another has something newer: a job that fails takes nothing with it
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -44,7 +45,7 @@ for part in $PARTS; do
 	esac
 done
 [ "$PARTS" != all ] || PARTS=$ALL
-PART_S=590
+PART_S=${PART_S:-590}
 TEXT=${TEXT:-/usr/share/common-licenses} # what xl-loss learns
 work=$(mktemp -d) || exit 1
 OUT=$(realpath -m "${OUT:-gpu-results}") && mkdir -p "$OUT" || fail "cannot make $OUT"
@@ -65,14 +66,18 @@ else
 		gencode="$gencode -gencode arch=compute_$cap,code=sm_$cap"
 	done
 	cp -r "$top" "$work/src" && cd "$work/src" && autoreconf -fi >/dev/null 2>&1 && ./configure -q >"$OUT/configure.log" 2>&1 &&
-		make -j"$(nproc)" ${gencode:+"NVCC_GENCODE=$gencode"} gpubench gpuprobe >"$OUT/make.log" 2>&1 || fail "the build failed: $OUT/configure.log, $OUT/make.log"
+		make -j"$(nproc)" ${gencode:+"NVCC_GENCODE=$gencode"} gpubench gpuprobe >"$OUT/make.log" 2>&1 ||
+		fail "the build failed: $OUT/configure.log, $OUT/make.log"
 	cp gpubench gpuprobe "$work/"
 	cd "$work" || exit 1
 fi
 gpubench=$work/gpubench
-# NVIDIA's libraries stay where gpubench finds them
-[ -d "$work/lib" ] && export LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# The libraries that came along are for our own programs: PyTorch, compilers and NVIDIA's tools have others of these names. NVIDIA's
+# stay where gpubench finds them.
+beside=()
+[ -d "$work/lib" ] && beside=(env "LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
 export XDG_CACHE_HOME=$work/cache
+"${beside[@]}" "$gpubench" --version >"$OUT/version.log" 2>&1 || fail "gpubench does not run here: $(tail -n 1 "$OUT/version.log")"
 
 # ---- what is here ----
 command -v nvidia-smi >/dev/null || echo "gpu.sh: no nvidia-smi: clocks and temperature are not recorded" >&2
@@ -93,75 +98,106 @@ cards() {
 	done
 	echo $((seen ? seen : 1))
 }
-timeout 60 "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
+timeout -k 5 60 "${beside[@]}" "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
 
 # ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----
 echo "# $(date -u +%FT%TZ) ${PARTS:-in ten minutes}" >>"$OUT/jobs.txt"
 failed=0 left_out=0
-job() {
-	local name=$1 limit=$2 start status left=$((deadline - SECONDS))
+leave_out() { # name, why, command
+	local name=$1 why=$2
 	shift 2
-	if [ $left -lt 15 ]; then
-		left_out=$((left_out + 1))
-		printf '%s\tleft out: the ten minutes are over\t%s\n' "$name" "$*" | tee -a "$OUT/jobs.txt"
+	left_out=$((left_out + 1))
+	printf '%s\tleft out: %s\t%s\n' "$name" "$why" "$*" | tee -a "$OUT/jobs.txt"
+}
+job() {
+	local name=$1 limit=$2 start=$SECONDS status left=$((deadline - SECONDS - 5)) shown
+	shift 2
+	shown=${*//"$work/"/}
+	shown=${shown//"$top/"/}
+	shown=${shown//"$OUT/"/}
+	if [ $left -lt 10 ]; then
+		leave_out "$name" 'the ten minutes are over' "$shown"
 		return
 	fi
 	[ "$limit" -le $left ] || limit=$left
-	start=$(date +%s)
-	timeout "$limit" "$@" >"$OUT/$name.json" 2>"$OUT/$name.log"
+	timeout -k 5 "$limit" "$@" >"$work/answer" 2>"$OUT/$name.log"
 	status=$?
-	[ $status -eq 0 ] || failed=$((failed + 1))
-	printf '%s\texit %d\t%d s\t%s\t%s\n' "$name" $status $(($(date +%s) - start)) "$(look)" "$*" | tee -a "$OUT/jobs.txt"
+	[ ! -s "$work/answer" ] || mv "$work/answer" "$OUT/$name.json"
+	printf '%s\texit %d\t%d s\t%s\t%s\n' "$name" $status $((SECONDS - start)) "$(look)" "$shown" | tee -a "$OUT/jobs.txt"
+	[ $status -ne 0 ] || return 0
+	failed=$((failed + 1))
+	tail -n 3 "$OUT/$name.log" | cut -c 1-300 | sed 's/^/    /'
 }
 
 python=$(command -v python3)
-torch() {
-	[ -n "$python" ] && "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null
+has_torch=
+torch() { # asked once: it takes seconds
+	[ -n "$has_torch" ] || has_torch=$(timeout -k 5 90 "${python:-false}" -c \
+		'import torch; assert torch.cuda.is_available(); print("yes")' 2>"$OUT/torch.log" | grep -x yes || echo no)
+	[ "$has_torch" = yes ]
+}
+ours() { # name, seconds, what gpubench is to do
+	local name=$1 limit=$2
+	shift 2
+	job "$name" "$limit" "${beside[@]}" "$gpubench" "$@"
+}
+theirs() { # name, seconds, script of PyTorch's side
+	local name=$1 limit=$2
+	shift 2
+	if torch; then
+		job "$name" "$limit" "$python" "$@"
+	else
+		leave_out "$name" "no PyTorch that sees a card" "${*//"$top/"/}"
+	fi
 }
 train() { # name, seconds, options of both
 	local name=$1 limit=$2
 	shift 2
-	job "ours-$name" "$limit" "$gpubench" train "$@" --device cuda --json --quiet
+	ours "ours-$name" "$limit" train "$@" --device cuda --json --quiet
 }
 peer() {
 	local name=$1 limit=$2
 	shift 2
-	torch && job "torch-$name" "$limit" "$python" "$top/tests/peers/torch_train.py" "$@" --device cuda
+	theirs "torch-$name" "$limit" "$top/tests/peers/torch_train.py" "$@" --device cuda
 }
 copies() { # the link, by us and by PyTorch
-	job copies 40 "$gpubench" launch gpu.matrix --json --seed 1
-	torch && job torch-copies 60 "$python" "$top/tests/peers/torch_copies.py"
+	ours copies 40 launch gpu.matrix --json --seed 1
+	theirs torch-copies 60 "$top/tests/peers/torch_copies.py"
 }
-part_check() {
-	job check 240 "$gpubench" check-device --json
-	[ -s "$OUT/check.json" ] || { cat "$OUT/check.log" >&2; fail "the device cannot be used"; }
+part_check() { # a type each, so that none takes the others with it
+	for type in bf16 f32 tf32 f16 fp8; do
+		ours check-$type 74 check-device --type $type --json
+	done
 	copies
 	# a communicator of its own, which wants NCCL
-	job check-ranks 60 "$gpubench" check-device --type tf32 --ranks 1 --json
+	ours check-ranks 60 check-device --type tf32 --ranks 1 --json
 	# between all cards; a single one moves nothing, by the definition 0, and shows that a communicator of its own works
-	job allreduce 60 env GPUBENCH_NCCL_RANKS="$(cards)" "$gpubench" launch gpu.allreduce --json --seed 1
+	job allreduce 50 env GPUBENCH_NCCL_RANKS="$(cards)" "${beside[@]}" "$gpubench" launch gpu.allreduce --json --seed 1
 }
 
 part_workloads() { # as gpubench users run them; those that train are held against the CPU first, each time
-	job workloads 150 "$gpubench" run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
+	ours workloads 150 run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
 		-o "$OUT/workloads-result.json"
 	for model in mlp gpt2 resnet; do
-		job workload-$model 140 "$gpubench" run --workload train.gpu.$model --pairs 2 --quiet -o "$OUT/workload-$model-result.json"
+		ours workload-$model 140 run --workload train.gpu.$model --pairs 2 --quiet -o "$OUT/workload-$model-result.json"
 	done
 }
 
 part_sanitizer() { # every kernel of each type, and a captured step
+	local with=(compute-sanitizer --error-exitcode 9 --log-file)
+
 	if ! command -v compute-sanitizer >/dev/null; then
-		echo "gpu.sh: no compute-sanitizer: left out" >&2
-		left_out=$((left_out + 1))
+		leave_out sanitizer 'no compute-sanitizer' "${with[*]}"
 		return
 	fi
+	job sanitizer-step 60 "${beside[@]}" "${with[@]}" "$OUT/sanitizer-step.txt" \
+		"$gpubench" train gpt --device cuda --steps 2 --layers 1 --amp bf16 --json
+	job sanitizer-races 60 "${beside[@]}" "${with[@]}" "$OUT/sanitizer-races.txt" --tool racecheck \
+		"$gpubench" train gpt --device cuda --steps 2 --layers 1 --amp bf16 --json
 	for type in bf16 f32 f16 fp8; do
-		job sanitizer-$type 130 compute-sanitizer --error-exitcode 9 --log-file "$OUT/sanitizer-$type.txt" \
+		job sanitizer-$type 115 "${beside[@]}" "${with[@]}" "$OUT/sanitizer-$type.txt" \
 			"$gpubench" check-device --type $type --json
 	done
-	job sanitizer-step 60 compute-sanitizer --error-exitcode 9 --log-file "$OUT/sanitizer-step.txt" \
-		"$gpubench" train gpt --device cuda --steps 2 --layers 1 --amp bf16 --json
 }
 
 part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
@@ -238,7 +274,7 @@ part_small() { # what must work whatever it takes
 
 # The first things asked of a card, by what is lost if the time does not do.
 in_ten_minutes() {
-	job check 120 "$gpubench" check-device --type bf16 --json
+	ours check-bf16 120 check-device --type bf16 --json
 	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 	peer gpt2-b64 100 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 40 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
@@ -257,6 +293,10 @@ for part in $PARTS; do
 	deadline=$((SECONDS + PART_S))
 	part_$part
 done
-[ -z "$python" ] || "$python" "$top/bench/gpu_table.py" "$OUT" >"$OUT/table.md" && cat "$OUT/table.md"
+if [ -n "$python" ] && "$python" "$top/bench/gpu_table.py" "$OUT" >"$work/table.md"; then
+	mv "$work/table.md" "$OUT/table.md" && cat "$OUT/table.md"
+else
+	echo "gpu.sh: no table: python3 bench/gpu_table.py $OUT makes it" >&2
+fi
 echo "gpu.sh: $failed jobs failed, $left_out were left out; results in $OUT"
 [ $((failed + left_out)) -eq 0 ]

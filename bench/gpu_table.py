@@ -2,11 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of one card from the JSON that bench/gpu.sh left: each job beside PyTorch's, its floor and what is asked of it.
 usage: gpu_table.py DIRECTORY. What no job has measured says so."""
+import functools
 import json
 import os
+import re
 import sys
 
 NONE = "not yet measured"
+ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+def row(make):
+    """Where a job left JSON that is not its own, this row says so, and the others are made."""
+    @functools.wraps(make)
+    def made(r, title, *args, **more):
+        try:
+            return make(r, title, *args, **more)
+        except ODD as e:
+            return (title, "", "", f"its JSON cannot be used: {type(e).__name__}", "", "", "", "")
+    return made
 
 
 class Results:
@@ -16,9 +30,10 @@ class Results:
     def get(self, job):
         try:
             with open(os.path.join(self.folder, job + ".json")) as f:
-                return json.load(f)
+                doc = json.load(f)
         except (OSError, ValueError):
             return {}
+        return doc if isinstance(doc, dict) else {}
 
     def number(self, job, *path):
         """None unless the job has it."""
@@ -42,6 +57,7 @@ def show(value, form):
     return NONE if value is None else form.format(value)
 
 
+@row
 def speed(r, title, job, peer, part, floor=None, must=None, over=None):
     ours, theirs = r.number("ours-" + job, "items_per_s"), r.number("torch-" + peer, "items_per_s")
     unit = "tok/s" if "GPT" in title else "images/s" if "ResNet" in title else "samples/s"
@@ -54,14 +70,16 @@ def speed(r, title, job, peer, part, floor=None, must=None, over=None):
             show(theirs, "{:.0f} " + unit), show(ratio(ours, theirs), "{:.2f}x"), verdict(tests), part)
 
 
+@row
 def memory(r, title, job, part):
     ours = r.number("ours-" + job, "memory", "measured_bytes")
     theirs = r.number("torch-" + job, "max_device_bytes_held")
     share = ratio(ours, theirs)
-    return (f"peak memory, {title}", "", "0.80 of PyTorch's", show(ours and ours / 2 ** 30, "{:.2f} GiB"),
+    return (title, "", "0.80 of PyTorch's", show(ours and ours / 2 ** 30, "{:.2f} GiB"),
             show(theirs and theirs / 2 ** 30, "{:.2f} GiB"), show(share, "{:.2f}"), verdict([(share, 0.8, False)]), part)
 
 
+@row
 def loss(r, title, job, base, part, limit=0.01):
     ours, other = r.number(f"ours-{job}", "loss"), r.number(f"ours-{base}", "loss")
     steps = len(r.get(f"ours-{job}").get("step_s", []))
@@ -71,12 +89,13 @@ def loss(r, title, job, base, part, limit=0.01):
             show(off and 100 * off, "{:.2f} % off"), verdict([(off, limit, False)]), part)
 
 
-def copies(r, way):
+@row
+def copies(r, title, way):
     samples = [m["samples"][m.get("warmup", 0):] for m in r.get("copies").get("metrics", [])
                if m["id"].startswith(f"gpu.matrix.pinned.{way}.gpu0-")]
     ours, theirs = max((max(s) for s in samples if s), default=None), r.number("torch-copies", f"pinned.{way}")
     share = ratio(ours, theirs)
-    return (f"copies {way} the card, pinned", "link", "within 3 % of PyTorch's", show(ours, "{:.1f} GB/s"),
+    return (title, "link", "within 3 % of PyTorch's", show(ours, "{:.1f} GB/s"),
             show(theirs, "{:.1f} GB/s"), show(share, "{:.2f}x"), verdict([(share, 0.97, True)]), "check")
 
 
@@ -96,30 +115,49 @@ def share_of_cross_entropy(doc):
     return moved / sum(k["seconds"] for k in rows) / peak
 
 
-def bound_by_memory(r):
-    doc = r.get("ours-gpt2-profile")
-    for title, share in (("layer normalisation", share_of_ops(doc, ("layernorm", "add_layernorm"))),
-                         ("its gradient", share_of_ops(doc, ("layernorm_bwd",))), ("AdamW", share_of_ops(doc, ("adamw",))),
-                         ("cross entropy", share_of_cross_entropy(doc))):
-        yield (f"GPT-2 124M, {title}", "measured copy rate", "85 % of it", show(share and 100 * share, "{:.0f} %"), "", "",
-               verdict([(share, 0.85, True)]), "gpt2")
+@row
+def bound_by_memory(r, title, share_of, *names):
+    share = share_of(r.get("ours-gpt2-profile"), *names)
+    return (title, "measured copy rate", "85 % of it", show(share and 100 * share, "{:.0f} %"), "", "",
+            verdict([(share, 0.85, True)]), "gpt2")
 
 
+@row
 def host_time(r, title, job):
     ours = r.number("ours-" + job, "host_s_per_step")
-    return (f"host time per step, {title}", "0", "50 us", show(ours and ours * 1e6, "{:.0f} us"), "", "",
+    return (title, "0", "50 us", show(ours and ours * 1e6, "{:.0f} us"), "", "",
             verdict([(ours, 50e-6, False)]), "gpt2")
 
 
-def checked(r, title, jobs, part):
-    docs = [r.get(j) for j in jobs]
-    wrong = [row for d in docs for row in d.get("rows", []) if not row["ok"]]
-    rows = sum(len(d.get("rows", [])) for d in docs)
-    there = all(d.get("rows") for d in docs)
-    right = f"{rows - len(wrong)} of {rows}" if there else NONE
-    return (title, "", "all", right, "", "", verdict([(len(wrong), 0, False)]) if there else "", part)
+def told(name):
+    """What compute-sanitizer said last in its own file: errors or hazards, None if it came to no end."""
+    try:
+        with open(name, errors="replace") as f:
+            said = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", f.read())
+    except OSError:
+        return None
+    return int(said[-1]) if said else None
 
 
+@row
+def checked(r, title, jobs, part, sanitized=False):
+    """jobs: each of one type, by the end of its name."""
+    docs = {j: r.get(j).get("rows") or [] for j in jobs}
+    have = [j for j, rows in docs.items() if rows]
+    rows = [row for j in have for row in docs[j]]
+    wrong = sum(not row["ok"] for row in rows)
+    found = [told(os.path.join(r.folder, j + ".txt")) for j in have] if sanitized else []
+    wrong += sum(n for n in found if n)
+    whole = len(have) == len(jobs) and None not in found
+    right = f"{len(rows) - sum(not row['ok'] for row in rows)} of {len(rows)}" if have else NONE
+    if have and len(jobs) > len(have):
+        right += " in " + ", ".join(j.rpartition("-")[2] for j in have)
+    if have and sanitized:
+        right += f", {sum(n for n in found if n)} errors" if None not in found else ", not to the end"
+    return (title, "", "all", right, "", "", verdict([(wrong, 0, False)] + [(None, 0, False)] * (not whole)) if have else "", part)
+
+
+@row
 def attention(r, title, own, cudnn):
     a, b = r.number("ours-" + own, "items_per_s"), r.number("ours-" + cudnn, "items_per_s")
     return (title, "", "the faster is taken", show(a, "own {:.0f}") + ", " + show(b, "cuDNN {:.0f} tok/s"), "",
@@ -135,26 +173,30 @@ def rows(r):
     for title, job, part in (("GPT-2 124M, B64", "gpt2-b64", "gpt2"), ("GPT-2 124M, B4", "gpt2-b4", "gpt2"),
                              ("GPT-2 1558M, B16", "xl-bf16", "xl"), ("ResNet-50, B256", "resnet50", "image"),
                              ("MLP, B4096", "mlp", "image")):
-        yield memory(r, title, job, part)
+        yield memory(r, f"peak memory, {title}", job, part)
     faster = ratio(r.number("ours-xl-fp8", "items_per_s"), r.number("ours-xl-bf16", "items_per_s"))
     yield ("GPT-2 1558M, fp8 over bf16", "", "1.25x", show(faster, "{:.2f}x"), "", "", verdict([(faster, 1.25, True)]), "xl")
     yield loss(r, "GPT-2 1558M on text, fp8: loss", "xl-loss-fp8", "xl-loss-bf16", "xl-loss")
     for job, title in (("loss-fp8", "fp8"), ("loss-master-none", "bf16 without f32 values"), ("loss-fp16", "fp16")):
         yield loss(r, f"GPT of 12 layers on text, {title}: loss", job, "loss-bf16", "loss")
     yield loss(r, "the same, bf16 beside tf32: loss", "loss-bf16", "loss-f32", "loss")
-    yield host_time(r, "GPT-2 124M, B64", "gpt2-b64")
-    yield host_time(r, "GPT-2 124M, B4", "gpt2-b4")
+    yield host_time(r, "host time per step, GPT-2 124M, B64", "gpt2-b64")
+    yield host_time(r, "host time per step, GPT-2 124M, B4", "gpt2-b4")
     for way in "to", "from":
-        yield copies(r, way)
-    yield from bound_by_memory(r)
+        yield copies(r, f"copies {way} the card, pinned", way)
+    for title, names in (("layer normalisation", ("layernorm", "add_layernorm")), ("its gradient", ("layernorm_bwd",)),
+                         ("AdamW", ("adamw",))):
+        yield bound_by_memory(r, f"GPT-2 124M, {title}", share_of_ops, names)
+    yield bound_by_memory(r, "GPT-2 124M, cross entropy", share_of_cross_entropy)
     yield attention(r, "attention, GPT-2 124M", "gpt2-attention-own", "gpt2-attention-cudnn")
     yield attention(r, "attention, GPT-2 1558M", "xl-attention-own", "xl-attention-cudnn")
     for job, title in (("bert-b64", "BERT base, T512, bf16, B64"), ("vit-b256", "ViT-S/16, bf16, B256")):
         yield (title, "", "none stated", show(r.number("ours-" + job, "items_per_s"), "{:.0f} /s"), "", "", "", "encoders")
-    yield checked(r, "every op against the CPU (`gpubench check-device`)", ["check"], "check")
+    yield checked(r, "every op against the CPU (`gpubench check-device`)",
+                  [f"check-{t}" for t in ("f32", "tf32", "bf16", "f16", "fp8")], "check")
     yield checked(r, "ranks with a communicator of NCCL's (`--ranks 1`)", ["check-ranks"], "check")
     yield checked(r, "compute-sanitizer: every op of each type", [f"sanitizer-{t}" for t in ("bf16", "f32", "f16", "fp8")],
-                  "sanitizer")
+                  "sanitizer", sanitized=True)
 
 
 def main():

@@ -16,7 +16,7 @@ The table of a card is made of what its jobs left: ratios and verdicts from thei
   >     kernels=[{"kernel": "rt_cross_entropy_bf16", "op": "linear_cross_entropy", "launches": 1, "seconds": 1e-6}])
   > put("copies", metrics=[{"id": "gpu.matrix.pinned.to.gpu0-mem0", "warmup": 1, "samples": [99, 50, 52]}])
   > put("torch-copies", **{"pinned.to": 55.0})
-  > put("check", rows=[{"ok": True}, {"ok": False}])
+  > put("check-f16", rows=[{"ok": True}, {"ok": False}])
   > open("results/ours-xl-bf16.json", "w").write("{ not whole")
   > END
   $ table results | grep -v -e 'not yet measured | |' -e 'not yet measured |  |' -e '^|-'
@@ -32,7 +32,7 @@ The table of a card is made of what its jobs left: ratios and verdicts from thei
   | GPT-2 124M, layer normalisation | measured copy rate | 85 % of it | 80 % |  |  | no | gpt2 |
   | GPT-2 124M, AdamW | measured copy rate | 85 % of it | 93 % |  |  | yes | gpt2 |
   | GPT-2 124M, cross entropy | measured copy rate | 85 % of it | 80 % |  |  | no | gpt2 |
-  | every op against the CPU (`gpubench check-device`) |  | all | 1 of 2 |  |  | no | check |
+  | every op against the CPU (`gpubench check-device`) |  | all | 1 of 2 in f16 |  |  | no | check |
   $ table
   The table of one card from the JSON that bench/gpu.sh left: each job beside PyTorch's, its floor and what is asked of it.
   usage: * (glob)
