@@ -114,6 +114,16 @@ static struct rt_node *norm_sum(struct rt_graph *g)
 {
 	return norm_of(g, 29, 768, true);
 }
+/* Gains that are activations too: of one the f32 gradient comes first, of the other the one in a low type. */
+static struct rt_node *norm_shared_gain(struct rt_graph *g)
+{
+	struct rt_node *s = rt_gelu(g, param(g, "s", RT_SHAPE(24))), *t = rt_gelu(g, param(g, "t", RT_SHAPE(24)));
+	struct rt_node *x = rt_add(g, param(g, "x", RT_SHAPE(13, 24)), s);
+
+	x = rt_layernorm(g, x, s, param(g, "b", RT_SHAPE(24)), 1e-5f);
+	x = rt_layernorm(g, x, t, param(g, "b2", RT_SHAPE(24)), 1e-5f);
+	return weighed(g, rt_add(g, x, t));
+}
 
 static struct rt_node *attend(struct rt_graph *g, int64_t b, int64_t t, int64_t c, int heads)
 {
@@ -195,6 +205,11 @@ static struct rt_node *acts(struct rt_graph *g)
 	x = rt_linear(g, x, rt_param(g, "w", RT_SHAPE(40, 131), WEIGHT(0.1f)), param(g, "b", RT_SHAPE(40)));
 	return weighed(g, rt_sigmoid(g, rt_tanh(g, rt_gelu_erf(g, x))));
 }
+/* The loss's own gradient is the parameter's, over several batches. */
+static struct rt_node *dot_alone(struct rt_graph *g)
+{
+	return weighed(g, param(g, "x", RT_SHAPE(5, 43)));
+}
 static struct rt_node *relu_alone(struct rt_graph *g)
 {
 	return weighed(g, rt_relu(g, param(g, "x", RT_SHAPE(9, 64))));
@@ -230,6 +245,15 @@ static struct rt_node *entropy_linear(struct rt_graph *g)
 static struct rt_node *entropy_slices(struct rt_graph *g)
 {
 	return entropy_of(g, 300, 16, 1000, true); /* several slices: see options */
+}
+
+/* A weight that is no parameter has no room behind its rows (pass/pad.c). */
+static struct rt_node *entropy_computed(struct rt_graph *g)
+{
+	struct rt_node *w = rt_gelu(g, param(g, "w", RT_SHAPE(101, 24)));
+
+	return rt_cross_entropy(g, rt_linear(g, param(g, "x", RT_SHAPE(50, 24)), w, NULL),
+				rt_input(g, "ids", RT_I32, RT_SHAPE(50)));
 }
 
 /* Images (n,h,w,c) convolved to `out` channels. */
@@ -544,6 +568,7 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "layernorm", norm_odd, 0, false, 0 },
 	{ "layernorm.even", norm_even, 0, false, 0 },
 	{ "layernorm.sum", norm_sum, 0, false, 0 },
+	{ "layernorm.shared", norm_shared_gain, 0, false, 0 },
 	{ "attention", attention_odd, 0, false, 0 },
 	{ "attention.64", attention_64, 0, false, 0 },
 	{ "attention.long", attention_long, 0, false, 0 },
@@ -569,6 +594,7 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "attention.full.vit.cudnn", full_vit, .fused = true },
 	{ "gelu", gelu_alone, 0, false, 0 },
 	{ "activations", acts, 0, false, 0 },
+	{ "dot.accum", dot_alone, 0, false, 6, .accum = 3 },
 	{ "relu", relu_alone, 0, true, 0 },
 	{ "add", add_twice, 0, false, 0 },
 	{ "cross_entropy", entropy_odd, 57, false, 0 },
@@ -578,6 +604,7 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "cross_entropy.ignored", entropy_odd, 57, false, 0, .ignore = true },
 	{ "cross_entropy.linear.ignored", entropy_linear, 101, false, 0, .ignore = true },
 	{ "cross_entropy.slices.ignored", entropy_slices, 1000, false, 0, .ignore = true },
+	{ "cross_entropy.computed", entropy_computed, 101, false, 0 },
 	{ "conv", conv_odd, 0, false, 0 },
 	{ "conv.even", conv_even, 0, false, 0 },
 	{ "conv.1x1", conv_1x1, 0, false, 0 },

@@ -8,6 +8,7 @@
 
 /* The first steps fill caches and make the product library compile its kernels. */
 #define PROFILE_SKIP	2
+#define NO_NUMBERS	0xff /* every byte of what is no number, in every type */
 
 /* Ids must lie inside the table that they index, targets inside the row that they pick from. */
 static int check_ids(const struct rt_program *p, const struct rt_call *c, const void *const *inputs, struct gt_err *err)
@@ -70,20 +71,14 @@ static void load_inputs(struct rt_program *p, const void *const *inputs)
 	}
 }
 
-static void poison(float *x, size_t bytes)
-{
-	for (size_t i = 0; i < bytes / 4; i++)
-		x[i] = NAN;
-}
-
-/* What call i writes first has no content yet, unless it took over an input's memory. */
-static void poison_outputs(struct rt_program *p, int i)
+/* What call i writes first has no content yet. Between tensors zeros stay zeros: coded buckets take them along. */
+static void poison_outputs(struct rt_program *p, int i, bool evaluates)
 {
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = p->plan.ir.calls[i]->out[k];
 
-		if (n && n->first == i && n->storage == n && n->offset >= p->plan.pinned_bytes)
-			poison(n->data, n->bytes);
+		if (n && rt_plan_poisons(&p->plan, i, n, evaluates))
+			memset(n->data, NO_NUMBERS, rt_node_room_bytes(n));
 	}
 }
 
@@ -172,7 +167,7 @@ static void run_call(struct rt_program *p, int i, struct rt_run *run)
 	double t0 = 0;
 
 	if (p->opt.poison)
-		poison_outputs(p, i);
+		poison_outputs(p, i, run->eval && rt_plan_trains(&p->plan));
 	if (timed)
 		t0 = gt_now_s();
 	if (c->op->id == RT_OP_BUCKET_START)
@@ -223,7 +218,7 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 	int i = 0;
 
 	if (p->opt.poison)
-		poison((float *)(p->arena.base + p->plan.pinned_bytes), p->plan.arena_bytes - p->plan.pinned_bytes);
+		memset(p->arena.base + p->plan.pinned_bytes, NO_NUMBERS, p->plan.arena_bytes - p->plan.pinned_bytes);
 	for (; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
 		if (!p->plan.ir.calls[i]->once || p->stale)
 			run_call(p, i, run);

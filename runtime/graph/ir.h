@@ -25,6 +25,7 @@ struct rt_node {
 	bool pinned;		 /* lives through the whole program */
 	bool sums;		 /* a gradient that batches add to: at one place for batches of every shape */
 	int first, last;	 /* calls between which it lives; first -1: never */
+	int born;		 /* the call that writes it before any reads it; -1: none */
 	struct rt_node *storage; /* itself, or the node whose memory it takes over */
 	int slot;		 /* of 8 bits: which scale is its own (pass/fp8.c) */
 	bool shared;		 /* lies in the window that ranks share, not in the arena */

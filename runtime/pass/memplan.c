@@ -28,13 +28,20 @@ bool rt_plan_keeps(const struct rt_node *n)
 	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE || n->sums;
 }
 
+bool rt_plan_poisons(const struct rt_plan *p, int i, const struct rt_node *n, bool evaluates)
+{
+	bool stays = n->shared || n->offset < p->pinned_bytes;
+
+	return n->born == i && n->storage == n && !(stays && (evaluates || rt_plan_keeps(n)));
+}
+
 static void live_ranges(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *n = p->ir.nodes[i];
 
 		n->storage = n;
-		n->first = -1;
+		n->first = n->born = -1;
 		n->bytes = aligned(p, rt_node_room_bytes(n));
 	}
 	for (int i = 0; i < p->ir.n_calls; i++)
@@ -44,8 +51,10 @@ static void live_ranges(struct rt_plan *p)
 
 			if (!n)
 				continue;
-			if (n->first < 0)
+			if (n->first < 0) {
 				n->first = i;
+				n->born = k < RT_MAX_IO || c->attr.accumulate >> (k - RT_MAX_IO) & 1 ? -1 : i;
+			}
 			n->last = i;
 		}
 	for (int i = 0; i < p->ir.n_nodes; i++)

@@ -322,6 +322,39 @@ static int own_op_and_tell(void)
 	return 0;
 }
 
+static int forgetful(const struct rt_user_run *run, struct gt_err *err)
+{
+	return run->stream && err ? 0 : -5;
+}
+
+/* One whose device code writes nothing, with and without poison where every tensor has memory of its own. */
+static int unwritten_and_tell(void)
+{
+	static const char *const saxpys[] = {"rt_saxpy", NULL};
+	static const struct rt_user_cuda cuda = {rt_fatbin, saxpys, NULL, forgetful, forgetful};
+	static const struct rt_user_op op = {.name = "mine", .inputs = 1, .forward = twice, .backward = twice_back,
+					     .reference = twice_by_definition, .cuda = &cuda};
+
+	for (int poison = 0; poison < 2; poison++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x, NULL);
+		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
+		const struct rt_options o = {.device = RT_CUDA, .keep_gradients = true, .no_reuse = true, .poison = poison};
+		gt_auto(rt_program) *p = NULL;
+		struct rt_metrics m = {0};
+		struct gt_err err = {0};
+		float dx[3] = {0};
+		int r = rt_compile(g, loss, &o, &p, &err);
+
+		if (!r)
+			r = rt_step(p, (const void *[]){(float[]){1, 2, 3}}, &m, &err);
+		if (!r)
+			r = rt_read_gradient(p, x, dx, &err);
+		printf("%s\n", r ? err.msg : isnan(dx[0]) ? "no number" : "numbers");
+	}
+	return 0;
+}
+
 static bool built(void)
 {
 	return *rt_cuda_built_archs();
@@ -392,6 +425,15 @@ START_TEST(an_op_of_ones_own_is_run_or_refused_in_one_sentence)
 	struct result r = run_with("own", NULL, STANDIN_DIR);
 
 	ck_assert_str_eq(r.out, says);
+}
+END_TEST
+
+START_TEST(what_is_not_written_is_no_number)
+{
+	struct result r = run_with("unwritten", NULL, STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "numbers\nthe loss of step 1 is ") == r.out && strstr(r.out, "first not finite: mine"), "%s",
+		      r.out);
 }
 END_TEST
 
@@ -628,6 +670,8 @@ int main(int argc, char **argv)
 		return train_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "own"))
 		return own_op_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "unwritten"))
+		return unwritten_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
 		return measure_and_tell();
 	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
@@ -660,6 +704,7 @@ int main(int argc, char **argv)
 		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
 		tcase_add_test(tc, a_trace_has_every_call_of_the_device);
 		tcase_add_test(tc, an_op_of_ones_own_is_run_or_refused_in_one_sentence);
+		tcase_add_test(tc, what_is_not_written_is_no_number);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);

@@ -62,6 +62,61 @@ START_TEST(gradients_are_checked_of_pixels)
 }
 END_TEST
 
+/* y = x and dx = dy, but for the last element of one of them: of y if *arg is 1, of dx if it is 2. */
+static int64_t but_for_the_last(const struct rt_shape *shapes, const void *arg, int forgets)
+{
+	return rt_shape_elements(&shapes[0]) - (*(const int *)arg == forgets);
+}
+
+static void copied(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
+{
+	memcpy(y, in[0], (size_t)but_for_the_last(shapes, arg, 1) * sizeof(*y) * (threads > 0));
+}
+
+static void copied_back(const float *const *in, const float *y, const float *dy, float *const *dx, const struct rt_shape *shapes,
+			int threads, void *arg)
+{
+	memcpy(dx[0], dy, (size_t)but_for_the_last(shapes, arg, 2) * sizeof(*dy) * (in && y && threads > 0));
+}
+
+static void copied_by_definition(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
+{
+	memcpy(y, in[0], (size_t)but_for_the_last(shapes, arg, 3) * sizeof(*y));
+}
+
+/* Also where every tensor has memory of its own and gradients are kept: no zero stands in for what was not written. An
+ * evaluation takes nothing of the step's gradients away. */
+START_TEST(what_is_not_written_is_no_number)
+{
+	static const struct rt_user_op op = { .name = "copied", .inputs = 1, .forward = copied, .backward = copied_back,
+					      .reference = copied_by_definition };
+	const float weights[5] = { 1, 2, 3, 4, 5 };
+
+	for (int forgets = 0; forgets < 3; forgets++) {
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *prog = NULL;
+		struct rt_node *x = p(g, "x", RT_SHAPE(5)), *y = rt_user(g, &op, &x, &forgets);
+		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(5)));
+		struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .poison = true };
+		struct gt_err err = { 0 };
+		struct rt_metrics m;
+		double evaluated = 0;
+		float dx[5] = { 0 };
+		int r;
+
+		ck_assert_msg(!rt_compile(g, loss, &opt, &prog, &err), "%s", err.msg);
+		r = rt_step(prog, (const void *[]){ weights }, &m, &err);
+		ck_assert_int_eq(r, forgets == 1 ? -EDOM : 0);
+		for (int again = 0; !r && again < 2; again++) {
+			ck_assert_int_eq(rt_read_gradient(prog, x, dx, &err), 0);
+			ck_assert_int_eq(memcmp(dx, weights, 4 * sizeof(*dx)), 0);
+			ck_assert_int_eq(isnan(dx[4]), forgets == 2);
+			ck_assert_int_eq(rt_eval(prog, (const void *[]){ weights }, &evaluated, &err), 0);
+		}
+	}
+}
+END_TEST
+
 /* Pages are said as they are: where the kernel gives no huge ones (here to this process alone), advice changes nothing. */
 START_TEST(pages_are_said_as_they_are)
 {
@@ -95,6 +150,7 @@ TCase *case_debug(void)
 
 	tcase_add_test(t, gradients_are_checked_through_dropouts);
 	tcase_add_test(t, gradients_are_checked_of_pixels);
+	tcase_add_test(t, what_is_not_written_is_no_number);
 	tcase_add_test(t, pages_are_said_as_they_are);
 	return t;
 }
