@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "runtime/cuda/cuda.h"
 #include "runtime/cuda/selfcheck.h"
 
 /* Relative 2-norm that rounding explains, and how far one element may be off in units of the root mean square. */
@@ -44,7 +45,8 @@ struct bench {
 	struct rt_graph *g;
 	struct rt_node *loss;
 	void *inputs[4];
-	int failed;
+	int failed, unable; /* unable: why the first that could not be compared could not */
+	struct gt_err why;
 };
 
 static void make_inputs(struct bench *b)
@@ -261,44 +263,75 @@ out:
 	return r;
 }
 
-int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, json_t *rows, struct gt_err *err)
+/* What cannot be compared has a row that says why, and takes nothing with it as long as the device works. */
+static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 {
-	struct bench b = { .type = type, .seed = seed, .rows = rows };
+	gt_auto(rt_cuda) *device = NULL;
+	struct gt_err why;
+
+	if (r >= 0) {
+		b->failed += r;
+		return 0;
+	}
+	if (rt_cuda_open(&device, &why))
+		return r;
+	if (!b->unable) {
+		b->unable = r;
+		b->why = *err;
+	}
+	b->failed++;
+	json_array_append_new(b->rows, json_pack("{s:s, s:s, s:s, s:n, s:n, s:f, s:b, s:o}", "case", name, "type",
+						 types[b->type].name, "tensor", "", "error", "worst", "limit", 0.0, "ok", false,
+						 "failure", gt_json_str(err->msg)));
+	return 0;
+}
+
+static bool is_named(const char *name, const char *only)
+{
+	return !only || !strncmp(name, only, strlen(only));
+}
+
+/* What is no case of one graph. */
+static int check_parts(struct bench *b, const char *only, struct gt_err *err)
+{
+	enum rt_check_type type = b->type;
 	int r = 0;
 
 	if (type == RT_CHECK_FP8 && !only) {
-		r = rt_cuda_selfcheck_fp8(seed, rows, err);
-		if (r > 0)
-			b.failed = r;
-		r = GT_MIN(r, 0);
+		r = rt_cuda_selfcheck_fp8(b->seed, b->rows, err);
+		r = r == -ENOSYS ? r : count(b, "fp8", r, err);
 	}
-	if (type == RT_CHECK_BF16 && !only) {
-		r = rt_cuda_selfcheck_rounding(seed, rows, err);
-		b.failed = GT_MAX(r, 0);
-		r = GT_MIN(r, 0);
-	}
-	if (!r && type != RT_CHECK_FP8 && type != RT_CHECK_F16 && (!only || !strncmp("adamw8", only, strlen(only)))) {
-		r = rt_cuda_selfcheck_adam8(type, seed, rows, err);
-		b.failed += GT_MAX(r, 0);
-		r = GT_MIN(r, 0);
-	}
-	if (!r && type == RT_CHECK_F16 && (!only || gt_streq(only, "scaler"))) {
-		r = rt_cuda_selfcheck_scaler(seed, rows, err);
-		b.failed += GT_MAX(r, 0);
-		r = GT_MIN(r, 0);
-	}
-	if (!r && !only) {
-		r = rt_cuda_selfcheck_batch(type, seed, rows, err);
-		b.failed += GT_MAX(r, 0);
-		r = GT_MIN(r, 0);
-	}
+	if (!r && type == RT_CHECK_BF16 && !only)
+		r = count(b, "rounding", rt_cuda_selfcheck_rounding(b->seed, b->rows, err), err);
+	if (!r && type != RT_CHECK_FP8 && type != RT_CHECK_F16 && is_named("adamw8", only))
+		r = count(b, "adamw8", rt_cuda_selfcheck_adam8(type, b->seed, b->rows, err), err);
+	if (!r && type == RT_CHECK_F16 && is_named("scaler", only))
+		r = count(b, "scaler", rt_cuda_selfcheck_scaler(b->seed, b->rows, err), err);
+	if (!r && !only)
+		r = count(b, "batches", rt_cuda_selfcheck_batch(type, b->seed, b->rows, err), err);
+	return r;
+}
+
+int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, json_t *rows, struct gt_err *err)
+{
+	struct bench b = { .type = type, .seed = seed, .rows = rows };
+	size_t before = json_array_size(rows);
+	int r = check_parts(&b, only, err);
+
 	for (int i = 0; !r && i < rt_n_check_cases; i++) {
 		b.c = &rt_check_cases[i];
-		if (only && strncmp(b.c->name, only, strlen(only)) != 0)
+		if (!is_named(b.c->name, only) || (type == RT_CHECK_FP8 && !b.c->eight) ||
+		    (type != RT_CHECK_BF16 && type != RT_CHECK_F16 && b.c->fused))
 			continue;
-		if ((type == RT_CHECK_FP8 && !b.c->eight) || (type != RT_CHECK_BF16 && type != RT_CHECK_F16 && b.c->fused))
-			continue;
-		r = check_case(&b, err);
+		r = count(&b, b.c->name, check_case(&b, err), err);
 	}
-	return r ? r : b.failed;
+	if (r || !b.unable)
+		return r ? r : b.failed;
+	for (size_t i = before; i < json_array_size(rows); i++)
+		if (!json_object_get(json_array_get(rows, i), "failure"))
+			return b.failed;
+	while (json_array_size(rows) > before) /* nothing could be compared: one reason is enough */
+		json_array_remove(rows, json_array_size(rows) - 1);
+	*err = b.why;
+	return b.unable;
 }

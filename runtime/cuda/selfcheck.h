@@ -13,9 +13,9 @@ const char *rt_check_type_name(enum rt_check_type t);
 
 /*
  * rows: array of { "case", "type", "tensor", "error" (relative 2-norm), "worst" (largest error in units of the tensor's root
- * mean square), "limit", "ok" }, one per compared tensor, added to. Returns how many failed, or a
- * negative errno when the device cannot be used at all. seed chooses the numbers. only: cases whose names start so; NULL: all,
- * and what the next functions check.
+ * mean square), "limit", "ok" }, one per compared tensor, added to; of what could not be compared "failure" says why. Returns how
+ * many failed, or a negative errno when the device cannot be used at all, or no longer. seed chooses the numbers. only: cases whose
+ * names start so; NULL: all, and what the next functions check.
  */
 int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, json_t *rows, struct gt_err *err);
 /*

@@ -51,6 +51,21 @@ def validate_file(known, name, path, done):
     tap.rule(name, offences(doc, known))
 
 
+def device(known):
+    """What a card computed, and what it could not: on the stand-in, where this build has kernels."""
+    fails = {"STANDIN_FAIL": "cuFuncSetAttribute:1"}
+    if not os.path.exists(os.path.join(STANDIN["LD_LIBRARY_PATH"], "libcuda.so.1")):
+        return
+    for words, env in ((("fp8", "linear.even"), {}), (("bf16", "attention.full.1"), fails), (("f16", "attention.full.1"), fails)):
+        args = ("check-device", "--type", words[0], "--case", words[1], "--json")
+        done = tap.run("gpubench", *args, env={**STANDIN, **env})
+        try:
+            bad = offences(json.loads(done.stdout), known)
+        except ValueError as why:
+            bad = [str(why), done.stderr.strip()]
+        tap.rule(f"gpubench {' '.join(args)} holds to its schema{', where some fail' if env else ''}", bad)
+
+
 def judgements(known, scratch):
     """Results of made-up step times, and what compare, fleet and history say of them."""
     made = []
@@ -100,6 +115,7 @@ def main():
     validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
     validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
     validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.TOP, "tests/fixtures/venv-cudnn-shadowed.host"))
+    device(known)
     watched = tap.run("gpuprobe", "watch", "-n", "3", "-i", "0.1", "--json", env=STANDIN).stdout.splitlines()
     tap.rule("each line of gpuprobe watch --json holds to its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +
              [o for line in watched for o in offences(json.loads(line), known)])

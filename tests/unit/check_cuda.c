@@ -68,7 +68,9 @@ static int check_and_tell(enum rt_check_type type, const char *only)
 	size_t i;
 	int r = rt_cuda_selfcheck(type, only, 7, rows, &err);
 
-	json_array_foreach(rows, i, row) if (!gt_json_get_bool(row, "ok", false))
+	json_array_foreach(rows, i, row) if (gt_json_get_str(row, "failure", NULL))
+		printf("%s: %s\n", gt_json_get_str(row, "case", ""), gt_json_get_str(row, "failure", NULL));
+	else if (!gt_json_get_bool(row, "ok", false))
 		printf("%s %s: %g\n", gt_json_get_str(row, "case", ""), gt_json_get_str(row, "tensor", ""),
 		       gt_json_get_real(row, "error", -1));
 	if (r < 0)
@@ -405,6 +407,21 @@ START_TEST(every_op_matches_the_cpu)
 }
 END_TEST
 
+/* Wide heads want more shared memory than is given unasked. Where nothing works, or no longer, one sentence says so. */
+START_TEST(what_cannot_be_run_costs_itself_alone)
+{
+	struct result r = run_with("bf16:attention.full.1", "STANDIN_FAIL=cuFuncSetAttribute:1", STANDIN_DIR);
+
+	ck_assert_msg(strstr(r.out, "attention.full.128: ") == r.out && strstr(r.out, " bytes of shared memory for rt_") &&
+			      strstr(r.out, "cuFuncSetAttribute failed with CUDA error 1"), "%s", r.out);
+	ck_assert_msg(strstr(r.out, " compared, 2 wrong") && !strstr(r.out, "\n1 compared"), "%s", r.out);
+	r = run_with("f32:linear", "STANDIN_LT_VERSION=130000", STANDIN_DIR);
+	ck_assert_msg(strstr(r.out, "linear in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
+	r = run_with("f32:gelu", "STANDIN_FAIL=cuLaunchKernel:719:2", STANDIN_DIR);
+	ck_assert_msg(strstr(r.out, "gelu in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
+}
+END_TEST
+
 START_TEST(an_op_of_ones_own_is_run_or_refused_in_one_sentence)
 {
 	static const char says[] =
@@ -676,9 +693,12 @@ int main(int argc, char **argv)
 		return measure_and_tell();
 	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
 		return loop_and_tell(argv[1]);
-	for (enum rt_check_type type = 0; argc > 1 && type < RT_N_CHECK_TYPES; type++)
-		if (gt_streq(argv[1], rt_check_type_name(type)))
-			return check_and_tell(type, argc > 2 ? argv[2] : NULL);
+	for (enum rt_check_type type = 0; argc > 1 && type < RT_N_CHECK_TYPES; type++) {
+		size_t n = strlen(rt_check_type_name(type));
+
+		if (!strncmp(argv[1], rt_check_type_name(type), n) && (!argv[1][n] || argv[1][n] == ':'))
+			return check_and_tell(type, argv[1][n] ? argv[1] + n + 1 : argc > 2 ? argv[2] : NULL);
+	}
 	if (argc > 1) {
 		fprintf(stderr, "check_cuda: %s is none of its parts\n", argv[1]);
 		return 64;
@@ -705,6 +725,7 @@ int main(int argc, char **argv)
 		tcase_add_test(tc, a_trace_has_every_call_of_the_device);
 		tcase_add_test(tc, an_op_of_ones_own_is_run_or_refused_in_one_sentence);
 		tcase_add_test(tc, what_is_not_written_is_no_number);
+		tcase_add_test(tc, what_cannot_be_run_costs_itself_alone);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
