@@ -74,6 +74,7 @@ struct bn_workload {
 extern const struct bn_workload *const bn_workloads[];
 const struct bn_workload *bn_workload_find(const char *id);
 const char *bn_workload_word(size_t i); /* the i-th id; NULL behind the last */
+int bn_no_workload(const char *id, struct gt_err *err); /* refuses it, and names the nearest */
 
 /* What an empty step takes here, in ns: two clock readings and the store of a sample (the workload null). */
 double bn_null_ns(void);

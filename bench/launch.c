@@ -122,8 +122,7 @@ static int cmd_launch(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	if (!w)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "no workload is called \"%s\"; see gpubench list",
-				    argv[0]);
+		return bn_no_workload(argv[0], &cli->err);
 	r = gt_fs_require_live(cli->fs, "measuring", &cli->err);
 	if (r < 0)
 		return r;
@@ -159,6 +158,13 @@ const struct gt_cmd bn_cmd_launch = {
 	.word = bn_workload_word,
 	.run = cmd_launch,
 };
+
+int bn_no_workload(const char *id, struct gt_err *err)
+{
+	gt_autofree char *hint = gt_hint(id, bn_workload_word, "see gpubench list");
+
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no workload is called \"%.60s\"; %s", id, hint);
+}
 
 static json_t *list_doc(struct gt_fsroot *fs)
 {
@@ -210,7 +216,7 @@ static int show_one(const json_t *doc, const char *id, struct gt_err *err)
 			printf("  not here  %s\n", why);
 		return 0;
 	}
-	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no workload is called \"%s\"; see gpubench list", id);
+	return bn_no_workload(id, err);
 }
 
 static int cmd_list(struct gt_cli *cli, int argc, char **argv)

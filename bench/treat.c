@@ -77,8 +77,7 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 	}
 	for (char *id = strtok_r(copy, ",", &save); id; id = strtok_r(NULL, ",", &save)) {
 		if (!bn_workload_find(id))
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "no workload is called \"%s\"; see gpubench list", id);
+			return bn_no_workload(id, err);
 		gt_strv_add(&wanted, id);
 	}
 	for (const struct bn_workload *const *w = bn_workloads; *w; w++) {

@@ -155,6 +155,19 @@ static unsigned edits(const char *a, const char *b)
 	return row[m];
 }
 
+char *gt_hint(const char *word, gt_word *all, const char *otherwise)
+{
+	const char *best = NULL;
+	unsigned distance = 3;
+
+	for (size_t i = 0; all(i); i++)
+		if (edits(all(i), word) < distance) {
+			distance = edits(all(i), word);
+			best = all(i);
+		}
+	return best ? gt_xasprintf("did you mean %s?", best) : gt_xstrdup(otherwise);
+}
+
 static void nearest_in(const struct gt_opt *opts, const char *name, const char **best, unsigned *distance)
 {
 	for (; opts && opts->name; opts++)

@@ -36,6 +36,10 @@ struct gt_opt {
 	gt_word *word;		    /* what completion offers for the value; NULL: files where the arg names one */
 };
 
+/* What to say behind "there is no word": "did you mean X?" of the nearest by at most two letters, else what the caller says. The
+ * caller frees it. */
+char *gt_hint(const char *word, gt_word *all, const char *otherwise);
+
 struct gt_cli;
 struct gt_cmd {
 	const char *name;

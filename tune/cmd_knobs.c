@@ -214,15 +214,18 @@ static int explain_setting(struct gt_cli *cli, const struct tn_setting_known *s)
 
 static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
-	const struct tn_setting_known *s = tn_setting_find(argv[0]);
-	const struct tn_knob *k = tn_knob_find(s && s->knob ? s->knob : argv[0]);
+	const char *id = argv[0] + (gt_starts_with(argv[0], "env.") ? 4 : 0); /* as gpubench calls a variable */
+	const struct tn_setting_known *s = tn_setting_find(id);
+	const struct tn_knob *k = tn_knob_find(s && s->knob ? s->knob : id);
 	gt_auto_json *doc = NULL;
 
 	if (!k && s)
 		return explain_setting(cli, s);
-	if (!k)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "there is no knob '%.60s'; gputune list shows them", argv[0]);
+	if (!k) {
+		gt_autofree char *hint = gt_hint(id, tn_knob_word, "gputune list shows them");
+
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no knob '%.60s'; %s", argv[0], hint);
+	}
 	doc = json_pack("{s:s, s:[o]}", "schema", "gputune-knobs/1", "knobs", knob_json(k));
 	if (cli->json) {
 		gt_json_print(stdout, doc);

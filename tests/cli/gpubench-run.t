@@ -207,6 +207,9 @@ What cannot be run is refused before anything is measured.
   $ gpubench run --workload nonsense
   gpubench: no workload is called "nonsense"; see gpubench list
   [64]
+  $ gpubench run --workload train.gtp
+  gpubench: no workload is called "train.gtp"; did you mean train.gpt?
+  [64]
   $ gpubench run --plan p --no-plan
   gpubench: --plan and --no-plan exclude each other
   [64]

@@ -159,6 +159,11 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   $ gputune explain nonsense
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
+  $ gputune explain vm.swapiness
+  gputune: there is no knob 'vm.swapiness'; did you mean vm.swappiness?
+  [64]
+  $ gputune explain env.GLIBC_TUNABLES | head -1
+  GLIBC_TUNABLES is this knob:
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]), all(k["why"] and k["hazard"] for k in d["knobs"]))'
   gputune-knobs/1 81 True
 

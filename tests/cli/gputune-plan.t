@@ -189,7 +189,7 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   gputune: a saved plan is applied as it is: --profile, --only, --skip and --optional are for gputune plan
   [64]
   $ gputune plan --root root --only vm.swapiness
-  gputune: --only: there is no knob or family 'vm.swapiness'; gputune list shows them
+  gputune: --only: there is no knob or family 'vm.swapiness'; did you mean vm.swappiness?
   [64]
   $ gputune plan --root root -p nonsense
   gputune: there is no profile 'nonsense', neither in /etc/gputune/profiles nor built in

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/cli.h"
 #include "lib/parse.h"
 #include "sysctl/sysctl.h"
 #include "tune/knob/list.h"
@@ -137,9 +138,12 @@ int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt
 
 		while (tn_knobs[k] && !names(list->v[i], tn_knobs[k]))
 			k++;
-		if (!tn_knobs[k])
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s: there is no knob or family '%.60s'; gputune list shows them", option, list->v[i]);
+		if (!tn_knobs[k]) {
+			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word, "gputune list shows them");
+
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: there is no knob or family '%.60s'; %s", option,
+					    list->v[i], hint);
+		}
 	}
 	return 0;
 }
