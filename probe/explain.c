@@ -35,16 +35,29 @@ static void print_story(const struct pr_check *k)
 	}
 }
 
+static const char *check_word(size_t i)
+{
+	return pr_checks[i] ? pr_checks[i]->id : NULL;
+}
+
 /* "driver.lib-mismacth" is a name misspelt, no message. */
 static bool looks_like_id(int argc, const char *word)
 {
 	return argc == 1 && strchr(word, '.') && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.-")];
 }
 
+static const struct pr_check *named(const char *id)
+{
+	for (size_t i = 0; pr_stories[i]; i++)
+		if (!strcmp(pr_stories[i]->id, id))
+			return pr_stories[i];
+	return pr_check_find(id);
+}
+
 /* An id, or a message as it was met: quoted or not. */
 static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
-	const struct pr_check *found[PR_SEARCH_MOST] = {argc == 1 ? pr_check_find(argv[0]) : NULL};
+	const struct pr_check *found[PR_SEARCH_MOST] = {argc == 1 ? named(argv[0]) : NULL};
 	size_t n = found[0] != NULL;
 	gt_auto_buf text = {0};
 	json_t *list;
@@ -53,11 +66,12 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 		gt_buf_printf(&text, "%s%s", i ? " " : "", argv[i]);
 	if (!n && !looks_like_id(argc, argv[0]))
 		n = pr_check_search(text.s ? text.s : "", found);
-	if (!n)
-		return gt_fail_exit(
-			&cli->err, GT_EXIT_USAGE, EINVAL,
-			"there is no check '%.100s', and none tells of such a message; gpuprobe list names them",
-			text.s ? text.s : "");
+	if (!n) {
+		gt_autofree char *hint = gt_hint(argc == 1 ? argv[0] : "", check_word, "gpuprobe list names them");
+
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "there is no check '%.100s', and none tells of such a message; %s", text.s ? text.s : "", hint);
+	}
 	if (cli->json) {
 		gt_auto_json *doc =
 			json_pack("{s:s, s:o}", "schema", "gpuprobe-checks/1", "checks", list = json_array());
@@ -73,11 +87,6 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 	for (size_t i = 1; i < n; i++)
 		printf("  %s: %s\n", found[i]->id, found[i]->title);
 	return 0;
-}
-
-static const char *check_word(size_t i)
-{
-	return pr_checks[i] ? pr_checks[i]->id : NULL;
 }
 
 const struct gt_cmd pr_cmd_explain = {

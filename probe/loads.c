@@ -169,6 +169,8 @@ static char *find_program(struct gt_fsroot *fs, const char *name)
 		if (gt_fs_exists(fs, path))
 			return gt_take(path);
 	}
+	if (gt_fs_is_live(fs) && getcwd(cwd, sizeof(cwd))) /* "venv": whoever says it means the one that lies here */
+		return gt_xasprintf("%s/%s", cwd, name);
 	return gt_xasprintf("/%s", name);
 }
 
@@ -196,6 +198,9 @@ static int load_target(struct task *t, const char *target, unsigned depth)
 	struct stat st;
 	int r = gt_fs_stat(fs, path, &st);
 
+	if (r < 0 && !strchr(target, '/'))
+		return gt_fail_exit(&t->cli->err, GT_EXIT_USAGE, -r,
+				    "there is no %s, neither a program on a system's PATH nor here", target);
 	if (r < 0)
 		return gt_fail_exit(&t->cli->err, GT_EXIT_USAGE, -r, "cannot open %s: %s", path, strerror(-r));
 	if (S_ISDIR(st.st_mode))

@@ -16,6 +16,11 @@ struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF
 json_t *pr_num_json(struct pr_num n); /* the number, or null when absent, or the state's name */
 json_t *pr_str_json(struct pr_str s);
 
+/* Of the text of /proc/cpuinfo: the value of the first line of this key, NULL if there is none; what the processor is called, NULL
+ * if that is not known. The caller frees both. */
+char *pr_cpuinfo_value(const char *text, const char *key);
+char *pr_cpu_name(const char *text);
+
 /* The phases of discovery, in the order of host.c. */
 void pr_discover_environment(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);

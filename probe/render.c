@@ -95,7 +95,9 @@ static void put_problem(struct gt_buf *out, const json_t *checks, const json_t *
 		gt_buf_printf(out, "\n- follows: `%s` ", text_of(other, "id"));
 		put_plain(out, text_of(other, "what"));
 	}
-	gt_buf_puts(out, "\n\n");
+	gt_buf_puts(out, "\n");
+	if (*text_of(c, "remedy") != ' ')
+		gt_buf_puts(out, "\n");
 	put_remedy(out, text_of(c, "remedy"));
 }
 

@@ -32,8 +32,9 @@ struct pr_check {
 
 extern const struct pr_check *const pr_checks[]; /* NULL-terminated */
 const struct pr_check *pr_check_find(const char *id);
+extern const struct pr_check *const pr_stories[]; /* of messages that no check is about: no run; NULL-terminated */
 
-/* The checks that tell of a message as somebody pastes it (a log line, the end of a trace), the best first; how many. */
+/* The checks and stories that tell of a message as somebody pastes it (a log line, the end of a trace), best first; how many. */
 #define PR_SEARCH_MOST 4
 size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MOST]);
 

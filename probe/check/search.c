@@ -147,6 +147,16 @@ static double best_rank(const struct vocabulary *v, const struct pr_check *k, co
 	return best;
 }
 
+/* All that have messages: the checks, then the stories. */
+static const struct pr_check *teller(size_t i)
+{
+	size_t n = 0;
+
+	while (pr_checks[n])
+		n++;
+	return i < n ? pr_checks[i] : pr_stories[i - n];
+}
+
 size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MOST])
 {
 	struct words *words = gt_xcalloc(2, sizeof(*words));
@@ -154,12 +164,12 @@ size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MO
 	double ranks[PR_SEARCH_MOST] = {0};
 	size_t n = 0;
 
-	for (size_t i = 0; pr_checks[i]; i++, v.n_checks++)
-		if (pr_checks[i]->messages)
-			learn(&v, pr_checks[i]->messages, i + 1);
+	for (size_t i = 0; teller(i); i++, v.n_checks++)
+		if (teller(i)->messages)
+			learn(&v, teller(i)->messages, i + 1);
 	split(&v, text, strlen(text), words);
-	for (size_t i = 0; pr_checks[i]; i++) {
-		double r = best_rank(&v, pr_checks[i], words, words + 1);
+	for (size_t i = 0; teller(i); i++) {
+		double r = best_rank(&v, teller(i), words, words + 1);
 		size_t at = n;
 
 		if (r <= 0)
@@ -171,7 +181,7 @@ size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MO
 			}
 		if (at < PR_SEARCH_MOST) {
 			ranks[at] = r;
-			ret[at] = pr_checks[i];
+			ret[at] = teller(i);
 			n = GT_MIN(n + 1, (size_t)PR_SEARCH_MOST);
 		}
 	}

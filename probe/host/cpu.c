@@ -11,8 +11,7 @@
 
 #define CPU	"/sys/devices/system/cpu"
 
-/* The value of the first "key : value" line, NULL if there is none. */
-static char *cpuinfo_value(const char *text, const char *key)
+char *pr_cpuinfo_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
@@ -33,7 +32,7 @@ static char *cpuinfo_value(const char *text, const char *key)
 
 static int cpuinfo_int(const char *text, const char *key)
 {
-	gt_autofree char *v = cpuinfo_value(text, key);
+	gt_autofree char *v = pr_cpuinfo_value(text, key);
 	int64_t n;
 
 	return v && !gt_parse_i64(v, &n) && n >= 0 && n < 1 << 20 ? (int)n : -1;
@@ -41,7 +40,7 @@ static int cpuinfo_int(const char *text, const char *key)
 
 static struct pr_str cpuinfo_str(struct pr_host *h, const char *text, const char *key)
 {
-	char *v = cpuinfo_value(text, key);
+	char *v = pr_cpuinfo_value(text, key);
 
 	return (struct pr_str){ v ? PR_PRESENT : PR_ABSENT, v ? pr_own(h, v) : NULL };
 }
@@ -53,18 +52,20 @@ static struct pr_str cpuinfo_str(struct pr_host *h, const char *text, const char
 static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h, size_t max)
 {
 	gt_autofree char *text = NULL, *flags = NULL;
+	char *name;
 
 	if (gt_fs_read_prefix(fs, "/proc/cpuinfo", max, &text, NULL) < 0)
 		text = gt_xstrdup("");
 	h->cpu.vendor = cpuinfo_str(h, text, "vendor_id");
-	h->cpu.model_name = cpuinfo_str(h, text, "model name");
+	name = pr_cpu_name(text);
+	h->cpu.model_name = (struct pr_str){ name ? PR_PRESENT : PR_ABSENT, name ? pr_own(h, name) : NULL };
 	h->cpu.microcode = cpuinfo_str(h, text, "microcode");
 	h->cpu.family = cpuinfo_int(text, "cpu family");
 	h->cpu.model = cpuinfo_int(text, "model");
 	h->cpu.stepping = cpuinfo_int(text, "stepping");
-	flags = cpuinfo_value(text, "flags");
+	flags = pr_cpuinfo_value(text, "flags");
 	if (!flags)
-		flags = cpuinfo_value(text, "Features"); /* ARM */
+		flags = pr_cpuinfo_value(text, "Features"); /* ARM */
 	h->cpu.flags = pr_own(h, flags ? gt_xasprintf(" %s ", flags) : gt_xstrdup(""));
 }
 
@@ -165,7 +166,7 @@ static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 	gt_autofree char *text = NULL, *list = NULL;
 
 	if (gt_fs_read_prefix(fs, "/proc/self/status", 65536, &text, NULL) >= 0)
-		list = cpuinfo_value(text, "Cpus_allowed_list");
+		list = pr_cpuinfo_value(text, "Cpus_allowed_list");
 	if (list && gt_parse_cpulist(list, &h->cpu.allowed) >= 0)
 		gt_set_and(&h->cpu.allowed, &h->cpu.online);
 	if (!gt_set_count(&h->cpu.allowed)) /* who runs has one */

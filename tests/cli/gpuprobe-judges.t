@@ -374,7 +374,7 @@ Windows, with a loader that does not look there, and in version 1; a node whose 
   $ J=$FIXTURES/jetson-orin.host; gpuprobe --require-gpu --root $J | sed -n 1,4p; say $J gpu.present
   gpuprobe: OK
     Debian GNU/Linux 12 (bookworm), kernel 5.15.148-tegra
-    unknown CPU: 12 cores, 12 CPUs, 1 NUMA node, 64.0 GiB of memory
+    ARM Cortex-A78AE: 12 cores, 12 CPUs, 1 NUMA node, 64.0 GiB of memory
     NVIDIA Jetson AGX Orin Developer Kit: its GPU is in the processor
   gpu.present pass NVIDIA Jetson AGX Orin Developer Kit has its GPU in the processor, on no
   $ gpuprobe recommend --root $J; gpuprobe can torch==2.15 --root $J | head -n 1

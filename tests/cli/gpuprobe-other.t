@@ -43,6 +43,16 @@ Every check has its story, and the messages that lead to it.
   $ gpuprobe explain "Error 802: system not yet initialized" | grep -A 3 'same message'
   The same message leads to:
     cuda.hmm: HMM does not keep CUDA from starting
+  $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA.*//p'; done
+    ARM Neoverse-V2
+    POWER9
+  $ gpuprobe explain host.blaz
+  gpuprobe: there is no check 'host.blaz', and none tells of such a message; did you mean host.blas?
+  [64]
+  $ gpuprobe explain torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB | head -n 1
+  program.gpu-memory: the card has memory enough for the program
+  $ gpuprobe explain program.pip | head -n 1
+  program.pip: pip installs into an environment of its own
   $ gpuprobe explain 'nothing that anybody ever met'
   gpuprobe: there is no check 'nothing that anybody ever met', and none tells of such a message; gpuprobe list names them
   [64]

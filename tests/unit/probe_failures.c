@@ -212,6 +212,29 @@ START_TEST(the_message_leads_to_its_check)
 }
 END_TEST
 
+/* And what is the program's own matter is not laid at the host's door. */
+START_TEST(what_no_check_is_about_leads_to_a_story)
+{
+	static const struct {
+		const char *text, *story;
+	} said[] = {
+		{"CUDA out of memory", "program.gpu-memory"},
+		{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.79 GiB total capacity; "
+		 "6.31 GiB already allocated; 19.25 MiB free; 6.35 GiB reserved in total by PyTorch)", "program.gpu-memory"},
+		{"RuntimeError: CUDA error: out of memory", "program.gpu-memory"},
+		{"RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "program.gpu-memory"},
+		{"error: externally-managed-environment", "program.pip"},
+	};
+	const struct pr_check *found[PR_SEARCH_MOST];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(said); i++) {
+		ck_assert_msg(pr_check_search(said[i].text, found) > 0, "\"%s\" leads nowhere", said[i].text);
+		ck_assert_str_eq(found[0]->id, said[i].story);
+	}
+	ck_assert(leads_to("Out of memory: Killed process 4711 (python3)", "host.memory"));
+}
+END_TEST
+
 START_TEST(what_is_no_message_leads_nowhere)
 {
 	static const char *const other[] = {"", "the", "error", "12", "Hello world, how are you today", "import numpy as np",
@@ -276,6 +299,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_failure_brings_no_false_alarm, 0, (int)GT_ARRAY_SIZE(failures));
 	tcase_add_loop_test(tc, the_message_leads_to_its_check, 0, (int)GT_ARRAY_SIZE(failures));
 	tcase_add_test(tc, what_is_no_message_leads_nowhere);
+	tcase_add_test(tc, what_no_check_is_about_leads_to_a_story);
 	tcase_add_test(tc, requirements_of_images_are_read_as_the_runtime_does);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);
