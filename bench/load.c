@@ -187,7 +187,8 @@ static void print_text(const json_t *doc)
 	gt_format_bytes(rate, sizeof(rate), (uint64_t)gt_json_get_real(doc, "bytes_per_s", 0));
 	printf("data       %s, %lld samples in %lld files, %s\n", gt_json_get_str(doc, "kind", ""),
 	       (long long)gt_json_get_int(doc, "samples", 0), (long long)gt_json_get_int(doc, "files", 0), bytes);
-	printf("loader     %lld workers, %lld batches of %lld ahead, %s pages\n", (long long)gt_json_get_int(doc, "workers", 0),
+	printf("loader     %lld worker%s, %lld batches of %lld ahead, %s pages\n", (long long)gt_json_get_int(doc, "workers", 0),
+	       gt_json_get_int(doc, "workers", 0) == 1 ? "" : "s",
 	       (long long)gt_json_get_int(doc, "prefetch", 0), (long long)gt_json_get_int(doc, "batch", 0),
 	       gt_json_get_str(doc, "pages", ""));
 	if (json_is_object(json_object_get(doc, "documents")))

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/outlier.h"
+#include "bench/report.h"
 
 #define FAR	 5.0 /* robust standard deviations */
 #define LAUNCHES 6   /* fewer have no usual value */
@@ -97,8 +98,8 @@ static bool find_cause(const struct group *g, const json_t *env, char *text, siz
 			continue;
 		most = excess;
 		*ret_code = c->field;
-		snprintf(text, size, "%s: %.4g%s%s, usually %.4g", c->text, v * c->scale, c->unit[0] ? " " : "", c->unit,
-			 u * c->scale);
+		snprintf(text, size, "%s: %.40s%s%s, usually %.40s", c->text, bn_text_number(v * c->scale, 4).s,
+			 c->unit[0] ? " " : "", c->unit, bn_text_number(u * c->scale, 4).s);
 	}
 	return most > 0;
 }

@@ -105,7 +105,7 @@ static void plan(const json_t *receipt, struct gt_buf *out)
 		char *cell[] = {gt_xasprintf("%lld", (long long)of), gt_xasprintf("%lld", (long long)(of * pairs)),
 					    gt_xasprintf("%lld", (long long)gt_json_get_int(s, "pairs_taken", 0)),
 					    gt_xasprintf("%.1f", gt_json_get_real(s, "minutes_taken", 0)),
-					    isfinite(mde) ? gt_xasprintf("%.2g %%", mde) : gt_xstrdup("-")};
+					    isfinite(mde) ? gt_xasprintf("%s %%", bn_text_number(mde, 2).s) : gt_xstrdup("-")};
 
 		gt_buf_puts(out, "<tr>");
 		bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(s, "name", "?"));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/prove.h"
+#include "bench/report.h"
 #include "lib/log.h"
 
 #define POWER .8 /* of bn_mde() */
@@ -188,8 +189,8 @@ int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *er
 	if (isfinite(each))
 		fprintf(stderr,
 			"gpubench: all of it takes about %.1f min if no look ends it earlier; of each change about "
-			"%.2g %% can be seen\n",
-			minutes, each);
+			"%s %% can be seen\n",
+			minutes, bn_text_number(each, 2).s);
 	else
 		fprintf(stderr, "gpubench: all of it takes about %.1f min if no look ends it earlier\n", minutes);
 	warn_short(p, minutes);

@@ -72,6 +72,17 @@ static double rounded(double v, int d)
 	return fabs(v) < .5 * pow(10, -d) ? 0 : v;
 }
 
+struct bn_text bn_text_number(double v, int digits)
+{
+	struct bn_text t;
+
+	if (fabs(v) >= pow(10, digits) - .5)
+		snprintf(t.s, sizeof(t.s), "%.0f", v);
+	else
+		snprintf(t.s, sizeof(t.s), "%.*g", digits, v);
+	return t;
+}
+
 struct bn_text bn_text_percent(double v)
 {
 	struct bn_text t = { "-" };

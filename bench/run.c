@@ -122,7 +122,8 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 			arms > 1 ? "pairs of launches" : "launches", (unsigned long long)s->seed);
 	} else if (first == last)
 		fprintf(stderr, "%zu %s, about %.1f min, seed %llu\n", first,
-			arms > 1 ? "pairs of launches" : "launches", (double)first * arms * group / 60,
+			arms > 1 ? first == 1 ? "pair of launches" : "pairs of launches" : first == 1 ? "launch" : "launches",
+			fmax(.1, (double)first * arms * group / 60),
 			(unsigned long long)s->seed);
 	else
 		fprintf(stderr, "%zu to %zu pairs of launches, about %.1f to %.1f min, seed %llu\n", first, last,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/report.h"
 #include "bench/rng.h"
 #include "bench/session.h"
 #include "lib/log.h"
@@ -433,9 +434,10 @@ static int announce(struct state *st, struct gt_err *err)
 				data->metrics[m].id);
 		else if (!st->s->quiet && isfinite(mde))
 			fprintf(stderr,
-				"gpubench: with %zu pairs (%s%.1f min more) changes of about %.2g %% in %s can be "
+				"gpubench: with %zu pairs (%s%.1f min more) changes of about %s %% in %s can be "
 				"seen\n",
-				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes, mde, data->metrics[m].id);
+				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes,
+				bn_text_number(mde, 2).s, data->metrics[m].id);
 	}
 	json_object_set_new(st->run, "plan", plan);
 	if (!st->s->planned)

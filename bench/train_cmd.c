@@ -243,8 +243,9 @@ static void print_data(const json_t *data, const char *unit)
 	const json_t *cache = json_object_get(data, "cache");
 	char used[32];
 
-	printf("data       %s, %lld samples, %lld workers, %lld batches ahead\n", gt_json_get_str(data, "kind", ""),
+	printf("data       %s, %lld samples, %lld worker%s, %lld batches ahead\n", gt_json_get_str(data, "kind", ""),
 	       (long long)gt_json_get_int(data, "samples", 0), (long long)gt_json_get_int(data, "workers", 0),
+	       gt_json_get_int(data, "workers", 0) == 1 ? "" : "s",
 	       (long long)gt_json_get_int(data, "prefetch", 0));
 	printf("data wait  %.1f %% of the time, %.1f %s/s with it\n", gt_json_get_real(data, "wait_share", 0) * 100,
 	       gt_json_get_real(data, "items_per_s", 0), unit);

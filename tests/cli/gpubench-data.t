@@ -2,7 +2,7 @@ Data is read as training would read it: the licence texts that every Debian host
 
   $ gpubench data --batches 20 --seq 128
   data       text, * samples in * files, * KiB (glob)
-  loader     1 workers, 4 batches of 16 ahead, * pages (glob)
+  loader     1 worker, 4 batches of 16 ahead, * pages (glob)
   speed      [0-9]+ tokens/s \(20 batches in [0-9.]+ s, .*/s handed over\) (re)
   unusable   0 samples
 

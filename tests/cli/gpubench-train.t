@@ -7,7 +7,7 @@ One training run in this process answers with what it trained, on what, how fast
   spinning   bounded to 1000 rounds by gpubench
   speed      * tokens/s (median step * ms, * Gflop/s) (glob)
   memory     * MiB planned, * MiB resident at most, * minor faults per step (glob)
-  data       text, * samples, 1 workers, 4 batches ahead (glob)
+  data       text, * samples, 1 worker, 4 batches ahead (glob)
   data wait  * % of the time, * tokens/s with it (glob)
   loss       [0-9.]+ at the last step (re)
   held out   5\.[0-9]+ before, 3\.[0-9]+ after: it fell (re)

@@ -270,7 +270,9 @@ static char *look_nofile(const struct tn_ctx *c)
 {
 	int64_t soft, hard;
 
-	return tn_open_files(c, &soft, &hard) ? gt_xasprintf("%ld, can be raised to %ld", soft, hard) : NULL;
+	if (!tn_open_files(c, &soft, &hard))
+		return NULL;
+	return soft < hard ? gt_xasprintf("%ld, can be raised to %ld", soft, hard) : gt_xasprintf("%ld, cannot be raised", soft);
 }
 
 static void want_nofile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
