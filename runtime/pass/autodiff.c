@@ -63,6 +63,18 @@ static void add_to(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 	c->out[0] = ad->grad[n->id] = may_add_to(ad, old) ? old : rt_ad_temp(ad, n, "d");
 }
 
+/* Is g made by c or by a call behind it? c cannot add to that: of its own outputs only its kernel knows which comes first, and a
+ * sum that was begun for another of its inputs is made when it is done. */
+static bool made_since(const struct rt_ad *ad, const struct rt_call *c, const struct rt_node *g)
+{
+	const struct rt_ir *ir = &ad->plan->ir;
+	int i = ir->n_calls - 1;
+
+	while (ir->calls[i] != c && !rt_writes(ir->calls[i], g))
+		i--;
+	return rt_writes(ir->calls[i], g);
+}
+
 void rt_ad_into(struct rt_ad *ad, struct rt_call *c, int slot, const struct rt_node *n)
 {
 	struct rt_node *g;
@@ -72,8 +84,7 @@ void rt_ad_into(struct rt_ad *ad, struct rt_call *c, int slot, const struct rt_n
 	g = ad->grad[n->id];
 	if (!g) {
 		c->out[slot] = ad->grad[n->id] = rt_ad_temp(ad, n, "d");
-	} else if (may_add_to(ad, g) && c->op->accumulates >> slot & 1 && !rt_writes(c, g)) {
-		/* not where the call itself assigns g as another output: which comes first, only its kernel knows */
+	} else if (may_add_to(ad, g) && c->op->accumulates >> slot & 1 && !made_since(ad, c, g)) {
 		c->out[slot] = g;
 		c->attr.accumulate |= 1u << slot;
 	} else {

@@ -157,6 +157,14 @@ static struct rt_node *residual_block(struct rt_graph *g, struct rt_node **out)
 	return weigh(g, rt_add(g, y, x), out);
 }
 
+/* What is normed is added to that, and once more: two outputs of one call are parts of the same gradient, which others hold. */
+static struct rt_node *normed_residual(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *x = rt_linear(g, p(g, "x", S(5, 7)), p(g, "w", S(4, 7)), NULL);
+
+	return weigh(g, rt_add(g, rt_add(g, norm(g, x, "bn"), x), x), out);
+}
+
 /* Two inputs of different shapes, a result of a third; beside it one op twice, made with different numbers. */
 static struct rt_node *user(struct rt_graph *g, struct rt_node **out)
 {
@@ -236,6 +244,7 @@ const struct op_case nn_cases[] = {
 	{ "batchnorm_relu", batchnorm_relu, 0 },
 	{ "residual_block", residual_block, 0 },
 	{ "user", user, 0 },
+	{ "normed_residual", normed_residual, 0 },
 	{ "resnet", resnet, 0 },
 	{ "bert", bert, 0 },
 	{ "vit", vit, 0 },
