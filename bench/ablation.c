@@ -83,7 +83,7 @@ void bn_prove_ablation(const json_t *receipt, struct gt_buf *out)
 		    "Bars from the middle line; right is better. The upper bar of a change is its effect among the others, the "
 		    "lower one alone; a thin line is the 95 % interval. The table has the same numbers.");
 	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
-		gt_autofree char *label = gt_xasprintf("%+.*f %%", bn_step_decimals(step), v);
+		gt_autofree char *label = gt_xasprintf("%.*f %%", bn_step_decimals(step), fabs(v)); /* as in plots.c */
 		double at = bn_scale_at(&x, v);
 
 		bn_svg_line(out, fabs(v) < step / 2 ? "zero" : "grid", at, TOP, at, bottom);

@@ -220,9 +220,12 @@ void bn_html_notes(struct gt_buf *out, const json_t *warnings)
 	json_array_foreach(warnings, i, w) {
 		gt_buf_puts(out, "<li>");
 		gt_buf_xml(out, gt_json_get_str(w, "text", ""));
-		gt_buf_puts(out, " <span class=\"soft\">");
-		gt_buf_xml(out, gt_json_get_str(w, "hint", ""));
-		gt_buf_puts(out, "</span></li>\n");
+		if (*gt_json_get_str(w, "hint", "")) {
+			gt_buf_puts(out, "; <span class=\"soft\">");
+			gt_buf_xml(out, gt_json_get_str(w, "hint", ""));
+			gt_buf_puts(out, "</span>");
+		}
+		gt_buf_puts(out, "</li>\n");
 	}
 	gt_buf_puts(out, "</ul>\n");
 }

@@ -114,7 +114,8 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 		 "dashed box for what identical arms differed by. Right is better. The table above has the same "
 		 "numbers.");
 	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
-		gt_autofree char *label = gt_xasprintf("%+.*f %%", bn_step_decimals(step), fabs(v) < step / 2 ? 0 : v);
+		/* no sign: what gets better by 12 % may read -12 %, of milliseconds, or +12 %, of samples a second */
+		gt_autofree char *label = gt_xasprintf("%.*f %%", bn_step_decimals(step), fabs(v));
 
 		bn_svg_line(out, "grid", bn_scale_at(&x, v), 4, bn_scale_at(&x, v), bottom);
 		bn_svg_text(out, "t",

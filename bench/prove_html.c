@@ -31,6 +31,9 @@ static json_t *as_comparisons(const json_t *receipt)
 	return json_pack("{s:o}", "comparisons", list);
 }
 
+static const char *const heads[] = {"Setting", "Change", "Effect",    "95 % interval", "Alone",
+				    "Verdict", "Kept",   "Mechanism", "Take it back"};
+
 static void change_row(const json_t *k, struct gt_buf *out)
 {
 	const json_t *e = json_object_get(k, "effect"), *m = json_object_get(k, "mechanism");
@@ -47,22 +50,20 @@ static void change_row(const json_t *k, struct gt_buf *out)
 
 	gt_buf_puts(out, "<tr>");
 	bn_html_cell(out, "th scope=\"row\"", NULL, gt_json_get_str(k, "id", "?"));
-	bn_html_data(out, "w", "change", to);
-	bn_html_data(out, "r", "effect", bn_text_change(e).s);
-	bn_html_data(out, "n", "95 % interval", bn_text_interval(e).s);
-	bn_html_data(out, "n", "alone", alone.s);
-	bn_html_data(out, verdict, "verdict", said);
-	bn_html_data(out, "", "kept", gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
-	bn_html_data(out, "w", "mechanism", why);
-	gt_buf_puts(out, "<td class=\"w\" data-h=\"take it back\"><code>");
+	bn_html_data(out, "w", heads[1], to);
+	bn_html_data(out, "r", heads[2], bn_text_change(e).s);
+	bn_html_data(out, "n", heads[3], bn_text_interval(e).s);
+	bn_html_data(out, "n", heads[4], alone.s);
+	bn_html_data(out, verdict, heads[5], said);
+	bn_html_data(out, "", heads[6], gt_json_get_bool(k, "kept", false) ? "kept" : "dropped");
+	bn_html_data(out, "w", heads[7], why);
+	gt_buf_printf(out, "<td class=\"w\" data-h=\"%s\"><code>", heads[8]);
 	gt_buf_xml(out, gt_json_get_str(k, "revert", ""));
 	gt_buf_puts(out, "</code></td></tr>\n");
 }
 
 static void changes(const json_t *receipt, struct gt_buf *out)
 {
-	static const char *const heads[] = {"setting", "change", "effect", "95 % interval",   "alone",
-					    "verdict", "kept",   "mechanism metric", "take it back"};
 	static const char *const cls[] = {"", "", "r", "n", "n", "", "", "", ""};
 	gt_autofree char *caption = gt_xasprintf("%s Alone: the same while all others are off.", bn_prove_meaning(receipt));
 	json_t *k;

@@ -353,10 +353,10 @@ static void print_text(const json_t *doc, bool color)
 	printf("model      %s, %lld parameters, batch %lld, seq %lld, seed %lld\n", gt_json_get_str(doc, "model", ""),
 	       (long long)gt_json_get_int(doc, "parameters", 0), (long long)gt_json_get_int(doc, "batch", 0),
 	       (long long)gt_json_get_int(doc, "seq", 0), (long long)gt_json_get_int(doc, "seed", 0));
-	printf("runs on    %s, %s, %s, %lld threads, %s, %s\n", gt_json_get_str(doc, "device", ""),
+	printf("runs on    %s, %s, %s, %lld thread%s, %s, %s\n", gt_json_get_str(doc, "device", ""),
 	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""),
-	       (long long)gt_json_get_int(doc, "threads", 0), gt_json_get_str(doc, "pages", ""),
-	       gt_json_get_str(doc, "placement", ""));
+	       (long long)gt_json_get_int(doc, "threads", 0), gt_json_get_int(doc, "threads", 0) == 1 ? "" : "s",
+	       gt_json_get_str(doc, "pages", ""), gt_json_get_str(doc, "placement", ""));
 	print_pages(doc);
 	printf("spinning   %s\n", gt_json_get_str(doc, "spin", ""));
 	print_techniques(json_object_get(doc, "passes"));

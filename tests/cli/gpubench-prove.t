@@ -54,7 +54,7 @@ Page and Markdown say what each effect is an effect of, what a change does alone
         3 Effect: what turning the change on does, on average over the settings of the others.
   $ python3 -c "import json; d = json.load(open('receipt.json')); print(d['total']['change_pct'] < 0); d['knobs'][1].update(interacts=True, alone=dict(d['knobs'][1]['effect'], change_pct=9.5, ci_low_pct=9.25, ci_high_pct=9.75)); json.dump(d, open('x.json', 'w'))"
   True
-  $ page x.json > /dev/null; grep -c 'other alone' p.md; sed '/^<script/,$d' p.html > p.txt; grep -o 'worse, other alone' p.txt; grep -oE 'data-h="alone"><span>[+-][0-9.]+ %' p.txt | wc -l; grep -c '[+]9.5 % .*[+]9.[23], ' p.txt p.md
+  $ page x.json > /dev/null; grep -c 'other alone' p.md; sed '/^<script/,$d' p.html > p.txt; grep -o 'worse, other alone' p.txt; grep -oE 'data-h="Alone"><span>[+-][0-9.]+ %' p.txt | wc -l; grep -c '[+]9.5 % .*[+]9.[23], ' p.txt p.md
   1
   worse, other alone
   3

@@ -2,7 +2,7 @@ One training run in this process answers with what it trained, on what, how fast
 
   $ gpubench train gpt --steps 40 --batch 4 --seq 64 --threads 1 --quiet
   model      gpt, 834304 parameters, batch 4, seq 64, seed 1
-  runs on    cpu, *, 1 threads, *, * (glob)
+  runs on    cpu, *, 1 thread, *, * (glob)
   on node    * (glob)
   spinning   bounded to 1000 rounds by gpubench
   speed      * tokens/s (median step * ms, * Gflop/s) (glob)
