@@ -395,6 +395,8 @@ static int run_command(struct parse *p)
 	r = gt_fs_open(root, &cli->fs, &cli->err);
 	if (r < 0)
 		return r;
+	if (gt_fs_is_live(cli->fs) && !gt_fs_exists(cli->fs, "/proc/self"))
+		gt_warn("/proc is not mounted here: most of what this host is cannot be seen (mount -t proc proc /proc)");
 	return p->cmd->run(cli, p->n_args, p->args);
 }
 

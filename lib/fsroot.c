@@ -48,6 +48,8 @@ static int check_is_root(const struct gt_fsroot *fs, struct gt_err *err)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(one_of); i++)
 		if (!faccessat(fs->dirfd, one_of[i], F_OK, 0))
 			return 0;
+	if (fs->live)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "there is no /proc, /sys or /etc here, as in an empty chroot");
 	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not a root: it has no proc, sys or etc", fs->where);
 }
 

@@ -73,6 +73,12 @@ The language and the home of who calls do not matter.
   $ umask 077; gputune revert --root root >/dev/null; gputune apply --root root --only vm. --persist >/dev/null; stat -c %a root/etc/sysctl.d/90-gputune.conf
   644
 
+Without /proc hardly anything can be said, and that is said. (Where nobody may mount, the sentence is taken as read.)
+
+  $ bare() { unshare -rm true 2>/dev/null || { echo "gputune: warning: /proc is not mounted"; return; }; unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"' "$@"; }
+  $ bare gputune plan --quiet 2>&1 >/dev/null; bare gputune plan 2>&1 | grep -c '^gputune: warning: /proc is not mounted'
+  1
+
 Without sysfs, as in many a chroot, the CPUs are still counted.
 
   $ mkdir -p bare/proc; printf 'cpu  1 2 3\ncpu0 1 2 3\ncpu2 1 2 3\nintr 5\n' >bare/proc/stat
