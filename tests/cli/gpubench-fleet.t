@@ -43,9 +43,11 @@ As a page: the verdict first, nothing that runs or is fetched, the judgement ins
   numa_balancing</code>: 1 here, 0 on 100 % of the others
   $ sed -n '/id="gpubench-result"/,/<.script>/p' fleet.html | sed '1d;$d' | python3 -c 'import json, sys; print(json.load(sys.stdin)["verdict"])'
   worse
-  $ gpubench fleet fleet --html nowhere/x.html
+  $ gpubench fleet fleet --html nowhere/x.html > answer
   gpubench: cannot create nowhere/x.html: No such file or directory
   [64]
+  $ tail -n 1 answer
+  VERDICT WORSE: there are hosts that the others leave behind
 
 The judgement as Markdown; and from its file report draws it as fleet and history did, down to the exit status.
 
