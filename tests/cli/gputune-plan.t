@@ -129,6 +129,15 @@ Ports in subnets of their own do not answer for each other; where the kernel's r
     net.ipv4.arp_ignore: 0
         /proc/net/route cannot be read: which subnets the ports are in is not known
 
+What a program may raise by itself is told from what it may not.
+
+  $ for n in "1024 20000" "20000 20000"; do
+  >   sed "s/^file .proc.self.limits/&\n\tMax open files $n files/" $FIXTURES/cpu-server.host >files.host
+  >   gputune plan --root files.host --only limits.nofile | grep 'nofile:'
+  > done
+    limits.nofile: 1024, can be raised to 20000
+    limits.nofile: 20000, cannot be raised
+
 Knobs of choice are named when they are asked for; their family shows them.
 
   $ gputune plan --root $FIXTURES/cpu-server.host --only block. --only block.read_ahead --skip block.scheduler
