@@ -49,6 +49,21 @@ UNARY(pad, S(3, 4, 5), rt_add(g, rt_pad(g, x, 2, 1), rt_pad(g, rt_tanh(g, x), 0,
 UNARY(attention_full, S(2, 13, 45), rt_attention_full(g, x, 3))
 UNARY(attention_full_blocks, S(1, 131, 12), rt_attention_full(g, x, 1))
 
+/* What is pooled or averaged is read later, too: the gradient of the one is added to that of the other. */
+static struct rt_node *avg_pool_of_shared(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *x = p(g, "x", S(2, 7, 6, 5)), *y = rt_avg_pool(g, x, 3, 1, 1);
+
+	return weigh(g, rt_add(g, rt_tanh(g, x), y), out);
+}
+
+static struct rt_node *mean_of_shared(struct rt_graph *g, struct rt_node **out)
+{
+	struct rt_node *x = p(g, "x", S(5, 7)), *y = rt_reduce(g, x, RT_MEAN, 0);
+
+	return weigh(g, rt_add(g, rt_tanh(g, x), y), out);
+}
+
 static struct rt_node *mul(struct rt_graph *g, struct rt_node **out)
 {
 	return weigh(g, rt_mul(g, p(g, "a", S(3, 11)), p(g, "b", S(3, 11))), out);
@@ -227,6 +242,8 @@ const struct op_case nn_cases[] = {
 	{ "max_pool", max_pool, 0 },
 	{ "max_pool_tight", max_pool_tight, 0 },
 	{ "avg_pool", avg_pool, 0 },
+	{ "avg_pool_of_shared", avg_pool_of_shared, 0 },
+	{ "mean_of_shared", mean_of_shared, 0 },
 	{ "subsample", subsample, 0 },
 	{ "pad", pad, 0 },
 	{ "conv_1x1", conv_1x1, 0 },
