@@ -107,12 +107,9 @@ def share_of_ops(doc, names):
 
 def share_of_cross_entropy(doc):
     """The kernel behind the product: one reading of the logits, one writing of their gradients."""
-    peak = doc.get("peaks", {}).get("bytes_per_s")
-    rows = [k for k in doc.get("kernels", []) if k["kernel"].startswith("rt_cross_entropy") and k.get("op")]
-    if not rows or not peak:
-        return None
-    moved = doc["batch"] * doc["seq"] * doc["vocab"] * (4 if doc["amp"] in ("fp32", "tf32") else 2) * 2
-    return moved / sum(k["seconds"] for k in rows) / peak
+    shares = [k["of_peak"] for k in doc.get("kernels", [])
+              if k["kernel"].startswith("rt_cross_entropy") and k.get("op") and k.get("of_peak") is not None]
+    return min(shares, default=None)
 
 
 @row

@@ -126,6 +126,11 @@ int rt_cuda_pinned(const struct rt_cuda *c, void **ret, size_t bytes, struct gt_
 	return r;
 }
 
+const char *rt_cuda_kernel_name(enum rt_kernel_id kernel)
+{
+	return kernel_names[kernel];
+}
+
 int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err)
 {
 	int r;

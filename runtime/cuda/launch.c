@@ -2,6 +2,7 @@
 /* One launcher per op: shapes to grids. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
+#include "runtime/cuda/timing.h"
 #include "runtime/graph/cross_entropy.h"
 
 #define NORM_BLOCKS    528 /* of layernorm_bwd: each leaves one row of partial sums */
@@ -18,10 +19,14 @@ static void launch(struct rt_engine *e, cu_stream stream, int kernel, const unsi
 		   size_t shared, void **args)
 {
 	struct gt_err err = { 0 };
+	double moves = e->moves;
 	int r;
 
+	e->moves = 0;
 	if (e->r)
 		return;
+	if (e->timing && moves > 0)
+		rt_timing_moves(e->timing, rt_cuda_kernel_name((enum rt_kernel_id)kernel), moves);
 	r = rt_cuda_allow_shared(e->dev, (enum rt_kernel_id)kernel, shared, &err);
 	if (!r)
 		r = rt_cuda_check(e->dev,
@@ -88,6 +93,8 @@ static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
 		by = 512 / bx;
 		add = accumulates(c, 0);
 		sort_ids(e, id, n, v, count, start, place, sorted);
+		rt_moves(e, dy, 1);
+		rt_moves(e, c->out[0], 1 + add);
 		RT_LAUNCH(e, typed(RT_K_embedding_bwd, dy), v, 1, bx, by, (size_t)(bx * by * w) * 4, &table, &g, &start, &sorted,
 			  &cols, &add);
 	}
@@ -95,6 +102,8 @@ static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
 		int64_t rows = c->out[1]->shape.d[0];
 
 		add = accumulates(c, 1);
+		rt_moves(e, dy, 1);
+		rt_moves(e, c->out[1], 1 + add);
 		RT_LAUNCH(e, typed(RT_K_positions_bwd, dy), grid(e, rows * cols), 1, RT_THREADS, 1, 0, &pos, &g, &batch, &len,
 			  &rows, &cols, &add);
 	}
@@ -141,6 +150,9 @@ static void norm_bwd(struct rt_engine *e, const struct rt_call *c, struct rt_nod
 	cu_ptr dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]), dbias = rt_at(bias), part = scratch(c);
 	cu_ptr bias_part = part + 4 * (cu_ptr)cols;
 
+	rt_moves(e, x, 2);
+	rt_moves(e, c->out[0], 1 + add);
+	e->moves += 4.0 * blocks * stride;
 	RT_LAUNCH(e, typed(RT_K_norm_bwd, x), blocks, 1, GT_MAX(32, threads), 1, norm_shared(x), &dx, &part, &dy, &px, &gain,
 		  &mean, &rstd, &rows, &cols, &add);
 	add = accumulates(c, 1);
@@ -237,6 +249,7 @@ static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr lo
 	unsigned threads = cols > 8192 ? 1024 : cols > 1024 ? 256 : 128;
 	cu_ptr step = e->step;
 
+	e->moves += (double)(rows * (cols + (grad ? fill : 0))) * (double)rt_dtype_bytes(type->dtype);
 	RT_LAUNCH(e, typed(RT_K_cross_entropy, type), rows, 1, threads, 1, 0, &logits, &ld, &bias, &grad, &ldg, &targets, &losses,
 		  &rows, &cols, &fill, &count, &step);
 }

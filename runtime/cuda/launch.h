@@ -54,6 +54,7 @@ struct rt_engine {
 	bool scaled; /* there were such steps: the table holds scales */
 	int fp8_history;
 	float fp8_factor; /* 2^-margin */
+	double moves; /* bytes that the next launch counts for itself */
 	int r;	     /* of the first launch that failed */
 	struct gt_err err;
 
@@ -259,6 +260,13 @@ static inline bool accumulates(const struct rt_call *c, int slot)
 static inline cu_ptr scratch(const struct rt_call *c)
 {
 	return rt_at(c->out[RT_MAX_IO - 1]);
+}
+
+/* The next launch reads or writes n so many times, for the report of a profiled step: of an op of several kernels none has the op's
+ * bytes. Reading before adding counts too. */
+static inline void rt_moves(struct rt_engine *e, const struct rt_node *n, int times)
+{
+	e->moves += n ? (double)rt_node_bytes(n) * times : 0;
 }
 
 /* A product; false if the library cannot do its epilogue in one go, and then nothing is done. */

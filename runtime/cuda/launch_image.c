@@ -166,10 +166,14 @@ void rt_launch_batchnorm(struct rt_engine *e, const struct rt_call *c)
 		RT_LAUNCH(e, RT_K_channel_running, (n.cols + 255) / 256, 1, 256, 1, 0, &factor, &old_mean, &old_var, &left_out,
 			  &gain, &bias, &eps, &n.cols);
 	} else {
+		rt_moves(e, x, 1);
 		RT_LAUNCH(e, typed(RT_K_channel_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &px, &n.rows, &n.cols, &n.w);
 		RT_LAUNCH(e, typed(RT_K_channel_stats, x), (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &mean, &rstd, &part,
 			  &n.parts, &px, &gain, &bias, &eps, &n.rows, &n.cols);
 	}
+	rt_moves(e, x, 1);
+	rt_moves(e, c->out[0], 1);
+	rt_moves(e, c->in[5], 1);
 	RT_LAUNCH(e, typed(RT_K_channel_affine, x), n.gx, n.parts, RT_THREADS, 1, 0, &y, &px, &residual, &factor, &n.rows,
 		  &n.cols, &relu, &n.w);
 }
@@ -187,6 +191,8 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	float share = c->attr.rate, eps = c->attr.eps;
 
 	if (x) {
+		rt_moves(e, x, 2);
+		rt_moves(e, c->in[5], 1);
 		RT_LAUNCH(e, typed(RT_K_channel_bwd_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &dy, &y, &px, &mean, &n.rows,
 			  &n.cols, &n.w);
 		RT_LAUNCH(e, RT_K_channel_bwd_stats, (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &dgain, &dbias, &part, &n.parts,
@@ -195,9 +201,14 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, RT_K_channel_move, (n.cols + 255) / 256, 1, 256, 1, 0, &new_mean, &new_var, &mean, &rstd, &left_out, &share,
 		  &eps, &n.rows, &n.cols, &loss);
 	add = accumulates(c, 0) | accumulates(c, 3) << 1;
-	if (dx || dres)
+	if (dx || dres) {
+		rt_moves(e, x, dx ? 2 : 1); /* dy, and x where its own gradient is wanted */
+		rt_moves(e, c->in[5], 1);
+		rt_moves(e, c->out[0], 1 + (add & 1));
+		rt_moves(e, c->out[3], 1 + (add >> 1));
 		RT_LAUNCH(e, typed(RT_K_channel_bwd, x), n.gx, n.parts, RT_THREADS, 1, 0, &dx, &dres, &dy, &y, &px, &factor,
 			  &n.rows, &n.cols, &add, &n.w);
+	}
 }
 
 /* in: w (O,…), b or NULL, gain, beta, mean, var. out: w', b'. A product with the batchnorm behind it taken in. */

@@ -92,6 +92,7 @@ void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_n
 	int parts = (int)GT_MAX(1, GT_MIN(RT_COLUMN_PARTS, rows / 32)), stride = cols;
 	unsigned gx = (unsigned)((cols + 32 * w - 1) / (32 * w));
 
+	e->moves += (double)(rows * cols64) * (double)rt_dtype_bytes(type->dtype) + 4.0 * parts * cols;
 	RT_LAUNCH(e, typed(RT_K_column_sums, type), gx, parts, 32, 8, 0, &part, &x, &ld, &rows, &cols, &w);
 	RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &out, &part, &parts, &stride, &cols, &add);
 }

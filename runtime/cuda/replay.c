@@ -327,6 +327,12 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	if (e->nccl && fabs(p->weight - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and this batch would count %g: take one rank or "
 			       "the CPU", p->weight);
+	if (timed) { /* what an earlier step left would count as this one's */
+		r = rt_engine_wait(p, err);
+		if (r)
+			return r;
+		t0 = gt_now_s();
+	}
 	rt_engine_use(p, p->shape);
 	fill_step(step, p, run);
 	e->plain = !rt_coding_now(p, run->step);

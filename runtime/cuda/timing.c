@@ -8,8 +8,16 @@ struct span {
 	int call;
 	cu_event before, after;
 };
+struct moved {
+	const char *kernel;
+	int call;
+	double bytes;
+};
 struct rt_timing {
 	struct rt_cuda *dev;
+	int call; /* between begin and end; else -1 */
+	struct moved *moved;
+	int n_moved;
 	struct rt_cupti *cupti; /* NULL: events */
 	struct gt_err why;	/* not by CUPTI */
 	struct span *spans;
@@ -22,6 +30,7 @@ struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls)
 	struct rt_timing *t = gt_xcalloc(1, sizeof(*t));
 
 	t->dev = dev;
+	t->call = -1;
 	t->most = calls;
 	if (rt_cupti_open(dev->version, &t->cupti, &t->why)) {
 		t->spans = gt_xcalloc((size_t)calls + 1, sizeof(*t->spans));
@@ -42,6 +51,7 @@ void rt_timing_free(struct rt_timing *t)
 			t->dev->d.event_destroy(t->spans[i].after);
 	}
 	rt_cupti_close(t->cupti);
+	free(t->moved);
 	free(t->first);
 	free(t->last);
 	free(t->spans);
@@ -130,7 +140,7 @@ static void count(struct rt_timing *t, struct rt_program *p, const struct rt_run
 	if (run->profiled) {
 		k->launches++;
 		k->seconds += end - start;
-		k->copied += (double)r->bytes;
+		k->moved += (double)r->bytes;
 	}
 	if (r->call >= 0) {
 		if (run->profiled)
@@ -153,6 +163,8 @@ static int collect_records(struct rt_timing *t, struct rt_program *p, const stru
 		r = rt_cupti_take(t->cupti, &all, &n, &now, err);
 	if (r)
 		return r;
+	for (int i = 0; i < t->n_moved && run->profiled; i++)
+		kernel_row(p, t->moved[i].kernel, t->moved[i].call)->moved += t->moved[i].bytes;
 	at = gt_now_s();
 	for (int i = 0; i < t->most; i++) {
 		t->first[i] = INFINITY;
@@ -173,17 +185,30 @@ static int collect_records(struct rt_timing *t, struct rt_program *p, const stru
 /* ---- either ---- */
 int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err)
 {
+	t->call = call;
 	return t->cupti ? rt_cupti_begin(t->cupti, call, err) : begin_span(t, call, stream, err);
 }
 
 int rt_timing_end(struct rt_timing *t, cu_stream stream, struct gt_err *err)
 {
+	t->call = -1;
 	return t->cupti ? rt_cupti_end(t->cupti, err) : end_span(t, stream, err);
+}
+
+void rt_timing_moves(struct rt_timing *t, const char *kernel, double bytes)
+{
+	if (t->call < 0)
+		return;
+	t->moved = gt_xrealloc(t->moved, (size_t)(t->n_moved + 1) * sizeof(*t->moved));
+	t->moved[t->n_moved++] = (struct moved){ kernel, t->call, bytes };
 }
 
 int rt_timing_collect(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err)
 {
-	return (t->cupti ? collect_records : collect_spans)(t, p, run, t0, err);
+	int r = (t->cupti ? collect_records : collect_spans)(t, p, run, t0, err);
+
+	t->n_moved = 0;
+	return r;
 }
 
 void rt_timing_report(const struct rt_timing *t, json_t *doc)

@@ -14,6 +14,8 @@ struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls); /* at most so m
 void rt_timing_free(struct rt_timing *t);
 int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err);
 int rt_timing_end(struct rt_timing *t, cu_stream stream, struct gt_err *err);
+/* Between them: a kernel that is launched counts so many bytes as its own. */
+void rt_timing_moves(struct rt_timing *t, const char *kernel, double bytes);
 /* Wait for them; seconds of calls (struct rt_call) and kernels (struct rt_kernel) in steps that are profiled, and p's events.
  * t0: when the step began. */
 int rt_timing_collect(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, double t0, struct gt_err *err);

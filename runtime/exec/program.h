@@ -28,7 +28,7 @@ struct rt_kernel {
 	char *name;
 	const struct rt_call *call; /* the first that launched it; NULL: none */
 	int64_t launches;	    /* in profiled steps */
-	double seconds, copied;	    /* theirs; copied: bytes of copies and fills */
+	double seconds, moved;	    /* theirs; moved: bytes of copies and fills, and those that a launcher counts */
 };
 struct rt_engine;
 struct rt_program {

@@ -171,8 +171,8 @@ static json_t *kernel_rows(const struct rt_program *p)
 		row = json_pack("{s:o, s:s?, s:s?, s:o, s:o}", "kernel", gt_json_str(k->name), "op",
 				k->call ? k->call->op->name : NULL, "phase", k->call ? phase_names[k->call->phase] : NULL,
 				"launches", gt_json_real((double)k->launches / steps), "seconds", gt_json_real(k->seconds / steps));
-		if (k->copied > 0)
-			json_object_set_new(row, "bytes", gt_json_real(k->copied / steps));
+		if (k->moved > 0)
+			json_object_set_new(row, "bytes", gt_json_real(k->moved / steps));
 		else if (k->call)
 			put_work(p, k, row);
 		json_array_append_new(rows, row);

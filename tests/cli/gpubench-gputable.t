@@ -13,7 +13,7 @@ The table of a card is made of what its jobs left: ratios and verdicts from thei
   > put("ours-xl-loss-bf16", loss=4.0, step_s=[1] * 200); put("ours-xl-loss-fp8", loss=4.02, step_s=[1] * 200)
   > put("ours-gpt2-profile", batch=2, seq=100, vocab=1000, amp="bf16", peaks={"bytes_per_s": 1e12},
   >     ops=[{"op": "layernorm", "of_peak": .9}, {"op": "add_layernorm", "of_peak": .8}, {"op": "adamw", "of_peak": .93}],
-  >     kernels=[{"kernel": "rt_cross_entropy_bf16", "op": "linear_cross_entropy", "launches": 1, "seconds": 1e-6}])
+  >     kernels=[{"kernel": "rt_cross_entropy_bf16", "op": "linear_cross_entropy", "launches": 1, "seconds": 1e-6, "of_peak": .8}])
   > put("copies", metrics=[{"id": "gpu.matrix.pinned.to.gpu0-mem0", "warmup": 1, "samples": [99, 50, 52]}])
   > put("torch-copies", **{"pinned.to": 55.0})
   > put("check-f16", rows=[{"ok": True}, {"ok": False}])

@@ -63,6 +63,42 @@ static int memory_and_tell(void)
 	return 0;
 }
 
+/* Profiled from the third step on: kernels of the steps before would have no op. */
+static int profile_and_tell(void)
+{
+	const struct rt_options o = { .device = RT_CUDA, .amp = RT_BF16, .profile = true,
+				      .optimizer = { .kind = RT_ADAMW, .lr = 0.01 } };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	gt_auto_json *report = NULL;
+	struct rt_metrics m = { 0 };
+	struct gt_err err = { 0 };
+	int32_t ids[TOKENS];
+	int r = rt_compile(g, small_gpt(g), &o, &p, &err), strays = 0;
+	json_t *row;
+	size_t i;
+
+	fill_ids(ids);
+	for (int step = 0; !r && step < 4; step++)
+		r = rt_step(p, (const void *[]){ ids, ids }, &m, &err);
+	if (r) {
+		puts(err.msg);
+		return 1;
+	}
+	report = rt_program_report(p);
+	json_array_foreach(json_object_get(report, "kernels"), i, row) {
+		const char *name = gt_json_get_str(row, "kernel", ""), *op = gt_json_get_str(row, "op", NULL);
+
+		strays += gt_starts_with(name, "rt_") && !op;
+		if (gt_starts_with(name, "rt_cross_entropy") || gt_starts_with(name, "rt_norm_bwd") ||
+		    gt_starts_with(name, "rt_embedding_bwd"))
+			printf("%s: %g times, %.0f bytes\n", name, gt_json_get_real(row, "launches", -1),
+			       gt_json_get_real(row, "bytes", -1));
+	}
+	printf("%d strays\n", strays);
+	return 0;
+}
+
 /* One step of each; in the first case the forward pass goes wrong, in the second the backward pass alone. */
 static int one_anomaly(enum rt_device device, bool backward, struct gt_err *err)
 {
@@ -287,6 +323,19 @@ START_TEST(memory_is_planned_told_and_measured)
 }
 END_TEST
 
+/* 61 logits of each row are read and 64 gradients written; dy, x and dx of five norms, twice added to, and 512 rows of two sums
+ * each; dy of the embedding and its table, which the logits' product has written first. */
+START_TEST(kernels_of_a_profiled_step_are_its_own_and_count_their_bytes)
+{
+	struct result r = run_with("profile", NULL, STANDIN_DIR);
+
+	ck_assert_msg(!r.status && strstr(r.out, "\n0 strays\n"), "%s", r.out);
+	ck_assert_msg(strstr(r.out, "rt_cross_entropy_bf16: 1 times, 128000 bytes\n") != NULL, "%s", r.out);
+	ck_assert_msg(strstr(r.out, "rt_embedding_bwd_bf16: 1 times, 48384 bytes\n") != NULL, "%s", r.out);
+	ck_assert_msg(strstr(r.out, "rt_norm_bwd_bf16: 5 times, 1277952 bytes\n") != NULL, "%s", r.out);
+}
+END_TEST
+
 START_TEST(batches_are_copied_from_where_they_lie)
 {
 	struct result r = run_with("feed", NULL, STANDIN_DIR);
@@ -357,6 +406,7 @@ END_TEST
 void add_memory_tests(TCase *tc, TCase *slow)
 {
 	tcase_add_test(tc, memory_is_planned_told_and_measured);
+	tcase_add_test(tc, kernels_of_a_profiled_step_are_its_own_and_count_their_bytes);
 	tcase_add_test(tc, batches_are_copied_from_where_they_lie);
 	tcase_add_test(tc, an_anomaly_is_told_as_on_the_cpu);
 	tcase_add_loop_test(tc, a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu, 0, 2);
@@ -368,6 +418,8 @@ int tell_memory(const char *what)
 {
 	if (gt_streq(what, "memory"))
 		return memory_and_tell();
+	if (gt_streq(what, "profile"))
+		return profile_and_tell();
 	if (gt_streq(what, "feed"))
 		return feed_and_tell();
 	if (gt_streq(what, "anomaly"))
