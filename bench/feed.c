@@ -5,7 +5,9 @@
 #include <omp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include "bench/feed.h"
+#include "lib/buf.h"
 
 #define PREFETCH	4
 #define MAX_CORRUPT	100
@@ -207,6 +209,33 @@ json_t *bn_feed_report(const struct bn_feed *f, double items, json_t *warnings)
 			    gt_xasprintf("the run waits for its data %.0f %% of the time: try more --workers, --prefetch%s",
 					 share * 100, rt_loader_kind(f->train) >= RT_DATA_SHARDS ? " or --cache" : ""));
 	return doc;
+}
+
+static const struct bn_switch *switch_of(const char *word, size_t len, const struct bn_switch *switches, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(switches[i].name) == len && strncmp(switches[i].name, word, len) == 0)
+			return &switches[i];
+	return NULL;
+}
+
+int bn_leave_out(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err)
+{
+	for (size_t len; list && *list; list += len + (list[len] == ',')) {
+		const struct bn_switch *s;
+		gt_auto_buf all = { 0 };
+
+		len = strcspn(list, ",");
+		s = switch_of(list, len, switches, n);
+		if (s) {
+			*s->off = true;
+			continue;
+		}
+		for (size_t i = 0; i < n; i++)
+			gt_buf_printf(&all, "%s%s", !i ? "" : i + 1 < n ? ", " : " and ", switches[i].name);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--without %.*s: %s can be left out", (int)len, list, all.s);
+	}
+	return 0;
 }
 
 void bn_print_documents(const json_t *docs)

@@ -30,6 +30,12 @@ int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o,
 int bn_feed_shapes(const struct bn_feed *f, const struct rt_length **ret);
 /* "line", "paragraph", "file" or the id of a token; NULL: no documents. */
 int bn_feed_documents(const char *text, struct rt_documents *ret, struct gt_err *err);
+struct bn_switch {
+	const char *name;
+	bool *off;
+};
+/* Sets what the words of a --without name, with commas between them; NULL: none. */
+int bn_leave_out(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err);
 /* Two lines of text: the lengths, and how much is padding. */
 void bn_print_documents(const json_t *docs);
 void bn_feed_close(struct bn_feed *f);

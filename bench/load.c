@@ -143,27 +143,12 @@ static int index_of(const char *const *names, const char *name)
 static int leave_out(const char *list, struct rt_loader_options *l, struct gt_err *err)
 {
 	bool f32 = false;
-	const struct {
-		const char *name;
-		bool *off;
-	} switches[] = { { "huge-pages", &l->no_huge_pages }, { "persistent", &l->restart_workers },
-			 { "zero-copy", &l->copy_batches }, { "u8", &f32 } };
+	const struct bn_switch switches[] = { { "huge-pages", &l->no_huge_pages }, { "persistent", &l->restart_workers },
+					      { "zero-copy", &l->copy_batches }, { "u8", &f32 } };
+	int r = bn_leave_out(list, switches, GT_ARRAY_SIZE(switches), err);
 
-	for (size_t len; list && *list; list += len + (list[len] == ',')) {
-		size_t i = 0;
-
-		len = strcspn(list, ",");
-		while (i < GT_ARRAY_SIZE(switches) &&
-		       (strlen(switches[i].name) != len || strncmp(switches[i].name, list, len) != 0))
-			i++;
-		if (i == GT_ARRAY_SIZE(switches))
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--without %.*s: huge-pages, persistent, zero-copy and u8 can be left out",
-					    (int)len, list);
-		*switches[i].off = true;
-	}
 	l->u8 = !f32; /* images are handed over as bytes */
-	return 0;
+	return r;
 }
 
 static int show_progress(void *arg, uint64_t batch, uint64_t total)

@@ -318,7 +318,7 @@ const struct gt_cmd bn_cmd_run = {
 		"explains launches that are far from the others, and is never used to remove them.\n\n"
 		"A --minutes that is over before the A/A pairs and one pair with the change is refused (exit 64): at once, or for "
 		"a command after the first A/A pairs, when nothing was changed yet.\n\n"
-		"The settings are put back after every arm, also on ^C and SIGTERM: what was measured until then is "
+		"The settings are put back after every arm, also on ^C, SIGTERM and a full disk: what was measured until then is "
 		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
 		"back; where that was killed too, gputune recover does.",
 	.opts = run_opts,

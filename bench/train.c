@@ -157,14 +157,9 @@ static enum rt_dtype amp_type(const char *name)
 	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
 }
 
-/* Switch off what --without names. */
 static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
 {
-	const char *list = o->without;
-	const struct {
-		const char *name;
-		bool *off;
-	} switches[] = {
+	const struct bn_switch switches[] = {
 		{ "fuse", &opt->no_fuse },	   { "reuse", &opt->no_reuse },
 		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
 		{ "huge-pages", &opt->no_huge_pages }, { "persistent", &o->restart_workers },
@@ -172,20 +167,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		{ "pad", &opt->no_pad }, { "winograd", &opt->no_winograd },
 	};
 
-	for (size_t len; list && *list; list += len + (list[len] == ',')) {
-		size_t i = 0;
-
-		len = strcspn(list, ",");
-		while (i < GT_ARRAY_SIZE(switches) &&
-		       (strlen(switches[i].name) != len || strncmp(switches[i].name, list, len) != 0))
-			i++;
-		if (i == GT_ARRAY_SIZE(switches))
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--without %.*s: fuse, reuse, assign, early-update, huge-pages, persistent, "
-					    "zero-copy, u8, pad and winograd can be left out", (int)len, list);
-		*switches[i].off = true;
-	}
-	return 0;
+	return bn_leave_out(o->without, switches, GT_ARRAY_SIZE(switches), err);
 }
 
 /* With the hyperparameters that the PyTorch peer uses. */

@@ -59,7 +59,7 @@ What is measured gets the environment that the user gave, whatever its arguments
 
 A command that leaves a daemon behind has ended when it has ended, and that is said.
 
-  $ rm -f n; gpubench ab --env X=1 --pairs 1 --quiet -o daemon.json -- sh -c 'setsid sleep 4 & sleep .05' | grep '^note: the command'
+  $ rm -f n; gpubench ab --env X=1 --pairs 1 --quiet -o daemon.json -- sh -c 'setsid sleep 4 & sleep .05' > daemon.txt; grep '^note: the command' daemon.txt
   note: the command leaves processes running behind it; they may disturb the launches that follow
   $ python3 -c 'import json; print({l["wall_s"] < 4 for l in json.load(open("daemon.json"))["launches"]})'
   {True}
