@@ -1,5 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of simd_body.h: per-channel work of batchnorm, and the smaller ops. */
+/* Part of simd_body.h: norms by rows, per-channel work of batchnorm, and the smaller ops. */
+
+/* Sums over a row run in a float per lane for so many elements, then over these: the error does not grow with the row. */
+#define LONG_ROW 4096
+#define EACH_PIECE(c, end, n) \
+	for (int64_t c = 0, end = LONG_ROW < (n) ? LONG_ROW : (n); c < (n); c = end, end = c + LONG_ROW < (n) ? c + LONG_ROW : (n))
+
+/* Mean and 1/sqrt(var + eps) of one row, var from the differences. */
+INLINE void moments(const float *x, int64_t cols, float eps, float *mean, float *rstd)
+{
+	vf s = { 0 }, q = { 0 };
+	int64_t full = cols / W * W;
+	float m, left = 0;
+
+	EACH_PIECE(c, end, full) {
+		vf part = { 0 };
+
+		for (int64_t i = c; i < end; i += W)
+			part += ld(x + i);
+		s += part;
+	}
+	m = hsum(s);
+	for (int64_t i = full; i < cols; i++)
+		m += x[i];
+	m /= (float)cols;
+	EACH_PIECE(c, end, full) {
+		vf part = { 0 };
+
+		for (int64_t i = c; i < end; i += W)
+			part += (ld(x + i) - m) * (ld(x + i) - m);
+		q += part;
+	}
+	for (int64_t i = full; i < cols; i++)
+		left += (x[i] - m) * (x[i] - m);
+	*mean = m;
+	*rstd = 1.0f / sqrtf((hsum(q) + left) / (float)cols + eps);
+}
+
+static void norm(float *x, float *y, float *mean, float *rstd, const float *a, const float *b, const float *gain,
+		 const float *bias, float eps, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++, a += cols, y += cols) {
+		const float *in = a;
+		float m, s;
+
+		if (b) {
+			add(x, a, b + r * cols, cols);
+			in = x;
+			x += cols;
+		}
+		moments(in, cols, eps, &m, &s);
+		EACH(i, cols) {
+			vf v = (ldx(in + i, cols - i) - m) * s;
+
+			stx(y + i, v * ldx(gain + i, cols - i) + ldx(bias + i, cols - i), cols - i);
+		}
+		if (mean)
+			mean[r] = m;
+		if (rstd)
+			rstd[r] = s;
+	}
+}
+
+/* dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gain. */
+static void norm_bwd(float *dx, const float *dy, const float *x, const float *gain, const float *mean, const float *rstd,
+		     int64_t rows, int64_t cols, bool accumulate)
+{
+	for (int64_t r = 0; r < rows; r++, dx += cols, dy += cols, x += cols) {
+		vf sg = { 0 }, sgx = { 0 };
+		float m = mean[r], s = rstd[r], mg, mgx;
+
+		EACH_PIECE(c, end, cols) {
+			vf pg = { 0 }, pgx = { 0 };
+
+			for (int64_t i = c; i < end; i += W) {
+				vf g = ldx(dy + i, cols - i) * ldx(gain + i, cols - i);
+
+				pg += g;
+				pgx += g * ((ldx(x + i, cols - i) - m) * s);
+			}
+			sg += pg;
+			sgx += pgx;
+		}
+		mg = hsum(sg) / (float)cols;
+		mgx = hsum(sgx) / (float)cols;
+		EACH(i, cols) {
+			vf g = ldx(dy + i, cols - i) * ldx(gain + i, cols - i);
+			vf d = (g - mg - (ldx(x + i, cols - i) - m) * s * mgx) * s;
+
+			stx(dx + i, accumulate ? d + ldx(dx + i, cols - i) : d, cols - i);
+		}
+	}
+}
 
 /* Sums run in float over so many rows, then in double: the error does not grow with the batch. */
 #define SUM_ROWS	64
