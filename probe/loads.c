@@ -332,16 +332,13 @@ const struct gt_cmd pr_cmd_loads = {
 	.args = "TARGET...",
 	.summary = "say which libraries a program or Python environment loads, and by which rule",
 	.help = "TARGET is a program, a library, a script, or the directory of a Python environment (a venv, a conda "
-		"environment, "
-		"/usr). What glibc's loader will do is computed from the files: which libcuda, libcudart, libcudnn, "
-		"libnccl, "
+		"environment, /usr); a name without a slash is looked for where a system's PATH looks, then here. What "
+		"glibc's loader will do is computed from the files: which libcuda, libcudart, libcudnn, libnccl, "
 		"libstdc++ … is found, by which rule (RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default "
-		"directories), which "
-		"other copies that one hides, and what is missing. Of an environment the imports of torch, tensorflow, "
-		"jax, "
-		"onnxruntime, cupy and numpy are followed; no Python is run. With --root DIR the program is looked at "
-		"inside "
-		"an unpacked container image. Ends with 2 if something needed is not found, with 1 if the environment "
+		"directories), which other copies that one hides, and what is missing. Of an environment the imports of "
+		"torch, tensorflow, jax, onnxruntime, cupy and numpy are followed; no Python is run. With --root DIR the "
+		"program is looked at inside an unpacked container image. Ends with 2 if something needed is not found, "
+		"with 1 if the environment "
 		"(LD_LIBRARY_PATH, LD_PRELOAD) puts another version in place of one that would be found without it.",
 	.opts = loads_opts,
 	.min_args = 1,

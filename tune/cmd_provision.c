@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/file.h"
+#include "lib/log.h"
 #include "tune/gputune.h"
 #include "tune/provision/provision.h"
 #include "tune/trust.h"
@@ -54,6 +56,18 @@ static int save(struct gt_cli *cli, const json_t *doc)
 }
 
 /* Refused is an answer too: the whole plan is shown, and the exit status says so. */
+/* Simulating takes apt seconds, twice: who waits at a terminal is told for what. */
+static int make_plan(struct gt_cli *cli, const struct pr_host *host, const struct tn_provision_opts *o, json_t **ret)
+{
+	int r;
+
+	if (isatty(STDERR_FILENO))
+		gt_progress("asking apt what it would do", 0, 0);
+	r = tn_provision_plan(cli->fs, host, o, ret, &cli->err);
+	gt_progress_end();
+	return r;
+}
+
 static int run_plan(struct gt_cli *cli, const struct pr_host *host)
 {
 	struct tn_provision_opts o;
@@ -61,7 +75,7 @@ static int run_plan(struct gt_cli *cli, const struct pr_host *host)
 	int r = take_options(cli, &o);
 
 	if (!r)
-		r = tn_provision_plan(cli->fs, host, &o, &doc, &cli->err);
+		r = make_plan(cli, host, &o, &doc);
 	if (!r && output)
 		r = save(cli, doc);
 	if (r < 0)
@@ -99,7 +113,7 @@ static int run_apply(struct gt_cli *cli, const struct pr_host *host, const char 
 	int status = 0, r = take_options(cli, &o);
 
 	if (!r)
-		r = path ? read_plan(cli, path, &plan) : tn_provision_plan(cli->fs, host, &o, &plan, &cli->err);
+		r = path ? read_plan(cli, path, &plan) : make_plan(cli, host, &o, &plan);
 	if (r < 0)
 		return r;
 	r = tn_provision_apply(cli->fs, host, plan, &report, &status, &cli->err);

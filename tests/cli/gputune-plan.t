@@ -200,6 +200,9 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   $ gputune plan --root root --only vm.swapiness
   gputune: --only: there is no knob or family 'vm.swapiness'; did you mean vm.swappiness?
   [64]
+  $ gputune plan --root root --only vm.max_map_count,vm.swappiness
+  gputune: --only: there is no knob or family 'vm.max_map_count,vm.swappiness'; each takes an option of its own
+  [64]
   $ gputune plan --root root -p nonsense
   gputune: there is no profile 'nonsense', neither in /etc/gputune/profiles nor built in
   [64]

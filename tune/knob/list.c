@@ -139,7 +139,9 @@ int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt
 		while (tn_knobs[k] && !names(list->v[i], tn_knobs[k]))
 			k++;
 		if (!tn_knobs[k]) {
-			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word, "gputune list shows them");
+			bool several = strchr(list->v[i], ',');
+			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word,
+							 several ? "each takes an option of its own" : "gputune list shows them");
 
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: there is no knob or family '%.60s'; %s", option,
 					    list->v[i], hint);
