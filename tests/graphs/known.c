@@ -8,7 +8,6 @@
 #define TRIES	   8
 /* (v / 255 - mean) / std: a few roundings of numbers up to 1, divided by the standard deviation. */
 #define BYTE_ERROR (2 * EPSILON / (double)MADE_PIXEL_STD)
-#define MANY	   100000 /* elements of all tensors, from which on the spread of two patterns is enough */
 /* So many times what random errors make of it may a tensor be off: of low types all errors are those of the patterns, of f32 there
  * are more, in sums. */
 #define SPREADS	 4
@@ -20,7 +19,7 @@ void known_clear(struct known *k)
 		made_inputs_free(k->inputs);
 	if (k->leaves) {
 		plain_clear(k->mg.g, &k->exact);
-		for (int i = 0; i < k->patterns; i++)
+		for (int i = 0; i < KNOWN_PATTERNS; i++)
 			plain_clear(k->mg.g, &k->shaken[i]);
 		made_values_free(k->leaves, k->mg.g->ir.n_nodes);
 		made_values_free(k->masks, k->mg.g->ir.n_nodes);
@@ -33,7 +32,7 @@ void known_clear(struct known *k)
 /* Are all relus and maxima decided by more than rounding? */
 static bool decided(const struct known *k)
 {
-	for (int i = 0; i < k->patterns; i++) {
+	for (int i = 0; i < KNOWN_PATTERNS; i++) {
 		struct plain_how how = k->how;
 		struct plain p;
 		bool same = k->shaken[i].choices == k->exact.choices;
@@ -69,7 +68,7 @@ static double *mask_of(const struct rt_call *c)
 
 static void start(struct known *k, const struct made *m, uint64_t batch, int64_t rows)
 {
-	int64_t all = 0, most = 0;
+	int64_t most = 0;
 
 	memset(k, 0, sizeof(*k));
 	k->m = *m;
@@ -80,19 +79,15 @@ static void start(struct known *k, const struct made *m, uint64_t batch, int64_t
 	for (int i = 0; i < k->mg.g->ir.n_calls; i++)
 		if (k->mg.g->ir.calls[i]->op->id == RT_OP_DROPOUT)
 			k->masks[k->mg.g->ir.calls[i]->out[0]->id] = mask_of(k->mg.g->ir.calls[i]);
-	for (int i = 0; i < k->mg.g->ir.n_nodes; i++) {
-		int64_t n = rt_shape_elements(&k->mg.g->ir.nodes[i]->shape);
-
-		all += n;
-		most = GT_MAX(most, n);
-	}
+	for (int i = 0; i < k->mg.g->ir.n_nodes; i++)
+		most = GT_MAX(most, rt_shape_elements(&k->mg.g->ir.nodes[i]->shape));
 	k->relative = 1e-6 + 2e-8 * sqrt((double)most);
-	k->patterns = all > MANY ? 2 : KNOWN_PATTERNS;
 }
 
+/* However large the program, its loss and many a bias are few numbers, of which two samples may both be small by chance. */
 static void forward(struct known *k)
 {
-	for (int i = 0; i <= k->patterns; i++) {
+	for (int i = 0; i <= KNOWN_PATTERNS; i++) {
 		k->how.pattern = (uint64_t)i;
 		plain_run(k->mg.g, k->leaves, &k->how, i ? &k->shaken[i - 1] : &k->exact);
 	}
@@ -100,7 +95,7 @@ static void forward(struct known *k)
 
 static void backward(struct known *k)
 {
-	for (int i = 0; i <= k->patterns; i++) {
+	for (int i = 0; i <= KNOWN_PATTERNS; i++) {
 		k->how.pattern = (uint64_t)i;
 		plain_run_back(k->mg.g, k->mg.loss, &k->how, i ? &k->shaken[i - 1] : &k->exact);
 	}
@@ -162,7 +157,7 @@ double known_off(const struct known *k, const struct rt_node *n)
 	const double *exact = k->exact.value[n->id];
 	double spread = 0;
 
-	for (int p = 0; p < k->patterns; p++)
+	for (int p = 0; p < KNOWN_PATTERNS; p++)
 		spread = fmax(spread, distance(k->shaken[p].value[n->id], exact, count));
 	return SPREADS * spread + k->relative * largest(exact, count) + 1e-30;
 }
@@ -173,7 +168,7 @@ double known_slope_off(const struct known *k, const struct rt_node *n)
 	const double *exact = k->exact.slope[n->id];
 	double spread = 0;
 
-	for (int p = 0; exact && p < k->patterns; p++)
+	for (int p = 0; exact && p < KNOWN_PATTERNS; p++)
 		spread = fmax(spread, distance(k->shaken[p].slope[n->id], exact, count));
 	return SPREADS * spread + (exact ? k->relative * largest(exact, count) : 0) + 1e-30;
 }

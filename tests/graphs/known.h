@@ -14,11 +14,10 @@ struct known {
 	void **inputs;
 	double **leaves, **masks; /* by node id */
 	struct plain_how how;
-	int patterns;
 	double relative; /* what is granted beside the spread: more where long sums are made */
 	struct plain exact, shaken[KNOWN_PATTERNS];
 };
-/* how: its type, what batchnorms take, and a level if it is more than float's; patterns are set here. false: there is a kink
+/* how: its type, what batchnorms take, and a level if it is more than float's; the pattern is set here. false: there is a kink
  * wherever one looks, and nothing to clear. */
 bool know(struct known *k, const struct made *m, struct plain_how how);
 /* This batch of these very values, kinks or not, and nothing dropped: how far a backward pass may be off that begins with what
