@@ -368,6 +368,8 @@ bool way_ranks_apart(struct trial *t)
 /* What a gradient may be off by after its journey out and back, largest being that of any: see runtime/comm/codec.h. */
 static double journey(enum rt_compress how, double g, double largest)
 {
+	if (how == RT_COMPRESS_FP16 && fabs(g) > 65000) /* its largest is 65504: beyond, it is infinite, as in PyTorch's hook */
+		return INFINITY;
 	if (how == RT_COMPRESS_FP16)
 		return 3 * 0x1p-11 * fabs(g) + 0x1p-22;
 	return how == RT_COMPRESS_BF16 ? 3 * 0x1p-8 * fabs(g) : 2.2 / 127 * largest;
