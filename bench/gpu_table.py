@@ -145,12 +145,15 @@ def checked(r, title, jobs, part, sanitized=False):
     wrong = sum(not row["ok"] for row in rows)
     found = [told(os.path.join(r.folder, j + ".txt")) for j in have] if sanitized else []
     wrong += sum(n for n in found if n)
-    whole = len(have) == len(jobs) and None not in found
+    ended = None not in found and not any(r.get(j).get("failure") for j in have)
+    whole = len(have) == len(jobs) and ended
     right = f"{len(rows) - sum(not row['ok'] for row in rows)} of {len(rows)}" if have else NONE
     if have and len(jobs) > len(have):
         right += " in " + ", ".join(j.rpartition("-")[2] for j in have)
-    if have and sanitized:
-        right += f", {sum(n for n in found if n)} errors" if None not in found else ", not to the end"
+    if have and sanitized and ended:
+        right += f", {sum(found)} errors"
+    if have and not ended:
+        right += ", not to the end"
     return (title, "", "all", right, "", "", verdict([(wrong, 0, False)] + [(None, 0, False)] * (not whole)) if have else "", part)
 
 

@@ -263,12 +263,15 @@ out:
 	return r;
 }
 
-/* What cannot be compared has a row that says why, and takes nothing with it as long as the device works. */
+/* What cannot be compared has a row that says why, and takes nothing with it as long as the device works. Who is asked to end does
+ * so here. */
 static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 {
 	gt_auto(rt_cuda) *device = NULL;
 	struct gt_err why;
 
+	if (gt_interrupted)
+		return gt_fail(err, EINTR, "interrupted: the cases behind %s were not compared", name);
 	if (r >= 0) {
 		b->failed += r;
 		return 0;

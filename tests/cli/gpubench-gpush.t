@@ -90,6 +90,13 @@ JSON that is not a job's own costs its row alone; what compute-sanitizer found c
   $ : > results/sanitizer-f16.txt; table | tail -1
   | compute-sanitizer: every op of each type |  | all | 4 of 4, not to the end |  |  | as far as measured | sanitizer |
 
+A check that was ended in the middle is as good as far as it came.
+
+  $ for t in f32 tf32 bf16 f16 fp8; do echo '{"rows":[{"ok":true}]}' > results/check-$t.json; done
+  $ echo '{"rows":[{"ok":true}],"failure":"interrupted"}' > results/check-f16.json
+  $ python3 "$TESTDIR/../bench/gpu_table.py" results | grep 'every op against'
+  | every op against the CPU (`gpubench check-device`) |  | all | 5 of 5, not to the end |  |  | as far as measured | check |
+
 What cannot begin says why.
 
   $ "$TESTDIR/../bench/gpu.sh" nonsense

@@ -80,6 +80,19 @@ static int check_and_tell(enum rt_check_type type, const char *only)
 	return r != 0;
 }
 
+/* Asked to end in the middle of the first case. */
+static int interrupted_and_tell(void)
+{
+	gt_auto_json *rows = json_array();
+	struct gt_err err = {0};
+	int r;
+
+	gt_interrupted = 1;
+	r = rt_cuda_selfcheck(RT_CHECK_F32, "linear.gelu", 7, rows, &err);
+	printf("%d, %zu rows: %s\n", r, json_array_size(rows), err.msg);
+	return 0;
+}
+
 /* A small perceptron for some steps; the third batch's loss is infinite. Says what happened to its first weight. */
 static int train_and_tell(void)
 {
@@ -417,6 +430,8 @@ START_TEST(what_cannot_be_run_costs_itself_alone)
 	ck_assert_msg(strstr(r.out, " compared, 2 wrong") && !strstr(r.out, "\n1 compared"), "%s", r.out);
 	r = run_with("f32:linear", "STANDIN_LT_VERSION=130000", STANDIN_DIR);
 	ck_assert_msg(strstr(r.out, "linear in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
+	r = run_with("interrupted", NULL, STANDIN_DIR);
+	ck_assert_str_eq(r.out, "-4, 7 rows: interrupted: the cases behind linear.gelu.even were not compared\n");
 	r = run_with("f32:gelu", "STANDIN_FAIL=cuLaunchKernel:719:2", STANDIN_DIR);
 	ck_assert_msg(strstr(r.out, "gelu in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
 }
@@ -687,6 +702,8 @@ int main(int argc, char **argv)
 		return train_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "own"))
 		return own_op_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "interrupted"))
+		return interrupted_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "unwritten"))
 		return unwritten_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
