@@ -26,8 +26,9 @@ bool rt_conv_winograd_fits(const struct rt_conv *s);
 bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind, double rate);
 double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind); /* of its products */
 size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
+/* add: to x or y, the image that is written. */
 void rt_conv_winograd(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *w, float *y,
-		   float *scratch);
+		      float *scratch, bool add);
 
 /* By our own code: rows of patches times weights, image by image. Works for every shape. */
 size_t rt_conv_own_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);

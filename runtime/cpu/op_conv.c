@@ -145,7 +145,7 @@ static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 		return;
 	s = rt_conv_of(c, x, w, y);
 	if (c->attr.winograd) {
-		rt_conv_winograd(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch);
+		rt_conv_winograd(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch, c->attr.accumulate & 1);
 		return;
 	}
 	if (c->in[0]->dtype == RT_F32) {

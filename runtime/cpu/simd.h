@@ -60,8 +60,8 @@ struct rt_wino {
 	void (*input)(float *v, int64_t plane, int64_t block, const struct rt_wino_tile *t, const float *image);
 	/* The same of the 4x4 pixels of an output's gradient, to planes of (tiles, channels). */
 	void (*slope)(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image);
-	/* 4x4 pixels of the image from planes of (tiles, channels). */
-	void (*output)(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane);
+	/* 4x4 pixels of the image = or += those of planes of (tiles, channels). */
+	void (*output)(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, bool add);
 	/* One plane: m (rows,out) = v (rows,in) u (in,out); in and out are whole blocks of lanes. */
 	void (*product)(float *m, const float *v, int64_t block, const float *u, int64_t rows, int64_t in, int64_t out);
 	/* One plane: p (in,out) = or += the transpose of v (rows,in) times d (rows,out). */

@@ -164,7 +164,7 @@ static void wino_slope(float *d, int64_t plane, const struct rt_wino_tile *t, co
 }
 
 INLINE void wino_write_lanes(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, int64_t channel,
-			     bool inside)
+			     bool inside, bool add)
 {
 	vf half[4][6], d[6];
 
@@ -183,19 +183,21 @@ INLINE void wino_write_lanes(float *image, const struct rt_wino_tile *t, const f
 #pragma GCC unroll 4
 		for (int j = 0; j < 4; j++)
 			if (inside)
-				st(y + j * t->pixel, d[j]);
+				put(y, j * t->pixel, W, d[j], add);
 			else if (i < t->bottom && j < t->right)
-				stx(y + j * t->pixel, d[j], t->channels - channel);
+				put(y, j * t->pixel, t->channels - channel, d[j], add);
 	}
 }
 
-static void wino_output(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane)
+static void wino_output(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, bool add)
 {
 	for (int64_t c = 0; c < t->channels; c += W)
-		if (wino_inside(t, 4, c))
-			wino_write_lanes(image, t, m + c, plane, c, true);
+		if (!wino_inside(t, 4, c))
+			wino_write_lanes(image, t, m + c, plane, c, false, add);
+		else if (add)
+			wino_write_lanes(image, t, m + c, plane, c, true, true);
 		else
-			wino_write_lanes(image, t, m + c, plane, c, false);
+			wino_write_lanes(image, t, m + c, plane, c, true, false);
 }
 
 /* m (rows, stride ld_m) = v (rows,k) u (k, vectors): v in blocks of so many lanes, `block` floats apart. */

@@ -2,13 +2,29 @@
 /*
  * On the CPU, f32 convolutions of 3x3 and stride 1 are made in tiles of 4x4 (Winograd's F(4x4,3x3), cpu/conv_winograd.c)
  * where the counted work says that this is faster: a quarter of the products, and the sums' rounding is two to three times that
- * of the plain ones. Those that mixed precision left in f32 (pass/amp.c) are the same ones.
+ * of the plain ones. Those that mixed precision left in f32 (pass/amp.c) are the same ones. Where the gradient of an image is
+ * then added to another, as round a residual block, it is added while it is written.
  */
 #include "runtime/pass/pass.h"
 
+/* A convolution's gradient, and the sum that takes it in. */
+static bool take_sum(struct rt_plan *p, int at)
+{
+	struct rt_call *conv = p->ir.calls[at], *add = at + 1 < p->ir.n_calls ? p->ir.calls[at + 1] : NULL;
+	struct rt_node *dx = conv->out[0];
+
+	if (p->opt->no_fuse || conv->op->id != RT_OP_CONV_BWD_X || !conv->attr.winograd || !add || add->op->id != RT_OP_ADD ||
+	    add->in[1] != dx || add->out[0] != add->in[0] || !rt_same_shape(dx, add->in[0]) || rt_plan_uses(p, dx) != 1)
+		return false;
+	conv->out[0] = add->out[0];
+	conv->attr.accumulate |= 1;
+	rt_plan_remove(p, at + 1);
+	return true;
+}
+
 static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	int calls = 0, taken = 0;
+	int calls = 0, taken = 0, sums = 0;
 	double before = 0, after = 0;
 
 	if (p->opt->device != RT_CPU || p->opt->no_winograd)
@@ -23,10 +39,11 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		c->attr.winograd = rt_conv_can_winograd(c, RT_F32);
 		after += rt_conv_flops(c);
 		taken += c->attr.winograd;
+		sums += take_sum(p, i);
 	}
 	if (taken)
-		gt_buf_printf(did, "%d of %d convolutions in tiles of 4x4: %.3g Gflop instead of %.3g", taken, calls, after * 1e-9,
-			      before * 1e-9);
+		gt_buf_printf(did, "%d of %d convolutions in tiles of 4x4: %.3g Gflop instead of %.3g; %d sums of gradients "
+			      "taken in", taken, calls, after * 1e-9, before * 1e-9, sums);
 	return 0;
 }
 

@@ -96,8 +96,10 @@ static void tensors_free(struct tensors *t)
 	free(t->want);
 }
 
-/* Once, what is written and the scratch memory being NaN before. simd NULL: patch by patch, without tiles. */
-static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum rt_conv_kind kind, int threads, struct tensors *t)
+/* Once, the scratch memory being NaN before, and what is written `before`: a number that is added to, or NaN. simd NULL: patch by
+ * patch, without tiles. */
+static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum rt_conv_kind kind, int threads, struct tensors *t,
+		     float before)
 {
 	struct rt_cpu cpu = { .threads = threads, .simd = simd };
 	size_t bytes = simd ? rt_conv_winograd_scratch(s, kind, threads) : rt_conv_own_scratch(s, kind, threads);
@@ -107,9 +109,9 @@ static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum r
 	for (size_t i = 0; i < floats + GUARD; i++)
 		scratch[i] = i < floats ? NAN : 17;
 	for (int64_t i = 0; i < t->n[t->made]; i++)
-		t->value[t->made][i] = NAN;
+		t->value[t->made][i] = before;
 	if (simd)
-		rt_conv_winograd(&cpu, s, kind, t->value[0], t->value[1], t->value[2], scratch);
+		rt_conv_winograd(&cpu, s, kind, t->value[0], t->value[1], t->value[2], scratch, !isnan(before));
 	else
 		rt_conv_own(s, kind, threads, t->value[0], t->value[1], t->value[2], scratch);
 	for (int i = 0; i < GUARD; i++) {
@@ -117,6 +119,14 @@ static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum r
 		ck_assert_float_eq(t->value[t->made][t->n[t->made] + i], 17);
 	}
 	free(scratch);
+}
+
+static void check_values(const struct tensors *t, double before, double tolerance, const char *what)
+{
+	for (int64_t i = 0; i < t->n[t->made]; i++)
+		ck_assert_msg(fabs((double)t->value[t->made][i] - t->want[i] - before) <= tolerance,
+			      "%s, %g before: element %lld is %.8g, not %.8g", what, before, (long long)i,
+			      (double)t->value[t->made][i], t->want[i] + before);
 }
 
 /* All kinds, by each of n instruction sets; simd NULL: patch by patch. */
@@ -133,12 +143,16 @@ static void check_shape(const struct rt_conv *s, const struct rt_simd *const *si
 			largest = fmax(largest, fabs(t.want[i]));
 		for (int k = 0; k < n; k++)
 			for (int threads = 1; threads <= 3; threads++) {
-				convolve(simd[k], s, kind, threads, &t);
-				for (int64_t i = 0; i < t.n[t.made]; i++)
-					ck_assert_msg(fabs((double)t.value[t.made][i] - t.want[i]) <= TOLERANCE * largest,
-						      "%s, %s, shape %d, %d threads: element %lld is %.8g, not %.8g",
-						      simd[k] ? simd[k]->name : "patches", kinds[kind], number, threads,
-						      (long long)i, (double)t.value[t.made][i], t.want[i]);
+				gt_autofree char *what = gt_xasprintf("%s, %s, shape %d, %d threads",
+								      simd[k] ? simd[k]->name : "patches", kinds[kind],
+								      number, threads);
+
+				convolve(simd[k], s, kind, threads, &t, NAN);
+				check_values(&t, 0, TOLERANCE * largest, what);
+				if (!simd[k] || kind == RT_CONV_BWD_W)
+					continue;
+				convolve(simd[k], s, kind, threads, &t, 2); /* images are also added to */
+				check_values(&t, 2, TOLERANCE * (largest + 2), what);
 			}
 		tensors_free(&t);
 	}
@@ -188,10 +202,10 @@ START_TEST(tiles_are_the_same_bits)
 		tensors_make(&t, &s, kind);
 		bytes = (size_t)t.n[t.made] * sizeof(float);
 		first = gt_xcalloc(1, bytes);
-		convolve(rt_simd_best(), &s, kind, 2, &t);
+		convolve(rt_simd_best(), &s, kind, 2, &t, NAN);
 		memcpy(first, t.value[t.made], bytes);
 		for (int threads = 1; threads <= 3; threads++) {
-			convolve(rt_simd_best(), &s, kind, threads, &t);
+			convolve(rt_simd_best(), &s, kind, threads, &t, NAN);
 			if (threads == 2 || kind != RT_CONV_BWD_W)
 				ck_assert_mem_eq(first, t.value[t.made], bytes);
 		}
@@ -287,12 +301,14 @@ static struct training train(int depth, bool without, enum rt_dtype amp)
 	return t;
 }
 
-/* 3 of 7 convolutions have 3x3, stride 1, 16 channels or more and work enough, and are three calls each; the loss stays. */
+/* 3 of 7 convolutions have 3x3, stride 1, 16 channels or more and work enough, and are three calls each, and round the one block
+ * without a pool the gradient of its input is added to what the sum let through; the loss stays. */
 START_TEST(tiles_are_a_technique_with_a_switch)
 {
 	struct training with = train(8, false, RT_F32), without = train(8, true, RT_F32);
 
 	ck_assert_msg(strstr(with.tiles, "9 of 20 convolutions in tiles of 4x4"), "%s", with.tiles);
+	ck_assert_msg(strstr(with.tiles, "; 1 sums of gradients taken in"), "%s", with.tiles);
 	ck_assert_str_eq(without.tiles, "nothing to do");
 	ck_assert_double_lt(with.flops, 0.6 * without.flops);
 	for (int i = 0; i < 5; i++)
