@@ -107,6 +107,7 @@ void rt_cpu_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 	struct norm n = norm_of(cpu, c);
 	const float *x = rt_f32(c->in[0]), *residual = rt_f32(c->in[5]);
 	float *y = rt_f32(c->out[0]);
+	uint8_t *open = c->out[3] ? c->out[3]->data : NULL;
 	int team = rt_cpu_team(cpu, 12.0 * (double)n.rows * (double)n.cols);
 
 	if (!run->eval)
@@ -128,8 +129,9 @@ void rt_cpu_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 			else
 				own_statistics(&n, c, all);
 		}
-		cpu->simd->channel_affine(y + lo * n.cols, x + lo * n.cols, residual ? residual + lo * n.cols : NULL, n.mean,
-					  n.a, n.b, hi - lo, n.cols, c->attr.act == RT_ACT_RELU);
+		cpu->simd->channel_affine(y + lo * n.cols, open ? open + lo * rt_bits_bytes(n.cols) : NULL, x + lo * n.cols,
+					  residual ? residual + lo * n.cols : NULL, n.mean, n.a, n.b, hi - lo, n.cols,
+					  c->attr.act == RT_ACT_RELU);
 	}
 }
 
@@ -174,7 +176,8 @@ static void move_running(const struct norm *n, const struct rt_call *c)
 void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct norm n = norm_of(cpu, c);
-	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *mean = rt_f32(c->in[3]), *y = rt_f32(c->in[5]);
+	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *mean = rt_f32(c->in[3]);
+	const uint8_t *bits = c->in[5] ? c->in[5]->data : NULL;
 	float *dx = rt_f32(c->out[0]), *dres = rt_f32(c->out[3]);
 	int team = rt_cpu_team(cpu, 16.0 * (double)n.rows * (double)n.cols);
 
@@ -185,19 +188,20 @@ void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
 		int me = omp_get_thread_num(), all = omp_get_num_threads();
+		const uint8_t *open;
 		int64_t lo, hi, at;
 
 		rt_part(n.rows, 1, all, me, &lo, &hi);
 		at = lo * n.cols;
-		cpu->simd->channel_bwd_sums(n.sums + N_SUMS * me * n.cols, dy + at, y ? y + at : NULL, x + at, mean, hi - lo,
-					    n.cols);
+		open = bits ? bits + lo * rt_bits_bytes(n.cols) : NULL;
+		cpu->simd->channel_bwd_sums(n.sums + N_SUMS * me * n.cols, dy + at, open, x + at, mean, hi - lo, n.cols);
 #pragma omp barrier
 #pragma omp single
 		{
 			gradients(&n, c, all);
 			move_running(&n, c);
 		}
-		cpu->simd->channel_bwd(dx ? dx + at : NULL, dres ? dres + at : NULL, dy + at, y ? y + at : NULL, x + at, mean,
-				       n.a, n.b, n.k, hi - lo, n.cols, c->attr.accumulate & 1, c->attr.accumulate & 8);
+		cpu->simd->channel_bwd(dx ? dx + at : NULL, dres ? dres + at : NULL, dy + at, open, x + at, mean, n.a,
+				       n.b, n.k, hi - lo, n.cols, c->attr.accumulate & 1, c->attr.accumulate & 8);
 	}
 }

@@ -114,14 +114,15 @@ struct rt_simd {
 		       const struct rt_adamw *h, const struct rt_map8 *map_m, const struct rt_map8 *map_v);
 	/* Per channel of x (rows,cols): sums (2,cols) of x - shift (cols) and of its square. */
 	void (*channel_sums)(double *sums, const float *x, const float *shift, int64_t rows, int64_t cols);
-	/* y = (x - mean) a + b, + residual or NULL, cut at zero if relu. y may be x or residual. */
-	void (*channel_affine)(float *y, const float *x, const float *residual, const float *mean, const float *a, const float *b,
-			       int64_t rows, int64_t cols, bool relu);
-	/* With g = dy where y > 0 (everywhere if y is NULL): sums (3,cols) of g, of g (x - mean) and of x - mean. */
-	void (*channel_bwd_sums)(double *sums, const float *dy, const float *y, const float *x, const float *mean, int64_t rows,
-				 int64_t cols);
+	/* y = (x - mean) a + b, + residual or NULL, cut at zero if relu: open, or NULL, has a bit for each element above that, in
+	 * rows of rt_bits_bytes(cols). y may be x or residual. */
+	void (*channel_affine)(float *y, uint8_t *open, const float *x, const float *residual, const float *mean, const float *a,
+			       const float *b, int64_t rows, int64_t cols, bool relu);
+	/* With g = dy where open (everywhere if NULL): sums (3,cols) of g, of g (x - mean) and of x - mean. */
+	void (*channel_bwd_sums)(double *sums, const float *dy, const uint8_t *open, const float *x, const float *mean,
+				 int64_t rows, int64_t cols);
 	/* dx = or += g a + (x - mean) b + k; dres = or += g. Either may be NULL, dx may be dy. */
-	void (*channel_bwd)(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *mean,
+	void (*channel_bwd)(float *dx, float *dres, const float *dy, const uint8_t *open, const float *x, const float *mean,
 			    const float *a, const float *b, const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres);
 	/* y = softmax of each row of x, both with stride ld; y may be x. Log-sum-exp to lse or NULL. */
 	void (*softmax)(float *y, const float *x, int64_t ld, int64_t rows, int64_t cols, float *lse);

@@ -146,8 +146,8 @@ static void channel_sums(double *sums, const float *x, const float *shift, int64
 		}
 }
 
-static void channel_affine(float *y, const float *x, const float *residual, const float *mean, const float *a, const float *b,
-			   int64_t rows, int64_t cols, bool relu)
+static void channel_affine(float *y, uint8_t *open, const float *x, const float *residual, const float *mean, const float *a,
+			   const float *b, int64_t rows, int64_t cols, bool relu)
 {
 	for (int64_t r = 0; r < rows; r++, x += cols, y += cols)
 		EACH(i, cols) {
@@ -157,18 +157,20 @@ static void channel_affine(float *y, const float *x, const float *residual, cons
 			if (residual)
 				v += ldx(residual + r * cols + i, n);
 			stx(y + i, relu ? sel(v <= 0.0f, (vf){ 0 }, v) : v, n);
+			if (open)
+				st_bits(open + r * rt_bits_bytes(cols), i, v > 0.0f);
 		}
 }
 
-/* dy where the activation let it through. */
-INLINE vf behind(const float *dy, const float *y, int64_t at, int64_t n)
+/* Row r, elements i..i+W of dy, where the activation let it through. */
+INLINE vf behind(const float *dy, const uint8_t *open, int64_t r, int64_t i, int64_t cols)
 {
-	vf g = ldx(dy + at, n);
+	vf g = ldx(dy + r * cols + i, cols - i);
 
-	return y ? sel(ldx(y + at, n) > 0.0f, g, (vf){ 0 }) : g;
+	return open ? sel(ld_bits(open + r * rt_bits_bytes(cols), i), g, (vf){ 0 }) : g;
 }
 
-static void channel_bwd_sums(double *sums, const float *dy, const float *y, const float *x, const float *mean, int64_t rows,
+static void channel_bwd_sums(double *sums, const float *dy, const uint8_t *open, const float *x, const float *mean, int64_t rows,
 			     int64_t cols)
 {
 	memset(sums, 0, 3 * (size_t)cols * sizeof(double));
@@ -178,7 +180,7 @@ static void channel_bwd_sums(double *sums, const float *dy, const float *y, cons
 			vf s0 = { 0 }, q0 = { 0 }, d0 = { 0 }, s1 = { 0 }, q1 = { 0 }, d1 = { 0 }, m = ldx(mean + i, n);
 
 			for (; r + 1 < count; r += 2, at += 2 * cols) {
-				vf g = behind(dy, y, at, n), h = behind(dy, y, at + cols, n);
+				vf g = behind(dy, open, r0 + r, i, cols), h = behind(dy, open, r0 + r + 1, i, cols);
 				vf a = ldx(x + at, n) - m, b = ldx(x + at + cols, n) - m;
 
 				s0 += g;
@@ -189,7 +191,7 @@ static void channel_bwd_sums(double *sums, const float *dy, const float *y, cons
 				d1 += b;
 			}
 			if (r < count) {
-				vf g = behind(dy, y, at, n), a = ldx(x + at, n) - m;
+				vf g = behind(dy, open, r0 + r, i, cols), a = ldx(x + at, n) - m;
 
 				s0 += g;
 				q0 += g * a;
@@ -201,13 +203,13 @@ static void channel_bwd_sums(double *sums, const float *dy, const float *y, cons
 		}
 }
 
-static void channel_bwd(float *dx, float *dres, const float *dy, const float *y, const float *x, const float *mean, const float *a,
-			const float *b, const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres)
+static void channel_bwd(float *dx, float *dres, const float *dy, const uint8_t *open, const float *x, const float *mean,
+			const float *a, const float *b, const float *k, int64_t rows, int64_t cols, bool add_dx, bool add_dres)
 {
 	for (int64_t r = 0; r < rows; r++)
 		EACH(i, cols) {
 			int64_t n = cols - i, at = r * cols + i;
-			vf g = behind(dy, y, at, n);
+			vf g = behind(dy, open, r, i, cols);
 
 			if (dres)
 				put(dres, at, n, g, add_dres);

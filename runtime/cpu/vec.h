@@ -72,6 +72,38 @@ INLINE vf sel(vi mask, vf a, vf b)
 	return (vf)((mask & (vi)a) | (~mask & (vi)b));
 }
 
+/* Lanes, all ones or zeros each, as the bits of a row's elements i..i+W, and back. */
+INLINE void st_bits(uint8_t *row, int64_t i, vi lanes)
+{
+#if defined(__x86_64__) && RT_W == 16
+	uint16_t bits = (uint16_t)_mm512_movepi32_mask((__m512i)lanes);
+
+	memcpy(row + i / 8, &bits, sizeof(bits));
+#else
+	int bits = 0;
+
+	for (int l = 0; l < RT_W; l++)
+		bits |= (lanes[l] & 1) << l;
+	row[i / 8] = (uint8_t)(i % 8 ? row[i / 8] | bits << i % 8 : bits);
+#endif
+}
+
+INLINE vi ld_bits(const uint8_t *row, int64_t i)
+{
+#if defined(__x86_64__) && RT_W == 16
+	uint16_t bits;
+
+	memcpy(&bits, row + i / 8, sizeof(bits));
+	return (vi)_mm512_movm_epi32(bits);
+#else
+	vi lane;
+
+	for (int l = 0; l < RT_W; l++)
+		lane[l] = 1 << l;
+	return (vi)((lane & row[i / 8] >> i % 8) != 0);
+#endif
+}
+
 INLINE vf vmax(vf a, vf b)
 {
 	return sel(a > b, a, b);

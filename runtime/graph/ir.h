@@ -95,6 +95,12 @@ struct rt_graph {
 	struct gt_err err;
 };
 
+/* Bytes of a row of bits, one for each of cols elements: the vectors of a row begin at whole bytes of it. */
+static inline int64_t rt_bits_bytes(int64_t cols)
+{
+	return (cols + 15) / 16 * 2;
+}
+
 /* ---- ops ---- */
 enum rt_op_id {
 	RT_OP_LINEAR, RT_OP_LINEAR_BWD_X, RT_OP_LINEAR_BWD_W,

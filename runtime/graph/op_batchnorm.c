@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * batchnorm: y = act((x - mean) rstd gain + bias [+ residual]) per channel of x (M,C), mean and variance over the M rows.
- * in: x, gain, bias, running mean, running var, residual or NULL, shift (C) or NULL. out: y, mean, rstd
+ * in: x, gain, bias, running mean, running var, residual or NULL, shift (C) or NULL. out: y, mean, rstd, open or NULL.
  * The residual and the activation come by fusion. shift is a bias that the product before this would have added: the batch's
- * mean takes it away again, so that only the running mean has to know of it (pass/batchnorm.c).
+ * mean takes it away again, so that only the running mean has to know of it (pass/batchnorm.c). open, on the CPU: a bit for each
+ * element that a relu let through, in rows of rt_bits_bytes(C).
  * The running statistics move in the backward pass: a step whose loss is no number leaves them as they are.
  */
 #include <errno.h>
@@ -54,7 +55,7 @@ static void batchnorm_gradient(struct rt_ad *ad, const struct rt_call *c)
 		return; /* nothing before it is trained: its statistics move, and x need not be kept */
 	k->in[1] = c->in[0];
 	k->in[2] = c->in[1];
-	k->in[5] = c->attr.act != RT_ACT_NONE ? c->out[0] : NULL;
+	k->in[5] = c->attr.act == RT_ACT_NONE ? NULL : c->out[3] ? c->out[3] : c->out[0];
 	rt_ad_into(ad, k, 0, c->in[0]);
 	rt_ad_into(ad, k, 1, c->in[1]);
 	rt_ad_into(ad, k, 2, c->in[2]);
@@ -94,8 +95,8 @@ const struct rt_op rt_op_batchnorm = {
 	.reference = batchnorm_reference,
 	.scratch_bytes = batchnorm_scratch,
 };
-/* in: dy, x, gain, mean, rstd, y of a fused activation, shift. out: dx, dgain, dbias, dresidual, running mean, running var.
- * dy NULL: the running statistics alone. */
+/* in: dy, x, gain, mean, rstd, of a fused activation `open` if there is one and else y, shift. out: dx, dgain, dbias, dresidual,
+ * running mean, running var. dy NULL: the running statistics alone. */
 const struct rt_op rt_op_batchnorm_bwd = {
 	.id = RT_OP_BATCHNORM_BWD,
 	.name = "batchnorm_bwd",

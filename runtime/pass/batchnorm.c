@@ -2,7 +2,8 @@
 /*
  * A bias added just before a batchnorm is not added: the batch's mean would take it away again. Its gradient is zero; the
  * running mean still counts it, so that the parameters mean the same elsewhere. And where a batchnorm is followed by an
- * addition, a relu, or both, they are done while it writes its result.
+ * addition, a relu, or both, they are done while it writes its result; on the CPU it then also keeps a bit per element of what the
+ * relu lets through, which the backward call reads twice instead of the result.
  */
 #include "runtime/pass/pass.h"
 
@@ -46,6 +47,9 @@ static bool take_relu(struct rt_plan *p, int at)
 		return false;
 	norm->attr.act = RT_ACT_RELU;
 	norm->out[0] = relu->out[0];
+	if (p->opt->device == RT_CPU)
+		norm->out[3] = rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_U8,
+					  &RT_SHAPE(rt_rows(relu->out[0]), rt_bits_bytes(rt_cols(relu->out[0]))), "relu open");
 	rt_plan_remove(p, at);
 	return true;
 }

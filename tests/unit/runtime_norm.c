@@ -153,11 +153,44 @@ START_TEST(a_long_row_is_normed_as_accurately)
 }
 END_TEST
 
+/* A relu that was taken in: a bit for each element that it let through, and none for NaN, whatever the width of vectors. */
+START_TEST(bits_say_what_the_relu_let_through)
+{
+	enum { R = 9, MOST = 48 };
+	static const int widths[] = { 1, 19, 16, 24, MOST };
+	const int cols = widths[_i], row = (int)rt_bits_bytes(cols);
+	const struct rt_simd *simd[3];
+	int n = simd_tables(simd);
+	float x[R * MOST], y[R * MOST], dy[R * MOST], dres[R * MOST], ones[MOST], zeros[MOST] = { 0 };
+	uint8_t open[R * (MOST / 8) + 1];
+
+	for (int i = 0; i < R * cols; i++) {
+		x[i] = i % 7 ? rt_random_normal(3, 1, (uint64_t)i) : 0;
+		dy[i] = rt_random_normal(3, 2, (uint64_t)i);
+	}
+	x[cols] = NAN;
+	for (int j = 0; j < cols; j++)
+		ones[j] = 1;
+	for (int k = 0; k < n; k++) {
+		memset(open, 0xa5, sizeof(open));
+		simd[k]->channel_affine(y, open, x, NULL, zeros, ones, zeros, R, cols, true);
+		simd[k]->channel_bwd(NULL, dres, dy, open, x, zeros, ones, zeros, zeros, R, cols, false, false);
+		for (int i = 0; i < R * cols; i++) {
+			ck_assert_int_eq(open[i / cols * row + i % cols / 8] >> i % cols % 8 & 1, x[i] > 0);
+			ck_assert_float_eq(dres[i], x[i] > 0 ? dy[i] : 0);
+			ck_assert(i == cols ? isnan(y[i]) : y[i] == fmaxf(x[i], 0));
+		}
+		ck_assert_int_eq(open[R * row], 0xa5);
+	}
+}
+END_TEST
+
 TCase *case_norm(void)
 {
 	TCase *t = tcase_create("norm");
 
 	tcase_add_test(t, batchnorm_is_as_accurate_at_any_mean);
 	tcase_add_test(t, a_long_row_is_normed_as_accurately);
+	tcase_add_loop_test(t, bits_say_what_the_relu_let_through, 0, 5);
 	return t;
 }
