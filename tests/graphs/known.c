@@ -142,6 +142,27 @@ static double largest(const double *x, int64_t n)
 	return most;
 }
 
+static bool exceeds(const struct rt_graph *g, const struct plain *p, double most)
+{
+	for (int i = 0; i < g->ir.n_nodes; i++) {
+		int64_t count = rt_shape_elements(&g->ir.nodes[i]->shape);
+
+		if (g->ir.nodes[i]->dtype == RT_F32 && (largest(p->value[i], count) > most ||
+							(p->slope && p->slope[i] && largest(p->slope[i], count) > most)))
+			return true;
+	}
+	return false;
+}
+
+bool known_exceeds(const struct known *k, double most)
+{
+	bool any = exceeds(k->mg.g, &k->exact, most);
+
+	for (int i = 0; i < KNOWN_PATTERNS; i++)
+		any |= exceeds(k->mg.g, &k->shaken[i], most);
+	return any;
+}
+
 static double distance(const double *x, const double *y, int64_t n)
 {
 	double most = 0;

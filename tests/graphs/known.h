@@ -24,6 +24,8 @@ bool know(struct known *k, const struct made *m, struct plain_how how);
  * another had forward. */
 void know_back(struct known *k, const struct made *m, uint64_t batch, int64_t rows);
 void known_clear(struct known *k);
+/* Is a value or a slope, as it may be rounded, beyond what a type can hold? */
+bool known_exceeds(const struct known *k, double most);
 
 /* How far float may be off in this tensor; in its slope. */
 double known_off(const struct known *k, const struct rt_node *n);
