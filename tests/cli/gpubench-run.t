@@ -156,7 +156,7 @@ A plan that changes nothing is said to, and identical arms are compared.
   $ python3 -c 'import json; d = json.load(open("plan.json")); d["items"] = []; json.dump(d, open("none.json", "w"))'
   $ gpubench run --plan none.json --no-env --workload sim --quick --seed 7 2>&1 | calm | grep -vE '^(gpubench, host|measuring)'
   gpubench: the plan changes nothing on this host: measuring A/A pairs only
-  gpubench: 1 workload, 9 pairs of launches, about 0.0 min, seed 7
+  gpubench: 1 workload, 9 pairs of launches, about 0.1 min, seed 7
   design: 9 A/A pairs, nothing changed, seed 7
   changed on purpose: 0
   OTHER differences: none
