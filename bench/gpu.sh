@@ -19,9 +19,9 @@ pack() {
 	local build=$1 file=$2 dir
 	dir=$(mktemp -d) || exit 1
 	mkdir "$dir/lib"
-	for tool in gpubench gpuprobe; do
-		[ -x "$build/$tool" ] || fail "$build/$tool is missing: build first"
-		cp "$build/$tool" "$dir/" && strip "$dir/$tool"
+	for tool in gpubench gpuprobe tests/peers/rt_case; do
+		[ -x "$build/$tool" ] || fail "$build/$tool is missing: make $tool"
+		cp "$build/$tool" "$dir/" && strip "$dir/${tool##*/}"
 	done
 	# all but the C library itself, which must be the other machine's
 	ldd "$build/gpubench" "$build/gpuprobe" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
@@ -66,9 +66,9 @@ else
 		gencode="$gencode -gencode arch=compute_$cap,code=sm_$cap"
 	done
 	cp -r "$top" "$work/src" && cd "$work/src" && autoreconf -fi >/dev/null 2>&1 && ./configure -q >"$OUT/configure.log" 2>&1 &&
-		make -j"$(nproc)" ${gencode:+"NVCC_GENCODE=$gencode"} gpubench gpuprobe >"$OUT/make.log" 2>&1 ||
+		make -j"$(nproc)" ${gencode:+"NVCC_GENCODE=$gencode"} gpubench gpuprobe tests/peers/rt_case >"$OUT/make.log" 2>&1 ||
 		fail "the build failed: $OUT/configure.log, $OUT/make.log"
-	cp gpubench gpuprobe "$work/"
+	cp gpubench gpuprobe tests/peers/rt_case "$work/"
 	cd "$work" || exit 1
 fi
 gpubench=$work/gpubench
@@ -77,6 +77,9 @@ gpubench=$work/gpubench
 beside=()
 [ -d "$work/lib" ] && beside=(env "LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
 export XDG_CACHE_HOME=$work/cache
+# PyTorch's side starts it
+printf '#!/bin/sh\nexec %s "$0.own" "$@"\n' "${beside[*]@Q}" >"$work/case" && chmod +x "$work/case"
+[ ! -e "$work/rt_case" ] || mv "$work/rt_case" "$work/case.own"
 "${beside[@]}" "$gpubench" --version >"$OUT/version.log" 2>&1 || fail "gpubench does not run here: $(tail -n 1 "$OUT/version.log")"
 
 # ---- what is here ----
@@ -244,13 +247,14 @@ part_attention() { # our kernels beside cuDNN's, in the step and each kernel
 }
 
 # The same text, the same order: what each type loses in 200 steps.
-part_loss() {
+part_loss() { # and each step's loss beside PyTorch's, from the same weights
+	theirs torch-curves 90 "$top/tests/peers/torch_curves.py" "$work/case"
 	local of="gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --steps 200"
-	train loss-bf16 110 $of --amp bf16
-	train loss-fp8 110 $of --amp fp8
-	train loss-master-none 110 $of --amp bf16 --master none
-	train loss-fp16 110 $of --amp fp16
-	train loss-f32 130 $of --amp tf32
+	train loss-bf16 90 $of --amp bf16
+	train loss-fp8 90 $of --amp fp8
+	train loss-master-none 90 $of --amp bf16 --master none
+	train loss-fp16 90 $of --amp fp16
+	train loss-f32 120 $of --amp tf32
 }
 
 part_image() {

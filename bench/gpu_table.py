@@ -158,6 +158,16 @@ def checked(r, title, jobs, part, sanitized=False):
 
 
 @row
+def curves(r, title, amp, limit):
+    """Losses of every step beside PyTorch's: the step that is farthest off."""
+    doc = r.get("torch-curves").get(amp, {})
+    off, steps = doc.get("worst"), len(doc.get("ours", []))
+    return (title, show(doc.get("theirs", [None])[-1], "PyTorch's: {:.4f}"), f"equal to {100 * limit:g} % in each step",
+            show(doc.get("ours", [None])[-1], "{:.4f}") + (f" after {steps} steps" if steps else ""), "",
+            show(off and 100 * off, "{:.3f} % off"), verdict([(off, limit, False)]), "loss")
+
+
+@row
 def attention(r, title, own, cudnn):
     a, b = r.number("ours-" + own, "items_per_s"), r.number("ours-" + cudnn, "items_per_s")
     return (title, "", "the faster is taken", show(a, "own {:.0f}") + ", " + show(b, "cuDNN {:.0f} tok/s"), "",
@@ -180,6 +190,8 @@ def rows(r):
     for job, title in (("loss-fp8", "fp8"), ("loss-master-none", "bf16 without f32 values"), ("loss-fp16", "fp16")):
         yield loss(r, f"GPT of 12 layers on text, {title}: loss", job, "loss-bf16", "loss")
     yield loss(r, "the same, bf16 beside tf32: loss", "loss-bf16", "loss-f32", "loss")
+    for amp, limit in (("fp32", 1e-3), ("bf16", 1e-2)):
+        yield curves(r, f"GPT of 6 layers beside PyTorch on the same card, {amp}: losses", amp, limit)
     yield host_time(r, "host time per step, GPT-2 124M, B64", "gpt2-b64")
     yield host_time(r, "host time per step, GPT-2 124M, B4", "gpt2-b4")
     for way in "to", "from":
