@@ -483,7 +483,7 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	size_t pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT), aa_left = st->s->aa_pairs - pilot, done = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < pilot && r == 0 && !stopped(st); i++)
+	for (size_t i = 0; i < pilot && r == 0 && !stopped(st) && (!i || !late(st)); i++)
 		r = run_block(st, BN_KIND_AA, err);
 	if (r == 0 && !stopped(st) && pilot) {
 		bn_freeze_warmup(st->metrics, st->launches);
