@@ -7,7 +7,8 @@
 
 static const struct gt_exit_code shared_codes[] = {
 	{ GT_EXIT_USAGE, "the command line or an input file is not usable" },
-	{ GT_EXIT_INTERNAL, "it could not be done: no such device, too little memory, or an error of the system; the sentence says" },
+	{ GT_EXIT_INTERNAL,
+	  "it could not be done: no such device, too little memory, or an error of the system; the sentence says" },
 };
 
 /* ---- --help --------------------------------------------------------------------------------------------------- */
