@@ -211,7 +211,7 @@ def table(results):
                      f"| {runs['torch compile'][0]['framework']} |")
     small = {name: r["runs"] for name, r in results.items() if "llm.c" in r["runs"]}
     if small:
-        lines += ["", "| job | ours | llm.c, gcc -Ofast -march=native | ratio |", "|---|---|---|---|"]
+        lines += ["", "| job | ours | llm.c | ratio |", "|---|---|---|---|"]
     for name, runs in small.items():
         rate, ratio = summary(runs)
         lines.append(f"| {name} | {rate['gputune']:.0f} {runs['gputune'][-1]['unit']}/s | {rate['llm.c']:.0f} | **{ratio['llm.c']:.2f}** |")
