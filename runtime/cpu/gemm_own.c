@@ -133,8 +133,8 @@ static void strip_block(const struct product *p, float *packed, const struct tas
 			p->t->tile(p->c + row * p->ldc + t->col + q, p->ldc, a, packed + q * count, rows,
 				   GT_MIN(p->t->cols, t->cols - q), count, p->add || j, next.passes > 0 ? next.at : NULL,
 				   LINE);
-			next.at += next.pass;
-			next.passes--;
+			if (next.passes-- > 0)
+				next.at += next.pass;
 		}
 		if (last && p->end)
 			p->end->run(p->end, p->row + row, rows, t->col, t->cols);
