@@ -80,14 +80,14 @@ size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b)
 void rt_gemm_any(const struct rt_cpu *cpu, enum rt_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a,
 		 int64_t lda, const void *b, int64_t ldb, float beta, float *c, int64_t ldc, float *scratch)
 {
-	int64_t na = (ta ? k : m) * lda, nb = (tb ? n : k) * ldb;
-	float *fa = scratch, *fb = scratch + (na + 15) / 16 * 16;
-
 	if (dtype == RT_F32) {
 		rt_gemm(cpu, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 	} else if (rt_cpu_low_products(dtype)) {
 		rt_gemm_bf16(cpu, ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc);
 	} else {
+		int64_t na = (ta ? k : m) * lda, nb = (tb ? n : k) * ldb;
+		float *fa = scratch, *fb = scratch + (na + 15) / 16 * 16;
+
 		rt_widen(cpu, dtype, fa, a, na);
 		rt_widen(cpu, dtype, fb, b, nb);
 		rt_gemm(cpu, ta, tb, m, n, k, 1, fa, lda, fb, ldb, beta, c, ldc);
