@@ -124,102 +124,6 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
-/* Events of a trace: one per call and step, one behind the other. */
-static int look_at_trace(const struct rt_program *p, int steps)
-{
-	gt_auto_json *trace = rt_program_trace(p);
-	double end = 0;
-	json_t *e;
-	size_t i;
-	int n = 0, bad = 0;
-
-	json_array_foreach(json_object_get(trace, "traceEvents"), i, e) {
-		double ts = gt_json_get_real(e, "ts", -1);
-
-		if (!gt_streq(gt_json_get_str(e, "ph", ""), "X") || gt_json_get_int(e, "tid", 0) != 1)
-			continue;
-		bad += ts < end - 2 || gt_json_get_real(e, "dur", -1) < 0;
-		end = ts + gt_json_get_real(e, "dur", 0);
-		n++;
-	}
-	return bad ? -1 : n / steps * !(n % steps);
-}
-
-/* Rows of kernels in the report; -1 if their times do not add up to their ops', or an event lies outside its call's. */
-static int look_at_kernels(const struct rt_program *p, const json_t *report)
-{
-	gt_auto_json *trace = rt_program_trace(p);
-	const json_t *rows = json_object_get(report, "kernels");
-	double ops = 0, kernels = 0;
-	json_t *e;
-	size_t i;
-	int events = 0;
-
-	json_array_foreach(json_object_get(report, "ops"), i, e) ops += gt_json_get_real(e, "seconds", 0);
-	json_array_foreach(rows, i, e) if (gt_json_get_str(e, "op", NULL))
-		kernels += gt_json_get_real(e, "seconds", 0);
-	json_array_foreach(json_object_get(trace, "traceEvents"), i, e)
-		events += gt_streq(gt_json_get_str(e, "cat", ""), "kernel") &&
-			  gt_json_get_str(json_object_get(e, "args"), "op", NULL);
-	if (rows && (fabs(ops - kernels) > 1e-6 * ops || !events))
-		return -1;
-	return (int)json_array_size(rows);
-}
-
-/* How often the host waits in a step: a GPT's, captured, in the named type. */
-static int loop_and_tell(const char *how)
-{
-	const struct rt_gpt_config c = {.batch = 2, .seq = 16, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
-	const bool trace = gt_streq(how, "trace"), low = !gt_streq(how, "loop"), eight = gt_streq(how, "loop8");
-	const bool dnn = gt_streq(how, "loopd"), half = gt_streq(how, "looph");
-	const struct rt_options o = {.device = RT_CUDA, .amp = half ? RT_F16 : low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
-				     .attention_by = dnn ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST,
-				     .deterministic = eight, .trace = trace, .profile = trace,
-				     .optimizer = {.kind = RT_ADAMW, .lr = 0.01}};
-	gt_auto(rt_graph) *g = rt_graph_new();
-	gt_auto(rt_program) *p = NULL;
-	void (*waits)(unsigned long *, unsigned long *) = NULL, *lib = NULL;
-	unsigned long all[2] = {0}, events[2] = {0};
-	gt_auto_json *report = NULL;
-	struct rt_metrics m = {0};
-	struct gt_err err = {0};
-	int32_t ids[32];
-	int r = rt_compile(g, rt_model_gpt(g, &c), &o, &p, &err);
-
-	for (int i = 0; i < 32; i++)
-		ids[i] = i * 7 % 64;
-	for (int i = 0; !r && i < 6; i++) {
-		r = rt_step(p, (const void *const[]){ids, ids}, &m, &err);
-		lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
-		if (lib)
-			*(void **)&waits = dlsym(lib, "standin_waits");
-		if (waits)
-			waits(&all[i > 1], &events[i > 1]);
-	}
-	if (r)
-		puts(err.msg);
-	if (r || !waits)
-		return 1;
-	report = rt_program_report(p);
-	printf("%lu waits and %lu for events in 4 steps, %lld products timed, host %s, loss %s\n", all[1] - all[0],
-	       events[1] - events[0],
-	       (long long)gt_json_get_int(json_object_get(report, "products"), "timed", -1),
-	       gt_json_get_real(report, "host_s_per_step", 0) > 0 ? "counted" : "missing", m.loss < 4.1 ? "fell" : "stayed");
-	if (low && !trace) {
-		gt_autofree char *text = json_dumps(json_object_get(report, "attention"), JSON_COMPACT | JSON_SORT_KEYS);
-
-		printf("attention %s\n", text ? text : "missing");
-	}
-	if (trace) {
-		const json_t *by = json_object_get(report, "timed_by");
-
-		printf("%d events of %zu calls\n", look_at_trace(p, 6), json_array_size(json_object_get(report, "ops")));
-		printf("%d kernels by %s; %s\n", look_at_kernels(p, report), gt_json_get_str(by, "how", "nothing"),
-		       gt_json_get_str(by, "why", "no reason"));
-	}
-	return 0;
-}
-
 /* Copies, launches and products of a meter, right and spoilt. */
 static int measure_and_tell(void)
 {
@@ -254,120 +158,6 @@ static int measure_and_tell(void)
 	       peaks.flops_per_s > 0 && peaks.bf16_flops_per_s > 0 && peaks.fp8_flops_per_s > 0 && peaks.f16_flops_per_s > 0 &&
 			       peaks.bytes_per_s > 0 ? "measured" : "missing");
 	return r != 0;
-}
-
-static void twice(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
-{
-	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads && !arg; i++)
-		y[i] = 2 * in[0][i];
-}
-
-static void twice_by_definition(const double *const *in, double *y, const struct rt_shape *shapes, void *arg)
-{
-	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && !arg; i++)
-		y[i] = 2 * in[0][i];
-}
-
-static void twice_back(const float *const *in, const float *y, const float *dy, float *const *dx, const struct rt_shape *shapes,
-		       int threads, void *arg)
-{
-	for (int64_t i = 0; i < rt_shape_elements(&shapes[0]) && threads && in && y && !arg; i++)
-		dx[0][i] = 2 * dy[i];
-}
-
-/* y = 2 x + y, the y of before being a number that the test forgives: what is looked at is what is said. */
-static int saxpy(const struct rt_user_run *run, unsigned threads, size_t shared, struct gt_err *err)
-{
-	unsigned n = (unsigned)rt_shape_elements(&run->shapes[0]);
-	uint64_t x = run->in[0], y = run->y;
-	float two = 2;
-
-	return rt_user_launch(run, 0, (unsigned[]){1, 1, 1}, (unsigned[]){threads, 1, 1}, shared, (void *[]){&n, &two, &x, &y},
-			      err);
-}
-
-static int sound(const struct rt_user_run *run, struct gt_err *err)
-{
-	return saxpy(run, 32, 100 << 10, err); /* more shared memory than is given unasked */
-}
-
-static int wide(const struct rt_user_run *run, struct gt_err *err)
-{
-	return saxpy(run, 1025, 0, err);
-}
-
-static int hungry(const struct rt_user_run *run, struct gt_err *err)
-{
-	return saxpy(run, 32, 1 << 20, err);
-}
-
-static int lost(const struct rt_user_run *run, struct gt_err *err)
-{
-	return rt_user_launch(run, 1, (unsigned[]){1, 1, 1}, (unsigned[]){1, 1, 1}, 0, NULL, err);
-}
-
-static int silent(const struct rt_user_run *run, struct gt_err *err)
-{
-	return run->stream && err ? -5 : 0;
-}
-
-/* An op of the caller's own, in each way that its device code can be missing or wrong. */
-static int own_op_and_tell(void)
-{
-	static const char *const saxpys[] = {"rt_saxpy", NULL}, *const others[] = {"rt_saxpy", "my_twice", NULL};
-	static const struct rt_user_cuda cuda[] = {
-		{0}, {rt_fatbin, saxpys, NULL, sound, NULL}, {rt_fatbin, others, NULL, sound, sound},
-		{"not an image", saxpys, NULL, sound, sound}, {rt_fatbin, saxpys, NULL, sound, sound},
-		{rt_fatbin, saxpys, NULL, wide, sound}, {rt_fatbin, saxpys, NULL, hungry, sound},
-		{rt_fatbin, saxpys, NULL, lost, sound}, {NULL, NULL, NULL, lost, sound}, {NULL, NULL, NULL, silent, sound},
-	};
-
-	for (size_t i = 0; i <= GT_ARRAY_SIZE(cuda); i++) {
-		const struct rt_user_op op = {.name = "mine", .inputs = 1, .forward = twice, .backward = twice_back,
-					      .reference = twice_by_definition, .cuda = i ? &cuda[i - 1] : NULL};
-		gt_auto(rt_graph) *g = rt_graph_new();
-		struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x, NULL);
-		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
-		gt_auto(rt_program) *p = NULL;
-		struct gt_err err = {0};
-		int r = rt_compile(g, loss, &(struct rt_options){.device = RT_CUDA, .keep_gradients = true}, &p, &err);
-
-		printf("%d %s\n", r, r ? err.msg : "compiled");
-	}
-	return 0;
-}
-
-static int forgetful(const struct rt_user_run *run, struct gt_err *err)
-{
-	return run->stream && err ? 0 : -5;
-}
-
-/* One whose device code writes nothing, with and without poison where every tensor has memory of its own. */
-static int unwritten_and_tell(void)
-{
-	static const char *const saxpys[] = {"rt_saxpy", NULL};
-	static const struct rt_user_cuda cuda = {rt_fatbin, saxpys, NULL, forgetful, forgetful};
-	static const struct rt_user_op op = {.name = "mine", .inputs = 1, .forward = twice, .backward = twice_back,
-					     .reference = twice_by_definition, .cuda = &cuda};
-
-	for (int poison = 0; poison < 2; poison++) {
-		gt_auto(rt_graph) *g = rt_graph_new();
-		struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x, NULL);
-		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
-		const struct rt_options o = {.device = RT_CUDA, .keep_gradients = true, .no_reuse = true, .poison = poison};
-		gt_auto(rt_program) *p = NULL;
-		struct rt_metrics m = {0};
-		struct gt_err err = {0};
-		float dx[3] = {0};
-		int r = rt_compile(g, loss, &o, &p, &err);
-
-		if (!r)
-			r = rt_step(p, (const void *[]){(float[]){1, 2, 3}}, &m, &err);
-		if (!r)
-			r = rt_read_gradient(p, x, dx, &err);
-		printf("%s\n", r ? err.msg : isnan(dx[0]) ? "no number" : "numbers");
-	}
-	return 0;
 }
 
 static bool built(void)
@@ -434,38 +224,6 @@ START_TEST(what_cannot_be_run_costs_itself_alone)
 	ck_assert_str_eq(r.out, "-4, 7 rows: interrupted: the cases behind linear.gelu.even were not compared\n");
 	r = run_with("f32:gelu", "STANDIN_FAIL=cuLaunchKernel:719:2", STANDIN_DIR);
 	ck_assert_msg(strstr(r.out, "gelu in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
-}
-END_TEST
-
-START_TEST(an_op_of_ones_own_is_run_or_refused_in_one_sentence)
-{
-	static const char says[] =
-		"-38 mine of x: it has no device code: give its struct rt_user_op a .cuda with an image and a forward; the CPU can "
-		"run it\n"
-		"-38 mine of x: it has no device code: give its struct rt_user_op a .cuda with an image and a forward; the CPU can "
-		"run it\n"
-		"-38 mine of d mine: it has no device code for its gradient: give its .cuda a backward; the CPU can run it\n"
-		"-22 mine: its image has no kernel \"my_twice\" (extern \"C\" keeps a name as it is)\n"
-		"-19 the image of mine: cuModuleLoadData failed with CUDA error 200, CUDA_ERROR_OTHER (some error)\n"
-		"0 compiled\n"
-		"-19 mine: rt_saxpy: cuLaunchKernel failed with CUDA error 1, CUDA_ERROR_OTHER (some error)\n"
-		"-19 mine: 1048576 bytes of shared memory for rt_saxpy: cuFuncSetAttribute failed with CUDA error 1, "
-		"CUDA_ERROR_OTHER (some error)\n"
-		"-22 mine: there is no kernel 1 in its list\n"
-		"-22 mine: there is no kernel 1 in its list\n"
-		"-5 mine: its device code failed with -5\n";
-	struct result r = run_with("own", NULL, STANDIN_DIR);
-
-	ck_assert_str_eq(r.out, says);
-}
-END_TEST
-
-START_TEST(what_is_not_written_is_no_number)
-{
-	struct result r = run_with("unwritten", NULL, STANDIN_DIR);
-
-	ck_assert_msg(strstr(r.out, "numbers\nthe loss of step 1 is ") == r.out && strstr(r.out, "first not finite: mine"), "%s",
-		      r.out);
 }
 END_TEST
 
@@ -591,77 +349,6 @@ START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 }
 END_TEST
 
-/* One event per step: the loss is there. */
-START_TEST(a_step_waits_for_its_loss_alone)
-{
-	static const char *const how[] = {"loop", "loop16", "loop8", "looph"};
-	struct result r = run_with(how[_i], NULL, STANDIN_DIR);
-
-	ck_assert_msg(strstr(r.out, "0 waits and 4 for events in 4 steps") && strstr(r.out, "host counted, loss fell"), "%s: %s",
-		      how[_i], r.out);
-	ck_assert_msg(!!strstr(r.out, ", 0 products timed") == (_i == 2), "%s: %s", how[_i], r.out); /* deterministic */
-}
-END_TEST
-
-START_TEST(a_trace_has_every_call_of_the_device)
-{
-	struct result r = run_with("trace", NULL, STANDIN_DIR);
-	int events = 0, rows = 0;
-	const char *at = strstr(r.out, "\n");
-
-	ck_assert_msg(at && sscanf(at, " %d events of %d calls", &events, &rows) == 2 && rows > 0 && events > rows, "%s", r.out);
-}
-END_TEST
-
-/* Every kernel has its row and its place in the trace; where CUPTI cannot be had one sentence says why and events do it. */
-START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
-{
-	static const struct {
-		const char *var, *says;
-	} t[] = {
-		{NULL, " kernels by CUPTI 26; no reason"},
-		{"STANDIN_CUPTI_FAIL=enable:35", "0 kernels by events; the driver lets only root measure the device (CUPTI"},
-		{"STANDIN_CUPTI_FAIL=enable:39", "0 kernels by events; another profiler is attached to this process"},
-		{"STANDIN_CUPTI_VERSION=130001",
-		 "0 kernels by events; CUPTI is made for CUDA 13.0 and this driver carries CUDA 12.4: "},
-		{"STANDIN_CUPTI_FAIL=enable:40", "0 kernels by events; the hypervisor lets no guest measure its device"},
-		{"STANDIN_CUPTI_FAIL=register:999",
-		 "0 kernels by events; cuptiActivityRegisterCallbacks of CUPTI 26 failed with status 999 (CUPTI_ERROR_UNKNOWN)"},
-		{"STANDIN_CUPTI_FAIL=drop:1", "CUPTI had no room for "},
-		{"STANDIN_CUPTI_FAIL=push:999", "cuptiActivityPushExternalCorrelationId of CUPTI 26 failed"},
-		{"STANDIN_CUPTI_FAIL=flush:999", "cuptiActivityFlushAll of CUPTI 26 failed"},
-	};
-	static const char *const others[] = {"libcuda.so.1", "libcublasLt.so.12", "libcudnn.so.9"};
-	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d-p", (int)getpid());
-	struct result r;
-	int kernels = 0;
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
-		r = run_with("trace", t[i].var, STANDIN_DIR);
-		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var ? t[i].var : "nothing", r.out);
-		if (!i)
-			ck_assert_msg(sscanf(strstr(r.out, "calls\n"), "calls %d kernels", &kernels) == 1 && kernels > 15, "%s",
-				      r.out);
-	}
-	ck_assert_int_eq(mkdir(dir, 0700), 0);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
-		gt_autofree char *from = gt_xasprintf("%s/%s", STANDIN_DIR, others[i]), *to = gt_xasprintf("%s/%s", dir, others[i]);
-
-		ck_assert_int_eq(symlink(from, to), 0);
-	}
-	r = run_with("trace", NULL, dir);
-	/* none, or that of a toolkit on this host, which the stand-in's driver is too old for */
-	ck_assert_msg(strstr(r.out, "0 kernels by events; libcupti.so") ||
-			      strstr(r.out, "0 kernels by events; CUPTI is made for CUDA "), "%s", r.out);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
-		gt_autofree char *to = gt_xasprintf("%s/%s", dir, others[i]);
-
-		unlink(to);
-	}
-	rmdir(dir);
-}
-END_TEST
-
 START_TEST(what_is_measured_is_looked_at)
 {
 	struct result r = run_with("measure", "STANDIN_MEMORY=400000000", STANDIN_DIR);
@@ -684,32 +371,25 @@ END_TEST
 
 int main(int argc, char **argv)
 {
+	static int (*const tell[])(const char *what) = { tell_memory, tell_ranks, tell_driver, tell_own, tell_trace };
 	Suite *s;
 	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
 	int failed;
 
-	failed = argc > 1 ? tell_memory(argv[1]) : -1;
-	if (argc > 1 && failed < 0)
-		failed = tell_ranks(argv[1]);
-	if (argc > 1 && failed < 0)
-		failed = tell_driver(argv[1]);
-	if (failed >= 0)
-		return failed;
+	for (size_t i = 0; argc > 1 && i < GT_ARRAY_SIZE(tell); i++) {
+		failed = tell[i](argv[1]);
+		if (failed >= 0)
+			return failed;
+	}
 	if (argc > 1 && gt_streq(argv[1], "open"))
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
-	if (argc > 1 && gt_streq(argv[1], "own"))
-		return own_op_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "interrupted"))
 		return interrupted_and_tell();
-	if (argc > 1 && gt_streq(argv[1], "unwritten"))
-		return unwritten_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
 		return measure_and_tell();
-	if (argc > 1 && (!strncmp(argv[1], "loop", 4) || gt_streq(argv[1], "trace")))
-		return loop_and_tell(argv[1]);
 	for (enum rt_check_type type = 0; argc > 1 && type < RT_N_CHECK_TYPES; type++) {
 		size_t n = strlen(rt_check_type_name(type));
 
@@ -734,14 +414,11 @@ int main(int argc, char **argv)
 		add_ranks_tests(ranks);
 		add_driver_tests(driver, images);
 		add_memory_tests(tc, images);
+		add_own_tests(tc);
+		add_trace_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, attention_is_by_the_faster_kernels);
-		tcase_add_test(images, kernels_are_timed_by_cupti_or_their_calls_by_events);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
-		tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
-		tcase_add_test(tc, a_trace_has_every_call_of_the_device);
-		tcase_add_test(tc, an_op_of_ones_own_is_run_or_refused_in_one_sentence);
-		tcase_add_test(tc, what_is_not_written_is_no_number);
 		tcase_add_test(tc, what_cannot_be_run_costs_itself_alone);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);

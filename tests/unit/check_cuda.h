@@ -18,6 +18,14 @@ void add_memory_tests(TCase *tc, TCase *slow);
 int tell_driver(const char *what);
 void add_driver_tests(TCase *tc, TCase *slow);
 
+/* cuda_own.c: ops of the caller's own. -1 likewise. */
+int tell_own(const char *what);
+void add_own_tests(TCase *tc);
+
+/* cuda_trace.c: what a step waits for, and where its time is told. -1 likewise. */
+int tell_trace(const char *what);
+void add_trace_tests(TCase *tc, TCase *slow);
+
 /* cuda_ranks.c: ranks on devices. -1 likewise. */
 int tell_ranks(const char *what);
 void add_ranks_tests(TCase *tc);
