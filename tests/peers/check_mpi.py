@@ -17,6 +17,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TOP_BUILDDIR") or os.path.join(SOURCE, "build")
 HOSTS = ["gta", "gtb", "gtc"]
@@ -28,16 +31,6 @@ host=$1
 shift
 exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"
 """
-points = failed = 0
-
-
-def point(ok, what, why=""):
-    global points, failed
-    points += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {points} - {what}", flush=True)
-    if not ok:
-        print("\n".join(f"# {line}" for line in str(why).splitlines()[-20:]), flush=True)
 
 
 def mpirun(slots, agent=None):
@@ -66,7 +59,7 @@ def train(prefix, *options):
 
 
 def same_loss(what, doc, want, within=2e-5, like="the loss of one rank"):
-    point(abs(doc["loss"] - want["loss"]) < within, f"{what}: {like}", f"{doc['loss']}, not {want['loss']}")
+    tap.check(f"{what}: {like}", abs(doc["loss"] - want["loss"]) < within, f"{doc['loss']}, not {want['loss']}")
 
 
 def alone(rows, *options):
@@ -75,7 +68,7 @@ def alone(rows, *options):
 
 def collectives(prefix, says):
     done = run([*prefix, os.path.join(BUILD, "tests/unit/check_comm")])
-    point(done.returncode == 0 and says in done.stdout, f"collectives and training, bit-equal: {says}", done.stdout + done.stderr)
+    tap.check(f"collectives and training, bit-equal: {says}", done.returncode == 0 and says in done.stdout, done.stdout + done.stderr)
 
 
 def others_end(prefix, victims):
@@ -100,9 +93,9 @@ def others_end(prefix, victims):
                 os.killpg(job.pid, signal.SIGKILL)
         said.seek(0)
         text = " ".join(said.read().split())
-        point(job.returncode != 0 and took < 10 and not left and "process rank 1 with PID" in text and "signal 9" in text,
-              "a killed rank ends the others within seconds, with its name",
-              f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
+        tap.check("a killed rank ends the others within seconds, with its name",
+                  job.returncode != 0 and took < 10 and not left and "process rank 1 with PID" in text and "signal 9" in text,
+                  f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
 
 
 def ranks_of(launcher):
@@ -138,8 +131,8 @@ def env_session(pid):
 def own_error(prefix):
     done = run([*prefix, *TRAIN, "--batch", "1", "--resume", "/nonexistent/x.safetensors"])
     text = " ".join(done.stderr.split())
-    point(done.returncode == 64 and "gpubench: rank " in text and "/nonexistent/x.safetensors" in text,
-          "a rank's own error is said with its name and ends all", f"{done.returncode}: {text}")
+    tap.check("a rank's own error is said with its name and ends all",
+              done.returncode == 64 and "gpubench: rank " in text and "/nonexistent/x.safetensors" in text, f"{done.returncode}: {text}")
 
 
 def one_host():
@@ -147,7 +140,7 @@ def one_host():
     one = alone(4)
     two = train(mpirun(2), "--batch", "2")
     same_loss("2 ranks on this host", two, one)
-    point(two["ddp"]["transport"] == "shm" and two["ddp"]["hosts"] == 1, "on one host they share memory", two["ddp"])
+    tap.check("on one host they share memory", two["ddp"]["transport"] == "shm" and two["ddp"]["hosts"] == 1, two["ddp"])
     same_loss("4 ranks on this host", train(mpirun(4), "--batch", "1"), one)
     same_loss("2 batches per update, clipped", train(mpirun(2), "--batch", "2", "--accum", "2", "--clip", "0.5"),
               alone(4, "--accum", "2", "--clip", "0.5"))
@@ -183,7 +176,7 @@ def several_hosts():
     for slots in ((1, 1), (2, 2), (2, 1, 1)):
         doc = train(on(*slots), "--batch", str(4 // sum(slots)))
         same_loss(f"{sum(slots)} ranks on {len(slots)} hosts", doc, one)
-        point(doc["ddp"]["transport"] == "mpi" and doc["ddp"]["hosts"] == len(slots), "hosts are counted", doc["ddp"])
+        tap.check("hosts are counted", doc["ddp"]["transport"] == "mpi" and doc["ddp"]["hosts"] == len(slots), doc["ddp"])
     same_loss("2 batches per update, clipped, split by speed",
               train(on(2, 1), "--batch", "2", "--accum", "2", "--clip", "0.5", "--balance"), alone(6, "--accum", "2", "--clip", "0.5"))
     like = "the loss of two ranks of one host"
@@ -205,11 +198,11 @@ def hosts_of_our_own(program):
     for line in inner.stdout.splitlines():
         word, _, rest = line.partition(" - ")
         if word.startswith(("ok ", "not ok ")):
-            point(word.startswith("ok"), rest)
+            tap.check(rest, word.startswith("ok"))
         elif not line.startswith("1.."):
             print(line)
     if inner.returncode not in (0, 1):
-        point(True, f"several hosts # SKIP this system makes no namespaces here (status {inner.returncode})")
+        tap.skip("several hosts", f"this system makes no namespaces here (status {inner.returncode})")
 
 
 def main():
@@ -217,18 +210,13 @@ def main():
         print("1..0 # SKIP mpirun is missing (Debian: openmpi-bin)")
         return 77
     if sys.argv[1:] == ["--hosts"]:
-        r = several_hosts()
-        print(f"1..{points}")
-        return r or (1 if failed else 0)
+        return several_hosts() or tap.plan()
     with tempfile.TemporaryDirectory(prefix="gt") as scratch:
         os.environ["TMPDIR"] = scratch
         one_host()
-        if sys.argv[1:] != ["--all"]:
-            print(f"1..{points}")
-            return 1 if failed else 0
-        hosts_of_our_own(__file__)
-    print(f"1..{points}")
-    return 1 if failed else 0
+        if sys.argv[1:] == ["--all"]:
+            hosts_of_our_own(__file__)
+    return tap.plan()
 
 
 if __name__ == "__main__":

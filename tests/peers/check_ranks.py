@@ -12,19 +12,12 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 TOOL = os.path.join(os.environ.get("TOP_BUILDDIR") or os.getcwd(), "gpubench")
 TRAIN = [TOOL, "train", "mlp", "--batch", "32", "--threads", "1", "--warmup", "0", "--seed", "1", "--quiet"]
 TRIES = 5  # others on the machine may slow the other rank as well
-count = failed = 0
-
-
-def point(name, ok, why=""):
-    global count, failed
-    count += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {count} {name}", flush=True)
-    if not ok:
-        print(f"#   {why}", flush=True)
 
 
 def train(*more):
@@ -74,9 +67,9 @@ def slowed():
         seen.append(split["ddp"]["rows"])
         if seen[-1][0] <= 24:
             break
-    point("a rank that others slow gets fewer rows", seen[-1][0] <= 24 and sum(seen[-1]) == 64, f"rows {seen}")
-    point("and the rows count alike, whoever has them", abs(split["loss"] - plain["loss"]) < 1e-4,
-          f"loss {split['loss']}, with equal rows {plain['loss']}")
+    tap.check("a rank that others slow gets fewer rows", seen[-1][0] <= 24 and sum(seen[-1]) == 64, f"rows {seen}")
+    tap.check("and the rows count alike, whoever has them", abs(split["loss"] - plain["loss"]) < 1e-4,
+              f"loss {split['loss']}, with equal rows {plain['loss']}")
 
 
 def killed():
@@ -95,9 +88,9 @@ def killed():
         said.seek(0)
         text = " ".join(said.read().split())
     left = [p for p in ranks if os.path.exists(f"/proc/{p}")]
-    point("a killed rank ends the other within seconds, by its name",
-          job.returncode != 0 and took < 10 and not left and "rank 1: killed by signal 9" in text,
-          f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
+    tap.check("a killed rank ends the other within seconds, by its name",
+              job.returncode != 0 and took < 10 and not left and "rank 1: killed by signal 9" in text,
+              f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
 
 
 def main():
@@ -106,8 +99,7 @@ def main():
         return 0
     slowed()
     killed()
-    print(f"1..{count}")
-    return failed != 0
+    return tap.plan()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 GPUTUNE = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "gputune")
 # what a rank is: printed as one line, whole
 RANK = """
@@ -27,22 +30,6 @@ if "gloo" in sys.argv:
     line["torch_threads"] = torch.get_num_threads()
 os.write(1, (json.dumps(line) + chr(10)).encode())
 """
-count = failed = 0
-
-
-def ok(name, true, detail=""):
-    global count, failed
-    count += 1
-    failed += not true
-    print(f"{'ok' if true else 'not ok'} {count} - {name}", flush=True)
-    if not true:
-        print("# " + str(detail)[-1500:].replace("\n", "\n# "), flush=True)
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print(f"ok {count} - {name} # SKIP {why}", flush=True)
 
 
 def launch(command, env=None):
@@ -64,17 +51,17 @@ def torchrun(script, n):
     name = f"torchrun starts {n} ranks by gputune run: each has its own CPUs and threads, and gloo adds up"
     program = os.environ.get("TORCHRUN") or shutil.which("torchrun")
     if not program:
-        skip(name, "no torchrun here")
+        tap.skip(name, "no torchrun here")
         return
     # Debian 12's PyTorch 1.13 is older than its Python: its torchrun starts nothing
     if subprocess.run([program, "--standalone", "--nproc_per_node=1", "--no_python", "true"], capture_output=True).returncode:
-        skip(name, f"{program} cannot start even true")
+        tap.skip(name, f"{program} cannot start even true")
         return
     python = os.path.join(os.path.dirname(program), "python3")
     run = [GPUTUNE, "run", "--", python, script, "gloo"]
     ranks, said = launch([program, "--standalone", f"--nproc_per_node={n}", "--no_python", *run])
     share = max(1, len(os.sched_getaffinity(0)) // n)
-    ok(name, apart(ranks, n) and all(r["sum"] == n * (n + 1) / 2 and 1 <= int(r["threads"]) <= share for r in ranks), said)
+    tap.check(name, apart(ranks, n) and all(r["sum"] == n * (n + 1) / 2 and 1 <= int(r["threads"]) <= share for r in ranks), said)
     for env, status in (({}, "set"), ({"OMP_NUM_THREADS": "1"}, "kept")):
         with tempfile.TemporaryDirectory() as logs:
             shown = os.path.join(logs, "show")  # torchrun would take --print for an option of its own
@@ -88,23 +75,23 @@ def torchrun(script, n):
             for path in docs:
                 with open(path, encoding="utf-8") as f:
                     seen += [v["status"] for v in json.load(f)["environment"] if v["name"] == "OMP_NUM_THREADS"]
-        ok(f"OMP_NUM_THREADS=1 under torchrun is {'the user' if env else 'torchrun'}'s own: {status}", seen == [status] * n,
-           (seen, docs))
+        tap.check(f"OMP_NUM_THREADS=1 under torchrun is {'the user' if env else 'torchrun'}'s own: {status}", seen == [status] * n,
+                  (seen, docs))
     ranks, said = launch([GPUTUNE, "run", "--", program, "--standalone", f"--nproc_per_node={n}", script, "gloo"])
-    ok("torchrun under gputune run is left free, with the cores shared out as threads",
-       len(ranks) == n and all(1 <= int(r["threads"]) <= share for r in ranks) and
-       all(set(r["cpus"]) == os.sched_getaffinity(0) for r in ranks), said)
+    tap.check("torchrun under gputune run is left free, with the cores shared out as threads",
+              len(ranks) == n and all(1 <= int(r["threads"]) <= share for r in ranks) and
+              all(set(r["cpus"]) == os.sched_getaffinity(0) for r in ranks), said)
 
 
 def mpirun(script, n):
     name = f"mpirun starts {n} ranks by gputune run: each has its own CPUs and threads"
     if not shutil.which("mpirun"):
-        skip(name, "no mpirun here")
+        tap.skip(name, "no mpirun here")
         return
     root = ["--allow-run-as-root"] if not os.geteuid() else []
     run = [GPUTUNE, "run", "--", sys.executable, script]
     ranks, said = launch(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", str(n), *run])
-    ok(name, apart(ranks, n) and all(int(r["threads"]) >= 1 for r in ranks), said)
+    tap.check(name, apart(ranks, n) and all(int(r["threads"]) >= 1 for r in ranks), said)
     # by default it binds: by itself to cores or nodes, each rank has what plain mpirun would give it
     for what, options in (("as it does by itself", []), ("to nodes", ["--bind-to", "numa"]), ("to cores", ["--bind-to", "core"])):
         plain, _ = launch(["mpirun", *root, *options, "-np", str(n), sys.executable, script])
@@ -112,10 +99,10 @@ def mpirun(script, n):
         fair = sum(int(r["threads"]) for r in ranks) <= len(os.sched_getaffinity(0))
         all_cpus = sorted(os.sched_getaffinity(0))  # to one of one node binds nothing
         bound = [r["cpus"] for r in plain] != [all_cpus] * n
-        ok(f"what mpirun binds {what} is not cut again", len(plain) == n and fair and
-           ([r["cpus"] for r in ranks] == [r["cpus"] for r in plain] if bound else apart(ranks, n)), (plain, said))
+        tap.check(f"what mpirun binds {what} is not cut again", len(plain) == n and fair and
+                  ([r["cpus"] for r in ranks] == [r["cpus"] for r in plain] if bound else apart(ranks, n)), (plain, said))
     ranks, said = launch(["mpirun", *root, "--bind-to", "core", "-np", str(n), "sh", "-c", '"$@"; exit $?', "sh", *run])
-    ok("nor where a shell stands between", apart(ranks, n) and sum(len(r["cpus"]) for r in ranks) >= n, said)
+    tap.check("nor where a shell stands between", apart(ranks, n) and sum(len(r["cpus"]) for r in ranks) >= n, said)
 
 
 def masks(script):
@@ -133,11 +120,11 @@ def masks(script):
 
     variables = [f"{k}={v}" for k, v in mine.items()]
     said = reason(["sh", "-c", '"$@"; exit $?', "sh", "taskset", "-c", str(cpu), "env", *variables, *run])
-    ok("a mask that the launcher does not have itself is this rank's", said[0] == str(cpu) and "bound by its launcher" in said[1], said)
+    tap.check("a mask that the launcher does not have itself is this rank's", said[0] == str(cpu) and "bound by its launcher" in said[1], said)
     said = reason(["sh", "-c", '"$@"; exit $?', "sh", "taskset", "-c", str(cpu), "sh", "-c", '"$@"; exit $?', "sh", "env", *variables, *run])
-    ok("one that it has too is shared out", "a share of" in said[1], said)
+    tap.check("one that it has too is shared out", "a share of" in said[1], said)
     said = reason(["taskset", "-c", both, "sh", "-c", '"$@"; exit $?', "sh", "env", *variables, *run])
-    ok("and so are all CPUs", "a share of" in said[1] and said[0] in both.split(","), said)
+    tap.check("and so are all CPUs", "a share of" in said[1] and said[0] in both.split(","), said)
 
 
 def srun(script, n):
@@ -149,7 +136,7 @@ def srun(script, n):
                             "SLURM_PROCID": str(i), "SLURM_NTASKS": str(2 * n)})
         ranks += got
         said += text
-    ok(f"with srun's variables the {n} tasks of a node share out its CPUs", apart(ranks, n), said)
+    tap.check(f"with srun's variables the {n} tasks of a node share out its CPUs", apart(ranks, n), said)
 
 
 def main():
@@ -162,13 +149,12 @@ def main():
         with open(script, "w", encoding="ascii") as f:
             f.write(RANK)
         ranks, said = launch([GPUTUNE, "run", "--ranks", "2", "--", sys.executable, script])
-        ok("gputune run --ranks 2: each rank has its own CPUs", apart(ranks, 2), said)
+        tap.check("gputune run --ranks 2: each rank has its own CPUs", apart(ranks, 2), said)
         torchrun(script, 2)
         mpirun(script, 2)
         masks(script)
         srun(script, 2)
-    print(f"1..{count}")
-    return 1 if failed else 0
+    return tap.plan()
 
 
 if __name__ == "__main__":
