@@ -19,7 +19,7 @@ import time
 
 sys.dont_write_bytecode = True
 import check_mpi  # noqa: E402
-from check_mpi import point  # noqa: E402
+from check_mpi import tap  # noqa: E402
 
 BUILD = check_mpi.BUILD
 STANDIN = os.path.join(BUILD, "tests/standin")
@@ -85,9 +85,9 @@ def judge(what, ends, hosts, local):
     made = [MADE.search(text) for _, text in ends]
     right = all(m and (int(m[1]), int(m[2]), int(m[3]), int(m[4]), m[5]) == (rank, len(ends), local[rank], hosts, "tcp")
                 for rank, m in enumerate(made))
-    point(right and not any(status for status, _ in ends), what, ends)
+    tap.check(what, right and not any(status for status, _ in ends), ends)
     loss = alone()
-    point(right and all(abs(float(m[6]) - loss) < 1e-5 for m in made), f"{what}: the loss of one alone", f"{ends}, not {loss}")
+    tap.check(f"{what}: the loss of one alone", right and all(abs(float(m[6]) - loss) < 1e-5 for m in made), f"{ends}, not {loss}")
 
 
 def lose(what, victim, hosts=(None, None), address="127.0.0.1", how=None, within=10):
@@ -107,8 +107,8 @@ def lose(what, victim, hosts=(None, None), address="127.0.0.1", how=None, within
     if how:
         finish(ranks[victim:victim + 1], 60)
     ranks[victim][0].wait()
-    point(other[0] == 70 and took < within and f"rank {victim} is gone: its connection has ended" in other[1] and
-          f"rank {1 - victim}" in other[1], what, f"after {took:.1f} s: {other}")
+    tap.check(what, other[0] == 70 and took < within and f"rank {victim} is gone: its connection has ended" in other[1] and
+              f"rank {1 - victim}" in other[1], f"after {took:.1f} s: {other}")
 
 
 def homes():
@@ -116,7 +116,7 @@ def homes():
                       ({"STANDIN_FAIL": "cuDeviceGetAttribute:1"}, "-1 -1 -1, own -1"), ({"STANDIN_FAIL": "cuInit:100"}, "-1 -1 -1, own -1"),
                       ({"LD_LIBRARY_PATH": ""}, "-1 -1 -1, own -1")):
         done = subprocess.run([RANK, "homes"], stdout=subprocess.PIPE, text=True, env=variables(**env), timeout=60)
-        point(done.stdout.strip() == want, f"nodes that devices are beside, {env}: {want}", done.stdout)
+        tap.check(f"nodes that devices are beside, {env}: {want}", done.stdout.strip() == want, done.stdout)
 
 
 def refused():
@@ -129,8 +129,8 @@ def refused():
         done = subprocess.run([*TRAIN, "--steps", "2", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=variables(**env), timeout=60)
         text = " ".join(done.stderr.split())
-        point(done.returncode == 64 and says in text and text.startswith("gpubench: "), f"refused: {says[:48]} …",
-              f"{done.returncode}: {text}")
+        tap.check(f"refused: {says[:48]} …", done.returncode == 64 and says in text and text.startswith("gpubench: "),
+                  f"{done.returncode}: {text}")
 
 
 def one_host():
@@ -147,7 +147,7 @@ def torchrun():
     venv = os.environ.get("VENV")
     program = os.path.join(venv, "bin/torchrun") if venv else shutil.which("torchrun")
     if not program or not os.path.exists(program):
-        point(True, "torchrun # SKIP there is none: VENV=DIRECTORY names an environment that has it")
+        tap.skip("torchrun", "there is none: VENV=DIRECTORY names an environment that has it")
         return
     for form in (["--standalone"], ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]):
         done = subprocess.run([program, *form, "--nproc-per-node", "2", "--no-python", RANK, "train", "6"], stdout=subprocess.PIPE,
@@ -174,17 +174,14 @@ def main():
         print("1..0 # SKIP the stand-in driver is not built")
         return 77
     if sys.argv[1:] == ["--hosts"]:
-        r = several_hosts()
-        print(f"1..{check_mpi.points}")
-        return r or (1 if check_mpi.failed else 0)
+        return several_hosts() or tap.plan()
     with tempfile.TemporaryDirectory(prefix="gt") as scratch:
         os.environ["TMPDIR"] = scratch
         one_host()
         if sys.argv[1:] == ["--all"]:
             torchrun()
             check_mpi.hosts_of_our_own(__file__)
-    print(f"1..{check_mpi.points}")
-    return 1 if check_mpi.failed else 0
+    return tap.plan()
 
 
 if __name__ == "__main__":
