@@ -55,8 +55,8 @@ static void matmul(const struct back *b)
 			int64_t x = p * m * inner + (b->c->attr.ta ? k * m + i : i * inner + k);
 			int64_t y = p * n * inner + (b->c->attr.tb ? j * inner + k : k * n + j);
 
-			b->dx[0][x] += b->dy[at] * b->in[1][y];
-			b->dx[1][y] += b->dy[at] * b->in[0][x];
+			b->dx[0][x] += b->low_dy[at] * b->in[1][y];
+			b->dx[1][y] += b->low_dy[at] * b->in[0][x];
 		}
 }
 
