@@ -371,8 +371,10 @@ static int draw_embedding(struct drawing *d)
 {
 	int64_t b = d->rows && d->axis == 0 ? MADE_ROWS : few(d), v = size(d), c = size(d);
 	int64_t t = d->rows && d->axis == 1 ? MADE_ROWS : few(d), longest = t == MADE_ROWS ? MADE_MOST_ROWS : t;
-	int table = want(d, &RT_SHAPE(v, c), MADE_ZERO), pos = -1, i = ids(d, RT_SHAPE(b, t), (int)v, 0);
+	int table = want(d, &RT_SHAPE(v, c), MADE_ZERO), pos = -1, i;
 
+	v = table < 0 ? v : shape_of(d, table)->d[0]; /* taken as it comes, it has other rows */
+	i = ids(d, RT_SHAPE(b, t), (int)v, 0);
 	if (table < 0 || i < 0)
 		return -1;
 	if (pick(d, 2))
