@@ -143,12 +143,12 @@ static struct channels channels_of(const struct rt_engine *e, const struct rt_no
 	return n;
 }
 
-/* Partial sums, then what each channel is multiplied by. */
-static size_t channels_bytes(const struct rt_engine *e, const struct rt_node *x)
+/* Partial sums, two forward and three backward, then three factors of each channel. */
+static size_t channels_bytes(const struct rt_engine *e, const struct rt_node *x, size_t sums)
 {
 	struct channels n = channels_of(e, x);
 
-	return (2 * (size_t)n.parts + 3) * (size_t)n.cols * sizeof(float);
+	return (sums * (size_t)n.parts + 3) * (size_t)n.cols * sizeof(float);
 }
 
 /* in: x, gain, bias, running mean, running var, residual, shift. out: y, mean, rstd */
@@ -186,7 +186,7 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(c->in[3]), rstd = rt_at(c->in[4]);
 	cu_ptr y = rt_at(c->in[5]), left_out = rt_at(c->in[6]), dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]);
 	cu_ptr dbias = rt_at(c->out[2]), dres = rt_at(c->out[3]), new_mean = rt_at(c->out[4]), new_var = rt_at(c->out[5]);
-	cu_ptr part = scratch(c), factor = part + 8 * (cu_ptr)n.parts * (cu_ptr)n.cols, loss = e->loss_seen;
+	cu_ptr part = scratch(c), factor = part + 12 * (cu_ptr)n.parts * (cu_ptr)n.cols, loss = e->loss_seen;
 	int add = accumulates(c, 1) | accumulates(c, 2) << 1;
 	float share = c->attr.rate, eps = c->attr.eps;
 
@@ -196,7 +196,7 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 		RT_LAUNCH(e, typed(RT_K_channel_bwd_sums, x), n.gx, n.parts, RT_THREADS, 1, 0, &part, &dy, &y, &px, &mean, &n.rows,
 			  &n.cols, &n.w);
 		RT_LAUNCH(e, RT_K_channel_bwd_stats, (n.cols + 31) / 32, 1, 32, 8, 0, &factor, &dgain, &dbias, &part, &n.parts,
-			  &gain, &mean, &rstd, &n.rows, &n.cols, &add);
+			  &gain, &rstd, &n.rows, &n.cols, &add);
 	}
 	RT_LAUNCH(e, RT_K_channel_move, (n.cols + 255) / 256, 1, 256, 1, 0, &new_mean, &new_var, &mean, &rstd, &left_out, &share,
 		  &eps, &n.rows, &n.cols, &loss);
@@ -206,8 +206,8 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 		rt_moves(e, c->in[5], 1);
 		rt_moves(e, c->out[0], 1 + (add & 1));
 		rt_moves(e, c->out[3], 1 + (add >> 1));
-		RT_LAUNCH(e, typed(RT_K_channel_bwd, x), n.gx, n.parts, RT_THREADS, 1, 0, &dx, &dres, &dy, &y, &px, &factor,
-			  &n.rows, &n.cols, &add, &n.w);
+		RT_LAUNCH(e, typed(RT_K_channel_bwd, x), n.gx, n.parts, RT_THREADS, 1, 0, &dx, &dres, &dy, &y, &px, &mean,
+			  &factor, &n.rows, &n.cols, &add, &n.w);
 	}
 }
 
@@ -337,9 +337,9 @@ size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c)
 	case RT_OP_CONV_BWD_W:
 		return conv_scratch(e, c);
 	case RT_OP_BATCHNORM:
-		return channels_bytes(e, c->in[0]);
+		return channels_bytes(e, c->in[0], 2);
 	case RT_OP_BATCHNORM_BWD:
-		return c->in[1] ? channels_bytes(e, c->in[1]) : 0;
+		return c->in[1] ? channels_bytes(e, c->in[1], 3) : 0;
 	default:
 		return 0;
 	}

@@ -169,10 +169,32 @@ static int read_gradients(struct bench *b, struct rt_program *p, float **ret, st
 
 enum { CPU, EAGER, CAPTURED, N_RUNS };
 
+/* struct rt_check_case, mean and first */
+static int move_x(struct bench *b, struct rt_program **p, struct gt_err *err)
+{
+	struct rt_node *n = rt_graph_node(b->g, "x");
+	float mean = types[b->type].amp == RT_F32 ? b->c->mean : 0;
+	int64_t count, cols;
+	gt_autofree float *x = NULL;
+	int r = 0;
+
+	if (b->c->mean == 0 && b->c->first == 0)
+		return 0;
+	count = rt_shape_elements(rt_node_shape(n));
+	cols = rt_node_shape(n)->d[rt_node_shape(n)->n - 1];
+	x = gt_xcalloc((size_t)count, sizeof(*x));
+	for (int64_t i = 0; i < count; i++)
+		x[i] = mean * (1 + 0.01f * (float)(i % cols)) +
+		       (i < cols && b->c->first != 0 ? b->c->first : rt_random_normal(b->seed, 7, (uint64_t)i));
+	for (int k = 0; !r && k < N_RUNS; k++)
+		r = rt_write_param(p[k], n, x, err);
+	return r;
+}
+
 static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err *err)
 {
 	float *grad[N_RUNS][8] = { 0 }, loss[N_RUNS];
-	int r = 0;
+	int r = move_x(b, p, err);
 
 	for (int k = 0; !r && k < N_RUNS; k++) {
 		struct rt_metrics m = { 0 };
@@ -310,6 +332,8 @@ static int check_parts(struct bench *b, const char *only, struct gt_err *err)
 		r = count(b, "adamw8", rt_cuda_selfcheck_adam8(type, b->seed, b->rows, err), err);
 	if (!r && type == RT_CHECK_F16 && is_named("scaler", only))
 		r = count(b, "scaler", rt_cuda_selfcheck_scaler(b->seed, b->rows, err), err);
+	if (!r && type == RT_CHECK_F32 && is_named("layernorm.long", only))
+		r = count(b, "layernorm.long", rt_cuda_selfcheck_long(b->seed, b->rows, err), err);
 	if (!r && !only)
 		r = count(b, "batches", rt_cuda_selfcheck_batch(type, b->seed, b->rows, err), err);
 	return r;

@@ -39,6 +39,8 @@ int rt_cuda_selfcheck_scaler(uint64_t seed, json_t *rows, struct gt_err *err);
 /* Batches of several shapes with padding and accumulation, images as bytes, and programs that do not train, with batchnorms taken
  * into the products before them. Rows and result as above. */
 int rt_cuda_selfcheck_batch(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
+/* A layernorm of one long row, in f32: fewer bits do not show what sums over it lose. Rows and result as above. */
+int rt_cuda_selfcheck_long(uint64_t seed, json_t *rows, struct gt_err *err);
 /* x as E4M3 or E5M2 by looking for the nearest of all their numbers: ties to the even code, what is too large becomes the
  * largest, NaN is 0x7f. */
 uint8_t rt_fp8_nearest(float x, bool e5m2);
@@ -67,6 +69,8 @@ struct rt_check_case {
 	bool fused;
 	bool exact;  /* nothing is timed: what the library can do with a product it does */
 	bool ignore; /* every third target is RT_IGNORE */
+	/* parameter x is of deviation 1 round `mean` (0 but in f32 and tf32, whose 24 bits hold both), its first row `first` off */
+	float mean, first;
 };
 extern const struct rt_check_case rt_check_cases[];
 extern const int rt_n_check_cases;

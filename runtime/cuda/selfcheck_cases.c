@@ -328,6 +328,26 @@ static struct rt_node *batchnorm_sum(struct rt_graph *g)
 	return batchnorm_of(g, RT_SHAPE(2, 6, 6, 24), true);
 }
 
+/* What y itself is shows in the gradients of its square. */
+static struct rt_node *batchnorm_far(struct rt_graph *g)
+{
+	struct rt_shape s = RT_SHAPE(5, 9, 7, 12), c = RT_SHAPE(12);
+	struct rt_node *y = rt_batchnorm(g, param(g, "x", s), param(g, "gain", c), param(g, "bias", c),
+					 rt_buffer(g, "mean", c, RT_INIT_ZEROS), rt_buffer(g, "var", c, RT_INIT_ONES), 1e-5f, 0.1f);
+
+	return weighed(g, rt_mul(g, y, y));
+}
+/* Two outputs of one call are parts of one gradient, which a third op reads x for. */
+static struct rt_node *batchnorm_reread(struct rt_graph *g)
+{
+	struct rt_shape c = RT_SHAPE(16);
+	struct rt_node *x = rt_linear(g, param(g, "x", RT_SHAPE(48, 8)), param(g, "w", RT_SHAPE(16, 8)), NULL);
+	struct rt_node *y = rt_batchnorm(g, x, param(g, "gain", c), param(g, "bias", c), rt_buffer(g, "mean", c, RT_INIT_ZEROS),
+					 rt_buffer(g, "var", c, RT_INIT_ONES), 1e-5f, 0.1f);
+
+	return weighed(g, rt_add(g, rt_add(g, y, x), x));
+}
+
 static struct rt_node *max_pool(struct rt_graph *g)
 {
 	return weighed(g, rt_max_pool(g, param(g, "x", RT_SHAPE(2, 13, 10, 24)), 3, 2, 1));
@@ -616,6 +636,9 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "batchnorm.even", batchnorm_even, 0, false, 0 },
 	{ "batchnorm.wide", batchnorm_wide, 0, false, 0 },
 	{ "batchnorm.sum", batchnorm_sum, 0, true, 0 },
+	{ "batchnorm.reread", batchnorm_reread, 0, false, 0 },
+	{ "batchnorm.far", batchnorm_far, 0, false, 0, .mean = 1e4f },
+	{ "batchnorm.first", batchnorm_far, 0, false, 0, .first = 60 },
 	{ "max_pool", max_pool, 0, true, 0 },
 	{ "max_pool.odd", max_pool_odd, 0, true, 0 },
 	{ "avg_pool", avg_pool, 0, false, 0 },

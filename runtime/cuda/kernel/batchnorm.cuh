@@ -4,6 +4,9 @@
  * what belongs to a channel stays in registers: lanes = min(cols / W, 256) threads lie side by side, 256 / lanes rows below one
  * another; gridDim.x walks over the channels, gridDim.y shares the rows out. Forward: x is read twice and y written; backward: dy, x
  * (and y behind an activation) are read twice and dx (and the residual's gradient) written.
+ *
+ * As on the CPU (cpu/op_batchnorm.c) everything is made of x - mean, the mean being rounded to float first: that difference is
+ * exact where the mean is large and the rest is small. What the rounding took from the mean is put back per channel.
  */
 #include "common.cuh"
 
@@ -27,119 +30,133 @@ RT_DEVICE channels channels_of(int cols, int w)
 	return p;
 }
 
-/* The block's rows of both sums, added in the order of the threads; part (gridDim.y, 2, cols). */
-template <int W> RT_DEVICE void channels_add(float *part, const channels &p, int cols, const float *a, const float *b)
+/* The block's rows of N sums, added in the order of the threads; part (gridDim.y, N, cols). */
+template <int N, int W> RT_DEVICE void channels_add(float *part, const channels &p, int cols, const float (*sums)[W])
 {
-	__shared__ float sh[256 * 16];
+	__shared__ float sh[N * W * 256];
 	int below = 256 / p.lanes, lane = (int)threadIdx.x % p.lanes;
 
-	for (int k = 0; k < W; k++) {
-		sh[(2 * k) * 256 + threadIdx.x] = a[k];
-		sh[(2 * k + 1) * 256 + threadIdx.x] = b[k];
-	}
+	for (int i = 0; i < N; i++)
+		for (int k = 0; k < W; k++)
+			sh[(i * W + k) * 256 + threadIdx.x] = sums[i][k];
 	__syncthreads();
 	if ((int)threadIdx.x >= p.lanes || p.c < 0)
 		return;
-	for (int k = 0; k < W; k++) {
-		float s = 0, q = 0;
+	for (int i = 0; i < N; i++)
+		for (int k = 0; k < W; k++) {
+			float s = 0;
 
-		for (int y = 0; y < below; y++) {
-			s += sh[(2 * k) * 256 + y * p.lanes + lane];
-			q += sh[(2 * k + 1) * 256 + y * p.lanes + lane];
+			for (int y = 0; y < below; y++)
+				s += sh[(i * W + k) * 256 + y * p.lanes + lane];
+			part[((int64_t)N * blockIdx.y + i) * cols + p.c + k] = s;
 		}
-		part[(int64_t)(2 * blockIdx.y) * cols + p.c + k] = s;
-		part[(int64_t)(2 * blockIdx.y + 1) * cols + p.c + k] = q;
-	}
 }
 
 /* ---- forward ---- */
+/* What the sums are of x without: near the mean, or their difference loses the digits of the variance. The median of three rows:
+ * one row may be unlike all others, and the first mostly is. */
+template <int W, class T> RT_DEVICE void channel_shift(float *shift, const T *x, int64_t rows, int cols, int c)
+{
+	float b[W], d[W];
+
+	get<W>(shift, x + rows * 146 / 1000 * cols + c);
+	get<W>(b, x + rows * 382 / 1000 * cols + c);
+	get<W>(d, x + rows * 764 / 1000 * cols + c);
+	for (int k = 0; k < W; k++)
+		shift[k] = fmaxf(fminf(shift[k], b[k]), fminf(fmaxf(shift[k], b[k]), d[k]));
+}
+
 template <class T, int W> RT_DEVICE void channel_sums(float *part, const T *x, int64_t rows, int cols)
 {
 	channels p = channels_of(cols, W);
-	float s[W] = {}, q[W] = {}, first[W], v[W];
+	float sums[2][W] = {}, shift[W], v[W];
 
 	if (p.c >= 0)
-		get<W>(first, x + p.c);
+		channel_shift<W>(shift, x, rows, cols, p.c);
 #pragma unroll 4
 	for (int64_t r = p.row; p.c >= 0 && r < rows; r += p.step) {
 		get<W>(v, x + r * cols + p.c);
 		for (int k = 0; k < W; k++) {
-			float d = v[k] - first[k];
+			float d = v[k] - shift[k];
 
-			s[k] += d;
-			q[k] += d * d;
+			sums[0][k] += d;
+			sums[1][k] += d * d;
 		}
 	}
-	channels_add<W>(part, p, cols, s, q);
+	channels_add<2, W>(part, p, cols, sums);
 }
 
-/* part (gridDim.y, 2, cols) = sums of x - x[0] and of its square; w: 1, or the elements of 16 bytes if cols is a multiple */
+/* part (gridDim.y, 2, cols) = sums of x - shift and of its square; w: 1, or the elements of 16 bytes if cols is a multiple */
 RT_TYPED(channel_sums, (float *part, const T *x, int64_t rows, int cols, int w),
 	RT_WIDE(w > 1, channel_sums, (part, x, rows, cols)))
 
-/* Both sums of a channel over all parts; blocks of 32 x 8, thread (x,0) has them. */
-RT_DEVICE void channel_fold(const float *part, int parts, int cols, int c, double *ret_a, double *ret_b)
+/* The N sums of a channel over all parts; blocks of 32 x 8, threads (x,0) have them. */
+template <int N> RT_DEVICE void channel_fold(const float *part, int parts, int cols, int c, double *sums)
 {
-	__shared__ double sh[2][8][32];
-	double a = 0, b = 0;
+	__shared__ double sh[N][8][32];
 
-	for (int i = threadIdx.y; c < cols && i < parts; i += 8) {
-		a += (double)part[(int64_t)(2 * i) * cols + c];
-		b += (double)part[(int64_t)(2 * i + 1) * cols + c];
+	for (int k = 0; k < N; k++) {
+		double s = 0;
+
+		for (int i = threadIdx.y; c < cols && i < parts; i += 8)
+			s += (double)part[((int64_t)N * i + k) * cols + c];
+		sh[k][threadIdx.y][threadIdx.x] = s;
 	}
-	sh[0][threadIdx.y][threadIdx.x] = a;
-	sh[1][threadIdx.y][threadIdx.x] = b;
 	__syncthreads();
-	a = b = 0;
-	for (int y = 0; y < 8; y++) {
-		a += sh[0][y][threadIdx.x];
-		b += sh[1][y][threadIdx.x];
+	for (int k = 0; k < N; k++) {
+		sums[k] = 0;
+		for (int y = 0; y < 8; y++)
+			sums[k] += sh[k][y][threadIdx.x];
 	}
-	*ret_a = a;
-	*ret_b = b;
+}
+
+/* y = (x - factor[0]) factor[1] + factor[2], factor[0] being m rounded */
+RT_DEVICE void channel_factors(float *factor, int cols, int c, double m, double r, double gain, double bias)
+{
+	factor[c] = (float)m;
+	factor[cols + c] = (float)(r * gain);
+	factor[2 * cols + c] = (float)(bias - (m - (double)factor[c]) * r * gain);
 }
 
 template <class T>
-RT_DEVICE void channel_stats_body(float *factor, float *mean, float *rstd, const float *part, int parts, const T *first,
+RT_DEVICE void channel_stats_body(float *factor, float *mean, float *rstd, const float *part, int parts, const T *x,
 				  const float *gain, const float *bias, float eps, int64_t rows, int cols)
 {
 	int c = blockIdx.x * 32 + threadIdx.x;
-	double s, q, m, var, r;
+	double sums[2], m, var, r;
+	float shift;
 
-	channel_fold(part, parts, cols, c, &s, &q);
+	channel_fold<2>(part, parts, cols, c, sums);
 	if (threadIdx.y || c >= cols)
 		return;
-	m = s / (double)rows;
-	var = q / (double)rows - m * m;
+	m = sums[0] / (double)rows;
+	var = sums[1] / (double)rows - m * m;
 	var = var < 0 ? 0 : var; /* NaN stays */
-	m += (double)as_float(first[c]);
+	channel_shift<1>(&shift, x, rows, cols, c);
+	m += (double)shift;
 	r = 1 / sqrt(var + (double)eps);
 	if (mean)
 		mean[c] = (float)m;
 	if (rstd)
 		rstd[c] = (float)r;
-	factor[c] = (float)(r * (double)gain[c]);
-	factor[cols + c] = (float)((double)bias[c] - m * r * (double)gain[c]);
+	channel_factors(factor, cols, c, m, r, (double)gain[c], (double)bias[c]);
 }
 
-/* factor (2,cols): what x is multiplied by and what is added; mean, rstd (cols) or NULL; first: x's first row */
-RT_TYPED(channel_stats, (float *factor, float *mean, float *rstd, const float *part, int parts, const T *first,
+/* factor (3,cols): what x is made y of; mean, rstd (cols) or NULL */
+RT_TYPED(channel_stats, (float *factor, float *mean, float *rstd, const float *part, int parts, const T *x,
 		const float *gain, const float *bias, float eps, int64_t rows, int cols),
-	channel_stats_body(factor, mean, rstd, part, parts, first, gain, bias, eps, rows, cols))
+	channel_stats_body(factor, mean, rstd, part, parts, x, gain, bias, eps, rows, cols))
 
 /* The same from running statistics; left_out (cols) or NULL: a bias that x lacks and the mean has */
 RT_KERNEL rt_channel_running(float *factor, const float *mean, const float *var, const float *left_out, const float *gain,
 			     const float *bias, float eps, int cols)
 {
 	int c = (int)global_thread();
-	double r, m;
 
 	if (c >= cols)
 		return;
-	r = 1 / sqrt((double)var[c] + (double)eps);
-	m = (double)mean[c] - (left_out ? (double)left_out[c] : 0);
-	factor[c] = (float)(r * (double)gain[c]);
-	factor[cols + c] = (float)((double)bias[c] - m * r * (double)gain[c]);
+	channel_factors(factor, cols, c, (double)mean[c] - (left_out ? (double)left_out[c] : 0),
+			1 / sqrt((double)var[c] + (double)eps), (double)gain[c], (double)bias[c]);
 }
 
 template <class T>
@@ -167,13 +184,14 @@ template <class T, int W>
 RT_DEVICE void channel_affine(T *y, const T *x, const T *residual, const float *factor, int64_t rows, int cols, int relu)
 {
 	channels p = channels_of(cols, W);
-	float a[W], b[W], v[W], u[W];
+	float m[W], a[W], b[W], v[W], u[W];
 
 	if (p.c < 0)
 		return;
 	for (int k = 0; k < W; k++) {
-		a[k] = factor[p.c + k];
-		b[k] = factor[cols + p.c + k];
+		m[k] = factor[p.c + k];
+		a[k] = factor[cols + p.c + k];
+		b[k] = factor[2 * cols + p.c + k];
 	}
 #pragma unroll 4
 	for (int64_t r = p.row; r < rows; r += p.step) {
@@ -183,14 +201,14 @@ RT_DEVICE void channel_affine(T *y, const T *x, const T *residual, const float *
 		if (residual)
 			get<W>(u, residual + at);
 		for (int k = 0; k < W; k++) {
-			v[k] = v[k] * a[k] + b[k] + (residual ? u[k] : 0);
+			v[k] = (v[k] - m[k]) * a[k] + b[k] + (residual ? u[k] : 0);
 			v[k] = relu && v[k] < 0 ? 0 : v[k];
 		}
 		put<W>(y + at, v);
 	}
 }
 
-/* y (rows,cols) = act(x factor[0] + factor[1] [+ residual]); y may be x or the residual */
+/* y (rows,cols) = act((x - factor[0]) factor[1] + factor[2] [+ residual]); y may be x or the residual */
 RT_TYPED(channel_affine, (T *y, const T *x, const T *residual, const float *factor, int64_t rows, int cols, int relu,
 		int w),
 	RT_WIDE(w > 1, channel_affine, (y, x, residual, factor, rows, cols, relu)))
@@ -212,7 +230,7 @@ template <class T, int W>
 RT_DEVICE void channel_bwd_sums(float *part, const T *dy, const T *y, const T *x, const float *mean, int64_t rows, int cols)
 {
 	channels p = channels_of(cols, W);
-	float s[W] = {}, q[W] = {}, m[W], g[W], v[W];
+	float sums[3][W] = {}, m[W], g[W], v[W];
 
 	for (int k = 0; p.c >= 0 && k < W; k++)
 		m[k] = mean[p.c + k];
@@ -223,31 +241,36 @@ RT_DEVICE void channel_bwd_sums(float *part, const T *dy, const T *y, const T *x
 		channel_gradient<W>(g, dy, y, at);
 		get<W>(v, x + at);
 		for (int k = 0; k < W; k++) {
-			s[k] += g[k];
-			q[k] += g[k] * (v[k] - m[k]);
+			float d = v[k] - m[k];
+
+			sums[0][k] += g[k];
+			sums[1][k] += g[k] * d;
+			sums[2][k] += d;
 		}
 	}
-	channels_add<W>(part, p, cols, s, q);
+	channels_add<3, W>(part, p, cols, sums);
 }
 
-/* part (gridDim.y, 2, cols) = sums of g and of g (x - mean) */
+/* part (gridDim.y, 3, cols) = sums of g, of g (x - mean) and of x - mean */
 RT_TYPED(channel_bwd_sums, (float *part, const T *dy, const T *y, const T *x, const float *mean, int64_t rows, int cols,
 		int w),
 	RT_WIDE(w > 1, channel_bwd_sums, (part, dy, y, x, mean, rows, cols)))
 
-/* dgain, dbias (cols) = or += (add: bits 0 and 1), or NULL; factor (3,cols): dx = factor[0] g + factor[1] x + factor[2] */
+/* dgain, dbias (cols) = or += (add: bits 0 and 1), or NULL; factor (3,cols): dx = factor[0] g + factor[1] (x - mean) + factor[2] */
 RT_KERNEL rt_channel_bwd_stats(float *factor, float *dgain, float *dbias, const float *part, int parts, const float *gain,
-			       const float *mean, const float *rstd, int64_t rows, int cols, int add)
+			       const float *rstd, int64_t rows, int cols, int add)
 {
 	int c = blockIdx.x * 32 + threadIdx.x;
-	double g, gx, m, r, scale;
+	double sums[3], g, gx, off, r, scale;
 
-	channel_fold(part, parts, cols, c, &g, &gx);
+	channel_fold<3>(part, parts, cols, c, sums);
 	if (threadIdx.y || c >= cols)
 		return;
-	m = (double)mean[c];
 	r = (double)rstd[c];
 	scale = r * (double)gain[c];
+	off = sums[2] / (double)rows; /* what the mean is above mean[c] */
+	g = sums[0];
+	gx = sums[1] - off * g;
 	if (dgain)
 		dgain[c] = (float)(gx * r) + (add & 1 ? dgain[c] : 0);
 	if (dbias)
@@ -256,7 +279,7 @@ RT_KERNEL rt_channel_bwd_stats(float *factor, float *dgain, float *dbias, const 
 	gx *= r * r / (double)rows;
 	factor[c] = (float)scale;
 	factor[cols + c] = (float)(-scale * gx);
-	factor[2 * cols + c] = (float)(scale * (m * gx - g));
+	factor[2 * cols + c] = (float)(scale * (off * gx - g));
 }
 
 /* The running statistics of a step whose loss is a number move by share; rows: of the batch */
@@ -277,15 +300,16 @@ RT_KERNEL rt_channel_move(float *running_mean, float *running_var, const float *
 }
 
 template <class T, int W>
-RT_DEVICE void channel_bwd(T *dx, T *dres, const T *dy, const T *y, const T *x, const float *factor, int64_t rows, int cols,
-			   int add)
+RT_DEVICE void channel_bwd(T *dx, T *dres, const T *dy, const T *y, const T *x, const float *mean, const float *factor,
+			   int64_t rows, int cols, int add)
 {
 	channels p = channels_of(cols, W);
-	float a[W], b[W], c[W], g[W], v[W] = {}, u[W];
+	float m[W], a[W], b[W], c[W], g[W], v[W] = {}, u[W];
 
 	if (p.c < 0)
 		return;
 	for (int k = 0; k < W; k++) {
+		m[k] = mean[p.c + k];
 		a[k] = factor[p.c + k];
 		b[k] = factor[cols + p.c + k];
 		c[k] = factor[2 * cols + p.c + k];
@@ -298,7 +322,7 @@ RT_DEVICE void channel_bwd(T *dx, T *dres, const T *dy, const T *y, const T *x, 
 		if (dx) {
 			get<W>(v, x + at);
 			for (int k = 0; k < W; k++)
-				v[k] = a[k] * g[k] + b[k] * v[k] + c[k];
+				v[k] = a[k] * g[k] + b[k] * (v[k] - m[k]) + c[k];
 			if (add & 1)
 				get<W>(u, dx + at);
 			for (int k = 0; add & 1 && k < W; k++)
@@ -317,6 +341,6 @@ RT_DEVICE void channel_bwd(T *dx, T *dres, const T *dy, const T *y, const T *x, 
 }
 
 /* dx, dres (rows,cols) = or += (add: bits 0 and 1), each or NULL; dx may be dy */
-RT_TYPED(channel_bwd, (T *dx, T *dres, const T *dy, const T *y, const T *x, const float *factor, int64_t rows, int cols,
-		int add, int w),
-	RT_WIDE(w > 1, channel_bwd, (dx, dres, dy, y, x, factor, rows, cols, add)))
+RT_TYPED(channel_bwd, (T *dx, T *dres, const T *dy, const T *y, const T *x, const float *mean, const float *factor,
+		int64_t rows, int cols, int add, int w),
+	RT_WIDE(w > 1, channel_bwd, (dx, dres, dy, y, x, mean, factor, rows, cols, add)))

@@ -2,6 +2,9 @@
 /* Layer normalisation over the last dimension; without a bias, and backward without means, of the root mean square alone. */
 #include "common.cuh"
 
+/* Columns of a lane that are summed before they join what the ones before them came to: the error does not grow with the row. */
+#define PIECE 256
+
 /* One warp per row. x may be a (no b) or take over a's memory: a thread reads back only what it wrote itself. */
 template <class T, int W>
 RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
@@ -11,23 +14,33 @@ RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const 
 	float v[W], w[W], sum = 0, var = 0, m, r;
 	const T *seen = b ? x : a;
 
-	for (int c = lane * W; (b || bias) && c < cols; c += 32 * W) {
-		get<W>(v, a + row * cols + c);
-		if (b) {
-			get<W>(w, b + row * cols + c);
+	for (int from = 0; (b || bias) && from < cols; from += 32 * PIECE) {
+		float part = 0;
+
+		for (int c = from + lane * W; c < cols && c < from + 32 * PIECE; c += 32 * W) {
+			get<W>(v, a + row * cols + c);
+			if (b) {
+				get<W>(w, b + row * cols + c);
+				for (int k = 0; k < W; k++)
+					v[k] += w[k];
+				put<W>(x + row * cols + c, v);
+				get<W>(v, x + row * cols + c);
+			}
 			for (int k = 0; k < W; k++)
-				v[k] += w[k];
-			put<W>(x + row * cols + c, v);
-			get<W>(v, x + row * cols + c);
+				part += v[k];
 		}
-		for (int k = 0; k < W; k++)
-			sum += v[k];
+		sum += part;
 	}
 	m = bias ? warp_sum(sum) / (float)cols : 0;
-	for (int c = lane * W; c < cols; c += 32 * W) {
-		get<W>(v, seen + row * cols + c);
-		for (int k = 0; k < W; k++)
-			var += (v[k] - m) * (v[k] - m);
+	for (int from = 0; from < cols; from += 32 * PIECE) {
+		float part = 0;
+
+		for (int c = from + lane * W; c < cols && c < from + 32 * PIECE; c += 32 * W) {
+			get<W>(v, seen + row * cols + c);
+			for (int k = 0; k < W; k++)
+				part += (v[k] - m) * (v[k] - m);
+		}
+		var += part;
 	}
 	r = 1 / sqrtf(warp_sum(var) / (float)cols + eps);
 	for (int c = lane * W; c < cols; c += 32 * W) {
