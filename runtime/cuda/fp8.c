@@ -47,13 +47,13 @@ void rt_launch_cast8(struct rt_engine *e, const struct rt_call *c)
 	const struct rt_node *x = c->in[0];
 	int64_t rows = rt_rows(x), cols = rt_cols(x);
 	unsigned gx = (unsigned)((cols + RT_FP8_TILE - 1) / RT_FP8_TILE), gy = (unsigned)((rows + RT_FP8_TILE - 1) / RT_FP8_TILE);
-	int e5m2 = (c->out[0] ? c->out[0] : c->out[1])->dtype == RT_E5M2, record = !e->eval;
+	int e5m2 = (c->out[0] ? c->out[0] : c->out[1])->dtype == RT_E5M2, record = !e->eval, history = e->fp8_history;
 	float most = e5m2 ? RT_FP8_MOST_E5M2 : RT_FP8_MOST_E4M3, factor = e->fp8_factor;
 	cu_ptr y = rt_at(c->out[0]), t = rt_at(c->out[1]), from = rt_at(x), slot = slot_at(e, c->attr.slot, 0);
 
 	if (e->begins) {
 		look(e, x, slot, gx, gy, rows, cols);
-		RT_LAUNCH(e, RT_K_fp8_begin, 1, 1, 1, 1, 0, &slot, &most, &factor);
+		RT_LAUNCH(e, RT_K_fp8_begin, 1, 1, 32, 1, 0, &slot, &history, &most, &factor);
 	}
 	RT_LAUNCH(e, typed(RT_K_cast8, x), gx, gy, THREADS, 1, 0, &y, &t, &from, &slot, &rows, &cols, &e5m2, &record);
 }

@@ -319,7 +319,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	struct rt_engine *e = p->cuda;
 	struct rt_update_step *step = &e->steps[p->cuda_runs & 1];
 	bool timed = (p->opt.profile && run->profiled) || p->opt.trace;
-	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on;
+	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on, begins;
 	unsigned before = e->scaler.enqueued;
 	double t0 = gt_now_s();
 	int r;
@@ -341,7 +341,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	r = enqueue_forward(p, inputs, step, run, timed, err);
 	if (!r)
 		r = enqueue_backward(p, run, timed, err);
-	e->scaled |= e->begins && !r;
+	begins = e->begins;
 	e->begins = false;
 	if (run->profiled) { /* the first ones have what is done once */
 		e->host_s += gt_now_s() - run->entered_s;
@@ -365,6 +365,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 		return r;
 	if (measures && !isfinite(*e->norm_out))
 		return bad_gradient(p, run->step, err);
+	e->scaled |= begins; /* what was not finite is nothing to begin with */
 	p->step += run->update;
 	ret->loss = (double)*e->loss;
 	ret->updated = run->update;

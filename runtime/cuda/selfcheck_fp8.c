@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Casts to 8 bits and their scales against plain definitions. */
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/cuda/driver.h"
@@ -153,7 +154,7 @@ static int check_cast(struct bench *b, const struct cast_case *c, struct gt_err 
 	int r = run_cast(b, c, raw, y, t, slot, err);
 
 	for (int64_t i = 0; i < n; i++) {
-		uint8_t want = rt_fp8_nearest(x[i] * c->scale, c->e5m2);
+		uint8_t want = isinf(x[i]) ? 0x7f : rt_fp8_nearest(x[i] * c->scale, c->e5m2);
 
 		largest = isnan(x[i]) ? largest : fmaxf(largest, fabsf(x[i]));
 		wrong += y[i] != want;
@@ -168,47 +169,58 @@ static int check_cast(struct bench *b, const struct cast_case *c, struct gt_err 
 }
 
 /* ---- scales ---- */
-/* What updates see, one after the other; zero and what is not finite change nothing. */
-static const float seen[] = { 2, 1, 0.5f, 3e38f, 0.25f, INFINITY, 0.125f, 0, 1e-3f, 1e-3f, 1e-3f, 1e-3f, 1e-3f, 4 };
+/* What updates see, one after the other; zero and what is not finite change nothing. The first begins, and so does what is seen
+ * once the parameters are others: nothing before it counts, and it itself only once it was seen again. */
+static const struct {
+	float largest;
+	bool begins;
+} seen[] = {
+	{ 2, true },  { 1 },	 { 0.5f },  { 3e38f },	{ 0.25f }, { INFINITY }, { 0.125f }, { 0 },	{ 1e-3f },
+	{ 1e-3f },    { 1e-3f }, { 1e-3f }, { 1e-3f },	{ 4 },	   { NAN },	 { 1, true }, { 0.5f }, { 1e-3f },
+	{ 0, true },  { 0 },	 { 8 },	    { INFINITY, true }, { 2 }, { 1e-44f, true }, { 1e-44f }, { 3e38f, true }, { 3e38f },
+};
 
-/* most / the largest of the last HISTORY that count, halved once for the margin. */
+/* most / the largest of the last HISTORY that count, halved once for the margin; 1 where none does, and never infinite. */
 static float expected_scale(int upto, float most)
 {
-	float largest = 0;
+	float largest = seen[upto].begins && seen[upto].largest < INFINITY ? seen[upto].largest : 0, scale;
 
-	for (int i = upto, left = HISTORY; i >= 0 && left > 0; i--)
-		if (isfinite(seen[i]) && seen[i] > 0) {
-			largest = fmaxf(largest, seen[i]);
+	for (int i = upto, left = HISTORY; i >= 0 && left > 0 && !seen[i].begins; i--)
+		if (isfinite(seen[i].largest) && seen[i].largest > 0) {
+			largest = fmaxf(largest, seen[i].largest);
 			left--;
 		}
-	return most / largest * 0.5f;
+	scale = largest > 0 ? most / largest * 0.5f : 1;
+	return fminf(scale, FLT_MAX);
 }
 
 static int check_scales(struct bench *b, struct gt_err *err)
 {
 	const struct rt_driver *d = &b->dev->d;
-	float slot[RT_FP8_HEAD + HISTORY] = { [RT_FP8_AMAX] = seen[0] }, most = RT_FP8_MOST_E4M3, factor = 0.5f;
+	float slot[RT_FP8_HEAD + HISTORY], most = RT_FP8_MOST_E4M3, factor = 0.5f;
 	int history = HISTORY, wrong = 0;
 	cu_ptr at = 0;
-	void *begin[] = { &at, &most, &factor }, *renew[] = { &at, &history, &factor };
+	void *begin[] = { &at, &history, &most, &factor }, *renew[] = { &at, &history, &factor };
 	int r = check(b, d->mem_alloc(&at, sizeof(slot)), "cuMemAlloc", err);
 
 	if (r)
 		return r;
+	for (int i = 0; i < RT_FP8_HEAD + HISTORY; i++)
+		slot[i] = 1e30f; /* of whoever had it before */
 	r = rt_cuda_put(b->dev, at, slot, sizeof(slot), err);
-	if (!r)
-		r = check(b, d->launch(b->dev->fn[RT_K_fp8_begin], 1, 1, 1, 1, 1, 1, 0, NULL, begin, NULL), "cuLaunchKernel", err);
 	for (int i = 0; !r && i < (int)GT_ARRAY_SIZE(seen); i++) {
-		r = rt_cuda_put(b->dev, at + RT_FP8_AMAX * sizeof(float), &seen[i], sizeof(float), err);
+		bool begins = seen[i].begins;
+
+		r = rt_cuda_put(b->dev, at + RT_FP8_AMAX * sizeof(float), &seen[i].largest, sizeof(float), err);
 		if (!r)
-			r = check(b, d->launch(b->dev->fn[RT_K_fp8_renew], 1, 1, 1, 32, 1, 1, 0, NULL, renew, NULL),
-				  "cuLaunchKernel", err);
+			r = check(b, d->launch(b->dev->fn[begins ? RT_K_fp8_begin : RT_K_fp8_renew], 1, 1, 1, 32, 1, 1, 0, NULL,
+					       begins ? begin : renew, NULL), "cuLaunchKernel", err);
 		if (!r)
 			r = check(b, d->ctx_sync(), "cuCtxSynchronize", err);
 		if (!r)
 			r = check(b, d->copy_from(slot, at, sizeof(slot)), "cuMemcpyDtoH", err);
 		wrong += slot[RT_FP8_SCALE] != expected_scale(i, most) || slot[RT_FP8_INVERSE] != 1 / slot[RT_FP8_SCALE] ||
-			 slot[RT_FP8_AMAX] != 0;
+			 (!begins && slot[RT_FP8_AMAX] != 0);
 	}
 	d->mem_free(at);
 	if (!r)

@@ -124,6 +124,38 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
+/* The same in 8 bits, whose largest number would hide what is infinite: the first and the third batch have that. Small numbers are
+ * gone without a scale, and with them the first layer's gradient. */
+static int eight_and_tell(void)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
+	const struct rt_options o = {.device = RT_CUDA, .amp = RT_BF16, .fp8 = {.use = true},
+				     .optimizer = {.kind = RT_SGD, .lr = 10}};
+	float x[16 * 16], before[32 * 16] = {0}, after[32 * 16] = {0};
+	gt_auto(rt_program) *p = NULL;
+	struct gt_err err = {0};
+	struct rt_metrics m = {0};
+	int32_t y[16];
+	int r = rt_compile(g, loss, &o, &p, &err);
+
+	for (int i = 0; i < 16 * 16; i++)
+		x[i] = 1e-5f * (float)(i % 17 - 8);
+	for (int i = 0; i < 16; i++)
+		y[i] = i;
+	for (int i = 0; !r && i < 4; i++) {
+		x[5] = i % 2 ? 1e-5f : HUGE_VALF;
+		r = rt_read_value(p, rt_graph_leaf(g, 2), before, &err);
+		if (!r)
+			r = rt_step(p, (const void *const[]){x, y}, &m, &err);
+		printf("%s, ", r == -EDOM ? "no number" : r ? err.msg : "a number");
+		if (!r || r == -EDOM)
+			r = rt_read_value(p, rt_graph_leaf(g, 2), after, &err);
+		puts(memcmp(before, after, sizeof(before)) ? "changed" : "unchanged");
+	}
+	return r != 0;
+}
+
 /* Copies, launches and products of a meter, right and spoilt. */
 static int measure_and_tell(void)
 {
@@ -349,6 +381,14 @@ START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 }
 END_TEST
 
+START_TEST(what_is_infinite_is_seen_in_8_bits)
+{
+	struct result r = run_with("eight", NULL, STANDIN_DIR);
+
+	ck_assert_str_eq(r.out, "no number, unchanged\na number, changed\nno number, unchanged\na number, changed\n");
+}
+END_TEST
+
 START_TEST(what_is_measured_is_looked_at)
 {
 	struct result r = run_with("measure", "STANDIN_MEMORY=400000000", STANDIN_DIR);
@@ -386,6 +426,8 @@ int main(int argc, char **argv)
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
+	if (argc > 1 && gt_streq(argv[1], "eight"))
+		return eight_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "interrupted"))
 		return interrupted_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
@@ -423,6 +465,7 @@ int main(int argc, char **argv)
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
+		tcase_add_test(tc, what_is_infinite_is_seen_in_8_bits);
 	}
 	tcase_set_timeout(tc, 900);
 	tcase_set_timeout(images, 900);

@@ -54,7 +54,8 @@ RT_DEVICE uint32_t pack8(const float *x, int e5m2)
 #endif
 }
 
-/* y (rows,cols), t (cols,rows) = x (rows,cols) times the scale; either may be NULL. record: the largest absolute value of x goes
+/* y (rows,cols), t (cols,rows) = x (rows,cols) times the scale; either may be NULL. What is too large becomes the largest number,
+ * but what is infinite none: the loss shall say so. record: the largest absolute value of x goes
  * into the slot. Rows and columns are multiples of 4; a block of 256 threads has a tile of 64 x 64, a thread 4 x 4 of it.
  * Bytes: x once, y and t once. */
 template <class T>
@@ -79,7 +80,7 @@ RT_DEVICE void cast8(uint8_t *y, uint8_t *t, const T *x, float *slot, int64_t ro
 				float size = fabsf(v[j]);
 
 				largest = size > largest ? size : largest; /* NaN is not */
-				v[j] *= scale;
+				v[j] = size < INFINITY ? v[j] * scale : NAN;
 			}
 			word[i] = pack8(v, e5m2);
 			if (y)
@@ -129,11 +130,15 @@ RT_DEVICE void set_scale(float *slot, float amax, float factor)
 	slot[RT_FP8_INVERSE] = 1 / scale;
 }
 
-/* A tensor that was never seen before: its scale by what it holds now. One thread. */
-RT_KERNEL rt_fp8_begin(float *slot, float most, float factor)
+/* A tensor that was never seen before, or of other parameters: its scale by what it holds now, and no history. 32 threads. */
+RT_KERNEL rt_fp8_begin(float *slot, int history, float most, float factor)
 {
 	float amax = slot[RT_FP8_AMAX];
 
+	for (int i = threadIdx.x; i < history; i += 32)
+		slot[RT_FP8_HEAD + i] = 0;
+	if (threadIdx.x)
+		return;
 	slot[RT_FP8_MOST] = most;
 	slot[RT_FP8_AT] = 0;
 	slot[RT_FP8_SCALE] = slot[RT_FP8_INVERSE] = 1;
