@@ -12,7 +12,8 @@ struct gt_dlsym {
 #define GT_DLSYM(type, member, sym)	{ .name = #sym, .offset = offsetof(struct type, member) }
 #define GT_DLSYM_OPT(type, member, sym)	{ .name = #sym, .offset = offsetof(struct type, member), .optional = true }
 
-/* Open the first of `names` (NULL-terminated) that loads and fill `table`. *ret_handle is for dlclose. */
+/* Open the first of `names` (NULL-terminated) that loads and fill `table`. *ret_handle is for dlclose, which leaves the
+ * library where it is. */
 int gt_dl_open(const char *const *names, const struct gt_dlsym *syms, size_t n_syms, void *table, void **ret_handle,
 	       struct gt_err *err);
 #endif
