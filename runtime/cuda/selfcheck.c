@@ -45,6 +45,7 @@ struct bench {
 	struct rt_graph *g;
 	struct rt_node *loss;
 	void *inputs[4];
+	struct rt_cuda *held; /* the context goes with the last that is open: making one for each case would take longer than the case */
 	int failed, unable; /* unable: why the first that could not be compared could not */
 	struct gt_err why;
 };
@@ -289,7 +290,6 @@ out:
  * so here. */
 static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 {
-	gt_auto(rt_cuda) *device = NULL;
 	struct gt_err why;
 
 	if (gt_interrupted)
@@ -298,7 +298,9 @@ static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 		b->failed += r;
 		return 0;
 	}
-	if (rt_cuda_open(&device, &why))
+	rt_cuda_close(b->held); /* a kernel that failed takes its context with it */
+	b->held = NULL;
+	if (rt_cuda_open(&b->held, &why))
 		return r;
 	if (!b->unable) {
 		b->unable = r;
@@ -343,7 +345,12 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
 {
 	struct bench b = { .type = type, .seed = seed, .rows = rows };
 	size_t before = json_array_size(rows);
-	int r = check_parts(&b, only, err);
+	struct gt_err ignored;
+	int r;
+
+	if (rt_cuda_open(&b.held, &ignored))
+		b.held = NULL; /* the first case says why */
+	r = check_parts(&b, only, err);
 
 	for (int i = 0; !r && i < rt_n_check_cases; i++) {
 		b.c = &rt_check_cases[i];
@@ -352,6 +359,7 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
 			continue;
 		r = count(&b, b.c->name, check_case(&b, err), err);
 	}
+	rt_cuda_close(b.held);
 	if (r || !b.unable)
 		return r ? r : b.failed;
 	for (size_t i = before; i < json_array_size(rows); i++)

@@ -24,6 +24,7 @@ const struct emu_kernel *emu_find(const char *name);
 int emu_run(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], size_t shared, void **args);
 /* Does [p, p + n) lie in one allocation of device memory? */
 int standin_allocated(const void *p, size_t n);
+unsigned long standin_contexts(void); /* that were made */
 void standin_waits(unsigned long *ret_all, unsigned long *ret_events);
 /* Run run(copy of data) when the stream's turn comes. */
 int standin_enqueue(void *stream, void (*run)(void *), const void *data, size_t size);
