@@ -76,6 +76,10 @@ gpubench=$work/gpubench
 # stay where gpubench finds them.
 beside=()
 [ -d "$work/lib" ] && beside=(env "LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+# ... which is beside the python3 that PATH finds, unless that is a script: then Python itself says where its wheels are
+python=$(command -v python3)
+wheels=$("${python:-false}" -c 'import nvidia; print(list(nvidia.__path__)[0].split("/lib/python")[0])' 2>/dev/null)
+[ -n "${VIRTUAL_ENV:-}" ] || [ ! -d "$wheels" ] || beside=("${beside[@]:-env}" "VIRTUAL_ENV=$wheels")
 export XDG_CACHE_HOME=$work/cache
 # PyTorch's side starts it
 printf '#!/bin/sh\nexec %s "$0.own" "$@"\n' "${beside[*]@Q}" >"$work/case" && chmod +x "$work/case"
@@ -132,7 +136,6 @@ job() {
 	tail -n 3 "$OUT/$name.log" | cut -c 1-300 | sed 's/^/    /'
 }
 
-python=$(command -v python3)
 has_torch=
 torch() { # asked once: it takes seconds
 	[ -n "$has_torch" ] || has_torch=$(timeout -k 5 90 "${python:-false}" -c \
@@ -291,11 +294,11 @@ in_ten_minutes() {
 	peer gpt2-b4 90 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile reduce-overhead --fused --pad-vocab
 }
 
-deadline=$PART_S # of the whole run, with the build
+deadline=$PART_S # of the whole run, or its first part, with the build
 [ -n "$PARTS" ] || in_ten_minutes
 for part in $PARTS; do
-	deadline=$((SECONDS + PART_S))
 	part_$part
+	deadline=$((SECONDS + PART_S))
 done
 if [ -n "$python" ] && "$python" "$top/bench/gpu_table.py" "$OUT" >"$work/table.md"; then
 	mv "$work/table.md" "$OUT/table.md" && cat "$OUT/table.md"

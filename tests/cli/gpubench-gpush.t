@@ -97,6 +97,15 @@ A check that was ended in the middle is as good as far as it came.
   $ python3 "$TESTDIR/../bench/gpu_table.py" results | grep 'every op against'
   | every op against the CPU (`gpubench check-device`) |  | all | 5 of 5, not to the end |  |  | as far as measured | check |
 
+A python3 that is a script says itself where its wheels are.
+
+  $ mkdir venv; printf '#!/bin/sh\ncase "$2" in *nvidia*) echo %s ;; *) exit 1 ;; esac\n' "$PWD/venv" > bin/python3; unset VIRTUAL_ENV
+  $ printf '#!/bin/sh\necho "the wheels of $VIRTUAL_ENV" >&2; exit 127\n' > build/gpubench; tar -C build -cJf build.tar.xz .
+  $ "$TESTDIR/../bench/gpu.sh" check; VIRTUAL_ENV=/mine "$TESTDIR/../bench/gpu.sh" check
+  gpu.sh: gpubench does not run here: the wheels of $HOME/venv
+  gpu.sh: gpubench does not run here: the wheels of /mine
+  [1]
+
 What cannot begin says why.
 
   $ "$TESTDIR/../bench/gpu.sh" nonsense
