@@ -45,7 +45,8 @@ struct bench {
 	struct rt_graph *g;
 	struct rt_node *loss;
 	void *inputs[4];
-	struct rt_cuda *held; /* the context goes with the last that is open: making one for each case would take longer than the case */
+	/* The context goes with the last that is open: making one for each case would take longer than the case. */
+	struct rt_cuda *held;
 	int failed, unable; /* unable: why the first that could not be compared could not */
 	struct gt_err why;
 };
