@@ -71,19 +71,37 @@ static void keep_library_buffers(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
+/* As many blocks of each size as glibc keeps for a thread, taken and given back: those of others go to the heap then, and there
+ * they grow together. */
+static void fill_cache(void)
+{
+	enum { SIZES = 64, EACH = 7, LEAST = 24, STEP = 16 };
+	void *blocks[SIZES * EACH];
+
+	for (int i = 0; i < SIZES * EACH; i++)
+		blocks[i] = malloc((size_t)(LEAST + i / EACH * STEP));
+	for (int i = 0; i < SIZES * EACH; i++)
+		free(blocks[i]);
+}
+
 /*
- * The library's buffers are aligned to pages. Splinters of glibc's memalign() below 1 KiB go to its per-thread cache and keep the
- * rest from growing together, until that cache is full of them: for the first dozen steps each finds less room than the last,
- * and the heap grows. So what is free behind the first steps is touched once, and three times as much behind it.
+ * The library's buffers are aligned. Splinters of glibc's memalign() below 1 KiB go to the cache of the thread that asked and keep the
+ * rest from growing together, until that cache is full of them: for hundreds of steps one or the other finds less room than
+ * those before, and the heap grows. So all threads' caches are filled at once. And how threads' buffers lie beside each other
+ * is a matter of who came first: what is free behind the first steps is touched once, and three times as much behind it.
  */
-void rt_cpu_make_room(void)
+void rt_cpu_make_room(const struct rt_cpu *cpu)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 	enum { PAGE = 4096, BLOCK = 8 * PAGE, MOST = 64 << 20 };
 	static _Atomic size_t made; /* of it by us */
-	size_t room = mallinfo2().fordblks, before = made, need = 3 * GT_MIN(room - GT_MIN(room, before), (size_t)MOST);
+	size_t room, before = made, need;
 	char **blocks = NULL, **block;
 
+#pragma omp parallel num_threads(cpu->threads)
+	fill_cache();
+	room = mallinfo2().fordblks;
+	need = 3 * GT_MIN(room - GT_MIN(room, before), (size_t)MOST);
 	if (need <= before)
 		return;
 	made = need;

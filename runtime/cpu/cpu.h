@@ -54,7 +54,7 @@ int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err);
 /* Before the calls of a step: the team size for the libraries' own OpenMP regions. */
 void rt_cpu_enter(const struct rt_cpu *cpu);
 /* Behind the first steps: no later one faults a page because of what libraries allocate. */
-void rt_cpu_make_room(void);
+void rt_cpu_make_room(const struct rt_cpu *cpu);
 const char *rt_cpu_blas_warning(void);	  /* a harmful mixture of libraries, or NULL */
 const char *rt_cpu_kernels_warning(void); /* the BLAS takes this processor for an older one; NULL: it does not */
 

@@ -432,7 +432,7 @@ static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_r
 		r = found_anomaly(p, run->step, err);
 	r = !r && run->update ? finish_update(p, next, run, m, err) : r;
 	if (!r && run->update && run->step == PROFILE_SKIP)
-		rt_cpu_make_room();
+		rt_cpu_make_room(&p->cpu);
 	return r;
 }
 
