@@ -30,7 +30,7 @@ import openblas
 
 JOBS = {  # name: options that both sides take
     "gpt2-124m-b4-t64": ["gpt2", "--batch", "4", "--seq", "64", "--steps", "6", "--warmup", "2"],
-    "gpt2-124m-b4-t256": ["gpt2", "--batch", "4", "--seq", "256", "--steps", "3", "--warmup", "1"],
+    "gpt2-124m-b4-t256": ["gpt2", "--batch", "4", "--seq", "256", "--steps", "3", "--warmup", "2"],
     "gpt2-6x384-b4-t64": ["gpt2", "--layers", "6", "--width", "384", "--heads", "6", "--batch", "4", "--seq", "64",
                           "--steps", "12", "--warmup", "3"],
     "gpt2-6x384-b4-t256": ["gpt2", "--layers", "6", "--width", "384", "--heads", "6", "--batch", "4", "--seq", "256",
