@@ -169,35 +169,36 @@ static int check_cast(struct bench *b, const struct cast_case *c, struct gt_err 
 }
 
 /* ---- scales ---- */
-/* What updates see, one after the other; zero and what is not finite change nothing. The first begins, and so does what is seen
- * once the parameters are others: nothing before it counts, and it itself only once it was seen again. */
+/* What updates see, one after the other; what is not finite changes nothing, zero only what is forgotten for it. The first begins,
+ * and so does what is seen once the parameters are others: nothing before it counts, and it itself only once it was seen again. */
 static const struct {
 	float largest;
 	bool begins;
 } seen[] = {
 	{ 2, true },  { 1 },	 { 0.5f },  { 3e38f },	{ 0.25f }, { INFINITY }, { 0.125f }, { 0 },	{ 1e-3f },
 	{ 1e-3f },    { 1e-3f }, { 1e-3f }, { 1e-3f },	{ 4 },	   { NAN },	 { 1, true }, { 0.5f }, { 1e-3f },
+	{ 0 },	      { 0 },	 { 0 },	    { 0 },	{ 0 },	   { 0 },	 { 2e-4f },   { 0 },	{ 1e-5f },
 	{ 0, true },  { 0 },	 { 8 },	    { INFINITY, true }, { 2 }, { 1e-44f, true }, { 1e-44f }, { 3e38f, true }, { 3e38f },
 };
 
-/* most / the largest of the last HISTORY that count, halved once for the margin; 1 where none does, and never infinite. */
-static float expected_scale(int upto, float most)
+/* most / the largest of the last HISTORY that count, halved once for the margin, and never infinite; of none, or of zeros alone,
+ * what it was before, which is 1 at the beginning. */
+static float expected_scale(int upto, float most, float before)
 {
-	float largest = seen[upto].begins && seen[upto].largest < INFINITY ? seen[upto].largest : 0, scale;
+	float largest = seen[upto].begins && seen[upto].largest < INFINITY ? seen[upto].largest : 0;
 
 	for (int i = upto, left = HISTORY; i >= 0 && left > 0 && !seen[i].begins; i--)
-		if (isfinite(seen[i].largest) && seen[i].largest > 0) {
+		if (isfinite(seen[i].largest)) {
 			largest = fmaxf(largest, seen[i].largest);
 			left--;
 		}
-	scale = largest > 0 ? most / largest * 0.5f : 1;
-	return fminf(scale, FLT_MAX);
+	return largest > 0 ? fminf(most / largest * 0.5f, FLT_MAX) : seen[upto].begins ? 1 : before;
 }
 
 static int check_scales(struct bench *b, struct gt_err *err)
 {
 	const struct rt_driver *d = &b->dev->d;
-	float slot[RT_FP8_HEAD + HISTORY], most = RT_FP8_MOST_E4M3, factor = 0.5f;
+	float slot[RT_FP8_HEAD + HISTORY], most = RT_FP8_MOST_E4M3, factor = 0.5f, want = 0;
 	int history = HISTORY, wrong = 0;
 	cu_ptr at = 0;
 	void *begin[] = { &at, &history, &most, &factor }, *renew[] = { &at, &history, &factor };
@@ -219,7 +220,8 @@ static int check_scales(struct bench *b, struct gt_err *err)
 			r = check(b, d->ctx_sync(), "cuCtxSynchronize", err);
 		if (!r)
 			r = check(b, d->copy_from(slot, at, sizeof(slot)), "cuMemcpyDtoH", err);
-		wrong += slot[RT_FP8_SCALE] != expected_scale(i, most) || slot[RT_FP8_INVERSE] != 1 / slot[RT_FP8_SCALE] ||
+		want = expected_scale(i, most, want);
+		wrong += slot[RT_FP8_SCALE] != want || slot[RT_FP8_INVERSE] != 1 / slot[RT_FP8_SCALE] ||
 			 (!begins && slot[RT_FP8_AMAX] != 0);
 	}
 	d->mem_free(at);

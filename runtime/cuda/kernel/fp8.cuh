@@ -146,13 +146,13 @@ RT_KERNEL rt_fp8_begin(float *slot, int history, float most, float factor)
 		set_scale(slot, amax, factor);
 }
 
-/* Before an update's first batch: what the last one saw joins the history, whose largest value makes the scale. What is not
- * finite does not count. Grid: slots; 32 threads each. */
+/* Before an update's first batch: what the last one saw joins the history, whose largest value makes the scale; of zeros alone the
+ * scale stays. What is not finite does not count. Grid: slots; 32 threads each. */
 RT_KERNEL rt_fp8_renew(float *table, int history, float factor)
 {
 	float *slot = table + (int64_t)blockIdx.x * (RT_FP8_HEAD + history), *past = slot + RT_FP8_HEAD;
 	float now = slot[RT_FP8_AMAX], amax = 0;
-	int at = (int)slot[RT_FP8_AT], counts = isfinite(now) && now > 0;
+	int at = (int)slot[RT_FP8_AT], counts = isfinite(now);
 
 	__syncwarp();
 	for (int i = threadIdx.x; i < history; i += 32)
