@@ -85,10 +85,11 @@ static void fill_cache(void)
 }
 
 /*
- * The library's buffers are aligned. Splinters of glibc's memalign() below 1 KiB go to the cache of the thread that asked and keep the
- * rest from growing together, until that cache is full of them: for hundreds of steps one or the other finds less room than
- * those before, and the heap grows. So all threads' caches are filled at once. And how threads' buffers lie beside each other
- * is a matter of who came first: what is free behind the first steps is touched once, and three times as much behind it.
+ * The library's buffers are aligned. Splinters of glibc's memalign() below 1 KiB go to the cache of the thread that asked and
+ * keep the rest from growing together, until that cache is full of them: for hundreds of steps one or the other finds less
+ * room than those before, and the heap grows. So all threads' caches are filled at once. And how threads' buffers lie beside
+ * each other is a matter of who came first: what is free behind the first steps is touched once, and three times as much
+ * behind it.
  */
 void rt_cpu_make_room(const struct rt_cpu *cpu)
 {
