@@ -51,6 +51,7 @@ static void draw_bar(const struct bar *b, const char *cls, const struct bn_scale
 	if (!isfinite(b->gain))
 		return;
 	bn_svg_band(out, cls, fmin(zero, at), y, fmax(zero, at), y + BAR);
+	bn_svg_beyond(out, x, b->lo, b->gain, b->hi, y + BAR / 2., "the interval goes on beyond the axis");
 	if (isfinite(b->lo) && isfinite(b->hi))
 		bn_svg_line(out, "whisker", bn_scale_at(x, b->lo), y + BAR / 2., bn_scale_at(x, b->hi), y + BAR / 2.);
 }
@@ -100,6 +101,7 @@ void bn_prove_ablation(const json_t *receipt, struct gt_buf *out)
 		row("what is kept, on fresh data", kept, NULL, sign, &x, y, out);
 	bn_svg_text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
 	bn_svg_text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
-	gt_buf_puts(out, "</svg>\n<figcaption>Upper bar: among the others; lower bar: alone. Where the two differ by more than "
-			 "their intervals, the changes act on each other.</figcaption></figure>\n");
+	gt_buf_puts(out, "</svg>\n<figcaption>Upper bar: among the others; lower bar: alone; an arrowhead at the edge: the "
+			 "interval goes on beyond it. Where the two differ by more than their intervals, the changes act on each "
+			 "other.</figcaption></figure>\n");
 }

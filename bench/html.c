@@ -55,6 +55,7 @@ static const char css[] =
 	"svg{display:block;width:100%;overflow:visible;font:12px system-ui,'DejaVu Sans',sans-serif}\n"
 	"svg text{fill:var(--fg)}svg .t{fill:var(--soft)}svg .grid{stroke:var(--line)}svg .zero{stroke:var(--soft)}\n"
 	"svg .band{fill:var(--band)}svg .aab{fill:none;stroke:var(--aa);stroke-dasharray:3 2}\n"
+	"svg .off{fill:none;stroke:var(--v,var(--fg));stroke-width:2}\n"
 	"svg .A{fill:var(--a);stroke:var(--a)}svg .B{fill:var(--b);stroke:var(--b)}\n"
 	"svg .N{fill:var(--card);stroke:var(--aa);stroke-width:1.5}svg .link{stroke:var(--line);stroke-width:1.5}\n"
 	"svg .ci{stroke:var(--v);stroke-width:3;stroke-linecap:round}svg .pt{fill:var(--v);stroke:var(--v)}"

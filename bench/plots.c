@@ -26,8 +26,7 @@ static struct effect effect_of(const json_t *c)
 				gt_json_get_real(c, "margin_pct", 0), fmin(p, q), fmax(p, q) };
 }
 
-/* Half-width of the axis: all margins, and intervals up to a few times the usual one; wider ones are cut, with arrows.
- */
+/* Half-width of the axis: intervals up to a few times the usual one or the widest margin; wider ones are cut, with arrows. */
 static double forest_reach(const json_t *list)
 {
 	gt_autofree double *w = gt_xcalloc(json_array_size(list) + 1, sizeof(*w));
@@ -71,6 +70,19 @@ static bool forest_wraps(const json_t *list)
 	return false;
 }
 
+/* What identical arms differed by; open at a side on which it goes on beyond the axis. */
+static void forest_box(struct gt_buf *out, const struct bn_scale *x, double lo, double hi, double y)
+{
+	double left = bn_scale_at(x, lo), right = bn_scale_at(x, hi);
+
+	bn_svg_line(out, "aab", left, y + 11, right, y + 11);
+	bn_svg_line(out, "aab", left, y + 25, right, y + 25);
+	if (bn_svg_within(x, lo))
+		bn_svg_line(out, "aab", left, y + 11, left, y + 25);
+	if (bn_svg_within(x, hi))
+		bn_svg_line(out, "aab", right, y + 11, right, y + 25);
+}
+
 static void forest_row(struct gt_buf *out, const struct effect *e, const struct bn_scale *x, double y, bool wrap)
 {
 	const char *v = gt_json_get_str(e->c, "verdict", "inconclusive"),
@@ -84,15 +96,12 @@ static void forest_row(struct gt_buf *out, const struct effect *e, const struct 
 	y += bn_svg_row(out, "vt", y, label, numbers, wrap);
 	bn_svg_band(out, "band", bn_scale_at(x, -e->margin), y + 8, bn_scale_at(x, e->margin), y + 28);
 	if (isfinite(e->aa_lo) && isfinite(e->aa_hi))
-		bn_svg_band(out, "aab", bn_scale_at(x, e->aa_lo), y + 11, bn_scale_at(x, e->aa_hi), y + 25);
+		forest_box(out, x, e->aa_lo, e->aa_hi, y);
 	bn_svg_line(out, "zero", bn_scale_at(x, 0), y + 6, bn_scale_at(x, 0), y + 30);
 	if (isfinite(e->lo) && isfinite(e->hi))
 		bn_svg_line(out, "ci", bn_scale_at(x, e->lo), y + 18, bn_scale_at(x, e->hi), y + 18);
-	if (e->hi > x->hi)
-		bn_svg_mark(out, "pt", '>', bn_scale_at(x, x->hi), y + 18, "goes on to the right");
-	if (e->lo < x->lo)
-		bn_svg_mark(out, "pt", '<', bn_scale_at(x, x->lo), y + 18, "goes on to the left");
-	if (isfinite(e->gain))
+	bn_svg_beyond(out, x, e->lo, e->gain, e->hi, y + 18, tip);
+	if (bn_svg_within(x, e->gain))
 		bn_svg_mark(out, gt_streq(v, "inconclusive") ? "open" : "pt",
 		     gt_streq(v, "better") ? '>' : gt_streq(v, "worse") ? '<' : gt_streq(v, "same") ? 's' : 'o',
 		     bn_scale_at(x, e->gain), y + 18, tip);

@@ -170,7 +170,8 @@ static void forest(const json_t *doc, struct gt_buf *out)
 	gt_buf_puts(out, "<figure>\n");
 	bn_plot_forest(doc, out);
 	gt_buf_puts(out, "<figcaption>Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: what identical arms "
-			 "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive."
+			 "differed by. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive. "
+			 "Arrowhead at the edge: the interval goes on beyond it; two: so does the estimate."
 			 "</figcaption></figure>\n");
 }
 

@@ -96,7 +96,11 @@ void bn_svg_mark(struct gt_buf *out, const char *cls, char shape, double x, doub
 		      {'d', "M0-5.5L5.5 0 0 5.5-5.5 0z"},
 		      {'s', "M-4.5-4.5h9v9h-9z"},
 		      {'>', "M-4.5-6.5L7 0-4.5 6.5z"},
-		      {'<', "M4.5-6.5L-7 0 4.5 6.5z"}};
+		      {'<', "M4.5-6.5L-7 0 4.5 6.5z"},
+		      {')', "M-5-6L1 0-5 6"},
+		      {'(', "M5-6L-1 0 5 6"},
+		      {'}', "M-5-6L1 0-5 6M-11-6L-5 0-11 6"},
+		      {'{', "M5-6L-1 0 5 6M11-6L5 0 11 6"}};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(shapes); i++)
 		if (shapes[i].shape == shape)
@@ -106,6 +110,19 @@ void bn_svg_mark(struct gt_buf *out, const char *cls, char shape, double x, doub
 				      x, y, cls, shapes[i].path);
 	gt_buf_xml(out, tip);
 	gt_buf_puts(out, "</title></path></svg>\n");
+}
+
+bool bn_svg_within(const struct bn_scale *x, double v)
+{
+	return v >= x->lo && v <= x->hi;
+}
+
+void bn_svg_beyond(struct gt_buf *out, const struct bn_scale *x, double lo, double estimate, double hi, double y, const char *tip)
+{
+	if (lo < x->lo || estimate < x->lo)
+		bn_svg_mark(out, "off", estimate < x->lo ? '{' : '(', x->from, y, tip);
+	if (hi > x->hi || estimate > x->hi)
+		bn_svg_mark(out, "off", estimate > x->hi ? '}' : ')', x->to, y, tip);
 }
 
 void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, const char *unit, int xdec, double xstep,

@@ -29,6 +29,11 @@ void bn_svg_band(struct gt_buf *out, const char *cls, double x1, double y1, doub
 void bn_svg_text(struct gt_buf *out, const char *cls, const char *anchor, double x, double y, const char *s);
 /* A mark whose shape says what its colour says: 'o' circle, 'd' diamond, 's' square, '>' or '<' triangle. tip: what it is. */
 void bn_svg_mark(struct gt_buf *out, const char *cls, char shape, double x, double y, const char *tip);
+/* Whether the axis has room for v, and NaN for what is not known: false. */
+bool bn_svg_within(const struct bn_scale *x, double v);
+/* What lies beyond the axis is never drawn as if it ended there: an arrowhead at the edge that an interval goes on past, two
+ * where its estimate lies out there as well. Ends that are not known draw nothing. */
+void bn_svg_beyond(struct gt_buf *out, const struct bn_scale *x, double lo, double estimate, double hi, double y, const char *tip);
 /* Axis, grid and labels; the plot's left edge leaves room for the labels above the lines. unit stands at the topmost one. */
 void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, const char *unit, int xdec, double xstep,
 		  double ystep, const char *xname);

@@ -233,6 +233,48 @@ START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_ar
 }
 END_TEST
 
+/* Three metrics with narrow intervals set the axis; the fourth reaches past it. */
+static char *forest_of(double lo, double estimate, double hi)
+{
+	gt_auto_json *doc = json_pack("{s:[]}", "comparisons");
+	struct gt_buf svg = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		json_array_append_new(json_object_get(doc, "comparisons"),
+				      json_pack("{s:s, s:s, s:f, s:o, s:o, s:o, s:s, s:{s:o, s:o}}", "metric", i < 3 ? "usual" : "wide",
+						"direction", "higher", "margin_pct", 1., "ci_low_pct", gt_json_real(i < 3 ? -1 : lo),
+						"change_pct", gt_json_real(i < 3 ? 0 : estimate), "ci_high_pct",
+						gt_json_real(i < 3 ? 1 : hi), "verdict", "inconclusive", "aa", "ci_low_pct",
+						gt_json_real(i < 3 ? -1 : lo), "ci_high_pct",
+						gt_json_real(i >= 3 && isnan(lo) ? NAN : 1)));
+	bn_plot_forest(doc, &svg);
+	return svg.s;
+}
+
+START_TEST(what_lies_beyond_the_axis_is_an_arrowhead_at_the_edge_and_no_end)
+{
+	static const struct {
+		double lo, estimate, hi;
+		size_t left, right, both_left, both_right, marks, box; /* marks: estimates drawn; box: lines of dashed boxes */
+	} t[] = { { -1, 0, 1, 0, 0, 0, 0, 4, 16 },	{ -50, 0, 1, 1, 0, 0, 0, 4, 15 },
+		  { -1, 0, 50, 0, 1, 0, 0, 4, 16 },	{ -50, 0, 50, 1, 1, 0, 0, 4, 15 },
+		  { -1, 40, 50, 0, 0, 0, 1, 3, 16 },	{ 2, 40, 50, 0, 0, 0, 1, 3, 16 },
+		  { -50, -40, -30, 0, 0, 1, 0, 3, 15 }, { NAN, 40, NAN, 0, 0, 0, 1, 3, 12 },
+		  { NAN, NAN, NAN, 0, 0, 0, 0, 3, 12 } };
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		gt_autofree char *svg = forest_of(t[i].lo, t[i].estimate, t[i].hi);
+
+		ck_assert_uint_eq(count(svg, "d=\"M5-6L-1 0 5 6\""), t[i].left);
+		ck_assert_uint_eq(count(svg, "d=\"M-5-6L1 0-5 6\""), t[i].right);
+		ck_assert_uint_eq(count(svg, "d=\"M5-6L-1 0 5 6M"), t[i].both_left);
+		ck_assert_uint_eq(count(svg, "d=\"M-5-6L1 0-5 6M"), t[i].both_right);
+		ck_assert_uint_eq(count(svg, "class=\"open\""), t[i].marks);
+		ck_assert_uint_eq(count(svg, "class=\"aab\""), t[i].box);
+	}
+}
+END_TEST
+
 static json_t *by_node(size_t nodes, const char *unit)
 {
 	json_t *doc = json_pack("{s:{s:s}, s:[], s:[]}", "run", "design", "single", "metrics", "levels");
@@ -320,6 +362,7 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, the_spread_shows_all_samples_of_both_arms);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
 	tcase_add_test(tc, heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known);
+	tcase_add_test(tc, what_lies_beyond_the_axis_is_an_arrowhead_at_the_edge_and_no_end);
 	tcase_add_test(tc, copies_by_gpu_and_node_become_a_table_for_each_way);
 	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
 	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
