@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which CPUs each rank of a host gets. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "lib/fsroot.h"
