@@ -72,6 +72,23 @@ static void as_simulation(const char *text)
 	tn_apt_result_clear(&r);
 }
 
+static void as_policy(const char *text)
+{
+	gt_auto_strv names = {0}, exact = {0};
+
+	gt_strv_add(&names, "a");
+	gt_strv_add(&names, "libc6");
+	gt_strv_add(&names, "numactl");
+	tn_apt_parse_policy(text, &names, &exact);
+	for (size_t i = 0; i < exact.n; i++) {
+		gt_autofree char *name = gt_xstrndup(exact.v[i], strcspn(exact.v[i], "="));
+
+		FUZZ_ASSERT(gt_strv_has(&names, name));
+		if (exact.v[i][strlen(name)])
+			judge_version(exact.v[i] + strlen(name) + 1);
+	}
+}
+
 static void as_record(const char *text, size_t len)
 {
 	struct tn_record r;
@@ -97,6 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	as_sources(text, false);
 	as_sources(text, true);
 	as_simulation(text);
+	as_policy(text);
 	as_record(text, strlen(text));
 	tn_deb_paragraphs_text(copy, paragraph, &last);
 	return 0;

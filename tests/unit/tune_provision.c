@@ -73,6 +73,28 @@ START_TEST(what_apt_simulates_is_read_whole)
 }
 END_TEST
 
+START_TEST(the_version_that_the_pins_choose_is_asked_for_where_it_is_not_there)
+{
+	static const char text[] = "numactl:\n  Installed: (none)\n  Candidate: 2.0.16-1\n  Version table:\n     2.0.18-1 100\n"
+				   "hwloc:\n  Installed: 2.9.0-1\n  Candidate: 2.9.0-1\n  Version table:\n *** 2.9.0-1 500\n"
+				   "dkms:\n  Installed: 3.0.9-1\n  Candidate: 3.0.10-8+deb12u1\n"
+				   "gone:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\nlast:\n";
+	static const char *const want[] = {"dkms=3.0.10-8+deb12u1", "gone", "last", "numactl=2.0.16-1", "unheard-of"};
+	gt_auto_strv names = {0}, got = {0};
+
+	gt_strv_add(&names, "dkms");
+	gt_strv_add(&names, "gone");
+	gt_strv_add(&names, "hwloc");
+	gt_strv_add(&names, "last");
+	gt_strv_add(&names, "numactl");
+	gt_strv_add(&names, "unheard-of");
+	tn_apt_parse_policy(text, &names, &got);
+	ck_assert_uint_eq(got.n, GT_ARRAY_SIZE(want));
+	for (size_t i = 0; i < got.n; i++)
+		ck_assert_str_eq(got.v[i], want[i]);
+}
+END_TEST
+
 /* ---- what stays -------------------------------------------------------------------------------------------------------- */
 
 #define PACKAGE(name, more) "Package: " name "\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n" more "\n\n"
@@ -230,6 +252,7 @@ TCase *tune_provision_case(void)
 	tcase_add_test(tc, versions_are_in_dpkgs_order);
 	tcase_add_test(tc, dpkg_agrees);
 	tcase_add_test(tc, what_apt_simulates_is_read_whole);
+	tcase_add_test(tc, the_version_that_the_pins_choose_is_asked_for_where_it_is_not_there);
 	tcase_add_test(tc, what_installs_comes_to_its_end_when_we_are_killed);
 	tcase_add_test(tc, what_installs_is_heard_all_the_same);
 	tcase_add_loop_test(tc, what_others_use_stays, 0, GT_ARRAY_SIZE(kept));

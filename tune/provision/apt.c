@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apt-get and apt-mark, run with fixed options, a clean environment and no shell. */
+/* apt-get, apt-cache and apt-mark, run with fixed options, a clean environment and no shell. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -197,9 +197,48 @@ void tn_apt_parse(char *text, struct tn_apt_result *ret)
 		qsort(ret->move, ret->n_move, sizeof(*ret->move), by_name);
 }
 
-void tn_apt_exact(const struct tn_apt_result *r, const struct gt_strv *requested, struct gt_strv *ret)
+/* ---- what policy prints ----------------------------------------------------------------------------------------------- */
+
+/* "NAME:", and indented below it "Installed: VERSION", "Candidate: VERSION" and more. */
+static char *policy_field(const char *text, const char *name, const char *field)
 {
-	for (size_t i = 0; i < r->n_move; i++)
-		if (gt_strv_has(requested, r->move[i].name))
-			gt_strv_take(ret, gt_xasprintf("%s=%s", r->move[i].name, r->move[i].version));
+	gt_autofree char *head = gt_xasprintf("%s:\n", name), *key = gt_xasprintf("  %s: ", field);
+	const char *p = text;
+
+	while (p && !gt_starts_with(p, head))
+		p = gt_next_line(p);
+	for (p = p ? gt_next_line(p) : NULL; p && *p == ' '; p = gt_next_line(p))
+		if (gt_starts_with(p, key))
+			return gt_xstrndup(p + strlen(key), strcspn(p + strlen(key), "\n"));
+	return NULL;
+}
+
+void tn_apt_parse_policy(const char *text, const struct gt_strv *names, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		gt_autofree char *installed = policy_field(text, names->v[i], "Installed");
+		gt_autofree char *candidate = policy_field(text, names->v[i], "Candidate");
+
+		if (!candidate || !tn_deb_is_version(candidate))
+			gt_strv_add(ret, names->v[i]);
+		else if (!gt_streq(candidate, installed))
+			gt_strv_take(ret, gt_xasprintf("%s=%s", names->v[i], candidate));
+	}
+}
+
+int tn_apt_candidates(const struct gt_strv *names, struct gt_strv *ret, struct gt_err *err)
+{
+	gt_auto_strv argv = {0};
+	gt_autofree char *text = NULL;
+	int r;
+
+	gt_strv_add(&argv, "/usr/bin/apt-cache");
+	gt_strv_add(&argv, "policy");
+	gt_strv_add(&argv, "--");
+	for (size_t i = 0; i < names->n; i++)
+		gt_strv_add(&argv, names->v[i]);
+	r = run(&argv, 120, &text, err);
+	if (!r)
+		tn_apt_parse_policy(text, names, ret);
+	return r;
 }

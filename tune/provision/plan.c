@@ -71,7 +71,7 @@ static void sizes_from(struct tn_prov *p, struct tn_move *m, const struct tn_off
 	m->from = *o->suite ? gt_xasprintf("%s/%s", o->suite, o->component) : gt_xstrdup("another repository");
 }
 
-/* What apt would do for these: names, or name=version. */
+/* What apt would do for these. */
 static int ask_apt(const struct gt_strv *wanted, struct tn_apt_result *ret, struct gt_err *err)
 {
 	static const char *const args[] = {"-s", "install", NULL};
@@ -84,22 +84,24 @@ static int ask_apt(const struct gt_strv *wanted, struct tn_apt_result *ret, stru
 }
 
 /*
- * Asked twice: what is installed in the end is name=version, and apt chooses otherwise then where a dependency has
- * alternatives (for dkms "gcc | c-compiler" it took gcc, where the bare names had left it with the kernel's gcc-12).
+ * What is simulated is what apply runs: name=version, in order of names. By bare names apt chooses otherwise where a dependency has
+ * alternatives (for dkms "gcc | c-compiler" it leaves it with the kernel's gcc-12, and takes gcc for name=version).
  */
 static int simulate(struct tn_prov *p)
 {
-	struct tn_apt_result first, result;
+	struct tn_apt_result result;
 	gt_auto_strv names = {0}, exact = {0};
 	struct tn_offers offers;
 	struct gt_err why = {0};
-	int r = ask_apt(&p->requested, &first, &why);
+	int r;
 
-	if (!r) {
-		tn_apt_exact(&first, &p->requested, &exact);
-		tn_apt_result_clear(&first);
+	for (size_t i = 0; i < p->requested.n; i++)
+		gt_strv_add(&names, p->requested.v[i]);
+	gt_strv_sort_bytes(&names);
+	r = tn_apt_candidates(&names, &exact, &why);
+	gt_strv_clear(&names);
+	if (!r)
 		r = ask_apt(&exact, &result, &why);
-	}
 	if (r < 0) {
 		gt_autofree char *what = gt_xasprintf("apt finds no way to install this: %s", why.msg);
 

@@ -107,8 +107,10 @@ struct tn_apt_result {
 void tn_apt_result_clear(struct tn_apt_result *r);
 /* What `apt-get -s` printed. */
 void tn_apt_parse(char *text, struct tn_apt_result *ret);
-/* name=version of those of them that were requested. */
-void tn_apt_exact(const struct tn_apt_result *r, const struct gt_strv *requested, struct gt_strv *ret);
+/* name=version as the host's pins choose it, of those of these that are not so already; the bare name where apt knows no version:
+ * it then says why. The second of the two reads what `apt-cache policy` printed. */
+int tn_apt_candidates(const struct gt_strv *names, struct gt_strv *ret, struct gt_err *err);
+void tn_apt_parse_policy(const char *text, const struct gt_strv *names, struct gt_strv *ret);
 /* Run apt-get with fixed options and these arguments; out (may be NULL) gets its standard output. On failure the sentence is
  * apt's own first error. */
 /* The lock that an apt which changes the host holds with us: should we be killed, nobody takes its half for the whole before it has
