@@ -111,14 +111,6 @@ static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 			    "a change of settings was interrupted and not put back yet: gputune recover");
 }
 
-/* gputune's own exit codes mean other things here. */
-static int as(struct gt_err *err, int exit_status, int r)
-{
-	if (r < 0 && err)
-		err->exit_status = exit_status;
-	return r;
-}
-
 static int read_plan(const char *path, json_t **ret, struct gt_err *err)
 {
 	gt_autofree char *text = NULL;
@@ -164,7 +156,7 @@ static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, str
 
 		gt_strv_take(&only, eq ? gt_xstrndup(knobs->v[i], (size_t)(eq - knobs->v[i])) : gt_xstrdup(knobs->v[i]));
 	}
-	r = as(err, GT_EXIT_USAGE, tn_knob_check_list(&only, "--knob", err));
+	r = gt_fail_as(err, GT_EXIT_USAGE, tn_knob_check_list(&only, "--knob", err));
 	if (r == 0)
 		r = tn_plan_make(fs, s->host, &(struct tn_plan_opts){ .only = &only, .optional = true }, &plan, err);
 	if (r < 0)
@@ -181,6 +173,7 @@ static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, str
 	return 0;
 }
 
+/* gputune's own exit codes mean other things here. */
 static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
 {
 	struct bn_request *q = s->q;
@@ -192,11 +185,11 @@ static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *er
 	else if (q->knobs.n)
 		r = knob_plan(s, fs, &doc, err);
 	else
-		r = as(err, GT_EXIT_USAGE, read_plan(q->plan, &doc, err));
+		r = gt_fail_as(err, GT_EXIT_USAGE, read_plan(q->plan, &doc, err));
 	if (!doc)
 		return r;
-	r = as(err, GT_EXIT_USAGE, tn_plan_from_json(doc, &s->plan, err));
-	return r < 0 ? r : as(err, BN_EXIT_INCOMPARABLE, tn_plan_check_host(fs, s->host, s->plan, err));
+	r = gt_fail_as(err, GT_EXIT_USAGE, tn_plan_from_json(doc, &s->plan, err));
+	return r < 0 ? r : gt_fail_as(err, BN_EXIT_INCOMPARABLE, tn_plan_check_host(fs, s->host, s->plan, err));
 }
 
 /* --library FILE is preloaded, --library DIR is searched first; what the environment has stays behind it. */

@@ -90,6 +90,13 @@ void gt_fail_suffix(struct gt_err *err, const char *fmt, ...)
 	one_line(err->msg);
 }
 
+int gt_fail_as(struct gt_err *err, int exit_status, int r)
+{
+	if (r < 0 && err)
+		err->exit_status = exit_status;
+	return r;
+}
+
 void gt_err_clear(struct gt_err *err)
 {
 	*err = (struct gt_err){ 0 };

@@ -24,6 +24,8 @@ int gt_fail_errno(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(
 int gt_fail_prefix(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
 /* Put more behind the sentence already there; err may be NULL. */
 void gt_fail_suffix(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
+/* What the sentence already there means to this tool: main exits with exit_status if r is a failure. Returns r. */
+int gt_fail_as(struct gt_err *err, int exit_status, int r);
 void gt_err_clear(struct gt_err *err);
 
 /* Exit codes that all tools share (sysexits). */

@@ -91,19 +91,10 @@ static int run_plan(struct gt_cli *cli, const struct pr_host *host)
 
 static int read_plan(struct gt_cli *cli, const char *path, json_t **ret)
 {
-	gt_autofree char *text = NULL;
-	int r;
-
 	if (with.n || skip.n || gpu || no_hold || output)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "a saved plan is applied as it is: options are for gputune provision plan");
-	r = tn_trusted_read(cli->fs, path, PLAN_MAX, &text, &cli->err);
-	if (r < 0)
-		return r;
-	r = gt_json_parse(text, strlen(text), path, ret, &cli->err);
-	if (r < 0)
-		cli->err.exit_status = TN_EXIT_REFUSED;
-	return r;
+	return tn_trusted_json(cli->fs, path, PLAN_MAX, ret, &cli->err);
 }
 
 static int run_apply(struct gt_cli *cli, const struct pr_host *host, const char *path)

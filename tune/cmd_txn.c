@@ -41,7 +41,6 @@ static void narrow(const struct gt_cli *cli)
 
 static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
 {
-	gt_autofree char *text = NULL;
 	gt_auto_json *doc = NULL;
 	int r;
 
@@ -50,15 +49,8 @@ static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
 			&cli->err, GT_EXIT_USAGE, EINVAL,
 			"a saved plan is applied as it is: --profile, --only, --skip and --optional are for "
 			"gputune plan");
-	r = tn_trusted_read(cli->fs, path, PLAN_MAX, &text, &cli->err);
-	if (r < 0)
-		return r;
-	r = gt_json_parse(text, strlen(text), path, &doc, &cli->err);
-	if (r < 0) {
-		cli->err.exit_status = TN_EXIT_REFUSED;
-		return r;
-	}
-	return tn_plan_from_json(doc, ret, &cli->err);
+	r = tn_trusted_json(cli->fs, path, PLAN_MAX, &doc, &cli->err);
+	return r < 0 ? r : tn_plan_from_json(doc, ret, &cli->err);
 }
 
 static int run_apply(struct gt_cli *cli, int argc, char **argv)

@@ -193,7 +193,7 @@ int tn_plan_from_json(const json_t *doc, struct tn_plan **ret, struct gt_err *er
 	int r = read_plan(doc, p, &e);
 
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "the plan is refused: %s", e.msg);
+		return gt_fail_exit(err, GT_EXIT_USAGE, -r, "the plan is refused: %s", e.msg);
 	*ret = gt_take(p);
 	return 0;
 }

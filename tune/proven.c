@@ -56,10 +56,8 @@ static int check_receipt(const json_t *doc, const char *path, const struct pr_ho
 {
 	const char *kernel = gt_json_get_str(doc, "kernel", ""), *driver = gt_json_get_str(doc, "nvidia_driver", NULL);
 	const char *identity = gt_json_get_str(doc, "host", "");
-	int r = gt_json_check_schema(doc, RECEIPT_SCHEMA, path, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (!gt_streq(identity, host->identity))
 		return gt_fail(err, EXDEV, "%s was measured on another host (%s, this one is %s): prove it here", path, identity,
 			       host->identity);
@@ -147,16 +145,16 @@ int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struc
 	struct tn_plan_opts o = *opts;
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto(pr_host) *own = NULL;
-	gt_autofree char *text = NULL;
 	gt_auto_json *doc = NULL, *marks = NULL;
 	int r;
 
-	r = tn_trusted_read(fs, path, RECEIPT_MAX, &text, err);
+	r = tn_trusted_json(fs, path, RECEIPT_MAX, &doc, err);
 	if (r < 0)
 		return r;
-	r = gt_json_parse(text, strlen(text), path, &doc, err);
-	if (r == 0)
-		r = tn_host_get(fs, host, &own, &host, err);
+	r = gt_json_check_schema(doc, RECEIPT_SCHEMA, path, err);
+	if (r < 0)
+		return gt_fail_as(err, GT_EXIT_USAGE, r);
+	r = tn_host_get(fs, host, &own, &host, err);
 	o.optional = true; /* who proved it has chosen it */
 	if (r == 0)
 		r = tn_plan_make(fs, host, &o, &plan, err);
@@ -164,11 +162,8 @@ int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struc
 		marks = pr_marks(fs, host);
 		r = tn_plan_take_receipt(doc, path, host, marks, plan, err);
 	}
-	if (r < 0) {
-		if (err)
-			err->exit_status = TN_EXIT_REFUSED;
-		return r;
-	}
+	if (r < 0)
+		return gt_fail_as(err, TN_EXIT_REFUSED, r);
 	*ret = gt_take(plan);
 	return 0;
 }

@@ -49,7 +49,7 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 				    S_ISREG(st.st_mode) ? "; once you have read it: chown root: and chmod go-w" : "");
 	r = read_fd(fd, max, ret);
 	if (r == -EILSEQ)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EILSEQ, "%s holds a NUL byte: not a text", path);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s holds a NUL byte: not a text", path);
 	return r;
 }
 
@@ -74,12 +74,8 @@ int tn_trusted_read(struct gt_fsroot *fs, const char *path, size_t max, char **r
 	struct gt_err e = { 0 };
 	int r;
 
-	if (!strcmp(path, "-")) {
-		r = gt_file_read(path, max, ret, NULL, err);
-		if (r < 0 && err)
-			err->exit_status = GT_EXIT_USAGE;
-		return r;
-	}
+	if (!strcmp(path, "-"))
+		return gt_fail_as(err, GT_EXIT_USAGE, gt_file_read(path, max, ret, NULL, err));
 	cwd = *path == '/' ? NULL : getcwd(NULL, 0);
 	full = cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
 	r = gt_fs_open(NULL, &live, err);
@@ -91,4 +87,12 @@ int tn_trusted_read(struct gt_fsroot *fs, const char *path, size_t max, char **r
 	if (r < 0 && err)
 		*err = e;
 	return r;
+}
+
+int tn_trusted_json(struct gt_fsroot *fs, const char *path, size_t max, json_t **ret, struct gt_err *err)
+{
+	gt_autofree char *text = NULL;
+	int r = tn_trusted_read(fs, path, max, &text, err);
+
+	return r < 0 ? r : gt_fail_as(err, GT_EXIT_USAGE, gt_json_parse(text, strlen(text), path, ret, err));
 }

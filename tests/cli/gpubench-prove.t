@@ -142,7 +142,7 @@ A receipt is for this host under this kernel and driver, and for 90 days. Only k
   [3]
   $ edit 'd["schema"] = "gpubench-receipt/2"'; gputune apply --only-proven x.json
   gputune: x.json: * (glob)
-  [3]
+  [64]
   $ gputune apply --only-proven receipt.json plan.json
   gputune: a receipt is applied by itself: no PLAN beside --only-proven
   [64]

@@ -181,16 +181,16 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
 
   $ echo '{}' >bad.json; gputune apply bad.json --root root
   gputune: the plan is refused: the plan: not a gputune-plan/1 document: it has no "schema"
-  [3]
+  [64]
   $ head -c 700 plan.json >cut.json; gputune apply cut.json --root root
   gputune: cut.json:20:145: not valid JSON: premature end of input
-  [3]
+  [64]
   $ sed 's/"wanted": "10"/"wanted": "1000"/' plan.json >edited.json; gputune apply edited.json --root root
   gputune: the plan is refused: item 1: vm.dirty_ratio takes 0 to 100, not 1000
-  [3]
+  [64]
   $ sed 's/"knob": "vm.swappiness"/"knob": "kernel.core_pattern"/' plan.json >evil.json; gputune apply evil.json --root root
   gputune: the plan is refused: item 5: there is no knob 'kernel.core_pattern'
-  [3]
+  [64]
   $ gputune apply none.json --root root
   gputune: cannot read none.json: No such file or directory
   [64]
@@ -275,7 +275,7 @@ A plan or profile quotes nothing raw: what a stranger wrote neither begins a lin
 
   $ printf '{"schema":"gputune-plan/1\\u001b[31m\\ngputune: all is well"}' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
   gputune: the plan is refused: the plan: its schema is "gputune-plan/1?[31m?gputune: all is well", expected "gputune-plan/1"
-  [3]
+  [64]
   $ printf '[kn\033[31mobs]\n' >evil.conf; gputune plan --profile ./evil.conf --root $FIXTURES/cpu-server.host
   gputune: ./evil.conf:1: unknown section [kn?[31mobs]; there are [profile] and [knobs]
   [64]

@@ -68,7 +68,7 @@ START_TEST(a_hostile_plan_is_refused_with_a_sentence)
 
 	json_object_set_new(first_change(doc), hostile[_i].key, json_loads(hostile[_i].value, JSON_DECODE_ANY, NULL));
 	ck_assert_int_lt(tn_plan_from_json(doc, &bad, &err), 0);
-	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_int_eq(err.exit_status, GT_EXIT_USAGE);
 	ck_assert_msg(strstr(err.msg, hostile[_i].says) != NULL, "%s", err.msg);
 	ck_assert_ptr_null(bad);
 }

@@ -62,7 +62,7 @@ static int plan_again(struct gt_fsroot *fs, const struct pr_host *host, const js
 	int r = gt_json_check_schema(given, TN_PROVISION_SCHEMA, "the plan", err);
 
 	if (r < 0 || !json_is_object(o) || gpu < 0 || gpu > 0xffff)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EINVAL,
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "this is not a plan of gputune provision plan: nothing is changed");
 	opts.gpu = (unsigned)gpu;
 	strings_of(json_object_get(o, "with"), &with);
