@@ -242,11 +242,13 @@ static char *forest_of(double lo, double estimate, double hi)
 	for (int i = 0; i < 4; i++) {
 		double from = i < 3 ? -1 : lo, at = i < 3 ? 0 : estimate, to = i < 3 ? 1 : hi;
 
+		json_t *aa = json_pack("{s:o, s:o}", "ci_low_pct", gt_json_real(from), "ci_high_pct",
+				       gt_json_real(isnan(from) ? NAN : 1));
+
 		json_array_append_new(json_object_get(doc, "comparisons"),
-				      json_pack("{s:s, s:s, s:f, s:o, s:o, s:o, s:{s:o, s:o}}", "metric", "m", "direction", "higher",
-						"margin_pct", 1., "ci_low_pct", gt_json_real(from), "change_pct", gt_json_real(at),
-						"ci_high_pct", gt_json_real(to), "aa", "ci_low_pct", gt_json_real(from),
-						"ci_high_pct", gt_json_real(isnan(from) ? NAN : 1)));
+				      json_pack("{s:s, s:s, s:f, s:o, s:o, s:o, s:o}", "metric", "m", "direction", "higher",
+						"margin_pct", 1., "ci_low_pct", gt_json_real(from), "change_pct",
+						gt_json_real(at), "ci_high_pct", gt_json_real(to), "aa", aa));
 	}
 	bn_plot_forest(doc, &svg);
 	return svg.s;
