@@ -70,15 +70,13 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 static void judge_arch(struct pr_question *q, const char *torch, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
-	gt_autofree char *key = gt_xasprintf("%s+%s", torch, cuda), *list = NULL;
+	gt_autofree char *key = pr_torch_key(torch, cuda, h->kernel.arch.v), *list = NULL;
 	int r = pr_compat_get(q->c->fs, &pr_torch_arch, key, &list, q->err);
-
-	bool x86 = !h->kernel.arch.v || !strcmp(h->kernel.arch.v, "x86_64");
 
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		int arch = pr_arch_of(q->c, &h->gpu[i]);
 
-		if (r <= 0 || !arch || !x86)
+		if (r <= 0 || !arch)
 			pr_can_reason(q, PR_OPEN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
 			       h->gpu[i].pci->address);
 		else
@@ -133,8 +131,11 @@ static char *cuda_of_tag(const char *tag)
 static int ask_torch(struct pr_question *q, const char *version)
 {
 	const char *plus = strchr(version, '+');
+	const struct pr_host *h = q->c->host;
 	gt_autofree char *release = pr_release_of(version), *builds = NULL, *cuda = plus ? cuda_of_tag(plus + 1) : NULL;
-	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, release, &builds, q->err);
+	gt_autofree char *key = pr_torch_key(release, NULL, h->kernel.arch.v);
+	const char *on = strchr(key, '+'); /* the machine, where it is another than the table's own */
+	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, key, &builds, q->err);
 
 	if (plus && !strcmp(plus, "+cpu")) {
 		pr_can_reason(q, PR_YES, "PyTorch", "the wheel for CPUs needs no driver");
@@ -147,12 +148,20 @@ static int ask_torch(struct pr_question *q, const char *version)
 	if (r < 0)
 		return r;
 	if (!r) {
-		pr_can_reason(q, PR_OPEN, "torch_wheel.tsv", "PyTorch %s is not in this program's table; it may be newer",
-		       release);
+		pr_can_reason(q, PR_OPEN, "torch_wheel.tsv", "PyTorch %s%s%s is not in this program's table; it may be newer%s",
+		       release, on ? " for " : "", on ? on + 1 : "", on ? " or older" : "");
 		if (!cuda)
 			return 0;
 	} else if (!cuda) {
 		cuda = last_of(builds);
+		if (!strcmp(cuda, "cpu")) {
+			builds[strlen(builds) - GT_MIN(strlen(",cpu"), strlen(builds))] = '\0';
+			pr_can_reason(q, h->n_gpu ? PR_NO : PR_YES, "torch_wheel.tsv",
+				      "pip's default build of PyTorch %s for %s is the one for CPUs; others: %s", release,
+				      on ? on + 1 : "this machine", builds);
+			judge_glibc(q, release);
+			return 0;
+		}
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
 		       cuda);
 	} else {

@@ -158,6 +158,8 @@ struct pr_cpufreq {
 
 enum pr_nvml { PR_NVML_NOT_ASKED, PR_NVML_OK, PR_NVML_NO_LIBRARY, PR_NVML_ERROR, PR_NVML_TIMEOUT };
 
+#define PR_TEGRA_THOR 264 /* the first whose CUDA is that of Arm servers (JetPack 7: SBSA, CUDA 13) */
+
 struct pr_host {
 	bool live;
 	struct {
@@ -233,6 +235,7 @@ struct pr_host {
 			*gsp_other; /* of that version; absent, but of another one; NULL: not known, none */
 		struct pr_str
 			tegra; /* "NVIDIA Jetson AGX Orin Developer Kit": a GPU in the processor; absent: no such */
+		int tegra_chip; /* 234: Orin, 264: Thor; 0: not known, no such */
 		const char *tegra_release;  /* the first line of /etc/nv_tegra_release, NULL if there is none */
 		struct pr_num dxg;          /* 1: /dev/dxg, by which WSL reaches Windows' GPU */
 		bool driver_root;           /* the driver is a container of Kubernetes' GPU operator */

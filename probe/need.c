@@ -177,11 +177,17 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 {
 	int arch = n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
 	const char *driver = n->version;
-	bool x86 = !c->host->kernel.arch.v || !strcmp(c->host->kernel.arch.v, "x86_64");
 	gt_autofree char *least = NULL, *why = NULL, *only = NULL;
 	struct pr_wheel w;
 	int r;
 
+	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra_chip >= PR_TEGRA_THOR) {
+		why = gt_xasprintf("%s: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code for the GPU of its processor",
+				   c->host->nvidia.tegra.v);
+		json_array_append_new(steps, step(why, gt_xstrdup(VENV "pip install torch --index-url "
+								       "https://download.pytorch.org/whl/cu130")));
+		return 0;
+	}
 	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra.v) {
 		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
 				   c->host->nvidia.tegra.v);
@@ -200,12 +206,12 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	}
 	if (!driver)
 		return 0;
-	r = pr_compat_wheel(c->fs, driver, arch, &w, err);
+	r = pr_compat_wheel(c->fs, c->host->kernel.arch.v, driver, arch, &w, err);
 	if (r < 0)
 		return r;
 	if (r) {
-		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry%s",
-				   w.torch, w.cuda, driver, x86 ? "" : " (by a table of the x86-64 wheels)");
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry",
+				   w.torch, w.cuda, driver);
 		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
 	}
 	if (!lift || (r && !strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)))

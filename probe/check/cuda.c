@@ -256,9 +256,12 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 		return;
 	for (size_t i = 0; i < h->n_gpu && !arch; i++)
 		arch = (int)pr_or(h->gpu[i].arch, 0);
-	r = pr_compat_wheel(c->fs, h->nvidia.module_version.v, arch, &w, &err);
+	r = pr_compat_wheel(c->fs, h->kernel.arch.v, h->nvidia.module_version.v, arch, &w, &err);
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
+		pr_say(f, PR_SKIP, "no PyTorch wheel of this program's table is for %s, driver %s and this card", h->kernel.arch.v,
+		       h->nvidia.module_version.v);
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
 		       h->nvidia.module_version.v);

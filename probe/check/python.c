@@ -277,12 +277,7 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 		       d->version, e->prefix, e->prefix);
 		return;
 	}
-	if (h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "the table tells of x86-64 wheels; what code this one holds says:  gpuprobe can %s",
-		       e->prefix);
-		return;
-	}
-	key = gt_xasprintf("%s+%s", release, e->torch_cuda);
+	key = pr_torch_key(release, e->torch_cuda, h->kernel.arch.v);
 	r = pr_compat_get(c->fs, &pr_torch_arch, key, &list, &err);
 	if (r <= 0) {
 		pr_say(f, r < 0 ? PR_NOT_KNOWN : PR_SKIP,
@@ -297,7 +292,11 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 			continue;
 		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s holds no code for GPU %s (capability %d.%d)",
 		       d->version, e->torch_cuda, e->prefix, h->gpu[i].pci->address, arch / 10, arch % 10);
-		pr_remedy(f, arch >= 100 ? "Take a wheel with CUDA 12.8 or newer:\n  pip install torch --index-url "
+		pr_remedy(f, arch < 80 && gt_streq(h->kernel.arch.v, "aarch64")
+				     ? "No wheel for aarch64 holds code for this card: build PyTorch from its sources"
+			     : arch == 110 ? "Take a wheel with CUDA 13.0 or newer:\n  pip install torch --index-url "
+					     "https://download.pytorch.org/whl/cu130"
+			     : arch >= 100 ? "Take a wheel with CUDA 12.8 or newer:\n  pip install torch --index-url "
 					   "https://download.pytorch.org/whl/cu128"
 					 : "Take the wheel with CUDA 12.6:\n  pip install torch --index-url "
 					   "https://download.pytorch.org/whl/cu126");

@@ -7,6 +7,8 @@
 
 typedef int row_fn(void *arg, const char *key, const char *value); /* 0: go on */
 
+#define KEY "0123456789.+-_abcdefghijklmnopqrstuvwxyz" /* releases, ranges of ids, machines */
+
 static bool is_made_of(const char *s, const char *chars)
 {
 	return *s && !s[strspn(s, chars)];
@@ -31,7 +33,7 @@ static int each_row(const char *text, const char *name, row_fn *fn, void *arg, s
 			tab = strchr(line, '\t');
 			if (tab)
 				*tab++ = '\0';
-			if (!tab || !is_made_of(line, "0123456789.+-abcdef") || !is_made_of(tab, "0123456789.,"))
+			if (!tab || !is_made_of(line, KEY) || !is_made_of(tab, "0123456789.,cpu"))
 				return gt_fail(err, EINVAL, "%s:%zu: expected a version, a TAB and versions", name, line_no);
 			if (pass && fn(arg, line, tab))
 				return 0;
@@ -155,11 +157,22 @@ char *pr_release_of(const char *version)
 	return gt_xstrndup(version, version[n] == '.' ? n + 1 + strspn(version + n + 1, "0123456789") : n);
 }
 
+static bool is_plain(const char *machine)
+{
+	return !machine || !strcmp(machine, "x86_64");
+}
+
+char *pr_torch_key(const char *torch, const char *cuda, const char *machine)
+{
+	return gt_xasprintf("%s%s%s%s%s", torch, cuda ? "+" : "", cuda ? cuda : "", is_plain(machine) ? "" : "+",
+			    is_plain(machine) ? "" : machine);
+}
+
 /* ---- wheels --------------------------------------------------------------------------------------------------- */
 
 struct wheel_search {
 	struct gt_fsroot *fs;
-	const char *driver;
+	const char *machine, *driver;
 	int arch;
 	char first_cuda[16], last_cuda[16]; /* that make code for the GPU; "": not known */
 	struct pr_wheel *w;
@@ -167,15 +180,17 @@ struct wheel_search {
 	int failed;
 };
 
-/* The wheel of this CUDA has code for the card, as far as the table knows it. */
+/* Does the wheel of this CUDA hold code for the card: what the table says of the wheel, else what that CUDA can make code for. */
 static bool has_code(struct wheel_search *s, const char *torch, const char *cuda)
 {
-	gt_autofree char *key = gt_xasprintf("%s+%s", torch, cuda), *list = NULL;
+	gt_autofree char *key = pr_torch_key(torch, cuda, s->machine), *list = NULL;
 	int r = s->arch ? pr_compat_get(s->fs, &pr_torch_arch, key, &list, s->err) : 0;
 
 	if (r < 0)
 		s->failed = r;
-	return r <= 0 || pr_holds_code(list, s->arch);
+	if (r > 0)
+		return pr_holds_code(list, s->arch);
+	return !*s->first_cuda || (gt_version_cmp(cuda, s->first_cuda) >= 0 && gt_version_cmp(cuda, s->last_cuda) <= 0);
 }
 
 static bool runs(struct wheel_search *s, const char *torch, const char *cuda)
@@ -185,11 +200,7 @@ static bool runs(struct wheel_search *s, const char *torch, const char *cuda)
 
 	if (r < 0)
 		s->failed = r;
-	if (r > 0 && !has_code(s, torch, cuda))
-		return false;
-	if (r <= 0 || gt_version_cmp(s->driver, least) < 0)
-		return false;
-	return !*s->first_cuda || (gt_version_cmp(cuda, s->first_cuda) >= 0 && gt_version_cmp(cuda, s->last_cuda) <= 0);
+	return r > 0 && gt_version_cmp(s->driver, least) >= 0 && has_code(s, torch, cuda);
 }
 
 static void keep(char to[16], const char *from)
@@ -197,13 +208,16 @@ static void keep(char to[16], const char *from)
 	snprintf(to, 16, "%s", from);
 }
 
-static int take_torch(void *arg, const char *torch, const char *builds)
+static int take_torch(void *arg, const char *key, const char *builds)
 {
 	struct wheel_search *s = arg;
-	gt_autofree char *copy = gt_xstrdup(builds);
+	gt_autofree char *copy = gt_xstrdup(builds), *torch = gt_xstrndup(key, strcspn(key, "+"));
+	gt_autofree char *ours = pr_torch_key(torch, NULL, s->machine);
 	bool newer = gt_version_cmp(torch, s->w->torch) > 0, newest = gt_version_cmp(torch, s->w->newest) > 0;
 	char *save = NULL;
 
+	if (strcmp(key, ours))
+		return 0;
 	if (newest)
 		keep(s->w->newest, torch);
 	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
@@ -218,10 +232,11 @@ static int take_torch(void *arg, const char *torch, const char *builds)
 	return s->failed;
 }
 
-int pr_compat_wheel(struct gt_fsroot *fs, const char *driver, int arch, struct pr_wheel *ret, struct gt_err *err)
+int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
+		    struct gt_err *err)
 {
 	struct pr_wheel w = { .torch = "0", .newest = "0" };
-	struct wheel_search s = { .fs = fs, .driver = driver, .arch = arch, .w = &w, .err = err };
+	struct wheel_search s = { .fs = fs, .machine = machine, .driver = driver, .arch = arch, .w = &w, .err = err };
 	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
 	int r = arch ? pr_compat_get(fs, &pr_gpu_arch, key, &range, err) : 0;
 

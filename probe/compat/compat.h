@@ -18,7 +18,7 @@ struct pr_table {
 extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest driver that carries it */
 	pr_driver_cuda,			      /* driver branch -> newest CUDA release it carries */
 	pr_forward_compat,		      /* branch of a cuda-compat libcuda -> driver branches under which it runs */
-	pr_torch_wheel,			      /* PyTorch release -> CUDA releases of its wheels, the default last */
+	pr_torch_wheel,			      /* PyTorch release -> CUDA releases of its wheels (or cpu), the default last */
 	pr_gpu_arch,			      /* compute capability x 10 -> first and last CUDA release for it */
 	pr_gpu_pci,			      /* PCI device ids -> capability x 10, driver branches, open module only */
 	pr_torch_arch,			      /* PyTorch release + CUDA release of the wheel -> capabilities it holds code for */
@@ -48,12 +48,17 @@ int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret
 
 /* Is one of the comma-separated capabilities (x 10) code that runs on the card? Of the same major, with a minor not above. */
 bool pr_holds_code(const char *list, int arch);
+/* How the two tables of PyTorch call a release's wheels for a machine ("x86_64"; NULL: not known, taken for that): "2.9" and
+ * "2.9+13.0", "2.9+aarch64" and "2.9+13.0+aarch64". cuda NULL: all its wheels. The caller frees it. */
+char *pr_torch_key(const char *torch, const char *cuda, const char *machine);
 char *pr_release_of(const char *version); /* "2.9.1+cu126" -> "2.9"; the caller frees it */
 
 struct pr_wheel {
 	char torch[16], cuda[16];		  /* the newest PyTorch with a wheel that runs, and the wheel's CUDA */
 	char newest[16], newest_cuda[16];	  /* the newest PyTorch in the table and the CUDA of its default wheel */
 };
-/* Which PyTorch wheel runs on a driver and a GPU (compute capability x 10; 0: not known, any). 1, 0 for none, or negative. */
-int pr_compat_wheel(struct gt_fsroot *fs, const char *driver, int arch, struct pr_wheel *ret, struct gt_err *err);
+/* Which PyTorch wheel runs on a driver and a GPU (compute capability x 10; 0: not known, any) of a machine. 1, 0 for none,
+ * or negative. */
+int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
+		    struct gt_err *err);
 #endif

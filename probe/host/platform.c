@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs that are on no PCI bus or whose driver is not this system's: WSL, Jetson, a node whose driver is a container. */
+#include <stdlib.h>
 #include <string.h>
 #include "probe/reading.h"
 
@@ -10,14 +11,16 @@ static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
 	struct pr_str model = pr_read_str(h, fs, "/proc/device-tree/model"),
 		      release = pr_read_str(h, fs, "/etc/nv_tegra_release");
 	size_t len = 0;
-	bool found = gt_fs_read(fs, "/proc/device-tree/compatible", &compatible, &len) >= 0 &&
-		     memmem(compatible, len, "nvidia,tegra", strlen("nvidia,tegra"));
+	const char *chip = gt_fs_read(fs, "/proc/device-tree/compatible", &compatible, &len) < 0
+				   ? NULL : memmem(compatible, len, "nvidia,tegra", strlen("nvidia,tegra"));
+	bool found = chip;
 
 	/* in a container the board is not to be seen, its devices are */
 	found |= gt_fs_exists(fs, "/dev/nvhost-ctrl-gpu") || gt_fs_exists(fs, "/dev/nvgpu/igpu0/ctrl");
 	if (!found)
 		return;
 	h->nvidia.tegra = model.v && *model.v ? model : pr_text(h, "an NVIDIA Jetson");
+	h->nvidia.tegra_chip = chip ? atoi(chip + strlen("nvidia,tegra")) : 0; /* a NUL follows what is read */
 	h->nvidia.tegra_release = release.v; /* "# R36 (release), REVISION: 4.3, …" */
 }
 

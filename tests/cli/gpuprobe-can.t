@@ -4,15 +4,15 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
 
   $ gpuprobe can torch==2.14 --root $FIXTURES/server-8gpu.host
   torch==2.14: no
-    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.2 (torch_wheel.tsv)
-    no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
+    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.0 (torch_wheel.tsv)
+    no: CUDA 13.0 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
     yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
   $ gpuprobe can torch==2.14+cu126 --root $FIXTURES/server-8gpu.host
   torch==2.14+cu126: yes
-    yes: PyTorch 2.14 is built with CUDA 12.6,13.0,13.2 (torch_wheel.tsv)
+    yes: PyTorch 2.14 is built with CUDA 12.6,13.2,13.0 (torch_wheel.tsv)
     yes: CUDA 12.6 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
     yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
@@ -43,11 +43,36 @@ What the tables do not know is unknown, never bad; a build that was never publis
   [3]
   $ gpuprobe can torch==2.14+cu124 --root $FIXTURES/server-8gpu.host | head -n 2
   torch==2.14+cu124: no
-    no: PyTorch 2.14 is built with CUDA 12.6,13.0,13.2 (torch_wheel.tsv)
+    no: PyTorch 2.14 is built with CUDA 12.6,13.2,13.0 (torch_wheel.tsv)
   $ gpuprobe can cuda==99.1 --root $FIXTURES/server-8gpu.host
   cuda==99.1: unknown
     unknown: CUDA 99.1 is newer than this program's table (cuda_driver.tsv)
   [3]
+
+Arm servers have wheels of their own: until 2.10 pip's default was the one for CPUs, and no wheel holds code below 8.0.
+
+  $ A=$FIXTURES/arm-gh200.host; gpuprobe can torch==2.10 --root $A
+  torch==2.10: no
+    no: pip's default build of PyTorch 2.10 for aarch64 is the one for CPUs; others: 12.6,12.8,13.0
+    (torch_wheel.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  [2]
+  $ gpuprobe can torch==2.11+cu130 --root $A
+  torch==2.11+cu130: yes
+    yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
+    yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
+    yes: it holds code for the capabilities 80,90,100,110,120; GPU 0000:17:00.0 has 90
+    (torch_arch.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  $ gpuprobe can torch==2.8 --root $A
+  torch==2.8: unknown
+    unknown: PyTorch 2.8 for aarch64 is not in this program's table; it may be newer or older
+    (torch_wheel.tsv)
+  [3]
+  $ gpuprobe recommend --root $A
+  1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.15.*' --index-url https://download.pytorch.org/whl/cu132
 
 Other frameworks, toolkits and images.
 
@@ -72,7 +97,7 @@ Other frameworks, toolkits and images.
   [2]
   $ gpuprobe can torch==2.14 --root $FIXTURES/nouveau.host
   torch==2.14: no
-    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.2 (torch_wheel.tsv)
+    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.0 (torch_wheel.tsv)
     no: no NVIDIA driver is loaded (this host)
     yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)

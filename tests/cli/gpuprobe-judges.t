@@ -357,8 +357,8 @@ compressed; not needed by the proprietary module, nor where the module was told;
       or take Debian's driver instead (nvidia-uninstall; gpuprobe recommend)
   
 
-GPUs that are not on the bus, or whose driver is not this system's: ARM's packages and directories; a Jetson; WSL without a driver in
-Windows, with a loader that does not look there, and in version 1; a node whose driver is a container.
+GPUs that are not on the bus, or whose driver is not this system's: ARM's packages and directories; a Jetson, and
+Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loader that does not look there, and in version 1; a node whose driver is a container.
 
   $ A=$FIXTURES/arm-gh200.host; gpuprobe --root $A | grep -A2 'do:'; gpuprobe --json --root $A | grep -A2 '"soname": "libcuda.so.1"'
     do:
@@ -382,6 +382,11 @@ Windows, with a loader that does not look there, and in version 1; a node whose 
        # take the wheel that NVIDIA makes for this JetPack: "Installing PyTorch for Jetson Platform"
        head -n 1 /etc/nv_tegra_release   # says which
   torch==2.15: unknown
+  $ sed 's/746567726132333400$/746567726132363400/; s/R36/R38/' $J >thor.host; gpuprobe recommend --root thor.host
+  1. NVIDIA Jetson AGX Orin Developer Kit: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code
+  for the GPU of its processor:
+       python3 -m venv venv && . venv/bin/activate
+       pip install torch --index-url https://download.pytorch.org/whl/cu130
   $ W=$FIXTURES/wsl-rtx.host; gpuprobe recommend --root $W | head -n 1; gpuprobe can torch==2.15 --root $W | head -n 1; say $W wsl.driver
   1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 581.29 and this card carry:
   torch==2.15: yes

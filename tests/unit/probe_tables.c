@@ -28,7 +28,7 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 	static const struct {
 		const char *driver;
 		int arch;
-		const char *torch, *cuda; /* NULL: none */
+		const char *torch, *cuda, *machine; /* torch NULL: none */
 	} t[] = {
 		{ "580.95.05", 90, "2.15", "13.2" },  /* pip's default runs */
 		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
@@ -37,13 +37,20 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		{ "570.124.06", 120, "2.11", "12.8" }, /* Blackwell begins with 12.8; later wheels have only 13 and 12.6 */
 		{ "470.256.02", 80, "2.7", "11.8" },
 		{ "390.157", 61, NULL, NULL },
+		{ "580.95.05", 90, "2.15", "13.2", "aarch64" },	  /* Grace Hopper */
+		{ "580.95.05", 121, "2.15", "13.2", "aarch64" },  /* DGX Spark: code of 12.0 serves 12.1 */
+		{ "580.95.05", 110, "2.15", "13.2", "aarch64" },  /* Thor */
+		{ "570.124.06", 110, NULL, NULL, "aarch64" },	  /* for which no wheel with CUDA 12 holds code */
+		{ "570.124.06", 103, "2.11", "12.8", "aarch64" }, /* GB300 */
+		{ "580.95.05", 75, NULL, NULL, "aarch64" },	  /* T4G: none holds code below 8.0 */
+		{ "580.95.05", 90, NULL, NULL, "ppc64le" },
 	};
 	gt_auto(gt_fsroot) *fs = open_text("");
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
 		struct gt_err err = { 0 };
 		struct pr_wheel w;
-		int r = pr_compat_wheel(fs, t[i].driver, t[i].arch, &w, &err);
+		int r = pr_compat_wheel(fs, t[i].machine, t[i].driver, t[i].arch, &w, &err);
 
 		ck_assert_msg(r == (t[i].torch != NULL), "%s: %d %s", t[i].driver, r, err.msg);
 		if (r)
