@@ -15,7 +15,7 @@ count, failed = 0, 0
 def rule(name, offences):
     global count, failed
     count += 1
-    print(f"not ok {count} - {name}" if offences else f"ok {count} - {name}")
+    print(f"not ok {count} - {name}" if offences else f"ok {count} - {name}", flush=True)
     for line in offences[:40]:
         print(f"#   {line}")
     failed += bool(offences)

@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 try:
     import numpy as np
     from scipy import stats
@@ -16,18 +19,7 @@ except ImportError:
     print("1..0 # SKIP no python3-scipy here")
     sys.exit(0)
 
-BUILD = os.environ.get("TOP_BUILDDIR", ".")
 METRICS = ("p1", "p2", "p3", "x1", "x2", "x3", "x4")
-number, failed = 0, 0
-
-
-def tell(name, offences):
-    global number, failed
-    number += 1
-    print(f"{'not ok' if offences else 'ok'} {number} - {name}")
-    for line in offences[:10]:
-        print(f"#   {line}")
-    failed += bool(offences)
 
 
 def document(rng, pairs, design="pairs", scale=.02):
@@ -64,7 +56,7 @@ def gpubench(*args, files):
             paths.append(os.path.join(where, f"{i}.json"))
             with open(paths[-1], "w", encoding="utf-8") as f:
                 json.dump(doc, f)
-        done = subprocess.run([os.path.join(BUILD, "gpubench"), *args, *paths, "--json"], capture_output=True, text=True,
+        done = subprocess.run([os.path.join(tap.BUILD, "gpubench"), *args, *paths, "--json"], capture_output=True, text=True,
                               check=False)
     return json.loads(done.stdout)
 
@@ -129,7 +121,7 @@ def unpaired(a, b, out, bad):
 
 def designed(factors, spare, seed, lost, bad):
     """Each change's effect is least squares over the pairs that are left; the rows by which they were made are orthogonal."""
-    done = subprocess.run([os.path.join(BUILD, "tests/peers/design_case"), *map(str, (factors, spare, seed, lost))],
+    done = subprocess.run([os.path.join(tap.BUILD, "tests/peers/design_case"), *map(str, (factors, spare, seed, lost))],
                           capture_output=True, text=True, check=True)
     out = json.loads(done.stdout)
     signs = np.array(out["signs"], dtype=float)
@@ -160,20 +152,19 @@ def main():
         out = gpubench("report", files=[doc])
         bad = []
         raw = paired(doc, out, bad)
-        tell(f"{pairs} pairs of {len(METRICS)} metrics: sign-flip test, its interval, t, Hodges-Lehmann, MDE", bad)
+        tap.rule(f"{pairs} pairs of {len(METRICS)} metrics: sign-flip test, its interval, t, Hodges-Lehmann, MDE", bad)
         bad = []
         adjusted(out, raw, bad)
-        tell(f"{pairs} pairs: Holm on the primaries, Benjamini-Hochberg on the rest", bad)
+        tap.rule(f"{pairs} pairs: Holm on the primaries, Benjamini-Hochberg on the rest", bad)
     a, b = document(rng, 9, "single"), document(rng, 11, "single", .05)
     bad = []
     unpaired(a, b, gpubench("compare", files=[a, b]), bad)
-    tell("two files: Welch's test of log-ratios", bad)
+    tap.rule("two files: Welch's test of log-ratios", bad)
     for factors, spare, lost in ((7, 8, 0), (7, 8, 3), (12, 10, 0), (16, 12, 5), (63, 12, 2)):
         bad = []
         designed(factors, spare, 5, lost, bad)
-        tell(f"{factors} changes at once, about {lost} pairs lost: a balanced design, and least squares", bad)
-    print(f"1..{number}")
-    return 1 if failed else 0
+        tap.rule(f"{factors} changes at once, about {lost} pairs lost: a balanced design, and least squares", bad)
+    tap.plan()
 
 
-sys.exit(main())
+main()

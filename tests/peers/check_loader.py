@@ -16,6 +16,9 @@ import tarfile
 import tempfile
 import zlib
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 try:
     import numpy as np
     from PIL import Image
@@ -25,17 +28,11 @@ except ImportError as why:
 
 BUILD = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("TOP_BUILDDIR", ".")
 DATA = "/usr/lib/python3/dist-packages/sklearn/datasets"
-number, failed = 0, 0
 
 
 def rule(name, said):
     """said: what is wrong, or nothing."""
-    global number, failed
-    number += 1
-    failed += bool(said)
-    print(f"{'not ok' if said else 'ok'} {number} - {name}", flush=True)
-    if said:
-        print(f"#   {said}")
+    tap.rule(name, [said] if said else [])
 
 
 def write_shard(path, samples, fmt=tarfile.USTAR_FORMAT):
@@ -236,8 +233,7 @@ def main():
             raise
         for part in (pixels, interlaced, writers, damage, bound, training):
             part(folder)
-    print(f"1..{number}")
-    return 1 if failed else 0
+    tap.plan()
 
 
 if __name__ == "__main__":

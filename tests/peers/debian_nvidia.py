@@ -10,23 +10,15 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ.get("TOP_BUILDDIR", ".")
-TOOL = os.path.abspath(os.path.join(BUILD, "gpuprobe"))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "lint")]
 import mirror  # noqa: E402
+import tap  # noqa: E402
+
+TOOL = os.path.abspath(os.path.join(tap.BUILD, "gpuprobe"))
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ["libnvidia-ml1", "nvidia-smi", "libcuda1"]
 VERSIONS = {"bookworm": ("535.", "12.2"), "trixie": ("550.", "12.4")}
-number, failed = 0, 0
-
-
-def tell(name, offences, skipped=None):
-    global number, failed
-    number += 1
-    print(f"{'not ok' if offences else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
-    for line in offences:
-        print(f"#   {line}")
-    failed += bool(offences)
 
 
 def apt(state, suite):
@@ -79,29 +71,28 @@ def suite(name, scratch):
     branch, _ = VERSIONS[name]
     found = debs(name, scratch)
     if len(found) < len(PACKAGES):
-        tell(f"{name}: the real libraries are read", [], "Debian's non-free packages cannot be downloaded")
+        tap.skip(f"{name}: the real libraries are read", "Debian's non-free packages cannot be downloaded")
         return
     root = os.path.join(scratch, name)
     make_root(root, found)
     libs = {l["soname"]: l for l in report("--root", root)["host"]["nvidia"]["libraries"]}
     bad = [f"{so}: {libs.get(so)}" for so in ("libcuda.so.1", "libnvidia-ml.so.1")
            if not str(libs.get(so, {}).get("version")).startswith(branch) or libs[so]["rule"] != "ld.so.cache"]
-    tell(f"{name}: libcuda and libnvidia-ml are found by the loader's cache and tell their versions", bad)
+    tap.rule(f"{name}: libcuda and libnvidia-ml are found by the loader's cache and tell their versions", bad)
     done = subprocess.run([TOOL, "loads", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "--json", "--root", root],
                           stdout=subprocess.PIPE, text=True, check=False)
     objects = json.loads(done.stdout)["runs"][0]["objects"]
-    tell(f"{name}: the needs of the real libcuda are read", [] if any(o["name"] == "libc.so.6" for o in objects) else [str(objects)])
+    tap.rule(f"{name}: the needs of the real libcuda are read", [] if any(o["name"] == "libc.so.6" for o in objects) else [str(objects)])
     if os.path.exists("/sys/module/nvidia"):
-        tell(f"{name}: the real NVML says that no driver is loaded", [], "a driver is loaded here")
+        tap.skip(f"{name}: the real NVML says that no driver is loaded", "a driver is loaded here")
         return
     place = os.path.dirname(os.path.realpath(os.path.join(root, "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1")))
     nv = report(env={"LD_LIBRARY_PATH": place})["host"]["nvidia"]
-    tell(f"{name}: the real NVML says that no driver is loaded", [] if nv["nvml"] == "error" and nv["nvml_text"] == "Driver Not Loaded"
+    tap.rule(f"{name}: the real NVML says that no driver is loaded", [] if nv["nvml"] == "error" and nv["nvml_text"] == "Driver Not Loaded"
          else [f"{nv['nvml']}: {nv['nvml_text']}"])
 
 
 with tempfile.TemporaryDirectory() as top:
     for each in VERSIONS:
         suite(each, top)
-print(f"1..{number}")
-sys.exit(1 if failed else 0)
+tap.plan()

@@ -12,19 +12,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 SETS = int(os.environ.get("SETS", "80"))
 WORDS = ["quiet", "iommu=pt", "a.b=1", "a.b=2", "idle=nomwait", "pci=noaer", "preempt=none", "x", "mitigations=auto"]
 VARS = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"]
-bad, number = [], 0
-
-
-def rule(name, offences):
-    global number
-    number += 1
-    print(f"{'not ok' if offences else 'ok'} {number} - {name}")
-    for line in offences[:8]:
-        print(f"#   {line}")
-    bad.extend(offences)
 
 
 def put(root, path, text):
@@ -82,7 +75,7 @@ def check_grub(rng, scratch):
             offences.append(f"set {n}: sh has {sorted(want or [])}, lint {sorted(got)}")
         else:
             shutil.rmtree(root)
-    rule(f"what reaches the kernel's command line is what sh makes of {SETS} sets of files", offences)
+    tap.rule(f"what reaches the kernel's command line is what sh makes of {SETS} sets of files", offences)
 
 
 def check_modprobe(rng, scratch):
@@ -112,7 +105,7 @@ def check_modprobe(rng, scratch):
         got = {f["what"].split(":")[0] for f in lint(root) if ": not so" in f["what"]}
         if want != got:
             offences.append(f"set {n}: modprobe overrides {sorted(want)}, lint says {sorted(got)}")
-    rule(f"options that do not count are those that modprobe overrides, in {SETS} sets", offences)
+    tap.rule(f"options that do not count are those that modprobe overrides, in {SETS} sets", offences)
 
 
 def main():
@@ -123,9 +116,8 @@ def main():
         check_modprobe(rng, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    print(f"1..{number}")
-    return 1 if bad else 0
+    tap.plan()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

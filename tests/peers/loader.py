@@ -11,25 +11,17 @@ import subprocess
 import sys
 import tempfile
 
-BUILD = os.environ.get("TOP_BUILDDIR", ".")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
 PROGRAMS = int(os.environ.get("PROGRAMS", "40"))
 TREES = int(os.environ.get("TREES", "30"))
 SEED = int(os.environ.get("SEED", "1"))
-number, failed = 0, 0
-
-
-def tell(name, offences, skipped=None):
-    global number, failed
-    number += 1
-    print(f"{'not ok' if offences else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
-    for line in offences[:20]:
-        print(f"#   {line}")
-    failed += bool(offences)
 
 
 def ours(target, env=None):
     options = [f"--{o}={(env or {}).get(v, '')}" for o, v in (("library-path", "LD_LIBRARY_PATH"), ("preload", "LD_PRELOAD"))]
-    done = subprocess.run([os.path.join(BUILD, "gpuprobe"), "loads", "--all", "--json", *options, target],
+    done = subprocess.run([os.path.join(tap.BUILD, "gpuprobe"), "loads", "--all", "--json", *options, target],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode > 2:
         raise ValueError(f"{target}: {done.stderr.strip()}")
@@ -72,7 +64,7 @@ def system_programs():
         bad += [f"{path}: {d}" for d in differences(by_name(ours(path)[0]), true)]
         if seen == PROGRAMS:
             break
-    tell(f"{seen} programs of this system load what the loader says", bad if seen else ["no program was found"])
+    tap.rule(f"{seen} programs of this system load what the loader says", bad if seen else ["no program was found"])
 
 
 class Tree:
@@ -138,7 +130,7 @@ def made_trees():
                 continue
             true = {n: p for n, p in true.items() if not n.startswith("/")}
             bad += [f"seed {seed}: {d}" for d in differences(by_name(run), true)]
-    tell(f"{TREES} made-up trees of libraries load what the loader says ({refused} refused by both)", bad)
+    tap.rule(f"{TREES} made-up trees of libraries load what the loader says ({refused} refused by both)", bad)
 
 
 def import_torch():
@@ -147,19 +139,18 @@ def import_torch():
     done = subprocess.run(["/usr/bin/python3", "-c", "import torch"], env={**env, "LD_DEBUG": "files"},
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        tell(name, [], "no python3-torch here")
+        tap.skip(name, "no python3-torch here")
         return
     true = set(re.findall(r"calling init: (/\S+)", done.stderr))
     runs = [r for r in ours("/usr/bin/python3", env) if r["what"] == "import torch"]
     got = {o["path"] for o in runs[0]["objects"][1:] if not o["opened"] or o["path"]} if runs else set()
-    tell(f"{name} ({len(got)} objects)", [f"the loader does not take {p}" for p in sorted(got - true) if "/ld-linux" not in p] if got else ["no import"])
+    tap.rule(f"{name} ({len(got)} objects)", [f"the loader does not take {p}" for p in sorted(got - true) if "/ld-linux" not in p] if got else ["no import"])
 
 
 if sys.platform != "linux" or subprocess.run(["cc", "--version"], stdout=subprocess.DEVNULL, check=False).returncode:
-    tell("made-up trees", [], "no compiler here")
+    tap.skip("made-up trees", "no compiler here")
 else:
     made_trees()
 system_programs()
 import_torch()
-print(f"1..{number}")
-sys.exit(1 if failed else 0)
+tap.plan()

@@ -14,23 +14,15 @@ import sys
 import tempfile
 import zipfile
 
-BUILD = os.environ.get("TOP_BUILDDIR", ".")
-TOOL = os.path.abspath(os.path.join(BUILD, "gpuprobe"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
+TOOL = os.path.abspath(os.path.join(tap.BUILD, "gpuprobe"))
 LD = "/lib64/ld-linux-x86-64.so.2"
 WANTED = ["nvidia-cuda-runtime-cu11==11.8.89", "nvidia-cuda-runtime-cu12==12.1.105", "nvidia-cuda-runtime-cu12==12.9.79",
           "nvidia-nvjitlink-cu12==12.9.86", "nvidia-cusparse-cu12==12.5.10.65", "nvidia-nccl-cu12==2.21.5",
           "nvidia-nccl-cu12", "nvidia-cudnn-cu12==9.1.0.70", "nvidia-cudnn-cu12==9.8.0.87"]
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "PYTHON"))}
-number, failed = 0, 0
-
-
-def tell(name, offences, skipped=None):
-    global number, failed
-    number += 1
-    print(f"{'not ok' if offences else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
-    for line in offences[:20]:
-        print(f"#   {line}")
-    failed += bool(offences)
 
 
 def ours(target, library_path=""):
@@ -80,7 +72,7 @@ def each_library(found):
         for p in libs:
             for path in ("", every, ":".join(reversed(every.split(":")))):
                 bad += [f"{os.path.basename(p)}: {d}" for d in differences(needed(ours(p, path)[0]), listed(p, path))]
-        tell(f"{len(libs)} libraries of {name}: plainly, and with every other version in LD_LIBRARY_PATH", bad)
+        tap.rule(f"{len(libs)} libraries of {name}: plainly, and with every other version in LD_LIBRARY_PATH", bad)
 
 
 def program(scratch, library, flags):
@@ -94,7 +86,7 @@ def in_the_way(scratch, found):
     """Two versions of libcudart.so.12: which of them does a program get that names one and finds the other in its way?"""
     two = [p for libs in found.values() for p in libs if os.path.basename(p) == "libcudart.so.12"]
     if len(two) < 2:
-        tell("two versions of libcudart.so.12", [], "one is there")
+        tap.skip("two versions of libcudart.so.12", "one is there")
         return
     a, b = two[0], two[-1]
     for kind in ("--enable-new-dtags", "--disable-new-dtags"):
@@ -107,7 +99,7 @@ def in_the_way(scratch, found):
             if library_path.endswith(os.path.dirname(b)) and not any(h["path"] == (a if taken["path"] == b else b) for h in taken["hides"]) \
                     and taken["rule"] != "RPATH":
                 bad.append(f"with {library_path} the hidden copy is not pointed out")
-        tell(f"libcudart 12 of two versions, the program linked with {kind}", bad)
+        tap.rule(f"libcudart 12 of two versions, the program linked with {kind}", bad)
 
 
 def imported(python, library_path):
@@ -139,21 +131,20 @@ def environment(scratch, found):
             mine = {p for p in got if os.path.basename(p) == base}
             if theirs and mine and theirs != mine:
                 bad.append(f"{base}: {mine}, the loader takes {theirs}")
-        tell(f"import torch {how}: {len(got)} objects{' (Python says no)' if code else ''}", bad)
+        tap.rule(f"import torch {how}: {len(got)} objects{' (Python says no)' if code else ''}", bad)
 
 
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         found = unpack(scratch)
         if not found:
-            tell("NVIDIA's libraries", [], "pip cannot download any")
+            tap.skip("NVIDIA's libraries", "pip cannot download any")
         each_library(found)
         if shutil.which("cc"):
             in_the_way(scratch, found)
         if os.environ.get("VENV"):
             environment(scratch, found)
-    print(f"1..{number}")
-    return failed != 0
+    tap.plan()
 
 
-sys.exit(main())
+main()

@@ -14,8 +14,10 @@ import sys
 import tempfile
 import zipfile
 
-BUILD = os.environ.get("TOP_BUILDDIR", ".")
-TOOL = os.path.abspath(os.path.join(BUILD, "gpuprobe"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
+TOOL = os.path.abspath(os.path.join(tap.BUILD, "gpuprobe"))
 HOST = os.path.abspath(os.path.join(os.environ.get("TESTDIR", "tests"), "fixtures/venv-no-code-for-volta.host"))
 HOST_PYTHON, HOST_GLIBC, HOST_DRIVER, HOST_ARCH = "3.11", (2, 36), "580.95.05", 70
 NAMES = ["nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "nvidia-nccl-cu12", "nvidia-nvtx-cu12",
@@ -25,16 +27,6 @@ try:
     from pip._vendor.packaging import requirements, tags, version
 except ImportError:
     from packaging import requirements, tags, version
-number, failed = 0, 0
-
-
-def tell(name, offences, skipped=None):
-    global number, failed
-    number += 1
-    print(f"{'not ok' if offences else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
-    for line in offences:
-        print(f"#   {line}")
-    failed += bool(offences)
 
 
 def ask(path):
@@ -131,16 +123,16 @@ def one(path, scratch):
     answer = ask(path)
     name = os.path.basename(path)
     if "error" in answer:
-        tell(f"{name} is read", [answer["error"]])
+        tap.rule(f"{name} is read", [answer["error"]])
         return
     with zipfile.ZipFile(path) as z:
         meta, told = metadata(z)
-        tell(f"{name} fits this host as pip has it", check_tags(answer, told))
-        tell(f"{name} is made with the CUDA that it pins", check_cuda(answer, meta))
+        tap.rule(f"{name} fits this host as pip has it", check_tags(answer, told))
+        tap.rule(f"{name} is made with the CUDA that it pins", check_cuda(answer, meta))
         if os.path.exists(CUOBJDUMP):
-            tell(f"{name} holds code as cuobjdump lists it", check_code(answer, z, scratch))
+            tap.rule(f"{name} holds code as cuobjdump lists it", check_code(answer, z, scratch))
         else:
-            tell(f"{name} holds code as cuobjdump lists it", [], "cuobjdump is not installed")
+            tap.skip(f"{name} holds code as cuobjdump lists it", "cuobjdump is not installed")
 
 
 def environment(path):
@@ -157,16 +149,16 @@ def environment(path):
     broken = [str(r) for r in pins if str(r.specifier).startswith("==") and (not r.marker or r.marker.evaluate())
               and (r.name not in have or have[r.name] not in r.specifier)]
     said = [r for r in reasons(answer, "installed") if r["holds"] == "no" and r["source"] == "METADATA"]
-    tell(f"{path}: what is pinned is installed", [] if bool(broken) == bool(said) else [f"pip: {broken}; said: {said}"])
+    tap.rule(f"{path}: what is pinned is installed", [] if bool(broken) == bool(said) else [f"pip: {broken}; said: {said}"])
     with open(os.path.join(site, "torch/version.py"), encoding="utf-8") as f:
         cuda = re.search(r"cuda[^=]*= '([\d.]+)'", f.read()).group(1)
-    tell(f"{path}: torch is made with CUDA {cuda}", [] if reasons(answer, f"made with CUDA {cuda}") else [str(answer["reasons"])])
+    tap.rule(f"{path}: torch is made with CUDA {cuda}", [] if reasons(answer, f"made with CUDA {cuda}") else [str(answer["reasons"])])
     with open(os.devnull, "wb") as null:
         code = "import torch; print(','.join(a[3:] for a in torch._C._cuda_getArchFlags().split()))"
         done = subprocess.run([os.path.join(path, "bin/python3"), "-c", code], stdout=subprocess.PIPE, stderr=null, text=True, check=False)
     flags = {a for a in done.stdout.strip().split(",") if a.isdigit()}
     listed = re.search(r"capabilities (\S+);", reasons(answer, "holds code")[0]["what"]).group(1).split(",")
-    tell(f"{path}: torch holds the code that it says itself", [] if flags == set(listed) else [f"torch: {flags}; said: {listed}"])
+    tap.rule(f"{path}: torch holds the code that it says itself", [] if flags == set(listed) else [f"torch: {flags}; said: {listed}"])
 
 
 def main():
@@ -179,14 +171,13 @@ def main():
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             wheels = sorted(glob.glob(os.path.join(scratch, "*.whl")))
         if not wheels:
-            tell("real wheels", [], "pip cannot download any")
+            tap.skip("real wheels", "pip cannot download any")
         for path in wheels:
             one(path, os.path.join(scratch, "unpacked"))
             shutil.rmtree(os.path.join(scratch, "unpacked"), ignore_errors=True)
         if os.environ.get("VENV"):
             environment(os.environ["VENV"])
-    print(f"1..{number}")
-    return failed != 0
+    tap.plan()
 
 
-sys.exit(main())
+main()
