@@ -196,15 +196,15 @@ static int take_lines(struct unpack *u, char *text, size_t len)
 		char *nl = memchr(text, '\n', (size_t)(end - text));
 		int r = 0;
 
+		if (nl)
+			*nl = '\0';
+		u->line_no++;
+		if (u->line_no == 1 && strcmp(text, MAGIC))
+			return gt_fail(u->err, EINVAL, "%s is not a captured host: its first line is not \"%s\"", u->name, MAGIC);
 		if (!nl)
 			return bad(u, "the last line has no end; the capture is truncated");
-		*nl = '\0';
-		u->line_no++;
 		if (u->line_no > 1)
 			r = take_line(u, text, (size_t)(nl - text));
-		else if (strcmp(text, MAGIC))
-			r = gt_fail(u->err, EINVAL, "%s is not a captured host: its first line is not \"%s\"", u->name,
-				    MAGIC);
 		if (r < 0)
 			return r;
 		text = nl + 1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -71,6 +72,13 @@ static bool too_deep(const char *text, size_t len)
 	return false;
 }
 
+static bool is_blank(const char *text, size_t len)
+{
+	while (len && isspace((unsigned char)text[len - 1]))
+		len--;
+	return !len;
+}
+
 int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, struct gt_err *err)
 {
 	json_error_t why;
@@ -78,6 +86,8 @@ int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, 
 
 	if (len > TEXT_MAX)
 		return gt_fail(err, EFBIG, "%s: larger than 64 MiB; that is no document of ours", name);
+	if (is_blank(text, len)) /* what a full disk leaves */
+		return gt_fail(err, EINVAL, "%s is empty: there is no JSON in it", name);
 	if (too_deep(text, len))
 		return gt_fail(err, EINVAL, "%s: nested deeper than %d levels; that is no document of ours", name,
 			       DEPTH_MAX);

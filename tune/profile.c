@@ -142,6 +142,8 @@ static int parse(struct gt_fsroot *fs, struct tn_profile *p, const char *file, c
 	struct parse ps = { .fs = fs, .p = p, .file = file, .depth = depth, .inherits = true, .err = err };
 	int r = take_lines(&ps, text);
 
+	if (r >= 0 && !ps.section) /* what a full disk leaves: the admin's choices would be gone without a word */
+		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s holds no section: a profile has [profile] or [knobs]", file);
 	ps.inherits = false;
 	return r < 0 ? r : take_lines(&ps, text);
 }

@@ -44,9 +44,10 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return -errno;
 	why = gt_distrust(fs, &st);
 	if (why)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
-				    "%s %s: not followed%s", path, why,
-				    S_ISREG(st.st_mode) ? "; once you have read it: chown root: and chmod go-w" : "");
+		return S_ISREG(st.st_mode) ? gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
+							  "%s %s: not followed; once you have read it: chown root: and chmod go-w",
+							  path, why)
+					   : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s %s", path, why);
 	r = read_fd(fd, max, ret);
 	if (r == -EILSEQ)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s holds a NUL byte: not a text", path);

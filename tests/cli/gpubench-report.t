@@ -58,7 +58,7 @@ A file that was cut, is empty, comes from a newer version, or holds what is no n
   gpubench: x.json:*: not valid JSON: * (glob)
   [64]
   $ : > x.json; gpubench report x.json
-  gpubench: x.json:1:0: not valid JSON: '[' or '{' expected near end of file
+  gpubench: x.json is empty: there is no JSON in it
   [64]
   $ edit 'd["schema"] = "gpubench/2"'; gpubench report x.json
   gpubench: x.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune

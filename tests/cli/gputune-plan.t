@@ -194,6 +194,15 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   $ gputune apply none.json --root root
   gputune: cannot read none.json: No such file or directory
   [64]
+  $ : >none.json; gputune apply none.json --root root; gputune provision apply none.json --root root
+  gputune: none.json is empty: there is no JSON in it
+  gputune: none.json is empty: there is no JSON in it
+  [64]
+  $ gputune apply . --root root 2>&1 | sed "s,$PWD,PWD,"
+  gputune: PWD/. is not a regular file
+  $ : >none.conf; gputune plan --profile ./none.conf --root root
+  gputune: ./none.conf holds no section: a profile has [profile] or [knobs]
+  [64]
   $ gputune apply plan.json --only vm. --root root
   gputune: a saved plan is applied as it is: --profile, --only, --skip and --optional are for gputune plan
   [64]
