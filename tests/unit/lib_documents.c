@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(documents_are_read_strictly)
 {
-	static const char *const bad[] = { "", "{", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "[1,]", "nul", "{\"a\":\"\xff\"}" };
+	static const char *const bad[] = { "{", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "[1,]", "nul", "{\"a\":\"\xff\"}" };
 	gt_auto_buf deep = { 0 };
 	json_t *doc = NULL;
 	struct gt_err err = { 0 };
@@ -142,6 +142,8 @@ START_TEST(documents_are_read_strictly)
 		ck_assert_msg(gt_json_parse(bad[i], strlen(bad[i]), "x.json", &doc, &err) < 0, "%s", bad[i]);
 		ck_assert_msg(gt_starts_with(err.msg, "x.json:"), "%s", err.msg);
 	}
+	ck_assert_int_lt(gt_json_parse(" \n{}", 2, "x.json", &doc, &err), 0);
+	ck_assert_str_eq(err.msg, "x.json is empty: there is no JSON in it");
 	for (int i = 0; i < 100000; i++)
 		gt_buf_puts(&deep, "[");
 	ck_assert_int_lt(gt_json_parse(deep.s, deep.len, "x.json", &doc, &err), 0);
