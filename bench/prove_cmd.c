@@ -323,7 +323,7 @@ static const struct gt_opt prove_opts[] = {
 	{0, "timeout", "SECONDS", "end a launch of the command after this long", GT_OPT_REAL, &req.command.timeout_s,
 	 NULL},
 	{0, "pairs", "N", "pairs of each comparison [12, and planned looks for the total and the confirmation]",
-	 GT_OPT_UINT, &req.pairs, NULL},
+	 GT_OPT_COUNT, &req.pairs, NULL},
 	{0, "quick", NULL, "nine pairs of each, and no further looks", GT_OPT_FLAG, &req.quick, NULL},
 	{0, "minutes", "N", "end after this long; what is not reached until then is named, and time is kept for the confirmation",
 	 GT_OPT_REAL, &req.minutes, NULL},

@@ -276,7 +276,7 @@ static const char *const better[] = { "lower", "higher", NULL };
 	 GT_OPT_UINT, &req.command.warmup, NULL},                                                                      \
 	{0, "timeout", "SECONDS", "end a launch of the command after this long", GT_OPT_REAL, &req.command.timeout_s,  \
 	 NULL},                                                                                                        \
-	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_UINT, &req.pairs,   \
+	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_COUNT, &req.pairs,   \
 	 NULL},                                                                                                        \
 	{0, "quick", NULL, "nine pairs and no further looks; with one arm six launches", GT_OPT_FLAG, &req.quick, NULL}, \
 	{0, "minutes", "N", "end after this long with what was measured; without it, --pairs and a command twice the plan, " \

@@ -72,7 +72,7 @@ static int fill_defaults(struct bn_training *r, const struct bn_train_options *o
 	r->o.optimizer = o->optimizer ? o->optimizer : m->optimizer;
 	r->o.ranks = or_default(o->ranks, 1);
 	r->o.seed = or_default(o->seed, 1);
-	r->o.lr = o->lr != 0 ? o->lr : m->lr;
+	r->o.lr = isnan(o->lr) ? m->lr : o->lr;
 	if (o->warmup == UINT64_MAX)
 		r->o.warmup = m->warmup;
 	return 0;

@@ -34,7 +34,7 @@ struct bn_train_options {
 	uint64_t fit_bytes;	/* choose them for this much memory */
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
-	double lr;
+	double lr;		/* 0: nothing is learned; NAN: the model's own */
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
 				 * persistent, zero-copy, u8, pad, winograd */
 	bool profile;		/* time every op, beside what this host can do at best */
@@ -62,7 +62,7 @@ struct bn_train_options {
  * "items_per_s" (tokens without padding), "unit" ("tokens", "samples"), "max_rss_bytes", "heldout_loss_before",
  * "heldout_loss_after" (nats per token or sample; null without data),
  * "data" (the loader's report with "wait_share", "items_per_s" and "loader_bound", or
- * null), "void" (text was trained on and the held-out loss did not fall), "minor_faults_per_step",
+ * null), "void" (text was learned from and the held-out loss did not fall; not with a rate of 0), "minor_faults_per_step",
  * "flops_per_s" (of all ranks, as items_per_s), "mfu" (with profile: one rank's flops against its own peak),
  * "flops_per_step" (of one rank and batch), "planned_bytes", "blas", "isa", "pages", "placement", "pages_on_node", "optimizer",
  * "accum", "clip_norm", "grad_norm", "loss_scale", "skipped_updates", "seed", "lr", "passes", "warnings", "spin",

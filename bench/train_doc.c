@@ -52,7 +52,8 @@ static void put_times(json_t *doc, const struct bn_training *r)
 	put_int(doc, "max_rss_bytes", r->rss_bytes);
 	put_real(doc, "heldout_loss_before", r->before);
 	put_real(doc, "heldout_loss_after", r->after);
-	json_object_set_new(doc, "void", json_boolean(r->feed.train && r->model->tokens && !(r->after < r->before)));
+	json_object_set_new(doc, "void", json_boolean(r->feed.train && r->model->tokens && r->o.lr > 0 &&
+						      !(r->after < r->before)));
 	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
 	put_real(doc, "flops_per_s", r->all_flops_per_s);
 }

@@ -212,6 +212,7 @@ static int set_choice(struct parse *p, const struct gt_opt *o, const char *value
 
 static int set_opt(struct parse *p, const struct gt_opt *o, const char *value)
 {
+	uint64_t count;
 	int r = 0;
 
 	switch (o->type) {
@@ -230,6 +231,12 @@ static int set_opt(struct parse *p, const struct gt_opt *o, const char *value)
 	case GT_OPT_UINT:
 		r = gt_parse_u64(value, o->dest);
 		break;
+	case GT_OPT_COUNT:
+		r = gt_parse_u64(value, &count);
+		r = r < 0 || !count ? -EINVAL : 0;
+		if (!r)
+			*(uint64_t *)o->dest = count;
+		break;
 	case GT_OPT_REAL:
 		r = gt_parse_double(value, o->dest);
 		break;
@@ -240,6 +247,7 @@ static int set_opt(struct parse *p, const struct gt_opt *o, const char *value)
 	if (r < 0)
 		return usage(p, "--%s takes a %s, not '%s'", o->name,
 			     o->type == GT_OPT_UINT ? "whole number" :
+			     o->type == GT_OPT_COUNT ? "whole number of 1 or more" :
 			     o->type == GT_OPT_REAL ? "number" :
 						      "size such as 64K or 2GiB",
 			     value);

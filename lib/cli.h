@@ -17,6 +17,7 @@ enum gt_opt_type {
 	GT_OPT_STR,	/* const char ** */
 	GT_OPT_LIST,	/* struct gt_strv *, repeatable */
 	GT_OPT_UINT,	/* uint64_t * */
+	GT_OPT_COUNT,	/* uint64_t *, 1 or more: 0 is left for "not given" */
 	GT_OPT_REAL,	/* double * */
 	GT_OPT_SIZE,	/* uint64_t *, bytes */
 	GT_OPT_CHOICE,	/* const char **, one of choices */

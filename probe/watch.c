@@ -300,7 +300,7 @@ static int run_watch(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt watch_opts[] = {
 	{'i', "interval", "SECONDS", "time from one look to the next (1)", GT_OPT_REAL, &interval_s},
-	{'n', "count", "N", "end after N looks, not only at ^C", GT_OPT_UINT, &count},
+	{'n', "count", "N", "end after N looks, not only at ^C", GT_OPT_COUNT, &count},
 	{'f', "format", "FORMAT", "text, jsonl (a document a line) or openmetrics", GT_OPT_CHOICE, &format, formats},
 	{'o', "output", "FILE", "where openmetrics go: replaced at each look, whole or not at all", GT_OPT_STR,
 	 &output},

@@ -77,14 +77,14 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 
 static int gpt_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct bn_train_options o = { .model = "gpt", .data = l->data, .steps = 60 };
+	struct bn_train_options o = { .model = "gpt", .lr = NAN, .data = l->data, .steps = 60 };
 
 	return train(l, &bn_workload_train_gpt, &o, BN_PRIMARY, 0, err);
 }
 
 static int ddp_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct bn_train_options o = { .model = "gpt", .data = l->data, .ranks = 2, .steps = 40 };
+	struct bn_train_options o = { .model = "gpt", .lr = NAN, .data = l->data, .ranks = 2, .steps = 40 };
 
 	return train(l, &bn_workload_train_ddp, &o, BN_EXPLORE, 0, err);
 }
@@ -92,21 +92,21 @@ static int ddp_run(struct bn_launch *l, struct gt_err *err)
 /* Ten classes of random samples, the same ones in every step. */
 static int resnet_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct bn_train_options o = { .model = "resnet20", .batch = 32, .steps = 16 };
+	struct bn_train_options o = { .model = "resnet20", .lr = NAN, .batch = 32, .steps = 16 };
 
 	return train(l, &bn_workload_train_resnet, &o, BN_EXPLORE, log(10), err);
 }
 
 static int mlp_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct bn_train_options o = { .model = "mlp", .steps = 60 };
+	struct bn_train_options o = { .model = "mlp", .lr = NAN, .steps = 60 };
 
 	return train(l, &bn_workload_train_mlp, &o, BN_EXPLORE, log(10), err);
 }
 
 static int gpu_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct bn_train_options o = { .model = "gpt", .data = l->data, .device = "cuda", .steps = 120 };
+	struct bn_train_options o = { .model = "gpt", .lr = NAN, .data = l->data, .device = "cuda", .steps = 120 };
 
 	return train(l, &bn_workload_train_gpu, &o, BN_EXPLORE, 0, err);
 }
@@ -178,9 +178,9 @@ static int device_run(struct bn_launch *l, const struct bn_workload *w, const st
 static int gpu_gpt2_run(struct bn_launch *l, struct gt_err *err)
 {
 	static const struct slice slices[] = {
-		{ { .model = "gpt2", .batch = 1, .seq = 64, .layers = 2, .amp = "bf16" }, .02 },
+		{ { .model = "gpt2", .lr = NAN, .batch = 1, .seq = 64, .layers = 2, .amp = "bf16" }, .02 },
 	};
-	struct bn_train_options o = { .model = "gpt2", .amp = "bf16", .batch = 4, .seq = 1024, .steps = 40 };
+	struct bn_train_options o = { .model = "gpt2", .lr = NAN, .amp = "bf16", .batch = 4, .seq = 1024, .steps = 40 };
 
 	return device_run(l, &bn_workload_train_gpu_gpt2, slices, GT_ARRAY_SIZE(slices), &o, log(50257), err);
 }
@@ -191,15 +191,15 @@ static int gpu_resnet_run(struct bn_launch *l, struct gt_err *err)
 		{ { .model = "resnet50", .batch = 4, .size = 64, .lr = 1e-3 }, .02 },
 		{ { .model = "resnet50", .batch = 8, .size = 64, .lr = 1e-4, .amp = "bf16" }, .06 },
 	};
-	struct bn_train_options o = { .model = "resnet50", .amp = "bf16", .batch = 64, .steps = 40 };
+	struct bn_train_options o = { .model = "resnet50", .lr = NAN, .amp = "bf16", .batch = 64, .steps = 40 };
 
 	return device_run(l, &bn_workload_train_gpu_resnet, slices, GT_ARRAY_SIZE(slices), &o, log(1000), err);
 }
 
 static int gpu_mlp_run(struct bn_launch *l, struct gt_err *err)
 {
-	static const struct slice slices[] = { { { .model = "mlp", .batch = 32 }, .005 } };
-	struct bn_train_options o = { .model = "mlp", .steps = 60 };
+	static const struct slice slices[] = { { { .model = "mlp", .lr = NAN, .batch = 32 }, .005 } };
+	struct bn_train_options o = { .model = "mlp", .lr = NAN, .steps = 60 };
 
 	return device_run(l, &bn_workload_train_gpu_mlp, slices, GT_ARRAY_SIZE(slices), &o, log(10), err);
 }

@@ -75,6 +75,9 @@ Bad words are refused.
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files
   [64]
+  $ gpubench ladder --rounds 0
+  gpubench: --rounds takes a whole number of 1 or more, not '0' (see 'gpubench ladder --help')
+  [64]
   $ gpubench ladder --rounds 500
   gpubench: --rounds takes at most 200
   [64]

@@ -142,7 +142,7 @@ Where nothing can be written is known before the first step. A device or a pipe 
 It goes on with the sample behind the last one, whatever its ranks and batches were and are: a loss that nothing is learnt from says
 which sample it was.
 
-  $ T='train gpt --seq 16 --layers 1 --width 32 --heads 2 --threads 1 --warmup 0 --lr 1e-30 --json -q'
+  $ T='train gpt --seq 16 --layers 1 --width 32 --heads 2 --threads 1 --warmup 0 --lr 0 --json -q'
   $ at() { gpubench $T --batch 2 --steps 1 "$@" | python3 -c 'import json, sys; d = json.load(sys.stdin); print("%.5f" % d["loss"], d["warnings"])'; }
   $ gpubench $T --batch 2 --steps 9 | python3 -c 'import json, sys; print("%.5f" % json.load(sys.stdin)["loss"])' > want
   $ gpubench $T --batch 2 --ranks 2 --steps 4 --save a.st > /dev/null; at --resume a.st > a; echo "$(cat want) []" | diff - a
@@ -167,6 +167,18 @@ A run on text whose held-out loss does not fall is void, not fast.
   held out   * after: it did not fall, the run is void (glob)
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet --json > /dev/null
   [6]
+
+With a learning rate of 0 nothing is learned, as was asked for; a number of which none would be left is refused.
+
+  $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 0 --quiet --json > zero.json
+  $ python3 -c 'import json; d = json.load(open("zero.json")); print(d["lr"], d["heldout_loss_before"] == d["heldout_loss_after"], d["void"])'
+  0.0 True False
+  $ for o in batch steps ranks accum; do gpubench train mlp --$o 0; done
+  gpubench: --batch takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
+  gpubench: --steps takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
+  gpubench: --ranks takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
+  gpubench: --accum takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
+  [64]
 
 Every model takes a step: images and encoders too.
 

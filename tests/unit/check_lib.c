@@ -179,13 +179,14 @@ END_TEST
 /* ---- command lines -------------------------------------------------------------------------------------------- */
 
 static const char *seen_name, *seen_choice;
-static uint64_t seen_count;
+static uint64_t seen_count, seen_rounds;
 static struct gt_strv seen_list;
 static int seen_argc;
 static const char *const choices[] = { "fast", "slow", NULL };
 static const struct gt_opt do_opts[] = {
 	{ 'n', "name", "NAME", "a name", GT_OPT_STR, &seen_name },
 	{ 0, "count", "N", "a count", GT_OPT_UINT, &seen_count },
+	{ 0, "rounds", "N", "one or more", GT_OPT_COUNT, &seen_rounds },
 	{ 0, "mode", "MODE", "a mode", GT_OPT_CHOICE, &seen_choice, choices },
 	{ 0, "only", "ID", "may be repeated", GT_OPT_LIST, &seen_list },
 	{ 0 },
@@ -245,6 +246,11 @@ START_TEST(bad_command_lines_end_with_64)
 	ck_assert_int_eq(RUN("do", "-x"), 64);
 	ck_assert_int_eq(RUN("do", "--count"), 64);
 	ck_assert_int_eq(RUN("do", "--count=-1"), 64);
+	ck_assert_int_eq(RUN("do", "--rounds=3", "--count=0"), 5);
+	ck_assert_uint_eq(seen_rounds, 3);
+	ck_assert_int_eq(RUN("do", "--rounds=0"), 64);
+	ck_assert_int_eq(RUN("do", "--rounds", "none"), 64);
+	ck_assert_uint_eq(seen_rounds, 3);
 	ck_assert_int_eq(RUN("do", "--mode", "medium"), 64);
 	ck_assert_int_eq(RUN("do", "--quiet=yes"), 64);
 	ck_assert_int_eq(RUN("undo"), 64);
