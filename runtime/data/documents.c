@@ -167,12 +167,14 @@ static int length_of(const struct rt_lengths *l, uint64_t sample)
 	return k;
 }
 
-static void choose_widths(const struct list *list, int64_t seq, int k, struct rt_lengths *ret)
+static void choose_widths(const struct list *list, int64_t seq, int64_t of, int k, struct rt_lengths *ret)
 {
 	uint64_t counts[UNITS_MAX] = { 0 };
 	int64_t unit = GT_MAX(UNIT, (seq + UNITS_MAX - 1) / UNITS_MAX);
 	int width[RT_LENGTHS_MAX];
 
+	if (of)
+		unit = (unit + of - 1) / of * of;
 	for (uint64_t i = 0; i < list->n; i++)
 		counts[(len_of(list->sample[i]) - 1) / (uint64_t)unit]++;
 	ret->n = rt_lengths_choose(counts, UNITS_MAX, k, width);
@@ -213,7 +215,7 @@ static int index_all(const struct rt_loader_options *o, struct rt_tokens *t, str
 		r = gt_fail(err, ENODATA, "%s has too few documents: %" PRIu64 " of 2 tokens and more, 10 are needed",
 			    o->path ? o->path : RT_DEFAULT_TEXT, list.n);
 	if (!r) {
-		choose_widths(&list, t->seq, GT_MAX(o->lengths, 1), l);
+		choose_widths(&list, t->seq, o->width_unit, GT_MAX(o->lengths, 1), l);
 		t->sample = group(&list, o->part, l, all);
 		t->base.n = list.n;
 		r = t->sample ? 0 : gt_fail(err, ENOMEM, "no memory for the places of %" PRIu64 " documents", list.n);

@@ -71,6 +71,7 @@ struct rt_loader_options {
 	enum rt_token_type token_type;
 	struct rt_documents documents; /* rows and all_rows are then the most that a batch has, and first_row tells ranks apart */
 	int lengths;		  /* that documents are padded to, chosen so that little is padding; 0: one */
+	int64_t width_unit;	  /* that widths shorter than seq are multiples of; 0: 8, or more for long ones */
 	int64_t token_budget;	  /* most that rows * width may be, and rows says nothing; 0: rows of every length */
 	/* shards, folder: x (rows,size,size,channels) f32, (v / 255 - mean) / std; y (rows) i32 */
 	int64_t size, channels;	  /* channels 1 (luma) or 3; 0: 3 */

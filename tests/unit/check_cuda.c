@@ -136,6 +136,25 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
+/* Batches of 16 and of 12 rows, of which 8-bit products take the first alone. */
+static int other_rows_and_tell(const struct rt_options *o)
+{
+	struct rt_graph *g[2] = {rt_graph_new(), rt_graph_new()};
+	struct rt_node *loss[2];
+	struct rt_program *p = NULL;
+	struct gt_err err = {0};
+	int r;
+
+	for (int i = 0; i < 2; i++)
+		loss[i] = rt_model_mlp(g[i], i ? 12 : 16, (const int64_t[]){16, 32, 16}, 3);
+	r = rt_compile_shapes((const struct rt_graph *const *)g, loss, 2, o, &p, &err);
+	puts(r ? err.msg : "both");
+	rt_program_free(p);
+	for (int i = 0; i < 2; i++)
+		rt_graph_free(g[i]);
+	return 0;
+}
+
 /* The same in 8 bits, whose largest number would hide what is infinite: the first and the third batch have that. Small numbers are
  * gone without a scale, and with them the first layer's gradient. */
 static int eight_and_tell(void)
@@ -165,7 +184,7 @@ static int eight_and_tell(void)
 			r = rt_read_value(p, rt_graph_leaf(g, 2), after, &err);
 		puts(memcmp(before, after, sizeof(before)) ? "changed" : "unchanged");
 	}
-	return r != 0;
+	return r ? 1 : other_rows_and_tell(&o);
 }
 
 /* Copies, launches and products of a meter, right and spoilt. */
@@ -397,7 +416,8 @@ START_TEST(what_is_infinite_is_seen_in_8_bits)
 {
 	struct result r = run_with("eight", NULL, STANDIN_DIR);
 
-	ck_assert_str_eq(r.out, "no number, unchanged\na number, changed\nno number, unchanged\na number, changed\n");
+	ck_assert_str_eq(r.out, "no number, unchanged\na number, changed\nno number, unchanged\na number, changed\n"
+				"fp8: products of 8 bits want rows in multiples of 16, in each shape of a batch or in none\n");
 }
 END_TEST
 

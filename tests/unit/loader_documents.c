@@ -300,6 +300,24 @@ START_TEST(the_chosen_lengths_pad_least)
 }
 END_TEST
 
+START_TEST(widths_are_multiples_of_what_is_asked)
+{
+	struct rt_loader_options o = documents(lines());
+	gt_auto(rt_loader) *l = NULL;
+	const struct rt_length *of;
+	struct gt_err err = { 0 };
+	int n;
+
+	o.lengths = 6;
+	o.width_unit = 16;
+	ck_assert_msg(!rt_loader_open(&o, &l, &err), "%s", err.msg);
+	n = rt_loader_lengths(l, &of);
+	ck_assert_int_gt(n, 1);
+	for (int i = 0; i < n; i++)
+		ck_assert_msg(of[i].width % 16 == 0 || of[i].width == SEQ, "%lld", (long long)of[i].width);
+}
+END_TEST
+
 START_TEST(documents_that_cannot_be_are_refused)
 {
 	struct rt_loader_options o = documents(lines());
@@ -333,6 +351,7 @@ TCase *case_documents(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, each_document_comes_once_per_epoch, 0, 8);
+	tcase_add_test(t, widths_are_multiples_of_what_is_asked);
 	tcase_add_test(t, a_budget_is_kept_and_little_is_padding);
 	tcase_add_test(t, a_run_over_documents_goes_on_where_it_stopped);
 	tcase_add_test(t, held_out_documents_are_never_trained_on);
