@@ -136,57 +136,6 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
-/* Batches of 16 and of 12 rows, of which 8-bit products take the first alone. */
-static int other_rows_and_tell(const struct rt_options *o)
-{
-	struct rt_graph *g[2] = {rt_graph_new(), rt_graph_new()};
-	struct rt_node *loss[2];
-	struct rt_program *p = NULL;
-	struct gt_err err = {0};
-	int r;
-
-	for (int i = 0; i < 2; i++)
-		loss[i] = rt_model_mlp(g[i], i ? 12 : 16, (const int64_t[]){16, 32, 16}, 3);
-	r = rt_compile_shapes((const struct rt_graph *const *)g, loss, 2, o, &p, &err);
-	puts(r ? err.msg : "both");
-	rt_program_free(p);
-	for (int i = 0; i < 2; i++)
-		rt_graph_free(g[i]);
-	return 0;
-}
-
-/* The same in 8 bits, whose largest number would hide what is infinite: the first and the third batch have that. Small numbers are
- * gone without a scale, and with them the first layer's gradient. */
-static int eight_and_tell(void)
-{
-	gt_auto(rt_graph) *g = rt_graph_new();
-	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
-	const struct rt_options o = {.device = RT_CUDA, .amp = RT_BF16, .fp8 = {.use = true},
-				     .optimizer = {.kind = RT_SGD, .lr = 10}};
-	float x[16 * 16], before[32 * 16] = {0}, after[32 * 16] = {0};
-	gt_auto(rt_program) *p = NULL;
-	struct gt_err err = {0};
-	struct rt_metrics m = {0};
-	int32_t y[16];
-	int r = rt_compile(g, loss, &o, &p, &err);
-
-	for (int i = 0; i < 16 * 16; i++)
-		x[i] = 1e-5f * (float)(i % 17 - 8);
-	for (int i = 0; i < 16; i++)
-		y[i] = i;
-	for (int i = 0; !r && i < 4; i++) {
-		x[5] = i % 2 ? 1e-5f : HUGE_VALF;
-		r = rt_read_value(p, rt_graph_leaf(g, 2), before, &err);
-		if (!r)
-			r = rt_step(p, (const void *const[]){x, y}, &m, &err);
-		printf("%s, ", r == -EDOM ? "no number" : r ? err.msg : "a number");
-		if (!r || r == -EDOM)
-			r = rt_read_value(p, rt_graph_leaf(g, 2), after, &err);
-		puts(memcmp(before, after, sizeof(before)) ? "changed" : "unchanged");
-	}
-	return r ? 1 : other_rows_and_tell(&o);
-}
-
 /* Copies, launches and products of a meter, right and spoilt. */
 static int measure_and_tell(void)
 {
@@ -383,21 +332,6 @@ START_TEST(each_failure_of_cudnn_has_its_sentence)
 }
 END_TEST
 
-START_TEST(fp8_where_it_cannot_be_is_one_sentence)
-{
-	gt_auto(rt_graph) *g = rt_graph_new();
-	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
-	const struct rt_options o = {.amp = RT_BF16, .fp8 = {.use = true}};
-	gt_auto(rt_program) *p = NULL;
-	struct gt_err err = {0};
-	struct result r = run_with("fp8", "STANDIN_MAJOR=8", STANDIN_DIR);
-
-	ck_assert_msg(strstr(r.out, "sm_80 and fp8 wants sm_89 or newer") != NULL, "%s", r.out);
-	ck_assert_int_lt(rt_compile(g, loss, &o, &p, &err), 0);
-	ck_assert_msg(strstr(err.msg, "fp8 is a type of NVIDIA cards") != NULL, "%s", err.msg);
-}
-END_TEST
-
 START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 {
 	struct result r = run_with("train", NULL, STANDIN_DIR);
@@ -409,15 +343,6 @@ START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 			      strstr(r.out, "y[3] is 2; linear_cross_entropy takes 0 to 1\nunchanged"),
 		      "%s", r.out);
 	ck_assert_msg(strstr(r.out, "2 steps") != NULL, "%s", r.out);
-}
-END_TEST
-
-START_TEST(what_is_infinite_is_seen_in_8_bits)
-{
-	struct result r = run_with("eight", NULL, STANDIN_DIR);
-
-	ck_assert_str_eq(r.out, "no number, unchanged\na number, changed\nno number, unchanged\na number, changed\n"
-				"fp8: products of 8 bits want rows in multiples of 16, in each shape of a batch or in none\n");
 }
 END_TEST
 
@@ -443,7 +368,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	static int (*const tell[])(const char *what) = { tell_memory, tell_ranks, tell_driver, tell_own, tell_trace };
+	static int (*const tell[])(const char *what) = { tell_memory, tell_ranks, tell_driver, tell_own, tell_eight, tell_trace };
 	Suite *s;
 	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
@@ -458,8 +383,6 @@ int main(int argc, char **argv)
 		return open_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "train"))
 		return train_and_tell();
-	if (argc > 1 && gt_streq(argv[1], "eight"))
-		return eight_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "interrupted"))
 		return interrupted_and_tell();
 	if (argc > 1 && gt_streq(argv[1], "measure"))
@@ -489,15 +412,14 @@ int main(int argc, char **argv)
 		add_driver_tests(driver, images);
 		add_memory_tests(tc, images);
 		add_own_tests(tc);
+		add_eight_tests(tc);
 		add_trace_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);
 		tcase_add_test(images, attention_is_by_the_faster_kernels);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
 		tcase_add_test(tc, what_cannot_be_run_costs_itself_alone);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
-		tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
-		tcase_add_test(tc, what_is_infinite_is_seen_in_8_bits);
 	}
 	tcase_set_timeout(tc, 900);
 	tcase_set_timeout(images, 900);
