@@ -25,12 +25,13 @@ INLINE vi wide(vh v)
 	return __builtin_convertvector(v, vi);
 }
 
-/* Add half of what is cut off, less one when the last kept bit is even. NaN keeps its upper bits and becomes quiet. */
+/* Add half of what is cut off, less one when the last kept bit is even. NaN keeps its upper bits and becomes quiet. Unsigned: the
+ * sum that is not taken for a NaN may wrap. */
 INLINE vi bf16_bits(vf x)
 {
-	vi u = (vi)x, even = (u >> 16) & 1;
+	vu u = (vu)x, even = (u >> 16) & 1;
 
-	return sel_i(x != x, (u >> 16) | 0x40, (u + 0x7FFF + even) >> 16);
+	return sel_i(x != x, (vi)((u >> 16) | 0x40), (vi)((u + 0x7FFF + even) >> 16));
 }
 
 /* F. Giesen's method: numbers below f16's normal range are rounded by an addition of 0.5, the others by integers. */
@@ -38,7 +39,7 @@ INLINE vi f16_bits(vf x)
 {
 	vi u = (vi)x, sign = u & INT32_MIN, a = u ^ sign;
 	vi tiny = (vi)((vf)a + 0.5f) - 0x3F000000;
-	vi normal = (a - ((127 - 15) << 23) + 0xFFF + ((a >> 13) & 1)) >> 13;
+	vi normal = (vi)(((vu)a - ((127 - 15) << 23) + 0xFFF + (((vu)a >> 13) & 1)) >> 13); /* wraps where tiny is taken */
 	vi huge = sel_i(a > 0x7F800000, splat_i(0x7E00), splat_i(0x7C00));
 	vi h = sel_i(a >= 0x47800000, huge, sel_i(a < 0x38800000, tiny, normal));
 

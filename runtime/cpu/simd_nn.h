@@ -303,8 +303,6 @@ static void affine(float *y, const float *x, float scale, float offset, int64_t 
 		put(y, i, n - i, ldx(x + i, n - i) * scale + offset, accumulate);
 }
 
-typedef uint32_t vu __attribute__((vector_size(4 * RT_W)));
-
 INLINE vu mix(vu x)
 {
 	RT_MIX(x);

@@ -20,6 +20,7 @@
 #define INLINE static inline __attribute__((always_inline))
 typedef float vf __attribute__((vector_size(4 * RT_W)));
 typedef int32_t vi __attribute__((vector_size(4 * RT_W)));
+typedef uint32_t vu __attribute__((vector_size(4 * RT_W)));
 typedef float vfu __attribute__((vector_size(4 * RT_W), aligned(4), may_alias));
 
 INLINE vf ld(const float *p)

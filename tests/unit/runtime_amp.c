@@ -60,6 +60,26 @@ START_TEST(every_pattern_survives_the_way_out_and_back)
 }
 END_TEST
 
+/* With every payload, also one that what is added in rounding would carry over. */
+START_TEST(no_number_stays_none)
+{
+	static const uint32_t bits[] = { 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7FFF8001, 0xFF800001, 0xFFFFFFFF, 0xFFFF8000 };
+	const struct rt_simd *s[3];
+	float x[33], back[33];
+	uint16_t low[33];
+	int n = simd_tables(s);
+
+	for (int i = 0; i < 33; i++)
+		memcpy(&x[i], &bits[i % (int)GT_ARRAY_SIZE(bits)], sizeof(x[i]));
+	for (int k = 0; k < n; k++) {
+		convert(s[k], formats[_i].dtype, low, x, back, 33);
+		for (int i = 0; i < 33; i++)
+			ck_assert_msg(isnan(back[i]), "%s %s: %08x becomes %g", s[k]->name, rt_dtype_name(formats[_i].dtype),
+				      bits[i % (int)GT_ARRAY_SIZE(bits)], (double)back[i]);
+	}
+}
+END_TEST
+
 /* Between neighbours: below the middle down, above it up, in the middle to the even one. 33 at a time leaves a tail. */
 START_TEST(rounding_is_to_nearest_even)
 {
@@ -300,6 +320,7 @@ TCase *case_amp(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_loop_test(t, every_pattern_survives_the_way_out_and_back, 0, 2);
 	tcase_add_loop_test(t, rounding_is_to_nearest_even, 0, 2);
+	tcase_add_loop_test(t, no_number_stays_none, 0, 2);
 	tcase_add_loop_test(t, low_products_are_sums_of_exact_products, 0, 2);
 	tcase_add_loop_test(t, only_operands_of_products_are_lowered, 0, 2);
 	tcase_add_loop_test(t, matmul_is_a_product_like_any_other, 0, 2);
