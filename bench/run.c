@@ -9,6 +9,7 @@
 #include "bench/prove.h"
 #include "bench/treat.h"
 #include "lib/log.h"
+#include "tune/trust.h"
 
 #define AA_PAIRS	6
 #define LIMIT_LEAST_S	300 /* and never less than this times the plan: */
@@ -320,7 +321,9 @@ const struct gt_cmd bn_cmd_run = {
 		"a command after the first A/A pairs, when nothing was changed yet.\n\n"
 		"The settings are put back after every arm, also on ^C, SIGTERM and a full disk: what was measured until then is "
 		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
-		"back; where that was killed too, gputune recover does.",
+		"back; where that was killed too, gputune recover does.\n\n"
+		"A plan that root gives to --plan, and a session that root takes up again, must be root's, and writable by nobody "
+		"else: the one says what is changed, the other also what is run.",
 	.opts = run_opts,
 	.max_args = -1,
 	.stop_at_arg = true,
@@ -402,7 +405,8 @@ static int go_on_with(struct gt_cli *cli, const char *path)
 	struct bn_stage stage;
 	int r;
 
-	r = bn_doc_load(path, &doc, &cli->err);
+	/* it says what is changed and what is run */
+	r = gt_fail_as(&cli->err, GT_EXIT_USAGE, tn_trusted_json(cli->fs, path, BN_FILE_MAX, &doc, &cli->err));
 	if (r == 0 && gt_streq(gt_json_get_str(doc, "schema", NULL), BN_PROVE_SCHEMA))
 		return resume_prove(cli, doc, path);
 	if (r == 0)

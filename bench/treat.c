@@ -12,6 +12,7 @@
 #include "lib/file.h"
 #include "runtime/data/loader.h"
 #include "tune/knob.h"
+#include "tune/trust.h"
 
 #define PLAN_MAX	(4u << 20)
 #define PAIRS_MAX	1000
@@ -111,15 +112,6 @@ static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 			    "a change of settings was interrupted and not put back yet: gputune recover");
 }
 
-static int read_plan(const char *path, json_t **ret, struct gt_err *err)
-{
-	gt_autofree char *text = NULL;
-	size_t len = 0;
-	int r = gt_file_read(path, PLAN_MAX, &text, &len, err);
-
-	return r == 0 ? gt_json_parse(text, len, path, ret, err) : r;
-}
-
 /* One item of a plan, made to want what the user named instead of what the host would need. */
 static int want_value(json_t *doc, const char *id, const char *value, struct gt_err *err)
 {
@@ -185,7 +177,7 @@ static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *er
 	else if (q->knobs.n)
 		r = knob_plan(s, fs, &doc, err);
 	else
-		r = gt_fail_as(err, GT_EXIT_USAGE, read_plan(q->plan, &doc, err));
+		r = gt_fail_as(err, GT_EXIT_USAGE, tn_trusted_json(fs, q->plan, PLAN_MAX, &doc, err));
 	if (!doc)
 		return r;
 	r = gt_fail_as(err, GT_EXIT_USAGE, tn_plan_from_json(doc, &s->plan, err));

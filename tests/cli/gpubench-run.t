@@ -217,7 +217,7 @@ What cannot be run is refused before anything is measured.
   gpubench: --env takes NAME=VALUE
   [64]
   $ gpubench run --plan nowhere.json
-  gpubench: cannot open nowhere.json: No such file or directory
+  gpubench: cannot read nowhere.json: No such file or directory
   [64]
   $ echo '{"schema": "gputune-plan/1"' > cut-plan.json; gpubench run --plan cut-plan.json
   gpubench: cut-plan.json:2:0: not valid JSON: '}' expected near end of file

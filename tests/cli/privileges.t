@@ -22,6 +22,16 @@ kernel, and nothing that is started could have others.
   $ grep capset trace | grep -o 'CAP_[A-Z_]*' | grep -vxE 'CAP_SYS_(ADMIN|PTRACE)|CAP_SYSLOG'
   [1]
 
+What root follows is root's: a plan says what is changed, a session that is taken up again also what is run.
+
+  $ gputune plan --only vm.swappiness -o plan.json >/dev/null; chown nobody plan.json
+  $ gpubench run --plan plan.json --workload null 2>&1 | sed "s,$PWD,PWD,"
+  gpubench: PWD/plan.json does not belong to root: not followed; once you have read it: chown root: and chmod go-w
+  $ echo '{}' >r.json; chown nobody r.json; gpubench resume r.json 2>&1 | sed "s,$PWD,PWD,"
+  gpubench: PWD/r.json does not belong to root: not followed; once you have read it: chown root: and chmod go-w
+  $ gpubench run --plan plan.json --workload null 2>/dev/null
+  [64]
+
 A setting of the host is root's to change: who is not root learns it before anything is measured.
 
   $ cp $BUILDDIR/gpubench bench; chmod 755 .; chmod u-s bench
