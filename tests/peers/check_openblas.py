@@ -35,11 +35,11 @@ def main():
     headers = subprocess.run(["pkg-config", "--exists", "openblas"], check=False).returncode == 0
     for flavour, says in (("pthread", "configure refuses the pthread flavour"), ("openmp", "configure takes OpenMP's")):
         if flavour not in there or not headers:
-            skip(says, f"no OpenBLAS of that flavour, or no headers (libopenblas-{flavour}-dev)")
+            tap.skip(says, f"no OpenBLAS of that flavour, or no headers (libopenblas-{flavour}-dev)")
             continue
         done = configure(there[flavour])
         refused = done.returncode != 0 and "pthread flavour" in done.stderr and "libopenblas-openmp-dev" in done.stderr
-        check(says, refused if flavour == "pthread" else done.returncode == 0, done.stderr)
+        tap.check(says, refused if flavour == "pthread" else done.returncode == 0, done.stderr)
     for flavour, want in (("pthread", True), ("openmp", False)):
         name = f"a run with the {flavour} flavour in its process is {'' if want else 'not '}warned"
         if flavour not in there:
