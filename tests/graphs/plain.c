@@ -87,17 +87,21 @@ static void note_choices(const struct rt_call *c, const double *const *in, doubl
 	}
 }
 
-/* A batchnorm is x a + b, in float: what its mean makes of that may be far larger than the result. A layernorm's mean is rounded
- * once, for all elements of a row alike, of which many standard deviations may lie in its last digit. */
-static double moved(const struct rt_call *c, const double *const *in, double *const *out, bool eval, int64_t i)
+/* What an op loses beside the digits of its result, in units of how->level. A batchnorm is x a + b, in float: what its mean
+ * makes of that may be far larger than the result. A layernorm's mean is rounded once, for all elements of a row alike, of which
+ * many standard deviations may lie in its last digit. 1 + erf(x), as all have it, loses left of zero what it has beyond the
+ * digits of 1. */
+static double moved(const struct rt_call *c, const double *const *in, double *const *out, const struct plain_how *how, int64_t i)
 {
 	int64_t j = i % rt_cols(c->in[0]), row = i / rt_cols(c->in[0]);
 
+	if (c->op->id == RT_OP_ACT && c->attr.act == RT_ACT_GELU_ERF)
+		return fabs(in[0][i]) * 0x1p-24 / how->level;
 	if (c->op->id == RT_OP_LAYERNORM)
 		return fabs(in[1][j] * out[1][row]) * out[2][row] / 4;
 	if (c->op->id != RT_OP_BATCHNORM)
 		return 0;
-	return fabs(in[1][j]) * (eval ? fabs(in[3][j]) / sqrt(in[4][j] + (double)c->attr.eps) : fabs(out[1][j]) * out[2][j]);
+	return fabs(in[1][j]) * (how->eval ? fabs(in[3][j]) / sqrt(in[4][j] + (double)c->attr.eps) : fabs(out[1][j]) * out[2][j]);
 }
 
 static void drop(const struct rt_call *c, double *out, const struct plain_how *how)
@@ -130,7 +134,7 @@ static void run_call(const struct rt_call *c, int at, double **value, const stru
 		drop(c, out[0], how);
 	note_choices(c, in, out, choices);
 	for (int64_t i = 0, n = rt_shape_elements(&c->out[0]->shape); shaken && i < n; i++)
-		out[0][i] += (fabs(out[0][i]) + moved(c, in, out, how->eval, i)) * how->level *
+		out[0][i] += (fabs(out[0][i]) + moved(c, in, out, how, i)) * how->level *
 			     plain_noise(stream + 77, (uint64_t)i);
 	for (int k = 0; k < RT_MAX_IO; k++)
 		free(mine[k]);

@@ -52,11 +52,11 @@ static int times_shape(const struct rt_shape *shapes, struct rt_shape *ret, void
 static void times_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
 	for (int64_t i = 0; i < shapes[0].d[0]; i++) {
-		float sum = 0;
+		double sum = 0;
 
 		for (int64_t j = 0; j < shapes[0].d[1]; j++)
-			sum += in[0][i * shapes[0].d[1] + j] * in[1][j];
-		y[i] = sum;
+			sum += (double)in[0][i * shapes[0].d[1] + j] * (double)in[1][j];
+		y[i] = (float)sum;
 	}
 }
 
@@ -68,9 +68,11 @@ static void times_backward(const float *const *in, const float *y, const float *
 	for (int64_t i = 0; dx[0] && i < m * n; i++)
 		dx[0][i] = dy[i / n] * in[1][i % n];
 	for (int64_t j = 0; dx[1] && j < n; j++) {
-		dx[1][j] = 0;
+		double sum = 0;
+
 		for (int64_t i = 0; i < m; i++)
-			dx[1][j] += dy[i] * in[0][i * n + j];
+			sum += (double)dy[i] * (double)in[0][i * n + j];
+		dx[1][j] = (float)sum;
 	}
 }
 
