@@ -97,7 +97,7 @@ static struct rt_loader_options options_of(const struct bn_model *m, const struc
 	return (struct rt_loader_options){
 		.path = o->data,
 		.lengths = o->documents ? (int)GT_MIN(o->buckets ? o->buckets : BN_BUCKETS, RT_LENGTHS_MAX + 1) : 0,
-		.width_unit = gt_streq(o->amp, "fp8") ? 16 : 0, /* what sides of 8-bit products are multiples of */
+		.width_unit = gt_streq(o->amp, "fp8") ? RT_FP8_SIDE : 0,
 		.token_budget = (int64_t)o->token_budget,
 		.seq = (int64_t)o->seq,
 		.vocab = (int64_t)o->vocab,

@@ -78,6 +78,12 @@ void gt_strv_add(struct gt_strv *sv, const char *s)
 	gt_strv_take(sv, gt_xstrdup(s));
 }
 
+void gt_strv_add_all(struct gt_strv *sv, const struct gt_strv *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		gt_strv_add(sv, from->v[i]);
+}
+
 static int version_order(const void *a, const void *b)
 {
 	return strverscmp(*(char *const *)a, *(char *const *)b);

@@ -58,6 +58,7 @@ struct gt_strv {
 	size_t n;
 };
 void gt_strv_add(struct gt_strv *sv, const char *s);
+void gt_strv_add_all(struct gt_strv *sv, const struct gt_strv *from);
 void gt_strv_take(struct gt_strv *sv, char *s); /* takes ownership of s */
 void gt_strv_sort(struct gt_strv *sv);		/* version order: node2 before node10 */
 void gt_strv_sort_bytes(struct gt_strv *sv);	/* as strcmp has it: for hexadecimal names and for uniq */

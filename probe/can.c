@@ -135,6 +135,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	gt_autofree char *release = pr_release_of(version), *builds = NULL, *cuda = plus ? cuda_of_tag(plus + 1) : NULL;
 	gt_autofree char *key = pr_torch_key(release, NULL, h->kernel.arch.v);
 	const char *on = strchr(key, '+'); /* the machine, where it is another than the table's own */
+	char *last;
 	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, key, &builds, q->err);
 
 	if (plus && !strcmp(plus, "+cpu")) {
@@ -155,10 +156,12 @@ static int ask_torch(struct pr_question *q, const char *version)
 	} else if (!cuda) {
 		cuda = last_of(builds);
 		if (!strcmp(cuda, "cpu")) {
-			builds[strlen(builds) - GT_MIN(strlen(",cpu"), strlen(builds))] = '\0';
+			last = strrchr(builds, ',');
+			if (last)
+				*last = '\0';
 			pr_can_reason(q, h->n_gpu ? PR_NO : PR_YES, "torch_wheel.tsv",
 				      "pip's default build of PyTorch %s for %s is the one for CPUs; others: %s", release,
-				      on ? on + 1 : "this machine", builds);
+				      on ? on + 1 : "this machine", last ? builds : "none");
 			judge_glibc(q, release);
 			return 0;
 		}

@@ -246,6 +246,8 @@ struct rt_ddp_options {
 /* Who multiplies in attention of bf16 on RT_CUDA: the faster of both with each shape, as timed when the program is built (with
  * options.deterministic our own kernels); our own; or NVIDIA's cuDNN, without which compiling fails. */
 enum rt_attention_by { RT_ATTENTION_FASTEST, RT_ATTENTION_OWN, RT_ATTENTION_CUDNN };
+/* Rows and columns of both operands of a product of 8 bits are multiples of this; others stay bf16. */
+#define RT_FP8_SIDE	16
 /* What a program takes of a device, known before any of it is allocated. */
 struct rt_memory {
 	uint64_t planned_bytes; /* the sum of the next seven */

@@ -167,8 +167,7 @@ int pr_baseline_expect(const json_t *report, const char *text, const char *name,
 	struct ini ini = {.c = &c, .allow = &all, .name = name};
 	int r;
 
-	for (size_t i = 0; i < allow->n; i++)
-		gt_strv_add(&all, allow->v[i]);
+	gt_strv_add_all(&all, allow);
 	pr_baseline_start(&c, report, &all);
 	r = take_lines(&ini, text, err);
 	ini.apply = true;

@@ -94,8 +94,8 @@ int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g
 		memset(&p->plan, 0, sizeof(p->plan));
 		r = i ? same_memory(&p->shapes[0], &p->shapes[i], err) : 0;
 		if (r && p->opt.fp8.use) /* pass/fp8.c */
-			r = gt_fail(err, EINVAL, "fp8: products of 8 bits want rows in multiples of 16, in each shape of a batch "
-				    "or in none");
+			r = gt_fail(err, EINVAL, "fp8: products of 8 bits want rows in multiples of %d, in each shape of a batch "
+				    "or in none", RT_FP8_SIDE);
 	}
 	if (!r)
 		p->plan = p->shapes[0];

@@ -10,8 +10,7 @@
 #include "runtime/cuda/fp8.h"
 #include "runtime/pass/pass.h"
 
-#define SIDE	  16 /* the products want multiples of this */
-#define ROWS_MAX  (1 << 21)
+#define ROWS_MAX (1 << 21)
 
 struct fp8 {
 	struct rt_plan *plan;
@@ -54,11 +53,16 @@ static struct rt_node *rounded(struct fp8 *a, struct rt_node *n, enum rt_dtype t
 	return c->out[turned];
 }
 
-/* Every side of the product y (M,N) = x (M,K) w (N,K)^T is a multiple of 16. */
+static bool sides_fit(const struct rt_node *n)
+{
+	return rt_rows(n) % RT_FP8_SIDE == 0 && rt_cols(n) % RT_FP8_SIDE == 0;
+}
+
+/* The product y (M,N) = x (M,K) w (N,K)^T. */
 static bool fits(const struct rt_node *xy, const struct rt_node *w, const struct rt_node *other)
 {
-	return rt_rows(xy) % SIDE == 0 && rt_cols(xy) % SIDE == 0 && rt_rows(other) % SIDE == 0 && rt_cols(other) % SIDE == 0 &&
-	       (!w || (rt_rows(w) % SIDE == 0 && rt_rows(w) <= ROWS_MAX)) && rt_rows(xy) <= ROWS_MAX;
+	return sides_fit(xy) && sides_fit(other) &&
+	       (!w || (rt_rows(w) % RT_FP8_SIDE == 0 && rt_rows(w) <= ROWS_MAX)) && rt_rows(xy) <= ROWS_MAX;
 }
 
 static bool takes(const struct rt_call *c)

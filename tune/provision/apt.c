@@ -103,8 +103,7 @@ int tn_apt_get(const char *const *args, const struct gt_strv *packages, double t
 	for (size_t i = 0; args[i]; i++)
 		gt_strv_add(&argv, args[i]);
 	gt_strv_add(&argv, "--");
-	for (size_t i = 0; i < packages->n; i++)
-		gt_strv_add(&argv, packages->v[i]);
+	gt_strv_add_all(&argv, packages);
 	return run(&argv, timeout_s, out, err);
 }
 
@@ -116,13 +115,11 @@ int tn_apt_mark(const char *mark, const struct gt_strv *packages, struct gt_err 
 		return 0;
 	gt_strv_add(&argv, "/usr/bin/apt-mark");
 	gt_strv_add(&argv, mark);
-	for (size_t i = 0; i < packages->n; i++)
-		gt_strv_add(&argv, packages->v[i]);
+	gt_strv_add_all(&argv, packages);
 	return run(&argv, 120, NULL, err);
 }
 
-/* ---- what -s prints
- * --------------------------------------------------------------------------------------------------- */
+/* ---- what -s prints --------------------------------------------------------------------------------------------------- */
 
 void tn_apt_result_clear(struct tn_apt_result *r)
 {
@@ -235,8 +232,7 @@ int tn_apt_candidates(const struct gt_strv *names, struct gt_strv *ret, struct g
 	gt_strv_add(&argv, "/usr/bin/apt-cache");
 	gt_strv_add(&argv, "policy");
 	gt_strv_add(&argv, "--");
-	for (size_t i = 0; i < names->n; i++)
-		gt_strv_add(&argv, names->v[i]);
+	gt_strv_add_all(&argv, names);
 	r = run(&argv, 120, &text, err);
 	if (!r)
 		tn_apt_parse_policy(text, names, ret);

@@ -95,8 +95,7 @@ static int simulate(struct tn_prov *p)
 	struct gt_err why = {0};
 	int r;
 
-	for (size_t i = 0; i < p->requested.n; i++)
-		gt_strv_add(&names, p->requested.v[i]);
+	gt_strv_add_all(&names, &p->requested);
 	gt_strv_sort_bytes(&names);
 	r = tn_apt_candidates(&names, &exact, &why);
 	gt_strv_clear(&names);
