@@ -319,7 +319,8 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 
 #include "runtime/cpu/simd_adam8.h"
 
-/* Sum of squares of x scale, each lane in its own float; false if anything is not finite. n is at most RT_NORM_CHUNK. */
+/* Sum of squares of x scale, each lane in its own float, in double where that overflows; false if anything is not finite. n is at
+ * most RT_NORM_CHUNK. */
 static bool sum_squares(const float *x, int64_t n, float scale, double *ret)
 {
 	vf s = { 0 };
@@ -336,6 +337,11 @@ static bool sum_squares(const float *x, int64_t n, float scale, double *ret)
 	for (int i = 0; i < RT_W; i++) {
 		sum += (double)s[i];
 		finite &= !bad[i];
+	}
+	if (finite && !isfinite(sum)) {
+		sum = 0;
+		for (int64_t i = 0; i < n; i++)
+			sum += (double)x[i] * (double)scale * ((double)x[i] * (double)scale);
 	}
 	*ret = sum;
 	return finite;

@@ -94,7 +94,7 @@ struct rt_engine {
 	cu_ptr found; /* an int: is anything of a tensor not finite? */
 	cu_ptr loss_seen; /* by updates: what rt_engine_loss says */
 
-	cu_ptr norm; /* two floats, then one partial sum of squares for each chunk; kernel/update.cuh */
+	cu_ptr norm; /* two floats, then for each chunk a double, its sum of squares; kernel/update.cuh */
 	float *norm_out; /* pinned */
 	struct { /* scaler.c; with the loss scaler alone */
 		cu_ptr state;

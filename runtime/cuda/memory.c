@@ -92,7 +92,7 @@ static uint64_t tables_bytes(const struct rt_plan *plan, uint64_t *ret_norm)
 		bytes += table_bytes(&g);
 		chunks += (uint64_t)g.n_chunks;
 	}
-	*ret_norm = rt_engine_aligned((2 + chunks) * sizeof(float));
+	*ret_norm = rt_engine_aligned(2 * sizeof(float) + chunks * sizeof(double));
 	return bytes;
 }
 

@@ -29,7 +29,7 @@ static void measure(struct rt_engine *e)
 		struct update_group *g = &e->s->groups[i];
 
 		RT_LAUNCH(e, RT_K_squares, g->n_chunks, 1, 256, 1, 0, &at, &g->tensors, &g->chunks);
-		at += (cu_ptr)g->n_chunks * sizeof(float);
+		at += (cu_ptr)g->n_chunks * sizeof(double);
 		n += g->n_chunks;
 	}
 	RT_LAUNCH(e, RT_K_clip, 1, 1, 1024, 1, 0, &norm, &part, &n, &step);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loss scale of f16: through overflows of gradients and losses that are no numbers it moves as the CPU's, to the bit, skips the
- * same updates, and what is learnt meanwhile is the same.
+ * The loss scale: through overflows of gradients and losses that are no numbers it moves as the CPU's, to the bit, skips the same
+ * updates, and what is learnt meanwhile is the same.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +17,21 @@ enum { CPU, EAGER, CAPTURED, N_RUNS };
 struct traces {
 	float scale[UPDATES], skipped[UPDATES], loss[UPDATES], norm[UPDATES];
 	float end[4]; /* updates done and skipped; scale; for how many updates it has held */
+};
+
+struct scaler_case {
+	const char *name;
+	enum rt_check_type type;
+	double init;
+	int accum;
+	double clip;
+};
+static const struct scaler_case cases[] = {
+	/* 2^24 times what the loss starts with, up to 1/32, is beyond f16 */
+	{ "scaler", RT_CHECK_F16, 0x1p24, 1, 0 },
+	{ "scaler.accum.clip", RT_CHECK_F16, 0x1p24, 2, 0.5 },
+	/* f32 bears it, but not the squares of gradients */
+	{ "scaler.large", RT_CHECK_F32, 0x1p90, 2, 0.5 },
 };
 
 /* A number of the batch is infinite in some updates: in a row, alone, and in the first batch of an update alone. */
@@ -66,21 +81,21 @@ static int train(struct rt_program *p, uint64_t seed, int accum, bool late, stru
 	return r;
 }
 
-static int run(const struct rt_graph *g, struct rt_node *loss, uint64_t seed, int accum, double clip, int how, struct traces *ret,
+static int run(const struct scaler_case *c, const struct rt_graph *g, struct rt_node *loss, uint64_t seed, int how, struct traces *ret,
 	       struct gt_err *err)
 {
-	struct rt_options o = { .seed = seed, .amp = RT_F16, .accum = accum, .clip_norm = clip, .poison = how == EAGER,
+	struct rt_options o = { .seed = seed, .amp = c->type == RT_CHECK_F16 ? RT_F16 : RT_F32, .accum = c->accum,
+				.clip_norm = c->clip, .poison = how == EAGER,
 				.no_reuse = how == EAGER, .device = how == CPU ? RT_CPU : RT_CUDA,
 				.optimizer = { .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 },
-				/* 2^24 times what the loss starts with, up to 1/32, is beyond f16 */
-				.scaler = { .init = 0x1p24, .interval = 3 } };
+				.scaler = { .use = RT_SCALER_ON, .init = c->init, .interval = 3 } };
 	gt_auto(rt_program) *p = NULL;
 	int r = rt_compile(g, loss, &o, &p, err);
 
-	return r ? r : train(p, seed, accum, how != CPU, ret, err);
+	return r ? r : train(p, seed, c->accum, how != CPU, ret, err);
 }
 
-static int check(const char *name, int accum, double clip, uint64_t seed, json_t *rows, int *failed, struct gt_err *err)
+static int check(const struct scaler_case *c, uint64_t seed, json_t *rows, int *failed, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, ROWS, (const int64_t[]){ COLS, 40, CLASSES }, 3);
@@ -88,28 +103,28 @@ static int check(const char *name, int accum, double clip, uint64_t seed, json_t
 	int r = 0;
 
 	for (int k = 0; !r && k < N_RUNS; k++)
-		r = run(g, loss, seed, accum, clip, k, &t[k], err);
+		r = run(c, g, loss, seed, k, &t[k], err);
 	if (!r) {
 		/* the two that nobody was told of */
 		t[CPU].skipped[SET_AT - 1] = t[CPU].skipped[UPDATES - 1] = 0;
 		t[CPU].norm[SET_AT - 1] = t[CPU].norm[UPDATES - 1] = 0;
-		*failed += !rt_check_bits(RT_CHECK_F16, name, "scales", t[CPU].scale, t[EAGER].scale, UPDATES, rows);
-		*failed += !rt_check_bits(RT_CHECK_F16, name, "skipped", t[CPU].skipped, t[EAGER].skipped, UPDATES, rows);
-		*failed += !rt_check_bits(RT_CHECK_F16, name, "at the end", t[CPU].end, t[EAGER].end, 4, rows);
-		*failed += !rt_check_compare(RT_CHECK_F16, name, true, "losses", t[CPU].loss, t[EAGER].loss, UPDATES, rows);
-		*failed += !rt_check_compare(RT_CHECK_F16, name, true, "norms", t[CPU].norm, t[EAGER].norm, UPDATES, rows);
-		*failed += !rt_check_bits(RT_CHECK_F16, name, "all, captured", t[EAGER].scale, t[CAPTURED].scale,
+		*failed += !rt_check_bits(c->type, c->name, "scales", t[CPU].scale, t[EAGER].scale, UPDATES, rows);
+		*failed += !rt_check_bits(c->type, c->name, "skipped", t[CPU].skipped, t[EAGER].skipped, UPDATES, rows);
+		*failed += !rt_check_bits(c->type, c->name, "at the end", t[CPU].end, t[EAGER].end, 4, rows);
+		*failed += !rt_check_compare(c->type, c->name, true, "losses", t[CPU].loss, t[EAGER].loss, UPDATES, rows);
+		*failed += !rt_check_compare(c->type, c->name, true, "norms", t[CPU].norm, t[EAGER].norm, UPDATES, rows);
+		*failed += !rt_check_bits(c->type, c->name, "all, captured", t[EAGER].scale, t[CAPTURED].scale,
 					  (int64_t)(sizeof(*t) / sizeof(float)), rows);
 	}
 	free(t);
-	return r ? gt_fail_prefix(err, "%s", name) : 0;
+	return r ? gt_fail_prefix(err, "%s", c->name) : 0;
 }
 
 int rt_cuda_selfcheck_scaler(uint64_t seed, json_t *rows, struct gt_err *err)
 {
-	int failed = 0, r = check("scaler", 1, 0, seed, rows, &failed, err);
+	int failed = 0, r = 0;
 
-	if (!r)
-		r = check("scaler.accum.clip", 2, 0.5, seed, rows, &failed, err);
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(cases); i++)
+		r = check(&cases[i], seed, rows, &failed, err);
 	return r ? r : failed;
 }

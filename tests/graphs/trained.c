@@ -156,6 +156,12 @@ static void code(const struct rt_map8 *map, const double *x, double *off, int64_
 	}
 }
 
+/* Both alike. */
+static bool diverged(float a, double b)
+{
+	return isnan(b) ? isnan(a) : isinf(b) && a == (float)b;
+}
+
 /* unit: of the gradients; 0: nothing may have changed. */
 static bool moved(struct trial *t, const struct plain_update *u, struct rt_program *p, double unit)
 {
@@ -171,7 +177,7 @@ static bool moved(struct trial *t, const struct plain_update *u, struct rt_progr
 
 			if (g && unit > 0)
 				off += 2e-5 * fabs(by) + 2e-7 * fabs(x->before[k]) + 2e-6 * u->opt.optimizer.lr;
-			if (!(fabs((double)now[k] - want) <= off))
+			if (!(fabs((double)now[k] - want) <= off) && !diverged(now[k], want))
 				return broken(t, "update %lld takes %s[%lld] from %.9g to %.9g, plainly to %.9g (+- %.2g)",
 					      (long long)u->step, x->n->name, (long long)k, x->before[k], (double)now[k],
 					      want, off);

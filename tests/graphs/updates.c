@@ -376,7 +376,7 @@ static double journey(enum rt_compress how, double g, double largest)
 }
 
 /* One update from where all began, by gradients that p kept: of the codings that promise it, each element is near; of those that
- * keep what they lose for the next update, no more is lost than there was. */
+ * keep what they lose for the next update, no more is lost than there was, in all parameters: they share what they lose. */
 static bool near_gradients(struct trial *t, const struct job *j, const struct made_graph *mg, struct rt_program *p)
 {
 	double largest = 0, lost = 0, all = 0;
@@ -392,14 +392,16 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ma
 
 			if (j->m->step[i].op != MADE_PARAM)
 				continue;
-			for (int64_t k = 0; g && k < count && at + count <= FLOATS; k++) {
+			for (int64_t k = 0; g && !pass && k < count; k++) {
+				largest = fmax(largest, fabs((double)g[k]));
+				all += (double)g[k] * (double)g[k];
+			}
+			for (int64_t k = 0; g && pass && k < count && at + count <= FLOATS; k++) {
 				double went = ((double)start[k] - (double)j->values[at + k]) / LR, off = went - (double)g[k];
 				double least = 4e-7 * fabs((double)start[k]) / LR; /* of its rounding */
 
-				largest = fmax(largest, fabs((double)g[k]));
-				lost += pass ? fmax(off * off - least * least, 0) : 0;
-				all += pass ? (double)g[k] * (double)g[k] : 0;
-				if (pass && !feeds_back && !(fabs(off) <= journey(j->compress, (double)g[k], largest) + least))
+				lost += fmax(off * off - least * least, 0);
+				if (!feeds_back && !(fabs(off) <= journey(j->compress, (double)g[k], largest) + least))
 					return broken(t, "%s: %s[%lld] goes by %.9g, its gradient is %.9g",
 						      rt_compress_name(j->compress), n->name, (long long)k, went, (double)g[k]);
 			}

@@ -54,13 +54,13 @@ RT_KERNEL rt_fold(float *out, const float *part, int parts, int stride, int cols
 	out[c] = s + (add ? out[c] : 0);
 }
 
-/* Sum over the block (1024 threads) in double, thread 0 has it. */
+/* Sum over the block (a power of two of threads, 1024 at most) in double, thread 0 has it. */
 RT_DEVICE double block_sum_double(double x)
 {
 	__shared__ double sh[1024];
 
 	sh[threadIdx.x] = x;
-	for (unsigned o = 512; o; o >>= 1) {
+	for (unsigned o = blockDim.x / 2; o; o >>= 1) {
 		__syncthreads();
 		if (threadIdx.x < o)
 			sh[threadIdx.x] += sh[threadIdx.x + o];

@@ -127,40 +127,49 @@ RT_DEVICE void four_gradients(float *g, const struct rt_update_tensor *t, int64_
 			g[k] = k < n ? gradient_at(t, i + k) : 0;
 }
 
-/* part[block] = squares of the chunk's gradients */
-RT_KERNEL rt_squares(float *part, const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks)
+/* This thread's squares of the gradients from start to end */
+template <class S> RT_DEVICE S own_squares(const struct rt_update_tensor *t, int64_t start, int64_t end)
 {
-	__shared__ float sh[32];
-	const struct rt_update_chunk chunk = chunks[blockIdx.x];
-	const struct rt_update_tensor t = tensors[chunk.tensor];
-	int64_t end = chunk.start + RT_UPDATE_CHUNK < t.n ? chunk.start + RT_UPDATE_CHUNK : t.n;
-	float sum = 0;
+	S sum = 0;
 
-	for (int64_t i = chunk.start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
+	for (int64_t i = start + 4 * threadIdx.x; i < end; i += 4 * blockDim.x) {
 		int n = end - i < 4 ? (int)(end - i) : 4;
 		float g[4];
 
-		four_gradients(g, &t, i, n);
+		four_gradients(g, t, i, n);
 		for (int k = 0; k < 4; k++)
-			sum += g[k] * g[k];
+			sum += (S)g[k] * (S)g[k];
 	}
-	sum = block_sum(sum, sh);
+	return sum;
+}
+
+/* part[block] = squares of the chunk's gradients: a loss scale that has grown large takes gradients to where they are no floats */
+RT_KERNEL rt_squares(double *part, const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks)
+{
+	const struct rt_update_chunk chunk = chunks[blockIdx.x];
+	const struct rt_update_tensor t = tensors[chunk.tensor];
+	int64_t end = chunk.start + RT_UPDATE_CHUNK < t.n ? chunk.start + RT_UPDATE_CHUNK : t.n;
+	double sum = (double)own_squares<float>(&t, chunk.start, end);
+
+	if (!isfinite(sum))
+		sum = own_squares<double>(&t, chunk.start, end);
+	sum = block_sum_double(sum);
 	if (!threadIdx.x)
 		part[blockIdx.x] = sum;
 }
 
 /* norm[0] = norm of all gradients, norm[1] = what updates multiply them by; torch.nn.utils.clip_grad_norm_. One block of 1024. */
-RT_KERNEL rt_clip(float *norm, const float *part, int n, const struct rt_update_step *h)
+RT_KERNEL rt_clip(float *norm, const double *part, int n, const struct rt_update_step *h)
 {
 	double sum = 0;
 	float all;
 
 	for (int i = threadIdx.x; i < n; i += 1024)
-		sum += (double)part[i];
+		sum += part[i];
 	sum = block_sum_double(sum);
 	if (threadIdx.x)
 		return;
-	all = (float)sqrt(sum) * h->grad_scale;
+	all = (float)(sqrt(sum) * (double)h->grad_scale);
 	norm[0] = all;
 	norm[1] = h->grad_scale * (h->clip > 0 ? fminf(1, h->clip / (all + 1e-6f)) : 1);
 }
