@@ -81,8 +81,8 @@ static int train(struct rt_program *p, uint64_t seed, int accum, bool late, stru
 	return r;
 }
 
-static int run(const struct scaler_case *c, const struct rt_graph *g, struct rt_node *loss, uint64_t seed, int how, struct traces *ret,
-	       struct gt_err *err)
+static int run(const struct scaler_case *c, const struct rt_graph *g, struct rt_node *loss, uint64_t seed, int how,
+	       struct traces *ret, struct gt_err *err)
 {
 	struct rt_options o = { .seed = seed, .amp = c->type == RT_CHECK_F16 ? RT_F16 : RT_F32, .accum = c->accum,
 				.clip_norm = c->clip, .poison = how == EAGER,

@@ -355,8 +355,8 @@ START_TEST(clipping_is_by_the_global_norm)
 }
 END_TEST
 
-/* A loss scale grows for as long as gradients are finite. Their squares then are no floats, long before: it is the gradients without
- * the scale that have the norm. 0: those are small; 1: there is no scale, they are large themselves. */
+/* A loss scale grows for as long as gradients are finite. Their squares then are no floats, long before: it is the gradients
+ * without the scale that have the norm. 0: those are small; 1: there is no scale, they are large themselves. */
 START_TEST(clipping_bears_any_finite_gradient)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
