@@ -12,6 +12,7 @@
 #include "lib/file.h"
 #include "runtime/data/loader.h"
 #include "tune/knob.h"
+#include "tune/program.h"
 #include "tune/trust.h"
 
 #define PLAN_MAX	(4u << 20)
@@ -61,6 +62,24 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 	return r < 0 ? r : bn_command_check(&q->command, err);
 }
 
+/* Before the host is touched, and not by the first launch. Arms may have a PATH of their own. */
+static int check_program(const struct bn_request *q, struct gt_err *err)
+{
+	const char *name = q->command.argv[0];
+	gt_autofree char *path = tn_program_find(name, environ);
+	bool found = path != NULL;
+
+	for (size_t i = 0; !found && i < q->env.n; i++)
+		found = gt_starts_with(q->env.v[i], "PATH=");
+	if (found)
+		return 0;
+	if (bn_workload_find(name))
+		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no program %s, but a workload: gpubench run --workload %s",
+				    name, name);
+	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "cannot run %.200s: %s", name,
+			    strchr(name, '/') ? "no file there that may be executed" : "PATH has no such program");
+}
+
 /* Ids of the workloads to run, in list order; what cannot run here goes into doc.unavailable. */
 static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
 {
@@ -69,8 +88,11 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 	json_t *unavailable = json_array();
 	gt_auto_strv wanted = { 0 };
 	char *save = NULL;
+	int r = q->command.argv ? check_program(q, err) : 0;
 
 	json_object_set_new(s->doc, "unavailable", unavailable);
+	if (r < 0)
+		return r;
 	if (q->command.argv) {
 		gt_strv_add(&wanted, "cmd");
 		if (!q->workloads)

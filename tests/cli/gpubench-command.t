@@ -182,8 +182,17 @@ What cannot be meant is refused before anything runs.
   $ gpubench run --metric wall
   gpubench: --metric, --unit and --better are about a command: gpubench run [options] -- CMD
   [64]
-  $ gpubench run --quiet -- nowhere/nonesuch > /dev/null
-  gpubench: cmd: cannot run nowhere/nonesuch: No such file or directory
+  $ gpubench run -- nowhere/nonesuch
+  gpubench: cannot run nowhere/nonesuch: no file there that may be executed
+  [64]
+  $ gpubench run -- nonesuch --epochs 1
+  gpubench: cannot run nonesuch: PATH has no such program
+  [64]
+  $ gpubench run null
+  gpubench: there is no program null, but a workload: gpubench run --workload null
+  [64]
+  $ gpubench run --quiet --env PATH=$PWD/no -- nonesuch > /dev/null
+  gpubench: cmd: cannot run nonesuch: No such file or directory
   [64]
   $ gpubench ab --knob vm.nonsense -- true
   gpubench: --knob: * (glob)
