@@ -219,6 +219,30 @@ static int show_one(const json_t *doc, const char *id, struct gt_err *err)
 	return bn_no_workload(id, err);
 }
 
+/* Each reason once, behind those that it keeps from running. */
+static void print_unavailable(const json_t *list)
+{
+	gt_auto_json *by_reason = json_object();
+	const char *why;
+	json_t *w, *ids;
+	size_t i;
+
+	json_array_foreach(list, i, w) {
+		why = gt_json_get_str(w, "unavailable", NULL);
+		ids = why ? json_object_get(by_reason, why) : NULL;
+		if (why)
+			json_object_set_new(by_reason, why, json_sprintf("%s%s%s", ids ? json_string_value(ids) : "", ids ? ", " : "",
+									 gt_json_get_str(w, "id", "")));
+	}
+	if (json_object_size(by_reason))
+		printf("\nCannot run here\n");
+	json_object_foreach(by_reason, why, ids) {
+		gt_autofree char *line = gt_xasprintf("%s: %s", json_string_value(ids), why);
+
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+}
+
 static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto_json *doc = list_doc(cli->fs);
@@ -240,18 +264,16 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 	gt_table_column(t, "WHAT IT MEASURES", GT_WRAP);
 	gt_table_column(t, "VERIFIES", GT_WRAP);
 	json_array_foreach(json_object_get(doc, "workloads"), i, w) {
-		const char *why = gt_json_get_str(w, "unavailable", NULL);
-
 		gt_table_row(t);
 		gt_table_cell(t, "%s", gt_json_get_str(w, "id", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "unit", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "direction", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "role", ""));
-		gt_table_cell(t, "%s%s%s", gt_json_get_str(w, "summary", ""), why ? "; not here: " : "",
-			      why ? why : "");
+		gt_table_cell(t, "%s", gt_json_get_str(w, "summary", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "verifies", ""));
 	}
 	gt_table_print(t, stdout, cli->color);
+	print_unavailable(json_object_get(doc, "workloads"));
 	return 0;
 }
 

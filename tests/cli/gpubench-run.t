@@ -114,6 +114,8 @@ Files are written where GPUBENCH_SCRATCH says, without a name, and one that cann
     here      an empty step (null) takes * ns (glob)
     knobs     omp.*, cpu.governor, cpu.*, run.affinity should move it
     a launch  about 0.5 s
+  $ gpubench list | sed -n '/^Cannot run here/,$p' | tail -1
+    cmd: needs a command: gpubench run -- CMD
   $ gpubench list sync.nothing
   gpubench: no workload is called "sync.nothing"; see gpubench list
   [64]
