@@ -228,11 +228,13 @@ static void print_unavailable(const json_t *list)
 	size_t i;
 
 	json_array_foreach(list, i, w) {
+		const char *id = gt_json_get_str(w, "id", "");
+
 		why = gt_json_get_str(w, "unavailable", NULL);
-		ids = why ? json_object_get(by_reason, why) : NULL;
-		if (why)
-			json_object_set_new(by_reason, why, json_sprintf("%s%s%s", ids ? json_string_value(ids) : "", ids ? ", " : "",
-									 gt_json_get_str(w, "id", "")));
+		if (!why)
+			continue;
+		ids = json_object_get(by_reason, why);
+		json_object_set_new(by_reason, why, ids ? json_sprintf("%s, %s", json_string_value(ids), id) : json_string(id));
 	}
 	if (json_object_size(by_reason))
 		printf("\nCannot run here\n");

@@ -74,8 +74,8 @@ static int check_program(const struct bn_request *q, struct gt_err *err)
 	if (found)
 		return 0;
 	if (bn_workload_find(name))
-		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no program %s, but a workload: gpubench run --workload %s",
-				    name, name);
+		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no program %s, but a workload: "
+				    "gpubench run --workload %s", name, name);
 	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "cannot run %.200s: %s", name,
 			    strchr(name, '/') ? "no file there that may be executed" : "PATH has no such program");
 }
