@@ -7,6 +7,11 @@
 
 #define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
 
+/* Sums over a row run in a float per lane for so many elements, then over these: the error does not grow with the row. */
+#define LONG_ROW 4096
+#define EACH_PIECE(c, end, n) \
+	for (int64_t c = 0, end = LONG_ROW < (n) ? LONG_ROW : (n); c < (n); c = end, end = c + LONG_ROW < (n) ? c + LONG_ROW : (n))
+
 /* 0.5 x (1 + tanh(u)) is x / (1 + e^-2u): no cancellation on either side. */
 #define GELU_2K		1.5957691216057308f /* 2 sqrt(2/pi) */
 #define GELU_C		0.044715f
@@ -235,12 +240,17 @@ INLINE float row_exp(float *to, const float *x, int64_t n, float max)
 	int64_t full = n / W * W;
 	float sum;
 
-	for (int64_t i = 0; i < full; i += W) {
-		vf e = vexp(ld(x + i) - max);
+	EACH_PIECE(c, end, full) {
+		vf part = { 0 };
 
-		s += e;
-		if (to)
-			st(to + i, e);
+		for (int64_t i = c; i < end; i += W) {
+			vf e = vexp(ld(x + i) - max);
+
+			part += e;
+			if (to)
+				st(to + i, e);
+		}
+		s += part;
 	}
 	sum = hsum(s);
 	if (full < n) {
@@ -311,8 +321,13 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 	for (int64_t r = 0; r < rows; r++, a += ld_ab, b += ld_ab) {
 		vf s = { 0 };
 
-		EACH(i, cols)
-			s += ldx(a + i, cols - i) * ldx(b + i, cols - i);
+		EACH_PIECE(c, end, cols) {
+			vf part = { 0 };
+
+			for (int64_t i = c; i < end; i += W)
+				part += ldx(a + i, cols - i) * ldx(b + i, cols - i);
+			s += part;
+		}
 		d[r] = hsum(s);
 	}
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Part of simd_body.h: norms by rows, per-channel work of batchnorm, and the smaller ops. */
 
-/* Sums over a row run in a float per lane for so many elements, then over these: the error does not grow with the row. */
-#define LONG_ROW 4096
-#define EACH_PIECE(c, end, n) \
-	for (int64_t c = 0, end = LONG_ROW < (n) ? LONG_ROW : (n); c < (n); c = end, end = c + LONG_ROW < (n) ? c + LONG_ROW : (n))
-
 /* Mean and 1/sqrt(var + eps) of one row, var from the differences. */
 INLINE void moments(const float *x, int64_t cols, float eps, float *mean, float *rstd)
 {
@@ -246,10 +241,15 @@ static void rms(float *y, float *rstd, const float *x, const float *gain, float 
 		vf q = { 0 };
 		float s;
 
-		EACH(i, cols) {
-			vf v = ldx(x + i, cols - i);
+		EACH_PIECE(c, end, cols) {
+			vf part = { 0 };
 
-			q += v * v;
+			for (int64_t i = c; i < end; i += W) {
+				vf v = ldx(x + i, cols - i);
+
+				part += v * v;
+			}
+			q += part;
 		}
 		s = 1.0f / sqrtf(hsum(q) / (float)cols + eps);
 		EACH(i, cols)
@@ -267,8 +267,13 @@ static void rms_bwd(float *dx, const float *dy, const float *x, const float *gai
 		float s = rstd[r], k;
 		vf sum = { 0 };
 
-		EACH(i, cols)
-			sum += ldx(dy + i, cols - i) * ldx(gain + i, cols - i) * ldx(x + i, cols - i);
+		EACH_PIECE(c, end, cols) {
+			vf part = { 0 };
+
+			for (int64_t i = c; i < end; i += W)
+				part += ldx(dy + i, cols - i) * ldx(gain + i, cols - i) * ldx(x + i, cols - i);
+			sum += part;
+		}
 		k = hsum(sum) / (float)cols * s * s;
 		EACH(i, cols) {
 			int64_t n = cols - i;

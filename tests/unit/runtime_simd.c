@@ -109,6 +109,38 @@ START_TEST(softmax_survives_extremes_and_keeps_nan)
 }
 END_TEST
 
+/* A float that 300,000 of a kind are added to is off by some 1e-5 of them. */
+START_TEST(sums_over_a_long_row_are_as_near_as_over_a_short_one)
+{
+	enum { N = 300001 };
+	gt_autofree float *x = gt_xcalloc(N, sizeof(*x)), *y = gt_xcalloc(N, sizeof(*y)), *ones = gt_xcalloc(N, sizeof(*ones));
+	double max = -INFINITY, exps = 0, squares = 0;
+	const struct rt_simd *s[3];
+	int n = simd_tables(s);
+
+	for (uint64_t i = 0; i < N; i++) {
+		x[i] = rt_random_normal(5, 1, i);
+		ones[i] = 1;
+		max = fmax(max, (double)x[i]);
+		squares += (double)x[i] * (double)x[i];
+	}
+	for (int i = 0; i < N; i++)
+		exps += exp((double)x[i] - max);
+	for (int k = 0; k < n; k++) {
+		double loss = max + log(exps) - (double)x[7];
+		float rstd, dot;
+
+		ck_assert_double_eq_tol((double)s[k]->cross_entropy(x, NULL, y, N, 7, 1), loss, 1e-6 * loss);
+		s[k]->rms(y, &rstd, x, ones, 1e-5f, 1, N);
+		ck_assert_double_eq_tol((double)rstd, 1 / sqrt(squares / N + 1e-5), 1e-6);
+		s[k]->row_dots(&dot, x, x, N, 1, N);
+		ck_assert_double_eq_tol((double)dot, squares, 1e-6 * squares);
+		s[k]->rms_bwd(y, ones, x, x, &rstd, 1, N, false); /* (x squared) has the mean that takes x away */
+		ck_assert_double_eq_tol((double)y[9], (double)(x[9] * rstd) * (1 - (double)(rstd * rstd) * squares / N), 2e-6);
+	}
+}
+END_TEST
+
 /* Nothing behind the last element is touched. */
 START_TEST(tails_stay_inside)
 {
@@ -207,6 +239,7 @@ TCase *case_simd(void)
 	tcase_add_test(t, gelu_follows_libm);
 	tcase_add_test(t, exp_is_accurate_to_a_part_in_four_million);
 	tcase_add_test(t, softmax_survives_extremes_and_keeps_nan);
+	tcase_add_test(t, sums_over_a_long_row_are_as_near_as_over_a_short_one);
 	tcase_add_test(t, tails_stay_inside);
 	tcase_add_test(t, products_of_each_instruction_set);
 	return t;
