@@ -441,7 +441,7 @@ static void find_phases(struct rt_program *p)
 			break;
 }
 
-/* Every kernel and product once, eagerly: loaded, and chosen by timing. */
+/* Every kernel, product and collective once, eagerly: loaded, connected, and chosen by timing. */
 static int rehearse(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
@@ -457,6 +457,11 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 		rt_plan_set_accumulate(&p->plan, true);
 		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
 		rt_plan_set_accumulate(&p->plan, false);
+	}
+	if (!r && p->opt.ddp.compress_after && rt_coding_bytes(p)) { /* and as gradients travel at first */
+		e->plain = true;
+		r = rt_launch_calls(p, e->s->n_forward, e->s->n_backward, (struct rt_launch_how){0}, err);
+		e->plain = !rt_coding_now(p, INT64_MAX);
 	}
 	if (!r && e->nccl)
 		rt_comm_come(p->opt.ddp.comm);

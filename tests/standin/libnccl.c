@@ -23,6 +23,7 @@
 
 #define CHUNK	(1 << 17) /* bytes; a multiple of all counts of ranks that are tested */
 #define RANKS	16
+#define CONNECTED 512 /* kinds and sizes of collectives */
 #define GROUPED 64
 #define JOINING (-1L)
 
@@ -52,6 +53,11 @@ struct comm {
 	long collectives;
 	atomic_int captured; /* graphs hold so many of its collectives */
 	bool finalizing;
+	struct {
+		unsigned kind;
+		size_t bytes;
+	} connected[CONNECTED]; /* what has been run before */
+	int n_connected;
 };
 
 /* What the library itself says it was built for, nowhere but in its constants. */
@@ -311,11 +317,29 @@ static int collective(void *data)
 	return 1;
 }
 
+/* NCCL connects ranks at the first collective that wants it, by algorithms that depend on the size. In a capture not every
+ * transport bears that: here none does. */
+static bool connects(struct comm *c, const struct op *o, bool capturing)
+{
+	for (int i = 0; i < c->n_connected; i++)
+		if (c->connected[i].kind == (unsigned)o->kind && c->connected[i].bytes == o->bytes)
+			return true;
+	if (capturing || c->n_connected == CONNECTED)
+		return false;
+	c->connected[c->n_connected].kind = (unsigned)o->kind;
+	c->connected[c->n_connected++].bytes = o->bytes;
+	return true;
+}
+
 static int give(struct op *o, void *stream)
 {
+	int captured = o->comm->captured;
+
 	o->comm->busy = 1;
 	if (standin_enqueue_polled(stream, collective, o, sizeof(*o), &o->comm->captured))
 		return 1;
+	if (!connects(o->comm, o, o->comm->captured > captured))
+		return 5;
 	return o->comm->nonblocking ? BUSY : OK;
 }
 
