@@ -61,24 +61,34 @@ static const char *gpu_name(const struct pr_gpu *g, char buf[64])
 	return buf;
 }
 
+/* The first card that the installed driver misses by this rule; NULL: none, or there is nothing to judge, and that is said. */
+static const struct pr_gpu *missed(const struct pr_context *c, struct pr_finding *f, const char *driver,
+				   bool (*rule)(const struct pr_gpu_kind *, int branch), struct pr_gpu_kind *k)
+{
+	const struct pr_gpu *g;
+
+	if (pr_without_gpu(c, f))
+		return NULL;
+	if (!driver) {
+		pr_say(f, PR_SKIP, "no driver is installed");
+		return NULL;
+	}
+	g = find_gpu(c, rule, pr_branch_of(driver), k);
+	if (!g)
+		pr_say(f, PR_PASS, rule == is_legacy ? "driver %s still has every card" : "no card is newer than driver %s",
+		       driver);
+	return g;
+}
+
 static void legacy(const struct pr_context *c, struct pr_finding *f)
 {
 	const char *driver = installed_driver(c->host);
-	const struct pr_gpu *g;
 	struct pr_gpu_kind k;
+	const struct pr_gpu *g = missed(c, f, driver, is_legacy, &k);
 	char name[64];
 
-	if (pr_without_gpu(c, f))
+	if (!g)
 		return;
-	if (!driver) {
-		pr_say(f, PR_SKIP, "no driver is installed");
-		return;
-	}
-	g = find_gpu(c, is_legacy, pr_branch_of(driver), &k);
-	if (!g) {
-		pr_say(f, PR_PASS, "driver %s still has every card", driver);
-		return;
-	}
 	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d; the last branch that drives it is %d, and %s is installed",
 	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
 	pr_remedy_driver(c, f);
@@ -97,25 +107,15 @@ const struct pr_check pr_check_legacy = {
 static void too_new(const struct pr_context *c, struct pr_finding *f)
 {
 	const char *driver = installed_driver(c->host);
-	const struct pr_gpu *g;
 	struct pr_gpu_kind k;
+	const struct pr_gpu *g = missed(c, f, driver, is_too_new, &k);
 	char name[64];
 
-	if (pr_without_gpu(c, f))
+	if (!g)
 		return;
-	if (!driver) {
-		pr_say(f, PR_SKIP, "no driver is installed");
-		return;
-	}
-	g = find_gpu(c, is_too_new, pr_branch_of(driver), &k);
-	if (!g) {
-		pr_say(f, PR_PASS, "no card is newer than driver %s", driver);
-		return;
-	}
 	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d and needs driver branch %d or newer; %s is installed",
 	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.first_branch, driver);
-	pr_remedy(f, "Debian has no such driver yet: add NVIDIA's repository (package cuda-keyring), then\n"
-		     "  apt install nvidia-open");
+	pr_remedy_driver(c, f);
 }
 const struct pr_check pr_check_too_new = {
 	.id = "driver.new-gpu",

@@ -451,3 +451,25 @@ A node whose driver is a container: no module for the next kernel is nothing to 
   driver.next-kernel skip the driver is a container, which builds the module for the kernel that
   driver.firmware pass the firmware of driver 580.95.05 is on the disk
   gpuprobe: OK
+
+A card that is newer than the driver: Debian's own, where that is new enough, and NVIDIA's only where it is not.
+
+  $ B=$FIXTURES/blackwell-on-550.host
+  $ gpuprobe --root $B | sed -n '/needs driver/,/^$/p' | sed -n '1,2p; /do:/,$p'
+    GPU 0000:17:00.0 (10de:2901) is of capability 10.0 and needs driver branch 570 or newer;
+    550.163.01 is installed
+    do:
+      Debian's driver is older than this card:
+        # NVIDIA's repository: package cuda-keyring of this release
+        apt install nvidia-open
+        reboot
+  
+  $ sed 's/0x2901/0x2684/; s/550\.163\.01/470.256.02/' $B > ada.host; gpuprobe --root ada.host | sed -n '/needs driver/,/^$/p' | sed -n '1p; /do:/,$p'
+    GPU 0000:17:00.0 (10de:2684) is of capability 8.9 and needs driver branch 525 or newer; 470.256.02
+    do:
+      Debian 12 packages driver 535.261.03, which drives this card:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+        reboot
+  
