@@ -79,32 +79,13 @@ static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
 }
 
-void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+/* From where the driver would come if there were none. */
+static void packaged_need(const struct pr_context *c, const char *packaged, struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
 	gt_autofree char *debian = packaged ? gt_xstrdup(packaged) : NULL;
-	const char *release = h->distro.version_id.v ? h->distro.version_id.v : "?", *loaded = h->nvidia.module_version.v;
+	const char *release = h->distro.version_id.v ? h->distro.version_id.v : "?";
 
-	*n = (struct pr_driver_need){0};
-	if (!device && gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0 && h->nvidia.nvml_driver.v) {
-		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
-					    here */
-		n->version = gt_xstrdup(h->nvidia.nvml_driver.v);
-		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
-		return;
-	}
-	if (!device && !pr_usable_gpus(h)) {
-		n->way = PR_DRIVER_NO_GPU;
-		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
-		return;
-	}
-	n->known = common_kind(c, device, &n->kind);
-	if (!device && loaded && (!n->known || within(loaded, &n->kind))) {
-		n->way = PR_DRIVER_FITS;
-		n->version = gt_xstrdup(loaded);
-		n->why = gt_xasprintf("driver %s is loaded", loaded);
-		return;
-	}
 	if (!debian && gt_streq(h->distro.id.v, "debian") && h->distro.version_id.v)
 		pr_compat_get(c->fs, &pr_debian_driver, release, &debian, NULL);
 	if (n->known && n->kind.first_branch > n->kind.last_branch) {
@@ -127,6 +108,48 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	}
 }
 
+void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+{
+	const struct pr_host *h = c->host;
+	const char *loaded = h->nvidia.module_version.v;
+
+	*n = (struct pr_driver_need){0};
+	if (!device && gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0 && h->nvidia.nvml_driver.v) {
+		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
+					    here */
+		n->version = gt_xstrdup(h->nvidia.nvml_driver.v);
+		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
+		return;
+	}
+	if (!device && !pr_usable_gpus(h)) {
+		n->way = PR_DRIVER_NO_GPU;
+		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
+		return;
+	}
+	n->known = common_kind(c, device, &n->kind);
+	if (!device && loaded && (!n->known || within(loaded, &n->kind))) {
+		n->way = PR_DRIVER_FITS;
+		n->version = gt_xstrdup(loaded);
+		n->why = gt_xasprintf("driver %s is loaded", loaded);
+		return;
+	}
+	packaged_need(c, packaged, n);
+}
+
+/* NVIDIA's: the open module needs a card with a GSP, which Turing was the first to have. */
+static char *nvidia_package(const struct pr_driver_need *n)
+{
+	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
+}
+
+/* Where the driver is not this system's to change; NULL: it is. */
+static const char *elsewhere(const struct pr_host *h)
+{
+	return gt_streq(h->virt.v, "wsl")	  ? "# in Windows: install NVIDIA's newest driver, then wsl --shutdown" :
+	       h->container.state == PR_PRESENT ? "# on the machine that runs this container: gpuprobe recommend" :
+						  NULL;
+}
+
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
@@ -135,7 +158,10 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
 				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
 				   : "";
+	gt_autofree char *nvidia = nvidia_package(n);
 
+	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && elsewhere(c->host))
+		return step("the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
 	switch (n->way) {
 	case PR_DRIVER_NO_GPU:
 	case PR_DRIVER_FITS:
@@ -150,8 +176,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	case PR_DRIVER_NVIDIA:
 		return step(n->why,
 			    gt_xasprintf("# NVIDIA's repository: package cuda-keyring of this release\napt install %s\n"
-					 "%sreboot",
-					 n->known && n->kind.arch < 75 ? "cuda-drivers-580" : "nvidia-open", enrol));
+					 "%sreboot", nvidia, enrol));
 	case PR_DRIVER_NONE:
 		break;
 	}
@@ -173,12 +198,47 @@ static char *wheel_lines(const char *torch, const char *cuda)
 	return gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/cu%s", torch, digits);
 }
 
+static int arch_of(const struct pr_context *c, const struct pr_driver_need *n)
+{
+	return n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
+}
+
+json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
+{
+	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
+	gt_autofree char *nvidia = nvidia_package(n);
+	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
+	gt_auto_json *debian = NULL;
+	struct pr_wheel best;
+	json_t *ret = NULL;
+
+	if (!n->version || pr_compat_wheel(c->fs, c->host->kernel.arch.v, most, arch_of(c, n), &best, NULL) <= 0 ||
+	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
+	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0 || gt_version_cmp(n->version, least) >= 0)
+		return NULL;
+	why = strcmp(now->torch, "0") ?
+		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
+		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
+				   n->version, least, best.torch, best.cuda);
+	if (elsewhere(c->host))
+		return step(why, gt_xstrdup(elsewhere(c->host)));
+	packaged_need(c, NULL, &up);
+	debian = up.version && gt_version_cmp(up.version, least) >= 0 ? pr_driver_step(c, &up) : NULL;
+	if (debian)
+		ret = step(why, gt_xstrdup(gt_json_get_str(debian, "lines", "")));
+	else if (up.way != PR_DRIVER_NONE)
+		ret = step(why, gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"
+					     "apt install %s\nreboot", nvidia));
+	pr_driver_need_clear(&up);
+	return ret;
+}
+
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)
 {
-	int arch = n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
 	const char *driver = n->version;
-	gt_autofree char *least = NULL, *why = NULL, *only = NULL;
+	gt_autofree char *why = NULL;
 	struct pr_wheel w;
+	json_t *up;
 	int r;
 
 	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra_chip >= PR_TEGRA_THOR) {
@@ -206,7 +266,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	}
 	if (!driver)
 		return 0;
-	r = pr_compat_wheel(c->fs, c->host->kernel.arch.v, driver, arch, &w, err);
+	r = pr_compat_wheel(c->fs, c->host->kernel.arch.v, driver, arch_of(c, n), &w, err);
 	if (r < 0)
 		return r;
 	if (r) {
@@ -214,14 +274,8 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 				   w.torch, w.cuda, driver);
 		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
 	}
-	if (!lift || (r && !strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)))
-		return 0;
-	if (pr_compat_min_driver(c->fs, w.newest_cuda, &least, NULL) > 0 && gt_version_cmp(driver, least) < 0 &&
-	    pr_branch_of(least) <= n->kind.last_branch) {
-		only = gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", w.newest, w.newest_cuda,
-				    least);
-		json_array_append_new(steps, step(only, gt_xstrdup("# NVIDIA's repository (package cuda-keyring); replaces "
-								   "Debian's driver whole\napt install nvidia-open\nreboot")));
-	}
+	up = lift ? pr_wheel_lift(c, n, &w) : NULL;
+	if (up)
+		json_array_append_new(steps, up);
 	return 0;
 }

@@ -36,8 +36,10 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 /* The same as a step for people: { why, lines }; NULL where nothing is to be done. */
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n);
 
+/* The smallest change of driver, as such a step, that gives the newest wheel with code for the cards; NULL where `now` is that, or
+ * no driver of these cards carries it. */
+json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now);
 /* Add the steps { why, lines } for PyTorch in a virtual environment: on the driver that is there or would be, or for the CPU.
- * Nothing is added where the driver's version is not known. lift: also the smallest change of driver that gives the newest
- * one. */
+ * Nothing is added where the driver's version is not known. lift: also pr_wheel_lift(). */
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err);
 #endif

@@ -8,6 +8,7 @@
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/loader/loader.h"
+#include "probe/need.h"
 
 static const char *const after_loaded[] = { "driver.loaded", NULL };
 static const char *const after_mismatch[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
@@ -249,13 +250,15 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
+	struct pr_driver_need need;
+	gt_auto_json *up = NULL;
 	struct pr_wheel w;
 	int arch = 0, r;
 
 	if (pr_without_driver(c, f))
 		return;
 	for (size_t i = 0; i < h->n_gpu && !arch; i++)
-		arch = (int)pr_or(h->gpu[i].arch, 0);
+		arch = pr_arch_of(c, &h->gpu[i]);
 	r = pr_compat_wheel(c->fs, h->kernel.arch.v, h->nvidia.module_version.v, arch, &w, &err);
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
@@ -265,7 +268,10 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
 		       h->nvidia.module_version.v);
-		pr_remedy(f, "Upgrade the driver:  apt install nvidia-driver");
+		pr_driver_need(c, NULL, 0, &need);
+		up = pr_wheel_lift(c, &need, &w);
+		pr_remedy_step(f, up);
+		pr_driver_need_clear(&need);
 	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
 		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
 		       h->nvidia.module_version.v);

@@ -19,18 +19,24 @@ static bool loaded(const struct pr_host *h)
 	return h->nvidia.module_version.state == PR_PRESENT;
 }
 
-void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f)
+void pr_remedy_step(struct pr_finding *f, const json_t *step)
 {
-	struct pr_driver_need n;
-	gt_auto_json *step = NULL;
 	gt_auto_buf lines = {0};
 
-	pr_driver_need(c, NULL, 0, &n);
-	step = pr_driver_step(c, &n);
 	for (const char *at = gt_json_get_str(step, "lines", NULL); at; at = gt_next_line(at))
 		gt_buf_printf(&lines, "\n  %.*s", (int)strcspn(at, "\n"), at);
 	if (step)
 		pr_remedy(f, "%s:%s", gt_json_get_str(step, "why", ""), lines.s ? lines.s : "");
+}
+
+void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f)
+{
+	struct pr_driver_need n;
+	gt_auto_json *step = NULL;
+
+	pr_driver_need(c, NULL, 0, &n);
+	step = pr_driver_step(c, &n);
+	pr_remedy_step(f, step);
 	pr_driver_need_clear(&n);
 }
 

@@ -130,6 +130,34 @@ The exact lines for a host, Debian's own packages first.
        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
        apt install nvidia-open
        reboot
+
+What lifts the limit is for these cards: Volta has no wheel of CUDA 13 and no open module, Kepler no driver beyond 470. Where the
+driver is another system's, the change is too.
+
+  $ on() { sed "s/0x2901/$1/; s/550\.163\.01/$2/" $FIXTURES/blackwell-on-550.host > x.host; gpuprobe recommend --root x.host; }
+  $ on 0x1db4 535.261.03
+  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  $ on 0x1db4 440.100
+  1. driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
+  CUDA 12.6:
+       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+       reboot
+  $ on 0x102d 440.100 | grep -v '#'
+  1. driver 440.100 carries no PyTorch with CUDA for this card; 450.80.02 or newer carries 2.0 with
+  CUDA 11.8:
+       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+         nvidia-tesla-470-driver
+       reboot
+  $ gpuprobe recommend --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
+  2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
+       # on the machine that runs this container: gpuprobe recommend
+  $ sed 's/581\.[0-9.]*/551.23/' $FIXTURES/wsl-rtx.host > x.host; gpuprobe recommend --root x.host | sed -n '/^2/,$p'
+  2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
+       # in Windows: install NVIDIA's newest driver, then wsl --shutdown
   $ gpuprobe recommend --root $FIXTURES/nouveau.host | head -n 4
   1. Debian 12 packages driver 535.261.03, which drives this card:
        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
