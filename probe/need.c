@@ -187,15 +187,11 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 
 #define VENV "python3 -m venv venv && . venv/bin/activate\n"
 
-/* CUDA "12.6" is the index cu126. */
 static char *wheel_lines(const char *torch, const char *cuda)
 {
-	gt_autofree char *digits = gt_xstrdup(cuda);
-	char *dot = strchr(digits, '.');
+	gt_autofree char *tag = pr_cuda_tag(cuda);
 
-	if (dot)
-		memmove(dot, dot + 1, strlen(dot));
-	return gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/cu%s", torch, digits);
+	return gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/%s", torch, tag);
 }
 
 static int arch_of(const struct pr_context *c, const struct pr_driver_need *n)

@@ -253,13 +253,11 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	struct pr_driver_need need;
 	gt_auto_json *up = NULL;
 	struct pr_wheel w;
-	int arch = 0, r;
+	int r;
 
 	if (pr_without_driver(c, f))
 		return;
-	for (size_t i = 0; i < h->n_gpu && !arch; i++)
-		arch = pr_arch_of(c, &h->gpu[i]);
-	r = pr_compat_wheel(c->fs, h->kernel.arch.v, h->nvidia.module_version.v, arch, &w, &err);
+	r = pr_compat_wheel(c->fs, h->kernel.arch.v, h->nvidia.module_version.v, pr_first_arch(c), &w, &err);
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
@@ -276,12 +274,11 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
 		       h->nvidia.module_version.v);
 	} else {
-		gt_autofree char *digits = gt_xstrdup(w.cuda);
+		gt_autofree char *tag = pr_cuda_tag(w.cuda);
 
-		memmove(strchr(digits, '.'), strchr(digits, '.') + 1, strlen(strchr(digits, '.')));
 		pr_say(f, PR_PASS, "driver %s carries PyTorch %s with CUDA %s, not pip's default with CUDA %s: pip install torch "
-				   "--index-url https://download.pytorch.org/whl/cu%s", h->nvidia.module_version.v, w.torch, w.cuda,
-		       w.newest_cuda, digits);
+				   "--index-url https://download.pytorch.org/whl/%s", h->nvidia.module_version.v, w.torch, w.cuda,
+		       w.newest_cuda, tag);
 	}
 }
 const struct pr_check pr_check_wheels = {

@@ -72,6 +72,15 @@ int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g)
 	return pr_compat_gpu(c->fs, g->pci->device, &k, NULL) > 0 ? k.arch : 0;
 }
 
+int pr_first_arch(const struct pr_context *c)
+{
+	int arch = 0;
+
+	for (size_t i = 0; i < c->host->n_gpu && !arch; i++)
+		arch = pr_arch_of(c, &c->host->gpu[i]);
+	return arch;
+}
+
 static bool is_arm(const struct pr_host *h)
 {
 	return gt_streq(h->kernel.arch.v, "aarch64");

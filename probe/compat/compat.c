@@ -172,6 +172,7 @@ char *pr_torch_key(const char *torch, const char *cuda, const char *machine)
 
 struct wheel_search {
 	struct gt_fsroot *fs;
+	const char *release; /* of PyTorch; NULL: any */
 	const char *machine, *driver;
 	int arch;
 	char first_cuda[16], last_cuda[16]; /* that make code for the GPU; "": not known */
@@ -220,6 +221,7 @@ static int take_torch(void *arg, const char *key, const char *builds)
 		return 0;
 	if (newest)
 		keep(s->w->newest, torch);
+	newer &= !s->release || !strcmp(s->release, torch);
 	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
 		if (newest)
 			keep(s->w->newest_cuda, cuda); /* the last one stays */
@@ -232,11 +234,12 @@ static int take_torch(void *arg, const char *key, const char *builds)
 	return s->failed;
 }
 
-int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
-		    struct gt_err *err)
+int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *machine, const char *driver, int arch,
+		       struct pr_wheel *ret, struct gt_err *err)
 {
 	struct pr_wheel w = { .torch = "0", .newest = "0" };
-	struct wheel_search s = { .fs = fs, .machine = machine, .driver = driver, .arch = arch, .w = &w, .err = err };
+	struct wheel_search s = { .fs = fs, .release = release, .machine = machine, .driver = driver, .arch = arch, .w = &w,
+				  .err = err };
 	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
 	int r = arch ? pr_compat_get(fs, &pr_gpu_arch, key, &range, err) : 0;
 
@@ -249,4 +252,17 @@ int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *drive
 		return r < 0 ? r : s.failed;
 	*ret = w;
 	return strcmp(w.torch, "0") != 0;
+}
+
+int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
+		    struct gt_err *err)
+{
+	return pr_compat_wheel_of(fs, NULL, machine, driver, arch, ret, err);
+}
+
+char *pr_cuda_tag(const char *cuda)
+{
+	size_t n = strcspn(cuda, ".");
+
+	return gt_xasprintf("cu%.*s%s", (int)n, cuda, cuda[n] ? cuda + n + 1 : "");
 }

@@ -61,4 +61,8 @@ struct pr_wheel {
  * or negative. */
 int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
 		    struct gt_err *err);
+/* The same among the wheels of one release of PyTorch, as pr_release_of() has it. */
+int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *machine, const char *driver, int arch,
+		       struct pr_wheel *ret, struct gt_err *err);
+char *pr_cuda_tag(const char *cuda); /* "12.6" -> "cu126"; the caller frees it */
 #endif

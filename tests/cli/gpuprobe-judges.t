@@ -473,3 +473,30 @@ A card that is newer than the driver: Debian's own, where that is new enough, an
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         reboot
   
+
+A PyTorch that the driver or the card does not carry: the same release with another CUDA, else the newest that both carry, and where
+there is none, the driver that would.
+
+  $ fix() { gpuprobe --root x.host | sed -n '/^Cause/p; /do:/,/^$/p'; }
+  $ C=$FIXTURES/venv-cuda13-on-550.host; cp $C x.host; fix
+  Cause: python.driver
+    do:
+      In that environment, the same PyTorch with CUDA 12.6, which this driver and card carry:
+        python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  
+  $ sed 's/torch-2\.14\.[0-9]*/torch-2.15.0/' $C > x.host; fix | tail -n 3
+      In that environment, the newest PyTorch with CUDA 12.6, which this driver and card carry:
+        python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  
+  $ sed 's/580\.95\.05/440.100/; s/"cuda": 1[0-9]*/"cuda": 10020/' $FIXTURES/venv-no-code-for-volta.host > x.host; fix | head -n 5
+  Cause: python.driver
+    do:
+      driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
+      CUDA 12.6:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+  $ cp $FIXTURES/venv-no-code-for-volta.host x.host; fix
+  Cause: python.arch
+    do:
+      In that environment, the same PyTorch with CUDA 12.6, which this driver and card carry:
+        python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
+  
