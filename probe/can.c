@@ -12,6 +12,7 @@
 #include "probe/compat/require.h"
 #include "probe/can_priv.h"
 #include "probe/gpuprobe.h"
+#include "probe/need.h"
 
 static const char *const words[] = {"yes", "no", "unknown"};
 
@@ -128,6 +129,24 @@ static char *cuda_of_tag(const char *tag)
 	return gt_xasprintf("%.*s.%s", (int)n - 3, tag + 2, tag + n - 1);
 }
 
+/* Where driver or card do not carry this build of the release: the one that they do. */
+static void other_build(struct pr_question *q, const char *release)
+{
+	const char *machine = q->c->host->kernel.arch.v;
+	gt_autofree char *tag = NULL;
+	struct pr_driver_need n;
+	struct pr_wheel w;
+
+	pr_driver_need(q->c, NULL, 0, &n);
+	if (q->worst == PR_NO && n.way == PR_DRIVER_FITS &&
+	    pr_compat_wheel_of(q->c->fs, release, machine, n.version, pr_first_arch(q->c), &w, NULL) > 0) {
+		tag = pr_cuda_tag(w.cuda);
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s would run: pip install 'torch==%s.*' "
+			      "--index-url https://download.pytorch.org/whl/%s", w.cuda, release, tag);
+	}
+	pr_driver_need_clear(&n);
+}
+
 static int ask_torch(struct pr_question *q, const char *version)
 {
 	const char *plus = strchr(version, '+');
@@ -173,6 +192,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	}
 	pr_can_driver(q, cuda);
 	judge_arch(q, release, cuda);
+	other_build(q, release);
 	judge_glibc(q, release);
 	return 0;
 }

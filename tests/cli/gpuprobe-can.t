@@ -8,6 +8,8 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
     no: CUDA 13.0 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
     yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
+    yes: its build with CUDA 12.6 would run: pip install 'torch==2.14.*' --index-url
+    https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
   $ gpuprobe can torch==2.14+cu126 --root $FIXTURES/server-8gpu.host
@@ -26,6 +28,8 @@ A wheel without code for the card, a card that is newer than the wheel.
     yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
     no: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 70
     (torch_arch.tsv)
+    yes: its build with CUDA 12.6 would run: pip install 'torch==2.11.*' --index-url
+    https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   torch==2.11+cu126: yes
     yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
