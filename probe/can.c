@@ -137,8 +137,10 @@ static void other_build(struct pr_question *q, const char *release)
 	struct pr_driver_need n;
 	struct pr_wheel w;
 
+	if (q->worst != PR_NO)
+		return;
 	pr_driver_need(q->c, NULL, 0, &n);
-	if (q->worst == PR_NO && n.way == PR_DRIVER_FITS &&
+	if (n.way == PR_DRIVER_FITS &&
 	    pr_compat_wheel_of(q->c->fs, release, machine, n.version, pr_first_arch(q->c), &w, NULL) > 0) {
 		tag = pr_cuda_tag(w.cuda);
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s would run: pip install 'torch==%s.*' "

@@ -175,8 +175,8 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 				    release, n->packages, enrol));
 	case PR_DRIVER_NVIDIA:
 		return step(n->why,
-			    gt_xasprintf("# NVIDIA's repository: package cuda-keyring of this release\napt install %s\n"
-					 "%sreboot", nvidia, enrol));
+			    gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"
+					 "apt install %s\n%sreboot", nvidia, enrol));
 	case PR_DRIVER_NONE:
 		break;
 	}
@@ -202,31 +202,27 @@ static int arch_of(const struct pr_context *c, const struct pr_driver_need *n)
 json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
 {
 	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
-	gt_autofree char *nvidia = nvidia_package(n);
 	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
-	gt_auto_json *debian = NULL;
+	gt_auto_json *source = NULL;
 	struct pr_wheel best;
-	json_t *ret = NULL;
 
 	if (!n->version || pr_compat_wheel(c->fs, c->host->kernel.arch.v, most, arch_of(c, n), &best, NULL) <= 0 ||
 	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
 	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0 || gt_version_cmp(n->version, least) >= 0)
 		return NULL;
+	packaged_need(c, NULL, &up);
+	if (up.version && gt_version_cmp(up.version, least) < 0)
+		up.way = PR_DRIVER_NVIDIA;
+	if (up.way != PR_DRIVER_NONE || elsewhere(c->host))
+		source = pr_driver_step(c, &up);
+	pr_driver_need_clear(&up);
+	if (!source)
+		return NULL;
 	why = strcmp(now->torch, "0") ?
 		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
 		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
 				   n->version, least, best.torch, best.cuda);
-	if (elsewhere(c->host))
-		return step(why, gt_xstrdup(elsewhere(c->host)));
-	packaged_need(c, NULL, &up);
-	debian = up.version && gt_version_cmp(up.version, least) >= 0 ? pr_driver_step(c, &up) : NULL;
-	if (debian)
-		ret = step(why, gt_xstrdup(gt_json_get_str(debian, "lines", "")));
-	else if (up.way != PR_DRIVER_NONE)
-		ret = step(why, gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"
-					     "apt install %s\nreboot", nvidia));
-	pr_driver_need_clear(&up);
-	return ret;
+	return step(why, gt_xstrdup(gt_json_get_str(source, "lines", "")));
 }
 
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)

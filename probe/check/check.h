@@ -53,7 +53,9 @@ int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
 /* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
-void pr_remedy_step(struct pr_finding *f, const json_t *step); /* { why, lines } of probe/need.h; NULL: nothing */
+/* The same for the wheels that the driver and these cards carry now: what lifts that, by probe/need.h. false: nothing does. */
+struct pr_wheel;
+bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
 /* Debian's name of this architecture, as in linux-image-amd64, and its directory of libraries, for remedies. */
 const char *pr_deb_arch(const struct pr_host *h);
 const char *pr_triplet(const struct pr_host *h);

@@ -8,7 +8,6 @@
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/loader/loader.h"
-#include "probe/need.h"
 
 static const char *const after_loaded[] = { "driver.loaded", NULL };
 static const char *const after_mismatch[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
@@ -250,8 +249,6 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
-	struct pr_driver_need need;
-	gt_auto_json *up = NULL;
 	struct pr_wheel w;
 	int r;
 
@@ -266,10 +263,7 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
 		       h->nvidia.module_version.v);
-		pr_driver_need(c, NULL, 0, &need);
-		up = pr_wheel_lift(c, &need, &w);
-		pr_remedy_step(f, up);
-		pr_driver_need_clear(&need);
+		pr_remedy_lift(c, f, &w);
 	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
 		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
 		       h->nvidia.module_version.v);

@@ -19,7 +19,7 @@ static bool loaded(const struct pr_host *h)
 	return h->nvidia.module_version.state == PR_PRESENT;
 }
 
-void pr_remedy_step(struct pr_finding *f, const json_t *step)
+static void remedy_step(struct pr_finding *f, const json_t *step)
 {
 	gt_auto_buf lines = {0};
 
@@ -36,8 +36,20 @@ void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f)
 
 	pr_driver_need(c, NULL, 0, &n);
 	step = pr_driver_step(c, &n);
-	pr_remedy_step(f, step);
+	remedy_step(f, step);
 	pr_driver_need_clear(&n);
+}
+
+bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now)
+{
+	struct pr_driver_need n;
+	gt_auto_json *step = NULL;
+
+	pr_driver_need(c, NULL, 0, &n);
+	step = pr_wheel_lift(c, &n, now);
+	remedy_step(f, step);
+	pr_driver_need_clear(&n);
+	return step;
 }
 
 static void gpu_present(const struct pr_context *c, struct pr_finding *f)

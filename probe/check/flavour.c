@@ -61,37 +61,37 @@ static const char *gpu_name(const struct pr_gpu *g, char buf[64])
 	return buf;
 }
 
-/* The first card that the installed driver misses by this rule; NULL: none, or there is nothing to judge, and that is said. */
-static const struct pr_gpu *missed(const struct pr_context *c, struct pr_finding *f, const char *driver,
-				   bool (*rule)(const struct pr_gpu_kind *, int branch), struct pr_gpu_kind *k)
+/* Cards are driven from one branch to another: does the installed driver lie behind the last of a card, or before its first? */
+static void judge_branch(const struct pr_context *c, struct pr_finding *f, bool before)
 {
+	const char *driver = installed_driver(c->host);
 	const struct pr_gpu *g;
+	struct pr_gpu_kind k;
+	char name[64];
 
 	if (pr_without_gpu(c, f))
-		return NULL;
+		return;
 	if (!driver) {
 		pr_say(f, PR_SKIP, "no driver is installed");
-		return NULL;
+		return;
 	}
-	g = find_gpu(c, rule, pr_branch_of(driver), k);
-	if (!g)
-		pr_say(f, PR_PASS, rule == is_legacy ? "driver %s still has every card" : "no card is newer than driver %s",
-		       driver);
-	return g;
+	g = find_gpu(c, before ? is_too_new : is_legacy, pr_branch_of(driver), &k);
+	if (!g) {
+		pr_say(f, PR_PASS, before ? "no card is newer than driver %s" : "driver %s still has every card", driver);
+		return;
+	}
+	if (before)
+		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d and needs driver branch %d or newer; %s is installed",
+		       gpu_name(g, name), k.arch / 10, k.arch % 10, k.first_branch, driver);
+	else
+		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d; the last branch that drives it is %d, and %s is installed",
+		       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
+	pr_remedy_driver(c, f);
 }
 
 static void legacy(const struct pr_context *c, struct pr_finding *f)
 {
-	const char *driver = installed_driver(c->host);
-	struct pr_gpu_kind k;
-	const struct pr_gpu *g = missed(c, f, driver, is_legacy, &k);
-	char name[64];
-
-	if (!g)
-		return;
-	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d; the last branch that drives it is %d, and %s is installed",
-	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
-	pr_remedy_driver(c, f);
+	judge_branch(c, f, false);
 }
 const struct pr_check pr_check_legacy = {
 	.id = "driver.legacy-gpu",
@@ -106,16 +106,7 @@ const struct pr_check pr_check_legacy = {
 
 static void too_new(const struct pr_context *c, struct pr_finding *f)
 {
-	const char *driver = installed_driver(c->host);
-	struct pr_gpu_kind k;
-	const struct pr_gpu *g = missed(c, f, driver, is_too_new, &k);
-	char name[64];
-
-	if (!g)
-		return;
-	pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d and needs driver branch %d or newer; %s is installed",
-	       gpu_name(g, name), k.arch / 10, k.arch % 10, k.first_branch, driver);
-	pr_remedy_driver(c, f);
+	judge_branch(c, f, true);
 }
 const struct pr_check pr_check_too_new = {
 	.id = "driver.new-gpu",

@@ -203,34 +203,31 @@ static void each_torch(const struct pr_context *c, torch_fn *judge, struct pr_fi
 		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
 }
 
-/* The wheel in place of one that does not run on this driver (NULL: the card's newest) and card: of the same release where there is
- * one, else the newest; where there is none, what the driver has to become. */
+/* The wheel in place of one that does not run on this driver (NULL: what is there or would be) and card: of the same release where
+ * there is one, else the newest; where there is none, what the driver has to become. */
 static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, const char *driver, int arch, struct pr_finding *f)
 {
 	const struct pr_dist *d = pr_pyenv_dist(e, "torch");
-	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *tag = NULL;
+	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *tag = NULL, *whose = NULL;
 	const char *machine = c->host->kernel.arch.v;
 	struct pr_driver_need need;
-	gt_auto_json *lift = NULL;
 	struct pr_wheel w;
 	int r;
 
 	pr_driver_need(c, NULL, 0, &need);
+	driver = driver ? driver : need.version;
+	whose = driver ? gt_xasprintf("driver %s", driver) : gt_xstrdup("a new driver");
 	driver = driver ? driver : "999";
 	r = release ? pr_compat_wheel_of(c->fs, release, machine, driver, arch, &w, NULL) : 0;
 	r = r > 0 ? r : pr_compat_wheel(c->fs, machine, driver, arch, &w, NULL);
 	if (r > 0) {
 		tag = pr_cuda_tag(w.cuda);
-		pr_remedy(f, "In that environment, %s PyTorch with CUDA %s, which this driver and card carry:\n"
+		pr_remedy(f, "In that environment, %s PyTorch with CUDA %s, which %s and this card carry:\n"
 			     "  python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
 			     "https://download.pytorch.org/whl/%s",
-			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, w.torch, tag);
-	} else if (!r) {
-		lift = pr_wheel_lift(c, &need, &w);
-		if (lift)
-			pr_remedy_step(f, lift);
-		else
-			pr_remedy(f, "No wheel of PyTorch's makers holds code for this card: build PyTorch from its sources");
+			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, whose, w.torch, tag);
+	} else if (!r && !pr_remedy_lift(c, f, &w)) {
+		pr_remedy(f, "No wheel of PyTorch's makers holds code for this card: build PyTorch from its sources");
 	}
 	pr_driver_need_clear(&need);
 }
@@ -323,7 +320,7 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 			continue;
 		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s holds no code for GPU %s (capability %d.%d)",
 		       d->version, e->torch_cuda, e->prefix, h->gpu[i].pci->address, arch / 10, arch % 10);
-		remedy_wheel(c, e, h->nvidia.module_version.v, arch, f);
+		remedy_wheel(c, e, NULL, arch, f);
 		return;
 	}
 	pr_say(f, PR_PASS, "PyTorch %s holds code for these GPUs", d->version);

@@ -156,6 +156,23 @@ driver is another system's, the change is too.
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-driver
        reboot
+  $ gpuprobe recommend --root $FIXTURES/secure-boot.host
+  1. Debian 12 packages driver 535.261.03, which drives this card:
+       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+       # Secure Boot is on: a blue screen asks for the password at the reboot
+       apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
+       reboot
+  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  3. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
+       # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+       apt install nvidia-open
+       # Secure Boot is on: a blue screen asks for the password at the reboot
+       apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
+       reboot
   $ gpuprobe recommend --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # on the machine that runs this container: gpuprobe recommend
@@ -169,7 +186,7 @@ driver is another system's, the change is too.
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpuprobe recommend --root $FIXTURES/blackwell-on-550.host
   1. Debian's driver is older than this card:
-       # NVIDIA's repository: package cuda-keyring of this release
+       # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
        apt install nvidia-open
        reboot
 

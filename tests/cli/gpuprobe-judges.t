@@ -148,7 +148,7 @@ A driver is recommended as gpuprobe recommend does it: for the card, from where 
   $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
     do:
       Debian's driver is older than this card:
-        # NVIDIA's repository: package cuda-keyring of this release
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
         apt install nvidia-open
         reboot
   
@@ -460,7 +460,7 @@ A card that is newer than the driver: Debian's own, where that is new enough, an
     550.163.01 is installed
     do:
       Debian's driver is older than this card:
-        # NVIDIA's repository: package cuda-keyring of this release
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
         apt install nvidia-open
         reboot
   
@@ -481,11 +481,13 @@ there is none, the driver that would.
   $ C=$FIXTURES/venv-cuda13-on-550.host; cp $C x.host; fix
   Cause: python.driver
     do:
-      In that environment, the same PyTorch with CUDA 12.6, which this driver and card carry:
+      In that environment, the same PyTorch with CUDA 12.6, which driver 550.163.01 and this card
+      carry:
         python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   
-  $ sed 's/torch-2\.14\.[0-9]*/torch-2.15.0/' $C > x.host; fix | tail -n 3
-      In that environment, the newest PyTorch with CUDA 12.6, which this driver and card carry:
+  $ sed 's/torch-2\.14\.[0-9]*/torch-2.15.0/' $C > x.host; fix | tail -n 4
+      In that environment, the newest PyTorch with CUDA 12.6, which driver 550.163.01 and this card
+      carry:
         python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   
   $ sed 's/580\.95\.05/440.100/; s/"cuda": 1[0-9]*/"cuda": 10020/' $FIXTURES/venv-no-code-for-volta.host > x.host; fix | head -n 5
@@ -497,6 +499,7 @@ there is none, the driver that would.
   $ cp $FIXTURES/venv-no-code-for-volta.host x.host; fix
   Cause: python.arch
     do:
-      In that environment, the same PyTorch with CUDA 12.6, which this driver and card carry:
+      In that environment, the same PyTorch with CUDA 12.6, which driver 580.95.05 and this card
+      carry:
         python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
   
