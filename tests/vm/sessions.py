@@ -145,6 +145,12 @@ def launches(vm):
     return doc, [l for l in doc["launches"] if l["workload"] == "sim"]
 
 
+def told(doc, all_):
+    """What became of the arms, and of the session."""
+    arms = [(l["block"], l["kind"], l["arm"], l["failure"], l["env"]["boot_id"][:8]) for l in all_]
+    return f"{arms} {doc['run']} {doc.get('verdict')}: {doc.get('verdict_reason')}"
+
+
 def each_its_own_boot(tap, vm, before, picture):
     """A pair of A/A and one of A/B: four boots. In the first of them the plug is pulled, so that there are five."""
     start(vm, f"{AB} 15 --boot-arg transparent_hugepage=never")
@@ -158,25 +164,26 @@ def each_its_own_boot(tap, vm, before, picture):
     lines = over(vm, 4 * ARM_S)
     doc, all_ = launches(vm)
     ids = [l["env"]["boot_id"] for l in all_]
-    tap.ok("each arm was a boot of its own", len(all_) == 4 and len(set(ids)) == 4, f"{all_}"[:400])
+    tap.ok("each arm was a boot of its own", len(all_) == 4 and len(set(ids)) == 4, told(doc, all_))
     tap.ok(
         "two pairs, the first of them identical arms",
         sorted((l["block"], l["kind"], l["arm"]) for l in all_)
         == [(0, "aa", "A"), (0, "aa", "B"), (1, "ab", "A"), (1, "ab", "B")],
-        f"{all_}"[:400],
+        told(doc, all_),
     )
+    a, b = (doc["settings"].get(arm, {}) for arm in "ab")
     tap.ok(
         "only the changed arm was booted with the argument, and the kernel took it",
-        doc["settings"]["b"].get("boot.transparent_hugepage") == "never"
-        and doc["settings"]["b"].get("thp.enabled") == "never"
-        and "boot.transparent_hugepage" not in doc["settings"]["a"]
-        and doc["settings"]["a"].get("thp.enabled") != "never",
+        b.get("boot.transparent_hugepage") == "never"
+        and b.get("thp.enabled") == "never"
+        and "boot.transparent_hugepage" not in a
+        and a.get("thp.enabled") not in (None, "never"),
         f"{doc['settings']}"[:600],
     )
     tap.ok(
         "the session ended in order, and says that so few pairs tell nothing",
         doc["run"]["interrupted"] is False and doc["verdict"] == "inconclusive",
-        f"{doc.get('verdict')} {doc.get('verdict_reason')} {doc['run']}"[:400],
+        told(doc, all_),
     )
     tap.ok("at the end the host runs on its own command line", "gpubench" not in lines[-1], lines)
     tap.same("and is as it began, with no unit and no record left", before, picture(vm))
@@ -189,7 +196,7 @@ def never_comes_back(tap, vm, before, picture):
     doc, all_ = launches(vm)
     why = str(doc["run"].get("invalid"))
     tap.ok("a boot that does not come back ends the session", "did not come back" in why, why)
-    tap.ok("with no launch of that arm", all_ and all(l["arm"] == "A" or l["kind"] == "aa" for l in all_), f"{all_}"[:400])
+    tap.ok("with no launch of that arm", all_ and all(l["arm"] == "A" or l["kind"] == "aa" for l in all_), told(doc, all_))
     tap.same("the next boot is the host as it was, and nothing is left behind", before, picture(vm))
 
 
