@@ -24,7 +24,6 @@ static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const str
 	pr_discover_packages(fs, h);
 	pr_discover_upgrades(fs, h);
 	pr_discover_fabric(fs, h);
-	pr_discover_acs(fs, h);
 	pr_discover_kernel_log(fs, h);
 	pr_discover_python(fs, h);
 	pr_discover_openblas(fs, h);
@@ -55,6 +54,8 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_memory(fs, h);
 	pr_discover_numa(fs, h);
 	pr_discover_pci(fs, h);
+	pr_discover_iommu(fs, h);
+	pr_discover_acs(fs, h);
 	pr_discover_nvidia(fs, h);
 	pr_discover_nodes(fs, h);
 	pr_discover_platform(fs, h);

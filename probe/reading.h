@@ -42,6 +42,7 @@ void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir); /* after the disks */
 void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the NVIDIA stack */
+void pr_discover_iommu(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the kernel */
 void pr_discover_acs(struct gt_fsroot *fs, struct pr_host *h); /* after PCI */
 /* The ports' control words as the fact "acs", NULL if none was read. The caller frees it. */
 char *pr_acs_fact(const struct pr_host *h);

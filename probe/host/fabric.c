@@ -49,7 +49,7 @@ static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 	return up[0] == up[1] && !strncmp(path[0], path[1], up[0]) && root < path[0] + up[0];
 }
 
-static void find_iommu(struct gt_fsroot *fs, struct pr_host *h)
+void pr_discover_iommu(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
 	gt_auto_strv names = {0};
@@ -153,7 +153,6 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 	h->nvidia.fabricmanager = find_manager(fs, h);
 	h->nvidia.char_links = there(fs, "/dev/char/195:255");
 	h->nvidia.open_module = h->nvidia.module_text.v && strstr(h->nvidia.module_text.v, "Open Kernel Module");
-	find_iommu(fs, h);
 	find_runtime(fs, h);
 	count_stale(fs, h);
 }

@@ -304,6 +304,7 @@ struct facts {
 	int64_t dropped, memlock, shm;
 	const char *cmdline, *container, *arch;
 	bool grouped; /* the GPUs are behind an IOMMU */
+	struct pr_num identity; /* 1: which does not translate for them, as their group says */
 	enum { UNKNOWN, APART, ONE } rails; /* the ports' subnets */
 };
 
@@ -336,6 +337,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
 	h.kernel.arch = (struct pr_str){ PR_PRESENT, f->arch ? f->arch : "x86_64" };
 	h.kernel.preempt_rt = f->rt;
+	h.iommu.passthrough = f->identity;
 	h.container = (struct pr_str){ f->container ? PR_PRESENT : PR_ABSENT, f->container };
 	h.nvidia.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
 	h.gpu = &gpu;
@@ -455,6 +457,10 @@ static const struct {
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1 }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL,
+	  NULL, TN_ALREADY, "" }, /* by iommu.passthrough=1, or a kernel that is built so */
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .identity = { PR_PRESENT, 0 } }, NULL,
+	  NULL, TN_ADVICE, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .arch = "aarch64" }, NULL, NULL,
 	  TN_NOT_APPLICABLE, "" },
 };

@@ -72,7 +72,9 @@ const struct tn_knob tn_knob_isolcpus = {
 
 static char *look_iommu(const struct tn_ctx *c)
 {
-	return word_or_unset(c, "iommu=");
+	char *word = cmdline_word(c, "iommu.passthrough=");
+
+	return word ? word : word_or_unset(c, "iommu=");
 }
 
 static void need_gpu(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -100,8 +102,11 @@ static void want_iommu(const struct tn_ctx *c, const struct tn_now *now, struct 
 
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		grouped |= pr_has(c->host->gpu[i].pci->iommu_group);
-	if (!grouped || !strcmp(now->current, "iommu=pt") || !strcmp(now->current, "iommu=off"))
+	/* the group's own type says it, whatever the command line does: a kernel may be built to pass them through */
+	if (!grouped || pr_or(c->host->iommu.passthrough, 0))
 		tn_leave(w, TN_ALREADY, "the GPUs' transfers are not translated");
+	else if (!strcmp(now->current, "iommu=pt") || !strcmp(now->current, "iommu.passthrough=1"))
+		tn_leave(w, TN_ALREADY, "asked for, but the kernel translates for this GPU all the same");
 	else
 		tn_leave(w, TN_ADVICE,
 			 "each transfer of a GPU is translated; to pass them through, where devices are not lent to "
