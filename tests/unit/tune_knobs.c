@@ -280,61 +280,107 @@ static void put_config(const char *path, unsigned devctl, unsigned acs, size_t l
 	ck_assert_int_eq(gt_fs_write_atomic(b.fs, file, c, len, 0644), 0);
 }
 
-#define BRIDGE "/sys/devices/pci0000:16/0000:16:01.0"
+#define ROOT_PORT "/sys/devices/pci0000:f0/0000:f0:01.0"
+#define UP_PORT   ROOT_PORT "/0000:f1:00.0"
 
-/* All GPUs below one bridge each. */
-static void add_bridges(unsigned acs, size_t len)
+static void add_bridge(const char *path, unsigned acs, size_t len)
+{
+	gt_autofree char *link = gt_xasprintf("/sys/bus/pci/devices/%s", strrchr(path, '/') + 1),
+			 *up = gt_xasprintf("../../..%s", path + 4), *class = gt_xasprintf("%s/class", path);
+
+	put_config(path, 0, acs, len);
+	box_put(&b, class, "0x060400\n");
+	put_link(link, up);
+}
+
+/* Each GPU below a port of its own: all ports of one switch, or each a root port. */
+static void add_bridges(bool below_switch, unsigned acs, size_t len)
 {
 	gt_auto(pr_host) *h = NULL;
 
 	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .hardware = true, .no_nvml = true }, &h, NULL), 0);
+	if (below_switch) {
+		add_bridge(ROOT_PORT, acs, len);
+		add_bridge(UP_PORT, 0, len);
+	}
 	for (size_t i = 0; i < h->n_gpu; i++) {
-		gt_autofree char *link = gt_xasprintf("%s/sys/bus/pci/devices/%s", b.dir, h->gpu[i].pci->address),
-				 *moved = gt_xasprintf("/sys/devices/pci0000:16/0000:16:0%zu.0/%s", i + 1, h->gpu[i].pci->address),
-				 *parent = gt_xstrndup(moved, (size_t)(strrchr(moved, '/') - moved)),
-				 *bridge = gt_xasprintf("/sys/bus/pci/devices/%s", strrchr(parent, '/') + 1),
-				 *to = gt_xasprintf("%s%s", b.dir, moved), *from = gt_xasprintf("%s%s", b.dir, h->gpu[i].pci->path),
-				 *up = gt_xasprintf("../../..%s", moved + 4), *up_bridge = gt_xasprintf("../../..%s", parent + 4),
-				 *class = gt_xasprintf("%s/class", parent);
+		const char *address = h->gpu[i].pci->address;
+		gt_autofree char *link = gt_xasprintf("%s/sys/bus/pci/devices/%s", b.dir, address),
+				 *parent = below_switch ? gt_xasprintf(UP_PORT "/0000:f2:0%zu.0", i + 1) :
+							  gt_xasprintf("/sys/devices/pci0000:1%zu/0000:1%zu:01.0", i, i),
+				 *moved = gt_xasprintf("%s/%s", parent, address), *to = gt_xasprintf("%s%s", b.dir, moved),
+				 *from = gt_xasprintf("%s%s", b.dir, h->gpu[i].pci->path),
+				 *up = gt_xasprintf("../../..%s", moved + 4);
 
-		put_config(parent, 0, acs, len);
+		add_bridge(parent, acs, len);
 		ck_assert_int_eq(rename(from, to), 0);
 		ck_assert_int_eq(unlink(link), 0);
 		ck_assert_int_eq(symlink(up, link), 0);
-		put_link(bridge, up_bridge);
-		box_put(&b, class, "0x060400\n");
 	}
 }
 
-START_TEST(bridges_that_redirect_are_named_to_root)
+START_TEST(switch_ports_that_redirect_are_named_to_root)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	const struct tn_item *i;
 
-	add_bridges(PCI_ACS_SV | PCI_ACS_RR, CONFIG);
+	add_bridges(true, PCI_ACS_SV | PCI_ACS_RR, CONFIG);
 	plan = box_plan(&b);
 	i = item(plan, "pcie.acs", NULL);
-	ck_assert_str_eq(i->current, "8 bridges redirect");
-	ck_assert_ptr_nonnull(strstr(i->reason, "setpci -s 0000:16:01.0 ECAP_ACS+6.w=0:1d"));
-	ck_assert_ptr_nonnull(strstr(i->reason, "disable_acs_redir=0000:16:01.0\\;0000:16:02.0"));
+	ck_assert_str_eq(i->current, "8 of 8 switch ports redirect"); /* the root port above them does no harm */
+	ck_assert_ptr_nonnull(strstr(i->reason, "setpci -s 0000:f2:01.0 ECAP_ACS+6.w=0:1d"));
+	ck_assert_ptr_nonnull(strstr(i->reason, "disable_acs_redir=0000:f2:01.0\\;0000:f2:02.0"));
 	ck_assert_ptr_nonnull(strstr(i->reason, "update-grub")); /* the sentence came to its end */
 }
 END_TEST
 
-START_TEST(bridges_that_do_not_redirect_are_fine_and_unreadable_ones_unknown)
+/* Between root ports all goes through the root complex anyway. */
+START_TEST(root_ports_may_redirect)
 {
-	gt_auto(tn_plan) *plan = NULL, *blind = NULL;
+	gt_auto(tn_plan) *plan = NULL;
 
-	add_bridges(0, CONFIG);
+	add_bridges(false, PCI_ACS_SV | PCI_ACS_RR | PCI_ACS_CR | PCI_ACS_UF, CONFIG);
+	plan = box_plan(&b);
+	ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ALREADY);
+}
+END_TEST
+
+START_TEST(switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown)
+{
+	gt_auto(tn_plan) *plan = NULL, *blind = NULL, *captured = NULL;
+
+	add_bridges(true, 0, CONFIG);
 	plan = box_plan(&b);
 	ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ALREADY);
 	for (int i = 1; i <= 8; i++) {
-		gt_autofree char *path = gt_xasprintf("/sys/devices/pci0000:16/0000:16:0%d.0", i);
+		gt_autofree char *path = gt_xasprintf(UP_PORT "/0000:f2:0%d.0", i);
 
 		put_config(path, 0, PCI_ACS_RR, 64); /* what a user who is not root reads */
 	}
 	blind = box_plan(&b);
 	ck_assert_int_eq(item(blind, "pcie.acs", NULL)->status, TN_SKIPPED);
+	box_put(&b, "/.facts/acs", "0000:f2:01.0 0000\n0000:f2:02.0 001d\n"); /* what root has seen and a capture keeps */
+	captured = box_plan(&b);
+	ck_assert_str_eq(item(captured, "pcie.acs", NULL)->current, "1 of 2 switch ports redirect");
+}
+END_TEST
+
+/* One GPU beside a network card, which is not counted as RDMA until its driver is there; and groups that tell as much. */
+START_TEST(what_gpuprobe_knows_of_acs_is_said_here_too)
+{
+	static const struct {
+		const char *host, *current;
+	} cases[] = { { "acs-control-words", "1 of 2 switch ports redirect" }, { "acs-below-switch", "groups are split" } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		tear_down();
+		box_open(&b, cases[i].host);
+		plan = box_plan(&b);
+		ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ADVICE);
+		ck_assert_str_eq(item(plan, "pcie.acs", NULL)->current, cases[i].current);
+	}
 }
 END_TEST
 
@@ -464,7 +510,7 @@ START_TEST(lines_for_the_boot_loader_add_and_never_replace)
 		tear_down();
 		box_open(&b, k ? "iommu-translates" : "server-8gpu");
 		if (!k)
-			add_bridges(PCI_ACS_RR, CONFIG);
+			add_bridges(true, PCI_ACS_RR, CONFIG);
 		plan = box_plan(&b);
 		for (size_t i = 0; i < plan->n_item; i++) {
 			const char *line = plan->item[i].status == TN_ADVICE ? strstr(plan->item[i].reason, at) : NULL;
@@ -505,8 +551,10 @@ TCase *tune_device_case(void)
 	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);
 	tcase_add_test(t, a_port_whose_node_is_not_known_keeps_its_interrupts);
 	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);
-	tcase_add_test(t, bridges_that_redirect_are_named_to_root);
-	tcase_add_test(t, bridges_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
+	tcase_add_test(t, switch_ports_that_redirect_are_named_to_root);
+	tcase_add_test(t, root_ports_may_redirect);
+	tcase_add_test(t, switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
+	tcase_add_test(t, what_gpuprobe_knows_of_acs_is_said_here_too);
 	tcase_add_test(t, a_card_that_asks_for_little_at_once_is_reported);
 	tcase_add_test(t, a_hostile_configuration_space_ends);
 	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);

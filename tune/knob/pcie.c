@@ -43,99 +43,48 @@ static size_t find_cap(const struct config *c, unsigned id)
 	return 0;
 }
 
-static size_t find_ext_cap(const struct config *c, unsigned id)
-{
-	size_t at = PCI_CFG_SPACE_SIZE;
-
-	for (int i = 0; at >= PCI_CFG_SPACE_SIZE && i < CAP_STEPS; i++) {
-		if (word(c, at) == id)
-			return at;
-		at = word(c, at + 2) >> 4 & 0xffc;
-	}
-	return 0;
-}
-
 /* ---- ACS ----------------------------------------------------------------------------------------------------------
  */
 
-#define ACS_REDIRECT (PCI_ACS_SV | PCI_ACS_RR | PCI_ACS_CR)
-
-static bool looks_like_address(const char *s)
-{
-	unsigned a, b, c, d;
-	int n = 0;
-
-	return sscanf(s, "%4x:%2x:%2x.%1x%n", &a, &b, &c, &d, &n) == 4 && !s[n];
-}
-
-/* The bridges above a device: the components of "/sys/devices/pci0000:16/0000:16:00.0/0000:17:00.0" before the last. */
-static void add_bridges(const char *path, struct gt_strv *ret)
-{
-	gt_autofree char *copy = gt_xstrdup(path);
-	char *last = strrchr(copy, '/'), *save = NULL;
-
-	if (!last)
-		return;
-	*last = '\0';
-	for (char *p = strtok_r(copy, "/", &save); p; p = strtok_r(NULL, "/", &save))
-		if (looks_like_address(p) && !gt_strv_has(ret, p))
-			gt_strv_add(ret, p);
-}
-
-/* Bridges between the GPUs, and between them and RDMA cards, that send what is for a neighbour up to the root. Returns
- * how many could be read so far. */
-static size_t redirecting(const struct tn_ctx *c, struct gt_strv *ret)
-{
-	gt_auto_strv bridges = {0};
-	size_t seen = 0;
-
-	for (size_t i = 0; i < c->host->n_gpu; i++)
-		add_bridges(c->host->gpu[i].pci->path, &bridges);
-	for (size_t i = 0; i < bridges.n; i++) {
-		struct config conf = {0};
-		size_t at;
-
-		if (!read_config(c->fs, bridges.v[i], &conf))
-			continue;
-		at = find_ext_cap(&conf, PCI_EXT_CAP_ID_ACS);
-		seen += conf.len > PCI_CFG_SPACE_SIZE;
-		if (at && word(&conf, at + PCI_ACS_CTRL) & ACS_REDIRECT)
-			gt_strv_add(ret, bridges.v[i]);
-		free(conf.data);
-	}
-	return seen;
-}
-
+/* Which ports there are and what they do is probe's judgement (probe/host/acs.c): gpuprobe says the same. */
 static char *look_acs(const struct tn_ctx *c)
 {
-	gt_auto_strv on = {0};
-	size_t seen;
+	const struct pr_host *h = c->host;
 
-	if (pr_usable_gpus(c->host) + c->host->rdma.n < 2 || !pr_usable_gpus(c->host))
+	if (!pr_usable_gpus(h))
 		return NULL;
-	seen = redirecting(c, &on);
-	if (on.n)
-		return gt_xasprintf("%zu bridges redirect", on.n);
-	return gt_xstrdup(seen ? "no bridge redirects" : c->host->iommu.split ? "groups are split" : "not to be read");
+	if (h->iommu.acs_redirect.n)
+		return gt_xasprintf("%zu of %ld switch ports redirect", h->iommu.acs_redirect.n, pr_or(h->iommu.acs_ports, 0));
+	if (!pr_has(h->iommu.acs_ports) && h->iommu.split)
+		return gt_xstrdup("groups are split");
+	if (!pr_has(h->iommu.acs_ports) && pr_usable_gpus(h) + h->rdma.n < 2)
+		return NULL;
+	return gt_xstrdup(h->iommu.acs_ports.state == PR_UNREADABLE && !pr_or(h->iommu.on, 0) ? "not to be read" :
+												"no switch port redirects");
 }
 
 static void advise_acs(const struct tn_ctx *c, struct tn_wish *w)
 {
-	gt_auto_strv on = {0};
+	const struct gt_strv *on = &c->host->iommu.acs_redirect;
+	size_t shown = GT_MIN(on->n, (size_t)4); /* the sentence has to end; the rest are named by the next plan */
 	gt_auto_buf now = {0}, boot = {0};
-	size_t shown;
 
-	redirecting(c, &on);
-	shown = GT_MIN(on.n, (size_t)4); /* the sentence has to end; the rest are named by the next plan */
 	for (size_t i = 0; i < shown; i++) {
-		gt_buf_printf(&now, "setpci -s %s ECAP_ACS+6.w=0:1d; ", on.v[i]);
-		gt_buf_printf(&boot, "%s%s", i ? "\\;" : "", on.v[i]);
+		gt_buf_printf(&now, "setpci -s %s ECAP_ACS+6.w=0:1d; ", on->v[i]);
+		gt_buf_printf(&boot, "%s%s", i ? "\\;" : "", on->v[i]);
 	}
 	tn_leave(w, TN_ADVICE,
 		 "transfers between neighbours go up to the root and back%s: %sfor good GRUB_CMDLINE_LINUX_DEFAULT="
 		 "\"$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=%s\" in /etc/default/grub.d/50-acs.cfg, "
 		 "update-grub",
-		 on.n > shown ? " (the first four)" : "", now.s, boot.s);
+		 on->n > shown ? " (the first four)" : "", now.s, boot.s);
+}
+
+static bool acs_on_cmdline(const struct tn_ctx *c)
+{
+	const char *line = c->host->kernel.cmdline.v;
+
+	return line && (strstr(line, "disable_acs_redir") || strstr(line, "config_acs"));
 }
 
 static void need_bare_metal(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -148,17 +97,18 @@ static const struct tn_need acs_needs[] = { { "no virtual machine", need_bare_me
 
 static void want_acs(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (gt_starts_with(now->current, "no bridge"))
-		tn_leave(w, TN_ALREADY, "GPUs and cards below one switch talk straight to each other");
+	if (gt_starts_with(now->current, "no switch"))
+		tn_leave(w, TN_ALREADY, "what lies below one switch is not sent up to the root, as far as is seen");
 	else if (gt_starts_with(now->current, "not "))
-		tn_leave(w, TN_SKIPPED, "only root can read the bridges' configuration");
-	else if (gt_starts_with(now->current, "groups"))
+		tn_leave(w, TN_SKIPPED, "only root can read the configuration of the switches' ports");
+	else if (!gt_starts_with(now->current, "groups"))
+		advise_acs(c, w);
+	else if (acs_on_cmdline(c))
+		tn_leave(w, TN_ALREADY, "devices below one switch lie in groups of their own, and the command line sets ACS");
+	else
 		tn_leave(w, TN_ADVICE,
 			 "devices below one switch lie in IOMMU groups of their own, the mark of ACS; as root gputune "
-			 "names the "
-			 "bridges: gputune explain pcie.acs");
-	else
-		advise_acs(c, w);
+			 "names the ports: gputune explain pcie.acs");
 }
 
 const struct tn_knob tn_knob_acs = {
@@ -173,7 +123,7 @@ const struct tn_knob tn_knob_acs = {
 	.hazard = "It is what keeps devices apart that are lent to virtual machines; there it has to stay on. Only for "
 		  "the "
 		  "bridges above GPUs: other guides switch it off everywhere. Reported, never written.",
-	.unit = "bridges",
+	.unit = "switch ports",
 	.mechanism = "",
 	.tag = 'C',
 	.takes_effect = TN_REBOOT,
