@@ -68,6 +68,26 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		pr_can_reason(q, PR_NO, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
 }
 
+void pr_can_card(struct pr_question *q, const char *cuda)
+{
+	const struct pr_host *h = q->c->host;
+	int seen = 0;
+
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+		int arch = pr_arch_of(q->c, g);
+		struct pr_cuda_span span;
+		int beside = pr_on_bus(g) && arch != seen ? pr_cuda_beside(q->c, g, cuda, &span) : 0;
+
+		seen = pr_on_bus(g) ? arch : seen; /* cards alike are one line */
+		if (beside)
+			pr_can_reason(q, beside > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
+				      "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
+				      arch % 10, g->pci->address, beside > 0 ? span.last : span.first,
+				      beside > 0 ? "last" : "first, and what is made for older ones may run there");
+	}
+}
+
 static void judge_arch(struct pr_question *q, const char *torch, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
@@ -206,6 +226,7 @@ static int ask_cuda(struct pr_question *q, const char *version)
 	gt_autofree char *release = pr_release_of(version), *most = NULL, *gcc = NULL;
 
 	pr_can_driver(q, release);
+	pr_can_card(q, release);
 	if (driver && pr_compat_max_cuda(q->c->fs, driver, &most, NULL) > 0 && gt_version_cmp(release, most) > 0 &&
 	    strtol(release, NULL, 10) == strtol(most, NULL, 10))
 		pr_can_reason(q, PR_YES, "driver_cuda.tsv",

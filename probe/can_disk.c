@@ -547,6 +547,7 @@ static void judge_toolkits(struct pr_question *q, const struct pr_host *image)
 		gt_strv_add(&seen, version);
 		pr_can_reason(q, PR_YES, "image", "it brings CUDA %s in %s", version, path);
 		pr_can_driver(q, version);
+		pr_can_card(q, version);
 	}
 }
 

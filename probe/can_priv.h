@@ -19,6 +19,8 @@ struct pr_question {
 void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...) GT_PRINTF(4, 5);
 /* Does the host's driver run programs of that CUDA release? */
 void pr_can_driver(struct pr_question *q, const char *cuda);
+/* Does that CUDA release make code for the host's cards? Says nothing where it does. */
+void pr_can_card(struct pr_question *q, const char *cuda);
 /* An image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
 /* A wheel, an environment or an unpacked image at a path of the host, or of this machine if the host has none there.

@@ -49,6 +49,9 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
 /* Compute capability x 10 of a GPU: NVML's word, else by its PCI id; 0: not known. */
 int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
 int pr_first_arch(const struct pr_context *c); /* of the first GPU whose is known */
+/* Where a CUDA release lies to those that make code for a GPU: 1 after the last, -1 before the first, 0 among them or not known. */
+struct pr_cuda_span;
+int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_cuda_span *ret);
 int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
 /* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */

@@ -180,6 +180,27 @@ static void max_cuda(const struct pr_context *c, char to[16])
 		snprintf(to, 16, "%s", cuda);
 }
 
+/* Does the toolkit make code for none of the cards, all being too old for it? Then the one for which it came closest. */
+static const struct pr_gpu *left_behind(const struct pr_context *c, const char *version, struct pr_cuda_span *ret)
+{
+	const struct pr_gpu *found = NULL;
+
+	for (size_t i = 0; i < c->host->n_gpu; i++) {
+		const struct pr_gpu *g = &c->host->gpu[i];
+		struct pr_cuda_span span;
+
+		if (!pr_on_bus(g))
+			continue;
+		if (pr_cuda_beside(c, g, version, &span) <= 0)
+			return NULL;
+		if (!found || gt_version_cmp(span.last, ret->last) > 0) {
+			found = g;
+			*ret = span;
+		}
+	}
+	return found;
+}
+
 /* One toolkit; false when it settles the finding. */
 static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
 {
@@ -187,7 +208,15 @@ static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, cons
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
 	int r = pr_compat_min_driver(c->fs, version, &least, &err);
+	struct pr_cuda_span span;
+	const struct pr_gpu *g = left_behind(c, version, &span);
 
+	if (g) {
+		pr_say(f, PR_WARN, "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the last", version,
+		       pr_arch_of(c, g) / 10, pr_arch_of(c, g) % 10, g->pci->address, span.last);
+		pr_remedy(f, "Use a toolkit up to CUDA %s, and take /usr/local/cuda-%s/bin out of PATH", span.last, version);
+		return false;
+	}
 	if (r < 0)
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	else if (!r)
@@ -232,13 +261,15 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",
-	.title = "the driver carries the installed CUDA toolkits",
+	.title = "driver and card suit the installed CUDA toolkits",
 	.after = after_loaded,
 	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
 		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed. Within one major "
-		 "release a newer toolkit runs too, but its PTX does not: such a program must hold code for the card itself.",
+		 "release a newer toolkit runs too, but its PTX does not: such a program must hold code for the card itself. A "
+		 "release also leaves old cards behind: CUDA 13 makes no code for those before Turing, CUDA 12 none for Kepler.",
 	.messages = "CUDA error 35: CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your "
-		    "system is too old\nCUDA error 222: the provided PTX was compiled with an unsupported toolchain",
+		    "system is too old\nCUDA error 222: the provided PTX was compiled with an unsupported toolchain\n"
+		    "nvcc fatal   : Unsupported gpu architecture 'compute_70'",
 	.run = toolkit,
 };
 

@@ -81,6 +81,15 @@ int pr_first_arch(const struct pr_context *c)
 	return arch;
 }
 
+int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_cuda_span *ret)
+{
+	int arch = pr_arch_of(c, g);
+
+	if (!arch || pr_compat_span(c->fs, arch, ret, NULL) <= 0)
+		return 0;
+	return gt_version_cmp(cuda, ret->last) > 0 ? 1 : gt_version_cmp(cuda, ret->first) < 0 ? -1 : 0;
+}
+
 static bool is_arm(const struct pr_host *h)
 {
 	return gt_streq(h->kernel.arch.v, "aarch64");

@@ -139,6 +139,14 @@ int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret
 	return r < 0 ? r : s.found;
 }
 
+int pr_compat_span(struct gt_fsroot *fs, int arch, struct pr_cuda_span *ret, struct gt_err *err)
+{
+	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
+	int r = pr_compat_get(fs, &pr_gpu_arch, key, &range, err);
+
+	return r <= 0 ? r : sscanf(range, "%15[0-9.],%15[0-9.]", ret->first, ret->last) == 2;
+}
+
 bool pr_holds_code(const char *list, int arch)
 {
 	gt_autofree char *copy = gt_xstrdup(list);
@@ -175,7 +183,7 @@ struct wheel_search {
 	const char *release; /* of PyTorch; NULL: any */
 	const char *machine, *driver;
 	int arch;
-	char first_cuda[16], last_cuda[16]; /* that make code for the GPU; "": not known */
+	struct pr_cuda_span span; /* for the GPU; first "": not known */
 	struct pr_wheel *w;
 	struct gt_err *err;
 	int failed;
@@ -191,7 +199,7 @@ static bool has_code(struct wheel_search *s, const char *torch, const char *cuda
 		s->failed = r;
 	if (r > 0)
 		return pr_holds_code(list, s->arch);
-	return !*s->first_cuda || (gt_version_cmp(cuda, s->first_cuda) >= 0 && gt_version_cmp(cuda, s->last_cuda) <= 0);
+	return !*s->span.first || (gt_version_cmp(cuda, s->span.first) >= 0 && gt_version_cmp(cuda, s->span.last) <= 0);
 }
 
 static bool runs(struct wheel_search *s, const char *torch, const char *cuda)
@@ -240,13 +248,10 @@ int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *ma
 	struct pr_wheel w = { .torch = "0", .newest = "0" };
 	struct wheel_search s = { .fs = fs, .release = release, .machine = machine, .driver = driver, .arch = arch, .w = &w,
 				  .err = err };
-	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
-	int r = arch ? pr_compat_get(fs, &pr_gpu_arch, key, &range, err) : 0;
+	int r = arch ? pr_compat_span(fs, arch, &s.span, err) : 0;
 
 	if (r < 0)
 		return r;
-	if (r)
-		sscanf(range, "%15[0-9.],%15[0-9.]", s.first_cuda, s.last_cuda);
 	r = each_table_row(fs, &pr_torch_wheel, take_torch, &s, err);
 	if (r < 0 || s.failed)
 		return r < 0 ? r : s.failed;

@@ -46,6 +46,12 @@ struct pr_gpu_kind {
 /* What the PCI device id says of an NVIDIA GPU. Returns as pr_compat_get. */
 int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret, struct gt_err *err);
 
+struct pr_cuda_span {
+	char first[16], last[16]; /* "99.99": not ended yet */
+};
+/* The CUDA releases that make code for a compute capability (x 10). Returns as pr_compat_get. */
+int pr_compat_span(struct gt_fsroot *fs, int arch, struct pr_cuda_span *ret, struct gt_err *err);
+
 /* Is one of the comma-separated capabilities (x 10) code that runs on the card? Of the same major, with a minor not above. */
 bool pr_holds_code(const char *list, int arch);
 /* How the two tables of PyTorch call a release's wheels for a machine ("x86_64"; NULL: not known, taken for that): "2.9" and

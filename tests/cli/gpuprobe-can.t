@@ -78,6 +78,40 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.15.*' --index-url https://download.pytorch.org/whl/cu132
 
+A release of CUDA that leaves the card behind, whatever driver there is; for a newer card what it makes may still run.
+
+  $ V=$FIXTURES/venv-no-code-for-volta.host; gpuprobe can cuda==13.0 cuda==12.9 --root $V
+  cuda==13.0: no
+    yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
+    no: CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
+    (gpu_arch.tsv)
+  cuda==12.9: yes
+    yes: CUDA 12.9 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
+  [2]
+  $ sed 's/"arch": 90/"arch": 89/' $FIXTURES/toolkit-gcc-too-new.host > ada.host; gpuprobe can cuda==11.2 --root ada.host
+  cuda==11.2: yes
+    yes: CUDA 11.2 needs driver 450.80.02; this host has 550.163.01 (cuda_driver.tsv)
+    yes: CUDA 11.2 makes no code for capability 8.9 of GPU 0000:17:00.0; 11.8 is the first, and what
+    is made for older ones may run there (gpu_arch.tsv)
+    yes: its nvcc takes gcc up to 10; this host has 14, so compile with -ccbin g++-10 (nvcc_gcc.tsv)
+  $ { cat $V; printf 'file /usr/local/cuda-%s/version.json\n' 12.9 13.0; } > x.host; gpuprobe --root x.host | sed -n '/cuda.toolkit/,$p'
+  Also cuda.toolkit
+    CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
+    do:
+      Use a toolkit up to CUDA 12.9, and take /usr/local/cuda-13.0/bin out of PATH
+  
+  48 checks pass, 20 do not apply here (--verbose shows them)
+
+Of unlike cards each counts for the question; the check is content with a toolkit that serves one of them.
+
+  $ { sed 's/"arch": 90/"arch": 37/' $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-12.4/version.json\n'; } > x.host
+  $ gpuprobe can cuda==12.4 --root x.host; gpuprobe -v --root x.host | grep cuda.toolkit
+  cuda==12.4: no
+    yes: CUDA 12.4 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    no: CUDA 12.4 makes no code for capability 3.7 of GPU 0000:17:00.0; 11.8 is the last
+    (gpu_arch.tsv)
+  cuda.toolkit         pass   driver 550.163.01 carries every installed toolkit
+
 Other frameworks, toolkits and images.
 
   $ gpuprobe can cuda==12.8 tensorflow==2.20 jax==0.12 --root $FIXTURES/toolkit-gcc-too-new.host
