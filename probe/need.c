@@ -199,16 +199,12 @@ static int arch_of(const struct pr_context *c, const struct pr_driver_need *n)
 	return n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
 }
 
-json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
+json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why)
 {
-	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
 	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
 	gt_auto_json *source = NULL;
-	struct pr_wheel best;
 
-	if (!n->version || pr_compat_wheel(c->fs, c->host->kernel.arch.v, most, arch_of(c, n), &best, NULL) <= 0 ||
-	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
-	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0 || gt_version_cmp(n->version, least) >= 0)
+	if (!n->version || gt_version_cmp(n->version, least) >= 0 || (n->known && pr_branch_of(least) > n->kind.last_branch))
 		return NULL;
 	packaged_need(c, NULL, &up);
 	if (up.version && gt_version_cmp(up.version, least) < 0)
@@ -216,13 +212,23 @@ json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n
 	if (up.way != PR_DRIVER_NONE || elsewhere(c->host))
 		source = pr_driver_step(c, &up);
 	pr_driver_need_clear(&up);
-	if (!source)
+	return source ? step(why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
+}
+
+json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
+{
+	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
+	struct pr_wheel best;
+
+	if (!n->version || pr_compat_wheel(c->fs, c->host->kernel.arch.v, most, arch_of(c, n), &best, NULL) <= 0 ||
+	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
+	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0)
 		return NULL;
 	why = strcmp(now->torch, "0") ?
 		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
 		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
 				   n->version, least, best.torch, best.cuda);
-	return step(why, gt_xstrdup(gt_json_get_str(source, "lines", "")));
+	return pr_driver_lift(c, n, least, why);
 }
 
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)

@@ -36,6 +36,9 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 /* The same as a step for people: { why, lines }; NULL where nothing is to be done. */
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n);
 
+/* The smallest change of driver, as such a step with this `why`, to `least` or newer; NULL where the driver that is there or would
+ * be is that, or none such drives these cards. */
+json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why);
 /* The smallest change of driver, as such a step, that gives the newest wheel with code for the cards; NULL where `now` is that, or
  * no driver of these cards carries it. */
 json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now);

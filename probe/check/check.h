@@ -49,6 +49,8 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
 /* Compute capability x 10 of a GPU: NVML's word, else by its PCI id; 0: not known. */
 int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
 int pr_first_arch(const struct pr_context *c); /* of the first GPU whose is known */
+/* The driver that CUDA programs meet: of the libcuda found (a cuda-compat one lifts the module), else the module's. */
+const char *pr_met_driver(const struct pr_host *h);
 /* Where a CUDA release lies to those that make code for a GPU: 1 after the last, -1 before the first, 0 among them or not known. */
 struct pr_cuda_span;
 int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_cuda_span *ret);
@@ -59,6 +61,8 @@ void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
 /* The same for the wheels that the driver and these cards carry now: what lifts that, by probe/need.h. false: nothing does. */
 struct pr_wheel;
 bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
+/* Such a step as text: "WHY:", and each line indented behind it; "" for none. The caller frees it. */
+char *pr_step_text(const json_t *step);
 /* Debian's name of this architecture, as in linux-image-amd64, and its directory of libraries, for remedies. */
 const char *pr_deb_arch(const struct pr_host *h);
 const char *pr_triplet(const struct pr_host *h);

@@ -8,6 +8,7 @@
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/loader/loader.h"
+#include "probe/need.h"
 
 static const char *const after_loaded[] = { "driver.loaded", NULL };
 static const char *const after_mismatch[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };
@@ -176,7 +177,7 @@ static void max_cuda(const struct pr_context *c, char to[16])
 	*to = '\0';
 	if (pr_has(v))
 		snprintf(to, 16, "%d.%d", (int)(v.v / 1000), (int)(v.v % 1000 / 10));
-	else if (pr_compat_max_cuda(c->fs, c->host->nvidia.module_version.v, &cuda, NULL) > 0)
+	else if (pr_compat_max_cuda(c->fs, pr_met_driver(c->host), &cuda, NULL) > 0)
 		snprintf(to, 16, "%s", cuda);
 }
 
@@ -201,33 +202,72 @@ static const struct pr_gpu *left_behind(const struct pr_context *c, const char *
 	return found;
 }
 
+/* Does the driver compile PTX of that release, and does the release make code for a card? */
+static bool suits(const struct pr_context *c, const char *cuda, const char *max)
+{
+	struct pr_cuda_span span;
+
+	for (size_t i = 0; i < c->host->n_gpu; i++)
+		if (pr_on_bus(&c->host->gpu[i]) && !pr_cuda_beside(c, &c->host->gpu[i], cuda, &span))
+			return *max && gt_version_cmp(cuda, max) <= 0;
+	return false;
+}
+
+/* In place of a toolkit that the driver does not carry or, with `last`, that leaves the card behind: no driver mends that. */
+static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version, const char *last,
+			   const char *least)
+{
+	const struct pr_str *release = &c->host->distro.version_id;
+	gt_autofree char *own = NULL, *why = NULL, *up = NULL;
+	bool debian = gt_streq(c->host->distro.id.v, "debian") && release->v &&
+		      pr_compat_get(c->fs, &pr_debian_toolkit, release->v, &own, NULL) > 0;
+	gt_auto_json *step = NULL;
+	struct pr_driver_need n;
+	char most[16], take[160];
+
+	max_cuda(c, most);
+	if (last && (!*most || gt_version_cmp(last, most) < 0))
+		snprintf(most, sizeof(most), "%s", last);
+	if (debian && suits(c, own, most))
+		snprintf(take, sizeof(take), "Take Debian %s's own, CUDA %s%s%s, which driver and card carry:\n"
+			 "  apt install nvidia-cuda-toolkit\n", release->v, own, strcmp(own, most) ? ", or another up to " : "",
+			 strcmp(own, most) ? most : "");
+	else
+		snprintf(take, sizeof(take), "Take a toolkit%s%s that driver and card carry,\n", *most ? " up to CUDA " : "", most);
+	if (!last) {
+		why = gt_xasprintf("Only if CUDA %s is needed: driver %s or newer", version, least);
+		pr_driver_need(c, NULL, 0, &n);
+		step = pr_driver_lift(c, &n, least, why);
+		pr_driver_need_clear(&n);
+	}
+	up = pr_step_text(step);
+	pr_remedy(f, "%sand take /usr/local/cuda-%s/bin out of PATH.%s%s", take, version, *up ? "\n" : "", up);
+}
+
 /* One toolkit; false when it settles the finding. */
 static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
 {
-	const char *module = c->host->nvidia.module_version.v;
+	const char *driver = pr_met_driver(c->host);
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
 	int r = pr_compat_min_driver(c->fs, version, &least, &err);
 	struct pr_cuda_span span;
 	const struct pr_gpu *g = left_behind(c, version, &span);
 
-	if (g) {
-		pr_say(f, PR_WARN, "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the last", version,
-		       pr_arch_of(c, g) / 10, pr_arch_of(c, g) % 10, g->pci->address, span.last);
-		pr_remedy(f, "Use a toolkit up to CUDA %s, and take /usr/local/cuda-%s/bin out of PATH", span.last, version);
-		return false;
-	}
 	if (r < 0)
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
+	else if (g)
+		pr_say(f, PR_WARN, "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the last", version,
+		       pr_arch_of(c, g) / 10, pr_arch_of(c, g) % 10, g->pci->address, span.last);
 	else if (!r)
 		pr_say(f, PR_NOT_KNOWN, "CUDA %s is not in this program's table; whether driver %s carries it is unknown", version,
-		       module);
-	if (r <= 0)
-		return false;
-	if (gt_version_cmp(module, least) >= 0)
+		       driver);
+	else if (gt_version_cmp(driver, least) < 0)
+		pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least, driver);
+	else
 		return true;
-	pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least, module);
-	pr_remedy(f, "Use a toolkit that the driver carries (Debian: apt install nvidia-cuda-toolkit), or upgrade the driver");
+	if (f->result == PR_WARN)
+		remedy_toolkit(c, f, version, g ? span.last : NULL, least);
 	return false;
 }
 
@@ -255,9 +295,9 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 	if (newer)
 		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without "
 				   "PTX of its own",
-		       h->nvidia.module_version.v, max, newer);
+		       pr_met_driver(h), max, newer);
 	else
-		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", h->nvidia.module_version.v);
+		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", pr_met_driver(h));
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",

@@ -19,14 +19,23 @@ static bool loaded(const struct pr_host *h)
 	return h->nvidia.module_version.state == PR_PRESENT;
 }
 
+char *pr_step_text(const json_t *step)
+{
+	gt_auto_buf b = {0};
+
+	if (step)
+		gt_buf_printf(&b, "%s:", gt_json_get_str(step, "why", ""));
+	for (const char *at = gt_json_get_str(step, "lines", NULL); at; at = gt_next_line(at))
+		gt_buf_printf(&b, "\n  %.*s", (int)strcspn(at, "\n"), at);
+	return b.len ? gt_buf_take(&b) : gt_xstrdup("");
+}
+
 static void remedy_step(struct pr_finding *f, const json_t *step)
 {
-	gt_auto_buf lines = {0};
+	gt_autofree char *text = pr_step_text(step);
 
-	for (const char *at = gt_json_get_str(step, "lines", NULL); at; at = gt_next_line(at))
-		gt_buf_printf(&lines, "\n  %.*s", (int)strcspn(at, "\n"), at);
 	if (step)
-		pr_remedy(f, "%s:%s", gt_json_get_str(step, "why", ""), lines.s ? lines.s : "");
+		pr_remedy(f, "%s", text);
 }
 
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f)

@@ -234,15 +234,11 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 
 static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, struct pr_finding *f)
 {
-	const struct pr_host *h = c->host;
-	const struct pr_lib *libcuda = pr_loaded_lib(h, "libcuda.so.1");
+	const char *driver = pr_met_driver(c->host); /* whether a cuda-compat libcuda may lift it is another check's question */
 	gt_autofree char *least = NULL;
 	struct gt_err err = {0};
-	const char *driver;
 	int r;
 
-	/* a cuda-compat libcuda lifts the driver; whether it may is another check's question */
-	driver = libcuda && libcuda->version ? libcuda->version : h->nvidia.module_version.v;
 	r = pr_compat_min_driver(c->fs, e->torch_cuda, &least, &err);
 	if (r < 0)
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);

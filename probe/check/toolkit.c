@@ -25,8 +25,7 @@ static bool no_toolkit(const struct pr_context *c, struct pr_finding *f)
 static void ptx(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *driver = l && l->version ? l->version : h->nvidia.module_version.v;
+	const char *driver = pr_met_driver(h);
 	gt_autofree char *cuda = NULL;
 
 	if (pr_without_driver(c, f) || no_toolkit(c, f))

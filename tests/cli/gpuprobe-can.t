@@ -98,7 +98,9 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
   Also cuda.toolkit
     CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
     do:
-      Use a toolkit up to CUDA 12.9, and take /usr/local/cuda-13.0/bin out of PATH
+      Take Debian 12's own, CUDA 11.8, or another up to 12.9, which driver and card carry:
+        apt install nvidia-cuda-toolkit
+      and take /usr/local/cuda-13.0/bin out of PATH.
   
   48 checks pass, 20 do not apply here (--verbose shows them)
 

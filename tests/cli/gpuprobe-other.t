@@ -96,21 +96,18 @@ A container that was given some of the machine's GPUs is whole.
 An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } > cuda13.host
-  $ gpuprobe -v --root cuda13.host | grep -A2 cuda.toolkit
-  gpuprobe: WARNING - cuda.toolkit
-    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
-    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
-  --
+  $ gpuprobe --root cuda13.host | sed -n '/^Cause/,/^$/p'
   Cause: cuda.toolkit
     toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
     do:
-      Use a toolkit that the driver carries (Debian: apt install nvidia-cuda-toolkit), or upgrade the
-      driver
+      Take Debian 12's own, CUDA 11.8, or another up to 12.4, which driver and card carry:
+        apt install nvidia-cuda-toolkit
+      and take /usr/local/cuda-13.0/bin out of PATH.
+      Only if CUDA 13.0 is needed: driver 580.65.06 or newer:
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        apt install nvidia-open
+        reboot
   
-  --
-  cuda.toolkit         warn   toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
-  cuda.ptx             pass   the driver compiles the PTX of every installed toolkit
-  cuda.host-compiler   skip   gcc is not installed
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\t13\t550.54\n'; } > override.host
   $ gpuprobe -q --root override.host
   gpuprobe: OK
@@ -118,6 +115,33 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   $ gpuprobe -v --root broken.host | grep -A1 cuda.toolkit
   cuda.toolkit         unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
                                versions
+
+A toolkit that the driver does not carry: Debian's own, where driver and card carry that. Of a card that it leaves behind no driver is
+spoken. A libcuda that lifts the driver counts.
+
+  $ fix() { gpuprobe --root x.host | sed -n '/^[CA][a-z]*:* cuda.toolkit/,/^$/p'; }
+  $ sed 's/VERSION_ID="12"/VERSION_ID="13"/' cuda13.host > x.host; fix
+  Cause: cuda.toolkit
+    toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
+    do:
+      Take Debian 13's own, CUDA 12.4, which driver and card carry:
+        apt install nvidia-cuda-toolkit
+      and take /usr/local/cuda-13.0/bin out of PATH.
+      Only if CUDA 13.0 is needed: driver 580.65.06 or newer:
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        apt install nvidia-open
+        reboot
+  
+  $ sed 's/580\.95\.05/470.256.02/; s/"arch": 70/"arch": 37/; s/0x1db6/0x102d/; s/"cuda": 13000/"cuda": 11040/' $FIXTURES/venv-no-code-for-volta.host > k80.host
+  $ { cat k80.host; printf 'file /usr/local/cuda-12.4/version.json\n'; } > x.host; fix
+  Also cuda.toolkit
+    CUDA 12.4 makes no code for capability 3.7 of GPU 0000:17:00.0; 11.8 is the last
+    do:
+      Take a toolkit up to CUDA 11.4 that driver and card carry,
+      and take /usr/local/cuda-12.4/bin out of PATH.
+  
+  $ { cat $FIXTURES/compat-lifts.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } | sed 's/575\.[0-9.]*[0-9]/580.65.06/; s/12040/13000/' > x.host; gpuprobe -v --root x.host | grep cuda.toolkit
+  cuda.toolkit         pass   driver 580.65.06 carries every installed toolkit
 
 Bad input is one sentence and exit 64; nothing is written.
 
