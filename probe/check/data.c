@@ -45,7 +45,7 @@ static void data(const struct pr_context *c, struct pr_finding *f)
 	if (pr_has(h->data.free_bytes))
 		gt_format_bytes(space, sizeof(space), (uint64_t)h->data.free_bytes.v);
 	/* a virtual disk calls itself rotational, whatever it is */
-	if (b && pr_or(b->rotational, 0) && !gt_starts_with(b->name, "vd") && !gt_starts_with(b->name, "xvd")) {
+	if (b && pr_or(b->rotational, 0) && !pr_is_virtual_disk(h, b->name)) {
 		pr_say(f, PR_WARN, "%s lies on the spinning disk %s (%s): shuffled reads wait for its head",
 		       h->data.path, b->name, h->data.fstype);
 		pr_remedy(f,
@@ -55,9 +55,9 @@ static void data(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "Make room before a job writes its checkpoints there");
 	} else if (b) {
 		pr_say(f, PR_PASS, "%s lies on %s (%s, %s), %s free, read-ahead %d KiB", h->data.path, b->name,
-		       gt_starts_with(b->name, "nvme") ? "NVMe"
-		       : pr_or(b->rotational, 0)       ? "virtual disk"
-						       : "SSD",
+		       gt_starts_with(b->name, "nvme")  ? "NVMe"
+		       : pr_is_virtual_disk(h, b->name) ? "virtual disk"
+							: "SSD",
 		       h->data.fstype, space, (int)pr_or(b->read_ahead_kb, 0));
 	} else {
 		pr_say(f, PR_PASS, "%s lies on %s (%s), %s free", h->data.path, h->data.source, h->data.fstype, space);

@@ -4,6 +4,12 @@
 #include "probe/reading.h"
 #include "probe/scrub.h"
 
+bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
+{
+	return gt_starts_with(name, "vd") || gt_starts_with(name, "xvd") ||
+	       (h->virt.state == PR_PRESENT && !gt_starts_with(name, "nvme"));
+}
+
 /* The address of the PCI device that a link leads to, through or to the end; NULL if there is none on the way. */
 static const char *pci_behind(struct gt_fsroot *fs, struct pr_host *h, const char *link)
 {

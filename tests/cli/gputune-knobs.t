@@ -175,6 +175,21 @@ A virtual disk calls itself rotational by default, which says nothing of what li
     vda: change, 128 to 4096; a virtual disk: what lies beneath is not known; shards that are read in
     order keep the disk busy while the step computes
 
+So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requests are left to the host beneath, too.
+
+  $ cp -r virtual/sys/block/vda virtual/sys/block/sda; echo '[none] mq-deadline' > virtual/sys/block/sda/queue/scheduler
+  $ gputune plan -v --root virtual --only block.scheduler --only block.read_ahead
+  To be changed
+    block.read_ahead:sda and 1 alike: 128 to 4096
+        a virtual disk: what lies beneath is not known; shards that are read in order keep the disk
+        busy while the step computes
+  
+  Not for this host
+    block.scheduler:sda and 1 alike: none
+        a virtual disk: the host beneath orders the requests
+  
+  2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+
 What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
 and moves none says why.
 

@@ -129,12 +129,6 @@ static char *udev_line(const struct pr_host *h, const char *disk, const char *at
 			    "ATTR{queue/%s}=\"%s\"", disk, b->size_bytes.v / 512, attribute, value);
 }
 
-/* What it says of itself, rotational by default, is nothing that is known of the disk beneath. */
-static bool is_virtual(const char *disk)
-{
-	return gt_starts_with(disk, "vd") || gt_starts_with(disk, "xvd");
-}
-
 static void need_read_itself(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	const struct pr_block *b = find_block(c->host, now->instance);
@@ -151,13 +145,13 @@ static const struct tn_need read_ahead_needs[] = {
 static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	const struct pr_block *b = find_block(c->host, now->instance);
-	bool spinning = b && !is_virtual(now->instance) && pr_or(b->rotational, 0) == 1;
+	bool is_virtual = pr_is_virtual_disk(c->host, now->instance), spinning = b && !is_virtual && pr_or(b->rotational, 0) == 1;
 
 	tn_want_num(w, spinning ? 8192 : 4096,
 		    "%s; shards that are read in order keep the disk busy while the step computes",
-		    spinning			   ? "a spinning disk: fewer seeks between readers" :
-		    is_virtual(now->instance) ? "a virtual disk: what lies beneath is not known" :
-						     "no seeks here");
+		    spinning   ? "a spinning disk: fewer seeks between readers" :
+		    is_virtual ? "a virtual disk: what lies beneath is not known" :
+				 "no seeks here");
 }
 
 static char *read_ahead_line(const struct pr_host *h, const char *instance, const char *value)
@@ -220,7 +214,7 @@ static void need_choice(const struct tn_ctx *c, const struct tn_now *now, struct
 
 static void need_real_disk(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (is_virtual(now->instance))
+	if (pr_is_virtual_disk(c->host, now->instance))
 		tn_not_applicable(w, "a virtual disk: the host beneath orders the requests");
 }
 
