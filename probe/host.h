@@ -340,6 +340,10 @@ const char *pr_getenv(const struct pr_host *h, const char *name);
 /* Is this block device ("vda", "dm-0") what a hypervisor shows, so that nothing it says of itself is known of the disk beneath? In
  * a virtual machine all are but NVMe, which may be a real one that was handed through. */
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name);
+/* What this process may fill: the host's memory, or its control group's limit. 0: not known. */
+int64_t pr_memory_bytes(const struct pr_host *h);
+/* What /dev/shm should be made, in whole GiB: half of that. What lies there counts against the same limit. */
+int64_t pr_shm_gib(const struct pr_host *h);
 /* GPUs that CUDA can use here: not set aside for virtual machines, and not kept from this container or job. */
 size_t pr_usable_gpus(const struct pr_host *h);
 size_t pr_bus_gpus(const struct pr_host *h); /* kept or not: those that are not set aside for virtual machines */

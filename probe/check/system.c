@@ -108,6 +108,15 @@ const struct pr_check pr_check_blas_kernels = {
 	.run = blas_kernels,
 };
 
+static void more_shm(const struct pr_context *c, struct pr_finding *f, const char *first)
+{
+	if (c->host->container.state == PR_PRESENT)
+		pr_remedy(f, "%s%s the container with more:  docker run --shm-size=%ldg …", first ? first : "",
+			  first ? "\nand start" : "Start", pr_shm_gib(c->host));
+	else
+		pr_remedy(f, "%s", first ? first : "  mount -o remount,size=50% /dev/shm");
+}
+
 static void shm(const struct pr_context *c, struct pr_finding *f)
 {
 	struct pr_num size = c->host->mem.shm_bytes;
@@ -120,8 +129,7 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 	gt_format_bytes(text, sizeof(text), (uint64_t)size.v);
 	if (c->host->stale_shm && pr_or(c->host->mem.shm_free_bytes, INT64_MAX) < 1 << 20) {
 		pr_say(f, PR_WARN, "/dev/shm (%s) is full, and holds %zu files that NCCL left there", text, c->host->stale_shm);
-		pr_remedy(f, "When no job runs:  rm /dev/shm/nccl-*%s", c->host->container.state == PR_PRESENT ?
-				     "\nand start the container with more:  docker run --shm-size=16g …" : "");
+		more_shm(c, f, "When no job runs:  rm /dev/shm/nccl-*");
 		return;
 	}
 	if (size.v >= 1 << 30) {
@@ -129,8 +137,7 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	pr_say(f, PR_WARN, "/dev/shm has only %s: data-loader workers and NCCL share memory through it", text);
-	pr_remedy(f, c->host->container.state == PR_PRESENT ? "Start the container with more:  docker run --shm-size=16g …" :
-							      "  mount -o remount,size=50%% /dev/shm");
+	more_shm(c, f, NULL);
 }
 const struct pr_check pr_check_shm = {
 	.id = "host.shm",

@@ -138,3 +138,13 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 		h->mem.shm_free_bytes.v = (int64_t)(v.f_bavail * v.f_frsize);
 	}
 }
+
+int64_t pr_memory_bytes(const struct pr_host *h)
+{
+	return GT_MIN(pr_or(h->mem.total_bytes, 0), pr_or(h->mem.limit_bytes, INT64_MAX));
+}
+
+int64_t pr_shm_gib(const struct pr_host *h)
+{
+	return GT_MAX(INT64_C(1), pr_memory_bytes(h) >> 31);
+}

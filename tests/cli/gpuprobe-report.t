@@ -202,7 +202,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
   Also host.shm
     /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory through it
     do:
-      Start the container with more: docker run --shm-size=16g …
+      Start the container with more: docker run --shm-size=256g …
   
   Also host.cpu-quota
     the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs are throttled every period

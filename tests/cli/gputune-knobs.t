@@ -190,6 +190,14 @@ So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requ
   
   2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
+Room in /dev/shm counts against a container's limit: half of that is what both tools name.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/container-small-shm.host small; mkdir -p small/sys/fs/cgroup
+  $ echo 17179869184 > small/sys/fs/cgroup/memory.max
+  $ gputune plan --root small --only mem.shm | grep -o 'shm-size=[0-9]*g'; gpuprobe --root small | grep -o 'shm-size=[0-9]*g'
+  shm-size=8g
+  shm-size=8g
+
 What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
 and moves none says why.
 

@@ -301,7 +301,7 @@ struct facts {
 	int nodes;
 	bool zram, vms, rt, persistenced;
 	int ports, cpus, gpus, rdma; /* ports: as many of mbit */
-	int64_t dropped, memlock, shm;
+	int64_t dropped, memlock, shm, limit;
 	const char *cmdline, *container, *arch;
 	bool grouped; /* the GPUs are behind an IOMMU */
 	struct pr_num identity; /* 1: which does not translate for them, as their group says */
@@ -332,6 +332,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 		gt_set_add(&nodes[i].cpus, (unsigned)i);
 	h.mem.total_bytes = (struct pr_num){ PR_PRESENT, f->memory };
 	h.mem.swap_total_bytes = (struct pr_num){ PR_PRESENT, f->swap };
+	h.mem.limit_bytes = (struct pr_num){ f->limit ? PR_PRESENT : PR_ABSENT, f->limit };
 	h.mem.memlock_bytes = (struct pr_num){ f->memlock ? PR_PRESENT : PR_ABSENT, f->memlock };
 	h.mem.shm_bytes = (struct pr_num){ f->shm ? PR_PRESENT : PR_ABSENT, f->shm };
 	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
@@ -438,6 +439,8 @@ static const struct {
 	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 32 * GIB }, NULL, NULL, TN_ALREADY, "" },
 	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 64 << 20 }, NULL, NULL, TN_ADVICE, "" },
 	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 64 << 20, .container = "docker" }, NULL, NULL, TN_ADVICE, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 4 * GIB, .container = "docker", .limit = 16 * GIB }, NULL, NULL,
+	  TN_ALREADY, "" },
 	{ "limits.memlock", { GIB, .nodes = 1, .memlock = 8388608 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "limits.memlock", { GIB, .nodes = 1, .memlock = 8388608, .rdma = 1 }, NULL, NULL, TN_ADVICE, "" },
 	{ "limits.memlock", { GIB, .nodes = 1, .memlock = INT64_MAX, .rdma = 1 }, NULL, NULL, TN_ALREADY, "" },

@@ -368,15 +368,13 @@ static char *look_shm(const struct tn_ctx *c)
 
 static void want_shm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	int64_t have = pr_or(c->host->mem.shm_bytes, 0), total = pr_or(c->host->mem.total_bytes, 0);
-
-	if (have >= GT_MIN(total / 4, 64 * GIB))
+	if (pr_or(c->host->mem.shm_bytes, 0) >= GT_MIN(pr_memory_bytes(c->host) / 4, 64 * GIB))
 		tn_leave(w, TN_ALREADY, "enough for the batches of loader workers");
 	else if (c->host->container.state == PR_PRESENT)
 		tn_leave(w, TN_ADVICE,
 			 "loader workers hand over batches there and die with a bus error when it is full: docker run "
 			 "--shm-size=%ldg, or --ipc=host",
-			 GT_MAX(INT64_C(1), total / GIB / 2));
+			 pr_shm_gib(c->host));
 	else
 		tn_leave(w, TN_ADVICE,
 			 "loader workers hand over batches there and die with a bus error when it is full: mount -o "
