@@ -395,6 +395,7 @@ static const struct {
 	{ "kernel.numa_balancing", { GIB, .nodes = 1 }, "1", NULL, TN_NOT_APPLICABLE, "" },
 	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "1", NULL, TN_CHANGE, "0" },
 	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "2", NULL, TN_SKIPPED, "" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "3", NULL, TN_SKIPPED, "" },
 	{ "net.core.rmem_max", { GIB, .nodes = 1 }, "212992", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 10000 }, "212992", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 25000 }, "212992", NULL, TN_CHANGE, "16777216" },

@@ -232,10 +232,13 @@ static size_t nodes_with_cpus(const struct pr_host *h)
 	return n;
 }
 
+/* The values are ORed: 3 balances and tiers. */
 static void need_no_tiers(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (gt_streq(now->current, "2"))
-		tn_leave(w, TN_SKIPPED, "it moves pages between memory tiers here (2), which must not be switched off");
+	int64_t mode = 0;
+
+	if (now->current && !gt_parse_i64(now->current, &mode) && mode & 2)
+		tn_leave(w, TN_SKIPPED, "it moves pages between memory tiers here (%ld), which must not be switched off", mode);
 }
 
 static void need_two_nodes_with_cpus(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
