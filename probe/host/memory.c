@@ -118,6 +118,7 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.available_bytes = meminfo(text, r, "MemAvailable", true);
 	h->mem.swap_total_bytes = meminfo(text, r, "SwapTotal", true);
 	h->mem.hugepages = meminfo(text, r, "HugePages_Total", false);
+	h->mem.hugepage_bytes = meminfo(text, r, "Hugepagesize", true);
 	h->mem.limit_bytes.state = PR_ABSENT;
 	pr_each_cgroup(fs, "memory", tighter_limit, h);
 	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");

@@ -579,6 +579,35 @@ START_TEST(good_values_are_left)
 }
 END_TEST
 
+/* How much the pool takes, and where it is from. */
+START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
+{
+	static const struct {
+		const char *cmdline, *pages;
+		int64_t page_bytes;
+		const char *says, *mend;
+	} cases[] = {
+		{ "quiet", "64", 2 << 20, "64 pages of 2.0 MiB (128 MiB)", "/etc/sysctl.d" },
+		{ "quiet", "64", 0, "64 pages of 2.0 MiB (128 MiB)", "/etc/sysctl.d" },
+		{ "default_hugepagesz=1G hugepages=4", "4", GIB, "4 pages of 1.0 GiB (4.0 GiB)", "update-grub" },
+		{ "hugepages=512 quiet", "512", 2 << 20, "(1.0 GiB)", "update-grub" },
+		{ "hugepagesz=1G hugepages=4", "512", 2 << 20, "(1.0 GiB)", "/etc/sysctl.d" }, /* another pool */
+		{ "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=512", "512", 2 << 20, "(1.0 GiB)", "update-grub" },
+		{ "hugepagesz=what hugepages=4", "512", 2 << 20, "(1.0 GiB)", "/etc/sysctl.d" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		struct pr_host h = { .mem.hugepage_bytes = { cases[i].page_bytes ? PR_PRESENT : PR_ABSENT, cases[i].page_bytes },
+				     .kernel.cmdline = { PR_PRESENT, cases[i].cmdline } };
+		struct tn_wish w = { 0 };
+
+		tn_knob_wish(tn_knob_find("vm.nr_hugepages"), &(struct tn_ctx){ .host = &h },
+			     &(struct tn_now){ .current = cases[i].pages }, &w);
+		ck_assert_msg(strstr(w.reason, cases[i].says) && strstr(w.reason, cases[i].mend), "%zu: %s", i, w.reason);
+	}
+}
+END_TEST
+
 START_TEST(every_knob_says_all_that_a_knob_must)
 {
 	for (size_t i = 0; tn_knobs[i]; i++) {
@@ -607,6 +636,7 @@ TCase *tune_knob_case(void)
 	tcase_add_test(tc, the_admins_file_is_not_outdone);
 	tcase_add_test(tc, the_admins_other_form_is_not_outdone);
 	tcase_add_test(tc, a_files_harmful_value_is_not_applied);
+	tcase_add_test(tc, a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside);
 	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
 	return tc;
 }

@@ -406,16 +406,40 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.desired = want_min_free,
 };
 
+/* Does the kernel's command line fill the pool of this page size, the default one? hugepages= counts for the hugepagesz= before
+ * it, and without one for the default (Documentation/admin-guide/mm/hugetlbpage.rst). */
+static bool pool_from_boot(const struct pr_host *h, int64_t page)
+{
+	uint64_t size = (uint64_t)page;
+
+	for (const char *p = h->kernel.cmdline.v; p && *p; p += strspn(p, " ")) {
+		gt_autofree char *word = gt_xstrndup(p, strcspn(p, " "));
+
+		if (gt_starts_with(word, "hugepagesz=") && gt_parse_size(word + strlen("hugepagesz="), &size) < 0)
+			size = 0;
+		if (gt_starts_with(word, "hugepages=") && size == (uint64_t)page)
+			return true;
+		p += strlen(word);
+	}
+	return false;
+}
+
 static void want_hugepages(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	int64_t n = 0;
+	int64_t n = 0, page = pr_or(c->host->mem.hugepage_bytes, 2 << 20);
+	char each[32], all[32];
 
-	if (!now->current || gt_parse_i64(now->current, &n) < 0 || !n)
+	if (!now->current || gt_parse_i64(now->current, &n) < 0 || n <= 0) {
 		tn_leave(w, TN_ALREADY, "no memory is set aside");
-	else
-		tn_leave(w, TN_ADVICE, "%ld pages of 2 MiB (%ld GiB) are set aside, which PyTorch and most trainers never use "
-				       "and the page cache lacks; if no DPDK, SPDK or database needs them: sysctl -w "
-				       "vm.nr_hugepages=0, and take the line out of /etc/sysctl.d", n, n / 512);
+		return;
+	}
+	gt_format_bytes(each, sizeof(each), (uint64_t)page);
+	gt_format_bytes(all, sizeof(all), (uint64_t)page * (uint64_t)n);
+	tn_leave(w, TN_ADVICE, "%ld pages of %s (%s) are set aside, which PyTorch and most trainers never use and the page cache "
+			       "lacks; if no DPDK, SPDK or database needs them: sysctl -w vm.nr_hugepages=0, and take %s", n, each,
+		 all, pool_from_boot(c->host, page) ? "hugepages= out of /etc/default/grub or the file in /etc/default/grub.d that "
+						      "holds it; update-grub" :
+						      "the line out of /etc/sysctl.d");
 }
 
 const struct tn_knob tn_knob_nr_hugepages = {
