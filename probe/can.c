@@ -219,11 +219,32 @@ static int ask_torch(struct pr_question *q, const char *version)
 	return 0;
 }
 
+/* Which compiler its nvcc wants: no reason against running what others compiled. */
+static void judge_compiler(struct pr_question *q, const char *release)
+{
+	const char *have = q->c->host->gcc.v;
+	gt_autofree char *most = NULL;
+	int oldest, gxx;
+	char how[128];
+
+	if (!have || pr_compat_get(q->c->fs, &pr_nvcc_gcc, release, &most, NULL) <= 0)
+		return;
+	gxx = pr_nvcc_gxx(q->c, atoi(most), &oldest);
+	if (atoi(have) <= atoi(most))
+		*how = '\0';
+	else if (gxx)
+		snprintf(how, sizeof(how), ", so compile with -ccbin g++-%d", gxx);
+	else
+		snprintf(how, sizeof(how), ", and Debian %s none older than %d, so compile in a container",
+			 q->c->host->distro.version_id.v, oldest);
+	pr_can_reason(q, PR_YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s", most, have, how);
+}
+
 static int ask_cuda(struct pr_question *q, const char *version)
 {
 	const struct pr_host *h = q->c->host;
 	const char *driver = h->nvidia.module_version.v;
-	gt_autofree char *release = pr_release_of(version), *most = NULL, *gcc = NULL;
+	gt_autofree char *release = pr_release_of(version), *most = NULL;
 
 	pr_can_driver(q, release);
 	pr_can_card(q, release);
@@ -232,10 +253,7 @@ static int ask_cuda(struct pr_question *q, const char *version)
 		pr_can_reason(q, PR_YES, "driver_cuda.tsv",
 		       "driver %s carries CUDA %s: programs run, but PTX of %s does not compile on it", driver, most,
 		       release);
-	if (h->gcc.v && pr_compat_get(q->c->fs, &pr_nvcc_gcc, release, &gcc, NULL) > 0)
-		pr_can_reason(q, PR_YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s%s", gcc, h->gcc.v,
-		       atoi(h->gcc.v) > atoi(gcc) ? ", so compile with -ccbin g++-" : "",
-		       atoi(h->gcc.v) > atoi(gcc) ? gcc : "");
+	judge_compiler(q, release);
 	return 0;
 }
 

@@ -63,6 +63,12 @@ struct pr_wheel;
 bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
 /* Such a step as text: "WHY:", and each line indented behind it; "" for none. The caller frees it. */
 char *pr_step_text(const json_t *step);
+/* The CUDA release of Debian's own toolkit, where the driver (if one is loaded) and a card (if there is one) carry it; else NULL.
+ * The caller frees it. */
+char *pr_own_toolkit(const struct pr_context *c);
+/* The newest g++ up to `most`, which nvcc takes, that this Debian release has; 0: none that old, ret_oldest being its oldest. Of
+ * other distributions `most`. */
+int pr_nvcc_gxx(const struct pr_context *c, int most, int *ret_oldest);
 /* Debian's name of this architecture, as in linux-image-amd64, and its directory of libraries, for remedies. */
 const char *pr_deb_arch(const struct pr_host *h);
 const char *pr_triplet(const struct pr_host *h);

@@ -202,25 +202,35 @@ static const struct pr_gpu *left_behind(const struct pr_context *c, const char *
 	return found;
 }
 
-/* Does the driver compile PTX of that release, and does the release make code for a card? */
-static bool suits(const struct pr_context *c, const char *cuda, const char *max)
+static bool serves_a_card(const struct pr_context *c, const char *cuda)
 {
 	struct pr_cuda_span span;
 
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		if (pr_on_bus(&c->host->gpu[i]) && !pr_cuda_beside(c, &c->host->gpu[i], cuda, &span))
-			return *max && gt_version_cmp(cuda, max) <= 0;
-	return false;
+			return true;
+	return !pr_bus_gpus(c->host);
+}
+
+char *pr_own_toolkit(const struct pr_context *c)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *own = NULL;
+	char max[16] = "";
+
+	if (!gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	    pr_compat_get(c->fs, &pr_debian_toolkit, h->distro.version_id.v, &own, NULL) <= 0)
+		return NULL;
+	if (h->nvidia.module_version.v)
+		max_cuda(c, max);
+	return serves_a_card(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
 }
 
 /* In place of a toolkit that the driver does not carry or, with `last`, that leaves the card behind: no driver mends that. */
 static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version, const char *last,
 			   const char *least)
 {
-	const struct pr_str *release = &c->host->distro.version_id;
-	gt_autofree char *own = NULL, *why = NULL, *up = NULL;
-	bool debian = gt_streq(c->host->distro.id.v, "debian") && release->v &&
-		      pr_compat_get(c->fs, &pr_debian_toolkit, release->v, &own, NULL) > 0;
+	gt_autofree char *own = pr_own_toolkit(c), *why = NULL, *up = NULL;
 	gt_auto_json *step = NULL;
 	struct pr_driver_need n;
 	char most[16], take[160];
@@ -228,9 +238,10 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 	max_cuda(c, most);
 	if (last && (!*most || gt_version_cmp(last, most) < 0))
 		snprintf(most, sizeof(most), "%s", last);
-	if (debian && suits(c, own, most))
-		snprintf(take, sizeof(take), "Take Debian %s's own, CUDA %s%s%s, which driver and card carry:\n"
-			 "  apt install nvidia-cuda-toolkit\n", release->v, own, strcmp(own, most) ? ", or another up to " : "",
+	if (own)
+		snprintf(take, sizeof(take),
+			 "Take Debian %s's own, CUDA %s%s%s, which driver and card carry:\n  apt install nvidia-cuda-toolkit\n",
+			 c->host->distro.version_id.v, own, strcmp(own, most) ? ", or another up to " : "",
 			 strcmp(own, most) ? most : "");
 	else
 		snprintf(take, sizeof(take), "Take a toolkit%s%s that driver and card carry,\n", *most ? " up to CUDA " : "", most);

@@ -63,6 +63,36 @@ const struct pr_check pr_check_ptx = {
 	.run = ptx,
 };
 
+int pr_nvcc_gxx(const struct pr_context *c, int most, int *ret_oldest)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *range = NULL;
+	int newest;
+
+	if (!gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	    pr_compat_get(c->fs, &pr_debian_gcc, h->distro.version_id.v, &range, NULL) <= 0 ||
+	    sscanf(range, "%d,%d", ret_oldest, &newest) != 2)
+		return most;
+	return most < *ret_oldest ? 0 : GT_MIN(most, newest);
+}
+
+static void remedy_gcc(const struct pr_context *c, struct pr_finding *f, const char *version, int most)
+{
+	gt_autofree char *own = NULL;
+	int oldest, gxx = pr_nvcc_gxx(c, most, &oldest);
+
+	if (gxx) {
+		pr_remedy(f, "  apt install g++-%d\n  nvcc -ccbin g++-%d …   (or NVCC_CCBIN=g++-%d)", gxx, gxx, gxx);
+		return;
+	}
+	own = pr_own_toolkit(c);
+	pr_remedy(f,
+		  "Debian %s has no g++ older than %d. Compile in a container that has one, such as NVIDIA's image for CUDA "
+		  "%s%s%s%s",
+		  c->host->distro.version_id.v, oldest, version, own ? "; or take Debian's own toolkit, CUDA " : "", own ? own : "",
+		  own ? ", or a newer one:\n  apt install nvidia-cuda-toolkit" : "");
+}
+
 static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -89,7 +119,7 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 		if (!r || atoi(h->gcc.v) <= atoi(most))
 			continue;
 		pr_say(f, PR_WARN, "gcc is %s, and nvcc of toolkit %s takes gcc up to %s", h->gcc.v, version, most);
-		pr_remedy(f, "  apt install g++-%s\n  nvcc -ccbin g++-%s …   (or NVCC_CCBIN=g++-%s)", most, most, most);
+		remedy_gcc(c, f, version, atoi(most));
 		return;
 	}
 	if (judged)

@@ -27,6 +27,7 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_debian_driver,		      /* Debian release -> the driver that it packages */
 	pr_debian_legacy,		      /* Debian release -> older branches that it packages beside its own */
 	pr_debian_toolkit,		      /* Debian release -> the CUDA toolkit that it packages */
+	pr_debian_gcc,			      /* Debian release -> the oldest and the newest g++ that it packages */
 	pr_nvcc_gcc;			      /* CUDA release -> newest gcc that its nvcc accepts */
 
 /* Value of key: 1 and *ret_value (caller frees), 0 if the table does not know it, or a negative errno with a sentence that

@@ -93,7 +93,8 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
     yes: CUDA 11.2 needs driver 450.80.02; this host has 550.163.01 (cuda_driver.tsv)
     yes: CUDA 11.2 makes no code for capability 8.9 of GPU 0000:17:00.0; 11.8 is the first, and what
     is made for older ones may run there (gpu_arch.tsv)
-    yes: its nvcc takes gcc up to 10; this host has 14, so compile with -ccbin g++-10 (nvcc_gcc.tsv)
+    yes: its nvcc takes gcc up to 10; this host has 14, and Debian 12 none older than 11, so compile
+    in a container (nvcc_gcc.tsv)
   $ { cat $V; printf 'file /usr/local/cuda-%s/version.json\n' 12.9 13.0; } > x.host; gpuprobe --root x.host | sed -n '/cuda.toolkit/,$p'
   Also cuda.toolkit
     CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last

@@ -143,6 +143,44 @@ spoken. A libcuda that lifts the driver counts.
   $ { cat $FIXTURES/compat-lifts.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } | sed 's/575\.[0-9.]*[0-9]/580.65.06/; s/12040/13000/' > x.host; gpuprobe -v --root x.host | grep cuda.toolkit
   cuda.toolkit         pass   driver 580.65.06 carries every installed toolkit
 
+A compiler that nvcc takes: the newest that this Debian has, and a container where even its oldest is too new.
+
+  $ gcc() { sed "s/VERSION_ID=\"12\"/VERSION_ID=\"$1\"/; s/cuda-12\.4/cuda-$2/; s/gcc-14/gcc-$3/" $FIXTURES/toolkit-gcc-too-new.host > x.host; gpuprobe --root x.host | sed -n '/^Cause/,/^$/p'; }
+  $ gcc 12 12.4 14
+  Cause: cuda.host-compiler
+    gcc is 14, and nvcc of toolkit 12.4 takes gcc up to 13
+    do:
+        apt install g++-12
+        nvcc -ccbin g++-12 …   (or NVCC_CCBIN=g++-12)
+  
+  $ gcc 12 11.2 12
+  Cause: cuda.host-compiler
+    gcc is 12, and nvcc of toolkit 11.2 takes gcc up to 10
+    do:
+      Debian 12 has no g++ older than 11. Compile in a container that has one, such as NVIDIA's image
+      for CUDA 11.2; or take Debian's own toolkit, CUDA 11.8, or a newer one:
+        apt install nvidia-cuda-toolkit
+  
+  $ gcc 13 11.8 14
+  Cause: cuda.host-compiler
+    gcc is 14, and nvcc of toolkit 11.8 takes gcc up to 11
+    do:
+      Debian 13 has no g++ older than 12. Compile in a container that has one, such as NVIDIA's image
+      for CUDA 11.8; or take Debian's own toolkit, CUDA 12.4, or a newer one:
+        apt install nvidia-cuda-toolkit
+  
+  $ gcc 14 12.4 15 | tail -n 4
+    do:
+        apt install g++-13
+        nvcc -ccbin g++-13 …   (or NVCC_CCBIN=g++-13)
+  
+  $ sed -i 's/VERSION_ID="14"/VERSION_ID="13"/' x.host; gpuprobe can cuda==11.8 cuda==12.4 --root x.host | grep nvcc -A 1
+    yes: its nvcc takes gcc up to 11; this host has 15, and Debian 13 none older than 12, so compile
+    in a container (nvcc_gcc.tsv)
+  cuda==12.4: yes
+  --
+    yes: its nvcc takes gcc up to 13; this host has 15, so compile with -ccbin g++-13 (nvcc_gcc.tsv)
+
 Bad input is one sentence and exit 64; nothing is written.
 
   $ gpuprobe --root /nonexistent
