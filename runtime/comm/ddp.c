@@ -363,6 +363,15 @@ static float *gradient(const struct rt_ddp *d, const struct bucket *x)
 	return (float *)(void *)(d->window.base + x->b->offset);
 }
 
+static void clear_gaps(const struct rt_ddp *d, const struct bucket *x)
+{
+	for (int i = 0; i < x->b->n; i++) {
+		int64_t at, n = rt_bucket_gap(x->b, i, &at);
+
+		memset(gradient(d, x) + at, 0, (size_t)n * sizeof(float));
+	}
+}
+
 /* x (n) with feedback becomes what is sent; what the coding loses of it is kept in lost. */
 static void send_segment(const struct rt_codec *codec, const float *x, int64_t n, float scale, uint64_t key, void *out,
 			 float *lost, float *scratch)
@@ -504,6 +513,8 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 		return rt_coll_start(&x->ready, err);
 	}
 	if (coded) {
+		if (d->codec)
+			clear_gaps(d, x);
 		if (d->codec && rt_comm_hosts(d->comm) > 1) {
 			x->stage = UP;
 			return rt_coll_start(&x->up, err);

@@ -17,6 +17,9 @@ struct rt_bucket {
 	int64_t floats;
 	uint64_t offset; /* bytes, in the window */
 };
+/* The floats behind gradient i that belong to none, from *ret_at on. A codec takes the bucket as a whole, and nobody else writes
+ * them: they are cleared before it does, each time, for of a bucket that is not finite nothing comes back that is. */
+int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at);
 
 /* How the ranks work together; all decide alike. Collective. */
 struct rt_ranks {

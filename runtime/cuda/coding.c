@@ -193,6 +193,21 @@ static void scale_of(struct rt_engine *e, int64_t n)
 	ON_REDUCE(e, RT_K_code_scale, 1, 256, &e->coding.scale, &e->coding.part, &parts, &n);
 }
 
+static int clear_gaps(struct rt_engine *e, const struct rt_bucket *b, struct gt_err *err)
+{
+	int r = 0;
+
+	for (int i = 0; !r && i < b->n; i++) {
+		int64_t at, n = rt_bucket_gap(b, i, &at);
+		cu_ptr to = e->window + b->offset + (cu_ptr)at * sizeof(float);
+
+		if (n)
+			r = rt_engine_check(e, e->dev->d.fill_async(to, 0, (size_t)n * sizeof(float), e->reduce),
+					    "cuMemsetD8Async", err);
+	}
+	return r;
+}
+
 static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr lost)
 {
 	struct rt_engine *e = p->cuda;
@@ -233,8 +248,10 @@ int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 	struct rt_coding c = { .kind = (int)p->opt.ddp.compress, .bucket = bucket, .n = b->floats, .segment = segment,
 			       .segment_bytes = (int64_t)segment_bytes(p, b), .kept = e->coding.kept };
 	cu_ptr g = e->window + b->offset, lost = lost_of(p, bucket);
-	int r;
+	int r = clear_gaps(e, b, err);
 
+	if (r)
+		return r;
 	if (rt_coding_places(p) == 2)
 		c.stride = (int64_t)(all_lost_bytes(p) / sizeof(float));
 	if (!bucket)

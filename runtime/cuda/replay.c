@@ -35,7 +35,7 @@ static void measure(struct rt_engine *e)
 	RT_LAUNCH(e, RT_K_clip, 1, 1, 1024, 1, 0, &norm, &part, &n, &step);
 }
 
-/* What call i writes first has no content yet. Between tensors zeros stay zeros: coded buckets take them along. */
+/* What call i writes first has no content yet. */
 static void poison_outputs(struct rt_program *p, int i)
 {
 	struct rt_engine *e = p->cuda;

@@ -72,8 +72,10 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 					       .compress = c ? job->way->compress : RT_COMPRESS_NONE,
 					       .powersgd_rank = job->way->rank,
 					       .compress_after = job->way->compress == RT_COMPRESS_ONEBIT ? PLAIN : 0 } };
-	struct rt_node *node = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = rows, .seq = LEN, .layers = 2, .width = 48,
-									.heads = 3, .vocab = VOCAB });
+	/* what lies between coded gradients that fill no whole line is coded with them */
+	struct rt_node *node = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = rows, .seq = LEN, .layers = 2,
+									.width = job->way->compress ? 45 : 48, .heads = 3,
+									.vocab = VOCAB });
 	int r = rt_compile(g, node, &o, &p, err);
 
 	for (int i = 0; !r && i < STEPS; i++) {

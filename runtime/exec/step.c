@@ -71,7 +71,7 @@ static void load_inputs(struct rt_program *p, const void *const *inputs)
 	}
 }
 
-/* What call i writes first has no content yet. Between tensors zeros stay zeros: coded buckets take them along. */
+/* What call i writes first has no content yet. */
 static void poison_outputs(struct rt_program *p, int i, bool evaluates)
 {
 	for (int k = 0; k < RT_MAX_IO; k++) {

@@ -90,6 +90,12 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 	}
 }
 
+int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at)
+{
+	*ret_at = b->at[i] + (int64_t)(rt_node_room_bytes(b->gradient[i]) / sizeof(float));
+	return (i + 1 < b->n ? b->at[i + 1] : b->floats) - *ret_at;
+}
+
 static struct rt_call *bucket_call(enum rt_op_id op, int bucket)
 {
 	struct rt_call *c = gt_xcalloc(1, sizeof(*c));

@@ -367,6 +367,8 @@ static int under_mpirun(void)
 		r = exchanges(c, NULL, &err);
 	if (!r)
 		r = train(c, &j, &err);
+	for (int k = RT_COMPRESS_NONE; !r && k <= RT_COMPRESS_ONEBIT; k++)
+		r = few(c, &(enum rt_compress){ (enum rt_compress)k }, &err);
 	if (r) {
 		fprintf(stderr, "check_comm: %s\n", err.msg);
 		rt_comm_abort(c, 1);

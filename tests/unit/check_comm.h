@@ -39,6 +39,8 @@ struct together {
 int train(struct rt_comm *c, void *arg, struct gt_err *err);
 /* The losses of a run by so many ranks, and a hash of the parameters that they end with. */
 int64_t losses(struct job j, int ranks, double ret[STEPS]);
+/* A gradient that fills no line, after updates that were skipped; arg is an enum rt_compress. */
+int few(struct rt_comm *c, void *arg, struct gt_err *err);
 
 TCase *case_training(void);
 TCase *case_compression(void);

@@ -249,6 +249,41 @@ START_TEST(compression_follows_its_publication)
 }
 END_TEST
 
+/* Ten gradients and what lies behind them in their bucket: what is not finite there must not outlast its update. */
+int few(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const enum rt_compress *compress = arg;
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(2, 5), RT_INIT_ZEROS);
+	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(2, 5)));
+	struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_SGD, .lr = 1 },
+				  .ddp = { .comm = c, .compress = *compress, .compress_after = 1 },
+				  .scaler = { RT_SCALER_ON, .init = 4, .interval = 1000 } };
+	gt_auto(rt_program) *p = NULL;
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	for (int round = 0; !r && round < 8; round++) {
+		float x[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+		bool spoilt = round == 0 || round == 3; /* before and after the first coded update */
+		struct rt_metrics m;
+
+		if (spoilt && rt_comm_rank(c) == rt_comm_size(c) - 1)
+			x[3] = INFINITY;
+		r = rt_step(p, (const void *[]){ x }, &m, err);
+		WANT(r || m.skipped == spoilt, "%s: update %d was %s", rt_compress_name(*compress), round,
+		     m.skipped ? "skipped" : "done");
+	}
+	return r;
+}
+
+START_TEST(an_infinity_costs_one_update)
+{
+	enum rt_compress compress = (enum rt_compress)_i;
+
+	run(&(struct rt_group){ .ranks = 2 }, few, &compress);
+}
+END_TEST
+
 /* What each of two ranks sends of 1920 gradients, there and back: of a segment of 1024, in whole lines of 64 bytes; of PowerSGD's
  * two factors of rank 1 half of each, both ways. */
 static const struct sent {
@@ -330,6 +365,7 @@ TCase *case_compression(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, every_compression_trains, 0, 5);
 	tcase_add_loop_test(t, compression_follows_its_publication, 0, 8);
+	tcase_add_loop_test(t, an_infinity_costs_one_update, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
 	tcase_add_loop_test(t, what_is_sent_is_counted, 0, GT_ARRAY_SIZE(sent));
 	tcase_add_test(t, int8_is_right_on_average);
 	return t;
