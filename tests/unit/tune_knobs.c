@@ -497,6 +497,33 @@ START_TEST(idle_states_that_take_long_to_leave_are_the_only_ones_closed)
 }
 END_TEST
 
+START_TEST(huge_pages_in_dev_shm_follow_from_its_own_mount)
+{
+	static const struct {
+		const char *mounts, *policy;
+		enum tn_status status;
+	} cases[] = {
+		{ "tmpfs /dev/shm tmpfs rw,nosuid,huge=always 0 0\n", "always within_size advise [never] deny force\n", TN_ADVICE },
+		{ "tmpfs /dev/shm tmpfs rw,huge=always 0 0\n", "always within_size advise never [deny] force\n", TN_ALREADY },
+		{ "tmpfs /dev/shm tmpfs rw,huge=within_size 0 0\n", "[always] within_size advise never deny force\n", TN_ALREADY },
+		{ "tmpfs /run/x tmpfs rw,huge=always 0 0\n", "always within_size advise [never] deny force\n", TN_ALREADY },
+		{ "tmpfs /dev/shm tmpfs huge=always 0 0\ntmpfs /dev/shm tmpfs rw 0 0\n",
+		  "always within_size advise [never] deny force\n", TN_ALREADY },
+		{ "tmpfs /dev/shm\n", "always within_size advise never deny [force]\n", TN_ADVICE },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		box_put(&b, "/proc/self/mounts", cases[i].mounts);
+		box_put(&b, "/sys/kernel/mm/transparent_hugepage/shmem_enabled", cases[i].policy);
+		plan = box_plan(&b);
+		ck_assert_msg(item(plan, "thp.shmem", NULL)->status == cases[i].status, "%zu: %s", i,
+			      item(plan, "thp.shmem", NULL)->reason);
+	}
+}
+END_TEST
+
 /* ---- lines for hands ------------------------------------------------------------------------------------------------ */
 
 START_TEST(lines_for_the_boot_loader_add_and_never_replace)
@@ -559,6 +586,7 @@ TCase *tune_device_case(void)
 	tcase_add_test(t, a_hostile_configuration_space_ends);
 	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);
 	tcase_add_test(t, idle_states_that_take_long_to_leave_are_the_only_ones_closed);
+	tcase_add_test(t, huge_pages_in_dev_shm_follow_from_its_own_mount);
 	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
 	tcase_add_test(t, what_nccl_conf_holds_for_debugging_is_named_with_its_line);
 	return t;

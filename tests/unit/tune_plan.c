@@ -408,6 +408,7 @@ static const struct {
 	{ "thp.defrag", { GIB, .nodes = 1 }, "always", NULL, TN_CHANGE, "madvise" },
 	{ "thp.shmem", { GIB, .nodes = 1 }, "never", NULL, TN_ALREADY, "" },
 	{ "thp.shmem", { GIB, .nodes = 1 }, "force", NULL, TN_ADVICE, "" },
+	{ "thp.shmem", { GIB, .nodes = 1 }, "always", NULL, TN_ALREADY, "" }, /* not for /dev/shm */
 	{ "ksm.run", { GIB, .nodes = 1 }, "1", NULL, TN_CHANGE, "0" },
 	{ "ksm.run", { GIB, .nodes = 1, .vms = true }, "1", NULL, TN_NOT_APPLICABLE, "" },
 	{ "ksm.run", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
