@@ -524,6 +524,82 @@ START_TEST(huge_pages_in_dev_shm_follow_from_its_own_mount)
 }
 END_TEST
 
+/* ---- what a profile asks for, and what the kernel would not take ----------------------------------------------------- */
+
+/* Where nothing would be changed by itself, the value that a profile names is wanted all the same. */
+START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
+{
+	static const struct {
+		const char *knob, *instance, *value, *path, *current;
+	} cases[] = {
+		{ "ksm.run", NULL, "1", "/sys/kernel/mm/ksm/run", "0\n" },
+		{ "ksm.run", NULL, "2", "/sys/kernel/mm/ksm/run", "0\n" },
+		{ "pcie.aspm", NULL, "powersave", "/sys/module/pcie_aspm/parameters/policy", "[default] performance powersave\n" },
+		{ "cpu.platform_profile", NULL, "quiet", "/sys/firmware/acpi/platform_profile", "balanced\n" },
+		{ "cpu.idle_latency", "cpu0", "20", "/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "5\n" },
+		{ "cpu.boost", NULL, "0", "/sys/devices/system/cpu/cpufreq/boost", "1\n" },
+		{ "thp.enabled", NULL, "never", "/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n" },
+		{ "vm.dirty_bytes", NULL, "1073741824", "/proc/sys/vm/dirty_ratio", "1\n" }, /* of 1 TiB: more than is asked for */
+	};
+
+	box_put(&b, "/sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "10\n");
+	box_put(&b, "/sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "133\n");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_autofree char *text = gt_xasprintf("[knobs]\n%s = %s\n", cases[i].knob, cases[i].value);
+		gt_auto(tn_plan) *plan = NULL;
+		const struct tn_item *it;
+
+		box_put(&b, "/etc/gputune/profiles/site.conf", text);
+		box_put(&b, cases[i].path, cases[i].current);
+		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, NULL), 0);
+		it = item(plan, cases[i].knob, cases[i].instance);
+		ck_assert_msg(it->status == TN_CHANGE && gt_streq(it->wanted, cases[i].value) &&
+				      gt_starts_with(it->reason, "asked for by the profile"),
+			      "%s: %s", cases[i].knob, it->reason);
+	}
+}
+END_TEST
+
+/* The kernel refuses the one and holds the other down: the whole transaction would be rolled back. */
+START_TEST(what_is_not_offered_is_not_wished)
+{
+	static const struct {
+		const char *knob, *path, *current, *beside, *text, *asked;
+		enum tn_status status;
+		const char *wanted;
+	} cases[] = {
+		{ "cpu.platform_profile", "/sys/firmware/acpi/platform_profile", "balanced\n",
+		  "/sys/firmware/acpi/platform_profile_choices", "low-power balanced\n", NULL, TN_NOT_APPLICABLE, NULL },
+		{ "cpu.platform_profile", "/sys/firmware/acpi/platform_profile", "balanced\n",
+		  "/sys/firmware/acpi/platform_profile_choices", "low-power balanced\n", "low-power", TN_CHANGE, "low-power" },
+		{ "cpu.platform_profile", "/sys/firmware/acpi/platform_profile", "balanced\n",
+		  "/sys/firmware/acpi/platform_profile_choices", "balanced performance\n", NULL, TN_CHANGE, "performance" },
+		{ "cpu.epp", "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference", "balance_performance\n",
+		  "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_available_preferences", "default power\n", NULL,
+		  TN_NOT_APPLICABLE, NULL },
+		{ "cpu.min_perf", "/sys/devices/system/cpu/intel_pstate/min_perf_pct", "20\n",
+		  "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "60\n", NULL, TN_CHANGE, "60" },
+		{ "cpu.min_perf", "/sys/devices/system/cpu/intel_pstate/min_perf_pct", "20\n",
+		  "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "60\n", "80", TN_BLOCKED, NULL },
+		{ "cpu.min_perf", "/sys/devices/system/cpu/intel_pstate/min_perf_pct", "20\n",
+		  "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "100\n", NULL, TN_CHANGE, "100" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_autofree char *text = gt_xasprintf("[knobs]\n%s = %s\n", cases[i].knob, cases[i].asked ? cases[i].asked : "on");
+		gt_auto(tn_plan) *plan = NULL;
+		const struct tn_item *it;
+
+		box_put(&b, "/etc/gputune/profiles/site.conf", text);
+		box_put(&b, cases[i].path, cases[i].current);
+		box_put(&b, cases[i].beside, cases[i].text);
+		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, NULL), 0);
+		it = item(plan, cases[i].knob, NULL);
+		ck_assert_msg(it->status == cases[i].status && gt_streq(it->wanted, cases[i].wanted), "%zu: %s", i, it->reason);
+	}
+}
+END_TEST
+
 /* ---- lines for hands ------------------------------------------------------------------------------------------------ */
 
 START_TEST(lines_for_the_boot_loader_add_and_never_replace)
@@ -587,6 +663,8 @@ TCase *tune_device_case(void)
 	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);
 	tcase_add_test(t, idle_states_that_take_long_to_leave_are_the_only_ones_closed);
 	tcase_add_test(t, huge_pages_in_dev_shm_follow_from_its_own_mount);
+	tcase_add_test(t, a_profiles_own_value_is_taken_where_none_is_wished);
+	tcase_add_test(t, what_is_not_offered_is_not_wished);
 	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
 	tcase_add_test(t, what_nccl_conf_holds_for_debugging_is_named_with_its_line);
 	return t;

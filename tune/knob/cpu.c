@@ -18,9 +18,21 @@ static const char *frequency_driver(const struct pr_host *h)
 	return h->n_cpufreq ? h->cpufreq[0].driver.v : NULL;
 }
 
-static const char *governor(const struct tn_ctx *c)
+/* What is wished of all that have a choice, unless the profile asks for another. */
+#define FASTEST "performance"
+
+static const char *choice(const struct tn_ctx *c)
 {
-	return c->asked ? c->asked : "performance";
+	return c->asked ? c->asked : FASTEST;
+}
+
+/* The line of what can be chosen, which not every kernel has: without one the kernel is asked by writing. */
+static void need_offered(const struct tn_ctx *c, const char *path, const char *who, struct tn_wish *w)
+{
+	gt_autofree char *line = NULL;
+
+	if (c->fs && gt_fs_read_line(c->fs, path, &line) >= 0 && !tn_offers(line, choice(c)))
+		tn_not_applicable(w, "%s does not offer %s, but %s", who, choice(c), line);
 }
 
 static void need_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -30,15 +42,15 @@ static void need_governor(const struct tn_ctx *c, const struct tn_now *now, stru
 	for (size_t i = 0; i < c->host->n_cpufreq; i++)
 		if (!strcmp(c->host->cpufreq[i].policy, now->instance))
 			available = c->host->cpufreq[i].available.v;
-	if (available && !tn_offers(available, governor(c)))
-		tn_not_applicable(w, "this policy does not offer %s", governor(c));
+	if (available && !tn_offers(available, choice(c)))
+		tn_not_applicable(w, "this policy does not offer %s", choice(c));
 }
 
 static const struct tn_need governor_needs[] = { { "a frequency policy that offers this governor", need_governor }, { 0 } };
 
 static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	tn_want(w, governor(c), "no ramp-up at the start of each burst of work");
+	tn_want(w, FASTEST, "no ramp-up at the start of each burst of work");
 }
 
 static const char *const governor_choices[] = {"performance", "powersave", "ondemand", "conservative",
@@ -65,10 +77,20 @@ const struct tn_knob tn_knob_governor = {
 	.desired = want_governor,
 };
 
+static void need_preference(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpufreq/%s/energy_performance_available_preferences",
+					      now->instance);
+
+	need_offered(c, path, "this processor", w);
+}
+
+static const struct tn_need epp_needs[] = { { "a processor that offers this preference", need_preference }, { 0 } };
+
 /* With intel_pstate and amd_pstate in active mode the governor is a hint, and this is what counts. */
 static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	tn_want(w, c->asked ? c->asked : "performance", "the processor's own governor holds its frequency");
+	tn_want(w, FASTEST, "the processor's own governor holds its frequency");
 }
 
 /* Not "default", which the drivers take and read back as the preset that it stands for. */
@@ -91,12 +113,40 @@ const struct tn_knob tn_knob_epp = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.choices = epp_choices,
+	.needs = epp_needs,
 	.desired = want_epp,
 };
 
+/* The kernel holds it down to this, and would read back less than was written. */
+static int64_t max_perf(const struct tn_ctx *c)
+{
+	gt_autofree char *line = NULL;
+	int64_t percent = 100;
+
+	if (!c->fs || gt_fs_read_line(c->fs, "/sys/devices/system/cpu/intel_pstate/max_perf_pct", &line) < 0 ||
+	    gt_parse_i64(line, &percent) < 0 || percent < 1)
+		return 100;
+	return GT_MIN(percent, INT64_C(100));
+}
+
+static void need_within_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	int64_t asked;
+
+	if (c->asked && !gt_parse_i64(c->asked, &asked) && asked > max_perf(c))
+		tn_leave(w, TN_BLOCKED, "asked for is %ld, and max_perf_pct allows %ld", asked, max_perf(c));
+}
+
+static const struct tn_need min_perf_needs[] = { { "no more than max_perf_pct allows", need_within_max }, { 0 } };
+
 static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	tn_want_num(w, 100, "no frequency below the highest that is sustained");
+	int64_t most = max_perf(c);
+
+	if (most < 100)
+		tn_want_num(w, most, "the highest frequency that max_perf_pct allows, whatever the load");
+	else
+		tn_want_num(w, 100, "the highest turbo frequency is asked for, whatever the load");
 }
 
 const struct tn_knob tn_knob_min_perf = {
@@ -112,6 +162,7 @@ const struct tn_knob tn_knob_min_perf = {
 	.op = TN_RAISE,
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
+	.needs = min_perf_needs,
 	.desired = want_min_perf,
 };
 
@@ -140,9 +191,16 @@ const struct tn_knob tn_knob_boost = {
 	.desired = want_boost,
 };
 
+static void need_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	need_offered(c, "/sys/firmware/acpi/platform_profile_choices", "this firmware", w);
+}
+
+static const struct tn_need platform_needs[] = { { "a firmware that offers this profile", need_platform_profile }, { 0 } };
+
 static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	tn_want(w, c->asked ? c->asked : "performance", "the firmware gives fans and power for it");
+	tn_want(w, FASTEST, "the firmware gives fans and power for it");
 }
 
 static const char *const platform_choices[] = {"low-power",   "cool", "quiet", "balanced", "balanced-performance",
@@ -161,6 +219,7 @@ const struct tn_knob tn_knob_platform_profile = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.choices = platform_choices,
+	.needs = platform_needs,
 	.desired = want_platform_profile,
 };
 
@@ -174,10 +233,10 @@ static const struct tn_need aspm_needs[] = { { "a GPU or an RDMA card", need_car
 
 static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (gt_streq(now->current, "default"))
+	if (!c->asked && gt_streq(now->current, "default"))
 		tn_leave(w, TN_ALREADY, "the firmware's choice");
 	else
-		tn_want(w, "performance", "links of GPUs and network cards are awake when work comes");
+		tn_want(w, FASTEST, "links of GPUs and network cards are awake when work comes");
 }
 
 static const char *const aspm_choices[] = {"default", "performance", "powersave", "powersupersave", NULL};
@@ -300,8 +359,8 @@ static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, 
 	int64_t deepest, best, have = 0;
 
 	idle_states(c->facts, &deepest, &best);
-	if (gt_streq(now->current, "n/a") ||
-	    (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best))
+	if (!c->asked && (gt_streq(now->current, "n/a") ||
+			  (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best)))
 		tn_leave(w, TN_ALREADY, "somebody limits it to that or less");
 	else
 		tn_want_num(w, best, "the deepest idle state is left after %ld us; those within %d us stay", deepest,

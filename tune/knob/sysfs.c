@@ -22,7 +22,8 @@ static const struct tn_need thp_needs[] = { { "the kernel's command line does no
 static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (c->asked)
-		tn_want(w, c->asked, "asked for by the profile: fewer page faults and TLB misses on large tensors");
+		tn_want(w, c->asked, "asked for by the profile%s",
+			strcmp(c->asked, "always") ? "" : ": fewer page faults and TLB misses on large tensors");
 	else if (now->current && !strcmp(now->current, "never"))
 		tn_want(w, "madvise", "so that programs which ask for huge pages get them");
 	else
@@ -201,9 +202,9 @@ static const char *choice_line(const struct tn_ctx *c, const struct tn_now *now)
 	return b && b->scheduler.v ? b->scheduler.v : "";
 }
 
-static const char *scheduler(const struct tn_ctx *c, const struct tn_now *now)
+static const char *scheduler(const struct tn_now *now)
 {
-	return c->asked ? c->asked : gt_starts_with(now->instance, "nvme") ? "none" : "mq-deadline";
+	return gt_starts_with(now->instance, "nvme") ? "none" : "mq-deadline";
 }
 
 static void need_choice(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -220,8 +221,10 @@ static void need_real_disk(const struct tn_ctx *c, const struct tn_now *now, str
 
 static void need_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (!tn_offers(choice_line(c, now), scheduler(c, now)))
-		tn_not_applicable(w, "this kernel does not offer %s for this disk", scheduler(c, now));
+	const char *want = c->asked ? c->asked : scheduler(now);
+
+	if (!tn_offers(choice_line(c, now), want))
+		tn_not_applicable(w, "this kernel does not offer %s for this disk", want);
 }
 
 static const struct tn_need scheduler_needs[] = {
@@ -233,7 +236,7 @@ static const struct tn_need scheduler_needs[] = {
 
 static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	const char *want = scheduler(c, now);
+	const char *want = scheduler(now);
 
 	tn_want(w, want, "%s", strcmp(want, "none") ? "readers are served before a checkpoint's writes" :
 						      "NVMe has its own deep queues; ordering requests in the kernel only costs");
@@ -282,7 +285,7 @@ static const struct tn_need ksm_needs[] = { { "no virtual machines run on this h
 
 static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (!gt_streq(now->current, "1"))
+	if (!c->asked && !gt_streq(now->current, "1"))
 		tn_leave(w, TN_ALREADY, "it does not run");
 	else
 		tn_want(w, "0", "no virtual machine runs here, and its thread reads through memory all the time");

@@ -124,10 +124,12 @@ static int64_t percent_bytes(const struct pr_host *h, int64_t percent)
 
 static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t want)
 {
-	int64_t percent = 0;
+	int64_t percent = 0, limit = want;
 
+	if (c->asked && gt_parse_i64(c->asked, &limit) < 0)
+		limit = want;
 	if (gt_streq(now->current, "0") && now->pair && !gt_parse_i64(now->pair, &percent) &&
-		 percent_bytes(c->host, percent) <= want)
+	    percent_bytes(c->host, percent) <= limit)
 		tn_leave(w, TN_ALREADY, "%ld percent of memory is in force, which is less; never raised", percent);
 	else
 		tn_want_num(w, want, "a few seconds of writing to fast local disks, whatever the size of memory");
