@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "probe/need.h"
 
 static json_t *step(const char *why, char *lines)
@@ -62,6 +64,23 @@ static int legacy_branch(const struct pr_context *c, const struct pr_gpu_kind *k
 	return best;
 }
 
+/* The driver's metapackage brings a display and no libcuda; without libnvidia-…-cfg1 the daemon brings Debian's own branch. */
+char *pr_legacy_packages(int branch)
+{
+	return gt_xasprintf("nvidia-tesla-%1$d-kernel-dkms libnvidia-tesla-%1$d-cuda1 libnvidia-tesla-%1$d-ml1 "
+			    "nvidia-tesla-%1$d-smi libnvidia-tesla-%1$d-cfg1 nvidia-modprobe nvidia-persistenced", branch);
+}
+
+void pr_branch_infix(const struct pr_host *h, char ret[16])
+{
+	const char *source = h->nvidia.dkms_source.v;
+	int digits = 0;
+
+	if (source && gt_starts_with(source, "nvidia-tesla-"))
+		digits = (int)strspn(source + 13, "0123456789");
+	snprintf(ret, 16, digits && digits < 5 ? "tesla-%.*s-" : "", digits, source ? source + 13 : "");
+}
+
 static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 {
 	int legacy = legacy_branch(c, &n->kind);
@@ -69,7 +88,7 @@ static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 	if (legacy) {
 		n->way = PR_DRIVER_LEGACY;
 		n->version = gt_xasprintf("%d", legacy);
-		n->packages = gt_xasprintf("nvidia-tesla-%d-driver", legacy);
+		n->packages = pr_legacy_packages(legacy);
 		n->why = gt_xasprintf("this card is supported up to branch %d, and Debian %s packages branch %d beside its own",
 				      n->kind.last_branch, c->host->distro.version_id.v, legacy);
 		return;
@@ -150,6 +169,25 @@ static const char *elsewhere(const struct pr_host *h)
 						  NULL;
 }
 
+#define LONGEST_LINE 88
+
+/* A list of packages as lines of a command that go on to the next. */
+static char *fold(const char *packages)
+{
+	struct gt_buf b = {0};
+	size_t column = 0, n;
+
+	for (const char *at = packages; *at; at += n + strspn(at + n, " ")) {
+		bool fits;
+
+		n = strcspn(at, " ");
+		fits = column + 1 + n <= LONGEST_LINE;
+		gt_buf_printf(&b, "%s%.*s", !column ? "" : fits ? " " : " \\\n  ", (int)n, at);
+		column = column && fits ? column + 1 + n : n;
+	}
+	return gt_buf_take(&b);
+}
+
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
@@ -158,7 +196,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
 				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
 				   : "";
-	gt_autofree char *nvidia = nvidia_package(n);
+	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
 
 	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && elsewhere(c->host))
 		return step("the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
@@ -168,11 +206,15 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		return NULL;
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
+		/* beside it the newest stays chosen */
+		choose = n->way == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
+				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
+		packages = fold(n->packages);
 		return step(n->why,
 			    gt_xasprintf(
 				    "# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
-				    "apt install --no-install-recommends linux-headers-%s \\\n  %s\n%sreboot",
-				    release, n->packages, enrol));
+				    "apt install --no-install-recommends linux-headers-%s \\\n  %s\n%s%sreboot",
+				    release, packages, choose, enrol));
 	case PR_DRIVER_NVIDIA:
 		return step(n->why,
 			    gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"

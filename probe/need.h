@@ -12,6 +12,10 @@
  * daemon that keeps the cards awake. */
 #define PR_DEBIAN_DRIVER                                                                                               \
 	"nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced"
+/* The same of an older branch, which Debian packages beside its own. The caller frees it. */
+char *pr_legacy_packages(int branch);
+/* What stands in the names of Debian's packages of this host's branch: "tesla-470-" as in libnvidia-tesla-470-ml1, or "". */
+void pr_branch_infix(const struct pr_host *h, char ret[16]);
 
 enum pr_driver_way {
 	PR_DRIVER_NO_GPU, /* no NVIDIA GPU that this host may use */

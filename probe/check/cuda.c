@@ -66,10 +66,14 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP,
 		       "the driver is a container: CUDA programs run in other containers, not on this host itself");
 	} else if (!l) {
+		char branch[16];
+
+		pr_branch_infix(h, branch);
 		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
-		pr_remedy(f, h->container.state == PR_PRESENT ? "Start the container with "
-								"NVIDIA_DRIVER_CAPABILITIES=compute,utility" :
-							       "  apt install libcuda1");
+		if (h->container.state == PR_PRESENT)
+			pr_remedy(f, "Start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+		else
+			pr_remedy(f, "  apt install lib%s%scuda1", *branch ? "nvidia-" : "", branch);
 	} else if (!l->version) {
 		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
 	} else if (!strcmp(l->version, module)) {

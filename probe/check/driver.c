@@ -294,6 +294,7 @@ const struct pr_check pr_check_lib_versions = {
 static void nvml(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	char branch[16];
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -306,10 +307,11 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "NVML answers: driver %s", h->nvidia.nvml_driver.v ? h->nvidia.nvml_driver.v : "?");
 		break;
 	case PR_NVML_NO_LIBRARY:
+		pr_branch_infix(h, branch);
 		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
-		pr_remedy(f, "  apt install libnvidia-ml1 nvidia-smi\nof the module's version%s%s; in a container: "
+		pr_remedy(f, "  apt install libnvidia-%sml1 nvidia-%ssmi\nof the module's version%s%s; in a container: "
 			     "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-			  loaded(h) ? ", " : "", loaded(h) ? h->nvidia.module_version.v : "");
+			  branch, branch, loaded(h) ? ", " : "", loaded(h) ? h->nvidia.module_version.v : "");
 		break;
 	case PR_NVML_TIMEOUT:
 		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvidia.nvml_text ? h->nvidia.nvml_text : "NVML hangs");

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
+#include "probe/need.h"
 
 /* Turing was the first to have it; 0: of no card is it known. */
 static int newest_arch(const struct pr_context *c)
@@ -34,10 +35,9 @@ static bool all_answer(const struct pr_host *h)
 /* Who brought the driver brings its firmware. */
 static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 {
-	const char *source = h->nvidia.dkms_source.v,
-		   *tesla = source && gt_starts_with(source, "nvidia-tesla-") ? source + 13 : NULL;
-	int branch = tesla ? (int)strspn(tesla, "0123456789") : 0;
+	char branch[16];
 
+	pr_branch_infix(h, branch);
 	if (h->nvidia.run_file)
 		pr_remedy(f,
 			  "Install the driver again by NVIDIA's file of that version, which brings it:\n"
@@ -46,12 +46,11 @@ static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 			  h->kernel.arch.v ? h->kernel.arch.v : "x86_64", h->nvidia.gsp_version);
 	else
 		pr_remedy(f,
-			  "  apt install firmware-nvidia%s%.*s-gsp\n(non-free-firmware; of the driver's version, from "
+			  "  apt install firmware-nvidia-%sgsp\n(non-free-firmware; of the driver's version, from "
 			  "where the "
 			  "driver is from), then\n"
 			  "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot",
-			  branch ? "-tesla-" : "", branch, branch ? tesla : "",
-			  pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
+			  branch, pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
 }
 
 static void firmware(const struct pr_context *c, struct pr_finding *f)

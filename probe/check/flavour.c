@@ -6,6 +6,7 @@
 #include "probe/check/list.h"
 #include "probe/reading.h"
 #include "probe/compat/compat.h"
+#include "probe/need.h"
 
 /* The version that is loaded, else that of the installed user space or the source that DKMS has. */
 static const char *installed_driver(const struct pr_host *h)
@@ -295,13 +296,17 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 	} else if (!loaded && !pr_or(h->nvidia.dkms, 0)) {
 		pr_say(f, PR_SKIP, "no driver is installed");
 	} else {
+		char branch[16];
+
+		pr_branch_infix(h, branch);
 		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 is not on this %s",
 		       h->container.state == PR_PRESENT ? "container's disk" : "host");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with  NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
-			pr_remedy(f, "Of the module's version%s%s:\n  apt install libnvidia-ml1 nvidia-smi libcuda1",
-				  loaded ? ", " : "", loaded ? h->nvidia.module_version.v : "");
+			pr_remedy(f, "Of the module's version%s%s:\n  apt install libnvidia-%sml1 nvidia-%ssmi lib%s%scuda1",
+				  loaded ? ", " : "", loaded ? h->nvidia.module_version.v : "", branch, branch,
+				  *branch ? "nvidia-" : "", branch);
 	}
 }
 static const char *const after_loaded[] = {"driver.loaded", "driver.device-nodes", NULL};

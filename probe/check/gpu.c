@@ -4,6 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
+#include "probe/need.h"
 
 static void numa_node(const struct pr_context *c, struct pr_finding *f)
 {
@@ -94,14 +95,17 @@ const struct pr_check pr_check_pcie_width = {
 static void persistence(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	char branch[16];
 
 	if (pr_without_gpu(c, f))
 		return;
+	pr_branch_infix(h, branch);
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
 			pr_say(f, PR_WARN, "persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and "
 					   "forgets its settings");
-			pr_remedy(f, "  apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced");
+			pr_remedy(f, "  apt install %s%s%snvidia-persistenced && systemctl enable --now nvidia-persistenced",
+				  *branch ? "libnvidia-" : "", branch, *branch ? "cfg1 " : "");
 			return;
 		}
 	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,

@@ -102,9 +102,10 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 	}
 }
 
-/* "nvidia-current/550.163.01": the source that DKMS builds from. */
+/* "nvidia-current/550.163.01": the source that DKMS builds from; of two the one whose module is loaded. */
 static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 {
+	struct pr_str found = { PR_ABSENT, NULL };
 	gt_auto_strv names = { 0 };
 	int r = gt_fs_list(fs, "/var/lib/dkms", &names);
 
@@ -123,10 +124,12 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 				free(best);
 				best = gt_xasprintf("%s", versions.v[k]);
 			}
-		if (best)
-			return (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
+		if (best && (!found.v || gt_streq(h->nvidia.module_version.v, best)))
+			found = (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
 	}
-	return (struct pr_str){ r < 0 ? pr_state_of(r) : PR_ABSENT, NULL };
+	if (r < 0)
+		found.state = pr_state_of(r);
+	return found;
 }
 
 /* May this user open the device? */

@@ -75,7 +75,7 @@ int pr_deb_version_cmp(const char *a, const char *b)
 bool pr_is_driver_package(const char *name)
 {
 	static const char *const prefixes[] = {"nvidia-kernel-", "nvidia-open",   "nvidia-driver", "nvidia-tesla-",
-					       "libcuda1",       "libnvidia-ml1", "cuda-drivers"};
+					       "libcuda1",       "libnvidia-ml1", "cuda-drivers",  "libnvidia-tesla-"};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(prefixes); i++)
 		if (gt_starts_with(name, prefixes[i]))

@@ -191,7 +191,8 @@ driver is another system's, the change is too.
   1. driver 440.100 carries no PyTorch with CUDA for this card; 450.80.02 or newer carries 2.0 with
   CUDA 11.8:
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
-         nvidia-tesla-470-driver
+         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
+         nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
   $ gpuprobe recommend --root $FIXTURES/secure-boot.host
   1. Debian 12 packages driver 535.261.03, which drives this card:
@@ -233,7 +234,8 @@ An old card gets the branch that still drives it, and the newest wheel that stil
   1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
-         nvidia-tesla-470-driver
+         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
+         nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
   2. PyTorch 2.0 with CUDA 11.8 is the newest that driver 470 and this card carry:
        python3 -m venv venv && . venv/bin/activate

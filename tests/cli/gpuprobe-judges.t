@@ -171,9 +171,30 @@ A driver is recommended as gpuprobe recommend does it: for the card, from where 
       this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
-          nvidia-tesla-470-driver
+          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
+          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
         reboot
   
+
+Beside Debian's own branch the older one has to be chosen; what lacks of it is of that branch.
+
+  $ sed 's/^	libc6 2.*/&\n	nvidia-alternative 535.261.03-1/' $FIXTURES/legacy-kepler.host > x.host
+  $ gpuprobe recommend --root x.host | sed -n '4,7p'
+         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
+         nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
+       update-glx --set nvidia /usr/lib/nvidia/tesla-470
+       reboot
+  $ tesla() { sed 's/nvidia-current\/550.163.01/nvidia-tesla-470\/470.256.02/; s/550\.163\.01/470.256.02/' $FIXTURES/legacy-kepler.host; }
+  $ tesla | grep -v 'libcuda' > x.host; gpuprobe --root x.host | grep 'apt install'
+        apt install libnvidia-tesla-470-cuda1
+  $ tesla | grep -v 'libnvidia-ml' > x.host; gpuprobe --root x.host | grep 'apt install'
+        apt install libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cuda1
+  $ tesla | sed 's/"code": 0/"no_library": true, &/' > x.host; gpuprobe --root x.host | grep 'apt install'
+        apt install libnvidia-tesla-470-ml1 nvidia-tesla-470-smi
+  $ tesla | sed 's/"gpus": \[\]/"gpus": [{"pci": "00000000:17:00.0", "persistence": 0}]/; s/"count": 0/"count": 1/' > x.host; gpuprobe --root x.host | grep 'apt install'
+        apt install libnvidia-tesla-470-cfg1 nvidia-persistenced && systemctl enable --now nvidia-persistenced
+  $ { tesla; lines /var/lib/dkms/nvidia-current/535.261.03/source ''; } > x.host; say x.host driver.upgrade
+  driver.upgrade skip the driver is none of this distribution's packages
 
 Secure Boot is to blame where the log or the file says so.
 

@@ -299,7 +299,14 @@ Refused: a card that is newer than Debian's driver, or older than all that Debia
   $ gpu legacy-kepler bookworm; plan | sed -n '2,4p'
     driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
         CUDA programs reach the GPU through it; without a display's packages
-        nvidia-tesla-470-driver
+        nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
+  $ printf 'Package: nvidia-alternative\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.261.03-1\n\n' >> root/var/lib/dpkg/status; refused
+  Refused
+    other-branch: Debian's newer driver 535.261.03-1 is installed, and would stay the one that is
+    loaded.
+        apt-get remove nvidia-alternative, and plan again; or install the older branch beside it and
+        choose that one: gpuprobe recommend
+  
   $ gpu legacy-kepler trixie; sed -i 's/12/13/; s/bookworm/trixie/' root/etc/os-release; refused
   Refused
     no-driver: this card is supported up to branch 470, which is older than any that Debian 13

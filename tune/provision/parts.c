@@ -9,7 +9,7 @@ static const char *running(const struct tn_prov *p)
 	return p->host->kernel.release.v ? p->host->kernel.release.v : "";
 }
 
-static void add_words(struct gt_strv *to, const char *words)
+void tn_add_words(struct gt_strv *to, const char *words)
 {
 	gt_autofree char *copy = gt_xstrdup(words);
 	char *save = NULL;
@@ -56,7 +56,7 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 		return TN_PART_ABSENT;
 	if (nvidia)
 		by_nvidia(p, nvidia, reason);
-	add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? nvidia_packages(p) : n->packages);
+	tn_add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? nvidia_packages(p) : n->packages);
 	for (size_t i = 0; i < wanted.n; i++)
 		if (!tn_dpkg_has(&p->dpkg, wanted.v[i]))
 			gt_strv_add(packages, wanted.v[i]);

@@ -30,20 +30,33 @@ static void clear(struct tn_prov *p)
 	json_decref(p->notes);
 }
 
+static void legacy_names(const struct tn_prov *p, struct gt_strv *names)
+{
+	const char *release = p->host->distro.version_id.v;
+	gt_autofree char *branches = NULL;
+	char *save = NULL;
+
+	if (!release || pr_compat_get(p->fs, &pr_debian_legacy, release, &branches, NULL) <= 0)
+		return;
+	for (char *b = strtok_r(branches, ",", &save); b; b = strtok_r(NULL, ",", &save)) {
+		gt_autofree char *packages = pr_legacy_packages(atoi(b));
+
+		tn_add_words(names, packages);
+	}
+}
+
 /* Every package that a part may name, for the one pass over apt's lists. */
 static void names_of_parts(const struct tn_prov *p, struct gt_strv *names)
 {
 	static const char *const more[] = {"nvidia-kernel-dkms", "nvidia-driver", "libcuda1", "libnvidia-ml1", "nvidia-smi",
-					   "nvidia-modprobe", "nvidia-open", "cuda-drivers", "cuda-drivers-580",
-					   "nvidia-tesla-418-driver",
-					   "nvidia-tesla-450-driver", "nvidia-tesla-460-driver", "nvidia-tesla-470-driver",
-					   "nvidia-tesla-535-driver"};
+					   "nvidia-modprobe", "nvidia-open", "cuda-drivers", "cuda-drivers-580"};
 
 	for (const struct tn_part *t = tn_parts; t->id; t++)
 		for (size_t i = 0; t->any && t->any[i]; i++)
 			gt_strv_add(names, t->any[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(more); i++)
 		gt_strv_add(names, more[i]);
+	legacy_names(p, names);
 	tn_prov_cuda_names(names);
 	if (p->host->kernel.release.v)
 		gt_strv_take(names, gt_xasprintf("linux-headers-%s", p->host->kernel.release.v));

@@ -119,6 +119,18 @@ static bool components(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	return true;
 }
 
+/* Of two branches side by side the newest stays chosen (the alternative "nvidia"), and that is the one which drops the card. */
+static bool other_branch(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
+{
+	if (p->driver.way != PR_DRIVER_LEGACY || p->opts.gpu || !tn_dpkg_has(&p->dpkg, "nvidia-alternative"))
+		return false;
+	gt_buf_printf(what, "Debian's newer driver %s is installed, and would stay the one that is loaded",
+		      tn_dpkg_find(&p->dpkg, "nvidia-alternative")->version);
+	gt_buf_puts(remedy, "apt-get remove nvidia-alternative, and plan again; or install the older branch beside it and choose "
+			    "that one: gpuprobe recommend");
+	return true;
+}
+
 static bool two_repositories(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
 	const struct tn_source *nvidia = source_of(p, TN_NVIDIA), *debian = NULL;
@@ -344,6 +356,7 @@ static const struct rule rules[] = {
 	{"no-driver", true, false, no_driver},
 	{"rt-kernel", true, false, rt_kernel},
 	{"two-repositories", true, false, two_repositories},
+	{"other-branch", true, false, other_branch},
 	{"nvidia-repository", true, false, nvidia_only},
 	{"components", true, false, components},
 	{"no-headers", true, false, no_headers},
