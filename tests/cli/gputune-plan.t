@@ -64,7 +64,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
     cpu.epp:policy0 and 1 alike: balance_performance to performance
         by choice only: the processor's own governor holds its frequency
     cpu.min_perf: 30 to 100
-        by choice only: no frequency below the highest that is sustained
+        by choice only: the highest turbo frequency is asked for, whatever the load
     cpu.boost: 0 to 1
         by choice only: frequencies above the nominal one are allowed again
   
