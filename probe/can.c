@@ -107,10 +107,12 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 	}
 }
 
-static void judge_glibc(struct pr_question *q, const char *torch)
+/* Of PyTorch's wheel, whichever CUDA it is for. */
+static void judge_system(struct pr_question *q, const char *torch)
 {
 	const char *least = gt_version_cmp(torch, "2.7") >= 0 ? "2.28" : "2.17", *have = q->c->host->glibc.v;
 
+	pr_can_python(q, "torch", torch);
 	if (!have)
 		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; which one is here is not known (no dpkg)",
 		       least);
@@ -181,7 +183,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 
 	if (plus && !strcmp(plus, "+cpu")) {
 		pr_can_reason(q, PR_YES, "PyTorch", "the wheel for CPUs needs no driver");
-		judge_glibc(q, release);
+		judge_system(q, release);
 		return 0;
 	}
 	if (plus && !cuda)
@@ -203,7 +205,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 			pr_can_reason(q, h->n_gpu ? PR_NO : PR_YES, "torch_wheel.tsv",
 				      "pip's default build of PyTorch %s for %s is the one for CPUs; others: %s", release,
 				      on ? on + 1 : "this machine", last ? builds : "none");
-			judge_glibc(q, release);
+			judge_system(q, release);
 			return 0;
 		}
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
@@ -215,7 +217,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	pr_can_driver(q, cuda);
 	judge_arch(q, release, cuda);
 	other_build(q, release);
-	judge_glibc(q, release);
+	judge_system(q, release);
 	return 0;
 }
 
@@ -284,6 +286,7 @@ static int ask_framework(struct pr_question *q, const struct pr_table *table, co
 		if (one.worst == PR_YES)
 			break;
 	}
+	pr_can_python(q, name, release);
 	return 0;
 }
 

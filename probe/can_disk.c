@@ -225,24 +225,13 @@ static void judge_name(struct pr_question *q, const char *path, struct pr_metada
 			      m->name, m->version);
 }
 
-/* The version of the host's own Python, NULL if it has none. */
-static const char *host_python(struct pr_question *q)
-{
-	struct pr_pyenv env;
-
-	if (pr_pyenv_read(q->c->fs, q->host, "/usr", &env) < 0)
-		return NULL;
-	pr_pyenv_clear(&env);
-	return env.version; /* of the host's pool */
-}
-
 static int ask_wheel(struct pr_question *q, struct gt_fsroot *fs, const char *path)
 {
 	gt_autoclose int fd = gt_fs_open_fd(fs, path);
 	gt_auto(pr_zip) *z = NULL;
 	pr_auto_metadata m = {0};
 	const struct pr_zip_member *info;
-	const char *python = host_python(q);
+	const char *python = pr_can_host_python(q);
 	__attribute__((cleanup(clear_code))) struct code code = {0};
 	bool cuda;
 	int r = fd < 0 ? gt_fail_errno(q->err, -fd, "cannot open %s", path) : pr_zip_open(fd, path, &z, q->err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_CAN_PRIV_H
 #define PR_CAN_PRIV_H
-/* Between can.c, which answers from the tables, and can_disk.c, which answers from what lies on disk. */
+/* Between can.c, which answers from the tables, can_disk.c, which answers from what lies on disk, and can_python.c, which looks for
+ * the Python. */
 #include "lib/json.h"
 #include "probe/check/check.h"
 
@@ -23,6 +24,10 @@ void pr_can_driver(struct pr_question *q, const char *cuda);
 void pr_can_card(struct pr_question *q, const char *cuda);
 /* An image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
+/* The version of the host's own Python, "3.13"; NULL: it has none. */
+const char *pr_can_host_python(struct pr_question *q);
+/* Has a release of a framework ("torch", "2.4") wheels for a Python of this host? */
+void pr_can_python(struct pr_question *q, const char *framework, const char *release);
 /* A wheel, an environment or an unpacked image at a path of the host, or of this machine if the host has none there.
  * Each returns 0, or a negative errno with a sentence. */
 int pr_can_disk(struct pr_question *q, const char *path);

@@ -5,8 +5,6 @@
 #include "lib/parse.h"
 #include "probe/compat/compat.h"
 
-typedef int row_fn(void *arg, const char *key, const char *value); /* 0: go on */
-
 #define KEY "0123456789.+-_abcdefghijklmnopqrstuvwxyz" /* releases, ranges of ids, machines */
 
 static bool is_made_of(const char *s, const char *chars)
@@ -15,7 +13,7 @@ static bool is_made_of(const char *s, const char *chars)
 }
 
 /* Every row of text to fn, after all of them were found to be well-formed. */
-static int each_row(const char *text, const char *name, row_fn *fn, void *arg, struct gt_err *err)
+static int each_row(const char *text, const char *name, pr_row_fn *fn, void *arg, struct gt_err *err)
 {
 	for (int pass = 0; pass < 2; pass++) {
 		gt_autofree char *copy = gt_xstrdup(text);
@@ -42,7 +40,7 @@ static int each_row(const char *text, const char *name, row_fn *fn, void *arg, s
 	return 0;
 }
 
-static int each_table_row(struct gt_fsroot *fs, const struct pr_table *t, row_fn *fn, void *arg, struct gt_err *err)
+int pr_compat_each(struct gt_fsroot *fs, const struct pr_table *t, pr_row_fn *fn, void *arg, struct gt_err *err)
 {
 	gt_autofree char *path = gt_xasprintf(PR_COMPAT_DIR "/%s", t->name), *text = NULL;
 
@@ -85,7 +83,7 @@ int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *ke
 {
 	struct search s = { .key = key };
 
-	return found(each_table_row(fs, t, match, &s, err), &s, ret_value);
+	return found(pr_compat_each(fs, t, match, &s, err), &s, ret_value);
 }
 
 /* The first number of a version as a key. */
@@ -134,7 +132,7 @@ static int match_gpu(void *arg, const char *key, const char *value)
 int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret, struct gt_err *err)
 {
 	struct gpu_search s = { .device = device, .kind = ret };
-	int r = each_table_row(fs, &pr_gpu_pci, match_gpu, &s, err);
+	int r = pr_compat_each(fs, &pr_gpu_pci, match_gpu, &s, err);
 
 	return r < 0 ? r : s.found;
 }
@@ -252,7 +250,7 @@ int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *ma
 
 	if (r < 0)
 		return r;
-	r = each_table_row(fs, &pr_torch_wheel, take_torch, &s, err);
+	r = pr_compat_each(fs, &pr_torch_wheel, take_torch, &s, err);
 	if (r < 0 || s.failed)
 		return r < 0 ? r : s.failed;
 	*ret = w;

@@ -24,6 +24,7 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_torch_arch,			      /* PyTorch release + CUDA release of the wheel -> capabilities it holds code for */
 	pr_tensorflow_cuda,		      /* TensorFlow release -> CUDA release of its wheels */
 	pr_jax_cuda,			      /* JAX release -> CUDA releases of its plug-ins */
+	pr_framework_python,		      /* "torch-2.4" -> the oldest and the newest Python of its wheels */
 	pr_debian_driver,		      /* Debian release -> the driver that it packages */
 	pr_debian_legacy,		      /* Debian release -> older branches that it packages beside its own */
 	pr_debian_toolkit,		      /* Debian release -> the CUDA toolkit that it packages */
@@ -33,7 +34,10 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 /* Value of key: 1 and *ret_value (caller frees), 0 if the table does not know it, or a negative errno with a sentence that
  * names file and line: the whole table is checked first, so that a broken one decides nothing. */
 int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *key, char **ret_value, struct gt_err *err);
-/* The same from a text; name is for sentences. */
+/* Each row of a table in its order; fn ends it by a value other than 0. Returns 0, or a negative errno with a sentence. */
+typedef int pr_row_fn(void *arg, const char *key, const char *value);
+int pr_compat_each(struct gt_fsroot *fs, const struct pr_table *t, pr_row_fn *fn, void *arg, struct gt_err *err);
+/* The value of key in a text; name is for sentences. */
 int pr_compat_lookup(const char *text, const char *name, const char *key, char **ret_value, struct gt_err *err);
 
 /* Oldest driver for a CUDA release "12.4" (its major decides). Returns as pr_compat_get. */

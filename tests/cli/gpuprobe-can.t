@@ -10,6 +10,7 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
     (torch_arch.tsv)
     yes: its build with CUDA 12.6 would run: pip install 'torch==2.14.*' --index-url
     https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
   $ gpuprobe can torch==2.14+cu126 --root $FIXTURES/server-8gpu.host
@@ -18,6 +19,7 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
     yes: CUDA 12.6 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
     yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
 
 A wheel without code for the card, a card that is newer than the wheel.
@@ -30,12 +32,14 @@ A wheel without code for the card, a card that is newer than the wheel.
     (torch_arch.tsv)
     yes: its build with CUDA 12.6 would run: pip install 'torch==2.11.*' --index-url
     https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has 3.11 (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   torch==2.11+cu126: yes
     yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
     yes: CUDA 12.6 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
     yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 70
     (torch_arch.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has 3.11 (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
 
@@ -59,6 +63,7 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
   torch==2.10: no
     no: pip's default build of PyTorch 2.10 for aarch64 is the one for CPUs; others: 12.6,12.8,13.0
     (torch_wheel.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
   $ gpuprobe can torch==2.11+cu130 --root $A
@@ -67,6 +72,7 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
     yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
     yes: it holds code for the capabilities 80,90,100,110,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   $ gpuprobe can torch==2.8 --root $A
   torch==2.8: unknown
@@ -115,6 +121,41 @@ Of unlike cards each counts for the question; the check is content with a toolki
     (gpu_arch.tsv)
   cuda.toolkit         pass   driver 550.163.01 carries every installed toolkit
 
+Wheels are for some releases of Python. Where the host's own is none of them, another one that is there would do, or one that could be.
+
+  $ P=$FIXTURES/server-8gpu.host; { cat $P; printf 'dir  /usr/lib/python3.13\nlink /usr/bin/python3 python3.13\nfile /usr/bin/python3.13\n'; } > trixie.host
+  $ gpuprobe can torch==2.4 torch==2.6+cpu tensorflow==2.17 --root trixie.host
+  torch==2.4: no
+    yes: pip's default build of PyTorch 2.4 is made with CUDA 12.1 (torch_wheel.tsv)
+    yes: CUDA 12.1 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
+    (torch_arch.tsv)
+    no: it has wheels for Python 3.8 to 3.12; this host has 3.13, for which 2.5 to 2.15 have them. A
+    Python 3.12 beside it (by uv or conda) would do (framework_python.tsv)
+    yes: the wheel needs glibc 2.17; this host has 2.36 (wheel tags on PyPI)
+  torch==2.6+cpu: yes
+    yes: the wheel for CPUs needs no driver (PyTorch)
+    yes: it has wheels for Python 3.9 to 3.13; this host has 3.13 (framework_python.tsv)
+    yes: the wheel needs glibc 2.17; this host has 2.36 (wheel tags on PyPI)
+  tensorflow==2.17: no
+    yes: tensorflow 2.17 is built with CUDA 12.3 (tensorflow_cuda.tsv)
+    yes: CUDA 12.3 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    no: it has wheels for Python 3.9 to 3.12; this host has 3.13, for which 2.20 to 2.21 have them. A
+    Python 3.12 beside it (by uv or conda) would do (framework_python.tsv)
+  [2]
+  $ { cat trixie.host; printf 'file /usr/local/bin/python3.11\n'; } > x.host; gpuprobe can torch==2.4 --root x.host | grep Python
+    yes: it has wheels for Python 3.8 to 3.12; not 3.13, the host's own, but /usr/local/bin/python3.11
+  $ sed 's/python3\.13/python3.14/' trixie.host > x.host; gpuprobe can tensorflow==2.21 jax==0.6 --root x.host | grep -A 1 Python
+    no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which no release of it has
+    them. A Python 3.13 beside it (by uv or conda) would do (framework_python.tsv)
+  jax==0.6: no
+  --
+    no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which 0.7 to 0.12 have them. A
+    Python 3.13 beside it (by uv or conda) would do (framework_python.tsv)
+  $ { cat trixie.host; printf 'file /etc/gputune/compat.d/framework_python.tsv\n\ttorch-2.4\t3.13,3.13\n'; } > x.host; gpuprobe can torch==2.4 torch==2.5 --root x.host | grep Python
+    yes: it has wheels for Python 3.13 to 3.13; this host has 3.13 (framework_python.tsv)
+    unknown: for which Python it has wheels is not known (framework_python.tsv)
+
 Other frameworks, toolkits and images.
 
   $ gpuprobe can cuda==12.8 tensorflow==2.20 jax==0.12 --root $FIXTURES/toolkit-gcc-too-new.host
@@ -126,9 +167,11 @@ Other frameworks, toolkits and images.
   tensorflow==2.20: yes
     yes: tensorflow 2.20 is built with CUDA 12.5 (tensorflow_cuda.tsv)
     yes: CUDA 12.5 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    yes: it has wheels for Python 3.9 to 3.13; this host has none yet (framework_python.tsv)
   jax==0.12: yes
     yes: jax 0.12 is built with CUDA 12.0,13.0 (jax_cuda.tsv)
     yes: CUDA 12.0 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    yes: it has wheels for Python 3.12 to 3.15; this host has none yet (framework_python.tsv)
   $ gpuprobe can 'cuda>=12.8 driver>=550,driver<551' --root $FIXTURES/server-8gpu.host
   cuda>=12.8 driver>=550,driver<551: yes
     yes: driver 550.163.01 carries CUDA 12.4 (driver_cuda.tsv)
@@ -142,11 +185,13 @@ Other frameworks, toolkits and images.
     no: no NVIDIA driver is loaded (this host)
     yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
   $ gpuprobe can torch==2.14+cpu --root $FIXTURES/laptop-no-gpu.host
   torch==2.14+cpu: yes
     yes: the wheel for CPUs needs no driver (PyTorch)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
 
 A question that it cannot answer is refused with what it can.
