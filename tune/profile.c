@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
+#include "lib/cli.h"
 #include "tune/profile.h"
 #include "tune/trust.h"
 
@@ -156,6 +158,37 @@ static int load_file(struct gt_fsroot *fs, struct tn_profile *p, const char *pat
 	return r < 0 ? r : parse(fs, p, path, text, depth, err);
 }
 
+static bool is_builtin(const char *name)
+{
+	const struct tn_builtin_profile *b = tn_builtin_profiles;
+
+	while (b->name && strcmp(b->name, name))
+		b++;
+	return b->name;
+}
+
+/* The admin's own, then those that are built in. */
+static int no_such(struct gt_fsroot *fs, const char *name, struct gt_err *err)
+{
+	gt_auto_buf said = { 0 };
+	gt_auto_strv files = { 0 };
+	gt_autofree char *hint = NULL;
+
+	gt_fs_list(fs, ADMIN_DIR, &files);
+	for (size_t i = 0; i < files.n; i++) {
+		gt_autofree char *own = gt_ends_with(files.v[i], ".conf") ?
+						gt_xstrndup(files.v[i], strlen(files.v[i]) - strlen(".conf")) : NULL;
+
+		if (own && *own && !is_builtin(own) && said.len < 512)
+			gt_buf_printf(&said, "%.60s, ", own);
+	}
+	for (const struct tn_builtin_profile *b = tn_builtin_profiles; b->name; b++)
+		gt_buf_printf(&said, "%s%s", b->name, b[1].name ? ", " : "");
+	hint = gt_hint(name, tn_profile_word, said.s);
+	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no profile '%.60s', neither in " ADMIN_DIR " nor built in; %s%s",
+			    name, strcmp(hint, said.s) ? "" : "there are ", hint);
+}
+
 static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err)
 {
 	gt_autofree char *admin = gt_xasprintf(ADMIN_DIR "/%s.conf", name), *text = NULL;
@@ -177,7 +210,7 @@ static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, un
 
 			return parse(fs, p, file, b->text, depth, err);
 		}
-	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no profile '%.60s', neither in " ADMIN_DIR " nor built in", name);
+	return no_such(fs, name, err);
 }
 
 const char *tn_profile_word(size_t i)

@@ -213,7 +213,13 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   gputune: --only: there is no knob or family 'vm.max_map_count,vm.swappiness'; each takes an option of its own
   [64]
   $ gputune plan --root root -p nonsense
-  gputune: there is no profile 'nonsense', neither in /etc/gputune/profiles nor built in
+  gputune: there is no profile 'nonsense', neither in /etc/gputune/profiles nor built in; there are default, train-cpu, train-gpu, dataload, huge-pages, inference, multi-node
+  [64]
+  $ mkdir -p root/etc/gputune/profiles; echo '[knobs]' >root/etc/gputune/profiles/rack7.conf; gputune plan --root root -p nosuch
+  gputune: there is no profile 'nosuch', neither in /etc/gputune/profiles nor built in; there are rack7, default, train-cpu, train-gpu, dataload, huge-pages, inference, multi-node
+  [64]
+  $ gputune plan --root root -p train-gpo
+  gputune: there is no profile 'train-gpo', neither in /etc/gputune/profiles nor built in; did you mean train-gpu?
   [64]
 
 A profile of one's own, with a slip in it.
