@@ -337,6 +337,8 @@ uint64_t pr_available_bytes(struct gt_fsroot *fs);
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
 /* A variable of the environment as it was when the host was discovered; NULL: not set. */
 const char *pr_getenv(const struct pr_host *h, const char *name);
+/* What Debian calls the processor in the names of its packages: "amd64". */
+const char *pr_deb_arch(const struct pr_host *h);
 /* Is this block device ("vda", "dm-0") what a hypervisor shows, so that nothing it says of itself is known of the disk beneath? In
  * a virtual machine all are but NVMe, which may be a real one that was handed through. */
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name);

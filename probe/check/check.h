@@ -69,8 +69,7 @@ char *pr_own_toolkit(const struct pr_context *c);
 /* The newest g++ up to `most`, which nvcc takes, that this Debian release has; 0: none that old, ret_oldest being its oldest. Of
  * other distributions `most`. */
 int pr_nvcc_gxx(const struct pr_context *c, int most, int *ret_oldest);
-/* Debian's name of this architecture, as in linux-image-amd64, and its directory of libraries, for remedies. */
-const char *pr_deb_arch(const struct pr_host *h);
+/* Debian's directory of this architecture's libraries, for remedies. */
 const char *pr_triplet(const struct pr_host *h);
 
 /* How this container is given a GPU, for a remedy. */

@@ -104,7 +104,7 @@ static bool is_arm(const struct pr_host *h)
 
 const char *pr_deb_arch(const struct pr_host *h)
 {
-	return is_arm(h) ? "arm64" : "amd64";
+	return is_arm(h) ? "arm64" : gt_streq(h->kernel.arch.v, "ppc64le") ? "ppc64el" : "amd64";
 }
 
 const char *pr_triplet(const struct pr_host *h)

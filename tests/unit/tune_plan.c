@@ -609,6 +609,34 @@ START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 }
 END_TEST
 
+/* The sentence, where the host decides what is true of it. */
+static const struct {
+	const char *id;
+	struct facts f;
+	const char *current, *says, *not;
+} sentences[] = {
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, "linux-image-amd64", "NVIDIA" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .gpus = 1 }, NULL, "NVIDIA's driver", NULL },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "aarch64" }, NULL, "linux-image-rt-arm64", "amd64" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "ppc64le" }, NULL, "linux-image-rt-ppc64el", "amd64" },
+	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, "real-time", "Debian" },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "never", "no program waits", NULL },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "defer", "no program waits", NULL },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "defer+madvise", "only programs that ask wait", NULL },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 2500 }, "212992", "has 2.5 Gbit/s", NULL },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 100 }, "212992", "has 100 Mbit/s", NULL },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 400000 }, "212992", "at 400 Gbit/s", NULL },
+};
+
+START_TEST(a_sentence_is_true_of_the_host_it_is_said_of)
+{
+	struct tn_wish w = wish(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
+
+	ck_assert_msg(strstr(w.reason, sentences[_i].says) && !(sentences[_i].not && strstr(w.reason, sentences[_i].not)), "%s: %s",
+		      sentences[_i].id, w.reason);
+}
+END_TEST
+
 START_TEST(every_knob_says_all_that_a_knob_must)
 {
 	for (size_t i = 0; tn_knobs[i]; i++) {
@@ -633,6 +661,7 @@ TCase *tune_knob_case(void)
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
+	tcase_add_loop_test(tc, a_sentence_is_true_of_the_host_it_is_said_of, 0, GT_ARRAY_SIZE(sentences));
 	tcase_add_test(tc, good_values_are_left);
 	tcase_add_test(tc, the_admins_file_is_not_outdone);
 	tcase_add_test(tc, the_admins_other_form_is_not_outdone);

@@ -169,12 +169,15 @@ static char *look_preempt(const struct tn_ctx *c)
 
 static void want_preempt(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	if (c->host->kernel.preempt_rt)
-		tn_leave(w, TN_ADVICE,
-			 "NVIDIA's driver does not build for it, and throughput is lower: apt install "
-			 "linux-image-amd64, choose it at boot, then remove linux-image-rt-amd64");
+	const char *arch = pr_deb_arch(c->host);
+
+	if (!c->host->kernel.preempt_rt)
+		tn_leave(w, TN_ALREADY, "no kernel for real-time work");
 	else
-		tn_leave(w, TN_ALREADY, "Debian's ordinary kernel");
+		tn_leave(w, TN_ADVICE,
+			 "%sthroughput is lower: apt install linux-image-%s, choose it at boot, then remove "
+			 "linux-image-rt-%s",
+			 pr_bus_gpus(c->host) ? "NVIDIA's driver does not build for it, and " : "", arch, arch);
 }
 
 const struct tn_knob tn_knob_preempt = {

@@ -27,16 +27,27 @@ static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 	return best;
 }
 
+/* "100 Gbit/s", "2.5 Gbit/s", "100 Mbit/s". */
+static const char *speed(char text[32], int64_t mbit)
+{
+	if (mbit < 1000)
+		snprintf(text, 32, "%ld Mbit/s", mbit);
+	else
+		snprintf(text, 32, "%g Gbit/s", (double)mbit / 1000);
+	return text;
+}
+
 static void need_fast_port(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	const char *name = NULL;
 	int64_t mbit = fastest_mbit(c->host, &name);
+	char text[32];
 
 	if (!mbit)
 		tn_not_applicable(w, "no network port tells its speed");
 	else if (mbit < FAST_MBIT)
-		tn_not_applicable(w, "the fastest port, %s, has %ld Gbit/s; below 25 the default suffices", name,
-				  mbit / 1000);
+		tn_not_applicable(w, "the fastest port, %s, has %s; below 25 Gbit/s the default suffices", name,
+				  speed(text, mbit));
 }
 
 static const struct tn_need buffer_needs[] = { { "a network port of 25 Gbit/s or more", need_fast_port }, { 0 } };
@@ -46,11 +57,11 @@ static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct
 {
 	const char *name = NULL;
 	int64_t mbit = fastest_mbit(c->host, &name), want = 16 << 20;
+	char text[32];
 
 	while (want < mbit * 1000 * 1000 / 8 / 200 && want < 128 << 20)
 		want *= 2;
-	tn_want_num(w, want, "5 ms of %s at %ld Gbit/s, for programs that ask for large socket buffers over TCP", name,
-		    mbit / 1000);
+	tn_want_num(w, want, "5 ms of %s at %s, for programs that ask for large socket buffers over TCP", name, speed(text, mbit));
 }
 
 #define BUFFER_WHY                                                                                                     \

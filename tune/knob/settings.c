@@ -33,7 +33,8 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"thp.khugepaged", NULL,
 	 "it collects huge pages behind programs that did not ask; tensors get them when they are first touched"},
 	{"thp.sizes", NULL,
-	 "smaller huge pages (Linux 6.8) inherit from thp.enabled; no gain over 2 MiB is known for tensors"},
+	 "smaller huge pages (Linux 6.8) are off until somebody switches them on: only the size of thp.enabled inherits "
+	 "from it; no gain over 2 MiB is known for tensors"},
 	{"THP_MEM_ALLOC_ENABLE", "run.malloc", NULL},
 	{"ksm", "ksm.run", NULL},
 	{"zswap", NULL,
@@ -43,7 +44,9 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"kernel.threads-max", NULL,
 	 "the kernel derives it from memory; a constant is more than a small host can bear or less than a "
 	 "large one has"},
-	{"fs.nr_open", NULL, "systemd sets it as high as it goes"},
+	{"fs.nr_open", NULL,
+	 "the kernel's 1048576, which Debian's systemd leaves alone, is more than a process opens; limits.nofile is what "
+	 "it runs into"},
 	{"fs.inotify.max_queued_events", NULL,
 	 "a watcher that falls behind reads anew; no training program depends on it"},
 	{"ulimit", "limits.nofile", NULL},
@@ -51,7 +54,9 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"memlock", "limits.memlock", NULL},
 	{"limits.stack", NULL,
 	 "only what recurses deeply needs more than 8 MiB; with unlimited, 32-bit layouts and thread stacks change"},
-	{"limits.nproc", NULL, "Debian sets none; kernel.pid_max is the limit that jobs meet"},
+	{"limits.nproc", NULL,
+	 "Debian sets none; jobs meet systemd's TasksMax= first, of kernel.pid_max and threads-max a third for a user and "
+	 "15 % for a service"},
 	{"/dev/shm", "mem.shm", NULL},
 	/* scheduler */
 	{"kernel.sched_latency_ns", NULL, DEAD},

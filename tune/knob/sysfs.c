@@ -59,6 +59,8 @@ static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, st
 	else if (now->current && !strcmp(now->current, "always"))
 		tn_want(w, "madvise",
 			"no program should wait for memory to be compacted that did not ask for huge pages");
+	else if (gt_streq(now->current, "never") || gt_streq(now->current, "defer"))
+		tn_leave(w, TN_ALREADY, "no program waits for memory to be compacted, not even one that asks for huge pages");
 	else
 		tn_leave(w, TN_ALREADY, "only programs that ask wait for memory to be compacted");
 }
