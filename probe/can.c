@@ -47,11 +47,18 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 	struct pr_gpu_kind k;
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
 
-	for (size_t i = 0; driver && i < h->n_gpu; i++)
-		if (pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0 &&
-		    (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
+	for (size_t i = 0; driver && i < h->n_gpu; i++) {
+		bool known = pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0;
+
+		if (known && (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
 			       h->gpu[i].pci->address, k.first_branch, k.last_branch, driver);
+		else if (known && !pr_flavour_fits(h, &k))
+			pr_can_reason(q, PR_NO, "gpu_pci.tsv",
+				      "GPU %s is driven by the %s kernel module only, and the %s one is loaded",
+				      h->gpu[i].pci->address, h->nvidia.open_module ? "proprietary" : "open",
+				      h->nvidia.open_module ? "open" : "proprietary");
+	}
 	if (h->nvidia.tegra.v && !h->n_gpu)
 		pr_can_reason(q, PR_OPEN, "this host",
 			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",

@@ -112,9 +112,10 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 		n->why = gt_xasprintf("one card needs branch %d or newer and another is supported up to %d: no driver "
 				      "drives both",
 				      n->kind.first_branch, n->kind.last_branch);
-	} else if (n->known && within(debian, &n->kind) && !n->kind.open_only) {
+	} else if (n->known && within(debian, &n->kind)) {
 		n->way = PR_DRIVER_DEBIAN;
-		n->packages = gt_xstrdup(PR_DEBIAN_DRIVER);
+		n->packages = gt_xstrdup(n->kind.open_only ? PR_DEBIAN_OPEN " " PR_DEBIAN_DRIVER :
+							     PR_DEBIAN_MODULE " " PR_DEBIAN_DRIVER);
 		n->why = gt_xasprintf("Debian %s packages driver %s, which drives this card", release, debian);
 		n->version = gt_take(debian);
 	} else if (n->known && debian && pr_branch_of(debian) > n->kind.last_branch) {
@@ -125,6 +126,11 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 				    debian    ? "Debian's driver is older than this card" :
 						"this distribution's driver is not known here");
 	}
+}
+
+bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
+{
+	return !h->nvidia.module_text.v || (h->nvidia.open_module ? k->arch >= 75 : !k->open_only);
 }
 
 void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
@@ -147,9 +153,13 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	}
 	n->known = common_kind(c, device, &n->kind);
 	if (!device && loaded && (!n->known || within(loaded, &n->kind))) {
-		n->way = PR_DRIVER_FITS;
+		bool open = h->nvidia.open_module, fits = !n->known || pr_flavour_fits(h, &n->kind);
+
+		n->way = fits ? PR_DRIVER_FITS : PR_DRIVER_FLAVOUR;
 		n->version = gt_xstrdup(loaded);
-		n->why = gt_xasprintf("driver %s is loaded", loaded);
+		n->why = fits ? gt_xasprintf("driver %s is loaded", loaded) :
+				gt_xasprintf("driver %s drives this card by its %s kernel module, and the %s one is loaded", loaded,
+					     open ? "proprietary" : "open", open ? "open" : "proprietary");
 		return;
 	}
 	packaged_need(c, packaged, n);
@@ -159,6 +169,36 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 static char *nvidia_package(const struct pr_driver_need *n)
 {
 	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
+}
+
+/* Debian's own packages, or NVIDIA's? These build by the plain name, and of another branch. */
+static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char *driver)
+{
+	gt_autofree char *own = NULL;
+
+	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia/"))
+		return false;
+	return !gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	       pr_compat_get(fs, &pr_debian_driver, h->distro.version_id.v, &own, NULL) <= 0 ||
+	       pr_branch_of(own) == pr_branch_of(driver);
+}
+
+/* The other flavour in place of the one that is there: Debian's alternative "nvidia" prefers the proprietary one while both are. */
+static char *flavour_lines(const struct pr_context *c, const struct pr_driver_need *n)
+{
+	const struct pr_host *h = c->host;
+	bool open = h->nvidia.open_module;
+
+	if (h->nvidia.run_file)
+		return gt_xasprintf("sh NVIDIA-Linux-%s-%s.run -m=kernel%s\nreboot", h->kernel.arch.v ? h->kernel.arch.v : "x86_64",
+				    n->version, open ? "" : "-open");
+	if (!is_debians(h, c->fs, n->version))
+		return open ? gt_xasprintf("# NVIDIA's repository\napt install --autoremove --purge cuda-drivers-%d\nreboot",
+					   n->kind.last_branch) :
+			      gt_xstrdup("# NVIDIA's repository\napt install --autoremove --purge nvidia-open\nreboot");
+	return gt_xstrdup(open ? "apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-\nreboot" :
+				 "# contrib in apt's sources\n"
+				 "apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-\nreboot");
 }
 
 /* Where the driver is not this system's to change; NULL: it is. */
@@ -204,6 +244,8 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	case PR_DRIVER_NO_GPU:
 	case PR_DRIVER_FITS:
 		return NULL;
+	case PR_DRIVER_FLAVOUR:
+		return step(n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
 		/* beside it the newest stays chosen */

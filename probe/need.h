@@ -8,22 +8,24 @@
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
 
-/* Debian's packages for computing, without a display: module source, libcuda, NVML, nvidia-smi, device nodes and the
- * daemon that keeps the cards awake. */
-#define PR_DEBIAN_DRIVER                                                                                               \
-	"nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced"
+/* Debian's packages for computing, without a display: module source of either flavour, and libcuda, NVML, nvidia-smi, device
+ * nodes and the daemon that keeps the cards awake. */
+#define PR_DEBIAN_MODULE "nvidia-kernel-dkms"
+#define PR_DEBIAN_OPEN	 "nvidia-open-kernel-dkms"
+#define PR_DEBIAN_DRIVER "libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced"
 /* The same of an older branch, which Debian packages beside its own. The caller frees it. */
 char *pr_legacy_packages(int branch);
 /* What stands in the names of Debian's packages of this host's branch: "tesla-470-" as in libnvidia-tesla-470-ml1, or "". */
 void pr_branch_infix(const struct pr_host *h, char ret[16]);
 
 enum pr_driver_way {
-	PR_DRIVER_NO_GPU, /* no NVIDIA GPU that this host may use */
-	PR_DRIVER_FITS,	  /* the loaded one drives the cards */
-	PR_DRIVER_DEBIAN, /* Debian's drives them */
-	PR_DRIVER_LEGACY, /* an older branch, which Debian packages beside its own */
-	PR_DRIVER_NVIDIA, /* newer than Debian's: NVIDIA's repository */
-	PR_DRIVER_NONE,	  /* nothing that is packaged drives them */
+	PR_DRIVER_NO_GPU,  /* no NVIDIA GPU that this host may use */
+	PR_DRIVER_FITS,	   /* the loaded one drives the cards */
+	PR_DRIVER_FLAVOUR, /* it would by the other flavour of its kernel module */
+	PR_DRIVER_DEBIAN,  /* Debian's drives them */
+	PR_DRIVER_LEGACY,  /* an older branch, which Debian packages beside its own */
+	PR_DRIVER_NVIDIA,  /* newer than Debian's: NVIDIA's repository */
+	PR_DRIVER_NONE,	   /* nothing that is packaged drives them */
 };
 struct pr_driver_need {
 	enum pr_driver_way way;
@@ -37,6 +39,9 @@ void pr_driver_need_clear(struct pr_driver_need *n);
 /* packaged: the driver that apt's lists offer from Debian, NULL: as the table of Debian releases says. device: judge for a
  * card of this PCI device id in place of those that are there; 0: those that are there. */
 void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *ret);
+/* Does the flavour of the loaded kernel module drive such cards? The open one needs a card with a GSP, which Turing was the first
+ * to have; Grace Hopper was the first to need the open one. Where no module is loaded, any does. */
+bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k);
 /* The same as a step for people: { why, lines }; NULL where nothing is to be done. */
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n);
 

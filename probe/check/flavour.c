@@ -137,12 +137,11 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 	} else if (g && h->nvidia.open_module) {
 		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d, older than Turing: the open kernel module, which is "
 				   "loaded, does not drive it", gpu_name(g, name), k.arch / 10, k.arch % 10);
-		pr_remedy(f, "  apt install nvidia-kernel-dkms   (from NVIDIA's repository: cuda-drivers-580)\nthen reboot");
+		pr_remedy_driver(c, f);
 	} else if (g) {
 		pr_say(f, PR_FAIL, "GPU %s is driven by the open kernel module only, and the proprietary one is loaded",
 		       gpu_name(g, name));
-		pr_remedy(f, "  apt install nvidia-open-kernel-dkms\nfrom the repository that the driver is from; then "
-			     "reboot");
+		pr_remedy_driver(c, f);
 	} else {
 		pr_say(f, PR_PASS, "the %s module suits the cards", h->nvidia.open_module ? "open" : "proprietary");
 	}

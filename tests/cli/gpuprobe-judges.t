@@ -125,6 +125,61 @@ A kernel module of the wrong flavour: the open one drives nothing before Turing,
   $ card 2342 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
   driver.open-module fail GPU 0000:17:00.0 (10de:2342) is driven by the open kernel module only,
 
+To the other flavour: Debian's alternative prefers the proprietary one while both are there, NVIDIA's repository has a package
+for it.
+
+  $ remedy() { gpuprobe --root x.host | sed -n '/^Cause/p; /do:/,/^$/p'; }
+  $ card 2342 $FIXTURES/server-8gpu.host | sed 's/550\.163\.01/535.261.03/g; s/^	libc6 2.*/&\n	nvidia-kernel-dkms 535.261.03-1/' > x.host; remedy
+  Cause: driver.open-module
+    do:
+      driver 535.261.03 drives this card by its open kernel module, and the proprietary one is loaded:
+        # contrib in apt's sources
+        apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-
+        reboot
+  
+  $ gpuprobe recommend --root x.host | grep -A2 '^2'; gpuprobe can torch==2.13+cu126 --root x.host | head -n 4
+  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+  torch==2.13+cu126: no
+    yes: PyTorch 2.13 is built with CUDA 12.6,13.2,13.0 (torch_wheel.tsv)
+    no: GPU 0000:17:00.0 is driven by the open kernel module only, and the proprietary one is loaded
+    (gpu_pci.tsv)
+  $ cp $FIXTURES/blackwell-proprietary.host x.host; remedy
+  Cause: driver.open-module
+    do:
+      driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded:
+        # NVIDIA's repository
+        apt install --autoremove --purge nvidia-open
+        reboot
+  
+  $ lines /usr/bin/nvidia-uninstall '' >> x.host; remedy | grep run
+        sh NVIDIA-Linux-x86_64-580.95.05.run -m=kernel-open
+  $ card 1db6 $FIXTURES/server-8gpu.host | open 'Open Kernel Module' 535.261.03 | sed 's/550\.163\.01/535.261.03/g' > x.host; remedy
+  Cause: driver.open-module
+    do:
+      driver 535.261.03 drives this card by its proprietary kernel module, and the open one is loaded:
+        apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-
+        reboot
+  
+  $ card 1db6 $FIXTURES/server-8gpu.host | open 'Open Kernel Module' 580.95.05 | sed 's/550\.163\.01/580.95.05/g' > x.host; remedy | grep apt
+        apt install --autoremove --purge cuda-drivers-580
+  $ lines /usr/bin/nvidia-uninstall '' >> x.host; remedy | grep run; gpuprobe can torch==2.13+cu126 --root x.host | grep proprietary
+        sh NVIDIA-Linux-x86_64-580.95.05.run -m=kernel
+    no: GPU 0000:17:00.0 is driven by the proprietary kernel module only, and the open one is loaded
+
+Grace Hopper has Debian's own driver from 12 on, of the open flavour.
+
+  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe recommend --root x.host | head -n 6
+  1. Debian 13 packages driver 550.163.01, which drives this card:
+       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+         nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe \
+         nvidia-persistenced
+       reboot
+  $ sed 's/VERSION_ID="12"/VERSION_ID="11"/' y.host > x.host; gpuprobe recommend --root x.host | head -n 1
+  1. Debian's driver is older than this card:
+
 cuDNN 8 is judged as cuDNN 9 is.
 
   $ gpuprobe --root $FIXTURES/venv-cudnn8-shadowed.host | sed -n '/^Cause/,/do:/p'

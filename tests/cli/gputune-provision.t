@@ -287,6 +287,19 @@ have one name.
   cudnn unavailable [] Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be simulated or taken back: the wheels bring their own, or add NVIDIA's repository
   nccl unavailable [] no source of apt has libnccl2; Debian's component contrib may
 
+The open flavour where the card needs it; where the other one is loaded, that is not provision's to change.
+
+  $ gpu nouveau bookworm; plan --gpu 2342 | sed -n '2,4p'
+    driver: Debian 12 packages driver 535.309.01, which drives this card
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+  $ gpu blackwell-proprietary bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"'
+        "id": "driver",
+        "summary": "NVIDIA driver",
+        "status": "present",
+        "why": "CUDA programs reach the GPU through it; without a display's packages",
+        "reason": "driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded",
+
 Refused: a card that is newer than Debian's driver, or older than all that Debian has.
 
   $ gpu blackwell-on-550 bookworm; refused

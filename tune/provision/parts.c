@@ -45,7 +45,7 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 	*reason = gt_xstrdup(n->why);
 	if (n->way == PR_DRIVER_NO_GPU)
 		return TN_PART_NOT_HERE;
-	if (n->way == PR_DRIVER_FITS)
+	if (n->way == PR_DRIVER_FITS || n->way == PR_DRIVER_FLAVOUR)
 		return TN_PART_PRESENT;
 	if (p->host->container.state == PR_PRESENT && !p->opts.gpu) {
 		free(*reason);
@@ -282,7 +282,8 @@ static enum tn_part_status judge(struct tn_prov *p, const struct tn_part *t, str
 	}
 	if (t->optional && !asked)
 		return TN_PART_BY_CHOICE;
-	if (t->beside_driver && p->driver.way == PR_DRIVER_FITS && !tn_dpkg_has(&p->dpkg, "libcuda1")) {
+	if (t->beside_driver && (p->driver.way == PR_DRIVER_FITS || p->driver.way == PR_DRIVER_FLAVOUR) &&
+	    !tn_dpkg_has(&p->dpkg, "libcuda1")) {
 		*reason = gt_xstrdup("the driver here is not of Debian's packages");
 		return TN_PART_NOT_HERE;
 	}
