@@ -44,7 +44,7 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_host_compiler,
 	&pr_check_toolkit_glibc,
 	&pr_check_wheels,
-	&pr_check_torch_driver,
+	&pr_check_python_driver,
 	&pr_check_torch_arch,
 	&pr_check_libraries,
 	&pr_check_cudnn,

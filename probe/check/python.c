@@ -2,6 +2,7 @@
 /* The frameworks in Python environments: would they find what they need, and the right one? */
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "lib/parse.h"
 #include "probe/check/check.h"
 #include "probe/check/list.h"
@@ -179,28 +180,16 @@ const struct pr_check pr_check_nccl = {
 	.run = nccl,
 };
 
-/* ---- PyTorch and the driver ----------------------------------------------------------------------------------- */
+/* ---- frameworks and the driver -------------------------------------------------------------------------------- */
 
-typedef void torch_fn(const struct pr_context *c, const struct pr_pyenv *e, struct pr_finding *f);
-
-/* Each environment whose PyTorch says what CUDA it was built with; the worst finding stays, of equals the first. */
-static void each_torch(const struct pr_context *c, torch_fn *judge, struct pr_finding *f)
+/* Of several findings of one kind the worst stays, of equals the first. */
+static void keep_worse(struct pr_finding *f, const struct pr_finding *one, bool *seen)
 {
 	static const int weight[] = {[PR_SKIP] = 0, [PR_PASS] = 1, [PR_NOT_KNOWN] = 2, [PR_WARN] = 3, [PR_FAIL] = 4};
-	bool seen = false;
 
-	for (size_t i = 0; i < c->host->n_pyenv; i++) {
-		struct pr_finding one = {0};
-
-		if (!c->host->pyenv[i].torch_cuda)
-			continue;
-		judge(c, &c->host->pyenv[i], &one);
-		if (!seen || weight[one.result] > weight[f->result])
-			*f = one;
-		seen = true;
-	}
-	if (!seen)
-		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
+	if (!*seen || weight[one->result] > weight[f->result])
+		*f = *one;
+	*seen = true;
 }
 
 /* The wheel in place of one that does not run on this driver (NULL: what is there or would be) and card: of the same release where
@@ -232,46 +221,127 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	pr_driver_need_clear(&need);
 }
 
-static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, struct pr_finding *f)
+/* Frameworks whose CUDA release is in the name of a distribution: their own, or that of the runtime which came with them. */
+static const struct framework {
+	const char *name, *dist, *with; /* with: counts only where this is installed too */
+	const char *cuda, *how;
+	const char *uninstall, *older; /* the same for CUDA 12, as pip takes it; NULL: none */
+	const char *versioned;	       /* the distribution whose version `older` is to have */
+} frameworks[] = {
+	{"PyTorch", "torch", NULL, NULL, "was built with", NULL, NULL, NULL}, /* says it in torch/version.py */
+	{"JAX", "jax-cuda13-plugin", NULL, "13", "has the plug-in for", "jax-cuda13-plugin jax-cuda13-pjrt", "jax[cuda12]", "jax"},
+	{"JAX", "jax-cuda12-plugin", NULL, "12", "has the plug-in for", NULL, NULL, NULL},
+	{"CuPy", "cupy-cuda13x", NULL, "13", "was built with", "cupy-cuda13x", "cupy-cuda12x", "cupy-cuda13x"},
+	{"CuPy", "cupy-cuda12x", NULL, "12", "was built with", NULL, NULL, NULL},
+	{"TensorFlow", "tensorflow", "nvidia-cuda-runtime-cu12", "12", "came with", NULL, NULL, NULL},
+};
+
+/* The CUDA release that a framework brought into an environment; NULL: it is not there, or without CUDA. */
+static const char *cuda_of(const struct pr_pyenv *e, const struct framework *w)
+{
+	if (!w->cuda)
+		return e->torch_cuda;
+	return pr_pyenv_dist(e, w->dist) && (!w->with || pr_pyenv_dist(e, w->with)) ? w->cuda : NULL;
+}
+
+/* Does the release of a framework exist for CUDA 12? A table that does not know it says nothing against that. */
+static bool has_older(const struct pr_context *c, const struct framework *w, const char *version)
+{
+	gt_autofree char *release = pr_release_of(version), *list = NULL;
+
+	return w->older && (strcmp(w->name, "JAX") || pr_compat_get(c->fs, &pr_jax_cuda, release, &list, NULL) <= 0 ||
+			    strstr(list, "12."));
+}
+
+/* The same framework for CUDA 12 where the driver carries that, else what lifts the driver. */
+static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *e, const struct framework *w, const char *driver,
+			     const char *least, struct pr_finding *f)
+{
+	const struct pr_dist *d = w->versioned ? pr_pyenv_dist(e, w->versioned) : NULL;
+	gt_autofree char *old = NULL, *why = NULL, *text = NULL;
+	gt_auto_buf libraries = {0};
+	gt_auto_json *step = NULL;
+	struct pr_driver_need n;
+
+	if (d && has_older(c, w, d->version) && pr_compat_min_driver(c->fs, "12", &old, NULL) > 0 &&
+	    gt_version_cmp(driver, old) >= 0) {
+		/* those of the other release lie in the same places */
+		for (size_t i = 0; i < e->n_dist; i++)
+			if (gt_starts_with(e->dist[i].name, "nvidia-") && gt_ends_with(e->dist[i].name, "-cu13"))
+				gt_buf_printf(&libraries, " %s", e->dist[i].name);
+		pr_remedy(f, "In that environment, the same %s with CUDA 12, which driver %s carries:\n"
+			     "  python3 -m pip uninstall -y %s%s\n  python3 -m pip install '%s==%s'",
+			  w->name, driver, w->uninstall, libraries.s ? libraries.s : "", w->older, d->version);
+		return;
+	}
+	pr_driver_need(c, NULL, 0, &n);
+	why = gt_xasprintf("%s with CUDA %s needs driver %s or newer", w->name, w->cuda, least);
+	step = pr_driver_lift(c, &n, least, why);
+	step = step ? step : pr_driver_step(c, &n); /* one that is not for this card is no driver yet */
+	text = pr_step_text(step);
+	pr_remedy(f, "%s%s", text, step ? "" : "No driver of this card carries that CUDA: take an older release, or the CPU");
+	pr_driver_need_clear(&n);
+}
+
+static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, const struct framework *w, const char *cuda,
+			 struct pr_finding *f)
 {
 	const char *driver = pr_met_driver(c->host); /* whether a cuda-compat libcuda may lift it is another check's question */
 	gt_autofree char *least = NULL;
 	struct gt_err err = {0};
-	int r;
+	int r = pr_compat_min_driver(c->fs, cuda, &least, &err);
 
-	r = pr_compat_min_driver(c->fs, e->torch_cuda, &least, &err);
 	if (r < 0)
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	else if (!r)
-		pr_say(f, PR_NOT_KNOWN, "CUDA %s of the PyTorch in %s is newer than this program's table",
-		       e->torch_cuda, e->prefix);
+		pr_say(f, PR_NOT_KNOWN, "CUDA %s of the %s in %s is newer than this program's table", cuda, w->name, e->prefix);
 	else if (gt_version_cmp(driver, least) >= 0)
-		pr_say(f, PR_PASS, "driver %s carries CUDA %s of the PyTorch in %s", driver, e->torch_cuda, e->prefix);
+		pr_say(f, PR_PASS, "driver %s carries CUDA %s of the %s in %s", driver, cuda, w->name, e->prefix);
 	else
-		pr_say(f, PR_FAIL, "PyTorch in %s was built with CUDA %s, which needs driver %s; this host has %s",
-		       e->prefix, e->torch_cuda, least, driver);
-	if (f->result == PR_FAIL)
+		pr_say(f, PR_FAIL, "%s in %s %s CUDA %s, which needs driver %s; this host has %s", w->name, e->prefix, w->how, cuda,
+		       least, driver);
+	if (f->result == PR_FAIL && !w->cuda)
 		remedy_wheel(c, e, driver, pr_first_arch(c), f);
+	else if (f->result == PR_FAIL)
+		remedy_framework(c, e, w, driver, least, f);
 }
 
-static void torch_driver(const struct pr_context *c, struct pr_finding *f)
+static void python_driver(const struct pr_context *c, struct pr_finding *f)
 {
-	if (!pr_without_driver(c, f))
-		each_torch(c, judge_driver, f);
+	const struct pr_host *h = c->host;
+	bool seen = false;
+
+	if (pr_without_driver(c, f))
+		return;
+	for (size_t i = 0; i < h->n_pyenv * GT_ARRAY_SIZE(frameworks); i++) {
+		const struct pr_pyenv *e = &h->pyenv[i / GT_ARRAY_SIZE(frameworks)];
+		const struct framework *w = &frameworks[i % GT_ARRAY_SIZE(frameworks)];
+		const char *cuda = cuda_of(e, w);
+		struct pr_finding one = {0};
+
+		if (!cuda)
+			continue;
+		judge_driver(c, e, w, cuda, &one);
+		keep_worse(f, &one, &seen);
+	}
+	if (!seen)
+		pr_say(f, PR_SKIP, "no framework with CUDA in the Python environments that were looked at");
 }
 static const char *const after_loaded[] = {"driver.loaded", NULL};
-const struct pr_check pr_check_torch_driver = {
+const struct pr_check pr_check_python_driver = {
 	.id = "python.driver",
-	.title = "the driver carries the installed PyTorch",
+	.title = "the driver carries the CUDA of the installed frameworks",
 	.after = after_loaded,
-	.story = "A wheel brings its own CUDA, and the driver must be new enough for it: 525 for CUDA 12, 580 for CUDA "
-		 "13. What "
-		 "counts is what the installed wheel says in torch/version.py.",
-	.messages = "CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your system is "
-		    "too old (found "
-		    "version 12040). Please update your GPU driver",
-	.run = torch_driver,
+	.story = "A wheel brings its own CUDA, and the driver must be new enough for it: 525 for CUDA 12, 580 for CUDA 13. Of "
+		 "PyTorch counts what the installed wheel says in torch/version.py, of JAX its plug-in, of CuPy the name of its "
+		 "wheel, of TensorFlow the runtime that came with it.",
+	.messages = "CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your system is too old "
+		    "(found version 12040). Please update your GPU driver\nUnable to initialize backend 'cuda'\nCould not find "
+		    "cuda drivers on your machine, GPU will not be used.",
+	.run = python_driver,
 };
+
+/* ---- PyTorch and the card ------------------------------------------------------------------------------------- */
 
 /* Of a release by its version, "2.7.1+cu128", and since 2.7 with the tag that its wheels bear: the table tells of no other
  * build, NVIDIA's and conda's among them. */
@@ -324,8 +394,20 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 
 static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 {
-	if (!pr_without_gpu(c, f))
-		each_torch(c, judge_arch, f);
+	bool seen = false;
+
+	if (pr_without_gpu(c, f))
+		return;
+	for (size_t i = 0; i < c->host->n_pyenv; i++) {
+		struct pr_finding one = {0};
+
+		if (!c->host->pyenv[i].torch_cuda)
+			continue;
+		judge_arch(c, &c->host->pyenv[i], &one);
+		keep_worse(f, &one, &seen);
+	}
+	if (!seen)
+		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
 }
 const struct pr_check pr_check_torch_arch = {
 	.id = "python.arch",

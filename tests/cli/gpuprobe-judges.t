@@ -579,3 +579,58 @@ there is none, the driver that would.
       carry:
         python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
   
+
+JAX, CuPy and TensorFlow bring their CUDA too: the plug-in, the wheel's name, the runtime that came along say which. The same release
+for CUDA 12 where the driver carries that, else the driver that carries what is there.
+
+  $ with() { host=$1; shift; cat $FIXTURES/$host.host; printf 'link /srv/e/bin/python3 /usr/bin/python3\nfile /.facts/environment\n\tVIRTUAL_ENV=/srv/e\n'
+  >   for d; do lines /srv/e/lib/python3.11/site-packages/$d.dist-info/WHEEL 'Wheel-Version: 1.0'; done; }
+  $ fix() { gpuprobe --root x.host | sed -n '/^[CA][a-z]*:* python.driver/,/^$/p'; }
+  $ with server-8gpu jax-0.12.0 jax_cuda13_plugin-0.12.0 jax_cuda13_pjrt-0.12.0 nvidia_nccl_cu13-2.30.7 > x.host; fix
+  Cause: python.driver
+    JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
+    do:
+      In that environment, the same JAX with CUDA 12, which driver 550.163.01 carries:
+        python3 -m pip uninstall -y jax-cuda13-plugin jax-cuda13-pjrt nvidia-nccl-cu13
+        python3 -m pip install 'jax[cuda12]==0.12.0'
+  
+  $ with server-8gpu cupy_cuda13x-14.2.0 > x.host; fix
+  Cause: python.driver
+    CuPy in /srv/e was built with CUDA 13, which needs driver 580.65.06; this host has 550.163.01
+    do:
+      In that environment, the same CuPy with CUDA 12, which driver 550.163.01 carries:
+        python3 -m pip uninstall -y cupy-cuda13x
+        python3 -m pip install 'cupy-cuda12x==14.2.0'
+  
+  $ with server-8gpu jax-0.12.0 jax_cuda12_plugin-0.12.0 cupy_cuda12x-14.2.0 > x.host; say x.host python.driver
+  python.driver pass driver 550.163.01 carries CUDA 12 of the JAX in /srv/e
+  $ old() { sed "s/550\.163\.01/470.256.02/; s/0x2330/$1/; s/\"cuda\": 12040/\"cuda\": 11040/"; }
+  $ with server-8gpu tensorflow-2.20.0 nvidia_cuda_runtime_cu12-12.5.82 | old 0x1db4 > x.host; fix
+  Cause: python.driver
+    TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
+    do:
+      TensorFlow with CUDA 12 needs driver 525.60.13 or newer:
+        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
+          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+        reboot
+  
+  $ with server-8gpu tensorflow-2.20.0 nvidia_cuda_runtime_cu12-12.5.82 | old 0x102d > x.host; fix
+  Cause: python.driver
+    TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
+    do:
+      No driver of this card carries that CUDA: take an older release, or the CPU
+  
+  $ with server-8gpu tensorflow-2.20.0 | old 0x1db4 > x.host; say x.host python.driver
+  python.driver skip no framework with CUDA in the Python environments that were looked at
+  $ with server-8gpu jax-9.1 jax_cuda13_plugin-9.1 | { cat; lines /etc/gputune/compat.d/jax_cuda.tsv '9.1	13.0'; } > x.host; fix
+  Cause: python.driver
+    JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
+    do:
+      JAX with CUDA 13 needs driver 580.65.06 or newer:
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        apt install nvidia-open
+        reboot
+  
+  $ with compat-lifts jax-0.12.0 jax_cuda13_plugin-0.12.0 | sed 's/575\.[0-9.]*[0-9]/580.65.06/' > x.host; say x.host python.driver
+  python.driver pass driver 580.65.06 carries CUDA 13 of the JAX in /srv/e

@@ -35,7 +35,7 @@ Every check has its story, and the messages that lead to it.
   gpuprobe: there is no check 'no.such', and none tells of such a message; gpuprobe list names them
   [64]
   $ gpuprobe explain 'RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver' | head -n 1
-  python.driver: the driver carries the installed PyTorch
+  python.driver: the driver carries the CUDA of the installed frameworks
   $ gpuprobe explain '[ 1234.5678] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.' | head -n 1
   gpu.lost: no GPU has fallen off the bus
   $ gpuprobe explain torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device | head -n 1
