@@ -185,6 +185,7 @@ struct pr_host {
 	struct {
 		struct pr_num total_bytes, available_bytes, swap_total_bytes, shm_bytes, shm_free_bytes, hugepages, hugepage_bytes;
 		struct pr_num memlock_bytes; /* soft limit of this process; INT64_MAX: unlimited */
+		bool shm_huge; /* /dev/shm is mounted with huge=always */
 		struct pr_num limit_bytes; /* of this process's control group, the tightest above it; absent: none */
 		struct pr_str thp_enabled, thp_defrag;
 	} mem;

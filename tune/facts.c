@@ -96,26 +96,6 @@ static void read_idle(struct gt_fsroot *fs, struct tn_facts *ret)
 	}
 }
 
-/* "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0"; of several the last lies on top. */
-static bool shm_is_huge(struct gt_fsroot *fs)
-{
-	gt_autofree char *text = NULL;
-	char *save = NULL;
-	bool huge = false;
-
-	if (gt_fs_read(fs, "/proc/self/mounts", &text, NULL) < 0)
-		return false;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char where[16] = "", options[512] = ",";
-
-		if (sscanf(line, "%*s %15s %*s %510s", where, options + 1) == 2 && !strcmp(where, "/dev/shm")) {
-			strcat(options, ",");
-			huge = strstr(options, ",huge=always,");
-		}
-	}
-	return huge;
-}
-
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	gt_autofree char *swaps = NULL, *vendor = NULL;
@@ -131,7 +111,6 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 	read_softnet(fs, ret);
 	read_subnets(fs, ret);
 	read_idle(fs, ret);
-	ret->shm_huge = shm_is_huge(fs);
 	if (gt_fs_read_line(fs, "/sys/class/dmi/id/sys_vendor", &vendor) >= 0)
 		ret->amazon = !strcmp(vendor, "Amazon EC2");
 }

@@ -26,7 +26,6 @@ struct tn_facts {
 	int64_t idle_us[16];   /* time to leave each idle state of the first CPU, in the kernel's order */
 	size_t n_idle;
 	bool amazon;	       /* a virtual machine of EC2 */
-	bool shm_huge;	       /* /dev/shm is mounted with huge=always */
 	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
 	bool routes;	       /* the kernel's table was there to be read */
 	struct gt_strv subnets; /* "0002000A/00FFFFFF eth0": what a port reaches without a gateway, over IPv4 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "probe/reading.h"
 
 /* "MemTotal:  24576 kB" in bytes. */
@@ -124,6 +125,31 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");
 }
 
+/* "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0"; of several the last lies on top. The others are nobody's business, so a
+ * captured host has the fact "shm_huge" instead. */
+static bool shm_is_huge(struct gt_fsroot *fs)
+{
+	gt_autofree char *fact = NULL, *line = NULL;
+	size_t size = 0;
+	bool huge = gt_fs_fact(fs, "shm_huge", &fact, NULL) >= 0;
+	int fd = huge ? -1 : gt_fs_open_part(fs, "/proc/self/mounts");
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	while (f && getline(&line, &size, f) > 0) {
+		char where[16] = "", options[512] = ",";
+
+		if (sscanf(line, "%*s %15s %*s %510s", where, options + 1) == 2 && !strcmp(where, "/dev/shm")) {
+			strcat(options, ",");
+			huge = strstr(options, ",huge=always,");
+		}
+	}
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	return huge;
+}
+
 void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct statvfs v;
@@ -132,6 +158,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 	pr_launch_memory(fs, h);
 	h->mem.thp_defrag = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag");
 	read_memlock(fs, h);
+	h->mem.shm_huge = shm_is_huge(fs);
 	r = gt_fs_statvfs(fs, "/dev/shm", &v);
 	h->mem.shm_bytes.state = h->mem.shm_free_bytes.state = pr_state_of(r);
 	if (r >= 0) {

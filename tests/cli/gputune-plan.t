@@ -277,6 +277,35 @@ A host that is captured is planned for, and its files are judged, as on the host
   $ python3 -c 'import json; a, b = (json.load(open(f))["findings"] for f in ("live.json", "captured.json")); print([f for f in b if f not in a])'
   []
 
+So is one with all that a processor and its firmware offer, and a /dev/shm of huge pages; what else is mounted stays at home.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/server-8gpu.host full; cpu=full/sys/devices/system/cpu
+  $ mkdir -p $cpu/intel_pstate full/sys/firmware/acpi full/proc/self; echo 0 >$cpu/cpufreq/boost
+  $ echo 20 >$cpu/intel_pstate/min_perf_pct; echo 60 >$cpu/intel_pstate/max_perf_pct
+  $ echo balanced >full/sys/firmware/acpi/platform_profile; echo low-power balanced >full/sys/firmware/acpi/platform_profile_choices
+  $ for p in $cpu/cpufreq/policy*; do echo power >$p/energy_performance_preference; echo default power >$p/energy_performance_available_preferences; done
+  $ for p in $cpu/cpu[0-9]*; do mkdir -p $p/power; echo 6 >$p/power/energy_perf_bias; done
+  $ printf 'secret:/home /home nfs4 rw 0 0\ntmpfs /dev/shm tmpfs rw,huge=always 0 0\n' >full/proc/self/mounts
+  $ echo 'always within_size advise [never] deny force' >full/sys/kernel/mm/transparent_hugepage/shmem_enabled
+  $ gpuprobe capture full.host --root full 2>/dev/null; grep -c secret full.host
+  0
+  [1]
+  $ for r in full full.host; do gputune plan --optional --root $r -v | grep -A1 '^  cpu\.\(boost\|epp\|epb\|min\|platf\)\|thp.shmem' >$r.txt; done; cmp full.txt full.host.txt; cat full.host.txt
+    cpu.min_perf: 20 to 60
+        the highest frequency that max_perf_pct allows, whatever the load
+    cpu.epb:cpu0 and 63 alike: 6 to 0
+        the processor weighs speed above energy
+    cpu.boost: 0 to 1
+        frequencies above the nominal one are allowed again
+  --
+    thp.shmem: never
+        /dev/shm is mounted with huge=always, so each small tensor that a loader worker passes on
+  --
+    cpu.platform_profile: balanced
+        this firmware does not offer performance, but low-power balanced
+    cpu.epp:policy0 and 1 alike: power
+        this processor does not offer performance, but default power
+
 A pipe or device that is named for the answer is written to, and stays what it is: /dev/null is everyone's.
 
   $ mkfifo pipe; cat pipe > got & gputune plan --root $FIXTURES/cpu-server.host -o pipe > said.txt; wait; test -p pipe && head -n 1 got

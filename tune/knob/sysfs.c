@@ -320,7 +320,7 @@ static void want_thp_shmem(const struct tn_ctx *c, const struct tn_now *now, str
 	if (gt_streq(now->current, "force"))
 		tn_leave(w, TN_ADVICE, "each small tensor that a loader worker passes on takes 2 MiB of /dev/shm; to go back: echo "
 				       "never > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
-	else if (c->facts->shm_huge && !gt_streq(now->current, "deny"))
+	else if (c->host->mem.shm_huge && !gt_streq(now->current, "deny"))
 		tn_leave(w, TN_ADVICE, "/dev/shm is mounted with huge=always, so each small tensor that a loader worker passes on "
 				       "takes 2 MiB of it; to go back: mount -o remount,huge=never /dev/shm, and the same in "
 				       "/etc/fstab");
