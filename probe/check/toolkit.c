@@ -138,9 +138,17 @@ const struct pr_check pr_check_host_compiler = {
 	.run = host_compiler,
 };
 
+/* The first toolkit whose headers agree with that glibc's, NULL: all. */
+static const char *agrees_from(const char *glibc)
+{
+	return gt_version_cmp(glibc, "2.42") >= 0 ? "13.2" : gt_version_cmp(glibc, "2.41") >= 0 ? "13.1" : NULL;
+}
+
 static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	gt_autofree char *own = pr_own_toolkit(c);
+	const char *first;
 
 	if (no_toolkit(c, f))
 		return;
@@ -148,24 +156,31 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "the version of glibc is not known: no dpkg here");
 		return;
 	}
-	for (size_t i = 0; i < h->nvidia.toolkits.n; i++)
-		if (gt_version_cmp(h->glibc.v, "2.41") >= 0 && gt_version_cmp(toolkit_version(h, i), "13.1") < 0) {
-			pr_say(f, PR_WARN,
-			       "glibc %s declares functions that the headers of toolkit %s declare too, in another way",
-			       h->glibc.v, toolkit_version(h, i));
-			pr_remedy(f, "Use toolkit 13.1 or newer, or compile in a container of Debian 12");
-			return;
-		}
+	first = agrees_from(h->glibc.v);
+	for (size_t i = 0; first && i < h->nvidia.toolkits.n; i++) {
+		const char *version = toolkit_version(h, i);
+
+		if (gt_version_cmp(version, first) >= 0)
+			continue;
+		pr_say(f, PR_WARN, "glibc %s declares functions that the headers of toolkit %s declare too, in another way",
+		       h->glibc.v, version);
+		pr_remedy(f,
+			  "Name them as the system's headers, among which nvcc lets that pass:\n"
+			  "  export NVCC_APPEND_FLAGS='-isystem /usr/local/cuda-%s/include'\n"
+			  "or use toolkit %s or newer, where the driver carries it%s%s%s",
+			  version, first, own ? "; those of Debian's own, CUDA " : "",
+			  own ? own : "", own ? ", are the system's already" : "");
+		return;
+	}
 	pr_say(f, PR_PASS, "glibc %s and the toolkits' headers agree", h->glibc.v);
 }
 const struct pr_check pr_check_toolkit_glibc = {
 	.id = "cuda.glibc",
 	.title = "the toolkits' headers agree with glibc's",
-	.story = "glibc 2.41 brought cospi, sinpi and rsqrt, which CUDA's headers up to 13.0 declare without the same "
-		 "exception "
-		 "specification: nothing that includes both compiles.",
-	.messages = "error: exception specification is incompatible with that of previous function \"cospi\"\nerror: "
-		    "exception "
+	.story = "glibc 2.41 brought cospi and sinpi, 2.42 rsqrt, which CUDA's headers before 13.1 and 13.2 declare without the "
+		 "same exception specification: nothing that includes both compiles, but where the compiler is told that CUDA's "
+		 "headers are the system's, as those of Debian's own toolkit are.",
+	.messages = "error: exception specification is incompatible with that of previous function \"cospi\"\nerror: exception "
 		    "specification is incompatible with that of previous function \"rsqrt\"",
 	.run = toolkit_glibc,
 };

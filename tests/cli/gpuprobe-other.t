@@ -181,6 +181,23 @@ A compiler that nvcc takes: the newest that this Debian has, and a container whe
   --
     yes: its nvcc takes gcc up to 13; this host has 15, so compile with -ccbin g++-13 (nvcc_gcc.tsv)
 
+Headers that declare what glibc declares, in another way.
+
+  $ G=$FIXTURES/toolkit-glibc-2.41.host; gpuprobe --root $G | sed -n '/^Cause/,/^$/p'
+  Cause: cuda.glibc
+    glibc 2.41 declares functions that the headers of toolkit 12.8 declare too, in another way
+    do:
+      Name them as the system's headers, among which nvcc lets that pass:
+        export NVCC_APPEND_FLAGS='-isystem /usr/local/cuda-12.8/include'
+      or use toolkit 13.1 or newer, where the driver carries it; those of Debian's own, CUDA 11.8, are
+      the system's already
+  
+  $ sed 's/libc6 2\.41-12/libc6 2.42-2/; s/cuda-12\.8/cuda-13.1/; s/570\.172\.08/580.95.05/; s/12080/13010/' $G > x.host; gpuprobe -v --root x.host | grep cuda.glibc
+  Also cuda.glibc
+  cuda.glibc           warn   glibc 2.42 declares functions that the headers of toolkit 13.1 declare
+  $ sed -i s/cuda-13.1/cuda-13.2/ x.host; gpuprobe -v --root x.host | grep cuda.glibc
+  cuda.glibc           pass   glibc 2.42 and the toolkits' headers agree
+
 Bad input is one sentence and exit 64; nothing is written.
 
   $ gpuprobe --root /nonexistent
