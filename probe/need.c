@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "probe/need.h"
+#include "probe/reading.h"
 
 static json_t *step(const char *why, char *lines)
 {
@@ -79,6 +80,16 @@ void pr_branch_infix(const struct pr_host *h, char ret[16])
 	if (source && gt_starts_with(source, "nvidia-tesla-"))
 		digits = (int)strspn(source + 13, "0123456789");
 	snprintf(ret, 16, digits && digits < 5 ? "tesla-%.*s-" : "", digits, source ? source + 13 : "");
+}
+
+char *pr_hold_line(const struct pr_host *h, const char *version)
+{
+	const char *colon = strchr(version, ':'), *upstream = colon ? colon + 1 : version;
+
+	for (size_t i = 0; i < h->n_package; i++)
+		if (pr_is_driver_package(h->package[i].name))
+			return gt_xasprintf("apt-mark hold '~i~V%.*s'", (int)strspn(upstream, "0123456789."), upstream);
+	return NULL;
 }
 
 static void older_branch(const struct pr_context *c, struct pr_driver_need *n)

@@ -17,6 +17,9 @@
 char *pr_legacy_packages(int branch);
 /* What stands in the names of Debian's packages of this host's branch: "tesla-470-" as in libnvidia-tesla-470-ml1, or "". */
 void pr_branch_infix(const struct pr_host *h, char ret[16]);
+/* The line that keeps apt from this version of the driver: of some packages only, the others would move without them, or be removed
+ * for them. NULL: it is no package's. The caller frees it. */
+char *pr_hold_line(const struct pr_host *h, const char *version);
 
 enum pr_driver_way {
 	PR_DRIVER_NO_GPU,  /* no NVIDIA GPU that this host may use */

@@ -256,6 +256,7 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libnvidia-ml.so.1");
+	gt_autofree char *hold = NULL;
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -268,6 +269,7 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 	} else if (!strcmp(l->version, h->nvidia.module_version.v)) {
 		pr_say(f, PR_PASS, "module and libnvidia-ml are of one version, %s", l->version);
 	} else {
+		hold = pr_hold_line(h, l->version);
 		pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
 		       h->nvidia.module_version.v, l->path, l->version);
 		if (h->container.state == PR_PRESENT)
@@ -276,9 +278,10 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 		else
 			pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
 				     "  systemctl stop nvidia-persistenced\n"
-				     "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\n"
-				     "To keep it from happening unattended:  apt-mark hold nvidia-driver",
-				  pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
+				     "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia%s%s",
+				  pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "",
+				  hold ? "\nTo keep it from happening unattended, hold all packages of that version:\n  " : "",
+				  hold ? hold : "");
 	}
 }
 const struct pr_check pr_check_lib_versions = {

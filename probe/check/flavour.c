@@ -211,7 +211,7 @@ const struct pr_check pr_check_next_kernel = {
 	.run = next_kernel,
 };
 
-/* The driver package whose upgrade would change what programs load; NULL: none waits. */
+/* The driver package whose upgrade would change what programs load, one on hold only if no other waits; NULL: none waits. */
 static const struct pr_package *waiting(const struct pr_host *h, bool *ret_any)
 {
 	const struct pr_package *found = NULL;
@@ -221,7 +221,7 @@ static const struct pr_package *waiting(const struct pr_host *h, bool *ret_any)
 		if (!pr_is_driver_package(h->package[i].name))
 			continue;
 		*ret_any = true;
-		if (h->package[i].candidate && !h->package[i].held && !found)
+		if (h->package[i].candidate && (!found || (found->held && !h->package[i].held)))
 			found = &h->package[i];
 	}
 	return found;
@@ -248,13 +248,18 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "Reboot at a time of your choice, before something else does.");
 	} else if (!any) {
 		pr_say(f, PR_SKIP, "the driver is none of this distribution's packages");
+	} else if (p && p->held) {
+		pr_say(f, PR_PASS, "apt's lists have %s %s (installed: %s, on hold)", p->name, p->candidate, p->version);
 	} else if (p && pr_find_package(h, "unattended-upgrades")) {
+		gt_autofree char *hold = pr_hold_line(h, p->version);
+
 		pr_say(f, PR_WARN,
 		       "apt's lists have %s %s (installed: %s), and unattended-upgrades may install it under running "
 		       "programs: new "
 		       "ones then fail until the module is loaded again",
 		       p->name, p->candidate, p->version);
-		pr_remedy(f, "Upgrade and reboot at a time of your choice; until then:\n  apt-mark hold %s", p->name);
+		pr_remedy(f, "Upgrade and reboot at a time of your choice; until then hold all packages of this version:\n"
+			     "  %s", hold);
 	} else if (p) {
 		pr_say(f, PR_PASS, "apt's lists have %s %s (installed: %s); nothing installs it by itself", p->name,
 		       p->candidate, p->version);

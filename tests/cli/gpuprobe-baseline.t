@@ -47,14 +47,14 @@ The same host has no difference; one that lost cards and a link's width has, har
   [2]
   $ gpuprobe --json --root F/server-8gpu.host > golden.json
   $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --quiet
-  gpuprobe: CRITICAL - 23 differences from the baseline
+  gpuprobe: CRITICAL - 26 differences from the baseline
   [2]
   $ gpuprobe --root F/server-8gpu.host --baseline - < golden.json -f line
   GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=* (glob)
 
 What is allowed to differ is listed and does not count; an accepted warning of the baseline is none.
 
-  $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --allow 'gpus*' --allow 'check.*' --allow 'nvidia.*' --allow 'devices.*' --allow 'cpu.freq*'
+  $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --allow 'gpus*' --allow 'check.*' --allow 'nvidia.*' --allow 'devices.*' --allow 'cpu.freq*' --allow 'packages*'
   gpuprobe: OK - 0 differences from the baseline
   
   Allowed to differ
@@ -81,6 +81,9 @@ What is allowed to differ is listed and does not count; an accepted warning of t
     nvidia.module_version is 535.261.03, should be 550.163.01
     nvidia.nvml is error, should be ok
     nvidia.nvml_count is unknown, should be 8
+    packages[libcuda1] is here and not in the baseline
+    packages[libnvidia-ml1] is here and not in the baseline
+    packages[nvidia-kernel-dkms] is here and not in the baseline
   
   * values compared (glob)
   $ gpuprobe --root F/persistence-off.host --baseline F/persistence-off.host -f line; gpuprobe -q --root F/persistence-off.host

@@ -10,7 +10,7 @@ One line, as monitoring plug-ins print it, with the exit code they expect.
 
 Markdown, to be pasted into an issue: names of strangers cannot break out of it.
 
-  $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 46
+  $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 50
   # gpuprobe: CRITICAL
   
   ## Cause: `driver.lib-mismatch`
@@ -27,7 +27,11 @@ Markdown, to be pasted into an issue: names of strangers cannot break out of it.
   modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
   ```
   
-  To keep it from happening unattended:  apt-mark hold nvidia-driver
+  To keep it from happening unattended, hold all packages of that version:
+  
+  ```sh
+  apt-mark hold '~i~V550.163.01'
+  ```
   
   ## Host
   

@@ -298,6 +298,9 @@ Nothing comes from backports by itself.
   driver.upgrade pass no newer driver waits in apt's lists
   $ list bookworm 550.163.01-4 > x.host; say x.host driver.upgrade
   driver.upgrade warn apt's lists have nvidia-kernel-dkms 550.163.01-4 (installed:
+  $ sed 's/-dkms 550.163.01-2 /&hold /' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host -v | grep -A1 '^driver.upgrade '
+  driver.upgrade       pass   apt's lists have nvidia-kernel-dkms 550.163.01-3 (installed:
+                              550.163.01-2, on hold)
 
 conda's cuda-compat is one, too.
 
@@ -316,7 +319,11 @@ Libraries and module of two versions: in a container the module is not ours to r
       Stop what uses the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
-      To keep it from happening unattended: apt-mark hold nvidia-driver
+      To keep it from happening unattended, hold all packages of that version:
+        apt-mark hold '~i~V550.163.01'
+  
+  $ grep -v 'nvidia-kernel\|libcuda1\|libnvidia-ml1' $FIXTURES/driver-mismatch.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p' | tail -n 2
+        modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
   
   $ { cat $FIXTURES/driver-mismatch.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
     do:

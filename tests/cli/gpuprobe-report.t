@@ -98,7 +98,8 @@ Module and libraries of two versions: decided from files, with NVML's own failur
       Stop what uses the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
-      To keep it from happening unattended: apt-mark hold nvidia-driver
+      To keep it from happening unattended, hold all packages of that version:
+        apt-mark hold '~i~V550.163.01'
   
   27 checks pass, 40 do not apply here (--verbose shows them)
   [2]
@@ -392,8 +393,8 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
     unattended-upgrades may install it under running programs: new ones then fail until the module is
     loaded again
     do:
-      Upgrade and reboot at a time of your choice; until then:
-        apt-mark hold nvidia-kernel-dkms
+      Upgrade and reboot at a time of your choice; until then hold all packages of this version:
+        apt-mark hold '~i~V550.163.01'
   
   $ gpuprobe --root $FIXTURES/next-kernel-build-failed.host | sed -n '/^Cause/,/^$/p'
   Cause: driver.next-kernel
