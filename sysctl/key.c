@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include "lib/parse.h"
 #include "sysctl/sysctl.h"
 
 /* Ranges are those of kernel/sysctl.c, mm/page-writeback.c and net/core/sysctl_net_core.c, 6.1 to 6.18. */
 const struct sc_key sc_keys[] = {
 	{ "vm.dirty_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_bytes" },
-	{ "vm.dirty_bytes", SC_INT, 1, 0, INT64_MAX, "bytes", "vm.dirty_ratio" },
+	{ "vm.dirty_bytes", SC_UNSIGNED, 1, 0, UINT64_MAX, "bytes", "vm.dirty_ratio" },
 	{ "vm.dirty_background_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_background_bytes" },
-	{ "vm.dirty_background_bytes", SC_INT, 1, 0, INT64_MAX, "bytes", "vm.dirty_background_ratio" },
+	{ "vm.dirty_background_bytes", SC_UNSIGNED, 1, 0, UINT64_MAX, "bytes", "vm.dirty_background_ratio" },
 	{ "vm.swappiness", SC_INT, 1, 0, 200, "", NULL },
 	{ "vm.zone_reclaim_mode", SC_INT, 1, 0, 7, "", NULL },
 	{ "vm.max_map_count", SC_INT, 1, 0, INT32_MAX, "mappings", NULL },
 	{ "vm.min_free_kbytes", SC_INT, 1, 0, INT32_MAX, "KiB", NULL },
 	{ "vm.overcommit_memory", SC_INT, 1, 0, 2, "", NULL },
 	{ "vm.overcommit_ratio", SC_INT, 1, 0, INT32_MAX, "percent", "vm.overcommit_kbytes" },
-	{ "vm.overcommit_kbytes", SC_INT, 1, 0, INT64_MAX, "KiB", "vm.overcommit_ratio" },
-	{ "vm.nr_hugepages", SC_INT, 1, 0, INT32_MAX, "pages", NULL },
+	{ "vm.overcommit_kbytes", SC_UNSIGNED, 1, 0, UINT64_MAX, "KiB", "vm.overcommit_ratio" },
+	{ "vm.nr_hugepages", SC_UNSIGNED, 1, 0, INT32_MAX, "pages", NULL },
 	{ "kernel.numa_balancing", SC_INT, 1, 0, 4, "", NULL },
 	{ "kernel.pid_max", SC_INT, 1, 301, 4194304, "", NULL },
-	{ "kernel.shmmax", SC_INT, 1, 0, INT64_MAX, "bytes", NULL },
-	{ "kernel.shmall", SC_INT, 1, 0, INT64_MAX, "pages", NULL },
+	{ "kernel.shmmax", SC_UNSIGNED, 1, 0, UINT64_MAX, "bytes", NULL },
+	{ "kernel.shmall", SC_UNSIGNED, 1, 0, UINT64_MAX, "pages", NULL },
 	{ "kernel.sched_rt_runtime_us", SC_INT, 1, -1, INT32_MAX, "us", NULL },
-	{ "fs.inotify.max_user_instances", SC_INT, 1, 0, INT32_MAX, "", NULL },
-	{ "fs.inotify.max_user_watches", SC_INT, 1, 0, INT32_MAX, "", NULL },
+	{ "fs.inotify.max_user_instances", SC_UNSIGNED, 1, 0, INT32_MAX, "", NULL },
+	{ "fs.inotify.max_user_watches", SC_UNSIGNED, 1, 0, INT32_MAX, "", NULL },
 	{ "kernel.nmi_watchdog", SC_INT, 1, 0, 1, "", NULL },
-	{ "fs.file-max", SC_INT, 1, 0, INT64_MAX, "files", NULL },
-	{ "fs.aio-max-nr", SC_INT, 1, 0, INT64_MAX, "requests", NULL },
+	{ "fs.file-max", SC_UNSIGNED, 1, 0, INT64_MAX, "files", NULL },
+	{ "fs.aio-max-nr", SC_UNSIGNED, 1, 0, UINT64_MAX, "requests", NULL },
 	{ "net.core.netdev_budget", SC_INT, 1, 0, INT32_MAX, "packets", NULL },
 	{ "net.core.busy_read", SC_INT, 1, 0, INT32_MAX, "us", NULL },
-	{ "net.ipv4.tcp_timestamps", SC_INT, 1, 0, 2, "", NULL },
+	{ "net.ipv4.tcp_timestamps", SC_UNSIGNED, 1, 0, 2, "", NULL },
 	{ "net.core.netdev_max_backlog", SC_INT, 1, 0, INT32_MAX, "packets", NULL },
 	{ "net.ipv4.conf.all.arp_announce", SC_INT, 1, 0, 2, "", NULL },
 	{ "net.ipv4.conf.all.arp_ignore", SC_INT, 1, 0, 8, "", NULL },
@@ -40,8 +37,8 @@ const struct sc_key sc_keys[] = {
 	{ "net.core.wmem_max", SC_INT, 1, 4608, INT32_MAX, "bytes", NULL },
 	{ "net.core.rmem_default", SC_INT, 1, 2304, INT32_MAX, "bytes", NULL },
 	{ "net.core.wmem_default", SC_INT, 1, 4608, INT32_MAX, "bytes", NULL },
-	{ "net.ipv4.tcp_rmem", SC_VECTOR, 3, 1, INT32_MAX, "bytes", NULL },
-	{ "net.ipv4.tcp_wmem", SC_VECTOR, 3, 1, INT32_MAX, "bytes", NULL },
+	{ "net.ipv4.tcp_rmem", SC_INT, 3, 1, INT32_MAX, "bytes", NULL },
+	{ "net.ipv4.tcp_wmem", SC_INT, 3, 1, INT32_MAX, "bytes", NULL },
 	{ 0 },
 };
 
@@ -86,52 +83,4 @@ const struct sc_key *sc_key_find(const char *name)
 			return k;
 	}
 	return NULL;
-}
-
-/* The next blank-separated word of *p, or NULL; *p moves behind it. The caller frees it. */
-static char *next_word(const char **p)
-{
-	const char *start = *p + strspn(*p, " \t\n");
-	size_t n = strcspn(start, " \t\n");
-
-	*p = start + n;
-	return n ? gt_xstrndup(start, n) : NULL;
-}
-
-int sc_check_value(const char *name, const char *value, struct gt_err *err)
-{
-	const struct sc_key *k = sc_key_find(name);
-	const char *p = value;
-	unsigned n = 0;
-
-	for (const char *c = value; *c; c++)
-		if ((unsigned char)*c < ' ' && *c != '\t')
-			return gt_fail(err, EINVAL, "%s: the value holds a control character", name);
-	for (; k; n++) {
-		gt_autofree char *word = next_word(&p);
-		int64_t v;
-
-		if (!word)
-			break;
-		if (gt_parse_i64(word, &v) < 0)
-			return gt_fail(err, EINVAL, "%s takes whole numbers, not '%s'", name, word);
-		if (v < k->min || v > k->max)
-			return gt_fail(err, ERANGE, "%s takes %ld to %ld, not %ld", name, k->min, k->max, v);
-	}
-	if (k && n != k->fields)
-		return gt_fail(err, EINVAL, "%s takes %u number%s, not %u", name, k->fields, k->fields == 1 ? "" : "s", n);
-	return 0;
-}
-
-bool sc_value_equal(const char *a, const char *b)
-{
-	for (;;) {
-		gt_autofree char *x = next_word(&a), *y = next_word(&b);
-		int64_t i, j;
-
-		if (!x || !y)
-			return !x && !y;
-		if (strcmp(x, y) && !(!gt_parse_i64(x, &i) && !gt_parse_i64(y, &j) && i == j))
-			return false;
-	}
 }

@@ -3,14 +3,13 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/parse.h"
 #include "sysctl/sysctl.h"
 
 /* Keys that old recipes still set, and values that hurt a training host. */
 static const struct {
 	const char *key; /* normalised glob */
 	enum sc_severity severity;
-	const char *value; /* only with this value; NULL: any */
+	const char *value; /* only with this value, or with any but this one ("!0"); NULL: any */
 	const char *what;
 } table[] = {
 	{ "kernel/sched_latency_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
@@ -23,7 +22,7 @@ static const struct {
 	{ "net/ipv4/tcp_low_latency", SC_WARN, NULL, "does nothing since Linux 4.14" },
 	{ "net/ipv4/tcp_tw_recycle", SC_WARN, NULL, "dead: gone since Linux 4.12" },
 	{ "vm/overcommit_memory", SC_BAD, "2", "strict overcommit: CUDA reserves far more address space than it uses and fails" },
-	{ "vm/zone_reclaim_mode", SC_WARN, "1", "throws away the page cache that data sets are read from" },
+	{ "vm/zone_reclaim_mode", SC_WARN, "!0", "throws away the page cache that data sets are read from" },
 	{ "vm/swappiness", SC_NOTE, "0", "drops the page cache before any swapping, and runs out of memory earlier" },
 	{ "vm/drop_caches", SC_WARN, NULL, "an action, not a setting: throws the page cache away once at boot" },
 };
@@ -44,14 +43,62 @@ void sc_find(struct sc_findings *l, enum sc_severity severity, const char *file,
 	l->f[l->n++] = (struct sc_finding){ severity, gt_xstrdup(file), line, what };
 }
 
-static void lint_known(struct sc_findings *l, const struct sc_assign *a)
+static unsigned count_numbers(const char *taken)
 {
+	unsigned n = 1;
+
+	for (; *taken; taken++)
+		n += *taken == ' ';
+	return n;
+}
+
+/* What is written behind the value: the kernel reads past it where it wants numbers, and takes it where it wants a text. */
+static void lint_comment(struct sc_findings *l, const struct sc_assign *a)
+{
+	const char *rest = a->value, *blank;
+	gt_autofree char *name = dotted(a->key);
+
+	while ((blank = strpbrk(rest, " \t")) && blank[1] != '#')
+		rest = blank + 1;
+	if (blank)
+		sc_find(l, SC_NOTE, a->file, a->line,
+			gt_xasprintf("%s: '%.60s' is written to the kernel too: a comment needs a line of its own", name,
+				     blank + 1));
+}
+
+static void lint_value(struct sc_findings *l, const struct sc_assign *a)
+{
+	const struct sc_key *k = a->glob ? NULL : sc_key_find(a->key);
+	gt_autofree char *taken = NULL;
 	struct gt_err err = { 0 };
+	const char *rest;
 
-	const struct sc_key *k = a->value && !a->glob ? sc_key_find(a->key) : NULL;
-
-	if (k && sc_check_value(k->name, a->value, &err) < 0)
+	if (!k) {
+		lint_comment(l, a);
+	} else if (sc_read_value(k->name, a->value, &taken, &rest, &err) < 0) {
 		sc_find(l, SC_BAD, a->file, a->line, gt_xstrdup(err.msg));
+	} else if (count_numbers(taken) < k->fields) {
+		sc_find(l, SC_BAD, a->file, a->line,
+			gt_xasprintf("%s takes %u numbers, and the kernel leaves those behind %s as they are", k->name,
+				     k->fields, taken));
+	} else if (*rest) {
+		sc_find(l, strchr("#;", *rest) ? SC_NOTE : SC_WARN, a->file, a->line,
+			gt_xasprintf("%s: the kernel takes %s and ignores '%.60s'%s", k->name, taken, rest,
+				     strchr("#;", *rest) ? ": a comment needs a line of its own" : ""));
+	}
+}
+
+/* Is it what an entry of the table is about? */
+static bool has_value(const struct sc_assign *a, const char *want)
+{
+	bool other = want && *want == '!';
+	gt_autofree char *taken = NULL;
+
+	if (!want)
+		return true;
+	if (!a->value || sc_read_value(a->key, a->value, &taken, NULL, NULL) < 0)
+		return false;
+	return sc_value_equal(a->key, want + other, taken) != other;
 }
 
 /* Returns whether the table knew it. */
@@ -60,7 +107,7 @@ static bool lint_table(struct sc_findings *l, const struct sc_assign *a)
 	gt_autofree char *name = dotted(a->key);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(table); i++) {
-		if (fnmatch(table[i].key, a->key, 0) || (table[i].value && !gt_streq(table[i].value, a->value)))
+		if (fnmatch(table[i].key, a->key, 0) || !has_value(a, table[i].value))
 			continue;
 		sc_find(l, table[i].severity, a->file, a->line, gt_xasprintf("%s: %s", name, table[i].what));
 		return true;
@@ -131,13 +178,15 @@ static void lint_beaten(struct sc_findings *l, const struct sc_conf *conf, size_
 		if (!b->value)
 			continue;
 		if (!strcmp(b->key, a->key)) {
-			if (!sc_value_equal(a->value, b->value))
+			gt_autofree char *was = sc_taken(a->key, a->value), *is = sc_taken(a->key, b->value);
+
+			if (!sc_value_equal(a->key, was, is))
 				sc_find(l, SC_WARN, a->file, a->line,
-					gt_xasprintf("%s = %.60s: not so, %s:%u sets it to %.60s later", name, a->value, b->file,
-						     b->line, b->value));
+					gt_xasprintf("%s = %.60s: not so, %s:%u sets it to %.60s later", name, was, b->file,
+						     b->line, is));
 			return;
 		}
-		if (gt_streq(pair, b->key) && strcmp(a->value, "0") && strcmp(b->value, "0")) {
+		if (gt_streq(pair, b->key) && sc_takes_nonzero(a->key, a->value) && sc_takes_nonzero(b->key, b->value)) {
 			sc_find(l, SC_WARN, a->file, a->line,
 				gt_xasprintf("%s: not so, %s:%u sets %s later, which takes its place", name, b->file, b->line,
 					     k->counterpart));
@@ -152,7 +201,8 @@ void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding
 	for (size_t i = 0; i < conf->n_problem; i++)
 		sc_find(l, SC_WARN, conf->problem[i].file, conf->problem[i].line, gt_xstrdup(conf->problem[i].what));
 	for (size_t i = 0; i < conf->n_all; i++) {
-		lint_known(l, &conf->all[i]);
+		if (conf->all[i].value)
+			lint_value(l, &conf->all[i]);
 		if (!lint_table(l, &conf->all[i]))
 			lint_missing(fs, l, &conf->all[i]);
 		lint_beaten(l, conf, i);
@@ -165,7 +215,8 @@ void sc_lint_one(struct gt_fsroot *fs, const char *key, const char *value, const
 	gt_autofree char *name = sc_normalize(key);
 	struct sc_assign a = { .key = name, .value = (char *)value, .file = (char *)file, .line = line };
 
-	lint_known(l, &a);
+	if (value)
+		lint_value(l, &a);
 	a.value = a.value ? a.value : (char *)""; /* to be judged by its key alone */
 	if (!lint_table(l, &a))
 		lint_missing(fs, l, &a);

@@ -17,12 +17,13 @@
 #include "lib/fsroot.h"
 
 /* ---- keys ---- */
-enum sc_type { SC_INT, SC_VECTOR /* blank-separated integers, all in range */ };
+enum sc_type { SC_INT, SC_UNSIGNED /* takes no '-', not even before a 0 */ };
 struct sc_key {
 	const char *name; /* "vm.dirty_ratio" */
 	enum sc_type type;
-	unsigned fields;  /* of a vector */
-	int64_t min, max; /* what the kernel takes */
+	unsigned fields; /* how many numbers; each is in range */
+	int64_t min;	 /* what the kernel takes */
+	uint64_t max;
 	const char *unit;
 	const char *counterpart; /* writing a non-zero value to one zeroes the other; NULL if there is none */
 };
@@ -32,10 +33,23 @@ const struct sc_key *sc_key_find(const char *name);
 char *sc_normalize(const char *key);
 /* The kernel file of a key; the caller frees it. */
 char *sc_path(const char *key);
-/* 0, or -EINVAL or -ERANGE and a sentence. A key that is not in the table takes any text without control characters. */
+
+/* ---- values ---- */
+/* What the kernel makes of a text that is written to key: of one in the table it reads the first words, as many as the key has
+ * numbers, in decimal, hexadecimal (0x10) or octal (010), and looks at nothing behind them (*ret_rest points there, at "" if there
+ * is nothing; may be NULL). Fewer words leave the other numbers as they are. *ret: what it has read, in decimal; the caller frees
+ * it. A key that is not in the table: the text as it is. -EINVAL or -ERANGE and a sentence for what the kernel refuses; of a
+ * vector it then keeps the numbers before. */
+int sc_read_value(const char *key, const char *text, char **ret, const char **ret_rest, struct gt_err *err);
+/* The same; the text itself if the kernel refuses it. The caller frees it. */
+char *sc_taken(const char *key, const char *text);
+/* Does the kernel take it, and is it more than the 0 that leaves a counterpart in force? */
+bool sc_takes_nonzero(const char *key, const char *text);
+/* Equal as the kernel reads them. */
+bool sc_value_equal(const char *key, const char *a, const char *b);
+/* What we write ourselves: all the numbers and nothing else, each as the kernel will show it. 0, or -EINVAL or -ERANGE and a
+ * sentence. A key that is not in the table takes any text without control characters. */
 int sc_check_value(const char *key, const char *value, struct gt_err *err);
-/* Equal as the kernel sees it: blanks between fields and leading zeros do not matter. */
-bool sc_value_equal(const char *a, const char *b);
 
 /* ---- files ---- */
 struct sc_assign {

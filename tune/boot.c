@@ -52,10 +52,25 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
 	const struct sc_assign *pair = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL, *own;
 
-	if (!pair || !strcmp(pair->value, "0"))
+	if (!pair || !sc_takes_nonzero(key->counterpart, pair->value))
 		return NULL;
 	own = sc_boot_value(boot, key->name);
-	return !own || pair > own || !strcmp(own->value, "0") ? pair : NULL;
+	return !own || pair > own || !sc_takes_nonzero(key->name, own->value) ? pair : NULL;
+}
+
+/* A line of sysctl.d. What the kernel refuses leaves what was there, which no file says. */
+static void put_line(struct tn_udev_answer *a, const char *key, const struct sc_assign *line)
+{
+	gt_autofree char *taken = NULL;
+	char *may = a->may;
+
+	if (sc_read_value(key, line->value, &taken, NULL, NULL) >= 0) {
+		put(a, taken, gt_xasprintf("%s:%u", line->file, line->line));
+		return;
+	}
+	a->may = gt_xasprintf("%s%s%s:%u says %.40s, which the kernel refuses", may ? may : "", may ? "; " : "", line->file,
+			      line->line, line->value);
+	free(may);
 }
 
 void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret)
@@ -72,7 +87,7 @@ void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, s
 	if (pair)
 		put(ret, "0", gt_xasprintf("%s:%u", pair->file, pair->line));
 	else if (a)
-		put(ret, a->value, gt_xasprintf("%s:%u", a->file, a->line));
+		put_line(ret, k->key, a);
 }
 
 json_t *tn_boot_json(const char *value, const char *by, const char *may)

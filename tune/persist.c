@@ -65,12 +65,17 @@ char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_knob *k, 
 {
 	const struct sc_key *key = sc_key_find(k->key);
 	const struct sc_assign *a = sc_boot_value(boot, k->key);
+	gt_autofree char *taken = NULL;
+	bool refused = a && sc_read_value(k->key, a->value, &taken, NULL, NULL) < 0;
 
 	/* a glob yields to our exact key wherever it stands */
-	if (a && !a->glob && later_than_ours(a->file) && !sc_value_equal(a->value, value))
-		return gt_xasprintf("%s:%u sets it to %s and comes after %s", a->file, a->line, a->value, TN_SYSCTL_D_PATH);
+	if (a && !a->glob && later_than_ours(a->file) && refused)
+		return gt_xasprintf("%s:%u says %.40s, which the kernel refuses, and comes after %s", a->file, a->line, a->value,
+				    TN_SYSCTL_D_PATH);
+	if (a && !a->glob && later_than_ours(a->file) && !sc_value_equal(k->key, taken, value))
+		return gt_xasprintf("%s:%u sets it to %s and comes after %s", a->file, a->line, taken, TN_SYSCTL_D_PATH);
 	a = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL;
-	if (a && later_than_ours(a->file) && strcmp(a->value, "0"))
+	if (a && later_than_ours(a->file) && sc_takes_nonzero(key->counterpart, a->value))
 		return gt_xasprintf("%s:%u sets %s, which takes its place, and comes after %s", a->file, a->line,
 				    key->counterpart, TN_SYSCTL_D_PATH);
 	return NULL;

@@ -84,7 +84,7 @@ bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, c
 
 	if (tn_value_equal(have, want))
 		return true;
-	if (k->op == TN_SET || !have || gt_parse_i64(have, &h) < 0 || gt_parse_i64(want, &w) < 0)
+	if (k->op == TN_SET || !have || tn_value_number(have, &h) < 0 || tn_value_number(want, &w) < 0)
 		return false;
 	/* of a pair the zero only says that the other one is in force */
 	if (pair && h == 0 && strcmp(pair, "0"))
@@ -109,7 +109,7 @@ bool tn_item_harms(const struct tn_item *i, const struct pr_host *host)
 {
 	int64_t most = i->knob->most ? i->knob->most(host) : 0, want;
 
-	return most && !gt_parse_i64(i->wanted, &want) && want > most;
+	return most && !tn_value_number(i->wanted, &want) && want > most;
 }
 
 /* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
@@ -146,14 +146,14 @@ static bool read_current(const struct make *m, struct tn_item *i)
 static bool pair_says_it(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
-	gt_autofree char *why = NULL;
+	gt_autofree char *why = NULL, *taken = a ? sc_taken(sc_key_find(i->knob->key)->counterpart, a->value) : NULL;
 	int64_t pair, want;
 
-	if (!a || gt_parse_i64(a->value, &pair) < 0 || gt_parse_i64(i->wanted, &want) < 0)
+	if (!a || tn_value_number(taken, &pair) < 0 || tn_value_number(i->wanted, &want) < 0)
 		return false;
 	if (i->knob->from_pair && i->knob->from_pair(m->host, pair) > want)
 		return false;
-	why = gt_xasprintf("%s:%u sets the other form to %s at boot; left as it is", a->file, a->line, a->value);
+	why = gt_xasprintf("%s:%u sets the other form to %s at boot; left as it is", a->file, a->line, taken);
 	say(i, TN_SKIPPED, why);
 	free(gt_take(i->wanted));
 	return true;
@@ -163,16 +163,16 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 static void heed_boot(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.sysctl, i->knob->key) : NULL;
+	gt_autofree char *taken = NULL;
 	int64_t boot, want;
 
-	if (!a || !a->value || i->knob->op == TN_SET || gt_parse_i64(a->value, &boot) < 0 || gt_parse_i64(i->wanted, &want) < 0)
+	if (!a || i->knob->op == TN_SET || sc_read_value(i->knob->key, a->value, &taken, NULL, NULL) < 0 ||
+	    tn_value_number(taken, &boot) < 0 || tn_value_number(i->wanted, &want) < 0)
 		return;
 	if (i->knob->op == TN_RAISE ? boot <= want : boot >= want || (i->pair_path && !boot))
 		return;
-	if (tn_knob_check_value(i->knob, a->value, NULL) < 0) /* nor will the kernel take it */
-		return;
 	free(i->wanted);
-	i->wanted = gt_xasprintf("%ld", boot);
+	i->wanted = gt_take(taken);
 }
 
 /* What would do harm is not written, whoever asks for it; who does is told. */

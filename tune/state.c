@@ -53,7 +53,7 @@ static void blame_files(struct verify *v, const struct tn_knob *k, const char *p
 		const struct sc_assign *a = &v->boot.sysctl->all[i];
 		gt_autofree char *what = NULL;
 
-		if (!a->value || !sc_value_equal(a->value, now) || fnmatch(a->key, key, FNM_PATHNAME | FNM_PERIOD))
+		if (!a->value || !sc_value_equal(key, a->value, now) || fnmatch(a->key, key, FNM_PATHNAME | FNM_PERIOD))
 			continue;
 		what = gt_xasprintf("%s:%u says %s", a->file, a->line, a->value);
 		add_overridden(o, what);

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "sysctl/sysctl.h"
+#include "lib/parse.h"
 #include "tune/value.h"
 
 /* A kernel file is allowed if a knob has it, directly, as its counterpart or as what it resets; * is one device's name. */
@@ -66,7 +66,20 @@ int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret)
 
 bool tn_value_equal(const char *a, const char *b)
 {
-	return a && b && sc_value_equal(a, b);
+	gt_autofree char *x = a ? squeeze(a) : NULL, *y = b ? squeeze(b) : NULL;
+	int64_t i, j;
+
+	return x && y && (!strcmp(x, y) || (!gt_parse_i64(x, &i) && !gt_parse_i64(y, &j) && i == j));
+}
+
+int tn_value_number(const char *s, int64_t *ret)
+{
+	int r = gt_parse_i64(s, ret);
+
+	if (r != -ERANGE || *s == '-')
+		return r;
+	*ret = INT64_MAX;
+	return 0;
 }
 
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value)

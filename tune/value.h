@@ -7,6 +7,8 @@
 /* As it is compared and kept: first line, blanks squeezed, of a choice file the chosen word. The caller frees it. */
 int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret);
 bool tn_value_equal(const char *a, const char *b);
+/* To be compared: more than an int64_t holds, as a limit of the kernel may be, is the largest of it. -EINVAL, -ERANGE. */
+int tn_value_number(const char *s, int64_t *ret);
 /* -EPERM for a path that is not on the list: kernel files of knobs, files of ours in /etc. */
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value);
 int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text);

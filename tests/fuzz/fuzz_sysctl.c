@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file of sysctl.d that anyone may have written: read, judged, linted. Whatever it says, what is effective is among what
- * was read, each key once, and every value it gives is text that one line can hold.
+ * was read, each key once, and every value it gives is text that one line can hold. What the kernel takes of a value it takes
+ * again, with nothing behind it.
  */
 #include <string.h>
 #include "sysctl/sysctl.h"
@@ -23,6 +24,23 @@ static void close_root(void)
 	gt_fs_close(fs);
 }
 
+static void judge_value(const char *key, const char *value)
+{
+	gt_autofree char *taken = NULL, *again = NULL;
+	const char *rest = NULL;
+	struct gt_err err = { 0 };
+	int r = sc_read_value(key, value, &taken, &rest, &err);
+
+	FUZZ_ASSERT(sc_value_equal(key, value, value));
+	FUZZ_ASSERT(r < 0 ? !taken && !rest && *err.msg : rest >= value && rest <= value + strlen(value));
+	if (r < 0)
+		return;
+	FUZZ_ASSERT(!sc_read_value(key, taken, &again, &rest, &err) && !strcmp(taken, again) && !*rest);
+	FUZZ_ASSERT(sc_value_equal(key, value, taken));
+	if (!sc_check_value(key, value, NULL) && sc_key_find(key))
+		FUZZ_ASSERT(!sc_check_value(key, taken, NULL));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	gt_autofree char *text = gt_xstrndup((const char *)data, size);
@@ -37,8 +55,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		atexit(close_root);
 	}
 	FUZZ_ASSERT(!sc_conf_load(fs, SC_NOW, overlay, &conf, &err));
-	for (size_t i = 0; i < conf->n_all; i++)
-		FUZZ_ASSERT(conf->all[i].key && (!conf->all[i].value || !strchr(conf->all[i].value, '\n')));
+	for (size_t i = 0; i < conf->n_all; i++) {
+		const char *value = conf->all[i].value;
+
+		FUZZ_ASSERT(conf->all[i].key && (!value || !strchr(value, '\n')));
+		if (!value)
+			continue;
+		judge_value(conf->all[i].key, value);
+		judge_value("kernel.sched_rt_runtime_us", value);
+		judge_value("kernel.shmmax", value);
+		judge_value("net.ipv4.tcp_rmem", value);
+	}
 	for (size_t i = 0; i < conf->n_effective; i++) {
 		FUZZ_ASSERT(conf->effective[i] < conf->n_all);
 		for (size_t j = 0; j < i; j++)

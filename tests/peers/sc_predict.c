@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sc_predict now|next-boot ROOT KEY...: per key a line KEY=VALUE, or KEY alone if no file sets it. For systemd_sysctl.py. */
+/* sc_predict now|next-boot ROOT KEY...: per key a line KEY=VALUE, as the kernel will show it; KEY alone if no file sets it, or to
+ * what the kernel refuses. For systemd_sysctl.py. */
 #include <stdio.h>
 #include <string.h>
 #include "sysctl/sysctl.h"
@@ -18,8 +19,10 @@ int main(int argc, char **argv)
 	}
 	for (int i = 3; i < argc; i++) {
 		const struct sc_assign *a = sc_boot_value(conf, argv[i]);
+		gt_autofree char *taken = NULL;
+		bool set = a && sc_read_value(argv[i], a->value, &taken, NULL, NULL) >= 0;
 
-		printf(a ? "%s=%s\n" : "%s\n", argv[i], a ? a->value : "");
+		printf(set ? "%s=%s\n" : "%s\n", argv[i], set ? taken : "");
 	}
 	return 0;
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The emulation of sysctl.d's precedence against the real systemd-sysctl, on generated sets of files.
+"""The emulation of sysctl.d's precedence against the real systemd-sysctl, on generated sets of files, and what the kernel makes
+of the values in them.
 
-Each set is written under the real directories inside a private mount and network namespace (so that only the loopback
-settings of a network that nobody else sees are changed), systemd-sysctl is run, and what the kernel then holds is compared
-with what sc_predict says of the same files. Needs root and systemd-sysctl; says so and is skipped otherwise.
+Each set is written under the real directories inside private mount, network and IPC namespaces (so that only settings of a
+network and of shared memory that nobody else sees are changed), systemd-sysctl is run, and what the kernel then holds is
+compared with what sc_predict says of the same files. Needs root and systemd-sysctl; says so and is skipped otherwise.
 """
 import os
 import random
@@ -24,6 +25,15 @@ NAMES = ["10-a.conf", "50-b.conf", "50-B.conf", "5-c.conf", "90-gputune.conf", "
 BASE = "net/ipv4/conf"
 KEYS = {f"{BASE}/{dev}/{leaf}": values for dev in ("lo", "a.b") for leaf, values in (
     ("rp_filter", "012"), ("arp_ignore", "0123"), ("arp_announce", "012"), ("log_martians", "01"), ("medium_id", "3456789"))}
+# of our table, with their type there: spelled in every way, also in such as the kernel refuses
+NUMBERS = {"net/ipv4/tcp_rmem": "vector", "net/ipv4/tcp_wmem": "vector", "net/ipv4/tcp_timestamps": "u8",
+           f"{BASE}/all/arp_announce": "int", f"{BASE}/all/arp_ignore": "int", "kernel/shmmax": "ulong",
+           "kernel/shmall": "ulong"}
+REFUSED = {"u8": ["300", "-1", "-0", "-0x1"], "int": ["2147483648", "-2147483649"], "vector": ["0", "-0", "-1", "2147483648"],
+           "ulong": ["-1", "-0", "-0x1"]}
+START = {"rp_filter": "0", "arp_ignore": "8", "arp_announce": "0", "log_martians": "0", "medium_id": "2",
+         "tcp_rmem": "4096 131072 6291456", "tcp_wmem": "4096 16384 4194304", "tcp_timestamps": "1", "shmmax": "4096",
+         "shmall": "4096"}
 UNSET = "unset"
 
 
@@ -41,20 +51,44 @@ def pattern(rng, key):
     return glob if rng.random() < 0.5 else glob.translate(str.maketrans("/.", "./"))
 
 
+def number(rng, kind):
+    """One word that the kernel takes for a number, and sometimes one that it does not."""
+    n = {"u8": rng.randint(0, 2), "int": rng.randint(0, 2), "vector": rng.randint(1, 2 ** rng.randint(1, 30)),
+         "ulong": rng.choice([rng.getrandbits(rng.randint(1, 64)), 2 ** 64 - 2 ** 24 - 1, 2 ** 64 - 1])}[kind]
+    good = rng.choice([f"{n}", f"{n}", f"{n:#x}", f"{n:#X}", f"0{n:o}", f"0x{n:018x}", f"{n:020}"])
+    if rng.random() < 0.8:
+        return good
+    return rng.choice(REFUSED[kind] + [f"{n}x", f"{n},", f"+{n}", "-", "0x", "08", "0b1", f"0x0x{n}", f"{n:021}",
+                                       f"{2 ** 64 + n}", f"{n}#", f"{n}\v1", "#", ""])
+
+
+def value(rng, kind):
+    fields = 3 if kind == "vector" else 1
+    words = [number(rng, kind)]
+    while len(words) < rng.choice([fields, fields, fields, fields - 1 or 1]):  # what is refused half-way is half set: not said
+        words.append(f"{rng.randint(1, 2 ** 30):{rng.choice(['', '#x'])}}")
+    if words[0] and len(words) == fields:
+        words.append(rng.choice(["", "", "", "# a comment", "#", "; x", "7", "x", "0x 08"]))
+    return rng.choice([" ", "\t", " \t "]).join(words)
+
+
 def line(rng):
+    if rng.random() < 0.3:
+        key = rng.choice(list(NUMBERS))
+        return f"{spelled(rng, key)} = {value(rng, NUMBERS[key])}"
     key = rng.choice(list(KEYS))
-    value = rng.choice(KEYS[key])
+    plain = rng.choice(KEYS[key])
     blank = rng.choice(["", " ", "  ", "\t"])
     kind = rng.random()
     if kind < 0.55:
-        return f"{blank}{spelled(rng, key)}{blank}={blank}{value}{blank}"
+        return f"{blank}{spelled(rng, key)}{blank}={blank}{plain}{blank}"
     if kind < 0.75:
         leaf = key.rsplit("/", 1)[1]
         return f"{pattern(rng, key)} = {rng.choice(KEYS[f'{BASE}/lo/{leaf}'])}"
     if kind < 0.85:
         return f"-{spelled(rng, key)}"
     if kind < 0.9:
-        return f"-{spelled(rng, key)} = {value}"
+        return f"-{spelled(rng, key)} = {plain}"
     return rng.choice(["", "# " + key + " = 1", "; x", "nonsense", "= 5", "no.such.key = 1", f"#{key}=2", "   "])
 
 
@@ -88,31 +122,36 @@ def generate(rng, root):
 
 def read(key):
     with open("/proc/sys/" + key) as f:
-        return f.read().strip()
+        return " ".join(f.read().split())
 
 
 def real(root):
     """Run in a child that has its own mounts and network; the values afterwards, against a known start."""
-    start = {"rp_filter": "0", "arp_ignore": "8", "arp_announce": "0", "log_martians": "0", "medium_id": "2"}
-    for key in KEYS:
+    for key in [*KEYS, *NUMBERS]:
         with open("/proc/sys/" + key, "w") as f:
-            f.write(start[key.rsplit("/", 1)[1]])
+            f.write(START[key.rsplit("/", 1)[1]])
     for d in DIRS:
         subprocess.run(["mount", "--bind", root + d, d], check=True)
     conf = root + "/etc/sysctl.conf"
     if os.path.exists(conf):
         subprocess.run(["mount", "--bind", conf, "/etc/sysctl.conf"], check=True)
     subprocess.run([REAL], stderr=subprocess.DEVNULL)
-    values = {key: read(key) for key in KEYS}
+    values = {key: read(key) for key in [*KEYS, *NUMBERS]}
     if os.path.exists(conf):
         subprocess.run(["umount", "/etc/sysctl.conf"], check=True)
     for d in DIRS:
         subprocess.run(["umount", d], check=True)
-    return values, start
+    return values
+
+
+def expected(key, said):
+    """What is not said stays: all of it, or the last numbers of a vector."""
+    words, start = [] if said == UNSET else said.split(), START[key.rsplit("/", 1)[1]].split()
+    return " ".join(words + start[len(words):])
 
 
 def predicted(when, root):
-    out = subprocess.run([PREDICT, when, root, *KEYS], check=True, capture_output=True, text=True).stdout
+    out = subprocess.run([PREDICT, when, root, *KEYS, *NUMBERS], check=True, capture_output=True, text=True).stdout
     return dict((line.split("=", 1) + [UNSET])[:2] for line in out.splitlines())
 
 
@@ -134,9 +173,8 @@ def inside():
             if when == "next-boot":  # /run is made anew
                 shutil.rmtree(root + "/run/sysctl.d")
                 os.mkdir(root + "/run/sysctl.d")
-            have, start = real(root)
-            bad += [f"{when}: {k}: systemd-sysctl {v}, predicted {want[k]}" for k, v in have.items()
-                    if v != (start[k.rsplit("/", 1)[1]] if want[k] == UNSET else want[k])]
+            bad += [f"{when}: {k}: systemd-sysctl {v}, predicted {want[k]}" for k, v in real(root).items()
+                    if v != expected(k, want[k])]
         print(f"{'not ok' if bad else 'ok'} {n + 1} set {n} of {len(files)} files")
         for text in bad + ([f"{p}: {t!r}" for p, t in sorted(files.items())] if bad else []):
             print("# " + text)
@@ -146,7 +184,7 @@ def inside():
 def main():
     if "--inside" in sys.argv:
         return inside()
-    probe = ["unshare", "--mount", "--net", "true"]
+    probe = ["unshare", "--mount", "--net", "--ipc", "true"]
     if os.geteuid() or not os.path.exists(REAL) or subprocess.run(probe, capture_output=True).returncode:
         print("1..0 # SKIP needs root, namespaces and systemd-sysctl")
         return 0
@@ -154,7 +192,7 @@ def main():
     for d in made:
         os.makedirs(d)
     try:
-        return subprocess.run(["unshare", "--mount", "--net", "--propagation", "private", sys.executable, __file__,
+        return subprocess.run(["unshare", "--mount", "--net", "--ipc", "--propagation", "private", sys.executable, __file__,
                                "--inside"]).returncode
     finally:
         for d in made:

@@ -170,17 +170,97 @@ START_TEST(keys_are_typed)
 		{ "vm.dirty_ratio", "1 2", -EINVAL },  { "net.ipv4.tcp_rmem", "4096\t131072  6291456", 0 },
 		{ "net.ipv4.tcp_rmem", "4096", -EINVAL }, { "net.core.rmem_max", "2147483648", -ERANGE },
 		{ "some.unknown", "any text", 0 },     { "some.unknown", "two\nlines", -EINVAL },
+		{ "vm.dirty_ratio", "010", -EINVAL },  { "vm.dirty_ratio", "0x10", -EINVAL }, /* the kernel would show another */
+		{ "vm.dirty_ratio", "10 # ten", -EINVAL }, { "kernel.shmmax", "18446744073709551615", 0 },
+		{ "kernel.sched_rt_runtime_us", "-1", 0 }, { "kernel.sched_rt_runtime_us", "-2", -ERANGE },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++)
 		ck_assert_msg(sc_check_value(t[i].key, t[i].value, NULL) == t[i].r, "%s = %s", t[i].key, t[i].value);
-	ck_assert(sc_value_equal("4096\t131072 6291456\n", "4096 131072 6291456"));
-	ck_assert(sc_value_equal("010", "10"));
-	ck_assert(!sc_value_equal("10", "0x10"));
-	ck_assert(!sc_value_equal("1 2", "1"));
 	for (const struct sc_key *k = sc_keys; k->name; k++)
 		if (k->counterpart)
 			ck_assert_str_eq(sc_key_find(k->counterpart)->counterpart, k->name);
+}
+END_TEST
+
+/* Each was written to the like of it on Linux 6.18; tests/peers does so with more. */
+START_TEST(values_are_read_as_the_kernel_reads_them)
+{
+	static const struct {
+		const char *key, *text, *taken, *rest; /* taken NULL: refused */
+	} t[] = {
+		{ "vm.max_map_count", "1048576 # expandable segments", "1048576", "# expandable segments" },
+		{ "vm.max_map_count", "0x100000", "1048576", "" },
+		{ "vm.max_map_count", "0X1F\t7", "31", "7" },
+		{ "vm.max_map_count", "010", "8", "" },
+		{ "vm.max_map_count", "00", "0", "" },
+		{ "vm.max_map_count", "-0", "0", "" },
+		{ "vm.max_map_count", " 7 ", "7", "" },
+		{ "vm.max_map_count", "\v7", "7", "" },
+		{ "vm.max_map_count", "00000000000000000007", "7", "" }, /* 20 characters, and one more: */
+		{ "vm.max_map_count", "000000000000000000007", NULL, NULL },
+		{ "vm.max_map_count", "7\v8", NULL, NULL },
+		{ "vm.max_map_count", "7;8", NULL, NULL },
+		{ "vm.max_map_count", "300x", NULL, NULL },
+		{ "vm.max_map_count", "08", NULL, NULL },
+		{ "vm.max_map_count", "0x", NULL, NULL },
+		{ "vm.max_map_count", "0x0x1", NULL, NULL },
+		{ "vm.max_map_count", "0b11", NULL, NULL },
+		{ "vm.max_map_count", "+5", NULL, NULL },
+		{ "vm.max_map_count", "-", NULL, NULL },
+		{ "vm.max_map_count", "--1", NULL, NULL },
+		{ "vm.max_map_count", "-1", NULL, NULL },
+		{ "vm.max_map_count", "# 7", NULL, NULL },
+		{ "vm.max_map_count", "", NULL, NULL },
+		{ "vm.max_map_count", "2147483648", NULL, NULL },
+		{ "vm.max_map_count", "18446744073709551616", NULL, NULL },
+		{ "kernel.sched_rt_runtime_us", "-0x1 # off", "-1", "# off" },
+		{ "kernel.shmmax", "18446744073692774399", "18446744073692774399", "" }, /* the kernel's own */
+		{ "kernel.shmall", "0xffffffffffffffff", "18446744073709551615", "" },
+		{ "kernel.shmmax", "0x10000000000000000", NULL, NULL },
+		{ "kernel.shmmax", "-0", NULL, NULL },
+		{ "net.ipv4.tcp_rmem", "4096\t0x20000  6291456 9", "4096 131072 6291456", "9" },
+		{ "net/ipv4/tcp_rmem", "8192 9000", "8192 9000", "" },
+		{ "net.ipv4.tcp_rmem", "8192 # x", NULL, NULL },
+		{ "net.ipv4.tcp_rmem", "0 1 2", NULL, NULL },
+		{ "kernel.core_pattern", "|/bin/x  %p # y", "|/bin/x  %p # y", "" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		gt_autofree char *taken = NULL;
+		const char *rest = NULL;
+		struct gt_err err = { 0 };
+		int r = sc_read_value(t[i].key, t[i].text, &taken, &rest, &err);
+
+		ck_assert_msg(gt_streq(taken, t[i].taken) && gt_streq(rest, t[i].rest), "%s = '%s' is '%s', then '%s'", t[i].key,
+			      t[i].text, taken ? taken : "refused", rest ? rest : "");
+		ck_assert_int_eq(r < 0, !t[i].taken);
+		ck_assert_int_eq(r < 0, *err.msg != '\0');
+	}
+}
+END_TEST
+
+START_TEST(values_are_equal_as_the_kernel_reads_them)
+{
+	static const struct {
+		const char *key, *a, *b;
+		bool equal, nonzero; /* nonzero: of a */
+	} t[] = {
+		{ "vm.max_map_count", "1048576 # x", "0x100000", true, true },
+		{ "vm.max_map_count", "010", "10", false, true },
+		{ "vm.max_map_count", "0x0 7", "0", true, false },
+		{ "vm.max_map_count", "300x", "300", false, false },
+		{ "net.ipv4.tcp_rmem", "4096\t131072 6291456\n", "4096 131072 6291456", true, true },
+		{ "net.ipv4.tcp_rmem", "1 2", "1", false, true },
+		{ "net.core.unknown", "0x10", "16", true, true },
+		{ "net.core.unknown", "16 # x", "16", false, true }, /* it may be a text */
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		ck_assert_msg(sc_value_equal(t[i].key, t[i].a, t[i].b) == t[i].equal, "%s and %s", t[i].a, t[i].b);
+		ck_assert_msg(sc_value_equal(t[i].key, t[i].b, t[i].a) == t[i].equal, "%s and %s", t[i].b, t[i].a);
+		ck_assert_msg(sc_takes_nonzero(t[i].key, t[i].a) == t[i].nonzero, "%s", t[i].a);
+	}
 }
 END_TEST
 
@@ -219,6 +299,8 @@ int main(void)
 		what_if_answers_without_writing,
 		bad_lines_are_problems_with_file_and_line,
 		keys_are_typed,
+		values_are_read_as_the_kernel_reads_them,
+		values_are_equal_as_the_kernel_reads_them,
 		the_linter_finds_dead_and_dangerous_keys,
 	};
 	SRunner *sr;

@@ -56,12 +56,22 @@ static void judge_plugin(struct tuned *t, const char *plugin, const char *key, c
 				   "/etc/default/irqbalance"));
 }
 
+/* tuned takes a # behind a blank for the beginning of a comment. */
+static void cut_comment(char *line)
+{
+	while ((line = strpbrk(line, " \t")) && line[1] != '#')
+		line++;
+	if (line)
+		*line = '\0';
+}
+
 static void take_tuned(void *arg, char *line, const char *file, unsigned no)
 {
 	struct tuned *t = arg;
 	const char *plugin;
 	char *value;
 
+	cut_comment(line);
 	line = gt_strip(line);
 	if (*line == '[') {
 		snprintf(t->section, sizeof(t->section), "%.*s", (int)strcspn(line + 1, "]"), line + 1);

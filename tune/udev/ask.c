@@ -327,8 +327,11 @@ static void ask_sysctl(struct ask *q)
 			const struct tn_udev_token *t = &l->token[k];
 			gt_autofree char *own = t->key == TN_UDEV_A_SYSCTL ? sc_normalize(t->attr) : NULL;
 
-			if (gt_streq(own, key))
-				may_set(q, l, strpbrk(t->value, "%$") ? NULL : t->value, " when its event comes");
+			if (gt_streq(own, key)) {
+				gt_autofree char *taken = strpbrk(t->value, "%$") ? NULL : sc_taken(key, t->value);
+
+				may_set(q, l, taken, " when its event comes");
+			}
 			if (t->key == TN_UDEV_A_RUN && strstr(t->value, q->path))
 				may_set(q, l, NULL, ": it runs a program, if there is an event that it is for");
 		}

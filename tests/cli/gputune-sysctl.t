@@ -1,0 +1,108 @@
+Lines of sysctl.d count as the kernel reads them: 0x is hexadecimal, a leading 0 octal, and what follows the last number is ignored.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; echo 18446744073692774399 | tee root/proc/sys/kernel/shmmax >root/proc/sys/kernel/shmall
+
+An admin's limit that goes further than ours is not lowered at the next boot, however it is spelled.
+
+  $ echo 'vm.max_map_count = 1048576 # expandable segments' >root/etc/sysctl.d/70-a.conf
+  $ echo 'fs.aio-max-nr = 0xffffffffffffffff' >root/etc/sysctl.d/71-a.conf
+  $ gputune apply -q --persist --only vm.max_map_count --only fs.aio-max-nr --root root
+  KNOB             BEFORE                 OURS RESULT
+  vm.max_map_count  65530              1048576 written
+  fs.aio-max-nr     65536 18446744073709551615 written
+  /etc/sysctl.d/90-gputune.conf: written
+  $ grep -v '^#' root/etc/sysctl.d/90-gputune.conf
+  vm.max_map_count = 1048576
+  fs.aio-max-nr = 18446744073709551615
+  $ cat root/proc/sys/vm/max_map_count root/proc/sys/fs/aio-max-nr
+  1048576
+  18446744073709551615
+
+It is no drift when a later file says the same in other words; that of another value is, and so is what the kernel refuses.
+
+  $ echo 'vm.max_map_count = 1048576 # as many' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
+  KNOB             BEFORE             EXPECTED               ACTUAL RESULT
+  vm.max_map_count  65530              1048576              1048576 ok
+  fs.aio-max-nr     65536 18446744073709551615 18446744073709551615 ok
+  /etc/sysctl.d/90-gputune.conf: ok
+  $ echo 'vm.max_map_count = 0x100000 7' >root/etc/sysctl.d/99-a.conf; gputune verify -q --root root >/dev/null
+  $ echo 'vm.max_map_count = 04000000' >root/etc/sysctl.d/99-a.conf; gputune verify -q --root root >/dev/null
+  $ echo 'vm.max_map_count = 0200000' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
+  KNOB             BEFORE             EXPECTED               ACTUAL RESULT
+  vm.max_map_count  65530              1048576              1048576 lost at boot
+  fs.aio-max-nr     65536 18446744073709551615 18446744073709551615 ok
+    vm.max_map_count: /etc/sysctl.d/99-a.conf:1 sets it to 65536 and comes after
+    /etc/sysctl.d/90-gputune.conf
+  /etc/sysctl.d/90-gputune.conf: ok
+  [4]
+  $ echo 'vm.max_map_count = 2000000x' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
+  KNOB             BEFORE             EXPECTED               ACTUAL RESULT
+  vm.max_map_count  65530              1048576              1048576 lost at boot
+  fs.aio-max-nr     65536 18446744073709551615 18446744073709551615 ok
+    vm.max_map_count: /etc/sysctl.d/99-a.conf:1 says 2000000x, which the kernel refuses, and comes
+    after /etc/sysctl.d/90-gputune.conf
+  /etc/sysctl.d/90-gputune.conf: ok
+  [4]
+  $ gputune revert -q --root root; rm root/etc/sysctl.d/99-a.conf; gputune explain vm.max_map_count --root root | sed -n '/^On this host/,$p'
+  KNOB             BEFORE                 OURS RESULT
+  fs.aio-max-nr     65536 18446744073709551615 restored
+  vm.max_map_count  65530              1048576 restored
+  /etc/sysctl.d/90-gputune.conf: restored
+  On this host
+    change, 65530 to 1048576; memory-mapped shards and allocators with expandable segments use many
+    mappings; after a reboot 1048576, because of /etc/sysctl.d/70-a.conf:1
+
+A pair's other form, too: 0x0 leaves ours alone, and what the kernel refuses does.
+
+  $ echo 'vm.dirty_bytes = 0x10000000 # 256 MiB' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root -v
+  Left out (what is by choice only: --optional takes in all, --only KNOB one)
+    vm.dirty_ratio: 20
+        /etc/sysctl.d/71-a.conf:1 sets the other form to 268435456 at boot; left as it is
+  
+  Nothing to change, profile train-cpu.
+  $ echo 'vm.dirty_bytes = 256M' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root
+  To be changed
+    vm.dirty_ratio: 20 to 10
+        half the kernel's default: writing starts earlier and the stall at the end is shorter
+  
+  1 change, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  $ echo 'vm.dirty_bytes = 0x0' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root --json | grep -c 71-a.conf
+  0
+  [1]
+
+The linter judges what the kernel takes, says what it does not look at, and calls nothing bad that is the kernel's own.
+
+  $ rm root/etc/sysctl.d/7*
+  $ printf 'vm.overcommit_memory = 2 # strict, DB\nkernel.shmmax = 18446744073692774399\nkernel.shmall = 0xffffffffffffffff\nvm.zone_reclaim_mode = 3\nvm.zone_reclaim_mode = 0 ; off\nvm.swappiness = 10 20\nkernel.core_pattern = core # of us\nnet.ipv4.tcp_rmem = 4096 87380\nvm.max_map_count = 300x\nvm.dirty_ratio = 012\n' >root/etc/sysctl.d/60-a.conf
+  $ printf 'vm.dirty_ratio = 10\n' >root/etc/sysctl.d/61-b.conf
+  $ gputune lint --root root
+  WHERE                     SEVERITY WHAT
+  /etc/sysctl.d/60-a.conf:1 note     vm.overcommit_memory: the kernel takes 2 and ignores '# strict,
+                                     DB': a comment needs a line of its own
+  /etc/sysctl.d/60-a.conf:1 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
+                                     address space than it uses and fails
+  /etc/sysctl.d/60-a.conf:4 warning  vm.zone_reclaim_mode: throws away the page cache that data sets
+                                     are read from
+  /etc/sysctl.d/60-a.conf:4 warning  vm.zone_reclaim_mode = 3: not so, /etc/sysctl.d/60-a.conf:5 sets
+                                     it to 0 later
+  /etc/sysctl.d/60-a.conf:5 note     vm.zone_reclaim_mode: the kernel takes 0 and ignores '; off': a
+                                     comment needs a line of its own
+  /etc/sysctl.d/60-a.conf:6 warning  vm.swappiness: the kernel takes 10 and ignores '20'
+  /etc/sysctl.d/60-a.conf:7 note     kernel.core_pattern: '# of us' is written to the kernel too: a
+                                     comment needs a line of its own
+  /etc/sysctl.d/60-a.conf:7 note     kernel.core_pattern: this kernel has no such parameter
+  /etc/sysctl.d/60-a.conf:8 bad      net.ipv4.tcp_rmem takes 3 numbers, and the kernel leaves those
+                                     behind 4096 87380 as they are
+  /etc/sysctl.d/60-a.conf:9 bad      vm.max_map_count takes whole numbers, not '300x'
+  $ mkdir -p root/etc/tuned/own; printf '[sysctl]\nvm.swappiness = 10 # is a comment there\nvm.overcommit_memory = 2 # strict\n' >root/etc/tuned/own/tuned.conf; rm root/etc/sysctl.d/*; gputune lint --root root
+  WHERE                       SEVERITY WHAT
+  /etc/sysctl.conf:2          warning  'kernel.pid_max = 4194304' is not read at boot: nothing in
+                                       sysctl.d links to this file
+  /etc/tuned/own/tuned.conf:3 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
+                                       address space than it uses and fails
+
+What we write ourselves is spelled as the kernel will show it.
+
+  $ printf '[profile]\nsummary = ours\ninherit = default\n[knobs]\nvm.swappiness = 010\n' >ours.conf; gputune plan --root root -p ./ours.conf
+  gputune: ./ours.conf:5: vm.swappiness: the kernel reads '010' as 8: write that
+  [64]
