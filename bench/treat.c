@@ -66,7 +66,8 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 static int check_program(const struct bn_request *q, struct gt_err *err)
 {
 	const char *name = q->command.argv[0];
-	gt_autofree char *path = tn_program_find(name, environ);
+	int why = 0;
+	gt_autofree char *path = tn_program_find(name, environ, &why);
 	bool found = path != NULL;
 
 	for (size_t i = 0; !found && i < q->env.n; i++)
@@ -77,7 +78,9 @@ static int check_program(const struct bn_request *q, struct gt_err *err)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no program %s, but a workload: "
 				    "gpubench run --workload %s", name, name);
 	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "cannot run %.200s: %s", name,
-			    strchr(name, '/') ? "no file there that may be executed" : "PATH has no such program");
+			    why != ENOENT      ? tn_program_why(why) :
+			    strchr(name, '/') ? "there is no such file" :
+						"PATH has no such program");
 }
 
 /* Ids of the workloads to run, in list order; what cannot run here goes into doc.unavailable. */

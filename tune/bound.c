@@ -55,14 +55,16 @@ static int launcher_of(const struct tn_ctx *c, const char *variable, char **ret_
 	return 0;
 }
 
-bool tn_launcher_said(const struct tn_ctx *c, const char *variable, const char *name, bool *ret_said)
+bool tn_launcher_had(const struct tn_ctx *c, const char *variable, const char *name, char **ret_value)
 {
 	gt_autofree char *environment = NULL;
+	const char *value;
 	size_t len = 0;
 
 	if (!launcher_of(c, variable, &environment, &len) || !len)
 		return false;
-	*ret_said = find(environment, len, name) != NULL;
+	value = find(environment, len, name);
+	*ret_value = value ? gt_xstrdup(value) : NULL;
 	return true;
 }
 

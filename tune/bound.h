@@ -9,6 +9,7 @@
 const char *tn_bound_by(const struct tn_ctx *c, struct tn_rank rank);
 /* What this process could be given: its cpuset, or where that is not known what is online. */
 const struct gt_set *tn_bound_all(const struct pr_host *h);
-/* Was `name` in the environment of the launcher that set `variable` for us? False if that is not known. */
-bool tn_launcher_said(const struct tn_ctx *c, const char *variable, const char *name, bool *ret_said);
+/* What `name` was in the environment of the launcher that set `variable` for us; NULL if it was not set. The caller frees it. False
+ * if that is not known. */
+bool tn_launcher_had(const struct tn_ctx *c, const char *variable, const char *name, char **ret_value);
 #endif

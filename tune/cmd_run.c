@@ -45,14 +45,16 @@ static int become(struct gt_cli *cli, const struct tn_run *run, const char *path
 		return r;
 	gt_cli_restore_signals();
 	execve(path, argv, environ);
-	return gt_fail_exit(&cli->err, NOT_STARTED, errno, "cannot start %s: %s", path, strerror(errno));
+	return gt_fail_exit(&cli->err, NOT_STARTED, errno, "cannot start %s: %s", path, tn_program_why(errno));
 }
 
 static int start(struct gt_cli *cli, struct tn_run *const *run, unsigned n, char **argv)
 {
-	gt_autofree char *path = tn_program_find(argv[0], environ);
-	int status = 0, r;
+	int status = 0, r, why = 0;
+	gt_autofree char *path = tn_program_find(argv[0], environ, &why);
 
+	if (!path && why != ENOENT)
+		return gt_fail_exit(&cli->err, NOT_STARTED, why, "cannot start %.200s: %s", argv[0], tn_program_why(why));
 	if (!path)
 		return gt_fail_exit(&cli->err, NOT_FOUND, ENOENT, "there is no program '%.200s'", argv[0]);
 	tell_skipped(run[0]);
@@ -101,6 +103,10 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 	if (form && ranks)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--env writes one environment; --ranks has one for each");
+	if (gt_streq(form, "docker") && (allocator || runtime))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--%s preloads a library of this host, which an image may not have: install it in the image and set "
+				    "LD_PRELOAD there", allocator ? "allocator" : "openmp-runtime");
 	if (form && cli->json)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--env and --json are two forms of the same; choose one");
@@ -134,6 +140,7 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 				.runtime = runtime,
 				.ranks = (unsigned)ranks,
 				.workers = (unsigned)workers,
+				.image = gt_streq(form, "docker"),
 				.program = openmp ? TN_PROGRAM_OPENMP : TN_PROGRAM_AUTO};
 	bool printing = print_only || form || cli->json;
 	unsigned n = ranks ? (unsigned)ranks : 1;

@@ -5,6 +5,9 @@
 #include "lib/json.h"
 #include "lib/log.h"
 #include "tune/env.h"
+#include "tune/knob/list.h"
+
+#define SERVICE_FILES INT64_C(524288)
 
 const char *const tn_env_forms[] = {"shell", "systemd", "slurm", "docker", NULL};
 
@@ -39,12 +42,32 @@ static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 			nodes);
 }
 
+/* What goes into a service or a container, which have none of the caller's environment: also what the user has set. */
+static bool goes_along(const struct tn_var *v)
+{
+	return v->status == TN_VAR_SET || (v->status == TN_VAR_KEPT && v->knob != &tn_knob_leftovers);
+}
+
+static void tell_leftovers(const struct tn_run *run)
+{
+	for (size_t i = 0; i < run->n_var; i++)
+		if (run->var[i].status == TN_VAR_KEPT && run->var[i].knob == &tn_knob_leftovers)
+			gt_warn("%s=%s is left out: %s", run->var[i].name, run->var[i].value, run->var[i].reason);
+}
+
+/* systemd's own hard limit for a service, which Docker's is as well: what the caller's session may have says nothing of theirs. 0:
+ * run.files is not wanted. */
+static long files_elsewhere(const struct tn_run *run)
+{
+	return run->files_reason ? (long)GT_MAX(run->files, SERVICE_FILES) : 0;
+}
+
 /* A drop-in: NAME.service.d/gputune.conf. % begins a specifier there, and $ is nothing special. */
 static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
 {
 	gt_buf_puts(b, "[Service]\n");
 	for (size_t i = 0; i < run->n_var; i++) {
-		if (run->var[i].status != TN_VAR_SET)
+		if (!goes_along(&run->var[i]))
 			continue;
 		gt_buf_printf(b, "Environment=\"%s=", run->var[i].name);
 		for (const char *p = run->var[i].value; *p; p++) {
@@ -54,12 +77,13 @@ static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus
 		}
 		gt_buf_puts(b, "\"\n");
 	}
-	if (run->files)
-		gt_buf_printf(b, "LimitNOFILE=%ld\n", (long)run->files);
-	if (*cpus)
-		gt_buf_printf(b, "CPUAffinity=%s\n", cpus);
+	tell_leftovers(run);
+	if (files_elsewhere(run))
+		gt_buf_printf(b, "LimitNOFILE=%ld\n", files_elsewhere(run));
+	if (*cpus) /* a list is added to what the unit says, unless an empty one goes before */
+		gt_buf_printf(b, "CPUAffinity=\nCPUAffinity=%s\n", cpus);
 	if (*nodes)
-		gt_buf_printf(b, "NUMAPolicy=preferred\nNUMAMask=%s\n", nodes);
+		gt_buf_printf(b, "NUMAPolicy=preferred\nNUMAMask=\nNUMAMask=%s\n", nodes);
 }
 
 /* What a TaskProlog prints: Slurm takes the lines "export NAME=VALUE" as they are. */
@@ -68,8 +92,20 @@ static void slurm(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 	for (size_t i = 0; i < run->n_var; i++)
 		if (run->var[i].status == TN_VAR_SET)
 			gt_buf_printf(b, "export %s=%s\n", run->var[i].name, run->var[i].value);
+	if (run->files)
+		gt_warn("a TaskProlog cannot raise the limit of open files: srun takes along what its shell has, ulimit -Sn %ld",
+			(long)run->files);
 	if (*cpus || *nodes)
 		gt_warn("a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind");
+}
+
+/* Why a variable has no meaning in a container; NULL: it has. */
+static const char *of_this_host(const struct tn_var *v)
+{
+	return gt_starts_with(v->name, "LD_") ? "names files of this host, which the image may not have" :
+	       !strcmp(v->name, "OPENBLAS_CORETYPE") ?
+						"suits the OpenBLAS of this host, and the image has one of its own" :
+						NULL;
 }
 
 /* docker run $(gputune run --env docker) IMAGE …: words, without a shell that would take quotes away. */
@@ -77,19 +113,18 @@ static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus,
 {
 	for (size_t i = 0; i < run->n_var; i++) {
 		const struct tn_var *v = &run->var[i];
+		const char *why = of_this_host(v);
 
-		if (v->status != TN_VAR_SET)
+		if (!goes_along(v))
 			continue;
-		if (gt_starts_with(v->name, "LD_")) {
-			gt_warn("%s is left out: it names files of this host, which the image may not have", v->name);
-			continue;
-		}
-		if (!strcmp(v->name, "OPENBLAS_CORETYPE")) {
-			gt_warn("%s is left out: it suits the OpenBLAS of this host, and the image has one of its own", v->name);
-			continue;
-		}
-		gt_buf_printf(b, "--env\n%s=%s\n", v->name, v->value);
+		if (why)
+			gt_warn("%s is left out: it %s", v->name, why);
+		else
+			gt_buf_printf(b, "--env\n%s=%s\n", v->name, v->value);
 	}
+	tell_leftovers(run);
+	if (files_elsewhere(run))
+		gt_buf_printf(b, "--ulimit\nnofile=%ld\n", files_elsewhere(run));
 	if (*cpus)
 		gt_buf_printf(b, "--cpuset-cpus\n%s\n", cpus);
 	if (*nodes)
@@ -110,19 +145,24 @@ static bool systemd_takes(const char *value)
 /* A value that the form cannot carry. */
 static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 {
+	bool is_docker = !strcmp(form, "docker"), is_systemd = !strcmp(form, "systemd");
+
 	for (size_t i = 0; i < run->n_var; i++) {
 		const struct tn_var *v = &run->var[i];
 
-		if (v->status != TN_VAR_SET)
+		if (!(is_docker || is_systemd ? goes_along(v) : v->status == TN_VAR_SET) || (is_docker && of_this_host(v)))
 			continue;
-		if (strchr(v->value, '\n') || (!strcmp(form, "docker") && strpbrk(v->value, " \t*?[")))
+		if (strchr(v->value, '\n') && strcmp(form, "shell") != 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds blanks or the like, which the form %s cannot carry", v->name,
-					    form);
-		if (!strcmp(form, "systemd") && !systemd_takes(v->value))
+					    "%s holds a line break, which the form %s cannot carry: unset it first", v->name, form);
+		if (is_docker && strpbrk(v->value, " \t*?["))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take",
-					    v->name);
+					    "%s holds blanks or one of *?[, which the shell would take apart in docker run $(…): call this "
+					    "with env -u %s, and docker run with --env %s", v->name, v->name, v->name);
+		if (is_systemd && !systemd_takes(v->value))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take: unset "
+					    "it first", v->name);
 	}
 	return 0;
 }

@@ -22,6 +22,8 @@ static const struct gt_exit_code codes[] = {
 	{ 5, "pending: values stay until the next boot; verify: somebody is in the middle of an experiment or a change, ask "
 	     "again" },
 	{ 6, "an interrupted transaction was found: gputune recover" },
+	{ 126, "run: the command is there, and cannot be started" },
+	{ 127, "run: there is no such command" },
 	{ 0 },
 };
 static const char *const examples[] = {

@@ -178,6 +178,8 @@ void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *
 /* The user's own, worth a word. */
 void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
 	GT_PRINTF(5, 6);
+/* Not ours to set: what the user has set is kept all the same. */
+void tn_run_leave(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why);
 void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
 const char *tn_run_user(const struct tn_ctx *c, const char *name); /* the user's value, NULL if not set */
 /* The same for a variable that says nothing when it is empty, as all do here but CUDA_VISIBLE_DEVICES. */

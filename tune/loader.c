@@ -58,7 +58,7 @@ char *tn_loader_wheel(const struct tn_ctx *c)
 
 	if (!c->host->live || !c->argv || !c->argv[0] || gt_fs_open(NULL, &live, NULL) < 0)
 		return NULL;
-	program = tn_program_find(c->argv[0], c->envp);
+	program = tn_program_find(c->argv[0], c->envp, NULL);
 	for (int up = 0; program && up < 2;
 	     up++) { /* PREFIX/bin/python3; a link is not followed: the environment is here */
 		slash = strrchr(program, '/');

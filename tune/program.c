@@ -24,35 +24,46 @@ static char *full_path(const char *path)
 	return cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
 }
 
-static bool executable(struct gt_fsroot *live, const char *path)
+/* 0: it may be executed; ENOENT, EACCES or EISDIR. */
+static int judge(struct gt_fsroot *live, const char *path)
 {
 	struct stat st;
 
-	return gt_fs_stat(live, path, &st) >= 0 && S_ISREG(st.st_mode) && gt_fs_access(live, path, X_OK) >= 0;
+	if (gt_fs_stat(live, path, &st) < 0)
+		return ENOENT;
+	return S_ISDIR(st.st_mode) ? EISDIR : S_ISREG(st.st_mode) && gt_fs_access(live, path, X_OK) >= 0 ? 0 : EACCES;
 }
 
-char *tn_program_find(const char *name, char *const *envp)
+char *tn_program_find(const char *name, char *const *envp, int *ret_why)
 {
 	const char *path = env_get(envp, "PATH");
+	bool direct = strchr(name, '/') != NULL;
+	gt_autofree char *copy = gt_xstrdup(direct ? "" : path ? path : "/usr/local/bin:/usr/bin:/bin");
 	gt_auto(gt_fsroot) *live = NULL;
-	gt_autofree char *copy = NULL;
-	char *rest, *dir;
+	char *rest = copy, *dir;
+	int why = ENOENT, e;
 
-	if (!*name || gt_fs_open(NULL, &live, NULL) < 0)
-		return NULL;
-	if (strchr(name, '/')) {
-		gt_autofree char *full = full_path(name);
+	while (*name && (live || gt_fs_open(NULL, &live, NULL) >= 0) && (dir = strsep(&rest, ":"))) {
+		gt_autofree char *one = direct ? gt_xstrdup(name) : gt_xasprintf("%s/%s", *dir ? dir : ".", name),
+				 *full = full_path(one);
 
-		return executable(live, full) ? gt_take(full) : NULL;
-	}
-	rest = copy = gt_xstrdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
-	while ((dir = strsep(&rest, ":"))) {
-		gt_autofree char *one = gt_xasprintf("%s/%s", *dir ? dir : ".", name), *full = full_path(one);
-
-		if (executable(live, full))
+		e = judge(live, full);
+		if (!e)
 			return gt_take(full);
+		if (e == EACCES || (direct && e == EISDIR)) /* a directory in PATH is passed by */
+			why = e;
 	}
+	if (ret_why)
+		*ret_why = why;
 	return NULL;
+}
+
+const char *tn_program_why(int error)
+{
+	return error == EISDIR	? "it is a directory" :
+	       error == EACCES	? "its permissions do not let it be executed" :
+	       error == ENOEXEC ? "it is no program for this machine, and no script that names its interpreter in a first line with #!" :
+				  strerror(error);
 }
 
 /* Programs that are known to start or be Python, by name. */
@@ -111,7 +122,7 @@ bool tn_program_may_bind(const struct tn_ctx *c, char **ret_why)
 		*ret_why = gt_xstrdup("the program cannot be looked into in a root that is not live");
 		return false;
 	}
-	path = tn_program_find(c->argv[0], c->envp);
+	path = tn_program_find(c->argv[0], c->envp, NULL);
 	if (!path) {
 		*ret_why = gt_xstrdup("there is no such program");
 		return false;

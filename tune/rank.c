@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "probe/visible.h"
+#include "tune/bound.h"
+#include "tune/launches.h"
 #include "tune/rank.h"
-
-#define RANKS_MAX 4096
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ struct tn_rank tn_rank_of(const struct tn_ctx *c)
 		const char *index = tn_run_user(c, launchers[i].index), *count = tn_run_user(c, launchers[i].count);
 		uint64_t a, b;
 
-		if (index && !gt_parse_u64(index, &a) && tasks_of(c, count, &b) && b <= RANKS_MAX && a < b)
+		if (index && !gt_parse_u64(index, &a) && tasks_of(c, count, &b) && b <= TN_RANKS_MAX && a < b)
 			return (struct tn_rank){(unsigned)a, (unsigned)b, true, launchers[i].index};
 	}
 	return (struct tn_rank){0, 1, false, NULL};
@@ -108,62 +108,14 @@ bool tn_rank_many_hosts(const struct tn_ctx *c)
 	return false;
 }
 
-/* "--nproc_per_node=8", "--nproc-per-node 8", "-np 8", "-n 8" among argv. */
-static unsigned asked_ranks(char *const *argv)
-{
-	static const char *const options[] = {
-		"--nproc_per_node", "--nproc-per-node", "--num_processes", "--num_gpus", "-np", "-n"};
-
-	for (size_t i = 1; argv[i]; i++)
-		for (size_t k = 0; k < GT_ARRAY_SIZE(options); k++) {
-			size_t n = strlen(options[k]);
-			uint64_t v;
-
-			if (!gt_starts_with(argv[i], options[k]) || (argv[i][n] && argv[i][n] != '='))
-				continue;
-			if (!gt_parse_u64(argv[i][n]    ? argv[i] + n + 1
-					  : argv[i + 1] ? argv[i + 1]
-							: "",
-					  &v) &&
-			    v && v <= RANKS_MAX)
-				return (unsigned)v;
-		}
-	return 0;
-}
-
-unsigned tn_rank_launches(const struct tn_ctx *c)
-{
-	static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "mpirun",
-					    "mpiexec",  "srun",       "horovodrun"};
-	const char *base, *module = NULL;
-	bool launcher = false;
-	size_t gpus = pr_usable_gpus(c->host);
-
-	if (!c->argv || !c->argv[0])
-		return 0;
-	base = strrchr(c->argv[0], '/');
-	base = base ? base + 1 : c->argv[0];
-	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
-		launcher |= !strcmp(base, names[i]);
-	for (size_t i = 1; c->argv[i] && gt_starts_with(base, "python"); i++)
-		if (!strcmp(c->argv[i], "-m"))
-			module = c->argv[i + 1];
-	launcher |=
-		module && (!strcmp(module, "torch.distributed.run") || !strcmp(module, "torch.distributed.launch") ||
-			   !strcmp(module, "accelerate.commands.launch"));
-	if (!launcher)
-		return 0;
-	return asked_ranks(c->argv) ? asked_ranks(c->argv) : gpus ? (unsigned)gpus : 1;
-}
-
 unsigned tn_rank_here(const struct tn_ctx *c)
 {
-	return tn_rank_of(c).count * GT_MAX(1u, tn_rank_launches(c));
+	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_launches(c));
 }
 
 unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r)
 {
-	return r->cpus_ranks ? r->cpus_ranks * GT_MAX(1u, tn_rank_launches(c)) : tn_rank_here(c);
+	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_launches(c)) : tn_rank_here(c);
 }
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */
@@ -193,14 +145,20 @@ static bool on_several_nodes(const struct pr_host *h)
 
 char *tn_rank_order_differs(const struct tn_ctx *c)
 {
-	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	const char *list = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
 	bool numbers = list && *list >= '0' && *list <= '9';
 
-	if (pr_one_model(c->host) || gt_streq(order, "PCI_BUS_ID") || (list && !numbers))
+	if (c->gpus || pr_one_model(c->host) || gt_streq(order, "PCI_BUS_ID") || (list && !numbers))
 		return NULL;
 	if (order)
 		return gt_xasprintf("CUDA_DEVICE_ORDER is %.20s", order);
-	return numbers && !c->gpus ? gt_xstrdup("CUDA_VISIBLE_DEVICES counts them in CUDA's own order") : NULL;
+	return numbers ? gt_xstrdup("CUDA_VISIBLE_DEVICES counts them in CUDA's own order") : NULL;
+}
+
+/* Empty, "-1" or Slurm's word: the program is to have none. */
+static bool none_meant(const char *list)
+{
+	return !*list || *list == '-' || !strcmp(list, "NoDevFiles");
 }
 
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why)
@@ -208,7 +166,7 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
 	size_t n = pr_usable_gpus(c->host);
 
-	if (!n || (list && !*list)) /* empty: none is to be used */
+	if (!n || (list && none_meant(list)))
 		return NULL;
 	if (c->host->nvidia.kept_some) {
 		*ret_why = gt_xasprintf("some of the %zu GPUs on the bus are kept from this container or job, and which "
@@ -236,7 +194,10 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 		nth = seen.bad[0] || !seen.n ? rank.index : rank.index % seen.n;
 		if (nth < seen.n && seen.v[nth].gpu >= 0)
 			gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
-		if (!gpu)
+		if (!gpu && !seen.n)
+			*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: nothing is bound",
+						seen.bad, seen.why);
+		else if (!gpu)
 			*ret_why = gt_xasprintf(
 				"which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a "
 				"wrong node",
@@ -254,4 +215,56 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 		return NULL;
 	}
 	return pr_usable_gpu(c->host, rank.index % n);
+}
+
+/* ---- each its own ------------------------------------------------------------------------------------------------ */
+
+/* The GPU's number among those of the bus, also where others are kept from this job. */
+static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
+{
+	unsigned n = 0;
+
+	for (const struct pr_gpu *g = h->gpu; g < gpu; g++)
+		n += pr_on_bus(g);
+	return n;
+}
+
+/* Has each rank a GPU that the others do not see, as srun --gpus-per-task gives it, or a wrapper that mpirun starts? */
+static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank, unsigned place)
+{
+	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
+	gt_autofree char *theirs = NULL;
+
+	if (c->gpus || c->rank || rank.count < 2 || !rank.variable)
+		return false;
+	if (gt_starts_with(rank.variable, "SLURM_") && gt_streq(tn_run_user(c, "SLURM_GPUS_PER_TASK"), "1"))
+		return true;
+	if (!list || strchr(list, ','))
+		return false;
+	if (tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs))
+		return !gt_streq(theirs, list);
+	return rank.index && rank.index == place; /* not one list for all, then */
+}
+
+struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu)
+{
+	const struct pr_host *h = c->host;
+	unsigned place = place_of(h, gpu), n = (unsigned)pr_bus_gpus(h);
+	bool own = rank.count <= n && gpu_of_its_own(c, rank, place), in_turn = own && place == rank.index;
+	struct tn_rank ret = {0};
+
+	for (unsigned r = 0, b = 0; r < (own && !in_turn ? n : rank.count); r++) {
+		gt_autofree char *why = NULL;
+		const struct pr_gpu *g = NULL;
+
+		if (!own)
+			g = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told, NULL}, &why);
+		for (; own && !g && b < h->n_gpu; b++)
+			g = pr_on_bus(&h->gpu[b]) ? &h->gpu[b] : NULL;
+		if (!g || !pr_has(g->pci->numa_node) || g->pci->numa_node.v != gpu->pci->numa_node.v)
+			continue;
+		ret.index += r < (own ? place : rank.index);
+		ret.count++;
+	}
+	return ret;
 }

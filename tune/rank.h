@@ -5,6 +5,8 @@
  * it. */
 #include "tune/knob.h"
 
+#define TN_RANKS_MAX 4096 /* on a host; a larger number is no number of ranks */
+
 struct tn_rank {
 	unsigned index, count; /* on this host; 0 of 1 if nobody says */
 	bool told;             /* by a launcher's variables */
@@ -12,12 +14,10 @@ struct tn_rank {
 };
 struct tn_rank tn_rank_of(const struct tn_ctx *c);
 /* How many processes of the job share this host's memory and time: the ranks that are here times those that each of them will start
- * itself. At least 1. */
+ * itself, as far as that is said. At least 1. */
 unsigned tn_rank_here(const struct tn_ctx *c);
 /* How many of them share the CPUs of this run, as far as run.affinity knows. */
 unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r);
-/* The processes that this command itself will start, if it is a launcher such as torchrun; 0 if it is none. */
-unsigned tn_rank_launches(const struct tn_ctx *c);
 /* Is the job larger than this host, as far as the launcher's variables say? */
 bool tn_rank_many_hosts(const struct tn_ctx *c);
 
@@ -28,4 +28,7 @@ char *tn_rank_order_differs(const struct tn_ctx *c);
 /* The GPU of one rank, by --gpu, else CUDA_VISIBLE_DEVICES, else the rank itself. NULL: none, or not known; then
  * *ret_why (the caller frees it) says why. */
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why);
+/* Which of how many this is among the ranks whose GPU lies at the node of this one's. Where each rank sees its own GPU only, they are
+ * taken to have them in turn; if this one has not, every GPU to have a rank. */
+struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu);
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include "lib/cli.h"
 #include "lib/log.h"
+#include "tune/program.h"
 #include "tune/ranks.h"
 
 #define PATIENCE_S  10.0 /* between asking the others to end and ending them */
@@ -67,7 +68,7 @@ static _Noreturn void become(const char *program, char *const *argv, const struc
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		execve(program, argv, environ);
-		gt_log(GT_LOG_ERROR, "rank %u: cannot start %s: %s", rank, program, strerror(errno));
+		gt_log(GT_LOG_ERROR, "rank %u: cannot start %s: %s", rank, program, tn_program_why(errno));
 	}
 	_exit(NOT_STARTED);
 }
@@ -141,7 +142,7 @@ static int become_one(const char *program, char *const *argv, const struct tn_ru
 	name_rank(0, 1);
 	gt_cli_restore_signals();
 	execve(program, argv, environ);
-	return gt_fail_exit(err, NOT_STARTED, errno, "cannot start %s: %s", program, strerror(errno));
+	return gt_fail_exit(err, NOT_STARTED, errno, "cannot start %s: %s", program, tn_program_why(errno));
 }
 
 int tn_ranks_run(const char *program, char *const *argv, struct tn_run *const *run, unsigned n, int *ret_status,

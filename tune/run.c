@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include "lib/log.h"
+#include "probe/visible.h"
+#include "tune/knob/list.h"
 #include "tune/plan.h"
 #include "tune/rank.h"
 
@@ -119,11 +121,36 @@ void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, co
 	add_var(r, k, name, NULL, gt_xstrdup(reason), TN_VAR_SKIPPED);
 }
 
+void tn_run_leave(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why)
+{
+	if (tn_run_said(c, name))
+		tn_run_keep(r, k, name, tn_run_said(c, name), "set by the user");
+	else
+		tn_run_skip(r, k, name, "%s", why);
+}
+
 /* ---- making ------------------------------------------------------------------------------------------------------- */
 
 static void leave_out(struct tn_run *r, const struct tn_knob *k, const char *why)
 {
 	add_var(r, k, k->id, NULL, gt_xstrdup(why), TN_VAR_SKIPPED);
+}
+
+/* --gpu is no setting among others: the CPUs next to those GPUs are taken, and what the environment says must not lead elsewhere. */
+static void name_gpus(const struct tn_ctx *c, struct tn_run *r)
+{
+	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	const struct tn_knob *k = &tn_knob_cuda_order;
+
+	if (!c->gpus && user && pr_usable_gpus(c->host))
+		tn_run_keep(r, k, "CUDA_VISIBLE_DEVICES", user, "set by the user");
+	if (!c->gpus)
+		return;
+	tn_run_replace(r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu%s%.60s", user ? ", instead of the user's " : "",
+		       user ? user : "");
+	if (*c->gpus >= '0' && *c->gpus <= '9' && !pr_one_model(c->host) && !gt_streq(order, "PCI_BUS_ID"))
+		tn_run_replace(r, k, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", "the numbers of --gpu are nvidia-smi's%s%.20s",
+			       order ? ", instead of the user's " : "", order ? order : "");
 }
 
 static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_profile *profile, const struct tn_run_opts *o,
@@ -135,6 +162,10 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 
 	if (!tn_knob_selected(k, o->only) && !by_option)
 		return;
+	if (o->image && (k == &tn_knob_allocator || k == &tn_knob_omp_runtime)) {
+		leave_out(r, k, "it would preload a library of this host, which the image may not have");
+		return;
+	}
 	if (o->skip && o->skip->n && tn_knob_selected(k, o->skip)) {
 		leave_out(r, k, "left out by --skip");
 		return;
@@ -177,9 +208,12 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 		return e;
 	r = gt_xcalloc(1, sizeof(*r));
 	r->profile = gt_xstrdup(profile->name);
-	for (size_t i = 0; tn_knobs[i]; i++)
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		if (tn_knobs[i] == &tn_knob_cuda_order)
+			name_gpus(&c, r);
 		if (tn_knobs[i]->prepare)
 			prepare(&c, tn_knobs[i], profile, o, r);
+	}
 	*ret = r;
 	return 0;
 }

@@ -174,6 +174,7 @@ struct tn_run_opts {
 	unsigned workers;	    /* loader processes that each rank will start: so many cores are theirs */
 	const char *runtime;	    /* "libomp" or "libiomp5": preload that OpenMP; NULL: as the profile says */
 	const char *allocator;	    /* "auto", "tcmalloc", "jemalloc" or "mimalloc": preload one; NULL: as the profile says */
+	bool image;		    /* it will run in a container, from an image with libraries of its own */
 	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */
 	const struct gt_strv *skip;
 };

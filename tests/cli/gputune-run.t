@@ -135,9 +135,14 @@ On this host the command takes our place; its exit status is its own.
   $ gputune run -- no-such-program
   gputune: there is no program 'no-such-program'
   [127]
-  $ gputune run -- /etc/passwd
-  gputune: there is no program '/etc/passwd'
-  [127]
+  $ gputune run -- /etc/passwd; gputune run -- /tmp; echo true >bare; chmod +x bare; gputune run -- ./bare
+  gputune: cannot start /etc/passwd: its permissions do not let it be executed
+  gputune: cannot start /tmp: it is a directory
+  gputune: cannot start $HOME/./bare: it is no program for this machine, and no script that names its interpreter in a first line with #!
+  [126]
+  $ mkdir path; cp bare path/bare-too; chmod -x path/bare-too; PATH=$PWD/path:$PATH gputune run -- bare-too
+  gputune: cannot start bare-too: its permissions do not let it be executed
+  [126]
   $ gputune run
   gputune: run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)
   [64]
@@ -162,15 +167,18 @@ The same for other launchers: what cannot be said in their words is said to the 
   Environment="GOMP_SPINCOUNT=3000"
   Environment="CUDA_VISIBLE_DEVICES=5"
   Environment="CUDA_DEVICE_ORDER=PCI_BUS_ID"
+  LimitNOFILE=524288
+  CPUAffinity=
   CPUAffinity=16-31,48-63
   NUMAPolicy=preferred
+  NUMAMask=
   NUMAMask=1
   $ for odd in $(printf '\377') $(printf '\r'); do
   > LD_LIBRARY_PATH=/opt/$odd gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3; echo $?
   > done
-  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take
+  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take: unset it first
   64
-  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take
+  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take: unset it first
   64
   $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env slurm -- python3
   gputune: warning: a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind
@@ -178,15 +186,55 @@ The same for other launchers: what cannot be said in their words is said to the 
   export GOMP_SPINCOUNT=3000
   export CUDA_VISIBLE_DEVICES=5
   export CUDA_DEVICE_ORDER=PCI_BUS_ID
-  $ gputune run --root $FIXTURES/cpu-server.host --allocator auto --env docker -- python3
+  $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 NCCL_DEBUG=INFO gputune run --root $FIXTURES/server-8gpu.host --env systemd -- python3
+  gputune: warning: NCCL_DEBUG=INFO is left out: set by the user: NCCL writes hundreds of lines per rank: for debugging only
+  [Service]
+  Environment="OMP_NUM_THREADS=4"
+  Environment="GOMP_SPINCOUNT=3000"
+  Environment="CUDA_VISIBLE_DEVICES=5"
+  Environment="CUDA_DEVICE_ORDER=PCI_BUS_ID"
+  LimitNOFILE=524288
+  CPUAffinity=
+  CPUAffinity=16-31,48-63
+  NUMAPolicy=preferred
+  NUMAMask=
+  NUMAMask=1
+  $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 gputune run --root $FIXTURES/server-8gpu.host --env docker --skip run.files -- python3
+  gputune: warning: --cpuset-mems would be strict, and a full node would end the job: memory is left where it is first touched, which is node 1 for these CPUs
+  --env
+  OMP_NUM_THREADS=4
+  --env
+  GOMP_SPINCOUNT=3000
+  --env
+  CUDA_VISIBLE_DEVICES=5
+  --env
+  CUDA_DEVICE_ORDER=PCI_BUS_ID
+  --cpuset-cpus
+  16-31,48-63
+  $ LD_LIBRARY_PATH="/opt/my libs" gputune run --root $FIXTURES/cpu-server.host --env docker -- python3
   gputune: warning: LD_LIBRARY_PATH is left out: it names files of this host, which the image may not have
-  gputune: warning: LD_PRELOAD is left out: it names files of this host, which the image may not have
   --env
   OMP_NUM_THREADS=8
   --env
   GOMP_SPINCOUNT=3000
+  --env
+  GLIBC_TUNABLES=glibc.malloc.mmap_threshold=17179869184:glibc.malloc.trim_threshold=68719476736:glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
+  --ulimit
+  nofile=524288
   --cpuset-cpus
   0-15
+  $ gputune run --root $FIXTURES/cpu-server.host --allocator auto --env docker -- python3
+  gputune: --allocator preloads a library of this host, which an image may not have: install it in the image and set LD_PRELOAD there
+  [64]
+  $ NCCL_ALGO='^Tree Ring' OMP_NUM_THREADS='4 2' gputune run --root $FIXTURES/cpu-server.host --env docker -- python3
+  gputune: OMP_NUM_THREADS holds blanks or one of *?[, which the shell would take apart in docker run $(…): call this with env -u OMP_NUM_THREADS, and docker run with --env OMP_NUM_THREADS
+  [64]
+  $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --env shell -- python3
+  export LD_LIBRARY_PATH='/a
+  /b:/usr/lib/x86_64-linux-gnu/openblas-openmp'
+  $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3
+  gputune: LD_LIBRARY_PATH holds a line break, which the form systemd cannot carry: unset it first
+  [64]
   $ TOKEN='x y' gputune run --only run.leftovers --env shell; gputune run --env shell --json
   gputune: --env and --json are two forms of the same; choose one
   [64]
@@ -266,6 +314,42 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
   $ gputune run --gpu 'x y' -- true
   gputune: --gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not 'x y'
   [64]
+
+--gpu is obeyed whatever else is left out, and its numbers are nvidia-smi's.
+
+  $ gputune run --print --root $FIXTURES/server-8gpu.host --skip cuda. --gpu 5 -- python3 x.py | grep -A1 -e '^  CPUs' -e CUDA_VIS
+    CPUs 16-31,48-63
+        node 1, next to GPU 0000:3f:00.0
+  --
+    CUDA_VISIBLE_DEVICES=5
+        asked for by --gpu
+  $ CUDA_VISIBLE_DEVICES=2 env -u OMP_NUM_THREADS gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --gpu 5 -- python3 x.py
+  Profile train-gpu
+    CPUs as they are
+    memory as it is
+  
+  Set
+    OMP_NUM_THREADS=32
+        one per physical core
+    CUDA_VISIBLE_DEVICES=5
+        asked for by --gpu, instead of the user's 2
+
+How many ranks mpirun starts hangs on its slots: nothing is guessed.
+
+  $ unset OMP_NUM_THREADS; gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --only run.affinity -- mpirun ./train
+  Profile train-gpu
+    CPUs as they are
+        it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it start
+        gputune run (torchrun --no-python … gputune run -- python3 …)
+    memory as it is
+  
+  Left as it is
+    OMP_NUM_THREADS
+        how many ranks it starts on this host is not said: say so by its option, or let it start
+        gputune run
+  $ gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads -- torchrun --nproc-per-node=gpu train.py -n 1000 | grep -A1 OMP
+    OMP_NUM_THREADS=4
+        32 cores shared out among the 8 ranks that it starts
 
 --gpu is read as CUDA reads CUDA_VISIBLE_DEVICES: a list at whose middle CUDA would stop, without a word, is refused.
 

@@ -51,7 +51,7 @@ def helps(tool, truth):
     text = tap.run(tool, "--help").stdout
     bad = [f"not in {tool} --help: {c}" for c in sorted(commands(truth)) if not re.search(rf"^  {c} ", text, re.M)]
     bad += [f"not in {tool} --help: exit status {c}" for c in sorted(exit_codes(truth), key=int)
-            if not re.search(rf"^ +{c}  ", text, re.M)]
+            if not re.search(rf"^ +{c} +", text, re.M)]
     for cmd in sorted(commands(truth)):
         done = tap.run(tool, cmd, "--help")
         if done.returncode or done.stderr or not done.stdout.startswith(f"Usage: {tool} {cmd}"):

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which rank of how many, and which GPU under which number: CPUs and memory follow from it, or nothing is guessed. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
 #include "tune/rank.h"
 
 static const struct {
 	const char *host;
-	const char *env[4];
+	const char *env[5];
 	const char *cpus, *nodes, *threads;
 } cases[] = {
 	{ "laptop-no-gpu", { NULL }, "0-7", "", "4" },
@@ -21,6 +22,8 @@ static const struct {
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1" }, "0-15,32-47", "0", "16" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=" }, "0-63", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=-1" }, "0-63", "", "32" }, /* none is meant */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=NoDevFiles", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=8" }, "12-15,44-47", "0", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=MIG-1" }, "", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0" }, "16-31,48-63", "1", "16" }, /* CUDA stops at -1 */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "", "", "16" },
@@ -41,6 +44,15 @@ static const struct {
 	{ "cpu-server", { "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" },
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
 	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
+	/* each rank sees a GPU of its own: that one's node is shared with the ranks of its other GPUs, not with all of them */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8" }, "4-7,36-39", "0", "4" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "OMPI_COMM_WORLD_LOCAL_RANK=5", "OMPI_COMM_WORLD_LOCAL_SIZE=8" },
+	  "20-23,52-55", "1", "4" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
+	  "20-23,52-55", "1", "4" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "8-15,40-47", "0", "8" },
+	/* or it is one for all of them */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=8" }, "22-23,54-55", "1", "2" },
 	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
 	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
 	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
@@ -105,21 +117,87 @@ START_TEST(ranks_share_out_the_cores)
 }
 END_TEST
 
-/* A launcher is not bound to the first GPU's node, and does not give each of its ranks all the threads. */
+/* A launcher is not bound to the first GPU's node, and does not give each of its ranks all the threads. How many ranks: on a host
+ * of 8 GPUs, 32 cores and 64 CPUs; 0: no launcher, -1: not said. */
+static const struct {
+	const char *words, *env;
+	int ranks;
+} launches[] = {
+	{ "torchrun --nproc_per_node=8 train.py", NULL, 8 },
+	{ "/usr/bin/python3 -u -m torch.distributed.run --nproc-per-node 8 train.py", NULL, 8 },
+	{ "torchrun --nnodes 2 --nproc-per-node 4 train.py --nproc-per-node 16", NULL, 4 },
+	{ "torchrun train.py", NULL, 1 },
+	{ "torchrun train.py", "PET_NPROC_PER_NODE=4", 4 },
+	{ "torchrun --standalone train.py -n 1000", NULL, 1 },
+	{ "torchrun --nproc-per-node=gpu train.py -n 1000", NULL, 8 },
+	{ "torchrun --nproc-per-node=gpu train.py", "CUDA_VISIBLE_DEVICES=0,1", 2 },
+	{ "torchrun --nproc-per-node=auto train.py", "CUDA_VISIBLE_DEVICES=", 64 },
+	{ "torchrun --nproc-per-node=cpu --no-python ./train", NULL, 64 },
+	{ "torchrun --nproc-per-node=many train.py", NULL, -1 },
+	{ "torchrun --nproc-per-node", NULL, 1 },
+	{ "mpirun -np 8 ./train", NULL, 8 },
+	{ "mpirun --bind-to none -x PATH -mca btl self,tcp --np 4 ./train -n 100", NULL, 4 },
+	{ "mpiexec -n 4 -genv A B ./train", NULL, 4 },
+	{ "mpirun ./train -np 8", NULL, -1 },
+	{ "mpirun -np 16 --hostfile hosts ./train", NULL, -1 },
+	{ "mpirun -np 16 -H a,b -ppn 8 ./train", NULL, 8 },
+	{ "mpirun -np 16 ./train", "SLURM_NNODES=2", -1 },
+	{ "mpirun -np 1 ./master : -np 3 ./worker", NULL, -1 },
+	{ "mpirun --allow-run-as-root ./train", NULL, -1 },
+	{ "accelerate launch train.py", NULL, 8 },
+	{ "accelerate launch --multi_gpu --num_processes 4 train.py", NULL, 4 },
+	{ "accelerate launch --num_processes 16 --num_machines 2 train.py", NULL, 8 },
+	{ "accelerate launch --config_file two.yaml train.py", NULL, -1 },
+	{ "accelerate config", NULL, 0 },
+	{ "accelerate", NULL, 0 },
+	{ "deepspeed train.py", NULL, 8 },
+	{ "deepspeed --num_gpus=2 train.py", NULL, 2 },
+	{ "deepspeed --include localhost:0,1 train.py", NULL, -1 },
+	{ "srun -n8 ./train", NULL, 8 },
+	{ "srun -l --ntasks=8 -c 4 ./train -n 2", NULL, 8 },
+	{ "srun -N 2 -n 16 ./train", NULL, 8 },
+	{ "srun -N 2-4 -n 16 ./train", NULL, -1 },
+	{ "srun --ntasks-per-node=4 ./train", NULL, 4 },
+	{ "srun ./train", NULL, 1 },
+	{ "srun ./train", "SLURM_NTASKS=6", 6 },
+	{ "horovodrun -np 4 -H localhost:4 ./train", NULL, -1 },
+	{ "horovodrun -np 4 ./train", NULL, 4 },
+	{ "python3 train.py -n 8", NULL, 0 },
+	{ "./mpirun.sh -n 8", NULL, 0 },
+};
+
 START_TEST(a_launcher_is_left_free)
 {
-	static char *commands[][6] = { { "torchrun", "--nproc_per_node=8", "train.py", NULL },
-				       { "/usr/bin/python3", "-m", "torch.distributed.run", "--nproc-per-node", "8", NULL },
-				       { "mpirun", "-np", "8", "./train", NULL },
-				       { "accelerate", "launch", "train.py", NULL } };
+	char *env[] = { (char *)launches[_i].env, NULL }, *argv[16] = { NULL };
+	char *copy = gt_xstrdup(launches[_i].words), *save = NULL;
+	const char *words = launches[_i].words;
+	int ranks = launches[_i].ranks, threads = 32 / GT_MAX(ranks, 1);
+	gt_auto(tn_run) *r = NULL;
+	const struct tn_var *v;
+	size_t n = 0;
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(commands); i++) {
-		gt_auto(tn_run) *r = make("server-8gpu", commands[i], no_env, NULL);
-
-		ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
-		ck_assert_uint_eq(gt_set_count(&r->mem_nodes), 0);
-		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "4");
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[n++] = w;
+	r = make("server-8gpu", argv, env, NULL);
+	v = var(r, "OMP_NUM_THREADS");
+	if (ranks) {
+		ck_assert_msg(!gt_set_count(&r->cpus) && !gt_set_count(&r->mem_nodes), "%s", words);
+		ck_assert_msg(strstr(r->cpus_reason, "it starts the ranks itself") != NULL, "%s: %s", words, r->cpus_reason);
 	}
+	ck_assert_msg(v->status == (ranks < 0 ? TN_VAR_SKIPPED : TN_VAR_SET), "%s: %s", words, v->reason);
+	ck_assert_msg(ranks < 0 || atoi(v->value) == GT_MAX(threads, 1), "%s: %s", words, v->value);
+	free(copy);
+}
+END_TEST
+
+/* Where the number of ranks is not said, what the user has set is kept all the same. */
+START_TEST(an_unsaid_number_of_ranks_changes_nothing)
+{
+	char *argv[] = { "mpirun", "./train", NULL }, *env[] = { "OMP_NUM_THREADS=3", NULL };
+	gt_auto(tn_run) *r = make("server-8gpu", argv, env, NULL);
+
+	ck_assert_int_eq(var(r, "OMP_NUM_THREADS")->status, TN_VAR_KEPT);
+	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "3");
 }
 END_TEST
 
@@ -303,7 +381,8 @@ static const struct {
 	{ "6", { NULL }, "16-31,48-63", "PCI_BUS_ID", NULL },
 	{ "6", { "CUDA_VISIBLE_DEVICES=0" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* the option's numbers are nvidia-smi's */
 	{ "6", { "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
-	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "", "kept", "CUDA_DEVICE_ORDER is FASTEST_FIRST" },
+	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* as the option promises */
+	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "", "kept", "CUDA_DEVICE_ORDER is FASTEST_FIRST" },
 	{ "GPU-aaaa", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "kept", NULL }, /* a name is exact */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6" }, "", NULL, "in CUDA's own order" },
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
@@ -456,7 +535,7 @@ TCase *tune_ranks_case(void)
 	TCase *tc = tcase_create("ranks");
 	const TTest *const tests[] = {
 		ranks_share_out_the_cores,
-		a_launcher_is_left_free,
+		an_unsaid_number_of_ranks_changes_nothing,
 		a_gpu_is_known_by_its_uuid_too,
 		half_a_word_of_a_launcher_is_said,
 		a_job_on_several_hosts_is_known_by_its_launcher,
@@ -467,6 +546,7 @@ TCase *tune_ranks_case(void)
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
 	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
+	tcase_add_loop_test(tc, a_launcher_is_left_free, 0, GT_ARRAY_SIZE(launches));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
 	tcase_add_loop_test(tc, a_number_is_followed_only_in_a_known_order, 0, GT_ARRAY_SIZE(order_cases));
 	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));

@@ -154,6 +154,29 @@ START_TEST(variables_of_gpus_and_waiting_follow_from_host_and_job)
 }
 END_TEST
 
+/* A bridge upon a device of the host is its way out. NCCL takes beginnings of names, so that the others are then named. */
+START_TEST(a_bridge_that_leads_out_is_left_to_nccl)
+{
+	char *env[] = { "SLURM_NNODES=4", NULL };
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	box_put(&b, "/sys/class/net/br-mgmt/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/br-mgmt/brif/eno1/port_no", "0x1\n");
+	box_put(&b, "/sys/class/net/eno1/device/vendor", "0x8086\n");
+	box_put(&b, "/sys/class/net/br-vlan/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/br-vlan/brif/bond0/port_no", "0x1\n");
+	box_put(&b, "/sys/class/net/bond0/lower_eno1/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/br-5f3a9c01e2d4/brif/veth1/port_no", "0x1\n");
+	box_put(&b, "/sys/class/net/veth1/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/cni0/mtu", "1500\n");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+	ck_assert_str_eq(var(r, "NCCL_SOCKET_IFNAME")->value, "^lo,docker,br-5f3a9c01e2d4,cni,veth");
+	box_close(&b);
+}
+END_TEST
+
 START_TEST(what_debugging_left_behind_is_pointed_out_and_kept)
 {
 	char *env[] = { "CUDA_LAUNCH_BLOCKING=1", "NCCL_DEBUG=WARN", "NCCL_PROTO=Simple", NULL };
@@ -547,6 +570,7 @@ TCase *tune_run_case(void)
 		the_users_memory_policy_is_kept,
 		only_an_allocator_counts_as_one,
 		a_library_that_does_not_load_is_found_out_first,
+		a_bridge_that_leads_out_is_left_to_nccl,
 		what_debugging_left_behind_is_pointed_out_and_kept,
 		the_blas_that_the_loader_would_take_counts,
 		a_runtime_is_preloaded_beside_an_allocator,

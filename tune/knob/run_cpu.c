@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "tune/bound.h"
 #include "tune/knob/list.h"
+#include "tune/launches.h"
 #include "tune/share.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------
@@ -36,23 +37,6 @@ static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 		if (gt_set_count(&less))
 			gt_set_copy(ret, &less);
 	}
-}
-
-/* The ranks whose GPU lies at the same node share its CPUs. */
-static struct tn_rank share_of_node(const struct tn_ctx *c, struct tn_rank rank, int node)
-{
-	struct tn_rank in_pool = {0};
-
-	for (unsigned r = 0; r < rank.count; r++) {
-		gt_autofree char *why = NULL;
-		const struct pr_gpu *gpu = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told, NULL}, &why);
-
-		if (!gpu || !pr_has(gpu->pci->numa_node) || gpu->pci->numa_node.v != node)
-			continue;
-		in_pool.index += r < rank.index;
-		in_pool.count++;
-	}
-	return in_pool;
 }
 
 static const char *all_of(const struct tn_ctx *c, const struct gt_set *pool)
@@ -104,7 +88,7 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 		return false;
 	}
 	gt_set_copy(pool, &near);
-	*in_pool = share_of_node(c, rank, node->id);
+	*in_pool = tn_rank_at_node(c, rank, gpu);
 	*reason = gt_xasprintf("node %d, next to GPU %s", node->id, gpu->pci->address);
 	return true;
 }
@@ -161,7 +145,7 @@ static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, st
 		return;
 	if (by)
 		keep_bound(c, rank, by, r);
-	else if (!tn_rank_launches(c))
+	else if (!tn_launches(c))
 		take_share(c, rank, &pool, r);
 	else if (leave_launcher(c, &pool, &r->cpus_reason))
 		gt_set_copy(&r->cpus, &pool);

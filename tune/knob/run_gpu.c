@@ -14,8 +14,9 @@ static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, 
 {
 	gt_autofree char *differs = tn_rank_order_differs(c);
 
-	if (c->gpus) /* the CPUs next to them are taken: what the environment says must not lead elsewhere */
-		tn_run_replace(r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu");
+	for (size_t i = 0; i < r->n_var; i++)
+		if (!strcmp(r->var[i].name, "CUDA_DEVICE_ORDER")) /* --gpu needs it */
+			return;
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
 			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
@@ -74,6 +75,46 @@ const struct tn_knob tn_knob_cuda_segments = {
 static const char *const inward[] = {"virbr", "br-",   "cni",   "flannel", "cali",
 				     "veth",  "vxlan", "lxcbr", "lxdbr",   "podman"};
 
+/* Is one of the bridge's ports a device, or built upon one as bonds and VLANs are? Then it is the host's way out, whatever its name:
+ * br-mgmt on hosts of OpenStack. The ports of virtual machines and containers are neither. */
+static bool leads_out(const struct tn_ctx *c, const char *interface)
+{
+	gt_autofree char *ports = gt_xasprintf("/sys/class/net/%s/brif", interface);
+	gt_auto_strv names = {0};
+
+	gt_fs_list(c->fs, ports, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *port = gt_xasprintf("/sys/class/net/%s", names.v[i]), *device = gt_xasprintf("%s/device", port);
+		gt_auto_strv in_port = {0};
+
+		if (gt_fs_exists(c->fs, device))
+			return true;
+		gt_fs_list(c->fs, port, &in_port);
+		for (size_t k = 0; k < in_port.n; k++)
+			if (gt_starts_with(in_port.v[k], "lower_"))
+				return true;
+	}
+	return false;
+}
+
+/* The interfaces to be left out of those that begin with a word: ",br-", for NCCL takes beginnings, or where one of them leads out the
+ * others by their names. */
+static void add_inward(const struct tn_ctx *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
+{
+	gt_auto_buf found = {0};
+	bool out = false;
+
+	for (size_t i = 0; i < names->n; i++)
+		if (gt_starts_with(names->v[i], word) && leads_out(c, names->v[i]))
+			out = true;
+		else if (gt_starts_with(names->v[i], word))
+			gt_buf_printf(&found, ",%s", names->v[i]);
+	if (found.len && out)
+		gt_buf_puts(to, found.s);
+	else if (found.len)
+		gt_buf_printf(to, ",%s", word);
+}
+
 static void prepare_nccl_ifname(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	gt_auto_buf found = {0};
@@ -85,11 +126,7 @@ static void prepare_nccl_ifname(const struct tn_ctx *c, const struct tn_knob *k,
 	}
 	gt_fs_list(c->fs, "/sys/class/net", &names);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(inward); i++)
-		for (size_t n = 0; n < names.n; n++)
-			if (gt_starts_with(names.v[n], inward[i])) {
-				gt_buf_printf(&found, ",%s", inward[i]);
-				break;
-			}
+		add_inward(c, &names, inward[i], &found);
 	if (found.len) {
 		gt_autofree char *value = gt_xasprintf("^lo,docker%s", found.s);
 

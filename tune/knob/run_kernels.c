@@ -72,7 +72,7 @@ static void add_prefix(const struct tn_ctx *c, const char *prefix, struct gt_str
 /* PREFIX/bin/NAME: a link is not followed, for the environment is where the link lies. */
 static void add_prefix_of(const struct tn_ctx *c, const char *name, struct gt_strv *ret)
 {
-	gt_autofree char *program = tn_program_find(name, c->envp);
+	gt_autofree char *program = tn_program_find(name, c->envp, NULL);
 
 	for (int up = 0; program && up < 2; up++)
 		*strrchr(program, '/') = '\0';

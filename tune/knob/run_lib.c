@@ -8,6 +8,7 @@
 #include "lib/buf.h"
 #include "lib/trust.h"
 #include "tune/knob/list.h"
+#include "tune/launches.h"
 #include "tune/loader.h"
 #include "tune/profile.h"
 #include "tune/rank.h"
@@ -324,6 +325,10 @@ static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, stru
 
 	if (preloads_allocator(r)) {
 		tn_run_skip(r, k, "GLIBC_TUNABLES", "another allocator is preloaded");
+		return;
+	}
+	if (tn_launches(c) == TN_LAUNCHES_UNSAID) {
+		tn_run_leave(c, r, k, "GLIBC_TUNABLES", TN_LAUNCHES_WHY);
 		return;
 	}
 	if (memory < 2 * GIB) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "tune/bound.h"
 #include "tune/knob/list.h"
+#include "tune/launches.h"
 #include "tune/program.h"
 
 static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
@@ -15,10 +16,10 @@ static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run 
  * started; it does not change when the program sets a variable. */
 static bool set_by_torchrun(const struct tn_ctx *c)
 {
-	bool said = true;
+	gt_autofree char *said = NULL;
 
 	return tn_run_user(c, "TORCHELASTIC_RUN_ID") && gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") &&
-	       tn_launcher_said(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
+	       tn_launcher_had(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
 }
 
 /* More threads than the quota pays for are all stopped together; all ranks are paid from the same one. */
@@ -38,7 +39,7 @@ static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharer
 		return gt_xasprintf("the cgroup's quota, shared by %u ranks, pays for %u of %u cores each", here, paid, own);
 	if (by_quota)
 		return gt_xasprintf("the cgroup's quota pays for %u of %u cores", paid, own);
-	if (tn_rank_launches(c) > 1)
+	if (tn_launches(c) > 1)
 		return gt_xasprintf("%u cores shared out among the %u ranks that it starts", cores, sharers);
 	if (sharers > 1)
 		return gt_xasprintf("%u cores shared out among %u ranks", cores, sharers);
@@ -52,6 +53,10 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 	gt_auto_set first = {0};
 	char text[16];
 
+	if (tn_launches(c) == TN_LAUNCHES_UNSAID) {
+		tn_run_leave(c, r, k, "OMP_NUM_THREADS", TN_LAUNCHES_WHY);
+		return;
+	}
 	pr_first_threads(c->host, cpus_of(c, r), &first);
 	cores = GT_MAX(1u, gt_set_count(&first));
 	own = GT_MAX(1u, cores / sharers);

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "probe/visible.h"
+#include "tune/launches.h"
+#include "tune/rank.h"
+
+enum unsaid {	 /* how many there are without an option */
+	ONE,	 /* one on each host */
+	GPUS,	 /* one for each GPU that is visible, or one */
+	NOT_SAID /* hangs on what cannot be seen */
+};
+
+/* Options by name, without dashes and with '-' for '_', blanks between; an option takes a word after it, unless it is among the
+ * flags. Sources: torch/distributed/run.py, accelerate/commands/launch.py, deepspeed/launcher/runner.py, mpirun(1) of Open MPI,
+ * MPICH's and Intel's Hydra, srun(1), horovod/runner/launch.py. */
+static const struct launcher {
+	const char *names;   /* of the program */
+	const char *modules; /* of python -m; NULL: none */
+	const char *on_each; /* options: ranks on each host */
+	const char *in_all;  /* options: ranks of the whole job */
+	const char *hosts;   /* options: how many hosts */
+	const char *places;  /* options that name hosts, GPUs or files of them */
+	const char *flags, *two; /* options that take no word, or two */
+	const char *variable;	 /* in place of the first; NULL: none */
+	enum unsaid unsaid;
+} launchers[] = {
+	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "", "",
+	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", ONE},
+	{"accelerate", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file",
+	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python debug "
+	 "q quiet same-network enable-cpu-affinity h help",
+	 "", NULL, GPUS},
+	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude",
+	 "module no-python no-local-rank no-ssh no-ssh-check save-pid force-multi bind-cores-to-rank elastic-training h help", "",
+	 NULL, GPUS},
+	{"mpirun mpiexec orterun prterun mpiexec.hydra mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich", NULL,
+	 "ppn perhost npernode N", "np n c", "", "H host hosts hostfile machinefile machine f default-hostfile",
+	 "allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings display-map "
+	 "display-allocation display-topo tag-output timestamp-output bind-to-core bind-to-socket bind-to-none bynode byslot bycore "
+	 "bysocket noprefix do-not-launch merge-stderr-to-stdout enable-recovery disable-recovery continuous v verbose q quiet d "
+	 "genvall genvnone envall envnone l prepend-rank V version h help",
+	 "mca gmca prtemca pmixmca genv env", NULL, NOT_SAID},
+	{"srun", NULL, "ntasks-per-node", "n ntasks", "N nodes", "ntasks-per-gpu ntasks-per-socket ntasks-per-core",
+	 "l label u unbuffered v verbose Q quiet E preserve-env k no-kill O overcommit s oversubscribe X disable-status "
+	 "exclusive overlap exact pty contiguous multi-prog no-allocate Z spread-job use-min-nodes test-only propagate nice "
+	 "kill-on-bad-exit K resv-ports h help usage V version",
+	 "", NULL, ONE},
+	{"horovodrun", "horovod.runner.launch", "", "np num-proc", "", "H hosts hostfile host-discovery-script",
+	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NOT_SAID},
+};
+
+static bool among(const char *list, const char *word, size_t n)
+{
+	for (const char *p = list; p && *p; p += strcspn(p, " "), p += *p == ' ')
+		if (strcspn(p, " ") == n && !strncmp(p, word, n))
+			return true;
+	return false;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The launcher that argv calls, and the first word after its name; NULL: it is none. */
+static const struct launcher *find(char *const *argv, char *const **ret_rest)
+{
+	const char *base = base_of(argv[0]), *module = NULL;
+
+	*ret_rest = argv + 1;
+	for (size_t i = 1; gt_starts_with(base, "python") && argv[i] && *argv[i] == '-'; i++)
+		if (!strcmp(argv[i], "-m") && argv[i + 1]) {
+			module = argv[i + 1];
+			*ret_rest = argv + i + 2;
+			break;
+		}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++)
+		if (module ? among(launchers[i].modules, module, strlen(module)) : among(launchers[i].names, base, strlen(base)))
+			return &launchers[i];
+	return NULL;
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------------- */
+
+struct said {
+	const char *on_each, *in_all, *hosts; /* the words after the options; NULL: not said */
+	bool places, parts;		      /* hosts are named; there are several programs */
+};
+
+/* Without dashes, '-' for '_'; len: up to '='. The caller frees it. */
+static char *plain(const char *option, size_t *ret_len)
+{
+	char *name = gt_xstrdup(option + strspn(option, "-"));
+
+	*ret_len = strcspn(name, "=");
+	for (char *p = name; p < name + *ret_len; p++)
+		*p = *p == '_' ? '-' : *p;
+	return name;
+}
+
+static const char **place_of(const struct launcher *l, struct said *s, const char *name, size_t len)
+{
+	return among(l->on_each, name, len) ? &s->on_each :
+	       among(l->in_all, name, len)  ? &s->in_all :
+	       among(l->hosts, name, len)   ? &s->hosts :
+					      NULL;
+}
+
+/* "-n8", as getopt() takes it: the letter is the option, the rest its word. */
+static bool attached(const struct launcher *l, const char *option, struct said *s)
+{
+	const char **place = strncmp(option, "--", 2) && option[1] && option[2] >= '0' && option[2] <= '9' ?
+				     place_of(l, s, option + 1, 1) :
+				     NULL;
+
+	if (place)
+		*place = option + 2;
+	return place;
+}
+
+/* Up to the program that is to be started: what comes then is its own. */
+static void read_options(const struct launcher *l, char *const *words, struct said *s)
+{
+	char *const *w = words;
+
+	for (; *w && **w == '-' && strcmp(*w, "--") != 0; w++) {
+		size_t len, takes;
+		gt_autofree char *name = plain(*w, &len);
+		const char *value = name[len] ? *w + (strlen(*w) - strlen(name)) + len + 1 : w[1], **place = place_of(l, s, name, len);
+
+		if (!place && attached(l, *w, s))
+			continue;
+		if (place && value)
+			*place = value;
+		s->places |= among(l->places, name, len);
+		takes = name[len] || among(l->flags, name, len) ? 0 : among(l->two, name, len) ? 2 : 1;
+		/* an option that is not known here, and has none */
+		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
+			w++;
+	}
+	for (; *w; w++)
+		s->parts |= !strcmp(*w, ":") && among(l->names, "mpirun", strlen("mpirun"));
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------------ */
+
+static int gpus_here(const struct tn_ctx *c)
+{
+	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
+	struct gt_visible seen;
+
+	if (!list)
+		return (int)GT_MIN(pr_usable_gpus(c->host), (size_t)TN_RANKS_MAX);
+	pr_visible(c->fs, c->host, list, &seen);
+	return (int)seen.n;
+}
+
+/* "8", or torchrun's "gpu", "cpu" and "auto". */
+static int number(const struct tn_ctx *c, const char *word)
+{
+	int gpus = gpus_here(c), cpus = (int)gt_set_count(&c->host->cpu.online);
+	uint64_t v;
+
+	if (!gt_parse_u64(word, &v))
+		return v && v <= TN_RANKS_MAX ? (int)v : TN_LAUNCHES_UNSAID;
+	if (!strcmp(word, "cpu") || (!strcmp(word, "auto") && !gpus))
+		return cpus ? cpus : TN_LAUNCHES_UNSAID;
+	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_LAUNCHES_UNSAID;
+}
+
+/* Hosts of the job: by the option, else by Slurm's allocation; 0: not known. */
+static int hosts_of(const struct tn_ctx *c, const struct said *s)
+{
+	const char *slurm = tn_run_said(c, "SLURM_NNODES");
+	int n = s->hosts ? number(c, s->hosts) : slurm ? number(c, slurm) : 1;
+
+	return n > 0 && !s->places ? n : 0;
+}
+
+static bool accelerate_is_configured(const struct tn_ctx *c)
+{
+	const char *home = tn_run_said(c, "HOME"), *hf = tn_run_said(c, "HF_HOME");
+	gt_autofree char *path = hf   ? gt_xasprintf("%s/accelerate/default_config.yaml", hf) :
+				 home ? gt_xasprintf("%s/.cache/huggingface/accelerate/default_config.yaml", home) :
+					NULL;
+
+	return path && *path == '/' && gt_fs_exists(c->fs, path);
+}
+
+static int without_option(const struct tn_ctx *c, const struct launcher *l, const struct said *s)
+{
+	const char *tasks = tn_run_said(c, "SLURM_NTASKS"), *variable = l->variable ? tn_run_said(c, l->variable) : NULL;
+	int hosts = hosts_of(c, s), gpus = gpus_here(c);
+
+	if (variable)
+		return number(c, variable);
+	if (s->places && l->unsaid != ONE)
+		return TN_LAUNCHES_UNSAID;
+	if (!strcmp(l->names, "srun") && (tasks || s->places)) /* srun takes over what salloc or sbatch was told */
+		return tasks && hosts && number(c, tasks) > 0 ? (number(c, tasks) + hosts - 1) / hosts : TN_LAUNCHES_UNSAID;
+	if (!strcmp(l->names, "accelerate") && accelerate_is_configured(c))
+		return TN_LAUNCHES_UNSAID;
+	return l->unsaid == ONE ? 1 : l->unsaid == GPUS ? GT_MAX(gpus, 1) : TN_LAUNCHES_UNSAID;
+}
+
+int tn_launches(const struct tn_ctx *c)
+{
+	struct said s = {0};
+	char *const *rest = NULL;
+	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
+	int n, hosts;
+
+	if (!l)
+		return 0;
+	if (!strcmp(l->names, "accelerate") && rest == c->argv + 1) { /* of its commands, the one that starts ranks */
+		if (!*rest || strcmp(*rest, "launch") != 0)
+			return 0;
+		rest++;
+	}
+	read_options(l, rest, &s);
+	if (s.parts)
+		return TN_LAUNCHES_UNSAID;
+	if (s.on_each)
+		return number(c, s.on_each);
+	if (!s.in_all)
+		return without_option(c, l, &s);
+	hosts = hosts_of(c, &s);
+	n = number(c, s.in_all);
+	return !hosts || n < 0 || (hosts > 1 && l->unsaid == NOT_SAID) ? TN_LAUNCHES_UNSAID : (n + hosts - 1) / hosts;
+}
