@@ -460,12 +460,17 @@ static const struct {
 	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1 }, NULL, NULL, TN_ALREADY, "" },
-	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
-	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
-	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL,
-	  NULL, TN_ALREADY, "" }, /* by iommu.passthrough=1, or a kernel that is built so */
-	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .identity = { PR_PRESENT, 0 } }, NULL,
-	  NULL, TN_ADVICE, "" },
+	/* one alone does not mind */
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL,
+	  TN_ALREADY, "" },
+	{ "boot.iommu",
+	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL, NULL,
+	  TN_ALREADY, "" }, /* by iommu.passthrough=1, or a kernel that is built so */
+	{ "boot.iommu",
+	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 0 } }, NULL, NULL,
+	  TN_ADVICE, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .arch = "aarch64" }, NULL, NULL,
 	  TN_NOT_APPLICABLE, "" },
 };

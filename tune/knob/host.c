@@ -105,6 +105,8 @@ static void want_iommu(const struct tn_ctx *c, const struct tn_now *now, struct 
 	/* the group's own type says it, whatever the command line does: a kernel may be built to pass them through */
 	if (!grouped || pr_or(c->host->iommu.passthrough, 0))
 		tn_leave(w, TN_ALREADY, "the GPUs' transfers are not translated");
+	else if (pr_usable_gpus(c->host) < 2 && !c->host->rdma.n) /* as gpuprobe's pcie.iommu has it */
+		tn_leave(w, TN_ALREADY, "translated, which a single GPU without RDMA does not mind");
 	else if (!strcmp(now->current, "iommu=pt") || !strcmp(now->current, "iommu.passthrough=1"))
 		tn_leave(w, TN_ALREADY, "asked for, but the kernel translates for this GPU all the same");
 	else
