@@ -7,6 +7,7 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
+#include "probe/need.h"
 #include "probe/visible.h"
 
 static const char *toolkit_version(const struct pr_host *h, size_t i)
@@ -22,11 +23,45 @@ static bool no_toolkit(const struct pr_context *c, struct pr_finding *f)
 	return true;
 }
 
+struct carrier {
+	const char *cuda;
+	int branch; /* the oldest driver branch that carries it; 0: none in the table */
+};
+
+static int take_branch(void *arg, const char *branch, const char *cuda)
+{
+	struct carrier *s = arg;
+
+	if (gt_version_cmp(cuda, s->cuda) >= 0 && (!s->branch || atoi(branch) < s->branch))
+		s->branch = atoi(branch);
+	return 0;
+}
+
+/* The driver that compiles the PTX of that toolkit, as a step; NULL: none of this card's. */
+static json_t *ptx_driver(const struct pr_context *c, const char *version)
+{
+	gt_autofree char *why = NULL, *least = NULL;
+	struct carrier s = {.cuda = version};
+	struct pr_driver_need n;
+	json_t *step;
+
+	pr_compat_each(c->fs, &pr_driver_cuda, take_branch, &s, NULL);
+	if (!s.branch)
+		return NULL;
+	least = gt_xasprintf("%d", s.branch);
+	why = gt_xasprintf("Only if PTX of CUDA %s is needed: driver %s or newer", version, least);
+	pr_driver_need(c, NULL, 0, &n);
+	step = pr_driver_lift(c, &n, least, why);
+	pr_driver_need_clear(&n);
+	return step;
+}
+
 static void ptx(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const char *driver = pr_met_driver(h);
-	gt_autofree char *cuda = NULL;
+	gt_autofree char *cuda = NULL, *up = NULL;
+	gt_auto_json *step = NULL;
 
 	if (pr_without_driver(c, f) || no_toolkit(c, f))
 		return;
@@ -41,11 +76,10 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 			continue;
 		pr_say(f, PR_WARN, "toolkit %s makes PTX that driver %s, which carries CUDA %s, cannot compile",
 		       version, driver, cuda);
-		pr_remedy(f,
-			  "Build for the card itself, so that no PTX is needed:\n  nvcc -arch=native\nor use toolkit "
-			  "%s, or a newer "
-			  "driver",
-			  cuda);
+		step = ptx_driver(c, version);
+		up = pr_step_text(step);
+		pr_remedy(f, "Build for the card itself, so that no PTX is needed:\n  nvcc -arch=native\nor use a toolkit up to "
+			     "CUDA %s.%s%s", cuda, step ? "\n" : "", up);
 		return;
 	}
 	pr_say(f, PR_PASS, "the driver compiles the PTX of every installed toolkit");

@@ -143,6 +143,29 @@ spoken. A libcuda that lifts the driver counts.
   $ { cat $FIXTURES/compat-lifts.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } | sed 's/575\.[0-9.]*[0-9]/580.65.06/; s/12040/13000/' > x.host; gpuprobe -v --root x.host | grep cuda.toolkit
   cuda.toolkit         pass   driver 580.65.06 carries every installed toolkit
 
+PTX that the driver does not compile: the card's own code, and the driver that would, where one of this card's does.
+
+  $ X=$FIXTURES/toolkit-newer-ptx.host; gpuprobe --root $X | sed -n '/^Cause/,/^$/p'
+  Cause: cuda.ptx
+    toolkit 12.9 makes PTX that driver 550.163.01, which carries CUDA 12.4, cannot compile
+    do:
+      Build for the card itself, so that no PTX is needed:
+        nvcc -arch=native
+      or use a toolkit up to CUDA 12.4.
+      Only if PTX of CUDA 12.9 is needed: driver 575 or newer:
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        apt install nvidia-open
+        reboot
+  
+  $ sed 's/550\.163\.01/450.248.02/; s/0x2330/0x102d/; s/12040/11000/; s/cuda-12\.9/cuda-11.8/; s/"arch": 90/"arch": 37/' $X > x.host; gpuprobe --root x.host | sed -n '/^Cause/,/^$/p'
+  Cause: cuda.ptx
+    toolkit 11.8 makes PTX that driver 450.248.02, which carries CUDA 11.0, cannot compile
+    do:
+      Build for the card itself, so that no PTX is needed:
+        nvcc -arch=native
+      or use a toolkit up to CUDA 11.0.
+  
+
 A compiler that nvcc takes: the newest that this Debian has, and a container where even its oldest is too new.
 
   $ gcc() { sed "s/VERSION_ID=\"12\"/VERSION_ID=\"$1\"/; s/cuda-12\.4/cuda-$2/; s/gcc-14/gcc-$3/" $FIXTURES/toolkit-gcc-too-new.host > x.host; gpuprobe --root x.host | sed -n '/^Cause/,/^$/p'; }
