@@ -96,6 +96,7 @@ void rt_engine_free(struct rt_engine *e)
 	for (int i = 0; i < e->n_shapes; i++)
 		free_shape(e, &e->shapes[i]);
 	free(e->shapes);
+	rt_nccl_close(e->nccl); /* before the memory: it registers what captured collectives read and write */
 	if (e->coding.out)
 		d->mem_free(e->coding.out);
 	free(e->lowrank);
@@ -103,7 +104,6 @@ void rt_engine_free(struct rt_engine *e)
 	rt_launch_user_close(e);
 	rt_blas_close(e->blas);
 	rt_dnn_close(e->dnn);
-	rt_nccl_close(e->nccl);
 	for (int i = 0; i < e->n_buckets; i++) {
 		if (e->ready[i])
 			d->event_destroy(e->ready[i]);

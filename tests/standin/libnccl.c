@@ -25,6 +25,7 @@
 #define RANKS	16
 #define CONNECTED 512 /* kinds and sizes of collectives */
 #define GROUPED 64
+#define REGISTERED 512
 #define JOINING (-1L)
 
 enum { OK = 0, INVALID = 4, BUSY = 7 };
@@ -58,6 +59,11 @@ struct comm {
 		size_t bytes;
 	} connected[CONNECTED]; /* what has been run before */
 	int n_connected;
+	struct {
+		const void *at;
+		size_t bytes;
+	} registered[REGISTERED]; /* buffers of captured collectives */
+	int n_registered;
 };
 
 /* What the library itself says it was built for, nowhere but in its constants. */
@@ -215,6 +221,11 @@ int ncclCommDestroy(void *comm)
 	struct comm *c = comm;
 
 	wait_for_graphs(c);
+	for (int i = 0; i < c->n_registered; i++)
+		if (!standin_allocated(c->registered[i].at, c->registered[i].bytes)) {
+			fprintf(stderr, "libnccl: a buffer of a captured collective was freed before its communicator\n");
+			abort();
+		}
 	munmap(c->hall, sizeof(struct hall));
 	free(c);
 	return OK;
@@ -331,6 +342,17 @@ static bool connects(struct comm *c, const struct op *o, bool capturing)
 	return true;
 }
 
+/* NCCL registers the buffers of captured collectives, and takes that back only when the communicator goes, if not before. */
+static void note_buffers(const struct op *o)
+{
+	struct comm *c = o->comm;
+
+	for (int i = 0; i < (o->kind == EXCHANGE ? c->ranks : 1) && c->n_registered < REGISTERED; i++) {
+		c->registered[c->n_registered].at = o->kind == EXCHANGE ? o->recv[i] : o->out;
+		c->registered[c->n_registered++].bytes = o->bytes;
+	}
+}
+
 static int give(struct op *o, void *stream)
 {
 	int captured = o->comm->captured;
@@ -340,6 +362,8 @@ static int give(struct op *o, void *stream)
 		return 1;
 	if (!connects(o->comm, o, o->comm->captured > captured))
 		return 5;
+	if (o->comm->captured > captured)
+		note_buffers(o);
 	return o->comm->nonblocking ? BUSY : OK;
 }
 
