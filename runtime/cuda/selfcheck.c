@@ -337,6 +337,8 @@ static int check_parts(struct bench *b, const char *only, struct gt_err *err)
 		r = count(b, "scaler", rt_cuda_selfcheck_scaler(b->seed, b->rows, err), err);
 	if (!r && type == RT_CHECK_F32 && is_named("layernorm.long", only))
 		r = count(b, "layernorm.long", rt_cuda_selfcheck_long(b->seed, b->rows, err), err);
+	if (!r && type != RT_CHECK_FP8 && is_named("relu.nan", only))
+		r = count(b, "relu.nan", rt_cuda_selfcheck_nan(type, b->seed, b->rows, err), err);
 	if (!r && !only)
 		r = count(b, "batches", rt_cuda_selfcheck_batch(type, b->seed, b->rows, err), err);
 	return r;

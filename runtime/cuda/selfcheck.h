@@ -41,6 +41,8 @@ int rt_cuda_selfcheck_scaler(uint64_t seed, json_t *rows, struct gt_err *err);
 int rt_cuda_selfcheck_batch(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
 /* A layernorm of one long row, in f32: fewer bits do not show what sums over it lose. Rows and result as above. */
 int rt_cuda_selfcheck_long(uint64_t seed, json_t *rows, struct gt_err *err);
+/* What is no number, before a relu that a product does with it. A row as above, or one whose failure names the library. */
+int rt_cuda_selfcheck_nan(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err);
 /* x as E4M3 or E5M2 by looking for the nearest of all their numbers: ties to the even code, what is too large becomes the
  * largest, NaN is 0x7f. */
 uint8_t rt_fp8_nearest(float x, bool e5m2);

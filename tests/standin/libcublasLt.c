@@ -3,7 +3,7 @@
  * cuBLASLt for tests on hosts without a GPU: the calls that runtime/cuda/blas.c makes, by the documented meaning of
  * their descriptors, in plain loops on the stand-in driver's streams. Refuses what the real library refuses as far as
  * documented: odd auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, by that status. Its first guess is one
- * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version.
+ * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version; with STANDIN_LT_MAX relu is fmax(x, 0).
  */
 #include <math.h>
 #include <stdint.h>
@@ -259,7 +259,7 @@ static float epilogue(const struct job *j, float x, int64_t row, int64_t col)
 	if (j->d.epilogue & EPI_GELU)
 		x = 0.5f * x * (1 + tanhf(k * (x + 0.044715f * x * x * x)));
 	if (j->d.epilogue & EPI_RELU)
-		x = x < 0 ? 0 : x;
+		x = x < 0 || (isnan(x) && getenv("STANDIN_LT_MAX")) ? 0 : x;
 	return x;
 }
 

@@ -232,6 +232,10 @@ START_TEST(what_cannot_be_run_costs_itself_alone)
 	ck_assert_msg(strstr(r.out, " compared, 2 wrong") && !strstr(r.out, "\n1 compared"), "%s", r.out);
 	r = run_with("f32:linear", "STANDIN_LT_VERSION=130000", STANDIN_DIR);
 	ck_assert_msg(strstr(r.out, "linear in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
+	r = run_with("bf16:relu", "STANDIN_LT_MAX=1", STANDIN_DIR);
+	ck_assert_msg(strstr(r.out, "relu.nan: relu behind a product, as cuBLASLt 120400 does it, makes a number of what is none: "
+				    "--without fuse leaves it to a kernel of ours\n") == r.out && strstr(r.out, ", 1 wrong"),
+		      "%s", r.out);
 	r = run_with("interrupted", NULL, STANDIN_DIR);
 	ck_assert_str_eq(r.out, "-4, 7 rows: interrupted: the cases behind linear.gelu.even were not compared\n");
 	r = run_with("f32:gelu", "STANDIN_FAIL=cuLaunchKernel:719:2", STANDIN_DIR);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A value that is no number stays one behind a relu, or nobody hears of it. Our kernel promises that; cuBLASLt says of its epilogue
+ * only that it is max(x, 0), which leaves it open. So the product with its epilogue is made, faster or not, and the loss looked at.
+ */
+#include <errno.h>
+#include <math.h>
+#include "runtime/cuda/selfcheck.h"
+
+#define M 48
+#define K 32
+#define N 64
+
+int rt_cuda_selfcheck_nan(enum rt_check_type type, uint64_t seed, json_t *rows, struct gt_err *err)
+{
+	struct rt_options o = { .device = RT_CUDA, .seed = seed, .deterministic = true };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	gt_auto_json *about = NULL;
+	gt_autofree char *why = NULL;
+	json_t *row;
+	struct rt_node *y = rt_linear(g, rt_input(g, "x", RT_F32, RT_SHAPE(M, K)),
+				      rt_param(g, "w", RT_SHAPE(N, K), RT_INIT_NORMAL(1)),
+				      rt_param(g, "b", RT_SHAPE(N), RT_INIT_ZEROS));
+	struct rt_node *loss = rt_dot(g, rt_relu(g, y), rt_input(g, "weights", RT_F32, RT_SHAPE(M, N)));
+	float x[M * K], weights[M * N];
+	const void *const in[] = { x, weights };
+	struct gt_err ignored;
+	double value = 0;
+	int r;
+
+	for (int i = 0; i < M * N; i++)
+		weights[i] = 1;
+	for (int i = 0; i < M * K; i++)
+		x[i] = rt_random_normal(seed, 95, (uint64_t)i);
+	rt_check_set_type(type, &o);
+	r = rt_compile(g, loss, &o, &p, err);
+	if (!r)
+		r = rt_eval(p, in, &value, err);
+	if (r)
+		return r;
+	x[K + 7] = NAN;
+	r = rt_eval(p, in, &value, &ignored);
+	if (r && r != -EDOM) {
+		*err = ignored;
+		return r;
+	}
+	about = rt_program_report(p);
+	row = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "case", "relu.nan", "type", rt_check_type_name(type), "tensor",
+			"what is no number", "error", r ? 0.0 : 1.0, "worst", 0.0, "limit", 0.0, "ok", r == -EDOM);
+	why = gt_xasprintf("relu behind a product, as %s does it, makes a number of what is none: --without fuse leaves it to a "
+			   "kernel of ours", gt_json_get_str(about, "blas", "cuBLASLt"));
+	if (!r)
+		json_object_set_new(row, "failure", gt_json_str(why));
+	json_array_append_new(rows, row);
+	return !r;
+}
