@@ -107,10 +107,14 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and training loses throughput",
 	       release(c->host));
+	/* of one version GRUB starts the real-time kernel first, and the package without version brings others with it */
 	pr_remedy(f,
-		  "Install the ordinary kernel and boot it:\n  apt install linux-image-%s linux-headers-%s\n"
-		  "  apt purge 'linux-image-rt-%s'; reboot",
-		  pr_deb_arch(c->host), pr_deb_arch(c->host), pr_deb_arch(c->host));
+		  "Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the "
+		  "real-time one first:\n"
+		  "  apt install linux-image-%1$s linux-headers-%1$s; reboot\n"
+		  "Then remove the real-time kernel, each version of it:\n"
+		  "  apt purge 'linux-image-*-rt-%1$s' linux-image-rt-%1$s",
+		  pr_deb_arch(c->host));
 }
 const struct pr_check pr_check_preempt_rt = {
 	.id = "kernel.preempt-rt",
@@ -123,6 +127,20 @@ const struct pr_check pr_check_preempt_rt = {
 	.run = preempt_rt,
 };
 
+/* Nothing to install where a driver is: nouveau has to be kept off the card from the initial RAM disk on. */
+static void remedy_nouveau(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (!pr_or(h->nvidia.dkms, 0) && !pr_or(h->nvidia.module_file, 0)) {
+		pr_remedy_driver(c, f); /* any of them keeps nouveau away */
+		return;
+	}
+	pr_remedy(f, "A driver is installed; keep nouveau off the card, from the initial RAM disk on:\n"
+		     "  modprobe -c | grep -qx 'blacklist nouveau' || echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf\n"
+		     "  update-initramfs -u; reboot");
+}
+
 static void nouveau(const struct pr_context *c, struct pr_finding *f)
 {
 	if (pr_without_gpu(c, f))
@@ -131,7 +149,7 @@ static void nouveau(const struct pr_context *c, struct pr_finding *f)
 		if (gt_streq(c->host->gpu[i].pci->driver.v, "nouveau")) {
 			pr_say(f, PR_FAIL, "nouveau drives %s; the NVIDIA module cannot take the card",
 			       c->host->gpu[i].pci->address);
-			pr_remedy_driver(c, f); /* any of them keeps nouveau away */
+			remedy_nouveau(c, f);
 			return;
 		}
 	pr_say(f, PR_PASS, "nouveau drives none of the GPUs");

@@ -166,6 +166,31 @@ static const struct pr_kernel *find_kernel(const struct pr_host *h, const char *
 	return NULL;
 }
 
+/* Debian 13's 550.163.01 of its backports (revision 4) builds up to Linux 6.17, by its changelog; its own, 2, up to 6.15. */
+static bool builds_by_backports(const struct pr_host *h, const struct pr_kernel *k)
+{
+	const struct pr_package *p = pr_find_package(h, "nvidia-kernel-dkms");
+
+	p = p ? p : pr_find_package(h, "nvidia-open-kernel-dkms");
+	return gt_streq(h->distro.id.v, "debian") && gt_streq(h->distro.version_id.v, "13") && p &&
+	       gt_starts_with(p->version, "550.163.01-") && pr_deb_version_cmp(p->version, "550.163.01-4~") < 0 &&
+	       gt_version_cmp(k->release, "6.16") >= 0 && gt_version_cmp(k->release, "6.18") < 0;
+}
+
+/* The headers are there and DKMS has tried: once more comes to the same. */
+static void remedy_failed_build(const struct pr_host *h, const struct pr_kernel *k, struct pr_finding *f)
+{
+	const char *slash = strchr(h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "", '/');
+	bool backports = builds_by_backports(h, k);
+
+	pr_remedy(f, "The end of the log says why:\n  tail %1$s\n%2$s"
+		     "If driver %3$s is older than that kernel, keep the running one:\n"
+		     "  apt purge linux-image-%4$s linux-headers-%4$s\n"
+		     "Where that removes linux-image-%5$s too, no update of the kernel comes until it is installed again.",
+		  k->build_log, backports ? "The driver's packaging in trixie-backports builds for kernels up to 6.17.\n" : "",
+		  slash ? slash + 1 : "", k->release, pr_deb_arch(h));
+}
+
 static void no_module(const struct pr_host *h, struct pr_finding *f)
 {
 	const struct pr_kernel *k = find_kernel(h, h->nvidia.next_kernel);
@@ -175,10 +200,10 @@ static void no_module(const struct pr_host *h, struct pr_finding *f)
 
 	pr_say(f, PR_WARN, "kernel %s is installed and starts at the next boot, but no nvidia module is built for it%s",
 	       h->nvidia.next_kernel, why);
-	pr_remedy(f, "%s%s%s  apt install linux-headers-%s\n  dkms autoinstall -k %s",
-		  k && k->headers.v && k->build_log ? "The end of the log says why:\n  tail " : "",
-		  k && k->headers.v && k->build_log ? k->build_log : "", k && k->headers.v && k->build_log ? "\n" : "",
-		  h->nvidia.next_kernel, h->nvidia.next_kernel);
+	if (k && k->headers.v && k->build_log)
+		remedy_failed_build(h, k, f);
+	else
+		pr_remedy(f, "  apt install linux-headers-%1$s\n  dkms autoinstall -k %1$s", h->nvidia.next_kernel);
 }
 
 static void next_kernel(const struct pr_context *c, struct pr_finding *f)

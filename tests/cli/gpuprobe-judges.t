@@ -125,6 +125,30 @@ A kernel module of the wrong flavour: the open one drives nothing before Turing,
   $ card 2342 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
   driver.open-module fail GPU 0000:17:00.0 (10de:2342) is driven by the open kernel module only,
 
+nouveau has the card although a driver is there: nothing is to be installed.
+
+  $ { cat $FIXTURES/nouveau.host; lines /var/lib/dkms/nvidia/580.95.05/source ''; } > x.host; gpuprobe --root x.host | sed -n '/^Cause/p; /do:/,/^$/p'
+  Cause: driver.nouveau
+    do:
+      A driver is installed; keep nouveau off the card, from the initial RAM disk on:
+        modprobe -c | grep -qx 'blacklist nouveau' || echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf
+        update-initramfs -u; reboot
+  
+
+What DKMS could not build it cannot build once more; a newer packaging is named for the kernels that it is for.
+
+  $ next() { sed "s/6\.12\.0-1-amd64/$2/; s/VERSION_ID=\"12\"/VERSION_ID=\"13\"/; s/^	libc6 2.*/&\n	nvidia-kernel-dkms $1/" \
+  >   $FIXTURES/next-kernel-build-failed.host > x.host; gpuprobe --root x.host | grep backports; }
+  $ next 550.163.01-2 6.17.8+deb13-amd64
+      The driver's packaging in trixie-backports builds for kernels up to 6.17.
+  $ next 550.163.01-2 6.18.2+deb13-amd64; next 550.163.01-4~bpo13+1 6.17.8+deb13-amd64; next 550.163.01-2 6.12.107+deb13-amd64
+  [1]
+  $ grep -v '12.0-1-amd64/build' $FIXTURES/next-kernel-build-failed.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+        apt install linux-headers-6.12.0-1-amd64
+        dkms autoinstall -k 6.12.0-1-amd64
+  
+
 To the other flavour: Debian's alternative prefers the proprietary one while both are there, NVIDIA's repository has a package
 for it.
 
@@ -450,10 +474,13 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
             "soname": "libcuda.so.1",
             "path": "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
             "version": "580.95.05",
-  $ sed 's/"#1 SMP.*/x/; s/PREEMPT_DYNAMIC/PREEMPT_RT/' $A > x.host; gpuprobe --root x.host | grep -A2 'ordinary kernel and'
-      Install the ordinary kernel and boot it:
-        apt install linux-image-arm64 linux-headers-arm64
-        apt purge 'linux-image-rt-arm64'; reboot
+  $ sed 's/"#1 SMP.*/x/; s/PREEMPT_DYNAMIC/PREEMPT_RT/' $A > x.host; gpuprobe --root x.host | grep -A5 'ordinary kernel, and'
+      Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the
+      real-time one first:
+        apt install linux-image-arm64 linux-headers-arm64; reboot
+      Then remove the real-time kernel, each version of it:
+        apt purge 'linux-image-*-rt-arm64' linux-image-rt-arm64
+  
   $ J=$FIXTURES/jetson-orin.host; gpuprobe --require-gpu --root $J | sed -n 1,4p; say $J gpu.present
   gpuprobe: OK
     Debian GNU/Linux 12 (bookworm), kernel 5.15.148-tegra

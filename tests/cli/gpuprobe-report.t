@@ -144,9 +144,11 @@ A real-time kernel explains why no module could be built.
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
     do:
-      Install the ordinary kernel and boot it:
-        apt install linux-image-amd64 linux-headers-amd64
-        apt purge 'linux-image-rt-amd64'; reboot
+      Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the
+      real-time one first:
+        apt install linux-image-amd64 linux-headers-amd64; reboot
+      Then remove the real-time kernel, each version of it:
+        apt purge 'linux-image-*-rt-amd64' linux-image-rt-amd64
   
   16 checks pass, 50 do not apply here (--verbose shows them)
   [2]
@@ -403,8 +405,10 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
     do:
       The end of the log says why:
         tail /var/lib/dkms/nvidia-current/550.163.01/build/make.log
-        apt install linux-headers-6.12.0-1-amd64
-        dkms autoinstall -k 6.12.0-1-amd64
+      If driver 550.163.01 is older than that kernel, keep the running one:
+        apt purge linux-image-6.12.0-1-amd64 linux-headers-6.12.0-1-amd64
+      Where that removes linux-image-amd64 too, no update of the kernel comes until it is installed
+      again.
   
   $ gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Cause/,/^$/p'
   Cause: pcie.acs

@@ -332,7 +332,7 @@ Refused: a real-time kernel, a driver of NVIDIA's .run file, Secure Boot without
   $ gpu preempt-rt bookworm; rm -f root/sys/module/nvidia/version; refused --skip headers
   Refused
     rt-kernel: kernel 6.1.0-41-rt-amd64 is PREEMPT_RT, for which NVIDIA's module refuses to build.
-        apt-get install linux-image-amd64, boot that kernel, and plan again
+        apt-get install linux-image-amd64, choose it at boot, and plan again
   
   $ gpu nouveau bookworm; mkdir -p root/usr/bin; touch root/usr/bin/nvidia-uninstall; refused
   Refused

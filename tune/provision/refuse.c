@@ -211,7 +211,7 @@ static bool rt_kernel(struct tn_prov *p, struct gt_buf *what, struct gt_buf *rem
 		return false;
 	gt_buf_printf(what, "kernel %s is PREEMPT_RT, for which NVIDIA's module refuses to build",
 		      p->host->kernel.release.v);
-	gt_buf_puts(remedy, "apt-get install linux-image-amd64, boot that kernel, and plan again");
+	gt_buf_printf(remedy, "apt-get install linux-image-%s, choose it at boot, and plan again", pr_deb_arch(p->host));
 	return true;
 }
 
