@@ -105,8 +105,8 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 				    "--env writes one environment; --ranks has one for each");
 	if (gt_streq(form, "docker") && (allocator || runtime))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--%s preloads a library of this host, which an image may not have: install it in the image and set "
-				    "LD_PRELOAD there", allocator ? "allocator" : "openmp-runtime");
+				    "--%s preloads a library of this host, which an image may not have: install it in "
+				    "the image and set LD_PRELOAD there", allocator ? "allocator" : "openmp-runtime");
 	if (form && cli->json)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--env and --json are two forms of the same; choose one");

@@ -157,12 +157,12 @@ static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 					    "%s holds a line break, which the form %s cannot carry: unset it first", v->name, form);
 		if (is_docker && strpbrk(v->value, " \t*?["))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds blanks or one of *?[, which the shell would take apart in docker run $(…): call this "
-					    "with env -u %s, and docker run with --env %s", v->name, v->name, v->name);
+					    "%s holds blanks or one of *?[, which the shell would take apart in docker run $(…): "
+					    "call this with env -u %s, and docker run with --env %s", v->name, v->name, v->name);
 		if (is_systemd && !systemd_takes(v->value))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take: unset "
-					    "it first", v->name);
+					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take: "
+					    "unset it first", v->name);
 	}
 	return 0;
 }

@@ -27,18 +27,18 @@ static const struct launcher {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "", "",
 	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", ONE},
 	{"accelerate", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file",
-	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python debug "
-	 "q quiet same-network enable-cpu-affinity h help",
+	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python "
+	 "debug q quiet same-network enable-cpu-affinity h help",
 	 "", NULL, GPUS},
 	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude",
 	 "module no-python no-local-rank no-ssh no-ssh-check save-pid force-multi bind-cores-to-rank elastic-training h help", "",
 	 NULL, GPUS},
 	{"mpirun mpiexec orterun prterun mpiexec.hydra mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich", NULL,
 	 "ppn perhost npernode N", "np n c", "", "H host hosts hostfile machinefile machine f default-hostfile",
-	 "allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings display-map "
-	 "display-allocation display-topo tag-output timestamp-output bind-to-core bind-to-socket bind-to-none bynode byslot bycore "
-	 "bysocket noprefix do-not-launch merge-stderr-to-stdout enable-recovery disable-recovery continuous v verbose q quiet d "
-	 "genvall genvnone envall envnone l prepend-rank V version h help",
+	 "allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings "
+	 "display-map display-allocation display-topo tag-output timestamp-output bind-to-core bind-to-socket bind-to-none "
+	 "bynode byslot bycore bysocket noprefix do-not-launch merge-stderr-to-stdout enable-recovery disable-recovery continuous "
+	 "v verbose q quiet d genvall genvnone envall envnone l prepend-rank V version h help",
 	 "mca gmca prtemca pmixmca genv env", NULL, NOT_SAID},
 	{"srun", NULL, "ntasks-per-node", "n ntasks", "N nodes", "ntasks-per-gpu ntasks-per-socket ntasks-per-core",
 	 "l label u unbuffered v verbose Q quiet E preserve-env k no-kill O overcommit s oversubscribe X disable-status "
@@ -128,7 +128,8 @@ static void read_options(const struct launcher *l, char *const *words, struct sa
 	for (; *w && **w == '-' && strcmp(*w, "--") != 0; w++) {
 		size_t len, takes;
 		gt_autofree char *name = plain(*w, &len);
-		const char *value = name[len] ? *w + (strlen(*w) - strlen(name)) + len + 1 : w[1], **place = place_of(l, s, name, len);
+		const char *value = name[len] ? *w + (strlen(*w) - strlen(name)) + len + 1 : w[1];
+		const char **place = place_of(l, s, name, len);
 
 		if (!place && attached(l, *w, s))
 			continue;

@@ -6,8 +6,8 @@
 
 #define TN_LAUNCHES_UNSAID (-1)
 
-/* 0: the command is no launcher, or not known. TN_LAUNCHES_UNSAID: it is one, and its number hangs on what cannot be seen from here,
- * such as mpirun's slots or a file of hosts. */
+/* 0: the command is no launcher, or not known. TN_LAUNCHES_UNSAID: it is one, and its number hangs on what cannot be seen from
+ * here, such as mpirun's slots or a file of hosts. */
 int tn_launches(const struct tn_ctx *c);
 /* What to do then; a clause. */
 #define TN_LAUNCHES_WHY "how many ranks it starts on this host is not said: say so by its option, or let it start gputune run"

@@ -62,7 +62,7 @@ const char *tn_program_why(int error)
 {
 	return error == EISDIR	? "it is a directory" :
 	       error == EACCES	? "its permissions do not let it be executed" :
-	       error == ENOEXEC ? "it is no program for this machine, and no script that names its interpreter in a first line with #!" :
+	       error == ENOEXEC ? "it is no program for this machine, and no script whose first line begins with #!" :
 				  strerror(error);
 }
 

@@ -195,8 +195,8 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 		if (nth < seen.n && seen.v[nth].gpu >= 0)
 			gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
 		if (!gpu && !seen.n)
-			*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: nothing is bound",
-						seen.bad, seen.why);
+			*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: "
+						"nothing is bound", seen.bad, seen.why);
 		else if (!gpu)
 			*ret_why = gt_xasprintf(
 				"which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a "

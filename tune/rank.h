@@ -28,7 +28,7 @@ char *tn_rank_order_differs(const struct tn_ctx *c);
 /* The GPU of one rank, by --gpu, else CUDA_VISIBLE_DEVICES, else the rank itself. NULL: none, or not known; then
  * *ret_why (the caller frees it) says why. */
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why);
-/* Which of how many this is among the ranks whose GPU lies at the node of this one's. Where each rank sees its own GPU only, they are
- * taken to have them in turn; if this one has not, every GPU to have a rank. */
+/* Which of how many this is among the ranks whose GPU lies at the node of this one's. Where each rank sees its own GPU only, they
+ * are taken to have them in turn; if this one has not, every GPU to have a rank. */
 struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu);
 #endif

@@ -136,7 +136,7 @@ static void leave_out(struct tn_run *r, const struct tn_knob *k, const char *why
 	add_var(r, k, k->id, NULL, gt_xstrdup(why), TN_VAR_SKIPPED);
 }
 
-/* --gpu is no setting among others: the CPUs next to those GPUs are taken, and what the environment says must not lead elsewhere. */
+/* --gpu is no setting among others: the CPUs next to those GPUs are taken; what the environment says must not lead elsewhere. */
 static void name_gpus(const struct tn_ctx *c, struct tn_run *r)
 {
 	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");

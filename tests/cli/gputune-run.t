@@ -138,7 +138,7 @@ On this host the command takes our place; its exit status is its own.
   $ gputune run -- /etc/passwd; gputune run -- /tmp; echo true >bare; chmod +x bare; gputune run -- ./bare
   gputune: cannot start /etc/passwd: its permissions do not let it be executed
   gputune: cannot start /tmp: it is a directory
-  gputune: cannot start $HOME/./bare: it is no program for this machine, and no script that names its interpreter in a first line with #!
+  gputune: cannot start $HOME/./bare: it is no program for this machine, and no script whose first line begins with #!
   [126]
   $ mkdir path; cp bare path/bare-too; chmod -x path/bare-too; PATH=$PWD/path:$PATH gputune run -- bare-too
   gputune: cannot start bare-too: its permissions do not let it be executed

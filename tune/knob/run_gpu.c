@@ -75,8 +75,8 @@ const struct tn_knob tn_knob_cuda_segments = {
 static const char *const inward[] = {"virbr", "br-",   "cni",   "flannel", "cali",
 				     "veth",  "vxlan", "lxcbr", "lxdbr",   "podman"};
 
-/* Is one of the bridge's ports a device, or built upon one as bonds and VLANs are? Then it is the host's way out, whatever its name:
- * br-mgmt on hosts of OpenStack. The ports of virtual machines and containers are neither. */
+/* Is one of the bridge's ports a device, or built upon one as bonds and VLANs are? Then it is the host's way out, whatever its
+ * name: br-mgmt on hosts of OpenStack. The ports of virtual machines and containers are neither. */
 static bool leads_out(const struct tn_ctx *c, const char *interface)
 {
 	gt_autofree char *ports = gt_xasprintf("/sys/class/net/%s/brif", interface);
@@ -97,8 +97,8 @@ static bool leads_out(const struct tn_ctx *c, const char *interface)
 	return false;
 }
 
-/* The interfaces to be left out of those that begin with a word: ",br-", for NCCL takes beginnings, or where one of them leads out the
- * others by their names. */
+/* The interfaces to be left out of those that begin with a word: ",br-", for NCCL takes beginnings, or where one of them leads out
+ * the others by their names. */
 static void add_inward(const struct tn_ctx *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
 {
 	gt_auto_buf found = {0};
