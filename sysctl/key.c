@@ -5,9 +5,9 @@
 /* Ranges are those of kernel/sysctl.c, mm/page-writeback.c and net/core/sysctl_net_core.c, 6.1 to 6.18. */
 const struct sc_key sc_keys[] = {
 	{ "vm.dirty_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_bytes" },
-	{ "vm.dirty_bytes", SC_UNSIGNED, 1, 0, UINT64_MAX, "bytes", "vm.dirty_ratio" },
+	{ "vm.dirty_bytes", SC_UNSIGNED, 1, 8192 /* two pages */, UINT64_MAX, "bytes", "vm.dirty_ratio" },
 	{ "vm.dirty_background_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_background_bytes" },
-	{ "vm.dirty_background_bytes", SC_UNSIGNED, 1, 0, UINT64_MAX, "bytes", "vm.dirty_background_ratio" },
+	{ "vm.dirty_background_bytes", SC_UNSIGNED, 1, 1, UINT64_MAX, "bytes", "vm.dirty_background_ratio" },
 	{ "vm.swappiness", SC_INT, 1, 0, 200, "", NULL },
 	{ "vm.zone_reclaim_mode", SC_INT, 1, 0, 7, "", NULL },
 	{ "vm.max_map_count", SC_INT, 1, 0, INT32_MAX, "mappings", NULL },

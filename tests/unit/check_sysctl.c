@@ -172,6 +172,7 @@ START_TEST(keys_are_typed)
 		{ "some.unknown", "any text", 0 },     { "some.unknown", "two\nlines", -EINVAL },
 		{ "vm.dirty_ratio", "010", -EINVAL },  { "vm.dirty_ratio", "0x10", -EINVAL }, /* the kernel would show another */
 		{ "vm.dirty_ratio", "10 # ten", -EINVAL }, { "kernel.shmmax", "18446744073709551615", 0 },
+		{ "vm.dirty_bytes", "0", -ERANGE }, /* it is set by its counterpart only */
 		{ "kernel.sched_rt_runtime_us", "-1", 0 }, { "kernel.sched_rt_runtime_us", "-2", -ERANGE },
 	};
 
