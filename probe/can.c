@@ -83,7 +83,7 @@ void pr_can_card(struct pr_question *q, const char *cuda)
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		const struct pr_gpu *g = &h->gpu[i];
 		int arch = pr_arch_of(q->c, g);
-		struct pr_cuda_span span;
+		struct pr_span span;
 		int beside = pr_on_bus(g) && arch != seen ? pr_cuda_beside(q->c, g, cuda, &span) : 0;
 
 		seen = pr_on_bus(g) ? arch : seen; /* cards alike are one line */
@@ -170,7 +170,8 @@ static void other_build(struct pr_question *q, const char *release)
 		return;
 	pr_driver_need(q->c, NULL, 0, &n);
 	if (n.way == PR_DRIVER_FITS &&
-	    pr_compat_wheel_of(q->c->fs, release, machine, n.version, pr_first_arch(q->c), &w, NULL) > 0) {
+	    pr_compat_wheel(q->c->fs, &(const struct pr_wheel_query){.release = release, .machine = machine, .driver = n.version,
+			    .arch = pr_first_arch(q->c)}, &w, NULL) > 0) {
 		tag = pr_cuda_tag(w.cuda);
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s would run: pip install 'torch==%s.*' "
 			      "--index-url https://download.pytorch.org/whl/%s", w.cuda, release, tag);

@@ -231,7 +231,7 @@ static int ask_wheel(struct pr_question *q, struct gt_fsroot *fs, const char *pa
 	gt_auto(pr_zip) *z = NULL;
 	pr_auto_metadata m = {0};
 	const struct pr_zip_member *info;
-	const char *python = pr_can_host_python(q);
+	const char *python = q->host->python;
 	__attribute__((cleanup(clear_code))) struct code code = {0};
 	bool cuda;
 	int r = fd < 0 ? gt_fail_errno(q->err, -fd, "cannot open %s", path) : pr_zip_open(fd, path, &z, q->err);

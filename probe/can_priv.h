@@ -24,8 +24,6 @@ void pr_can_driver(struct pr_question *q, const char *cuda);
 void pr_can_card(struct pr_question *q, const char *cuda);
 /* An image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
-/* The version of the host's own Python, "3.13"; NULL: it has none. */
-const char *pr_can_host_python(struct pr_question *q);
 /* Has a release of a framework ("torch", "2.4") wheels for a Python of this host? */
 void pr_can_python(struct pr_question *q, const char *framework, const char *release);
 /* A wheel, an environment or an unpacked image at a path of the host, or of this machine if the host has none there.

@@ -7,32 +7,8 @@
 #include "probe/compat/compat.h"
 #include "probe/host/python.h"
 
-struct range {
-	char first[16], last[16];
-};
-
-static bool within(const char *python, const struct range *r)
-{
-	return gt_version_cmp(python, r->first) >= 0 && gt_version_cmp(python, r->last) <= 0;
-}
-
-static bool read_range(const char *value, struct range *ret)
-{
-	return sscanf(value, "%15[0-9.],%15[0-9.]", ret->first, ret->last) == 2;
-}
-
-const char *pr_can_host_python(struct pr_question *q)
-{
-	struct pr_pyenv env;
-
-	if (pr_pyenv_read(q->c->fs, q->host, "/usr", &env) < 0)
-		return NULL;
-	pr_pyenv_clear(&env);
-	return env.version; /* of the host's pool */
-}
-
 /* An interpreter beside the host's own, or that of an environment, the newest within the range; the caller frees it. */
-static char *another_python(const struct pr_question *q, const struct range *r)
+static char *another_python(const struct pr_question *q, const struct pr_span *r)
 {
 	static const char *const dirs[] = {"/usr/local/bin", "/usr/bin"};
 	const struct pr_host *h = q->c->host;
@@ -40,13 +16,13 @@ static char *another_python(const struct pr_question *q, const struct range *r)
 	for (int minor = atoi(r->last + strcspn(r->last, ".") + 1); minor >= 0; minor--) {
 		gt_autofree char *version = gt_xasprintf("3.%d", minor);
 
-		for (size_t i = 0; i < GT_ARRAY_SIZE(dirs) && within(version, r); i++) {
+		for (size_t i = 0; i < GT_ARRAY_SIZE(dirs) && pr_span_holds(r, version); i++) {
 			gt_autofree char *path = gt_xasprintf("%s/python%s", dirs[i], version);
 
 			if (gt_fs_exists(q->c->fs, path))
 				return gt_take(path);
 		}
-		for (size_t i = 0; i < h->n_pyenv && within(version, r); i++)
+		for (size_t i = 0; i < h->n_pyenv && pr_span_holds(r, version); i++)
 			if (h->pyenv[i].python && !strcmp(h->pyenv[i].version, version))
 				return gt_xstrdup(h->pyenv[i].python);
 	}
@@ -62,9 +38,9 @@ static int take_release(void *arg, const char *key, const char *value)
 {
 	struct releases *s = arg;
 	size_t n = strlen(s->framework);
-	struct range r;
+	struct pr_span r;
 
-	if (strncmp(key, s->framework, n) || key[n] != '-' || !read_range(value, &r) || !within(s->python, &r))
+	if (strncmp(key, s->framework, n) || key[n] != '-' || !pr_span_read(value, &r) || !pr_span_holds(&r, s->python))
 		return 0;
 	if (!*s->first || gt_version_cmp(key + n + 1, s->first) < 0)
 		snprintf(s->first, sizeof(s->first), "%s", key + n + 1);
@@ -76,16 +52,16 @@ static int take_release(void *arg, const char *key, const char *value)
 void pr_can_python(struct pr_question *q, const char *framework, const char *release)
 {
 	const struct pr_table *t = &pr_framework_python;
-	gt_autofree char *key = gt_xasprintf("%s-%s", framework, release), *value = NULL, *other = NULL, *others = NULL;
-	const char *python = pr_can_host_python(q);
+	gt_autofree char *other = NULL, *others = NULL;
+	const char *python = q->host->python;
 	struct releases s = {.framework = framework, .python = python};
-	struct range r;
+	struct pr_span r;
 
-	if (pr_compat_get(q->c->fs, t, key, &value, NULL) <= 0 || !read_range(value, &r)) {
+	if (pr_compat_python(q->c->fs, framework, release, &r, NULL) <= 0) {
 		pr_can_reason(q, PR_OPEN, t->name, "for which Python it has wheels is not known");
 		return;
 	}
-	if (!python || within(python, &r)) {
+	if (!python || pr_span_holds(&r, python)) {
 		pr_can_reason(q, PR_YES, t->name, "it has wheels for Python %s to %s; this host has %s", r.first, r.last,
 			      python ? python : "none yet");
 		return;

@@ -268,6 +268,7 @@ struct pr_host {
 	size_t n_package;
 	enum pr_state packages;	 /* of dpkg's own list */
 	struct pr_str glibc;	 /* "2.36" */
+	const char *python;	 /* "3.11", of /usr/bin/python3; NULL: there is none, or it was not looked at */
 	struct pr_str gcc;	 /* major version of what gcc leads to: "12" */
 	enum pr_state kernel_log; /* unreadable for most users */
 	struct pr_xid *xid;	 /* in the order of the log */

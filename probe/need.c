@@ -294,6 +294,12 @@ static int arch_of(const struct pr_context *c, const struct pr_driver_need *n)
 	return n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
 }
 
+static struct pr_wheel_query query(const struct pr_context *c, const struct pr_driver_need *n, const char *driver)
+{
+	return (struct pr_wheel_query){ .machine = c->host->kernel.arch.v, .driver = driver, .python = c->host->python,
+					.arch = arch_of(c, n) };
+}
+
 json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why)
 {
 	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
@@ -313,9 +319,10 @@ json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *
 json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
 {
 	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
+	struct pr_wheel_query q = query(c, n, most);
 	struct pr_wheel best;
 
-	if (!n->version || pr_compat_wheel(c->fs, c->host->kernel.arch.v, most, arch_of(c, n), &best, NULL) <= 0 ||
+	if (!n->version || pr_compat_wheel(c->fs, &q, &best, NULL) <= 0 ||
 	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
 	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0)
 		return NULL;
@@ -330,6 +337,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 {
 	const char *driver = n->version;
 	gt_autofree char *why = NULL;
+	struct pr_wheel_query q;
 	struct pr_wheel w;
 	json_t *up;
 	int r;
@@ -359,12 +367,13 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	}
 	if (!driver)
 		return 0;
-	r = pr_compat_wheel(c->fs, c->host->kernel.arch.v, driver, arch_of(c, n), &w, err);
+	q = query(c, n, driver);
+	r = pr_compat_wheel(c->fs, &q, &w, err);
 	if (r < 0)
 		return r;
 	if (r) {
-		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry",
-				   w.torch, w.cuda, driver);
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this card carry", w.torch, w.cuda,
+				   q.python ? " for Python " : "", q.python ? q.python : "", driver);
 		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
 	}
 	up = lift ? pr_wheel_lift(c, n, &w) : NULL;

@@ -52,8 +52,8 @@ int pr_first_arch(const struct pr_context *c); /* of the first GPU whose is know
 /* The driver that CUDA programs meet: of the libcuda found (a cuda-compat one lifts the module), else the module's. */
 const char *pr_met_driver(const struct pr_host *h);
 /* Where a CUDA release lies to those that make code for a GPU: 1 after the last, -1 before the first, 0 among them or not known. */
-struct pr_cuda_span;
-int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_cuda_span *ret);
+struct pr_span;
+int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);
 int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
 /* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */

@@ -186,13 +186,13 @@ static void max_cuda(const struct pr_context *c, char to[16])
 }
 
 /* Does the toolkit make code for none of the cards, all being too old for it? Then the one for which it came closest. */
-static const struct pr_gpu *left_behind(const struct pr_context *c, const char *version, struct pr_cuda_span *ret)
+static const struct pr_gpu *left_behind(const struct pr_context *c, const char *version, struct pr_span *ret)
 {
 	const struct pr_gpu *found = NULL;
 
 	for (size_t i = 0; i < c->host->n_gpu; i++) {
 		const struct pr_gpu *g = &c->host->gpu[i];
-		struct pr_cuda_span span;
+		struct pr_span span;
 
 		if (!pr_on_bus(g))
 			continue;
@@ -208,7 +208,7 @@ static const struct pr_gpu *left_behind(const struct pr_context *c, const char *
 
 static bool serves_a_card(const struct pr_context *c, const char *cuda)
 {
-	struct pr_cuda_span span;
+	struct pr_span span;
 
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		if (pr_on_bus(&c->host->gpu[i]) && !pr_cuda_beside(c, &c->host->gpu[i], cuda, &span))
@@ -266,7 +266,7 @@ static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, cons
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
 	int r = pr_compat_min_driver(c->fs, version, &least, &err);
-	struct pr_cuda_span span;
+	struct pr_span span;
 	const struct pr_gpu *g = left_behind(c, version, &span);
 
 	if (r < 0)
@@ -340,7 +340,8 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	r = pr_compat_wheel(c->fs, h->kernel.arch.v, h->nvidia.module_version.v, pr_first_arch(c), &w, &err);
+	r = pr_compat_wheel(c->fs, &(const struct pr_wheel_query){.machine = h->kernel.arch.v,
+			    .driver = h->nvidia.module_version.v, .python = h->python, .arch = pr_first_arch(c)}, &w, &err);
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {

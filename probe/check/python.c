@@ -198,7 +198,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 {
 	const struct pr_dist *d = pr_pyenv_dist(e, "torch");
 	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *tag = NULL, *whose = NULL;
-	const char *machine = c->host->kernel.arch.v;
+	struct pr_wheel_query q = { .machine = c->host->kernel.arch.v, .python = e->version, .arch = arch };
 	struct pr_driver_need need;
 	struct pr_wheel w;
 	int r;
@@ -206,9 +206,11 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	pr_driver_need(c, NULL, 0, &need);
 	driver = driver ? driver : need.version;
 	whose = driver ? gt_xasprintf("driver %s", driver) : gt_xstrdup("a new driver");
-	driver = driver ? driver : "999";
-	r = release ? pr_compat_wheel_of(c->fs, release, machine, driver, arch, &w, NULL) : 0;
-	r = r > 0 ? r : pr_compat_wheel(c->fs, machine, driver, arch, &w, NULL);
+	q.driver = driver ? driver : "999";
+	q.release = release;
+	r = release ? pr_compat_wheel(c->fs, &q, &w, NULL) : 0;
+	q.release = NULL;
+	r = r > 0 ? r : pr_compat_wheel(c->fs, &q, &w, NULL);
 	if (r > 0) {
 		tag = pr_cuda_tag(w.cuda);
 		pr_remedy(f, "In that environment, %s PyTorch with CUDA %s, which %s and this card carry:\n"

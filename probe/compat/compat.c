@@ -137,12 +137,30 @@ int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret
 	return r < 0 ? r : s.found;
 }
 
-int pr_compat_span(struct gt_fsroot *fs, int arch, struct pr_cuda_span *ret, struct gt_err *err)
+bool pr_span_read(const char *value, struct pr_span *ret)
+{
+	return sscanf(value, "%15[0-9.],%15[0-9.]", ret->first, ret->last) == 2;
+}
+
+bool pr_span_holds(const struct pr_span *s, const char *version)
+{
+	return gt_version_cmp(version, s->first) >= 0 && gt_version_cmp(version, s->last) <= 0;
+}
+
+int pr_compat_span(struct gt_fsroot *fs, int arch, struct pr_span *ret, struct gt_err *err)
 {
 	gt_autofree char *key = gt_xasprintf("%d", arch), *range = NULL;
 	int r = pr_compat_get(fs, &pr_gpu_arch, key, &range, err);
 
-	return r <= 0 ? r : sscanf(range, "%15[0-9.],%15[0-9.]", ret->first, ret->last) == 2;
+	return r <= 0 ? r : pr_span_read(range, ret);
+}
+
+int pr_compat_python(struct gt_fsroot *fs, const char *framework, const char *release, struct pr_span *ret, struct gt_err *err)
+{
+	gt_autofree char *key = gt_xasprintf("%s-%s", framework, release), *range = NULL;
+	int r = pr_compat_get(fs, &pr_framework_python, key, &range, err);
+
+	return r <= 0 ? r : pr_span_read(range, ret);
 }
 
 bool pr_holds_code(const char *list, int arch)
@@ -178,10 +196,8 @@ char *pr_torch_key(const char *torch, const char *cuda, const char *machine)
 
 struct wheel_search {
 	struct gt_fsroot *fs;
-	const char *release; /* of PyTorch; NULL: any */
-	const char *machine, *driver;
-	int arch;
-	struct pr_cuda_span span; /* for the GPU; first "": not known */
+	const struct pr_wheel_query *q;
+	struct pr_span span; /* for the GPU; first "": not known */
 	struct pr_wheel *w;
 	struct gt_err *err;
 	int failed;
@@ -190,13 +206,13 @@ struct wheel_search {
 /* Does the wheel of this CUDA hold code for the card: what the table says of the wheel, else what that CUDA can make code for. */
 static bool has_code(struct wheel_search *s, const char *torch, const char *cuda)
 {
-	gt_autofree char *key = pr_torch_key(torch, cuda, s->machine), *list = NULL;
-	int r = s->arch ? pr_compat_get(s->fs, &pr_torch_arch, key, &list, s->err) : 0;
+	gt_autofree char *key = pr_torch_key(torch, cuda, s->q->machine), *list = NULL;
+	int r = s->q->arch ? pr_compat_get(s->fs, &pr_torch_arch, key, &list, s->err) : 0;
 
 	if (r < 0)
 		s->failed = r;
 	if (r > 0)
-		return pr_holds_code(list, s->arch);
+		return pr_holds_code(list, s->q->arch);
 	return !*s->span.first || (gt_version_cmp(cuda, s->span.first) >= 0 && gt_version_cmp(cuda, s->span.last) <= 0);
 }
 
@@ -207,7 +223,7 @@ static bool runs(struct wheel_search *s, const char *torch, const char *cuda)
 
 	if (r < 0)
 		s->failed = r;
-	return r > 0 && gt_version_cmp(s->driver, least) >= 0 && has_code(s, torch, cuda);
+	return r > 0 && gt_version_cmp(s->q->driver, least) >= 0 && has_code(s, torch, cuda);
 }
 
 static void keep(char to[16], const char *from)
@@ -215,19 +231,29 @@ static void keep(char to[16], const char *from)
 	snprintf(to, 16, "%s", from);
 }
 
+static bool for_python(struct wheel_search *s, const char *torch)
+{
+	struct pr_span span;
+	int r = s->q->python ? pr_compat_python(s->fs, "torch", torch, &span, s->err) : 0;
+
+	if (r < 0)
+		s->failed = r;
+	return r == 0 || (r > 0 && pr_span_holds(&span, s->q->python));
+}
+
 static int take_torch(void *arg, const char *key, const char *builds)
 {
 	struct wheel_search *s = arg;
 	gt_autofree char *copy = gt_xstrdup(builds), *torch = gt_xstrndup(key, strcspn(key, "+"));
-	gt_autofree char *ours = pr_torch_key(torch, NULL, s->machine);
+	gt_autofree char *ours = pr_torch_key(torch, NULL, s->q->machine);
 	bool newer = gt_version_cmp(torch, s->w->torch) > 0, newest = gt_version_cmp(torch, s->w->newest) > 0;
 	char *save = NULL;
 
-	if (strcmp(key, ours))
-		return 0;
+	if (strcmp(key, ours) || !for_python(s, torch))
+		return s->failed;
 	if (newest)
 		keep(s->w->newest, torch);
-	newer &= !s->release || !strcmp(s->release, torch);
+	newer &= !s->q->release || !strcmp(s->q->release, torch);
 	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
 		if (newest)
 			keep(s->w->newest_cuda, cuda); /* the last one stays */
@@ -240,13 +266,11 @@ static int take_torch(void *arg, const char *key, const char *builds)
 	return s->failed;
 }
 
-int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *machine, const char *driver, int arch,
-		       struct pr_wheel *ret, struct gt_err *err)
+int pr_compat_wheel(struct gt_fsroot *fs, const struct pr_wheel_query *q, struct pr_wheel *ret, struct gt_err *err)
 {
 	struct pr_wheel w = { .torch = "0", .newest = "0" };
-	struct wheel_search s = { .fs = fs, .release = release, .machine = machine, .driver = driver, .arch = arch, .w = &w,
-				  .err = err };
-	int r = arch ? pr_compat_span(fs, arch, &s.span, err) : 0;
+	struct wheel_search s = { .fs = fs, .q = q, .w = &w, .err = err };
+	int r = q->arch ? pr_compat_span(fs, q->arch, &s.span, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -255,12 +279,6 @@ int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *ma
 		return r < 0 ? r : s.failed;
 	*ret = w;
 	return strcmp(w.torch, "0") != 0;
-}
-
-int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
-		    struct gt_err *err)
-{
-	return pr_compat_wheel_of(fs, NULL, machine, driver, arch, ret, err);
 }
 
 char *pr_cuda_tag(const char *cuda)

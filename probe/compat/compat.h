@@ -52,11 +52,15 @@ struct pr_gpu_kind {
 /* What the PCI device id says of an NVIDIA GPU. Returns as pr_compat_get. */
 int pr_compat_gpu(struct gt_fsroot *fs, unsigned device, struct pr_gpu_kind *ret, struct gt_err *err);
 
-struct pr_cuda_span {
+struct pr_span { /* of releases, both included */
 	char first[16], last[16]; /* "99.99": not ended yet */
 };
+bool pr_span_read(const char *value, struct pr_span *ret); /* "3.10,3.14" */
+bool pr_span_holds(const struct pr_span *s, const char *version);
 /* The CUDA releases that make code for a compute capability (x 10). Returns as pr_compat_get. */
-int pr_compat_span(struct gt_fsroot *fs, int arch, struct pr_cuda_span *ret, struct gt_err *err);
+int pr_compat_span(struct gt_fsroot *fs, int arch, struct pr_span *ret, struct gt_err *err);
+/* The releases of Python for which one of a framework ("torch", "2.9") has wheels. Returns as pr_compat_get. */
+int pr_compat_python(struct gt_fsroot *fs, const char *framework, const char *release, struct pr_span *ret, struct gt_err *err);
 
 /* Is one of the comma-separated capabilities (x 10) code that runs on the card? Of the same major, with a minor not above. */
 bool pr_holds_code(const char *list, int arch);
@@ -67,14 +71,16 @@ char *pr_release_of(const char *version); /* "2.9.1+cu126" -> "2.9"; the caller 
 
 struct pr_wheel {
 	char torch[16], cuda[16];		  /* the newest PyTorch with a wheel that runs, and the wheel's CUDA */
-	char newest[16], newest_cuda[16];	  /* the newest PyTorch in the table and the CUDA of its default wheel */
+	char newest[16], newest_cuda[16];	  /* the newest that pip would find, and the CUDA of its default wheel */
 };
-/* Which PyTorch wheel runs on a driver and a GPU (compute capability x 10; 0: not known, any) of a machine. 1, 0 for none,
- * or negative. */
-int pr_compat_wheel(struct gt_fsroot *fs, const char *machine, const char *driver, int arch, struct pr_wheel *ret,
-		    struct gt_err *err);
-/* The same among the wheels of one release of PyTorch, as pr_release_of() has it. */
-int pr_compat_wheel_of(struct gt_fsroot *fs, const char *release, const char *machine, const char *driver, int arch,
-		       struct pr_wheel *ret, struct gt_err *err);
+struct pr_wheel_query {
+	const char *release; /* of PyTorch, as pr_release_of() has it; NULL: any */
+	const char *machine; /* NULL: not known, taken for x86_64 */
+	const char *driver;
+	const char *python;  /* "3.11"; NULL: not known, any */
+	int arch;	     /* of the GPU, compute capability x 10; 0: not known, any */
+};
+/* Which PyTorch wheel runs there. 1, 0 for none, or negative. */
+int pr_compat_wheel(struct gt_fsroot *fs, const struct pr_wheel_query *q, struct pr_wheel *ret, struct gt_err *err);
 char *pr_cuda_tag(const char *cuda); /* "12.6" -> "cu126"; the caller frees it */
 #endif

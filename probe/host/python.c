@@ -285,6 +285,8 @@ static void add_env(struct gt_fsroot *fs, struct pr_host *h, const char *prefix)
 			return;
 	if (pr_pyenv_read(fs, h, clean, &e) < 0)
 		return;
+	if (!strcmp(clean, "/usr"))
+		h->python = e.version;
 	if (!e.n_dist) {
 		pr_pyenv_clear(&e);
 		return;

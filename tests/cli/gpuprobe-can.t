@@ -83,6 +83,11 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
   1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.15.*' --index-url https://download.pytorch.org/whl/cu132
+  $ sed 's,^file /proc/cpuinfo$,file /usr/lib/python3.10/os.py\n\n&,' $A >x.host; gpuprobe recommend --root x.host | tail -n 4
+  1. PyTorch 2.14 with CUDA 13.2 is the newest for Python 3.10 that driver 580.95.05 and this card
+  carry:
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu132
 
 A release of CUDA that leaves the card behind, whatever driver there is; for a newer card what it makes may still run.
 

@@ -28,7 +28,7 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 	static const struct {
 		const char *driver;
 		int arch;
-		const char *torch, *cuda, *machine; /* torch NULL: none */
+		const char *torch, *cuda, *machine, *python; /* torch NULL: none */
 	} t[] = {
 		{ "580.95.05", 90, "2.15", "13.2" },  /* pip's default runs */
 		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
@@ -44,13 +44,18 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		{ "570.124.06", 103, "2.11", "12.8", "aarch64" }, /* GB300 */
 		{ "580.95.05", 75, NULL, NULL, "aarch64" },	  /* T4G: none holds code below 8.0 */
 		{ "580.95.05", 90, NULL, NULL, "ppc64le" },
+		{ "580.95.05", 90, "2.14", "13.2", NULL, "3.10" }, /* Ubuntu 22.04: 2.15 has no wheel for its Python */
+		{ "580.95.05", 90, "2.8", "12.9", NULL, "3.9" },   /* Debian 11 */
+		{ "580.95.05", 90, NULL, NULL, NULL, "3.16" },
 	};
 	gt_auto(gt_fsroot) *fs = open_text("");
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
 		struct gt_err err = { 0 };
 		struct pr_wheel w;
-		int r = pr_compat_wheel(fs, t[i].machine, t[i].driver, t[i].arch, &w, &err);
+		struct pr_wheel_query q = { .machine = t[i].machine, .driver = t[i].driver, .python = t[i].python,
+					    .arch = t[i].arch };
+		int r = pr_compat_wheel(fs, &q, &w, &err);
 
 		ck_assert_msg(r == (t[i].torch != NULL), "%s: %d %s", t[i].driver, r, err.msg);
 		if (r)
