@@ -139,6 +139,38 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 	}
 }
 
+/* Debian's own packages, or NVIDIA's? These build by the plain name, and of another branch. */
+static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char *driver)
+{
+	gt_autofree char *own = NULL;
+
+	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia/"))
+		return false;
+	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia-tesla-"))
+		return true;
+	return !gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	       pr_compat_get(fs, &pr_debian_driver, h->distro.version_id.v, &own, NULL) <= 0 ||
+	       pr_branch_of(own) == pr_branch_of(driver);
+}
+
+/* A driver that would drive the cards is here, but not loaded: of what Debian packages, the rest of it may lack. */
+static void asleep(const struct pr_context *c, struct pr_driver_need *n)
+{
+	const char *source = c->host->nvidia.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
+
+	if (!n->known || !slash || !within(slash + 1, &n->kind))
+		return;
+	if ((n->way != PR_DRIVER_DEBIAN && n->way != PR_DRIVER_LEGACY) || !is_debians(c->host, c->fs, slash + 1)) {
+		free(n->packages);
+		n->packages = NULL;
+	}
+	n->way = PR_DRIVER_ASLEEP;
+	free(n->version);
+	n->version = gt_xstrdup(slash + 1);
+	free(n->why);
+	n->why = gt_xasprintf("driver %s, which drives this card, is installed but not loaded", n->version);
+}
+
 bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
 {
 	return !h->nvidia.module_text.v || (h->nvidia.open_module ? k->arch >= 75 : !k->open_only);
@@ -174,24 +206,14 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 		return;
 	}
 	packaged_need(c, packaged, n);
+	if (!device && !loaded)
+		asleep(c, n);
 }
 
 /* NVIDIA's: the open module needs a card with a GSP, which Turing was the first to have. */
 static char *nvidia_package(const struct pr_driver_need *n)
 {
 	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
-}
-
-/* Debian's own packages, or NVIDIA's? These build by the plain name, and of another branch. */
-static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char *driver)
-{
-	gt_autofree char *own = NULL;
-
-	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia/"))
-		return false;
-	return !gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
-	       pr_compat_get(fs, &pr_debian_driver, h->distro.version_id.v, &own, NULL) <= 0 ||
-	       pr_branch_of(own) == pr_branch_of(driver);
 }
 
 /* The other flavour in place of the one that is there: Debian's alternative "nvidia" prefers the proprietary one while both are. */
@@ -255,6 +277,8 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	case PR_DRIVER_NO_GPU:
 	case PR_DRIVER_FITS:
 		return NULL;
+	case PR_DRIVER_ASLEEP:
+		return step(n->why, gt_xstrdup("gpuprobe   # says why"));
 	case PR_DRIVER_FLAVOUR:
 		return step(n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:

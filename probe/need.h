@@ -24,6 +24,7 @@ char *pr_hold_line(const struct pr_host *h, const char *version);
 enum pr_driver_way {
 	PR_DRIVER_NO_GPU,  /* no NVIDIA GPU that this host may use */
 	PR_DRIVER_FITS,	   /* the loaded one drives the cards */
+	PR_DRIVER_ASLEEP,  /* one is installed that would, and not loaded */
 	PR_DRIVER_FLAVOUR, /* it would by the other flavour of its kernel module */
 	PR_DRIVER_DEBIAN,  /* Debian's drives them */
 	PR_DRIVER_LEGACY,  /* an older branch, which Debian packages beside its own */

@@ -245,14 +245,9 @@ driver is another system's, the change is too.
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
   $ gpuprobe recommend --root $FIXTURES/secure-boot.host
-  1. Debian 12 packages driver 535.261.03, which drives this card:
-       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
-       apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
-         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
-       # Secure Boot is on: a blue screen asks for the password at the reboot
-       apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
-       reboot
-  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
+  1. driver 550.163.01, which drives this card, is installed but not loaded:
+       gpuprobe   # says why
+  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   3. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
@@ -261,6 +256,10 @@ driver is another system's, the change is too.
        # Secure Boot is on: a blue screen asks for the password at the reboot
        apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
        reboot
+  $ { cat $FIXTURES/nouveau.host; printf 'file /var/lib/dkms/nvidia/580.95.05/source\n'; } > x.host; gpuprobe recommend --root x.host | head -n 3
+  1. driver 580.95.05, which drives this card, is installed but not loaded:
+       gpuprobe   # says why
+  2. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
   $ gpuprobe recommend --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # on the machine that runs this container: gpuprobe recommend

@@ -293,6 +293,12 @@ The open flavour where the card needs it; where the other one is loaded, that is
     driver: Debian 12 packages driver 535.309.01, which drives this card
         CUDA programs reach the GPU through it; without a display's packages
         nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
+  $ gpu driver-not-loaded bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"' | tail -n 1
+        "reason": "driver 550.163.01, which drives this card, is installed but not loaded",
+  $ mv root/var/lib/dkms/nvidia-current/550.163.01 root/var/lib/dkms/nvidia-current/535.261.03; plan | sed -n '2,4p'
+    driver: driver 535.261.03, which drives this card, is installed but not loaded
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpu blackwell-proprietary bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"'
         "id": "driver",
         "summary": "NVIDIA driver",
@@ -340,7 +346,7 @@ Refused: a real-time kernel, a driver of NVIDIA's .run file, Secure Boot without
     packages would overwrite half of it.
         nvidia-uninstall, reboot, and plan again
   
-  $ gpu secure-boot bookworm; refused
+  $ gpu secure-boot bookworm; rm -r root/var/lib/dkms; refused
   Refused
     secure-boot: Secure Boot is on and DKMS's signing key is not enrolled: the module would be built
     and not be loaded, and the installed driver takes nouveau away.

@@ -54,6 +54,8 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 	}
 	if (n->way == PR_DRIVER_NONE)
 		return TN_PART_ABSENT;
+	if (n->way == PR_DRIVER_ASLEEP && !n->packages)
+		return TN_PART_PRESENT;
 	if (nvidia)
 		by_nvidia(p, nvidia, reason);
 	tn_add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? nvidia_packages(p) : n->packages);

@@ -105,7 +105,7 @@ static bool components(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	const char *const *need = gt_streq(p->host->distro.version_id.v, "11") ? before : since_12;
 	bool none = false;
 
-	if ((p->driver.way != PR_DRIVER_DEBIAN && p->driver.way != PR_DRIVER_LEGACY) || !p->offers.lists)
+	if (!p->driver.packages || !p->offers.lists)
 		return false;
 	for (size_t i = 0; i < p->requested.n; i++)
 		none |= !tn_offer_best(&p->offers, p->requested.v[i], TN_NVIDIA) &&
