@@ -85,10 +85,11 @@ void pr_branch_infix(const struct pr_host *h, char ret[16])
 char *pr_hold_line(const struct pr_host *h, const char *version)
 {
 	const char *colon = strchr(version, ':'), *upstream = colon ? colon + 1 : version;
+	int n = (int)strspn(upstream, "0123456789.");
 
-	for (size_t i = 0; i < h->n_package; i++)
+	for (size_t i = 0; n && i < h->n_package; i++) /* an empty pattern would be every package */
 		if (pr_is_driver_package(h->package[i].name))
-			return gt_xasprintf("apt-mark hold '~i~V%.*s'", (int)strspn(upstream, "0123456789."), upstream);
+			return gt_xasprintf("apt-mark hold '~i~V%.*s'", n, upstream);
 	return NULL;
 }
 

@@ -283,8 +283,8 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 		       "programs: new "
 		       "ones then fail until the module is loaded again",
 		       p->name, p->candidate, p->version);
-		pr_remedy(f, "Upgrade and reboot at a time of your choice; until then hold all packages of this version:\n"
-			     "  %s", hold);
+		pr_remedy(f, "Upgrade and reboot at a time of your choice%s%s",
+			  hold ? "; until then hold all packages of this version:\n  " : "", hold ? hold : "");
 	} else if (p) {
 		pr_say(f, PR_PASS, "apt's lists have %s %s (installed: %s); nothing installs it by itself", p->name,
 		       p->candidate, p->version);

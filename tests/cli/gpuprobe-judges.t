@@ -325,6 +325,10 @@ Nothing comes from backports by itself.
   $ sed 's/-dkms 550.163.01-2 /&hold /' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host -v | grep -A1 '^driver.upgrade '
   driver.upgrade       pass   apt's lists have nvidia-kernel-dkms 550.163.01-3 (installed:
                               550.163.01-2, on hold)
+  $ sed 's/ 550.163.01-2 newer/ x-2 newer/' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+    do:
+      Upgrade and reboot at a time of your choice
+  
 
 conda's cuda-compat is one, too.
 
