@@ -40,9 +40,14 @@ static enum tn_origin origin_of(const char *uri, const char *suite, const char *
 	return TN_OTHER;
 }
 
+/* No apt has as many, but a stanza of a few kilobytes can name them: each of its addresses times each of its suites. */
+#define SOURCES_MAX 4096
+
 static void add_source(struct tn_sources *s, const char *file, unsigned line, bool deb822, const char *uri, const char *suite,
 		       const char *components)
 {
+	if (s->n >= SOURCES_MAX)
+		return;
 	s->source = gt_xrealloc(s->source, (s->n + 1) * sizeof(*s->source));
 	s->source[s->n++] = (struct tn_source){.file = gt_xstrdup(file), .line = line, .deb822 = deb822,
 					       .uri = gt_xstrdup(uri), .suite = gt_xstrdup(suite),
@@ -113,7 +118,7 @@ static int take_deb822(void *arg, char *p)
 		gt_autofree char *copy = gt_xstrdup(suites);
 		char *save = NULL;
 
-		for (char *suite = strtok_r(copy, " ", &save); suite; suite = strtok_r(NULL, " ", &save))
+		for (char *suite = strtok_r(copy, " ", &save); suite && d->ret->n < SOURCES_MAX; suite = strtok_r(NULL, " ", &save))
 			add_source(d->ret, d->file, line, true, uri, suite, components ? components : "");
 	}
 	return 0;
