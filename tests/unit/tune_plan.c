@@ -622,8 +622,8 @@ static const struct {
 } sentences[] = {
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, "linux-image-amd64", "NVIDIA" },
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .gpus = 1 }, NULL, "NVIDIA's driver", NULL },
-	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "aarch64" }, NULL, "linux-image-rt-arm64", "amd64" },
-	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "ppc64le" }, NULL, "linux-image-rt-ppc64el", "amd64" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "aarch64" }, NULL, "linux-image-*-rt-arm64", "amd64" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "ppc64le" }, NULL, "linux-image-*-rt-ppc64el", "amd64" },
 	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, "real-time", "Debian" },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "never", "no program waits", NULL },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "defer", "no program waits", NULL },

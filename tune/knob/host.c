@@ -177,8 +177,8 @@ static void want_preempt(const struct tn_ctx *c, const struct tn_now *now, struc
 		tn_leave(w, TN_ALREADY, "no kernel for real-time work");
 	else
 		tn_leave(w, TN_ADVICE,
-			 "%sthroughput is lower: apt install linux-image-%s, choose it at boot, then remove "
-			 "linux-image-rt-%s",
+			 "%sthroughput is lower: apt install linux-image-%s, choose it at boot, then apt purge "
+			 "'linux-image-*-rt-%s'",
 			 pr_bus_gpus(c->host) ? "NVIDIA's driver does not build for it, and " : "", arch, arch);
 }
 
