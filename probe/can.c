@@ -48,7 +48,7 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
 
 	for (size_t i = 0; driver && i < h->n_gpu; i++) {
-		bool known = pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0;
+		bool known = pr_on_bus(&h->gpu[i]) && pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0;
 
 		if (known && (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",

@@ -87,9 +87,12 @@ char *pr_hold_line(const struct pr_host *h, const char *version)
 	const char *colon = strchr(version, ':'), *upstream = colon ? colon + 1 : version;
 	int n = (int)strspn(upstream, "0123456789.");
 
-	for (size_t i = 0; n && i < h->n_package; i++) /* an empty pattern would be every package */
-		if (pr_is_driver_package(h->package[i].name))
+	for (size_t i = 0; n && i < h->n_package; i++) { /* an empty pattern would be every package */
+		const char *epoch = strchr(h->package[i].version, ':'), *has = epoch ? epoch + 1 : h->package[i].version;
+
+		if (pr_is_driver_package(h->package[i].name) && !strncmp(has, upstream, (size_t)n))
 			return gt_xasprintf("apt-mark hold '~i~V%.*s'", n, upstream);
+	}
 	return NULL;
 }
 
@@ -110,6 +113,12 @@ static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
 }
 
+/* The open module begins with Turing. */
+static bool both_flavours(const struct pr_gpu_kind *k)
+{
+	return k->open_only && k->arch < 75;
+}
+
 /* From where the driver would come if there were none. */
 static void packaged_need(const struct pr_context *c, const char *packaged, struct pr_driver_need *n)
 {
@@ -124,6 +133,9 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 		n->why = gt_xasprintf("one card needs branch %d or newer and another is supported up to %d: no driver "
 				      "drives both",
 				      n->kind.first_branch, n->kind.last_branch);
+	} else if (n->known && both_flavours(&n->kind)) {
+		n->way = PR_DRIVER_NONE;
+		n->why = gt_xstrdup("one card needs the open kernel module and another the proprietary one: no driver drives both");
 	} else if (n->known && within(debian, &n->kind)) {
 		n->way = PR_DRIVER_DEBIAN;
 		n->packages = gt_xstrdup(n->kind.open_only ? PR_DEBIAN_OPEN " " PR_DEBIAN_DRIVER :
@@ -149,7 +161,9 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 		return false;
 	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia-tesla-"))
 		return true;
-	return !gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	if (!gt_streq(h->distro.id.v, "debian"))
+		return false;
+	return !h->distro.version_id.v ||
 	       pr_compat_get(fs, &pr_debian_driver, h->distro.version_id.v, &own, NULL) <= 0 ||
 	       pr_branch_of(own) == pr_branch_of(driver);
 }
@@ -196,7 +210,7 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 		return;
 	}
 	n->known = common_kind(c, device, &n->kind);
-	if (!device && loaded && (!n->known || within(loaded, &n->kind))) {
+	if (!device && loaded && (!n->known || (within(loaded, &n->kind) && !both_flavours(&n->kind)))) {
 		bool open = h->nvidia.open_module, fits = !n->known || pr_flavour_fits(h, &n->kind);
 
 		n->way = fits ? PR_DRIVER_FITS : PR_DRIVER_FLAVOUR;
@@ -361,7 +375,8 @@ json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)
 {
 	const char *driver = n->version;
-	gt_autofree char *why = NULL;
+	gt_autofree char *why = NULL, *tag = NULL;
+	struct pr_span span = {"", ""};
 	struct pr_wheel_query q;
 	struct pr_wheel w;
 	json_t *up;
@@ -396,7 +411,16 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	r = pr_compat_wheel(c->fs, &q, &w, err);
 	if (r < 0)
 		return r;
-	if (r) {
+	if (r && w.other_python) {
+		pr_compat_python(c->fs, "torch", w.torch, &span, NULL);
+		tag = pr_cuda_tag(w.cuda);
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry; for this host's Python "
+				   "%s it has no wheels, but for %s to %s", w.torch, w.cuda, driver, q.python, span.first, span.last);
+		json_array_append_new(steps, step(why, gt_xasprintf("uv venv --python %s venv && . venv/bin/activate\nuv pip install "
+								    "'torch==%s.*' --index-url "
+								    "https://download.pytorch.org/whl/%s",
+								    span.last, w.torch, tag)));
+	} else if (r) {
 		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this card carry", w.torch, w.cuda,
 				   q.python ? " for Python " : "", q.python ? q.python : "", driver);
 		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));

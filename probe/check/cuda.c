@@ -179,7 +179,7 @@ static void max_cuda(const struct pr_context *c, char to[16])
 	struct pr_num v = c->host->nvidia.cuda_version;
 
 	*to = '\0';
-	if (pr_has(v))
+	if (pr_or(v, 0) > 0)
 		snprintf(to, 16, "%d.%d", (int)(v.v / 1000), (int)(v.v % 1000 / 10));
 	else if (pr_compat_max_cuda(c->fs, pr_met_driver(c->host), &cuda, NULL) > 0)
 		snprintf(to, 16, "%s", cuda);
@@ -227,6 +227,8 @@ char *pr_own_toolkit(const struct pr_context *c)
 		return NULL;
 	if (h->nvidia.module_version.v)
 		max_cuda(c, max);
+	if (h->nvidia.module_version.v && !*max)
+		return NULL;
 	return serves_a_card(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
 }
 
@@ -245,8 +247,8 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 	if (own)
 		snprintf(take, sizeof(take),
 			 "Take Debian %s's own, CUDA %s%s%s, which driver and card carry:\n  apt install nvidia-cuda-toolkit\n",
-			 c->host->distro.version_id.v, own, strcmp(own, most) ? ", or another up to " : "",
-			 strcmp(own, most) ? most : "");
+			 c->host->distro.version_id.v, own, *most && strcmp(own, most) ? ", or another up to " : "",
+			 *most && strcmp(own, most) ? most : "");
 	else
 		snprintf(take, sizeof(take), "Take a toolkit%s%s that driver and card carry,\n", *most ? " up to CUDA " : "", most);
 	if (!last) {
@@ -347,6 +349,9 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
 		pr_say(f, PR_SKIP, "no PyTorch wheel of this program's table is for %s, driver %s and this card", h->kernel.arch.v,
 		       h->nvidia.module_version.v);
+	} else if (r && w.other_python) {
+		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's own; driver %s carries %s with CUDA %s under another "
+		       "Python", h->python, h->nvidia.module_version.v, w.torch, w.cuda);
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
 		       h->nvidia.module_version.v);

@@ -259,8 +259,7 @@ static int take_torch(void *arg, const char *key, const char *builds)
 			keep(s->w->newest_cuda, cuda); /* the last one stays */
 		if (!newer || !runs(s, torch, cuda))
 			continue;
-		if (strcmp(s->w->torch, torch) || gt_version_cmp(cuda, s->w->cuda) > 0)
-			keep(s->w->cuda, cuda);
+		keep(s->w->cuda, cuda); /* the default is the last one here, too */
 		keep(s->w->torch, torch);
 	}
 	return s->failed;
@@ -270,6 +269,7 @@ int pr_compat_wheel(struct gt_fsroot *fs, const struct pr_wheel_query *q, struct
 {
 	struct pr_wheel w = { .torch = "0", .newest = "0" };
 	struct wheel_search s = { .fs = fs, .q = q, .w = &w, .err = err };
+	struct pr_wheel_query any = *q;
 	int r = q->arch ? pr_compat_span(fs, q->arch, &s.span, err) : 0;
 
 	if (r < 0)
@@ -277,6 +277,12 @@ int pr_compat_wheel(struct gt_fsroot *fs, const struct pr_wheel_query *q, struct
 	r = pr_compat_each(fs, &pr_torch_wheel, take_torch, &s, err);
 	if (r < 0 || s.failed)
 		return r < 0 ? r : s.failed;
+	if (!strcmp(w.torch, "0") && q->python) {
+		any.python = NULL;
+		r = pr_compat_wheel(fs, &any, ret, err);
+		ret->other_python = r > 0;
+		return r;
+	}
 	*ret = w;
 	return strcmp(w.torch, "0") != 0;
 }

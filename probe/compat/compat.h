@@ -72,6 +72,7 @@ char *pr_release_of(const char *version); /* "2.9.1+cu126" -> "2.9"; the caller 
 struct pr_wheel {
 	char torch[16], cuda[16];		  /* the newest PyTorch with a wheel that runs, and the wheel's CUDA */
 	char newest[16], newest_cuda[16];	  /* the newest that pip would find, and the CUDA of its default wheel */
+	bool other_python;			  /* none of those that run has wheels for the Python that was asked about */
 };
 struct pr_wheel_query {
 	const char *release; /* of PyTorch, as pr_release_of() has it; NULL: any */
@@ -80,7 +81,7 @@ struct pr_wheel_query {
 	const char *python;  /* "3.11"; NULL: not known, any */
 	int arch;	     /* of the GPU, compute capability x 10; 0: not known, any */
 };
-/* Which PyTorch wheel runs there. 1, 0 for none, or negative. */
+/* Which PyTorch wheel runs there, of one release pip's default if it does. 1, 0 for none, or negative. */
 int pr_compat_wheel(struct gt_fsroot *fs, const struct pr_wheel_query *q, struct pr_wheel *ret, struct gt_err *err);
 char *pr_cuda_tag(const char *cuda); /* "12.6" -> "cu126"; the caller frees it */
 #endif

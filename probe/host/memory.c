@@ -138,7 +138,7 @@ static bool shm_is_huge(struct gt_fsroot *fs)
 	while (f && getline(&line, &size, f) > 0) {
 		char where[16] = "", options[512] = ",";
 
-		if (sscanf(line, "%*s %15s %*s %510s", where, options + 1) == 2 && !strcmp(where, "/dev/shm")) {
+		if (sscanf(line, "%*s %15s %*s %509s", where, options + 1) == 2 && !strcmp(where, "/dev/shm")) {
 			strcat(options, ",");
 			huge = strstr(options, ",huge=always,");
 		}

@@ -102,12 +102,18 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 	}
 }
 
-/* "nvidia-current/550.163.01": the source that DKMS builds from; of two the one whose module is loaded. */
+/* Of several sources the one whose module is loaded, or after an upgrade of that the one of its branch. */
+static int nearness(const char *version, const char *loaded)
+{
+	return !loaded ? 0 : !strcmp(version, loaded) ? 2 : atoi(version) == atoi(loaded);
+}
+
+/* "nvidia-current/550.163.01": the source that DKMS builds from. */
 static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_str found = { PR_ABSENT, NULL };
 	gt_auto_strv names = { 0 };
-	int r = gt_fs_list(fs, "/var/lib/dkms", &names);
+	int r = gt_fs_list(fs, "/var/lib/dkms", &names), near = 0;
 
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *dir = gt_xasprintf("/var/lib/dkms/%s", names.v[i]), *best = NULL;
@@ -124,8 +130,10 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 				free(best);
 				best = gt_xasprintf("%s", versions.v[k]);
 			}
-		if (best && (!found.v || gt_streq(h->nvidia.module_version.v, best)))
-			found = (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
+		if (!best || (found.v && nearness(best, h->nvidia.module_version.v) <= near))
+			continue;
+		near = nearness(best, h->nvidia.module_version.v);
+		found = (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
 	}
 	if (r < 0)
 		found.state = pr_state_of(r);

@@ -84,10 +84,10 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.15.*' --index-url https://download.pytorch.org/whl/cu132
   $ sed 's,^file /proc/cpuinfo$,file /usr/lib/python3.10/os.py\n\n&,' $A >x.host; gpuprobe recommend --root x.host | tail -n 4
-  1. PyTorch 2.14 with CUDA 13.2 is the newest for Python 3.10 that driver 580.95.05 and this card
+  1. PyTorch 2.14 with CUDA 13.0 is the newest for Python 3.10 that driver 580.95.05 and this card
   carry:
        python3 -m venv venv && . venv/bin/activate
-       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu132
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu130
 
 A release of CUDA that leaves the card behind, whatever driver there is; for a newer card what it makes may still run.
 
@@ -239,7 +239,7 @@ driver is another system's, the change is too.
        reboot
   $ on 0x102d 440.100 | grep -v '#'
   1. driver 440.100 carries no PyTorch with CUDA for this card; 450.80.02 or newer carries 2.0 with
-  CUDA 11.8:
+  CUDA 11.7:
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
@@ -286,9 +286,9 @@ An old card gets the branch that still drives it, and the newest wheel that stil
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
-  2. PyTorch 2.0 with CUDA 11.8 is the newest that driver 470 and this card carry:
+  2. PyTorch 2.0 with CUDA 11.7 is the newest that driver 470 and this card carry:
        python3 -m venv venv && . venv/bin/activate
-       pip install 'torch==2.0.*' --index-url https://download.pytorch.org/whl/cu118
+       pip install 'torch==2.0.*' --index-url https://download.pytorch.org/whl/cu117
   $ gpuprobe recommend --root $FIXTURES/laptop-no-gpu.host
   1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate

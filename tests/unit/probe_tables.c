@@ -29,6 +29,7 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		const char *driver;
 		int arch;
 		const char *torch, *cuda, *machine, *python; /* torch NULL: none */
+		bool other;
 	} t[] = {
 		{ "580.95.05", 90, "2.15", "13.2" },  /* pip's default runs */
 		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
@@ -44,9 +45,10 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		{ "570.124.06", 103, "2.11", "12.8", "aarch64" }, /* GB300 */
 		{ "580.95.05", 75, NULL, NULL, "aarch64" },	  /* T4G: none holds code below 8.0 */
 		{ "580.95.05", 90, NULL, NULL, "ppc64le" },
-		{ "580.95.05", 90, "2.14", "13.2", NULL, "3.10" }, /* Ubuntu 22.04: 2.15 has no wheel for its Python */
-		{ "580.95.05", 90, "2.8", "12.9", NULL, "3.9" },   /* Debian 11 */
-		{ "580.95.05", 90, NULL, NULL, NULL, "3.16" },
+		{ "580.95.05", 90, "2.14", "13.0", NULL, "3.10" }, /* Ubuntu 22.04: 2.15 has no wheel for its Python */
+		{ "580.95.05", 90, "2.8", "12.8", NULL, "3.9" },   /* Debian 11 */
+		{ "580.95.05", 90, "2.15", "13.2", NULL, "3.16", true }, /* under another Python */
+		{ "390.157", 61, NULL, NULL, NULL, "3.16" },
 	};
 	gt_auto(gt_fsroot) *fs = open_text("");
 
@@ -58,6 +60,7 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		int r = pr_compat_wheel(fs, &q, &w, &err);
 
 		ck_assert_msg(r == (t[i].torch != NULL), "%s: %d %s", t[i].driver, r, err.msg);
+		ck_assert_msg(!r || w.other_python == t[i].other, "%s %d", t[i].driver, t[i].arch);
 		if (r)
 			ck_assert_msg(!strcmp(w.torch, t[i].torch) && !strcmp(w.cuda, t[i].cuda), "%s %d: %s with %s", t[i].driver,
 				      t[i].arch, w.torch, w.cuda);
