@@ -72,6 +72,8 @@ static const char *const also[] = {
 	"/etc/tmpfiles.d/*.conf",
 	"/usr/local/lib/tmpfiles.d/*.conf",
 	"/sys/block/*/queue/nr_requests",
+	"/sys/class/net/*/brif/*/port_no",
+	"/sys/class/net/*/lower_*/mtu",
 	"/etc/udev/rules.d/*.rules",
 	"/usr/local/lib/udev/rules.d/*.rules",
 	"/etc/modprobe.d/*",

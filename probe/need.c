@@ -379,6 +379,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	struct pr_span span = {"", ""};
 	struct pr_wheel_query q;
 	struct pr_wheel w;
+	char *lines;
 	json_t *up;
 	int r;
 
@@ -414,12 +415,13 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	if (r && w.other_python) {
 		pr_compat_python(c->fs, "torch", w.torch, &span, NULL);
 		tag = pr_cuda_tag(w.cuda);
-		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry; for this host's Python "
-				   "%s it has no wheels, but for %s to %s", w.torch, w.cuda, driver, q.python, span.first, span.last);
-		json_array_append_new(steps, step(why, gt_xasprintf("uv venv --python %s venv && . venv/bin/activate\nuv pip install "
-								    "'torch==%s.*' --index-url "
-								    "https://download.pytorch.org/whl/%s",
-								    span.last, w.torch, tag)));
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry; for this host's "
+				   "Python %s it has no wheels, but for %s to %s", w.torch, w.cuda, driver, q.python, span.first,
+				   span.last);
+		lines = gt_xasprintf("uv venv --python %s venv && . venv/bin/activate\n"
+				     "uv pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/%s", span.last,
+				     w.torch, tag);
+		json_array_append_new(steps, step(why, lines));
 	} else if (r) {
 		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this card carry", w.torch, w.cuda,
 				   q.python ? " for Python " : "", q.python ? q.python : "", driver);

@@ -23,6 +23,7 @@ static const struct launcher {
 	const char *flags, *two; /* options that take no word, or two */
 	const char *variable;	 /* in place of the first; NULL: none */
 	enum unsaid unsaid;
+	bool getopt; /* "-n8" is -n 8 */
 } launchers[] = {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "", "",
 	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", ONE},
@@ -30,12 +31,12 @@ static const struct launcher {
 	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python "
 	 "debug q quiet same-network enable-cpu-affinity h help",
 	 "", NULL, GPUS},
-	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude",
+	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude H hostfile",
 	 "module no-python no-local-rank no-ssh no-ssh-check save-pid force-multi bind-cores-to-rank elastic-training h help", "",
 	 NULL, GPUS},
 	{"mpirun mpiexec orterun prterun mpiexec.hydra mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich", NULL,
 	 "ppn perhost npernode N", "np n c", "", "H host hosts hostfile machinefile machine f default-hostfile",
-	 "allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings "
+	 "pernode allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings "
 	 "display-map display-allocation display-topo tag-output timestamp-output bind-to-core bind-to-socket bind-to-none "
 	 "bynode byslot bycore bysocket noprefix do-not-launch merge-stderr-to-stdout enable-recovery disable-recovery continuous "
 	 "v verbose q quiet d genvall genvnone envall envnone l prepend-rank V version h help",
@@ -44,7 +45,7 @@ static const struct launcher {
 	 "l label u unbuffered v verbose Q quiet E preserve-env k no-kill O overcommit s oversubscribe X disable-status "
 	 "exclusive overlap exact pty contiguous multi-prog no-allocate Z spread-job use-min-nodes test-only propagate nice "
 	 "kill-on-bad-exit K resv-ports h help usage V version",
-	 "", NULL, ONE},
+	 "", NULL, ONE, true},
 	{"horovodrun", "horovod.runner.launch", "", "np num-proc", "", "H hosts hostfile host-discovery-script",
 	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NOT_SAID},
 };
@@ -75,6 +76,8 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 			module = argv[i + 1];
 			*ret_rest = argv + i + 2;
 			break;
+		} else if ((!strcmp(argv[i], "-W") || !strcmp(argv[i], "-X")) && argv[i + 1]) {
+			i++;
 		}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++)
 		if (module ? among(launchers[i].modules, module, strlen(module)) : among(launchers[i].names, base, strlen(base)))
@@ -108,22 +111,21 @@ static const char **place_of(const struct launcher *l, struct said *s, const cha
 					      NULL;
 }
 
-/* "-n8", as getopt() takes it: the letter is the option, the rest its word. */
+/* "-n8", "-c8" and "-lu", as getopt() takes them: the letter is the option, the rest its word, or more letters. */
 static bool attached(const struct launcher *l, const char *option, struct said *s)
 {
-	const char **place = strncmp(option, "--", 2) && option[1] && option[2] >= '0' && option[2] <= '9' ?
-				     place_of(l, s, option + 1, 1) :
-				     NULL;
+	bool whole = l->getopt && option[1] != '-' && option[1] && option[2];
+	const char **place = whole ? place_of(l, s, option + 1, 1) : NULL;
 
 	if (place)
 		*place = option + 2;
-	return place;
+	return whole;
 }
 
-/* Up to the program that is to be started: what comes then is its own. */
-static void read_options(const struct launcher *l, char *const *words, struct said *s)
+/* Up to the program that is to be started, which is returned: what comes then is its own. */
+static char *const *read_options(const struct launcher *l, char *const *words, struct said *s)
 {
-	char *const *w = words;
+	char *const *w = words, *const *program;
 
 	for (; *w && **w == '-' && strcmp(*w, "--") != 0; w++) {
 		size_t len, takes;
@@ -141,8 +143,10 @@ static void read_options(const struct launcher *l, char *const *words, struct sa
 		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
 			w++;
 	}
+	program = *w && !strcmp(*w, "--") ? w + 1 : w;
 	for (; *w; w++)
 		s->parts |= !strcmp(*w, ":") && among(l->names, "mpirun", strlen("mpirun"));
+	return program;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------------ */
@@ -206,12 +210,31 @@ static int without_option(const struct tn_ctx *c, const struct launcher *l, cons
 	return l->unsaid == ONE ? 1 : l->unsaid == GPUS ? GT_MAX(gpus, 1) : TN_LAUNCHES_UNSAID;
 }
 
+/* By its options; srun takes --ntasks-per-node for the most where --ntasks stands, too. */
+static int by_options(const struct tn_ctx *c, const struct launcher *l, const struct said *s)
+{
+	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n, share;
+
+	if (s->parts)
+		return TN_LAUNCHES_UNSAID;
+	if (on_each && (!s->in_all || !l->getopt))
+		return on_each;
+	if (!s->in_all)
+		return without_option(c, l, s);
+	n = number(c, s->in_all);
+	if (!hosts || n < 0 || on_each < 0 || (hosts > 1 && l->unsaid == NOT_SAID))
+		return TN_LAUNCHES_UNSAID;
+	share = (n + hosts - 1) / hosts;
+	return on_each ? GT_MIN(on_each, share) : share;
+}
+
 int tn_launches(const struct tn_ctx *c)
 {
+	struct tn_ctx inner = *c;
 	struct said s = {0};
 	char *const *rest = NULL;
 	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
-	int n, hosts;
+	int n, more;
 
 	if (!l)
 		return 0;
@@ -220,14 +243,8 @@ int tn_launches(const struct tn_ctx *c)
 			return 0;
 		rest++;
 	}
-	read_options(l, rest, &s);
-	if (s.parts)
-		return TN_LAUNCHES_UNSAID;
-	if (s.on_each)
-		return number(c, s.on_each);
-	if (!s.in_all)
-		return without_option(c, l, &s);
-	hosts = hosts_of(c, &s);
-	n = number(c, s.in_all);
-	return !hosts || n < 0 || (hosts > 1 && l->unsaid == NOT_SAID) ? TN_LAUNCHES_UNSAID : (n + hosts - 1) / hosts;
+	inner.argv = read_options(l, rest, &s);
+	n = by_options(c, l, &s);
+	more = n > 0 ? tn_launches(&inner) : 0; /* srun … torchrun … */
+	return more < 0 ? more : more ? (int)GT_MIN((int64_t)n * more, TN_RANKS_MAX) : n;
 }

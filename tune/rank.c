@@ -230,7 +230,7 @@ static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 }
 
 /* Has each rank a GPU that the others do not see, as srun --gpus-per-task gives it, or a wrapper that mpirun starts? */
-static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank, unsigned place)
+static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
 {
 	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
 	gt_autofree char *theirs = NULL;
@@ -241,16 +241,14 @@ static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank, unsigned
 		return true;
 	if (!list || strchr(list, ','))
 		return false;
-	if (tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs))
-		return !gt_streq(theirs, list);
-	return rank.index && rank.index == place; /* not one list for all, then */
+	return tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
 }
 
 struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu)
 {
 	const struct pr_host *h = c->host;
 	unsigned place = place_of(h, gpu), n = (unsigned)pr_bus_gpus(h);
-	bool own = rank.count <= n && gpu_of_its_own(c, rank, place), in_turn = own && place == rank.index;
+	bool own = rank.count <= n && gpu_of_its_own(c, rank), in_turn = own && place == rank.index;
 	struct tn_rank ret = {0};
 
 	for (unsigned r = 0, b = 0; r < (own && !in_turn ? n : rank.count); r++) {

@@ -350,8 +350,8 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "no PyTorch wheel of this program's table is for %s, driver %s and this card", h->kernel.arch.v,
 		       h->nvidia.module_version.v);
 	} else if (r && w.other_python) {
-		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's own; driver %s carries %s with CUDA %s under another "
-		       "Python", h->python, h->nvidia.module_version.v, w.torch, w.cuda);
+		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's own; driver %s carries %s with CUDA %s under "
+		       "another", h->python, h->nvidia.module_version.v, w.torch, w.cuda);
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
 		       h->nvidia.module_version.v);

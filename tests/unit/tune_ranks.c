@@ -45,13 +45,13 @@ static const struct {
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
 	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
 	/* each rank sees a GPU of its own: that one's node is shared with the ranks of its other GPUs, not with all of them */
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8" }, "4-7,36-39", "0", "4" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "OMPI_COMM_WORLD_LOCAL_RANK=5", "OMPI_COMM_WORLD_LOCAL_SIZE=8" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
 	  "20-23,52-55", "1", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
 	  "20-23,52-55", "1", "4" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "8-15,40-47", "0", "8" },
-	/* or it is one for all of them */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "SLURM_GPUS_PER_TASK=1" },
+	  "8-15,40-47", "0", "8" },
+	/* or, as far as can be told, it is one for all of them */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=8" }, "22-23,54-55", "1", "2" },
 	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
 	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
@@ -159,6 +159,14 @@ static const struct {
 	{ "srun -N 2-4 -n 16 ./train", NULL, -1 },
 	{ "srun --ntasks-per-node=4 ./train", NULL, 4 },
 	{ "srun ./train", NULL, 1 },
+	{ "srun -c8 ./train -n 4", NULL, 1 },
+	{ "srun -lu ./train -n 4", NULL, 1 },
+	{ "srun -n4 --ntasks-per-node=8 ./train", NULL, 4 },
+	{ "srun -N2 --ntasks-per-node=1 torchrun --nproc_per_node=8 train.py", NULL, 8 },
+	{ "srun -n 2 -- mpirun ./train", NULL, -1 },
+	{ "mpirun --pernode ./train -n 8", NULL, -1 },
+	{ "python3 -W ignore -X dev -m torch.distributed.run --nproc_per_node=8 train.py", NULL, 8 },
+	{ "deepspeed --hostfile hosts train.py", NULL, -1 },
 	{ "srun ./train", "SLURM_NTASKS=6", 6 },
 	{ "horovodrun -np 4 -H localhost:4 ./train", NULL, -1 },
 	{ "horovodrun -np 4 ./train", NULL, 4 },
@@ -184,6 +192,8 @@ START_TEST(a_launcher_is_left_free)
 		ck_assert_msg(!gt_set_count(&r->cpus) && !gt_set_count(&r->mem_nodes), "%s", words);
 		ck_assert_msg(strstr(r->cpus_reason, "it starts the ranks itself") != NULL, "%s: %s", words, r->cpus_reason);
 	}
+	else
+		ck_assert_msg(!strstr(r->cpus_reason, "it starts the ranks itself"), "%s: %s", words, r->cpus_reason);
 	ck_assert_msg(v->status == (ranks < 0 ? TN_VAR_SKIPPED : TN_VAR_SET), "%s: %s", words, v->reason);
 	ck_assert_msg(ranks < 0 || atoi(v->value) == GT_MAX(threads, 1), "%s: %s", words, v->value);
 	free(copy);

@@ -166,6 +166,7 @@ START_TEST(a_bridge_that_leads_out_is_left_to_nccl)
 	box_put(&b, "/sys/class/net/br-mgmt/brif/eno1/port_no", "0x1\n");
 	box_put(&b, "/sys/class/net/eno1/device/vendor", "0x8086\n");
 	box_put(&b, "/sys/class/net/br-vlan/mtu", "1500\n");
+	box_put(&b, "/sys/class/net/br-m/mtu", "1500\n");
 	box_put(&b, "/sys/class/net/br-vlan/brif/bond0/port_no", "0x1\n");
 	box_put(&b, "/sys/class/net/bond0/lower_eno1/mtu", "1500\n");
 	box_put(&b, "/sys/class/net/br-5f3a9c01e2d4/brif/veth1/port_no", "0x1\n");

@@ -101,18 +101,21 @@ static bool leads_out(const struct tn_ctx *c, const char *interface)
  * the others by their names. */
 static void add_inward(const struct tn_ctx *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
 {
-	gt_auto_buf found = {0};
-	bool out = false;
+	gt_auto_strv in = {0}, out = {0};
 
 	for (size_t i = 0; i < names->n; i++)
-		if (gt_starts_with(names->v[i], word) && leads_out(c, names->v[i]))
-			out = true;
-		else if (gt_starts_with(names->v[i], word))
-			gt_buf_printf(&found, ",%s", names->v[i]);
-	if (found.len && out)
-		gt_buf_puts(to, found.s);
-	else if (found.len)
+		if (gt_starts_with(names->v[i], word))
+			gt_strv_add(leads_out(c, names->v[i]) ? &out : &in, names->v[i]);
+	if (in.n && !out.n)
 		gt_buf_printf(to, ",%s", word);
+	for (size_t i = 0; out.n && i < in.n; i++) {
+		bool begins = false; /* br-ex, where br-ext leads out */
+
+		for (size_t k = 0; k < out.n; k++)
+			begins |= gt_starts_with(out.v[k], in.v[i]);
+		if (!begins)
+			gt_buf_printf(to, ",%s", in.v[i]);
+	}
 }
 
 static void prepare_nccl_ifname(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
