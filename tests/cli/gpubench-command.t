@@ -183,7 +183,7 @@ What cannot be meant is refused before anything runs.
   gpubench: --metric, --unit and --better are about a command: gpubench run [options] -- CMD
   [64]
   $ gpubench run -- nowhere/nonesuch
-  gpubench: cannot run nowhere/nonesuch: no file there that may be executed
+  gpubench: cannot run nowhere/nonesuch: there is no such file
   [64]
   $ gpubench run -- nonesuch --epochs 1
   gpubench: cannot run nonesuch: PATH has no such program
