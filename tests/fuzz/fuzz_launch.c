@@ -111,6 +111,12 @@ static void docker_word(const char **p, struct gt_buf *ret)
 	FUZZ_ASSERT(!ret->s || !strpbrk(ret->s, " \t*?["));
 }
 
+/* A service and a container are also told what the user has set, but for what debugging left behind. */
+static bool is_told(const struct tn_var *v, bool elsewhere)
+{
+	return v->status == TN_VAR_SET || (elsewhere && v->status == TN_VAR_KEPT && strcmp(v->knob->id, "run.leftovers") != 0);
+}
+
 static void check_form(const struct tn_run *run, const char *form, const char *before,
 		       void (*word)(const char **, struct gt_buf *))
 {
@@ -126,7 +132,8 @@ static void check_form(const struct tn_run *run, const char *form, const char *b
 	for (size_t i = 0; i < run->n_var; i++) {
 		gt_auto_buf value = {0};
 
-		if (run->var[i].status != TN_VAR_SET || (word == docker_word && gt_starts_with(run->var[i].name, "LD_")))
+		if (!is_told(&run->var[i], word == docker_word || word == systemd_word) ||
+		    (word == docker_word && gt_starts_with(run->var[i].name, "LD_")))
 			continue;
 		FUZZ_ASSERT(gt_starts_with(p, before));
 		p += strlen(before);
