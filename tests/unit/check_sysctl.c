@@ -249,6 +249,9 @@ START_TEST(values_are_equal_as_the_kernel_reads_them)
 	} t[] = {
 		{ "vm.max_map_count", "1048576 # x", "0x100000", true, true },
 		{ "vm.max_map_count", "010", "10", false, true },
+		{ "vm.max_map_count", "10", "0x10", false, true },
+		{ "vm.max_map_count", "1 2", "1", true, true }, /* one number is taken */
+		{ "net.core.unknown", "1 2", "1", false, true },
 		{ "vm.max_map_count", "0x0 7", "0", true, false },
 		{ "vm.max_map_count", "300x", "300", false, false },
 		{ "net.ipv4.tcp_rmem", "4096\t131072 6291456\n", "4096 131072 6291456", true, true },
