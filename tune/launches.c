@@ -4,6 +4,17 @@
 #include "tune/launches.h"
 #include "tune/rank.h"
 
+/* The file that accelerate config has written. */
+static bool accelerate_is_configured(const struct tn_ctx *c)
+{
+	const char *home = tn_run_said(c, "HOME"), *hf = tn_run_said(c, "HF_HOME");
+	gt_autofree char *path = hf   ? gt_xasprintf("%s/accelerate/default_config.yaml", hf) :
+				 home ? gt_xasprintf("%s/.cache/huggingface/accelerate/default_config.yaml", home) :
+					NULL;
+
+	return path && *path == '/' && gt_fs_exists(c->fs, path);
+}
+
 enum unsaid {	 /* how many there are without an option */
 	ONE,	 /* one on each host */
 	GPUS,	 /* one for each GPU that is visible, or one */
@@ -23,14 +34,16 @@ static const struct launcher {
 	const char *flags, *two; /* options that take no word, or two */
 	const char *variable;	 /* in place of the first; NULL: none */
 	enum unsaid unsaid;
-	bool getopt; /* "-n8" is -n 8 */
+	const char *command;			   /* the one of its commands that starts ranks; NULL: it has none */
+	bool (*configured)(const struct tn_ctx *); /* by a file that is not read here; NULL: there is none */
+	bool slurm; /* "-n8" is -n 8, what the allocation was told counts, and of two numbers the smaller */
 } launchers[] = {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "", "",
 	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", ONE},
 	{"accelerate", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file",
 	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python "
 	 "debug q quiet same-network enable-cpu-affinity h help",
-	 "", NULL, GPUS},
+	 "", NULL, GPUS, .command = "launch", .configured = accelerate_is_configured},
 	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude H hostfile",
 	 "module no-python no-local-rank no-ssh no-ssh-check save-pid force-multi bind-cores-to-rank elastic-training h help", "",
 	 NULL, GPUS},
@@ -45,7 +58,7 @@ static const struct launcher {
 	 "l label u unbuffered v verbose Q quiet E preserve-env k no-kill O overcommit s oversubscribe X disable-status "
 	 "exclusive overlap exact pty contiguous multi-prog no-allocate Z spread-job use-min-nodes test-only propagate nice "
 	 "kill-on-bad-exit K resv-ports h help usage V version",
-	 "", NULL, ONE, true},
+	 "", NULL, ONE, .slurm = true},
 	{"horovodrun", "horovod.runner.launch", "", "np num-proc", "", "H hosts hostfile host-discovery-script",
 	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NOT_SAID},
 };
@@ -114,7 +127,7 @@ static const char **place_of(const struct launcher *l, struct said *s, const cha
 /* "-n8", "-c8" and "-lu", as getopt() takes them: the letter is the option, the rest its word, or more letters. */
 static bool attached(const struct launcher *l, const char *option, struct said *s)
 {
-	bool whole = l->getopt && option[1] != '-' && option[1] && option[2];
+	bool whole = l->slurm && option[1] != '-' && option[1] && option[2];
 	const char **place = whole ? place_of(l, s, option + 1, 1) : NULL;
 
 	if (place)
@@ -145,7 +158,7 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 	}
 	program = *w && !strcmp(*w, "--") ? w + 1 : w;
 	for (; *w; w++)
-		s->parts |= !strcmp(*w, ":") && among(l->names, "mpirun", strlen("mpirun"));
+		s->parts |= l->unsaid == NOT_SAID && !strcmp(*w, ":");
 	return program;
 }
 
@@ -165,11 +178,12 @@ static int gpus_here(const struct tn_ctx *c)
 /* "8", or torchrun's "gpu", "cpu" and "auto". */
 static int number(const struct tn_ctx *c, const char *word)
 {
-	int gpus = gpus_here(c), cpus = (int)gt_set_count(&c->host->cpu.online);
+	int gpus, cpus = (int)gt_set_count(&c->host->cpu.online);
 	uint64_t v;
 
 	if (!gt_parse_u64(word, &v))
 		return v && v <= TN_RANKS_MAX ? (int)v : TN_LAUNCHES_UNSAID;
+	gpus = gpus_here(c);
 	if (!strcmp(word, "cpu") || (!strcmp(word, "auto") && !gpus))
 		return cpus ? cpus : TN_LAUNCHES_UNSAID;
 	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_LAUNCHES_UNSAID;
@@ -184,48 +198,44 @@ static int hosts_of(const struct tn_ctx *c, const struct said *s)
 	return n > 0 && !s->places ? n : 0;
 }
 
-static bool accelerate_is_configured(const struct tn_ctx *c)
+static int on_each_of(int ranks, int hosts)
 {
-	const char *home = tn_run_said(c, "HOME"), *hf = tn_run_said(c, "HF_HOME");
-	gt_autofree char *path = hf   ? gt_xasprintf("%s/accelerate/default_config.yaml", hf) :
-				 home ? gt_xasprintf("%s/.cache/huggingface/accelerate/default_config.yaml", home) :
-					NULL;
-
-	return path && *path == '/' && gt_fs_exists(c->fs, path);
+	return (ranks + hosts - 1) / hosts;
 }
 
 static int without_option(const struct tn_ctx *c, const struct launcher *l, const struct said *s)
 {
 	const char *tasks = tn_run_said(c, "SLURM_NTASKS"), *variable = l->variable ? tn_run_said(c, l->variable) : NULL;
-	int hosts = hosts_of(c, s), gpus = gpus_here(c);
+	int hosts = hosts_of(c, s), n;
 
 	if (variable)
 		return number(c, variable);
 	if (s->places && l->unsaid != ONE)
 		return TN_LAUNCHES_UNSAID;
-	if (!strcmp(l->names, "srun") && (tasks || s->places)) /* srun takes over what salloc or sbatch was told */
-		return tasks && hosts && number(c, tasks) > 0 ? (number(c, tasks) + hosts - 1) / hosts : TN_LAUNCHES_UNSAID;
-	if (!strcmp(l->names, "accelerate") && accelerate_is_configured(c))
+	if (l->slurm && (tasks || s->places)) { /* srun takes over what salloc or sbatch was told */
+		n = tasks ? number(c, tasks) : 0;
+		return hosts && n > 0 ? on_each_of(n, hosts) : TN_LAUNCHES_UNSAID;
+	}
+	if (l->unsaid == NOT_SAID || (l->configured && l->configured(c)))
 		return TN_LAUNCHES_UNSAID;
-	return l->unsaid == ONE ? 1 : l->unsaid == GPUS ? GT_MAX(gpus, 1) : TN_LAUNCHES_UNSAID;
+	return l->unsaid == ONE ? 1 : GT_MAX(gpus_here(c), 1);
 }
 
 /* By its options; srun takes --ntasks-per-node for the most where --ntasks stands, too. */
 static int by_options(const struct tn_ctx *c, const struct launcher *l, const struct said *s)
 {
-	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n, share;
+	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n;
 
 	if (s->parts)
 		return TN_LAUNCHES_UNSAID;
-	if (on_each && (!s->in_all || !l->getopt))
+	if (on_each && (!s->in_all || !l->slurm))
 		return on_each;
 	if (!s->in_all)
 		return without_option(c, l, s);
 	n = number(c, s->in_all);
 	if (!hosts || n < 0 || on_each < 0 || (hosts > 1 && l->unsaid == NOT_SAID))
 		return TN_LAUNCHES_UNSAID;
-	share = (n + hosts - 1) / hosts;
-	return on_each ? GT_MIN(on_each, share) : share;
+	return on_each ? GT_MIN(on_each, on_each_of(n, hosts)) : on_each_of(n, hosts);
 }
 
 int tn_launches(const struct tn_ctx *c)
@@ -238,11 +248,8 @@ int tn_launches(const struct tn_ctx *c)
 
 	if (!l)
 		return 0;
-	if (!strcmp(l->names, "accelerate") && rest == c->argv + 1) { /* of its commands, the one that starts ranks */
-		if (!*rest || strcmp(*rest, "launch") != 0)
-			return 0;
-		rest++;
-	}
+	if (l->command && rest == c->argv + 1 && !gt_streq(*rest++, l->command)) /* its module is that command */
+		return 0;
 	inner.argv = read_options(l, rest, &s);
 	n = by_options(c, l, &s);
 	more = n > 0 ? tn_launches(&inner) : 0; /* srun … torchrun … */

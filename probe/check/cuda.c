@@ -225,10 +225,11 @@ char *pr_own_toolkit(const struct pr_context *c)
 	if (!gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
 	    pr_compat_get(c->fs, &pr_debian_toolkit, h->distro.version_id.v, &own, NULL) <= 0)
 		return NULL;
-	if (h->nvidia.module_version.v)
+	if (h->nvidia.module_version.v) {
 		max_cuda(c, max);
-	if (h->nvidia.module_version.v && !*max)
-		return NULL;
+		if (!*max)
+			return NULL;
+	}
 	return serves_a_card(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
 }
 

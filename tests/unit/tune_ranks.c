@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "tests/unit/tune_launch.h"
 #include "tune/rank.h"
 
@@ -150,6 +151,7 @@ static const struct {
 	{ "accelerate launch --config_file two.yaml train.py", NULL, -1 },
 	{ "accelerate config", NULL, 0 },
 	{ "accelerate", NULL, 0 },
+	{ "python3 -m accelerate.commands.launch --num_processes 4 train.py", NULL, 4 },
 	{ "deepspeed train.py", NULL, 8 },
 	{ "deepspeed --num_gpus=2 train.py", NULL, 2 },
 	{ "deepspeed --include localhost:0,1 train.py", NULL, -1 },
@@ -357,6 +359,40 @@ START_TEST(a_launcher_is_left_free_wherever_it_runs)
 }
 END_TEST
 
+/* Whether a list of one GPU is this rank's alone says the environment of what started it. */
+static const struct {
+	const char *launcher, *env[4], *cpus;
+} own_cases[] = {
+	{ "X=1", { "CUDA_VISIBLE_DEVICES=0", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35" },
+	{ "X=1", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8" }, "4-7,36-39" },
+	{ "CUDA_VISIBLE_DEVICES=0,1,2", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "8-15,40-47" },
+	{ "X=1", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55" }, /* not in turn */
+	{ "CUDA_VISIBLE_DEVICES=1", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8" }, "2-3,34-35" },
+	{ "X=1", { "CUDA_VISIBLE_DEVICES=0,1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "8-15,40-47" },
+};
+
+START_TEST(a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it)
+{
+	gt_autofree char *environment = gt_xasprintf("/proc/%d/environ", (int)getppid()), *cpus = NULL;
+	struct gt_strv only = { 0 };
+	struct tn_run_opts o = { .argv = python, .envp = (char *const *)own_cases[_i].env, .only = &only };
+	gt_auto(pr_host) *h = NULL;
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	box_put(&b, environment, own_cases[_i].launcher);
+	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
+	h->live = true; /* its processes are looked at */
+	gt_strv_add(&only, "run.affinity");
+	ck_assert_int_eq(tn_run_make(b.fs, h, &o, &r, NULL), 0);
+	cpus = gt_set_format(&r->cpus);
+	ck_assert_msg(!strcmp(cpus, own_cases[_i].cpus), "%s: %s (%s)", own_cases[_i].launcher, cpus, r->cpus_reason);
+	gt_strv_clear(&only);
+	box_close(&b);
+}
+END_TEST
+
 START_TEST(a_gpu_is_known_by_its_uuid_too)
 {
 	static const struct {
@@ -557,6 +593,7 @@ TCase *tune_ranks_case(void)
 	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free, 0, GT_ARRAY_SIZE(launches));
+	tcase_add_loop_test(tc, a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it, 0, GT_ARRAY_SIZE(own_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
 	tcase_add_loop_test(tc, a_number_is_followed_only_in_a_known_order, 0, GT_ARRAY_SIZE(order_cases));
 	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
