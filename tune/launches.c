@@ -15,6 +15,12 @@ static bool accelerate_is_configured(const struct tn_ctx *c)
 	return path && *path == '/' && gt_fs_exists(c->fs, path);
 }
 
+/* The file of hosts that deepspeed reads where it is told no other. */
+static bool deepspeed_is_configured(const struct tn_ctx *c)
+{
+	return gt_fs_exists(c->fs, "/job/hostfile");
+}
+
 enum unsaid {	 /* how many there are without an option */
 	ONE,	 /* one on each host */
 	GPUS,	 /* one for each GPU that is visible, or one */
@@ -25,7 +31,7 @@ enum unsaid {	 /* how many there are without an option */
  * flags. Sources: torch/distributed/run.py, accelerate/commands/launch.py, deepspeed/launcher/runner.py, mpirun(1) of Open MPI,
  * MPICH's and Intel's Hydra, srun(1), horovod/runner/launch.py. */
 static const struct launcher {
-	const char *names;   /* of the program */
+	const char *names;   /* of the program; "a-b" is a's command b, too */
 	const char *modules; /* of python -m; NULL: none */
 	const char *on_each; /* options: ranks on each host */
 	const char *in_all;  /* options: ranks of the whole job */
@@ -34,19 +40,18 @@ static const struct launcher {
 	const char *flags, *two; /* options that take no word, or two */
 	const char *variable;	 /* in place of the first; NULL: none */
 	enum unsaid unsaid;
-	const char *command;			   /* the one of its commands that starts ranks; NULL: it has none */
 	bool (*configured)(const struct tn_ctx *); /* by a file that is not read here; NULL: there is none */
 	bool slurm; /* "-n8" is -n 8, what the allocation was told counts, and of two numbers the smaller */
 } launchers[] = {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "", "",
 	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", ONE},
-	{"accelerate", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file",
+	{"accelerate-launch", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file",
 	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python "
 	 "debug q quiet same-network enable-cpu-affinity h help",
-	 "", NULL, GPUS, .command = "launch", .configured = accelerate_is_configured},
+	 "", NULL, GPUS, .configured = accelerate_is_configured},
 	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude H hostfile",
 	 "module no-python no-local-rank no-ssh no-ssh-check save-pid force-multi bind-cores-to-rank elastic-training h help", "",
-	 NULL, GPUS},
+	 NULL, GPUS, .configured = deepspeed_is_configured},
 	{"mpirun mpiexec orterun prterun mpiexec.hydra mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich", NULL,
 	 "ppn perhost npernode N", "np n c", "", "H host hosts hostfile machinefile machine f default-hostfile",
 	 "pernode allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings "
@@ -82,6 +87,7 @@ static const char *base_of(const char *path)
 static const struct launcher *find(char *const *argv, char *const **ret_rest)
 {
 	const char *base = base_of(argv[0]), *module = NULL;
+	gt_autofree char *command = argv[1] ? gt_xasprintf("%s-%s", base, argv[1]) : NULL;
 
 	*ret_rest = argv + 1;
 	for (size_t i = 1; gt_starts_with(base, "python") && argv[i] && *argv[i] == '-'; i++)
@@ -92,9 +98,14 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 		} else if ((!strcmp(argv[i], "-W") || !strcmp(argv[i], "-X")) && argv[i + 1]) {
 			i++;
 		}
-	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++)
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		if (module ? among(launchers[i].modules, module, strlen(module)) : among(launchers[i].names, base, strlen(base)))
 			return &launchers[i];
+		if (command && among(launchers[i].names, command, strlen(command))) {
+			*ret_rest = argv + 2;
+			return &launchers[i];
+		}
+	}
 	return NULL;
 }
 
@@ -247,8 +258,6 @@ int tn_launches(const struct tn_ctx *c)
 	int n, more;
 
 	if (!l)
-		return 0;
-	if (l->command && rest == c->argv + 1 && !gt_streq(*rest++, l->command)) /* its module is that command */
 		return 0;
 	inner.argv = read_options(l, rest, &s);
 	n = by_options(c, l, &s);

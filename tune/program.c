@@ -69,7 +69,8 @@ const char *tn_program_why(int error)
 /* Programs that are known to start or be Python, by name. */
 static bool is_python_name(const char *argv0)
 {
-	static const char *const names[] = { "torchrun", "accelerate", "deepspeed", "ipython", "jupyter", "uv", "conda" };
+	static const char *const names[] = { "torchrun", "accelerate", "accelerate-launch", "deepspeed",
+					     "ipython",	 "jupyter",    "uv",		    "conda" };
 	const char *base = strrchr(argv0, '/');
 
 	base = base ? base + 1 : argv0;

@@ -149,6 +149,7 @@ static const struct {
 	{ "accelerate launch --multi_gpu --num_processes 4 train.py", NULL, 4 },
 	{ "accelerate launch --num_processes 16 --num_machines 2 train.py", NULL, 8 },
 	{ "accelerate launch --config_file two.yaml train.py", NULL, -1 },
+	{ "/opt/venv/bin/accelerate-launch --num_processes 4 train.py", NULL, 4 },
 	{ "accelerate config", NULL, 0 },
 	{ "accelerate", NULL, 0 },
 	{ "python3 -m accelerate.commands.launch --num_processes 4 train.py", NULL, 4 },
@@ -199,6 +200,42 @@ START_TEST(a_launcher_is_left_free)
 	ck_assert_msg(v->status == (ranks < 0 ? TN_VAR_SKIPPED : TN_VAR_SET), "%s: %s", words, v->reason);
 	ck_assert_msg(ranks < 0 || atoi(v->value) == GT_MAX(threads, 1), "%s: %s", words, v->value);
 	free(copy);
+}
+END_TEST
+
+/* Files that launchers read by themselves, and this does not: it sets no number where one is there. */
+static const struct {
+	const char *file, *program, *more; /* more: an option that says the number all the same */
+	const char *env[3];
+} configured_cases[] = {
+	{ "/job/hostfile", "deepspeed", "--num_gpus=2", { "HOME=/ann" } },
+	{ "/ann/.cache/huggingface/accelerate/default_config.yaml", "accelerate-launch", "--num_processes=2", { "HOME=/ann" } },
+	{ "/hf/accelerate/default_config.yaml", "accelerate-launch", "--num_processes=2", { "HOME=/x", "HF_HOME=/hf" } },
+};
+
+START_TEST(a_launchers_own_file_is_not_guessed_at)
+{
+	char *plain[] = { (char *)configured_cases[_i].program, "train.py", NULL };
+	char *said[] = { plain[0], (char *)configured_cases[_i].more, "train.py", NULL };
+	struct tn_run_opts o = { .argv = plain, .envp = (char *const *)configured_cases[_i].env };
+	const char *file = configured_cases[_i].file;
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	ck_assert_msg(gt_streq(var(r, "OMP_NUM_THREADS")->value, "4"), "%s, without its file", plain[0]);
+	tn_run_free(r);
+	r = NULL;
+	box_put(&b, file, "x\n");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	ck_assert_msg(var(r, "OMP_NUM_THREADS")->status == TN_VAR_SKIPPED, "%s", file);
+	tn_run_free(r);
+	r = NULL;
+	o.argv = said;
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	ck_assert_msg(gt_streq(var(r, "OMP_NUM_THREADS")->value, "16"), "%s, with %s", file, said[1]);
+	box_close(&b);
 }
 END_TEST
 
@@ -593,6 +630,7 @@ TCase *tune_ranks_case(void)
 	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free, 0, GT_ARRAY_SIZE(launches));
+	tcase_add_loop_test(tc, a_launchers_own_file_is_not_guessed_at, 0, GT_ARRAY_SIZE(configured_cases));
 	tcase_add_loop_test(tc, a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it, 0, GT_ARRAY_SIZE(own_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
 	tcase_add_loop_test(tc, a_number_is_followed_only_in_a_known_order, 0, GT_ARRAY_SIZE(order_cases));
