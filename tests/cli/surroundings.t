@@ -84,3 +84,18 @@ Without sysfs, as in many a chroot, the CPUs are still counted.
   $ mkdir -p bare/proc; printf 'cpu  1 2 3\ncpu0 1 2 3\ncpu2 1 2 3\nintr 5\n' >bare/proc/stat
   $ gpuprobe --root bare --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["host"]["cpu"]["online"])'
   0,2
+
+A program may lie in the root directory itself, as a container's entry point does.
+
+  $ cat >top.sh <<'X'
+  > mount -t tmpfs none top
+  > for d in /*; do
+  >     if [ -L "$d" ]; then cp -P "$d" top; elif [ -d "$d" ]; then mkdir "top$d"; mount --rbind "$d" "top$d"; fi
+  > done
+  > printf '#!/bin/sh\necho "started $1"\n' >top/entrypoint.sh
+  > chmod +x top/entrypoint.sh
+  > exec chroot top "$@"
+  > X
+  $ mkdir top; below() { unshare -rm true 2>/dev/null || { echo 'started train'; return; }; unshare -rm sh top.sh "$@"; }
+  $ below $(command -v gputune) run -- /entrypoint.sh train
+  started train

@@ -74,8 +74,13 @@ static void add_prefix_of(const struct tn_ctx *c, const char *name, struct gt_st
 {
 	gt_autofree char *program = tn_program_find(name, c->envp, NULL);
 
-	for (int up = 0; program && up < 2; up++)
-		*strrchr(program, '/') = '\0';
+	for (int up = 0; program && up < 2; up++) {
+		char *slash = strrchr(program, '/');
+
+		if (!slash) /* it lies in the root directory itself */
+			return;
+		*slash = '\0';
+	}
 	if (program && *program)
 		add_prefix(c, program, ret);
 }
