@@ -28,6 +28,7 @@ static void entry_clear(struct tn_entry *e)
 	free(e->side_old);
 	free(e->side_left);
 	free(e->got);
+	free(e->line);
 }
 
 static void tx_clear(struct tn_tx *t)
@@ -149,6 +150,8 @@ static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_e
 		json_object_set_new(rec, "pair_old", gt_json_str(e->pair_old));
 		if (e->side_path)
 			json_object_set_new(rec, "side_old", gt_json_str(e->side_old));
+		if (e->line)
+			json_object_set_new(rec, "line", gt_json_str(e->line));
 	}
 	json_object_set_new(rec, "path", gt_json_str(e->path));
 	json_object_set_new(rec, "old", gt_json_str(e->old));
@@ -312,6 +315,9 @@ static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 	e->pair_path = dup_or_null(pair);
 	e->pair_old = text_of(rec, "pair_old");
 	take_side_old(e, rec);
+	e->line = text_of(rec, "line");
+	if (e->line && strchr(e->line, '\n')) /* it goes into a file of ours as it stands */
+		return -EBADMSG;
 	return e->knob && e->old && e->new_value && !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
 }
 

@@ -29,6 +29,7 @@ struct tn_entry {
 	char *pair_path, *pair_old;
 	char *side_path, *side_old, *side_left; /* what the kernel resets with it: before; and what it made of it, NULL: the same */
 	char *got;
+	char *line; /* what keeps it for the next boot, of a knob whose line says which device it is for; NULL: made when needed */
 	bool failed, stays; /* how putting it back ended, in memory only */
 };
 enum tn_tx_state { TN_TX_OPEN, TN_TX_COMMITTED, TN_TX_UNDOING, TN_TX_PENDING };

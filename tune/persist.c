@@ -19,12 +19,28 @@ const char *tn_persist_file(enum tn_form form)
 	return path[form];
 }
 
+char *tn_persist_line(const struct pr_host *host, const struct tn_knob *k, const char *instance, const char *value)
+{
+	return k->boot_line ? k->boot_line(host, instance, value) : NULL;
+}
+
+/* All but the value, which is the last that each of them says. */
+bool tn_persist_same(const char *line, const char *other)
+{
+	const char *end = line ? strrchr(line, '=') : NULL;
+	size_t n = end ? (size_t)(end - line) + 1 : 0;
+
+	return n && other && !strncmp(line, other, n) && !strchr(other + n, '=');
+}
+
 static char *line_of(const struct pr_host *host, const struct tn_keep *k)
 {
 	gt_autofree char *path = NULL;
 
+	if (k->line)
+		return gt_xstrdup(k->line);
 	if (k->knob->boot_line)
-		return k->knob->boot_line(host, k->instance, k->value);
+		return tn_persist_line(host, k->knob, k->instance, k->value);
 	if (k->knob->key)
 		return gt_xasprintf("%s = %s", k->knob->key, k->value);
 	path = tn_knob_path(k->knob, k->instance);

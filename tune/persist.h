@@ -14,10 +14,16 @@
 struct tn_keep {
 	const struct tn_knob *knob;
 	const char *instance, *value;
+	const char *line; /* NULL: as it would be made now */
 };
 const char *tn_persist_file(enum tn_form form); /* NULL for TN_NO_FORM */
 /* The whole text of the form's file; NULL if none of the n values has this form. The caller frees it. */
 char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_keep *keep, size_t n);
+/* The line that keeps it, of a knob whose line says which device it is for; else NULL, also if the device is not here. The caller
+ * frees it. */
+char *tn_persist_line(const struct pr_host *host, const struct tn_knob *k, const char *instance, const char *value);
+/* Two such lines, made under whatever names: are they for the same device? */
+bool tn_persist_same(const char *line, const char *other);
 /* Is this text ours and unedited? */
 bool tn_persist_is_ours(const char *text);
 /* What tmpfiles.d writes at boot. Of several lines with the same path, or the same pattern, systemd-tmpfiles takes the first, in

@@ -15,6 +15,7 @@ struct verify {
 	const struct tn_journal *j;
 	struct tn_boot boot;
 	struct tn_facts facts;
+	struct pr_host *host; /* NULL: not asked for yet */
 	json_t *report;
 	size_t drift, boot_drift;
 };
@@ -152,8 +153,8 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	const struct tn_knob *k = tn_knob_find(e->knob);
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
 	gt_autofree char *beaten = NULL, *may = NULL;
+	const char *result = gt_json_get_str(o, "result", "");
 	struct tn_udev_answer a;
-	const char *result;
 	bool fits;
 
 	if (!k || !tn_boot_knows(k))
@@ -163,7 +164,7 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	fits = tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero says that the other is */
 	if (persisted)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
-	if (persisted && !beaten && !fits)
+	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* what is not there has no rule that fits */
 		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(k->form));
 	tn_udev_answer_clear(&a);
 	if (may)
@@ -171,7 +172,6 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	if (!beaten || fits)
 		return;
 	add_overridden(o, beaten);
-	result = gt_json_get_str(o, "result", "");
 	if (strcmp(result, "drift") && strcmp(result, "n/a")) {
 		tn_report_set_str(o, "result", "lost at boot");
 		v->boot_drift++;
@@ -188,18 +188,30 @@ static void verify_file(struct verify *v, const struct tn_entry *e)
 	v->drift += !ok;
 }
 
+/* A value of ours where its device is now; one that is away has nothing to be compared with. */
+static void verify_held(struct verify *v, const struct tn_entry *e)
+{
+	struct tn_entry here;
+
+	if (tn_entry_here(v->fs, v->j, e, &v->host, &here)) {
+		verify_value(v, &here);
+		verify_boot(v, &here, is_kept(v->j, e));
+	} else {
+		tn_report_set_str(tn_report_value(v->report, e, "n/a"), "actual", "not there");
+	}
+	tn_entry_here_clear(&here);
+}
+
 static void verify_all(struct verify *v)
 {
 	const struct tn_entry **held = NULL;
 	size_t n = tn_held(v->j, &held);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!held[i]->knob) {
+		if (held[i]->knob)
+			verify_held(v, held[i]);
+		else
 			verify_file(v, held[i]);
-			continue;
-		}
-		verify_value(v, held[i]);
-		verify_boot(v, held[i], is_kept(v->j, held[i]));
 	}
 	free(held);
 }
@@ -276,6 +288,7 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	r = all ? verify_lost(&v, err) : 0;
 	tn_facts_clear(&v.facts);
 	tn_boot_clear(&v.boot);
+	pr_host_free(v.host);
 	if (r < 0) {
 		json_decref(v.report);
 		return r;

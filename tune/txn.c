@@ -83,7 +83,7 @@ size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
 
 			if (tn_entry_over(j, &j->tx[i], e))
 				continue;
-			while (at < n && strcmp(v[at]->path, e->path))
+			while (at < n && !tn_entry_same(j, v[at], e))
 				at++;
 			if (at == n)
 				v = gt_xrealloc(v, ++n * sizeof(*v));
@@ -102,6 +102,7 @@ static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, con
 
 	e->knob = gt_xstrdup(it->knob->id);
 	e->instance = it->instance ? gt_xstrdup(it->instance) : NULL;
+	e->line = tn_persist_line(a->host, it->knob, it->instance, value);
 	if (it->pair_current) {
 		e->pair_path = gt_xstrdup(it->pair_path);
 		e->pair_old = gt_xstrdup(it->pair_current);
@@ -136,10 +137,13 @@ static void add_values(struct apply *a)
 	}
 }
 
-static bool is_held(const struct tn_entry *const *held, size_t n, const char *path)
+/* For this very device: another one's line under its name, or one for the size that it had before, keeps nothing of it. */
+static bool is_held(const struct apply *a, const struct tn_entry *const *held, size_t n, const struct tn_item *it)
 {
+	gt_autofree char *line = tn_persist_line(a->host, it->knob, it->instance, it->current);
+
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(held[i]->path, path))
+		if (line && held[i]->line ? tn_persist_same(held[i]->line, line) : !strcmp(held[i]->path, it->path))
 			return true;
 	return false;
 }
@@ -154,7 +158,7 @@ static int add_kept(struct apply *a)
 	for (size_t i = 0; a->opts->persist && r >= 0 && i < a->plan->n_item; i++) {
 		const struct tn_item *it = &a->plan->item[i];
 
-		if (!tn_item_keeps(it) || is_held(held, n, it->path))
+		if (!tn_item_keeps(it) || is_held(a, held, n, it))
 			continue;
 		r = tn_plan_check_item(a->fs, a->host, a->plan, it, a->err);
 		if (r >= 0)
@@ -162,6 +166,12 @@ static int add_kept(struct apply *a)
 	}
 	free(held);
 	return r;
+}
+
+/* The line as it was made when it was written: the device may be away now, and its name another one's. */
+static struct tn_keep keep_of(const struct tn_entry *e)
+{
+	return (struct tn_keep){ tn_knob_find(e->knob), e->instance, e->new_value, e->line };
 }
 
 /* Everything held before and everything of this plan, the newest value of each. The caller frees the array. */
@@ -175,14 +185,12 @@ static size_t to_keep(const struct apply *a, struct tn_keep **ret)
 		bool again = !held[i]->knob;
 
 		for (size_t k = 0; k < a->t->n_entry; k++)
-			again |= !strcmp(a->t->entry[k].path, held[i]->path);
+			again |= tn_entry_same(a->j, &a->t->entry[k], held[i]);
 		if (!again && tn_knob_find(held[i]->knob))
-			keep[n++] =
-				(struct tn_keep){tn_knob_find(held[i]->knob), held[i]->instance, held[i]->new_value};
+			keep[n++] = keep_of(held[i]);
 	}
 	for (size_t k = 0; k < a->t->n_entry; k++)
-		keep[n++] = (struct tn_keep){ tn_knob_find(a->t->entry[k].knob), a->t->entry[k].instance,
-					      a->t->entry[k].new_value };
+		keep[n++] = keep_of(&a->t->entry[k]);
 	free(held);
 	*ret = keep;
 	return n;

@@ -11,9 +11,18 @@ int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal
 /* Exit 6 and the sentence if something was interrupted, 3 if a living process is at work; 0 otherwise. */
 int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err);
 
-/* What is held per knob and device: the newest value of each path, oldest path first. *ret is an array of pointers into j;
- * the caller frees it. */
+/* What is held per knob and device: the newest value of each, in the order in which they were first held. *ret is an array of
+ * pointers into j; the caller frees it. */
 size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret);
+
+/* The entry under the name that its device has in this boot: a copy whose path and instance are its own. False, and the path NULL:
+ * that device is not here, whatever has its old name. host: NULL at first, found out when needed and the caller's to free. */
+bool tn_entry_here(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_entry *e, struct pr_host **host,
+		   struct tn_entry *ret);
+void tn_entry_here_clear(struct tn_entry *here);
+/* Are these two of j about one thing, so that the newer takes the other's place? Within a boot the name says it; over a boot what
+ * the lines that keep them say of their device, where they do. */
+bool tn_entry_same(const struct tn_journal *j, const struct tn_entry *a, const struct tn_entry *b);
 
 /* The same as one transaction, made of the files of ours in /etc, which are everybody's to read. Old values are not known (NULL).
  * but NULL, for those who may not read the journal: all files; one that was edited since has no new_value. Otherwise only files

@@ -198,6 +198,7 @@ struct links {
 	const struct tn_journal *j;
 	struct link *v; /* newest first */
 	size_t n, failed;
+	struct pr_host *host; /* NULL: not asked for yet */
 };
 
 static bool continues(const struct links *c, const struct link *newer, const struct link *older)
@@ -241,6 +242,20 @@ static bool waits(const struct links *c, size_t at)
 	return false;
 }
 
+/* Under the name that its device has now. */
+static enum tn_undo undo_here(struct links *c, const struct link *head, bool again, char **ret_now, int *ret_code)
+{
+	struct tn_entry here;
+	struct link l = *head;
+	enum tn_undo u = TN_UNDO_GONE;
+
+	l.e = &here;
+	if (tn_entry_here(c->fs, c->j, head->e, &c->host, &here))
+		u = undo_value(c->fs, &l, tn_tx_other_boot(c->j, head->t), again || cut_short(head), ret_now, ret_code);
+	tn_entry_here_clear(&here);
+	return u;
+}
+
 static void undo_chain(struct links *c, size_t at, bool again, tn_undo_done *done, void *ctx)
 {
 	const struct link *head = &c->v[at];
@@ -256,7 +271,7 @@ static void undo_chain(struct links *c, size_t at, bool again, tn_undo_done *don
 	else if (!head->e->knob)
 		u = undo_file(c->fs, head, &now, &code);
 	else
-		u = undo_value(c->fs, head, tn_tx_other_boot(c->j, head->t), again || cut_short(head), &now, &code);
+		u = undo_here(c, head, again, &now, &code);
 	for (const struct link *l = head; l; l = l->older) {
 		l->e->failed = u == TN_UNDO_FAILED;
 		l->e->stays = u == TN_UNDO_STAYS;
@@ -276,6 +291,7 @@ void tn_undo(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *con
 			if (!c.v[i].follows && (!again || c.v[i].e->failed))
 				undo_chain(&c, i, again, done, ctx);
 	free(c.v);
+	pr_host_free(c.host);
 }
 
 /* ---- transactions -------------------------------------------------------------------------------------------------

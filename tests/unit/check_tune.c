@@ -14,6 +14,7 @@ int main(void)
 	suite_add_tcase(s, tune_boot_case());
 	suite_add_tcase(s, tune_needs_case());
 	suite_add_tcase(s, tune_side_case());
+	suite_add_tcase(s, tune_moved_case());
 	suite_add_tcase(s, tune_txn_case());
 	suite_add_tcase(s, tune_journal_case());
 	suite_add_tcase(s, tune_fault_case());

@@ -32,6 +32,7 @@ TCase *tune_knob_case(void);
 TCase *tune_boot_case(void);
 TCase *tune_needs_case(void);
 TCase *tune_side_case(void);
+TCase *tune_moved_case(void);
 TCase *tune_txn_case(void);
 TCase *tune_journal_case(void);
 TCase *tune_fault_case(void);
