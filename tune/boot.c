@@ -7,10 +7,13 @@
 
 int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err)
 {
+	static const struct sc_overlay without_ours = {.path = TN_SYSCTL_D_PATH};
 	int r;
 
 	*b = (struct tn_boot){0};
 	r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &b->sysctl, err);
+	if (r >= 0)
+		r = sc_conf_load(fs, SC_NEXT_BOOT, &without_ours, &b->others, err);
 	if (r < 0)
 		return r;
 	tn_tmpfiles_load(fs, &b->tmpfiles);
@@ -21,6 +24,7 @@ int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err)
 void tn_boot_clear(struct tn_boot *b)
 {
 	sc_conf_free(b->sysctl);
+	sc_conf_free(b->others);
 	tn_tmpfiles_clear(&b->tmpfiles);
 	tn_udev_clear(&b->udev);
 	*b = (struct tn_boot){0};
@@ -56,6 +60,24 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 		return NULL;
 	own = sc_boot_value(boot, key->name);
 	return !own || pair > own || !sc_takes_nonzero(key->name, own->value) ? pair : NULL;
+}
+
+const struct sc_assign *tn_boot_further(const struct tn_boot *b, const struct tn_knob *k, const char *than, char **ret)
+{
+	const struct sc_assign *a = k->key && k->op != TN_SET ? sc_boot_value(b->others, k->key) : NULL;
+	const struct sc_key *key = a ? sc_key_find(k->key) : NULL;
+	gt_autofree char *taken = NULL;
+	int64_t theirs, ours;
+
+	if (!a || sc_read_value(k->key, a->value, &taken, NULL, NULL) < 0 || tn_value_number(taken, &theirs) < 0 ||
+	    !than || tn_value_number(than, &ours) < 0)
+		return NULL;
+	if (k->op == TN_RAISE ? theirs <= ours : theirs >= ours)
+		return NULL;
+	if ((!theirs && key && key->counterpart) || tn_boot_pair(b->others, k)) /* the other form is theirs */
+		return NULL;
+	*ret = gt_take(taken);
+	return a;
 }
 
 /* A line of sysctl.d. What the kernel refuses leaves what was there, which no file says. */

@@ -159,26 +159,22 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 	return true;
 }
 
-/* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot. */
+/* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot, nor by the one of
+ * ours that is there already. */
 static void heed_boot(const struct make *m, struct tn_item *i)
 {
-	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.sysctl, i->knob->key) : NULL;
-	gt_autofree char *taken = NULL;
-	int64_t boot, want;
+	char *theirs = NULL;
 
-	if (!a || i->knob->op == TN_SET || sc_read_value(i->knob->key, a->value, &taken, NULL, NULL) < 0 ||
-	    tn_value_number(taken, &boot) < 0 || tn_value_number(i->wanted, &want) < 0)
-		return;
-	if (i->knob->op == TN_RAISE ? boot <= want : boot >= want || (i->pair_path && !boot))
+	if (!tn_boot_further(&m->boot, i->knob, i->wanted, &theirs))
 		return;
 	free(i->wanted);
-	i->wanted = gt_take(taken);
+	i->wanted = theirs;
 }
 
 /* What would do harm is not written, whoever asks for it; who does is told. */
 static bool too_much(const struct make *m, struct tn_item *i, const char *asked)
 {
-	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.sysctl, i->knob->key) : NULL;
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.others, i->knob->key) : NULL;
 	gt_autofree char *why = NULL;
 
 	if (!tn_item_harms(i, m->host))

@@ -147,6 +147,30 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 	return false;
 }
 
+/* More than may be on this host: a plan does not take it, and ours guards against it. */
+static bool does_harm(struct verify *v, const struct tn_knob *k, const char *value)
+{
+	const struct tn_item it = {.knob = k, .wanted = (char *)value};
+	const struct pr_host *host = v->host;
+
+	return k->most && tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_item_harms(&it, host);
+}
+
+/* Somebody else's file goes further, and the one of ours takes that back: it was made when theirs said less, or was not there. */
+static char *takes_back(struct verify *v, const struct tn_knob *k, const struct tn_udev_answer *at_boot)
+{
+	gt_autofree char *theirs = NULL;
+	const struct sc_assign *a;
+
+	if (!at_boot->by || !gt_starts_with(at_boot->by, TN_SYSCTL_D_PATH ":"))
+		return NULL;
+	a = tn_boot_further(&v->boot, k, at_boot->value, &theirs);
+	if (!a || does_harm(v, k, theirs))
+		return NULL;
+	return gt_xasprintf("%s:%u says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", a->file,
+			    a->line, theirs, at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
+}
+
 /* What the next boot will make of a value that is meant to stay, and which line decides it. */
 static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
 {
@@ -161,8 +185,9 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 		return;
 	tn_boot_ask(&v->boot, k, e->path, &a);
 	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
-	fits = tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero says that the other is */
-	if (persisted)
+	beaten = persisted ? takes_back(v, k, &a) : NULL;
+	fits = !beaten && tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero: the other is */
+	if (persisted && !beaten)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
 	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* what is not there has no rule that fits */
 		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(k->form));

@@ -137,14 +137,15 @@ static void add_values(struct apply *a)
 	}
 }
 
-/* For this very device: another one's line under its name, or one for the size that it had before, keeps nothing of it. */
+/* By what is kept anyway? Another device's line under its name, or one for the size that it had before, keeps nothing of it; nor
+ * does a value that went less far than is wanted now. */
 static bool is_held(const struct apply *a, const struct tn_entry *const *held, size_t n, const struct tn_item *it)
 {
 	gt_autofree char *line = tn_persist_line(a->host, it->knob, it->instance, it->current);
 
 	for (size_t i = 0; i < n; i++)
 		if (line && held[i]->line ? tn_persist_same(held[i]->line, line) : !strcmp(held[i]->path, it->path))
-			return true;
+			return tn_item_good(it, held[i]->new_value);
 	return false;
 }
 

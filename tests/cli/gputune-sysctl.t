@@ -52,6 +52,25 @@ It is no drift when a later file says the same in other words; that of another v
     change, 65530 to 1048576; memory-mapped shards and allocators with expandable segments use many
     mappings; after a reboot 1048576, because of /etc/sysctl.d/70-a.conf:1
 
+Nor does a file of ours that was there before: verify names the one that it takes back, and apply takes it.
+
+  $ gputune revert -q --root root >/dev/null; mv root/etc/sysctl.d/70-a.conf keep; gputune apply -q --persist --only vm.max_map_count --root root >/dev/null; mv keep root/etc/sysctl.d/70-a.conf
+  $ gputune verify --root root
+  KNOB             BEFORE EXPECTED ACTUAL RESULT
+  vm.max_map_count  65530   262144 262144 lost at boot
+    vm.max_map_count: /etc/sysctl.d/70-a.conf:1 says 1048576, which /etc/sysctl.d/90-gputune.conf:3
+    lowers to 262144: gputune apply --persist --only vm.max_map_count takes theirs
+  /etc/sysctl.d/90-gputune.conf: ok
+  [4]
+  $ gputune apply -q --persist --only vm.max_map_count --root root
+  KNOB             BEFORE    OURS RESULT
+  vm.max_map_count 262144 1048576 written
+  /etc/sysctl.d/90-gputune.conf: written
+  $ gputune verify --root root; gputune revert -q --root root >/dev/null
+  KNOB             BEFORE EXPECTED  ACTUAL RESULT
+  vm.max_map_count 262144  1048576 1048576 ok
+  /etc/sysctl.d/90-gputune.conf: ok
+
 A pair's other form, too: 0x0 leaves ours alone, and what the kernel refuses does.
 
   $ echo 'vm.dirty_bytes = 0x10000000 # 256 MiB' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root -v

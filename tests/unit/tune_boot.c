@@ -227,6 +227,46 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 }
 END_TEST
 
+/* A file that sorts before ours and came after it: what is only raised is not to be lowered by ours. */
+START_TEST(ours_does_not_take_back_what_goes_further)
+{
+	static const struct {
+		const char *key, *path, *ours, *theirs;
+	} further[] = {
+		{"vm.max_map_count", "/proc/sys/vm/max_map_count", "262144", "1048576"},
+		{"vm.swappiness", SWAPPINESS, "10", "1"},
+	};
+
+	for (size_t i = 0; i < 2 * GT_ARRAY_SIZE(further); i++) {
+		const char *key = further[i / 2].key, *theirs = further[i / 2].theirs;
+		gt_autofree char *line = gt_xasprintf("%s = %s\n", key, theirs), *text = NULL, *kept = NULL;
+		gt_auto_json *report = NULL;
+		struct gt_strv only = {0};
+
+		gt_strv_add(&only, key);
+		apply(&(struct tn_plan_opts){.only = &only}, true);
+		expect(further[i / 2].path, further[i / 2].ours);
+		box_put(&b, "/usr/lib/sysctl.d/50-default.conf", line);
+		if (i % 2) /* whoever brought it has had it read; else the boot has, and then ours */
+			ck_assert_int_eq(gt_fs_write_value(b.fs, further[i / 2].path, theirs), 0);
+		else
+			ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
+		ck_assert_int_eq(report_of(&report), TN_EXIT_DRIFT);
+		ck_assert_str_eq(gt_json_get_str(report, "result", ""), "lost at boot");
+		text = gt_json_text(report);
+		ck_assert_msg(strstr(text, "/usr/lib/sysctl.d/50-default.conf:1 says"), "%s", text);
+		apply(&(struct tn_plan_opts){.only = &only}, true);
+		expect(further[i / 2].path, theirs);
+		ck_assert_int_eq(gt_fs_read(b.fs, "/etc/sysctl.d/90-gputune.conf", &kept, NULL), 0);
+		ck_assert_msg(strstr(kept, line), "%s", kept);
+		ck_assert_int_eq(verify(), 0);
+		gt_strv_clear(&only);
+		tear_down();
+		set_up();
+	}
+}
+END_TEST
+
 /* Of a pair the later one that is not 0 is in force, and leaves the other at 0. */
 START_TEST(the_other_form_of_a_pair_decides_too)
 {
@@ -300,5 +340,6 @@ TCase *tune_boot_case(void)
 	tcase_add_test(tc, what_a_later_module_brings_is_not_certain);
 	tcase_add_test(tc, verify_names_the_rule_that_takes_ours_back);
 	tcase_add_test(tc, a_rule_of_ours_that_fits_no_more_is_lost_at_boot);
+	tcase_add_test(tc, ours_does_not_take_back_what_goes_further);
 	return tc;
 }
