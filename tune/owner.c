@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include "tune/owner.h"
@@ -23,7 +25,7 @@ static int start_of(int64_t pid, int64_t *ret)
 			 &start) != 2)
 		return -EINVAL;
 	if (state == 'Z' || state == 'X') /* a process that nobody has reaped yet does nothing any more */
-		return -ENOENT;
+		return -ESRCH;
 	*ret = start;
 	return 0;
 }
@@ -34,11 +36,15 @@ void tn_owner_self(struct tn_owner *ret)
 	start_of(ret->pid, &ret->start);
 }
 
+/* Where /proc hides other processes, one that is there is taken for it: it may be, and its work is not undone then. */
 bool tn_owner_alive(const struct tn_owner *o)
 {
 	int64_t start = 0;
+	int r = start_of(o->pid, &start);
 
-	return start_of(o->pid, &start) >= 0 && start == o->start;
+	if (r >= 0)
+		return start == o->start;
+	return r != -ESRCH && o->pid > 0 && o->pid <= INT_MAX && (kill((pid_t)o->pid, 0) >= 0 || errno != ESRCH);
 }
 
 bool tn_owner_is_self(const struct tn_owner *o)
