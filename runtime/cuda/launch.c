@@ -5,7 +5,7 @@
 #include "runtime/cuda/timing.h"
 #include "runtime/graph/cross_entropy.h"
 
-#define NORM_BLOCKS    528 /* of layernorm_bwd: each leaves one row of partial sums */
+#define NORM_BLOCKS    1056 /* of layernorm_bwd: each leaves one row of partial sums; half of them where rows are few */
 
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
 {
@@ -134,9 +134,25 @@ static void add_layernorm(struct rt_engine *e, const struct rt_call *c)
 	norm(e, c, c->in[1], c->in + 2, c->out[0], c->out + 1);
 }
 
+static int norm_blocks(const struct rt_node *x)
+{
+	return (int)GT_MIN(rt_rows(x), rt_rows(x) < 16 * NORM_BLOCKS ? NORM_BLOCKS / 2 : NORM_BLOCKS);
+}
+
+/* One for each 16 bytes of a row, whose sums its registers keep; where these are too many, fewer, and the sums lie in shared
+ * memory. */
+static int norm_threads(const struct rt_node *x)
+{
+	int64_t cols = rt_cols(x), each = GT_MAX(1, (cols % width(x) ? cols : cols / width(x)));
+
+	return each > 512 ? 256 : (int)((each + 31) / 32 * 32);
+}
+
 static size_t norm_shared(const struct rt_node *x)
 {
-	return (2 * (size_t)rt_cols(x) + 32) * 4;
+	int64_t cols = rt_cols(x), w = cols % width(x) ? 1 : width(x);
+
+	return (cols <= norm_threads(x) * w ? 256 : 2 * (size_t)cols + 32) * 4;
 }
 
 /* stats: mean or NULL, rstd. out: dx, dgain, dbias or NULL */
@@ -144,8 +160,7 @@ static void norm_bwd(struct rt_engine *e, const struct rt_call *c, struct rt_nod
 {
 	const struct rt_node *x = c->in[1];
 	int64_t rows = rt_rows(x);
-	int cols = (int)rt_cols(x), w = cols % width(x) ? 1 : width(x), add = accumulates(c, 0), stride = 2 * cols;
-	int blocks = (int)GT_MIN(rows, NORM_BLOCKS), threads = GT_MIN(256, (cols / w + 31) / 32 * 32);
+	int cols = (int)rt_cols(x), add = accumulates(c, 0), stride = 2 * cols, blocks = norm_blocks(x);
 	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(stats[0]), rstd = rt_at(stats[1]);
 	cu_ptr dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]), dbias = rt_at(bias), part = scratch(c);
 	cu_ptr bias_part = part + 4 * (cu_ptr)cols;
@@ -153,14 +168,14 @@ static void norm_bwd(struct rt_engine *e, const struct rt_call *c, struct rt_nod
 	rt_moves(e, x, 2);
 	rt_moves(e, c->out[0], 1 + add);
 	e->moves += 4.0 * blocks * stride;
-	RT_LAUNCH(e, typed(RT_K_norm_bwd, x), blocks, 1, GT_MAX(32, threads), 1, norm_shared(x), &dx, &part, &dy, &px, &gain,
-		  &mean, &rstd, &rows, &cols, &add);
+	RT_LAUNCH(e, typed(RT_K_norm_bwd, x), blocks, 1, norm_threads(x), 1, norm_shared(x), &dx, &part, &dy, &px, &gain, &mean,
+		  &rstd, &rows, &cols, &add);
 	add = accumulates(c, 1);
 	if (dgain)
-		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &dgain, &part, &blocks, &stride, &cols, &add);
+		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 32, 0, &dgain, &part, &blocks, &stride, &cols, &add);
 	add = accumulates(c, 2);
 	if (dbias)
-		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 8, 0, &dbias, &bias_part, &blocks, &stride, &cols, &add);
+		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 32, 0, &dbias, &bias_part, &blocks, &stride, &cols, &add);
 }
 
 static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
@@ -246,12 +261,15 @@ static void dot(struct rt_engine *e, const struct rt_call *c)
 static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr logits, int64_t ld, cu_ptr bias, cu_ptr grad,
 		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, int fill, cu_ptr count)
 {
-	unsigned threads = cols > 8192 ? 1024 : cols > 1024 ? 256 : 128;
+	unsigned threads = cols > 8192 ? 512 : cols > 1024 ? 256 : 128;
+	size_t size = rt_dtype_bytes(type->dtype), row = ((size_t)cols * size + 15) / 16 * 16;
+	/* where two blocks still find room on a multiprocessor: each takes 1 KiB and what is not dynamic, too */
+	int keep = grad && row + 2048 <= (size_t)e->dev->max_shared / 2;
 	cu_ptr step = e->step;
 
-	e->moves += (double)(rows * (cols + (grad ? fill : 0))) * (double)rt_dtype_bytes(type->dtype);
-	RT_LAUNCH(e, typed(RT_K_cross_entropy, type), rows, 1, threads, 1, 0, &logits, &ld, &bias, &grad, &ldg, &targets, &losses,
-		  &rows, &cols, &fill, &count, &step);
+	e->moves += (double)(rows * (cols + (grad ? fill : 0))) * (double)size;
+	RT_LAUNCH(e, typed(RT_K_cross_entropy, type), rows, 1, threads, 1, keep ? row : 0, &logits, &ld, &bias, &grad, &ldg,
+		  &targets, &losses, &rows, &cols, &fill, &count, &step, &keep);
 }
 
 static void count_targets(struct rt_engine *e, cu_ptr count, cu_ptr targets, int64_t rows)
@@ -415,7 +433,7 @@ size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
 		return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;
 	case RT_OP_LAYERNORM_BWD:
 	case RT_OP_RMSNORM_BWD:
-		return (size_t)GT_MIN(rt_rows(c->in[1]), NORM_BLOCKS) * 2 * (size_t)rt_cols(c->in[1]) * 4;
+		return (size_t)norm_blocks(c->in[1]) * 2 * (size_t)rt_cols(c->in[1]) * 4;
 	case RT_OP_EMBEDDING_BWD:
 		return c->out[0] ? (size_t)(2 * c->out[0]->shape.d[0] + 1 + 2 * rt_shape_elements(&c->in[1]->shape)) * 4 : 0;
 	case RT_OP_ATTENTION:

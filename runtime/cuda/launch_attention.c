@@ -94,13 +94,17 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *qkv = c->in[1];
 	struct attention_shape s = attention_shape(c, qkv);
-	int64_t batch = qkv->shape.d[0], rows = rt_rows(qkv), warps = rows * s.heads;
+	int64_t batch = qkv->shape.d[0], rows = rt_rows(qkv);
 	int64_t rows_bytes = (int64_t)s.len * s.heads * s.depth * (int64_t)rt_dtype_bytes(qkv->dtype);
 	cu_ptr all_delta = scratch(c), all_dy = rt_at(c->in[0]), all_y = rt_at(c->in[2]);
+	int w = s.depth % width(qkv) ? 1 : width(qkv), lanes = 32;
 
+	while (lanes > 1 && lanes / 2 * w >= s.depth)
+		lanes /= 2;
 	rt_moves(e, c->in[0], 1);
 	rt_moves(e, c->in[2], 1);
-	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (warps + 3) / 4, 1, 128, 1, 0, &all_delta, &all_dy, &all_y, &rows, &s);
+	RT_LAUNCH(e, typed(RT_K_attention_delta, qkv), (rows * s.heads * lanes + 127) / 128, 1, 128, 1, 0, &all_delta, &all_dy,
+		  &all_y, &rows, &s, &lanes);
 	for (int64_t b = 0, most = GRID_Y_MAX / s.heads; b < batch; b += most) {
 		cu_ptr dy = all_dy + (cu_ptr)(b * rows_bytes), x = rt_at(qkv) + (cu_ptr)(3 * b * rows_bytes);
 		cu_ptr dx = rt_at(c->out[0]) + (cu_ptr)(3 * b * rows_bytes);

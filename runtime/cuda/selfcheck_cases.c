@@ -3,6 +3,12 @@
 #include "runtime/cuda/selfcheck.h"
 
 #define WEIGHT(std) RT_INIT_NORMAL(std)
+/* A case: one of the graphs below, of a size. */
+#define SIZED(name, graph, ...)                         \
+	static struct rt_node *name(struct rt_graph *g) \
+	{                                               \
+		return graph(g, __VA_ARGS__);           \
+	}
 
 static struct rt_node *param(struct rt_graph *g, const char *name, struct rt_shape s)
 {
@@ -23,34 +29,13 @@ static struct rt_node *linear_of(struct rt_graph *g, int64_t m, int64_t k, int64
 	return weighed(g, act == 1 ? rt_gelu(g, y) : act == 2 ? rt_relu(g, y) : y);
 }
 
-static struct rt_node *linear_odd(struct rt_graph *g)
-{
-	return linear_of(g, 37, 19, 23, 0, true);
-}
-static struct rt_node *linear_even(struct rt_graph *g)
-{
-	return linear_of(g, 64, 32, 48, 0, true);
-}
-static struct rt_node *linear_plain(struct rt_graph *g)
-{
-	return linear_of(g, 40, 24, 16, 0, false);
-}
-static struct rt_node *linear_gelu(struct rt_graph *g)
-{
-	return linear_of(g, 33, 24, 40, 1, true);
-}
-static struct rt_node *linear_gelu_even(struct rt_graph *g)
-{
-	return linear_of(g, 80, 64, 96, 1, true);
-}
-static struct rt_node *linear_gelu_odd(struct rt_graph *g)
-{
-	return linear_of(g, 21, 11, 13, 1, true);
-}
-static struct rt_node *linear_relu(struct rt_graph *g)
-{
-	return linear_of(g, 48, 17, 32, 2, true);
-}
+SIZED(linear_odd, linear_of, 37, 19, 23, 0, true)
+SIZED(linear_even, linear_of, 64, 32, 48, 0, true)
+SIZED(linear_plain, linear_of, 40, 24, 16, 0, false)
+SIZED(linear_gelu, linear_of, 33, 24, 40, 1, true)
+SIZED(linear_gelu_even, linear_of, 80, 64, 96, 1, true)
+SIZED(linear_gelu_odd, linear_of, 21, 11, 13, 1, true)
+SIZED(linear_relu, linear_of, 48, 17, 32, 2, true)
 
 /* Two layers with a gelu between them, whose derivative the second one's product multiplies by. */
 static struct rt_node *layers_of(struct rt_graph *g, int64_t m, int64_t k, int64_t inner, int64_t n)
@@ -60,18 +45,9 @@ static struct rt_node *layers_of(struct rt_graph *g, int64_t m, int64_t k, int64
 	y = rt_gelu(g, rt_linear(g, x, w, param(g, "b", RT_SHAPE(inner))));
 	return weighed(g, rt_linear(g, y, rt_param(g, "w2", RT_SHAPE(n, inner), WEIGHT(0.3f)), param(g, "b2", RT_SHAPE(n))));
 }
-static struct rt_node *layers(struct rt_graph *g)
-{
-	return layers_of(g, 33, 24, 40, 17);
-}
-static struct rt_node *layers_even(struct rt_graph *g)
-{
-	return layers_of(g, 80, 32, 64, 48);
-}
-static struct rt_node *layers_odd(struct rt_graph *g)
-{
-	return layers_of(g, 21, 11, 13, 7);
-}
+SIZED(layers, layers_of, 33, 24, 40, 17)
+SIZED(layers_even, layers_of, 80, 32, 64, 48)
+SIZED(layers_odd, layers_of, 21, 11, 13, 7)
 
 static struct rt_node *embed(struct rt_graph *g, int64_t v, int64_t c, bool positions)
 {
@@ -80,18 +56,9 @@ static struct rt_node *embed(struct rt_graph *g, int64_t v, int64_t c, bool posi
 
 	return weighed(g, rt_embedding(g, ids, param(g, "table", RT_SHAPE(v, c)), pos));
 }
-static struct rt_node *embedding_odd(struct rt_graph *g)
-{
-	return embed(g, 7, 33, true);
-}
-static struct rt_node *embedding_even(struct rt_graph *g)
-{
-	return embed(g, 101, 64, true);
-}
-static struct rt_node *embedding_alone(struct rt_graph *g)
-{
-	return embed(g, 1030, 40, false);
-}
+SIZED(embedding_odd, embed, 7, 33, true)
+SIZED(embedding_even, embed, 101, 64, true)
+SIZED(embedding_alone, embed, 1030, 40, false)
 
 static struct rt_node *norm_of(struct rt_graph *g, int64_t m, int64_t c, bool sum)
 {
@@ -102,18 +69,13 @@ static struct rt_node *norm_of(struct rt_graph *g, int64_t m, int64_t c, bool su
 	x = rt_layernorm(g, x, param(g, "gain", RT_SHAPE(c)), param(g, "bias", RT_SHAPE(c)), 1e-5f);
 	return weighed(g, x);
 }
-static struct rt_node *norm_odd(struct rt_graph *g)
-{
-	return norm_of(g, 13, 37, false);
-}
-static struct rt_node *norm_even(struct rt_graph *g)
-{
-	return norm_of(g, 601, 96, false);
-}
-static struct rt_node *norm_sum(struct rt_graph *g)
-{
-	return norm_of(g, 29, 768, true);
-}
+SIZED(norm_odd, norm_of, 13, 37, false)
+SIZED(norm_even, norm_of, 601, 96, false)
+SIZED(norm_sum, norm_of, 29, 768, true)
+SIZED(norm_many, norm_of, 2301, 24, false)
+/* Rows that neither a warp's registers nor a block's threads can keep. */
+SIZED(norm_long, norm_of, 3, 4352, true)
+SIZED(norm_long_odd, norm_of, 5, 517, true)
 /* Gains that are activations too: of one the f32 gradient comes first, of the other the one in a low type. */
 static struct rt_node *norm_shared_gain(struct rt_graph *g)
 {
@@ -129,39 +91,15 @@ static struct rt_node *attend(struct rt_graph *g, int64_t b, int64_t t, int64_t 
 {
 	return weighed(g, rt_attention(g, param(g, "qkv", RT_SHAPE(b, t, 3 * c)), heads));
 }
-static struct rt_node *attention_odd(struct rt_graph *g)
-{
-	return attend(g, 2, 37, 15, 3);
-}
-static struct rt_node *attention_64(struct rt_graph *g)
-{
-	return attend(g, 2, 130, 128, 2);
-}
-static struct rt_node *attention_long(struct rt_graph *g)
-{
-	return attend(g, 1, 256, 64, 1);
-}
-static struct rt_node *attention_48(struct rt_graph *g)
-{
-	return attend(g, 1, 65, 48, 1);
-}
-static struct rt_node *attention_100(struct rt_graph *g)
-{
-	return attend(g, 1, 70, 100, 1);
-}
+SIZED(attention_odd, attend, 2, 37, 15, 3)
+SIZED(attention_64, attend, 2, 130, 128, 2)
+SIZED(attention_long, attend, 1, 256, 64, 1)
+SIZED(attention_48, attend, 1, 65, 48, 1)
+SIZED(attention_100, attend, 1, 70, 100, 1)
 
-static struct rt_node *attention_72(struct rt_graph *g)
-{
-	return attend(g, 2, 140, 144, 2);
-}
-static struct rt_node *attention_128(struct rt_graph *g)
-{
-	return attend(g, 1, 77, 256, 2);
-}
-static struct rt_node *attention_24(struct rt_graph *g)
-{
-	return attend(g, 2, 9, 72, 3);
-}
+SIZED(attention_72, attend, 2, 140, 144, 2)
+SIZED(attention_128, attend, 1, 77, 256, 2)
+SIZED(attention_24, attend, 2, 9, 72, 3)
 
 /* Every query sees every key. */
 static struct rt_node *attend_all(struct rt_graph *g, int64_t b, int64_t t, int64_t c, int heads)
@@ -230,22 +168,12 @@ static struct rt_node *entropy_of(struct rt_graph *g, int64_t m, int64_t k, int6
 		x = rt_linear(g, x, param(g, "w", RT_SHAPE(v, k)), v % 2 ? param(g, "b", RT_SHAPE(v)) : NULL);
 	return rt_cross_entropy(g, x, targets);
 }
-static struct rt_node *entropy_odd(struct rt_graph *g)
-{
-	return entropy_of(g, 19, 57, 57, false);
-}
-static struct rt_node *entropy_even(struct rt_graph *g)
-{
-	return entropy_of(g, 33, 1096, 1096, false);
-}
-static struct rt_node *entropy_linear(struct rt_graph *g)
-{
-	return entropy_of(g, 50, 24, 101, true);
-}
-static struct rt_node *entropy_slices(struct rt_graph *g)
-{
-	return entropy_of(g, 300, 16, 1000, true); /* several slices: see options */
-}
+SIZED(entropy_odd, entropy_of, 19, 57, 57, false)
+SIZED(entropy_even, entropy_of, 33, 1096, 1096, false)
+/* Rows that do not fit into half of the shared memory. */
+SIZED(entropy_long, entropy_of, 3, 58120, 58120, false)
+SIZED(entropy_linear, entropy_of, 50, 24, 101, true)
+SIZED(entropy_slices, entropy_of, 300, 16, 1000, true) /* several slices: see options */
 
 /* A weight that is no parameter has no room behind its rows (pass/pad.c). */
 static struct rt_node *entropy_computed(struct rt_graph *g)
@@ -271,34 +199,13 @@ static struct rt_node *conv_of(struct rt_graph *g, struct conv_case s)
 
 	return weighed(g, rt_conv2d(g, param(g, "x", RT_SHAPE(s.n, s.h, s.w, s.c)), w, b, how));
 }
-static struct rt_node *conv_odd(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 2, 9, 7, 5, 7, 3, 1, 1, 1, true });
-}
-static struct rt_node *conv_even(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 3, 8, 8, 16, 32, 3, 1, 1, 1, false });
-}
-static struct rt_node *conv_1x1(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 2, 7, 5, 24, 16, 1, 1, 0, 1, true });
-}
-static struct rt_node *conv_stride(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 2, 11, 8, 8, 16, 3, 2, 1, 1, false });
-}
-static struct rt_node *conv_short(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 2, 9, 10, 16, 24, 1, 2, 0, 1, false });
-}
-static struct rt_node *conv_stem(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 2, 17, 14, 3, 8, 7, 2, 3, 1, false });
-}
-static struct rt_node *conv_groups(struct rt_graph *g)
-{
-	return conv_of(g, (struct conv_case){ 2, 6, 7, 32, 16, 3, 1, 1, 2, false });
-}
+SIZED(conv_odd, conv_of, (struct conv_case){ 2, 9, 7, 5, 7, 3, 1, 1, 1, true })
+SIZED(conv_even, conv_of, (struct conv_case){ 3, 8, 8, 16, 32, 3, 1, 1, 1, false })
+SIZED(conv_1x1, conv_of, (struct conv_case){ 2, 7, 5, 24, 16, 1, 1, 0, 1, true })
+SIZED(conv_stride, conv_of, (struct conv_case){ 2, 11, 8, 8, 16, 3, 2, 1, 1, false })
+SIZED(conv_short, conv_of, (struct conv_case){ 2, 9, 10, 16, 24, 1, 2, 0, 1, false })
+SIZED(conv_stem, conv_of, (struct conv_case){ 2, 17, 14, 3, 8, 7, 2, 3, 1, false })
+SIZED(conv_groups, conv_of, (struct conv_case){ 2, 6, 7, 32, 16, 3, 1, 1, 2, false })
 
 static struct rt_node *batchnorm_of(struct rt_graph *g, struct rt_shape s, bool sum)
 {
@@ -588,6 +495,9 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "layernorm", norm_odd, 0, false, 0 },
 	{ "layernorm.even", norm_even, 0, false, 0 },
 	{ "layernorm.sum", norm_sum, 0, false, 0 },
+	{ "layernorm.many", norm_many, 0, false, 0 },
+	{ "layernorm.long", norm_long, 0, false, 0 },
+	{ "layernorm.long.odd", norm_long_odd, 0, false, 0 },
 	{ "layernorm.shared", norm_shared_gain, 0, false, 0 },
 	{ "attention", attention_odd, 0, false, 0 },
 	{ "attention.64", attention_64, 0, false, 0 },
@@ -619,6 +529,7 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "add", add_twice, 0, false, 0 },
 	{ "cross_entropy", entropy_odd, 57, false, 0 },
 	{ "cross_entropy.even", entropy_even, 1000, false, 0 },
+	{ "cross_entropy.long", entropy_long, 58000, true, 0 }, /* few elements are large, beside which the others have no size */
 	{ "cross_entropy.linear", entropy_linear, 101, false, 0 },
 	{ "cross_entropy.slices", entropy_slices, 1000, false, 0 },
 	{ "cross_entropy.ignored", entropy_odd, 57, false, 0, .ignore = true },

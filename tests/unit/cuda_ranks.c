@@ -97,9 +97,10 @@ START_TEST(two_ranks_train_as_one_does)
 	struct result r = run_with("ranks", "STANDIN_DEVICES=2", STANDIN_DIR);
 
 	ck_assert_msg(!r.status && strstr(r.out, "18 compared, 0 wrong"), "%s", r.out);
-	/* coded or not; one bit alone turns a rounding error of a gradient near zero into a difference */
-	for (const char *at = r.out; (at = strstr(at, "different")); at++)
-		ck_assert_msg(!strncmp(at, "different losses, 1 bit", 23), "%s", r.out);
+	/* coded or not; few bits alone turn a rounding error of a gradient, at a code's edge, into a difference */
+	for (const char *at = r.out; (at = strstr(at, "different losses")); at++)
+		ck_assert_msg(gt_starts_with(at, "different losses, 1 bit") || gt_starts_with(at, "different losses, int8 "), "%s",
+			      r.out);
 	ck_assert_msg(strstr(r.out, "equal losses ") && strstr(r.out, "equal losses, int8, clipped"), "%s", r.out);
 	/* vectors and small matrices alone: nothing pays */
 	r = run_with("lowrank", NULL, STANDIN_DIR);

@@ -153,24 +153,30 @@ RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct atten
 	}
 }
 
-/* delta (B,heads,T) = dy . y per head. One warp per (row, head). */
-template <class T>
-RT_DEVICE void attention_delta_body(float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape s)
+/* delta (B,heads,T) = dy . y per head. So many lanes, a power of two, per (row, head). */
+template <class T, int W>
+RT_DEVICE void attention_delta_rows(float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape &s, int lanes)
 {
-	int64_t i = (int64_t)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5), row = i / s.heads;
-	int head = (int)(i % s.heads);
-	float sum = 0;
+	int64_t i = global_thread() / lanes, row = i / s.heads;
+	int head = (int)(i % s.heads), lane = threadIdx.x & (lanes - 1);
+	float a[W], b[W], sum = 0;
 
-	if (row >= rows)
-		return;
-	for (int d = threadIdx.x & 31; d < s.depth; d += 32) {
-		int64_t at = (row * s.heads + head) * s.depth + d;
-
-		sum += as_float(dy[at]) * as_float(y[at]);
+	for (int d = lane * W; row < rows && d < s.depth; d += lanes * W) {
+		get<W>(a, dy + i * s.depth + d);
+		get<W>(b, y + i * s.depth + d);
+		for (int k = 0; k < W; k++)
+			sum += a[k] * b[k];
 	}
-	sum = warp_sum(sum);
-	if (!(threadIdx.x & 31))
+	for (int o = lanes / 2; o; o /= 2)
+		sum += __shfl_xor_sync(FULL, sum, o);
+	if (!lane && row < rows)
 		delta[(row / s.len * s.heads + head) * s.len + row % s.len] = sum;
+}
+
+template <class T>
+RT_DEVICE void attention_delta_body(float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape &s, int lanes)
+{
+	RT_WIDE(s.depth % wide<T>::n == 0, attention_delta_rows, (delta, dy, y, rows, s, lanes));
 }
 
 /* Probabilities and score gradients of one tile: queries from q0, keys from k0, in shared memory. */
@@ -296,5 +302,5 @@ ATTENTION(f16, f16, 16, 64)
 ATTENTION(f16, f16, 64, 64)
 ATTENTION(f16, f16, 128, 32)
 
-RT_TYPED(attention_delta, (float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape s),
-	attention_delta_body(delta, dy, y, rows, s))
+RT_TYPED(attention_delta, (float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape s, int lanes),
+	attention_delta_body(delta, dy, y, rows, s, lanes))

@@ -9,6 +9,7 @@
 #include "emulate.h"
 #else
 #define RT_ALIGNED(p, n) ((void)0)
+#define RT_ALIASING(n)	 alignas(n)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>
@@ -132,6 +133,61 @@ template <int N, class T> RT_DEVICE void put(T *p, const float *in)
 	*reinterpret_cast<pack<T, N> *>(p) = t;
 }
 
+/* N elements that a thread keeps, in as few registers as they have words: elements of two bytes would take one each. */
+template <int BYTES> struct RT_ALIASING(BYTES) words {
+	uint32_t w[BYTES / 4];
+};
+template <> struct RT_ALIASING(2) words<2> {
+	uint16_t w[1];
+};
+template <class T, int N> struct held {
+	words<N * sizeof(T)> bits;
+};
+
+template <int N, class T> RT_DEVICE held<T, N> hold(const T *p)
+{
+	RT_ALIGNED(p, N * sizeof(T));
+	return { *reinterpret_cast<const words<N * sizeof(T)> *>(p) };
+}
+
+template <int N, class T> RT_DEVICE void put_held(T *p, const held<T, N> &h)
+{
+	RT_ALIGNED(p, N * sizeof(T));
+	*reinterpret_cast<words<N * sizeof(T)> *>(p) = h.bits;
+}
+
+template <int N, class T> RT_DEVICE void floats(float *out, const held<T, N> &h)
+{
+	pack<T, N> t;
+
+	memcpy(&t, &h, sizeof t);
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		out[i] = as_float(t.v[i]);
+}
+
+template <int N, class T> RT_DEVICE held<T, N> rounded(const float *in)
+{
+	pack<T, N> t;
+	held<T, N> h;
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		assign(t.v[i], in[i]);
+	memcpy(&h, &t, sizeof h);
+	return h;
+}
+
+/* N floats, 16 bytes at once: parameters beside elements of two bytes. N is 1, 4 or 8. */
+template <int N> RT_DEVICE void get_floats(float *out, const float *p)
+{
+	constexpr int each = N < 4 ? 1 : 4;
+
+#pragma unroll
+	for (int i = 0; i < N; i += each)
+		get<each>(out + i, p + i);
+}
+
 /* W floats at p = or += v, 16 bytes at once. W is 1, 4 or 8. */
 template <int W> RT_DEVICE void put_sums(float *p, const float *v, bool add)
 {
@@ -200,17 +256,31 @@ RT_DEVICE int64_t global_threads(void)
 	return (int64_t)gridDim.x * blockDim.x;
 }
 
+/* exp(x), x <= 0, in two instructions, to 2 ulp and what x log2(e) is rounded by; below 2^-126 it is 0. */
+RT_DEVICE float exp_fast(float x)
+{
+	float y = x * 1.442695041f;
+
+#ifdef RT_EMULATE
+	return exp2f(y);
+#else
+	asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(y));
+	return y;
+#endif
+}
+
 /* sum, of exp(x - top) over what came by, and top, the largest of it, go on by v. What is -inf adds nothing, first of all or not;
  * what is no number stays. */
 template <int W> RT_DEVICE void exp_sum_add(const float *v, float &top, float &sum)
 {
-	float high = top;
+	float high = top, from;
 
 	for (int k = 0; k < W; k++)
 		high = fmaxf(high, v[k]);
-	sum = top == high ? sum : sum * expf(top - high);
+	from = high == -INFINITY ? 0 : high; /* -inf less -inf is no number */
+	sum *= exp_fast(top - from);
 	for (int k = 0; k < W; k++)
-		sum += v[k] == -INFINITY ? 0 : expf(v[k] - high);
+		sum += exp_fast(v[k] - from);
 	top = high;
 }
 #endif

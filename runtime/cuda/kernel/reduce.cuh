@@ -35,21 +35,21 @@ template <class T, int W> RT_DEVICE void column_sums(float *part, const T *x, in
 RT_TYPED(column_sums, (float *part, const T *x, int64_t ld, int64_t rows, int cols, int w),
 	RT_WIDE(w > 1, column_sums, (part, x, ld, rows, cols)))
 
-/* out (cols) = or += sum over parts of part (parts,stride) */
+/* out (cols) = or += sum over parts of part (parts,stride). Blocks are 32 x 8 or, for many parts, 32 x 32. */
 RT_KERNEL rt_fold(float *out, const float *part, int parts, int stride, int cols, int add)
 {
-	__shared__ float sh[8][32];
+	__shared__ float sh[32][32];
 	int c = blockIdx.x * 32 + threadIdx.x;
 	float s = 0;
 
-	for (int p = threadIdx.y; c < cols && p < parts; p += 8)
+	for (int p = threadIdx.y; c < cols && p < parts; p += blockDim.y)
 		s += part[(int64_t)p * stride + c];
 	sh[threadIdx.y][threadIdx.x] = s;
 	__syncthreads();
 	if (threadIdx.y || c >= cols)
 		return;
 	s = 0;
-	for (int y = 0; y < 8; y++)
+	for (unsigned y = 0; y < blockDim.y; y++)
 		s += sh[y][threadIdx.x];
 	out[c] = s + (add ? out[c] : 0);
 }
