@@ -176,6 +176,8 @@ static void boot_settings(const struct bn_arms *a, json_t *flat)
 	}
 }
 
+#define AS_DESIGNED "as designed" /* what differs from block to block */
+
 /* Of a pair, such as vm.dirty_bytes and vm.dirty_ratio, the kernel zeroes the one when the other is written: that is
  * the change itself and no other difference. Who writes the one undoes the other, and that is seen. */
 static void drop_counterparts(const struct bn_arms *a, json_t *flat)
@@ -195,6 +197,24 @@ static void drop_counterparts(const struct bn_arms *a, json_t *flat)
 			declared |= gt_streq(a->factor[k].id, key);
 		if (key && !declared)
 			json_object_del(flat, key);
+	}
+}
+
+/* What the kernel sets anew with a change of ours, such as the energy preference with the governor, is no other difference either;
+ * one that is a change of its own is what the design has put there. */
+static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
+{
+	for (size_t i = 0; i < a->n_factor; i++) {
+		const struct bn_factor *f = &a->factor[i];
+		bool item = f->kind == BN_FACTOR_ITEM, declared = false;
+		gt_autofree char *key = item ? tn_knob_side_label(f->knob, a->plan->item[f->index].instance) : NULL;
+
+		for (size_t k = 0; key && k < a->n_factor; k++)
+			declared |= gt_streq(a->factor[k].id, key);
+		if (key && !declared)
+			json_object_del(flat, key);
+		else if (key && a->design && a->on[changed][i])
+			json_object_set_new(flat, key, json_string(AS_DESIGNED));
 	}
 }
 
@@ -223,12 +243,13 @@ static json_t *arms_settings(void *ctx, bool changed)
 	}
 	boot_settings(a, flat);
 	drop_counterparts(a, flat);
+	drop_sides(a, changed, flat);
 	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* what differs from block to block by design */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);
 
 		if (gt_streq(now, a->on[changed][i] ? f->to : f->from))
-			json_object_set_new(flat, f->id, json_string("as designed"));
+			json_object_set_new(flat, f->id, json_string(AS_DESIGNED));
 	}
 	return flat;
 }

@@ -142,6 +142,18 @@ static int reset_queue(struct gt_fsroot *fs, const char *path, const char *old, 
 	return rewrite(fs, length, strstr(text, "[none]") ? "1023\n" : "256\n");
 }
 
+/* amd_pstate in active mode: the governor performance takes the preference with it, and another one leaves it there; intel_pstate
+ * puts back what was. */
+static int set_preference(struct gt_fsroot *fs, const char *path, const char *value)
+{
+	gt_autofree char *preference = NULL;
+
+	if (!gt_ends_with(path, "/scaling_governor") || strcmp(value, "performance"))
+		return 0;
+	preference = gt_xasprintf("%.*s/energy_performance_preference", (int)(strrchr(path, '/') - path), path);
+	return gt_fs_exists(fs, preference) ? rewrite(fs, preference, "performance\n") : 0;
+}
+
 /* A root that is not live shows the new value as the kernel would. */
 static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
 {
@@ -161,6 +173,8 @@ static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
 	r = rewrite(fs, path, text);
 	if (r >= 0)
 		r = reset_queue(fs, path, old, text);
+	if (r >= 0)
+		r = set_preference(fs, path, value);
 	return r < 0 ? r : zero_counterpart(fs, path, value);
 }
 

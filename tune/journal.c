@@ -200,18 +200,13 @@ int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_
 	return append(fs, &b);
 }
 
-int tn_journal_side(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e)
-{
-	struct gt_buf b = { 0 };
-
-	add_side(&b, t, e);
-	return append(fs, &b);
-}
-
 int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t)
 {
 	struct gt_buf b = { 0 };
 
+	for (size_t i = 0; i < t->n_entry; i++) /* of one that is cut short nobody asks */
+		if (t->entry[i].side_left)
+			add_side(&b, t, &t->entry[i]);
 	add_record(&b, record("commit", t));
 	return append(fs, &b);
 }

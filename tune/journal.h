@@ -9,7 +9,7 @@
  *   write   one per kernel file: old value, new value, counterpart's old value    } all durable before
  *   file    one per file of ours in /etc: old text, new text                      } the first of them happens
  *   got     the kernel made something else of the value
- *   side    what the kernel made of a file that it resets with this one
+ *   side    what the kernel made of a file that it resets with this one; comes with the commit
  *   commit  everything was written and read back
  *   undo    who began to put it back, and which others with it
  *   pending only values of this boot are left, which a reboot ends
@@ -74,7 +74,7 @@ const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen see
 /* Append records; durable when this returns 0. */
 int tn_journal_begin(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_tx *t);
 int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
-int tn_journal_side(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e);
+/* With what the kernel made of the files that it resets. */
 int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t);
 /* One record for all n of them: it begins for each, or for none. */
 int tn_journal_undo(struct gt_fsroot *fs, struct tn_tx *const *set, size_t n);

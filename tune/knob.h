@@ -146,6 +146,7 @@ const char *tn_effect_name(enum tn_effect e);
 const char *tn_op_name(enum tn_op op);
 char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
 char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what it resets, NULL: nothing */
+char *tn_knob_side_label(const struct tn_knob *k, const char *instance); /* the knob that is, as tn_knob_label; NULL: none is */
 char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
 char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
 /* May this knob hold value? One sentence if not. */

@@ -275,14 +275,9 @@ static int read_back(struct apply *a, struct tn_entry *e)
 static void note_side(struct apply *a, struct tn_entry *e)
 {
 	gt_autofree char *now = NULL;
-	int r;
 
-	if (!e->side_path || tn_value_read(a->fs, e->side_path, &now) < 0 || tn_value_equal(now, e->side_old))
-		return;
-	e->side_left = gt_take(now);
-	r = tn_journal_side(a->fs, a->t, e);
-	if (r < 0)
-		gt_debug("the journal could not note what the kernel made of %s: %s", e->side_path, strerror(-r));
+	if (e->side_path && tn_value_read(a->fs, e->side_path, &now) >= 0 && !tn_value_equal(now, e->side_old))
+		e->side_left = gt_take(now);
 }
 
 /* It is there already, and only for the next boot that it is kept. */

@@ -242,6 +242,24 @@ static bool waits(const struct links *c, size_t at)
 	return false;
 }
 
+/* What is reset with another value may have been set by itself too, and be back before that one is: it then stays. One that was
+ * only kept, as it was found after it had been reset, has no say. */
+static bool is_back_itself(const struct links *c, const char *path)
+{
+	gt_autofree char *now = NULL;
+
+	if (!path || tn_value_read(c->fs, path, &now) < 0)
+		return false;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct tn_entry *e = oldest(&c->v[i]);
+
+		if (!c->v[i].follows && e->knob && !strcmp(e->path, path) && !tn_value_equal(e->old, e->new_value) &&
+		    tn_value_equal(now, e->old))
+			return true;
+	}
+	return false;
+}
+
 /* Under the name that its device has now. */
 static enum tn_undo undo_here(struct links *c, const struct link *head, bool again, char **ret_now, int *ret_code)
 {
@@ -250,8 +268,11 @@ static enum tn_undo undo_here(struct links *c, const struct link *head, bool aga
 	enum tn_undo u = TN_UNDO_GONE;
 
 	l.e = &here;
-	if (tn_entry_here(c->fs, c->j, head->e, &c->host, &here))
+	if (tn_entry_here(c->fs, c->j, head->e, &c->host, &here)) {
+		if (is_back_itself(c, here.side_path))
+			here.side_path = NULL;
 		u = undo_value(c->fs, &l, tn_tx_other_boot(c->j, head->t), again || cut_short(head), ret_now, ret_code);
+	}
 	tn_entry_here_clear(&here);
 	return u;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel sets nr_requests anew when a disk's scheduler changes: going back puts it back too, after the scheduler.
- */
+/* The kernel sets nr_requests anew when a disk's scheduler changes, and the energy preference with the governor performance: going
+ * back puts them back too, after what they went with. */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,7 +8,11 @@
 #include "tests/unit/tune_stage.h"
 
 #define SCHEDULER "/sys/block/sda/queue/scheduler"
+#define PREFERENCE "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference"
 #define REQUESTS  "/sys/block/sda/queue/nr_requests"
+
+static char *epp = (char *)"cpu.epp";
+static const struct gt_strv epp_only = {.v = &epp, .n = 1};
 
 static void set_up_disk(void)
 {
@@ -17,16 +21,21 @@ static void set_up_disk(void)
 	box_put(&b, REQUESTS, "64\n"); /* the admin's own */
 }
 
-static int apply_scheduler(void)
+static int apply_only(const char *knob)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	struct gt_strv only = {0};
 
-	gt_strv_add(&only, "block.scheduler");
+	gt_strv_add(&only, knob);
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){.only = &only}, &plan, &err), 0);
 	gt_strv_clear(&only);
 	gt_err_clear(&err);
 	return tn_apply(b.fs, plan, NULL, NULL, &err);
+}
+
+static int apply_scheduler(void)
+{
+	return apply_only("block.scheduler");
 }
 
 static int put_back(void)
@@ -129,6 +138,50 @@ START_TEST(a_revert_that_fails_anywhere_is_ended_by_recover)
 }
 END_TEST
 
+/* amd_pstate leaves it at performance: the next plan would find it changed. */
+START_TEST(a_preference_that_went_with_the_governor_comes_back)
+{
+	ck_assert_int_eq(apply_only("cpu.governor"), 0);
+	expect(PREFERENCE, "performance"); /* as the kernel does it */
+	ck_assert_int_eq(put_back(), 0);
+	expect(PREFERENCE, "balance_performance");
+}
+END_TEST
+
+START_TEST(what_goes_with_another_is_known_by_its_own_name)
+{
+	gt_autofree char *epp_too = tn_knob_side_label(tn_knob_find("cpu.governor"), "policy0");
+
+	ck_assert_str_eq(epp_too, "cpu.epp:policy0");
+	ck_assert_ptr_null(tn_knob_side_label(tn_knob_find("block.scheduler"), "sda")); /* of which there is no knob */
+	ck_assert_ptr_null(tn_knob_side_label(tn_knob_find("vm.swappiness"), NULL));
+}
+END_TEST
+
+/* As it was found under the governor, it is not ours to keep when that goes. */
+START_TEST(a_preference_that_was_only_kept_goes_with_the_governor)
+{
+	box_put(&b, "/etc/tmpfiles.d/README", "");
+	ck_assert_int_eq(apply_only("cpu.governor"), 0);
+	apply(&(struct tn_plan_opts){.only = &epp_only}, true);
+	ck_assert_int_eq(put_back(), 0);
+	expect(PREFERENCE, "balance_performance");
+}
+END_TEST
+
+/* One that was set before is back before the governor is, or after: never what it was between the two. */
+START_TEST(a_preference_of_ours_goes_back_to_what_was_before_both)
+{
+	box_put(&b, "/etc/gputune/profiles/low.conf", "[knobs]\ncpu.epp = power\n");
+	apply(&(struct tn_plan_opts){.profile = "low", .only = &epp_only}, false);
+	expect(PREFERENCE, "power");
+	ck_assert_int_eq(apply_only("cpu.governor"), 0);
+	expect(PREFERENCE, "performance");
+	ck_assert_int_eq(put_back(), 0);
+	expect(PREFERENCE, "balance_performance");
+}
+END_TEST
+
 TCase *tune_side_case(void)
 {
 	TCase *tc = tcase_create("side");
@@ -140,5 +193,9 @@ TCase *tune_side_case(void)
 	tcase_add_test(tc, a_disk_whose_queue_tells_no_length_is_no_failure);
 	tcase_add_test(tc, an_apply_that_fails_anywhere_puts_it_back);
 	tcase_add_test(tc, a_revert_that_fails_anywhere_is_ended_by_recover);
+	tcase_add_test(tc, a_preference_that_went_with_the_governor_comes_back);
+	tcase_add_test(tc, what_goes_with_another_is_known_by_its_own_name);
+	tcase_add_test(tc, a_preference_that_was_only_kept_goes_with_the_governor);
+	tcase_add_test(tc, a_preference_of_ours_goes_back_to_what_was_before_both);
 	return tc;
 }

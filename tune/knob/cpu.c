@@ -58,13 +58,16 @@ static const char *const governor_choices[] = {"performance", "powersave", "onde
 const struct tn_knob tn_knob_governor = {
 	.id = "cpu.governor",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+	/* by both drivers in active mode; intel_pstate puts it back by itself */
+	.resets = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
 	.module = frequency_driver,
 	.instances = all_policies,
 	.summary = "how CPU frequency follows the load",
 	.why = "A governor that follows the load is late by milliseconds at the start of each burst; short steps and "
 	       "the launching of GPU kernels feel it. NVIDIA's DGX and tuned's throughput profiles use performance.",
 	.hazard = "Power. On laptops and hosts at their power limit the busy cores lose turbo. With intel_pstate or "
-		  "amd_pstate in active mode the energy preference matters more.",
+		  "amd_pstate in active mode the energy preference matters more, and is performance for as long as the "
+		  "governor is; going back puts it back too.",
 	.unit = "choice",
 	.mechanism = "sync.wake",
 	.tag = 'A',

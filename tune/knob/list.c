@@ -187,6 +187,14 @@ char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
 	return with_instance(k->resets, instance);
 }
 
+char *tn_knob_side_label(const struct tn_knob *k, const char *instance)
+{
+	for (size_t i = 0; k->resets && tn_knobs[i]; i++)
+		if (gt_streq(tn_knobs[i]->path, k->resets))
+			return tn_knob_label(tn_knobs[i], instance);
+	return NULL;
+}
+
 char *tn_knob_pair_path(const struct tn_knob *k)
 {
 	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
