@@ -208,10 +208,6 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 	if (!text)
 		return 0;
 	dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	if (gt_fs_access(a->fs, dir, W_OK) == -EROFS) /* seen before anything is written, rather than rolled back */
-		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EROFS,
-				    "%s is read-only: nothing is changed; without --persist settings hold until the next "
-				    "boot", dir);
 	if (gt_fs_lstat(a->fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) /* going back would leave a file in its place */
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
 				    "%s is a link, which is neither followed nor replaced: nothing is changed; move it away "
@@ -233,6 +229,10 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 	} else if (!strcmp(old, text)) {
 		return 0;
 	}
+	if (gt_fs_access(a->fs, dir, W_OK) == -EROFS) /* seen before anything is written, rather than rolled back */
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EROFS,
+				    "%s is read-only: nothing is changed; without --persist settings hold until the next "
+				    "boot", dir);
 	tn_tx_add(a->t, path, old, text);
 	return 0;
 }

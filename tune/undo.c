@@ -374,13 +374,33 @@ static size_t seen_so(const struct tn_journal *j, enum tn_seen seen, struct tn_t
 	return n;
 }
 
+/* A file of ours that cannot be taken away (read-only, immutable) is seen before anything goes back, or half of it would. */
+static int check_files(struct gt_fsroot *fs, struct tn_tx *const *set, size_t n, struct gt_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < set[i]->n_entry; k++) {
+			const struct tn_entry *e = &set[i]->entry[k];
+			gt_autofree char *now = NULL;
+			int r = e->knob ? 0 : gt_fs_access(fs, e->path, W_OK);
+
+			if ((r == -EROFS || r == -EPERM) && gt_fs_read(fs, e->path, &now, NULL) >= 0 &&
+			    gt_streq(now, e->new_value))
+				return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot take %s away (%s): nothing is changed",
+						    e->path, strerror(-r));
+		}
+	return 0;
+}
+
 /* Undo all transactions that are seen so, newest first; then close the journal. */
 static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 {
 	gt_autofree struct tn_tx **set = NULL;
 	size_t n = seen_so(u->j, seen, &set);
-	int r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, set, n) : 0;
+	int r = seen == TN_SEEN_HELD ? check_files(u->fs, set, n, err) : 0;
 
+	if (r < 0)
+		return r;
+	r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, set, n) : 0;
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
