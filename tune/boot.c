@@ -62,22 +62,40 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 	return !own || pair > own || !sc_takes_nonzero(key->name, own->value) ? pair : NULL;
 }
 
-const struct sc_assign *tn_boot_further(const struct tn_boot *b, const struct tn_knob *k, const char *than, char **ret)
+/* As it would be in force without our file. NULL: nothing says it. */
+static char *said_by_others(struct tn_boot *b, const struct tn_knob *k, const char *path, char **ret_by)
 {
-	const struct sc_assign *a = k->key && k->op != TN_SET ? sc_boot_value(b->others, k->key) : NULL;
-	const struct sc_key *key = a ? sc_key_find(k->key) : NULL;
-	gt_autofree char *taken = NULL;
+	const struct sc_assign *a = k->key ? sc_boot_value(b->others, k->key) : NULL;
+	struct tn_udev_answer u = {0};
+	char *taken = NULL;
+
+	if (k->form == TN_UDEV_RULE) {
+		b->udev.without_ours = true;
+		tn_udev_ask(&b->udev, path, NULL, &u);
+		b->udev.without_ours = false;
+		taken = gt_take(u.value);
+		*ret_by = gt_take(u.by);
+		tn_udev_answer_clear(&u);
+	} else if (a && !tn_boot_pair(b->others, k) && sc_read_value(k->key, a->value, &taken, NULL, NULL) >= 0) {
+		*ret_by = gt_xasprintf("%s:%u", a->file, a->line);
+	}
+	return taken;
+}
+
+char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *than, char **ret_by)
+{
+	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+	gt_autofree char *by = NULL, *said = k->op == TN_SET ? NULL : said_by_others(b, k, path, &by);
 	int64_t theirs, ours;
 
-	if (!a || sc_read_value(k->key, a->value, &taken, NULL, NULL) < 0 || tn_value_number(taken, &theirs) < 0 ||
-	    !than || tn_value_number(than, &ours) < 0)
+	if (!said || !than || tn_value_number(said, &theirs) < 0 || tn_value_number(than, &ours) < 0)
+		return NULL;
+	if (!theirs && key && key->counterpart) /* it only leaves the other form in force */
 		return NULL;
 	if (k->op == TN_RAISE ? theirs <= ours : theirs >= ours)
 		return NULL;
-	if ((!theirs && key && key->counterpart) || tn_boot_pair(b->others, k)) /* the other form is theirs */
-		return NULL;
-	*ret = gt_take(taken);
-	return a;
+	*ret_by = gt_take(by);
+	return gt_take(said);
 }
 
 /* A line of sysctl.d. What the kernel refuses leaves what was there, which no file says. */

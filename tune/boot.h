@@ -18,9 +18,9 @@ bool tn_boot_knows(const struct tn_knob *k);
 /* The line that sets the other form of a pair, if that is the one that is in force after the boot, which leaves this one at 0: the
  * later of the two; else NULL. */
 const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_knob *k);
-/* The line of somebody else's file that goes further than `than` with a knob that is only raised, or only lowered: ours is not to
- * take that back. NULL: none does. *ret: what it says, as the kernel reads it; the caller frees it. */
-const struct sc_assign *tn_boot_further(const struct tn_boot *b, const struct tn_knob *k, const char *than, char **ret);
+/* What a line of sysctl.d or a rule of udev that is not ours says, if it goes further than `than` with a knob that is only raised,
+ * or only lowered: ours is not to take that back. NULL: none does. *ret_by: "FILE:LINE". The caller frees both. */
+char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *than, char **ret_by);
 /* As the files are now. path: the knob's kernel file. The caller clears the answer (tn_udev_answer_clear). */
 void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret);
 /* The same as JSON: {"value", "decided_by", "may"}. */

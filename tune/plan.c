@@ -161,11 +161,12 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 
 /* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot, nor by the one of
  * ours that is there already. */
-static void heed_boot(const struct make *m, struct tn_item *i)
+static void heed_boot(struct make *m, struct tn_item *i)
 {
-	char *theirs = NULL;
+	gt_autofree char *by = NULL;
+	char *theirs = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
 
-	if (!tn_boot_further(&m->boot, i->knob, i->wanted, &theirs))
+	if (!theirs)
 		return;
 	free(i->wanted);
 	i->wanted = theirs;
@@ -190,7 +191,7 @@ static bool too_much(const struct make *m, struct tn_item *i, const char *asked)
 	return true;
 }
 
-static void apply_wish(const struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
+static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
 {
 	const struct tn_knob *k = i->knob;
 	const char *lacks;

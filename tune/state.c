@@ -157,18 +157,18 @@ static bool does_harm(struct verify *v, const struct tn_knob *k, const char *val
 }
 
 /* Somebody else's file goes further, and the one of ours takes that back: it was made when theirs said less, or was not there. */
-static char *takes_back(struct verify *v, const struct tn_knob *k, const struct tn_udev_answer *at_boot)
+static char *takes_back(struct verify *v, const struct tn_knob *k, const char *path, const struct tn_udev_answer *at_boot)
 {
-	gt_autofree char *theirs = NULL;
-	const struct sc_assign *a;
+	gt_autofree char *theirs = NULL, *by = NULL;
+	const char *ours = tn_persist_file(k->form);
 
-	if (!at_boot->by || !gt_starts_with(at_boot->by, TN_SYSCTL_D_PATH ":"))
+	if (!ours || !at_boot->by || !gt_starts_with(at_boot->by, ours))
 		return NULL;
-	a = tn_boot_further(&v->boot, k, at_boot->value, &theirs);
-	if (!a || does_harm(v, k, theirs))
+	theirs = tn_boot_further(&v->boot, k, path, at_boot->value, &by);
+	if (!theirs || does_harm(v, k, theirs))
 		return NULL;
-	return gt_xasprintf("%s:%u says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", a->file,
-			    a->line, theirs, at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
+	return gt_xasprintf("%s says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", by, theirs,
+			    at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
 }
 
 /* What the next boot will make of a value that is meant to stay, and which line decides it. */
@@ -185,7 +185,7 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 		return;
 	tn_boot_ask(&v->boot, k, e->path, &a);
 	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
-	beaten = persisted ? takes_back(v, k, &a) : NULL;
+	beaten = persisted ? takes_back(v, k, e->path, &a) : NULL;
 	fits = !beaten && tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero: the other is */
 	if (persisted && !beaten)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);

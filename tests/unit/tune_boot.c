@@ -212,6 +212,25 @@ START_TEST(verify_names_the_rule_that_takes_ours_back)
 }
 END_TEST
 
+/* A rule that comes before ours, and came later: the same as with lines of sysctl.d. */
+START_TEST(our_rule_does_not_take_back_what_goes_further)
+{
+	gt_auto(tn_plan) *plan = plan_of("block.read_ahead"), *next = NULL;
+	gt_auto_json *report = NULL;
+
+	ck_assert_int_eq(tn_apply(b.fs, plan, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	box_put(&b, RULES, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"16384\"\n");
+	ck_assert_int_eq(report_of(&report), TN_EXIT_DRIFT);
+	ck_assert_str_eq(said(report, "result"), "lost at boot");
+	ck_assert_ptr_nonnull(strstr(said(report, "overridden"), RULES ":1 says 16384, which /etc/udev/rules.d/90-gputune.rules"));
+	next = plan_of("block.read_ahead");
+	ck_assert_str_eq(nvme(next)->wanted, "16384");
+	ck_assert_int_eq(tn_apply(b.fs, next, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
+	expect(READ_AHEAD, "16384");
+	ck_assert_int_eq(verify(), 0);
+}
+END_TEST
+
 /* Another disk under the same name: the size in our rule is not its own. */
 START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 {
@@ -340,6 +359,7 @@ TCase *tune_boot_case(void)
 	tcase_add_test(tc, what_a_later_module_brings_is_not_certain);
 	tcase_add_test(tc, verify_names_the_rule_that_takes_ours_back);
 	tcase_add_test(tc, a_rule_of_ours_that_fits_no_more_is_lost_at_boot);
+	tcase_add_test(tc, our_rule_does_not_take_back_what_goes_further);
 	tcase_add_test(tc, ours_does_not_take_back_what_goes_further);
 	return tc;
 }

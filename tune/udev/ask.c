@@ -181,6 +181,8 @@ static void did(void *ctx, const struct tn_udev_line *l, const struct tn_udev_to
 	struct ask *q = ctx;
 	gt_autofree char *how = NULL;
 
+	if (q->u->without_ours && !strcmp(q->u->files.v[l->file], TN_UDEV_RULE_PATH))
+		return;
 	if (t->key == TN_UDEV_A_ATTR) {
 		if (q->ours && !after_ours(q->u->files.v[l->file]))
 			return;

@@ -55,6 +55,7 @@ struct tn_udev {
 	struct gt_fsroot *fs;
 	struct gt_strv files, texts;
 	bool parsed;
+	bool without_ours; /* the caller's to set: tn_udev_ask then answers as if there were no rules of ours */
 	struct tn_udev_line *line; /* of all files, in order */
 	size_t n;
 	struct tn_udev_problem *problem; /* lines that udevd ignores */
