@@ -200,8 +200,8 @@ static void drop_counterparts(const struct bn_arms *a, json_t *flat)
 	}
 }
 
-/* What the kernel sets anew with a change of ours, such as the energy preference with the governor, is no other difference either;
- * one that is a change of its own is what the design has put there. */
+/* What the kernel sets anew with a change of ours, such as the energy preference with the governor, is no other difference either,
+ * unless it is one that these arms are about; in a design it is what the design has put there. */
 static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
 {
 	for (size_t i = 0; i < a->n_factor; i++) {
@@ -210,7 +210,7 @@ static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
 		gt_autofree char *key = item ? tn_knob_side_label(f->knob, a->plan->item[f->index].instance) : NULL;
 
 		for (size_t k = 0; key && k < a->n_factor; k++)
-			declared |= gt_streq(a->factor[k].id, key);
+			declared |= gt_streq(a->factor[k].id, key) && (a->design || a->on[0][k] != a->on[1][k]);
 		if (key && !declared)
 			json_object_del(flat, key);
 		else if (key && a->design && a->on[changed][i])

@@ -273,6 +273,21 @@ START_TEST(what_changes_between_two_phases_is_named)
 }
 END_TEST
 
+/* The energy preference is a change of its own here, and goes with the governor all the same: nobody has meddled. */
+START_TEST(a_change_that_goes_with_another_ends_nothing)
+{
+	struct play s;
+
+	play_open(&s, "cpu-server-512g", &(struct tn_plan_opts){.optional = true});
+	play_run(&s);
+	ck_assert_uint_eq(phases(&s, "design", NULL), 1);
+	ck_assert_uint_eq(phases(&s, "add-one", "cpu.governor"), 2);
+	expect(&s, "cpu.epp:policy0", "same", 0);
+	ck_assert_uint_eq(json_array_size(json_object_get(s.receipt, "confounders")), 0);
+	play_close(&s);
+}
+END_TEST
+
 TCase *bench_prove_case(void)
 {
 	TCase *tc = tcase_create("prove");
@@ -280,5 +295,6 @@ TCase *bench_prove_case(void)
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, the_profile_of_a_captured_host_is_proved);
 	tcase_add_test(tc, what_changes_between_two_phases_is_named);
+	tcase_add_test(tc, a_change_that_goes_with_another_ends_nothing);
 	return tc;
 }
