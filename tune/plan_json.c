@@ -157,6 +157,32 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	return status == TN_CHANGE ? check_change(i, err) : 0;
 }
 
+static bool plain_text(const char *s)
+{
+	for (const unsigned char *p = (const unsigned char *)s; *p; p++)
+		if ((*p < ' ' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0)) /* C0, DEL, C1 */
+			return false;
+	return true;
+}
+
+/* What it says reaches root's terminal and journal. Tabs are in what the kernel shows. */
+static bool is_plain(const json_t *doc)
+{
+	json_t *v = (json_t *)doc, *o;
+	const char *key;
+	size_t i;
+
+	if (json_is_string(doc))
+		return plain_text(json_string_value(doc));
+	json_array_foreach(doc, i, o)
+		if (!is_plain(o))
+			return false;
+	json_object_foreach(v, key, o)
+		if (!is_plain(o))
+			return false;
+	return true;
+}
+
 static int read_plan(const json_t *doc, struct tn_plan *p, struct gt_err *err)
 {
 	const char *host = NULL, *profile = NULL;
@@ -165,6 +191,8 @@ static int read_plan(const json_t *doc, struct tn_plan *p, struct gt_err *err)
 	size_t n;
 	int r = gt_json_check_schema(doc, TN_PLAN_SCHEMA, "the plan", err);
 
+	if (!r && !is_plain(doc))
+		r = gt_fail(err, EINVAL, "there are control characters in it");
 	if (!r)
 		r = gt_json_req_str(doc, "host", &host, err);
 	if (!r)

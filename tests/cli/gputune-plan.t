@@ -320,6 +320,9 @@ A plan or profile quotes nothing raw: what a stranger wrote neither begins a lin
   $ printf '{"schema":"gputune-plan/1\\u001b[31m\\ngputune: all is well"}' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
   gputune: the plan is refused: the plan: its schema is "gputune-plan/1?[31m?gputune: all is well", expected "gputune-plan/1"
   [64]
+  $ gputune plan --json --root $FIXTURES/cpu-server.host | sed 's/"profile": "/&x\\u001b[31m\\n/' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
+  gputune: the plan is refused: there are control characters in it
+  [64]
   $ printf '[kn\033[31mobs]\n' >evil.conf; gputune plan --profile ./evil.conf --root $FIXTURES/cpu-server.host
   gputune: ./evil.conf:1: unknown section [kn?[31mobs]; there are [profile] and [knobs]
   [64]

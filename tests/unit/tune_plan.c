@@ -42,6 +42,11 @@ static const struct {
 	{ "wanted", "\"101\"", "0 to 100" },
 	{ "wanted", "\"-1\"", "0 to 100" },
 	{ "wanted", "\"5\\nvm.x\"", "control" },
+	{ "knob", "\"\\u001b[2J\"", "control" },
+	{ "reason", "\"\\u009b2J\"", "control" },
+	{ "conflict", "\"a\\u007f\"", "control" },
+	{ "precondition", "[{\"what\": \"a\\nFAKE LINE\", \"holds\": true}]", "control" },
+	{ "at_boot", "{\"may\": \"\\r\"}", "control" },
 	{ "wanted", "null", "lacks" },
 	{ "wanted", "10", "not text" },
 	{ "wanted", "\"30\"", "would not lower" },
@@ -71,6 +76,22 @@ START_TEST(a_hostile_plan_is_refused_with_a_sentence)
 	ck_assert_int_eq(err.exit_status, GT_EXIT_USAGE);
 	ck_assert_msg(strstr(err.msg, hostile[_i].says) != NULL, "%s", err.msg);
 	ck_assert_ptr_null(bad);
+}
+END_TEST
+
+START_TEST(control_characters_are_refused_where_no_change_is_too)
+{
+	static const char *const keys[] = { "host", "profile", "boot_id", "kernel" };
+	gt_auto(tn_plan) *plan = box_plan(&b), *bad = NULL;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++) {
+		gt_auto_json *doc = tn_plan_to_json(plan);
+
+		json_object_set_new(doc, keys[i], json_string("train\033[31m\nFAKE LINE"));
+		ck_assert_int_lt(tn_plan_from_json(doc, &bad, &err), 0);
+		ck_assert_int_eq(err.exit_status, GT_EXIT_USAGE);
+		ck_assert_ptr_nonnull(strstr(err.msg, "control"));
+	}
 }
 END_TEST
 
@@ -274,6 +295,7 @@ TCase *tune_plan_case(void)
 	TCase *tc = tcase_create("plan");
 	const TTest *const tests[] = {
 		a_plan_comes_back_from_its_document,
+		control_characters_are_refused_where_no_change_is_too,
 		an_item_twice_and_devices_with_paths_are_refused,
 		a_plan_of_another_host_or_of_earlier_is_refused,
 		a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved,
