@@ -80,9 +80,11 @@ static int run_plan(struct gt_cli *cli, const struct pr_host *host)
 		r = save(cli, doc);
 	if (r < 0)
 		return r;
-	if (cli->json)
+	if (gt_streq(output, "-"))
+		; /* the document is the answer, and is there */
+	else if (cli->json)
 		gt_json_print(stdout, doc);
-	else if (!gt_streq(output, "-"))
+	else
 		tn_show_provision(doc, cli->verbose, cli->color);
 	if (output && strcmp(output, "-") && !cli->quiet && !cli->json)
 		printf("Saved as %s: gputune provision apply %s\n", output, output);

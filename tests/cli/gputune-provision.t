@@ -198,8 +198,10 @@ Nothing is started for a host that is not the live one, and nothing is changed.
   $ gputune provision revert --dry-run --root root
   Nothing was installed by gputune.
 
-The plan is a document, saved as the settings' plan is.
+The plan is a document, saved as the settings' plan is, and to standard output once.
 
+  $ gputune provision plan --root root --json -o - | python3 -c 'import json, sys; print(json.load(sys.stdin)["schema"])'
+  gputune-provision/1
   $ plan -o plan.json | tail -n 1
   Saved as plan.json: gputune provision apply plan.json
   $ python3 -c 'import json; d = json.load(open("plan.json")); print(d["schema"], d["requested"], d["simulated"])'
@@ -412,6 +414,17 @@ The record of what was installed is not followed when it is damaged.
   $ gputune provision revert --dry-run --root root
   gputune: the record of what was installed, /var/lib/gputune/provision, is damaged: nothing is changed. Take the packages that it lists away by hand, then remove it
   [3]
+
+A driver whose module is in use is kept, on hold or not.
+
+  $ echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "libcuda1", "version": "535.309.01-1", "requested": true, "held": false } ] }' > root/var/lib/gputune/provision
+  $ cp root/var/lib/dpkg/status status; printf 'Package: libcuda1\nStatus: install ok installed\nVersion: 535.309.01-1\nArchitecture: amd64\n\n' >> root/var/lib/dpkg/status
+  $ mkdir -p root/sys/module/nvidia; echo 5 > root/sys/module/nvidia/refcnt
+  $ gputune provision revert --dry-run --root root
+    libcuda1 535.309.01-1: kept, the nvidia module is in use (5 users)
+  1 package: kept.
+  [4]
+  $ rm -r root/sys/module/nvidia; mv status root/var/lib/dpkg/status
 
 Status names what is installed by us; history tells it apart from settings.
 

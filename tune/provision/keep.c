@@ -178,7 +178,7 @@ static void marked_since(struct keep *k)
 			k->reason[i] = gt_xstrdup("someone has put it on hold since");
 		else if (!d->automatic && !p->requested)
 			k->reason[i] = gt_xstrdup("someone has marked it as wanted since (apt-mark manual, or installed by name)");
-		else if (module && p->held)
+		else if (module && tn_is_driver_package(p->name))
 			k->reason[i] = gt_xasprintf("the nvidia module is in use (%lld users)", (long long)uses);
 	}
 }

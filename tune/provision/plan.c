@@ -215,7 +215,7 @@ static json_t *packages_array(const struct tn_prov *p)
 }
 
 /* Module and libraries must be of one version: what of them is new is held together. */
-static bool is_driver_package(const char *name)
+bool tn_is_driver_package(const char *name)
 {
 	return pr_is_driver_package(name) || !strcmp(name, "nvidia-smi") || gt_starts_with(name, "firmware-nvidia-gsp");
 }
@@ -223,7 +223,7 @@ static bool is_driver_package(const char *name)
 static void to_hold(const struct tn_prov *p, struct gt_strv *ret)
 {
 	for (size_t i = 0; !p->opts.no_hold && i < p->n_move; i++)
-		if (!p->move[i].old && is_driver_package(p->move[i].name))
+		if (!p->move[i].old && tn_is_driver_package(p->move[i].name))
 			gt_strv_add(ret, p->move[i].name);
 }
 

@@ -91,6 +91,7 @@ void tn_show_provision_report(const json_t *report, bool color);
 void tn_prov_refuse(struct tn_prov *p, const char *id, const char *what, const char *remedy); /* remedy NULL: none */
 void tn_prov_note(struct tn_prov *p, const char *note);
 bool tn_prov_wants_driver(const struct tn_prov *p); /* its part is lacking and not skipped */
+bool tn_is_driver_package(const char *name);	    /* of NVIDIA's driver: what goes and comes with its module */
 void tn_add_words(struct gt_strv *to, const char *words); /* with blanks between them */
 void tn_prov_parts(struct tn_prov *p);		    /* status and packages of each part */
 /* Parts that are built for a release of CUDA: one that the driver carries and that has code for the card. */
