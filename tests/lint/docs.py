@@ -26,6 +26,19 @@ def options(mdoc):
     return set(re.findall(r"Fl Fl ([a-z][a-z0-9-]*)", mdoc))
 
 
+def options_of(mdoc):
+    """The options that each command's own list has: "ab --pairs"."""
+    found, cmd = set(), None
+    for line in mdoc.splitlines():
+        if line.startswith(".Sh "):
+            cmd = None
+        elif line.startswith(".It Cm "):
+            cmd = line.split()[2]
+        elif cmd and line.startswith(".It "):
+            found |= {f"{cmd} --{o}" for o in options(line)}
+    return found
+
+
 def commands(mdoc):
     return set(re.findall(r"^\.It Cm ([a-z][a-z0-9-]*)", mdoc, re.M))
 
@@ -43,6 +56,7 @@ def compare(name, said, true, what):
 def manual(tool, truth):
     mdoc = page(PAGES[tool])
     compare(f"{PAGES[tool]} names the options of {tool}", options(mdoc), options(truth), "--")
+    compare(f"{PAGES[tool]} names the options of each command of {tool}", options_of(mdoc), options_of(truth), "")
     compare(f"{PAGES[tool]} names the commands of {tool}", commands(mdoc), commands(truth), "")
     compare(f"{PAGES[tool]} names the exit codes of {tool}", exit_codes(mdoc), exit_codes(truth), "")
 
