@@ -94,6 +94,12 @@ struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, c
 	return e;
 }
 
+void tn_tx_drop(struct tn_tx *t, size_t k)
+{
+	entry_clear(&t->entry[k]);
+	memmove(&t->entry[k], &t->entry[k + 1], (--t->n_entry - k) * sizeof(*t->entry));
+}
+
 /* ---- records out ---------------------------------------------------------------------------------------------------
  */
 
@@ -148,7 +154,7 @@ static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_e
 		json_object_set_new(rec, "instance", gt_json_str(e->instance));
 		json_object_set_new(rec, "pair", gt_json_str(e->pair_path));
 		json_object_set_new(rec, "pair_old", gt_json_str(e->pair_old));
-		if (e->side_path)
+		if (e->side_old)
 			json_object_set_new(rec, "side_old", gt_json_str(e->side_old));
 		if (e->line)
 			json_object_set_new(rec, "line", gt_json_str(e->line));
@@ -283,14 +289,14 @@ static bool was_a_knob(const json_t *rec, const char *path)
 	       !strstr(path, "/../") && !gt_ends_with(path, "/..");
 }
 
-/* Its path is the knob's own to say. */
+/* Its path is the knob's own to say: of one that this version lacks it is kept without. */
 static void take_side_old(struct tn_entry *e, const json_t *rec)
 {
 	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
 
-	if (!k || !k->resets || !gt_json_get_str(rec, "side_old", NULL))
+	if ((k && !k->resets) || !gt_json_get_str(rec, "side_old", NULL))
 		return;
-	e->side_path = tn_knob_side_path(k, e->instance);
+	e->side_path = k ? tn_knob_side_path(k, e->instance) : NULL;
 	e->side_old = text_of(rec, "side_old");
 }
 

@@ -30,7 +30,7 @@ struct tn_entry {
 	char *side_path, *side_old, *side_left; /* what the kernel resets with it: before; and what it made of it, NULL: the same */
 	char *got;
 	char *line; /* what keeps it for the next boot, of a knob whose line says which device it is for; NULL: made when needed */
-	bool failed, stays; /* how putting it back ended, in memory only */
+	bool failed, stays, unknown; /* how putting it back ended, in memory only */
 };
 enum tn_tx_state { TN_TX_OPEN, TN_TX_COMMITTED, TN_TX_UNDOING, TN_TX_PENDING };
 struct tn_tx {
@@ -88,4 +88,5 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err);
 /* A transaction to be filled: next id, this boot, this process. */
 struct tn_tx *tn_journal_new_tx(struct tn_journal *j);
 struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, const char *new_value);
+void tn_tx_drop(struct tn_tx *t, size_t k); /* entry k, in memory */
 #endif

@@ -287,6 +287,14 @@ static const char *summary(const json_t *report)
 	return NULL;
 }
 
+static void report_unknown(const json_t *report)
+{
+	if (gt_json_get_int(report, "unknown_to_this_version", 0))
+		gt_print_wrapped(stdout,
+				 "What this version does not know was left alone, and stays on record until the next boot: "
+				 "a newer gputune puts it back.", 0, gt_term_width(stdout));
+}
+
 /* Who may not read the journal knows what is in /etc, and has to know that this is not all. */
 static void report_part(const json_t *report)
 {
@@ -320,6 +328,7 @@ void tn_show_report(const json_t *report, bool color)
 	report_notes(report);
 	if (summary(report))
 		puts(summary(report));
+	report_unknown(report);
 	report_part(report);
 	report_provisioned(report);
 }

@@ -107,8 +107,8 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 	     struct gt_err *err);
 /*
  * Put back what is held, newest first, only where the value is still ours. While this process has an experiment open it
- * ends that and nothing else. Nothing to do is success. *ret_exit is 0, TN_EXIT_DRIFT if someone else's value was left
- * alone, or TN_EXIT_PENDING if values stay until the next boot.
+ * ends that and nothing else. Nothing to do is success. *ret_exit is 0, TN_EXIT_DRIFT if someone else's value, or one of a
+ * knob that this version lacks, was left alone, or TN_EXIT_PENDING if values stay until the next boot.
  */
 int tn_revert(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
 /* Undo a transaction that was interrupted; ret_exit as above. Success and nothing done if there is none. */

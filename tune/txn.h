@@ -34,7 +34,7 @@ enum tn_undo {
 	TN_UNDO_BACK,	  /* holds the old value already */
 	TN_UNDO_RESTORED,
 	TN_UNDO_FOREIGN,  /* someone else's value: left alone */
-	TN_UNDO_UNKNOWN,  /* of a knob that this version lacks: left alone, and said */
+	TN_UNDO_UNKNOWN,  /* of a knob that this version lacks: left alone, said, and kept in the journal */
 	TN_UNDO_GONE,	  /* the knob is not there any more */
 	TN_UNDO_STAYS,	  /* of another boot: stays until the next one */
 	TN_UNDO_FAILED,

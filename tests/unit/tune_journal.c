@@ -84,32 +84,79 @@ static void put_record(struct gt_buf *j, const char *rec)
 	gt_buf_printf(j, "%08x %s\n", gt_crc32c(rec, strlen(rec)), rec);
 }
 
-/* A newer or older gputune knew a knob that this one lacks: its value is told, never written, and the rest goes on. */
-START_TEST(a_knob_of_another_version_is_no_damage)
+static void put_unknown(const char *boot, const char *end)
 {
 	gt_auto_buf j = { 0 };
-	json_t *report = NULL;
-	gt_autofree char *text = NULL;
+	gt_autofree char *begin = gt_xasprintf("{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"gputune\","
+					       "\"temporary\":false,\"boot\":\"%s\",\"time\":1,\"profile\":\"x\"}", boot);
 
-	put_record(&j, "{\"rec\":\"begin\",\"tx\":1,\"pid\":1,\"start\":0,\"by\":\"gputune\",\"temporary\":false,"
-		       "\"boot\":\"11111111-2222-3333-4444-555555555555\",\"time\":1,\"profile\":\"x\"}");
+	put_record(&j, begin);
 	put_record(&j, "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.gone\",\"path\":\"/proc/sys/vm/gone\",\"old\":\"1\","
-		       "\"new\":\"2\"}");
+		       "\"new\":\"2\",\"side_old\":\"3\"}");
 	put_record(&j, "{\"rec\":\"write\",\"tx\":1,\"knob\":\"vm.swappiness\",\"path\":\"/proc/sys/vm/swappiness\","
 		       "\"old\":\"60\",\"new\":\"10\"}");
-	put_record(&j, "{\"rec\":\"commit\",\"tx\":1}");
+	put_record(&j, "{\"rec\":\"file\",\"tx\":1,\"path\":\"/etc/sysctl.d/90-gputune.conf\",\"old\":null,"
+		       "\"new\":\"vm.swappiness = 10\\n\"}");
+	if (end)
+		put_record(&j, end);
 	box_put(&b, TN_STATE_DIR "/journal", j.s);
 	box_put(&b, "/proc/sys/vm/gone", "2\n");
+	box_put(&b, "/etc/sysctl.d/90-gputune.conf", "vm.swappiness = 10\n");
 	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "10"), 0);
-	ck_assert_int_eq(verify(), 0);
-	ck_assert_msg(tn_revert(b.fs, &report, &status, &err) == 0, "%s", err.msg);
+}
+
+static void undone(bool recover, const char *says, int want)
+{
+	gt_auto_json *report = NULL;
+	gt_autofree char *text = NULL;
+	int r = recover ? tn_recover(b.fs, &report, &status, &err) : tn_revert(b.fs, &report, &status, &err);
+
+	ck_assert_msg(r == 0, "%s", err.msg);
 	text = gt_json_text(report);
-	json_decref(report);
-	ck_assert_ptr_nonnull(strstr(text, "unknown to this version"));
-	ck_assert_int_eq(status, TN_EXIT_DRIFT);
+	ck_assert_msg(strstr(text, says) != NULL, "%s", text);
+	ck_assert_int_eq(status, want);
 	expect("/proc/sys/vm/gone", "2");
+	ck_assert(!gt_fs_exists(b.fs, "/etc/sysctl.d/90-gputune.conf"));
+}
+
+#define BOOT_ID "11111111-2222-3333-4444-555555555555"
+static const char unknown[] = "\"result\": \"unknown\"";
+
+/* A newer gputune knew a knob that this one lacks: its value is told, never written, and kept for the newer one to put back. */
+START_TEST(a_knob_of_another_version_is_no_damage)
+{
+	gt_autofree char *text = NULL;
+
+	put_unknown(BOOT_ID, "{\"rec\":\"commit\",\"tx\":1}");
+	ck_assert_int_eq(verify(), 0);
+	undone(false, unknown, TN_EXIT_DRIFT);
 	expect("/proc/sys/vm/swappiness", "60");
-	ck_assert(!box_has_journal(&b));
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_STATE_DIR "/journal", &text, NULL), 0);
+	ck_assert_ptr_nonnull(strstr(text, "\"path\":\"/proc/sys/vm/gone\",\"old\":\"1\""));
+	ck_assert_ptr_nonnull(strstr(text, "\"side_old\":\"3\""));
+	ck_assert_ptr_null(strstr(text, "swappiness"));
+	ck_assert_int_eq(verify(), 0);
+	undone(false, unknown, TN_EXIT_DRIFT);
+	ck_assert(box_has_journal(&b));
+	box_put(&b, "/proc/sys/kernel/random/boot_id", "another\n");
+	undone(false, "reverted", 0);
+}
+END_TEST
+
+START_TEST(what_another_version_left_halfway_is_kept_too)
+{
+	put_unknown(BOOT_ID, NULL);
+	undone(true, unknown, TN_EXIT_DRIFT);
+	expect("/proc/sys/vm/swappiness", "60");
+	undone(true, "reverted", 0); /* nothing is interrupted any more */
+	undone(false, unknown, TN_EXIT_DRIFT);
+}
+END_TEST
+
+START_TEST(a_knob_of_another_version_and_boot_has_nothing_to_go_back_to)
+{
+	put_unknown("another", "{\"rec\":\"commit\",\"tx\":1}");
+	undone(false, "stays until reboot", TN_EXIT_PENDING);
 }
 END_TEST
 
@@ -334,6 +381,8 @@ TCase *tune_journal_case(void)
 		damage_in_the_middle_is_one_sentence_and_nothing_changes,
 		a_forged_journal_writes_nowhere_else,
 		a_knob_of_another_version_is_no_damage,
+		what_another_version_left_halfway_is_kept_too,
+		a_knob_of_another_version_and_boot_has_nothing_to_go_back_to,
 		only_listed_paths_are_written,
 		no_link_of_the_state_or_etc_is_followed_out,
 		what_is_kept_is_the_owners_alone,

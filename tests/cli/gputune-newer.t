@@ -1,0 +1,39 @@
+What a newer gputune has set and this one does not know is left alone and stays on record: the newer one puts it back.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root
+  $ gputune apply --root root --only vm.dirty_ratio --only vm.max_map_count >/dev/null
+  $ mv root/proc/sys/vm/dirty_ratio root/proc/sys/vm/newer
+  $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'if r.get("knob") == "vm.dirty_ratio": r.update(knob="vm.newer", path="/proc/sys/vm/newer")'
+  $ gputune revert --root root
+  KNOB             BEFORE   OURS RESULT
+  vm.max_map_count  65530 262144 restored
+  vm.newer             20     10 unknown to this version, left alone
+  What this version does not know was left alone, and stays on record until the next boot: a newer
+  gputune puts it back.
+  [4]
+  $ gputune status --root root | tail -n +2; gputune verify --root root
+  KNOB     BEFORE OURS RESULT
+  vm.newer     20   10 applied
+  KNOB     BEFORE EXPECTED    ACTUAL RESULT
+  vm.newer     20       10 not there n/a
+
+It keeps nobody from applying, and nobody's work is undone twice.
+
+  $ gputune apply --root root --only vm.max_map_count; gputune revert --root root
+  KNOB             BEFORE   OURS RESULT
+  vm.max_map_count  65530 262144 written
+  KNOB             BEFORE   OURS RESULT
+  vm.max_map_count  65530 262144 restored
+  vm.newer             20     10 unknown to this version, left alone
+  What this version does not know was left alone, and stays on record until the next boot: a newer
+  gputune puts it back.
+  [4]
+
+With the newer one again:
+
+  $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'if r.get("knob") == "vm.newer": r.update(knob="vm.dirty_ratio", path="/proc/sys/vm/dirty_ratio")'
+  $ mv root/proc/sys/vm/newer root/proc/sys/vm/dirty_ratio
+  $ gputune revert --root root; gputune status --root root
+  KNOB           BEFORE OURS RESULT
+  vm.dirty_ratio     20   10 restored
+  Nothing is applied.
