@@ -350,6 +350,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 	tear_down();
 	set_up();
 	apply(NULL, true);
+	free(gt_take(text));
 	ck_assert_int_eq(gt_fs_read(b.fs, TN_SYSCTL_D_PATH, &text, NULL), 0);
 	edited = gt_xasprintf("%svm.swappiness = 1\n", text);
 	box_put(&b, TN_SYSCTL_D_PATH, edited);
