@@ -259,6 +259,55 @@ Refused: two repositories with a driver.
         disable one of the two lines, then apt-get update
   
 
+Also where it is NVIDIA's local package, or a mirror whose Release says that it is NVIDIA's; a source that is switched off is none,
+in any of apt's words for it.
+
+  $ echo 'deb [signed-by=/usr/share/keyrings/cuda.gpg] file:///var/cuda-repo-debian12-12-9-local /' > root/etc/apt/sources.list.d/cuda.list; refused | grep -c two-repositories
+  1
+  $ echo 'deb https://proxy:3128/cuda_12 /' > root/etc/apt/sources.list.d/cuda.list; refused
+  $ printf 'Origin: NVIDIA\nLabel: NVIDIA CUDA\n' > root/var/lib/apt/lists/proxy:3128_cuda%5f12_Release; refused | grep -c two-repositories
+  1
+  $ rm root/etc/apt/sources.list.d/cuda.list
+  $ for off in No FALSE without off Disable 0 yes; do printf 'Enabled: %s\nTypes: deb\nURIs: https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/\nSuites: /\n' $off > root/etc/apt/sources.list.d/cuda.sources; echo $off: $(refused | grep -c two-repositories); done
+  No: 0
+  FALSE: 0
+  without: 0
+  off: 0
+  Disable: 0
+  0: 0
+  yes: 1
+
+Debian behind a mirror's list, as its cloud images have it, or behind a proxy: the lists' own Release says whose they are, and what
+backports have stays out. What calls itself Debian's neither by its Release nor by its address is left alone.
+
+  $ behind() {  # behind URI NAME: the lists of apt under another name
+  >   for f in root/var/lib/apt/lists/*_dists_*; do mv $f root/var/lib/apt/lists/$2_dists_${f#*_dists_}; done
+  >   sed -i "s|http://mirror.example/debian|$1|" root/etc/apt/sources.list; }
+  $ release() { printf -- "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nOrigin: $2\nLabel: $3\nSuite: $4\n" > root/var/lib/apt/lists/$1_InRelease; }
+  $ gpu nouveau bookworm main; behind mirror+file:///etc/apt/mirrors/debian.list _etc_apt_mirrors_debian.list
+  $ plan | grep -c 'apt-get install'
+  0
+  [1]
+  $ for s in bookworm bookworm-updates bookworm-backports; do release _etc_apt_mirrors_debian.list_dists_$s Debian Debian stable; done
+  $ release _etc_apt_mirrors_debian.list_dists_bookworm-security Debian Debian-Security stable-security
+  $ release _etc_apt_mirrors_debian.list_dists_bookworm-backports 'Debian Backports' 'Debian Backports' stable-backports
+  $ plan | grep -E '^  (nvidia-kernel-dkms|numactl) '
+    nvidia-kernel-dkms 535.309.01-0+deb12u1, 71.3 MiB, bookworm-security/non-free
+    numactl 2.0.16-1, 137 KiB, bookworm/main
+  $ rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*; refused
+  Refused
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
+    apt's sources do not have.
+        in /etc/apt/sources.list, line 1:
+          deb mirror+file:///etc/apt/mirrors/debian.list bookworm main contrib non-free non-free-firmware
+        apt-get update
+  
+  $ gpu nouveau bookworm; behind https://artifactory.example/artifactory/debian-remote artifactory.example_artifactory_debian-remote
+  $ for s in bookworm bookworm-updates bookworm-security bookworm-backports; do release artifactory.example_artifactory_debian-remote_dists_$s Debian Debian $s; done
+  $ plan | grep -E '^  (nvidia-kernel-dkms|numactl) '
+    nvidia-kernel-dkms 535.309.01-0+deb12u1, 71.3 MiB, bookworm-security/non-free
+    numactl 2.0.16-1, 137 KiB, bookworm/main
+
 Only NVIDIA's repository: the driver is its own, the branch that drives the card.
 
   $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free*; cp -r root/etc/apt/sources.list keep; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
@@ -267,6 +316,25 @@ Only NVIDIA's repository: the driver is its own, the branch that drives the card
     driver: NVIDIA's repository, which is among apt's sources, has nvidia-open 580.95.05-1
         CUDA programs reach the GPU through it; without a display's packages
         nvidia-open
+
+An older card takes its own branch from there, or none: never the newest, which does not drive it.
+
+  $ gpu legacy-kepler bookworm main; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
+  $ cuda() { printf 'Package: %s\nVersion: %s\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n\n' $1 $2 >> root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages; }
+  $ cuda cuda-drivers 590.44.01-1; cuda cuda-drivers 580.95.05-1; cuda nvidia-open 590.44.01-1; plan | sed -n '/ driver: /,+2p'
+    driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
+        CUDA programs reach the GPU through it; without a display's packages
+        nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
+  $ cuda cuda-drivers-470 470.256.02-1; plan | sed -n '/ driver: /,+2p'
+    driver: NVIDIA's repository, which is among apt's sources, has cuda-drivers-470 470.256.02-1
+        CUDA programs reach the GPU through it; without a display's packages
+        cuda-drivers-470
+  $ gpu blackwell-on-550 bookworm main; rm root/var/lib/apt/lists/*non-free*; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
+  $ cuda nvidia-open 560.35.05-1; refused
+  Refused
+    nvidia-repository: nvidia-open 560.35.05-1 of apt's sources does not drive this card.
+        apt-get update, and plan again; or train on the CPU (--skip driver)
+  
 
 What is built for a release of CUDA is the one that the driver carries and that has code for the card; NCCL's packages of all releases
 have one name.
@@ -357,6 +425,14 @@ Refused: a real-time kernel, a driver of NVIDIA's .run file, Secure Boot without
         reboot; a blue screen asks for the password; then plan again. Or turn Secure Boot off
   
 
+Not where shim was told not to check.
+
+  $ gpu nouveau bookworm; mkdir -p root/sys/firmware/efi/efivars; printf '\006\000\000\000\001' > root/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+  $ refused | grep -c secure-boot:
+  1
+  $ printf '\006\000\000\000\001' > root/sys/firmware/efi/efivars/MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23; refused
+  $ gpu secure-boot bookworm; rm -r root/var/lib/dkms
+
 A key that the firmware's shim has enrolled is no obstacle.
 
   $ mkdir -p root/var/lib/dkms root/sys/firmware/efi/efivars; printf 'a\001key' > root/var/lib/dkms/mok.pub
@@ -372,6 +448,8 @@ Refused: no headers for the running kernel; a driver of backports older than sta
     so DKMS could not build the module.
         apt-get update, then apt-get install linux-image-amd64, boot that kernel, and plan again
   
+  $ gpu nouveau bookworm; rm root/var/lib/apt/lists/*bookworm-updates*; echo aarch64 > root/proc/sys/kernel/arch; refused | grep -o 'linux-image-[a-z0-9]*'
+  linux-image-arm64
   $ gpu nouveau bookworm; printf 'Package: libcuda1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.216.03-2~bpo12+1\n\n' >> root/var/lib/extra
   $ cat root/var/lib/extra >> root/var/lib/dpkg/status; refused
   Refused

@@ -56,6 +56,13 @@ static void as_sources(const char *text, bool deb822)
 	tn_sources_clear(&s);
 }
 
+static void as_release(const char *text)
+{
+	enum tn_origin origin = TN_OTHER;
+
+	FUZZ_ASSERT(tn_release_origin(text, &origin) == (origin != TN_OTHER));
+}
+
 static void as_simulation(const char *text)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
@@ -113,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	as_sources(text, false);
 	as_sources(text, true);
+	as_release(text);
 	as_simulation(text);
 	as_policy(text);
 	as_record(text, strlen(text));

@@ -56,6 +56,7 @@ struct tn_sources {
 void tn_sources_load(struct gt_fsroot *fs, struct tn_sources *ret);
 void tn_sources_parse(const char *file, bool deb822, char *text, struct tn_sources *ret); /* adds */
 void tn_sources_clear(struct tn_sources *s);
+bool tn_release_origin(const char *text, enum tn_origin *ret); /* of a Release file's head; false: it does not say */
 bool tn_source_has(const struct tn_source *s, const char *component);
 
 /* ---- what is on offer ---- */

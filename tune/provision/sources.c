@@ -10,6 +10,7 @@
 #define SOURCES_LIST "/etc/apt/sources.list"
 #define SOURCES_DIR  "/etc/apt/sources.list.d"
 #define LISTS_DIR    "/var/lib/apt/lists"
+#define RELEASE_MAX  65536 /* who it is stands at its head, before the sums */
 
 /* ---- sources ---------------------------------------------------------------------------------------------------------- */
 
@@ -29,6 +30,8 @@ static enum tn_origin origin_of(const char *uri, const char *suite, const char *
 {
 	if (strstr(uri, "developer.download.nvidia.com/compute/cuda") || strstr(uri, "developer.download.nvidia.cn/compute/cuda"))
 		return TN_NVIDIA;
+	if (strstr(uri, "/var/cuda-repo-") || strstr(uri, "/var/nvidia-driver-local-repo-")) /* of its local packages */
+		return TN_NVIDIA;
 	if (!is_debian_component(components))
 		return TN_OTHER;
 	if (gt_ends_with(suite, "-backports") || gt_ends_with(suite, "-backports-sloppy"))
@@ -38,6 +41,77 @@ static enum tn_origin origin_of(const char *uri, const char *suite, const char *
 	if (gt_ends_with(uri, "/debian") || gt_ends_with(uri, "/debian/") || strstr(uri, "/archive/debian/"))
 		return TN_DEBIAN;
 	return TN_OTHER;
+}
+
+/* A Release or InRelease: false if it says neither Debian nor NVIDIA, which leaves it to the address. */
+bool tn_release_origin(const char *text, enum tn_origin *ret)
+{
+	const char *body = gt_starts_with(text, "-----BEGIN PGP") ? strstr(text, "\n\n") : text;
+	gt_autofree char *origin = NULL, *label = NULL, *suite = NULL;
+
+	if (!body)
+		return false;
+	body += strspn(body, "\n");
+	origin = tn_deb_field(body, "Origin");
+	label = tn_deb_field(body, "Label");
+	suite = tn_deb_field(body, "Suite");
+	if (gt_streq(origin, "NVIDIA") && (!label || strcasestr(label, "cuda") || strcasestr(label, "driver")))
+		*ret = TN_NVIDIA;
+	else if (gt_streq(origin, "Debian Backports"))
+		*ret = TN_BACKPORTS;
+	else if (!gt_streq(origin, "Debian"))
+		return false;
+	else if (suite && (gt_ends_with(suite, "-backports") || gt_ends_with(suite, "-backports-sloppy")))
+		*ret = TN_BACKPORTS;
+	else
+		*ret = gt_streq(label, "Debian-Security") ? TN_SECURITY : TN_DEBIAN;
+	return true;
+}
+
+/* Who the list's own Release says that it is: behind a mirror's list or a proxy the address says nothing. */
+static void ask_release(struct gt_fsroot *fs, const char *base, enum tn_origin *origin)
+{
+	static const char *const names[] = {"InRelease", "Release"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++) {
+		gt_autofree char *path = gt_xasprintf(LISTS_DIR "/%s_%s", base, names[i]), *text = NULL;
+		struct stat st;
+
+		/* a link is apt's own way with file: addresses */
+		if (gt_fs_stat(fs, path, &st) < 0 || !S_ISREG(st.st_mode) ||
+		    gt_fs_read_prefix(fs, path, RELEASE_MAX, &text, NULL) < 0)
+			continue;
+		tn_release_origin(text, origin);
+		return;
+	}
+}
+
+/* The name that apt gives to what it fetched from there, before "_InRelease". */
+static char *list_base(const struct tn_source *s)
+{
+	const char *scheme = strchr(s->uri, ':'), *at = scheme ? scheme + 1 : s->uri, *user;
+	bool flat = gt_ends_with(s->suite, "/");
+	gt_autofree char *whole = NULL;
+	gt_auto_buf b = {0};
+	size_t n;
+
+	at += gt_starts_with(at, "//") ? 2 : 0;
+	user = memchr(at, '@', strcspn(at, "/"));
+	at = user ? user + 1 : at;
+	n = strlen(at);
+	while (n && at[n - 1] == '/')
+		n--;
+	whole = gt_xasprintf("%.*s%s%s", (int)n, at, flat ? "/" : "/dists/", s->suite);
+	n = strlen(whole);
+	while (n && whole[n - 1] == '/')
+		n--;
+	for (size_t i = 0; i < n; i++) {
+		if (strchr("\\|{}[]<>\"^~_=!@#$%&*", whole[i]) || !isgraph((unsigned char)whole[i]))
+			gt_buf_printf(&b, "%%%02x", (unsigned char)whole[i]);
+		else
+			gt_buf_printf(&b, "%c", whole[i] == '/' ? '_' : whole[i]);
+	}
+	return gt_buf_take(&b);
 }
 
 /* No apt has as many, but a stanza of a few kilobytes can name them: each of its addresses times each of its suites. */
@@ -101,6 +175,17 @@ static unsigned line_of(const struct deb822 *d, const char *paragraph, const cha
 	return n;
 }
 
+/* As apt reads a truth value: all that is not one of these leaves the source on. */
+static bool is_off(const char *word)
+{
+	static const char *const off[] = {"no", "false", "without", "off", "disable", "0"};
+
+	for (size_t i = 0; word && i < GT_ARRAY_SIZE(off); i++)
+		if (!strcasecmp(word, off[i]))
+			return true;
+	return false;
+}
+
 static int take_deb822(void *arg, char *p)
 {
 	struct deb822 *d = arg;
@@ -110,7 +195,7 @@ static int take_deb822(void *arg, char *p)
 	char *save_types = NULL, *save_uri = NULL;
 	bool binary = false;
 
-	if (!types || !uris || !suites || gt_streq(enabled, "no") || gt_streq(enabled, "false"))
+	if (!types || !uris || !suites || is_off(enabled))
 		return 0;
 	for (char *t = strtok_r(types, " ", &save_types); t; t = strtok_r(NULL, " ", &save_types))
 		binary |= !strcmp(t, "deb");
@@ -158,13 +243,17 @@ void tn_sources_load(struct gt_fsroot *fs, struct tn_sources *ret)
 
 	*ret = (struct tn_sources){0};
 	load_file(fs, SOURCES_LIST, ret);
-	if (gt_fs_list(fs, SOURCES_DIR, &names) < 0)
-		return;
+	gt_fs_list(fs, SOURCES_DIR, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *path = gt_xasprintf(SOURCES_DIR "/%s", names.v[i]);
 
 		if (gt_ends_with(path, ".list") || gt_ends_with(path, ".sources"))
 			load_file(fs, path, ret);
+	}
+	for (size_t i = 0; i < ret->n; i++) {
+		gt_autofree char *base = list_base(&ret->source[i]);
+
+		ask_release(fs, base, &ret->source[i].origin);
 	}
 }
 
@@ -229,19 +318,28 @@ static int take_offer(void *arg, char *p)
 	return 0;
 }
 
-/* "mirror.example_debian_dists_bookworm_main_binary-amd64_Packages": false for a list of another architecture. */
-static bool name_parts(struct offers *o, const char *file)
+static void name_origin(struct gt_fsroot *fs, struct offers *o, char *uri, const char *base)
 {
-	gt_autofree char *uri = gt_xstrdup(file);
+	for (char *c = uri; *c; c++)
+		*c = *c == '_' ? '/' : *c;
+	o->origin = origin_of(uri, o->suite, o->component);
+	ask_release(fs, base, &o->origin);
+}
+
+/* "mirror.example_debian_dists_bookworm_main_binary-amd64_Packages": false for a list of another architecture. */
+static bool name_parts(struct gt_fsroot *fs, struct offers *o, const char *file)
+{
+	gt_autofree char *uri = gt_xstrdup(file), *base = NULL;
 	char *dists = strstr(uri, "_dists_"), *binary = strstr(uri, "_binary-"), *last;
 
 	o->suite = o->component = NULL;
 	if (!dists || !binary || binary < dists) {
-		for (char *c = uri; *c; c++)
-			*c = *c == '_' ? '/' : *c;
+		char *packages = strstr(uri, "_Packages");
+
+		base = gt_xstrndup(uri, packages ? (size_t)(packages - uri) : strlen(uri));
 		o->suite = gt_xstrdup("");
 		o->component = gt_xstrdup("");
-		o->origin = origin_of(uri, "", "");
+		name_origin(fs, o, uri, base);
 		return true;
 	}
 	if (*o->arch && (strncmp(binary + 8, o->arch, strlen(o->arch)) || binary[8 + strlen(o->arch)] != '_'))
@@ -251,10 +349,9 @@ static bool name_parts(struct offers *o, const char *file)
 	o->component = gt_xstrdup(last ? last + 1 : "");
 	if (last)
 		*last = '\0';
-	for (char *c = uri; *c; c++)
-		*c = *c == '_' ? '/' : *c;
 	o->suite = gt_xstrdup(dists + 7);
-	o->origin = origin_of(uri, o->suite, o->component);
+	base = gt_xasprintf("%s_dists_%s", uri, o->suite);
+	name_origin(fs, o, uri, base);
 	return true;
 }
 
@@ -286,7 +383,7 @@ static void read_list(struct gt_fsroot *fs, const char *name, struct offers *o)
 
 	if (!plain && !strstr(name, "_Packages."))
 		return;
-	if (!name_parts(o, name))
+	if (!name_parts(fs, o, name))
 		goto out;
 	r = plain ? tn_deb_paragraphs(fs, path, take_offer, o) : read_compressed(fs, path, o);
 	if (r < 0 && !o->ret->unreadable)
