@@ -21,11 +21,18 @@ void tn_add_words(struct gt_strv *to, const char *words)
 /* ---- driver ----------------------------------------------------------------------------------------------------------- */
 
 /* From NVIDIA's repository, where the admin has chosen it: the open module for all that it drives. */
-static const char *nvidia_packages(const struct tn_prov *p)
+static char *nvidia_package(const struct tn_prov *p)
 {
-	if (p->driver.known && p->driver.kind.last_branch == 580)
-		return "cuda-drivers-580";
-	return p->driver.known && p->driver.kind.arch < 75 ? "cuda-drivers" : "nvidia-open";
+	const struct pr_driver_need *n = &p->driver;
+
+	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
+}
+
+static bool drives(const struct pr_driver_need *n, const struct tn_offer *o)
+{
+	int branch = pr_branch_of(o->version);
+
+	return !n->known || (branch >= n->kind.first_branch && branch <= n->kind.last_branch);
 }
 
 static void by_nvidia(struct tn_prov *p, const struct tn_offer *o, char **reason)
@@ -39,7 +46,9 @@ static void by_nvidia(struct tn_prov *p, const struct tn_offer *o, char **reason
 static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packages, char **reason)
 {
 	const struct pr_driver_need *n = &p->driver;
-	const struct tn_offer *nvidia = tn_offer_best(&p->offers, nvidia_packages(p), TN_NVIDIA);
+	gt_autofree char *package = nvidia_package(p);
+	const struct tn_offer *best = tn_offer_best(&p->offers, package, TN_NVIDIA);
+	const struct tn_offer *nvidia = best && drives(n, best) ? best : NULL;
 	gt_auto_strv wanted = {0};
 
 	*reason = gt_xstrdup(n->why);
@@ -56,9 +65,14 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 		return TN_PART_ABSENT;
 	if (n->way == PR_DRIVER_ASLEEP && !n->packages)
 		return TN_PART_PRESENT;
+	if (n->way == PR_DRIVER_NVIDIA && best && !nvidia) {
+		free(*reason);
+		*reason = gt_xasprintf("%s %s of apt's sources does not drive this card", best->name, best->version);
+		return TN_PART_ABSENT;
+	}
 	if (nvidia)
 		by_nvidia(p, nvidia, reason);
-	tn_add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? nvidia_packages(p) : n->packages);
+	tn_add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? package : n->packages);
 	for (size_t i = 0; i < wanted.n; i++)
 		if (!tn_dpkg_has(&p->dpkg, wanted.v[i]))
 			gt_strv_add(packages, wanted.v[i]);

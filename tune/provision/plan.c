@@ -49,7 +49,8 @@ static void legacy_names(const struct tn_prov *p, struct gt_strv *names)
 static void names_of_parts(const struct tn_prov *p, struct gt_strv *names)
 {
 	static const char *const more[] = {PR_DEBIAN_MODULE, PR_DEBIAN_OPEN, "nvidia-driver", "libcuda1", "libnvidia-ml1",
-					   "nvidia-smi", "nvidia-modprobe", "nvidia-open", "cuda-drivers", "cuda-drivers-580"};
+					   "nvidia-smi", "nvidia-modprobe", "nvidia-open", "cuda-drivers-390", "cuda-drivers-470",
+					   "cuda-drivers-580"};
 
 	for (const struct tn_part *t = tn_parts; t->id; t++)
 		for (size_t i = 0; t->any && t->any[i]; i++)

@@ -152,7 +152,14 @@ static bool two_repositories(struct tn_prov *p, struct gt_buf *what, struct gt_b
 
 static bool nvidia_only(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
-	if (p->driver.way != PR_DRIVER_NVIDIA || source_of(p, TN_NVIDIA))
+	if (p->driver.way != PR_DRIVER_NVIDIA)
+		return false;
+	if (p->status[0] == TN_PART_ABSENT) { /* there, and not for this card */
+		gt_buf_puts(what, p->reason[0]);
+		gt_buf_puts(remedy, "apt-get update, and plan again; or train on the CPU (--skip driver)");
+		return true;
+	}
+	if (source_of(p, TN_NVIDIA))
 		return false;
 	gt_buf_printf(what,
 		      "%s, and only NVIDIA's own repository may have one for it, which is not among apt's sources",
@@ -252,7 +259,8 @@ static bool key_enrolled(struct tn_prov *p)
 
 static bool secure_boot(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
-	if (p->opts.gpu || pr_or(p->host->nvidia.secure_boot, 0) != 1 || key_enrolled(p))
+	if (p->opts.gpu || pr_or(p->host->nvidia.secure_boot, 0) != 1 || pr_or(p->host->nvidia.shim_off, 0) == 1 ||
+	    key_enrolled(p))
 		return false;
 	gt_buf_puts(what, "Secure Boot is on and DKMS's signing key is not enrolled: the module would be built and not "
 			  "be loaded, and "
@@ -273,7 +281,8 @@ static bool no_headers(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	gt_buf_printf(what,
 		      "no source of apt has %s, the headers of the running kernel, so DKMS could not build the module",
 		      own);
-	gt_buf_puts(remedy, "apt-get update, then apt-get install linux-image-amd64, boot that kernel, and plan again");
+	gt_buf_printf(remedy, "apt-get update, then apt-get install linux-image-%s, boot that kernel, and plan again",
+		      pr_deb_arch(p->host));
 	return true;
 }
 
