@@ -121,26 +121,32 @@ static int check(const struct rt_blas *b, int status, const char *what, struct g
 		       name ? name : "no name");
 }
 
+static int suits(void *arg, struct gt_err *err)
+{
+	const struct rt_blas *b = arg;
+	int made_for = (int)b->lt.cudart_version() / 1000, have = b->dev->version;
+
+	if (made_for <= have / 1000)
+		return 0;
+	return gt_fail(err, ENOSYS,
+		       "cuBLASLt %zu is made for CUDA %d and this driver carries CUDA %d.%d: install a newer driver or the library "
+		       "of CUDA %d",
+		       b->lt.version(), made_for, have / 1000, have % 1000 / 10, have / 1000);
+}
+
 int rt_blas_open(struct rt_cuda *dev, struct rt_blas **ret, struct gt_err *err)
 {
-	/* the driver's own generation first; a library for a newer one would not work */
-	const char *names[] = { dev->version >= 13000 ? "libcublasLt.so.13" : "libcublasLt.so.12", "libcublasLt.so.12",
-				"libcublasLt.so", NULL };
+	/* the driver's own generation first */
+	static const char *const names[] = { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL };
 	struct rt_blas *b = gt_xcalloc(1, sizeof(*b));
-	int r = rt_vendor_open(names, lt_syms, GT_ARRAY_SIZE(lt_syms), &b->lt, &b->lib, err);
-	int runtime;
+	const struct rt_vendor library = { .names = names + (dev->version < 13000), .syms = lt_syms, .suits = suits, .arg = b,
+					   .n_syms = GT_ARRAY_SIZE(lt_syms), .table = &b->lt };
+	int r;
 
 	b->dev = dev;
-	if (r < 0) {
-		free(b);
-		return gt_fail_prefix(err, "no cuBLASLt");
-	}
-	runtime = (int)b->lt.cudart_version();
-	if (runtime / 1000 > dev->version / 1000)
-		r = gt_fail(err, ENOSYS,
-			    "cuBLASLt %zu is made for CUDA %d and this driver carries CUDA %d.%d: install a newer driver or the "
-			    "library of CUDA %d",
-			    b->lt.version(), runtime / 1000, dev->version / 1000, dev->version % 1000 / 10, dev->version / 1000);
+	r = rt_vendor_open(&library, &b->lib, err);
+	if (r == -ENOENT)
+		gt_fail_prefix(err, "no cuBLASLt");
 	if (!r)
 		r = check(b, b->lt.create(&b->handle), "cublasLtCreate", err);
 	if (r) {

@@ -94,6 +94,7 @@ struct entry {
 struct rt_cupti {
 	struct api api;
 	void *lib;
+	int driver;
 	uint32_t version;
 	size_t enabled; /* of kinds */
 	pthread_mutex_t lock; /* CUPTI's own thread hands buffers back; of what follows */
@@ -193,9 +194,10 @@ static int check(const struct rt_cupti *c, int status, const char *what, struct 
 }
 
 /* It counted by ones up to CUDA 12; since 13.0 it says 130000. */
-static int check_cuda(struct rt_cupti *c, int driver, struct gt_err *err)
+static int suits(void *arg, struct gt_err *err)
 {
-	int r = check(c, c->api.version(&c->version), "cuptiGetVersion", err);
+	struct rt_cupti *c = arg;
+	int driver = c->driver, r = check(c, c->api.version(&c->version), "cuptiGetVersion", err);
 
 	if (!r && (int)(c->version / 10000) > driver / 1000)
 		r = gt_fail(err, ENOSYS,
@@ -207,8 +209,10 @@ static int check_cuda(struct rt_cupti *c, int driver, struct gt_err *err)
 
 int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 {
-	/* the driver's own generation first; one for a newer driver would not work */
+	/* the driver's own generation first */
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
+	struct rt_vendor library = { .names = names + (driver < 13000), .syms = syms, .n_syms = GT_ARRAY_SIZE(syms),
+				     .suits = suits };
 	struct rt_cupti *c;
 	int r;
 
@@ -217,9 +221,10 @@ int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 	c = gt_xcalloc(1, sizeof(*c));
 	pthread_mutex_init(&c->lock, NULL);
 	tracer = c;
-	r = rt_vendor_open(names + (driver < 13000), syms, GT_ARRAY_SIZE(syms), &c->api, &c->lib, err);
-	if (!r)
-		r = check_cuda(c, driver, err);
+	c->driver = driver;
+	library.table = &c->api;
+	library.arg = c;
+	r = rt_vendor_open(&library, &c->lib, err);
 	if (!r)
 		r = check(c, c->api.register_callbacks(requested, completed), "cuptiActivityRegisterCallbacks", err);
 	while (!r && c->enabled < GT_ARRAY_SIZE(kinds)) {

@@ -2,6 +2,7 @@
 /* The library: found, judged, opened; which of a shape's ways is taken, and running it. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/cuda/dnn_api.h"
@@ -49,34 +50,24 @@ int rt_dnn_check(const struct rt_dnn *d, int status, const char *what, struct gt
 		       *why ? ": " : "", why);
 }
 
-static int load(struct rt_dnn *d, struct gt_err *err)
+/* Is it new enough, and made for this driver and this card? */
+static int suits(void *arg, struct gt_err *err)
 {
-	static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so", NULL };
-	size_t v;
-	int r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &d->api, &d->lib, err);
+	struct rt_dnn *d = arg;
+	int runtime = (int)d->api.cudart_version() / 1000, have = d->dev ? d->dev->version : INT_MAX;
+	size_t v = d->api.version();
 
-	if (r < 0)
-		return gt_fail_prefix(err, "convolutions on CUDA devices want cuDNN");
-	v = d->api.version();
 	snprintf(d->version, sizeof(d->version), "%zu.%zu.%zu", v < OLDEST ? v / 1000 : v / 10000,
 		 v < OLDEST ? v / 100 % 10 : v / 100 % 100, v % 100);
 	if (v < OLDEST)
 		return gt_fail(err, ENOSYS, "cuDNN %s is too old for convolutions: install 9.0 or newer", d->version);
-	return 0;
-}
-
-/* Is this library made for this driver and this card? */
-static int suits(const struct rt_dnn *d, struct gt_err *err)
-{
-	int runtime = (int)d->api.cudart_version(), have = d->dev->version;
-
-	if (runtime / 1000 > have / 1000)
+	if (runtime > have / 1000)
 		return gt_fail(err, ENOSYS,
 			       "cuDNN %s is made for CUDA %d and this driver carries CUDA %d.%d: install a newer driver or the "
 			       "cuDNN of CUDA %d",
-			       d->version, runtime / 1000, have / 1000, have % 1000 / 10, have / 1000);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(oldest_arch); i++) {
-		if (d->api.version() < oldest_arch[i].version)
+			       d->version, runtime, have / 1000, have % 1000 / 10, have / 1000);
+	for (size_t i = 0; d->dev && i < GT_ARRAY_SIZE(oldest_arch); i++) {
+		if (v < oldest_arch[i].version)
 			continue;
 		if (d->dev->arch < oldest_arch[i].arch)
 			return gt_fail(err, ENOSYS, "cuDNN %s has code from sm_%d on and %s is sm_%d: install cuDNN 9.10",
@@ -86,14 +77,23 @@ static int suits(const struct rt_dnn *d, struct gt_err *err)
 	return 0;
 }
 
+static int load(struct rt_dnn *d, struct gt_err *err)
+{
+	static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so", NULL };
+	const struct rt_vendor library = { .names = names, .syms = syms, .n_syms = GT_ARRAY_SIZE(syms), .table = &d->api,
+					   .suits = suits, .arg = d, .apart = true };
+	int r = rt_vendor_open(&library, &d->lib, err);
+
+	return r == -ENOENT ? gt_fail_prefix(err, "convolutions on CUDA devices want cuDNN") : r;
+}
+
 int rt_dnn_open(struct rt_cuda *dev, bool exact, struct rt_dnn **ret, struct gt_err *err)
 {
 	struct rt_dnn *d = gt_xcalloc(1, sizeof(*d));
-	int r = load(d, err);
+	int r;
 
 	d->dev = dev;
-	if (!r)
-		r = suits(d, err);
+	r = load(d, err);
 	if (!r)
 		r = rt_dnn_check(d, d->api.create(&d->handle), "cudnnCreate", err);
 	if (r) {

@@ -265,28 +265,6 @@ static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
 	return check(n, n->api.init_rank(&n->comm, size, id, rank), "ncclCommInitRank", err);
 }
 
-/* The library alone. */
-static int load(struct rt_nccl **ret, struct gt_err *err)
-{
-	static const char *const names[] = { "libnccl.so.2", NULL };
-	struct rt_nccl *n = gt_xcalloc(1, sizeof(*n));
-	char buf[32];
-	int r = rt_vendor_open(names, syms, GT_ARRAY_SIZE(syms), &n->api, &n->lib, err);
-
-	if (r < 0) {
-		free(n);
-		return gt_fail_prefix(err, "ranks on CUDA devices want NCCL");
-	}
-	r = check(n, n->api.version(&n->version), "ncclGetVersion", err);
-	if (!r && n->version < NCCL_HAS_AVG)
-		r = gt_fail(err, ENOSYS, "NCCL %s knows no mean: install 2.10 or newer", version(n, buf));
-	if (r)
-		rt_nccl_close(n);
-	else
-		*ret = n;
-	return r;
-}
-
 /*
  * NCCL says its own version alone, and what it was built for only in the sentence that it prints with NCCL_DEBUG: "NCCL version
  * 2.30.7+cuda13.3". A driver runs what was built for its own CUDA or an older one. Without that sentence nothing is refused.
@@ -305,10 +283,41 @@ static int check_cuda(const struct rt_nccl *n, const struct rt_cuda *dev, struct
 		       dev->version / 1000);
 }
 
+static int suits(void *arg, struct gt_err *err)
+{
+	struct rt_nccl *n = arg;
+	char buf[32];
+	int r = check(n, n->api.version(&n->version), "ncclGetVersion", err);
+
+	if (!r && n->version < NCCL_HAS_AVG)
+		r = gt_fail(err, ENOSYS, "NCCL %s knows no mean: install 2.10 or newer", version(n, buf));
+	return r || !n->dev ? r : check_cuda(n, n->dev, err);
+}
+
+/* The library alone; dev NULL: for a device that is not known. */
+static int load(const struct rt_cuda *dev, struct rt_nccl **ret, struct gt_err *err)
+{
+	static const char *const names[] = { "libnccl.so.2", NULL };
+	struct rt_nccl *n = gt_xcalloc(1, sizeof(*n));
+	const struct rt_vendor library = { .names = names, .syms = syms, .n_syms = GT_ARRAY_SIZE(syms), .table = &n->api,
+					   .suits = suits, .arg = n };
+	int r;
+
+	n->dev = dev;
+	r = rt_vendor_open(&library, &n->lib, err);
+	if (r == -ENOENT)
+		gt_fail_prefix(err, "ranks on CUDA devices want NCCL");
+	if (r)
+		rt_nccl_close(n);
+	else
+		*ret = n;
+	return r;
+}
+
 int rt_nccl_probe(struct gt_err *err)
 {
 	struct rt_nccl *n = NULL;
-	int r = load(&n, err);
+	int r = load(NULL, &n, err);
 
 	rt_nccl_close(n);
 	return r;
@@ -318,14 +327,12 @@ int rt_nccl_open(const struct rt_cuda *dev, struct rt_comm *group, struct rt_ncc
 {
 	struct unique_id id = { 0 };
 	struct rt_nccl *n = NULL;
-	int r = load(&n, err);
+	int r = load(dev, &n, err);
 
 	if (r)
 		return r;
-	n->dev = dev;
 	n->group = group;
-	r = check_cuda(n, dev, err);
-	if (!r && !rt_comm_rank(group))
+	if (!rt_comm_rank(group))
 		r = check(n, n->api.unique_id(&id), "ncclGetUniqueId", err);
 	if (!r)
 		r = share_id(group, &id, err);
@@ -352,7 +359,8 @@ void rt_nccl_close(struct rt_nccl *n)
 		n->api.destroy(n->comm);
 	if (!ended(n))
 		return;
-	dlclose(n->lib);
+	if (n->lib)
+		dlclose(n->lib);
 	free(n);
 }
 

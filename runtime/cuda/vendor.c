@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "probe/loader/elf.h"
 #include "runtime/cuda/vendor.h"
@@ -34,50 +35,126 @@ static char *python_prefix(void)
 	return NULL;
 }
 
-static int try_pattern(const char *pattern, const struct gt_dlsym *syms, size_t n_syms, void *table, void **ret_handle,
-		       struct gt_err *err)
-{
-	glob_t found = { 0 };
-	int r = -ENOENT;
+struct search {
+	const struct rt_vendor *v;
+	void *handle;
+	int refused; /* why the first that loaded was */
+	struct gt_err missing, refusal;
+};
 
-	if (glob(pattern, 0, NULL, &found) == 0)
-		for (size_t i = 0; r < 0 && i < found.gl_pathc; i++)
-			r = gt_dl_open((const char *const[]){ found.gl_pathv[i], NULL }, syms, n_syms, table, ret_handle, err);
-	globfree(&found);
+static int open_here(struct search *s, const char *file, struct gt_err *err)
+{
+	const struct rt_vendor *v = s->v;
+	int r = gt_dl_open((const char *const[]){ file, NULL }, v->syms, v->n_syms, v->table, &s->handle, err);
+
+	if (!r && v->suits)
+		r = v->suits(v->arg, err);
+	if (r && s->handle) {
+		dlclose(s->handle);
+		s->handle = NULL;
+	}
 	return r;
 }
 
-int rt_vendor_open(const char *const *names, const struct gt_dlsym *syms, size_t n_syms, void *table, void **ret_handle,
-		   struct gt_err *err)
+/* What open_here says of it in a child, which takes all that was loaded for it along. A child that says nothing refuses nothing. */
+static int judge_apart(struct search *s, const char *file, struct gt_err *err)
+{
+	struct {
+		int r;
+		struct gt_err err;
+	} said = { 0 };
+	ssize_t n = 0;
+	pid_t child;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return 0;
+	child = fork();
+	if (!child) {
+		said.r = open_here(s, file, &said.err);
+		_exit(write(ends[1], &said, sizeof(said)) != sizeof(said));
+	}
+	close(ends[1]);
+	if (child > 0) {
+		n = TEMP_FAILURE_RETRY(read(ends[0], &said, sizeof(said)));
+		TEMP_FAILURE_RETRY(waitpid(child, NULL, 0));
+	}
+	close(ends[0]);
+	if (n != sizeof(said))
+		return 0;
+	*err = said.err;
+	return said.r;
+}
+
+static bool try_file(struct search *s, const char *file)
+{
+	struct gt_err err = { 0 };
+	int r = s->v->apart ? judge_apart(s, file, &err) : 0;
+
+	if (!r)
+		r = open_here(s, file, &err);
+	if (r == -ENOENT && *file != '/')
+		s->missing = err;
+	if (r && r != -ENOENT && !s->refused) {
+		s->refused = r;
+		s->refusal = err;
+	}
+	return !r;
+}
+
+static bool try_pattern(struct search *s, const char *pattern)
+{
+	glob_t found = { 0 };
+	bool is = false;
+
+	if (glob(pattern, 0, NULL, &found) == 0)
+		for (size_t i = 0; !is && i < found.gl_pathc; i++)
+			is = try_file(s, found.gl_pathv[i]);
+	globfree(&found);
+	return is;
+}
+
+static bool try_name(struct search *s, const char *name, const char *prefix)
 {
 	const char *cuda = getenv("CUDA_HOME");
+	char *patterns[] = {
+		gt_xasprintf("%s/lib64/%s", cuda && *cuda == '/' ? cuda : "/usr/local/cuda", name),
+		gt_xasprintf("/usr/local/cuda-*/lib64/%s", name),
+		gt_xasprintf("/usr/local/cuda*/extras/CUPTI/lib64/%s", name),
+		gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", name),
+		gt_xasprintf("%s/lib/python3*/dist-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", name),
+		gt_xasprintf("%s/lib/%s", prefix ? prefix : "/usr/local", name), /* conda's */
+		/* of Debian's own interpreter, whose prefix is /usr: pip's, and what packages bring */
+		gt_xasprintf("/usr/local/lib/python3*/dist-packages/nvidia/*/lib/%s", name),
+		gt_xasprintf("/usr/lib/python3/dist-packages/nvidia/*/lib/%s", name),
+	};
+	bool is = try_file(s, name);
+
+	for (size_t i = 0; !is && i < GT_ARRAY_SIZE(patterns); i++)
+		is = try_pattern(s, patterns[i]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(patterns); i++)
+		free(patterns[i]);
+	return is;
+}
+
+int rt_vendor_open(const struct rt_vendor *v, void **ret_handle, struct gt_err *err)
+{
 	gt_autofree char *prefix = python_prefix();
-	struct gt_err first = { 0 }, other = { 0 };
-	int r = gt_dl_open(names, syms, n_syms, table, ret_handle, &first);
+	struct search s = { .v = v };
 
-	for (const char *const *name = names; r < 0 && *name; name++) {
-		char *patterns[] = {
-			gt_xasprintf("%s/lib64/%s", cuda && *cuda == '/' ? cuda : "/usr/local/cuda", *name),
-			gt_xasprintf("/usr/local/cuda-*/lib64/%s", *name),
-			gt_xasprintf("/usr/local/cuda*/extras/CUPTI/lib64/%s", *name),
-			gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", *name),
-			gt_xasprintf("%s/lib/python3*/dist-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", *name),
-			gt_xasprintf("%s/lib/%s", prefix ? prefix : "/usr/local", *name), /* conda's */
-			/* of Debian's own interpreter, whose prefix is /usr: pip's, and what packages bring */
-			gt_xasprintf("/usr/local/lib/python3*/dist-packages/nvidia/*/lib/%s", *name),
-			gt_xasprintf("/usr/lib/python3/dist-packages/nvidia/*/lib/%s", *name),
-		};
-
-		for (size_t i = 0; r < 0 && i < GT_ARRAY_SIZE(patterns); i++)
-			r = try_pattern(patterns[i], syms, n_syms, table, ret_handle, &other);
-		for (size_t i = 0; i < GT_ARRAY_SIZE(patterns); i++)
-			free(patterns[i]);
+	for (const char *const *name = v->names; *name; name++)
+		if (try_name(&s, *name, prefix)) {
+			*ret_handle = s.handle;
+			return 0;
+		}
+	if (s.refused) {
+		if (err)
+			*err = s.refusal;
+		return s.refused;
 	}
-	if (r < 0)
-		return gt_fail(err, ENOENT,
-			       "%s (looked on the loader's path, in /usr/local/cuda and CUDA_HOME, and among the wheels of %s)",
-			       first.msg, prefix ? prefix : "no Python environment");
-	return 0;
+	return gt_fail(err, ENOENT,
+		       "%s (looked on the loader's path, in /usr/local/cuda and CUDA_HOME, and among the wheels of %s)",
+		       s.missing.msg, prefix ? prefix : "no Python environment");
 }
 
 #define MOST_TEXT (64u << 20) /* a library's constants; NCCL 2.30 has 0.5 MB */

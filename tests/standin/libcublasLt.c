@@ -3,12 +3,15 @@
  * cuBLASLt for tests on hosts without a GPU: the calls that runtime/cuda/blas.c makes, by the documented meaning of
  * their descriptors, in plain loops on the stand-in driver's streams. Refuses what the real library refuses as far as
  * documented: odd auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, by that status. Its first guess is one
- * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version; with STANDIN_LT_MAX relu is fmax(x, 0).
+ * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version (standin_says); with
+ * STANDIN_LT_MAX relu is fmax(x, 0).
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "says.h"
 #include "standin.h"
 
 enum {
@@ -71,9 +74,7 @@ int cublasLtDestroy(void *h)
 
 size_t cublasLtGetVersion(void)
 {
-	const char *s = getenv("STANDIN_LT_VERSION");
-
-	return s ? strtoull(s, NULL, 10) : 120400;
+	return standin_says("STANDIN_LT_VERSION", (const void *)cublasLtGetVersion, 120400);
 }
 
 size_t cublasLtGetCudartVersion(void)

@@ -8,10 +8,12 @@
  * so that a program that runs it shows; 2 rounds f32 to TF32, as its notes say; 3 wants workspace and writes on it; 4
  * wants more than there is. Graphs of several operations are done one after the other as each is defined, intermediates rounded
  * to their types; all engines do them right, 1 says that it is nondeterministic. STANDIN_DNN_SLOW=N makes them take N microseconds
- * longer. STANDIN_DNN_VERSION sets the version; STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize,
- * plan, execute) return that status; WHAT none: no engine is suggested.
+ * longer. STANDIN_DNN_VERSION sets the version, STANDIN_DNN_CUDART that of CUDA (standin_says);
+ * STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize, plan, execute) return that status; WHAT none: no engine is suggested.
  */
+#define _GNU_SOURCE
 #include "libcudnn.h"
+#include "says.h"
 
 /* What each attribute is: of which kind, its type, elements (-n: up to n). 801, a graph's operations, has its own code. */
 static const struct attribute {
@@ -53,18 +55,25 @@ static int fails(const char *what)
 	return spec && !strncmp(spec, what, n) && spec[n] == ':' ? atoi(spec + n + 1) : 0;
 }
 
+/* The library's parts load each other by name: those of the copy that is called first are everybody's in this process. */
+static size_t said_first(const char *variable, size_t otherwise)
+{
+	char kept[64], text[24];
+
+	snprintf(kept, sizeof(kept), "%s_FIRST", variable);
+	snprintf(text, sizeof(text), "%zu", standin_says(variable, attributes, otherwise));
+	setenv(kept, text, 0);
+	return strtoull(getenv(kept), NULL, 10);
+}
+
 size_t cudnnGetVersion(void)
 {
-	const char *s = getenv("STANDIN_DNN_VERSION");
-
-	return s ? strtoull(s, NULL, 10) : 91600;
+	return said_first("STANDIN_DNN_VERSION", 91600);
 }
 
 size_t cudnnGetCudartVersion(void)
 {
-	const char *s = getenv("STANDIN_DNN_CUDART");
-
-	return s ? strtoull(s, NULL, 10) : 12040;
+	return said_first("STANDIN_DNN_CUDART", 12040);
 }
 
 const char *cudnnGetErrorString(int status)

@@ -355,14 +355,101 @@ START_TEST(libraries_are_found_in_python_environments)
 						      STANDIN_DIR, env, places[i], names[0]);
 		struct gt_err err = { 0 };
 		void *table[1] = { NULL }, *lib = NULL;
+		const struct rt_vendor v = { .names = names, .syms = syms, .n_syms = 1, .table = table };
 		int r;
 
 		ck_assert_int_eq(system(make), 0);
 		setenv("VIRTUAL_ENV", env, 1);
-		r = rt_vendor_open(names, syms, 1, table, &lib, &err);
+		r = rt_vendor_open(&v, &lib, &err);
 		ck_assert_msg(i == 3 ? r == -ENOENT && strstr(err.msg, env) : !r && table[0], "%s: %s", places[i], err.msg);
 	}
 	gt_autofree char *drop = gt_xasprintf("rm -r '%s'", dir);
+	ck_assert_int_eq(system(drop), 0);
+}
+END_TEST
+
+static char *copied(const char *from, const char *env, const char *to)
+{
+	gt_autofree char *path = gt_xasprintf("%s/%s", env, to);
+	gt_autofree char *make = gt_xasprintf("mkdir -p \"$(dirname '%s')\" && cp '%s/%s' '%s'", path, STANDIN_DIR, from, path);
+
+	ck_assert_int_eq(system(make), 0);
+	return gt_take(path);
+}
+
+struct judged {
+	void *table[1];
+	const char *refuse;
+	int asked;
+};
+
+static int judge(void *arg, struct gt_err *err)
+{
+	struct judged *j = arg;
+	Dl_info info;
+
+	j->asked++;
+	ck_assert(dladdr(j->table[0], &info) != 0);
+	return strstr(info.dli_fname, j->refuse) ? gt_fail(err, ERANGE, "not %s", info.dli_fname) : 0;
+}
+
+/* What loads and does not suit hides nothing that is found later; if it is judged apart it is never loaded here. */
+START_TEST(a_library_that_does_not_suit_is_passed_over)
+{
+	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
+	static const char *const names[] = { "libgputune-none.so", "libgputune-judged.so.1", "libgputune-judged.so", NULL };
+	char dir[] = "/tmp/check-cuda-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	for (int apart = 0; apart < 2; apart++) {
+		gt_autofree char *env = gt_xasprintf("%s/%d", dir, apart), *later = NULL, *wheel = NULL;
+		struct judged j = { .refuse = "/site-packages/" };
+		const struct rt_vendor v = { .names = names, .syms = syms, .n_syms = 1, .table = j.table, .suits = judge,
+					     .arg = &j, .apart = apart };
+		struct gt_err err = { 0 };
+		void *lib = NULL, *taken;
+
+		wheel = copied("libcuda.so.1", env, "lib/python3.11/site-packages/nvidia/first/lib/libgputune-judged.so.1");
+		later = copied("libcuda.so.1", env, "lib/libgputune-judged.so");
+		setenv("VIRTUAL_ENV", env, 1);
+		ck_assert_msg(!rt_vendor_open(&v, &lib, &err), "%s", err.msg);
+		taken = dlopen(later, RTLD_NOW | RTLD_NOLOAD);
+		ck_assert(lib && lib == taken);
+		ck_assert_int_eq(dlopen(wheel, RTLD_NOW | RTLD_NOLOAD) != NULL, !apart);
+		ck_assert_int_eq(j.asked, apart ? 1 : 2); /* here */
+		j.refuse = "/";
+		lib = NULL;
+		ck_assert_int_eq(rt_vendor_open(&v, &lib, &err), -ERANGE);
+		ck_assert_msg(!lib && strstr(err.msg, "not ") == err.msg && strstr(err.msg, "/site-packages/"), "%s", err.msg);
+	}
+	gt_autofree char *drop = gt_xasprintf("rm -r '%s'", dir);
+	ck_assert_int_eq(system(drop), 0);
+}
+END_TEST
+
+/* The loader's path has a toolkit that is too new for the driver, the environment what it needs. No other library of this host
+ * is old enough. */
+START_TEST(libraries_for_this_driver_are_found_behind_newer_ones)
+{
+	char dir[] = "/tmp/check-cuda-XXXXXX";
+	gt_autofree char *lt = NULL, *dnn = NULL, *nccl = NULL, *vars = NULL, *older = NULL, *drop = NULL;
+	struct result r;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	lt = copied("libcublasLt.so.12", dir, "lib/python3.11/site-packages/nvidia/cublas/lib/libcublasLt.so.12");
+	dnn = copied("libcudnn.so.9", dir, "lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9");
+	nccl = copied("libnccl.so.2", dir, "lib/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2");
+	older = gt_xasprintf("sed -i s/+cuda12.4/+cuda11.4/ '%s'", nccl);
+	ck_assert_int_eq(system(older), 0);
+	vars = gt_xasprintf("VIRTUAL_ENV=%s STANDIN_CUDA=11080 STANDIN_LT_VERSION=110800:/site-packages/ "
+			    "STANDIN_DNN_CUDART=11080:/site-packages/ STANDIN_DNN_VERSION=91700:/site-packages/", dir);
+	r = run_with("images-exact", vars, STANDIN_DIR);
+	ck_assert_msg(!r.status && strstr(r.out, "4 losses and 14 buffers alike\ncuDNN 9.17.0: "), "%s", r.out);
+	free(vars);
+	vars = gt_xasprintf("VIRTUAL_ENV=%s STANDIN_CUDA=11080 STANDIN_DEVICES=3 STANDIN_MEMORY=40000000", dir);
+	r = run_with("reduce", vars, STANDIN_DIR);
+	ck_assert_msg(!r.status && strstr(r.out, "0 and 1 wrong, timed"), "%s", r.out);
+	drop = gt_xasprintf("rm -r '%s'", dir);
 	ck_assert_int_eq(system(drop), 0);
 }
 END_TEST
@@ -373,6 +460,8 @@ void add_driver_tests(TCase *tc, TCase *slow)
 	tcase_add_test(slow, images_train_as_on_the_cpu_and_choices_are_kept);
 	tcase_add_test(tc, products_that_add_are_timed_too);
 	tcase_add_test(tc, libraries_are_found_in_python_environments);
+	tcase_add_test(tc, a_library_that_does_not_suit_is_passed_over);
+	tcase_add_test(slow, libraries_for_this_driver_are_found_behind_newer_ones);
 }
 
 int tell_driver(const char *what)
