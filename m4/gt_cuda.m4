@@ -23,6 +23,9 @@ AS_IF([test "x$NVCC" != xno], [
 	NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$gt_last,code=compute_$gt_last"
 	AC_MSG_RESULT([$gt_archs])
 	AS_IF([test -z "$gt_archs"], [AC_MSG_ERROR([$NVCC --list-gpu-arch names no architecture])])
+	# "Cuda compilation tools, release 13.0, V13.0.88"
+	gt_release=`$NVCC --version 2>/dev/null | $SED -n 's/.*release \(@<:@0-9@:>@*\)\.\(@<:@0-9@:>@*\),.*/\1 * 1000 + \2 * 10/p'`
+	AC_DEFINE_UNQUOTED([RT_CUDA_TOOLKIT], [(${gt_release:-0})], [the CUDA of nvcc: 13000 is 13.0; 0: it did not say])
 	AC_DEFINE([HAVE_CUDA_KERNELS], [1], [CUDA kernels are built in])
 	# toolkits that are about to drop an architecture warn of it at each compilation; which are built is decided here
 	NVCC_WARNS=-Wno-deprecated-gpu-targets

@@ -84,21 +84,29 @@ static const char *remedy(cu_result code)
 		return "; the work of this process on the card is lost; the kernel log says whether the card is, too";
 	case CU_NO_BINARY_FOR_GPU:
 		return "; this build has no kernels for the card: configure with a toolkit that knows it";
+	case CU_INVALID_IMAGE:
+	case CU_INVALID_PTX:
+		return "; the driver cannot read this code: it is damaged, or made by a toolkit that is newer than the driver";
+	case CU_UNSUPPORTED_PTX_VERSION:
+		return "; this code is made by a toolkit that is newer than the driver: install a newer driver";
 	default:
 		return "";
 	}
 }
 
-int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
+static int fail(const struct rt_cuda *c, cu_result code, const char *what, const char *do_this, struct gt_err *err)
 {
 	const char *name = NULL, *text = NULL;
 
-	if (code == CU_SUCCESS)
-		return 0;
 	c->d.error_name(code, &name);
 	c->d.error_string(code, &text);
 	return gt_fail(err, code == CU_OUT_OF_MEMORY ? ENOMEM : ENODEV, "%s failed with CUDA error %d, %s (%s)%s",
-		       what, code, name ? name : "unknown", text ? text : "no text", remedy(code));
+		       what, code, name ? name : "unknown", text ? text : "no text", do_this);
+}
+
+int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
+{
+	return code == CU_SUCCESS ? 0 : fail(c, code, what, remedy(code), err);
 }
 
 int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t bytes, struct gt_err *err)
@@ -199,6 +207,21 @@ static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *er
 	return r;
 }
 
+/* A newer toolkit's kernels are not refused by its number: a driver runs many of them. */
+static int check_load(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
+{
+	int toolkit = rt_fatbin_toolkit(), have = c->version;
+	char text[256];
+
+	if (toolkit <= have || (code != CU_INVALID_IMAGE && code != CU_INVALID_PTX && code != CU_UNSUPPORTED_PTX_VERSION))
+		return rt_cuda_check(c, code, what, err);
+	snprintf(text, sizeof(text),
+		 "; the kernels are built by CUDA %d.%d and this driver carries CUDA %d.%d: install a newer driver, or configure "
+		 "with a toolkit of CUDA %d.%d or older",
+		 toolkit / 1000, toolkit % 1000 / 10, have / 1000, have % 1000 / 10, have / 1000, have % 1000 / 10);
+	return fail(c, code, what, text, err);
+}
+
 static int load_kernels(struct rt_cuda *c, struct gt_err *err)
 {
 	int r = rt_cuda_check(c, c->d.ctx_retain(&c->ctx, c->device), "cuDevicePrimaryCtxRetain", err);
@@ -206,9 +229,9 @@ static int load_kernels(struct rt_cuda *c, struct gt_err *err)
 	if (!r)
 		r = rt_cuda_check(c, c->d.ctx_set(c->ctx), "cuCtxSetCurrent", err);
 	if (!r)
-		r = rt_cuda_check(c, c->d.module_load(&c->module, rt_fatbin), "cuModuleLoadData", err);
+		r = check_load(c, c->d.module_load(&c->module, rt_fatbin), "cuModuleLoadData", err);
 	for (int i = 0; !r && i < RT_N_KERNELS; i++)
-		r = rt_cuda_check(c, c->d.module_function(&c->fn[i], c->module, kernel_names[i]), kernel_names[i], err);
+		r = check_load(c, c->d.module_function(&c->fn[i], c->module, kernel_names[i]), kernel_names[i], err);
 	return r;
 }
 

@@ -34,3 +34,12 @@ const char *rt_fatbin_archs(void)
 	return "";
 #endif
 }
+
+int rt_fatbin_toolkit(void)
+{
+#ifdef HAVE_CUDA_KERNELS
+	return RT_CUDA_TOOLKIT;
+#else
+	return 0;
+#endif
+}

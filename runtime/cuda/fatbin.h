@@ -6,4 +6,5 @@
 extern const unsigned char rt_fatbin[]; /* what cuModuleLoadData takes */
 bool rt_fatbin_present(void);
 const char *rt_fatbin_archs(void);
+int rt_fatbin_toolkit(void); /* that compiled it: 13000 is CUDA 13.0; 0: not known */
 #endif

@@ -198,6 +198,9 @@ START_TEST(each_documented_failure_has_its_sentence)
 		{"STANDIN_DEVICES=0", "no GPU is visible"},
 		{"STANDIN_FAIL=cuDevicePrimaryCtxRetain:2", "cuDevicePrimaryCtxRetain failed with CUDA error 2"},
 		{"STANDIN_FAIL=cuModuleLoadData:209", "no kernels for the card"},
+		{"STANDIN_FAIL=cuModuleLoadData:200 STANDIN_CUDA=99000", "; the driver cannot read this code: it is damaged"},
+		{"STANDIN_FAIL=cuModuleLoadData:218 STANDIN_CUDA=99000", "; the driver cannot read this code: it is damaged"},
+		{"STANDIN_FAIL=cuModuleLoadData:222 STANDIN_CUDA=99000", "newer than the driver: install a newer driver"},
 		{"STANDIN_FAIL=cuMemAlloc:2", "cuMemAlloc failed"},
 		{"STANDIN_FAIL=cuLaunchKernel:719", "cuLaunchKernel failed with CUDA error 719"},
 		{"STANDIN_FAIL=cuCtxSynchronize:700", "cuCtxSynchronize failed"},
@@ -210,6 +213,32 @@ START_TEST(each_documented_failure_has_its_sentence)
 		ck_assert_int_eq(r.status, 1);
 		ck_assert_msg(strstr(r.out, t[i].says) != NULL, "%s: %s", t[i].var, r.out);
 	}
+}
+END_TEST
+
+/* It runs what it can: only what it does not load is said to be too new, by both versions. */
+START_TEST(kernels_of_a_newer_toolkit_have_their_sentence)
+{
+	static const char *const fails[] = {"cuModuleLoadData:200", "cuModuleLoadData:218", "cuModuleLoadData:222",
+					    "cuModuleGetFunction:222"};
+	int toolkit = rt_fatbin_toolkit(), older = toolkit - 1000;
+	gt_autofree char *driver = gt_xasprintf("STANDIN_CUDA=%d", older), *says = NULL;
+	struct result r = open_with(driver, STANDIN_DIR);
+
+	ck_assert_int_ge(toolkit, 11000);
+	ck_assert_msg(!r.status, "%s", r.out);
+	says = gt_xasprintf("(some error); the kernels are built by CUDA %d.%d and this driver carries CUDA %d.%d: install a newer "
+			    "driver, or configure with a toolkit of CUDA %d.%d or older\n", toolkit / 1000, toolkit % 1000 / 10,
+			    older / 1000, older % 1000 / 10, older / 1000, older % 1000 / 10);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(fails); i++) {
+		gt_autofree char *vars = gt_xasprintf("%s STANDIN_FAIL=%s", driver, fails[i]);
+
+		r = open_with(vars, STANDIN_DIR);
+		ck_assert_int_eq(r.status, 1);
+		ck_assert_msg(strstr(r.out, says) != NULL, "%s: %s", fails[i], r.out);
+	}
+	r = open_with("STANDIN_FAIL=cuModuleLoadData:209 STANDIN_CUDA=11000", STANDIN_DIR);
+	ck_assert_msg(!strstr(r.out, "built by"), "%s", r.out);
 }
 END_TEST
 
@@ -410,7 +439,8 @@ int main(int argc, char **argv)
 	driver = tcase_create("driver");
 	tcase_add_test(tc, a_build_without_kernels_says_so);
 	if (built()) { /* without kernels the first missing link is always the same */
-		tcase_add_test(tc, each_documented_failure_has_its_sentence);
+		tcase_add_test(driver, each_documented_failure_has_its_sentence);
+		tcase_add_test(driver, kernels_of_a_newer_toolkit_have_their_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		add_ranks_tests(ranks);
