@@ -302,7 +302,7 @@ static void print_homes(const json_t *ddp)
 	printf("\n");
 }
 
-/* Calls by whose kernels, forward and backward; and why none is cuDNN's. */
+/* Calls by whose kernels, forward and backward; what was not timed with them; and why none is cuDNN's. */
 static void print_attention(const json_t *a)
 {
 	static const char *const passes[] = { "forward", "backward" };
@@ -311,11 +311,14 @@ static void print_attention(const json_t *a)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(passes); i++) {
 		const json_t *calls = json_object_get(a, passes[i]);
 		long long own = gt_json_get_int(calls, "own", 0), dnn = gt_json_get_int(calls, "cudnn", 0);
+		long long too_large = gt_json_get_int(calls, "too_large", 0);
 
 		if (own && dnn)
 			printf("%s %s by our own kernels %lld times, by cuDNN %lld", i ? "," : "", passes[i], own, dnn);
 		else if (own || dnn)
 			printf("%s %s by %s", i ? "," : "", passes[i], dnn ? "cuDNN" : "our own kernels");
+		if (too_large)
+			printf(" (plans of cuDNN's left out for their workspace: %lld)", too_large);
 	}
 	if (gt_json_get_str(a, "why_own", NULL))
 		printf(" (%s)", gt_json_get_str(a, "why_own", ""));

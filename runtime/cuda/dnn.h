@@ -25,7 +25,7 @@ struct rt_dnn_args {
 };
 
 struct rt_dnn;
-#define RT_DNN_WORKSPACE	(256u << 20) /* bytes that a configuration may want at most */
+#define RT_DNN_WORKSPACE	(256u << 20) /* bytes that a configuration may want; attention backward: or what its sums are */
 #define RT_DNN_CANDIDATES	8	     /* configurations of a shape that are timed at most */
 /* exact: nothing is chosen by timing, now or as an earlier program has kept it on disk.
  * -ENOENT: no library; -ENOSYS: one that is too old, or made for a newer driver or for other cards. */
@@ -40,6 +40,7 @@ const char *rt_dnn_version(const struct rt_dnn *d); /* "9.26.0" */
 struct rt_dnn_info {
 	int suggested; /* configurations that the heuristics gave */
 	int accepted;  /* of these, built and kept */
+	int too_large; /* of these, not kept since they want more workspace than they may */
 	size_t workspace; /* bytes: the most that an accepted one wants */
 };
 /* Ask for the configurations of c and build them; once per shape. -ENOTSUP: cuDNN has none that this program accepts. */

@@ -165,6 +165,7 @@ struct dnn_choice {
 	bool full;	 /* nothing below f32 */
 	bool any_order;	 /* sums whose order, and so whose last bits, differ from run to run will do */
 	int most;	 /* ways that are built, up to RT_DNN_CANDIDATES */
+	size_t room;	 /* bytes of workspace that each may want */
 	bool rivalled;	 /* something that is not of this library may be taken instead */
 	struct rt_dnn_info info;
 	struct dnn_way ways[RT_DNN_CANDIDATES];
@@ -221,8 +222,8 @@ void rt_dnn_finish(struct dnn_bin *b, dnn_desc x);
 dnn_desc rt_dnn_tensor(struct dnn_bin *b, int64_t id, int data_type, const int64_t dims[4], const int64_t strides[4],
 		       enum dnn_tensor how);
 int rt_dnn_data_type(enum rt_dtype t);
-/* c's ways for the operations of b, by the heuristics; c has its name, full and any_order. With one on disk: that one, or all if
- * it cannot be built any more; a rival on disk needs none. Throws b away. -ENOTSUP: none. */
+/* c's ways for the operations of b, by the heuristics; c has its name, full, any_order, most and room. With one on disk: that one,
+ * or all if it cannot be built any more; a rival on disk needs none. Throws b away. -ENOTSUP: none. */
 int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(struct dnn_bin *b, const void *key), const void *key,
 		 struct gt_err *err);
 

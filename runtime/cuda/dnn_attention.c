@@ -19,8 +19,9 @@
 #include <stdio.h>
 #include "runtime/cuda/dnn_api.h"
 
-/* Kernels of our own that a choice on disk was timed with: one more for each change that makes them faster or slower. */
-#define RIVALS	 1
+/* What a choice on disk was timed with: one more for each change that makes our own kernels faster or slower, or accepts more of
+ * cuDNN's plans. */
+#define RIVALS	 2
 #define WAYS	 4 /* the heuristic's first: each is compiled when it is planned, half a second of a core */
 #define OLDEST	 90600 /* clears the sums of dq itself */
 #define ALIGN	 256
@@ -240,6 +241,15 @@ static size_t own_bytes(const struct rt_dnn_attention *k)
 	return rows_bytes(k) + (k->backward && k->any_order ? aligned(k->batch * k->heads * k->len * k->depth * 4) : 0);
 }
 
+/* Where sums may be added up in any order, plans want those of dq in f32 once more, with a length that is a multiple of 8, and some
+ * bytes (9.26.0, sm_80 to sm_90). A multiple of 64 and 8 more columns are more than that; B H T T elements stay out. */
+static size_t room(const struct rt_dnn_attention *k)
+{
+	int64_t sums = k->batch * k->heads * ((k->len + 63) / 64 * 64) * (k->depth + 8) * 4;
+
+	return k->backward && k->any_order ? GT_MAX((size_t)sums, (size_t)RT_DNN_WORKSPACE) : RT_DNN_WORKSPACE;
+}
+
 static bool same(const struct rt_dnn_attention *a, const struct rt_dnn_attention *b)
 {
 	return a->backward == b->backward && a->batch == b->batch && a->len == b->len && a->heads == b->heads &&
@@ -281,6 +291,7 @@ static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_ch
 	a->key = *k;
 	a->c.most = WAYS;
 	a->c.any_order = k->any_order;
+	a->c.room = room(k);
 	a->c.rivalled = !k->alone;
 	*ret = &a->c;
 	if (!k->alone)

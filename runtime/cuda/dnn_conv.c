@@ -73,6 +73,7 @@ static void name(struct dnn_conv *c)
 		 (long long)k->kh, (long long)k->kw, (long long)k->stride, (long long)k->pad, (long long)k->groups,
 		 rt_dtype_name(k->type), k->tf32 ? " tf32" : "");
 	c->c.most = RT_DNN_CANDIDATES;
+	c->c.room = RT_DNN_WORKSPACE;
 	c->c.full = k->type == RT_F32 && !k->tf32;
 }
 

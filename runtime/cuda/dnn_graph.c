@@ -145,8 +145,8 @@ static int identify(struct rt_dnn *d, dnn_desc cfg, uint64_t words[RT_TUNED_WORD
 	return status;
 }
 
-/* A plan of the configuration; NULL if the library cannot make one after all. */
-static dnn_desc plan(struct rt_dnn *d, dnn_desc cfg, size_t *ret_workspace)
+/* A plan of the configuration; NULL if the library cannot make one after all, or it is too large. */
+static dnn_desc plan(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg, size_t *ret_workspace)
 {
 	const struct dnn_api *a = &d->api;
 	dnn_desc p = NULL;
@@ -166,8 +166,9 @@ static dnn_desc plan(struct rt_dnn *d, dnn_desc cfg, size_t *ret_workspace)
 	*ret_workspace = (size_t)bytes;
 	if (status != DNN_OK)
 		d->plan_status = status;
-	if (status == DNN_OK && bytes >= 0 && bytes <= RT_DNN_WORKSPACE)
+	if (status == DNN_OK && bytes >= 0 && (size_t)bytes <= c->room)
 		return p;
+	c->info.too_large += status == DNN_OK;
 	if (p)
 		a->desc_destroy(p);
 	return NULL;
@@ -188,7 +189,7 @@ static void consider(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg)
 	for (int i = 0; i < c->info.accepted; i++)
 		if (!memcmp(way.words, c->ways[i].words, sizeof(way.words)))
 			return;
-	way.plan = plan(d, cfg, &way.workspace);
+	way.plan = plan(d, c, cfg, &way.workspace);
 	if (!way.plan)
 		return;
 	c->ways[c->info.accepted++] = way;
@@ -234,8 +235,8 @@ static int build_all(struct rt_dnn *d, struct dnn_choice *c, dnn_desc g, struct 
 	ask(d, c, g, DNN_HEUR_FALLBACK);
 	if (c->info.accepted)
 		return 0;
-	return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace%s%s", d->version, c->name,
-		       RT_DNN_WORKSPACE >> 20, d->plan_status ? ": " : "",
+	return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %zu MiB of workspace%s%s", d->version, c->name,
+		       c->room >> 20, d->plan_status ? ": " : "",
 		       d->plan_status ? d->api.error_string(d->plan_status) : "");
 }
 

@@ -39,6 +39,7 @@ struct rt_engine {
 		bool absent;	  /* cuDNN could not be opened */
 		struct gt_err why; /* it is not taken at all */
 		int own[2], dnn[2]; /* [backward]: calls of the program, once it is built */
+		int too_large[2];   /* cuDNN's plans that are not timed: they want too much workspace */
 	} attention;
 	cu_stream stream, copy;
 	cu_ptr base;

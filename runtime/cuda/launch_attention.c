@@ -166,8 +166,12 @@ static bool planned(struct rt_engine *e, const struct rt_call *c, struct rt_dnn_
 	e->attention.absent = !e->dnn;
 	if (e->dnn)
 		r = rt_dnn_attention_plan(e->dnn, &k, ret, &err);
-	if (!r)
+	if (!r) {
+		int *most = &e->attention.too_large[k.backward];
+
+		*most = GT_MAX(*most, ret->too_large);
 		return true;
+	}
 	if (err.msg[0] && !e->attention.why.msg[0])
 		e->attention.why = err;
 	if (k.alone)
@@ -262,9 +266,13 @@ void rt_launch_attention_report(const struct rt_engine *e, json_t *doc)
 	if (!e->attention.own[0] && !e->attention.dnn[0])
 		return;
 	all = json_object();
-	for (int i = 0; i < 2; i++)
-		json_object_set_new(all, passes[i],
-				    json_pack("{s:i, s:i}", "own", e->attention.own[i], "cudnn", e->attention.dnn[i]));
+	for (int i = 0; i < 2; i++) {
+		json_t *pass = json_pack("{s:i, s:i}", "own", e->attention.own[i], "cudnn", e->attention.dnn[i]);
+
+		if (e->attention.too_large[i])
+			json_object_set_new(pass, "too_large", json_integer(e->attention.too_large[i]));
+		json_object_set_new(all, passes[i], pass);
+	}
 	if (e->attention.why.msg[0])
 		json_object_set_new(all, "why_own", gt_json_str(e->attention.why.msg));
 	json_object_set_new(doc, "attention", all);

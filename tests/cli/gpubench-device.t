@@ -51,6 +51,12 @@ Models whose queries see every key train there as on the CPU, whoever multiplies
   >     $(bert --device cuda --amp bf16 --attention own) $(bert --device cuda --amp bf16 --attention cudnn)
   True
 
+Plans of cuDNN's that want more workspace than they may are counted, where a shape is planned for the first time.
+
+  $ STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --batch 2 --seq 19 --vocab 61 --device cuda --amp bf16 --attention cudnn \
+  >     --steps 2 --warmup 1 --quiet | grep ^attention
+  attention  forward by cuDNN (plans of cuDNN's left out for their workspace: 1), backward by cuDNN (plans of cuDNN's left out for their workspace: 1)
+
 A run that fills the card loses nothing: the card's peaks are measured when the program has gone, or missing with a warning.
 
   $ full() { STANDIN_SMS=1 STANDIN_MEMORY=110000000 gpu train mlp --device cuda --steps 2 --warmup 0 --json --quiet | python3 -c '

@@ -5,10 +5,11 @@
  * finalized is not used, shapes must fit. Convolutions are plain loops on the stand-in driver's streams.
  *
  * A graph has engines 0 to 4: 0 sums in the order of the definition; 1 is nondeterministic by its notes and computes nonsense,
- * so that a program that runs it shows; 2 rounds f32 to TF32, as its notes say; 3 wants workspace and writes on it; 4
- * wants more than there is. Graphs of several operations are done one after the other as each is defined, intermediates rounded
- * to their types; all engines do them right, 1 says that it is nondeterministic. STANDIN_DNN_SLOW=N makes them take N microseconds
- * longer. STANDIN_DNN_VERSION sets the version, STANDIN_DNN_CUDART that of CUDA (standin_says);
+ * so that a program that runs it shows; 2 rounds f32 to TF32, as its notes say; 3 wants workspace and writes on it,
+ * STANDIN_DNN_WORKSPACE sets how much; 4 wants more than there is. Graphs of several operations are done one after the other as
+ * each is defined, intermediates rounded to their types; all engines do them right, 1 says that it is nondeterministic.
+ * STANDIN_DNN_SLOW=N makes them take N microseconds longer.
+ * STANDIN_DNN_VERSION sets the version, STANDIN_DNN_CUDART that of CUDA (standin_says).
  * STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize, plan, execute) return that status; WHAT none: no engine is suggested.
  */
 #define _GNU_SOURCE
@@ -359,7 +360,9 @@ static int suggest(const struct desc *heur, int64_t room, int64_t *ret_n, struct
 
 static int64_t workspace_of(int64_t engine)
 {
-	return engine == 3 ? SCRIBBLED : engine == 4 ? INT64_C(1) << 40 : 0;
+	const char *s = getenv("STANDIN_DNN_WORKSPACE");
+
+	return engine == 3 ? (s ? strtoll(s, NULL, 10) : SCRIBBLED) : engine == 4 ? INT64_C(1) << 40 : 0;
 }
 
 int cudnnBackendGetAttribute(void *desc, int name, int type, int64_t room, int64_t *ret_n, void *value)

@@ -302,12 +302,15 @@ START_TEST(attention_is_by_the_faster_kernels)
 	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d-a", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
 	gt_autofree char *files = gt_xasprintf("%s/gputune/*", dir), *inner = gt_xasprintf("%s/gputune", dir);
 	static const char ours[] = "{\"backward\":{\"cudnn\":0,\"own\":1},\"forward\":{\"cudnn\":0,\"own\":1}}";
-	static const char theirs[] = "{\"backward\":{\"cudnn\":1,\"own\":0},\"forward\":{\"cudnn\":1,\"own\":0}}";
+	static const char timed[] = "{\"backward\":{\"cudnn\":0,\"own\":1,\"too_large\":1},"
+				    "\"forward\":{\"cudnn\":0,\"own\":1,\"too_large\":1}}";
+	static const char theirs[] = "{\"backward\":{\"cudnn\":1,\"own\":0,\"too_large\":1},"
+				     "\"forward\":{\"cudnn\":1,\"own\":0,\"too_large\":1}}";
 	static const struct {
 		const char *how, *var, *says;
 		bool keeps;
 	} t[] = {
-		{"loop16", "STANDIN_DNN_SLOW=300000", ours, true},
+		{"loop16", "STANDIN_DNN_SLOW=300000", timed, true},
 		{"loop16", NULL, ours, true},
 		{"loopd", NULL, theirs, false},
 		{"loop8", NULL, ours, false},
@@ -317,7 +320,7 @@ START_TEST(attention_is_by_the_faster_kernels)
 		 "cuDNN 9.15.0 may read beyond its memory in replays of attention backward 2 x 16", false},
 		{"loop16", "STANDIN_DNN_FAIL=create:1008", "cudnnCreate of cuDNN 9.16.0 failed with status 1008", false},
 		{"loop16", "STANDIN_DNN_FAIL=none:1", "cuDNN 9.16.0 has no way to do attention", false},
-		{"loop16", "STANDIN_DNN_FAIL=execute:5000", "{\"backward\":{\"cudnn\":0,\"own\":1}", false},
+		{"loop16", "STANDIN_DNN_FAIL=execute:5000", "{\"backward\":{\"cudnn\":0,\"own\":1,", false},
 		{"loopd", "STANDIN_DNN_VERSION=90500", "is too old for attention", false},
 		{"loopd", "STANDIN_DNN_FAIL=execute:5000", "failed with status 5000", false},
 	};

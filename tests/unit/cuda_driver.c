@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/cuda/dnn.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/vendor.h"
 #include "runtime/runtime.h"
@@ -339,6 +340,46 @@ START_TEST(products_that_add_are_timed_too)
 }
 END_TEST
 
+/* Backward of GPT-2 124M at a batch of 86: its sums are 258 MiB. Plans, not run: kept, left out, and the workspace kept for. */
+static int plans_and_tell(bool exact)
+{
+	const struct rt_dnn_attention k = { .backward = true, .batch = 86, .len = 1024, .heads = 12, .depth = 64, .type = RT_BF16,
+					    .any_order = !exact, .alone = true };
+	gt_auto(rt_cuda) *c = NULL;
+	struct rt_dnn_info info = { 0 };
+	struct rt_dnn *d = NULL;
+	struct gt_err err = { 0 };
+	int r = rt_cuda_open(&c, &err);
+
+	if (!r)
+		r = rt_dnn_open(c, false, &d, &err);
+	if (!r)
+		r = rt_dnn_attention_plan(d, &k, &info, &err);
+	printf("%s%d kept, %d too large\n", err.msg, info.accepted, info.too_large);
+	rt_dnn_close(d);
+	return r != 0;
+}
+
+/* What the sums of all rows take is no reason to leave a plan out; what all scores take is, and so is as much where these sums are
+ * not wanted. */
+START_TEST(plans_of_large_batches_are_kept)
+{
+	static const struct {
+		const char *how, *var, *says;
+	} t[] = {
+		{ "plans", "STANDIN_DNN_WORKSPACE=270532736", "4 kept, 1 too large\n" },
+		{ "plans", "STANDIN_DNN_WORKSPACE=2164260864", "3 kept, 2 too large\n" },
+		{ "plans-exact", "STANDIN_DNN_WORKSPACE=270532736", "2 kept, 2 too large\n" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct result r = run_with(t[i].how, t[i].var, STANDIN_DIR);
+
+		ck_assert_msg(gt_streq(r.out, t[i].says), "%s: %s", t[i].var, r.out);
+	}
+}
+END_TEST
+
 /* A library by a name that no loader knows: in a conda environment, among wheels, and as Debian's Python has them. */
 START_TEST(libraries_are_found_in_python_environments)
 {
@@ -459,6 +500,7 @@ void add_driver_tests(TCase *tc, TCase *slow)
 	tcase_add_test(tc, the_drivers_rules_are_kept);
 	tcase_add_test(slow, images_train_as_on_the_cpu_and_choices_are_kept);
 	tcase_add_test(tc, products_that_add_are_timed_too);
+	tcase_add_test(tc, plans_of_large_batches_are_kept);
 	tcase_add_test(tc, libraries_are_found_in_python_environments);
 	tcase_add_test(tc, a_library_that_does_not_suit_is_passed_over);
 	tcase_add_test(slow, libraries_for_this_driver_are_found_behind_newer_ones);
@@ -470,5 +512,7 @@ int tell_driver(const char *what)
 		return rules_and_tell();
 	if (!strncmp(what, "images", 6))
 		return images_and_tell(gt_streq(what, "images-exact"));
+	if (!strncmp(what, "plans", 5))
+		return plans_and_tell(gt_streq(what, "plans-exact"));
 	return gt_streq(what, "accumulate") ? accumulate_and_tell() : -1;
 }
