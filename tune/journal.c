@@ -471,28 +471,45 @@ static int need_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
 	return 0;
 }
 
-int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err)
+static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, struct gt_err *err)
 {
-	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));
-	gt_autofree char *text = NULL;
 	size_t len = 0;
-	int r = check_place(fs, err), boot;
+	int r = gt_fs_read(fs, JOURNAL_PATH, ret_text, &len), boot;
 
-	if (r < 0)
-		return r;
-	r = gt_fs_read(fs, JOURNAL_PATH, &text, &len);
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s%s", JOURNAL_PATH,
 				    strerror(-r), r == -EACCES ? "; it is root's: use sudo" : "");
 	boot = gt_fs_read_line(fs, BOOT_ID_PATH, &j->boot_id);
 	if (boot < 0)
 		j->boot_id = gt_xstrdup("");
-	r = text ? parse(j, text, len, err) : 0;
+	r = *ret_text ? parse(j, *ret_text, len, err) : 0;
 	if (r >= 0 && boot < 0)
 		r = need_boot_id(j, boot, err);
+	j->torn |= *ret_text && !len; /* made, and then nothing could be written to it */
+	for (size_t i = 0; i < j->n_tx; i++)
+		j->tx[i].owner.alive = tn_owner_alive(&j->tx[i].owner);
+	return r < 0 ? r : 0;
+}
+
+/* Whoever is gone may have had the last word between the two looks at it: only what still stands there then was interrupted. */
+int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err)
+{
+	gt_auto(tn_journal) *j = NULL;
+	gt_autofree char *before = NULL;
+	int r = check_place(fs, err);
+
+	for (bool sure = false; r >= 0 && !sure;) {
+		gt_autofree char *text = NULL;
+
+		tn_journal_free(j);
+		j = gt_xcalloc(1, sizeof(*j));
+		r = load(fs, j, &text, err);
+		sure = !tn_journal_find(j, TN_SEEN_INTERRUPTED) || gt_streq(text, before);
+		free(before);
+		before = gt_take(text);
+	}
 	if (r < 0)
 		return r;
-	j->torn |= text && !len; /* made, and then nothing could be written to it */
 	*ret = gt_take(j);
 	return 0;
 }
@@ -536,7 +553,7 @@ enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t)
 		return TN_SEEN_PENDING;
 	if (t->state == TN_TX_COMMITTED)
 		return TN_SEEN_HELD;
-	if (tn_tx_other_boot(j, t) || !tn_owner_alive(&t->owner))
+	if (tn_tx_other_boot(j, t) || !t->owner.alive)
 		return TN_SEEN_INTERRUPTED;
 	return t->temporary && tn_owner_is_self(&t->owner) ? TN_SEEN_MINE : TN_SEEN_BUSY;
 }

@@ -22,6 +22,7 @@
 struct tn_owner {
 	int64_t pid, start; /* start: clock ticks after boot, tells a pid that was given again */
 	char *by;	    /* name of the program */
+	bool alive;	    /* when the journal was read */
 };
 struct tn_entry {
 	char *knob, *instance; /* NULL for a file of ours */

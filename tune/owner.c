@@ -32,7 +32,7 @@ static int start_of(int64_t pid, int64_t *ret)
 
 void tn_owner_self(struct tn_owner *ret)
 {
-	*ret = (struct tn_owner){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name) };
+	*ret = (struct tn_owner){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name), .alive = true };
 	start_of(ret->pid, &ret->start);
 }
 
@@ -49,5 +49,5 @@ bool tn_owner_alive(const struct tn_owner *o)
 
 bool tn_owner_is_self(const struct tn_owner *o)
 {
-	return o->pid == getpid() && tn_owner_alive(o);
+	return o->pid == getpid() && o->alive;
 }

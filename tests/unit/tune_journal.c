@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
@@ -23,6 +24,29 @@ START_TEST(two_at_once_are_told_apart_by_the_lock)
 	ck_assert_ptr_nonnull(strstr(err.msg, "another gputune"));
 	close(fd);
 	expect_before();
+}
+END_TEST
+
+/* Its last record is written between the look at the journal and that at its process: as many times as it takes. */
+START_TEST(who_is_done_and_gone_was_not_interrupted)
+{
+	gt_auto(tn_plan) *plan = box_plan(&b);
+
+	for (int i = 0; i < 60; i++) {
+		pid_t pid = fork();
+
+		ck_assert_int_ge(pid, 0);
+		if (!pid)
+			_exit(tn_apply(b.fs, plan, NULL, NULL, &err) != 0);
+		while (!waitpid(pid, &status, WNOHANG)) {
+			gt_auto(tn_journal) *j = NULL;
+
+			ck_assert_int_eq(tn_journal_load(b.fs, &j, &err), 0);
+			ck_assert_ptr_null(tn_journal_find(j, TN_SEEN_INTERRUPTED));
+		}
+		ck_assert_int_eq(status, 0);
+		ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
+	}
 }
 END_TEST
 
@@ -378,6 +402,7 @@ TCase *tune_journal_case(void)
 	TCase *tc = tcase_create("journal");
 	const TTest *const tests[] = {
 		two_at_once_are_told_apart_by_the_lock,
+		who_is_done_and_gone_was_not_interrupted,
 		a_torn_last_record_is_a_step_that_never_happened,
 		damage_in_the_middle_is_one_sentence_and_nothing_changes,
 		a_forged_journal_writes_nowhere_else,
