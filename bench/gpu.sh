@@ -285,6 +285,7 @@ in_ten_minutes() {
 	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 	peer gpt2-b64 100 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 40 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
+	train gpt2-profile 40 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile # each kernel beside its floor
 	train xl-bf16 60 $xl --batch 16 --amp bf16 --steps 5
 	train xl-fp8 60 $xl --batch 16 --amp fp8 --steps 5
 	train resnet50 60 resnet50 --batch 256 --size 224 --amp bf16 --steps 15
