@@ -158,7 +158,7 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 {
 	const char *asked = tn_profile_get(profile, k);
 	const char *option = !strcmp(k->id, "run.allocator") ? o->allocator : !strcmp(k->id, "omp.runtime") ? o->runtime : NULL;
-	bool named = o->only && o->only->n, by_option = option != NULL;
+	bool named = o->only && gt_strv_has(o->only, k->id), by_option = option != NULL;
 
 	if (!tn_knob_selected(k, o->only) && !by_option)
 		return;
@@ -177,7 +177,7 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 	if (by_option)
 		asked = strcmp(option, "auto") ? option : "on";
 	/* to look at a family is not to choose what is in it */
-	c->chosen = (o->only && gt_strv_has(o->only, k->id)) || by_option || (asked && strcmp(asked, "off"));
+	c->chosen = named || by_option || (asked && strcmp(asked, "off"));
 	c->asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
 	k->prepare(c, k, r);
 }

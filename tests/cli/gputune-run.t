@@ -263,12 +263,6 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
     memory preferred from node 0
         preferred, not strict: a full node falls back to another instead of failing
   
-  Set
-    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=68719476736:glibc.malloc.trim_threshold=274877906944:
-          glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
-        large tensors are kept between steps instead of unmapped and faulted in again; a rank's part
-        of memory
-  
   Left as it is
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
@@ -276,6 +270,8 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
         OpenBLAS itself would have to be asked, and this root is not live
     LD_PRELOAD
         by choice only: a profile with run.allocator = on, or --allocator
+    run.malloc
+        the profile leaves it alone
   
   Rank 1 of 2
   Profile train-gpu
@@ -284,12 +280,6 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
     memory preferred from node 0
         preferred, not strict: a full node falls back to another instead of failing
   
-  Set
-    GLIBC_TUNABLES=glibc.malloc.mmap_threshold=68719476736:glibc.malloc.trim_threshold=274877906944:
-          glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1
-        large tensors are kept between steps instead of unmapped and faulted in again; a rank's part
-        of memory
-  
   Left as it is
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
@@ -297,6 +287,8 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
         OpenBLAS itself would have to be asked, and this root is not live
     LD_PRELOAD
         by choice only: a profile with run.allocator = on, or --allocator
+    run.malloc
+        the profile leaves it alone
   $ gputune run --root $FIXTURES/server-8gpu.host --ranks 2 --json -- python3 x.py | python3 -c 'import json, sys; print([r["cpus"]["list"] for r in json.load(sys.stdin)["ranks"]])'
   ['0-7,32-39', '8-15,40-47']
   $ gputune run --ranks 5000 -- true
