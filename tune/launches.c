@@ -36,36 +36,39 @@ static const struct launcher {
 	const char *on_each; /* options: ranks on each host */
 	const char *in_all;  /* options: ranks of the whole job */
 	const char *hosts;   /* options: how many hosts */
-	const char *places;  /* options that name hosts, GPUs or files of them */
+	const char *named;   /* options that name hosts or GPUs */
+	const char *between; /* two hosts in their word */
+	const char *files;   /* options that name files of hosts */
 	const char *flags, *two; /* options that take no word, or two */
-	const char *variable;	 /* in place of the first; NULL: none */
+	const char *variable, *hosts_variable; /* in place of the first and of hosts; NULL: none */
 	enum unsaid unsaid;
 	bool (*configured)(const struct tn_ctx *); /* by a file that is not read here; NULL: there is none */
 	bool slurm; /* "-n8" is -n 8, what the allocation was told counts, and of two numbers the smaller */
 } launchers[] = {
-	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "", "",
-	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", ONE},
-	{"accelerate-launch", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file",
+	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "nnodes", "", "", "",
+	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", "PET_NNODES", ONE},
+	{"accelerate-launch", "accelerate.commands.launch", "", "num-processes", "num-machines", "config-file", "", "",
 	 "multi-gpu cpu tpu ipex xpu use-xpu use-deepspeed use-fsdp use-parallelism-config use-megatron-lm m module no-python "
 	 "debug q quiet same-network enable-cpu-affinity h help",
-	 "", NULL, GPUS, .configured = accelerate_is_configured},
-	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "", "i include e exclude H hostfile",
+	 "", NULL, NULL, GPUS, .configured = accelerate_is_configured},
+	{"deepspeed", "deepspeed.launcher.runner", "num-gpus num-accelerators", "", "num-nodes", "i include e exclude", "@",
+	 "H hostfile",
 	 "module no-python no-local-rank no-ssh no-ssh-check save-pid force-multi bind-cores-to-rank elastic-training h help", "",
-	 NULL, GPUS, .configured = deepspeed_is_configured},
+	 NULL, NULL, GPUS, .configured = deepspeed_is_configured},
 	{"mpirun mpiexec orterun prterun mpiexec.hydra mpirun.openmpi mpiexec.openmpi mpirun.mpich mpiexec.mpich", NULL,
-	 "ppn perhost npernode N", "np n c", "", "H host hosts hostfile machinefile machine f default-hostfile",
+	 "ppn perhost npernode N", "np n c", "", "H host hosts", ",", "hostfile machinefile machine f default-hostfile",
 	 "pernode allow-run-as-root oversubscribe nooversubscribe nolocal use-hwthread-cpus use-hwthreads-as-cpus report-bindings "
 	 "display-map display-allocation display-topo tag-output timestamp-output bind-to-core bind-to-socket bind-to-none "
 	 "bynode byslot bycore bysocket noprefix do-not-launch merge-stderr-to-stdout enable-recovery disable-recovery continuous "
 	 "v verbose q quiet d genvall genvnone envall envnone l prepend-rank V version h help",
-	 "mca gmca prtemca pmixmca genv env", NULL, NOT_SAID},
-	{"srun", NULL, "ntasks-per-node", "n ntasks", "N nodes", "ntasks-per-gpu ntasks-per-socket ntasks-per-core",
+	 "mca gmca prtemca pmixmca genv env", NULL, NULL, NOT_SAID},
+	{"srun", NULL, "ntasks-per-node", "n ntasks", "N nodes", "ntasks-per-gpu ntasks-per-socket ntasks-per-core", "", "",
 	 "l label u unbuffered v verbose Q quiet E preserve-env k no-kill O overcommit s oversubscribe X disable-status "
 	 "exclusive overlap exact pty contiguous multi-prog no-allocate Z spread-job use-min-nodes test-only propagate nice "
 	 "kill-on-bad-exit K resv-ports h help usage V version",
-	 "", NULL, ONE, .slurm = true},
-	{"horovodrun", "horovod.runner.launch", "", "np num-proc", "", "H hosts hostfile host-discovery-script",
-	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NOT_SAID},
+	 "", NULL, NULL, ONE, .slurm = true},
+	{"horovodrun", "horovod.runner.launch", "", "np num-proc", "", "H hosts", ",", "hostfile host-discovery-script",
+	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NULL, NOT_SAID},
 };
 
 static bool among(const char *list, const char *word, size_t n)
@@ -113,7 +116,7 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 
 struct said {
 	const char *on_each, *in_all, *hosts; /* the words after the options; NULL: not said */
-	bool places, parts;		      /* hosts are named; there are several programs */
+	bool places, several, parts; /* hosts are named, more than one or by a file; there are several programs */
 };
 
 /* Without dashes, '-' for '_'; len: up to '='. The caller frees it. */
@@ -161,7 +164,10 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 			continue;
 		if (place && value)
 			*place = value;
-		s->places |= among(l->places, name, len);
+		if (among(l->named, name, len) || among(l->files, name, len)) {
+			s->places = true;
+			s->several |= !among(l->named, name, len) || (value && *l->between && strstr(value, l->between));
+		}
 		takes = name[len] || among(l->flags, name, len) ? 0 : among(l->two, name, len) ? 2 : 1;
 		/* an option that is not known here, and has none */
 		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
@@ -247,6 +253,36 @@ static int by_options(const struct tn_ctx *c, const struct launcher *l, const st
 	if (!hosts || n < 0 || on_each < 0 || (hosts > 1 && l->unsaid == NOT_SAID))
 		return TN_LAUNCHES_UNSAID;
 	return on_each ? GT_MIN(on_each, on_each_of(n, hosts)) : on_each_of(n, hosts);
+}
+
+/* "2", or the most of torchrun's "1:4" and srun's "2-4". */
+static bool is_several(const char *hosts)
+{
+	bool several = false;
+
+	for (const char *p = hosts; p && *p; p += strspn(p, ":-")) {
+		gt_autofree char *word = gt_xstrndup(p, strcspn(p, ":-"));
+		uint64_t n;
+
+		several |= !gt_parse_u64(word, &n) && n > 1;
+		p += strcspn(p, ":-");
+	}
+	return several;
+}
+
+bool tn_launches_on_hosts(const struct tn_ctx *c)
+{
+	struct tn_ctx inner = *c;
+	struct said s = {0};
+	char *const *rest = NULL;
+	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
+
+	if (!l)
+		return false;
+	inner.argv = read_options(l, rest, &s);
+	if (!s.hosts && l->hosts_variable)
+		s.hosts = tn_run_said(c, l->hosts_variable);
+	return s.several || is_several(s.hosts) || tn_launches_on_hosts(&inner);
 }
 
 int tn_launches(const struct tn_ctx *c)

@@ -90,6 +90,8 @@ bool tn_rank_many_hosts(const struct tn_ctx *c)
 	static const char *const hosts[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"};
 	uint64_t a, b;
 
+	if (tn_launches_on_hosts(c))
+		return true;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(hosts); i++) {
 		const char *nodes = tn_run_user(c, hosts[i]);
 

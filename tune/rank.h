@@ -18,7 +18,7 @@ struct tn_rank tn_rank_of(const struct tn_ctx *c);
 unsigned tn_rank_here(const struct tn_ctx *c);
 /* How many of them share the CPUs of this run, as far as run.affinity knows. */
 unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r);
-/* Is the job larger than this host, as far as the launcher's variables say? */
+/* Is the job larger than this host, as far as the launcher's variables say, or the command if it is a launcher? */
 bool tn_rank_many_hosts(const struct tn_ctx *c);
 
 /* Numbers mean the GPUs that nvidia-smi gives them where all are of one model, or CUDA_DEVICE_ORDER is PCI_BUS_ID, which we set

@@ -203,6 +203,50 @@ START_TEST(a_launcher_is_left_free)
 }
 END_TEST
 
+/* NCCL's interfaces are a matter of jobs on several hosts: also where it is the command that says so. */
+static const struct {
+	const char *words, *env;
+	bool several;
+} host_cases[] = {
+	{ "torchrun --nnodes 2 --nproc-per-node 8 train.py", NULL, true },
+	{ "torchrun --nnodes=1:4 train.py", NULL, true },
+	{ "torchrun --nnodes 1 train.py --nnodes 2", NULL, false },
+	{ "torchrun train.py", "PET_NNODES=2", true },
+	{ "torchrun --nnodes 1 train.py", "PET_NNODES=2", false },
+	{ "accelerate launch --num_machines 2 train.py", NULL, true },
+	{ "srun -N2 ./train", NULL, true },
+	{ "srun -N 1-4 ./train", NULL, true },
+	{ "srun --ntasks-per-gpu=2 ./train", NULL, false },
+	{ "srun -n1 torchrun --nnodes 2 train.py", NULL, true },
+	{ "mpirun -np 16 -H a:8,b:8 ./train", NULL, true },
+	{ "mpirun -np 8 -H a:8 ./train", NULL, false },
+	{ "mpirun -np 8 --hostfile hosts ./train", NULL, true },
+	{ "horovodrun -np 16 -H a:8,b:8 ./train", NULL, true },
+	{ "deepspeed --num_nodes 2 train.py", NULL, true },
+	{ "deepspeed --include a:0,1@b:0,1 train.py", NULL, true },
+	{ "deepspeed --include localhost:0,1 train.py", NULL, false },
+	{ "python3 train.py --nnodes 2", NULL, false },
+};
+
+START_TEST(a_launcher_that_names_several_hosts_is_heard)
+{
+	gt_autofree char *copy = gt_xstrdup(host_cases[_i].words);
+	char *env[] = { (char *)host_cases[_i].env, NULL }, *argv[16] = { NULL }, *save = NULL;
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+	size_t n = 0;
+
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[n++] = w;
+	box_open(&b, "server-8gpu");
+	box_put(&b, "/sys/class/net/virbr0/mtu", "1500\n");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &(struct tn_run_opts){ .argv = argv, .envp = env }, &r, NULL), 0);
+	ck_assert_msg(gt_streq(var(r, "NCCL_SOCKET_IFNAME")->value, host_cases[_i].several ? "^lo,docker,virbr" : NULL), "%s",
+		      host_cases[_i].words);
+	box_close(&b);
+}
+END_TEST
+
 /* Files that launchers read by themselves, and this does not: it sets no number where one is there. */
 static const struct {
 	const char *file, *program, *more; /* more: an option that says the number all the same */
@@ -630,6 +674,7 @@ TCase *tune_ranks_case(void)
 	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free, 0, GT_ARRAY_SIZE(launches));
+	tcase_add_loop_test(tc, a_launcher_that_names_several_hosts_is_heard, 0, GT_ARRAY_SIZE(host_cases));
 	tcase_add_loop_test(tc, a_launchers_own_file_is_not_guessed_at, 0, GT_ARRAY_SIZE(configured_cases));
 	tcase_add_loop_test(tc, a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it, 0, GT_ARRAY_SIZE(own_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free_wherever_it_runs, 0, GT_ARRAY_SIZE(launcher_cases));
