@@ -44,7 +44,7 @@ const struct pr_check pr_check_device_nodes = {
 	.title = "the device nodes can be opened",
 	.after = after_given,
 	.story = "CUDA talks to the driver through /dev/nvidiactl, /dev/nvidia0 … and /dev/nvidia-uvm. nvidia-modprobe makes "
-		 "them; Debian lets the group video use them; a container must be given them.",
+		 "them; an admin may keep them for a group (NVreg_DeviceFileGID); a container must be given them.",
 	.messages = "Failed to initialize NVML: Insufficient Permissions\nUnable to determine the device handle for GPU",
 	.run = device_nodes,
 };
