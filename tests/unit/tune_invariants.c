@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds for the ranks of a job on every captured host, whatever its shape. */
+/* What holds on every captured host, whatever its shape: for a second apply, and for the ranks of a job. */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/check_tune.h"
@@ -239,11 +239,47 @@ START_TEST(ranks_of_every_captured_host_are_apart_and_near)
 }
 END_TEST
 
+/* ---- a fleet's recipe is run again and again ------------------------------------------------------------------------ */
+
+START_TEST(a_second_apply_changes_nothing_on_every_captured_host)
+{
+	gt_auto_strv names = box_fixtures();
+	static const char *const of[] = { NULL, "multi-node", "huge-pages" };
+
+	for (size_t i = 0; i < names.n * GT_ARRAY_SIZE(of) * 2; i++) {
+		const char *name = names.v[i / 2 / GT_ARRAY_SIZE(of)];
+		struct tn_plan_opts o = { .profile = of[i / 2 % GT_ARRAY_SIZE(of)], .optional = true };
+		struct tn_apply_opts how = { .persist = i % 2 };
+		gt_autofree char *once = NULL, *twice = NULL;
+		struct gt_err err = { 0 };
+		struct box one;
+
+		box_open(&one, name);
+		box_put(&one, "/etc/sysctl.d/README", "");
+		box_put(&one, "/etc/tmpfiles.d/README", "");
+		box_put(&one, "/etc/udev/rules.d/README", "");
+		for (int turn = 0; turn < 2; turn++) {
+			gt_auto(tn_plan) *plan = NULL;
+
+			ck_assert_msg(tn_plan_make(one.fs, NULL, &o, &plan, &err) == 0, "%s: %s", name, err.msg);
+			for (size_t k = 0; turn && k < plan->n_item; k++)
+				ck_assert_msg(plan->item[k].status != TN_CHANGE, "%s: %s to %s once more, %s", name,
+					      plan->item[k].knob->id, plan->item[k].wanted, plan->item[k].reason);
+			ck_assert_msg(tn_apply(one.fs, plan, &how, NULL, &err) == 0, "%s: %s", name, err.msg);
+			*(turn ? &twice : &once) = box_picture(&one);
+		}
+		ck_assert_msg(!strcmp(once, twice), "%s: a second apply has written", name);
+		box_close(&one);
+	}
+}
+END_TEST
+
 TCase *tune_invariant_case(void)
 {
 	TCase *t = tcase_create("invariants");
 
 	tcase_set_timeout(t, 120);
+	tcase_add_test(t, a_second_apply_changes_nothing_on_every_captured_host);
 	tcase_add_test(t, ranks_of_every_captured_host_are_apart_and_near);
 	tcase_add_test(t, ranks_without_a_gpu_have_whole_cores_of_one_node);
 	return t;

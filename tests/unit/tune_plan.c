@@ -450,7 +450,7 @@ static const struct {
 	{ "net.ipv4.tcp_wmem", { GIB, .nodes = 1, .mbit = 25000 }, "what", NULL, TN_BLOCKED, "" }, /* no three numbers */
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1 }, "1000", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "1000", NULL, TN_CHANGE, "10000" },
-	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "200000", NULL, TN_CHANGE, "250000" },
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "10000", NULL, TN_CHANGE, "10000" }, /* no further */
 	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2 }, "0", NULL, TN_SKIPPED, "" },
 	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 25000, .ports = 2, .rails = APART }, "0", NULL, TN_NOT_APPLICABLE, "" },

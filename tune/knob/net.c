@@ -172,6 +172,9 @@ const struct tn_knob tn_knob_tcp_wmem = {
 /* ---- by evidence, by number of ports -------------------------------------------------------------------------------
  */
 
+/* One step, and no further: the counters are of the whole time since the start, and do not say what has been lost since the step
+ * was made. */
+
 static void need_dropped(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (!c->facts->dropped)
@@ -183,12 +186,7 @@ static const struct tn_need backlog_needs[] = { { "packets were dropped for want
 
 static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	int64_t have = 0;
-
-	if (now->current)
-		gt_parse_i64(now->current, &have);
-	tn_want_num(w, GT_MAX(INT64_C(10000), GT_MIN(have * 2, INT64_C(250000))),
-		    "%ld packets found it full since the host started", (long)c->facts->dropped);
+	tn_want_num(w, 10000, "%ld packets found it full since the host started", (long)c->facts->dropped);
 }
 
 const struct tn_knob tn_knob_backlog = {
@@ -222,12 +220,7 @@ static const struct tn_need budget_needs[] = {
 
 static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	int64_t have = 0;
-
-	if (now->current)
-		gt_parse_i64(now->current, &have);
-	tn_want_num(w, GT_MAX(INT64_C(600), GT_MIN(have * 2, INT64_C(2400))),
-		    "%ld times a CPU stopped with packets still waiting since the host started", (long)c->facts->squeezed);
+	tn_want_num(w, 600, "%ld times a CPU stopped with packets still waiting since the host started", (long)c->facts->squeezed);
 }
 
 const struct tn_knob tn_knob_budget = {
