@@ -86,13 +86,11 @@ char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *pa
 {
 	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
 	gt_autofree char *by = NULL, *said = k->op == TN_SET ? NULL : said_by_others(b, k, path, &by);
-	int64_t theirs, ours;
+	gt_autofree char *both = said ? tn_value_further(k->op, than, said) : NULL;
 
-	if (!said || !than || tn_value_number(said, &theirs) < 0 || tn_value_number(than, &ours) < 0)
+	if (!both || tn_value_equal(both, than))
 		return NULL;
-	if (!theirs && key && key->counterpart) /* it only leaves the other form in force */
-		return NULL;
-	if (k->op == TN_RAISE ? theirs <= ours : theirs >= ours)
+	if (tn_value_equal(said, "0") && key && key->counterpart) /* it only leaves the other form in force */
 		return NULL;
 	*ret_by = gt_take(by);
 	return gt_take(said);

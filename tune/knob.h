@@ -11,7 +11,7 @@
 enum tn_effect { TN_NOW, TN_NEW_PROCESS, TN_NEW_DEVICE, TN_REBOOT };
 enum tn_op {
 	TN_SET,	  /* the value itself */
-	TN_RAISE, /* at least; never lowered */
+	TN_RAISE, /* at least; never lowered. Of several numbers each */
 	TN_LOWER, /* at most; never raised */
 };
 enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* how it is kept for the next boot */

@@ -80,16 +80,12 @@ static void say(struct tn_item *i, enum tn_status status, const char *reason)
 
 bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair)
 {
-	int64_t h, w;
-
 	if (tn_value_equal(have, want))
 		return true;
-	if (k->op == TN_SET || !have || tn_value_number(have, &h) < 0 || tn_value_number(want, &w) < 0)
-		return false;
 	/* of a pair the zero only says that the other one is in force */
-	if (pair && h == 0 && strcmp(pair, "0"))
+	if (pair && tn_value_equal(have, "0") && strcmp(pair, "0"))
 		return false;
-	return k->op == TN_RAISE ? h >= w : h <= w;
+	return tn_value_reaches(k->op, have, want);
 }
 
 bool tn_item_good(const struct tn_item *i, const char *current)
@@ -159,17 +155,24 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 	return true;
 }
 
+/* Of several numbers those that go further than what is wanted stay. */
+static void heed(struct tn_item *i, const char *other)
+{
+	char *further = other ? tn_value_further(i->knob->op, i->wanted, other) : NULL;
+
+	if (!further)
+		return;
+	free(i->wanted);
+	i->wanted = further;
+}
+
 /* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot, nor by the one of
  * ours that is there already. */
 static void heed_boot(struct make *m, struct tn_item *i)
 {
-	gt_autofree char *by = NULL;
-	char *theirs = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
+	gt_autofree char *by = NULL, *theirs = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
 
-	if (!theirs)
-		return;
-	free(i->wanted);
-	i->wanted = theirs;
+	heed(i, theirs);
 }
 
 /* What would do harm is not written, whoever asks for it; who does is told. */
@@ -214,6 +217,8 @@ static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *
 									   "already lower; never raised");
 		return;
 	}
+	if (!i->pair_path) /* the zero of a pair is no number that goes further */
+		heed(i, i->current);
 	if (!i->chosen) {
 		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
 

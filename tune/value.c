@@ -82,6 +82,58 @@ int tn_value_number(const char *s, int64_t *ret)
 	return 0;
 }
 
+struct numbers {
+	const char *said[8]; /* as they are written there: more than an int64_t holds stays what it is */
+	int64_t value[8];
+	size_t n; /* 0: it is something else */
+};
+
+/* text, squeezed, is cut into what m says. */
+static void read_numbers(char *text, struct numbers *m)
+{
+	for (char *one; (one = strsep(&text, " ")); m->n++) {
+		if (m->n == GT_ARRAY_SIZE(m->said) || tn_value_number(one, &m->value[m->n]) < 0) {
+			m->n = 0;
+			return;
+		}
+		m->said[m->n] = one;
+	}
+}
+
+static bool reaches(enum tn_op op, int64_t a, int64_t b)
+{
+	return op == TN_RAISE ? a >= b : a <= b;
+}
+
+bool tn_value_reaches(enum tn_op op, const char *a, const char *b)
+{
+	gt_autofree char *left = a ? squeeze(a) : NULL, *right = b ? squeeze(b) : NULL;
+	struct numbers l = { 0 }, r = { 0 };
+	bool all;
+
+	read_numbers(left, &l);
+	read_numbers(right, &r);
+	all = op != TN_SET && l.n && l.n == r.n;
+	for (size_t i = 0; all && i < l.n; i++)
+		all = reaches(op, l.value[i], r.value[i]);
+	return all;
+}
+
+char *tn_value_further(enum tn_op op, const char *a, const char *b)
+{
+	gt_autofree char *left = a ? squeeze(a) : NULL, *right = b ? squeeze(b) : NULL;
+	struct numbers l = { 0 }, r = { 0 };
+	gt_auto_buf both = { 0 };
+
+	read_numbers(left, &l);
+	read_numbers(right, &r);
+	if (op == TN_SET || !l.n || l.n != r.n)
+		return NULL;
+	for (size_t i = 0; i < l.n; i++)
+		gt_buf_printf(&both, "%s%s", i ? " " : "", reaches(op, l.value[i], r.value[i]) ? l.said[i] : r.said[i]);
+	return gt_buf_take(&both);
+}
+
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	return kernel_file_allowed(path) ? gt_fs_write_value(fs, path, value) : -EPERM;

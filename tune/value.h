@@ -9,6 +9,11 @@ int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret);
 bool tn_value_equal(const char *a, const char *b);
 /* To be compared: more than an int64_t holds, as a limit of the kernel may be, is the largest of it. -EINVAL, -ERANGE. */
 int tn_value_number(const char *s, int64_t *ret);
+/* Of numbers, or of lists of as many ("min default max"), place by place, for a knob that is only raised, or only lowered. Has a
+ * gone as far as b everywhere? false also where they are none. */
+bool tn_value_reaches(enum tn_op op, const char *a, const char *b);
+/* In each place the one that goes further; NULL where they are none. The caller frees it. */
+char *tn_value_further(enum tn_op op, const char *a, const char *b);
 /* -EPERM for a path that is not on the list: kernel files of knobs, files of ours in /etc. */
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value);
 int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text);

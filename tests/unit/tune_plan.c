@@ -446,7 +446,7 @@ static const struct {
 	{ "kernel.sched_rt_runtime_us", { GIB, .nodes = 1 }, "950000", NULL, TN_ALREADY, "" },
 	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1 }, "4096 131072 6291456", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "4096 131072 6291456", NULL, TN_CHANGE, "4096 131072 16777216" },
-	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "1 2 33554432", NULL, TN_CHANGE, "1 2 33554432" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "1 2 33554432", NULL, TN_CHANGE, "1 2 16777216" },
 	{ "net.ipv4.tcp_wmem", { GIB, .nodes = 1, .mbit = 25000 }, "what", NULL, TN_BLOCKED, "" }, /* no three numbers */
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1 }, "1000", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "1000", NULL, TN_CHANGE, "10000" },
@@ -588,6 +588,29 @@ START_TEST(a_files_harmful_value_is_not_applied)
 END_TEST
 
 /* Raise-only and lower-only knobs are content with more, or less. */
+/* Asked for by a profile: what goes further already stays. */
+START_TEST(of_several_numbers_none_is_lowered)
+{
+	static const struct {
+		const char *asked, *wanted;
+		enum tn_status status;
+	} cases[] = {
+		{ "1024 262144 16777216", "4096 262144 16777216", TN_CHANGE },
+		{ "4096 65536 4194304", "4096 65536 4194304", TN_ALREADY },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_autofree char *text = gt_xasprintf("[knobs]\nnet.ipv4.tcp_rmem = %s\n", cases[i].asked);
+		gt_auto(tn_plan) *plan = NULL;
+
+		box_put(&b, "/etc/gputune/profiles/site.conf", text);
+		ck_assert_msg(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err) == 0, "%s", err.msg);
+		ck_assert_int_eq(item(plan, "net.ipv4.tcp_rmem", NULL)->status, cases[i].status);
+		ck_assert_str_eq(item(plan, "net.ipv4.tcp_rmem", NULL)->wanted, cases[i].wanted);
+	}
+}
+END_TEST
+
 START_TEST(good_values_are_left)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -690,6 +713,7 @@ TCase *tune_knob_case(void)
 	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
 	tcase_add_loop_test(tc, a_sentence_is_true_of_the_host_it_is_said_of, 0, GT_ARRAY_SIZE(sentences));
 	tcase_add_test(tc, good_values_are_left);
+	tcase_add_test(tc, of_several_numbers_none_is_lowered);
 	tcase_add_test(tc, the_admins_file_is_not_outdone);
 	tcase_add_test(tc, the_admins_other_form_is_not_outdone);
 	tcase_add_test(tc, a_files_harmful_value_is_not_applied);

@@ -121,7 +121,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	if (!now->current || sscanf(now->current, "%ld %ld %ld", &min, &start, &max) != 3)
 		tn_leave(w, TN_BLOCKED, "it does not hold three numbers");
 	else {
-		gt_autofree char *value = gt_xasprintf("%ld %ld %ld", min, start, GT_MAX(max, atol(third.value)));
+		gt_autofree char *value = gt_xasprintf("%ld %ld %s", min, start, third.value);
 
 		tn_want(w, value, "%s", third.reason);
 	}
@@ -146,7 +146,7 @@ const struct tn_knob tn_knob_tcp_rmem = {
 	.mechanism = "tcp.stream",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
-	.op = TN_SET,
+	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = buffer_needs,
@@ -162,7 +162,7 @@ const struct tn_knob tn_knob_tcp_wmem = {
 	.mechanism = "tcp.stream",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
-	.op = TN_SET,
+	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = buffer_needs,
