@@ -19,7 +19,8 @@ bool tn_boot_knows(const struct tn_knob *k);
  * later of the two; else NULL. */
 const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_knob *k);
 /* What a line of sysctl.d or a rule of udev that is not ours says, if it goes further than `than` with a knob that is only raised,
- * or only lowered (of several numbers: in one of them): ours is not to take that back. NULL: none does. *ret_by: "FILE:LINE". The caller frees both. */
+ * or only lowered (of several numbers: in one of them): ours is not to take that back. NULL: none does. *ret_by: "FILE:LINE". The
+ * caller frees both. */
 char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *than, char **ret_by);
 /* As the files are now. path: the knob's kernel file. The caller clears the answer (tn_udev_answer_clear). */
 void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret);
