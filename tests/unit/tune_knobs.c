@@ -96,6 +96,28 @@ START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
 }
 END_TEST
 
+START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *report = NULL;
+	gt_autofree char *text = NULL;
+	struct gt_err err = { 0 };
+	int status = 0;
+
+	add_port();
+	plan = box_plan(&b);
+	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
+	box_put(&b, "/run/irqbalance/irqbalance1.sock", "");
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/irq/200/smp_affinity_list", "3"), 0);
+	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
+	ck_assert_int_eq(status, TN_EXIT_DRIFT);
+	text = gt_json_text(report);
+	ck_assert_msg(strstr(text, "irqbalance (running) sets it too") != NULL, "%s", text);
+	ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(status, TN_EXIT_DRIFT);
+}
+END_TEST
+
 /* What the kernel keeps to itself is known by its mode, and on older kernels by its answer: the others are moved all the same. */
 START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 {
@@ -649,6 +671,7 @@ TCase *tune_device_case(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
+	tcase_add_test(t, who_moves_interrupts_of_ours_meanwhile_is_named);
 	tcase_add_test(t, an_interrupt_that_the_kernel_keeps_is_left_out);
 	tcase_add_test(t, a_volume_is_read_ahead_and_not_the_disks_under_it);
 	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);

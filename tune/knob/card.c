@@ -136,7 +136,7 @@ const struct tn_knob tn_knob_irq_affinity = {
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
 	.form = TN_NO_FORM,
-	.rivals = "tuned",
+	.rivals = "irqbalance tuned",
 	.needs = irq_needs,
 	.desired = want_irq_affinity,
 };
