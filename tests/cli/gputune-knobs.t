@@ -19,7 +19,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   kernel.pid_max                A   now           processes and threads that may exist at once
   kernel.shmmax                 C   now           largest System V shared memory segment
   kernel.sched_rt_runtime_us    C   now           time per second that real-time threads may take
-  kernel.nmi_watchdog           B   now           an interrupt per CPU that finds a hanging kernel
+  kernel.nmi_watchdog           C   now           an interrupt per CPU that finds a hanging kernel
   fs.inotify.max_user_instances A   now           programs of one user that may watch files
   fs.inotify.max_user_watches   A   now           files and directories that one user may watch
   fs.aio-max-nr                 A   new processes asynchronous reads and writes that may be under way

@@ -118,6 +118,33 @@ START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
 }
 END_TEST
 
+START_TEST(the_watchdog_is_not_switched_off)
+{
+	static const struct {
+		const char *host, *value;
+		enum tn_status status;
+	} cases[] = {
+		{ "server-8gpu", "1", TN_ALREADY },
+		{ "server-8gpu", "0", TN_ADVICE },
+		{ "arm-gh200", "1", TN_ALREADY },
+		{ "arm-gh200", "0", TN_NOT_APPLICABLE },
+		{ "vm-2cpu", "0", TN_NOT_APPLICABLE },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+		struct box one;
+
+		box_open(&one, cases[i].host);
+		box_put(&one, "/proc/sys/kernel/nmi_watchdog", cases[i].value);
+		plan = box_plan(&one); /* with all that is by choice */
+		ck_assert_msg(item(plan, "kernel.nmi_watchdog", NULL)->status == cases[i].status, "%s with %s: %s", cases[i].host,
+			      cases[i].value, item(plan, "kernel.nmi_watchdog", NULL)->reason);
+		box_close(&one);
+	}
+}
+END_TEST
+
 /* What the kernel keeps to itself is known by its mode, and on older kernels by its answer: the others are moved all the same. */
 START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 {
@@ -671,6 +698,7 @@ TCase *tune_device_case(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
+	tcase_add_test(t, the_watchdog_is_not_switched_off);
 	tcase_add_test(t, who_moves_interrupts_of_ours_meanwhile_is_named);
 	tcase_add_test(t, an_interrupt_that_the_kernel_keeps_is_left_out);
 	tcase_add_test(t, a_volume_is_read_ahead_and_not_the_disks_under_it);

@@ -197,29 +197,41 @@ static void need_counter(const struct tn_ctx *c, const struct tn_now *now, struc
 		tn_not_applicable(w, "a virtual machine: it has no counter of its own to give");
 }
 
-static const struct tn_need watchdog_needs[] = { { "no virtual machine", need_counter }, { 0 } };
+static void need_detector(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(now->current, "0") && !gt_streq(c->host->kernel.arch.v, "x86_64"))
+		tn_not_applicable(w, "no certain detector: only for x86_64 does each of Debian's kernels have one");
+}
+
+static const struct tn_need watchdog_needs[] = {
+	{ "no virtual machine", need_counter },
+	{ "a kernel that has it", need_detector },
+	{ 0 },
+};
 
 static void want_nmi_watchdog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	tn_want_num(w, 0, "a hardware counter is free for profilers, and no CPU is interrupted by it");
+	if (gt_streq(now->current, "0"))
+		tn_leave(w, TN_ADVICE,
+			 "a kernel that hangs with interrupts off says nothing; once the profiling is done: sysctl -w "
+			 "kernel.nmi_watchdog=1, and take the line out of the file in /etc/sysctl.d");
+	else
+		tn_leave(w, TN_ALREADY, "a kernel that hangs with interrupts off says so");
 }
 
 const struct tn_knob tn_knob_nmi_watchdog = {
 	.id = "kernel.nmi_watchdog",
 	.key = "kernel.nmi_watchdog",
 	.summary = "an interrupt per CPU that finds a hanging kernel",
-	.why = "It takes one of the few hardware counters of each CPU, which perf, likwid and nsys then lack, and "
-	       "interrupts "
-	       "each busy CPU every ten seconds. tuned's latency profiles switch it off.",
-	.hazard = "A kernel that hangs with interrupts off says nothing any more: off while profiling, not for good.",
+	.why = "It takes one of the few hardware counters of each CPU, which perf, likwid and nsys then lack: sysctl -w "
+	       "kernel.nmi_watchdog=0 while profiling. tuned's latency profiles switch it off for good, which saves an "
+	       "interrupt per busy CPU every ten seconds, and leaves a host that hangs without a word of why.",
+	.hazard = "It is the admin's choice: reported, never written.",
 	.unit = "0 or 1",
 	.mechanism = "",
-	.unmoved = "one interrupt per CPU and some seconds is less than a launch can show; it frees a counter for perf",
-	.tag = 'B',
+	.tag = 'C',
 	.takes_effect = TN_NOW,
-	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
-	.rivals = "tuned",
+	.op = TN_SET,
 	.needs = watchdog_needs,
 	.desired = want_nmi_watchdog,
 };
