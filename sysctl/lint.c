@@ -3,13 +3,14 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/parse.h"
 #include "sysctl/sysctl.h"
 
 /* Keys that old recipes still set, and values that hurt a training host. */
 static const struct {
 	const char *key; /* normalised glob */
 	enum sc_severity severity;
-	const char *value; /* only with this value, or with any but this one ("!0"); NULL: any */
+	const char *value; /* only with this value, any but this one ("!0"), less or more ("<1024", ">0"); NULL: any */
 	const char *what;
 } table[] = {
 	{ "kernel/sched_latency_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
@@ -20,11 +21,26 @@ static const struct {
 	{ "kernel/sched_tunable_scaling", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
 	{ "kernel/numa_balancing_scan_*", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
 	{ "net/ipv4/tcp_low_latency", SC_WARN, NULL, "does nothing since Linux 4.14" },
+	{ "net/ipv4/tcp_fack", SC_WARN, NULL, "does nothing since Linux 4.15" },
 	{ "net/ipv4/tcp_tw_recycle", SC_WARN, NULL, "dead: gone since Linux 4.12" },
 	{ "vm/overcommit_memory", SC_BAD, "2", "strict overcommit: CUDA reserves far more address space than it uses and fails" },
 	{ "vm/zone_reclaim_mode", SC_WARN, "!0", "throws away the page cache that data sets are read from" },
 	{ "vm/swappiness", SC_NOTE, "0", "drops the page cache before any swapping, and runs out of memory earlier" },
+	{ "vm/min_free_kbytes", SC_BAD, "<1024", "too little for requests that cannot wait: the kernel may deadlock under load" },
+	{ "vm/nr_hugepages", SC_NOTE, ">0", "memory set aside, which most trainers never use and the page cache lacks" },
 	{ "vm/drop_caches", SC_WARN, NULL, "an action, not a setting: throws the page cache away once at boot" },
+	{ "kernel/sched_rt_runtime_us", SC_WARN, "-1", "a real-time thread that spins stops the whole host" },
+	{ "kernel/shmmax", SC_NOTE, "<18446744073692774399", "a limit, where the kernel has none since 3.16" },
+	{ "kernel/shmall", SC_NOTE, "<18446744073692774399", "a limit, where the kernel has none since 3.16" },
+	{ "fs/file-max", SC_WARN, "<1048576", "a limit for all programs together, where systemd lifts it to the most at boot" },
+	{ "net/core/[rw]mem_default", SC_WARN, ">4194304",
+	  "every UDP and Unix socket may take that much: programs that need more ask, up to rmem_max and wmem_max" },
+	{ "net/core/busy_read", SC_WARN, ">0", "readers of sockets spin, on cores that loader workers need" },
+	{ "net/core/busy_poll", SC_WARN, ">0", "who waits for sockets spins, on cores that loader workers need" },
+	{ "net/ipv4/tcp_timestamps", SC_WARN, "0", "a fast stream cannot tell old packets from new ones and misjudges delays" },
+	{ "net/ipv4/tcp_sack", SC_WARN, "0", "what arrived behind a lost packet is sent again, a whole window of a fast stream" },
+	{ "net/ipv4/tcp_window_scaling", SC_WARN, "0", "no more than 64 KiB are under way: a fast link cannot be filled" },
+	{ "net/ipv4/tcp_moderate_rcvbuf", SC_WARN, "0", "receive buffers stay at their start size, whatever tcp_rmem allows" },
 };
 
 /* As people write it: dots part, unless a part has a dot of its own. The caller frees it. */
@@ -88,6 +104,17 @@ static void lint_value(struct sc_findings *l, const struct sc_assign *a)
 	}
 }
 
+/* Less, or more, than the number of the table? */
+static bool is_beyond(const char *value, char how, const char *bound)
+{
+	bool negative = *value == '-';
+	uint64_t have = 0, limit;
+
+	if (gt_parse_u64(bound, &limit) < 0 || (!negative && gt_parse_u64(value, &have) < 0))
+		return false;
+	return how == '<' ? negative || have < limit : !negative && have > limit;
+}
+
 /* Is it what an entry of the table is about? */
 static bool has_value(const struct sc_assign *a, const char *want)
 {
@@ -98,6 +125,8 @@ static bool has_value(const struct sc_assign *a, const char *want)
 		return true;
 	if (!a->value || sc_read_value(a->key, a->value, &taken, NULL, NULL) < 0)
 		return false;
+	if (strchr("<>", *want))
+		return is_beyond(taken, *want, want + 1);
 	return sc_value_equal(a->key, want + other, taken) != other;
 }
 
@@ -115,17 +144,30 @@ static bool lint_table(struct sc_findings *l, const struct sc_assign *a)
 	return false;
 }
 
-/* A key whose file is not there. Those under net/ and fs/nfs come with a module or a device and may come yet. */
-static void lint_missing(struct gt_fsroot *fs, struct sc_findings *l, const struct sc_assign *a)
+/* What comes with a module or a device, and may come yet. Of net/ that is all but what the core, TCP, UDP and IP themselves have;
+ * but those are the host's own only where netdev_max_backlog is, which no other network namespace shows. */
+static bool may_come(struct gt_fsroot *fs, const char *key)
 {
 	static const char *const late[] = { "net/", "fs/nfs", "sunrpc/", "dev/" };
+	static const char *const built_in[] = { "net/core/*", "net/ipv4/tcp_*", "net/ipv4/udp_*", "net/ipv4/ip_*" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(built_in); i++)
+		if (!fnmatch(built_in[i], key, FNM_PATHNAME))
+			return !gt_fs_exists(fs, "/proc/sys/net/core/netdev_max_backlog");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(late); i++)
+		if (gt_starts_with(key, late[i]))
+			return true;
+	return false;
+}
+
+static void lint_missing(struct gt_fsroot *fs, struct sc_findings *l, const struct sc_assign *a)
+{
 	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key), *name = dotted(a->key);
 
 	if (a->glob || !a->value || !gt_fs_dir(fs) || gt_fs_exists(fs, path)) /* a capture holds but some of them */
 		return;
-	for (size_t i = 0; i < GT_ARRAY_SIZE(late); i++)
-		if (gt_starts_with(a->key, late[i]))
-			return;
+	if (may_come(fs, a->key))
+		return;
 	sc_find(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", name));
 }
 

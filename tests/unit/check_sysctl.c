@@ -291,6 +291,63 @@ START_TEST(the_linter_finds_dead_and_dangerous_keys)
 }
 END_TEST
 
+/* "LINE SEVERITY" of each finding in a file of these lines, severities by their first letters. */
+static void expect_found(const char *lines, const char *want)
+{
+	gt_auto(sc_conf) *c = NULL;
+	sc_auto_findings l = { 0 };
+	char have[256] = "";
+
+	put("/etc/sysctl.d/a.conf", lines);
+	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
+	sc_lint(fs, c, &l);
+	for (size_t i = 0; i < l.n; i++)
+		sprintf(have + strlen(have), "%u%c ", l.f[i].line, *sc_severity_name(l.f[i].severity));
+	ck_assert_msg(!strcmp(have, want), "%s: '%s', not '%s'", lines, have, want);
+}
+
+START_TEST(values_that_our_knobs_would_not_leave_are_told_on_both_sides_of_their_bounds)
+{
+	static const char *const keys[] = {
+		"vm/min_free_kbytes", "vm/nr_hugepages", "kernel/sched_rt_runtime_us", "kernel/shmmax", "kernel/shmall", "fs/file-max",
+		"net/core/rmem_default", "net/core/wmem_default", "net/core/busy_read", "net/core/busy_poll", "net/ipv4/tcp_timestamps",
+		"net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling", "net/ipv4/tcp_moderate_rcvbuf", "net/ipv4/tcp_fack",
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++) {
+		gt_autofree char *path = gt_xasprintf("/proc/sys/%s", keys[i]);
+
+		put(path, "");
+	}
+	expect_found("vm.min_free_kbytes = 1023\n", "1b ");
+	expect_found("vm.min_free_kbytes = 1024\nvm.nr_hugepages = 0\n", "");
+	expect_found("vm.nr_hugepages = 0x10\n", "1n ");
+	expect_found("kernel.sched_rt_runtime_us = -1\n", "1w ");
+	expect_found("kernel.shmmax = 68719476736\nkernel.shmall = 4294967296\n", "1n 2n ");
+	expect_found("kernel.shmmax = 18446744073692774399\nkernel.shmall = 18446744073709551615\n", "");
+	expect_found("fs.file-max = 1048575\n", "1w ");
+	expect_found("fs.file-max = 1048576\nkernel.sched_rt_runtime_us = 950000\n", "");
+	expect_found("net.core.rmem_default = 4194305\nnet.core.wmem_default = 134217728\n", "1w 2w ");
+	expect_found("net.core.rmem_default = 4194304\nnet.core.wmem_default = 212992\n", "");
+	expect_found("net.core.busy_read = 50\nnet.core.busy_poll = 50\n", "1w 2w ");
+	expect_found("net.core.busy_read = 0\nnet.core.busy_poll = 0\n", "");
+	expect_found("net.ipv4.tcp_timestamps = 0\nnet.ipv4.tcp_sack = 0\nnet.ipv4.tcp_window_scaling = 0\n"
+		     "net.ipv4.tcp_moderate_rcvbuf = 00\nnet.ipv4.tcp_fack = 1\n", "1w 2w 3w 4w 5w ");
+	expect_found("net.ipv4.tcp_timestamps = 2\nnet.ipv4.tcp_sack = 1\n", "");
+}
+END_TEST
+
+START_TEST(what_the_kernel_itself_has_of_the_network_is_missed_and_what_modules_bring_is_not)
+{
+	static const char lines[] = "net.core.rmem_mx = 1\nnet.ipv4.tcp_abc = 1\nnet.ipv4.udp_rmem = 1\nnet.ipv4.ip_x = 1\n"
+				    "net.ipv4.vs.tcp_x = 1\nnet.ipv4.neigh.eth9.x = 1\nnet.netfilter.x = 1\nnet.mptcp.x = 1\n";
+
+	expect_found(lines, ""); /* as another network namespace has it */
+	put("/proc/sys/net/core/netdev_max_backlog", "1000\n");
+	expect_found(lines, "1n 2n 3n 4n ");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("sysctl");
@@ -306,6 +363,8 @@ int main(void)
 		values_are_read_as_the_kernel_reads_them,
 		values_are_equal_as_the_kernel_reads_them,
 		the_linter_finds_dead_and_dangerous_keys,
+		values_that_our_knobs_would_not_leave_are_told_on_both_sides_of_their_bounds,
+		what_the_kernel_itself_has_of_the_network_is_missed_and_what_modules_bring_is_not,
 	};
 	SRunner *sr;
 	int failed;
