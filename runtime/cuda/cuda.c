@@ -62,8 +62,6 @@ static const struct gt_dlsym driver_syms[] = {
 	GT_DLSYM(rt_driver, error_string, cuGetErrorString),
 };
 
-#define SHARED_UNASKED	(48u << 10)
-
 static const char *const kernel_names[RT_N_KERNELS] = { RT_KERNEL_NAMES };
 
 static const char *remedy(cu_result code)
@@ -143,7 +141,7 @@ int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t byt
 {
 	int r;
 
-	if (bytes <= SHARED_UNASKED || bytes <= c->shared[kernel])
+	if (bytes <= c->shared[kernel])
 		return 0;
 	r = rt_cuda_check(c, c->d.function_attribute(c->fn[kernel], CU_FUNC_ATTR_DYNAMIC_SHARED, (int)bytes), "cuFuncSetAttribute",
 			  err);

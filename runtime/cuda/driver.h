@@ -114,6 +114,7 @@ int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t byt
 /* Pinned memory, as cuMemHostAlloc has it, of the node beside the card if that is known and has room. */
 int rt_cuda_pinned(const struct rt_cuda *c, void **ret, size_t bytes, struct gt_err *err);
 const char *rt_cuda_kernel_name(enum rt_kernel_id kernel);
-/* Blocks of this kernel may have so many bytes of dynamic shared memory from now on. The driver gives 48 KiB unasked. */
+/* Blocks of this kernel may have so many bytes of dynamic shared memory from now on. The driver gives 48 KiB
+ * unasked, less what the kernel has that is not dynamic: so that all is asked for. */
 int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err);
 #endif

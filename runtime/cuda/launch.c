@@ -28,11 +28,14 @@ static void launch(struct rt_engine *e, cu_stream stream, int kernel, const unsi
 	if (e->timing && moves > 0)
 		rt_timing_moves(e->timing, rt_cuda_kernel_name((enum rt_kernel_id)kernel), moves);
 	r = rt_cuda_allow_shared(e->dev, (enum rt_kernel_id)kernel, shared, &err);
-	if (!r)
+	if (!r) {
 		r = rt_cuda_check(e->dev,
 				  e->dev->d.launch(e->dev->fn[kernel], grid[0], grid[1], 1, block[0], block[1], 1, (unsigned)shared,
 						   stream, args, NULL),
 				  "cuLaunchKernel", &err);
+		if (r)
+			gt_fail_prefix(&err, "%s", rt_cuda_kernel_name((enum rt_kernel_id)kernel));
+	}
 	rt_launch_result(e, r, &err);
 }
 

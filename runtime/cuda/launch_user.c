@@ -3,8 +3,6 @@
 #include <errno.h>
 #include "runtime/cuda/launch.h"
 
-#define SHARED_UNASKED (48u << 10) /* bytes of a block that the driver gives without being asked */
-
 struct rt_user_kernels {
 	const struct rt_user_op *op;
 	void *module, *fn[RT_USER_KERNELS];
@@ -109,7 +107,7 @@ static int allow_shared(struct rt_engine *e, struct rt_user_kernels *k, int kern
 {
 	int r;
 
-	if (bytes <= SHARED_UNASKED || bytes <= k->shared[kernel])
+	if (bytes <= k->shared[kernel]) /* as rt_cuda_allow_shared() */
 		return 0;
 	r = rt_engine_check(e,
 			    e->dev->d.function_attribute(k->fn[kernel], CU_FUNC_ATTR_DYNAMIC_SHARED,

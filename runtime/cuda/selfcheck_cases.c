@@ -172,6 +172,8 @@ SIZED(entropy_odd, entropy_of, 19, 57, 57, false)
 SIZED(entropy_even, entropy_of, 33, 1096, 1096, false)
 /* Rows that do not fit into half of the shared memory. */
 SIZED(entropy_long, entropy_of, 3, 58120, 58120, false)
+/* In bf16, all that the driver gives unasked, were nothing of it taken. */
+SIZED(entropy_kept, entropy_of, 3, 24576, 24576, false)
 SIZED(entropy_linear, entropy_of, 50, 24, 101, true)
 SIZED(entropy_slices, entropy_of, 300, 16, 1000, true) /* several slices: see options */
 
@@ -530,6 +532,7 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "cross_entropy", entropy_odd, 57, false, 0 },
 	{ "cross_entropy.even", entropy_even, 1000, false, 0 },
 	{ "cross_entropy.long", entropy_long, 58000, true, 0 }, /* few elements are large, beside which the others have no size */
+	{ "cross_entropy.kept", entropy_kept, 24576, true, 0 },
 	{ "cross_entropy.linear", entropy_linear, 101, false, 0 },
 	{ "cross_entropy.slices", entropy_slices, 1000, false, 0 },
 	{ "cross_entropy.ignored", entropy_odd, 57, false, 0, .ignore = true },

@@ -3,7 +3,8 @@
  * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code, and
  * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
  * the device count (1), STANDIN_MAJOR the architecture's number (9), STANDIN_SMS that of its multiprocessors (4);
- * STANDIN_MEMORY=N the bytes of device memory, STANDIN_CUDA=N the CUDA version that it carries (12040).
+ * STANDIN_MEMORY=N the bytes of device memory, STANDIN_SHARED=N those of shared memory that a block can have (227 KiB),
+ * STANDIN_CUDA=N the CUDA version that it carries (12040).
  *
  * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). What NVIDIA's driver refuses
  * is refused here by the same code, as far as it is documented and this program could do it: calls without a context, or while
@@ -102,6 +103,13 @@ int cuDeviceTotalMem_v2(size_t *bytes, int dev)
 	return 0;
 }
 
+static unsigned opt_in(void)
+{
+	const char *s = getenv("STANDIN_SHARED");
+
+	return s ? (unsigned)atoi(s) : OPT_IN;
+}
+
 int cuDeviceGetAttribute(int *v, int attr, int dev)
 {
 	const char *major = getenv("STANDIN_MAJOR"), *sms = getenv("STANDIN_SMS");
@@ -117,7 +125,7 @@ int cuDeviceGetAttribute(int *v, int attr, int dev)
 		*v = 0;
 		break;
 	case 97:
-		*v = OPT_IN;
+		*v = (int)opt_in();
 		break;
 	case 134: /* the node that it is beside; each device has one of its own */
 		*v = dev;
@@ -304,7 +312,7 @@ int cuFuncSetAttribute(void *fn, int attribute, int value)
 		return r;
 	if (!f)
 		return INVALID_HANDLE;
-	if (attribute != 8 || value < 0 || (unsigned)value + f->fixed > OPT_IN)
+	if (attribute != 8 || value < 0 || (unsigned)value + f->fixed > opt_in())
 		return INVALID_VALUE;
 	f->most = (unsigned)value;
 	return 0;

@@ -272,6 +272,23 @@ START_TEST(what_cannot_be_run_costs_itself_alone)
 }
 END_TEST
 
+/* What sm_75 and sm_86 give a block: other rows are kept, other tiles fit, and what does not is refused before it is launched. */
+START_TEST(cards_with_less_shared_memory_compute_the_same)
+{
+	static const char *const how[] = {"bf16:cross_entropy", "f32:cross_entropy", "bf16:layernorm", "f32:layernorm",
+					  "f32:attention"};
+	struct result r = run_with(how[_i / 2], _i % 2 ? "STANDIN_SHARED=101376" : "STANDIN_SHARED=65536", STANDIN_DIR);
+	const char *line = r.out, *tile = "a tile of its heads does not fit into the card's shared memory";
+	int refused = _i == 8 ? 5 : 0; /* heads of more than 64 columns */
+
+	for (int i = 0; i < refused; i++) {
+		ck_assert_msg((line = strstr(line, tile)) != NULL, "%s", r.out);
+		line++;
+	}
+	ck_assert_msg(!strstr(line, tile) && strstr(line, refused ? " compared, 5 wrong" : " compared, 0 wrong"), "%s", r.out);
+}
+END_TEST
+
 START_TEST(a_failure_in_a_step_is_one_sentence)
 {
 	static const struct {
@@ -446,6 +463,7 @@ int main(int argc, char **argv)
 		tcase_add_test(driver, kernels_of_a_newer_toolkit_have_their_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
+		tcase_add_loop_test(tc, cards_with_less_shared_memory_compute_the_same, 0, 10);
 		add_ranks_tests(ranks);
 		add_driver_tests(driver, images);
 		add_memory_tests(tc, images);
