@@ -8,7 +8,8 @@
 #                                   does not fit any more is said to be left out
 #   bench/gpu.sh PART…              more of it, each part ended after ten minutes: check, workloads, sanitizer, gpt2, xl, xl-loss,
 #                                   encoders, attention, loss, image, small; or all. What one run measured stays in $OUT until
-#                                   another has something newer: a job that fails takes nothing with it
+#                                   another has something newer: a job that fails takes nothing with it. PART_S=SECONDS ends
+#                                   each part, or the run without one, after so many (590)
 #   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
 #                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
@@ -293,6 +294,9 @@ in_ten_minutes() {
 	copies
 	peer xl-bf16 150 $xl --batch 16 --amp bf16 --steps 5 --compile --fused --pad-vocab
 	peer gpt2-b4 90 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile reduce-overhead --fused --pad-vocab
+	for type in bf16 fp8; do # fp8's gain counts at the same loss
+		train xl-loss-$type 100 $xl --batch 16 --amp $type --data "$TEXT" --steps 200
+	done
 }
 
 deadline=$PART_S # of the whole run, or its first part, with the build
