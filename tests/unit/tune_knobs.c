@@ -145,6 +145,47 @@ START_TEST(the_watchdog_is_not_switched_off)
 }
 END_TEST
 
+/* The size is the same, what it means is not. */
+START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
+{
+	static const struct {
+		const char *name, *current, *says; /* name: of all disks */
+		int64_t rotational;
+	} cases[] = {
+		{ "nvme0n1", "0", "6 s of writing at 3 GB/s, as an NVMe disk does; 20 percent of memory is up to 37 s", 0 },
+		{ "sda", "0", "34 s of writing at 500 MB/s, as a SATA SSD does; 20 percent of memory is up to 220 s", 0 },
+		{ "sda", "0", "86 s of writing at 200 MB/s, as a spinning disk does; 20 percent of memory is up to 550 s", 1 },
+		{ "vda", "0", "34 s of writing at 500 MB/s", 1 }, /* of a virtual disk the kernel says 1 whatever it is */
+		{ NULL, "0", "34 s of writing at 500 MB/s", 1 },
+		{ "sda", "99999999999", "86 s of writing at 200 MB/s, as a spinning disk does", 1 },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(pr_host) *h = NULL;
+		gt_auto(tn_plan) *plan = NULL;
+		const char *said;
+		struct box big;
+
+		box_open(&big, "cpu-server-512g");
+		box_put(&big, "/proc/sys/vm/dirty_bytes", cases[i].current);
+		if (strcmp(cases[i].current, "0"))
+			box_put(&big, "/proc/sys/vm/dirty_ratio", "0");
+		ck_assert_int_eq(pr_host_discover(big.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
+		ck_assert_uint_gt(h->n_block, 0);
+		h->n_block = cases[i].name ? h->n_block : 0;
+		for (size_t k = 0; k < h->n_block; k++) {
+			h->block[k].name = cases[i].name;
+			h->block[k].rotational = (struct pr_num){ PR_PRESENT, cases[i].rotational };
+		}
+		ck_assert_int_eq(tn_plan_make(big.fs, h, NULL, &plan, NULL), 0);
+		ck_assert_str_eq(item(plan, "vm.dirty_bytes", NULL)->wanted, "17179869184");
+		said = item(plan, "vm.dirty_bytes", NULL)->reason;
+		ck_assert_msg(gt_starts_with(said, "16 GiB is ") && gt_starts_with(said + 10, cases[i].says), "%s", said);
+		box_close(&big);
+	}
+}
+END_TEST
+
 /* What the kernel keeps to itself is known by its mode, and on older kernels by its answer: the others are moved all the same. */
 START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 {
@@ -699,6 +740,7 @@ TCase *tune_device_case(void)
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
 	tcase_add_test(t, the_watchdog_is_not_switched_off);
+	tcase_add_test(t, what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here);
 	tcase_add_test(t, who_moves_interrupts_of_ours_meanwhile_is_named);
 	tcase_add_test(t, an_interrupt_that_the_kernel_keeps_is_left_out);
 	tcase_add_test(t, a_volume_is_read_ahead_and_not_the_disks_under_it);

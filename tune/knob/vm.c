@@ -109,8 +109,8 @@ const struct tn_knob tn_knob_dirty_background_ratio = {
 	.desired = want_dirty_background_ratio,
 };
 
-/* The hard limit is a 16th of what the host has, within what fast local disks write in about five seconds (8 to 16
- * GiB); the background is a quarter of it. */
+/* The hard limit is a 16th of what the host has, within what NVMe disks write in some seconds (8 to 16 GiB); the background is a
+ * quarter of it. No less where all disks are slower: a checkpoint that fits into it now would have to wait for them. */
 static int64_t hard_limit(const struct tn_ctx *c)
 {
 	return GT_MIN(16 * GIB, GT_MAX(8 * GIB, memory(c) / 16 / GIB * GIB));
@@ -120,6 +120,38 @@ static int64_t hard_limit(const struct tn_ctx *c)
 static int64_t percent_bytes(const struct pr_host *h, int64_t percent)
 {
 	return pr_or(h->mem.total_bytes, 0) / 100 * percent;
+}
+
+static const struct {
+	double bytes; /* a second */
+	const char *text;
+} speeds[] = {
+	{ 200e6, "200 MB/s, as a spinning disk does" },
+	{ 500e6, "500 MB/s, as a SATA SSD does" }, /* also where the kind is not to be seen */
+	{ 3e9, "3 GB/s, as an NVMe disk does" },
+};
+
+static size_t speed_of(const struct pr_host *h, const struct pr_block *disk)
+{
+	if (gt_starts_with(disk->name, "nvme"))
+		return 2;
+	return pr_is_virtual_disk(h, disk->name) || pr_or(disk->rotational, 0) != 1;
+}
+
+/* How long it takes the fastest disk that the host has to write as much, beside what it is now. */
+static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, struct tn_wish *w)
+{
+	double now = (double)percent_bytes(h, percent), rate;
+	size_t k = h->n_block ? 0 : 1;
+
+	for (size_t i = 0; i < h->n_block; i++)
+		k = GT_MAX(k, speed_of(h, &h->block[i]));
+	rate = speeds[k].bytes;
+	if (percent)
+		tn_want_num(w, want, "%ld GiB is %.0f s of writing at %s; %ld percent of memory is up to %.0f s", want / GIB,
+			    (double)want / rate, speeds[k].text, percent, now / rate);
+	else
+		tn_want_num(w, want, "%ld GiB is %.0f s of writing at %s", want / GIB, (double)want / rate, speeds[k].text);
 }
 
 static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t want)
@@ -132,7 +164,7 @@ static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wi
 	    percent_bytes(c->host, percent) <= limit)
 		tn_leave(w, TN_ALREADY, "%ld percent of memory is in force, which is less; never raised", percent);
 	else
-		tn_want_num(w, want, "a few seconds of writing to fast local disks, whatever the size of memory");
+		say_seconds(c->host, want, percent, w);
 }
 
 static void want_dirty_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
