@@ -75,7 +75,7 @@ struct tn_ctx {
 /* What a knob wishes: a value, or why it wishes none. */
 struct tn_wish {
 	enum tn_status status; /* TN_CHANGE: value; the engine finds out whether it is there already */
-	char value[128];
+	char value[128]; /* with TN_ADVICE the one to set by hand, "" if that is not all there is to it */
 	char reason[512];
 };
 struct tn_now {
@@ -167,6 +167,8 @@ void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRIN
 void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
 void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
+/* TN_ADVICE for a sysctl: the engine adds the lines that set it to value, now and at boot. */
+void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
 /* To be used by prepare(). If the user's environment has the variable it is kept. */
 void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *fmt, ...) GT_PRINTF(6, 7);

@@ -315,6 +315,18 @@ static void predict_boot(struct make *m, struct tn_item *i)
 	free(a.may);
 }
 
+/* The lines that do it by hand. */
+static void advise(struct tn_item *i, const char *value)
+{
+	bool stays = !i->at_boot || tn_value_equal(i->at_boot, i->current);
+	gt_autofree char *how = stays ? tn_boot_by_hand(i->knob, value, i->at_boot_by) : NULL;
+	gt_autofree char *why = how ? gt_xasprintf("%s: %s", i->reason, how) :
+				      gt_xasprintf("%s: sysctl -w %s=%s; at boot %s sets it to %s", i->reason, i->knob->key, value,
+						   i->at_boot_by, i->at_boot);
+
+	say(i, TN_ADVICE, why);
+}
+
 static void consider(struct make *m, const struct tn_knob *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k);
@@ -341,6 +353,8 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 	i->need_fails = k->needs && k->needs[i->needs_met - 1].what;
 	apply_wish(m, i, &w, ctx.asked);
 	predict_boot(m, i);
+	if (w.status == TN_ADVICE && *w.value)
+		advise(i, w.value);
 	if (tn_item_keeps(i)) {
 		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
 

@@ -309,9 +309,10 @@ static void expect_found(const char *lines, const char *want)
 START_TEST(values_that_our_knobs_would_not_leave_are_told_on_both_sides_of_their_bounds)
 {
 	static const char *const keys[] = {
-		"vm/min_free_kbytes", "vm/nr_hugepages", "kernel/sched_rt_runtime_us", "kernel/shmmax", "kernel/shmall", "fs/file-max",
-		"net/core/rmem_default", "net/core/wmem_default", "net/core/busy_read", "net/core/busy_poll", "net/ipv4/tcp_timestamps",
-		"net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling", "net/ipv4/tcp_moderate_rcvbuf", "net/ipv4/tcp_fack",
+		"vm/min_free_kbytes", "vm/nr_hugepages", "kernel/sched_rt_runtime_us", "kernel/shmmax", "kernel/shmall",
+		"fs/file-max", "net/core/rmem_default", "net/core/wmem_default", "net/core/busy_read", "net/core/busy_poll",
+		"net/ipv4/tcp_timestamps", "net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling",
+		"net/ipv4/tcp_moderate_rcvbuf", "net/ipv4/tcp_fack",
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++) {

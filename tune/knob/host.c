@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/knob/list.h"
+#include "tune/lint/lint.h"
 #include "tune/rank.h"
 
 #define GIB (INT64_C(1) << 30)
@@ -33,7 +34,21 @@ static char *word_or_unset(const struct tn_ctx *c, const char *begin)
 	return gt_xstrdup("not set");
 }
 
-#define GRUB_HOW "edit /etc/default/grub or the file in /etc/default/grub.d that holds it, then update-grub and reboot"
+char *tn_grub_how(const struct tn_ctx *c, const char *begin)
+{
+	gt_autofree char *where = c->fs ? tn_grub_where(c->fs, begin) : NULL;
+
+	return gt_xasprintf("take %s out of %s, then update-grub and reboot", begin,
+			    where ? where : "/etc/default/grub or the file in /etc/default/grub.d that holds it");
+}
+
+/* What a word of the kernel's command line costs, and how it goes. */
+static void advise_word(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, const char *why)
+{
+	gt_autofree char *how = tn_grub_how(c, now->current);
+
+	tn_leave(w, TN_ADVICE, "%s: %s", why, how);
+}
 
 /* ---- command line -------------------------------------------------------------------------------------------------
  */
@@ -48,10 +63,8 @@ static void want_isolcpus(const struct tn_ctx *c, const struct tn_now *now, stru
 	if (!strcmp(now->current, "not set"))
 		tn_leave(w, TN_ALREADY, "all CPUs are balanced");
 	else
-		tn_leave(
-			w, TN_ADVICE,
-			"threads that nobody pins pile up on one isolated CPU, or crowd on the few others; gputune run "
-			"leaves isolated CPUs out. To give them back: " GRUB_HOW);
+		advise_word(c, now, w, "threads that nobody pins pile up on one isolated CPU, or crowd on the few others; "
+				       "gputune run leaves isolated CPUs out. To give them back");
 }
 
 const struct tn_knob tn_knob_isolcpus = {
@@ -144,8 +157,7 @@ static void want_idle(const struct tn_ctx *c, const struct tn_now *now, struct t
 	if (strcmp(now->current, "idle=poll"))
 		tn_leave(w, TN_ALREADY, "idle CPUs rest");
 	else
-		tn_leave(w, TN_ADVICE,
-			 "an idle hardware thread spins and takes half of its core from the other one; " GRUB_HOW);
+		advise_word(c, now, w, "an idle hardware thread spins and takes half of its core from the other one");
 }
 
 const struct tn_knob tn_knob_idle = {
@@ -207,9 +219,8 @@ static void want_preemption(const struct tn_ctx *c, const struct tn_now *now, st
 	if (strcmp(now->current, "preempt=full"))
 		tn_leave(w, TN_ALREADY, "the kernel interrupts its own work only where it is meant to");
 	else
-		tn_leave(w, TN_ADVICE,
-			 "preempt=full is for desktops: the kernel interrupts its own work for any thread that "
-			 "wakes; " GRUB_HOW);
+		advise_word(c, now, w, "preempt=full is for desktops: the kernel interrupts its own work for any thread that "
+				       "wakes");
 }
 
 const struct tn_knob tn_knob_preemption = {
@@ -238,9 +249,8 @@ static void want_init_on_free(const struct tn_ctx *c, const struct tn_now *now, 
 	if (strcmp(now->current, "init_on_free=1"))
 		tn_leave(w, TN_ALREADY, "freed memory is not cleared a second time");
 	else
-		tn_leave(w, TN_ADVICE,
-			 "every page is cleared when it is freed and again when it is used; it is a hardening, so for "
-			 "hosts of one's own only: " GRUB_HOW);
+		advise_word(c, now, w, "every page is cleared when it is freed and again when it is used; it is a hardening, so "
+				       "for hosts of one's own only");
 }
 
 const struct tn_knob tn_knob_init_on_free = {

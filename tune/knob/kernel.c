@@ -119,9 +119,8 @@ static void want_shmmax(const struct tn_ctx *c, const struct tn_now *now, struct
 
 	/* the kernel's default does not fit an int64_t */
 	if (now->current && !gt_parse_u64(now->current, &v) && v < (uint64_t)pr_or(c->host->mem.total_bytes, 0) / 2)
-		tn_leave(w, TN_ADVICE,
-			 "somebody has lowered it to less than half of memory (the kernel's default is no limit): "
-			 "take the line out of the file in /etc/sysctl.d");
+		tn_advise(w, "18446744073692774399",
+			  "somebody has lowered it to less than half of memory; the kernel's default is no limit");
 	else
 		tn_leave(w, TN_ALREADY, "no limit that matters");
 }
@@ -144,9 +143,7 @@ const struct tn_knob tn_knob_shmmax = {
 static void want_rt_runtime(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (gt_streq(now->current, "-1"))
-		tn_leave(w, TN_ADVICE,
-			 "a real-time thread that spins stops the whole host: sysctl -w "
-			 "kernel.sched_rt_runtime_us=950000, and take the line out of the file in /etc/sysctl.d");
+		tn_advise(w, "950000", "a real-time thread that spins stops the whole host");
 	else
 		tn_leave(w, TN_ALREADY, "real-time threads leave some time to others");
 }

@@ -277,3 +277,14 @@ void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...)
 	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
 	va_end(ap);
 }
+
+void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	w->status = TN_ADVICE;
+	snprintf(w->value, sizeof(w->value), "%s", value);
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	va_end(ap);
+}

@@ -35,6 +35,8 @@ const char *tn_driver_option_cost(const char *name, const char *value);
 extern const struct tn_knob tn_knob_isolcpus, tn_knob_iommu, tn_knob_idle, tn_knob_preempt, tn_knob_memlock, tn_knob_shm,
 	tn_knob_persistence, tn_knob_gpu_node, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile, tn_knob_nccl_conf,
 	tn_knob_nvme_timeout;
+/* "take WORD... out of FILE:LINE", for a word of the kernel's command line that begins so. The caller frees it. */
+char *tn_grub_how(const struct tn_ctx *c, const char *begin);
 bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard); /* limits of this process */
 /* run_cpu.c */
 extern const struct tn_knob tn_knob_affinity, tn_knob_mempolicy, tn_knob_files;

@@ -390,10 +390,8 @@ static void want_rmem_default(const struct tn_ctx *c, const struct tn_now *now, 
 	int64_t have = 0;
 
 	if (now->current && !gt_parse_i64(now->current, &have) && have > 4 << 20)
-		tn_leave(w, TN_ADVICE,
-			 "every UDP and Unix socket of the host may take that much: set net.core.rmem_max instead and "
-			 "take "
-			 "this line, and that of wmem_default, out of the file in /etc/sysctl.d");
+		tn_advise(w, "212992", "every UDP and Unix socket of the host may take that much, where a program that needs more "
+				       "may ask, up to net.core.rmem_max; the same goes for wmem_default");
 	else
 		tn_leave(w, TN_ALREADY, "programs that need more ask for it");
 }
@@ -417,11 +415,8 @@ const struct tn_knob tn_knob_rmem_default = {
 static void want_busy_read(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (now->current && strcmp(now->current, "0"))
-		tn_leave(w, TN_ADVICE,
-			 "each reader spins for up to %s us, on cores that loader workers need: sysctl -w "
-			 "net.core.busy_read=0 net.core.busy_poll=0, and take the lines out of the file in "
-			 "/etc/sysctl.d",
-			 now->current);
+		tn_advise(w, "0", "each reader spins for up to %s us, on cores that loader workers need; the same goes for "
+				  "net.core.busy_poll", now->current);
 	else
 		tn_leave(w, TN_ALREADY, "readers sleep until something comes");
 }
@@ -445,9 +440,7 @@ const struct tn_knob tn_knob_busy_read = {
 static void want_tcp_timestamps(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (now->current && !strcmp(now->current, "0"))
-		tn_leave(w, TN_ADVICE,
-			 "a fast stream cannot tell old packets from new ones and misjudges delays: sysctl -w "
-			 "net.ipv4.tcp_timestamps=1, and take the line out of the file in /etc/sysctl.d");
+		tn_advise(w, "1", "a fast stream cannot tell old packets from new ones and misjudges delays");
 	else
 		tn_leave(w, TN_ALREADY, "TCP measures delays and tells old packets from new ones");
 }

@@ -374,9 +374,7 @@ const struct tn_knob tn_knob_max_map_count = {
 static void want_overcommit_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (now->current && !strcmp(now->current, "2"))
-		tn_leave(w, TN_ADVICE, "strict overcommit makes CUDA's large reservations fail; to allow them: sysctl "
-				       "-w vm.overcommit_memory=0, and take the line out of the file in /etc/sysctl.d "
-				       "that sets it");
+		tn_advise(w, "0", "strict overcommit makes CUDA's large reservations fail; to allow them");
 	else
 		tn_leave(w, TN_ALREADY, "not strict");
 }
@@ -461,6 +459,7 @@ static bool pool_from_boot(const struct pr_host *h, int64_t page)
 static void want_hugepages(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	int64_t n = 0, page = pr_or(c->host->mem.hugepage_bytes, 2 << 20);
+	gt_autofree char *boot = pool_from_boot(c->host, page) ? tn_grub_how(c, "hugepages=") : NULL;
 	char each[32], all[32];
 
 	if (!now->current || gt_parse_i64(now->current, &n) < 0 || n <= 0) {
@@ -469,11 +468,8 @@ static void want_hugepages(const struct tn_ctx *c, const struct tn_now *now, str
 	}
 	gt_format_bytes(each, sizeof(each), (uint64_t)page);
 	gt_format_bytes(all, sizeof(all), (uint64_t)page * (uint64_t)n);
-	tn_leave(w, TN_ADVICE, "%ld pages of %s (%s) are set aside, which PyTorch and most trainers never use and the page cache "
-			       "lacks; if no DPDK, SPDK or database needs them: sysctl -w vm.nr_hugepages=0, and take %s", n, each,
-		 all, pool_from_boot(c->host, page) ? "hugepages= out of /etc/default/grub or the file in /etc/default/grub.d that "
-						      "holds it; update-grub" :
-						      "the line out of /etc/sysctl.d");
+	tn_advise(w, "0", "%ld pages of %s (%s) are set aside, which PyTorch and most trainers never use and the page cache "
+			  "lacks; if no DPDK, SPDK or database needs them%s%s", n, each, all, boot ? ", " : "", boot ? boot : "");
 }
 
 const struct tn_knob tn_knob_nr_hugepages = {

@@ -392,28 +392,49 @@ static void judge(struct grub *g, const struct params *all)
 	clear(&running);
 }
 
-void tn_lint_grub(struct gt_fsroot *fs, struct sc_findings *ret)
+/* All words that reach the kernel. */
+static void take_files(struct grub *g, struct params *ret)
 {
-	struct grub g = {.fs = fs, .out = ret};
-	struct params all = {0};
 	gt_auto_strv names = {0};
 
-	tn_lint_unread(fs, DEFAULT ".d", ".cfg", "update-grub", ret);
-	take_file(&g, DEFAULT);
-	gt_fs_list(fs, DEFAULT ".d", &names);
+	take_file(g, DEFAULT);
+	gt_fs_list(g->fs, DEFAULT ".d", &names);
 	gt_strv_sort_bytes(&names);
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *path = gt_xasprintf("%s/%s", DEFAULT ".d", names.v[i]);
 
 		if (gt_ends_with(names.v[i], ".cfg") && *names.v[i] != '.')
-			take_file(&g, path);
+			take_file(g, path);
 	}
-	for (size_t v = 0; v < N_VARS; v++)
-		for (size_t i = 0; i < g.var[v].n; i++)
-			add(&all, g.var[v].p[i].word, strlen(g.var[v].p[i].word), g.var[v].p[i].file,
-			    g.var[v].p[i].line);
+	for (size_t v = 0; v < N_VARS; v++) {
+		for (size_t i = 0; i < g->var[v].n; i++)
+			add(ret, g->var[v].p[i].word, strlen(g->var[v].p[i].word), g->var[v].p[i].file, g->var[v].p[i].line);
+		clear(&g->var[v]);
+	}
+}
+
+void tn_lint_grub(struct gt_fsroot *fs, struct sc_findings *ret)
+{
+	struct grub g = {.fs = fs, .out = ret};
+	struct params all = {0};
+
+	tn_lint_unread(fs, DEFAULT ".d", ".cfg", "update-grub", ret);
+	take_files(&g, &all);
 	judge(&g, &all);
 	clear(&all);
-	for (size_t v = 0; v < N_VARS; v++)
-		clear(&g.var[v]);
+}
+
+char *tn_grub_where(struct gt_fsroot *fs, const char *begin)
+{
+	sc_auto_findings ignored = {0};
+	struct grub g = {.fs = fs, .out = &ignored};
+	struct params all = {0};
+	char *where = NULL;
+
+	take_files(&g, &all);
+	for (size_t i = all.n; i-- && !where;)
+		if (gt_starts_with(all.p[i].word, begin))
+			where = gt_xasprintf("%s:%u", all.p[i].file, all.p[i].line);
+	clear(&all);
+	return where;
 }
