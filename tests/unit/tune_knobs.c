@@ -718,6 +718,27 @@ START_TEST(lines_for_the_boot_loader_add_and_never_replace)
 }
 END_TEST
 
+START_TEST(disks_behind_a_network_are_waited_for_on_ec2_only)
+{
+	static const struct {
+		const char *vendor, *seconds;
+		enum tn_status status;
+	} cases[] = { { "QEMU", "30", TN_NOT_APPLICABLE },
+		      { "Amazon EC2", "30", TN_ADVICE },
+		      { "Amazon EC2", "4294967294", TN_ADVICE },
+		      { "Amazon EC2", "4294967295", TN_ALREADY } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+
+		box_put(&b, "/sys/class/dmi/id/sys_vendor", cases[i].vendor);
+		box_put(&b, "/sys/module/nvme_core/parameters/io_timeout", cases[i].seconds);
+		plan = box_plan(&b);
+		ck_assert_int_eq(item(plan, "nvme.io_timeout", NULL)->status, cases[i].status);
+	}
+}
+END_TEST
+
 START_TEST(what_nccl_conf_holds_for_debugging_is_named_with_its_line)
 {
 	gt_auto(tn_plan) *bad = NULL, *good = NULL;
@@ -759,6 +780,7 @@ TCase *tune_device_case(void)
 	tcase_add_test(t, a_profiles_own_value_is_taken_where_none_is_wished);
 	tcase_add_test(t, what_is_not_offered_is_not_wished);
 	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
+	tcase_add_test(t, disks_behind_a_network_are_waited_for_on_ec2_only);
 	tcase_add_test(t, what_nccl_conf_holds_for_debugging_is_named_with_its_line);
 	return t;
 }
