@@ -45,9 +45,9 @@ char *tn_grub_how(const struct tn_ctx *c, const char *begin)
 /* What a word of the kernel's command line costs, and how it goes. */
 static void advise_word(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, const char *why)
 {
-	gt_autofree char *how = tn_grub_how(c, now->current);
+	gt_autofree char *grub_how = tn_grub_how(c, now->current);
 
-	tn_leave(w, TN_ADVICE, "%s: %s", why, how);
+	tn_leave(w, TN_ADVICE, "%s: %s", why, grub_how);
 }
 
 /* ---- command line -------------------------------------------------------------------------------------------------
