@@ -42,7 +42,8 @@ tap.rule("gputune-knobs.7 tells of each of them",
 # What needs hands or a reboot comes with the lines to type.
 words = ("/etc/", "sysctl -w", "systemctl", "apt install", "ethtool -", "setpci", "mount -o", "ip link", "echo ", "docker run", "firmware",
          "apt-get", "numactl", "gputune explain")
-sources = "".join(read(f"tune/knob/{n}") for n in sorted(os.listdir(os.path.join(tap.TOP, "tune/knob"))) if n.endswith(".c"))
+files = set(os.listdir(os.path.join(tap.TOP, "tune/knob"))) - {"list.c"}  # which has the words, and no knob
+sources = "".join(read(f"tune/knob/{n}") for n in sorted(files) if n.endswith(".c"))
 bad = []
 for call in re.findall(r"TN_ADVICE,(.*?)\);\n", sources, re.S):
     text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', call))

@@ -714,6 +714,7 @@ START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 
 		tn_knob_wish(tn_knob_find("vm.nr_hugepages"), &(struct tn_ctx){ .host = &h },
 			     &(struct tn_now){ .current = cases[i].pages }, &w);
+		ck_assert_str_eq(w.value, "0");
 		ck_assert_msg(strstr(w.reason, cases[i].says) && !strstr(w.reason, "update-grub") == !cases[i].grub, "%zu: %s", i,
 			      w.reason);
 	}

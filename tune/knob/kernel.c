@@ -209,9 +209,7 @@ static const struct tn_need watchdog_needs[] = {
 static void want_nmi_watchdog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (gt_streq(now->current, "0"))
-		tn_leave(w, TN_ADVICE,
-			 "a kernel that hangs with interrupts off says nothing; once the profiling is done: sysctl -w "
-			 "kernel.nmi_watchdog=1, and take the line out of the file in /etc/sysctl.d");
+		tn_advise(w, "1", "a kernel that hangs with interrupts off says nothing; once the profiling is done");
 	else
 		tn_leave(w, TN_ALREADY, "a kernel that hangs with interrupts off says so");
 }

@@ -236,25 +236,31 @@ int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_er
 
 /* ---- for desired() ---------------------------------------------------------------------------------------------- */
 
+static void GT_PRINTF(4, 0) say(struct tn_wish *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
+{
+	w->status = status;
+	if (value)
+		snprintf(w->value, sizeof(w->value), "%s", value);
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+}
+
 void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	w->status = TN_CHANGE;
-	snprintf(w->value, sizeof(w->value), "%s", value);
-	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	say(w, TN_CHANGE, value, fmt, ap);
 	va_end(ap);
 }
 
 void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...)
 {
+	char text[24];
 	va_list ap;
 
+	snprintf(text, sizeof(text), "%ld", value);
 	va_start(ap, fmt);
-	w->status = TN_CHANGE;
-	snprintf(w->value, sizeof(w->value), "%ld", value);
-	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	say(w, TN_CHANGE, text, fmt, ap);
 	va_end(ap);
 }
 
@@ -263,8 +269,7 @@ void tn_not_applicable(struct tn_wish *w, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	w->status = TN_NOT_APPLICABLE;
-	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	say(w, TN_NOT_APPLICABLE, NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -273,8 +278,7 @@ void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	w->status = status;
-	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	say(w, status, NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -283,8 +287,6 @@ void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	w->status = TN_ADVICE;
-	snprintf(w->value, sizeof(w->value), "%s", value);
-	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+	say(w, TN_ADVICE, value, fmt, ap);
 	va_end(ap);
 }
