@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,8 @@ _Static_assert(offsetof(struct kernel_record, stream) == 48 && offsetof(struct k
 		       offsetof(struct external_record, correlation) == 16,
 	       "as cupti_activity.h has them");
 
-#define BUFFER	(4u << 20) /* bytes */
+#define BUFFER	 (4u << 20) /* bytes */
+#define READINGS 4
 
 struct api {
 	int (*version)(uint32_t *);
@@ -307,12 +309,45 @@ static void resolve(struct rt_cupti *c)
 		qsort(c->taken, c->n, sizeof(*c->taken), by_start);
 }
 
-int rt_cupti_take(struct rt_cupti *c, const struct rt_cupti_record **ret, size_t *ret_n, uint64_t *ret_now, struct gt_err *err)
+int rt_cupti_drop(struct rt_cupti *c, struct gt_err *err)
+{
+	int r = check(c, c->api.flush(FLUSH_FORCED), "cuptiActivityFlushAll", err);
+
+	pthread_mutex_lock(&c->lock);
+	c->n = c->n_launched = c->dropped = 0;
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+/* Both clocks at one moment: the closest of a few readings, for this thread may be held up between them. */
+static int read_clocks(const struct rt_cupti *c, uint64_t *ret_now, double *ret_at, struct gt_err *err)
+{
+	double closest = INFINITY;
+
+	for (int i = 0; i < READINGS; i++) {
+		double before = gt_now_s(), after;
+		uint64_t now;
+		int r = check(c, c->api.timestamp(&now), "cuptiGetTimestamp", err);
+
+		if (r)
+			return r;
+		after = gt_now_s();
+		if (after - before < closest) {
+			closest = after - before;
+			*ret_now = now;
+			*ret_at = (before + after) / 2;
+		}
+	}
+	return 0;
+}
+
+int rt_cupti_take(struct rt_cupti *c, const struct rt_cupti_record **ret, size_t *ret_n, uint64_t *ret_now, double *ret_at,
+		  struct gt_err *err)
 {
 	int r = check(c, c->api.flush(FLUSH_FORCED), "cuptiActivityFlushAll", err);
 
 	if (!r)
-		r = check(c, c->api.timestamp(ret_now), "cuptiGetTimestamp", err);
+		r = read_clocks(c, ret_now, ret_at, err);
 	if (r)
 		return r;
 	pthread_mutex_lock(&c->lock);

@@ -24,7 +24,10 @@ unsigned rt_cupti_version(const struct rt_cupti *c);
 /* What this thread launches between them belongs to `call`, 0 or more. */
 int rt_cupti_begin(struct rt_cupti *c, int call, struct gt_err *err);
 int rt_cupti_end(struct rt_cupti *c, struct gt_err *err);
-/* All that has run since the last time, by start; the device is idle. *ret_now: CUPTI's clock. The records are valid until the
- * next call. -EOVERFLOW: CUPTI had no room for some. */
-int rt_cupti_take(struct rt_cupti *c, const struct rt_cupti_record **ret, size_t *ret_n, uint64_t *ret_now, struct gt_err *err);
+/* All that has run since the last time is forgotten; the device is idle. */
+int rt_cupti_drop(struct rt_cupti *c, struct gt_err *err);
+/* All that has run since then, by start; the device is idle. *ret_now is CUPTI's clock when gt_now_s() was *ret_at. The records
+ * are valid until the next call. -EOVERFLOW: CUPTI had no room for some. */
+int rt_cupti_take(struct rt_cupti *c, const struct rt_cupti_record **ret, size_t *ret_n, uint64_t *ret_now, double *ret_at,
+		  struct gt_err *err);
 #endif

@@ -329,6 +329,8 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 			       "the CPU", p->weight);
 	if (timed) { /* what an earlier step left would count as this one's */
 		r = rt_engine_wait(p, err);
+		if (!r)
+			r = rt_timing_start(e->timing, err);
 		if (r)
 			return r;
 		t0 = gt_now_s();

@@ -12,6 +12,8 @@
 struct rt_timing;
 struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls); /* at most so many in a step */
 void rt_timing_free(struct rt_timing *t);
+/* What ran before, and left the device idle, is of no step that is timed. */
+int rt_timing_start(struct rt_timing *t, struct gt_err *err);
 int rt_timing_begin(struct rt_timing *t, int call, cu_stream stream, struct gt_err *err);
 int rt_timing_end(struct rt_timing *t, cu_stream stream, struct gt_err *err);
 /* Between them: a kernel that is launched counts so many bytes as its own. */

@@ -4,13 +4,14 @@
  * cupti_activity.h documents, of what the stand-in driver runs. Before each record of a driver's call made between Push and Pop
  * stands one of external correlation, if both kinds are enabled; a buffer goes back when it is full or flushed.
  * STANDIN_CUPTI_FAIL=WHAT:STATUS makes WHAT (register, enable, flush, push) return that status; WHAT drop: records are lost.
- * STANDIN_CUPTI_VERSION=N says another version.
+ * STANDIN_CUPTI_VERSION=N says another version. STANDIN_CUPTI_LATE=US: who asks for the time is held up so long with the answer.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "standin.h"
 
 enum { INVALID_PARAMETER = 1, MAX_LIMIT_REACHED = 12, QUEUE_EMPTY = 34 };
@@ -200,7 +201,11 @@ int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last)
 
 int cuptiGetTimestamp(uint64_t *now)
 {
+	const char *late = getenv("STANDIN_CUPTI_LATE");
+
 	*now = standin_now();
+	if (late)
+		usleep((useconds_t)atoi(late));
 	return 0;
 }
 
