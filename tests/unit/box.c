@@ -144,6 +144,15 @@ struct tn_plan *box_plan(struct box *b)
 	return plan;
 }
 
+struct tn_item *box_item(const struct tn_plan *p, const char *id, const char *instance)
+{
+	for (size_t i = 0; i < p->n_item; i++)
+		if (gt_streq(p->item[i].knob->id, id) && (!instance || gt_streq(p->item[i].instance, instance)))
+			return &p->item[i];
+	ck_abort_msg("no %s", id);
+	return NULL;
+}
+
 struct gt_strv box_fixtures(void)
 {
 	gt_autofree char *dir = fixture_dir();

@@ -25,6 +25,8 @@ bool box_has_journal(struct box *b);
 
 /* Plan all, opt-in knobs included; must succeed. */
 struct tn_plan *box_plan(struct box *b);
+/* What the plan says of the knob, of this device or the first (NULL). The test fails if that is nothing. */
+struct tn_item *box_item(const struct tn_plan *p, const char *id, const char *instance);
 struct gt_strv box_fixtures(void); /* names without .host */
 
 TCase *tune_plan_case(void);

@@ -184,6 +184,19 @@ START_TEST(a_knob_of_another_version_and_boot_has_nothing_to_go_back_to)
 }
 END_TEST
 
+START_TEST(numbers_of_another_base_are_other_values)
+{
+	static const struct {
+		const char *a, *b;
+		bool equal;
+	} cases[] = {{"10", "0x10", false}, {"16", "0x10", false}, {"a", "0xa", false}, {"10", "10", true},
+		     {"4096\t87380 6291456", "4096 87380\t6291456", true}, {"007", "7", true}, {NULL, "0", false}};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++)
+		ck_assert_msg(tn_value_equal(cases[i].a, cases[i].b) == cases[i].equal, "%s", cases[i].b);
+}
+END_TEST
+
 START_TEST(only_listed_paths_are_written)
 {
 	static const char *const no[] = {"/etc/passwd",
@@ -409,6 +422,7 @@ TCase *tune_journal_case(void)
 		a_knob_of_another_version_is_no_damage,
 		what_another_version_left_halfway_is_kept_too,
 		a_knob_of_another_version_and_boot_has_nothing_to_go_back_to,
+		numbers_of_another_base_are_other_values,
 		only_listed_paths_are_written,
 		no_link_of_the_state_or_etc_is_followed_out,
 		what_is_kept_is_the_owners_alone,

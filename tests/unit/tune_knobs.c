@@ -1,786 +1,478 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Knobs of devices: network cards, PCIe bridges and idle states, on captured hosts to which such devices were added. */
-#include <errno.h>
-#include <linux/pci_regs.h>
+/* What each knob wishes of which host: host in, wish out. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "tests/unit/check_tune.h"
+#include "tests/unit/tune_stage.h"
+#include "tune/profile.h"
+#include "tune/value.h"
 
-#define CARD   "/sys/devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0"
-#define CONFIG 4096
+#define GIB (INT64_C(1) << 30)
 
-static struct box b;
+struct facts {
+	int64_t memory, swap, mbit;
+	int nodes;
+	bool zram, vms, rt, persistenced;
+	int ports, cpus, gpus, rdma; /* ports: as many of mbit */
+	int64_t dropped, squeezed, memlock, shm, limit;
+	const char *cmdline, *container, *arch;
+	bool grouped; /* the GPUs are behind an IOMMU */
+	struct pr_num identity; /* 1: which does not translate for them, as their group says */
+	enum { UNKNOWN, APART, ONE } rails; /* the ports' subnets */
+};
 
-static void set_up(void)
+static struct tn_wish wish(const char *id, const struct facts *f, const char *current, const char *pair)
 {
-	box_open(&b, "server-8gpu");
+	struct pr_net port = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
+	struct pr_net net[2] = { port, { .name = "eth1", .speed_mbit = port.speed_mbit } };
+	struct pr_node nodes[4] = { 0 };
+	struct pr_pci pci = { .address = "0000:17:00.0", .iommu_group = { f->grouped ? PR_PRESENT : PR_ABSENT, 1 } };
+	struct pr_gpu gpu = { .pci = &pci };
+	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = net, .n_net = f->ports ? (size_t)f->ports : 1 };
+	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms, .persistenced = f->persistenced,
+				  .dropped = f->dropped, .squeezed = f->squeezed, .routes = f->rails };
+	struct tn_ctx c = { .host = &h, .facts = &facts };
+	struct tn_now now = { .current = current, .pair = pair };
+	struct tn_wish w = { 0 };
+
+	if (f->rails) {
+		gt_strv_add(&facts.subnets, "0001000A/00FFFFFF eth0");
+		gt_strv_add(&facts.subnets, f->rails == ONE ? "0001000A/00FFFFFF eth1" : "0001000A/0000FFFF eth1");
+		gt_strv_add(&facts.subnets, "0002000A/00FFFFFF eth10");
+		gt_strv_add(&facts.subnets, "0002000A/00FFFFFF eth1");
+	}
+	for (int i = 0; i < f->nodes; i++)
+		gt_set_add(&nodes[i].cpus, (unsigned)i);
+	h.mem.total_bytes = (struct pr_num){ PR_PRESENT, f->memory };
+	h.mem.swap_total_bytes = (struct pr_num){ PR_PRESENT, f->swap };
+	h.mem.limit_bytes = (struct pr_num){ f->limit ? PR_PRESENT : PR_ABSENT, f->limit };
+	h.mem.memlock_bytes = (struct pr_num){ f->memlock ? PR_PRESENT : PR_ABSENT, f->memlock };
+	h.mem.shm_bytes = (struct pr_num){ f->shm ? PR_PRESENT : PR_ABSENT, f->shm };
+	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
+	h.kernel.arch = (struct pr_str){ PR_PRESENT, f->arch ? f->arch : "x86_64" };
+	h.kernel.preempt_rt = f->rt;
+	h.iommu.passthrough = f->identity;
+	h.container = (struct pr_str){ f->container ? PR_PRESENT : PR_ABSENT, f->container };
+	h.nvidia.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
+	h.gpu = &gpu;
+	h.n_gpu = f->gpus ? 1 : 0;
+	for (int i = 0; i < f->cpus; i++)
+		gt_set_add(&h.cpu.online, (unsigned)i);
+	if (f->rdma)
+		gt_strv_add(&h.rdma, "mlx5_0");
+	if (tn_knob_find(id)->look) { /* what is there follows from the host too */
+		gt_autofree char *seen = tn_knob_find(id)->look(&c);
+
+		now.current = seen;
+		if (seen)
+			tn_knob_wish(tn_knob_find(id), &c, &now, &w);
+		else
+			tn_not_applicable(&w, "not on this host");
+	} else {
+		tn_knob_wish(tn_knob_find(id), &c, &now, &w);
+	}
+	gt_set_clear(&h.cpu.online);
+	gt_strv_clear(&h.rdma);
+	tn_facts_clear(&facts);
+	for (int i = 0; i < f->nodes; i++)
+		gt_set_clear(&nodes[i].cpus);
+	return w;
 }
 
-static void tear_down(void)
+static const struct {
+	const char *id;
+	struct facts f;
+	const char *current, *pair;
+	enum tn_status status;
+	const char *value;
+} wishes[] = {
+	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "20", "0", TN_CHANGE, "10" },
+	{ "vm.dirty_ratio", { 128 * GIB, .nodes = 1 }, "20", "0", TN_NOT_APPLICABLE, "" },
+	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "0", "8388608", TN_SKIPPED, "" },
+	{ "vm.dirty_ratio", { 64 * GIB, .nodes = 1 }, "0", "0", TN_BLOCKED, "" },
+	{ "vm.dirty_bytes", { 64 * GIB, .nodes = 1 }, "0", "20", TN_NOT_APPLICABLE, "" },
+	{ "vm.dirty_bytes", { 128 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "8589934592" },
+	{ "vm.dirty_bytes", { 2048 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "17179869184" },
+	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "2", TN_ALREADY, "" }, /* at most 10 GiB: not to be raised */
+	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "4", TN_CHANGE, "17179869184" },
+	{ "vm.dirty_background_bytes", { 256 * GIB, .nodes = 1 }, "0", "1", TN_ALREADY, "" },
+	{ "vm.dirty_background_bytes", { 2048 * GIB, .nodes = 1 }, "0", "10", TN_CHANGE, "4294967296" },
+	{ "vm.swappiness", { GIB, .nodes = 1 }, "60", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.swappiness", { GIB, GIB, .nodes = 1 }, "60", NULL, TN_CHANGE, "10" },
+	{ "vm.swappiness", { GIB, GIB, .nodes = 1, .zram = true }, "60", NULL, TN_SKIPPED, "" },
+	{ "vm.zone_reclaim_mode", { GIB, .nodes = 1 }, "1", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.zone_reclaim_mode", { GIB, .nodes = 2 }, "1", NULL, TN_CHANGE, "0" },
+	{ "vm.max_map_count", { 4 * GIB, .nodes = 1 }, "65530", NULL, TN_CHANGE, "262144" },
+	{ "vm.max_map_count", { 1024 * GIB, .nodes = 1 }, "65530", NULL, TN_CHANGE, "1048576" },
+	{ "vm.max_map_count", { 65536 * GIB, .nodes = 1 }, "65530", NULL, TN_CHANGE, "4194304" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 1 }, "1", NULL, TN_NOT_APPLICABLE, "" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "1", NULL, TN_CHANGE, "0" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "2", NULL, TN_SKIPPED, "" },
+	{ "kernel.numa_balancing", { GIB, .nodes = 2 }, "3", NULL, TN_SKIPPED, "" },
+	{ "net.core.rmem_max", { GIB, .nodes = 1 }, "212992", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 10000 }, "212992", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 25000 }, "212992", NULL, TN_CHANGE, "16777216" },
+	{ "net.core.wmem_max", { GIB, .nodes = 1, .mbit = 200000 }, "212992", NULL, TN_CHANGE, "134217728" },
+	{ "net.core.wmem_max", { GIB, .nodes = 1, .mbit = 800000 }, "212992", NULL, TN_CHANGE, "134217728" },
+	{ "vm.overcommit_memory", { GIB, .nodes = 1 }, "2", NULL, TN_ADVICE, "0" },
+	{ "vm.overcommit_memory", { GIB, .nodes = 1 }, "1", NULL, TN_ALREADY, "" },
+	{ "thp.enabled", { GIB, .nodes = 1 }, "never", NULL, TN_CHANGE, "madvise" },
+	{ "thp.enabled", { GIB, .nodes = 1 }, "always", NULL, TN_ALREADY, "" },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "always", NULL, TN_CHANGE, "madvise" },
+	{ "thp.shmem", { GIB, .nodes = 1 }, "never", NULL, TN_ALREADY, "" },
+	{ "thp.shmem", { GIB, .nodes = 1 }, "force", NULL, TN_ADVICE, "" },
+	{ "thp.shmem", { GIB, .nodes = 1 }, "always", NULL, TN_ALREADY, "" }, /* not for /dev/shm */
+	{ "ksm.run", { GIB, .nodes = 1 }, "1", NULL, TN_CHANGE, "0" },
+	{ "ksm.run", { GIB, .nodes = 1, .vms = true }, "1", NULL, TN_NOT_APPLICABLE, "" },
+	{ "ksm.run", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
+	{ "vm.min_free_kbytes", { 16 * GIB, .nodes = 1 }, "67584", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.min_free_kbytes", { 64 * GIB, .nodes = 1 }, "67584", NULL, TN_CHANGE, "135168" },
+	{ "vm.nr_hugepages", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
+	{ "vm.nr_hugepages", { GIB, .nodes = 1 }, "8192", NULL, TN_ADVICE, "0" },
+	{ "kernel.pid_max", { GIB, .nodes = 1, .cpus = 8 }, "32768", NULL, TN_CHANGE, "65536" },
+	{ "kernel.pid_max", { GIB, .nodes = 1, .cpus = 256 }, "32768", NULL, TN_CHANGE, "262144" },
+	{ "kernel.shmmax", { 8 * GIB, .nodes = 1 }, "18446744073692774399", NULL, TN_ALREADY, "" },
+	{ "kernel.shmmax", { 8 * GIB, .nodes = 1 }, "1073741824", NULL, TN_ADVICE, "18446744073692774399" },
+	{ "kernel.sched_rt_runtime_us", { GIB, .nodes = 1 }, "-1", NULL, TN_ADVICE, "950000" },
+	{ "kernel.sched_rt_runtime_us", { GIB, .nodes = 1 }, "950000", NULL, TN_ALREADY, "" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1 }, "4096 131072 6291456", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "4096 131072 6291456", NULL, TN_CHANGE, "4096 131072 16777216" },
+	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "1 2 33554432", NULL, TN_CHANGE, "1 2 16777216" },
+	{ "net.ipv4.tcp_wmem", { GIB, .nodes = 1, .mbit = 25000 }, "what", NULL, TN_BLOCKED, "" }, /* no three numbers */
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1 }, "1000", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "1000", NULL, TN_CHANGE, "10000" },
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "10000", NULL, TN_CHANGE, "10000" }, /* no further */
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2 }, "0", NULL, TN_SKIPPED, "" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 25000, .ports = 2, .rails = APART }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2, .rails = ONE }, "0", NULL, TN_CHANGE, "2" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 100000, .ports = 2, .rails = ONE }, "0", NULL, TN_CHANGE, "1" },
+	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 1000, .ports = 2, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.netdev_budget", { GIB, .nodes = 1 }, "300", NULL, TN_NOT_APPLICABLE, "" },
+	{ "net.core.netdev_budget", { GIB, .nodes = 1, .squeezed = 2 }, "300", NULL, TN_CHANGE, "600" },
+	{ "net.core.netdev_budget", { GIB, .nodes = 1, .squeezed = 2 }, "600", NULL, TN_CHANGE, "600" }, /* no further */
+	{ "net.core.rmem_default", { GIB, .nodes = 1 }, "4194304", NULL, TN_ALREADY, "" },
+	{ "net.core.rmem_default", { GIB, .nodes = 1 }, "4194305", NULL, TN_ADVICE, "212992" },
+	{ "net.core.busy_read", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
+	{ "net.core.busy_read", { GIB, .nodes = 1 }, "50", NULL, TN_ADVICE, "0" },
+	{ "net.ipv4.tcp_timestamps", { GIB, .nodes = 1 }, "0", NULL, TN_ADVICE, "1" },
+	{ "net.ipv4.tcp_timestamps", { GIB, .nodes = 1 }, "2", NULL, TN_ALREADY, "" },
+	{ "fs.file-max", { GIB, .nodes = 1 }, "100000", NULL, TN_CHANGE, "1048576" },
+	{ "fs.file-max", { 1024 * GIB, .nodes = 1 }, "1048576", NULL, TN_CHANGE, "67108864" },
+	{ "boot.preempt", { GIB, .nodes = 1, .cmdline = "quiet preempt=full" }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.preempt", { GIB, .nodes = 1, .cmdline = "quiet preempt=none" }, NULL, NULL, TN_ALREADY, "" },
+	{ "pcie.aspm", { GIB, .nodes = 1 }, "powersave", NULL, TN_NOT_APPLICABLE, "" },
+	{ "pcie.aspm", { GIB, .nodes = 1, .gpus = 1 }, "powersave", NULL, TN_CHANGE, "performance" },
+	{ "pcie.aspm", { GIB, .nodes = 1, .gpus = 1 }, "default", NULL, TN_ALREADY, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 32 * GIB }, NULL, NULL, TN_ALREADY, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 64 << 20 }, NULL, NULL, TN_ADVICE, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 64 << 20, .container = "docker" }, NULL, NULL, TN_ADVICE, "" },
+	{ "mem.shm", { 64 * GIB, .nodes = 1, .shm = 4 * GIB, .container = "docker", .limit = 16 * GIB }, NULL, NULL,
+	  TN_ALREADY, "" },
+	{ "limits.memlock", { GIB, .nodes = 1, .memlock = 8388608 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "limits.memlock", { GIB, .nodes = 1, .memlock = 8388608, .rdma = 1 }, NULL, NULL, TN_ADVICE, "" },
+	{ "limits.memlock", { GIB, .nodes = 1, .memlock = INT64_MAX, .rdma = 1 }, NULL, NULL, TN_ALREADY, "" },
+	{ "gpu.node", { GIB, .nodes = 2 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "gpu.node", { GIB, .nodes = 2, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .container = "docker" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistenced = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.isolcpus", { GIB, .nodes = 1, .cmdline = "quiet isolcpus=2-31" }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.isolcpus", { GIB, .nodes = 1, .cmdline = "quiet noisolcpus=1" }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "idle=poll quiet" }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1 }, NULL, NULL, TN_ALREADY, "" },
+	/* one alone does not mind */
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL,
+	  TN_ALREADY, "" },
+	{ "boot.iommu",
+	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL, NULL,
+	  TN_ALREADY, "" }, /* by iommu.passthrough=1, or a kernel that is built so */
+	{ "boot.iommu",
+	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 0 } }, NULL, NULL,
+	  TN_ADVICE, "" },
+	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true, .arch = "aarch64" }, NULL, NULL,
+	  TN_NOT_APPLICABLE, "" },
+};
+
+START_TEST(wishes_follow_from_the_host)
 {
-	box_close(&b);
+	struct tn_wish w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
+
+	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
+	ck_assert_str_eq(w.value, wishes[_i].value);
+	ck_assert_str_ne(w.reason, "");
 }
+END_TEST
 
-static void put_link(const char *path, const char *target)
+/* The line that is to go is named; what a package ships is overridden, and where no file says it there is none to mend. */
+START_TEST(advice_names_the_line_that_sets_it)
 {
-	gt_autofree char *parent = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path)),
-			 *full = gt_xasprintf("%s%s", b.dir, path);
+	static const struct {
+		const char *file, *text, *how;
+	} cases[] = {
+		{ "/etc/sysctl.d/00-none.conf", "", ": sysctl -w vm.overcommit_memory=0; no file sets it at boot" },
+		{ "/usr/lib/sysctl.d/40-v.conf", "#\nvm.overcommit_memory=2\n",
+		  ": sysctl -w vm.overcommit_memory=0, and echo 'vm.overcommit_memory = 0' >> /etc/sysctl.d/zz-local.conf, which "
+		  "comes after /usr/lib/sysctl.d/40-v.conf:2" },
+		{ "/etc/sysctl.d/50-a.conf", "vm.swappiness = 1\nvm.overcommit_memory = 0x2\n",
+		  ": sysctl -w vm.overcommit_memory=0, and take it out of /etc/sysctl.d/50-a.conf:2" },
+		{ "/etc/sysctl.d/60-b.conf", "vm.overcommit_memory = 1\n",
+		  ": sysctl -w vm.overcommit_memory=0; at boot /etc/sysctl.d/60-b.conf:1 sets it to 1" },
+	};
 
-	ck_assert_int_eq(gt_fs_mkdirs(b.fs, parent, 0755), 0);
-	ck_assert_int_eq(symlink(target, full), 0);
+	box_put(&b, "/proc/sys/vm/overcommit_memory", "2\n");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_auto(tn_plan) *plan = NULL;
+		const struct tn_item *it;
+
+		box_put(&b, cases[i].file, cases[i].text);
+		plan = box_plan(&b);
+		it = box_item(plan, "vm.overcommit_memory", NULL);
+		ck_assert_int_eq(it->status, TN_ADVICE);
+		ck_assert_msg(gt_ends_with(it->reason, cases[i].how), "%s", it->reason);
+		ck_assert_ptr_null(it->wanted);
+	}
 }
+END_TEST
 
-/* A port of 100 Gbit/s at node 1 with two interrupts. */
-static void add_port(void)
+START_TEST(advice_names_the_line_of_the_boot_loader)
 {
-	box_put(&b, CARD "/vendor", "0x15b3\n");
-	box_put(&b, CARD "/class", "0x020000\n");
-	box_put(&b, CARD "/numa_node", "1\n");
-	box_put(&b, CARD "/msi_irqs/200", "msix\n");
-	box_put(&b, CARD "/msi_irqs/201", "msix\n");
-	box_put(&b, CARD "/msi_irqs/202", "msix\n"); /* has no file in /proc/irq: nobody uses it */
-	put_link("/sys/bus/pci/devices/0000:c1:00.0", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
-	box_put(&b, "/sys/class/net/eth9/speed", "100000\n");
-	box_put(&b, "/sys/class/net/eth9/mtu", "1500\n");
-	box_put(&b, "/sys/class/net/eth9/statistics/rx_missed_errors", "7\n");
-	put_link("/sys/class/net/eth9/device", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
-	box_put(&b, "/.facts/ethtool", "eth9 ring 1024 of 8192 queues 4 of 63\nlong ring 1\n");
-	box_put(&b, "/proc/irq/200/smp_affinity_list", "0-63\n");
-	box_put(&b, "/proc/irq/201/smp_affinity_list", "0-63\n");
+	gt_auto(tn_plan) *unknown = NULL, *known = NULL;
+
+	box_put(&b, "/proc/cmdline", "BOOT_IMAGE=/vmlinuz quiet idle=poll preempt=full\n");
+	unknown = box_plan(&b);
+	ck_assert_ptr_nonnull(strstr(box_item(unknown, "boot.idle", NULL)->reason, "take idle=poll out of /etc/default/grub or"));
+	box_put(&b, "/etc/default/grub", "GRUB_TIMEOUT=1\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet idle=poll\"\n");
+	box_put(&b, "/etc/default/grub.d/50-a.cfg", "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX preempt=full\"\n");
+	known = box_plan(&b);
+	ck_assert_ptr_nonnull(strstr(box_item(known, "boot.idle", NULL)->reason,
+				     "take idle=poll out of /etc/default/grub:2, then"));
+	ck_assert_ptr_nonnull(strstr(box_item(known, "boot.preempt", NULL)->reason, "out of /etc/default/grub.d/50-a.cfg:1, then"));
 }
+END_TEST
 
-/* What the plan says of the knob (and device). */
-static struct tn_item *item(struct tn_plan *plan, const char *id, const char *instance)
+/* What a file of the admin's says further in the same direction is not undone by ours at the next boot. */
+START_TEST(the_admins_file_is_not_outdone)
 {
-	for (size_t i = 0; i < plan->n_item; i++)
-		if (!strcmp(plan->item[i].knob->id, id) && (!instance || gt_streq(plan->item[i].instance, instance)))
-			return &plan->item[i];
-	ck_abort_msg("no %s", id);
-	return NULL;
+	gt_auto(tn_plan) *plan = NULL;
+
+	box_put(&b, "/etc/sysctl.d/10-site.conf", "vm.max_map_count = 2000000\nvm.swappiness = 1\nvm.dirty_ratio = 0\n"
+						    "net.core.rmem_max = 1000000\n");
+	plan = box_plan(&b);
+	ck_assert_str_eq(box_item(plan, "vm.max_map_count", NULL)->wanted, "2000000");
+	ck_assert_str_eq(box_item(plan, "vm.swappiness", NULL)->wanted, "1");
+	ck_assert_str_eq(box_item(plan, "vm.dirty_ratio", NULL)->wanted, "10"); /* 0 says only that the bytes are in force */
+	ck_assert_str_eq(box_item(plan, "net.core.rmem_max", NULL)->wanted, "67108864");
 }
+END_TEST
 
-START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
+/* The same where the file says it in the other form of the pair: ours would take its place at the next boot. */
+START_TEST(the_admins_other_form_is_not_outdone)
 {
-	gt_auto(tn_plan) *plan = NULL, *with = NULL, *bad = NULL;
-	gt_autofree char *before = NULL, *after = NULL, *there = NULL;
+	gt_auto(tn_plan) *plan = NULL;
+	struct box big;
+
+	box_put(&b, "/etc/sysctl.d/10-site.conf", "vm.dirty_bytes = 100000000\n");
+	plan = box_plan(&b);
+	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED);
+	ck_assert_ptr_nonnull(strstr(box_item(plan, "vm.dirty_ratio", NULL)->reason, "10-site.conf:1"));
+	ck_assert_int_eq(box_item(plan, "vm.dirty_background_ratio", NULL)->status, TN_CHANGE);
+	tn_plan_free(gt_take(plan));
+	box_put(&b, "/etc/sysctl.d/20-site.conf", "vm.dirty_ratio = 15\n"); /* later, so it is in force */
+	plan = box_plan(&b);
+	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_CHANGE);
+	tn_plan_free(gt_take(plan));
+
+	box_open(&big, "cpu-server-512g");
+	box_put(&big, "/etc/sysctl.d/10-site.conf", "vm.dirty_ratio = 2\nvm.dirty_background_ratio = 30\n");
+	plan = box_plan(&big);
+	ck_assert_int_eq(box_item(plan, "vm.dirty_bytes", NULL)->status, TN_SKIPPED);
+	ck_assert_int_eq(box_item(plan, "vm.dirty_background_bytes", NULL)->status, TN_CHANGE);
+	box_close(&big);
+}
+END_TEST
+
+/* What the kernel would refuse, and what would run the host out of memory, is not taken over from a file. */
+START_TEST(a_files_harmful_value_is_not_applied)
+{
+	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_json *doc = NULL;
-	struct gt_err err = { 0 };
 	json_t *o;
 	size_t i;
 
-	add_port();
-	before = box_picture(&b);
+	box_put(&b, "/etc/sysctl.d/10-site.conf", "net.core.rmem_max = 4294967295\nvm.min_free_kbytes = 400000000\n");
 	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "irq.affinity", "200")->status, TN_CHANGE);
-	ck_assert_str_eq(item(plan, "irq.affinity", "201")->wanted, "16-31,48-63");
-	ck_assert_int_eq(item(plan, "irq.balance", NULL)->status, TN_ALREADY);
-	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
-	there = box_get(&b, "/proc/irq/200/smp_affinity_list");
-	ck_assert_str_eq(there, "16-31,48-63");
-	ck_assert_int_eq(tn_revert(b.fs, NULL, NULL, &err), 0);
-	after = box_picture(&b);
-	ck_assert_str_eq(before, after);
-	/* a plan that a hand has changed */
+	ck_assert_str_eq(box_item(plan, "net.core.rmem_max", NULL)->wanted, "67108864");
+	ck_assert_int_eq(box_item(plan, "vm.min_free_kbytes", NULL)->status, TN_ADVICE);
+	ck_assert_ptr_null(box_item(plan, "vm.min_free_kbytes", NULL)->wanted);
+	ck_assert_ptr_nonnull(strstr(box_item(plan, "vm.min_free_kbytes", NULL)->reason, "10-site.conf:2 sets it to 400000000"));
 	doc = tn_plan_to_json(plan);
+	tn_plan_free(gt_take(plan));
+	ck_assert_msg(tn_plan_from_json(doc, &plan, &err) == 0, "%s", err.msg);
+	tn_plan_free(gt_take(plan));
+
+	/* nor from a profile, nor from a plan that a hand has changed */
+	box_remove(&b, "/etc/sysctl.d/10-site.conf");
+	box_put(&b, "/etc/gputune/profiles/site.conf", "[knobs]\nvm.min_free_kbytes = 400000000\n");
+	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
+	ck_assert_int_eq(box_item(plan, "vm.min_free_kbytes", NULL)->status, TN_BLOCKED);
+	tn_plan_free(gt_take(plan));
+	plan = box_plan(&b);
+	json_decref(gt_take(doc));
+	doc = tn_plan_to_json(plan);
+	tn_plan_free(gt_take(plan));
 	json_array_foreach(json_object_get(doc, "items"), i, o)
-		if (!strcmp(gt_json_get_str(o, "knob", ""), "irq.affinity"))
-			json_object_set_new(o, "wanted", json_string("0-3; reboot"));
-	ck_assert_int_lt(tn_plan_from_json(doc, &bad, &err), 0);
-	ck_assert_ptr_nonnull(strstr(err.msg, "list of CPUs"));
-	put_link("/etc/systemd/system/multi-user.target.wants/irqbalance.service", "/lib/systemd/system/irqbalance.service");
-	with = box_plan(&b);
-	ck_assert_int_eq(item(with, "irq.affinity", "200")->status, TN_SKIPPED);
-	ck_assert_int_eq(item(with, "irq.balance", NULL)->status, TN_ADVICE);
+		if (!strcmp(gt_json_get_str(o, "knob", ""), "vm.min_free_kbytes"))
+			json_object_set_new(o, "wanted", json_string("400000000"));
+	ck_assert_int_eq(tn_plan_from_json(doc, &plan, &err), 0);
+	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED);
+	ck_assert_ptr_nonnull(strstr(err.msg, "does harm on this host"));
 }
 END_TEST
 
-START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
-{
-	gt_auto(tn_plan) *plan = NULL;
-	gt_auto_json *report = NULL;
-	gt_autofree char *text = NULL;
-	struct gt_err err = { 0 };
-	int status = 0;
-
-	add_port();
-	plan = box_plan(&b);
-	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
-	box_put(&b, "/run/irqbalance/irqbalance1.sock", "");
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/irq/200/smp_affinity_list", "3"), 0);
-	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
-	ck_assert_int_eq(status, TN_EXIT_DRIFT);
-	text = gt_json_text(report);
-	ck_assert_msg(strstr(text, "irqbalance (running) sets it too") != NULL, "%s", text);
-	ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
-	ck_assert_int_eq(status, TN_EXIT_DRIFT);
-}
-END_TEST
-
-START_TEST(the_watchdog_is_not_switched_off)
+/* Raise-only and lower-only knobs are content with more, or less. */
+/* Asked for by a profile: what goes further already stays. */
+START_TEST(of_several_numbers_none_is_lowered)
 {
 	static const struct {
-		const char *host, *value;
+		const char *asked, *wanted;
 		enum tn_status status;
 	} cases[] = {
-		{ "server-8gpu", "1", TN_ALREADY },
-		{ "server-8gpu", "0", TN_ADVICE },
-		{ "arm-gh200", "1", TN_ALREADY },
-		{ "arm-gh200", "0", TN_NOT_APPLICABLE },
-		{ "vm-2cpu", "0", TN_NOT_APPLICABLE },
+		{ "1024 262144 16777216", "4096 262144 16777216", TN_CHANGE },
+		{ "4096 65536 4194304", "4096 65536 4194304", TN_ALREADY },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		gt_autofree char *text = gt_xasprintf("[knobs]\nnet.ipv4.tcp_rmem = %s\n", cases[i].asked);
 		gt_auto(tn_plan) *plan = NULL;
-		struct box one;
-
-		box_open(&one, cases[i].host);
-		box_put(&one, "/proc/sys/kernel/nmi_watchdog", cases[i].value);
-		plan = box_plan(&one); /* with all that is by choice */
-		ck_assert_msg(item(plan, "kernel.nmi_watchdog", NULL)->status == cases[i].status, "%s with %s: %s", cases[i].host,
-			      cases[i].value, item(plan, "kernel.nmi_watchdog", NULL)->reason);
-		box_close(&one);
-	}
-}
-END_TEST
-
-/* The size is the same, what it means is not. */
-START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
-{
-	static const struct {
-		const char *name, *current, *says; /* name: of all disks */
-		int64_t rotational;
-	} cases[] = {
-		{ "nvme0n1", "0", "6 s of writing at 3 GB/s, as an NVMe disk does; 20 percent of memory is up to 37 s", 0 },
-		{ "sda", "0", "34 s of writing at 500 MB/s, as a SATA SSD does; 20 percent of memory is up to 220 s", 0 },
-		{ "sda", "0", "86 s of writing at 200 MB/s, as a spinning disk does; 20 percent of memory is up to 550 s", 1 },
-		{ "vda", "0", "34 s of writing at 500 MB/s", 1 }, /* of a virtual disk the kernel says 1 whatever it is */
-		{ NULL, "0", "34 s of writing at 500 MB/s", 1 },
-		{ "sda", "99999999999", "86 s of writing at 200 MB/s, as a spinning disk does", 1 },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(pr_host) *h = NULL;
-		gt_auto(tn_plan) *plan = NULL;
-		const char *said;
-		struct box big;
-
-		box_open(&big, "cpu-server-512g");
-		box_put(&big, "/proc/sys/vm/dirty_bytes", cases[i].current);
-		if (strcmp(cases[i].current, "0"))
-			box_put(&big, "/proc/sys/vm/dirty_ratio", "0");
-		ck_assert_int_eq(pr_host_discover(big.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
-		ck_assert_uint_gt(h->n_block, 0);
-		h->n_block = cases[i].name ? h->n_block : 0;
-		for (size_t k = 0; k < h->n_block; k++) {
-			h->block[k].name = cases[i].name;
-			h->block[k].rotational = (struct pr_num){ PR_PRESENT, cases[i].rotational };
-		}
-		ck_assert_int_eq(tn_plan_make(big.fs, h, NULL, &plan, NULL), 0);
-		ck_assert_str_eq(item(plan, "vm.dirty_bytes", NULL)->wanted, "17179869184");
-		said = item(plan, "vm.dirty_bytes", NULL)->reason;
-		ck_assert_msg(gt_starts_with(said, "16 GiB is ") && gt_starts_with(said + 10, cases[i].says), "%s", said);
-		box_close(&big);
-	}
-}
-END_TEST
-
-/* What the kernel keeps to itself is known by its mode, and on older kernels by its answer: the others are moved all the same. */
-START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
-{
-	gt_autofree char *file = NULL, *before = NULL;
-	gt_auto(tn_plan) *plan = NULL, *all = NULL;
-	unsigned left_out = 0;
-
-	add_port();
-	file = gt_xasprintf("%s/proc/irq/200/smp_affinity_list", b.dir);
-	ck_assert_int_eq(chmod(file, 0444), 0);
-	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "irq.affinity", "200")->status, TN_NOT_APPLICABLE);
-	ck_assert_int_eq(item(plan, "irq.affinity", "201")->status, TN_CHANGE);
-	ck_assert_int_eq(chmod(file, 0644), 0);
-	all = box_plan(&b);
-	before = box_picture(&b);
-	box_put(&b, "/var/lib/gputune/history", ""); /* so that the first steps are those that ask */
-	for (unsigned n = 1; n < 12; n++) {
-		gt_autofree char *one = NULL, *two = NULL, *swap = NULL, *after = NULL, *text = NULL;
-		gt_auto_json *report = NULL;
-		struct gt_err err = { 0 };
-
-		gt_fs_fault(b.fs, n, EIO, false);
-		if (tn_apply(b.fs, all, NULL, &report, &err) == 0) {
-			box_reopen(&b);
-			one = box_get(&b, "/proc/irq/200/smp_affinity_list");
-			two = box_get(&b, "/proc/irq/201/smp_affinity_list");
-			swap = box_get(&b, "/proc/sys/vm/zone_reclaim_mode");
-			text = gt_json_text(report);
-			left_out++;
-			ck_assert_str_eq(strcmp(one, "0-63") ? one : two, "16-31,48-63");
-			ck_assert_str_eq(strcmp(one, "0-63") ? two : one, "0-63");
-			ck_assert_str_eq(swap, "0");
-			ck_assert_ptr_nonnull(strstr(text, "left out: the kernel keeps it to itself"));
-			ck_assert_int_eq(tn_revert(b.fs, NULL, NULL, &err), 0);
-		}
-		box_reopen(&b);
-		after = box_picture(&b);
-		ck_assert_msg(!strcmp(after, before), "step %u", n);
-	}
-	ck_assert_uint_eq(left_out, 2);
-}
-END_TEST
-
-/* A file system on LVM or RAID reads through the volume: that is set, and a disk that lies under one whole is not. */
-START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
-{
-	gt_auto(tn_plan) *plan = NULL;
-	gt_autofree char *text = NULL, *before = NULL, *after = NULL;
-	gt_auto_json *report = NULL;
-	struct gt_err err = { 0 };
-	int status;
-
-	box_put(&b, "/etc/sysctl.d/README", "");
-	box_put(&b, "/etc/tmpfiles.d/README", "");
-	box_put(&b, "/etc/udev/rules.d/README", "");
-	box_put(&b, "/sys/block/nvme0n1/nvme0n1p1/partition", "1\n");
-	box_put(&b, "/sys/block/nvme0n1/nvme0n1p1/holders/dm-0", "");
-	box_put(&b, "/sys/block/nvme0n1/nvme0n1p2/partition", "2\n"); /* read itself */
-	box_put(&b, "/sys/block/dm-0/size", "1000000\n");
-	box_put(&b, "/sys/block/dm-0/dm/uuid", "LVM-one\n");
-	box_put(&b, "/sys/block/dm-0/queue/rotational", "0\n");
-	box_put(&b, "/sys/block/dm-0/queue/read_ahead_kb", "128\n");
-	box_put(&b, "/sys/block/dm-0/uevent", "DEVTYPE=disk\n");
-	put_link("/sys/block/dm-0/subsystem", "../../class/block");
-	box_put(&b, "/sys/block/dm-1/size", "1000000\n");
-	box_put(&b, "/sys/block/dm-1/queue/read_ahead_kb", "128\n");
-	box_put(&b, "/sys/block/dm-1/holders/md0", "");
-	box_put(&b, "/sys/block/md0/size", "4000\n");
-	box_put(&b, "/sys/block/md0/queue/rotational", "1\n");
-	box_put(&b, "/sys/block/md0/queue/read_ahead_kb", "128\n");
-	put_link("/sys/block/md0/subsystem", "../../class/block");
-	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "block.read_ahead", "nvme0n1")->status, TN_CHANGE);
-	ck_assert_str_eq(item(plan, "block.read_ahead", "dm-0")->wanted, "4096");
-	ck_assert_str_eq(item(plan, "block.read_ahead", "md0")->wanted, "8192");
-	for (size_t i = 0; i < plan->n_item; i++)
-		ck_assert(!gt_streq(plan->item[i].instance, "dm-1"));
-	tn_plan_free(gt_take(plan));
-	box_put(&b, "/sys/block/nvme0n1/nvme0n1p2/holders/dm-0", "");
-	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "block.read_ahead", "nvme0n1")->status, TN_NOT_APPLICABLE);
-	ck_assert_ptr_nonnull(strstr(item(plan, "block.read_ahead", "nvme0n1")->reason, "dm-0"));
-	box_remove(&b, "/sys/block/nvme0n1/nvme0n1p2/holders/dm-0");
-	before = box_picture(&b);
-	tn_plan_free(gt_take(plan));
-	plan = box_plan(&b);
-	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err) == 0, "%s", err.msg);
-	ck_assert_int_eq(gt_fs_read(b.fs, "/etc/udev/rules.d/90-gputune.rules", &text, NULL), 0);
-	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"dm-*\", ATTR{dm/uuid}==\"LVM-one\", ATTR{queue/read_ahead_kb}=\"4096\"\n"));
-	ck_assert_ptr_nonnull(strstr(text, "KERNEL==\"md0\", ATTR{size}==\"4000\", ATTR{queue/read_ahead_kb}=\"8192\"\n"));
-	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
-	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
-	after = box_picture(&b);
-	ck_assert_str_eq(after, before);
-}
-END_TEST
-
-/* Interrupts are numbered anew: what was said of their old numbers ends with the boot, though a file keeps the rest. */
-START_TEST(what_no_file_can_keep_ends_with_the_boot)
-{
-	gt_auto(tn_plan) *plan = NULL;
-	gt_auto_json *report = NULL, *reverted = NULL;
-	gt_autofree char *text = NULL;
-	struct gt_err err = { 0 };
-	int status;
-
-	add_port();
-	box_put(&b, "/etc/sysctl.d/README", "");
-	box_put(&b, "/etc/tmpfiles.d/README", "");
-	box_put(&b, "/etc/udev/rules.d/README", "");
-	plan = box_plan(&b);
-	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err) == 0, "%s", err.msg);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/irq/200/smp_affinity_list", "0-15"), 0);
-	box_remove(&b, "/proc/irq/201/smp_affinity_list");
-	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
-	ck_assert_int_eq(status, 0);
-	ck_assert_int_eq(tn_revert(b.fs, &reverted, &status, &err), 0);
-	ck_assert_int_eq(status, TN_EXIT_PENDING);
-	text = gt_json_text(reverted);
-	ck_assert_ptr_null(strstr(text, "irq.affinity"));
-}
-END_TEST
-
-START_TEST(a_port_whose_node_is_not_known_keeps_its_interrupts)
-{
-	gt_auto(tn_plan) *plan = NULL;
-
-	add_port();
-	box_put(&b, CARD "/numa_node", "-1\n");
-	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "irq.affinity", "200")->status, TN_SKIPPED);
-}
-END_TEST
-
-START_TEST(buffers_queues_and_frames_are_reported_where_they_fall_short)
-{
-	gt_auto(tn_plan) *plan = NULL, *fine = NULL;
-
-	add_port();
-	plan = box_plan(&b);
-	ck_assert_str_eq(item(plan, "nic.rings", NULL)->current, "eth9 1024 of 8192");
-	ck_assert_ptr_nonnull(strstr(item(plan, "nic.rings", NULL)->reason, "ethtool -G eth9 rx 8192"));
-	ck_assert_ptr_nonnull(strstr(item(plan, "nic.queues", NULL)->reason, "ethtool -L eth9 combined 16")); /* of 16 cores */
-	ck_assert_int_eq(item(plan, "nic.mtu", NULL)->status, TN_ADVICE);
-	box_put(&b, "/sys/class/net/eth9/statistics/rx_missed_errors", "0\n");
-	box_put(&b, "/sys/class/net/eth9/mtu", "9000\n");
-	box_put(&b, "/.facts/ethtool", "eth9 ring 1024 of 8192 queues 16 of 63\n");
-	fine = box_plan(&b);
-	ck_assert_int_eq(item(fine, "nic.rings", NULL)->status, TN_ALREADY);
-	ck_assert_int_eq(item(fine, "nic.queues", NULL)->status, TN_ALREADY);
-	ck_assert_int_eq(item(fine, "nic.mtu", NULL)->status, TN_ALREADY);
-}
-END_TEST
-
-/* ---- configuration space ------------------------------------------------------------------------------------------- */
-
-static void put_word(char *c, size_t at, unsigned v)
-{
-	c[at] = (char)v;
-	c[at + 1] = (char)(v >> 8);
-}
-
-/* PCI Express at 0x60 with the given device control, ACS at 0x100 with the given control; len as the reader may see. */
-static void put_config(const char *path, unsigned devctl, unsigned acs, size_t len)
-{
-	char c[CONFIG] = { 0 };
-	gt_autofree char *file = gt_xasprintf("%s/config", path);
-
-	put_word(c, PCI_CAPABILITY_LIST, 0x40);
-	put_word(c, 0x40, 0x60 << 8 | PCI_CAP_ID_PM);
-	put_word(c, 0x60, PCI_CAP_ID_EXP);
-	put_word(c, 0x60 + PCI_EXP_DEVCTL, devctl);
-	put_word(c, 0x100, PCI_EXT_CAP_ID_ERR);
-	put_word(c, 0x102, 0x140 << 4 | 1);
-	put_word(c, 0x140, PCI_EXT_CAP_ID_ACS);
-	put_word(c, 0x142, 1);
-	put_word(c, 0x140 + PCI_ACS_CTRL, acs);
-	ck_assert_int_eq(gt_fs_mkdirs(b.fs, path, 0755), 0);
-	ck_assert_int_eq(gt_fs_write_atomic(b.fs, file, c, len, 0644), 0);
-}
-
-#define ROOT_PORT "/sys/devices/pci0000:f0/0000:f0:01.0"
-#define UP_PORT   ROOT_PORT "/0000:f1:00.0"
-
-static void add_bridge(const char *path, unsigned acs, size_t len)
-{
-	gt_autofree char *link = gt_xasprintf("/sys/bus/pci/devices/%s", strrchr(path, '/') + 1),
-			 *up = gt_xasprintf("../../..%s", path + 4), *class = gt_xasprintf("%s/class", path);
-
-	put_config(path, 0, acs, len);
-	box_put(&b, class, "0x060400\n");
-	put_link(link, up);
-}
-
-/* Each GPU below a port of its own: all ports of one switch, or each a root port. */
-static void add_bridges(bool below_switch, unsigned acs, size_t len)
-{
-	gt_auto(pr_host) *h = NULL;
-
-	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .hardware = true, .no_nvml = true }, &h, NULL), 0);
-	if (below_switch) {
-		add_bridge(ROOT_PORT, acs, len);
-		add_bridge(UP_PORT, 0, len);
-	}
-	for (size_t i = 0; i < h->n_gpu; i++) {
-		const char *address = h->gpu[i].pci->address;
-		gt_autofree char *link = gt_xasprintf("%s/sys/bus/pci/devices/%s", b.dir, address),
-				 *parent = below_switch ? gt_xasprintf(UP_PORT "/0000:f2:0%zu.0", i + 1) :
-							  gt_xasprintf("/sys/devices/pci0000:1%zu/0000:1%zu:01.0", i, i),
-				 *moved = gt_xasprintf("%s/%s", parent, address), *to = gt_xasprintf("%s%s", b.dir, moved),
-				 *from = gt_xasprintf("%s%s", b.dir, h->gpu[i].pci->path),
-				 *up = gt_xasprintf("../../..%s", moved + 4);
-
-		add_bridge(parent, acs, len);
-		ck_assert_int_eq(rename(from, to), 0);
-		ck_assert_int_eq(unlink(link), 0);
-		ck_assert_int_eq(symlink(up, link), 0);
-	}
-}
-
-START_TEST(switch_ports_that_redirect_are_named_to_root)
-{
-	gt_auto(tn_plan) *plan = NULL;
-	const struct tn_item *i;
-
-	add_bridges(true, PCI_ACS_SV | PCI_ACS_RR, CONFIG);
-	plan = box_plan(&b);
-	i = item(plan, "pcie.acs", NULL);
-	ck_assert_str_eq(i->current, "8 of 8 switch ports redirect"); /* the root port above them does no harm */
-	ck_assert_ptr_nonnull(strstr(i->reason, "setpci -s 0000:f2:01.0 ECAP_ACS+6.w=0:1d"));
-	ck_assert_ptr_nonnull(strstr(i->reason, "disable_acs_redir=0000:f2:01.0\\;0000:f2:02.0"));
-	ck_assert_ptr_nonnull(strstr(i->reason, "update-grub")); /* the sentence came to its end */
-}
-END_TEST
-
-/* Between root ports all goes through the root complex anyway. */
-START_TEST(root_ports_may_redirect)
-{
-	gt_auto(tn_plan) *plan = NULL;
-
-	add_bridges(false, PCI_ACS_SV | PCI_ACS_RR | PCI_ACS_CR | PCI_ACS_UF, CONFIG);
-	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ALREADY);
-}
-END_TEST
-
-START_TEST(switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown)
-{
-	gt_auto(tn_plan) *plan = NULL, *blind = NULL, *captured = NULL;
-
-	add_bridges(true, 0, CONFIG);
-	plan = box_plan(&b);
-	ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ALREADY);
-	for (int i = 1; i <= 8; i++) {
-		gt_autofree char *path = gt_xasprintf(UP_PORT "/0000:f2:0%d.0", i);
-
-		put_config(path, 0, PCI_ACS_RR, 64); /* what a user who is not root reads */
-	}
-	blind = box_plan(&b);
-	ck_assert_int_eq(item(blind, "pcie.acs", NULL)->status, TN_SKIPPED);
-	box_put(&b, "/.facts/acs", "0000:f2:01.0 0000\n0000:f2:02.0 001d\n"); /* what root has seen and a capture keeps */
-	captured = box_plan(&b);
-	ck_assert_str_eq(item(captured, "pcie.acs", NULL)->current, "1 of 2 switch ports redirect");
-}
-END_TEST
-
-/* One GPU beside a network card, which is not counted as RDMA until its driver is there; and groups that tell as much. */
-START_TEST(what_gpuprobe_knows_of_acs_is_said_here_too)
-{
-	static const struct {
-		const char *host, *current;
-	} cases[] = { { "acs-control-words", "1 of 2 switch ports redirect" }, { "acs-below-switch", "groups are split" } };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(tn_plan) *plan = NULL;
-
-		tear_down();
-		box_open(&b, cases[i].host);
-		plan = box_plan(&b);
-		ck_assert_int_eq(item(plan, "pcie.acs", NULL)->status, TN_ADVICE);
-		ck_assert_str_eq(item(plan, "pcie.acs", NULL)->current, cases[i].current);
-	}
-}
-END_TEST
-
-START_TEST(a_card_that_asks_for_little_at_once_is_reported)
-{
-	static const struct {
-		unsigned devctl;
-		size_t len;
-		enum tn_status status;
-		const char *current;
-	} cases[] = { { 2 << 12, CONFIG, TN_ADVICE, "eth9 512" },
-		      { 5 << 12, CONFIG, TN_ALREADY, "eth9 4096" },
-		      { 5 << 12, 64, TN_NOT_APPLICABLE, NULL } };
-
-	add_port();
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(tn_plan) *plan = NULL;
-
-		put_config(CARD, cases[i].devctl, 0, cases[i].len);
-		plan = box_plan(&b);
-		ck_assert_int_eq(item(plan, "pcie.read_request", NULL)->status, cases[i].status);
-		ck_assert(gt_streq(item(plan, "pcie.read_request", NULL)->current, cases[i].current));
-	}
-}
-END_TEST
-
-/* A list of capabilities that runs in a circle, one that points outside, a file of no length. */
-START_TEST(a_hostile_configuration_space_ends)
-{
-	gt_auto(tn_plan) *circle = NULL, *outside = NULL, *empty = NULL;
-	char c[CONFIG];
-
-	add_port();
-	memset(c, 0x40, sizeof(c));
-	ck_assert_int_eq(gt_fs_write_atomic(b.fs, CARD "/config", c, sizeof(c), 0644), 0);
-	circle = box_plan(&b);
-	memset(c, 0xff, sizeof(c));
-	ck_assert_int_eq(gt_fs_write_atomic(b.fs, CARD "/config", c, sizeof(c), 0644), 0);
-	outside = box_plan(&b);
-	ck_assert_int_eq(gt_fs_write_atomic(b.fs, CARD "/config", c, 0, 0644), 0);
-	empty = box_plan(&b);
-	ck_assert_int_eq(item(circle, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
-	ck_assert_int_eq(item(outside, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
-	ck_assert_int_eq(item(empty, "pcie.read_request", NULL)->status, TN_NOT_APPLICABLE);
-}
-END_TEST
-
-START_TEST(options_of_the_driver_that_do_harm_are_reported)
-{
-	static const struct {
-		const char *params, *says;
-	} cases[] = {
-		{ "EnablePCIERelaxedOrderingMode: 0\nRegistryDwords: \"\"\nEnableStreamMemOPs: 0\n", NULL },
-		{ "ResmanDebugLevel: 4294967295\nEnablePCIERelaxedOrderingMode: 1\n", "relaxed ordering" },
-		{ "RegistryDwords: \"ForceP2P=17;Other=1\"\n", "wrong data" },
-		{ "RegistryDwords: \"Other=1\"\n", NULL },
-		{ "", NULL },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(tn_plan) *plan = NULL;
-		const struct tn_item *it;
-
-		box_put(&b, "/proc/driver/nvidia/params", cases[i].params);
-		plan = box_plan(&b);
-		it = item(plan, "gpu.driver_options", NULL);
-		ck_assert_int_eq(it->status, cases[i].says ? TN_ADVICE : TN_ALREADY);
-		ck_assert(!cases[i].says || strstr(it->reason, cases[i].says));
-	}
-}
-END_TEST
-
-/* ---- idle states ---------------------------------------------------------------------------------------------------- */
-
-START_TEST(idle_states_that_take_long_to_leave_are_the_only_ones_closed)
-{
-	static const struct {
-		int us[5]; /* ends with -1 */
-		const char *now;
-		enum tn_status status;
-		const char *want;
-	} cases[] = {
-		{ { 0, 2, 10, 133, -1 }, "0", TN_CHANGE, "10" },
-		{ { 0, 1, -1 }, "0", TN_NOT_APPLICABLE, NULL },
-		{ { 0, 800, -1 }, "0", TN_NOT_APPLICABLE, NULL }, /* would only spin */
-		{ { 0, 2, 10, 133, -1 }, "n/a", TN_ALREADY, NULL },
-		{ { 0, 2, 10, 133, -1 }, "5", TN_ALREADY, NULL },
-		{ { 0, 2, 10, 133, -1 }, "99", TN_CHANGE, "10" },
-		{ { -1 }, "0", TN_NOT_APPLICABLE, NULL },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(tn_plan) *plan = NULL;
-		const struct tn_item *it;
-
-		tear_down();
-		set_up();
-		for (int cpu = 0; cpu < 64; cpu++) {
-			gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu%d/power/pm_qos_resume_latency_us", cpu);
-
-			box_put(&b, path, cases[i].now);
-		}
-		for (int s = 0; cases[i].us[s] >= 0; s++) {
-			gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu0/cpuidle/state%d/latency", s),
-					 *us = gt_xasprintf("%d\n", cases[i].us[s]);
-
-			box_put(&b, path, us);
-		}
-		plan = box_plan(&b);
-		it = item(plan, "cpu.idle_latency", "cpu63");
-		ck_assert_msg(it->status == cases[i].status, "%zu: %s", i, it->reason);
-		ck_assert(!cases[i].want || gt_streq(it->wanted, cases[i].want));
-	}
-}
-END_TEST
-
-START_TEST(huge_pages_in_dev_shm_follow_from_its_own_mount)
-{
-	static const struct {
-		const char *mounts, *policy;
-		enum tn_status status;
-	} cases[] = {
-		{ "tmpfs /dev/shm tmpfs rw,nosuid,huge=always 0 0\n", "always within_size advise [never] deny force\n", TN_ADVICE },
-		{ "tmpfs /dev/shm tmpfs rw,huge=always 0 0\n", "always within_size advise never [deny] force\n", TN_ALREADY },
-		{ "tmpfs /dev/shm tmpfs rw,huge=within_size 0 0\n", "[always] within_size advise never deny force\n", TN_ALREADY },
-		{ "tmpfs /run/x tmpfs rw,huge=always 0 0\n", "always within_size advise [never] deny force\n", TN_ALREADY },
-		{ "tmpfs /dev/shm tmpfs huge=always 0 0\ntmpfs /dev/shm tmpfs rw 0 0\n",
-		  "always within_size advise [never] deny force\n", TN_ALREADY },
-		{ "tmpfs /dev/shm\n", "always within_size advise never deny [force]\n", TN_ADVICE },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(tn_plan) *plan = NULL;
-
-		box_put(&b, "/proc/self/mounts", cases[i].mounts);
-		box_put(&b, "/sys/kernel/mm/transparent_hugepage/shmem_enabled", cases[i].policy);
-		plan = box_plan(&b);
-		ck_assert_msg(item(plan, "thp.shmem", NULL)->status == cases[i].status, "%zu: %s", i,
-			      item(plan, "thp.shmem", NULL)->reason);
-	}
-}
-END_TEST
-
-/* ---- what a profile asks for, and what the kernel would not take ----------------------------------------------------- */
-
-/* Where nothing would be changed by itself, the value that a profile names is wanted all the same. */
-START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
-{
-	static const struct {
-		const char *knob, *instance, *value, *path, *current;
-	} cases[] = {
-		{ "ksm.run", NULL, "1", "/sys/kernel/mm/ksm/run", "0\n" },
-		{ "ksm.run", NULL, "2", "/sys/kernel/mm/ksm/run", "0\n" },
-		{ "pcie.aspm", NULL, "powersave", "/sys/module/pcie_aspm/parameters/policy", "[default] performance powersave\n" },
-		{ "cpu.platform_profile", NULL, "quiet", "/sys/firmware/acpi/platform_profile", "balanced\n" },
-		{ "cpu.idle_latency", "cpu0", "20", "/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "5\n" },
-		{ "cpu.boost", NULL, "0", "/sys/devices/system/cpu/cpufreq/boost", "1\n" },
-		{ "thp.enabled", NULL, "never", "/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n" },
-		{ "vm.dirty_bytes", NULL, "1073741824", "/proc/sys/vm/dirty_ratio", "1\n" }, /* of 1 TiB: more than is asked for */
-	};
-
-	box_put(&b, "/sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "10\n");
-	box_put(&b, "/sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "133\n");
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_autofree char *text = gt_xasprintf("[knobs]\n%s = %s\n", cases[i].knob, cases[i].value);
-		gt_auto(tn_plan) *plan = NULL;
-		const struct tn_item *it;
 
 		box_put(&b, "/etc/gputune/profiles/site.conf", text);
-		box_put(&b, cases[i].path, cases[i].current);
-		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, NULL), 0);
-		it = item(plan, cases[i].knob, cases[i].instance);
-		ck_assert_msg(it->status == TN_CHANGE && gt_streq(it->wanted, cases[i].value) &&
-				      gt_starts_with(it->reason, "asked for by the profile"),
-			      "%s: %s", cases[i].knob, it->reason);
+		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
+		ck_assert_int_eq(box_item(plan, "net.ipv4.tcp_rmem", NULL)->status, cases[i].status);
+		ck_assert_str_eq(box_item(plan, "net.ipv4.tcp_rmem", NULL)->wanted, cases[i].wanted);
 	}
 }
 END_TEST
 
-/* The kernel refuses the one and holds the other down: the whole transaction would be rolled back. */
-START_TEST(what_is_not_offered_is_not_wished)
+START_TEST(good_values_are_left)
+{
+	gt_auto(tn_plan) *plan = NULL;
+
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/max_map_count", "1600000"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/net/core/rmem_max", "536870912"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "3"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "1"), 0);
+	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/sda/queue/read_ahead_kb", "16384"), 0);
+	plan = box_plan(&b);
+	ck_assert_int_eq(box_item(plan, "vm.max_map_count", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(box_item(plan, "net.core.rmem_max", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(box_item(plan, "net.core.wmem_max", NULL)->status, TN_CHANGE);
+	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(box_item(plan, "vm.swappiness", NULL)->status, TN_ALREADY);
+	ck_assert_int_eq(box_item(plan, "block.read_ahead", "sda")->status, TN_ALREADY);
+}
+END_TEST
+
+/* How much the pool takes, and where it is from. */
+START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 {
 	static const struct {
-		const char *knob, *path, *current, *beside, *text, *asked;
-		enum tn_status status;
-		const char *wanted;
+		const char *cmdline, *pages;
+		int64_t page_bytes;
+		const char *says;
+		bool grub; /* the boot loader's word is to go */
 	} cases[] = {
-		{ "cpu.platform_profile", "/sys/firmware/acpi/platform_profile", "balanced\n",
-		  "/sys/firmware/acpi/platform_profile_choices", "low-power balanced\n", NULL, TN_NOT_APPLICABLE, NULL },
-		{ "cpu.platform_profile", "/sys/firmware/acpi/platform_profile", "balanced\n",
-		  "/sys/firmware/acpi/platform_profile_choices", "low-power balanced\n", "low-power", TN_CHANGE, "low-power" },
-		{ "cpu.platform_profile", "/sys/firmware/acpi/platform_profile", "balanced\n",
-		  "/sys/firmware/acpi/platform_profile_choices", "balanced performance\n", NULL, TN_CHANGE, "performance" },
-		{ "cpu.epp", "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference", "balance_performance\n",
-		  "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_available_preferences", "default power\n", NULL,
-		  TN_NOT_APPLICABLE, NULL },
-		{ "cpu.min_perf", "/sys/devices/system/cpu/intel_pstate/min_perf_pct", "20\n",
-		  "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "60\n", NULL, TN_CHANGE, "60" },
-		{ "cpu.min_perf", "/sys/devices/system/cpu/intel_pstate/min_perf_pct", "20\n",
-		  "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "60\n", "80", TN_BLOCKED, NULL },
-		{ "cpu.min_perf", "/sys/devices/system/cpu/intel_pstate/min_perf_pct", "20\n",
-		  "/sys/devices/system/cpu/intel_pstate/max_perf_pct", "100\n", NULL, TN_CHANGE, "100" },
+		{ "quiet", "64", 2 << 20, "64 pages of 2.0 MiB (128 MiB)", false },
+		{ "quiet", "64", 0, "64 pages of 2.0 MiB (128 MiB)", false },
+		{ "default_hugepagesz=1G hugepages=4", "4", GIB, "4 pages of 1.0 GiB (4.0 GiB)", true },
+		{ "hugepages=512 quiet", "512", 2 << 20, "(1.0 GiB)", true },
+		{ "hugepagesz=1G hugepages=4", "512", 2 << 20, "(1.0 GiB)", false }, /* another pool */
+		{ "hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=512", "512", 2 << 20, "(1.0 GiB)", true },
+		{ "hugepagesz=what hugepages=4", "512", 2 << 20, "(1.0 GiB)", false },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_autofree char *text = gt_xasprintf("[knobs]\n%s = %s\n", cases[i].knob, cases[i].asked ? cases[i].asked : "on");
-		gt_auto(tn_plan) *plan = NULL;
-		const struct tn_item *it;
+		struct pr_host h = { .mem.hugepage_bytes = { cases[i].page_bytes ? PR_PRESENT : PR_ABSENT, cases[i].page_bytes },
+				     .kernel.cmdline = { PR_PRESENT, cases[i].cmdline } };
+		struct tn_wish w = { 0 };
 
-		box_put(&b, "/etc/gputune/profiles/site.conf", text);
-		box_put(&b, cases[i].path, cases[i].current);
-		box_put(&b, cases[i].beside, cases[i].text);
-		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, NULL), 0);
-		it = item(plan, cases[i].knob, NULL);
-		ck_assert_msg(it->status == cases[i].status && gt_streq(it->wanted, cases[i].wanted), "%zu: %s", i, it->reason);
+		tn_knob_wish(tn_knob_find("vm.nr_hugepages"), &(struct tn_ctx){ .host = &h },
+			     &(struct tn_now){ .current = cases[i].pages }, &w);
+		ck_assert_str_eq(w.value, "0");
+		ck_assert_msg(strstr(w.reason, cases[i].says) && !strstr(w.reason, "update-grub") == !cases[i].grub, "%zu: %s", i,
+			      w.reason);
 	}
 }
 END_TEST
 
-/* ---- lines for hands ------------------------------------------------------------------------------------------------ */
+/* The sentence, where the host decides what is true of it. */
+static const struct {
+	const char *id;
+	struct facts f;
+	const char *current, *says, *not;
+} sentences[] = {
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, "linux-image-amd64", "NVIDIA" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .gpus = 1 }, NULL, "NVIDIA's driver", NULL },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "aarch64" }, NULL, "linux-image-*-rt-arm64", "amd64" },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "ppc64le" }, NULL, "linux-image-*-rt-ppc64el", "amd64" },
+	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, "real-time", "Debian" },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "never", "no program waits", NULL },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "defer", "no program waits", NULL },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "defer+madvise", "only programs that ask wait", NULL },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 2500 }, "212992", "has 2.5 Gbit/s", NULL },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 100 }, "212992", "has 100 Mbit/s", NULL },
+	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 400000 }, "212992", "at 400 Gbit/s", NULL },
+};
 
-START_TEST(lines_for_the_boot_loader_add_and_never_replace)
+START_TEST(a_sentence_is_true_of_the_host_it_is_said_of)
 {
-	static const char *const at = "GRUB_CMDLINE_LINUX_DEFAULT=\"";
+	struct tn_wish w = wish(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
 
-	for (size_t k = 0; k < 2; k++) {
-		gt_auto(tn_plan) *plan = NULL;
-		size_t seen = 0;
+	ck_assert_msg(strstr(w.reason, sentences[_i].says) && !(sentences[_i].not && strstr(w.reason, sentences[_i].not)), "%s: %s",
+		      sentences[_i].id, w.reason);
+}
+END_TEST
 
-		tear_down();
-		box_open(&b, k ? "iommu-translates" : "server-8gpu");
-		if (!k)
-			add_bridges(true, PCI_ACS_RR, CONFIG);
-		plan = box_plan(&b);
-		for (size_t i = 0; i < plan->n_item; i++) {
-			const char *line = plan->item[i].status == TN_ADVICE ? strstr(plan->item[i].reason, at) : NULL;
+START_TEST(every_knob_says_all_that_a_knob_must)
+{
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		const struct tn_knob *k = tn_knobs[i];
 
-			if (!line)
-				continue;
-			seen++;
-			ck_assert_msg(gt_starts_with(line + strlen(at), "$GRUB_CMDLINE_LINUX_DEFAULT "), "%s", line);
-		}
-		ck_assert_uint_gt(seen, 0);
+		ck_assert_msg(k->id && k->summary && k->why && k->hazard && k->unit && k->mechanism, "%s", k->id);
+		ck_assert_msg(strchr("ABCR", k->tag) != NULL, "%s", k->id);
+		ck_assert_msg(!k->desired != !k->prepare, "%s has one of desired and prepare", k->id);
+		ck_assert_msg((k->tag == 'R') == !!k->prepare, "%s: R is per run", k->id);
+		ck_assert_msg(k->prepare || !!k->key + !!k->path + !!k->look == 1, "%s has one of key, path and look", k->id);
+		ck_assert_msg(!k->look || k->tag == 'C', "%s has nothing that could be written", k->id);
+		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
+		for (size_t n = 0; n < i; n++)
+			ck_assert_str_ne(tn_knobs[n]->id, k->id);
 	}
 }
 END_TEST
 
-START_TEST(disks_behind_a_network_are_waited_for_on_ec2_only)
+TCase *tune_knob_case(void)
 {
-	static const struct {
-		const char *vendor, *seconds;
-		enum tn_status status;
-	} cases[] = { { "QEMU", "30", TN_NOT_APPLICABLE },
-		      { "Amazon EC2", "30", TN_ADVICE },
-		      { "Amazon EC2", "4294967294", TN_ADVICE },
-		      { "Amazon EC2", "4294967295", TN_ALREADY } };
+	TCase *tc = tcase_create("knob");
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
-		gt_auto(tn_plan) *plan = NULL;
-
-		box_put(&b, "/sys/class/dmi/id/sys_vendor", cases[i].vendor);
-		box_put(&b, "/sys/module/nvme_core/parameters/io_timeout", cases[i].seconds);
-		plan = box_plan(&b);
-		ck_assert_int_eq(item(plan, "nvme.io_timeout", NULL)->status, cases[i].status);
-	}
-}
-END_TEST
-
-START_TEST(what_nccl_conf_holds_for_debugging_is_named_with_its_line)
-{
-	gt_auto(tn_plan) *bad = NULL, *good = NULL;
-
-	box_put(&b, "/etc/nccl.conf", "# ours\nNCCL_SOCKET_IFNAME=eth0\n NCCL_DEBUG = TRACE \n");
-	bad = box_plan(&b);
-	ck_assert_int_eq(item(bad, "nccl.conf", NULL)->status, TN_ADVICE);
-	ck_assert_str_eq(item(bad, "nccl.conf", NULL)->current, "NCCL_DEBUG=TRACE (line 3)");
-	box_put(&b, "/etc/nccl.conf", "#NCCL_DEBUG=TRACE\nNCCL_DEBUG=WARN\n\n=\n");
-	good = box_plan(&b);
-	ck_assert_int_eq(item(good, "nccl.conf", NULL)->status, TN_ALREADY);
-}
-END_TEST
-
-TCase *tune_device_case(void)
-{
-	TCase *t = tcase_create("devices");
-
-	tcase_set_timeout(t, 60);
-	tcase_add_checked_fixture(t, set_up, tear_down);
-	tcase_add_test(t, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
-	tcase_add_test(t, the_watchdog_is_not_switched_off);
-	tcase_add_test(t, what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here);
-	tcase_add_test(t, who_moves_interrupts_of_ours_meanwhile_is_named);
-	tcase_add_test(t, an_interrupt_that_the_kernel_keeps_is_left_out);
-	tcase_add_test(t, a_volume_is_read_ahead_and_not_the_disks_under_it);
-	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);
-	tcase_add_test(t, a_port_whose_node_is_not_known_keeps_its_interrupts);
-	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);
-	tcase_add_test(t, switch_ports_that_redirect_are_named_to_root);
-	tcase_add_test(t, root_ports_may_redirect);
-	tcase_add_test(t, switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
-	tcase_add_test(t, what_gpuprobe_knows_of_acs_is_said_here_too);
-	tcase_add_test(t, a_card_that_asks_for_little_at_once_is_reported);
-	tcase_add_test(t, a_hostile_configuration_space_ends);
-	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);
-	tcase_add_test(t, idle_states_that_take_long_to_leave_are_the_only_ones_closed);
-	tcase_add_test(t, huge_pages_in_dev_shm_follow_from_its_own_mount);
-	tcase_add_test(t, a_profiles_own_value_is_taken_where_none_is_wished);
-	tcase_add_test(t, what_is_not_offered_is_not_wished);
-	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
-	tcase_add_test(t, disks_behind_a_network_are_waited_for_on_ec2_only);
-	tcase_add_test(t, what_nccl_conf_holds_for_debugging_is_named_with_its_line);
-	return t;
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
+	tcase_add_loop_test(tc, a_sentence_is_true_of_the_host_it_is_said_of, 0, GT_ARRAY_SIZE(sentences));
+	tcase_add_test(tc, good_values_are_left);
+	tcase_add_test(tc, of_several_numbers_none_is_lowered);
+	tcase_add_test(tc, advice_names_the_line_that_sets_it);
+	tcase_add_test(tc, advice_names_the_line_of_the_boot_loader);
+	tcase_add_test(tc, the_admins_file_is_not_outdone);
+	tcase_add_test(tc, the_admins_other_form_is_not_outdone);
+	tcase_add_test(tc, a_files_harmful_value_is_not_applied);
+	tcase_add_test(tc, a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside);
+	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
+	return tc;
 }

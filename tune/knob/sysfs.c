@@ -293,6 +293,7 @@ static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn
 		tn_want(w, "0", "no virtual machine runs here, and its thread reads through memory all the time");
 }
 
+/* By choice, and not only reported: it is one value that goes back, and where guests gain from it it is not offered. */
 static const char *const ksm_choices[] = { "0", "1", "2", NULL };
 const struct tn_knob tn_knob_ksm = {
 	.id = "ksm.run",
