@@ -7,8 +7,9 @@
 
 #define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
 
-/* Sums over a row run in a float per lane for so many elements, then over these: the error does not grow with the row. */
-#define LONG_ROW 4096
+/* Sums over a row run in a float per lane for 256 elements of it, then over these: the error does not grow with the row, and is not
+ * more where lanes are fewer. */
+#define LONG_ROW (256 * W)
 #define EACH_PIECE(c, end, n) \
 	for (int64_t c = 0, end = LONG_ROW < (n) ? LONG_ROW : (n); c < (n); c = end, end = c + LONG_ROW < (n) ? c + LONG_ROW : (n))
 

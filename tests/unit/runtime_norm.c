@@ -115,6 +115,28 @@ START_TEST(batchnorm_is_as_accurate_at_any_mean)
 }
 END_TEST
 
+/* Each addition to a sum beyond 2^8 is a tie that rounds down: who adds on in one float is off by 2^-17. */
+START_TEST(a_long_row_has_its_mean_on_each_instruction_set)
+{
+	enum { LONG = 1 << 20 };
+	gt_autofree float *x = gt_xcalloc(LONG, sizeof(*x)), *y = gt_xcalloc(LONG, sizeof(*y));
+	const struct rt_simd *simd[3];
+	int n = simd_tables(simd);
+	double mean = 0;
+
+	for (int i = 0; i < LONG; i++) {
+		x[i] = 1 + 1983.0f / 65536 * (rt_random_u64(5, 3, (uint64_t)i) % 4 ? -1 : 3);
+		mean += (double)x[i] / LONG;
+	}
+	for (int k = 0; k < n; k++) {
+		float got = 0;
+
+		simd[k]->norm(NULL, y, &got, NULL, x, NULL, x, x, 0, 1, LONG);
+		ck_assert_msg(fabs((double)got - mean) < 1e-6, "%s: the mean is off by %.2g", simd[k]->name, (double)got - mean);
+	}
+}
+END_TEST
+
 /* A layernorm's row of any length: what runs over all of it is as exact as over a short one, on each instruction set. */
 START_TEST(a_long_row_is_normed_as_accurately)
 {
@@ -190,6 +212,7 @@ TCase *case_norm(void)
 	TCase *t = tcase_create("norm");
 
 	tcase_add_test(t, batchnorm_is_as_accurate_at_any_mean);
+	tcase_add_test(t, a_long_row_has_its_mean_on_each_instruction_set);
 	tcase_add_test(t, a_long_row_is_normed_as_accurately);
 	tcase_add_loop_test(t, bits_say_what_the_relu_let_through, 0, 5);
 	return t;
