@@ -183,6 +183,19 @@ void rt_launch_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 		     bwd_x_apart);
 }
 
+static void bwd_w_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
+{
+	struct rt_gemm plain = *g;
+	struct rt_gemm_args with = *a;
+
+	plain.epilogue = RT_EPI_NONE;
+	with.bias = 0;
+	if (a->c)
+		rt_launch_gemm(e, &plain, &with);
+	if (a->bias)
+		rt_column_sums(e, a->bias, a->a, c->in[0], g->m, g->k, g->m, accumulates(c, 1), scratch(c));
+}
+
 /* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy. Of 8 bits dy and x are turned, and in[2] is dy as it
  * was. */
 void rt_launch_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
@@ -203,14 +216,7 @@ void rt_launch_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 			rt_column_sums(e, a.bias, rt_at(c->in[2]), c->in[2], n, m, n, accumulates(c, 1), scratch(c));
 		a.bias = 0;
 	}
-	if (a.c && a.bias && !accumulates(c, 1)) {
+	if (a.c && a.bias && !accumulates(c, 1))
 		g.epilogue = RT_EPI_BGRAD;
-		if (rt_launch_gemm(e, &g, &a))
-			return;
-		g.epilogue = RT_EPI_NONE;
-	}
-	if (a.c)
-		rt_launch_gemm(e, &g, &a);
-	if (a.bias)
-		rt_column_sums(e, a.bias, a.a, dy, n, m, n, accumulates(c, 1), scratch(c));
+	product_with(e, c, &g, &a, bwd_w_apart);
 }

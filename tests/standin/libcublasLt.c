@@ -4,13 +4,14 @@
  * their descriptors, in plain loops on the stand-in driver's streams. Refuses what the real library refuses as far as
  * documented: odd auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, by that status. Its first guess is one
  * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version (standin_says); with
- * STANDIN_LT_MAX relu is fmax(x, 0).
+ * STANDIN_LT_MAX relu is fmax(x, 0); STANDIN_LT_SLOW=N makes a product with an epilogue take N microseconds longer.
  */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "says.h"
 #include "standin.h"
 
@@ -324,7 +325,10 @@ static int64_t size_of(int type)
 static void multiply(void *data)
 {
 	struct job j = *(const struct job *)data;
+	const char *slow = getenv("STANDIN_LT_SLOW");
 
+	if (slow && j.d.epilogue != 1)
+		usleep((unsigned)atoi(slow));
 	for (int32_t i = 0; i < j.c.batch; i++) {
 		multiply_one(&j);
 		j.pa = (const char *)j.pa + j.a.stride * size_of(j.a.type);

@@ -51,12 +51,26 @@ static int look_at_kernels(const struct rt_program *p, const json_t *report)
 	return (int)json_array_size(rows);
 }
 
+/* The op of each kernel that may be behind its product, or in it. */
+static void tell_behind(const json_t *report)
+{
+	static const char *const behind[] = {"rt_bias_act", "rt_act_bwd", "rt_column_sums"};
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "kernels"), i, row)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(behind); k++)
+			if (strstr(gt_json_get_str(row, "kernel", ""), behind[k]))
+				printf("%s apart in %s\n", behind[k], gt_json_get_str(row, "op", "none"));
+}
+
 /* How often the host waits in a step: a GPT's, captured, in the named type. */
 static int loop_and_tell(const char *how)
 {
-	const struct rt_gpt_config c = {.batch = 2, .seq = 16, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
+	const int seq = strstr(how, ".128") ? 128 : 16;
+	const struct rt_gpt_config c = {.batch = 2, .seq = seq, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
 	const bool trace = gt_streq(how, "trace"), low = !gt_streq(how, "loop"), eight = gt_streq(how, "loop8");
-	const bool dnn = gt_streq(how, "loopd"), half = gt_streq(how, "looph");
+	const bool dnn = !strncmp(how, "loopd", 5), half = gt_streq(how, "looph");
 	const struct rt_options o = {.device = RT_CUDA, .amp = half ? RT_F16 : low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
 				     .attention_by = dnn ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST,
 				     .deterministic = eight, .trace = trace, .profile = trace,
@@ -101,6 +115,7 @@ static int loop_and_tell(const char *how)
 		printf("%d events of %zu calls\n", look_at_trace(p, 6), json_array_size(json_object_get(report, "ops")));
 		printf("%d kernels by %s; %s\n", look_at_kernels(p, report), gt_json_get_str(by, "how", "nothing"),
 		       gt_json_get_str(by, "why", "no reason"));
+		tell_behind(report);
 	}
 	return 0;
 }
@@ -176,10 +191,23 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 }
 END_TEST
 
+/* What the library does in a product is compared with what two kernels take, forward and backward: the slower is not taken. */
+START_TEST(a_slow_epilogue_is_not_taken)
+{
+	static const char *const apart[] = {"rt_bias_act apart in linear\n", "rt_act_bwd apart in linear_bwd_x\n",
+					    "rt_column_sums apart in linear_bwd_w\n"};
+	struct result r = run_with("trace", "STANDIN_LT_SLOW=30000", STANDIN_DIR);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(apart); i++)
+		ck_assert_msg(!r.status && strstr(r.out, apart[i]) != NULL, "no %s: %s", apart[i], r.out);
+}
+END_TEST
+
 void add_trace_tests(TCase *tc, TCase *slow)
 {
 	tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
 	tcase_add_test(tc, a_trace_has_every_call_of_the_device);
+	tcase_add_test(tc, a_slow_epilogue_is_not_taken);
 	tcase_add_test(slow, kernels_are_timed_by_cupti_or_their_calls_by_events);
 }
 
