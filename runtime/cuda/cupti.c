@@ -13,10 +13,11 @@
 enum {
 	CUPTI_OK = 0,
 	CUPTI_MAX_LIMIT_REACHED = 12, /* no further record */
+	CUPTI_VIRTUAL_DEVICE = 33,
 	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_OLD_PROFILER = 36,
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
-	CUPTI_VIRTUAL_DEVICE = 40,
+	CUPTI_VIRTUAL_DEVICE_PRIVILEGES = 40,
 
 	KIND_MEMCPY = 1,
 	KIND_MEMSET = 2,
@@ -188,7 +189,7 @@ static int check(const struct rt_cupti *c, int status, const char *what, struct 
 			       "or load the module nvidia with NVreg_RestrictProfilingToAdminUsers=0");
 	if (status == CUPTI_MULTIPLE_SUBSCRIBERS || status == CUPTI_OLD_PROFILER)
 		return gt_fail(err, EBUSY, "another profiler is attached to this process, and CUPTI has room for one");
-	if (status == CUPTI_VIRTUAL_DEVICE)
+	if (status == CUPTI_VIRTUAL_DEVICE || status == CUPTI_VIRTUAL_DEVICE_PRIVILEGES)
 		return gt_fail(err, ENOSYS, "the hypervisor lets no guest measure its device");
 	if (c->api.result_string(status, &name) != CUPTI_OK || !name)
 		name = "no name";

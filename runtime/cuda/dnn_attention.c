@@ -15,6 +15,7 @@
  * kept whole in the engine's workspace, B H T T elements, which few shapes fit into.
  */
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include "runtime/cuda/dnn_api.h"
@@ -327,7 +328,8 @@ int rt_dnn_attention_run(struct rt_dnn *d, const struct rt_dnn_attention *k, con
 			 const struct dnn_rival *rival, cu_stream stream, bool tune, struct gt_err *err)
 {
 	cu_ptr part = (cu_ptr)(k->heads * k->depth) * (cu_ptr)rt_dtype_bytes(k->type);
-	float scale = 1 / sqrtf((float)k->depth), one = 1, least = -INFINITY;
+	float scale = 1 / sqrtf((float)k->depth), one = 1;
+	float least = d->api.version() < 91000 ? -FLT_MAX : -INFINITY; /* as NVIDIA's cudnn-frontend masks */
 	const bool back = k->backward;
 	const struct {
 		enum id id;

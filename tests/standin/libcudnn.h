@@ -49,6 +49,7 @@ static inline int64_t count_of(const struct desc *t)
 	return t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3];
 }
 
+size_t cudnnGetVersion(void);
 /* Enqueue what a plan's graph says, by its engine, on the pack's pointers. */
 int run_convolution(struct handle *h, const struct desc *plan, const struct desc *pack);
 int run_operations(struct handle *h, const struct desc *plan, const struct desc *pack);

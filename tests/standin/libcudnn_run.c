@@ -300,6 +300,8 @@ static int gather(struct run *r, const struct desc *t, const struct desc *pack)
 			continue;
 		if (!at || (!t->by_value && (uintptr_t)at % 16) || r->n == 64)
 			return BAD_PARAM;
+		if (t->by_value && isinf(*(float *)at) && cudnnGetVersion() < 91000) /* cudnn-frontend gives it none */
+			return BAD_PARAM;
 		r->places[r->n++] = (struct place){ .uid = t->uid, .at = at, .number = t->by_value ? (double)*(float *)at : 0 };
 		return 0;
 	}

@@ -330,6 +330,7 @@ START_TEST(attention_is_by_the_faster_kernels)
 		{"loop16", "STANDIN_DNN_SLOW=300000", timed, true},
 		{"loop16", NULL, ours, true},
 		{"loopd", NULL, theirs, false},
+		{"loopd.128", "STANDIN_DNN_VERSION=90600", theirs, false},
 		{"loop8", NULL, ours, false},
 		{"loop16", "STANDIN_DNN_VERSION=90500", "cuDNN 9.5.0 is too old for attention: install 9.6 or newer", false},
 		{"loop16", "STANDIN_DNN_VERSION=91001", "cuDNN 9.10.1 has known bugs in attention: install 9.10.2 or newer", false},

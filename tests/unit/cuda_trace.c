@@ -82,10 +82,10 @@ static int loop_and_tell(const char *how)
 	gt_auto_json *report = NULL;
 	struct rt_metrics m = {0};
 	struct gt_err err = {0};
-	int32_t ids[32];
+	int32_t ids[256];
 	int r = rt_compile(g, rt_model_gpt(g, &c), &o, &p, &err);
 
-	for (int i = 0; i < 32; i++)
+	for (int i = 0; i < 2 * seq; i++)
 		ids[i] = i * 7 % 64;
 	for (int i = 0; !r && i < 6; i++) {
 		r = rt_step(p, (const void *const[]){ids, ids}, &m, &err);
@@ -153,6 +153,7 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 		{"STANDIN_CUPTI_FAIL=enable:39", "0 kernels by events; another profiler is attached to this process"},
 		{"STANDIN_CUPTI_VERSION=130001",
 		 "0 kernels by events; CUPTI is made for CUDA 13.0 and this driver carries CUDA 12.4: "},
+		{"STANDIN_CUPTI_FAIL=enable:33", "0 kernels by events; the hypervisor lets no guest measure its device"},
 		{"STANDIN_CUPTI_FAIL=enable:40", "0 kernels by events; the hypervisor lets no guest measure its device"},
 		{"STANDIN_CUPTI_FAIL=register:999",
 		 "0 kernels by events; cuptiActivityRegisterCallbacks of CUPTI 26 failed with status 999 (CUPTI_ERROR_UNKNOWN)"},
