@@ -18,6 +18,8 @@ extern __shared__ __align__(16) float rt_dynamic_shared[];
 #endif
 
 #define RT_KERNEL extern "C" __global__ void
+/* For blocks of 1024: of more than 64 registers a thread the card has too few, which the compiler must be told. */
+#define RT_KERNEL_1024 RT_KERNEL __launch_bounds__(1024)
 #define RT_DEVICE static RT_MEMBER
 #define RT_MEMBER __device__ __forceinline__
 #define FULL	  0xffffffffu
@@ -91,18 +93,20 @@ namespace of_f16
 {
 typedef f16 T;
 }
-#define RT_OF_TYPE(type, name, params, ...) \
-	namespace of_##type                 \
-	{                                   \
-	RT_KERNEL rt_##name##_##type params \
-	{                                   \
-		__VA_ARGS__;                \
-	}                                   \
+#define RT_OF_TYPE(kernel, type, name, params, ...) \
+	namespace of_##type                         \
+	{                                           \
+	kernel rt_##name##_##type params            \
+	{                                           \
+		__VA_ARGS__;                        \
+	}                                           \
 	}
-#define RT_TYPED(name, params, ...)                 \
-	RT_OF_TYPE(f32, name, params, __VA_ARGS__)  \
-	RT_OF_TYPE(bf16, name, params, __VA_ARGS__) \
-	RT_OF_TYPE(f16, name, params, __VA_ARGS__)
+#define RT_OF_TYPES(kernel, name, params, ...)              \
+	RT_OF_TYPE(kernel, f32, name, params, __VA_ARGS__)  \
+	RT_OF_TYPE(kernel, bf16, name, params, __VA_ARGS__) \
+	RT_OF_TYPE(kernel, f16, name, params, __VA_ARGS__)
+#define RT_TYPED(name, params, ...)	 RT_OF_TYPES(RT_KERNEL, name, params, __VA_ARGS__)
+#define RT_TYPED_1024(name, params, ...) RT_OF_TYPES(RT_KERNEL_1024, name, params, __VA_ARGS__)
 /* fn<T, elements in 16 bytes> where `whole` says that rows consist of such, else fn<T, 1>. */
 #define RT_WIDE(whole, fn, args)                \
 	do {                                    \

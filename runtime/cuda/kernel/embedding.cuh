@@ -35,7 +35,7 @@ RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n)
 }
 
 /* start (V+1) = exclusive sums of count (V); count becomes a copy of start. One block of 1024. */
-RT_KERNEL rt_ids_start(int *start, int *count, int v)
+RT_KERNEL_1024 rt_ids_start(int *start, int *count, int v)
 {
 	__shared__ int sh[1024];
 	int per = (v + 1023) / 1024, lo = threadIdx.x * per, hi = lo + per < v ? lo + per : v, sum = 0;

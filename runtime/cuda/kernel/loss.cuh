@@ -6,7 +6,7 @@
 #define IGNORE (-100) /* RT_IGNORE */
 
 /* count (1) = targets (n) that count, at least 1: what a mean over them is divided by. One block of 1024. */
-RT_KERNEL rt_count_targets(int *count, const int *targets, int64_t n)
+RT_KERNEL_1024 rt_count_targets(int *count, const int *targets, int64_t n)
 {
 	__shared__ int sh[1024];
 	int mine = 0;

@@ -118,7 +118,7 @@ RT_DEVICE double lowrank_sum(double x)
 
 /* Gram-Schmidt over the rows of p (r,n); one that vanishes stays zero. A block of 1024 per matrix; of a thread's elements none is
  * another's. */
-RT_KERNEL rt_lowrank_orthonormal(const struct rt_lowrank *matrices)
+RT_KERNEL_1024 rt_lowrank_orthonormal(const struct rt_lowrank *matrices)
 {
 	const struct rt_lowrank x = matrices[blockIdx.x];
 
@@ -231,7 +231,7 @@ RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_l
 }
 
 /* q (r,m) = next, for the next update. With one place alone: unless a gradient was not finite, and then q stays. 1024 per matrix */
-RT_KERNEL rt_lowrank_keep(const struct rt_lowrank *matrices)
+RT_KERNEL_1024 rt_lowrank_keep(const struct rt_lowrank *matrices)
 {
 	const struct rt_lowrank x = matrices[blockIdx.x];
 	const float *next = (const float *)x.next;

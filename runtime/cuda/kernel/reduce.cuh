@@ -36,7 +36,7 @@ RT_TYPED(column_sums, (float *part, const T *x, int64_t ld, int64_t rows, int co
 	RT_WIDE(w > 1, column_sums, (part, x, ld, rows, cols)))
 
 /* out (cols) = or += sum over parts of part (parts,stride). Blocks are 32 x 8 or, for many parts, 32 x 32. */
-RT_KERNEL rt_fold(float *out, const float *part, int parts, int stride, int cols, int add)
+RT_KERNEL_1024 rt_fold(float *out, const float *part, int parts, int stride, int cols, int add)
 {
 	__shared__ float sh[32][32];
 	int c = blockIdx.x * 32 + threadIdx.x;
@@ -80,11 +80,11 @@ template <class T> RT_DEVICE void dot_body(float *out, const T *a, const T *b, i
 }
 
 /* out (1) = sum of a b; one block of 1024: for checks, not for speed */
-RT_TYPED(dot, (float *out, const T *a, const T *b, int64_t n),
+RT_TYPED_1024(dot, (float *out, const T *a, const T *b, int64_t n),
 	dot_body(out, a, b, n))
 
 /* out (1) = sum of x (n) / count (1); one block of 1024 */
-RT_KERNEL rt_mean(float *out, const float *x, int64_t n, const int *count)
+RT_KERNEL_1024 rt_mean(float *out, const float *x, int64_t n, const int *count)
 {
 	double s = 0;
 

@@ -64,7 +64,7 @@ template <class T> RT_DEVICE void softmax_body(T *y, const T *x, int64_t rows, i
 }
 
 /* y (rows,cols) = e^x / sum e^x; y may be x */
-RT_TYPED(softmax, (T *y, const T *x, int64_t rows, int cols, int whole),
+RT_TYPED_1024(softmax, (T *y, const T *x, int64_t rows, int cols, int whole),
 	softmax_body(y, x, rows, cols, whole))
 
 template <class T, int W> RT_DEVICE void softmax_bwd_row(T *dx, const T *dy, const T *y, int cols, const row_threads &t)
@@ -98,7 +98,7 @@ template <class T> RT_DEVICE void softmax_bwd_body(T *dx, const T *dy, const T *
 }
 
 /* dx (rows,cols) = y (dy - sum(dy y)); dx may be dy */
-RT_TYPED(softmax_bwd, (T *dx, const T *dy, const T *y, int64_t rows, int cols, int whole),
+RT_TYPED_1024(softmax_bwd, (T *dx, const T *dy, const T *y, int64_t rows, int cols, int whole),
 	softmax_bwd_body(dx, dy, y, rows, cols, whole))
 
 /* ---- reductions over the last dimension ---- */
@@ -132,7 +132,7 @@ RT_DEVICE void rows_reduce_body(T *y, const T *x, int64_t rows, int cols, float 
 }
 
 /* y (rows) = or += scale times the sum of x (rows,cols), or its maximum */
-RT_TYPED(rows_reduce, (T *y, const T *x, int64_t rows, int cols, float scale, int max, int add, int whole),
+RT_TYPED_1024(rows_reduce, (T *y, const T *x, int64_t rows, int cols, float scale, int max, int add, int whole),
 	rows_reduce_body(y, x, rows, cols, scale, max, add, whole))
 
 /* Places are exact as floats up to 2^24, and a row of more has its maximum looked for in parts of so many. */
@@ -177,5 +177,5 @@ RT_DEVICE void rows_max_bwd_body(T *dx, const T *dy, const T *x, const T *y, int
 }
 
 /* dx (rows,cols) = or += dy (rows) at the first place where x is y (rows), else zero */
-RT_TYPED(rows_max_bwd, (T *dx, const T *dy, const T *x, const T *y, int64_t rows, int cols, int add, int whole),
+RT_TYPED_1024(rows_max_bwd, (T *dx, const T *dy, const T *x, const T *y, int64_t rows, int cols, int add, int whole),
 	rows_max_bwd_body(dx, dy, x, y, rows, cols, add, whole))

@@ -159,7 +159,7 @@ RT_KERNEL rt_squares(double *part, const struct rt_update_tensor *tensors, const
 }
 
 /* norm[0] = norm of all gradients, norm[1] = what updates multiply them by; torch.nn.utils.clip_grad_norm_. One block of 1024. */
-RT_KERNEL rt_clip(float *norm, const double *part, int n, const struct rt_update_step *h)
+RT_KERNEL_1024 rt_clip(float *norm, const double *part, int n, const struct rt_update_step *h)
 {
 	double sum = 0;
 	float all;
