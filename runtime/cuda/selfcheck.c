@@ -14,7 +14,7 @@ static const struct {
 	double norm, worst;
 } types[RT_N_CHECK_TYPES] = {
 	[RT_CHECK_F32] = { "f32", RT_F32, false, false, 2e-5, 4e-4 },
-	[RT_CHECK_TF32] = { "tf32", RT_F32, true, false, 3e-3, 3e-2 },
+	[RT_CHECK_TF32] = { "tf32", RT_F32, true, false, 3e-3, 6e-2 }, /* twice that if cuBLASLt cuts what others round */
 	[RT_CHECK_BF16] = { "bf16", RT_BF16, false, false, 2e-2, 2e-1 },
 	[RT_CHECK_F16] = { "f16", RT_F16, false, false, 4e-3, 4e-2 },
 	/* e4m3 rounds by 2^-4 at most, 1.8 % rms, e5m2 by twice that; two roundings meet in a product, a few in a chain */
