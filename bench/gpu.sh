@@ -46,19 +46,23 @@ for part in $PARTS; do
 	esac
 done
 [ "$PARTS" != all ] || PARTS=$ALL
+PATH=$PATH:/usr/local/cuda/bin # where NVIDIA's packages put nvcc and compute-sanitizer
 PART_S=${PART_S:-590}
 TEXT=${TEXT:-/usr/share/common-licenses} # what xl-loss learns
 work=$(mktemp -d) || exit 1
 OUT=$(realpath -m "${OUT:-gpu-results}") && mkdir -p "$OUT" || fail "cannot make $OUT"
 trap 'rm -rf "$work"' EXIT
+# without persistence mode each program that is the first on the card would wait for the driver's start
+{ exec 9</dev/nvidia0; } 2>/dev/null || :
 
 # ---- a program to run ----
 if [ -n "${GPUTUNE_BUILD:-}" ]; then
-	tar -C "$work" -xJf "$GPUTUNE_BUILD" || fail "cannot unpack $GPUTUNE_BUILD"
+	tar -C "$work" -xJf "$GPUTUNE_BUILD" 2>/dev/null || # wants xz, which Python has in itself
+		python3 -m tarfile -e "$GPUTUNE_BUILD" "$work" || fail "cannot unpack $GPUTUNE_BUILD"
 else
 	missing=
 	for tool in gcc g++ make autoreconf pkg-config nvcc; do
-		PATH=$PATH:/usr/local/cuda/bin command -v "$tool" >/dev/null || missing="$missing $tool"
+		command -v "$tool" >/dev/null || missing="$missing $tool"
 	done
 	[ -z "$missing" ] || fail "missing:$missing; install them, or carry a build: GPUTUNE_BUILD=FILE made by gpu.sh pack"
 	# for the cards that are here: the kernels of all architectures take minutes
