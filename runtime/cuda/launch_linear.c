@@ -21,6 +21,19 @@ bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct r
 	return true;
 }
 
+/* The product of these without its epilogue, to c. */
+static void product_alone(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a, cu_ptr c)
+{
+	struct rt_gemm plain = *g;
+	struct rt_gemm_args with = *a;
+
+	plain.epilogue = RT_EPI_NONE;
+	plain.bias = plain.aux = false;
+	with.c = c;
+	with.bias = with.aux = 0;
+	rt_launch_gemm(e, &plain, &with);
+}
+
 /* The same in two launches: the product, and what is behind it. */
 typedef void apart_fn(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a);
 
@@ -108,16 +121,11 @@ void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, 
 static void linear_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	cu_ptr y = rt_at(c->out[0]), pre = rt_at(c->out[1]), bias = rt_at(c->in[2]);
-	struct rt_gemm plain = *g;
-	struct rt_gemm_args with = *a;
+	cu_ptr to = pre ? pre : y;
 
-	plain.epilogue = RT_EPI_NONE;
-	plain.bias = plain.aux = false;
-	with.c = pre ? pre : y;
-	with.bias = with.aux = 0;
-	rt_launch_gemm(e, &plain, &with);
+	product_alone(e, g, a, to);
 	if (bias || c->attr.act != RT_ACT_NONE)
-		rt_bias_act(e, c->out[0], g->m, g->n, (int)c->attr.act, with.c, bias, pre, y);
+		rt_bias_act(e, c->out[0], g->m, g->n, (int)c->attr.act, to, bias, pre, y);
 }
 
 /* y (M,N) = act(x (M,K) w (N,K)^T + b (N)); pre (M,N) */
@@ -148,13 +156,8 @@ static void bwd_x_apart(struct rt_engine *e, const struct rt_call *c, const stru
 	int64_t n = g->m * g->n;
 	int kind = (int)c->attr.act, add = 0;
 	cu_ptr dx = a->c, seen = rt_at(c->in[2]);
-	struct rt_gemm plain = *g;
-	struct rt_gemm_args with = *a;
 
-	plain.epilogue = RT_EPI_NONE;
-	plain.aux = false;
-	with.aux = 0;
-	rt_launch_gemm(e, &plain, &with);
+	product_alone(e, g, a, dx);
 	if (kind != RT_ACT_NONE)
 		RT_LAUNCH(e, typed(RT_K_act_bwd, c->out[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &kind, &dx, &seen, &dx,
 			  &add);
@@ -185,13 +188,8 @@ void rt_launch_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 
 static void bwd_w_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
-	struct rt_gemm plain = *g;
-	struct rt_gemm_args with = *a;
-
-	plain.epilogue = RT_EPI_NONE;
-	with.bias = 0;
 	if (a->c)
-		rt_launch_gemm(e, &plain, &with);
+		product_alone(e, g, a, a->c);
 	if (a->bias)
 		rt_column_sums(e, a->bias, a->a, c->in[0], g->m, g->k, g->m, accumulates(c, 1), scratch(c));
 }
