@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "lib/buf.h"
 #include "lib/capture.h"
 #include "lib/file.h"
@@ -72,6 +73,33 @@ void box_put(struct box *b, const char *path, const char *text)
 
 	ck_assert_int_eq(gt_fs_mkdirs(b->fs, parent, 0755), 0);
 	ck_assert_int_eq(gt_fs_write_atomic(b->fs, path, text, strlen(text), 0644), 0);
+}
+
+void box_link(struct box *b, const char *path, const char *target)
+{
+	gt_autofree char *parent = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path)),
+			 *full = gt_xasprintf("%s%s", b->dir, path);
+
+	ck_assert_int_eq(gt_fs_mkdirs(b->fs, parent, 0755), 0);
+	ck_assert_int_eq(symlink(target, full), 0);
+}
+
+void box_add_port(struct box *b)
+{
+	box_put(b, BOX_PORT "/vendor", "0x15b3\n");
+	box_put(b, BOX_PORT "/class", "0x020000\n");
+	box_put(b, BOX_PORT "/numa_node", "1\n");
+	box_put(b, BOX_PORT "/msi_irqs/200", "msix\n");
+	box_put(b, BOX_PORT "/msi_irqs/201", "msix\n");
+	box_put(b, BOX_PORT "/msi_irqs/202", "msix\n"); /* has no file in /proc/irq: nobody uses it */
+	box_link(b, "/sys/bus/pci/devices/0000:c1:00.0", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
+	box_put(b, "/sys/class/net/eth9/speed", "100000\n");
+	box_put(b, "/sys/class/net/eth9/mtu", "1500\n");
+	box_put(b, "/sys/class/net/eth9/statistics/rx_missed_errors", "7\n");
+	box_link(b, "/sys/class/net/eth9/device", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
+	box_put(b, "/.facts/ethtool", "eth9 ring 1024 of 8192 queues 4 of 63\nlong ring 1\n");
+	box_put(b, "/proc/irq/200/smp_affinity_list", "0-63\n");
+	box_put(b, "/proc/irq/201/smp_affinity_list", "0-63\n");
 }
 
 void box_remove(struct box *b, const char *path)

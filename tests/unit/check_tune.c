@@ -22,6 +22,7 @@ int main(void)
 	suite_add_tcase(s, tune_run_case());
 	suite_add_tcase(s, tune_ranks_case());
 	suite_add_tcase(s, tune_device_case());
+	suite_add_tcase(s, tune_pcie_case());
 	suite_add_tcase(s, tune_invariant_case());
 	suite_add_tcase(s, tune_provision_case());
 	sr = srunner_create(s);

@@ -17,6 +17,9 @@ void box_copy(struct box *to, const struct box *from); /* with what gputune keep
 void box_close(struct box *b);
 void box_reopen(struct box *b); /* as another process would: disarms faults */
 void box_put(struct box *b, const char *path, const char *text); /* makes parents */
+void box_link(struct box *b, const char *path, const char *target); /* makes parents */
+#define BOX_PORT "/sys/devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0"
+void box_add_port(struct box *b); /* eth9, BOX_PORT: 100 Gbit/s at node 1 of server-8gpu, two interrupts */
 void box_remove(struct box *b, const char *path);
 char *box_get(struct box *b, const char *path); /* value as tuning reads it */
 /* Every file, link and directory with its content, but for the state directory. The caller frees it. */
@@ -42,6 +45,7 @@ TCase *tune_stack_case(void);
 TCase *tune_run_case(void);
 TCase *tune_ranks_case(void);
 TCase *tune_device_case(void);
+TCase *tune_pcie_case(void);
 TCase *tune_invariant_case(void);
 TCase *tune_provision_case(void);
 #endif
