@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the README and the rooms' READMEs show of a tool is what it prints: each excerpt "$ TOOL … --root tests/fixtures/…" is run
-on that captured host and compared. What was measured on a machine of its own cannot be run again; it has no --root. Every
-command that is shown, run or not, is one that the tool has. BLESS=1 rewrites the excerpts."""
+"""Checks the excerpts in README.md and in each directory's README.md: "$ TOOL … --root NAME.host" is run on that fixture, and
+its output must equal the text. Measurements have no --root and are not repeated. Each command and option that a page shows must
+exist. BLESS=1 rewrites the excerpts."""
 import glob
 import os
 import re
@@ -30,9 +30,9 @@ def excerpts(text):
 
 def printed(command):
     words = shlex.split(command)
-    words = [os.path.join(tap.TOP, w) if w.startswith("tests/fixtures/") else w for w in words]
+    words = [os.path.join(tap.FIXTURES, w) if w.endswith(".host") else w for w in words]
     done = tap.run(words[0], *words[1:])
-    text = (done.stdout + done.stderr).replace(tap.TOP + "/", "")
+    text = (done.stdout + done.stderr).replace(tap.FIXTURES + "/", "").replace(tap.TOP + "/", "")
     return [line.rstrip() for line in text.rstrip("\n").split("\n")]
 
 
@@ -121,7 +121,7 @@ def main():
             text = f.read()
         named(page, text, known)
         for command, shown in excerpts(text):
-            if "--root tests/fixtures/" in command and command.split()[0] in tap.TOOLS and not re.search(r"[|<>;&]", command):
+            if re.search(r"--root \S+\.host", command) and command.split()[0] in tap.TOOLS and not re.search(r"[|<>;&]", command):
                 compare(page, command, shown)
 
 

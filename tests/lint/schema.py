@@ -104,7 +104,7 @@ def main():
             tap.rule(f"{name}.json is a JSON Schema", [])
         except jsonschema.SchemaError as why:
             tap.rule(f"{name}.json is a JSON Schema", [str(why)])
-    hosts = sorted(glob.glob(os.path.join(tap.TOP, "tests", "fixtures", "*.host")))
+    hosts = sorted(glob.glob(os.path.join(tap.FIXTURES, "*.host")))
     for i, root in enumerate([[]] + [["--root", h] for h in hosts]):
         validate(known, "gpuprobe", *root)
         if i % 7:   # the reports differ most; of the others a sample tells the same
@@ -112,9 +112,9 @@ def main():
         for cmd in (["gpuprobe", "topo"], ["gpuprobe", "list"], ["gputune", "list"], ["gputune", "plan"], ["gputune", "status"],
                     ["gputune", "provision", "plan"], ["gputune", "provision", "revert", "--dry-run"]):
             validate(known, *cmd, *root)
-    validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
-    validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.TOP, "tests/fixtures/server-8gpu.host"))
-    validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.TOP, "tests/fixtures/venv-cudnn-shadowed.host"))
+    validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.FIXTURES, "server-8gpu.host"))
+    validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.FIXTURES, "server-8gpu.host"))
+    validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.FIXTURES, "venv-cudnn-shadowed.host"))
     device(known)
     watched = tap.run("gpuprobe", "watch", "-n", "3", "-i", "0.1", "--json", env=STANDIN).stdout.splitlines()
     tap.rule("each line of gpuprobe watch --json holds to its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +

@@ -8,6 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 TOP = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TOP_BUILDDIR") or os.getcwd()
+FIXTURES = os.environ.get("FIXTURES") or os.path.join(BUILD, "tests", "fixtures")
 TOOLS = ("gpuprobe", "gputune", "gpubench")
 count, failed = 0, 0
 

@@ -17,7 +17,6 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
 import tap  # noqa: E402
 
-FIXTURES = os.path.join(tap.TOP, "tests", "fixtures")
 GPUPROBE = os.path.join(tap.BUILD, "gpuprobe")
 
 
@@ -52,7 +51,7 @@ def host(directory, fixture):
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, "gpuprobe")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f'#!/bin/sh\nexec {GPUPROBE} --root {FIXTURES}/{fixture}.host "$@"\n')
+        f.write(f'#!/bin/sh\nexec {GPUPROBE} --root {tap.FIXTURES}/{fixture}.host "$@"\n')
     os.chmod(path, 0o755)
     return {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
 
@@ -80,7 +79,7 @@ def metrics():
     if not have(name, "promtool"):
         return
     bad = []
-    for path in sorted(glob.glob(f"{FIXTURES}/*.host")):
+    for path in sorted(glob.glob(f"{tap.FIXTURES}/*.host")):
         out = run(GPUPROBE, "-f", "openmetrics", "--root", path).stdout
         done = subprocess.run(["promtool", "check", "metrics"], input=out, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -96,7 +95,7 @@ def rules(scratch, blocks):
         f.write(recipe(blocks, "gpuprobe.rules.yml"))
     series = []
     for instance, fixture in (("sick", "driver-mismatch"), ("well", "server-8gpu")):
-        for line in run(GPUPROBE, "-f", "openmetrics", "--root", f"{FIXTURES}/{fixture}.host").stdout.splitlines():
+        for line in run(GPUPROBE, "-f", "openmetrics", "--root", f"{tap.FIXTURES}/{fixture}.host").stdout.splitlines():
             m = re.fullmatch(r"(gpuprobe_exit_code|gpuprobe_cause)(?:\{(.*)\})? (\S+)", line)
             if m:
                 labels = ",".join(x for x in (m[2], f'instance="{instance}"') if x)
@@ -310,7 +309,7 @@ def tuned(folder):
     """A directory for PATH in which gputune is a made host's, which can be changed; and the file of a knob there."""
     root = f"{folder}/root"
     os.makedirs(folder)
-    run(os.path.join(tap.BUILD, "tests", "cli", "unpack"), f"{FIXTURES}/vm-2cpu.host", root)
+    run(os.path.join(tap.BUILD, "tests", "cli", "unpack"), f"{tap.FIXTURES}/vm-2cpu.host", root)
     for each in ("sysctl.d", "tmpfiles.d", "udev/rules.d"):
         os.makedirs(f"{root}/etc/{each}", exist_ok=True)
     script(f"{folder}/gputune", f'#!/bin/sh\nexec {os.path.join(tap.BUILD, "gputune")} --root {root} "$@"\n')

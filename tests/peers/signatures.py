@@ -116,7 +116,7 @@ def main():
         failed = n = 0
         for n, (what, keys, by_key_id, firmware, result, says, does) in enumerate(cases(work), 1):
             root = os.path.join(work, f"root{n}")
-            with open(os.path.join(TESTS, "fixtures/secure-boot.host"), encoding="utf-8") as f:
+            with open(os.path.join(os.environ.get("FIXTURES", "tests/fixtures"), "secure-boot.host"), encoding="utf-8") as f:
                 text = f.read().replace("\tLoading of module with unavailable key is rejected\n", "")
             host = os.path.join(work, "host")
             with open(host, "w", encoding="utf-8") as f:

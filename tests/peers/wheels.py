@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import tap  # noqa: E402
 
 TOOL = os.path.abspath(os.path.join(tap.BUILD, "gpuprobe"))
-HOST = os.path.abspath(os.path.join(os.environ.get("TESTDIR", "tests"), "fixtures/venv-no-code-for-volta.host"))
+HOST = os.path.abspath(os.path.join(os.environ.get("FIXTURES", "tests/fixtures"), "venv-no-code-for-volta.host"))
 HOST_PYTHON, HOST_GLIBC, HOST_DRIVER, HOST_ARCH = "3.11", (2, 36), "580.95.05", 70
 NAMES = ["nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime", "nvidia-nccl-cu12", "nvidia-nvtx-cu12",
          "numpy", "bitsandbytes", "cupy-cuda12x", "jax-cuda12-plugin", "torchvision"]

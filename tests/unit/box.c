@@ -12,18 +12,12 @@
 #include "lib/capture.h"
 #include "lib/file.h"
 #include "tests/unit/check_tune.h"
+#include "tests/unit/fixtures.h"
 #include "tune/value.h"
-
-static char *fixture_dir(void)
-{
-	const char *testdir = getenv("TESTDIR");
-
-	return gt_xasprintf("%s/fixtures", testdir ? testdir : "tests");
-}
 
 void box_open(struct box *b, const char *name)
 {
-	gt_autofree char *dir = fixture_dir(), *path = gt_xasprintf("%s/%s.host", dir, name), *text = NULL;
+	gt_autofree char *path = gt_xasprintf("%s/%s.host", fixture_dir(), name), *text = NULL;
 	struct gt_err err = { 0 };
 	size_t len;
 	int fd;
@@ -183,10 +177,9 @@ struct tn_item *box_item(const struct tn_plan *p, const char *id, const char *in
 
 struct gt_strv box_fixtures(void)
 {
-	gt_autofree char *dir = fixture_dir();
 	struct gt_strv names = { 0 };
 	struct dirent **e;
-	int n = scandir(dir, &e, NULL, by_name);
+	int n = scandir(fixture_dir(), &e, NULL, by_name);
 
 	ck_assert_int_gt(n, 0);
 	for (int i = 0; i < n; i++) {

@@ -15,11 +15,11 @@
 #include "probe/reading.h"
 #include "probe/topo/topo.h"
 #include "tests/unit/check_probe.h"
+#include "tests/unit/fixtures.h"
 
 struct gt_fsroot *open_fixture(const char *name)
 {
-	const char *dir = getenv("TESTDIR");
-	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", dir ? dir : TESTS_DIR, name);
+	gt_autofree char *path = gt_xasprintf("%s/%s.host", fixture_dir(), name);
 	struct gt_fsroot *fs = NULL;
 	struct gt_err err = { 0 };
 
@@ -461,8 +461,7 @@ END_TEST
 /* The captured server with other answers of NVML. */
 static struct gt_fsroot *with_nvml(const json_t *answer)
 {
-	const char *dir = getenv("TESTDIR");
-	gt_autofree char *path = gt_xasprintf("%s/fixtures/server-8gpu.host", dir ? dir : TESTS_DIR), *text = NULL,
+	gt_autofree char *path = gt_xasprintf("%s/server-8gpu.host", fixture_dir()), *text = NULL,
 			 *fact = json_dumps(answer, JSON_COMPACT), *all = NULL;
 	static const char head[] = "file /.facts/nvml\n\t";
 	char *at, *end;

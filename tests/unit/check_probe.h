@@ -4,7 +4,7 @@
 #include <check.h>
 #include "probe/host.h"
 
-struct gt_fsroot *open_fixture(const char *name);   /* tests/fixtures/NAME.host */
+struct gt_fsroot *open_fixture(const char *name);   /* the fixture NAME.host */
 struct gt_fsroot *open_text(const char *text);	    /* a captured host of these entries */
 struct pr_host *discover(struct gt_fsroot *fs);
 

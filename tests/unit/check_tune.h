@@ -11,7 +11,7 @@ struct box {
 	char dir[64];
 	struct gt_fsroot *fs;
 };
-/* Unpack fixtures/NAME.host into a new directory. */
+/* Unpacks the fixture NAME.host into a new directory. */
 void box_open(struct box *b, const char *name);
 void box_copy(struct box *to, const struct box *from); /* with what gputune keeps */
 void box_close(struct box *b);

@@ -9,6 +9,7 @@
 #include "probe/check/check.h"
 #include "probe/compat/require.h"
 #include "probe/host.h"
+#include "tests/unit/fixtures.h"
 
 struct failure {
 	const char *text; /* what users meet, as they would search for it */
@@ -125,8 +126,7 @@ static const struct failure failures[] = {
 
 static size_t judge(const char *fixture, struct gt_fsroot **fs, struct pr_host **h, struct pr_judged **j)
 {
-	const char *dir = getenv("TESTDIR");
-	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", dir ? dir : TESTS_DIR, fixture);
+	gt_autofree char *path = gt_xasprintf("%s/%s.host", fixture_dir(), fixture);
 	struct gt_err err = {0};
 	struct pr_context c;
 

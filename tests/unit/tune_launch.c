@@ -2,6 +2,7 @@
 #include <string.h>
 #include "lib/file.h"
 #include "tests/unit/tune_launch.h"
+#include "tests/unit/fixtures.h"
 
 char *no_env[] = { NULL };
 char *python[] = { "/usr/bin/python3", "train.py", NULL };
@@ -29,7 +30,7 @@ const struct tn_var *var(const struct tn_run *r, const char *name)
 
 struct gt_fsroot *open_with(const char *host, const char *more)
 {
-	gt_autofree char *path = gt_xasprintf("%s/fixtures/%s.host", getenv("TESTDIR") ? getenv("TESTDIR") : "tests", host),
+	gt_autofree char *path = gt_xasprintf("%s/%s.host", fixture_dir(), host),
 			 *text = NULL, *all = NULL;
 	char file[] = "/tmp/check-run.XXXXXX";
 	struct gt_fsroot *fs = NULL;

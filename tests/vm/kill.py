@@ -19,6 +19,7 @@ import time
 TOP = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TOP_BUILDDIR") or os.getcwd()
 KILLS, SEED = int(os.environ.get("KILLS") or 40), int(os.environ.get("SEED") or 1)
+FIXTURES = os.environ.get("FIXTURES") or os.path.join(BUILD, "tests", "fixtures")
 TOOL, UNPACK = os.path.join(BUILD, "gputune"), os.path.join(BUILD, "tests/cli/unpack")
 APPLY = ["apply", "--persist", "--optional"]
 STATE = "var/lib/gputune"
@@ -150,7 +151,7 @@ class Walk:
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         root = os.path.join(scratch, "root")
-        subprocess.run([UNPACK, os.path.join(TOP, "tests/fixtures/cpu-server.host"), root], check=True)
+        subprocess.run([UNPACK, os.path.join(FIXTURES, "cpu-server.host"), root], check=True)
         walk, dead, n = Walk(root), 0, 0
         while dead < KILLS and n < 20 * KILLS and len(walk.bad) < 10:
             n += 1
