@@ -53,6 +53,23 @@ json_t *gt_json_str(const char *s)
 	return json_string(b.s);
 }
 
+void gt_json_make_plain(json_t *j)
+{
+	gt_autofree char *plain = json_is_string(j) ? gt_xstrdup(json_string_value(j)) : NULL;
+	const char *key;
+	json_t *o;
+	size_t i;
+
+	if (plain) {
+		gt_make_plain(plain);
+		json_string_set(j, plain);
+	}
+	json_object_foreach(j, key, o)
+		gt_json_make_plain(o);
+	json_array_foreach(j, i, o)
+		gt_json_make_plain(o);
+}
+
 /* jansson's own limit is 2048 levels; ours is found before it recurses. */
 static bool too_deep(const char *text, size_t len)
 {

@@ -19,6 +19,7 @@ static inline void gt_json_decrefp(json_t **p)
 json_t *gt_json_real(double v);
 /* A string; bytes that are not UTF-8 become U+FFFD; NULL becomes null. */
 json_t *gt_json_str(const char *s);
+void gt_json_make_plain(json_t *j); /* gt_make_plain of every string value in j, for text that goes to a terminal */
 /* Parse text of len bytes; name is what error sentences call it. Refuses more than 64 MiB or 64 levels. */
 int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, struct gt_err *err);
 /* As the user sees it: indented, keys in order of insertion, reals with 12 significant digits, newline at the end. */

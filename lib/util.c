@@ -146,6 +146,16 @@ const char *gt_next_line(const char *line)
 	return end ? end + 1 : NULL;
 }
 
+void gt_make_plain(char *s)
+{
+	for (unsigned char *p = (unsigned char *)s; *p; p++) {
+		if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			p[0] = p[1] = '?';
+		if (*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
+}
+
 char *gt_strip(char *s)
 {
 	char *end;

@@ -24,14 +24,13 @@ struct task {
 
 /* ---- the document --------------------------------------------------------------------------------------------- */
 
-/* Names come out of files that anybody may have made: no control characters reach the terminal. */
+/* Names come from files of any user: no control characters may reach the terminal. */
 static json_t *text_json(const char *s)
 {
 	gt_autofree char *copy = s ? gt_xstrdup(s) : NULL;
 
-	for (char *p = copy; p && *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	if (copy)
+		gt_make_plain(copy);
 	return gt_json_str(copy);
 }
 

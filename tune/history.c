@@ -9,6 +9,7 @@
 
 #define PATH     TN_STATE_DIR "/history"
 #define KEEP_MAX (1u << 20) /* beyond this the older half goes */
+#define USER_MAX 64
 
 /* Only what tells what was done: not the whole report. */
 static json_t *values_of(const json_t *report)
@@ -41,6 +42,17 @@ static json_t *files_of(const json_t *report)
 	return list;
 }
 
+/* From the environment: bounded, and without control characters, which would reach a terminal. */
+static json_t *user(void)
+{
+	const char *name = getenv("SUDO_USER") ? getenv("SUDO_USER") : getenv("USER");
+	gt_autofree char *plain = name ? gt_xstrndup(name, USER_MAX) : NULL;
+
+	if (plain)
+		gt_make_plain(plain);
+	return gt_json_str(plain);
+}
+
 /* Write the newer half anew when the file has grown too long. */
 static int shorten(struct gt_fsroot *fs)
 {
@@ -67,9 +79,8 @@ void tn_history_add(struct gt_fsroot *fs, const json_t *report, const char *prof
 	gt_time_iso8601(when, time(NULL));
 	rec = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "time", when, "command",
 			gt_json_get_str(report, "command", ""), "result", gt_json_get_str(report, "result", ""),
-			"profile", gt_json_str(profile), "user",
-			gt_json_str(getenv("SUDO_USER") ? getenv("SUDO_USER") : getenv("USER")), "values",
-			values_of(report), "files", files_of(report));
+			"profile", gt_json_str(profile), "user", user(), "values", values_of(report), "files",
+			files_of(report));
 	text = json_dumps(rec, JSON_COMPACT);
 	gt_buf_printf(&line, "%s\n", text);
 	free(text);
@@ -103,6 +114,7 @@ int tn_history_load(struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
 		json_t *rec = NULL;
 
 		if (gt_json_parse(line, strlen(line), "history", &rec, NULL) >= 0 && is_record(rec)) {
+			gt_json_make_plain(rec);
 			json_array_append_new(records, rec);
 			continue;
 		}

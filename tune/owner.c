@@ -33,6 +33,7 @@ static int start_of(int64_t pid, int64_t *ret)
 void tn_owner_self(struct tn_owner *ret)
 {
 	*ret = (struct tn_owner){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name), .alive = true };
+	gt_make_plain(ret->by); /* argv[0] is the caller's */
 	start_of(ret->pid, &ret->start);
 }
 

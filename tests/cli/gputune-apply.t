@@ -230,6 +230,16 @@ What was done here stays to be read. Looking leaves no trace.
   $ gputune history --root root --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [r["command"] for r in d["records"]], d["damaged"])'
   gputune-history/1 ['apply', 'revert'] 1
 
+The name of the user is an environment variable: its control characters reach neither the record nor a terminal.
+
+  $ rm -f root/var/lib/gputune/history; SUDO_USER=$'eve\e[2J\a\xc2\x9bx' gputune apply --root root --only vm.swappiness -q >out
+  $ gputune history --root root | sed 's/^20[0-9T:-]*Z/WHEN/' | cat -v
+  WHEN  apply train-cpu: applied, 1 value, by eve?[2J???x
+  $ SUDO_USER=$(printf %500s | tr ' ' u) gputune revert --root root -q >out; tail -n 1 root/var/lib/gputune/history | grep -o 'u\{10,\}' | wc -c
+  65
+  $ sed -i 's/eve[^"]*/eve\\u001b[2J/' root/var/lib/gputune/history; gputune history --root root | sed 's/^20[0-9T:-]*Z/WHEN/' | head -1 | cat -v
+  WHEN  apply train-cpu: applied, 1 value, by eve?[2J
+
 Also an apply that failed: what was written by then, and is back.
 
   $ rm -f root/var/lib/gputune/history; GT_FAULT=9:EIO gputune apply --root root --only vm.dirty_ratio --only vm.dirty_background_ratio --only vm.swappiness --persist --json 2>err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["result"], [(v["knob"], v["result"]) for v in d["values"]])'; cat err
