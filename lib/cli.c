@@ -59,7 +59,8 @@ static struct {
 	{ .sig = SIGINT, .handler = on_signal, .ends = true },
 	{ .sig = SIGTERM, .handler = on_signal, .ends = true },
 	{ .sig = SIGHUP, .handler = on_signal, .ends = true },
-	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a reader that goes away must not end a transaction in the middle */
+	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a reader that exits must not end a transaction in the middle */
+	{ .sig = SIGXFSZ, .handler = SIG_IGN }, /* the same for a limit on the size of files: write(2) then fails with EFBIG */
 	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* where it is ignored no child's status could be had */
 };
 
@@ -418,15 +419,16 @@ static int refuse_borrowed(struct gt_cli *cli)
 			    "capabilities): it is not made for that and does nothing; use sudo in their place");
 }
 
-/* Says so if part of the answer did not get out. A reader that has seen enough and left, such as head, is none of our business. */
-static bool lost_output(void)
+/* Reports lost output. Returns whether that decides the exit status. A reader that exits early, such as head, is no error. */
+static bool lost_output(const struct gt_cli *cli)
 {
 	int r = gt_stdout_flush();
 
 	if (!r || r == -EPIPE)
 		return false;
-	gt_log(GT_LOG_ERROR, "cannot write to standard output: %s", r == -EIO ? "part of it is lost" : strerror(-r));
-	return true;
+	gt_log(GT_LOG_ERROR, "cannot write to standard output: %s%s", r == -EIO ? "part of it is lost" : strerror(-r),
+	       cli->changes_host ? "; the exit status still reports the state of the host" : "");
+	return !cli->changes_host;
 }
 
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
@@ -450,7 +452,7 @@ int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 		r = cli.err.exit_status ? cli.err.exit_status :
 		    tool->default_exit	? tool->default_exit :
 					  GT_EXIT_INTERNAL;
-	} else if (lost_output() && !r) {
+	} else if (lost_output(&cli) && !r) {
 		r = GT_EXIT_INTERNAL;
 	}
 	gt_fs_close(cli.fs);

@@ -80,6 +80,7 @@ struct gt_cli {
 	const char *root;     /* as given, or NULL */
 	bool json, quiet, color;
 	int verbose;
+	bool changes_host; /* set by a command: its exit status reports the state of the host even if its output is lost */
 	struct gt_err err;
 };
 

@@ -127,6 +127,7 @@ static int run_revert(struct gt_cli *cli)
 	if (with.n || skip.n || gpu || no_hold || output)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "revert takes everything back: its only option is --dry-run");
+	cli->changes_host = !dry_run;
 	r = tn_provision_revert(cli->fs, dry_run, &report, &status, &cli->err);
 	if (r < 0)
 		return r;
@@ -152,6 +153,7 @@ static int run_provision(struct gt_cli *cli, int argc, char **argv)
 	r = discover(cli, &host);
 	if (r < 0)
 		return r;
+	cli->changes_host = apply && !dry_run;
 	if (apply && !dry_run)
 		return run_apply(cli, host, argc > 1 ? argv[1] : NULL);
 	if (argc > 1)

@@ -24,14 +24,15 @@ static void show(struct gt_cli *cli, const json_t *report)
 		tn_show_report(report, cli->color);
 }
 
-/* Root that changes a live host keeps what the files of the kernel ask for, and no more. A plan and a profile were read
- * before or are root's own. */
-static void narrow(const struct gt_cli *cli)
+/* Before a change of the host: root keeps only the capabilities that the kernel's files require. A plan and a profile were read
+ * before, or belong to root. */
+static void narrow(struct gt_cli *cli)
 {
 	/* the PCI configuration space and kernel.numa_balancing; another's /proc entry, if they are hidden; the kernel's log */
 	uint64_t caps = GT_CAP(CAP_SYS_ADMIN) | GT_CAP(CAP_SYS_PTRACE) | GT_CAP(CAP_SYSLOG);
 	int r = gt_fs_is_live(cli->fs) && geteuid() == 0 ? gt_priv_keep(caps) : 0;
 
+	cli->changes_host = true;
 	if (r < 0)
 		gt_warn("capabilities that are not needed could not be given away: %s", strerror(-r));
 }

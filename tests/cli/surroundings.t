@@ -4,7 +4,6 @@ A standard file that is closed is not what the next file that is opened, such as
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root
   $ gputune apply --root root --only vm.max_map_count <&- >&- 2>&-
-  [70]
   $ grep -c gputune: root/var/lib/gputune/journal
   0
   [1]
@@ -23,6 +22,30 @@ An answer that is lost is named, whatever it was; the status is the answer's, if
   $ gpuprobe watch -i 0.1 -n 2 >/dev/full
   gpuprobe: cannot write to standard output: No space left on device
   [70]
+
+For a command that changes the host the exit status reports the state of the host; lost output is an error message.
+
+  $ gputune revert --root root >/dev/full
+  gputune: cannot write to standard output: No space left on device; the exit status still reports the state of the host
+  $ gputune apply --root root --only vm.max_map_count --json >/dev/full
+  gputune: cannot write to standard output: No space left on device; the exit status still reports the state of the host
+  $ gputune verify --root root >/dev/full
+  gputune: cannot write to standard output: No space left on device
+  [70]
+
+A limit on the size of files kills no transaction (SIGXFSZ), wherever the journal reaches it: the write fails and is rolled back.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host limited; mkdir -p limited/etc/gputune/profiles; rm limited/proc/sys/vm/{zone_reclaim_mode,min_free_kbytes}; cp -a limited before
+  $ knobs='vm.dirty_ratio=15 vm.dirty_background_ratio=4 vm.swappiness=3 vm.max_map_count=262144'
+  $ for n in $(seq 4 10 250); do
+  >   name=$(printf %${n}s | tr ' ' p); printf '%s\n' '[knobs]' $knobs >limited/etc/gputune/profiles/$name.conf
+  >   (ulimit -f 1; exec gputune apply --root limited --profile $name --only vm. >/dev/null 2>&1); echo $?
+  >   gputune recover --root limited >/dev/null; gputune revert --root limited >/dev/null; rm -f limited/var/lib/gputune/history
+  > done | sort -u
+  0
+  1
+  3
+  $ rm -r before/etc/gputune limited/etc/gputune; diff -r --no-dereference --exclude=var before limited
 
 A reader that has seen enough is no error.
 
