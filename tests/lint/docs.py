@@ -10,15 +10,18 @@ import tempfile
 import tap
 
 PAGES = {"gpuprobe": "gpuprobe.1", "gputune": "gputune.8", "gpubench": "gpubench.1"}
-# where the ids of a registry come from, and the page that must tell of each
+# The tool and key of each registry, and the page that describes its entries.
 REGISTRIES = (("gpuprobe", "checks", "gpuprobe-checks.7"), ("gputune", "knobs", "gputune-knobs.7"),
               ("gpubench", "workloads", "gpubench.1"))
 
 
+def path_of(name):
+    """A page is written by hand (source tree) or generated (build tree)."""
+    return next((p for p in (os.path.join(tree, "man", name) for tree in (tap.TOP, tap.BUILD)) if os.path.exists(p)), None)
+
+
 def page(name):
-    if not os.path.exists(os.path.join(tap.TOP, "man", name)):
-        return ""
-    with open(os.path.join(tap.TOP, "man", name), encoding="utf-8") as f:
+    with open(path_of(name), encoding="utf-8") as f:
         return f.read()
 
 
@@ -162,7 +165,7 @@ def lint(name):
     if not shutil.which(mandoc):
         tap.skip(f"{name} is clean for mandoc", "no mandoc here")
         return
-    done = subprocess.run([mandoc, "-Tlint", "-Wwarning", os.path.join(tap.TOP, "man", name)],
+    done = subprocess.run([mandoc, "-Tlint", "-Wwarning", path_of(name)],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     tap.rule(f"{name} is clean for mandoc", done.stdout.splitlines())
 
@@ -174,7 +177,6 @@ for each in tap.TOOLS:
     completion(each, table)
 for each in REGISTRIES:
     registry(*each)
-for each in sorted(os.listdir(os.path.join(tap.TOP, "man"))):
-    if re.search(r"\.[1-8]$", each):
-        lint(each)
+for each in sorted({*PAGES.values(), *(page_name for _, _, page_name in REGISTRIES)}):
+    lint(each)
 tap.plan()

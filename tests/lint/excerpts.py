@@ -113,9 +113,10 @@ def main():
     known = {t: commands_of(t) for t in tap.TOOLS}
     options = {t: options_of(t) for t in tap.TOOLS}
     pages = ["README.md", *sorted(glob.glob("*/README.md", root_dir=tap.TOP))]
-    for page in [*pages, "CONTRIBUTING.md", *sorted(glob.glob("man/*.[1-8]", root_dir=tap.TOP))]:
+    generated = sorted(glob.glob(os.path.join(tap.BUILD, "man/*.7")))
+    for page in [*pages, "CONTRIBUTING.md", *sorted(glob.glob("man/*.[1-8]", root_dir=tap.TOP)), *generated]:
         with open(os.path.join(tap.TOP, page), encoding="utf-8") as f:
-            taken(page, f.read(), options)
+            taken(os.path.relpath(page, tap.BUILD) if page in generated else page, f.read(), options)
     for page in pages:
         with open(os.path.join(tap.TOP, page), encoding="utf-8") as f:
             text = f.read()

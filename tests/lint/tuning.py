@@ -31,14 +31,6 @@ for s in settings:
         bad.append(f"gputune explain {s['name']}: status {done.returncode} {done.stderr.strip()}")
 tap.rule("gputune explain answers to each of them", bad)
 
-page = read("man/gputune-knobs.7")
-said = set(re.findall(r"^\.It Em (.+)$", page, re.M))
-true = {s["name"] for s in settings if not s["knob"]}
-aliases = " ".join(page.split("Known by another name here", 1)[-1].split())
-tap.rule("gputune-knobs.7 tells of each of them",
-         [f"missing: {n}" for n in sorted(true - said)] + [f"not known: {n}" for n in sorted(said - true)] +
-         [f"missing: {s['name']}" for s in settings if s["knob"] and s["name"] not in aliases])
-
 # What needs hands or a reboot comes with the lines to type.
 words = ("/etc/", "sysctl -w", "systemctl", "apt install", "ethtool -", "setpci", "mount -o", "ip link", "echo ", "docker run", "firmware",
          "apt-get", "numactl", "gputune explain")

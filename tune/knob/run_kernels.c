@@ -251,7 +251,7 @@ const struct tn_knob tn_knob_kernels = {
 	.why = "OpenBLAS chooses its kernels by a table of processors. Up to 0.3.24 (Debian 12 has 0.3.21) one that is newer gets "
 	       "those of a very old one, without AVX: on an Emerald Rapids PyTorch trained GPT-2 at 254 tokens/s so and at 571 "
 	       "with SkylakeX. Each copy that the command may come to load, NumPy's wheels' too, is asked in a child, and asked "
-	       "again whether it takes the better one.",
+	       "again whether it takes the better one. The answers are cached in ~/.cache/gputune/openblas.",
 	.hazard = "It is one variable for all copies in a process: not set where one of them knows the processor by itself. A "
 		  "program that passes it on to another host, as mpirun may, ends there if that one lacks the instructions.",
 	.unit = "environment",
