@@ -353,8 +353,9 @@ static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path
 		add_simple(es, "dir  ", path, NULL);
 		return;
 	}
-	if (S_ISCHR(st.st_mode) && gt_fs_access(fs, path, R_OK | W_OK) < 0) {
-		add_simple(es, "deny ", path, "EACCES");
+	r = S_ISCHR(st.st_mode) ? gt_fs_access(fs, path, R_OK | W_OK) : content ? 0 : gt_fs_access(fs, path, R_OK);
+	if (r == -EACCES || r == -EPERM) {
+		add_simple(es, "deny ", path, strerrorname_np(-r));
 		return;
 	}
 	if (!S_ISREG(st.st_mode) || !content) { /* of a device node too, that it is there is what matters */

@@ -565,6 +565,7 @@ int gt_fs_device(struct gt_fsroot *fs, const char *path, unsigned *ret_major, un
 	struct stat st;
 	int r;
 
+	record(fs, path, false);
 	if (!fs->live && gt_fs_fact(fs, name, &text, NULL) >= 0) {
 		if (sscanf(text, "%u:%u", &numbers[0], &numbers[1]) != 2)
 			return -EINVAL;

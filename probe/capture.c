@@ -10,13 +10,14 @@
 #include "lib/capture.h"
 #include "lib/file.h"
 #include "lib/json.h"
+#include "probe/check/check.h"
 #include "probe/gpuprobe.h"
 #include "probe/loader/loader.h"
 #include "probe/reading.h"
 #include "probe/scrub.h"
 
 /* More than discovery reads, so that gputune and gpubench see on a captured host what they see on the live one
- * (tests/cli/gputune-plan.t holds us to it). A component may be a pattern. */
+ * (tests/agree/capture.py). A component may be a pattern. After '?' only that the file is there is kept, not its content. */
 static const char *const also[] = {
 	"/proc/sys/vm/dirty_ratio",
 	"/proc/sys/vm/dirty_background_ratio",
@@ -80,10 +81,29 @@ static const char *const also[] = {
 	"/usr/lib/modprobe.d/*.conf",
 	"/etc/default/grub",
 	"/etc/default/grub.d/*",
+	"/etc/security/limits.conf",
+	"/etc/security/limits.d/*.conf",
+	"/etc/tuned/*/tuned.conf",
+	"/etc/tuned/profiles/*/tuned.conf",
+	"/proc/driver/nvidia/params",
+	"/proc/sys/fs/nr_open",
+	"?/etc/grub2*.cfg",
+	"?/etc/sysconfig/irqbalance",
+	/* libraries that gputune run may give to a program */
+	"?/usr/lib/*-linux-gnu/openblas-openmp/libblas.so.3",
+	"?/usr/lib/*-linux-gnu/blis-openmp/libblas.so.3",
+	"?/usr/lib/*-linux-gnu/libtcmalloc_minimal.so.4",
+	"?/usr/lib/*-linux-gnu/libjemalloc.so.2",
+	"?/usr/lib/*-linux-gnu/libmimalloc.so.[23]",
+	"?/usr/lib/lib*malloc*.so.[234]",
+	"?/usr/local/lib/lib*malloc*.so.[234]",
+	"?/usr/lib/llvm-*/lib/libomp.so.5",
+	"?/opt/intel/oneapi/compiler/latest/lib/libiomp5.so",
+	"?/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin/libiomp5.so",
 };
 
-/* Add what the pattern stands for: its component at `at` below dir, and so on. */
-static void add_also(struct gt_fsroot *fs, const char *dir, const char *at, struct gt_strv *ret)
+/* Adds the paths that match the pattern: `at` is its component below dir. */
+static void add_also(struct gt_fsroot *fs, const char *dir, const char *at, bool content, struct gt_strv *ret)
 {
 	size_t n = strcspn(at, "/");
 	gt_autofree char *part = gt_xstrndup(at, n);
@@ -99,9 +119,9 @@ static void add_also(struct gt_fsroot *fs, const char *dir, const char *at, stru
 		if (fnmatch(part, names.v[i], FNM_PERIOD))
 			continue;
 		if (at[n])
-			add_also(fs, path, at + n + 1, ret);
-		else if (!gt_strv_has(ret, path))
-			gt_strv_add(ret, path);
+			add_also(fs, path, at + n + 1, content, ret);
+		else
+			gt_strv_take(ret, gt_xasprintf("%s%s", content ? "" : "?", path));
 	}
 }
 
@@ -120,15 +140,21 @@ static char *machine_id_hash(const struct pr_host *h)
 	return hash ? gt_xstrdup(hash) : NULL;
 }
 
+/* A captured host's fact is a file, which is already in the new capture if it was read. */
+static bool is_recorded(struct gt_fsroot *fs, const struct gt_strv *paths, const char *path)
+{
+	return gt_strv_has(paths, path) && gt_fs_exists(fs, path);
+}
+
 /* Of a library only what a loader reads of it, and of the loader's cache the lines that a search came upon. */
-static void add_elves(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
+static void add_elves(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {
 	char *name, *text;
 
 	for (size_t i = 0; pr_elves_fact(h->elves, i, &name, &text); i++) {
 		gt_autofree char *n = name, *t = text, *path = n ? gt_xasprintf("/.facts/%s", n) : NULL;
 
-		if (path && !gt_fs_exists(fs, path))
+		if (path && !is_recorded(fs, paths, path))
 			gt_capture_file(out, path, t, strlen(t));
 	}
 }
@@ -152,7 +178,7 @@ static char *cached_lines(const struct pr_host *h)
 }
 
 /* What is no file, or none that a person could review, as facts. */
-static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_buf *out)
+static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {
 	char *name = NULL;
 	const struct {
@@ -179,19 +205,21 @@ static void add_facts(struct gt_fsroot *fs, const struct pr_host *h, struct gt_b
 	gt_autofree char *signature = pr_signature_fact(h, &name), *signature_path = gt_xasprintf("/.facts/%s", name ? name : "");
 
 	free(name);
-	if (signature && !gt_fs_exists(fs, signature_path))
+	if (signature && !is_recorded(fs, paths, signature_path))
 		gt_capture_file(out, signature_path, signature, strlen(signature));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(facts); i++) {
 		gt_autofree char *text = facts[i].text, *path = gt_xasprintf("/.facts/%s", facts[i].name);
 
-		if (text && !gt_fs_exists(fs, path)) /* of a captured host they are files already */
+		if (text && !is_recorded(fs, paths, path))
 			gt_capture_file(out, path, text, strlen(text));
 	}
 }
 
 static int run_capture(struct gt_cli *cli, int argc, char **argv)
 {
+	struct pr_context c = { .fs = cli->fs };
 	gt_auto(pr_host) *h = NULL;
+	gt_autofree struct pr_judged *judged = NULL;
 	gt_autofree char *hostname = NULL;
 	gt_auto_buf out = { 0 };
 	gt_auto_strv paths = { 0 };
@@ -202,16 +230,18 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	r = pr_discover_as_asked(cli, &h);
 	if (r < 0)
 		return r;
+	c.host = h;
+	pr_judge(&c, &judged); /* a check may read more: a library's note, an admin's tables */
 	seen = gt_fs_recorded(cli->fs);
 	for (size_t i = 0; i < seen->n; i++)
 		if (strcmp(seen->v[i], PR_LDCACHE) && strcmp(seen->v[i], PR_DPKG_STATUS))
 			gt_strv_add(&paths, seen->v[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
-		add_also(cli->fs, "", also[i] + 1, &paths);
+		add_also(cli->fs, "", strchr(also[i], '/') + 1, *also[i] != '?', &paths);
 	add_irqs(h, &paths);
 	gt_capture_write(cli->fs, &paths, &out);
-	add_facts(cli->fs, h, &out);
-	add_elves(cli->fs, h, &out);
+	add_facts(cli->fs, &paths, h, &out);
+	add_elves(cli->fs, &paths, h, &out);
 	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
 	pr_scrub_capture(&out, hostname);
 	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
@@ -224,9 +254,9 @@ const struct gt_cmd pr_cmd_capture = {
 	.summary = "write this host as one reviewable text file",
 	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to "
 		"FILE, or to standard output for \"-\". Host name, machine id, serial numbers, UUIDs, MAC addresses (also in "
-		"names of ports), names of home directories and "
-		"what could be a secret on the kernel command line are scrubbed. Any tool of the suite takes the file as "
-		"--root FILE.",
+		"names of ports), names of home directories, user:password in URLs, and secrets and addresses in kernel and "
+		"module parameters are replaced. Any tool of the suite takes the file as --root FILE and judges it as it "
+		"judges the host.",
 	.opts = capture_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -6,7 +6,6 @@
 #include "probe/host/ldcache.h"
 #include "probe/loader/loader_priv.h"
 #include "probe/reading.h"
-#include "probe/scrub.h"
 
 struct known {
 	char *path; /* with all links resolved */
@@ -83,18 +82,14 @@ void pr_elves_free(struct pr_elves *e)
 	free(e);
 }
 
-/* The name of the fact that stands for a file's content: a file name has at most 255 bytes, a path may have more. It is the
- * path as a scrubbed capture has it. */
-static char *fact_name(const char *path)
+char *pr_elf_fact_name(const char *path)
 {
-	gt_autofree char *clean = pr_scrub_home(path);
-
-	return gt_xasprintf("elf/%016lx", gt_hash64(clean, strlen(clean), 0));
+	return gt_xasprintf("elf/%016lx", gt_hash64(path, strlen(path), 0));
 }
 
 static int read_fact(struct pr_elves *e, const char *path, struct pr_elf *ret, struct gt_err *err)
 {
-	gt_autofree char *name = fact_name(path), *text = NULL;
+	gt_autofree char *name = pr_elf_fact_name(path), *text = NULL;
 	int r = gt_fs_fact(e->fs, name, &text, NULL);
 	char *body;
 
@@ -151,7 +146,7 @@ bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **r
 	if (e->file[i]->error)
 		return true;
 	text = pr_elf_text(&e->file[i]->elf);
-	*ret_name = fact_name(e->file[i]->path);
+	*ret_name = pr_elf_fact_name(e->file[i]->path);
 	*ret_text = gt_xasprintf("%s\n%s", e->file[i]->path, text);
 	return true;
 }

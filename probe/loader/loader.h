@@ -69,6 +69,8 @@ GT_DEFINE_AUTO(pr_elves, pr_elves_free);
 /* The file at a path (NULL and -ENOEXEC, -EINVAL, -ENOENT …, if it is none). In a root that is not live a capture's
  * fact stands for the content. */
 int pr_elves_get(struct pr_elves *e, const char *path, const struct pr_elf **ret, struct gt_err *err);
+/* Name of the fact that stands for the content of the file with this path (all links resolved). The caller frees it. */
+char *pr_elf_fact_name(const char *path);
 /* What was looked into, for captures: name of the fact and its text, by index; false behind the last. The caller frees.
  */
 bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **ret_text);

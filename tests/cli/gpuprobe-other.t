@@ -236,7 +236,7 @@ Bad input is one sentence and exit 64; nothing is written.
   gpuprobe: not-a-host is not a captured host: its first line is not "gpuprobe-capture/1"
   [64]
   $ head -c 3000 $FIXTURES/nouveau.host > cut.host; gpuprobe --root cut.host
-  gpuprobe: cut.host:159: the last line has no end; the capture is truncated
+  gpuprobe: cut.host:157: the last line has no end; the capture is truncated
   [64]
   $ printf 'gpuprobe-capture/1\nfile /etc/../../x\n' > up.host; gpuprobe --root up.host
   gpuprobe: up.host:2: the path must be absolute, without "." and ".."

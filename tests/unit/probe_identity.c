@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "probe/loader/loader.h"
 #include "probe/marks.h"
 #include "probe/reading.h"
 #include "probe/scrub.h"
@@ -46,6 +47,57 @@ START_TEST(what_names_a_machine_is_scrubbed)
 	gt_buf_puts(&twice, b.s);
 	pr_scrub_capture(&twice, "node");
 	ck_assert_str_eq(b.s, twice.s);
+}
+END_TEST
+
+/* Whole names of keys are secret, and so are values that name another machine; what checks read is left. */
+static const struct {
+	const char *words, *scrubbed;
+} secrets[] = {
+	{ "iommu.passthrough=1 iommu=pt net.ifnames=0 user_namespace.enable=1", NULL },
+	{ "isolcpus=1-3 transparent_hugepage=always BOOT_IMAGE=/vmlinuz-5.14.0-70.13.1 rd.luks.options=discard", NULL },
+	{ "rd.luks.key=/k luks.passphrase=x", "rd.luks.key=[scrubbed] luks.passphrase=[scrubbed-2]" },
+	{ "wifi.password=a wifipassword=a api_token=b", "wifi.password=[scrubbed] wifipassword=[scrubbed] api_token=[scrubbed-2]" },
+	{ "ip=10.0.0.1::dhcp nfsroot=srv:/x", "ip=[scrubbed] nfsroot=[scrubbed-2]" },
+	{ "root=nfs:srv:/x ds=nocloud;s=http://u:p@h/", "root=[scrubbed] ds=[scrubbed-2]" },
+	{ "a.password=\"b c\" quiet", "a.password=[scrubbed] quiet" },
+	{ "\"a.password=b c\" quiet", "\"a.password=[scrubbed]\" quiet" },
+	{ "systemd.machine_id=0123456789abcdef0123456789abcdef", "systemd.machine_id=00000000000000000000000000000000" },
+	{ "quiet -- --token x", "quiet -- [scrubbed]" },
+};
+
+START_TEST(whole_names_of_keys_are_secret)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(secrets); i++) {
+		gt_autofree char *once = pr_scrub_cmdline(secrets[i].words), *twice = pr_scrub_cmdline(once);
+
+		ck_assert_str_eq(once, secrets[i].scrubbed ? secrets[i].scrubbed : secrets[i].words);
+		ck_assert_str_eq(once, twice);
+	}
+}
+END_TEST
+
+/* Of two users' environments each keeps its library; a GPU is still found by the first digits of its UUID. */
+START_TEST(scrubbed_words_stay_different_and_connected)
+{
+	static const char alice[] = "/ho" "me/alice/libcuda.so.1", bob[] = "/ho" "me/bob/libcuda.so.1",
+			  uuid[] = "GPU-89abcdef-0000-0000-0000-000000000000";
+	gt_autofree char *a = pr_elf_fact_name(alice), *b = pr_elf_fact_name(bob);
+	gt_autofree char *a2 = pr_elf_fact_name("/ho" "me/user/libcuda.so.1");
+	gt_autofree char *b2 = pr_elf_fact_name("/ho" "me/user2/libcuda.so.1");
+	gt_autofree char *want = gt_xasprintf(
+		"file /.facts/%s\n\t/ho" "me/user/libcuda.so.1\nfile /.facts/%s\n\t/ho" "me/user2/libcuda.so.1\n"
+		"file /.facts/environment\n\tCUDA_VISIBLE_DEVICES=GPU-00000000-0000-0000-0000-000000000001,GPU-77\n"
+		"file /.facts/nvml\n\t{\"uuid\": \"GPU-00000000-0000-0000-0000-000000000001\"}\n"
+		"file /etc/os-release\n\tID=debian\nfile /etc/sysctl.conf\n\t# host\n\tx = https://[scrubbed]@h\n", a2, b2);
+	gt_auto_buf c = { 0 };
+
+	gt_buf_printf(&c, "file /.facts/%s\n\t%s\nfile /.facts/%s\n\t%s\nfile /.facts/environment\n"
+			  "\tCUDA_VISIBLE_DEVICES=GPU-89ab,GPU-77\nfile /.facts/nvml\n\t{\"uuid\": \"%s\"}\n"
+			  "file /etc/os-release\n\tID=debian\nfile /etc/sysctl.conf\n\t# debian\n\tx = https://me:pw@h\n",
+		      a, alice, b, bob, uuid);
+	pr_scrub_capture(&c, "debian");
+	ck_assert_str_eq(c.s, want);
 }
 END_TEST
 
@@ -194,6 +246,8 @@ TCase *case_identity(void)
 	TCase *tc = tcase_create("identity");
 
 	tcase_add_test(tc, what_names_a_machine_is_scrubbed);
+	tcase_add_test(tc, whole_names_of_keys_are_secret);
+	tcase_add_test(tc, scrubbed_words_stay_different_and_connected);
 	tcase_add_test(tc, the_identity_stays_and_tells_hosts_apart);
 	tcase_add_test(tc, memory_modules_are_read_from_smbios_whatever_stands_there);
 	tcase_add_test(tc, marks_are_compared_where_both_sides_know_them);
