@@ -109,8 +109,13 @@ int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, 
 		return gt_fail(err, EINVAL, "%s: nested deeper than %d levels; that is no document of ours", name,
 			       DEPTH_MAX);
 	doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
-	if (!doc)
+	if (!doc) { /* without the text at that place, which jansson quotes: the file may be any file */
+		char *quote = strstr(why.text, " near '");
+
+		if (quote)
+			*quote = '\0';
 		return gt_fail(err, EINVAL, "%s:%d:%d: not valid JSON: %s", name, why.line, why.column, why.text);
+	}
 	*ret = doc;
 	return 0;
 }

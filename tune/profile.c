@@ -11,8 +11,9 @@
  *   block.read_ahead = on      take it in although it is opt-in
  *   thp.enabled = always       this value, if the knob may have it
  *
- * Looked for as /etc/gputune/profiles/NAME.conf, then among those that are compiled in (and installed for reading). A name
- * with a slash is a file. Unknown sections, keys, knobs and values are errors with file and line.
+ * A profile is read from /etc/gputune/profiles/NAME.conf, or else from those that are compiled in (and installed for reading).
+ * --profile also takes a file: a name with a slash. inherit takes names only. Unknown sections, keys, knobs and values are errors
+ * with file and line.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,10 +35,11 @@ struct parse {
 	unsigned line, depth;
 	bool inherits; /* the first time through: only what it inherits, so that its own lines win wherever they stand */
 	enum section section;
+	bool is_profile; /* a known section was read; until then no message quotes the file, which may be any file */
 	struct gt_err *err;
 };
 
-static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err);
+static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err);
 
 #define BAD(ps, ...)	bad(ps, gt_xasprintf(__VA_ARGS__))
 static int bad(const struct parse *ps, char *what)
@@ -96,7 +98,17 @@ static int take_profile_key(struct parse *ps, const char *key, const char *value
 		return 0;
 	if (ps->depth >= INHERIT_MAX)
 		return BAD(ps, "profiles inherit each other in a circle");
-	return load(ps->fs, ps->p, value, ps->depth + 1, ps->err);
+	return load_named(ps->fs, ps->p, value, ps->depth + 1, ps->err);
+}
+
+static int take_section(struct parse *ps, const char *s)
+{
+	ps->section = !strcmp(s, "[profile]") ? PROFILE : !strcmp(s, "[knobs]") ? KNOBS : NO_SECTION;
+	if (!ps->section)
+		return BAD(ps, "unknown section%s%.60s; there are [profile] and [knobs]", ps->is_profile ? " " : "",
+			   ps->is_profile ? s : "");
+	ps->is_profile = true;
+	return 0;
 }
 
 static int take_line(struct parse *ps, char *line)
@@ -105,12 +117,10 @@ static int take_line(struct parse *ps, char *line)
 
 	if (!*s || *s == '#' || *s == ';')
 		return 0;
-	if (*s == '[') {
-		ps->section = !strcmp(s, "[profile]") ? PROFILE : !strcmp(s, "[knobs]") ? KNOBS : NO_SECTION;
-		return ps->section ? 0 : BAD(ps, "unknown section %.60s; there are [profile] and [knobs]", s);
-	}
+	if (*s == '[')
+		return take_section(ps, s);
 	if (!ps->section)
-		return BAD(ps, "'%.60s' stands before any section", s);
+		return BAD(ps, "text before the first section; a profile begins with [profile] or [knobs]");
 	if (!eq)
 		return BAD(ps, "'%.60s' has no '='", s);
 	*eq = '\0';
@@ -189,16 +199,16 @@ static int no_such(struct gt_fsroot *fs, const char *name, struct gt_err *err)
 			    name, strcmp(hint, said.s) ? "" : "there are ", hint);
 }
 
-static int load(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err)
+/* A name is one component of a path. Only the user names files: what a profile inherits is read from the host in fs. */
+static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err)
 {
 	gt_autofree char *admin = gt_xasprintf(ADMIN_DIR "/%s.conf", name), *text = NULL;
 	int r;
 
-	if (strchr(name, '/'))
-		return load_file(fs, p, name, depth, err);
 	if (!*name || *name == '.' || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
 						     strlen(name))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "'%.60s' is no name of a profile", name);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "'%.60s' is not the name of a profile: a name has letters, digits, '.', '_' and '-'", name);
 	r = tn_trusted_read_host(fs, admin, TEXT_MAX, &text, err);
 	if (r >= 0)
 		return parse(fs, p, admin, text, depth, err);
@@ -227,7 +237,7 @@ int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char
 	if (!name || !strcmp(name, "auto"))
 		name = pr_usable_gpus(host) ? "train-gpu" : "train-cpu";
 	p->name = gt_xstrdup(name);
-	r = load(fs, p, name, 0, err);
+	r = strchr(name, '/') ? load_file(fs, p, name, 0, err) : load_named(fs, p, name, 0, err);
 	if (r < 0)
 		return r;
 	*ret = gt_take(p);

@@ -323,6 +323,26 @@ A plan or profile quotes nothing raw: what a stranger wrote neither begins a lin
   $ gputune plan --json --root $FIXTURES/cpu-server.host | sed 's/"profile": "/&x\\u001b[31m\\n/' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
   gputune: the plan is refused: there are control characters in it
   [64]
-  $ printf '[kn\033[31mobs]\n' >evil.conf; gputune plan --profile ./evil.conf --root $FIXTURES/cpu-server.host
-  gputune: ./evil.conf:1: unknown section [kn?[31mobs]; there are [profile] and [knobs]
+  $ printf '[knobs]\n[kn\033[31mobs]\n' >evil.conf; gputune plan --profile ./evil.conf --root $FIXTURES/cpu-server.host
+  gputune: ./evil.conf:2: unknown section [kn?[31mobs]; there are [profile] and [knobs]
+  [64]
+
+inherit takes the name of a profile, so it reads no other file, neither below the root nor outside it. No message quotes a file that
+is not a profile or not JSON.
+
+  $ echo 'root:hash' >secret; $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host in; mkdir -p in/etc/gputune/profiles
+  $ for to in "$PWD/secret" ../secret ../../../../secret . ..; do
+  >   echo "[profile]
+  > inherit = $to" >in/etc/gputune/profiles/site.conf; gputune plan --root in -p site; done
+  gputune: '$HOME/secret' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
+  gputune: '../secret' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
+  gputune: '../../../../secret' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
+  gputune: '.' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
+  gputune: '..' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
+  [64]
+  $ gputune plan --root in -p ./secret
+  gputune: ./secret:1: text before the first section; a profile begins with [profile] or [knobs]
+  [64]
+  $ gputune apply --root in secret
+  gputune: secret:1:4: not valid JSON: '[' or '{' expected
   [64]

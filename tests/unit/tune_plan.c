@@ -199,7 +199,7 @@ END_TEST
 static const struct {
 	const char *text, *says;
 } bad_profiles[] = {
-	{ "vm.swappiness = 1\n", ":1: 'vm.swappiness = 1' stands before any section" },
+	{ "vm.swappiness = 1\n", ":1: text before the first section; a profile begins with" },
 	{ "[profile]\nauthor = me\n", ":2: unknown key 'author'" },
 	{ "[knobs]\n\nvm.swapiness = 1\n", ":3: there is no knob 'vm.swapiness'" },
 	{ "[knobs]\nvm.swappiness = 900\n", ":2: vm.swappiness takes 0 to 200" },
@@ -211,10 +211,14 @@ static const struct {
 	{ "[knobs]\nvm.overcommit_memory = 1\n", ":2: vm.overcommit_memory is reported only" },
 	{ "[knobs]\nrun.allocator = ptmalloc\n", ":2: run.allocator takes on, off, tcmalloc, jemalloc, mimalloc; not 'ptmalloc'" },
 	{ "[knobs]\nomp.threads = 4\n", ":2: omp.threads takes on or off, not '4'" },
-	{ "[tuning]\n", ":1: unknown section [tuning]" },
+	{ "[tuning]\n", ":1: unknown section; there are" },
+	{ "[knobs]\n[tuning]\n", ":2: unknown section [tuning]" },
 	{ "[profile]\ninherit = site\n", "circle" },
 	{ "[profile]\ninherit = nowhere\n", "no profile 'nowhere'" },
-	{ "[profile]\ninherit = ../../etc/passwd\n", "" },
+	{ "[profile]\ninherit = ../../etc/passwd\n", "'../../etc/passwd' is not the name of a profile" },
+	{ "[profile]\ninherit = /etc/passwd\n", "'/etc/passwd' is not the name of a profile" },
+	{ "[profile]\ninherit = ./default\n", "'./default' is not the name of a profile" },
+	{ "[profile]\ninherit = ..\n", "'..' is not the name of a profile" },
 };
 
 START_TEST(a_bad_profile_is_refused_with_file_and_line)
