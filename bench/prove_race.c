@@ -9,6 +9,7 @@
 #include <string.h>
 #include "bench/prove.h"
 #include "tune/knob.h"
+#include "tune/plan.h"
 
 #define FIRST_PAIRS 4
 #define VALUES_MAX  16
@@ -22,7 +23,8 @@ static int bad(struct gt_err *err, const char *spec, const char *why)
 }
 
 /* What the host has now; the caller frees it. NULL: not set. */
-static int incumbent(struct gt_fsroot *fs, const char *id, const char *spec, char **ret, struct gt_err *err)
+static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const char *id, const char *spec, char **ret,
+		     struct gt_err *err)
 {
 	const char *own = gt_starts_with(id, "env.") ? getenv(id + 4) : NULL;
 	gt_auto(tn_plan) *plan = NULL;
@@ -35,7 +37,7 @@ static int incumbent(struct gt_fsroot *fs, const char *id, const char *spec, cha
 	if (!tn_knob_find(id))
 		return bad(err, spec, "it is no knob of gputune (gputune list), and no env.NAME");
 	gt_strv_add(&only, id);
-	r = tn_plan_make(fs, NULL, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
+	r = tn_plan_make(fs, host, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < plan->n_item && !*ret; i++)
@@ -44,7 +46,7 @@ static int incumbent(struct gt_fsroot *fs, const char *id, const char *spec, cha
 	return *ret ? 0 : bad(err, spec, "this host does not have it");
 }
 
-static int parse(struct gt_fsroot *fs, const char *spec, struct bn_race *race, struct gt_err *err)
+static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *spec, struct bn_race *race, struct gt_err *err)
 {
 	const char *eq = strchr(spec, '=');
 	gt_autofree char *own = NULL, *copy = NULL;
@@ -54,13 +56,13 @@ static int parse(struct gt_fsroot *fs, const char *spec, struct bn_race *race, s
 	if (!eq || eq == spec)
 		return bad(err, spec, "ID=VALUE,VALUE,... is needed");
 	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
-	r = incumbent(fs, race->id, spec, &own, err);
+	r = incumbent(fs, host, race->id, spec, &own, err);
 	copy = gt_xstrdup(eq + 1);
 	for (char *v = strtok_r(copy, ",", &save); v && r == 0; v = strtok_r(NULL, ",", &save)) {
 		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
 			continue; /* it runs in every pair anyway */
 		if (tn_knob_find(race->id))
-			r = tn_knob_check_value(tn_knob_find(race->id), v, err);
+			r = tn_knob_check_value(tn_knob_find(race->id), host, v, err);
 		gt_strv_add(&race->values, v);
 	}
 	if (r < 0) {
@@ -76,14 +78,18 @@ int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_
 		   struct gt_err *err)
 {
 	struct bn_race *races = gt_xcalloc(specs->n + 1, sizeof(*races));
+	const struct pr_host *host = NULL;
+	gt_auto(pr_host) *own = NULL;
 	int r = specs->n > RACES_MAX ? bad(err, specs->v[0], "at most eight races in one session") : 0;
 
 	*ret = races;
 	*ret_n = 0;
+	if (r == 0 && specs->n)
+		r = tn_host_get(fs, NULL, &own, &host, err);
 	for (size_t i = 0; i < specs->n && r == 0; i++) {
 		struct bn_race *race = &races[(*ret_n)++];
 
-		r = parse(fs, specs->v[i], race, err);
+		r = parse(fs, host, specs->v[i], race, err);
 		if (r == 0 && gt_starts_with(race->id, "env."))
 			gt_strv_take(&q->env, gt_xasprintf("%s=%s", race->id + 4, race->values.v[0]));
 		else if (r == 0)
@@ -137,7 +143,7 @@ int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, str
 			if (!json_is_string(v))
 				return gt_fail(err, EINVAL, "\"races\" holds a value that is no text");
 			gt_strv_add(&races[i].values, json_string_value(v));
-			if (tn_knob_find(id) && tn_knob_check_value(tn_knob_find(id), json_string_value(v), err) < 0)
+			if (tn_knob_find(id) && tn_knob_check_value(tn_knob_find(id), NULL, json_string_value(v), err) < 0)
 				return -EINVAL;
 		}
 	}

@@ -133,13 +133,14 @@ static char *joined(const json_t *list)
 static void show_knob(const json_t *k, const struct tn_knob *knob)
 {
 	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary),
-			 *needs = joined(json_object_get(k, "precondition"));
+			 *needs = joined(json_object_get(k, "precondition")), *range = tn_knob_range_text(knob);
 
 	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
 	puts("");
 	field("policy", tag_text(knob->tag));
 	field("file", gt_json_get_str(k, "path", NULL));
 	field("unit", knob->unit);
+	field("range", range);
 	field("operation", knob->tag == 'R' || knob->tag == 'C' ? NULL :
 			   knob->op == TN_RAISE			  ? "raised only, never lowered" :
 			   knob->op == TN_LOWER			  ? "lowered only, never raised" :

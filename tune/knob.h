@@ -91,6 +91,14 @@ struct tn_need {
 	void (*check)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 };
 
+/* What one number may be, in the unit of the knob. A value outside of it endangers the host: no process starts, the network stops,
+ * memory is exhausted. It holds for every source of a value. */
+struct tn_range {
+	int64_t least, most;
+	int64_t unit_bytes; /* of memory that one unit may take: most is also the host's memory divided by this; 0: it is not */
+};
+#define TN_NUMBERS 3 /* of one value at most: "min default max" */
+
 struct tn_knob {
 	const char *id, *summary;
 	const char *why;       /* evidence: what it is good for */
@@ -109,15 +117,15 @@ struct tn_knob {
 	const char *path;		  /* kernel file; %s stands for the instance */
 	/* C without a file: what there is, from the host itself; NULL: not on this host. The caller frees it. */
 	char *(*look)(const struct tn_ctx *c);
-	const char *const *choices;	  /* values it may have; NULL: a whole number, or as cpu_list says */
+	const char *const *choices;	  /* values it may have; NULL: whole numbers, or as cpu_list says */
 	bool cpu_list;			  /* the value is a list of CPUs */
+	struct tn_range range[TN_NUMBERS]; /* of each number */
 	/* on which devices there is one; NULL: once per host */
 	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
 	const char *(*module)(const struct pr_host *h); /* what brings its file, and may be loaded late; NULL: the kernel itself */
 	const char *resets;		  /* a file that the kernel sets anew when this one changes; as path */
 	bool may_refuse;		  /* the kernel may keep one to itself, and says so (EIO) only when it is written */
 	bool names_move;		  /* their names may be other devices' after the next boot */
-	int64_t (*most)(const struct pr_host *h); /* more than this does harm here, whoever asks; 0: not known */
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
 	const struct tn_need *needs; /* in this order; NULL: none but those that every knob has (tn_need_text) */
@@ -149,8 +157,9 @@ char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what 
 char *tn_knob_side_label(const struct tn_knob *k, const char *instance); /* the knob that is, as tn_knob_label; NULL: none is */
 char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
 char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
-/* May this knob hold value? One sentence if not. */
-int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_err *err);
+char *tn_knob_range_text(const struct tn_knob *k); /* for people; NULL: it has none. The caller frees it. */
+/* Whether the knob may hold value: type, choices and range. host NULL: on any host. -EINVAL or -ERANGE and a sentence if not. */
+int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err);
 
 /* All that has to hold, the nth of them: that its file is there; what the knob's own table says; that it can be written. NULL
  * behind the last. The caller frees it. path: NULL for any device. */

@@ -101,13 +101,6 @@ bool tn_item_keeps(const struct tn_item *i)
 	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
 }
 
-bool tn_item_harms(const struct tn_item *i, const struct pr_host *host)
-{
-	int64_t most = i->knob->most ? i->knob->most(host) : 0, want;
-
-	return most && !tn_value_number(i->wanted, &want) && want > most;
-}
-
 /* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
 static bool read_current(const struct make *m, struct tn_item *i)
 {
@@ -175,21 +168,19 @@ static void heed_boot(struct make *m, struct tn_item *i)
 	heed(i, theirs);
 }
 
-/* What would do harm is not written, whoever asks for it; who does is told. */
-static bool too_much(const struct make *m, struct tn_item *i, const char *asked)
+/* A value outside of the range of this host is not written, whatever asks for it. */
+static bool out_of_range(const struct make *m, struct tn_item *i, const char *asked)
 {
 	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.others, i->knob->key) : NULL;
+	bool by_file = a && !gt_streq(asked, i->wanted);
 	gt_autofree char *why = NULL;
+	struct gt_err e = { 0 };
 
-	if (!tn_item_harms(i, m->host))
+	if (tn_knob_check_value(i->knob, m->host, i->wanted, &e) >= 0)
 		return false;
-	if (gt_streq(asked, i->wanted) || !a)
-		why = gt_xasprintf("asked for is %s, and more than %ld does harm here; see gputune explain %s", i->wanted,
-				   i->knob->most(m->host), i->knob->id);
-	else
-		why = gt_xasprintf("%s:%u sets it to %s at boot, and more than %ld does harm here: mend that line", a->file,
-				   a->line, i->wanted, i->knob->most(m->host));
-	say(i, gt_streq(asked, i->wanted) ? TN_BLOCKED : TN_ADVICE, why);
+	why = by_file ? gt_xasprintf("%s:%u sets it to %s at boot, but %s: correct that line", a->file, a->line, i->wanted, e.msg) :
+			gt_xasprintf("not written: %s", e.msg);
+	say(i, by_file ? TN_ADVICE : TN_BLOCKED, why);
 	free(gt_take(i->wanted));
 	return true;
 }
@@ -206,7 +197,7 @@ static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *
 	if (pair_says_it(m, i))
 		return;
 	heed_boot(m, i);
-	if (too_much(m, i, asked))
+	if (out_of_range(m, i, asked))
 		return;
 	if (asked && strcmp(asked, w->value))
 		say(i, TN_CHANGE, "asked for by the profile");
@@ -483,12 +474,12 @@ static int check_item(const struct tn_ctx *c, const struct tn_item *i, struct gt
 	struct gt_fsroot *fs = c->fs;
 	const struct pr_host *host = c->host;
 	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
+	struct gt_err e = { 0 };
 	int r;
 
-	if (tn_item_harms(i, host))
-		return gt_fail_exit(err, TN_EXIT_REFUSED, ERANGE,
-				    "%s is to be %s, and more than %ld does harm on this host: nothing is changed", label,
-				    i->wanted, i->knob->most(host));
+	r = tn_knob_check_value(i->knob, host, i->wanted, &e);
+	if (r < 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "%s: nothing is changed", e.msg);
 	if (!has_instance(fs, host, i))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
 	r = tn_value_read(fs, i->path, &now);

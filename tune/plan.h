@@ -12,8 +12,6 @@ bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, c
 bool tn_item_good(const struct tn_item *i, const char *current);
 /* It holds, but no file sets it so at boot: somebody's by hand, or the kernel's own. --persist keeps it as it is. */
 bool tn_item_keeps(const struct tn_item *i);
-/* Is more wanted than may be on this host? */
-bool tn_item_harms(const struct tn_item *i, const struct pr_host *host);
 /* Is this item as the plan saw it, and what has to hold holds? Otherwise exit 3 and which one moved. */
 int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,
 		       struct gt_err *err);

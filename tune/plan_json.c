@@ -111,7 +111,7 @@ static int check_change(const struct tn_item *i, struct gt_err *err)
 		return gt_fail(err, EINVAL, "%s is never written", i->knob->id);
 	if (!i->current || !i->wanted)
 		return gt_fail(err, EINVAL, "%s lacks current or wanted", i->knob->id);
-	if (strlen(i->current) > 127 || tn_knob_check_value(i->knob, i->wanted, err) < 0)
+	if (strlen(i->current) > 127 || tn_knob_check_value(i->knob, NULL, i->wanted, err) < 0)
 		return err->msg[0] ? -EINVAL : gt_fail(err, EINVAL, "%s: the current value is too long", i->knob->id);
 	if (tn_item_good(i, i->current))
 		return gt_fail(err, EINVAL, "%s would not %s from %s to %s", i->knob->id, tn_op_name(i->knob->op), i->current,

@@ -78,7 +78,7 @@ static int take_knob(struct parse *ps, const char *id, const char *value)
 	if (strcmp(value, "on") && strcmp(value, "off")) {
 		if (k->tag == 'C')
 			return BAD(ps, "%s is reported only; it takes on or off", id);
-		if ((k->tag == 'R' ? tn_run_check_value(k, value, &err) : tn_knob_check_value(k, value, &err)) < 0)
+		if ((k->tag == 'R' ? tn_run_check_value(k, value, &err) : tn_knob_check_value(k, NULL, value, &err)) < 0)
 			return BAD(ps, "%s", err.msg);
 	}
 	set_knob(ps, k, value);

@@ -115,7 +115,7 @@ static int take_item(const json_t *doc, struct tn_item *i, struct gt_err *err)
 		}
 		return 0;
 	}
-	r = tn_knob_check_value(i->knob, to, err);
+	r = tn_knob_check_value(i->knob, NULL, to, err);
 	if (r < 0)
 		return r;
 	if (i->status != TN_CHANGE && i->status != TN_ALREADY && i->status != TN_SKIPPED)

@@ -147,13 +147,12 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 	return false;
 }
 
-/* More than may be on this host: a plan does not take it, and ours guards against it. */
-static bool does_harm(struct verify *v, const struct tn_knob *k, const char *value)
+/* A plan does not take such a value, and the file of gputune guards against it. */
+static bool is_out_of_range(struct verify *v, const struct tn_knob *k, const char *value)
 {
-	const struct tn_item it = {.knob = k, .wanted = (char *)value};
 	const struct pr_host *host = v->host;
 
-	return k->most && tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_item_harms(&it, host);
+	return tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_knob_check_value(k, host, value, NULL) < 0;
 }
 
 /* Somebody else's file goes further, and the one of ours takes that back: it was made when theirs said less, or was not there. */
@@ -165,7 +164,7 @@ static char *takes_back(struct verify *v, const struct tn_knob *k, const char *p
 	if (!ours || !at_boot->by || !gt_starts_with(at_boot->by, ours))
 		return NULL;
 	theirs = tn_boot_further(&v->boot, k, path, at_boot->value, &by);
-	if (!theirs || does_harm(v, k, theirs))
+	if (!theirs || is_out_of_range(v, k, theirs))
 		return NULL;
 	return gt_xasprintf("%s says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", by, theirs,
 			    at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);

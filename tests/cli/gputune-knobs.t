@@ -112,6 +112,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     policy        A: applied by default
     file          /proc/sys/vm/dirty_bytes
     unit          bytes
+    range         16777216 to 1/2 of memory in bytes
     operation     lowered only, never raised
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio

@@ -346,3 +346,26 @@ is not a profile or not JSON.
   $ gputune apply --root in secret
   gputune: secret:1:4: not valid JSON: '[' or '{' expected
   [64]
+
+A value that endangers the host is refused from every source: a plan, a profile and the command line of gpubench. The range of a
+tunable may follow the memory of the host.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server-512g.host big; gputune plan --root big --json >good.json
+  $ want() { python3 -c "import json, sys; p = json.load(open('good.json'))
+  > for i in p['items']: i.update(wanted='$2') if i['knob'] == '$1' else None
+  > json.dump(p, open('x.json', 'w'))"; gputune apply --root big x.json; }
+  $ want vm.dirty_bytes 18446744073709551615
+  gputune: vm.dirty_bytes takes 16777216 to * on this host, not 18446744073709551615: nothing is changed (glob)
+  [3]
+  $ want vm.dirty_bytes 8192; cat big/proc/sys/vm/dirty_bytes
+  gputune: the plan is refused: item 3: vm.dirty_bytes takes 16777216 to 9223372036854775807, not 8192
+  0
+  $ printf '[knobs]\nvm.dirty_bytes = 18446744073709551615\n' >huge.conf; gputune plan --root big -p ./huge.conf | grep -A2 'vm.dirty_bytes: 0'
+    vm.dirty_bytes: 0
+        not written: vm.dirty_bytes takes 16777216 to * on this host, not (glob)
+        18446744073709551615
+  $ gpubench prove --race vm.max_map_count=1,2 --workload sim
+  gpubench: vm.max_map_count takes 65530 to 2147483647 on this host, not 1
+  [64]
+  $ gputune explain vm.dirty_bytes | grep range
+    range         16777216 to 1/2 of memory in bytes

@@ -1,52 +1,52 @@
 Lines of sysctl.d count as the kernel reads them: 0x is hexadecimal, a leading 0 octal, and what follows the last number is ignored.
 
-  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; echo 18446744073692774399 | tee root/proc/sys/kernel/shmmax >root/proc/sys/kernel/shmall
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; echo 65536 >root/proc/sys/fs/file-max; echo 18446744073692774399 | tee root/proc/sys/kernel/shmmax >root/proc/sys/kernel/shmall
 
-An admin's limit that goes further than ours is not lowered at the next boot, however it is spelled.
+A limit of a local file that exceeds the desired value is not lowered at the next boot, in decimal, hexadecimal or octal.
 
   $ echo 'vm.max_map_count = 1048576 # expandable segments' >root/etc/sysctl.d/70-a.conf
-  $ echo 'fs.aio-max-nr = 0xffffffffffffffff' >root/etc/sysctl.d/71-a.conf
-  $ gputune apply -q --persist --only vm.max_map_count --only fs.aio-max-nr --root root
-  KNOB             BEFORE                 OURS RESULT
-  vm.max_map_count  65530              1048576 written
-  fs.aio-max-nr     65536 18446744073709551615 written
+  $ echo 'fs.file-max = 0x7fffffffffffffff' >root/etc/sysctl.d/71-a.conf
+  $ gputune apply -q --persist --only vm.max_map_count --only fs.file-max --root root
+  KNOB             BEFORE                OURS RESULT
+  vm.max_map_count  65530             1048576 written
+  fs.file-max       65536 9223372036854775807 written
   /etc/sysctl.d/90-gputune.conf: written
   $ grep -v '^#' root/etc/sysctl.d/90-gputune.conf
   vm.max_map_count = 1048576
-  fs.aio-max-nr = 18446744073709551615
-  $ cat root/proc/sys/vm/max_map_count root/proc/sys/fs/aio-max-nr
+  fs.file-max = 9223372036854775807
+  $ cat root/proc/sys/vm/max_map_count root/proc/sys/fs/file-max
   1048576
-  18446744073709551615
+  9223372036854775807
 
 It is no drift when a later file says the same in other words; that of another value is, and so is what the kernel refuses.
 
   $ echo 'vm.max_map_count = 1048576 # as many' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
-  KNOB             BEFORE             EXPECTED               ACTUAL RESULT
-  vm.max_map_count  65530              1048576              1048576 ok
-  fs.aio-max-nr     65536 18446744073709551615 18446744073709551615 ok
+  KNOB             BEFORE            EXPECTED              ACTUAL RESULT
+  vm.max_map_count  65530             1048576             1048576 ok
+  fs.file-max       65536 9223372036854775807 9223372036854775807 ok
   /etc/sysctl.d/90-gputune.conf: ok
   $ echo 'vm.max_map_count = 0x100000 7' >root/etc/sysctl.d/99-a.conf; gputune verify -q --root root >/dev/null
   $ echo 'vm.max_map_count = 04000000' >root/etc/sysctl.d/99-a.conf; gputune verify -q --root root >/dev/null
   $ echo 'vm.max_map_count = 0200000' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
-  KNOB             BEFORE             EXPECTED               ACTUAL RESULT
-  vm.max_map_count  65530              1048576              1048576 lost at boot
-  fs.aio-max-nr     65536 18446744073709551615 18446744073709551615 ok
+  KNOB             BEFORE            EXPECTED              ACTUAL RESULT
+  vm.max_map_count  65530             1048576             1048576 lost at boot
+  fs.file-max       65536 9223372036854775807 9223372036854775807 ok
     vm.max_map_count: /etc/sysctl.d/99-a.conf:1 sets it to 65536 and comes after
     /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
   $ echo 'vm.max_map_count = 2000000x' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
-  KNOB             BEFORE             EXPECTED               ACTUAL RESULT
-  vm.max_map_count  65530              1048576              1048576 lost at boot
-  fs.aio-max-nr     65536 18446744073709551615 18446744073709551615 ok
+  KNOB             BEFORE            EXPECTED              ACTUAL RESULT
+  vm.max_map_count  65530             1048576             1048576 lost at boot
+  fs.file-max       65536 9223372036854775807 9223372036854775807 ok
     vm.max_map_count: /etc/sysctl.d/99-a.conf:1 says 2000000x, which the kernel refuses, and comes
     after /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
   $ gputune revert -q --root root; rm root/etc/sysctl.d/99-a.conf; gputune explain vm.max_map_count --root root | sed -n '/^On this host/,$p'
-  KNOB             BEFORE                 OURS RESULT
-  fs.aio-max-nr     65536 18446744073709551615 restored
-  vm.max_map_count  65530              1048576 restored
+  KNOB             BEFORE                OURS RESULT
+  fs.file-max       65536 9223372036854775807 restored
+  vm.max_map_count  65530             1048576 restored
   /etc/sysctl.d/90-gputune.conf: restored
   On this host
     change, 65530 to 1048576; memory-mapped shards and allocators with expandable segments use many

@@ -40,7 +40,8 @@ static void judge_setting(const struct tn_profile *p, size_t i, size_t n_lines)
 	if (!strcmp(s->value, "on") || !strcmp(s->value, "off"))
 		return;
 	FUZZ_ASSERT(s->knob->tag != 'C');
-	FUZZ_ASSERT((s->knob->tag == 'R' ? tn_run_check_value : tn_knob_check_value)(s->knob, s->value, &err) >= 0);
+	FUZZ_ASSERT((s->knob->tag == 'R' ? tn_run_check_value(s->knob, s->value, &err) :
+					     tn_knob_check_value(s->knob, NULL, s->value, &err)) >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -30,7 +30,7 @@ static void try(json_t *doc, const struct pr_host *host, struct tn_plan *plan)
 	if (tn_plan_take_receipt(doc, "receipt", host, marks, p, &err) < 0)
 		FUZZ_ASSERT(err.code > 0 && err.msg[0]);
 	else if (i->status == TN_CHANGE)
-		FUZZ_ASSERT(!tn_knob_check_value(i->knob, i->wanted, &err) && strcmp(i->wanted, i->current) != 0);
+		FUZZ_ASSERT(!tn_knob_check_value(i->knob, host, i->wanted, &err) && strcmp(i->wanted, i->current) != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

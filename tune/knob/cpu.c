@@ -166,6 +166,7 @@ const struct tn_knob tn_knob_min_perf = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.needs = min_perf_needs,
+	.range = { { 0, 100, 0 } },
 	.desired = want_min_perf,
 };
 
@@ -303,6 +304,7 @@ const struct tn_knob tn_knob_epb = {
 	.op = TN_LOWER,
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
+	.range = { { 0, 15, 0 } },
 	.desired = want_epb,
 };
 
@@ -390,5 +392,6 @@ const struct tn_knob tn_knob_idle_latency = {
 	.form = TN_TMPFILES_D,
 	.rivals = "tuned",
 	.needs = idle_needs,
+	.range = { { 1, 10000000, 0 } },
 	.desired = want_idle_latency,
 };

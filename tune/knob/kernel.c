@@ -35,6 +35,7 @@ const struct tn_knob tn_knob_pid_max = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 32768, 4194304, 0 } },
 	.desired = want_pid_max,
 };
 
@@ -68,6 +69,7 @@ const struct tn_knob tn_knob_inotify_instances = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 128, 1048576, 0 } },
 	.desired = want_inotify_instances,
 };
 
@@ -85,6 +87,7 @@ const struct tn_knob tn_knob_inotify_watches = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 8192, INT32_MAX, 1024 } },
 	.desired = want_inotify_watches,
 };
 
@@ -110,6 +113,7 @@ const struct tn_knob tn_knob_aio_max_nr = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 65536, INT32_MAX, 128 } },
 	.desired = want_aio,
 };
 
@@ -185,6 +189,7 @@ const struct tn_knob tn_knob_file_max = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 65536, INT64_MAX, 0 } },
 	.desired = want_file_max,
 };
 

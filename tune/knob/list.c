@@ -207,33 +207,6 @@ char *tn_knob_label(const struct tn_knob *k, const char *instance)
 	return instance ? gt_xasprintf("%s:%s", k->id, instance) : gt_xstrdup(k->id);
 }
 
-int tn_knob_check_value(const struct tn_knob *k, const char *value, struct gt_err *err)
-{
-	gt_auto_buf said = { 0 };
-	uint64_t v;
-
-	if (k->key)
-		return sc_check_value(k->key, value, err);
-	if (k->cpu_list) {
-		gt_auto_set cpus = { 0 };
-
-		if (gt_parse_cpulist(value, &cpus) < 0 || !gt_set_count(&cpus))
-			return gt_fail(err, EINVAL, "%s takes a list of CPUs such as 0-7,16, not '%.40s'", k->id, value);
-		return 0;
-	}
-	if (!k->choices) {
-		if (gt_parse_u64(value, &v) < 0 || v > INT32_MAX)
-			return gt_fail(err, EINVAL, "%s takes a whole number, not '%.40s'", k->id, value);
-		return 0;
-	}
-	for (const char *const *c = k->choices; *c; c++) {
-		if (!strcmp(*c, value))
-			return 0;
-		gt_buf_printf(&said, "%s%s", said.len ? ", " : "", *c);
-	}
-	return gt_fail(err, EINVAL, "%s takes %s; not '%.40s'", k->id, said.s, value);
-}
-
 /* ---- for desired() ---------------------------------------------------------------------------------------------- */
 
 static void GT_PRINTF(4, 0) say(struct tn_wish *w, enum tn_status status, const char *value, const char *fmt, va_list ap)

@@ -88,6 +88,7 @@ const struct tn_knob tn_knob_rmem_max = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = buffer_needs,
+	.range = { { 212992, INT32_MAX, 8 } },
 	.desired = want_buffer,
 };
 const struct tn_knob tn_knob_wmem_max = {
@@ -105,6 +106,7 @@ const struct tn_knob tn_knob_wmem_max = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = buffer_needs,
+	.range = { { 212992, INT32_MAX, 8 } },
 	.desired = want_buffer,
 };
 
@@ -136,6 +138,9 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	"first two "                                                                                                   \
 	"numbers, which every connection gets, are left alone; the third is raised only."
 
+/* Every connection gets the first two, so that few of them could take all memory. */
+#define TCP_MEM_RANGE { { 1024, 1 << 20, 0 }, { 4096, 64 << 20, 1024 }, { 65536, INT32_MAX, 8 } }
+
 const struct tn_knob tn_knob_tcp_rmem = {
 	.id = "net.ipv4.tcp_rmem",
 	.key = "net.ipv4.tcp_rmem",
@@ -150,6 +155,7 @@ const struct tn_knob tn_knob_tcp_rmem = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = buffer_needs,
+	.range = TCP_MEM_RANGE,
 	.desired = want_tcp_mem,
 };
 const struct tn_knob tn_knob_tcp_wmem = {
@@ -166,6 +172,7 @@ const struct tn_knob tn_knob_tcp_wmem = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = buffer_needs,
+	.range = TCP_MEM_RANGE,
 	.desired = want_tcp_mem,
 };
 
@@ -206,6 +213,7 @@ const struct tn_knob tn_knob_backlog = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = backlog_needs,
+	.range = { { 1000, 1000000, 0 } },
 	.desired = want_backlog,
 };
 
@@ -241,6 +249,7 @@ const struct tn_knob tn_knob_budget = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
 	.needs = budget_needs,
+	.range = { { 300, 100000, 0 } },
 	.desired = want_budget,
 };
 
@@ -331,6 +340,7 @@ const struct tn_knob tn_knob_arp_announce = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.needs = rails_needs,
+	.range = { { 0, 2, 0 } },
 	.desired = want_arp_announce,
 };
 const struct tn_knob tn_knob_arp_ignore = {
@@ -348,6 +358,7 @@ const struct tn_knob tn_knob_arp_ignore = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.needs = rails_needs,
+	.range = { { 0, 2, 0 } },
 	.desired = want_arp_ignore,
 };
 
@@ -379,6 +390,7 @@ const struct tn_knob tn_knob_sunrpc = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 2, 65536, 0 } },
 	.desired = want_sunrpc,
 };
 

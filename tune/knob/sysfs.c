@@ -181,6 +181,7 @@ const struct tn_knob tn_knob_read_ahead = {
 	.op = TN_RAISE,
 	.form = TN_UDEV_RULE,
 	.rivals = "tuned",
+	.range = { { 16, 131072, 0 } },
 	.desired = want_read_ahead,
 	.boot_line = read_ahead_line,
 };

@@ -90,6 +90,7 @@ const struct tn_knob tn_knob_dirty_ratio = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.needs = ratio_needs,
+	.range = { { 1, 60, 0 } },
 	.desired = want_dirty_ratio,
 };
 const struct tn_knob tn_knob_dirty_background_ratio = {
@@ -106,6 +107,7 @@ const struct tn_knob tn_knob_dirty_background_ratio = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.needs = ratio_needs,
+	.range = { { 1, 50, 0 } },
 	.desired = want_dirty_background_ratio,
 };
 
@@ -192,6 +194,7 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.rivals = "tuned",
 	.from_pair = percent_bytes,
 	.needs = bytes_needs,
+	.range = { { 16 << 20, INT64_MAX, 2 } },
 	.desired = want_dirty_bytes,
 };
 const struct tn_knob tn_knob_dirty_background_bytes = {
@@ -209,6 +212,7 @@ const struct tn_knob tn_knob_dirty_background_bytes = {
 	.rivals = "tuned",
 	.from_pair = percent_bytes,
 	.needs = bytes_needs,
+	.range = { { 4 << 20, INT64_MAX, 4 } },
 	.desired = want_dirty_background_bytes,
 };
 
@@ -254,6 +258,7 @@ const struct tn_knob tn_knob_swappiness = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.needs = swappiness_needs,
+	.range = { { 0, 200, 0 } },
 	.desired = want_swappiness,
 };
 
@@ -310,6 +315,7 @@ const struct tn_knob tn_knob_numa_balancing = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned numad",
 	.needs = numa_balancing_needs,
+	.range = { { 0, 4, 0 } },
 	.desired = want_numa_balancing,
 };
 
@@ -342,6 +348,7 @@ const struct tn_knob tn_knob_zone_reclaim_mode = {
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.needs = zone_reclaim_needs,
+	.range = { { 0, 7, 0 } },
 	.desired = want_zone_reclaim_mode,
 };
 
@@ -368,6 +375,7 @@ const struct tn_knob tn_knob_max_map_count = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
+	.range = { { 65530, INT32_MAX, 0 } },
 	.desired = want_max_map_count,
 };
 
@@ -397,11 +405,6 @@ const struct tn_knob tn_knob_overcommit_memory = {
 
 /* ---- reserves ------------------------------------------------------------------------------------------------- */
 
-static int64_t most_min_free(const struct pr_host *h)
-{
-	return pr_or(h->mem.total_bytes, 0) / 1024 / 200;
-}
-
 static void need_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	if (memory(c) < 32 * GIB)
@@ -413,7 +416,7 @@ static const struct tn_need min_free_needs[] = { { "32 GiB of memory or more", n
 /* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
 static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	tn_want_num(w, GT_MIN(INT64_C(135168), most_min_free(c->host)),
+	tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
 		    "network and disk drivers find memory at once when the page cache has filled the rest");
 }
 
@@ -433,8 +436,8 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.op = TN_RAISE,
 	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.most = most_min_free,
 	.needs = min_free_needs,
+	.range = { { 1024, INT32_MAX, 200 * 1024 } },
 	.desired = want_min_free,
 };
 
