@@ -219,13 +219,16 @@ static json_t *kernels_json(const struct pr_host *h)
 
 static json_t *log_json(const struct pr_host *h)
 {
-	json_t *xids = json_array();
+	json_t *lines = json_array(), *xids = json_array();
 
-	for (size_t i = 0; i < h->n_xid; i++)
-		json_array_append_new(
-			xids, json_pack("{s:i, s:o}", "number", h->xid[i].number, "line", gt_json_str(h->xid[i].line)));
-	return json_pack("{s:s, s:o, s:o}", "state", pr_state_name(h->kernel_log), "lines", strv_json(&h->log), "xids",
-			 xids);
+	for (size_t i = 0; i < h->n_log; i++) {
+		const struct pr_log_line *l = &h->log[i];
+
+		json_array_append_new(lines, gt_json_str(l->text));
+		if (l->xid.number && !l->xid.nvswitch)
+			json_array_append_new(xids, json_pack("{s:i, s:o}", "number", l->xid.number, "line", gt_json_str(l->text)));
+	}
+	return json_pack("{s:s, s:o, s:o}", "state", pr_state_name(h->kernel_log), "lines", lines, "xids", xids);
 }
 
 static json_t *imports_json(const struct pr_host *h, size_t env)

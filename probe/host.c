@@ -114,8 +114,7 @@ void pr_host_free(struct pr_host *h)
 	free(h->kernels);
 	gt_strv_clear(&h->iommu.acs_words);
 	gt_strv_clear(&h->iommu.acs_redirect);
-	free(h->xid);
-	gt_strv_clear(&h->log);
+	free(h->log);
 	free(h->block);
 	free(h->volume);
 	for (size_t i = 0; i < h->n_net; i++)

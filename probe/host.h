@@ -119,10 +119,31 @@ struct pr_kernel {
 	const char *build_log; /* of DKMS' last build, where that brought no module; NULL: none */
 };
 
-/* One line of the kernel's log about a GPU error. */
+/* NVIDIA's number of an error: of a GPU (Xid) or of an NVSwitch (SXid). */
 struct pr_xid {
-	int number;
-	const char *line;
+	int number; /* 0: none */
+	bool nvswitch;
+};
+/* Finds the next number in a log line or in what somebody typed ("Xid 79", "SXid (PCI:0000:c1:00.0): 12028"). Returns the text
+ * after it, or NULL if there is none; ret is then untouched. */
+const char *pr_xid_next(const char *text, struct pr_xid *ret);
+/* The id of the check or story about this number; NULL: there is none. */
+const char *pr_xid_check(const struct pr_xid *x);
+
+/* One line of the kernel log. */
+enum pr_log_kind {
+	PR_LOG_NOTE,	/* no error */
+	PR_LOG_READ,	/* an error that a check judges */
+	PR_LOG_PROGRAM, /* the error of a program that ran on a GPU */
+	PR_LOG_UNREAD	/* an error that no check judges */
+};
+#define PR_LOG_MOST 256 /* lines of interest that are kept */
+struct pr_log_line {
+	const char *text;
+	int level; /* the kernel's, 0 to 7; -1: not known */
+	enum pr_log_kind kind;
+	const char *check; /* the check that judges or lists it; NULL: none */
+	struct pr_xid xid;
 };
 
 struct pr_block {
@@ -271,9 +292,8 @@ struct pr_host {
 	const char *python;	 /* "3.11", of /usr/bin/python3; NULL: there is none, or it was not looked at */
 	struct pr_str gcc;	 /* major version of what gcc leads to: "12" */
 	enum pr_state kernel_log; /* unreadable for most users */
-	struct pr_xid *xid;	 /* in the order of the log */
-	size_t n_xid;
-	struct gt_strv log;	 /* other lines of it that say something about a GPU */
+	struct pr_log_line *log; /* the lines of interest, in the order of the log */
+	size_t n_log;
 	struct {
 		struct pr_num on, passthrough; /* 1: an IOMMU translates; 1: not for the host's own devices */
 		struct pr_num acs_ports; /* switch ports above GPUs and NICs whose control word was read; else why not */

@@ -27,22 +27,41 @@ static const json_t *find(const json_t *checks, const char *id)
 	return NULL;
 }
 
+bool pr_log_examined(const json_t *doc)
+{
+	const json_t *host = json_object_get(doc, "host");
+
+	return !strcmp(text_of(json_object_get(host, "kernel_log"), "state"), "present");
+}
+
+/* The check that decides a report without a problem: the first that is not known. */
+static const json_t *first_unknown(const json_t *checks)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach(checks, i, c) if (!strcmp(text_of(c, "result"), "unknown")) return c;
+	return NULL;
+}
+
 /* ---- one line ------------------------------------------------------------------------------------------------- */
 
 /* The form that Nagios and its like read: a sentence, '|', and numbers. A '|' in the sentence would end it. */
 void pr_render_line(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause"));
-	gt_autofree char *what = gt_xstrdup(cause ? text_of(cause, "what") : "");
+	const json_t *told = cause ? cause : first_unknown(checks);
+	gt_autofree char *what = gt_xstrdup(told ? text_of(told, "what") : "");
 
 	for (char *p = what; *p; p++)
 		if (*p == '|' || *p == '\n')
 			*p = '/';
 	gt_buf_printf(out, "GPUPROBE %s", text_of(doc, "verdict"));
-	if (cause)
-		gt_buf_printf(out, " - %s: %s", text_of(cause, "id"), what);
+	if (told)
+		gt_buf_printf(out, " - %s: %s", text_of(told, "id"), what);
 	else
-		gt_buf_printf(out, " - %zu checks pass, %zu unknown", count(checks, "pass"), count(checks, "unknown"));
+		gt_buf_printf(out, " - %zu checks pass, %zu unknown%s", count(checks, "pass"), count(checks, "unknown"),
+			      pr_log_examined(doc) ? "" : ", kernel log not examined");
 	gt_buf_printf(out, " | fail=%zu;;0 warn=%zu;0 unknown=%zu pass=%zu gpus=%zu\n", count(checks, "fail"),
 		      count(checks, "warn"), count(checks, "unknown"), count(checks, "pass"),
 		      json_array_size(json_object_get(json_object_get(doc, "host"), "gpus")));

@@ -8,4 +8,6 @@
 void pr_render_line(const json_t *doc, struct gt_buf *out);	/* one line for monitoring plug-ins */
 void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* to be pasted into an issue */
 void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* for Prometheus: OpenMetrics, gauges only */
+/* False: the kernel log could not be read, so that the report is not about it. */
+bool pr_log_examined(const json_t *doc);
 #endif

@@ -230,10 +230,10 @@ static void print_table(const json_t *checks, bool color)
 	gt_table_print(t, stdout, color);
 }
 
-/* What could not be read, and how many checks found nothing to say: the problems stand above. */
-static void print_rest(const json_t *checks)
+/* Prints what could not be read and the counts of checks without a problem. */
+static void print_rest(const json_t *doc)
 {
-	const json_t *c;
+	const json_t *checks = json_object_get(doc, "checks"), *c;
 	size_t i, passed = 0, skipped = 0;
 	bool head = false;
 
@@ -251,6 +251,8 @@ static void print_rest(const json_t *checks)
 		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
 	}
 	printf("\n%zu checks pass, %zu do not apply here (--verbose shows them)\n", passed, skipped);
+	if (!pr_log_examined(doc))
+		puts("the kernel log was not examined");
 }
 
 static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
@@ -268,7 +270,7 @@ static void print_text(const json_t *doc, bool verbose, bool quiet, bool color)
 	if (verbose)
 		print_table(json_object_get(doc, "checks"), color);
 	else
-		print_rest(json_object_get(doc, "checks"));
+		print_rest(doc);
 }
 
 static bool require_gpu;

@@ -9,16 +9,14 @@
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 static const char *const after_nvml[] = {"driver.loaded", "nvml.answers", NULL};
 
-/* The newest line of the log with one of these numbers; NULL: none. */
-static const struct pr_xid *last_xid(const struct pr_host *h, const int *numbers, size_t n)
+/* The newest line of the kernel log that the check judges; NULL: none. */
+static const struct pr_log_line *last_line(const struct pr_host *h, const char *check)
 {
-	for (size_t i = h->n_xid; i-- > 0;)
-		for (size_t k = 0; k < n; k++)
-			if (h->xid[i].number == numbers[k])
-				return &h->xid[i];
+	for (size_t i = h->n_log; i-- > 0;)
+		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, check))
+			return &h->log[i];
 	return NULL;
 }
-#define LAST_XID(h, ...) last_xid(h, (const int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
 /* The first GPU whose number is there and not zero. */
 static const struct pr_gpu *first_with(const struct pr_host *h, size_t offset)
@@ -55,13 +53,14 @@ static bool all_answer(const struct pr_host *h)
 }
 
 /* A line of the log as a finding: critical, a warning where it is over. */
-static void logged(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_xid *x, const char *remedy)
+static void logged(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_log_line *x,
+		   const char *remedy)
 {
 	if (all_answer(c->host)) {
-		pr_say(f, PR_WARN, "%s since the boot; NVML answers for every GPU now: %.300s", what, x->line);
+		pr_say(f, PR_WARN, "%s since the boot; NVML answers for every GPU now: %.300s", what, x->text);
 		pr_remedy(f, "Watch whether it comes again; if it does, or the GPU was not reset since:\n%s", remedy);
 	} else {
-		pr_say(f, PR_FAIL, "%s: %.300s", what, x->line);
+		pr_say(f, PR_FAIL, "%s: %.300s", what, x->text);
 		pr_remedy(f, "%s", remedy);
 	}
 }
@@ -69,7 +68,7 @@ static void logged(const struct pr_context *c, struct pr_finding *f, const char 
 static void lost(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_xid *x = LAST_XID(h, 79);
+	const struct pr_log_line *x = last_line(h, "gpu.lost");
 	static const char remedy[] = "Take the host out of service and power it off and on; if it comes again, look at power "
 				     "cables, riser and temperature, then have the card replaced";
 
@@ -100,18 +99,18 @@ const struct pr_check pr_check_lost = {
 
 /* "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)": the last word on a GPU counts, and none is
  * as good as no line. */
-static const struct pr_xid *waits_for_reset(const struct pr_host *h)
+static const struct pr_log_line *waits_for_reset(const struct pr_host *h)
 {
-	for (size_t i = h->n_xid; i-- > 0;) {
-		const struct pr_xid *x = &h->xid[i];
-		const char *gpu = strstr(x->line, "Xid ("), *to = strstr(x->line, " to 0x");
+	for (size_t i = h->n_log; i-- > 0;) {
+		const struct pr_log_line *x = &h->log[i];
+		const char *gpu = strstr(x->text, "Xid ("), *to = strstr(x->text, " to 0x");
 		bool newer = false;
 
-		if (x->number != 154 || !gpu)
+		if (x->xid.number != 154 || !gpu)
 			continue;
-		for (size_t k = i + 1; k < h->n_xid; k++)
-			newer |= h->xid[k].number == 154 && strstr(h->xid[k].line, "Xid (") &&
-				 !strncmp(strstr(h->xid[k].line, "Xid ("), gpu, strcspn(gpu, ")") + 1);
+		for (size_t k = i + 1; k < h->n_log; k++)
+			newer |= h->log[k].xid.number == 154 && strstr(h->log[k].text, "Xid (") &&
+				 !strncmp(strstr(h->log[k].text, "Xid ("), gpu, strcspn(gpu, ")") + 1);
 		if (!newer && (!to || strtoul(to + strlen(" to 0x"), NULL, 16)))
 			return x;
 	}
@@ -122,7 +121,7 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 {
 	static const char remedy[] = "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nor reboot";
 	const struct pr_host *h = c->host;
-	const struct pr_xid *x = waits_for_reset(h);
+	const struct pr_log_line *x = waits_for_reset(h);
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -134,7 +133,7 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 		logged(c, f, "the driver has asked for the reset of a GPU", x, remedy);
 		return;
 	}
-	pr_say(f, PR_FAIL, "a GPU refuses work until it is reset%s%.300s", x ? ": " : "", x ? x->line : "");
+	pr_say(f, PR_FAIL, "a GPU refuses work until it is reset%s%.300s", x ? ": " : "", x ? x->text : "");
 	pr_remedy(f, "%s", remedy);
 }
 const struct pr_check pr_check_reset = {
@@ -154,10 +153,10 @@ static const char *no_firmware(const struct pr_host *h)
 {
 	static const char *const words[] = {"firmware load for nvidia/", "failed to load nvidia/", "No firmware image found"};
 
-	for (size_t i = h->log.n; i-- > 0;)
+	for (size_t i = h->n_log; i-- > 0;)
 		for (size_t k = 0; k < GT_ARRAY_SIZE(words); k++)
-			if (strstr(h->log.v[i], words[k]))
-				return h->log.v[i];
+			if (strstr(h->log[i].text, words[k]))
+				return h->log[i].text;
 	return NULL;
 }
 
@@ -189,15 +188,13 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 static void init_failed(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	const struct pr_log_line *x = last_line(h, "gpu.start");
 
 	if (pr_without_gpu(c, f))
 		return;
-	for (size_t i = h->log.n; i-- > 0;)
-		if (strstr(h->log.v[i], "RmInitAdapter failed") || strstr(h->log.v[i], "rm_init_adapter failed")) {
-			could_not_start(c, f, h->log.v[i]);
-			return;
-		}
-	if (h->kernel_log != PR_PRESENT && !pr_has(h->nvidia.nvml_count))
+	if (x)
+		could_not_start(c, f, x->text);
+	else if (h->kernel_log != PR_PRESENT && !pr_has(h->nvidia.nvml_count))
 		pr_say(f, PR_SKIP, "the kernel's log is not readable and NVML told no count");
 	else
 		pr_say(f, PR_PASS, "the driver starts every GPU");
@@ -221,7 +218,7 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_gpu *failed = FIRST_WITH(h, remap_failure), *pending = FIRST_WITH(h, remap_pending);
-	const struct pr_xid *x = LAST_XID(h, 48, 64, 95, 140, 94);
+	const struct pr_log_line *x = last_line(h, "gpu.ecc");
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -234,8 +231,8 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_WARN, "GPU %s has broken memory that is mapped out at its next reset",
 		       pending->pci->address);
 		pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N");
-	} else if (x && x->number == 94) {
-		pr_say(f, PR_WARN, "a GPU's memory had errors: %.300s", x->line);
+	} else if (x && x->xid.number == 94) {
+		pr_say(f, PR_WARN, "a GPU's memory had errors: %.300s", x->text);
 		pr_remedy(f, "The program that was hit has ended; start it again");
 	} else if (x) {
 		logged(c, f, "a GPU's memory had errors", x,
@@ -262,7 +259,7 @@ const struct pr_check pr_check_ecc = {
 
 static void gsp(const struct pr_context *c, struct pr_finding *f)
 {
-	const struct pr_xid *x = LAST_XID(c->host, 119, 120);
+	const struct pr_log_line *x = last_line(c->host, "gpu.gsp");
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -293,12 +290,12 @@ static void nvlink(const struct pr_context *c, struct pr_finding *f)
 				     "again, have the link's connector and the card looked at";
 	const struct pr_host *h = c->host;
 	const struct pr_gpu *g = FIRST_WITH(h, nvlinks_down);
-	const struct pr_xid *x = LAST_XID(h, 74, 137, 144, 145, 146, 147, 148, 149, 150);
+	const struct pr_log_line *x = last_line(h, "gpu.nvlink");
 
 	if (pr_without_gpu(c, f))
 		return;
 	if (x && (g || !all_answer(h))) {
-		pr_say(f, PR_FAIL, "NVLink had an error: %.300s", x->line);
+		pr_say(f, PR_FAIL, "NVLink had an error: %.300s", x->text);
 		pr_remedy(f, "%s", remedy);
 	} else if (x) {
 		logged(c, f, "NVLink had an error", x, remedy);

@@ -72,5 +72,10 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_balancing,
 	&pr_check_governor,
 	&pr_check_quota,
+	&pr_check_log_gpu,
+	&pr_check_log_network,
+	&pr_check_log_disk,
+	&pr_check_log_pcie,
+	&pr_check_log_hardware,
 	NULL,
 };

@@ -22,8 +22,8 @@ static bool signed_only(const struct pr_host *h)
 static bool log_has(const struct pr_host *h, const char *const *words)
 {
 	for (; *words; words++)
-		for (size_t i = 0; i < h->log.n; i++)
-			if (strstr(h->log.v[i], *words))
+		for (size_t i = 0; i < h->n_log; i++)
+			if (strstr(h->log[i].text, *words))
 				return true;
 	return false;
 }

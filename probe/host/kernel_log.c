@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel's log says of GPUs. Most users may not read it (kernel.dmesg_restrict): then that is what is said,
- * never "no errors". A captured host has the lines that matter as the fact "kernel_log".
+ * Reads the kernel log. Most users may not (kernel.dmesg_restrict): then it is unreadable, which is not "no errors". A
+ * captured host has the lines of interest as the fact "kernel_log", each after its level in angle brackets if that is known.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -9,95 +9,97 @@
 #include <sys/klog.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "probe/host/log_lines.h"
 #include "probe/reading.h"
 
-#define MOST_LINES 256 /* a broken GPU can write a thousand */
+#define LONGEST_LINE 1024 /* bytes; the kernel's own limit is about this */
+#define N_SORTS	     4096
 enum { READ_ALL = 3, SIZE_BUFFER = 10 };
 
-static const char *const words[] = {"NVRM",
-				    "nvidia:",
-				    "nvidia_uvm",
-				    "available PCIe bandwidth",
-				    "unsigned module",
-				    "Key was rejected",
-				    "with unavailable key",
-				    "no space for",
-				    "firmware load for nvidia/",
-				    "failed to load nvidia/",
-				    "nvidia-nvswitch"};
+/* Lines of one sort are alike: they have the same number, or come from the same driver. */
+struct keep {
+	struct pr_log_line *line;
+	size_t n;
+	unsigned of_sort[N_SORTS];
+};
 
-static bool matters(const char *line)
+static size_t sort_of(const struct pr_log_line *l)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(words); i++)
-		if (strstr(line, words[i]))
-			return true;
-	return false;
+	size_t sort = l->xid.number ? 16 + (size_t)l->xid.number : (size_t)l->kind;
+
+	for (const char *p = l->xid.number ? "" : l->check ? l->check : ""; *p; p++)
+		sort = sort * 31 + (unsigned char)*p;
+	return sort % N_SORTS;
 }
 
-/* "NVRM: Xid (PCI:0000:17:00): 79, pid=…" -> 79. */
-static int xid_of(const char *line)
+static void drop(struct keep *k, size_t at)
 {
-	const char *at = strstr(line, "Xid ("), *number = at ? strstr(at, "): ") : NULL;
-	long v = number && isdigit((unsigned char)number[3]) ? strtol(number + 3, NULL, 10) : 0;
-
-	return v > 0 && v < 10000 ? (int)v : 0;
+	k->of_sort[sort_of(&k->line[at])]--;
+	free((char *)k->line[at].text);
+	memmove(&k->line[at], &k->line[at + 1], (--k->n - at) * sizeof(*k->line));
 }
 
-/* What a program of a user can bring about, a thousand times over: it goes first when there are too many lines. */
-static bool is_common(const char *line)
+/* Drops the oldest line of the most frequent sort, so that a flood of one error hides no other. */
+static void make_room(struct keep *k)
 {
-	int xid = xid_of(line);
+	size_t at = 0;
 
-	return xid == 13 || xid == 31 || xid == 43;
+	for (size_t i = 1; i < k->n; i++)
+		if (k->of_sort[sort_of(&k->line[i])] > k->of_sort[sort_of(&k->line[at])])
+			at = i;
+	drop(k, at);
 }
 
-static void drop(struct gt_strv *log, size_t at)
+/* Skips a prefix in brackets: "[   12.345678]", "[T4711]", "[Sat Nov 21 03:00:07 2026]"; not "[drm]", "[Hardware Error]". */
+static char *skip_bracket(char *line)
 {
-	free(log->v[at]);
-	memmove(&log->v[at], &log->v[at + 1], (--log->n - at) * sizeof(*log->v));
+	char *end = *line == '[' ? strchr(line, ']') : NULL;
+
+	for (char *p = line; end && p < end; p++)
+		if (isdigit((unsigned char)*p))
+			return end + 1 + strspn(end + 1, " \t");
+	return line;
 }
 
-/* Room for one more: the oldest of the common lines goes, else the oldest that is no Xid, else the oldest. */
-static void make_room(struct gt_strv *log)
+/* Skips "<3>", "[   12.345678] " and syslog's "Nov 21 03:00:07 node7 kernel: ". */
+static char *skip_prefix(char *line, int *level)
 {
-	size_t plain = log->n, at = 0;
+	char *end, *kernel, *next;
 
-	while (at < log->n && !is_common(log->v[at])) {
-		if (plain == log->n && !xid_of(log->v[at]))
-			plain = at;
-		at++;
-	}
-	drop(log, at < log->n ? at : plain < log->n ? plain : 0);
+	line += strspn(line, " \t");
+	for (; *line == '<' && isdigit((unsigned char)line[1]) && (end = strchr(line, '>')); line = end + 1)
+		*level = (int)(strtol(line + 1, NULL, 10) & 7);
+	kernel = strstr(line, "kernel: ");
+	if (kernel && kernel - line < 100 && (kernel == line || kernel[-1] == ' '))
+		line = kernel + strlen("kernel: ");
+	while ((next = skip_bracket(line)) != line)
+		line = next;
+	return line;
 }
 
-static void take_line(struct pr_host *h, char *line)
+static void take_line(struct keep *k, char *line)
 {
-	while (*line == '<' && strchr(line, '>')) /* the level */
-		line = strchr(line, '>') + 1;
-	if (*line == '[' && strchr(line, ']')) /* the time since the boot */
-		line = strchr(line, ']') + 1;
+	struct pr_log_line l;
+	int level = -1;
+
+	line = skip_prefix(line, &level);
+	line[strnlen(line, LONGEST_LINE)] = '\0';
 	line = gt_strip(line);
 	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
+		if (*p < ' ' || *p > '~') /* terminal escapes, invalid UTF-8 */
 			*p = '?';
-	if (!matters(line))
+	if (!pr_log_classify(line, level, &l))
 		return;
-	for (size_t i = h->log.n; i-- > 0;)
-		if (!strcmp(h->log.v[i], line)) { /* once, where it came last */
-			drop(&h->log, i);
+	for (size_t i = k->n; i-- > 0;)
+		if (k->line[i].level == level && !strcmp(k->line[i].text, line)) { /* once, where it came last */
+			drop(k, i);
 			break;
 		}
-	if (h->log.n >= MOST_LINES)
-		make_room(&h->log);
-	gt_strv_add(&h->log, line);
-}
-
-static void find_xids(struct pr_host *h)
-{
-	h->xid = gt_xcalloc(h->log.n + 1, sizeof(*h->xid));
-	for (size_t i = 0; i < h->log.n; i++)
-		if (xid_of(h->log.v[i]))
-			h->xid[h->n_xid++] = (struct pr_xid){xid_of(h->log.v[i]), pr_keep(h, h->log.v[i])};
+	if (k->n >= PR_LOG_MOST)
+		make_room(k);
+	l.text = gt_xstrdup(line);
+	k->of_sort[sort_of(&l)]++;
+	k->line[k->n++] = l;
 }
 
 static int read_live(char **ret)
@@ -121,6 +123,7 @@ static int read_live(char **ret)
 
 void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h)
 {
+	gt_autofree struct keep *k = gt_xcalloc(1, sizeof(*k));
 	gt_autofree char *text = NULL;
 	char *save = NULL;
 	int r = h->live ? read_live(&text) : gt_fs_fact(fs, "kernel_log", &text, NULL);
@@ -128,9 +131,12 @@ void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h)
 	h->kernel_log = pr_state_of(r);
 	if (!h->live && r == -ENOENT)
 		h->kernel_log = PR_UNREADABLE; /* it was not when the host was captured */
+	k->line = h->log = gt_xcalloc(PR_LOG_MOST, sizeof(*h->log));
 	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		take_line(h, line);
-	find_xids(h);
+		take_line(k, line);
+	h->n_log = k->n;
+	for (size_t i = 0; i < h->n_log; i++)
+		pr_own(h, (char *)h->log[i].text);
 }
 
 char *pr_kernel_log_fact(const struct pr_host *h)
@@ -139,7 +145,10 @@ char *pr_kernel_log_fact(const struct pr_host *h)
 
 	if (h->kernel_log != PR_PRESENT)
 		return NULL;
-	for (size_t i = 0; i < h->log.n; i++)
-		gt_buf_printf(&b, "%s\n", h->log.v[i]);
+	for (size_t i = 0; i < h->n_log; i++) {
+		if (h->log[i].level >= 0)
+			gt_buf_printf(&b, "<%d>", h->log[i].level);
+		gt_buf_printf(&b, "%s\n", h->log[i].text);
+	}
 	return gt_buf_take(&b);
 }

@@ -18,7 +18,8 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     host.cpu-features: what the CPU can do cannot be read
     host.memory: how much memory there is cannot be read (unreadable)
   
-  3 checks pass, 62 do not apply here (--verbose shows them)
+  3 checks pass, 67 do not apply here (--verbose shows them)
+  the kernel log was not examined
   gpuprobe: WARNING - host.shm
   ends with 1
 

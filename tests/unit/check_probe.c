@@ -514,6 +514,59 @@ START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 }
 END_TEST
 
+/* A capture of a host judges its log like the host: levels and lines survive. */
+START_TEST(the_kernel_log_of_a_capture_has_the_levels)
+{
+	gt_auto(gt_fsroot) *fs = open_text("file /.facts/kernel_log\n\t<3>[    1.5] mlx5_core 0000:3b:00.0: qwerty\n"
+					   "\t<6>mlx5_core 0000:3b:00.0: qwerty 2\n\t<12>NVRM: Xid (PCI:0000:17:00): 79, x\n"
+					   "\tnvidia: module license taints kernel.\n");
+	gt_auto(pr_host) *h = discover(fs);
+	gt_autofree char *fact = pr_kernel_log_fact(h);
+
+	ck_assert_str_eq(fact, "<3>mlx5_core 0000:3b:00.0: qwerty\n<4>NVRM: Xid (PCI:0000:17:00): 79, x\n"
+			       "nvidia: module license taints kernel.\n");
+	ck_assert_uint_eq(h->n_log, 3);
+	ck_assert_int_eq(h->log[0].kind, PR_LOG_UNREAD);
+	ck_assert_str_eq(h->log[0].check, "log.network");
+	ck_assert_int_eq(h->log[1].kind, PR_LOG_READ);
+	ck_assert_int_eq(h->log[1].xid.number, 79);
+	ck_assert_int_eq(h->log[2].kind, PR_LOG_NOTE);
+}
+END_TEST
+
+START_TEST(numbers_of_errors_are_read_as_people_write_them)
+{
+	static const struct {
+		const char *text;
+		int number;
+		bool nvswitch;
+	} t[] = {
+		{"NVRM: Xid (PCI:0000:17:00): 79, pid=1", 79, false},
+		{"NVRM: Xid (0000:03:00): 13, 0007 00000000", 13, false},
+		{"NVRM: Xid (PCI:0000:17:00 GPU-I:05): 31, MMU Fault", 31, false},
+		{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal", 12028, true},
+		{"Xid 173", 173, false},
+		{"xid79", 79, false},
+		{"GPU Xid error: 48", 48, false},
+		{"XID errors (PCI:0000:17:00) = 63", 63, false},
+		{"SXID 20034", 20034, true},
+		{"journalctl -k | grep Xid", 0, false},
+		{"oxid 5", 0, false},
+		{"Xid 79abc", 0, false},
+		{"Xid 99999999999999999999", 0, false},
+		{"Xid (", 0, false},
+		{"", 0, false},
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
+		struct pr_xid x = {0};
+
+		ck_assert_msg(!pr_xid_next(t[i].text, &x) == !t[i].number, "%s: %d", t[i].text, x.number);
+		ck_assert_msg(x.number == t[i].number && x.nvswitch == t[i].nvswitch, "%s: %d", t[i].text, x.number);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("probe");
@@ -538,6 +591,8 @@ int main(void)
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		machines_of_every_kind_are_read,
+		the_kernel_log_of_a_capture_has_the_levels,
+		numbers_of_errors_are_read_as_people_write_them,
 		nvml_tells_ways_and_a_capture_keeps_them,
 	};
 

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The meaning of kernel log lines, as tables: which Xid and SXid numbers a check reads, which drivers are watched, and
+ * which of their lines are harmless. A line of a watched driver that looks like an error and is in no table is unread.
+ * A new number, message or driver is one more row.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include "probe/host/log_lines.h"
+
+/* ---- numbers --------------------------------------------------------------------------------------------------- */
+
+static const struct pr_xid_row {
+	const char *kind; /* "Xid", "SXid" */
+	int number;
+	enum pr_log_kind what;
+	const char *check; /* the check or story that is about it */
+} xid_rows[] = {
+	{"Xid", 13, PR_LOG_PROGRAM, "program.gpu-fault"},
+	{"Xid", 31, PR_LOG_PROGRAM, "program.gpu-fault"},
+	{"Xid", 43, PR_LOG_PROGRAM, "program.gpu-fault"},
+	{"Xid", 45, PR_LOG_PROGRAM, "program.gpu-fault"},
+	{"Xid", 48, PR_LOG_READ, "gpu.ecc"},
+	{"Xid", 63, PR_LOG_NOTE, "gpu.ecc"}, /* a row was mapped out; NVML reports what is pending */
+	{"Xid", 64, PR_LOG_READ, "gpu.ecc"},
+	{"Xid", 74, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 79, PR_LOG_READ, "gpu.lost"},
+	{"Xid", 94, PR_LOG_READ, "gpu.ecc"},
+	{"Xid", 95, PR_LOG_READ, "gpu.ecc"},
+	{"Xid", 119, PR_LOG_READ, "gpu.gsp"},
+	{"Xid", 120, PR_LOG_READ, "gpu.gsp"},
+	{"Xid", 137, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 140, PR_LOG_READ, "gpu.ecc"},
+	{"Xid", 144, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 145, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 146, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 147, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 148, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 149, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 150, PR_LOG_READ, "gpu.nvlink"},
+	{"Xid", 154, PR_LOG_READ, "gpu.reset"},
+};
+
+static const struct pr_xid_row *find_row(const struct pr_xid *x)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(xid_rows); i++)
+		if (xid_rows[i].number == x->number && !strcmp(xid_rows[i].kind, x->nvswitch ? "SXid" : "Xid"))
+			return &xid_rows[i];
+	return NULL;
+}
+
+const char *pr_xid_check(const struct pr_xid *x)
+{
+	const struct pr_xid_row *row = find_row(x);
+
+	return row ? row->check : NULL;
+}
+
+/* Skips what may stand between the word and its number: "(PCI:0000:17:00): ", " error ", " = ". */
+static const char *skip_to_number(const char *p)
+{
+	static const char *const words[] = {"errors", "error", "code", "number", "no."};
+	bool again = true;
+
+	while (again) {
+		const char *group;
+
+		p += strspn(p, " \t:=#-");
+		again = false;
+		group = *p == '(' ? memchr(p, ')', strnlen(p, 64)) : NULL;
+		if (group) {
+			p = group + 1;
+			again = true;
+		}
+		for (size_t i = 0; i < GT_ARRAY_SIZE(words) && !again; i++)
+			if (!strncasecmp(p, words[i], strlen(words[i]))) {
+				p += strlen(words[i]);
+				again = true;
+			}
+	}
+	return p;
+}
+
+const char *pr_xid_next(const char *text, struct pr_xid *ret)
+{
+	for (const char *at = text; (at = strcasestr(at, "xid")); at += strlen("xid")) {
+		bool nvswitch = at > text && tolower((unsigned char)at[-1]) == 's';
+		const char *start = at - nvswitch, *number = skip_to_number(at + strlen("xid"));
+		char *end;
+		long v;
+
+		if ((start > text && isalnum((unsigned char)start[-1])) || !isdigit((unsigned char)*number))
+			continue;
+		v = strtol(number, &end, 10);
+		if (v <= 0 || v >= 1000000 || isalnum((unsigned char)*end))
+			continue;
+		*ret = (struct pr_xid){(int)v, nvswitch};
+		return end;
+	}
+	return NULL;
+}
+
+/* ---- drivers --------------------------------------------------------------------------------------------------- */
+
+/* Parts of words are enough: "fail" also matches "Failed" and "failure". Upper and lower case are the same. */
+static const char *const faults[] = {
+	"error", "fail", "fatal", "timeout", "timed out", "uncorrect", "corrupt", " fault", "panic", "hung",
+	"fallen off", "lost", "unable", "cannot", "can't", "could not", "couldn't", "not respond", "not ready",
+	"is down", " dead", "abort", "resetting", "be reset", "reset req", "insufficient", "compromised", "invalid",
+	"illegal", "violation", "broken", "degraded", "killing", "assert", "exception", "poison", "overflow",
+	"critical", "above threshold", "high temperature", "over temperature", "overcurrent", "unexpected",
+	"mismatch", "miss count", "containment", "Xid (", "Xid:", "bad ", "removing after", NULL};
+
+/* Firmware and the machine-check code print many lines for one error; these have its severity, the others are details. */
+static const char *const hardware_faults[] = {
+	"severity: fatal", "severity: recoverable", "type: fatal", "type: recoverable", "check events logged", "Machine Check",
+	"uncorrected", "system fatal", "fatal error", "deferred", "|UE|", "context corrupt", NULL};
+static const char *const edac_faults[] = {" UE ", "uncorrect", "error", "fail", "fatal", "timeout", NULL};
+static const char *const bus_faults[] = {"uncorrect", "fatal", NULL};
+static const char *const disk_faults[] = {"error", NULL};
+
+static const char *const of_nvidia[] = {
+	"taints kernel",
+	"tainting kernel",
+	"inheriting taint",
+	"unknown parameter",
+	"vgaarb:",
+	"enabling device",
+	"available PCIe bandwidth",
+	"loading NVIDIA UNIX",
+	"Loading NVIDIA Kernel Mode Setting",
+	"Nvlink Core",
+	"GPU at PCI:",
+	"GPU Board Serial Number",
+	"Persistence mode is deprecated",
+	"applied patches",
+	"Unrecognized AMD processor",
+	"Unable to read EDID",
+	"[NV_ERR_NO_MEMORY]", /* a request that a program made */
+	/* a check judges these by the versions and devices themselves; the text has several lines */
+	"API mismatch",
+	"this kernel module has the version",
+	"make sure that this kernel module",
+	"components have the same version",
+	"requires use of the NVIDIA open kernel modules",
+	"supported through the NVIDIA",
+	"Legacy drivers",
+	NULL};
+static const char *const of_disk[] = {
+	"SUBNQN",
+	"Shutdown timeout set",
+	"bad crto",
+	"duplicate IDs",
+	"I/O Error (sct 0x0 / sc 0x2)", /* a command or field that the disk does not have */
+	"I/O Error (sct 0x0 / sc 0xb)",
+	"operation not supported error",
+	NULL};
+static const char *const of_pcie[] = {
+	"enabled with IRQ", "error containment capabilities", " corrected error",	   " correctable error",
+	"severity=Correct", "can't find device of ID",	      "device recovery successful", NULL};
+/* Details of a PCIe error, which any driver's name may start; the line before them has the severity. */
+static const char *const of_any[] = {"error status/mask", ":    [", "TLP Header", "aer_status:", "aer_layer=", NULL};
+static const char *const of_edac[] = {" CE ", "HANDLING MCE MEMORY ERROR", "Machine Check Event", "No ECC support", "ECC disabled",
+				      "Failed to register device", "Error probing instance", "broken BIOS?", NULL};
+
+static const struct driver {
+	const char *start;		   /* of the line, or NULL; # is a digit */
+	const char *anywhere;		   /* in the line, or NULL */
+	const char *check;		   /* the check that names its unread lines */
+	const char *const *faults;	   /* that make a line an error */
+	const char *const *harmless;	   /* not an error, whatever the level and the other words */
+	enum { BY_LEVEL, BY_WORDS, ALL } by; /* also lines of level error; only words; every line that is no information */
+} drivers[] = {
+	{.anywhere = "[Hardware Error]", .check = "log.hardware", .faults = hardware_faults, .by = BY_WORDS},
+	{.anywhere = "PCIe Bus Error:", .check = "log.pcie", .faults = bus_faults, .harmless = of_pcie, .by = BY_WORDS},
+	{.anywhere = ": AER: ", .check = "log.pcie", .faults = faults, .harmless = of_pcie},
+	{.anywhere = "aer_uncor_severity", .check = "log.pcie", .faults = (const char *const[]){"aer_uncor", NULL}},
+	{.start = "NVRM", .check = "log.gpu", .faults = faults, .harmless = of_nvidia, .by = ALL},
+	{.start = "nvidia", .check = "log.gpu", .faults = faults, .harmless = of_nvidia},
+	{.anywhere = "[nvidia-drm]", .check = "log.gpu", .faults = faults, .harmless = of_nvidia},
+	{.start = "mlx4", .check = "log.network", .faults = faults},
+	{.start = "mlx5", .check = "log.network", .faults = faults},
+	{.start = "infiniband", .check = "log.network", .faults = faults},
+	{.start = "ib_", .check = "log.network", .faults = faults},
+	{.start = "ib#", .check = "log.network", .faults = faults},
+	{.start = "irdma", .check = "log.network", .faults = faults},
+	{.start = "nvme", .check = "log.disk", .faults = faults, .harmless = of_disk},
+	{.anywhere = "dev nvme", .check = "log.disk", .faults = disk_faults, .harmless = of_disk},
+	{.start = "pcieport", .check = "log.pcie", .faults = faults, .harmless = of_pcie},
+	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = of_edac},
+	{.start = "mce:", .check = "log.hardware", .faults = faults},
+	{.start = "MCE:", .check = "log.hardware", .faults = faults},
+	{.start = "Memory failure:", .check = "log.hardware", .faults = faults},
+};
+
+static bool has_any(const char *text, const char *const *words)
+{
+	for (; words && *words; words++)
+		if (strcasestr(text, *words))
+			return true;
+	return false;
+}
+
+/* Not "nvidia-smi[4711]: segfault", which is about a process. */
+static bool starts(const char *text, const char *start)
+{
+	const char *bracket = text + strcspn(text, ": [");
+
+	if (*bracket == '[' && isdigit((unsigned char)bracket[1]))
+		return false;
+	for (; *start; start++, text++)
+		if (*start == '#' ? !isdigit((unsigned char)*text) : *start != *text)
+			return false;
+	return true;
+}
+
+static const struct driver *driver_of(const char *text)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(drivers); i++)
+		if (drivers[i].start ? starts(text, drivers[i].start) : strstr(text, drivers[i].anywhere) != NULL)
+			return &drivers[i];
+	return NULL;
+}
+
+static bool is_error(const struct driver *d, const char *text, int level)
+{
+	if (has_any(text, d->harmless) || has_any(text, of_any))
+		return false;
+	return has_any(text, d->faults) || (d->by != BY_WORDS && level >= 0 && level <= 3) || (d->by == ALL && level < 5);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+/* Lines of any driver that a check reads, or that people want to see. */
+static const struct {
+	const char *part, *check;
+	enum pr_log_kind what;
+} texts[] = {
+	{"RmInitAdapter failed", "gpu.start", PR_LOG_READ},
+	{"rm_init_adapter failed", "gpu.start", PR_LOG_READ},
+	{"Key was rejected", NULL, PR_LOG_NOTE},
+	{"unsigned module", NULL, PR_LOG_NOTE},
+	{"with unavailable key", NULL, PR_LOG_NOTE},
+	{"module verification failed", NULL, PR_LOG_NOTE},
+	{"available PCIe bandwidth", NULL, PR_LOG_NOTE},
+	{"no space for", NULL, PR_LOG_NOTE},
+};
+
+static bool classify_number(const char *text, struct pr_log_line *l)
+{
+	const struct pr_xid_row *row;
+
+	if (!strstr(text, "Xid (") || !pr_xid_next(text, &l->xid))
+		return false;
+	row = find_row(&l->xid);
+	l->kind = row ? row->what : PR_LOG_UNREAD;
+	l->check = row ? row->check : "log.gpu";
+	return true;
+}
+
+bool pr_log_classify(const char *text, int level, struct pr_log_line *ret)
+{
+	const struct driver *d = driver_of(text);
+	struct pr_log_line l = {.text = text, .level = level};
+	bool known = d && !strcmp(d->check, "log.gpu") && classify_number(text, &l);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(texts) && !known; i++) {
+		known = strstr(text, texts[i].part) != NULL;
+		l.kind = texts[i].what;
+		l.check = texts[i].check;
+	}
+	if (!known) {
+		bool error = d && is_error(d, text, level);
+		bool firmware = strstr(text, "firmware load for nvidia/") || strstr(text, "failed to load nvidia/");
+
+		/* the GPU driver's harmless lines are kept: they show that it ran */
+		if (!error && !firmware && !(d && !strcmp(d->check, "log.gpu")))
+			return false;
+		l.kind = error ? PR_LOG_UNREAD : PR_LOG_NOTE;
+		l.check = error ? d->check : NULL;
+	}
+	*ret = l;
+	return true;
+}
