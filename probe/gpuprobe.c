@@ -8,7 +8,7 @@ static const struct gt_exit_code codes[] = {
 	{0, "all is well (a host without an NVIDIA GPU too, unless --require-gpu)"},
 	{1, "warning"},
 	{2, "critical"},
-	{3, "unknown: something could not be read"},
+	{3, "unknown: something could not be read, or an error has no entry"},
 	{0},
 };
 static const char *const examples[] = {

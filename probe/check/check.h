@@ -34,9 +34,14 @@ extern const struct pr_check *const pr_checks[]; /* NULL-terminated */
 const struct pr_check *pr_check_find(const char *id);
 extern const struct pr_check *const pr_stories[]; /* of messages that no check is about: no run; NULL-terminated */
 
-/* The checks and stories that tell of a message as somebody pastes it (a log line, the end of a trace), best first; how many. */
+/* A check or story about a message as somebody pastes it (a log line, the end of a trace). */
+struct pr_match {
+	const struct pr_check *check;
+	bool sure; /* the text has one of its messages; false: only words in common */
+};
+/* Returns how many were found, the best first. */
 #define PR_SEARCH_MOST 4
-size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MOST]);
+size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST]);
 
 /* To be used by checks: set result and texts. */
 void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which checks tell of a message that somebody pastes. Messages come with other numbers, addresses and paths each time,
- * with time stamps before them and a stack trace behind them: compared are their words, in order, and a word counts the
- * more, the fewer checks have it in their messages. Words that no message has count nothing.
+ * Finds the checks about a message that somebody pastes. Messages come with other numbers, addresses and paths each time,
+ * after a time stamp and before a stack trace. Their words are compared in order. A word counts more if fewer checks have
+ * it in their messages.
  */
 #include <ctype.h>
 #include <math.h>
@@ -15,12 +15,16 @@
 #define RARE       4.0 /* of one that stands for a message alone */
 #define MOST_OF    0.6 /* of the message or of the text */
 #define RUN        6.0 /* weight of words that follow each other in both */
-#define NEAR       0.6 /* of the best one's rank: they are told too */
+#define NEAR       0.6 /* of the best rank: listed too */
+#define WHOLE      0.85 /* of the message: the text has it */
+#define PART       0.75 /* of the message, if the text has no other words */
+#define IDENTIFIER 12   /* letters of a word that is a message alone: "cudaErrorSystemNotReady" */
 
 struct words {
 	char w[MOST_WORDS][LONGEST];
 	double weight[MOST_WORDS];
 	size_t n;
+	double unknown; /* weight of the words that no message has */
 };
 
 /* Every word of all messages, and how many checks have it. */
@@ -68,11 +72,25 @@ static void learn(struct vocabulary *v, const char *text, size_t check)
 	}
 }
 
+/* A version, an address or a process ID; a number of three digits may be the number of an error. */
+static bool is_other_each_time(const char *w)
+{
+	return gt_starts_with(w, "0x") || (strlen(w) > 3 && !w[strspn(w, "0123456789")]);
+}
+
+static double rarity(const struct vocabulary *v, const char *w, size_t checks)
+{
+	if (is_other_each_time(w))
+		return 0;
+	return log(1 + (double)v->n_checks / (double)checks) * (strlen(w) < 3 ? 0.2 : 1);
+}
+
+/* 0: no message has the word. */
 static double weight(const struct vocabulary *v, const char *w)
 {
 	for (size_t i = 0; i < v->n; i++)
 		if (!strcmp(v->e[i].w, w))
-			return log(1 + (double)v->n_checks / (double)v->e[i].checks) * (strlen(w) < 3 ? 0.2 : 1);
+			return rarity(v, w, v->e[i].checks);
 	return 0;
 }
 
@@ -81,9 +99,13 @@ static void split(const struct vocabulary *v, const char *text, size_t len, stru
 	const char *end = text + len;
 
 	ret->n = 0;
+	ret->unknown = 0;
 	while (ret->n < MOST_WORDS && (text = next_word(text, end, ret->w[ret->n]))) {
 		ret->weight[ret->n] = weight(v, ret->w[ret->n]);
-		ret->n += ret->weight[ret->n] > 0;
+		if (ret->weight[ret->n] > 0)
+			ret->n++;
+		else
+			ret->unknown += rarity(v, ret->w[ret->n], 1);
 	}
 }
 
@@ -123,26 +145,81 @@ static double total(const struct words *w)
 	return sum;
 }
 
-/* 0: it is not this message; else the more, the better it fits. */
-static double rank(const struct words *text, const struct words *message)
+static bool has_word(const struct words *w, const char *word)
 {
-	struct match m = match(text, message);
-	double given = total(text), all = total(message), part;
-
-	if (!m.common || (m.common < ENOUGH && !(m.common >= RARE && m.common >= given)))
-		return 0;
-	part = m.common / GT_MIN(all, given);
-	return part >= MOST_OF || m.run >= RUN ? m.common * part : 0;
+	for (size_t i = 0; i < w->n; i++)
+		if (!strcmp(w->w[i], word))
+			return true;
+	return false;
 }
 
-static double best_rank(const struct vocabulary *v, const struct pr_check *k, const struct words *text,
-			struct words *message)
+/* Checks that the text has each rare word of the message. */
+static bool has_rare_words(const struct vocabulary *v, const struct words *text, const struct words *message)
 {
-	double best = 0;
+	for (size_t i = 0; i < message->n; i++)
+		if (message->weight[i] >= rarity(v, "word", 3) && !has_word(text, message->w[i]))
+			return false;
+	return true;
+}
+
+/* "HW Slowdown : Not Active" where the message is "HW Slowdown : Active". */
+static bool is_negated(const struct words *text, const struct words *message)
+{
+	for (size_t i = 1; i + 1 < text->n; i++)
+		for (size_t k = 0; k + 1 < message->n; k++)
+			if ((!strcmp(text->w[i], "not") || !strcmp(text->w[i], "no")) && !strcmp(text->w[i - 1], message->w[k]) &&
+			    !strcmp(text->w[i + 1], message->w[k + 1]))
+				return true;
+	return false;
+}
+
+/* Checks that the text has the message itself; common words are not enough. */
+static bool is_sure(const struct vocabulary *v, const struct words *text, const struct words *message, double common)
+{
+	double all = total(message);
+
+	if (message->n == 1 && strlen(message->w[0]) >= IDENTIFIER)
+		return common >= all;
+	if (common < ENOUGH || is_negated(text, message))
+		return false;
+	if (common >= WHOLE * all)
+		return has_rare_words(v, text, message);
+	return !text->unknown && common >= total(text) && common >= PART * all;
+}
+
+struct rank {
+	double v; /* 0: it is not this message; else the higher, the better it fits */
+	bool sure;
+};
+
+static struct rank rank(const struct vocabulary *v, const struct words *text, const struct words *message)
+{
+	struct match m = match(text, message);
+	double given = total(text) + text->unknown, all = total(message), part;
+	struct rank r = {0};
+
+	if (!m.common)
+		return r;
+	r.sure = is_sure(v, text, message, m.common);
+	if (!r.sure && m.common < ENOUGH && !(m.common >= RARE && m.common >= given))
+		return r;
+	part = m.common / GT_MIN(all, given);
+	r.v = r.sure || part >= MOST_OF || m.run >= RUN ? m.common * part : 0;
+	return r;
+}
+
+static struct rank best_rank(const struct vocabulary *v, const struct pr_check *k, const struct words *text,
+			     struct words *message)
+{
+	struct rank best = {0};
 
 	for (const char *line = k->messages; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		struct rank r;
+
 		split(v, line, strcspn(line, "\n"), message);
-		best = GT_MAX(best, rank(text, message));
+		r = rank(v, text, message);
+		if (r.sure > best.sure || (r.sure == best.sure && r.v > best.v))
+			best = r;
 	}
 	return best;
 }
@@ -157,11 +234,16 @@ static const struct pr_check *teller(size_t i)
 	return i < n ? pr_checks[i] : pr_stories[i - n];
 }
 
-size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MOST])
+static bool is_better(struct rank a, struct rank b)
+{
+	return a.sure != b.sure ? a.sure : a.v > b.v;
+}
+
+size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST])
 {
 	struct words *words = gt_xcalloc(2, sizeof(*words));
 	struct vocabulary v = {0};
-	double ranks[PR_SEARCH_MOST] = {0};
+	struct rank ranks[PR_SEARCH_MOST] = {0};
 	size_t n = 0;
 
 	for (size_t i = 0; teller(i); i++, v.n_checks++)
@@ -169,23 +251,23 @@ size_t pr_check_search(const char *text, const struct pr_check *ret[PR_SEARCH_MO
 			learn(&v, teller(i)->messages, i + 1);
 	split(&v, text, strlen(text), words);
 	for (size_t i = 0; teller(i); i++) {
-		double r = best_rank(&v, teller(i), words, words + 1);
+		struct rank r = best_rank(&v, teller(i), words, words + 1);
 		size_t at = n;
 
-		if (r <= 0)
+		if (r.v <= 0)
 			continue;
-		for (; at && ranks[at - 1] < r; at--)
+		for (; at && is_better(r, ranks[at - 1]); at--)
 			if (at < PR_SEARCH_MOST) {
 				ranks[at] = ranks[at - 1];
 				ret[at] = ret[at - 1];
 			}
 		if (at < PR_SEARCH_MOST) {
 			ranks[at] = r;
-			ret[at] = teller(i);
+			ret[at] = (struct pr_match){teller(i), r.sure};
 			n = GT_MIN(n + 1, (size_t)PR_SEARCH_MOST);
 		}
 	}
-	while (n && ranks[n - 1] < ranks[0] * NEAR)
+	while (n && ranks[n - 1].v < ranks[0].v * NEAR)
 		n--;
 	free(v.e);
 	free(words);

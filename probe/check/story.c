@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs say, and people paste, that no check is about: the answer is that nothing is wrong with the host. */
+/* Messages of programs that are no problem of the host, so that no check is about them. */
 #include "probe/check/check.h"
 
 static const struct pr_check gpu_memory = {

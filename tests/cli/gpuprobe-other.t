@@ -32,7 +32,7 @@ Every check has its story, and the messages that lead to it.
   Can follow from:
     driver.loaded
   $ gpuprobe explain no.such
-  gpuprobe: there is no check 'no.such', and none tells of such a message; gpuprobe list names them
+  gpuprobe: there is no check 'no.such'; gpuprobe list names them
   [64]
   $ gpuprobe explain 'RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver' | head -n 1
   python.driver: the driver carries the CUDA of the installed frameworks
@@ -47,15 +47,15 @@ Every check has its story, and the messages that lead to it.
     ARM Neoverse-V2
     POWER9
   $ gpuprobe explain host.blaz
-  gpuprobe: there is no check 'host.blaz', and none tells of such a message; did you mean host.blas?
+  gpuprobe: there is no check 'host.blaz'; did you mean host.blas?
   [64]
   $ gpuprobe explain torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB | head -n 1
   program.gpu-memory: the card has memory enough for the program
   $ gpuprobe explain program.pip | head -n 1
   program.pip: pip installs into an environment of its own
   $ gpuprobe explain 'nothing that anybody ever met'
-  gpuprobe: there is no check 'nothing that anybody ever met', and none tells of such a message; gpuprobe list names them
-  [64]
+  no match: no check is about this message
+  [3]
   $ gpuprobe list | head -4
   CHECK                WHAT SHOULD BE
   gpu.present          an NVIDIA GPU on the PCI bus

@@ -115,6 +115,8 @@ def main():
     validate(known, "gpuprobe", "can", "torch==2.14", "cuda>=13", "--root", os.path.join(tap.FIXTURES, "server-8gpu.host"))
     validate(known, "gpuprobe", "recommend", "--root", os.path.join(tap.FIXTURES, "server-8gpu.host"))
     validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.FIXTURES, "venv-cudnn-shadowed.host"))
+    for message in ("gpu.lost", "Xid 79", "Xid 173", "SXid 12028", "CUDA out of memory. Tried to allocate", "undefined symbol: x", "foo bar"):
+        validate(known, "gpuprobe", "explain", message)
     device(known)
     watched = tap.run("gpuprobe", "watch", "-n", "3", "-i", "0.1", "--json", env=STANDIN).stdout.splitlines()
     tap.rule("each line of gpuprobe watch --json holds to its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +

@@ -190,11 +190,11 @@ END_TEST
 
 static bool leads_to(const char *text, const char *check)
 {
-	const struct pr_check *found[PR_SEARCH_MOST];
+	struct pr_match found[PR_SEARCH_MOST];
 	size_t n = pr_check_search(text, found);
 
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(found[i]->id, check))
+		if (!strcmp(found[i].check->id, check))
 			return true;
 	return false;
 }
@@ -225,11 +225,11 @@ START_TEST(what_no_check_is_about_leads_to_a_story)
 		{"RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "program.gpu-memory"},
 		{"error: externally-managed-environment", "program.pip"},
 	};
-	const struct pr_check *found[PR_SEARCH_MOST];
+	struct pr_match found[PR_SEARCH_MOST];
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(said); i++) {
 		ck_assert_msg(pr_check_search(said[i].text, found) > 0, "\"%s\" leads nowhere", said[i].text);
-		ck_assert_str_eq(found[0]->id, said[i].story);
+		ck_assert_str_eq(found[0].check->id, said[i].story);
 	}
 	ck_assert(leads_to("Out of memory: Killed process 4711 (python3)", "host.memory"));
 }
@@ -239,10 +239,10 @@ START_TEST(what_is_no_message_leads_nowhere)
 {
 	static const char *const other[] = {"", "the", "error", "12", "Hello world, how are you today", "import numpy as np",
 					    "\xff\xfe \x01", "no.such.check"};
-	const struct pr_check *found[PR_SEARCH_MOST];
+	struct pr_match found[PR_SEARCH_MOST];
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(other); i++)
-		ck_assert_msg(!pr_check_search(other[i], found), "\"%s\": %s", other[i], found[0]->id);
+		ck_assert_msg(!pr_check_search(other[i], found), "\"%s\": %s", other[i], found[0].check->id);
 }
 END_TEST
 

@@ -1,0 +1,245 @@
+gpuprobe explain: a number decides first, then a whole message; common words explain nothing.
+
+An Xid or SXid number is read before any word, however it is written. A number without an entry is unknown.
+
+  $ for m in 'Xid 173' 'SXid 12028' 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, GPU has fallen off the bus' \
+  >   'NVRM: Xid (PCI:0000:17:00): 62, GPU has fallen off the bus' 'Xid 79' 'xid error: 48' 'kernel: NVRM: Xid (PCI:0000:17:00): 119, Timeout' \
+  >   'NVRM: Xid (PCI:0000:17:00): 13, Graphics SM Warp Exception, GPU has fallen off the bus'; do
+  >   gpuprobe explain "$m" > out; echo "$? $(head -n 1 out)"; done
+  3 Xid 173: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
+  3 SXid 12028: no entry; see NVIDIA's Fabric Manager User Guide
+  3 SXid 12028: no entry; see NVIDIA's Fabric Manager User Guide
+  3 Xid 62: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
+  0 gpu.lost: no GPU has fallen off the bus
+  0 gpu.ecc: the GPUs' memory is sound
+  0 gpu.gsp: the GPUs' firmware answers
+  0 program.gpu-fault: programs use the GPU without errors
+
+All numbers of a text are answered.
+
+  $ gpuprobe explain 'Xid 79, then Xid 63 and Xid 62 and Xid 79'
+  Xid 62: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
+  gpu.lost: no GPU has fallen off the bus
+  
+    Xid 79: the card no longer answers on PCIe. Power, heat or a bad contact; only a cold start brings
+    it back, and often only for a while.
+  
+  Messages that lead here:
+    NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.
+    Unable to determine the device handle for GPU: GPU is lost. Reboot the system to recover this GPU
+  
+  Xid 63: gpu.ecc: the GPUs' memory is sound
+  [3]
+
+The error of a program is no reason to power a GPU off.
+
+  $ gpuprobe explain 'NVRM: Xid (PCI:0000:17:00): 13, pid=4711, name=python3, Graphics Exception: ESR 0x50c648=0x13000e'
+  program.gpu-fault: programs use the GPU without errors
+  
+    Xid 13, 31 and 43 are errors of a program that ran on the GPU: an access outside its memory, an
+    illegal instruction, a kernel that was stopped. Xid 45 is the clean-up after a program ended or
+    after another Xid. The driver ends that program; the GPU and other programs go on. The process ID
+    and name are in the line. To find the place in the program: compute-sanitizer python3 train.py, or
+    CUDA_LAUNCH_BLOCKING=1. If the same GPU logs these numbers under different programs that run
+    without errors on other GPUs, test the GPU (dcgmi diag -r 3).
+  
+  Messages that lead here:
+    RuntimeError: CUDA error: an illegal memory access was encountered
+    cudaErrorIllegalAddress
+    RuntimeError: CUDA error: device-side assert triggered
+    NVRM: Xid (PCI:0000:17:00): 13, Graphics SM Warp Exception
+    NVRM: Xid (PCI:0000:17:00): 31, MMU Fault
+  $ for x in 13 31 43 45; do gpuprobe explain "Xid $x" | grep -iE 'power|replace|reset|reboot'; done
+  [1]
+
+Real messages: the first line of each answer. Nothing is explained that is about something else.
+
+  $ cat > messages <<'END'
+  > torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
+  > node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
+  > node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
+  > [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
+  > NCCL WARN NET/Socket : no usable interface found
+  > torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5
+  > ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
+  > ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev
+  > Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory
+  > OSError: libcudnn.so.8: cannot open shared object file: No such file or directory
+  > ImportError: libGL.so.1: cannot open shared object file: No such file or directory
+  > RuntimeError: CUDA error: no kernel image is available for execution on the device
+  > ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /srv/venv/lib/python3.11/site-packages/foo.so)
+  > /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./prog)
+  > RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.
+  > RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
+  > RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
+  > Segmentation fault (core dumped)
+  > python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
+  > RuntimeError: CUDA error: an illegal memory access was encountered
+  > RuntimeError: CUDA error: device-side assert triggered
+  > RuntimeError: CUDA error: misaligned address
+  > RuntimeError: CUDA error: unspecified launch failure
+  > RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
+  > RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
+  > RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
+  > RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+  > ModuleNotFoundError: No module named 'torch'
+  > RuntimeError: Address already in use
+  > torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED
+  > OSError: [Errno 28] No space left on device
+  > OSError: [Errno 24] Too many open files
+  > RuntimeError: NCCL communicator was aborted on rank 3.
+  > slurmstepd: error: Detected 1 oom_kill event in StepId=42.0. Some of the step tasks have been OOM Killed.
+  > ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
+  > AttributeError: module 'torch' has no attribute 'float8_e4m3fn'
+  > RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
+  > nvcc fatal   : Unsupported gpu architecture 'compute_100'
+  > docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
+  > permission denied while trying to connect to the Docker daemon socket
+  > kernel: EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0
+  > RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)
+  > loss is nan
+  > foo bar baz
+  > memory error
+  > the GPU is slow
+  > CUDA error
+  > driver failed
+  > nvidia-smi shows no processes
+  > HW Slowdown                        : Not Active
+  >     HW Slowdown : Active
+  > no such check
+  > undefined symbol
+  > cudaErrorSystemNotReady
+  > END
+  $ while IFS= read -r m; do gpuprobe explain "$m" > out; printf '%s %s\n    %s\n' $? "$(head -n 1 out)" "$m"; done < messages
+  0 program.gpu-memory: the card has memory enough for the program
+      torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
+  0 possible match: program.gpu-memory: the card has memory enough for the program
+      node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
+  0 host.memlock: RDMA may lock memory
+      node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
+  3 no match: no check is about this message
+      [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
+  0 possible match: pcie.acs: GPUs below one switch talk directly
+      NCCL WARN NET/Socket : no usable interface found
+  3 no match: no check is about this message
+      torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5
+  0 possible match: python.nccl: frameworks get the NCCL they were built with
+      ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
+  0 possible match: python.nccl: frameworks get the NCCL they were built with
+      ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev
+  0 possible match: python.libraries: frameworks find the libraries they need
+      Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory
+  0 possible match: python.libraries: frameworks find the libraries they need
+      OSError: libcudnn.so.8: cannot open shared object file: No such file or directory
+  0 possible match: python.libraries: frameworks find the libraries they need
+      ImportError: libGL.so.1: cannot open shared object file: No such file or directory
+  0 python.arch: the installed PyTorch has code for the card
+      RuntimeError: CUDA error: no kernel image is available for execution on the device
+  3 no match: no check is about this message
+      ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /srv/venv/lib/python3.11/site-packages/foo.so)
+  0 python.glibc: the C library is new enough for the wheels
+      /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./prog)
+  0 host.shm: /dev/shm has room for workers
+      RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.
+  0 possible match: host.memory: the host has at least half as much memory as its GPUs
+      RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
+  0 cuda.toolkit: driver and card suit the installed CUDA toolkits
+      RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
+  0 possible match: host.cpu-features: the CPU has the vector units that frameworks want
+      Segmentation fault (core dumped)
+  3 no match: no check is about this message
+      python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
+  0 program.gpu-fault: programs use the GPU without errors
+      RuntimeError: CUDA error: an illegal memory access was encountered
+  0 program.gpu-fault: programs use the GPU without errors
+      RuntimeError: CUDA error: device-side assert triggered
+  3 no match: no check is about this message
+      RuntimeError: CUDA error: misaligned address
+  3 no match: no check is about this message
+      RuntimeError: CUDA error: unspecified launch failure
+  0 possible match: program.gpu-memory: the card has memory enough for the program
+      RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
+  0 possible match: program.gpu-memory: the card has memory enough for the program
+      RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
+  0 possible match: program.gpu-memory: the card has memory enough for the program
+      RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
+  0 possible match: gpu.p2p: which GPUs copy directly
+      RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+  3 no match: no check is about this message
+      ModuleNotFoundError: No module named 'torch'
+  3 no match: no check is about this message
+      RuntimeError: Address already in use
+  3 no match: no check is about this message
+      torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED
+  3 no match: no check is about this message
+      OSError: [Errno 28] No space left on device
+  3 no match: no check is about this message
+      OSError: [Errno 24] Too many open files
+  3 no match: no check is about this message
+      RuntimeError: NCCL communicator was aborted on rank 3.
+  3 no match: no check is about this message
+      slurmstepd: error: Detected 1 oom_kill event in StepId=42.0. Some of the step tasks have been OOM Killed.
+  3 no match: no check is about this message
+      ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
+  3 no match: no check is about this message
+      AttributeError: module 'torch' has no attribute 'float8_e4m3fn'
+  3 no match: no check is about this message
+      RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
+  0 cuda.toolkit: driver and card suit the installed CUDA toolkits
+      nvcc fatal   : Unsupported gpu architecture 'compute_100'
+  0 possible match: cuda.libcuda: the libcuda that programs load fits the module
+      docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
+  0 possible match: program.gpu-memory: the card has memory enough for the program
+      permission denied while trying to connect to the Docker daemon socket
+  3 no match: no check is about this message
+      kernel: EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0
+  0 possible match: program.gpu-memory: the card has memory enough for the program
+      RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)
+  3 no match: no check is about this message
+      loss is nan
+  3 no match: no check is about this message
+      foo bar baz
+  3 no match: no check is about this message
+      memory error
+  3 no match: no check is about this message
+      the GPU is slow
+  3 no match: no check is about this message
+      CUDA error
+  3 no match: no check is about this message
+      driver failed
+  3 no match: no check is about this message
+      nvidia-smi shows no processes
+  0 possible match: gpu.throttle: the hardware does not hold the clocks down
+      HW Slowdown                        : Not Active
+  0 gpu.throttle: the hardware does not hold the clocks down
+          HW Slowdown : Active
+  3 no match: no check is about this message
+      no such check
+  0 possible match: python.nccl: frameworks get the NCCL they were built with
+      undefined symbol
+  0 gpu.fabric: NVSwitch is managed
+      cudaErrorSystemNotReady
+
+Only a weak match: nothing is told as if it were known.
+
+  $ gpuprobe explain 'ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev'
+  possible match: python.nccl: frameworks get the NCCL they were built with
+  
+  Only a part of the words agrees. gpuprobe explain ID has the details.
+
+The document says how each check was found.
+
+  $ for m in gpu.lost 'Xid 79' 'Xid 173' 'CUDA out of memory. Tried to allocate' 'ImportError: undefined symbol: x' 'foo bar baz'; do gpuprobe explain "$m" --json > out
+  >   echo "$? $(tr -d ' \n' < out | sed 's/"title":.*"after":/"after":/; s/"after":\[[^]]*\],//')"; done
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"id"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost"}]}
+  3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"python.nccl","match":"possible"}]}
+  3 {"schema":"gpuprobe-checks/1","checks":[]}
+
+A message with control characters is not printed.
+
+  $ gpuprobe explain "$(printf '\033]0;owned\a foo bar')" 2>&1 | LC_ALL=C grep -c '[^ -~]'
+  0
+  [1]
