@@ -16,7 +16,7 @@ the network (a bind of an NFS path, a bucket that FUSE shows), and the network w
   units/local-fs.target.requires/var.mount
   units/remote-fs.target.requires/mnt-nfs.mount
   $ ln -s $lib/systemd-networkd.service units/multi-user.target.wants; ln -s $lib/systemd-networkd-wait-online.service units/network-online.target.wants
-  $ cp $BUILDDIR/tune/systemd/*.service $TESTDIR/../tune/systemd/*.timer units; sed -i 's/^\(Exec[A-Za-z]*\)=.*/\1=true/' units/gputune*.service
+  $ cp $BUILDDIR/tune/systemd/*.service units; cp $TESTDIR/../tune/systemd/gputune-devices.service $TESTDIR/../tune/systemd/*.timer units; sed -i 's/^\(Exec[A-Za-z]*\)=.*/\1=true/' units/gputune*.service
   $ boot() { SYSTEMD_UNIT_PATH=$PWD/units:$lib SYSTEMD_LOG_LEVEL=debug systemd-analyze verify --man=no multi-user.target 2>&1; }
   $ boot | grep -Eo '^(data.mount|gputune[a-z.-]*): Installed new job|.* ordering cycle .*'
   data.mount: Installed new job
@@ -24,6 +24,7 @@ the network (a bind of an NFS path, a bucket that FUSE shows), and the network w
   $ ln -s ../gputune-verify.timer units/timers.target.wants; ln -s ../gputune@.service units/multi-user.target.wants/gputune@job.service
   $ boot | grep -Eo '^(data.mount|gputune[a-z@.-]*): Installed new job|.* ordering cycle .*' | sort
   data.mount: Installed new job
+  gputune-devices.service: Installed new job
   gputune-recover.service: Installed new job
   gputune-verify.timer: Installed new job
   gputune.service: Installed new job

@@ -74,4 +74,6 @@ for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$
 rule 'each room has a README'
 grep -n '^ExecStop' tune/systemd/*.in >"$offences"
 rule 'no unit puts settings back when it is stopped'
+grep -nE '^Exec[A-Za-z]*=[-@:|]*[+!]' tune/systemd/* >"$offences"
+rule 'no command of a unit runs with more rights than the unit'
 plan
