@@ -123,6 +123,55 @@ static char *kernel_file(const char *stem)
 	return gt_xasprintf("/boot/%s-%s", stem, u.release);
 }
 
+/* The environment that decides how a launch runs. */
+static bool is_kept(const char *pair)
+{
+	static const char *const keep[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
+					    "GPUBENCH_" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keep); i++)
+		if (gt_starts_with(pair, keep[i]))
+			return true;
+	return bn_telling(pair);
+}
+
+/* Each path in a variable, also a relative one, which the unit resolves in the same working directory. Text that is no path is
+ * judged as a file that does not exist. */
+static int check_variable(const struct bn_boots *b, const char *cwd, const char *pair, struct gt_err *err)
+{
+	const char *value = strchr(pair, '=');
+	gt_autofree char *list = gt_xstrdup(value ? value + 1 : "");
+	char *save = NULL;
+
+	for (char *e = strtok_r(list, ": ", &save); e; e = strtok_r(NULL, ": ", &save)) {
+		gt_autofree char *path = *e == '/' ? gt_xstrdup(e) : gt_xasprintf("%s/%s", cwd, e);
+		const char *why = gt_distrust_path(b->fs, path);
+
+		if (why)
+			return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
+					    "%.*s: %s %s, and root would use it after each boot: unset the variable or choose "
+					    "directories that are root's alone", (int)(value - pair), pair, path, why);
+	}
+	return 0;
+}
+
+/* The working directory and the environment of the unit: programs and libraries are found by them. */
+static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
+{
+	gt_autofree char *cwd = getcwd(NULL, 0);
+	const char *why = cwd ? gt_distrust_path(b->fs, cwd) : "cannot be found";
+	int r = 0;
+
+	if (why)
+		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
+				    "the working directory %s %s, and root would work in it after each boot: change to one that is "
+				    "root's alone", cwd ? cwd : "", why);
+	for (char **e = environ; *e && r == 0; e++)
+		if (is_kept(*e))
+			r = check_variable(b, cwd, *e, err);
+	return r;
+}
+
 /* Root starts the session anew after each boot, with whatever the document then says: others must not have a say in it. */
 static int check_trust(const struct bn_boots *b, struct gt_err *err)
 {
@@ -139,7 +188,7 @@ static int check_trust(const struct bn_boots *b, struct gt_err *err)
 	why = gt_distrust_way(b->fs, b->exe);
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "%s %s, and root would start it after each boot", b->exe, why);
-	return 0;
+	return check_surroundings(b, err);
 }
 
 static int check_file(const struct bn_boots *b, struct gt_err *err)
@@ -323,20 +372,11 @@ static void keep_variable(struct gt_buf *out, const char *pair)
 	gt_buf_puts(out, "\"\n");
 }
 
-/* The environment that decides how a launch runs. */
 static void keep_environment(struct gt_buf *out)
 {
-	static const char *const keep[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
-					    "GPUBENCH_" };
-
-	for (char **e = environ; *e; e++) {
-		bool wanted = bn_telling(*e);
-
-		for (size_t i = 0; i < GT_ARRAY_SIZE(keep); i++)
-			wanted |= gt_starts_with(*e, keep[i]);
-		if (wanted)
+	for (char **e = environ; *e; e++)
+		if (is_kept(*e))
 			keep_variable(out, *e);
-	}
 }
 
 static int install(const struct bn_boots *b, struct gt_err *err)

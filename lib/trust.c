@@ -43,3 +43,27 @@ const char *gt_distrust_way(struct gt_fsroot *fs, const char *path)
 	why = distrust_dirs(fs, path);
 	return why ? why : distrust_dirs(fs, real);
 }
+
+/* A directory in which others may make files is no place to find one in: the sticky bit only protects files that exist. */
+static const char *distrust_dir(const struct stat *st)
+{
+	if (st->st_uid != 0)
+		return "does not belong to root";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+}
+
+const char *gt_distrust_path(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *there = gt_xstrdup(path);
+	const char *why;
+	struct stat st;
+	char *slash;
+	int r;
+
+	while ((r = gt_fs_stat(fs, there, &st)) < 0 && (slash = strrchr(there, '/')) && slash != there)
+		*slash = '\0';
+	if (r < 0 && gt_fs_stat(fs, "/", &st) < 0)
+		return "lies where it cannot be looked at";
+	why = S_ISDIR(st.st_mode) ? distrust_dir(&st) : S_ISREG(st.st_mode) ? gt_distrust(fs, &st) : NULL;
+	return why || r < 0 ? why : gt_distrust_way(fs, there);
+}
