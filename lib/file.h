@@ -9,10 +9,9 @@
 
 /* The whole of path ("-" is stdin), NUL-terminated, at most max bytes. Only regular files and pipes. */
 int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct gt_err *err);
-/* New content under the final name or nothing at all ("-" writes stdout): temporary file beside it, fsync, rename. A
- * device or pipe is written to and stays what it is. */
+/* New content under the final name or nothing at all ("-" writes stdout), by the rule of lib/replace.h. */
 int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, struct gt_err *err);
-/* Could gt_file_write() put something there? For whoever works long before it writes. NULL is no path and fine. */
+/* Tests whether gt_file_write() could write path, for work that takes long before it writes. NULL (no path) passes. */
 int gt_file_try(const char *path, struct gt_err *err);
 /* Of what is printed by stdio: 0, or why it does not get out: -EPIPE if the reader has left, -EIO if the reason has gone by. */
 int gt_stdout_flush(void);

@@ -12,7 +12,7 @@
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/parse.h"
-#include "runtime/ckpt/replace.h"
+#include "lib/replace.h"
 #include "runtime/ckpt/safetensors.h"
 #include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
@@ -163,14 +163,15 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
 {
-	struct rt_replace file;
+	struct gt_replace file;
 	int r = rt_wait((struct rt_program *)p, err); /* and so know the step and the loss scale */
 
 	if (r)
 		return r;
-	r = rt_replace_begin(path, &file);
-	if (!r)
-		r = rt_replace_end(&file, write_all(p, file.fd, ticket));
+	r = gt_replace_begin(path, 0644, &file, err);
+	if (r)
+		return r;
+	r = gt_replace_end(&file, write_all(p, file.fd, ticket));
 	return r ? gt_fail_errno(err, -r, "cannot write %s", path) : 0;
 }
 

@@ -188,11 +188,11 @@ A disk that is full in the middle ends the session: what there is is shown, and 
 
 One file that cannot be written keeps back neither the others nor the answer, and it can be made later.
 
-  $ sim --pairs 12 -o kept.json --html /dev/full --markdown kept.md 2>&1 | grep -E '^(gpubench:|sim |VERDICT)'
-  gpubench: cannot write /dev/full: No space left on device; all else is in kept.json, of which gpubench report makes it
+  $ sim --pairs 12 -o kept.json --html /dev/fd/9 --markdown kept.md 2>&1 9>/dev/full | grep -E '^(gpubench:|sim |VERDICT)'
+  gpubench: cannot write /dev/fd/9: No space left on device; all else is in kept.json, of which gpubench report makes it
   sim     * 12 (glob)
   VERDICT MEASURED: one arm; compare it with another result of this host
-  [64]
+  [70]
   $ ls kept.*
   kept.json
   kept.md

@@ -134,10 +134,14 @@ Where nothing can be written is known before the first step. A device or a pipe 
   $ gpubench train mlp --trace ""
   gpubench: the name of a file to write is empty
   [64]
-  $ mkfifo pipe; wc -c < pipe > bytes & gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet --save pipe > saved; wait; test -p pipe && test $(cat bytes) -gt 7000000 && ls | grep saving
+  $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet --save /dev/fd/9 9>&1 > saved | wc -c > bytes; test $(cat bytes) -gt 7000000 && ls | grep saving
   [1]
   $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet --save /dev/null > saved; test -c /dev/null && echo it is there
   it is there
+  $ mkfifo pipe; for o in --save --trace; do timeout 60 gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet $o pipe; done
+  gpubench: cannot write pipe: it is a FIFO, not a regular file; to write to a pipe, name /dev/stdout or /dev/fd/N
+  gpubench: cannot write pipe: it is a FIFO, not a regular file; to write to a pipe, name /dev/stdout or /dev/fd/N
+  [64]
 
 It goes on with the sample behind the last one, whatever its ranks and batches were and are: a loss that nothing is learnt from says
 which sample it was.

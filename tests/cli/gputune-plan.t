@@ -306,11 +306,36 @@ So is one with all that a processor and its firmware offer, and a /dev/shm of hu
     cpu.epp:policy0 and 1 alike: power
         this processor does not offer performance, but default power
 
-A pipe or device that is named for the answer is written to, and stays what it is: /dev/null is everyone's.
+An output file is a regular file, /dev/null, or a descriptor: a device, FIFO or directory is neither opened nor replaced.
 
-  $ mkfifo pipe; cat pipe > got & gputune plan --root $FIXTURES/cpu-server.host -o pipe > said.txt; wait; test -p pipe && head -n 1 got
+  $ out() { timeout 10 gputune plan --root $FIXTURES/cpu-server.host -o "$@"; }
+  $ out /dev/null > said.txt; test -c /dev/null
+  $ out >(head -n 1 > got) > said.txt; until [ -s got ]; do sleep 0.1; done; cat got
   {
-  $ gputune plan --root $FIXTURES/cpu-server.host -o /dev/null > said.txt; test -c /dev/null
+  $ (out /dev/stdout; out /dev/fd/1; out /proc/self/fd/1) | grep -c '"schema": "gputune-plan/1"'; test -L /dev/stdout
+  3
+  $ out /dev/stderr 2>&1 > said.txt | head -n 1
+  {
+  $ out /dev/fd/9
+  gputune: cannot write /dev/fd/9: Bad file descriptor
+  [64]
+  $ out /dev/fd/9 9</dev/null
+  gputune: cannot write /dev/fd/9: Bad file descriptor
+  [64]
+  $ mkfifo pipe; out pipe; test -p pipe
+  gputune: cannot write pipe: it is a FIFO, not a regular file; to write to a pipe, name /dev/stdout or /dev/fd/N
+  $ out /dev/full
+  gputune: cannot write /dev/full: it is a character device, not a regular file
+  [64]
+
+A link of the caller is followed by the same rule, and stays a link.
+
+  $ mkdir -m 755 dir; ln -s dir/plan.json link; ln -s link link2; out link2 > said.txt; ls dir; test -L link && test -L link2
+  plan.json
+  $ ln -s ../pipe dir/pipe; ln -s loop loop; ln -s /dev/null null; ln -s dir dirs; for f in dir/pipe loop dirs; do out $f; done; out null > said.txt; test -L null
+  gputune: cannot write dir/pipe: it is a FIFO, not a regular file; to write to a pipe, name /dev/stdout or /dev/fd/N
+  gputune: cannot write loop: Too many levels of symbolic links
+  gputune: cannot write dirs: Is a directory
   $ gputune plan --root $FIXTURES/cpu-server.host -o . > said.txt
   gputune: cannot write .: Is a directory
   [64]

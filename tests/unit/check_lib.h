@@ -5,5 +5,6 @@
 
 TCase *lib_documents_case(void);
 TCase *lib_fsroot_case(void);
+TCase *lib_replace_case(void);
 TCase *lib_visible_case(void);
 #endif

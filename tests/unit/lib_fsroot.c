@@ -386,30 +386,6 @@ START_TEST(the_number_of_a_device_survives_a_capture)
 }
 END_TEST
 
-/* Killed in the middle of a write, a process leaves its temporary file; the next one of that number must get by. */
-START_TEST(what_a_killed_process_left_is_no_hindrance)
-{
-	char *root = new_root();
-	gt_autofree char *path = gt_xasprintf("%s/result", root), *left = gt_xasprintf("%s.%d.new", path, (int)getpid());
-	gt_autofree char *text = NULL;
-	struct gt_err err = { 0 };
-	int fd = open(left, O_WRONLY | O_CREAT, 0600);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, "hal", 3), 3);
-	close(fd);
-	ck_assert_msg(gt_file_write(path, "whole", 5, 0644, &err) == 0, "%s", err.msg);
-	ck_assert_int_eq(gt_file_read(path, 100, &text, NULL, NULL), 0);
-	ck_assert_str_eq(text, "whole");
-	ck_assert_int_eq(access(left, F_OK), -1);
-	/* a directory there is nobody's leftover: that is said, and nothing is lost */
-	ck_assert_int_eq(mkdir(left, 0700), 0);
-	ck_assert_int_lt(gt_file_write(path, "other", 5, 0644, &err), 0);
-	ck_assert_int_eq(err.exit_status, GT_EXIT_USAGE);
-	drop_root(root);
-}
-END_TEST
-
 TCase *lib_fsroot_case(void)
 {
 	TCase *tc = tcase_create("fsroot");
@@ -426,7 +402,6 @@ TCase *lib_fsroot_case(void)
 		a_hostile_capture_is_refused_with_its_line,
 		recording_remembers_every_path_once,
 		the_number_of_a_device_survives_a_capture,
-		what_a_killed_process_left_is_no_hindrance,
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)

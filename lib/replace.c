@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib/parse.h"
+#include "lib/replace.h"
+
+#define SUFFIX	  ".saving"
+#define TRIES	  100
+#define LINKS_MAX 40
+
+/* ---- where it is written ---- */
+
+/* The number of the descriptor that path names, or -1. */
+static int named_descriptor(const char *path)
+{
+	static const char *const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
+	int64_t n;
+
+	if (gt_streq(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (gt_streq(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++)
+		if (gt_starts_with(path, dirs[i]) && isdigit((unsigned char)path[strlen(dirs[i])]) &&
+		    gt_parse_i64(path + strlen(dirs[i]), &n) == 0 && n <= INT_MAX)
+			return (int)n;
+	return -1;
+}
+
+/* A duplicate, not another open file: it goes on where the descriptor is, and a socket has no other way. */
+static int duplicate(int number)
+{
+	int flags = fcntl(number, F_GETFL), fd;
+
+	if (flags < 0)
+		return -errno;
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	fd = fcntl(number, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns false if path is none of those that are written to directly; else *ret_fd is open or a negative errno. */
+static bool open_directly(const char *path, int *ret_fd)
+{
+	int number = named_descriptor(path);
+
+	if (number >= 0)
+		*ret_fd = duplicate(number);
+	else if (!gt_streq(path, "/dev/null"))
+		return false;
+	else if ((*ret_fd = open(path, O_WRONLY | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		*ret_fd = -errno;
+	return true;
+}
+
+static const char *kind(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFIFO:
+		return "a FIFO";
+	case S_IFBLK:
+		return "a block device";
+	case S_IFCHR:
+		return "a character device";
+	case S_IFSOCK:
+		return "a socket";
+	default:
+		return "of an unknown kind";
+	}
+}
+
+/* Another user can make a link in a shared directory, or put one of the caller's there by rename(2). */
+static bool may_follow(int dir, const struct stat *link)
+{
+	struct stat st;
+
+	if (link->st_uid != geteuid() || fstat(dir, &st) < 0)
+		return false;
+	return geteuid() != 0 || (st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)));
+}
+
+/* The link's target as a path, relative to where path is. */
+static int read_link(int dir, const char *base, const char *path, char **ret)
+{
+	const char *slash = strrchr(path, '/');
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(dir, base, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	*ret = *target == '/' || !slash ? gt_xstrdup(target) : gt_xasprintf("%.*s%s", (int)(slash - path) + 1, path, target);
+	return 0;
+}
+
+/* Splits path into an open directory and a name in it. */
+static int open_dir(const char *path, int *ret_dir, char **ret_base)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	gt_autofree char *name = !slash ? gt_xstrdup(".") : slash == path ? gt_xstrdup("/") :
+							    gt_xstrndup(path, (size_t)(slash - path));
+
+	if (!*base || gt_streq(base, ".") || gt_streq(base, ".."))
+		return -EISDIR;
+	*ret_dir = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_dir < 0)
+		return -errno;
+	*ret_base = gt_xstrdup(base);
+	return 0;
+}
+
+static int refuse(struct gt_err *err, const char *path, int code)
+{
+	return gt_fail_exit(err, GT_EXIT_USAGE, code, "cannot write %s: %s", path, strerror(code));
+}
+
+/* One component. Returns 0: a new or regular file; 1: *ret_next is the target of a link. */
+static int judge(const char *named, const char *path, int dir, const char *base, char **ret_next, struct gt_err *err)
+{
+	struct stat st;
+	int r;
+
+	if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : refuse(err, named, errno);
+	if (S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return refuse(err, named, EISDIR);
+	if (!S_ISLNK(st.st_mode))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "cannot write %s: it is %s, not a regular file%s", named, kind(st.st_mode),
+				    S_ISFIFO(st.st_mode) ? "; to write to a pipe, name /dev/stdout or /dev/fd/N" : "");
+	if (!may_follow(dir, &st))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EPERM,
+				    "cannot write %s: another user controls this symbolic link; name the file that you mean",
+				    named);
+	r = read_link(dir, base, path, ret_next);
+	return r < 0 ? refuse(err, named, -r) : 1;
+}
+
+/* *ret: fd (directly), or dir and base. */
+static int locate(const char *named, struct gt_replace *ret, struct gt_err *err)
+{
+	gt_autofree char *path = gt_xstrdup(named);
+
+	for (int links = 0; links < LINKS_MAX; links++) {
+		gt_autofree char *base = NULL, *next = NULL;
+		gt_autoclose int dir = -1;
+		int fd, r;
+
+		if (open_directly(path, &fd)) {
+			*ret = (struct gt_replace){ .fd = fd, .dir = -1 };
+			return fd < 0 ? refuse(err, named, -fd) : 0;
+		}
+		r = open_dir(path, &dir, &base);
+		if (r == -EISDIR)
+			return refuse(err, named, EISDIR);
+		if (r < 0)
+			return gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot create %s: %s", named, strerror(-r));
+		r = judge(named, path, dir, base, &next, err);
+		if (r < 0)
+			return r;
+		if (r == 0) {
+			*ret = (struct gt_replace){ .fd = -1, .dir = dir, .base = gt_take(base) };
+			dir = -1;
+			return 0;
+		}
+		free(path);
+		path = gt_take(next);
+	}
+	return refuse(err, named, ELOOP);
+}
+
+/* ---- the new file ---- */
+
+/* Of the open file, not of the process: another thread's writer of the same file finds it locked too. */
+static int lock_file(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_OFD_SETLK, &whole) < 0 ? -errno : 0;
+}
+
+static bool is_taken(int r)
+{
+	return r == -EAGAIN || r == -EACCES;
+}
+
+/* Is name BASE.DIGITS.saving, or BASE.DIGITS-DIGITS.saving? */
+static bool is_ours(const char *name, const char *base)
+{
+	size_t n = strlen(base), digits;
+
+	if (strncmp(name, base, n) != 0 || name[n] != '.')
+		return false;
+	name += n + 1;
+	digits = strspn(name, "0123456789");
+	if (digits && name[digits] == '-' && isdigit((unsigned char)name[digits + 1]))
+		digits += 1 + strspn(name + digits + 1, "0123456789");
+	return digits && gt_streq(name + digits, SUFFIX);
+}
+
+/* A file that nobody has locked has no writer who could rename it: the name still is that file's when it is removed. */
+static void remove_left(int dir, const char *name)
+{
+	gt_autoclose int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st, now;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 || lock_file(fd) < 0)
+		return;
+	if (fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st.st_ino && now.st_dev == st.st_dev)
+		unlinkat(dir, name, 0);
+}
+
+/* Removes what killed writers of the same file have left. */
+static void sweep(int dir, const char *base)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (is_ours(e->d_name, base))
+			remove_left(dir, e->d_name);
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* Where a file system has no locks, sweep() removes nothing. */
+static int create(int dir, const char *name, mode_t mode)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	/* before it was locked, another writer may have swept it away */
+	if (is_taken(lock_file(fd)) || fstat(fd, &st) < 0 || !st.st_nlink) {
+		close(fd);
+		return -EEXIST;
+	}
+	return fd;
+}
+
+static int create_temporary(struct gt_replace *r, mode_t mode)
+{
+	int fd = -EEXIST;
+
+	for (int i = 0; fd == -EEXIST && i < TRIES; i++) {
+		gt_autofree char *name = i ? gt_xasprintf("%s.%ld-%d" SUFFIX, r->base, (long)getpid(), i) :
+					     gt_xasprintf("%s.%ld" SUFFIX, r->base, (long)getpid());
+
+		fd = create(r->dir, name, mode);
+		if (fd >= 0)
+			r->temporary = gt_take(name);
+	}
+	return fd;
+}
+
+int gt_replace_begin(const char *path, mode_t mode, struct gt_replace *ret, struct gt_err *err)
+{
+	struct gt_replace file;
+	int r = *path ? locate(path, &file, err) :
+			gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "the name of a file to write is empty");
+
+	if (r < 0)
+		return r;
+	if (file.dir >= 0) {
+		sweep(file.dir, file.base);
+		file.fd = create_temporary(&file, mode);
+		if (file.fd < 0) {
+			close(file.dir);
+			free(file.base);
+			return gt_fail_exit(err, GT_EXIT_USAGE, -file.fd, "cannot create %s: %s", path, strerror(-file.fd));
+		}
+	}
+	*ret = file;
+	return 0;
+}
+
+static void sync_directory(int dir)
+{
+	gt_autoclose int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		fsync(fd);
+}
+
+int gt_replace_end(struct gt_replace *r, int status)
+{
+	if (r->dir < 0)
+		return close(r->fd) < 0 && !status ? -errno : status;
+	if (!status && fsync(r->fd) < 0)
+		status = -errno;
+	if (!status && renameat(r->dir, r->temporary, r->dir, r->base) < 0)
+		status = -errno;
+	if (status)
+		unlinkat(r->dir, r->temporary, 0);
+	else
+		sync_directory(r->dir);
+	if (close(r->fd) < 0 && !status)
+		status = -errno;
+	close(r->dir);
+	free(r->base);
+	free(r->temporary);
+	return status;
+}
