@@ -110,7 +110,8 @@ static const char *const faults[] = {
 	"is down", " dead", "abort", "resetting", "be reset", "reset req", "insufficient", "compromised", "invalid",
 	"illegal", "violation", "broken", "degraded", "killing", "assert", "exception", "poison", "overflow",
 	"critical", "above threshold", "high temperature", "over temperature", "overcurrent", "unexpected",
-	"mismatch", "miss count", "containment", "Xid (", "Xid:", "bad ", "removing after", NULL};
+	"mismatch", "miss count", "containment", "Xid (", "Xid:", "bad ", "removing after", "refused",
+	"inaccessible", NULL};
 
 /* Firmware and the machine-check code print many lines for one error; these have its severity, the others are details. */
 static const char *const hardware_faults[] = {
@@ -132,12 +133,14 @@ static const char *const of_nvidia[] = {
 	"Loading NVIDIA Kernel Mode Setting",
 	"Nvlink Core",
 	"GPU at PCI:",
-	"GPU Board Serial Number",
 	"Persistence mode is deprecated",
 	"applied patches",
 	"Unrecognized AMD processor",
 	"Unable to read EDID",
-	"[NV_ERR_NO_MEMORY]", /* a request that a program made */
+	"[NV_ERR_NO_MEMORY]",		  /* a request that a program made */
+	"Failed to grab modeset ownership", /* a second program for the display */
+	"i2c timeout error",		  /* the USB-C port of a GeForce */
+	"detected invalid context",	  /* nvidia-peermem, where a program ends first */
 	/* a check judges these by the versions and devices themselves; the text has several lines */
 	"API mismatch",
 	"this kernel module has the version",
@@ -147,7 +150,10 @@ static const char *const of_nvidia[] = {
 	"supported through the NVIDIA",
 	"Legacy drivers",
 	NULL};
+static const char *const of_network[] = {"firmware level support is missing", "Missing SyncE capability", NULL};
 static const char *const of_disk[] = {
+	"Identify Descriptors failed",
+	"Failed to configure AEN",
 	"SUBNQN",
 	"Shutdown timeout set",
 	"bad crto",
@@ -158,11 +164,13 @@ static const char *const of_disk[] = {
 	NULL};
 static const char *const of_pcie[] = {
 	"enabled with IRQ", "error containment capabilities", " corrected error",	   " correctable error",
-	"severity=Correct", "can't find device of ID",	      "device recovery successful", NULL};
+	"severity=Correct", "can't find device of ID",	      "device recovery successful",
+	"can't derive routing", "failed to assign",	      "can't assign",	   "Timeout on hotplug command", NULL};
 /* Details of a PCIe error, which any driver's name may start; the line before them has the severity. */
-static const char *const of_any[] = {"error status/mask", ":    [", "TLP Header", "aer_status:", "aer_layer=", NULL};
-static const char *const of_edac[] = {" CE ", "HANDLING MCE MEMORY ERROR", "Machine Check Event", "No ECC support", "ECC disabled",
-				      "Failed to register device", "Error probing instance", "broken BIOS?", NULL};
+static const char *const of_any[] = {"error status/mask", ":    [", ":   [", "TLP Header", "aer_status:", "aer_layer=", NULL};
+static const char *const of_edac[] = {
+	" CE ", "HANDLING ", "Couldn't find mci handler", "Machine Check Event", "No ECC support", "ECC disabled",
+	"Failed to register device", "Error probing instance", "broken BIOS?", NULL};
 
 static const struct driver {
 	const char *start;		   /* of the line, or NULL; # is a digit */
@@ -179,18 +187,19 @@ static const struct driver {
 	{.start = "NVRM", .check = "log.gpu", .faults = faults, .harmless = of_nvidia, .by = ALL},
 	{.start = "nvidia", .check = "log.gpu", .faults = faults, .harmless = of_nvidia},
 	{.anywhere = "[nvidia-drm]", .check = "log.gpu", .faults = faults, .harmless = of_nvidia},
-	{.start = "mlx4", .check = "log.network", .faults = faults},
-	{.start = "mlx5", .check = "log.network", .faults = faults},
-	{.start = "infiniband", .check = "log.network", .faults = faults},
-	{.start = "ib_", .check = "log.network", .faults = faults},
-	{.start = "ib#", .check = "log.network", .faults = faults},
-	{.start = "irdma", .check = "log.network", .faults = faults},
+	{.start = "mlx4", .check = "log.network", .faults = faults, .harmless = of_network},
+	{.start = "mlx5", .check = "log.network", .faults = faults, .harmless = of_network},
+	{.start = "infiniband", .check = "log.network", .faults = faults, .harmless = of_network},
+	{.start = "ib_", .check = "log.network", .faults = faults, .harmless = of_network},
+	{.start = "ib#", .check = "log.network", .faults = faults, .harmless = of_network},
+	{.start = "irdma", .check = "log.network", .faults = faults, .harmless = of_network},
 	{.start = "nvme", .check = "log.disk", .faults = faults, .harmless = of_disk},
 	{.anywhere = "dev nvme", .check = "log.disk", .faults = disk_faults, .harmless = of_disk},
 	{.start = "pcieport", .check = "log.pcie", .faults = faults, .harmless = of_pcie},
 	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = of_edac},
 	{.start = "mce:", .check = "log.hardware", .faults = faults},
 	{.start = "MCE:", .check = "log.hardware", .faults = faults},
+	{.anywhere = "Machine Check Exception", .check = "log.hardware", .faults = faults},
 	{.start = "Memory failure:", .check = "log.hardware", .faults = faults},
 };
 
@@ -265,6 +274,8 @@ bool pr_log_classify(const char *text, int level, struct pr_log_line *ret)
 	struct pr_log_line l = {.text = text, .level = level};
 	bool known = d && !strcmp(d->check, "log.gpu") && classify_number(text, &l);
 
+	if (gt_starts_with(text, "NVRM") && strcasestr(text, "serial number")) /* no error, and it names the machine */
+		return false;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(texts) && !known; i++) {
 		known = strstr(text, texts[i].part) != NULL;
 		l.kind = texts[i].what;

@@ -52,6 +52,10 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   > nvme nvme1: Device not ready; aborting reset, CSTS=0x1
   > nvme nvme0: Removing after probe failure status: -19
   > nvme0n1: I/O Cmd(0x2) @ LBA 1024, 8 blocks, I/O Error (sct 0x2 / sc 0x81) MORE
+  > nvme 0000:65:00.0: Unable to change power state from D3cold to D0, device inaccessible
+  > nvme 0000:65:00.0: Refused to change power state, currently in D3
+  > CPU 3: Machine Check Exception: 5 Bank 4: be00000000800400
+  > nvidia-nvswitch: Version mismatch, kernel version 450.80.02 user version 450.51.06
   > blk_update_request: critical medium error, dev nvme0n1, sector 1024 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 0
   > END
   $ cat > harmless <<'END'
@@ -125,13 +129,32 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   > {1}[Hardware Error]: event severity: corrected
   > {1}[Hardware Error]:  Error 0, type: corrected
   > {1}[Hardware Error]:   section_type: PCIe error
+  > NVRM: GPU Board Serial Number: 1650522003820
+  > nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing
+  > nvidia-gpu 0000:01:00.3: i2c timeout error e0000000
+  > [drm:nv_drm_master_set [nvidia_drm]] *ERROR* [nvidia-drm] [GPU ID 0x00001700] Failed to grab modeset ownership
+  > nvidia-modeset: WARNING: GPU:0: Correcting number of heads for current head configuration (0x00)
+  > mlx5_core 0000:3b:00.0: mlx5e_tc_post_act_init:40:(pid 1106): firmware level support is missing
+  > mlx5_core 0000:3b:00.0: is_dpll_supported:213:(pid 1234): Missing SyncE capability
+  > nvme nvme0: Identify Descriptors failed (nsid=1, status=0x2)
+  > nvme nvme0: D3 entry latency set to 10 seconds
+  > pcieport 0000:16:01.0: BAR 13: no space for [io  size 0x1000]
+  > pcieport 0000:16:01.0: BAR 13: failed to assign [io  size 0x1000]
+  > pcieport 0000:16:01.0: bridge window [io  size 0x1000]: can't assign; no space
+  > pcieport 0000:16:01.0: can't derive routing for PCI INT A
+  > pcieport 0000:16:01.0: pciehp: Timeout on hotplug command 0x03c0 (issued 1020 msec ago)
+  > pcieport 0000:16:01.0:    [13] AdvNonFatalErr
+  > EDAC igen6 MC0: HANDLING IBECC MEMORY ERROR
+  > EDAC sbridge: Couldn't find mci handler
+  > EDAC amd64: Error: F0 not found, device 0x1460 (broken BIOS?)
+  > mce: CPU0: Core temperature/speed normal
   > ACPI Error: AE_NOT_FOUND, While resolving a named reference package element - \_SB_.PR00 (20220331/dspkginit-438)
   > ACPI BIOS Error (bug): Could not resolve symbol [\_SB.PCI0.SAT0.SPT0], AE_NOT_FOUND (20220331/psargs-330)
   > usb 1-4: device descriptor read/64, error -71
   > END
   $ wc -l < faults; wc -l < harmless
-  49
-  73
+  53
+  92
   $ while read -r line; do { cat harmless; printf '%s\n' "$line"; } | log > x.host
   >   if gpuprobe --root x.host -q > out; then printf 'OK in spite of: %s\n' "$line"; fi; done < faults
   $ log < harmless > x.host; gpuprobe --root x.host -q
@@ -148,9 +171,16 @@ The same with levels and prefixes, as the kernel, dmesg and syslog write them.
   gpuprobe: OK
   gpuprobe: OK
 
+A serial number is in no document.
+
+  $ grep -c 'Serial Number' harmless; log < harmless > x.host; gpuprobe --root x.host --json | grep -c 1650522003820
+  1
+  0
+  [1]
+
 NVIDIA's driver writes its banner and some others with level error.
 
-  $ grep -E 'NVRM|SUBNQN|Shutdown timeout|orrect' harmless | sed 's/^/<3>/' | log > x.host; gpuprobe --root x.host -q
+  $ grep -E 'NVRM|SUBNQN|Shutdown timeout|: AER: .*Correct|severity=Correct' harmless | sed 's/^/<3>/' | log > x.host; gpuprobe --root x.host -q
   gpuprobe: OK
 
 Lines of level error count without any known word; the same text as information does not.
