@@ -10,7 +10,7 @@
 #include "bench/environ.h"
 #include "bench/guard.h"
 #include "bench/result.h"
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "lib/cli.h"
 #include "lib/file.h"
 #include "lib/log.h"

@@ -7,7 +7,7 @@
  * Strings stay owned by the document, which must outlive the data.
  */
 #include "bench/bench.h"
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 
 enum bn_kind { BN_KIND_AB, BN_KIND_AA, BN_KIND_SINGLE };
 enum bn_arm { BN_ARM_A, BN_ARM_B }; /* in an A/A pair B is the one labelled so by the coin */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "bench/launch.h"
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 #include "lib/table.h"
 
 void bn_series(struct bn_launch *l, const struct bn_workload *w, const char *suffix, enum bn_role role,

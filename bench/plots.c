@@ -5,7 +5,7 @@
 #include "bench/gauge.h"
 #include "bench/plots.h"
 #include "bench/report.h"
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 #include "bench/svg.h"
 
 /* ---- forest ---- */

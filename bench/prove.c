@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/design.h"
+#include "bench/stats/design.h"
 #include "bench/prove.h"
 #include "tune/knob.h"
 

@@ -5,7 +5,7 @@
  * Which of the changes help on this host? Total effect with A/A pairs; then each change: leave-one-out and add-one for up
  * to six, a fold-over design beyond; what helps is kept, and confirmed on fresh data. The result is a receipt.
  */
-#include "bench/design.h"
+#include "bench/stats/design.h"
 #include "bench/report.h"
 #include "bench/treat.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "bench/report.h"
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "bench/session.h"
 #include "lib/log.h"
 

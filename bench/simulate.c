@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/analyze.h"
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "bench/simulate.h"
 
 #define STEPS	     16

@@ -6,7 +6,7 @@
 #include "bench/bench.h"
 #include "bench/plots.h"
 #include "bench/report.h"
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 #include "bench/svg.h"
 
 #define BINS	   48

@@ -7,7 +7,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "bench/workload/workloads.h"
 
 #define ROUNDS	     16

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
 #include "probe/host.h"

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "bench/workload/workloads.h"
 #include "lib/parse.h"
 

@@ -7,7 +7,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 #include "bench/workload/workloads.h"
 
 #define BATCHES	40

@@ -3,7 +3,7 @@
  * bench_stats.py. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "bench/design.h"
+#include "bench/stats/design.h"
 #include "lib/json.h"
 
 #define ALPHA .05

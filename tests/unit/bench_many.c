@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fleets and histories whose truth is known. */
 #include <math.h>
-#include "bench/rng.h"
-#include "bench/stats.h"
+#include "bench/stats/rng.h"
+#include "bench/stats/stats.h"
 #include "lib/util.h"
 #include "tests/unit/check_bench.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "bench/prove.h"
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "probe/marks.h"
 #include "tests/unit/check_bench.h"
 #include "tests/unit/check_tune.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 #include "bench/session.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"

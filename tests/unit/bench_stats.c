@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 #include "bench/analyze.h"
-#include "bench/rng.h"
-#include "bench/stats.h"
+#include "bench/stats/rng.h"
+#include "bench/stats/stats.h"
 #include "tests/unit/check_bench.h"
 
 static const double d9[] = { .012, -.004, .021, .007, .015, -.001, .018, .009, .003 };

@@ -6,8 +6,8 @@
  * smallest to the k-th largest subset mean, k = floor(alpha/2 * 2^n).
  */
 #include <math.h>
-#include "bench/rng.h"
-#include "bench/stats.h"
+#include "bench/stats/rng.h"
+#include "bench/stats/stats.h"
 #include "lib/util.h"
 
 #define RESAMPLES	99999

@@ -6,8 +6,8 @@
  * design and one with its mirror image, so that drift and every interaction of two factors cancel from the difference, and
  * each block tells something about each factor.
  */
-#include "bench/rng.h"
-#include "bench/stats.h"
+#include "bench/stats/rng.h"
+#include "bench/stats/stats.h"
 
 struct bn_design {
 	size_t factors, rows;

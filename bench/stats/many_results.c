@@ -2,8 +2,8 @@
 /* Statistics of many results: which host of a fleet is unlike the others, and since when a history is another one. */
 #include <math.h>
 #include <string.h>
-#include "bench/rng.h"
-#include "bench/stats.h"
+#include "bench/stats/rng.h"
+#include "bench/stats/stats.h"
 #include "lib/util.h"
 
 #define MAD_TO_SD	1.4826

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many tests at once, and how many pairs a question takes. */
 #include <math.h>
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 #include "lib/util.h"
 
 #define Z80 .841621233572914 /* normal quantile */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
-#include "bench/stats.h"
+#include "bench/stats/stats.h"
 #include "lib/util.h"
 
 const struct bn_look bn_looks[] = { { 9, .005 }, { 12, .01 }, { 16, .015 }, { 24, .02 } };

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-#include "bench/design.h"
+#include "bench/stats/design.h"
 #include "lib/util.h"
 
 static void shuffle(size_t *v, size_t n, struct bn_rng *rng)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include "bench/rng.h"
+#include "bench/stats/rng.h"
 
 static uint64_t splitmix(uint64_t *x)
 {
