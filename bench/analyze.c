@@ -5,11 +5,7 @@
 #include "bench/analyze.h"
 #include "bench/outlier.h"
 
-#define ALPHA	    .05
-#define AA_PAIRS_MIN 3
-
-const char *const bn_verdict_name[] = { [BN_INCONCLUSIVE] = "inconclusive", [BN_SAME] = "same", [BN_BETTER] = "better",
-					[BN_WORSE] = "worse", NULL };
+#define ALPHA .05
 
 /* Everything known about one metric. */
 struct row {
@@ -42,45 +38,6 @@ struct session {
 	double alpha;	   /* of the look at which we stand */
 	const char *hold;  /* why no verdict may be given at all, or NULL */
 };
-
-struct bn_margins bn_margins(double own, struct bn_effect aa)
-{
-	bool noise = aa.n >= AA_PAIRS_MIN && isfinite(aa.est);
-
-	return (struct bn_margins){noise ? fmax(own, fabs(aa.est)) : own, own};
-}
-
-struct bn_effect bn_aa_effect(const double *d, size_t n, size_t tests, uint64_t seed)
-{
-	bool never = n < 60 && ldexp(2, -(int)n) * (double)GT_MAX(tests, (size_t)1) > ALPHA;
-
-	return n >= AA_PAIRS_MIN && never ? bn_t_effect(d, n, ALPHA) : bn_signflip(d, n, ALPHA, seed);
-}
-
-enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double alpha, struct bn_margins margin)
-{
-	double gain = higher ? e.est : -e.est, lo = higher ? e.lo : -e.hi, hi = higher ? e.hi : -e.lo;
-
-	if (!isfinite(gain) || !isfinite(lo) || !isfinite(hi) || !isfinite(margin.change) || !isfinite(margin.same) ||
-	    isnan(p_adj))
-		return BN_INCONCLUSIVE;
-	if (hi - lo < 1e-12) /* of logs: less is rounding, and what never varies was not measured */
-		return BN_INCONCLUSIVE;
-	if (lo > 0 && gain >= margin.change && p_adj <= alpha)
-		return BN_BETTER;
-	if (hi < 0 && -gain >= margin.change && p_adj <= alpha)
-		return BN_WORSE;
-	if (lo > -margin.same && hi < margin.same)
-		return BN_SAME;
-	return BN_INCONCLUSIVE;
-}
-
-bool bn_not_worse(bool higher, struct bn_effect e, double margin)
-{
-	double worst = higher ? e.lo : -e.hi; /* the end of the interval on the worse side, as a gain */
-
-	return isfinite(worst) && isfinite(margin) && worst > -margin;
-}
 
 static double pct(double log_ratio)
 {
@@ -271,7 +228,7 @@ static bool aa_gate(struct session *s, const struct row **ret)
 		const struct bn_effect *e = s->kind == BN_KIND_AA ? &r->e : &r->aa;
 		double p = s->kind == BN_KIND_AA ? r->p_adj : r->aa_p_adj;
 
-		if (r->m->role != BN_PRIMARY || e->n < AA_PAIRS_MIN || !(p <= ALPHA))
+		if (r->m->role != BN_PRIMARY || e->n < BN_AA_PAIRS_MIN || !(p <= ALPHA))
 			continue;
 		r->aa_bad = fabs(e->est) >= log1p(r->m->margin);
 		if (r->aa_bad) {
