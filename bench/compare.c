@@ -280,7 +280,7 @@ static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 /* What is no result of a session: drawn as the command that wrote it draws it. */
 static int report_form(struct gt_cli *cli, const struct bn_form *form, json_t *doc, const char *path)
 {
-	int r = gt_json_check_schema(doc, form->schema, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);
+	int r = bn_form_check_schema(form, doc, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);
 
 	if (r < 0) {
 		cli->err.exit_status = BN_EXIT_INCOMPARABLE;

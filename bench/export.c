@@ -219,7 +219,7 @@ static void of_receipt(const json_t *doc, struct gt_buf *out)
 
 void bn_openmetrics(const json_t *doc, struct gt_buf *out)
 {
-	if (gt_streq(gt_json_get_str(doc, "schema", NULL), "gpubench-receipt/1"))
+	if (gt_starts_with(gt_json_get_str(doc, "schema", ""), "gpubench-receipt/"))
 		of_receipt(doc, out);
 	else
 		of_result(doc, out);

@@ -5,7 +5,7 @@
 #include "lib/buf.h"
 #include "lib/json.h"
 
-/* Of an analysed result (gpubench/1) or a receipt (gpubench-receipt/1): effects, verdicts and levels in base units, never raw
+/* Of an analysed result (gpubench/1) or a receipt (gpubench-receipt): effects, verdicts and levels in base units, never raw
  * samples. The text is valid in Prometheus' text format and in OpenMetrics. */
 void bn_openmetrics(const json_t *doc, struct gt_buf *out);
 

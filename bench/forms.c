@@ -8,13 +8,14 @@
 #include "bench/prove.h"
 
 const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt",       bn_prove_text,
-					bn_prove_html,     bn_prove_markdown, bn_openmetrics};
+					bn_prove_html,     bn_prove_markdown, bn_openmetrics,
+					"gpubench-receipt/1"};
 const struct bn_form bn_form_fleet = {BN_FLEET_SCHEMA, "a fleet's judgement", bn_fleet_text,
-				      bn_fleet_html,   bn_fleet_markdown,     NULL};
+				      bn_fleet_html,   bn_fleet_markdown,     NULL, NULL};
 const struct bn_form bn_form_history = {BN_HISTORY_SCHEMA, "a history",         bn_history_text,
-					bn_history_html,   bn_history_markdown, NULL};
+					bn_history_html,   bn_history_markdown, NULL, NULL};
 const struct bn_form bn_form_ladder = {BN_LADDER_SCHEMA, "a ladder",         bn_ladder_text,
-				       bn_ladder_html,   bn_ladder_markdown, NULL};
+				       bn_ladder_html,   bn_ladder_markdown, NULL, NULL};
 
 const struct bn_form *bn_form_of(const json_t *doc)
 {
@@ -29,6 +30,13 @@ const struct bn_form *bn_form_of(const json_t *doc)
 			return all[i];
 	}
 	return NULL;
+}
+
+int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const char *path, struct gt_err *err)
+{
+	if (form->older && gt_streq(gt_json_get_str(doc, "schema", NULL), form->older))
+		return 0;
+	return gt_json_check_schema(doc, form->schema, path, err);
 }
 
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out)

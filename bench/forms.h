@@ -12,11 +12,14 @@ struct bn_form {
 	void (*html)(const json_t *doc, struct gt_buf *out);
 	void (*markdown)(const json_t *doc, struct gt_buf *out);
 	void (*openmetrics)(const json_t *doc, struct gt_buf *out); /* NULL: it has none */
+	const char *older; /* a schema that is rendered in the same way; NULL: none */
 };
 extern const struct bn_form bn_form_receipt, bn_form_fleet, bn_form_history, bn_form_ladder;
 
 /* The form of a document by its schema, whatever its version; NULL: none of these. */
 const struct bn_form *bn_form_of(const json_t *doc);
+/* Fails as gt_json_check_schema() unless the document has the schema of the form or the older one. */
+int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const char *path, struct gt_err *err);
 /* Files and, unless stdout is taken by one of them, the table (or with --json the document). Exit 64 for a form it has
  * not. */
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out);

@@ -9,7 +9,6 @@
 #include "tune/knob.h"
 
 #define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
-#define SPARE      10
 
 /* ---- the states of the host ---- */
 
@@ -112,7 +111,7 @@ size_t bn_prove_design_rows(size_t changes)
 
 	while (order < changes + 1)
 		order *= 2;
-	return (changes + SPARE + order - 1) / order * order;
+	return (changes + BN_DESIGN_SPARE + order - 1) / order * order;
 }
 
 /* The total effect of one change is its effect: where a pair is two boots it is not measured twice. */
@@ -129,6 +128,7 @@ static void take_total(struct bn_prove *p, const json_t *doc)
 	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
 	bn_phase_guards(doc, &f->guard_worse, &f->guard_open);
 	f->method = "total effect";
+	f->phase = doc;
 }
 
 static int total(struct bn_prove *p)
@@ -179,6 +179,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
 	bn_phase_guards(doc, &f->guard_worse, &f->guard_open);
 	f->method = "leave-one-out";
+	f->phase = doc;
 	if (bn_phase_cut(doc))
 		late(p, f);
 	if (p->n_proof == 1) { /* it would be the same comparison again */
@@ -230,6 +231,9 @@ static void take_design(struct bn_prove *p, const struct bn_design *d, const str
 				f->loss = e[m * n + k];
 		bn_design_guards(data, e, n, k, &f->guard_worse, &f->guard_open);
 		f->method = "fold-over design";
+		f->phase = doc;
+		f->changes = n;
+		f->column = k;
 		if (bn_phase_cut(doc))
 			late(p, f);
 	}
@@ -249,7 +253,7 @@ static int all_at_once(struct bn_prove *p)
 	if (!bn_plan_time_for(p, ph.keep_s))
 		return 0;
 	bn_rng_seed(&rng, p->seed);
-	bn_design_make(p->n_proof, SPARE, &rng, &d);
+	bn_design_make(p->n_proof, BN_DESIGN_SPARE, &rng, &d);
 	ph.pairs = d.rows;
 	r = bn_phase_run(p, &ph, &doc);
 	if (r == 0)

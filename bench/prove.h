@@ -10,7 +10,7 @@
 #include "bench/treat.h"
 
 #define BN_PROVE_SCHEMA	  "gpubench-prove/1"
-#define BN_RECEIPT_SCHEMA "gpubench-receipt/1"
+#define BN_RECEIPT_SCHEMA "gpubench-receipt/2"
 #define BN_PROVE_ALPHA	  .05
 #define BN_PROVE_AA	  6 /* A/A pairs among those of the total effect */
 #define BN_PROVE_MECHANISM 9 /* pairs, to see whether a change moves what it claims to */
@@ -25,6 +25,8 @@ struct bn_proof {
 	bool kept, guard_worse;
 	bool guard_open; /* a guard is not shown to be not worse */
 	const char *method;
+	const json_t *phase; /* that loss was measured in, NULL: none. Borrowed from doc */
+	size_t changes, column; /* of a design: how many it has, and which one this is; 0: leave-one-out */
 	const char *why; /* nobody can tell; NULL: no reason was given. Borrowed from doc */
 	bool late; /* the time was up before it was measured to the end */
 	int moved; /* its mechanism: 1 yes, 0 no, -1 there is none or it was not looked at */
@@ -97,6 +99,12 @@ json_t *bn_prove_confounders(const struct bn_prove *p);
 json_t *bn_prove_warnings(const struct bn_prove *p); /* [{code, text, hint, phases}]; no phases: all */
 json_t *bn_prove_outliers(const struct bn_prove *p); /* {n, farthest: [those of bn_outliers(), with their phase]} */
 void bn_prove_difference(const json_t *confounder, struct gt_buf *out); /* as people read it */
+
+/* ---- the samples (prove_samples.c), for the receipt ---- */
+
+json_t *bn_prove_samples(const struct bn_prove *p);
+/* The index of the test in samples.tests that a change was judged by; -1: it was not measured. */
+int bn_prove_test(const struct bn_prove *p, const struct bn_proof *f);
 
 /* ---- the plan (prove_plan.c): doc.plan, and what is said of it ---- */
 

@@ -362,7 +362,8 @@ const struct gt_cmd bn_cmd_prove = {
 		"gpubench resume FILE goes on where it was. Someone else changing one of these settings midway ends the "
 		"session (exit 5); any other difference that was seen is named in the receipt. A workload is one of ours or the "
 		"command after --, as for run. The receipt names host, kernel and driver: gputune apply --only-proven refuses "
-		"another host, another kernel or another major version of the driver.",
+		"another host, another kernel or another major version of the driver. It also holds the paired samples that the "
+		"verdicts follow from, and gputune computes the verdicts again from them.",
 	.opts = prove_opts,
 	.max_args = -1,
 	.stop_at_arg = true,

@@ -82,6 +82,11 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 			      "guard_worse", proof->guard_worse, "guard_open", proof->guard_open, "interacts",
 			      interacts(proof), "revert", gt_json_str(revert));
 
+	json_object_set_new(j, "change", json_integer(proof - p->proof));
+	if (proof->phase) {
+		json_object_set_new(j, "test", json_integer(bn_prove_test(p, proof)));
+		json_object_set_new(j, "column", json_integer((json_int_t)proof->column));
+	}
 	if (proof->verdict == BN_INCONCLUSIVE)
 		json_object_set_new(j, "why", gt_json_str(proof->why));
 	json_object_set_new(j, "mechanism",
@@ -177,6 +182,8 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		json_object_get(p->doc, "races"), "not_measured", not_measured(p->stage),
 		"argv", json_object_get(run, "argv"));
 	json_object_set_new(receipt, "total", total_json(p));
+	json_object_set_new(receipt, "keep_inconclusive", json_boolean(p->keep_inconclusive));
+	json_object_set_new(receipt, "samples", bn_prove_samples(p));
 	json_object_set_new(receipt, "confounders", bn_prove_confounders(p));
 	json_object_set_new(receipt, "warnings", bn_prove_warnings(p));
 	json_object_set_new(receipt, "outliers", bn_prove_outliers(p));

@@ -18,8 +18,14 @@ int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const s
 /* The host given, or one discovered now (without NVML), which *own then holds. */
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
 		struct gt_err *err);
-/* What a receipt (gpubench-receipt/1, of file path) says of this host, put into the plan: foreign input, all of it checked.
- * marks: this host's (probe/marks.h). Pure. */
+/* Puts the kept changes of a receipt (gpubench-receipt/2, of file path) into the plan: foreign input, all of it checked.
+ * marks: those of this host (probe/marks.h). Pure. */
 int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, const json_t *marks,
 			 struct tn_plan *plan, struct gt_err *err);
+/* Whether effects, intervals and verdicts of a receipt follow from its samples. -EINVAL, -EBADMSG and a sentence if not. Pure. */
+int tn_receipt_check_samples(const json_t *doc, struct gt_err *err);
+/* A device's or policy's name: one component of a path. */
+bool tn_instance_ok(const char *s);
+/* No string of the document has control characters, so that it may be printed. */
+bool tn_json_is_plain(const json_t *doc);
 #endif

@@ -75,8 +75,7 @@ json_t *tn_plan_to_json(const struct tn_plan *p)
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 
-/* A device's or policy's name: one component of a path. */
-static bool instance_ok(const char *s)
+bool tn_instance_ok(const char *s)
 {
 	return *s && *s != '.' && strlen(s) < 64 &&
 	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.") == strlen(s);
@@ -134,7 +133,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	k = tn_knob_find(id);
 	if (!k || !k->desired)
 		return gt_fail(err, EINVAL, "there is no knob '%.60s'", id);
-	if (instance && (!k->instances || !instance_ok(instance)))
+	if (instance && (!k->instances || !tn_instance_ok(instance)))
 		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance);
 	if (status_of(status_name, &status) < 0)
 		return gt_fail(err, EINVAL, "%s: there is no status '%.60s'", id, status_name);
@@ -165,8 +164,8 @@ static bool plain_text(const char *s)
 	return true;
 }
 
-/* What it says reaches root's terminal and journal. Tabs are in what the kernel shows. */
-static bool is_plain(const json_t *doc)
+/* Such strings reach root's terminal and journal. Tabs are in values that the kernel shows. */
+bool tn_json_is_plain(const json_t *doc)
 {
 	json_t *v = (json_t *)doc, *o;
 	const char *key;
@@ -175,10 +174,10 @@ static bool is_plain(const json_t *doc)
 	if (json_is_string(doc))
 		return plain_text(json_string_value(doc));
 	json_array_foreach(doc, i, o)
-		if (!is_plain(o))
+		if (!tn_json_is_plain(o))
 			return false;
 	json_object_foreach(v, key, o)
-		if (!is_plain(o))
+		if (!tn_json_is_plain(o))
 			return false;
 	return true;
 }
@@ -191,7 +190,7 @@ static int read_plan(const json_t *doc, struct tn_plan *p, struct gt_err *err)
 	size_t n;
 	int r = gt_json_check_schema(doc, TN_PLAN_SCHEMA, "the plan", err);
 
-	if (!r && !is_plain(doc))
+	if (!r && !tn_json_is_plain(doc))
 		r = gt_fail(err, EINVAL, "there are control characters in it");
 	if (!r)
 		r = gt_json_req_str(doc, "host", &host, err);

@@ -77,9 +77,9 @@ struct tn_plan_opts {
 /* Pure but for reading: nothing is written. host may be NULL: then it is discovered without NVML. */
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
 		 struct gt_err *err);
-/* The same from a receipt of gpubench prove (gpubench-receipt/1): its kept knobs with their proved values, all others
- * skipped. Refused (exit 3): another host, kernel or driver major, older than 90 days, or nothing confirmed. No
- * receipt: exit 64. */
+/* The same from a receipt of gpubench prove (gpubench-receipt/2): its kept knobs with their proved values, all others skipped.
+ * Refused (exit 3): another host, kernel or driver major, older than 90 days, nothing confirmed, a value that no plan may have, and
+ * a statement that its samples contradict. No receipt: exit 64. */
 int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, const char *path,
 		   struct tn_plan **ret, struct gt_err *err);
 size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */

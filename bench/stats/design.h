@@ -16,6 +16,7 @@ struct bn_design {
 /* Rows of a Hadamard matrix in random order with random signs, repeated until at least `spare` rows are left over for
  * the error. At most BN_DESIGN_MAX factors. */
 #define BN_DESIGN_MAX 63
+#define BN_DESIGN_SPARE 10 /* rows that gpubench prove leaves for the error */
 void bn_design_make(size_t factors, size_t spare, struct bn_rng *rng, struct bn_design *ret);
 void bn_design_clear(struct bn_design *d);
 

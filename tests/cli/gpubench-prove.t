@@ -115,7 +115,7 @@ Where nothing helps that is the answer.
 A receipt is for this host under this kernel and driver, and for 90 days. Only knobs of the host are applied from it.
 
   $ edit() { python3 -c "import json, sys; d = json.load(open('receipt.json')); $1; json.dump(d, open('x.json', 'w'))"; }
-  $ edit 'd["knobs"] = []'; gputune apply --only-proven x.json
+  $ gputune apply --only-proven receipt.json
   Nothing to change.
   $ edit 'd["host"] = "0123456789abcdef"'; gputune apply --only-proven x.json
   gputune: x.json was measured on another host (0123456789abcdef, this one is *): prove it here (glob)
@@ -126,7 +126,7 @@ A receipt is for this host under this kernel and driver, and for 90 days. Only k
   $ edit 'd["marks"] = {}'; gputune apply --only-proven x.json
   gputune: nothing shows that x.json was measured on this host and not on one built like it: give it a machine id (systemd-machine-id-setup) and prove it again
   [3]
-  $ edit 'del d["marks"]; d["knobs"] = []'; gputune apply --only-proven x.json
+  $ edit 'del d["marks"]'; gputune apply --only-proven x.json
   Nothing to change.
   $ edit 'd["kernel"] = "5.4.0"'; gputune apply --only-proven x.json
   gputune: x.json was measured under kernel 5.4.0, this is *: prove it again (glob)
@@ -140,9 +140,36 @@ A receipt is for this host under this kernel and driver, and for 90 days. Only k
   $ edit 'd["confirmed"] = False'; gputune apply --only-proven x.json
   gputune: x.json proves nothing: no change was confirmed on fresh data
   [3]
-  $ edit 'd["schema"] = "gpubench-receipt/2"'; gputune apply --only-proven x.json
+  $ edit 'd["schema"] = "gpubench-receipt/3"'; gputune apply --only-proven x.json
   gputune: x.json: * (glob)
   [64]
+
+A receipt of schema 1 holds no samples. The refusal names the command that makes a new one.
+
+  $ edit 'd["schema"] = "gpubench-receipt/1"; del d["samples"]'; gputune apply --only-proven x.json
+  gputune: x.json is of an older gpubench and holds no samples; prove it again: gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s --env FAST=1 --env SLOW=1 --env OTHER=1 --seed 5 -o all.json --receipt receipt.json -- bash step.sh
+  [3]
+  $ edit 'd["schema"] = "gpubench-receipt/1"; d["argv"] = ["rm", "-rf"]'; gputune apply --only-proven x.json
+  gputune: x.json is of an older gpubench and holds no samples; prove it again: gpubench prove --receipt x.json
+  [3]
+
+What a receipt states has to follow from its samples, which gputune judges again.
+
+  $ edit 'd["knobs"] = []'; gputune apply --only-proven x.json
+  gputune: x.json is refused: it is confirmed, and no change is kept
+  [3]
+  $ edit 'd["knobs"][1]["kept"] = True'; gputune apply --only-proven x.json
+  gputune: x.json is refused: env.SLOW is kept, although its verdict is "worse"
+  [3]
+  $ edit 'd["knobs"][1].update(kept=True, verdict="better")'; gputune apply --only-proven x.json
+  gputune: x.json is refused: the verdict of env.SLOW is "better", and its samples give "worse"
+  [3]
+  $ edit 'd["knobs"][0]["effect"]["change_pct"] = -50'; gputune apply --only-proven x.json
+  gputune: x.json is refused: the effect of env.FAST is not that of its samples
+  [3]
+  $ edit 'd["samples"]["confirm"]["metrics"][0]["pairs"][0].reverse()'; gputune apply --only-proven x.json
+  gputune: x.json is refused: the effect of "confirm" is not that of its samples
+  [3]
   $ gputune apply --only-proven receipt.json plan.json
   gputune: a receipt is applied by itself: no PLAN beside --only-proven
   [64]
@@ -150,21 +177,39 @@ A receipt is for this host under this kernel and driver, and for 90 days. Only k
 What was proved is what is written, here on a tree; all else of the profile is left alone.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune plan --root root --json > plan.json
-  $ edit 'p = json.load(open("plan.json")); d.pop("marks"); d.update(host=p["host"], kernel=p["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="400000")]'
-  $ gputune apply --root root --only-proven x.json
+  $ knob() { edit "p = json.load(open('plan.json')); d.pop('marks'); d.update(host=p['host'], kernel=p['kernel'], nvidia_driver=None); d['knobs'][0].update(kind='knob', knob='$1', instance=None); d['knobs'][0].update({'from': '$2', 'to': '$3'})"; gputune apply --root root --only-proven x.json $4 $5; }
+  $ knob vm.max_map_count 65530 400000
   KNOB             BEFORE   OURS RESULT
-  vm.max_map_count  * 400000 written (glob)
+  vm.max_map_count  65530 400000 written
+  $ gputune apply --root root --only-proven x.json | tail -1
+  Nothing to change.
   $ gputune revert --root root | tail -1
-  vm.max_map_count  * 400000 restored (glob)
+  vm.max_map_count  65530 400000 restored
   $ gputune apply --root root --only-proven x.json --skip vm.max_map_count
   Nothing to change.
   $ mkdir -p root/etc/gputune/profiles; printf '[knobs]\nvm.max_map_count = off\n' >root/etc/gputune/profiles/site.conf
   $ gputune apply --root root --only-proven x.json -p site
   Nothing to change.
-  $ edit 'd.pop("marks"); d.update(host=json.load(open("plan.json"))["host"], kernel=json.load(open("plan.json"))["kernel"], nvidia_driver=None); d["knobs"] = [dict(d["knobs"][0], kind="knob", knob="vm.max_map_count", instance=None, to="-7; reboot")]'
-  $ gputune apply --root root --only-proven x.json
-  gputune: * (glob)
+
+The rules of a plan hold: known knobs, values in range and in the direction of the knob, from the value that the host has.
+
+  $ knob vm.max_map_count 65530 1
+  gputune: x.json is refused: knob 1: vm.max_map_count takes 65530 to 2147483647 on this host, not 1
   [3]
+  $ knob vm.max_map_count 500000 400000
+  gputune: x.json is refused: knob 1: vm.max_map_count would not raise from 500000 to 400000
+  [3]
+  $ knob vm.max_map_count 262144 400000
+  gputune: x.json changes vm.max_map_count from 262144, and it is 65530 now: prove it again
+  [3]
+  $ knob vm.max_map_count 65530 '-7; reboot'
+  gputune: x.json is refused: knob 1: vm.max_map_count takes whole numbers, not '-7;'
+  [3]
+  $ knob vm.no_such_knob 1 2
+  gputune: x.json is refused: knob 1: there is no knob 'vm.no_such_knob' that gputune writes
+  [3]
+  $ knob vm.max_map_count 65530 400000 >ok.txt; gputune revert -q --root root >ok.txt; cat root/proc/sys/vm/max_map_count
+  65530
 
 Killed in the middle of any phase, it goes on as if nothing had happened: the same phases, launches and coins.
 
@@ -339,7 +384,7 @@ change; a race that none of them wins changes nothing.
   took 8 of at most 41 pairs, * min (glob)
   
   cmd, lower is better. PROVED: nothing here helps this workload; leave the host as it is
-  $ gpubench prove --race vm.max_map_count=1,x -- true
+  $ gpubench prove --race vm.max_map_count=300000,x -- true
   gpubench: vm.max_map_count takes whole numbers, not 'x'
   [64]
   $ gpubench prove --race vm.x=1,2 -- true

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gt_json_parse((const char *)data, size, "form", &doc, &err) < 0 || bn_doc_clean(doc, "form", &err) < 0)
 		return 0;
 	form = bn_form_of(doc);
-	if (form && gt_json_check_schema(doc, form->schema, "form", &err) == 0)
+	if (form && bn_form_check_schema(form, doc, "form", &err) == 0)
 		draw(form, doc);
 	return 0;
 }

@@ -199,6 +199,196 @@ static void expect_applied(struct play *s)
 	ck_assert_uint_eq(tn_plan_changes(plan), 3);
 }
 
+/* ---- receipts that contradict themselves ---- */
+
+static json_t *entry(json_t *receipt, const char *id)
+{
+	json_t *list = json_object_get(receipt, "knobs"), *k;
+	size_t i;
+
+	json_array_foreach(list, i, k) if (gt_streq(gt_json_get_str(k, "id", NULL), id)) return k;
+	ck_abort_msg("the receipt does not have %s", id);
+	return NULL;
+}
+
+static void set_str(json_t *receipt, const char *id, const char *key, const char *value)
+{
+	json_object_set_new(entry(receipt, id), key, json_string(value));
+}
+
+static void keep_a_worse_change(json_t *r)
+{
+	json_object_set_new(entry(r, "vm.swappiness"), "kept", json_true());
+}
+
+static void call_a_worse_change_better(json_t *r)
+{
+	set_str(r, "vm.swappiness", "verdict", "better");
+	keep_a_worse_change(r);
+}
+
+static void turn_an_effect_round(json_t *r)
+{
+	json_t *e = json_object_get(entry(r, "vm.zone_reclaim_mode"), "effect");
+
+	json_object_set_new(e, "change_pct", json_real(-9));
+}
+
+static void keep_despite_a_guard(json_t *r)
+{
+	json_object_set_new(entry(r, "vm.zone_reclaim_mode"), "guard_worse", json_true());
+}
+
+static void keep_all_that_is_open(json_t *r)
+{
+	json_object_set_new(entry(r, "vm.zone_reclaim_mode"), "kept", json_false());
+}
+
+static void borrow_samples(json_t *r)
+{
+	json_t *to = entry(r, "vm.swappiness"), *from = entry(r, "vm.zone_reclaim_mode");
+
+	json_object_set(to, "column", json_object_get(from, "column"));
+}
+
+static void swap_the_arms_of_the_confirmation(json_t *r)
+{
+	json_t *confirm = json_object_get(json_object_get(r, "samples"), "confirm"), *pair;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_array_get(json_object_get(confirm, "metrics"), 0), "pairs"), i, pair) {
+		json_array_append(pair, json_array_get(pair, 0));
+		json_array_remove(pair, 0);
+	}
+}
+
+static void confirm_without_samples(json_t *r)
+{
+	json_object_set_new(json_object_get(r, "samples"), "confirm", json_null());
+}
+
+static void confirm_another_metric(json_t *r)
+{
+	json_t *confirm = json_object_get(json_object_get(r, "samples"), "confirm");
+
+	json_object_set_new(json_array_get(json_object_get(confirm, "metrics"), 0), "metric", json_string("other"));
+}
+
+static void drop_the_samples(json_t *r)
+{
+	json_object_del(r, "samples");
+}
+
+static void edit_a_sample(json_t *r)
+{
+	json_t *test = json_array_get(json_object_get(json_object_get(r, "samples"), "tests"), 0);
+
+	json_array_set_new(json_array_get(json_object_get(test, "pairs"), 0), 1, json_real(.2));
+}
+
+static void lower_what_is_raised(json_t *r)
+{
+	set_str(r, "vm.max_map_count", "to", "1");
+}
+
+static void begin_above(json_t *r)
+{
+	set_str(r, "vm.max_map_count", "from", "99999999");
+}
+
+static void begin_elsewhere(json_t *r)
+{
+	set_str(r, "vm.zone_reclaim_mode", "from", "3");
+}
+
+static void exceed_the_range(json_t *r)
+{
+	set_str(r, "vm.dirty_bytes", "to", "18446744073709551615");
+}
+
+static void rename_to_an_unknown_knob(json_t *r)
+{
+	set_str(r, "vm.zone_reclaim_mode", "knob", "vm.zone_reclaim_modes");
+}
+
+static void rename_to_one_that_is_reported_only(json_t *r)
+{
+	set_str(r, "vm.zone_reclaim_mode", "knob", "vm.overcommit_memory");
+}
+
+static void point_to_another_file(json_t *r)
+{
+	set_str(r, "cpu.governor:policy0", "instance", "../../../etc");
+}
+
+static void point_to_a_missing_device(json_t *r)
+{
+	set_str(r, "cpu.governor:policy0", "instance", "policy99");
+}
+
+static void name_it_twice(json_t *r)
+{
+	json_t *again = json_deep_copy(entry(r, "vm.zone_reclaim_mode"));
+
+	json_object_set_new(again, "to", json_string("1"));
+	json_array_append_new(json_object_get(r, "knobs"), again);
+}
+
+static void invent_a_kind(json_t *r)
+{
+	set_str(r, "vm.swappiness", "kind", "knobs");
+}
+
+static void colour_a_name(json_t *r)
+{
+	json_object_set_new(r, "created", json_string("\033[31m"));
+}
+
+static const struct {
+	void (*edit)(json_t *receipt);
+	const char *says;
+} contradictions[] = {
+	{keep_a_worse_change, "vm.swappiness is kept, although its verdict is \"worse\""},
+	{call_a_worse_change_better, "the verdict of vm.swappiness is \"better\", and its samples give \"worse\""},
+	{turn_an_effect_round, "the effect of vm.zone_reclaim_mode is not that of its samples"},
+	{keep_despite_a_guard, "vm.zone_reclaim_mode is kept, although its verdict is \"better\" and a guard is worse"},
+	{keep_all_that_is_open, "vm.zone_reclaim_mode is not kept, although its verdict is \"better\""},
+	{borrow_samples, "the verdict of vm.swappiness is \"worse\", and its samples give \"better\""},
+	{swap_the_arms_of_the_confirmation, "the effect of \"confirm\" is not that of its samples"},
+	{confirm_without_samples, "\"confirm\" must be"},
+	{confirm_another_metric, "the confirmation has no samples of sim"},
+	{drop_the_samples, "\"samples\" is missing"},
+	{edit_a_sample, "its samples"},
+	{lower_what_is_raised, "vm.max_map_count takes 65530 to 2147483647 on this host, not 1"},
+	{begin_above, "vm.max_map_count would not raise from 99999999 to"},
+	{begin_elsewhere, "receipt changes vm.zone_reclaim_mode from 3, and it is 1 now: prove it again"},
+	{exceed_the_range, "vm.dirty_bytes takes 16777216 to"},
+	{rename_to_an_unknown_knob, "there is no knob 'vm.zone_reclaim_modes'"},
+	{rename_to_one_that_is_reported_only, "there is no knob 'vm.overcommit_memory' that gputune writes"},
+	{point_to_another_file, "cpu.governor: '../../../etc' is no device"},
+	{point_to_a_missing_device, "cpu.governor:policy99 is not on this host"},
+	{name_it_twice, "vm.zone_reclaim_mode is there twice"},
+	{invent_a_kind, "there is no kind of change 'knobs'"},
+	{colour_a_name, "there are control characters in it"},
+};
+
+static void expect_contradictions_refused(struct play *s)
+{
+	gt_auto_json *marks = pr_marks(s->b.fs, s->stage.host);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(contradictions); i++) {
+		gt_auto_json *copy = json_deep_copy(s->receipt);
+		gt_auto(tn_plan) *plan = NULL;
+		struct gt_err err = {0};
+
+		contradictions[i].edit(copy);
+		ck_assert_int_eq(tn_plan_make(s->b.fs, s->stage.host, &(struct tn_plan_opts){0}, &plan, &err), 0);
+		ck_assert_msg(tn_plan_take_receipt(copy, "receipt", s->stage.host, marks, plan, &err) < 0, "%s",
+			      contradictions[i].says);
+		ck_assert_msg(strstr(err.msg, contradictions[i].says) != NULL, "%s: %s", contradictions[i].says, err.msg);
+	}
+}
+
 START_TEST(the_profile_of_a_captured_host_is_proved)
 {
 	gt_autofree char *before = NULL, *after = NULL;
@@ -243,6 +433,7 @@ START_TEST(the_profile_of_a_captured_host_is_proved)
 	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "midway");
 	ck_assert_str_eq(json_string_value(json_array_get(json_object_get(other, "phases"), 0)), "design");
 	expect_applied(&s);
+	expect_contradictions_refused(&s);
 	after = box_get(&s.b, GOVERNOR);
 	ck_assert_str_eq(before, after);
 	ck_assert(!box_has_journal(&s.b));
