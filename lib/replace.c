@@ -34,7 +34,7 @@ static int named_descriptor(const char *path)
 	return -1;
 }
 
-/* A duplicate, not another open file: it goes on where the descriptor is, and a socket has no other way. */
+/* Duplicates the descriptor: open(2) of its name would begin at offset 0, and fails for a socket. */
 static int duplicate(int number)
 {
 	int flags = fcntl(number, F_GETFL), fd;
@@ -208,7 +208,7 @@ static bool is_ours(const char *name, const char *base)
 	return digits && gt_streq(name + digits, SUFFIX);
 }
 
-/* A file that nobody has locked has no writer who could rename it: the name still is that file's when it is removed. */
+/* A file that is not locked has no writer. No writer renames it, so that the name and the file stay together until unlinkat(). */
 static void remove_left(int dir, const char *name)
 {
 	gt_autoclose int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -236,7 +236,7 @@ static void sweep(int dir, const char *base)
 		close(fd);
 }
 
-/* Where a file system has no locks, sweep() removes nothing. */
+/* sweep() removes nothing on a file system without locks. */
 static int create(int dir, const char *name, mode_t mode)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -267,6 +267,18 @@ static int create_temporary(struct gt_replace *r, mode_t mode)
 	return fd;
 }
 
+/* Releases dir and base if it fails. */
+static int begin(struct gt_replace *file, mode_t mode)
+{
+	sweep(file->dir, file->base);
+	file->fd = create_temporary(file, mode);
+	if (file->fd >= 0)
+		return 0;
+	close(file->dir);
+	free(file->base);
+	return file->fd;
+}
+
 int gt_replace_begin(const char *path, mode_t mode, struct gt_replace *ret, struct gt_err *err)
 {
 	struct gt_replace file;
@@ -275,17 +287,24 @@ int gt_replace_begin(const char *path, mode_t mode, struct gt_replace *ret, stru
 
 	if (r < 0)
 		return r;
-	if (file.dir >= 0) {
-		sweep(file.dir, file.base);
-		file.fd = create_temporary(&file, mode);
-		if (file.fd < 0) {
-			close(file.dir);
-			free(file.base);
-			return gt_fail_exit(err, GT_EXIT_USAGE, -file.fd, "cannot create %s: %s", path, strerror(-file.fd));
-		}
-	}
+	if (file.dir >= 0)
+		r = begin(&file, mode);
+	if (r < 0)
+		return gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot create %s: %s", path, strerror(-r));
 	*ret = file;
 	return 0;
+}
+
+int gt_replace_begin_at(int dir, const char *base, mode_t mode, struct gt_replace *ret)
+{
+	struct gt_replace file = { .dir = fcntl(dir, F_DUPFD_CLOEXEC, 0), .base = gt_xstrdup(base) };
+	int r = file.dir < 0 ? -errno : begin(&file, mode);
+
+	if (file.dir < 0)
+		free(file.base);
+	if (r == 0)
+		*ret = file;
+	return r;
 }
 
 static void sync_directory(int dir)

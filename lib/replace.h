@@ -24,6 +24,8 @@ struct gt_replace {
 
 /* 0, or a negative errno with exit status 64 and nothing changed; gt_replace_end() then ends it. */
 int gt_replace_begin(const char *path, mode_t mode, struct gt_replace *ret, struct gt_err *err);
+/* The same for the file base in dir, which the caller keeps open. No link is followed. Returns 0 or a negative errno. */
+int gt_replace_begin_at(int dir, const char *base, mode_t mode, struct gt_replace *ret);
 /* status 0: the new file is made durable and takes its place. Otherwise, or if that fails, it is removed. Returns 0, status, or a
  * negative errno. */
 int gt_replace_end(struct gt_replace *r, int status);

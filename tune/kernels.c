@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What OpenBLAS answered, in $XDG_CACHE_HOME/gputune/openblas or ~/.cache/gputune/openblas: a line for each answer, the newest
+ * The answers of OpenBLAS, in the file openblas of the user's cache directory (lib/cache.h): a line for each answer, the newest
  * last. A line begins with a hash of the file (name, number, size, times) and of the processor, so that what is no longer true
  * is not found. A file that does not read, or cannot be written, only means that the library is asked again.
  */
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "lib/trust.h"
+#include "lib/cache.h"
 #include "tune/kernels.h"
 
 #define KEPT_MAX  64
@@ -56,26 +56,18 @@ static void keep(const struct kept *k)
 	kept[n_kept++] = *k;
 }
 
-/* NULL: no place. The user's own, for somebody else's could hold anything; of root's nothing may be others'. */
-static char *directory(const struct tn_ctx *c)
+static int open_cache(const struct tn_ctx *c)
 {
-	const char *xdg = tn_run_said(c, "XDG_CACHE_HOME"), *home = tn_run_said(c, "HOME"), *base = xdg ? xdg : home;
-	struct stat st;
-
-	if (!base || *base != '/' || gt_fs_stat(c->fs, base, &st) < 0 || st.st_uid != geteuid() ||
-	    (geteuid() == 0 && gt_distrust_way(c->fs, base)))
-		return NULL;
-	return gt_xasprintf("%s%s/gputune", base, xdg ? "" : "/.cache");
+	return gt_fs_is_live(c->fs) ? gt_cache_open(tn_run_said(c, "XDG_CACHE_HOME"), tn_run_said(c, "HOME")) : -ENOENT;
 }
 
 static void load(const struct tn_ctx *c)
 {
-	gt_autofree char *dir = directory(c), *path = dir ? gt_xasprintf("%s/openblas", dir) : NULL, *text = NULL;
-	struct stat st;
+	gt_autoclose int cache = open_cache(c);
+	gt_autofree char *text = NULL;
 
 	loaded = true;
-	if (!path || gt_fs_lstat(c->fs, path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    gt_fs_read_prefix(c->fs, path, FILE_SIZE, &text, NULL) < 0)
+	if (cache < 0 || gt_cache_read(cache, "openblas", FILE_SIZE, &text) < 0)
 		return;
 	for (const char *line = text; line && *line; line = gt_next_line(line)) {
 		struct kept k = { 0 };
@@ -92,15 +84,15 @@ static void load(const struct tn_ctx *c)
 
 static void save(const struct tn_ctx *c)
 {
-	gt_autofree char *dir = directory(c), *path = dir ? gt_xasprintf("%s/openblas", dir) : NULL;
+	gt_autoclose int cache = open_cache(c);
 	gt_auto_buf out = { 0 };
 
-	if (!dir || gt_fs_mkdirs(c->fs, dir, 0700) < 0)
+	if (cache < 0)
 		return;
 	for (size_t i = 0; i < n_kept; i++)
 		gt_buf_printf(&out, "%016" PRIx64 " %s %s %s %d\n", kept[i].key, kept[i].asked, kept[i].said.core,
 			      *kept[i].said.version ? kept[i].said.version : "-", kept[i].said.one_target);
-	gt_fs_write_atomic(c->fs, path, out.s, out.len, 0600);
+	gt_cache_write(cache, "openblas", out.s, out.len);
 }
 
 int tn_kernels_ask(const struct tn_ctx *c, const char *path, const char *coretype, struct pr_openblas_answer *ret,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "lib/buf.h"
+#include "lib/cache.h"
 #include "lib/err.h"
 #include "runtime/cuda/tuned.h"
 
 #define LINES_MAX 4096
+#define FILE_MOST (16u << 20)
 
 struct entry {
 	char *key;
@@ -21,7 +21,7 @@ struct entry {
 	size_t workspace;
 };
 struct rt_tuned {
-	char *name, *path; /* path: NULL if there is no place to keep it */
+	char *name; /* of its file in the cache directory */
 	struct entry *entries;
 	size_t n;
 	bool changed;
@@ -32,27 +32,9 @@ struct rt_tuned {
 static struct rt_tuned *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* $XDG_CACHE_HOME/gputune or ~/.cache/gputune, made if missing; NULL: no place to keep anything. */
-static char *cache_dir(void)
+static int open_cache(void)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	gt_autofree char *base = NULL;
-	char *dir;
-
-	if (xdg && *xdg == '/')
-		base = gt_xstrdup(xdg);
-	else if (home && *home == '/')
-		base = gt_xasprintf("%s/.cache", home);
-	else
-		return NULL;
-	if (mkdir(base, 0700) < 0 && errno != EEXIST)
-		return NULL;
-	dir = gt_xasprintf("%s/gputune", base);
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST) {
-		free(dir);
-		return NULL;
-	}
-	return dir;
+	return gt_cache_open(getenv("XDG_CACHE_HOME"), getenv("HOME"));
 }
 
 static struct entry *find(const struct rt_tuned *t, const char *key)
@@ -113,31 +95,28 @@ static char *file_name(const char *library, const char *card, int arch, size_t l
 
 static void read_all(struct rt_tuned *t)
 {
-	FILE *f = t->path ? fopen(t->path, "re") : NULL;
-	gt_autofree char *line = NULL;
-	size_t cap = 0;
+	gt_autoclose int cache = open_cache();
+	gt_autofree char *text = NULL;
+	char *save = NULL;
 
-	if (!f)
+	if (cache < 0 || gt_cache_read(cache, t->name, FILE_MOST, &text) < 0)
 		return;
-	while (getline(&line, &cap, f) > 0)
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		parse(t, line);
-	fclose(f);
 }
 
 struct rt_tuned *rt_tuned_open(const char *library, const char *card, int arch, size_t library_version)
 {
-	gt_autofree char *dir = cache_dir(), *name = file_name(library, card, arch, library_version);
-	gt_autofree char *path = dir ? gt_xasprintf("%s/%s", dir, name) : NULL;
+	gt_autofree char *name = file_name(library, card, arch, library_version);
 	struct rt_tuned *t;
 
 	pthread_mutex_lock(&lock);
 	for (t = all; t; t = t->next)
-		if (gt_streq(t->name, name) && gt_streq(t->path ? t->path : "", path ? path : ""))
+		if (gt_streq(t->name, name))
 			break;
 	if (!t) {
 		t = gt_xcalloc(1, sizeof(*t));
 		t->name = gt_xstrdup(name);
-		t->path = path ? gt_xstrdup(path) : NULL;
 		read_all(t);
 		t->next = all;
 		all = t;
@@ -168,26 +147,20 @@ void rt_tuned_put(struct rt_tuned *t, const char *key, const uint64_t words[RT_T
 	pthread_mutex_unlock(&lock);
 }
 
-/* A file of its own beside it, then one rename: readers see the old or the new. */
 static void write_all(const struct rt_tuned *t)
 {
-	gt_autofree char *tmp = gt_xasprintf("%s.XXXXXX", t->path);
-	int fd = mkstemp(tmp);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	bool ok = f != NULL;
+	gt_autoclose int cache = open_cache();
+	gt_auto_buf out = { 0 };
 
-	if (!f && fd >= 0)
-		close(fd);
-	for (size_t i = 0; f && i < t->n; i++) {
-		fprintf(f, "%s\t", t->entries[i].key);
+	if (cache < 0)
+		return;
+	for (size_t i = 0; i < t->n; i++) {
+		gt_buf_printf(&out, "%s\t", t->entries[i].key);
 		for (int k = 0; k < RT_TUNED_WORDS; k++)
-			fprintf(f, "%" PRIx64 " ", t->entries[i].words[k]);
-		fprintf(f, "%zu\n", t->entries[i].workspace);
+			gt_buf_printf(&out, "%" PRIx64 " ", t->entries[i].words[k]);
+		gt_buf_printf(&out, "%zu\n", t->entries[i].workspace);
 	}
-	if (f)
-		ok = !ferror(f) & !fclose(f);
-	if (fd >= 0 && (!ok || rename(tmp, t->path) < 0))
-		unlink(tmp);
+	gt_cache_write(cache, t->name, out.s, out.len);
 }
 
 void rt_tuned_close(struct rt_tuned *t)
@@ -195,7 +168,7 @@ void rt_tuned_close(struct rt_tuned *t)
 	if (!t)
 		return;
 	pthread_mutex_lock(&lock);
-	if (t->changed && t->path)
+	if (t->changed)
 		write_all(t);
 	t->changed = false;
 	pthread_mutex_unlock(&lock);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "lib/trust.h"
 #include "probe/loader/elf.h"
 #include "runtime/cuda/vendor.h"
 
@@ -37,6 +38,7 @@ static char *python_prefix(void)
 
 struct search {
 	const struct rt_vendor *v;
+	struct gt_fsroot *fs; /* whose files are judged; NULL: all are taken, the caller is not root */
 	void *handle;
 	int refused; /* why the first that loaded was */
 	struct gt_err missing, refusal;
@@ -86,11 +88,21 @@ static int judge_apart(struct search *s, const char *file, struct gt_err *err)
 	return said.r;
 }
 
+/* Root loads no library that another user can replace: CUDA_HOME, VIRTUAL_ENV and PATH may lead to one. */
+static int check_trust(const struct search *s, const char *file, struct gt_err *err)
+{
+	const char *why = s->fs && *file == '/' ? gt_distrust_path(s->fs, file) : NULL;
+
+	return why ? gt_fail(err, EPERM, "%s %s: root does not load it", file, why) : 0;
+}
+
 static bool try_file(struct search *s, const char *file)
 {
 	struct gt_err err = { 0 };
-	int r = s->v->apart ? judge_apart(s, file, &err) : 0;
+	int r = check_trust(s, file, &err);
 
+	if (!r && s->v->apart)
+		r = judge_apart(s, file, &err);
 	if (!r)
 		r = open_here(s, file, &err);
 	if (r == -ENOENT && *file != '/')
@@ -140,8 +152,13 @@ static bool try_name(struct search *s, const char *name, const char *prefix)
 int rt_vendor_open(const struct rt_vendor *v, void **ret_handle, struct gt_err *err)
 {
 	gt_autofree char *prefix = python_prefix();
+	gt_auto(gt_fsroot) *fs = NULL;
 	struct search s = { .v = v };
+	int r = geteuid() == 0 ? gt_fs_open(NULL, &fs, err) : 0;
 
+	if (r < 0)
+		return r;
+	s.fs = fs;
 	for (const char *const *name = v->names; *name; name++)
 		if (try_name(&s, *name, prefix)) {
 			*ret_handle = s.handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises of lib/: here children end in time and the option tables say one thing; lib_documents.c, lib_fsroot.c and
- * lib_replace.c hold the rest. */
+/* Promises of lib/: here children end in time and the option tables say one thing; lib_cache.c, lib_documents.c,
+ * lib_fsroot.c and lib_replace.c hold the rest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -355,6 +355,7 @@ int main(void)
 	suite_add_tcase(s, lib_visible_case());
 	suite_add_tcase(s, lib_fsroot_case());
 	suite_add_tcase(s, lib_replace_case());
+	suite_add_tcase(s, lib_cache_case());
 	suite_add_tcase(s, processes_case());
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
