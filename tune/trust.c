@@ -43,11 +43,12 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	why = gt_distrust(fs, &st);
+	if (why && !S_ISREG(st.st_mode))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s %s", path, why);
 	if (why)
-		return S_ISREG(st.st_mode) ? gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
-							  "%s %s: not followed; once you have read it: chown root: and chmod go-w",
-							  path, why)
-					   : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s %s", path, why);
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
+				    "%s %s: not followed; install -m 600 %s ~root/, then read and use the copy (a chown is not "
+				    "enough: the file may be open for writing)", path, why, path);
 	r = read_fd(fd, max, ret);
 	if (r == -EILSEQ)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s holds a NUL byte: not a text", path);

@@ -25,10 +25,10 @@ kernel, and nothing that is started could have others.
 What root follows is root's: a plan says what is changed, a session that is taken up again also what is run.
 
   $ gputune plan --only vm.swappiness -o plan.json >/dev/null; chown nobody plan.json
-  $ gpubench run --plan plan.json --workload null 2>&1 | sed "s,$PWD,PWD,"
-  gpubench: PWD/plan.json does not belong to root: not followed; once you have read it: chown root: and chmod go-w
-  $ echo '{}' >r.json; chown nobody r.json; gpubench resume r.json 2>&1 | sed "s,$PWD,PWD,"
-  gpubench: PWD/r.json does not belong to root: not followed; once you have read it: chown root: and chmod go-w
+  $ gpubench run --plan plan.json --workload null 2>&1 | sed "s,$PWD,PWD,g"
+  gpubench: PWD/plan.json does not belong to root: not followed; install -m 600 PWD/plan.json ~root/, then read and use the copy (a chown is not enough: the file may be open for writing)
+  $ echo '{}' >r.json; chown nobody r.json; gpubench resume r.json 2>&1 | sed "s,$PWD,PWD,g"
+  gpubench: PWD/r.json does not belong to root: not followed; install -m 600 PWD/r.json ~root/, then read and use the copy (a chown is not enough: the file may be open for writing)
   $ gpubench run --plan plan.json --workload null 2>/dev/null
   [64]
 
