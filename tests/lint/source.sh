@@ -72,6 +72,8 @@ for f in bench/results/*.* bench/results/*/*.*; do cat $(sources Makemodule.am) 
 rule 'every result that is kept is in the tarball'
 for r in $rooms tests; do [ -e "$r/README.md" ] || echo "$r/README.md"; done >"$offences"
 rule 'each room has a README'
+grep -o '`tests/[a-z0-9_./-]*`' docs/security.md | tr -d '`' | sort -u | while read -r f; do [ -e "$f" ] || echo "$f"; done >"$offences"
+rule 'each test that docs/security.md names exists'
 grep -n '^ExecStop' tune/systemd/*.in >"$offences"
 rule 'no unit puts settings back when it is stopped'
 grep -nE '^Exec[A-Za-z]*=[-@:|]*[+!]' tune/systemd/* >"$offences"
