@@ -21,7 +21,7 @@ static void not_examined(const struct pr_host *h, struct pr_finding *f)
 	if (h->kernel_log == PR_UNREADABLE)
 		pr_say(f, PR_SKIP, "the kernel log was not examined: only root may read it");
 	else
-		pr_say(f, PR_SKIP, "the kernel log was not examined: it is %s", pr_state_name(h->kernel_log));
+		pr_say(f, PR_NOT_KNOWN, "the kernel log was not examined: it is %s", pr_state_name(h->kernel_log));
 }
 
 static void judge_lines(const struct pr_context *c, struct pr_finding *f, const char *id)

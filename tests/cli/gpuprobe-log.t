@@ -260,7 +260,8 @@ Control characters and what is not ASCII never reach the terminal, nor a documen
   0
     log.gpu: 1 unrecognised error line in the kernel log: NVRM: ?]0;owned??[2J ??2J ? Xid failed ?x
 
-A log of 14 MB whose lines are all of interest, one of them of a megabyte, takes seconds; a file of 100 MB is refused.
+A log of 14 MB whose lines are all of interest, one of them of a megabyte, takes seconds; one of more than 16 MiB is
+unknown; a file of 100 MB is refused.
 
   $ python3 - > x.host << 'END'
   > import os
@@ -273,6 +274,10 @@ A log of 14 MB whose lines are all of interest, one of them of a megabyte, takes
   $ ls -l x.host | awk '{ print $5 > 12e6 }'; timeout 60 gpuprobe --root x.host -q; echo "ends with $?"
   gpuprobe: UNKNOWN
   ends with 3
+  $ sed -n '/^\tNVRM/p' x.host > more; cat x.host more > y.host; timeout 60 gpuprobe --root y.host -q; echo "ends with $?"; gpuprobe --root y.host | grep log.gpu
+  gpuprobe: UNKNOWN
+  ends with 3
+    log.gpu: the kernel log was not examined: it is broken
   $ for i in 1 2 3 4 5 6 7 8; do sed -n '/^\tNVRM/p' x.host; done > more; cat x.host more > y.host; timeout 60 gpuprobe --root y.host -q; echo "ends with $?"
   gpuprobe: y.host is larger than 67108864 bytes; that is no file of ours
   ends with 64
