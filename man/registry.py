@@ -23,7 +23,7 @@ def sentence(text):
 
 def knob(k):
     lines = [f".It Sy {k['id']} Pq class {k['tag']}, takes effect: {k['takes_effect']}", sentence(k["summary"]), mdoc(k["why"])]
-    return lines + ([mdoc("Hazard: " + k["hazard"])] if k["hazard"] else [])
+    return lines + ([mdoc("Hazard: " + k["hazard"])] if k["hazard"] else []) + ([f"Range: {k['range']}."] if k["range"] else [])
 
 
 def check(c):

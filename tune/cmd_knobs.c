@@ -30,10 +30,11 @@ static json_t *knob_json(const struct tn_knob *k)
 {
 	const char tag[2] = {k->tag};
 	gt_autofree char *pair = tn_knob_pair_path(k),
-			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL;
+			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL,
+			 *range = tn_knob_range_text(k);
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag",
-			 tag, "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit,
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag",
+			 tag, "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "range", range,
 			 "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
 			 gt_json_str(path), "counterpart", gt_json_str(pair), "precondition", needs_json(k),
 			 "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
@@ -133,14 +134,14 @@ static char *joined(const json_t *list)
 static void show_knob(const json_t *k, const struct tn_knob *knob)
 {
 	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary),
-			 *needs = joined(json_object_get(k, "precondition")), *range = tn_knob_range_text(knob);
+			 *needs = joined(json_object_get(k, "precondition"));
 
 	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
 	puts("");
 	field("policy", tag_text(knob->tag));
 	field("file", gt_json_get_str(k, "path", NULL));
 	field("unit", knob->unit);
-	field("range", range);
+	field("range", gt_json_get_str(k, "range", NULL));
 	field("operation", knob->tag == 'R' || knob->tag == 'C' ? NULL :
 			   knob->op == TN_RAISE			  ? "raised only, never lowered" :
 			   knob->op == TN_LOWER			  ? "lowered only, never raised" :
