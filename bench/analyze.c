@@ -433,6 +433,20 @@ static void broken_by_change(const struct session *s, struct outcome *o)
 		 why ? ": " : "", why ? why : "");
 }
 
+/* Number of launches that gave at least one number. */
+static size_t usable_launches(const struct bn_data *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_runs; i++)
+		for (size_t m = 0; m < d->n_metrics && !d->runs[i].failure; m++)
+			if (isfinite(d->runs[i].value[m])) {
+				n++;
+				break;
+			}
+	return n;
+}
+
 static struct outcome conclude(struct session *s)
 {
 	const struct bn_data *d = s->data;
@@ -440,10 +454,10 @@ static struct outcome conclude(struct session *s)
 	const char *invalid = gt_json_get_str(json_object_get(d->doc, "run"), "invalid", NULL);
 	const struct row *bad = NULL;
 	struct outcome o = { .verdict = "invalid", .code = BN_EXIT_INVALID };
-	size_t primaries = 0, usable = 0;
+	size_t primaries = 0, succeeded = 0;
 
 	for (size_t i = 0; i < d->n_runs; i++)
-		usable += !d->runs[i].failure;
+		succeeded += !d->runs[i].failure;
 	if (wrong) {
 		o = (struct outcome){ .verdict = "wrong", .code = BN_EXIT_WRONG };
 		snprintf(o.why, sizeof(o.why), "%s: %s", workload, wrong);
@@ -455,8 +469,10 @@ static struct outcome conclude(struct session *s)
 		snprintf(o.why, sizeof(o.why),
 			 "identical arms differ by %+.1f %% in %s: nothing measured here can be trusted", pct(est),
 			 bad->m->id);
-	} else if (!usable) {
+	} else if (!succeeded) {
 		snprintf(o.why, sizeof(o.why), "no launch succeeded");
+	} else if (!usable_launches(d)) {
+		snprintf(o.why, sizeof(o.why), "no launch gave a valid number");
 	} else if (d->interrupted) {
 		snprintf(o.why, sizeof(o.why), "interrupted: what was measured is kept, no verdict is given");
 	} else if (gt_streq(d->design, "single")) {

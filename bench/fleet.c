@@ -305,7 +305,7 @@ static void print_table(const json_t *doc, FILE *out, bool color)
 		gt_table_cell(t, "%zu", json_array_size(json_object_get(m, "hosts")));
 		gt_table_cell(t, "%s",
 			      bn_text_value(gt_json_get_real(m, "median", NAN), gt_json_get_str(m, "unit", "")).s);
-		gt_table_cell(t, "%.1f %%", gt_json_get_real(m, "scale_pct", NAN));
+		gt_table_cell(t, "%s", bn_text_spread(m).s);
 		gt_table_cell(t, "%s",
 			      !gt_json_get_bool(m, "judged", false) ? "too few hosts to judge"
 			      : names.len                           ? names.s

@@ -165,9 +165,9 @@ static void metric_table(const json_t *m, struct gt_buf *out)
 	json_t *list = json_object_get(m, "hosts"), *h;
 	const char *unit = gt_json_get_str(m, "unit", "");
 	gt_autofree char *caption =
-		gt_xasprintf("%s on %.80s: median host %s, spread %.1f %%, %s is better%s.", gt_json_get_str(m, "metric", "?"),
+		gt_xasprintf("%s on %.80s: median host %s, spread %s, %s is better%s.", gt_json_get_str(m, "metric", "?"),
 			     gt_json_get_str(m, "cpu", "unknown CPU"), bn_text_value(gt_json_get_real(m, "median", NAN), unit).s,
-			     gt_json_get_real(m, "scale_pct", NAN), gt_json_get_str(m, "direction", "lower"),
+			     bn_text_spread(m).s, gt_json_get_str(m, "direction", "lower"),
 			     gt_json_get_bool(m, "judged", false) ? "" : "; too few hosts to judge");
 	size_t i;
 

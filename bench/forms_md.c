@@ -152,14 +152,14 @@ void bn_fleet_markdown(const json_t *doc, struct gt_buf *out)
 	{
 		struct bn_text median =
 			bn_text_value(gt_json_get_real(m, "median", NAN), gt_json_get_str(m, "unit", ""));
-		char hosts[24], spread[32], out_of[32];
-		const char *cells[] = {gt_json_get_str(m, "metric", "?"), hosts, median.s, spread, out_of};
+		struct bn_text spread = bn_text_spread(m);
+		char hosts[24], out_of[32];
+		const char *cells[] = {gt_json_get_str(m, "metric", "?"), hosts, median.s, spread.s, out_of};
 		size_t n = 0;
 
 		json_array_foreach(json_object_get(m, "hosts"), k, h) n +=
 			!gt_streq(gt_json_get_str(h, "verdict", "usual"), "usual");
 		snprintf(hosts, sizeof(hosts), "%zu", json_array_size(json_object_get(m, "hosts")));
-		snprintf(spread, sizeof(spread), "%.1f %%", gt_json_get_real(m, "scale_pct", NAN));
 		snprintf(out_of, sizeof(out_of),
 			 gt_json_get_bool(m, "judged", false) ? "%zu" : "too few hosts to judge", n);
 		bn_md_row(out, cells, GT_ARRAY_SIZE(cells));

@@ -83,6 +83,16 @@ struct bn_text bn_text_number(double v, int digits)
 	return t;
 }
 
+struct bn_text bn_text_spread(const json_t *metric)
+{
+	double pct = gt_json_get_real(metric, "scale_pct", NAN);
+	struct bn_text t = { "-" };
+
+	if (isfinite(pct))
+		snprintf(t.s, sizeof(t.s), "%.1f %%", pct);
+	return t;
+}
+
 struct bn_text bn_text_percent(double v)
 {
 	struct bn_text t = { "-" };

@@ -8,6 +8,7 @@
 #include "lib/cli.h"
 #include "lib/cli_doc.h"
 #include "lib/file.h"
+#include "lib/json.h"
 #include "lib/log.h"
 #include "lib/parse.h"
 #include "lib/priv.h"
@@ -431,6 +432,18 @@ static bool lost_output(const struct gt_cli *cli)
 	return !cli->changes_host;
 }
 
+/* With --json a refusal is a document too: a script reads the exit status and the reason from stdout. */
+static void print_refusal(const struct gt_cli *cli, int status)
+{
+	gt_auto_json *doc = NULL;
+
+	if (!cli->json || status == GT_EXIT_USAGE || status == GT_EXIT_INTERNAL || gt_json_printed())
+		return;
+	doc = json_pack("{s:s, s:s, s:s, s:i, s:o}", "schema", "gputune-refusal/1", "tool", cli->tool->name, "command",
+			cli->cmd->name, "exit_code", status, "error", gt_json_str(cli->err.msg));
+	gt_json_print(stdout, doc);
+}
+
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 {
 	struct gt_cli cli = { .tool = tool };
@@ -447,11 +460,14 @@ int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 		r = answer_about_ourselves(&p) ? 0 : run_command(&p);
 	gt_progress_end();
 	if (r < 0) {
+		int status = cli.err.exit_status ? cli.err.exit_status :
+			     tool->default_exit	 ? tool->default_exit :
+						   GT_EXIT_INTERNAL;
+
+		print_refusal(&cli, status);
 		fflush(stdout);
 		gt_log(GT_LOG_ERROR, "%s", cli.err.msg[0] ? cli.err.msg : strerror(-r));
-		r = cli.err.exit_status ? cli.err.exit_status :
-		    tool->default_exit	? tool->default_exit :
-					  GT_EXIT_INTERNAL;
+		r = status;
 	} else if (lost_output(&cli) && !r) {
 		r = GT_EXIT_INTERNAL;
 	}

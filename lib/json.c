@@ -129,11 +129,19 @@ char *gt_json_text(const json_t *doc)
 	return text;
 }
 
+static bool printed;
+
 void gt_json_print(FILE *out, const json_t *doc)
 {
 	gt_autofree char *text = gt_json_text(doc);
 
+	printed |= out == stdout;
 	fputs(text, out);
+}
+
+bool gt_json_printed(void)
+{
+	return printed;
 }
 
 /* *ret is the member `key` if its type is among `types` (a bit per json_type). */

@@ -25,6 +25,7 @@ int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, 
 /* As the user sees it: indented, keys in order of insertion, reals with 12 significant digits, newline at the end. */
 char *gt_json_text(const json_t *doc);
 void gt_json_print(FILE *out, const json_t *doc);
+bool gt_json_printed(void); /* true if a document was printed on stdout */
 
 /* Typed members. The _req forms fail with a sentence naming the key; the others give the default when the key is absent
  * or of another type. Strings stay owned by the document. */

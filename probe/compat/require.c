@@ -10,10 +10,10 @@ enum answer { NO, YES, UNKNOWN };
 
 static int broken(struct gt_err *err, const char *condition)
 {
-	return gt_fail(err, EINVAL,
-		       "\"%.100s\" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an "
-		       "operator and a value",
-		       condition);
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+			    "\"%.100s\" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an "
+			    "operator and a value",
+			    condition);
 }
 
 static bool holds(int order, const char *op)

@@ -14,7 +14,7 @@ import tap  # noqa: E402
 
 HOSTS = sorted(glob.glob(os.environ.get("HOSTS", os.path.join(tap.FIXTURES, "*.host"))))
 QUESTIONS = (("gpuprobe", "--json"), ("gpuprobe", "-v"), ("gpuprobe", "topo", "--json"), ("gpuprobe", "recommend", "--json"),
-             ("gpuprobe", "can", "torch", "--json"), ("gputune", "plan", "--optional", "--json"), ("gputune", "lint", "--json"),
+             ("gpuprobe", "can", "torch==2.11", "--json"), ("gputune", "plan", "--optional", "--json"), ("gputune", "lint", "--json"),
              ("gputune", "run", "--print", "--", "true"))
 # Fields that hold what names the machine, and so differ in a capture.
 DECLARED = ('"boot_id"',)
@@ -69,8 +69,9 @@ def poisoned(text, name):
 
 def answer(question, host):
     """Exit status and what was printed, with the name of the host's file and declared fields left out."""
-    done = tap.run(*question[:1], *([question[1]] if len(question) > 1 and not question[1].startswith("-") else []),
-                   "--root", host, *question[2 if len(question) > 1 and not question[1].startswith("-") else 1:])
+    tool, *words = question
+    at = words.index("--") if "--" in words else len(words)
+    done = tap.run(tool, *words[:at], "--root", host, *words[at:])
     text = (done.stdout + done.stderr).replace(host, "HOST")
     for secret, scrubbed in SHOWN:
         text = text.replace(secret, scrubbed)

@@ -121,3 +121,36 @@ A file that is no result is refused.
   $ gpubench compare a.json
   gpubench: compare needs BEFORE AFTER (see 'gpubench compare --help')
   [64]
+
+With --json a refusal is a document too.
+
+  $ edit 'd["host"]["identity_parts"]["cpu"] = "Z80"'; gpubench compare a.json x.json --json 2>/dev/null | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], d["tool"], d["command"], d["exit_code"], d["error"][:47])'
+  gputune-refusal/1 gpubench compare 4 cannot be compared: not the same machine: cpu (
+
+Samples of which none is a valid number make an invalid session, and no spread of one host is printed as "nan".
+
+  $ for v in -1.0 0.0 None; do edit "[l['metrics'][m].update(samples=[$v] * 32) for l in d['launches'] for m in l['metrics']]"; gpubench report x.json --gate | tail -n 1; echo ${PIPESTATUS[0]}; done
+  VERDICT INVALID SESSION: no launch gave a valid number
+  5
+  VERDICT INVALID SESSION: no launch gave a valid number
+  5
+  VERDICT INVALID SESSION: no launch gave a valid number
+  5
+  $ for f in a x; do gpubench fleet $f.json --html page.html --markdown page.md; cat page.html page.md | grep -c 'nan %'; done
+  1 host
+  
+  METRIC  HOSTS   MEDIAN SPREAD OUTLIERS
+  sim         1 99.74 ms  0.0 % too few hosts to judge
+  sim.p99     1 100.2 ms  0.0 % too few hosts to judge
+  
+  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  0
+  1 host
+  
+  METRIC  HOSTS MEDIAN SPREAD OUTLIERS
+  sim         0      -      - too few hosts to judge
+  sim.p99     0      -      - too few hosts to judge
+  
+  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  0
+  [1]

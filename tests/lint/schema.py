@@ -94,6 +94,7 @@ def judgements(known, scratch):
             doc = json.load(f)
         found = {"compare": "confounders", "history": "changes", "fleet": "outliers"}[cmd]
         tap.rule(f"and there are {found} in it", [] if doc[found] else ["none"])
+    validate(known, "gpubench", "compare", made[0], made[1]) # fleet gave them identities of their own
 
 
 def main():
