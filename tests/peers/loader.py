@@ -49,14 +49,35 @@ def differences(got, true):
     return [f"{n}: {got.get(n, 'not named')}, the loader takes {true[n]}" for n in true if got.get(n, "-") != true[n]]
 
 
+def is_program(path):
+    """A directory of programs may also hold links to directories (x11-common's X11), dangling links, pipes and others' files."""
+    if not os.path.isfile(path) or os.stat(path).st_mode & 0o6000 or not os.access(path, os.R_OK | os.X_OK):
+        return False
+    with open(path, "rb") as f:
+        return f.read(4) == b"\x7fELF"
+
+
+def entries_that_are_no_programs():
+    with tempfile.TemporaryDirectory() as top:
+        at = {n: os.path.join(top, n) for n in ("X11", "dangling", "pipe", "empty", "script", "dir")}
+        os.symlink(".", at["X11"])
+        os.symlink("nowhere", at["dangling"])
+        os.mkfifo(at["pipe"], 0o755)
+        os.mkdir(at["dir"])
+        for name, text in (("empty", b""), ("script", b"#!/bin/sh\n")):
+            with open(at[name], "wb") as f:
+                f.write(text)
+            os.chmod(at[name], 0o755)
+        tap.rule("entries that are no programs are left out", [n for n, path in at.items() if is_program(path)])
+
+
 def system_programs():
-    names = sorted(p for p in glob.glob("/usr/bin/*") + glob.glob("/usr/sbin/*") if not os.stat(p).st_mode & 0o6000)
+    names = sorted(glob.glob("/usr/bin/*") + glob.glob("/usr/sbin/*"))
     random.Random(SEED).shuffle(names)
     bad, seen = [], 0
     for path in names:
-        with open(path, "rb") as f:
-            if f.read(4) != b"\x7fELF" or os.path.basename(path).startswith("python"):
-                continue
+        if os.path.basename(path).startswith("python") or not is_program(path):
+            continue
         true = loader(path)
         if not true:
             continue    # statically linked
@@ -151,6 +172,7 @@ if sys.platform != "linux" or subprocess.run(["cc", "--version"], stdout=subproc
     tap.skip("made-up trees", "no compiler here")
 else:
     made_trees()
+entries_that_are_no_programs()
 system_programs()
 import_torch()
 tap.plan()
