@@ -38,35 +38,35 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
-	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	bool windows = gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0;
-	const char *driver = l && l->version && strstr(l->path, "compat/") ? l->version
-			     : windows                                     ? h->nvidia.nvml_driver.v
-									   : h->nvidia.module_version.v;
+	const char *driver = pr_met_driver(q->c), *module = h->nvidia.module_version.v;
 	gt_autofree char *least = NULL;
 	struct pr_gpu_kind k;
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
 
-	for (size_t i = 0; driver && i < h->n_gpu; i++) {
+	for (size_t i = 0; module && i < h->n_gpu; i++) {
 		bool known = pr_on_bus(&h->gpu[i]) && pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0;
 
-		if (known && (pr_branch_of(driver) < k.first_branch || pr_branch_of(driver) > k.last_branch))
+		if (known && (pr_branch_of(module) < k.first_branch || pr_branch_of(module) > k.last_branch))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
-			       h->gpu[i].pci->address, k.first_branch, k.last_branch, driver);
+			       h->gpu[i].pci->address, k.first_branch, k.last_branch, module);
 		else if (known && !pr_flavour_fits(h, &k))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv",
 				      "GPU %s is driven by the %s kernel module only, and the %s one is loaded",
 				      h->gpu[i].pci->address, h->nvidia.open_module ? "proprietary" : "open",
 				      h->nvidia.open_module ? "open" : "proprietary");
 	}
-	if (h->nvidia.tegra.v && !h->n_gpu)
+	if (h->nvidia.tegra.v && !h->n_gpu && h->nvidia.tegra_chip >= PR_TEGRA_THOR && gt_version_cmp(cuda, "13.0") >= 0)
+		pr_can_reason(q, PR_YES, "this host",
+			      "%s: since JetPack 7 builds with CUDA 13 hold code for the GPU of its processor", h->nvidia.tegra.v);
+	else if (h->nvidia.tegra.v && !h->n_gpu)
 		pr_can_reason(q, PR_OPEN, "this host",
 			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",
 			      h->nvidia.tegra.v);
-	else if (!pr_usable_gpus(h) && !windows)
+	else if (!pr_trains_on_gpu(h))
 		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
 	else if (!driver)
-		pr_can_reason(q, PR_NO, "this host", "no NVIDIA driver is loaded");
+		pr_can_reason(q, PR_NO, "this host",
+			      h->nvidia.windows_driver ? "no program reaches Windows' driver" : "no NVIDIA driver is loaded");
 	else if (r <= 0)
 		pr_can_reason(q, PR_OPEN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
 	else if (gt_version_cmp(driver, least) >= 0)
@@ -117,7 +117,7 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 /* Of PyTorch's wheel, whichever CUDA it is for. */
 static void judge_system(struct pr_question *q, const char *torch)
 {
-	const char *least = gt_version_cmp(torch, "2.7") >= 0 ? "2.28" : "2.17", *have = q->c->host->glibc.v;
+	const char *least = pr_torch_glibc(torch), *have = q->c->host->glibc.v;
 
 	pr_can_python(q, "torch", torch);
 	if (!have)
@@ -170,8 +170,8 @@ static void other_build(struct pr_question *q, const char *release)
 		return;
 	pr_driver_need(q->c, NULL, 0, &n);
 	if (n.way == PR_DRIVER_FITS &&
-	    pr_compat_wheel(q->c->fs, &(const struct pr_wheel_query){.release = release, .machine = machine, .driver = n.version,
-			    .arch = pr_first_arch(q->c)}, &w, NULL) > 0) {
+	    pr_compat_wheel(q->c->fs, &(const struct pr_wheel_query){.release = release, .machine = machine,
+			    .driver = n.cuda_driver, .arch = pr_first_arch(q->c)}, &w, NULL) > 0) {
 		tag = pr_cuda_tag(w.cuda);
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s would run: pip install 'torch==%s.*' "
 			      "--index-url https://download.pytorch.org/whl/%s", w.cuda, release, tag);
@@ -252,8 +252,7 @@ static void judge_compiler(struct pr_question *q, const char *release)
 
 static int ask_cuda(struct pr_question *q, const char *version)
 {
-	const struct pr_host *h = q->c->host;
-	const char *driver = h->nvidia.module_version.v;
+	const char *driver = pr_met_driver(q->c);
 	gt_autofree char *release = pr_release_of(version), *most = NULL;
 
 	pr_can_driver(q, release);

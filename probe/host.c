@@ -156,6 +156,16 @@ bool pr_cpu_flag(const struct pr_host *h, const char *flag)
 	return strstr(h->cpu.flags, word) != NULL;
 }
 
+bool pr_windows_gpus(const struct pr_host *h)
+{
+	return gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0;
+}
+
+bool pr_trains_on_gpu(const struct pr_host *h)
+{
+	return pr_usable_gpus(h) || pr_windows_gpus(h) || h->nvidia.windows_driver || h->nvidia.tegra.v;
+}
+
 const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth)
 {
 	for (size_t i = 0; i < h->nvidia.n_lib; i++)

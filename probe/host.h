@@ -259,6 +259,7 @@ struct pr_host {
 			tegra; /* "NVIDIA Jetson AGX Orin Developer Kit": a GPU in the processor; absent: no such */
 		int tegra_chip; /* 234: Orin, 264: Thor; 0: not known, no such */
 		const char *tegra_release;  /* the first line of /etc/nv_tegra_release, NULL if there is none */
+		bool windows_driver;	    /* WSL: Windows gives a libcuda, whether or not programs load it */
 		struct pr_num dxg;          /* 1: /dev/dxg, by which WSL reaches Windows' GPU */
 		bool driver_root;           /* the driver is a container of Kubernetes' GPU operator */
 		bool run_file;              /* the driver was installed by NVIDIA's .run file */
@@ -370,6 +371,10 @@ int64_t pr_memory_bytes(const struct pr_host *h);
 int64_t pr_shm_gib(const struct pr_host *h);
 /* GPUs that CUDA can use here: not set aside for virtual machines, and not kept from this container or job. */
 size_t pr_usable_gpus(const struct pr_host *h);
+/* WSL: Windows' driver answers for its GPUs, of which none is on a PCI bus here. */
+bool pr_windows_gpus(const struct pr_host *h);
+/* Programs can train on a GPU here, at least after a repair of the driver: on one of the above, or on that of a Tegra processor. */
+bool pr_trains_on_gpu(const struct pr_host *h);
 size_t pr_bus_gpus(const struct pr_host *h); /* kept or not: those that are not set aside for virtual machines */
 /* Such a one. A vGPU host cuts its cards into virtual functions, which NVML does not count: the card itself is here. */
 bool pr_on_bus(const struct pr_gpu *g);

@@ -18,6 +18,7 @@ static json_t *step(const char *why, char *lines)
 void pr_driver_need_clear(struct pr_driver_need *n)
 {
 	free(n->version);
+	free(n->cuda_driver);
 	free(n->packages);
 	free(n->why);
 	*n = (struct pr_driver_need){0};
@@ -191,17 +192,22 @@ bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
 	return !h->nvidia.module_text.v || (h->nvidia.open_module ? k->arch >= 75 : !k->open_only);
 }
 
-void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+static void find_way(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
 	const char *loaded = h->nvidia.module_version.v;
 
 	*n = (struct pr_driver_need){0};
-	if (!device && gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0 && h->nvidia.nvml_driver.v) {
+	if (!device && pr_windows_gpus(h) && h->nvidia.nvml_driver.v) {
 		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
 					    here */
 		n->version = gt_xstrdup(h->nvidia.nvml_driver.v);
 		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
+		return;
+	}
+	if (!device && h->nvidia.windows_driver) {
+		n->way = PR_DRIVER_ASLEEP;
+		n->why = gt_xstrdup("Windows' driver is here, but no program reaches it");
 		return;
 	}
 	if (!device && !pr_usable_gpus(h)) {
@@ -223,6 +229,15 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	packaged_need(c, packaged, n);
 	if (!device && !loaded)
 		asleep(c, n);
+}
+
+void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+{
+	const char *met;
+
+	find_way(c, packaged, device, n);
+	met = n->way == PR_DRIVER_FITS ? pr_met_driver(c) : n->version;
+	n->cuda_driver = met ? gt_xstrdup(met) : NULL;
 }
 
 /* NVIDIA's: the open module needs a card with a GSP, which Turing was the first to have. */
@@ -279,6 +294,7 @@ static char *fold(const char *packages)
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
+	bool asleep_in_wsl = n->way == PR_DRIVER_ASLEEP && c->host->nvidia.windows_driver;
 	bool secure = pr_or(c->host->nvidia.secure_boot, 0) && !pr_or(c->host->nvidia.shim_off, 0);
 	/* what DKMS builds, the next boot refuses otherwise */
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
@@ -286,7 +302,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 				   : "";
 	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
 
-	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && elsewhere(c->host))
+	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && !asleep_in_wsl && elsewhere(c->host))
 		return step("the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
 	switch (n->way) {
 	case PR_DRIVER_NO_GPU:
@@ -344,7 +360,8 @@ json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *
 	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
 	gt_auto_json *source = NULL;
 
-	if (!n->version || gt_version_cmp(n->version, least) >= 0 || (n->known && pr_branch_of(least) > n->kind.last_branch))
+	if (!n->cuda_driver || gt_version_cmp(n->cuda_driver, least) >= 0 ||
+	    (n->known && pr_branch_of(least) > n->kind.last_branch))
 		return NULL;
 	packaged_need(c, NULL, &up);
 	if (up.version && gt_version_cmp(up.version, least) < 0)
@@ -355,26 +372,38 @@ json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *
 	return source ? step(why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
 }
 
+#define LAST_FOR_OLD_GLIBC "2.6"
+
+const char *pr_torch_glibc(const char *release)
+{
+	return gt_version_cmp(release, LAST_FOR_OLD_GLIBC) > 0 ? "2.28" : "2.17";
+}
+
+static bool glibc_fits(const struct pr_host *h, const char *torch)
+{
+	return !h->glibc.v || gt_version_cmp(h->glibc.v, pr_torch_glibc(torch)) >= 0;
+}
+
 json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
 {
 	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
 	struct pr_wheel_query q = query(c, n, most);
 	struct pr_wheel best;
 
-	if (!n->version || pr_compat_wheel(c->fs, &q, &best, NULL) <= 0 ||
+	if (!n->cuda_driver || pr_compat_wheel(c->fs, &q, &best, NULL) <= 0 || !glibc_fits(c->host, best.torch) ||
 	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
 	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0)
 		return NULL;
 	why = strcmp(now->torch, "0") ?
 		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
 		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
-				   n->version, least, best.torch, best.cuda);
+				   n->cuda_driver, least, best.torch, best.cuda);
 	return pr_driver_lift(c, n, least, why);
 }
 
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)
 {
-	const char *driver = n->version;
+	const char *driver = n->cuda_driver;
 	gt_autofree char *why = NULL, *tag = NULL;
 	struct pr_span span = {"", ""};
 	struct pr_wheel_query q;
@@ -410,8 +439,18 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 		return 0;
 	q = query(c, n, driver);
 	r = pr_compat_wheel(c->fs, &q, &w, err);
+	if (r > 0 && !glibc_fits(c->host, w.torch)) {
+		q.release = LAST_FOR_OLD_GLIBC;
+		r = pr_compat_wheel(c->fs, &q, &w, err);
+	}
 	if (r < 0)
 		return r;
+	if (r && !glibc_fits(c->host, w.torch)) {
+		why = gt_xasprintf("PyTorch %s needs glibc %s, and this host has %s", w.torch, pr_torch_glibc(w.torch),
+				   c->host->glibc.v);
+		json_array_append_new(steps, step(why, gt_xstrdup("# train in a container of a newer release")));
+		return 0;
+	}
 	if (r && w.other_python) {
 		pr_compat_python(c->fs, "torch", w.torch, &span, NULL);
 		tag = pr_cuda_tag(w.cuda);

@@ -36,6 +36,7 @@ struct pr_driver_need {
 	struct pr_gpu_kind kind; /* what all cards have in common: branches from first_branch to last_branch */
 	bool known;		 /* the table knows each card */
 	char *version;		 /* that is there or would be; NULL: not known */
+	char *cuda_driver;	 /* the version that CUDA programs then get (pr_met_driver); NULL: not known */
 	char *packages;		 /* blanks between them; NULL: none to install */
 	char *why;		 /* one sentence without full stop */
 };
@@ -55,6 +56,8 @@ json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *
 /* The smallest change of driver, as such a step, that gives the newest wheel with code for the cards; NULL where `now` is that, or
  * no driver of these cards carries it. */
 json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now);
+/* The glibc that wheels of this PyTorch release need (their tags on PyPI). */
+const char *pr_torch_glibc(const char *release);
 /* Add the steps { why, lines } for PyTorch in a virtual environment: on the driver that is there or would be, or for the CPU.
  * Nothing is added where the driver's version is not known. lift: also pr_wheel_lift(). */
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err);

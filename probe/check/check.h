@@ -54,8 +54,9 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
 /* Compute capability x 10 of a GPU: NVML's word, else by its PCI id; 0: not known. */
 int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
 int pr_first_arch(const struct pr_context *c); /* of the first GPU whose is known */
-/* The driver that CUDA programs meet: of the libcuda found (a cuda-compat one lifts the module), else the module's. */
-const char *pr_met_driver(const struct pr_host *h);
+/* Returns the version of the driver that CUDA programs get: Windows' under WSL, that of a cuda-compat libcuda which may lift the
+ * kernel's module, else the module's. NULL: no driver is loaded. Checks, `can`, `recommend` and plans all judge by this one. */
+const char *pr_met_driver(const struct pr_context *c);
 /* Where a CUDA release lies to those that make code for a GPU: 1 after the last, -1 before the first, 0 among them or not known. */
 struct pr_span;
 int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);

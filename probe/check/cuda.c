@@ -123,14 +123,45 @@ static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 	return b.len ? gt_buf_take(&b) : NULL;
 }
 
+/* May this libcuda lift the module? PR_NOT_KNOWN: the table does not have its branch, or is broken (then with err). */
+static enum pr_result judge_lift(const struct pr_context *c, const struct pr_lib *l, const char *module, char **ret_bases,
+				 struct gt_err *err)
+{
+	gt_autofree char *branch = gt_xstrndup(l->version, strcspn(l->version, ".")),
+			 *base = gt_xstrndup(module, strcspn(module, ".")), *bases = noted_branches(c->host, l);
+	int r = bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, err); /* the file's note beats the table */
+	bool holds = r > 0 && has_version(bases, base);
+
+	if (is_consumer(c->host))
+		return PR_FAIL;
+	if (r <= 0)
+		return PR_NOT_KNOWN;
+	*ret_bases = gt_take(bases);
+	return holds ? PR_PASS : PR_FAIL;
+}
+
+const char *pr_met_driver(const struct pr_context *c)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
+	const char *module = h->nvidia.module_version.v;
+	gt_autofree char *bases = NULL;
+
+	if (pr_windows_gpus(h))
+		return h->nvidia.nvml_driver.v;
+	if (!module || !l || !lifts(l, module))
+		return module;
+	return judge_lift(c, l, module, &bases, NULL) == PR_FAIL ? module : l->version;
+}
+
 static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
 	const char *module = h->nvidia.module_version.v;
-	gt_autofree char *branch = NULL, *base = NULL, *bases = NULL;
+	gt_autofree char *bases = NULL;
 	struct gt_err err = { 0 };
-	int r;
+	enum pr_result r;
 
 	if (pr_without_driver(c, f))
 		return;
@@ -138,27 +169,22 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "no cuda-compat libcuda lifts the driver");
 		return;
 	}
-	branch = gt_xstrndup(l->version, strcspn(l->version, "."));
-	base = gt_xstrndup(module, strcspn(module, "."));
-	bases = noted_branches(h, l); /* what the file says beats the table */
-	r = bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, &err);
-	if (is_consumer(h)) {
-		pr_say(f, PR_FAIL, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
+	r = judge_lift(c, l, module, &bases, &err);
+	if (r == PR_FAIL && !bases)
+		pr_say(f, r, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
 		       l->version, module);
+	else if (r == PR_FAIL)
+		pr_say(f, r, "%s is %s, whose forward compatibility takes drivers of the branches %s, not %s", l->path, l->version,
+		       bases, module);
+	else if (r == PR_PASS)
+		pr_say(f, r, "%s (%s) lifts driver %s by forward compatibility", l->path, l->version, module);
+	else if (err.code)
+		pr_say(f, r, "%s", err.msg);
+	else
+		pr_say(f, r, "whether %s (%s) runs on driver %s is unknown: its branch is not in this program's table", l->path,
+		       l->version, module);
+	if (r == PR_FAIL)
 		drop_compat(f, l);
-	} else if (r < 0) {
-		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
-	} else if (!r) {
-		pr_say(f, PR_NOT_KNOWN, "whether %s (%s) runs on driver %s is unknown: its branch is not in this "
-					"program's table",
-		       l->path, l->version, module);
-	} else if (has_version(bases, base)) {
-		pr_say(f, PR_PASS, "%s (%s) lifts driver %s by forward compatibility", l->path, l->version, module);
-	} else {
-		pr_say(f, PR_FAIL, "%s is %s, whose forward compatibility takes drivers of the branches %s, not %s", l->path,
-		       l->version, bases, module);
-		drop_compat(f, l);
-	}
 }
 const struct pr_check pr_check_forward = {
 	.id = "cuda.forward-compat",
@@ -181,7 +207,7 @@ static void max_cuda(const struct pr_context *c, char to[16])
 	*to = '\0';
 	if (pr_or(v, 0) > 0)
 		snprintf(to, 16, "%d.%d", (int)(v.v / 1000), (int)(v.v % 1000 / 10));
-	else if (pr_compat_max_cuda(c->fs, pr_met_driver(c->host), &cuda, NULL) > 0)
+	else if (pr_compat_max_cuda(c->fs, pr_met_driver(c), &cuda, NULL) > 0)
 		snprintf(to, 16, "%s", cuda);
 }
 
@@ -265,7 +291,7 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 /* One toolkit; false when it settles the finding. */
 static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
 {
-	const char *driver = pr_met_driver(c->host);
+	const char *driver = pr_met_driver(c);
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
 	int r = pr_compat_min_driver(c->fs, version, &least, &err);
@@ -313,9 +339,9 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 	if (newer)
 		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without "
 				   "PTX of its own",
-		       pr_met_driver(h), max, newer);
+		       pr_met_driver(c), max, newer);
 	else
-		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", pr_met_driver(h));
+		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", pr_met_driver(c));
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",

@@ -67,7 +67,7 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 
 	if (h->n_gpu) {
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
-	} else if (gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0) {
+	} else if (pr_windows_gpus(h)) {
 		pr_say(f, PR_PASS, "NVML sees %d GPU%s; under WSL none is on a PCI bus, so that most checks do not apply",
 		       (int)h->nvidia.nvml_count.v, h->nvidia.nvml_count.v > 1 ? "s" : "");
 	} else if (h->nvidia.tegra.v) {

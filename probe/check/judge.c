@@ -90,13 +90,6 @@ int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const cha
 	return gt_version_cmp(cuda, ret->last) > 0 ? 1 : gt_version_cmp(cuda, ret->first) < 0 ? -1 : 0;
 }
 
-const char *pr_met_driver(const struct pr_host *h)
-{
-	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-
-	return l && l->version ? l->version : h->nvidia.module_version.v;
-}
-
 static bool is_arm(const struct pr_host *h)
 {
 	return gt_streq(h->kernel.arch.v, "aarch64");

@@ -204,7 +204,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	int r;
 
 	pr_driver_need(c, NULL, 0, &need);
-	driver = driver ? driver : need.version;
+	driver = driver ? driver : need.cuda_driver;
 	whose = driver ? gt_xasprintf("driver %s", driver) : gt_xstrdup("a new driver");
 	q.driver = driver ? driver : "999";
 	q.release = release;
@@ -291,7 +291,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, const struct framework *w, const char *cuda,
 			 struct pr_finding *f)
 {
-	const char *driver = pr_met_driver(c->host); /* whether a cuda-compat libcuda may lift it is another check's question */
+	const char *driver = pr_met_driver(c);
 	gt_autofree char *least = NULL;
 	struct gt_err err = {0};
 	int r = pr_compat_min_driver(c->fs, cuda, &least, &err);

@@ -59,7 +59,7 @@ static json_t *ptx_driver(const struct pr_context *c, const char *version)
 static void ptx(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const char *driver = pr_met_driver(h);
+	const char *driver = pr_met_driver(c);
 	gt_autofree char *cuda = NULL, *up = NULL;
 	gt_auto_json *step = NULL;
 

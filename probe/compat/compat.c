@@ -32,8 +32,8 @@ static int each_row(const char *text, const char *name, pr_row_fn *fn, void *arg
 			if (tab)
 				*tab++ = '\0';
 			if (!tab || !is_made_of(line, KEY) || !is_made_of(tab, "0123456789.,cpu"))
-				return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s:%zu: expected a version, a TAB and versions", name,
-						    line_no);
+				return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+						    "%s:%zu: expected a version, a TAB and versions", name, line_no);
 			if (pass && fn(arg, line, tab))
 				return 0;
 		}

@@ -44,6 +44,7 @@ void pr_discover_platform(struct gt_fsroot *fs, struct pr_host *h)
 	h->nvidia.tegra.state = PR_ABSENT;
 	if (gt_streq(h->kernel.arch.v, "aarch64"))
 		find_tegra(fs, h);
+	h->nvidia.windows_driver = gt_streq(h->virt.v, "wsl") && gt_fs_exists(fs, "/usr/lib/wsl/lib/libcuda.so.1");
 	h->nvidia.dxg = gt_fs_exists(fs, "/dev/dxg") ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
 	h->nvidia.driver_root = h->container.state != PR_PRESENT && has_driver_root(fs);
 }

@@ -340,7 +340,18 @@ The same newer libcuda on a consumer card, and one that this program's tables do
       remove that line, then
         ldconfig
   
-  44 checks pass, 30 do not apply here (--verbose shows them)
+  Also cuda.ptx
+    toolkit 12.9 makes PTX that driver 550.163.01, which carries CUDA 12.4, cannot compile
+    do:
+      Build for the card itself, so that no PTX is needed:
+        nvcc -arch=native
+      or use a toolkit up to CUDA 12.4.
+      Only if PTX of CUDA 12.9 is needed: driver 575 or newer:
+        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        apt install nvidia-open
+        reboot
+  
+  43 checks pass, 30 do not apply here (--verbose shows them)
   the kernel log was not examined
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
   $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.forward-compat'

@@ -29,8 +29,8 @@ static struct fit fitting(const struct tn_prov *p)
 	const char *comma;
 	struct fit f = {0};
 
-	if (p->driver.version && pr_compat_max_cuda(p->fs, p->driver.version, &f.last, NULL) == 1)
-		f.why = gt_xasprintf("driver %s carries CUDA %s", p->driver.version, f.last);
+	if (p->driver.cuda_driver && pr_compat_max_cuda(p->fs, p->driver.cuda_driver, &f.last, NULL) == 1)
+		f.why = gt_xasprintf("driver %s carries CUDA %s", p->driver.cuda_driver, f.last);
 	if (!p->driver.known || pr_compat_get(p->fs, &pr_gpu_arch, arch, &span, NULL) != 1 || !(comma = strchr(span, ',')))
 		return f;
 	f.first = gt_xstrndup(span, (size_t)(comma - span));

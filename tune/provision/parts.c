@@ -40,7 +40,9 @@ static void by_nvidia(struct tn_prov *p, const struct tn_offer *o, char **reason
 	free(*reason);
 	*reason = gt_xasprintf("NVIDIA's repository, which is among apt's sources, has %s %s", o->name, o->version);
 	free(p->driver.version);
+	free(p->driver.cuda_driver);
 	p->driver.version = gt_xstrndup(o->version, strspn(o->version, "0123456789."));
+	p->driver.cuda_driver = gt_xstrdup(p->driver.version);
 }
 
 static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packages, char **reason)
