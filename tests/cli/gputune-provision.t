@@ -2,7 +2,7 @@ What a host lacks to train, judged on what lies on its disk: apt's lists are Deb
 
   $ gpu() {  # gpu HOST RELEASE [COMPONENTS]: a directory with that host, its dpkg and its sources
   >   rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/$1.host root; mkdir -p root/var/lib/apt/lists root/etc/apt/sources.list.d
-  >   mkdir -p root/var/lib/dpkg/updates root/usr root/var/cache/apt; cp $FIXTURES/apt/$2/* root/var/lib/apt/lists/
+  >   mkdir -p root/var/lib/dpkg/updates root/usr root/var/cache/apt; cp $TESTDIR/fixtures/apt/$2/* root/var/lib/apt/lists/
   >   printf 'Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1.21.22\nInstalled-Size: 6000\n\nPackage: libgomp1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 12.2.0-14+deb12u1\nInstalled-Size: 300\n\n' > root/var/lib/dpkg/status
   >   echo "deb http://mirror.example/debian $2 ${3:-main contrib non-free non-free-firmware}" > root/etc/apt/sources.list
   >   mkdir -p root/var/lib/apt/lists; printf 'Package: linux-headers-6.1.0-41-amd64\nVersion: 6.1.158-1\nInstalled-Size: 4210\nArchitecture: amd64\nSize: 1456000\n' > root/var/lib/apt/lists/mirror.example_debian_dists_${2}-updates_main_binary-amd64_Packages
