@@ -27,7 +27,7 @@ void gt_fs_close(struct gt_fsroot *fs);
 GT_DEFINE_AUTO(gt_fsroot, gt_fs_close);
 bool gt_fs_is_live(const struct gt_fsroot *fs);
 const char *gt_fs_where(const struct gt_fsroot *fs); /* as the user named it, "/" if live */
-const char *gt_fs_dir(const struct gt_fsroot *fs); /* the directory that stands for "/" (for hwloc); NULL: a captured host */
+const char *gt_fs_dir(const struct gt_fsroot *fs); /* the directory that stands for "/"; NULL: a captured host */
 int gt_fs_require_live(const struct gt_fsroot *fs, const char *what, struct gt_err *err);
 
 /* ---- reading ---- */

@@ -199,7 +199,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		      { "environment", pr_environment_fact(h) },
 		      { "ethtool", pr_ethtool_fact(h) },
 		      { "machine_id_hash", machine_id_hash(h) },
-		      /* hwloc reads its files by itself: they are not among the recorded ones, but its export says the same */
+		      /* for lstopo; hwloc opens its files by itself, so they are not among the recorded ones */
 		      { "hwloc.xml", pr_hwloc_xml(fs) } };
 
 	gt_autofree char *signature = pr_signature_fact(h, &name), *signature_path = gt_xasprintf("/.facts/%s", name ? name : "");

@@ -71,16 +71,22 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	return 0;
 }
 
+void pr_free_nodes(struct pr_node *node, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		gt_set_clear(&node[i].cpus);
+		free(node[i].distance);
+	}
+	free(node);
+}
+
 void pr_host_free(struct pr_host *h)
 {
 	if (!h)
 		return;
 	for (size_t i = 0; i < h->cpu.n_cpu; i++)
 		gt_set_clear(&h->cpu.cpu[i].siblings);
-	for (size_t i = 0; i < h->n_node; i++) {
-		gt_set_clear(&h->node[i].cpus);
-		free(h->node[i].distance);
-	}
+	pr_free_nodes(h->node, h->n_node);
 	gt_set_clear(&h->cpu.online);
 	gt_set_clear(&h->cpu.allowed);
 	gt_set_clear(&h->cpu.isolated);
@@ -91,7 +97,6 @@ void pr_host_free(struct pr_host *h)
 		free(h->gpu[i].nvlink);
 		free(h->gpu[i].ancestor);
 	}
-	free(h->node);
 	free(h->pci);
 	free(h->gpu);
 	free(h->nvidia.lib);

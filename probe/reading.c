@@ -102,6 +102,38 @@ struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...)
 	return n;
 }
 
+int pr_read_cpus(struct gt_fsroot *fs, const char *dir, const char *list, const char *mask, struct gt_set *ret)
+{
+	gt_autofree char *list_path = gt_xasprintf("%s/%s", dir, list), *mask_path = gt_xasprintf("%s/%s", dir, mask),
+			 *line = NULL;
+	int r = gt_fs_read_line(fs, list_path, &line);
+
+	if (r >= 0)
+		return gt_parse_cpulist(line, ret);
+	if (r != -ENOENT)
+		return r;
+	r = gt_fs_read_line(fs, mask_path, &line);
+	return r < 0 ? r : gt_parse_cpumask(line, ret);
+}
+
+int pr_list_numbered(struct gt_fsroot *fs, const char *dir, const char *prefix, struct gt_set *ret)
+{
+	gt_auto_strv names = { 0 };
+	gt_auto_set found = { 0 };
+	int r = gt_fs_list(fs, dir, &names);
+	uint64_t id;
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < names.n; i++)
+		if (gt_starts_with(names.v[i], prefix) && !gt_parse_u64(names.v[i] + strlen(prefix), &id) && id < GT_SET_MAX)
+			gt_set_add(&found, (unsigned)id);
+	if (!gt_set_count(&found))
+		return -ENOENT;
+	gt_set_copy(ret, &found);
+	return 0;
+}
+
 json_t *pr_num_json(struct pr_num n)
 {
 	if (n.state == PR_PRESENT)

@@ -13,6 +13,10 @@ struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *f
 struct pr_num pr_read_num(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
 /* The same for files in which -1 says "none". */
 struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
+/* CPUs from the file `list` of a directory, or from `mask` where there is no list (before Linux 2.6.26). 0 or a negative errno. */
+int pr_read_cpus(struct gt_fsroot *fs, const char *dir, const char *list, const char *mask, struct gt_set *ret);
+/* The numbers N of the entries PREFIXN of a directory. 0, or -ENOENT and other negative errnos. */
+int pr_list_numbered(struct gt_fsroot *fs, const char *dir, const char *prefix, struct gt_set *ret);
 json_t *pr_num_json(struct pr_num n); /* the number, or null when absent, or the state's name */
 json_t *pr_str_json(struct pr_str s);
 
@@ -102,6 +106,10 @@ char *pr_cuda_fact(const struct pr_host *h);
 /* Rings and queues of a network card; and of all of them, as the fact "ethtool". */
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n);
 char *pr_ethtool_fact(const struct pr_host *h);
+/* The NUMA nodes by hwloc, ordered by number: of the live host, or of the fact "hwloc.xml". A node without CPUs has those of its
+ * neighbours there. 0 or a negative errno: there is no such reading. The caller frees them with pr_free_nodes. */
+int pr_hwloc_nodes(struct gt_fsroot *fs, struct pr_node **ret, size_t *ret_n);
+void pr_free_nodes(struct pr_node *node, size_t n);
 /* hwloc's own export of the host, for captures; NULL if it finds nothing. The caller frees it. */
 char *pr_hwloc_xml(struct gt_fsroot *fs);
 #endif

@@ -41,7 +41,7 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 	const struct gt_strv *seen = &c->host->contradictions;
 
 	if (!seen->n) {
-		pr_say(f, PR_PASS, "the kernel and hwloc agree on nodes, CPUs and devices");
+		pr_say(f, PR_PASS, "NUMA nodes, CPUs and devices are consistent");
 		return;
 	}
 	pr_say(f, PR_WARN, "%s%s", seen->v[0], seen->n > 1 ? " (and more: gpuprobe --json)" : "");
@@ -51,9 +51,9 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_topology = {
 	.id = "host.topology",
 	.title = "the sources of the topology agree",
-	.story = "Which CPUs and devices a NUMA node has is told by sysfs in several places and by hwloc. Firmware that "
-		 "contradicts itself, or a VM that was given half a topology, makes processes run on one node and their "
-		 "memory lie on another, with nothing in any log.",
+	.story = "Several files of sysfs contain which CPUs and devices a NUMA node has. hwloc, which MPI and Slurm bind by, reads "
+		 "them by rules of its own. If the firmware contradicts itself, or if a VM was given half a topology, processes "
+		 "run on one node and their memory is on another, and no log reports it.",
 	.run = topology,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two sources for one fact: where hwloc and sysfs, or two files of sysfs, disagree, neither is believed in silence. */
+/* Contradictions about the topology: between two files of sysfs, and between sysfs and hwloc. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,47 +20,60 @@ static void GT_PRINTF(2, 3) note(struct pr_host *h, const char *fmt, ...)
 	gt_strv_add(&h->contradictions, text);
 }
 
-static int read_set(const struct pr_host *h, struct gt_fsroot *fs, const char *path, bool cpus, struct gt_set *ret)
+static const struct pr_node *find_node(const struct pr_node *node, size_t n, int64_t id)
 {
-	gt_autofree char *line = NULL;
-	int r = gt_fs_read_line(fs, path, &line);
-
-	if (r >= 0)
-		r = gt_parse_cpulist(line, ret);
-	if (r >= 0 && cpus)
-		gt_set_and(ret, &h->cpu.online);
-	return r;
-}
-
-static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
-{
-	for (size_t i = 0; i < h->n_node; i++)
-		if (h->node[i].id == id)
-			return &h->node[i];
+	for (size_t i = 0; i < n; i++)
+		if (node[i].id == id)
+			return &node[i];
 	return NULL;
 }
 
-static void compare_nodes(struct gt_fsroot *fs, struct pr_host *h)
+/* A CPU belongs to one node. Firmware that lists it twice makes every choice of a node a guess. */
+static void compare_nodes(struct pr_host *h)
 {
-	gt_auto_set online = { 0 };
+	for (size_t i = 0; i < h->n_node; i++)
+		for (size_t k = 0; k < i; k++) {
+			gt_autofree char *list = NULL;
+			gt_auto_set both = { 0 };
 
-	if (read_set(h, fs, "/sys/devices/system/node/online", false, &online) < 0)
+			gt_set_copy(&both, &h->node[i].cpus);
+			gt_set_and(&both, &h->node[k].cpus);
+			if (!gt_set_count(&both))
+				continue;
+			list = gt_set_format(&both);
+			note(h, "nodes %d and %d overlap: CPU list %s is on both", h->node[k].id, h->node[i].id, list);
+			break;
+		}
+}
+
+/* Nodes without CPUs are not compared: hwloc hides those of GPU memory, and gives the others the CPUs of their neighbours. */
+static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
+{
+	struct pr_node *all;
+	size_t n;
+
+	if (pr_hwloc_nodes(fs, &all, &n) < 0)
 		return;
-	gt_set_for_each(id, &online) {
-		gt_autofree char *path = gt_xasprintf("/sys/devices/system/node/node%d/cpulist", id), *one = NULL, *two = NULL;
-		const struct pr_node *n = find_node(h, id);
+	for (size_t i = 0; i < h->n_node; i++) {
+		const struct pr_node *ours = &h->node[i], *same = find_node(all, n, ours->id);
+		gt_autofree char *one = NULL, *two = NULL;
 		gt_auto_set cpus = { 0 };
 
-		if (!n) {
-			note(h, "sysfs has node %d, hwloc has not", id);
+		if (!gt_set_count(&ours->cpus))
+			continue;
+		if (!same) {
+			note(h, "sysfs has node %d, hwloc has not", ours->id);
 			continue;
 		}
-		if (read_set(h, fs, path, true, &cpus) < 0 || gt_set_equal(&cpus, &n->cpus))
+		gt_set_copy(&cpus, &same->cpus);
+		gt_set_and(&cpus, &h->cpu.online);
+		if (gt_set_equal(&cpus, &ours->cpus))
 			continue;
-		one = gt_set_format(&cpus);
-		two = gt_set_format(&n->cpus);
-		note(h, "node %d has CPUs %s by sysfs, %s by hwloc", id, *one ? one : "none", *two ? two : "none");
+		one = gt_set_format(&ours->cpus);
+		two = gt_set_format(&cpus);
+		note(h, "node %d has CPUs %s by sysfs, %s by hwloc", ours->id, one, *two ? two : "none");
 	}
+	pr_free_nodes(all, n);
 }
 
 /* Storage, network, display and accelerator devices: the ones whose place matters. */
@@ -73,7 +86,7 @@ static bool place_matters(const struct pr_pci *d)
 
 static void compare_device(struct pr_host *h, const struct pr_pci *d)
 {
-	const struct pr_node *n = pr_has(d->numa_node) ? find_node(h, d->numa_node.v) : NULL;
+	const struct pr_node *n = pr_has(d->numa_node) ? find_node(h->node, h->n_node, d->numa_node.v) : NULL;
 	gt_autofree char *node = NULL;
 	gt_auto_set near = { 0 };
 
@@ -93,7 +106,8 @@ static void compare_device(struct pr_host *h, const struct pr_pci *d)
 
 void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h)
 {
-	compare_nodes(fs, h);
+	compare_nodes(h);
+	compare_with_hwloc(fs, h);
 	for (size_t i = 0; i < h->n_pci; i++)
 		if (place_matters(&h->pci[i]))
 			compare_device(h, &h->pci[i]);

@@ -34,14 +34,14 @@ A processor description of one line of a megabyte, 4096 processors in one mask, 
   $ ln -s ../../../../sys big/sys/devices/system/node/node0/loop
   $ timeout 20 gpuprobe --root big > out 2> err; echo "ends with $?"; sed -n 1,4p out | cut -c 1-60; wc -l < err
   ends with 1
-  gpuprobe: WARNING - host.topology
+  gpuprobe: WARNING - host.shm
     unknown distribution, kernel 6.1.0-41-amd64
     unknown CPU: 4096 cores, 4096 CPUs, 1 NUMA node, an unknow
     no NVIDIA GPU
   0
   $ timeout 20 gpuprobe topo --root big | head -n 3 | cut -c 1-70
-  NODE CPUS MEMORY TO 0
-     0 0-1       ?   10
+  NODE CPUS   MEMORY TO 0
+     0 0-4095      ?   10
   
 
 Lines that have no end, numbers that are none, nodes that are not there.

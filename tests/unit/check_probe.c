@@ -113,6 +113,42 @@ START_TEST(a_node_without_cpus_is_a_node)
 }
 END_TEST
 
+/* A package with one node and one CPU, as hwloc exports it. */
+#define SETS(mask)                                                                                                     \
+	" cpuset=\"" mask "\" complete_cpuset=\"" mask "\" nodeset=\"" mask "\" complete_nodeset=\"" mask "\""
+#define EXPORTED(node, mask)                                                                                           \
+	"\t<object type=\"Package\" os_index=\"" node "\"" SETS(mask) ">"                                                 \
+	"<object type=\"NUMANode\" os_index=\"" node "\"" SETS(mask) " local_memory=\"100" node "\"/>"                     \
+	"<object type=\"PU\" os_index=\"" node "\"" SETS(mask) "/></object>\n"
+
+START_TEST(older_captures_have_distances_in_another_order)
+{
+	static const int distance[3][3] = {{10, 21, 11}, {22, 10, 12}, {13, 14, 10}};
+	gt_auto(gt_fsroot) *fs = open_text(
+		"file /sys/devices/system/cpu/online\n\t0-2\nfile /sys/devices/system/node/online\n\t0-2\n"
+		"file /sys/devices/system/node/node0/cpulist\n\t0\nfile /sys/devices/system/node/node1/cpulist\n\t1\n"
+		"file /sys/devices/system/node/node2/cpulist\n\t2\nfile /.facts/hwloc.xml\n"
+		"\t<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"\t<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n\t<topology version=\"2.0\">\n"
+		"\t<object type=\"Machine\" os_index=\"0\" cpuset=\"0x7\" complete_cpuset=\"0x7\" "
+		"allowed_cpuset=\"0x7\" nodeset=\"0x7\" "
+		"complete_nodeset=\"0x7\" allowed_nodeset=\"0x7\">\n" EXPORTED("0", "0x1")
+		EXPORTED("2", "0x4") EXPORTED("1", "0x2")
+		"\t</object>\n\t<distances2 type=\"NUMANode\" nbobjs=\"3\" kind=\"5\" name=\"NUMALatency\" indexing=\"os\">\n"
+		"\t<indexes length=\"6\">0 2 1 </indexes>\n\t<u64values length=\"27\">10 11 21 13 10 14 22 12 10 </u64values>\n"
+		"\t</distances2>\n\t</topology>\n");
+	gt_auto(pr_host) *h = discover(fs);
+
+	ck_assert_uint_eq(h->n_node, 3);
+	ck_assert_uint_eq(h->contradictions.n, 0);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(h->node[i].mem_bytes.v, 1000 + i);
+		ck_assert_ptr_nonnull(h->node[i].distance);
+		ck_assert_mem_eq(h->node[i].distance, distance[i], sizeof(distance[i]));
+	}
+}
+END_TEST
+
 START_TEST(absent_unreadable_and_broken_are_different)
 {
 	gt_auto(gt_fsroot) *fs = open_text("deny /proc/sys/kernel/osrelease EACCES\n"
@@ -578,6 +614,7 @@ int main(void)
 		minus_one_is_never_node_0,
 		a_container_sees_its_cpuset_and_quota,
 		a_node_without_cpus_is_a_node,
+		older_captures_have_distances_in_another_order,
 		absent_unreadable_and_broken_are_different,
 		a_control_groups_room_is_what_is_available,
 		kernels_fit_the_instruction_set_not_the_model,

@@ -1,0 +1,55 @@
+Nodes, CPUs and devices, read from trees of every kind: no wrong number, no false warning, and an end in every case.
+
+Node 1 has the last CPUs, so that hwloc's order differs from the node numbers. Distances belong to the node of their row and column.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
+  $ gpuprobe topo --root tree | sed -n 1,5p
+  NODE CPUS     MEMORY TO 0 TO 1 TO 2 TO 3
+     0 0-1    64.0 GiB   10   21   11   31
+     1 4-5    64.0 GiB   21   10   12   41
+     2 2-3    64.0 GiB   11   12   10   51
+     3 (none) 16.0 GiB   31   41   51   10
+  $ gpuprobe topo --json --root tree > one.json; gpuprobe topo --json --root $FIXTURES/nodes-out-of-order.host | diff one.json - && echo same
+  same
+
+A capture of the tree has the same nodes.
+
+  $ gpuprobe capture tree.host --root tree; gpuprobe topo --json --root tree.host | diff one.json - && echo same
+  same
+
+Nodes without CPUs are no contradiction, although hwloc hides them or gives them the CPUs of their neighbours.
+
+  $ for f in nodes-out-of-order power9-gpu-nodes cpuless-node arm-gh200; do
+  >   rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/$f.host tree; gpuprobe --root tree --verbose | grep host.topology; done
+  host.topology        pass   NUMA nodes, CPUs and devices are consistent
+  host.topology        pass   NUMA nodes, CPUs and devices are consistent
+  host.topology        pass   NUMA nodes, CPUs and devices are consistent
+  host.topology        pass   NUMA nodes, CPUs and devices are consistent
+
+A CPU that two nodes have is one.
+
+  $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
+  $ echo 1,4-5 > tree/sys/devices/system/node/node1/cpulist; gpuprobe --root tree --verbose | grep -A2 Cause
+  Cause: host.topology
+    nodes 0 and 1 overlap: CPU list 1 is on both
+    do:
+
+A node without memory has none; that is not the same as unknown.
+
+  $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
+  $ echo 'Node 1 MemTotal:       0 kB' > tree/sys/devices/system/node/node1/meminfo; rm tree/sys/devices/system/node/node2/meminfo
+  $ gpuprobe topo --root tree | sed -n 1,5p
+  NODE CPUS     MEMORY TO 0 TO 1 TO 2 TO 3
+     0 0-1    64.0 GiB   10   21   11   31
+     1 4-5         0 B   21   10   12   41
+     2 2-3           ?   11   12   10   51
+     3 (none) 16.0 GiB   31   41   51   10
+
+A FIFO, a device and a link to one in place of the files that a library would open by itself.
+
+  $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree; rm tree/proc/cpuinfo; mkfifo tree/proc/cpuinfo
+  $ commands() { for c in 'gpuprobe check' 'gpuprobe topo' 'gpuprobe capture /dev/null' 'gputune plan' 'gputune status' 'gputune run --print --root tree -- true'; do
+  >   case $c in *run*) timeout 20 $c ;; *) timeout 20 $c --root tree ;; esac > /dev/null 2>&1; [ $? -eq 124 ] && echo "$c does not end"; done; true; }
+  $ commands
+  $ rm tree/proc/cpuinfo; ln -s /dev/zero tree/proc/cpuinfo; commands
+  $ find tree/sys/devices/system tree/proc -type f | while read f; do rm $f; mkfifo $f; done; commands
