@@ -47,14 +47,20 @@ static json_t *strv_json(const struct gt_strv *sv)
 	return list;
 }
 
+static json_t *cpu_count(const struct pr_host *h, int64_t n)
+{
+	return h->cpu.unknown ? json_string(pr_state_name(PR_UNKNOWN)) : json_integer(n);
+}
+
 static json_t *cpu_json(const struct pr_host *h)
 {
-	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "vendor",
 			 pr_str_json(h->cpu.vendor), "model_name", pr_str_json(h->cpu.model_name), "codename",
 			 pr_str_json(h->cpu.codename), "family", h->cpu.family, "model", h->cpu.model, "stepping",
-			 h->cpu.stepping, "cpus", (json_int_t)h->cpu.n_cpu, "cores", h->cpu.n_cores, "packages",
-			 h->cpu.n_packages, "online", set_json(&h->cpu.online), "allowed", set_json(&h->cpu.allowed),
+			 h->cpu.stepping, "cpus", cpu_count(h, (int64_t)h->cpu.n_cpu), "cores",
+			 cpu_count(h, h->cpu.n_cores), "packages", h->cpu.n_packages,
+			 "online", set_json(&h->cpu.online), "allowed", set_json(&h->cpu.allowed),
 			 "isolated", set_json(&h->cpu.isolated), "quota_millicpu", pr_num_json(h->cpu.quota_millicpu),
 			 "efficiency_cores", set_json(&h->cpu.efficiency), "features", features_json(h), "l1d_bytes",
 			 pr_num_json(h->cpu.l1d_bytes), "l2_bytes", pr_num_json(h->cpu.l2_bytes), "l3_bytes",

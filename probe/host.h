@@ -196,6 +196,7 @@ struct pr_host {
 		const char *flags; /* " fpu vme … ", with a blank at both ends; "" if not known */
 		struct gt_set online, allowed, isolated, efficiency; /* efficiency: the small cores of a hybrid CPU */
 		struct gt_set cpuset; /* of the control group, of which `allowed` may be a part; empty: not known */
+		bool unknown; /* no source has the CPUs: `online` is CPU 0 only */
 		struct pr_cpu *cpu;
 		size_t n_cpu;
 		int n_cores, n_packages;	/* online */

@@ -75,18 +75,20 @@ static void print_host(const json_t *host)
 	const json_t *cpu = json_object_get(host, "cpu"), *mem = json_object_get(host, "memory");
 	size_t nodes = json_array_size(json_object_get(host, "nodes"));
 	int64_t cores = gt_json_get_int(cpu, "cores", 0), cpus = gt_json_get_int(cpu, "cpus", 0);
-	char total[32] = "an unknown amount";
+	char total[32] = "an unknown amount", count[64] = "an unknown number of CPUs";
 
 	if (json_is_integer(json_object_get(mem, "total_bytes")))
 		gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
+	if (json_is_integer(json_object_get(cpu, "cpus")))
+		snprintf(count, sizeof(count), "%d core%s, %d CPU%s", (int)cores, cores == 1 ? "" : "s", (int)cpus,
+			 cpus == 1 ? "" : "s");
 	print_line("%s, kernel %s%s%s%s", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
 		   text_of(json_object_get(host, "kernel"), "release", "?"),
 		   json_is_string(json_object_get(host, "virtual")) ? ", " : "", text_of(host, "virtual", ""),
 		   json_is_string(json_object_get(host, "container")) ? ", container" : "");
-	print_line("%s%s%s%s: %d core%s, %d CPU%s, %zu NUMA node%s, %s of memory", text_of(cpu, "model_name", "unknown CPU"),
+	print_line("%s%s%s%s: %s, %zu NUMA node%s, %s of memory", text_of(cpu, "model_name", "unknown CPU"),
 		   text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""),
-		   text_of(cpu, "codename", NULL) ? ")" : "", (int)cores, cores == 1 ? "" : "s", (int)cpus, cpus == 1 ? "" : "s",
-		   nodes, nodes == 1 ? "" : "s", total);
+		   text_of(cpu, "codename", NULL) ? ")" : "", count, nodes, nodes == 1 ? "" : "s", total);
 }
 
 /* Name, memory and driver of a card; the caller frees it. */

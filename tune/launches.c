@@ -195,7 +195,7 @@ static int gpus_here(const struct tn_ctx *c)
 /* "8", or torchrun's "gpu", "cpu" and "auto". */
 static int number(const struct tn_ctx *c, const char *word)
 {
-	int gpus, cpus = (int)gt_set_count(&c->host->cpu.online);
+	int gpus, cpus = c->host->cpu.unknown ? 0 : (int)gt_set_count(&c->host->cpu.online);
 	uint64_t v;
 
 	if (!gt_parse_u64(word, &v))

@@ -204,7 +204,9 @@ static void quota(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	unsigned allowed = gt_set_count(&h->cpu.allowed);
 
-	if (pr_has(h->cpu.quota_millicpu) && h->cpu.quota_millicpu.v < 1000 * (int64_t)allowed) {
+	if (h->cpu.unknown) {
+		pr_say(f, PR_NOT_KNOWN, "how many CPUs there are cannot be read");
+	} else if (pr_has(h->cpu.quota_millicpu) && h->cpu.quota_millicpu.v < 1000 * (int64_t)allowed) {
 		pr_say(f, PR_WARN, "the cgroup allows %.1f CPUs of time on %u CPUs: as many threads as CPUs are throttled every "
 				   "period", (double)h->cpu.quota_millicpu.v / 1000, allowed);
 		pr_remedy(f, "Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota");

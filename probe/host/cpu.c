@@ -2,9 +2,11 @@
 /* Processors: what /proc/cpuinfo, sysfs and the cgroup say; libcpuid names the microarchitecture on the live host. */
 #include "config.h"
 #include <ctype.h>
+#include <errno.h>
 #ifdef HAVE_LIBCPUID
 #include <libcpuid/libcpuid.h>
 #endif
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include "probe/reading.h"
@@ -108,9 +110,9 @@ static void read_list(struct gt_fsroot *fs, const char *path, struct gt_set *ret
 
 static void read_siblings(struct gt_fsroot *fs, struct pr_cpu *c)
 {
-	gt_autofree char *path = gt_xasprintf(CPU "/cpu%d/topology/thread_siblings_list", c->id);
+	gt_autofree char *dir = gt_xasprintf(CPU "/cpu%d/topology", c->id);
 
-	read_list(fs, path, &c->siblings);
+	pr_read_cpus(fs, dir, "thread_siblings_list", "thread_siblings", &c->siblings);
 	if (!gt_set_has(&c->siblings, (unsigned)c->id))
 		gt_set_add(&c->siblings, (unsigned)c->id);
 }
@@ -275,16 +277,50 @@ static void online_of_stat(struct gt_fsroot *fs, struct gt_set *online)
 			gt_set_add(online, id);
 }
 
+/* Kernels before 2.6.26 have no list: each CPU that can be switched off has a file "online", 0 or 1. */
+static void online_of_directories(struct gt_fsroot *fs, struct gt_set *online)
+{
+	gt_auto_set all = { 0 };
+
+	pr_list_numbered(fs, CPU, "cpu", &all);
+	gt_set_for_each(id, &all)
+		if (pr_or(pr_read_num(fs, CPU "/cpu%d/online", id), 1))
+			gt_set_add(online, (unsigned)id);
+}
+
+/* The CPUs that this process may use: what a live host without /proc and /sys still answers. */
+static void online_of_affinity(struct gt_set *online)
+{
+	gt_autofree cpu_set_t *set = CPU_ALLOC(GT_SET_MAX);
+	size_t size = CPU_ALLOC_SIZE(GT_SET_MAX);
+
+	if (!set || sched_getaffinity(0, size, set) < 0)
+		return;
+	for (unsigned id = 0; id < GT_SET_MAX; id++)
+		if (CPU_ISSET_S(id, size, set))
+			gt_set_add(online, id);
+}
+
+/* Several subjects need at least one CPU: CPU 0 stands for those that are not known. */
 static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 {
-	read_list(fs, CPU "/online", &h->cpu.online);
+	gt_autofree char *line = NULL;
+	int r = gt_fs_read_line(fs, CPU "/online", &line);
+
+	if (r >= 0)
+		gt_parse_cpulist(line, &h->cpu.online);
+	else if (r == -ENOENT) /* not where it may not be read: then the other files of the CPUs may not be read either */
+		online_of_directories(fs, &h->cpu.online);
 	if (!gt_set_count(&h->cpu.online))
 		online_of_stat(fs, &h->cpu.online);
-	if (!gt_set_count(&h->cpu.online))
+	if (!gt_set_count(&h->cpu.online) && h->live)
+		online_of_affinity(&h->cpu.online);
+	h->cpu.unknown = !gt_set_count(&h->cpu.online);
+	if (h->cpu.unknown)
 		gt_set_add(&h->cpu.online, 0);
 }
 
-/* Which of them this process may and should use. */
+/* The CPUs that this process may use, and those of them that it should not. */
 static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
 {
 	read_allowed(fs, h);

@@ -6,7 +6,7 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
   $ gpuprobe --root denied.host; gpuprobe --root denied.host --require-gpu -q; echo "ends with $?"
   gpuprobe: WARNING - host.shm
     unknown distribution, kernel ?
-    unknown CPU: 1 core, 1 CPU, 1 NUMA node, an unknown amount of memory
+    unknown CPU: an unknown number of CPUs, 2 NUMA nodes, an unknown amount of memory
     whether there is an NVIDIA GPU is not known
   
   Cause: host.shm
@@ -17,8 +17,9 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     kernel.preempt-rt: what kernel this is cannot be read (unreadable)
     host.cpu-features: what the CPU can do cannot be read
     host.memory: how much memory there is cannot be read (unreadable)
+    host.cpu-quota: how many CPUs there are cannot be read
   
-  3 checks pass, 67 do not apply here (--verbose shows them)
+  2 checks pass, 67 do not apply here (--verbose shows them)
   the kernel log was not examined
   gpuprobe: WARNING - host.shm
   ends with 1

@@ -45,6 +45,30 @@ A node without memory has none; that is not the same as unknown.
      2 2-3           ?   11   12   10   51
      3 (none) 16.0 GiB   31   41   51   10
 
+A kernel without the lists: the CPUs are counted from their directories, and masks have the threads of a core and the CPUs of a node.
+
+  $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/laptop-no-gpu.host tree
+  $ find tree/sys/devices/system -name '*_list' -delete; rm tree/sys/devices/system/cpu/online tree/sys/devices/system/node/online
+  $ rm tree/sys/devices/system/node/node0/cpulist; gpuprobe --root tree | sed -n 3p
+    Made-up laptop CPU: 4 cores, 8 CPUs, 1 NUMA node, 16.0 GiB of memory
+  $ gputune run --root tree --print -- true | grep -A1 OMP_NUM_THREADS
+    OMP_NUM_THREADS=4
+        one per physical core
+  $ echo 0 > tree/sys/devices/system/cpu/cpu7/online; gpuprobe --root tree | sed -n 3p
+    Made-up laptop CPU: 4 cores, 7 CPUs, 1 NUMA node, 16.0 GiB of memory
+  $ rm -r tree/sys/devices/system/cpu; gpuprobe --root tree | sed -n 3p
+    Made-up laptop CPU: an unknown number of CPUs, 1 NUMA node, 16.0 GiB of memory
+  $ gputune run --root tree --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
+    CPUs as they are
+        the CPUs of this host are not known: nothing is bound
+    memory as it is
+  --
+    OMP_NUM_THREADS
+        the number of CPUs is not known
+    OMP_PROC_BIND
+  $ seq -f 'cpu%g 1 2 3 4' 0 5 > tree/proc/stat; gpuprobe --root tree | sed -n 3p
+    Made-up laptop CPU: 6 cores, 6 CPUs, 1 NUMA node, 16.0 GiB of memory
+
 A FIFO, a device and a link to one in place of the files that a library would open by itself.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree; rm tree/proc/cpuinfo; mkfifo tree/proc/cpuinfo

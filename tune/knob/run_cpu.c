@@ -140,6 +140,10 @@ static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, st
 	const char *by = rank.count > 1 ? tn_bound_by(c, rank) : NULL;
 	gt_auto_set pool = {0};
 
+	if (c->host->cpu.unknown) {
+		r->cpus_reason = gt_xstrdup("the CPUs of this host are not known: nothing is bound");
+		return;
+	}
 	usable_cpus(c->host, &pool);
 	if (!gt_set_count(&pool))
 		return;

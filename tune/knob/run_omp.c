@@ -57,6 +57,10 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 		tn_run_leave(c, r, k, "OMP_NUM_THREADS", TN_LAUNCHES_WHY);
 		return;
 	}
+	if (c->host->cpu.unknown) {
+		tn_run_leave(c, r, k, "OMP_NUM_THREADS", "the number of CPUs is not known");
+		return;
+	}
 	pr_first_threads(c->host, cpus_of(c, r), &first);
 	cores = GT_MAX(1u, gt_set_count(&first));
 	own = GT_MAX(1u, cores / sharers);
