@@ -320,12 +320,38 @@ static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 		gt_set_add(&h->cpu.online, 0);
 }
 
+/* The kernel's own limit (fits_capacity): a task that needs more than 80 % of a CPU's capacity does not fit. */
+static bool is_small(int64_t capacity, int64_t largest)
+{
+	return capacity * 1280 < largest * 1024;
+}
+
+/* Small cores of a hybrid CPU. On x86 the kernel lists them; on Arm each CPU has a capacity, relative to the largest (1024). */
+static void read_efficiency(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree int64_t *capacity = gt_xcalloc(h->cpu.n_cpu + 1, sizeof(*capacity));
+	int64_t largest = 0;
+
+	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
+	for (size_t i = 0; !gt_set_count(&h->cpu.efficiency) && i < h->cpu.n_cpu; i++) {
+		struct pr_num n = pr_read_num(fs, CPU "/cpu%d/cpu_capacity", h->cpu.cpu[i].id);
+
+		if (!pr_has(n) || n.v <= 0 || n.v > 65536)
+			return;
+		capacity[i] = n.v;
+		largest = GT_MAX(largest, n.v);
+	}
+	for (size_t i = 0; largest && i < h->cpu.n_cpu; i++)
+		if (is_small(capacity[i], largest))
+			gt_set_add(&h->cpu.efficiency, (unsigned)h->cpu.cpu[i].id);
+}
+
 /* The CPUs that this process may use, and those of them that it should not. */
 static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
 {
 	read_allowed(fs, h);
 	read_list(fs, CPU "/isolated", &h->cpu.isolated);
-	read_list(fs, "/sys/devices/cpu_atom/cpus", &h->cpu.efficiency);
+	read_efficiency(fs, h);
 	read_quota(fs, h);
 	pr_each_cgroup(fs, "cpuset", nearest_cpuset, h);
 }

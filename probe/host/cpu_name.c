@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "probe/reading.h"
 
 static const struct {
@@ -31,14 +32,37 @@ static unsigned number_of(const char *text, const char *key)
 	return v ? (unsigned)strtoul(v, NULL, 0) : 0;
 }
 
+static const char *find_arm(unsigned implementer, unsigned part)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(arm); i++)
+		if (arm[i].implementer == implementer && arm[i].part == part)
+			return arm[i].name;
+	return NULL;
+}
+
+/* The names of all kinds of core, in the order of their first CPU: "ARM Cortex-A725 + ARM Cortex-X925"; NULL: none is known. */
+static char *arm_names(const char *text)
+{
+	gt_auto_strv names = { 0 };
+	gt_auto_buf all = { 0 };
+
+	for (const char *cpu = text; cpu; cpu = strstr(cpu + 1, "\nCPU implementer")) {
+		const char *name = find_arm(number_of(cpu, "CPU implementer"), number_of(cpu, "CPU part"));
+
+		if (name && !gt_strv_has(&names, name))
+			gt_strv_add(&names, name);
+	}
+	for (size_t i = 0; i < names.n; i++)
+		gt_buf_printf(&all, "%s%s", i ? " + " : "", names.v[i]);
+	return all.len ? gt_buf_take(&all) : NULL;
+}
+
 char *pr_cpu_name(const char *text)
 {
-	unsigned implementer = number_of(text, "CPU implementer"), part = number_of(text, "CPU part");
 	char *v = pr_cpuinfo_value(text, "model name");
 
-	for (size_t i = 0; !v && i < GT_ARRAY_SIZE(arm); i++)
-		if (arm[i].implementer == implementer && arm[i].part == part)
-			v = gt_xstrdup(arm[i].name);
+	if (!v)
+		v = arm_names(text);
 	if (!v) { /* POWER: "POWER9, altivec supported" */
 		v = pr_cpuinfo_value(text, "cpu");
 		if (v)

@@ -69,6 +69,19 @@ A kernel without the lists: the CPUs are counted from their directories, and mas
   $ seq -f 'cpu%g 1 2 3 4' 0 5 > tree/proc/stat; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: 6 cores, 6 CPUs, 1 NUMA node, 16.0 GiB of memory
 
+DGX Spark: the kernel says by their capacity which cores are small. The others get the threads.
+
+  $ gpuprobe --root $FIXTURES/dgx-spark.host | sed -n 3p
+    ARM Cortex-A725 + ARM Cortex-X925: 20 cores, 20 CPUs, 1 NUMA node, 120 GiB of memory
+  $ gpuprobe --json --root $FIXTURES/dgx-spark.host | grep efficiency
+        "efficiency_cores": "0-4,10-14",
+  $ gputune run --root $FIXTURES/dgx-spark.host --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
+    CPUs 5-9,15-19
+        those allowed, without isolated and small cores
+  --
+    OMP_NUM_THREADS=10
+        one per physical core
+
 A FIFO, a device and a link to one in place of the files that a library would open by itself.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree; rm tree/proc/cpuinfo; mkfifo tree/proc/cpuinfo
