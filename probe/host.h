@@ -56,6 +56,11 @@ struct pr_pci {
 	const char *path; /* in /sys/devices, for the way between two devices */
 };
 
+/* Ethernet, and ConnectX-3, whose class is "other network controller" (0280) because it serves both kinds of port. */
+bool pr_is_network(const struct pr_pci *d);
+/* A device that sends packets to other devices directly: an NVIDIA GPU, or a card with RDMA. */
+bool pr_is_peer(const struct pr_pci *d);
+
 struct pr_lib {
 	const char *soname;  /* "libcuda.so.1" */
 	const char *path;    /* as the loader finds it */

@@ -48,12 +48,6 @@ static int read_control(struct gt_fsroot *fs, const char *address)
 	return fd < 0 ? fd : n < 0 ? -errno : control_of(config, (size_t)n);
 }
 
-static bool is_peer(const struct pr_pci *d)
-{
-	return (d->vendor == 0x10de && d->class_code >> 16 == 3) || d->class_code >> 8 == 0x0207 ||
-	       (d->class_code >> 8 == 0x0200 && d->vendor == 0x15b3);
-}
-
 static bool is_below(const struct pr_pci *d, const char *path, size_t n)
 {
 	return !strncmp(d->path, path, n) && d->path[n] == '/';
@@ -73,8 +67,8 @@ static bool is_switch_port(const struct pr_host *h, const struct pr_pci *d)
 	if (gt_starts_with(up, "pci")) /* a root port: between those all goes through the root complex anyway */
 		return false;
 	for (size_t i = 0; i < h->n_pci; i++) {
-		here += is_peer(&h->pci[i]) && is_below(&h->pci[i], d->path, strlen(d->path));
-		all += is_peer(&h->pci[i]) && is_below(&h->pci[i], d->path, (size_t)(last - d->path));
+		here += pr_is_peer(&h->pci[i]) && is_below(&h->pci[i], d->path, strlen(d->path));
+		all += pr_is_peer(&h->pci[i]) && is_below(&h->pci[i], d->path, (size_t)(last - d->path));
 	}
 	return here && all > here;
 }

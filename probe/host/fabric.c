@@ -22,12 +22,6 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-static bool is_peer(const struct pr_pci *d)
-{
-	return (d->vendor == 0x10de && d->class_code >> 16 == 3) || d->class_code >> 8 == 0x0207 ||
-	       (d->class_code >> 8 == 0x0200 && d->vendor == 0x15b3);
-}
-
 /* Two devices below one switch whose upstream port is the same: "…/0000:17:00.0/0000:18:00.0/0000:19:00.0". */
 static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 {
@@ -63,7 +57,7 @@ void pr_discover_iommu(struct gt_fsroot *fs, struct pr_host *h)
 			h->iommu.on = pr_value(1);
 	}
 	for (size_t i = 0; i < h->n_pci && group < 0; i++)
-		if (is_peer(&h->pci[i]) && pr_has(h->pci[i].iommu_group))
+		if (pr_is_peer(&h->pci[i]) && pr_has(h->pci[i].iommu_group))
 			group = h->pci[i].iommu_group.v;
 	if (group >= 0) {
 		struct pr_str type = pr_read_str(h, fs, "/sys/kernel/iommu_groups/%d/type", (int)group);
@@ -79,7 +73,7 @@ void pr_discover_iommu(struct gt_fsroot *fs, struct pr_host *h)
 		for (size_t k = i + 1; k < h->n_pci; k++) {
 			const struct pr_pci *a = &h->pci[i], *b = &h->pci[k];
 
-			h->iommu.split += is_peer(a) && is_peer(b) && same_switch(a, b) && pr_has(a->iommu_group) &&
+			h->iommu.split += pr_is_peer(a) && pr_is_peer(b) && same_switch(a, b) && pr_has(a->iommu_group) &&
 					  pr_has(b->iommu_group) && a->iommu_group.v != b->iommu_group.v;
 		}
 }

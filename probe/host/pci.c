@@ -61,6 +61,20 @@ static struct pr_num read_bar1(struct gt_fsroot *fs, const char *address)
 	return end > start && end - start < INT64_MAX ? pr_value((int64_t)(end - start) + 1) : (struct pr_num){ PR_ABSENT, 0 };
 }
 
+/* The CPUs next to a device: a list, or before Linux 2.6.28 a mask. */
+static struct pr_str read_local_cpus(struct gt_fsroot *fs, struct pr_host *h, const char *address)
+{
+	struct pr_str list = pr_read_str(h, fs, PCI "/%s/local_cpulist", address), mask;
+	gt_auto_set cpus = { 0 };
+
+	if (list.state != PR_ABSENT)
+		return list;
+	mask = pr_read_str(h, fs, PCI "/%s/local_cpus", address);
+	if (mask.v && gt_parse_cpumask(mask.v, &cpus) >= 0)
+		return (struct pr_str){ PR_PRESENT, pr_own(h, gt_set_format(&cpus)) };
+	return mask.v ? list : mask;
+}
+
 static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *d)
 {
 	gt_autofree char *link = gt_xasprintf(PCI "/%s", d->address), *physical = gt_xasprintf("%s/physfn", link);
@@ -69,7 +83,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	d->device = read_hex(fs, d->address, "device");
 	d->driver = read_driver(fs, h, d->address);
 	d->numa_node = pr_read_node(fs, PCI "/%s/numa_node", d->address);
-	d->local_cpulist = pr_read_str(h, fs, PCI "/%s/local_cpulist", d->address);
+	d->local_cpulist = read_local_cpus(fs, h, d->address);
 	d->link_speed = pr_read_str(h, fs, PCI "/%s/current_link_speed", d->address);
 	d->max_link_speed = pr_read_str(h, fs, PCI "/%s/max_link_speed", d->address);
 	d->link_width = pr_read_num(fs, PCI "/%s/current_link_width", d->address);
@@ -94,6 +108,18 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 static bool is_nvidia_gpu(const struct pr_pci *d)
 {
 	return d->vendor == 0x10de && d->class_code >> 16 == 3;
+}
+
+bool pr_is_network(const struct pr_pci *d)
+{
+	unsigned type = d->class_code >> 8;
+
+	return type == 0x0200 || (type == 0x0280 && d->vendor == 0x15b3);
+}
+
+bool pr_is_peer(const struct pr_pci *d)
+{
+	return is_nvidia_gpu(d) || d->class_code >> 8 == 0x0207 || (pr_is_network(d) && d->vendor == 0x15b3);
 }
 
 static void read_all(struct gt_fsroot *fs, struct pr_host *h, bool only_gpus)

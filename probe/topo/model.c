@@ -9,11 +9,11 @@
 /* Display and 3D controllers, network and InfiniBand, NVMe. */
 static const char *kind_of(const struct pr_pci *d)
 {
+	if (pr_is_network(d))
+		return "NIC";
 	switch (d->class_code >> 8) {
 	case 0x0108:
 		return "NVMe";
-	case 0x0200:
-		return "NIC";
 	case 0x0207:
 		return "IB";
 	case 0x0300:

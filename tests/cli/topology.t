@@ -82,6 +82,38 @@ DGX Spark: the kernel says by their capacity which cores are small. The others g
     OMP_NUM_THREADS=10
         one per physical core
 
+A ConnectX-3 is "other network controller" for PCI. It is a network card all the same, and its switch is looked at.
+
+  $ sed 's/0x020700/0x028000/; s/0x1021/0x1003/' $FIXTURES/acs-below-switch.host > cx3.host
+  $ gpuprobe topo --root cx3.host | sed 's/ *$//'
+  NODE CPUS  MEMORY TO 0
+     0 0-15 128 GiB   10
+  
+  NAME DEVICE       NODE NEAR CPUS LINK        CALLED
+  GPU0 0000:19:00.0    0 0-15      x16 16 GT/s
+  NIC0 0000:1a:00.0    0 0-15      x16 16 GT/s
+  
+       GPU0 NIC0
+  GPU0 X    PIX
+  NIC0 PIX  X
+  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
+  between host bridges of one node, SYS between nodes, ? not known
+  $ gpuprobe --root cx3.host | grep -A2 Cause
+  Cause: pcie.acs
+    1 pairs of GPUs and network cards below one PCIe switch are in IOMMU groups of their own: ACS
+    sends what they say to each other up to the root complex and back
+
+A kernel that has only the mask of the CPUs next to a device.
+
+  $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/server-8gpu.host tree; find tree -name local_cpulist -printf '%h\n' | while read d; do
+  >   rm $d/local_cpulist; echo 0000ffff,0000ffff > $d/local_cpus; done
+  $ gpuprobe topo --json --root tree | grep local_cpulist | sort | uniq -c
+        8       "local_cpulist": "0-15,32-47",
+        1     "0000:37:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
+        1     "0000:3f:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
+        1     "0000:47:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
+        1     "0000:4f:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47"
+
 A FIFO, a device and a link to one in place of the files that a library would open by itself.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree; rm tree/proc/cpuinfo; mkfifo tree/proc/cpuinfo
