@@ -197,5 +197,9 @@ const struct gt_cmd tn_cmd_run = {
 	.help = "CPUs and memory next to its GPU, one OpenMP thread per physical core, a BLAS that shares those "
 		"threads, and a malloc that keeps large tensors. What the environment sets already is respected. The "
 		"command takes this process's place; its exit status is its own. Under torchrun, srun and mpirun each "
-		"rank gets its share, or keeps what it is bound to: torchrun --no-python … gputune run -- python3 train.py.",
+		"rank gets its share, or keeps what it is bound to: torchrun --no-python … gputune run -- python3 train.py. "
+		"Where several GPUs are visible, a command other than a launcher gets the cores divided by the number of GPUs, "
+		"because it may start a process for each; --ranks 1, "
+		"--openmp or --gpu with one GPU gives it all. env, nohup, taskset, timeout and other wrappers with known options "
+		"are looked through.",
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include "probe/visible.h"
 #include "tune/launches.h"
 #include "tune/rank.h"
+#include "tune/wrapper.h"
 
 /* The file that accelerate config has written. */
 static bool accelerate_is_configured(const struct tn_ctx *c)
@@ -71,14 +71,6 @@ static const struct launcher {
 	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NULL, NOT_SAID},
 };
 
-static bool among(const char *list, const char *word, size_t n)
-{
-	for (const char *p = list; p && *p; p += strcspn(p, " "), p += *p == ' ')
-		if (strcspn(p, " ") == n && !strncmp(p, word, n))
-			return true;
-	return false;
-}
-
 static const char *base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -102,9 +94,10 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 			i++;
 		}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
-		if (module ? among(launchers[i].modules, module, strlen(module)) : among(launchers[i].names, base, strlen(base)))
+		if (module ? tn_words_have(launchers[i].modules, module, strlen(module)) :
+			     tn_words_have(launchers[i].names, base, strlen(base)))
 			return &launchers[i];
-		if (command && among(launchers[i].names, command, strlen(command))) {
+		if (command && tn_words_have(launchers[i].names, command, strlen(command))) {
 			*ret_rest = argv + 2;
 			return &launchers[i];
 		}
@@ -132,9 +125,9 @@ static char *plain(const char *option, size_t *ret_len)
 
 static const char **place_of(const struct launcher *l, struct said *s, const char *name, size_t len)
 {
-	return among(l->on_each, name, len) ? &s->on_each :
-	       among(l->in_all, name, len)  ? &s->in_all :
-	       among(l->hosts, name, len)   ? &s->hosts :
+	return tn_words_have(l->on_each, name, len) ? &s->on_each :
+	       tn_words_have(l->in_all, name, len)  ? &s->in_all :
+	       tn_words_have(l->hosts, name, len)   ? &s->hosts :
 					      NULL;
 }
 
@@ -164,11 +157,11 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 			continue;
 		if (place && value)
 			*place = value;
-		if (among(l->named, name, len) || among(l->files, name, len)) {
+		if (tn_words_have(l->named, name, len) || tn_words_have(l->files, name, len)) {
 			s->places = true;
-			s->several |= !among(l->named, name, len) || (value && *l->between && strstr(value, l->between));
+			s->several |= !tn_words_have(l->named, name, len) || (value && *l->between && strstr(value, l->between));
 		}
-		takes = name[len] || among(l->flags, name, len) ? 0 : among(l->two, name, len) ? 2 : 1;
+		takes = name[len] || tn_words_have(l->flags, name, len) ? 0 : tn_words_have(l->two, name, len) ? 2 : 1;
 		/* an option that is not known here, and has none */
 		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
 			w++;
@@ -181,17 +174,6 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------------ */
 
-static int gpus_here(const struct tn_ctx *c)
-{
-	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
-	struct gt_visible seen;
-
-	if (!list)
-		return (int)GT_MIN(pr_usable_gpus(c->host), (size_t)TN_RANKS_MAX);
-	pr_visible(c->fs, c->host, list, &seen);
-	return (int)seen.n;
-}
-
 /* "8", or torchrun's "gpu", "cpu" and "auto". */
 static int number(const struct tn_ctx *c, const char *word)
 {
@@ -199,11 +181,11 @@ static int number(const struct tn_ctx *c, const char *word)
 	uint64_t v;
 
 	if (!gt_parse_u64(word, &v))
-		return v && v <= TN_RANKS_MAX ? (int)v : TN_LAUNCHES_UNSAID;
-	gpus = gpus_here(c);
+		return v && v <= TN_RANKS_MAX ? (int)v : TN_PROCESSES_UNSAID;
+	gpus = (int)tn_rank_visible(c);
 	if (!strcmp(word, "cpu") || (!strcmp(word, "auto") && !gpus))
-		return cpus ? cpus : TN_LAUNCHES_UNSAID;
-	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_LAUNCHES_UNSAID;
+		return cpus ? cpus : TN_PROCESSES_UNSAID;
+	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_PROCESSES_UNSAID;
 }
 
 /* Hosts of the job: by the option, else by Slurm's allocation; 0: not known. */
@@ -228,14 +210,14 @@ static int without_option(const struct tn_ctx *c, const struct launcher *l, cons
 	if (variable)
 		return number(c, variable);
 	if (s->places && l->unsaid != ONE)
-		return TN_LAUNCHES_UNSAID;
+		return TN_PROCESSES_UNSAID;
 	if (l->slurm && (tasks || s->places)) { /* srun takes over what salloc or sbatch was told */
 		n = tasks ? number(c, tasks) : 0;
-		return hosts && n > 0 ? on_each_of(n, hosts) : TN_LAUNCHES_UNSAID;
+		return hosts && n > 0 ? on_each_of(n, hosts) : TN_PROCESSES_UNSAID;
 	}
 	if (l->unsaid == NOT_SAID || (l->configured && l->configured(c)))
-		return TN_LAUNCHES_UNSAID;
-	return l->unsaid == ONE ? 1 : GT_MAX(gpus_here(c), 1);
+		return TN_PROCESSES_UNSAID;
+	return l->unsaid == ONE ? 1 : GT_MAX((int)tn_rank_visible(c), 1);
 }
 
 /* By its options; srun takes --ntasks-per-node for the most where --ntasks stands, too. */
@@ -244,14 +226,14 @@ static int by_options(const struct tn_ctx *c, const struct launcher *l, const st
 	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n;
 
 	if (s->parts)
-		return TN_LAUNCHES_UNSAID;
+		return TN_PROCESSES_UNSAID;
 	if (on_each && (!s->in_all || !l->slurm))
 		return on_each;
 	if (!s->in_all)
 		return without_option(c, l, s);
 	n = number(c, s->in_all);
 	if (!hosts || n < 0 || on_each < 0 || (hosts > 1 && l->unsaid == NOT_SAID))
-		return TN_LAUNCHES_UNSAID;
+		return TN_PROCESSES_UNSAID;
 	return on_each ? GT_MIN(on_each, on_each_of(n, hosts)) : on_each_of(n, hosts);
 }
 
@@ -285,18 +267,78 @@ bool tn_launches_on_hosts(const struct tn_ctx *c)
 	return s.several || is_several(s.hosts) || tn_launches_on_hosts(&inner);
 }
 
-int tn_launches(const struct tn_ctx *c)
+/* ---- processes ---------------------------------------------------------------------------------------------------------- */
+
+/* Ranks on this host by the launcher that argv calls. False: it calls none. */
+static bool launched(const struct tn_ctx *c, struct tn_processes *ret)
 {
 	struct tn_ctx inner = *c;
 	struct said s = {0};
 	char *const *rest = NULL;
 	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
-	int n, more;
+	struct tn_processes more = {0};
 
 	if (!l)
-		return 0;
+		return false;
+	*ret = (struct tn_processes){.kind = TN_LAUNCHER, .launcher = base_of(c->argv[0])};
 	inner.argv = read_options(l, rest, &s);
-	n = by_options(c, l, &s);
-	more = n > 0 ? tn_launches(&inner) : 0; /* srun … torchrun … */
-	return more < 0 ? more : more ? (int)GT_MIN((int64_t)n * more, TN_RANKS_MAX) : n;
+	ret->n = by_options(c, l, &s);
+	if (ret->n > 0 && launched(&inner, &more)) { /* srun … torchrun … */
+		ret->n = more.n < 0 ? more.n : (int)GT_MIN((int64_t)ret->n * more.n, TN_RANKS_MAX);
+	} else if (ret->n == 1 && (l->slurm || l->unsaid == NOT_SAID)) {
+		/* a single task of srun or mpirun is seldom a rank: it is a script, or a process that uses all GPUs */
+		ret->n = (int)tn_rank_gpus(c);
+		ret->one_task = ret->n > 1;
+	}
+	return true;
+}
+
+/* The same for a launcher behind a command that is not known, as in "uv run torchrun …". What follows a script of Python's is the
+ * script's own. */
+static bool launched_behind(const struct tn_ctx *c, struct tn_processes *ret)
+{
+	struct tn_ctx inner = *c;
+
+	if (!c->argv || !c->argv[0] || gt_starts_with(base_of(c->argv[0]), "python"))
+		return false;
+	for (inner.argv = c->argv + 1; *inner.argv; inner.argv++)
+		if (launched(&inner, ret)) {
+			ret->n = ret->n < 0 ? ret->n : GT_MAX(ret->n, (int)tn_rank_gpus(c));
+			return true;
+		}
+	return false;
+}
+
+struct tn_processes tn_processes_of(const struct tn_ctx *c)
+{
+	int gpus = (int)tn_rank_gpus(c);
+	struct tn_processes p;
+
+	if (launched(c, &p) || launched_behind(c, &p))
+		return p;
+	return (struct tn_processes){.kind = gpus > 1 ? TN_UNKNOWN_COMMAND : TN_ONE_PROCESS, .n = gpus};
+}
+
+char *tn_processes_why(const struct tn_ctx *c, const struct tn_processes *p)
+{
+	struct tn_rank rank = tn_rank_of(c);
+
+	if (p->n == TN_PROCESSES_UNSAID)
+		return gt_xasprintf("%.60s: " TN_PROCESSES_WHY, p->launcher);
+	if (p->one_task)
+		return gt_xasprintf("%.60s starts one process, which may start one for each of the %d visible GPUs", p->launcher,
+				    p->n);
+	if (p->kind == TN_LAUNCHER)
+		return gt_xasprintf("%.60s starts %d on this host", p->launcher, p->n);
+	if (p->kind == TN_UNKNOWN_COMMAND)
+		return gt_xasprintf("%d GPUs are visible, and %.60s may start a process for each. If it is one process: --ranks 1, "
+				    "or --gpu for one GPU", p->n, c->argv && c->argv[0] ? base_of(c->argv[0]) : "the command");
+	if (rank.count > 1)
+		return gt_xasprintf("rank %u of %u%s%s", rank.index, rank.count, rank.variable ? " by " : "",
+				    rank.variable ? rank.variable : "");
+	if (c->program == TN_PROGRAM_OPENMP)
+		return gt_xstrdup("one process with OpenMP threads, as --openmp says");
+	if (c->rank)
+		return gt_xstrdup("one rank, as --ranks says");
+	return gt_xstrdup(tn_rank_visible(c) ? "one GPU is visible" : "no GPU that CUDA could use");
 }

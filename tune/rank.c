@@ -112,12 +112,12 @@ bool tn_rank_many_hosts(const struct tn_ctx *c)
 
 unsigned tn_rank_here(const struct tn_ctx *c)
 {
-	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_launches(c));
+	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_processes_of(c).n);
 }
 
 unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r)
 {
-	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_launches(c)) : tn_rank_here(c);
+	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_processes_of(c).n) : tn_rank_here(c);
 }
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */
@@ -134,15 +134,26 @@ static char *nth_of(const char *list, unsigned nth)
 	return gt_xstrndup(list, strcspn(list, ","));
 }
 
+static bool same_node(const struct pr_gpu *a, const struct pr_gpu *b)
+{
+	return a->pci->numa_node.state == b->pci->numa_node.state &&
+	       pr_or(a->pci->numa_node, -1) == pr_or(b->pci->numa_node, -1);
+}
+
 static bool on_several_nodes(const struct pr_host *h)
 {
 	const struct pr_gpu *first = pr_usable_gpu(h, 0), *gpu;
 
 	for (size_t i = 1; (gpu = pr_usable_gpu(h, i)); i++)
-		if (gpu->pci->numa_node.state != first->pci->numa_node.state ||
-		    pr_or(gpu->pci->numa_node, -1) != pr_or(first->pci->numa_node, -1))
+		if (!same_node(gpu, first))
 			return true;
 	return false;
+}
+
+/* NULL: the user names none. */
+static const char *visible_list(const struct tn_ctx *c)
+{
+	return c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
 }
 
 char *tn_rank_order_differs(const struct tn_ctx *c)
@@ -163,9 +174,69 @@ static bool none_meant(const char *list)
 	return !*list || *list == '-' || !strcmp(list, "NoDevFiles");
 }
 
+unsigned tn_rank_visible(const struct tn_ctx *c)
+{
+	const char *list = visible_list(c);
+	struct gt_visible seen;
+
+	if (!list)
+		return (unsigned)GT_MIN(pr_usable_gpus(c->host), (size_t)TN_RANKS_MAX);
+	pr_visible(c->fs, c->host, list, &seen);
+	return (unsigned)seen.n;
+}
+
+/* Is the list of GPUs that of this rank alone, as srun --gpus-per-task or a wrapper that mpirun starts give it? */
+static bool list_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
+{
+	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
+	gt_autofree char *theirs = NULL;
+
+	if (c->gpus || c->rank || rank.count < 2 || !rank.variable)
+		return false;
+	if (gt_starts_with(rank.variable, "SLURM_") && tn_run_said(c, "SLURM_GPUS_PER_TASK"))
+		return true;
+	return list && tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
+}
+
+unsigned tn_rank_gpus(const struct tn_ctx *c)
+{
+	struct tn_rank rank = tn_rank_of(c);
+	bool one = c->program == TN_PROGRAM_OPENMP || c->rank || (rank.count > 1 && !list_of_its_own(c, rank));
+
+	return one ? 1 : GT_MAX(1u, tn_rank_visible(c));
+}
+
+/* The GPU of the rank among those of the list. Where the process may use all of them and they are at several nodes it has none. */
+static const struct pr_gpu *listed_gpu(const struct tn_ctx *c, struct tn_rank rank, const char *list, char **ret_why)
+{
+	gt_autofree char *name = nth_of(list, rank.index);
+	const struct pr_gpu *gpu = NULL, *other;
+	const char *origin = c->gpus ? "--gpu" : "CUDA_VISIBLE_DEVICES";
+	struct gt_visible seen;
+	size_t nth;
+
+	pr_visible(c->fs, c->host, list, &seen);
+	nth = seen.bad[0] || !seen.n ? rank.index : rank.index % seen.n;
+	if (nth < seen.n && seen.v[nth].gpu >= 0)
+		gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
+	if (!gpu && !seen.n)
+		*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: nothing is bound",
+					seen.bad, seen.why);
+	else if (!gpu)
+		*ret_why = gt_xasprintf("which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a wrong node",
+					name, origin);
+	for (size_t i = 0; gpu && !*ret_why && tn_rank_gpus(c) > 1 && i < seen.n; i++) {
+		other = seen.v[i].gpu >= 0 ? pr_usable_gpu(c->host, (size_t)seen.v[i].gpu) : NULL;
+		if (!other || !same_node(other, gpu))
+			*ret_why = gt_xasprintf("%zu GPUs of %s on several nodes, and the command may start a process for each: "
+						"nothing is bound", (size_t)seen.n, origin);
+	}
+	return *ret_why ? NULL : gpu;
+}
+
 const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why)
 {
-	const char *list = c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
+	const char *list = visible_list(c);
 	size_t n = pr_usable_gpus(c->host);
 
 	if (!n || (list && none_meant(list)))
@@ -186,28 +257,10 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, ch
 			return NULL;
 		}
 	}
-	if (list) {
-		gt_autofree char *name = nth_of(list, rank.index);
-		const struct pr_gpu *gpu = NULL;
-		struct gt_visible seen;
-		size_t nth;
-
-		pr_visible(c->fs, c->host, list, &seen);
-		nth = seen.bad[0] || !seen.n ? rank.index : rank.index % seen.n;
-		if (nth < seen.n && seen.v[nth].gpu >= 0)
-			gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
-		if (!gpu && !seen.n)
-			*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: "
-						"nothing is bound", seen.bad, seen.why);
-		else if (!gpu)
-			*ret_why = gt_xasprintf(
-				"which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a "
-				"wrong node",
-				name, c->gpus ? "--gpu" : "CUDA_VISIBLE_DEVICES");
-		return gpu;
-	}
-	if (!rank.told && on_several_nodes(c->host)) {
-		gt_autofree char *half = half_told(c);
+	if (list)
+		return listed_gpu(c, rank, list, ret_why);
+	if (on_several_nodes(c->host) && (!rank.told || tn_rank_gpus(c) > 1)) {
+		gt_autofree char *half = rank.told ? gt_xstrdup("this one process may use all of them") : half_told(c);
 
 		if (!half)
 			half = gt_xstrdup("neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's LOCAL_RANK says which one this "
@@ -231,19 +284,13 @@ static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 	return n;
 }
 
-/* Has each rank a GPU that the others do not see, as srun --gpus-per-task gives it, or a wrapper that mpirun starts? */
+/* Has each rank one GPU that the others do not see? */
 static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
 {
-	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
-	gt_autofree char *theirs = NULL;
+	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");
 
-	if (c->gpus || c->rank || rank.count < 2 || !rank.variable)
-		return false;
-	if (gt_starts_with(rank.variable, "SLURM_") && gt_streq(tn_run_user(c, "SLURM_GPUS_PER_TASK"), "1"))
-		return true;
-	if (!list || strchr(list, ','))
-		return false;
-	return tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
+	return list_of_its_own(c, rank) &&
+	       (gt_starts_with(rank.variable, "SLURM_") && slurm ? !strcmp(slurm, "1") : list && !strchr(list, ','));
 }
 
 struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu)

@@ -18,6 +18,11 @@ struct tn_rank tn_rank_of(const struct tn_ctx *c);
 unsigned tn_rank_here(const struct tn_ctx *c);
 /* How many of them share the CPUs of this run, as far as run.affinity knows. */
 unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r);
+/* GPUs that this process sees, by --gpu, else CUDA_VISIBLE_DEVICES, else all of the host's. */
+unsigned tn_rank_visible(const struct tn_ctx *c);
+/* GPUs that this process may start a process for: 1 where it is one of several ranks, or known to be one process, whatever it sees.
+ * At least 1. */
+unsigned tn_rank_gpus(const struct tn_ctx *c);
 /* Is the job larger than this host, as far as the launcher's variables say, or the command if it is a launcher? */
 bool tn_rank_many_hosts(const struct tn_ctx *c);
 

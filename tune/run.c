@@ -11,8 +11,10 @@
 #include "lib/log.h"
 #include "probe/visible.h"
 #include "tune/knob/list.h"
+#include "tune/launches.h"
 #include "tune/plan.h"
 #include "tune/rank.h"
+#include "tune/wrapper.h"
 
 #ifndef MPOL_PREFERRED_MANY
 #define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */
@@ -182,6 +184,15 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 	k->prepare(c, k, r);
 }
 
+static void count_processes(const struct tn_ctx *c, struct tn_run *r)
+{
+	struct tn_processes p = tn_processes_of(c);
+
+	r->processes_kind = p.kind;
+	r->processes = p.n > 0 ? (unsigned)p.n : 0;
+	r->processes_reason = tn_processes_why(c, &p);
+}
+
 int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_run_opts *opts, struct tn_run **ret,
 		struct gt_err *err)
 {
@@ -189,13 +200,17 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	const struct tn_run_opts *o = opts ? opts : &defaults;
 	gt_auto(pr_host) *own = NULL;
 	gt_auto(tn_profile) *profile = NULL;
+	__attribute__((cleanup(tn_command_clear))) struct tn_command command;
 	struct tn_facts facts = { 0 };
-	struct tn_ctx c = { .fs = fs, .facts = &facts, .argv = o->argv, .envp = o->envp ? o->envp : environ,
+	struct tn_ctx c = { .fs = fs, .facts = &facts,
 			    .program = o->program, .gpus = o->gpus, .workers = o->workers };
 	struct tn_rank rank = { o->rank, o->ranks, true, NULL };
 	struct tn_run *r;
 	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);
 
+	tn_command_find(o->argv, o->envp ? o->envp : environ, &command);
+	c.argv = command.argv;
+	c.envp = command.envp;
 	c.host = host ? host : own;
 	c.rank = o->ranks ? &rank : NULL;
 	if (e >= 0)
@@ -208,6 +223,7 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 		return e;
 	r = gt_xcalloc(1, sizeof(*r));
 	r->profile = gt_xstrdup(profile->name);
+	count_processes(&c, r);
 	for (size_t i = 0; tn_knobs[i]; i++) {
 		if (tn_knobs[i] == &tn_knob_cuda_order)
 			name_gpus(&c, r);
@@ -230,6 +246,7 @@ void tn_run_free(struct tn_run *r)
 	free(r->var);
 	gt_set_clear(&r->cpus);
 	gt_set_clear(&r->mem_nodes);
+	free(r->processes_reason);
 	free(r->cpus_reason);
 	free(r->mem_reason);
 	free(r->files_reason);
@@ -239,6 +256,7 @@ void tn_run_free(struct tn_run *r)
 
 json_t *tn_run_to_json(const struct tn_run *r)
 {
+	static const char *const kind[] = { "one", "launcher", "unknown" };
 	gt_autofree char *cpus = gt_set_format(&r->cpus), *nodes = gt_set_format(&r->mem_nodes);
 	json_t *vars = json_array();
 
@@ -249,9 +267,11 @@ json_t *tn_run_to_json(const struct tn_run *r)
 						      tn_var_status_name(v->status), "value", gt_json_str(v->value), "reason",
 						      gt_json_str(v->reason)));
 	}
-	return json_pack("{s:s, s:s, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}, s:{s:o, s:o}}", "schema", TN_RUN_SCHEMA, "profile",
-			 r->profile, "environment", vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory",
-			 "policy", *nodes ? "preferred" : r->mem_kept ? "kept" : "default", "nodes", nodes,
+	return json_pack("{s:s, s:s, s:{s:s, s:o, s:s}, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}, s:{s:o, s:o}}", "schema",
+			 TN_RUN_SCHEMA, "profile", r->profile, "processes", "kind", kind[r->processes_kind], "count",
+			 r->processes ? json_integer(r->processes) : json_null(), "reason", r->processes_reason, "environment",
+			 vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory", "policy",
+			 *nodes ? "preferred" : r->mem_kept ? "kept" : "default", "nodes", nodes,
 			 "reason", gt_json_str(r->mem_reason), "files", "limit",
 			 r->files ? json_integer(r->files) : json_null(), "reason", gt_json_str(r->files_reason));
 }

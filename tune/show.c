@@ -418,9 +418,16 @@ static void run_vars(const json_t *vars, const char *head, bool set)
 static void show_rank(const json_t *run)
 {
 	const json_t *cpus = json_object_get(run, "cpus"), *memory = json_object_get(run, "memory");
-	const json_t *vars = json_object_get(run, "environment");
+	const json_t *vars = json_object_get(run, "environment"), *processes = json_object_get(run, "processes");
 
 	printf("Profile %s\n", text(run, "profile"));
+	if (strcmp(text(processes, "kind"), "one") != 0) {
+		const json_t *n = json_object_get(processes, "count");
+		gt_autofree char *count = gt_xasprintf("%s%ld", !strcmp(text(processes, "kind"), "unknown") ? "up to " : "",
+						 (long)json_integer_value(n));
+
+		run_line("processes ", json_is_integer(n) ? count : "unknown", text(processes, "reason"));
+	}
 	run_line("CPUs ", *text(cpus, "list") ? text(cpus, "list") : "as they are", text(cpus, "reason"));
 	run_line(*text(memory, "nodes") ? "memory preferred from node " : "memory ",
 		 *text(memory, "nodes") ? text(memory, "nodes") : "as it is", text(memory, "reason"));

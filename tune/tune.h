@@ -142,8 +142,17 @@ struct tn_var {
 	enum tn_var_status status;
 };
 
+enum tn_processes_kind {
+	TN_ONE_PROCESS,	    /* known to be one process, or at most one GPU is visible */
+	TN_LAUNCHER,	    /* starts ranks, as its options say */
+	TN_UNKNOWN_COMMAND, /* may start one process for each visible GPU */
+};
+
 struct tn_run {
 	char *profile;
+	enum tn_processes_kind processes_kind;
+	unsigned processes;	   /* of the command on this host, which share its CPUs and memory; 0: not known */
+	char *processes_reason;
 	struct tn_var *var;
 	size_t n_var;
 	struct gt_set cpus;	   /* empty: affinity is left as it is */

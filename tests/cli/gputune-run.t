@@ -106,8 +106,11 @@ A command that spans nodes beside a knob that is for those that do not.
 
 A GPU whose node is not known: nothing is bound to a wrong one. A cpuset and a quota are respected.
 
-  $ gputune run --print --root $FIXTURES/gpu-lost-and-narrow.host | head -5
+  $ gputune run --print --root $FIXTURES/gpu-lost-and-narrow.host | head -8
   Profile train-gpu
+    processes up to 2
+        2 GPUs are visible, and the command may start a process for each. If it is one process:
+        --ranks 1, or --gpu for one GPU
     CPUs as they are
         the node of GPU 0000:17:00.0 is not known: nothing is bound, rather than to a wrong one
     memory as it is
@@ -330,6 +333,9 @@ How many ranks mpirun starts hangs on its slots: nothing is guessed.
 
   $ unset OMP_NUM_THREADS; gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --only run.affinity -- mpirun ./train
   Profile train-gpu
+    processes unknown
+        mpirun: how many ranks it starts on this host is not said: say so by its option, or let it
+        start gputune run
     CPUs as they are
         it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it start
         gputune run (torchrun --no-python … gputune run -- python3 …)
@@ -342,6 +348,40 @@ How many ranks mpirun starts hangs on its slots: nothing is guessed.
   $ gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads -- torchrun --nproc-per-node=gpu train.py -n 1000 | grep -A1 OMP
     OMP_NUM_THREADS=4
         32 cores shared out among the 8 ranks that it starts
+
+A command that is not known may start a process for each GPU that it sees: no more threads than that leaves for each. Wrappers such as
+env and nohup are looked through.
+
+  $ for command in 'uv run train.py' 'bash train.sh' 'nohup env A=b torchrun --nproc-per-node 4 x.py' 'uv run torchrun --nproc-per-node 16 x.py' 'env CUDA_VISIBLE_DEVICES=5 vllm serve'; do
+  > gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads -- $command | grep -A2 -e processes -e NUM_THREADS
+  > done
+    processes up to 8
+        8 GPUs are visible, and uv may start a process for each. If it is one process: --ranks 1, or
+        --gpu for one GPU
+  --
+    OMP_NUM_THREADS=4
+        32 cores for 8 visible GPUs: the command may start a process for each
+    processes up to 8
+        8 GPUs are visible, and bash may start a process for each. If it is one process: --ranks 1, or
+        --gpu for one GPU
+  --
+    OMP_NUM_THREADS=4
+        32 cores for 8 visible GPUs: the command may start a process for each
+    processes 4
+        torchrun starts 4 on this host
+    CPUs as they are
+  --
+    OMP_NUM_THREADS=8
+        32 cores shared out among the 4 ranks that it starts
+    processes 16
+        torchrun starts 16 on this host
+    CPUs as they are
+  --
+    OMP_NUM_THREADS=2
+        32 cores shared out among the 16 ranks that it starts
+    OMP_NUM_THREADS=32
+        one per physical core
+  
 
 --gpu is read as CUDA reads CUDA_VISIBLE_DEVICES: a list at whose middle CUDA would stop, without a word, is refused.
 

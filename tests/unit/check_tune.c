@@ -21,6 +21,7 @@ int main(void)
 	suite_add_tcase(s, tune_stack_case());
 	suite_add_tcase(s, tune_run_case());
 	suite_add_tcase(s, tune_ranks_case());
+	suite_add_tcase(s, tune_command_case());
 	suite_add_tcase(s, tune_device_case());
 	suite_add_tcase(s, tune_pcie_case());
 	suite_add_tcase(s, tune_invariant_case());

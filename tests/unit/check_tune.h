@@ -44,6 +44,7 @@ TCase *tune_fault_case(void);
 TCase *tune_stack_case(void);
 TCase *tune_run_case(void);
 TCase *tune_ranks_case(void);
+TCase *tune_command_case(void);
 TCase *tune_device_case(void);
 TCase *tune_pcie_case(void);
 TCase *tune_invariant_case(void);

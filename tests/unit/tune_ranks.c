@@ -18,9 +18,16 @@ static const struct {
 	{ "cpu-server", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-1,8-9", "0", "2" },
 	{ "cpu-server", { "LOCAL_RANK=20", "LOCAL_WORLD_SIZE=32" }, "4,12", "1", "1" },
 	{ "cpu-server", { "LOCAL_RANK=9", "LOCAL_WORLD_SIZE=2" }, "0-15", "", "8" }, /* nonsense is not followed */
-	{ "server-8gpu", { NULL }, "", "", "32" }, /* which of eight GPUs on two nodes? no guess */
+	{ "server-8gpu", { NULL }, "", "", "4" }, /* eight GPUs on two nodes: nothing is bound, a process for each may start */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6" }, "16-31,48-63", "1", "16" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1" }, "0-15,32-47", "0", "16" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1" }, "0-15,32-47", "0", "8" },
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,6" }, "", "", "16" }, /* at two nodes */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1" }, "0-15,32-47", "0", "8" },
+	{ "server-8gpu", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1" }, "", "", "4" }, /* one task with all GPUs */
+	/* each of two tasks has four GPUs of its own, and may start a process for each */
+	{ "server-8gpu",
+	  { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "SLURM_GPUS_PER_TASK=4", "CUDA_VISIBLE_DEVICES=4,5,6,7" },
+	  "24-31,56-63", "1", "2" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=" }, "0-63", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=-1" }, "0-63", "", "32" }, /* none is meant */
@@ -70,7 +77,7 @@ static const struct {
 	{ "interleaved-ids", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=4" }, "1,3,5,7,17,19,21,23", "1", "4" },
 	{ "interleaved-ids", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3" }, "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31", "1", "8" },
 	{ "container-cpuset", { NULL }, "16-19,48-51", "1", "4" },
-	{ "gpu-lost-and-narrow", { NULL }, "", "", "32" }, /* the GPU's node is not known: no guess */
+	{ "gpu-lost-and-narrow", { NULL }, "", "", "16" }, /* the GPU's node is not known: no guess */
 	{ "cpuless-node", { NULL }, "0-7", "0", "8" },
 };
 
@@ -119,7 +126,7 @@ START_TEST(ranks_share_out_the_cores)
 END_TEST
 
 /* A launcher is not bound to the first GPU's node, and does not give each of its ranks all the threads. How many ranks: on a host
- * of 8 GPUs, 32 cores and 64 CPUs; 0: no launcher, -1: not said. */
+ * of 8 GPUs, 32 cores and 64 CPUs; 0: no launcher, which may start one for each GPU; -1: not said. */
 static const struct {
 	const char *words, *env;
 	int ranks;
@@ -161,9 +168,11 @@ static const struct {
 	{ "srun -N 2 -n 16 ./train", NULL, 8 },
 	{ "srun -N 2-4 -n 16 ./train", NULL, -1 },
 	{ "srun --ntasks-per-node=4 ./train", NULL, 4 },
-	{ "srun ./train", NULL, 1 },
-	{ "srun -c8 ./train -n 4", NULL, 1 },
-	{ "srun -lu ./train -n 4", NULL, 1 },
+	{ "srun ./train", NULL, 8 }, /* one task, which may start a process for each GPU */
+	{ "srun ./train", "CUDA_VISIBLE_DEVICES=3", 1 },
+	{ "srun -c8 ./train -n 4", NULL, 8 },
+	{ "srun -lu ./train -n 4", NULL, 8 },
+	{ "mpirun -n 1 ./train", NULL, 8 },
 	{ "srun -n4 --ntasks-per-node=8 ./train", NULL, 4 },
 	{ "srun -N2 --ntasks-per-node=1 torchrun --nproc_per_node=8 train.py", NULL, 8 },
 	{ "srun -n 2 -- mpirun ./train", NULL, -1 },
@@ -182,7 +191,7 @@ START_TEST(a_launcher_is_left_free)
 	char *env[] = { (char *)launches[_i].env, NULL }, *argv[16] = { NULL };
 	char *copy = gt_xstrdup(launches[_i].words), *save = NULL;
 	const char *words = launches[_i].words;
-	int ranks = launches[_i].ranks, threads = 32 / GT_MAX(ranks, 1);
+	int ranks = launches[_i].ranks, threads = 32 / (ranks ? GT_MAX(ranks, 1) : 8);
 	gt_auto(tn_run) *r = NULL;
 	const struct tn_var *v;
 	size_t n = 0;

@@ -149,7 +149,7 @@ static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, st
 		return;
 	if (by)
 		keep_bound(c, rank, by, r);
-	else if (!tn_launches(c))
+	else if (tn_processes_of(c).kind != TN_LAUNCHER)
 		take_share(c, rank, &pool, r);
 	else if (leave_launcher(c, &pool, &r->cpus_reason))
 		gt_set_copy(&r->cpus, &pool);

@@ -327,8 +327,8 @@ static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, stru
 		tn_run_skip(r, k, "GLIBC_TUNABLES", "another allocator is preloaded");
 		return;
 	}
-	if (tn_launches(c) == TN_LAUNCHES_UNSAID) {
-		tn_run_leave(c, r, k, "GLIBC_TUNABLES", TN_LAUNCHES_WHY);
+	if (r->processes == 0) {
+		tn_run_leave(c, r, k, "GLIBC_TUNABLES", TN_PROCESSES_WHY);
 		return;
 	}
 	if (memory < 2 * GIB) {

@@ -33,14 +33,17 @@ static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
 /* Why n threads of so many cores; the caller frees it. */
 static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharers, bool by_quota)
 {
+	struct tn_processes p = tn_processes_of(c);
 	unsigned own = GT_MAX(1u, cores / sharers), here = tn_rank_here(c), paid = threads_paid(c, here);
 
 	if (by_quota && here > 1)
 		return gt_xasprintf("the cgroup's quota, shared by %u ranks, pays for %u of %u cores each", here, paid, own);
 	if (by_quota)
 		return gt_xasprintf("the cgroup's quota pays for %u of %u cores", paid, own);
-	if (tn_launches(c) > 1)
+	if (p.kind == TN_LAUNCHER && p.n > 1 && !p.one_task)
 		return gt_xasprintf("%u cores shared out among the %u ranks that it starts", cores, sharers);
+	if (p.n > 1)
+		return gt_xasprintf("%u cores for %d visible GPUs: the command may start a process for each", cores, p.n);
 	if (sharers > 1)
 		return gt_xasprintf("%u cores shared out among %u ranks", cores, sharers);
 	return gt_xstrdup("one per physical core");
@@ -53,8 +56,8 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 	gt_auto_set first = {0};
 	char text[16];
 
-	if (tn_launches(c) == TN_LAUNCHES_UNSAID) {
-		tn_run_leave(c, r, k, "OMP_NUM_THREADS", TN_LAUNCHES_WHY);
+	if (r->processes == 0) {
+		tn_run_leave(c, r, k, "OMP_NUM_THREADS", TN_PROCESSES_WHY);
 		return;
 	}
 	if (c->host->cpu.unknown) {
@@ -85,7 +88,9 @@ const struct tn_knob tn_knob_omp_threads = {
 	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
 	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
 	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
-	       "throttled. torchrun sets 1 when nobody has said; that is replaced.",
+	       "throttled. torchrun sets 1 when nobody has said; that is replaced. A command that is not known may start a "
+	       "process for each visible GPU, and each inherits the number: eight processes with 32 threads each on 32 cores "
+	       "wait for each other. It gets the cores divided by the number of visible GPUs.",
 	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. How many loader workers "
 		  "a program will start nobody can see beforehand: where those keep cores busy say --workers.",
 	.unit = "threads",

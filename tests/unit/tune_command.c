@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many processes a command may be: a wrong guess starts as many times too many threads. */
+#include <stdlib.h>
+#include <string.h>
+#include "tests/unit/tune_launch.h"
+#include "tune/wrapper.h"
+
+/* At most 15 words; the caller frees the result, into which they point. */
+static char *split(const char *words, char *argv[16])
+{
+	char *copy = gt_xstrdup(words), *save = NULL;
+
+	memset(argv, 0, 16 * sizeof(*argv));
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		*argv++ = w;
+	return copy;
+}
+
+/* A command that is not known may start a process for each GPU that it sees, and all of them inherit the number of threads and the
+ * CPUs. Those here with a launcher in them start eight ranks, or one for each visible GPU. */
+static const char *const commands[] = {
+	"python3 train.py",
+	"uv run train.py",
+	"uv run --with torch torchrun --nproc-per-node=8 train.py",
+	"poetry run accelerate launch train.py",
+	"env HF_HUB_OFFLINE=1 python3 train.py",
+	"/usr/bin/env -u HF_HOME -- torchrun --nproc-per-node 8 train.py",
+	"env -S python3 train.py",
+	"nohup python3 train.py",
+	"nohup nice -n 5 torchrun --nproc-per-node=gpu train.py",
+	"timeout -k 5 2h python3 train.py",
+	"taskset -c 0-63 ./train.sh",
+	"numactl --interleave=all accelerate launch train.py",
+	"stdbuf -oL ./train.sh",
+	"conda run -n env python train.py",
+	"apptainer exec --nv image.sif torchrun --nproc-per-node 8 train.py",
+	"singularity exec --nv image.sif bash train.sh",
+	"docker run --gpus all image python train.py",
+	"./train.sh",
+	"bash train.sh",
+	"bash -c torchrun",
+	"vllm serve model --tensor-parallel-size 8",
+	"composer train.py",
+	"llamafactory-cli train x.yaml",
+	"axolotl train x.yaml",
+	"make train",
+	"sudo -E torchrun --nproc-per-node 8 train.py",
+	"ray start --head",
+	"srun --ntasks-per-node=1 bash train.sh",
+	"./train",
+	"", /* none: gputune run --env */
+};
+
+/* On a host of 8 GPUs and 32 cores, half of both on each of two nodes. */
+static const struct {
+	const char *env, *gpus;
+	int visible, threads;
+	const char *cpus; /* of a command that is no launcher; "": as they are */
+} gpu_cases[] = {
+	{ "X=1", NULL, 8, 4, "" },
+	{ "CUDA_VISIBLE_DEVICES=0", NULL, 1, 16, "0-15,32-47" },
+	{ "X=1", "6", 1, 16, "16-31,48-63" },
+	{ "CUDA_VISIBLE_DEVICES=0,1,2,3", NULL, 4, 4, "0-15,32-47" }, /* the node of all four */
+	{ "CUDA_VISIBLE_DEVICES=3,4", NULL, 2, 16, "" },
+};
+
+START_TEST(a_command_that_is_not_known_has_one_gpus_part_of_the_cores)
+{
+	char *argv[16];
+	gt_autofree char *copy = split(commands[_i], argv);
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(gpu_cases); i++) {
+		char *env[] = { (char *)gpu_cases[i].env, NULL };
+		struct tn_run_opts o = { .argv = argv[0] ? argv : NULL, .envp = env, .gpus = gpu_cases[i].gpus };
+		int visible = gpu_cases[i].visible, threads;
+		gt_autofree char *cpus = NULL;
+		gt_auto(tn_run) *r = NULL;
+		bool launcher;
+		struct box b;
+
+		box_open(&b, "server-8gpu");
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+		box_close(&b);
+		cpus = gt_set_format(&r->cpus);
+		threads = atoi(var(r, "OMP_NUM_THREADS")->value);
+		launcher = r->processes_kind == TN_LAUNCHER;
+		ck_assert_msg(threads <= 32 / visible, "%s, %s: %d threads", commands[_i], env[0], threads);
+		ck_assert_msg(!strcmp(cpus, launcher ? "" : gpu_cases[i].cpus), "%s, %s: CPUs %s", commands[_i], env[0], cpus);
+		ck_assert_uint_eq(gt_set_count(&r->mem_nodes), *cpus ? 1 : 0);
+		ck_assert_str_ne(r->processes_reason, "");
+		if (!launcher) {
+			ck_assert_int_eq(r->processes_kind, visible > 1 ? TN_UNKNOWN_COMMAND : TN_ONE_PROCESS);
+			ck_assert_msg(threads == gpu_cases[i].threads, "%s, %s: %d", commands[_i], env[0], threads);
+		}
+	}
+}
+END_TEST
+
+/* Without several GPUs nothing is taken from a command. */
+START_TEST(a_host_without_several_gpus_gives_all_cores)
+{
+	char *argv[16];
+	gt_autofree char *copy = split(strstr(commands[_i], "nproc") ? "" : commands[_i], argv);
+	gt_auto(tn_run) *r = make("cpu-server", argv[0] ? argv : NULL, no_env, NULL);
+
+	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "8");
+}
+END_TEST
+
+START_TEST(a_command_that_is_said_to_be_one_process_has_all_cores)
+{
+	char *argv[] = { "./train", NULL };
+	struct tn_run_opts opts[] = { { .argv = argv, .envp = no_env, .program = TN_PROGRAM_OPENMP },
+				      { .argv = argv, .envp = no_env, .ranks = 1 } };
+	struct box b;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(opts); i++) {
+		gt_auto(tn_run) *r = NULL;
+
+		box_open(&b, "server-8gpu");
+		ck_assert_int_eq(tn_run_make(b.fs, NULL, &opts[i], &r, NULL), 0);
+		box_close(&b);
+		ck_assert_int_eq(r->processes_kind, TN_ONE_PROCESS);
+		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, i ? "16" : "32"); /* rank 0 is at its GPU */
+	}
+}
+END_TEST
+
+/* Wrappers whose options are all known are looked through: what counts is the command behind them, in the environment of env. */
+static const struct {
+	const char *words, *command; /* command: its first word */
+	const char *variables;	     /* CUDA_VISIBLE_DEVICES and A as it sees them; "-": not set */
+} wrapper_cases[] = {
+	{ "env python3 x.py", "python3", "0 a" },
+	{ "env CUDA_VISIBLE_DEVICES=3 A= ./x", "./x", "3 " },
+	{ "env LD_PRELOAD=x ./x", "./x", "0 a" },
+	{ "env -u A --unset=CUDA_VISIBLE_DEVICES ./x", "./x", "- -" },
+	{ "env -uA -u CUDA_VISIBLE_DEVICES ./x", "./x", "- -" },
+	{ "env --unset A ./x", "./x", "0 -" },
+	{ "env -i ./x", "./x", "- -" },
+	{ "env - A=b ./x", "./x", "- b" },
+	{ "env -vi A=b ./x", "./x", "- b" },
+	{ "env --ignore-environment -- A=b ./x", "./x", "- b" },
+	{ "env --debug ./x", "./x", "0 a" },
+	{ "env -ui ./x", "./x", "0 a" }, /* -u i */
+	{ "env -C /tmp ./x", "env", "0 a" },
+	{ "env -S ./x", "env", "0 a" },
+	{ "env A=b", "env", "0 b" },
+	{ "env -u", "env", "0 a" },
+	{ "nohup env A=b nice -n 3 ./x", "./x", "0 b" },
+	{ "nice -5 ./x", "./x", "0 a" },
+	{ "nice --adjustment 5 ./x", "./x", "0 a" },
+	{ "nice", "nice", "0 a" },
+	{ "ionice -c2 -n 0 ./x", "./x", "0 a" },
+	{ "ionice -c 3 -p 17", "ionice", "0 a" },
+	{ "taskset -c 0-3,8 ./x", "./x", "0 a" },
+	{ "taskset ff ./x", "./x", "0 a" },
+	{ "taskset -p 17", "taskset", "0 a" },
+	{ "numactl -N 0 --membind=0 -l ./x", "./x", "0 a" },
+	{ "numactl --hardware", "numactl", "0 a" },
+	{ "timeout --kill-after=5 -s KILL 1.5h ./x", "./x", "0 a" },
+	{ "timeout ./x", "timeout", "0 a" },
+	{ "/usr/bin/time -v -o out ./x", "./x", "0 a" },
+	{ "stdbuf -oL -e0 ./x", "./x", "0 a" },
+	{ "setsid -w ./x", "./x", "0 a" },
+	{ "chrt -b 0 ./x", "./x", "0 a" },
+	{ "chrt -f ./x", "chrt", "0 a" },
+	{ "strace ./x", "strace", "0 a" },
+};
+
+START_TEST(a_wrapper_is_looked_through_where_its_options_are_known)
+{
+	const char *words = wrapper_cases[_i].words, *gpus, *a;
+	char *env[] = { "CUDA_VISIBLE_DEVICES=0", "A=a", NULL }, *argv[16];
+	gt_autofree char *copy = split(words, argv), *have = NULL;
+	struct tn_command command;
+	struct tn_ctx c = { 0 };
+
+	tn_command_find(argv, env, &command);
+	c.envp = command.envp;
+	gpus = tn_run_user(&c, "CUDA_VISIBLE_DEVICES");
+	a = tn_run_user(&c, "A");
+	have = gt_xasprintf("%s %s", gpus ? gpus : "-", a ? a : "-");
+	ck_assert_msg(!strcmp(command.argv[0], wrapper_cases[_i].command), "%s: %s", words, command.argv[0]);
+	ck_assert_msg(!strcmp(have, wrapper_cases[_i].variables), "%s: %s", words, have);
+	tn_command_clear(&command);
+}
+END_TEST
+
+TCase *tune_command_case(void)
+{
+	TCase *tc = tcase_create("command");
+
+	tcase_add_loop_test(tc, a_command_that_is_not_known_has_one_gpus_part_of_the_cores, 0, GT_ARRAY_SIZE(commands));
+	tcase_add_loop_test(tc, a_host_without_several_gpus_gives_all_cores, 0, GT_ARRAY_SIZE(commands));
+	tcase_add_loop_test(tc, a_wrapper_is_looked_through_where_its_options_are_known, 0, GT_ARRAY_SIZE(wrapper_cases));
+	tcase_add_test(tc, a_command_that_is_said_to_be_one_process_has_all_cores);
+	tcase_set_timeout(tc, 120);
+	return tc;
+}
