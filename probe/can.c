@@ -121,7 +121,8 @@ static void judge_system(struct pr_question *q, const char *torch)
 
 	pr_can_python(q, "torch", torch);
 	if (!have)
-		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; which one is here is not known (no dpkg)",
+		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; which one is here is not known "
+		       "(Debian's package database is not here)",
 		       least);
 	else
 		pr_can_reason(q, gt_version_cmp(have, least) >= 0 ? PR_YES : PR_NO, "wheel tags on PyPI",

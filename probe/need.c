@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "probe/distro.h"
 #include "probe/need.h"
 #include "probe/reading.h"
 
-static json_t *step(const char *why, char *lines)
+static json_t *step(const struct pr_host *h, const char *why, char *lines)
 {
-	json_t *o = json_pack("{s:o, s:o}", "why", gt_json_str(why), "lines", gt_json_str(lines));
+	gt_autofree char *text = pr_for_distro(h, lines, "", "# ");
+	json_t *o = json_pack("{s:o, s:o}", "why", gt_json_str(why), "lines", gt_json_str(text));
 
 	free(lines);
 	return o;
@@ -272,6 +274,15 @@ static const char *elsewhere(const struct pr_host *h)
 						  NULL;
 }
 
+/* Where another distribution has the driver is not known here. The caller frees it. */
+static char *other_distro_lines(const struct pr_driver_need *n)
+{
+	gt_autofree char *most = n->known && n->kind.last_branch < 999 ? gt_xasprintf(", branch %d at most", n->kind.last_branch) :
+									 gt_xstrdup("");
+
+	return gt_xasprintf("# install the driver%s, from this distribution's or NVIDIA's repository\nreboot", most);
+}
+
 #define LONGEST_LINE 88
 
 /* A list of packages as lines of a command that go on to the next. */
@@ -303,34 +314,37 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
 
 	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && !asleep_in_wsl && elsewhere(c->host))
-		return step("the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
+		return step(c->host, "the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
+	if (!pr_is_debian(c->host) && !c->host->nvidia.run_file &&
+	    (n->way == PR_DRIVER_FLAVOUR || n->way == PR_DRIVER_DEBIAN || n->way == PR_DRIVER_LEGACY || n->way == PR_DRIVER_NVIDIA))
+		return step(c->host, n->why, other_distro_lines(n));
 	switch (n->way) {
 	case PR_DRIVER_NO_GPU:
 	case PR_DRIVER_FITS:
 		return NULL;
 	case PR_DRIVER_ASLEEP:
-		return step(n->why, gt_xstrdup("gpuprobe   # says why"));
+		return step(c->host, n->why, gt_xstrdup("gpuprobe   # says why"));
 	case PR_DRIVER_FLAVOUR:
-		return step(n->why, flavour_lines(c, n));
+		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
 		/* beside it the newest stays chosen */
 		choose = n->way == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
 				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
 		packages = fold(n->packages);
-		return step(n->why,
+		return step(c->host, n->why,
 			    gt_xasprintf(
 				    "# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
 				    "apt install --no-install-recommends linux-headers-%s \\\n  %s\n%s%sreboot",
 				    release, packages, choose, enrol));
 	case PR_DRIVER_NVIDIA:
-		return step(n->why,
+		return step(c->host, n->why,
 			    gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"
 					 "apt install %s\n%sreboot", nvidia, enrol));
 	case PR_DRIVER_NONE:
 		break;
 	}
-	return step(n->why, gt_xstrdup("# no package drives it: take the card out, or train on the CPU"));
+	return step(c->host, n->why, gt_xstrdup("# no package drives it: take the card out, or train on the CPU"));
 }
 
 /* ---- wheels ---------------------------------------------------------------------------------------------------------- */
@@ -369,7 +383,7 @@ json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *
 	if (up.way != PR_DRIVER_NONE || elsewhere(c->host))
 		source = pr_driver_step(c, &up);
 	pr_driver_need_clear(&up);
-	return source ? step(why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
+	return source ? step(c->host, why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
 }
 
 #define LAST_FOR_OLD_GLIBC "2.6"
@@ -415,7 +429,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra_chip >= PR_TEGRA_THOR) {
 		why = gt_xasprintf("%s: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code for the GPU of its processor",
 				   c->host->nvidia.tegra.v);
-		json_array_append_new(steps, step(why, gt_xstrdup(VENV "pip install torch --index-url "
+		json_array_append_new(steps, step(c->host, why, gt_xstrdup(VENV "pip install torch --index-url "
 								       "https://download.pytorch.org/whl/cu130")));
 		return 0;
 	}
@@ -423,16 +437,17 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
 				   c->host->nvidia.tegra.v);
 		json_array_append_new(
-			steps, step(why, gt_xstrdup("# take the wheel that NVIDIA makes for this JetPack: \"Installing "
+			steps, step(c->host, why, gt_xstrdup("# take the wheel that NVIDIA makes for this JetPack: \"Installing "
 						    "PyTorch for Jetson Platform\"\n"
 						    "head -n 1 /etc/nv_tegra_release   # says which")));
 		return 0;
 	}
 	if (n->way == PR_DRIVER_NO_GPU) {
-		json_array_append_new(steps, step("no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
-						  gt_xstrdup(VENV "pip install torch --index-url "
-							     "https://download.pytorch.org/whl/cpu\n"
-							     "# or Debian's own: apt install python3-torch")));
+		json_array_append_new(steps, step(c->host, "no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
+						  gt_xasprintf(VENV "pip install torch --index-url "
+							       "https://download.pytorch.org/whl/cpu%s",
+							       pr_is_debian(c->host) ?
+								       "\n# or Debian's own: apt install python3-torch" : "")));
 		return 0;
 	}
 	if (!driver)
@@ -448,7 +463,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	if (r && !glibc_fits(c->host, w.torch)) {
 		why = gt_xasprintf("PyTorch %s needs glibc %s, and this host has %s", w.torch, pr_torch_glibc(w.torch),
 				   c->host->glibc.v);
-		json_array_append_new(steps, step(why, gt_xstrdup("# train in a container of a newer release")));
+		json_array_append_new(steps, step(c->host, why, gt_xstrdup("# train in a container of a newer release")));
 		return 0;
 	}
 	if (r && w.other_python) {
@@ -460,11 +475,11 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 		lines = gt_xasprintf("uv venv --python %s venv && . venv/bin/activate\n"
 				     "uv pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/%s", span.last,
 				     w.torch, tag);
-		json_array_append_new(steps, step(why, lines));
+		json_array_append_new(steps, step(c->host, why, lines));
 	} else if (r) {
 		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this card carry", w.torch, w.cuda,
 				   q.python ? " for Python " : "", q.python ? q.python : "", driver);
-		json_array_append_new(steps, step(why, wheel_lines(w.torch, w.cuda)));
+		json_array_append_new(steps, step(c->host, why, wheel_lines(w.torch, w.cuda)));
 	}
 	up = lift ? pr_wheel_lift(c, n, &w) : NULL;
 	if (up)

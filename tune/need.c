@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has to hold before a knob is turned: shown with the knob and in the plan, and looked at again when it is applied. */
 #include <errno.h>
+#include "probe/distro.h"
 #include "tune/knob.h"
 
 static size_t own_needs(const struct tn_knob *k)
@@ -42,8 +43,13 @@ size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struc
 {
 	size_t n = tn_needs_check(k, c, now, w);
 
-	if (n == own_needs(k))
+	if (n == own_needs(k)) {
+		gt_autofree char *reason = NULL;
+
 		k->desired(c, now, w);
+		reason = pr_for_distro(c->host, w->reason, "\t", "");
+		snprintf(w->reason, sizeof(w->reason), "%s", reason);
+	}
 	return n;
 }
 

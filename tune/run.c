@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include "lib/log.h"
+#include "probe/distro.h"
 #include "probe/visible.h"
 #include "tune/knob/list.h"
 #include "tune/launches.h"
@@ -229,6 +230,11 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 			name_gpus(&c, r);
 		if (tn_knobs[i]->prepare)
 			prepare(&c, tn_knobs[i], profile, o, r);
+	}
+	for (size_t i = 0; i < r->n_var; i++) {
+		gt_autofree char *reason = r->var[i].reason;
+
+		r->var[i].reason = pr_for_distro(c.host, reason, "\t", "");
 	}
 	*ret = r;
 	return 0;

@@ -13,7 +13,9 @@ const char *pr_result_name(enum pr_result r);
 struct pr_finding {
 	enum pr_result result;
 	char what[768];	   /* what is seen; one or two sentences */
-	char remedy[1024]; /* the smallest safe thing to do, with Debian's own lines; "" if there is nothing */
+	/* the smallest safe thing to do; "" if there is nothing. Checks write Debian's commands, and pr_judge() adapts them to
+	 * the host's distribution (probe/distro.h) */
+	char remedy[1024];
 };
 
 struct pr_context {

@@ -274,22 +274,22 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 	} else if (!any) {
 		pr_say(f, PR_SKIP, "the driver is none of this distribution's packages");
 	} else if (p && p->held) {
-		pr_say(f, PR_PASS, "apt's lists have %s %s (installed: %s, on hold)", p->name, p->candidate, p->version);
+		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s, on hold)", p->name, p->candidate, p->version);
 	} else if (p && pr_find_package(h, "unattended-upgrades")) {
 		gt_autofree char *hold = pr_hold_line(h, p->version);
 
 		pr_say(f, PR_WARN,
-		       "apt's lists have %s %s (installed: %s), and unattended-upgrades may install it under running "
+		       "the package lists have %s %s (installed: %s), and unattended-upgrades may install it under running "
 		       "programs: new "
 		       "ones then fail until the module is loaded again",
 		       p->name, p->candidate, p->version);
 		pr_remedy(f, "Upgrade and reboot at a time of your choice%s%s",
 			  hold ? "; until then hold all packages of this version:\n  " : "", hold ? hold : "");
 	} else if (p) {
-		pr_say(f, PR_PASS, "apt's lists have %s %s (installed: %s); nothing installs it by itself", p->name,
+		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s); nothing installs it by itself", p->name,
 		       p->candidate, p->version);
 	} else {
-		pr_say(f, PR_PASS, "no newer driver waits in apt's lists");
+		pr_say(f, PR_PASS, "no newer driver is in the package lists");
 	}
 }
 const struct pr_check pr_check_upgrade = {
@@ -298,9 +298,8 @@ const struct pr_check pr_check_upgrade = {
 	.after = (const char *const[]){"driver.loaded", NULL},
 	.story = "An upgrade replaces the libraries at once and the loaded module only at the next boot; in between "
 		 "every new "
-		 "program fails. unattended-upgrades does it at night. dpkg's status and apt's lists on disk say what "
-		 "waits; "
-		 "neither is run.",
+		 "program fails. unattended-upgrades does it at night. The package manager's status and lists on disk show what "
+		 "waits; the package manager itself is not run.",
 	.run = upgrade,
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
+#include "probe/distro.h"
 
 const char *pr_result_name(enum pr_result r)
 {
@@ -120,6 +121,13 @@ static int find_cause(const struct pr_judged *j, size_t i)
 	return -1;
 }
 
+static void remedy_for_distro(const struct pr_host *h, struct pr_finding *f)
+{
+	gt_autofree char *text = pr_for_distro(h, f->remedy, "  ", "");
+
+	snprintf(f->remedy, sizeof(f->remedy), "%s", text);
+}
+
 size_t pr_judge(const struct pr_context *c, struct pr_judged **ret)
 {
 	struct pr_judged *j;
@@ -132,6 +140,7 @@ size_t pr_judge(const struct pr_context *c, struct pr_judged **ret)
 		j[i].check = pr_checks[i];
 		j[i].cause = -1;
 		pr_checks[i]->run(c, &j[i].f);
+		remedy_for_distro(c->host, &j[i].f);
 		if (j[i].f.result >= PR_WARN)
 			j[i].cause = find_cause(j, i);
 	}

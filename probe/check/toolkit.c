@@ -187,7 +187,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 	if (no_toolkit(c, f))
 		return;
 	if (!h->glibc.v) {
-		pr_say(f, PR_SKIP, "the version of glibc is not known: no dpkg here");
+		pr_say(f, PR_SKIP, "the version of glibc is not known: Debian's package database is not here");
 		return;
 	}
 	first = agrees_from(h->glibc.v);

@@ -315,15 +315,15 @@ What an image requires is not asked where the runtime was told not to.
 Nothing comes from backports by itself.
 
   $ say $FIXTURES/driver-upgrade-waits.host driver.upgrade
-  driver.upgrade warn apt's lists have nvidia-kernel-dkms 550.163.01-3 (installed:
+  driver.upgrade warn the package lists have nvidia-kernel-dkms 550.163.01-3 (installed:
   $ list() { sed 's/ newer .*//' $FIXTURES/driver-upgrade-waits.host
   >   lines /var/lib/apt/lists/mirror.example_debian_dists_$1_non-free_binary-amd64_Packages 'Package: nvidia-kernel-dkms' "Version: $2" ''; }
   $ list bookworm-backports 550.163.01-4~bpo12+1 > x.host; say x.host driver.upgrade
-  driver.upgrade pass no newer driver waits in apt's lists
+  driver.upgrade pass no newer driver is in the package lists
   $ list bookworm 550.163.01-4 > x.host; say x.host driver.upgrade
-  driver.upgrade warn apt's lists have nvidia-kernel-dkms 550.163.01-4 (installed:
+  driver.upgrade warn the package lists have nvidia-kernel-dkms 550.163.01-4 (installed:
   $ sed 's/-dkms 550.163.01-2 /&hold /' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host -v | grep -A1 '^driver.upgrade '
-  driver.upgrade       pass   apt's lists have nvidia-kernel-dkms 550.163.01-3 (installed:
+  driver.upgrade       pass   the package lists have nvidia-kernel-dkms 550.163.01-3 (installed:
                               550.163.01-2, on hold)
   $ sed 's/ 550.163.01-2 newer/ x-2 newer/' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
     do:

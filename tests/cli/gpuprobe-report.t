@@ -418,7 +418,7 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
   >   'Package: nvidia-kernel-dkms' 'Architecture: amd64' 'Version: 550.163.01-2+deb12u1'; } > waits.host
   $ gpuprobe --root waits.host | sed -n '/^Cause/,/^$/p'
   Cause: driver.upgrade
-    apt's lists have nvidia-kernel-dkms 550.163.01-2+deb12u1 (installed: 550.163.01-2), and
+    the package lists have nvidia-kernel-dkms 550.163.01-2+deb12u1 (installed: 550.163.01-2), and
     unattended-upgrades may install it under running programs: new ones then fail until the module is
     loaded again
     do:

@@ -400,7 +400,8 @@ START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
 		struct pr_host h = { .mem.hugepage_bytes = { cases[i].page_bytes ? PR_PRESENT : PR_ABSENT, cases[i].page_bytes },
-				     .kernel.cmdline = { PR_PRESENT, cases[i].cmdline } };
+				     .kernel.cmdline = { PR_PRESENT, cases[i].cmdline },
+				     .distro.id = { PR_PRESENT, "debian" } };
 		struct tn_wish w = { 0 };
 
 		tn_knob_wish(tn_knob_find("vm.nr_hugepages"), &(struct tn_ctx){ .host = &h },

@@ -3,6 +3,7 @@
  * holds the lines that do it by hand on Debian. */
 #include <stdio.h>
 #include <string.h>
+#include "probe/distro.h"
 #include "tune/knob/list.h"
 #include "tune/lint/lint.h"
 #include "tune/rank.h"
@@ -125,8 +126,10 @@ static void want_iommu(const struct tn_ctx *c, const struct tn_now *now, struct 
 	else
 		tn_leave(w, TN_ADVICE,
 			 "each transfer of a GPU is translated; to pass them through, where devices are not lent to "
-			 "virtual machines: echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "
-			 "iommu=pt\"' > /etc/default/grub.d/50-iommu.cfg; update-grub; reboot");
+			 "virtual machines: %s",
+			 pr_is_debian(c->host) ? "echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "
+						 "iommu=pt\"' > /etc/default/grub.d/50-iommu.cfg; update-grub; reboot" :
+						 "add iommu=pt to the kernel's command line and reboot");
 }
 
 const struct tn_knob tn_knob_iommu = {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "probe/distro.h"
 #include "tune/knob/list.h"
 
 #define CONFIG_MAX 4096
@@ -67,6 +68,7 @@ static void advise_acs(const struct tn_ctx *c, struct tn_wish *w)
 {
 	const struct gt_strv *on = &c->host->iommu.acs_redirect;
 	size_t shown = GT_MIN(on->n, (size_t)4); /* the sentence has to end; the rest are named by the next plan */
+	bool debian = pr_is_debian(c->host);
 	gt_auto_buf now = {0}, boot = {0};
 
 	for (size_t i = 0; i < shown; i++) {
@@ -74,10 +76,11 @@ static void advise_acs(const struct tn_ctx *c, struct tn_wish *w)
 		gt_buf_printf(&boot, "%s%s", i ? "\\;" : "", on->v[i]);
 	}
 	tn_leave(w, TN_ADVICE,
-		 "transfers between neighbours go up to the root and back%s: %sfor good GRUB_CMDLINE_LINUX_DEFAULT="
-		 "\"$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=%s\" in /etc/default/grub.d/50-acs.cfg, "
-		 "update-grub",
-		 on->n > shown ? " (the first four)" : "", now.s, boot.s);
+		 "transfers between neighbours go up to the root and back%s: %sfor good %s%s%s",
+		 on->n > shown ? " (the first four)" : "", now.s,
+		 debian ? "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=" :
+			  "add to the kernel's command line pci=disable_acs_redir=",
+		 boot.s, debian ? "\" in /etc/default/grub.d/50-acs.cfg, update-grub" : "");
 }
 
 static bool acs_on_cmdline(const struct tn_ctx *c)
