@@ -62,6 +62,9 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		pr_can_reason(q, PR_OPEN, "this host",
 			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",
 			      h->nvidia.tegra.v);
+	else if (!pr_trains_on_gpu(h) && pr_other_gpu(h, 0))
+		pr_can_reason(q, PR_OPEN, "this host", "CUDA needs an NVIDIA GPU; this host has one of %s, "
+			      "which wants another build", pr_gpu_maker(pr_other_gpu(h, 0)));
 	else if (!pr_trains_on_gpu(h))
 		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
 	else if (!driver)
@@ -211,7 +214,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 			last = strrchr(builds, ',');
 			if (last)
 				*last = '\0';
-			pr_can_reason(q, h->n_gpu ? PR_NO : PR_YES, "torch_wheel.tsv",
+			pr_can_reason(q, h->n_gpu ? PR_NO : pr_other_gpu(h, 0) ? PR_OPEN : PR_YES, "torch_wheel.tsv",
 				      "pip's default build of PyTorch %s for %s is the one for CPUs; others: %s", release,
 				      on ? on + 1 : "this machine", last ? builds : "none");
 			judge_system(q, release);

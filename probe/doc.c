@@ -292,6 +292,18 @@ static json_t *runtime_json(const struct pr_host *h)
 			 pr_num_json(h->container_runtime.configured));
 }
 
+static json_t *other_gpus_json(const struct pr_host *h)
+{
+	json_t *list = json_array();
+	const struct pr_pci *d;
+
+	for (size_t i = 0; (d = pr_other_gpu(h, i)); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:i, s:o}", "pci", d->address, "maker", pr_gpu_maker(d),
+						      "vendor", (int)d->vendor, "device", (int)d->device, "driver",
+						      pr_str_json(d->driver)));
+	return list;
+}
+
 json_t *pr_host_to_json(const struct pr_host *h)
 {
 	json_t *doc = json_object();
@@ -323,6 +335,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "nodes", nodes_json(h));
 	json_object_set_new(doc, "contradictions", strv_json(&h->contradictions));
 	json_object_set_new(doc, "gpus", gpus_json(h));
+	json_object_set_new(doc, "other_gpus", other_gpus_json(h));
 	json_object_set_new(doc, "nvidia", nvidia_json(h));
 	json_object_set_new(doc, "devices", devices_json(h));
 	json_object_set_new(doc, "blas", pr_str_json(h->blas));

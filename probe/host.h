@@ -54,6 +54,7 @@ struct pr_pci {
 	struct pr_num iommu_group; /* devices of one group cannot be told apart by the IOMMU */
 	bool virtual_function; /* a part of another function that is here, too (SR-IOV) */
 	const char *path; /* in /sys/devices, for the way between two devices */
+	bool other_gpu;	  /* a discrete GPU or accelerator that is not NVIDIA's */
 };
 
 /* Ethernet, and ConnectX-3, whose class is "other network controller" (0280) because it serves both kinds of port. */
@@ -365,6 +366,9 @@ uint64_t pr_available_bytes(struct gt_fsroot *fs);
 /* The package of that name, NULL if it is not installed or dpkg is not the package manager. */
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
 /* A variable of the environment as it was when the host was discovered; NULL: not set. */
+/* The nth GPU or accelerator of another maker, NULL beyond the last; and that maker's name. They are found and not examined. */
+const struct pr_pci *pr_other_gpu(const struct pr_host *h, size_t nth);
+const char *pr_gpu_maker(const struct pr_pci *d);
 const char *pr_getenv(const struct pr_host *h, const char *name);
 /* What Debian calls the processor in the names of its packages: "amd64". */
 const char *pr_deb_arch(const struct pr_host *h);

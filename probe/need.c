@@ -442,6 +442,15 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 						    "head -n 1 /etc/nv_tegra_release   # says which")));
 		return 0;
 	}
+	if (n->way == PR_DRIVER_NO_GPU && pr_other_gpu(c->host, 0)) {
+		bool amd = !strcmp(pr_gpu_maker(pr_other_gpu(c->host, 0)), "AMD");
+
+		why = gt_xasprintf("a GPU of %s, which is not examined: which PyTorch drives it is not known here",
+				   pr_gpu_maker(pr_other_gpu(c->host, 0)));
+		json_array_append_new(steps, step(c->host, why, gt_xasprintf("# https://pytorch.org/get-started/locally has the "
+									     "command for %s", amd ? "ROCm" : "XPU")));
+		return 0;
+	}
 	if (n->way == PR_DRIVER_NO_GPU) {
 		json_array_append_new(steps, step(c->host, "no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
 						  gt_xasprintf(VENV "pip install torch --index-url "

@@ -107,6 +107,7 @@ static char *gpu_kind(const json_t *gpu)
 static void print_gpus(const json_t *host)
 {
 	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus");
+	const json_t *others = json_object_get(host, "other_gpus");
 	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
 	size_t i = 0;
 
@@ -116,6 +117,14 @@ static void print_gpus(const json_t *host)
 	}
 	if (!json_array_size(gpus) && gt_json_get_int(nv, "nvml_count", 0) > 0) { /* WSL */
 		printf("  no NVIDIA GPU on the PCI bus; NVML sees %d\n", (int)gt_json_get_int(nv, "nvml_count", 0));
+		return;
+	}
+	if (!json_array_size(gpus) && json_array_size(others)) {
+		const json_t *one;
+
+		json_array_foreach(others, i, one)
+			print_line("GPU %s: %s, driver %s, not examined", text_of(one, "pci", "?"), text_of(one, "maker", "?"),
+				   text_of(one, "driver", "none"));
 		return;
 	}
 	if (!json_array_size(gpus)) {

@@ -174,11 +174,32 @@ static bool none_meant(const char *list)
 	return !*list || *list == '-' || !strcmp(list, "NoDevFiles");
 }
 
+/* GPUs of AMD and Intel, of which no more is known than their number. */
+static unsigned other_visible(const struct tn_ctx *c)
+{
+	static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+					    "ZE_AFFINITY_MASK"};
+	unsigned n = 0;
+
+	while (n < TN_RANKS_MAX && pr_other_gpu(c->host, n))
+		n++;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(lists); i++) {
+		unsigned named = 1;
+
+		for (const char *p = tn_run_said(c, lists[i]); p && (p = strchr(p, ',')); p++)
+			named++;
+		n = tn_run_said(c, lists[i]) ? GT_MIN(n, named) : n;
+	}
+	return n;
+}
+
 unsigned tn_rank_visible(const struct tn_ctx *c)
 {
 	const char *list = visible_list(c);
 	struct gt_visible seen;
 
+	if (!pr_usable_gpus(c->host) && pr_other_gpu(c->host, 0))
+		return other_visible(c);
 	if (!list)
 		return (unsigned)GT_MIN(pr_usable_gpus(c->host), (size_t)TN_RANKS_MAX);
 	pr_visible(c->fs, c->host, list, &seen);

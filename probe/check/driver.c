@@ -64,6 +64,8 @@ bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const stru
 static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	const struct pr_pci *other;
+	size_t n = 0;
 
 	if (h->n_gpu) {
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
@@ -82,6 +84,15 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 		if (gt_streq(h->virt.v, "wsl"))
 			pr_remedy(f, "Install NVIDIA's driver in Windows, not here, then in Windows:\n  wsl --update\n "
 				     " wsl --shutdown");
+	} else if ((other = pr_other_gpu(h, 0))) {
+		while (pr_other_gpu(h, n))
+			n++;
+		pr_say(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe does not "
+					"examine", n, n > 1 ? "s" : "", pr_gpu_maker(other), other->address,
+		       other->driver.v ? other->driver.v : "none");
+		pr_remedy(f, "Look at %s with its maker's tools:  %s", n > 1 ? "them" : "it",
+			  strcmp(pr_gpu_maker(other), "AMD") ? "xpu-smi discovery, or hl-smi for Gaudi" :
+								"rocm-smi, or amd-smi list");
 	} else {
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on the PCI bus; training runs on the CPUs");
 	}
@@ -90,7 +101,8 @@ const struct pr_check pr_check_gpu_present = {
 	.id = "gpu.present",
 	.title = "an NVIDIA GPU on the PCI bus",
 	.story = "Everything else about the NVIDIA stack follows from a card that the kernel sees on the PCI bus (vendor "
-		 "10de, class 03). A host without one is fine for training on CPUs; with --require-gpu it is a failure.",
+		 "10de, class 03). A host without one is fine for training on CPUs; with --require-gpu it is a failure. GPUs of "
+		 "AMD and Intel are found by vendor, class and driver and are not examined: such a host is unknown.",
 	.run = gpu_present,
 };
 

@@ -122,6 +122,53 @@ bool pr_is_peer(const struct pr_pci *d)
 	return is_nvidia_gpu(d) || d->class_code >> 8 == 0x0207 || (pr_is_network(d) && d->vendor == 0x15b3);
 }
 
+#define AMD	0x1002
+#define AMD_CPU 0x1022
+#define INTEL	0x8086
+#define HABANA	0x1da3
+
+/* A GPU inside an AMD processor shares its slot with other functions of the processor. */
+static bool beside_amd_cpu(struct gt_fsroot *fs, const char *address)
+{
+	gt_autofree char *other = gt_xstrdup(address);
+
+	for (char f = '1'; f <= '7'; f++) {
+		other[strlen(other) - 1] = f;
+		if (read_hex(fs, other, "vendor") == AMD_CPU)
+			return true;
+	}
+	return false;
+}
+
+/* Display controllers and processing accelerators of AMD and Intel. Not: GPUs inside a processor, graphics of old server boards
+ * (driver radeon, or VGA without a driver), FPGAs, and devices that are set aside for virtual machines. */
+static bool is_other_gpu(struct gt_fsroot *fs, const struct pr_pci *d)
+{
+	unsigned base = d->class_code >> 16;
+	bool vga = d->class_code >> 8 == 0x0300, intels = gt_streq(d->driver.v, "i915") || gt_streq(d->driver.v, "xe");
+
+	if ((base != 3 && base != 0x12) || d->virtual_function || gt_streq(d->driver.v, "vfio-pci"))
+		return false;
+	if (d->vendor == AMD)
+		return (gt_streq(d->driver.v, "amdgpu") || (!d->driver.v && !vga)) && !beside_amd_cpu(fs, d->address);
+	if (d->vendor == INTEL) /* bus 0 is the processor's */
+		return !gt_starts_with(d->address, "0000:00:") && (intels || (!d->driver.v && base == 3));
+	return d->vendor == HABANA && base == 0x12;
+}
+
+const struct pr_pci *pr_other_gpu(const struct pr_host *h, size_t nth)
+{
+	for (size_t i = 0; i < h->n_pci; i++)
+		if (h->pci[i].other_gpu && nth-- == 0)
+			return &h->pci[i];
+	return NULL;
+}
+
+const char *pr_gpu_maker(const struct pr_pci *d)
+{
+	return d->vendor == AMD ? "AMD" : d->vendor == INTEL || d->vendor == HABANA ? "Intel" : "NVIDIA";
+}
+
 static void read_all(struct gt_fsroot *fs, struct pr_host *h, bool only_gpus)
 {
 	gt_auto_strv names = { 0 };
@@ -140,13 +187,14 @@ static void read_all(struct gt_fsroot *fs, struct pr_host *h, bool only_gpus)
 
 		*d = (struct pr_pci){ .address = pr_keep(h, names.v[i]), .vendor = read_hex(fs, names.v[i], "vendor") };
 		h->pci_unreadable += !d->vendor && is_hidden(fs, d->address);
-		if (only_gpus && d->vendor != 0x10de)
+		if (only_gpus && d->vendor != 0x10de && d->vendor != AMD && d->vendor != INTEL && d->vendor != HABANA)
 			continue;
 		d->class_code = read_hex(fs, d->address, "class");
-		if (only_gpus && !is_nvidia_gpu(d))
+		if (only_gpus && d->class_code >> 16 != 3 && d->class_code >> 16 != 0x12)
 			continue;
 		h->n_pci++;
 		read_device(fs, h, d);
+		d->other_gpu = is_other_gpu(fs, d);
 		if (is_nvidia_gpu(d))
 			h->gpu[h->n_gpu++].pci = d;
 	}

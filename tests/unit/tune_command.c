@@ -107,6 +107,27 @@ START_TEST(a_host_without_several_gpus_gives_all_cores)
 }
 END_TEST
 
+#define AMD(BUS) "file /sys/bus/pci/devices/0000:" BUS ":00.0/vendor\n\t0x1002\n"                                                  \
+		 "file /sys/bus/pci/devices/0000:" BUS ":00.0/class\n\t0x120000\n"
+
+START_TEST(gpus_of_another_maker_count_as_well)
+{
+	static const struct {
+		char *env, *threads;
+	} others[] = { { "X=1", "2" }, { "HIP_VISIBLE_DEVICES=0,1", "4" }, { "ROCR_VISIBLE_DEVICES=2", "8" } };
+	struct gt_fsroot *fs = open_with("cpu-server", AMD("21") AMD("31") AMD("41") AMD("51"));
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
+		char *env[] = { others[i].env, NULL };
+		gt_auto(tn_run) *r = NULL;
+
+		ck_assert_int_eq(tn_run_make(fs, NULL, &(struct tn_run_opts){ .argv = python, .envp = env }, &r, NULL), 0);
+		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, others[i].threads);
+	}
+	gt_fs_close(fs);
+}
+END_TEST
+
 START_TEST(a_command_that_is_said_to_be_one_process_has_all_cores)
 {
 	char *argv[] = { "./train", NULL };
@@ -194,6 +215,7 @@ TCase *tune_command_case(void)
 	tcase_add_loop_test(tc, a_command_that_is_not_known_has_one_gpus_part_of_the_cores, 0, GT_ARRAY_SIZE(commands));
 	tcase_add_loop_test(tc, a_host_without_several_gpus_gives_all_cores, 0, GT_ARRAY_SIZE(commands));
 	tcase_add_loop_test(tc, a_wrapper_is_looked_through_where_its_options_are_known, 0, GT_ARRAY_SIZE(wrapper_cases));
+	tcase_add_test(tc, gpus_of_another_maker_count_as_well);
 	tcase_add_test(tc, a_command_that_is_said_to_be_one_process_has_all_cores);
 	tcase_set_timeout(tc, 120);
 	return tc;
