@@ -116,7 +116,8 @@ static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct
 		}
 	}
 	value = user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir);
-	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s shares the threads of OpenMP", have, name);
+	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s %s", have, name,
+		   strcmp(have, "blas") ? "shares the threads of OpenMP" : "uses all cores and their vector units");
 }
 
 const struct tn_knob tn_knob_blas = {
