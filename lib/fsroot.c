@@ -319,6 +319,11 @@ int gt_fs_read(struct gt_fsroot *fs, const char *path, char **ret, size_t *ret_l
 	return read_path(fs, path, GT_FS_MAX, true, ret, ret_len);
 }
 
+int gt_fs_read_max(struct gt_fsroot *fs, const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	return read_path(fs, path, max, true, ret, ret_len);
+}
+
 int gt_fs_read_prefix(struct gt_fsroot *fs, const char *path, size_t max, char **ret, size_t *ret_len)
 {
 	return read_path(fs, path, max, false, ret, ret_len);

@@ -33,6 +33,7 @@ int gt_fs_require_live(const struct gt_fsroot *fs, const char *what, struct gt_e
 /* ---- reading ---- */
 #define GT_FS_MAX	(16u << 20) /* no file read here is larger; -EFBIG otherwise */
 int gt_fs_read(struct gt_fsroot *fs, const char *path, char **ret, size_t *ret_len); /* NUL-terminated; len may be NULL */
+int gt_fs_read_max(struct gt_fsroot *fs, const char *path, size_t max, char **ret, size_t *ret_len); /* -EFBIG beyond max */
 int gt_fs_read_prefix(struct gt_fsroot *fs, const char *path, size_t max, char **ret, size_t *ret_len);
 int gt_fs_read_line(struct gt_fsroot *fs, const char *path, char **ret); /* first line, blanks stripped */
 int gt_fs_read_i64(struct gt_fsroot *fs, const char *path, int64_t *ret);

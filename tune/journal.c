@@ -9,7 +9,6 @@
 #include "tune/owner.h"
 #include "tune/value.h"
 
-#define JOURNAL_PATH	TN_STATE_DIR "/journal"
 #define BOOT_ID_PATH	"/proc/sys/kernel/random/boot_id"
 #define LOCK_PATH	TN_STATE_DIR "/lock"
 
@@ -28,6 +27,7 @@ static void entry_clear(struct tn_entry *e)
 	free(e->side_old);
 	free(e->side_left);
 	free(e->got);
+	free(e->made);
 	free(e->line);
 }
 
@@ -100,163 +100,6 @@ void tn_tx_drop(struct tn_tx *t, size_t k)
 	memmove(&t->entry[k], &t->entry[k + 1], (--t->n_entry - k) * sizeof(*t->entry));
 }
 
-/* ---- records out ---------------------------------------------------------------------------------------------------
- */
-
-static void add_record(struct gt_buf *b, json_t *rec)
-{
-	char *text = json_dumps(rec, JSON_COMPACT);
-
-	gt_buf_printf(b, "%08x %s\n", gt_crc32c(text, strlen(text)), text);
-	free(text);
-	json_decref(rec);
-}
-
-static json_t *record(const char *what, const struct tn_tx *t)
-{
-	return json_pack("{s:s, s:I}", "rec", what, "tx", (json_int_t)t->id);
-}
-
-static json_t *owned(const char *what, const struct tn_tx *t, const struct tn_owner *o)
-{
-	json_t *rec = record(what, t);
-
-	json_object_set_new(rec, "pid", json_integer(o->pid));
-	json_object_set_new(rec, "start", json_integer(o->start));
-	json_object_set_new(rec, "by", gt_json_str(o->by));
-	return rec;
-}
-
-static void add_got(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
-{
-	json_t *rec = record("got", t);
-
-	json_object_set_new(rec, "path", gt_json_str(e->path));
-	json_object_set_new(rec, "value", gt_json_str(e->got));
-	add_record(b, rec);
-}
-
-static void add_side(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
-{
-	json_t *rec = record("side", t);
-
-	json_object_set_new(rec, "path", gt_json_str(e->path));
-	json_object_set_new(rec, "value", gt_json_str(e->side_left));
-	add_record(b, rec);
-}
-
-static void add_entry(struct gt_buf *b, const struct tn_tx *t, const struct tn_entry *e)
-{
-	json_t *rec = record(e->knob ? "write" : "file", t);
-
-	if (e->knob) {
-		json_object_set_new(rec, "knob", gt_json_str(e->knob));
-		json_object_set_new(rec, "instance", gt_json_str(e->instance));
-		json_object_set_new(rec, "pair", gt_json_str(e->pair_path));
-		json_object_set_new(rec, "pair_old", gt_json_str(e->pair_old));
-		if (e->side_old)
-			json_object_set_new(rec, "side_old", gt_json_str(e->side_old));
-		if (e->line)
-			json_object_set_new(rec, "line", gt_json_str(e->line));
-	}
-	json_object_set_new(rec, "path", gt_json_str(e->path));
-	json_object_set_new(rec, "old", gt_json_str(e->old));
-	json_object_set_new(rec, "new", gt_json_str(e->new_value));
-	add_record(b, rec);
-	if (e->got)
-		add_got(b, t, e);
-	if (e->side_left)
-		add_side(b, t, e);
-}
-
-static void add_begin(struct gt_buf *b, const struct tn_tx *t)
-{
-	json_t *rec = owned("begin", t, &t->owner);
-
-	json_object_set_new(rec, "temporary", json_boolean(t->temporary));
-	json_object_set_new(rec, "boot", gt_json_str(t->boot_id));
-	json_object_set_new(rec, "time", json_integer(t->time));
-	json_object_set_new(rec, "profile", gt_json_str(t->profile));
-	add_record(b, rec);
-	for (size_t i = 0; i < t->n_entry; i++)
-		add_entry(b, t, &t->entry[i]);
-}
-
-static int append(struct gt_fsroot *fs, struct gt_buf *b)
-{
-	int r = gt_fs_append_sync(fs, JOURNAL_PATH, b->s, b->len);
-
-	gt_buf_clear(b);
-	return r;
-}
-
-int tn_journal_begin(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_tx *t)
-{
-	struct gt_buf b = { 0 };
-
-	add_begin(&b, t);
-	return append(fs, &b);
-}
-
-int tn_journal_got(struct gt_fsroot *fs, const struct tn_tx *t, const struct tn_entry *e)
-{
-	struct gt_buf b = { 0 };
-
-	add_got(&b, t, e);
-	return append(fs, &b);
-}
-
-int tn_journal_commit(struct gt_fsroot *fs, const struct tn_tx *t)
-{
-	struct gt_buf b = { 0 };
-
-	for (size_t i = 0; i < t->n_entry; i++) /* of one that is cut short nobody asks */
-		if (t->entry[i].side_left)
-			add_side(&b, t, &t->entry[i]);
-	add_record(&b, record("commit", t));
-	return append(fs, &b);
-}
-
-int tn_journal_undo(struct gt_fsroot *fs, struct tn_tx *const *set, size_t n)
-{
-	struct tn_owner self = { 0 };
-	json_t *rec, *others = json_array();
-	struct gt_buf b = { 0 };
-
-	tn_owner_self(&self);
-	rec = owned("undo", set[0], &self);
-	for (size_t i = 1; i < n; i++)
-		json_array_append_new(others, json_integer(set[i]->id));
-	json_object_set_new(rec, "others", others);
-	add_record(&b, rec);
-	free(self.by);
-	return append(fs, &b);
-}
-
-int tn_journal_rewrite(struct gt_fsroot *fs, const struct tn_journal *j)
-{
-	gt_auto_buf b = { 0 };
-	int r;
-
-	for (size_t i = 0; i < j->n_tx; i++) {
-		const struct tn_tx *t = &j->tx[i];
-
-		if (tn_tx_seen(j, t) == TN_SEEN_VOID)
-			continue;
-		add_begin(&b, t);
-		if (t->state == TN_TX_COMMITTED || t->state == TN_TX_UNDOING)
-			add_record(&b, record("commit", t));
-		if (t->state == TN_TX_UNDOING)
-			add_record(&b, owned("undo", t, &t->owner));
-		if (t->state == TN_TX_PENDING)
-			add_record(&b, record("pending", t));
-	}
-	if (b.len)
-		return gt_fs_write_atomic(fs, JOURNAL_PATH, b.s, b.len, 0600);
-	r = gt_fs_unlink(fs, JOURNAL_PATH);
-	return r == -ENOENT ? 0 : r;
-}
-
 /* ---- records in ----------------------------------------------------------------------------------------------------
  */
 
@@ -265,10 +108,22 @@ static char *text_of(const json_t *rec, const char *key)
 	return dup_or_null(gt_json_get_str(rec, key, NULL));
 }
 
+static void take_name(struct tn_tx *t, const json_t *rec)
+{
+	free(t->owner.by);
+	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+	gt_make_plain(t->owner.by);
+}
+
 static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 {
-	struct tn_tx *t = add_tx(j);
+	struct tn_tx *t;
 
+	if (gt_json_get_int(rec, "format", 1) > TN_JOURNAL_FORMAT)
+		return -ENOTSUP;
+	if (id < 0 || (j->n_tx && id <= j->tx[j->n_tx - 1].id))
+		return -EBADMSG;
+	t = add_tx(j);
 	t->id = id;
 	t->temporary = gt_json_get_bool(rec, "temporary", false);
 	t->boot_id = gt_xstrdup(gt_json_get_str(rec, "boot", ""));
@@ -276,7 +131,7 @@ static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 	t->time = gt_json_get_int(rec, "time", 0);
 	t->owner.pid = gt_json_get_int(rec, "pid", 0);
 	t->owner.start = gt_json_get_int(rec, "start", 0);
-	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+	take_name(t, rec);
 	return 0;
 }
 
@@ -316,6 +171,7 @@ static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 	e->pair_path = dup_or_null(pair);
 	e->pair_old = text_of(rec, "pair_old");
 	take_side_old(e, rec);
+	e->made = text_of(rec, "made");
 	e->line = text_of(rec, "line");
 	if (e->line && strchr(e->line, '\n')) /* it goes into a file of ours as it stands */
 		return -EBADMSG;
@@ -337,9 +193,10 @@ static int take_got(struct tn_tx *t, const json_t *rec, bool side)
 	return -EBADMSG;
 }
 
+/* Most records are of the last transaction. */
 static struct tn_tx *find_tx(struct tn_journal *j, int64_t id)
 {
-	for (size_t i = 0; i < j->n_tx; i++)
+	for (size_t i = j->n_tx; i-- > 0;)
 		if (j->tx[i].id == id)
 			return &j->tx[i];
 	return NULL;
@@ -350,8 +207,7 @@ static void begin_undo(struct tn_tx *t, const json_t *rec)
 	t->state = TN_TX_UNDOING;
 	t->owner.pid = gt_json_get_int(rec, "pid", 0);
 	t->owner.start = gt_json_get_int(rec, "start", 0);
-	free(t->owner.by);
-	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+	take_name(t, rec);
 }
 
 static int take_undo(struct tn_journal *j, struct tn_tx *t, const json_t *rec)
@@ -373,10 +229,11 @@ static int take_record(struct tn_journal *j, const json_t *rec)
 {
 	const char *what = gt_json_get_str(rec, "rec", "");
 	int64_t id = gt_json_get_int(rec, "tx", -1);
-	struct tn_tx *t = find_tx(j, id);
+	struct tn_tx *t;
 
 	if (!strcmp(what, "begin"))
-		return t || id < 0 ? -EBADMSG : take_begin(j, rec, id);
+		return take_begin(j, rec, id);
+	t = find_tx(j, id);
 	if (!t)
 		return -EBADMSG;
 	if (!strcmp(what, "write") || !strcmp(what, "file"))
@@ -405,6 +262,34 @@ static int parse_line(const char *line, size_t len, json_t **ret)
 	return gt_json_parse(line + 9, len - 9, "journal", ret, NULL) < 0 ? -EBADMSG : 0;
 }
 
+/* -EILSEQ: a record before this one is missing, or this one was moved. Records of an older version have no number: they are the
+ * whole journal, or follow those that have one. */
+static int take_number(struct tn_journal *j, const json_t *rec)
+{
+	const json_t *number = json_object_get(rec, "seq");
+
+	if (!number) {
+		j->unnumbered = true;
+		return 0;
+	}
+	if (j->unnumbered || json_integer_value(number) != (json_int_t)j->n_numbered + 1)
+		return -EILSEQ;
+	j->n_numbered++;
+	return 0;
+}
+
+static int refuse_record(unsigned n, int why, struct gt_err *err)
+{
+	if (why == -ENOTSUP)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOTSUP,
+				    "record %u of the journal %s has a format that only a newer gputune reads; nothing is "
+				    "changed: use that version to revert", n, TN_JOURNAL_PATH);
+	return gt_fail_exit(err, TN_EXIT_REFUSED, EBADMSG,
+			    "record %u of the journal %s %s; nothing is changed: restore the old values that it lists by hand, "
+			    "then remove it", n, TN_JOURNAL_PATH,
+			    why == -EILSEQ ? "is out of sequence: a record was removed or moved" : "is damaged");
+}
+
 static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_err *err)
 {
 	unsigned n = 0;
@@ -419,11 +304,11 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 			return 0;
 		}
 		if (!r)
+			r = take_number(j, rec);
+		if (!r)
 			r = take_record(j, rec);
 		if (r < 0)
-			return gt_fail_exit(err, TN_EXIT_REFUSED, EBADMSG,
-					    "record %u of the journal %s is damaged; nothing is changed: restore the "
-					    "old values that it lists by hand, then remove it", n + 1, JOURNAL_PATH);
+			return refuse_record(n + 1, r, err);
 		line = nl + 1;
 	}
 	return 0;
@@ -447,8 +332,8 @@ static int check_place(struct gt_fsroot *fs, struct gt_err *err)
 	if (!gt_fs_dir(fs) || gt_fs_lstat(fs, TN_STATE_DIR, &st) < 0) /* a captured host has no owners */
 		return 0;
 	why = distrust(&st);
-	if (!why && gt_fs_lstat(fs, JOURNAL_PATH, &st) >= 0) {
-		what = JOURNAL_PATH;
+	if (!why && gt_fs_lstat(fs, TN_JOURNAL_PATH, &st) >= 0) {
+		what = TN_JOURNAL_PATH;
 		why = distrust(&st);
 		if (!why && S_ISREG(st.st_mode) && st.st_nlink > 1)
 			why = "has a second name elsewhere";
@@ -471,13 +356,18 @@ static int need_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
 	return 0;
 }
 
+static bool is_unfinished(const struct tn_tx *t)
+{
+	return t->state == TN_TX_OPEN || t->state == TN_TX_UNDOING;
+}
+
 static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, struct gt_err *err)
 {
 	size_t len = 0;
-	int r = gt_fs_read(fs, JOURNAL_PATH, ret_text, &len), boot;
+	int r = gt_fs_read_max(fs, TN_JOURNAL_PATH, TN_JOURNAL_MAX_BYTES, ret_text, &len), boot;
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s%s", JOURNAL_PATH,
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s%s", TN_JOURNAL_PATH,
 				    strerror(-r), r == -EACCES ? "; it is root's: use sudo" : "");
 	boot = gt_fs_read_line(fs, BOOT_ID_PATH, &j->boot_id);
 	if (boot < 0)
@@ -486,8 +376,9 @@ static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, str
 	if (r >= 0 && boot < 0)
 		r = need_boot_id(j, boot, err);
 	j->torn |= *ret_text && !len; /* made, and then nothing could be written to it */
+	j->bytes = len;
 	for (size_t i = 0; i < j->n_tx; i++)
-		j->tx[i].owner.alive = tn_owner_alive(&j->tx[i].owner);
+		j->tx[i].owner.alive = is_unfinished(&j->tx[i]) && tn_owner_alive(&j->tx[i].owner);
 	return r < 0 ? r : 0;
 }
 
@@ -514,6 +405,24 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	return 0;
 }
 
+bool tn_entry_ended_as(const struct tn_entry *e, const char *text)
+{
+	if (!e->knob)
+		return gt_streq(text, e->new_value);
+	return tn_value_equal(text, e->new_value) || (e->got && tn_value_equal(text, e->got));
+}
+
+bool tn_entry_had_made(const struct tn_entry *e, const char *text)
+{
+	gt_autofree char *copy = e->made ? gt_xstrdup(e->made) : NULL;
+	char *rest = copy;
+
+	for (char *one; text && (one = strsep(&rest, "\n"));)
+		if (tn_value_equal(one, text))
+			return true;
+	return false;
+}
+
 /* ---- what is seen --------------------------------------------------------------------------------------------------
  */
 
@@ -529,7 +438,7 @@ bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const stru
 	return k && k->form == TN_NO_FORM && tn_tx_other_boot(j, t);
 }
 
-static bool has_file(const struct tn_tx *t)
+bool tn_tx_has_file(const struct tn_tx *t)
 {
 	for (size_t i = 0; i < t->n_entry; i++)
 		if (!t->entry[i].knob)
@@ -540,7 +449,7 @@ static bool has_file(const struct tn_tx *t)
 /* By its own files, or by those of a later one, which hold all that was held before too. */
 static bool is_kept(const struct tn_journal *j, const struct tn_tx *t)
 {
-	while (t < j->tx + j->n_tx && !has_file(t))
+	while (t < j->tx + j->n_tx && !tn_tx_has_file(t))
 		t++;
 	return t < j->tx + j->n_tx;
 }

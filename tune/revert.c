@@ -103,7 +103,7 @@ static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 
 	if (r < 0)
 		return r;
-	r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, set, n) : 0;
+	r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));

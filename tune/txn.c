@@ -53,15 +53,16 @@ int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal
 		r = tn_txn_check(j, clean, err);
 	if (r < 0)
 		return r;
-	if (j->torn || tn_journal_find(j, TN_SEEN_VOID)) {
+	if (j->torn || j->unnumbered || tn_journal_find(j, TN_SEEN_VOID)) {
 		r = tn_journal_rewrite(fs, j);
 		if (r < 0)
 			return gt_fail_exit(err, TN_EXIT_REFUSED, -r,
-					    "cannot mend the journal in %s (%s): nothing is changed", TN_STATE_DIR,
+					    "cannot repair the journal in %s (%s): nothing is changed", TN_STATE_DIR,
 					    strerror(-r));
-		for (size_t i = j->n_tx; i-- > 0;)
-			if (tn_tx_seen(j, &j->tx[i]) == TN_SEEN_VOID)
-				tn_journal_drop(j, i);
+		tn_journal_free(gt_take(j));
+		r = tn_journal_load(fs, &j, err);
+		if (r < 0)
+			return r;
 	}
 	*ret_fd = fd;
 	fd = -1;
@@ -265,7 +266,7 @@ static int read_back(struct apply *a, struct tn_entry *e)
 	if (tn_value_equal(got, e->new_value))
 		return 0;
 	e->got = gt_take(got);
-	r = tn_journal_got(a->fs, a->t, e); /* so that it is known for ours even if we die now */
+	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that it is known for ours even if we die now */
 	if (r < 0)
 		gt_debug("the journal could not note what %s reads: %s", e->path, strerror(-r));
 	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
@@ -346,9 +347,15 @@ static void roll_back(struct apply *a)
 
 static int write_all(struct apply *a)
 {
-	int r = tn_journal_begin(a->fs, a->j, a->t);
 	size_t i = 0;
+	int r;
 
+	if (!tn_journal_has_room(a->j, a->t))
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EFBIG,
+				    "the journal %s is full (%zu transactions, %zu KiB): nothing is changed; put back what it "
+				    "holds with gputune revert, then apply again", TN_JOURNAL_PATH, a->j->n_tx - 1,
+				    a->j->bytes >> 10);
+	r = tn_journal_begin(a->fs, a->j, a->t);
 	if (r < 0) {
 		tn_journal_drop(a->j, a->j->n_tx - 1);
 		a->t = NULL;
@@ -360,7 +367,7 @@ static int write_all(struct apply *a)
 	while (!r && i < a->t->n_entry)
 		r = write_entry(a, &a->t->entry[i++]);
 	if (!r && !a->opts->temporary) {
-		r = tn_journal_commit(a->fs, a->t);
+		r = tn_journal_commit(a->fs, a->j, a->t);
 		if (r < 0)
 			gt_fail(a->err, -r, "cannot write the journal in %s: %s", TN_STATE_DIR, strerror(-r));
 	}

@@ -41,17 +41,10 @@ static const struct tn_entry *oldest(const struct link *l)
 	return l->e;
 }
 
-static bool ended_as(const struct tn_entry *e, const char *text)
-{
-	if (!e->knob)
-		return gt_streq(text, e->new_value);
-	return tn_value_equal(text, e->new_value) || (e->got && tn_value_equal(text, e->got));
-}
-
 /* One of them has made this of it. */
 static bool ours(const struct link *l, const char *now)
 {
-	while (l && !ended_as(l->e, now))
+	while (l && !tn_entry_ended_as(l->e, now) && !tn_entry_had_made(l->e, now))
 		l = l->older;
 	return l;
 }
@@ -206,7 +199,7 @@ static bool continues(const struct links *c, const struct link *newer, const str
 	/* the old value of a kernel that is gone is nobody's end */
 	if (e->knob && tn_tx_other_boot(c->j, newer->t) != tn_tx_other_boot(c->j, older->t))
 		return false;
-	return !e->knob == !older->e->knob && ended_as(older->e, e->old);
+	return !e->knob == !older->e->knob && tn_entry_ended_as(older->e, e->old);
 }
 
 static void collect(struct links *c, struct tn_tx *const *set, size_t n)

@@ -37,3 +37,35 @@ With the newer one again:
   KNOB           BEFORE OURS RESULT
   vm.dirty_ratio     20   10 restored
   Nothing is applied.
+
+A journal whose format only a newer gputune reads is refused: nothing is changed.
+
+  $ gputune apply --root root --only vm.dirty_ratio >/dev/null; cp root/var/lib/gputune/journal kept
+  $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'r.get("rec") == "begin" and r.update(format=r["format"] + 1)'
+  $ for c in verify status apply revert; do gputune $c --root root; echo $?; done
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  3
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  3
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  3
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  3
+  $ mv kept root/var/lib/gputune/journal; gputune revert --root root >/dev/null
+
+A record that was removed is noticed.
+
+  $ gputune apply --root root --only vm.dirty_ratio --only vm.max_map_count >/dev/null; sed -i 2d root/var/lib/gputune/journal
+  $ gputune revert --root root
+  gputune: record 2 of the journal /var/lib/gputune/journal is out of sequence: a record was removed or moved; nothing is changed: restore the old values that it lists by hand, then remove it
+  [3]
+
+A rival that resets a value between calls of apply does not make the journal grow.
+
+  $ rm root/var/lib/gputune/journal; for i in $(seq 30); do echo 2$i >root/proc/sys/vm/dirty_ratio; gputune apply --root root --only vm.dirty_ratio >/dev/null; done
+  $ test $(wc -c <root/var/lib/gputune/journal) -lt 1000 && gputune revert --root root
+  KNOB           BEFORE OURS RESULT
+  vm.dirty_ratio    230   10 restored
+  vm.dirty_ratio     21   10 changed by someone else: now 230, left alone
+  What someone else has changed since was left alone.
+  [4]

@@ -17,6 +17,7 @@ int main(void)
 	suite_add_tcase(s, tune_moved_case());
 	suite_add_tcase(s, tune_txn_case());
 	suite_add_tcase(s, tune_journal_case());
+	suite_add_tcase(s, tune_compact_case());
 	suite_add_tcase(s, tune_fault_case());
 	suite_add_tcase(s, tune_stack_case());
 	suite_add_tcase(s, tune_run_case());

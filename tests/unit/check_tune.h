@@ -40,6 +40,7 @@ TCase *tune_side_case(void);
 TCase *tune_moved_case(void);
 TCase *tune_txn_case(void);
 TCase *tune_journal_case(void);
+TCase *tune_compact_case(void);
 TCase *tune_fault_case(void);
 TCase *tune_stack_case(void);
 TCase *tune_run_case(void);
