@@ -4,12 +4,19 @@
 #include "tune/plan.h"
 #include "tune/txn.h"
 
-static const char *boot_of(const struct tn_journal *j, const struct tn_entry *e)
+const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e)
 {
 	for (size_t i = 0; i < j->n_tx; i++)
 		if (e >= j->tx[i].entry && e < j->tx[i].entry + j->tx[i].n_entry)
-			return j->tx[i].boot_id;
-	return j->boot_id;
+			return &j->tx[i];
+	return NULL;
+}
+
+static const char *boot_of(const struct tn_journal *j, const struct tn_entry *e)
+{
+	const struct tn_tx *t = tn_entry_tx(j, e);
+
+	return t ? t->boot_id : j->boot_id;
 }
 
 /* What that device is called now; NULL: it is not here. The caller frees it. */
@@ -59,4 +66,20 @@ bool tn_entry_same(const struct tn_journal *j, const struct tn_entry *a, const s
 	bool by_line = a->line && b->line && strcmp(boot_of(j, a), boot_of(j, b));
 
 	return by_line ? tn_persist_same(a->line, b->line) : !strcmp(a->path, b->path);
+}
+
+bool tn_path_hidden(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *top = gt_xstrndup(path, 1 + strcspn(path + 1, "/")), *dir = gt_xstrdup(path);
+	struct stat mount, st;
+
+	do
+		*strrchr(dir, '/') = '\0';
+	while (strlen(dir) > strlen(top) && gt_fs_stat(fs, dir, &st) < 0);
+	return strlen(dir) <= strlen(top) || gt_fs_stat(fs, top, &mount) < 0 || mount.st_dev != st.st_dev;
+}
+
+bool tn_entry_gone(struct gt_fsroot *fs, const struct tn_entry *e, bool other_boot)
+{
+	return (other_boot || e->instance) && !tn_path_hidden(fs, e->path);
 }

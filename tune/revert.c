@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "tune/owner.h"
 #include "tune/txn.h"
 #include "tune/value.h"
 
@@ -12,7 +13,19 @@ struct undo {
 	json_t *report;
 	size_t restored, foreign, unknown, failed, stays;
 	char first_failure[256];
+	const char *remedy;
 };
+
+static const char *remedy_of(const struct tn_entry *e, int code)
+{
+	if (code == -EROFS)
+		return "remount its file system read-write";
+	if (code == -ENOENT)
+		return "mount what is missing here as the host has it";
+	if (code == -EPERM && !e->knob)
+		return "remove the immutable attribute (lsattr -d shows it, chattr -i removes it) from the file and its directory";
+	return "remove the cause";
+}
 
 static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, const char *now, int code)
 {
@@ -25,8 +38,39 @@ static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, con
 	u->foreign += r == TN_UNDO_FOREIGN;
 	u->unknown += r == TN_UNDO_UNKNOWN;
 	u->stays += r == TN_UNDO_STAYS;
-	if (r == TN_UNDO_FAILED && !u->failed++)
+	if (r == TN_UNDO_FAILED && !u->failed++) {
 		snprintf(u->first_failure, sizeof(u->first_failure), "%s: %s", e->path, strerror(-code));
+		u->remedy = remedy_of(e, code);
+	}
+}
+
+/* A file in /etc that could not be removed sets the value again at the next boot. */
+static bool file_failed(const struct undo *u, const struct tn_entry *e)
+{
+	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+	const char *path = k ? tn_persist_file(k->form) : NULL;
+
+	for (size_t i = 0; path && i < u->j->n_tx; i++)
+		for (size_t n = 0; n < u->j->tx[i].n_entry; n++)
+			if (u->j->tx[i].entry[n].failed && !strcmp(u->j->tx[i].entry[n].path, path))
+				return true;
+	return false;
+}
+
+static bool is_left(const struct undo *u, const struct tn_entry *e)
+{
+	return e->failed || e->unknown || e->stays || file_failed(u, e);
+}
+
+/* Only the entries that are left, for recover. */
+static void keep_left(const struct undo *u, struct tn_tx *t)
+{
+	for (size_t k = t->n_entry; k-- > 0;)
+		if (!is_left(u, &t->entry[k]))
+			tn_tx_drop(t, k);
+	t->state = TN_TX_UNDOING;
+	free(t->owner.by);
+	tn_owner_self(&t->owner);
 }
 
 /* All of a transaction but what this version does not know, for the one that does. */
@@ -43,13 +87,16 @@ static void keep_unknown(struct tn_tx *t)
 static bool close_tx(struct undo *u, size_t i)
 {
 	struct tn_tx *t = &u->j->tx[i];
-	bool stays = false, unknown = false;
+	bool failed = false, stays = false, unknown = false;
 
 	for (size_t k = 0; k < t->n_entry; k++) {
-		if (t->entry[k].failed)
-			return true;
+		failed |= t->entry[k].failed || file_failed(u, &t->entry[k]);
 		stays |= t->entry[k].stays;
 		unknown |= t->entry[k].unknown;
+	}
+	if (failed) {
+		keep_left(u, t);
+		return true;
 	}
 	if (unknown) {
 		keep_unknown(t);
@@ -77,45 +124,24 @@ static size_t seen_so(const struct tn_journal *j, enum tn_seen seen, struct tn_t
 	return n;
 }
 
-/* A file of ours that cannot be taken away (read-only, immutable) is seen before anything goes back, or half of it would. */
-static int check_files(struct gt_fsroot *fs, struct tn_tx *const *set, size_t n, struct gt_err *err)
-{
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < set[i]->n_entry; k++) {
-			const struct tn_entry *e = &set[i]->entry[k];
-			gt_autofree char *now = NULL;
-			int r = e->knob ? 0 : gt_fs_access(fs, e->path, W_OK);
-
-			if ((r == -EROFS || r == -EPERM) && gt_fs_read(fs, e->path, &now, NULL) >= 0 &&
-			    gt_streq(now, e->new_value))
-				return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot take %s away (%s): nothing is changed",
-						    e->path, strerror(-r));
-		}
-	return 0;
-}
-
 /* Undo all transactions that are seen so, newest first; then close the journal. */
 static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 {
 	gt_autofree struct tn_tx **set = NULL;
 	size_t n = seen_so(u->j, seen, &set);
-	int r = seen == TN_SEEN_HELD ? check_files(u->fs, set, n, err) : 0;
-
-	if (r < 0)
-		return r;
-	r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
+	int r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
 	tn_undo(u->fs, u->j, set, n, note_undone, u);
 	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: a later one's file says that this one was kept */
 		i += tn_tx_seen(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
-	if (u->failed)
-		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
-				    "%zu value%s could not be put back (%s); the others are back, the journal keeps "
-				    "these: mend the cause, then run gputune "
-				    "recover", u->failed, u->failed == 1 ? "" : "s", u->first_failure);
 	r = tn_journal_rewrite(u->fs, u->j);
+	if (u->failed) /* a journal that could not be rewritten still holds more than is left */
+		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
+				    "%zu value%s or file%s could not be put back (%s); all others are back. The journal keeps what "
+				    "is left: %s, then run gputune recover", u->failed, u->failed == 1 ? "" : "s",
+				    u->failed == 1 ? "" : "s", u->first_failure, u->remedy);
 	if (r < 0)
 		return gt_fail_exit(
 			err, TN_EXIT_INTERRUPTED, -r,

@@ -20,6 +20,8 @@ struct verify {
 	size_t drift, boot_drift;
 };
 
+#define HIDDEN "its file is missing here, and the host must have it: mount /proc and /sys as the host has them"
+
 /* Added to what is said already of who overrides it. */
 static void add_overridden(json_t *o, const char *what)
 {
@@ -107,12 +109,14 @@ static const char *judge(struct verify *v, const struct tn_entry *e, const char 
 	return k->op == TN_RAISE ? "higher" : "lower";
 }
 
-/* The kernel value: as judged, or "n/a" when the knob has gone. */
-static void verify_value(struct verify *v, const struct tn_entry *e)
+/* The kernel value: as judged, or "n/a" where the device or the knob is gone. A file that the host must have is drift. */
+static void verify_value(struct verify *v, const struct tn_entry *e, bool other_boot)
 {
 	gt_autofree char *now = NULL;
-	int r = tn_path_allowed(e->path) ? tn_value_read(v->fs, e->path, &now) : -ENOENT;
-	const char *result = r == -ENOENT ? "n/a" : r < 0 ? "drift" : judge(v, e, now);
+	bool known = tn_path_allowed(e->path);
+	int r = known ? tn_value_read(v->fs, e->path, &now) : -ENOENT;
+	bool gone = r == -ENOENT && (!known || tn_entry_gone(v->fs, e, other_boot));
+	const char *result = gone ? "n/a" : r < 0 ? "drift" : judge(v, e, now);
 	json_t *o = tn_report_value(v->report, e, result);
 	bool drift = !strcmp(result, "drift");
 
@@ -120,6 +124,8 @@ static void verify_value(struct verify *v, const struct tn_entry *e)
 	v->drift += drift;
 	if (r >= 0 && drift)
 		blame(v, e, now, o);
+	if (r == -ENOENT && drift)
+		add_overridden(o, HIDDEN);
 }
 
 static bool has_path(const struct tn_tx *t, const char *path)
@@ -213,15 +219,18 @@ static void verify_file(struct verify *v, const struct tn_entry *e)
 }
 
 /* A value of ours where its device is now; one that is away has nothing to be compared with. */
-static void verify_held(struct verify *v, const struct tn_entry *e)
+static void verify_held(struct verify *v, const struct tn_tx *t, const struct tn_entry *e)
 {
 	struct tn_entry here;
+	bool hidden;
 
 	if (tn_entry_here(v->fs, v->j, e, &v->host, &here)) {
-		verify_value(v, &here);
+		verify_value(v, &here, tn_tx_other_boot(v->j, t));
 		verify_boot(v, &here, is_kept(v->j, e));
 	} else {
-		tn_report_set_str(tn_report_value(v->report, e, "n/a"), "actual", "not there");
+		hidden = tn_path_hidden(v->fs, e->path);
+		tn_report_set_str(tn_report_value(v->report, e, hidden ? "drift" : "n/a"), "actual", "not there");
+		v->drift += hidden;
 	}
 	tn_entry_here_clear(&here);
 }
@@ -233,7 +242,7 @@ static void verify_all(struct verify *v)
 
 	for (size_t i = 0; i < n; i++) {
 		if (held[i]->knob)
-			verify_held(v, held[i]);
+			verify_held(v, tn_entry_tx(v->j, held[i]), held[i]);
 		else
 			verify_file(v, held[i]);
 	}
@@ -248,7 +257,7 @@ static int verify_lost(struct verify *v, struct gt_err *err)
 
 	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
 		if (lost->tx->entry[i].knob) {
-			verify_value(v, &lost->tx->entry[i]);
+			verify_value(v, &lost->tx->entry[i], true);
 			continue;
 		}
 		tn_report_value(v->report, &lost->tx->entry[i], TN_KEPT_LOST);

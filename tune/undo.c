@@ -56,6 +56,13 @@ static bool cut_short(const struct link *l)
 	return l;
 }
 
+static bool parent_exists(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+
+	return gt_fs_exists(fs, dir);
+}
+
 static enum tn_undo undo_file(struct gt_fsroot *fs, const struct link *l, char **ret_now, int *ret_code)
 {
 	const char *path = l->e->path, *old = oldest(l)->old;
@@ -71,6 +78,10 @@ static enum tn_undo undo_file(struct gt_fsroot *fs, const struct link *l, char *
 		r = gt_fs_read(fs, path, &now, NULL);
 	if (r < 0 && r != -ENOENT) {
 		*ret_code = r;
+		return TN_UNDO_FAILED;
+	}
+	if (!now && !parent_exists(fs, path)) {
+		*ret_code = -ENOENT;
 		return TN_UNDO_FAILED;
 	}
 	if (gt_streq(now, old))
@@ -155,7 +166,7 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 	if (!tn_path_allowed(e->path)) /* an old value of a kernel that is gone is nobody's to put back */
 		return other_boot ? TN_UNDO_STAYS : TN_UNDO_UNKNOWN;
 	r = tn_value_read(fs, e->path, &now);
-	if (r == -ENOENT)
+	if (r == -ENOENT && tn_entry_gone(fs, e, other_boot))
 		return TN_UNDO_GONE;
 	if (r < 0) {
 		*ret_code = r;
@@ -263,6 +274,9 @@ static enum tn_undo undo_here(struct links *c, const struct link *head, bool aga
 		if (is_back_itself(c, here.side_path))
 			here.side_path = NULL;
 		u = undo_value(c->fs, &l, tn_tx_other_boot(c->j, head->t), again || cut_short(head), ret_now, ret_code);
+	} else if (tn_path_hidden(c->fs, head->e->path)) {
+		*ret_code = -ENOENT;
+		u = TN_UNDO_FAILED;
 	}
 	tn_entry_here_clear(&here);
 	return u;

@@ -9,10 +9,52 @@ An /etc that cannot be written is seen before anything is changed, and only wher
   $ gputune apply --root root --only vm. --persist >/dev/null; gputune verify --root root >held
   $ frozen gputune apply --root root --only vm. --persist
   Nothing to change.
+
+A file that cannot be removed does not stop revert: the record keeps what is left, and recover ends it.
+
   $ frozen gputune revert --root root
-  gputune: cannot take /etc/sysctl.d/90-gputune.conf away (Read-only file system): nothing is changed
-  [3]
-  $ gputune verify --root root | cmp - held
+  KNOB                      BEFORE   OURS RESULT
+  vm.max_map_count           65530 262144 restored
+  vm.dirty_background_ratio     10      5 restored
+  vm.dirty_ratio                20     10 restored
+  /etc/sysctl.d/90-gputune.conf: failed
+  gputune: 1 value or file could not be put back (/etc/sysctl.d/90-gputune.conf: Read-only file system); all others are back. The journal keeps what is left: remount its file system read-write, then run gputune recover
+  [6]
+  $ gputune status --root root | tail -n +2
+  KNOB                      BEFORE   OURS RESULT
+  vm.dirty_ratio                20     10 interrupted
+  vm.dirty_background_ratio     10      5 interrupted
+  vm.max_map_count           65530 262144 interrupted
+  /etc/sysctl.d/90-gputune.conf: interrupted
+  $ gputune recover --root root
+  KNOB                      BEFORE   OURS RESULT
+  vm.max_map_count           65530 262144 as before
+  vm.dirty_background_ratio     10      5 as before
+  vm.dirty_ratio                20     10 as before
+  /etc/sysctl.d/90-gputune.conf: restored
+  $ gputune status --root root; ls root/etc/sysctl.d
+  Nothing is applied.
+
+The same for a /sys that is hidden.
+
+  $ mkdir -p root/sys/kernel/mm/transparent_hugepage && echo 'always madvise [never]' >root/sys/kernel/mm/transparent_hugepage/enabled
+  $ gputune apply --root root --optional --only thp.enabled --only vm.max_map_count >/dev/null
+  $ unshare -rm sh -c 'mount -t tmpfs none root/sys && exec gputune revert --root root'
+  KNOB             BEFORE    OURS RESULT
+  vm.max_map_count  65530  262144 restored
+  thp.enabled       never madvise failed
+  gputune: 1 value or file could not be put back (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are back. The journal keeps what is left: mount what is missing here as the host has it, then run gputune recover
+  [6]
+  $ unshare -rm sh -c 'mount -t tmpfs none root/sys && exec gputune recover --root root'
+  KNOB        BEFORE    OURS RESULT
+  thp.enabled  never madvise failed
+  gputune: 1 value or file could not be put back (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are back. The journal keeps what is left: mount what is missing here as the host has it, then run gputune recover
+  [6]
+  $ gputune recover --root root
+  KNOB        BEFORE    OURS RESULT
+  thp.enabled  never madvise restored
+  $ gputune status --root root; gputune apply --root root --only vm. --persist >/dev/null
+  Nothing is applied.
 
 A file that somebody else has changed is not ours to take away, and does not keep the values from going back.
 

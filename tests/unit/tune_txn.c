@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
@@ -588,13 +590,86 @@ START_TEST(an_experiment_keeps_others_out_and_ends_alone)
 }
 END_TEST
 
-START_TEST(a_knob_that_vanished_is_no_drift)
+static void move(const char *from, const char *to)
+{
+	gt_autofree char *a = gt_xasprintf("%s%s", b.dir, from), *c = gt_xasprintf("%s%s", b.dir, to);
+
+	ck_assert_int_eq(rename(a, c), 0);
+}
+
+/* In a child, because a process that lives is not interrupted. */
+static void expect_left(const char *says)
+{
+	pid_t pid = fork();
+	int st;
+
+	if (!pid) {
+		if (tn_revert(b.fs, NULL, &status, &err) < 0 && err.exit_status == TN_EXIT_INTERRUPTED && strstr(err.msg, says))
+			_exit(0);
+		fprintf(stderr, "revert: %s\n", err.msg);
+		_exit(1);
+	}
+	ck_assert_int_eq(waitpid(pid, &st, 0), pid);
+	ck_assert_int_eq(st, 0);
+}
+
+/* The record keeps exactly the values that could not be put back. */
+START_TEST(a_hidden_sys_is_a_failure_that_keeps_the_record)
+{
+	gt_autofree char *hidden = gt_xasprintf("%s/sys", b.dir), *text = NULL;
+
+	apply(NULL, false);
+	move("/sys", "/hidden");
+	ck_assert_int_eq(mkdir(hidden, 0755), 0);
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	expect_left("/sys/devices/system/cpu/cpufreq/policy1/scaling_governor: No such file or directory");
+	expect(SWAPPINESS, "60");
+	ck_assert_int_eq(gt_fs_read(b.fs, TN_STATE_DIR "/journal", &text, NULL), 0);
+	ck_assert(strstr(text, "scaling_governor") && strstr(text, "queue/scheduler") && !strstr(text, "vm.swappiness"));
+	ck_assert_int_eq(rmdir(hidden), 0);
+	move("/hidden", "/sys");
+	ck_assert_int_eq(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(status, 0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(a_missing_file_that_the_host_must_have_keeps_the_record)
 {
 	apply(NULL, false);
-	box_remove(&b, SWAPPINESS);
+	move(SWAPPINESS, "/aside");
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
+	expect_left(SWAPPINESS);
+	move("/aside", SWAPPINESS);
+	ck_assert_int_eq(tn_recover(b.fs, NULL, &status, &err), 0);
+	expect_before();
+}
+END_TEST
+
+START_TEST(a_device_that_was_removed_is_no_failure)
+{
+	gt_autofree char *command = gt_xasprintf("exec rm -r %s/sys/block/nvme0n1", b.dir);
+
+	apply(NULL, false);
+	ck_assert_int_eq(system(command), 0);
 	ck_assert_int_eq(verify(), 0);
 	revert(0);
 	ck_assert(!box_has_journal(&b));
+	expect(SWAPPINESS, "60");
+}
+END_TEST
+
+START_TEST(a_hidden_etc_keeps_the_record)
+{
+	apply(NULL, true);
+	move("/etc/sysctl.d", "/aside");
+	expect_left(TN_SYSCTL_D_PATH ": No such file or directory");
+	ck_assert(!gt_fs_exists(b.fs, TN_TMPFILES_D_PATH));
+	expect(SWAPPINESS, "60");
+	move("/aside", "/etc/sysctl.d");
+	ck_assert_int_eq(tn_recover(b.fs, NULL, &status, &err), 0);
+	ck_assert_int_eq(status, 0);
+	expect_before();
 }
 END_TEST
 
@@ -624,7 +699,10 @@ TCase *tune_txn_case(void)
 		what_holds_by_hand_is_kept_too,
 		an_experiment_keeps_others_out_and_ends_alone,
 		an_earlier_file_of_tmpfiles_is_seen_to_win,
-		a_knob_that_vanished_is_no_drift,
+		a_hidden_sys_is_a_failure_that_keeps_the_record,
+		a_missing_file_that_the_host_must_have_keeps_the_record,
+		a_device_that_was_removed_is_no_failure,
+		a_hidden_etc_keeps_the_record,
 	};
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
