@@ -12,7 +12,7 @@
 #include "lib/json.h"
 #include "tune/tune.h"
 
-#define TRIES 50 /* a tenth of a second each: someone else may hold the journal's lock */
+#define TRIES 50 /* a tenth of a second each, for causes other than the lock of the journal, which may be held for longer */
 
 /* Is what was left behind an experiment of that process? Anything else is for a person to judge. */
 static bool left_open(struct gt_fsroot *fs, pid_t pid)
@@ -32,12 +32,26 @@ static bool left_open(struct gt_fsroot *fs, pid_t pid)
 	return false;
 }
 
+int bn_guard_settle(struct gt_fsroot *fs, pid_t pid)
+{
+	const struct timespec nap = { .tv_nsec = 100000000 };
+	int exit_status = 0, r = 0;
+
+	for (int tries = 0; tries < TRIES && left_open(fs, pid); tries += r != -EBUSY) {
+		r = tn_recover(fs, NULL, &exit_status, NULL);
+		if (r >= 0)
+			return 0;
+		if (r == -EBUSY)
+			tn_wait_for_lock(fs);
+		nanosleep(&nap, NULL);
+	}
+	return r;
+}
+
 static _Noreturn void guard(pid_t pid, int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	struct timespec nap = { .tv_nsec = 100000000 };
 	struct gt_fsroot *fs = NULL;
-	int exit_status = 0;
 
 	setsid(); /* neither the terminal's signals nor the end of its session */
 	signal(SIGINT, SIG_IGN);
@@ -55,12 +69,7 @@ static _Noreturn void guard(pid_t pid, int pidfd)
 		;
 	if (gt_fs_open(NULL, &fs, NULL) < 0)
 		_exit(1);
-	for (int i = 0; i < TRIES && left_open(fs, pid); i++) {
-		if (tn_recover(fs, NULL, &exit_status, NULL) == 0)
-			break;
-		nanosleep(&nap, NULL);
-	}
-	_exit(0);
+	_exit(bn_guard_settle(fs, pid) < 0);
 }
 
 int bn_guard_start(struct gt_fsroot *live, struct gt_err *err)

@@ -67,6 +67,7 @@ int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode); /* durabl
 int gt_fs_unlink(struct gt_fsroot *fs, const char *path); /* durable; -ENOENT if it was not there */
 /* Exclusive lock on path (created 0600); *ret_fd holds it until closed. -EWOULDBLOCK: someone else has it. */
 int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd);
+int gt_fs_wait_lock(struct gt_fsroot *fs, const char *path); /* returns when nobody else has it; does not keep it */
 
 /* ---- test seam: fail or die at the Nth mutating operation ----
  * Every step that changes the tree (write, create, fsync, rename, unlink, mkdir) counts one. Also armed by the

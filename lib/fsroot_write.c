@@ -373,3 +373,15 @@ int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd)
 	fd = -1;
 	return 0;
 }
+
+int gt_fs_wait_lock(struct gt_fsroot *fs, const char *path)
+{
+	gt_autoclose int fd = gt_fs_raw_open(fs, path, O_RDONLY | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return fd;
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}

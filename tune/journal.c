@@ -483,6 +483,11 @@ static int make_place(struct gt_fsroot *fs)
 	return r < 0 ? r : gt_fs_mkdirs(fs, TN_STATE_DIR, 0700);
 }
 
+void tn_wait_for_lock(struct gt_fsroot *fs)
+{
+	gt_fs_wait_lock(fs, LOCK_PATH);
+}
+
 int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 {
 	int r = check_place(fs, err);

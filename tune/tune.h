@@ -113,6 +113,8 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 int tn_revert(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
 /* Undo a transaction that was interrupted; ret_exit as above. Success and nothing done if there is none. */
 int tn_recover(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
+/* Returns when no other process holds the lock of the journal; at once where there is none. */
+void tn_wait_for_lock(struct gt_fsroot *fs);
 /* Per knob held: expected, actual, value after reboot and who decides it. *ret_exit: 0, 4, 5 or 6; reads only. */
 int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err);
 /* What is held, since when, by whom. *ret_exit: 0, 5 or 6; reads only. */

@@ -22,6 +22,7 @@ int main(int argc, char **argv)
 	suite_add_tcase(s, bench_node_case());
 	suite_add_tcase(s, bench_gauge_case());
 	suite_add_tcase(s, bench_prove_case());
+	suite_add_tcase(s, bench_guard_case());
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

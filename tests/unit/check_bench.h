@@ -12,5 +12,6 @@ TCase *bench_many_case(void);
 TCase *bench_node_case(void);
 TCase *bench_gauge_case(void);
 TCase *bench_prove_case(void);
+TCase *bench_guard_case(void);
 int bench_prove_launch(int argc, char **argv); /* of a session that a test plays: we are its launch */
 #endif
