@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 at random moments of apply, revert and recover, in a plain directory root, with the built gputune.
+"""kill -9 in apply, revert and recover, in a plain directory root, with the built gputune.
+
+First at random moments. Then at every step of an apply that compacts the journal, because another program has reset a value. Then
+RIVAL=N (default 40, `make check-kill` takes 2000) calls of apply between which a value is reset: the journal stays small.
 
 Alone and on top of other applies, which set some of the same knobs to other values. After each the next call knows whether
 something was interrupted, `recover` ends it, and the tree is exactly as before or exactly as planned. KILLS=N (default 40;
@@ -19,6 +22,8 @@ import time
 TOP = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TOP_BUILDDIR") or os.getcwd()
 KILLS, SEED = int(os.environ.get("KILLS") or 40), int(os.environ.get("SEED") or 1)
+RIVAL = int(os.environ.get("RIVAL") or 40)
+SWAPPINESS = "proc/sys/vm/swappiness"
 FIXTURES = os.environ.get("FIXTURES") or os.path.join(BUILD, "tests", "fixtures")
 TOOL, UNPACK = os.path.join(BUILD, "gputune"), os.path.join(BUILD, "tests/cli/unpack")
 APPLY = ["apply", "--persist", "--optional"]
@@ -81,6 +86,70 @@ def killed(root, rng, longest, *args):
         pass
     child.send_signal(signal.SIGKILL)
     return child.wait() == -signal.SIGKILL
+
+
+def flip(root, value):
+    with open(os.path.join(root, SWAPPINESS), "w", encoding="utf-8") as f:
+        f.write(f"{value}\n")
+
+
+def killed_at(root, n, *args):
+    """Its status, and whether it died in the middle of writing the journal anew."""
+    done = subprocess.run(
+        [TOOL, "--root", root, "-q", *args],
+        env={**os.environ, "GT_FAULT": f"{n}:KILL"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.returncode, os.path.exists(os.path.join(root, STATE, ".journal.gputune-new"))
+
+
+def compaction(root, bad):
+    """Kill at each step of the fourth apply. Returns how many died, and how many of them while the new journal was written."""
+    dead = inside = n = 0
+    only = ["apply", "--persist", "--only", "vm.swappiness"]
+    while True:
+        n += 1
+        for value in (71, 72, 73):
+            took(root, *only)
+            flip(root, value)
+        found = picture(root)
+        status, writing = killed_at(root, n, *only)
+        if status != -signal.SIGKILL:
+            break
+        dead += 1
+        inside += writing
+        # values of two other programs were replaced: revert leaves the older one alone, which is drift
+        recovered, shown, now = call(root, "recover"), call(root, "status"), picture(root)
+        held = now != found
+        back = call(root, "revert")
+        after = picture(root)
+        if recovered.returncode or shown.returncode or back.returncode not in (0, 4):
+            bad.append(f"step {n}: recover {recovered.returncode}, status {shown.returncode}, revert {back.returncode}")
+        if after[SWAPPINESS] != b"73" or (held and now[SWAPPINESS] == b"73") or "etc/sysctl.d/90-gputune.conf" in after:
+            bad.append(f"step {n}: swappiness {now[SWAPPINESS]!r}, after revert {after[SWAPPINESS]!r}")
+        flip(root, 60)
+    call(root, "revert")
+    flip(root, 60)
+    return dead, inside
+
+
+def rival(root, bad):
+    """Another program resets a value between the calls: the largest journal, in bytes."""
+    largest = 0
+    for n in range(RIVAL):
+        flip(root, 61 + n % 100)
+        took(root, "apply", "--only", "vm.swappiness")
+        largest = max(largest, os.path.getsize(os.path.join(root, STATE, "journal")))
+    done = call(root, "revert")
+    with open(os.path.join(root, SWAPPINESS), encoding="utf-8") as f:
+        last = int(f.read())
+    if largest > 2000 or done.returncode != 4 or last != 61 + (RIVAL - 1) % 100:
+        bad.append(f"{largest} bytes of journal after {RIVAL} calls; revert {done.returncode}, value {last}")
+    flip(root, 60)
+    return largest
 
 
 def took(root, *args):
@@ -156,11 +225,20 @@ def main():
         while dead < KILLS and n < 20 * KILLS and len(walk.bad) < 10:
             n += 1
             dead += walk.step(n)
+        steps, small = [], []
+        put_back(root, walk.first)
+        died, inside = compaction(root, steps)
+        put_back(root, walk.first)
+        largest = rival(root, small)
     ok = not walk.bad and dead >= KILLS
     print(
-        f"1..1\n{'ok' if ok else 'not ok'} 1 - {dead} times kill -9 in apply, revert and recover: as before or as planned each time"
+        f"1..3\n{'ok' if ok else 'not ok'} 1 - {dead} times kill -9 in apply, revert and recover: as before or as planned each time"
     )
-    for line in walk.bad:
+    good = not steps and inside >= 3
+    print(f"{'ok' if good else 'not ok'} 2 - {died} kills at each step of an apply, {inside} of them in the compaction")
+    print(f"{'not ok' if small else 'ok'} 3 - {RIVAL} calls of apply beside a rival: the journal has at most {largest} bytes")
+    ok = ok and good and not small
+    for line in walk.bad + steps + small:
         print("# " + line.replace("\n", "\n# ")[:2000])
     return 0 if ok else 1
 
