@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format: PKWARE's APPNOTE.TXT, with the 64-bit directory. Every number of the file is checked before it is used.
+/*
+ * Reads PKWARE's format (APPNOTE.TXT) with the 64-bit directory. Every number of the file is checked before it is used.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -173,7 +174,7 @@ static int take_entry(struct reader *r, const unsigned char *p, size_t left, siz
 		return bad(r, "its directory is cut off");
 	*ret_size = ENTRY_SIZE + name + extra + comment;
 	m->name = gt_xstrndup((const char *)p + ENTRY_SIZE, name);
-	why = why_strange(m->name, strlen(m->name) == name ? name : 0);
+	why = memchr(p + ENTRY_SIZE, '\0', name) ? "a NUL byte in its name" : why_strange(m->name, name);
 	if (why)
 		return bad(r, "a member has %s", why);
 	m->method = (unsigned)number(p + 10, 2);
@@ -247,6 +248,8 @@ static int read_directory(struct reader *r, struct pr_zip *z)
 			res = check_member(r, &z->member[z->n - 1]);
 		at += size;
 	}
+	if (res >= 0 && at != d.size) /* pip reads them all */
+		return bad(r, "its directory has more members than it counts");
 	return res < 0 ? res : check_order(r, z, &d);
 }
 

@@ -90,6 +90,31 @@ A stranger's wheel gets one sentence, whatever is in it, and nothing is unpacked
   64
   gpuprobe: $HOME/evil-1.0-py3-none-any.whl is no wheel: it has no evil-1.0.dist-info/WHEEL
   64
+
+Archives that a library would accept in part are refused as a whole. A directory in the 64-bit form is read.
+
+  $ for k in quoted fewer more encrypted method stored crc short nul control backslash absolute moved zip64-lost zip64-count; do
+  >   wheel evil 1.0 py3-none-any hostile=$k; echo "$k: $(gpuprobe can ./evil-1.0-py3-none-any.whl --root $H 2>&1 | sed 's/.*archive: //')"; done
+  quoted: the member evil/quote.so overlaps another
+  fewer: its directory has more members than it counts
+  more: its directory is broken
+  encrypted: the member evil-1.0.dist-info/METADATA is encrypted
+  method: the member evil-1.0.dist-info/METADATA is packed by method 12, which wheels do not use
+  stored: the member evil-1.0.dist-info/METADATA is stored, but its two sizes differ
+  crc: the member evil-1.0.dist-info/METADATA does not have the content that the directory says
+  short: the member evil-1.0.dist-info/METADATA is longer than the directory says
+  nul: a member has a NUL byte in its name
+  control: a member has a control character in its name
+  backslash: a member has an absolute name or a backslash in it
+  absolute: a member has an absolute name or a backslash in it
+  moved: the member evil-1.0.dist-info/METADATA is not where the directory says
+  zip64-lost: its 64-bit directory is not where it should be
+  zip64-count: its directory is larger than any wheel's
+  $ wheel evil 1.0 py3-none-any hostile=zip64; gpuprobe can ./evil-1.0-py3-none-any.whl --root $H | head -n 1
+  ./evil-1.0-py3-none-any.whl: yes
+
+A pipe, an empty file and a loop of links are no archives.
+
   $ mkfifo pipe.whl; : > empty.whl; ln -s loop.whl loop.whl
   $ for f in pipe empty loop; do timeout 5 gpuprobe can ./$f.whl; echo $?; done
   gpuprobe: $HOME/pipe.whl is no file
