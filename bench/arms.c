@@ -15,8 +15,8 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
-#include "probe/visible.h"
-#include "tune/knob.h"
+#include "probe/host/visible.h"
+#include "tune/model/knob.h"
 
 #define PAD_MAX	4096
 

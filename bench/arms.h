@@ -6,8 +6,8 @@
 #include "bench/command.h"
 #include "bench/gauge.h"
 #include "bench/session.h"
-#include "probe/host.h"
-#include "tune/tune.h"
+#include "probe/host/host.h"
+#include "tune/model/tune.h"
 
 /* One thing that can be switched by itself: a setting of the host, a variable or the placement of the run, or a variable of
  * the user's, or an argument of the kernel. */

@@ -16,7 +16,7 @@
 #include "lib/log.h"
 #include "lib/spawn.h"
 #include "lib/trust.h"
-#include "tune/value.h"
+#include "tune/model/value.h"
 
 extern char **environ;
 

@@ -10,7 +10,7 @@
 #include "lib/cli.h"
 #include "lib/fsroot.h"
 #include "lib/json.h"
-#include "tune/tune.h"
+#include "tune/model/tune.h"
 
 #define TRIES 50 /* a tenth of a second each, for causes other than the lock of the journal, which may be held for longer */
 

@@ -18,7 +18,7 @@
 #include "lib/fsroot.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 #define ROUNDS     7
 #define ROUNDS_MAX 200

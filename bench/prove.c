@@ -6,7 +6,7 @@
 #include <string.h>
 #include "bench/stats/design.h"
 #include "bench/prove.h"
-#include "tune/knob.h"
+#include "tune/model/knob.h"
 
 #define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
 

@@ -11,7 +11,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
-#include "tune/knob.h"
+#include "tune/model/knob.h"
 
 #define PAIRS 12
 

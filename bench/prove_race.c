@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 #include "bench/prove.h"
-#include "tune/knob.h"
-#include "tune/plan.h"
+#include "tune/model/knob.h"
+#include "tune/plan/plan.h"
 
 #define FIRST_PAIRS 4
 #define VALUES_MAX  16

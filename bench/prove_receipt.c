@@ -7,7 +7,7 @@
 #include "bench/prove.h"
 #include "lib/log.h"
 #include "lib/table.h"
-#include "tune/knob.h"
+#include "tune/model/knob.h"
 
 #define OUTLIERS_SHOWN 3
 

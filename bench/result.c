@@ -9,8 +9,8 @@
 #include "bench/report.h"
 #include "bench/result.h"
 #include "lib/file.h"
-#include "probe/host.h"
-#include "probe/marks.h"
+#include "probe/host/host.h"
+#include "probe/host/machine_fingerprint.h"
 
 static json_t *text_or_null(struct pr_str s)
 {

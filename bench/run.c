@@ -9,7 +9,7 @@
 #include "bench/prove.h"
 #include "bench/treat.h"
 #include "lib/log.h"
-#include "tune/trust.h"
+#include "tune/model/file_trust.h"
 
 #define AA_PAIRS	6
 #define LIMIT_LEAST_S	300 /* and never less than this times the plan: */

@@ -11,7 +11,7 @@
 #include "lib/log.h"
 #include "lib/parse.h"
 #include "lib/table.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 static struct bn_train_options options = { .lr = NAN, .warmup = UINT64_MAX, .workers = UINT64_MAX,
 					   .max_corrupt = UINT64_MAX };

@@ -11,9 +11,9 @@
 #include "lib/cli.h"
 #include "lib/file.h"
 #include "runtime/data/loader.h"
-#include "tune/knob.h"
-#include "tune/program.h"
-#include "tune/trust.h"
+#include "tune/model/knob.h"
+#include "tune/launch/program.h"
+#include "tune/model/file_trust.h"
 
 #define PLAN_MAX	(4u << 20)
 #define PAIRS_MAX	1000

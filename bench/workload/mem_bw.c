@@ -16,7 +16,7 @@
 #endif
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 #define REPS	   14
 #define WARMUP	   2

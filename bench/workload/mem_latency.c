@@ -13,7 +13,7 @@
 #include "bench/stats/rng.h"
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 #define LINE	   64
 #define REPS	   10

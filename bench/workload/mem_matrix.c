@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include "bench/workload/node.h"
 #include "bench/workload/workloads.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 #define REPS	  10
 #define WARMUP	  2

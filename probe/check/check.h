@@ -5,7 +5,7 @@
  * A check is a pure function: host in, finding out. The list is in causal order: what a check names in `after` can be
  * its cause, and if that failed, this finding is folded under it.
  */
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 enum pr_result { PR_PASS, PR_SKIP, PR_NOT_KNOWN, PR_WARN, PR_FAIL };
 const char *pr_result_name(enum pr_result r);
@@ -14,7 +14,7 @@ struct pr_finding {
 	enum pr_result result;
 	char what[768];	   /* what is seen; one or two sentences */
 	/* the smallest safe thing to do; "" if there is nothing. Checks write Debian's commands, and pr_judge() adapts them to
-	 * the host's distribution (probe/distro.h) */
+	 * the host's distribution (probe/host/distro.h) */
 	char remedy[1024];
 };
 
@@ -66,7 +66,7 @@ int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
 
 /* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
-/* The same for the wheels that the driver and these cards carry now: what lifts that, by probe/need.h. false: nothing does. */
+/* The same for the wheels that the driver and these GPUs carry now (driver_need.h). false: nothing lifts that. */
 struct pr_wheel;
 bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
 /* Such a step as text: "WHY:", and each line indented behind it; "" for none. The caller frees it. */

@@ -8,7 +8,7 @@
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/loader/loader.h"
-#include "probe/need.h"
+#include "probe/check/driver_need.h"
 
 static const char *const after_loaded[] = { "driver.loaded", NULL };
 static const char *const after_mismatch[] = { "driver.loaded", "driver.device-nodes", "driver.lib-mismatch", NULL };

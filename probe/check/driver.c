@@ -7,7 +7,7 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
-#include "probe/need.h"
+#include "probe/check/driver_need.h"
 
 static const char *release(const struct pr_host *h)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
-#include "probe/need.h"
+#include "probe/check/driver_need.h"
 
 /* Turing was the first to have it; 0: of no card is it known. */
 static int newest_arch(const struct pr_context *c)

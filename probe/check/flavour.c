@@ -4,9 +4,9 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 #include "probe/compat/compat.h"
-#include "probe/need.h"
+#include "probe/check/driver_need.h"
 
 /* The version that is loaded, else that of the installed user space or the source that DKMS has. */
 static const char *installed_driver(const struct pr_host *h)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
-#include "probe/need.h"
+#include "probe/check/driver_need.h"
 
 static void numa_node(const struct pr_context *c, struct pr_finding *f)
 {

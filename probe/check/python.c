@@ -8,8 +8,8 @@
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/host/python.h"
-#include "probe/loader/opens.h"
-#include "probe/need.h"
+#include "probe/host/dlopen_names.h"
+#include "probe/check/driver_need.h"
 
 static bool no_imports(const struct pr_context *c, struct pr_finding *f)
 {

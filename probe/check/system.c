@@ -5,7 +5,7 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/host/python.h"
-#include "probe/openblas.h"
+#include "probe/host/openblas.h"
 
 /* The Python whose NumPy or PyTorch is a package of the distribution and loads the system's BLAS. Wheels bring their own. */
 static const struct pr_pyenv *system_python(const struct pr_host *h)

@@ -7,8 +7,8 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
-#include "probe/need.h"
-#include "probe/visible.h"
+#include "probe/check/driver_need.h"
+#include "probe/host/visible.h"
 
 static const char *toolkit_version(const struct pr_host *h, size_t i)
 {

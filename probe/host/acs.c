@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define CONFIG_SIZE    4096
 #define FIRST_EXTENDED 0x100

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 /* group is cut on the way. */
 static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, void *arg)

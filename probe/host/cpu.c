@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define CPU	"/sys/devices/system/cpu"
 

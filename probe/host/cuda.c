@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/dl.h"
 #include "lib/spawn.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 struct cuda {
 	int (*init)(unsigned);

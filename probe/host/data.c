@@ -2,7 +2,7 @@
 /* What a data set lies on: the mount that holds a directory, and the disk behind it. */
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 /* Undo the \040 of mountinfo in place. */
 static void unescape(char *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Disks and network cards; virtual ones are left out. */
 #include <string.h>
-#include "probe/reading.h"
-#include "probe/scrub.h"
+#include "probe/host/reading.h"
+#include "probe/host/scrub.h"
 
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
 {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static const char *const names[] = {
 	"CONDA_PREFIX",

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static bool ask(int fd, const char *name, void *question)
 {

@@ -3,7 +3,7 @@
  * helper. */
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static struct pr_num there(struct gt_fsroot *fs, const char *path)
 {

@@ -5,7 +5,7 @@
  */
 #include <ctype.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static bool has_firmware(struct gt_fsroot *fs, const char *dir)
 {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <hwloc.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 /* hwloc's environment while it is loaded. PCI is read in pci.c. Vendor plug-ins would open the libraries that are
  * diagnosed. NULL: unset, because the variable replaces the live host by another topology. */

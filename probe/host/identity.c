@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static void part(struct pr_host *h, const char *key, json_t *value)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static void os_release(struct gt_fsroot *fs, struct pr_host *h)
 {

@@ -10,7 +10,7 @@
 #include "lib/buf.h"
 #include "lib/parse.h"
 #include "probe/host/log_lines.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define LONGEST_LINE 1024 /* bytes; the kernel's own limit is about this */
 #define N_SORTS	     4096

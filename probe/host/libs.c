@@ -5,8 +5,8 @@
  */
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/host/ldcache.h"
-#include "probe/reading.h"
+#include "probe/loader/ldcache.h"
+#include "probe/host/reading.h"
 
 static const char *const sonames[] = { "libcuda.so.1",	  "libnvidia-ml.so.1", "libcudart.so.11.0", "libcudart.so.12",
 				       "libcudart.so.13", "libcudnn.so.8",     "libcudnn.so.9",	    "libnccl.so.2",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_LOG_LINES_H
 #define PR_LOG_LINES_H
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 /*
  * Classifies one line of the kernel log, without the prefixes of dmesg and syslog. level is the kernel's (0 emergency to

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 /* "MemTotal:  24576 kB" in bytes. */
 static struct pr_num meminfo(const char *text, int error, const char *key, bool kib)

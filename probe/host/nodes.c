@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define MOST_OF_A_KIND 16 /* a node of MIG's instances is as good as its neighbour */
 

@@ -2,7 +2,7 @@
 /* NUMA nodes from sysfs, in the order of their numbers. */
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define NODE "/sys/devices/system/node"
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 /* What a directory lists is in a capture only if it was looked at: so everything that counts is. */
 static bool is_there(struct gt_fsroot *fs, const char *dir, const char *name)

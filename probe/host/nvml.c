@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/dl.h"
 #include "lib/spawn.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 typedef void *nvml_device;
 struct nvml_pci_info {

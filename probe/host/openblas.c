@@ -9,9 +9,9 @@
 #include "lib/priv.h"
 #include "lib/spawn.h"
 #include "lib/trust.h"
-#include "probe/loader/opens.h"
-#include "probe/openblas.h"
-#include "probe/reading.h"
+#include "probe/host/dlopen_names.h"
+#include "probe/host/openblas.h"
+#include "probe/host/reading.h"
 
 #define WAIT_S	    5
 #define MOST_COPIES 16

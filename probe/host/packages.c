@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 static const char *const prefixes[] = {
 	"nvidia-",

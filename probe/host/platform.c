@@ -2,7 +2,7 @@
 /* GPUs that are on no PCI bus or whose driver is not this system's: WSL, Jetson, a node whose driver is a container. */
 #include <stdlib.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 /* "nvidia,p3737-0000\0nvidia,tegra234\0": a board of NVIDIA's own processors, whose GPU is in the processor. */
 static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)

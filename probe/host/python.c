@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 #include "probe/host/python.h"
-#include "probe/loader/opens.h"
-#include "probe/reading.h"
+#include "probe/host/dlopen_names.h"
+#include "probe/host/reading.h"
 
 #define MOST_DISTS 4096
 

@@ -2,7 +2,7 @@
 #ifndef PR_PYTHON_H
 #define PR_PYTHON_H
 /* Python environments as files tell them: nothing of them is run. */
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 /* A distribution of interest to us, by the name of its dist-info or egg-info directory. */
 struct pr_dist {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/buf.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define EFIVARS	 "/sys/firmware/efi/efivars"
 #define MOK	 "/sys/firmware/efi/mok-variables"

@@ -6,7 +6,7 @@
  */
 #include <ctype.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define LISTS        "/var/lib/apt/lists"
 #define LONGEST_LIST (16u << 20)

@@ -9,7 +9,7 @@
 #include <libcpuid/libcpuid.h>
 #endif
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 
 #define CLOCKS "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 

@@ -15,7 +15,7 @@
  * and in each directory first in glibc-hwcaps/ for the level of this processor. A file of another class or machine is
  * passed over. An object already loaded under the name, or whose SONAME is the name, serves again.
  */
-#include "probe/host.h"
+#include "probe/host/host.h"
 #include "probe/loader/elf.h"
 
 enum pr_rule {

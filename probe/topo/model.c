@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 #include "probe/topo/topo.h"
 
 /* Display and 3D controllers, network and InfiniBand, NVMe. */

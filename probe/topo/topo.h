@@ -2,13 +2,13 @@
 #ifndef PR_TOPO_H
 #define PR_TOPO_H
 /*
- * gpuprobe topo: one document (gpuprobe-topo/1) made of the host, and its renderings: tables (probe/topo.c), a drawing,
+ * gpuprobe topo: one document (gpuprobe-topo/1) made of the host, and its renderings: tables (probe/cmd/topo.c), a drawing,
  * and the file that NCCL reads. What no source tells is null in the document and "?" in the renderings; a node is never
  * guessed.
  */
 #include "lib/buf.h"
 #include "lib/json.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 /* The document; a new reference. */
 json_t *pr_topo_json(const struct pr_host *h);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "lib/dl.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 #include "probe/watch/cards.h"
 
 static const struct gt_dlsym syms[] = {

@@ -11,7 +11,7 @@
 #include "lib/buf.h"
 #include "lib/helper.h"
 #include "lib/json.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 #define PR_WATCH_SCHEMA "gpuprobe-watch/1"
 

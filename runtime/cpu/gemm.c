@@ -26,7 +26,7 @@ const char *rt_cpu_blas(void)
 }
 #else
 #include <cblas.h>
-#include "probe/openblas.h"
+#include "probe/host/openblas.h"
 
 static void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
 		    const float *b, int64_t ldb, float beta, float *c, int64_t ldc)

@@ -8,11 +8,11 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/log.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
-#include "tune/env.h"
-#include "tune/rank.h"
+#include "tune/launch/env.h"
+#include "tune/launch/rank.h"
 
 const unsigned fuzz_rounds = 300;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loader's cache from a stranger: every name and path lies inside it, and ends there. */
 #include <string.h>
-#include "probe/host/ldcache.h"
+#include "probe/loader/ldcache.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 3000;

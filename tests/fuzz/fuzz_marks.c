@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include "lib/json.h"
-#include "probe/marks.h"
+#include "probe/host/machine_fingerprint.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 20000;

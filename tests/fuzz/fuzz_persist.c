@@ -8,8 +8,8 @@
 #include "lib/buf.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
-#include "tune/persist.h"
-#include "tune/txn.h"
+#include "tune/boot/persist.h"
+#include "tune/txn/txn.h"
 
 const unsigned fuzz_rounds = 500;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"
-#include "tune/tune.h"
+#include "tune/model/tune.h"
 
 const unsigned fuzz_rounds = 5000;
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/capture.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
-#include "tune/profile.h"
+#include "tune/model/profile.h"
 
 const unsigned fuzz_rounds = 1000;
 

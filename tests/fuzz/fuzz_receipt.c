@@ -5,7 +5,7 @@
 #include <time.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"
-#include "tune/plan.h"
+#include "tune/plan/plan.h"
 
 const unsigned fuzz_rounds = 5000;
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include "lib/fsroot.h"
 #include "tests/fuzz/fuzz.h"
-#include "tune/history.h"
-#include "tune/knob.h"
-#include "tune/value.h"
+#include "tune/txn/history.h"
+#include "tune/model/knob.h"
+#include "tune/model/value.h"
 
 const unsigned fuzz_rounds = 60;
 

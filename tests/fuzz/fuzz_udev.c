@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
 #include "tune/lint/lint.h"
-#include "tune/udev/udev.h"
+#include "tune/boot/udev.h"
 
 const unsigned fuzz_rounds = 1500;
 

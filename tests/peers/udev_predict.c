@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tune/udev/udev.h"
+#include "tune/boot/udev.h"
 
 struct event {
 	const struct tn_udev *u;

@@ -10,7 +10,7 @@
 #include "bench/train.h"
 #include "runtime/comm/comm.h"
 #include "tests/unit/check_bench.h"
-#include "tune/knob.h"
+#include "tune/model/knob.h"
 #include "tests/unit/bench_made.h"
 
 static const struct bn_limits limits = { .floor = .03 };

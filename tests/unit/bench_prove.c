@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include "bench/prove.h"
 #include "bench/stats/rng.h"
-#include "probe/marks.h"
+#include "probe/host/machine_fingerprint.h"
 #include "tests/unit/check_bench.h"
 #include "tests/unit/check_tune.h"
-#include "tune/plan.h"
-#include "tune/value.h"
+#include "tune/plan/plan.h"
+#include "tune/model/value.h"
 
 #define BOX      "CHECK_BENCH_BOX"
 #define MIDWAY   "CHECK_BENCH_MIDWAY" /* the launch in which someone else changes NUMA_BALANCING */

@@ -13,7 +13,7 @@
 #include "lib/file.h"
 #include "tests/unit/check_tune.h"
 #include "tests/unit/fixtures.h"
-#include "tune/value.h"
+#include "tune/model/value.h"
 
 void box_open(struct box *b, const char *name)
 {

@@ -2,7 +2,7 @@
 #ifndef CHECK_PROBE_H
 #define CHECK_PROBE_H
 #include <check.h>
-#include "probe/host.h"
+#include "probe/host/host.h"
 
 struct gt_fsroot *open_fixture(const char *name);   /* the fixture NAME.host */
 struct gt_fsroot *open_text(const char *text);	    /* a captured host of these entries */

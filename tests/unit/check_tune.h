@@ -3,9 +3,9 @@
 #define CHECK_TUNE_H
 /* A captured host as a directory, and a picture of the whole tree to compare. */
 #include <check.h>
-#include "probe/host.h"
-#include "tune/knob.h"
-#include "tune/tune.h"
+#include "probe/host/host.h"
+#include "tune/model/knob.h"
+#include "tune/model/tune.h"
 
 struct box {
 	char dir[64];

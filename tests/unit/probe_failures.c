@@ -8,7 +8,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/compat/require.h"
-#include "probe/host.h"
+#include "probe/host/host.h"
 #include "tests/unit/fixtures.h"
 
 struct failure {

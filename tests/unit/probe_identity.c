@@ -4,9 +4,9 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "probe/loader/loader.h"
-#include "probe/marks.h"
-#include "probe/reading.h"
-#include "probe/scrub.h"
+#include "probe/host/machine_fingerprint.h"
+#include "probe/host/reading.h"
+#include "probe/host/scrub.h"
 #include "tests/unit/check_probe.h"
 
 START_TEST(what_names_a_machine_is_scrubbed)

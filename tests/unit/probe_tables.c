@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "probe/compat/compat.h"
-#include "probe/reading.h"
+#include "probe/host/reading.h"
 #include "tests/unit/check_probe.h"
 
 START_TEST(compatibility_tables_are_strict_and_newer_is_unknown)

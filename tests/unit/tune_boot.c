@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
-#include "tune/udev/udev.h"
+#include "tune/boot/udev.h"
 
 #define RULES      "/etc/udev/rules.d/60-site.rules"
 #define LATE       "/etc/udev/rules.d/95-site.rules"

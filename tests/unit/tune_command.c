@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
-#include "tune/wrapper.h"
+#include "tune/launch/wrapper.h"
 
 /* At most 15 words; the caller frees the result, into which they point. */
 static char *split(const char *words, char *argv[16])

@@ -5,9 +5,9 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
-#include "tune/journal.h"
-#include "tune/txn.h"
-#include "tune/value.h"
+#include "tune/txn/journal.h"
+#include "tune/txn/txn.h"
+#include "tune/model/value.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"
 

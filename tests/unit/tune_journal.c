@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
-#include "tune/journal.h"
-#include "tune/persist.h"
-#include "tune/value.h"
+#include "tune/txn/journal.h"
+#include "tune/boot/persist.h"
+#include "tune/model/value.h"
 
 START_TEST(two_at_once_are_told_apart_by_the_lock)
 {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
-#include "tune/profile.h"
-#include "tune/value.h"
+#include "tune/model/profile.h"
+#include "tune/model/value.h"
 
 #define GIB (INT64_C(1) << 30)
 

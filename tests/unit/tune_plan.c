@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
-#include "tune/profile.h"
-#include "tune/value.h"
+#include "tune/model/profile.h"
+#include "tune/model/value.h"
 
 START_TEST(a_plan_comes_back_from_its_document)
 {

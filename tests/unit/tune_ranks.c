@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "tests/unit/tune_launch.h"
-#include "tune/rank.h"
+#include "tune/launch/rank.h"
 
 static const struct {
 	const char *host;

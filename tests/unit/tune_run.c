@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include "lib/trust.h"
 #include "tests/unit/tune_launch.h"
-#include "tune/loader.h"
+#include "tune/launch/library_report.h"
 
 #define TUNABLES(MMAP, TRIM, PAD)                                                                                                 \
 	"glibc.malloc.mmap_threshold=" MMAP ":glibc.malloc.trim_threshold=" TRIM ":glibc.malloc.top_pad=" PAD

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include "lib/log.h"
 #include "tests/unit/check_tune.h"
-#include "tune/value.h"
+#include "tune/model/value.h"
 
 #define LEVELS 3
 #define POLICY "/sys/devices/system/cpu/cpufreq/policy"

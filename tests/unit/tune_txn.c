@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
-#include "tune/journal.h"
-#include "tune/persist.h"
-#include "tune/value.h"
+#include "tune/txn/journal.h"
+#include "tune/boot/persist.h"
+#include "tune/model/value.h"
 
 #define BOOT_ID	   "/proc/sys/kernel/random/boot_id"
 

@@ -5,8 +5,8 @@
 #include "lib/buf.h"
 #include "lib/parse.h"
 #include "sysctl/sysctl.h"
-#include "tune/knob.h"
-#include "tune/value.h"
+#include "tune/model/knob.h"
+#include "tune/model/value.h"
 
 /* Memory of a host that does not report it: as little as any host that trains has. */
 #define MEMORY_ASSUMED_BYTES (INT64_C(1) << 30)

@@ -3,10 +3,10 @@
  * holds the lines that do it by hand on Debian. */
 #include <stdio.h>
 #include <string.h>
-#include "probe/distro.h"
+#include "probe/host/distro.h"
 #include "tune/knob/list.h"
 #include "tune/lint/lint.h"
-#include "tune/rank.h"
+#include "tune/launch/rank.h"
 
 #define GIB (INT64_C(1) << 30)
 

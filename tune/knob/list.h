@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_KNOB_LIST_H
 #define TN_KNOB_LIST_H
-#include "tune/knob.h"
+#include "tune/model/knob.h"
 
 /* vm.c */
 extern const struct tn_knob tn_knob_dirty_ratio, tn_knob_dirty_background_ratio, tn_knob_dirty_bytes,

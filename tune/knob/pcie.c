@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/distro.h"
+#include "probe/host/distro.h"
 #include "tune/knob/list.h"
 
 #define CONFIG_MAX 4096

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "tune/lint/lint.h"
 #include "tune/knob/list.h"
-#include "tune/udev/udev.h"
+#include "tune/boot/udev.h"
 
 /* Values and attributes that old recipes still set. */
 static const struct {

@@ -5,7 +5,7 @@
  * What apt and dpkg have on disk, read through the door and never by running them: what is installed, where packages come
  * from, and what is on offer. Text of a stranger: names and versions that Debian's policy would not allow are left out.
  */
-#include "probe/reading.h" /* pr_deb_version_cmp */
+#include "probe/host/reading.h" /* pr_deb_version_cmp */
 
 /* ---- control files ---- */
 /* For each paragraph of a file of any length; the text is NUL-terminated and may be changed. A negative answer ends it. */

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 #include "lib/log.h"
-#include "tune/history.h"
-#include "tune/journal.h"
+#include "tune/txn/history.h"
+#include "tune/txn/journal.h"
 #include "tune/provision/record.h"
 #include "tune/provision/remove.h"
 

@@ -7,9 +7,9 @@
  * read back. What is asked of apt has fixed arguments, a clean environment and no shell; each plan is simulated first.
  */
 #include "lib/json.h"
-#include "probe/need.h"
+#include "probe/check/driver_need.h"
 #include "tune/provision/deb.h"
-#include "tune/tune.h"
+#include "tune/model/tune.h"
 
 #define TN_PROVISION_SCHEMA	   "gputune-provision/1"
 #define TN_PROVISION_REPORT_SCHEMA "gputune-provision-report/1"

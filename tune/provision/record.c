@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
-#include "tune/value.h"
+#include "tune/model/value.h"
 #include "tune/provision/record.h"
 
 #define RECORD_PATH   TN_STATE_DIR "/provision"

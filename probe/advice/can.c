@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuprobe can: would it work on this host? Asked before anything is installed; each reason has its source. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/parse.h"
+#include "lib/table.h"
+#include "probe/check/check.h"
+#include "probe/compat/compat.h"
+#include "probe/compat/require.h"
+#include "probe/advice/can_priv.h"
+#include "probe/cmd/gpuprobe.h"
+#include "probe/check/driver_need.h"
+
+static const char *const words[] = {"yes", "no", "unknown"};
+
+/* ---- reasons -------------------------------------------------------------------------------------------------- */
+
+void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *p = text; *p; p++) /* some of it comes out of strangers' files */
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	json_array_append_new(q->reasons, json_pack("{s:s, s:o, s:o}", "holds", words[a], "what", gt_json_str(text),
+						    "source", gt_json_str(source)));
+	if (a == PR_NO || (a == PR_OPEN && q->worst == PR_YES))
+		q->worst = a;
+}
+
+void pr_can_driver(struct pr_question *q, const char *cuda)
+{
+	const struct pr_host *h = q->c->host;
+	const char *driver = pr_met_driver(q->c), *module = h->nvidia.module_version.v;
+	gt_autofree char *least = NULL;
+	struct pr_gpu_kind k;
+	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
+
+	for (size_t i = 0; module && i < h->n_gpu; i++) {
+		bool known = pr_on_bus(&h->gpu[i]) && pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0;
+
+		if (known && (pr_branch_of(module) < k.first_branch || pr_branch_of(module) > k.last_branch))
+			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
+			       h->gpu[i].pci->address, k.first_branch, k.last_branch, module);
+		else if (known && !pr_flavour_fits(h, &k))
+			pr_can_reason(q, PR_NO, "gpu_pci.tsv",
+				      "GPU %s is driven by the %s kernel module only, and the %s one is loaded",
+				      h->gpu[i].pci->address, h->nvidia.open_module ? "proprietary" : "open",
+				      h->nvidia.open_module ? "open" : "proprietary");
+	}
+	if (h->nvidia.tegra.v && !h->n_gpu && h->nvidia.tegra_chip >= PR_TEGRA_THOR && gt_version_cmp(cuda, "13.0") >= 0)
+		pr_can_reason(q, PR_YES, "this host",
+			      "%s: since JetPack 7 builds with CUDA 13 hold code for the GPU of its processor", h->nvidia.tegra.v);
+	else if (h->nvidia.tegra.v && !h->n_gpu)
+		pr_can_reason(q, PR_OPEN, "this host",
+			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",
+			      h->nvidia.tegra.v);
+	else if (!pr_trains_on_gpu(h) && pr_other_gpu(h, 0))
+		pr_can_reason(q, PR_OPEN, "this host", "CUDA needs an NVIDIA GPU; this host has one of %s, "
+			      "which wants another build", pr_gpu_maker(pr_other_gpu(h, 0)));
+	else if (!pr_trains_on_gpu(h))
+		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
+	else if (!driver)
+		pr_can_reason(q, PR_NO, "this host",
+			      h->nvidia.windows_driver ? "no program reaches Windows' driver" : "no NVIDIA driver is loaded");
+	else if (r <= 0)
+		pr_can_reason(q, PR_OPEN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
+	else if (gt_version_cmp(driver, least) >= 0)
+		pr_can_reason(q, PR_YES, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
+	else
+		pr_can_reason(q, PR_NO, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
+}
+
+void pr_can_card(struct pr_question *q, const char *cuda)
+{
+	const struct pr_host *h = q->c->host;
+	int seen = 0;
+
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		const struct pr_gpu *g = &h->gpu[i];
+		int arch = pr_arch_of(q->c, g);
+		struct pr_span span;
+		int beside = pr_on_bus(g) && arch != seen ? pr_cuda_beside(q->c, g, cuda, &span) : 0;
+
+		seen = pr_on_bus(g) ? arch : seen; /* cards alike are one line */
+		if (beside)
+			pr_can_reason(q, beside > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
+				      "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
+				      arch % 10, g->pci->address, beside > 0 ? span.last : span.first,
+				      beside > 0 ? "last" : "first, and what is made for older ones may run there");
+	}
+}
+
+static void judge_arch(struct pr_question *q, const char *torch, const char *cuda)
+{
+	const struct pr_host *h = q->c->host;
+	gt_autofree char *key = pr_torch_key(torch, cuda, h->kernel.arch.v), *list = NULL;
+	int r = pr_compat_get(q->c->fs, &pr_torch_arch, key, &list, q->err);
+
+	for (size_t i = 0; i < h->n_gpu; i++) {
+		int arch = pr_arch_of(q->c, &h->gpu[i]);
+
+		if (r <= 0 || !arch)
+			pr_can_reason(q, PR_OPEN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
+			       h->gpu[i].pci->address);
+		else
+			pr_can_reason(q, pr_holds_code(list, arch) ? PR_YES : PR_NO, "torch_arch.tsv",
+			       "it holds code for the capabilities %s; GPU %s has %d", list, h->gpu[i].pci->address, arch);
+		return; /* hosts have one kind of GPU; the checks look at each */
+	}
+}
+
+/* Of PyTorch's wheel, whichever CUDA it is for. */
+static void judge_system(struct pr_question *q, const char *torch)
+{
+	const char *least = pr_torch_glibc(torch), *have = q->c->host->glibc.v;
+
+	pr_can_python(q, "torch", torch);
+	if (!have)
+		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; which one is here is not known "
+		       "(Debian's package database is not here)",
+		       least);
+	else
+		pr_can_reason(q, gt_version_cmp(have, least) >= 0 ? PR_YES : PR_NO, "wheel tags on PyPI",
+		       "the wheel needs glibc %s; this host has %s", least, have);
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------ */
+
+static char *last_of(const char *list)
+{
+	const char *comma = strrchr(list, ',');
+
+	return gt_xstrdup(comma ? comma + 1 : list);
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	gt_autofree char *copy = gt_xstrdup(list);
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+		if (!strcmp(w, word))
+			return true;
+	return false;
+}
+
+/* "cu126" -> "12.6". */
+static char *cuda_of_tag(const char *tag)
+{
+	size_t n = strlen(tag);
+
+	if (!gt_starts_with(tag, "cu") || n < 5 || tag[2 + strspn(tag + 2, "0123456789")])
+		return NULL;
+	return gt_xasprintf("%.*s.%s", (int)n - 3, tag + 2, tag + n - 1);
+}
+
+/* Where driver or card do not carry this build of the release: the one that they do. */
+static void other_build(struct pr_question *q, const char *release)
+{
+	const char *machine = q->c->host->kernel.arch.v;
+	gt_autofree char *tag = NULL;
+	struct pr_driver_need n;
+	struct pr_wheel w;
+
+	if (q->worst != PR_NO)
+		return;
+	pr_driver_need(q->c, NULL, 0, &n);
+	if (n.way == PR_DRIVER_FITS &&
+	    pr_compat_wheel(q->c->fs, &(const struct pr_wheel_query){.release = release, .machine = machine,
+			    .driver = n.cuda_driver, .arch = pr_first_arch(q->c)}, &w, NULL) > 0) {
+		tag = pr_cuda_tag(w.cuda);
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s would run: pip install 'torch==%s.*' "
+			      "--index-url https://download.pytorch.org/whl/%s", w.cuda, release, tag);
+	}
+	pr_driver_need_clear(&n);
+}
+
+static int ask_torch(struct pr_question *q, const char *version)
+{
+	const char *plus = strchr(version, '+');
+	const struct pr_host *h = q->c->host;
+	gt_autofree char *release = pr_release_of(version), *builds = NULL, *cuda = plus ? cuda_of_tag(plus + 1) : NULL;
+	gt_autofree char *key = pr_torch_key(release, NULL, h->kernel.arch.v);
+	const char *on = strchr(key, '+'); /* the machine, where it is another than the table's own */
+	char *last;
+	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, key, &builds, q->err);
+
+	if (plus && !strcmp(plus, "+cpu")) {
+		pr_can_reason(q, PR_YES, "PyTorch", "the wheel for CPUs needs no driver");
+		judge_system(q, release);
+		return 0;
+	}
+	if (plus && !cuda)
+		return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
+				    "'%s' names no CUDA build: expected something like +cu126 or +cpu", plus);
+	if (r < 0)
+		return r;
+	if (!r) {
+		pr_can_reason(q, PR_OPEN, "torch_wheel.tsv", "PyTorch %s%s%s is not in this program's table; it may be newer%s",
+		       release, on ? " for " : "", on ? on + 1 : "", on ? " or older" : "");
+		if (!cuda)
+			return 0;
+	} else if (!cuda) {
+		cuda = last_of(builds);
+		if (!strcmp(cuda, "cpu")) {
+			last = strrchr(builds, ',');
+			if (last)
+				*last = '\0';
+			pr_can_reason(q, h->n_gpu ? PR_NO : pr_other_gpu(h, 0) ? PR_OPEN : PR_YES, "torch_wheel.tsv",
+				      "pip's default build of PyTorch %s for %s is the one for CPUs; others: %s", release,
+				      on ? on + 1 : "this machine", last ? builds : "none");
+			judge_system(q, release);
+			return 0;
+		}
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
+		       cuda);
+	} else {
+		pr_can_reason(q, has_word(builds, cuda) ? PR_YES : PR_NO, "torch_wheel.tsv", "PyTorch %s is built with CUDA %s",
+		       release, builds);
+	}
+	pr_can_driver(q, cuda);
+	judge_arch(q, release, cuda);
+	other_build(q, release);
+	judge_system(q, release);
+	return 0;
+}
+
+/* Which compiler its nvcc wants: no reason against running what others compiled. */
+static void judge_compiler(struct pr_question *q, const char *release)
+{
+	const char *have = q->c->host->gcc.v;
+	gt_autofree char *most = NULL;
+	int oldest, gxx;
+	char how[128];
+
+	if (!have || pr_compat_get(q->c->fs, &pr_nvcc_gcc, release, &most, NULL) <= 0)
+		return;
+	gxx = pr_nvcc_gxx(q->c, atoi(most), &oldest);
+	if (atoi(have) <= atoi(most))
+		*how = '\0';
+	else if (gxx)
+		snprintf(how, sizeof(how), ", so compile with -ccbin g++-%d", gxx);
+	else
+		snprintf(how, sizeof(how), ", and Debian %s none older than %d, so compile in a container",
+			 q->c->host->distro.version_id.v, oldest);
+	pr_can_reason(q, PR_YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s", most, have, how);
+}
+
+static int ask_cuda(struct pr_question *q, const char *version)
+{
+	const char *driver = pr_met_driver(q->c);
+	gt_autofree char *release = pr_release_of(version), *most = NULL;
+
+	pr_can_driver(q, release);
+	pr_can_card(q, release);
+	if (driver && pr_compat_max_cuda(q->c->fs, driver, &most, NULL) > 0 && gt_version_cmp(release, most) > 0 &&
+	    strtol(release, NULL, 10) == strtol(most, NULL, 10))
+		pr_can_reason(q, PR_YES, "driver_cuda.tsv",
+		       "driver %s carries CUDA %s: programs run, but PTX of %s does not compile on it", driver, most,
+		       release);
+	judge_compiler(q, release);
+	return 0;
+}
+
+/* A framework of which the table knows the CUDA releases: one that the driver carries is enough. */
+static int ask_framework(struct pr_question *q, const struct pr_table *table, const char *name, const char *version)
+{
+	gt_autofree char *release = pr_release_of(version), *builds = NULL, *copy = NULL;
+	int r = pr_compat_get(q->c->fs, table, release, &builds, q->err);
+	char *save = NULL;
+
+	if (r < 0)
+		return r;
+	if (!r) {
+		pr_can_reason(q, PR_OPEN, table->name, "%s %s is not in this program's table; it may be newer", name, release);
+		return 0;
+	}
+	pr_can_reason(q, PR_YES, table->name, "%s %s is built with CUDA %s", name, release, builds);
+	copy = gt_xstrdup(builds);
+	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
+		struct pr_question one = {.c = q->c, .err = q->err, .reasons = json_array()};
+
+		pr_can_driver(&one, cuda);
+		if (one.worst == PR_YES || !*save) { /* the oldest that runs, or the last word */
+			json_array_extend(q->reasons, one.reasons);
+			q->worst = one.worst == PR_YES ? q->worst : one.worst;
+		}
+		json_decref(one.reasons);
+		if (one.worst == PR_YES)
+			break;
+	}
+	pr_can_python(q, name, release);
+	return 0;
+}
+
+int pr_can_image(struct pr_question *q, const char *expression)
+{
+	const struct pr_host *h = q->c->host;
+	const char *driver = h->nvidia.module_version.v;
+	gt_autofree char *cuda = NULL, *why = NULL, *arch = NULL;
+	struct pr_require_facts facts = {.driver = driver};
+	bool unknown = false;
+	int r;
+
+	if (driver && pr_compat_max_cuda(q->c->fs, driver, &cuda, NULL) > 0)
+		facts.cuda = cuda;
+	if (h->n_gpu && pr_arch_of(q->c, &h->gpu[0])) {
+		arch = gt_xasprintf("%d.%d", pr_arch_of(q->c, &h->gpu[0]) / 10, pr_arch_of(q->c, &h->gpu[0]) % 10);
+		facts.arch = arch;
+	}
+	r = pr_require(expression, &facts, &why, &unknown, q->err);
+	if (r < 0) {
+		q->err->exit_status = GT_EXIT_USAGE;
+		return r;
+	}
+	if (!driver)
+		pr_can_reason(q, PR_NO, "this host", "no NVIDIA driver is loaded");
+	else if (unknown)
+		pr_can_reason(q, PR_OPEN, "driver_cuda.tsv",
+		       "it hangs on the card's brand or on a release that is newer than this program's tables");
+	else
+		pr_can_reason(q, r ? PR_YES : PR_NO, "driver_cuda.tsv", "driver %s carries CUDA %s%s%s", driver,
+		       cuda ? cuda : "of an unknown release", r ? "" : "; not met: ",
+		       r     ? ""
+		       : why ? why
+			     : expression);
+	return 0;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------------- */
+
+static int ask(struct pr_question *q, const char *what)
+{
+	static const struct {
+		const char *name;
+		const struct pr_table *table;
+	} frameworks[] = {{"tensorflow", &pr_tensorflow_cuda}, {"jax", &pr_jax_cuda}};
+	const char *eq = strstr(what, "=="), *version = eq ? eq + 2 : "";
+
+	if (!strpbrk(what, "<>=") && (strchr(what, '/') || gt_ends_with(what, ".whl") || !strcmp(what, ".")))
+		return pr_can_disk(q, what);
+
+	if (eq && isdigit((unsigned char)*version)) {
+		if (gt_starts_with(what, "torch=="))
+			return ask_torch(q, version);
+		if (gt_starts_with(what, "cuda=="))
+			return ask_cuda(q, version);
+		for (size_t i = 0; i < GT_ARRAY_SIZE(frameworks); i++)
+			if ((size_t)(eq - what) == strlen(frameworks[i].name) &&
+			    gt_starts_with(what, frameworks[i].name))
+				return ask_framework(q, frameworks[i].table, frameworks[i].name, version);
+	} else if (!eq && strpbrk(what, "<>=")) {
+		return pr_can_image(q, what);
+	}
+	return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
+			    "cannot say about '%s': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, "
+			    "jax==0.12, an "
+			    "image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or something on disk: NAME.whl, ./venv, "
+			    "./image",
+			    what);
+}
+
+static void print_answer(const json_t *a)
+{
+	const json_t *list = json_object_get(a, "reasons"), *r;
+	size_t i;
+
+	printf("%s: %s\n", gt_json_get_str(a, "what", ""), gt_json_get_str(a, "answer", ""));
+	json_array_foreach(list, i, r)
+	{
+		gt_autofree char *line = gt_xasprintf("%s: %s (%s)", gt_json_get_str(r, "holds", ""),
+						      gt_json_get_str(r, "what", ""), gt_json_get_str(r, "source", ""));
+
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+}
+
+static int run_can(struct gt_cli *cli, int argc, char **argv)
+{
+	static const int codes[] = {[PR_YES] = 0, [PR_NO] = 2, [PR_OPEN] = 3};
+	struct pr_context c = {.fs = cli->fs};
+	gt_auto(pr_host) *h = NULL;
+	json_t *answers = json_array(), *a;
+	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-can/1", "answers", answers);
+	enum pr_answer worst = PR_YES;
+	size_t i;
+	/* under WSL nobody but NVML knows of the GPU */
+	bool nvml = !gt_fs_is_live(cli->fs) || gt_fs_exists(cli->fs, "/dev/dxg");
+	int r = pr_host_discover(cli->fs, &(const struct pr_discover_opts){.no_nvml = !nvml}, &h, &cli->err);
+
+	c.host = h;
+	for (int k = 0; r >= 0 && k < argc; k++) {
+		struct pr_question q = {.c = &c, .host = h, .err = &cli->err, .reasons = json_array()};
+
+		r = ask(&q, argv[k]);
+		json_array_append_new(answers, json_pack("{s:o, s:s, s:o}", "what", gt_json_str(argv[k]), "answer",
+							 words[q.worst], "reasons", q.reasons));
+		worst = q.worst == PR_NO || worst == PR_NO ? PR_NO : GT_MAX(q.worst, worst);
+	}
+	if (r < 0)
+		return r;
+	json_object_set_new(doc, "exit_code", json_integer(codes[worst]));
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		json_array_foreach(answers, i, a) print_answer(a);
+	return codes[worst];
+}
+
+const struct gt_cmd pr_cmd_can = {
+	.name = "can",
+	.args = "WHAT...",
+	.summary = "say whether a framework, wheel, environment or image would work on this host",
+	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, or an image's "
+		"NVIDIA_REQUIRE_CUDA expression such as 'cuda>=12.8 brand=tesla,driver>=535'; or a path: a wheel (NAME.whl), "
+		"a Python environment, an unpacked container image (its root or an OCI bundle), looked for in --root "
+		"first, then here. Nothing is installed, unpacked or started: driver, cards, C library and Python of this "
+		"host are held against the compatibility tables, and of things on disk against their tags, requirements, "
+		"libraries and the capabilities for which these hold GPU code. Each reason names its source. Ends with 0 "
+		"for yes, 2 for no, 3 for unknown; of several questions the worst.",
+	.min_args = 1,
+	.max_args = -1,
+	.only_reads = true,
+	.run = run_can,
+};

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "probe/host/distro.h"
+#include "probe/check/driver_need.h"
+#include "probe/host/reading.h"
+
+static json_t *step(const struct pr_host *h, const char *why, char *lines)
+{
+	gt_autofree char *text = pr_for_distro(h, lines, "", "# ");
+	json_t *o = json_pack("{s:o, s:o}", "why", gt_json_str(why), "lines", gt_json_str(text));
+
+	free(lines);
+	return o;
+}
+
+/* ---- driver ---------------------------------------------------------------------------------------------------------- */
+
+void pr_driver_need_clear(struct pr_driver_need *n)
+{
+	free(n->version);
+	free(n->cuda_driver);
+	free(n->packages);
+	free(n->why);
+	*n = (struct pr_driver_need){0};
+}
+
+/* What all cards have in common; false if one of them is not in the table. */
+static bool common_kind(const struct pr_context *c, unsigned device, struct pr_gpu_kind *ret)
+{
+	*ret = (struct pr_gpu_kind){.last_branch = 999};
+	if (device)
+		return pr_compat_gpu(c->fs, device, ret, NULL) > 0;
+	for (size_t i = 0; i < c->host->n_gpu; i++) {
+		struct pr_gpu_kind k;
+
+		if (gt_streq(c->host->gpu[i].pci->driver.v, "vfio-pci"))
+			continue;
+		if (pr_compat_gpu(c->fs, c->host->gpu[i].pci->device, &k, NULL) <= 0)
+			return false;
+		ret->arch = ret->arch ? GT_MIN(ret->arch, k.arch) : k.arch;
+		ret->first_branch = GT_MAX(ret->first_branch, k.first_branch);
+		ret->last_branch = GT_MIN(ret->last_branch, k.last_branch);
+		ret->open_only |= k.open_only;
+	}
+	return true;
+}
+
+static bool within(const char *driver, const struct pr_gpu_kind *k)
+{
+	return driver && pr_branch_of(driver) >= k->first_branch && pr_branch_of(driver) <= k->last_branch;
+}
+
+/* The newest branch that Debian packages beside its own and that drives the cards; 0: none. */
+static int legacy_branch(const struct pr_context *c, const struct pr_gpu_kind *k)
+{
+	gt_autofree char *list = NULL;
+	char *save = NULL;
+	int best = 0;
+
+	if (!c->host->distro.version_id.v ||
+	    pr_compat_get(c->fs, &pr_debian_legacy, c->host->distro.version_id.v, &list, NULL) <= 0)
+		return 0;
+	for (char *b = strtok_r(list, ",", &save); b; b = strtok_r(NULL, ",", &save))
+		if (within(b, k) && pr_branch_of(b) > best)
+			best = pr_branch_of(b);
+	return best;
+}
+
+/* The driver's metapackage brings a display and no libcuda; without libnvidia-…-cfg1 the daemon brings Debian's own branch. */
+char *pr_legacy_packages(int branch)
+{
+	return gt_xasprintf("nvidia-tesla-%1$d-kernel-dkms libnvidia-tesla-%1$d-cuda1 libnvidia-tesla-%1$d-ml1 "
+			    "nvidia-tesla-%1$d-smi libnvidia-tesla-%1$d-cfg1 nvidia-modprobe nvidia-persistenced", branch);
+}
+
+void pr_branch_infix(const struct pr_host *h, char ret[16])
+{
+	const char *source = h->nvidia.dkms_source.v;
+	int digits = 0;
+
+	if (source && gt_starts_with(source, "nvidia-tesla-"))
+		digits = (int)strspn(source + 13, "0123456789");
+	snprintf(ret, 16, digits && digits < 5 ? "tesla-%.*s-" : "", digits, source ? source + 13 : "");
+}
+
+char *pr_hold_line(const struct pr_host *h, const char *version)
+{
+	const char *colon = strchr(version, ':'), *upstream = colon ? colon + 1 : version;
+	int n = (int)strspn(upstream, "0123456789.");
+
+	for (size_t i = 0; n && i < h->n_package; i++) { /* an empty pattern would be every package */
+		const char *epoch = strchr(h->package[i].version, ':'), *has = epoch ? epoch + 1 : h->package[i].version;
+
+		if (pr_is_driver_package(h->package[i].name) && !strncmp(has, upstream, (size_t)n))
+			return gt_xasprintf("apt-mark hold '~i~V%.*s'", n, upstream);
+	}
+	return NULL;
+}
+
+static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
+{
+	int legacy = legacy_branch(c, &n->kind);
+
+	if (legacy) {
+		n->way = PR_DRIVER_LEGACY;
+		n->version = gt_xasprintf("%d", legacy);
+		n->packages = pr_legacy_packages(legacy);
+		n->why = gt_xasprintf("this card is supported up to branch %d, and Debian %s packages branch %d beside its own",
+				      n->kind.last_branch, c->host->distro.version_id.v, legacy);
+		return;
+	}
+	n->way = n->kind.last_branch >= 580 ? PR_DRIVER_NVIDIA : PR_DRIVER_NONE;
+	n->why = gt_xasprintf("this card is supported up to branch %d, which is older than any that Debian %s packages",
+			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
+}
+
+/* The open module begins with Turing. */
+static bool both_flavours(const struct pr_gpu_kind *k)
+{
+	return k->open_only && k->arch < 75;
+}
+
+/* From where the driver would come if there were none. */
+static void packaged_need(const struct pr_context *c, const char *packaged, struct pr_driver_need *n)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *debian = packaged ? gt_xstrdup(packaged) : NULL;
+	const char *release = h->distro.version_id.v ? h->distro.version_id.v : "?";
+
+	if (!debian && gt_streq(h->distro.id.v, "debian") && h->distro.version_id.v)
+		pr_compat_get(c->fs, &pr_debian_driver, release, &debian, NULL);
+	if (n->known && n->kind.first_branch > n->kind.last_branch) {
+		n->way = PR_DRIVER_NONE;
+		n->why = gt_xasprintf("one card needs branch %d or newer and another is supported up to %d: no driver "
+				      "drives both",
+				      n->kind.first_branch, n->kind.last_branch);
+	} else if (n->known && both_flavours(&n->kind)) {
+		n->way = PR_DRIVER_NONE;
+		n->why = gt_xstrdup("one card needs the open kernel module and another the proprietary one: no driver drives both");
+	} else if (n->known && within(debian, &n->kind)) {
+		n->way = PR_DRIVER_DEBIAN;
+		n->packages = gt_xstrdup(n->kind.open_only ? PR_DEBIAN_OPEN " " PR_DEBIAN_DRIVER :
+							     PR_DEBIAN_MODULE " " PR_DEBIAN_DRIVER);
+		n->why = gt_xasprintf("Debian %s packages driver %s, which drives this card", release, debian);
+		n->version = gt_take(debian);
+	} else if (n->known && debian && pr_branch_of(debian) > n->kind.last_branch) {
+		older_branch(c, n);
+	} else {
+		n->way = PR_DRIVER_NVIDIA;
+		n->why = gt_xstrdup(!n->known ? "this card is not in this program's table: it may be newer" :
+				    debian    ? "Debian's driver is older than this card" :
+						"this distribution's driver is not known here");
+	}
+}
+
+/* Debian's own packages, or NVIDIA's? These build by the plain name, and of another branch. */
+static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char *driver)
+{
+	gt_autofree char *own = NULL;
+
+	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia/"))
+		return false;
+	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia-tesla-"))
+		return true;
+	if (!gt_streq(h->distro.id.v, "debian"))
+		return false;
+	return !h->distro.version_id.v ||
+	       pr_compat_get(fs, &pr_debian_driver, h->distro.version_id.v, &own, NULL) <= 0 ||
+	       pr_branch_of(own) == pr_branch_of(driver);
+}
+
+/* A driver that would drive the cards is here, but not loaded: of what Debian packages, the rest of it may lack. */
+static void asleep(const struct pr_context *c, struct pr_driver_need *n)
+{
+	const char *source = c->host->nvidia.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
+
+	if (!n->known || !slash || !within(slash + 1, &n->kind))
+		return;
+	if ((n->way != PR_DRIVER_DEBIAN && n->way != PR_DRIVER_LEGACY) || !is_debians(c->host, c->fs, slash + 1)) {
+		free(n->packages);
+		n->packages = NULL;
+	}
+	n->way = PR_DRIVER_ASLEEP;
+	free(n->version);
+	n->version = gt_xstrdup(slash + 1);
+	free(n->why);
+	n->why = gt_xasprintf("driver %s, which drives this card, is installed but not loaded", n->version);
+}
+
+bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
+{
+	return !h->nvidia.module_text.v || (h->nvidia.open_module ? k->arch >= 75 : !k->open_only);
+}
+
+static void find_way(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+{
+	const struct pr_host *h = c->host;
+	const char *loaded = h->nvidia.module_version.v;
+
+	*n = (struct pr_driver_need){0};
+	if (!device && pr_windows_gpus(h) && h->nvidia.nvml_driver.v) {
+		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
+					    here */
+		n->version = gt_xstrdup(h->nvidia.nvml_driver.v);
+		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
+		return;
+	}
+	if (!device && h->nvidia.windows_driver) {
+		n->way = PR_DRIVER_ASLEEP;
+		n->why = gt_xstrdup("Windows' driver is here, but no program reaches it");
+		return;
+	}
+	if (!device && !pr_usable_gpus(h)) {
+		n->way = PR_DRIVER_NO_GPU;
+		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
+		return;
+	}
+	n->known = common_kind(c, device, &n->kind);
+	if (!device && loaded && (!n->known || (within(loaded, &n->kind) && !both_flavours(&n->kind)))) {
+		bool open = h->nvidia.open_module, fits = !n->known || pr_flavour_fits(h, &n->kind);
+
+		n->way = fits ? PR_DRIVER_FITS : PR_DRIVER_FLAVOUR;
+		n->version = gt_xstrdup(loaded);
+		n->why = fits ? gt_xasprintf("driver %s is loaded", loaded) :
+				gt_xasprintf("driver %s drives this card by its %s kernel module, and the %s one is loaded", loaded,
+					     open ? "proprietary" : "open", open ? "open" : "proprietary");
+		return;
+	}
+	packaged_need(c, packaged, n);
+	if (!device && !loaded)
+		asleep(c, n);
+}
+
+void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+{
+	const char *met;
+
+	find_way(c, packaged, device, n);
+	met = n->way == PR_DRIVER_FITS ? pr_met_driver(c) : n->version;
+	n->cuda_driver = met ? gt_xstrdup(met) : NULL;
+}
+
+/* NVIDIA's: the open module needs a card with a GSP, which Turing was the first to have. */
+static char *nvidia_package(const struct pr_driver_need *n)
+{
+	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
+}
+
+/* The other flavour in place of the one that is there: Debian's alternative "nvidia" prefers the proprietary one while both are. */
+static char *flavour_lines(const struct pr_context *c, const struct pr_driver_need *n)
+{
+	const struct pr_host *h = c->host;
+	bool open = h->nvidia.open_module;
+
+	if (h->nvidia.run_file)
+		return gt_xasprintf("sh NVIDIA-Linux-%s-%s.run -m=kernel%s\nreboot", h->kernel.arch.v ? h->kernel.arch.v : "x86_64",
+				    n->version, open ? "" : "-open");
+	if (!is_debians(h, c->fs, n->version))
+		return open ? gt_xasprintf("# NVIDIA's repository\napt install --autoremove --purge cuda-drivers-%d\nreboot",
+					   n->kind.last_branch) :
+			      gt_xstrdup("# NVIDIA's repository\napt install --autoremove --purge nvidia-open\nreboot");
+	return gt_xstrdup(open ? "apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-\nreboot" :
+				 "# contrib in apt's sources\n"
+				 "apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-\nreboot");
+}
+
+/* Where the driver is not this system's to change; NULL: it is. */
+static const char *elsewhere(const struct pr_host *h)
+{
+	return gt_streq(h->virt.v, "wsl")	  ? "# in Windows: install NVIDIA's newest driver, then wsl --shutdown" :
+	       h->container.state == PR_PRESENT ? "# on the machine that runs this container: gpuprobe recommend" :
+						  NULL;
+}
+
+/* Where another distribution has the driver is not known here. The caller frees it. */
+static char *other_distro_lines(const struct pr_driver_need *n)
+{
+	gt_autofree char *most = n->known && n->kind.last_branch < 999 ? gt_xasprintf(", branch %d at most", n->kind.last_branch) :
+									 gt_xstrdup("");
+
+	return gt_xasprintf("# install the driver%s, from this distribution's or NVIDIA's repository\nreboot", most);
+}
+
+#define LONGEST_LINE 88
+
+/* A list of packages as lines of a command that go on to the next. */
+static char *fold(const char *packages)
+{
+	struct gt_buf b = {0};
+	size_t column = 0, n;
+
+	for (const char *at = packages; *at; at += n + strspn(at + n, " ")) {
+		bool fits;
+
+		n = strcspn(at, " ");
+		fits = column + 1 + n <= LONGEST_LINE;
+		gt_buf_printf(&b, "%s%.*s", !column ? "" : fits ? " " : " \\\n  ", (int)n, at);
+		column = column && fits ? column + 1 + n : n;
+	}
+	return gt_buf_take(&b);
+}
+
+json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
+{
+	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
+	bool asleep_in_wsl = n->way == PR_DRIVER_ASLEEP && c->host->nvidia.windows_driver;
+	bool secure = pr_or(c->host->nvidia.secure_boot, 0) && !pr_or(c->host->nvidia.shim_off, 0);
+	/* what DKMS builds, the next boot refuses otherwise */
+	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
+				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
+				   : "";
+	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
+
+	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && !asleep_in_wsl && elsewhere(c->host))
+		return step(c->host, "the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
+	if (!pr_is_debian(c->host) && !c->host->nvidia.run_file &&
+	    (n->way == PR_DRIVER_FLAVOUR || n->way == PR_DRIVER_DEBIAN || n->way == PR_DRIVER_LEGACY || n->way == PR_DRIVER_NVIDIA))
+		return step(c->host, n->why, other_distro_lines(n));
+	switch (n->way) {
+	case PR_DRIVER_NO_GPU:
+	case PR_DRIVER_FITS:
+		return NULL;
+	case PR_DRIVER_ASLEEP:
+		return step(c->host, n->why, gt_xstrdup("gpuprobe   # says why"));
+	case PR_DRIVER_FLAVOUR:
+		return step(c->host, n->why, flavour_lines(c, n));
+	case PR_DRIVER_DEBIAN:
+	case PR_DRIVER_LEGACY:
+		/* beside it the newest stays chosen */
+		choose = n->way == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
+				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
+		packages = fold(n->packages);
+		return step(c->host, n->why,
+			    gt_xasprintf(
+				    "# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
+				    "apt install --no-install-recommends linux-headers-%s \\\n  %s\n%s%sreboot",
+				    release, packages, choose, enrol));
+	case PR_DRIVER_NVIDIA:
+		return step(c->host, n->why,
+			    gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"
+					 "apt install %s\n%sreboot", nvidia, enrol));
+	case PR_DRIVER_NONE:
+		break;
+	}
+	return step(c->host, n->why, gt_xstrdup("# no package drives it: take the card out, or train on the CPU"));
+}
+
+/* ---- wheels ---------------------------------------------------------------------------------------------------------- */
+
+#define VENV "python3 -m venv venv && . venv/bin/activate\n"
+
+static char *wheel_lines(const char *torch, const char *cuda)
+{
+	gt_autofree char *tag = pr_cuda_tag(cuda);
+
+	return gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/%s", torch, tag);
+}
+
+static int arch_of(const struct pr_context *c, const struct pr_driver_need *n)
+{
+	return n->known ? n->kind.arch : c->host->n_gpu ? pr_arch_of(c, &c->host->gpu[0]) : 0;
+}
+
+static struct pr_wheel_query query(const struct pr_context *c, const struct pr_driver_need *n, const char *driver)
+{
+	return (struct pr_wheel_query){ .machine = c->host->kernel.arch.v, .driver = driver, .python = c->host->python,
+					.arch = arch_of(c, n) };
+}
+
+json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why)
+{
+	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
+	gt_auto_json *source = NULL;
+
+	if (!n->cuda_driver || gt_version_cmp(n->cuda_driver, least) >= 0 ||
+	    (n->known && pr_branch_of(least) > n->kind.last_branch))
+		return NULL;
+	packaged_need(c, NULL, &up);
+	if (up.version && gt_version_cmp(up.version, least) < 0)
+		up.way = PR_DRIVER_NVIDIA;
+	if (up.way != PR_DRIVER_NONE || elsewhere(c->host))
+		source = pr_driver_step(c, &up);
+	pr_driver_need_clear(&up);
+	return source ? step(c->host, why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
+}
+
+#define LAST_FOR_OLD_GLIBC "2.6"
+
+const char *pr_torch_glibc(const char *release)
+{
+	return gt_version_cmp(release, LAST_FOR_OLD_GLIBC) > 0 ? "2.28" : "2.17";
+}
+
+static bool glibc_fits(const struct pr_host *h, const char *torch)
+{
+	return !h->glibc.v || gt_version_cmp(h->glibc.v, pr_torch_glibc(torch)) >= 0;
+}
+
+json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
+{
+	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
+	struct pr_wheel_query q = query(c, n, most);
+	struct pr_wheel best;
+
+	if (!n->cuda_driver || pr_compat_wheel(c->fs, &q, &best, NULL) <= 0 || !glibc_fits(c->host, best.torch) ||
+	    (!strcmp(best.torch, now->torch) && !strcmp(best.cuda, now->cuda)) ||
+	    pr_compat_min_driver(c->fs, best.cuda, &least, NULL) <= 0)
+		return NULL;
+	why = strcmp(now->torch, "0") ?
+		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
+		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
+				   n->cuda_driver, least, best.torch, best.cuda);
+	return pr_driver_lift(c, n, least, why);
+}
+
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)
+{
+	const char *driver = n->cuda_driver;
+	gt_autofree char *why = NULL, *tag = NULL;
+	struct pr_span span = {"", ""};
+	struct pr_wheel_query q;
+	struct pr_wheel w;
+	char *lines;
+	json_t *up;
+	int r;
+
+	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra_chip >= PR_TEGRA_THOR) {
+		why = gt_xasprintf("%s: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code for the GPU of its processor",
+				   c->host->nvidia.tegra.v);
+		json_array_append_new(steps, step(c->host, why, gt_xstrdup(VENV "pip install torch --index-url "
+								       "https://download.pytorch.org/whl/cu130")));
+		return 0;
+	}
+	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra.v) {
+		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
+				   c->host->nvidia.tegra.v);
+		json_array_append_new(
+			steps, step(c->host, why, gt_xstrdup("# take the wheel that NVIDIA makes for this JetPack: \"Installing "
+						    "PyTorch for Jetson Platform\"\n"
+						    "head -n 1 /etc/nv_tegra_release   # says which")));
+		return 0;
+	}
+	if (n->way == PR_DRIVER_NO_GPU && pr_other_gpu(c->host, 0)) {
+		bool amd = !strcmp(pr_gpu_maker(pr_other_gpu(c->host, 0)), "AMD");
+
+		why = gt_xasprintf("a GPU of %s, which is not examined: which PyTorch drives it is not known here",
+				   pr_gpu_maker(pr_other_gpu(c->host, 0)));
+		json_array_append_new(steps, step(c->host, why, gt_xasprintf("# https://pytorch.org/get-started/locally has the "
+									     "command for %s", amd ? "ROCm" : "XPU")));
+		return 0;
+	}
+	if (n->way == PR_DRIVER_NO_GPU) {
+		json_array_append_new(steps, step(c->host, "no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
+						  gt_xasprintf(VENV "pip install torch --index-url "
+							       "https://download.pytorch.org/whl/cpu%s",
+							       pr_is_debian(c->host) ?
+								       "\n# or Debian's own: apt install python3-torch" : "")));
+		return 0;
+	}
+	if (!driver)
+		return 0;
+	q = query(c, n, driver);
+	r = pr_compat_wheel(c->fs, &q, &w, err);
+	if (r > 0 && !glibc_fits(c->host, w.torch)) {
+		q.release = LAST_FOR_OLD_GLIBC;
+		r = pr_compat_wheel(c->fs, &q, &w, err);
+	}
+	if (r < 0)
+		return r;
+	if (r && !glibc_fits(c->host, w.torch)) {
+		why = gt_xasprintf("PyTorch %s needs glibc %s, and this host has %s", w.torch, pr_torch_glibc(w.torch),
+				   c->host->glibc.v);
+		json_array_append_new(steps, step(c->host, why, gt_xstrdup("# train in a container of a newer release")));
+		return 0;
+	}
+	if (r && w.other_python) {
+		pr_compat_python(c->fs, "torch", w.torch, &span, NULL);
+		tag = pr_cuda_tag(w.cuda);
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry; for this host's "
+				   "Python %s it has no wheels, but for %s to %s", w.torch, w.cuda, driver, q.python, span.first,
+				   span.last);
+		lines = gt_xasprintf("uv venv --python %s venv && . venv/bin/activate\n"
+				     "uv pip install 'torch==%s.*' --index-url https://download.pytorch.org/whl/%s", span.last,
+				     w.torch, tag);
+		json_array_append_new(steps, step(c->host, why, lines));
+	} else if (r) {
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this card carry", w.torch, w.cuda,
+				   q.python ? " for Python " : "", q.python ? q.python : "", driver);
+		json_array_append_new(steps, step(c->host, why, wheel_lines(w.torch, w.cuda)));
+	}
+	up = lift ? pr_wheel_lift(c, n, &w) : NULL;
+	if (up)
+		json_array_append_new(steps, up);
+	return 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpuprobe capture: run the discovery with the door recording, then write what it read, plus what is no file: NVML's
+ * answers and hwloc's export. What identifies a machine or a person is scrubbed, the same word always to the same word.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/capture.h"
+#include "lib/file.h"
+#include "lib/json.h"
+#include "probe/check/check.h"
+#include "probe/cmd/gpuprobe.h"
+#include "probe/loader/loader.h"
+#include "probe/host/reading.h"
+#include "probe/host/scrub.h"
+
+/* More than discovery reads, so that gputune and gpubench see on a captured host what they see on the live one
+ * (tests/agree/capture.py). A component may be a pattern. After '?' only that the file is there is kept, not its content. */
+static const char *const also[] = {
+	"/proc/sys/vm/dirty_ratio",
+	"/proc/sys/vm/dirty_background_ratio",
+	"/proc/sys/vm/dirty_bytes",
+	"/proc/sys/vm/dirty_background_bytes",
+	"/proc/sys/vm/swappiness",
+	"/proc/sys/vm/zone_reclaim_mode",
+	"/proc/sys/vm/max_map_count",
+	"/proc/sys/vm/min_free_kbytes",
+	"/proc/sys/vm/overcommit_*",
+	"/proc/sys/vm/nr_hugepages",
+	"/proc/sys/kernel/numa_balancing",
+	"/proc/sys/kernel/pid_max",
+	"/proc/sys/kernel/shm[am]*",
+	"/proc/sys/kernel/sched_rt_runtime_us",
+	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/fs/inotify/max_user_*",
+	"/proc/sys/fs/aio-max-nr",
+	"/proc/sys/fs/file-max",
+	"/proc/sys/net/core/[rw]mem_*",
+	"/proc/sys/net/core/netdev_*",
+	"/proc/sys/net/core/busy_read",
+	"/proc/sys/net/ipv4/tcp_[rw]mem",
+	"/proc/sys/net/ipv4/tcp_timestamps",
+	"/proc/sys/net/ipv4/conf/all/arp_*",
+	"/proc/sys/sunrpc/tcp_max_slot_table_entries",
+	"/proc/net/softnet_stat",
+	"/proc/net/route",
+	"/proc/self/limits",
+	"/proc/swaps",
+	"/sys/kernel/mm/ksm/run",
+	"/sys/kernel/mm/transparent_hugepage/*enabled",
+	"/sys/kernel/mm/transparent_hugepage/defrag",
+	"/sys/module/nvme_core/parameters/io_timeout",
+	"/sys/module/pcie_aspm/parameters/policy",
+	"/sys/firmware/acpi/platform_profile*",
+	"/sys/devices/system/cpu/intel_pstate/*_perf_pct",
+	"/sys/devices/system/cpu/cpufreq/boost",
+	"/sys/devices/system/cpu/cpufreq/policy*/energy_performance_*",
+	"/sys/devices/system/cpu/cpu[0-9]*/power/energy_perf_bias",
+	"/sys/devices/system/cpu/cpu[0-9]*/power/pm_qos_resume_latency_us",
+	"/sys/devices/system/cpu/cpu0/cpuidle/state*/latency",
+	"/run/tuned/tuned.pid",
+	"/run/tlp/last_pwr",
+	"/etc/systemd/system/*.target.wants/*",
+	"/etc/debian_version",
+	"/etc/nccl.conf",
+	"/etc/sysctl.conf",
+	"/etc/sysctl.d/*.conf",
+	"/run/sysctl.d/*.conf",
+	"/usr/local/lib/sysctl.d/*.conf",
+	"/usr/lib/sysctl.d/*.conf",
+	"/etc/tmpfiles.d/*.conf",
+	"/usr/local/lib/tmpfiles.d/*.conf",
+	"/sys/block/*/queue/nr_requests",
+	"/sys/class/net/*/brif/*/port_no",
+	"/sys/class/net/*/lower_*/mtu",
+	"/etc/udev/rules.d/*.rules",
+	"/usr/local/lib/udev/rules.d/*.rules",
+	"/etc/modprobe.d/*",
+	"/usr/lib/modprobe.d/*.conf",
+	"/etc/default/grub",
+	"/etc/default/grub.d/*",
+	"/etc/security/limits.conf",
+	"/etc/security/limits.d/*.conf",
+	"/etc/tuned/*/tuned.conf",
+	"/etc/tuned/profiles/*/tuned.conf",
+	"/proc/driver/nvidia/params",
+	"/proc/sys/fs/nr_open",
+	"?/etc/grub2*.cfg",
+	"?/etc/sysconfig/irqbalance",
+	/* libraries that gputune run may give to a program */
+	"?/usr/lib/*-linux-gnu/openblas-openmp/libblas.so.3",
+	"?/usr/lib/*-linux-gnu/blis-openmp/libblas.so.3",
+	"?/usr/lib/*-linux-gnu/libtcmalloc_minimal.so.4",
+	"?/usr/lib/*-linux-gnu/libjemalloc.so.2",
+	"?/usr/lib/*-linux-gnu/libmimalloc.so.[23]",
+	"?/usr/lib/lib*malloc*.so.[234]",
+	"?/usr/local/lib/lib*malloc*.so.[234]",
+	"?/usr/lib/llvm-*/lib/libomp.so.5",
+	"?/opt/intel/oneapi/compiler/latest/lib/libiomp5.so",
+	"?/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin/libiomp5.so",
+};
+
+/* Adds the paths that match the pattern: `at` is its component below dir. */
+static void add_also(struct gt_fsroot *fs, const char *dir, const char *at, bool content, struct gt_strv *ret)
+{
+	size_t n = strcspn(at, "/");
+	gt_autofree char *part = gt_xstrndup(at, n);
+	gt_auto_strv names = { 0 };
+
+	if (strpbrk(part, "*["))
+		gt_fs_list(fs, dir, &names);
+	else
+		gt_strv_add(&names, part);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", dir, names.v[i]);
+
+		if (fnmatch(part, names.v[i], FNM_PERIOD))
+			continue;
+		if (at[n])
+			add_also(fs, path, at + n + 1, content, ret);
+		else
+			gt_strv_take(ret, gt_xasprintf("%s%s", content ? "" : "?", path));
+	}
+}
+
+/* Which CPUs the interrupts of network ports go to. */
+static void add_irqs(const struct pr_host *h, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < h->n_net; i++)
+		for (size_t k = 0; k < h->net[i].irqs.n; k++)
+			gt_strv_take(ret, gt_xasprintf("/proc/irq/%s/smp_affinity_list", h->net[i].irqs.v[k]));
+}
+
+static char *machine_id_hash(const struct pr_host *h)
+{
+	const char *hash = gt_json_get_str(h->identity_parts, "machine_id_hash", NULL);
+
+	return hash ? gt_xstrdup(hash) : NULL;
+}
+
+/* A captured host's fact is a file, which is already in the new capture if it was read. */
+static bool is_recorded(struct gt_fsroot *fs, const struct gt_strv *paths, const char *path)
+{
+	return gt_strv_has(paths, path) && gt_fs_exists(fs, path);
+}
+
+/* Of a library only what a loader reads of it, and of the loader's cache the lines that a search came upon. */
+static void add_elves(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
+{
+	char *name, *text;
+
+	for (size_t i = 0; pr_elves_fact(h->elves, i, &name, &text); i++) {
+		gt_autofree char *n = name, *t = text, *path = n ? gt_xasprintf("/.facts/%s", n) : NULL;
+
+		if (path && !is_recorded(fs, paths, path))
+			gt_capture_file(out, path, t, strlen(t));
+	}
+}
+
+static char *cached_lines(const struct pr_host *h)
+{
+	gt_autofree char *known = pr_ldcache_fact(h), *used = pr_elves_cached(h->elves);
+	struct gt_buf b = { 0 };
+	char *save = NULL;
+
+	if (!known)
+		return NULL;
+	gt_buf_puts(&b, known);
+	for (char *line = used ? strtok_r(used, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		gt_autofree char *whole = gt_xasprintf("%s\n", line);
+
+		if (!strstr(b.s, whole))
+			gt_buf_puts(&b, whole);
+	}
+	return gt_buf_take(&b);
+}
+
+/* What is no file, or none that a person could review, as facts. */
+static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
+{
+	char *name = NULL;
+	const struct {
+		const char *name;
+		char *text;
+	} facts[] = { { "nvml", pr_nvml_fact(h) },
+		      { "cpu_codename", h->cpu.codename.v ? gt_xstrdup(h->cpu.codename.v) : NULL },
+		      { "hypervisor", h->hypervisor.v ? gt_xstrdup(h->hypervisor.v) : NULL },
+		      { "container", h->container.v ? gt_xstrdup(h->container.v) : NULL },
+		      { "ldcache", cached_lines(h) },
+		      { "acs", pr_acs_fact(h) },
+		      { "shm_huge", h->mem.shm_huge ? gt_xstrdup("always\n") : NULL },
+		      { "packages", pr_packages_fact(h) },
+		      { "kernel_log", pr_kernel_log_fact(h) },
+		      { "cuda", pr_cuda_fact(h) },
+		      { "openblas", pr_openblas_fact(h) },
+		      { "keys", pr_keys_fact(h) },
+		      { "environment", pr_environment_fact(h) },
+		      { "ethtool", pr_ethtool_fact(h) },
+		      { "machine_id_hash", machine_id_hash(h) },
+		      /* for lstopo; hwloc opens its files by itself, so they are not among the recorded ones */
+		      { "hwloc.xml", pr_hwloc_xml(fs) } };
+
+	gt_autofree char *signature = pr_signature_fact(h, &name), *signature_path = gt_xasprintf("/.facts/%s", name ? name : "");
+
+	free(name);
+	if (signature && !is_recorded(fs, paths, signature_path))
+		gt_capture_file(out, signature_path, signature, strlen(signature));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(facts); i++) {
+		gt_autofree char *text = facts[i].text, *path = gt_xasprintf("/.facts/%s", facts[i].name);
+
+		if (text && !is_recorded(fs, paths, path))
+			gt_capture_file(out, path, text, strlen(text));
+	}
+}
+
+static int run_capture(struct gt_cli *cli, int argc, char **argv)
+{
+	struct pr_context c = { .fs = cli->fs };
+	gt_auto(pr_host) *h = NULL;
+	gt_autofree struct pr_judged *judged = NULL;
+	gt_autofree char *hostname = NULL;
+	gt_auto_buf out = { 0 };
+	gt_auto_strv paths = { 0 };
+	const struct gt_strv *seen;
+	int r;
+
+	gt_fs_record(cli->fs);
+	r = pr_discover_as_asked(cli, &h);
+	if (r < 0)
+		return r;
+	c.host = h;
+	pr_judge(&c, &judged); /* a check may read more: a library's note, an admin's tables */
+	seen = gt_fs_recorded(cli->fs);
+	for (size_t i = 0; i < seen->n; i++)
+		if (strcmp(seen->v[i], PR_LDCACHE) && strcmp(seen->v[i], PR_DPKG_STATUS))
+			gt_strv_add(&paths, seen->v[i]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
+		add_also(cli->fs, "", strchr(also[i], '/') + 1, *also[i] != '?', &paths);
+	add_irqs(h, &paths);
+	gt_capture_write(cli->fs, &paths, &out);
+	add_facts(cli->fs, &paths, h, &out);
+	add_elves(cli->fs, &paths, h, &out);
+	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
+	pr_scrub_capture(&out, hostname);
+	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
+}
+
+static const struct gt_opt capture_opts[] = { PR_OPT_CUDA, PR_OPT_DATA, PR_OPT_NVML_TIMEOUT, { 0 } };
+const struct gt_cmd pr_cmd_capture = {
+	.name = "capture",
+	.args = "FILE",
+	.summary = "write this host as one reviewable text file",
+	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to "
+		"FILE, or to standard output for \"-\". Host name, machine id, serial numbers, UUIDs, MAC addresses (also in "
+		"names of ports), names of home directories, user:password in URLs, and secrets and addresses in kernel and "
+		"module parameters are replaced. Any tool of the suite takes the file as --root FILE and judges it as it "
+		"judges the host.",
+	.opts = capture_opts,
+	.min_args = 1,
+	.max_args = 1,
+	.only_reads = true,
+	.run = run_capture,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include "probe/host/dlopen_names.h"
+#include "probe/host/reading.h"
+
+/* Libraries that open others by name: the caller's RPATH or RUNPATH counts in the search. */
+static const struct {
+	const char *stem, *opens;
+} openers[] = {
+	{"libcudart", "libcuda.so.1"},
+	{"libcudnn.so.8", "libcudnn_ops_infer.so.8 libcudnn_cnn_infer.so.8"},
+	{"libcudnn.so.9", "libcudnn_graph.so.9 libcudnn_ops.so.9 libcudnn_cnn.so.9"},
+	{"libnccl", "libcuda.so.1 libnvidia-ml.so.1"},
+};
+
+/* Libraries worth telling, and the distribution that brings each. */
+static const struct {
+	const char *stem, *dist;
+} watched[] = {
+	{"libcuda", NULL},
+	{"libcudart", "nvidia-cuda-runtime"},
+	{"libcudnn", "nvidia-cudnn"},
+	{"libnccl", "nvidia-nccl"},
+	{"libcublas", "nvidia-cublas"},
+	{"libcublasLt", "nvidia-cublas"},
+	{"libcufft", "nvidia-cufft"},
+	{"libcusparse", "nvidia-cusparse"},
+	{"libnvrtc", "nvidia-cuda-nvrtc"},
+	{"libnvJitLink", "nvidia-nvjitlink"},
+	{"libcupti", "nvidia-cuda-cupti"},
+	{"libnvidia-ml", NULL},
+	{"libstdc++", NULL},
+	{"libgomp", NULL},
+	{"libiomp5", "intel-openmp"},
+	{"libomp", NULL},
+	{"libmpi", NULL},
+	{"libmkl_rt", "mkl"},
+	{"libblas", NULL},
+	{"libopenblas", NULL},
+};
+
+/* "libcudart" is the stem of "libcudart.so.12" and of auditwheel's "libcudart-d0da41ae.so.11.0", not of
+ * "libcudart2.so". */
+static bool has_stem(const char *soname, const char *stem)
+{
+	const char *slash = strrchr(soname, '/');
+	size_t n = strlen(stem);
+
+	soname = slash ? slash + 1 : soname;
+	return !strncmp(soname, stem, n) && (soname[n] == '.' || soname[n] == '-');
+}
+
+bool pr_is_watched(const char *soname)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(watched); i++)
+		if (has_stem(soname, watched[i].stem))
+			return true;
+	return false;
+}
+
+/* Of "nvidia-cudnn-cu12" or "nvidia-cudnn" the version, where the file lies in the environment. */
+static const char *dist_version(const struct pr_pyenv *env, const char *dist, const char *real)
+{
+	for (size_t i = 0; i < env->n_dist; i++) {
+		const char *rest = gt_starts_with(env->dist[i].name, dist) ? env->dist[i].name + strlen(dist) : "?";
+
+		if ((!*rest || gt_starts_with(rest, "-cu")) && gt_starts_with(real, env->dist[i].site))
+			return env->dist[i].version;
+	}
+	return NULL;
+}
+
+char *pr_lib_version(const struct pr_pyenv *env, const char *soname, const char *real)
+{
+	const char *base = real ? strrchr(real, '/') : NULL, *so = base ? strstr(base, ".so.") : NULL, *version = NULL;
+
+	if (so && strchr(so + 4, '.') && isdigit((unsigned char)so[4]))
+		return gt_xstrdup(so + 4);
+	for (size_t i = 0; real && env && i < GT_ARRAY_SIZE(watched) && !version; i++)
+		if (watched[i].dist && has_stem(soname, watched[i].stem))
+			version = dist_version(env, watched[i].dist, real);
+	return version ? gt_xstrdup(version) : NULL;
+}
+
+int pr_forced_hit(const struct pr_object *o, const struct pr_pyenv *env)
+{
+	gt_autofree char *mine = NULL;
+
+	if (o->hit.rule != PR_BY_LIBRARY_PATH && o->hit.rule != PR_BY_PRELOAD)
+		return -1;
+	mine = pr_lib_version(env, o->name, o->hit.real);
+	for (size_t i = 0; i < o->n_hidden; i++) {
+		gt_autofree char *other = pr_lib_version(env, o->name, o->hidden[i].real);
+
+		if (o->hidden[i].rule != o->hit.rule)
+			return mine && other && !strcmp(mine, other) ? -1 : (int)i;
+	}
+	return -1;
+}
+
+static void open_names(struct pr_loader *l, const char *names, int by)
+{
+	gt_autofree char *copy = gt_xstrdup(names);
+	char *save = NULL;
+
+	for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save))
+		pr_load_more(l, name, by);
+}
+
+void pr_open_known(struct pr_loader *l, const char *names, int by)
+{
+	for (size_t i = 0; i < l->n; i++) /* grows as it goes */
+		for (size_t k = 0; k < GT_ARRAY_SIZE(openers); k++)
+			if (l->obj[i].elf && has_stem(l->obj[i].name, openers[k].stem))
+				open_names(l, openers[k].opens, (int)i);
+	if (names)
+		open_names(l, names, by);
+}
+
+struct pr_load_opts pr_load_opts_of(const struct pr_host *h)
+{
+	return (struct pr_load_opts){.library_path = pr_getenv(h, "LD_LIBRARY_PATH"),
+				     .preload = pr_getenv(h, "LD_PRELOAD"),
+				     .cpu_flags = h->cpu.flags};
+}
+
+int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr_pyenv *env, const struct pr_import *im,
+		   const struct pr_load_opts *opts, struct pr_loader **ret, struct gt_err *err)
+{
+	gt_auto(pr_loader) *l = NULL;
+	int by = 0, at, r;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(im->objects) && im->objects[i]; i++) {
+		gt_autofree char *path = env->python ? pr_pyenv_object(fs, env, im->objects[i]) : NULL;
+
+		if (!path)
+			continue;
+		if (!l) {
+			r = pr_load(fs, elves, env->python, opts, &l, err);
+			if (r < 0)
+				return r;
+		}
+		at = pr_load_more(l, path, 0);
+		by = at > 0 ? at : by;
+	}
+	if (!l)
+		return 0;
+	pr_open_known(l, im->opens, by);
+	*ret = gt_take(l);
+	return 1;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report's document as other programs want it: one line for monitoring, Markdown for an issue, metrics for
+ * Prometheus. */
+#include <string.h>
+#include "probe/report/render.h"
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	return gt_json_get_str(o, key, "");
+}
+
+static size_t count(const json_t *checks, const char *result)
+{
+	const json_t *c;
+	size_t i, n = 0;
+
+	json_array_foreach(checks, i, c) n += !strcmp(text_of(c, "result"), result);
+	return n;
+}
+
+static const json_t *find(const json_t *checks, const char *id)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach(checks, i, c) if (!strcmp(text_of(c, "id"), id)) return c;
+	return NULL;
+}
+
+bool pr_log_examined(const json_t *doc)
+{
+	const json_t *host = json_object_get(doc, "host");
+
+	return !strcmp(text_of(json_object_get(host, "kernel_log"), "state"), "present");
+}
+
+/* The check that decides a report without a problem: the first that is not known. */
+static const json_t *first_unknown(const json_t *checks)
+{
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach(checks, i, c) if (!strcmp(text_of(c, "result"), "unknown")) return c;
+	return NULL;
+}
+
+/* ---- one line ------------------------------------------------------------------------------------------------- */
+
+/* The form that Nagios and its like read: a sentence, '|', and numbers. A '|' in the sentence would end it. */
+void pr_render_line(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause"));
+	const json_t *told = cause ? cause : first_unknown(checks);
+	gt_autofree char *what = gt_xstrdup(told ? text_of(told, "what") : "");
+
+	for (char *p = what; *p; p++)
+		if (*p == '|' || *p == '\n')
+			*p = '/';
+	gt_buf_printf(out, "GPUPROBE %s", text_of(doc, "verdict"));
+	if (told)
+		gt_buf_printf(out, " - %s: %s", text_of(told, "id"), what);
+	else
+		gt_buf_printf(out, " - %zu checks pass, %zu unknown%s", count(checks, "pass"), count(checks, "unknown"),
+			      pr_log_examined(doc) ? "" : ", kernel log not examined");
+	gt_buf_printf(out, " | fail=%zu;;0 warn=%zu;0 unknown=%zu pass=%zu gpus=%zu\n", count(checks, "fail"),
+		      count(checks, "warn"), count(checks, "unknown"), count(checks, "pass"),
+		      json_array_size(json_object_get(json_object_get(doc, "host"), "gpus")));
+}
+
+/* ---- Markdown ------------------------------------------------------------------------------------------------- */
+
+/* Text of a stranger between Markdown's signs. */
+static void put_plain(struct gt_buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (strchr("\\`*_{}[]<>#|~", *s))
+			gt_buf_puts(out, "\\");
+		gt_buf_add(out, s, 1);
+	}
+}
+
+/* Lines that begin with a blank are commands. */
+static void put_remedy(struct gt_buf *out, const char *remedy)
+{
+	gt_autofree char *copy = gt_xstrdup(remedy);
+	bool code = false;
+	char *save = NULL;
+
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if ((*line == ' ') != code)
+			gt_buf_puts(out, code ? "```\n\n" : "\n```sh\n");
+		code = *line == ' ';
+		if (code)
+			gt_buf_puts(out, line + strspn(line, " "));
+		else
+			put_plain(out, line);
+		gt_buf_puts(out, "\n");
+	}
+	gt_buf_puts(out, code ? "```\n" : "");
+}
+
+static void put_problem(struct gt_buf *out, const json_t *checks, const json_t *c, const char *head)
+{
+	const json_t *other;
+	size_t i;
+
+	gt_buf_printf(out, "\n## %s: `%s`\n\n", head, text_of(c, "id"));
+	put_plain(out, text_of(c, "what"));
+	gt_buf_puts(out, "\n");
+	json_array_foreach(checks, i, other)
+	{
+		if (strcmp(text_of(other, "cause"), text_of(c, "id")))
+			continue;
+		gt_buf_printf(out, "\n- follows: `%s` ", text_of(other, "id"));
+		put_plain(out, text_of(other, "what"));
+	}
+	gt_buf_puts(out, "\n");
+	if (*text_of(c, "remedy") != ' ')
+		gt_buf_puts(out, "\n");
+	put_remedy(out, text_of(c, "remedy"));
+}
+
+static void put_host(struct gt_buf *out, const json_t *host)
+{
+	const json_t *cpu = json_object_get(host, "cpu"), *nv = json_object_get(host, "nvidia"),
+		     *gpus = json_object_get(host, "gpus"), *g;
+	size_t i;
+
+	gt_buf_puts(out, "\n## Host\n\n|  |  |\n|---|---|\n| distribution | ");
+	put_plain(out, text_of(json_object_get(host, "distribution"), "pretty"));
+	gt_buf_puts(out, " |\n| kernel | ");
+	put_plain(out, text_of(json_object_get(host, "kernel"), "release"));
+	gt_buf_puts(out, " |\n| CPU | ");
+	put_plain(out, text_of(cpu, "model_name"));
+	gt_buf_printf(out, ", %d cores, %zu nodes |\n| NVIDIA driver | ", (int)gt_json_get_int(cpu, "cores", 0),
+		      json_array_size(json_object_get(host, "nodes")));
+	put_plain(out, gt_json_get_str(nv, "module_version", "not loaded"));
+	gt_buf_puts(out, " |\n");
+	json_array_foreach(gpus, i, g)
+	{
+		gt_buf_printf(out, "| GPU %s | ", text_of(g, "pci"));
+		put_plain(out, gt_json_get_str(g, "name", "NVIDIA GPU"));
+		gt_buf_puts(out, " |\n");
+	}
+}
+
+void pr_render_markdown(const json_t *doc, struct gt_buf *out)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause")), *c;
+	size_t i;
+
+	gt_buf_printf(out, "# gpuprobe: %s\n", text_of(doc, "verdict"));
+	if (cause)
+		put_problem(out, checks, cause, "Cause");
+	json_array_foreach(checks, i,
+			   c) if (c != cause && !*text_of(c, "cause") &&
+				  (!strcmp(text_of(c, "result"), "fail") || !strcmp(text_of(c, "result"), "warn")))
+		put_problem(out, checks, c, "Also");
+	put_host(out, json_object_get(doc, "host"));
+	gt_buf_puts(out, "\n## Checks\n\n| check | result | seen |\n|---|---|---|\n");
+	json_array_foreach(checks, i, c)
+	{
+		if (!strcmp(text_of(c, "result"), "skip"))
+			continue;
+		gt_buf_printf(out, "| `%s` | %s | ", text_of(c, "id"), text_of(c, "result"));
+		put_plain(out, text_of(c, "what"));
+		gt_buf_puts(out, " |\n");
+	}
+}
+
+/* ---- metrics -------------------------------------------------------------------------------------------------- */
+
+static void metric(struct gt_buf *out, const char *name, const char *help)
+{
+	gt_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+static void gpu_metric(struct gt_buf *out, const json_t *gpus, const char *key, const char *name, const char *help)
+{
+	const json_t *g, *v;
+	size_t i;
+	bool head = false;
+
+	json_array_foreach(gpus, i, g)
+	{
+		v = json_object_get(g, key);
+		if (!json_is_integer(v))
+			continue;
+		if (!head)
+			metric(out, name, help);
+		head = true;
+		gt_buf_printf(out, "%s{pci=\"%s\"} %lld\n", name, text_of(g, "pci"), (long long)json_integer_value(v));
+	}
+}
+
+/* Gauges only: what both OpenMetrics and node_exporter's older text format know. */
+void pr_render_metrics(const json_t *doc, struct gt_buf *out)
+{
+	static const struct {
+		const char *result;
+		int value;
+	} values[] = {{"pass", 0}, {"warn", 1}, {"fail", 2}, {"unknown", 3}};
+	const json_t *checks = json_object_get(doc, "checks"),
+		     *gpus = json_object_get(json_object_get(doc, "host"), "gpus"), *c;
+	size_t i;
+
+	metric(out, "gpuprobe_exit_code", "0 ok, 1 warning, 2 critical, 3 unknown");
+	gt_buf_printf(out, "gpuprobe_exit_code %d\n", (int)gt_json_get_int(doc, "exit_code", 3));
+	metric(out, "gpuprobe_check_status", "of each check that applies: 0 pass, 1 warning, 2 failure, 3 unknown");
+	json_array_foreach(checks, i, c) for (size_t k = 0; k < GT_ARRAY_SIZE(values);
+					      k++) if (!strcmp(text_of(c, "result"), values[k].result))
+		gt_buf_printf(out, "gpuprobe_check_status{check=\"%s\"} %d\n", text_of(c, "id"), values[k].value);
+	metric(out, "gpuprobe_cause", "1 for the check to mend first");
+	if (*text_of(doc, "cause"))
+		gt_buf_printf(out, "gpuprobe_cause{check=\"%s\"} 1\n", text_of(doc, "cause"));
+	metric(out, "gpuprobe_gpus", "NVIDIA GPUs on the PCI bus");
+	gt_buf_printf(out, "gpuprobe_gpus %zu\n", json_array_size(gpus));
+	gpu_metric(out, gpus, "link_width", "gpuprobe_gpu_pcie_link_width", "lanes in use");
+	gpu_metric(out, gpus, "memory_bytes", "gpuprobe_gpu_memory_bytes", "memory of the GPU");
+	gpu_metric(out, gpus, "nvlinks_down", "gpuprobe_gpu_nvlinks_down", "NVLinks that are down");
+	gpu_metric(out, gpus, "remap_pending", "gpuprobe_gpu_remap_pending",
+		   "1 if memory is mapped out at the next reset");
+	gt_buf_puts(out, "# EOF\n");
+}

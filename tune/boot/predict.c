@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* At boot systemd-sysctl and systemd-tmpfiles write once, early; udev writes when a device appears, most of them before
+ * that. */
+#include <string.h>
+#include "tune/boot/predict.h"
+#include "tune/model/value.h"
+
+int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err)
+{
+	static const struct sc_overlay without_ours = {.path = TN_SYSCTL_D_PATH};
+	int r;
+
+	*b = (struct tn_boot){0};
+	r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &b->sysctl, err);
+	if (r >= 0)
+		r = sc_conf_load(fs, SC_NEXT_BOOT, &without_ours, &b->others, err);
+	if (r < 0)
+		return r;
+	tn_tmpfiles_load(fs, &b->tmpfiles);
+	tn_udev_load(fs, SC_NEXT_BOOT, &b->udev);
+	return 0;
+}
+
+void tn_boot_clear(struct tn_boot *b)
+{
+	sc_conf_free(b->sysctl);
+	sc_conf_free(b->others);
+	tn_tmpfiles_clear(&b->tmpfiles);
+	tn_udev_clear(&b->udev);
+	*b = (struct tn_boot){0};
+}
+
+bool tn_boot_knows(const struct tn_knob *k)
+{
+	return k->key || (k->path && gt_starts_with(k->path, "/sys/"));
+}
+
+/* What is said last and for certain takes the place of what a rule of udev said. */
+static void put(struct tn_udev_answer *a, const char *value, char *by)
+{
+	if (a->value && !tn_value_equal(a->value, value)) {
+		char *what = gt_xasprintf("%s sets it to %s when its device appears%s%s", a->by, a->value,
+					  a->may ? "; " : "", a->may ? a->may : "");
+
+		free(a->may);
+		a->may = what;
+	}
+	free(a->value);
+	free(a->by);
+	a->value = gt_xstrdup(value);
+	a->by = by;
+}
+
+const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_knob *k)
+{
+	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+	const struct sc_assign *pair = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL, *own;
+
+	if (!pair || !sc_takes_nonzero(key->counterpart, pair->value))
+		return NULL;
+	own = sc_boot_value(boot, key->name);
+	return !own || pair > own || !sc_takes_nonzero(key->name, own->value) ? pair : NULL;
+}
+
+/* As it would be in force without our file. NULL: nothing says it. */
+static char *said_by_others(struct tn_boot *b, const struct tn_knob *k, const char *path, char **ret_by)
+{
+	const struct sc_assign *a = k->key ? sc_boot_value(b->others, k->key) : NULL;
+	struct tn_udev_answer u = {0};
+	char *taken = NULL;
+
+	if (k->form == TN_UDEV_RULE) {
+		b->udev.without_ours = true;
+		tn_udev_ask(&b->udev, path, NULL, &u);
+		b->udev.without_ours = false;
+		taken = gt_take(u.value);
+		*ret_by = gt_take(u.by);
+		tn_udev_answer_clear(&u);
+	} else if (a && !tn_boot_pair(b->others, k) && sc_read_value(k->key, a->value, &taken, NULL, NULL) >= 0) {
+		*ret_by = gt_xasprintf("%s:%u", a->file, a->line);
+	}
+	return taken;
+}
+
+char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *than, char **ret_by)
+{
+	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+	gt_autofree char *by = NULL, *said = k->op == TN_SET ? NULL : said_by_others(b, k, path, &by);
+	gt_autofree char *both = said ? tn_value_further(k->op, than, said) : NULL;
+
+	if (!both || tn_value_equal(both, than))
+		return NULL;
+	if (tn_value_equal(said, "0") && key && key->counterpart) /* it only leaves the other form in force */
+		return NULL;
+	*ret_by = gt_take(by);
+	return gt_take(said);
+}
+
+/* A line of sysctl.d. What the kernel refuses leaves what was there, which no file says. */
+static void put_line(struct tn_udev_answer *a, const char *key, const struct sc_assign *line)
+{
+	gt_autofree char *taken = NULL;
+	char *may = a->may;
+
+	if (sc_read_value(key, line->value, &taken, NULL, NULL) >= 0) {
+		put(a, taken, gt_xasprintf("%s:%u", line->file, line->line));
+		return;
+	}
+	a->may = gt_xasprintf("%s%s%s:%u says %.40s, which the kernel refuses", may ? may : "", may ? "; " : "", line->file,
+			      line->line, line->value);
+	free(may);
+}
+
+void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret)
+{
+	const struct sc_assign *a = k->key ? sc_boot_value(b->sysctl, k->key) : NULL, *pair = tn_boot_pair(b->sysctl, k);
+	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
+
+	*ret = (struct tn_udev_answer){0};
+	if (!tn_boot_knows(k))
+		return;
+	tn_udev_ask(&b->udev, path, NULL, ret);
+	if (t)
+		put(ret, t->value, gt_xstrdup(t->by));
+	if (pair)
+		put(ret, "0", gt_xasprintf("%s:%u", pair->file, pair->line));
+	else if (a)
+		put_line(ret, k->key, a);
+}
+
+char *tn_boot_by_hand(const struct tn_knob *k, const char *value, const char *by)
+{
+	if (!by)
+		return gt_xasprintf("sysctl -w %s=%s; no file sets it at boot", k->key, value);
+	if (gt_starts_with(by, "/etc/"))
+		return gt_xasprintf("sysctl -w %s=%s, and take it out of %s", k->key, value, by);
+	/* what packages ship is replaced at the next upgrade; this name comes last */
+	return gt_xasprintf("sysctl -w %s=%s, and echo '%s = %s' >> /etc/sysctl.d/zz-local.conf, which comes after %s", k->key,
+			    value, k->key, value, by);
+}
+
+json_t *tn_boot_json(const char *value, const char *by, const char *may)
+{
+	return json_pack("{s:o, s:o, s:o}", "value", gt_json_str(value), "decided_by", gt_json_str(by), "may",
+			 gt_json_str(may));
+}
+
+/* Ours is a rule of udev: a later one, and tmpfiles.d, which is written after the devices of the boot have appeared. */
+static char *rule_beaten(struct tn_boot *b, const char *path, const char *value, char **ret_may)
+{
+	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
+	struct tn_udev_answer a;
+	char *who = NULL;
+
+	tn_udev_ask(&b->udev, path, value, &a);
+	if (t && !tn_value_equal(t->value, value))
+		who = gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value,
+				   TN_UDEV_RULE_PATH);
+	else if (!t && a.value && !tn_value_equal(a.value, value))
+		who = gt_xasprintf("%s sets it to %s at boot, and comes after %s", a.by, a.value, TN_UDEV_RULE_PATH);
+	*ret_may = gt_take(a.may);
+	tn_udev_answer_clear(&a);
+	return who;
+}
+
+char *tn_boot_beaten(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *value, char **ret_may)
+{
+	const struct tn_tmpfile *t;
+
+	*ret_may = NULL;
+	if (k->key)
+		return tn_persist_beaten_by(b->sysctl, k, value);
+	if (k->form == TN_UDEV_RULE)
+		return rule_beaten(b, path, value, ret_may);
+	t = k->form == TN_TMPFILES_D ? tn_tmpfiles_beating(&b->tmpfiles, path) : NULL;
+	if (!t || tn_value_equal(t->value, value))
+		return NULL;
+	return gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value, TN_TMPFILES_D_PATH);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_GPUTUNE_H
+#define TN_GPUTUNE_H
+/* The subcommands of gputune; each file cmd_*.c holds those of one kind, show.c renders their documents. */
+#include "lib/cli.h"
+#include "tune/model/tune.h"
+
+extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* cmd_knobs.c */
+extern const struct gt_cmd tn_cmd_plan;							 /* cmd_plan.c */
+extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_status, tn_cmd_recover,
+	tn_cmd_history; /* cmd_txn.c */
+extern const struct gt_cmd tn_cmd_run;							 /* cmd_run.c */
+extern const struct gt_cmd tn_cmd_provision;						 /* cmd_provision.c */
+
+/* The options that choose knobs, shared by plan and apply. */
+extern const char *tn_opt_profile;
+extern struct gt_strv tn_opt_only, tn_opt_skip;
+extern bool tn_opt_optional;
+#define TN_CHOICE_OPTS                                                                                                         \
+	{ 'p', "profile", "NAME|FILE", "profile to follow (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile, \
+	  .word = tn_profile_word },											       \
+	{ 0, "only", "ID", "only this knob, or family such as vm. (repeatable)", GT_OPT_LIST, &tn_opt_only,		       \
+	  .word = tn_knob_word },											       \
+	{ 0, "skip", "ID", "not this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
+struct tn_plan_opts tn_choice(void);
+
+/* Rendered for people. */
+void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */
+void tn_show_plan_diff(const json_t *plan, bool color);
+void tn_show_report(const json_t *report, bool color);
+void tn_show_history(const json_t *doc, bool values, bool color);
+void tn_show_run(const json_t *run, bool color);
+#endif

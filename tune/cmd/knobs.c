@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list, explain, lint: what there is to know without changing anything. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/table.h"
+#include "sysctl/sysctl.h"
+#include "tune/cmd/gputune.h"
+#include "tune/lint/lint.h"
+#include "tune/txn/txn.h"
+#include "tune/boot/persist.h"
+
+/* ---- list ---------------------------------------------------------------------------------------------------------
+ */
+
+static json_t *needs_json(const struct tn_knob *k)
+{
+	json_t *list = json_array();
+	char *what;
+
+	for (size_t n = 0; (what = tn_need_text(k, NULL, n)); n++) {
+		json_array_append_new(list, gt_json_str(what));
+		free(what);
+	}
+	return list;
+}
+
+static json_t *knob_json(const struct tn_knob *k)
+{
+	const char tag[2] = {k->tag};
+	gt_autofree char *pair = tn_knob_pair_path(k),
+			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL,
+			 *range = tn_knob_range_text(k);
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag",
+			 tag, "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "range", range,
+			 "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
+			 gt_json_str(path), "counterpart", gt_json_str(pair), "precondition", needs_json(k),
+			 "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
+			 gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved);
+}
+
+static json_t *setting_json(const struct tn_setting_known *s)
+{
+	return json_pack("{s:s, s:o, s:o}", "name", s->name, "knob", gt_json_str(s->knob), "why_not",
+			 gt_json_str(s->why));
+}
+
+static json_t *settings_json(void)
+{
+	json_t *list = json_array();
+
+	for (const struct tn_setting_known *s = tn_settings_known; s->name; s++)
+		json_array_append_new(list, setting_json(s));
+	return list;
+}
+
+static int run_list(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto(gt_table) *t = NULL;
+
+	if (cli->json) {
+		json_t *list = json_array();
+		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
+
+		for (size_t i = 0; tn_knobs[i]; i++)
+			json_array_append_new(list, knob_json(tn_knobs[i]));
+		json_object_set_new(doc, "settings", settings_json());
+		gt_json_print(stdout, doc);
+		return 0;
+	}
+	t = gt_table_new();
+	gt_table_column(t, "KNOB", GT_LEFT);
+	gt_table_column(t, "TAG", GT_LEFT);
+	gt_table_column(t, "TAKES EFFECT", GT_LEFT);
+	gt_table_column(t, "WHAT", GT_WRAP);
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		gt_table_row(t);
+		gt_table_cell(t, "%s", tn_knobs[i]->id);
+		gt_table_cell(t, "%c", tn_knobs[i]->tag);
+		gt_table_cell(t, "%s", tn_effect_name(tn_knobs[i]->takes_effect));
+		gt_table_cell(t, "%s", tn_knobs[i]->summary);
+	}
+	gt_table_print(t, stdout, cli->color);
+	puts("");
+	gt_print_wrapped(stdout, "A by default, B by choice (--optional or --only), C checked and reported only, R per run "
+			 "(gputune run)", 0, gt_term_width(stdout));
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_list = {
+	.name = "list", .args = "", .summary = "all knobs", .run = run_list,
+};
+
+/* ---- explain -------------------------------------------------------------------------------------------------------
+ */
+
+static const char *tag_text(char tag)
+{
+	return tag == 'A' ? "A: applied by default" :
+	       tag == 'B' ? "B: applied by choice only (--optional, --only, or a profile)" :
+	       tag == 'C' ? "C: checked and reported, never written" :
+			    "R: set for one run by gputune run";
+}
+
+static void paragraph(const char *head, const char *text)
+{
+	printf("\n%s\n", head);
+	gt_print_wrapped(stdout, text, 2, gt_term_width(stdout));
+}
+
+static void field(const char *name, const char *value)
+{
+	gt_autofree char *left = gt_xasprintf("  %s", name);
+
+	if (value && *value)
+		gt_print_beside(stdout, left, value, 16, gt_term_width(stdout));
+}
+
+/* All but that its file is there, which is said above. The caller frees it. */
+static char *joined(const json_t *list)
+{
+	gt_auto_buf b = { 0 };
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+		if (i)
+			gt_buf_printf(&b, "%s%s", b.len ? "; " : "", json_string_value(o));
+	return gt_buf_take(&b);
+}
+
+static void show_knob(const json_t *k, const struct tn_knob *knob)
+{
+	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary),
+			 *needs = joined(json_object_get(k, "precondition"));
+
+	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
+	puts("");
+	field("policy", tag_text(knob->tag));
+	field("file", gt_json_get_str(k, "path", NULL));
+	field("unit", knob->unit);
+	field("range", gt_json_get_str(k, "range", NULL));
+	field("operation", knob->tag == 'R' || knob->tag == 'C' ? NULL :
+			   knob->op == TN_RAISE			  ? "raised only, never lowered" :
+			   knob->op == TN_LOWER			  ? "lowered only, never raised" :
+								    "set");
+	field("takes effect", tn_effect_name(knob->takes_effect));
+	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
+	field("needs", needs);
+	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
+	field("must move", gt_json_get_str(k, "mechanism", NULL));
+	field("not measured", knob->unmoved);
+	paragraph("Why", knob->why);
+	paragraph("Hazard", knob->hazard);
+}
+
+static bool alike(const struct tn_item *a, const struct tn_item *b)
+{
+	return a->status == b->status && gt_streq(a->reason, b->reason) && gt_streq(a->at_boot_by, b->at_boot_by) &&
+	       gt_streq(a->at_boot_may, b->at_boot_may) &&
+	       (gt_streq(a->current, b->current) || (!a->current && !b->current)) &&
+	       (gt_streq(a->wanted, b->wanted) || (!a->wanted && !b->wanted));
+}
+
+static int show_here(struct gt_cli *cli, const char *id)
+{
+	gt_auto_strv only = { 0 };
+	gt_auto(tn_plan) *plan = NULL;
+	int r;
+
+	gt_strv_add(&only, id);
+	r = tn_plan_make(cli->fs, NULL, &(struct tn_plan_opts){ .only = &only }, &plan, &cli->err);
+	if (r < 0)
+		return r;
+	puts("\nOn this host");
+	for (size_t i = 0, more; i < plan->n_item; i += more + 1) {
+		const struct tn_item *it = &plan->item[i];
+
+		gt_auto_buf b = { 0 };
+
+		for (more = 0; i + more + 1 < plan->n_item && alike(it, &plan->item[i + more + 1]);)
+			more++;
+		if (it->instance)
+			gt_buf_puts(&b, it->instance);
+		if (more)
+			gt_buf_printf(&b, " and %zu alike", more);
+		gt_buf_printf(&b, "%s%s", it->instance ? ": " : "", tn_status_name(it->status));
+		if (it->current && it->wanted && it->status == TN_CHANGE)
+			gt_buf_printf(&b, ", %s to %s", it->current, it->wanted);
+		else if (it->current)
+			gt_buf_printf(&b, ", now %s", it->current);
+		gt_buf_printf(&b, "; %s", it->reason);
+		if (it->at_boot_by)
+			gt_buf_printf(&b, "; after a reboot %s, because of %s", it->at_boot, it->at_boot_by);
+		if (it->at_boot_may)
+			gt_buf_printf(&b, "; at boot %s", it->at_boot_may);
+		gt_print_wrapped(stdout, b.s, 2, gt_term_width(stdout));
+	}
+	return 0;
+}
+
+/* Known, and left alone. */
+static int explain_setting(struct gt_cli *cli, const struct tn_setting_known *s)
+{
+	gt_auto_json *doc = json_pack("{s:s, s:[], s:[o]}", "schema", "gputune-knobs/1", "knobs", "settings", setting_json(s));
+	gt_autofree char *line = gt_xasprintf("%s is left alone: %s.", s->name, s->why);
+
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		gt_print_wrapped(stdout, line, 0, gt_term_width(stdout));
+	return 0;
+}
+
+static int run_explain(struct gt_cli *cli, int argc, char **argv)
+{
+	const char *id = argv[0] + (gt_starts_with(argv[0], "env.") ? 4 : 0); /* as gpubench calls a variable */
+	const struct tn_setting_known *s = tn_setting_find(id);
+	const struct tn_knob *k = tn_knob_find(s && s->knob ? s->knob : id);
+	gt_auto_json *doc = NULL;
+
+	if (!k && s)
+		return explain_setting(cli, s);
+	if (!k) {
+		gt_autofree char *hint = gt_hint(id, tn_knob_word, "gputune list shows them");
+
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no knob '%.60s'; %s", argv[0], hint);
+	}
+	doc = json_pack("{s:s, s:[o]}", "schema", "gputune-knobs/1", "knobs", knob_json(k));
+	if (cli->json) {
+		gt_json_print(stdout, doc);
+		return 0;
+	}
+	if (s)
+		printf("%s is this knob:\n\n", s->name);
+	show_knob(json_array_get(json_object_get(doc, "knobs"), 0), k);
+	return k->desired ? show_here(cli, k->id) : 0;
+}
+
+const struct gt_cmd tn_cmd_explain = {
+	.name = "explain",
+	.args = "ID",
+	.summary = "one knob: why, hazard, and what it is on this host; or why there is none",
+	.min_args = 1,
+	.max_args = 1,
+	.word = tn_knob_word,
+	.run = run_explain,
+};
+
+/* ---- lint ----------------------------------------------------------------------------------------------------------
+ */
+
+static void show_findings(const struct sc_finding *f, size_t n, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+
+	gt_table_column(t, "WHERE", GT_LEFT);
+	gt_table_column(t, "SEVERITY", GT_LEFT);
+	gt_table_column(t, "WHAT", GT_WRAP);
+	for (size_t i = 0; i < n; i++) {
+		gt_table_row(t);
+		gt_table_cell(t, f[i].line ? "%s:%u" : "%s", f[i].file, f[i].line);
+		gt_table_cell(t, "%s", sc_severity_name(f[i].severity));
+		if (f[i].severity != SC_NOTE)
+			gt_table_color(t, f[i].severity == SC_BAD ? "red" : "yellow");
+		gt_table_cell(t, "%s", f[i].what);
+	}
+	gt_table_print(t, stdout, color);
+}
+
+static json_t *findings_json(const struct sc_findings *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		json_array_append_new(list, json_pack("{s:o, s:i, s:s, s:o}", "file", gt_json_str(l->f[i].file), "line",
+						      (int)l->f[i].line, "severity", sc_severity_name(l->f[i].severity), "what",
+						      gt_json_str(l->f[i].what)));
+	return json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
+}
+
+/* Files of ours that outlived the journal; who may not read that is not told. */
+static void lint_lost(struct gt_fsroot *fs, struct sc_findings *ret)
+{
+	gt_auto(tn_journal) *j = NULL, *lost = NULL;
+
+	if (tn_journal_load(fs, &j, NULL) < 0 || tn_kept_load(fs, j, &lost, NULL) < 0)
+		return;
+	for (size_t i = 0; lost->n_tx && i < lost->tx->n_entry; i++)
+		if (!lost->tx->entry[i].knob)
+			sc_find(ret, SC_WARN, lost->tx->entry[i].path, 0, gt_xstrdup(TN_KEPT_LOST));
+}
+
+static int run_lint(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto(sc_conf) *conf = NULL;
+	sc_auto_findings found = { 0 };
+	int r = sc_conf_load(cli->fs, SC_NOW, NULL, &conf, &cli->err);
+
+	if (r < 0)
+		return r;
+	sc_lint(cli->fs, conf, &found);
+	tn_lint_modprobe(cli->fs, &found);
+	tn_lint_grub(cli->fs, &found);
+	tn_lint_tuned(cli->fs, &found);
+	tn_lint_limits(cli->fs, &found);
+	tn_lint_nccl(cli->fs, &found);
+	tn_lint_udev(cli->fs, &found);
+	lint_lost(cli->fs, &found);
+	if (cli->json) {
+		gt_auto_json *doc = findings_json(&found);
+
+		gt_json_print(stdout, doc);
+	} else if (found.n) {
+		show_findings(found.f, found.n, cli->color);
+	} else {
+		puts("nothing to complain about in sysctl.d, modprobe.d, limits.d, udev/rules.d,\n"
+		     "/etc/default/grub, /etc/tuned and /etc/nccl.conf");
+	}
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_lint = {
+	.name = "lint",
+	.args = "",
+	.summary = "dead, dangerous and contradictory lines in the admin's own files",
+	.run = run_lint,
+	.help = "In sysctl.d, modprobe.d, udev's rules, /etc/default/grub, tuned's profiles, PAM's limits and /etc/nccl.conf. "
+		"Each with its file and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
+		"has no such parameter, if another one replaces it, if nobody reads its file, or if its module is never loaded or "
+		"is built in. What waits for update-grub, update-initramfs or a reboot is a note.",
+};

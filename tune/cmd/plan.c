@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/file.h"
+#include "lib/log.h"
+#include "tune/cmd/gputune.h"
+#include "tune/txn/txn.h"
+
+const char *tn_opt_profile;
+struct gt_strv tn_opt_only, tn_opt_skip;
+bool tn_opt_optional;
+static const char *output;
+static bool as_diff;
+
+struct tn_plan_opts tn_choice(void)
+{
+	return (struct tn_plan_opts){ .profile = tn_opt_profile, .only = &tn_opt_only, .skip = &tn_opt_skip,
+				      .optional = tn_opt_optional };
+}
+
+/* A plan made in the middle of something would take its values for the host's own. */
+static int check_quiet(struct gt_cli *cli)
+{
+	gt_auto(tn_journal) *j = NULL;
+	int r = tn_journal_load(cli->fs, &j, &cli->err);
+
+	if (r == -EACCES) { /* a plan may be made by anyone; the journal is root's */
+		gt_err_clear(&cli->err);
+		return 0;
+	}
+	return r < 0 ? r : tn_txn_check(j, true, &cli->err);
+}
+
+static int save(struct gt_cli *cli, const json_t *doc)
+{
+	char *text = gt_json_text(doc);
+	int r = gt_file_write(output, text, strlen(text), 0644, &cli->err);
+
+	free(text);
+	return r;
+}
+
+static int run_plan(struct gt_cli *cli, int argc, char **argv)
+{
+	struct tn_plan_opts o = tn_choice();
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *doc = NULL;
+	int r = check_quiet(cli);
+
+	if (!r)
+		r = tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
+	if (r < 0)
+		return r;
+	doc = tn_plan_to_json(plan);
+	if (output) {
+		r = save(cli, doc);
+		if (r < 0 || !strcmp(output, "-"))
+			return r;
+	}
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else if (as_diff)
+		tn_show_plan_diff(doc, cli->color);
+	else
+		tn_show_plan(doc, cli->verbose, cli->color);
+	if (output && !cli->quiet && !cli->json)
+		printf("Saved as %s: gputune apply %s\n", output, output);
+	return 0;
+}
+
+static const struct gt_opt opts[] = {
+	TN_CHOICE_OPTS,
+	{0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional},
+	{0, "diff", NULL, "only what would change, as a diff", GT_OPT_FLAG, &as_diff},
+	{'o', "output", "FILE", "save the plan as JSON, for gputune apply FILE (-: standard output)", GT_OPT_STR,
+	 &output},
+	{0},
+};
+const struct gt_cmd tn_cmd_plan = {
+	.name = "plan",
+	.args = "",
+	.summary = "what would be changed, and why; nothing is written",
+	.opts = opts,
+	.run = run_plan,
+	.help = "For each knob: what it is, what it should be on this host, and the reason. A saved plan can be read, "
+		"kept and applied later; it is refused if the host has changed since.",
+};

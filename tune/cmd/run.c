@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/log.h"
+#include "probe/host/visible.h"
+#include "tune/launch/env.h"
+#include "tune/cmd/gputune.h"
+#include "tune/txn/journal.h"
+#include "tune/launch/program.h"
+#include "tune/launch/ranks.h"
+
+#define NOT_FOUND   127 /* as shells and env(1) say it */
+#define NOT_STARTED 126
+
+#define RANKS_MAX 1024
+
+static bool print_only, openmp;
+static const char *allocator, *runtime, *gpus, *form;
+static uint64_t ranks, workers;
+static const char *const allocators[] = {"auto", "tcmalloc", "jemalloc", "mimalloc", NULL};
+static const char *const runtimes[] = {"libomp", "libiomp5", NULL};
+
+/* An interrupted transaction does not keep a command from running, but its user should know. */
+static void warn_interrupted(struct gt_cli *cli)
+{
+	gt_auto(tn_journal) *j = NULL;
+
+	if (tn_journal_load(cli->fs, &j, NULL) >= 0 && tn_journal_find(j, TN_SEEN_INTERRUPTED))
+		gt_warn("an interrupted transaction was found: run gputune recover");
+}
+
+static void tell_skipped(const struct tn_run *run)
+{
+	for (size_t i = 0; i < run->n_var; i++)
+		if (run->var[i].status != TN_VAR_SET)
+			gt_info("%s is not set: %s", run->var[i].name, run->var[i].reason);
+}
+
+static int become(struct gt_cli *cli, const struct tn_run *run, const char *path, char **argv)
+{
+	int r = tn_run_enter(run, &cli->err);
+
+	if (r < 0)
+		return r;
+	gt_cli_restore_signals();
+	execve(path, argv, environ);
+	return gt_fail_exit(&cli->err, NOT_STARTED, errno, "cannot start %s: %s", path, tn_program_why(errno));
+}
+
+static int start(struct gt_cli *cli, struct tn_run *const *run, unsigned n, char **argv)
+{
+	int status = 0, r, why = 0;
+	gt_autofree char *path = tn_program_find(argv[0], environ, &why);
+
+	if (!path && why != ENOENT)
+		return gt_fail_exit(&cli->err, NOT_STARTED, why, "cannot start %.200s: %s", argv[0], tn_program_why(why));
+	if (!path)
+		return gt_fail_exit(&cli->err, NOT_FOUND, ENOENT, "there is no program '%.200s'", argv[0]);
+	tell_skipped(run[0]);
+	if (!ranks)
+		return become(cli, run[0], path, argv);
+	r = tn_ranks_run(path, argv, run, n, &status, &cli->err);
+	return r < 0 ? r : status;
+}
+
+static int print(struct gt_cli *cli, struct tn_run *const *run, unsigned n)
+{
+	gt_auto_json *doc = ranks ? json_pack("{s:s, s:[]}", "schema", TN_RUN_SCHEMA, "ranks") : tn_run_to_json(run[0]);
+	gt_autofree char *text = NULL;
+	int r;
+
+	if (form) {
+		r = tn_env_format(run[0], form, &text, &cli->err);
+		if (r >= 0)
+			fputs(text, stdout);
+		return r;
+	}
+	for (unsigned i = 0; ranks && i < n; i++)
+		json_array_append_new(json_object_get(doc, "ranks"), tn_run_to_json(run[i]));
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		tn_show_run(doc, cli->color);
+	return 0;
+}
+
+/* --gpu 0,GPU-5ba7…: what CUDA itself takes. "auto" is what happens without the option. */
+static int check_options(struct gt_cli *cli, int argc, bool printing)
+{
+	struct gt_err *err = &cli->err;
+
+	if (gt_streq(gpus, "auto"))
+		gpus = NULL;
+	if (gpus && (!*gpus || strspn(gpus, "0123456789abcdefABCDEFGPUMI-/,") != strlen(gpus) || strstr(gpus, ",,") ||
+		     *gpus == ',' || gt_ends_with(gpus, ",")))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not '%.60s'", gpus);
+	if (ranks > RANKS_MAX)
+		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--ranks takes 1 to %d", RANKS_MAX);
+	if (workers > RANKS_MAX)
+		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--workers takes 0 to %d", RANKS_MAX);
+	if (form && ranks)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--env writes one environment; --ranks has one for each");
+	if (gt_streq(form, "docker") && (allocator || runtime))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--%s preloads a library of this host, which an image may not have: install it in "
+				    "the image and set LD_PRELOAD there", allocator ? "allocator" : "openmp-runtime");
+	if (form && cli->json)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--env and --json are two forms of the same; choose one");
+	if (!argc && !printing)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)");
+	return printing ? 0 : gt_fs_require_live(cli->fs, "running a command", err);
+}
+
+/* A list that CUDA would not read to its end starts the command with fewer GPUs than asked for, and nobody would say so. */
+static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
+{
+	struct gt_visible seen;
+
+	if (!gpus || !pr_usable_gpus(host))
+		return 0;
+	pr_visible(cli->fs, host, gpus, &seen);
+	if (!seen.bad[0])
+		return 0;
+	return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--gpu %.60s names '%s', %s: CUDA would show fewer GPUs than that",
+			    gpus, seen.bad, seen.why);
+}
+
+static int run_run(struct gt_cli *cli, int argc, char **argv)
+{
+	struct tn_run_opts o = {.profile = tn_opt_profile,
+				.only = &tn_opt_only,
+				.skip = &tn_opt_skip,
+				.argv = argv,
+				.allocator = allocator,
+				.runtime = runtime,
+				.ranks = (unsigned)ranks,
+				.workers = (unsigned)workers,
+				.image = gt_streq(form, "docker"),
+				.program = openmp ? TN_PROGRAM_OPENMP : TN_PROGRAM_AUTO};
+	bool printing = print_only || form || cli->json;
+	unsigned n = ranks ? (unsigned)ranks : 1;
+	gt_auto(pr_host) *host = NULL;
+	struct tn_run **run;
+	int r = check_options(cli, argc, printing);
+
+	if (r >= 0)
+		r = pr_host_discover(cli->fs, &(struct pr_discover_opts){.launch = true}, &host, &cli->err);
+	if (r >= 0)
+		r = check_gpus(cli, host);
+	if (r < 0)
+		return r;
+	o.gpus = gpus;
+	run = gt_xcalloc(n, sizeof(struct tn_run *));
+	for (o.rank = 0; o.rank < n && r >= 0; o.rank++)
+		r = tn_run_make(cli->fs, host, &o, &run[o.rank], &cli->err);
+	if (r >= 0)
+		warn_interrupted(cli);
+	if (r >= 0)
+		r = printing ? print(cli, run, n) : start(cli, run, n, argv);
+	for (unsigned i = 0; i < n; i++)
+		tn_run_free(run[i]);
+	free(run);
+	return r;
+}
+
+static const struct gt_opt opts[] = {
+	TN_CHOICE_OPTS,
+	{0, "print", NULL, "show what would be set, and run nothing", GT_OPT_FLAG, &print_only},
+	{0, "env", "FORM", "print the environment as shell, systemd, slurm or docker take it, and run nothing",
+	 GT_OPT_CHOICE, &form, tn_env_forms},
+	{0, "ranks", "N", "start N processes, each with its share of the CPUs and the variables of torch.distributed",
+	 GT_OPT_UINT, &ranks},
+	{0, "workers", "N", "each rank will start N loader workers: leave as many of its cores to them", GT_OPT_UINT, &workers},
+	{0, "gpu", "LIST", "the GPUs to use, by nvidia-smi's numbers or UUIDs (default: auto, as the environment says)",
+	 GT_OPT_STR, &gpus},
+	{0, "openmp-runtime", "NAME", "preload LLVM's or Intel's OpenMP in place of GNU's", GT_OPT_CHOICE, &runtime,
+	 runtimes},
+	{0, "allocator", "NAME", "preload an allocator: the first that loads, or this one", GT_OPT_CHOICE, &allocator,
+	 allocators},
+	{0, "openmp", NULL, "one process with OpenMP threads that forks no workers: bind its threads", GT_OPT_FLAG,
+	 &openmp},
+	{0},
+};
+const struct gt_cmd tn_cmd_run = {
+	.name = "run",
+	.args = "[--] COMMAND [ARGUMENT…]",
+	.summary = "start a command with the CPUs, threads and libraries that fit",
+	.opts = opts,
+	.max_args = -1,
+	.stop_at_arg = true,
+	.run = run_run,
+	.help = "CPUs and memory next to its GPU, one OpenMP thread per physical core, a BLAS that shares those "
+		"threads, and a malloc that keeps large tensors. What the environment sets already is respected. The "
+		"command takes this process's place; its exit status is its own. Under torchrun, srun and mpirun each "
+		"rank gets its share, or keeps what it is bound to: torchrun --no-python … gputune run -- python3 train.py. "
+		"Where several GPUs are visible, a command other than a launcher gets the cores divided by the number of GPUs, "
+		"because it may start a process for each; --ranks 1, "
+		"--openmp or --gpu with one GPU gives it all. env, nohup, taskset, timeout and other wrappers with known options "
+		"are looked through.",
+};

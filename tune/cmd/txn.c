@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* apply, verify, revert, status, recover. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/log.h"
+#include "lib/priv.h"
+#include "tune/cmd/gputune.h"
+#include "tune/txn/history.h"
+#include "tune/provision/provision.h"
+#include "tune/model/file_trust.h"
+
+#define PLAN_MAX	(4u << 20)
+
+static bool persist;
+static const char *only_proven;
+
+static void show(struct gt_cli *cli, const json_t *report)
+{
+	if (cli->json)
+		gt_json_print(stdout, report);
+	else
+		tn_show_report(report, cli->color);
+}
+
+/* Before a change of the host: root keeps only the capabilities that the kernel's files require. A plan and a profile were read
+ * before, or belong to root. */
+static void narrow(struct gt_cli *cli)
+{
+	/* the PCI configuration space and kernel.numa_balancing; another's /proc entry, if they are hidden; the kernel's log */
+	uint64_t caps = GT_CAP(CAP_SYS_ADMIN) | GT_CAP(CAP_SYS_PTRACE) | GT_CAP(CAP_SYSLOG);
+	int r = gt_fs_is_live(cli->fs) && geteuid() == 0 ? gt_priv_keep(caps) : 0;
+
+	cli->changes_host = true;
+	if (r < 0)
+		gt_warn("capabilities that are not needed could not be given away: %s", strerror(-r));
+}
+
+/* ---- apply ----------------------------------------------------------------------------------------------------------
+ */
+
+static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
+{
+	gt_auto_json *doc = NULL;
+	int r;
+
+	if (tn_opt_profile || tn_opt_only.n || tn_opt_skip.n || tn_opt_optional)
+		return gt_fail_exit(
+			&cli->err, GT_EXIT_USAGE, EINVAL,
+			"a saved plan is applied as it is: --profile, --only, --skip and --optional are for "
+			"gputune plan");
+	r = tn_trusted_json(cli->fs, path, PLAN_MAX, &doc, &cli->err);
+	return r < 0 ? r : tn_plan_from_json(doc, ret, &cli->err);
+}
+
+static int run_apply(struct gt_cli *cli, int argc, char **argv)
+{
+	struct tn_plan_opts o = tn_choice();
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_json *report = NULL;
+	int r;
+
+	if (argc && only_proven)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "a receipt is applied by itself: no PLAN beside --only-proven");
+	if (only_proven)
+		r = tn_plan_proven(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
+	else
+		r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
+
+	narrow(cli);
+	if (!r)
+		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
+	if (report)
+		tn_history_add(cli->fs, report, plan->profile);
+	if (report && r >= 0)
+		show(cli, report);
+	else if (report && cli->json)
+		gt_json_print(stdout, report);
+	return r;
+}
+
+static const struct gt_opt apply_opts[] = {
+	TN_CHOICE_OPTS,
+	{ 0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional },
+	{ 0, "only-proven", "RECEIPT", "only what gpubench prove found to help on this host", GT_OPT_STR, &only_proven },
+	{ 0, "persist", NULL, "keep what is applied, and what holds already, for the next boot too, in /etc", GT_OPT_FLAG,
+	  &persist },
+	{ 0 },
+};
+const struct gt_cmd tn_cmd_apply = {
+	.name = "apply",
+	.args = "[PLAN]",
+	.summary = "change the host: this plan, or the one that gputune plan shows now",
+	.opts = apply_opts,
+	.max_args = 1,
+	.run = run_apply,
+	.help = "The old values are on disk before the first new one is written. Each is read back; if one fails, all "
+		"are put back. Applying again never loses the values from before the first time.",
+};
+
+/* ---- the others
+ * ------------------------------------------------------------------------------------------------------ */
+
+typedef int report_fn(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err);
+
+static int run_report(struct gt_cli *cli, report_fn *fn, bool changes)
+{
+	gt_auto_json *report = NULL;
+	int status = 0, r;
+
+	if (changes)
+		narrow(cli);
+	r = fn(cli->fs, &report, &status, &cli->err);
+	if (report && changes)
+		tn_history_add(cli->fs, report, NULL);
+	if (report)
+		show(cli, report);
+	return r < 0 ? r : status;
+}
+
+/* In systemd's journal the table is information like any other; what an alert looks for are lines of a higher priority. */
+static void warn_drift(const json_t *report)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "values"), i, o) {
+		const char *why = gt_json_get_str(o, "overridden", NULL), *instance = gt_json_get_str(o, "instance", NULL);
+
+		if (why)
+			gt_warn("%s%s%s is %s, not %s: %s", gt_json_get_str(o, "knob", "?"), instance ? ":" : "",
+				instance ? instance : "", gt_json_get_str(o, "actual", "?"), gt_json_get_str(o, "new", "?"), why);
+	}
+}
+
+static int verify(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err)
+{
+	int r = tn_verify(fs, ret, ret_exit, err);
+
+	if (r >= 0 && gt_log_is_journal())
+		warn_drift(*ret);
+	return r;
+}
+
+static int run_verify(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, verify, false);
+}
+
+const struct gt_cmd tn_cmd_verify = {
+	.name = "verify",
+	.args = "",
+	.summary = "is what was applied still so, and will it be after a reboot?",
+	.run = run_verify,
+	.help = "Is what was applied still so, and will it be after a reboot? What is only raised may be higher, and what is only "
+		"lowered lower: that is told, and is no drift.",
+};
+
+static int run_revert(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, tn_revert, true);
+}
+
+const struct gt_cmd tn_cmd_revert = {
+	.name = "revert", .args = "", .summary = "put back everything that was applied", .run = run_revert,
+	.help = "Newest first, and only where the value is still ours; what someone else has changed since is reported "
+		"and left alone.",
+};
+
+/* Settings, and the packages that gputune provision has installed. */
+static int status_of_all(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err)
+{
+	int r = tn_status_report(fs, ret, ret_exit, err);
+	json_t *packages = r < 0 ? NULL : tn_provision_held(fs);
+
+	if (packages)
+		json_object_set_new(*ret, "provisioned", packages);
+	return r;
+}
+
+static int run_status(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, status_of_all, false);
+}
+
+const struct gt_cmd tn_cmd_status = {
+	.name = "status", .args = "", .summary = "what is applied, since when, by whom", .run = run_status,
+};
+
+static int run_recover(struct gt_cli *cli, int argc, char **argv)
+{
+	return run_report(cli, tn_recover, true);
+}
+
+const struct gt_cmd tn_cmd_recover = {
+	.name = "recover", .args = "", .summary = "put right a transaction that was interrupted", .run = run_recover,
+};
+
+/* ---- history ------------------------------------------------------------------------------------------------------ */
+
+static int run_history(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL;
+	int r = tn_history_load(cli->fs, &doc, &cli->err);
+
+	if (r < 0)
+		return r;
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		tn_show_history(doc, cli->verbose, cli->color);
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_history = {
+	.name = "history",
+	.args = "",
+	.summary = "what was applied and put back here, and when",
+	.run = run_history,
+	.help = "Oldest first; with --verbose each value. It is kept for people: nothing is undone from it.",
+};

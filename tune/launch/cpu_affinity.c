@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the launcher that started us has done: the mask that it gave to this rank, and its own environment. */
+#include <stdio.h>
+#include <string.h>
+#include "tune/launch/cpu_affinity.h"
+
+#define ANCESTORS_MAX 8 /* shells and wrappers between a launcher and us */
+
+/* The value of the "key:" line in /proc/PID/status; NULL if it cannot be read. The caller frees it. */
+static char *status_of(const struct tn_ctx *c, int pid, const char *key)
+{
+	gt_autofree char *path = gt_xasprintf("/proc/%d/status", pid), *text = NULL;
+	size_t n = strlen(key);
+
+	if (gt_fs_read(c->fs, path, &text, NULL) < 0)
+		return NULL;
+	for (const char *line = text; line && *line; line = gt_next_line(line))
+		if (!strncmp(line, key, n) && line[n] == ':') {
+			gt_autofree char *value = gt_xstrndup(line + n + 1, strcspn(line + n + 1, "\n"));
+
+			return gt_xstrdup(gt_strip(value));
+		}
+	return NULL;
+}
+
+static const char *find(const char *environment, size_t len, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = environment; p && p < environment + len; p += strlen(p) + 1)
+		if (!strncmp(p, name, n) && p[n] == '=')
+			return p + n + 1;
+	return NULL;
+}
+
+/* The nearest ancestor that was not itself started as this rank: a shell between has the same variables. One whose environment
+ * cannot be read is another user's, and so no part of the rank. 0: not known. */
+static int launcher_of(const struct tn_ctx *c, const char *variable, char **ret_environment, size_t *ret_len)
+{
+	int pid = c->host->live ? (int)getppid() : 0;
+
+	for (int i = 0; i < ANCESTORS_MAX && pid > 0; i++) {
+		gt_autofree char *path = gt_xasprintf("/proc/%d/environ", pid), *text = NULL, *parent = NULL;
+		size_t len = 0;
+		int64_t up = 0;
+
+		if (gt_fs_read(c->fs, path, &text, &len) < 0 || !find(text, len, variable)) {
+			*ret_environment = gt_take(text);
+			*ret_len = len;
+			return pid;
+		}
+		parent = status_of(c, pid, "PPid");
+		pid = parent && !gt_parse_i64(parent, &up) ? (int)up : 0;
+	}
+	return 0;
+}
+
+bool tn_launcher_had(const struct tn_ctx *c, const char *variable, const char *name, char **ret_value)
+{
+	gt_autofree char *environment = NULL;
+	const char *value;
+	size_t len = 0;
+
+	if (!launcher_of(c, variable, &environment, &len) || !len)
+		return false;
+	value = find(environment, len, name);
+	*ret_value = value ? gt_xstrdup(value) : NULL;
+	return true;
+}
+
+/* srun's and mpirun's own word. Where another launcher told which rank this is, theirs was about that launcher. */
+static const char *said_by(const struct tn_ctx *c, struct tn_rank rank)
+{
+	const char *srun = tn_run_said(c, "SLURM_CPU_BIND_TYPE");
+
+	if (gt_starts_with(rank.variable, "OMPI_"))
+		return tn_run_said(c, "OMPI_MCA_orte_bound_at_launch") ? "mpirun" : NULL;
+	if (!gt_starts_with(rank.variable, "SLURM_") || !srun)
+		return NULL;
+	return gt_starts_with(srun, "mask_") || gt_starts_with(srun, "map_") || gt_starts_with(srun, "rank") ? "srun" : NULL;
+}
+
+const char *tn_bound_by(const struct tn_ctx *c, struct tn_rank rank)
+{
+	const struct pr_host *h = c->host;
+	const struct gt_set *all = tn_bound_all(h);
+	gt_autofree char *environment = NULL, *list = NULL;
+	gt_auto_set theirs = {0};
+	size_t len = 0;
+	int launcher;
+
+	if (!rank.variable || gt_set_equal(&h->cpu.allowed, all))
+		return NULL;
+	if (said_by(c, rank))
+		return said_by(c, rank);
+	launcher = launcher_of(c, rank.variable, &environment, &len);
+	list = launcher ? status_of(c, launcher, "Cpus_allowed_list") : NULL;
+	if (list && gt_parse_cpulist(list, &theirs) >= 0)
+		gt_set_and(&theirs, all);
+	if (gt_set_count(&theirs))
+		return gt_set_equal(&theirs, &h->cpu.allowed) ? NULL : "its launcher";
+	return all == &h->cpu.cpuset ? "its launcher" : NULL;
+}
+
+const struct gt_set *tn_bound_all(const struct pr_host *h)
+{
+	gt_auto_set both = {0};
+
+	gt_set_copy(&both, &h->cpu.cpuset);
+	gt_set_and(&both, &h->cpu.allowed);
+	return gt_set_equal(&both, &h->cpu.allowed) ? &h->cpu.cpuset : &h->cpu.online;
+}

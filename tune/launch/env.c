@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "tune/launch/env.h"
+#include "tune/knob/list.h"
+
+#define SERVICE_FILES INT64_C(524288)
+
+const char *const tn_env_forms[] = {"shell", "systemd", "slurm", "docker", NULL};
+
+/* Single quotes: nothing in them means anything to a shell but their end. */
+static void quoted(struct gt_buf *b, const char *value)
+{
+	gt_buf_puts(b, "'");
+	for (const char *p = value; *p; p++)
+		if (*p == '\'')
+			gt_buf_puts(b, "'\\''");
+		else
+			gt_buf_add(b, p, 1);
+	gt_buf_puts(b, "'");
+}
+
+/* eval "$(gputune run --env shell)" */
+static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
+{
+	for (size_t i = 0; i < run->n_var; i++)
+		if (run->var[i].status == TN_VAR_SET) {
+			gt_buf_printf(b, "export %s=", run->var[i].name);
+			quoted(b, run->var[i].value);
+			gt_buf_puts(b, "\n");
+		}
+	if (run->files)
+		gt_buf_printf(b, "ulimit -Sn %ld\n", (long)run->files);
+	if (*cpus)
+		gt_buf_printf(b, "taskset -cp %s $$ >/dev/null\n", cpus);
+	if (*nodes)
+		gt_warn("a shell cannot set the memory policy (preferred from node %s): start the command with gputune "
+			"run",
+			nodes);
+}
+
+/* What goes into a service or a container, which have none of the caller's environment: also what the user has set. */
+static bool goes_along(const struct tn_var *v)
+{
+	return v->status == TN_VAR_SET || (v->status == TN_VAR_KEPT && v->knob != &tn_knob_leftovers);
+}
+
+static void tell_leftovers(const struct tn_run *run)
+{
+	for (size_t i = 0; i < run->n_var; i++)
+		if (run->var[i].status == TN_VAR_KEPT && run->var[i].knob == &tn_knob_leftovers)
+			gt_warn("%s=%s is left out: %s", run->var[i].name, run->var[i].value, run->var[i].reason);
+}
+
+/* systemd's own hard limit for a service, which Docker's is as well: what the caller's session may have says nothing of theirs. 0:
+ * run.files is not wanted. */
+static long files_elsewhere(const struct tn_run *run)
+{
+	return run->files_reason ? (long)GT_MAX(run->files, SERVICE_FILES) : 0;
+}
+
+/* A drop-in: NAME.service.d/gputune.conf. % begins a specifier there, and $ is nothing special. */
+static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
+{
+	gt_buf_puts(b, "[Service]\n");
+	for (size_t i = 0; i < run->n_var; i++) {
+		if (!goes_along(&run->var[i]))
+			continue;
+		gt_buf_printf(b, "Environment=\"%s=", run->var[i].name);
+		for (const char *p = run->var[i].value; *p; p++) {
+			if (*p == '%' || *p == '"' || *p == '\\')
+				gt_buf_puts(b, *p == '%' ? "%" : "\\");
+			gt_buf_add(b, p, 1);
+		}
+		gt_buf_puts(b, "\"\n");
+	}
+	tell_leftovers(run);
+	if (files_elsewhere(run))
+		gt_buf_printf(b, "LimitNOFILE=%ld\n", files_elsewhere(run));
+	if (*cpus) /* a list is added to what the unit says, unless an empty one goes before */
+		gt_buf_printf(b, "CPUAffinity=\nCPUAffinity=%s\n", cpus);
+	if (*nodes)
+		gt_buf_printf(b, "NUMAPolicy=preferred\nNUMAMask=\nNUMAMask=%s\n", nodes);
+}
+
+/* What a TaskProlog prints: Slurm takes the lines "export NAME=VALUE" as they are. */
+static void slurm(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
+{
+	for (size_t i = 0; i < run->n_var; i++)
+		if (run->var[i].status == TN_VAR_SET)
+			gt_buf_printf(b, "export %s=%s\n", run->var[i].name, run->var[i].value);
+	if (run->files)
+		gt_warn("a TaskProlog cannot raise the limit of open files: srun takes along what its shell has, ulimit -Sn %ld",
+			(long)run->files);
+	if (*cpus || *nodes)
+		gt_warn("a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind");
+}
+
+/* Why a variable has no meaning in a container; NULL: it has. */
+static const char *of_this_host(const struct tn_var *v)
+{
+	return gt_starts_with(v->name, "LD_") ? "names files of this host, which the image may not have" :
+	       !strcmp(v->name, "OPENBLAS_CORETYPE") ?
+						"suits the OpenBLAS of this host, and the image has one of its own" :
+						NULL;
+}
+
+/* docker run $(gputune run --env docker) IMAGE …: words, without a shell that would take quotes away. */
+static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
+{
+	for (size_t i = 0; i < run->n_var; i++) {
+		const struct tn_var *v = &run->var[i];
+		const char *why = of_this_host(v);
+
+		if (!goes_along(v))
+			continue;
+		if (why)
+			gt_warn("%s is left out: it %s", v->name, why);
+		else
+			gt_buf_printf(b, "--env\n%s=%s\n", v->name, v->value);
+	}
+	tell_leftovers(run);
+	if (files_elsewhere(run))
+		gt_buf_printf(b, "--ulimit\nnofile=%ld\n", files_elsewhere(run));
+	if (*cpus)
+		gt_buf_printf(b, "--cpuset-cpus\n%s\n", cpus);
+	if (*nodes)
+		gt_warn("--cpuset-mems would be strict, and a full node would end the job: memory is left where it is "
+			"first "
+			"touched, which is node %s for these CPUs",
+			nodes);
+}
+
+/* systemd ignores an assignment that is not UTF-8, with a line in its log, and ends a line at a carriage return too. */
+static bool systemd_takes(const char *value)
+{
+	gt_auto_json *text = json_string(value); /* NULL if it is not UTF-8 */
+
+	return text && !strchr(value, '\r');
+}
+
+/* A value that the form cannot carry. */
+static int check(const struct tn_run *run, const char *form, struct gt_err *err)
+{
+	bool is_docker = !strcmp(form, "docker"), is_systemd = !strcmp(form, "systemd");
+
+	for (size_t i = 0; i < run->n_var; i++) {
+		const struct tn_var *v = &run->var[i];
+
+		if (!(is_docker || is_systemd ? goes_along(v) : v->status == TN_VAR_SET) || (is_docker && of_this_host(v)))
+			continue;
+		if (strchr(v->value, '\n') && strcmp(form, "shell") != 0)
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s holds a line break, which the form %s cannot carry: unset it first", v->name, form);
+		if (is_docker && strpbrk(v->value, " \t*?["))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s holds blanks or one of *?[, which the shell would take apart in docker run $(…): "
+					    "call this with env -u %s, and docker run with --env %s", v->name, v->name, v->name);
+		if (is_systemd && !systemd_takes(v->value))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take: "
+					    "unset it first", v->name);
+	}
+	return 0;
+}
+
+int tn_env_format(const struct tn_run *run, const char *form, char **ret, struct gt_err *err)
+{
+	static void (*const write[])(struct gt_buf *, const struct tn_run *, const char *,
+				     const char *) = {shell, systemd, slurm, docker};
+	gt_autofree char *cpus = gt_set_format(&run->cpus), *nodes = gt_set_format(&run->mem_nodes);
+	gt_auto_buf b = {0};
+	int r = check(run, form, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; tn_env_forms[i]; i++)
+		if (!strcmp(form, tn_env_forms[i]))
+			write[i](&b, run, cpus, nodes);
+	*ret = gt_buf_take(&b);
+	return 0;
+}

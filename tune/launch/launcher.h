@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_LAUNCHES_H
+#define TN_LAUNCHES_H
+/* How many processes of the job a command will be on this host. A launcher's number is read from its options as it would. A command
+ * that is not known may start one process for each GPU that it sees. */
+#include "tune/model/knob.h"
+
+#define TN_PROCESSES_UNSAID (-1)
+
+struct tn_processes {
+	enum tn_processes_kind kind;
+	int n;		      /* at least 1; TN_PROCESSES_UNSAID: the launcher's number depends on its slots or on a file */
+	const char *launcher; /* its name as in the command; NULL: the command is none */
+	bool one_task;	      /* the launcher starts one process, and that may start the others */
+};
+struct tn_processes tn_processes_of(const struct tn_ctx *c);
+/* Why there are so many; the caller frees it. */
+char *tn_processes_why(const struct tn_ctx *c, const struct tn_processes *p);
+/* Does the command name other hosts than this for the job? False where it is no launcher, and where its number or its names of
+ * hosts do not show it. */
+bool tn_launches_on_hosts(const struct tn_ctx *c);
+/* What to do where the number is not said; a clause. */
+#define TN_PROCESSES_WHY "how many ranks it starts on this host is not said: say so by its option, or let it start gputune run"
+#endif

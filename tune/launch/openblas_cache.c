@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answers of OpenBLAS, in the file openblas of the user's cache directory (lib/cache.h): a line for each answer, the newest
+ * last. A line begins with a hash of the file (name, number, size, times) and of the processor, so that what is no longer true
+ * is not found. A file that does not read, or cannot be written, only means that the library is asked again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/cache.h"
+#include "tune/launch/openblas_cache.h"
+
+#define KEPT_MAX  64
+#define FILE_SIZE 16384
+
+struct kept {
+	uint64_t key;
+	char asked[32]; /* OPENBLAS_CORETYPE, "-": not set */
+	struct pr_openblas_answer said;
+};
+
+/* For the ranks of one launch too, where there is no place for a file. */
+static struct kept kept[KEPT_MAX];
+static size_t n_kept;
+static bool loaded;
+
+static bool key_of(const struct tn_ctx *c, const char *path, uint64_t *ret)
+{
+	gt_autofree char *text = NULL;
+	struct stat st;
+
+	if (gt_fs_stat(c->fs, path, &st) < 0)
+		return false;
+	text = gt_xasprintf("%s %jd %jd %jd %jd.%09ld %jd.%09ld %s %d %d %s", path, (intmax_t)st.st_dev, (intmax_t)st.st_ino,
+			    (intmax_t)st.st_size, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (intmax_t)st.st_ctim.tv_sec,
+			    st.st_ctim.tv_nsec, c->host->cpu.vendor.v ? c->host->cpu.vendor.v : "", c->host->cpu.family,
+			    c->host->cpu.model, c->host->cpu.flags);
+	*ret = gt_hash64(text, strlen(text), 0);
+	return true;
+}
+
+static const struct kept *find(uint64_t key, const char *asked)
+{
+	for (size_t i = 0; i < n_kept; i++)
+		if (kept[i].key == key && !strcmp(kept[i].asked, asked))
+			return &kept[i];
+	return NULL;
+}
+
+static void keep(const struct kept *k)
+{
+	if (n_kept == KEPT_MAX)
+		memmove(kept, kept + 1, --n_kept * sizeof(*kept));
+	kept[n_kept++] = *k;
+}
+
+static int open_cache(const struct tn_ctx *c)
+{
+	return gt_fs_is_live(c->fs) ? gt_cache_open(tn_run_said(c, "XDG_CACHE_HOME"), tn_run_said(c, "HOME")) : -ENOENT;
+}
+
+static void load(const struct tn_ctx *c)
+{
+	gt_autoclose int cache = open_cache(c);
+	gt_autofree char *text = NULL;
+
+	loaded = true;
+	if (cache < 0 || gt_cache_read(cache, "openblas", FILE_SIZE, &text) < 0)
+		return;
+	for (const char *line = text; line && *line; line = gt_next_line(line)) {
+		struct kept k = { 0 };
+		char one[2];
+
+		if (sscanf(line, "%16" SCNx64 " %31s %31s %31s %1[01]", &k.key, k.asked, k.said.core, k.said.version, one) != 5)
+			continue;
+		if (!strcmp(k.said.version, "-"))
+			*k.said.version = '\0';
+		k.said.one_target = *one == '1';
+		keep(&k);
+	}
+}
+
+static void save(const struct tn_ctx *c)
+{
+	gt_autoclose int cache = open_cache(c);
+	gt_auto_buf out = { 0 };
+
+	if (cache < 0)
+		return;
+	for (size_t i = 0; i < n_kept; i++)
+		gt_buf_printf(&out, "%016" PRIx64 " %s %s %s %d\n", kept[i].key, kept[i].asked, kept[i].said.core,
+			      *kept[i].said.version ? kept[i].said.version : "-", kept[i].said.one_target);
+	gt_cache_write(cache, "openblas", out.s, out.len);
+}
+
+int tn_kernels_ask(const struct tn_ctx *c, const char *path, const char *coretype, struct pr_openblas_answer *ret,
+		   struct gt_err *err)
+{
+	struct kept k = { 0 };
+	const struct kept *known;
+	bool named = key_of(c, path, &k.key);
+	int r;
+
+	snprintf(k.asked, sizeof(k.asked), "%s", coretype ? coretype : "-");
+	if (!loaded)
+		load(c);
+	known = named ? find(k.key, k.asked) : NULL;
+	if (known) {
+		*ret = known->said;
+		return 0;
+	}
+	r = pr_openblas_ask(c->fs, path, coretype, &k.said, err);
+	if (r < 0)
+		return r;
+	*ret = k.said;
+	if (named) {
+		keep(&k);
+		save(c);
+	}
+	return 0;
+}

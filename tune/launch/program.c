@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kind of program a command is, from its file. */
+#include <errno.h>
+#include <string.h>
+#include "lib/fsroot.h"
+#include "tune/launch/program.h"
+
+#define LOOK_MAX	(8u << 20) /* an OpenMP program names its runtime near the beginning of its file */
+
+static const char *env_get(char *const *envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; envp && *envp; envp++)
+		if (!strncmp(*envp, name, n) && (*envp)[n] == '=')
+			return *envp + n + 1;
+	return NULL;
+}
+
+static char *full_path(const char *path)
+{
+	gt_autofree char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+
+	return cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
+}
+
+/* 0: it may be executed; ENOENT, EACCES or EISDIR. */
+static int judge(struct gt_fsroot *live, const char *path)
+{
+	struct stat st;
+
+	if (gt_fs_stat(live, path, &st) < 0)
+		return ENOENT;
+	return S_ISDIR(st.st_mode) ? EISDIR : S_ISREG(st.st_mode) && gt_fs_access(live, path, X_OK) >= 0 ? 0 : EACCES;
+}
+
+char *tn_program_find(const char *name, char *const *envp, int *ret_why)
+{
+	const char *path = env_get(envp, "PATH");
+	bool direct = strchr(name, '/') != NULL;
+	gt_autofree char *copy = gt_xstrdup(direct ? "" : path ? path : "/usr/local/bin:/usr/bin:/bin");
+	gt_auto(gt_fsroot) *live = NULL;
+	char *rest = copy, *dir;
+	int why = ENOENT, e;
+
+	while (*name && (live || gt_fs_open(NULL, &live, NULL) >= 0) && (dir = strsep(&rest, ":"))) {
+		gt_autofree char *one = direct ? gt_xstrdup(name) : gt_xasprintf("%s/%s", *dir ? dir : ".", name),
+				 *full = full_path(one);
+
+		e = judge(live, full);
+		if (!e)
+			return gt_take(full);
+		if (e == EACCES || (direct && e == EISDIR)) /* a directory in PATH is passed by */
+			why = e;
+	}
+	if (ret_why)
+		*ret_why = why;
+	return NULL;
+}
+
+const char *tn_program_why(int error)
+{
+	return error == EISDIR	? "it is a directory" :
+	       error == EACCES	? "its permissions do not let it be executed" :
+	       error == ENOEXEC ? "it is no program for this machine, and no script whose first line begins with #!" :
+				  strerror(error);
+}
+
+/* Programs that are known to start or be Python, by name. */
+static bool is_python_name(const char *argv0)
+{
+	static const char *const names[] = { "torchrun", "accelerate", "accelerate-launch", "deepspeed",
+					     "ipython",	 "jupyter",    "uv",		    "conda" };
+	const char *base = strrchr(argv0, '/');
+
+	base = base ? base + 1 : argv0;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
+		if (!strcmp(base, names[i]))
+			return true;
+	return gt_starts_with(base, "python") || gt_starts_with(base, "pypy") || gt_ends_with(base, ".py");
+}
+
+static bool names_openmp(const char *text, size_t len)
+{
+	static const char *const runtimes[] = { "libgomp.so.", "libomp.so", "libiomp5.so" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
+		if (memmem(text, len, runtimes[i], strlen(runtimes[i])))
+			return true;
+	return false;
+}
+
+static bool look_inside(const char *path, char **ret_why)
+{
+	gt_auto(gt_fsroot) *live = NULL;
+	gt_autofree char *text = NULL;
+	size_t len = 0;
+
+	if (gt_fs_open(NULL, &live, NULL) < 0 || gt_fs_read_prefix(live, path, LOOK_MAX, &text, &len) < 0)
+		*ret_why = gt_xstrdup("the program cannot be read: it might fork workers, which would inherit one core");
+	else if (gt_starts_with(text, "#!"))
+		*ret_why = gt_xstrdup("a script: what it starts might fork workers, which would inherit one core");
+	else if (!names_openmp(text, len))
+		*ret_why = gt_xstrdup("the program names no OpenMP runtime");
+	return !*ret_why;
+}
+
+bool tn_program_may_bind(const struct tn_ctx *c, char **ret_why)
+{
+	gt_autofree char *path = NULL;
+
+	if (c->program == TN_PROGRAM_OPENMP)
+		return true;
+	if (c->program == TN_PROGRAM_FORKS || (c->argv && c->argv[0] && is_python_name(c->argv[0]))) {
+		*ret_why = gt_xstrdup("Python forks data-loader workers, and each would inherit one single core");
+		return false;
+	}
+	if (!c->argv || !c->argv[0]) {
+		*ret_why = gt_xstrdup("the command is not known; set only for programs that name an OpenMP runtime");
+		return false;
+	}
+	if (!c->host->live) {
+		*ret_why = gt_xstrdup("the program cannot be looked into in a root that is not live");
+		return false;
+	}
+	path = tn_program_find(c->argv[0], c->envp, NULL);
+	if (!path) {
+		*ret_why = gt_xstrdup("there is no such program");
+		return false;
+	}
+	return look_inside(path, ret_why);
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include "probe/host/visible.h"
+#include "tune/launch/cpu_affinity.h"
+#include "tune/launch/launcher.h"
+#include "tune/launch/rank.h"
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+/* How launchers say which process of how many on this host this is, and of how many in all. */
+static const struct {
+	const char *index, *count, *world;
+} launchers[] = {
+	{"LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE"}, /* torchrun, accelerate, gputune run --ranks */
+	{"LOCAL_RANK", "LOCAL_SIZE", "WORLD_SIZE"},	  /* deepspeed */
+	{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
+	{"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE"}, /* MPICH and Intel MPI */
+	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
+	{"HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_SIZE"},
+	/* not SLURM_NTASKS_PER_NODE, which is what was asked for and stands in the batch script too, itself one process */
+	{"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS"},
+};
+
+static bool digits(const char **p, uint64_t *ret)
+{
+	gt_autofree char *d = gt_xstrndup(*p, strspn(*p, "0123456789"));
+
+	*p += strlen(d);
+	return !gt_parse_u64(d, ret);
+}
+
+/* "8", or Slurm's "8(x2),4" for 8, 8 and 4 on the nodes of the step. Which of them this is says SLURM_NODEID, that counts from 0;
+ * where it says nothing, as in an allocation of one node, the first will do if they are all alike. */
+static bool tasks_of(const struct tn_ctx *c, const char *list, uint64_t *ret)
+{
+	const char *id = tn_run_user(c, "SLURM_NODEID");
+	uint64_t node = 0, tasks, times, first = UINT64_MAX;
+	bool here = id && !gt_parse_u64(id, &node);
+
+	if (!list || !gt_parse_u64(list, ret))
+		return list;
+	for (const char *p = list;; p++) {
+		times = 1;
+		if (!digits(&p, &tasks) || (gt_starts_with(p, "(x") && (p += 2, !digits(&p, &times) || *p++ != ')')) ||
+		    (*p && *p != ','))
+			return false;
+		first = first == UINT64_MAX ? tasks : first;
+		if (here ? node < times : !*p && first == tasks) {
+			*ret = tasks;
+			return true;
+		}
+		if (!*p || (!here && first != tasks))
+			return false;
+		node -= here ? times : 0;
+	}
+}
+
+struct tn_rank tn_rank_of(const struct tn_ctx *c)
+{
+	if (c->rank) /* one of several that we start ourselves */
+		return *c->rank;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *index = tn_run_user(c, launchers[i].index), *count = tn_run_user(c, launchers[i].count);
+		uint64_t a, b;
+
+		if (index && !gt_parse_u64(index, &a) && tasks_of(c, count, &b) && b <= TN_RANKS_MAX && a < b)
+			return (struct tn_rank){(unsigned)a, (unsigned)b, true, launchers[i].index};
+	}
+	return (struct tn_rank){0, 1, false, NULL};
+}
+
+/* A launcher's number of this process of which it is not said out of how many. The caller frees it; NULL: none. */
+static char *half_told(const struct tn_ctx *c)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *index = tn_run_user(c, launchers[i].index);
+		/* a batch script says 0, and is none */
+		bool batch = gt_starts_with(launchers[i].index, "SLURM_") && !tn_run_user(c, "SLURM_STEP_ID");
+
+		if (index && *index && !batch)
+			return gt_xasprintf("%s is %.20s, but %s does not say of how many", launchers[i].index, index,
+					    launchers[i].count);
+	}
+	return NULL;
+}
+
+bool tn_rank_many_hosts(const struct tn_ctx *c)
+{
+	static const char *const hosts[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"};
+	uint64_t a, b;
+
+	if (tn_launches_on_hosts(c))
+		return true;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(hosts); i++) {
+		const char *nodes = tn_run_user(c, hosts[i]);
+
+		if (nodes && !gt_parse_u64(nodes, &a)) {
+			if (a > 1)
+				return true;
+			break;
+		}
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *world = tn_run_user(c, launchers[i].world), *count = tn_run_user(c, launchers[i].count);
+
+		if (world && !gt_parse_u64(world, &a) && tasks_of(c, count, &b) && a > b)
+			return true;
+	}
+	return false;
+}
+
+unsigned tn_rank_here(const struct tn_ctx *c)
+{
+	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_processes_of(c).n);
+}
+
+unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r)
+{
+	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_processes_of(c).n) : tn_rank_here(c);
+}
+
+/* ---- GPUs -------------------------------------------------------------------------------------------------------- */
+
+/* The nth entry of "0,3,GPU-5ba7"; the list starts again at its end. The caller frees it. */
+static char *nth_of(const char *list, unsigned nth)
+{
+	unsigned n = 1;
+
+	for (const char *p = list; *p; p++)
+		n += *p == ',';
+	for (nth %= n; nth; nth--)
+		list = strchr(list, ',') + 1;
+	return gt_xstrndup(list, strcspn(list, ","));
+}
+
+static bool same_node(const struct pr_gpu *a, const struct pr_gpu *b)
+{
+	return a->pci->numa_node.state == b->pci->numa_node.state &&
+	       pr_or(a->pci->numa_node, -1) == pr_or(b->pci->numa_node, -1);
+}
+
+static bool on_several_nodes(const struct pr_host *h)
+{
+	const struct pr_gpu *first = pr_usable_gpu(h, 0), *gpu;
+
+	for (size_t i = 1; (gpu = pr_usable_gpu(h, i)); i++)
+		if (!same_node(gpu, first))
+			return true;
+	return false;
+}
+
+/* NULL: the user names none. */
+static const char *visible_list(const struct tn_ctx *c)
+{
+	return c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
+}
+
+char *tn_rank_order_differs(const struct tn_ctx *c)
+{
+	const char *list = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	bool numbers = list && *list >= '0' && *list <= '9';
+
+	if (c->gpus || pr_one_model(c->host) || gt_streq(order, "PCI_BUS_ID") || (list && !numbers))
+		return NULL;
+	if (order)
+		return gt_xasprintf("CUDA_DEVICE_ORDER is %.20s", order);
+	return numbers ? gt_xstrdup("CUDA_VISIBLE_DEVICES counts them in CUDA's own order") : NULL;
+}
+
+/* Empty, "-1" or Slurm's word: the program is to have none. */
+static bool none_meant(const char *list)
+{
+	return !*list || *list == '-' || !strcmp(list, "NoDevFiles");
+}
+
+/* GPUs of AMD and Intel, of which no more is known than their number. */
+static unsigned other_visible(const struct tn_ctx *c)
+{
+	static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+					    "ZE_AFFINITY_MASK"};
+	unsigned n = 0;
+
+	while (n < TN_RANKS_MAX && pr_other_gpu(c->host, n))
+		n++;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(lists); i++) {
+		unsigned named = 1;
+
+		for (const char *p = tn_run_said(c, lists[i]); p && (p = strchr(p, ',')); p++)
+			named++;
+		n = tn_run_said(c, lists[i]) ? GT_MIN(n, named) : n;
+	}
+	return n;
+}
+
+unsigned tn_rank_visible(const struct tn_ctx *c)
+{
+	const char *list = visible_list(c);
+	struct gt_visible seen;
+
+	if (!pr_usable_gpus(c->host) && pr_other_gpu(c->host, 0))
+		return other_visible(c);
+	if (!list)
+		return (unsigned)GT_MIN(pr_usable_gpus(c->host), (size_t)TN_RANKS_MAX);
+	pr_visible(c->fs, c->host, list, &seen);
+	return (unsigned)seen.n;
+}
+
+/* Is the list of GPUs that of this rank alone, as srun --gpus-per-task or a wrapper that mpirun starts give it? */
+static bool list_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
+{
+	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
+	gt_autofree char *theirs = NULL;
+
+	if (c->gpus || c->rank || rank.count < 2 || !rank.variable)
+		return false;
+	if (gt_starts_with(rank.variable, "SLURM_") && tn_run_said(c, "SLURM_GPUS_PER_TASK"))
+		return true;
+	return list && tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
+}
+
+unsigned tn_rank_gpus(const struct tn_ctx *c)
+{
+	struct tn_rank rank = tn_rank_of(c);
+	bool one = c->program == TN_PROGRAM_OPENMP || c->rank || (rank.count > 1 && !list_of_its_own(c, rank));
+
+	return one ? 1 : GT_MAX(1u, tn_rank_visible(c));
+}
+
+/* The GPU of the rank among those of the list. Where the process may use all of them and they are at several nodes it has none. */
+static const struct pr_gpu *listed_gpu(const struct tn_ctx *c, struct tn_rank rank, const char *list, char **ret_why)
+{
+	gt_autofree char *name = nth_of(list, rank.index);
+	const struct pr_gpu *gpu = NULL, *other;
+	const char *origin = c->gpus ? "--gpu" : "CUDA_VISIBLE_DEVICES";
+	struct gt_visible seen;
+	size_t nth;
+
+	pr_visible(c->fs, c->host, list, &seen);
+	nth = seen.bad[0] || !seen.n ? rank.index : rank.index % seen.n;
+	if (nth < seen.n && seen.v[nth].gpu >= 0)
+		gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
+	if (!gpu && !seen.n)
+		*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: nothing is bound",
+					seen.bad, seen.why);
+	else if (!gpu)
+		*ret_why = gt_xasprintf("which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a wrong node",
+					name, origin);
+	for (size_t i = 0; gpu && !*ret_why && tn_rank_gpus(c) > 1 && i < seen.n; i++) {
+		other = seen.v[i].gpu >= 0 ? pr_usable_gpu(c->host, (size_t)seen.v[i].gpu) : NULL;
+		if (!other || !same_node(other, gpu))
+			*ret_why = gt_xasprintf("%zu GPUs of %s on several nodes, and the command may start a process for each: "
+						"nothing is bound", (size_t)seen.n, origin);
+	}
+	return *ret_why ? NULL : gpu;
+}
+
+const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why)
+{
+	const char *list = visible_list(c);
+	size_t n = pr_usable_gpus(c->host);
+
+	if (!n || (list && none_meant(list)))
+		return NULL;
+	if (c->host->nvidia.kept_some) {
+		*ret_why = gt_xasprintf("some of the %zu GPUs on the bus are kept from this container or job, and which "
+					"cannot be told: nothing is bound, rather than to a wrong node",
+					n);
+		return NULL;
+	}
+	if (on_several_nodes(c->host)) {
+		gt_autofree char *differs = tn_rank_order_differs(c);
+
+		if (differs) {
+			*ret_why = gt_xasprintf("the GPUs are of several models and %s: nothing is bound, rather than to a wrong "
+						"node (CUDA_DEVICE_ORDER=PCI_BUS_ID counts as nvidia-smi does)",
+						differs);
+			return NULL;
+		}
+	}
+	if (list)
+		return listed_gpu(c, rank, list, ret_why);
+	if (on_several_nodes(c->host) && (!rank.told || tn_rank_gpus(c) > 1)) {
+		gt_autofree char *half = rank.told ? gt_xstrdup("this one process may use all of them") : half_told(c);
+
+		if (!half)
+			half = gt_xstrdup("neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's LOCAL_RANK says which one this "
+					  "is for");
+		*ret_why = gt_xasprintf("%zu GPUs on several nodes, and %s: nothing is bound, rather than to a wrong node", n,
+					half);
+		return NULL;
+	}
+	return pr_usable_gpu(c->host, rank.index % n);
+}
+
+/* ---- each its own ------------------------------------------------------------------------------------------------ */
+
+/* The GPU's number among those of the bus, also where others are kept from this job. */
+static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
+{
+	unsigned n = 0;
+
+	for (const struct pr_gpu *g = h->gpu; g < gpu; g++)
+		n += pr_on_bus(g);
+	return n;
+}
+
+/* Has each rank one GPU that the others do not see? */
+static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
+{
+	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");
+
+	return list_of_its_own(c, rank) &&
+	       (gt_starts_with(rank.variable, "SLURM_") && slurm ? !strcmp(slurm, "1") : list && !strchr(list, ','));
+}
+
+struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu)
+{
+	const struct pr_host *h = c->host;
+	unsigned place = place_of(h, gpu), n = (unsigned)pr_bus_gpus(h);
+	bool own = rank.count <= n && gpu_of_its_own(c, rank), in_turn = own && place == rank.index;
+	struct tn_rank ret = {0};
+
+	for (unsigned r = 0, b = 0; r < (own && !in_turn ? n : rank.count); r++) {
+		gt_autofree char *why = NULL;
+		const struct pr_gpu *g = NULL;
+
+		if (!own)
+			g = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told, NULL}, &why);
+		for (; own && !g && b < h->n_gpu; b++)
+			g = pr_on_bus(&h->gpu[b]) ? &h->gpu[b] : NULL;
+		if (!g || !pr_has(g->pci->numa_node) || g->pci->numa_node.v != gpu->pci->numa_node.v)
+			continue;
+		ret.index += r < (own ? place : rank.index);
+		ret.count++;
+	}
+	return ret;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command should run with, and becoming it. */
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include "lib/log.h"
+#include "probe/host/distro.h"
+#include "probe/host/visible.h"
+#include "tune/knob/list.h"
+#include "tune/launch/launcher.h"
+#include "tune/plan/plan.h"
+#include "tune/launch/rank.h"
+#include "tune/launch/wrapper.h"
+
+#ifndef MPOL_PREFERRED_MANY
+#define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */
+#endif
+
+const char *tn_var_status_name(enum tn_var_status s)
+{
+	static const char *const name[] = { [TN_VAR_SET] = "set", [TN_VAR_KEPT] = "kept", [TN_VAR_SKIPPED] = "skipped" };
+
+	return name[s];
+}
+
+/* ---- for prepare() ------------------------------------------------------------------------------------------------ */
+
+const char *tn_run_user(const struct tn_ctx *c, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *e = c->envp; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+const char *tn_run_said(const struct tn_ctx *c, const char *name)
+{
+	const char *value = tn_run_user(c, name);
+
+	return value && *value ? value : NULL;
+}
+
+static void add_var(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, char *reason,
+		    enum tn_var_status status)
+{
+	r->var = gt_xrealloc(r->var, (r->n_var + 1) * sizeof(*r->var));
+	r->var[r->n_var++] = (struct tn_var){ .knob = k, .name = gt_xstrdup(name), .value = value ? gt_xstrdup(value) : NULL,
+					      .reason = reason, .status = status };
+}
+
+void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *fmt, ...)
+{
+	const char *user = tn_run_said(c, name);
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	/* a value that begins with the user's own adds to it */
+	if (user && !(gt_starts_with(value, user) && value[strlen(user)] == ':'))
+		add_var(r, k, name, user,
+			*value ? gt_xasprintf("set by the user; would be %s", value) : gt_xstrdup("set by the user"), TN_VAR_KEPT);
+	else
+		add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
+}
+
+void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *reason)
+{
+	for (size_t i = 0; i < r->n_var; i++) {
+		struct tn_var *v = &r->var[i];
+		gt_autofree char *old_value = NULL, *old_reason = NULL;
+
+		if (v->status != TN_VAR_SET || strcmp(v->name, name))
+			continue;
+		old_value = v->value;
+		old_reason = v->reason;
+		v->value = gt_xasprintf("%s:%s", old_value, value);
+		v->reason = gt_xasprintf("%s; %s", old_reason, reason);
+		return;
+	}
+	tn_run_set(c, r, k, name, value, "%s", reason);
+}
+
+void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+{
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
+}
+
+void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+{
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_KEPT);
+}
+
+void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...)
+{
+	char reason[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	add_var(r, k, name, NULL, gt_xstrdup(reason), TN_VAR_SKIPPED);
+}
+
+void tn_run_leave(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why)
+{
+	if (tn_run_said(c, name))
+		tn_run_keep(r, k, name, tn_run_said(c, name), "set by the user");
+	else
+		tn_run_skip(r, k, name, "%s", why);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------- */
+
+static void leave_out(struct tn_run *r, const struct tn_knob *k, const char *why)
+{
+	add_var(r, k, k->id, NULL, gt_xstrdup(why), TN_VAR_SKIPPED);
+}
+
+/* --gpu is no setting among others: the CPUs next to those GPUs are taken; what the environment says must not lead elsewhere. */
+static void name_gpus(const struct tn_ctx *c, struct tn_run *r)
+{
+	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	const struct tn_knob *k = &tn_knob_cuda_order;
+
+	if (!c->gpus && user && pr_usable_gpus(c->host))
+		tn_run_keep(r, k, "CUDA_VISIBLE_DEVICES", user, "set by the user");
+	if (!c->gpus)
+		return;
+	tn_run_replace(r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu%s%.60s", user ? ", instead of the user's " : "",
+		       user ? user : "");
+	if (*c->gpus >= '0' && *c->gpus <= '9' && !pr_one_model(c->host) && !gt_streq(order, "PCI_BUS_ID"))
+		tn_run_replace(r, k, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", "the numbers of --gpu are nvidia-smi's%s%.20s",
+			       order ? ", instead of the user's " : "", order ? order : "");
+}
+
+static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_profile *profile, const struct tn_run_opts *o,
+		    struct tn_run *r)
+{
+	const char *asked = tn_profile_get(profile, k);
+	const char *option = !strcmp(k->id, "run.allocator") ? o->allocator : !strcmp(k->id, "omp.runtime") ? o->runtime : NULL;
+	bool named = o->only && gt_strv_has(o->only, k->id), by_option = option != NULL;
+
+	if (!tn_knob_selected(k, o->only) && !by_option)
+		return;
+	if (o->image && (k == &tn_knob_allocator || k == &tn_knob_omp_runtime)) {
+		leave_out(r, k, "it would preload a library of this host, which the image may not have");
+		return;
+	}
+	if (o->skip && o->skip->n && tn_knob_selected(k, o->skip)) {
+		leave_out(r, k, "left out by --skip");
+		return;
+	}
+	if (!named && !by_option && gt_streq(asked, "off")) {
+		leave_out(r, k, "the profile leaves it alone");
+		return;
+	}
+	if (by_option)
+		asked = strcmp(option, "auto") ? option : "on";
+	/* to look at a family is not to choose what is in it */
+	c->chosen = named || by_option || (asked && strcmp(asked, "off"));
+	c->asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
+	k->prepare(c, k, r);
+}
+
+static void count_processes(const struct tn_ctx *c, struct tn_run *r)
+{
+	struct tn_processes p = tn_processes_of(c);
+
+	r->processes_kind = p.kind;
+	r->processes = p.n > 0 ? (unsigned)p.n : 0;
+	r->processes_reason = tn_processes_why(c, &p);
+}
+
+int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_run_opts *opts, struct tn_run **ret,
+		struct gt_err *err)
+{
+	static const struct tn_run_opts defaults = { 0 };
+	const struct tn_run_opts *o = opts ? opts : &defaults;
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_profile) *profile = NULL;
+	__attribute__((cleanup(tn_command_clear))) struct tn_command command;
+	struct tn_facts facts = { 0 };
+	struct tn_ctx c = { .fs = fs, .facts = &facts,
+			    .program = o->program, .gpus = o->gpus, .workers = o->workers };
+	struct tn_rank rank = { o->rank, o->ranks, true, NULL };
+	struct tn_run *r;
+	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);
+
+	tn_command_find(o->argv, o->envp ? o->envp : environ, &command);
+	c.argv = command.argv;
+	c.envp = command.envp;
+	c.host = host ? host : own;
+	c.rank = o->ranks ? &rank : NULL;
+	if (e >= 0)
+		e = tn_knob_check_list(o->only, "--only", err);
+	if (e >= 0)
+		e = tn_knob_check_list(o->skip, "--skip", err);
+	if (e >= 0)
+		e = tn_profile_load(fs, c.host, o->profile, &profile, err);
+	if (e < 0)
+		return e;
+	r = gt_xcalloc(1, sizeof(*r));
+	r->profile = gt_xstrdup(profile->name);
+	count_processes(&c, r);
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		if (tn_knobs[i] == &tn_knob_cuda_order)
+			name_gpus(&c, r);
+		if (tn_knobs[i]->prepare)
+			prepare(&c, tn_knobs[i], profile, o, r);
+	}
+	for (size_t i = 0; i < r->n_var; i++) {
+		gt_autofree char *reason = r->var[i].reason;
+
+		r->var[i].reason = pr_for_distro(c.host, reason, "\t", "");
+	}
+	*ret = r;
+	return 0;
+}
+
+void tn_run_free(struct tn_run *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_var; i++) {
+		free(r->var[i].name);
+		free(r->var[i].value);
+		free(r->var[i].reason);
+	}
+	free(r->var);
+	gt_set_clear(&r->cpus);
+	gt_set_clear(&r->mem_nodes);
+	free(r->processes_reason);
+	free(r->cpus_reason);
+	free(r->mem_reason);
+	free(r->files_reason);
+	free(r->profile);
+	free(r);
+}
+
+json_t *tn_run_to_json(const struct tn_run *r)
+{
+	static const char *const kind[] = { "one", "launcher", "unknown" };
+	gt_autofree char *cpus = gt_set_format(&r->cpus), *nodes = gt_set_format(&r->mem_nodes);
+	json_t *vars = json_array();
+
+	for (size_t i = 0; i < r->n_var; i++) {
+		const struct tn_var *v = &r->var[i];
+
+		json_array_append_new(vars, json_pack("{s:s, s:s, s:s, s:o, s:o}", "knob", v->knob->id, "name", v->name, "status",
+						      tn_var_status_name(v->status), "value", gt_json_str(v->value), "reason",
+						      gt_json_str(v->reason)));
+	}
+	return json_pack("{s:s, s:s, s:{s:s, s:o, s:s}, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}, s:{s:o, s:o}}", "schema",
+			 TN_RUN_SCHEMA, "profile", r->profile, "processes", "kind", kind[r->processes_kind], "count",
+			 r->processes ? json_integer(r->processes) : json_null(), "reason", r->processes_reason, "environment",
+			 vars, "cpus", "list", cpus, "reason", gt_json_str(r->cpus_reason), "memory", "policy",
+			 *nodes ? "preferred" : r->mem_kept ? "kept" : "default", "nodes", nodes,
+			 "reason", gt_json_str(r->mem_reason), "files", "limit",
+			 r->files ? json_integer(r->files) : json_null(), "reason", gt_json_str(r->files_reason));
+}
+
+/* ---- entering ------------------------------------------------------------------------------------------------------ */
+
+static void enter_cpus(const struct gt_set *cpus)
+{
+	size_t size = CPU_ALLOC_SIZE(GT_SET_MAX);
+	cpu_set_t *mask;
+
+	if (!gt_set_count(cpus))
+		return;
+	mask = gt_xcalloc(1, size);
+	gt_set_for_each(cpu, cpus)
+		CPU_SET_S((size_t)cpu, size, mask);
+	if (sched_setaffinity(0, size, mask) < 0) {
+		gt_autofree char *list = gt_set_format(cpus);
+
+		gt_warn("cannot bind to CPUs %s (%s): running on all that are allowed", list, strerror(errno));
+	}
+	free(mask);
+}
+
+static void enter_nodes(const struct gt_set *nodes)
+{
+	unsigned long mask[GT_SET_MAX / 64] = { 0 };
+	unsigned n = gt_set_count(nodes);
+	long r;
+
+	if (!n)
+		return;
+	gt_set_for_each(node, nodes)
+		mask[node / 64] |= 1ul << node % 64;
+	r = syscall(SYS_set_mempolicy, n > 1 ? MPOL_PREFERRED_MANY : MPOL_PREFERRED, mask, 1024ul);
+	if (r < 0)
+		gt_warn("the kernel refuses a memory policy here (%s): memory stays where it is first touched", strerror(errno));
+}
+
+/* Only ever raised, and only as far as every process may by itself. */
+static void enter_files(int64_t files)
+{
+	struct rlimit l;
+
+	if (!files || getrlimit(RLIMIT_NOFILE, &l) < 0 || (rlim_t)files <= l.rlim_cur)
+		return;
+	l.rlim_cur = GT_MIN((rlim_t)files, l.rlim_max);
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+		gt_warn("cannot raise the limit of open files to %ld (%s)", (long)files, strerror(errno));
+}
+
+int tn_run_enter(const struct tn_run *r, struct gt_err *err)
+{
+	for (size_t i = 0; i < r->n_var; i++)
+		if (r->var[i].status == TN_VAR_SET && setenv(r->var[i].name, r->var[i].value, 1) < 0)
+			return gt_fail_errno(err, errno, "cannot set %s", r->var[i].name);
+	enter_cpus(&r->cpus);
+	enter_nodes(&r->mem_nodes);
+	enter_files(r->files);
+	return 0;
+}

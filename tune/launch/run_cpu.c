@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which CPUs, which memory and how many files a command gets. Follows from the host and what we are allowed to use.
+ */
+#include <linux/mempolicy.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "tune/launch/cpu_affinity.h"
+#include "tune/knob/list.h"
+#include "tune/launch/launcher.h"
+#include "tune/launch/cpu_partition.h"
+
+/* ---- CPUs ---------------------------------------------------------------------------------------------------------
+ */
+
+static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
+{
+	for (size_t i = 0; i < h->n_node; i++)
+		if (h->node[i].id == id)
+			return &h->node[i];
+	return NULL;
+}
+
+/* Tasks on isolated CPUs are not balanced: threads that nobody pins would pile up on one of them. Small cores set the
+ * pace of a parallel loop. Neither is taken as long as others are left. */
+static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
+{
+	const struct gt_set *unwanted[] = {&h->cpu.isolated, &h->cpu.efficiency};
+
+	gt_set_copy(ret, &h->cpu.allowed);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(unwanted); i++) {
+		gt_auto_set less = {0};
+
+		gt_set_copy(&less, ret);
+		gt_set_for_each(cpu, unwanted[i]) gt_set_del(&less, (unsigned)cpu);
+		if (gt_set_count(&less))
+			gt_set_copy(ret, &less);
+	}
+}
+
+static const char *all_of(const struct tn_ctx *c, const struct gt_set *pool)
+{
+	return gt_set_equal(pool, &c->host->cpu.allowed) ? "all that are allowed"
+							 : "those allowed, without isolated and small cores";
+}
+
+/* What starts ranks itself is none of them, whatever the job around it says. */
+static bool leave_launcher(const struct tn_ctx *c, const struct gt_set *pool, char **reason)
+{
+	if (c->host->n_node < 2) {
+		*reason = gt_xasprintf("%s, for the ranks that it starts", all_of(c, pool));
+		return true;
+	}
+	*reason = gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
+			     "start gputune run (torchrun --no-python … gputune run -- python3 …)");
+	return false;
+}
+
+/* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where
+ * that would be a guess. */
+static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_set *pool, struct tn_rank *in_pool,
+			char **reason)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_gpu *gpu = h->n_node < 2 ? NULL : tn_rank_gpu(c, rank, reason);
+	gt_auto_set near = {0};
+	const struct pr_node *node;
+
+	*in_pool = rank;
+	if (*reason)
+		return false;
+	if (!gpu) {
+		*reason = gt_xstrdup(all_of(c, pool));
+		return true;
+	}
+	node = pr_has(gpu->pci->numa_node) ? find_node(h, gpu->pci->numa_node.v) : NULL;
+	if (!node) {
+		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one",
+				       gpu->pci->address);
+		return false;
+	}
+	gt_set_copy(&near, &node->cpus);
+	gt_set_and(&near, pool);
+	if (!gt_set_count(&near)) {
+		*reason = gt_xasprintf("none of node %d's CPUs, next to GPU %s, is allowed here: nothing is bound",
+				       node->id, gpu->pci->address);
+		return false;
+	}
+	gt_set_copy(pool, &near);
+	*in_pool = tn_rank_at_node(c, rank, gpu);
+	*reason = gt_xasprintf("node %d, next to GPU %s", node->id, gpu->pci->address);
+	return true;
+}
+
+static void take_share(const struct tn_ctx *c, struct tn_rank rank, struct gt_set *pool, struct tn_run *r)
+{
+	gt_autofree char *of = NULL;
+	struct tn_rank in_pool;
+
+	if (!choose_pool(c, rank, pool, &in_pool, &of)) {
+		r->cpus_reason = gt_take(of);
+		return;
+	}
+	if (in_pool.count > 1)
+		tn_share(c->host, in_pool.index, in_pool.count, pool);
+	r->cpus_reason = rank.count > 1 ? gt_xasprintf("rank %u of %u: a share of %s", rank.index, rank.count, of) : gt_take(of);
+	r->cpus_ranks = 1;
+	gt_set_copy(&r->cpus, pool);
+}
+
+/* What the launcher has given to this rank is its share already; others may have the same, as where mpirun binds to nodes. */
+static void keep_bound(const struct tn_ctx *c, struct tn_rank rank, const char *by, struct tn_run *r)
+{
+	const struct gt_set *mine = &c->host->cpu.allowed;
+	unsigned all = gt_set_count(tn_bound_all(c->host));
+	gt_autofree char *why = NULL;
+	const struct pr_gpu *gpu = c->host->n_node < 2 ? NULL : tn_rank_gpu(c, rank, &why);
+	const struct pr_node *node = gpu && pr_has(gpu->pci->numa_node) ? find_node(c->host, gpu->pci->numa_node.v) : NULL;
+	gt_auto_set near = {0};
+
+	gt_set_copy(&r->cpus, mine);
+	r->cpus_ranks = GT_MAX(1u, (rank.count * gt_set_count(mine) + all / 2) / all);
+	r->cpus_reason = gt_xasprintf("rank %u of %u: bound by %s, kept as they are", rank.index, rank.count, by);
+	if (!node)
+		return;
+	gt_set_copy(&near, &node->cpus);
+	gt_set_and(&near, mine);
+	if (!gt_set_count(&near)) {
+		char *far = gt_xasprintf("%s, although GPU %s is at node %d", r->cpus_reason, gpu->pci->address, node->id);
+
+		free(r->cpus_reason);
+		r->cpus_reason = far;
+	}
+}
+
+static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	struct tn_rank rank = tn_rank_of(c);
+	const char *by = rank.count > 1 ? tn_bound_by(c, rank) : NULL;
+	gt_auto_set pool = {0};
+
+	if (c->host->cpu.unknown) {
+		r->cpus_reason = gt_xstrdup("the CPUs of this host are not known: nothing is bound");
+		return;
+	}
+	usable_cpus(c->host, &pool);
+	if (!gt_set_count(&pool))
+		return;
+	if (by)
+		keep_bound(c, rank, by, r);
+	else if (tn_processes_of(c).kind != TN_LAUNCHER)
+		take_share(c, rank, &pool, r);
+	else if (leave_launcher(c, &pool, &r->cpus_reason))
+		gt_set_copy(&r->cpus, &pool);
+}
+
+const struct tn_knob tn_knob_affinity = {
+	.id = "run.affinity",
+	.summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
+	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on "
+	       "one host that do not share out the cores stand in each other's way: they get whole nodes as far as the "
+	       "numbers allow, then whole cores. What srun or mpirun has bound already is kept as it is.",
+	.hazard =
+		"A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
+	.unit = "CPU list",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_affinity,
+};
+
+/* ---- memory -------------------------------------------------------------------------------------------------------
+ */
+
+#define NODES_MAX 1024 /* as many as any kernel is built for */
+
+/* The policy that this process was started with, by numactl, srun --mem-bind or systemd's NUMAPolicy: as "bind:0-1". The caller
+ * frees it; NULL: none, each page where it is first touched. */
+static char *users_policy(const struct tn_ctx *c)
+{
+	static const char *const names[] = {NULL,    "preferred",      "bind", "interleave",
+					    "local", "preferred many", "weighted interleave"};
+	unsigned long mask[NODES_MAX / 64] = {0};
+	gt_autofree char *list = NULL;
+	gt_auto_set nodes = {0};
+	int mode = 0;
+
+	if (!c->host->live || syscall(SYS_get_mempolicy, &mode, mask, (unsigned long)NODES_MAX, NULL, 0ul) < 0)
+		return NULL;
+	mode &= ~MPOL_MODE_FLAGS;
+	if (mode <= MPOL_DEFAULT || mode >= (int)GT_ARRAY_SIZE(names))
+		return mode > MPOL_DEFAULT ? gt_xasprintf("policy %d", mode) : NULL;
+	for (unsigned i = 0; i < NODES_MAX; i++)
+		if (mask[i / 64] >> i % 64 & 1)
+			gt_set_add(&nodes, i);
+	list = gt_set_format(&nodes);
+	return *list ? gt_xasprintf("%s:%s", names[mode], list) : gt_xstrdup(names[mode]);
+}
+
+/* Where a command spans nodes the kernel would bring its pages to the threads that use them; the knob kernel.numa_balancing is
+ * for commands that do not. */
+static char *where_touched(const struct tn_ctx *c, const char *because)
+{
+	bool off = pr_has(c->host->numa_balancing) && !c->host->numa_balancing.v;
+
+	return gt_xasprintf("%s: memory stays where it is first touched%s", because,
+			    off ? "; kernel.numa_balancing is 0, so what lies at the wrong node stays there, too" : "");
+}
+
+static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const struct pr_host *h = c->host;
+	gt_autofree char *user = users_policy(c);
+	gt_auto_set nodes = {0};
+
+	r->mem_kept = user != NULL;
+	if (user)
+		r->mem_reason = gt_xasprintf("set by the user: %s", user);
+	else if (h->n_node < 2)
+		r->mem_reason = gt_xstrdup("one NUMA node");
+	else if (!gt_set_count(&r->cpus))
+		r->mem_reason = where_touched(c, "nothing is bound");
+	if (r->mem_reason)
+		return;
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_auto_set both = {0};
+
+		gt_set_copy(&both, &h->node[i].cpus);
+		gt_set_and(&both, &r->cpus);
+		if (gt_set_count(&both) && pr_or(h->node[i].mem_bytes, 1) > 0)
+			gt_set_add(&nodes, (unsigned)h->node[i].id);
+	}
+	if (gt_set_count(&nodes) != 1) {
+		r->mem_reason = gt_set_count(&nodes)
+					? where_touched(c, "the CPUs span several nodes")
+					: gt_xstrdup("the CPUs' node has no memory: each page comes from the nearest that has");
+		return;
+	}
+	gt_set_copy(&r->mem_nodes, &nodes);
+	r->mem_reason = gt_xstrdup("preferred, not strict: a full node falls back to another instead of failing");
+}
+
+const struct tn_knob tn_knob_mempolicy = {
+	.id = "run.mempolicy",
+	.summary = "memory from the node whose CPUs are used, as long as it has any",
+	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first "
+	       "and another one helps out; strict binding, which other launchers use, kills the job when its node is "
+	       "full of page cache. A policy that numactl, srun or systemd has set is kept.",
+	.hazard = "None known. A container without SYS_NICE may refuse the call: then it is left out, with a message.",
+	.unit = "node list",
+	.mechanism = "mem.bw",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_mempolicy,
+};
+
+/* ---- open files ----------------------------------------------------------------------------------------------------
+ */
+
+/* More than any job needs, and what programs that look at every possible descriptor still do in a moment. */
+#define FILES_MAX INT64_C(1048576)
+
+static void prepare_files(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	int64_t soft, hard;
+
+	if (!tn_open_files(c, &soft, &hard))
+		r->files_reason = gt_xstrdup("the limit is not known");
+	else if (soft >= hard || soft >= FILES_MAX)
+		r->files_reason = gt_xstrdup("as high as it may be");
+	else {
+		r->files = GT_MIN(hard, FILES_MAX);
+		r->files_reason =
+			gt_xasprintf("instead of %ld: loader workers hand over tensors as open files", (long)soft);
+	}
+}
+
+const struct tn_knob tn_knob_files = {
+	.id = "run.files",
+	.summary = "as many open files as the user may have",
+	.why = "systemd and Debian start programs with 1024 open files, for the sake of old ones that use select(), "
+	       "and allow "
+	       "half a million. PyTorch's loader workers hand over each tensor as a file descriptor: with batches of "
+	       "many "
+	       "tensors they die with \"too many open files\" or \"received 0 items of ancdata\".",
+	.hazard = "A program that calls select() with more than 1024 files open breaks; before, it would have been "
+		  "refused the "
+		  "file.",
+	.unit = "files",
+	.mechanism = "",
+	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_files,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUDA's and NCCL's own variables. Few are worth setting: their defaults follow the hardware, and what was pinned for
+ * an older one stays behind. Facts: NCCL's user guide (environment variables), CUDA's programming guide. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "probe/host/visible.h"
+#include "tune/knob/list.h"
+#include "tune/launch/rank.h"
+
+/* ---- numbering --------------------------------------------------------------------------------------------------- */
+
+static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	gt_autofree char *differs = tn_rank_order_differs(c);
+
+	for (size_t i = 0; i < r->n_var; i++)
+		if (!strcmp(r->var[i].name, "CUDA_DEVICE_ORDER")) /* --gpu needs it */
+			return;
+	if (pr_usable_gpus(c->host) < 2)
+		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
+			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
+	else if (differs && !tn_run_said(c, "CUDA_DEVICE_ORDER"))
+		tn_run_skip(r, k, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would mean others", differs);
+	else
+		tn_run_set(c, r, k, "CUDA_DEVICE_ORDER", "PCI_BUS_ID",
+			   "a GPU's number is the same as in nvidia-smi and here");
+}
+
+const struct tn_knob tn_knob_cuda_order = {
+	.id = "cuda.order",
+	.summary = "CUDA numbers the GPUs as nvidia-smi does",
+	.why = "By itself CUDA puts the fastest first. On a host with several models GPU 0 is then another one than "
+	       "nvidia-smi's, and a rank is bound to the CPUs next to the wrong one.",
+	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs: on a host with several models it "
+		  "is then left out, and nothing is bound. Those of --gpu are nvidia-smi's.",
+	.unit = "environment",
+	.mechanism = "",
+	.unmoved = "about which GPU is which, not how fast",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_cuda_order,
+};
+
+static void prepare_cuda_segments(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	if (!pr_usable_gpus(c->host))
+		tn_run_skip(r, k, "PYTORCH_CUDA_ALLOC_CONF", "no GPU that CUDA could use");
+	else if (!c->chosen)
+		tn_run_skip(r, k, "PYTORCH_CUDA_ALLOC_CONF",
+			    "by choice only: a profile with cuda.segments = on, or --only");
+	else
+		tn_run_set(c, r, k, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True",
+			   "batches of changing shape do not fragment GPU memory");
+}
+
+const struct tn_knob tn_knob_cuda_segments = {
+	.id = "cuda.segments",
+	.summary = "PyTorch's GPU memory grows in place",
+	.why = "With batches of changing length PyTorch's allocator keeps blocks that fit no later request, and a job "
+	       "runs "
+	       "out of memory with gigabytes reserved. Expandable segments avoid that (PyTorch 2.1 or newer).",
+	.hazard = "Some programs that share GPU memory between processes fail with it.",
+	.unit = "environment",
+	.mechanism = "",
+	.unmoved = "needs PyTorch and memory that runs short; bring your own command",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_cuda_segments,
+};
+
+/* ---- NCCL -------------------------------------------------------------------------------------------------------- */
+
+/* NCCL itself leaves out lo and docker*; these are as useless for reaching another host, and it would take them. */
+static const char *const inward[] = {"virbr", "br-",   "cni",   "flannel", "cali",
+				     "veth",  "vxlan", "lxcbr", "lxdbr",   "podman"};
+
+/* Is one of the bridge's ports a device, or built upon one as bonds and VLANs are? Then it is the host's way out, whatever its
+ * name: br-mgmt on hosts of OpenStack. The ports of virtual machines and containers are neither. */
+static bool leads_out(const struct tn_ctx *c, const char *interface)
+{
+	gt_autofree char *ports = gt_xasprintf("/sys/class/net/%s/brif", interface);
+	gt_auto_strv names = {0};
+
+	gt_fs_list(c->fs, ports, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *port = gt_xasprintf("/sys/class/net/%s", names.v[i]), *device = gt_xasprintf("%s/device", port);
+		gt_auto_strv in_port = {0};
+
+		if (gt_fs_exists(c->fs, device))
+			return true;
+		gt_fs_list(c->fs, port, &in_port);
+		for (size_t k = 0; k < in_port.n; k++)
+			if (gt_starts_with(in_port.v[k], "lower_"))
+				return true;
+	}
+	return false;
+}
+
+/* The interfaces to be left out of those that begin with a word: ",br-", for NCCL takes beginnings, or where one of them leads out
+ * the others by their names. */
+static void add_inward(const struct tn_ctx *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
+{
+	gt_auto_strv in = {0}, out = {0};
+
+	for (size_t i = 0; i < names->n; i++)
+		if (gt_starts_with(names->v[i], word))
+			gt_strv_add(leads_out(c, names->v[i]) ? &out : &in, names->v[i]);
+	if (in.n && !out.n)
+		gt_buf_printf(to, ",%s", word);
+	for (size_t i = 0; out.n && i < in.n; i++) {
+		bool begins = false; /* br-ex, where br-ext leads out */
+
+		for (size_t k = 0; k < out.n; k++)
+			begins |= gt_starts_with(out.v[k], in.v[i]);
+		if (!begins)
+			gt_buf_printf(to, ",%s", in.v[i]);
+	}
+}
+
+static void prepare_nccl_ifname(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	gt_auto_buf found = {0};
+	gt_auto_strv names = {0};
+
+	if (!tn_rank_many_hosts(c)) {
+		tn_run_skip(r, k, "NCCL_SOCKET_IFNAME", "the job does not say that it spans several hosts");
+		return;
+	}
+	gt_fs_list(c->fs, "/sys/class/net", &names);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(inward); i++)
+		add_inward(c, &names, inward[i], &found);
+	if (found.len) {
+		gt_autofree char *value = gt_xasprintf("^lo,docker%s", found.s);
+
+		tn_run_set(c, r, k, "NCCL_SOCKET_IFNAME", value, "interfaces that lead to no other host are left out");
+	} else {
+		tn_run_skip(r, k, "NCCL_SOCKET_IFNAME", "NCCL leaves out by itself what leads to no other host");
+	}
+}
+
+const struct tn_knob tn_knob_nccl_ifname = {
+	.id = "nccl.ifname",
+	.summary = "NCCL does not try bridges that lead to no other host",
+	.why = "With containers or virtual machines on a host NCCL may choose one of their bridges, whose address the "
+	       "other "
+	       "hosts cannot reach: the job hangs at its first collective.",
+	.hazard = "A job that does run inside such a network. Set for jobs on several hosts only.",
+	.unit = "environment",
+	.mechanism = "",
+	.unmoved = "needs a second host; bring your own command",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_nccl_ifname,
+};
+
+/* ---- what was left behind ---------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *value; /* value NULL: any */
+	const char *cost;
+} leftovers[] = {
+	{"CUDA_LAUNCH_BLOCKING", "1", "each kernel is waited for: for debugging only"},
+	{"NCCL_DEBUG", "TRACE", "NCCL writes a line for each call: for debugging only"},
+	{"NCCL_DEBUG", "INFO", "NCCL writes hundreds of lines per rank: for debugging only"},
+	{"TORCH_DISTRIBUTED_DEBUG", "DETAIL", "each collective is checked across all ranks: for debugging only"},
+	{"TORCH_SHOW_CPP_STACKTRACES", "1", "a stack is taken at each error: for debugging only"},
+	{"NCCL_P2P_DISABLE", "1", "GPUs exchange data through the host's memory"},
+	{"NCCL_SHM_DISABLE", "1", "ranks of one host exchange data through the network"},
+	{"NCCL_IB_DISABLE", "1", "InfiniBand and RoCE are not used"},
+	{"NCCL_ALGO", NULL, "pins what NCCL chooses by message size and topology"},
+	{"NCCL_PROTO", NULL, "pins what NCCL chooses by message size; LL128 on the wrong hardware corrupts data"},
+	{"NCCL_BUFFSIZE", NULL, "pins what was right for an older NCCL"},
+	{"MALLOC_CHECK_", NULL, "glibc checks each block: for debugging only"},
+	{"MALLOC_PERTURB_", NULL, "glibc fills each block: for debugging only"},
+	{"MKL_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in MKL: another number there is another pool of threads"},
+	{"OPENBLAS_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in OpenBLAS: another number there is another pool of threads"},
+};
+
+const char *tn_leftover(const char *name, const char *value)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++)
+		if (!strcmp(name, leftovers[i].name) && (!leftovers[i].value || !strcmp(value, leftovers[i].value)))
+			return leftovers[i].cost;
+	return NULL;
+}
+
+static void prepare_leftovers(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++) {
+		const char *user = tn_run_said(c, leftovers[i].name);
+
+		if (user && tn_leftover(leftovers[i].name, user) == leftovers[i].cost)
+			tn_run_keep(r, k, leftovers[i].name, user, "set by the user: %s", leftovers[i].cost);
+	}
+}
+
+const struct tn_knob tn_knob_leftovers = {
+	.id = "run.leftovers",
+	.summary = "debugging variables that were left behind are pointed out",
+	.why = "NCCL's guide: such variables \"should not be used in production nor retained in scripts\"; they cost "
+	       "speed, "
+	       "and some make a job hang or compute wrong numbers.",
+	.hazard = "None: they are kept as the user has set them.",
+	.unit = "environment",
+	.mechanism = "",
+	.unmoved = "about what does not work, not how fast",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_leftovers,
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernels OpenBLAS computes with. The variable is one for all copies in a process, and NumPy's and SciPy's wheels bring their
+ * own: it is set only if it makes none of those that the command may come to load slower. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "probe/host/openblas.h"
+#include "tune/launch/openblas_cache.h"
+#include "tune/knob/list.h"
+#include "tune/launch/library_report.h"
+#include "tune/launch/program.h"
+
+#define VARIABLE "OPENBLAS_CORETYPE"
+
+/* ---- copies ------------------------------------------------------------------------------------------------------- */
+
+static void add_copy(const struct tn_ctx *c, const char *path, struct gt_strv *ret)
+{
+	gt_autofree char *real = NULL;
+
+	if (gt_fs_realpath(c->fs, path, &real) >= 0 && !gt_strv_has(ret, real))
+		gt_strv_add(ret, real);
+}
+
+static void add_from(const struct tn_ctx *c, const char *dir, struct gt_strv *ret)
+{
+	gt_auto_strv names = { 0 };
+
+	gt_fs_list(c->fs, dir, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", dir, names.v[i]);
+
+		if (gt_starts_with(names.v[i], "lib") && strstr(names.v[i], "openblas") && strstr(names.v[i], ".so"))
+			add_copy(c, path, ret);
+	}
+}
+
+/* What wheels in a directory that Python imports from bring: numpy.libs/libscipy_openblas64_-ff651d7f.so. */
+static void add_site(const struct tn_ctx *c, const char *site, struct gt_strv *ret)
+{
+	gt_auto_strv names = { 0 };
+
+	gt_fs_list(c->fs, site, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		bool package = gt_starts_with(names.v[i], "scipy_openblas");
+		gt_autofree char *dir = gt_xasprintf("%s/%s%s", site, names.v[i], package ? "/lib" : "");
+
+		if (package || gt_ends_with(names.v[i], ".libs"))
+			add_from(c, dir, ret);
+	}
+}
+
+/* An environment: PREFIX/lib/python3.11/site-packages; conda has the library itself in PREFIX/lib. */
+static void add_prefix(const struct tn_ctx *c, const char *prefix, struct gt_strv *ret)
+{
+	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix);
+	gt_auto_strv names = { 0 };
+
+	gt_fs_list(c->fs, lib, &names);
+	add_from(c, lib, ret);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *site = gt_xasprintf("%s/%s/site-packages", lib, names.v[i]),
+				 *dist = gt_xasprintf("%s/%s/dist-packages", lib, names.v[i]);
+
+		if (!gt_starts_with(names.v[i], "python3"))
+			continue;
+		add_site(c, site, ret);
+		add_site(c, dist, ret);
+	}
+}
+
+/* PREFIX/bin/NAME: a link is not followed, for the environment is where the link lies. */
+static void add_prefix_of(const struct tn_ctx *c, const char *name, struct gt_strv *ret)
+{
+	gt_autofree char *program = tn_program_find(name, c->envp, NULL);
+
+	for (int up = 0; program && up < 2; up++) {
+		char *slash = strrchr(program, '/');
+
+		if (!slash) /* it lies in the root directory itself */
+			return;
+		*slash = '\0';
+	}
+	if (program && *program)
+		add_prefix(c, program, ret);
+}
+
+static void add_python_path(const struct tn_ctx *c, struct gt_strv *ret)
+{
+	const char *path = tn_run_said(c, "PYTHONPATH");
+	gt_autofree char *copy = gt_xstrdup(path ? path : "");
+	char *rest = copy, *dir;
+
+	while ((dir = strsep(&rest, ":")))
+		if (*dir == '/')
+			add_site(c, dir, ret);
+}
+
+/* Every OpenBLAS that the command may come to load: the host's as found with the library path that it will have, and those of
+ * the Python that it is or may start. */
+static void find_copies(const struct tn_ctx *c, const struct tn_run *r, struct gt_strv *ret)
+{
+	static const char *const environments[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
+	const char *library_path = tn_run_user(c, "LD_LIBRARY_PATH"), *home = tn_run_said(c, "HOME");
+	gt_autofree char *system = NULL;
+
+	for (size_t i = 0; i < r->n_var; i++)
+		if (!strcmp(r->var[i].name, "LD_LIBRARY_PATH") && r->var[i].value)
+			library_path = r->var[i].value;
+	system = tn_loader_find_by(c, "libopenblas.so.0", library_path);
+	if (system)
+		add_copy(c, system, ret);
+	if (c->argv && c->argv[0])
+		add_prefix_of(c, c->argv[0], ret);
+	add_prefix_of(c, "python3", ret);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(environments); i++)
+		if (tn_run_said(c, environments[i]))
+			add_prefix(c, tn_run_said(c, environments[i]), ret);
+	add_prefix(c, "/usr/local", ret);
+	if (home && *home == '/') {
+		gt_autofree char *local = gt_xasprintf("%s/.local", home);
+
+		add_prefix(c, local, ret);
+	}
+	add_python_path(c, ret);
+}
+
+/* ---- judgement ---------------------------------------------------------------------------------------------------- */
+
+struct copies {
+	struct gt_strv paths;
+	struct pr_openblas_answer *said; /* one each */
+	size_t old;			 /* the first with kernels of a much older processor; paths.n: none */
+};
+
+static void copies_clear(struct copies *a)
+{
+	gt_strv_clear(&a->paths);
+	free(a->said);
+}
+
+static bool is_old(const struct tn_ctx *c, const struct pr_openblas_answer *a)
+{
+	return !a->one_target && pr_openblas_is_old(a->core, c->host->cpu.flags, c->host->cpu.vendor.v);
+}
+
+static int ask_all(const struct tn_ctx *c, struct copies *a, struct gt_err *err)
+{
+	size_t n = a->paths.n;
+	int r = 0;
+
+	a->said = gt_xcalloc(n + 1, sizeof(*a->said));
+	a->old = n;
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		r = tn_kernels_ask(c, a->paths.v[i], NULL, &a->said[i], err);
+		if (r >= 0 && a->old == n && is_old(c, &a->said[i]))
+			a->old = i;
+	}
+	return r;
+}
+
+/* One that computes well by itself, and not with this core; paths.n: none. */
+static size_t find_harmed(const struct tn_ctx *c, const struct copies *a, const char *core)
+{
+	size_t i = 0;
+
+	while (i < a->paths.n && (a->said[i].one_target || is_old(c, &a->said[i]) || !strcasecmp(a->said[i].core, core)))
+		i++;
+	return i;
+}
+
+/* One that needs this core and does not take it; paths.n: none. */
+static size_t find_deaf(const struct tn_ctx *c, const struct copies *a, const char *core)
+{
+	struct pr_openblas_answer said;
+	size_t i = 0;
+
+	while (i < a->paths.n && (!is_old(c, &a->said[i]) || (tn_kernels_ask(c, a->paths.v[i], core, &said, NULL) >= 0 &&
+							      !strcasecmp(said.core, core))))
+		i++;
+	return i;
+}
+
+static void choose(const struct tn_ctx *c, const struct tn_knob *k, const struct copies *a, struct tn_run *r)
+{
+	const struct pr_openblas_answer *old = &a->said[a->old];
+	const char *flags = c->host->cpu.flags, *vendor = c->host->cpu.vendor.v, *core;
+	const char *path = a->paths.v[a->old];
+	size_t n = a->paths.n, harmed = n, deaf = n;
+
+	for (size_t i = 0; (core = pr_openblas_fit(flags, vendor, i)); i++) {
+		harmed = find_harmed(c, a, core);
+		deaf = harmed < n ? n : find_deaf(c, a, core);
+		if (harmed < n || deaf < n)
+			continue;
+		tn_run_set(c, r, k, VARIABLE, core, "OpenBLAS %s does not know this processor: %s computes with the kernels of "
+			   "a %s (%s); it takes these (%s), tried in a child", old->version, path, old->core,
+			   pr_isa_name(pr_openblas_isa(old->core)), pr_isa_name(pr_openblas_isa(core)));
+		return;
+	}
+	if (harmed < n)
+		tn_run_skip(r, k, VARIABLE, "%s computes with the kernels of a %s, but it is one variable for all: %s has those of "
+			    "a %s by itself", path, old->core, a->paths.v[harmed], a->said[harmed].core);
+	else
+		tn_run_skip(r, k, VARIABLE, "%s computes with the kernels of a %s, and takes no better ones by this variable",
+			    a->paths.v[deaf], a->said[deaf].core);
+}
+
+/* Why there is nothing to ask; NULL: there is. */
+static const char *no_question(const struct tn_ctx *c)
+{
+	if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
+		return "which of OpenBLAS' kernels are old is known for x86-64 only";
+	if (!c->host->live)
+		return "OpenBLAS itself would have to be asked, and this root is not live";
+	if (!pr_openblas_fit(c->host->cpu.flags, c->host->cpu.vendor.v, 0))
+		return "this processor has no AVX2: OpenBLAS has no much better kernels for it";
+	return NULL;
+}
+
+static void prepare_kernels(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	__attribute__((cleanup(copies_clear))) struct copies all = { 0 };
+	const char *user = tn_run_said(c, VARIABLE), *why = no_question(c);
+	struct gt_err err = { 0 };
+
+	if (user || why) {
+		if (user)
+			tn_run_keep(r, k, VARIABLE, user, "set by the user");
+		else
+			tn_run_skip(r, k, VARIABLE, "%s", why);
+		return;
+	}
+	find_copies(c, r, &all.paths);
+	if (!all.paths.n)
+		tn_run_skip(r, k, VARIABLE, "no OpenBLAS is installed that a program would load");
+	else if (ask_all(c, &all, &err) < 0)
+		tn_run_skip(r, k, VARIABLE, "%s", err.msg);
+	else if (all.old < all.paths.n)
+		choose(c, k, &all, r);
+	else if (all.said[0].one_target)
+		tn_run_skip(r, k, VARIABLE, "%s is built for one processor, %s: there is nothing to choose", all.paths.v[0],
+			    all.said[0].core);
+	else
+		tn_run_skip(r, k, VARIABLE, "%s computes with the kernels of a %s", all.paths.v[0], all.said[0].core);
+}
+
+const struct tn_knob tn_knob_kernels = {
+	.id = "run.blas_kernels",
+	.summary = "OPENBLAS_CORETYPE where OpenBLAS takes this processor for a much older one",
+	.why = "OpenBLAS chooses its kernels by a table of processors. Up to 0.3.24 (Debian 12 has 0.3.21) one that is newer gets "
+	       "those of a very old one, without AVX: on an Emerald Rapids PyTorch trained GPT-2 at 254 tokens/s so and at 571 "
+	       "with SkylakeX. Each copy that the command may come to load, NumPy's wheels' too, is asked in a child, and asked "
+	       "again whether it takes the better one. The answers are cached in ~/.cache/gputune/openblas.",
+	.hazard = "It is one variable for all copies in a process: not set where one of them knows the processor by itself. A "
+		  "program that passes it on to another host, as mpirun may, ends there if that one lacks the instructions.",
+	.unit = "environment",
+	.mechanism = "",
+	.unmoved = "the workloads multiply with oneDNN and kernels of their own; bring your own command",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_kernels,
+};

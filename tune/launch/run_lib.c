@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which libraries a command gets: BLAS and allocator. Both are Debian's own files, looked for where Debian puts them.
+ */
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/trust.h"
+#include "tune/knob/list.h"
+#include "tune/launch/launcher.h"
+#include "tune/launch/library_report.h"
+#include "tune/model/profile.h"
+#include "tune/launch/rank.h"
+
+#define GIB (INT64_C(1) << 30)
+
+/* Is there a library at path that may be put into every program? If it is there but may not, *ret_why says so. */
+static bool usable(const struct tn_ctx *c, const char *path, const char **ret_why)
+{
+	struct stat st;
+
+	if (gt_fs_stat(c->fs, path, &st) < 0)
+		return false;
+	*ret_why = gt_distrust(c->fs, &st);
+	if (!*ret_why && c->host->live && st.st_uid != 0) /* also where we are not root ourselves */
+		*ret_why = "does not belong to root";
+	if (!*ret_why && c->host->live)
+		*ret_why = gt_distrust_way(c->fs, path);
+	return !*ret_why;
+}
+
+/* In the same rounds as those of omp.spin (run_omp.c): 793 samples/s where PyTorch and openblas-pthread each had two threads for
+ * the two CPUs, 3713 under gputune run; 3453 where PyTorch took one thread because the virtual processors call themselves
+ * threads of one core, and so left the CPUs to BLAS. */
+
+/* ---- BLAS ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Flavours of Debian's packages whose threads are OpenMP's own, best first. */
+static const char *const shared_pool[] = { "openblas-openmp", "blis-openmp" };
+
+/* What a file of Debian's is: ".../openblas-pthread/libblas.so.3" is openblas-pthread. Reference BLAS lies in "blas". */
+static char *flavour(const char *path)
+{
+	gt_autofree char *dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	const char *base = strrchr(dir, '/');
+
+	return gt_xstrdup(base ? base + 1 : dir);
+}
+
+/* What the program gets without us. A capture may have kept only the alternative, not the file behind it. */
+static char *blas_now(const struct tn_ctx *c)
+{
+	gt_autofree char *path = tn_loader_find(c, "libblas.so.3");
+
+	if (path)
+		return flavour(path);
+	return c->host->blas.v ? gt_xstrdup(c->host->blas.v) : NULL;
+}
+
+/* The directory in which a better libblas.so.3 lies; NULL if there is none. */
+static char *better_blas(const struct tn_ctx *c, const char **ret_name, const char **ret_why)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_pool); i++) {
+		gt_autofree char *dir = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), shared_pool[i]),
+				 *lib = gt_xasprintf("%s/libblas.so.3", dir);
+
+		if (usable(c, lib, ret_why)) {
+			*ret_name = shared_pool[i];
+			return gt_take(dir);
+		}
+	}
+	return NULL;
+}
+
+/* Does the program, or PyTorch in it, use the host's libblas.so.3, and is that one slow beside OpenMP? */
+static bool needs_other_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r, char **ret_have)
+{
+	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
+
+	if (wheel)
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "%s brings its own BLAS", wheel);
+	else if (!have)
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
+	else if (strcmp(have, "openblas-pthread") && strcmp(have, "blas"))
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be slow",
+			    have);
+	else
+		*ret_have = gt_take(have);
+	return *ret_have != NULL;
+}
+
+static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const char *user = tn_run_said(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
+	gt_autofree char *have = NULL, *dir = NULL, *value = NULL;
+
+	if (!needs_other_blas(c, k, r, &have))
+		return;
+	dir = better_blas(c, &name, &why);
+	if (!dir) {
+		r->two_pools = !strcmp(have, "openblas-pthread");
+		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have,
+			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
+		return;
+	}
+	if (user) { /* the user's own libraries come first; a BLAS among them is the user's choice */
+		gt_autofree char *own = tn_loader_find(&(struct tn_ctx){ .fs = c->fs, .host = c->host }, "libblas.so.3"),
+				 *seen = tn_loader_find(c, "libblas.so.3");
+
+		if (seen && !gt_streq(own, seen)) {
+			r->two_pools = !strcmp(have, "openblas-pthread");
+			tn_run_skip(r, k, "LD_LIBRARY_PATH", "the user's own path leads to %s", seen);
+			return;
+		}
+	}
+	value = user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir);
+	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s %s", have, name,
+		   strcmp(have, "blas") ? "shares the threads of OpenMP" : "uses all cores and their vector units");
+}
+
+const struct tn_knob tn_knob_blas = {
+	.id = "run.blas",
+	.summary = "openblas-openmp where the host's choice is openblas-pthread",
+	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 "
+	       "with two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp. Which one "
+	       "a program gets is found as the loader would; for all programs: update-alternatives --config "
+	       "libblas.so.3-x86_64-linux-gnu.",
+	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.",
+	.unit = "environment",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_blas,
+};
+
+/* ---- allocators ---------------------------------------------------------------------------------------------------
+ */
+
+static const struct allocator {
+	const char *name, *soname, *package;
+	const char *variable, *value; /* its own setting for large tensors, or NULL */
+	const char *no_huge_pages;    /* the same where they are always on: as if they were not */
+} allocators[] = {
+	{"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL,
+	 NULL, NULL},
+	{"jemalloc", "libjemalloc.so.2", "libjemalloc2", "MALLOC_CONF",
+	 "oversize_threshold:1,background_thread:true,metadata_thp:auto", "oversize_threshold:1,background_thread:true,thp:never"},
+	{"mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL, NULL},
+	{"mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL, NULL},
+};
+
+static const struct runtime {
+	const char *name, *soname, *package;
+	const char *dirs[6];
+} runtimes[] = {
+	{"libomp", "libomp.so.5", "libomp5-14 (Debian 13: libomp5-19)",
+	 {"/usr/lib/llvm-14/lib", "/usr/lib/llvm-16/lib", "/usr/lib/llvm-17/lib", "/usr/lib/llvm-18/lib", "/usr/lib/llvm-19/lib"}},
+	{"libiomp5", "libiomp5.so", "intel-oneapi-openmp, from Intel's repository",
+	 {"/opt/intel/oneapi/compiler/latest/lib", "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}},
+};
+
+int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err *err)
+{
+	gt_auto_strv names = { 0 };
+	gt_auto_buf said = { 0 };
+
+	for (size_t i = 0; k == &tn_knob_omp_runtime && i < GT_ARRAY_SIZE(runtimes); i++)
+		gt_strv_add(&names, runtimes[i].name);
+	for (size_t i = 0; k == &tn_knob_allocator && i < GT_ARRAY_SIZE(allocators); i++)
+		if (!gt_strv_has(&names, allocators[i].name))
+			gt_strv_add(&names, allocators[i].name);
+	if (gt_strv_has(&names, value))
+		return 0;
+	if (!names.n)
+		return gt_fail(err, EINVAL, "%s takes on or off, not '%.40s': its value is found for each run, and what the "
+			       "environment says is kept", k->id, value);
+	for (size_t i = 0; i < names.n; i++)
+		gt_buf_printf(&said, ", %s", names.v[i]);
+	return gt_fail(err, EINVAL, "%s takes on, off%s; not '%.40s'", k->id, said.s, value);
+}
+
+static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, const char **ret_why)
+{
+	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", tn_multiarch(c->host));
+	const char *const dirs[] = { own, "/usr/lib", "/usr/local/lib" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", dirs[i], a->soname);
+
+		if (usable(c, path, ret_why))
+			return gt_take(path);
+	}
+	return NULL;
+}
+
+/* Files that bring a malloc of their own, by a word of their name. */
+static const char *const mallocs[] = {"malloc", "hoard", "scudo", "umem",   "lockless", "scalloc",
+				      "asan",	"lsan",	 "tsan",  "efence", "DUMA"};
+
+/* Is one of the words in the name of a file of the list? The loader parts it at colons and blanks. */
+static bool preloads(const char *list, const char *const *words, size_t n)
+{
+	gt_autofree char *copy = gt_xstrdup(list ? list : "");
+	char *save = NULL;
+
+	for (char *w = strtok_r(copy, ": ", &save); w; w = strtok_r(NULL, ": ", &save)) {
+		const char *base = strrchr(w, '/') ? strrchr(w, '/') + 1 : w;
+
+		for (size_t i = 0; i < n; i++)
+			if (strstr(base, words[i]))
+				return true;
+	}
+	return false;
+}
+
+/* What is to be preloaded comes after what the user preloads: of two that answer to a name the first counts. */
+static void add_preload(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r, const char *path, const char *reason)
+{
+	const char *user = tn_run_said(c, "LD_PRELOAD");
+	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
+
+	for (size_t i = 0; i < r->n_var && after; i++)
+		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
+			free(gt_take(after)); /* the user's are in it already */
+	tn_run_add(c, r, k, "LD_PRELOAD", after ? after : path, reason);
+}
+
+/* Of 640 000 blocks of 4 KiB eight threads kept 10 000: jemalloc had 75 MiB resident in small pages, 124 MiB in huge ones. */
+static void preload_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, const char *path,
+			      struct tn_run *r)
+{
+	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_said(c, a->variable);
+	gt_autofree char *reason =
+		gt_xasprintf("keeps freed memory instead of giving it back to the kernel; %s%s",
+			     c->host->live ? "loaded in a child first" : "not tried: this root is not live",
+			     !always ? ""
+			     : told  ? "; huge pages are always on here, which it is told to do without"
+				     : "; huge pages are always on here: it keeps more than with madvise");
+
+	add_preload(c, k, r, path, reason);
+	if (a->variable)
+		tn_run_set(c, r, k, a->variable, always ? a->no_huge_pages : a->value,
+			   always ? "its settings for large tensors, in small pages: in huge ones its memory grows by half"
+				  : "its settings for large tensors");
+}
+
+static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
+{
+	const char *why = NULL;
+	gt_autofree char *path = find_allocator(c, a, &why);
+
+	if (!path) {
+		if (why)
+			tn_run_skip(r, k, "LD_PRELOAD", "%s %s", a->soname, why);
+		return false;
+	}
+	if (c->host->live && !tn_loader_tries(path)) {
+		tn_run_skip(r, k, "LD_PRELOAD", "%s does not load into a program here", path);
+		return false;
+	}
+	preload_allocator(c, k, a, path, r);
+	return true;
+}
+
+static void prepare_allocator(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const char *package = allocators[0].package, *user = tn_run_said(c, "LD_PRELOAD");
+
+	if (user && (!c->chosen || preloads(user, mallocs, GT_ARRAY_SIZE(mallocs)))) {
+		tn_run_set(c, r, k, "LD_PRELOAD", "", "set by the user");
+		return;
+	}
+	if (!c->chosen) {
+		tn_run_skip(r, k, "LD_PRELOAD", "by choice only: a profile with run.allocator = on, or --allocator");
+		return;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++) {
+		if (c->asked && strcmp(c->asked, allocators[i].name))
+			continue;
+		package = c->asked ? allocators[i].package : package;
+		if (try_allocator(c, k, &allocators[i], r))
+			return;
+	}
+	tn_run_skip(r, k, "LD_PRELOAD", "none is installed that can be used; apt install %s", package);
+}
+
+const struct tn_knob tn_knob_allocator = {
+	.id = "run.allocator",
+	.summary = "preload TCMalloc, jemalloc or mimalloc",
+	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks "
+	       "and for page faults on memory that was given back and is needed again. These allocators keep it, per "
+	       "thread.",
+	.hazard = "Resident memory grows, more so with huge pages set to always; jemalloc is then told to do without them. Every "
+		  "child inherits it. Clashes with "
+		  "sanitizers; too little static TLS on some builds, which is why it is loaded in a child first.",
+	.unit = "environment",
+	.mechanism = "alloc",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_allocator,
+};
+
+static bool preloads_allocator(const struct tn_run *r)
+{
+	for (size_t i = 0; i < r->n_var; i++)
+		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status != TN_VAR_SKIPPED &&
+		    preloads(r->var[i].value, mallocs, GT_ARRAY_SIZE(mallocs)))
+			return true;
+	return false;
+}
+
+/* Blocks up to a quarter of a rank's part of memory come from the heap, which is trimmed only beyond all of it. Where a control
+ * group has a limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond it
+ * one is killed. */
+static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	unsigned ranks = tn_rank_here(c);
+	int64_t total = pr_or(c->host->mem.total_bytes, 0) / ranks,
+		memory = GT_MIN(total, pr_or(c->host->mem.limit_bytes, INT64_MAX) / ranks),
+		pad = GT_MIN(GIB / 4, memory / 64), keep = memory < total ? memory / 2 : memory;
+	bool huge = gt_version_cmp(gnu_get_libc_version(), "2.35") >= 0 && c->host->mem.thp_enabled.v &&
+		    strcmp(c->host->mem.thp_enabled.v, "never");
+	gt_autofree char *value = NULL;
+
+	if (preloads_allocator(r)) {
+		tn_run_skip(r, k, "GLIBC_TUNABLES", "another allocator is preloaded");
+		return;
+	}
+	if (r->processes == 0) {
+		tn_run_leave(c, r, k, "GLIBC_TUNABLES", TN_PROCESSES_WHY);
+		return;
+	}
+	if (memory < 2 * GIB) {
+		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory%s none should be kept%s",
+			    ranks > 1 ? " for each rank" : "", memory < total ? ", and the control group allows no more" : "");
+		return;
+	}
+	value = gt_xasprintf(
+		"glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s",
+		memory / 4, keep, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
+	tn_run_set(c, r, k, "GLIBC_TUNABLES", value,
+		   "large tensors are kept between steps instead of unmapped and faulted in again%s%s",
+		   ranks > 1 ? "; a rank's part of memory" : "", memory < total ? "; by the limit of the control group" : "");
+}
+
+const struct tn_knob tn_knob_malloc = {
+	.id = "run.malloc",
+	.summary = "glibc's malloc keeps large blocks, in huge pages",
+	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
+	       "faults of memory that it had had a step before. With these thresholds, derived from the size of "
+	       "memory or the limit of the control group and the number of ranks, the blocks stay. PyTorch's "
+	       "THP_MEM_ALLOC_ENABLE=1 asks for huge pages for its tensors only; this does for all of the program.",
+	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds "
+		  "up.",
+	.unit = "environment",
+	.mechanism = "alloc",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_malloc,
+};
+
+/* ---- OpenMP runtime ---------------------------------------------------------------------------------------------- */
+
+static char *find_runtime(const struct tn_ctx *c, const struct runtime *rt, const char **ret_why)
+{
+	gt_autofree char *own = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), rt->soname);
+
+	/* what Debian calls libiomp5.so is LLVM's; Intel's lies in a place of its own */
+	if (!strcmp(rt->name, "libomp") && usable(c, own, ret_why))
+		return gt_take(own);
+	for (size_t i = 0; rt->dirs[i]; i++) {
+		gt_autofree char *path = gt_xasprintf("%s/%s", rt->dirs[i], rt->soname);
+
+		if (usable(c, path, ret_why))
+			return gt_take(path);
+	}
+	return NULL;
+}
+
+static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	static const char *const openmp[] = {"libomp", "libiomp", "libgomp"};
+	const struct runtime *rt = &runtimes[0];
+	gt_autofree char *path = NULL;
+	const char *why = NULL;
+
+	if (!c->chosen) /* nothing to say: a run has the runtime that its program was built with */
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
+		if (gt_streq(c->asked, runtimes[i].name))
+			rt = &runtimes[i];
+	if (preloads(tn_run_said(c, "LD_PRELOAD"), openmp, GT_ARRAY_SIZE(openmp))) {
+		tn_run_keep(r, k, "LD_PRELOAD", tn_run_user(c, "LD_PRELOAD"), "set by the user, with an OpenMP runtime in it");
+		return;
+	}
+	path = find_runtime(c, rt, &why);
+	if (!path || (c->host->live && !tn_loader_tries(path))) {
+		tn_run_skip(r, k, "LD_PRELOAD", "%s %s%s", rt->soname,
+			    path ? "does not load into a program here" : why ? why : "is not installed: apt install ",
+			    path || why ? "" : rt->package);
+		return;
+	}
+	add_preload(c, k, r, path, "an OpenMP runtime in place of the program's own");
+	tn_run_set(c, r, k, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work, not after 200");
+}
+
+const struct tn_knob tn_knob_omp_runtime = {
+	.id = "omp.runtime",
+	.summary = "LLVM's or Intel's OpenMP in place of GNU's",
+	.why = "libomp and libiomp5 also answer to libgomp's names; their barriers scale better on hosts with many cores. "
+	       "To be measured per program.",
+	.hazard = "Two runtimes in one process end it or start two pools of threads: a program that brings one of its own in "
+		  "a wheel must not get another. Intel's is not free software.",
+	.unit = "environment",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_runtime,
+};

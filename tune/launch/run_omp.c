@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenMP: how many threads, where, and how they wait. */
+#include <stdio.h>
+#include <string.h>
+#include "tune/launch/cpu_affinity.h"
+#include "tune/knob/list.h"
+#include "tune/launch/launcher.h"
+#include "tune/launch/program.h"
+
+static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
+{
+	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
+}
+
+/* torchrun sets 1 where its own user has said nothing. What that user has said is in the environment with which torchrun was
+ * started; it does not change when the program sets a variable. */
+static bool set_by_torchrun(const struct tn_ctx *c)
+{
+	gt_autofree char *said = NULL;
+
+	return tn_run_user(c, "TORCHELASTIC_RUN_ID") && gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") &&
+	       tn_launcher_had(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
+}
+
+/* More threads than the quota pays for are all stopped together; all ranks are paid from the same one. */
+static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
+{
+	struct pr_num quota = c->host->cpu.quota_millicpu;
+
+	return pr_has(quota) ? (unsigned)GT_MIN(GT_MAX(quota.v / 1000 / ranks, 1), UINT32_MAX) : UINT32_MAX;
+}
+
+/* Why n threads of so many cores; the caller frees it. */
+static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharers, bool by_quota)
+{
+	struct tn_processes p = tn_processes_of(c);
+	unsigned own = GT_MAX(1u, cores / sharers), here = tn_rank_here(c), paid = threads_paid(c, here);
+
+	if (by_quota && here > 1)
+		return gt_xasprintf("the cgroup's quota, shared by %u ranks, pays for %u of %u cores each", here, paid, own);
+	if (by_quota)
+		return gt_xasprintf("the cgroup's quota pays for %u of %u cores", paid, own);
+	if (p.kind == TN_LAUNCHER && p.n > 1 && !p.one_task)
+		return gt_xasprintf("%u cores shared out among the %u ranks that it starts", cores, sharers);
+	if (p.n > 1)
+		return gt_xasprintf("%u cores for %d visible GPUs: the command may start a process for each", cores, p.n);
+	if (sharers > 1)
+		return gt_xasprintf("%u cores shared out among %u ranks", cores, sharers);
+	return gt_xstrdup("one per physical core");
+}
+
+static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	unsigned cores, own, paid, n, sharers = tn_rank_sharers(c, r);
+	gt_autofree char *why = NULL, *less = NULL;
+	gt_auto_set first = {0};
+	char text[16];
+
+	if (r->processes == 0) {
+		tn_run_leave(c, r, k, "OMP_NUM_THREADS", TN_PROCESSES_WHY);
+		return;
+	}
+	if (c->host->cpu.unknown) {
+		tn_run_leave(c, r, k, "OMP_NUM_THREADS", "the number of CPUs is not known");
+		return;
+	}
+	pr_first_threads(c->host, cpus_of(c, r), &first);
+	cores = GT_MAX(1u, gt_set_count(&first));
+	own = GT_MAX(1u, cores / sharers);
+	paid = threads_paid(c, tn_rank_here(c));
+	n = GT_MIN(own, paid);
+	if (c->workers) {
+		n = n > c->workers ? n - c->workers : 1;
+		less = gt_xasprintf(", less %u for its loader workers", c->workers);
+	}
+	why = why_threads(c, cores, sharers, paid < own);
+	snprintf(text, sizeof(text), "%u", n);
+	if (set_by_torchrun(c))
+		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
+			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank%s",
+			       less ? less : "");
+	else
+		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");
+}
+
+const struct tn_knob tn_knob_omp_threads = {
+	.id = "omp.threads",
+	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
+	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
+	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
+	       "throttled. torchrun sets 1 when nobody has said; that is replaced. A command that is not known may start a "
+	       "process for each visible GPU, and each inherits the number: eight processes with 32 threads each on 32 cores "
+	       "wait for each other. It gets the cores divided by the number of visible GPUs.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. How many loader workers "
+		  "a program will start nobody can see beforehand: where those keep cores busy say --workers.",
+	.unit = "threads",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_threads,
+};
+
+static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_node; i++) {
+		gt_auto_set both = {0};
+
+		gt_set_copy(&both, &h->node[i].cpus);
+		gt_set_and(&both, cpus);
+		n += gt_set_count(&both) > 0;
+	}
+	return n;
+}
+
+static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	gt_autofree char *why = NULL;
+	bool spread = nodes_of(c->host, cpus_of(c, r)) > 1;
+
+	if (!tn_program_may_bind(c, &why)) {
+		tn_run_skip(r, k, "OMP_PROC_BIND", "%s", why);
+		return;
+	}
+	if (tn_run_said(c, "GOMP_CPU_AFFINITY") || tn_run_said(c, "KMP_AFFINITY")) {
+		tn_run_skip(r, k, "OMP_PROC_BIND",
+			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
+		return;
+	}
+	tn_run_set(c, r, k, "OMP_PLACES", "cores", "one place per physical core");
+	tn_run_set(c, r, k, "OMP_PROC_BIND", spread ? "spread" : "close",
+		   spread ? "all nodes' memory is used from the start"
+			  : "threads stay beside their caches and first-touched memory");
+}
+
+const struct tn_knob tn_knob_omp_bind = {
+	.id = "omp.bind",
+	.summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
+	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
+	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader "
+		  "workers of Python programs all land on one core (PyTorch issue 101850: ten times slower). Never set "
+		  "for Python, nor for programs that do not name an OpenMP runtime.",
+	.unit = "environment",
+	.mechanism = "mem.bw",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_bind,
+};
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------
+ */
+
+/* libgomp spins 300 000 times before it sleeps, which is milliseconds. Whoever has lost its core to another process for
+ * a moment is waited for by threads that keep the cores busy. Sleeping and waking costs some 50 us (measured, in a
+ * virtual machine), and 3000 times "pause" last about as long: who spins as long as sleeping costs is never more than
+ * twice as slow as the best choice. Four interleaved rounds of PyTorch's MLP on two CPUs with eight other threads running:
+ * 3713 samples/s with 3000 spins, 3530 with none, 1572 with 30 000, 1072 with libgomp's own 300 000. */
+#define SPINS       "3000"
+#define SPINS_QUOTA "1000"
+
+static bool all_isolated(const struct tn_ctx *c, const struct tn_run *r)
+{
+	gt_auto_set both = {0};
+
+	gt_set_copy(&both, cpus_of(c, r));
+	gt_set_and(&both, &c->host->cpu.isolated);
+	return gt_set_count(&both) && gt_set_equal(&both, cpus_of(c, r));
+}
+
+static void prepare_omp_spin(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+{
+	const char *policy = tn_run_said(c, "OMP_WAIT_POLICY");
+	unsigned n = gt_set_count(cpus_of(c, r));
+
+	if (policy)
+		tn_run_skip(r, k, "GOMP_SPINCOUNT", "the user has set OMP_WAIT_POLICY=%.20s", policy);
+	else if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
+		tn_run_skip(r, k, "GOMP_SPINCOUNT", "how long a spin lasts is known for x86-64 only");
+	else if (all_isolated(c, r))
+		tn_run_skip(r, k, "GOMP_SPINCOUNT", "the CPUs are isolated: nobody takes them away");
+	else if (pr_has(c->host->cpu.quota_millicpu))
+		tn_run_set(c, r, k, "GOMP_SPINCOUNT", SPINS_QUOTA,
+			   "what is spun is paid from the cgroup's quota of CPU time");
+	else if (r->two_pools)
+		tn_run_set(
+			c, r, k, "GOMP_SPINCOUNT", SPINS,
+			"OpenMP's threads wait beside those of a BLAS with its own: they must give the cores up soon");
+	else
+		tn_run_set(c, r, k, "GOMP_SPINCOUNT", SPINS,
+			   "%u CPU%s that other processes may use too: a thread whose partner has lost its core sleeps "
+			   "soon and lets it run",
+			   n, n == 1 ? "" : "s");
+}
+
+const struct tn_knob tn_knob_omp_spin = {
+	.id = "omp.spin",
+	.summary = "GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps its core busy",
+	.why = "libgomp spins for milliseconds before it sleeps. With one of two cores taken by another process "
+	       "PyTorch "
+	       "trained an MLP at about 1000 samples/s so, and at 5300 to 5900 with 100 to 3000 spins; beside a BLAS "
+	       "with "
+	       "threads of its own at 5300 and 12400. On a quiet host 3000 spins cost nothing that could be measured.",
+	.hazard = "Programs with parallel regions that begin some 0.1 to 3 ms after the last one, on cores that nobody "
+		  "else "
+		  "uses: each then pays a wake-up. libgomp only; LLVM's and Intel's have KMP_BLOCKTIME.",
+	.unit = "environment",
+	.mechanism = "train.gpt",
+	.tag = 'R',
+	.takes_effect = TN_NEW_PROCESS,
+	.prepare = prepare_omp_spin,
+};

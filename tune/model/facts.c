@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only tuning asks of a host: kind of swap, and who else turns the same knobs. */
+#include <stdio.h>
+#include <string.h>
+#include "tune/model/knob.h"
+
+/* Seen as far as files show it: the unit's control group or something in /run while it works, or a unit that is enabled (not
+ * needed to run: power-profiles-daemon is started when a desktop asks for it). */
+static const struct {
+	const char *name, *running, *unit;
+} tuners[] = {
+	{ "tuned", "/run/tuned/tuned.pid", "multi-user.target.wants/tuned.service" },
+	{ "irqbalance", "/run/irqbalance", "multi-user.target.wants/irqbalance.service" },
+	{ "power-profiles-daemon", NULL, "graphical.target.wants/power-profiles-daemon.service" },
+	{ "tlp", "/run/tlp/last_pwr", "multi-user.target.wants/tlp.service" },
+	{ "numad", "/run/numad.pid", "multi-user.target.wants/numad.service" },
+	{ "bpftune", NULL, "multi-user.target.wants/bpftune.service" },
+	{ "cpufrequtils", NULL, "multi-user.target.wants/cpufrequtils.service" },
+	{ "ksmtuned", "/run/ksmtune.pid", "multi-user.target.wants/ksmtuned.service" },
+};
+
+static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tuners); i++) {
+		gt_autofree char *unit = gt_xasprintf("/etc/systemd/system/%s", tuners[i].unit), *target = NULL;
+
+		gt_autofree char *group = gt_xasprintf("/sys/fs/cgroup/system.slice/%s.service", tuners[i].name);
+
+		if ((tuners[i].running && gt_fs_exists(fs, tuners[i].running)) || gt_fs_exists(fs, group))
+			gt_strv_take(ret, gt_xasprintf("%s (running)", tuners[i].name));
+		else if (gt_fs_readlink(fs, unit, &target) >= 0)
+			gt_strv_take(ret, gt_xasprintf("%s (enabled)", tuners[i].name));
+	}
+}
+
+/* The second and third hexadecimal word of each CPU's line (net/core/net-procfs.c). */
+static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+
+	if (gt_fs_read(fs, "/proc/net/softnet_stat", &text, NULL) < 0)
+		return;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned packets, dropped, squeezed;
+
+		if (sscanf(line, "%x %x %x", &packets, &dropped, &squeezed) != 3)
+			continue;
+		ret->dropped += dropped;
+		ret->squeezed += squeezed;
+	}
+}
+
+#define ROUTE_UP      0x1u
+#define ROUTE_GATEWAY 0x2u
+
+/* The kernel keeps a route to the subnet of each address that a port has; with two ports in one subnet there are two of them
+ * (net/ipv4/fib_trie.c, fib_route_seq_show: all numbers hexadecimal but those in the middle). */
+static void read_subnets(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	gt_autofree char *text = NULL;
+	char *save = NULL;
+
+	if (gt_fs_read(fs, "/proc/net/route", &text, NULL) < 0)
+		return;
+	ret->routes = true;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char port[16], to[9], mask[9];
+		unsigned flags;
+
+		if (sscanf(line, "%15s %8s %*s %x %*s %*s %*s %8s", port, to, &flags, mask) == 4 &&
+		    (flags & (ROUTE_UP | ROUTE_GATEWAY)) == ROUTE_UP && strcmp(mask, "00000000"))
+			gt_strv_take(&ret->subnets, gt_xasprintf("%s/%s %s", to, mask, port));
+	}
+}
+
+bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char *other)
+{
+	for (size_t i = 0; i < f->subnets.n; i++) {
+		size_t n = strcspn(f->subnets.v[i], " ") + 1;
+
+		for (size_t k = 0; k < f->subnets.n && !strcmp(f->subnets.v[i] + n, port); k++)
+			if (!strncmp(f->subnets.v[i], f->subnets.v[k], n) && !strcmp(f->subnets.v[k] + n, other))
+				return true;
+	}
+	return false;
+}
+
+static void read_idle(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	for (; ret->n_idle < GT_ARRAY_SIZE(ret->idle_us); ret->n_idle++) {
+		gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu0/cpuidle/state%zu/latency", ret->n_idle);
+
+		if (gt_fs_read_i64(fs, path, &ret->idle_us[ret->n_idle]) < 0)
+			return;
+	}
+}
+
+void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
+{
+	gt_autofree char *swaps = NULL, *vendor = NULL;
+
+	*ret = (struct tn_facts){ 0 };
+	if (gt_fs_read(fs, "/proc/swaps", &swaps, NULL) >= 0)
+		ret->swap_is_zram = strstr(swaps, "/dev/zram") && !strstr(swaps, "/dev/sd") && !strstr(swaps, "/dev/nvme") &&
+				    !strstr(swaps, "/dev/vd") && !strstr(swaps, "file\t");
+	find_tuners(fs, &ret->tuners);
+	ret->virtual_machines = gt_fs_exists(fs, "/run/libvirt/qemu") || gt_fs_exists(fs, "/run/qemu-server");
+	ret->persistenced = gt_fs_exists(fs, "/run/nvidia-persistenced/nvidia-persistenced.pid") ||
+			    gt_fs_exists(fs, "/run/nvidia-persistenced/socket");
+	read_softnet(fs, ret);
+	read_subnets(fs, ret);
+	read_idle(fs, ret);
+	if (gt_fs_read_line(fs, "/sys/class/dmi/id/sys_vendor", &vendor) >= 0)
+		ret->amazon = !strcmp(vendor, "Amazon EC2");
+}
+
+void tn_facts_clear(struct tn_facts *f)
+{
+	gt_strv_clear(&f->tuners);
+	gt_strv_clear(&f->subnets);
+}
+
+const char *tn_facts_tuner(const struct tn_facts *f, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < f->tuners.n; i++)
+		if (!strncmp(f->tuners.v[i], name, n) && f->tuners.v[i][n] == ' ')
+			return f->tuners.v[i];
+	return NULL;
+}

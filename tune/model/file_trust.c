@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/file.h"
+#include "lib/trust.h"
+#include "tune/model/knob.h"
+#include "tune/model/file_trust.h"
+
+/* What is judged is the open file, so that nobody can put another in its place between looking and reading. */
+static int read_fd(int fd, size_t max, char **ret)
+{
+	gt_auto_buf b = { 0 };
+	char chunk[8192];
+	ssize_t n;
+
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (b.len + (size_t)n > max)
+			return -EFBIG;
+		gt_buf_add(&b, chunk, (size_t)n);
+	}
+	if (b.len && memchr(b.s, '\0', b.len))
+		return -EILSEQ;
+	*ret = gt_buf_take(&b);
+	return 0;
+}
+
+/* fs says whether the live host is at stake, from is where the file lies. */
+static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char *path, size_t max, char **ret,
+		       struct gt_err *err)
+{
+	gt_autoclose int fd = gt_fs_open_fd(from, path);
+	const char *why;
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	why = gt_distrust(fs, &st);
+	if (why && !S_ISREG(st.st_mode))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s %s", path, why);
+	if (why)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
+				    "%s %s: not followed; install -m 600 %s ~root/, then read and use the copy (a chown is not "
+				    "enough: the file may be open for writing)", path, why, path);
+	r = read_fd(fd, max, ret);
+	if (r == -EILSEQ)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s holds a NUL byte: not a text", path);
+	return r;
+}
+
+int tn_trusted_read_host(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err)
+{
+	struct gt_err e = { 0 };
+	int r = read_judged(fs, fs, path, max, ret, &e);
+
+	if (r >= 0 || r == -ENOENT)
+		return r;
+	if (!e.msg[0])
+		gt_fail_exit(&e, GT_EXIT_USAGE, -r, "cannot read %s: %s", path, strerror(-r));
+	if (err)
+		*err = e;
+	return r;
+}
+
+int tn_trusted_read(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err)
+{
+	gt_autofree char *cwd = NULL, *full = NULL;
+	gt_auto(gt_fsroot) *live = NULL;
+	struct gt_err e = { 0 };
+	int r;
+
+	if (!strcmp(path, "-"))
+		return gt_fail_as(err, GT_EXIT_USAGE, gt_file_read(path, max, ret, NULL, err));
+	cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+	full = cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
+	r = gt_fs_open(NULL, &live, err);
+	if (r < 0)
+		return r;
+	r = read_judged(fs, live, full, max, ret, &e);
+	if (r < 0 && !e.msg[0])
+		gt_fail_exit(&e, GT_EXIT_USAGE, -r, "cannot read %s: %s", path, strerror(-r));
+	if (r < 0 && err)
+		*err = e;
+	return r;
+}
+
+int tn_trusted_json(struct gt_fsroot *fs, const char *path, size_t max, json_t **ret, struct gt_err *err)
+{
+	gt_autofree char *text = NULL;
+	int r = tn_trusted_read(fs, path, max, &text, err);
+
+	return r < 0 ? r : gt_fail_as(err, GT_EXIT_USAGE, gt_json_parse(text, strlen(text), path, ret, err));
+}

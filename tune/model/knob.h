@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_KNOB_H
+#define TN_KNOB_H
+/*
+ * A knob is one const struct in tune/knob/, listed once in tune/knob/list.c. What it wishes is a pure function of the host,
+ * the profile and the value that is there; reading, comparing, writing and undoing are the same code for all.
+ */
+#include "probe/host/host.h"
+#include "tune/model/tune.h"
+
+enum tn_effect { TN_NOW, TN_NEW_PROCESS, TN_NEW_DEVICE, TN_REBOOT };
+enum tn_op {
+	TN_SET,	  /* the value itself */
+	TN_RAISE, /* at least; never lowered. Of several numbers each */
+	TN_LOWER, /* at most; never raised */
+};
+enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* how it is kept for the next boot */
+
+/* Besides struct pr_host: what only tuning asks. Gathered once. */
+struct tn_facts {
+	bool swap_is_zram;
+	bool virtual_machines; /* this host runs some */
+	bool persistenced;     /* nvidia-persistenced is at work */
+	int64_t dropped;       /* packets that found the backlog full since boot; 0: none, or not known */
+	int64_t squeezed;      /* times that a CPU ran out of its share before all waiting packets were taken */
+	int64_t idle_us[16];   /* time to leave each idle state of the first CPU, in the kernel's order */
+	size_t n_idle;
+	bool amazon;	       /* a virtual machine of EC2 */
+	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
+	bool routes;	       /* the kernel's table was there to be read */
+	struct gt_strv subnets; /* "0002000A/00FFFFFF eth0": what a port reaches without a gateway, over IPv4 */
+};
+void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret);
+void tn_facts_clear(struct tn_facts *f);
+/* "tuned (running)" if this tuner is at work here, else NULL. */
+const char *tn_facts_tuner(const struct tn_facts *f, const char *name);
+/* Have two ports addresses in one subnet? */
+bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char *other);
+
+/* Strict INI, see profile.c. */
+struct tn_setting {
+	const struct tn_knob *knob;
+	char *value; /* "on", "off" or the wanted value */
+	char *where; /* file:line */
+};
+struct tn_profile {
+	char *name, *summary;
+	struct tn_setting *set;
+	size_t n_set;
+};
+/* name NULL or "auto": the one that fits the host. A name with a '/' is a file. */
+int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
+		    struct gt_err *err);
+void tn_profile_free(struct tn_profile *p);
+GT_DEFINE_AUTO(tn_profile, tn_profile_free);
+/* "on", "off", a value, or NULL if the profile does not say. */
+const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k);
+
+struct tn_rank;
+struct tn_ctx {
+	struct gt_fsroot *fs; /* for knobs of a run only: is the file there? */
+	const struct pr_host *host;
+	const struct tn_facts *facts;
+	const char *asked; /* the profile's own value for this knob, NULL: derive it from the host */
+	/* of a run */
+	bool chosen; /* named by the user or the profile */
+	char *const *argv;
+	char *const *envp;
+	enum tn_program program;
+	const char *gpus;	    /* struct tn_run_opts */
+	unsigned workers;	    /* the same */
+	const struct tn_rank *rank; /* given by the caller, NULL: as the environment says */
+};
+
+/* What a knob wishes: a value, or why it wishes none. */
+struct tn_wish {
+	enum tn_status status; /* TN_CHANGE: value; the engine finds out whether it is there already */
+	char value[128]; /* with TN_ADVICE the one to set by hand, "" if that is not all there is to it */
+	char reason[512];
+};
+struct tn_now {
+	const char *instance; /* NULL for a knob that the host has once */
+	const char *current;  /* NULL if it cannot be read */
+	const char *pair;     /* value of the counterpart, NULL if there is none */
+};
+
+/* What has to hold before a knob is wished, and again before it is written. check says why not, and leaves w alone if it holds;
+ * those before it in the table hold. */
+struct tn_need {
+	const char *what; /* "two or more NUMA nodes"; NULL ends a table */
+	void (*check)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+};
+
+/* What one number may be, in the unit of the knob. A value outside of it endangers the host: no process starts, the network stops,
+ * memory is exhausted. It holds for every source of a value. */
+struct tn_range {
+	int64_t least, most;
+	int64_t unit_bytes; /* of memory that one unit may take: most is also the host's memory divided by this; 0: it is not */
+};
+#define TN_NUMBERS 3 /* of one value at most: "min default max" */
+
+struct tn_knob {
+	const char *id, *summary;
+	const char *why;       /* evidence: what it is good for */
+	const char *hazard;    /* when it harms */
+	const char *unit;
+	const char *mechanism; /* the measurement that must move if the claim is true; "" if there is none, */
+	const char *unmoved;   /* and then why no workload shows it; NULL for those that are only checked (C) */
+	char tag;	       /* A by default, B by choice, C checked and reported only, R per run */
+	enum tn_effect takes_effect;
+	enum tn_op op;
+	enum tn_form form;
+	const char *rivals;    /* tuners that set it too, blank-separated */
+
+	/* of the host (A, B, C): one of key, path and look */
+	const char *key;		  /* sysctl */
+	const char *path;		  /* kernel file; %s stands for the instance */
+	/* C without a file: what there is, from the host itself; NULL: not on this host. The caller frees it. */
+	char *(*look)(const struct tn_ctx *c);
+	const char *const *choices;	  /* values it may have; NULL: whole numbers, or as cpu_list says */
+	bool cpu_list;			  /* the value is a list of CPUs */
+	struct tn_range range[TN_NUMBERS]; /* of each number */
+	/* on which devices there is one; NULL: once per host */
+	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
+	const char *(*module)(const struct pr_host *h); /* what brings its file, and may be loaded late; NULL: the kernel itself */
+	const char *resets;		  /* a file that the kernel sets anew when this one changes; as path */
+	bool may_refuse;		  /* the kernel may keep one to itself, and says so (EIO) only when it is written */
+	bool names_move;		  /* their names may be other devices' after the next boot */
+	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
+	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
+	const struct tn_need *needs; /* in this order; NULL: none but those that every knob has (tn_need_text) */
+	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+	/* the text that keeps it for the next boot, for forms that need more than path and value */
+	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
+
+	/* of a run (R) */
+	void (*prepare)(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r);
+};
+/* What others turn, under the name that they use: the knob it is here, or why there is none. */
+struct tn_setting_known {
+	const char *name, *knob, *why; /* one of knob and why */
+};
+extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL */
+const struct tn_setting_known *tn_setting_find(const char *name);
+extern const struct tn_knob *const tn_knobs[]; /* NULL-terminated, in the order in which they are written */
+const struct tn_knob *tn_knob_find(const char *id);
+/* id itself, a family ("vm.") or NULL list: yes. */
+bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list);
+/* The id itself: to look at a family is not to choose what is in it. */
+bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list);
+/* Every entry of the list names a knob or a family, else exit 64. */
+int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err);
+const char *tn_effect_name(enum tn_effect e);
+const char *tn_op_name(enum tn_op op);
+char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
+char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what it resets, NULL: nothing */
+char *tn_knob_side_label(const struct tn_knob *k, const char *instance); /* the knob that is, as tn_knob_label; NULL: none is */
+char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
+char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
+char *tn_knob_range_text(const struct tn_knob *k); /* for people; NULL: it has none. The caller frees it. */
+/* Whether the knob may hold value: type, choices and range. host NULL: on any host. -EINVAL or -ERANGE and a sentence if not. */
+int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err);
+
+/* All that has to hold, the nth of them: that its file is there; what the knob's own table says; that it can be written. NULL
+ * behind the last. The caller frees it. path: NULL for any device. */
+char *tn_need_text(const struct tn_knob *k, const char *path, size_t n);
+/* How many of the knob's own hold, one after the other; if not all, w says why the next does not. */
+size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+/* The wish: desired(), if all of them hold, else why not. Returns how many do. */
+size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+/* "read-only here …" if path cannot be written on this live host, whoever tries; NULL: it may be. */
+const char *tn_need_writable(struct gt_fsroot *fs, const char *path);
+
+/* To be used by desired() and by checks of needs. */
+void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
+void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
+/* TN_ADVICE for a sysctl: the engine adds the lines that set it to value, now and at boot. */
+void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
+/* To be used by prepare(). If the user's environment has the variable it is kept. */
+void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *fmt, ...) GT_PRINTF(6, 7);
+/* The same where what is there is not the user's but a launcher's own: it is replaced. */
+void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+	GT_PRINTF(5, 6);
+/* The same for a list that other knobs add to, such as LD_PRELOAD: a value set before stays in it. */
+void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+		const char *reason);
+/* The user's own, worth a word. */
+void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+	GT_PRINTF(5, 6);
+/* Not ours to set: what the user has set is kept all the same. */
+void tn_run_leave(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why);
+void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
+const char *tn_run_user(const struct tn_ctx *c, const char *name); /* the user's value, NULL if not set */
+/* The same for a variable that says nothing when it is empty, as all do here but CUDA_VISIBLE_DEVICES. */
+const char *tn_run_said(const struct tn_ctx *c, const char *name);
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What has to hold before a knob is turned: shown with the knob and in the plan, and looked at again when it is applied. */
+#include <errno.h>
+#include "probe/host/distro.h"
+#include "tune/model/knob.h"
+
+static size_t own_needs(const struct tn_knob *k)
+{
+	size_t n = 0;
+
+	while (k->needs && k->needs[n].what)
+		n++;
+	return n;
+}
+
+char *tn_need_text(const struct tn_knob *k, const char *path, size_t n)
+{
+	gt_autofree char *any = path ? NULL : tn_knob_path(k, k->instances ? "*" : NULL);
+	bool written = k->tag == 'A' || k->tag == 'B';
+
+	if (k->tag == 'R') /* of a run: says itself what it lacks */
+		return NULL;
+	if (!n)
+		return path || any ? gt_xasprintf("%s is there", path ? path : any) : gt_xstrdup("there is one on this host");
+	if (n <= own_needs(k))
+		return gt_xstrdup(k->needs[n - 1].what);
+	return written && n == own_needs(k) + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
+}
+
+size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	size_t n = own_needs(k);
+
+	for (size_t i = 0; i < n; i++) {
+		k->needs[i].check(c, now, w);
+		if (*w->reason)
+			return i;
+	}
+	return n;
+}
+
+size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	size_t n = tn_needs_check(k, c, now, w);
+
+	if (n == own_needs(k)) {
+		gt_autofree char *reason = NULL;
+
+		k->desired(c, now, w);
+		reason = pr_for_distro(c->host, w->reason, "\t", "");
+		snprintf(w->reason, sizeof(w->reason), "%s", reason);
+	}
+	return n;
+}
+
+const char *tn_need_writable(struct gt_fsroot *fs, const char *path)
+{
+	if (!gt_fs_is_live(fs) || gt_fs_access(fs, path, W_OK) != -EROFS)
+		return NULL;
+	return "read-only here, as in a container: to be set on the host beneath";
+}

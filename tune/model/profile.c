@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile says which knobs to turn and, where it wants to, how far:
+ *
+ *   # comment
+ *   [profile]
+ *   summary = one line
+ *   inherit = default
+ *   [knobs]
+ *   vm.swappiness = off        leave it alone
+ *   block.read_ahead = on      take it in although it is opt-in
+ *   thp.enabled = always       this value, if the knob may have it
+ *
+ * A profile is read from /etc/gputune/profiles/NAME.conf, or else from those that are compiled in (and installed for reading).
+ * --profile also takes a file: a name with a slash. inherit takes names only. Unknown sections, keys, knobs and values are errors
+ * with file and line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/cli.h"
+#include "tune/model/profile.h"
+#include "tune/model/file_trust.h"
+
+#define ADMIN_DIR	"/etc/gputune/profiles"
+#define INHERIT_MAX	8
+#define TEXT_MAX	65536
+
+enum section { NO_SECTION, PROFILE, KNOBS };
+struct parse {
+	struct gt_fsroot *fs;
+	struct tn_profile *p;
+	const char *file;
+	unsigned line, depth;
+	bool inherits; /* the first time through: only what it inherits, so that its own lines win wherever they stand */
+	enum section section;
+	bool is_profile; /* a known section was read; until then no message quotes the file, which may be any file */
+	struct gt_err *err;
+};
+
+static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err);
+
+#define BAD(ps, ...)	bad(ps, gt_xasprintf(__VA_ARGS__))
+static int bad(const struct parse *ps, char *what)
+{
+	int r = gt_fail_exit(ps->err, GT_EXIT_USAGE, EINVAL, "%s:%u: %s", ps->file, ps->line, what);
+
+	free(what);
+	return r;
+}
+
+/* Later lines, and a profile's own over those that it inherits, win. */
+static void set_knob(struct parse *ps, const struct tn_knob *k, const char *value)
+{
+	struct tn_profile *p = ps->p;
+	size_t i = 0;
+
+	while (i < p->n_set && p->set[i].knob != k)
+		i++;
+	if (i == p->n_set) {
+		p->set = gt_xrealloc(p->set, (p->n_set + 1) * sizeof(*p->set));
+		p->set[p->n_set++] = (struct tn_setting){ .knob = k };
+	}
+	free(p->set[i].value);
+	free(p->set[i].where);
+	p->set[i].value = gt_xstrdup(value);
+	p->set[i].where = gt_xasprintf("%s:%u", ps->file, ps->line);
+}
+
+static int take_knob(struct parse *ps, const char *id, const char *value)
+{
+	const struct tn_knob *k = tn_knob_find(id);
+	struct gt_err err = { 0 };
+
+	if (!k)
+		return BAD(ps, "there is no knob '%.60s'; gputune list shows them", id);
+	if (strcmp(value, "on") && strcmp(value, "off")) {
+		if (k->tag == 'C')
+			return BAD(ps, "%s is reported only; it takes on or off", id);
+		if ((k->tag == 'R' ? tn_run_check_value(k, value, &err) : tn_knob_check_value(k, NULL, value, &err)) < 0)
+			return BAD(ps, "%s", err.msg);
+	}
+	set_knob(ps, k, value);
+	return 0;
+}
+
+static int take_profile_key(struct parse *ps, const char *key, const char *value)
+{
+	if (!strcmp(key, "summary")) {
+		free(ps->p->summary);
+		ps->p->summary = gt_xstrdup(value);
+		return 0;
+	}
+	if (strcmp(key, "inherit"))
+		return BAD(ps, "unknown key '%.60s'; [profile] has summary and inherit", key);
+	if (!ps->inherits)
+		return 0;
+	if (ps->depth >= INHERIT_MAX)
+		return BAD(ps, "profiles inherit each other in a circle");
+	return load_named(ps->fs, ps->p, value, ps->depth + 1, ps->err);
+}
+
+static int take_section(struct parse *ps, const char *s)
+{
+	ps->section = !strcmp(s, "[profile]") ? PROFILE : !strcmp(s, "[knobs]") ? KNOBS : NO_SECTION;
+	if (!ps->section)
+		return BAD(ps, "unknown section%s%.60s; there are [profile] and [knobs]", ps->is_profile ? " " : "",
+			   ps->is_profile ? s : "");
+	ps->is_profile = true;
+	return 0;
+}
+
+static int take_line(struct parse *ps, char *line)
+{
+	char *s = gt_strip(line), *eq = strchr(s, '='), *key, *value;
+
+	if (!*s || *s == '#' || *s == ';')
+		return 0;
+	if (*s == '[')
+		return take_section(ps, s);
+	if (!ps->section)
+		return BAD(ps, "text before the first section; a profile begins with [profile] or [knobs]");
+	if (!eq)
+		return BAD(ps, "'%.60s' has no '='", s);
+	*eq = '\0';
+	key = gt_strip(s);
+	value = gt_strip(eq + 1);
+	if (!*value)
+		return BAD(ps, "'%.60s' has no value", key);
+	if (ps->inherits && (ps->section != PROFILE || strcmp(key, "inherit")))
+		return 0;
+	return ps->section == PROFILE ? take_profile_key(ps, key, value) : take_knob(ps, key, value);
+}
+
+static int take_lines(struct parse *ps, const char *text)
+{
+	gt_autofree char *copy = gt_xstrdup(text);
+	char *rest = copy, *line;
+	int r = 0;
+
+	ps->line = 0;
+	ps->section = NO_SECTION;
+	while (r >= 0 && (line = strsep(&rest, "\n"))) {
+		ps->line++;
+		r = take_line(ps, line);
+	}
+	return r;
+}
+
+static int parse(struct gt_fsroot *fs, struct tn_profile *p, const char *file, const char *text, unsigned depth,
+		 struct gt_err *err)
+{
+	struct parse ps = { .fs = fs, .p = p, .file = file, .depth = depth, .inherits = true, .err = err };
+	int r = take_lines(&ps, text);
+
+	if (r >= 0 && !ps.section) /* what a full disk leaves: the admin's choices would be gone without a word */
+		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s holds no section: a profile has [profile] or [knobs]", file);
+	ps.inherits = false;
+	return r < 0 ? r : take_lines(&ps, text);
+}
+
+static int load_file(struct gt_fsroot *fs, struct tn_profile *p, const char *path, unsigned depth, struct gt_err *err)
+{
+	gt_autofree char *text = NULL;
+	int r = tn_trusted_read(fs, path, TEXT_MAX, &text, err);
+
+	return r < 0 ? r : parse(fs, p, path, text, depth, err);
+}
+
+static bool is_builtin(const char *name)
+{
+	const struct tn_builtin_profile *b = tn_builtin_profiles;
+
+	while (b->name && strcmp(b->name, name))
+		b++;
+	return b->name;
+}
+
+/* The admin's own, then those that are built in. */
+static int no_such(struct gt_fsroot *fs, const char *name, struct gt_err *err)
+{
+	gt_auto_buf said = { 0 };
+	gt_auto_strv files = { 0 };
+	gt_autofree char *hint = NULL;
+
+	gt_fs_list(fs, ADMIN_DIR, &files);
+	for (size_t i = 0; i < files.n; i++) {
+		gt_autofree char *own = gt_ends_with(files.v[i], ".conf") ?
+						gt_xstrndup(files.v[i], strlen(files.v[i]) - strlen(".conf")) : NULL;
+
+		if (own && *own && !is_builtin(own) && said.len < 512)
+			gt_buf_printf(&said, "%.60s, ", own);
+	}
+	for (const struct tn_builtin_profile *b = tn_builtin_profiles; b->name; b++)
+		gt_buf_printf(&said, "%s%s", b->name, b[1].name ? ", " : "");
+	hint = gt_hint(name, tn_profile_word, said.s);
+	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no profile '%.60s', neither in " ADMIN_DIR " nor built in; %s%s",
+			    name, strcmp(hint, said.s) ? "" : "there are ", hint);
+}
+
+/* A name is one component of a path. Only the user names files: what a profile inherits is read from the host in fs. */
+static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err)
+{
+	gt_autofree char *admin = gt_xasprintf(ADMIN_DIR "/%s.conf", name), *text = NULL;
+	int r;
+
+	if (!*name || *name == '.' || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+						     strlen(name))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "'%.60s' is not the name of a profile: a name has letters, digits, '.', '_' and '-'", name);
+	r = tn_trusted_read_host(fs, admin, TEXT_MAX, &text, err);
+	if (r >= 0)
+		return parse(fs, p, admin, text, depth, err);
+	if (r != -ENOENT)
+		return r;
+	for (const struct tn_builtin_profile *b = tn_builtin_profiles; b->name; b++)
+		if (!strcmp(b->name, name)) {
+			gt_autofree char *file = gt_xasprintf("%s.conf", name);
+
+			return parse(fs, p, file, b->text, depth, err);
+		}
+	return no_such(fs, name, err);
+}
+
+const char *tn_profile_word(size_t i)
+{
+	return tn_builtin_profiles[i].name;
+}
+
+int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
+		    struct gt_err *err)
+{
+	gt_auto(tn_profile) *p = gt_xcalloc(1, sizeof(*p));
+	int r;
+
+	if (!name || !strcmp(name, "auto"))
+		name = pr_trains_on_gpu(host) ? "train-gpu" : "train-cpu";
+	p->name = gt_xstrdup(name);
+	r = strchr(name, '/') ? load_file(fs, p, name, 0, err) : load_named(fs, p, name, 0, err);
+	if (r < 0)
+		return r;
+	*ret = gt_take(p);
+	return 0;
+}
+
+void tn_profile_free(struct tn_profile *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_set; i++) {
+		free(p->set[i].value);
+		free(p->set[i].where);
+	}
+	free(p->set);
+	free(p->name);
+	free(p->summary);
+	free(p);
+}
+
+const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k)
+{
+	for (size_t i = 0; i < p->n_set; i++)
+		if (p->set[i].knob == k)
+			return p->set[i].value;
+	return NULL;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TN_PROFILE_H
+#define TN_PROFILE_H
+#include "tune/model/knob.h"
+
+/* Those of tune/profiles/, compiled in; ends with name NULL. */
+struct tn_builtin_profile {
+	const char *name, *text;
+};
+extern const struct tn_builtin_profile tn_builtin_profiles[];
+/* Whether a knob of a run may have this value in a profile. -EINVAL: the sentence says which it takes. */
+int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err *err);
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "lib/parse.h"
+#include "tune/model/value.h"
+
+/* A kernel file is allowed if a knob has it, directly, as its counterpart or as what it resets; * is one device's name. */
+static bool kernel_file_allowed(const char *path)
+{
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		gt_autofree char *own = NULL, *pair = NULL, *side = NULL;
+
+		if (tn_knobs[i]->tag == 'C' || tn_knobs[i]->tag == 'R')
+			continue;
+		own = tn_knob_path(tn_knobs[i], "*");
+		pair = tn_knob_pair_path(tn_knobs[i]);
+		side = tn_knob_side_path(tn_knobs[i], "*");
+		if (!fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD) || gt_streq(pair, path) ||
+		    (side && !fnmatch(side, path, FNM_PATHNAME | FNM_PERIOD)))
+			return true;
+	}
+	return false;
+}
+
+static bool file_allowed(const char *path)
+{
+	return !strcmp(path, TN_SYSCTL_D_PATH) || !strcmp(path, TN_TMPFILES_D_PATH) || !strcmp(path, TN_UDEV_RULE_PATH);
+}
+
+bool tn_path_allowed(const char *path)
+{
+	return file_allowed(path) || kernel_file_allowed(path);
+}
+
+static char *squeeze(const char *line)
+{
+	gt_auto_buf b = { 0 };
+
+	for (const char *p = line; *p;) {
+		size_t n = strcspn(p, " \t");
+
+		if (n && b.len)
+			gt_buf_puts(&b, " ");
+		gt_buf_add(&b, p, n);
+		p += n;
+		p += strspn(p, " \t");
+	}
+	return gt_buf_take(&b);
+}
+
+int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret)
+{
+	gt_autofree char *line = NULL;
+	const char *open, *close;
+	int r = gt_fs_read_line(fs, path, &line);
+
+	if (r < 0)
+		return r;
+	open = strchr(line, '[');
+	close = open ? strchr(open, ']') : NULL;
+	*ret = close ? gt_xstrndup(open + 1, (size_t)(close - open - 1)) : squeeze(line);
+	return 0;
+}
+
+bool tn_value_equal(const char *a, const char *b)
+{
+	gt_autofree char *x = a ? squeeze(a) : NULL, *y = b ? squeeze(b) : NULL;
+	int64_t i, j;
+
+	return x && y && (!strcmp(x, y) || (!gt_parse_i64(x, &i) && !gt_parse_i64(y, &j) && i == j));
+}
+
+int tn_value_number(const char *s, int64_t *ret)
+{
+	int r = gt_parse_i64(s, ret);
+
+	if (r != -ERANGE || *s == '-')
+		return r;
+	*ret = INT64_MAX;
+	return 0;
+}
+
+struct numbers {
+	const char *said[8]; /* as they are written there: more than an int64_t holds stays what it is */
+	int64_t value[8];
+	size_t n; /* 0: it is something else */
+};
+
+/* text, squeezed, is cut into what m says. */
+static void read_numbers(char *text, struct numbers *m)
+{
+	for (char *one; (one = strsep(&text, " ")); m->n++) {
+		if (m->n == GT_ARRAY_SIZE(m->said) || tn_value_number(one, &m->value[m->n]) < 0) {
+			m->n = 0;
+			return;
+		}
+		m->said[m->n] = one;
+	}
+}
+
+static bool reaches(enum tn_op op, int64_t a, int64_t b)
+{
+	return op == TN_RAISE ? a >= b : a <= b;
+}
+
+bool tn_value_reaches(enum tn_op op, const char *a, const char *b)
+{
+	gt_autofree char *left = a ? squeeze(a) : NULL, *right = b ? squeeze(b) : NULL;
+	struct numbers l = { 0 }, r = { 0 };
+	bool all;
+
+	read_numbers(left, &l);
+	read_numbers(right, &r);
+	all = op != TN_SET && l.n && l.n == r.n;
+	for (size_t i = 0; all && i < l.n; i++)
+		all = reaches(op, l.value[i], r.value[i]);
+	return all;
+}
+
+char *tn_value_further(enum tn_op op, const char *a, const char *b)
+{
+	gt_autofree char *left = a ? squeeze(a) : NULL, *right = b ? squeeze(b) : NULL;
+	struct numbers l = { 0 }, r = { 0 };
+	gt_auto_buf both = { 0 };
+
+	read_numbers(left, &l);
+	read_numbers(right, &r);
+	if (op == TN_SET || !l.n || l.n != r.n)
+		return NULL;
+	for (size_t i = 0; i < l.n; i++)
+		gt_buf_printf(&both, "%s%s", i ? " " : "", reaches(op, l.value[i], r.value[i]) ? l.said[i] : r.said[i]);
+	return gt_buf_take(&both);
+}
+
+int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value)
+{
+	return kernel_file_allowed(path) ? gt_fs_write_value(fs, path, value) : -EPERM;
+}
+
+int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text)
+{
+	return file_allowed(path) ? gt_fs_write_atomic(fs, path, text, strlen(text), 0644) : -EPERM;
+}
+
+int tn_file_remove(struct gt_fsroot *fs, const char *path)
+{
+	return file_allowed(path) ? gt_fs_unlink(fs, path) : -EPERM;
+}
+
+int tn_file_sweep(struct gt_fsroot *fs, const char *path)
+{
+	int r = file_allowed(path) ? gt_fs_sweep(fs, path) : -EPERM;
+
+	return r == -ENOENT ? 0 : r;
+}

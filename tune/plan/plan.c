@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan: what each knob wishes, compared with what is there. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/buf.h"
+#include "sysctl/sysctl.h"
+#include "tune/boot/predict.h"
+#include "tune/plan/plan.h"
+#include "tune/model/value.h"
+
+struct make {
+	struct gt_fsroot *fs;
+	const struct pr_host *host;
+	const struct tn_plan_opts *opts;
+	const struct tn_profile *profile;
+	struct tn_facts facts;
+	struct tn_boot boot;
+	struct tn_plan *plan;
+};
+
+const char *tn_status_name(enum tn_status s)
+{
+	static const char *const name[] = {
+		[TN_CHANGE] = "change",   [TN_ALREADY] = "already", [TN_NOT_APPLICABLE] = "n/a",
+		[TN_SKIPPED] = "skipped", [TN_BLOCKED] = "blocked", [TN_ADVICE] = "advice"};
+
+	return name[s];
+}
+
+void tn_item_clear(struct tn_item *i)
+{
+	free(i->instance);
+	free(i->path);
+	free(i->current);
+	free(i->wanted);
+	free(i->pair_path);
+	free(i->pair_current);
+	free(i->reason);
+	free(i->conflict);
+	free(i->at_boot);
+	free(i->at_boot_by);
+	free(i->at_boot_may);
+}
+
+void tn_plan_free(struct tn_plan *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_item; i++)
+		tn_item_clear(&p->item[i]);
+	free(p->item);
+	free(p->profile);
+	free(p->host);
+	free(p->boot_id);
+	free(p->kernel);
+	free(p);
+}
+
+struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance)
+{
+	struct tn_item *i;
+
+	p->item = gt_xrealloc(p->item, (p->n_item + 1) * sizeof(*p->item));
+	i = &p->item[p->n_item++];
+	*i = (struct tn_item){ .knob = k, .instance = instance ? gt_xstrdup(instance) : NULL };
+	i->path = tn_knob_path(k, instance);
+	i->pair_path = tn_knob_pair_path(k);
+	return i;
+}
+
+static void say(struct tn_item *i, enum tn_status status, const char *reason)
+{
+	char *copy = gt_xstrdup(reason); /* reason may be the very one that is replaced */
+
+	free(i->reason);
+	i->reason = copy;
+	i->status = status;
+}
+
+bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair)
+{
+	if (tn_value_equal(have, want))
+		return true;
+	/* of a pair the zero only says that the other one is in force */
+	if (pair && tn_value_equal(have, "0") && strcmp(pair, "0"))
+		return false;
+	return tn_value_reaches(k->op, have, want);
+}
+
+bool tn_item_good(const struct tn_item *i, const char *current)
+{
+	return tn_knob_good(i->knob, i->wanted, current, i->pair_current);
+}
+
+bool tn_item_keeps(const struct tn_item *i)
+{
+	const struct tn_knob *k = i->knob;
+
+	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM && !strchr("CR", k->tag) &&
+	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
+}
+
+/* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
+static bool read_current(const struct make *m, struct tn_item *i)
+{
+	gt_autofree char *why = NULL;
+	int r;
+
+	if (i->knob->look) {
+		const struct tn_ctx c = { .fs = m->fs, .host = m->host, .facts = &m->facts };
+
+		i->current = i->knob->look(&c);
+		if (!i->current)
+			say(i, TN_NOT_APPLICABLE, "not on this host");
+		return i->current;
+	}
+	r = tn_value_read(m->fs, i->path, &i->current);
+	if (!r && i->pair_path) {
+		r = tn_value_read(m->fs, i->pair_path, &i->pair_current);
+		if (r == -ENOENT) { /* a kernel without the counterpart has no pair */
+			free(i->pair_path);
+			i->pair_path = NULL;
+			r = 0;
+		}
+	}
+	if (!r)
+		return true;
+	why = gt_xasprintf(r == -ENOENT ? "this host has no %s" : "cannot read %s: %s", i->path, strerror(-r));
+	say(i, r == -ENOENT ? TN_NOT_APPLICABLE : TN_BLOCKED, why);
+	return false;
+}
+
+/* The admin's file says it in the other form, and says no less: ours would take its place. */
+static bool pair_says_it(const struct make *m, struct tn_item *i)
+{
+	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
+	gt_autofree char *why = NULL, *taken = a ? sc_taken(sc_key_find(i->knob->key)->counterpart, a->value) : NULL;
+	int64_t pair, want;
+
+	if (!a || tn_value_number(taken, &pair) < 0 || tn_value_number(i->wanted, &want) < 0)
+		return false;
+	if (i->knob->from_pair && i->knob->from_pair(m->host, pair) > want)
+		return false;
+	why = gt_xasprintf("%s:%u sets the other form to %s at boot; left as it is", a->file, a->line, taken);
+	say(i, TN_SKIPPED, why);
+	free(gt_take(i->wanted));
+	return true;
+}
+
+/* Of several numbers those that go further than what is wanted stay. */
+static void heed(struct tn_item *i, const char *other)
+{
+	char *further = other ? tn_value_further(i->knob->op, i->wanted, other) : NULL;
+
+	if (!further)
+		return;
+	free(i->wanted);
+	i->wanted = further;
+}
+
+/* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot, nor by the one of
+ * ours that is there already. */
+static void heed_boot(struct make *m, struct tn_item *i)
+{
+	gt_autofree char *by = NULL, *theirs = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
+
+	heed(i, theirs);
+}
+
+/* A value outside of the range of this host is not written, whatever asks for it. */
+static bool out_of_range(const struct make *m, struct tn_item *i, const char *asked)
+{
+	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.others, i->knob->key) : NULL;
+	bool by_file = a && !gt_streq(asked, i->wanted);
+	gt_autofree char *why = NULL;
+	struct gt_err e = { 0 };
+
+	if (tn_knob_check_value(i->knob, m->host, i->wanted, &e) >= 0)
+		return false;
+	why = by_file ? gt_xasprintf("%s:%u sets it to %s at boot, but %s: correct that line", a->file, a->line, i->wanted, e.msg) :
+			gt_xasprintf("not written: %s", e.msg);
+	say(i, by_file ? TN_ADVICE : TN_BLOCKED, why);
+	free(gt_take(i->wanted));
+	return true;
+}
+
+static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
+{
+	const struct tn_knob *k = i->knob;
+	const char *lacks;
+
+	say(i, w->status, w->reason);
+	if (w->status != TN_CHANGE)
+		return;
+	i->wanted = gt_xstrdup(asked ? asked : w->value);
+	if (pair_says_it(m, i))
+		return;
+	heed_boot(m, i);
+	if (out_of_range(m, i, asked))
+		return;
+	if (asked && strcmp(asked, w->value))
+		say(i, TN_CHANGE, "asked for by the profile");
+	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k, m->opts->only) || tn_profile_get(m->profile, k);
+	if (tn_item_good(i, i->current)) {
+		say(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
+				   k->op == TN_RAISE			 ? "already higher; never lowered" :
+									   "already lower; never raised");
+		return;
+	}
+	if (!i->pair_path) /* the zero of a pair is no number that goes further */
+		heed(i, i->current);
+	if (!i->chosen) {
+		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
+
+		say(i, TN_SKIPPED, why);
+		return;
+	}
+	lacks = tn_need_writable(m->fs, i->path);
+	i->need_fails = lacks;
+	i->needs_met += !lacks;
+	if (lacks)
+		say(i, TN_BLOCKED, lacks);
+}
+
+static void add_conflict(struct gt_buf *b, const char *what)
+{
+	if (what)
+		gt_buf_printf(b, "%s%s", b->len ? "; " : "", what);
+}
+
+/* Is a module loaded before systemd-sysctl writes? */
+static bool loaded_first(struct gt_fsroot *fs, const char *module)
+{
+	gt_auto_strv files = { 0 };
+	bool found = false;
+
+	sc_dropins(fs, "modules-load.d", ".conf", SC_NEXT_BOOT, NULL, &files, NULL);
+	for (size_t i = 0; i < files.n && !found; i++) {
+		gt_autofree char *text = NULL;
+		char *rest, *line;
+
+		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0)
+			continue;
+		for (rest = text; !found && (line = strsep(&rest, "\n"));)
+			found = !strcmp(gt_strip(line), module);
+	}
+	return found;
+}
+
+/* What is written at boot finds no file if a module that is loaded later brings it. The caller frees it; NULL: none does. */
+static char *comes_late(const struct make *m, const struct tn_knob *k)
+{
+	const char *driver = k->module ? k->module(m->host) : NULL;
+	gt_autofree char *name = driver ? gt_xstrdup(driver) : NULL, *loaded = NULL;
+
+	for (char *p = name; p && *p; p++)
+		if (*p == '-')
+			*p = '_';
+	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* what is built in has no state */
+	if (!loaded || !gt_fs_exists(m->fs, loaded) || (k->key && loaded_first(m->fs, name)))
+		return NULL;
+	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count",
+			    name);
+}
+
+/* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
+static void find_conflict(struct make *m, struct tn_item *i)
+{
+	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : ""), *who = NULL, *may = NULL, *late = NULL;
+	gt_auto_buf b = { 0 };
+	char *save = NULL;
+
+	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
+		const char *tuner = tn_facts_tuner(&m->facts, r);
+		gt_autofree char *what = tuner ? gt_xasprintf("%s may set it too", tuner) : NULL;
+
+		add_conflict(&b, what);
+	}
+	if (i->wanted) {
+		who = tn_boot_beaten(&m->boot, i->knob, i->path, i->wanted, &may);
+		late = comes_late(m, i->knob);
+	}
+	add_conflict(&b, who);
+	add_conflict(&b, may);
+	add_conflict(&b, late);
+	if (b.len)
+		i->conflict = gt_buf_take(&b);
+}
+
+static void predict_boot(struct make *m, struct tn_item *i)
+{
+	gt_autofree char *late = NULL;
+	struct tn_udev_answer a;
+
+	if (!tn_boot_knows(i->knob))
+		return;
+	tn_boot_ask(&m->boot, i->knob, i->path, &a);
+	i->at_boot = a.value;
+	i->at_boot_by = a.by;
+	i->at_boot_may = a.may;
+	late = a.value ? comes_late(m, i->knob) : NULL;
+	if (!late)
+		return;
+	i->at_boot_may = a.may ? gt_xasprintf("%s; %s", a.may, late) : gt_take(late);
+	free(a.may);
+}
+
+/* The lines that do it by hand. */
+static void advise(struct tn_item *i, const char *value)
+{
+	bool stays = !i->at_boot || tn_value_equal(i->at_boot, i->current);
+	gt_autofree char *how = stays ? tn_boot_by_hand(i->knob, value, i->at_boot_by) : NULL;
+	gt_autofree char *why = how ? gt_xasprintf("%s: %s", i->reason, how) :
+				      gt_xasprintf("%s: sysctl -w %s=%s; at boot %s sets it to %s", i->reason, i->knob->key, value,
+						   i->at_boot_by, i->at_boot);
+
+	say(i, TN_ADVICE, why);
+}
+
+static void consider(struct make *m, const struct tn_knob *k, const char *instance)
+{
+	const char *asked = tn_profile_get(m->profile, k);
+	struct tn_ctx ctx = { .fs = m->fs, .host = m->host, .facts = &m->facts };
+	struct tn_item *i = tn_plan_add(m->plan, k, instance);
+	struct tn_now now = { .instance = instance };
+	struct tn_wish w = { 0 };
+
+	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k, m->opts->skip)) {
+		say(i, TN_SKIPPED, "left out by --skip");
+		return;
+	}
+	if (gt_streq(asked, "off") && !tn_knob_named(k, m->opts->only)) {
+		say(i, TN_SKIPPED, "the profile leaves it alone");
+		return;
+	}
+	i->need_fails = !read_current(m, i);
+	if (i->need_fails)
+		return;
+	now.current = i->current;
+	now.pair = i->pair_current;
+	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
+	i->needs_met = 1 + tn_knob_wish(k, &ctx, &now, &w);
+	i->need_fails = k->needs && k->needs[i->needs_met - 1].what;
+	apply_wish(m, i, &w, ctx.asked);
+	predict_boot(m, i);
+	if (w.status == TN_ADVICE && *w.value)
+		advise(i, w.value);
+	if (tn_item_keeps(i)) {
+		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
+
+		say(i, TN_ALREADY, why);
+	}
+	find_conflict(m, i);
+}
+
+static void consider_all(struct make *m)
+{
+	for (size_t n = 0; tn_knobs[n]; n++) {
+		const struct tn_knob *k = tn_knobs[n];
+		gt_auto_strv instances = { 0 };
+
+		if (!k->desired || !tn_knob_selected(k, m->opts->only))
+			continue;
+		if (!k->instances) {
+			consider(m, k, NULL);
+			continue;
+		}
+		k->instances(m->fs, m->host, &instances);
+		for (size_t i = 0; i < instances.n; i++)
+			consider(m, k, instances.v[i]);
+		if (!instances.n) {
+			struct tn_item *i = tn_plan_add(m->plan, k, NULL);
+
+			i->need_fails = true;
+			say(i, TN_NOT_APPLICABLE, "this host has none");
+		}
+	}
+}
+
+int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
+		struct gt_err *err)
+{
+	struct pr_discover_opts o = { .no_nvml = true, .hardware = true };
+	int r = given ? 0 : pr_host_discover(fs, &o, own, err);
+
+	if (r < 0)
+		return r;
+	*ret = given ? given : *own;
+	return 0;
+}
+
+int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts,
+		 struct tn_plan **ret, struct gt_err *err)
+{
+	static const struct tn_plan_opts defaults = { 0 };
+	struct make m = { .fs = fs, .opts = opts ? opts : &defaults };
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_profile) *profile = NULL;
+	int r = tn_host_get(fs, host, &own, &m.host, err);
+
+	if (r >= 0)
+		r = tn_knob_check_list(m.opts->only, "--only", err);
+	if (r >= 0)
+		r = tn_knob_check_list(m.opts->skip, "--skip", err);
+	if (r >= 0)
+		r = tn_profile_load(fs, m.host, m.opts->profile, &profile, err);
+	if (r >= 0)
+		r = tn_boot_load(fs, &m.boot, err);
+	if (r < 0) {
+		tn_boot_clear(&m.boot);
+		return r;
+	}
+	m.profile = profile;
+	m.plan = gt_xcalloc(1, sizeof(*m.plan));
+	m.plan->profile = gt_xstrdup(profile->name);
+	m.plan->host = gt_xstrdup(m.host->identity);
+	m.plan->boot_id = gt_xstrdup(m.host->kernel.boot_id.v ? m.host->kernel.boot_id.v : "");
+	m.plan->kernel = gt_xstrdup(m.host->kernel.release.v ? m.host->kernel.release.v : "");
+	m.plan->optional = m.opts->optional;
+	tn_facts_read(fs, &m.facts);
+	consider_all(&m);
+	tn_boot_clear(&m.boot);
+	tn_facts_clear(&m.facts);
+	*ret = m.plan;
+	return 0;
+}
+
+size_t tn_plan_changes(const struct tn_plan *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_item; i++)
+		n += p->item[i].status == TN_CHANGE;
+	return n;
+}
+
+static int moved(const struct tn_item *i, const char *what, const char *now, struct gt_err *err)
+{
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+
+	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
+			    "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
+			    now, i->current, what);
+}
+
+static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_item *i)
+{
+	gt_auto_strv instances = { 0 };
+
+	if (!i->knob->instances)
+		return !i->instance;
+	i->knob->instances(fs, host, &instances);
+	return i->instance && gt_strv_has(&instances, i->instance);
+}
+
+/* What held when the plan was made has to hold still: the scheduler's module may be gone, a virtual machine may run by now. */
+static int check_needs(const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
+{
+	const struct tn_now now = { .instance = i->instance, .current = i->current, .pair = i->pair_current };
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+	const char *lacks = tn_need_writable(c->fs, i->path);
+	struct tn_wish w = { 0 };
+
+	if (!lacks) {
+		tn_needs_check(i->knob, c, &now, &w);
+		lacks = *w.reason ? w.reason : NULL;
+	}
+	return lacks ? gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s: %s; nothing is changed: make a new plan", label, lacks) : 0;
+}
+
+static int check_item(const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
+{
+	struct gt_fsroot *fs = c->fs;
+	const struct pr_host *host = c->host;
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
+	struct gt_err e = { 0 };
+	int r;
+
+	r = tn_knob_check_value(i->knob, host, i->wanted, &e);
+	if (r < 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "%s: nothing is changed", e.msg);
+	if (!has_instance(fs, host, i))
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
+	r = tn_value_read(fs, i->path, &now);
+	if (r == -ENOENT)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT,
+				    "%s has gone: there is no %s any more; make a new plan", label, i->path);
+	if (r < 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
+	if (!tn_value_equal(now, i->current))
+		return moved(i, "", now, err);
+	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
+		return moved(i, " (its counterpart moved)", now, err);
+	return check_needs(c, i, err);
+}
+
+static int may_have_moved(const struct tn_item *i, struct gt_err *err)
+{
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+
+	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
+			    "%s: the host was restarted since the plan was made, and that name may be another device's now: make "
+			    "a new plan", label);
+}
+
+static int check_one(const struct tn_facts *facts, struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan,
+		     const struct tn_item *it, struct gt_err *err)
+{
+	const struct tn_ctx c = { .fs = fs, .host = host, .facts = facts, .asked = it->wanted };
+	bool other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
+
+	return other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(&c, it, err);
+}
+
+int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,
+		       struct gt_err *err)
+{
+	struct tn_facts facts;
+	int r;
+
+	tn_facts_read(fs, &facts);
+	r = check_one(&facts, fs, host, plan, i, err);
+	tn_facts_clear(&facts);
+	return r;
+}
+
+int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err)
+{
+	gt_auto(pr_host) *own = NULL;
+	int r = tn_host_get(fs, host, &own, &host, err);
+	struct tn_facts facts;
+
+	if (r < 0)
+		return r;
+	if (strcmp(plan->host, host->identity))
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
+				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
+				    host->identity);
+	tn_facts_read(fs, &facts);
+	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
+		if (plan->item[i].status == TN_CHANGE)
+			r = check_one(&facts, fs, host, plan, &plan->item[i], err);
+	tn_facts_clear(&facts);
+	return r;
+}

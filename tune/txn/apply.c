@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applying: everything that could fail is looked at first; then the journal; then the host. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/cli.h"
+#include "lib/log.h"
+#include "tune/plan/plan.h"
+#include "tune/txn/txn.h"
+#include "tune/model/value.h"
+
+struct apply {
+	struct gt_fsroot *fs;
+	const struct pr_host *host;
+	const struct tn_plan *plan;
+	const struct tn_apply_opts *opts;
+	struct tn_journal *j;
+	struct tn_tx *t;
+	json_t *report;
+	struct gt_err *err;
+};
+
+/* ---- who else is there ------------------------------------------------------------------------------------------- */
+
+int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
+{
+	const struct tn_tx *busy = tn_journal_find(j, TN_SEEN_BUSY), *cut = tn_journal_find(j, TN_SEEN_INTERRUPTED);
+
+	if (busy)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
+				    "process %ld (%s) is in the middle of %s: try again when it is done",
+				    busy->owner.pid, busy->owner.by,
+				    busy->temporary ? "an experiment" : "a transaction");
+	if (clean && cut)
+		return gt_fail_exit(
+			err, TN_EXIT_INTERRUPTED, EAGAIN,
+			"%s of process %ld (%s) was interrupted and %zu value%s may not be as before: run gputune "
+			"recover",
+			cut->temporary ? "an experiment" : "a transaction", cut->owner.pid, cut->owner.by, cut->n_entry,
+			cut->n_entry == 1 ? "" : "s");
+	return 0;
+}
+
+int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal **ret, struct gt_err *err)
+{
+	gt_auto(tn_journal) *j = NULL;
+	gt_autoclose int fd = -1;
+	int r = tn_journal_lock(fs, &fd, err);
+
+	if (r >= 0)
+		r = tn_journal_load(fs, &j, err);
+	if (r >= 0)
+		r = tn_txn_check(j, clean, err);
+	if (r < 0)
+		return r;
+	if (j->torn || j->unnumbered || tn_journal_find(j, TN_SEEN_VOID)) {
+		r = tn_journal_rewrite(fs, j);
+		if (r < 0)
+			return gt_fail_exit(err, TN_EXIT_REFUSED, -r,
+					    "cannot repair the journal in %s (%s): nothing is changed", TN_STATE_DIR,
+					    strerror(-r));
+		tn_journal_free(gt_take(j));
+		r = tn_journal_load(fs, &j, err);
+		if (r < 0)
+			return r;
+	}
+	*ret_fd = fd;
+	fd = -1;
+	*ret = gt_take(j);
+	return 0;
+}
+
+size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
+{
+	const struct tn_entry **v = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_tx; i++) {
+		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
+			continue;
+		for (size_t k = 0; k < j->tx[i].n_entry; k++) {
+			const struct tn_entry *e = &j->tx[i].entry[k];
+			size_t at = 0;
+
+			if (tn_entry_over(j, &j->tx[i], e))
+				continue;
+			while (at < n && !tn_entry_same(j, v[at], e))
+				at++;
+			if (at == n)
+				v = gt_xrealloc(v, ++n * sizeof(*v));
+			v[at] = e;
+		}
+	}
+	*ret = v;
+	return n;
+}
+
+/* ---- what will be written ---------------------------------------------------------------------------------------- */
+
+static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, const char *value)
+{
+	struct tn_entry *e = tn_tx_add(a->t, it->path, it->current, value);
+
+	e->knob = gt_xstrdup(it->knob->id);
+	e->instance = it->instance ? gt_xstrdup(it->instance) : NULL;
+	e->line = tn_persist_line(a->host, it->knob, it->instance, value);
+	if (it->pair_current) {
+		e->pair_path = gt_xstrdup(it->pair_path);
+		e->pair_old = gt_xstrdup(it->pair_current);
+	}
+	return e;
+}
+
+/* Asked by writing what is there already: one that is refused is left out and told, rather than all the others rolled back. */
+static bool refused(struct apply *a, const struct tn_item *it)
+{
+	const struct tn_entry e = { .knob = (char *)it->knob->id, .instance = it->instance, .path = it->path, .old = it->current,
+				    .new_value = it->wanted };
+	int r = it->knob->may_refuse ? tn_value_write(a->fs, it->path, it->current) : 0;
+
+	if (r == -EIO)
+		tn_report_value(a->report, &e, "left out: the kernel keeps it to itself");
+	return r == -EIO;
+}
+
+static void add_values(struct apply *a)
+{
+	for (size_t i = 0; i < a->plan->n_item; i++) {
+		const struct tn_item *it = &a->plan->item[i];
+		struct tn_entry *e;
+
+		if (it->status != TN_CHANGE || refused(a, it))
+			continue;
+		e = add_value(a, it, it->wanted);
+		e->side_path = tn_knob_side_path(it->knob, it->instance);
+		if (e->side_path && tn_value_read(a->fs, e->side_path, &e->side_old) < 0) /* this kernel shows none */
+			free(gt_take(e->side_path));
+	}
+}
+
+/* By what is kept anyway? Another device's line under its name, or one for the size that it had before, keeps nothing of it; nor
+ * does a value that went less far than is wanted now. */
+static bool is_held(const struct apply *a, const struct tn_entry *const *held, size_t n, const struct tn_item *it)
+{
+	gt_autofree char *line = tn_persist_line(a->host, it->knob, it->instance, it->current);
+
+	for (size_t i = 0; i < n; i++)
+		if (line && held[i]->line ? tn_persist_same(held[i]->line, line) : !strcmp(held[i]->path, it->path))
+			return tn_item_good(it, held[i]->new_value);
+	return false;
+}
+
+/* What holds already, and would not after the next boot: not written now, and left as it is by going back. */
+static int add_kept(struct apply *a)
+{
+	const struct tn_entry **held = NULL;
+	size_t n = tn_held(a->j, &held);
+	int r = 0;
+
+	for (size_t i = 0; a->opts->persist && r >= 0 && i < a->plan->n_item; i++) {
+		const struct tn_item *it = &a->plan->item[i];
+
+		if (!tn_item_keeps(it) || is_held(a, held, n, it))
+			continue;
+		r = tn_plan_check_item(a->fs, a->host, a->plan, it, a->err);
+		if (r >= 0)
+			add_value(a, it, it->current);
+	}
+	free(held);
+	return r;
+}
+
+/* The line as it was made when it was written: the device may be away now, and its name another one's. */
+static struct tn_keep keep_of(const struct tn_entry *e)
+{
+	return (struct tn_keep){ tn_knob_find(e->knob), e->instance, e->new_value, e->line };
+}
+
+/* Everything held before and everything of this plan, the newest value of each. The caller frees the array. */
+static size_t to_keep(const struct apply *a, struct tn_keep **ret)
+{
+	const struct tn_entry **held = NULL;
+	size_t n_held = tn_held(a->j, &held), n = 0;
+	struct tn_keep *keep = gt_xcalloc(n_held + a->t->n_entry + 1, sizeof(*keep));
+
+	for (size_t i = 0; i < n_held; i++) {
+		bool again = !held[i]->knob;
+
+		for (size_t k = 0; k < a->t->n_entry; k++)
+			again |= tn_entry_same(a->j, &a->t->entry[k], held[i]);
+		if (!again && tn_knob_find(held[i]->knob))
+			keep[n++] = keep_of(held[i]);
+	}
+	for (size_t k = 0; k < a->t->n_entry; k++)
+		keep[n++] = keep_of(&a->t->entry[k]);
+	free(held);
+	*ret = keep;
+	return n;
+}
+
+/* The file of one form, if its text is to change. */
+static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *keep, size_t n)
+{
+	gt_autofree char *text = tn_persist_text(a->host, form, keep, n), *old = NULL, *dir = NULL;
+	const char *path = tn_persist_file(form);
+	struct stat st;
+	int r;
+
+	if (!text)
+		return 0;
+	dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	if (gt_fs_lstat(a->fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) /* going back would leave a file in its place */
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
+				    "%s is a link, which is neither followed nor replaced: nothing is changed; move it away "
+				    "first", path);
+	r = gt_fs_read(a->fs, path, &old, NULL);
+	if (r == -ENOENT) {
+		if (!gt_fs_exists(a->fs, dir))
+			return gt_fail_exit(a->err, TN_EXIT_REFUSED, ENOENT,
+					    "there is no %s here to keep settings for the next boot: nothing is "
+					    "changed; without --persist they hold until then", dir);
+	} else if (r < 0) {
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", path, strerror(-r));
+	} else if (!tn_persist_is_ours(old)) {
+		return gt_fail_exit(
+			a->err, TN_EXIT_REFUSED, EEXIST,
+			"%s was changed by someone else and is not overwritten: nothing is changed; move it away "
+			"first",
+			path);
+	} else if (!strcmp(old, text)) {
+		return 0;
+	}
+	if (gt_fs_access(a->fs, dir, W_OK) == -EROFS) /* seen before anything is written, rather than rolled back */
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EROFS,
+				    "%s is read-only: nothing is changed; without --persist settings hold until the next "
+				    "boot", dir);
+	tn_tx_add(a->t, path, old, text);
+	return 0;
+}
+
+static int add_files(struct apply *a)
+{
+	struct tn_keep *keep = NULL;
+	size_t n;
+	int r = 0;
+
+	if (!a->opts->persist)
+		return 0;
+	n = to_keep(a, &keep);
+	for (enum tn_form f = TN_SYSCTL_D; f <= TN_UDEV_RULE && !r; f++)
+		r = add_file(a, f, keep, n);
+	free(keep);
+	return r;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------
+ */
+
+static int read_back(struct apply *a, struct tn_entry *e)
+{
+	gt_autofree char *got = NULL;
+	int r = tn_value_read(a->fs, e->path, &got);
+
+	if (r < 0)
+		return gt_fail(a->err, -r, "cannot read %s back: %s", e->path, strerror(-r));
+	if (tn_value_equal(got, e->new_value))
+		return 0;
+	e->got = gt_take(got);
+	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that it is known for ours even if we die now */
+	if (r < 0)
+		gt_debug("the journal could not note what %s reads: %s", e->path, strerror(-r));
+	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
+}
+
+/* What the kernel has set anew with it, so that going back can tell that from what somebody sets later. */
+static void note_side(struct apply *a, struct tn_entry *e)
+{
+	gt_autofree char *now = NULL;
+
+	if (e->side_path && tn_value_read(a->fs, e->side_path, &now) >= 0 && !tn_value_equal(now, e->side_old))
+		e->side_left = gt_take(now);
+}
+
+/* It is there already, and only for the next boot that it is kept. */
+static bool is_kept_only(const struct tn_entry *e)
+{
+	return e->knob && gt_streq(e->old, e->new_value);
+}
+
+static int write_entry(struct apply *a, struct tn_entry *e)
+{
+	int r;
+
+	if (gt_interrupted)
+		return gt_fail(a->err, EINTR, "interrupted by a signal");
+	if (!e->knob) {
+		r = tn_file_write(a->fs, e->path, e->new_value);
+		return r < 0 ? gt_fail(a->err, -r, "cannot write %s: %s", e->path, strerror(-r)) : 0;
+	}
+	if (is_kept_only(e))
+		return 0;
+	r = tn_value_write(a->fs, e->path, e->new_value);
+	if (r < 0)
+		return gt_fail(a->err, -r, "cannot set %s to %s: %s", e->path, e->new_value, strerror(-r));
+	note_side(a, e);
+	return read_back(a, e);
+}
+
+struct rolled_back {
+	struct apply *a;
+	size_t failed;
+};
+
+static void note_rolled_back(void *ctx, const struct tn_entry *e, enum tn_undo u, const char *now, int code)
+{
+	struct rolled_back *b = ctx;
+	json_t *line = tn_report_value(b->a->report, e, u == TN_UNDO_RESTORED ? "rolled back" : tn_undo_name(u));
+
+	if (now)
+		tn_report_set_str(line, "actual", now);
+	if (u != TN_UNDO_FAILED)
+		return;
+	gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
+	b->failed++;
+}
+
+/* Those that were never reached hold their old value. */
+static void roll_back(struct apply *a)
+{
+	struct rolled_back b = { .a = a };
+	struct gt_err why = *a->err;
+	int r;
+
+	tn_undo(a->fs, a->j, &a->t, 1, note_rolled_back, &b);
+	if (b.failed) {
+		gt_fail_exit(a->err, TN_EXIT_INTERRUPTED, why.code,
+			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, b.failed,
+			     b.failed == 1 ? "" : "s");
+		return;
+	}
+	tn_journal_drop(a->j, a->j->n_tx - 1);
+	a->t = NULL;
+	r = tn_journal_rewrite(a->fs, a->j);
+	gt_fail_exit(a->err, TN_EXIT_FAILED, why.code, "%s; everything is back as it was%s", why.msg,
+		     r < 0 ? ", but the journal could not be closed: gputune recover will" : "");
+}
+
+static int write_all(struct apply *a)
+{
+	size_t i = 0;
+	int r;
+
+	if (!tn_journal_has_room(a->j, a->t))
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EFBIG,
+				    "the journal %s is full (%zu transactions, %zu KiB): nothing is changed; put back what it "
+				    "holds with gputune revert, then apply again", TN_JOURNAL_PATH, a->j->n_tx - 1,
+				    a->j->bytes >> 10);
+	r = tn_journal_begin(a->fs, a->j, a->t);
+	if (r < 0) {
+		tn_journal_drop(a->j, a->j->n_tx - 1);
+		a->t = NULL;
+		tn_journal_rewrite(a->fs, a->j); /* in case part of it is there */
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r,
+				    "cannot write the journal in %s (%s): nothing is changed", TN_STATE_DIR,
+				    strerror(-r));
+	}
+	while (!r && i < a->t->n_entry)
+		r = write_entry(a, &a->t->entry[i++]);
+	if (!r && !a->opts->temporary) {
+		r = tn_journal_commit(a->fs, a->j, a->t);
+		if (r < 0)
+			gt_fail(a->err, -r, "cannot write the journal in %s: %s", TN_STATE_DIR, strerror(-r));
+	}
+	if (r < 0)
+		roll_back(a);
+	return r;
+}
+
+/* ---- the whole -----------------------------------------------------------------------------------------------------
+ */
+
+static void report_all(struct apply *a)
+{
+	for (size_t i = 0; i < a->t->n_entry; i++)
+		tn_report_value(a->report, &a->t->entry[i], is_kept_only(&a->t->entry[i]) ? "kept" : "written");
+}
+
+static int apply_locked(struct apply *a)
+{
+	int r = tn_plan_check_host(a->fs, a->host, a->plan, a->err);
+
+	if (r < 0)
+		return r;
+	if (a->opts->temporary && tn_journal_find(a->j, TN_SEEN_MINE))
+		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY,
+				    "this process has an experiment open already: revert it first");
+	a->t = tn_journal_new_tx(a->j);
+	a->t->temporary = a->opts->temporary;
+	free(a->t->profile);
+	a->t->profile = gt_xstrdup(a->plan->profile);
+	add_values(a);
+	r = add_kept(a);
+	if (r >= 0)
+		r = add_files(a);
+	if (r < 0)
+		return r;
+	if (!a->t->n_entry)
+		return 0;
+	r = write_all(a);
+	if (r >= 0)
+		report_all(a);
+	return r;
+}
+
+static bool nothing_to_do(const struct tn_plan *plan, const struct tn_apply_opts *opts)
+{
+	return !tn_plan_changes(plan) && !opts->persist;
+}
+
+int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_apply_opts *opts, json_t **ret_report,
+	     struct gt_err *err)
+{
+	static const struct tn_apply_opts defaults = { 0 };
+	struct gt_err scratch = { 0 };
+	struct apply a = { .fs = fs, .plan = plan, .opts = opts ? opts : &defaults, .err = err ? err : &scratch };
+	gt_auto_json *report = tn_report_new("apply");
+	gt_auto(tn_journal) *j = NULL;
+	gt_auto(pr_host) *own = NULL;
+	gt_autoclose int lock = -1;
+	int r = tn_host_get(fs, NULL, &own, &a.host, err);
+
+	if (r >= 0 && a.opts->persist && a.opts->temporary)
+		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "an experiment cannot be persistent");
+	if (r >= 0 &&
+	    nothing_to_do(plan, a.opts)) { /* leaves no trace; a plan of another host is refused all the same */
+		r = tn_journal_load(fs, &j, a.err);
+		if (r >= 0)
+			r = tn_txn_check(j, true, a.err);
+		if (r >= 0)
+			r = tn_plan_check_host(fs, a.host, plan, a.err);
+	} else if (r >= 0) {
+		r = tn_txn_open(fs, true, &lock, &j, a.err);
+		if (r >= 0) {
+			a.j = j;
+			a.report = report;
+			r = apply_locked(&a);
+		}
+	}
+	tn_report_set_str(report, "result", r >= 0 ? "applied" : "failed");
+	if (r < 0 && !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files")))
+		return r;
+	if (ret_report)
+		*ret_report = gt_take(report);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include "tune/txn/txn.h"
+#include "tune/model/value.h"
+
+static const struct tn_knob *knob_of_key(const char *key)
+{
+	gt_autofree char *want = sc_normalize(key);
+
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		gt_autofree char *have = tn_knobs[i]->key ? sc_normalize(tn_knobs[i]->key) : NULL;
+
+		if (gt_streq(have, want))
+			return tn_knobs[i];
+	}
+	return NULL;
+}
+
+/* The knob whose file this is, and for a device's the name of the device. The caller frees *ret_instance. */
+static const struct tn_knob *knob_of_path(const char *path, char **ret_instance)
+{
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		const struct tn_knob *k = tn_knobs[i];
+		gt_autofree char *own = k->path ? tn_knob_path(k, "*") : NULL;
+		const char *star = own ? strchr(own, '*') : NULL;
+
+		if (!own || fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD))
+			continue;
+		*ret_instance = star ? gt_xstrndup(path + (star - own), strcspn(path + (star - own), "/")) : NULL;
+		return k;
+	}
+	return NULL;
+}
+
+static void add_value(struct tn_tx *t, const struct tn_knob *k, const char *instance, const char *value)
+{
+	gt_autofree char *path = tn_knob_path(k, instance);
+	struct tn_entry *e = tn_tx_add(t, path, NULL, value);
+
+	e->knob = gt_xstrdup(k->id);
+	e->instance = instance ? gt_xstrdup(instance) : NULL;
+}
+
+/* "KEY = VALUE", or "w PATH - - - - VALUE", as tn_persist_text writes them. Rules of udev say no value by itself. */
+static void take_line(struct tn_tx *t, enum tn_form form, char *line)
+{
+	gt_autofree char *instance = NULL;
+	const struct tn_knob *k = NULL;
+	char *value = NULL;
+
+	if (*line == '#')
+		return;
+	if (form == TN_SYSCTL_D && (value = strstr(line, " = "))) {
+		*value = '\0';
+		value += strlen(" = ");
+		k = knob_of_key(line);
+	} else if (form == TN_TMPFILES_D && gt_starts_with(line, "w /") && (value = strstr(line, " - - - - "))) {
+		*value = '\0';
+		value += strlen(" - - - - ");
+		k = knob_of_path(line + 2, &instance);
+	}
+	if (k)
+		add_value(t, k, instance, value);
+}
+
+/* Does a transaction of this journal keep path? One whose files are gone does not. */
+static bool knows(const struct tn_journal *j, const char *path)
+{
+	for (size_t i = 0; i < j->n_tx; i++) {
+		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+
+		for (size_t k = 0; k < j->tx[i].n_entry && seen != TN_SEEN_VOID && seen != TN_SEEN_PENDING; k++)
+			if (!strcmp(j->tx[i].entry[k].path, path))
+				return true;
+	}
+	return false;
+}
+
+static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form, const struct tn_journal *but)
+{
+	const char *path = tn_persist_file(form);
+	gt_autofree char *text = NULL, *whole = NULL;
+	struct stat st;
+	char *rest;
+	int r = gt_fs_read(fs, path, &text, NULL);
+
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR || (but && r == -EACCES) ? 0 : r;
+	if (but && (!tn_persist_is_ours(text) || knows(but, path) || (gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode))))
+		return 0;
+	/* what was edited since has no text of ours to be compared with */
+	tn_tx_add(t, path, NULL, tn_persist_is_ours(text) ? text : NULL);
+	rest = whole = gt_xstrdup(text);
+	for (char *line; tn_persist_is_ours(text) && (line = strsep(&rest, "\n"));)
+		take_line(t, form, line);
+	return 0;
+}
+
+int tn_kept_load(struct gt_fsroot *fs, const struct tn_journal *but, struct tn_journal **ret, struct gt_err *err)
+{
+	static const enum tn_form forms[] = { TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE };
+	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));
+	struct tn_tx *t;
+
+	j->boot_id = gt_xstrdup("");
+	t = tn_journal_new_tx(j);
+	t->state = TN_TX_COMMITTED;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(forms); i++) {
+		int r = take_file(fs, t, forms[i], but);
+
+		if (r < 0)
+			return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", tn_persist_file(forms[i]),
+					    strerror(-r));
+	}
+	if (!t->n_entry)
+		tn_journal_drop(j, 0);
+	*ret = gt_take(j);
+	return 0;
+}

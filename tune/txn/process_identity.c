@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "tune/txn/process_identity.h"
+
+/* Field 22 of /proc/PID/stat; the program's name before it may hold blanks and parentheses. */
+static int start_of(int64_t pid, int64_t *ret)
+{
+	gt_autofree char *path = gt_xasprintf("/proc/%ld/stat", pid), *text = NULL;
+	gt_auto(gt_fsroot) *live = NULL;
+	const char *p;
+	long long start;
+	char state;
+	int r = gt_fs_open(NULL, &live, NULL);
+
+	if (r >= 0)
+		r = gt_fs_read(live, path, &text, NULL);
+	if (r < 0)
+		return r;
+	p = strrchr(text, ')');
+	if (!p || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
+			 &start) != 2)
+		return -EINVAL;
+	if (state == 'Z' || state == 'X') /* a process that nobody has reaped yet does nothing any more */
+		return -ESRCH;
+	*ret = start;
+	return 0;
+}
+
+void tn_owner_self(struct tn_owner *ret)
+{
+	*ret = (struct tn_owner){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name), .alive = true };
+	gt_make_plain(ret->by); /* argv[0] is the caller's */
+	start_of(ret->pid, &ret->start);
+}
+
+/* Where /proc hides other processes, one that is there is taken for it: it may be, and its work is not undone then. */
+bool tn_owner_alive(const struct tn_owner *o)
+{
+	int64_t start = 0;
+	int r = start_of(o->pid, &start);
+
+	if (r >= 0)
+		return start == o->start;
+	return r != -ESRCH && o->pid > 0 && o->pid <= INT_MAX && (kill((pid_t)o->pid, 0) >= 0 || errno != ESRCH);
+}
+
+bool tn_owner_is_self(const struct tn_owner *o)
+{
+	return o->pid == getpid() && o->alive;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking: is what was applied still so, will it be so after the next boot, and what is held at all. Nothing is written. Who may
+ * not read the journal is told what the files of ours in /etc say, and that this is not all. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include "tune/boot/predict.h"
+#include "tune/plan/plan.h"
+#include "tune/txn/txn.h"
+#include "tune/model/value.h"
+
+struct verify {
+	struct gt_fsroot *fs;
+	const struct tn_journal *j;
+	struct tn_boot boot;
+	struct tn_facts facts;
+	struct pr_host *host; /* NULL: not asked for yet */
+	json_t *report;
+	size_t drift, boot_drift;
+};
+
+#define HIDDEN "its file is missing here, and the host must have it: mount /proc and /sys as the host has them"
+
+/* Added to what is said already of who overrides it. */
+static void add_overridden(json_t *o, const char *what)
+{
+	const char *old = gt_json_get_str(o, "overridden", NULL);
+	gt_autofree char *both = old ? gt_xasprintf("%s; %s", old, what) : gt_xstrdup(what);
+
+	tn_report_set_str(o, "overridden", both);
+}
+
+/* A rule of udev that sets it so has met an event of the device since. */
+static void blame_rules(struct verify *v, const char *path, const char *now, json_t *o)
+{
+	gt_autofree char *what = NULL;
+	struct tn_udev_answer a;
+
+	tn_udev_ask(&v->boot.udev, path, NULL, &a);
+	if (tn_value_equal(a.value, now))
+		what = gt_xasprintf("%s says %s", a.by, a.value);
+	else
+		what = gt_take(a.may);
+	if (what)
+		add_overridden(o, what);
+	tn_udev_answer_clear(&a);
+}
+
+/* A file says what is there now: whoever reads it again (sysctl --system, a restarted unit) sets it. */
+static void blame_files(struct verify *v, const struct tn_knob *k, const char *path, const char *now, json_t *o)
+{
+	gt_autofree char *key = k->key ? sc_normalize(k->key) : NULL;
+
+	for (size_t i = 0; key && i < v->boot.sysctl->n_all; i++) {
+		const struct sc_assign *a = &v->boot.sysctl->all[i];
+		gt_autofree char *what = NULL;
+
+		if (!a->value || !sc_value_equal(key, a->value, now) || fnmatch(a->key, key, FNM_PATHNAME | FNM_PERIOD))
+			continue;
+		what = gt_xasprintf("%s:%u says %s", a->file, a->line, a->value);
+		add_overridden(o, what);
+	}
+	for (size_t i = 0; !key && i < v->boot.tmpfiles.n; i++) {
+		const struct tn_tmpfile *l = &v->boot.tmpfiles.line[i];
+		gt_autofree char *what = NULL;
+
+		if (!tn_value_equal(l->value, now) || !tn_tmpfile_matches(l, path))
+			continue;
+		what = gt_xasprintf("%s says %s", l->by, l->value);
+		add_overridden(o, what);
+	}
+	if (!key)
+		blame_rules(v, path, now, o);
+}
+
+/* Who has changed it meanwhile, as far as it can be seen. */
+static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	gt_autofree char *rivals = gt_xstrdup(k && k->rivals ? k->rivals : "");
+	char *save = NULL;
+
+	if (k)
+		blame_files(v, k, e->path, now, o);
+	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
+		const char *tuner = tn_facts_tuner(&v->facts, r);
+		gt_autofree char *what = tuner ? gt_xasprintf("%s sets it too", tuner) : NULL;
+
+		if (what)
+			add_overridden(o, what);
+	}
+	if (!gt_json_get_str(o, "overridden", NULL))
+		add_overridden(o, "no file and no tuner here sets it so: by hand, or by a program");
+}
+
+/* What it holds beside ours: more of what is only raised, and less of what is only lowered, is no drift. */
+static const char *judge(struct verify *v, const struct tn_entry *e, const char *now)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	gt_autofree char *path = k ? tn_knob_pair_path(k) : NULL, *pair = NULL;
+
+	if (tn_value_equal(now, e->new_value))
+		return "ok";
+	if (path)
+		tn_value_read(v->fs, path, &pair);
+	if (!k || !tn_knob_good(k, e->new_value, now, pair))
+		return "drift";
+	return k->op == TN_RAISE ? "higher" : "lower";
+}
+
+/* The kernel value: as judged, or "n/a" where the device or the knob is gone. A file that the host must have is drift. */
+static void verify_value(struct verify *v, const struct tn_entry *e, bool other_boot)
+{
+	gt_autofree char *now = NULL;
+	bool known = tn_path_allowed(e->path);
+	int r = known ? tn_value_read(v->fs, e->path, &now) : -ENOENT;
+	bool gone = r == -ENOENT && (!known || tn_entry_gone(v->fs, e, other_boot));
+	const char *result = gone ? "n/a" : r < 0 ? "drift" : judge(v, e, now);
+	json_t *o = tn_report_value(v->report, e, result);
+	bool drift = !strcmp(result, "drift");
+
+	tn_report_set_str(o, "actual", r == -ENOENT ? "not there" : r < 0 ? strerror(-r) : now);
+	v->drift += drift;
+	if (r >= 0 && drift)
+		blame(v, e, now, o);
+	if (r == -ENOENT && drift)
+		add_overridden(o, HIDDEN);
+}
+
+static bool has_path(const struct tn_tx *t, const char *path)
+{
+	for (size_t i = 0; i < t->n_entry; i++)
+		if (!strcmp(t->entry[i].path, path))
+			return true;
+	return false;
+}
+
+/* Does a file of ours keep the value? Each holds what its own transaction changed and all that was held before. */
+static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	const char *file = k ? tn_persist_file(k->form) : NULL;
+	bool later = false;
+
+	for (size_t i = j->n_tx; file && i-- > 0;) {
+		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
+			continue;
+		later |= has_path(&j->tx[i], file);
+		if (later && has_path(&j->tx[i], e->path))
+			return true;
+	}
+	return false;
+}
+
+/* A plan does not take such a value, and the file of gputune guards against it. */
+static bool is_out_of_range(struct verify *v, const struct tn_knob *k, const char *value)
+{
+	const struct pr_host *host = v->host;
+
+	return tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_knob_check_value(k, host, value, NULL) < 0;
+}
+
+/* Somebody else's file goes further, and the one of ours takes that back: it was made when theirs said less, or was not there. */
+static char *takes_back(struct verify *v, const struct tn_knob *k, const char *path, const struct tn_udev_answer *at_boot)
+{
+	gt_autofree char *theirs = NULL, *by = NULL;
+	const char *ours = tn_persist_file(k->form);
+
+	if (!ours || !at_boot->by || !gt_starts_with(at_boot->by, ours))
+		return NULL;
+	theirs = tn_boot_further(&v->boot, k, path, at_boot->value, &by);
+	if (!theirs || is_out_of_range(v, k, theirs))
+		return NULL;
+	return gt_xasprintf("%s says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", by, theirs,
+			    at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
+}
+
+/* What the next boot will make of a value that is meant to stay, and which line decides it. */
+static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
+{
+	const struct tn_knob *k = tn_knob_find(e->knob);
+	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
+	gt_autofree char *beaten = NULL, *may = NULL;
+	const char *result = gt_json_get_str(o, "result", "");
+	struct tn_udev_answer a;
+	bool fits;
+
+	if (!k || !tn_boot_knows(k))
+		return;
+	tn_boot_ask(&v->boot, k, e->path, &a);
+	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
+	beaten = persisted ? takes_back(v, k, e->path, &a) : NULL;
+	fits = !beaten && tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero: the other is */
+	if (persisted && !beaten)
+		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
+	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* what is not there has no rule that fits */
+		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(k->form));
+	tn_udev_answer_clear(&a);
+	if (may)
+		add_overridden(o, may);
+	if (!beaten || fits)
+		return;
+	add_overridden(o, beaten);
+	if (strcmp(result, "drift") && strcmp(result, "n/a")) {
+		tn_report_set_str(o, "result", "lost at boot");
+		v->boot_drift++;
+	}
+}
+
+static void verify_file(struct verify *v, const struct tn_entry *e)
+{
+	gt_autofree char *now = NULL;
+	int r = gt_fs_read(v->fs, e->path, &now, NULL);
+	bool ok = r >= 0 && gt_streq(now, e->new_value);
+
+	tn_report_value(v->report, e, ok ? "ok" : r == -ENOENT ? "removed" : r < 0 ? strerror(-r) : "changed by someone else");
+	v->drift += !ok;
+}
+
+/* A value of ours where its device is now; one that is away has nothing to be compared with. */
+static void verify_held(struct verify *v, const struct tn_tx *t, const struct tn_entry *e)
+{
+	struct tn_entry here;
+	bool hidden;
+
+	if (tn_entry_here(v->fs, v->j, e, &v->host, &here)) {
+		verify_value(v, &here, tn_tx_other_boot(v->j, t));
+		verify_boot(v, &here, is_kept(v->j, e));
+	} else {
+		hidden = tn_path_hidden(v->fs, e->path);
+		tn_report_set_str(tn_report_value(v->report, e, hidden ? "drift" : "n/a"), "actual", "not there");
+		v->drift += hidden;
+	}
+	tn_entry_here_clear(&here);
+}
+
+static void verify_all(struct verify *v)
+{
+	const struct tn_entry **held = NULL;
+	size_t n = tn_held(v->j, &held);
+
+	for (size_t i = 0; i < n; i++) {
+		if (held[i]->knob)
+			verify_held(v, tn_entry_tx(v->j, held[i]), held[i]);
+		else
+			verify_file(v, held[i]);
+	}
+	free(held);
+}
+
+/* Files of ours that outlived the journal are in force at each boot, and nobody would ever take them away. */
+static int verify_lost(struct verify *v, struct gt_err *err)
+{
+	gt_auto(tn_journal) *lost = NULL;
+	int r = tn_kept_load(v->fs, v->j, &lost, err);
+
+	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
+		if (lost->tx->entry[i].knob) {
+			verify_value(v, &lost->tx->entry[i], true);
+			continue;
+		}
+		tn_report_value(v->report, &lost->tx->entry[i], TN_KEPT_LOST);
+		v->drift++;
+	}
+	return r;
+}
+
+/* *ret_all: whether this is all there is to know. */
+static int load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, struct gt_err *err)
+{
+	int r = tn_journal_load(fs, ret, err);
+
+	*ret_all = r != -EACCES;
+	return *ret_all ? r : tn_kept_load(fs, NULL, ret, err);
+}
+
+static void say_part(json_t *report, bool all)
+{
+	if (!all)
+		tn_report_set_str(report, "journal", "not readable");
+}
+
+/* The interrupted or pending state outranks drift: it says what to do first. */
+static int exit_of(const struct tn_journal *j, size_t drift, bool all)
+{
+	if (tn_journal_find(j, TN_SEEN_INTERRUPTED))
+		return TN_EXIT_INTERRUPTED;
+	if (drift)
+		return TN_EXIT_DRIFT;
+	if (!all)
+		return TN_EXIT_REFUSED;
+	return tn_journal_find(j, TN_SEEN_PENDING) ? TN_EXIT_PENDING : 0;
+}
+
+/* Somebody is not done yet: that is no drift, and no failure. */
+static int say_busy(json_t **ret_report, int *ret_exit)
+{
+	*ret_report = tn_report_new("verify");
+	tn_report_set_str(*ret_report, "result", "busy");
+	*ret_exit = TN_EXIT_PENDING;
+	return 0;
+}
+
+/* With what the journal says. */
+static int look(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json_t **ret_report, int *ret_exit, struct gt_err *err)
+{
+	struct verify v = { .fs = fs, .j = j };
+	int r;
+
+	if (tn_journal_find(j, TN_SEEN_BUSY))
+		return say_busy(ret_report, ret_exit);
+	r = tn_txn_check(j, true, err);
+	if (r >= 0)
+		r = tn_boot_load(fs, &v.boot, err);
+	if (r < 0) {
+		tn_boot_clear(&v.boot);
+		return r;
+	}
+	v.report = tn_report_new("verify");
+	tn_facts_read(fs, &v.facts);
+	verify_all(&v);
+	r = all ? verify_lost(&v, err) : 0;
+	tn_facts_clear(&v.facts);
+	tn_boot_clear(&v.boot);
+	pr_host_free(v.host);
+	if (r < 0) {
+		json_decref(v.report);
+		return r;
+	}
+	*ret_exit = exit_of(j, v.drift + v.boot_drift, all);
+	say_part(v.report, all);
+	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :
+					      v.boot_drift   ? "lost at boot" :
+					      !all	     ? "not known" :
+					      *ret_exit	     ? "pending" :
+					      json_array_size(json_object_get(v.report, "values")) ? "ok" :
+												     "nothing applied");
+	*ret_report = v.report;
+	return 0;
+}
+
+static bool same(const struct tn_journal *a, const struct tn_journal *b)
+{
+	bool is = a->n_tx == b->n_tx;
+
+	for (size_t i = 0; is && i < a->n_tx; i++) {
+		const struct tn_tx *t = &a->tx[i], *u = &b->tx[i];
+
+		is = t->id == u->id && t->time == u->time && t->state == u->state && t->n_entry == u->n_entry;
+		for (size_t k = 0; is && k < t->n_entry; k++)
+			is = !strcmp(t->entry[k].path, u->entry[k].path) &&
+			     gt_streq(t->entry[k].new_value, u->entry[k].new_value);
+	}
+	return is;
+}
+
+/* Looking is anyone's and takes no lock: what is not well may be what somebody has changed meanwhile. */
+int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
+{
+	gt_auto(tn_journal) *j = NULL;
+	bool all;
+	int r = load(fs, &j, &all, err);
+
+	for (int looks = 0; r >= 0 && looks < 2; looks++) {
+		gt_auto(tn_journal) *before = NULL;
+		gt_auto_json *report = NULL;
+		int found = look(fs, j, all, &report, ret_exit, err);
+
+		if (found < 0 || *ret_exit) {
+			before = gt_take(j);
+			r = load(fs, &j, &all, err);
+		}
+		if (!before || (r >= 0 && same(before, j))) {
+			if (found >= 0)
+				*ret_report = gt_take(report);
+			return found;
+		}
+	}
+	return r < 0 ? r : say_busy(ret_report, ret_exit);
+}
+
+static const char *seen_name(enum tn_seen s)
+{
+	static const char *const name[] = { [TN_SEEN_HELD] = "applied",	       [TN_SEEN_MINE] = "experiment",
+					    [TN_SEEN_BUSY] = "busy",	       [TN_SEEN_INTERRUPTED] = "interrupted",
+					    [TN_SEEN_PENDING] = "pending reboot", [TN_SEEN_VOID] = "void" };
+
+	return name[s];
+}
+
+static void add_values(const struct tn_journal *j, const struct tn_tx *t, json_t *report, const char *result)
+{
+	for (size_t i = 0; i < t->n_entry; i++)
+		if (!tn_entry_over(j, t, &t->entry[i]))
+			tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
+}
+
+static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
+{
+	enum tn_seen seen = tn_tx_seen(j, t);
+	char when[21];
+
+	gt_time_iso8601(when, t->time);
+	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:s, s:I, s:o}", "id", (json_int_t)t->id, "state", seen_name(seen), "temporary",
+			 t->temporary, "since", when, "profile", t->profile, "boot", tn_tx_other_boot(j, t) ? "earlier" : "this",
+			 "pid", (json_int_t)t->owner.pid, "by", gt_json_str(t->owner.by));
+}
+
+/* Returns whether there are any, or a negative errno. */
+static int add_lost(struct gt_fsroot *fs, const struct tn_journal *j, json_t *report, struct gt_err *err)
+{
+	gt_auto(tn_journal) *lost = NULL;
+	int r = tn_kept_load(fs, j, &lost, err);
+
+	if (r >= 0 && lost->n_tx)
+		add_values(lost, lost->tx, report, TN_KEPT_LOST);
+	return r < 0 ? r : lost->n_tx > 0;
+}
+
+int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
+{
+	static const enum tn_seen order[] = { TN_SEEN_INTERRUPTED, TN_SEEN_BUSY, TN_SEEN_MINE, TN_SEEN_PENDING, TN_SEEN_HELD };
+	gt_auto(tn_journal) *j = NULL;
+	json_t *report, *list;
+	const char *result = "nothing applied";
+	bool all;
+	int r = load(fs, &j, &all, err);
+
+	if (r < 0)
+		return r;
+	report = tn_report_new("status");
+	list = json_array();
+	for (size_t i = 0; i < j->n_tx; i++) {
+		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+
+		if (seen == TN_SEEN_VOID)
+			continue;
+		add_values(j, &j->tx[i], report, all ? seen_name(seen) : "kept");
+		if (all)
+			json_array_append_new(list, tx_json(j, &j->tx[i]));
+	}
+	json_object_set_new(report, "transactions", list);
+	r = all ? add_lost(fs, j, report, err) : 0;
+	if (r < 0) {
+		json_decref(report);
+		return r;
+	}
+	if (r)
+		result = "record lost";
+	for (size_t i = GT_ARRAY_SIZE(order); i-- > 0;)
+		if (tn_journal_find(j, order[i]))
+			result = seen_name(order[i]);
+	tn_report_set_str(report, "result", all ? result : "not known");
+	say_part(report, all);
+	*ret_exit = exit_of(j, 0, all);
+	*ret_report = report;
+	return 0;
+}
+
+/* ---- settings, for results ----------------------------------------------------------------------------------------- */
+
+static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_knob *k, const char *instance)
+{
+	gt_autofree char *path = tn_knob_path(k, instance), *label = tn_knob_label(k, instance), *now = NULL;
+
+	if (tn_value_read(fs, path, &now) >= 0)
+		json_object_set_new(knobs, label, gt_json_str(now));
+}
+
+json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
+{
+	json_t *knobs = json_object(), *tuners = json_array(), *mine = json_array();
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_journal) *j = NULL;
+	struct tn_facts facts;
+
+	if (tn_host_get(fs, host, &own, &host, NULL) >= 0)
+		for (size_t n = 0; tn_knobs[n]; n++) {
+			gt_auto_strv instances = { 0 };
+
+			if (!tn_knobs[n]->desired || tn_knobs[n]->look)
+				continue;
+			if (!tn_knobs[n]->instances)
+				add_setting(fs, knobs, tn_knobs[n], NULL);
+			else
+				tn_knobs[n]->instances(fs, host, &instances);
+			for (size_t i = 0; i < instances.n; i++)
+				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
+		}
+	tn_facts_read(fs, &facts);
+	for (size_t i = 0; i < facts.tuners.n; i++)
+		json_array_append_new(tuners, gt_json_str(facts.tuners.v[i]));
+	tn_facts_clear(&facts);
+	if (tn_journal_load(fs, &j, NULL) >= 0)
+		for (size_t i = 0; i < j->n_tx; i++)
+			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID; k++)
+				if (j->tx[i].entry[k].knob)
+					json_array_append_new(mine, gt_json_str(j->tx[i].entry[k].path));
+	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", mine);
+}
