@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
-#include "probe/advice/can_priv.h"
+#include "probe/advice/can.h"
 #include "probe/compat/compat.h"
 #include "probe/host/python.h"
 

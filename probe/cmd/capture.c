@@ -12,6 +12,7 @@
 #include "lib/json.h"
 #include "probe/check/check.h"
 #include "probe/cmd/gpuprobe.h"
+#include "probe/loader/ldcache.h"
 #include "probe/loader/loader.h"
 #include "probe/host/reading.h"
 #include "probe/host/scrub.h"

@@ -15,51 +15,6 @@ static const struct {
 	{"libnccl", "libcuda.so.1 libnvidia-ml.so.1"},
 };
 
-/* Libraries worth telling, and the distribution that brings each. */
-static const struct {
-	const char *stem, *dist;
-} watched[] = {
-	{"libcuda", NULL},
-	{"libcudart", "nvidia-cuda-runtime"},
-	{"libcudnn", "nvidia-cudnn"},
-	{"libnccl", "nvidia-nccl"},
-	{"libcublas", "nvidia-cublas"},
-	{"libcublasLt", "nvidia-cublas"},
-	{"libcufft", "nvidia-cufft"},
-	{"libcusparse", "nvidia-cusparse"},
-	{"libnvrtc", "nvidia-cuda-nvrtc"},
-	{"libnvJitLink", "nvidia-nvjitlink"},
-	{"libcupti", "nvidia-cuda-cupti"},
-	{"libnvidia-ml", NULL},
-	{"libstdc++", NULL},
-	{"libgomp", NULL},
-	{"libiomp5", "intel-openmp"},
-	{"libomp", NULL},
-	{"libmpi", NULL},
-	{"libmkl_rt", "mkl"},
-	{"libblas", NULL},
-	{"libopenblas", NULL},
-};
-
-/* "libcudart" is the stem of "libcudart.so.12" and of auditwheel's "libcudart-d0da41ae.so.11.0", not of
- * "libcudart2.so". */
-static bool has_stem(const char *soname, const char *stem)
-{
-	const char *slash = strrchr(soname, '/');
-	size_t n = strlen(stem);
-
-	soname = slash ? slash + 1 : soname;
-	return !strncmp(soname, stem, n) && (soname[n] == '.' || soname[n] == '-');
-}
-
-bool pr_is_watched(const char *soname)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(watched); i++)
-		if (has_stem(soname, watched[i].stem))
-			return true;
-	return false;
-}
-
 /* Of "nvidia-cudnn-cu12" or "nvidia-cudnn" the version, where the file lies in the environment. */
 static const char *dist_version(const struct pr_pyenv *env, const char *dist, const char *real)
 {
@@ -74,13 +29,14 @@ static const char *dist_version(const struct pr_pyenv *env, const char *dist, co
 
 char *pr_lib_version(const struct pr_pyenv *env, const char *soname, const char *real)
 {
-	const char *base = real ? strrchr(real, '/') : NULL, *so = base ? strstr(base, ".so.") : NULL, *version = NULL;
+	const char *base = real ? strrchr(real, '/') : NULL, *so = base ? strstr(base, ".so.") : NULL, *version = NULL,
+		   *dist;
 
 	if (so && strchr(so + 4, '.') && isdigit((unsigned char)so[4]))
 		return gt_xstrdup(so + 4);
-	for (size_t i = 0; real && env && i < GT_ARRAY_SIZE(watched) && !version; i++)
-		if (watched[i].dist && has_stem(soname, watched[i].stem))
-			version = dist_version(env, watched[i].dist, real);
+	dist = real && env ? pr_watched_dist(soname) : NULL;
+	if (dist)
+		version = dist_version(env, dist, real);
 	return version ? gt_xstrdup(version) : NULL;
 }
 
@@ -113,7 +69,7 @@ void pr_open_known(struct pr_loader *l, const char *names, int by)
 {
 	for (size_t i = 0; i < l->n; i++) /* grows as it goes */
 		for (size_t k = 0; k < GT_ARRAY_SIZE(openers); k++)
-			if (l->obj[i].elf && has_stem(l->obj[i].name, openers[k].stem))
+			if (l->obj[i].elf && pr_has_stem(l->obj[i].name, openers[k].stem))
 				open_names(l, openers[k].opens, (int)i);
 	if (names)
 		open_names(l, names, by);

@@ -13,8 +13,6 @@ int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr
 		   const struct pr_load_opts *opts, struct pr_loader **ret, struct gt_err *err);
 /* The environment as the host has it. */
 struct pr_load_opts pr_load_opts_of(const struct pr_host *h);
-/* Of the GPU stack, or a run-time library of which two in one process fight. */
-bool pr_is_watched(const char *soname);
 /* From the name of the file, else from the distribution that brought it; NULL: it does not say. The caller frees it. */
 char *pr_lib_version(const struct pr_pyenv *env, const char *soname, const char *real);
 /* The hidden file that would be found but for LD_LIBRARY_PATH or LD_PRELOAD and is of another version; -1: none. */

@@ -88,7 +88,6 @@ json_t *pr_nvml_ask(void);
 void pr_sysfs_address(char *address, size_t size);
 /* What NVML said, as text of the fact "nvml", for captures; NULL if it was not asked. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
-#define PR_LDCACHE	"/etc/ld.so.cache"
 /* What the loader's cache says of our libraries, as the fact "ldcache"; NULL if it was not read. The caller frees it. */
 char *pr_ldcache_fact(const struct pr_host *h);
 /* The variables that matter, as the fact "environment"; NULL if none is set. The caller frees it. */

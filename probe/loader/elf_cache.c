@@ -5,7 +5,6 @@
 #include "lib/buf.h"
 #include "probe/loader/ldcache.h"
 #include "probe/loader/loader_priv.h"
-#include "probe/host/reading.h"
 
 struct known {
 	char *path; /* with all links resolved */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include "lib/util.h"
 
+#define PR_LDCACHE "/etc/ld.so.cache"
+
 typedef void pr_ldcache_fn(void *arg, const char *soname, const char *path);
 /* Each 64-bit library of the cache, in the loader's order; -EINVAL if the data is not a whole cache (what came before the
  * broken entry was told). */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 #include "probe/loader/loader_priv.h"
-#include "probe/host/dlopen_names.h"
 
 #define MOST_OBJECTS 4096 /* no process has as many; a circle of made-up names must end */
 

@@ -15,7 +15,8 @@
  * and in each directory first in glibc-hwcaps/ for the level of this processor. A file of another class or machine is
  * passed over. An object already loaded under the name, or whose SONAME is the name, serves again.
  */
-#include "probe/host/host.h"
+#include "lib/fsroot.h"
+#include "lib/parse.h"
 #include "probe/loader/elf.h"
 
 enum pr_rule {
@@ -94,4 +95,10 @@ void pr_loader_free(struct pr_loader *l);
 GT_DEFINE_AUTO(pr_loader, pr_loader_free);
 /* The loaded object whose name, SONAME or alias is name, -1 if none. */
 int pr_loader_find(const struct pr_loader *l, const char *name);
+/* Is this a library of the GPU stack, or a run-time library that must not be loaded twice? */
+bool pr_is_watched(const char *soname);
+/* The Python distribution that brings a watched library ("nvidia-cudnn"), NULL if none does. */
+const char *pr_watched_dist(const char *soname);
+/* "libcudart" is the stem of "libcudart.so.12". */
+bool pr_has_stem(const char *soname, const char *stem);
 #endif

@@ -10,4 +10,6 @@ void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* to be pasted 
 void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* for Prometheus: OpenMetrics, gauges only */
 /* False: the kernel log could not be read, so that the report is not about it. */
 bool pr_log_examined(const json_t *doc);
+/* On stdout, for people. verbose: a table of all checks; quiet: the verdict only. */
+void pr_print_report(const json_t *doc, bool verbose, bool quiet, bool color);
 #endif

@@ -5,8 +5,11 @@
 #include "lib/buf.h"
 #include "lib/fsroot.h"
 #include "lib/json.h"
+#include "probe/check/check.h"
 
-/* gpuprobe/1 of a host that is not this one. */
+/* The document gpuprobe/1. j: the n findings about h. */
+json_t *pr_report_json(const struct pr_host *h, const struct pr_judged *j, size_t n, int exit_code);
+/* Discovers and judges the host behind fs. */
 int pr_report_of(struct gt_fsroot *fs, json_t **ret, struct gt_err *err);
 /* gpuprobe-baseline/1: a report against the baseline in a file ("-": standard input), whichever kind it is. */
 int pr_baseline_compare(const json_t *here, const char *name, const struct gt_strv *allow, json_t **ret,

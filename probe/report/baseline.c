@@ -7,7 +7,6 @@
 #include "lib/file.h"
 #include "lib/table.h"
 #include "probe/baseline/baseline.h"
-#include "probe/cmd/gpuprobe.h"
 #include "probe/report/report.h"
 
 #define LONGEST (64u << 20)

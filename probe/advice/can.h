@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PR_CAN_PRIV_H
-#define PR_CAN_PRIV_H
-/* Between can.c, which answers from the tables, can_disk.c, which answers from what lies on disk, and can_python.c, which looks for
- * the Python. */
+#ifndef PR_CAN_H
+#define PR_CAN_H
+/* can.c answers from the tables, can_disk.c from files, can_python.c from the versions of Python. */
 #include "lib/json.h"
 #include "probe/check/check.h"
 
 enum pr_answer { PR_YES, PR_NO, PR_OPEN /* unknown */ };
+const char *pr_answer_name(enum pr_answer a); /* "yes", "no", "unknown" */
 
 struct pr_question {
 	const struct pr_context *c;
@@ -16,7 +16,9 @@ struct pr_question {
 	enum pr_answer worst;
 };
 
-/* Add a reason with its source; the worst one decides. */
+/* Answers "torch==2.14", "cuda>=12.8" or a path; the reasons are in q. Fails (exit 64) if `what` cannot be parsed. */
+int pr_can_ask(struct pr_question *q, const char *what);
+/* Adds a reason with its source. The worst one decides. */
 void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...) GT_PRINTF(4, 5);
 /* Does the host's driver run programs of that CUDA release? */
 void pr_can_driver(struct pr_question *q, const char *cuda);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report on a terminal: verdict, host, first cause and what follows from it. */
+#include <stdio.h>
+#include <string.h>
+#include "lib/table.h"
+#include "probe/report/render.h"
+
+static const char *text_of(const json_t *o, const char *key, const char *dflt)
+{
+	return gt_json_get_str(o, key, dflt);
+}
+
+static void GT_PRINTF(1, 2) print_line(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+}
+
+static void print_host(const json_t *host)
+{
+	const json_t *cpu = json_object_get(host, "cpu"), *mem = json_object_get(host, "memory");
+	size_t nodes = json_array_size(json_object_get(host, "nodes"));
+	int64_t cores = gt_json_get_int(cpu, "cores", 0), cpus = gt_json_get_int(cpu, "cpus", 0);
+	char total[32] = "an unknown amount", count[64] = "an unknown number of CPUs";
+
+	if (json_is_integer(json_object_get(mem, "total_bytes")))
+		gt_format_bytes(total, sizeof(total), (uint64_t)gt_json_get_int(mem, "total_bytes", 0));
+	if (json_is_integer(json_object_get(cpu, "cpus")))
+		snprintf(count, sizeof(count), "%d core%s, %d CPU%s", (int)cores, cores == 1 ? "" : "s", (int)cpus,
+			 cpus == 1 ? "" : "s");
+	print_line("%s, kernel %s%s%s%s", text_of(json_object_get(host, "distribution"), "pretty", "unknown distribution"),
+		   text_of(json_object_get(host, "kernel"), "release", "?"),
+		   json_is_string(json_object_get(host, "virtual")) ? ", " : "", text_of(host, "virtual", ""),
+		   json_is_string(json_object_get(host, "container")) ? ", container" : "");
+	print_line("%s%s%s%s: %s, %zu NUMA node%s, %s of memory", text_of(cpu, "model_name", "unknown CPU"),
+		   text_of(cpu, "codename", NULL) ? " (" : "", text_of(cpu, "codename", ""),
+		   text_of(cpu, "codename", NULL) ? ")" : "", count, nodes, nodes == 1 ? "" : "s", total);
+}
+
+/* Name, memory and driver of a card; the caller frees it. */
+static char *gpu_kind(const json_t *gpu)
+{
+	const json_t *bytes = json_object_get(gpu, "memory_bytes");
+	char mem[48] = "";
+
+	if (json_is_integer(bytes)) {
+		strcpy(mem, ", ");
+		gt_format_bytes(mem + 2, sizeof(mem) - 2, (uint64_t)json_integer_value(bytes));
+	}
+	return gt_xasprintf("%s%s, driver %s", text_of(gpu, "name", "NVIDIA GPU"), mem, text_of(gpu, "driver", "none"));
+}
+
+static void print_gpus(const json_t *host)
+{
+	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus");
+	const json_t *others = json_object_get(host, "other_gpus");
+	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
+	size_t i = 0;
+
+	if (!json_array_size(gpus) && text_of(nv, "tegra", NULL)) {
+		print_line("%s: its GPU is in the processor", text_of(nv, "tegra", ""));
+		return;
+	}
+	if (!json_array_size(gpus) && gt_json_get_int(nv, "nvml_count", 0) > 0) { /* WSL */
+		printf("  no NVIDIA GPU on the PCI bus; NVML sees %d\n", (int)gt_json_get_int(nv, "nvml_count", 0));
+		return;
+	}
+	if (!json_array_size(gpus) && json_array_size(others)) {
+		const json_t *one;
+
+		json_array_foreach(others, i, one)
+			print_line("GPU %s: %s, driver %s, not examined", text_of(one, "pci", "?"), text_of(one, "maker", "?"),
+				   text_of(one, "driver", "none"));
+		return;
+	}
+	if (!json_array_size(gpus)) {
+		puts(gt_json_get_int(host, "pci_unreadable", 0) ? "  whether there is an NVIDIA GPU is not known"
+								: "  no NVIDIA GPU");
+		return;
+	}
+	while (i < json_array_size(gpus)) { /* cards alike are one line */
+		const json_t *first = json_array_get(gpus, i);
+		gt_autofree char *what = gpu_kind(first);
+		size_t n = 1;
+
+		for (; i + n < json_array_size(gpus); n++) {
+			gt_autofree char *next = gpu_kind(json_array_get(gpus, i + n));
+
+			if (strcmp(what, next))
+				break;
+		}
+		if (n == 1)
+			print_line("GPU %s: %s", text_of(first, "pci", "?"), what);
+		else
+			print_line("%zu GPUs, %s to %s: %s", n, text_of(first, "pci", "?"),
+			       text_of(json_array_get(gpus, i + n - 1), "pci", "?"), what);
+		i += n;
+	}
+	if (json_is_string(json_object_get(nv, "module_version"))) {
+		printf("  NVIDIA driver %s", text_of(nv, "module_version", "?"));
+		if (cuda)
+			printf(", which carries CUDA up to %d.%d", (int)(cuda / 1000), (int)(cuda % 1000 / 10));
+		putchar('\n');
+	}
+}
+
+static const char *color_of(const char *result)
+{
+	return !strcmp(result, "fail") ? "red" : !strcmp(result, "warn") ? "yellow" : !strcmp(result, "pass") ? "green" : NULL;
+}
+
+static void print_remedy(const json_t *c, unsigned indent)
+{
+	const char *remedy = text_of(c, "remedy", NULL);
+	gt_autofree char *copy = remedy ? gt_xstrdup(remedy) : NULL;
+	char *save = NULL;
+
+	for (char *line = remedy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		if (*line == ' ') /* a command: to be copied, never wrapped */
+			printf("%*s%s\n", (int)indent, "", line);
+		else
+			gt_print_wrapped(stdout, line, indent, gt_term_width(stdout));
+	}
+}
+
+/* What cause explains, folded to one line each. */
+static void print_consequences(const json_t *checks, const char *cause)
+{
+	const json_t *c;
+	size_t i;
+	bool head = false;
+
+	json_array_foreach(checks, i, c) {
+		if (!gt_streq(text_of(c, "cause", NULL), cause))
+			continue;
+		if (!head)
+			puts("  follows from it:");
+		head = true;
+		gt_autofree char *line = gt_xasprintf("%s: %s", text_of(c, "id", ""), text_of(c, "what", ""));
+		gt_print_wrapped(stdout, line, 4, gt_term_width(stdout));
+	}
+}
+
+static void print_problems(const json_t *doc, const char *first)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *c;
+	size_t i;
+
+	/* pass 0: the cause; pass 1: the other problems that nothing explains */
+	for (int pass = 0; pass < 2; pass++)
+		json_array_foreach(checks, i, c) {
+			const char *id = text_of(c, "id", ""), *result = text_of(c, "result", "");
+			bool bad = !strcmp(result, "fail") || !strcmp(result, "warn");
+
+			if (!bad || text_of(c, "cause", NULL) || (gt_streq(id, first) != (pass == 0)))
+				continue;
+			printf("\n%s %s\n", pass ? "Also" : "Cause:", id);
+			gt_print_wrapped(stdout, text_of(c, "what", ""), 2, gt_term_width(stdout));
+			print_consequences(checks, id);
+			if (text_of(c, "remedy", NULL)) {
+				puts("  do:");
+				print_remedy(c, 4);
+			}
+		}
+}
+
+static void print_table(const json_t *checks, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	const json_t *c;
+	size_t i;
+
+	gt_table_column(t, "CHECK", GT_LEFT);
+	gt_table_column(t, "RESULT", GT_LEFT);
+	gt_table_column(t, "SEEN", GT_WRAP);
+	json_array_foreach(checks, i, c) {
+		const char *result = text_of(c, "result", "");
+
+		gt_table_row(t);
+		gt_table_cell(t, "%s", text_of(c, "id", ""));
+		gt_table_cell(t, "%s", result);
+		if (color_of(result))
+			gt_table_color(t, color_of(result));
+		gt_table_cell(t, "%s", text_of(c, "what", ""));
+	}
+	putchar('\n');
+	gt_table_print(t, stdout, color);
+}
+
+/* Prints what could not be read and the counts of checks without a problem. */
+static void print_rest(const json_t *doc)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *c;
+	size_t i, passed = 0, skipped = 0;
+	bool head = false;
+
+	json_array_foreach(checks, i, c) {
+		const char *result = text_of(c, "result", "");
+		gt_autofree char *line = gt_xasprintf("%s: %s", text_of(c, "id", ""), text_of(c, "what", ""));
+
+		passed += !strcmp(result, "pass");
+		skipped += !strcmp(result, "skip");
+		if (strcmp(result, "unknown"))
+			continue;
+		if (!head)
+			puts("\nNot known:");
+		head = true;
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+	printf("\n%zu checks pass, %zu do not apply here (--verbose shows them)\n", passed, skipped);
+	if (!pr_log_examined(doc))
+		puts("the kernel log was not examined");
+}
+
+void pr_print_report(const json_t *doc, bool verbose, bool quiet, bool color)
+{
+	const char *first = text_of(doc, "cause", NULL), *verdict = text_of(doc, "verdict", "");
+	const json_t *host = json_object_get(doc, "host");
+
+	printf("gpuprobe: %s%s%s\n", verdict, first ? " - " : "", first ? first : "");
+	if (quiet)
+		return;
+	print_host(host);
+	print_gpus(host);
+	if (first)
+		print_problems(doc, first);
+	if (verbose)
+		print_table(json_object_get(doc, "checks"), color);
+	else
+		print_rest(doc);
+}
