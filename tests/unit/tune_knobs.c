@@ -443,8 +443,8 @@ END_TEST
 
 START_TEST(every_knob_says_all_that_a_knob_must)
 {
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
+	for (size_t i = 0; tn_knob_at(i); i++) {
+		const struct tn_knob *k = tn_knob_at(i);
 
 		ck_assert_msg(k->id && k->summary && k->why && k->hazard && k->unit && k->mechanism, "%s", k->id);
 		ck_assert_msg(strchr("ABCR", k->tag) != NULL, "%s", k->id);
@@ -454,7 +454,7 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 		ck_assert_msg(!k->look || k->tag == 'C', "%s has nothing that could be written", k->id);
 		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
 		for (size_t n = 0; n < i; n++)
-			ck_assert_str_ne(tn_knobs[n]->id, k->id);
+			ck_assert_str_ne(tn_knob_at(n)->id, k->id);
 	}
 }
 END_TEST
@@ -536,8 +536,8 @@ START_TEST(no_knob_takes_a_value_that_endangers_the_host)
 
 	box_open(&server, "cpu-server-512g");
 	ck_assert_int_eq(pr_host_discover(server.fs, &(struct pr_discover_opts){ 0 }, &h, NULL), 0);
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
+	for (size_t i = 0; tn_knob_at(i); i++) {
+		const struct tn_knob *k = tn_knob_at(i);
 
 		if (strchr("CR", k->tag))
 			continue;

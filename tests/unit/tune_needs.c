@@ -5,8 +5,8 @@
 
 START_TEST(every_knob_of_the_host_says_what_it_needs)
 {
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
+	for (size_t i = 0; tn_knob_at(i); i++) {
+		const struct tn_knob *k = tn_knob_at(i);
 		gt_autofree char *first = tn_need_text(k, NULL, 0);
 		size_t n = 0;
 		char *what;

@@ -64,8 +64,8 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 		json_t *list = json_array();
 		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
 
-		for (size_t i = 0; tn_knobs[i]; i++)
-			json_array_append_new(list, knob_json(tn_knobs[i]));
+		for (size_t i = 0; tn_knob_at(i); i++)
+			json_array_append_new(list, knob_json(tn_knob_at(i)));
 		json_object_set_new(doc, "settings", settings_json());
 		gt_json_print(stdout, doc);
 		return 0;
@@ -75,12 +75,12 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 	gt_table_column(t, "TAG", GT_LEFT);
 	gt_table_column(t, "TAKES EFFECT", GT_LEFT);
 	gt_table_column(t, "WHAT", GT_WRAP);
-	for (size_t i = 0; tn_knobs[i]; i++) {
+	for (size_t i = 0; tn_knob_at(i); i++) {
 		gt_table_row(t);
-		gt_table_cell(t, "%s", tn_knobs[i]->id);
-		gt_table_cell(t, "%c", tn_knobs[i]->tag);
-		gt_table_cell(t, "%s", tn_effect_name(tn_knobs[i]->takes_effect));
-		gt_table_cell(t, "%s", tn_knobs[i]->summary);
+		gt_table_cell(t, "%s", tn_knob_at(i)->id);
+		gt_table_cell(t, "%c", tn_knob_at(i)->tag);
+		gt_table_cell(t, "%s", tn_effect_name(tn_knob_at(i)->takes_effect));
+		gt_table_cell(t, "%s", tn_knob_at(i)->summary);
 	}
 	gt_table_print(t, stdout, cli->color);
 	puts("");

@@ -2,6 +2,7 @@
 /* CPU frequency, idle states and power. Every value is read per policy first, so that going back is not a guess. */
 #include <string.h>
 #include "tune/knob/list.h"
+#include "tune/model/value.h"
 
 /* ---- CPU frequency ------------------------------------------------------------------------------------------------
  */

@@ -6,7 +6,7 @@
 #include "probe/host/distro.h"
 #include "tune/knob/list.h"
 #include "tune/lint/lint.h"
-#include "tune/launch/rank.h"
+#include "tune/model/costly_options.h"
 
 #define GIB (INT64_C(1) << 30)
 
@@ -276,18 +276,6 @@ const struct tn_knob tn_knob_init_on_free = {
 
 /* ---- limits -------------------------------------------------------------------------------------------------------
  */
-
-/* "Max open files            1024                 524288               files", soft and hard. */
-bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard)
-{
-	gt_autofree char *text = NULL;
-	const char *line;
-
-	if (gt_fs_read(c->fs, "/proc/self/limits", &text, NULL) < 0)
-		return false;
-	line = strstr(text, "Max open files");
-	return line && sscanf(line, "Max open files %ld %ld", ret_soft, ret_hard) == 2;
-}
 
 static char *look_nofile(const struct tn_ctx *c)
 {

@@ -18,7 +18,6 @@ bool tn_is_fast(const struct pr_net *n); /* an Ethernet port of 25 Gbit/s or mor
 /* sysfs.c */
 extern const struct tn_knob tn_knob_thp_enabled, tn_knob_thp_defrag, tn_knob_thp_shmem, tn_knob_ksm, tn_knob_read_ahead,
 	tn_knob_scheduler;
-bool tn_offers(const char *line, const char *word); /* is word among the choices "a [b] c"? line may be NULL */
 /* cpu.c */
 extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_knob_boost, tn_knob_platform_profile,
 	tn_knob_aspm, tn_knob_epb, tn_knob_idle_latency;
@@ -26,28 +25,10 @@ extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_
 extern const struct tn_knob tn_knob_irq_affinity, tn_knob_irq_balance, tn_knob_nic_rings, tn_knob_nic_queues, tn_knob_nic_mtu;
 /* pcie.c */
 extern const struct tn_knob tn_knob_acs, tn_knob_mrrs, tn_knob_driver_options;
-#define TN_NVIDIA_PARAMS "/proc/driver/nvidia/params"
-/* The value in its "Name: value" lines (Name as after NVreg_), NULL if it is not there. The caller frees it. */
-char *tn_driver_param(const char *text, const char *name);
-/* What an option of NVIDIA's module with this value costs, NULL if nothing is known against it. */
-const char *tn_driver_option_cost(const char *name, const char *value);
 /* host.c */
 extern const struct tn_knob tn_knob_isolcpus, tn_knob_iommu, tn_knob_idle, tn_knob_preempt, tn_knob_memlock, tn_knob_shm,
 	tn_knob_persistence, tn_knob_gpu_node, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile, tn_knob_nccl_conf,
 	tn_knob_nvme_timeout;
 /* "take WORD... out of FILE:LINE", for a word of the kernel's command line that begins so. The caller frees it. */
 char *tn_grub_how(const struct tn_ctx *c, const char *begin);
-bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard); /* limits of this process */
-/* run_cpu.c */
-extern const struct tn_knob tn_knob_affinity, tn_knob_mempolicy, tn_knob_files;
-/* run_omp.c */
-extern const struct tn_knob tn_knob_omp_threads, tn_knob_omp_bind, tn_knob_omp_spin;
-/* run_gpu.c */
-extern const struct tn_knob tn_knob_cuda_order, tn_knob_cuda_segments, tn_knob_nccl_ifname, tn_knob_leftovers;
-/* What a variable that was left behind costs, NULL if it is none of those. */
-const char *tn_leftover(const char *name, const char *value);
-/* run_lib.c */
-extern const struct tn_knob tn_knob_blas, tn_knob_allocator, tn_knob_malloc, tn_knob_omp_runtime;
-/* run_kernels.c */
-extern const struct tn_knob tn_knob_kernels;
 #endif

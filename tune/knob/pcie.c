@@ -7,6 +7,7 @@
 #include "lib/buf.h"
 #include "probe/host/distro.h"
 #include "tune/knob/list.h"
+#include "tune/model/costly_options.h"
 
 #define CONFIG_MAX 4096
 #define CAP_STEPS  96 /* a list that is longer is a loop */
@@ -206,51 +207,6 @@ const struct tn_knob tn_knob_mrrs = {
  */
 
 
-/* Options of the NVIDIA module that recipes set and that do harm; value NULL: any but 0 or empty. */
-static const struct {
-	const char *name, *value, *cost;
-} options[] = {
-	{"EnablePCIERelaxedOrderingMode", "1",
-	 "forces relaxed ordering on every device, validated for few platforms (AMD Rome and "
-	 "Milan with several roots): elsewhere data may be read before it is there"},
-	{"EnableStreamMemOPs", NULL, "switches on what the driver leaves off as unsafe"},
-	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support: wrong data"},
-};
-
-char *tn_driver_param(const char *text, const char *name)
-{
-	for (const char *line = text; line && *line; line = gt_next_line(line))
-		if (gt_starts_with(line, name) && line[strlen(name)] == ':') {
-			const char *v = line + strlen(name) + 1;
-
-			v += strspn(v, " \t");
-			return gt_xstrndup(v, strcspn(v, "\n"));
-		}
-	return NULL;
-}
-
-static bool harms(size_t i, const char *value)
-{
-	if (!value || !*value || !strcmp(value, "0") || !strcmp(value, "\"\""))
-		return false;
-	return !options[i].value || strstr(value, options[i].value);
-}
-
-const char *tn_driver_option_cost(const char *name, const char *value)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
-		if (!strcmp(options[i].name, name) && harms(i, value))
-			return options[i].cost;
-	return NULL;
-}
-
-static bool harmful(const char *text, size_t i)
-{
-	gt_autofree char *v = tn_driver_param(text, options[i].name);
-
-	return harms(i, v);
-}
-
 static char *look_options(const struct tn_ctx *c)
 {
 	gt_autofree char *text = NULL;
@@ -258,21 +214,24 @@ static char *look_options(const struct tn_ctx *c)
 
 	if (gt_fs_read(c->fs, TN_NVIDIA_PARAMS, &text, NULL) < 0)
 		return NULL;
-	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
-		if (harmful(text, i))
-			gt_buf_printf(&b, "%s%s", b.len ? ", " : "", options[i].name);
+	for (size_t i = 0; tn_driver_option(i); i++) {
+		gt_autofree char *v = tn_driver_param(text, tn_driver_option(i));
+
+		if (v && tn_driver_option_cost(tn_driver_option(i), v))
+			gt_buf_printf(&b, "%s%s", b.len ? ", " : "", tn_driver_option(i));
+	}
 	return b.len ? gt_buf_take(&b) : gt_xstrdup("none that matters");
 }
 
 static void want_options(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
-		if (gt_starts_with(now->current, options[i].name)) {
+	for (size_t i = 0; tn_driver_option(i); i++)
+		if (gt_starts_with(now->current, tn_driver_option(i))) {
 			tn_leave(
 				w, TN_ADVICE,
 				"NVreg_%s %s; take it out of /etc/modprobe.d (grep -rl NVreg_%s /etc/modprobe.d), then "
 				"update-initramfs -u and reboot",
-				options[i].name, options[i].cost, options[i].name);
+				tn_driver_option(i), tn_driver_option_reason(i), tn_driver_option(i));
 			return;
 		}
 	tn_leave(w, TN_ALREADY, "the driver's own defaults, as far as they matter");

@@ -2,6 +2,7 @@
 /* Settings in /sys: huge pages, disks, CPU frequency. */
 #include <string.h>
 #include "tune/knob/list.h"
+#include "tune/model/value.h"
 
 /* ---- transparent huge pages (Documentation/admin-guide/mm/transhuge.rst) ---------------------------------------- */
 
@@ -185,18 +186,6 @@ const struct tn_knob tn_knob_read_ahead = {
 	.desired = want_read_ahead,
 	.boot_line = read_ahead_line,
 };
-
-bool tn_offers(const char *line, const char *word)
-{
-	for (const char *p = line; p && *p;) {
-		size_t n = strcspn(p, " []");
-
-		if (n == strlen(word) && !strncmp(p, word, n))
-			return true;
-		p += n ? n : 1;
-	}
-	return false;
-}
 
 static const char *choice_line(const struct tn_ctx *c, const struct tn_now *now)
 {

@@ -5,7 +5,7 @@
 #include "lib/json.h"
 #include "lib/log.h"
 #include "tune/launch/env.h"
-#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 
 #define SERVICE_FILES INT64_C(524288)
 

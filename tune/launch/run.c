@@ -11,10 +11,9 @@
 #include "lib/log.h"
 #include "probe/host/distro.h"
 #include "probe/host/visible.h"
-#include "tune/knob/list.h"
 #include "tune/launch/launcher.h"
-#include "tune/plan/plan.h"
 #include "tune/launch/rank.h"
+#include "tune/launch/settings.h"
 #include "tune/launch/wrapper.h"
 
 #ifndef MPOL_PREFERRED_MANY
@@ -225,11 +224,11 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	r = gt_xcalloc(1, sizeof(*r));
 	r->profile = gt_xstrdup(profile->name);
 	count_processes(&c, r);
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		if (tn_knobs[i] == &tn_knob_cuda_order)
+	for (size_t i = 0; tn_launch_settings[i]; i++) {
+		if (tn_launch_settings[i] == &tn_knob_cuda_order)
 			name_gpus(&c, r);
-		if (tn_knobs[i]->prepare)
-			prepare(&c, tn_knobs[i], profile, o, r);
+		if (tn_launch_settings[i]->prepare)
+			prepare(&c, tn_launch_settings[i], profile, o, r);
 	}
 	for (size_t i = 0; i < r->n_var; i++) {
 		gt_autofree char *reason = r->var[i].reason;

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "tune/launch/cpu_affinity.h"
-#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/cpu_partition.h"
 

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "probe/host/visible.h"
-#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
+#include "tune/model/costly_options.h"
 #include "tune/launch/rank.h"
 
 /* ---- numbering --------------------------------------------------------------------------------------------------- */
@@ -156,42 +157,14 @@ const struct tn_knob tn_knob_nccl_ifname = {
 
 /* ---- what was left behind ---------------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name, *value; /* value NULL: any */
-	const char *cost;
-} leftovers[] = {
-	{"CUDA_LAUNCH_BLOCKING", "1", "each kernel is waited for: for debugging only"},
-	{"NCCL_DEBUG", "TRACE", "NCCL writes a line for each call: for debugging only"},
-	{"NCCL_DEBUG", "INFO", "NCCL writes hundreds of lines per rank: for debugging only"},
-	{"TORCH_DISTRIBUTED_DEBUG", "DETAIL", "each collective is checked across all ranks: for debugging only"},
-	{"TORCH_SHOW_CPP_STACKTRACES", "1", "a stack is taken at each error: for debugging only"},
-	{"NCCL_P2P_DISABLE", "1", "GPUs exchange data through the host's memory"},
-	{"NCCL_SHM_DISABLE", "1", "ranks of one host exchange data through the network"},
-	{"NCCL_IB_DISABLE", "1", "InfiniBand and RoCE are not used"},
-	{"NCCL_ALGO", NULL, "pins what NCCL chooses by message size and topology"},
-	{"NCCL_PROTO", NULL, "pins what NCCL chooses by message size; LL128 on the wrong hardware corrupts data"},
-	{"NCCL_BUFFSIZE", NULL, "pins what was right for an older NCCL"},
-	{"MALLOC_CHECK_", NULL, "glibc checks each block: for debugging only"},
-	{"MALLOC_PERTURB_", NULL, "glibc fills each block: for debugging only"},
-	{"MKL_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in MKL: another number there is another pool of threads"},
-	{"OPENBLAS_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in OpenBLAS: another number there is another pool of threads"},
-};
-
-const char *tn_leftover(const char *name, const char *value)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++)
-		if (!strcmp(name, leftovers[i].name) && (!leftovers[i].value || !strcmp(value, leftovers[i].value)))
-			return leftovers[i].cost;
-	return NULL;
-}
-
 static void prepare_leftovers(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++) {
-		const char *user = tn_run_said(c, leftovers[i].name);
+	for (size_t i = 0; tn_leftover_name(i); i++) {
+		const char *name = tn_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? tn_leftover(name, user) : NULL;
 
-		if (user && tn_leftover(leftovers[i].name, user) == leftovers[i].cost)
-			tn_run_keep(r, k, leftovers[i].name, user, "set by the user: %s", leftovers[i].cost);
+		/* a name with several costly values is listed several times */
+		if (cost && tn_leftover_is(i, user))
+			tn_run_keep(r, k, name, user, "set by the user: %s", cost);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "probe/host/openblas.h"
 #include "tune/launch/openblas_cache.h"
-#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/launch/library_report.h"
 #include "tune/launch/program.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/trust.h"
-#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/library_report.h"
 #include "tune/model/profile.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/launch/cpu_affinity.h"
-#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/program.h"
 

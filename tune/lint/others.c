@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
-#include "tune/knob/list.h"
+#include "tune/model/costly_options.h"
 #include "tune/lint/lint.h"
 
 #define BLANKS " \t\r"

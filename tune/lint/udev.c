@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/lint/lint.h"
-#include "tune/knob/list.h"
+#include "tune/model/value.h"
 #include "tune/boot/udev.h"
 
 /* Values and attributes that old recipes still set. */

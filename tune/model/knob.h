@@ -72,6 +72,9 @@ struct tn_ctx {
 	const struct tn_rank *rank; /* given by the caller, NULL: as the environment says */
 };
 
+/* Limits of open files of this process; false: not known. */
+bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard);
+
 /* What a knob wishes: a value, or why it wishes none. */
 struct tn_wish {
 	enum tn_status status; /* TN_CHANGE: value; the engine finds out whether it is there already */
@@ -142,7 +145,9 @@ struct tn_setting_known {
 };
 extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL */
 const struct tn_setting_known *tn_setting_find(const char *name);
-extern const struct tn_knob *const tn_knobs[]; /* NULL-terminated, in the order in which they are written */
+extern const struct tn_knob *const tn_knobs[];		 /* of the host, in the order in which they are written; ends with NULL */
+extern const struct tn_knob *const tn_launch_settings[]; /* of `gputune run`; ends with NULL */
+const struct tn_knob *tn_knob_at(size_t i);		 /* of both lists; NULL behind the last; i must not be larger */
 const struct tn_knob *tn_knob_find(const char *id);
 /* id itself, a family ("vm.") or NULL list: yes. */
 bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list);

@@ -155,3 +155,15 @@ int tn_file_sweep(struct gt_fsroot *fs, const char *path)
 
 	return r == -ENOENT ? 0 : r;
 }
+
+bool tn_offers(const char *line, const char *word)
+{
+	for (const char *p = line; p && *p;) {
+		size_t n = strcspn(p, " []");
+
+		if (n == strlen(word) && !strncmp(p, word, n))
+			return true;
+		p += n ? n : 1;
+	}
+	return false;
+}

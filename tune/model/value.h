@@ -14,6 +14,8 @@ int tn_value_number(const char *s, int64_t *ret);
 bool tn_value_reaches(enum tn_op op, const char *a, const char *b);
 /* In each place the one that goes further; NULL where they are none. The caller frees it. */
 char *tn_value_further(enum tn_op op, const char *a, const char *b);
+/* Is word among the choices "a [b] c"? line may be NULL. */
+bool tn_offers(const char *line, const char *word);
 /* -EPERM for a path that is not on the list: kernel files of knobs, files of ours in /etc. */
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value);
 int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text);

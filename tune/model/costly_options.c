@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the NVIDIA module and environment variables that are known to cost speed or to give wrong results. */
+#include <string.h>
+#include "lib/util.h"
+#include "tune/model/costly_options.h"
+
+/* value NULL: any but 0 or empty */
+static const struct {
+	const char *name, *value, *cost;
+} options[] = {
+	{"EnablePCIERelaxedOrderingMode", "1",
+	 "forces relaxed ordering on every device, validated for few platforms (AMD Rome and "
+	 "Milan with several roots): elsewhere data may be read before it is there"},
+	{"EnableStreamMemOPs", NULL, "switches on what the driver leaves off as unsafe"},
+	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support: wrong data"},
+};
+
+char *tn_driver_param(const char *text, const char *name)
+{
+	for (const char *line = text; line && *line; line = gt_next_line(line))
+		if (gt_starts_with(line, name) && line[strlen(name)] == ':') {
+			const char *v = line + strlen(name) + 1;
+
+			v += strspn(v, " \t");
+			return gt_xstrndup(v, strcspn(v, "\n"));
+		}
+	return NULL;
+}
+
+const char *tn_driver_option(size_t i)
+{
+	return i < GT_ARRAY_SIZE(options) ? options[i].name : NULL;
+}
+
+const char *tn_driver_option_reason(size_t i)
+{
+	return options[i].cost;
+}
+
+static bool harms(size_t i, const char *value)
+{
+	if (!value || !*value || !strcmp(value, "0") || !strcmp(value, "\"\""))
+		return false;
+	return !options[i].value || strstr(value, options[i].value);
+}
+
+const char *tn_driver_option_cost(const char *name, const char *value)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
+		if (!strcmp(options[i].name, name) && harms(i, value))
+			return options[i].cost;
+	return NULL;
+}
+
+static const struct {
+	const char *name, *value; /* value NULL: any */
+	const char *cost;
+} leftovers[] = {
+	{"CUDA_LAUNCH_BLOCKING", "1", "each kernel is waited for: for debugging only"},
+	{"NCCL_DEBUG", "TRACE", "NCCL writes a line for each call: for debugging only"},
+	{"NCCL_DEBUG", "INFO", "NCCL writes hundreds of lines per rank: for debugging only"},
+	{"TORCH_DISTRIBUTED_DEBUG", "DETAIL", "each collective is checked across all ranks: for debugging only"},
+	{"TORCH_SHOW_CPP_STACKTRACES", "1", "a stack is taken at each error: for debugging only"},
+	{"NCCL_P2P_DISABLE", "1", "GPUs exchange data through the host's memory"},
+	{"NCCL_SHM_DISABLE", "1", "ranks of one host exchange data through the network"},
+	{"NCCL_IB_DISABLE", "1", "InfiniBand and RoCE are not used"},
+	{"NCCL_ALGO", NULL, "pins what NCCL chooses by message size and topology"},
+	{"NCCL_PROTO", NULL, "pins what NCCL chooses by message size; LL128 on the wrong hardware corrupts data"},
+	{"NCCL_BUFFSIZE", NULL, "pins what was right for an older NCCL"},
+	{"MALLOC_CHECK_", NULL, "glibc checks each block: for debugging only"},
+	{"MALLOC_PERTURB_", NULL, "glibc fills each block: for debugging only"},
+	{"MKL_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in MKL: another number there is another pool of threads"},
+	{"OPENBLAS_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in OpenBLAS: another number there is another pool of threads"},
+};
+
+const char *tn_leftover_name(size_t i)
+{
+	return i < GT_ARRAY_SIZE(leftovers) ? leftovers[i].name : NULL;
+}
+
+bool tn_leftover_is(size_t i, const char *value)
+{
+	return !leftovers[i].value || !strcmp(value, leftovers[i].value);
+}
+
+const char *tn_leftover(const char *name, const char *value)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++)
+		if (!strcmp(name, leftovers[i].name) && (!leftovers[i].value || !strcmp(value, leftovers[i].value)))
+			return leftovers[i].cost;
+	return NULL;
+}

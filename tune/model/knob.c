@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding, selecting and naming tunables and launch settings; the results that desired() gives. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/cli.h"
+#include "lib/parse.h"
+#include "sysctl/sysctl.h"
+#include "tune/model/knob.h"
+
+const struct tn_knob *tn_knob_at(size_t i)
+{
+	size_t n = 0;
+
+	while (tn_knobs[n])
+		n++;
+	return i < n ? tn_knobs[i] : tn_launch_settings[i - n];
+}
+
+const struct tn_knob *tn_knob_find(const char *id)
+{
+	const struct tn_knob *k;
+
+	for (size_t i = 0; (k = tn_knob_at(i)); i++)
+		if (!strcmp(k->id, id))
+			return k;
+	return NULL;
+}
+
+const char *tn_knob_word(size_t i)
+{
+	const struct tn_knob *k = tn_knob_at(i);
+
+	return k ? k->id : NULL;
+}
+
+static bool names(const char *word, const struct tn_knob *k)
+{
+	return gt_ends_with(word, ".") ? gt_starts_with(k->id, word) : !strcmp(k->id, word);
+}
+
+bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list)
+{
+	if (!list || !list->n)
+		return true;
+	for (size_t i = 0; i < list->n; i++)
+		if (names(list->v[i], k))
+			return true;
+	return false;
+}
+
+bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list)
+{
+	return list && gt_strv_has(list, k->id);
+}
+
+int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err)
+{
+	for (size_t i = 0; list && i < list->n; i++) {
+		const struct tn_knob *k;
+		size_t n = 0;
+
+		while ((k = tn_knob_at(n)) && !names(list->v[i], k))
+			n++;
+		if (!k) {
+			bool several = strchr(list->v[i], ',');
+			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word,
+							 several ? "each takes an option of its own" : "gputune list shows them");
+
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: there is no knob or family '%.60s'; %s", option,
+					    list->v[i], hint);
+		}
+	}
+	return 0;
+}
+
+const char *tn_effect_name(enum tn_effect e)
+{
+	static const char *const name[] = { [TN_NOW] = "now",
+					    [TN_NEW_PROCESS] = "new processes",
+					    [TN_NEW_DEVICE] = "new devices",
+					    [TN_REBOOT] = "after reboot" };
+
+	return name[e];
+}
+
+const char *tn_op_name(enum tn_op op)
+{
+	static const char *const name[] = { [TN_SET] = "set", [TN_RAISE] = "raise", [TN_LOWER] = "lower" };
+
+	return name[op];
+}
+
+/* NULL stays NULL. */
+static char *with_instance(const char *path, const char *instance)
+{
+	const char *mark = path ? strstr(path, "%s") : NULL;
+
+	if (!mark)
+		return path ? gt_xstrdup(path) : NULL;
+	return gt_xasprintf("%.*s%s%s", (int)(mark - path), path, instance ? instance : "", mark + 2);
+}
+
+char *tn_knob_path(const struct tn_knob *k, const char *instance)
+{
+	return k->key ? sc_path(k->key) : with_instance(k->path, instance);
+}
+
+char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
+{
+	return with_instance(k->resets, instance);
+}
+
+char *tn_knob_side_label(const struct tn_knob *k, const char *instance)
+{
+	for (size_t i = 0; k->resets && tn_knobs[i]; i++)
+		if (gt_streq(tn_knobs[i]->path, k->resets))
+			return tn_knob_label(tn_knobs[i], instance);
+	return NULL;
+}
+
+char *tn_knob_pair_path(const struct tn_knob *k)
+{
+	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+
+	return key && key->counterpart ? sc_path(key->counterpart) : NULL;
+}
+
+char *tn_knob_label(const struct tn_knob *k, const char *instance)
+{
+	return instance ? gt_xasprintf("%s:%s", k->id, instance) : gt_xstrdup(k->id);
+}
+
+/* ---- for desired() ---------------------------------------------------------------------------------------------- */
+
+static void GT_PRINTF(4, 0) say(struct tn_wish *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
+{
+	w->status = status;
+	if (value)
+		snprintf(w->value, sizeof(w->value), "%s", value);
+	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
+}
+
+void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(w, TN_CHANGE, value, fmt, ap);
+	va_end(ap);
+}
+
+void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...)
+{
+	char text[24];
+	va_list ap;
+
+	snprintf(text, sizeof(text), "%ld", value);
+	va_start(ap, fmt);
+	say(w, TN_CHANGE, text, fmt, ap);
+	va_end(ap);
+}
+
+void tn_not_applicable(struct tn_wish *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(w, TN_NOT_APPLICABLE, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(w, status, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(w, TN_ADVICE, value, fmt, ap);
+	va_end(ap);
+}
