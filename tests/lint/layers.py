@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the layers: which directory may include which, no cycle between directories or headers, at most 40 .c files in a
+directory. A row of MAY lists the direct edges; "may include" is transitive. runtime/ and the rest of bench/ have no rows."""
+import collections
+import os
+import re
+
+import tap
+
+# Upper layers include lower ones only. config.h and generated files are not edges.
+MAY = {
+    "lib": "",
+    "probe/loader": "lib",
+    "probe/compat": "lib",
+    "probe/wheel": "probe/loader",
+    "probe/host": "probe/loader",
+    "probe/topo": "probe/host",
+    "probe/check": "probe/host probe/compat probe/wheel probe/topo",
+    "probe/advice": "probe/check",
+    "probe/baseline": "lib",
+    "probe/watch": "probe/host",
+    "probe/report": "probe/check probe/baseline",
+    "probe/cmd": "probe/advice probe/baseline probe/watch probe/report",
+    "sysctl": "lib",
+    "tune/model": "probe/check sysctl",
+    "tune/boot": "tune/model",
+    "tune/lint": "tune/boot",
+    "tune/knob": "tune/lint",
+    "tune/plan": "tune/knob tune/boot bench/stats",
+    "tune/txn": "tune/plan",
+    "tune/launch": "tune/model",
+    "tune/provision": "tune/txn probe/advice",
+    "tune/cmd": "tune/txn tune/launch tune/lint tune/provision",
+    "bench/stats": "lib",
+}
+# One file per entry of a registry: the number of files is the number of entries.
+REGISTRIES = ("probe/check", "tune/knob", "bench/workload", "runtime/graph", "runtime/pass", "runtime/cpu", "runtime/cuda")
+MOST_FILES = 40
+UNCHECKED = ("runtime", "bench")    # directories without a row yet
+
+
+def sources():
+    for top in ("lib", "probe", "sysctl", "tune", "runtime", "bench"):
+        for folder, _, names in os.walk(os.path.join(tap.TOP, top)):
+            for name in sorted(names):
+                if re.search(r"\.(c|h|cu|cuh)$", name):
+                    yield os.path.relpath(os.path.join(folder, name), tap.TOP)
+
+
+def closure():
+    """All directories that each row allows, transitively."""
+    allowed = {}
+
+    def of(d):
+        if d not in allowed:
+            allowed[d] = {d}
+            for direct in MAY[d].split():
+                allowed[d] |= of(direct)
+        return allowed[d]
+
+    for d in MAY:
+        of(d)
+    return allowed
+
+
+def cycles(graph):
+    """Strongly connected components of more than one node (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in sorted(graph.get(v, ())):
+            if w not in index:
+                visit(w)
+            if w in stack:
+                low[v] = min(low[v], low[w])
+        if low[v] == index[v]:
+            part = stack[stack.index(v):]
+            del stack[stack.index(v):]
+            if len(part) > 1:
+                found.append(" ".join(sorted(part)))
+
+    for v in sorted(graph):
+        if v not in index:
+            visit(v)
+    return found
+
+
+def main():
+    files = list(sources())
+    known, allowed = set(files), closure()
+    edges, folders, bad = collections.defaultdict(set), collections.defaultdict(set), []
+    for path in files:
+        with open(os.path.join(tap.TOP, path), encoding="utf-8", errors="replace") as f:
+            included = [i for i in re.findall(r'^#\s*include "([^"]+)"', f.read(), re.M) if i in known]
+        here = os.path.dirname(path)
+        for inc in included:
+            there = os.path.dirname(inc)
+            edges[path].add(inc)
+            if there != here:
+                folders[here].add(there)
+            if here in MAY and there not in allowed[here]:
+                bad.append(f"{path} includes {inc}")
+    checked = [d for d in {os.path.dirname(p) for p in files} if not d.startswith(UNCHECKED) or d in MAY]
+    tap.rule("each directory includes only what its row allows", bad)
+    tap.rule("each directory has a row", [d for d in sorted(checked) if d not in MAY] +
+             [f"{d}: no such directory" for d in MAY if not os.path.isdir(os.path.join(tap.TOP, d))])
+    tap.rule("no cycle between directories", cycles({d: folders[d] & set(checked) for d in checked}))
+    tap.rule("no cycle between headers", cycles({p: {i for i in edges[p] if i.endswith((".h", ".cuh"))} for p in files}))
+    count = collections.Counter(os.path.dirname(p) for p in files if p.endswith(".c"))
+    tap.rule(f"at most {MOST_FILES} .c files in a directory", [f"{d}: {count[d]}" for d in sorted(checked)
+                                                              if count[d] > MOST_FILES and d not in REGISTRIES])
+    tap.plan()
+
+
+main()
