@@ -14,7 +14,7 @@ struct pr_finding {
 	enum pr_result result;
 	char what[768];	   /* what is seen; one or two sentences */
 	/* the smallest safe thing to do; "" if there is nothing. Checks write Debian's commands, and pr_judge() adapts them to
-	 * the host's distribution (probe/host/distro.h) */
+	 * the host's distribution (probe/check/distro.h) */
 	char remedy[1024];
 };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 #include "probe/check/driver_need.h"
 #include "probe/host/reading.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 
 const char *pr_result_name(enum pr_result r)
 {

@@ -3,7 +3,7 @@
  * holds the lines that do it by hand on Debian. */
 #include <stdio.h>
 #include <string.h>
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 #include "tune/knob/list.h"
 #include "tune/lint/lint.h"
 #include "tune/model/costly_options.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 #include "tune/knob/list.h"
 #include "tune/model/costly_options.h"
 

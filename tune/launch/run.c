@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include "lib/log.h"
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 #include "probe/host/visible.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has to hold before a knob is turned: shown with the knob and in the plan, and looked at again when it is applied. */
 #include <errno.h>
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 #include "tune/model/knob.h"
 
 static size_t own_needs(const struct tn_knob *k)

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/host/distro.h"
+#include "probe/check/distro.h"
 
 /* Commands that only Debian and its derivatives have, and what they do. %s: their operands, the last of them, or none. */
 static const struct debian_command {
