@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * udev_predict ROOT ACTION DEVICE PATH...: what the rules below ROOT do in one event of the device, one assignment a
- * line: "sure|maybe TAB FILE:LINE TAB ATTR|SYSCTL|RUN TAB path or key TAB value"; then per kernel file "ask TAB path
+ * line: "sure|maybe TAB FILE:LINE TAB KEY TAB path or name TAB value"; then per kernel file "ask TAB path
  * TAB value TAB who TAB who may". What is not known is "-". For udevadm.py.
  */
 #include <stdio.h>
@@ -13,15 +13,14 @@ struct event {
 	const struct tn_udev_device *d;
 };
 
-static void did(void *ctx, const struct tn_udev_line *l, const struct tn_udev_token *t, const char *value, bool sure,
-		const char *why)
+static void did(void *ctx, const struct tn_udev_rule *r, const struct tn_udev_token *t, const char *depends_on)
 {
 	const struct event *e = ctx;
-	gt_autofree char *what =
-		t->key == TN_UDEV_A_ATTR ? tn_udev_attr_path(e->d, t->attr) : gt_xstrdup(t->attr ? t->attr : "-");
+	gt_autofree char *what = tn_udev_sets(t, "ATTR") ? gt_xasprintf("%s/%s", e->d->path, t->name) :
+							   gt_xstrdup(t->name ? t->name : "-");
 
-	printf("%s\t%s:%u\t%s\t%s\t%s\n", sure ? "sure" : "maybe", e->u->files.v[l->file], l->no, t->name, what,
-	       value ? value : "-");
+	printf("%s\t%s:%u\t%s\t%s\t%s\n", depends_on ? "maybe" : "sure", e->u->files.v[r->file], r->line, t->key, what,
+	       t->literal ? t->value : "-");
 }
 
 int main(int argc, char **argv)

@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The emulation of udev's rules against the real systemd-udevd, on generated sets of rules.
+"""Compares the reader of udev rules with the real systemd-udevd on generated sets of rules.
 
-Each set is written under the real directories inside a private mount namespace, over a /sys that was made for it, and
-`udevadm test` is run for one event of one device. It logs each assignment that it carries out (252 writes it as well, into
-the files of that /sys). Every one of them has to be among those that udev_predict foresees, in that order; every one that it
-foresees without doubt has to be carried out; and what tn_udev_ask says of a file is what was written to it last. Needs root
-and udevadm; says so and is skipped otherwise.
+Each set is written to the real directories inside a private mount namespace, over a generated /sys. There `udevadm test` runs
+for one event of one device. It logs each assignment that it carries out; 252 also writes it, into the files of that /sys.
+udev_predict must predict every one of them, in that order. Each assignment that it predicts for certain must be carried out. The
+answer of tn_udev_ask for a file must be the last value written to it. Needs root and udevadm, else it is skipped.
 """
 import os
 import random
@@ -48,6 +47,15 @@ VALUES = ["none", "mq-deadline", "256", "4096", "%k", "$kernel-%n", "$attr{size}
           "%E{MINE}", "%p", "$devnode", "%M:%m", "$sys", "performance"]
 
 
+def evaluated(rng):
+    """A condition that the reader evaluates."""
+    kind, values = rng.choice([
+        ("ACTION", ["add", "change", "add|change", "remove", "*"]), ("KERNEL", ["sd*", "nvme*", "nvme[0-9]n1|sda", "sd?", "?*"]),
+        ("SUBSYSTEM", ["block", "cpu", "block|net", "b*", "bus"]), ("ATTR{queue/rotational}", ["0", "1", "[01]"]),
+        ("ATTR{size}", ["3750748848", "5*", "?*"]), ("ATTR{not/there}", ["1", "*"]), ("ATTR{with blank}", ["a b", "a b ", "a*"])])
+    return f'{kind}{rng.choice(["==", "==", "!="])}"{rng.choice(values)}"'
+
+
 def match(rng):
     op = rng.choice(["==", "==", "==", "!="])
     q = rng.choice(['"%s"', '"%s"', '"%s"', 'e"%s"'])
@@ -80,7 +88,20 @@ def assignment(rng):
                        'IMPORT{builtin}="path_id"', 'IMPORT{db}="MINE"', 'IMPORT{parent}="DRI*"', 'TAG+="x"', 'MODE="0660"'])
 
 
-def line(rng, labels):
+def plain(rng, labels):
+    """A line of which the reader evaluates everything."""
+    conditions = [evaluated(rng) for _ in range(rng.choice([0, 1, 1, 2]))]
+    kind = rng.random()
+    if kind < 0.15:
+        return ", ".join([*conditions, f'GOTO="{rng.choice(labels)}"'])
+    if kind < 0.25:
+        return f'LABEL="{rng.choice(labels)}"'
+    return ", ".join([*conditions, f'ATTR{{{rng.choice(WRITTEN)}}}="{rng.choice(["none", "256", "4096"])}"'])
+
+
+def line(rng, labels, uncommon):
+    if rng.random() >= uncommon:
+        return plain(rng, labels)
     kind = rng.random()
     if kind < 0.06:
         return rng.choice(["", "# a comment", "  ", "\t# another", "nonsense", 'KERNEL="sda"', 'ATTR{}="1"', 'ATTR{w1}-="2"',
@@ -110,7 +131,8 @@ def generate(rng, root):
     for _ in range(rng.randint(1, 5)):
         path = f"{rng.choice(DIRS)}/{rng.choice(NAMES)}"
         labels = rng.sample(["end", "a", "b"], 2)
-        lines = [line(rng, labels) for _ in range(rng.randint(1, 9))]
+        uncommon = rng.choice([0, 0.1, 0.3, 1])
+        lines = [line(rng, labels, uncommon) for _ in range(rng.randint(1, 9))]
         lines = [broken(rng, text) if rng.random() < 0.08 else text for text in lines]
         files[path] = None if rng.random() < 0.08 else "\n".join(lines) + rng.choice(["\n", "\n", "", " \\"])
     for d in DIRS:
@@ -176,16 +198,16 @@ def predicted(root, action, device):
 
 
 def compare(foreseen, done):
-    """What is wrong; '' if nothing is. What is done has to be some of what is foreseen, in order, and all that is sure."""
-    reached = {0}  # so many of what was done can stand for what is foreseen so far
+    """The first difference, '' if there is none. done must be a part of foreseen, in its order, with all certain ones."""
+    reached = {0}  # numbers of done assignments that the predictions so far may cover
     for how, where, _, path, value in foreseen:
         before, reached = reached, set(reached) if how != "sure" else set()
         reached |= {i + 1 for i in before if i < len(done) and done[i][0] == where.rsplit(":", 1)[0] and
                     done[i][1] == path and value in ("-", done[i][2])}
         if not reached:
             i = max(before)
-            return f"{where} was to set {path} to {value} without doubt; done instead: {done[i] if i < len(done) else 'nothing'}"
-    return "" if len(done) in reached else f"not foreseen: {done[max(reached)]}"
+            return f"{where} sets {path} to {value} for certain; done instead: {done[i] if i < len(done) else 'nothing'}"
+    return "" if len(done) in reached else f"not predicted: {done[max(reached)]}"
 
 
 def compare_ask(ask, device, done):
@@ -231,8 +253,8 @@ def inside():
         for text in bad + ([f"{p}: {t}" for p, t in sorted(files.items())] if bad else []):
             print("\n".join("# " + row for row in text.split("\n")))
         sys.stdout.flush()
-    enough = sure >= 0.6 * all_ and sure > SETS  # an emulation that doubts everything is never wrong
-    print(f"{'ok' if enough else 'not ok'} {SETS + 1} {sure} of {all_} assignments were foreseen without doubt")
+    enough = sure >= 0.25 * all_ and sure > SETS // 2  # a reader that is never certain is never wrong
+    print(f"{'ok' if enough else 'not ok'} {SETS + 1} {sure} of {all_} assignments were predicted for certain")
     subprocess.run(["umount", "/sys"], check=True)
     shutil.rmtree(root)
 

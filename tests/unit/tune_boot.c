@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the next boot makes of a knob, where rules of udev have a say: named in the plan, in explain and by verify. That
- * they are read as udevd reads them is proved beside the real one, tests/peers/udevadm.py. */
+/* Predictions of a knob's value after boot where udev rules set it: in plan, explain and verify. tests/peers/udevadm.py compares
+ * the rule reader with the real udevd. */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
@@ -22,7 +22,7 @@ static struct tn_udev_answer ask(const char *path, const char *ours)
 	return a;
 }
 
-/* What the rules say of a file; NULL: nothing. may: part of it. */
+/* The answer for a file, NULL: none. may: a part of the text. */
 static const struct {
 	const char *rules, *path, *value, *by, *may;
 } cases[] = {
@@ -35,7 +35,7 @@ static const struct {
 	{"ACTION==\"change\", ATTR{queue/read_ahead_kb}=\"512\"\n", READ_AHEAD, NULL, NULL,
 	 "512 whenever the disk was open for writing"},
 	{"PROGRAM==\"/bin/true\", ATTR{queue/read_ahead_kb}=\"1\"\n", READ_AHEAD, NULL, NULL,
-	 "may set it to 1, depending on PROGRAM"},
+	 RULES ":1 may set it to 1, depending on PROGRAM"},
 	{"ATTR{queue/read_ahead_kb}=\"7\"\nENV{ID_X}==\"y\", ATTR{queue/read_ahead_kb}=\"8\"\n", READ_AHEAD, "7",
 	 RULES ":1", RULES ":2 may set it to 8, depending on ENV{ID_X}"},
 	{"ENV{ID_X}==\"y\", ATTR{queue/read_ahead_kb}=\"8\"\nATTR{queue/read_ahead_kb}=\"7\"\n", READ_AHEAD, "7",
@@ -43,22 +43,67 @@ static const struct {
 	{"PROGRAM==\"x\", GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, NULL, NULL,
 	 "depending on PROGRAM"},
 	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"ACTION!=\"add|change\", GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, "1", RULES ":2", NULL},
+	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=e\"\\x65\"\n", READ_AHEAD, NULL, NULL, /* where it leads */
+	 RULES ":2 may set it to 1, depending on GOTO"},
+	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\", OWNER=\"nobody-here\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":2 may set it to 1, depending on GOTO"},
+	{"PROGRAM==\"x\", GOTO=\"a\"\nGOTO=\"b\"\nLABEL=\"a\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"b\"\n"
+	 "ATTR{queue/read_ahead_kb}=\"2\"\n", READ_AHEAD, "2", RULES ":6", NULL},
 	{"KERNEL==\"nvme0n1\", RUN+=\"/bin/sh -c 'echo 9 > /sys/block/%k/queue/read_ahead_kb'\"\n", READ_AHEAD, NULL,
-	 NULL, "may set it: it runs a program"},
+	 NULL, RULES ":1 may set it: it runs a program"},
 	{"KERNEL==\"nvme0n1\", RUN+=\"/sbin/blockdev --setra 8192 /dev/%k\"\n", READ_AHEAD, NULL, NULL,
 	 "runs a program"},
 	{"KERNEL==\"nvme0n1\", RUN+=\"/sbin/blockdev --setra 8192 /dev/%k\"\nATTR{queue/read_ahead_kb}=\"7\"\n", READ_AHEAD, "7",
 	 RULES ":2", RULES ":1 may set it: it runs a program"}, /* after all lines */
-	{"ATTR{queue/read_ahead_kb}=\"$attr{queue/rotational}\"\n", READ_AHEAD, "0", RULES ":1", NULL},
-	{"ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, "3", RULES ":1", NULL},
+	{"ATTR{queue/read_ahead_kb}=\"$attr{queue/rotational}\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it, depending on its substitutions"},
+	{"ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on the event"},
 	{"KERNEL==\"eth0\", ATTR{[block/nvme0n1]queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
-	 "if there is an event"},
+	 RULES ":1 may set it to 3, depending on the event"},
 	{"FOO==\"x\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"ENV{DEVTYPE}==\"disk\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on ENV{DEVTYPE}"},
+	{"TEST==\"queue/rotational\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on TEST"},
+	{"IMPORT{cmdline}=\"quiet\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on IMPORT{cmdline}"},
+	{"ATTRS{serial}!=\"x\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on ATTRS{serial}"},
+	{"KERNELS==\"nvme0n1\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on KERNELS"},
+	{"DRIVERS==\"nvme\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on DRIVERS"},
+	{"SUBSYSTEMS==\"block\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on SUBSYSTEMS"},
+	{"DEVPATH==\"*/nvme0n1\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on DEVPATH"},
+	{"TAG==\"x\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on TAG"},
+	{"ATTR{[block/sda]ro}==\"0\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on ATTR{[block/sda]ro}"},
+	{"KERNEL==i\"NVME*\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on KERNEL"},
+	{"KERNEL==e\"nvme\\x30n1\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on KERNEL"},
+	{"OWNER=\"nobody-here\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on OWNER"},
+	{"ENV{MINOR}=\"3\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on ENV{MINOR}"},
+	{"RUN{elf}=\"/bin/x\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on RUN{elf}"},
+	{"ATTR{queue/scheduler}==\"none\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":1 may set it to 3, depending on ATTR{queue/scheduler}"},
+	{"ATTR{ro}=\"0\"\nATTR{ro}==\"0\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL,
+	 RULES ":2 may set it to 3, depending on ATTR{ro}"},
+	{"KERNEL==\"sd*\", ENV{DEVTYPE}==\"disk\", ATTR{queue/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL, NULL},
+	{"ATTR{queue/$kernel/read_ahead_kb}=\"3\"\n", READ_AHEAD, NULL, NULL, RULES ":1 may set it to 3, depending on the event"},
 	{"SUBSYSTEM==\"cpu\", ACTION==\"add\", ATTR{cpufreq/scaling_governor}=\"powersave\"\n", GOVERNOR, "powersave",
 	 RULES ":1", NULL},
 	{"KERNEL==\"cpu7\", ATTR{cpufreq/scaling_governor}=\"powersave\"\n", GOVERNOR, NULL, NULL, NULL},
 	{"SUBSYSTEM==\"net\", SYSCTL{vm.swappiness}=\"5\"\n", "/proc/sys/vm/swappiness", NULL, NULL,
-	 "may set it to 5 when its event comes"},
+	 RULES ":1 may set it to 5, depending on the event"},
 };
 
 START_TEST(a_rule_of_udev_is_known_to_decide)

@@ -178,15 +178,15 @@ def rules_at_an_event(tap, vm):
     all_ = SETS * len(LEAVES)
     tap.ok(
         f"what a plan foretells of {SETS} sets of rules is what udevd does ({sure} of {all_} values without doubt, {moved} set)",
-        not bad and sure > all_ // 2 and moved > SETS // 2,
+        not bad and sure > all_ // 4 and moved > SETS // 2,
         "\n".join(bad) or (sure, moved),
     )
 
 
 ADMIN = {
     "/etc/udev/rules.d/60-site-disks.rules": 'ACTION!="add|change", GOTO="end"\nSUBSYSTEM!="block", GOTO="end"\n'
-    'KERNEL=="nvme[0-9]*n[0-9]*", ENV{DEVTYPE}=="disk", ATTR{queue/rotational}=="0", ATTR{queue/scheduler}="mq-deadline"\n'
-    'SUBSYSTEMS=="nvme", ATTRS{serial}=="vm", ATTR{queue/read_ahead_kb}="512"\nLABEL="end"\n',
+    'KERNEL=="nvme[0-9]*n[0-9]*", ATTR{queue/rotational}=="0", ATTR{queue/scheduler}="mq-deadline"\n'
+    'KERNEL=="nvme[0-9]*n[0-9]*", ATTR{removable}!="1", ATTR{queue/read_ahead_kb}="512"\nLABEL="end"\n',
     # hidden by the one in /etc
     "/usr/lib/udev/rules.d/60-site-disks.rules": 'SUBSYSTEM=="block", ATTR{queue/read_ahead_kb}="16"\n',
     "/usr/lib/udev/rules.d/97-vendor.rules": 'SUBSYSTEM=="block", ATTR{queue/read_ahead_kb}="32"\n',

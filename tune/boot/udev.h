@@ -2,16 +2,17 @@
 #ifndef TN_UDEV_H
 #define TN_UDEV_H
 /*
- * What the rules of udev (udev(7)) set at boot, and which line does it. They are read as systemd-udevd 252 to 257 reads
- * them, checked against the real one by tests/peers/udevadm.py:
+ * Which rule of udev(7) sets a kernel file at boot. Rules are read like systemd-udevd 252 to 257 reads them, which
+ * tests/peers/udevadm.py checks:
  *
- *   - *.rules of /etc, /run, /usr/local/lib and /usr/lib/udev/rules.d in the order of their file NAMES; of two with the same
- *     name the one in the earlier directory counts, also if it is empty or a link to /dev/null;
- *   - a line with one key that udevd does not take is ignored whole; within a line all matches come before all assignments;
- *   - each line that matches is carried out, so of several assignments the last stays; RUN comes after all lines.
+ *   - *.rules files of /etc, /run, /usr/local/lib and /usr/lib/udev/rules.d apply in the order of their names. Of two files
+ *     with one name the one in the earlier directory counts, also if it is empty or a link to /dev/null.
+ *   - udevd ignores a line if it rejects one of its keys. All conditions of a line come before its assignments.
+ *   - Of several assignments the last one stays. RUN programs start after all lines.
  *
- * Nothing is started and no device is touched. What only udevd can know (PROGRAM, IMPORT, a property that one of them may have
- * set, an attribute that is itself being tuned) is neither taken for true nor for false: such a line "may" set what it says.
+ * Only the conditions ACTION, KERNEL, SUBSYSTEM and ATTR are evaluated. Any other key, a substitution in a value and an
+ * attribute that tuning changes make an assignment uncertain: the line "may set" the file. No program is started and no
+ * device is touched.
  */
 #include "sysctl/sysctl.h"
 #include "tune/model/knob.h"
@@ -20,90 +21,70 @@ enum tn_truth { TN_NO, TN_MAYBE, TN_YES };
 
 /* ---- rules (rules.c) ---- */
 
-/* In the order in which udevd goes through the keys of a line. */
-enum tn_udev_key {
-	TN_UDEV_M_ACTION, TN_UDEV_M_DEVPATH, TN_UDEV_M_KERNEL, TN_UDEV_M_SYMLINK, TN_UDEV_M_NAME, TN_UDEV_M_ENV, TN_UDEV_M_CONST,
-	TN_UDEV_M_TAG, TN_UDEV_M_SUBSYSTEM, TN_UDEV_M_DRIVER, TN_UDEV_M_WAIT, TN_UDEV_M_ATTR, TN_UDEV_M_SYSCTL,
-	/* of the device or of one of its parents, all of the same */
-	TN_UDEV_M_KERNELS, TN_UDEV_M_SUBSYSTEMS, TN_UDEV_M_DRIVERS, TN_UDEV_M_ATTRS, TN_UDEV_M_TAGS,
-	TN_UDEV_M_TEST, TN_UDEV_M_PROGRAM, TN_UDEV_M_IMPORT, TN_UDEV_M_RESULT,
-	/* assignments */
-	TN_UDEV_A_OTHER, TN_UDEV_A_ENV, TN_UDEV_A_ATTR, TN_UDEV_A_SYSCTL, TN_UDEV_A_RUN,
-};
 enum tn_udev_op { TN_UDEV_MATCH, TN_UDEV_NOMATCH, TN_UDEV_ADD, TN_UDEV_REMOVE, TN_UDEV_ASSIGN, TN_UDEV_FINAL };
 struct tn_udev_token {
-	enum tn_udev_key key;
+	char *key, *name, *value; /* KEY{NAME} OP "VALUE"; name is NULL if there is none */
 	enum tn_udev_op op;
-	const char *name;  /* of the key, as in the file */
-	char *attr, *value; /* attr NULL: none */
-	bool any_case;	   /* i"…", which systemd 252 does not know */
+	bool literal;	/* udevd uses the value as it is here: no substitution, no escape sequence */
+	bool evaluated; /* false: what it does to its line is unknown */
 };
-struct tn_udev_line {
-	size_t file;	  /* index into files */
-	unsigned no;	  /* where it begins */
-	size_t go_to;	  /* index of the line, 0: nowhere */
-	char *label, *wants; /* wants: the label that it goes to */
+struct tn_udev_rule {
+	size_t file;	     /* index into files */
+	unsigned line;	     /* the first one, if it is continued */
+	char *unread;	     /* the first key that is not evaluated, "ENV{ID_X}"; NULL: none */
+	const char *label, *wants; /* values of LABEL and GOTO, NULL: none */
+	size_t go_to;	     /* index of the rule with that label, 0: none */
 	struct tn_udev_token *token;
 	size_t n;
 };
 struct tn_udev_problem {
 	size_t file;
-	unsigned no;
+	unsigned line;
 	char *what;
 };
 struct tn_udev {
 	struct gt_fsroot *fs;
 	struct gt_strv files, texts;
 	bool parsed;
-	bool without_ours; /* the caller's to set: tn_udev_ask then answers as if there were no rules of ours */
-	struct tn_udev_line *line; /* of all files, in order */
+	bool without_ours; /* set by the caller: tn_udev_ask answers as if gputune had no rules */
+	struct tn_udev_rule *rule; /* of all files, in order */
 	size_t n;
 	struct tn_udev_problem *problem; /* lines that udevd ignores */
 	size_t n_problem;
 };
-/* The files; nothing is parsed before it is needed. u is the caller's to clear. */
+/* Reads the files, parses nothing. The caller clears u. */
 void tn_udev_load(struct gt_fsroot *fs, enum sc_when when, struct tn_udev *u);
-void tn_udev_parse(struct tn_udev *u); /* once; again is nothing */
+void tn_udev_parse(struct tn_udev *u); /* a second call does nothing */
 void tn_udev_clear(struct tn_udev *u);
-/* Does value say so of s (NULL: not set)? Globs and '|' as udevd has them. */
-bool tn_udev_value_matches(const struct tn_udev_token *t, const char *s);
-
-/* ---- one device (device.c) ---- */
-
-struct tn_udev_device {
-	struct gt_fsroot *fs;
-	char *path, *name; /* in /sys, links resolved; "sda" */
-	bool whole;	   /* what is not in its directory it does not have; a captured host holds only some of it */
-	struct gt_strv uevent; /* "KEY=VALUE" */
-	char *parent;	   /* NULL: none */
-};
-/* False if there is no device at path. The caller clears it. */
-bool tn_udev_device_open(struct gt_fsroot *fs, const char *path, struct tn_udev_device *ret);
-void tn_udev_device_clear(struct tn_udev_device *d);
-/* TN_YES: *ret is it, the caller frees it; TN_NO: it has none; TN_MAYBE: cannot be told here. */
-enum tn_truth tn_udev_attr(const struct tn_udev_device *d, const char *name, char **ret);
-enum tn_truth tn_udev_subsystem(const struct tn_udev_device *d, char **ret);
-enum tn_truth tn_udev_driver(const struct tn_udev_device *d, char **ret);
-enum tn_truth tn_udev_property(const struct tn_udev_device *d, const char *name, char **ret); /* what the kernel says */
-/* The file of an attribute as an assignment names it: "queue/scheduler", "[block/sda]queue/scheduler". The caller frees it. */
-char *tn_udev_attr_path(const struct tn_udev_device *d, const char *attr);
+bool tn_udev_compares(const struct tn_udev_token *t); /* a condition, not an assignment */
+/* Is this an assignment of KEY? */
+static inline bool tn_udev_sets(const struct tn_udev_token *t, const char *key)
+{
+	return !tn_udev_compares(t) && !strcmp(t->key, key);
+}
 
 /* ---- one event (event.c) ---- */
 
-/* An assignment (of an attribute, a sysctl or RUN) that is carried out. sure: without doubt; else why says what it depends on.
- * value: what is written, substitutions made, NULL if they cannot be. */
-typedef void tn_udev_did(void *ctx, const struct tn_udev_line *l, const struct tn_udev_token *t, const char *value, bool sure,
-			 const char *why);
+struct tn_udev_device {
+	struct gt_fsroot *fs;
+	char *path, *name, *subsystem; /* path in /sys, links resolved; "sda"; "block" */
+	bool whole; /* an attribute that is not found does not exist; a captured host holds only some of them */
+};
+/* False if there is no device at path, or one whose subsystem is unknown. The caller clears it. */
+bool tn_udev_device_open(struct gt_fsroot *fs, const char *path, struct tn_udev_device *ret);
+void tn_udev_device_clear(struct tn_udev_device *d);
+/* Called for each assignment that an event carries out. depends_on: what makes it uncertain, NULL: nothing. */
+typedef void tn_udev_did(void *ctx, const struct tn_udev_rule *r, const struct tn_udev_token *t, const char *depends_on);
 void tn_udev_event(struct tn_udev *u, const struct tn_udev_device *d, const char *action, tn_udev_did *did, void *ctx);
 
 /* ---- questions (ask.c) ---- */
 
 struct tn_udev_answer {
-	char *value, *by; /* what is set at boot and "FILE:LINE", NULL: nothing is, for all that can be told */
-	char *may;	  /* what may set it besides or after that, and on what that depends; NULL: nothing */
+	char *value, *by; /* the value that is set at boot and "FILE:LINE", NULL: no rule sets it for certain */
+	char *may;	  /* the lines that may set it besides or later; NULL: none */
 };
-/* Which rule decides the kernel file path, in /sys or /proc/sys, at boot? ours: only what counts though our rules have set it to
- * that before; NULL: all. */
+/* Which rule decides the kernel file path, in /sys or /proc/sys, at boot? ours: the value that gputune's rules set, only what
+ * takes effect after them counts; NULL: all rules. */
 void tn_udev_ask(struct tn_udev *u, const char *path, const char *ours, struct tn_udev_answer *ret);
 void tn_udev_answer_clear(struct tn_udev_answer *a);
 #endif

@@ -1,266 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of rules into lines of tokens. */
-#include <ctype.h>
+/* Reads files of udev rules. */
 #include <errno.h>
-#include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "sysctl/sysctl.h"
 #include "tune/boot/udev.h"
 
 #define BLANKS        " \t\n\r"
-#define LINE_MAX_UDEV 16384 /* longer ones udevd ignores */
+#define LINE_MAX_UDEV 16384 /* udevd ignores longer lines */
 
-/* ---- keys ----------------------------------------------------------------------------------------------------------
- */
-
-enum attr { NONE, NEEDED, MAY };
-enum { COMPARE = 1, SET = 2, TAKE_AWAY = 4, EITHER = 8 /* whatever the operator: a match */ };
-static const struct {
-	const char *name;
-	int match, assign; /* enum tn_udev_key, -1: not to be used so */
-	enum attr attr;
-	unsigned ops;
-} keys[] = {
-	{"ACTION", TN_UDEV_M_ACTION, -1, NONE, COMPARE},
-	{"DEVPATH", TN_UDEV_M_DEVPATH, -1, NONE, COMPARE},
-	{"KERNEL", TN_UDEV_M_KERNEL, -1, NONE, COMPARE},
-	{"SYMLINK", TN_UDEV_M_SYMLINK, TN_UDEV_A_OTHER, NONE, COMPARE | SET},
-	{"NAME", TN_UDEV_M_NAME, TN_UDEV_A_OTHER, NONE, COMPARE | SET},
-	{"ENV", TN_UDEV_M_ENV, TN_UDEV_A_ENV, NEEDED, COMPARE | SET},
-	{"CONST", TN_UDEV_M_CONST, -1, NEEDED, COMPARE},
-	{"TAG", TN_UDEV_M_TAG, TN_UDEV_A_OTHER, NONE, COMPARE | SET | TAKE_AWAY},
-	{"SUBSYSTEM", TN_UDEV_M_SUBSYSTEM, -1, NONE, COMPARE},
-	{"DRIVER", TN_UDEV_M_DRIVER, -1, NONE, COMPARE},
-	{"ATTR", TN_UDEV_M_ATTR, TN_UDEV_A_ATTR, NEEDED, COMPARE | SET},
-	{"SYSCTL", TN_UDEV_M_SYSCTL, TN_UDEV_A_SYSCTL, NEEDED, COMPARE | SET},
-	{"KERNELS", TN_UDEV_M_KERNELS, -1, NONE, COMPARE},
-	{"SUBSYSTEMS", TN_UDEV_M_SUBSYSTEMS, -1, NONE, COMPARE},
-	{"DRIVERS", TN_UDEV_M_DRIVERS, -1, NONE, COMPARE},
-	{"ATTRS", TN_UDEV_M_ATTRS, -1, NEEDED, COMPARE},
-	{"TAGS", TN_UDEV_M_TAGS, -1, NONE, COMPARE},
-	{"TEST", TN_UDEV_M_TEST, -1, MAY, COMPARE},
-	{"PROGRAM", TN_UDEV_M_PROGRAM, -1, NONE, EITHER},
-	{"IMPORT", TN_UDEV_M_IMPORT, -1, NEEDED, EITHER},
-	{"RESULT", TN_UDEV_M_RESULT, -1, NONE, COMPARE},
-	{"OPTIONS", -1, TN_UDEV_A_OTHER, NONE, SET},
-	{"OWNER", -1, TN_UDEV_A_OTHER, NONE, SET},
-	{"GROUP", -1, TN_UDEV_A_OTHER, NONE, SET},
-	{"MODE", -1, TN_UDEV_A_OTHER, NONE, SET},
-	{"SECLABEL", -1, TN_UDEV_A_OTHER, NEEDED, SET},
-	{"RUN", -1, TN_UDEV_A_RUN, MAY, SET},
-	{"WAIT_FOR", TN_UDEV_M_WAIT, -1, MAY, EITHER},
-	{"WAIT_FOR_SYSFS", TN_UDEV_M_WAIT, -1, MAY, EITHER},
-};
 static const char *const op_text[] = {"==", "!=", "+=", "-=", "=", ":="};
 
-static bool is_one_of(const char *s, const char *const *list, size_t n)
+/* The keys of udev(7), grouped by their operators and by whether a {NAME} follows. */
+enum { COMPARE = 1, SET = 2 };
+static const struct {
+	const char *keys;
+	unsigned ops;
+	enum { NONE, NEEDED, OPTIONAL } name;
+} groups[] = {
+	{" ACTION DEVPATH KERNEL SUBSYSTEM DRIVER KERNELS SUBSYSTEMS DRIVERS TAGS RESULT ", COMPARE, NONE},
+	{" CONST ATTRS ", COMPARE, NEEDED},
+	{" TEST ", COMPARE, OPTIONAL},
+	{" SYMLINK NAME TAG PROGRAM ", COMPARE | SET, NONE},
+	{" ENV ATTR SYSCTL IMPORT ", COMPARE | SET, NEEDED},
+	{" WAIT_FOR WAIT_FOR_SYSFS ", COMPARE | SET, OPTIONAL},
+	{" OPTIONS OWNER GROUP MODE GOTO LABEL ", SET, NONE},
+	{" SECLABEL ", SET, NEEDED},
+	{" RUN ", SET, OPTIONAL},
+};
+
+static bool is_word_of(const char *word, const char *list)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(s, list[i]))
+	size_t n = strlen(word);
+
+	for (const char *p = list; n && (p = strstr(p, word)); p++)
+		if (p[-1] == ' ' && p[n] == ' ')
 			return true;
 	return false;
 }
 
-/* What makes udevd ignore a line though its key and operator are right; NULL: nothing. */
-static const char *refused(const struct tn_udev_token *t)
+bool tn_udev_compares(const struct tn_udev_token *t)
 {
-	static const char *const fixed[] = {"ACTION",  "DEVLINKS", "DEVNAME", "DEVPATH", "DEVTYPE",   "DRIVER",
-					    "IFINDEX", "MAJOR",    "MINOR",   "SEQNUM",  "SUBSYSTEM", "TAGS"};
-	static const char *const imports[] = {"file", "program", "builtin", "db", "cmdline", "parent"};
-	static const char *const consts[] = {"arch", "virt", "cvm"};
-
-	if (t->key == TN_UDEV_A_ENV && is_one_of(t->attr, fixed, GT_ARRAY_SIZE(fixed)))
-		return "is the kernel's to set";
-	if (t->key == TN_UDEV_M_IMPORT && !is_one_of(t->attr, imports, GT_ARRAY_SIZE(imports)))
-		return "cannot import from there";
-	if (t->key == TN_UDEV_M_CONST && !is_one_of(t->attr, consts, GT_ARRAY_SIZE(consts)))
-		return "is no constant of udev's";
-	if (t->key == TN_UDEV_A_RUN && t->attr && strcmp(t->attr, "program") && strcmp(t->attr, "builtin"))
-		return "is neither program nor builtin";
-	if (!strcmp(t->name, "NAME") && t->key == TN_UDEV_A_OTHER && (!*t->value || !strcmp(t->value, "%k")))
-		return "would change nothing";
-	return NULL;
+	return t->op == TN_UDEV_MATCH || t->op == TN_UDEV_NOMATCH;
 }
 
-/* Key and operator of a token that has its other parts; -EINVAL: udevd ignores the line, *why says why (the caller
- * frees it). */
-static int settle_key(struct tn_udev_token *t, const char *key, char **why)
-{
-	bool compares = t->op == TN_UDEV_MATCH || t->op == TN_UDEV_NOMATCH;
-	size_t i = 0;
+/* ---- one line ---- */
 
-	while (i < GT_ARRAY_SIZE(keys) && strcmp(keys[i].name, key))
-		i++;
-	if (i == GT_ARRAY_SIZE(keys)) {
-		*why = gt_xasprintf("there is no key '%.40s'", key);
-		return -EINVAL;
-	}
-	t->name = keys[i].name;
-	if (keys[i].attr == NEEDED ? !t->attr || !*t->attr : keys[i].attr == NONE && t->attr) {
-		*why = keys[i].attr == NEEDED ? gt_xasprintf("%s lacks its {NAME}", key)
-					      : gt_xasprintf("%s takes no {%.40s}", key, t->attr);
-		return -EINVAL;
-	}
-	if (!(keys[i].ops & EITHER ? t->op != TN_UDEV_REMOVE
-	      : compares           ? keys[i].ops & COMPARE
-				   : keys[i].ops & SET && (t->op != TN_UDEV_REMOVE || keys[i].ops & TAKE_AWAY))) {
-		*why = gt_xasprintf("%s is not for %s", op_text[t->op], key);
-		return -EINVAL;
-	}
-	if (keys[i].ops & EITHER && !compares)
-		t->op = TN_UDEV_MATCH;
-	t->key = (enum tn_udev_key)(compares || keys[i].ops & EITHER ? keys[i].match : keys[i].assign);
-	if (!refused(t))
-		return 0;
-	*why = gt_xasprintf("%s%s%.40s%s %s", key, t->attr ? "{" : "", t->attr ? t->attr : "", t->attr ? "}" : "",
-			    refused(t));
-	return -EINVAL;
-}
-
-/* ---- one line ------------------------------------------------------------------------------------------------------
- */
-
-static int digit_of(char c)
-{
-	return isdigit((unsigned char)c)    ? c - '0'
-	       : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
-					    : 99;
-}
-
-/* n digits of a base; -EINVAL if they are none, or stand for NUL. */
-static int number(const char *s, size_t n, int base, int *ret)
-{
-	int v = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (digit_of(s[i]) >= base || v > 0x10ffff)
-			return -EINVAL;
-		v = v * base + digit_of(s[i]);
-	}
-	*ret = v;
-	return v ? 0 : -EINVAL;
-}
-
-static void add_utf8(struct gt_buf *b, int c)
-{
-	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	char out[4];
-
-	for (int i = more; i; i--, c >>= 6)
-		out[i] = (char)(0x80 | (c & 0x3f));
-	out[0] = (char)(more ? (0xf00 >> more & 0xff) | c : c);
-	gt_buf_add(b, out, (size_t)more + 1);
-}
-
-/* What stands behind a backslash at s; how many characters it takes, or -EINVAL. */
-static int escape(const char *s, struct gt_buf *b)
-{
-	static const char from[] = "abfnrtvs\\\"'", to[] = "\a\b\f\n\r\t\v \\\"'";
-	static const struct {
-		char c;
-		int skip, digits, base, most;
-	} forms[] = {{'x', 1, 2, 16, 255}, {'u', 1, 4, 16, 0xffff}, {'U', 1, 8, 16, 0x10ffff}, {0, 0, 3, 8, 255}};
-	const char *plain = *s ? strchr(from, *s) : NULL;
-	size_t f = 0;
-	int v = 0;
-
-	if (plain) {
-		gt_buf_add(b, &to[plain - from], 1);
-		return 1;
-	}
-	while (forms[f].c && forms[f].c != *s)
-		f++;
-	if (number(s + forms[f].skip, (size_t)forms[f].digits, forms[f].base, &v) < 0 || v > forms[f].most)
-		return -EINVAL;
-	if (forms[f].most > 255)
-		add_utf8(b, v);
-	else
-		gt_buf_add(b, &(char){(char)v}, 1);
-	return forms[f].skip + forms[f].digits;
-}
-
-/* C escapes, as in e"…". */
-static int unescape(const char *s, struct gt_buf *b)
-{
-	while (*s) {
-		int n = *s == '\\' ? escape(s + 1, b) : 0;
-
-		if (n < 0)
-			return n;
-		if (*s != '\\')
-			gt_buf_add(b, s, 1);
-		s += 1 + n;
-	}
-	return 0;
-}
-
-/* A value in quotes at *p, which is moved behind it; prefixes e (escapes) and i (whatever the case). */
+/* Reads the value at *p in quotes and moves *p behind it. Prefix e: C escapes; prefix i, since 256: any case. */
 static int take_value(char **p, struct tn_udev_token *t)
 {
-	bool escaped = false;
-	gt_auto_buf raw = {0}, plain = {0};
-	char *s = *p;
+	char *s = *p + strspn(*p, "ei");
+	bool escapes = memchr(*p, 'e', (size_t)(s - *p));
+	gt_auto_buf b = {0};
 
-	for (; *s == 'e' || *s == 'i'; s++) {
-		escaped |= *s == 'e';
-		t->any_case |= *s == 'i';
-	}
+	t->literal = !memchr(*p, 'i', (size_t)(s - *p));
 	if (*s++ != '"')
 		return -EINVAL;
 	for (; *s != '"'; s++) {
-		if (s[0] == '\\' && (escaped || s[1] == '"')) {
-			if (escaped)
-				gt_buf_add(&raw, s, 1);
+		t->literal &= !strchr("%$", *s) && !(escapes && *s == '\\');
+		if (*s == '\\' && (escapes || s[1] == '"'))
 			s++;
-		}
 		if (!*s)
 			return -EINVAL;
-		gt_buf_add(&raw, s, 1);
+		gt_buf_add(&b, s, 1);
 	}
 	*p = s + 1;
-	if (escaped && unescape(raw.s ? raw.s : "", &plain) < 0)
-		return -EINVAL;
-	t->value = gt_buf_take(escaped ? &plain : &raw);
+	t->value = gt_buf_take(&b);
 	return 0;
 }
 
-static int take_op(char **p, enum tn_udev_op *ret)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(op_text); i++)
-		if (gt_starts_with(*p, op_text[i])) {
-			*ret = (enum tn_udev_op)i;
-			*p += strlen(op_text[i]);
-			return 0;
-		}
-	return -EINVAL;
-}
-
-/* KEY{ATTR} OP "VALUE" at *p, which is moved behind it. 0: nothing is left; 1: *ret_key and t are filled; -EINVAL: no
- * such form. */
-static int take_token(char **p, char **ret_key, struct tn_udev_token *t)
+/* Reads KEY{NAME} OP "VALUE" at *p and moves *p behind it. Returns 1, 0 at the end of the line, or -EINVAL. */
+static int take_token(char **p, struct tn_udev_rule *r)
 {
 	char *s = *p + strspn(*p, BLANKS ","), *end = s;
+	struct tn_udev_token *t;
 
 	if (!*s)
 		return 0;
+	r->token = gt_xrealloc(r->token, (r->n + 1) * sizeof(*r->token));
+	t = &r->token[r->n++];
 	while (*end && !strchr(BLANKS "={", *end) && !(strchr("+-!:", *end) && end[1] == '='))
 		end++;
-	if (!*end)
-		return -EINVAL;
-	*ret_key = gt_xstrndup(s, (size_t)(end - s));
+	*t = (struct tn_udev_token){.key = gt_xstrndup(s, (size_t)(end - s))};
 	if (*end == '{') {
 		size_t n = strcspn(end + 1, "}");
 
 		if (!end[1 + n])
 			return -EINVAL;
-		t->attr = gt_xstrndup(end + 1, n);
+		t->name = gt_xstrndup(end + 1, n);
 		end += n + 2;
 	}
 	end += strspn(end, BLANKS);
-	if (take_op(&end, &t->op) < 0)
-		return -EINVAL;
+	for (t->op = TN_UDEV_MATCH; !gt_starts_with(end, op_text[t->op]); t->op++)
+		if (t->op == TN_UDEV_FINAL)
+			return -EINVAL;
+	end += strlen(op_text[t->op]);
 	end += strspn(end, BLANKS);
 	if (take_value(&end, t) < 0)
 		return -EINVAL;
@@ -268,155 +101,130 @@ static int take_token(char **p, char **ret_key, struct tn_udev_token *t)
 	return 1;
 }
 
-static void token_clear(struct tn_udev_token *t)
+/* Returns why udevd ignores the line, NULL: it does not. */
+static char *rejected(const struct tn_udev_token *t)
 {
-	free(t->attr);
-	free(t->value);
-	*t = (struct tn_udev_token){0};
-}
+	unsigned ops = tn_udev_compares(t) ? COMPARE : SET;
+	size_t g = 0;
 
-static void line_clear(struct tn_udev_line *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		token_clear(&l->token[i]);
-	free(l->token);
-	free(l->label);
-	free(l->wants);
-	*l = (struct tn_udev_line){0};
-}
-
-/* GOTO and LABEL are of the line, not of its tokens. Returns whether it was one. */
-static bool take_jump(struct tn_udev_line *l, const char *key, struct tn_udev_token *t, char **why)
-{
-	bool is_goto = !strcmp(key, "GOTO");
-	char **where = is_goto ? &l->wants : &l->label;
-
-	if (!is_goto && strcmp(key, "LABEL"))
-		return false;
-	if (t->attr || t->op != TN_UDEV_ASSIGN)
-		*why = gt_xasprintf("%s is said with = and a name", key);
-	else if (!is_goto || !*where) { /* of two GOTO the first counts, of two LABEL the last */
-		free(*where);
-		*where = gt_take(t->value);
-	}
-	token_clear(t);
-	return true;
-}
-
-/* Stable: assignments of one kind stay in the order in which they are written. */
-static void put_token(struct tn_udev_line *l, struct tn_udev_token *t)
-{
-	size_t at = l->n;
-
-	l->token = gt_xrealloc(l->token, (l->n + 1) * sizeof(*l->token));
-	while (at && l->token[at - 1].key > t->key)
-		at--;
-	memmove(&l->token[at + 1], &l->token[at], (l->n - at) * sizeof(*l->token));
-	l->token[at] = *t;
-	l->n++;
-	*t = (struct tn_udev_token){0};
-}
-
-/* -EINVAL: udevd ignores the line whole; *why is the caller's. */
-static int parse_line(char *text, struct tn_udev_line *l, char **why)
-{
-	for (;;) {
-		gt_autofree char *key = NULL;
-		struct tn_udev_token t = {0};
-		int r = take_token(&text, &key, &t);
-
-		if (!r)
-			return 0;
-		if (r < 0)
-			*why = gt_xasprintf("'%.40s' is not KEY, operator and a value in quotes",
-					    text + strspn(text, BLANKS ","));
-		else if (!take_jump(l, key, &t, why))
-			r = settle_key(&t, key, why);
-		if (*why) {
-			token_clear(&t);
-			return -EINVAL;
-		}
-		if (t.value)
-			put_token(l, &t);
-	}
-}
-
-/* ---- one file ------------------------------------------------------------------------------------------------------
- */
-
-static void complain(struct tn_udev *u, size_t file, unsigned no, char *what)
-{
-	u->problem = gt_xrealloc(u->problem, (u->n_problem + 1) * sizeof(*u->problem));
-	u->problem[u->n_problem++] = (struct tn_udev_problem){file, no, what};
-}
-
-static void add_line(struct tn_udev *u, size_t file, unsigned no, char *text)
-{
-	struct tn_udev_line l = {.file = file, .no = no};
-	char *why = NULL;
-
-	if (!*text)
-		return;
-	if (strlen(text) >= LINE_MAX_UDEV)
-		complain(u, file, no, gt_xstrdup("is too long"));
-	else if (parse_line(text, &l, &why) < 0)
-		complain(u, file, no, why);
-	else if (l.n || l.label || l.wants) {
-		u->line = gt_xrealloc(u->line, (u->n + 1) * sizeof(*u->line));
-		u->line[u->n++] = l;
-		return;
-	}
-	line_clear(&l);
-}
-
-struct labels {
-	struct label {
-		const char *name;
-		size_t line;
-	} *v;
-	size_t n;
-};
-
-static struct label *find_label(const struct labels *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i].name, name))
-			return &l->v[i];
+	while (g < GT_ARRAY_SIZE(groups) && !is_word_of(t->key, groups[g].keys))
+		g++;
+	if (g == GT_ARRAY_SIZE(groups))
+		return gt_xasprintf("there is no key '%.40s'", t->key);
+	if (groups[g].name == NEEDED && (!t->name || !*t->name))
+		return gt_xasprintf("%s lacks its {NAME}", t->key);
+	if (groups[g].name == NONE && t->name)
+		return gt_xasprintf("%s takes no {%.40s}", t->key, t->name);
+	if (!(groups[g].ops & ops) || (t->op != TN_UDEV_ASSIGN && is_word_of(t->key, " GOTO LABEL ")) ||
+	    (t->op == TN_UDEV_REMOVE && !is_word_of(t->key, " TAG SYMLINK ")))
+		return gt_xasprintf("%s is not for %s", op_text[t->op], t->key);
 	return NULL;
 }
 
-/* To the next such label further down in the same file, else nowhere: from below, so that the nearest is known. */
-static void resolve_jumps(struct tn_udev *u, size_t first)
+/* False if the token may decide whether udevd carries out the line, or rejects it, in a way that is not evaluated. */
+static bool is_evaluated(const struct tn_udev_token *t)
 {
-	struct labels below = { 0 };
-
-	for (size_t i = u->n; i-- > first;) {
-		struct tn_udev_line *l = &u->line[i];
-		struct label *to = l->wants ? find_label(&below, l->wants) : NULL, *own;
-
-		if (to)
-			l->go_to = to->line;
-		else if (l->wants)
-			complain(u, l->file, l->no,
-				 gt_xasprintf("GOTO=\"%.40s\": no such LABEL further down in this file", l->wants));
-		if (!l->label)
-			continue;
-		own = find_label(&below, l->label);
-		if (!own) {
-			below.v = gt_xrealloc(below.v, (below.n + 1) * sizeof(*below.v));
-			own = &below.v[below.n++];
-			own->name = l->label;
-		}
-		own->line = i;
-	}
-	free(below.v);
+	if (tn_udev_compares(t))
+		return t->literal && is_word_of(t->key, " ACTION KERNEL SUBSYSTEM ATTR ") && !(t->name && strpbrk(t->name, "[%$"));
+	return is_word_of(t->key, " ATTR SYSCTL ") || (t->literal && is_word_of(t->key, " GOTO LABEL ")) ||
+	       (!t->name && !strcmp(t->key, "RUN"));
 }
 
-/* A backslash at the end joins the next line that is no comment. What is still open at the end of the file is lost. */
-static void parse_file(struct tn_udev *u, size_t file, const char *text)
+static void set_unread(struct tn_udev_rule *r, const char *key, const char *name)
 {
+	if (!r->unread)
+		r->unread = name ? gt_xasprintf("%s{%s}", key, name) : gt_xstrdup(key);
+}
+
+/* Returns why udevd ignores the line, NULL: it does not. Of two GOTO in a line the first counts, of two LABEL the last. */
+static char *parse_line(char *text, struct tn_udev_rule *r)
+{
+	int more;
+
+	while ((more = take_token(&text, r)) > 0) {
+		struct tn_udev_token *t = &r->token[r->n - 1];
+		char *why = rejected(t);
+
+		if (why)
+			return why;
+		t->evaluated = is_evaluated(t);
+		if (!t->evaluated)
+			set_unread(r, t->key, t->name);
+		if (!strcmp(t->key, "LABEL"))
+			r->label = t->value;
+		else if (!strcmp(t->key, "GOTO") && !r->wants)
+			r->wants = t->value;
+	}
+	text += strspn(text, BLANKS ",");
+	return more < 0 ? gt_xasprintf("'%.40s' is not KEY, operator and a value in quotes", text) : NULL;
+}
+
+/* ---- one file ---- */
+
+static void rule_clear(struct tn_udev_rule *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->token[i].key);
+		free(r->token[i].name);
+		free(r->token[i].value);
+	}
+	free(r->token);
+	free(r->unread);
+}
+
+static void complain(struct tn_udev *u, size_t file, unsigned line, char *what)
+{
+	u->problem = gt_xrealloc(u->problem, (u->n_problem + 1) * sizeof(*u->problem));
+	u->problem[u->n_problem++] = (struct tn_udev_problem){file, line, what};
+}
+
+static void add_line(struct tn_udev *u, size_t file, unsigned line, char *text)
+{
+	struct tn_udev_rule r = {.file = file, .line = line};
+	char *why = strlen(text) >= LINE_MAX_UDEV ? gt_xstrdup("is too long") : parse_line(text, &r);
+
+	if (why) {
+		complain(u, file, line, why);
+		rule_clear(&r);
+		return;
+	}
+	u->rule = gt_xrealloc(u->rule, (u->n + 1) * sizeof(*u->rule));
+	u->rule[u->n++] = r;
+}
+
+/* GOTO leads to the next rule below with its label; many jumps to one label are resolved by one search. If udevd may read another
+ * label than the one here, or none, nothing in the file is certain. */
+static void resolve_jumps(struct tn_udev *u, size_t first)
+{
+	const char *wants = NULL;
+	bool unclear = false;
+	size_t to = 0;
+
+	for (size_t i = first; i < u->n; i++) {
+		struct tn_udev_rule *r = &u->rule[i];
+
+		unclear |= r->label && r->unread;
+		if (!r->wants)
+			continue;
+		if (!gt_streq(wants, r->wants) || to <= i)
+			for (to = i + 1, wants = r->wants; to < u->n && !gt_streq(u->rule[to].label, wants);)
+				to++;
+		if (to < u->n) {
+			r->go_to = to;
+			continue;
+		}
+		unclear |= r->unread != NULL;
+		complain(u, r->file, r->line, gt_xasprintf("GOTO=\"%.40s\": no such LABEL further down in this file", wants));
+	}
+	for (size_t i = first; i < u->n && unclear; i++)
+		set_unread(&u->rule[i], "GOTO", NULL);
+}
+
+/* A backslash at the end joins the next line that is no comment. Such a line at the end of the file is lost. */
+static void parse_file(struct tn_udev *u, size_t file)
+{
+	gt_autofree char *copy = gt_xstrdup(u->texts.v[file]);
 	gt_auto_buf joined = {0};
-	gt_autofree char *copy = gt_xstrdup(text);
 	unsigned no = 0, begin = 0;
 	size_t first = u->n;
 	char *rest = copy;
@@ -429,8 +237,7 @@ static void parse_file(struct tn_udev *u, size_t file, const char *text)
 		if (*line == '#')
 			continue;
 		n = strlen(line);
-		if (n && line[n - 1] == '\r') /* udevd reads it as the end of a line, too */
-			line[--n] = '\0';
+		n -= n && line[n - 1] == '\r';
 		begin = begin ? begin : no;
 		if (n && line[n - 1] == '\\') {
 			gt_buf_add(&joined, line, n - 1);
@@ -447,8 +254,7 @@ static void parse_file(struct tn_udev *u, size_t file, const char *text)
 	resolve_jumps(u, first);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------
- */
+/* ---- all of them ---- */
 
 void tn_udev_load(struct gt_fsroot *fs, enum sc_when when, struct tn_udev *u)
 {
@@ -459,7 +265,7 @@ void tn_udev_load(struct gt_fsroot *fs, enum sc_when when, struct tn_udev *u)
 	for (size_t i = 0; i < files.n; i++) {
 		char *text = NULL;
 
-		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0) /* masked, or not for us to read */
+		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0) /* masked or unreadable */
 			continue;
 		gt_strv_add(&u->files, files.v[i]);
 		gt_strv_take(&u->texts, text);
@@ -469,54 +275,19 @@ void tn_udev_load(struct gt_fsroot *fs, enum sc_when when, struct tn_udev *u)
 void tn_udev_parse(struct tn_udev *u)
 {
 	for (size_t i = 0; i < u->files.n && !u->parsed; i++)
-		parse_file(u, i, u->texts.v[i]);
+		parse_file(u, i);
 	u->parsed = true;
 }
 
 void tn_udev_clear(struct tn_udev *u)
 {
 	for (size_t i = 0; i < u->n; i++)
-		line_clear(&u->line[i]);
+		rule_clear(&u->rule[i]);
 	for (size_t i = 0; i < u->n_problem; i++)
 		free(u->problem[i].what);
-	free(u->line);
+	free(u->rule);
 	free(u->problem);
 	gt_strv_clear(&u->files);
 	gt_strv_clear(&u->texts);
 	*u = (struct tn_udev){0};
-}
-
-/* ---- matching ------------------------------------------------------------------------------------------------------
- */
-
-static bool one_of_words(const struct tn_udev_token *t, const char *s, bool glob)
-{
-	int flags = t->any_case ? FNM_CASEFOLD : 0;
-	bool empty = false;
-
-	for (const char *p = t->value;; p++) {
-		size_t n = strcspn(p, "|");
-		gt_autofree char *word = gt_xstrndup(p, n);
-
-		empty |= !n;
-		if (n && (glob ? !fnmatch(word, s, flags) : t->any_case ? !strcasecmp(word, s) : !strcmp(word, s)))
-			return true;
-		p += n;
-		if (!*p)
-			return empty && !*s;
-	}
-}
-
-bool tn_udev_value_matches(const struct tn_udev_token *t, const char *s)
-{
-	static const char *const old[] = {"subsystem", "bus", "class"};
-
-	s = s ? s : "";
-	if (t->key == TN_UDEV_M_SUBSYSTEM && is_one_of(t->value, old, GT_ARRAY_SIZE(old)))
-		return is_one_of(s, old, GT_ARRAY_SIZE(old));
-	if (!*t->value)
-		return !*s;
-	if (!strcmp(t->value, "?*"))
-		return *s;
-	return one_of_words(t, s, strpbrk(t->value, "*?["));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The admin's rules of udev. */
+/* Checks the local rules of udev. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "tune/model/value.h"
 #include "tune/boot/udev.h"
 
-/* Values and attributes that old recipes still set. */
+/* Values and attributes that old recipes still set, as patterns. value NULL: any. */
 static const struct {
-	const char *attr, *value, *what; /* globs; value NULL: any */
+	const char *attr, *value, *what;
 } dead[] = {
 	{"queue/scheduler", "noop", "dead: since Linux 5.0 it is called none"},
 	{"queue/scheduler", "deadline", "dead: since Linux 5.0 it is called mq-deadline"},
@@ -21,158 +21,144 @@ static const struct {
 	{"queue/nomerges", "2", "no request is merged with another: reads in order become many small ones"},
 };
 
-/* What was assigned in one event, to be compared with what comes later. */
+/* An assignment that the events of one disk carry out. */
 struct done {
-	const struct tn_udev_line *line;
+	const struct tn_udev_rule *rule;
 	const struct tn_udev_token *token;
-	char *value;
-	bool sure, added, changed; /* carried out when the device appears, when it changes */
+	bool sure, added, changed; /* without doubt; at "add", at "change" */
 };
 struct lint {
 	struct gt_fsroot *fs;
 	struct tn_udev u;
 	struct sc_findings *out;
-	const struct tn_udev_device *d;
-	struct done *done;
+	struct done *done; /* of the disk that is looked at */
 	size_t n;
-	bool change;
-	bool *told; /* lines that were spoken of */
+	bool change;	/* the event is "change" */
+	bool *reported; /* by index of the rule */
 };
 
-static const char *file_of(const struct lint *c, const struct tn_udev_line *l)
+static const char *file_of(const struct lint *c, const struct tn_udev_rule *r)
 {
-	return c->u.files.v[l->file];
+	return c->u.files.v[r->file];
 }
 
-static bool is_admins(const char *file)
+static bool is_local(const char *file)
 {
 	return !gt_starts_with(file, "/usr/lib/");
 }
 
-/* One finding a line, however many devices it is for. */
-static void find(struct lint *c, enum sc_severity severity, const struct tn_udev_line *l, char *what)
+/* One finding per rule, for the first disk. */
+static void find(struct lint *c, enum sc_severity severity, const struct tn_udev_rule *r, char *what)
 {
-	size_t i = (size_t)(l - c->u.line);
+	size_t i = (size_t)(r - c->u.rule);
 
-	if (c->told[i] || !is_admins(file_of(c, l))) {
+	if (c->reported[i] || !is_local(file_of(c, r))) {
 		free(what);
 		return;
 	}
-	c->told[i] = true;
-	sc_find(c->out, severity, file_of(c, l), l->no, what);
+	c->reported[i] = true;
+	sc_find(c->out, severity, file_of(c, r), r->line, what);
 }
 
-/* ---- what can be said of a line by itself ---------------------------------------------------------------------------
- */
+/* ---- findings that need no device ---- */
 
-static void judge_token(struct lint *c, const struct tn_udev_line *l, const struct tn_udev_token *t)
+static void judge_token(struct lint *c, const struct tn_udev_rule *r, const struct tn_udev_token *t)
 {
-	if (t->key == TN_UDEV_A_RUN && strpbrk(t->value, "<>|;&") && !strstr(t->value, "sh -c") &&
-	    !strstr(t->value, "bash -c"))
-		find(c, SC_WARN, l,
-		     gt_xasprintf("RUN: udev starts a program, no shell: '%c' is handed to it as it is; write "
-				  "/bin/sh -c '...'",
+	if (tn_udev_sets(t, "RUN") && strpbrk(t->value, "<>|;&") && !strstr(t->value, "sh -c"))
+		find(c, SC_WARN, r,
+		     gt_xasprintf("RUN: udev starts a program, no shell: '%c' is handed to it as it is; write /bin/sh -c '...'",
 				  *strpbrk(t->value, "<>|;&")));
-	for (size_t i = 0; i < GT_ARRAY_SIZE(dead) && t->key == TN_UDEV_A_ATTR; i++)
-		if (!fnmatch(dead[i].attr, t->attr, 0) && (!dead[i].value || !strcmp(dead[i].value, t->value)))
-			find(c, SC_WARN, l, gt_xasprintf("%s = %.40s: %s", t->attr, t->value, dead[i].what));
-	if (t->key == TN_UDEV_A_SYSCTL && !strpbrk(t->attr, "%$") && is_admins(file_of(c, l)))
-		sc_lint_one(c->fs, t->attr, strpbrk(t->value, "%$") ? NULL : t->value, file_of(c, l), l->no, c->out);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dead) && tn_udev_sets(t, "ATTR"); i++)
+		if (!fnmatch(dead[i].attr, t->name, 0) && (!dead[i].value || !strcmp(dead[i].value, t->value)))
+			find(c, SC_WARN, r, gt_xasprintf("%s = %.40s: %s", t->name, t->value, dead[i].what));
+	if (tn_udev_sets(t, "SYSCTL") && !strpbrk(t->name, "%$") && is_local(file_of(c, r)))
+		sc_lint_one(c->fs, t->name, t->literal ? t->value : NULL, file_of(c, r), r->line, c->out);
 }
 
 static void judge_lines(struct lint *c)
 {
-	for (size_t i = 0; i < c->u.n_problem; i++)
-		if (is_admins(c->u.files.v[c->u.problem[i].file]))
-			sc_find(c->out, SC_WARN, c->u.files.v[c->u.problem[i].file], c->u.problem[i].no,
-				gt_xasprintf("ignored by udev: %s", c->u.problem[i].what));
+	for (size_t i = 0; i < c->u.n_problem; i++) {
+		const struct tn_udev_problem *p = &c->u.problem[i];
+
+		if (is_local(c->u.files.v[p->file]))
+			sc_find(c->out, SC_WARN, c->u.files.v[p->file], p->line, gt_xasprintf("ignored by udev: %s", p->what));
+	}
 	for (size_t i = 0; i < c->u.n; i++)
-		for (size_t k = 0; k < c->u.line[i].n; k++)
-			judge_token(c, &c->u.line[i], &c->u.line[i].token[k]);
+		for (size_t k = 0; k < c->u.rule[i].n; k++)
+			judge_token(c, &c->u.rule[i], &c->u.rule[i].token[k]);
 }
 
-/* ---- what it comes to for a disk of this host
- * ------------------------------------------------------------------------ */
+/* ---- findings for a disk of this host ---- */
 
-static void note(void *ctx, const struct tn_udev_line *l, const struct tn_udev_token *t, const char *value, bool sure,
-		 const char *why)
+static void note(void *ctx, const struct tn_udev_rule *r, const struct tn_udev_token *t, const char *depends_on)
 {
 	struct lint *c = ctx;
-	struct done *a = NULL;
+	size_t i = 0;
 
-	if (t->key != TN_UDEV_A_ATTR || strchr("[.", *t->attr) || strchr(t->attr, '*'))
+	if (!tn_udev_sets(t, "ATTR") || strpbrk(t->name, "[*%$") || strstr(t->name, ".."))
 		return;
-	for (size_t i = 0; i < c->n; i++)
-		if (c->done[i].token == t)
-			a = &c->done[i];
-	if (!a) {
+	while (i < c->n && c->done[i].token != t)
+		i++;
+	if (i == c->n) {
 		c->done = gt_xrealloc(c->done, (c->n + 1) * sizeof(*c->done));
-		a = &c->done[c->n++];
-		*a = (struct done){.line = l, .token = t, .value = value ? gt_xstrdup(value) : NULL, .sure = sure};
+		c->done[c->n++] = (struct done){.rule = r, .token = t, .sure = !depends_on};
 	}
-	a->added |= !c->change;
-	a->changed |= c->change;
+	c->done[i].added |= !c->change;
+	c->done[i].changed |= c->change;
 }
 
-/* The last line that replaces it in each event in which it is carried out. */
+/* The last certain assignment of another value that comes after `a` in each event that carries out `a`. */
 static const struct done *replaced_by(const struct lint *c, const struct done *a)
 {
 	for (size_t i = c->n; i-- > 0;) {
 		const struct done *b = &c->done[i];
 
-		if (strcmp(a->token->attr, b->token->attr) || b->line < a->line || b == a)
-			continue;
-		if (b->sure && b->value && a->value && strcmp(a->value, b->value) && b->added >= a->added &&
-		    b->changed >= a->changed)
+		if (b->sure && a->token->literal && b->rule >= a->rule && b->added >= a->added && b->changed >= a->changed &&
+		    !strcmp(a->token->name, b->token->name) && strcmp(a->token->value, b->token->value))
 			return b;
 	}
 	return NULL;
 }
 
-static void judge_done(struct lint *c, const struct done *a)
+static void judge_done(struct lint *c, const struct tn_udev_device *d, const struct done *a)
 {
+	const char *attr = a->token->name, *value = a->token->value;
+	gt_autofree char *path = gt_xasprintf("%s/%s", d->path, attr), *line = NULL;
 	const struct done *b = replaced_by(c, a);
-	gt_autofree char *path = tn_udev_attr_path(c->d, a->token->attr), *line = NULL;
 
-	if (b) {
-		find(c, SC_WARN, a->line,
-		     gt_xasprintf("%s = %.40s: not so on %s, %s:%u sets it to %.40s later", a->token->attr, a->value,
-				  c->d->name, file_of(c, b->line), b->line->no, b->value));
+	if (b)
+		find(c, SC_WARN, a->rule,
+		     gt_xasprintf("%s = %.40s: not so on %s, %s:%u sets it to %.40s later", attr, value, d->name,
+				  file_of(c, b->rule), b->rule->line, b->token->value));
+	else if (!a->sure)
 		return;
-	}
-	if (a->sure && c->d->whole && !gt_fs_exists(c->fs, path))
-		find(c, SC_NOTE, a->line, gt_xasprintf("%s: %s has no such attribute", a->token->attr, c->d->name));
-	else if (a->sure && !a->added)
-		find(c, SC_NOTE, a->line,
-		     gt_xasprintf("%s: not at boot: for ACTION \"change\" only, which %s reports after it was open "
-				  "for writing",
-				  a->token->attr, c->d->name));
-	else if (a->sure && a->value && !strcmp(a->token->attr, "queue/scheduler") &&
-		 gt_fs_read_line(c->fs, path, &line) >= 0 && strchr(line, '[') && !tn_offers(line, a->value))
-		find(c, SC_NOTE, a->line,
-		     gt_xasprintf("queue/scheduler = %.40s: %s offers %s; it takes this only if the kernel "
-				  "finds its module",
-				  a->value, c->d->name, line));
+	else if (d->whole && !gt_fs_exists(c->fs, path))
+		find(c, SC_NOTE, a->rule, gt_xasprintf("%s: %s has no such attribute", attr, d->name));
+	else if (!a->added)
+		find(c, SC_NOTE, a->rule,
+		     gt_xasprintf("%s: not at boot: for ACTION \"change\" only, which %s reports after it was open for writing",
+				  attr, d->name));
+	else if (!strcmp(attr, "queue/scheduler") && gt_fs_read_line(c->fs, path, &line) >= 0 && strchr(line, '[') &&
+		 !tn_offers(line, value))
+		find(c, SC_NOTE, a->rule,
+		     gt_xasprintf("queue/scheduler = %.40s: %s offers %s; it takes this only if the kernel finds its module",
+				  value, d->name, line));
 }
 
-static void judge_device(struct lint *c, const char *path)
+static void judge_disk(struct lint *c, const char *name)
 {
+	gt_autofree char *path = gt_xasprintf("/sys/block/%s", name);
 	struct tn_udev_device d;
 
 	if (!tn_udev_device_open(c->fs, path, &d))
 		return;
-	c->d = &d;
+	c->n = 0;
 	c->change = false;
 	tn_udev_event(&c->u, &d, "add", note, c);
 	c->change = true;
 	tn_udev_event(&c->u, &d, "change", note, c);
 	for (size_t i = 0; i < c->n; i++)
-		judge_done(c, &c->done[i]);
-	for (size_t i = 0; i < c->n; i++)
-		free(c->done[i].value);
-	free(gt_take(c->done));
-	c->n = 0;
-	c->d = NULL;
+		judge_done(c, &d, &c->done[i]);
 	tn_udev_device_clear(&d);
 }
 
@@ -185,18 +171,16 @@ void tn_lint_udev(struct gt_fsroot *fs, struct sc_findings *ret)
 	tn_lint_unread(fs, "/etc/udev/rules.d", ".rules", "udev", ret);
 	tn_udev_load(fs, SC_NOW, &c.u);
 	for (size_t i = 0; i < c.u.files.n; i++)
-		any |= is_admins(c.u.files.v[i]);
-	if (any) { /* what the distribution ships is not the admin's to mend */
+		any |= is_local(c.u.files.v[i]);
+	if (any) { /* packages' files are judged only together with local ones */
 		tn_udev_parse(&c.u);
-		c.told = gt_xcalloc(c.u.n + 1, sizeof(*c.told));
+		c.reported = gt_xcalloc(c.u.n + 1, sizeof(*c.reported));
 		judge_lines(&c);
 		gt_fs_list(fs, "/sys/block", &disks);
-		for (size_t i = 0; i < disks.n; i++) {
-			gt_autofree char *path = gt_xasprintf("/sys/block/%s", disks.v[i]);
-
-			judge_device(&c, path);
-		}
-		free(c.told);
+		for (size_t i = 0; i < disks.n; i++)
+			judge_disk(&c, disks.v[i]);
+		free(c.done);
+		free(c.reported);
 	}
 	tn_udev_clear(&c.u);
 }
