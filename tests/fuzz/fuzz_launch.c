@@ -12,6 +12,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
 #include "tune/launch/env.h"
+#include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 
 const unsigned fuzz_rounds = 300;
@@ -202,8 +203,8 @@ static void launch(struct gt_fsroot *fs, const struct input *in)
 	c.host = host;
 	rank = tn_rank_of(&c);
 	FUZZ_ASSERT(rank.index < rank.count && rank.count <= 4096 && rank.told == (rank.variable != NULL));
-	FUZZ_ASSERT(tn_rank_here(&c) >= rank.count);
-	tn_rank_many_hosts(&c);
+	FUZZ_ASSERT(tn_processes_here(&c) >= rank.count);
+	tn_job_has_many_hosts(&c);
 	FUZZ_ASSERT(tn_run_make(fs, host, &o, &run, &err) >= 0 || (err.msg[0] && err.exit_status));
 	if (run)
 		check_run(host, run, rank.count);

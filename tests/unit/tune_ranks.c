@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "tests/unit/tune_launch.h"
+#include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 
 static const struct {
@@ -623,7 +624,7 @@ START_TEST(a_job_on_several_hosts_is_known_by_its_launcher)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(worlds); i++) {
 		struct tn_ctx c = { .envp = (char *const *)worlds[i].env };
 
-		ck_assert_msg(tn_rank_many_hosts(&c) == worlds[i].many, "%s", worlds[i].env[0]);
+		ck_assert_msg(tn_job_has_many_hosts(&c) == worlds[i].many, "%s", worlds[i].env[0]);
 	}
 }
 END_TEST

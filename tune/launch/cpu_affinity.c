@@ -68,19 +68,19 @@ bool tn_launcher_had(const struct tn_ctx *c, const char *variable, const char *n
 	return true;
 }
 
-/* srun's and mpirun's own word. Where another launcher told which rank this is, theirs was about that launcher. */
-static const char *said_by(const struct tn_ctx *c, struct tn_rank rank)
+/* srun and mpirun state it in variables, which count only if they also gave the rank its number. */
+static const char *said_by(const struct tn_ctx *c, const char *variable)
 {
 	const char *srun = tn_run_said(c, "SLURM_CPU_BIND_TYPE");
 
-	if (gt_starts_with(rank.variable, "OMPI_"))
+	if (gt_starts_with(variable, "OMPI_"))
 		return tn_run_said(c, "OMPI_MCA_orte_bound_at_launch") ? "mpirun" : NULL;
-	if (!gt_starts_with(rank.variable, "SLURM_") || !srun)
+	if (!gt_starts_with(variable, "SLURM_") || !srun)
 		return NULL;
 	return gt_starts_with(srun, "mask_") || gt_starts_with(srun, "map_") || gt_starts_with(srun, "rank") ? "srun" : NULL;
 }
 
-const char *tn_bound_by(const struct tn_ctx *c, struct tn_rank rank)
+const char *tn_bound_by(const struct tn_ctx *c, const char *variable)
 {
 	const struct pr_host *h = c->host;
 	const struct gt_set *all = tn_bound_all(h);
@@ -89,11 +89,11 @@ const char *tn_bound_by(const struct tn_ctx *c, struct tn_rank rank)
 	size_t len = 0;
 	int launcher;
 
-	if (!rank.variable || gt_set_equal(&h->cpu.allowed, all))
+	if (!variable || gt_set_equal(&h->cpu.allowed, all))
 		return NULL;
-	if (said_by(c, rank))
-		return said_by(c, rank);
-	launcher = launcher_of(c, rank.variable, &environment, &len);
+	if (said_by(c, variable))
+		return said_by(c, variable);
+	launcher = launcher_of(c, variable, &environment, &len);
 	list = launcher ? status_of(c, launcher, "Cpus_allowed_list") : NULL;
 	if (list && gt_parse_cpulist(list, &theirs) >= 0)
 		gt_set_and(&theirs, all);

@@ -252,7 +252,8 @@ static bool is_several(const char *hosts)
 	return several;
 }
 
-bool tn_launches_on_hosts(const struct tn_ctx *c)
+/* Does the command name other hosts for the job? False if it is no launcher, or if its options do not show it. */
+static bool command_names_hosts(const struct tn_ctx *c)
 {
 	struct tn_ctx inner = *c;
 	struct said s = {0};
@@ -264,7 +265,12 @@ bool tn_launches_on_hosts(const struct tn_ctx *c)
 	inner.argv = read_options(l, rest, &s);
 	if (!s.hosts && l->hosts_variable)
 		s.hosts = tn_run_said(c, l->hosts_variable);
-	return s.several || is_several(s.hosts) || tn_launches_on_hosts(&inner);
+	return s.several || is_several(s.hosts) || command_names_hosts(&inner);
+}
+
+bool tn_job_has_many_hosts(const struct tn_ctx *c)
+{
+	return command_names_hosts(c) || tn_rank_many_hosts(c);
 }
 
 /* ---- processes ---------------------------------------------------------------------------------------------------------- */
@@ -317,6 +323,16 @@ struct tn_processes tn_processes_of(const struct tn_ctx *c)
 	if (launched(c, &p) || launched_behind(c, &p))
 		return p;
 	return (struct tn_processes){.kind = gpus > 1 ? TN_UNKNOWN_COMMAND : TN_ONE_PROCESS, .n = gpus};
+}
+
+unsigned tn_processes_here(const struct tn_ctx *c)
+{
+	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_processes_of(c).n);
+}
+
+unsigned tn_processes_sharing_cpus(const struct tn_ctx *c, const struct tn_run *r)
+{
+	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_processes_of(c).n) : tn_processes_here(c);
 }
 
 char *tn_processes_why(const struct tn_ctx *c, const struct tn_processes *p)

@@ -16,9 +16,13 @@ struct tn_processes {
 struct tn_processes tn_processes_of(const struct tn_ctx *c);
 /* Why there are so many; the caller frees it. */
 char *tn_processes_why(const struct tn_ctx *c, const struct tn_processes *p);
-/* Does the command name other hosts than this for the job? False where it is no launcher, and where its number or its names of
- * hosts do not show it. */
-bool tn_launches_on_hosts(const struct tn_ctx *c);
+/* Number of the job's processes that share this host's memory and time: the ranks here times the processes that each of them will
+ * start, as far as that is known. At least 1. */
+unsigned tn_processes_here(const struct tn_ctx *c);
+/* Number of them that share the CPUs of this run, as far as run.affinity knows. */
+unsigned tn_processes_sharing_cpus(const struct tn_ctx *c, const struct tn_run *r);
+/* Has the job more hosts than this one, as far as the command, if it is a launcher, or a launcher's variables show it? */
+bool tn_job_has_many_hosts(const struct tn_ctx *c);
 /* What to do where the number is not said; a clause. */
 #define TN_PROCESSES_WHY "how many ranks it starts on this host is not said: say so by its option, or let it start gputune run"
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "probe/host/visible.h"
 #include "tune/launch/cpu_affinity.h"
-#include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
@@ -90,8 +89,6 @@ bool tn_rank_many_hosts(const struct tn_ctx *c)
 	static const char *const hosts[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"};
 	uint64_t a, b;
 
-	if (tn_launches_on_hosts(c))
-		return true;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(hosts); i++) {
 		const char *nodes = tn_run_user(c, hosts[i]);
 
@@ -108,16 +105,6 @@ bool tn_rank_many_hosts(const struct tn_ctx *c)
 			return true;
 	}
 	return false;
-}
-
-unsigned tn_rank_here(const struct tn_ctx *c)
-{
-	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_processes_of(c).n);
-}
-
-unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r)
-{
-	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_processes_of(c).n) : tn_rank_here(c);
 }
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */

@@ -13,17 +13,12 @@ struct tn_rank {
 	const char *variable;  /* the one that said index; NULL: none did */
 };
 struct tn_rank tn_rank_of(const struct tn_ctx *c);
-/* How many processes of the job share this host's memory and time: the ranks that are here times those that each of them will start
- * itself, as far as that is said. At least 1. */
-unsigned tn_rank_here(const struct tn_ctx *c);
-/* How many of them share the CPUs of this run, as far as run.affinity knows. */
-unsigned tn_rank_sharers(const struct tn_ctx *c, const struct tn_run *r);
 /* GPUs that this process sees, by --gpu, else CUDA_VISIBLE_DEVICES, else all of the host's. */
 unsigned tn_rank_visible(const struct tn_ctx *c);
 /* GPUs that this process may start a process for: 1 where it is one of several ranks, or known to be one process, whatever it sees.
  * At least 1. */
 unsigned tn_rank_gpus(const struct tn_ctx *c);
-/* Is the job larger than this host, as far as the launcher's variables say, or the command if it is a launcher? */
+/* Do the launcher's variables show that the job has more hosts than this one? */
 bool tn_rank_many_hosts(const struct tn_ctx *c);
 
 /* Numbers mean the GPUs that nvidia-smi gives them where all are of one model, or CUDA_DEVICE_ORDER is PCI_BUS_ID, which we set

@@ -10,6 +10,7 @@
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/cpu_partition.h"
+#include "tune/launch/rank.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------
  */
@@ -137,7 +138,7 @@ static void keep_bound(const struct tn_ctx *c, struct tn_rank rank, const char *
 static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
 	struct tn_rank rank = tn_rank_of(c);
-	const char *by = rank.count > 1 ? tn_bound_by(c, rank) : NULL;
+	const char *by = rank.count > 1 ? tn_bound_by(c, rank.variable) : NULL;
 	gt_auto_set pool = {0};
 
 	if (c->host->cpu.unknown) {

@@ -7,6 +7,7 @@
 #include "probe/host/visible.h"
 #include "tune/launch/settings.h"
 #include "tune/model/costly_options.h"
+#include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 
 /* ---- numbering --------------------------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static void prepare_nccl_ifname(const struct tn_ctx *c, const struct tn_knob *k,
 	gt_auto_buf found = {0};
 	gt_auto_strv names = {0};
 
-	if (!tn_rank_many_hosts(c)) {
+	if (!tn_job_has_many_hosts(c)) {
 		tn_run_skip(r, k, "NCCL_SOCKET_IFNAME", "the job does not say that it spans several hosts");
 		return;
 	}

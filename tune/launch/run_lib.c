@@ -11,7 +11,6 @@
 #include "tune/launch/launcher.h"
 #include "tune/launch/library_report.h"
 #include "tune/model/profile.h"
-#include "tune/launch/rank.h"
 
 #define GIB (INT64_C(1) << 30)
 
@@ -316,7 +315,7 @@ static bool preloads_allocator(const struct tn_run *r)
  * one is killed. */
 static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	unsigned ranks = tn_rank_here(c);
+	unsigned ranks = tn_processes_here(c);
 	int64_t total = pr_or(c->host->mem.total_bytes, 0) / ranks,
 		memory = GT_MIN(total, pr_or(c->host->mem.limit_bytes, INT64_MAX) / ranks),
 		pad = GT_MIN(GIB / 4, memory / 64), keep = memory < total ? memory / 2 : memory;

@@ -34,7 +34,7 @@ static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
 static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharers, bool by_quota)
 {
 	struct tn_processes p = tn_processes_of(c);
-	unsigned own = GT_MAX(1u, cores / sharers), here = tn_rank_here(c), paid = threads_paid(c, here);
+	unsigned own = GT_MAX(1u, cores / sharers), here = tn_processes_here(c), paid = threads_paid(c, here);
 
 	if (by_quota && here > 1)
 		return gt_xasprintf("the cgroup's quota, shared by %u ranks, pays for %u of %u cores each", here, paid, own);
@@ -51,7 +51,7 @@ static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharer
 
 static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
 {
-	unsigned cores, own, paid, n, sharers = tn_rank_sharers(c, r);
+	unsigned cores, own, paid, n, sharers = tn_processes_sharing_cpus(c, r);
 	gt_autofree char *why = NULL, *less = NULL;
 	gt_auto_set first = {0};
 	char text[16];
@@ -67,7 +67,7 @@ static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k,
 	pr_first_threads(c->host, cpus_of(c, r), &first);
 	cores = GT_MAX(1u, gt_set_count(&first));
 	own = GT_MAX(1u, cores / sharers);
-	paid = threads_paid(c, tn_rank_here(c));
+	paid = threads_paid(c, tn_processes_here(c));
 	n = GT_MIN(own, paid);
 	if (c->workers) {
 		n = n > c->workers ? n - c->workers : 1;
