@@ -26,6 +26,7 @@ static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const str
 	pr_discover_fabric(fs, h);
 	pr_discover_kernel_log(fs, h);
 	pr_discover_python(fs, h);
+	pr_discover_imports(fs, h);
 	pr_discover_openblas(fs, h);
 	if (!opts->no_nvml)
 		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);

@@ -107,3 +107,22 @@ int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr
 	*ret = gt_take(l);
 	return 1;
 }
+
+static void follow_import(struct gt_fsroot *fs, struct pr_host *h, size_t env, const struct pr_import *im)
+{
+	const struct pr_load_opts opts = pr_load_opts_of(h);
+	struct pr_loader *l;
+
+	if (pr_load_import(fs, h->elves, &h->pyenv[env], im, &opts, &l, NULL) <= 0)
+		return;
+	h->imported = gt_xrealloc(h->imported, (h->n_imported + 1) * sizeof(*h->imported));
+	h->imported[h->n_imported++] = (struct pr_imported){im, env, l};
+}
+
+void pr_discover_imports(struct gt_fsroot *fs, struct pr_host *h)
+{
+	h->elves = pr_elves_new(fs);
+	for (size_t i = 0; i < h->n_pyenv; i++)
+		for (const struct pr_import *im = pr_imports; im->module; im++)
+			follow_import(fs, h, i, im);
+}

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 #include "probe/host/python.h"
-#include "probe/host/dlopen_names.h"
 #include "probe/host/reading.h"
 
 #define MOST_DISTS 4096
@@ -295,17 +294,6 @@ static void add_env(struct gt_fsroot *fs, struct pr_host *h, const char *prefix)
 	h->pyenv[h->n_pyenv++] = e;
 }
 
-static void follow_import(struct gt_fsroot *fs, struct pr_host *h, size_t env, const struct pr_import *im)
-{
-	const struct pr_load_opts opts = pr_load_opts_of(h);
-	struct pr_loader *l;
-
-	if (pr_load_import(fs, h->elves, &h->pyenv[env], im, &opts, &l, NULL) <= 0)
-		return;
-	h->imported = gt_xrealloc(h->imported, (h->n_imported + 1) * sizeof(*h->imported));
-	h->imported[h->n_imported++] = (struct pr_imported){im, env, l};
-}
-
 /* An environment with nothing of interest in it is none of ours. */
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h)
 {
@@ -320,8 +308,4 @@ void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h)
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(places); i++)
 		add_env(fs, h, places[i]);
-	h->elves = pr_elves_new(fs);
-	for (size_t i = 0; i < h->n_pyenv; i++)
-		for (const struct pr_import *im = pr_imports; im->module; im++)
-			follow_import(fs, h, i, im);
 }

@@ -40,6 +40,7 @@ void pr_discover_platform(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h); /* after the NVIDIA stack */
 void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the environment */
+void pr_discover_imports(struct gt_fsroot *fs, struct pr_host *h); /* after Python */
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
 void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h);
