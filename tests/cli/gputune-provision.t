@@ -248,6 +248,24 @@ Refused: components that apt's sources lack, with the line that each has to beco
   
   [3]
 
+The line keeps its options. A paragraph whose first suite is backports gets its line too. Files that apt ignores do not count.
+
+  $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*
+  $ echo 'deb [ arch=amd64 signed-by=/etc/apt/debian.gpg ] http://mirror.example/debian bookworm main # ours' > root/etc/apt/sources.list
+  $ printf 'Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm-backports bookworm-updates\nComponents: main\n' > root/etc/apt/sources.list.d/more.sources
+  $ for f in .cuda.list 'cuda copy.list' 'cuda.list~.list'; do echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > "root/etc/apt/sources.list.d/$f"; done
+  $ refused
+  Refused
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
+    apt's sources do not have.
+        in /etc/apt/sources.list, line 1:
+          deb [ arch=amd64 signed-by=/etc/apt/debian.gpg ] http://mirror.example/debian bookworm main contrib non-free non-free-firmware
+        in /etc/apt/sources.list.d/more.sources, line 4:
+          Components: main contrib non-free non-free-firmware
+        apt-get update
+  
+  $ gpu nouveau bookworm; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/.cuda.list; refused
+
 Refused: two repositories with a driver.
 
   $ gpu nouveau bookworm; echo 'deb [signed-by=/usr/share/keyrings/cuda.gpg] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list

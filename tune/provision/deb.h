@@ -44,8 +44,8 @@ bool tn_dpkg_has(const struct tn_dpkg *d, const char *name);		      /* installed
 enum tn_origin { TN_DEBIAN, TN_SECURITY, TN_BACKPORTS, TN_NVIDIA, TN_OTHER };
 struct tn_source {
 	char *file;
-	unsigned line; /* of the line, or of the paragraph's Components */
-	bool deb822;
+	unsigned line; /* of the line, or of the paragraph's Components or URIs */
+	char *text; /* the line, or "Components: …": what a remedy appends to */
 	char *uri, *suite, *components; /* components: blanks between them */
 	enum tn_origin origin;
 };

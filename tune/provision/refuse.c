@@ -68,32 +68,25 @@ static const struct tn_source *source_of(const struct tn_prov *p, enum tn_origin
 	return NULL;
 }
 
-/* The exact line that each of Debian's own sources has to become. */
+/* The exact line that each of Debian's own sources has to become. A paragraph with several suites has one such line. */
 static void lines_with(const struct tn_prov *p, const char *const *components, struct gt_buf *b)
 {
+	const struct tn_source *printed = NULL;
+
 	for (size_t i = 0; i < p->sources.n; i++) {
 		const struct tn_source *s = &p->sources.source[i];
-		gt_auto_buf all = {0};
-		bool lacks = false;
+		gt_auto_buf missing = {0};
 
-		if (s->origin != TN_DEBIAN && s->origin != TN_SECURITY)
+		if ((s->origin != TN_DEBIAN && s->origin != TN_SECURITY) ||
+		    (printed && printed->line == s->line && !strcmp(printed->file, s->file)))
 			continue;
-		gt_buf_puts(&all, s->components);
 		for (size_t k = 0; components[k]; k++)
-			if (!tn_source_has(s, components[k])) {
-				gt_buf_printf(&all, " %s", components[k]);
-				lacks = true;
-			}
-		if (!lacks)
+			if (!tn_source_has(s, components[k]))
+				gt_buf_printf(&missing, " %s", components[k]);
+		if (!missing.len)
 			continue;
-		if (s->deb822 && i && p->sources.source[i - 1].line == s->line &&
-		    !strcmp(p->sources.source[i - 1].file, s->file))
-			continue; /* one paragraph, several suites */
-		if (s->deb822)
-			gt_buf_printf(b, "in %s, line %u:\n  Components: %s\n", s->file, s->line, all.s);
-		else
-			gt_buf_printf(b, "in %s, line %u:\n  deb %s %s %s\n", s->file, s->line, s->uri, s->suite,
-				      all.s);
+		gt_buf_printf(b, "in %s, line %u:\n  %s%s\n", s->file, s->line, s->text, missing.s);
+		printed = s;
 	}
 	gt_buf_puts(b, "apt-get update");
 }

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apt's sources, in both of their forms, and what is on offer from them. */
+/*
+ * Reads apt's sources in both of their forms, and the lists that apt has fetched from them.
+ *
+ * "apt-get indextargets" (apt 2.6) does not replace this reader:
+ * - It prints only targets whose lists are on disk. A host without sources and one without lists look the same, and
+ *   NVIDIA's repository is missing before its first update.
+ * - For a .sources file it prints the number of the paragraph, and an address that differs from the one in the file. A
+ *   remedy needs the line and its text.
+ * - After one malformed source or damaged list it prints nothing at all.
+ * - It opens files itself, so a directory (--root DIR) needs this reader anyway.
+ * - It takes 1.0 s where this reader takes 0.2 s, with all lists.
+ * tests/peers/apt_targets.py compares the two.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -10,6 +22,7 @@
 #define SOURCES_LIST "/etc/apt/sources.list"
 #define SOURCES_DIR  "/etc/apt/sources.list.d"
 #define LISTS_DIR    "/var/lib/apt/lists"
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 #define RELEASE_MAX  65536 /* who it is stands at its head, before the sums */
 
 /* ---- sources ---------------------------------------------------------------------------------------------------------- */
@@ -117,13 +130,13 @@ static char *list_base(const struct tn_source *s)
 /* No apt has as many, but a stanza of a few kilobytes can name them: each of its addresses times each of its suites. */
 #define SOURCES_MAX 4096
 
-static void add_source(struct tn_sources *s, const char *file, unsigned line, bool deb822, const char *uri, const char *suite,
-		       const char *components)
+static void add_source(struct tn_sources *s, const char *file, unsigned line, const char *text, const char *uri,
+		       const char *suite, const char *components)
 {
 	if (s->n >= SOURCES_MAX)
 		return;
 	s->source = gt_xrealloc(s->source, (s->n + 1) * sizeof(*s->source));
-	s->source[s->n++] = (struct tn_source){.file = gt_xstrdup(file), .line = line, .deb822 = deb822,
+	s->source[s->n++] = (struct tn_source){.file = gt_xstrdup(file), .line = line, .text = gt_xstrdup(text),
 					       .uri = gt_xstrdup(uri), .suite = gt_xstrdup(suite),
 					       .components = gt_xstrdup(components), .origin = origin_of(uri, suite, components)};
 }
@@ -131,6 +144,7 @@ static void add_source(struct tn_sources *s, const char *file, unsigned line, bo
 /* "deb [arch=amd64 signed-by=…] URI SUITE COMPONENT…" */
 static void one_line(const char *file, unsigned number, char *line, struct tn_sources *ret)
 {
+	gt_autofree char *text = gt_xstrndup(line, strcspn(line, "#"));
 	char *save = NULL, *word, *uri, *suite;
 	gt_auto_buf rest = {0};
 
@@ -152,7 +166,7 @@ static void one_line(const char *file, unsigned number, char *line, struct tn_so
 		return;
 	while ((word = strtok_r(NULL, " \t", &save)))
 		gt_buf_printf(&rest, "%s%s", rest.len ? " " : "", word);
-	add_source(ret, file, number, false, uri, suite, rest.s ? rest.s : "");
+	add_source(ret, file, number, gt_strip(text), uri, suite, rest.s ? rest.s : "");
 }
 
 struct deb822 {
@@ -190,8 +204,9 @@ static int take_deb822(void *arg, char *p)
 {
 	struct deb822 *d = arg;
 	gt_autofree char *types = tn_deb_field(p, "Types"), *uris = tn_deb_field(p, "URIs"), *suites = tn_deb_field(p, "Suites"),
-			 *components = tn_deb_field(p, "Components"), *enabled = tn_deb_field(p, "Enabled");
-	unsigned line = line_of(d, p, "Components");
+			 *components = tn_deb_field(p, "Components"), *enabled = tn_deb_field(p, "Enabled"),
+			 *text = gt_xasprintf("Components: %s", components ? components : "");
+	unsigned line = line_of(d, p, components ? "Components:" : "URIs:");
 	char *save_types = NULL, *save_uri = NULL;
 	bool binary = false;
 
@@ -204,7 +219,7 @@ static int take_deb822(void *arg, char *p)
 		char *save = NULL;
 
 		for (char *suite = strtok_r(copy, " ", &save); suite && d->ret->n < SOURCES_MAX; suite = strtok_r(NULL, " ", &save))
-			add_source(d->ret, d->file, line, true, uri, suite, components ? components : "");
+			add_source(d->ret, d->file, line, text, uri, suite, components ? components : "");
 	}
 	return 0;
 }
@@ -237,6 +252,13 @@ static void load_file(struct gt_fsroot *fs, const char *path, struct tn_sources 
 		tn_sources_parse(path, gt_ends_with(path, ".sources"), text, ret);
 }
 
+/* apt ignores hidden files and names with other characters, such as those of an editor's copies. */
+static bool is_sources_file(const char *name)
+{
+	return *name != '.' && !name[strspn(name, NAME_CHARACTERS)] &&
+	       (gt_ends_with(name, ".list") || gt_ends_with(name, ".sources"));
+}
+
 void tn_sources_load(struct gt_fsroot *fs, struct tn_sources *ret)
 {
 	gt_auto_strv names = {0};
@@ -247,7 +269,7 @@ void tn_sources_load(struct gt_fsroot *fs, struct tn_sources *ret)
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *path = gt_xasprintf(SOURCES_DIR "/%s", names.v[i]);
 
-		if (gt_ends_with(path, ".list") || gt_ends_with(path, ".sources"))
+		if (is_sources_file(names.v[i]))
 			load_file(fs, path, ret);
 	}
 	for (size_t i = 0; i < ret->n; i++) {
@@ -261,6 +283,7 @@ void tn_sources_clear(struct tn_sources *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->source[i].file);
+		free(s->source[i].text);
 		free(s->source[i].uri);
 		free(s->source[i].suite);
 		free(s->source[i].components);
