@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "bench/guard.h"
-#include "lib/cli.h"
 #include "lib/fsroot.h"
 #include "lib/json.h"
+#include "lib/signals.h"
 #include "tune/model/tune.h"
 
 #define TRIES 50 /* a tenth of a second each, for causes other than the lock of the journal, which may be held for longer */
@@ -64,7 +64,7 @@ static _Noreturn void guard(pid_t pid, int pidfd)
 	p.fd = 3;
 	for (int fd = 0; fd < 3; fd++)
 		close(fd);
-	gt_cli_hold_standard_files();
+	gt_hold_standard_files();
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
 	if (gt_fs_open(NULL, &fs, NULL) < 0)

@@ -8,6 +8,7 @@
 #include "bench/prove.h"
 #include "bench/spin.h"
 #include "bench/train.h"
+#include "lib/cli_main.h"
 
 static const struct gt_cmd *const cmds[] = {
 	&bn_cmd_run,  &bn_cmd_ab,    &bn_cmd_resume,  &bn_cmd_prove, &bn_cmd_compare, &bn_cmd_report,

@@ -8,9 +8,10 @@
  * Global options are taken before and after the subcommand. "--" ends them. Unknown options, missing values and
  * arguments too many or too few end with exit 64 and one sentence.
  */
-#include <stdio.h>
 #include "lib/err.h"
 #include "lib/fsroot.h"
+#include "lib/hint.h"
+#include "lib/util.h"
 
 enum gt_opt_type {
 	GT_OPT_FLAG,	/* bool * */
@@ -23,9 +24,6 @@ enum gt_opt_type {
 	GT_OPT_CHOICE,	/* const char **, one of choices */
 };
 
-/* The i-th of some words that mean something here, such as ids; NULL behind the last. */
-typedef const char *gt_word(size_t i);
-
 struct gt_opt {
 	char short_name;	    /* 0 = none */
 	const char *name;	    /* long name without dashes */
@@ -36,10 +34,6 @@ struct gt_opt {
 	const char *const *choices; /* GT_OPT_CHOICE; NULL-terminated */
 	gt_word *word;		    /* what completion offers for the value; NULL: files where the arg names one */
 };
-
-/* What to say behind "there is no word": "did you mean X?" of the nearest by at most two letters, else what the caller says. The
- * caller frees it. */
-char *gt_hint(const char *word, gt_word *all, const char *otherwise);
 
 struct gt_cli;
 struct gt_cmd {
@@ -84,12 +78,17 @@ struct gt_cli {
 	struct gt_err err;
 };
 
-/* The whole main(): parse, open the root, dispatch, print the error, return the exit status. */
-int gt_cli_main(const struct gt_tool *tool, int argc, char **argv);
+/* A parsed command line. */
+struct gt_cli_line {
+	const struct gt_cmd *cmd; /* NULL: no command was given and the tool has no default one */
+	bool named;		  /* the command was given, not taken by default */
+	char **args;		  /* plain arguments; allocated by the caller, as long as argv */
+	int n_args;
+	bool no_color, help, version, print_man;
+	const char *completion; /* name of the shell; NULL: not asked for */
+};
 
-/* Give signals the meaning back that they had when we were started; to be called before this process becomes another program. */
-void gt_cli_restore_signals(void);
-/* A standard file that is closed would be the next one that is opened, a journal say, and what is printed would go there: take the
- * place. For a process that closes them after gt_cli_main has done so. */
-void gt_cli_hold_standard_files(void);
+extern const struct gt_opt *const gt_cli_common_opts; /* ends with { 0 } */
+/* Parses argv into line and the fields of cli. Returns a negative errno on failure, with exit status 64 in cli->err. */
+int gt_cli_parse(struct gt_cli *cli, char **argv, struct gt_cli_line *line);
 #endif

@@ -2,7 +2,7 @@
 /* Completion for bash and zsh, written from the tables of options. */
 #include <errno.h>
 #include <string.h>
-#include "lib/cli_doc.h"
+#include "lib/cli_complete.h"
 
 /* Is what help calls so a file? */
 static bool is_file(const char *arg)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include "lib/cli.h"
 #include "lib/helper.h"
+#include "lib/signals.h"
 
 #define ANSWER_MAX (1u << 20)
 
@@ -21,7 +21,7 @@ static _Noreturn void child(int questions, int answers, int null, pid_t parent, 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	gt_cli_restore_signals();
+	gt_restore_signals();
 	if (getppid() != parent || dup2(questions, 0) < 0 || dup2(answers, 1) < 0 || dup2(null, 2) < 0)
 		_exit(126);
 	while (read(0, &byte, 1) == 1)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include "lib/buf.h"
-#include "lib/cli.h"
+#include "lib/signals.h"
 #include "lib/spawn.h"
 
 #define KILL_AFTER_S	2.0 /* between SIGTERM and SIGKILL */
@@ -37,7 +37,7 @@ static _Noreturn void child(struct gt_spawn *s, int out, int errout, int fail_fd
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing running */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	gt_cli_restore_signals();
+	gt_restore_signals();
 	if (null < 0)
 		r = gt_fail_errno(&err, errno, "cannot open /dev/null");
 	else if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || (!s->inherit_stderr && dup2(errout, 2) < 0))

@@ -79,8 +79,7 @@ double gt_suspended_s(void);				     /* how long the host has slept since it boo
 void gt_format_bytes(char *buf, size_t size, uint64_t bytes);    /* "1.5 GiB" */
 void gt_time_iso8601(char buf[21], int64_t unix_s);		     /* "2026-11-21T03:04:05Z" */
 
-/* A signal came that asks us to end; long work looks at it and ends in order. gt_cli_main (lib/cli.h) sets it at SIGINT, SIGTERM
- * and SIGHUP; a second signal kills, and the first one a command that only reads. One that we were started to ignore, as by
- * nohup, is. It is here so that a program with a command line of its own can set it without ours being linked. */
+/* The signal that asks this process to end, 0 if none came. Long work checks it and ends in order. gt_install_signals
+ * (lib/signals.h) has it set; a program with its own handlers sets it itself. */
 extern volatile int gt_interrupted;
 #endif

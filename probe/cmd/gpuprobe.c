@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/cli_main.h"
 #include "probe/cmd/gpuprobe.h"
 
 static const struct gt_cmd *const cmds[] = {&pr_cmd_check,   &pr_cmd_topo,      &pr_cmd_watch,   &pr_cmd_loads,

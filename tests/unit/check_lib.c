@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include "lib/cli.h"
+#include "lib/cli_complete.h"
 #include "lib/cli_doc.h"
+#include "lib/cli_main.h"
 #include "lib/dl.h"
 #include "lib/parse.h"
 #include "lib/priv.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/cli_main.h"
 #include "tune/cmd/gputune.h"
 
 static const struct gt_cmd *const cmds[] = {&tn_cmd_plan,

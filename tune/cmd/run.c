@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/log.h"
+#include "lib/signals.h"
 #include "probe/host/visible.h"
 #include "tune/launch/env.h"
 #include "tune/cmd/gputune.h"
@@ -43,7 +44,7 @@ static int become(struct gt_cli *cli, const struct tn_run *run, const char *path
 
 	if (r < 0)
 		return r;
-	gt_cli_restore_signals();
+	gt_restore_signals();
 	execve(path, argv, environ);
 	return gt_fail_exit(&cli->err, NOT_STARTED, errno, "cannot start %s: %s", path, tn_program_why(errno));
 }

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
-#include "lib/cli.h"
 #include "lib/log.h"
+#include "lib/signals.h"
 #include "tune/launch/program.h"
 #include "tune/launch/ranks.h"
 
@@ -64,7 +64,7 @@ static _Noreturn void become(const char *program, char *const *argv, const struc
 	if (tn_run_enter(run, &err) < 0)
 		gt_log(GT_LOG_ERROR, "rank %u: %s", rank, err.msg);
 	else {
-		gt_cli_restore_signals();
+		gt_restore_signals();
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		execve(program, argv, environ);
@@ -140,7 +140,7 @@ static int become_one(const char *program, char *const *argv, const struct tn_ru
 	if (r < 0)
 		return r;
 	name_rank(0, 1);
-	gt_cli_restore_signals();
+	gt_restore_signals();
 	execve(program, argv, environ);
 	return gt_fail_exit(err, NOT_STARTED, errno, "cannot start %s: %s", program, tn_program_why(errno));
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <signal.h>
+#include "lib/signals.h"
+#include "lib/util.h"
+
+/* O_PATH: the descriptor can neither be read nor written. O_CLOEXEC: a program that replaces this one finds it closed again. */
+void gt_hold_standard_files(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) < 0)
+			return;
+}
+
+static void on_signal(int sig)
+{
+	gt_interrupted = sig;
+}
+
+/* SIGINT, SIGTERM and SIGHUP stay ignored, also in children, if they were ignored at the start (nohup). */
+static struct {
+	int sig;
+	void (*handler)(int);
+	bool ends; /* a request to end */
+	struct sigaction before;
+} signals[] = {
+	{ .sig = SIGINT, .handler = on_signal, .ends = true },
+	{ .sig = SIGTERM, .handler = on_signal, .ends = true },
+	{ .sig = SIGHUP, .handler = on_signal, .ends = true },
+	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a transaction goes on when the reader of stdout exits */
+	{ .sig = SIGXFSZ, .handler = SIG_IGN }, /* beyond a limit on file sizes, write(2) then fails with EFBIG */
+	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* wait(2) returns no status where it is ignored */
+};
+
+void gt_install_signals(void)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++) {
+		struct sigaction ours = { .sa_handler = signals[i].handler, .sa_flags = signals[i].ends ? SA_RESETHAND : 0 };
+
+		sigaction(signals[i].sig, NULL, &signals[i].before);
+		if (!signals[i].ends || signals[i].before.sa_handler != SIG_IGN)
+			sigaction(signals[i].sig, &ours, NULL);
+	}
+}
+
+void gt_restore_signals(void)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++)
+		sigaction(signals[i].sig, &signals[i].before, NULL);
+}
+
+/* A process that waits for a dead file system would not look at gt_interrupted. */
+void gt_end_at_signal(void)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++)
+		if (signals[i].ends)
+			sigaction(signals[i].sig, &signals[i].before, NULL);
+}
