@@ -2,7 +2,7 @@
 #ifndef GT_CAPTURE_H
 #define GT_CAPTURE_H
 /*
- * A host in one reviewable text file:
+ * A captured host is one text file:
  *
  *   gpuprobe-capture/1
  *   # comment
@@ -22,15 +22,10 @@
 #include "lib/err.h"
 #include "lib/fstree.h"
 
-struct gt_fsroot;
-/* The capture as a tree in memory (lib/fstree.h). */
+#define GT_CAPTURE_MAGIC	"gpuprobe-capture/1"
+
+/* Parses the capture into a tree in memory (lib/fstree.h). */
 int gt_capture_parse(const char *text, size_t len, const char *name, struct gt_tree **ret, struct gt_err *err);
-/* The same as files below dirfd (empty, ours); what the capture denies is an empty file there. */
+/* Writes it as files below dirfd, an empty directory; denied files are empty there. */
 int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_err *err);
-/* What lies at the paths, through the door, as a capture: files, the links on the way to them, directories, denials. Of a
- * path with a '?' before it only that it is there, not its content. */
-struct gt_buf;
-void gt_capture_write(struct gt_fsroot *fs, const struct gt_strv *paths, struct gt_buf *out);
-/* Append one made-up file, such as a fact. */
-void gt_capture_file(struct gt_buf *out, const char *path, const char *data, size_t len);
 #endif

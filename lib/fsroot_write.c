@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writing half of the door: kernel files, durable files, locks, and failing on demand. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +7,8 @@
 #include <sys/file.h>
 #include "lib/buf.h"
 #include "lib/file.h"
-#include "lib/fsroot_priv.h"
+#include "lib/fsroot.h"
+#include "lib/fsroot_path.h"
 
 void gt_fs_fault(struct gt_fsroot *fs, unsigned nth, int code_or_kill, bool persistent)
 {

@@ -7,7 +7,7 @@
 #include <fnmatch.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "lib/capture.h"
+#include "lib/capture_write.h"
 #include "lib/file.h"
 #include "lib/json.h"
 #include "probe/check/check.h"

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 #include "lib/buf.h"
-#include "lib/capture.h"
+#include "lib/capture_write.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
 

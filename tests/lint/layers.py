@@ -109,6 +109,12 @@ def main():
              [f"{d}: no such directory" for d in MAY if not os.path.isdir(os.path.join(tap.TOP, d))])
     tap.rule("no cycle between directories", cycles({d: folders[d] & set(checked) for d in checked}))
     tap.rule("no cycle between headers", cycles({p: {i for i in edges[p] if i.endswith((".h", ".cuh"))} for p in files}))
+    modules = collections.defaultdict(set)
+    for path, included in edges.items():
+        for inc in included:
+            modules[os.path.splitext(path)[0]].add(os.path.splitext(inc)[0])
+    modules = {m: {i for i in to if i != m} for m, to in modules.items()}
+    tap.rule("no cycle between modules (NAME.c and NAME.h) of lib", cycles({m: to for m, to in modules.items() if m.startswith("lib/")}))
     count = collections.Counter(os.path.dirname(p) for p in files if p.endswith(".c"))
     tap.rule(f"at most {MOST_FILES} .c files in a directory", [f"{d}: {count[d]}" for d in sorted(checked)
                                                               if count[d] > MOST_FILES and d not in REGISTRIES])

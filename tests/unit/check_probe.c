@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "lib/capture.h"
 #include "lib/file.h"
 #include "probe/check/check.h"
 #include "probe/loader/ldcache.h"

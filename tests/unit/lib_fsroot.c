@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/buf.h"
-#include "lib/capture.h"
+#include "lib/capture_write.h"
 #include "lib/file.h"
 #include "lib/fsroot.h"
 #include "lib/parse.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "lib/capture.h"
 #include "probe/watch/watch.h"
 
 /* A sample of two cards and two nodes, all well; `key=value` pairs change it: "gpu1.compute_percent=3
