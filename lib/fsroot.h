@@ -57,6 +57,9 @@ int gt_fs_fact(struct gt_fsroot *fs, const char *name, char **ret, size_t *ret_l
 /* One write(2) of value to an existing kernel file. In a directory root a choice file ("always [madvise] never") is
  * rewritten the way the kernel would show it, and -EINVAL if value is not among the choices. */
 int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value);
+/* Directory root: sets the text of an existing file to value, to emulate a side effect of the kernel. Not counted as a mutation.
+ * -EPERM on the live host. */
+int gt_fs_emulate(struct gt_fsroot *fs, const char *path, const char *value);
 /* New content under the final name, or nothing: temporary file in the same directory, fsync, rename, fsync of the
  * directory. Parents must exist. A final component that is a link is replaced, never followed. */
 int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data, size_t len, mode_t mode);

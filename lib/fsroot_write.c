@@ -23,7 +23,7 @@ unsigned gt_fs_mutations(const struct gt_fsroot *fs)
 	return fs->mutations;
 }
 
-/* To be asked before every step that changes the tree. */
+/* Counts a step that changes the tree. Called before each one; fails where a test asks for it. */
 static int mutate(struct gt_fsroot *fs)
 {
 	if (fs->readonly)
@@ -68,8 +68,8 @@ static int choose(const char *text, const char *value, char **ret)
 	return 0;
 }
 
-/* The new value is there in one write, as the kernel's would be, whenever this process is killed: over a longer one with empty
- * lines behind it, which are then cut off. */
+/* Replaces the text by one write, as in the kernel, whenever this process is killed. A longer text is first overwritten with empty
+ * lines, which are then cut off. */
 static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 {
 	gt_autoclose int fd = gt_fs_raw_open(fs, path, O_WRONLY | O_NOFOLLOW, 0);
@@ -90,79 +90,12 @@ static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 	return 0;
 }
 
-/* Pairs of which the kernel keeps one: writing a non-zero value to one zeroes the other. */
-static int zero_counterpart(struct gt_fsroot *fs, const char *path, const char *value)
-{
-	static const char *const pair[][2] = {
-		{ "/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_bytes" },
-		{ "/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/dirty_background_bytes" },
-		{ "/proc/sys/vm/overcommit_ratio", "/proc/sys/vm/overcommit_kbytes" },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(pair); i++)
-		for (int k = 0; k < 2; k++)
-			if (!strcmp(path, pair[i][k]) && strcmp(value, "0")) {
-				int r = rewrite(fs, pair[i][!k], "0\n");
-
-				return r == -ENOENT ? 0 : r;
-			}
-	return 0;
-}
-
-/* What stands beside path, "" if there is none. The caller frees it. */
-static char *beside(struct gt_fsroot *fs, const char *path, const char *name)
-{
-	gt_autofree char *other = gt_xasprintf("%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
-	char *line = NULL;
-
-	return gt_fs_read_line(fs, other, &line) < 0 ? gt_xstrdup("") : line;
-}
-
-/* intel_pstate and amd_pstate in active mode: under the governor performance there is no other preference. */
-static bool preference_refused(struct gt_fsroot *fs, const char *path, const char *value)
-{
-	gt_autofree char *governor = NULL;
-
-	if (!gt_ends_with(path, "/energy_performance_preference") || !strcmp(value, "performance"))
-		return false;
-	governor = beside(fs, path, "scaling_governor");
-	return !strcmp(governor, "performance");
-}
-
-/* Another scheduler has a queue of its own length (blk_mq_init_sched). */
-static int reset_queue(struct gt_fsroot *fs, const char *path, const char *old, const char *text)
-{
-	gt_autofree char *length = NULL;
-
-	if (!gt_ends_with(path, "/queue/scheduler") || !strcmp(old, text))
-		return 0;
-	length = gt_xasprintf("%.*s/nr_requests", (int)(strrchr(path, '/') - path), path);
-	if (!gt_fs_exists(fs, length))
-		return 0;
-	return rewrite(fs, length, strstr(text, "[none]") ? "1023\n" : "256\n");
-}
-
-/* amd_pstate in active mode: the governor performance takes the preference with it, and another one leaves it there; intel_pstate
- * puts back what was. */
-static int set_preference(struct gt_fsroot *fs, const char *path, const char *value)
-{
-	gt_autofree char *preference = NULL;
-
-	if (!gt_ends_with(path, "/scaling_governor") || strcmp(value, "performance"))
-		return 0;
-	preference = gt_xasprintf("%.*s/energy_performance_preference", (int)(strrchr(path, '/') - path), path);
-	return gt_fs_exists(fs, preference) ? rewrite(fs, preference, "performance\n") : 0;
-}
-
-/* A root that is not live shows the new value as the kernel would. */
-static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
+/* Shows the new value the way a kernel file of choices does. */
+static int write_directory(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	gt_autofree char *old = NULL, *text = NULL;
-	int r;
+	int r = gt_fs_read(fs, path, &old, NULL);
 
-	if (preference_refused(fs, path, value))
-		return -EBUSY;
-	r = gt_fs_read(fs, path, &old, NULL);
 	if (r < 0)
 		return r;
 	r = choose(old, value, &text);
@@ -170,12 +103,14 @@ static int write_made(struct gt_fsroot *fs, const char *path, const char *value)
 		return r;
 	if (!text)
 		text = gt_xasprintf("%s\n", value);
-	r = rewrite(fs, path, text);
-	if (r >= 0)
-		r = reset_queue(fs, path, old, text);
-	if (r >= 0)
-		r = set_preference(fs, path, value);
-	return r < 0 ? r : zero_counterpart(fs, path, value);
+	return rewrite(fs, path, text);
+}
+
+int gt_fs_emulate(struct gt_fsroot *fs, const char *path, const char *value)
+{
+	gt_autofree char *text = gt_xasprintf("%s\n", value);
+
+	return fs->live ? -EPERM : fs->readonly ? -EROFS : rewrite(fs, path, text);
 }
 
 int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value)
@@ -188,7 +123,7 @@ int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value)
 	if (r < 0)
 		return r;
 	if (!fs->live)
-		return write_made(fs, path, value);
+		return write_directory(fs, path, value);
 	fd = gt_fs_raw_open(fs, path, O_WRONLY | O_NOFOLLOW | O_NOCTTY, 0);
 	if (fd < 0)
 		return fd;

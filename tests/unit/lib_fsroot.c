@@ -150,16 +150,33 @@ START_TEST(kernel_files_read_back_as_the_kernel_shows_them)
 	gt_auto(gt_fsroot) *fs = NULL;
 
 	put(root, "/sys/thp", "always [madvise] never\n");
-	put(root, "/proc/sys/vm/dirty_ratio", "20\n");
-	put(root, "/proc/sys/vm/dirty_bytes", "0\n");
+	put(root, "/proc/sys/vm/swappiness", "60\n");
 	ck_assert_int_eq(gt_fs_open(root, &fs, NULL), 0);
 	ck_assert_int_eq(gt_fs_write_value(fs, "/sys/thp", "never"), 0);
 	assert_content(fs, "/sys/thp", "always madvise [never]\n");
 	ck_assert_int_eq(gt_fs_write_value(fs, "/sys/thp", "sometimes"), -EINVAL);
 	assert_content(fs, "/sys/thp", "always madvise [never]\n");
-	ck_assert_int_eq(gt_fs_write_value(fs, "/proc/sys/vm/dirty_bytes", "4194304"), 0);
-	assert_content(fs, "/proc/sys/vm/dirty_ratio", "0\n");
+	ck_assert_int_eq(gt_fs_write_value(fs, "/proc/sys/vm/swappiness", "7"), 0);
+	assert_content(fs, "/proc/sys/vm/swappiness", "7\n");
 	ck_assert_int_eq(gt_fs_write_value(fs, "/proc/sys/vm/none", "1"), -ENOENT);
+	drop_root(root);
+}
+END_TEST
+
+START_TEST(side_effects_are_emulated_in_directories_only)
+{
+	char *root = new_root();
+	gt_auto(gt_fsroot) *fs = NULL, *live = NULL;
+
+	put(root, "/proc/sys/vm/dirty_ratio", "20\n");
+	ck_assert_int_eq(gt_fs_open(root, &fs, NULL), 0);
+	gt_fs_fault(fs, 1, EIO, true); /* not a mutation: no fault */
+	ck_assert_int_eq(gt_fs_emulate(fs, "/proc/sys/vm/dirty_ratio", "0"), 0);
+	assert_content(fs, "/proc/sys/vm/dirty_ratio", "0\n");
+	ck_assert_int_eq(gt_fs_emulate(fs, "/proc/sys/vm/none", "0"), -ENOENT);
+	ck_assert_uint_eq(gt_fs_mutations(fs), 0);
+	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
+	ck_assert_int_eq(gt_fs_emulate(live, "/proc/self/comm", "0"), -EPERM);
 	drop_root(root);
 }
 END_TEST
@@ -394,6 +411,7 @@ TCase *lib_fsroot_case(void)
 		a_rename_elsewhere_hides_no_file,
 		a_root_that_is_none_is_refused,
 		kernel_files_read_back_as_the_kernel_shows_them,
+		side_effects_are_emulated_in_directories_only,
 		an_atomic_write_is_whole_or_absent_whatever_step_fails,
 		a_failed_append_leaves_no_half_record,
 		a_lock_keeps_others_out,

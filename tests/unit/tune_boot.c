@@ -251,7 +251,7 @@ START_TEST(verify_names_the_rule_that_takes_ours_back)
 	ck_assert_ptr_nonnull(strstr(said(lost, "overridden"), LATE ":1 sets it to 64"));
 	box_remove(&b, LATE);
 	/* somebody else wrote it */
-	ck_assert_int_eq(gt_fs_write_value(b.fs, READ_AHEAD, "256"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, READ_AHEAD, "256"), 0);
 	ck_assert_int_eq(report_of(&gone), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(gone, "result"), "drift");
 }
@@ -319,9 +319,9 @@ START_TEST(ours_does_not_take_back_what_goes_further)
 		expect(further[i / 2].path, further[i / 2].ours);
 		box_put(&b, "/usr/lib/sysctl.d/50-default.conf", line);
 		if (i % 2) /* whoever brought it has had it read; else the boot has, and then ours */
-			ck_assert_int_eq(gt_fs_write_value(b.fs, further[i / 2].path, theirs), 0);
+			ck_assert_int_eq(tn_kernel_write(b.fs, further[i / 2].path, theirs), 0);
 		else
-			ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
+			ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
 		ck_assert_int_eq(report_of(&report), TN_EXIT_DRIFT);
 		ck_assert_str_eq(gt_json_get_str(report, "result", ""), i % 2 && further[i / 2].back ? "drift" : "lost at boot");
 		text = gt_json_text(report);

@@ -51,7 +51,7 @@ static void flip(unsigned value)
 {
 	gt_autofree char *text = gt_xasprintf("%u", value);
 
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, text), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, text), 0);
 }
 
 START_TEST(a_rival_does_not_make_the_journal_grow)
@@ -132,7 +132,7 @@ START_TEST(a_persisted_value_is_not_merged_with_one_of_this_boot_only)
 	flip(62);
 	apply_swappiness();
 	ck_assert_int_eq(verify(), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another"), 0);
 	ck_assert_int_eq(verify(), 0);
 	revert(TN_EXIT_PENDING);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
@@ -399,7 +399,7 @@ static void past_make(struct past *p, struct box *box)
 	for (unsigned k = 0; k < 2; k++) {
 		gt_autofree char *value = gt_xasprintf("%u", p->value[k]);
 
-		ck_assert_int_eq(gt_fs_write_value(box->fs, past_path[k], value), 0);
+		ck_assert_int_eq(tn_kernel_write(box->fs, past_path[k], value), 0);
 	}
 	if (p->kept)
 		box_put(box, TN_SYSCTL_D_PATH, p->kept);

@@ -66,7 +66,7 @@ START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
 	plan = box_plan(&b);
 	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
 	box_put(&b, "/run/irqbalance/irqbalance1.sock", "");
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/irq/200/smp_affinity_list", "3"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/irq/200/smp_affinity_list", "3"), 0);
 	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
 	ck_assert_int_eq(status, TN_EXIT_DRIFT);
 	text = gt_json_text(report);
@@ -259,8 +259,8 @@ START_TEST(what_no_file_can_keep_ends_with_the_boot)
 	box_put(&b, "/etc/udev/rules.d/README", "");
 	plan = box_plan(&b);
 	ck_assert_msg(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err) == 0, "%s", err.msg);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/irq/200/smp_affinity_list", "0-15"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/irq/200/smp_affinity_list", "0-15"), 0);
 	box_remove(&b, "/proc/irq/201/smp_affinity_list");
 	ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
 	ck_assert_int_eq(status, 0);

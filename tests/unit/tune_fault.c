@@ -208,7 +208,7 @@ START_TEST(a_power_cut_anywhere_in_apply_leaves_no_file)
 
 		box_open(&b, HOST);
 		ck_assert(die_at(&b, n, false, mode));
-		ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "next-boot"), 0);
+		ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "next-boot"), 0);
 		box_reopen(&b);
 		ck_assert_msg(tn_recover(b.fs, NULL, &status, &err) == 0, "step %u: %s", n, err.msg);
 		ck_assert_msg(tn_verify(b.fs, &report, &status, &err) == 0, "step %u: %s", n, err.msg);

@@ -126,7 +126,7 @@ static void put_unknown(const char *boot, const char *end)
 	box_put(&b, TN_STATE_DIR "/journal", j.s);
 	box_put(&b, "/proc/sys/vm/gone", "2\n");
 	box_put(&b, "/etc/sysctl.d/90-gputune.conf", "vm.swappiness = 10\n");
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "10"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/swappiness", "10"), 0);
 }
 
 static void undone(bool recover, const char *says, int want)
@@ -377,7 +377,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 	set_up();
 	apply(&(struct tn_plan_opts){ .optional = true }, true);
 	lose_state();
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0);
 	apply(NULL, false);
 	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
 	revert(TN_EXIT_PENDING);
@@ -402,7 +402,7 @@ START_TEST(what_outlived_its_record_is_not_put_back)
 {
 	apply(NULL, true);
 	lose_state();
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0);
 	apply(NULL, true);
 	ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));

@@ -365,11 +365,11 @@ START_TEST(good_values_are_left)
 {
 	gt_auto(tn_plan) *plan = NULL;
 
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/max_map_count", "1600000"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/net/core/rmem_max", "536870912"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "3"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "1"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/sda/queue/read_ahead_kb", "16384"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/max_map_count", "1600000"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/net/core/rmem_max", "536870912"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_ratio", "3"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/swappiness", "1"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/sys/block/sda/queue/read_ahead_kb", "16384"), 0);
 	plan = box_plan(&b);
 	ck_assert_int_eq(box_item(plan, "vm.max_map_count", NULL)->status, TN_ALREADY);
 	ck_assert_int_eq(box_item(plan, "net.core.rmem_max", NULL)->status, TN_ALREADY);

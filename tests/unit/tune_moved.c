@@ -13,7 +13,7 @@ static void put_ahead(const char *disk, const char *kib)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/block/%s/queue/read_ahead_kb", disk);
 
-	ck_assert_int_eq(gt_fs_write_value(b.fs, path, kib), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, path, kib), 0);
 }
 
 static void rename_disk(const char *from, const char *to)
@@ -51,7 +51,7 @@ static void set_up_disks(void)
 /* Rules have set those that fit; the others are as the kernel makes them. */
 static void next_boot(void)
 {
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
 }
 
 static char *rules(void)

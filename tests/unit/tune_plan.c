@@ -116,13 +116,13 @@ START_TEST(a_plan_of_another_host_or_of_earlier_is_refused)
 	ck_assert_ptr_nonnull(strstr(err.msg, "another host"));
 	tn_plan_free(gt_take(plan));
 	plan = box_plan(&b);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "59"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/swappiness", "59"), 0);
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
 	ck_assert_ptr_nonnull(strstr(err.msg, "vm.swappiness is 59 now, not 60"));
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/swappiness", "60"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_bytes", "8192"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/swappiness", "60"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_bytes", "8192"), 0);
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "20"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_ratio", "20"), 0);
 	box_remove(&b, "/proc/sys/vm/max_map_count");
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
 	ck_assert_ptr_nonnull(strstr(err.msg, "has gone"));
@@ -143,7 +143,7 @@ START_TEST(a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved)
 		gt_strv_add(&only, names[i][0]);
 		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &only }, &plan, &err), 0);
 		ck_assert_uint_gt(tn_plan_changes(plan), 0);
-		ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/kernel/random/boot_id", i ? "third" : "second"), 0);
+		ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", i ? "third" : "second"), 0);
 		ck_assert_int_eq(tn_apply(b.fs, plan, NULL, NULL, &err) < 0, !!names[i][1]);
 		ck_assert(!names[i][1] || (err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, names[i][1])));
 	}

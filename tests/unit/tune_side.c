@@ -59,7 +59,7 @@ END_TEST
 START_TEST(what_somebody_sets_since_is_kept)
 {
 	ck_assert_int_eq(apply_scheduler(), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, REQUESTS, "777"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, REQUESTS, "777"), 0);
 	ck_assert_int_eq(put_back(), 0);
 	expect(SCHEDULER, "none");
 	expect(REQUESTS, "777");

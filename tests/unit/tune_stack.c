@@ -345,7 +345,7 @@ static void lose_power(struct box *b, const struct stack *s)
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(values); i++)
-		ck_assert_msg(gt_fs_write_value(b->fs, values[i][0], values[i][1]) == 0, "%s", values[i][0]);
+		ck_assert_msg(tn_kernel_write(b->fs, values[i][0], values[i][1]) == 0, "%s", values[i][0]);
 }
 
 static bool is_there(struct box *b)

@@ -99,12 +99,12 @@ END_TEST
 START_TEST(what_a_rival_changed_is_left_alone)
 {
 	apply(NULL, false);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "33"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "33"), 0);
 	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
 	revert(TN_EXIT_DRIFT);
 	expect(SWAPPINESS, "33");
 	ck_assert(!box_has_journal(&b));
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0);
 	expect_before();
 }
 END_TEST
@@ -112,7 +112,7 @@ END_TEST
 START_TEST(a_rival_between_two_applies_is_where_revert_ends)
 {
 	apply(NULL, false);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "90"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "90"), 0);
 	apply(NULL, false);
 	expect(SWAPPINESS, "10");
 	revert(TN_EXIT_DRIFT);
@@ -148,7 +148,7 @@ END_TEST
 START_TEST(a_pair_set_by_a_rival_in_the_other_form_is_left_alone)
 {
 	apply(NULL, false);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_bytes", "104857600"), 0); /* zeroes dirty_ratio */
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_bytes", "104857600"), 0); /* zeroes dirty_ratio */
 	revert(TN_EXIT_DRIFT);
 	expect("/proc/sys/vm/dirty_bytes", "104857600");
 	expect("/proc/sys/vm/dirty_ratio", "0");
@@ -218,7 +218,7 @@ END_TEST
 
 static void reboot(const char *id)
 {
-	ck_assert_int_eq(gt_fs_write_value(b.fs, BOOT_ID, id), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, BOOT_ID, id), 0);
 }
 
 /* Of two lines for one path systemd-tmpfiles takes the first (252: "Duplicate line for path, ignoring"). */
@@ -259,7 +259,7 @@ START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
 	gt_strv_add(&cpu, "cpu.");
 	apply(&(struct tn_plan_opts){ .only = &cpu, .optional = true }, false);
 	expect(epp, "performance");
-	ck_assert_int_eq(gt_fs_write_value(b.fs, epp, "balance_performance"), -EBUSY);
+	ck_assert_int_eq(tn_kernel_write(b.fs, epp, "balance_performance"), -EBUSY);
 	revert(0);
 	expect_before();
 	apply(&(struct tn_plan_opts){ .only = &governor }, false);
@@ -334,13 +334,13 @@ START_TEST(who_has_changed_a_value_meanwhile_is_said)
 		apply(NULL, false);
 		if (cases[i].path)
 			box_put(&b, cases[i].path, cases[i].text);
-		ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, cases[i].value), 0);
+		ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, cases[i].value), 0);
 		ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
 		ck_assert_int_eq(status, TN_EXIT_DRIFT);
 		text = gt_json_text(report);
 		ck_assert_msg(strstr(text, cases[i].says) != NULL, "%s", text);
 		revert(TN_EXIT_DRIFT);
-		ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0);
+		ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0);
 		if (cases[i].path)
 			box_remove(&b, cases[i].path);
 	}
@@ -379,7 +379,7 @@ START_TEST(more_of_what_is_only_raised_is_no_drift)
 
 		apply(&(struct tn_plan_opts){ .optional = true }, true);
 		box_put(&b, "/etc/sysctl.d/99-later.conf", cases[i].line);
-		ck_assert_int_eq(gt_fs_write_value(b.fs, cases[i].path, cases[i].value), 0);
+		ck_assert_int_eq(tn_kernel_write(b.fs, cases[i].path, cases[i].value), 0);
 		ck_assert_int_eq(tn_verify(b.fs, &report, &status, &err), 0);
 		ck_assert_msg(status == cases[i].status, "case %zu: %d", i, status);
 		json_array_foreach(json_object_get(report, "values"), n, o)
@@ -415,7 +415,7 @@ START_TEST(after_a_reboot_what_was_not_kept_is_void)
 	apply(NULL, false);
 	reboot("another-boot");
 	ck_assert_int_eq(verify(), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "60"), 0); /* as the kernel would begin */
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0); /* as the kernel would begin */
 	revert(0);
 	expect(SWAPPINESS, "60");
 }
@@ -491,9 +491,9 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	gt_strv_add(&vm, "vm.max_map_count");
 	gt_strv_add(&vm, "vm.dirty_ratio");
 	gt_strv_add(&disks, "block.");
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "10"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/max_map_count", "1048576"), 0); /* more than is wanted */
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/proc/sys/vm/dirty_ratio", "10"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "10"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/max_map_count", "1048576"), 0); /* more than is wanted */
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_ratio", "10"), 0);
 	box_put(&b, "/etc/sysctl.d/50-site.conf", "vm.dirty_ratio = 10\n"); /* will be so without us */
 	by_hand = box_picture(&b);
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &vm }, &plan, &err), 0);
@@ -532,13 +532,13 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	revert(TN_EXIT_PENDING);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
 	expect(SWAPPINESS, "10");
-	ck_assert_int_eq(gt_fs_write_value(b.fs, SWAPPINESS, "11"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "11"), 0);
 	ck_assert_int_lt(keep(saved), 0);
 	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, "vm.swappiness is 11 now"), "%s", err.msg);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
 	/* what is by choice only and was not chosen is nobody's to keep */
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/sda/queue/read_ahead_kb", "8192"), 0);
-	ck_assert_int_eq(gt_fs_write_value(b.fs, "/sys/block/nvme0n1/queue/read_ahead_kb", "4096"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/sys/block/sda/queue/read_ahead_kb", "8192"), 0);
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/sys/block/nvme0n1/queue/read_ahead_kb", "4096"), 0);
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &disks }, &plan, &err), 0);
 	ck_assert_msg(keep(plan) == 0, "%s", err.msg);

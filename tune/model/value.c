@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "tune/model/emulate.h"
 #include "tune/model/value.h"
 
 /* A kernel file is allowed if a knob has it, directly, as its counterpart or as what it resets; * is one device's name. */
@@ -136,7 +137,7 @@ char *tn_value_further(enum tn_op op, const char *a, const char *b)
 
 int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value)
 {
-	return kernel_file_allowed(path) ? gt_fs_write_value(fs, path, value) : -EPERM;
+	return kernel_file_allowed(path) ? tn_kernel_write(fs, path, value) : -EPERM;
 }
 
 int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text)
