@@ -23,22 +23,29 @@
 #define SOURCES_DIR  "/etc/apt/sources.list.d"
 #define LISTS_DIR    "/var/lib/apt/lists"
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
-#define RELEASE_MAX  65536 /* who it is stands at its head, before the sums */
+#define RELEASE_MAX  65536 /* the origin is at the head, before the checksums */
 
 /* ---- sources ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_debian_component(const char *components)
+/* Compares without case, as apt reads truth values. Words have blanks between them. */
+static bool has_word(const char *words, const char *word)
 {
-	static const char *const own[] = {"main", "contrib", "non-free", "non-free-firmware"};
-	size_t n = strcspn(components, " ");
+	size_t n = strlen(word);
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(own); i++)
-		if (strlen(own[i]) == n && !strncmp(own[i], components, n))
+	for (const char *p = words; *(p += strspn(p, " ")); p += strcspn(p, " "))
+		if (strcspn(p, " ") == n && !strncasecmp(p, word, n))
 			return true;
 	return false;
 }
 
-/* Third parties call their archives /debian too, but have other components. */
+static bool is_debian_component(const char *components)
+{
+	gt_autofree char *first = gt_xstrndup(components, strcspn(components, " "));
+
+	return has_word("main contrib non-free non-free-firmware", first);
+}
+
+/* A third party's archive may end in /debian too, but has other components. */
 static enum tn_origin origin_of(const char *uri, const char *suite, const char *components)
 {
 	if (strstr(uri, "developer.download.nvidia.com/compute/cuda") || strstr(uri, "developer.download.nvidia.cn/compute/cuda"))
@@ -56,7 +63,7 @@ static enum tn_origin origin_of(const char *uri, const char *suite, const char *
 	return TN_OTHER;
 }
 
-/* A Release or InRelease: false if it says neither Debian nor NVIDIA, which leaves it to the address. */
+/* text: a Release or InRelease file. Returns false if neither Debian nor NVIDIA is its origin: then the address decides. */
 bool tn_release_origin(const char *text, enum tn_origin *ret)
 {
 	const char *body = gt_starts_with(text, "-----BEGIN PGP") ? strstr(text, "\n\n") : text;
@@ -81,7 +88,7 @@ bool tn_release_origin(const char *text, enum tn_origin *ret)
 	return true;
 }
 
-/* Who the list's own Release says that it is: behind a mirror's list or a proxy the address says nothing. */
+/* Reads the origin in the Release file of a list. The address of a mirror list or a proxy has no name of an archive. */
 static void ask_release(struct gt_fsroot *fs, const char *base, enum tn_origin *origin)
 {
 	static const char *const names[] = {"InRelease", "Release"};
@@ -99,7 +106,7 @@ static void ask_release(struct gt_fsroot *fs, const char *base, enum tn_origin *
 	}
 }
 
-/* The name that apt gives to what it fetched from there, before "_InRelease". */
+/* Returns the name of the source's files in LISTS_DIR, up to "_InRelease". The caller frees it. */
 static char *list_base(const struct tn_source *s)
 {
 	const char *scheme = strchr(s->uri, ':'), *at = scheme ? scheme + 1 : s->uri, *user;
@@ -127,7 +134,7 @@ static char *list_base(const struct tn_source *s)
 	return gt_buf_take(&b);
 }
 
-/* No apt has as many, but a stanza of a few kilobytes can name them: each of its addresses times each of its suites. */
+/* Limits a paragraph of a few kilobytes: each of its addresses counts once per suite. */
 #define SOURCES_MAX 4096
 
 static void add_source(struct tn_sources *s, const char *file, unsigned line, const char *text, const char *uri,
@@ -189,17 +196,6 @@ static unsigned line_of(const struct deb822 *d, const char *paragraph, const cha
 	return n;
 }
 
-/* As apt reads a truth value: all that is not one of these leaves the source on. */
-static bool is_off(const char *word)
-{
-	static const char *const off[] = {"no", "false", "without", "off", "disable", "0"};
-
-	for (size_t i = 0; word && i < GT_ARRAY_SIZE(off); i++)
-		if (!strcasecmp(word, off[i]))
-			return true;
-	return false;
-}
-
 static int take_deb822(void *arg, char *p)
 {
 	struct deb822 *d = arg;
@@ -207,14 +203,12 @@ static int take_deb822(void *arg, char *p)
 			 *components = tn_deb_field(p, "Components"), *enabled = tn_deb_field(p, "Enabled"),
 			 *text = gt_xasprintf("Components: %s", components ? components : "");
 	unsigned line = line_of(d, p, components ? "Components:" : "URIs:");
-	char *save_types = NULL, *save_uri = NULL;
-	bool binary = false;
+	char *save_uri = NULL;
 
-	if (!types || !uris || !suites || is_off(enabled))
+	if (!types || !has_word(types, "deb") || !uris || !suites ||
+	    (enabled && has_word("no false without off disable 0", enabled))) /* anything else enables the source */
 		return 0;
-	for (char *t = strtok_r(types, " ", &save_types); t; t = strtok_r(NULL, " ", &save_types))
-		binary |= !strcmp(t, "deb");
-	for (char *uri = strtok_r(uris, " ", &save_uri); binary && uri; uri = strtok_r(NULL, " ", &save_uri)) {
+	for (char *uri = strtok_r(uris, " ", &save_uri); uri; uri = strtok_r(NULL, " ", &save_uri)) {
 		gt_autofree char *copy = gt_xstrdup(suites);
 		char *save = NULL;
 
@@ -294,13 +288,7 @@ void tn_sources_clear(struct tn_sources *s)
 
 bool tn_source_has(const struct tn_source *s, const char *component)
 {
-	gt_autofree char *copy = gt_xstrdup(s->components);
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
-		if (!strcmp(w, component))
-			return true;
-	return false;
+	return has_word(s->components, component);
 }
 
 /* ---- offers ----------------------------------------------------------------------------------------------------------- */
