@@ -68,7 +68,7 @@ Nor does a file of ours that was there before: verify names the one that it take
   /etc/sysctl.d/90-gputune.conf: written
   $ gputune verify --root root; gputune revert -q --root root >/dev/null
   KNOB             BEFORE EXPECTED  ACTUAL RESULT
-  vm.max_map_count 262144  1048576 1048576 ok
+  vm.max_map_count  65530  1048576 1048576 ok
   /etc/sysctl.d/90-gputune.conf: ok
 
 A pair's other form, too: 0x0 leaves ours alone, and what the kernel refuses does.
