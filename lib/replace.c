@@ -101,6 +101,63 @@ static int read_link(int dir, const char *base, const char *path, char **ret)
 	return 0;
 }
 
+static int open_walked(int from, const char *path, int links);
+
+/* Opens the component name of dir. links: how many links were followed so far. */
+static int open_component(int dir, const char *name, int links)
+{
+	gt_autoclose int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	gt_autofree char *target = NULL;
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISLNK(st.st_mode)) {
+		r = fd;
+		fd = -1;
+		return r;
+	}
+	if (links >= LINKS_MAX)
+		return -ELOOP;
+	if (!may_follow(dir, &st))
+		return -EPERM;
+	r = read_link(fd, "", "", &target);
+	return r < 0 ? r : open_walked(dir, target, links + 1);
+}
+
+/* Opens a directory component by component. Follows no link that another user controls. */
+static int open_walked(int from, const char *path, int links)
+{
+	gt_autofree char *copy = gt_xstrdup(path);
+	int dir = *path == '/' ? open("/", O_PATH | O_CLOEXEC) : openat(from, ".", O_PATH | O_CLOEXEC);
+	char *save = NULL;
+
+	if (dir < 0)
+		return -errno;
+	for (char *name = strtok_r(copy, "/", &save); name && dir >= 0; name = strtok_r(NULL, "/", &save)) {
+		int next = open_component(dir, name, links);
+
+		close(dir);
+		dir = next;
+	}
+	return dir;
+}
+
+/* Root follows links on the way only as in the last component: else another user chooses the directory. */
+static int open_way(const char *path)
+{
+	int dir = geteuid() == 0 ? open_walked(AT_FDCWD, path, 0) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (dir < 0)
+		return geteuid() == 0 ? dir : -errno;
+	if (fstat(dir, &st) == 0 && S_ISDIR(st.st_mode))
+		return dir;
+	close(dir);
+	return -ENOTDIR;
+}
+
 /* Splits path into an open directory and a name in it. */
 static int open_dir(const char *path, int *ret_dir, char **ret_base)
 {
@@ -110,9 +167,9 @@ static int open_dir(const char *path, int *ret_dir, char **ret_base)
 
 	if (!*base || gt_streq(base, ".") || gt_streq(base, ".."))
 		return -EISDIR;
-	*ret_dir = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*ret_dir = open_way(name);
 	if (*ret_dir < 0)
-		return -errno;
+		return *ret_dir;
 	*ret_base = gt_xstrdup(base);
 	return 0;
 }
@@ -163,6 +220,10 @@ static int locate(const char *named, struct gt_replace *ret, struct gt_err *err)
 		r = open_dir(path, &dir, &base);
 		if (r == -EISDIR)
 			return refuse(err, named, EISDIR);
+		if (r == -EPERM)
+			return gt_fail_exit(err, GT_EXIT_USAGE, EPERM,
+					    "cannot write %s: another user controls a symbolic link on the way; name the "
+					    "directory that you mean", named);
 		if (r < 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot create %s: %s", named, strerror(-r));
 		r = judge(named, path, dir, base, &next, err);

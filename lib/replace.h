@@ -10,6 +10,8 @@
  *                                     directory of the link must also be root's, and not writable by others
  *   all else                          refused: another link, a directory, device, FIFO, socket
  *
+ * Root follows a link on the way to the file only under the same conditions.
+ *
  * The new file is written as NAME.PID.saving in the same directory, locked until the rename. A killed process leaves the old
  * file, and an unlocked NAME.PID.saving that the next writer of the same file removes.
  */

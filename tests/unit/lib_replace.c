@@ -150,6 +150,12 @@ START_TEST(the_callers_link_is_followed_and_stays)
 	ck_assert_int_eq(gt_file_write("null", "new", 3, 0644, NULL), 0);
 	ck_assert_int_eq(symlink("loop", "loop"), 0);
 	assert_refused("loop", "Too many levels");
+	ck_assert_int_eq(symlink("sub", "way") | mkdir("sub/below", 0755), 0);
+	ck_assert_int_eq(gt_file_write("way/below/new", "new", 3, 0644, NULL), 0);
+	assert_content("sub/below/new", "new");
+	assert_refused("loop/file", "Too many levels");
+	assert_refused("target/file", "Not a directory");
+	assert_refused("nowhere/file", "No such file");
 }
 END_TEST
 
@@ -181,6 +187,24 @@ START_TEST(a_link_that_another_user_controls_is_not_followed)
 	ck_assert_int_eq(chmod("place", links[_i].mode), 0);
 	ck_assert_int_eq(write_as(links[_i].writer, "place/link"), links[_i].want);
 	assert_content("goal/file", links[_i].want ? "old" : "new");
+}
+END_TEST
+
+/* The kernel lets every user follow a link on the way. Root could so be led into any directory. */
+START_TEST(root_follows_no_link_on_the_way_that_another_user_controls)
+{
+	int want = links[_i].writer ? 0 : links[_i].want;
+
+	if (geteuid() != 0)
+		return;
+	ck_assert_int_eq(chmod(".", 0755) | mkdir("place", 0755) | mkdir("goal", 0777) | chmod("goal", 0777), 0);
+	ck_assert_int_eq(mkdir("goal/sub", 0777) | chmod("goal/sub", 0777), 0);
+	ck_assert_int_eq(gt_file_write("goal/sub/file", "old", 3, 0666, NULL), 0);
+	ck_assert_int_eq(symlink("../goal", "place/link"), 0);
+	ck_assert_int_eq(lchown("place/link", links[_i].link_owner, 0) | chown("place", links[_i].owner, 0), 0);
+	ck_assert_int_eq(chmod("place", links[_i].mode), 0);
+	ck_assert_int_eq(write_as(links[_i].writer, "place/link/sub/../sub/file"), want);
+	assert_content("goal/sub/file", want ? "old" : "new");
 }
 END_TEST
 
@@ -237,6 +261,7 @@ TCase *lib_replace_case(void)
 	tcase_add_test(tc, a_descriptor_is_written_where_it_is);
 	tcase_add_test(tc, the_callers_link_is_followed_and_stays);
 	tcase_add_loop_test(tc, a_link_that_another_user_controls_is_not_followed, 0, GT_ARRAY_SIZE(links));
+	tcase_add_loop_test(tc, root_follows_no_link_on_the_way_that_another_user_controls, 0, GT_ARRAY_SIZE(links));
 	tcase_add_test(tc, what_a_killed_writer_left_is_removed_by_the_next);
 	return tc;
 }
