@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/buf.h"
 #include "lib/cache.h"
 #include "lib/file.h"
 #include "lib/replace.h"
+#include "lib/text.h"
 
 /* Others may write to it: for a directory on the way, the sticky bit keeps them from replacing what is the caller's. */
 static bool is_shared(const struct stat *st, bool on_the_way)
@@ -46,7 +46,7 @@ int gt_cache_open(const char *xdg, const char *home)
 	bool is_xdg = xdg && *xdg == '/';
 	gt_autofree char *path = NULL;
 	int dir, left = 0;
-	char *save = NULL;
+	char *rest;
 
 	if (!is_xdg && (!home || *home != '/'))
 		return -ENOENT;
@@ -54,7 +54,8 @@ int gt_cache_open(const char *xdg, const char *home)
 	for (const char *p = path; *p; p++)
 		left += *p != '/' && (p[1] == '/' || !p[1]);
 	dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (char *name = strtok_r(path, "/", &save); name && dir >= 0; name = strtok_r(NULL, "/", &save), left--)
+	rest = path;
+	for (char *name; dir >= 0 && (name = gt_cut(&rest, "/")); left--)
 		dir = descend(dir, name, left == 1, left <= 2); /* e.g. .cache and gputune */
 	return dir;
 }
@@ -62,23 +63,13 @@ int gt_cache_open(const char *xdg, const char *home)
 int gt_cache_read(int cache, const char *name, size_t max, char **ret)
 {
 	gt_autoclose int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	gt_auto_buf b = { 0 };
-	char chunk[8192];
 	struct stat st;
-	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || is_shared(&st, false))
 		return -EPERM;
-	while (b.len < max && (n = read(fd, chunk, GT_MIN(sizeof(chunk), max - b.len))) != 0) {
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			gt_buf_add(&b, chunk, (size_t)n);
-	}
-	*ret = b.len ? gt_buf_take(&b) : gt_xstrdup("");
-	return 0;
+	return gt_read_up_to(fd, max, ret, NULL);
 }
 
 int gt_cache_write(int cache, const char *name, const char *data, size_t len)

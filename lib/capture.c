@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/capture.h"
+#include "lib/text.h"
 
 #define ENTRIES_MAX	500000
 
@@ -138,8 +139,7 @@ static int start_entry(struct unpack *u, char *line)
 		enum kind kind;
 	} words[] = { { "dir", KIND_DIR },   { "link", KIND_LINK }, { "deny", KIND_DENY },
 		      { "file", KIND_FILE }, { "bare", KIND_BARE }, { "hex", KIND_HEX } };
-	char *save = NULL, *word = strtok_r(line, " ", &save), *path = strtok_r(NULL, " ", &save),
-	     *arg = strtok_r(NULL, " ", &save);
+	char *rest = line, *word = gt_cut(&rest, " "), *path = gt_cut(&rest, " "), *arg = gt_cut(&rest, " ");
 
 	for (size_t i = 0; word && i < GT_ARRAY_SIZE(words); i++)
 		if (!strcmp(word, words[i].word))

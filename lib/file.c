@@ -9,14 +9,47 @@
 #include "lib/file.h"
 #include "lib/replace.h"
 
+static int read_fd(int fd, size_t max, bool all, char **ret, size_t *ret_len)
+{
+	gt_auto_buf b = { 0 };
+	char chunk[16384];
+
+	for (;;) {
+		size_t want = all ? sizeof(chunk) : GT_MIN(sizeof(chunk), max - b.len);
+		ssize_t n = want ? read(fd, chunk, want) : 0;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		if (b.len + (size_t)n > max)
+			return -EFBIG;
+		gt_buf_add(&b, chunk, (size_t)n);
+	}
+	if (ret_len)
+		*ret_len = b.len;
+	*ret = gt_buf_take(&b);
+	return 0;
+}
+
+int gt_read_all(int fd, size_t max, char **ret, size_t *ret_len)
+{
+	return read_fd(fd, max, true, ret, ret_len);
+}
+
+int gt_read_up_to(int fd, size_t max, char **ret, size_t *ret_len)
+{
+	return read_fd(fd, max, false, ret, ret_len);
+}
+
 int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, struct gt_err *err)
 {
 	bool std_in = !strcmp(path, "-");
 	gt_autoclose int fd = std_in ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	gt_auto_buf b = { 0 };
-	char chunk[65536];
 	struct stat st;
-	ssize_t n;
+	int r;
 
 	if (fd < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, errno, "cannot open %s: %s", path, strerror(errno));
@@ -24,20 +57,10 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not a regular file", path);
 	if (!std_in)
 		fcntl(fd, F_SETFL, 0); /* a pipe named on the command line may wait for its writer */
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return gt_fail_errno(err, errno, "cannot read %s", path);
-		if (b.len + (size_t)n > max)
-			return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path,
-					    max);
-		gt_buf_add(&b, chunk, (size_t)n);
-	}
-	if (ret_len)
-		*ret_len = b.len;
-	*ret = gt_buf_take(&b);
-	return 0;
+	r = gt_read_all(fd, max, ret, ret_len);
+	if (r == -EFBIG)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
+	return r < 0 ? gt_fail_errno(err, -r, "cannot read %s", path) : 0;
 }
 
 int gt_fd_write(int fd, const char *data, size_t len)

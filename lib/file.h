@@ -15,6 +15,10 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 int gt_file_try(const char *path, struct gt_err *err);
 /* Of what is printed by stdio: 0, or why it does not get out: -EPIPE if the reader has left, -EIO if the reason has gone by. */
 int gt_stdout_flush(void);
-/* All of data to fd, whatever write(2) takes at a time. */
+/* Reads fd to its end, NUL-terminated; ret_len may be NULL. -EFBIG: there are more than max bytes. */
+int gt_read_all(int fd, size_t max, char **ret, size_t *ret_len);
+/* Reads at most max bytes, whether or not these are all. */
+int gt_read_up_to(int fd, size_t max, char **ret, size_t *ret_len);
+/* Writes all of data to fd, in as many steps as write(2) takes. */
 int gt_fd_write(int fd, const char *data, size_t len);
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/fsroot.h"
 #include "lib/fsroot_path.h"
@@ -49,31 +48,6 @@ static int open_node(struct gt_fsroot *fs, const char *path, bool content)
 	return r;
 }
 
-static int read_fd(int fd, size_t max, bool whole, char **ret, size_t *ret_len)
-{
-	gt_auto_buf b = { 0 };
-	char chunk[16384];
-
-	for (;;) {
-		size_t want = whole ? sizeof(chunk) : GT_MIN(sizeof(chunk), max - b.len);
-		ssize_t n = want ? read(fd, chunk, want) : 0;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		if (b.len + (size_t)n > max)
-			return -EFBIG;
-		gt_buf_add(&b, chunk, (size_t)n);
-	}
-	if (ret_len)
-		*ret_len = b.len;
-	*ret = gt_buf_take(&b);
-	return 0;
-}
-
 static int read_node(struct gt_fsroot *fs, const char *path, size_t max, bool whole, char **ret, size_t *ret_len)
 {
 	const struct gt_tree_node *n;
@@ -110,9 +84,9 @@ static int read_path(struct gt_fsroot *fs, const char *path, size_t max, bool wh
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(st.st_mode)) /* never wait for a pipe, never wake a device */
+	if (!S_ISREG(st.st_mode)) /* reading a pipe may block, reading a device may have effects */
 		return -EINVAL;
-	return read_fd(fd, max, whole, ret, ret_len);
+	return whole ? gt_read_all(fd, max, ret, ret_len) : gt_read_up_to(fd, max, ret, ret_len);
 }
 
 int gt_fs_read(struct gt_fsroot *fs, const char *path, char **ret, size_t *ret_len)

@@ -9,6 +9,7 @@
 #include "lib/file.h"
 #include "lib/fsroot.h"
 #include "lib/fsroot_path.h"
+#include "lib/text.h"
 
 void gt_fs_fault(struct gt_fsroot *fs, unsigned nth, int code_or_kill, bool persistent)
 {
@@ -41,15 +42,13 @@ static int mutate(struct gt_fsroot *fs)
  * file offers no choices. */
 static int choose(const char *text, const char *value, char **ret)
 {
-	gt_autofree char *copy = gt_xstrdup(text);
 	gt_auto_buf b = { 0 };
 	bool found = false;
-	char *save = NULL;
 
 	*ret = NULL;
 	if (!strchr(text, '[') || !strchr(text, ']'))
 		return 0;
-	for (char *w = strtok_r(copy, " \n", &save); w; w = strtok_r(NULL, " \n", &save)) {
+	gt_each_word(w, text, " \n") {
 		size_t len = strlen(w);
 		bool mine;
 
@@ -136,13 +135,11 @@ int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value)
 /* Open the directory that holds path; *ret_name is its last component, inside path. */
 static int open_parent(struct gt_fsroot *fs, const char *path, const char **ret_name)
 {
-	const char *slash = strrchr(path, '/');
-	gt_autofree char *dir = NULL;
+	gt_autofree char *dir = gt_dirname(path);
 
-	if (!slash || !slash[1])
+	if (!*gt_basename(path))
 		return -EINVAL;
-	dir = slash == path ? gt_xstrdup("/") : gt_xstrndup(path, (size_t)(slash - path));
-	*ret_name = slash + 1;
+	*ret_name = gt_basename(path);
 	return gt_fs_raw_open(fs, dir, O_RDONLY | O_DIRECTORY, 0);
 }
 

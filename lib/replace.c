@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "lib/parse.h"
 #include "lib/replace.h"
+#include "lib/text.h"
 
 #define SUFFIX	  ".saving"
 #define TRIES	  100
@@ -161,9 +162,8 @@ static int open_way(const char *path)
 /* Splits path into an open directory and a name in it. */
 static int open_dir(const char *path, int *ret_dir, char **ret_base)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	gt_autofree char *name = !slash ? gt_xstrdup(".") : slash == path ? gt_xstrdup("/") :
-							    gt_xstrndup(path, (size_t)(slash - path));
+	const char *base = gt_basename(path);
+	gt_autofree char *name = gt_dirname(path);
 
 	if (!*base || gt_streq(base, ".") || gt_streq(base, ".."))
 		return -EISDIR;

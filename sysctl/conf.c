@@ -4,26 +4,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "sysctl/sysctl.h"
 
 static const char *const parents[] = { "/etc", "/run", "/usr/local/lib", "/usr/lib" };
 
 /* ---- which files, in which order ------------------------------------------------------------------------------ */
 
-static const char *base_name(const char *path)
-{
-	return strrchr(path, '/') + 1;
-}
-
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
+	return strcmp(gt_basename(*(char *const *)a), gt_basename(*(char *const *)b));
 }
 
 static bool has_name(const struct gt_strv *files, const char *name)
 {
 	for (size_t i = 0; i < files->n; i++)
-		if (!strcmp(base_name(files->v[i]), name))
+		if (!strcmp(gt_basename(files->v[i]), name))
 			return true;
 	return false;
 }
@@ -42,8 +38,8 @@ int sc_dropins(struct gt_fsroot *fs, const char *kind, const char *suffix, enum 
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 			return gt_fail_errno(err, -r, "cannot list %s", dir);
 		if (overlay && overlay->text && gt_starts_with(overlay->path, dir) && overlay->path[strlen(dir)] == '/' &&
-		    !gt_strv_has(&names, base_name(overlay->path)))
-			gt_strv_add(&names, base_name(overlay->path));
+		    !gt_strv_has(&names, gt_basename(overlay->path)))
+			gt_strv_add(&names, gt_basename(overlay->path));
 		for (size_t i = 0; i < names.n; i++) {
 			gt_autofree char *path = gt_xasprintf("%s/%s", dir, names.v[i]);
 

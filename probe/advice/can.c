@@ -7,6 +7,7 @@
 #include <string.h>
 #include "lib/parse.h"
 #include "lib/table.h"
+#include "lib/text.h"
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
 #include "probe/compat/require.h"
@@ -145,17 +146,6 @@ static char *last_of(const char *list)
 	return gt_xstrdup(comma ? comma + 1 : list);
 }
 
-static bool has_word(const char *list, const char *word)
-{
-	gt_autofree char *copy = gt_xstrdup(list);
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
-		if (!strcmp(w, word))
-			return true;
-	return false;
-}
-
 /* "cu126" -> "12.6". */
 static char *cuda_of_tag(const char *tag)
 {
@@ -227,8 +217,8 @@ static int ask_torch(struct pr_question *q, const char *version)
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
 		       cuda);
 	} else {
-		pr_can_reason(q, has_word(builds, cuda) ? PR_YES : PR_NO, "torch_wheel.tsv", "PyTorch %s is built with CUDA %s",
-		       release, builds);
+		pr_can_reason(q, gt_word_in(builds, ",", cuda) ? PR_YES : PR_NO, "torch_wheel.tsv",
+			      "PyTorch %s is built with CUDA %s", release, builds);
 	}
 	pr_can_driver(q, cuda);
 	judge_arch(q, release, cuda);
@@ -277,9 +267,9 @@ static int ask_cuda(struct pr_question *q, const char *version)
 /* A framework of which the table knows the CUDA releases: one that the driver carries is enough. */
 static int ask_framework(struct pr_question *q, const struct pr_table *table, const char *name, const char *version)
 {
-	gt_autofree char *release = pr_release_of(version), *builds = NULL, *copy = NULL;
+	gt_autofree char *release = pr_release_of(version), *builds = NULL;
 	int r = pr_compat_get(q->c->fs, table, release, &builds, q->err);
-	char *save = NULL;
+	char *rest;
 
 	if (r < 0)
 		return r;
@@ -288,12 +278,12 @@ static int ask_framework(struct pr_question *q, const struct pr_table *table, co
 		return 0;
 	}
 	pr_can_reason(q, PR_YES, table->name, "%s %s is built with CUDA %s", name, release, builds);
-	copy = gt_xstrdup(builds);
-	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
+	rest = builds;
+	for (char *cuda; (cuda = gt_cut(&rest, ","));) {
 		struct pr_question one = {.c = q->c, .err = q->err, .reasons = json_array()};
 
 		pr_can_driver(&one, cuda);
-		if (one.worst == PR_YES || !*save) { /* the oldest that runs, or the last word */
+		if (one.worst == PR_YES || !*rest) { /* the oldest that runs, or the last word */
 			json_array_extend(q->reasons, one.reasons);
 			q->worst = one.worst == PR_YES ? q->worst : one.worst;
 		}

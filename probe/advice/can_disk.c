@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/advice/can.h"
 #include "probe/compat/compat.h"
 #include "probe/host/python.h"
@@ -147,17 +148,10 @@ static int judge_cuda(struct pr_question *q, const struct pr_metadata *m)
 
 /* ---- wheels --------------------------------------------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "libx.so", "libx.so.12", "x.cpython-311-x86_64-linux-gnu.so" */
 static bool is_library(const char *name)
 {
-	const char *so = strstr(base_of(name), ".so");
+	const char *so = strstr(gt_basename(name), ".so");
 
 	return so && (!so[3] || so[3] == '.');
 }
@@ -212,7 +206,7 @@ static int scan_wheel(const struct pr_zip *z, struct code *code, struct gt_err *
 /* The file's own name must be that of what is in it, or pip refuses it: NAME-VERSION[-BUILD]-TAG.whl. */
 static void judge_name(struct pr_question *q, const char *path, struct pr_metadata *m)
 {
-	gt_autofree char *stem = gt_xstrndup(base_of(path), strlen(base_of(path)) - 4), *want = NULL;
+	gt_autofree char *stem = gt_xstrndup(gt_basename(path), strlen(gt_basename(path)) - 4), *want = NULL;
 	gt_autofree char *version = gt_xstrdup(m->version);
 
 	want = gt_xasprintf("%s-%s-", m->name, version);
@@ -221,7 +215,7 @@ static void judge_name(struct pr_question *q, const char *path, struct pr_metada
 	for (char *p = stem; *p; p++)
 		*p = *p == '_' || (*p == '.' && (size_t)(p - stem) < strlen(m->name)) ? '-' : *p;
 	if (strncasecmp(stem, want, strlen(want)))
-		pr_can_reason(q, PR_NO, "METADATA", "the file is named %s, but what it holds is %s %s", base_of(path),
+		pr_can_reason(q, PR_NO, "METADATA", "the file is named %s, but what it holds is %s %s", gt_basename(path),
 			      m->name, m->version);
 }
 
@@ -338,13 +332,13 @@ static void scan_one(struct env *v, const char *path, const char *name)
 static void scan_record(struct env *v, const struct pr_dist *d)
 {
 	gt_autofree char *record = read_info(v, d, "RECORD");
-	char *save = NULL;
 	size_t n = 0;
 
-	for (char *line = record ? strtok_r(record, "\n", &save) : NULL; line && n < MOST_LIBRARIES;
-	     line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, record) {
 		gt_autofree char *path = NULL;
 
+		if (n >= MOST_LIBRARIES)
+			break;
 		line[strcspn(line, ",\r")] = '\0';
 		if (!is_library(line) || *line == '/' || strstr(line, ".."))
 			continue;
@@ -406,7 +400,7 @@ static void judge_imports(struct env *v)
 			if (!l->obj[i].elf && !l->obj[i].opened && ++missing <= 3)
 				pr_can_reason(v->q, PR_NO, "loader", "import %s: %s, needed by %s, is %s", im->module,
 					      l->obj[i].name,
-					      l->obj[i].by >= 0 ? base_of(l->obj[l->obj[i].by].name) : "?",
+					      l->obj[i].by >= 0 ? gt_basename(l->obj[l->obj[i].by].name) : "?",
 					      l->obj[i].hit.broken ? "broken" : "not found");
 		if (missing > 3)
 			pr_can_reason(v->q, PR_NO, "loader", "import %s: %zu more libraries are not found", im->module,

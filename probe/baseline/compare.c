@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/baseline/baseline.h"
 #include "probe/baseline/baseline_priv.h"
 
@@ -100,11 +101,9 @@ static bool about_same(const struct pr_value *a, const struct pr_value *b)
 static char *plain_cmdline(const char *s)
 {
 	static const char *const own[] = {"root=", "BOOT_IMAGE=", "resume=", "initrd=", "cryptdevice="};
-	gt_autofree char *copy = gt_xstrdup(s);
 	struct gt_buf b = {0};
-	char *save = NULL;
 
-	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+	gt_each_word(w, s, " ") {
 		bool skip = false;
 
 		for (size_t i = 0; i < GT_ARRAY_SIZE(own); i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
@@ -24,22 +25,10 @@ static bool is_consumer(const struct pr_host *h)
 	return false;
 }
 
-static bool has_version(const char *list, const char *version)
-{
-	gt_autofree char *copy = gt_xstrdup(list);
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
-		if (!strcmp(w, version))
-			return true;
-	return false;
-}
-
 static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 {
-	gt_autofree char *dir = gt_xstrdup(l->path);
+	gt_autofree char *dir = gt_dirname(l->path);
 
-	*strrchr(dir, '/') = '\0';
 	if (gt_streq(l->rule, "LD_LIBRARY_PATH"))
 		pr_remedy(f, "Take %s out of LD_LIBRARY_PATH", dir);
 	else
@@ -130,7 +119,7 @@ static enum pr_result judge_lift(const struct pr_context *c, const struct pr_lib
 	gt_autofree char *branch = gt_xstrndup(l->version, strcspn(l->version, ".")),
 			 *base = gt_xstrndup(module, strcspn(module, ".")), *bases = noted_branches(c->host, l);
 	int r = bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, err); /* the file's note beats the table */
-	bool holds = r > 0 && has_version(bases, base);
+	bool holds = r > 0 && gt_word_in(bases, ",", base);
 
 	if (is_consumer(c->host))
 		return PR_FAIL;

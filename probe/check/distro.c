@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/check/distro.h"
 
 /* Commands that only Debian and its derivatives have, and what they do. %s: their operands, the last of them, or none. */
@@ -65,9 +66,8 @@ static void add_sentence(struct gt_buf *b, const struct debian_command *c, const
 {
 	gt_autofree char *copy = gt_xstrndup(command + strlen(c->command), n - strlen(c->command));
 	gt_auto_buf operands = {0};
-	char *save = NULL;
 
-	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+	gt_each_word(w, copy, " ") {
 		if (*w == '-' || gt_ends_with(w, "-"))
 			continue;
 		if (c->last_operand)

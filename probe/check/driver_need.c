@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/check/distro.h"
 #include "probe/check/driver_need.h"
 #include "probe/host/reading.h"
@@ -56,13 +57,12 @@ static bool within(const char *driver, const struct pr_gpu_kind *k)
 static int legacy_branch(const struct pr_context *c, const struct pr_gpu_kind *k)
 {
 	gt_autofree char *list = NULL;
-	char *save = NULL;
 	int best = 0;
 
 	if (!c->host->distro.version_id.v ||
 	    pr_compat_get(c->fs, &pr_debian_legacy, c->host->distro.version_id.v, &list, NULL) <= 0)
 		return 0;
-	for (char *b = strtok_r(list, ",", &save); b; b = strtok_r(NULL, ",", &save))
+	gt_each_word(b, list, ",")
 		if (within(b, k) && pr_branch_of(b) > best)
 			best = pr_branch_of(b);
 	return best;

@@ -2,6 +2,7 @@
 /* Does this card take this driver? By the PCI id, so that it is known before the driver has ever worked. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/host/reading.h"
@@ -317,7 +318,7 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP,
 		       "the driver is a container; its libraries are in " PR_DRIVER_ROOT ", for other containers");
 	} else if (any) {
-		gt_autofree char *dir = gt_xstrndup(any->path, (size_t)(strrchr(any->path, '/') - any->path));
+		gt_autofree char *dir = gt_dirname(any->path);
 
 		pr_say(f, PR_FAIL, "%s is there, but no loader looks into %s", any->path, dir);
 		pr_remedy(f, "  echo %s > /etc/ld.so.conf.d/nvidia.conf && ldconfig", dir);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
@@ -32,13 +33,12 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 
 		for (size_t k = 0; k < im->loaded->n; k++) {
 			const struct pr_object *o = &im->loaded->obj[k], *by = o->by >= 0 ? &im->loaded->obj[o->by] : o;
-			const char *slash = by->name ? strrchr(by->name, '/') : NULL;
 
 			if (o->elf || o->opened)
 				continue;
 			pr_say(f, PR_FAIL, "import %s in %s fails: %s %s%s, needed by %s", im->import->module,
 			       h->pyenv[im->env].prefix, o->name, o->hit.broken ? "is broken: " : "is not found",
-			       o->hit.broken ? o->hit.broken : "", slash ? slash + 1 : by->name);
+			       o->hit.broken ? o->hit.broken : "", by->name ? gt_basename(by->name) : NULL);
 			pr_remedy(f,
 				  "See the whole:  gpuprobe loads %s\nUsually a package of another CUDA release was "
 				  "mixed in; in the "

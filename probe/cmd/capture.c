@@ -10,6 +10,7 @@
 #include "lib/capture_write.h"
 #include "lib/file.h"
 #include "lib/json.h"
+#include "lib/text.h"
 #include "probe/check/check.h"
 #include "probe/cmd/gpuprobe.h"
 #include "probe/loader/ldcache.h"
@@ -164,12 +165,11 @@ static char *cached_lines(const struct pr_host *h)
 {
 	gt_autofree char *known = pr_ldcache_fact(h), *used = pr_elves_cached(h->elves);
 	struct gt_buf b = { 0 };
-	char *save = NULL;
 
 	if (!known)
 		return NULL;
 	gt_buf_puts(&b, known);
-	for (char *line = used ? strtok_r(used, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, used) {
 		gt_autofree char *whole = gt_xasprintf("%s\n", line);
 
 		if (!strstr(b.s, whole))

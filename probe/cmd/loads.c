@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/table.h"
+#include "lib/text.h"
 #include "probe/cmd/gpuprobe.h"
 #include "probe/host/python.h"
 #include "probe/loader/loader.h"
@@ -139,14 +140,15 @@ static int load_env(struct task *t, const char *prefix)
 static char *interpreter_of(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *text = NULL;
-	char *word, *save = NULL;
+	char *word, *rest;
 
 	if (gt_fs_read_prefix(fs, path, 256, &text, NULL) < 0 || !gt_starts_with(text, "#!"))
 		return NULL;
 	text[strcspn(text, "\n")] = '\0';
-	word = strtok_r(text + 2, " \t\r", &save);
+	rest = text + 2;
+	word = gt_cut(&rest, " \t\r");
 	if (word && gt_ends_with(word, "/env"))
-		while ((word = strtok_r(NULL, " \t\r", &save)) && (*word == '-' || strchr(word, '=')))
+		while ((word = gt_cut(&rest, " \t\r")) && (*word == '-' || strchr(word, '=')))
 			;
 	return word ? gt_xstrdup(word) : NULL;
 }
@@ -222,7 +224,7 @@ static void print_how(const json_t *hit)
 {
 	const char *rule = gt_json_get_str(hit, "rule", ""), *dir = gt_json_get_str(hit, "directory", NULL),
 		   *owner = gt_json_get_str(hit, "owner", NULL);
-	const char *base = owner && strrchr(owner, '/') ? strrchr(owner, '/') + 1 : owner;
+	const char *base = owner ? gt_basename(owner) : NULL;
 	gt_autofree char *text = gt_xasprintf("by %s%s%s%s%s%s", rule, owner ? " of " : "", owner ? base : "",
 					      dir ? " (" : "", dir ? dir : "", dir ? ")" : "");
 
@@ -233,7 +235,7 @@ static void print_object(const json_t *o)
 {
 	const char *name = gt_json_get_str(o, "name", ""), *version = gt_json_get_str(o, "version", NULL),
 		   *by = gt_json_get_str(o, "by", NULL), *broken = gt_json_get_str(o, "broken", NULL);
-	const char *base = by && strrchr(by, '/') ? strrchr(by, '/') + 1 : by;
+	const char *base = by ? gt_basename(by) : NULL;
 	bool opened = gt_json_get_bool(o, "opened", false);
 	const json_t *hides = json_object_get(o, "hides"), *h;
 	size_t i;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/parse.h"
 #include "lib/table.h"
+#include "lib/text.h"
 #include "probe/cmd/gpuprobe.h"
 #include "probe/check/driver_need.h"
 
@@ -14,12 +15,10 @@ static void print_steps(const json_t *steps)
 
 	json_array_foreach(steps, i, s)
 	{
-		gt_autofree char *lines = gt_xstrdup(gt_json_get_str(s, "lines", "")), *why = NULL;
-		char *save = NULL;
+		gt_autofree char *why = gt_xasprintf("%zu. %s:", i + 1, gt_json_get_str(s, "why", ""));
 
-		why = gt_xasprintf("%zu. %s:", i + 1, gt_json_get_str(s, "why", ""));
 		gt_print_wrapped(stdout, why, 0, gt_term_width(stdout));
-		for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		gt_each_word(line, gt_json_get_str(s, "lines", ""), "\n")
 			printf("     %s\n", line);
 	}
 }

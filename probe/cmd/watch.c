@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "lib/file.h"
+#include "lib/text.h"
 #include "probe/cmd/gpuprobe.h"
 #include "probe/watch/watch.h"
 
@@ -205,7 +206,6 @@ static int watch_live(struct watch *w)
 static int watch_again(struct watch *w)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 	unsigned number = 0;
 	size_t len;
 	int r = gt_file_read(replay, RECORDING_MAX, &text, &len, &w->cli->err);
@@ -215,10 +215,13 @@ static int watch_again(struct watch *w)
 	if (strlen(text) != len)
 		return gt_fail_exit(&w->cli->err, GT_EXIT_USAGE, EINVAL, "%s is no recording: it has NUL bytes",
 				    replay);
-	for (char *line = strtok_r(text, "\n", &save); line && !gt_interrupted; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		gt_auto_json *doc = NULL;
-		gt_autofree char *name = gt_xasprintf("%s:%u", replay, ++number);
+		gt_autofree char *name = NULL;
 
+		if (gt_interrupted)
+			break;
+		name = gt_xasprintf("%s:%u", replay, ++number);
 		r = gt_json_parse(line, strlen(line), name, &doc, &w->cli->err);
 		if (r >= 0)
 			r = gt_json_check_schema(doc, PR_WATCH_SCHEMA, name, &w->cli->err);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/compat/compat.h"
 
 #define KEY "0123456789.+-_abcdefghijklmnopqrstuvwxyz" /* releases, ranges of ids, machines */
@@ -166,10 +167,7 @@ int pr_compat_python(struct gt_fsroot *fs, const char *framework, const char *re
 
 bool pr_holds_code(const char *list, int arch)
 {
-	gt_autofree char *copy = gt_xstrdup(list);
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+	gt_each_word(w, list, ",")
 		if (atoi(w) / 10 == arch / 10 && atoi(w) <= arch)
 			return true;
 	return false;
@@ -245,17 +243,16 @@ static bool for_python(struct wheel_search *s, const char *torch)
 static int take_torch(void *arg, const char *key, const char *builds)
 {
 	struct wheel_search *s = arg;
-	gt_autofree char *copy = gt_xstrdup(builds), *torch = gt_xstrndup(key, strcspn(key, "+"));
+	gt_autofree char *torch = gt_xstrndup(key, strcspn(key, "+"));
 	gt_autofree char *ours = pr_torch_key(torch, NULL, s->q->machine);
 	bool newer = gt_version_cmp(torch, s->w->torch) > 0, newest = gt_version_cmp(torch, s->w->newest) > 0;
-	char *save = NULL;
 
 	if (strcmp(key, ours) || !for_python(s, torch))
 		return s->failed;
 	if (newest)
 		keep(s->w->newest, torch);
 	newer &= !s->q->release || !strcmp(s->q->release, torch);
-	for (char *cuda = strtok_r(copy, ",", &save); cuda; cuda = strtok_r(NULL, ",", &save)) {
+	gt_each_word(cuda, builds, ",") {
 		if (newest)
 			keep(s->w->newest_cuda, cuda); /* the last one stays */
 		if (!newer || !runs(s, torch, cuda))

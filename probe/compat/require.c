@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/compat/require.h"
 
 enum answer { NO, YES, UNKNOWN };
@@ -56,12 +57,11 @@ static int judge(const char *condition, const struct pr_require_facts *facts, st
 }
 
 /* Conditions joined by commas; *ret_why is the first that is not met. */
-static int judge_all(char *alternative, const struct pr_require_facts *facts, char **ret_why, struct gt_err *err)
+static int judge_all(const char *alternative, const struct pr_require_facts *facts, char **ret_why, struct gt_err *err)
 {
-	char *save = NULL;
 	int all = YES;
 
-	for (char *one = strtok_r(alternative, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+	gt_each_word(one, alternative, ",") {
 		int r = judge(one, facts, err);
 
 		if (r < 0)
@@ -76,12 +76,10 @@ static int judge_all(char *alternative, const struct pr_require_facts *facts, ch
 int pr_require(const char *expression, const struct pr_require_facts *facts, char **ret_why, bool *ret_unknown,
 	       struct gt_err *err)
 {
-	gt_autofree char *copy = gt_xstrdup(expression), *first = NULL;
-	char *save = NULL;
+	gt_autofree char *first = NULL;
 	int best = NO, n = 0;
 
-	for (char *alternative = strtok_r(copy, " \t", &save); alternative;
-	     alternative = strtok_r(NULL, " \t", &save), n++) {
+	gt_each_word(alternative, expression, " \t") {
 		gt_autofree char *why = NULL;
 		int r = judge_all(alternative, facts, &why, err);
 
@@ -90,6 +88,7 @@ int pr_require(const char *expression, const struct pr_require_facts *facts, cha
 		best = r == YES || best == YES ? YES : r == UNKNOWN ? UNKNOWN : best;
 		if (!first)
 			first = gt_take(why);
+		n++;
 	}
 	*ret_unknown = n && best == UNKNOWN;
 	if (n && best == NO)

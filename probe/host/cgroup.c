@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 /* group is cut on the way. */
@@ -36,11 +37,10 @@ static bool names(const char *controllers, const char *one)
 void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 
 	if (gt_fs_read_prefix(fs, "/proc/self/cgroup", 65536, &text, NULL) < 0)
 		return;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
 
 		if (!group || group[1] != '/')

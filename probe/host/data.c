@@ -2,6 +2,7 @@
 /* What a data set lies on: the mount that holds a directory, and the disk behind it. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 /* Undo the \040 of mountinfo in place. */
@@ -32,10 +33,10 @@ static bool is_below(const char *path, const char *mount)
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": what was mounted last on the longest way counts. */
 static void take_mount(struct pr_host *h, char *line, const char *path, size_t *best, char device[32])
 {
-	char *save = NULL, *words[6], *dash = strstr(line, " - "), *type, *source;
+	char *rest = line, *words[6], *dash = strstr(line, " - "), *type, *source;
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(words); i++) {
-		words[i] = strtok_r(i ? NULL : line, " ", &save);
+		words[i] = gt_cut(&rest, " ");
 		if (!words[i])
 			return;
 	}
@@ -44,8 +45,9 @@ static void take_mount(struct pr_host *h, char *line, const char *path, size_t *
 	unescape(words[4]);
 	if (!is_below(path, words[4]) || strlen(words[4]) < *best)
 		return;
-	type = strtok_r(dash + 3, " ", &save);
-	source = type ? strtok_r(NULL, " ", &save) : NULL;
+	rest = dash + 3;
+	type = gt_cut(&rest, " ");
+	source = gt_cut(&rest, " ");
 	if (!source)
 		return;
 	*best = strlen(words[4]);
@@ -78,7 +80,7 @@ static void find_disk(struct gt_fsroot *fs, struct pr_host *h, const char *devic
 void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir)
 {
 	gt_autofree char *real = NULL, *text = NULL;
-	char *save = NULL, device[32] = "";
+	char device[32] = "";
 	struct statvfs v;
 	size_t best = 0;
 	int r;
@@ -88,7 +90,7 @@ void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir)
 	if (!r)
 		r = gt_fs_read_prefix(fs, "/proc/self/mountinfo", 1 << 20, &text, NULL);
 	h->data.state = pr_state_of(r);
-	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	gt_each_line(line, text)
 		take_mount(h, line, real, &best, device);
 	if (!h->data.mount)
 		return;

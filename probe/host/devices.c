@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Disks and network cards; virtual ones are left out. */
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 #include "probe/host/scrub.h"
 
@@ -117,7 +118,7 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	n->numa_node = pr_read_node(fs, "/sys/class/net/%s/device/numa_node", name);
 	r = gt_fs_readlink(fs, driver, &target);
 	n->driver = r < 0 ? (struct pr_str){ pr_state_of(r), NULL } :
-			    pr_text(h, strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+			    pr_text(h, gt_basename(target));
 	n->mtu = pr_read_num(fs, "/sys/class/net/%s/mtu", name);
 	n->missed = pr_read_num(fs, "/sys/class/net/%s/statistics/rx_missed_errors", name);
 	if (n->pci)
@@ -130,15 +131,18 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 static void name_ports(struct pr_host *h)
 {
 	gt_auto_buf all = { 0 };
-	char *save = NULL, *name;
+	char *rest;
 
 	for (size_t i = 0; i < h->n_net; i++)
 		gt_buf_printf(&all, "%s\n", h->net[i].name);
 	if (all.s)
 		pr_scrub_ids(&all);
-	name = all.s ? strtok_r(all.s, "\n", &save) : NULL;
-	for (size_t i = 0; i < h->n_net; i++, name = name ? strtok_r(NULL, "\n", &save) : NULL)
+	rest = all.s;
+	for (size_t i = 0; i < h->n_net; i++) {
+		const char *name = gt_cut(&rest, "\n");
+
 		h->net[i].shown = name ? pr_keep(h, name) : h->net[i].name;
+	}
 }
 
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)

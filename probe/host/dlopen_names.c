@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/dlopen_names.h"
 #include "probe/host/reading.h"
 
@@ -58,10 +59,7 @@ int pr_forced_hit(const struct pr_object *o, const struct pr_pyenv *env)
 
 static void open_names(struct pr_loader *l, const char *names, int by)
 {
-	gt_autofree char *copy = gt_xstrdup(names);
-	char *save = NULL;
-
-	for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save))
+	gt_each_word(name, names, " ")
 		pr_load_more(l, name, by);
 }
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 static const char *const names[] = {
@@ -34,9 +35,7 @@ static void take(struct pr_host *h, const char *name, const char *value)
 
 static void take_fact(struct pr_host *h, char *text)
 {
-	char *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		char *value = strchr(line, '=');
 
 		if (!value)

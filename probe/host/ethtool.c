@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 static bool ask(int fd, const char *name, void *question)
@@ -45,11 +46,10 @@ static void ask_card(struct pr_net *n)
 static void read_fact(struct gt_fsroot *fs, struct pr_net *n)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 
 	if (gt_fs_fact(fs, "ethtool", &text, NULL) < 0)
 		return;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		size_t len = strcspn(line, " ");
 		uint32_t v[4];
 

@@ -3,6 +3,7 @@
  * helper. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 static struct pr_num there(struct gt_fsroot *fs, const char *path)
@@ -11,16 +12,6 @@ static struct pr_num there(struct gt_fsroot *fs, const char *path)
 }
 
 /* ---- IOMMU ---------------------------------------------------------------------------------------------------- */
-
-static bool has_word(const char *line, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = line; (at = strstr(at, word)); at += n)
-		if ((at == line || at[-1] == ' ' || at[-1] == ',') && (!at[n] || strchr(" ,;", at[n])))
-			return true;
-	return false;
-}
 
 /* Two devices below one switch whose upstream port is the same: "…/0000:17:00.0/0000:18:00.0/0000:19:00.0". */
 static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
@@ -67,7 +58,7 @@ void pr_discover_iommu(struct gt_fsroot *fs, struct pr_host *h)
 			h->iommu.passthrough = pr_value(!strcmp(type.v, "identity"));
 	}
 	if (!pr_has(h->iommu.passthrough) &&
-	    (has_word(cmdline, "iommu=pt") || has_word(cmdline, "iommu.passthrough=1")))
+	    (gt_word_in(cmdline, " ,;", "iommu=pt") || gt_word_in(cmdline, " ,;", "iommu.passthrough=1")))
 		h->iommu.passthrough = pr_value(1);
 	for (size_t i = 0; i < h->n_pci; i++)
 		for (size_t k = i + 1; k < h->n_pci; k++) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 static void os_release(struct gt_fsroot *fs, struct pr_host *h)
@@ -15,12 +16,11 @@ static void os_release(struct gt_fsroot *fs, struct pr_host *h)
 		     { "VERSION_CODENAME", &h->distro.codename },
 		     { "PRETTY_NAME", &h->distro.pretty } };
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 	int r = gt_fs_read_prefix(fs, "/etc/os-release", 65536, &text, NULL);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(want); i++)
 		want[i].to->state = r < 0 ? pr_state_of(r) : PR_ABSENT;
-	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		char *value = strchr(line, '=');
 		size_t n;
 
@@ -46,10 +46,9 @@ static const char *root_mount(struct gt_fsroot *fs)
 	gt_autoclose int fd = gt_fs_open_part(fs, "/proc/self/mountinfo");
 	char text[16384];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	char *save = NULL;
 
 	text[GT_MAX(n, 0)] = '\0';
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		const char *type = strstr(line, " - ");
 		char mount[4] = "";
 

@@ -9,6 +9,7 @@
 #include <sys/klog.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/host/log_lines.h"
 #include "probe/host/reading.h"
 
@@ -125,14 +126,13 @@ void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree struct keep *k = gt_xcalloc(1, sizeof(*k));
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 	int r = h->live ? read_live(&text) : gt_fs_fact(fs, "kernel_log", &text, NULL);
 
 	h->kernel_log = pr_state_of(r);
 	if (!h->live && r == -ENOENT)
 		h->kernel_log = PR_UNREADABLE; /* it was not when the host was captured */
 	k->line = h->log = gt_xcalloc(PR_LOG_MOST, sizeof(*h->log));
-	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	gt_each_line(line, text)
 		take_line(k, line);
 	h->n_log = k->n;
 	for (size_t i = 0; i < h->n_log; i++)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/loader/ldcache.h"
 #include "probe/host/reading.h"
 
@@ -75,10 +76,8 @@ static void add_dir(struct libs *l, const char *rule, const char *dir)
 static void add_environment(struct libs *l)
 {
 	const char *list = pr_getenv(l->h, "LD_LIBRARY_PATH");
-	gt_autofree char *path = list ? gt_xstrdup(list) : NULL;
-	char *save = NULL;
 
-	for (char *dir = path ? strtok_r(path, ":", &save) : NULL; dir; dir = strtok_r(NULL, ":", &save))
+	gt_each_word(dir, list, ":")
 		if (*dir == '/')
 			add_dir(l, "LD_LIBRARY_PATH", dir);
 }
@@ -97,10 +96,9 @@ static void take_cached(void *arg, const char *soname, const char *path)
 static int add_cached_fact(struct libs *l)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 	int r = gt_fs_fact(l->fs, "ldcache", &text, NULL);
 
-	for (char *line = r < 0 ? NULL : strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		char *path = strchr(line, ' ');
 
 		if (!path)

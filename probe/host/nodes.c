@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 #define MOST_OF_A_KIND 16 /* a node of MIG's instances is as good as its neighbour */
@@ -43,13 +44,13 @@ static void add_node(struct gt_fsroot *fs, struct pr_host *h, const char *path, 
 {
 	gt_autofree char *copy = gt_xstrdup(kinds);
 	struct pr_devnode n = {.now = {PR_ABSENT, 0}};
-	char *save = NULL, *kind = strtok_r(copy, " ", &save);
+	char *rest = copy, *kind = gt_cut(&rest, " ");
 
 	if (gt_fs_device(fs, path, &n.major, &n.minor) < 0)
 		return;
 	n.path = pr_keep(h, path);
 	n.kind = pr_keep(h, kind);
-	for (; kind && !pr_has(n.now); kind = strtok_r(NULL, " ", &save))
+	for (; kind && !pr_has(n.now); kind = gt_cut(&rest, " "))
 		n.now = major_of(devices, kind);
 	h->nvidia.node = gt_xrealloc(h->nvidia.node, (h->nvidia.n_node + 1) * sizeof(n));
 	h->nvidia.node[h->nvidia.n_node++] = n;

@@ -2,6 +2,7 @@
 /* NUMA nodes from sysfs, in the order of their numbers. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 #define NODE "/sys/devices/system/node"
@@ -32,16 +33,15 @@ static struct pr_num node_memory(struct gt_fsroot *fs, int id)
 static void read_distance(struct gt_fsroot *fs, struct pr_node *node, size_t n)
 {
 	gt_autofree char *path = gt_xasprintf(NODE "/node%d/distance", node->id), *line = NULL;
-	char *save = NULL;
 	size_t at = 0;
 
 	if (gt_fs_read_line(fs, path, &line) < 0)
 		return;
 	node->distance = gt_xcalloc(n, sizeof(int));
-	for (char *w = strtok_r(line, " ", &save); w && at < n; w = strtok_r(NULL, " ", &save)) {
+	gt_each_word(w, line, " ") {
 		int64_t v;
 
-		if (gt_parse_i64(w, &v) < 0 || v <= 0 || v > 65535)
+		if (at == n || gt_parse_i64(w, &v) < 0 || v <= 0 || v > 65535)
 			break;
 		node->distance[at++] = (int)v;
 	}

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 static const char *const prefixes[] = {
@@ -92,19 +93,16 @@ static void read_status(struct pr_host *h, char *text)
 
 static void read_fact(struct pr_host *h, char *text)
 {
-	char *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *words = NULL, *name = strtok_r(line, " ", &words), *version = strtok_r(NULL, " ", &words),
-		     *more = strtok_r(NULL, " ", &words);
+	gt_each_line(line, text) {
+		char *rest = line, *name = gt_cut(&rest, " "), *version = gt_cut(&rest, " "), *more = gt_cut(&rest, " ");
 		bool held = gt_streq(more, "hold");
 		size_t before = h->n_package;
 
 		if (version)
 			add(h, name, version, held);
 		if (held)
-			more = strtok_r(NULL, " ", &words);
-		more = gt_streq(more, "newer") ? strtok_r(NULL, " ", &words) : NULL;
+			more = gt_cut(&rest, " ");
+		more = gt_streq(more, "newer") ? gt_cut(&rest, " ") : NULL;
 		if (more && h->n_package > before && is_plain(more))
 			h->package[before].candidate = pr_keep(h, more);
 	}

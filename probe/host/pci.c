@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 #define PCI	"/sys/bus/pci/devices"
@@ -27,23 +28,21 @@ static struct pr_str read_driver(struct gt_fsroot *fs, struct pr_host *h, const 
 {
 	gt_autofree char *path = gt_xasprintf(PCI "/%s/driver", address), *target = NULL;
 	int r = gt_fs_readlink(fs, path, &target);
-	const char *slash = r < 0 ? NULL : strrchr(target, '/');
 
 	if (r < 0)
 		return (struct pr_str){ pr_state_of(r), NULL };
-	return pr_text(h, slash ? slash + 1 : target);
+	return pr_text(h, gt_basename(target));
 }
 
 static struct pr_num read_group(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf(PCI "/%s/iommu_group", address), *target = NULL;
 	int r = gt_fs_readlink(fs, path, &target);
-	const char *slash = r < 0 ? NULL : strrchr(target, '/');
 	int64_t v;
 
 	if (r < 0)
 		return (struct pr_num){ pr_state_of(r), 0 };
-	return gt_parse_i64(slash ? slash + 1 : target, &v) < 0 ? (struct pr_num){ PR_BROKEN, 0 } : pr_value(v);
+	return gt_parse_i64(gt_basename(target), &v) < 0 ? (struct pr_num){ PR_BROKEN, 0 } : pr_value(v);
 }
 
 /* Line 2 of "resource", "START END FLAGS" in hexadecimal, is the window on a GPU's memory. */
@@ -94,7 +93,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	if (d->vendor == 0x10de && d->class_code >> 16 == 3)
 		d->bar1_bytes = read_bar1(fs, d->address);
 	if (gt_fs_realpath(fs, link, &real) >= 0) {
-		gt_autofree char *parent = gt_xstrndup(real, (size_t)(strrchr(real, '/') - real));
+		gt_autofree char *parent = gt_dirname(real);
 
 		d->path = pr_own(h, real);
 		d->parent_max_width = pr_read_num(fs, "%s/max_link_width", parent);

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/python.h"
 #include "probe/host/reading.h"
 
@@ -211,8 +212,8 @@ int pr_pyenv_read(struct gt_fsroot *fs, struct pr_host *h, const char *prefix, s
 		return -ENOENT;
 	find_python(fs, h, &e);
 	/* of several the one that bin/python3 leads to; a link to a name without a version leaves the newest */
-	if (e.python && gt_fs_realpath(fs, e.python, &python) >= 0 && is_library_dir(strrchr(python, '/') + 1))
-		e.version = pr_keep(h, strrchr(python, '/') + 1 + strlen("python"));
+	if (e.python && gt_fs_realpath(fs, e.python, &python) >= 0 && is_library_dir(gt_basename(python)))
+		e.version = pr_keep(h, gt_basename(python) + strlen("python"));
 	for (size_t i = names.n; i-- > 0 && !e.version;) {
 		gt_autofree char *dir = gt_xasprintf("%s/%s", lib, names.v[i]);
 

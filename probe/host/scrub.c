@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include "lib/text.h"
 #include "probe/loader/loader.h"
 #include "probe/host/scrub.h"
 
@@ -353,9 +354,8 @@ void pr_scrub_capture(struct gt_buf *capture, const char *hostname)
 {
 	gt_autofree char *text = gt_buf_take(capture), *path = gt_xstrdup(""), *raw = NULL, *clean = NULL;
 	struct scrub s = { .hostname = hostname };
-	char *save = NULL;
 
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		const char *slash;
 
 		if (*line == '\t') {

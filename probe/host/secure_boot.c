@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/buf.h"
+#include "lib/file.h"
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 #define EFIVARS	 "/sys/firmware/efi/efivars"
@@ -15,25 +17,12 @@
 #define SHIM	 "605dab50-e046-4300-abb6-3dd810dd8b23"
 #define LIST_MAX (1u << 20)
 
-/* What a capture need not have byte by byte: a list of keys, a certificate. The caller frees *ret. */
-static int read_part(struct gt_fsroot *fs, const char *path, unsigned char **ret, size_t *ret_len)
+/* Reads a list of keys or a certificate, which a capture does not hold. The caller frees *ret. */
+static int read_part(struct gt_fsroot *fs, const char *path, char **ret, size_t *ret_len)
 {
 	gt_autoclose int fd = gt_fs_open_part(fs, path);
-	gt_autofree unsigned char *data = NULL;
-	size_t len = 0;
-	ssize_t n;
 
-	if (fd < 0)
-		return fd;
-	data = gt_xcalloc(LIST_MAX, 1);
-	while (len < LIST_MAX && (n = read(fd, data + len, LIST_MAX - len)) != 0) {
-		if (n < 0)
-			return -errno;
-		len += (size_t)n;
-	}
-	*ret = gt_take(data);
-	*ret_len = len;
-	return 0;
+	return fd < 0 ? fd : gt_read_up_to(fd, LIST_MAX, ret, ret_len);
 }
 
 /* A variable's last byte says it; without efivarfs it is not known. */
@@ -162,12 +151,12 @@ static void add_key(void *arg, const struct pr_key *key)
 static enum pr_state add_list(struct gt_fsroot *fs, struct pr_host *h, const char *where, const char *path, size_t skip)
 {
 	struct adding a = {h, where};
-	gt_autofree unsigned char *data = NULL;
+	gt_autofree char *data = NULL;
 	size_t len;
 	int r = read_part(fs, path, &data, &len);
 
 	if (r >= 0 && len >= skip)
-		pr_each_key(data + skip, len - skip, add_key, &a);
+		pr_each_key((const unsigned char *)data + skip, len - skip, add_key, &a);
 	return pr_state_of(r);
 }
 
@@ -191,11 +180,11 @@ static enum pr_state add_owners(struct gt_fsroot *fs, struct pr_host *h)
 static void add_certificate(struct gt_fsroot *fs, struct pr_host *h, const char *path)
 {
 	struct adding a = {h, path};
-	gt_autofree unsigned char *der = NULL;
+	gt_autofree char *der = NULL;
 	struct pr_key key;
 	size_t len;
 
-	if (read_part(fs, path, &der, &len) >= 0 && !pr_key_of_certificate(der, len, &key))
+	if (read_part(fs, path, &der, &len) >= 0 && !pr_key_of_certificate((const unsigned char *)der, len, &key))
 		add_key(&a, &key);
 }
 
@@ -219,12 +208,12 @@ static void add_certificates(struct gt_fsroot *fs, struct pr_host *h)
 static bool add_fact(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL, where[256];
+	char where[256];
 	struct pr_key key;
 
 	if (gt_fs_fact(fs, "keys", &text, NULL) < 0)
 		return false;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	gt_each_line(line, text)
 		if (parse_key(line, where, &key))
 			add_key(&(struct adding){h, where}, &key);
 	h->nvidia.keys = PR_PRESENT;

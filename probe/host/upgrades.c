@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <string.h>
+#include "lib/file.h"
 #include "probe/host/reading.h"
 
 #define LISTS        "/var/lib/apt/lists"
@@ -96,7 +97,7 @@ static void find_candidate(struct pr_host *h, struct pr_package *p, const char *
 {
 	gt_autofree char *key = gt_xasprintf("\nPackage: %s\n", p->name);
 
-	for (const char *at = strstr(list, key); at; at = strstr(at + 1, key)) {
+	for (const char *at = gt_starts_with(list, key + 1) ? list : strstr(list, key); at; at = strstr(at + 1, key)) {
 		const char *end = strstr(at + 1, "\n\n"), *version = strstr(at + 1, "\nVersion: ");
 		gt_autofree char *v = NULL;
 		size_t n;
@@ -121,22 +122,19 @@ void pr_discover_upgrades(struct gt_fsroot *fs, struct pr_host *h)
 	if (!any || gt_fs_list(fs, LISTS, &names) < 0)
 		return;
 	for (size_t i = 0; i < names.n; i++) {
-		gt_autofree char *path = gt_xasprintf(LISTS "/%s", names.v[i]), *text = NULL, *list = NULL;
+		gt_autofree char *path = gt_xasprintf(LISTS "/%s", names.v[i]), *list = NULL;
 		gt_autoclose int fd = -1;
-		size_t n = 0;
 
 		/* nothing installs from backports by itself: apt pins them below what is installed */
 		if (!gt_ends_with(names.v[i], "_Packages") || strstr(names.v[i], "-backports") ||
 		    (!strstr(names.v[i], "non-free_") && !strstr(names.v[i], "nvidia") && !strstr(names.v[i], "cuda")))
 			continue;
 		fd = gt_fs_open_part(fs, path); /* a capture keeps what was found, not the list */
-		text = gt_xcalloc(1, LONGEST_LIST + 2);
-		*text = '\n';
-		for (ssize_t k = 1; fd >= 0 && k > 0 && n<LONGEST_LIST; n += k> 0 ? (size_t)k : 0)
-			k = read(fd, text + 1 + n, LONGEST_LIST - n);
-		for (size_t k = 0; n && k < h->n_package; k++)
+		if (fd < 0 || gt_read_up_to(fd, LONGEST_LIST, &list, NULL) < 0)
+			continue;
+		for (size_t k = 0; k < h->n_package; k++)
 			if (pr_is_driver_package(h->package[k].name))
-				find_candidate(h, &h->package[k], text);
+				find_candidate(h, &h->package[k], list);
 	}
 }
 

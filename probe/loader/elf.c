@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/loader/elf.h"
 
 #define MOST_HEADERS   4096  /* program or section headers; real files have a few dozen */
@@ -369,14 +370,14 @@ char *pr_elf_text(const struct pr_elf *e)
 
 static int take_first(char *line, struct pr_elf *e)
 {
-	char *save = NULL, *word = strtok_r(line, " ", &save);
+	char *rest = line, *word = gt_cut(&rest, " ");
 	unsigned *number = NULL;
 	uint64_t v;
 
 	if (!gt_streq(word, "elf64") && !gt_streq(word, "elf32"))
 		return -EINVAL;
 	e->bits = word[3] == '6' ? 64 : 32;
-	while ((word = strtok_r(NULL, " ", &save))) {
+	while ((word = gt_cut(&rest, " "))) {
 		if (number) {
 			if (gt_parse_u64(word, &v) < 0 || v > 65535)
 				return -EINVAL;
@@ -428,10 +429,10 @@ int pr_elf_parse_text(const char *text, struct pr_elf *ret)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
 	struct pr_elf e = {0};
-	char *save = NULL, *line = strtok_r(copy, "\n", &save);
+	char *rest = copy, *line = gt_cut(&rest, "\n");
 	int r = line ? take_first(line, &e) : -EINVAL;
 
-	while (!r && (line = strtok_r(NULL, "\n", &save)))
+	while (!r && (line = gt_cut(&rest, "\n")))
 		r = take_line(line, &e);
 	if (r < 0) {
 		pr_elf_clear(&e);

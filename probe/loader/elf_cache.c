@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "probe/loader/ldcache.h"
 #include "probe/loader/loader_priv.h"
 
@@ -37,9 +38,7 @@ static void take_cached(void *arg, const char *soname, const char *path)
 
 static void read_cache_fact(struct pr_elves *e, char *text)
 {
-	char *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		char *path = strchr(line, ' ');
 
 		if (path) {

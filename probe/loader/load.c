@@ -2,6 +2,7 @@
 /* Loading: breadth first, each file once. */
 #include <errno.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/loader/loader_priv.h"
 
 #define MOST_OBJECTS 4096 /* no process has as many; a circle of made-up names must end */
@@ -102,10 +103,7 @@ static void add_needs(struct pr_loader *l, size_t first)
 
 static void split(const char *list, const char *at, struct gt_strv *to)
 {
-	gt_autofree char *copy = list ? gt_xstrdup(list) : NULL;
-	char *save = NULL;
-
-	for (char *w = copy ? strtok_r(copy, at, &save) : NULL; w; w = strtok_r(NULL, at, &save))
+	gt_each_word(w, list, at)
 		gt_strv_add(to, w);
 }
 

@@ -2,6 +2,7 @@
 /* Where the loader looks, in its order. */
 #include <errno.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/loader/loader_priv.h"
 
 const char *pr_rule_name(enum pr_rule r)
@@ -27,11 +28,9 @@ static void find_levels(struct pr_loader *l, const char *flags)
 	struct gt_strv up = {0};
 
 	for (size_t i = 0; flags && i < GT_ARRAY_SIZE(levels); i++) {
-		gt_autofree char *needs = gt_xstrdup(levels[i].needs);
-		char *save = NULL;
 		bool all = true;
 
-		for (char *w = strtok_r(needs, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+		gt_each_word(w, levels[i].needs, " ") {
 			gt_autofree char *word = gt_xasprintf(" %s ", w);
 
 			all &= strstr(flags, word) != NULL;
@@ -198,10 +197,7 @@ static void try_dir(struct search *s, const char *dir, enum pr_rule rule, const 
  * here. */
 static void try_list(struct search *s, const char *list, enum pr_rule rule, int owner)
 {
-	gt_autofree char *copy = list ? gt_xstrdup(list) : NULL;
-	char *save = NULL;
-
-	for (char *dir = copy ? strtok_r(copy, ":", &save) : NULL; dir; dir = strtok_r(NULL, ":", &save)) {
+	gt_each_word(dir, list, ":") {
 		gt_autofree char *real = pr_expand(s->l, dir, owner);
 
 		if (real && *real == '/')

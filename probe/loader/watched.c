@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries that reports name, and of which the loader simulation records hidden copies. */
 #include <string.h>
+#include "lib/text.h"
 #include "probe/loader/loader.h"
 
 /* dist: the Python distribution that brings the library, NULL if none does. */
@@ -33,10 +34,9 @@ static const struct {
  * "libcudart2.so". */
 bool pr_has_stem(const char *soname, const char *stem)
 {
-	const char *slash = strrchr(soname, '/');
 	size_t n = strlen(stem);
 
-	soname = slash ? slash + 1 : soname;
+	soname = gt_basename(soname);
 	return !strncmp(soname, stem, n) && (soname[n] == '.' || soname[n] == '-');
 }
 

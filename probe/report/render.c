@@ -2,6 +2,7 @@
 /* The report's document as other programs want it: one line for monitoring, Markdown for an issue, metrics for
  * Prometheus. */
 #include <string.h>
+#include "lib/text.h"
 #include "probe/report/render.h"
 
 static const char *text_of(const json_t *o, const char *key)
@@ -82,11 +83,9 @@ static void put_plain(struct gt_buf *out, const char *s)
 /* Lines that begin with a blank are commands. */
 static void put_remedy(struct gt_buf *out, const char *remedy)
 {
-	gt_autofree char *copy = gt_xstrdup(remedy);
 	bool code = false;
-	char *save = NULL;
 
-	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_word(line, remedy, "\n") {
 		if ((*line == ' ') != code)
 			gt_buf_puts(out, code ? "```\n\n" : "\n```sh\n");
 		code = *line == ' ';

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/table.h"
+#include "lib/text.h"
 #include "probe/report/render.h"
 
 static const char *text_of(const json_t *o, const char *key, const char *dflt)
@@ -117,10 +118,8 @@ static const char *color_of(const char *result)
 static void print_remedy(const json_t *c, unsigned indent)
 {
 	const char *remedy = text_of(c, "remedy", NULL);
-	gt_autofree char *copy = remedy ? gt_xstrdup(remedy) : NULL;
-	char *save = NULL;
 
-	for (char *line = remedy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_word(line, remedy, "\n") {
 		if (*line == ' ') /* a command: to be copied, never wrapped */
 			printf("%*s%s\n", (int)indent, "", line);
 		else

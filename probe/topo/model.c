@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 #include "probe/topo/topo.h"
 
@@ -179,12 +180,10 @@ static json_t *speed_json(const struct pr_host *h, const struct pr_pci *d)
 static json_t *under_json(const struct pr_pci *d)
 {
 	static const char top[] = "/sys/devices/";
-	gt_autofree char *copy = gt_xstrdup(gt_starts_with(d->path, top) ? d->path + strlen(top) : "");
 	json_t *list = json_array();
-	char *save = NULL;
 	bool first = true;
 
-	for (char *w = strtok_r(copy, "/", &save); w; w = strtok_r(NULL, "/", &save)) {
+	gt_each_word(w, gt_starts_with(d->path, top) ? d->path + strlen(top) : "", "/") {
 		if (!first && strcmp(w, d->address))
 			json_array_append_new(list, gt_json_str(w));
 		first = false;

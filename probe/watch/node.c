@@ -3,6 +3,7 @@
  * time since the last look; one that went back (a CPU that was off) says nothing this time. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/watch/watch.h"
 
 #define NODE "/sys/devices/system/node"
@@ -69,11 +70,10 @@ static bool parse_cpu(const char *line, size_t *ret_cpu, struct ticks *ret)
 static void look_at_cpus(struct pr_node_watch *w, struct gt_fsroot *fs, struct ticks *past)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 
 	if (gt_fs_read_prefix(fs, "/proc/stat", 4u << 20, &text, NULL) < 0)
 		return;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		struct ticks now;
 		size_t cpu;
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "probe/wheel/metadata.h"
 
 #define LONGEST_LINE  65536
@@ -201,12 +202,11 @@ static int satisfies_one(const char *version, char *one)
 
 int pr_version_satisfies(const char *version, const char *spec)
 {
-	gt_autofree char *copy = gt_xstrdup(spec), *plain = gt_xstrndup(version, strcspn(version, "+"));
-	char *save = NULL;
+	gt_autofree char *plain = gt_xstrndup(version, strcspn(version, "+"));
 	int r = 1;
 
-	for (char *one = strtok_r(copy, ",", &save); one && r > 0; one = strtok_r(NULL, ",", &save))
-		r = satisfies_one(strchr(spec, '+') ? version : plain, one);
+	gt_each_word(one, spec, ",")
+		r = r <= 0 ? r : satisfies_one(strchr(spec, '+') ? version : plain, one);
 	return r;
 }
 
@@ -372,7 +372,7 @@ static int platform_fits(const char *tag, const char *glibc, const char *arch, c
 bool pr_tag_judge(const char *tag, const char *python, const char *glibc, const char *arch, struct pr_tag_answer *ret)
 {
 	gt_autofree char *copy = gt_xstrdup(tag);
-	char *abi = strchr(copy, '-'), *platform = abi ? strchr(abi + 1, '-') : NULL, *save = NULL;
+	char *abi = strchr(copy, '-'), *platform = abi ? strchr(abi + 1, '-') : NULL;
 	static const int rank[] = {1, 0, 2}; /* of -1, 0, 1 */
 	struct pr_tag_answer best = {0};
 	bool first = true;
@@ -380,7 +380,7 @@ bool pr_tag_judge(const char *tag, const char *python, const char *glibc, const 
 	if (!platform || strchr(platform + 1, '-') || !is_harmless(tag))
 		return false;
 	*abi++ = *platform++ = '\0';
-	for (char *one = strtok_r(copy, ".", &save); one; one = strtok_r(NULL, ".", &save), first = false) {
+	gt_each_word(one, copy, ".") {
 		char text[sizeof(best.python_why)];
 		int fits = python_fits(one, abi, python, text, sizeof(text));
 
@@ -388,11 +388,12 @@ bool pr_tag_judge(const char *tag, const char *python, const char *glibc, const 
 			best.python = fits;
 			strcpy(best.python_why, text);
 		}
+		first = false;
 	}
 	if (first)
 		return false;
 	first = true;
-	for (char *one = strtok_r(platform, ".", &save); one; one = strtok_r(NULL, ".", &save), first = false) {
+	gt_each_word(one, platform, ".") {
 		char text[sizeof(best.platform_why)];
 		int fits = platform_fits(one, glibc, arch, text, sizeof(text));
 
@@ -400,6 +401,7 @@ bool pr_tag_judge(const char *tag, const char *python, const char *glibc, const 
 			best.platform = fits;
 			strcpy(best.platform_why, text);
 		}
+		first = false;
 	}
 	if (first)
 		return false;

@@ -4,9 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "lib/buf.h"
+#include "lib/file.h"
 #include "lib/json.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "tests/unit/check_lib.h"
 
 /* ---- parse ---------------------------------------------------------------------------------------------------- */
@@ -122,6 +125,88 @@ START_TEST(string_lists_sort_by_version)
 }
 END_TEST
 
+/* ---- text ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(words_and_lines_are_cut_and_empty_ones_are_left_out)
+{
+	char text[] = "\n\none\ntwo three\n\nfour", *rest = NULL;
+	gt_auto_buf seen = { 0 };
+
+	gt_each_word(w, ",a,, b,c , ", ", ")
+		gt_buf_printf(&seen, "<%s>", w);
+	gt_each_word(w, NULL, ",")
+		gt_buf_puts(&seen, w);
+	gt_each_word(w, "d:e:f", ":") {
+		if (!strcmp(w, "d"))
+			continue;
+		gt_buf_printf(&seen, "<%s>", w);
+		break;
+	}
+	gt_each_line(line, text)
+		gt_buf_printf(&seen, "[%s]", line);
+	gt_each_line(line, NULL)
+		gt_buf_puts(&seen, line);
+	ck_assert_str_eq(seen.s, "<a><b><c><e>[one][two three][four]");
+	ck_assert_ptr_null(gt_cut(&rest, " "));
+	rest = text; /* "\n\none" with a NUL after it */
+	ck_assert_str_eq(gt_cut(&rest, "\no"), "ne");
+	ck_assert_str_eq(rest, ""); /* the last word is recognised before the next call */
+	ck_assert_ptr_null(gt_cut(&rest, "\n"));
+	ck_assert_ptr_null(gt_cut(&rest, "\n"));
+}
+END_TEST
+
+START_TEST(a_word_is_found_whole_only)
+{
+	ck_assert(gt_word_in("iommu=pt", " ", "iommu=pt") && gt_word_in("a b,c", " ,", "b") && gt_word_in(" ,c", " ,", "c"));
+	ck_assert(!gt_word_in("intel_iommu=pt iommu=ptx", " ", "iommu=pt"));
+	ck_assert(!gt_word_in(NULL, " ", "a") && !gt_word_in("", " ", ""));
+	ck_assert(gt_span_in("all few", " ", "fewer", 3) && !gt_span_in("all fewer", " ", "fewer", 3));
+}
+END_TEST
+
+START_TEST(paths_are_split_at_the_last_slash)
+{
+	static const char *const paths[][3] = {
+		{ "/a/b/c.so", "/a/b", "c.so" }, { "c.so", ".", "c.so" }, { "/c", "/", "c" }, { "d/", "d", "" }
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(paths); i++) {
+		gt_autofree char *dir = gt_dirname(paths[i][0]);
+
+		ck_assert_str_eq(dir, paths[i][1]);
+		ck_assert_str_eq(gt_basename(paths[i][0]), paths[i][2]);
+	}
+}
+END_TEST
+
+START_TEST(a_descriptor_is_read_to_its_end_or_to_the_limit)
+{
+	gt_autoclose int fd = memfd_create("text", MFD_CLOEXEC);
+	char *text = NULL;
+	size_t len = 7;
+
+	ck_assert_int_eq(gt_read_all(fd, 0, &text, &len), 0);
+	ck_assert(len == 0 && !*text);
+	free(text);
+	for (int i = 0; i < 5000; i++) /* more than one read(2) */
+		ck_assert_int_eq(gt_fd_write(fd, "0123456789", 10), 0);
+	lseek(fd, 0, SEEK_SET);
+	text = NULL;
+	ck_assert_int_eq(gt_read_all(fd, 49999, &text, &len), -EFBIG);
+	ck_assert(!text && len == 0);
+	lseek(fd, 0, SEEK_SET);
+	ck_assert_int_eq(gt_read_all(fd, 50000, &text, &len), 0);
+	ck_assert(len == 50000 && strlen(text) == len && text[49999] == '9');
+	free(text);
+	lseek(fd, 0, SEEK_SET);
+	ck_assert_int_eq(gt_read_up_to(fd, 49993, &text, NULL), 0);
+	ck_assert(strlen(text) == 49993 && lseek(fd, 0, SEEK_CUR) == 49993);
+	free(text);
+	ck_assert_int_eq(gt_read_all(-1, 1, &text, NULL), -EBADF);
+}
+END_TEST
+
 START_TEST(checksums_match_known_answers)
 {
 	ck_assert_uint_eq(gt_crc32c("123456789", 9), 0xe3069283u); /* RFC 3720 B.4 */
@@ -198,6 +283,10 @@ TCase *lib_documents_case(void)
 		cpu_lists_and_masks_go_both_ways,
 		a_4096_cpu_mask_is_read_whole,
 		string_lists_sort_by_version,
+		words_and_lines_are_cut_and_empty_ones_are_left_out,
+		a_word_is_found_whole_only,
+		paths_are_split_at_the_last_slash,
+		a_descriptor_is_read_to_its_end_or_to_the_limit,
 		checksums_match_known_answers,
 		documents_are_read_strictly,
 		members_are_typed,

@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
-#include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/trust.h"
 #include "tune/model/knob.h"
 #include "tune/model/file_trust.h"
-
-/* What is judged is the open file, so that nobody can put another in its place between looking and reading. */
-static int read_fd(int fd, size_t max, char **ret)
-{
-	gt_auto_buf b = { 0 };
-	char chunk[8192];
-	ssize_t n;
-
-	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (b.len + (size_t)n > max)
-			return -EFBIG;
-		gt_buf_add(&b, chunk, (size_t)n);
-	}
-	if (b.len && memchr(b.s, '\0', b.len))
-		return -EILSEQ;
-	*ret = gt_buf_take(&b);
-	return 0;
-}
 
 /* fs says whether the live host is at stake, from is where the file lies. */
 static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char *path, size_t max, char **ret,
@@ -35,7 +12,9 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 {
 	gt_autoclose int fd = gt_fs_open_fd(from, path);
 	const char *why;
+	gt_autofree char *text = NULL;
 	struct stat st;
+	size_t len;
 	int r;
 
 	if (fd < 0)
@@ -49,10 +28,13 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
 				    "%s %s: not followed; install -m 600 %s ~root/, then read and use the copy (a chown is not "
 				    "enough: the file may be open for writing)", path, why, path);
-	r = read_fd(fd, max, ret);
-	if (r == -EILSEQ)
+	r = gt_read_all(fd, max, &text, &len); /* the judged fd: the file at path may be another one now */
+	if (r < 0)
+		return r;
+	if (strlen(text) != len)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s holds a NUL byte: not a text", path);
-	return r;
+	*ret = gt_take(text);
+	return 0;
 }
 
 int tn_trusted_read_host(struct gt_fsroot *fs, const char *path, size_t max, char **ret, struct gt_err *err)
