@@ -16,6 +16,7 @@
 #include "lib/log.h"
 #include "lib/spawn.h"
 #include "probe/host/visible.h"
+#include "tune/launch/run.h"
 #include "tune/model/knob.h"
 
 #define PAD_MAX	4096

@@ -11,6 +11,7 @@
 #include "lib/cli.h"
 #include "lib/file.h"
 #include "runtime/data/loader.h"
+#include "tune/launch/run.h"
 #include "tune/model/knob.h"
 #include "tune/launch/program.h"
 #include "tune/model/file_trust.h"

@@ -14,6 +14,7 @@
 #include "tune/launch/env.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
+#include "tune/model/knob.h"
 
 const unsigned fuzz_rounds = 300;
 
@@ -186,7 +187,7 @@ static void check_run(const struct pr_host *h, const struct tn_run *run, unsigne
 static void launch(struct gt_fsroot *fs, const struct input *in)
 {
 	struct tn_run_opts o = {.argv = in->n_argv ? in->argv : NULL, .envp = in->env, .allocator = "auto"};
-	struct tn_ctx c = {.fs = fs, .argv = o.argv, .envp = o.envp};
+	struct tn_launch c = {.fs = fs, .argv = o.argv, .envp = o.envp};
 	gt_auto(pr_host) *host = NULL;
 	gt_auto(tn_run) *run = NULL;
 	struct tn_facts facts;

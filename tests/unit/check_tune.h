@@ -4,9 +4,9 @@
 /* A captured host as a directory, and a picture of the whole tree to compare. */
 #include <check.h>
 #include "probe/host/host.h"
+#include "tune/launch/run.h"
 #include "tune/model/emulate.h"
 #include "tune/model/knob.h"
-#include "tune/model/tune.h"
 
 struct box {
 	char dir[64];

@@ -195,7 +195,7 @@ START_TEST(a_wrapper_is_looked_through_where_its_options_are_known)
 	char *env[] = { "CUDA_VISIBLE_DEVICES=0", "A=a", NULL }, *argv[16];
 	gt_autofree char *copy = split(words, argv), *have = NULL;
 	struct tn_command command;
-	struct tn_ctx c = { 0 };
+	struct tn_launch c = { 0 };
 
 	tn_command_find(argv, env, &command);
 	c.envp = command.envp;

@@ -622,7 +622,7 @@ static const struct {
 START_TEST(a_job_on_several_hosts_is_known_by_its_launcher)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(worlds); i++) {
-		struct tn_ctx c = { .envp = (char *const *)worlds[i].env };
+		struct tn_launch c = { .envp = (char *const *)worlds[i].env };
 
 		ck_assert_msg(tn_job_has_many_hosts(&c) == worlds[i].many, "%s", worlds[i].env[0]);
 	}

@@ -281,7 +281,7 @@ static char *look_nofile(const struct tn_ctx *c)
 {
 	int64_t soft, hard;
 
-	if (!tn_open_files(c, &soft, &hard))
+	if (!tn_open_files(c->fs, &soft, &hard))
 		return NULL;
 	return soft < hard ? gt_xasprintf("%ld, can be raised to %ld", soft, hard) : gt_xasprintf("%ld, cannot be raised", soft);
 }
@@ -290,7 +290,7 @@ static void want_nofile(const struct tn_ctx *c, const struct tn_now *now, struct
 {
 	int64_t soft = 0, hard = 0;
 
-	tn_open_files(c, &soft, &hard);
+	tn_open_files(c->fs, &soft, &hard);
 	if (hard >= 65536)
 		tn_leave(w, TN_ALREADY, "a program may raise it far enough, and gputune run does");
 	else

@@ -7,7 +7,7 @@
 #define ANCESTORS_MAX 8 /* shells and wrappers between a launcher and us */
 
 /* The value of the "key:" line in /proc/PID/status; NULL if it cannot be read. The caller frees it. */
-static char *status_of(const struct tn_ctx *c, int pid, const char *key)
+static char *status_of(const struct tn_launch *c, int pid, const char *key)
 {
 	gt_autofree char *path = gt_xasprintf("/proc/%d/status", pid), *text = NULL;
 	size_t n = strlen(key);
@@ -35,7 +35,7 @@ static const char *find(const char *environment, size_t len, const char *name)
 
 /* The nearest ancestor that was not itself started as this rank: a shell between has the same variables. One whose environment
  * cannot be read is another user's, and so no part of the rank. 0: not known. */
-static int launcher_of(const struct tn_ctx *c, const char *variable, char **ret_environment, size_t *ret_len)
+static int launcher_of(const struct tn_launch *c, const char *variable, char **ret_environment, size_t *ret_len)
 {
 	int pid = c->host->live ? (int)getppid() : 0;
 
@@ -55,7 +55,7 @@ static int launcher_of(const struct tn_ctx *c, const char *variable, char **ret_
 	return 0;
 }
 
-bool tn_launcher_had(const struct tn_ctx *c, const char *variable, const char *name, char **ret_value)
+bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char *name, char **ret_value)
 {
 	gt_autofree char *environment = NULL;
 	const char *value;
@@ -69,7 +69,7 @@ bool tn_launcher_had(const struct tn_ctx *c, const char *variable, const char *n
 }
 
 /* srun and mpirun state it in variables, which count only if they also gave the rank its number. */
-static const char *said_by(const struct tn_ctx *c, const char *variable)
+static const char *said_by(const struct tn_launch *c, const char *variable)
 {
 	const char *srun = tn_run_said(c, "SLURM_CPU_BIND_TYPE");
 
@@ -80,7 +80,7 @@ static const char *said_by(const struct tn_ctx *c, const char *variable)
 	return gt_starts_with(srun, "mask_") || gt_starts_with(srun, "map_") || gt_starts_with(srun, "rank") ? "srun" : NULL;
 }
 
-const char *tn_bound_by(const struct tn_ctx *c, const char *variable)
+const char *tn_bound_by(const struct tn_launch *c, const char *variable)
 {
 	const struct pr_host *h = c->host;
 	const struct gt_set *all = tn_bound_all(h);

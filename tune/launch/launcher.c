@@ -5,7 +5,7 @@
 #include "tune/launch/wrapper.h"
 
 /* The file that accelerate config has written. */
-static bool accelerate_is_configured(const struct tn_ctx *c)
+static bool accelerate_is_configured(const struct tn_launch *c)
 {
 	const char *home = tn_run_said(c, "HOME"), *hf = tn_run_said(c, "HF_HOME");
 	gt_autofree char *path = hf   ? gt_xasprintf("%s/accelerate/default_config.yaml", hf) :
@@ -16,7 +16,7 @@ static bool accelerate_is_configured(const struct tn_ctx *c)
 }
 
 /* The file of hosts that deepspeed reads where it is told no other. */
-static bool deepspeed_is_configured(const struct tn_ctx *c)
+static bool deepspeed_is_configured(const struct tn_launch *c)
 {
 	return gt_fs_exists(c->fs, "/job/hostfile");
 }
@@ -42,7 +42,7 @@ static const struct launcher {
 	const char *flags, *two; /* options that take no word, or two */
 	const char *variable, *hosts_variable; /* in place of the first and of hosts; NULL: none */
 	enum unsaid unsaid;
-	bool (*configured)(const struct tn_ctx *); /* by a file that is not read here; NULL: there is none */
+	bool (*configured)(const struct tn_launch *); /* by a file that is not read here; NULL: there is none */
 	bool slurm; /* "-n8" is -n 8, what the allocation was told counts, and of two numbers the smaller */
 } launchers[] = {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "nnodes", "", "", "",
@@ -175,7 +175,7 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 /* ---- numbers ------------------------------------------------------------------------------------------------------------ */
 
 /* "8", or torchrun's "gpu", "cpu" and "auto". */
-static int number(const struct tn_ctx *c, const char *word)
+static int number(const struct tn_launch *c, const char *word)
 {
 	int gpus, cpus = c->host->cpu.unknown ? 0 : (int)gt_set_count(&c->host->cpu.online);
 	uint64_t v;
@@ -189,7 +189,7 @@ static int number(const struct tn_ctx *c, const char *word)
 }
 
 /* Hosts of the job: by the option, else by Slurm's allocation; 0: not known. */
-static int hosts_of(const struct tn_ctx *c, const struct said *s)
+static int hosts_of(const struct tn_launch *c, const struct said *s)
 {
 	const char *slurm = tn_run_said(c, "SLURM_NNODES");
 	int n = s->hosts ? number(c, s->hosts) : slurm ? number(c, slurm) : 1;
@@ -202,7 +202,7 @@ static int on_each_of(int ranks, int hosts)
 	return (ranks + hosts - 1) / hosts;
 }
 
-static int without_option(const struct tn_ctx *c, const struct launcher *l, const struct said *s)
+static int without_option(const struct tn_launch *c, const struct launcher *l, const struct said *s)
 {
 	const char *tasks = tn_run_said(c, "SLURM_NTASKS"), *variable = l->variable ? tn_run_said(c, l->variable) : NULL;
 	int hosts = hosts_of(c, s), n;
@@ -221,7 +221,7 @@ static int without_option(const struct tn_ctx *c, const struct launcher *l, cons
 }
 
 /* By its options; srun takes --ntasks-per-node for the most where --ntasks stands, too. */
-static int by_options(const struct tn_ctx *c, const struct launcher *l, const struct said *s)
+static int by_options(const struct tn_launch *c, const struct launcher *l, const struct said *s)
 {
 	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n;
 
@@ -253,9 +253,9 @@ static bool is_several(const char *hosts)
 }
 
 /* Does the command name other hosts for the job? False if it is no launcher, or if its options do not show it. */
-static bool command_names_hosts(const struct tn_ctx *c)
+static bool command_names_hosts(const struct tn_launch *c)
 {
-	struct tn_ctx inner = *c;
+	struct tn_launch inner = *c;
 	struct said s = {0};
 	char *const *rest = NULL;
 	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
@@ -268,7 +268,7 @@ static bool command_names_hosts(const struct tn_ctx *c)
 	return s.several || is_several(s.hosts) || command_names_hosts(&inner);
 }
 
-bool tn_job_has_many_hosts(const struct tn_ctx *c)
+bool tn_job_has_many_hosts(const struct tn_launch *c)
 {
 	return command_names_hosts(c) || tn_rank_many_hosts(c);
 }
@@ -276,9 +276,9 @@ bool tn_job_has_many_hosts(const struct tn_ctx *c)
 /* ---- processes ---------------------------------------------------------------------------------------------------------- */
 
 /* Ranks on this host by the launcher that argv calls. False: it calls none. */
-static bool launched(const struct tn_ctx *c, struct tn_processes *ret)
+static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 {
-	struct tn_ctx inner = *c;
+	struct tn_launch inner = *c;
 	struct said s = {0};
 	char *const *rest = NULL;
 	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
@@ -301,9 +301,9 @@ static bool launched(const struct tn_ctx *c, struct tn_processes *ret)
 
 /* The same for a launcher behind a command that is not known, as in "uv run torchrun …". What follows a script of Python's is the
  * script's own. */
-static bool launched_behind(const struct tn_ctx *c, struct tn_processes *ret)
+static bool launched_behind(const struct tn_launch *c, struct tn_processes *ret)
 {
-	struct tn_ctx inner = *c;
+	struct tn_launch inner = *c;
 
 	if (!c->argv || !c->argv[0] || gt_starts_with(base_of(c->argv[0]), "python"))
 		return false;
@@ -315,7 +315,7 @@ static bool launched_behind(const struct tn_ctx *c, struct tn_processes *ret)
 	return false;
 }
 
-struct tn_processes tn_processes_of(const struct tn_ctx *c)
+struct tn_processes tn_processes_of(const struct tn_launch *c)
 {
 	int gpus = (int)tn_rank_gpus(c);
 	struct tn_processes p;
@@ -325,17 +325,17 @@ struct tn_processes tn_processes_of(const struct tn_ctx *c)
 	return (struct tn_processes){.kind = gpus > 1 ? TN_UNKNOWN_COMMAND : TN_ONE_PROCESS, .n = gpus};
 }
 
-unsigned tn_processes_here(const struct tn_ctx *c)
+unsigned tn_processes_here(const struct tn_launch *c)
 {
 	return tn_rank_of(c).count * (unsigned)GT_MAX(1, tn_processes_of(c).n);
 }
 
-unsigned tn_processes_sharing_cpus(const struct tn_ctx *c, const struct tn_run *r)
+unsigned tn_processes_sharing_cpus(const struct tn_launch *c, const struct tn_run *r)
 {
 	return r->cpus_ranks ? r->cpus_ranks * (unsigned)GT_MAX(1, tn_processes_of(c).n) : tn_processes_here(c);
 }
 
-char *tn_processes_why(const struct tn_ctx *c, const struct tn_processes *p)
+char *tn_processes_why(const struct tn_launch *c, const struct tn_processes *p)
 {
 	struct tn_rank rank = tn_rank_of(c);
 

@@ -19,7 +19,7 @@ const char *tn_multiarch(const struct pr_host *h)
 	return "x86_64-linux-gnu";
 }
 
-char *tn_loader_find_by(const struct tn_ctx *c, const char *soname, const char *library_path)
+char *tn_loader_find_by(const struct tn_launch *c, const char *soname, const char *library_path)
 {
 	const struct pr_load_opts opts = {.library_path = library_path, .cpu_flags = c->host->cpu.flags};
 	gt_auto(pr_elves) *elves = pr_elves_new(c->fs);
@@ -27,7 +27,7 @@ char *tn_loader_find_by(const struct tn_ctx *c, const char *soname, const char *
 	return pr_load_find(c->fs, elves, soname, &opts);
 }
 
-char *tn_loader_find(const struct tn_ctx *c, const char *soname)
+char *tn_loader_find(const struct tn_launch *c, const char *soname)
 {
 	return tn_loader_find_by(c, soname, tn_run_user(c, "LD_LIBRARY_PATH"));
 }
@@ -50,7 +50,7 @@ static char *torch_below(struct gt_fsroot *fs, const char *prefix)
 	return NULL;
 }
 
-char *tn_loader_wheel(const struct tn_ctx *c)
+char *tn_loader_wheel(const struct tn_launch *c)
 {
 	gt_autofree char *program = NULL, *config = NULL;
 	gt_auto(gt_fsroot) *live = NULL;

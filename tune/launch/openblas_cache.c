@@ -26,7 +26,7 @@ static struct kept kept[KEPT_MAX];
 static size_t n_kept;
 static bool loaded;
 
-static bool key_of(const struct tn_ctx *c, const char *path, uint64_t *ret)
+static bool key_of(const struct tn_launch *c, const char *path, uint64_t *ret)
 {
 	gt_autofree char *text = NULL;
 	struct stat st;
@@ -56,12 +56,12 @@ static void keep(const struct kept *k)
 	kept[n_kept++] = *k;
 }
 
-static int open_cache(const struct tn_ctx *c)
+static int open_cache(const struct tn_launch *c)
 {
 	return gt_fs_is_live(c->fs) ? gt_cache_open(tn_run_said(c, "XDG_CACHE_HOME"), tn_run_said(c, "HOME")) : -ENOENT;
 }
 
-static void load(const struct tn_ctx *c)
+static void load(const struct tn_launch *c)
 {
 	gt_autoclose int cache = open_cache(c);
 	gt_autofree char *text = NULL;
@@ -82,7 +82,7 @@ static void load(const struct tn_ctx *c)
 	}
 }
 
-static void save(const struct tn_ctx *c)
+static void save(const struct tn_launch *c)
 {
 	gt_autoclose int cache = open_cache(c);
 	gt_auto_buf out = { 0 };
@@ -95,7 +95,7 @@ static void save(const struct tn_ctx *c)
 	gt_cache_write(cache, "openblas", out.s, out.len);
 }
 
-int tn_kernels_ask(const struct tn_ctx *c, const char *path, const char *coretype, struct pr_openblas_answer *ret,
+int tn_kernels_ask(const struct tn_launch *c, const char *path, const char *coretype, struct pr_openblas_answer *ret,
 		   struct gt_err *err)
 {
 	struct kept k = { 0 };

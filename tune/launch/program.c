@@ -105,7 +105,7 @@ static bool look_inside(const char *path, char **ret_why)
 	return !*ret_why;
 }
 
-bool tn_program_may_bind(const struct tn_ctx *c, char **ret_why)
+bool tn_program_may_bind(const struct tn_launch *c, char **ret_why)
 {
 	gt_autofree char *path = NULL;
 

@@ -31,7 +31,7 @@ static bool digits(const char **p, uint64_t *ret)
 
 /* "8", or Slurm's "8(x2),4" for 8, 8 and 4 on the nodes of the step. Which of them this is says SLURM_NODEID, that counts from 0;
  * where it says nothing, as in an allocation of one node, the first will do if they are all alike. */
-static bool tasks_of(const struct tn_ctx *c, const char *list, uint64_t *ret)
+static bool tasks_of(const struct tn_launch *c, const char *list, uint64_t *ret)
 {
 	const char *id = tn_run_user(c, "SLURM_NODEID");
 	uint64_t node = 0, tasks, times, first = UINT64_MAX;
@@ -55,7 +55,7 @@ static bool tasks_of(const struct tn_ctx *c, const char *list, uint64_t *ret)
 	}
 }
 
-struct tn_rank tn_rank_of(const struct tn_ctx *c)
+struct tn_rank tn_rank_of(const struct tn_launch *c)
 {
 	if (c->rank) /* one of several that we start ourselves */
 		return *c->rank;
@@ -70,7 +70,7 @@ struct tn_rank tn_rank_of(const struct tn_ctx *c)
 }
 
 /* A launcher's number of this process of which it is not said out of how many. The caller frees it; NULL: none. */
-static char *half_told(const struct tn_ctx *c)
+static char *half_told(const struct tn_launch *c)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index);
@@ -84,7 +84,7 @@ static char *half_told(const struct tn_ctx *c)
 	return NULL;
 }
 
-bool tn_rank_many_hosts(const struct tn_ctx *c)
+bool tn_rank_many_hosts(const struct tn_launch *c)
 {
 	static const char *const hosts[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"};
 	uint64_t a, b;
@@ -138,12 +138,12 @@ static bool on_several_nodes(const struct pr_host *h)
 }
 
 /* NULL: the user names none. */
-static const char *visible_list(const struct tn_ctx *c)
+static const char *visible_list(const struct tn_launch *c)
 {
 	return c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
 }
 
-char *tn_rank_order_differs(const struct tn_ctx *c)
+char *tn_rank_order_differs(const struct tn_launch *c)
 {
 	const char *list = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
 	bool numbers = list && *list >= '0' && *list <= '9';
@@ -162,7 +162,7 @@ static bool none_meant(const char *list)
 }
 
 /* GPUs of AMD and Intel, of which no more is known than their number. */
-static unsigned other_visible(const struct tn_ctx *c)
+static unsigned other_visible(const struct tn_launch *c)
 {
 	static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
 					    "ZE_AFFINITY_MASK"};
@@ -180,7 +180,7 @@ static unsigned other_visible(const struct tn_ctx *c)
 	return n;
 }
 
-unsigned tn_rank_visible(const struct tn_ctx *c)
+unsigned tn_rank_visible(const struct tn_launch *c)
 {
 	const char *list = visible_list(c);
 	struct gt_visible seen;
@@ -194,7 +194,7 @@ unsigned tn_rank_visible(const struct tn_ctx *c)
 }
 
 /* Is the list of GPUs that of this rank alone, as srun --gpus-per-task or a wrapper that mpirun starts give it? */
-static bool list_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
+static bool list_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
 	gt_autofree char *theirs = NULL;
@@ -206,7 +206,7 @@ static bool list_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
 	return list && tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
 }
 
-unsigned tn_rank_gpus(const struct tn_ctx *c)
+unsigned tn_rank_gpus(const struct tn_launch *c)
 {
 	struct tn_rank rank = tn_rank_of(c);
 	bool one = c->program == TN_PROGRAM_OPENMP || c->rank || (rank.count > 1 && !list_of_its_own(c, rank));
@@ -215,7 +215,7 @@ unsigned tn_rank_gpus(const struct tn_ctx *c)
 }
 
 /* The GPU of the rank among those of the list. Where the process may use all of them and they are at several nodes it has none. */
-static const struct pr_gpu *listed_gpu(const struct tn_ctx *c, struct tn_rank rank, const char *list, char **ret_why)
+static const struct pr_gpu *listed_gpu(const struct tn_launch *c, struct tn_rank rank, const char *list, char **ret_why)
 {
 	gt_autofree char *name = nth_of(list, rank.index);
 	const struct pr_gpu *gpu = NULL, *other;
@@ -242,7 +242,7 @@ static const struct pr_gpu *listed_gpu(const struct tn_ctx *c, struct tn_rank ra
 	return *ret_why ? NULL : gpu;
 }
 
-const struct pr_gpu *tn_rank_gpu(const struct tn_ctx *c, struct tn_rank rank, char **ret_why)
+const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank, char **ret_why)
 {
 	const char *list = visible_list(c);
 	size_t n = pr_usable_gpus(c->host);
@@ -293,7 +293,7 @@ static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 }
 
 /* Has each rank one GPU that the others do not see? */
-static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
+static bool gpu_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");
 
@@ -301,7 +301,7 @@ static bool gpu_of_its_own(const struct tn_ctx *c, struct tn_rank rank)
 	       (gt_starts_with(rank.variable, "SLURM_") && slurm ? !strcmp(slurm, "1") : list && !strchr(list, ','));
 }
 
-struct tn_rank tn_rank_at_node(const struct tn_ctx *c, struct tn_rank rank, const struct pr_gpu *gpu)
+struct tn_rank tn_rank_at_node(const struct tn_launch *c, struct tn_rank rank, const struct pr_gpu *gpu)
 {
 	const struct pr_host *h = c->host;
 	unsigned place = place_of(h, gpu), n = (unsigned)pr_bus_gpus(h);

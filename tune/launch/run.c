@@ -29,7 +29,7 @@ const char *tn_var_status_name(enum tn_var_status s)
 
 /* ---- for prepare() ------------------------------------------------------------------------------------------------ */
 
-const char *tn_run_user(const struct tn_ctx *c, const char *name)
+const char *tn_run_user(const struct tn_launch *c, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -39,7 +39,7 @@ const char *tn_run_user(const struct tn_ctx *c, const char *name)
 	return NULL;
 }
 
-const char *tn_run_said(const struct tn_ctx *c, const char *name)
+const char *tn_run_said(const struct tn_launch *c, const char *name)
 {
 	const char *value = tn_run_user(c, name);
 
@@ -54,7 +54,7 @@ static void add_var(struct tn_run *r, const struct tn_knob *k, const char *name,
 					      .reason = reason, .status = status };
 }
 
-void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+void tn_run_set(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *fmt, ...)
 {
 	const char *user = tn_run_said(c, name);
@@ -72,7 +72,7 @@ void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *
 		add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
 }
 
-void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
+void tn_run_add(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
 		const char *reason)
 {
 	for (size_t i = 0; i < r->n_var; i++) {
@@ -123,7 +123,7 @@ void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, co
 	add_var(r, k, name, NULL, gt_xstrdup(reason), TN_VAR_SKIPPED);
 }
 
-void tn_run_leave(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why)
+void tn_run_leave(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why)
 {
 	if (tn_run_said(c, name))
 		tn_run_keep(r, k, name, tn_run_said(c, name), "set by the user");
@@ -139,7 +139,7 @@ static void leave_out(struct tn_run *r, const struct tn_knob *k, const char *why
 }
 
 /* --gpu is no setting among others: the CPUs next to those GPUs are taken; what the environment says must not lead elsewhere. */
-static void name_gpus(const struct tn_ctx *c, struct tn_run *r)
+static void name_gpus(const struct tn_launch *c, struct tn_run *r)
 {
 	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
 	const struct tn_knob *k = &tn_knob_cuda_order;
@@ -155,7 +155,7 @@ static void name_gpus(const struct tn_ctx *c, struct tn_run *r)
 			       order ? ", instead of the user's " : "", order ? order : "");
 }
 
-static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_profile *profile, const struct tn_run_opts *o,
+static void prepare(struct tn_launch *c, const struct tn_knob *k, const struct tn_profile *profile, const struct tn_run_opts *o,
 		    struct tn_run *r)
 {
 	const char *asked = tn_profile_get(profile, k);
@@ -184,7 +184,7 @@ static void prepare(struct tn_ctx *c, const struct tn_knob *k, const struct tn_p
 	k->prepare(c, k, r);
 }
 
-static void count_processes(const struct tn_ctx *c, struct tn_run *r)
+static void count_processes(const struct tn_launch *c, struct tn_run *r)
 {
 	struct tn_processes p = tn_processes_of(c);
 
@@ -201,9 +201,7 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	gt_auto(pr_host) *own = NULL;
 	gt_auto(tn_profile) *profile = NULL;
 	__attribute__((cleanup(tn_command_clear))) struct tn_command command;
-	struct tn_facts facts = { 0 };
-	struct tn_ctx c = { .fs = fs, .facts = &facts,
-			    .program = o->program, .gpus = o->gpus, .workers = o->workers };
+	struct tn_launch c = { .fs = fs, .program = o->program, .gpus = o->gpus, .workers = o->workers };
 	struct tn_rank rank = { o->rank, o->ranks, true, NULL };
 	struct tn_run *r;
 	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);

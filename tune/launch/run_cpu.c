@@ -40,14 +40,14 @@ static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 	}
 }
 
-static const char *all_of(const struct tn_ctx *c, const struct gt_set *pool)
+static const char *all_of(const struct tn_launch *c, const struct gt_set *pool)
 {
 	return gt_set_equal(pool, &c->host->cpu.allowed) ? "all that are allowed"
 							 : "those allowed, without isolated and small cores";
 }
 
 /* What starts ranks itself is none of them, whatever the job around it says. */
-static bool leave_launcher(const struct tn_ctx *c, const struct gt_set *pool, char **reason)
+static bool leave_launcher(const struct tn_launch *c, const struct gt_set *pool, char **reason)
 {
 	if (c->host->n_node < 2) {
 		*reason = gt_xasprintf("%s, for the ranks that it starts", all_of(c, pool));
@@ -60,7 +60,7 @@ static bool leave_launcher(const struct tn_ctx *c, const struct gt_set *pool, ch
 
 /* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where
  * that would be a guess. */
-static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_set *pool, struct tn_rank *in_pool,
+static bool choose_pool(const struct tn_launch *c, struct tn_rank rank, struct gt_set *pool, struct tn_rank *in_pool,
 			char **reason)
 {
 	const struct pr_host *h = c->host;
@@ -94,7 +94,7 @@ static bool choose_pool(const struct tn_ctx *c, struct tn_rank rank, struct gt_s
 	return true;
 }
 
-static void take_share(const struct tn_ctx *c, struct tn_rank rank, struct gt_set *pool, struct tn_run *r)
+static void take_share(const struct tn_launch *c, struct tn_rank rank, struct gt_set *pool, struct tn_run *r)
 {
 	gt_autofree char *of = NULL;
 	struct tn_rank in_pool;
@@ -111,7 +111,7 @@ static void take_share(const struct tn_ctx *c, struct tn_rank rank, struct gt_se
 }
 
 /* What the launcher has given to this rank is its share already; others may have the same, as where mpirun binds to nodes. */
-static void keep_bound(const struct tn_ctx *c, struct tn_rank rank, const char *by, struct tn_run *r)
+static void keep_bound(const struct tn_launch *c, struct tn_rank rank, const char *by, struct tn_run *r)
 {
 	const struct gt_set *mine = &c->host->cpu.allowed;
 	unsigned all = gt_set_count(tn_bound_all(c->host));
@@ -135,7 +135,7 @@ static void keep_bound(const struct tn_ctx *c, struct tn_rank rank, const char *
 	}
 }
 
-static void prepare_affinity(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_affinity(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	struct tn_rank rank = tn_rank_of(c);
 	const char *by = rank.count > 1 ? tn_bound_by(c, rank.variable) : NULL;
@@ -178,7 +178,7 @@ const struct tn_knob tn_knob_affinity = {
 
 /* The policy that this process was started with, by numactl, srun --mem-bind or systemd's NUMAPolicy: as "bind:0-1". The caller
  * frees it; NULL: none, each page where it is first touched. */
-static char *users_policy(const struct tn_ctx *c)
+static char *users_policy(const struct tn_launch *c)
 {
 	static const char *const names[] = {NULL,    "preferred",      "bind", "interleave",
 					    "local", "preferred many", "weighted interleave"};
@@ -201,7 +201,7 @@ static char *users_policy(const struct tn_ctx *c)
 
 /* Where a command spans nodes the kernel would bring its pages to the threads that use them; the knob kernel.numa_balancing is
  * for commands that do not. */
-static char *where_touched(const struct tn_ctx *c, const char *because)
+static char *where_touched(const struct tn_launch *c, const char *because)
 {
 	bool off = pr_has(c->host->numa_balancing) && !c->host->numa_balancing.v;
 
@@ -209,7 +209,7 @@ static char *where_touched(const struct tn_ctx *c, const char *because)
 			    off ? "; kernel.numa_balancing is 0, so what lies at the wrong node stays there, too" : "");
 }
 
-static void prepare_mempolicy(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_mempolicy(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const struct pr_host *h = c->host;
 	gt_autofree char *user = users_policy(c);
@@ -262,11 +262,11 @@ const struct tn_knob tn_knob_mempolicy = {
 /* More than any job needs, and what programs that look at every possible descriptor still do in a moment. */
 #define FILES_MAX INT64_C(1048576)
 
-static void prepare_files(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_files(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	int64_t soft, hard;
 
-	if (!tn_open_files(c, &soft, &hard))
+	if (!tn_open_files(c->fs, &soft, &hard))
 		r->files_reason = gt_xstrdup("the limit is not known");
 	else if (soft >= hard || soft >= FILES_MAX)
 		r->files_reason = gt_xstrdup("as high as it may be");

@@ -12,7 +12,7 @@
 
 /* ---- numbering --------------------------------------------------------------------------------------------------- */
 
-static void prepare_cuda_order(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_cuda_order(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	gt_autofree char *differs = tn_rank_order_differs(c);
 
@@ -44,7 +44,7 @@ const struct tn_knob tn_knob_cuda_order = {
 	.prepare = prepare_cuda_order,
 };
 
-static void prepare_cuda_segments(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_cuda_segments(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	if (!pr_usable_gpus(c->host))
 		tn_run_skip(r, k, "PYTORCH_CUDA_ALLOC_CONF", "no GPU that CUDA could use");
@@ -79,7 +79,7 @@ static const char *const inward[] = {"virbr", "br-",   "cni",   "flannel", "cali
 
 /* Is one of the bridge's ports a device, or built upon one as bonds and VLANs are? Then it is the host's way out, whatever its
  * name: br-mgmt on hosts of OpenStack. The ports of virtual machines and containers are neither. */
-static bool leads_out(const struct tn_ctx *c, const char *interface)
+static bool leads_out(const struct tn_launch *c, const char *interface)
 {
 	gt_autofree char *ports = gt_xasprintf("/sys/class/net/%s/brif", interface);
 	gt_auto_strv names = {0};
@@ -101,7 +101,7 @@ static bool leads_out(const struct tn_ctx *c, const char *interface)
 
 /* The interfaces to be left out of those that begin with a word: ",br-", for NCCL takes beginnings, or where one of them leads out
  * the others by their names. */
-static void add_inward(const struct tn_ctx *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
+static void add_inward(const struct tn_launch *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
 {
 	gt_auto_strv in = {0}, out = {0};
 
@@ -120,7 +120,7 @@ static void add_inward(const struct tn_ctx *c, const struct gt_strv *names, cons
 	}
 }
 
-static void prepare_nccl_ifname(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_nccl_ifname(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	gt_auto_buf found = {0};
 	gt_auto_strv names = {0};
@@ -158,7 +158,7 @@ const struct tn_knob tn_knob_nccl_ifname = {
 
 /* ---- what was left behind ---------------------------------------------------------------------------------------- */
 
-static void prepare_leftovers(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_leftovers(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	for (size_t i = 0; tn_leftover_name(i); i++) {
 		const char *name = tn_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? tn_leftover(name, user) : NULL;

@@ -14,7 +14,7 @@
 
 /* ---- copies ------------------------------------------------------------------------------------------------------- */
 
-static void add_copy(const struct tn_ctx *c, const char *path, struct gt_strv *ret)
+static void add_copy(const struct tn_launch *c, const char *path, struct gt_strv *ret)
 {
 	gt_autofree char *real = NULL;
 
@@ -22,7 +22,7 @@ static void add_copy(const struct tn_ctx *c, const char *path, struct gt_strv *r
 		gt_strv_add(ret, real);
 }
 
-static void add_from(const struct tn_ctx *c, const char *dir, struct gt_strv *ret)
+static void add_from(const struct tn_launch *c, const char *dir, struct gt_strv *ret)
 {
 	gt_auto_strv names = { 0 };
 
@@ -36,7 +36,7 @@ static void add_from(const struct tn_ctx *c, const char *dir, struct gt_strv *re
 }
 
 /* What wheels in a directory that Python imports from bring: numpy.libs/libscipy_openblas64_-ff651d7f.so. */
-static void add_site(const struct tn_ctx *c, const char *site, struct gt_strv *ret)
+static void add_site(const struct tn_launch *c, const char *site, struct gt_strv *ret)
 {
 	gt_auto_strv names = { 0 };
 
@@ -51,7 +51,7 @@ static void add_site(const struct tn_ctx *c, const char *site, struct gt_strv *r
 }
 
 /* An environment: PREFIX/lib/python3.11/site-packages; conda has the library itself in PREFIX/lib. */
-static void add_prefix(const struct tn_ctx *c, const char *prefix, struct gt_strv *ret)
+static void add_prefix(const struct tn_launch *c, const char *prefix, struct gt_strv *ret)
 {
 	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix);
 	gt_auto_strv names = { 0 };
@@ -70,7 +70,7 @@ static void add_prefix(const struct tn_ctx *c, const char *prefix, struct gt_str
 }
 
 /* PREFIX/bin/NAME: a link is not followed, for the environment is where the link lies. */
-static void add_prefix_of(const struct tn_ctx *c, const char *name, struct gt_strv *ret)
+static void add_prefix_of(const struct tn_launch *c, const char *name, struct gt_strv *ret)
 {
 	gt_autofree char *program = tn_program_find(name, c->envp, NULL);
 
@@ -85,7 +85,7 @@ static void add_prefix_of(const struct tn_ctx *c, const char *name, struct gt_st
 		add_prefix(c, program, ret);
 }
 
-static void add_python_path(const struct tn_ctx *c, struct gt_strv *ret)
+static void add_python_path(const struct tn_launch *c, struct gt_strv *ret)
 {
 	const char *path = tn_run_said(c, "PYTHONPATH");
 	gt_autofree char *copy = gt_xstrdup(path ? path : "");
@@ -98,7 +98,7 @@ static void add_python_path(const struct tn_ctx *c, struct gt_strv *ret)
 
 /* Every OpenBLAS that the command may come to load: the host's as found with the library path that it will have, and those of
  * the Python that it is or may start. */
-static void find_copies(const struct tn_ctx *c, const struct tn_run *r, struct gt_strv *ret)
+static void find_copies(const struct tn_launch *c, const struct tn_run *r, struct gt_strv *ret)
 {
 	static const char *const environments[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
 	const char *library_path = tn_run_user(c, "LD_LIBRARY_PATH"), *home = tn_run_said(c, "HOME");
@@ -139,12 +139,12 @@ static void copies_clear(struct copies *a)
 	free(a->said);
 }
 
-static bool is_old(const struct tn_ctx *c, const struct pr_openblas_answer *a)
+static bool is_old(const struct tn_launch *c, const struct pr_openblas_answer *a)
 {
 	return !a->one_target && pr_openblas_is_old(a->core, c->host->cpu.flags, c->host->cpu.vendor.v);
 }
 
-static int ask_all(const struct tn_ctx *c, struct copies *a, struct gt_err *err)
+static int ask_all(const struct tn_launch *c, struct copies *a, struct gt_err *err)
 {
 	size_t n = a->paths.n;
 	int r = 0;
@@ -160,7 +160,7 @@ static int ask_all(const struct tn_ctx *c, struct copies *a, struct gt_err *err)
 }
 
 /* One that computes well by itself, and not with this core; paths.n: none. */
-static size_t find_harmed(const struct tn_ctx *c, const struct copies *a, const char *core)
+static size_t find_harmed(const struct tn_launch *c, const struct copies *a, const char *core)
 {
 	size_t i = 0;
 
@@ -170,7 +170,7 @@ static size_t find_harmed(const struct tn_ctx *c, const struct copies *a, const 
 }
 
 /* One that needs this core and does not take it; paths.n: none. */
-static size_t find_deaf(const struct tn_ctx *c, const struct copies *a, const char *core)
+static size_t find_deaf(const struct tn_launch *c, const struct copies *a, const char *core)
 {
 	struct pr_openblas_answer said;
 	size_t i = 0;
@@ -181,7 +181,7 @@ static size_t find_deaf(const struct tn_ctx *c, const struct copies *a, const ch
 	return i;
 }
 
-static void choose(const struct tn_ctx *c, const struct tn_knob *k, const struct copies *a, struct tn_run *r)
+static void choose(const struct tn_launch *c, const struct tn_knob *k, const struct copies *a, struct tn_run *r)
 {
 	const struct pr_openblas_answer *old = &a->said[a->old];
 	const char *flags = c->host->cpu.flags, *vendor = c->host->cpu.vendor.v, *core;
@@ -207,7 +207,7 @@ static void choose(const struct tn_ctx *c, const struct tn_knob *k, const struct
 }
 
 /* Why there is nothing to ask; NULL: there is. */
-static const char *no_question(const struct tn_ctx *c)
+static const char *no_question(const struct tn_launch *c)
 {
 	if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
 		return "which of OpenBLAS' kernels are old is known for x86-64 only";
@@ -218,7 +218,7 @@ static const char *no_question(const struct tn_ctx *c)
 	return NULL;
 }
 
-static void prepare_kernels(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_kernels(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	__attribute__((cleanup(copies_clear))) struct copies all = { 0 };
 	const char *user = tn_run_said(c, VARIABLE), *why = no_question(c);

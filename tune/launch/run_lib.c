@@ -15,7 +15,7 @@
 #define GIB (INT64_C(1) << 30)
 
 /* Is there a library at path that may be put into every program? If it is there but may not, *ret_why says so. */
-static bool usable(const struct tn_ctx *c, const char *path, const char **ret_why)
+static bool usable(const struct tn_launch *c, const char *path, const char **ret_why)
 {
 	struct stat st;
 
@@ -49,7 +49,7 @@ static char *flavour(const char *path)
 }
 
 /* What the program gets without us. A capture may have kept only the alternative, not the file behind it. */
-static char *blas_now(const struct tn_ctx *c)
+static char *blas_now(const struct tn_launch *c)
 {
 	gt_autofree char *path = tn_loader_find(c, "libblas.so.3");
 
@@ -59,7 +59,7 @@ static char *blas_now(const struct tn_ctx *c)
 }
 
 /* The directory in which a better libblas.so.3 lies; NULL if there is none. */
-static char *better_blas(const struct tn_ctx *c, const char **ret_name, const char **ret_why)
+static char *better_blas(const struct tn_launch *c, const char **ret_name, const char **ret_why)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_pool); i++) {
 		gt_autofree char *dir = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), shared_pool[i]),
@@ -74,7 +74,7 @@ static char *better_blas(const struct tn_ctx *c, const char **ret_name, const ch
 }
 
 /* Does the program, or PyTorch in it, use the host's libblas.so.3, and is that one slow beside OpenMP? */
-static bool needs_other_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r, char **ret_have)
+static bool needs_other_blas(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r, char **ret_have)
 {
 	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
 
@@ -90,7 +90,7 @@ static bool needs_other_blas(const struct tn_ctx *c, const struct tn_knob *k, st
 	return *ret_have != NULL;
 }
 
-static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_blas(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const char *user = tn_run_said(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
 	gt_autofree char *have = NULL, *dir = NULL, *value = NULL;
@@ -105,7 +105,7 @@ static void prepare_blas(const struct tn_ctx *c, const struct tn_knob *k, struct
 		return;
 	}
 	if (user) { /* the user's own libraries come first; a BLAS among them is the user's choice */
-		gt_autofree char *own = tn_loader_find(&(struct tn_ctx){ .fs = c->fs, .host = c->host }, "libblas.so.3"),
+		gt_autofree char *own = tn_loader_find(&(struct tn_launch){ .fs = c->fs, .host = c->host }, "libblas.so.3"),
 				 *seen = tn_loader_find(c, "libblas.so.3");
 
 		if (seen && !gt_streq(own, seen)) {
@@ -180,7 +180,7 @@ int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err
 	return gt_fail(err, EINVAL, "%s takes on, off%s; not '%.40s'", k->id, said.s, value);
 }
 
-static char *find_allocator(const struct tn_ctx *c, const struct allocator *a, const char **ret_why)
+static char *find_allocator(const struct tn_launch *c, const struct allocator *a, const char **ret_why)
 {
 	gt_autofree char *own = gt_xasprintf("/usr/lib/%s", tn_multiarch(c->host));
 	const char *const dirs[] = { own, "/usr/lib", "/usr/local/lib" };
@@ -215,7 +215,7 @@ static bool preloads(const char *list, const char *const *words, size_t n)
 }
 
 /* What is to be preloaded comes after what the user preloads: of two that answer to a name the first counts. */
-static void add_preload(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r, const char *path, const char *reason)
+static void add_preload(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r, const char *path, const char *reason)
 {
 	const char *user = tn_run_said(c, "LD_PRELOAD");
 	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
@@ -227,7 +227,7 @@ static void add_preload(const struct tn_ctx *c, const struct tn_knob *k, struct 
 }
 
 /* Of 640 000 blocks of 4 KiB eight threads kept 10 000: jemalloc had 75 MiB resident in small pages, 124 MiB in huge ones. */
-static void preload_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, const char *path,
+static void preload_allocator(const struct tn_launch *c, const struct tn_knob *k, const struct allocator *a, const char *path,
 			      struct tn_run *r)
 {
 	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_said(c, a->variable);
@@ -245,7 +245,7 @@ static void preload_allocator(const struct tn_ctx *c, const struct tn_knob *k, c
 				  : "its settings for large tensors");
 }
 
-static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
+static bool try_allocator(const struct tn_launch *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
 {
 	const char *why = NULL;
 	gt_autofree char *path = find_allocator(c, a, &why);
@@ -263,7 +263,7 @@ static bool try_allocator(const struct tn_ctx *c, const struct tn_knob *k, const
 	return true;
 }
 
-static void prepare_allocator(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_allocator(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const char *package = allocators[0].package, *user = tn_run_said(c, "LD_PRELOAD");
 
@@ -313,7 +313,7 @@ static bool preloads_allocator(const struct tn_run *r)
 /* Blocks up to a quarter of a rank's part of memory come from the heap, which is trimmed only beyond all of it. Where a control
  * group has a limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond it
  * one is killed. */
-static void prepare_malloc(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_malloc(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	unsigned ranks = tn_processes_here(c);
 	int64_t total = pr_or(c->host->mem.total_bytes, 0) / ranks,
@@ -362,7 +362,7 @@ const struct tn_knob tn_knob_malloc = {
 
 /* ---- OpenMP runtime ---------------------------------------------------------------------------------------------- */
 
-static char *find_runtime(const struct tn_ctx *c, const struct runtime *rt, const char **ret_why)
+static char *find_runtime(const struct tn_launch *c, const struct runtime *rt, const char **ret_why)
 {
 	gt_autofree char *own = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), rt->soname);
 
@@ -378,7 +378,7 @@ static char *find_runtime(const struct tn_ctx *c, const struct runtime *rt, cons
 	return NULL;
 }
 
-static void prepare_omp_runtime(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_runtime(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	static const char *const openmp[] = {"libomp", "libiomp", "libgomp"};
 	const struct runtime *rt = &runtimes[0];

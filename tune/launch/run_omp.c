@@ -7,14 +7,14 @@
 #include "tune/launch/launcher.h"
 #include "tune/launch/program.h"
 
-static const struct gt_set *cpus_of(const struct tn_ctx *c, const struct tn_run *r)
+static const struct gt_set *cpus_of(const struct tn_launch *c, const struct tn_run *r)
 {
 	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
 }
 
 /* torchrun sets 1 where its own user has said nothing. What that user has said is in the environment with which torchrun was
  * started; it does not change when the program sets a variable. */
-static bool set_by_torchrun(const struct tn_ctx *c)
+static bool set_by_torchrun(const struct tn_launch *c)
 {
 	gt_autofree char *said = NULL;
 
@@ -23,7 +23,7 @@ static bool set_by_torchrun(const struct tn_ctx *c)
 }
 
 /* More threads than the quota pays for are all stopped together; all ranks are paid from the same one. */
-static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
+static unsigned threads_paid(const struct tn_launch *c, unsigned ranks)
 {
 	struct pr_num quota = c->host->cpu.quota_millicpu;
 
@@ -31,7 +31,7 @@ static unsigned threads_paid(const struct tn_ctx *c, unsigned ranks)
 }
 
 /* Why n threads of so many cores; the caller frees it. */
-static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharers, bool by_quota)
+static char *why_threads(const struct tn_launch *c, unsigned cores, unsigned sharers, bool by_quota)
 {
 	struct tn_processes p = tn_processes_of(c);
 	unsigned own = GT_MAX(1u, cores / sharers), here = tn_processes_here(c), paid = threads_paid(c, here);
@@ -49,7 +49,7 @@ static char *why_threads(const struct tn_ctx *c, unsigned cores, unsigned sharer
 	return gt_xstrdup("one per physical core");
 }
 
-static void prepare_omp_threads(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_threads(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	unsigned cores, own, paid, n, sharers = tn_processes_sharing_cpus(c, r);
 	gt_autofree char *why = NULL, *less = NULL;
@@ -114,7 +114,7 @@ static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
 	return n;
 }
 
-static void prepare_omp_bind(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_bind(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	gt_autofree char *why = NULL;
 	bool spread = nodes_of(c->host, cpus_of(c, r)) > 1;
@@ -159,7 +159,7 @@ const struct tn_knob tn_knob_omp_bind = {
 #define SPINS       "3000"
 #define SPINS_QUOTA "1000"
 
-static bool all_isolated(const struct tn_ctx *c, const struct tn_run *r)
+static bool all_isolated(const struct tn_launch *c, const struct tn_run *r)
 {
 	gt_auto_set both = {0};
 
@@ -168,7 +168,7 @@ static bool all_isolated(const struct tn_ctx *c, const struct tn_run *r)
 	return gt_set_count(&both) && gt_set_equal(&both, cpus_of(c, r));
 }
 
-static void prepare_omp_spin(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_spin(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
 {
 	const char *policy = tn_run_said(c, "OMP_WAIT_POLICY");
 	unsigned n = gt_set_count(cpus_of(c, r));

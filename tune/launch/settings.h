@@ -2,6 +2,7 @@
 #ifndef TN_LAUNCH_SETTINGS_H
 #define TN_LAUNCH_SETTINGS_H
 /* The settings of `gputune run`; tune/launch/list.c lists them in the order in which they are prepared. */
+#include "tune/launch/run.h"
 #include "tune/model/knob.h"
 
 /* run_cpu.c */

@@ -132,12 +132,12 @@ const char *tn_facts_tuner(const struct tn_facts *f, const char *name)
 }
 
 /* "Max open files            1024                 524288               files", soft and hard. */
-bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard)
+bool tn_open_files(struct gt_fsroot *fs, int64_t *ret_soft, int64_t *ret_hard)
 {
 	gt_autofree char *text = NULL;
 	const char *line;
 
-	if (gt_fs_read(c->fs, "/proc/self/limits", &text, NULL) < 0)
+	if (gt_fs_read(fs, "/proc/self/limits", &text, NULL) < 0)
 		return false;
 	line = strstr(text, "Max open files");
 	return line && sscanf(line, "Max open files %ld %ld", ret_soft, ret_hard) == 2;

@@ -56,24 +56,15 @@ GT_DEFINE_AUTO(tn_profile, tn_profile_free);
 /* "on", "off", a value, or NULL if the profile does not say. */
 const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k);
 
-struct tn_rank;
 struct tn_ctx {
-	struct gt_fsroot *fs; /* for knobs of a run only: is the file there? */
+	struct gt_fsroot *fs;
 	const struct pr_host *host;
 	const struct tn_facts *facts;
 	const char *asked; /* the profile's own value for this knob, NULL: derive it from the host */
-	/* of a run */
-	bool chosen; /* named by the user or the profile */
-	char *const *argv;
-	char *const *envp;
-	enum tn_program program;
-	const char *gpus;	    /* struct tn_run_opts */
-	unsigned workers;	    /* the same */
-	const struct tn_rank *rank; /* given by the caller, NULL: as the environment says */
 };
 
 /* Limits of open files of this process; false: not known. */
-bool tn_open_files(const struct tn_ctx *c, int64_t *ret_soft, int64_t *ret_hard);
+bool tn_open_files(struct gt_fsroot *fs, int64_t *ret_soft, int64_t *ret_hard);
 
 /* What a knob wishes: a value, or why it wishes none. */
 struct tn_wish {
@@ -102,6 +93,8 @@ struct tn_range {
 };
 #define TN_NUMBERS 3 /* of one value at most: "min default max" */
 
+struct tn_launch;
+struct tn_run;
 struct tn_knob {
 	const char *id, *summary;
 	const char *why;       /* evidence: what it is good for */
@@ -137,7 +130,7 @@ struct tn_knob {
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 
 	/* of a run (R) */
-	void (*prepare)(const struct tn_ctx *c, const struct tn_knob *k, struct tn_run *r);
+	void (*prepare)(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r);
 };
 /* What others turn, under the name that they use: the knob it is here, or why there is none. */
 struct tn_setting_known {
@@ -183,22 +176,4 @@ void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
 void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
 /* TN_ADVICE for a sysctl: the engine adds the lines that set it to value, now and at boot. */
 void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
-/* To be used by prepare(). If the user's environment has the variable it is kept. */
-void tn_run_set(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
-		const char *fmt, ...) GT_PRINTF(6, 7);
-/* The same where what is there is not the user's but a launcher's own: it is replaced. */
-void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
-	GT_PRINTF(5, 6);
-/* The same for a list that other knobs add to, such as LD_PRELOAD: a value set before stays in it. */
-void tn_run_add(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
-		const char *reason);
-/* The user's own, worth a word. */
-void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
-	GT_PRINTF(5, 6);
-/* Not ours to set: what the user has set is kept all the same. */
-void tn_run_leave(const struct tn_ctx *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why);
-void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
-const char *tn_run_user(const struct tn_ctx *c, const char *name); /* the user's value, NULL if not set */
-/* The same for a variable that says nothing when it is empty, as all do here but CUDA_VISIBLE_DEVICES. */
-const char *tn_run_said(const struct tn_ctx *c, const char *name);
 #endif
