@@ -90,5 +90,7 @@ struct pr_judged {
 	int cause;
 };
 size_t pr_judge(const struct pr_context *c, struct pr_judged **ret); /* the caller frees *ret */
+/* Runs one check. The remedy has the commands of the host's distribution. */
+void pr_judge_one(const struct pr_context *c, const struct pr_check *check, struct pr_finding *ret);
 int pr_exit_code(const struct pr_judged *j, size_t n); /* 0 ok, 1 warning, 2 critical, 3 unknown */
 #endif

@@ -128,6 +128,13 @@ static void remedy_for_distro(const struct pr_host *h, struct pr_finding *f)
 	snprintf(f->remedy, sizeof(f->remedy), "%s", text);
 }
 
+void pr_judge_one(const struct pr_context *c, const struct pr_check *check, struct pr_finding *ret)
+{
+	*ret = (struct pr_finding){ 0 };
+	check->run(c, ret);
+	remedy_for_distro(c->host, ret);
+}
+
 size_t pr_judge(const struct pr_context *c, struct pr_judged **ret)
 {
 	struct pr_judged *j;
@@ -139,8 +146,7 @@ size_t pr_judge(const struct pr_context *c, struct pr_judged **ret)
 	for (size_t i = 0; i < n; i++) {
 		j[i].check = pr_checks[i];
 		j[i].cause = -1;
-		pr_checks[i]->run(c, &j[i].f);
-		remedy_for_distro(c->host, &j[i].f);
+		pr_judge_one(c, pr_checks[i], &j[i].f);
 		if (j[i].f.result >= PR_WARN)
 			j[i].cause = find_cause(j, i);
 	}

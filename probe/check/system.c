@@ -145,7 +145,16 @@ static void more_shm(const struct pr_context *c, struct pr_finding *f, const cha
 		pr_remedy(f, "%s%s the container with more:  docker run --shm-size=%ldg …", first ? first : "",
 			  first ? "\nand start" : "Start", pr_shm_gib(c->host));
 	else
-		pr_remedy(f, "%s", first ? first : "  mount -o remount,size=50% /dev/shm");
+		pr_remedy(f, "%s", first ? first : "  mount -o remount,size=50% /dev/shm\nand write the same size into /etc/fstab. "
+						   "More than memory and swap hold ends in the out-of-memory killer.");
+}
+
+/* 1 GiB holds the batches of a few workers. A host with less than 4 GiB of memory cannot spare as much. */
+static int64_t shm_enough(const struct pr_host *h)
+{
+	int64_t memory = pr_memory_bytes(h);
+
+	return memory ? GT_MIN(memory / 4, INT64_C(1) << 30) : INT64_C(1) << 30;
 }
 
 static void shm(const struct pr_context *c, struct pr_finding *f)
@@ -163,7 +172,7 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 		more_shm(c, f, "When no job runs:  rm /dev/shm/nccl-*");
 		return;
 	}
-	if (size.v >= 1 << 30) {
+	if (size.v >= shm_enough(c->host)) {
 		pr_say(f, PR_PASS, "/dev/shm has %s", text);
 		return;
 	}
@@ -304,8 +313,10 @@ static void memlock(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_WARN, "only %s may be locked, but %s registers its buffers as locked memory", text, h->rdma.v[0]);
 		pr_remedy(f, h->container.state == PR_PRESENT ?
 				     "Start the container with:  docker run --ulimit memlock=-1 …" :
-				     "Write into /etc/security/limits.d/rdma.conf\n  * - memlock unlimited\nand for "
-				     "services LimitMEMLOCK=infinity, then log in again");
+				     "Members of the group rdma may then lock all memory, at their next login:\n"
+				     "  groupadd -f rdma && usermod -aG rdma USER\n"
+				     "  echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf\n"
+				     "A service needs LimitMEMLOCK=infinity.");
 	}
 }
 const struct pr_check pr_check_memlock = {

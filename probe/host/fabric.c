@@ -103,18 +103,6 @@ static void find_runtime(struct gt_fsroot *fs, struct pr_host *h)
 
 /* ---- the rest ------------------------------------------------------------------------------------------------- */
 
-static void count_stale(struct gt_fsroot *fs, struct pr_host *h)
-{
-	gt_auto_strv names = {0};
-
-	gt_fs_list(fs, "/dev/shm", &names);
-	for (size_t i = 0; i < names.n; i++) {
-		gt_autofree char *path = gt_xasprintf("/dev/shm/%s", names.v[i]);
-
-		h->stale_shm += gt_starts_with(names.v[i], "nccl-") && gt_fs_exists(fs, path);
-	}
-}
-
 /* Its process, by the file in which it leaves its number: the file may be left over from one that died. */
 static struct pr_num find_manager(struct gt_fsroot *fs, struct pr_host *h)
 {
@@ -139,5 +127,4 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 	h->nvidia.char_links = there(fs, "/dev/char/195:255");
 	h->nvidia.open_module = h->nvidia.module_text.v && strstr(h->nvidia.module_text.v, "Open Kernel Module");
 	find_runtime(fs, h);
-	count_stale(fs, h);
 }

@@ -150,6 +150,19 @@ static bool shm_is_huge(struct gt_fsroot *fs)
 	return huge;
 }
 
+/* Counts the files that NCCL left in /dev/shm. */
+static void count_stale(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_auto_strv names = {0};
+
+	gt_fs_list(fs, "/dev/shm", &names);
+	for (size_t i = 0; i < names.n; i++) {
+		gt_autofree char *path = gt_xasprintf("/dev/shm/%s", names.v[i]);
+
+		h->stale_shm += gt_starts_with(names.v[i], "nccl-") && gt_fs_exists(fs, path);
+	}
+}
+
 void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct statvfs v;
@@ -159,6 +172,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.thp_defrag = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag");
 	read_memlock(fs, h);
 	h->mem.shm_huge = shm_is_huge(fs);
+	count_stale(fs, h);
 	r = gt_fs_statvfs(fs, "/dev/shm", &v);
 	h->mem.shm_bytes.state = h->mem.shm_free_bytes.state = pr_state_of(r);
 	if (r >= 0) {

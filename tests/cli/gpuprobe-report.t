@@ -403,9 +403,10 @@ A rented machine with several faults: the one that stops CUDA first, then each o
   Also host.memlock
     only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
     do:
-      Write into /etc/security/limits.d/rdma.conf
-        * - memlock unlimited
-      and for services LimitMEMLOCK=infinity, then log in again
+      Members of the group rdma may then lock all memory, at their next login:
+        groupadd -f rdma && usermod -aG rdma USER
+        echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
+      A service needs LimitMEMLOCK=infinity.
   
   36 checks pass, 34 do not apply here (--verbose shows them)
   the kernel log was not examined

@@ -55,8 +55,8 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   pcie.aspm                     B   now           whether idle PCIe links fall asleep
   irq.affinity                  B   now           fast network ports interrupt the CPUs of their own
                                                   node
-  mem.shm                       C   now           room for shared memory in /dev/shm
-  limits.memlock                C   new processes memory that a process of this user may lock
+  mem.shm                       C   now           /dev/shm has room for workers
+  limits.memlock                C   new processes RDMA may lock memory
   limits.nofile                 C   new processes files that a process of this user may have open
   irq.balance                   C   now           whether irqbalance moves interrupts about
   nic.rings                     C   now           buffers in which a network card lays down what
@@ -198,6 +198,29 @@ Room in /dev/shm counts against a container's limit: half of that is what both t
   $ gputune plan --root small --only mem.shm | grep -o 'shm-size=[0-9]*g'; gpuprobe --root small | grep -o 'shm-size=[0-9]*g'
   shm-size=8g
   shm-size=8g
+
+gpuprobe judges what gputune only advises. The plan has the same finding and the same remedy.
+
+  $ gputune plan --root $FIXTURES/vm-half-topology.host --only limits.memlock; gpuprobe --root $FIXTURES/vm-half-topology.host | grep -A 9 host.memlock
+  Manual steps
+    limits.memlock
+        only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
+        Members of the group rdma may then lock all memory, at their next login:
+          groupadd -f rdma && usermod -aG rdma USER
+          echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
+        A service needs LimitMEMLOCK=infinity.
+  
+  Nothing to change, profile train-gpu.
+  Also host.memlock
+    only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
+    do:
+      Members of the group rdma may then lock all memory, at their next login:
+        groupadd -f rdma && usermod -aG rdma USER
+        echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
+      A service needs LimitMEMLOCK=infinity.
+  
+  36 checks pass, 34 do not apply here (--verbose shows them)
+  the kernel log was not examined
 
 What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
 and moves none says why.

@@ -20,6 +20,19 @@ struct facts {
 	enum { UNKNOWN, APART, ONE } rails; /* the ports' subnets */
 };
 
+/* The plan for one knob that a check of gpuprobe judges. */
+static void plan_of(const struct pr_host *h, const char *id, struct tn_wish *w)
+{
+	gt_auto_strv only = { 0 };
+	gt_auto(tn_plan) *plan = NULL;
+
+	gt_strv_add(&only, id);
+	ck_assert_int_eq(tn_plan_make(b.fs, h, &(struct tn_plan_opts){ .only = &only }, &plan, &err), 0);
+	ck_assert_int_eq((int)plan->n_item, 1);
+	w->status = plan->item[0].status;
+	snprintf(w->reason, sizeof(w->reason), "%s\n%s", plan->item[0].reason, plan->item[0].remedy ? plan->item[0].remedy : "");
+}
+
 static struct tn_wish wish(const char *id, const struct facts *f, const char *current, const char *pair)
 {
 	struct pr_net port = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
@@ -59,7 +72,10 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 		gt_set_add(&h.cpu.online, (unsigned)i);
 	if (f->rdma)
 		gt_strv_add(&h.rdma, "mlx5_0");
-	if (tn_knob_find(id)->look) { /* what is there follows from the host too */
+	h.identity = "0123456789abcdef";
+	if (tn_knob_find(id)->check) {
+		plan_of(&h, id, &w);
+	} else if (tn_knob_find(id)->look) { /* what is there follows from the host too */
 		gt_autofree char *seen = tn_knob_find(id)->look(&c);
 
 		now.current = seen;
@@ -446,15 +462,50 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 	for (size_t i = 0; tn_knob_at(i); i++) {
 		const struct tn_knob *k = tn_knob_at(i);
 
-		ck_assert_msg(k->id && k->summary && k->why && k->hazard && k->unit && k->mechanism, "%s", k->id);
+		ck_assert_msg(k->id && tn_knob_summary(k) && tn_knob_why(k) && k->hazard && k->unit && k->mechanism, "%s", k->id);
 		ck_assert_msg(strchr("ABCR", k->tag) != NULL, "%s", k->id);
-		ck_assert_msg(!k->desired != !k->prepare, "%s has one of desired and prepare", k->id);
+		ck_assert_msg(!!k->desired + !!k->prepare + !!k->check == 1, "%s has one of desired, prepare and check", k->id);
+		ck_assert_msg(!k->check || (k->tag == 'C' && !k->summary && !k->why), "%s: the check has its texts", k->id);
 		ck_assert_msg((k->tag == 'R') == !!k->prepare, "%s: R is per run", k->id);
-		ck_assert_msg(k->prepare || !!k->key + !!k->path + !!k->look == 1, "%s has one of key, path and look", k->id);
+		ck_assert_msg(k->prepare || k->check || !!k->key + !!k->path + !!k->look == 1,
+			      "%s has one of key, path and look", k->id);
 		ck_assert_msg(!k->look || k->tag == 'C', "%s has nothing that could be written", k->id);
 		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
 		for (size_t n = 0; n < i; n++)
 			ck_assert_str_ne(tn_knob_at(n)->id, k->id);
+	}
+}
+END_TEST
+
+/* gpuprobe and the plan report the same finding and the same remedy on every host. */
+START_TEST(a_check_and_the_plan_report_the_same)
+{
+	gt_auto_strv names = box_fixtures();
+
+	for (size_t n = 0; n < names.n; n++) {
+		gt_auto(pr_host) *h = NULL;
+		gt_auto(tn_plan) *plan = NULL;
+		struct pr_context c = { 0 };
+		struct box one;
+
+		box_open(&one, names.v[n]);
+		ck_assert_int_eq(pr_host_discover(one.fs, &(struct pr_discover_opts){ 0 }, &h, NULL), 0);
+		plan = box_plan(&one);
+		c = (struct pr_context){ .host = h, .fs = one.fs };
+		for (size_t i = 0; i < plan->n_item; i++) {
+			const struct tn_item *it = &plan->item[i];
+			struct pr_finding f;
+
+			if (!it->knob->check)
+				continue;
+			pr_judge_one(&c, it->knob->check, &f);
+			ck_assert_msg(!strcmp(it->reason, f.what), "%s, %s: %s, and %s", names.v[n], it->knob->id, it->reason,
+				      f.what);
+			ck_assert_msg(!strcmp(it->remedy ? it->remedy : "", f.remedy), "%s, %s: %s, and %s", names.v[n],
+				      it->knob->id, it->remedy, f.remedy);
+			ck_assert_msg((it->status == TN_ADVICE) == (f.result >= PR_WARN), "%s, %s", names.v[n], it->knob->id);
+		}
+		box_close(&one);
 	}
 }
 END_TEST
@@ -666,6 +717,7 @@ TCase *tune_knob_case(void)
 	tcase_add_test(tc, a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside);
 	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
 	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, a_check_and_the_plan_report_the_same);
 	tcase_add_test(tc, no_knob_takes_a_value_that_endangers_the_host);
 	tcase_add_test(tc, an_extreme_is_refused_from_a_plan_and_from_a_profile);
 	tcase_add_test(tc, a_range_follows_the_memory_of_the_host);

@@ -26,6 +26,8 @@ struct tn_plan_opts tn_choice(void);
 
 /* Rendered for people. */
 void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */
+/* One line of a remedy. A command begins with a blank and is not wrapped. */
+void tn_show_step(const char *line, unsigned indent);
 void tn_show_plan_diff(const json_t *plan, bool color);
 void tn_show_report(const json_t *report, bool color);
 void tn_show_history(const json_t *doc, bool values, bool color);

@@ -33,12 +33,13 @@ static json_t *knob_json(const struct tn_knob *k)
 			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL,
 			 *range = tn_knob_range_text(k);
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "id", k->id, "tag",
-			 tag, "summary", k->summary, "why", k->why, "hazard", k->hazard, "unit", k->unit, "range", range,
-			 "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}", "id", k->id, "tag",
+			 tag, "summary", tn_knob_summary(k), "why", tn_knob_why(k), "hazard", k->hazard, "unit", k->unit,
+			 "range", range, "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
 			 gt_json_str(path), "counterpart", gt_json_str(pair), "precondition", needs_json(k),
 			 "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
-			 gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved);
+			 gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved, "check",
+			 k->check ? k->check->id : NULL);
 }
 
 static json_t *setting_json(const struct tn_setting_known *s)
@@ -80,7 +81,7 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 		gt_table_cell(t, "%s", tn_knob_at(i)->id);
 		gt_table_cell(t, "%c", tn_knob_at(i)->tag);
 		gt_table_cell(t, "%s", tn_effect_name(tn_knob_at(i)->takes_effect));
-		gt_table_cell(t, "%s", tn_knob_at(i)->summary);
+		gt_table_cell(t, "%s", tn_knob_summary(tn_knob_at(i)));
 	}
 	gt_table_print(t, stdout, cli->color);
 	puts("");
@@ -133,7 +134,7 @@ static char *joined(const json_t *list)
 
 static void show_knob(const json_t *k, const struct tn_knob *knob)
 {
-	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, knob->summary),
+	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, tn_knob_summary(knob)),
 			 *needs = joined(json_object_get(k, "precondition"));
 
 	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
@@ -152,7 +153,8 @@ static void show_knob(const json_t *k, const struct tn_knob *knob)
 	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
 	field("must move", gt_json_get_str(k, "mechanism", NULL));
 	field("not measured", knob->unmoved);
-	paragraph("Why", knob->why);
+	field("judged by", knob->check ? knob->check->id : NULL);
+	paragraph("Why", tn_knob_why(knob));
 	paragraph("Hazard", knob->hazard);
 }
 
@@ -197,6 +199,11 @@ static int show_here(struct gt_cli *cli, const char *id)
 		if (it->at_boot_may)
 			gt_buf_printf(&b, "; at boot %s", it->at_boot_may);
 		gt_print_wrapped(stdout, b.s, 2, gt_term_width(stdout));
+		for (const char *line = it->remedy; line && *line; line = gt_next_line(line)) {
+			gt_autofree char *one = gt_xstrndup(line, strcspn(line, "\n"));
+
+			tn_show_step(one, 4);
+		}
 	}
 	return 0;
 }
@@ -236,7 +243,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 	if (s)
 		printf("%s is this knob:\n\n", s->name);
 	show_knob(json_array_get(json_object_get(doc, "knobs"), 0), k);
-	return k->desired ? show_here(cli, k->id) : 0;
+	return k->tag == 'R' ? 0 : show_here(cli, k->id);
 }
 
 const struct gt_cmd tn_cmd_explain = {

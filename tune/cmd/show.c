@@ -103,16 +103,28 @@ static bool plan_notes(const json_t *items)
 	return head;
 }
 
+void tn_show_step(const char *line, unsigned indent)
+{
+	if (*line == ' ')
+		printf("%*s%s\n", (int)indent, "", line);
+	else
+		gt_print_wrapped(stdout, line, indent, gt_term_width(stdout));
+}
+
 static void plan_item(const json_t *o, size_t more)
 {
 	const char *now = text(o, "current"), *wanted = text(o, "wanted");
 	gt_autofree char *name = group_label(o, more);
+	const json_t *line;
+	size_t i;
 
 	if (*now && *wanted && strcmp(text(o, "status"), "already"))
 		printf("  %s: %s to %s\n", name, now, wanted);
 	else
 		printf("  %s%s%s\n", name, *now ? ": " : "", now);
 	gt_print_wrapped(stdout, text(o, "reason"), 6, gt_term_width(stdout));
+	json_array_foreach(json_object_get(o, "remedy"), i, line)
+		tn_show_step(json_string_value(line), 6);
 }
 
 /* In the order in which somebody has to think about them. */
@@ -122,7 +134,7 @@ static const struct {
 } plan_parts[] = {
 	{ "change", "To be changed", false },
 	{ "blocked", "To be changed, but cannot be", false },
-	{ "advice", "To be done by hand", false },
+	{ "advice", "Manual steps", false },
 	{ "skipped", "Left out (what is by choice only: --optional takes in all, --only KNOB one)", false },
 	{ "already", "Already so", true },
 	{ "n/a", "Not for this host", true },

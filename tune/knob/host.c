@@ -8,8 +8,6 @@
 #include "tune/lint/lint.h"
 #include "tune/model/costly_options.h"
 
-#define GIB (INT64_C(1) << 30)
-
 /* The word of the kernel's command line that begins so, NULL if there is none. The caller frees it. */
 static char *cmdline_word(const struct tn_ctx *c, const char *begin)
 {
@@ -317,88 +315,6 @@ const struct tn_knob tn_knob_nofile = {
 	.takes_effect = TN_NEW_PROCESS,
 	.op = TN_SET,
 	.desired = want_nofile,
-};
-
-static char *look_memlock(const struct tn_ctx *c)
-{
-	struct pr_num n = c->host->mem.memlock_bytes;
-
-	if (!pr_has(n))
-		return NULL;
-	return n.v == INT64_MAX ? gt_xstrdup("unlimited") : gt_xasprintf("%ld", n.v);
-}
-
-static void need_rdma(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (!c->host->rdma.n)
-		tn_not_applicable(w, "no RDMA card: CUDA's pinned memory does not count against it");
-}
-
-static const struct tn_need memlock_needs[] = { { "an RDMA card", need_rdma }, { 0 } };
-
-static void want_memlock(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (!strcmp(now->current, "unlimited"))
-		tn_leave(w, TN_ALREADY, "as much as is asked for");
-	else
-		tn_leave(
-			w, TN_ADVICE,
-			"RDMA locks the memory it sends from and fails beyond this; for a group of users: echo '@gpu - "
-			"memlock unlimited' > /etc/security/limits.d/90-gpu.conf (at the next login); for services: "
-			"LimitMEMLOCK=infinity in a drop-in");
-}
-
-const struct tn_knob tn_knob_memlock = {
-	.id = "limits.memlock",
-	.look = look_memlock,
-	.summary = "memory that a process of this user may lock",
-	.why = "ibv_reg_mr locks what an InfiniBand or RoCE card reads from. NCCL's net plug-in then fails with "
-	       "\"cannot "
-	       "allocate memory\".",
-	.hazard = "Unlimited for everybody lets any user take all memory: for a group only. Reported, never written.",
-	.unit = "bytes",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NEW_PROCESS,
-	.op = TN_SET,
-	.needs = memlock_needs,
-	.desired = want_memlock,
-};
-
-static char *look_shm(const struct tn_ctx *c)
-{
-	struct pr_num n = c->host->mem.shm_bytes;
-
-	return pr_has(n) ? gt_xasprintf("%ld", n.v) : NULL;
-}
-
-static void want_shm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (pr_or(c->host->mem.shm_bytes, 0) >= GT_MIN(pr_memory_bytes(c->host) / 4, 64 * GIB))
-		tn_leave(w, TN_ALREADY, "enough for the batches of loader workers");
-	else if (c->host->container.state == PR_PRESENT)
-		tn_leave(w, TN_ADVICE,
-			 "loader workers hand over batches there and die with a bus error when it is full: docker run "
-			 "--shm-size=%ldg, or --ipc=host",
-			 pr_shm_gib(c->host));
-	else
-		tn_leave(w, TN_ADVICE,
-			 "loader workers hand over batches there and die with a bus error when it is full: mount -o "
-			 "remount,size=50%% /dev/shm, and the same size in /etc/fstab");
-}
-
-const struct tn_knob tn_knob_shm = {
-	.id = "mem.shm",
-	.look = look_shm,
-	.summary = "room for shared memory in /dev/shm",
-	.why = "PyTorch's loader workers pass tensors there. Docker gives a container 64 MiB.",
-	.hazard = "More than memory and swap hold ends in the out-of-memory killer. Reported, never changed.",
-	.unit = "bytes",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.desired = want_shm,
 };
 
 /* ---- GPUs ---------------------------------------------------------------------------------------------------------

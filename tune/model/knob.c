@@ -75,6 +75,16 @@ int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt
 	return 0;
 }
 
+const char *tn_knob_summary(const struct tn_knob *k)
+{
+	return k->summary ? k->summary : k->check->title;
+}
+
+const char *tn_knob_why(const struct tn_knob *k)
+{
+	return k->why ? k->why : k->check->story;
+}
+
 const char *tn_effect_name(enum tn_effect e)
 {
 	static const char *const name[] = { [TN_NOW] = "now",

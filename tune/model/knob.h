@@ -5,7 +5,7 @@
  * A knob is one const struct in tune/knob/, listed once in tune/knob/list.c. What it wishes is a pure function of the host,
  * the profile and the value that is there; reading, comparing, writing and undoing are the same code for all.
  */
-#include "probe/host/host.h"
+#include "probe/check/check.h"
 #include "tune/model/tune.h"
 
 enum tn_effect { TN_NOW, TN_NEW_PROCESS, TN_NEW_DEVICE, TN_REBOOT };
@@ -96,8 +96,9 @@ struct tn_range {
 struct tn_launch;
 struct tn_run;
 struct tn_knob {
-	const char *id, *summary;
-	const char *why;       /* evidence: what it is good for */
+	const char *id;
+	const char *summary;   /* NULL: the title of check; tn_knob_summary() */
+	const char *why;       /* evidence: what it is good for; NULL: the story of check; tn_knob_why() */
 	const char *hazard;    /* when it harms */
 	const char *unit;
 	const char *mechanism; /* the measurement that must move if the claim is true; "" if there is none, */
@@ -107,6 +108,10 @@ struct tn_knob {
 	enum tn_op op;
 	enum tn_form form;
 	const char *rivals;    /* tuners that set it too, blank-separated */
+
+	/* C: the check of gpuprobe that judges the subject. The plan has its finding and its remedy, and only id, takes_effect and
+	 * texts are set. */
+	const struct pr_check *check;
 
 	/* of the host (A, B, C): one of key, path and look */
 	const char *key;		  /* sysctl */
@@ -148,6 +153,8 @@ bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list);
 bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list);
 /* Every entry of the list names a knob or a family, else exit 64. */
 int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err);
+const char *tn_knob_summary(const struct tn_knob *k);
+const char *tn_knob_why(const struct tn_knob *k);
 const char *tn_effect_name(enum tn_effect e);
 const char *tn_op_name(enum tn_op op);
 char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */

@@ -18,7 +18,7 @@ char *tn_need_text(const struct tn_knob *k, const char *path, size_t n)
 	gt_autofree char *any = path ? NULL : tn_knob_path(k, k->instances ? "*" : NULL);
 	bool written = k->tag == 'A' || k->tag == 'B';
 
-	if (k->tag == 'R') /* of a run: says itself what it lacks */
+	if (k->tag == 'R' || k->check) /* a launch setting and a check report themselves what they lack */
 		return NULL;
 	if (!n)
 		return path || any ? gt_xasprintf("%s is there", path ? path : any) : gt_xstrdup("there is one on this host");

@@ -35,7 +35,7 @@ enum tn_status {
 	TN_NOT_APPLICABLE, /* not on this host: never a failure, never drift */
 	TN_SKIPPED,	   /* by choice: by the user, the profile, or because the knob is opt-in */
 	TN_BLOCKED,	   /* should be written and cannot be: unreadable, broken, in the hands of another tuner */
-	TN_ADVICE,	   /* checked and reported only; the lines to do it by hand are in reason */
+	TN_ADVICE,	   /* checked and reported only; the lines to do it by hand are in remedy or reason */
 };
 
 struct tn_knob;
@@ -46,7 +46,8 @@ struct tn_item {
 	enum tn_status status;
 	char *current, *wanted;
 	char *pair_path, *pair_current; /* the counterpart: writing path zeroes it */
-	char *reason;			/* why this status, why this value */
+	char *reason;			/* why this status, why this value; the finding of knob->check */
+	char *remedy;			/* of knob->check, in lines; NULL: none */
 	size_t needs_met;		/* of what has to hold (tn_need_text) so many do, one after the other */
 	bool chosen;			/* by default, by name or by --optional: not only looked at */
 	bool need_fails;		/* and the next does not, for the reason above; false: it was not looked at */

@@ -37,6 +37,7 @@ void tn_item_clear(struct tn_item *i)
 	free(i->pair_path);
 	free(i->pair_current);
 	free(i->reason);
+	free(i->remedy);
 	free(i->conflict);
 	free(i->at_boot);
 	free(i->at_boot_by);
@@ -318,6 +319,22 @@ static void advise(struct tn_item *i, const char *value)
 	say(i, TN_ADVICE, why);
 }
 
+/* The judgement is gpuprobe's. */
+static void take_finding(const struct make *m, struct tn_item *i)
+{
+	static const enum tn_status status[] = { [PR_PASS] = TN_ALREADY,
+						 [PR_SKIP] = TN_NOT_APPLICABLE,
+						 [PR_NOT_KNOWN] = TN_SKIPPED,
+						 [PR_WARN] = TN_ADVICE,
+						 [PR_FAIL] = TN_ADVICE };
+	const struct pr_context c = { .host = m->host, .fs = m->fs };
+	struct pr_finding f;
+
+	pr_judge_one(&c, i->knob->check, &f);
+	say(i, status[f.result], f.what);
+	i->remedy = *f.remedy ? gt_xstrdup(f.remedy) : NULL;
+}
+
 static void consider(struct make *m, const struct tn_knob *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k);
@@ -332,6 +349,10 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 	}
 	if (gt_streq(asked, "off") && !tn_knob_named(k, m->opts->only)) {
 		say(i, TN_SKIPPED, "the profile leaves it alone");
+		return;
+	}
+	if (k->check) {
+		take_finding(m, i);
 		return;
 	}
 	i->need_fails = !read_current(m, i);
@@ -360,7 +381,7 @@ static void consider_all(struct make *m)
 		const struct tn_knob *k = tn_knobs[n];
 		gt_auto_strv instances = { 0 };
 
-		if (!k->desired || !tn_knob_selected(k, m->opts->only))
+		if (!tn_knob_selected(k, m->opts->only))
 			continue;
 		if (!k->instances) {
 			consider(m, k, NULL);

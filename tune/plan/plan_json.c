@@ -2,6 +2,7 @@
 /* The plan as a document, and back. */
 #include <errno.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "sysctl/sysctl.h"
 #include "tune/boot/predict.h"
 #include "tune/plan/plan.h"
@@ -37,6 +38,31 @@ static void read_needs(const json_t *o, struct tn_item *i)
 	i->need_fails = json_is_false(json_object_get(json_array_get(list, i->needs_met), "holds"));
 }
 
+/* In lines: a text with newlines is refused when the document is read. */
+static json_t *remedy_json(const struct tn_item *i)
+{
+	json_t *lines = i->remedy ? json_array() : json_null();
+
+	for (const char *p = i->remedy; p && *p; p = gt_next_line(p))
+		json_array_append_new(lines, json_stringn(p, strcspn(p, "\n")));
+	return lines;
+}
+
+static bool read_remedy(const json_t *o, struct tn_item *i)
+{
+	const json_t *list = json_object_get(o, "remedy"), *line;
+	gt_auto_buf b = { 0 };
+	size_t n;
+
+	json_array_foreach(list, n, line) {
+		if (!json_is_string(line))
+			return false;
+		gt_buf_printf(&b, "%s%s", n ? "\n" : "", json_string_value(line));
+	}
+	i->remedy = b.len ? gt_buf_take(&b) : NULL;
+	return true;
+}
+
 static json_t *item_json(const struct tn_item *i)
 {
 	const struct tn_knob *k = i->knob;
@@ -47,6 +73,7 @@ static json_t *item_json(const struct tn_item *i)
 			      gt_json_str(i->current), "wanted", gt_json_str(i->wanted), "operation", tn_op_name(k->op), "unit",
 			      k->unit, "reason", gt_json_str(i->reason), "hazard", k->hazard, "tag", tag);
 
+	json_object_set_new(o, "remedy", remedy_json(i));
 	json_object_set_new(o, "precondition", needs_json(i));
 	json_object_set_new(o, "takes_effect", json_string(tn_effect_name(k->takes_effect)));
 	json_object_set_new(o, "counterpart", i->pair_path && i->pair_current ?
@@ -131,7 +158,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	if (r < 0)
 		return r;
 	k = tn_knob_find(id);
-	if (!k || !k->desired)
+	if (!k || k->tag == 'R')
 		return gt_fail(err, EINVAL, "there is no knob '%.60s'", id);
 	if (instance && (!k->instances || !tn_instance_ok(instance)))
 		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance);
@@ -144,7 +171,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	i->status = status;
 	i->chosen = status == TN_CHANGE || gt_json_get_bool(o, "keeps", false);
 	read_needs(o, i);
-	if (!optional_text(o, "current", &i->current) || !optional_text(o, "wanted", &i->wanted) ||
+	if (!read_remedy(o, i) || !optional_text(o, "current", &i->current) || !optional_text(o, "wanted", &i->wanted) ||
 	    !optional_text(o, "reason", &i->reason) || !optional_text(o, "conflict", &i->conflict) ||
 	    !optional_text(json_object_get(o, "counterpart"), "current", &i->pair_current) ||
 	    !optional_text(json_object_get(o, "at_boot"), "value", &i->at_boot) ||
