@@ -104,7 +104,8 @@ static void persistence(const struct pr_context *c, struct pr_finding *f)
 		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
 			pr_say(f, PR_WARN, "persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and "
 					   "forgets its settings");
-			pr_remedy(f, "  apt install %s%s%snvidia-persistenced && systemctl enable --now nvidia-persistenced",
+			pr_remedy(f, "%s  apt install %s%s%snvidia-persistenced && systemctl enable --now nvidia-persistenced",
+				  h->container.state == PR_PRESENT ? "On the machine that runs this container:\n" : "",
 				  *branch ? "libnvidia-" : "", branch, *branch ? "cfg1 " : "");
 			return;
 		}

@@ -18,7 +18,7 @@ static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 	pr_discover_blas(fs, h);
 }
 
-static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const struct pr_discover_opts *opts)
+static void discover_software(struct gt_fsroot *fs, struct pr_host *h)
 {
 	pr_discover_libs(fs, h);
 	pr_discover_packages(fs, h);
@@ -28,10 +28,6 @@ static void discover_software(struct gt_fsroot *fs, struct pr_host *h, const str
 	pr_discover_python(fs, h);
 	pr_discover_imports(fs, h);
 	pr_discover_openblas(fs, h);
-	if (!opts->no_nvml)
-		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
-	if (opts->cuda || !h->live)
-		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
 }
 
 int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err)
@@ -62,7 +58,11 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_platform(fs, h);
 	pr_discover_firmware(fs, h);
 	if (!opts->hardware)
-		discover_software(fs, h, opts);
+		discover_software(fs, h);
+	if (!opts->no_nvml)
+		pr_discover_nvml(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 10);
+	if (!opts->hardware && (opts->cuda || !h->live))
+		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
 	pr_discover_devices(fs, h);
 	if (opts->data)
 		pr_discover_data(fs, h, opts->data);

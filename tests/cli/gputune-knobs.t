@@ -69,8 +69,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   pcie.read_request             C   now           how much a fast network card asks for at once
   nvme.io_timeout               C   after reboot  how long a request to an NVMe disk may take
   gpu.node                      C   after reboot  whether it is known next to which CPUs each GPU is
-  gpu.persistence               C   now           the driver stays initialised while nobody uses the
-                                                  GPU
+  gpu.persistence               C   now           the driver stays ready between jobs
   gpu.driver_options            C   after reboot  options of NVIDIA's module that recipes hand on and
                                                   that do harm
   nccl.conf                     C   new processes what /etc/nccl.conf sets for every job of the host
@@ -221,6 +220,37 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
   
   36 checks pass, 34 do not apply here (--verbose shows them)
   the kernel log was not examined
+
+  $ gputune plan --root $FIXTURES/persistence-off.host --only gpu.persistence; gpuprobe --root $FIXTURES/persistence-off.host | grep -A 4 'Cause: gpu.persistence'
+  Manual steps
+    gpu.persistence
+        persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and forgets
+        its settings
+          apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced
+  
+  Nothing to change, profile train-gpu.
+  Cause: gpu.persistence
+    persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and forgets its
+    settings
+    do:
+        apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced
+  $ gputune explain gpu.persistence --root $FIXTURES/server-8gpu.host; gpuprobe --root $FIXTURES/server-8gpu.host -v | grep gpu.persistence
+  gpu.persistence: the driver stays ready between jobs
+  
+    policy        C: checked and reported, never written
+    takes effect  now
+    judged by     gpu.persistence
+  
+  Why
+    Without a client the driver shuts the GPU down, and the next job waits for it to start.
+    nvidia-persistenced is the supported way to keep it ready.
+  
+  Hazard
+    Reported, never written.
+  
+  On this host
+    already; persistence mode is on
+  gpu.persistence      pass   persistence mode is on
 
 What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
 and moves none says why.

@@ -11,11 +11,12 @@
 struct facts {
 	int64_t memory, swap, mbit;
 	int nodes;
-	bool zram, vms, rt, persistenced;
+	bool zram, vms, rt;
 	int ports, cpus, gpus, rdma; /* ports: as many of mbit */
 	int64_t dropped, squeezed, memlock, shm, limit;
 	const char *cmdline, *container, *arch;
 	bool grouped; /* the GPUs are behind an IOMMU */
+	struct pr_num persistence; /* as NVML reports it */
 	struct pr_num identity; /* 1: which does not translate for them, as their group says */
 	enum { UNKNOWN, APART, ONE } rails; /* the ports' subnets */
 };
@@ -39,10 +40,9 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	struct pr_net net[2] = { port, { .name = "eth1", .speed_mbit = port.speed_mbit } };
 	struct pr_node nodes[4] = { 0 };
 	struct pr_pci pci = { .address = "0000:17:00.0", .iommu_group = { f->grouped ? PR_PRESENT : PR_ABSENT, 1 } };
-	struct pr_gpu gpu = { .pci = &pci };
+	struct pr_gpu gpu = { .pci = &pci, .persistence = f->persistence };
 	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = net, .n_net = f->ports ? (size_t)f->ports : 1 };
-	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms, .persistenced = f->persistenced,
-				  .dropped = f->dropped, .squeezed = f->squeezed, .routes = f->rails };
+	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms, .dropped = f->dropped, .squeezed = f->squeezed, .routes = f->rails };
 	struct tn_ctx c = { .host = &h, .facts = &facts };
 	struct tn_now now = { .current = current, .pair = pair };
 	struct tn_wish w = { 0 };
@@ -66,6 +66,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.iommu.passthrough = f->identity;
 	h.container = (struct pr_str){ f->container ? PR_PRESENT : PR_ABSENT, f->container };
 	h.nvidia.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
+	h.nvidia.nvml = f->persistence.state == PR_PRESENT ? PR_NVML_OK : PR_NVML_NOT_ASKED;
 	h.gpu = &gpu;
 	h.n_gpu = f->gpus ? 1 : 0;
 	for (int i = 0; i < f->cpus; i++)
@@ -190,9 +191,9 @@ static const struct {
 	{ "gpu.node", { GIB, .nodes = 2 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "gpu.node", { GIB, .nodes = 2, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
 	{ "gpu.persistence", { GIB, .nodes = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
-	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
-	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .container = "docker" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
-	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistenced = true }, NULL, NULL, TN_ALREADY, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" }, /* not known */
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 0 } }, NULL, NULL, TN_ADVICE, "" },
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 1 } }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, NULL, TN_ADVICE, "" },
 	{ "boot.isolcpus", { GIB, .nodes = 1, .cmdline = "quiet isolcpus=2-31" }, NULL, NULL, TN_ADVICE, "" },

@@ -9,3 +9,4 @@
 
 const struct tn_knob tn_knob_shm = ADVICE("mem.shm", pr_check_shm, TN_NOW);
 const struct tn_knob tn_knob_memlock = ADVICE("limits.memlock", pr_check_memlock, TN_NEW_PROCESS);
+const struct tn_knob tn_knob_persistence = ADVICE("gpu.persistence", pr_check_persistence, TN_NOW);

@@ -320,49 +320,6 @@ const struct tn_knob tn_knob_nofile = {
 /* ---- GPUs ---------------------------------------------------------------------------------------------------------
  */
 
-static char *look_persistence(const struct tn_ctx *c)
-{
-	if (!c->host->nvidia.module_version.v)
-		return NULL;
-	return gt_xstrdup(c->facts->persistenced ? "nvidia-persistenced" : "off");
-}
-
-static void need_no_container(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (c->host->container.state == PR_PRESENT)
-		tn_not_applicable(w, "a container: to be looked at on the host beneath");
-}
-
-static const struct tn_need persistence_needs[] = { { "no container", need_no_container }, { 0 } };
-
-static void want_persistence(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (c->facts->persistenced)
-		tn_leave(w, TN_ALREADY, "the driver stays initialised");
-	else
-		tn_leave(
-			w, TN_ADVICE,
-			"each first use of a GPU waits 1 to 3 s, and its settings are lost after the last: apt install "
-			"nvidia-persistenced; systemctl enable --now nvidia-persistenced");
-}
-
-const struct tn_knob tn_knob_persistence = {
-	.id = "gpu.persistence",
-	.look = look_persistence,
-	.summary = "the driver stays initialised while nobody uses the GPU",
-	.why = "Without a display server the driver lets a GPU go after its last user; the next one pays the "
-	       "initialisation, and "
-	       "clocks and ECC counters start anew. The daemon is NVIDIA's supported way.",
-	.hazard = "Some watts when idle; the driver cannot be replaced while the daemon runs.",
-	.unit = "daemon",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.needs = persistence_needs,
-	.desired = want_persistence,
-};
-
 static char *look_gpu_node(const struct tn_ctx *c)
 {
 	size_t unknown = 0;

@@ -106,8 +106,6 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 				    !strstr(swaps, "/dev/vd") && !strstr(swaps, "file\t");
 	find_tuners(fs, &ret->tuners);
 	ret->virtual_machines = gt_fs_exists(fs, "/run/libvirt/qemu") || gt_fs_exists(fs, "/run/qemu-server");
-	ret->persistenced = gt_fs_exists(fs, "/run/nvidia-persistenced/nvidia-persistenced.pid") ||
-			    gt_fs_exists(fs, "/run/nvidia-persistenced/socket");
 	read_softnet(fs, ret);
 	read_subnets(fs, ret);
 	read_idle(fs, ret);

@@ -20,7 +20,6 @@ enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* how it
 struct tn_facts {
 	bool swap_is_zram;
 	bool virtual_machines; /* this host runs some */
-	bool persistenced;     /* nvidia-persistenced is at work */
 	int64_t dropped;       /* packets that found the backlog full since boot; 0: none, or not known */
 	int64_t squeezed;      /* times that a CPU ran out of its share before all waiting packets were taken */
 	int64_t idle_us[16];   /* time to leave each idle state of the first CPU, in the kernel's order */

@@ -399,16 +399,31 @@ static void consider_all(struct make *m)
 	}
 }
 
-int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
-		struct gt_err *err)
+static int get_host(struct gt_fsroot *fs, const struct pr_host *given, bool nvml, struct pr_host **own, const struct pr_host **ret,
+		    struct gt_err *err)
 {
-	struct pr_discover_opts o = { .no_nvml = true, .hardware = true };
+	struct pr_discover_opts o = { .no_nvml = !nvml, .hardware = true };
 	int r = given ? 0 : pr_host_discover(fs, &o, own, err);
 
 	if (r < 0)
 		return r;
 	*ret = given ? given : *own;
 	return 0;
+}
+
+int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
+		struct gt_err *err)
+{
+	return get_host(fs, given, false, own, ret, err);
+}
+
+/* Is a subject selected that gpuprobe judges, by NVML too? */
+static bool selects_check(const struct tn_plan_opts *o)
+{
+	for (size_t i = 0; tn_knobs[i]; i++)
+		if (tn_knobs[i]->check && tn_knob_selected(tn_knobs[i], o->only))
+			return true;
+	return false;
 }
 
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts,
@@ -418,7 +433,7 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 	struct make m = { .fs = fs, .opts = opts ? opts : &defaults };
 	gt_auto(pr_host) *own = NULL;
 	gt_auto(tn_profile) *profile = NULL;
-	int r = tn_host_get(fs, host, &own, &m.host, err);
+	int r = get_host(fs, host, selects_check(m.opts), &own, &m.host, err);
 
 	if (r >= 0)
 		r = tn_knob_check_list(m.opts->only, "--only", err);
