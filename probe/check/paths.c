@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "probe/check/check.h"
+#include "probe/check/distro.h"
 #include "lib/parse.h"
 #include "probe/check/list.h"
 
@@ -12,29 +13,39 @@ static bool is_virtual(const struct pr_host *h)
 	return h->virt.state == PR_PRESENT;
 }
 
+/* The lines that add words to the kernel's command line at every boot. The caller frees them. */
+static char *boot_lines(const struct pr_host *h, const char *words, const char *name)
+{
+	if (!pr_is_debian(h))
+		return gt_xasprintf("Add  %s  to the kernel's command line, and reboot", words);
+	return gt_xasprintf("  echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT %s\"' > /etc/default/grub.d/%s.cfg\n"
+			    "  update-grub; reboot", words, name);
+}
+
 /* Root has read the control words of the switch ports: that settles it. */
 static void acs_words(const struct pr_host *h, struct pr_finding *f)
 {
-	gt_auto_buf ports = {0}, lines = {0};
+	const struct gt_strv *on = &h->iommu.acs_redirect;
+	gt_auto_buf ports = {0}, now = {0}, words = {0};
+	gt_autofree char *boot = NULL;
 
-	for (size_t i = 0; i < h->iommu.acs_redirect.n && i < 8; i++) {
-		gt_buf_printf(&ports, "%s%s", i ? ", " : "", h->iommu.acs_redirect.v[i]);
-		gt_buf_printf(&lines, "  setpci -s %s ECAP_ACS+6.w=0000\n", h->iommu.acs_redirect.v[i]);
-	}
-	if (!ports.len) {
-		pr_say(f, PR_PASS, "none of the %d switch ports above GPUs and network cards redirects",
-		       (int)h->iommu.acs_ports.v);
+	if (!on->n) {
+		pr_say(f, PR_PASS, "none of the %d switch ports above GPUs and network cards redirects", (int)h->iommu.acs_ports.v);
 		return;
 	}
-	pr_say(f, PR_WARN,
-	       "ACS of the switch ports %s%s sends what GPUs and network cards say to each other up to the root "
-	       "complex and back",
-	       ports.s, h->iommu.acs_redirect.n > 8 ? " and more" : "");
-	pr_remedy(
-		f,
-		"On a host that gives no devices to virtual machines, switch ACS off in the firmware, or at every boot "
-		"as root:\n%s",
-		lines.s);
+	gt_buf_puts(&words, "pci=disable_acs_redir=");
+	for (size_t i = 0; i < on->n && i < 8; i++) {
+		gt_buf_printf(&ports, "%s%s", i ? ", " : "", on->v[i]);
+		/* source validation and the three redirections */
+		gt_buf_printf(&now, "  setpci -s %s ECAP_ACS+6.w=0:1d\n", on->v[i]);
+		gt_buf_printf(&words, "%s%s", i ? "\\;" : "", on->v[i]);
+	}
+	boot = boot_lines(h, words.s, "50-acs");
+	pr_say(f, PR_WARN, "%zu of %d switch ports redirect: ACS of %s%s sends packets between GPUs and network cards up to the "
+			   "root complex and back",
+	       on->n, (int)h->iommu.acs_ports.v, ports.s, on->n > 8 ? " and more" : "");
+	pr_remedy(f, "Virtual machines that are given devices need ACS. Only on other hosts, as root until the next boot:\n%s"
+		     "At every boot:\n%s", now.s, boot);
 }
 
 static void acs(const struct pr_context *c, struct pr_finding *f)
@@ -48,6 +59,8 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
 	} else if (pr_has(h->iommu.acs_ports)) {
 		acs_words(h, f);
+	} else if (!h->iommu.split && h->iommu.acs_ports.state == PR_UNREADABLE && !pr_or(h->iommu.on, 0)) {
+		pr_say(f, PR_SKIP, "only root can read the control words of the switch ports");
 	} else if (!h->iommu.split) {
 		pr_say(f, PR_PASS, "%s",
 		       pr_or(h->iommu.on, 0) ? "no two devices below one switch are kept apart"
@@ -81,6 +94,20 @@ const struct pr_check pr_check_acs = {
 	.run = acs,
 };
 
+static void iommu_remedy(const struct pr_host *h, struct pr_finding *f)
+{
+	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
+	gt_autofree char *boot = NULL;
+
+	if (strstr(cmdline, "iommu=pt") || strstr(cmdline, "iommu.passthrough=1")) {
+		pr_remedy(f, "The command line asks for it already. The kernel log has the reason:\n"
+			     "  dmesg | grep -i -e iommu -e dmar");
+		return;
+	}
+	boot = boot_lines(h, "iommu=pt", "50-iommu");
+	pr_remedy(f, "With iommu=pt the IOMMU does not protect memory from the devices of the host itself:\n%s", boot);
+}
+
 static void iommu(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -89,6 +116,8 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (is_virtual(h)) {
 		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
+	} else if (!gt_streq(h->kernel.arch.v, "x86_64")) {
+		pr_say(f, PR_SKIP, "which IOMMU setting is best is known for x86-64 only");
 	} else if (!pr_or(h->iommu.on, 0)) {
 		pr_say(f, PR_PASS, "no IOMMU is in the way");
 	} else if (pr_or(h->iommu.passthrough, 0)) {
@@ -100,7 +129,7 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 		       "the IOMMU translates every access of the host's own devices: copies between GPUs are slow, "
 		       "wrong or "
 		       "hang");
-		pr_remedy(f, "Add  iommu=pt  to GRUB_CMDLINE_LINUX in /etc/default/grub, then\n  update-grub; reboot");
+		iommu_remedy(h, f);
 	}
 }
 const struct pr_check pr_check_iommu = {

@@ -440,10 +440,13 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
   
   $ gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Cause/,/^$/p'
   Cause: pcie.acs
-    ACS of the switch ports 0000:18:00.0 sends what GPUs and network cards say to each other up to the
-    root complex and back
+    1 of 2 switch ports redirect: ACS of 0000:18:00.0 sends packets between GPUs and network cards up
+    to the root complex and back
     do:
-      On a host that gives no devices to virtual machines, switch ACS off in the firmware, or at every
-      boot as root:
-        setpci -s 0000:18:00.0 ECAP_ACS+6.w=0000
+      Virtual machines that are given devices need ACS. Only on other hosts, as root until the next
+      boot:
+        setpci -s 0000:18:00.0 ECAP_ACS+6.w=0:1d
+      At every boot:
+        echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=0000:18:00.0"' > /etc/default/grub.d/50-acs.cfg
+        update-grub; reboot
   

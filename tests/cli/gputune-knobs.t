@@ -64,8 +64,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   nic.queues                    C   now           queues of a fast network card against the cores near
                                                   it
   nic.mtu                       C   now           size of the frames of fast network ports
-  pcie.acs                      C   after reboot  whether switches send neighbours' transfers by way
-                                                  of the root
+  pcie.acs                      C   after reboot  GPUs below one switch talk directly
   pcie.read_request             C   now           how much a fast network card asks for at once
   nvme.io_timeout               C   after reboot  how long a request to an NVMe disk may take
   gpu.node                      C   after reboot  whether it is known next to which CPUs each GPU is
@@ -78,7 +77,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   boot.idle                     C   after reboot  what an idle CPU does
   boot.preempt                  C   after reboot  how readily the kernel interrupts its own work
   boot.init_on_free             C   after reboot  clearing memory when it is freed
-  boot.iommu                    C   after reboot  whether devices' transfers are translated
+  boot.iommu                    C   after reboot  the IOMMU lets the host's own devices pass
   run.affinity                  R   new processes the CPUs a command may use: next to its GPU, no
                                                   isolated ones, no small cores
   run.mempolicy                 R   new processes memory from the node whose CPUs are used, as long as
@@ -251,6 +250,55 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
   On this host
     already; persistence mode is on
   gpu.persistence      pass   persistence mode is on
+
+  $ gputune plan --root $FIXTURES/acs-control-words.host --only pcie.acs; gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Cause: pcie.acs/,/^$/p'
+  Manual steps
+    pcie.acs
+        1 of 2 switch ports redirect: ACS of 0000:18:00.0 sends packets between GPUs and network cards
+        up to the root complex and back
+        Virtual machines that are given devices need ACS. Only on other hosts, as root until the next
+        boot:
+          setpci -s 0000:18:00.0 ECAP_ACS+6.w=0:1d
+        At every boot:
+          echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=0000:18:00.0"' > /etc/default/grub.d/50-acs.cfg
+          update-grub; reboot
+  
+  Nothing to change, profile train-gpu.
+  Cause: pcie.acs
+    1 of 2 switch ports redirect: ACS of 0000:18:00.0 sends packets between GPUs and network cards up
+    to the root complex and back
+    do:
+      Virtual machines that are given devices need ACS. Only on other hosts, as root until the next
+      boot:
+        setpci -s 0000:18:00.0 ECAP_ACS+6.w=0:1d
+      At every boot:
+        echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=0000:18:00.0"' > /etc/default/grub.d/50-acs.cfg
+        update-grub; reboot
+  
+  $ gputune plan --root $FIXTURES/iommu-translates.host --only boot.iommu; gpuprobe --root $FIXTURES/iommu-translates.host | sed -n '/pcie.iommu/,/^$/p'
+  Manual steps
+    boot.iommu
+        the IOMMU translates every access of the host's own devices: copies between GPUs are slow,
+        wrong or hang
+        With iommu=pt the IOMMU does not protect memory from the devices of the host itself:
+          echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"' > /etc/default/grub.d/50-iommu.cfg
+          update-grub; reboot
+  
+  Nothing to change, profile train-gpu.
+  gpuprobe: WARNING - pcie.iommu
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    2 GPUs, 0000:17:00.0 to 0000:1f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
+  
+  Cause: pcie.iommu
+    the IOMMU translates every access of the host's own devices: copies between GPUs are slow, wrong
+    or hang
+    do:
+      With iommu=pt the IOMMU does not protect memory from the devices of the host itself:
+        echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"' > /etc/default/grub.d/50-iommu.cfg
+        update-grub; reboot
+  
 
 What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
 and moves none says why.

@@ -42,7 +42,8 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	struct pr_pci pci = { .address = "0000:17:00.0", .iommu_group = { f->grouped ? PR_PRESENT : PR_ABSENT, 1 } };
 	struct pr_gpu gpu = { .pci = &pci, .persistence = f->persistence };
 	struct pr_host h = { .node = nodes, .n_node = (size_t)f->nodes, .net = net, .n_net = f->ports ? (size_t)f->ports : 1 };
-	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms, .dropped = f->dropped, .squeezed = f->squeezed, .routes = f->rails };
+	struct tn_facts facts = { .swap_is_zram = f->zram, .virtual_machines = f->vms,
+				  .dropped = f->dropped, .squeezed = f->squeezed, .routes = f->rails };
 	struct tn_ctx c = { .host = &h, .facts = &facts };
 	struct tn_now now = { .current = current, .pair = pair };
 	struct tn_wish w = { 0 };
@@ -63,6 +64,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
 	h.kernel.arch = (struct pr_str){ PR_PRESENT, f->arch ? f->arch : "x86_64" };
 	h.kernel.preempt_rt = f->rt;
+	h.iommu.on = (struct pr_num){ PR_PRESENT, f->grouped };
 	h.iommu.passthrough = f->identity;
 	h.container = (struct pr_str){ f->container ? PR_PRESENT : PR_ABSENT, f->container };
 	h.nvidia.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
@@ -193,6 +195,8 @@ static const struct {
 	{ "gpu.persistence", { GIB, .nodes = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" }, /* not known */
 	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 0 } }, NULL, NULL, TN_ADVICE, "" },
+	{ "gpu.persistence",
+	  { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 0 }, .container = "docker" }, NULL, NULL, TN_ADVICE, "" },
 	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 1 } }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, NULL, TN_ADVICE, "" },
@@ -205,8 +209,9 @@ static const struct {
 	/* one alone does not mind */
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
+	/* the kernel translates although it was asked not to */
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL,
-	  TN_ALREADY, "" },
+	  TN_ADVICE, "" },
 	{ "boot.iommu",
 	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL, NULL,
 	  TN_ALREADY, "" }, /* by iommu.passthrough=1, or a kernel that is built so */

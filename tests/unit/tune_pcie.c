@@ -93,10 +93,10 @@ START_TEST(switch_ports_that_redirect_are_named_to_root)
 	add_bridges(true, PCI_ACS_SV | PCI_ACS_RR, CONFIG);
 	plan = box_plan(&b);
 	i = box_item(plan, "pcie.acs", NULL);
-	ck_assert_str_eq(i->current, "8 of 8 switch ports redirect"); /* the root port above them does no harm */
-	ck_assert_ptr_nonnull(strstr(i->reason, "setpci -s 0000:f2:01.0 ECAP_ACS+6.w=0:1d"));
-	ck_assert_ptr_nonnull(strstr(i->reason, "disable_acs_redir=0000:f2:01.0\\;0000:f2:02.0"));
-	ck_assert_ptr_nonnull(strstr(i->reason, "update-grub")); /* the sentence came to its end */
+	ck_assert(gt_starts_with(i->reason, "8 of 8 switch ports redirect")); /* the root port above them does no harm */
+	ck_assert_ptr_nonnull(strstr(i->remedy, "setpci -s 0000:f2:01.0 ECAP_ACS+6.w=0:1d"));
+	ck_assert_ptr_nonnull(strstr(i->remedy, "disable_acs_redir=0000:f2:01.0\\;0000:f2:02.0"));
+	ck_assert_ptr_nonnull(strstr(i->remedy, "update-grub")); /* the text is complete */
 }
 END_TEST
 
@@ -124,10 +124,11 @@ START_TEST(switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknow
 		put_config(path, 0, PCI_ACS_RR, 64); /* what a user who is not root reads */
 	}
 	blind = box_plan(&b);
-	ck_assert_int_eq(box_item(blind, "pcie.acs", NULL)->status, TN_SKIPPED);
+	ck_assert_int_eq(box_item(blind, "pcie.acs", NULL)->status, TN_NOT_APPLICABLE);
+	ck_assert_ptr_nonnull(strstr(box_item(blind, "pcie.acs", NULL)->reason, "only root can read"));
 	box_put(&b, "/.facts/acs", "0000:f2:01.0 0000\n0000:f2:02.0 001d\n"); /* what root has seen and a capture keeps */
 	captured = box_plan(&b);
-	ck_assert_str_eq(box_item(captured, "pcie.acs", NULL)->current, "1 of 2 switch ports redirect");
+	ck_assert(gt_starts_with(box_item(captured, "pcie.acs", NULL)->reason, "1 of 2 switch ports redirect"));
 }
 END_TEST
 
@@ -135,8 +136,9 @@ END_TEST
 START_TEST(what_gpuprobe_knows_of_acs_is_said_here_too)
 {
 	static const struct {
-		const char *host, *current;
-	} cases[] = { { "acs-control-words", "1 of 2 switch ports redirect" }, { "acs-below-switch", "groups are split" } };
+		const char *host, *finding;
+	} cases[] = { { "acs-control-words", "1 of 2 switch ports redirect" },
+		      { "acs-below-switch", "IOMMU groups of their own" } };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
 		gt_auto(tn_plan) *plan = NULL;
@@ -145,7 +147,7 @@ START_TEST(what_gpuprobe_knows_of_acs_is_said_here_too)
 		box_open(&b, cases[i].host);
 		plan = box_plan(&b);
 		ck_assert_int_eq(box_item(plan, "pcie.acs", NULL)->status, TN_ADVICE);
-		ck_assert_str_eq(box_item(plan, "pcie.acs", NULL)->current, cases[i].current);
+		ck_assert_ptr_nonnull(strstr(box_item(plan, "pcie.acs", NULL)->reason, cases[i].finding));
 	}
 }
 END_TEST
@@ -208,7 +210,7 @@ START_TEST(lines_for_the_boot_loader_add_and_never_replace)
 			add_bridges(true, PCI_ACS_RR, CONFIG);
 		plan = box_plan(&b);
 		for (size_t i = 0; i < plan->n_item; i++) {
-			const char *line = plan->item[i].status == TN_ADVICE ? strstr(plan->item[i].reason, at) : NULL;
+			const char *line = plan->item[i].remedy ? strstr(plan->item[i].remedy, at) : NULL;
 
 			if (!line)
 				continue;

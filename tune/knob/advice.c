@@ -10,3 +10,5 @@
 const struct tn_knob tn_knob_shm = ADVICE("mem.shm", pr_check_shm, TN_NOW);
 const struct tn_knob tn_knob_memlock = ADVICE("limits.memlock", pr_check_memlock, TN_NEW_PROCESS);
 const struct tn_knob tn_knob_persistence = ADVICE("gpu.persistence", pr_check_persistence, TN_NOW);
+const struct tn_knob tn_knob_acs = ADVICE("pcie.acs", pr_check_acs, TN_REBOOT);
+const struct tn_knob tn_knob_iommu = ADVICE("boot.iommu", pr_check_iommu, TN_REBOOT);
