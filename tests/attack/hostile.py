@@ -192,6 +192,12 @@ class Suite:
                 env={**env, "LD_LIBRARY_PATH": os.path.join(BUILD, "tests/standin/blas"), "XDG_CACHE_HOME": home},
             )  # fmt: skip
 
+        roots = os.path.join(self.where, "roots")
+        os.mkdir(roots)
+        cache(roots)
+        if not os.path.exists(os.path.join(roots, "gputune/openblas")):
+            self.tap.skip("cache directory", "nothing is cached on this host")
+            return
         self.case("cache directory", Case.directories, "dir", lambda d: cache(os.path.join(d, "dir")))
         self.case("cache directory's parent", Case.directories, "gputune", cache)
 
@@ -234,7 +240,8 @@ class Suite:
 
         def receipts(c, name):
             c.files(name)
-            for each, user, host in (("out", USER, "theirs"), ("other-file", USER, "theirs"), ("other-ours", 0, "ours"), ("other-ours2", 0, "ours")):
+            for each, user in (("out", USER), ("other-file", USER), ("other-ours", 0), ("other-ours2", 0)):
+                host = "theirs" if user else "ours"
                 write(os.path.join(c.theirs, each), json.dumps({**theirs, "host": host}), user)
 
         def prove(d):
@@ -244,6 +251,21 @@ class Suite:
 
         wrong = lambda: f"the user's receipt was read: {seen[-1]}" if "host (theirs" in seen[-1] else None
         self.case("apply --only-proven RECEIPT", receipts, "out", prove, wrong=wrong)
+
+    def reading(self):
+        """Files that are read from the tree, exchanged for FIFOs and for a device without an end."""
+        for inside, name in (("proc", "cpuinfo"), ("sys/devices/system", "cpu"), ("etc", "os-release")):
+            at = os.path.join(self.root, inside)
+
+            def layout(c, _, at=at):
+                os.symlink("/dev/zero", os.path.join(at, "other-zero"))
+                os.symlink(c.trap, os.path.join(at, "other-link"))
+                os.mkfifo(os.path.join(at, "other-fifo"))
+                os.chown(at, USER, USER)
+
+            self.case(f"gpuprobe in a tree, {inside}/{name}", layout, name, lambda _: run(GPUPROBE, "--root", self.root, "-q"), at=at)
+            shutil.rmtree(self.root)
+            unpack(self.root)
 
     def tree(self):
         """Directories of the tree itself belong to the user."""
@@ -280,6 +302,7 @@ def main():
         suite = Suite(where)
         suite.outputs()
         suite.documents()
+        suite.reading()
         suite.tree()
         suite.tap.end()
 

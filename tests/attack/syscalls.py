@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills and errors at each system call that changes a file or makes it durable, in apply, revert and recover.
 
-strace injects SIGKILL, EIO, ENOSPC or EINTR into the N-th call of one kind, for N = 1, 2, 3 ... until the command ends without an
-injection. After each, recover ends whatever was interrupted. Each file is then as before or as planned, and no temporary file is
-left. CODES="KILL EIO" selects what is injected (default: KILL). STEP=N (default 40)
-takes every N-th call, OPEN_STEP=N (default 0: none) every N-th call that opens a file.
+strace injects SIGKILL, EIO, ENOSPC or EINTR into the N-th call of one kind, for N = 1, 2, 3 ... until the command ends without
+an injection. After each, recover ends whatever was interrupted. Each file is then as before or as planned, and no temporary file
+is left. CODES="KILL EIO+" selects what is injected (default: KILL). With a "+", the later calls of that kind fail too. STEP=N
+(default 40) takes every N-th call, OPEN_STEP=N (default 0: none) every N-th call that opens a file.
 """
 
 import os
@@ -15,7 +15,8 @@ import tempfile
 from attack import GPUTUNE, HANG, STATE, Tap, difference, gputune, number, picture, run, scratch, skip_all, unpack
 
 OPENS = ["openat", "openat2"]
-CALLS = "write pwrite64 rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat fsync fdatasync ftruncate fchmod fchown flock".split()
+CALLS = "write pwrite64 rename renameat renameat2 link linkat unlink unlinkat mkdir mkdirat".split()
+CALLS += "fsync fdatasync ftruncate fchmod fchown flock".split()
 CODES = (os.environ.get("CODES") or "KILL").split()
 STEP, OPEN_STEP = number("STEP", 40), number("OPEN_STEP", 0)
 DOCUMENTED = (0, 1, 3, 4, 5, 6, 64, 70)
@@ -24,10 +25,11 @@ KEPT = {"lock", "history", "journal"}
 
 def inject(root, call, code, n, *args):
     """The exit status, the output, and whether the N-th call was made."""
-    how = f"signal={code}" if code == "KILL" else f"error={code}"
+    how = f"signal={code}" if code == "KILL" else "error=" + code.rstrip("+")
+    when = f"{n}+" if code.endswith("+") else n
     with tempfile.NamedTemporaryFile() as log:
-        argv = ["strace", "-qq", "-o", log.name, "-e", f"trace={call}", "-e", f"inject={call}:{how}:when={n}", GPUTUNE, "--root", root, "-q", *args]
-        status, text = run(*argv)
+        strace = ["strace", "-qq", "-o", log.name, "-e", f"trace={call}", "-e", f"inject={call}:{how}:when={when}"]
+        status, text = run(*strace, GPUTUNE, "--root", root, "-q", *args)
         trace = log.read()
     return status, text, b"INJECTED" in trace or b"SIGKILL" in trace
 
@@ -120,7 +122,8 @@ def main():
             for code in CODES:
                 suite.bad = []
                 n = suite.command(snapshot, args, code)
-                tap.case(f"{code} at {n} system calls of {name}: as before or as planned, nothing left", suite.bad if n else ["no injection"])
+                what = f"{code} at {n} system calls of {name}: as before or as planned, nothing left"
+                tap.case(what, suite.bad if n else ["no injection"])
     tap.end()
 
 
