@@ -15,6 +15,7 @@
 #include "lib/cli.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
+#include "lib/text.h"
 #include "lib/trust.h"
 #include "tune/model/value.h"
 
@@ -140,10 +141,8 @@ static bool is_kept(const char *pair)
 static int check_variable(const struct bn_boots *b, const char *cwd, const char *pair, struct gt_err *err)
 {
 	const char *value = strchr(pair, '=');
-	gt_autofree char *list = gt_xstrdup(value ? value + 1 : "");
-	char *save = NULL;
 
-	for (char *e = strtok_r(list, ": ", &save); e; e = strtok_r(NULL, ": ", &save)) {
+	gt_each_word(e, value ? value + 1 : "", ": ") {
 		gt_autofree char *path = *e == '/' ? gt_xstrdup(e) : gt_xasprintf("%s/%s", cwd, e);
 		const char *why = gt_distrust_path(b->fs, path);
 

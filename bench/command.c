@@ -5,6 +5,7 @@
 #include "bench/command.h"
 #include "bench/workload/workloads.h"
 #include "lib/file.h"
+#include "lib/text.h"
 
 #define SAMPLES_MAX	100000
 #define TAIL_MIN	20 /* samples in a launch from which its 99th percentile is looked at */
@@ -167,12 +168,10 @@ static size_t scan_json(const struct bn_command *c, const char *text, json_t *sa
 
 static size_t scan_file(const char *text, json_t *samples)
 {
-	gt_autofree char *copy = gt_xstrdup(text);
-	char *save = NULL;
 	size_t odd = 0;
 	double v;
 
-	for (char *w = strtok_r(copy, " \t\r\n,;", &save); w; w = strtok_r(NULL, " \t\r\n,;", &save)) {
+	gt_each_word(w, text, " \t\r\n,;") {
 		if (number(w, strlen(w), &v))
 			add(samples, v);
 		else

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "bench/cmds.h"
 #include "bench/forms.h"
 #include "bench/prove.h"
@@ -192,7 +193,7 @@ static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
 /* The file's name without its folders, short enough for a column. */
 static char *short_name(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = gt_basename(path);
 	size_t len = strlen(name);
 
 	return gt_xasprintf("%s%s", len > 20 ? "..." : "", len > 20 ? name + len - 17 : name);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "lib/text.h"
 #include "bench/prove.h"
 #include "tune/model/knob.h"
 #include "tune/plan/plan.h"
@@ -49,16 +50,16 @@ static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const cha
 static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *spec, struct bn_race *race, struct gt_err *err)
 {
 	const char *eq = strchr(spec, '=');
-	gt_autofree char *own = NULL, *copy = NULL;
-	char *save = NULL;
+	gt_autofree char *own = NULL;
 	int r;
 
 	if (!eq || eq == spec)
 		return bad(err, spec, "ID=VALUE,VALUE,... is needed");
 	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
 	r = incumbent(fs, host, race->id, spec, &own, err);
-	copy = gt_xstrdup(eq + 1);
-	for (char *v = strtok_r(copy, ",", &save); v && r == 0; v = strtok_r(NULL, ",", &save)) {
+	gt_each_word(v, eq + 1, ",") {
+		if (r < 0)
+			break;
 		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
 			continue; /* it runs in every pair anyway */
 		if (tn_knob_find(race->id))

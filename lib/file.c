@@ -12,7 +12,7 @@
 static int read_fd(int fd, size_t max, bool all, char **ret, size_t *ret_len)
 {
 	gt_auto_buf b = { 0 };
-	char chunk[16384];
+	char chunk[65536];
 
 	for (;;) {
 		size_t want = all ? sizeof(chunk) : GT_MIN(sizeof(chunk), max - b.len);

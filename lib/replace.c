@@ -130,17 +130,17 @@ static int open_component(int dir, const char *name, int links)
 /* Opens a directory component by component. Follows no link that another user controls. */
 static int open_walked(int from, const char *path, int links)
 {
-	gt_autofree char *copy = gt_xstrdup(path);
 	int dir = *path == '/' ? open("/", O_PATH | O_CLOEXEC) : openat(from, ".", O_PATH | O_CLOEXEC);
-	char *save = NULL;
 
 	if (dir < 0)
 		return -errno;
-	for (char *name = strtok_r(copy, "/", &save); name && dir >= 0; name = strtok_r(NULL, "/", &save)) {
+	gt_each_word(name, path, "/") {
 		int next = open_component(dir, name, links);
 
 		close(dir);
 		dir = next;
+		if (dir < 0)
+			break;
 	}
 	return dir;
 }

@@ -16,6 +16,7 @@
 #include "lib/cli.h"
 #include "lib/fsroot.h"
 #include "lib/spawn.h"
+#include "lib/text.h"
 #include "runtime/comm/comm.h"
 
 #define ROUNDS	  24
@@ -285,14 +286,12 @@ static int mpi_run(struct bn_launch *l, struct gt_err *err)
 static const char *no_mpirun(struct gt_fsroot *fs)
 {
 	const char *path = getenv("PATH");
-	gt_autofree char *copy = gt_xstrdup(path ? path : "");
-	char *save = NULL;
 
 	if (getenv(MPI_RANK))
 		return NULL;
 	if (rt_mpi_started())
 		return "mpirun has started this process: there is no mpirun inside another";
-	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+	gt_each_word(dir, path ? path : "", ":") {
 		gt_autofree char *file = gt_xasprintf("%s/mpirun", dir);
 
 		if (gt_fs_access(fs, file, X_OK) == 0)

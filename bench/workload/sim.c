@@ -10,6 +10,7 @@
 #include "bench/stats/rng.h"
 #include "bench/workload/workloads.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 
 #define STEPS	32
 
@@ -24,10 +25,8 @@ static int sim_parse(const char *text, struct sim *s, struct gt_err *err)
 		double *dest;
 	} keys[] = { { "effect", &s->effect }, { "sd", &s->sd }, { "step", &s->step }, { "wrong", &s->wrong },
 		     { "fail", &s->fail } };
-	gt_autofree char *copy = gt_xstrdup(text);
-	char *save = NULL;
 
-	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+	gt_each_word(item, text, ",") {
 		char *eq = strchr(item, '=');
 		bool known = false;
 

@@ -10,6 +10,7 @@
 #include "lib/buf.h"
 #include "lib/cache.h"
 #include "lib/err.h"
+#include "lib/text.h"
 #include "runtime/cuda/tuned.h"
 
 #define LINES_MAX 4096
@@ -97,11 +98,10 @@ static void read_all(struct rt_tuned *t)
 {
 	gt_autoclose int cache = open_cache();
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 
 	if (cache < 0 || gt_cache_read(cache, t->name, FILE_MOST, &text) < 0)
 		return;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	gt_each_line(line, text)
 		parse(t, line);
 }
 

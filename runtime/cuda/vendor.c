@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "lib/text.h"
 #include "lib/trust.h"
 #include "probe/loader/elf.h"
 #include "runtime/cuda/vendor.h"
@@ -19,12 +20,11 @@ static char *python_prefix(void)
 {
 	const char *venv = getenv("VIRTUAL_ENV"), *path = getenv("PATH");
 	gt_autofree char *list = NULL;
-	char *save = NULL;
 
 	if (venv && *venv == '/')
 		return gt_xstrdup(venv);
 	list = gt_xstrdup(path ? path : "");
-	for (char *dir = strtok_r(list, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+	gt_each_word(dir, list, ":") {
 		gt_autofree char *python = gt_xasprintf("%s/python3", dir);
 		char *slash = strrchr(dir, '/');
 

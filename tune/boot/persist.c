@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "tune/boot/persist.h"
 #include "tune/model/value.h"
 
@@ -141,15 +142,15 @@ static bool said_before(const struct tn_tmpfiles *t, const char *path)
 /* "w /sys/… - - - - VALUE", also w!, w+ and the like; the argument is the rest of the line. */
 static void take_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, unsigned no)
 {
-	char *save = NULL, *type = strtok_r(line, " \t", &save), *path = strtok_r(NULL, " \t", &save);
+	char *rest = line, *type = gt_cut(&rest, " \t"), *path = gt_cut(&rest, " \t");
 
 	if (!type || *type != 'w' || !path || said_before(t, path))
 		return;
 	for (int skip = 0; skip < 4; skip++) /* mode, user, group, age */
-		if (!strtok_r(NULL, " \t", &save))
+		if (!gt_cut(&rest, " \t"))
 			return;
 	t->line = gt_xrealloc(t->line, (t->n + 1) * sizeof(*t->line));
-	t->line[t->n++] = (struct tn_tmpfile){ gt_xstrdup(path), gt_xstrdup(save ? gt_strip(save) : ""),
+	t->line[t->n++] = (struct tn_tmpfile){ gt_xstrdup(path), gt_xstrdup(rest ? gt_strip(rest) : ""),
 					       gt_xasprintf("%s:%u", file, no) };
 }
 

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "tune/boot/udev.h"
 #include "tune/model/value.h"
 
@@ -36,11 +37,6 @@ void tn_udev_answer_clear(struct tn_udev_answer *a)
 	*a = (struct tn_udev_answer){0};
 }
 
-static const char *base_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 static void add(struct gt_strv *list, char *what)
 {
 	if (list->n < MOST_NAMED && !gt_strv_has(list, what))
@@ -67,7 +63,7 @@ static bool is_skipped(const struct ask *q, const struct tn_udev_rule *r)
 	const char *file = q->u->files.v[r->file];
 
 	return (q->u->without_ours && !strcmp(file, TN_UDEV_RULE_PATH)) ||
-	       (q->ours && strcmp(base_name(file), base_name(TN_UDEV_RULE_PATH)) <= 0);
+	       (q->ours && strcmp(gt_basename(file), gt_basename(TN_UDEV_RULE_PATH)) <= 0);
 }
 
 static char *where(const struct ask *q, const struct tn_udev_rule *r)
@@ -106,7 +102,7 @@ static bool is_target(const struct ask *q, const char *attr)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", q->d->path, attr), *real = NULL;
 
-	if (is_elsewhere(attr) || strcmp(base_name(attr), q->leaf))
+	if (is_elsewhere(attr) || strcmp(gt_basename(attr), q->leaf))
 		return false;
 	if (!strcmp(gt_fs_realpath(q->u->fs, path, &real) >= 0 ? real : path, q->real))
 		return true;
@@ -196,16 +192,15 @@ static void ask_above(struct ask *q)
 /* The CPUs of a frequency policy, and the device that shows a disk's read-ahead. */
 static void ask_related(struct ask *q)
 {
-	gt_autofree char *dir = gt_xstrndup(q->real, (size_t)(strrchr(q->real, '/') - q->real));
-	bool policy = gt_starts_with(base_name(dir), "policy");
+	gt_autofree char *dir = gt_dirname(q->real);
+	bool policy = gt_starts_with(gt_basename(dir), "policy");
 	gt_autofree char *file = gt_xasprintf("%s/%s", dir, policy ? "affected_cpus" : "../dev"), *list = NULL;
-	char *save = NULL;
 
 	if (!policy && strcmp(q->leaf, "read_ahead_kb"))
 		return;
 	if (gt_fs_read_line(q->u->fs, file, &list) < 0)
-		list = gt_xstrdup(policy ? base_name(dir) + strlen("policy") : "");
-	for (char *id = strtok_r(list, " ", &save); id; id = strtok_r(NULL, " ", &save)) {
+		list = gt_xstrdup(policy ? gt_basename(dir) + strlen("policy") : "");
+	gt_each_word(id, list, " ") {
 		gt_autofree char *path = gt_xasprintf(policy ? "/sys/devices/system/cpu/cpu%s" : "/sys/class/bdi/%s", id);
 
 		ask_device(q, path);
@@ -220,7 +215,7 @@ static bool names_file(const struct ask *q, const struct tn_udev_token *t)
 	if (tn_udev_sets(t, "RUN"))
 		return strstr(t->value, q->path) || strstr(t->value, q->real);
 	if (tn_udev_sets(t, "ATTR"))
-		return is_elsewhere(t->name) && !strcmp(base_name(t->name), q->leaf);
+		return is_elsewhere(t->name) && !strcmp(gt_basename(t->name), q->leaf);
 	if (!tn_udev_sets(t, "SYSCTL") || !gt_starts_with(q->path, "/proc/sys/"))
 		return false;
 	key = sc_normalize(q->path + strlen("/proc/sys/"));
@@ -247,7 +242,7 @@ static void ask_anywhere(struct ask *q)
 
 void tn_udev_ask(struct tn_udev *u, const char *path, const char *ours, struct tn_udev_answer *ret)
 {
-	struct ask q = {.u = u, .path = path, .leaf = base_name(path), .ours = ours, .otherwise = ours};
+	struct ask q = {.u = u, .path = path, .leaf = gt_basename(path), .ours = ours, .otherwise = ours};
 	gt_autofree char *real = NULL;
 	gt_auto_buf may = {0};
 	size_t i = 0;

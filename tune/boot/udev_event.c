@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "tune/boot/udev.h"
 
 struct event {
@@ -12,11 +13,6 @@ struct event {
 	struct gt_strv written; /* attributes that earlier rules have set, or may have */
 	char why[160];		/* what makes the current rule uncertain, "": nothing */
 };
-
-static const char *base_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
 
 /* ---- the device ---- */
 
@@ -28,7 +24,7 @@ static char *find_subsystem(struct gt_fsroot *fs, const char *dir, bool whole)
 	gt_autofree char *link = gt_xasprintf("%s/subsystem", dir), *target = NULL;
 
 	if (gt_fs_readlink(fs, link, &target) >= 0)
-		return gt_xstrdup(base_name(target));
+		return gt_xstrdup(gt_basename(target));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
 		if (!fnmatch(known[i][0], dir, FNM_PATHNAME))
 			return gt_xstrdup(known[i][1]);
@@ -46,7 +42,7 @@ bool tn_udev_device_open(struct gt_fsroot *fs, const char *path, struct tn_udev_
 	uevent = gt_xasprintf("%s/uevent", d.path);
 	d.whole = gt_fs_exists(fs, uevent);
 	d.subsystem = find_subsystem(fs, d.path, d.whole);
-	d.name = gt_xstrdup(base_name(d.path));
+	d.name = gt_xstrdup(gt_basename(d.path));
 	for (char *p = d.name; *p; p++) /* sysfs writes '!' for a slash in the name */
 		*p = *p == '!' ? '/' : *p;
 	if (!gt_starts_with(d.path, "/sys/") || !d.subsystem) {
@@ -110,7 +106,8 @@ static bool matches(const struct tn_udev_token *t, const char *s)
 static bool is_tuned(const char *attr)
 {
 	for (size_t i = 0; tn_knobs[i]; i++)
-		if (tn_knobs[i]->path && strchr("AB", tn_knobs[i]->tag) && !strcmp(base_name(tn_knobs[i]->path), base_name(attr)))
+		if (tn_knobs[i]->path && strchr("AB", tn_knobs[i]->tag) &&
+		    !strcmp(gt_basename(tn_knobs[i]->path), gt_basename(attr)))
 			return true;
 	return false;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/table.h"
+#include "lib/text.h"
 #include "tune/provision/provision.h"
 
 static const char *text(const json_t *o, const char *key)
@@ -19,11 +20,9 @@ static void wrapped(const char *s, unsigned indent)
 static void command(const char *line)
 {
 	size_t width = GT_MAX(gt_term_width(stdout), 40u) - 4, at = 0;
-	gt_autofree char *copy = gt_xstrdup(line);
-	char *save = NULL;
 
 	printf("  ");
-	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+	gt_each_word(w, line, " ") {
 		if (at && at + strlen(w) + 1 > width) {
 			printf(" \\\n      ");
 			at = 4;
@@ -36,10 +35,7 @@ static void command(const char *line)
 
 static void lines(const char *s, unsigned indent)
 {
-	gt_autofree char *copy = gt_xstrdup(s);
-	char *save = NULL;
-
-	for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+	gt_each_word(l, s, "\n") {
 		if (*l == ' ')
 			printf("%*s%s\n", (int)indent, "", l); /* a line of a file, as it is */
 		else
@@ -155,11 +151,10 @@ static void wheels(const json_t *doc)
 	puts("As the user who trains, never as root:");
 	json_array_foreach(list, i, o)
 	{
-		gt_autofree char *head = gt_xasprintf("%s:", text(o, "why")), *copy = gt_xstrdup(text(o, "lines"));
-		char *save = NULL;
+		gt_autofree char *head = gt_xasprintf("%s:", text(o, "why"));
 
 		wrapped(head, 2);
-		for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+		gt_each_word(l, text(o, "lines"), "\n")
 			printf("    %s\n", l);
 	}
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "sysctl/sysctl.h"
 #include "tune/model/knob.h"
 #include "tune/model/value.h"
@@ -39,9 +40,9 @@ char *tn_knob_range_text(const struct tn_knob *k)
 static int check_ranges(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
 	gt_autofree char *copy = gt_xstrdup(value);
-	char *save = NULL, *word = strtok_r(copy, " \t", &save);
+	char *rest = copy, *word = gt_cut(&rest, " \t");
 
-	for (size_t i = 0; word && i < GT_ARRAY_SIZE(k->range) && k->range[i].most; i++, word = strtok_r(NULL, " \t", &save)) {
+	for (size_t i = 0; word && i < GT_ARRAY_SIZE(k->range) && k->range[i].most; i++, word = gt_cut(&rest, " \t")) {
 		int64_t least = k->range[i].least, most = most_of(&k->range[i], host), v;
 
 		if (tn_value_number(word, &v) < 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "tune/model/costly_options.h"
 #include "tune/lint/lint.h"
 
@@ -97,7 +98,7 @@ static void take_install(struct conf *c, const char *rest, const char *file, uns
 	if (!raw || !command)
 		return;
 	module = underscored(raw, strlen(raw));
-	base = strrchr(command, '/') ? strrchr(command, '/') + 1 : command;
+	base = gt_basename(command);
 	if (strcmp(base, "true") && strcmp(base, "false") && strcmp(base, ":"))
 		return;
 	gt_strv_add(&c->dead, module);

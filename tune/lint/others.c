@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
+#include "lib/text.h"
 #include "tune/model/costly_options.h"
 #include "tune/lint/lint.h"
 
@@ -158,12 +159,12 @@ static const char *no_limit(char *const word[4])
 static void take_limit(void *arg, char *line, const char *file, unsigned no)
 {
 	struct limits *l = arg;
-	char *word[4] = {NULL}, *save = NULL;
+	char *word[4] = {NULL}, *rest = line;
 	const char *why;
 
 	line[strcspn(line, "#")] = '\0';
 	for (size_t i = 0; i < 4; i++)
-		word[i] = strtok_r(i ? NULL : line, BLANKS, &save);
+		word[i] = gt_cut(&rest, BLANKS);
 	if (!word[0])
 		return;
 	why = no_limit(word);

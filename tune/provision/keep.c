@@ -2,6 +2,7 @@
 /* What of ours is by now someone else's too, and so has to stay. */
 #include <ctype.h>
 #include <string.h>
+#include "lib/text.h"
 #include "tune/provision/remove.h"
 
 struct keep {
@@ -22,19 +23,6 @@ static int going(const struct keep *k, const char *name)
 	return -1;
 }
 
-/* "libfoo (= 1), mail-transport-agent": is `name` among them? */
-static bool lists(const char *provides, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = provides; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-		p += strspn(p, " ");
-		if (!strncmp(p, name, n) && (!p[n] || strchr(" ,(", p[n])))
-			return true;
-	}
-	return false;
-}
-
 /* Who of the installed serves `name`: staying true if one does that stays; else *ret_going one that would go. */
 static bool served(const struct keep *k, const char *name, int *ret_going)
 {
@@ -42,7 +30,7 @@ static bool served(const struct keep *k, const char *name, int *ret_going)
 		const struct tn_deb *d = &k->dpkg->deb[i];
 		int g;
 
-		if (!d->installed || (strcmp(d->name, name) && !(d->provides && lists(d->provides, name))))
+		if (!d->installed || (strcmp(d->name, name) && !gt_word_in(d->provides, " ,(", name)))
 			continue;
 		g = going(k, d->name);
 		if (g < 0)
@@ -53,12 +41,11 @@ static bool served(const struct keep *k, const char *name, int *ret_going)
 }
 
 /* One clause, "a (>= 1) | b:any": the package of ours without which it would not be met, -1 if it would be. */
-static int clause_needs(const struct keep *k, char *clause)
+static int clause_needs(const struct keep *k, const char *clause)
 {
-	char *save = NULL;
 	int needs = -1;
 
-	for (char *alt = strtok_r(clause, "|", &save); alt; alt = strtok_r(NULL, "|", &save)) {
+	gt_each_word(alt, clause, "|") {
 		alt += strspn(alt, " ");
 		alt[strcspn(alt, " (:[<")] = '\0';
 		if (*alt && served(k, alt, &needs))
@@ -74,13 +61,10 @@ static bool round_of_dependencies(struct keep *k)
 
 	for (size_t i = 0; i < k->dpkg->n; i++) {
 		const struct tn_deb *d = &k->dpkg->deb[i];
-		gt_autofree char *copy = NULL;
-		char *save = NULL;
 
 		if (!d->installed || !d->depends || going(k, d->name) >= 0)
 			continue;
-		copy = gt_xstrdup(d->depends);
-		for (char *c = strtok_r(copy, ",", &save); c; c = strtok_r(NULL, ",", &save)) {
+		gt_each_word(c, d->depends, ",") {
 			int needs = clause_needs(k, c);
 
 			if (needs < 0)

@@ -2,6 +2,7 @@
 /* What a host needs to train, one struct for each part. */
 #include <ctype.h>
 #include <string.h>
+#include "lib/text.h"
 #include "tune/provision/provision.h"
 
 static const char *running(const struct tn_prov *p)
@@ -11,10 +12,7 @@ static const char *running(const struct tn_prov *p)
 
 void tn_add_words(struct gt_strv *to, const char *words)
 {
-	gt_autofree char *copy = gt_xstrdup(words);
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+	gt_each_word(w, words, " ")
 		gt_strv_add(to, w);
 }
 

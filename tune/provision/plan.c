@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "tune/provision/provision.h"
 
 #define OLD_LISTS_S (14 * 86400)
@@ -34,11 +35,10 @@ static void legacy_names(const struct tn_prov *p, struct gt_strv *names)
 {
 	const char *release = p->host->distro.version_id.v;
 	gt_autofree char *branches = NULL;
-	char *save = NULL;
 
 	if (!release || pr_compat_get(p->fs, &pr_debian_legacy, release, &branches, NULL) <= 0)
 		return;
-	for (char *b = strtok_r(branches, ",", &save); b; b = strtok_r(NULL, ",", &save)) {
+	gt_each_word(b, branches, ",") {
 		gt_autofree char *packages = pr_legacy_packages(atoi(b));
 
 		tn_add_words(names, packages);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/spawn.h"
+#include "lib/text.h"
 #include "tune/provision/deb.h"
 
 #define SOURCES_LIST "/etc/apt/sources.list"
@@ -152,26 +153,26 @@ static void add_source(struct tn_sources *s, const char *file, unsigned line, co
 static void one_line(const char *file, unsigned number, char *line, struct tn_sources *ret)
 {
 	gt_autofree char *text = gt_xstrndup(line, strcspn(line, "#"));
-	char *save = NULL, *word, *uri, *suite;
+	char *at = line, *word, *uri, *suite;
 	gt_auto_buf rest = {0};
 
 	line[strcspn(line, "#")] = '\0';
-	word = strtok_r(line, " \t", &save);
+	word = gt_cut(&at, " \t");
 	if (!word || strcmp(word, "deb"))
 		return;
-	save += strspn(save, " \t");
-	if (*save == '[') {
-		char *close = strchr(save, ']');
+	at += strspn(at, " \t");
+	if (*at == '[') {
+		char *close = strchr(at, ']');
 
 		if (!close)
 			return;
-		save = close + 1;
+		at = close + 1;
 	}
-	uri = strtok_r(NULL, " \t", &save);
-	suite = strtok_r(NULL, " \t", &save);
+	uri = gt_cut(&at, " \t");
+	suite = gt_cut(&at, " \t");
 	if (!uri || !suite)
 		return;
-	while ((word = strtok_r(NULL, " \t", &save)))
+	while ((word = gt_cut(&at, " \t")))
 		gt_buf_printf(&rest, "%s%s", rest.len ? " " : "", word);
 	add_source(ret, file, number, gt_strip(text), uri, suite, rest.s ? rest.s : "");
 }
@@ -203,18 +204,14 @@ static int take_deb822(void *arg, char *p)
 			 *components = tn_deb_field(p, "Components"), *enabled = tn_deb_field(p, "Enabled"),
 			 *text = gt_xasprintf("Components: %s", components ? components : "");
 	unsigned line = line_of(d, p, components ? "Components:" : "URIs:");
-	char *save_uri = NULL;
 
 	if (!types || !has_word(types, "deb") || !uris || !suites ||
 	    (enabled && has_word("no false without off disable 0", enabled))) /* anything else enables the source */
 		return 0;
-	for (char *uri = strtok_r(uris, " ", &save_uri); uri; uri = strtok_r(NULL, " ", &save_uri)) {
-		gt_autofree char *copy = gt_xstrdup(suites);
-		char *save = NULL;
-
-		for (char *suite = strtok_r(copy, " ", &save); suite && d->ret->n < SOURCES_MAX; suite = strtok_r(NULL, " ", &save))
-			add_source(d->ret, d->file, line, text, uri, suite, components ? components : "");
-	}
+	gt_each_word(uri, uris, " ")
+		gt_each_word(suite, suites, " ")
+			if (d->ret->n < SOURCES_MAX)
+				add_source(d->ret, d->file, line, text, uri, suite, components ? components : "");
 	return 0;
 }
 

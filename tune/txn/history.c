@@ -4,6 +4,7 @@
 #include <time.h>
 #include "lib/buf.h"
 #include "lib/log.h"
+#include "lib/text.h"
 #include "tune/txn/history.h"
 #include "tune/model/value.h"
 
@@ -102,7 +103,6 @@ int tn_history_load(struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
 {
 	json_t *records = json_array();
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 	int damaged = 0, r = gt_fs_read(fs, PATH, &text, NULL);
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
@@ -110,7 +110,7 @@ int tn_history_load(struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s%s", PATH, strerror(-r),
 				    r == -EACCES ? "; it is root's: sudo gputune history" : "");
 	}
-	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		json_t *rec = NULL;
 
 		if (gt_json_parse(line, strlen(line), "history", &rec, NULL) >= 0 && is_record(rec)) {
