@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpuprobe capture: run the discovery with the door recording, then write what it read, plus what is no file: NVML's
- * answers and hwloc's export. What identifies a machine or a person is scrubbed, the same word always to the same word.
+ * gpuprobe capture: runs the discovery, records the files that it reads, and writes these with NVML's answers and hwloc's export.
+ * Scrubs words that identify a machine or a person; the same word always becomes the same replacement.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -18,49 +18,41 @@
 #include "probe/host/reading.h"
 #include "probe/host/scrub.h"
 
-/* More than discovery reads, so that gputune and gpubench see on a captured host what they see on the live one
- * (tests/agree/capture.py). A component may be a pattern. After '?' only that the file is there is kept, not its content. */
+#define ATTRIBUTE_MAX 65536 /* bytes */
+
+/*
+ * Directories of kernel settings, for gputune and gpubench (tests/agree/capture.py): a new tunable needs no line here. `names`
+ * lists the attributes that are captured. `never` lists the exceptions: keys, actions, and attributes that act when they are read.
+ */
+static const struct subtree {
+	const char *dir, *names, *never; /* a pattern; patterns, separated by blanks */
+} subtrees[] = {
+	{ "/proc/sys/vm", "*", "compact_memory drop_caches stat_refresh" },
+	{ "/proc/sys/kernel", "nmi_watchdog numa_* pid_max sched_* shm* threads-max watchdog*", "" },
+	{ "/proc/sys/fs", "aio-max-nr file-max nr_open", "" },
+	{ "/proc/sys/fs/inotify", "*", "" },
+	{ "/proc/sys/net/core", "*", "netdev_rss_key" },
+	{ "/proc/sys/net/ipv4", "tcp_*", "tcp_fastopen_key" },
+	{ "/proc/sys/net/ipv4/conf/all", "arp_*", "" },
+	{ "/proc/sys/sunrpc", "*_slot_table_entries", "" },
+	{ "/sys/kernel/mm/ksm", "run", "" },
+	{ "/sys/kernel/mm/transparent_hugepage", "*enabled defrag use_zero_page", "" },
+	{ "/sys/module/nvme_core/parameters", "*", "" },
+	{ "/sys/module/pcie_aspm/parameters", "*", "" },
+	{ "/sys/devices/system/cpu/intel_pstate", "*_perf_pct", "" },
+	{ "/sys/devices/system/cpu/cpufreq", "boost", "" },
+	{ "/sys/devices/system/cpu/cpufreq/policy*", "energy_performance_*", "" },
+	{ "/sys/devices/system/cpu/cpu[0-9]*/power", "energy_perf_bias pm_qos_resume_latency_us", "" },
+	{ "/sys/block/*/queue", "nomerges nr_requests rq_affinity *_kb wbt_lat_usec write_cache", "" },
+};
+
+/* Further files. A component may be a pattern. After '?' only the existence of the file is captured, not its content. */
 static const char *const also[] = {
-	"/proc/sys/vm/dirty_ratio",
-	"/proc/sys/vm/dirty_background_ratio",
-	"/proc/sys/vm/dirty_bytes",
-	"/proc/sys/vm/dirty_background_bytes",
-	"/proc/sys/vm/swappiness",
-	"/proc/sys/vm/zone_reclaim_mode",
-	"/proc/sys/vm/max_map_count",
-	"/proc/sys/vm/min_free_kbytes",
-	"/proc/sys/vm/overcommit_*",
-	"/proc/sys/vm/nr_hugepages",
-	"/proc/sys/kernel/numa_balancing",
-	"/proc/sys/kernel/pid_max",
-	"/proc/sys/kernel/shm[am]*",
-	"/proc/sys/kernel/sched_rt_runtime_us",
-	"/proc/sys/kernel/nmi_watchdog",
-	"/proc/sys/fs/inotify/max_user_*",
-	"/proc/sys/fs/aio-max-nr",
-	"/proc/sys/fs/file-max",
-	"/proc/sys/net/core/[rw]mem_*",
-	"/proc/sys/net/core/netdev_*",
-	"/proc/sys/net/core/busy_read",
-	"/proc/sys/net/ipv4/tcp_[rw]mem",
-	"/proc/sys/net/ipv4/tcp_timestamps",
-	"/proc/sys/net/ipv4/conf/all/arp_*",
-	"/proc/sys/sunrpc/tcp_max_slot_table_entries",
 	"/proc/net/softnet_stat",
 	"/proc/net/route",
 	"/proc/self/limits",
 	"/proc/swaps",
-	"/sys/kernel/mm/ksm/run",
-	"/sys/kernel/mm/transparent_hugepage/*enabled",
-	"/sys/kernel/mm/transparent_hugepage/defrag",
-	"/sys/module/nvme_core/parameters/io_timeout",
-	"/sys/module/pcie_aspm/parameters/policy",
 	"/sys/firmware/acpi/platform_profile*",
-	"/sys/devices/system/cpu/intel_pstate/*_perf_pct",
-	"/sys/devices/system/cpu/cpufreq/boost",
-	"/sys/devices/system/cpu/cpufreq/policy*/energy_performance_*",
-	"/sys/devices/system/cpu/cpu[0-9]*/power/energy_perf_bias",
-	"/sys/devices/system/cpu/cpu[0-9]*/power/pm_qos_resume_latency_us",
 	"/sys/devices/system/cpu/cpu0/cpuidle/state*/latency",
 	"/run/tuned/tuned.pid",
 	"/run/tlp/last_pwr",
@@ -74,7 +66,6 @@ static const char *const also[] = {
 	"/usr/lib/sysctl.d/*.conf",
 	"/etc/tmpfiles.d/*.conf",
 	"/usr/local/lib/tmpfiles.d/*.conf",
-	"/sys/block/*/queue/nr_requests",
 	"/sys/class/net/*/brif/*/port_no",
 	"/sys/class/net/*/lower_*/mtu",
 	"/etc/udev/rules.d/*.rules",
@@ -88,7 +79,6 @@ static const char *const also[] = {
 	"/etc/tuned/*/tuned.conf",
 	"/etc/tuned/profiles/*/tuned.conf",
 	"/proc/driver/nvidia/params",
-	"/proc/sys/fs/nr_open",
 	"?/etc/grub2*.cfg",
 	"?/etc/sysconfig/irqbalance",
 	/* libraries that gputune run may give to a program */
@@ -127,7 +117,35 @@ static void add_also(struct gt_fsroot *fs, const char *dir, const char *at, bool
 	}
 }
 
-/* Which CPUs the interrupts of network ports go to. */
+static bool matches(const char *patterns, const char *name)
+{
+	gt_each_word(p, patterns, " ")
+		if (!fnmatch(p, name, FNM_PERIOD))
+			return true;
+	return false;
+}
+
+static void add_subtree(struct gt_fsroot *fs, const struct subtree *t, struct gt_strv *ret)
+{
+	gt_auto_strv dirs = { 0 };
+
+	add_also(fs, "", t->dir + 1, true, &dirs);
+	for (size_t i = 0; i < dirs.n; i++) {
+		gt_auto_strv names = { 0 };
+
+		gt_fs_list(fs, dirs.v[i], &names);
+		for (size_t k = 0; k < names.n; k++) {
+			gt_autofree char *path = gt_xasprintf("%s/%s", dirs.v[i], names.v[k]);
+			struct stat st;
+
+			if (matches(t->names, names.v[k]) && !matches(t->never, names.v[k]) && gt_fs_stat(fs, path, &st) >= 0 &&
+			    S_ISREG(st.st_mode) && st.st_size <= ATTRIBUTE_MAX)
+				gt_strv_take(ret, gt_take(path));
+		}
+	}
+}
+
+/* Adds the CPUs that handle the interrupts of network ports. */
 static void add_irqs(const struct pr_host *h, struct gt_strv *ret)
 {
 	for (size_t i = 0; i < h->n_net; i++)
@@ -178,7 +196,7 @@ static char *cached_lines(const struct pr_host *h)
 	return gt_buf_take(&b);
 }
 
-/* What is no file, or none that a person could review, as facts. */
+/* Adds facts: answers that are not files, and extracts of files that are too long to review. */
 static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {
 	char *name = NULL;
@@ -239,6 +257,8 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 			gt_strv_add(&paths, seen->v[i]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(also); i++)
 		add_also(cli->fs, "", strchr(also[i], '/') + 1, *also[i] != '?', &paths);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(subtrees); i++)
+		add_subtree(cli->fs, &subtrees[i], &paths);
 	add_irqs(h, &paths);
 	gt_capture_write(cli->fs, &paths, &out);
 	add_facts(cli->fs, &paths, h, &out);

@@ -87,6 +87,14 @@ It names neither the machine nor a secret; serial numbers that hwloc reads as ro
   $ gpuprobe --json --root tree | grep cmdline
         "cmdline": "quiet wifi.password=[scrubbed] root=UUID=00000000-0000-0000-0000-000000000001 -- [scrubbed]",
 
+Kernel settings are captured by directory, also those that no tunable has, without keys, actions and large files.
+
+  $ mkdir -p tree/proc/sys/vm tree/proc/sys/net/core tree/proc/sys/net/ipv4; echo 20 > tree/proc/sys/vm/compaction_proactiveness
+  $ for f in vm/stat_refresh vm/drop_caches net/core/netdev_rss_key net/ipv4/tcp_fastopen_key; do echo SECRET > tree/proc/sys/$f; done
+  $ seq 100000 > tree/proc/sys/vm/large; gpuprobe capture --root tree - | grep -A1 '^file /proc/sys/'
+  file /proc/sys/vm/compaction_proactiveness
+  	20
+
 A container that was given some of the machine's GPUs is whole.
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /run/systemd/container\n\tdocker\n'; } | sed 's/"count": 8/"count": 2/' > two-of-8.host
