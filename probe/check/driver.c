@@ -117,8 +117,8 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
-	       "kernel %s is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and training loses throughput",
-	       release(c->host));
+	       "kernel %s is a PREEMPT_RT kernel: %straining loses throughput", release(c->host),
+	       c->host->n_gpu ? "the NVIDIA module refuses to build for it, and " : "");
 	/* of one version GRUB starts the real-time kernel first, and the package without version brings others with it */
 	pr_remedy(f,
 		  "Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the "

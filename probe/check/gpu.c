@@ -20,8 +20,8 @@ static void numa_node(const struct pr_context *c, struct pr_finding *f)
 		if (!pr_has(h->gpu[i].pci->numa_node)) {
 			pr_say(f, PR_WARN, "the kernel does not know which of the %zu NUMA nodes GPU %s is next to (numa_node is "
 					   "-1)", h->n_node, h->gpu[i].pci->address);
-			pr_remedy(f, "Mend the firmware or the VM's topology (in libvirt: a pcie-expander-bus with <node>); until "
-				     "then nothing should be bound to a node for this GPU");
+			pr_remedy(f, "Update the firmware, or correct the VM's topology (in libvirt: a pcie-expander-bus with "
+				     "<node>). Until then bind no process to a node for this GPU.");
 			return;
 		}
 	pr_say(f, PR_PASS, "the node of every GPU is known");

@@ -179,8 +179,8 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
   Also gpu.numa-node
     the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is next to (numa_node is -1)
     do:
-      Mend the firmware or the VM's topology (in libvirt: a pcie-expander-bus with <node>); until then
-      nothing should be bound to a node for this GPU
+      Update the firmware, or correct the VM's topology (in libvirt: a pcie-expander-bus with <node>).
+      Until then bind no process to a node for this GPU.
   
   Also gpu.pcie-width
     GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16

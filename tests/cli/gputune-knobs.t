@@ -67,12 +67,12 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   pcie.acs                      C   after reboot  GPUs below one switch talk directly
   pcie.read_request             C   now           how much a fast network card asks for at once
   nvme.io_timeout               C   after reboot  how long a request to an NVMe disk may take
-  gpu.node                      C   after reboot  whether it is known next to which CPUs each GPU is
+  gpu.node                      C   after reboot  the NUMA node of every GPU is known
   gpu.persistence               C   now           the driver stays ready between jobs
   gpu.driver_options            C   after reboot  options of NVIDIA's module that recipes hand on and
                                                   that do harm
   nccl.conf                     C   new processes what /etc/nccl.conf sets for every job of the host
-  boot.kernel                   C   after reboot  the kind of kernel
+  boot.kernel                   C   after reboot  an ordinary kernel, not a real-time one
   boot.isolcpus                 C   after reboot  CPUs that the scheduler leaves out
   boot.idle                     C   after reboot  what an idle CPU does
   boot.preempt                  C   after reboot  how readily the kernel interrupts its own work

@@ -40,8 +40,42 @@ for call in re.findall(r"TN_ADVICE,(.*?)\);\n", sources, re.S):
     text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', call))
     if not any(w in text for w in words) and not re.search("grub_how|NCCL_CONF", call):
         bad.append(text[:100])
-enough = sources.count("TN_ADVICE") + sources.count("tn_advise(") > 20
+enough = sources.count("TN_ADVICE") + sources.count("tn_advise(") + len([k for k in knobs.values() if k.get("check")]) > 20
 tap.rule("each piece of advice says what to type", bad or ([] if enough else ["no advice found"]))
+
+# ---- subjects: gpuprobe judges, gputune writes ----
+
+# Only gputune judges these so far.
+NO_CHECK = set("""vm.overcommit_memory vm.nr_hugepages kernel.shmmax kernel.sched_rt_runtime_us kernel.nmi_watchdog
+net.core.rmem_default net.core.busy_read net.ipv4.tcp_timestamps thp.shmem limits.nofile irq.balance nic.rings nic.queues nic.mtu
+pcie.read_request nvme.io_timeout gpu.driver_options nccl.conf boot.isolcpus boot.idle boot.preempt boot.init_on_free""".split())
+# Knobs with the name of a check that does not judge them: why the two do not contradict each other.
+SAME_NAME = {
+    "cpu.governor": "the remedy of host.governor is the plan of this knob",
+    "kernel.numa_balancing": "host.numa-balancing reports the state and never warns",
+    "omp.runtime": "container.runtime is about docker",
+    "run.blas": "a launch setting, for hosts where host.blas warns",
+    "run.blas_kernels": "a launch setting, for hosts where host.blas-kernels warns",
+}
+
+
+def subject(name):
+    """The subject of a knob or a check: the last part of its id."""
+    return name.rsplit(".", 1)[-1].replace("-", "_")
+
+
+doc, bad = tap.document("gpuprobe", "list")
+checks = {c["id"] for c in doc["checks"]} if doc else set()
+judged = [k["check"] for k in knobs.values() if k.get("check")]
+bad += [f"{k['id']}: gpuprobe has no check {k['check']}" for k in knobs.values() if k.get("check") and k["check"] not in checks]
+bad += [f"{c}: two knobs" for c in sorted(set(judged)) if judged.count(c) > 1]
+bad += [f"{k['id']}: class {k['tag']}, and has a check" for k in knobs.values() if k.get("check") and k["tag"] != "C"]
+bad += [f"{k['id']}: advice without a check of gpuprobe" for k in knobs.values()
+        if k["tag"] == "C" and not k.get("check") and k["id"] not in NO_CHECK]
+bad += [f"{i}: has a check by now" for i in sorted(NO_CHECK) if i not in knobs or knobs[i].get("check")]
+bad += [f"{k['id']}: judged by {c} too" for k in knobs.values() for c in sorted(checks)
+        if subject(k["id"]) == subject(c) and k.get("check") != c and k["id"] not in SAME_NAME]
+tap.rule("no subject is judged in two places", bad or ([] if len(judged) > 6 else ["no checks"]))
 
 # ---- lessons: each names a test ----
 

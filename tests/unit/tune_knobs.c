@@ -63,6 +63,8 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.mem.shm_bytes = (struct pr_num){ f->shm ? PR_PRESENT : PR_ABSENT, f->shm };
 	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
 	h.kernel.arch = (struct pr_str){ PR_PRESENT, f->arch ? f->arch : "x86_64" };
+	h.kernel.release = (struct pr_str){ PR_PRESENT, "6.1.0" };
+	h.kernel.version = (struct pr_str){ PR_PRESENT, "#1 SMP" };
 	h.kernel.preempt_rt = f->rt;
 	h.iommu.on = (struct pr_num){ PR_PRESENT, f->grouped };
 	h.iommu.passthrough = f->identity;
@@ -442,10 +444,10 @@ static const struct {
 	const char *current, *says, *not;
 } sentences[] = {
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true }, NULL, "linux-image-amd64", "NVIDIA" },
-	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .gpus = 1 }, NULL, "NVIDIA's driver", NULL },
+	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .gpus = 1 }, NULL, "the NVIDIA module", NULL },
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "aarch64" }, NULL, "linux-image-*-rt-arm64", "amd64" },
 	{ "boot.kernel", { GIB, .nodes = 1, .rt = true, .arch = "ppc64le" }, NULL, "linux-image-*-rt-ppc64el", "amd64" },
-	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, "real-time", "Debian" },
+	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, "not a PREEMPT_RT kernel", "Debian" },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "never", "no program waits", NULL },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "defer", "no program waits", NULL },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "defer+madvise", "only programs that ask wait", NULL },
@@ -510,6 +512,8 @@ START_TEST(a_check_and_the_plan_report_the_same)
 			ck_assert_msg(!strcmp(it->remedy ? it->remedy : "", f.remedy), "%s, %s: %s, and %s", names.v[n],
 				      it->knob->id, it->remedy, f.remedy);
 			ck_assert_msg((it->status == TN_ADVICE) == (f.result >= PR_WARN), "%s, %s", names.v[n], it->knob->id);
+			ck_assert_msg(it->status != TN_ADVICE || it->remedy, "%s, %s: advice without a remedy", names.v[n],
+				      it->knob->id);
 		}
 		box_close(&one);
 	}

@@ -12,3 +12,5 @@ const struct tn_knob tn_knob_memlock = ADVICE("limits.memlock", pr_check_memlock
 const struct tn_knob tn_knob_persistence = ADVICE("gpu.persistence", pr_check_persistence, TN_NOW);
 const struct tn_knob tn_knob_acs = ADVICE("pcie.acs", pr_check_acs, TN_REBOOT);
 const struct tn_knob tn_knob_iommu = ADVICE("boot.iommu", pr_check_iommu, TN_REBOOT);
+const struct tn_knob tn_knob_gpu_node = ADVICE("gpu.node", pr_check_gpu_node, TN_REBOOT);
+const struct tn_knob tn_knob_preempt = ADVICE("boot.kernel", pr_check_preempt_rt, TN_REBOOT);

@@ -3,7 +3,6 @@
  * holds the lines that do it by hand on Debian. */
 #include <stdio.h>
 #include <string.h>
-#include "probe/check/distro.h"
 #include "tune/knob/list.h"
 #include "tune/lint/lint.h"
 #include "tune/model/costly_options.h"
@@ -109,39 +108,6 @@ const struct tn_knob tn_knob_idle = {
 	.takes_effect = TN_REBOOT,
 	.op = TN_SET,
 	.desired = want_idle,
-};
-
-static char *look_preempt(const struct tn_ctx *c)
-{
-	return gt_xstrdup(c->host->kernel.preempt_rt ? "PREEMPT_RT" : "not real-time");
-}
-
-static void want_preempt(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	const char *arch = pr_deb_arch(c->host);
-
-	if (!c->host->kernel.preempt_rt)
-		tn_leave(w, TN_ALREADY, "no kernel for real-time work");
-	else
-		tn_leave(w, TN_ADVICE,
-			 "%sthroughput is lower: apt install linux-image-%s, choose it at boot, then apt purge "
-			 "'linux-image-*-rt-%s'",
-			 pr_bus_gpus(c->host) ? "NVIDIA's driver does not build for it, and " : "", arch, arch);
-}
-
-const struct tn_knob tn_knob_preempt = {
-	.id = "boot.kernel",
-	.look = look_preempt,
-	.summary = "the kind of kernel",
-	.why = "Some guides recommend a real-time kernel. NVIDIA: \"The NVIDIA driver does not support real-time "
-	       "kernels\".",
-	.hazard = "Reported, never changed.",
-	.unit = "kind",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_REBOOT,
-	.op = TN_SET,
-	.desired = want_preempt,
 };
 
 static char *look_preemption(const struct tn_ctx *c)
@@ -253,46 +219,6 @@ const struct tn_knob tn_knob_nofile = {
 
 /* ---- GPUs ---------------------------------------------------------------------------------------------------------
  */
-
-static char *look_gpu_node(const struct tn_ctx *c)
-{
-	size_t unknown = 0;
-
-	if (!pr_usable_gpus(c->host) || c->host->n_node < 2)
-		return NULL;
-	for (size_t i = 0; i < c->host->n_gpu; i++)
-		unknown += !pr_has(c->host->gpu[i].pci->numa_node);
-	return gt_xasprintf("%zu of %zu unknown", unknown, c->host->n_gpu);
-}
-
-static void want_gpu_node(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (gt_starts_with(now->current, "0 "))
-		tn_leave(w, TN_ALREADY, "the firmware says where each GPU is");
-	else
-		tn_leave(
-			w, TN_ADVICE,
-			"the firmware does not say next to which node these GPUs are, so nothing is bound to one: look "
-			"for a firmware update, or start jobs with numactl --cpunodebind by hand once gpubench has "
-			"shown "
-			"which node is near");
-}
-
-const struct tn_knob tn_knob_gpu_node = {
-	.id = "gpu.node",
-	.look = look_gpu_node,
-	.summary = "whether it is known next to which CPUs each GPU is",
-	.why = "Where the firmware is silent PyTorch takes node 0, and scripts write a number into numa_node in /sys: "
-	       "both bind "
-	       "jobs to a node that may be the far one.",
-	.hazard = "Never written: a wrong node is worse than none.",
-	.unit = "GPUs",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_REBOOT,
-	.op = TN_SET,
-	.desired = want_gpu_node,
-};
 
 /* ---- others' files -------------------------------------------------------------------------------------------------
  */

@@ -22,15 +22,15 @@ extern const struct tn_knob tn_knob_thp_enabled, tn_knob_thp_defrag, tn_knob_thp
 extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_knob_boost, tn_knob_platform_profile,
 	tn_knob_aspm, tn_knob_epb, tn_knob_idle_latency;
 /* advice.c */
-extern const struct tn_knob tn_knob_shm, tn_knob_memlock, tn_knob_persistence, tn_knob_acs, tn_knob_iommu;
+extern const struct tn_knob tn_knob_shm, tn_knob_memlock, tn_knob_persistence, tn_knob_acs, tn_knob_iommu,
+	tn_knob_gpu_node, tn_knob_preempt;
 /* card.c */
 extern const struct tn_knob tn_knob_irq_affinity, tn_knob_irq_balance, tn_knob_nic_rings, tn_knob_nic_queues, tn_knob_nic_mtu;
 /* pcie.c */
 extern const struct tn_knob tn_knob_mrrs, tn_knob_driver_options;
 /* host.c */
-extern const struct tn_knob tn_knob_isolcpus, tn_knob_idle, tn_knob_preempt,
-	tn_knob_gpu_node, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile, tn_knob_nccl_conf,
-	tn_knob_nvme_timeout;
+extern const struct tn_knob tn_knob_isolcpus, tn_knob_idle, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile,
+	tn_knob_nccl_conf, tn_knob_nvme_timeout;
 /* "take WORD... out of FILE:LINE", for a word of the kernel's command line that begins so. The caller frees it. */
 char *tn_grub_how(const struct tn_ctx *c, const char *begin);
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
-#include "probe/check/distro.h"
 #include "tune/knob/list.h"
 #include "tune/model/costly_options.h"
 
