@@ -143,7 +143,8 @@ static void add_source(struct tn_sources *s, const char *file, unsigned line, co
 {
 	if (s->n >= SOURCES_MAX)
 		return;
-	s->source = gt_xrealloc(s->source, (s->n + 1) * sizeof(*s->source));
+	if (!(s->n & (s->n - 1))) /* the allocation is full */
+		s->source = gt_xrealloc(s->source, (s->n ? 2 * s->n : 1) * sizeof(*s->source));
 	s->source[s->n++] = (struct tn_source){.file = gt_xstrdup(file), .line = line, .text = gt_xstrdup(text),
 					       .uri = gt_xstrdup(uri), .suite = gt_xstrdup(suite),
 					       .components = gt_xstrdup(components), .origin = origin_of(uri, suite, components)};
