@@ -20,6 +20,7 @@ CALLS += "fsync fdatasync ftruncate fchmod fchown flock".split()
 CODES = (os.environ.get("CODES") or "KILL").split()
 STEP, OPEN_STEP = number("STEP", 40), number("OPEN_STEP", 0)
 DOCUMENTED = (0, 1, 3, 4, 5, 6, 64, 70)
+NOT_LOADED = "error while loading shared libraries"  # from the dynamic loader, which ends with 127 before main()
 KEPT = {"lock", "history", "journal"}
 
 
@@ -75,7 +76,7 @@ class Suite:
 
     def judge(self, what, args, status, code, text):
         bad = self.bad
-        if status == HANG or (code != "KILL" and status not in DOCUMENTED):
+        if status == HANG or (code != "KILL" and status not in DOCUMENTED and NOT_LOADED not in text):
             bad.append(f"{what}: exit {status}: {text}")
         now = picture(self.root)
         if status == 0 and now != (self.planned if args[0] == "apply" else self.before):
