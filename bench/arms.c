@@ -15,6 +15,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/spawn.h"
+#include "lib/text.h"
 #include "probe/host/visible.h"
 #include "tune/launch/run.h"
 #include "tune/model/knob.h"
@@ -148,11 +149,10 @@ static char *affinity(void)
 /* The value of NAME on a command line: "on" for a bare word, NULL if it is not there. The last one counts. */
 static char *kernel_arg(const char *cmdline, const char *name)
 {
-	gt_autofree char *copy = gt_xstrdup(cmdline);
-	char *save = NULL, *found = NULL;
+	char *found = NULL;
 	size_t len = strlen(name);
 
-	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+	gt_each_word(w, cmdline, " ") {
 		if (strncmp(w, name, len) != 0 || (w[len] && w[len] != '='))
 			continue;
 		free(found);
@@ -310,10 +310,9 @@ static int enter_child(void *arg, struct gt_err *err)
 /* The last line of talk, without what a terminal might obey. */
 static char *last_words(const char *errout, int status)
 {
-	gt_autofree char *copy = gt_xstrdup(errout ? errout : "");
-	char *line = NULL, *save = NULL;
+	char *line = NULL;
 
-	for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+	gt_each_word(l, errout ? errout : "", "\n")
 		line = l;
 	if (!line)
 		return status > 128 ? gt_xasprintf("killed by signal %d", status - 128)

@@ -10,6 +10,7 @@
 #include "bench/treat.h"
 #include "lib/cli.h"
 #include "lib/file.h"
+#include "lib/text.h"
 #include "runtime/data/loader.h"
 #include "tune/launch/run.h"
 #include "tune/model/knob.h"
@@ -88,10 +89,8 @@ static int check_program(const struct bn_request *q, struct gt_err *err)
 static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
 {
 	const struct bn_request *q = s->q;
-	gt_autofree char *copy = gt_xstrdup(q->workloads ? q->workloads : "");
 	json_t *unavailable = json_array();
 	gt_auto_strv wanted = { 0 };
-	char *save = NULL;
 	int r = q->command.argv ? check_program(q, err) : 0;
 
 	json_object_set_new(s->doc, "unavailable", unavailable);
@@ -102,7 +101,7 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 		if (!q->workloads)
 			gt_strv_add(&wanted, "null"); /* a control costs nothing */
 	}
-	for (char *id = strtok_r(copy, ",", &save); id; id = strtok_r(NULL, ",", &save)) {
+	gt_each_word(id, q->workloads ? q->workloads : "", ",") {
 		if (!bn_workload_find(id))
 			return bn_no_workload(id, err);
 		gt_strv_add(&wanted, id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include "lib/text.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 #include "tune/launch/wrapper.h"
@@ -71,17 +72,10 @@ static const struct launcher {
 	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NULL, NOT_SAID},
 };
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The launcher that argv calls, and the first word after its name; NULL: it is none. */
 static const struct launcher *find(char *const *argv, char *const **ret_rest)
 {
-	const char *base = base_of(argv[0]), *module = NULL;
+	const char *base = gt_basename(argv[0]), *module = NULL;
 	gt_autofree char *command = argv[1] ? gt_xasprintf("%s-%s", base, argv[1]) : NULL;
 
 	*ret_rest = argv + 1;
@@ -94,10 +88,10 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 			i++;
 		}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
-		if (module ? tn_words_have(launchers[i].modules, module, strlen(module)) :
-			     tn_words_have(launchers[i].names, base, strlen(base)))
+		if (module ? gt_span_in(launchers[i].modules, " ", module, strlen(module)) :
+			     gt_span_in(launchers[i].names, " ", base, strlen(base)))
 			return &launchers[i];
-		if (command && tn_words_have(launchers[i].names, command, strlen(command))) {
+		if (command && gt_span_in(launchers[i].names, " ", command, strlen(command))) {
 			*ret_rest = argv + 2;
 			return &launchers[i];
 		}
@@ -125,9 +119,9 @@ static char *plain(const char *option, size_t *ret_len)
 
 static const char **place_of(const struct launcher *l, struct said *s, const char *name, size_t len)
 {
-	return tn_words_have(l->on_each, name, len) ? &s->on_each :
-	       tn_words_have(l->in_all, name, len)  ? &s->in_all :
-	       tn_words_have(l->hosts, name, len)   ? &s->hosts :
+	return gt_span_in(l->on_each, " ", name, len) ? &s->on_each :
+	       gt_span_in(l->in_all, " ", name, len)  ? &s->in_all :
+	       gt_span_in(l->hosts, " ", name, len)   ? &s->hosts :
 					      NULL;
 }
 
@@ -157,11 +151,11 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 			continue;
 		if (place && value)
 			*place = value;
-		if (tn_words_have(l->named, name, len) || tn_words_have(l->files, name, len)) {
+		if (gt_span_in(l->named, " ", name, len) || gt_span_in(l->files, " ", name, len)) {
 			s->places = true;
-			s->several |= !tn_words_have(l->named, name, len) || (value && *l->between && strstr(value, l->between));
+			s->several |= !gt_span_in(l->named, " ", name, len) || (value && *l->between && strstr(value, l->between));
 		}
-		takes = name[len] || tn_words_have(l->flags, name, len) ? 0 : tn_words_have(l->two, name, len) ? 2 : 1;
+		takes = name[len] || gt_span_in(l->flags, " ", name, len) ? 0 : gt_span_in(l->two, " ", name, len) ? 2 : 1;
 		/* an option that is not known here, and has none */
 		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
 			w++;
@@ -286,7 +280,7 @@ static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 
 	if (!l)
 		return false;
-	*ret = (struct tn_processes){.kind = TN_LAUNCHER, .launcher = base_of(c->argv[0])};
+	*ret = (struct tn_processes){.kind = TN_LAUNCHER, .launcher = gt_basename(c->argv[0])};
 	inner.argv = read_options(l, rest, &s);
 	ret->n = by_options(c, l, &s);
 	if (ret->n > 0 && launched(&inner, &more)) { /* srun … torchrun … */
@@ -305,7 +299,7 @@ static bool launched_behind(const struct tn_launch *c, struct tn_processes *ret)
 {
 	struct tn_launch inner = *c;
 
-	if (!c->argv || !c->argv[0] || gt_starts_with(base_of(c->argv[0]), "python"))
+	if (!c->argv || !c->argv[0] || gt_starts_with(gt_basename(c->argv[0]), "python"))
 		return false;
 	for (inner.argv = c->argv + 1; *inner.argv; inner.argv++)
 		if (launched(&inner, ret)) {
@@ -348,7 +342,7 @@ char *tn_processes_why(const struct tn_launch *c, const struct tn_processes *p)
 		return gt_xasprintf("%.60s starts %d on this host", p->launcher, p->n);
 	if (p->kind == TN_UNKNOWN_COMMAND)
 		return gt_xasprintf("%d GPUs are visible, and %.60s may start a process for each. If it is one process: --ranks 1, "
-				    "or --gpu for one GPU", p->n, c->argv && c->argv[0] ? base_of(c->argv[0]) : "the command");
+				    "or --gpu for one GPU", p->n, c->argv && c->argv[0] ? gt_basename(c->argv[0]) : "the command");
 	if (rank.count > 1)
 		return gt_xasprintf("rank %u of %u%s%s", rank.index, rank.count, rank.variable ? " by " : "",
 				    rank.variable ? rank.variable : "");

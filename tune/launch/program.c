@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "lib/fsroot.h"
+#include "lib/text.h"
 #include "tune/launch/program.h"
 
 #define LOOK_MAX	(8u << 20) /* an OpenMP program names its runtime near the beginning of its file */
@@ -71,9 +72,8 @@ static bool is_python_name(const char *argv0)
 {
 	static const char *const names[] = { "torchrun", "accelerate", "accelerate-launch", "deepspeed",
 					     "ipython",	 "jupyter",    "uv",		    "conda" };
-	const char *base = strrchr(argv0, '/');
+	const char *base = gt_basename(argv0);
 
-	base = base ? base + 1 : argv0;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
 		if (!strcmp(base, names[i]))
 			return true;

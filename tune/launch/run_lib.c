@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "lib/trust.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
@@ -201,14 +202,9 @@ static const char *const mallocs[] = {"malloc", "hoard", "scudo", "umem",   "loc
 /* Is one of the words in the name of a file of the list? The loader parts it at colons and blanks. */
 static bool preloads(const char *list, const char *const *words, size_t n)
 {
-	gt_autofree char *copy = gt_xstrdup(list ? list : "");
-	char *save = NULL;
-
-	for (char *w = strtok_r(copy, ": ", &save); w; w = strtok_r(NULL, ": ", &save)) {
-		const char *base = strrchr(w, '/') ? strrchr(w, '/') + 1 : w;
-
+	gt_each_word(w, list ? list : "", ": ") {
 		for (size_t i = 0; i < n; i++)
-			if (strstr(base, words[i]))
+			if (strstr(gt_basename(w), words[i]))
 				return true;
 	}
 	return false;

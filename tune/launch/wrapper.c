@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <string.h>
+#include "lib/text.h"
 #include "lib/util.h"
 #include "tune/launch/wrapper.h"
 
@@ -29,20 +30,12 @@ static const struct wrapper {
 
 static const struct wrapper *find(const char *program)
 {
-	const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
+	const char *base = gt_basename(program);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(wrappers); i++)
 		if (!strcmp(base, wrappers[i].name))
 			return &wrappers[i];
 	return NULL;
-}
-
-bool tn_words_have(const char *list, const char *word, size_t n)
-{
-	for (const char *p = list; p && *p; p += strcspn(p, " "), p += *p == ' ')
-		if (strcspn(p, " ") == n && !strncmp(p, word, n))
-			return true;
-	return false;
 }
 
 /* ---- the environment that env(1) makes ----------------------------------------------------------------------------------- */
@@ -77,10 +70,10 @@ static size_t long_option(const struct wrapper *p, char *const *w, const char **
 	size_t n = strcspn(name, "=");
 
 	*ret_value = name[n] ? name + n + 1 : w[1];
-	if (tn_words_have(p->long_valued, name, n))
+	if (gt_span_in(p->long_valued, " ", name, n))
 		return name[n] ? 1 : w[1] ? 2 : 0;
 	*ret_value = NULL;
-	return !name[n] && tn_words_have(p->long_flags, name, n);
+	return !name[n] && gt_span_in(p->long_flags, " ", name, n);
 }
 
 static size_t short_options(const struct wrapper *p, char *const *w, const char **ret_value)

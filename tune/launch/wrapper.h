@@ -13,6 +13,4 @@ struct tn_command {
 /* A wrapper with an option that is not known here is itself the command. argv may be NULL. */
 void tn_command_find(char *const *argv, char *const *envp, struct tn_command *ret);
 void tn_command_clear(struct tn_command *c);
-/* Is the word of n bytes in the list with blanks between? list may be NULL. */
-bool tn_words_have(const char *list, const char *word, size_t n);
 #endif

@@ -2,6 +2,7 @@
 /* What only tuning asks of a host: kind of swap, and who else turns the same knobs. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "tune/model/knob.h"
 
 /* Seen as far as files show it: the unit's control group or something in /run while it works, or a unit that is enabled (not
@@ -37,11 +38,10 @@ static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
 static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 
 	if (gt_fs_read(fs, "/proc/net/softnet_stat", &text, NULL) < 0)
 		return;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		unsigned packets, dropped, squeezed;
 
 		if (sscanf(line, "%x %x %x", &packets, &dropped, &squeezed) != 3)
@@ -59,12 +59,11 @@ static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
 static void read_subnets(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	gt_autofree char *text = NULL;
-	char *save = NULL;
 
 	if (gt_fs_read(fs, "/proc/net/route", &text, NULL) < 0)
 		return;
 	ret->routes = true;
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	gt_each_line(line, text) {
 		char port[16], to[9], mask[9];
 		unsigned flags;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/text.h"
 #include "sysctl/sysctl.h"
 #include "tune/boot/predict.h"
 #include "tune/plan/plan.h"
@@ -268,11 +269,10 @@ static char *comes_late(const struct make *m, const struct tn_knob *k)
 /* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
 static void find_conflict(struct make *m, struct tn_item *i)
 {
-	gt_autofree char *rivals = gt_xstrdup(i->knob->rivals ? i->knob->rivals : ""), *who = NULL, *may = NULL, *late = NULL;
+	gt_autofree char *who = NULL, *may = NULL, *late = NULL;
 	gt_auto_buf b = { 0 };
-	char *save = NULL;
 
-	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
+	gt_each_word(r, i->knob->rivals ? i->knob->rivals : "", " ") {
 		const char *tuner = tn_facts_tuner(&m->facts, r);
 		gt_autofree char *what = tuner ? gt_xasprintf("%s may set it too", tuner) : NULL;
 

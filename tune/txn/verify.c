@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "tune/boot/predict.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/txn.h"
@@ -78,12 +79,10 @@ static void blame_files(struct verify *v, const struct tn_knob *k, const char *p
 static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
 {
 	const struct tn_knob *k = tn_knob_find(e->knob);
-	gt_autofree char *rivals = gt_xstrdup(k && k->rivals ? k->rivals : "");
-	char *save = NULL;
 
 	if (k)
 		blame_files(v, k, e->path, now, o);
-	for (char *r = strtok_r(rivals, " ", &save); r; r = strtok_r(NULL, " ", &save)) {
+	gt_each_word(r, k && k->rivals ? k->rivals : "", " ") {
 		const char *tuner = tn_facts_tuner(&v->facts, r);
 		gt_autofree char *what = tuner ? gt_xasprintf("%s sets it too", tuner) : NULL;
 
