@@ -7,7 +7,7 @@
 #include "bench/gauge.h"
 #include "bench/session.h"
 #include "probe/host/host.h"
-#include "tune/model/tune.h"
+#include "tune/txn/txn.h"
 
 /* One thing that can be switched by itself: a setting of the host, a variable or the placement of the run, or a variable of
  * the user's, or an argument of the kernel. */

@@ -10,7 +10,8 @@
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/signals.h"
-#include "tune/model/tune.h"
+#include "tune/txn/journal.h"
+#include "tune/txn/txn.h"
 
 #define TRIES 50 /* a tenth of a second each, for causes other than the lock of the journal, which may be held for longer */
 

@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
 #include "tune/boot/persist.h"
-#include "tune/txn/txn.h"
+#include "tune/txn/persisted_files.h"
 
 const unsigned fuzz_rounds = 500;
 
@@ -70,7 +70,7 @@ static void check_kept(struct gt_fsroot *fs, const struct tn_journal *but)
 	gt_auto(tn_journal) *j = NULL;
 	struct gt_err err = {0};
 
-	if (tn_kept_load(fs, but, &j, &err) < 0) {
+	if (tn_persisted_load(fs, but, &j, &err) < 0) {
 		FUZZ_ASSERT(err.msg[0] && err.exit_status);
 		return;
 	}

@@ -12,6 +12,7 @@
 #include "lib/fsroot.h"
 #include "tests/fuzz/fuzz.h"
 #include "tune/txn/history.h"
+#include "tune/txn/txn.h"
 #include "tune/model/knob.h"
 #include "tune/model/value.h"
 

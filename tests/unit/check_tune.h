@@ -7,6 +7,7 @@
 #include "tune/launch/run.h"
 #include "tune/model/emulate.h"
 #include "tune/model/knob.h"
+#include "tune/txn/txn.h"
 
 struct box {
 	char dir[64];

@@ -6,7 +6,7 @@
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
 #include "tune/txn/journal.h"
-#include "tune/txn/txn.h"
+#include "tune/txn/session.h"
 #include "tune/model/value.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"

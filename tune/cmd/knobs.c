@@ -8,7 +8,7 @@
 #include "sysctl/sysctl.h"
 #include "tune/cmd/gputune.h"
 #include "tune/lint/lint.h"
-#include "tune/txn/txn.h"
+#include "tune/txn/persisted_files.h"
 #include "tune/boot/persist.h"
 
 /* ---- list ---------------------------------------------------------------------------------------------------------
@@ -293,11 +293,11 @@ static void lint_lost(struct gt_fsroot *fs, struct sc_findings *ret)
 {
 	gt_auto(tn_journal) *j = NULL, *lost = NULL;
 
-	if (tn_journal_load(fs, &j, NULL) < 0 || tn_kept_load(fs, j, &lost, NULL) < 0)
+	if (tn_journal_load(fs, &j, NULL) < 0 || tn_persisted_load(fs, j, &lost, NULL) < 0)
 		return;
 	for (size_t i = 0; lost->n_tx && i < lost->tx->n_entry; i++)
 		if (!lost->tx->entry[i].knob)
-			sc_find(ret, SC_WARN, lost->tx->entry[i].path, 0, gt_xstrdup(TN_KEPT_LOST));
+			sc_find(ret, SC_WARN, lost->tx->entry[i].path, 0, gt_xstrdup(TN_PERSISTED_LOST));
 }
 
 static int run_lint(struct gt_cli *cli, int argc, char **argv)

@@ -5,7 +5,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "tune/cmd/gputune.h"
-#include "tune/txn/txn.h"
+#include "tune/txn/session.h"
 
 const char *tn_opt_profile;
 struct gt_strv tn_opt_only, tn_opt_skip;

@@ -8,6 +8,7 @@
 #include "lib/priv.h"
 #include "tune/cmd/gputune.h"
 #include "tune/txn/history.h"
+#include "tune/txn/txn.h"
 #include "tune/provision/provision.h"
 #include "tune/model/file_trust.h"
 

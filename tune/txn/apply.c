@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applying: everything that could fail is looked at first; then the journal; then the host. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include "lib/cli.h"
 #include "lib/log.h"
 #include "tune/plan/plan.h"
+#include "tune/boot/persist.h"
+#include "tune/txn/device_renamed.h"
+#include "tune/txn/held.h"
+#include "tune/txn/report.h"
+#include "tune/txn/session.h"
 #include "tune/txn/txn.h"
+#include "tune/txn/undo.h"
 #include "tune/model/value.h"
 
 struct apply {
@@ -19,81 +24,6 @@ struct apply {
 	json_t *report;
 	struct gt_err *err;
 };
-
-/* ---- who else is there ------------------------------------------------------------------------------------------- */
-
-int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
-{
-	const struct tn_tx *busy = tn_journal_find(j, TN_SEEN_BUSY), *cut = tn_journal_find(j, TN_SEEN_INTERRUPTED);
-
-	if (busy)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
-				    "process %ld (%s) is in the middle of %s: try again when it is done",
-				    busy->owner.pid, busy->owner.by,
-				    busy->temporary ? "an experiment" : "a transaction");
-	if (clean && cut)
-		return gt_fail_exit(
-			err, TN_EXIT_INTERRUPTED, EAGAIN,
-			"%s of process %ld (%s) was interrupted and %zu value%s may not be as before: run gputune "
-			"recover",
-			cut->temporary ? "an experiment" : "a transaction", cut->owner.pid, cut->owner.by, cut->n_entry,
-			cut->n_entry == 1 ? "" : "s");
-	return 0;
-}
-
-int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal **ret, struct gt_err *err)
-{
-	gt_auto(tn_journal) *j = NULL;
-	gt_autoclose int fd = -1;
-	int r = tn_journal_lock(fs, &fd, err);
-
-	if (r >= 0)
-		r = tn_journal_load(fs, &j, err);
-	if (r >= 0)
-		r = tn_txn_check(j, clean, err);
-	if (r < 0)
-		return r;
-	if (j->torn || j->unnumbered || tn_journal_find(j, TN_SEEN_VOID)) {
-		r = tn_journal_rewrite(fs, j);
-		if (r < 0)
-			return gt_fail_exit(err, TN_EXIT_REFUSED, -r,
-					    "cannot repair the journal in %s (%s): nothing is changed", TN_STATE_DIR,
-					    strerror(-r));
-		tn_journal_free(gt_take(j));
-		r = tn_journal_load(fs, &j, err);
-		if (r < 0)
-			return r;
-	}
-	*ret_fd = fd;
-	fd = -1;
-	*ret = gt_take(j);
-	return 0;
-}
-
-size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
-{
-	const struct tn_entry **v = NULL;
-	size_t n = 0;
-
-	for (size_t i = 0; i < j->n_tx; i++) {
-		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
-			continue;
-		for (size_t k = 0; k < j->tx[i].n_entry; k++) {
-			const struct tn_entry *e = &j->tx[i].entry[k];
-			size_t at = 0;
-
-			if (tn_entry_over(j, &j->tx[i], e))
-				continue;
-			while (at < n && !tn_entry_same(j, v[at], e))
-				at++;
-			if (at == n)
-				v = gt_xrealloc(v, ++n * sizeof(*v));
-			v[at] = e;
-		}
-	}
-	*ret = v;
-	return n;
-}
 
 /* ---- what will be written ---------------------------------------------------------------------------------------- */
 

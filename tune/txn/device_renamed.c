@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device may go by another name after a boot, and its name be another one's: the line that keeps a value says which it was. */
 #include <string.h>
 #include "tune/plan/plan.h"
-#include "tune/txn/txn.h"
-
-const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e)
-{
-	for (size_t i = 0; i < j->n_tx; i++)
-		if (e >= j->tx[i].entry && e < j->tx[i].entry + j->tx[i].n_entry)
-			return &j->tx[i];
-	return NULL;
-}
+#include "tune/boot/persist.h"
+#include "tune/txn/device_renamed.h"
 
 static const char *boot_of(const struct tn_journal *j, const struct tn_entry *e)
 {

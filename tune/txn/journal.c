@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include "lib/buf.h"
 #include "tune/txn/journal.h"
-#include "tune/txn/process_identity.h"
 #include "tune/model/value.h"
 
 #define BOOT_ID_PATH	"/proc/sys/kernel/random/boot_id"
@@ -38,7 +37,7 @@ static void tx_clear(struct tn_tx *t)
 	free(t->entry);
 	free(t->boot_id);
 	free(t->profile);
-	free(t->owner.by);
+	free(t->process.by);
 }
 
 void tn_journal_free(struct tn_journal *j)
@@ -75,7 +74,7 @@ struct tn_tx *tn_journal_new_tx(struct tn_journal *j)
 	t->time = time(NULL);
 	t->boot_id = gt_xstrdup(j->boot_id);
 	t->profile = gt_xstrdup("");
-	tn_owner_self(&t->owner);
+	tn_process_self(&t->process);
 	return t;
 }
 
@@ -110,9 +109,9 @@ static char *text_of(const json_t *rec, const char *key)
 
 static void take_name(struct tn_tx *t, const json_t *rec)
 {
-	free(t->owner.by);
-	t->owner.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
-	gt_make_plain(t->owner.by);
+	free(t->process.by);
+	t->process.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
+	gt_make_plain(t->process.by);
 }
 
 static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
@@ -129,8 +128,8 @@ static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 	t->boot_id = gt_xstrdup(gt_json_get_str(rec, "boot", ""));
 	t->profile = gt_xstrdup(gt_json_get_str(rec, "profile", ""));
 	t->time = gt_json_get_int(rec, "time", 0);
-	t->owner.pid = gt_json_get_int(rec, "pid", 0);
-	t->owner.start = gt_json_get_int(rec, "start", 0);
+	t->process.pid = gt_json_get_int(rec, "pid", 0);
+	t->process.start = gt_json_get_int(rec, "start", 0);
 	take_name(t, rec);
 	return 0;
 }
@@ -205,8 +204,8 @@ static struct tn_tx *find_tx(struct tn_journal *j, int64_t id)
 static void begin_undo(struct tn_tx *t, const json_t *rec)
 {
 	t->state = TN_TX_UNDOING;
-	t->owner.pid = gt_json_get_int(rec, "pid", 0);
-	t->owner.start = gt_json_get_int(rec, "start", 0);
+	t->process.pid = gt_json_get_int(rec, "pid", 0);
+	t->process.start = gt_json_get_int(rec, "start", 0);
 	take_name(t, rec);
 }
 
@@ -378,7 +377,7 @@ static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, str
 	j->torn |= *ret_text && !len; /* made, and then nothing could be written to it */
 	j->bytes = len;
 	for (size_t i = 0; i < j->n_tx; i++)
-		j->tx[i].owner.alive = is_unfinished(&j->tx[i]) && tn_owner_alive(&j->tx[i].owner);
+		j->tx[i].process.alive = is_unfinished(&j->tx[i]) && tn_process_alive(&j->tx[i].process);
 	return r < 0 ? r : 0;
 }
 
@@ -423,6 +422,14 @@ bool tn_entry_had_made(const struct tn_entry *e, const char *text)
 	return false;
 }
 
+const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e)
+{
+	for (size_t i = 0; i < j->n_tx; i++)
+		if (e >= j->tx[i].entry && e < j->tx[i].entry + j->tx[i].n_entry)
+			return &j->tx[i];
+	return NULL;
+}
+
 /* ---- what is seen --------------------------------------------------------------------------------------------------
  */
 
@@ -462,9 +469,9 @@ enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t)
 		return TN_SEEN_PENDING;
 	if (t->state == TN_TX_COMMITTED)
 		return TN_SEEN_HELD;
-	if (tn_tx_other_boot(j, t) || !t->owner.alive)
+	if (tn_tx_other_boot(j, t) || !t->process.alive)
 		return TN_SEEN_INTERRUPTED;
-	return t->temporary && tn_owner_is_self(&t->owner) ? TN_SEEN_MINE : TN_SEEN_BUSY;
+	return t->temporary && tn_process_is_self(&t->process) ? TN_SEEN_MINE : TN_SEEN_BUSY;
 }
 
 const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen seen)

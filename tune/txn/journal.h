@@ -21,17 +21,13 @@
  * is in it is therefore always what has to be undone. A torn last line is a step that never happened.
  */
 #include "tune/model/knob.h"
+#include "tune/txn/process_identity.h"
 
 #define TN_JOURNAL_PATH	      "/var/lib/gputune/journal"
 #define TN_JOURNAL_FORMAT     2
 #define TN_JOURNAL_FULL_BYTES ((size_t)8 << 20)	  /* no new transaction beyond this; versions before format 2 read 16 MiB */
 #define TN_JOURNAL_MAX_BYTES  ((size_t)256 << 20) /* a larger one is not read */
 
-struct tn_owner {
-	int64_t pid, start; /* start: clock ticks after boot, tells a pid that was given again */
-	char *by;	    /* name of the program */
-	bool alive;	    /* when the journal was read */
-};
 struct tn_entry {
 	char *knob, *instance; /* NULL for a file of ours */
 	char *path, *old, *new_value; /* old NULL: there was no such file; new_value NULL: the file is removed */
@@ -48,7 +44,7 @@ struct tn_tx {
 	bool temporary;
 	enum tn_tx_state state;
 	char *boot_id, *profile;
-	struct tn_owner owner;
+	struct tn_process process;
 	struct tn_entry *entry;
 	size_t n_entry;
 };
@@ -102,6 +98,7 @@ int tn_journal_commit(struct gt_fsroot *fs, struct tn_journal *j, struct tn_tx *
 struct tn_journal *tn_journal_compact(const struct tn_journal *j);
 void tn_journal_compact_free(struct tn_journal *small);
 bool tn_tx_has_file(const struct tn_tx *t);
+const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e); /* NULL: not of j */
 /* Is text what the entry made of its file? NULL: no such file. */
 bool tn_entry_ended_as(const struct tn_entry *e, const char *text);
 /* Has a write that was merged into the entry made text of its file? */
@@ -112,6 +109,8 @@ void tn_journal_drop(struct tn_journal *j, size_t i);
 
 /* The state directory and its lock. Exit 3 if another gputune is at work or the directory cannot be written. */
 int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err);
+/* Returns when no other process holds the lock of the journal; at once where there is none. */
+void tn_wait_for_lock(struct gt_fsroot *fs);
 /* A transaction to be filled: next id, this boot, this process. */
 struct tn_tx *tn_journal_new_tx(struct tn_journal *j);
 struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, const char *new_value);

@@ -5,7 +5,6 @@
 #include "lib/buf.h"
 #include "lib/log.h"
 #include "tune/txn/journal.h"
-#include "tune/txn/process_identity.h"
 
 struct out {
 	struct gt_buf b;
@@ -28,13 +27,13 @@ static json_t *record(const char *what, const struct tn_tx *t)
 	return json_pack("{s:s, s:I}", "rec", what, "tx", (json_int_t)t->id);
 }
 
-static json_t *owned(const char *what, const struct tn_tx *t, const struct tn_owner *owner)
+static json_t *record_by(const char *what, const struct tn_tx *t, const struct tn_process *process)
 {
 	json_t *rec = record(what, t);
 
-	json_object_set_new(rec, "pid", json_integer(owner->pid));
-	json_object_set_new(rec, "start", json_integer(owner->start));
-	json_object_set_new(rec, "by", gt_json_str(owner->by));
+	json_object_set_new(rec, "pid", json_integer(process->pid));
+	json_object_set_new(rec, "start", json_integer(process->start));
+	json_object_set_new(rec, "by", gt_json_str(process->by));
 	return rec;
 }
 
@@ -75,7 +74,7 @@ static void add_entry(struct out *o, const struct tn_tx *t, const struct tn_entr
 
 static void add_begin(struct out *o, const struct tn_tx *t)
 {
-	json_t *rec = owned("begin", t, &t->owner);
+	json_t *rec = record_by("begin", t, &t->process);
 
 	json_object_set_new(rec, "format", json_integer(TN_JOURNAL_FORMAT));
 	json_object_set_new(rec, "temporary", json_boolean(t->temporary));
@@ -129,11 +128,11 @@ int tn_journal_got(struct gt_fsroot *fs, struct tn_journal *j, const struct tn_t
 int tn_journal_undo(struct gt_fsroot *fs, struct tn_journal *j, struct tn_tx *const *set, size_t n)
 {
 	struct out o = { .n = j->n_numbered };
-	struct tn_owner self = { 0 };
+	struct tn_process self = { 0 };
 	json_t *rec, *others = json_array();
 
-	tn_owner_self(&self);
-	rec = owned("undo", set[0], &self);
+	tn_process_self(&self);
+	rec = record_by("undo", set[0], &self);
 	for (size_t i = 1; i < n; i++)
 		json_array_append_new(others, json_integer(set[i]->id));
 	json_object_set_new(rec, "others", others);
@@ -165,7 +164,7 @@ int tn_journal_rewrite(struct gt_fsroot *fs, struct tn_journal *j)
 		if (t->state == TN_TX_COMMITTED || t->state == TN_TX_UNDOING)
 			add_record(&o, record("commit", t));
 		if (t->state == TN_TX_UNDOING)
-			add_record(&o, owned("undo", t, &t->owner));
+			add_record(&o, record_by("undo", t, &t->process));
 		if (t->state == TN_TX_PENDING)
 			add_record(&o, record("pending", t));
 	}

@@ -2,8 +2,9 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
-#include "tune/txn/txn.h"
-#include "tune/model/value.h"
+#include "sysctl/sysctl.h"
+#include "tune/boot/persist.h"
+#include "tune/txn/persisted_files.h"
 
 static const struct tn_knob *knob_of_key(const char *key)
 {
@@ -98,7 +99,7 @@ static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form, c
 	return 0;
 }
 
-int tn_kept_load(struct gt_fsroot *fs, const struct tn_journal *but, struct tn_journal **ret, struct gt_err *err)
+int tn_persisted_load(struct gt_fsroot *fs, const struct tn_journal *but, struct tn_journal **ret, struct gt_err *err)
 {
 	static const enum tn_form forms[] = { TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE };
 	gt_auto(tn_journal) *j = gt_xcalloc(1, sizeof(*j));

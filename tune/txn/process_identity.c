@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/fsroot.h"
+#include "lib/util.h"
 #include "tune/txn/process_identity.h"
 
 /* Field 22 of /proc/PID/stat; the program's name before it may hold blanks and parentheses. */
@@ -30,25 +32,25 @@ static int start_of(int64_t pid, int64_t *ret)
 	return 0;
 }
 
-void tn_owner_self(struct tn_owner *ret)
+void tn_process_self(struct tn_process *ret)
 {
-	*ret = (struct tn_owner){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name), .alive = true };
+	*ret = (struct tn_process){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name), .alive = true };
 	gt_make_plain(ret->by); /* argv[0] is the caller's */
 	start_of(ret->pid, &ret->start);
 }
 
 /* Where /proc hides other processes, one that is there is taken for it: it may be, and its work is not undone then. */
-bool tn_owner_alive(const struct tn_owner *o)
+bool tn_process_alive(const struct tn_process *p)
 {
 	int64_t start = 0;
-	int r = start_of(o->pid, &start);
+	int r = start_of(p->pid, &start);
 
 	if (r >= 0)
-		return start == o->start;
-	return r != -ESRCH && o->pid > 0 && o->pid <= INT_MAX && (kill((pid_t)o->pid, 0) >= 0 || errno != ESRCH);
+		return start == p->start;
+	return r != -ESRCH && p->pid > 0 && p->pid <= INT_MAX && (kill((pid_t)p->pid, 0) >= 0 || errno != ESRCH);
 }
 
-bool tn_owner_is_self(const struct tn_owner *o)
+bool tn_process_is_self(const struct tn_process *p)
 {
-	return o->pid == getpid() && o->alive;
+	return p->pid == getpid() && p->alive;
 }

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TN_OWNER_H
-#define TN_OWNER_H
-#include "tune/txn/journal.h"
+#ifndef TN_PROCESS_IDENTITY_H
+#define TN_PROCESS_IDENTITY_H
+/* Identifies a process of the machine that runs this program, also when the root is a directory. */
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Processes are those of the machine we run on, also when the root is a tree. */
-void tn_owner_self(struct tn_owner *ret); /* by is the caller's to free */
-bool tn_owner_alive(const struct tn_owner *o);
-bool tn_owner_is_self(const struct tn_owner *o);
+struct tn_process {
+	int64_t pid, start; /* start: clock ticks after boot, differs if the number is used again */
+	char *by;	    /* name of the program */
+	bool alive;	    /* when the journal was read */
+};
+
+void tn_process_self(struct tn_process *ret); /* the caller frees by */
+bool tn_process_alive(const struct tn_process *p);
+bool tn_process_is_self(const struct tn_process *p);
 #endif

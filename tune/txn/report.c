@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune-report/1: what apply, revert, recover, verify and status answer. */
-#include "tune/txn/txn.h"
+#include "tune/txn/report.h"
 
 void tn_report_set_str(json_t *o, const char *key, const char *value)
 {
 	json_object_set_new(o, key, gt_json_str(value));
+}
+
+void tn_report_set_all(json_t *report, bool all)
+{
+	if (!all)
+		tn_report_set_str(report, "journal", "not readable");
 }
 
 json_t *tn_report_new(const char *command)

@@ -3,8 +3,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "tune/txn/process_identity.h"
+#include "tune/boot/persist.h"
+#include "tune/txn/persisted_files.h"
+#include "tune/txn/report.h"
+#include "tune/txn/session.h"
 #include "tune/txn/txn.h"
+#include "tune/txn/undo.h"
 #include "tune/model/value.h"
 
 struct undo {
@@ -69,8 +73,8 @@ static void keep_left(const struct undo *u, struct tn_tx *t)
 		if (!is_left(u, &t->entry[k]))
 			tn_tx_drop(t, k);
 	t->state = TN_TX_UNDOING;
-	free(t->owner.by);
-	tn_owner_self(&t->owner);
+	free(t->process.by);
+	tn_process_self(&t->process);
 }
 
 /* All of a transaction but what this version does not know, for the one that does. */
@@ -154,7 +158,7 @@ static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
 static int remove_lost(struct undo *u, struct gt_err *err)
 {
 	gt_auto(tn_journal) *lost = NULL;
-	int r = tn_kept_load(u->fs, u->j, &lost, err);
+	int r = tn_persisted_load(u->fs, u->j, &lost, err);
 
 	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
 		const struct tn_entry *e = &lost->tx->entry[i];
@@ -176,7 +180,7 @@ static bool is_lost(struct gt_fsroot *fs, const struct tn_journal *j)
 {
 	gt_auto(tn_journal) *lost = NULL;
 
-	return tn_kept_load(fs, j, &lost, NULL) >= 0 && lost->n_tx;
+	return tn_persisted_load(fs, j, &lost, NULL) >= 0 && lost->n_tx;
 }
 
 static int finish(struct undo *u, int r, json_t **ret_report, int *ret_exit)

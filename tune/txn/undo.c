@@ -2,7 +2,8 @@
 /* Putting back: newest first, only where the value is still ours. */
 #include <errno.h>
 #include <string.h>
-#include "tune/txn/txn.h"
+#include "tune/txn/device_renamed.h"
+#include "tune/txn/undo.h"
 #include "tune/model/value.h"
 
 const char *tn_undo_name(enum tn_undo u)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking: is what was applied still so, will it be so after the next boot, and what is held at all. Nothing is written. Who may
- * not read the journal is told what the files of ours in /etc say, and that this is not all. */
+/* The report of gputune verify: which applied value still holds, and which will hold after the next boot. Reads only. A user who
+ * cannot read the journal gets what the files in /etc show, and a note that this is not all. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -8,6 +8,11 @@
 #include "lib/text.h"
 #include "tune/boot/predict.h"
 #include "tune/plan/plan.h"
+#include "tune/txn/device_renamed.h"
+#include "tune/txn/held.h"
+#include "tune/txn/persisted_files.h"
+#include "tune/txn/report.h"
+#include "tune/txn/session.h"
 #include "tune/txn/txn.h"
 #include "tune/model/value.h"
 
@@ -252,44 +257,17 @@ static void verify_all(struct verify *v)
 static int verify_lost(struct verify *v, struct gt_err *err)
 {
 	gt_auto(tn_journal) *lost = NULL;
-	int r = tn_kept_load(v->fs, v->j, &lost, err);
+	int r = tn_persisted_load(v->fs, v->j, &lost, err);
 
 	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
 		if (lost->tx->entry[i].knob) {
 			verify_value(v, &lost->tx->entry[i], true);
 			continue;
 		}
-		tn_report_value(v->report, &lost->tx->entry[i], TN_KEPT_LOST);
+		tn_report_value(v->report, &lost->tx->entry[i], TN_PERSISTED_LOST);
 		v->drift++;
 	}
 	return r;
-}
-
-/* *ret_all: whether this is all there is to know. */
-static int load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, struct gt_err *err)
-{
-	int r = tn_journal_load(fs, ret, err);
-
-	*ret_all = r != -EACCES;
-	return *ret_all ? r : tn_kept_load(fs, NULL, ret, err);
-}
-
-static void say_part(json_t *report, bool all)
-{
-	if (!all)
-		tn_report_set_str(report, "journal", "not readable");
-}
-
-/* The interrupted or pending state outranks drift: it says what to do first. */
-static int exit_of(const struct tn_journal *j, size_t drift, bool all)
-{
-	if (tn_journal_find(j, TN_SEEN_INTERRUPTED))
-		return TN_EXIT_INTERRUPTED;
-	if (drift)
-		return TN_EXIT_DRIFT;
-	if (!all)
-		return TN_EXIT_REFUSED;
-	return tn_journal_find(j, TN_SEEN_PENDING) ? TN_EXIT_PENDING : 0;
 }
 
 /* Somebody is not done yet: that is no drift, and no failure. */
@@ -327,8 +305,8 @@ static int look(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json
 		json_decref(v.report);
 		return r;
 	}
-	*ret_exit = exit_of(j, v.drift + v.boot_drift, all);
-	say_part(v.report, all);
+	*ret_exit = tn_held_exit(j, v.drift || v.boot_drift, all);
+	tn_report_set_all(v.report, all);
 	tn_report_set_str(v.report, "result", v.drift	     ? "drift" :
 					      v.boot_drift   ? "lost at boot" :
 					      !all	     ? "not known" :
@@ -359,7 +337,7 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 {
 	gt_auto(tn_journal) *j = NULL;
 	bool all;
-	int r = load(fs, &j, &all, err);
+	int r = tn_held_load(fs, &j, &all, err);
 
 	for (int looks = 0; r >= 0 && looks < 2; looks++) {
 		gt_auto(tn_journal) *before = NULL;
@@ -368,7 +346,7 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 
 		if (found < 0 || *ret_exit) {
 			before = gt_take(j);
-			r = load(fs, &j, &all, err);
+			r = tn_held_load(fs, &j, &all, err);
 		}
 		if (!before || (r >= 0 && same(before, j))) {
 			if (found >= 0)
@@ -377,124 +355,4 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 		}
 	}
 	return r < 0 ? r : say_busy(ret_report, ret_exit);
-}
-
-static const char *seen_name(enum tn_seen s)
-{
-	static const char *const name[] = { [TN_SEEN_HELD] = "applied",	       [TN_SEEN_MINE] = "experiment",
-					    [TN_SEEN_BUSY] = "busy",	       [TN_SEEN_INTERRUPTED] = "interrupted",
-					    [TN_SEEN_PENDING] = "pending reboot", [TN_SEEN_VOID] = "void" };
-
-	return name[s];
-}
-
-static void add_values(const struct tn_journal *j, const struct tn_tx *t, json_t *report, const char *result)
-{
-	for (size_t i = 0; i < t->n_entry; i++)
-		if (!tn_entry_over(j, t, &t->entry[i]))
-			tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
-}
-
-static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
-{
-	enum tn_seen seen = tn_tx_seen(j, t);
-	char when[21];
-
-	gt_time_iso8601(when, t->time);
-	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:s, s:I, s:o}", "id", (json_int_t)t->id, "state", seen_name(seen), "temporary",
-			 t->temporary, "since", when, "profile", t->profile, "boot", tn_tx_other_boot(j, t) ? "earlier" : "this",
-			 "pid", (json_int_t)t->owner.pid, "by", gt_json_str(t->owner.by));
-}
-
-/* Returns whether there are any, or a negative errno. */
-static int add_lost(struct gt_fsroot *fs, const struct tn_journal *j, json_t *report, struct gt_err *err)
-{
-	gt_auto(tn_journal) *lost = NULL;
-	int r = tn_kept_load(fs, j, &lost, err);
-
-	if (r >= 0 && lost->n_tx)
-		add_values(lost, lost->tx, report, TN_KEPT_LOST);
-	return r < 0 ? r : lost->n_tx > 0;
-}
-
-int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
-{
-	static const enum tn_seen order[] = { TN_SEEN_INTERRUPTED, TN_SEEN_BUSY, TN_SEEN_MINE, TN_SEEN_PENDING, TN_SEEN_HELD };
-	gt_auto(tn_journal) *j = NULL;
-	json_t *report, *list;
-	const char *result = "nothing applied";
-	bool all;
-	int r = load(fs, &j, &all, err);
-
-	if (r < 0)
-		return r;
-	report = tn_report_new("status");
-	list = json_array();
-	for (size_t i = 0; i < j->n_tx; i++) {
-		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
-
-		if (seen == TN_SEEN_VOID)
-			continue;
-		add_values(j, &j->tx[i], report, all ? seen_name(seen) : "kept");
-		if (all)
-			json_array_append_new(list, tx_json(j, &j->tx[i]));
-	}
-	json_object_set_new(report, "transactions", list);
-	r = all ? add_lost(fs, j, report, err) : 0;
-	if (r < 0) {
-		json_decref(report);
-		return r;
-	}
-	if (r)
-		result = "record lost";
-	for (size_t i = GT_ARRAY_SIZE(order); i-- > 0;)
-		if (tn_journal_find(j, order[i]))
-			result = seen_name(order[i]);
-	tn_report_set_str(report, "result", all ? result : "not known");
-	say_part(report, all);
-	*ret_exit = exit_of(j, 0, all);
-	*ret_report = report;
-	return 0;
-}
-
-/* ---- settings, for results ----------------------------------------------------------------------------------------- */
-
-static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_knob *k, const char *instance)
-{
-	gt_autofree char *path = tn_knob_path(k, instance), *label = tn_knob_label(k, instance), *now = NULL;
-
-	if (tn_value_read(fs, path, &now) >= 0)
-		json_object_set_new(knobs, label, gt_json_str(now));
-}
-
-json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
-{
-	json_t *knobs = json_object(), *tuners = json_array(), *mine = json_array();
-	gt_auto(pr_host) *own = NULL;
-	gt_auto(tn_journal) *j = NULL;
-	struct tn_facts facts;
-
-	if (tn_host_get(fs, host, &own, &host, NULL) >= 0)
-		for (size_t n = 0; tn_knobs[n]; n++) {
-			gt_auto_strv instances = { 0 };
-
-			if (tn_knobs[n]->check || tn_knobs[n]->look)
-				continue;
-			if (!tn_knobs[n]->instances)
-				add_setting(fs, knobs, tn_knobs[n], NULL);
-			else
-				tn_knobs[n]->instances(fs, host, &instances);
-			for (size_t i = 0; i < instances.n; i++)
-				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
-		}
-	tn_facts_read(fs, &facts);
-	for (size_t i = 0; i < facts.tuners.n; i++)
-		json_array_append_new(tuners, gt_json_str(facts.tuners.v[i]));
-	tn_facts_clear(&facts);
-	if (tn_journal_load(fs, &j, NULL) >= 0)
-		for (size_t i = 0; i < j->n_tx; i++)
-			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID; k++)
-				if (j->tx[i].entry[k].knob)
-					json_array_append_new(mine, gt_json_str(j->tx[i].entry[k].path));
-	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", mine);
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The current value of every knob that the host has, for results of gpubench. */
+#include "tune/model/value.h"
+#include "tune/plan/plan.h"
+#include "tune/txn/journal.h"
+#include "tune/txn/txn.h"
+
+static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_knob *k, const char *instance)
+{
+	gt_autofree char *path = tn_knob_path(k, instance), *label = tn_knob_label(k, instance), *now = NULL;
+
+	if (tn_value_read(fs, path, &now) >= 0)
+		json_object_set_new(knobs, label, gt_json_str(now));
+}
+
+json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
+{
+	json_t *knobs = json_object(), *tuners = json_array(), *mine = json_array();
+	gt_auto(pr_host) *own = NULL;
+	gt_auto(tn_journal) *j = NULL;
+	struct tn_facts facts;
+
+	if (tn_host_get(fs, host, &own, &host, NULL) >= 0)
+		for (size_t n = 0; tn_knobs[n]; n++) {
+			gt_auto_strv instances = { 0 };
+
+			if (tn_knobs[n]->check || tn_knobs[n]->look)
+				continue;
+			if (!tn_knobs[n]->instances)
+				add_setting(fs, knobs, tn_knobs[n], NULL);
+			else
+				tn_knobs[n]->instances(fs, host, &instances);
+			for (size_t i = 0; i < instances.n; i++)
+				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
+		}
+	tn_facts_read(fs, &facts);
+	for (size_t i = 0; i < facts.tuners.n; i++)
+		json_array_append_new(tuners, gt_json_str(facts.tuners.v[i]));
+	tn_facts_clear(&facts);
+	if (tn_journal_load(fs, &j, NULL) >= 0)
+		for (size_t i = 0; i < j->n_tx; i++)
+			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID; k++)
+				if (j->tx[i].entry[k].knob)
+					json_array_append_new(mine, gt_json_str(j->tx[i].entry[k].path));
+	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", mine);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of gputune status: the transactions and what each of them changed. Reads only. */
+#include "tune/txn/held.h"
+#include "tune/txn/persisted_files.h"
+#include "tune/txn/report.h"
+#include "tune/txn/txn.h"
+
+static const char *seen_name(enum tn_seen s)
+{
+	static const char *const name[] = { [TN_SEEN_HELD] = "applied",	       [TN_SEEN_MINE] = "experiment",
+					    [TN_SEEN_BUSY] = "busy",	       [TN_SEEN_INTERRUPTED] = "interrupted",
+					    [TN_SEEN_PENDING] = "pending reboot", [TN_SEEN_VOID] = "void" };
+
+	return name[s];
+}
+
+static void add_values(const struct tn_journal *j, const struct tn_tx *t, json_t *report, const char *result)
+{
+	for (size_t i = 0; i < t->n_entry; i++)
+		if (!tn_entry_over(j, t, &t->entry[i]))
+			tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
+}
+
+static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
+{
+	enum tn_seen seen = tn_tx_seen(j, t);
+	char when[21];
+
+	gt_time_iso8601(when, t->time);
+	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:s, s:I, s:o}", "id", (json_int_t)t->id, "state", seen_name(seen), "temporary",
+			 t->temporary, "since", when, "profile", t->profile, "boot", tn_tx_other_boot(j, t) ? "earlier" : "this",
+			 "pid", (json_int_t)t->process.pid, "by", gt_json_str(t->process.by));
+}
+
+/* Adds persisted files without a record. Returns 1 if there are any, 0 or a negative errno. */
+static int add_lost(struct gt_fsroot *fs, const struct tn_journal *j, json_t *report, struct gt_err *err)
+{
+	gt_auto(tn_journal) *lost = NULL;
+	int r = tn_persisted_load(fs, j, &lost, err);
+
+	if (r >= 0 && lost->n_tx)
+		add_values(lost, lost->tx, report, TN_PERSISTED_LOST);
+	return r < 0 ? r : lost->n_tx > 0;
+}
+
+int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
+{
+	static const enum tn_seen order[] = { TN_SEEN_INTERRUPTED, TN_SEEN_BUSY, TN_SEEN_MINE, TN_SEEN_PENDING, TN_SEEN_HELD };
+	gt_auto(tn_journal) *j = NULL;
+	json_t *report, *list;
+	const char *result = "nothing applied";
+	bool all;
+	int r = tn_held_load(fs, &j, &all, err);
+
+	if (r < 0)
+		return r;
+	report = tn_report_new("status");
+	list = json_array();
+	for (size_t i = 0; i < j->n_tx; i++) {
+		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+
+		if (seen == TN_SEEN_VOID)
+			continue;
+		add_values(j, &j->tx[i], report, all ? seen_name(seen) : "kept");
+		if (all)
+			json_array_append_new(list, tx_json(j, &j->tx[i]));
+	}
+	json_object_set_new(report, "transactions", list);
+	r = all ? add_lost(fs, j, report, err) : 0;
+	if (r < 0) {
+		json_decref(report);
+		return r;
+	}
+	if (r)
+		result = "record lost";
+	for (size_t i = GT_ARRAY_SIZE(order); i-- > 0;)
+		if (tn_journal_find(j, order[i]))
+			result = seen_name(order[i]);
+	tn_report_set_str(report, "result", all ? result : "not known");
+	tn_report_set_all(report, all);
+	*ret_exit = tn_held_exit(j, false, all);
+	*ret_report = report;
+	return 0;
+}
