@@ -51,10 +51,10 @@ static void check_tmpfiles(struct gt_fsroot *fs)
 
 static void check_entry(const struct tn_entry *e)
 {
-	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+	const struct tn_knob *k = tn_entry_knob(e);
 	gt_autofree char *own = NULL;
 
-	if (!e->knob) { /* the file itself */
+	if (e->kind == TN_ENTRY_FILE) {
 		FUZZ_ASSERT(!strcmp(e->path, tn_persist_file(TN_SYSCTL_D)) || !strcmp(e->path, tn_persist_file(TN_TMPFILES_D)));
 		return;
 	}

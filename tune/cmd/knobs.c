@@ -296,7 +296,7 @@ static void lint_lost(struct gt_fsroot *fs, struct sc_findings *ret)
 	if (tn_journal_load(fs, &j, NULL) < 0 || tn_persisted_load(fs, j, &lost, NULL) < 0)
 		return;
 	for (size_t i = 0; lost->n_tx && i < lost->tx->n_entry; i++)
-		if (!lost->tx->entry[i].knob)
+		if (lost->tx->entry[i].kind == TN_ENTRY_FILE)
 			sc_find(ret, SC_WARN, lost->tx->entry[i].path, 0, gt_xstrdup(TN_PERSISTED_LOST));
 }
 

@@ -29,10 +29,8 @@ struct apply {
 
 static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, const char *value)
 {
-	struct tn_entry *e = tn_tx_add(a->t, it->path, it->current, value);
+	struct tn_entry *e = tn_tx_add_value(a->t, it->knob->id, it->instance, it->path, it->current, value);
 
-	e->knob = gt_xstrdup(it->knob->id);
-	e->instance = it->instance ? gt_xstrdup(it->instance) : NULL;
 	e->line = tn_persist_line(a->host, it->knob, it->instance, value);
 	if (it->pair_current) {
 		e->pair_path = gt_xstrdup(it->pair_path);
@@ -103,7 +101,7 @@ static int add_kept(struct apply *a)
 /* The line as it was made when it was written: the device may be away now, and its name another one's. */
 static struct tn_keep keep_of(const struct tn_entry *e)
 {
-	return (struct tn_keep){ tn_knob_find(e->knob), e->instance, e->new_value, e->line };
+	return (struct tn_keep){ tn_entry_knob(e), e->instance, e->new_value, e->line };
 }
 
 /* Everything held before and everything of this plan, the newest value of each. The caller frees the array. */
@@ -114,11 +112,11 @@ static size_t to_keep(const struct apply *a, struct tn_keep **ret)
 	struct tn_keep *keep = gt_xcalloc(n_held + a->t->n_entry + 1, sizeof(*keep));
 
 	for (size_t i = 0; i < n_held; i++) {
-		bool again = !held[i]->knob;
+		bool again = held[i]->kind == TN_ENTRY_FILE;
 
 		for (size_t k = 0; k < a->t->n_entry; k++)
 			again |= tn_entry_same(a->j, &a->t->entry[k], held[i]);
-		if (!again && tn_knob_find(held[i]->knob))
+		if (!again && tn_entry_knob(held[i]))
 			keep[n++] = keep_of(held[i]);
 	}
 	for (size_t k = 0; k < a->t->n_entry; k++)
@@ -164,7 +162,7 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EROFS,
 				    "%s is read-only: nothing is changed; without --persist settings hold until the next "
 				    "boot", dir);
-	tn_tx_add(a->t, path, old, text);
+	tn_tx_add_file(a->t, path, old, text);
 	return 0;
 }
 
@@ -214,7 +212,7 @@ static void note_side(struct apply *a, struct tn_entry *e)
 /* It is there already, and only for the next boot that it is kept. */
 static bool is_kept_only(const struct tn_entry *e)
 {
-	return e->knob && gt_streq(e->old, e->new_value);
+	return e->kind == TN_ENTRY_VALUE && gt_streq(e->old, e->new_value);
 }
 
 static int write_entry(struct apply *a, struct tn_entry *e)
@@ -223,7 +221,7 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 
 	if (gt_interrupted)
 		return gt_fail(a->err, EINTR, "interrupted by a signal");
-	if (!e->knob) {
+	if (e->kind == TN_ENTRY_FILE) {
 		r = tn_file_write(a->fs, e->path, e->new_value);
 		return r < 0 ? gt_fail(a->err, -r, "cannot write %s: %s", e->path, strerror(-r)) : 0;
 	}

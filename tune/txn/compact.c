@@ -90,7 +90,7 @@ static int by_path(const void *a, const void *b)
 
 static bool continues(const struct tn_entry *newer, const struct tn_entry *older)
 {
-	return gt_streq(newer->knob, older->knob) && gt_streq(newer->instance, older->instance) &&
+	return newer->kind == older->kind && gt_streq(newer->knob, older->knob) && gt_streq(newer->instance, older->instance) &&
 	       tn_entry_ended_as(older, newer->old);
 }
 
@@ -138,7 +138,7 @@ static void merge_made(struct tn_entry *newer, const struct tn_entry *older)
 
 static void merge(struct link *newer, struct link *older)
 {
-	if (newer->e.knob)
+	if (newer->e.kind == TN_ENTRY_VALUE)
 		merge_made(&newer->e, &older->e);
 	merge_side(&newer->e, &older->e);
 	newer->e.old = older->e.old;
@@ -160,7 +160,7 @@ static void shorten(struct link *const *v, size_t n, const struct part *part)
 		else
 			first = v[i];
 	}
-	if (!last->e.knob) /* it also keeps the values of earlier transactions of the part */
+	if (last->e.kind == TN_ENTRY_FILE) /* it also keeps the values of earlier transactions of the part */
 		last->tx = part[last->tx].home;
 }
 

@@ -30,7 +30,7 @@ static char *name_of(struct gt_fsroot *fs, const struct pr_host *host, const str
 bool tn_entry_here(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_entry *e, struct pr_host **host,
 		   struct tn_entry *ret)
 {
-	const struct tn_knob *k = e->line ? tn_knob_find(e->knob) : NULL;
+	const struct tn_knob *k = e->line ? tn_entry_knob(e) : NULL;
 	const struct pr_host *now;
 
 	*ret = *e;

@@ -83,14 +83,32 @@ static char *dup_or_null(const char *s)
 	return s ? gt_xstrdup(s) : NULL;
 }
 
-struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, const char *new_value)
+static struct tn_entry *add_entry(struct tn_tx *t, enum tn_entry_kind kind, const char *path, const char *old,
+				  const char *new_value)
 {
 	struct tn_entry *e;
 
 	t->entry = gt_xrealloc(t->entry, (t->n_entry + 1) * sizeof(*t->entry));
 	e = &t->entry[t->n_entry++];
-	*e = (struct tn_entry){.path = gt_xstrdup(path), .old = dup_or_null(old), .new_value = dup_or_null(new_value)};
+	*e = (struct tn_entry){
+		.kind = kind, .path = gt_xstrdup(path), .old = dup_or_null(old), .new_value = dup_or_null(new_value)
+	};
 	return e;
+}
+
+struct tn_entry *tn_tx_add_value(struct tn_tx *t, const char *knob, const char *instance, const char *path, const char *old,
+				 const char *new_value)
+{
+	struct tn_entry *e = add_entry(t, TN_ENTRY_VALUE, path, old, new_value);
+
+	e->knob = gt_xstrdup(knob);
+	e->instance = dup_or_null(instance);
+	return e;
+}
+
+void tn_tx_add_file(struct tn_tx *t, const char *path, const char *old, const char *new_value)
+{
+	add_entry(t, TN_ENTRY_FILE, path, old, new_value);
 }
 
 void tn_tx_drop(struct tn_tx *t, size_t k)
@@ -146,7 +164,7 @@ static bool was_a_knob(const json_t *rec, const char *path)
 /* Its path is the knob's own to say: of one that this version lacks it is kept without. */
 static void take_side_old(struct tn_entry *e, const json_t *rec)
 {
-	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+	const struct tn_knob *k = tn_entry_knob(e);
 
 	if ((k && !k->resets) || !gt_json_get_str(rec, "side_old", NULL))
 		return;
@@ -158,15 +176,19 @@ static void take_side_old(struct tn_entry *e, const json_t *rec)
 static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 {
 	const char *path = gt_json_get_str(rec, "path", ""), *pair = gt_json_get_str(rec, "pair", NULL);
+	const char *old = gt_json_get_str(rec, "old", NULL), *new_value = gt_json_get_str(rec, "new", NULL);
+	const char *knob = gt_json_get_str(rec, "knob", NULL);
 	struct tn_entry *e;
 
 	if ((!tn_path_allowed(path) || (pair && !tn_path_allowed(pair))) && (is_file || !was_a_knob(rec, path)))
 		return -EBADMSG;
-	e = tn_tx_add(t, path, gt_json_get_str(rec, "old", NULL), gt_json_get_str(rec, "new", NULL));
-	if (is_file)
+	if (is_file) {
+		tn_tx_add_file(t, path, old, new_value);
 		return 0;
-	e->knob = text_of(rec, "knob");
-	e->instance = text_of(rec, "instance");
+	}
+	if (!knob || !old || !new_value)
+		return -EBADMSG;
+	e = tn_tx_add_value(t, knob, gt_json_get_str(rec, "instance", NULL), path, old, new_value);
 	e->pair_path = dup_or_null(pair);
 	e->pair_old = text_of(rec, "pair_old");
 	take_side_old(e, rec);
@@ -174,7 +196,7 @@ static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 	e->line = text_of(rec, "line");
 	if (e->line && strchr(e->line, '\n')) /* it goes into a file of ours as it stands */
 		return -EBADMSG;
-	return e->knob && e->old && e->new_value && !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
+	return !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
 }
 
 static int take_got(struct tn_tx *t, const json_t *rec, bool side)
@@ -404,9 +426,14 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	return 0;
 }
 
+const struct tn_knob *tn_entry_knob(const struct tn_entry *e)
+{
+	return e->kind == TN_ENTRY_VALUE ? tn_knob_find(e->knob) : NULL;
+}
+
 bool tn_entry_ended_as(const struct tn_entry *e, const char *text)
 {
-	if (!e->knob)
+	if (e->kind == TN_ENTRY_FILE)
 		return gt_streq(text, e->new_value);
 	return tn_value_equal(text, e->new_value) || (e->got && tn_value_equal(text, e->got));
 }
@@ -440,7 +467,7 @@ bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t)
 
 bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e)
 {
-	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+	const struct tn_knob *k = tn_entry_knob(e);
 
 	return k && k->form == TN_NO_FORM && tn_tx_other_boot(j, t);
 }
@@ -448,7 +475,7 @@ bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const stru
 bool tn_tx_has_file(const struct tn_tx *t)
 {
 	for (size_t i = 0; i < t->n_entry; i++)
-		if (!t->entry[i].knob)
+		if (t->entry[i].kind == TN_ENTRY_FILE)
 			return true;
 	return false;
 }

@@ -28,9 +28,15 @@
 #define TN_JOURNAL_FULL_BYTES ((size_t)8 << 20)	  /* no new transaction beyond this; versions before format 2 read 16 MiB */
 #define TN_JOURNAL_MAX_BYTES  ((size_t)256 << 20) /* a larger one is not read */
 
+enum tn_entry_kind {
+	TN_ENTRY_VALUE, /* of a kernel file */
+	TN_ENTRY_FILE,	/* a text file of gputune in /etc */
+};
 struct tn_entry {
-	char *knob, *instance; /* NULL for a file of ours */
-	char *path, *old, *new_value; /* old NULL: there was no such file; new_value NULL: the file is removed */
+	enum tn_entry_kind kind;
+	char *path, *old, *new_value; /* of a file, old NULL: there was none; new_value NULL: it is removed */
+	/* of a value */
+	char *knob, *instance; /* instance NULL: the host has it once */
 	char *pair_path, *pair_old;
 	char *side_path, *side_old, *side_left; /* what the kernel resets with it: before; and what it made of it, NULL: the same */
 	char *got;
@@ -99,6 +105,7 @@ struct tn_journal *tn_journal_compact(const struct tn_journal *j);
 void tn_journal_compact_free(struct tn_journal *small);
 bool tn_tx_has_file(const struct tn_tx *t);
 const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e); /* NULL: not of j */
+const struct tn_knob *tn_entry_knob(const struct tn_entry *e); /* NULL: of a file, or of a knob that this version lacks */
 /* Is text what the entry made of its file? NULL: no such file. */
 bool tn_entry_ended_as(const struct tn_entry *e, const char *text);
 /* Has a write that was merged into the entry made text of its file? */
@@ -113,6 +120,8 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err);
 void tn_wait_for_lock(struct gt_fsroot *fs);
 /* A transaction to be filled: next id, this boot, this process. */
 struct tn_tx *tn_journal_new_tx(struct tn_journal *j);
-struct tn_entry *tn_tx_add(struct tn_tx *t, const char *path, const char *old, const char *new_value);
+struct tn_entry *tn_tx_add_value(struct tn_tx *t, const char *knob, const char *instance, const char *path, const char *old,
+				 const char *new_value);
+void tn_tx_add_file(struct tn_tx *t, const char *path, const char *old, const char *new_value);
 void tn_tx_drop(struct tn_tx *t, size_t k); /* entry k, in memory */
 #endif

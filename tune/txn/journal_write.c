@@ -48,9 +48,9 @@ static void add_reading(struct out *o, const char *what, const struct tn_tx *t, 
 
 static void add_entry(struct out *o, const struct tn_tx *t, const struct tn_entry *e)
 {
-	json_t *rec = record(e->knob ? "write" : "file", t);
+	json_t *rec = record(e->kind == TN_ENTRY_VALUE ? "write" : "file", t);
 
-	if (e->knob) {
+	if (e->kind == TN_ENTRY_VALUE) {
 		json_object_set_new(rec, "knob", gt_json_str(e->knob));
 		json_object_set_new(rec, "instance", gt_json_str(e->instance));
 		json_object_set_new(rec, "pair", gt_json_str(e->pair_path));

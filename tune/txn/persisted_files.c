@@ -38,10 +38,8 @@ static const struct tn_knob *knob_of_path(const char *path, char **ret_instance)
 static void add_value(struct tn_tx *t, const struct tn_knob *k, const char *instance, const char *value)
 {
 	gt_autofree char *path = tn_knob_path(k, instance);
-	struct tn_entry *e = tn_tx_add(t, path, NULL, value);
 
-	e->knob = gt_xstrdup(k->id);
-	e->instance = instance ? gt_xstrdup(instance) : NULL;
+	tn_tx_add_value(t, k->id, instance, path, NULL, value);
 }
 
 /* "KEY = VALUE", or "w PATH - - - - VALUE", as tn_persist_text writes them. Rules of udev say no value by itself. */
@@ -92,7 +90,7 @@ static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form, c
 	if (but && (!tn_persist_is_ours(text) || knows(but, path) || (gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode))))
 		return 0;
 	/* what was edited since has no text of ours to be compared with */
-	tn_tx_add(t, path, NULL, tn_persist_is_ours(text) ? text : NULL);
+	tn_tx_add_file(t, path, NULL, tn_persist_is_ours(text) ? text : NULL);
 	rest = whole = gt_xstrdup(text);
 	for (char *line; tn_persist_is_ours(text) && (line = strsep(&rest, "\n"));)
 		take_line(t, form, line);

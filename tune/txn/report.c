@@ -22,7 +22,7 @@ json_t *tn_report_value(json_t *report, const struct tn_entry *e, const char *re
 {
 	json_t *o = json_object();
 
-	if (!e->knob) {
+	if (e->kind == TN_ENTRY_FILE) {
 		tn_report_set_str(o, "path", e->path);
 		tn_report_set_str(o, "result", result);
 		json_array_append_new(json_object_get(report, "files"), o);

@@ -26,7 +26,7 @@ static const char *remedy_of(const struct tn_entry *e, int code)
 		return "remount its file system read-write";
 	if (code == -ENOENT)
 		return "mount what is missing here as the host has it";
-	if (code == -EPERM && !e->knob)
+	if (code == -EPERM && e->kind == TN_ENTRY_FILE)
 		return "remove the immutable attribute (lsattr -d shows it, chattr -i removes it) from the file and its directory";
 	return "remove the cause";
 }
@@ -51,7 +51,7 @@ static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, con
 /* A file in /etc that could not be removed sets the value again at the next boot. */
 static bool file_failed(const struct undo *u, const struct tn_entry *e)
 {
-	const struct tn_knob *k = e->knob ? tn_knob_find(e->knob) : NULL;
+	const struct tn_knob *k = tn_entry_knob(e);
 	const char *path = k ? tn_persist_file(k->form) : NULL;
 
 	for (size_t i = 0; path && i < u->j->n_tx; i++)
@@ -164,7 +164,7 @@ static int remove_lost(struct undo *u, struct gt_err *err)
 		const struct tn_entry *e = &lost->tx->entry[i];
 		gt_autofree char *now = NULL;
 
-		if (!e->knob) {
+		if (e->kind == TN_ENTRY_FILE) {
 			r = tn_file_remove(u->fs, e->path);
 			if (r < 0)
 				return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot remove %s: %s", e->path, strerror(-r));

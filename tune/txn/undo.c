@@ -209,9 +209,9 @@ static bool continues(const struct links *c, const struct link *newer, const str
 	const struct tn_entry *e = newer->e;
 
 	/* the old value of a kernel that is gone is nobody's end */
-	if (e->knob && tn_tx_other_boot(c->j, newer->t) != tn_tx_other_boot(c->j, older->t))
+	if (e->kind == TN_ENTRY_VALUE && tn_tx_other_boot(c->j, newer->t) != tn_tx_other_boot(c->j, older->t))
 		return false;
-	return !e->knob == !older->e->knob && tn_entry_ended_as(older->e, e->old);
+	return e->kind == older->e->kind && tn_entry_ended_as(older->e, e->old);
 }
 
 static void collect(struct links *c, struct tn_tx *const *set, size_t n)
@@ -256,8 +256,8 @@ static bool is_back_itself(const struct links *c, const char *path)
 	for (size_t i = 0; i < c->n; i++) {
 		const struct tn_entry *e = oldest(&c->v[i]);
 
-		if (!c->v[i].follows && e->knob && !strcmp(e->path, path) && !tn_value_equal(e->old, e->new_value) &&
-		    tn_value_equal(now, e->old))
+		if (!c->v[i].follows && e->kind == TN_ENTRY_VALUE && !strcmp(e->path, path) &&
+		    !tn_value_equal(e->old, e->new_value) && tn_value_equal(now, e->old))
 			return true;
 	}
 	return false;
@@ -295,7 +295,7 @@ static void undo_chain(struct links *c, size_t at, bool again, tn_undo_done *don
 	c->failed -= head->e->failed;
 	if (waits(c, at))
 		u = TN_UNDO_FAILED;
-	else if (!head->e->knob)
+	else if (head->e->kind == TN_ENTRY_FILE)
 		u = undo_file(c->fs, head, &now, &code);
 	else
 		u = undo_here(c, head, again, &now, &code);

@@ -83,7 +83,7 @@ static void blame_files(struct verify *v, const struct tn_knob *k, const char *p
 /* Who has changed it meanwhile, as far as it can be seen. */
 static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
 {
-	const struct tn_knob *k = tn_knob_find(e->knob);
+	const struct tn_knob *k = tn_entry_knob(e);
 
 	if (k)
 		blame_files(v, k, e->path, now, o);
@@ -101,7 +101,7 @@ static void blame(struct verify *v, const struct tn_entry *e, const char *now, j
 /* What it holds beside ours: more of what is only raised, and less of what is only lowered, is no drift. */
 static const char *judge(struct verify *v, const struct tn_entry *e, const char *now)
 {
-	const struct tn_knob *k = tn_knob_find(e->knob);
+	const struct tn_knob *k = tn_entry_knob(e);
 	gt_autofree char *path = k ? tn_knob_pair_path(k) : NULL, *pair = NULL;
 
 	if (tn_value_equal(now, e->new_value))
@@ -143,7 +143,7 @@ static bool has_path(const struct tn_tx *t, const char *path)
 /* Does a file of ours keep the value? Each holds what its own transaction changed and all that was held before. */
 static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 {
-	const struct tn_knob *k = tn_knob_find(e->knob);
+	const struct tn_knob *k = tn_entry_knob(e);
 	const char *file = k ? tn_persist_file(k->form) : NULL;
 	bool later = false;
 
@@ -183,7 +183,7 @@ static char *takes_back(struct verify *v, const struct tn_knob *k, const char *p
 /* What the next boot will make of a value that is meant to stay, and which line decides it. */
 static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
 {
-	const struct tn_knob *k = tn_knob_find(e->knob);
+	const struct tn_knob *k = tn_entry_knob(e);
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
 	gt_autofree char *beaten = NULL, *may = NULL;
 	const char *result = gt_json_get_str(o, "result", "");
@@ -245,7 +245,7 @@ static void verify_all(struct verify *v)
 	size_t n = tn_held(v->j, &held);
 
 	for (size_t i = 0; i < n; i++) {
-		if (held[i]->knob)
+		if (held[i]->kind == TN_ENTRY_VALUE)
 			verify_held(v, tn_entry_tx(v->j, held[i]), held[i]);
 		else
 			verify_file(v, held[i]);
@@ -260,7 +260,7 @@ static int verify_lost(struct verify *v, struct gt_err *err)
 	int r = tn_persisted_load(v->fs, v->j, &lost, err);
 
 	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
-		if (lost->tx->entry[i].knob) {
+		if (lost->tx->entry[i].kind == TN_ENTRY_VALUE) {
 			verify_value(v, &lost->tx->entry[i], true);
 			continue;
 		}
