@@ -17,7 +17,7 @@
 #include "lib/spawn.h"
 #include "lib/text.h"
 #include "probe/host/visible.h"
-#include "tune/launch/run.h"
+#include "tune/launch/settings.h"
 #include "tune/model/knob.h"
 
 #define PAD_MAX	4096
@@ -207,8 +207,9 @@ static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
 {
 	for (size_t i = 0; i < a->n_factor; i++) {
 		const struct bn_factor *f = &a->factor[i];
-		bool item = f->kind == BN_FACTOR_ITEM, declared = false;
-		gt_autofree char *key = item ? tn_knob_side_label(f->knob, a->plan->item[f->index].instance) : NULL;
+		const struct tn_item *item = f->kind == BN_FACTOR_ITEM ? &a->plan->item[f->index] : NULL;
+		gt_autofree char *key = item ? tn_knob_side_label(item->knob, item->instance) : NULL;
+		bool declared = false;
 
 		for (size_t k = 0; key && k < a->n_factor; k++)
 			declared |= gt_streq(a->factor[k].id, key) && (a->design || a->on[0][k] != a->on[1][k]);
@@ -491,25 +492,31 @@ void bn_arms_ops(struct bn_arms *arms, struct bn_ops *ret)
 				.now_s = arms_now_s, .suspended_s = arms_suspended_s };
 }
 
-static void add_factor(struct bn_arms *a, enum bn_factor_kind kind, size_t index, const char *id, const char *from,
-		       const char *to, const char *when, const struct tn_knob *knob)
+static struct bn_factor *add_factor(struct bn_arms *a, enum bn_factor_kind kind, size_t index, const char *id, const char *from,
+				    const char *to, const char *when)
 {
 	a->factor = gt_xrealloc(a->factor, (a->n_factor + 1) * sizeof(*a->factor));
-	a->factor[a->n_factor++] = (struct bn_factor){ kind, index, gt_xstrdup(id), from ? gt_xstrdup(from) : NULL,
-						       to ? gt_xstrdup(to) : NULL, when, knob, false };
+	a->factor[a->n_factor] = (struct bn_factor){ .kind = kind, .index = index, .id = gt_xstrdup(id),
+						     .from = from ? gt_xstrdup(from) : NULL, .to = to ? gt_xstrdup(to) : NULL,
+						     .when = when };
+	return &a->factor[a->n_factor++];
 }
 
 static void plan_factors(struct bn_arms *a)
 {
 	for (size_t i = 0; a->plan && i < a->plan->n_item; i++) {
 		const struct tn_item *item = &a->plan->item[i];
+		const struct tn_knob *k = item->knob;
 		gt_autofree char *label = NULL;
+		struct bn_factor *f;
 
 		if (item->status != TN_CHANGE)
 			continue;
-		label = tn_knob_label(item->knob, item->instance);
-		add_factor(a, BN_FACTOR_ITEM, i, label, item->current, item->wanted,
-			   tn_effect_name(item->knob->takes_effect), item->knob);
+		label = tn_knob_label(k, item->instance);
+		f = add_factor(a, BN_FACTOR_ITEM, i, label, item->current, item->wanted, tn_effect_name(k->takes_effect));
+		f->knob = k->id;
+		f->mechanism = *k->mechanism ? k->mechanism : NULL;
+		f->unmoved = k->unmoved;
 	}
 }
 
@@ -520,20 +527,25 @@ static void run_factors(struct bn_arms *a)
 	for (size_t i = 0; run && i < run->n_var; i++) {
 		const struct tn_var *v = &run->var[i];
 		gt_autofree char *id = gt_xasprintf("env.%s", v->name);
+		struct bn_factor *f;
 
-		if (v->status == TN_VAR_SET)
-			add_factor(a, BN_FACTOR_VAR, i, id, getenv(v->name), v->value, "environment of the run", v->knob);
+		if (v->status != TN_VAR_SET)
+			continue;
+		f = add_factor(a, BN_FACTOR_VAR, i, id, getenv(v->name), v->value, "environment of the run");
+		f->knob = v->setting->id;
+		f->mechanism = v->setting->mechanism;
+		f->unmoved = v->setting->unmoved;
 	}
 	if (run && gt_set_count(&run->cpus)) {
 		gt_autofree char *cpus = gt_set_format(&run->cpus), *was = affinity();
 
 		if (!gt_streq(cpus, was))
-			add_factor(a, BN_FACTOR_CPUS, 0, "run.cpus", was, cpus, "affinity of the run", NULL);
+			add_factor(a, BN_FACTOR_CPUS, 0, "run.cpus", was, cpus, "affinity of the run");
 	}
 	if (run && gt_set_count(&run->mem_nodes)) {
 		gt_autofree char *nodes = gt_set_format(&run->mem_nodes);
 
-		add_factor(a, BN_FACTOR_NODES, 0, "run.mem_nodes", NULL, nodes, "memory policy of the run", NULL);
+		add_factor(a, BN_FACTOR_NODES, 0, "run.mem_nodes", NULL, nodes, "memory policy of the run");
 	}
 }
 
@@ -549,7 +561,7 @@ static void boot_factors(struct bn_arms *a)
 		gt_autofree char *name = gt_xstrndup(arg, eq ? (size_t)(eq - arg) : strlen(arg));
 		gt_autofree char *id = gt_xasprintf("boot.%s", name), *was = kernel_arg(base, name);
 
-		add_factor(a, BN_FACTOR_BOOT, i, id, was, eq ? eq + 1 : "on", "boot", NULL);
+		add_factor(a, BN_FACTOR_BOOT, i, id, was, eq ? eq + 1 : "on", "boot");
 	}
 }
 
@@ -562,7 +574,7 @@ void bn_arms_init(struct bn_arms *a)
 		gt_autofree char *name = gt_xstrndup(pair, (size_t)(eq - pair));
 		gt_autofree char *id = gt_xasprintf("env.%s", name);
 
-		add_factor(a, BN_FACTOR_ENV, i, id, getenv(name), eq + 1, "environment of the run", NULL);
+		add_factor(a, BN_FACTOR_ENV, i, id, getenv(name), eq + 1, "environment of the run");
 	}
 	boot_factors(a);
 	a->on[0] = gt_xcalloc(a->n_factor + 1, sizeof(bool));

@@ -18,7 +18,9 @@ struct bn_factor {
 	char *id;	  /* "vm.swappiness", "env.OMP_NUM_THREADS" */
 	char *from, *to;  /* NULL: not set */
 	const char *when; /* it takes effect */
-	const struct tn_knob *knob; /* NULL: the user's own */
+	const char *knob;      /* id of the tunable or launch setting; NULL: the user's own */
+	const char *mechanism; /* of that; NULL: none */
+	const char *unmoved;   /* of that; NULL: none */
 	bool out;		    /* no value of it won its race: it is no change */
 };
 

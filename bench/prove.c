@@ -35,7 +35,7 @@ static const char *name_of(const struct bn_prove *p, const struct bn_proof *f)
 {
 	const struct bn_factor *first = &p->stage->arms.factor[f->factor[0]];
 
-	return f->n > 1 && first->knob ? first->knob->id : first->id;
+	return f->n > 1 && first->knob ? first->knob : first->id;
 }
 
 static struct bn_proof nothing_known(void)
@@ -60,7 +60,7 @@ static void make_groups(struct bn_prove *p)
 			const struct bn_factor *first = &a->factor[p->proof[k].factor[0]];
 
 			if (a->factor[i].kind == BN_FACTOR_ITEM && first->kind == BN_FACTOR_ITEM &&
-			    first->knob == a->factor[i].knob)
+			    gt_streq(first->knob, a->factor[i].knob))
 				f = &p->proof[k];
 		}
 		if (!f) {
@@ -339,8 +339,8 @@ static int mechanisms(struct bn_prove *p)
 {
 	for (size_t k = 0; k < p->n_proof; k++) {
 		struct bn_proof *f = &p->proof[k];
-		const struct tn_knob *knob = p->stage->arms.factor[f->factor[0]].knob;
-		const struct bn_workload *w = knob && knob->mechanism[0] ? bn_workload_find(knob->mechanism) : NULL;
+		const char *mechanism = p->stage->arms.factor[f->factor[0]].mechanism;
+		const struct bn_workload *w = mechanism ? bn_workload_find(mechanism) : NULL;
 		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = bn_prove_mechanism_pairs(p)};
 		json_t *doc = NULL, *c;
 		size_t i;

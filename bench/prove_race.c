@@ -35,7 +35,7 @@ static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const cha
 	*ret = own ? gt_xstrdup(own) : NULL;
 	if (gt_starts_with(id, "env."))
 		return 0;
-	if (!tn_knob_find(id))
+	if (!tn_knob_find(id) && !tn_launch_find(id))
 		return bad(err, spec, "it is no knob of gputune (gputune list), and no env.NAME");
 	gt_strv_add(&only, id);
 	r = tn_plan_make(fs, host, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
@@ -155,7 +155,7 @@ int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, str
 
 static bool is_about(const struct bn_factor *f, const struct bn_race *race)
 {
-	return gt_streq(f->id, race->id) || (f->kind == BN_FACTOR_ITEM && f->knob && gt_streq(f->knob->id, race->id));
+	return gt_streq(f->id, race->id) || (f->kind == BN_FACTOR_ITEM && gt_streq(f->knob, race->id));
 }
 
 /* From now on the changed arm has this value; NULL: the change is none. */

@@ -72,9 +72,8 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 	const struct bn_stage *s = p->stage;
 	gt_autofree char *revert = revert_line(s, f);
 	bool item = f->kind == BN_FACTOR_ITEM;
-	const char *mechanism = f->knob && f->knob->mechanism[0] ? f->knob->mechanism : NULL;
 	json_t *j = json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b, s:b, s:b, s:b, s:o}",
-			      "id", f->id, "kind", kind[f->kind], "knob", f->knob ? f->knob->id : NULL, "instance",
+			      "id", f->id, "kind", kind[f->kind], "knob", f->knob, "instance",
 			      item ? s->plan->item[f->index].instance : NULL, "from", gt_json_str(f->from), "to",
 			      gt_json_str(f->to), "effect", bn_effect_json(&proof->loss), "alone",
 			      bn_effect_json(&proof->alone), "p_adjusted", gt_json_real(proof->p_adj), "method",
@@ -90,11 +89,10 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 	if (proof->verdict == BN_INCONCLUSIVE)
 		json_object_set_new(j, "why", gt_json_str(proof->why));
 	json_object_set_new(j, "mechanism",
-			    json_pack("{s:s?, s:s?, s:s}", "metric", mechanism, "why_none",
-				      f->knob ? f->knob->unmoved : NULL, "moved",
+			    json_pack("{s:s?, s:s?, s:s}", "metric", f->mechanism, "why_none", f->unmoved, "moved",
 				      proof->moved > 0    ? "yes"
 				      : proof->moved == 0 ? "unexplained"
-				      : mechanism         ? "not looked at"
+				      : f->mechanism      ? "not looked at"
 							  : "names none"));
 	return j;
 }

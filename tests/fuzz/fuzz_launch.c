@@ -14,6 +14,7 @@
 #include "tune/launch/env.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
+#include "tune/launch/settings.h"
 #include "tune/model/knob.h"
 
 const unsigned fuzz_rounds = 300;
@@ -116,7 +117,7 @@ static void docker_word(const char **p, struct gt_buf *ret)
 /* A service and a container are also told what the user has set, but for what debugging left behind. */
 static bool is_told(const struct tn_var *v, bool elsewhere)
 {
-	return v->status == TN_VAR_SET || (elsewhere && v->status == TN_VAR_KEPT && strcmp(v->knob->id, "run.leftovers") != 0);
+	return v->status == TN_VAR_SET || (elsewhere && v->status == TN_VAR_KEPT && strcmp(v->setting->id, "run.leftovers") != 0);
 }
 
 static bool is_of_this_host(const char *name)
@@ -174,7 +175,7 @@ static void check_run(const struct pr_host *h, const struct tn_run *run, unsigne
 		const struct tn_var *v = &run->var[i];
 		uint64_t threads;
 
-		FUZZ_ASSERT(v->knob && *v->name && v->reason && *v->reason && (v->status == TN_VAR_SKIPPED || v->value));
+		FUZZ_ASSERT(v->setting && *v->name && v->reason && *v->reason && (v->status == TN_VAR_SKIPPED || v->value));
 		if (v->status == TN_VAR_SET && !strcmp(v->name, "OMP_NUM_THREADS"))
 			FUZZ_ASSERT(!gt_parse_u64(v->value, &threads) && threads > 0 && threads <= gt_set_count(&h->cpu.allowed));
 	}

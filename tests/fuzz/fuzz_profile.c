@@ -29,19 +29,20 @@ static void judge_setting(const struct tn_profile *p, size_t i, size_t n_lines)
 	const struct tn_setting *s = &p->set[i];
 	const char *colon = strrchr(s->where, ':');
 	size_t line = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	const struct tn_launch_setting *launch = tn_launch_find(s->id);
+	const struct tn_knob *k = tn_knob_find(s->id);
 	struct gt_err err = {0};
 
-	FUZZ_ASSERT(s->knob && *s->value && line > 0);
+	FUZZ_ASSERT(!launch == !!k && *s->value && line > 0);
 	if (gt_starts_with(s->where, PATH ":"))
 		FUZZ_ASSERT(line <= n_lines);
-	for (size_t k = 0; k < i; k++)
-		FUZZ_ASSERT(p->set[k].knob != s->knob);
-	FUZZ_ASSERT(tn_profile_get(p, s->knob) == s->value);
+	for (size_t n = 0; n < i; n++)
+		FUZZ_ASSERT(strcmp(p->set[n].id, s->id));
+	FUZZ_ASSERT(tn_profile_get(p, s->id) == s->value);
 	if (!strcmp(s->value, "on") || !strcmp(s->value, "off"))
 		return;
-	FUZZ_ASSERT(s->knob->tag != 'C');
-	FUZZ_ASSERT((s->knob->tag == 'R' ? tn_run_check_value(s->knob, s->value, &err) :
-					     tn_knob_check_value(s->knob, NULL, s->value, &err)) >= 0);
+	FUZZ_ASSERT(launch || k->tag != 'C');
+	FUZZ_ASSERT((launch ? tn_launch_check_value(launch, s->value, &err) : tn_knob_check_value(k, NULL, s->value, &err)) >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

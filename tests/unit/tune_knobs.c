@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
+#include "tune/launch/settings.h"
 #include "tune/model/profile.h"
 #include "tune/model/value.h"
 
@@ -467,21 +468,31 @@ END_TEST
 
 START_TEST(every_knob_says_all_that_a_knob_must)
 {
-	for (size_t i = 0; tn_knob_at(i); i++) {
-		const struct tn_knob *k = tn_knob_at(i);
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		const struct tn_knob *k = tn_knobs[i];
 
 		ck_assert_msg(k->id && tn_knob_summary(k) && tn_knob_why(k) && k->hazard && k->unit && k->mechanism, "%s", k->id);
-		ck_assert_msg(strchr("ABCR", k->tag) != NULL, "%s", k->id);
-		ck_assert_msg(!!k->desired + !!k->prepare + !!k->check == 1, "%s has one of desired, prepare and check", k->id);
+		ck_assert_msg(strchr("ABC", k->tag) != NULL, "%s", k->id);
+		ck_assert_msg(!!k->desired + !!k->check == 1, "%s has one of desired and check", k->id);
 		ck_assert_msg(!k->check || (k->tag == 'C' && !k->summary && !k->why), "%s: the check has its texts", k->id);
-		ck_assert_msg((k->tag == 'R') == !!k->prepare, "%s: R is per run", k->id);
-		ck_assert_msg(k->prepare || k->check || !!k->key + !!k->path + !!k->look == 1,
-			      "%s has one of key, path and look", k->id);
+		ck_assert_msg(k->check || !!k->key + !!k->path + !!k->look == 1, "%s has one of key, path and look", k->id);
 		ck_assert_msg(!k->look || k->tag == 'C', "%s has nothing that could be written", k->id);
 		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
-		for (size_t n = 0; n < i; n++)
-			ck_assert_str_ne(tn_knob_at(n)->id, k->id);
 	}
+	for (size_t i = 0; tn_launch_settings[i]; i++) {
+		const struct tn_launch_setting *s = tn_launch_settings[i];
+
+		ck_assert_msg(s->id && s->summary && s->why && s->hazard && s->unit && s->prepare, "%s", s->id);
+		ck_assert_msg(!s->mechanism == !!s->unmoved, "%s has one of mechanism and unmoved", s->id);
+	}
+}
+END_TEST
+
+START_TEST(no_two_tunables_or_launch_settings_share_an_id)
+{
+	for (size_t i = 0; tn_knob_word(i); i++)
+		for (size_t n = 0; n < i; n++)
+			ck_assert_str_ne(tn_knob_word(n), tn_knob_word(i));
 }
 END_TEST
 
@@ -597,10 +608,10 @@ START_TEST(no_knob_takes_a_value_that_endangers_the_host)
 
 	box_open(&server, "cpu-server-512g");
 	ck_assert_int_eq(pr_host_discover(server.fs, &(struct pr_discover_opts){ 0 }, &h, NULL), 0);
-	for (size_t i = 0; tn_knob_at(i); i++) {
-		const struct tn_knob *k = tn_knob_at(i);
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		const struct tn_knob *k = tn_knobs[i];
 
-		if (strchr("CR", k->tag))
+		if (k->tag == 'C')
 			continue;
 		ck_assert_msg(k->range[0].most || k->choices || k->cpu_list, "%s has no range", k->id);
 		for (size_t n = 0; n < GT_ARRAY_SIZE(extremes); n++)
@@ -626,7 +637,7 @@ START_TEST(an_extreme_is_refused_from_a_plan_and_from_a_profile)
 		gt_auto_json *doc = NULL;
 		json_t *o;
 
-		if (strchr("CR", it->knob->tag) || !it->current || is_harmless(it->knob->id, value))
+		if (it->knob->tag == 'C' || !it->current || is_harmless(it->knob->id, value))
 			continue;
 		tried++;
 		box_put(&server, "/etc/gputune/profiles/site.conf", text);
@@ -726,6 +737,7 @@ TCase *tune_knob_case(void)
 	tcase_add_test(tc, a_files_harmful_value_is_not_applied);
 	tcase_add_test(tc, a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside);
 	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
+	tcase_add_test(tc, no_two_tunables_or_launch_settings_share_an_id);
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, a_check_and_the_plan_report_the_same);
 	tcase_add_test(tc, no_knob_takes_a_value_that_endangers_the_host);

@@ -5,13 +5,13 @@
 
 START_TEST(every_knob_of_the_host_says_what_it_needs)
 {
-	for (size_t i = 0; tn_knob_at(i); i++) {
-		const struct tn_knob *k = tn_knob_at(i);
+	for (size_t i = 0; tn_knobs[i]; i++) {
+		const struct tn_knob *k = tn_knobs[i];
 		gt_autofree char *first = tn_need_text(k, NULL, 0);
 		size_t n = 0;
 		char *what;
 
-		ck_assert_msg(!first == (k->tag == 'R' || k->check), "%s", k->id);
+		ck_assert_msg(!first == !!k->check, "%s", k->id);
 		while ((what = tn_need_text(k, NULL, n))) {
 			ck_assert_msg(*what && !strstr(what, "%"), "%s: %s", k->id, what);
 			free(what);

@@ -7,6 +7,7 @@
 #include "lib/table.h"
 #include "sysctl/sysctl.h"
 #include "tune/cmd/gputune.h"
+#include "tune/launch/settings.h"
 #include "tune/lint/lint.h"
 #include "tune/txn/persisted_files.h"
 #include "tune/boot/persist.h"
@@ -42,6 +43,16 @@ static json_t *knob_json(const struct tn_knob *k)
 			 k->check ? k->check->id : NULL);
 }
 
+/* In the form of a tunable, with what is the same for all launch settings. */
+static json_t *launch_json(const struct tn_launch_setting *s)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:n, s:n, s:[], s:n, s:s?, s:s?, s:n}", "id", s->id, "tag",
+			 "R", "summary", s->summary, "why", s->why, "hazard", s->hazard, "unit", s->unit, "range",
+			 "takes_effect", tn_effect_name(TN_NEW_PROCESS), "operation", tn_op_name(TN_SET), "path", "counterpart",
+			 "precondition", "persisted_in", "mechanism", s->mechanism, "unmoved", s->unmoved,
+			 "check");
+}
+
 static json_t *setting_json(const struct tn_setting_known *s)
 {
 	return json_pack("{s:s, s:o, s:o}", "name", s->name, "knob", gt_json_str(s->knob), "why_not",
@@ -59,14 +70,16 @@ static json_t *settings_json(void)
 
 static int run_list(struct gt_cli *cli, int argc, char **argv)
 {
+	json_t *list = json_array(), *k;
+	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
 	gt_auto(gt_table) *t = NULL;
+	size_t n;
 
+	for (size_t i = 0; tn_knobs[i]; i++)
+		json_array_append_new(list, knob_json(tn_knobs[i]));
+	for (size_t i = 0; tn_launch_settings[i]; i++)
+		json_array_append_new(list, launch_json(tn_launch_settings[i]));
 	if (cli->json) {
-		json_t *list = json_array();
-		gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
-
-		for (size_t i = 0; tn_knob_at(i); i++)
-			json_array_append_new(list, knob_json(tn_knob_at(i)));
 		json_object_set_new(doc, "settings", settings_json());
 		gt_json_print(stdout, doc);
 		return 0;
@@ -76,12 +89,12 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 	gt_table_column(t, "TAG", GT_LEFT);
 	gt_table_column(t, "TAKES EFFECT", GT_LEFT);
 	gt_table_column(t, "WHAT", GT_WRAP);
-	for (size_t i = 0; tn_knob_at(i); i++) {
+	json_array_foreach(list, n, k) {
 		gt_table_row(t);
-		gt_table_cell(t, "%s", tn_knob_at(i)->id);
-		gt_table_cell(t, "%c", tn_knob_at(i)->tag);
-		gt_table_cell(t, "%s", tn_effect_name(tn_knob_at(i)->takes_effect));
-		gt_table_cell(t, "%s", tn_knob_summary(tn_knob_at(i)));
+		gt_table_cell(t, "%s", gt_json_get_str(k, "id", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(k, "tag", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(k, "takes_effect", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(k, "summary", ""));
 	}
 	gt_table_print(t, stdout, cli->color);
 	puts("");
@@ -132,30 +145,32 @@ static char *joined(const json_t *list)
 	return gt_buf_take(&b);
 }
 
-static void show_knob(const json_t *k, const struct tn_knob *knob)
+static void show_knob(const json_t *k)
 {
-	gt_autofree char *head = gt_xasprintf("%s: %s", knob->id, tn_knob_summary(knob)),
+	gt_autofree char *head = gt_xasprintf("%s: %s", gt_json_get_str(k, "id", ""), gt_json_get_str(k, "summary", "")),
 			 *needs = joined(json_object_get(k, "precondition"));
+	const char *op = gt_json_get_str(k, "operation", "");
+	char tag = *gt_json_get_str(k, "tag", "");
 
 	gt_print_wrapped(stdout, head, 0, gt_term_width(stdout));
 	puts("");
-	field("policy", tag_text(knob->tag));
+	field("policy", tag_text(tag));
 	field("file", gt_json_get_str(k, "path", NULL));
-	field("unit", knob->unit);
+	field("unit", gt_json_get_str(k, "unit", NULL));
 	field("range", gt_json_get_str(k, "range", NULL));
-	field("operation", knob->tag == 'R' || knob->tag == 'C' ? NULL :
-			   knob->op == TN_RAISE			  ? "raised only, never lowered" :
-			   knob->op == TN_LOWER			  ? "lowered only, never raised" :
-								    "set");
-	field("takes effect", tn_effect_name(knob->takes_effect));
+	field("operation", tag == 'R' || tag == 'C'	 ? NULL :
+			   !strcmp(op, tn_op_name(TN_RAISE)) ? "raised only, never lowered" :
+			   !strcmp(op, tn_op_name(TN_LOWER)) ? "lowered only, never raised" :
+							       op);
+	field("takes effect", gt_json_get_str(k, "takes_effect", NULL));
 	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
 	field("needs", needs);
 	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
 	field("must move", gt_json_get_str(k, "mechanism", NULL));
-	field("not measured", knob->unmoved);
-	field("judged by", knob->check ? knob->check->id : NULL);
-	paragraph("Why", tn_knob_why(knob));
-	paragraph("Hazard", knob->hazard);
+	field("not measured", gt_json_get_str(k, "unmoved", NULL));
+	field("judged by", gt_json_get_str(k, "check", NULL));
+	paragraph("Why", gt_json_get_str(k, "why", ""));
+	paragraph("Hazard", gt_json_get_str(k, "hazard", ""));
 }
 
 static bool alike(const struct tn_item *a, const struct tn_item *b)
@@ -225,25 +240,28 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
 	const char *id = argv[0] + (gt_starts_with(argv[0], "env.") ? 4 : 0); /* as gpubench calls a variable */
 	const struct tn_setting_known *s = tn_setting_find(id);
-	const struct tn_knob *k = tn_knob_find(s && s->knob ? s->knob : id);
+	const char *name = s && s->knob ? s->knob : id;
+	const struct tn_launch_setting *launch = tn_launch_find(name);
+	const struct tn_knob *k = tn_knob_find(name);
 	gt_auto_json *doc = NULL;
 
-	if (!k && s)
+	if (!k && !launch && s)
 		return explain_setting(cli, s);
-	if (!k) {
+	if (!k && !launch) {
 		gt_autofree char *hint = gt_hint(id, tn_knob_word, "gputune list shows them");
 
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "there is no knob '%.60s'; %s", argv[0], hint);
 	}
-	doc = json_pack("{s:s, s:[o]}", "schema", "gputune-knobs/1", "knobs", knob_json(k));
+	doc = json_pack("{s:s, s:[o]}", "schema", "gputune-knobs/1", "knobs",
+			k ? knob_json(k) : launch_json(launch));
 	if (cli->json) {
 		gt_json_print(stdout, doc);
 		return 0;
 	}
 	if (s)
 		printf("%s is this knob:\n\n", s->name);
-	show_knob(json_array_get(json_object_get(doc, "knobs"), 0), k);
-	return k->tag == 'R' ? 0 : show_here(cli, k->id);
+	show_knob(json_array_get(json_object_get(doc, "knobs"), 0));
+	return k ? show_here(cli, k->id) : 0;
 }
 
 const struct gt_cmd tn_cmd_explain = {

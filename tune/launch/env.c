@@ -45,13 +45,13 @@ static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 /* What goes into a service or a container, which have none of the caller's environment: also what the user has set. */
 static bool goes_along(const struct tn_var *v)
 {
-	return v->status == TN_VAR_SET || (v->status == TN_VAR_KEPT && v->knob != &tn_knob_leftovers);
+	return v->status == TN_VAR_SET || (v->status == TN_VAR_KEPT && v->setting != &tn_launch_leftovers);
 }
 
 static void tell_leftovers(const struct tn_run *run)
 {
 	for (size_t i = 0; i < run->n_var; i++)
-		if (run->var[i].status == TN_VAR_KEPT && run->var[i].knob == &tn_knob_leftovers)
+		if (run->var[i].status == TN_VAR_KEPT && run->var[i].setting == &tn_launch_leftovers)
 			gt_warn("%s=%s is left out: %s", run->var[i].name, run->var[i].value, run->var[i].reason);
 }
 

@@ -14,6 +14,7 @@
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 #include "tune/launch/settings.h"
+#include "tune/model/knob.h"
 #include "tune/launch/wrapper.h"
 
 #ifndef MPOL_PREFERRED_MANY
@@ -46,34 +47,39 @@ const char *tn_run_said(const struct tn_launch *c, const char *name)
 	return value && *value ? value : NULL;
 }
 
-static void add_var(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, char *reason,
-		    enum tn_var_status status)
+static void add_var(struct tn_run *r, const char *name, const char *value, char *reason, enum tn_var_status status)
 {
 	r->var = gt_xrealloc(r->var, (r->n_var + 1) * sizeof(*r->var));
-	r->var[r->n_var++] = (struct tn_var){ .knob = k, .name = gt_xstrdup(name), .value = value ? gt_xstrdup(value) : NULL,
-					      .reason = reason, .status = status };
+	r->var[r->n_var++] = (struct tn_var){ .setting = r->setting, .name = gt_xstrdup(name),
+					      .value = value ? gt_xstrdup(value) : NULL, .reason = reason, .status = status };
 }
 
-void tn_run_set(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
-		const char *fmt, ...)
+static void GT_PRINTF(5, 0) add(struct tn_run *r, const char *name, const char *value, enum tn_var_status status,
+				const char *fmt, va_list ap)
+{
+	char reason[512];
+
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	add_var(r, name, value, gt_xstrdup(reason), status);
+}
+
+void tn_run_set(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 {
 	const char *user = tn_run_said(c, name);
-	char reason[512];
 	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
-	va_end(ap);
 	/* a value that begins with the user's own adds to it */
-	if (user && !(gt_starts_with(value, user) && value[strlen(user)] == ':'))
-		add_var(r, k, name, user,
+	if (user && !(gt_starts_with(value, user) && value[strlen(user)] == ':')) {
+		add_var(r, name, user,
 			*value ? gt_xasprintf("set by the user; would be %s", value) : gt_xstrdup("set by the user"), TN_VAR_KEPT);
-	else
-		add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
+		return;
+	}
+	va_start(ap, fmt);
+	add(r, name, value, TN_VAR_SET, fmt, ap);
+	va_end(ap);
 }
 
-void tn_run_add(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
-		const char *reason)
+void tn_run_add(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *reason)
 {
 	for (size_t i = 0; i < r->n_var; i++) {
 		struct tn_var *v = &r->var[i];
@@ -87,93 +93,86 @@ void tn_run_add(const struct tn_launch *c, struct tn_run *r, const struct tn_kno
 		v->reason = gt_xasprintf("%s; %s", old_reason, reason);
 		return;
 	}
-	tn_run_set(c, r, k, name, value, "%s", reason);
+	tn_run_set(c, r, name, value, "%s", reason);
 }
 
-void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+void tn_run_replace(struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 {
-	char reason[512];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
+	add(r, name, value, TN_VAR_SET, fmt, ap);
 	va_end(ap);
-	add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_SET);
 }
 
-void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+void tn_run_keep(struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 {
-	char reason[512];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
+	add(r, name, value, TN_VAR_KEPT, fmt, ap);
 	va_end(ap);
-	add_var(r, k, name, value, gt_xstrdup(reason), TN_VAR_KEPT);
 }
 
-void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...)
+void tn_run_skip(struct tn_run *r, const char *name, const char *fmt, ...)
 {
-	char reason[512];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
+	add(r, name, NULL, TN_VAR_SKIPPED, fmt, ap);
 	va_end(ap);
-	add_var(r, k, name, NULL, gt_xstrdup(reason), TN_VAR_SKIPPED);
 }
 
-void tn_run_leave(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why)
+void tn_run_leave(const struct tn_launch *c, struct tn_run *r, const char *name, const char *why)
 {
 	if (tn_run_said(c, name))
-		tn_run_keep(r, k, name, tn_run_said(c, name), "set by the user");
+		tn_run_keep(r, name, tn_run_said(c, name), "set by the user");
 	else
-		tn_run_skip(r, k, name, "%s", why);
+		tn_run_skip(r, name, "%s", why);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------- */
 
-static void leave_out(struct tn_run *r, const struct tn_knob *k, const char *why)
+static void leave_out(struct tn_run *r, const char *why)
 {
-	add_var(r, k, k->id, NULL, gt_xstrdup(why), TN_VAR_SKIPPED);
+	add_var(r, r->setting->id, NULL, gt_xstrdup(why), TN_VAR_SKIPPED);
 }
 
 /* --gpu is no setting among others: the CPUs next to those GPUs are taken; what the environment says must not lead elsewhere. */
 static void name_gpus(const struct tn_launch *c, struct tn_run *r)
 {
 	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
-	const struct tn_knob *k = &tn_knob_cuda_order;
 
 	if (!c->gpus && user && pr_usable_gpus(c->host))
-		tn_run_keep(r, k, "CUDA_VISIBLE_DEVICES", user, "set by the user");
+		tn_run_keep(r, "CUDA_VISIBLE_DEVICES", user, "set by the user");
 	if (!c->gpus)
 		return;
-	tn_run_replace(r, k, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu%s%.60s", user ? ", instead of the user's " : "",
+	tn_run_replace(r, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu%s%.60s", user ? ", instead of the user's " : "",
 		       user ? user : "");
 	if (*c->gpus >= '0' && *c->gpus <= '9' && !pr_one_model(c->host) && !gt_streq(order, "PCI_BUS_ID"))
-		tn_run_replace(r, k, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", "the numbers of --gpu are nvidia-smi's%s%.20s",
+		tn_run_replace(r, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", "the numbers of --gpu are nvidia-smi's%s%.20s",
 			       order ? ", instead of the user's " : "", order ? order : "");
 }
 
-static void prepare(struct tn_launch *c, const struct tn_knob *k, const struct tn_profile *profile, const struct tn_run_opts *o,
-		    struct tn_run *r)
+static void prepare(struct tn_launch *c, const struct tn_profile *profile, const struct tn_run_opts *o, struct tn_run *r)
 {
-	const char *asked = tn_profile_get(profile, k);
-	const char *option = !strcmp(k->id, "run.allocator") ? o->allocator : !strcmp(k->id, "omp.runtime") ? o->runtime : NULL;
-	bool named = o->only && gt_strv_has(o->only, k->id), by_option = option != NULL;
+	const struct tn_launch_setting *s = r->setting;
+	const char *asked = tn_profile_get(profile, s->id);
+	const char *option = s == &tn_launch_allocator ? o->allocator : s == &tn_launch_omp_runtime ? o->runtime : NULL;
+	bool named = o->only && gt_strv_has(o->only, s->id), by_option = option != NULL;
 
-	if (!tn_knob_selected(k, o->only) && !by_option)
+	if (!tn_knob_selected(s->id, o->only) && !by_option)
 		return;
-	if (o->image && (k == &tn_knob_allocator || k == &tn_knob_omp_runtime)) {
-		leave_out(r, k, "it would preload a library of this host, which the image may not have");
+	if (o->image && (s == &tn_launch_allocator || s == &tn_launch_omp_runtime)) {
+		leave_out(r, "it would preload a library of this host, which the image may not have");
 		return;
 	}
-	if (o->skip && o->skip->n && tn_knob_selected(k, o->skip)) {
-		leave_out(r, k, "left out by --skip");
+	if (o->skip && o->skip->n && tn_knob_selected(s->id, o->skip)) {
+		leave_out(r, "left out by --skip");
 		return;
 	}
 	if (!named && !by_option && gt_streq(asked, "off")) {
-		leave_out(r, k, "the profile leaves it alone");
+		leave_out(r, "the profile leaves it alone");
 		return;
 	}
 	if (by_option)
@@ -181,7 +180,7 @@ static void prepare(struct tn_launch *c, const struct tn_knob *k, const struct t
 	/* to look at a family is not to choose what is in it */
 	c->chosen = named || by_option || (asked && strcmp(asked, "off"));
 	c->asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
-	k->prepare(c, k, r);
+	s->prepare(c, r);
 }
 
 static void count_processes(const struct tn_launch *c, struct tn_run *r)
@@ -223,10 +222,10 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	r->profile = gt_xstrdup(profile->name);
 	count_processes(&c, r);
 	for (size_t i = 0; tn_launch_settings[i]; i++) {
-		if (tn_launch_settings[i] == &tn_knob_cuda_order)
+		r->setting = tn_launch_settings[i];
+		if (r->setting == &tn_launch_cuda_order)
 			name_gpus(&c, r);
-		if (tn_launch_settings[i]->prepare)
-			prepare(&c, tn_launch_settings[i], profile, o, r);
+		prepare(&c, profile, o, r);
 	}
 	for (size_t i = 0; i < r->n_var; i++) {
 		gt_autofree char *reason = r->var[i].reason;
@@ -266,9 +265,9 @@ json_t *tn_run_to_json(const struct tn_run *r)
 	for (size_t i = 0; i < r->n_var; i++) {
 		const struct tn_var *v = &r->var[i];
 
-		json_array_append_new(vars, json_pack("{s:s, s:s, s:s, s:o, s:o}", "knob", v->knob->id, "name", v->name, "status",
-						      tn_var_status_name(v->status), "value", gt_json_str(v->value), "reason",
-						      gt_json_str(v->reason)));
+		json_array_append_new(vars, json_pack("{s:s, s:s, s:s, s:o, s:o}", "knob", v->setting->id, "name", v->name,
+						      "status", tn_var_status_name(v->status), "value", gt_json_str(v->value),
+						      "reason", gt_json_str(v->reason)));
 	}
 	return json_pack("{s:s, s:s, s:{s:s, s:o, s:s}, s:o, s:{s:s, s:o}, s:{s:s, s:s, s:o}, s:{s:o, s:o}}", "schema",
 			 TN_RUN_SCHEMA, "profile", r->profile, "processes", "kind", kind[r->processes_kind], "count",

@@ -7,14 +7,14 @@
 
 #define TN_RUN_SCHEMA "gputune-run/1"
 
-struct tn_knob;
+struct tn_launch_setting;
 enum tn_var_status {
 	TN_VAR_SET,	 /* will be set */
 	TN_VAR_KEPT,	 /* the user has set it: respected */
 	TN_VAR_SKIPPED,	 /* not set; reason says why */
 };
 struct tn_var {
-	const struct tn_knob *knob;
+	const struct tn_launch_setting *setting;
 	char *name, *value; /* value: what is or would be set; for TN_VAR_KEPT the user's; may be NULL when skipped */
 	char *reason;
 	enum tn_var_status status;
@@ -27,6 +27,7 @@ enum tn_processes_kind {
 };
 
 struct tn_run {
+	const struct tn_launch_setting *setting; /* the one being prepared */
 	char *profile;
 	enum tn_processes_kind processes_kind;
 	unsigned processes;	   /* of the command on this host, which share its CPUs and memory; 0: not known */
@@ -90,22 +91,21 @@ struct tn_launch {
 	const struct tn_rank *rank; /* given by the caller; NULL: as the environment says */
 };
 
-/* To be used by prepare(). If the user's environment has the variable it is kept. */
-void tn_run_set(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
-		const char *fmt, ...) GT_PRINTF(6, 7);
-/* The same where what is there is not the user's but a launcher's own: it is replaced. */
-void tn_run_replace(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
+/*
+ * To be used by prepare(). Each adds one variable of r->setting. tn_run_set() keeps the value of the user's environment.
+ * tn_run_replace() overwrites it if a launcher has set it.
+ */
+void tn_run_set(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 	GT_PRINTF(5, 6);
-/* The same for a list that other knobs add to, such as LD_PRELOAD: a value set before stays in it. */
-void tn_run_add(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *value,
-		const char *reason);
-/* The user's own, worth a word. */
-void tn_run_keep(struct tn_run *r, const struct tn_knob *k, const char *name, const char *value, const char *fmt, ...)
-	GT_PRINTF(5, 6);
-/* Not ours to set: what the user has set is kept all the same. */
-void tn_run_leave(const struct tn_launch *c, struct tn_run *r, const struct tn_knob *k, const char *name, const char *why);
-void tn_run_skip(struct tn_run *r, const struct tn_knob *k, const char *name, const char *fmt, ...) GT_PRINTF(4, 5);
+void tn_run_replace(struct tn_run *r, const char *name, const char *value, const char *fmt, ...) GT_PRINTF(4, 5);
+/* Appends to a list that other settings add to, such as LD_PRELOAD. */
+void tn_run_add(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *reason);
+/* The user's own value, with a remark. */
+void tn_run_keep(struct tn_run *r, const char *name, const char *value, const char *fmt, ...) GT_PRINTF(4, 5);
+/* tn_run_keep() if the user has set it, else tn_run_skip(). */
+void tn_run_leave(const struct tn_launch *c, struct tn_run *r, const char *name, const char *why);
+void tn_run_skip(struct tn_run *r, const char *name, const char *fmt, ...) GT_PRINTF(3, 4);
 const char *tn_run_user(const struct tn_launch *c, const char *name); /* the user's value, NULL if not set */
-/* The same for a variable that says nothing when it is empty, as all do here but CUDA_VISIBLE_DEVICES. */
+/* The same, and NULL if it is empty: only CUDA_VISIBLE_DEVICES has a meaning when empty. */
 const char *tn_run_said(const struct tn_launch *c, const char *name);
 #endif

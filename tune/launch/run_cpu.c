@@ -10,6 +10,7 @@
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/cpu_partition.h"
+#include "tune/model/knob.h"
 #include "tune/launch/rank.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ static void keep_bound(const struct tn_launch *c, struct tn_rank rank, const cha
 	}
 }
 
-static void prepare_affinity(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_affinity(const struct tn_launch *c, struct tn_run *r)
 {
 	struct tn_rank rank = tn_rank_of(c);
 	const char *by = rank.count > 1 ? tn_bound_by(c, rank.variable) : NULL;
@@ -156,7 +157,7 @@ static void prepare_affinity(const struct tn_launch *c, const struct tn_knob *k,
 		gt_set_copy(&r->cpus, &pool);
 }
 
-const struct tn_knob tn_knob_affinity = {
+const struct tn_launch_setting tn_launch_affinity = {
 	.id = "run.affinity",
 	.summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
 	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on "
@@ -166,8 +167,6 @@ const struct tn_knob tn_knob_affinity = {
 		"A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
 	.unit = "CPU list",
 	.mechanism = "train.gpt",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_affinity,
 };
 
@@ -209,7 +208,7 @@ static char *where_touched(const struct tn_launch *c, const char *because)
 			    off ? "; kernel.numa_balancing is 0, so what lies at the wrong node stays there, too" : "");
 }
 
-static void prepare_mempolicy(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_mempolicy(const struct tn_launch *c, struct tn_run *r)
 {
 	const struct pr_host *h = c->host;
 	gt_autofree char *user = users_policy(c);
@@ -242,7 +241,7 @@ static void prepare_mempolicy(const struct tn_launch *c, const struct tn_knob *k
 	r->mem_reason = gt_xstrdup("preferred, not strict: a full node falls back to another instead of failing");
 }
 
-const struct tn_knob tn_knob_mempolicy = {
+const struct tn_launch_setting tn_launch_mempolicy = {
 	.id = "run.mempolicy",
 	.summary = "memory from the node whose CPUs are used, as long as it has any",
 	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first "
@@ -251,8 +250,6 @@ const struct tn_knob tn_knob_mempolicy = {
 	.hazard = "None known. A container without SYS_NICE may refuse the call: then it is left out, with a message.",
 	.unit = "node list",
 	.mechanism = "mem.bw",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_mempolicy,
 };
 
@@ -262,7 +259,7 @@ const struct tn_knob tn_knob_mempolicy = {
 /* More than any job needs, and what programs that look at every possible descriptor still do in a moment. */
 #define FILES_MAX INT64_C(1048576)
 
-static void prepare_files(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_files(const struct tn_launch *c, struct tn_run *r)
 {
 	int64_t soft, hard;
 
@@ -277,7 +274,7 @@ static void prepare_files(const struct tn_launch *c, const struct tn_knob *k, st
 	}
 }
 
-const struct tn_knob tn_knob_files = {
+const struct tn_launch_setting tn_launch_files = {
 	.id = "run.files",
 	.summary = "as many open files as the user may have",
 	.why = "systemd and Debian start programs with 1024 open files, for the sake of old ones that use select(), "
@@ -289,9 +286,6 @@ const struct tn_knob tn_knob_files = {
 		  "refused the "
 		  "file.",
 	.unit = "files",
-	.mechanism = "",
 	.unmoved = "a limit: what runs into it fails, nothing gets faster",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_files,
 };

@@ -12,7 +12,7 @@
 
 /* ---- numbering --------------------------------------------------------------------------------------------------- */
 
-static void prepare_cuda_order(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_cuda_order(const struct tn_launch *c, struct tn_run *r)
 {
 	gt_autofree char *differs = tn_rank_order_differs(c);
 
@@ -20,16 +20,16 @@ static void prepare_cuda_order(const struct tn_launch *c, const struct tn_knob *
 		if (!strcmp(r->var[i].name, "CUDA_DEVICE_ORDER")) /* --gpu needs it */
 			return;
 	if (pr_usable_gpus(c->host) < 2)
-		tn_run_skip(r, k, "CUDA_DEVICE_ORDER",
+		tn_run_skip(r, "CUDA_DEVICE_ORDER",
 			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
 	else if (differs && !tn_run_said(c, "CUDA_DEVICE_ORDER"))
-		tn_run_skip(r, k, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would mean others", differs);
+		tn_run_skip(r, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would mean others", differs);
 	else
-		tn_run_set(c, r, k, "CUDA_DEVICE_ORDER", "PCI_BUS_ID",
+		tn_run_set(c, r, "CUDA_DEVICE_ORDER", "PCI_BUS_ID",
 			   "a GPU's number is the same as in nvidia-smi and here");
 }
 
-const struct tn_knob tn_knob_cuda_order = {
+const struct tn_launch_setting tn_launch_cuda_order = {
 	.id = "cuda.order",
 	.summary = "CUDA numbers the GPUs as nvidia-smi does",
 	.why = "By itself CUDA puts the fastest first. On a host with several models GPU 0 is then another one than "
@@ -37,26 +37,23 @@ const struct tn_knob tn_knob_cuda_order = {
 	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs: on a host with several models it "
 		  "is then left out, and nothing is bound. Those of --gpu are nvidia-smi's.",
 	.unit = "environment",
-	.mechanism = "",
 	.unmoved = "about which GPU is which, not how fast",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_cuda_order,
 };
 
-static void prepare_cuda_segments(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_cuda_segments(const struct tn_launch *c, struct tn_run *r)
 {
 	if (!pr_usable_gpus(c->host))
-		tn_run_skip(r, k, "PYTORCH_CUDA_ALLOC_CONF", "no GPU that CUDA could use");
+		tn_run_skip(r, "PYTORCH_CUDA_ALLOC_CONF", "no GPU that CUDA could use");
 	else if (!c->chosen)
-		tn_run_skip(r, k, "PYTORCH_CUDA_ALLOC_CONF",
+		tn_run_skip(r, "PYTORCH_CUDA_ALLOC_CONF",
 			    "by choice only: a profile with cuda.segments = on, or --only");
 	else
-		tn_run_set(c, r, k, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True",
+		tn_run_set(c, r, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True",
 			   "batches of changing shape do not fragment GPU memory");
 }
 
-const struct tn_knob tn_knob_cuda_segments = {
+const struct tn_launch_setting tn_launch_cuda_segments = {
 	.id = "cuda.segments",
 	.summary = "PyTorch's GPU memory grows in place",
 	.why = "With batches of changing length PyTorch's allocator keeps blocks that fit no later request, and a job "
@@ -64,10 +61,7 @@ const struct tn_knob tn_knob_cuda_segments = {
 	       "out of memory with gigabytes reserved. Expandable segments avoid that (PyTorch 2.1 or newer).",
 	.hazard = "Some programs that share GPU memory between processes fail with it.",
 	.unit = "environment",
-	.mechanism = "",
 	.unmoved = "needs PyTorch and memory that runs short; bring your own command",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_cuda_segments,
 };
 
@@ -120,13 +114,13 @@ static void add_inward(const struct tn_launch *c, const struct gt_strv *names, c
 	}
 }
 
-static void prepare_nccl_ifname(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_nccl_ifname(const struct tn_launch *c, struct tn_run *r)
 {
 	gt_auto_buf found = {0};
 	gt_auto_strv names = {0};
 
 	if (!tn_job_has_many_hosts(c)) {
-		tn_run_skip(r, k, "NCCL_SOCKET_IFNAME", "the job does not say that it spans several hosts");
+		tn_run_skip(r, "NCCL_SOCKET_IFNAME", "the job does not say that it spans several hosts");
 		return;
 	}
 	gt_fs_list(c->fs, "/sys/class/net", &names);
@@ -135,13 +129,13 @@ static void prepare_nccl_ifname(const struct tn_launch *c, const struct tn_knob 
 	if (found.len) {
 		gt_autofree char *value = gt_xasprintf("^lo,docker%s", found.s);
 
-		tn_run_set(c, r, k, "NCCL_SOCKET_IFNAME", value, "interfaces that lead to no other host are left out");
+		tn_run_set(c, r, "NCCL_SOCKET_IFNAME", value, "interfaces that lead to no other host are left out");
 	} else {
-		tn_run_skip(r, k, "NCCL_SOCKET_IFNAME", "NCCL leaves out by itself what leads to no other host");
+		tn_run_skip(r, "NCCL_SOCKET_IFNAME", "NCCL leaves out by itself what leads to no other host");
 	}
 }
 
-const struct tn_knob tn_knob_nccl_ifname = {
+const struct tn_launch_setting tn_launch_nccl_ifname = {
 	.id = "nccl.ifname",
 	.summary = "NCCL does not try bridges that lead to no other host",
 	.why = "With containers or virtual machines on a host NCCL may choose one of their bridges, whose address the "
@@ -149,27 +143,24 @@ const struct tn_knob tn_knob_nccl_ifname = {
 	       "hosts cannot reach: the job hangs at its first collective.",
 	.hazard = "A job that does run inside such a network. Set for jobs on several hosts only.",
 	.unit = "environment",
-	.mechanism = "",
 	.unmoved = "needs a second host; bring your own command",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_nccl_ifname,
 };
 
 /* ---- what was left behind ---------------------------------------------------------------------------------------- */
 
-static void prepare_leftovers(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_leftovers(const struct tn_launch *c, struct tn_run *r)
 {
 	for (size_t i = 0; tn_leftover_name(i); i++) {
 		const char *name = tn_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? tn_leftover(name, user) : NULL;
 
 		/* a name with several costly values is listed several times */
 		if (cost && tn_leftover_is(i, user))
-			tn_run_keep(r, k, name, user, "set by the user: %s", cost);
+			tn_run_keep(r, name, user, "set by the user: %s", cost);
 	}
 }
 
-const struct tn_knob tn_knob_leftovers = {
+const struct tn_launch_setting tn_launch_leftovers = {
 	.id = "run.leftovers",
 	.summary = "debugging variables that were left behind are pointed out",
 	.why = "NCCL's guide: such variables \"should not be used in production nor retained in scripts\"; they cost "
@@ -177,9 +168,6 @@ const struct tn_knob tn_knob_leftovers = {
 	       "and some make a job hang or compute wrong numbers.",
 	.hazard = "None: they are kept as the user has set them.",
 	.unit = "environment",
-	.mechanism = "",
 	.unmoved = "about what does not work, not how fast",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_leftovers,
 };

@@ -181,7 +181,7 @@ static size_t find_deaf(const struct tn_launch *c, const struct copies *a, const
 	return i;
 }
 
-static void choose(const struct tn_launch *c, const struct tn_knob *k, const struct copies *a, struct tn_run *r)
+static void choose(const struct tn_launch *c, const struct copies *a, struct tn_run *r)
 {
 	const struct pr_openblas_answer *old = &a->said[a->old];
 	const char *flags = c->host->cpu.flags, *vendor = c->host->cpu.vendor.v, *core;
@@ -193,16 +193,16 @@ static void choose(const struct tn_launch *c, const struct tn_knob *k, const str
 		deaf = harmed < n ? n : find_deaf(c, a, core);
 		if (harmed < n || deaf < n)
 			continue;
-		tn_run_set(c, r, k, VARIABLE, core, "OpenBLAS %s does not know this processor: %s computes with the kernels of "
+		tn_run_set(c, r, VARIABLE, core, "OpenBLAS %s does not know this processor: %s computes with the kernels of "
 			   "a %s (%s); it takes these (%s), tried in a child", old->version, path, old->core,
 			   pr_isa_name(pr_openblas_isa(old->core)), pr_isa_name(pr_openblas_isa(core)));
 		return;
 	}
 	if (harmed < n)
-		tn_run_skip(r, k, VARIABLE, "%s computes with the kernels of a %s, but it is one variable for all: %s has those of "
+		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, but it is one variable for all: %s has those of "
 			    "a %s by itself", path, old->core, a->paths.v[harmed], a->said[harmed].core);
 	else
-		tn_run_skip(r, k, VARIABLE, "%s computes with the kernels of a %s, and takes no better ones by this variable",
+		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, and takes no better ones by this variable",
 			    a->paths.v[deaf], a->said[deaf].core);
 }
 
@@ -218,7 +218,7 @@ static const char *no_question(const struct tn_launch *c)
 	return NULL;
 }
 
-static void prepare_kernels(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 {
 	__attribute__((cleanup(copies_clear))) struct copies all = { 0 };
 	const char *user = tn_run_said(c, VARIABLE), *why = no_question(c);
@@ -226,26 +226,26 @@ static void prepare_kernels(const struct tn_launch *c, const struct tn_knob *k, 
 
 	if (user || why) {
 		if (user)
-			tn_run_keep(r, k, VARIABLE, user, "set by the user");
+			tn_run_keep(r, VARIABLE, user, "set by the user");
 		else
-			tn_run_skip(r, k, VARIABLE, "%s", why);
+			tn_run_skip(r, VARIABLE, "%s", why);
 		return;
 	}
 	find_copies(c, r, &all.paths);
 	if (!all.paths.n)
-		tn_run_skip(r, k, VARIABLE, "no OpenBLAS is installed that a program would load");
+		tn_run_skip(r, VARIABLE, "no OpenBLAS is installed that a program would load");
 	else if (ask_all(c, &all, &err) < 0)
-		tn_run_skip(r, k, VARIABLE, "%s", err.msg);
+		tn_run_skip(r, VARIABLE, "%s", err.msg);
 	else if (all.old < all.paths.n)
-		choose(c, k, &all, r);
+		choose(c, &all, r);
 	else if (all.said[0].one_target)
-		tn_run_skip(r, k, VARIABLE, "%s is built for one processor, %s: there is nothing to choose", all.paths.v[0],
+		tn_run_skip(r, VARIABLE, "%s is built for one processor, %s: there is nothing to choose", all.paths.v[0],
 			    all.said[0].core);
 	else
-		tn_run_skip(r, k, VARIABLE, "%s computes with the kernels of a %s", all.paths.v[0], all.said[0].core);
+		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s", all.paths.v[0], all.said[0].core);
 }
 
-const struct tn_knob tn_knob_kernels = {
+const struct tn_launch_setting tn_launch_kernels = {
 	.id = "run.blas_kernels",
 	.summary = "OPENBLAS_CORETYPE where OpenBLAS takes this processor for a much older one",
 	.why = "OpenBLAS chooses its kernels by a table of processors. Up to 0.3.24 (Debian 12 has 0.3.21) one that is newer gets "
@@ -255,9 +255,6 @@ const struct tn_knob tn_knob_kernels = {
 	.hazard = "It is one variable for all copies in a process: not set where one of them knows the processor by itself. A "
 		  "program that passes it on to another host, as mpirun may, ends there if that one lacks the instructions.",
 	.unit = "environment",
-	.mechanism = "",
 	.unmoved = "the workloads multiply with oneDNN and kernels of their own; bring your own command",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_kernels,
 };

@@ -11,7 +11,7 @@
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/library_report.h"
-#include "tune/model/profile.h"
+#include "tune/model/knob.h"
 
 #define GIB (INT64_C(1) << 30)
 
@@ -75,33 +75,33 @@ static char *better_blas(const struct tn_launch *c, const char **ret_name, const
 }
 
 /* Does the program, or PyTorch in it, use the host's libblas.so.3, and is that one slow beside OpenMP? */
-static bool needs_other_blas(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r, char **ret_have)
+static bool needs_other_blas(const struct tn_launch *c, struct tn_run *r, char **ret_have)
 {
 	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
 
 	if (wheel)
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "%s brings its own BLAS", wheel);
+		tn_run_skip(r, "LD_LIBRARY_PATH", "%s brings its own BLAS", wheel);
 	else if (!have)
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
+		tn_run_skip(r, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
 	else if (strcmp(have, "openblas-pthread") && strcmp(have, "blas"))
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be slow",
+		tn_run_skip(r, "LD_LIBRARY_PATH", "libblas.so.3 is %s, which shares OpenMP's threads or is not known to be slow",
 			    have);
 	else
 		*ret_have = gt_take(have);
 	return *ret_have != NULL;
 }
 
-static void prepare_blas(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_blas(const struct tn_launch *c, struct tn_run *r)
 {
 	const char *user = tn_run_said(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
 	gt_autofree char *have = NULL, *dir = NULL, *value = NULL;
 
-	if (!needs_other_blas(c, k, r, &have))
+	if (!needs_other_blas(c, r, &have))
 		return;
 	dir = better_blas(c, &name, &why);
 	if (!dir) {
 		r->two_pools = !strcmp(have, "openblas-pthread");
-		tn_run_skip(r, k, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have,
+		tn_run_skip(r, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have,
 			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
 		return;
 	}
@@ -111,16 +111,16 @@ static void prepare_blas(const struct tn_launch *c, const struct tn_knob *k, str
 
 		if (seen && !gt_streq(own, seen)) {
 			r->two_pools = !strcmp(have, "openblas-pthread");
-			tn_run_skip(r, k, "LD_LIBRARY_PATH", "the user's own path leads to %s", seen);
+			tn_run_skip(r, "LD_LIBRARY_PATH", "the user's own path leads to %s", seen);
 			return;
 		}
 	}
 	value = user ? gt_xasprintf("%s:%s", user, dir) : gt_xstrdup(dir);
-	tn_run_set(c, r, k, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s %s", have, name,
+	tn_run_set(c, r, "LD_LIBRARY_PATH", value, "libblas.so.3 is %s; %s %s", have, name,
 		   strcmp(have, "blas") ? "shares the threads of OpenMP" : "uses all cores and their vector units");
 }
 
-const struct tn_knob tn_knob_blas = {
+const struct tn_launch_setting tn_launch_blas = {
 	.id = "run.blas",
 	.summary = "openblas-openmp where the host's choice is openblas-pthread",
 	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 "
@@ -130,8 +130,6 @@ const struct tn_knob tn_knob_blas = {
 	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_blas,
 };
 
@@ -161,24 +159,24 @@ static const struct runtime {
 	 {"/opt/intel/oneapi/compiler/latest/lib", "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}},
 };
 
-int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err *err)
+int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, struct gt_err *err)
 {
 	gt_auto_strv names = { 0 };
 	gt_auto_buf said = { 0 };
 
-	for (size_t i = 0; k == &tn_knob_omp_runtime && i < GT_ARRAY_SIZE(runtimes); i++)
+	for (size_t i = 0; s == &tn_launch_omp_runtime && i < GT_ARRAY_SIZE(runtimes); i++)
 		gt_strv_add(&names, runtimes[i].name);
-	for (size_t i = 0; k == &tn_knob_allocator && i < GT_ARRAY_SIZE(allocators); i++)
+	for (size_t i = 0; s == &tn_launch_allocator && i < GT_ARRAY_SIZE(allocators); i++)
 		if (!gt_strv_has(&names, allocators[i].name))
 			gt_strv_add(&names, allocators[i].name);
 	if (gt_strv_has(&names, value))
 		return 0;
 	if (!names.n)
 		return gt_fail(err, EINVAL, "%s takes on or off, not '%.40s': its value is found for each run, and what the "
-			       "environment says is kept", k->id, value);
+			       "environment says is kept", s->id, value);
 	for (size_t i = 0; i < names.n; i++)
 		gt_buf_printf(&said, ", %s", names.v[i]);
-	return gt_fail(err, EINVAL, "%s takes on, off%s; not '%.40s'", k->id, said.s, value);
+	return gt_fail(err, EINVAL, "%s takes on, off%s; not '%.40s'", s->id, said.s, value);
 }
 
 static char *find_allocator(const struct tn_launch *c, const struct allocator *a, const char **ret_why)
@@ -211,7 +209,7 @@ static bool preloads(const char *list, const char *const *words, size_t n)
 }
 
 /* What is to be preloaded comes after what the user preloads: of two that answer to a name the first counts. */
-static void add_preload(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r, const char *path, const char *reason)
+static void add_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason)
 {
 	const char *user = tn_run_said(c, "LD_PRELOAD");
 	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
@@ -219,11 +217,11 @@ static void add_preload(const struct tn_launch *c, const struct tn_knob *k, stru
 	for (size_t i = 0; i < r->n_var && after; i++)
 		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
 			free(gt_take(after)); /* the user's are in it already */
-	tn_run_add(c, r, k, "LD_PRELOAD", after ? after : path, reason);
+	tn_run_add(c, r, "LD_PRELOAD", after ? after : path, reason);
 }
 
 /* Of 640 000 blocks of 4 KiB eight threads kept 10 000: jemalloc had 75 MiB resident in small pages, 124 MiB in huge ones. */
-static void preload_allocator(const struct tn_launch *c, const struct tn_knob *k, const struct allocator *a, const char *path,
+static void preload_allocator(const struct tn_launch *c, const struct allocator *a, const char *path,
 			      struct tn_run *r)
 {
 	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_said(c, a->variable);
@@ -234,54 +232,54 @@ static void preload_allocator(const struct tn_launch *c, const struct tn_knob *k
 			     : told  ? "; huge pages are always on here, which it is told to do without"
 				     : "; huge pages are always on here: it keeps more than with madvise");
 
-	add_preload(c, k, r, path, reason);
+	add_preload(c, r, path, reason);
 	if (a->variable)
-		tn_run_set(c, r, k, a->variable, always ? a->no_huge_pages : a->value,
+		tn_run_set(c, r, a->variable, always ? a->no_huge_pages : a->value,
 			   always ? "its settings for large tensors, in small pages: in huge ones its memory grows by half"
 				  : "its settings for large tensors");
 }
 
-static bool try_allocator(const struct tn_launch *c, const struct tn_knob *k, const struct allocator *a, struct tn_run *r)
+static bool try_allocator(const struct tn_launch *c, const struct allocator *a, struct tn_run *r)
 {
 	const char *why = NULL;
 	gt_autofree char *path = find_allocator(c, a, &why);
 
 	if (!path) {
 		if (why)
-			tn_run_skip(r, k, "LD_PRELOAD", "%s %s", a->soname, why);
+			tn_run_skip(r, "LD_PRELOAD", "%s %s", a->soname, why);
 		return false;
 	}
 	if (c->host->live && !tn_loader_tries(path)) {
-		tn_run_skip(r, k, "LD_PRELOAD", "%s does not load into a program here", path);
+		tn_run_skip(r, "LD_PRELOAD", "%s does not load into a program here", path);
 		return false;
 	}
-	preload_allocator(c, k, a, path, r);
+	preload_allocator(c, a, path, r);
 	return true;
 }
 
-static void prepare_allocator(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 {
 	const char *package = allocators[0].package, *user = tn_run_said(c, "LD_PRELOAD");
 
 	if (user && (!c->chosen || preloads(user, mallocs, GT_ARRAY_SIZE(mallocs)))) {
-		tn_run_set(c, r, k, "LD_PRELOAD", "", "set by the user");
+		tn_run_set(c, r, "LD_PRELOAD", "", "set by the user");
 		return;
 	}
 	if (!c->chosen) {
-		tn_run_skip(r, k, "LD_PRELOAD", "by choice only: a profile with run.allocator = on, or --allocator");
+		tn_run_skip(r, "LD_PRELOAD", "by choice only: a profile with run.allocator = on, or --allocator");
 		return;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++) {
 		if (c->asked && strcmp(c->asked, allocators[i].name))
 			continue;
 		package = c->asked ? allocators[i].package : package;
-		if (try_allocator(c, k, &allocators[i], r))
+		if (try_allocator(c, &allocators[i], r))
 			return;
 	}
-	tn_run_skip(r, k, "LD_PRELOAD", "none is installed that can be used; apt install %s", package);
+	tn_run_skip(r, "LD_PRELOAD", "none is installed that can be used; apt install %s", package);
 }
 
-const struct tn_knob tn_knob_allocator = {
+const struct tn_launch_setting tn_launch_allocator = {
 	.id = "run.allocator",
 	.summary = "preload TCMalloc, jemalloc or mimalloc",
 	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks "
@@ -292,8 +290,6 @@ const struct tn_knob tn_knob_allocator = {
 		  "sanitizers; too little static TLS on some builds, which is why it is loaded in a child first.",
 	.unit = "environment",
 	.mechanism = "alloc",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_allocator,
 };
 
@@ -309,7 +305,7 @@ static bool preloads_allocator(const struct tn_run *r)
 /* Blocks up to a quarter of a rank's part of memory come from the heap, which is trimmed only beyond all of it. Where a control
  * group has a limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond it
  * one is killed. */
-static void prepare_malloc(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_malloc(const struct tn_launch *c, struct tn_run *r)
 {
 	unsigned ranks = tn_processes_here(c);
 	int64_t total = pr_or(c->host->mem.total_bytes, 0) / ranks,
@@ -320,27 +316,27 @@ static void prepare_malloc(const struct tn_launch *c, const struct tn_knob *k, s
 	gt_autofree char *value = NULL;
 
 	if (preloads_allocator(r)) {
-		tn_run_skip(r, k, "GLIBC_TUNABLES", "another allocator is preloaded");
+		tn_run_skip(r, "GLIBC_TUNABLES", "another allocator is preloaded");
 		return;
 	}
 	if (r->processes == 0) {
-		tn_run_leave(c, r, k, "GLIBC_TUNABLES", TN_PROCESSES_WHY);
+		tn_run_leave(c, r, "GLIBC_TUNABLES", TN_PROCESSES_WHY);
 		return;
 	}
 	if (memory < 2 * GIB) {
-		tn_run_skip(r, k, "GLIBC_TUNABLES", "with less than 2 GiB of memory%s none should be kept%s",
+		tn_run_skip(r, "GLIBC_TUNABLES", "with less than 2 GiB of memory%s none should be kept%s",
 			    ranks > 1 ? " for each rank" : "", memory < total ? ", and the control group allows no more" : "");
 		return;
 	}
 	value = gt_xasprintf(
 		"glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s",
 		memory / 4, keep, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
-	tn_run_set(c, r, k, "GLIBC_TUNABLES", value,
+	tn_run_set(c, r, "GLIBC_TUNABLES", value,
 		   "large tensors are kept between steps instead of unmapped and faulted in again%s%s",
 		   ranks > 1 ? "; a rank's part of memory" : "", memory < total ? "; by the limit of the control group" : "");
 }
 
-const struct tn_knob tn_knob_malloc = {
+const struct tn_launch_setting tn_launch_malloc = {
 	.id = "run.malloc",
 	.summary = "glibc's malloc keeps large blocks, in huge pages",
 	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
@@ -351,8 +347,6 @@ const struct tn_knob tn_knob_malloc = {
 		  "up.",
 	.unit = "environment",
 	.mechanism = "alloc",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_malloc,
 };
 
@@ -374,7 +368,7 @@ static char *find_runtime(const struct tn_launch *c, const struct runtime *rt, c
 	return NULL;
 }
 
-static void prepare_omp_runtime(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 {
 	static const char *const openmp[] = {"libomp", "libiomp", "libgomp"};
 	const struct runtime *rt = &runtimes[0];
@@ -387,21 +381,21 @@ static void prepare_omp_runtime(const struct tn_launch *c, const struct tn_knob 
 		if (gt_streq(c->asked, runtimes[i].name))
 			rt = &runtimes[i];
 	if (preloads(tn_run_said(c, "LD_PRELOAD"), openmp, GT_ARRAY_SIZE(openmp))) {
-		tn_run_keep(r, k, "LD_PRELOAD", tn_run_user(c, "LD_PRELOAD"), "set by the user, with an OpenMP runtime in it");
+		tn_run_keep(r, "LD_PRELOAD", tn_run_user(c, "LD_PRELOAD"), "set by the user, with an OpenMP runtime in it");
 		return;
 	}
 	path = find_runtime(c, rt, &why);
 	if (!path || (c->host->live && !tn_loader_tries(path))) {
-		tn_run_skip(r, k, "LD_PRELOAD", "%s %s%s", rt->soname,
+		tn_run_skip(r, "LD_PRELOAD", "%s %s%s", rt->soname,
 			    path ? "does not load into a program here" : why ? why : "is not installed: apt install ",
 			    path || why ? "" : rt->package);
 		return;
 	}
-	add_preload(c, k, r, path, "an OpenMP runtime in place of the program's own");
-	tn_run_set(c, r, k, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work, not after 200");
+	add_preload(c, r, path, "an OpenMP runtime in place of the program's own");
+	tn_run_set(c, r, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work, not after 200");
 }
 
-const struct tn_knob tn_knob_omp_runtime = {
+const struct tn_launch_setting tn_launch_omp_runtime = {
 	.id = "omp.runtime",
 	.summary = "LLVM's or Intel's OpenMP in place of GNU's",
 	.why = "libomp and libiomp5 also answer to libgomp's names; their barriers scale better on hosts with many cores. "
@@ -410,7 +404,5 @@ const struct tn_knob tn_knob_omp_runtime = {
 		  "a wheel must not get another. Intel's is not free software.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_omp_runtime,
 };

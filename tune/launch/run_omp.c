@@ -49,7 +49,7 @@ static char *why_threads(const struct tn_launch *c, unsigned cores, unsigned sha
 	return gt_xstrdup("one per physical core");
 }
 
-static void prepare_omp_threads(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 {
 	unsigned cores, own, paid, n, sharers = tn_processes_sharing_cpus(c, r);
 	gt_autofree char *why = NULL, *less = NULL;
@@ -57,11 +57,11 @@ static void prepare_omp_threads(const struct tn_launch *c, const struct tn_knob 
 	char text[16];
 
 	if (r->processes == 0) {
-		tn_run_leave(c, r, k, "OMP_NUM_THREADS", TN_PROCESSES_WHY);
+		tn_run_leave(c, r, "OMP_NUM_THREADS", TN_PROCESSES_WHY);
 		return;
 	}
 	if (c->host->cpu.unknown) {
-		tn_run_leave(c, r, k, "OMP_NUM_THREADS", "the number of CPUs is not known");
+		tn_run_leave(c, r, "OMP_NUM_THREADS", "the number of CPUs is not known");
 		return;
 	}
 	pr_first_threads(c->host, cpus_of(c, r), &first);
@@ -76,14 +76,14 @@ static void prepare_omp_threads(const struct tn_launch *c, const struct tn_knob 
 	why = why_threads(c, cores, sharers, paid < own);
 	snprintf(text, sizeof(text), "%u", n);
 	if (set_by_torchrun(c))
-		tn_run_replace(r, k, "OMP_NUM_THREADS", text,
+		tn_run_replace(r, "OMP_NUM_THREADS", text,
 			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank%s",
 			       less ? less : "");
 	else
-		tn_run_set(c, r, k, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");
+		tn_run_set(c, r, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");
 }
 
-const struct tn_knob tn_knob_omp_threads = {
+const struct tn_launch_setting tn_launch_omp_threads = {
 	.id = "omp.threads",
 	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
 	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
@@ -95,8 +95,6 @@ const struct tn_knob tn_knob_omp_threads = {
 		  "a program will start nobody can see beforehand: where those keep cores busy say --workers.",
 	.unit = "threads",
 	.mechanism = "train.gpt",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_omp_threads,
 };
 
@@ -114,27 +112,27 @@ static size_t nodes_of(const struct pr_host *h, const struct gt_set *cpus)
 	return n;
 }
 
-static void prepare_omp_bind(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_bind(const struct tn_launch *c, struct tn_run *r)
 {
 	gt_autofree char *why = NULL;
 	bool spread = nodes_of(c->host, cpus_of(c, r)) > 1;
 
 	if (!tn_program_may_bind(c, &why)) {
-		tn_run_skip(r, k, "OMP_PROC_BIND", "%s", why);
+		tn_run_skip(r, "OMP_PROC_BIND", "%s", why);
 		return;
 	}
 	if (tn_run_said(c, "GOMP_CPU_AFFINITY") || tn_run_said(c, "KMP_AFFINITY")) {
-		tn_run_skip(r, k, "OMP_PROC_BIND",
+		tn_run_skip(r, "OMP_PROC_BIND",
 			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
 		return;
 	}
-	tn_run_set(c, r, k, "OMP_PLACES", "cores", "one place per physical core");
-	tn_run_set(c, r, k, "OMP_PROC_BIND", spread ? "spread" : "close",
+	tn_run_set(c, r, "OMP_PLACES", "cores", "one place per physical core");
+	tn_run_set(c, r, "OMP_PROC_BIND", spread ? "spread" : "close",
 		   spread ? "all nodes' memory is used from the start"
 			  : "threads stay beside their caches and first-touched memory");
 }
 
-const struct tn_knob tn_knob_omp_bind = {
+const struct tn_launch_setting tn_launch_omp_bind = {
 	.id = "omp.bind",
 	.summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
 	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
@@ -143,8 +141,6 @@ const struct tn_knob tn_knob_omp_bind = {
 		  "for Python, nor for programs that do not name an OpenMP runtime.",
 	.unit = "environment",
 	.mechanism = "mem.bw",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_omp_bind,
 };
 
@@ -168,32 +164,32 @@ static bool all_isolated(const struct tn_launch *c, const struct tn_run *r)
 	return gt_set_count(&both) && gt_set_equal(&both, cpus_of(c, r));
 }
 
-static void prepare_omp_spin(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r)
+static void prepare_omp_spin(const struct tn_launch *c, struct tn_run *r)
 {
 	const char *policy = tn_run_said(c, "OMP_WAIT_POLICY");
 	unsigned n = gt_set_count(cpus_of(c, r));
 
 	if (policy)
-		tn_run_skip(r, k, "GOMP_SPINCOUNT", "the user has set OMP_WAIT_POLICY=%.20s", policy);
+		tn_run_skip(r, "GOMP_SPINCOUNT", "the user has set OMP_WAIT_POLICY=%.20s", policy);
 	else if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
-		tn_run_skip(r, k, "GOMP_SPINCOUNT", "how long a spin lasts is known for x86-64 only");
+		tn_run_skip(r, "GOMP_SPINCOUNT", "how long a spin lasts is known for x86-64 only");
 	else if (all_isolated(c, r))
-		tn_run_skip(r, k, "GOMP_SPINCOUNT", "the CPUs are isolated: nobody takes them away");
+		tn_run_skip(r, "GOMP_SPINCOUNT", "the CPUs are isolated: nobody takes them away");
 	else if (pr_has(c->host->cpu.quota_millicpu))
-		tn_run_set(c, r, k, "GOMP_SPINCOUNT", SPINS_QUOTA,
+		tn_run_set(c, r, "GOMP_SPINCOUNT", SPINS_QUOTA,
 			   "what is spun is paid from the cgroup's quota of CPU time");
 	else if (r->two_pools)
 		tn_run_set(
-			c, r, k, "GOMP_SPINCOUNT", SPINS,
+			c, r, "GOMP_SPINCOUNT", SPINS,
 			"OpenMP's threads wait beside those of a BLAS with its own: they must give the cores up soon");
 	else
-		tn_run_set(c, r, k, "GOMP_SPINCOUNT", SPINS,
+		tn_run_set(c, r, "GOMP_SPINCOUNT", SPINS,
 			   "%u CPU%s that other processes may use too: a thread whose partner has lost its core sleeps "
 			   "soon and lets it run",
 			   n, n == 1 ? "" : "s");
 }
 
-const struct tn_knob tn_knob_omp_spin = {
+const struct tn_launch_setting tn_launch_omp_spin = {
 	.id = "omp.spin",
 	.summary = "GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps its core busy",
 	.why = "libgomp spins for milliseconds before it sleeps. With one of two cores taken by another process "
@@ -206,7 +202,5 @@ const struct tn_knob tn_knob_omp_spin = {
 		  "uses: each then pays a wake-up. libgomp only; LLVM's and Intel's have KMP_BLOCKTIME.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
-	.tag = 'R',
-	.takes_effect = TN_NEW_PROCESS,
 	.prepare = prepare_omp_spin,
 };

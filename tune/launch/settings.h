@@ -3,16 +3,26 @@
 #define TN_LAUNCH_SETTINGS_H
 /* The settings of `gputune run`; tune/launch/list.c lists them in the order in which they are prepared. */
 #include "tune/launch/run.h"
-#include "tune/model/knob.h"
+
+struct tn_launch_setting {
+	const char *id, *summary;
+	const char *why;       /* evidence of the benefit */
+	const char *hazard;    /* when it harms */
+	const char *unit;
+	const char *mechanism; /* the metric that must move if the claim is true; NULL: none */
+	const char *unmoved;   /* why no workload shows it; NULL: mechanism does */
+	void (*prepare)(const struct tn_launch *c, struct tn_run *r);
+};
+extern const struct tn_launch_setting *const tn_launch_settings[]; /* ends with NULL */
 
 /* run_cpu.c */
-extern const struct tn_knob tn_knob_affinity, tn_knob_mempolicy, tn_knob_files;
+extern const struct tn_launch_setting tn_launch_affinity, tn_launch_mempolicy, tn_launch_files;
 /* run_omp.c */
-extern const struct tn_knob tn_knob_omp_threads, tn_knob_omp_bind, tn_knob_omp_spin;
+extern const struct tn_launch_setting tn_launch_omp_threads, tn_launch_omp_bind, tn_launch_omp_spin;
 /* run_gpu.c */
-extern const struct tn_knob tn_knob_cuda_order, tn_knob_cuda_segments, tn_knob_nccl_ifname, tn_knob_leftovers;
+extern const struct tn_launch_setting tn_launch_cuda_order, tn_launch_cuda_segments, tn_launch_nccl_ifname, tn_launch_leftovers;
 /* run_lib.c */
-extern const struct tn_knob tn_knob_blas, tn_knob_allocator, tn_knob_malloc, tn_knob_omp_runtime;
+extern const struct tn_launch_setting tn_launch_blas, tn_launch_allocator, tn_launch_malloc, tn_launch_omp_runtime;
 /* run_kernels.c */
-extern const struct tn_knob tn_knob_kernels;
+extern const struct tn_launch_setting tn_launch_kernels;
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding, selecting and naming tunables and launch settings; the results that desired() gives. */
+/* Finding, selecting and naming tunables; the results that desired() gives. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,61 +9,52 @@
 #include "sysctl/sysctl.h"
 #include "tune/model/knob.h"
 
-const struct tn_knob *tn_knob_at(size_t i)
-{
-	size_t n = 0;
-
-	while (tn_knobs[n])
-		n++;
-	return i < n ? tn_knobs[i] : tn_launch_settings[i - n];
-}
-
 const struct tn_knob *tn_knob_find(const char *id)
 {
-	const struct tn_knob *k;
-
-	for (size_t i = 0; (k = tn_knob_at(i)); i++)
-		if (!strcmp(k->id, id))
-			return k;
+	for (size_t i = 0; tn_knobs[i]; i++)
+		if (!strcmp(tn_knobs[i]->id, id))
+			return tn_knobs[i];
 	return NULL;
 }
 
 const char *tn_knob_word(size_t i)
 {
-	const struct tn_knob *k = tn_knob_at(i);
+	size_t n = 0;
 
-	return k ? k->id : NULL;
+	while (n < i && tn_knobs[n])
+		n++;
+	return tn_knobs[n] ? tn_knobs[n]->id : tn_launch_word(i - n);
 }
 
-static bool names(const char *word, const struct tn_knob *k)
+static bool names(const char *word, const char *id)
 {
-	return gt_ends_with(word, ".") ? gt_starts_with(k->id, word) : !strcmp(k->id, word);
+	return gt_ends_with(word, ".") ? gt_starts_with(id, word) : !strcmp(id, word);
 }
 
-bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list)
+bool tn_knob_selected(const char *id, const struct gt_strv *list)
 {
 	if (!list || !list->n)
 		return true;
 	for (size_t i = 0; i < list->n; i++)
-		if (names(list->v[i], k))
+		if (names(list->v[i], id))
 			return true;
 	return false;
 }
 
-bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list)
+bool tn_knob_named(const char *id, const struct gt_strv *list)
 {
-	return list && gt_strv_has(list, k->id);
+	return list && gt_strv_has(list, id);
 }
 
 int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err)
 {
 	for (size_t i = 0; list && i < list->n; i++) {
-		const struct tn_knob *k;
+		const char *id;
 		size_t n = 0;
 
-		while ((k = tn_knob_at(n)) && !names(list->v[i], k))
+		while ((id = tn_knob_word(n)) && !names(list->v[i], id))
 			n++;
-		if (!k) {
+		if (!id) {
 			bool several = strchr(list->v[i], ',');
 			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word,
 							 several ? "each takes an option of its own" : "gputune list shows them");

@@ -38,7 +38,7 @@ bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char
 
 /* Strict INI, see profile.c. */
 struct tn_setting {
-	const struct tn_knob *knob;
+	char *id; /* of a tunable or a launch setting */
 	char *value; /* "on", "off" or the wanted value */
 	char *where; /* file:line */
 };
@@ -53,7 +53,7 @@ int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char
 void tn_profile_free(struct tn_profile *p);
 GT_DEFINE_AUTO(tn_profile, tn_profile_free);
 /* "on", "off", a value, or NULL if the profile does not say. */
-const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k);
+const char *tn_profile_get(const struct tn_profile *p, const char *id);
 
 struct tn_ctx {
 	struct gt_fsroot *fs;
@@ -92,8 +92,6 @@ struct tn_range {
 };
 #define TN_NUMBERS 3 /* of one value at most: "min default max" */
 
-struct tn_launch;
-struct tn_run;
 struct tn_knob {
 	const char *id;
 	const char *summary;   /* NULL: the title of check; tn_knob_summary() */
@@ -102,7 +100,7 @@ struct tn_knob {
 	const char *unit;
 	const char *mechanism; /* the measurement that must move if the claim is true; "" if there is none, */
 	const char *unmoved;   /* and then why no workload shows it; NULL for those that are only checked (C) */
-	char tag;	       /* A by default, B by choice, C checked and reported only, R per run */
+	char tag;	       /* A by default, B by choice, C checked and reported only */
 	enum tn_effect takes_effect;
 	enum tn_op op;
 	enum tn_form form;
@@ -112,7 +110,7 @@ struct tn_knob {
 	 * texts are set. */
 	const struct pr_check *check;
 
-	/* of the host (A, B, C): one of key, path and look */
+	/* one of key, path and look */
 	const char *key;		  /* sysctl */
 	const char *path;		  /* kernel file; %s stands for the instance */
 	/* C without a file: what there is, from the host itself; NULL: not on this host. The caller frees it. */
@@ -132,9 +130,6 @@ struct tn_knob {
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 	/* the text that keeps it for the next boot, for forms that need more than path and value */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
-
-	/* of a run (R) */
-	void (*prepare)(const struct tn_launch *c, const struct tn_knob *k, struct tn_run *r);
 };
 /* What others turn, under the name that they use: the knob it is here, or why there is none. */
 struct tn_setting_known {
@@ -142,14 +137,19 @@ struct tn_setting_known {
 };
 extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL */
 const struct tn_setting_known *tn_setting_find(const char *name);
-extern const struct tn_knob *const tn_knobs[];		 /* of the host, in the order in which they are written; ends with NULL */
-extern const struct tn_knob *const tn_launch_settings[]; /* of `gputune run`; ends with NULL */
-const struct tn_knob *tn_knob_at(size_t i);		 /* of both lists; NULL behind the last; i must not be larger */
+extern const struct tn_knob *const tn_knobs[]; /* in the order in which they are written; ends with NULL */
 const struct tn_knob *tn_knob_find(const char *id);
+/* The settings of `gputune run`, which profiles, --only and --skip name too; defined in tune/launch. */
+struct tn_launch_setting;
+const struct tn_launch_setting *tn_launch_find(const char *id);
+const char *tn_launch_word(size_t i); /* the id of each; NULL behind the last */
+/* Whether a profile may give the setting this value. -EINVAL and a sentence with the possible values if not. */
+int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, struct gt_err *err);
+
 /* id itself, a family ("vm.") or NULL list: yes. */
-bool tn_knob_selected(const struct tn_knob *k, const struct gt_strv *list);
+bool tn_knob_selected(const char *id, const struct gt_strv *list);
 /* The id itself: to look at a family is not to choose what is in it. */
-bool tn_knob_named(const struct tn_knob *k, const struct gt_strv *list);
+bool tn_knob_named(const char *id, const struct gt_strv *list);
 /* Every entry of the list names a knob or a family, else exit 64. */
 int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err);
 const char *tn_knob_summary(const struct tn_knob *k);

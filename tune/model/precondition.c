@@ -16,15 +16,14 @@ static size_t own_needs(const struct tn_knob *k)
 char *tn_need_text(const struct tn_knob *k, const char *path, size_t n)
 {
 	gt_autofree char *any = path ? NULL : tn_knob_path(k, k->instances ? "*" : NULL);
-	bool written = k->tag == 'A' || k->tag == 'B';
 
-	if (k->tag == 'R' || k->check) /* a launch setting and a check report themselves what they lack */
+	if (k->check) /* it reports itself what it lacks */
 		return NULL;
 	if (!n)
 		return path || any ? gt_xasprintf("%s is there", path ? path : any) : gt_xstrdup("there is one on this host");
 	if (n <= own_needs(k))
 		return gt_xstrdup(k->needs[n - 1].what);
-	return written && n == own_needs(k) + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
+	return k->tag != 'C' && n == own_needs(k) + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
 }
 
 size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)

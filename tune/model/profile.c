@@ -51,16 +51,16 @@ static int bad(const struct parse *ps, char *what)
 }
 
 /* Later lines, and a profile's own over those that it inherits, win. */
-static void set_knob(struct parse *ps, const struct tn_knob *k, const char *value)
+static void set_knob(struct parse *ps, const char *id, const char *value)
 {
 	struct tn_profile *p = ps->p;
 	size_t i = 0;
 
-	while (i < p->n_set && p->set[i].knob != k)
+	while (i < p->n_set && strcmp(p->set[i].id, id))
 		i++;
 	if (i == p->n_set) {
 		p->set = gt_xrealloc(p->set, (p->n_set + 1) * sizeof(*p->set));
-		p->set[p->n_set++] = (struct tn_setting){ .knob = k };
+		p->set[p->n_set++] = (struct tn_setting){ .id = gt_xstrdup(id) };
 	}
 	free(p->set[i].value);
 	free(p->set[i].where);
@@ -70,18 +70,19 @@ static void set_knob(struct parse *ps, const struct tn_knob *k, const char *valu
 
 static int take_knob(struct parse *ps, const char *id, const char *value)
 {
+	const struct tn_launch_setting *s = tn_launch_find(id);
 	const struct tn_knob *k = tn_knob_find(id);
 	struct gt_err err = { 0 };
 
-	if (!k)
+	if (!k && !s)
 		return BAD(ps, "there is no knob '%.60s'; gputune list shows them", id);
 	if (strcmp(value, "on") && strcmp(value, "off")) {
-		if (k->tag == 'C')
+		if (k && k->tag == 'C')
 			return BAD(ps, "%s is reported only; it takes on or off", id);
-		if ((k->tag == 'R' ? tn_run_check_value(k, value, &err) : tn_knob_check_value(k, NULL, value, &err)) < 0)
+		if ((s ? tn_launch_check_value(s, value, &err) : tn_knob_check_value(k, NULL, value, &err)) < 0)
 			return BAD(ps, "%s", err.msg);
 	}
-	set_knob(ps, k, value);
+	set_knob(ps, id, value);
 	return 0;
 }
 
@@ -249,6 +250,7 @@ void tn_profile_free(struct tn_profile *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < p->n_set; i++) {
+		free(p->set[i].id);
 		free(p->set[i].value);
 		free(p->set[i].where);
 	}
@@ -258,10 +260,10 @@ void tn_profile_free(struct tn_profile *p)
 	free(p);
 }
 
-const char *tn_profile_get(const struct tn_profile *p, const struct tn_knob *k)
+const char *tn_profile_get(const struct tn_profile *p, const char *id)
 {
 	for (size_t i = 0; i < p->n_set; i++)
-		if (p->set[i].knob == k)
+		if (!strcmp(p->set[i].id, id))
 			return p->set[i].value;
 	return NULL;
 }

@@ -8,6 +8,4 @@ struct tn_builtin_profile {
 	const char *name, *text;
 };
 extern const struct tn_builtin_profile tn_builtin_profiles[];
-/* Whether a knob of a run may have this value in a profile. -EINVAL: the sentence says which it takes. */
-int tn_run_check_value(const struct tn_knob *k, const char *value, struct gt_err *err);
 #endif

@@ -13,7 +13,7 @@ static bool kernel_file_allowed(const char *path)
 	for (size_t i = 0; tn_knobs[i]; i++) {
 		gt_autofree char *own = NULL, *pair = NULL, *side = NULL;
 
-		if (tn_knobs[i]->tag == 'C' || tn_knobs[i]->tag == 'R')
+		if (tn_knobs[i]->tag == 'C')
 			continue;
 		own = tn_knob_path(tn_knobs[i], "*");
 		pair = tn_knob_pair_path(tn_knobs[i]);

@@ -99,7 +99,7 @@ bool tn_item_keeps(const struct tn_item *i)
 {
 	const struct tn_knob *k = i->knob;
 
-	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM && !strchr("CR", k->tag) &&
+	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM && k->tag != 'C' &&
 	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
 }
 
@@ -203,7 +203,8 @@ static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *
 		return;
 	if (asked && strcmp(asked, w->value))
 		say(i, TN_CHANGE, "asked for by the profile");
-	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k, m->opts->only) || tn_profile_get(m->profile, k);
+	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k->id, m->opts->only) ||
+		    tn_profile_get(m->profile, k->id);
 	if (tn_item_good(i, i->current)) {
 		say(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
 				   k->op == TN_RAISE			 ? "already higher; never lowered" :
@@ -337,17 +338,17 @@ static void take_finding(const struct make *m, struct tn_item *i)
 
 static void consider(struct make *m, const struct tn_knob *k, const char *instance)
 {
-	const char *asked = tn_profile_get(m->profile, k);
+	const char *asked = tn_profile_get(m->profile, k->id);
 	struct tn_ctx ctx = { .fs = m->fs, .host = m->host, .facts = &m->facts };
 	struct tn_item *i = tn_plan_add(m->plan, k, instance);
 	struct tn_now now = { .instance = instance };
 	struct tn_wish w = { 0 };
 
-	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k, m->opts->skip)) {
+	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k->id, m->opts->skip)) {
 		say(i, TN_SKIPPED, "left out by --skip");
 		return;
 	}
-	if (gt_streq(asked, "off") && !tn_knob_named(k, m->opts->only)) {
+	if (gt_streq(asked, "off") && !tn_knob_named(k->id, m->opts->only)) {
 		say(i, TN_SKIPPED, "the profile leaves it alone");
 		return;
 	}
@@ -381,7 +382,7 @@ static void consider_all(struct make *m)
 		const struct tn_knob *k = tn_knobs[n];
 		gt_auto_strv instances = { 0 };
 
-		if (!tn_knob_selected(k, m->opts->only))
+		if (!tn_knob_selected(k->id, m->opts->only))
 			continue;
 		if (!k->instances) {
 			consider(m, k, NULL);
@@ -421,7 +422,7 @@ int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_hos
 static bool selects_check(const struct tn_plan_opts *o)
 {
 	for (size_t i = 0; tn_knobs[i]; i++)
-		if (tn_knobs[i]->check && tn_knob_selected(tn_knobs[i], o->only))
+		if (tn_knobs[i]->check && tn_knob_selected(tn_knobs[i]->id, o->only))
 			return true;
 	return false;
 }

@@ -133,7 +133,7 @@ static bool optional_text(const json_t *o, const char *key, char **ret)
 /* A change must be one that this knob could have wished: typed, in range, in its direction. */
 static int check_change(const struct tn_item *i, struct gt_err *err)
 {
-	if (strchr("CR", i->knob->tag))
+	if (i->knob->tag == 'C')
 		return gt_fail(err, EINVAL, "%s is never written", i->knob->id);
 	if (!i->current || !i->wanted)
 		return gt_fail(err, EINVAL, "%s lacks current or wanted", i->knob->id);
@@ -158,7 +158,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	if (r < 0)
 		return r;
 	k = tn_knob_find(id);
-	if (!k || k->tag == 'R')
+	if (!k)
 		return gt_fail(err, EINVAL, "there is no knob '%.60s'", id);
 	if (instance && (!k->instances || !tn_instance_ok(instance)))
 		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance);

@@ -119,7 +119,7 @@ static int check_setting(const json_t *o, const struct pr_host *host, struct gt_
 	if (r < 0)
 		return r;
 	k = tn_knob_find(id);
-	if (!k || strchr("CR", k->tag))
+	if (!k || k->tag == 'C')
 		return gt_fail(err, EINVAL, "there is no knob '%.60s' that gputune writes", id);
 	if (!k->instances != !instance || (instance && !tn_instance_ok(instance)))
 		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance ? instance : "");
