@@ -308,12 +308,13 @@ static int enter_child(void *arg, struct gt_err *err)
 	return r < 0 ? r : 0;
 }
 
-/* The last line of talk, without what a terminal might obey. */
+/* Returns the last line of a program's stderr without control characters, else its status. */
 static char *last_words(const char *errout, int status)
 {
+	gt_autofree char *copy = gt_xstrdup(errout ? errout : "");
 	char *line = NULL;
 
-	gt_each_word(l, errout ? errout : "", "\n")
+	gt_each_line(l, copy)
 		line = l;
 	if (!line)
 		return status > 128 ? gt_xasprintf("killed by signal %d", status - 128)

@@ -2,7 +2,6 @@
 #ifndef GT_TEXT_H
 #define GT_TEXT_H
 /* Words, lines and names of files in text. */
-#include "lib/text.h"
 #include "lib/util.h"
 
 /* Cuts the next word off *rest and returns it; words are separated by bytes of sep. Ends the word with a NUL and moves *rest
