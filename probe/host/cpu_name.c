@@ -46,7 +46,7 @@ static char *arm_names(const char *text)
 	gt_auto_strv names = { 0 };
 	gt_auto_buf all = { 0 };
 
-	for (const char *cpu = text; cpu; cpu = strstr(cpu + 1, "\nCPU implementer")) {
+	for (const char *cpu = text; cpu && *cpu; cpu = strstr(cpu + 1, "\nCPU implementer")) {
 		const char *name = find_arm(number_of(cpu, "CPU implementer"), number_of(cpu, "CPU part"));
 
 		if (name && !gt_strv_has(&names, name))
