@@ -14,6 +14,7 @@
 #include "tune/launch/env.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
+#include "tune/launch/run.h"
 #include "tune/launch/settings.h"
 #include "tune/model/knob.h"
 

@@ -10,6 +10,7 @@
 #include "tune/txn/journal.h"
 #include "tune/launch/program.h"
 #include "tune/launch/ranks.h"
+#include "tune/launch/run.h"
 
 #define NOT_FOUND   127 /* as shells and env(1) say it */
 #define NOT_STARTED 126

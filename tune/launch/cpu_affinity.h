@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_BOUND_H
 #define TN_BOUND_H
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 /* Has the launcher bound this rank to CPUs of its own, as srun with task/affinity and mpirun do unless told otherwise? "srun",
  * "mpirun" or "its launcher"; NULL: no, the CPUs that are allowed are those of all ranks: the cpuset's, or a mask that the launcher

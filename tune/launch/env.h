@@ -2,7 +2,7 @@
 #ifndef TN_ENV_H
 #define TN_ENV_H
 /* What a command should run with, in the words of other launchers. */
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 extern const char *const tn_env_forms[]; /* "shell", "systemd", "slurm", "docker"; NULL-terminated */
 /* The text of one form; what it cannot say is talk (lib/log.h). A service and a container have none of the caller's environment:

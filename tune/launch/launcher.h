@@ -3,7 +3,7 @@
 #define TN_LAUNCHES_H
 /* How many processes of the job a command will be on this host. A launcher's number is read from its options as it would. A command
  * that is not known may start one process for each GPU that it sees. */
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 #define TN_PROCESSES_UNSAID (-1)
 

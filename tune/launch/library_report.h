@@ -2,7 +2,7 @@
 #ifndef TN_LOADER_H
 #define TN_LOADER_H
 /* What a program that is to be started would load, without starting it. */
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 /* The file behind soname as ld.so finds it for a program without RPATH, started with c's environment (pr_load_find). All links
  * resolved; NULL if it finds none. The caller frees it. */

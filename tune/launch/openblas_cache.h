@@ -2,7 +2,7 @@
 #ifndef TN_KERNELS_H
 #define TN_KERNELS_H
 #include "probe/host/openblas.h"
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 /* pr_openblas_ask, but what a file has said once on this processor is kept: loading it takes longer than all else that a launch
  * does. Only answers are kept, not failures. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_PROGRAM_H
 #define TN_PROGRAM_H
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 /* The file that NAME starts, by PATH of envp; NULL if there is none that may be executed: *ret_why (may be NULL) is then ENOENT, or
  * EACCES or EISDIR where there is a file of that name all the same. The caller frees it. */

@@ -3,7 +3,7 @@
 #define TN_RANK_H
 /* Which process of how many this is, and which GPU is its own: as torchrun, srun, mpirun and CUDA's own variables say
  * it. */
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 #define TN_RANKS_MAX 4096 /* on a host; a larger number is no number of ranks */
 

@@ -2,7 +2,7 @@
 #ifndef TN_RANKS_H
 #define TN_RANKS_H
 /* Several processes of one command on this host, each a rank with CPUs, memory and GPU of its own. */
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 /* Start argv (program: its file) once per run, with the variables that torch.distributed and MPI-less programs read
  * (RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT; what the user has set of the last two is

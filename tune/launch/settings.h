@@ -2,7 +2,7 @@
 #ifndef TN_LAUNCH_SETTINGS_H
 #define TN_LAUNCH_SETTINGS_H
 /* The settings of `gputune run`; tune/launch/list.c lists them in the order in which they are prepared. */
-#include "tune/launch/run.h"
+#include "tune/launch/context.h"
 
 struct tn_launch_setting {
 	const char *id, *summary;
